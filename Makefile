@@ -1,0 +1,99 @@
+# Bivouac needs Go 1.26 and make, nothing else. `make help` lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+# The caller's Go settings must not change what is built or checked.
+export GOFLAGS := -mod=readonly -buildvcs=false
+export GOWORK := off
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+BUILD := go build -trimpath -ldflags '-X main.version=$(VERSION)'
+
+# Packages whose own code or tests start goroutines; these run under the race detector.
+CONCURRENT = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func\b|[A-Za-z_][A-Za-z0-9_.]*\()|\.Go\(|goleak\.' . | xargs -rn1 dirname | sort -u)
+
+PYTHON ?= python3
+DEMO_FLAGS ?=
+DEMO_DIR ?= demo
+
+.PHONY: help build demo test test-long bench interop lint fmt generate gomod gofmt vet staticcheck archtest nocgo race
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
+
+build: ## build bin/bivouac
+	@echo '== build bin/bivouac ($(VERSION))'
+	@$(BUILD) -o bin/bivouac ./cmd/bivouac
+
+demo: build ## train, kill five times, resume, compare bit for bit (DEMO_FLAGS, DEMO_DIR)
+	@bin/bivouac demo --dir $(DEMO_DIR) $(DEMO_FLAGS)
+
+test: lint unit nocgo race ## everything a change must pass: lint, all tests, without cgo, with the race detector
+	@echo '== make test: all stages passed'
+
+.PHONY: unit
+unit:
+	@echo '== tests'
+	@go test ./... 2>&1
+
+# Where the default build has no cgo, the stage before was this one.
+nocgo:
+	@if [ "$$(go env CGO_ENABLED)" = 0 ]; then \
+		echo '== tests without cgo: the default here, already run'; \
+	else \
+		echo '== build and tests without cgo'; \
+		CGO_ENABLED=0 go build ./... 2>&1; \
+		CGO_ENABLED=0 go test ./... 2>&1; \
+	fi
+
+# The race detector needs cgo and a C compiler that works.
+race:
+	@if [ "$$(go env CGO_ENABLED)" = 1 ] && echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev/null - 2>/dev/null; then \
+		echo '== race detector on concurrent packages'; \
+		go test -race -short $(CONCURRENT) 2>&1; \
+	else \
+		echo '== race detector: skipped, there is no cgo or no C compiler here'; \
+	fi
+
+test-long: ## kill patterns by the dozen, crash enumeration in full (minutes)
+	@echo '== long tests'
+	@BIVOUAC_LONG=1 go test -count=1 -timeout 120m -v -run 'Long' ./... 2>&1 | grep -vE '^(ok|\?) .*(no tests to run|no test files)|^testing: warning: no tests to run|^PASS$$'
+
+bench: ## all benchmarks, with allocations
+	@go test -run '^$$' -bench . -benchmem ./... 2>&1 | grep -vE '^(ok|\?) .*no test files|^PASS$$'
+
+interop: build ## load the demo's last step with orbax-checkpoint and compare every leaf (needs Python and PyPI)
+	@[ -d $(DEMO_DIR)/interrupted ] || bin/bivouac demo --dir $(DEMO_DIR) $(DEMO_FLAGS)
+	@PYTHON=$(PYTHON) tools/interop/run bin/bivouac $(DEMO_DIR)/interrupted
+
+lint: gomod gofmt vet staticcheck archtest ## what can be checked without running the code
+
+gomod:
+	@echo '== go.mod'
+	@grep -qx 'go 1.26' go.mod && grep -qx 'go 1.26' tools/go.mod && ! grep -q '^toolchain' go.mod tools/go.mod \
+		|| { echo 'go.mod and tools/go.mod must say "go 1.26" and name no toolchain' >&2; exit 1; }
+
+gofmt:
+	@echo '== gofmt'
+	@bad=$$(gofmt -l .); [ -z "$$bad" ] || { echo "not formatted (make fmt):" >&2; echo "$$bad" >&2; exit 1; }
+
+vet:
+	@echo '== vet'
+	@go vet ./... 2>&1
+
+staticcheck:
+	@echo '== staticcheck'
+	@go tool -modfile=tools/go.mod staticcheck ./... 2>&1
+
+archtest:
+	@echo '== archtest'
+	@go test ./internal/archtest 2>&1
+
+fmt: ## format all Go files
+	@gofmt -l -w .
+
+generate: ## run all generators
+	@go generate ./...

@@ -1,0 +1,103 @@
+package archtest
+
+// Module is the law of this module: the table of docs/architecture.md.
+func Module() Rules {
+	return Rules{
+		Module: "github.com/bivouac-ml/bivouac",
+		Floors: []Floor{
+			{Name: "internal", Rows: []Row{
+				{Packages: "internal/kernel/..."},
+				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
+				{Packages: "errs"}, // pure, and below everything that can fail
+			}},
+			{
+				Name: "pure",
+				Rows: []Row{
+					{Packages: "tensor", Beside: []string{}},
+					{Packages: "tree", Beside: []string{"tensor"}},
+					{Packages: "rng"},
+					{Packages: "order", Beside: []string{"rng"}},
+					{Packages: "state", Beside: []string{"order"}},
+					{Packages: "stream", Beside: []string{"state"}},
+				},
+				Avoids:     []string{"os", "os/exec", "net", "net/http", "syscall", "time", "math/rand", "math/rand/v2"},
+				Sequential: true,
+			},
+			{Name: "storage", Rows: []Row{
+				{Packages: "internal/vfs/...", Beside: []string{"internal/vfs/..."}, Modules: []string{"golang.org/x/sys"}},
+				{Packages: "store", Beside: []string{}},
+				{Packages: "store/local", Beside: []string{"store", "internal/vfs/..."}, Modules: []string{"golang.org/x/sys"}},
+				{Packages: "store/storetest", Beside: []string{"store", "internal/vfs/..."}},
+			}},
+			{Name: "formats", Rows: []Row{
+				{Packages: "format/...", Beside: []string{"format/..."}, Modules: []string{"github.com/klauspost/compress/zstd"}},
+				{Packages: "codec/...", Beside: []string{"codec/..."}},
+			}},
+			{Name: "machinery", Rows: []Row{
+				{Packages: "op", Beside: []string{}},
+				{Packages: "op/...", Beside: []string{"op"}},
+				{Packages: "reader/...", Beside: []string{"op", "reader"}},
+				{Packages: "internal/flow"},
+				{Packages: "internal/graph", Beside: []string{"op", "reader"}},
+				{Packages: "internal/exec", Beside: []string{"op", "op/...", "reader", "internal/graph", "internal/flow"}},
+				{Packages: "checkpoint/internal/...", Beside: []string{"checkpoint/internal/..."}},
+			}},
+			{Name: "engines", Rows: []Row{
+				{Packages: "checkpoint"},
+				{Packages: "checkpoint/training", Beside: []string{"checkpoint"}},
+				{Packages: "checkpoint/partial", Beside: []string{"checkpoint"}},
+				{Packages: "pipeline"},
+				{Packages: "dynamic"},
+				{Packages: "loader"},
+				{Packages: "compat/..."},
+			}},
+			{Name: "generated", Rows: []Row{
+				{Packages: "pipeline/fn"},
+				{Packages: "dynamic/fn"},
+			}},
+			{Name: "job", Rows: []Row{
+				{Packages: "."},
+			}},
+			{Name: "faces", Rows: []Row{
+				{Packages: "examples/..."},
+				{Packages: "serve/..."},
+				{Packages: "cmd/bivouac", Beside: []string{"examples/...", "serve/..."}, Modules: []string{
+					"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8", "golang.org/x/term", "golang.org/x/sys"}},
+			}},
+			{Name: "proof", Rows: []Row{ // nothing imports these but tests
+				{Packages: "internal/archtest"},
+				{Packages: "internal/conform/..."},
+				{Packages: "internal/crash/..."},
+			}},
+		},
+		Restrictions: []Restriction{
+			{
+				Package: "internal/vfs/...",
+				To:      []string{"store/...", "internal/crash/..."},
+				Reason:  "the file system belongs to the stores",
+			},
+			{
+				Package: "compat/...",
+				To:      []string{"cmd/...", "serve/...", "examples/...", "internal/conform/..."},
+				Reason:  "engines are handed the values of compat, they do not import it",
+			},
+			{
+				Package: "store/local",
+				To:      []string{".", "checkpoint/...", "cmd/...", "internal/crash/..."},
+				Reason:  "only who opens a directory by name picks the store",
+			},
+			{
+				Package: "internal/exec",
+				To:      []string{"pipeline", "dynamic", "loader"},
+				Reason:  "the executor has an engine in front of it",
+			},
+		},
+		Heavy: []string{
+			"github.com/spf13/cobra", "github.com/vbauerster/mpb",
+			"go.etcd.io", "go.uber.org/zap", "google.golang.org/grpc",
+			"cloud.google.com", "github.com/aws", "github.com/Azure", "github.com/minio",
+			"github.com/apache/arrow-go",
+		},
+		Command: []string{"cmd/...", "serve/..."},
+	}
+}
