@@ -1,0 +1,180 @@
+// Package zframe is one zstd frame in memory, with the bounds that bytes from
+// outside need.
+//
+// OCDBT envelopes and zarr chunks hold exactly one frame each:
+//
+//	28 b5 2f fd | descriptor, window, content size | block … last block | [xxhash32]
+//	block: u24le (last:1, type:2, size:21) | payload (size bytes; 1 byte for a run)
+//
+// Decode walks this outline before it decompresses, so that a second frame, a
+// skippable frame, trailing bytes and a frame that cannot have the expected
+// size are found before memory is allocated.
+package zframe
+
+import (
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// The ways in which a frame can be at fault.
+var (
+	ErrFrame    = errors.New("not a zstd frame")                           // bad magic, header or block, or cut short
+	ErrTrailing = errors.New("bytes follow the zstd frame")                // a second frame counts as such bytes
+	ErrSize     = errors.New("zstd frame holds more bytes than it may")    // the limit given to Decode
+	ErrContent  = errors.New("zstd frame does not decompress as declared") // content size, checksum, entropy tables
+)
+
+// maxBlock is the most that one block decompresses to.
+const maxBlock = 128 << 10
+
+// MinLevel and MaxLevel bound the compression levels of libzstd.
+const (
+	MinLevel = -131072
+	MaxLevel = 22
+)
+
+// bound checks the outline of the single frame that fills src. It returns an
+// upper bound of the decompressed size, and whether it is the declared size.
+func bound(src []byte) (size uint64, declared bool, err error) {
+	var h zstd.Header
+	if err := h.Decode(src); err != nil || h.Skippable {
+		return 0, false, ErrFrame
+	}
+	if h.DictionaryID != 0 {
+		return 0, false, ErrFrame
+	}
+	p := src[h.HeaderSize:]
+	var blocks uint64
+	for last := false; !last; {
+		if len(p) < 3 {
+			return 0, false, ErrFrame
+		}
+		b := uint32(p[0]) | uint32(p[1])<<8 | uint32(p[2])<<16
+		last = b&1 != 0
+		n := int(b >> 3)
+		p = p[3:]
+		switch b >> 1 & 3 {
+		case 0:
+			blocks += uint64(n)
+		case 1:
+			blocks += uint64(n)
+			n = 1
+		case 2:
+			blocks += maxBlock
+		default:
+			return 0, false, ErrFrame
+		}
+		if n > len(p) {
+			return 0, false, ErrFrame
+		}
+		p = p[n:]
+	}
+	if h.HasCheckSum {
+		if len(p) < 4 {
+			return 0, false, ErrFrame
+		}
+		p = p[4:]
+	}
+	if len(p) != 0 {
+		return 0, false, ErrTrailing
+	}
+	if h.HasFCS {
+		if h.FrameContentSize > blocks {
+			return 0, false, ErrContent
+		}
+		return h.FrameContentSize, true, nil
+	}
+	return blocks, false, nil
+}
+
+// decoder is stateless in DecodeAll and safe for concurrent use. It starts no
+// goroutines. The window is not a buffer there: output goes to dst alone, whose
+// capacity is the limit.
+var decoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil,
+		zstd.WithDecoderConcurrency(0),
+		zstd.WithDecodeAllCapLimit(true),
+		zstd.WithDecoderMaxMemory(math.MaxInt64),
+		zstd.WithDecoderMaxWindow(1<<41))
+	if err != nil {
+		panic(err) // the options above are constants
+	}
+	return d
+})
+
+// Decode decompresses the single frame that fills src into dst, whose length is
+// ignored, and returns the bytes. When the capacity of dst is too small it
+// allocates, but never more than limit bytes, nor more than the frame could
+// hold. A frame that declares more than limit bytes is ErrSize; one that turns
+// out to hold more is ErrSize or ErrContent.
+func Decode(dst, src []byte, limit int) ([]byte, error) {
+	size, declared, err := bound(src)
+	if err != nil {
+		return nil, err
+	}
+	if size > uint64(limit) {
+		if declared {
+			return nil, ErrSize
+		}
+		size = uint64(limit)
+	}
+	if uint64(cap(dst)) < size {
+		dst = make([]byte, size)
+	}
+	out, err := decoder().DecodeAll(src, dst[:0:size])
+	switch {
+	case errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return nil, ErrSize
+	case err != nil:
+		return nil, ErrContent
+	}
+	return out, nil
+}
+
+// singleLimit is the size up to which a frame is a single segment, which states
+// its content size however small it is; larger ones keep a bounded window, so
+// that streaming decoders can read them in little memory.
+const singleLimit = 1 << 20
+
+// Encoder compresses frames that carry their content size. It is safe for
+// concurrent use.
+type Encoder struct{ single, windowed *zstd.Encoder }
+
+// NewEncoder returns an encoder of the given level of libzstd (0 is its
+// default); checksum appends the content checksum to each frame. A level
+// outside MinLevel … MaxLevel is treated as the nearest one inside.
+func NewEncoder(level int, checksum bool) *Encoder {
+	if level == 0 {
+		level = 3
+	}
+	// Literals without matches are what floating-point data consists of; the
+	// library leaves them uncompressed at its lower levels unless told otherwise.
+	options := []zstd.EOption{
+		zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)),
+		zstd.WithEncoderCRC(checksum),
+		zstd.WithAllLitEntropyCompression(true),
+		zstd.WithZeroFrames(true),
+	}
+	build := func(single bool) *zstd.Encoder {
+		enc, err := zstd.NewWriter(nil, append(options, zstd.WithSingleSegment(single))...)
+		if err != nil {
+			panic(err) // every option is valid for every level
+		}
+		return enc
+	}
+	return &Encoder{single: build(true), windowed: build(false)}
+}
+
+// Append compresses src into one frame appended to dst.
+func (e *Encoder) Append(dst, src []byte) []byte {
+	if len(src) <= singleLimit {
+		return e.single.EncodeAll(src, dst)
+	}
+	return e.windowed.EncodeAll(src, dst)
+}
+
+// Bound returns the size that a frame of n bytes never exceeds.
+func (e *Encoder) Bound(n int) int { return e.single.MaxEncodedSize(n) }
