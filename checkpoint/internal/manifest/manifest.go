@@ -1,0 +1,276 @@
+// Package manifest is the document that binds the bytes of a checkpoint to
+// their places: bivouac.manifest at its root.
+//
+// Orbax ignores the file. It is written last, so a checkpoint that has one is
+// whole, and it is what lets a reader notice a flipped bit in any file, a file
+// that is missing, truncated or from elsewhere, and a right chunk in the wrong
+// place.
+//
+// It is text, one record a line, fields separated by one space; names are Go
+// quoted strings; checksums are CRC-32C in eight hexadecimal digits:
+//
+//	bivouac.manifest 1
+//	file <crc> <size> "<name>"                           one for each file but this, sorted by name
+//	leaf <crc> <size> "<item>" "<param>" [<crc> …]       one for each array, sorted by item and name
+//	end <crc>                                            of every byte before this line
+//
+// The checksum of a leaf is that of its bytes in C order, little-endian. The
+// trailing checksums are those of its sub-chunks in C order of their grid,
+// each over the sub-chunk's decoded bytes; a leaf stored as a single sub-chunk
+// has none, as its own says the same.
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Name of the file, at the root of a checkpoint.
+const Name = "bivouac.manifest"
+
+const header = "bivouac.manifest 1\n"
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Manifest lists files and arrays with their checksums.
+type Manifest struct {
+	Files  []File
+	Leaves []Leaf
+
+	files  map[string]int
+	leaves map[[2]string]int
+}
+
+// File is one file, by its name below the checkpoint.
+type File struct {
+	Name string
+	Size int64
+	CRC  uint32
+}
+
+// Leaf is one array of one item.
+type Leaf struct {
+	Item, Param string
+	Size        int64 // bytes of the array, decoded
+	CRC         uint32
+	Chunks      []uint32 // at least two, or nil when there is one sub-chunk at most
+}
+
+// Chunk returns the checksum of sub-chunk i, ok is false when there is no such.
+func (l Leaf) Chunk(i int) (uint32, bool) {
+	if len(l.Chunks) == 0 {
+		return l.CRC, i == 0
+	}
+	if i < 0 || i >= len(l.Chunks) {
+		return 0, false
+	}
+	return l.Chunks[i], true
+}
+
+// Append sorts the records and appends the document.
+func (m *Manifest) Append(dst []byte) []byte {
+	sort.Slice(m.Files, func(i, j int) bool { return m.Files[i].Name < m.Files[j].Name })
+	sort.Slice(m.Leaves, func(i, j int) bool {
+		a, b := m.Leaves[i], m.Leaves[j]
+		if a.Item != b.Item {
+			return a.Item < b.Item
+		}
+		return a.Param < b.Param
+	})
+	start := len(dst)
+	dst = append(dst, header...)
+	for _, f := range m.Files {
+		dst = append(dst, "file "...)
+		dst = appendCRC(dst, f.CRC)
+		dst = append(dst, ' ')
+		dst = strconv.AppendInt(dst, f.Size, 10)
+		dst = append(dst, ' ')
+		dst = strconv.AppendQuote(dst, f.Name)
+		dst = append(dst, '\n')
+	}
+	for _, l := range m.Leaves {
+		dst = append(dst, "leaf "...)
+		dst = appendCRC(dst, l.CRC)
+		dst = append(dst, ' ')
+		dst = strconv.AppendInt(dst, l.Size, 10)
+		dst = append(dst, ' ')
+		dst = strconv.AppendQuote(dst, l.Item)
+		dst = append(dst, ' ')
+		dst = strconv.AppendQuote(dst, l.Param)
+		for _, c := range l.Chunks {
+			dst = append(dst, ' ')
+			dst = appendCRC(dst, c)
+		}
+		dst = append(dst, '\n')
+	}
+	sum := crc32.Checksum(dst[start:], castagnoli)
+	dst = append(dst, "end "...)
+	dst = appendCRC(dst, sum)
+	return append(dst, '\n')
+}
+
+func appendCRC(dst []byte, c uint32) []byte {
+	const digits = "0123456789abcdef"
+	for s := 28; s >= 0; s -= 4 {
+		dst = append(dst, digits[c>>s&15])
+	}
+	return dst
+}
+
+// Parse reads a document. Errors are errs.Corrupt, or errs.Unsupported for a
+// newer version.
+func Parse(b []byte) (*Manifest, error) {
+	const endLen = len("end 01234567\n")
+	switch {
+	case !bytes.HasPrefix(b, []byte("bivouac.manifest ")):
+		return nil, corrupt("does not begin with the name of the format")
+	case !bytes.HasPrefix(b, []byte(header)):
+		line, _, _ := bytes.Cut(b, []byte("\n"))
+		if len(line) > 40 {
+			line = line[:40]
+		}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "manifest", Subject: Name, Want: "version 1", Got: fmt.Sprintf("%q", line),
+			Remedy: "use a newer Bivouac"}
+	case len(b) < len(header)+endLen:
+		return nil, corrupt("%d bytes, too short", len(b))
+	}
+	body, end := b[:len(b)-endLen], b[len(b)-endLen:]
+	var want [endLen]byte
+	if !bytes.Equal(end, append(appendCRC(append(want[:0], "end "...), crc32.Checksum(body, castagnoli)), '\n')) {
+		return nil, corrupt("the document's own checksum does not match")
+	}
+	m := &Manifest{files: map[string]int{}, leaves: map[[2]string]int{}}
+	for n, line := range strings.Split(strings.TrimSuffix(string(body[len(header):]), "\n"), "\n") {
+		if line == "" {
+			continue
+		}
+		if err := m.parseLine(line); err != nil {
+			return nil, corrupt("line %d: %v", n+2, err)
+		}
+	}
+	return m, nil
+}
+
+func (m *Manifest) parseLine(line string) error {
+	kind, rest, _ := strings.Cut(line, " ")
+	crc, rest, err := cutCRC(rest)
+	if err != nil {
+		return err
+	}
+	num, rest, _ := strings.Cut(rest, " ")
+	size, err := strconv.ParseInt(num, 10, 64)
+	if err != nil || size < 0 {
+		return fmt.Errorf("size %q", num)
+	}
+	switch kind {
+	case "file":
+		name, rest, err := cutQuoted(rest)
+		if err != nil || rest != "" {
+			return fmt.Errorf("file name: %v", err)
+		}
+		if _, dup := m.files[name]; dup {
+			return fmt.Errorf("file %q twice", name)
+		}
+		m.files[name] = len(m.Files)
+		m.Files = append(m.Files, File{name, size, crc})
+	case "leaf":
+		item, rest, err := cutQuoted(rest)
+		if err != nil {
+			return fmt.Errorf("item: %v", err)
+		}
+		param, rest, err := cutQuoted(strings.TrimPrefix(rest, " "))
+		if err != nil {
+			return fmt.Errorf("parameter: %v", err)
+		}
+		l := Leaf{Item: item, Param: param, Size: size, CRC: crc}
+		for rest != "" {
+			var c uint32
+			if c, rest, err = cutCRC(strings.TrimPrefix(rest, " ")); err != nil {
+				return err
+			}
+			l.Chunks = append(l.Chunks, c)
+			if rest != "" {
+				rest = " " + rest
+			}
+		}
+		key := [2]string{item, param}
+		if _, dup := m.leaves[key]; dup {
+			return fmt.Errorf("leaf %q of %q twice", param, item)
+		}
+		m.leaves[key] = len(m.Leaves)
+		m.Leaves = append(m.Leaves, l)
+	default:
+		return fmt.Errorf("record %q", kind)
+	}
+	return nil
+}
+
+// cutCRC takes eight hexadecimal digits and the space after them.
+func cutCRC(s string) (uint32, string, error) {
+	word, rest, _ := strings.Cut(s, " ")
+	if len(word) != 8 {
+		return 0, "", fmt.Errorf("checksum %q", word)
+	}
+	v, err := strconv.ParseUint(word, 16, 32)
+	return uint32(v), rest, err
+}
+
+func cutQuoted(s string) (string, string, error) {
+	q, err := strconv.QuotedPrefix(s)
+	if err != nil || q[0] != '"' {
+		return "", "", fmt.Errorf("no quoted name in %.40q", s)
+	}
+	name, err := strconv.Unquote(q)
+	return name, s[len(q):], err
+}
+
+// File looks a file up by name.
+func (m *Manifest) File(name string) (File, bool) {
+	i, ok := m.files[name]
+	if !ok {
+		return File{}, false
+	}
+	return m.Files[i], true
+}
+
+// Leaf looks an array up.
+func (m *Manifest) Leaf(item, param string) (Leaf, bool) {
+	i, ok := m.leaves[[2]string{item, param}]
+	if !ok {
+		return Leaf{}, false
+	}
+	return m.Leaves[i], true
+}
+
+// CheckFile compares the bytes of a file with its record.
+func (m *Manifest) CheckFile(name string, b []byte) error {
+	f, ok := m.File(name)
+	switch {
+	case !ok:
+		return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: name, Got: "a file that the manifest does not list"}
+	case f.Size != int64(len(b)):
+		return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: name,
+			Want: strconv.FormatInt(f.Size, 10) + " bytes", Got: strconv.Itoa(len(b))}
+	}
+	if got := crc32.Checksum(b, castagnoli); got != f.CRC {
+		return ChecksumError(name, f.CRC, got)
+	}
+	return nil
+}
+
+// ChecksumError says that the bytes of subject are not the ones that were written.
+func ChecksumError(subject string, want, got uint32) error {
+	return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: subject,
+		Want: fmt.Sprintf("CRC-32C %08x", want), Got: fmt.Sprintf("%08x", got),
+		Remedy: "the bytes were damaged after they were written; load another step"}
+}
+
+func corrupt(format string, args ...any) error {
+	return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: Name, Got: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,120 @@
+package manifest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+func sample() *Manifest {
+	return &Manifest{
+		Files: []File{{"state/_METADATA", 12, 0xdeadbeef}, {"_CHECKPOINT_METADATA", 3, 1}, {"odd \"name\"\n", 0, 0}},
+		Leaves: []Leaf{
+			{Item: "state", Param: "w", Size: 4096, CRC: 7, Chunks: []uint32{1, 2, 0xffffffff}},
+			{Item: "state", Param: "", Size: 4, CRC: 9},
+		},
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	m := sample()
+	b := m.Append(nil)
+	got, err := Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(m, got, cmpopts.IgnoreUnexported(Manifest{})); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	if l, ok := got.Leaf("state", "w"); !ok || len(l.Chunks) != 3 {
+		t.Errorf("leaf w: %v %v", l, ok)
+	}
+	if c, ok := got.Leaves[0].Chunk(0); !ok || c != 9 {
+		t.Errorf("single chunk: %v %v", c, ok)
+	}
+	if _, ok := got.Leaves[1].Chunk(3); ok {
+		t.Error("a chunk beyond the last")
+	}
+}
+
+func TestRoundTripLaw(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &Manifest{}
+		for _, n := range rapid.SliceOfDistinct(rapid.String(), rapid.ID[string]).Draw(t, "files") {
+			m.Files = append(m.Files, File{n, rapid.Int64Min(0).Draw(t, "size"), rapid.Uint32().Draw(t, "crc")})
+		}
+		for _, n := range rapid.SliceOfDistinct(rapid.String(), rapid.ID[string]).Draw(t, "params") {
+			l := Leaf{Item: "state", Param: n, Size: rapid.Int64Min(0).Draw(t, "size"), CRC: rapid.Uint32().Draw(t, "crc")}
+			if rapid.Bool().Draw(t, "chunked") {
+				l.Chunks = rapid.SliceOfN(rapid.Uint32(), 2, 9).Draw(t, "chunks")
+			}
+			m.Leaves = append(m.Leaves, l)
+		}
+		got, err := Parse(m.Append(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(m, got, cmpopts.IgnoreUnexported(Manifest{})); d != "" {
+			t.Fatalf("-want +got\n%s", d)
+		}
+	})
+}
+
+// Every flipped bit is noticed: the document protects itself.
+func TestBitFlips(t *testing.T) {
+	b := sample().Append(nil)
+	for i := range b {
+		for bit := 0; bit < 8; bit++ {
+			b[i] ^= 1 << bit
+			if _, err := Parse(b); err == nil {
+				t.Fatalf("bit %d of byte %d flipped: no error", bit, i)
+			} else if !errors.Is(err, errs.Corrupt) && !errors.Is(err, errs.Unsupported) {
+				t.Fatalf("bit %d of byte %d flipped: %v", bit, i, err)
+			}
+			b[i] ^= 1 << bit
+		}
+	}
+	for n := range b {
+		if _, err := Parse(b[:n]); err == nil {
+			t.Fatalf("cut to %d bytes: no error", n)
+		}
+	}
+}
+
+func TestCheckFile(t *testing.T) {
+	m := &Manifest{Files: []File{{"a", 9, 0xe3069283}}}
+	m, err := Parse(m.Append(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.CheckFile("a", []byte("123456789")); err != nil {
+		t.Error(err)
+	}
+	for name, b := range map[string]string{"a": "123456780", "b": "123456789"} {
+		if err := m.CheckFile(name, []byte(b)); !errors.Is(err, errs.Corrupt) {
+			t.Errorf("%s %q: %v", name, b, err)
+		}
+	}
+	if err := m.CheckFile("a", []byte("12345678")); !errors.Is(err, errs.Corrupt) {
+		t.Errorf("short: %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(sample().Append(nil))
+	f.Add([]byte(header + "end 00000000\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := Parse(b)
+		if err != nil {
+			return
+		}
+		if _, err := Parse(m.Append(nil)); err != nil {
+			t.Errorf("our own spelling is refused: %v", err)
+		}
+	})
+}

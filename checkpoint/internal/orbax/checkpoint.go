@@ -1,0 +1,146 @@
+package orbax
+
+import (
+	"encoding/json"
+	"math"
+	"sort"
+	"strconv"
+)
+
+// Checkpoint is the content of _CHECKPOINT_METADATA.
+type Checkpoint struct {
+	Handlers    map[string]string // item → handler type string; nil when absent
+	Flat        string            // handler of a flat V0 checkpoint, where item_handlers is one string
+	Init        int64             // Unix nanoseconds, 0 when absent
+	Commit      int64             // Unix nanoseconds, 0 when absent
+	Custom      json.RawMessage   // the user's JSON object, nil when absent or null
+	Performance map[string]float64
+}
+
+// Append appends the document.
+func (c Checkpoint) Append(dst []byte) []byte {
+	dst = append(dst, `{"item_handlers": `...)
+	switch {
+	case c.Flat != "":
+		dst = appendJSON(dst, c.Flat)
+	default:
+		names := make([]string, 0, len(c.Handlers))
+		for n := range c.Handlers {
+			names = append(names, n)
+		}
+		sort.Strings(names)
+		dst = append(dst, '{')
+		for i, n := range names {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = appendJSON(dst, n)
+			dst = append(dst, ": "...)
+			dst = appendJSON(dst, c.Handlers[n])
+		}
+		dst = append(dst, '}')
+	}
+	dst = append(dst, `, "metrics": {}, "performance_metrics": {}, "init_timestamp_nsecs": `...)
+	dst = strconv.AppendInt(dst, c.Init, 10)
+	dst = append(dst, `, "commit_timestamp_nsecs": `...)
+	dst = strconv.AppendInt(dst, c.Commit, 10)
+	dst = append(dst, `, "custom_metadata": `...)
+	if c.Custom == nil {
+		dst = append(dst, "{}"...)
+	} else {
+		dst = append(dst, c.Custom...)
+	}
+	return append(dst, '}')
+}
+
+// ParseCheckpoint reads _CHECKPOINT_METADATA. Every member is optional;
+// members that Orbax does not know are refused, as Orbax does.
+func ParseCheckpoint(b []byte) (Checkpoint, error) {
+	var c Checkpoint
+	ms, err := members(b)
+	if err != nil {
+		return c, corrupt(CheckpointFile, "%v", err)
+	}
+	for _, m := range ms {
+		if isNull(m.value) {
+			continue
+		}
+		var err error
+		switch m.key {
+		case "item_handlers":
+			if len(m.value) > 0 && m.value[0] == '"' {
+				err = json.Unmarshal(m.value, &c.Flat)
+				break
+			}
+			var hs map[string]*string
+			if err = json.Unmarshal(m.value, &hs); err == nil {
+				c.Handlers = make(map[string]string, len(hs))
+				for k, v := range hs {
+					if v != nil {
+						c.Handlers[k] = *v
+					} else {
+						c.Handlers[k] = ""
+					}
+				}
+			}
+		case "init_timestamp_nsecs":
+			c.Init, err = nanos(m.value)
+		case "commit_timestamp_nsecs":
+			c.Commit, err = nanos(m.value)
+		case "custom_metadata":
+			_, err = members(m.value)
+			c.Custom = m.value
+		case "performance_metrics":
+			err = json.Unmarshal(m.value, &c.Performance)
+		case "metrics":
+			_, err = members(m.value)
+		default:
+			return c, corrupt(CheckpointFile, "unknown member %q", m.key)
+		}
+		if err != nil {
+			return c, corrupt(CheckpointFile, "member %q: %v", m.key, err)
+		}
+	}
+	return c, nil
+}
+
+// nanos reads a time stamp: an integer, or a float as early versions wrote it.
+func nanos(raw json.RawMessage) (int64, error) {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err == nil {
+		return n, nil
+	}
+	f, ferr := strconv.ParseFloat(string(raw), 64)
+	if ferr != nil || math.Abs(f) > 1<<62 {
+		return 0, err
+	}
+	return int64(f), nil
+}
+
+// AppendRoot appends metadata/_ROOT_METADATA of a directory of steps.
+func AppendRoot(dst []byte, custom json.RawMessage) []byte {
+	dst = append(dst, `{"internal_metadata": {}, "custom_metadata": `...)
+	if custom == nil {
+		custom = json.RawMessage("{}")
+	}
+	dst = append(dst, custom...)
+	return append(dst, '}')
+}
+
+// ParseRoot returns the custom metadata of metadata/_ROOT_METADATA, nil when there is none.
+func ParseRoot(b []byte) (json.RawMessage, error) {
+	ms, err := members(b)
+	if err != nil {
+		return nil, corrupt(RootFile, "%v", err)
+	}
+	var custom json.RawMessage
+	for _, m := range ms {
+		if m.key == "custom_metadata" && !isNull(m.value) {
+			if _, err := members(m.value); err != nil {
+				return nil, corrupt(RootFile, "custom_metadata: %v", err)
+			}
+			custom = m.value
+		}
+	}
+	return custom, nil
+}

@@ -1,0 +1,79 @@
+package orbax
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// member is one entry of a JSON object in file order.
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+// members splits a JSON object into its members, in order. Duplicate keys are
+// an error: which of two counts would depend on the reader.
+func members(b []byte) ([]member, error) {
+	if !utf8.Valid(b) {
+		return nil, fmt.Errorf("not UTF-8")
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	t, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	if t != json.Delim('{') {
+		return nil, fmt.Errorf("want an object, got %v", t)
+	}
+	var out []member
+	seen := map[string]bool{}
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		key, ok := t.(string)
+		if !ok {
+			return nil, fmt.Errorf("want a member name, got %v", t)
+		}
+		if seen[key] {
+			return nil, fmt.Errorf("member %q twice", key)
+		}
+		seen[key] = true
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return nil, fmt.Errorf("member %q: %w", key, err)
+		}
+		out = append(out, member{key, raw})
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	if dec.More() {
+		return nil, fmt.Errorf("bytes after the object")
+	}
+	return out, nil
+}
+
+// appendJSON appends v without escaping <, > and &.
+func appendJSON(dst []byte, v any) []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		// Only strings, booleans and already validated RawMessages come here.
+		return append(dst, "null"...)
+	}
+	return append(dst, bytes.TrimRight(buf.Bytes(), "\n")...)
+}
+
+func corrupt(file, format string, args ...any) error {
+	return &errs.Error{Kind: errs.Corrupt, Op: "orbax", Subject: file, Got: fmt.Sprintf(format, args...)}
+}
+
+func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }

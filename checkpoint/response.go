@@ -1,0 +1,85 @@
+package checkpoint
+
+import (
+	"context"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Response is the pending result of an asynchronous operation. It is made by
+// this package and safe for concurrent use.
+//
+// The work goes on whether or not anybody waits. Its error is kept and
+// returned by every Result; a Checkpointer also returns it from the next save
+// and from Close.
+type Response[T any] struct {
+	done   chan struct{}
+	cancel context.CancelFunc
+
+	mu       sync.Mutex
+	finished bool // value and err are final
+	value    T
+	err      error
+	after    []func(T, error)
+}
+
+// Go runs fn in the background and returns its pending result. The context of
+// fn is not cancelled with ctx, whose end must not tear a save apart; Cancel
+// ends it. ctx only lends its values.
+func Go[T any](ctx context.Context, fn func(context.Context) (T, error)) *Response[T] {
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r := &Response[T]{done: make(chan struct{}), cancel: cancel}
+	go func() {
+		defer cancel()
+		v, err := fn(run)
+		r.mu.Lock()
+		r.value, r.err, r.finished = v, err, true
+		after := r.after
+		r.after = nil
+		r.mu.Unlock()
+		for _, f := range after {
+			f(v, err)
+		}
+		close(r.done)
+	}()
+	return r
+}
+
+// Result waits for the operation and returns its value and error. When ctx
+// ends first it returns errs.Canceled, and the operation continues.
+func (r *Response[T]) Result(ctx context.Context) (T, error) {
+	select {
+	case <-r.done:
+	default:
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			var zero T
+			return zero, &errs.Error{Kind: errs.Canceled, Op: "checkpoint.Result", Err: ctx.Err(), Remedy: "the operation continues; call Result again, or Cancel"}
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.value, r.err
+}
+
+// Done is closed when the operation and its callbacks are over.
+func (r *Response[T]) Done() <-chan struct{} { return r.done }
+
+// OnComplete calls f when the operation ends, on its goroutine and before
+// Done closes; at once, on the caller's, when it has ended already.
+func (r *Response[T]) OnComplete(f func(T, error)) {
+	r.mu.Lock()
+	if !r.finished {
+		r.after = append(r.after, f)
+		r.mu.Unlock()
+		return
+	}
+	r.mu.Unlock()
+	f(r.value, r.err)
+}
+
+// Cancel asks the operation to stop. A save that is cancelled before its
+// commit leaves nothing visible; afterwards Cancel has no effect.
+func (r *Response[T]) Cancel() { r.cancel() }
