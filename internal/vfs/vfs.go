@@ -2,20 +2,26 @@
 // directory sync of the storage floor goes through FS, so that crash
 // enumeration (Mem), fault injection (Fault) and the golden call list (Log) run
 // the very protocol that OS runs.
+//
+// The package knows no protocol: which calls come in which order is the
+// business of store/local.
 package vfs
 
-import (
-	"io/fs"
-)
+import "io/fs"
 
 // FS is a file system. Names are slash-separated; OS takes them as the
 // operating system does, Mem treats them as rooted at "/". Errors satisfy
-// errors.Is with fs.ErrExist, fs.ErrNotExist, fs.ErrPermission and the syscall
-// errnos (ENOSPC, EIO, …).
+// errors.Is with fs.ErrExist, fs.ErrNotExist, fs.ErrPermission,
+// errors.ErrUnsupported and the syscall errnos (ENOSPC, EIO, …). All methods
+// may be called concurrently. No method retries what failed; an interrupted
+// system call (EINTR) is no failure and is continued by OS.
+//
+// Nothing but File.Sync and SyncDir makes anything durable.
 type FS interface {
 	// Create makes a new file for reading and writing; it must not exist.
 	Create(name string, perm fs.FileMode) (File, error)
-	// Open opens a file for reading.
+	// Open opens a file for reading. It does not follow a symbolic link in the
+	// last element.
 	Open(name string) (File, error)
 	// Mkdir makes one directory; it must not exist.
 	Mkdir(name string, perm fs.FileMode) error
@@ -25,26 +31,36 @@ type FS interface {
 	Stat(name string) (fs.FileInfo, error)
 	// Remove removes a file or an empty directory.
 	Remove(name string) error
-	// Rename moves within the file system and replaces a file at newname.
+	// Rename moves within the file system and replaces a file, or an empty
+	// directory by a directory, at newname.
 	Rename(oldname, newname string) error
-	// RenameNoReplace is Rename that fails with fs.ErrExist when newname exists.
+	// RenameNoReplace is Rename that fails with fs.ErrExist when newname
+	// exists, in one atomic step. It is errors.ErrUnsupported, and nothing has
+	// happened, where the file system cannot.
 	RenameNoReplace(oldname, newname string) error
-	// Exchange swaps two existing names atomically.
+	// Exchange swaps two existing names atomically. It is
+	// errors.ErrUnsupported, and nothing has happened, where the file system
+	// cannot.
 	Exchange(a, b string) error
-	// Link makes a hard link.
+	// Link makes a hard link to a file; newname must not exist.
 	Link(oldname, newname string) error
 	// SyncDir makes the entries of a directory durable.
 	SyncDir(name string) error
 }
 
-// File is an open file. ReadAt and WriteAt may be called concurrently.
+// File is an open file. ReadAt and WriteAt may be called concurrently and keep
+// the contracts of io.ReaderAt and io.WriterAt.
 type File interface {
 	ReadAt(p []byte, off int64) (int, error)
 	WriteAt(p []byte, off int64) (int, error)
-	// Allocate reserves size bytes; a file system that cannot says so by nil.
+	// Allocate reserves room for size bytes and extends the file to it, so
+	// that a full disk is known before the first write; a file system that
+	// cannot reserve does nothing and returns nil.
 	Allocate(size int64) error
 	Truncate(size int64) error
 	// Sync makes data and size durable (fdatasync), not the directory entry.
+	// After a failure the written data may be lost although a second Sync
+	// succeeds: never retry on the same file.
 	Sync() error
 	Stat() (fs.FileInfo, error)
 	Close() error

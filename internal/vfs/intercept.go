@@ -1,0 +1,158 @@
+package vfs
+
+import "io/fs"
+
+// Around is called for every call to an intercepted file system. do performs
+// the call and returns its error; Around decides whether to run it and what
+// the caller is told. For WriteAt, lowering c.Size before do shortens the write.
+type Around func(c *Call, do func() error) error
+
+// Intercept returns fsys with around at every call to it and to its files.
+// around may be called concurrently.
+func Intercept(fsys FS, around Around) FS { return &intercepted{fsys, around} }
+
+type intercepted struct {
+	fsys   FS
+	around Around
+}
+
+func (x *intercepted) file(op Op, name string, open func() (File, error)) (File, error) {
+	var f File
+	err := x.around(&Call{Op: op, Name: name}, func() (err error) {
+		f, err = open()
+		return err
+	})
+	if err != nil {
+		if f != nil {
+			f.Close() //nolint:errcheck // the caller is told that there is no file
+		}
+		return nil, err
+	}
+	return &interceptedFile{f, name, x.around}, nil
+}
+
+func (x *intercepted) Create(name string, perm fs.FileMode) (File, error) {
+	return x.file(OpCreate, name, func() (File, error) { return x.fsys.Create(name, perm) })
+}
+
+func (x *intercepted) Open(name string) (File, error) {
+	return x.file(OpOpen, name, func() (File, error) { return x.fsys.Open(name) })
+}
+
+func (x *intercepted) Mkdir(name string, perm fs.FileMode) error {
+	return x.around(&Call{Op: OpMkdir, Name: name}, func() error { return x.fsys.Mkdir(name, perm) })
+}
+
+func (x *intercepted) ReadDir(name string) (list []fs.DirEntry, err error) {
+	err = x.around(&Call{Op: OpReadDir, Name: name}, func() (err error) {
+		list, err = x.fsys.ReadDir(name)
+		return err
+	})
+	return list, err
+}
+
+func (x *intercepted) Stat(name string) (info fs.FileInfo, err error) {
+	err = x.around(&Call{Op: OpStat, Name: name}, func() (err error) {
+		info, err = x.fsys.Stat(name)
+		return err
+	})
+	return info, err
+}
+
+func (x *intercepted) Remove(name string) error {
+	return x.around(&Call{Op: OpRemove, Name: name}, func() error { return x.fsys.Remove(name) })
+}
+
+func (x *intercepted) Rename(oldname, newname string) error {
+	return x.around(&Call{Op: OpRename, Name: oldname, To: newname}, func() error { return x.fsys.Rename(oldname, newname) })
+}
+
+func (x *intercepted) RenameNoReplace(oldname, newname string) error {
+	return x.around(&Call{Op: OpRenameNoReplace, Name: oldname, To: newname}, func() error {
+		return x.fsys.RenameNoReplace(oldname, newname)
+	})
+}
+
+func (x *intercepted) Exchange(a, b string) error {
+	return x.around(&Call{Op: OpExchange, Name: a, To: b}, func() error { return x.fsys.Exchange(a, b) })
+}
+
+func (x *intercepted) Link(oldname, newname string) error {
+	return x.around(&Call{Op: OpLink, Name: oldname, To: newname}, func() error { return x.fsys.Link(oldname, newname) })
+}
+
+func (x *intercepted) SyncDir(name string) error {
+	return x.around(&Call{Op: OpSyncDir, Name: name}, func() error { return x.fsys.SyncDir(name) })
+}
+
+type interceptedFile struct {
+	f      File
+	name   string
+	around Around
+}
+
+func (x *interceptedFile) ReadAt(p []byte, off int64) (n int, err error) {
+	err = x.around(&Call{Op: OpReadAt, Name: x.name, Off: off, Size: int64(len(p))}, func() (err error) {
+		n, err = x.f.ReadAt(p, off)
+		return err
+	})
+	return n, err
+}
+
+func (x *interceptedFile) WriteAt(p []byte, off int64) (n int, err error) {
+	c := &Call{Op: OpWriteAt, Name: x.name, Off: off, Size: int64(len(p))}
+	err = x.around(c, func() (err error) {
+		n, err = x.f.WriteAt(p[:c.Size], off)
+		return err
+	})
+	return n, err
+}
+
+func (x *interceptedFile) Allocate(size int64) error {
+	return x.around(&Call{Op: OpAllocate, Name: x.name, Size: size}, func() error { return x.f.Allocate(size) })
+}
+
+func (x *interceptedFile) Truncate(size int64) error {
+	return x.around(&Call{Op: OpTruncate, Name: x.name, Size: size}, func() error { return x.f.Truncate(size) })
+}
+
+// Sync tells the file below when around reports a failure without having run
+// it: then the writes are lost, as after a failed fsync on Linux.
+func (x *interceptedFile) Sync() error {
+	ran := false
+	err := x.around(&Call{Op: OpSync, Name: x.name}, func() error {
+		ran = true
+		return x.f.Sync()
+	})
+	if err != nil && !ran {
+		x.loseWrites()
+	}
+	return err
+}
+
+func (x *interceptedFile) loseWrites() {
+	if l, ok := x.f.(interface{ loseWrites() }); ok {
+		l.loseWrites()
+	}
+}
+
+func (x *interceptedFile) Stat() (info fs.FileInfo, err error) {
+	err = x.around(&Call{Op: OpFileStat, Name: x.name}, func() (err error) {
+		info, err = x.f.Stat()
+		return err
+	})
+	return info, err
+}
+
+// Close always closes the file below: a failed close leaves no open file.
+func (x *interceptedFile) Close() error {
+	ran := false
+	err := x.around(&Call{Op: OpClose, Name: x.name}, func() error {
+		ran = true
+		return x.f.Close()
+	})
+	if !ran {
+		x.f.Close() //nolint:errcheck // around has decided what the caller is told
+	}
+	return err
+}

@@ -1,0 +1,342 @@
+package vfs
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"slices"
+)
+
+// Clone returns a copy with all that is pending in m, and no Watch.
+func (m *Mem) Clone() *Mem {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.clone()
+}
+
+func (m *Mem) clone() *Mem {
+	out := &Mem{clock: m.clock, next: m.next}
+	seen := map[*node]*node{}
+	var copyNode func(n *node) *node
+	copyMap := func(in map[string]*node) map[string]*node {
+		to := make(map[string]*node, len(in))
+		for k, n := range in {
+			to[k] = copyNode(n)
+		}
+		return to
+	}
+	copyNode = func(n *node) *node {
+		if n == nil {
+			return nil
+		}
+		if c, ok := seen[n]; ok {
+			return c
+		}
+		c := new(node)
+		*c = *n
+		seen[n] = c
+		if n.dir {
+			c.entries, c.synced = copyMap(n.entries), copyMap(n.synced)
+		} else {
+			c.data = n.data.clone()
+		}
+		return c
+	}
+	out.root = copyNode(m.root)
+	for _, c := range m.pending {
+		d := &change{outcomes: c.outcomes}
+		for _, e := range c.edits {
+			d.edits = append(d.edits, edit{copyNode(e.dir), e.name, copyNode(e.to)})
+		}
+		out.pending = append(out.pending, d)
+	}
+	return out
+}
+
+// SyncAll makes everything durable, as an orderly shutdown does.
+func (m *Mem) SyncAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pending = nil
+	visit(m.root, "", map[*node]bool{}, func(_ string, n *node) {
+		if n.dir {
+			n.synced = maps.Clone(n.entries)
+		} else {
+			n.data.sizes, n.data.dirty = nil, nil
+			n.data.syncedSize, n.data.syncedBlocks = n.data.size, slices.Clone(n.data.blocks)
+		}
+	})
+}
+
+// visit calls fn once for every node below n, parents first, names ascending.
+func visit(n *node, name string, seen map[*node]bool, fn func(string, *node)) {
+	if seen[n] {
+		return
+	}
+	seen[n] = true
+	fn(name, n)
+	for _, k := range slices.Sorted(maps.Keys(n.entries)) {
+		visit(n.entries[k], name+"/"+k, seen, fn)
+	}
+}
+
+// Hash is the identity of what is seen now: names, kinds and bytes. Times,
+// modes and what is durable do not enter it.
+func (m *Mem) Hash() [16]byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.hash()
+}
+
+func (m *Mem) hash() [16]byte {
+	h := sha256.New()
+	var zero block
+	var num [8]byte
+	number := func(v int64) {
+		binary.LittleEndian.PutUint64(num[:], uint64(v))
+		h.Write(num[:])
+	}
+	var walk func(n *node)
+	walk = func(n *node) {
+		if !n.dir {
+			number(-1)
+			number(n.data.size)
+			for i := range int((n.data.size + BlockSize - 1) / BlockSize) {
+				b := at(n.data.blocks, i)
+				if b == nil {
+					b = &zero
+				}
+				h.Write(b[:])
+			}
+			return
+		}
+		number(int64(len(n.entries)))
+		for _, k := range slices.Sorted(maps.Keys(n.entries)) {
+			number(int64(len(k)))
+			h.Write([]byte(k))
+			walk(n.entries[k])
+		}
+	}
+	walk(m.root)
+	return [16]byte(h.Sum(nil))
+}
+
+// chooser decides at each point of freedom which of n ≥ 2 ways power loss took:
+// 0 is what was durable, n-1 what was written last.
+type chooser func(n int) int
+
+// crash builds the state that choose describes. It meets the points of freedom
+// top down and only where they can be seen, so that the same choices always
+// build the same state and what lies in a lost directory costs nothing.
+func (m *Mem) crash(choose chooser) *Mem {
+	out := &Mem{clock: m.clock}
+	fate := map[*change]uint8{}
+	decide := func(c *change) uint8 {
+		f, ok := fate[c]
+		if !ok {
+			f = c.outcomes[choose(len(c.outcomes))]
+			fate[c] = f
+		}
+		return f
+	}
+	made := map[*node]*node{}
+	var build func(n *node) *node
+	build = func(n *node) *node {
+		c := out.newNode(n.dir, n.mode.Perm())
+		made[n] = c
+		if !n.dir {
+			c.data = n.data.crash(choose)
+			return c
+		}
+		left := maps.Clone(n.synced)
+		for _, p := range m.pending {
+			for i, e := range p.edits {
+				if e.dir != n || decide(p)&(1<<i) == 0 {
+					continue
+				}
+				if e.to == nil {
+					delete(left, e.name)
+				} else {
+					left[e.name] = e.to
+				}
+			}
+		}
+		for _, k := range slices.Sorted(maps.Keys(left)) {
+			to, old := left[k], made[left[k]]
+			switch {
+			case old == nil:
+				old = build(to)
+			case to.dir:
+				continue // a second name of a directory: a check of the disk removes it
+			}
+			old.links++
+			c.entries[k], c.synced[k] = old, old
+		}
+		return c
+	}
+	out.root = build(m.root)
+	return out
+}
+
+// crash returns the content as it may be found, everything durable.
+func (c *content) crash(choose chooser) content {
+	size := c.syncedSize
+	if sizes := distinct(c.syncedSize, c.sizes); len(sizes) > 1 {
+		size = sizes[choose(len(sizes))]
+	}
+	n := int((size + BlockSize - 1) / BlockSize)
+	blocks := make([]*block, min(n, max(len(c.blocks), len(c.syncedBlocks))))
+	copy(blocks, c.syncedBlocks)
+	for _, i := range slices.Sorted(maps.Keys(c.dirty)) {
+		if i >= n {
+			break
+		}
+		if versions := distinctBlocks(at(c.syncedBlocks, i), c.dirty[i]); len(versions) > 1 {
+			blocks[i] = versions[choose(len(versions))]
+		}
+	}
+	if cut := int(size % BlockSize); cut > 0 && n <= len(blocks) && blocks[n-1] != nil {
+		tail := *blocks[n-1]
+		clear(tail[cut:])
+		blocks[n-1] = &tail
+	}
+	return content{size: size, blocks: blocks, syncedSize: size, syncedBlocks: slices.Clone(blocks)}
+}
+
+// distinct returns first and the values of rest that differ, the last of rest last.
+func distinct(first int64, rest []int64) []int64 {
+	out := []int64{first}
+	for i, v := range rest {
+		if v != first && !slices.Contains(rest[i+1:], v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func distinctBlocks(first *block, rest []*block) []*block {
+	same := func(a, b *block) bool {
+		var zero block
+		if a == nil {
+			a = &zero
+		}
+		if b == nil {
+			b = &zero
+		}
+		return a == b || *a == *b
+	}
+	out := []*block{first}
+	for i, v := range rest {
+		if !same(v, first) && !slices.ContainsFunc(rest[i+1:], func(o *block) bool { return same(v, o) }) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// tape replays choices and then takes the first way, noting how many there were.
+type tape struct {
+	picks, ways []int
+	at          int
+}
+
+func (t *tape) choose(n int) int {
+	if t.at == len(t.picks) {
+		t.picks, t.ways = append(t.picks, 0), append(t.ways, n)
+	}
+	t.ways[t.at] = n
+	t.at++
+	return t.picks[t.at-1]
+}
+
+// advance moves to the next sequence of choices, and reports whether there is one.
+func (t *tape) advance() bool {
+	t.picks, t.ways = t.picks[:t.at], t.ways[:t.at]
+	t.at = 0
+	for i := len(t.picks) - 1; i >= 0; i-- {
+		if t.picks[i]+1 < t.ways[i] {
+			t.picks[i]++
+			t.picks, t.ways = t.picks[:i+1], t.ways[:i+1]
+			return true
+		}
+	}
+	return false
+}
+
+// States yields every state that may be found after power loss now, each once
+// (by Hash), lazily: their number grows exponentially with what is not synced.
+// m must not change meanwhile; take a Clone.
+func (m *Mem) States() iter.Seq[*Mem] {
+	return func(yield func(*Mem) bool) {
+		seen := map[[16]byte]bool{}
+		for t := new(tape); ; {
+			s := m.crash(t.choose)
+			if h := s.hash(); !seen[h] {
+				seen[h] = true
+				if !yield(s) {
+					return
+				}
+			}
+			if !t.advance() {
+				return
+			}
+		}
+	}
+}
+
+// Edges yields the telling states, their number linear in what is not synced:
+// nothing survived, everything survived, all but one piece survived, only one
+// of the pieces that can then be seen survived. States may repeat. m must not
+// change meanwhile.
+func (m *Mem) Edges() iter.Seq[*Mem] {
+	return func(yield func(*Mem) bool) {
+		oldest := func(int) int { return 0 }
+		newest := func(n int) int { return n - 1 }
+		if !yield(m.crash(oldest)) || !yield(m.crash(newest)) {
+			return
+		}
+		for _, rest := range []chooser{newest, oldest} {
+			for i, n := 0, 1; i < n; i++ {
+				for way := 0; ; way++ {
+					at, ways := 0, 0
+					s := m.crash(func(w int) int {
+						at++
+						if at-1 != i {
+							return rest(w)
+						}
+						ways = w
+						return min(way, w-1)
+					})
+					n = max(n, at)
+					if way >= ways {
+						break
+					}
+					if !yield(s) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// Sample draws one state that may be found after power loss now. The chance of
+// survival is drawn first, so that nearly empty and nearly complete states are
+// as frequent as mixed ones.
+func (m *Mem) Sample(r *rand.Rand) *Mem {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := r.Float64()
+	return m.crash(func(n int) int {
+		switch x := r.Float64(); {
+		case x < p*p:
+			return n - 1
+		case x < p:
+			return r.IntN(n)
+		default:
+			return 0
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package vfs
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const openNoFollow = unix.O_NOFOLLOW
+
+// retry repeats a system call that a signal interrupted.
+func retry(call func() error) error {
+	for {
+		if err := call(); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+// renameOS is rename(2). os.Rename refuses to replace an empty directory by a
+// directory, which the system does atomically.
+func renameOS(oldname, newname string) error {
+	return linkError("rename", oldname, newname, retry(func() error { return unix.Rename(oldname, newname) }))
+}
+
+func renameNoReplace(oldname, newname string) error {
+	return renameat2(oldname, newname, unix.RENAME_NOREPLACE)
+}
+
+func exchange(a, b string) error { return renameat2(a, b, unix.RENAME_EXCHANGE) }
+
+// renameat2 says errors.ErrUnsupported where the kernel (ENOSYS) or the file
+// system (EINVAL: NFS and many FUSE systems) does not know the flag. EINVAL is
+// also the answer to moving a directory into itself, which a caller's fallback
+// by plain rename then reports for what it is.
+func renameat2(oldname, newname string, flags uint) error {
+	err := retry(func() error { return unix.Renameat2(unix.AT_FDCWD, oldname, unix.AT_FDCWD, newname, flags) })
+	if err == unix.EINVAL {
+		err = unix.ENOTSUP
+	}
+	return linkError("renameat2", oldname, newname, err)
+}
+
+func linkError(op, oldname, newname string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &os.LinkError{Op: op, Old: oldname, New: newname, Err: err}
+}
+
+// syncDir ignores that some network and FUSE file systems know no fsync of a
+// directory: there, entries are as durable as the system makes them.
+func syncDir(name string) error {
+	d, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
+}
+
+func allocate(f *os.File, size int64) error {
+	if size <= 0 {
+		return nil
+	}
+	err := control(f, func(fd int) error { return unix.Fallocate(fd, 0, 0, size) })
+	switch err {
+	case nil, unix.ENOSYS, unix.EOPNOTSUPP, unix.EINVAL:
+		return nil
+	}
+	return &os.PathError{Op: "fallocate", Path: f.Name(), Err: err}
+}
+
+func syncData(f *os.File) error {
+	if err := control(f, unix.Fdatasync); err != nil {
+		return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: err}
+	}
+	return nil
+}
+
+func control(f *os.File, call func(fd int) error) error {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var done error
+	if err := c.Control(func(fd uintptr) { done = retry(func() error { return call(int(fd)) }) }); err != nil {
+		return os.ErrClosed // the only reason that Control has
+	}
+	return done
+}
