@@ -1,0 +1,73 @@
+package tree
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// field is one field of a struct as the tree sees it.
+type field struct {
+	name      string
+	index     []int // for reflect's FieldByIndex
+	omitEmpty bool
+}
+
+// structFields lists the fields of t in order, those of embedded structs in
+// place. The error names a field with a malformed tag, or two of one name.
+func structFields(t reflect.Type) ([]field, error) {
+	var fields []field
+	if err := collect(t, nil, &fields); err != nil {
+		return nil, err
+	}
+	seen := make(map[string]bool, len(fields))
+	for _, f := range fields {
+		if seen[f.name] {
+			return nil, &errs.Error{Kind: errs.Invalid, Subject: t.String(),
+				Want: "one field a name", Got: strconv.Quote(f.name) + " twice", Remedy: "give one of them a bivouac tag"}
+		}
+		seen[f.name] = true
+	}
+	return fields, nil
+}
+
+func collect(t reflect.Type, prefix []int, out *[]field) error {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		tag, tagged := sf.Tag.Lookup("bivouac")
+		if tag == "-" {
+			continue
+		}
+		at := append(prefix[:len(prefix):len(prefix)], i)
+		if sf.Anonymous && !tagged && sf.Type.Kind() == reflect.Struct && sf.Type != tensorType {
+			if err := collect(sf.Type, at, out); err != nil {
+				return err
+			}
+			continue
+		}
+		if !sf.IsExported() {
+			if tagged {
+				return &errs.Error{Kind: errs.Invalid, Subject: t.String() + "." + sf.Name,
+					Want: "an exported field", Got: "a tag on an unexported one"}
+			}
+			continue
+		}
+		name, options, _ := strings.Cut(tag, ",")
+		f := field{name: name, index: at}
+		if name == "" {
+			f.name = sf.Name
+		}
+		switch options {
+		case "":
+		case "omitempty":
+			f.omitEmpty = true
+		default:
+			return &errs.Error{Kind: errs.Invalid, Subject: t.String() + "." + sf.Name,
+				Want: "the option omitempty", Got: strconv.Quote(options)}
+		}
+		*out = append(*out, f)
+	}
+	return nil
+}

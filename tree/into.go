@@ -1,0 +1,266 @@
+package tree
+
+import (
+	"reflect"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Into fills dst from n: the inverse of From. dst is a pointer, a map that is
+// not nil, or a slice of numbers to be filled in place.
+//
+// What dst already holds is a promise of structure, and memory to be reused: a
+// tensor, slice or array of numbers must agree in type and shape and is filled
+// in place; a struct, and a map or list that is not empty, must have the same
+// keys or length. Zero values promise nothing: nil slices and maps are
+// allocated, a zero tensor.Tensor becomes a view of the leaf's memory, an any
+// gets the values of ToGo. Structs are filled from Dict nodes as well. A field
+// with omitempty may be missing and is then set to its zero value.
+//
+// Numbers convert where the value is kept: integers between widths and to
+// floats, float64 to float32 with rounding but not to infinity, a rank-0 tensor
+// as its element. nil goes into pointers and interfaces only.
+//
+// Errors are of kind errs.Mismatch and name the path, or errs.Invalid for a dst
+// that cannot be filled. After an error dst may be partly filled.
+func Into(n *Node, dst any) error {
+	v := reflect.ValueOf(dst)
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return into(n, v.Elem(), nil)
+		}
+	case reflect.Map, reflect.Slice:
+		if v.Len() > 0 || v.Kind() == reflect.Map && !v.IsNil() {
+			return into(n, addressable(v), nil)
+		}
+	}
+	return &errs.Error{Kind: errs.Invalid, Op: "tree.Into", Want: "a pointer, map or slice to fill", Got: describeGo(v)}
+}
+
+// addressable returns a settable variable with v's value; a slice or map in it
+// still shares its contents.
+func addressable(v reflect.Value) reflect.Value {
+	p := reflect.New(v.Type()).Elem()
+	p.Set(v)
+	return p
+}
+
+func describeGo(v reflect.Value) string {
+	if !v.IsValid() {
+		return "nil"
+	}
+	return "a " + v.Type().String()
+}
+
+func mismatch(at Path, want, got string) error {
+	return &errs.Error{Kind: errs.Mismatch, Op: "tree.Into", Subject: at.String(), Want: want, Got: got}
+}
+
+// into fills the settable variable v.
+func into(n *Node, v reflect.Value, at Path) error {
+	if n == nil {
+		return &errs.Error{Kind: errs.Invalid, Op: "tree.Into", Subject: at.String(), Want: "a node", Got: "nil"}
+	}
+	if len(at) > maxDepth {
+		return tooDeep("tree.Into", at)
+	}
+	switch v.Type() {
+	case nodeType:
+		v.Set(reflect.ValueOf(n))
+		return nil
+	case tensorType:
+		return intoTensor(n, v, at)
+	case reflect.TypeOf(n.Value):
+		v.Set(reflect.ValueOf(n.Value)) // also what KeepUnknown let in
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		return intoPointer(n, v, at)
+	case reflect.Interface:
+		return intoInterface(n, v, at)
+	case reflect.Struct:
+		return intoStruct(n, v, at)
+	case reflect.Map:
+		return intoMap(n, v, at)
+	case reflect.Slice, reflect.Array:
+		if _, _, ok := numericType(v.Type()); ok {
+			return intoNumeric(n, v, at)
+		}
+		return intoList(n, v, at)
+	}
+	return intoScalar(n, v, at)
+}
+
+func isNil(n *Node) bool { return n.Kind == Leaf && n.Value == nil }
+
+func intoPointer(n *Node, v reflect.Value, at Path) error {
+	if isNil(n) {
+		v.SetZero()
+		return nil
+	}
+	if !v.IsNil() {
+		return into(n, v.Elem(), at)
+	}
+	p := reflect.New(v.Type().Elem())
+	if err := into(n, p.Elem(), at); err != nil {
+		return err
+	}
+	v.Set(p)
+	return nil
+}
+
+// intoInterface keeps the type of the value that is there, if any.
+func intoInterface(n *Node, v reflect.Value, at Path) error {
+	if isNil(n) {
+		v.SetZero()
+		return nil
+	}
+	if v.IsNil() {
+		if v.NumMethod() > 0 {
+			return mismatch(at, describeGo(v)+" that holds a value", "nil to fill with "+n.String())
+		}
+		v.Set(reflect.ValueOf(ToGo(n)))
+		return nil
+	}
+	elem := addressable(v.Elem())
+	if err := into(n, elem, at); err != nil {
+		return err
+	}
+	v.Set(elem)
+	return nil
+}
+
+func intoStruct(n *Node, v reflect.Value, at Path) error {
+	fields, err := structFields(v.Type())
+	if err != nil {
+		return errs.Wrap("tree.Into", at.String(), err)
+	}
+	if !n.Kind.keyed() || len(fields) == 0 && v.NumField() > 0 {
+		return mismatch(at, describeGo(v), n.String())
+	}
+	used := 0
+	for _, f := range fields {
+		fv, child := v.FieldByIndex(f.index), n.Get(f.name)
+		if child == nil {
+			if !f.omitEmpty {
+				return mismatch(append(at, Key{f.name, KeyAttr}), describeGo(fv), "nothing")
+			}
+			fv.SetZero()
+			continue
+		}
+		used++
+		if err := into(child, fv, append(at, Key{f.name, KeyAttr})); err != nil {
+			return err
+		}
+	}
+	if used == n.Len() {
+		return nil
+	}
+	names := make(map[string]bool, len(fields))
+	for _, f := range fields {
+		names[f.name] = true
+	}
+	return extraKey(n, at, func(k string) bool { return names[k] }, "a field of "+v.Type().String())
+}
+
+// extraKey returns the error for the first key of n that is not known.
+func extraKey(n *Node, at Path, known func(string) bool, want string) error {
+	for i, k := range n.Keys {
+		if !known(k) {
+			return mismatch(append(at, n.Key(i)), want, "an unknown key, "+n.Items[i].String())
+		}
+	}
+	return mismatch(at, "each key once", "a key twice")
+}
+
+func intoMap(n *Node, v reflect.Value, at Path) error {
+	if !n.Kind.keyed() {
+		return mismatch(at, describeGo(v), n.String())
+	}
+	present, ok := sortedKeys(v)
+	if !ok {
+		return &errs.Error{Kind: errs.Invalid, Op: "tree.Into", Subject: at.String(),
+			Want: "a map with string or integer keys", Got: v.Type().String()}
+	}
+	if len(present) > 0 {
+		names := make(map[string]bool, n.Len())
+		for _, name := range n.Keys {
+			names[name] = true
+		}
+		for _, k := range present {
+			if name := keyName(k); !names[name] {
+				return mismatch(append(at, Key{name, KeyDict}), describeGo(v.MapIndex(k)), "nothing")
+			}
+		}
+		if len(present) != n.Len() {
+			return extraKey(n, at, func(name string) bool {
+				k, err := parseKey(name, v.Type().Key())
+				return err == nil && v.MapIndex(k).IsValid()
+			}, "a key of the map")
+		}
+	}
+	if v.IsNil() {
+		v.Set(reflect.MakeMapWithSize(v.Type(), n.Len()))
+	}
+	for i, name := range n.Keys {
+		key, err := parseKey(name, v.Type().Key())
+		if err != nil {
+			return mismatch(append(at, n.Key(i)), "a key of type "+v.Type().Key().String(), strconv.Quote(name))
+		}
+		elem := reflect.New(v.Type().Elem()).Elem()
+		if old := v.MapIndex(key); old.IsValid() {
+			elem.Set(old)
+		}
+		if err := into(n.Items[i], elem, append(at, n.Key(i))); err != nil {
+			return err
+		}
+		v.SetMapIndex(key, elem)
+	}
+	return nil
+}
+
+// parseKey is the inverse of keyName: only the canonical form of an integer is
+// its name, so that no two names are one key.
+func parseKey(name string, t reflect.Type) (reflect.Value, error) {
+	k := reflect.New(t).Elem()
+	switch {
+	case k.CanInt():
+		i, err := strconv.ParseInt(name, 10, t.Bits())
+		if err != nil {
+			return k, err
+		}
+		k.SetInt(i)
+	case k.CanUint():
+		u, err := strconv.ParseUint(name, 10, t.Bits())
+		if err != nil {
+			return k, err
+		}
+		k.SetUint(u)
+	default:
+		k.SetString(name)
+	}
+	if keyName(k) != name {
+		return k, strconv.ErrSyntax
+	}
+	return k, nil
+}
+
+func intoList(n *Node, v reflect.Value, at Path) error {
+	if n.Kind != List && n.Kind != Tuple {
+		return mismatch(at, describeGo(v), n.String())
+	}
+	if v.Len() == 0 && v.Kind() == reflect.Slice {
+		v.Set(reflect.MakeSlice(v.Type(), n.Len(), n.Len()))
+	} else if v.Len() != n.Len() {
+		return mismatch(at, strconv.Itoa(v.Len())+" items", n.String())
+	}
+	for i, child := range n.Items {
+		if err := into(child, v.Index(i), append(at, n.Key(i))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

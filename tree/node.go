@@ -1,0 +1,274 @@
+package tree
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Kind says what a node is. The zero Kind is Leaf.
+type Kind uint8
+
+// The kinds. Named is a struct, dataclass or namedtuple: its keys are attributes.
+const (
+	Leaf Kind = iota
+	Dict
+	List
+	Tuple
+	Named
+)
+
+// String returns the kind in lower case.
+func (k Kind) String() string {
+	switch k {
+	case Leaf:
+		return "leaf"
+	case Dict:
+		return "dict"
+	case List:
+		return "list"
+	case Tuple:
+		return "tuple"
+	case Named:
+		return "struct"
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
+
+// keyed reports whether children have names; otherwise they have positions.
+func (k Kind) keyed() bool { return k == Dict || k == Named }
+
+// Node is a leaf or a container. Dict and Named have as many Keys as Items, in
+// insertion order and without duplicates; List and Tuple have Items only.
+//
+// The Value of a leaf is nil, bool, int64, uint64 (only above the range of
+// int64), float64, string or tensor.Tensor; Options.KeepUnknown admits others.
+type Node struct {
+	Kind  Kind
+	Value any // of a Leaf
+	Keys  []string
+	Items []*Node
+	Type  string // of a Named: the name of its type, may be empty
+}
+
+// NewLeaf returns a leaf of v, with integers and floats widened as From does.
+func NewLeaf(v any) *Node { return &Node{Value: widen(v)} }
+
+// NewDict returns an empty dictionary.
+func NewDict() *Node { return &Node{Kind: Dict} }
+
+// NewList returns a list of items.
+func NewList(items ...*Node) *Node { return &Node{Kind: List, Items: items} }
+
+// Set adds a child, or replaces the one of that key in its place, and returns n.
+// It panics when n is not a Dict or Named.
+func (n *Node) Set(key string, child *Node) *Node {
+	if !n.Kind.keyed() {
+		panic("tree: Set on a " + n.Kind.String())
+	}
+	if i := slices.Index(n.Keys, key); i >= 0 {
+		n.Items[i] = child
+		return n
+	}
+	n.Keys = append(n.Keys, key)
+	n.Items = append(n.Items, child)
+	return n
+}
+
+// Get returns the child of that key, or nil. The keys of lists and tuples are
+// their indices in decimal. It takes time in proportion to the number of keys.
+func (n *Node) Get(key string) *Node {
+	if n == nil {
+		return nil
+	}
+	if n.Kind.keyed() {
+		if i := slices.Index(n.Keys, key); i >= 0 {
+			return n.Items[i]
+		}
+		return nil
+	}
+	if i, ok := index(key); ok && i < len(n.Items) {
+		return n.Items[i]
+	}
+	return nil
+}
+
+// At returns the node at the end of the path, or nil.
+func (n *Node) At(p Path) *Node {
+	for _, k := range p {
+		n = n.Get(k.Name)
+	}
+	return n
+}
+
+// Len returns the number of children; 0 for a leaf.
+func (n *Node) Len() int { return len(n.Items) }
+
+// IsEmpty reports whether n is a container without children.
+func (n *Node) IsEmpty() bool { return n.Kind != Leaf && len(n.Items) == 0 }
+
+// Key returns the key of child i.
+func (n *Node) Key(i int) Key {
+	switch n.Kind {
+	case Dict:
+		return Key{Name: n.Keys[i], Kind: KeyDict}
+	case Named:
+		return Key{Name: n.Keys[i], Kind: KeyAttr}
+	default:
+		return Key{Name: strconv.Itoa(i), Kind: KeyIndex}
+	}
+}
+
+// Tensor returns the tensor of a leaf; ok is false when it has none.
+func (n *Node) Tensor() (t tensor.Tensor, ok bool) {
+	t, ok = n.Value.(tensor.Tensor)
+	return t, ok && n.Kind == Leaf
+}
+
+// String describes the node without its contents: "float32[2,3]", "dict of 4",
+// `"text"`, "int 7".
+func (n *Node) String() string {
+	if n == nil {
+		return "nothing"
+	}
+	if n.Kind != Leaf {
+		s := n.Kind.String()
+		if n.Type != "" {
+			s += " " + n.Type
+		}
+		return fmt.Sprintf("%s of %d", s, len(n.Items))
+	}
+	switch v := n.Value.(type) {
+	case nil:
+		return "nil"
+	case tensor.Tensor:
+		return v.String()
+	case string:
+		const longest = 40
+		if len(v) > longest {
+			return strconv.Quote(v[:longest]) + "…"
+		}
+		return strconv.Quote(v)
+	case bool:
+		return "bool " + strconv.FormatBool(v)
+	case int64:
+		return "int " + strconv.FormatInt(v, 10)
+	case uint64:
+		return "int " + strconv.FormatUint(v, 10)
+	case float64:
+		return "float " + strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return fmt.Sprintf("%T", n.Value)
+}
+
+// Check returns an error that names the path of the first node that is not well
+// formed: kind errs.Invalid, or errs.Unsupported for the value of a leaf.
+func (n *Node) Check() error { return Options{}.check(n, nil) }
+
+func (o Options) check(n *Node, at Path) error {
+	fail := func(kind errs.Kind, want, got string) error {
+		return &errs.Error{Kind: kind, Op: "tree.Check", Subject: at.String(), Want: want, Got: got}
+	}
+	if n == nil {
+		return fail(errs.Invalid, "a node", "nil")
+	}
+	if len(at) > maxDepth {
+		return tooDeep("tree.Check", at)
+	}
+	switch n.Kind {
+	case Leaf:
+		switch v := n.Value.(type) {
+		case nil, bool, int64, float64, string:
+		case uint64:
+			if v <= math.MaxInt64 {
+				return fail(errs.Invalid, "int64 for "+strconv.FormatUint(v, 10), "uint64")
+			}
+		case tensor.Tensor:
+			if err := v.Check(); err != nil {
+				return errs.Wrap("tree.Check", at.String(), err)
+			}
+		default:
+			if !o.KeepUnknown {
+				return fail(errs.Unsupported, "a tensor or scalar", fmt.Sprintf("%T", v))
+			}
+		}
+		if len(n.Items) > 0 {
+			return fail(errs.Invalid, "a leaf without children", strconv.Itoa(len(n.Items)))
+		}
+		return nil
+	case Dict, Named:
+		if len(n.Keys) != len(n.Items) {
+			return fail(errs.Invalid, strconv.Itoa(len(n.Items))+" keys", strconv.Itoa(len(n.Keys)))
+		}
+		seen := make(map[string]bool, len(n.Keys))
+		for _, k := range n.Keys {
+			if seen[k] {
+				return fail(errs.Invalid, "each key once", strconv.Quote(k)+" twice")
+			}
+			seen[k] = true
+		}
+	case List, Tuple:
+		if len(n.Keys) > 0 {
+			return fail(errs.Invalid, "no keys", strconv.Itoa(len(n.Keys)))
+		}
+	default:
+		return fail(errs.Invalid, "a kind", n.Kind.String())
+	}
+	for i, child := range n.Items {
+		if err := o.check(child, append(at, n.Key(i))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Untyped returns the tree with tuples as lists and structs as dictionaries:
+// what Orbax gives back where it kept no type information. Leaves are shared.
+func Untyped(n *Node) *Node {
+	if n == nil || n.Kind == Leaf {
+		return n
+	}
+	u := &Node{Kind: List, Keys: n.Keys, Items: make([]*Node, len(n.Items))}
+	if n.Kind.keyed() {
+		u.Kind = Dict
+	}
+	for i, child := range n.Items {
+		u.Items[i] = Untyped(child)
+	}
+	return u
+}
+
+// ToGo returns the tree in plain Go values: map[string]any, []any and the
+// values of leaves.
+func ToGo(n *Node) any {
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind == Leaf:
+		return n.Value
+	case n.Kind.keyed():
+		m := make(map[string]any, len(n.Items))
+		for i, k := range n.Keys {
+			m[k] = ToGo(n.Items[i])
+		}
+		return m
+	default:
+		l := make([]any, len(n.Items))
+		for i, child := range n.Items {
+			l[i] = ToGo(child)
+		}
+		return l
+	}
+}
+
+// maxDepth is far above any real tree and far below what overflows a stack.
+const maxDepth = 1000
+
+func tooDeep(op string, at Path) error {
+	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: at[:4].String() + "…",
+		Want: fmt.Sprintf("at most %d levels", maxDepth), Got: "more", Remedy: "is there a cycle?"}
+}
