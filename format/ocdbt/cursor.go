@@ -1,0 +1,157 @@
+package ocdbt
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// location says where an object lies, for errors.
+type location struct {
+	file   string
+	offset int64
+}
+
+// corrupt is the error for damage found in the object at l.
+func (l location) corrupt(format string, args ...any) error {
+	return &errs.Error{
+		Kind:    errs.Corrupt,
+		Op:      "ocdbt",
+		Subject: l.file + " at offset " + strconv.FormatInt(l.offset, 10),
+		Got:     fmt.Sprintf(format, args...),
+	}
+}
+
+// cursor reads a decoded body. The first fault sticks: afterwards every read
+// returns zeros, so that callers check once, before they use what was read.
+type cursor struct {
+	at  location
+	b   []byte
+	pos int
+	err error
+}
+
+func (c *cursor) fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = c.at.corrupt("body byte %d: %s", c.pos, fmt.Sprintf(format, args...))
+	}
+}
+
+func (c *cursor) remaining() int { return len(c.b) - c.pos }
+
+// bytes returns the next n bytes, not copied.
+func (c *cursor) bytes(n int, what string) []byte {
+	if c.err != nil {
+		return nil
+	}
+	if n > c.remaining() {
+		c.fail("%s: %d bytes wanted, %d left", what, n, c.remaining())
+		return nil
+	}
+	p := c.b[c.pos : c.pos+n : c.pos+n]
+	c.pos += n
+	return p
+}
+
+func (c *cursor) u8(what string) byte {
+	p := c.bytes(1, what)
+	if p == nil {
+		return 0
+	}
+	return p[0]
+}
+
+// varint returns the next number, which must not exceed limit.
+func (c *cursor) varint(limit uint64, what string) uint64 {
+	if c.err != nil {
+		return 0
+	}
+	if c.pos < len(c.b) && c.b[c.pos] < 0x80 { // most of them
+		v := uint64(c.b[c.pos])
+		if v > limit {
+			c.fail("%s is %d, at most %d allowed", what, v, limit)
+			return 0
+		}
+		c.pos++
+		return v
+	}
+	v, n := binary.Uvarint(c.b[c.pos:])
+	switch {
+	case n == 0:
+		c.fail("%s: number is cut short", what)
+	case n < 0:
+		c.fail("%s: number exceeds 64 bits", what)
+	case v > limit:
+		c.fail("%s is %d, at most %d allowed", what, v, limit)
+	default:
+		c.pos += n
+		return v
+	}
+	return 0
+}
+
+// count returns the next number of entries of which each takes at least one
+// more byte of the body, so that memory for them may be allocated.
+func (c *cursor) count(limit uint64, what string) int {
+	n := c.varint(limit, what)
+	if c.err == nil && n > uint64(c.remaining()) {
+		c.fail("%s is %d, with %d bytes left", what, n, c.remaining())
+		return 0
+	}
+	return int(n)
+}
+
+// varints reads n numbers of at most limit each.
+func (c *cursor) varints(n int, limit uint64, what string) []uint64 {
+	if c.err == nil && n > c.remaining() {
+		c.fail("%s: %d entries, with %d bytes left", what, n, c.remaining())
+	}
+	if c.err != nil || n <= 0 {
+		return nil
+	}
+	v := make([]uint64, n)
+	for i := range v {
+		v[i] = c.varint(limit, what)
+	}
+	return v
+}
+
+// lengths reads n numbers of 16 bits.
+func (c *cursor) lengths(n int, what string) []uint16 {
+	if c.err == nil && n > c.remaining() {
+		c.fail("%s: %d entries, with %d bytes left", what, n, c.remaining())
+	}
+	if c.err != nil || n <= 0 {
+		return nil
+	}
+	v := make([]uint16, n)
+	for i := range v {
+		v[i] = uint16(c.varint(0xffff, what))
+	}
+	return v
+}
+
+// u64s reads n numbers of eight bytes.
+func (c *cursor) u64s(n int, what string) []uint64 {
+	if c.err == nil && n > c.remaining()/8 {
+		c.fail("%s: %d entries, with %d bytes left", what, n, c.remaining())
+	}
+	if c.err != nil || n <= 0 {
+		return nil
+	}
+	v := make([]uint64, n)
+	for i := range v {
+		v[i] = binary.LittleEndian.Uint64(c.bytes(8, what))
+	}
+	return v
+}
+
+// done reports the sticky error, or that bytes are left.
+func (c *cursor) done() error {
+	if c.err == nil && c.remaining() != 0 {
+		c.fail("%d bytes left over", c.remaining())
+	}
+	return c.err
+}

@@ -1,0 +1,324 @@
+package ocdbt
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// EncodedNode is a node as it must lie in its data file.
+type EncodedNode struct {
+	File   File
+	Offset int64
+	Bytes  []byte
+}
+
+// EncodeTree encodes entries, which must be sorted by key without duplicates,
+// as the nodes of one B+tree, leaves first, and returns them with the root.
+//
+// place decides where the next node of the given size goes; it is called once a
+// node, in the order of the result. No entries give no nodes and a zero root.
+// Nodes are split by c.MaxDecodedNodeBytes exactly as TensorStore splits them.
+// Entries that no reader could take are errs.Invalid.
+func EncodeTree(entries []Entry, c Config, place func(size int) (File, int64)) ([]EncodedNode, Node, error) {
+	if err := c.Validate(); err != nil {
+		return nil, Node{}, err
+	}
+	if err := checkEntries(entries); err != nil {
+		return nil, Node{}, err
+	}
+	if len(entries) == 0 {
+		return nil, Node{}, nil
+	}
+	e := treeEncoder{seal: newSealer(c), limit: uint64(c.MaxDecodedNodeBytes), place: place}
+	level, err := e.leaves(entries)
+	for height := 1; err == nil && len(level) > 1; height++ {
+		if height > math.MaxUint8 {
+			err = invalid("tree", "height of at most 255")
+			break
+		}
+		level, err = e.inner(level, height)
+	}
+	if err != nil {
+		return nil, Node{}, err
+	}
+	return e.nodes, level[0].node, nil
+}
+
+func invalid(subject, want string) error {
+	return &errs.Error{Kind: errs.Invalid, Op: "ocdbt.EncodeTree", Subject: subject, Want: want}
+}
+
+func checkEntries(entries []Entry) error {
+	var last File
+	for i := range entries {
+		key, v := entries[i].Key, &entries[i].Value
+		switch {
+		case len(key) > MaxKeyLength:
+			return invalid("key "+key[:64]+"…", "at most 65535 bytes")
+		case i > 0 && key <= entries[i-1].Key:
+			return invalid("key "+key, "a key greater than "+entries[i-1].Key)
+		case v.IsInline():
+			if len(v.Inline) > MaxInlineValue || int64(len(v.Inline)) != v.Length {
+				return invalid("value of "+key, "Length bytes, at most 1 MiB")
+			}
+			continue
+		case v.Offset < 0 || v.Length < 0 || v.Offset > maxInt64-v.Length:
+			return invalid("value of "+key, "an offset and a length of 63 bits together")
+		}
+		if v.File != last {
+			if why := checkFile(v.File); why != "" {
+				return invalid("file of "+key, why)
+			}
+			last = v.File
+		}
+	}
+	return nil
+}
+
+func checkFile(f File) string {
+	if p := f.Path(); len(p) > MaxPathLength {
+		return "a path of at most 65535 bytes"
+	} else if why := checkPath(p); why != "" {
+		return "a path that stays in the directory; " + why
+	}
+	return ""
+}
+
+// treeEncoder encodes level after level.
+type treeEncoder struct {
+	seal  sealer
+	limit uint64
+	place func(size int) (File, int64)
+	nodes []EncodedNode
+}
+
+// innerEntry is the entry that a node gets in its parent.
+type innerEntry struct {
+	key    string // first key of the node, whole
+	prefix int    // how many of its bytes the keys in the node lack
+	node   Node
+}
+
+func (e *treeEncoder) leaves(entries []Entry) ([]innerEntry, error) {
+	size := func(i int) uint64 {
+		v := &entries[i].Value
+		if v.IsInline() {
+			return 16 + uint64(len(entries[i].Key)+len(v.Inline))
+		}
+		return 32 + uint64(len(entries[i].Key)+len(v.File.Base)+len(v.File.Name))
+	}
+	n := len(entries)
+	return e.level(n, commonPrefix(entries[0].Key, entries[n-1].Key), 1, size, func(i, j int, root bool) ([]byte, innerEntry) {
+		part := entries[i:j]
+		var prefix int
+		if !root {
+			prefix = commonPrefix(part[0].Key, part[len(part)-1].Key)
+		}
+		body, stats := leafBody(part, prefix)
+		return body, innerEntry{key: part[0].Key, prefix: prefix, node: Node{Stats: stats}}
+	})
+}
+
+func (e *treeEncoder) inner(children []innerEntry, height int) ([]innerEntry, error) {
+	size := func(i int) uint64 {
+		c := &children[i]
+		return 56 + uint64(len(c.key)+len(c.node.File.Base)+len(c.node.File.Name))
+	}
+	n := len(children)
+	return e.level(n, commonPrefix(children[0].key, children[n-1].key), 2, size, func(i, j int, root bool) ([]byte, innerEntry) {
+		part := children[i:j]
+		var prefix int
+		if !root {
+			prefix = commonPrefix(part[0].key, part[len(part)-1].key)
+			for k := range part {
+				prefix = min(prefix, part[k].prefix)
+			}
+		}
+		body, stats := innerBody(part, prefix, height)
+		return body, innerEntry{key: part[0].key, prefix: prefix, node: Node{Height: height, Stats: stats}}
+	})
+}
+
+// level cuts n entries into nodes and encodes them. shared is the length of the
+// prefix of all keys of the level; encode makes the body of entries i … j-1 and
+// the entry for the parent, of which level fills in the place.
+func (e *treeEncoder) level(n, shared, minArity int, size func(i int) uint64,
+	encode func(i, j int, root bool) ([]byte, innerEntry)) ([]innerEntry, error) {
+	sums := make([]uint64, n+1)
+	for i := range n {
+		sums[i+1] = sums[i] + size(i)
+	}
+	span := func(i, j int) uint64 { return sums[j] - sums[i] - uint64(j-i-1)*uint64(shared) }
+	var out []innerEntry
+	for i := 0; i < n; {
+		j := e.cut(i, n, minArity, span)
+		body, entry := encode(i, j, i == 0 && j == n)
+		b := e.seal.seal(magicNode, body)
+		file, offset := e.place(len(b))
+		if why := checkFile(file); why != "" {
+			return nil, invalid("file of a node", why)
+		}
+		if offset < 0 || offset > maxInt64-int64(len(b)) {
+			return nil, invalid("offset of a node", "63 bits")
+		}
+		e.nodes = append(e.nodes, EncodedNode{File: file, Offset: offset, Bytes: b})
+		entry.node.File, entry.node.Offset, entry.node.Length = file, offset, int64(len(b))
+		entry.node.Stats.TreeBytes = saturate(entry.node.Stats.TreeBytes, uint64(len(b)))
+		out = append(out, entry)
+		i = j
+	}
+	return out, nil
+}
+
+// cut returns the end of the node that begins with entry i of n. span estimates
+// the decoded size of a range. The remaining entries are spread evenly over as
+// few nodes as the limits allow.
+func (e *treeEncoder) cut(i, n, minArity int, span func(i, j int) uint64) int {
+	total := span(i, n)
+	nodes := ceilDiv(uint64(n-i), MaxNodeArity)
+	if e.limit != 0 {
+		nodes = max(nodes, ceilDiv(total, e.limit))
+	}
+	target := ceilDiv(total, nodes)
+	j := i + 1
+	for j < n {
+		if j-i >= MaxNodeArity || j-i >= minArity && span(i, j) >= target {
+			break
+		}
+		j++
+	}
+	if e.limit != 0 && span(i, j) > e.limit && j-i > minArity {
+		j--
+	}
+	return j
+}
+
+func ceilDiv(a, b uint64) uint64 { return (a + b - 1) / b }
+
+// appendKeys appends the columns of n keys, which lack their first prefix bytes;
+// children are those of an interior node.
+func appendKeys(b []byte, n, prefix int, key func(i int) string, children []innerEntry) []byte {
+	shared := make([]int, n)
+	for i := 1; i < n; i++ {
+		shared[i] = commonPrefix(key(i-1), key(i))
+		b = binary.AppendUvarint(b, uint64(shared[i]-prefix))
+	}
+	shared[0] = prefix
+	for i := range n {
+		b = binary.AppendUvarint(b, uint64(len(key(i))-shared[i]))
+	}
+	for i := range children {
+		b = binary.AppendUvarint(b, uint64(children[i].prefix-prefix))
+	}
+	for i := range n {
+		b = append(b, key(i)[shared[i]:]...)
+	}
+	return b
+}
+
+// leafBody encodes a leaf whose keys lack their first prefix bytes. The node's
+// own size is not in the statistics.
+func leafBody(entries []Entry, prefix int) ([]byte, Stats) {
+	files := newFileSet(func(yield func(File) bool) {
+		for i := range entries {
+			if v := &entries[i].Value; !v.IsInline() && !yield(v.File) {
+				return
+			}
+		}
+	})
+	stats := Stats{Keys: uint64(len(entries))}
+	b := files.append([]byte{0})
+	b = binary.AppendUvarint(b, uint64(len(entries)))
+	b = appendKeys(b, len(entries), prefix, func(i int) string { return entries[i].Key }, nil)
+	for i := range entries {
+		b = binary.AppendUvarint(b, uint64(entries[i].Value.Length))
+	}
+	for i := range entries {
+		if entries[i].Value.IsInline() {
+			b = append(b, 0)
+		} else {
+			b = append(b, 1)
+			stats.IndirectBytes = saturate(stats.IndirectBytes, uint64(entries[i].Value.Length))
+		}
+	}
+	for i := range entries {
+		if v := &entries[i].Value; !v.IsInline() {
+			b = binary.AppendUvarint(b, files.index[v.File])
+		}
+	}
+	for i := range entries {
+		if v := &entries[i].Value; !v.IsInline() {
+			b = binary.AppendUvarint(b, uint64(v.Offset))
+		}
+	}
+	for i := range entries {
+		b = append(b, entries[i].Value.Inline...)
+	}
+	return b, stats
+}
+
+// innerBody encodes an interior node likewise.
+func innerBody(children []innerEntry, prefix, height int) ([]byte, Stats) {
+	files := newFileSet(func(yield func(File) bool) {
+		for i := range children {
+			if !yield(children[i].node.File) {
+				return
+			}
+		}
+	})
+	var stats Stats
+	for i := range children {
+		stats.add(children[i].node.Stats)
+	}
+	b := files.append([]byte{byte(height)})
+	b = binary.AppendUvarint(b, uint64(len(children)))
+	b = appendKeys(b, len(children), prefix, func(i int) string { return children[i].key }, children)
+	column := func(field func(n *Node) uint64) {
+		for i := range children {
+			b = binary.AppendUvarint(b, field(&children[i].node))
+		}
+	}
+	column(func(n *Node) uint64 { return files.index[n.File] })
+	column(func(n *Node) uint64 { return uint64(n.Offset) })
+	column(func(n *Node) uint64 { return uint64(n.Length) })
+	column(func(n *Node) uint64 { return n.Stats.Keys })
+	column(func(n *Node) uint64 { return n.Stats.TreeBytes })
+	column(func(n *Node) uint64 { return n.Stats.IndirectBytes })
+	return b, stats
+}
+
+// MergeEntries returns the union of several sorted lists of entries, sorted. Of
+// entries with the same key, the one of the later list wins. The lists are not
+// changed.
+func MergeEntries(lists ...[]Entry) []Entry {
+	var n int
+	for _, l := range lists {
+		n += len(l)
+	}
+	all := make([]Entry, 0, n)
+	for i := range lists {
+		all = append(all, lists[len(lists)-1-i]...)
+	}
+	slices.SortStableFunc(all, func(a, b Entry) int {
+		switch {
+		case a.Key < b.Key:
+			return -1
+		case a.Key > b.Key:
+			return 1
+		}
+		return 0
+	})
+	return slices.CompactFunc(all, func(a, b Entry) bool { return a.Key == b.Key })
+}
+
+// Below returns the entry as it reads from a database in an ancestor directory,
+// of which dir, ending in "/", is the path of this one. Inline values stay.
+func (e Entry) Below(dir string) Entry {
+	if !e.Value.IsInline() {
+		e.Value.File.Base = dir + e.Value.File.Base
+	}
+	return e
+}

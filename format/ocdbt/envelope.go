@@ -1,0 +1,111 @@
+package ocdbt
+
+import (
+	"encoding/binary"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/internal/zframe"
+	"github.com/bivouac-ml/bivouac/internal/crc"
+)
+
+// The magic numbers of the three kinds of object.
+const (
+	magicManifest    = 0x0cdb3a2a
+	magicNode        = 0x0cdb20de
+	magicVersionNode = 0x0cdb1234
+)
+
+const (
+	headerSize  = 12 // magic and length
+	minEnvelope = 16
+)
+
+// Compression is how bodies of nodes and manifests are stored. Values are never
+// compressed by this format.
+type Compression uint8
+
+// The methods of compression.
+const (
+	CompressionNone Compression = 0
+	CompressionZstd Compression = 1
+)
+
+// openEnvelope checks the wrapper of the object in b and returns its body,
+// which may alias b. The body takes at most limit bytes.
+func openEnvelope(b []byte, magic uint32, limit int64, at location) ([]byte, error) {
+	if len(b) < minEnvelope {
+		return nil, at.corrupt("object of %d bytes, the smallest has %d", len(b), minEnvelope)
+	}
+	if got := binary.BigEndian.Uint32(b); got != magic {
+		return nil, at.corrupt("magic is %08x, want %08x", got, magic)
+	}
+	if got := binary.LittleEndian.Uint64(b[4:]); got != uint64(len(b)) {
+		return nil, at.corrupt("header says %d bytes, the object has %d", got, len(b))
+	}
+	end := len(b) - 4
+	if got, want := crc.Sum(b[:end]), binary.LittleEndian.Uint32(b[end:]); got != want {
+		return nil, at.corrupt("CRC-32C is %08x, stored is %08x", got, want)
+	}
+	c := cursor{at: at, b: b[:end], pos: headerSize}
+	version := c.varint(1<<32-1, "format version")
+	method := c.varint(1<<32-1, "compression")
+	if c.err != nil {
+		return nil, c.err
+	}
+	if version != 0 {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "ocdbt", Subject: at.file,
+			Want: "format version 0", Got: utoa(version)}
+	}
+	body := c.b[c.pos:]
+	switch Compression(min(method, 255)) {
+	case CompressionNone:
+		if int64(len(body)) > limit {
+			return nil, tooLarge(at, limit)
+		}
+		return body, nil
+	case CompressionZstd:
+		out, err := zframe.Decode(nil, body, int(min(limit, maxInt)))
+		if err == zframe.ErrSize {
+			return nil, tooLarge(at, limit)
+		}
+		if err != nil {
+			return nil, at.corrupt("%v", err)
+		}
+		return out, nil
+	}
+	return nil, at.corrupt("unknown compression method %d", method)
+}
+
+func tooLarge(at location, limit int64) error {
+	return &errs.Error{Kind: errs.Exhausted, Op: "ocdbt", Subject: at.file,
+		Got:    "a node takes more than " + utoa(uint64(limit)) + " bytes in memory",
+		Remedy: "raise Options.MaxNodeBytes"}
+}
+
+// sealer wraps bodies.
+type sealer struct {
+	zstd *zframe.Encoder // nil: no compression
+}
+
+func newSealer(c Config) sealer {
+	if c.Compression == CompressionZstd {
+		return sealer{zframe.NewEncoder(int(c.ZstdLevel), false)}
+	}
+	return sealer{}
+}
+
+// seal returns the object of the given magic and body.
+func (s sealer) seal(magic uint32, body []byte) []byte {
+	b := make([]byte, headerSize, headerSize+2+len(body)+4)
+	binary.BigEndian.PutUint32(b, magic)
+	b = append(b, 0) // format version
+	if s.zstd != nil {
+		b = append(b, byte(CompressionZstd))
+		b = s.zstd.Append(b, body)
+	} else {
+		b = append(b, byte(CompressionNone))
+		b = append(b, body...)
+	}
+	binary.LittleEndian.PutUint64(b[4:], uint64(len(b)+4))
+	return binary.LittleEndian.AppendUint32(b, crc.Sum(b))
+}

@@ -1,0 +1,259 @@
+package ocdbt
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Get finds the value of key. ok is false if the key is not there. An inline
+// value belongs to the database and must not be changed.
+func (db *DB) Get(ctx context.Context, key string) (ref Ref, ok bool, err error) {
+	if db.version.Empty() {
+		return Ref{}, false, nil
+	}
+	at := step{ref: db.version.Root, rest: key}
+	for {
+		n, err := db.load(ctx, at.ref, at.bounds())
+		if err != nil {
+			return Ref{}, false, err
+		}
+		i, equal := n.search(at.rest)
+		if n.height == 0 {
+			if !equal {
+				return Ref{}, false, nil
+			}
+			return n.value(i), true, nil
+		}
+		if i < 0 || !strings.HasPrefix(at.rest, n.keys.at(i)[:n.inner[i].prefix]) {
+			return Ref{}, false, nil
+		}
+		at = at.down(n, i)
+	}
+}
+
+// step is a place on the way down. The fields low, high and rest are relative to
+// the prefix of the node.
+type step struct {
+	ref     Node
+	prefix  int    // bytes that the keys of the node lack
+	low     string // no key of the node is less
+	high    string // every key of the node is less, if hasHigh
+	hasHigh bool
+	rest    string // what is searched
+}
+
+func (s step) bounds() bounds { return bounds{s.prefix, s.low, s.high, s.hasHigh} }
+
+// down steps to child i. A bound that is not below the child's prefix is either
+// no bound there or excludes everything, which check finds.
+func (s step) down(n *node, i int) step {
+	shared := n.keys.at(i)[:n.inner[i].prefix]
+	next := step{ref: n.child(i), prefix: s.prefix + len(shared), low: n.keys.at(i)[len(shared):]}
+	high, has := s.high, s.hasHigh
+	if i+1 < n.len() {
+		high, has = n.keys.at(i+1), true
+	}
+	if has {
+		if h, ok := strings.CutPrefix(high, shared); ok {
+			next.high, next.hasHigh = h, true
+		}
+	}
+	next.rest = strings.TrimPrefix(s.rest, shared)
+	return next
+}
+
+// bounds are what the parent promises of a node.
+type bounds struct {
+	prefix  int
+	low     string
+	high    string
+	hasHigh bool
+}
+
+func (b bounds) check(n *node, ref Node) error {
+	at := location{ref.File.Path(), ref.Offset}
+	last := n.keys.at(n.len() - 1)
+	switch {
+	case n.keys.at(0) < b.low:
+		return at.corrupt("first key is less than the bound that the parent gives")
+	case b.hasHigh && last >= b.high:
+		return at.corrupt("last key reaches into the next node")
+	case b.prefix+n.maxKey > MaxKeyLength:
+		return at.corrupt("a key has more than %d bytes", MaxKeyLength)
+	}
+	return nil
+}
+
+// load returns the node at ref, checked against the bounds.
+func (db *DB) load(ctx context.Context, ref Node, b bounds) (*node, error) {
+	n := db.cache.get(ref)
+	if n == nil {
+		p, err := db.readObject(ctx, ref.File.Path(), ref.Offset, ref.Length)
+		if err != nil {
+			return nil, err
+		}
+		if n, err = decodeNode(p, ref, db.options.MaxNodeBytes); err != nil {
+			return nil, err
+		}
+		db.cache.put(ref, n)
+	}
+	if err := b.check(n, ref); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// Range is a half-open interval of keys. The zero Range holds all of them.
+type Range struct {
+	Start string // the first key
+	End   string // the first key beyond; empty: no end
+}
+
+// Prefix returns the range of the keys that begin with p.
+func Prefix(p string) Range {
+	end := []byte(p)
+	for len(end) > 0 && end[len(end)-1] == 0xff {
+		end = end[:len(end)-1]
+	}
+	if len(end) > 0 {
+		end[len(end)-1]++
+	}
+	return Range{Start: p, End: string(end)}
+}
+
+// List yields the entries of a range in the order of their keys. It reads nodes
+// as it goes; after an error it ends. Inline values must not be changed.
+func (db *DB) List(ctx context.Context, r Range) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if db.version.Empty() || r.End != "" && r.Start >= r.End {
+			return
+		}
+		w := walker{db: db, r: r, yield: yield}
+		w.walk(ctx, step{ref: db.version.Root}, "")
+	}
+}
+
+type walker struct {
+	db    *DB
+	r     Range
+	yield func(Entry, error) bool
+}
+
+// walk yields what is below s, whose keys lack prefix, and reports whether to go
+// on.
+func (w *walker) walk(ctx context.Context, s step, prefix string) bool {
+	n, err := w.db.load(ctx, s.ref, s.bounds())
+	if err == nil && ctx.Err() != nil {
+		err = &errs.Error{Kind: errs.Canceled, Op: "ocdbt.List", Err: context.Cause(ctx)}
+	}
+	if err != nil {
+		w.yield(Entry{}, err)
+		return false
+	}
+	for i := w.first(n, prefix); i < n.len(); i++ {
+		key := prefix + n.keys.at(i)
+		if w.r.End != "" && key >= w.r.End {
+			return false
+		}
+		if n.height == 0 {
+			if !w.yield(Entry{Key: key, Value: n.value(i)}, nil) {
+				return false
+			}
+		} else if !w.walk(ctx, s.down(n, i), key[:len(prefix)+int(n.inner[i].prefix)]) {
+			return false
+		}
+	}
+	return true
+}
+
+// first returns the first entry of n that may hold keys from Start on.
+func (w *walker) first(n *node, prefix string) int {
+	start := w.r.Start
+	if c := commonPrefix(start, prefix); c == len(prefix) {
+		start = start[c:]
+	} else if c == len(start) || start[c] < prefix[c] {
+		return 0
+	} else {
+		return n.len() // all keys are less; a parent only comes here with its last such child
+	}
+	i, equal := n.search(start)
+	if n.height == 0 && !equal {
+		i++
+	}
+	return max(i, 0)
+}
+
+// ReadValue returns the bytes of a value, read into p if that is large enough.
+// What is returned for an inline value belongs to the database.
+func (db *DB) ReadValue(ctx context.Context, ref Ref, p []byte) ([]byte, error) {
+	if ref.IsInline() {
+		return ref.Inline, nil
+	}
+	if int64(cap(p)) < ref.Length {
+		return db.readObject(ctx, ref.File.Path(), ref.Offset, ref.Length)
+	}
+	p = p[:ref.Length]
+	return p, db.ReadValueAt(ctx, ref, p, 0)
+}
+
+// ReadValueAt fills p with the bytes of a value from off on, or fails. A range
+// outside of the value is errs.Invalid.
+func (db *DB) ReadValueAt(ctx context.Context, ref Ref, p []byte, off int64) error {
+	if off < 0 || off > ref.Length || int64(len(p)) > ref.Length-off {
+		return &errs.Error{Kind: errs.Invalid, Op: "ocdbt.ReadValueAt", Subject: ref.File.Path(),
+			Want: "a range inside the value's " + utoa(uint64(ref.Length)) + " bytes",
+			Got:  utoa(uint64(len(p))) + " bytes at " + utoa(uint64(off))}
+	}
+	if ref.IsInline() {
+		copy(p, ref.Inline[off:])
+		return nil
+	}
+	name := ref.File.Path()
+	if err := db.checkExtent(ctx, name, ref.Offset+off, int64(len(p))); err != nil {
+		return err
+	}
+	return errs.Wrap("ocdbt.ReadValueAt", name, db.files.ReadAt(ctx, name, p, ref.Offset+off))
+}
+
+// Values gives access to values by key, as readers of arrays want it. It is
+// safe for concurrent use.
+type Values struct{ db *DB }
+
+// Values returns the values of the database by key.
+func (db *DB) Values() Values { return Values{db} }
+
+func (v Values) find(ctx context.Context, key string) (Ref, error) {
+	ref, ok, err := v.db.Get(ctx, key)
+	if err == nil && !ok {
+		err = &errs.Error{Kind: errs.NotFound, Op: "ocdbt", Subject: "key " + key}
+	}
+	return ref, err
+}
+
+// Get returns the whole value of key, which must not be changed. A key that is
+// not there is errs.NotFound.
+func (v Values) Get(ctx context.Context, key string) ([]byte, error) {
+	ref, err := v.find(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return v.db.ReadValue(ctx, ref, nil)
+}
+
+// ReadAt fills p with the bytes of the value of key from off on, or fails.
+func (v Values) ReadAt(ctx context.Context, key string, p []byte, off int64) error {
+	ref, err := v.find(ctx, key)
+	if err != nil {
+		return err
+	}
+	return v.db.ReadValueAt(ctx, ref, p, off)
+}
+
+// Size returns the length of the value of key.
+func (v Values) Size(ctx context.Context, key string) (int64, error) {
+	ref, err := v.find(ctx, key)
+	return ref.Length, err
+}
