@@ -1,0 +1,42 @@
+package rng
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// Keyer gives each random decision its own stream.
+type Keyer interface {
+	// Stream returns the generator for a position in the delivered stream (>= 0),
+	// a node of the pipeline (see NodeKey) and the number of the call within
+	// it. It returns a value, allocates nothing and is safe for concurrent use.
+	Stream(pos int64, node uint64, call uint32) Philox
+}
+
+// NodeKey hashes the name of a node: the first eight bytes of its SHA-256,
+// little-endian. Keying by name, not by creation order, keeps the numbers of all
+// other nodes when one is added.
+func NodeKey(name string) uint64 {
+	sum := sha256.Sum256([]byte(name))
+	return binary.LittleEndian.Uint64(sum[:])
+}
+
+// NewKeyer returns the Keyer of a seed, as the package comment describes it.
+func NewKeyer(seed uint64) Keyer { return keyer{seed: Mix(seed)} }
+
+type keyer struct{ seed uint64 } // mixed
+
+func (k keyer) Stream(pos int64, node uint64, call uint32) Philox {
+	// For one seed the key is a bijection of the node, for one node of the seed.
+	return Philox{key: Mix(k.seed ^ node), seq: uint64(pos), block: uint64(call) << 32}
+}
+
+// Mix is a bijection of 64-bit words in which each bit of x moves half of the
+// result: the output function of SplitMix64 (Steele, Lea and Flood 2014) after
+// one step of its sequence.
+func Mix(x uint64) uint64 {
+	x += 0x9E3779B97F4A7C15
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return x ^ x>>31
+}

@@ -1,0 +1,91 @@
+package rng
+
+import "math/bits"
+
+// Philox is the generator Philox4x32-10. It is a value: a copy goes on
+// independently with the same numbers. It must not be used by several
+// goroutines at once. The zero Philox is that of key 0 at the beginning.
+type Philox struct {
+	key   uint64
+	block uint64 // low half of the counter
+	seq   uint64 // high half
+	words [4]uint32
+	phase uint8 // the next of words
+	ready bool  // words belong to the counter
+}
+
+// NewPhilox returns the generator of a key, in a sequence, offset words from its
+// start. Different sequences of a key never overlap within 2^66 words.
+func NewPhilox(key, sequence, offset uint64) Philox {
+	return Philox{key: key, seq: sequence, block: offset >> 2, phase: uint8(offset & 3)}
+}
+
+const (
+	mul0  = 0xD2511F53
+	mul1  = 0xCD9E8D57
+	weyl0 = 0x9E3779B9
+	weyl1 = 0xBB67AE85
+)
+
+// Block returns the four words of Philox4x32-10 for a key and counter, both in
+// words from the lowest.
+func Block(key [2]uint32, counter [4]uint32) [4]uint32 {
+	k0, k1 := key[0], key[1]
+	c0, c1, c2, c3 := counter[0], counter[1], counter[2], counter[3]
+	for range 10 {
+		p0 := uint64(mul0) * uint64(c0)
+		p1 := uint64(mul1) * uint64(c2)
+		c0, c1, c2, c3 = uint32(p1>>32)^c1^k0, uint32(p1), uint32(p0>>32)^c3^k1, uint32(p0)
+		k0 += weyl0
+		k1 += weyl1
+	}
+	return [4]uint32{c0, c1, c2, c3}
+}
+
+// Uint32 returns the next word.
+func (p *Philox) Uint32() uint32 {
+	if !p.ready {
+		p.fill()
+	}
+	w := p.words[p.phase&3]
+	if p.phase++; p.phase == 4 {
+		p.phase = 0
+		p.step(1)
+	}
+	return w
+}
+
+func (p *Philox) fill() {
+	p.words = Block(
+		[2]uint32{uint32(p.key), uint32(p.key >> 32)},
+		[4]uint32{uint32(p.block), uint32(p.block >> 32), uint32(p.seq), uint32(p.seq >> 32)})
+	p.ready = true
+}
+
+// step moves the counter by n blocks.
+func (p *Philox) step(n uint64) {
+	var carry uint64
+	p.block, carry = bits.Add64(p.block, n, 0)
+	p.seq += carry
+	p.ready = false
+}
+
+// Skip moves n words on, in constant time.
+func (p *Philox) Skip(n uint64) {
+	phase := uint64(p.phase) + n&3
+	p.step(n>>2 + phase>>2)
+	p.phase = uint8(phase & 3)
+}
+
+// SkipSequence moves n sequences on and stays at the same word.
+func (p *Philox) SkipSequence(n uint64) {
+	p.seq += n
+	p.ready = false
+}
+
+// Uint64 returns the next two words, the first one low. It makes *Philox a
+// Source of math/rand/v2.
+func (p *Philox) Uint64() uint64 {
+	lo := p.Uint32()
+	return uint64(p.Uint32())<<32 | uint64(lo)
+}
