@@ -1,6 +1,11 @@
 package store
 
-import "strings"
+import (
+	"io/fs"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
 
 // stagingMark is what Orbax looks for in a name to call it temporary.
 const stagingMark = ".orbax-checkpoint-tmp"
@@ -10,10 +15,57 @@ const stagingMark = ".orbax-checkpoint-tmp"
 func StagingName(final, nonce string) string { return final + stagingMark + "-" + nonce }
 
 // IsStaging reports whether the last element of name is a staging name, ours
-// or Orbax's (which has no nonce, or a time stamp for one).
-func IsStaging(name string) bool {
-	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		name = name[i+1:]
+// or Orbax's: whether it contains ".orbax-checkpoint-tmp". What has such a
+// name is never a committed object.
+func IsStaging(name string) bool { return strings.Contains(base(name), stagingMark) }
+
+// IsLeftover reports whether the last element of name is the name of something
+// that may be removed when nobody is working on it any more: a final name,
+// the mark, and nothing or "-" with hexadecimal digits (our nonce, the time
+// stamp of older Orbax versions). Stricter than IsStaging on purpose: Orbax
+// keeps unfinished partial saves, which are worth keeping, under
+// "<final>.partial_save.orbax-checkpoint-tmp", and what merely contains the
+// mark was named by somebody else.
+func IsLeftover(name string) bool {
+	name = base(name)
+	i := strings.LastIndex(name, stagingMark)
+	if i <= 0 || strings.HasSuffix(name[:i], ".partial_save") {
+		return false
 	}
-	return strings.Contains(name, stagingMark)
+	nonce, dash := strings.CutPrefix(name[i+len(stagingMark):], "-")
+	return strings.Trim(nonce, "0123456789abcdef") == "" && dash == (nonce != "")
+}
+
+func base(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// CheckName returns an error of kind Invalid, for the operation op, unless name
+// is a legal name of an object or a directory: slash-separated elements in
+// UTF-8, none empty, "." or "..", without NUL and backslash. The root, "", is
+// not a legal name: methods that accept it say so.
+func CheckName(op, name string) error {
+	switch {
+	case name == "." || !fs.ValidPath(name):
+	case strings.ContainsAny(name, "\x00\\"):
+	default:
+		return nil
+	}
+	return &errs.Error{
+		Kind: errs.Invalid, Op: op, Subject: name,
+		Want: "a relative, slash-separated name in UTF-8 without empty elements, \".\", \"..\", NUL and backslash",
+	}
+}
+
+// CheckFinalName is CheckName for names under which something is to be
+// committed: no element may be a staging name.
+func CheckFinalName(op, name string) error {
+	if err := CheckName(op, name); err != nil {
+		return err
+	}
+	if strings.Contains(name, stagingMark) {
+		return &errs.Error{
+			Kind: errs.Invalid, Op: op, Subject: name,
+			Want: "a name without " + stagingMark, Remedy: "names that contain it are temporary and are cleaned up",
+		}
+	}
+	return nil
 }

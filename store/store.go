@@ -11,6 +11,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 )
@@ -25,23 +26,30 @@ type Store interface {
 	Open(ctx context.Context, name string) (Reader, error)
 	// List yields one level below dir in ascending byte order of names,
 	// directories included, staging directories too (see IsStaging): the
-	// caller decides what to show. It ends after the first error.
+	// caller decides what to show. It ends after the first error. The root,
+	// "", may be listed and is empty when nothing was ever written.
 	List(ctx context.Context, dir string) iter.Seq2[Info, error]
 	// Stat describes one name.
 	Stat(ctx context.Context, name string) (Info, error)
-	// Put writes a small object, atomically and durably.
+	// Put writes a small object, atomically and durably. It replaces an object
+	// of that name unless o says otherwise, a directory never.
 	Put(ctx context.Context, name string, b []byte, o PutOptions) error
 	// Begin starts a transaction whose result will be the directory final.
 	// Either Commit or Abort must be called.
 	Begin(ctx context.Context, final string, o TxnOptions) (Txn, error)
-	// RemoveTree removes a committed directory: it becomes invisible first, in
-	// one step that is durable when RemoveTree returns, then its bytes go. A
-	// missing name is NotFound.
+	// RemoveTree removes a committed directory or object: it becomes invisible
+	// first, in one step that is durable when RemoveTree returns nil, then its
+	// bytes go. After an error it is whole under its name, or invisible: Stat
+	// tells, and CleanStaging frees what is left. A missing name is NotFound.
 	RemoveTree(ctx context.Context, name string) error
+	// Rename gives a committed directory another name in the same parent, in
+	// one step that is durable when Rename returns. A taken name is Exists.
+	Rename(ctx context.Context, from, to string) error
 	// CleanStaging removes what dead transactions left directly below dir and
-	// returns their names. Only names that are staging names (IsStaging) or
-	// this store's own trash are touched, and never those of live transactions
-	// of this process. keep, when not nil, is asked first.
+	// returns their names, relative to dir. Only names for which IsLeftover is
+	// true are touched, and never those of live transactions of this process.
+	// Whether another process is still at work there it cannot know: one
+	// process at a time writes below dir. keep, when not nil, is asked first.
 	CleanStaging(ctx context.Context, dir string, keep func(Info) bool) ([]string, error)
 	// Properties tells what the store can do.
 	Properties() Properties
@@ -88,33 +96,52 @@ type Blob struct {
 	Data []byte
 }
 
+// ErrUncertain is in the chain of an error of Commit or Put when the new object
+// is already visible, or may be, and its durability could not be confirmed.
+// Nothing was removed, neither new nor old, so that whatever state power loss
+// leaves is whole: the old one or the new one. Whoever opens the store next,
+// in particular after a restart, sees which, by the name and the manifest.
+var ErrUncertain = errors.New("published, but whether it would survive power loss is unknown")
+
 // Txn is everything that becomes visible at once, or never. Create, Put and
 // Link may be called concurrently.
+//
+// Errors of the system are sticky: after one, in whatever method, Commit fails
+// with it. Errors of the caller in Create, Put and Link (Invalid, Exists, a
+// context that ended before anything was done) are not.
 type Txn interface {
 	// Create starts an object of exactly size bytes below the final directory.
 	// Parents are made as needed. Creating a name twice is errs.Exists.
 	Create(ctx context.Context, name string, size int64) (Writer, error)
 	// Put writes a small object whole.
 	Put(ctx context.Context, name string, b []byte) error
-	// Link takes a committed object over without copying its bytes where the store can.
+	// Link takes a committed object over without copying its bytes where the
+	// store can; both are the same bytes from then on, which nobody changes.
 	Link(ctx context.Context, name, committed string) error
 	// Commit publishes. Markers are written first, the manifest last; every
 	// Writer must have been sealed. It returns nil when all is durable. After
-	// an error nothing is visible under the final name unless the error is
-	// reported by Uncertain.
+	// an error what was visible under the final name is what it was before,
+	// and what was written has been removed as far as the system let us,
+	// unless errors.Is(err, ErrUncertain). Cancellation is heeded until
+	// publication begins.
 	Commit(ctx context.Context, manifest Blob, markers ...Blob) error
-	// Abort removes what was written. It is a no-op after Commit.
+	// Abort removes what was written. It is a no-op after Commit, so that it
+	// may be deferred.
 	Abort() error
 	// Staging is the name under which the transaction is being built, for messages.
 	Staging() string
 }
 
 // Writer takes each byte once, concurrently; offsets and lengths are multiples
-// of Properties.Block, the tail aside. Either Seal or Abort must be called.
+// of Properties.Block, the tail aside. Either Seal or Abort must be called;
+// the end of the transaction aborts what is still open.
 type Writer interface {
 	WriteAt(ctx context.Context, p []byte, off int64) error
 	// Seal makes the object durable; the first error of any write is returned
-	// here again. After a failed Seal the transaction can only be aborted.
+	// here again, and bytes that were never written are Invalid. After a
+	// failed Seal the transaction can only be aborted.
 	Seal(ctx context.Context) error
+	// Abort gives the object up; it is as if it had not been created. It is a
+	// no-op after Seal.
 	Abort() error
 }

@@ -7,7 +7,10 @@
 // business of store/local.
 package vfs
 
-import "io/fs"
+import (
+	"io/fs"
+	"os"
+)
 
 // FS is a file system. Names are slash-separated; OS takes them as the
 // operating system does, Mem treats them as rooted at "/". Errors satisfy
@@ -64,4 +67,15 @@ type File interface {
 	Sync() error
 	Stat() (fs.FileInfo, error)
 	Close() error
+}
+
+// SameFile reports whether two results of Stat of one FS describe the same file
+// or directory, whatever its name was each time.
+func SameFile(a, b fs.FileInfo) bool {
+	x, ok := a.(memInfo)
+	y, ok2 := b.(memInfo)
+	if ok || ok2 {
+		return ok && ok2 && x.id == y.id
+	}
+	return os.SameFile(a, b)
 }

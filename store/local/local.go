@@ -1,0 +1,192 @@
+// Package local is the store on a POSIX file system.
+//
+// # Transaction
+//
+// A transaction is built in a staging directory beside its target and becomes
+// visible by one rename:
+//
+//	1  mkdir runs/100.orbax-checkpoint-tmp-<16 hex>     exclusive; new parents are synced first
+//	2  create, allocate, write, fdatasync, close        each data file, exclusive; then the markers
+//	3  sync every directory of the staging tree         deepest first
+//	4  create, write, fdatasync, close the manifest     and sync its directory
+//	5  rename runs/100.orbax-checkpoint-tmp-… runs/100  without replacing; or exchange, to overwrite
+//	6  sync runs                                        only now is it committed
+//	7  remove the old tree                              after an exchange, now under the staging name
+//
+// After a failed sync nothing is tried again on the same file: the transaction
+// is given up and a caller that wants to try again writes new files.
+//
+// # Removal
+//
+// RemoveTree renames to a staging name, syncs the parent, and only then removes
+// the bytes. CleanStaging syncs the directory first for the same reason: a name
+// seen as staging must be durably so before its bytes go, else power loss could
+// bring back the old name with part of its bytes.
+//
+// # File systems that can do less
+//
+// Without RENAME_NOREPLACE (NFS, some FUSE systems) a directory is published by
+// looking and then renaming; rename(2) itself refuses to replace a directory
+// that is not empty, so that two writers still cannot damage each other. A
+// file is published by a hard link and the removal of the old name. Without
+// RENAME_EXCHANGE overwriting is errs.Unsupported: two renames would have a
+// moment in which neither tree has the name. A rename that reports a failure
+// though it happened (a lost reply of NFS) is recognised by the identity of
+// what is found under the final name.
+//
+// # Links
+//
+// The root may be, or lie behind, a symbolic link. Below the root no symbolic
+// link is ever followed, neither for reading nor for removing: a name that
+// leads through one is errs.Invalid, List shows it as a file of size 0, and
+// removal unlinks it. This protects against directories made elsewhere, not
+// against somebody who changes them at the same time.
+package local
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// Options of a Store. The zero value is right for most.
+type Options struct {
+	DirMode  fs.FileMode // of new directories, before umask; 0 = 0777
+	FileMode fs.FileMode // of new files, before umask; 0 = 0666
+}
+
+func (o *Options) withDefaults() Options {
+	var d Options
+	if o != nil {
+		d = *o
+	}
+	if d.DirMode == 0 {
+		d.DirMode = 0o777
+	}
+	if d.FileMode == 0 {
+		d.FileMode = 0o666
+	}
+	return d
+}
+
+// Store is a store.Store below one directory. It holds no open files between
+// calls and needs no Close.
+type Store struct {
+	fs   vfs.FS
+	root string
+	opt  Options
+
+	mu      sync.Mutex
+	durable map[string]bool // directories whose own entry this Store has seen synced
+	owed    map[string]bool // directories made by this Store whose entry it could not sync yet
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open returns the store below dir on the file system of the operating system.
+// dir need not exist: it and its parents are made by the first write. Something
+// else than a directory under that name is errs.Invalid.
+func Open(dir string, o *Options) (*Store, error) {
+	const op = "local.Open"
+	if dir == "" || strings.ContainsRune(dir, 0) {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: dir, Want: "the name of a directory"}
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, wrap(op, dir, err)
+	}
+	if abs, err = resolve(abs); err != nil {
+		return nil, wrap(op, dir, err)
+	}
+	s := New(vfs.OS(), filepath.ToSlash(abs), o)
+	info, err := s.fs.Stat(s.root)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, wrap(op, dir, err)
+	case !info.IsDir():
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: dir, Want: "a directory", Got: "a file"}
+	}
+	return s, nil
+}
+
+// resolve follows the symbolic links in the part of name that exists.
+func resolve(name string) (string, error) {
+	real, err := filepath.EvalSymlinks(name)
+	up := filepath.Dir(name)
+	if !errors.Is(err, fs.ErrNotExist) || up == name {
+		return real, err
+	}
+	if real, err = resolve(up); err != nil {
+		return "", err
+	}
+	return filepath.Join(real, filepath.Base(name)), nil
+}
+
+// New returns the store below root, an absolute slash-separated name, on fsys.
+func New(fsys vfs.FS, root string, o *Options) *Store {
+	return &Store{
+		fs: fsys, root: path.Clean(root), opt: o.withDefaults(),
+		durable: map[string]bool{}, owed: map[string]bool{},
+	}
+}
+
+// Properties implements store.Store.
+func (s *Store) Properties() store.Properties {
+	return store.Properties{Block: 1, Links: true, Name: "local:" + s.root}
+}
+
+// path is the name in the file system of a checked name.
+func (s *Store) path(name string) string { return path.Join(s.root, name) }
+
+// locate checks a name for reading and returns what is there. The root is
+// legal; symbolic links below it are not followed.
+func (s *Store) locate(ctx context.Context, op, name string) (fs.FileInfo, error) {
+	if name != "" {
+		if err := store.CheckName(op, name); err != nil {
+			return nil, err
+		}
+	}
+	if err := alive(ctx, op, name); err != nil {
+		return nil, err
+	}
+	for i, c := range name {
+		if c != '/' {
+			continue
+		}
+		info, err := s.fs.Stat(s.path(name[:i]))
+		switch {
+		case err != nil:
+			return nil, wrap(op, name, err)
+		case info.Mode()&fs.ModeSymlink != 0:
+			return nil, notFollowed(op, name)
+		}
+	}
+	info, err := s.fs.Stat(s.path(name))
+	if err != nil {
+		return nil, wrap(op, name, err)
+	}
+	return info, nil
+}
+
+func notFollowed(op, name string) error {
+	return &errs.Error{
+		Kind: errs.Invalid, Op: op, Subject: name, Want: "a name that leads through no symbolic link",
+		Remedy: "replace the link by what it points to, or open the store where the link leads",
+	}
+}
+
+func alive(ctx context.Context, op, name string) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return &errs.Error{Kind: errs.Canceled, Op: op, Subject: name, Err: context.Cause(ctx)}
+}

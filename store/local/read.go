@@ -1,0 +1,149 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"path"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// Open implements store.Store.
+func (s *Store) Open(ctx context.Context, name string) (store.Reader, error) {
+	const op = "store.Open"
+	info, err := s.locate(ctx, op, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := regular(op, name, info); err != nil {
+		return nil, err
+	}
+	f, err := s.fs.Open(s.path(name))
+	if err != nil {
+		return nil, wrap(op, name, err)
+	}
+	if info, err = f.Stat(); err == nil {
+		err = regular(op, name, info)
+	}
+	if err != nil {
+		f.Close() //nolint:errcheck // nothing was written
+		return nil, wrap(op, name, err)
+	}
+	return &reader{f, name, info.Size()}, nil
+}
+
+func regular(op, name string, info fs.FileInfo) error {
+	switch {
+	case info.Mode().IsRegular():
+		return nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		return notFollowed(op, name)
+	}
+	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a regular file", Got: info.Mode().Type().String()}
+}
+
+type reader struct {
+	f    vfs.File
+	name string
+	size int64
+}
+
+func (r *reader) Size() int64 { return r.size }
+
+func (r *reader) ReadAt(ctx context.Context, p []byte, off int64) error {
+	const op = "store.ReadAt"
+	if off < 0 {
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: r.name, Want: "an offset ≥ 0", Got: fmt.Sprint(off)}
+	}
+	if err := alive(ctx, op, r.name); err != nil {
+		return err
+	}
+	if len(p) == 0 {
+		return nil
+	}
+	n, err := r.f.ReadAt(p, off)
+	switch {
+	case n == len(p):
+		return nil
+	case err == nil || errors.Is(err, io.EOF):
+		return &errs.Error{
+			Kind: errs.Corrupt, Op: op, Subject: r.name,
+			Want: fmt.Sprintf("%d bytes at %d", len(p), off), Got: fmt.Sprintf("the end after %d", n),
+		}
+	}
+	return wrap(op, r.name, err)
+}
+
+func (r *reader) Close() error { return wrap("store.Close", r.name, r.f.Close()) }
+
+// Stat implements store.Store.
+func (s *Store) Stat(ctx context.Context, name string) (store.Info, error) {
+	info, err := s.locate(ctx, "store.Stat", name)
+	if err != nil {
+		return store.Info{}, err
+	}
+	return describe(name, info), nil
+}
+
+func describe(name string, info fs.FileInfo) store.Info {
+	i := store.Info{Name: name, Dir: info.IsDir(), ModTime: info.ModTime()}
+	if info.Mode().IsRegular() {
+		i.Size = info.Size()
+	}
+	return i
+}
+
+// List implements store.Store. What vanishes while the listing is being made is
+// left out.
+func (s *Store) List(ctx context.Context, dir string) iter.Seq2[store.Info, error] {
+	return func(yield func(store.Info, error) bool) {
+		const op = "store.List"
+		list, err := s.readDir(ctx, op, dir)
+		if err != nil {
+			yield(store.Info{}, err)
+			return
+		}
+		for _, e := range list {
+			if err := alive(ctx, op, dir); err != nil {
+				yield(store.Info{}, err)
+				return
+			}
+			info, err := e.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				yield(store.Info{}, wrap(op, path.Join(dir, e.Name()), err))
+				return
+			}
+			if !yield(describe(e.Name(), info), nil) {
+				return
+			}
+		}
+	}
+}
+
+// readDir lists a directory; a root that does not exist is empty.
+func (s *Store) readDir(ctx context.Context, op, dir string) ([]fs.DirEntry, error) {
+	info, err := s.locate(ctx, op, dir)
+	if dir == "" && errors.Is(err, errs.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return nil, notFollowed(op, dir)
+		}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: dir, Want: "a directory", Got: "a file"}
+	}
+	list, err := s.fs.ReadDir(s.path(dir))
+	return list, wrap(op, dir, err)
+}

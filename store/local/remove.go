@@ -1,0 +1,113 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// RemoveTree implements store.Store.
+func (s *Store) RemoveTree(ctx context.Context, name string) error {
+	const op = "store.RemoveTree"
+	if err := store.CheckFinalName(op, name); err != nil {
+		return err
+	}
+	if _, err := s.locate(ctx, op, name); err != nil {
+		return err
+	}
+	trash := s.stage(name)
+	if err := s.fs.Rename(s.path(name), s.path(trash)); err != nil {
+		switch _, e := s.fs.Stat(s.path(trash)); {
+		case e == nil: // it took place; only the reply was lost
+		case errors.Is(e, fs.ErrNotExist):
+			s.unstage(trash)
+			return wrap(op, name, err)
+		default:
+			return wrap(op, name, err)
+		}
+	}
+	s.forget(s.path(name))
+	if err := s.fs.SyncDir(s.path(parent(name))); err != nil {
+		// The trash stays registered and so keeps its bytes: power loss may bring the old name back.
+		return wrap(op, name, err)
+	}
+	err := s.removeAll(s.path(trash))
+	s.unstage(trash)
+	if err != nil {
+		return &errs.Error{
+			Op: op, Subject: name, Err: wrap(op, trash, err), Remedy: "it is no longer visible; CleanStaging frees the rest",
+		}
+	}
+	return nil
+}
+
+// CleanStaging implements store.Store. Only directories and regular files are
+// removed.
+func (s *Store) CleanStaging(ctx context.Context, dir string, keep func(store.Info) bool) ([]string, error) {
+	const op = "store.CleanStaging"
+	list, err := s.readDir(ctx, op, dir)
+	if err != nil {
+		return nil, err
+	}
+	var removed []string
+	for _, e := range list {
+		if !store.IsLeftover(e.Name()) || s.staged(dir, e.Name()) || (!e.IsDir() && !e.Type().IsRegular()) {
+			continue
+		}
+		if err := alive(ctx, op, dir); err != nil {
+			return removed, err
+		}
+		if keep != nil {
+			info, err := e.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return removed, wrap(op, path.Join(dir, e.Name()), err)
+			}
+			if keep(describe(e.Name(), info)) {
+				continue
+			}
+		}
+		if len(removed) == 0 {
+			if err := s.fs.SyncDir(s.path(dir)); err != nil {
+				return nil, wrap(op, dir, err)
+			}
+		}
+		if err := s.removeAll(s.path(path.Join(dir, e.Name()))); err != nil {
+			return removed, wrap(op, path.Join(dir, e.Name()), err)
+		}
+		removed = append(removed, e.Name())
+	}
+	return removed, nil
+}
+
+// removeAll removes a file, or a directory with all in it, without following
+// symbolic links. It goes on after an error and returns the first. What is
+// missing is no error.
+func (s *Store) removeAll(name string) error {
+	info, err := s.fs.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && info.IsDir() {
+		var list []fs.DirEntry
+		list, err = s.fs.ReadDir(name)
+		for _, e := range list {
+			if e2 := s.removeAll(name + "/" + e.Name()); err == nil {
+				err = e2
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err = s.fs.Remove(name); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,323 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"sync"
+	"syscall"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// txn is a transaction: a staging tree that grows, and is then renamed or removed.
+type txn struct {
+	s       *Store
+	final   string
+	staging string
+	opt     store.TxnOptions
+
+	life sync.RWMutex // held for reading by Create, Put and Link, for writing by Commit and Abort
+	over bool
+
+	mu      sync.Mutex
+	dirs    map[string]bool // made below staging; "" is staging itself
+	objects map[string]bool // created names
+	writers map[*writer]bool
+	err     error
+}
+
+var _ store.Txn = (*txn)(nil)
+
+// Begin implements store.Store.
+func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (store.Txn, error) {
+	const op = "store.Begin"
+	if err := store.CheckFinalName(op, final); err != nil {
+		return nil, err
+	}
+	if err := alive(ctx, op, final); err != nil {
+		return nil, err
+	}
+	if err := s.ensureDir(parent(final)); err != nil {
+		return nil, wrap(op, final, err)
+	}
+	if _, err := s.occupied(op, final, o.Overwrite); err != nil {
+		return nil, err
+	}
+	t := &txn{
+		s: s, final: final, staging: s.stage(final), opt: o,
+		dirs: map[string]bool{"": true}, objects: map[string]bool{}, writers: map[*writer]bool{},
+	}
+	if err := s.fs.Mkdir(s.path(t.staging), s.opt.DirMode); err != nil {
+		// It may have been made although the reply was lost; nobody else has this name.
+		s.fs.Remove(s.path(t.staging)) //nolint:errcheck // CleanStaging finds what is left
+		s.unstage(t.staging)
+		return nil, wrap(op, final, err)
+	}
+	return t, nil
+}
+
+// occupied reports whether there is a directory at final that is to be
+// replaced; what is not to be replaced is an error.
+func (s *Store) occupied(op, final string, overwrite bool) (bool, error) {
+	info, err := s.fs.Stat(s.path(final))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, wrap(op, final, err)
+	case !overwrite:
+		return false, taken(op, final)
+	case !info.IsDir():
+		return false, &errs.Error{Kind: errs.Exists, Op: op, Subject: final, Want: "a directory to overwrite", Got: "something else"}
+	}
+	return true, nil
+}
+
+// Staging implements store.Txn.
+func (t *txn) Staging() string { return t.staging }
+
+func (t *txn) subject(name string) string { return t.final + "/" + name }
+
+func (t *txn) path(name string) string { return t.s.path(path.Join(t.staging, name)) }
+
+// fail keeps the first error.
+func (t *txn) fail(err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err == nil {
+		t.err = err
+	}
+	return err
+}
+
+func (t *txn) sticky() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+// enter checks a call with the object name and takes the transaction for
+// reading; leave gives it back.
+func (t *txn) enter(ctx context.Context, op, name string) error {
+	if err := store.CheckFinalName(op, name); err != nil {
+		return err
+	}
+	t.life.RLock()
+	err := t.usable(ctx, op)
+	if err != nil {
+		t.life.RUnlock()
+	}
+	return err
+}
+
+func (t *txn) leave() { t.life.RUnlock() }
+
+func (t *txn) usable(ctx context.Context, op string) error {
+	if t.over {
+		return &errs.Error{Kind: errs.Closed, Op: op, Subject: t.final, Got: "the transaction is over"}
+	}
+	if err := t.sticky(); err != nil {
+		return err
+	}
+	return alive(ctx, op, t.final)
+}
+
+// reserve makes the parents of name and enters it as an object.
+func (t *txn) reserve(op, name string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.objects[name] || t.dirs[name] {
+		return taken(op, t.subject(name))
+	}
+	for i, c := range name {
+		if c != '/' || t.dirs[name[:i]] {
+			continue
+		}
+		if t.objects[name[:i]] {
+			return taken(op, t.subject(name[:i]))
+		}
+		if err := t.s.fs.Mkdir(t.path(name[:i]), t.s.opt.DirMode); err != nil {
+			err = wrap(op, t.subject(name), err)
+			if t.err == nil {
+				t.err = err
+			}
+			return err
+		}
+		t.dirs[name[:i]] = true
+	}
+	t.objects[name] = true
+	return nil
+}
+
+// Create implements store.Txn.
+func (t *txn) Create(ctx context.Context, name string, size int64) (store.Writer, error) {
+	const op = "store.Create"
+	if size < 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: t.subject(name), Want: "a size ≥ 0"}
+	}
+	if err := t.enter(ctx, op, name); err != nil {
+		return nil, err
+	}
+	defer t.leave()
+	if err := t.reserve(op, name); err != nil {
+		return nil, err
+	}
+	w, err := t.create(op, name, size)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// create makes the file of a reserved object.
+func (t *txn) create(op, name string, size int64) (*writer, error) {
+	f, err := t.s.fs.Create(t.path(name), t.s.opt.FileMode)
+	if err != nil {
+		return nil, t.fail(wrap(op, t.subject(name), err))
+	}
+	if size > 0 {
+		if err := f.Allocate(size); err != nil {
+			f.Close() //nolint:errcheck // the first error is what counts
+			return nil, t.fail(wrap(op, t.subject(name), err))
+		}
+	}
+	w := &writer{t: t, name: name, size: size, f: f}
+	t.mu.Lock()
+	t.writers[w] = true
+	t.mu.Unlock()
+	return w, nil
+}
+
+func (t *txn) sealed(w *writer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.writers, w)
+}
+
+// drop removes the file of an aborted writer.
+func (t *txn) drop(w *writer) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.writers, w)
+	if err := t.s.fs.Remove(t.path(w.name)); err != nil {
+		return err
+	}
+	delete(t.objects, w.name)
+	return nil
+}
+
+// Put implements store.Txn.
+func (t *txn) Put(ctx context.Context, name string, b []byte) error {
+	const op = "store.Put"
+	if err := t.enter(ctx, op, name); err != nil {
+		return err
+	}
+	defer t.leave()
+	return t.put(op, name, b)
+}
+
+func (t *txn) put(op, name string, b []byte) error {
+	if err := t.reserve(op, name); err != nil {
+		return err
+	}
+	if err := t.s.writeFile(t.path(name), b); err != nil {
+		return t.fail(wrap(op, t.subject(name), err))
+	}
+	return nil
+}
+
+// Link implements store.Txn. Where a hard link is refused (another device, too
+// many links, a file system without) the bytes are copied.
+func (t *txn) Link(ctx context.Context, name, committed string) error {
+	const op = "store.Link"
+	if err := store.CheckFinalName(op, committed); err != nil {
+		return err
+	}
+	if err := t.enter(ctx, op, name); err != nil {
+		return err
+	}
+	defer t.leave()
+	info, err := t.s.locate(ctx, op, committed)
+	if err == nil {
+		err = regular(op, committed, info)
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.reserve(op, name); err != nil {
+		return err
+	}
+	err = t.s.fs.Link(t.s.path(committed), t.path(name))
+	if err == nil {
+		return nil
+	}
+	for _, refused := range []error{syscall.EXDEV, syscall.EMLINK, syscall.EPERM, errors.ErrUnsupported} {
+		if errors.Is(err, refused) {
+			return t.copy(ctx, name, committed)
+		}
+	}
+	return t.fail(wrap(op, t.subject(name), err))
+}
+
+// copyPiece bounds the memory of a copy.
+const copyPiece = 1 << 20
+
+// copy writes the reserved object name with the bytes of committed.
+func (t *txn) copy(ctx context.Context, name, committed string) (err error) {
+	r, err := t.s.Open(ctx, committed)
+	if err != nil {
+		return t.fail(err)
+	}
+	defer r.Close() //nolint:errcheck // only read from
+	w, err := t.create("store.Link", name, r.Size())
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, min(copyPiece, r.Size()))
+	for off := int64(0); off < r.Size(); off += copyPiece {
+		p := buf[:min(copyPiece, r.Size()-off)]
+		if err = r.ReadAt(ctx, p, off); err != nil {
+			return w.fail(err)
+		}
+		if err = w.WriteAt(ctx, p, off); err != nil {
+			return err
+		}
+	}
+	return w.Seal(ctx)
+}
+
+// Abort implements store.Txn.
+func (t *txn) Abort() error {
+	t.life.Lock()
+	defer t.life.Unlock()
+	if t.over {
+		return nil
+	}
+	return t.discard()
+}
+
+// discard closes what is open and removes the staging tree; the transaction is over.
+func (t *txn) discard() error {
+	t.over = true
+	t.mu.Lock()
+	open := t.writers
+	t.writers = map[*writer]bool{}
+	t.mu.Unlock()
+	for w := range open {
+		w.life.Lock()
+		w.close() //nolint:errcheck // the bytes go anyway
+		w.life.Unlock()
+	}
+	err := t.s.removeAll(t.path(""))
+	t.s.unstage(t.staging)
+	if err == nil {
+		return nil
+	}
+	return &errs.Error{
+		Op: "store.Abort", Subject: t.final, Err: wrap("store.Abort", t.staging, err),
+		Remedy: "nothing is visible; CleanStaging frees the rest",
+	}
+}

@@ -1,0 +1,625 @@
+// Package storetest is the conformance suite of store.Store: what every
+// implementation does, whatever it stands on.
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// Run runs the suite. open returns a new, empty store for each test.
+func Run(t *testing.T, open func(t *testing.T) store.Store) {
+	for _, c := range []struct {
+		name string
+		run  func(s *suite)
+	}{
+		{"visibility", visibility},
+		{"objects", objects},
+		{"reading", reading},
+		{"put", put},
+		{"no replacing", noReplacing},
+		{"overwrite", overwrite},
+		{"abort", abort},
+		{"abort of a writer", abortWriter},
+		{"incomplete objects", incomplete},
+		{"links", links},
+		{"remove", remove},
+		{"listing", listing},
+		{"names", names},
+		{"cancellation", cancellation},
+		{"cleaning", cleaning},
+		{"concurrent objects", concurrentObjects},
+		{"concurrent transactions", concurrentTransactions},
+		{"concurrent put", concurrentPut},
+		{"after the end", afterTheEnd},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(&suite{t, open(t), t.Context()}) })
+	}
+}
+
+type suite struct {
+	*testing.T
+	store.Store
+	ctx context.Context
+}
+
+func (s *suite) ok(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *suite) is(err error, kind errs.Kind) {
+	s.Helper()
+	var e *errs.Error
+	if !errors.Is(err, kind) || !errors.As(err, &e) {
+		s.Fatalf("got error %v, want an *errs.Error of kind %v", err, kind)
+	}
+}
+
+func (s *suite) begin(final string, o store.TxnOptions) store.Txn {
+	s.Helper()
+	t, err := s.Begin(s.ctx, final, o)
+	s.ok(err)
+	return t
+}
+
+var manifest = store.Blob{Name: "manifest", Data: []byte("all there")}
+
+// commit makes a directory with the objects given as name, content, ….
+func (s *suite) commit(final string, objects ...string) {
+	s.Helper()
+	t := s.begin(final, store.TxnOptions{})
+	for i := 0; i < len(objects); i += 2 {
+		s.write(t, objects[i], objects[i+1])
+	}
+	s.ok(t.Commit(s.ctx, manifest))
+}
+
+func (s *suite) write(t store.Txn, name, content string) {
+	s.Helper()
+	w, err := t.Create(s.ctx, name, int64(len(content)))
+	s.ok(err)
+	s.ok(w.WriteAt(s.ctx, []byte(content), 0))
+	s.ok(w.Seal(s.ctx))
+}
+
+func (s *suite) read(name string) string {
+	s.Helper()
+	r, err := s.Open(s.ctx, name)
+	s.ok(err)
+	p := make([]byte, r.Size())
+	s.ok(r.ReadAt(s.ctx, p, 0))
+	s.ok(r.Close())
+	return string(p)
+}
+
+func (s *suite) want(name, content string) {
+	s.Helper()
+	if diff := cmp.Diff(content, s.read(name)); diff != "" {
+		s.Fatalf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+func (s *suite) missing(name string) {
+	s.Helper()
+	_, err := s.Open(s.ctx, name)
+	s.is(err, errs.NotFound)
+	_, err = s.Stat(s.ctx, name)
+	s.is(err, errs.NotFound)
+}
+
+func (s *suite) list(dir string) (names []string) {
+	s.Helper()
+	for info, err := range s.List(s.ctx, dir) {
+		s.ok(err)
+		names = append(names, info.Name)
+	}
+	return names
+}
+
+func (s *suite) wantList(dir string, names ...string) {
+	s.Helper()
+	if diff := cmp.Diff(names, s.list(dir)); diff != "" {
+		s.Fatalf("%q (-want +got):\n%s", dir, diff)
+	}
+}
+
+func visibility(s *suite) {
+	s.wantList("")
+	t := s.begin("run/100", store.TxnOptions{})
+	s.write(t, "state/d/0", "bytes")
+	s.ok(t.Put(s.ctx, "note", []byte("small")))
+	s.missing("run/100")
+	s.missing("run/100/note")
+	if !store.IsStaging(t.Staging()) || !store.IsLeftover(t.Staging()) {
+		s.Fatalf("%q is no staging name", t.Staging())
+	}
+	for _, name := range s.list("run") {
+		if !store.IsStaging(name) {
+			s.Fatalf("%q is visible before Commit", name)
+		}
+	}
+	s.ok(t.Commit(s.ctx, manifest, store.Blob{Name: "ok.txt", Data: []byte("ok")}, store.Blob{Name: "state/ok.txt"}))
+	s.want("run/100/state/d/0", "bytes")
+	s.want("run/100/note", "small")
+	s.want("run/100/ok.txt", "ok")
+	s.want("run/100/state/ok.txt", "")
+	s.want("run/100/manifest", "all there")
+	s.wantList("run", "100")
+	s.ok(t.Abort())
+	s.wantList("run", "100")
+}
+
+func objects(s *suite) {
+	t := s.begin("a", store.TxnOptions{})
+	defer t.Abort()
+	w, err := t.Create(s.ctx, "d/x", 10)
+	s.ok(err)
+	_, err = t.Create(s.ctx, "d/x", 10)
+	s.is(err, errs.Exists)
+	s.is(t.Put(s.ctx, "d/x", nil), errs.Exists)
+	s.is(t.Put(s.ctx, "d", nil), errs.Exists)
+	s.is(t.Put(s.ctx, "d/x/y", nil), errs.Exists)
+	_, err = t.Create(s.ctx, "n", -1)
+	s.is(err, errs.Invalid)
+	s.write(t, "empty", "")
+	s.ok(w.WriteAt(s.ctx, []byte("56789"), 5))
+	s.ok(w.WriteAt(s.ctx, nil, 10))
+	s.ok(w.WriteAt(s.ctx, []byte("01234"), 0))
+	s.ok(w.Seal(s.ctx))
+	s.is(w.WriteAt(s.ctx, []byte("x"), 0), errs.Closed)
+	s.is(w.Seal(s.ctx), errs.Closed)
+	s.ok(w.Abort())
+	s.ok(t.Commit(s.ctx, store.Blob{Name: "m/n/manifest"}))
+	s.want("a/d/x", "0123456789")
+	s.want("a/empty", "")
+	s.wantList("a", "d", "empty", "m")
+}
+
+func reading(s *suite) {
+	s.commit("a", "x", "0123456789")
+	r, err := s.Open(s.ctx, "a/x")
+	s.ok(err)
+	if r.Size() != 10 {
+		s.Fatalf("size %d", r.Size())
+	}
+	p := make([]byte, 4)
+	s.ok(r.ReadAt(s.ctx, p, 6))
+	if string(p) != "6789" {
+		s.Fatalf("read %q", p)
+	}
+	s.ok(r.ReadAt(s.ctx, nil, 10))
+	s.is(r.ReadAt(s.ctx, p, 7), errs.Corrupt)
+	s.is(r.ReadAt(s.ctx, p, 100), errs.Corrupt)
+	s.is(r.ReadAt(s.ctx, p, -1), errs.Invalid)
+	s.ok(r.Close())
+	s.is(r.ReadAt(s.ctx, p, 0), errs.Closed)
+	_, err = s.Open(s.ctx, "a")
+	s.is(err, errs.Invalid)
+	info, err := s.Stat(s.ctx, "a/x")
+	s.ok(err)
+	if info.Name != "a/x" || info.Size != 10 || info.Dir {
+		s.Fatalf("stat: %+v", info)
+	}
+	info, err = s.Stat(s.ctx, "a")
+	s.ok(err)
+	if info.Name != "a" || info.Size != 0 || !info.Dir {
+		s.Fatalf("stat: %+v", info)
+	}
+	s.missing("b")
+	s.missing("a/y")
+	s.missing("a/x/y")
+	for _, err := range s.List(s.ctx, "b") {
+		s.is(err, errs.NotFound)
+	}
+	for _, err := range s.List(s.ctx, "a/x") {
+		s.is(err, errs.Invalid)
+	}
+}
+
+func put(s *suite) {
+	s.ok(s.Put(s.ctx, "d/note", []byte("one"), store.PutOptions{}))
+	s.ok(s.Put(s.ctx, "d/note", []byte("two"), store.PutOptions{}))
+	s.want("d/note", "two")
+	s.is(s.Put(s.ctx, "d/note", []byte("three"), store.PutOptions{IfAbsent: true}), errs.Exists)
+	s.want("d/note", "two")
+	s.ok(s.Put(s.ctx, "d/other", nil, store.PutOptions{IfAbsent: true}))
+	s.wantList("d", "note", "other")
+	s.is(s.Put(s.ctx, "d", []byte("x"), store.PutOptions{}), errs.Exists)
+	if err := s.Put(s.ctx, "d/note/x", nil, store.PutOptions{}); err == nil {
+		s.Fatal("an object became a directory")
+	}
+	s.wantList("d", "note", "other")
+	s.want("d/note", "two")
+}
+
+func noReplacing(s *suite) {
+	one, two := s.begin("a", store.TxnOptions{}), s.begin("a", store.TxnOptions{})
+	s.write(one, "x", "one")
+	s.write(two, "x", "two")
+	s.ok(one.Commit(s.ctx, manifest))
+	s.is(two.Commit(s.ctx, manifest), errs.Exists)
+	s.ok(two.Abort())
+	s.want("a/x", "one")
+	_, err := s.Begin(s.ctx, "a", store.TxnOptions{})
+	s.is(err, errs.Exists)
+	s.wantList("", "a")
+}
+
+func overwrite(s *suite) {
+	for i := range 3 {
+		t := s.begin("a", store.TxnOptions{Overwrite: true})
+		s.write(t, fmt.Sprint("x", i), fmt.Sprint("content ", i))
+		if i > 0 {
+			s.want(fmt.Sprint("a/x", i-1), fmt.Sprint("content ", i-1))
+		}
+		s.ok(t.Commit(s.ctx, manifest))
+		s.wantList("a", "manifest", fmt.Sprint("x", i))
+		s.want(fmt.Sprint("a/x", i), fmt.Sprint("content ", i))
+	}
+	s.wantList("", "a")
+	s.ok(s.Put(s.ctx, "f", nil, store.PutOptions{}))
+	_, err := s.Begin(s.ctx, "f", store.TxnOptions{Overwrite: true})
+	s.is(err, errs.Exists)
+}
+
+func abort(s *suite) {
+	s.commit("keep", "x", "1")
+	t := s.begin("a", store.TxnOptions{})
+	s.write(t, "d/x", "1")
+	w, err := t.Create(s.ctx, "open", 1000)
+	s.ok(err)
+	s.ok(w.WriteAt(s.ctx, []byte("half"), 0))
+	s.ok(t.Abort())
+	s.ok(t.Abort())
+	s.is(w.WriteAt(s.ctx, []byte("x"), 4), errs.Closed)
+	s.is(w.Seal(s.ctx), errs.Closed)
+	s.ok(w.Abort())
+	s.wantList("", "keep")
+	s.is(t.Commit(s.ctx, manifest), errs.Closed)
+	s.commit("a", "x", "2")
+	s.want("a/x", "2")
+}
+
+func abortWriter(s *suite) {
+	t := s.begin("a", store.TxnOptions{})
+	w, err := t.Create(s.ctx, "d/x", 10)
+	s.ok(err)
+	s.ok(w.WriteAt(s.ctx, []byte("half"), 0))
+	s.ok(w.Abort())
+	s.ok(w.Abort())
+	s.write(t, "d/x", "again")
+	s.ok(t.Commit(s.ctx, manifest))
+	s.want("a/d/x", "again")
+}
+
+func incomplete(s *suite) {
+	for _, c := range []struct {
+		name string
+		use  func(t store.Txn)
+	}{
+		{"open writer", func(t store.Txn) {
+			_, err := t.Create(s.ctx, "x", 4)
+			s.ok(err)
+		}},
+		{"missing bytes", func(t store.Txn) {
+			w, err := t.Create(s.ctx, "x", 4)
+			s.ok(err)
+			s.ok(w.WriteAt(s.ctx, []byte("abc"), 0))
+			s.is(w.Seal(s.ctx), errs.Invalid)
+			s.is(w.Seal(s.ctx), errs.Invalid)
+		}},
+		{"bytes past the end", func(t store.Txn) {
+			w, err := t.Create(s.ctx, "x", 4)
+			s.ok(err)
+			s.is(w.WriteAt(s.ctx, []byte("abc"), 2), errs.Invalid)
+			s.is(w.WriteAt(s.ctx, []byte("abcd"), 0), errs.Invalid)
+			s.is(w.Seal(s.ctx), errs.Invalid)
+		}},
+		{"negative offset", func(t store.Txn) {
+			w, err := t.Create(s.ctx, "x", 4)
+			s.ok(err)
+			s.is(w.WriteAt(s.ctx, []byte("a"), -1), errs.Invalid)
+		}},
+	} {
+		t := s.begin("a", store.TxnOptions{})
+		c.use(t)
+		s.is(t.Commit(s.ctx, manifest), errs.Invalid)
+		s.ok(t.Abort())
+		if l := s.list(""); len(l) != 0 {
+			s.Fatalf("%s: left %q", c.name, l)
+		}
+	}
+}
+
+func links(s *suite) {
+	s.commit("a", "d/x", "content")
+	t := s.begin("b", store.TxnOptions{})
+	s.ok(t.Link(s.ctx, "e/y", "a/d/x"))
+	s.is(t.Link(s.ctx, "e/y", "a/d/x"), errs.Exists)
+	s.is(t.Link(s.ctx, "z", "a/none"), errs.NotFound)
+	s.is(t.Link(s.ctx, "z", "a/d"), errs.Invalid)
+	s.is(t.Link(s.ctx, "z", "a/../a/d/x"), errs.Invalid)
+	s.ok(t.Commit(s.ctx, manifest))
+	s.ok(s.RemoveTree(s.ctx, "a"))
+	s.want("b/e/y", "content")
+	s.wantList("b", "e", "manifest")
+}
+
+func remove(s *suite) {
+	s.commit("run/1", "d/e/x", "one", "y", "two")
+	s.commit("run/2", "x", "one")
+	s.ok(s.RemoveTree(s.ctx, "run/1"))
+	s.missing("run/1")
+	s.missing("run/1/y")
+	s.wantList("run", "2")
+	s.is(s.RemoveTree(s.ctx, "run/1"), errs.NotFound)
+	s.ok(s.Put(s.ctx, "run/note", nil, store.PutOptions{}))
+	s.ok(s.RemoveTree(s.ctx, "run/note"))
+	s.wantList("run", "2")
+	s.commit("run/1", "x", "again")
+	s.want("run/1/x", "again")
+	s.ok(s.RemoveTree(s.ctx, "run"))
+	s.commit("run/1", "x", "once more")
+	s.want("run/1/x", "once more")
+}
+
+func listing(s *suite) {
+	want := []string{"0", "10", "9", "A", "a", "a.b", "a0", "ä"}
+	for _, i := range []int{3, 1, 7, 5, 0, 2, 6, 4} {
+		if i%2 == 0 {
+			s.commit(want[i], "x", "1")
+		} else {
+			s.ok(s.Put(s.ctx, want[i], []byte("12"), store.PutOptions{}))
+		}
+	}
+	i := 0
+	for info, err := range s.List(s.ctx, "") {
+		s.ok(err)
+		size := int64(2 * (i % 2))
+		if info.Name != want[i] || info.Dir != (i%2 == 0) || info.Size != size {
+			s.Fatalf("entry %d is %+v, want %s", i, info, want[i])
+		}
+		i++
+	}
+	if i != len(want) {
+		s.Fatalf("%d entries", i)
+	}
+	for range s.List(s.ctx, "") {
+		break
+	}
+}
+
+func names(s *suite) {
+	t := s.begin("a", store.TxnOptions{})
+	defer t.Abort()
+	for _, name := range []string{
+		"", ".", "..", "/a", "a/", "a//b", "a/./b", "a/../b", "../a", "a/..", "a\x00b", `a\b`, "a\xff",
+		"a.orbax-checkpoint-tmp", "b.orbax-checkpoint-tmp-0123456789abcdef/x",
+	} {
+		_, err := s.Begin(s.ctx, name, store.TxnOptions{})
+		s.is(err, errs.Invalid)
+		s.is(s.Put(s.ctx, name, nil, store.PutOptions{}), errs.Invalid)
+		s.is(s.RemoveTree(s.ctx, name), errs.Invalid)
+		_, err = t.Create(s.ctx, name, 0)
+		s.is(err, errs.Invalid)
+		s.is(t.Put(s.ctx, name, nil), errs.Invalid)
+		s.is(t.Link(s.ctx, name, "x"), errs.Invalid)
+		if strings.Contains(name, "orbax") || name == "" {
+			continue
+		}
+		_, err = s.Open(s.ctx, name)
+		s.is(err, errs.Invalid)
+		_, err = s.Stat(s.ctx, name)
+		s.is(err, errs.Invalid)
+		for _, err := range s.List(s.ctx, name) {
+			s.is(err, errs.Invalid)
+		}
+		_, err = s.CleanStaging(s.ctx, name, nil)
+		s.is(err, errs.Invalid)
+		bad := s.begin("bad", store.TxnOptions{})
+		s.is(bad.Commit(s.ctx, store.Blob{Name: name}), errs.Invalid)
+		s.missing("bad")
+	}
+	s.ok(t.Put(s.ctx, "sp ace/ü/%2F:*?", []byte("odd")))
+	s.ok(t.Commit(s.ctx, manifest))
+	s.want("a/sp ace/ü/%2F:*?", "odd")
+}
+
+func cancellation(s *suite) {
+	s.commit("a", "x", "one")
+	t := s.begin("b", store.TxnOptions{})
+	w, err := t.Create(s.ctx, "x", 4)
+	s.ok(err)
+	r, err := s.Open(s.ctx, "a/x")
+	s.ok(err)
+	defer r.Close()
+
+	reason := errors.New("the reason")
+	gone, cancel := context.WithCancelCause(s.ctx)
+	cancel(reason)
+	check := func(err error) {
+		s.Helper()
+		s.is(err, errs.Canceled)
+		if !errors.Is(err, reason) {
+			s.Fatalf("%v does not hold the cause", err)
+		}
+	}
+	_, err = s.Open(gone, "a/x")
+	check(err)
+	_, err = s.Stat(gone, "a/x")
+	check(err)
+	for _, err := range s.List(gone, "a") {
+		check(err)
+	}
+	check(s.Put(gone, "p", nil, store.PutOptions{}))
+	_, err = s.Begin(gone, "c", store.TxnOptions{})
+	check(err)
+	check(s.RemoveTree(gone, "a"))
+	_, err = s.CleanStaging(gone, "", nil)
+	check(err)
+	check(r.ReadAt(gone, make([]byte, 1), 0))
+	_, err = t.Create(gone, "y", 1)
+	check(err)
+	check(t.Put(gone, "z", nil))
+	check(t.Link(gone, "l", "a/x"))
+	s.ok(t.Put(s.ctx, "z", nil))
+
+	check(w.WriteAt(gone, []byte("abcd"), 0))
+	check(w.Seal(s.ctx))
+	check(t.Commit(s.ctx, manifest))
+	s.wantList("", "a")
+	s.want("a/x", "one")
+
+	t = s.begin("c", store.TxnOptions{})
+	s.write(t, "x", "1")
+	check(t.Commit(gone, manifest))
+	s.wantList("", "a")
+}
+
+func cleaning(s *suite) {
+	s.commit("run/1", "x", "one")
+	t := s.begin("run/2", store.TxnOptions{})
+	s.write(t, "x", "two")
+	removed, err := s.CleanStaging(s.ctx, "run", func(info store.Info) bool {
+		s.Fatalf("asked about %q, which is in use", info.Name)
+		return false
+	})
+	s.ok(err)
+	if len(removed) != 0 {
+		s.Fatalf("removed %q", removed)
+	}
+	s.ok(t.Commit(s.ctx, manifest))
+	s.want("run/2/x", "two")
+	s.want("run/1/x", "one")
+	removed, err = s.CleanStaging(s.ctx, "", nil)
+	s.ok(err)
+	if len(removed) != 0 {
+		s.Fatalf("removed %q", removed)
+	}
+	_, err = s.CleanStaging(s.ctx, "none", nil)
+	s.is(err, errs.NotFound)
+}
+
+func concurrentObjects(s *suite) {
+	t := s.begin("a", store.TxnOptions{})
+	const objects, pieces, piece = 8, 8, 700
+	var wg sync.WaitGroup
+	for i := range objects {
+		wg.Go(func() {
+			name := fmt.Sprintf("d%d/x%d", i%3, i)
+			w, err := t.Create(s.ctx, name, pieces*piece)
+			if err != nil {
+				s.Error(err)
+				return
+			}
+			var inner sync.WaitGroup
+			for k := range pieces {
+				inner.Go(func() {
+					if err := w.WriteAt(s.ctx, bytes.Repeat([]byte{byte('a' + i), byte('0' + k)}, piece/2), int64(k*piece)); err != nil {
+						s.Error(err)
+					}
+				})
+			}
+			inner.Wait()
+			if err := w.Seal(s.ctx); err != nil {
+				s.Error(err)
+			}
+			if err := t.Put(s.ctx, name+".small", []byte(name)); err != nil {
+				s.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	s.ok(t.Commit(s.ctx, manifest))
+	for i := range objects {
+		var want strings.Builder
+		for k := range pieces {
+			want.WriteString(strings.Repeat(fmt.Sprintf("%c%d", 'a'+i, k), piece/2))
+		}
+		s.want(fmt.Sprintf("a/d%d/x%d", i%3, i), want.String())
+	}
+}
+
+func concurrentTransactions(s *suite) {
+	const writers = 8
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	won := map[string]int{}
+	for i := range writers {
+		wg.Go(func() {
+			final := fmt.Sprintf("deep/run/%d", i%2)
+			t, err := s.Begin(s.ctx, final, store.TxnOptions{})
+			if err == nil {
+				err = t.Put(s.ctx, "x", []byte(fmt.Sprint(i)))
+			}
+			if err == nil {
+				err = t.Commit(s.ctx, manifest)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				if old, twice := won[final]; twice {
+					s.Errorf("%s was committed by %d and %d", final, old, i)
+				}
+				won[final] = i
+			case !errors.Is(err, errs.Exists):
+				s.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for final, i := range won {
+		s.want(final+"/x", fmt.Sprint(i))
+	}
+	s.wantList("deep/run", "0", "1")
+}
+
+func concurrentPut(s *suite) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	winner := -1
+	for i := range 8 {
+		wg.Go(func() {
+			err := s.Put(s.ctx, "d/lock", []byte(fmt.Sprint(i)), store.PutOptions{IfAbsent: true})
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil && winner >= 0:
+				s.Errorf("%d and %d both put", winner, i)
+			case err == nil:
+				winner = i
+			case !errors.Is(err, errs.Exists):
+				s.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	s.want("d/lock", fmt.Sprint(winner))
+	s.wantList("d", "lock")
+}
+
+func afterTheEnd(s *suite) {
+	t := s.begin("a", store.TxnOptions{})
+	s.ok(t.Commit(s.ctx, manifest))
+	_, err := t.Create(s.ctx, "x", 1)
+	s.is(err, errs.Closed)
+	s.is(t.Put(s.ctx, "x", nil), errs.Closed)
+	s.is(t.Link(s.ctx, "x", "a/manifest"), errs.Closed)
+	s.is(t.Commit(s.ctx, manifest), errs.Closed)
+	s.ok(t.Abort())
+	s.wantList("a", "manifest")
+}
