@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -48,6 +49,7 @@ type Mem struct {
 	watch   func(Call, func() *Mem)
 	clock   time.Time
 	next    int64 // identity of the next node
+	open    atomic.Int64
 }
 
 // node is a file or a directory. Hard links share a node.
@@ -118,6 +120,9 @@ func (m *Mem) Watch(fn func(c Call, snapshot func() *Mem)) {
 	defer m.mu.Unlock()
 	m.watch = fn
 }
+
+// OpenFiles returns how many files are open.
+func (m *Mem) OpenFiles() int { return int(m.open.Load()) }
 
 func (m *Mem) done(c Call) {
 	if m.watch != nil {
@@ -207,7 +212,7 @@ func (m *Mem) Create(name string, perm fs.FileMode) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &memFile{m: m, n: n, name: name, write: true}, nil
+	return m.openFile(n, name, true), nil
 }
 
 // Mkdir implements FS.
@@ -229,7 +234,7 @@ func (m *Mem) Open(name string) (File, error) {
 	if err != nil {
 		return nil, pathError(OpOpen, name, err)
 	}
-	return &memFile{m: m, n: n, name: name}, nil
+	return m.openFile(n, name, false), nil
 }
 
 // ReadDir implements FS.

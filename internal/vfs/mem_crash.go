@@ -1,8 +1,8 @@
 package vfs
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
+	"hash/maphash"
 	"iter"
 	"maps"
 	"math/rand/v2"
@@ -82,45 +82,44 @@ func visit(n *node, name string, seen map[*node]bool, fn func(string, *node)) {
 	}
 }
 
-// Hash is the identity of what is seen now: names, kinds and bytes. Times,
-// modes and what is durable do not enter it.
+// Hash is the identity, within this process, of what is seen now: names, kinds
+// and bytes. Times, modes and what is durable do not enter it.
 func (m *Mem) Hash() [16]byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.hash()
 }
 
-func (m *Mem) hash() [16]byte {
-	h := sha256.New()
-	var zero block
-	var num [8]byte
-	number := func(v int64) {
-		binary.LittleEndian.PutUint64(num[:], uint64(v))
-		h.Write(num[:])
+// seeds make two independent 64-bit hashes one of 128 bits.
+var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+
+func (m *Mem) hash() (sum [16]byte) {
+	for i, seed := range seeds {
+		var h maphash.Hash
+		h.SetSeed(seed)
+		m.root.hash(&h)
+		binary.LittleEndian.PutUint64(sum[8*i:], h.Sum64())
 	}
-	var walk func(n *node)
-	walk = func(n *node) {
-		if !n.dir {
-			number(-1)
-			number(n.data.size)
-			for i := range int((n.data.size + BlockSize - 1) / BlockSize) {
-				b := at(n.data.blocks, i)
-				if b == nil {
-					b = &zero
-				}
-				h.Write(b[:])
+	return sum
+}
+
+func (n *node) hash(h *maphash.Hash) {
+	if !n.dir {
+		maphash.WriteComparable(h, -1-n.data.size)
+		for i := range int((n.data.size + BlockSize - 1) / BlockSize) {
+			b := at(n.data.blocks, i)
+			if b == nil {
+				b = &zeros
 			}
-			return
+			h.Write(b[:]) //nolint:errcheck // documented never to fail
 		}
-		number(int64(len(n.entries)))
-		for _, k := range slices.Sorted(maps.Keys(n.entries)) {
-			number(int64(len(k)))
-			h.Write([]byte(k))
-			walk(n.entries[k])
-		}
+		return
 	}
-	walk(m.root)
-	return [16]byte(h.Sum(nil))
+	maphash.WriteComparable(h, int64(len(n.entries)))
+	for _, k := range slices.Sorted(maps.Keys(n.entries)) {
+		maphash.WriteComparable(h, k)
+		n.entries[k].hash(h)
+	}
 }
 
 // chooser decides at each point of freedom which of n ≥ 2 ways power loss took:
@@ -218,12 +217,11 @@ func distinct(first int64, rest []int64) []int64 {
 
 func distinctBlocks(first *block, rest []*block) []*block {
 	same := func(a, b *block) bool {
-		var zero block
 		if a == nil {
-			a = &zero
+			a = &zeros
 		}
 		if b == nil {
-			b = &zero
+			b = &zeros
 		}
 		return a == b || *a == *b
 	}
@@ -265,23 +263,13 @@ func (t *tape) advance() bool {
 	return false
 }
 
-// States yields every state that may be found after power loss now, each once
-// (by Hash), lazily: their number grows exponentially with what is not synced.
-// m must not change meanwhile; take a Clone.
+// States yields every state that may be found after power loss now, lazily:
+// their number grows exponentially with what is not synced. Different fates of
+// the pieces may look the same, so that states may repeat (see Hash). m must
+// not change meanwhile; take a Clone.
 func (m *Mem) States() iter.Seq[*Mem] {
 	return func(yield func(*Mem) bool) {
-		seen := map[[16]byte]bool{}
-		for t := new(tape); ; {
-			s := m.crash(t.choose)
-			if h := s.hash(); !seen[h] {
-				seen[h] = true
-				if !yield(s) {
-					return
-				}
-			}
-			if !t.advance() {
-				return
-			}
+		for t := new(tape); yield(m.crash(t.choose)) && t.advance(); {
 		}
 	}
 }

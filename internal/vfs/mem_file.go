@@ -16,6 +16,8 @@ const BlockSize = 512
 // block is one sector. It never changes once it is stored; nil is zeros.
 type block [BlockSize]byte
 
+var zeros block
+
 // content is the bytes of a file, as seen now and as they may be found.
 type content struct {
 	size   int64
@@ -144,6 +146,11 @@ type memFile struct {
 	closed atomic.Bool
 }
 
+func (m *Mem) openFile(n *node, name string, write bool) *memFile {
+	m.open.Add(1)
+	return &memFile{m: m, n: n, name: name, write: write}
+}
+
 func (f *memFile) check(op Op, write bool, off int64) error {
 	switch {
 	case f.closed.Load():
@@ -223,5 +230,6 @@ func (f *memFile) Close() error {
 	if f.closed.Swap(true) {
 		return pathError(OpClose, f.name, os.ErrClosed)
 	}
+	f.m.open.Add(-1)
 	return nil
 }

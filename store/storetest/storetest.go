@@ -7,11 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
@@ -107,8 +106,8 @@ func (s *suite) read(name string) string {
 
 func (s *suite) want(name, content string) {
 	s.Helper()
-	if diff := cmp.Diff(content, s.read(name)); diff != "" {
-		s.Fatalf("%s (-want +got):\n%s", name, diff)
+	if got := s.read(name); got != content {
+		s.Fatalf("%s holds %q, want %q", name, got, content)
 	}
 }
 
@@ -131,8 +130,8 @@ func (s *suite) list(dir string) (names []string) {
 
 func (s *suite) wantList(dir string, names ...string) {
 	s.Helper()
-	if diff := cmp.Diff(names, s.list(dir)); diff != "" {
-		s.Fatalf("%q (-want +got):\n%s", dir, diff)
+	if got := s.list(dir); !slices.Equal(got, names) {
+		s.Fatalf("%q holds %q, want %q", dir, got, names)
 	}
 }
 
