@@ -7,6 +7,7 @@ func Module() Rules {
 		Floors: []Floor{
 			{Name: "internal", Rows: []Row{
 				{Packages: "internal/kernel/..."},
+				{Packages: "internal/crc", Beside: []string{"internal/kernel/..."}},
 				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "errs"}, // pure, and below everything that can fail
 			}},
@@ -59,14 +60,14 @@ func Module() Rules {
 				{Packages: "."},
 			}},
 			{Name: "faces", Rows: []Row{
-				{Packages: "examples/..."},
+				{Packages: "examples/...", Beside: []string{"examples/..."}},
 				{Packages: "serve/..."},
 				{Packages: "cmd/bivouac", Beside: []string{"examples/...", "serve/..."}, Modules: []string{
 					"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8", "golang.org/x/term", "golang.org/x/sys"}},
 			}},
 			{Name: "proof", Rows: []Row{ // nothing imports these but tests
 				{Packages: "internal/archtest"},
-				{Packages: "internal/conform/..."},
+				{Packages: "internal/conform/...", Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "internal/crash/..."},
 			}},
 		},
