@@ -1,0 +1,280 @@
+// Package exec runs graphs: the one executor of pipelines, dynamic calls and
+// compiled loops.
+//
+// An iteration is a [Frame]. Its samples are fetched by a pool of I/O
+// goroutines, which may hold a limited number of bytes, and computed by a pool of
+// as many workers as threads were asked for. A task is one sample through a whole
+// segment of the graph: what flows between its operators lies in the worker's
+// memory and stays in its cache; only what leaves the segment is written to the
+// frame, whose memory is laid out once and used again.
+//
+//	I/O pool        CPU pool                        frame
+//	fetch sample ─▶ decode ─▶ crop ─▶ normalise ─▶ slab of outputs
+//	(largest first)      (worker's memory)          (one a frame)
+//
+// Iterations overlap as far as their engine starts them; who runs ahead, and how
+// far, is for internal/flow. Graphs without readers whose iterations take less
+// than waking a worker would run on the caller.
+//
+// Nothing that is computed depends on which worker did it, when, or in what
+// company. Every sample of a frame is tried, so that the error which is
+// reported, that of the first sample, does not depend on it either.
+package exec
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/flow"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Config says how a graph is run. Only Keyer enters results.
+type Config struct {
+	BatchSize int   // the most samples of a frame
+	Threads   int   // workers
+	Fetchers  int   // I/O goroutines, when there are readers
+	ReadAhead int64 // bytes that fetched samples may take
+	Keyer     rng.Keyer
+}
+
+// Executor runs one graph. Start, Wait, Err and Abandon make it a flow.Stage;
+// they are for one goroutine at a time.
+type Executor struct {
+	plan     *plan
+	config   Config
+	sources  []reader.Source // of plan.readers
+	workers  []*worker       // one a thread, and one for the caller
+	fetchers []*fetcher
+	cpu      *flow.Pool[task]
+	io       *flow.Pool[task]
+	budget   *flow.Budget
+	memory   buffers
+	cost     time.Duration // of an iteration on the caller, smoothed
+}
+
+// inlineBelow is the cost of an iteration below which handing it to a worker and
+// waiting for it costs more than it saves.
+const inlineBelow = 20 * time.Microsecond
+
+// New returns an executor for a graph whose i-th reader is sources[i]. Close must be called.
+func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
+	e := &Executor{plan: newPlan(g), config: c, sources: sources, budget: flow.NewBudget(c.ReadAhead)}
+	for range c.Threads + 1 {
+		e.workers = append(e.workers, newWorker(e))
+	}
+	e.cpu = flow.NewPool(c.Threads, func(w int, t task) { e.compute(e.workers[w], t) })
+	if len(sources) > 0 {
+		for range c.Fetchers {
+			e.fetchers = append(e.fetchers, newFetcher(e))
+		}
+		e.io = flow.NewPool(c.Fetchers, func(w int, t task) { e.fetchers[w].fetch(t) })
+	}
+	return e
+}
+
+// Close ends all goroutines. Every frame must have been abandoned.
+func (e *Executor) Close() {
+	if e.io != nil {
+		e.io.Close()
+	}
+	e.cpu.Close()
+}
+
+// Start begins to compute a frame whose positions and ids are set, and returns at once.
+func (e *Executor) Start(f *Frame) {
+	n := f.Len()
+	f.stage, f.started, f.finished, f.err = 0, true, false, nil
+	f.inline = len(e.sources) == 0 && e.cost < inlineBelow
+	if f.inline {
+		return
+	}
+	if n == 0 || len(e.sources) == 0 {
+		e.submit(f)
+		return
+	}
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	f.order = f.order[:n]
+	for s := range f.order {
+		f.order[s] = int32(s)
+	}
+	slices.SortFunc(f.order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(e.size(f, int(b)), e.size(f, int(a))), cmp.Compare(a, b))
+	})
+	f.tasks = f.tasks[:0]
+	for _, s := range f.order {
+		f.tasks = append(f.tasks, task{f, s, s + 1})
+	}
+	f.pending.Store(int64(n))
+	e.io.Submit(f.tasks...)
+}
+
+// submit hands the frame's stage to the workers, in blocks that leave each some to claim.
+func (e *Executor) submit(f *Frame) {
+	n := f.Len()
+	if n == 0 {
+		e.finish(f)
+		return
+	}
+	if perBatch(f.stage) {
+		f.pending.Store(1)
+		e.cpu.Submit(task{f, 0, 1})
+		return
+	}
+	const blocksPerWorker = 4
+	step := max(1, n/(e.config.Threads*blocksPerWorker))
+	f.tasks = f.tasks[:0]
+	for lo := 0; lo < n; lo += step {
+		f.tasks = append(f.tasks, task{f, int32(lo), int32(min(lo+step, n))})
+	}
+	f.pending.Store(int64(n))
+	e.cpu.Submit(f.tasks...)
+}
+
+// compute runs a task and, when it was the last of its stage, goes on with the next.
+func (e *Executor) compute(w *worker, t task) {
+	f := t.frame
+	if perBatch(f.stage) {
+		w.batchThrough(f, f.stage)
+	} else {
+		for s := int(t.lo); s < int(t.hi); s++ {
+			w.sampleThrough(f, f.stage, s)
+			e.settleFetched(f, s)
+		}
+	}
+	e.completed(f, int64(t.hi-t.lo))
+}
+
+// completed counts samples of the stage that are done.
+func (e *Executor) completed(f *Frame, n int64) {
+	if f.pending.Add(-n) != 0 {
+		return
+	}
+	if f.stage+1 < e.plan.graph.Stages && !f.failed.Load() && !f.cancelled.Load() {
+		f.stage++
+		e.submit(f)
+		return
+	}
+	e.finish(f)
+}
+
+// finish makes the outputs and tells who waits.
+func (e *Executor) finish(f *Frame) {
+	if f.failed.Load() {
+		for _, err := range f.errs[:f.Len()] {
+			if err != nil {
+				f.err = err
+				break
+			}
+		}
+	} else if !f.cancelled.Load() {
+		f.err = f.collect(e.plan)
+	}
+	f.done <- struct{}{}
+}
+
+// Wait returns nil when the frame is computed, or failed, and ctx's error as an
+// errs.Canceled when that ends before.
+func (e *Executor) Wait(ctx context.Context, f *Frame) error {
+	if f.finished {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return canceled(err)
+	}
+	if f.inline {
+		e.runInline(f)
+		f.finished = true
+		return nil
+	}
+	select {
+	case <-f.done:
+		f.finished = true
+		return nil
+	case <-ctx.Done():
+		return canceled(context.Cause(ctx))
+	}
+}
+
+func canceled(err error) error { return &errs.Error{Kind: errs.Canceled, Op: "pipeline", Err: err} }
+
+// runInline computes the frame on the caller.
+func (e *Executor) runInline(f *Frame) {
+	start := time.Now()
+	w, n := e.workers[e.config.Threads], f.Len()
+	for stage := range e.plan.graph.Stages {
+		f.stage = stage
+		if f.failed.Load() || n == 0 {
+			break
+		}
+		if perBatch(stage) {
+			w.batchThrough(f, stage)
+			continue
+		}
+		for s := range n {
+			w.sampleThrough(f, stage, s)
+		}
+	}
+	e.finish(f)
+	<-f.done
+	e.cost += (time.Since(start) - e.cost) / 8
+}
+
+// Err returns why the frame failed: the error of its first sample that did.
+func (e *Executor) Err(f *Frame) error { return f.err }
+
+// Abandon stops work on the frame, waits until nothing touches it and makes it as new.
+func (e *Executor) Abandon(f *Frame) {
+	if f.started && !f.finished && !f.inline {
+		f.cancelled.Store(true)
+		if f.cancel != nil {
+			f.cancel()
+		}
+		e.budget.Wake()
+		<-f.done
+	}
+	if f.cancel != nil {
+		f.cancel()
+		f.ctx, f.cancel = nil, nil
+	}
+	if f.failed.Load() {
+		clear(f.errs)
+	}
+	f.started, f.finished, f.err = false, false, nil
+	f.failed.Store(false)
+	f.cancelled.Store(false)
+}
+
+// fail makes err the result of sample s, with operator, origin and place.
+func (e *Executor) fail(f *Frame, s int, n *graph.Node, err error) {
+	where := ""
+	if n.Name != n.Schema.FullName() {
+		where = "node " + n.Name + ", "
+	}
+	if r := e.plan.origin[n.Index]; r >= 0 {
+		where += e.sources[r].Describe(f.IDs[r][s]) + ", "
+	}
+	f.fail(s, errs.Wrap(n.Schema.FullName(), fmt.Sprintf("%sposition %d", where, f.Positions[s]), err))
+}
+
+// ReadAhead returns the bytes of fetched samples that are held, and the most that ever were.
+func (e *Executor) ReadAhead() (now, peak int64) { return e.budget.Used() }
+
+// Specs describes the outputs.
+func (e *Executor) Specs() []tensor.Spec {
+	specs := make([]tensor.Spec, len(e.plan.outputs))
+	for i, id := range e.plan.outputs {
+		specs[i] = e.plan.values[id].spec
+	}
+	return specs
+}
+
+var _ op.Memory = (*run)(nil)

@@ -1,0 +1,127 @@
+package exec
+
+import (
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// fetcher is an I/O goroutine's view of the readers.
+type fetcher struct {
+	e     *Executor
+	reads []fetch
+}
+
+// fetch is a reader in the hands of a fetcher, and the memory of its block.
+type fetch struct {
+	e      *Executor
+	block  op.Block
+	local  any
+	first  int // number of its first value
+	frame  *Frame
+	sample int
+}
+
+func newFetcher(e *Executor) *fetcher {
+	f := &fetcher{e: e, reads: make([]fetch, len(e.plan.readers))}
+	for i, n := range e.plan.readers {
+		r := &f.reads[i]
+		r.e, r.first = e, e.plan.first[n.Index]
+		b := r.block.Binding()
+		b.Memory, b.Local, b.Specs, b.Out = r, &r.local, n.Specs, make([][]tensor.Tensor, len(n.Specs))
+	}
+	return f
+}
+
+// fetch reads a sample from all readers and passes it on to the workers.
+func (f *fetcher) fetch(t task) {
+	frame, s := t.frame, int(t.lo)
+	// All at once: who holds bytes of one reader while it waits for those of another can wait for ever.
+	if size := f.e.size(frame, s); f.e.budget.Acquire(size, frame.cancelled.Load) {
+		frame.loans[s] = append(frame.loans[s], loan{bytes: size})
+		f.read(frame, s)
+	}
+	f.e.cpu.Submit(t)
+}
+
+// size returns the bytes that a sample takes.
+func (e *Executor) size(f *Frame, s int) (total int64) {
+	for r, source := range e.sources {
+		total += source.Size(f.IDs[r][s])
+	}
+	return total
+}
+
+func (f *fetcher) read(frame *Frame, s int) {
+	for i, n := range f.e.plan.readers {
+		if frame.errs[s] != nil {
+			return
+		}
+		r := &f.reads[i]
+		r.frame, r.sample = frame, s
+		b := r.block.Binding()
+		b.Positions = frame.Positions[s : s+1]
+		for o := range b.Out {
+			b.Out[o] = frame.values[r.first+o][s : s+1]
+		}
+		if err := f.e.sources[i].Fetch(frame.ctx, frame.IDs[i][s:s+1], &r.block); err != nil {
+			f.e.fail(frame, s, n, err)
+		}
+		for _, err := range b.Errors {
+			f.e.fail(frame, s, n, err)
+		}
+		clear(b.Errors)
+		for o := range b.Out {
+			if v := &f.e.plan.values[r.first+o]; v.static && frame.errs[s] == nil {
+				if err := frame.settle(v, r.first+o, s); err != nil {
+					f.e.fail(frame, s, n, err)
+				}
+			}
+		}
+	}
+}
+
+// Output implements op.Memory: fetched bytes lie in recycled buffers.
+func (r *fetch) Output(i, s, size int) []byte {
+	id := r.first + i
+	if v := &r.e.plan.values[id]; v.static {
+		return r.frame.memory(v, id, r.sample+s, size)
+	}
+	b := r.e.memory.get(size)
+	r.frame.loans[r.sample] = append(r.frame.loans[r.sample], loan{buffer: b})
+	return b
+}
+
+// Scratch implements op.Memory.
+func (r *fetch) Scratch(size int) []byte { return aligned(size) }
+
+// settleFetched ends the first stage of a sample: what is needed later moves
+// into the frame, the memory it was fetched into goes back.
+func (e *Executor) settleFetched(f *Frame, s int) {
+	if f.stage > 0 || len(f.loans[s]) == 0 {
+		return
+	}
+	for _, n := range e.plan.readers {
+		for o := range n.Specs {
+			id := e.plan.first[n.Index] + o
+			v := &e.plan.values[id]
+			if v.static {
+				continue
+			}
+			if v.keep && f.errs[s] == nil && !f.cancelled.Load() {
+				if err := f.settle(v, id, s); err != nil {
+					e.fail(f, s, n, err)
+				}
+			} else {
+				f.values[id][s].Data = nil
+			}
+		}
+	}
+	var bytes int64
+	for i, l := range f.loans[s] {
+		bytes += l.bytes
+		e.memory.put(l.buffer)
+		f.loans[s][i] = loan{}
+	}
+	f.loans[s] = f.loans[s][:0]
+	e.budget.Release(bytes)
+}

@@ -1,0 +1,172 @@
+package exec
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Frame is one iteration in flight: what it is about, the memory of its
+// batch-wide values and how far it has come. It is used again and again.
+type Frame struct {
+	// Positions are the stream positions of the samples. The engine sets them,
+	// and IDs, between Begin and Executor.Start.
+	Positions []int64
+	// IDs are the samples to fetch, for each reader of the graph.
+	IDs [][]int64
+	// Outputs are the delivered values; valid after Wait, until Begin.
+	Outputs []*tensor.Batch
+
+	values [][]tensor.Tensor // of the values that live in frames: [value][sample]
+	slabs  [][]byte          // of the static ones
+	own    [][][]byte        // of the others: [value][sample]
+	loans  [][]loan          // what each sample holds of the I/O memory
+	order  []int32           // in which samples are fetched
+	tasks  []task
+
+	ctx       context.Context
+	cancel    context.CancelFunc
+	stage     int
+	pending   atomic.Int64 // samples of the stage that are not done; 1 for a batch-level one
+	cancelled atomic.Bool
+	failed    atomic.Bool
+	errs      []error // of samples
+	err       error   // of the whole
+	inline    bool
+	started   bool
+	finished  bool
+	done      chan struct{}
+}
+
+// loan is memory of a fetched file.
+type loan struct {
+	buffer []byte
+	bytes  int64 // of the budget
+}
+
+// task is a range of samples of a frame.
+type task struct {
+	frame  *Frame
+	lo, hi int32
+}
+
+// NewFrame returns a frame for up to the executor's batch size.
+func (e *Executor) NewFrame() *Frame {
+	p, n := e.plan, e.config.BatchSize
+	f := &Frame{
+		Positions: make([]int64, 0, n),
+		IDs:       make([][]int64, len(p.readers)),
+		values:    make([][]tensor.Tensor, len(p.values)),
+		slabs:     make([][]byte, len(p.values)),
+		own:       make([][][]byte, len(p.values)),
+		loans:     make([][]loan, n),
+		order:     make([]int32, n),
+		tasks:     make([]task, 0, n),
+		errs:      make([]error, n),
+		done:      make(chan struct{}, 1),
+	}
+	for i := range f.IDs {
+		f.IDs[i] = make([]int64, 0, n)
+	}
+	for i, v := range p.values {
+		if !v.frame {
+			continue
+		}
+		f.values[i] = make([]tensor.Tensor, n)
+		if v.static {
+			f.slabs[i] = aligned(n * v.size)
+		} else {
+			f.own[i] = make([][]byte, n)
+		}
+	}
+	for _, id := range p.outputs {
+		f.Outputs = append(f.Outputs, newOutput(p.values[id], f.slabs[id], n))
+	}
+	return f
+}
+
+// newOutput returns the batch of a delivered value. That of a static value is
+// laid out once and for all.
+func newOutput(v value, slab []byte, n int) *tensor.Batch {
+	b := &tensor.Batch{DType: v.spec.DType, NDim: len(v.spec.Shape), Layout: v.spec.Layout, Data: slab}
+	if v.static {
+		for s := range n + 1 {
+			b.Offsets = append(b.Offsets, s*v.size)
+		}
+		for range n {
+			b.Dims = append(b.Dims, v.spec.Shape...)
+		}
+	}
+	return b
+}
+
+// Begin empties the frame and makes room for n samples.
+func (f *Frame) Begin(n int) {
+	f.Positions = f.Positions[:n]
+	for i := range f.IDs {
+		f.IDs[i] = f.IDs[i][:n]
+	}
+}
+
+// Len returns the number of samples.
+func (f *Frame) Len() int { return len(f.Positions) }
+
+// memory returns size bytes of the frame for sample s of a value.
+func (f *Frame) memory(v *value, id, s, size int) []byte {
+	if v.static && size == v.size {
+		return f.slabs[id][s*size : (s+1)*size : (s+1)*size]
+	}
+	if v.static { // not what was promised, which settle will tell
+		return aligned(size)
+	}
+	f.own[id][s] = grown(f.own[id][s], size)
+	return f.own[id][s]
+}
+
+// settle moves sample s of a value into the frame if it is not there: an alias
+// of a worker's or reader's memory. It refuses a shape that was not promised.
+func (f *Frame) settle(v *value, id, s int) error {
+	t := &f.values[id][s]
+	if t.DType != v.spec.DType || v.static && !t.Shape.Equal(v.spec.Shape) {
+		return notPromised(v.spec, *t)
+	}
+	m := f.memory(v, id, s, len(t.Data))
+	if !same(m, t.Data) {
+		copy(m, t.Data)
+		t.Data = m
+	}
+	return nil
+}
+
+// fail records the error of a sample. Each sample is written by one task at a time.
+func (f *Frame) fail(s int, err error) {
+	if f.errs[s] == nil {
+		f.errs[s] = err
+	}
+	f.failed.Store(true)
+}
+
+// collect makes the outputs.
+func (f *Frame) collect(p *plan) error {
+	n := f.Len()
+	for i, id := range p.outputs {
+		v, b := &p.values[id], f.Outputs[i]
+		if v.static {
+			b.Data = f.slabs[id][:n*v.size]
+			b.Offsets, b.Dims = b.Offsets[:n+1], b.Dims[:n*b.NDim]
+			continue
+		}
+		ndim := len(v.spec.Shape)
+		if n > 0 {
+			ndim = len(f.values[id][0].Shape)
+		}
+		b.Reset(v.spec.DType, ndim, v.spec.Layout)
+		for s := range n {
+			if err := b.Append(f.values[id][s]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// plan is a graph prepared for running: every output of every node is a value
+// with a number.
+type plan struct {
+	graph   *graph.Graph
+	readers []*graph.Node
+	first   []int // number of the first value of each node
+	values  []value
+	outputs []int   // values that are delivered
+	stages  [][]int // nodes of each stage that have a kernel
+	origin  []int   // per node: the reader that its data comes from, an index of readers, or -1
+}
+
+// value is what an output of a node holds.
+type value struct {
+	spec   tensor.Spec
+	static bool // its size is known before the data
+	size   int  // bytes of a static sample
+	frame  bool // exists for the whole batch, in the frame
+	read   bool // comes from a reader
+	keep   bool // of a reader's: needed after the first stage
+}
+
+func newPlan(g *graph.Graph) *plan {
+	p := &plan{graph: g, readers: g.Readers(), stages: make([][]int, g.Stages)}
+	for _, n := range g.Nodes {
+		p.first = append(p.first, len(p.values))
+		origin := -1
+		if n.Reader != nil {
+			origin = slices.Index(p.readers, n)
+		} else {
+			p.stages[n.Stage] = append(p.stages[n.Stage], n.Index)
+		}
+		for _, spec := range n.Specs {
+			v := value{spec: spec, static: op.Static(spec), read: n.Reader != nil}
+			v.frame = v.read || n.Stage%2 == 1
+			if v.static {
+				v.size = spec.Shape.Len() * spec.DType.Size()
+			}
+			p.values = append(p.values, v)
+		}
+		for _, e := range slices.Concat(n.Inputs, n.Args) {
+			if v := p.value(e); e.Node.Stage != n.Stage {
+				v.frame, v.keep = true, true
+			}
+			if from := p.origin[e.Node.Index]; origin < 0 {
+				origin = from
+			}
+		}
+		p.origin = append(p.origin, origin)
+	}
+	for _, e := range g.Outputs {
+		v := p.value(e)
+		v.frame, v.keep = true, true
+		p.outputs = append(p.outputs, p.number(e))
+	}
+	return p
+}
+
+func (p *plan) number(e graph.Edge) int { return p.first[e.Node.Index] + e.Output }
+
+func (p *plan) value(e graph.Edge) *value { return &p.values[p.number(e)] }
+
+// perBatch reports whether a stage holds batch-level operators.
+func perBatch(stage int) bool { return stage%2 == 1 }

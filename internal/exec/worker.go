@@ -1,0 +1,156 @@
+package exec
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// worker runs stages. Everything in it is for one goroutine.
+type worker struct {
+	e       *Executor
+	local   []tensor.Tensor // values that do not leave their segment
+	arena   arena           // their memory, until the sample is through
+	scratch arena           // until the operator returns
+	runs    []run           // by node
+	frame   *Frame
+	sample  int // the first of the current task's block
+}
+
+// run is a node in the hands of a worker, and the memory of its block.
+type run struct {
+	w     *worker
+	node  *graph.Node
+	first int // number of its first value
+	block op.Block
+	local any
+	// imports and exports are the ports whose tensors lie in the frame.
+	imports, exports []port
+}
+
+type port struct {
+	tensors *[]tensor.Tensor
+	value   int
+}
+
+func newWorker(e *Executor) *worker {
+	p := e.plan
+	w := &worker{e: e, local: make([]tensor.Tensor, len(p.values)), runs: make([]run, len(p.graph.Nodes))}
+	for i, n := range p.graph.Nodes {
+		r := &w.runs[i]
+		r.w, r.node, r.first = w, n, p.first[i]
+		b := r.block.Binding()
+		b.Memory, b.Local, b.Specs = r, &r.local, n.Specs
+		b.Keyer, b.Key = e.config.Keyer, rng.NodeKey(n.Name)
+		if n.Seeded {
+			b.Keyer = rng.NewKeyer(n.Seed)
+		}
+		b.In, b.Args = w.bind(n.Inputs, &r.imports), w.bind(n.Args, &r.imports)
+		outputs := make([]graph.Edge, len(n.Specs))
+		for o := range outputs {
+			outputs[o] = graph.Edge{Node: n, Output: o}
+		}
+		b.Out = w.bind(outputs, &r.exports)
+	}
+	return w
+}
+
+// bind points the ports of a block at local values and notes those in the frame.
+func (w *worker) bind(edges []graph.Edge, far *[]port) [][]tensor.Tensor {
+	ports := make([][]tensor.Tensor, len(edges))
+	for i, e := range edges {
+		id := w.e.plan.number(e)
+		if w.e.plan.values[id].frame {
+			*far = append(*far, port{&ports[i], id})
+		} else {
+			ports[i] = w.local[id : id+1 : id+1]
+		}
+	}
+	return ports
+}
+
+// Output implements op.Memory.
+func (r *run) Output(i, s, size int) []byte {
+	id := r.first + i
+	if v := &r.w.e.plan.values[id]; v.frame {
+		return r.w.frame.memory(v, id, r.w.sample+s, size)
+	}
+	return r.w.arena.alloc(size)
+}
+
+// Scratch implements op.Memory.
+func (r *run) Scratch(size int) []byte { return r.w.scratch.alloc(size) }
+
+// sampleThrough takes one sample through the nodes of a segment.
+func (w *worker) sampleThrough(f *Frame, stage, s int) {
+	w.frame, w.sample = f, s
+	for _, i := range w.e.plan.stages[stage] {
+		if f.cancelled.Load() || f.errs[s] != nil {
+			break
+		}
+		w.runs[i].do(s, 1)
+	}
+	w.arena.reset()
+	w.frame = nil
+}
+
+// batchThrough takes all samples through the batch-level nodes of a stage.
+func (w *worker) batchThrough(f *Frame, stage int) {
+	w.frame, w.sample = f, 0
+	for _, i := range w.e.plan.stages[stage] {
+		if f.cancelled.Load() || f.failed.Load() {
+			break
+		}
+		w.runs[i].do(0, f.Len())
+	}
+	w.frame = nil
+}
+
+// do runs the node for n samples of the frame from s on.
+func (r *run) do(s, n int) {
+	f := r.w.frame
+	b := r.block.Binding()
+	b.Positions = f.Positions[s : s+n]
+	for _, p := range r.imports {
+		*p.tensors = f.values[p.value][s : s+n]
+	}
+	for _, p := range r.exports {
+		*p.tensors = f.values[p.value][s : s+n]
+	}
+	if err := r.kernel(); err != nil {
+		r.w.e.fail(f, s, r.node, err)
+	}
+	for i, err := range b.Errors {
+		r.w.e.fail(f, s+i, r.node, err)
+	}
+	clear(b.Errors)
+	r.w.scratch.reset()
+	for _, p := range r.exports {
+		v := &r.w.e.plan.values[p.value]
+		for i := s; i < s+n && f.errs[i] == nil; i++ {
+			if err := f.settle(v, p.value, i); err != nil {
+				r.w.e.fail(f, i, r.node, err)
+			}
+		}
+	}
+}
+
+// kernel runs the kernel; its panic is the error of the samples, so that one
+// broken operator does not take a training job with it.
+func (r *run) kernel() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &errs.Error{Got: fmt.Sprintf("the operator panicked: %v\n%s", p, debug.Stack())}
+		}
+	}()
+	return r.node.Kernel.Run(&r.block)
+}
+
+func notPromised(want tensor.Spec, got tensor.Tensor) error {
+	return &errs.Error{Kind: errs.Mismatch, Want: "the promised " + want.DType.String() + want.Shape.String(), Got: got.String()}
+}

@@ -1,0 +1,62 @@
+package flow
+
+import "sync"
+
+// Budget bounds a number of bytes that several goroutines hold together.
+type Budget struct {
+	mu       sync.Mutex
+	returned sync.Cond
+	limit    int64
+	used     int64
+	peak     int64
+}
+
+// NewBudget returns a budget of limit bytes.
+func NewBudget(limit int64) *Budget {
+	b := &Budget{limit: limit}
+	b.returned.L = &b.mu
+	return b
+}
+
+// Acquire takes n bytes, waiting until they are free; more than the whole
+// budget is given when nothing else is out. It returns false, with nothing
+// taken, as soon as stop does true; whoever makes stop true calls Wake.
+func (b *Budget) Acquire(n int64, stop func() bool) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.used > 0 && b.used+n > b.limit {
+		if stop() {
+			return false
+		}
+		b.returned.Wait()
+	}
+	if stop() {
+		return false
+	}
+	b.used += n
+	b.peak = max(b.peak, b.used)
+	return true
+}
+
+// Release gives n bytes back.
+func (b *Budget) Release(n int64) {
+	b.mu.Lock()
+	b.used -= n
+	b.mu.Unlock()
+	b.returned.Broadcast()
+}
+
+// Wake makes all that wait in Acquire ask their stop again. The condition must
+// have been made true before, and Wake makes sure that none has missed it.
+func (b *Budget) Wake() {
+	b.mu.Lock()
+	b.mu.Unlock() //nolint:staticcheck // orders the caller's write before the next check
+	b.returned.Broadcast()
+}
+
+// Used returns the bytes that are out, and the most that ever were.
+func (b *Budget) Used() (now, peak int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used, b.peak
+}

@@ -1,0 +1,178 @@
+package op
+
+import (
+	"encoding/binary"
+	"math"
+	"unsafe"
+
+	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Kernel computes an operator. See the package comment for what it may keep.
+type Kernel interface {
+	// Infer returns what Run will produce for such inputs, or an error that names
+	// the input at fault. A dimension of -1 is known only from the data; where
+	// none is, Run must produce exactly these shapes.
+	Infer(in []tensor.Spec) ([]tensor.Spec, error)
+	// Grain says what Run must be given.
+	Grain() Grain
+	// Run computes all samples of the block. An error fails all of them; a single
+	// sample is failed with Block.Fail. Run must not keep b nor its memory.
+	Run(b *Block) error
+}
+
+// Identifier is implemented by kernels whose results depend on more than their
+// arguments, such as the decoder that was built in. The text enters the
+// identity of a graph.
+type Identifier interface {
+	Identity() string
+}
+
+// Memory is where a block gets memory from. It is implemented by executors.
+type Memory interface {
+	// Output returns size bytes for sample s of output i, aligned to 8 bytes.
+	// They stay until the consumers of the output are done.
+	Output(i, s, size int) []byte
+	// Scratch returns size bytes, aligned to 8 bytes, that stay until Run returns.
+	Scratch(size int) []byte
+}
+
+// Binding is what an executor gives a block. The tensors of outputs keep their
+// Shape slices from run to run, so that a steady state allocates none.
+type Binding struct {
+	In, Args, Out [][]tensor.Tensor // [port][sample]
+	Specs         []tensor.Spec     // of outputs
+	Memory        Memory
+	Positions     []int64 // stream positions; one a sample; its length is that of the block
+	Keyer         rng.Keyer
+	Key           uint64        // rng.NodeKey of the node's name
+	Call          uint32        // number of the call, where one node is called several times a sample
+	Local         *any          // what PerWorker keeps
+	Errors        map[int]error // failed samples
+}
+
+// Block is a run of samples that a kernel computes. Tensors of inputs must not
+// be written to. It is used by one goroutine.
+type Block struct{ x Binding }
+
+// Binding returns what b is bound to, for its executor to set and read.
+func (b *Block) Binding() *Binding { return &b.x }
+
+// Len returns the number of samples.
+func (b *Block) Len() int { return len(b.x.Positions) }
+
+// In returns sample s of input i.
+func (b *Block) In(i, s int) tensor.Tensor { return b.x.In[i][s] }
+
+// Arg returns sample s of argument input i; [Scalar] and [Vector] are the
+// usual way to it.
+func (b *Block) Arg(i, s int) tensor.Tensor { return b.x.Args[i][s] }
+
+// Position returns the stream position of sample s.
+func (b *Block) Position(s int) int64 { return b.x.Positions[s] }
+
+// RNG returns the random stream of sample s at this operator: a value that
+// always yields the same numbers.
+func (b *Block) RNG(s int) rng.Philox { return b.x.Keyer.Stream(b.x.Positions[s], b.x.Key, b.x.Call) }
+
+// Out gives sample s of output i its shape and returns it with memory whose
+// contents are undefined: the kernel writes every byte. Dtype and layout are
+// those that Infer promised.
+func (b *Block) Out(i, s int, shape ...int) tensor.Tensor {
+	t, spec := &b.x.Out[i][s], &b.x.Specs[i]
+	t.DType, t.Layout = spec.DType, spec.Layout
+	t.Shape = append(t.Shape[:0], shape...)
+	t.Data = b.x.Memory.Output(i, s, t.Shape.Len()*t.DType.Size())
+	return *t
+}
+
+// Alias makes sample s of output i a view of memory that belongs to an input
+// of the same sample. Nothing is copied.
+func (b *Block) Alias(i, s int, view tensor.Tensor) {
+	t := &b.x.Out[i][s]
+	t.DType, t.Layout, t.Data = view.DType, view.Layout, view.Data
+	t.Shape = append(t.Shape[:0], view.Shape...)
+}
+
+// Fail makes err the result of sample s. The kernel goes on with the others.
+func (b *Block) Fail(s int, err error) {
+	if b.x.Errors == nil {
+		b.x.Errors = map[int]error{}
+	}
+	if b.x.Errors[s] == nil {
+		b.x.Errors[s] = err
+	}
+}
+
+// Scratch returns memory for n Ts that stays until Run returns, of undefined contents.
+func Scratch[T int32 | int64 | float32 | float64 | uint8](b *Block, n int) []T {
+	if n == 0 {
+		return nil
+	}
+	var zero T
+	p := b.x.Memory.Scratch(n * int(unsafe.Sizeof(zero)))
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p))), n)
+}
+
+// PerWorker returns the worker's own T for this node, zero at first: handles,
+// plans and tables that are reused from sample to sample. What is kept in it
+// must never change a result.
+func PerWorker[T any](b *Block) *T {
+	if v, ok := (*b.x.Local).(*T); ok {
+		return v
+	}
+	v := new(T)
+	*b.x.Local = v
+	return v
+}
+
+// element returns element i of a tensor as T; the dtype is one that CheckArgument lets pass.
+func element[T bool | int | float64](t tensor.Tensor, i int) T {
+	le := binary.LittleEndian
+	switch t.DType {
+	case tensor.Float32:
+		return fromFloat[T](float64(math.Float32frombits(le.Uint32(t.Data[4*i:]))))
+	case tensor.Float64:
+		return fromFloat[T](math.Float64frombits(le.Uint64(t.Data[8*i:])))
+	case tensor.Int8:
+		return fromInt[T](int64(int8(t.Data[i])))
+	case tensor.Uint8, tensor.Bool:
+		return fromInt[T](int64(t.Data[i]))
+	case tensor.Int16:
+		return fromInt[T](int64(int16(le.Uint16(t.Data[2*i:]))))
+	case tensor.Uint16:
+		return fromInt[T](int64(le.Uint16(t.Data[2*i:])))
+	case tensor.Int32:
+		return fromInt[T](int64(int32(le.Uint32(t.Data[4*i:]))))
+	case tensor.Uint32:
+		return fromInt[T](int64(le.Uint32(t.Data[4*i:])))
+	case tensor.Uint64:
+		return fromInt[T](int64(min(le.Uint64(t.Data[8*i:]), math.MaxInt64)))
+	}
+	return fromInt[T](int64(le.Uint64(t.Data[8*i:])))
+}
+
+func fromFloat[T bool | int | float64](v float64) (out T) {
+	switch p := any(&out).(type) {
+	case *float64:
+		*p = v
+	case *int:
+		*p = int(v)
+	case *bool:
+		*p = v != 0
+	}
+	return out
+}
+
+func fromInt[T bool | int | float64](v int64) (out T) {
+	switch p := any(&out).(type) {
+	case *float64:
+		*p = float64(v)
+	case *int:
+		*p = int(v)
+	case *bool:
+		*p = v != 0
+	}
+	return out
+}

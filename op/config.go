@@ -1,0 +1,254 @@
+package op
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Config is what a kernel is made from: the resolved arguments of one node.
+// Constants have the Go type of their parameter.
+type Config struct {
+	Schema *Schema
+	Node   string // the node's name, for messages
+
+	constants map[string]any
+	inputs    map[string]int // parameter -> argument input
+}
+
+// Resolve checks the arguments of a node against its schema and returns them
+// as a Config, together with the names of the parameters that take a value per
+// sample: the i-th of them is argument input i of the kernel. Errors name node
+// and argument.
+func Resolve(s *Schema, node string, set map[string]Argument) (*Config, []string, error) {
+	c := &Config{Schema: s, Node: node, constants: map[string]any{}, inputs: map[string]int{}}
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if _, ok := s.Param(name); !ok {
+			known := make([]string, len(s.Params))
+			for i := range s.Params {
+				known[i] = s.Params[i].Name
+			}
+			return nil, nil, &errs.Error{Kind: errs.Invalid, Op: s.FullName(), Subject: "node " + node + ", argument " + name,
+				Got: "the operator has no such argument", Remedy: Nearest(name, known)}
+		}
+	}
+	var inputs []string
+	for i := range s.Params {
+		p := &s.Params[i]
+		a, ok := set[p.Name]
+		switch {
+		case !ok && p.Required:
+			return nil, nil, c.Invalid(p.Name, p.Type.String(), "nothing", "the argument is required")
+		case !ok && p.Default != nil:
+			a.Const = p.Default
+		case !ok:
+			continue
+		case a.From != nil && !p.PerSample:
+			return nil, nil, c.Invalid(p.Name, "a constant", "a value per sample", "")
+		case a.From != nil:
+			c.inputs[p.Name] = len(inputs)
+			inputs = append(inputs, p.Name)
+			continue
+		}
+		v, err := p.Convert(a.Const)
+		if err != nil {
+			return nil, nil, c.Invalid(p.Name, p.Type.String(), fmt.Sprintf("%v of type %T", a.Const, a.Const), "")
+		}
+		c.constants[p.Name] = v
+	}
+	return c, inputs, nil
+}
+
+// Has reports whether the argument was given or has a default.
+func (c *Config) Has(name string) bool {
+	_, constant := c.constants[name]
+	_, input := c.inputs[name]
+	return constant || input
+}
+
+// Invalid returns the error of an argument that has a value which the operator refuses.
+func (c *Config) Invalid(arg, want, got, remedy string) error {
+	return &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", argument " + arg,
+		Want: want, Got: got, Remedy: remedy}
+}
+
+// Unsupported returns the error of an argument that is legal but not implemented.
+func (c *Config) Unsupported(arg, want, got string) error {
+	err := c.Invalid(arg, want, got, "").(*errs.Error)
+	err.Kind = errs.Unsupported
+	return err
+}
+
+// Get returns the constant of a parameter, or the zero T when it was not given
+// and has no default. T must be the Go type of the parameter's [Type].
+func Get[T any](c *Config, name string) T {
+	if v, ok := c.constants[name].(T); ok {
+		return v
+	}
+	var zero T
+	return zero
+}
+
+// Scalar is a parameter of one number, constant or per sample.
+type Scalar[T bool | int | float64] struct {
+	value T
+	input int // of the block, or -1
+	name  string
+}
+
+// GetScalar returns the parameter called name.
+func GetScalar[T bool | int | float64](c *Config, name string) Scalar[T] {
+	if i, ok := c.inputs[name]; ok {
+		return Scalar[T]{input: i, name: name}
+	}
+	return Scalar[T]{value: Get[T](c, name), input: -1, name: name}
+}
+
+// Const returns the constant; ok is false when the value differs per sample.
+func (p Scalar[T]) Const() (v T, ok bool) { return p.value, p.input < 0 }
+
+// At returns the value for sample s of the block. The error says what was found
+// where one number was expected.
+func (p Scalar[T]) At(b *Block, s int) (T, error) {
+	if p.input < 0 {
+		return p.value, nil
+	}
+	t := b.Arg(p.input, s)
+	if t.Shape.Len() != 1 {
+		var zero T
+		return zero, argumentError(p.name, "1 number", t)
+	}
+	return element[T](t, 0), nil
+}
+
+// Vector is a parameter of a list of numbers, constant or per sample.
+type Vector[T int | float64] struct {
+	values []T
+	input  int
+	name   string
+}
+
+// GetVector returns the parameter called name.
+func GetVector[T int | float64](c *Config, name string) Vector[T] {
+	if i, ok := c.inputs[name]; ok {
+		return Vector[T]{input: i, name: name}
+	}
+	return Vector[T]{values: Get[[]T](c, name), input: -1, name: name}
+}
+
+// Const returns the constant, which must not be changed; ok is false when the value differs per sample.
+func (p Vector[T]) Const() (v []T, ok bool) { return p.values, p.input < 0 }
+
+// At returns the values for sample s of the block. It uses the memory of buf
+// where the values differ per sample.
+func (p Vector[T]) At(b *Block, s int, buf []T) ([]T, error) {
+	if p.input < 0 {
+		return p.values, nil
+	}
+	t := b.Arg(p.input, s)
+	if len(t.Shape) > 1 {
+		return nil, argumentError(p.name, "a list", t)
+	}
+	buf = buf[:0]
+	for i := range t.Shape.Len() {
+		buf = append(buf, element[T](t, i))
+	}
+	return buf, nil
+}
+
+func argumentError(name, want string, got tensor.Tensor) error {
+	return &errs.Error{Kind: errs.Mismatch, Subject: "argument " + name, Want: want, Got: got.String()}
+}
+
+// CheckArgument returns an error unless a value of that description can be the
+// argument p: a type that converts to p's without loss of meaning, and, where
+// the shape is known, one number for a scalar.
+func (c *Config) CheckArgument(p *Parameter, got tensor.Spec) error {
+	numeric := got.DType.IsInteger() || got.DType == tensor.Float32 || got.DType == tensor.Float64 || got.DType == tensor.Bool
+	switch {
+	case !numeric, got.DType.Bits() < 8 && got.DType != tensor.Bool:
+		return c.Invalid(p.Name, p.Type.String(), got.DType.String()+" per sample", "")
+	case (p.Type == Int || p.Type == Ints) && got.DType.IsFloat():
+		return c.Invalid(p.Name, p.Type.String(), got.DType.String()+" per sample", "cast it")
+	case p.Type == Bool && got.DType.IsFloat():
+		return c.Invalid(p.Name, p.Type.String(), got.DType.String()+" per sample", "cast it")
+	}
+	if got.Shape == nil {
+		return nil
+	}
+	list := p.Type == Ints || p.Type == Floats
+	if list && len(got.Shape) > 1 || !list && Static(got) && got.Shape.Len() != 1 {
+		return c.Invalid(p.Name, p.Type.String(), "a tensor of shape "+got.Shape.String()+" per sample", "")
+	}
+	return nil
+}
+
+// Static reports whether the size of a tensor is known before the data.
+func Static(s tensor.Spec) bool {
+	if s.Shape == nil {
+		return false
+	}
+	return !slices.ContainsFunc(s.Shape, func(d int) bool { return d < 0 })
+}
+
+// Canonical renders the identity of the arguments: constants that differ from
+// the default and are not Tuning, in the order of the schema, and the argument
+// inputs as source names them. Equal strings compute equal things.
+func (c *Config) Canonical(source func(input int) string) string {
+	var out []byte
+	for i := range c.Schema.Params {
+		p := &c.Schema.Params[i]
+		if p.Tuning {
+			continue
+		}
+		var text string
+		if in, ok := c.inputs[p.Name]; ok {
+			text = source(in)
+		} else if v, ok := c.constants[p.Name]; ok {
+			if d, err := p.Convert(p.Default); p.Default != nil && err == nil && render(d) == render(v) {
+				continue
+			}
+			text = render(v)
+		} else {
+			continue
+		}
+		if len(out) > 0 {
+			out = append(out, ' ')
+		}
+		out = append(append(append(out, p.Name...), '='), text...)
+	}
+	return string(out)
+}
+
+// render writes a constant so that different values differ: floats with the
+// digits that tell them apart, strings quoted.
+func render(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case string:
+		return strconv.Quote(v)
+	case []float64:
+		return renderList(v)
+	case []int:
+		return renderList(v)
+	case []string:
+		return renderList(v)
+	}
+	return fmt.Sprint(v)
+}
+
+func renderList[T any](v []T) string {
+	out := []byte{'['}
+	for i := range v {
+		if i > 0 {
+			out = append(out, ' ')
+		}
+		out = append(out, render(v[i])...)
+	}
+	return string(append(out, ']'))
+}

@@ -1,0 +1,98 @@
+// Package op says what an operator is: the schema that describes it, the
+// registry that finds it, the kernel that computes it and the arguments that a
+// graph gives it. It knows neither graphs nor threads.
+//
+// # Schemas
+//
+// A [Schema] is the single source of an operator's interface: name and module
+// path (those of DALI), inputs, outputs and parameters with type, default and
+// meaning. Validation, the typed builders of pipeline/fn and the documentation
+// are made from it.
+//
+// # Arguments
+//
+// A parameter takes a constant, [Const], or where the schema allows it one
+// value a sample, [Of]; the zero [Arg] is the default. A graph resolves the
+// arguments of a node into a [Config], from which the schema's New makes a
+// [Kernel].
+//
+// # Kernels
+//
+// A kernel is made once per node and executor. It may be run by many workers at
+// once, each with a [Block] of its own, so it keeps nothing that changes in
+// itself: what a worker reuses lives in [PerWorker], what one run needs in
+// [Block.Scratch].
+//
+//	┌ Block ───────────────────────────────────────────────┐
+//	│ In(i, s)    sample s of input i          (read only) │
+//	│ Out(i, s …) memory for sample s of output i          │
+//	│ Alias       passes (a view of) an input through      │
+//	│ RNG(s)      the random stream of sample s at this op │
+//	│ Scratch     memory until Run returns                 │
+//	└──────────────────────────────────────────────────────┘
+//
+// How many samples a block has is up to the executor, and never enters the
+// result of an operator whose grain is [PerSample].
+package op
+
+// Grain says how much of a batch an operator has to see at once.
+type Grain uint8
+
+const (
+	// PerSample operators treat every sample by itself: any block, any worker, concurrently.
+	PerSample Grain = iota
+	// PerBatch operators see all samples of the batch in one block.
+	PerBatch
+)
+
+// String returns "per sample" or "per batch".
+func (g Grain) String() string {
+	if g == PerBatch {
+		return "per batch"
+	}
+	return "per sample"
+}
+
+// ImageType is the colour space of a decoded image, with DALI's numbers.
+type ImageType uint8
+
+// The image types. Those that no operator supports yet are refused by it.
+const (
+	RGB ImageType = iota
+	BGR
+	Gray
+	YCbCr
+	AnyData
+)
+
+// String returns DALI's name: "RGB".
+func (t ImageType) String() string { return enumName(imageTypeNames[:], int(t)) }
+
+var imageTypeNames = [...]string{"RGB", "BGR", "GRAY", "YCbCr", "ANY_DATA"}
+
+// InterpType is a resampling filter, with DALI's numbers.
+type InterpType uint8
+
+// The filters.
+const (
+	InterpNN InterpType = iota
+	InterpLinear
+	InterpCubic
+	InterpLanczos3
+	InterpTriangular
+	InterpGaussian
+)
+
+// String returns DALI's name: "INTERP_LINEAR".
+func (t InterpType) String() string { return enumName(interpTypeNames[:], int(t)) }
+
+var interpTypeNames = [...]string{
+	"INTERP_NN", "INTERP_LINEAR", "INTERP_CUBIC", "INTERP_LANCZOS3", "INTERP_TRIANGULAR", "INTERP_GAUSSIAN",
+}
+
+func enumName(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return "unknown"
+}

@@ -1,0 +1,226 @@
+package op
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Type is the type of a parameter.
+type Type uint8
+
+// The types of parameters with the Go type of a constant.
+const (
+	Bool    Type = iota + 1 // bool
+	Int                     // int
+	Float                   // float64
+	String                  // string
+	Ints                    // []int; a single int stands for a list of one
+	Floats                  // []float64; a single number stands for a list of one
+	Strings                 // []string; a single string stands for a list of one
+	DType                   // tensor.DType
+	Image                   // ImageType
+	Interp                  // InterpType
+)
+
+var typeNames = [...]string{
+	"", "bool", "int", "float", "string", "list of int", "list of float", "list of string", "dtype", "image type", "interpolation",
+}
+
+// String returns the type in words.
+func (t Type) String() string { return enumName(typeNames[:], int(t)) }
+
+// Parameter describes one argument that an operator takes.
+type Parameter struct {
+	Name     string
+	Type     Type
+	Default  any  // of the Go type of Type; nil: no default, the operator decides when it is not set
+	Required bool // must be set
+	// PerSample allows [Of]: a different value for each sample.
+	PerSample bool
+	// Tuning marks a parameter that cannot change what is computed, as a path
+	// whose contents are fingerprinted; it does not enter the identity of a graph.
+	Tuning bool
+	Doc    string // one sentence
+}
+
+// Port describes an input or output.
+type Port struct {
+	Name    string // a Go identifier in lower case
+	Doc     string
+	DTypes  []tensor.DType // of an input: what is accepted; empty: any
+	Layouts []string       // of an input: what is accepted; empty: any. Data without a layout fits every layout of its rank.
+}
+
+// Precision says how exactly an operator meets its definition.
+type Precision uint8
+
+const (
+	// Exact results are defined bit by bit.
+	Exact Precision = iota
+	// Tolerance allows rounding differences against other implementations. The
+	// results of one build never differ, whatever the number of threads.
+	Tolerance
+)
+
+// Schema describes an operator. It is immutable once registered.
+type Schema struct {
+	Name      string   // as in DALI: "crop_mirror_normalize"
+	Module    []string // as in DALI: ["decoders"]
+	Doc       string   // what it does; the first sentence is a summary
+	Inputs    []Port
+	Outputs   []Port
+	Params    []Parameter
+	Random    bool // draws random numbers
+	Reader    bool // is a source of samples: registered by package reader, without New
+	Precision Precision
+	// New makes a kernel from resolved arguments. It validates their values;
+	// types and presence are checked before.
+	New func(*Config) (Kernel, error)
+}
+
+// FullName is module path and name: "decoders.image".
+func (s *Schema) FullName() string { return strings.Join(append(slices.Clone(s.Module), s.Name), ".") }
+
+// Param returns the parameter called name.
+func (s *Schema) Param(name string) (*Parameter, bool) {
+	for i := range s.Params {
+		if s.Params[i].Name == name {
+			return &s.Params[i], true
+		}
+	}
+	return nil, false
+}
+
+// Validate reports what is wrong with the schema itself.
+func (s *Schema) Validate() error {
+	bad := func(format string, args ...any) error {
+		return &errs.Error{Kind: errs.Invalid, Op: "op.Register", Subject: s.FullName(), Got: fmt.Sprintf(format, args...)}
+	}
+	if s.Name == "" {
+		return bad("no name")
+	}
+	if len(s.Outputs) == 0 {
+		return bad("no outputs")
+	}
+	if s.Reader == (s.New != nil) {
+		return bad("New is set for readers only by mistake, and for all others always")
+	}
+	seen := map[string]bool{}
+	for _, p := range s.Params {
+		if p.Name == "" || seen[p.Name] {
+			return bad("parameter %q is empty or there twice", p.Name)
+		}
+		seen[p.Name] = true
+		if p.Default != nil {
+			if _, err := p.Convert(p.Default); err != nil {
+				return bad("default of %q: %v", p.Name, err)
+			}
+		}
+		if p.Required && p.Default != nil {
+			return bad("parameter %q is required and has a default", p.Name)
+		}
+	}
+	return nil
+}
+
+// Convert returns v as the Go type of the parameter's type: integers become
+// floats where floats are wanted and single values lists where lists are.
+func (p *Parameter) Convert(v any) (any, error) {
+	switch p.Type {
+	case Bool:
+		if b, ok := v.(bool); ok {
+			return b, nil
+		}
+	case Int:
+		if i, ok := toInt(v); ok {
+			return i, nil
+		}
+	case Float:
+		if f, ok := toFloat(v); ok {
+			return f, nil
+		}
+	case String:
+		if s, ok := v.(string); ok {
+			return s, nil
+		}
+	case Ints:
+		if l, ok := toList(v, toInt); ok {
+			return l, nil
+		}
+	case Floats:
+		if l, ok := toList(v, toFloat); ok {
+			return l, nil
+		}
+	case Strings:
+		if l, ok := toList(v, func(v any) (string, bool) { s, ok := v.(string); return s, ok }); ok {
+			return l, nil
+		}
+	case DType:
+		if d, ok := v.(tensor.DType); ok {
+			return d, nil
+		}
+	case Image:
+		if t, ok := v.(ImageType); ok {
+			return t, nil
+		}
+	case Interp:
+		if t, ok := v.(InterpType); ok {
+			return t, nil
+		}
+	}
+	return nil, &errs.Error{Kind: errs.Invalid, Want: p.Type.String(), Got: fmt.Sprintf("%v of type %T", v, v)}
+}
+
+func toInt(v any) (int, bool) {
+	switch v := v.(type) {
+	case int:
+		return v, true
+	case int32:
+		return int(v), true
+	case int64:
+		return int(v), int64(int(v)) == v
+	}
+	return 0, false
+}
+
+func toFloat(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case float32:
+		return float64(v), true
+	}
+	i, ok := toInt(v)
+	return float64(i), ok
+}
+
+func toList[T any](v any, one func(any) (T, bool)) ([]T, bool) {
+	if x, ok := one(v); ok {
+		return []T{x}, true
+	}
+	switch v := v.(type) {
+	case []T:
+		return v, true
+	case []int:
+		return convertList(v, one)
+	case []any:
+		return convertList(v, one)
+	}
+	return nil, false
+}
+
+func convertList[S, T any](v []S, one func(any) (T, bool)) ([]T, bool) {
+	list := make([]T, len(v))
+	for i := range v {
+		x, ok := one(v[i])
+		if !ok {
+			return nil, false
+		}
+		list[i] = x
+	}
+	return list, true
+}

@@ -1,0 +1,307 @@
+package reader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+const fileName = "readers.file"
+
+// imageAndAudioFiles are DALI's default filters.
+var imageAndAudioFiles = []string{
+	"*.jpg", "*.jpeg", "*.png", "*.bmp", "*.tif", "*.tiff", "*.pnm", "*.ppm", "*.pgm", "*.pbm", "*.jp2", "*.webp", "*.flac", "*.ogg", "*.wav",
+}
+
+func init() {
+	Register(op.Schema{
+		Name: "file", Module: []string{"readers"},
+		Doc: "Reads whole files and their labels. With file_root, each folder below it is a class: folders are sorted by the bytes of " +
+			"their names and numbered from 0, empty ones too, and so are the files in each; deeper folders are not entered.",
+		Outputs: []op.Port{{Name: "files", Doc: "the bytes of a file, uint8"}, {Name: "labels", Doc: "its label, int32 of shape [1]"}},
+		Params: []op.Parameter{
+			{Name: "file_root", Type: op.String, Tuning: true, Doc: "Directory with a folder for each class, or what files are relative to."},
+			{Name: "files", Type: op.Strings, Tuning: true, Doc: "Paths of the files, in this order, instead of folders."},
+			{Name: "labels", Type: op.Ints, Tuning: true, Doc: "Labels of files; by default their index."},
+			{Name: "file_filters", Type: op.Strings, Default: imageAndAudioFiles, Tuning: true, Doc: "Patterns of file names, of which one must match."},
+			{Name: "dir_filters", Type: op.Strings, Tuning: true, Doc: "Patterns of folder names, of which one must match; by default all do."},
+			{Name: "case_sensitive_filter", Type: op.Bool, Default: false, Tuning: true, Doc: "Patterns tell upper from lower case."},
+			{Name: "random_shuffle", Type: op.Bool, Default: false, Doc: "Each epoch comes in an order of its own instead of the sorted one."},
+			{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of the order; -1: that of the pipeline."},
+		},
+	}, Opener{
+		Outputs: func(*op.Config) ([]tensor.Spec, error) {
+			return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1}}, {DType: tensor.Int32, Shape: tensor.Shape{1}}}, nil
+		},
+		Open: openFiles,
+	})
+}
+
+// files is an index of files without a pointer per file, so that the collector
+// does not look at ten million of them.
+type files struct {
+	info   Info
+	root   string
+	paths  strings.Builder // all paths, back to back; slash-separated, relative to root unless absolute
+	ends   []int64         // where each path ends
+	sizes  []int64
+	labels []int32
+}
+
+func openFiles(ctx context.Context, c *op.Config) (Source, error) {
+	f := &files{root: op.Get[string](c, "file_root")}
+	var err error
+	switch {
+	case c.Has("files"):
+		err = f.list(ctx, c)
+	case c.Has("labels"):
+		return nil, c.Invalid("labels", "files with them", "no files", "")
+	case f.root == "":
+		return nil, c.Invalid("file_root", "a directory with a folder for each class, or files", "neither", "")
+	default:
+		err = f.walk(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.info = Info{Format: fileName, Samples: int64(len(f.ends)), Fingerprint: f.fingerprint()}
+	return f, nil
+}
+
+func (f *files) add(path string, size int64, label int32) {
+	f.paths.WriteString(path)
+	f.ends = append(f.ends, int64(f.paths.Len()))
+	f.sizes = append(f.sizes, size)
+	f.labels = append(f.labels, label)
+}
+
+// list takes the files that the arguments name.
+func (f *files) list(ctx context.Context, c *op.Config) error {
+	names, labels := op.Get[[]string](c, "files"), op.Get[[]int](c, "labels")
+	if len(names) == 0 {
+		return c.Invalid("files", "at least one path", "none", "")
+	}
+	if c.Has("labels") && len(labels) != len(names) {
+		return c.Invalid("labels", fmt.Sprintf("%d labels, one a file", len(names)), fmt.Sprint(len(labels)), "")
+	}
+	for i, name := range names {
+		if err := ctx.Err(); err != nil {
+			return fileError(f.root, err)
+		}
+		label := i
+		if c.Has("labels") {
+			label = labels[i]
+		}
+		if int(int32(label)) != label {
+			return c.Invalid("labels", "numbers of 32 bits", fmt.Sprint(label), "")
+		}
+		name = filepath.ToSlash(name)
+		info, err := os.Stat(f.resolve(name))
+		if err != nil {
+			return fileError(f.resolve(name), err)
+		}
+		if info.IsDir() {
+			return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.resolve(name), Want: "a file", Got: "a directory"}
+		}
+		f.add(name, info.Size(), int32(label))
+	}
+	return nil
+}
+
+// walk takes the files of the class folders.
+func (f *files) walk(ctx context.Context, c *op.Config) error {
+	matchFile, err := newFilter(c, "file_filters")
+	if err != nil {
+		return err
+	}
+	matchDir, err := newFilter(c, "dir_filters")
+	if err != nil {
+		return err
+	}
+	classes, err := children(f.root, true)
+	if err != nil {
+		return err
+	}
+	classes = slices.DeleteFunc(classes, func(e child) bool { return !matchDir(e.name) })
+	if len(classes) == 0 {
+		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "a folder for each class", Got: "none",
+			Remedy: "move the files into folders, or name them with files"}
+	}
+	seen := 0
+	for label, class := range classes {
+		if err := ctx.Err(); err != nil {
+			return fileError(f.root, err)
+		}
+		entries, err := children(filepath.Join(f.root, class.name), false)
+		if err != nil {
+			return err
+		}
+		seen += len(entries)
+		for _, e := range entries {
+			if matchFile(e.name) {
+				f.add(class.name+"/"+e.name, e.size, int32(label))
+			}
+		}
+	}
+	if len(f.ends) == 0 {
+		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "files that match " + strings.Join(op.Get[[]string](c, "file_filters"), " "),
+			Got: fmt.Sprintf("none among %d files in %d folders", seen, len(classes))}
+	}
+	return nil
+}
+
+type child struct {
+	name string
+	size int64
+}
+
+// children returns the folders or the files of a directory, sorted by the bytes
+// of their names. Links count as what they point to.
+func children(dir string, folders bool) ([]child, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fileError(dir, err)
+	}
+	var list []child
+	for _, e := range entries {
+		if !folders && e.IsDir() || folders && e.Type().IsRegular() {
+			continue
+		}
+		var info fs.FileInfo
+		if e.Type()&fs.ModeSymlink != 0 {
+			info, err = os.Stat(filepath.Join(dir, e.Name()))
+		} else {
+			info, err = e.Info()
+		}
+		if err != nil {
+			return nil, fileError(filepath.Join(dir, e.Name()), err)
+		}
+		if info.IsDir() == folders && (folders || info.Mode().IsRegular()) {
+			list = append(list, child{name: e.Name(), size: info.Size()})
+		}
+	}
+	return list, nil // os.ReadDir sorts by name
+}
+
+// newFilter returns whether a name matches one of the patterns, as fnmatch does;
+// without patterns every name does.
+func newFilter(c *op.Config, arg string) (func(name string) bool, error) {
+	patterns, exact := slices.Clone(op.Get[[]string](c, arg)), op.Get[bool](c, "case_sensitive_filter")
+	for i, p := range patterns {
+		if !exact {
+			patterns[i] = strings.ToLower(p)
+		}
+		if _, err := path.Match(p, ""); err != nil {
+			return nil, c.Invalid(arg, "patterns such as *.jpg", fmt.Sprintf("%q", p), "")
+		}
+	}
+	return func(name string) bool {
+		if !exact {
+			name = strings.ToLower(name)
+		}
+		return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, name); return ok })
+	}, nil
+}
+
+func (f *files) path(id int64) string {
+	start := int64(0)
+	if id > 0 {
+		start = f.ends[id-1]
+	}
+	return f.paths.String()[start:f.ends[id]]
+}
+
+// resolve returns the path to open for a name of the index.
+func (f *files) resolve(name string) string {
+	if f.root == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return f.root + "/" + name
+}
+
+func (f *files) Info() Info { return f.info }
+
+func (f *files) Size(id int64) int64 { return f.sizes[id] }
+
+func (f *files) Describe(id int64) string { return "file " + f.resolve(f.path(id)) }
+
+func (f *files) Close() error { return nil }
+
+func (f *files) Fetch(ctx context.Context, ids []int64, dst *op.Block) error {
+	for s, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := f.fetch(id, s, dst); err != nil {
+			dst.Fail(s, err)
+		}
+	}
+	return nil
+}
+
+func (f *files) fetch(id int64, s int, dst *op.Block) error {
+	file, err := os.Open(f.resolve(f.path(id)))
+	if err != nil {
+		return readError(err)
+	}
+	defer file.Close()
+	data := dst.Out(0, s, int(f.sizes[id])).Data
+	n, err := io.ReadFull(file, data)
+	if err == nil || errors.Is(err, io.ErrUnexpectedEOF) || len(data) == 0 && errors.Is(err, io.EOF) {
+		var more [1]byte
+		extra, _ := file.Read(more[:])
+		if n+extra != len(data) {
+			return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("%d bytes, the size when the data set was opened", len(data)),
+				Got: "a file of another size"}
+		}
+		err = nil
+	}
+	if err != nil {
+		return readError(err)
+	}
+	label, err := tensor.Of[int32](dst.Out(1, s, 1))
+	if err == nil {
+		label[0] = f.labels[id]
+	}
+	return err
+}
+
+// readError gives an error of the system its kind; the path is said by who reports it.
+func readError(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return &errs.Error{Kind: kindOf(err), Err: p.Err}
+	}
+	return &errs.Error{Kind: kindOf(err), Err: err}
+}
+
+func fileError(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return &errs.Error{Kind: kindOf(err), Op: fileName, Subject: path, Err: err}
+}
+
+func kindOf(err error) errs.Kind {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errs.NotFound
+	case errors.Is(err, fs.ErrPermission):
+		return errs.Permission
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return errs.Canceled
+	}
+	return errs.IO
+}
