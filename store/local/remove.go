@@ -91,23 +91,29 @@ func (s *Store) CleanStaging(ctx context.Context, dir string, keep func(store.In
 // missing is no error.
 func (s *Store) removeAll(name string) error {
 	info, err := s.fs.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	}
-	if err == nil && info.IsDir() {
-		var list []fs.DirEntry
-		list, err = s.fs.ReadDir(name)
-		for _, e := range list {
-			if e2 := s.removeAll(name + "/" + e.Name()); err == nil {
-				err = e2
-			}
-		}
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
-	if err = s.fs.Remove(name); errors.Is(err, fs.ErrNotExist) {
-		return nil
+	return s.removeEntry(name, info.IsDir())
+}
+
+func (s *Store) removeEntry(name string, dir bool) error {
+	if dir {
+		list, err := s.fs.ReadDir(name)
+		for _, e := range list {
+			if e := s.removeEntry(name+"/"+e.Name(), e.IsDir()); err == nil {
+				err = e
+			}
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	if err := s.fs.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -1,0 +1,125 @@
+package vfs_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+)
+
+// little is a workload of seven calls.
+func little(fsys vfs.FS) (err error) {
+	if err := fsys.Mkdir("/d.0123456789abcdef", 0o777); err != nil {
+		return err
+	}
+	f, err := fsys.Create("/d.0123456789abcdef/a", 0o666)
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteAt([]byte("four"), 8); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Sync(); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := fsys.RenameNoReplace("/d.0123456789abcdef", "/e.fedcba9876543210"); err != nil {
+		return err
+	}
+	return fsys.SyncDir("/")
+}
+
+func TestFaultCounts(t *testing.T) {
+	f := vfs.NewFault(vfs.NewMem(), vfs.Plan{})
+	if err := little(f); err != nil || f.Calls() != 7 {
+		t.Fatalf("%d calls, %v", f.Calls(), err)
+	}
+	for n := 1; n <= 7; n++ {
+		for _, forever := range []bool{false, true} {
+			mem := vfs.NewMem()
+			f := vfs.NewFault(mem, vfs.Plan{N: n, Forever: forever, Err: syscall.EIO})
+			err := little(f)
+			if !errors.Is(err, syscall.EIO) {
+				t.Errorf("call %d: %v", n, err)
+			}
+			if call, hits := f.Hit(); hits == 0 || call.Op == vfs.OpNone {
+				t.Errorf("call %d: hit %v %d times", n, call, hits)
+			}
+			if mem.OpenFiles() != 0 {
+				t.Errorf("call %d: a failed close left the file open", n)
+			}
+		}
+	}
+}
+
+func TestFaultEffects(t *testing.T) {
+	write := func(c vfs.Call) bool { return c.Op == vfs.OpWriteAt }
+	for _, c := range []struct {
+		name string
+		plan vfs.Plan
+		n    int
+		err  error
+		size int64
+	}{
+		{"nothing", vfs.Plan{N: 1, Err: syscall.ENOSPC}, 0, syscall.ENOSPC, 0},
+		{"short", vfs.Plan{N: 1, Short: true}, 2, nil, 2},
+		{"short with error", vfs.Plan{N: 1, Short: true, Err: syscall.ENOSPC}, 2, syscall.ENOSPC, 2},
+		{"done", vfs.Plan{N: 1, Done: true, Err: syscall.EIO}, 4, syscall.EIO, 4},
+		{"later", vfs.Plan{N: 2, Err: syscall.EIO}, 4, nil, 4},
+	} {
+		c.plan.Only = write
+		f, err := vfs.NewFault(vfs.NewMem(), c.plan).Create("/a", 0o666)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := f.WriteAt([]byte("four"), 0)
+		info, e := f.Stat()
+		if e != nil {
+			t.Fatal(e)
+		}
+		if n != c.n || !errors.Is(err, c.err) || info.Size() != c.size {
+			t.Errorf("%s: wrote %d, %v, size %d", c.name, n, err, info.Size())
+		}
+	}
+	mem := vfs.NewMem()
+	f := vfs.NewFault(mem, vfs.Plan{N: 1, Done: true, Err: syscall.EIO})
+	if _, err := f.Create("/a", 0o666); !errors.Is(err, syscall.EIO) || mem.OpenFiles() != 0 {
+		t.Errorf("create that was done: %v, %d open files", err, mem.OpenFiles())
+	}
+	if _, err := mem.Stat("/a"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLog(t *testing.T) {
+	var b bytes.Buffer
+	l := vfs.NewLog(vfs.NewMem(), &b, func(c vfs.Call) bool { return c.Op == vfs.OpClose })
+	if err := little(l); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Mkdir("/e.fedcba9876543210", 0o777); !errors.Is(err, fs.ErrExist) {
+		t.Fatal(err)
+	}
+	if err := l.Remove("/e.fedcba9876543210"); !errors.Is(err, syscall.ENOTEMPTY) {
+		t.Fatal(err)
+	}
+	want := `mkdir /d.<nonce1>
+create /d.<nonce1>/a
+write-at /d.<nonce1>/a off=8 len=4
+sync /d.<nonce1>/a
+rename-no-replace /d.<nonce1> /e.<nonce2>
+sync-dir /
+mkdir /e.<nonce2>: exists
+remove /e.<nonce2>: exists
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Fatal(diff)
+	}
+}
