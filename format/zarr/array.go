@@ -1,0 +1,159 @@
+package zarr
+
+import (
+	"context"
+	"errors"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// KV reads the values of a key-value store. Implementations must be safe for
+// concurrent use where arrays are read concurrently.
+type KV interface {
+	// Get returns a whole value, which the caller does not change. A key that is
+	// not there is errs.NotFound.
+	Get(ctx context.Context, key string) ([]byte, error)
+	// ReadAt fills p from the offset off of a value, or fails.
+	ReadAt(ctx context.Context, key string, p []byte, off int64) error
+	// Size returns the length of a value in bytes. A key that is not there is
+	// errs.NotFound.
+	Size(ctx context.Context, key string) (int64, error)
+}
+
+// Array is an array open for reading. It is immutable and safe for concurrent
+// use, as far as its KV is.
+type Array struct {
+	kv     KV
+	prefix string
+	meta   *Metadata
+	chain  *chain
+}
+
+// keyPrefix is what the keys of an array of that name begin with.
+func keyPrefix(name string) string {
+	if name == "" {
+		return ""
+	}
+	return name + "/"
+}
+
+// Open reads the metadata of the array of that name. Where there is none, the
+// error is errs.NotFound.
+func Open(ctx context.Context, kv KV, name string) (*Array, error) {
+	prefix := keyPrefix(name)
+	b, err := kv.Get(ctx, prefix+MetadataKey)
+	if err != nil {
+		return nil, errs.Wrap("zarr.Open", prefix+MetadataKey, err)
+	}
+	m, err := ParseMetadata(b, prefix+MetadataKey)
+	if err != nil {
+		return nil, err
+	}
+	return New(kv, name, m)
+}
+
+// New returns the array of that name whose metadata is known. The array keeps m,
+// which must not be changed afterwards.
+func New(kv KV, name string, m *Metadata) (*Array, error) {
+	prefix := keyPrefix(name)
+	c, err := m.chain(prefix + MetadataKey)
+	if err != nil {
+		return nil, err
+	}
+	return &Array{kv: kv, prefix: prefix, meta: m, chain: c}, nil
+}
+
+// Metadata returns the metadata, which must not be changed.
+func (a *Array) Metadata() *Metadata { return a.meta }
+
+// ReadOptions tune reading. The zero value takes a missing chunk for an error.
+type ReadOptions struct {
+	FillMissing   bool  // a missing chunk holds the fill value
+	MaxChunkBytes int64 // decoded size of the largest chunk that needs memory of its own; 0: DefaultMaxChunkBytes
+}
+
+// DefaultMaxChunkBytes is the default of ReadOptions.MaxChunkBytes.
+const DefaultMaxChunkBytes = 4 << 30
+
+func (o *ReadOptions) withDefaults() ReadOptions {
+	var v ReadOptions
+	if o != nil {
+		v = *o
+	}
+	if v.MaxChunkBytes <= 0 {
+		v.MaxChunkBytes = DefaultMaxChunkBytes
+	}
+	return v
+}
+
+// ReadBox reads the elements of box into dst, in C order, little-endian, as tensors
+// hold them; the length of dst must be that of the box. Of the chunks it reads
+// what the box needs and no more, straight into dst where their bytes are those
+// of the elements. After an error the content of dst is undefined. A missing
+// chunk is errs.NotFound unless the options say otherwise.
+func (a *Array) ReadBox(ctx context.Context, box Box, dst []byte, o *ReadOptions) error {
+	if !box.inside(a.meta.Shape) {
+		return &errs.Error{Kind: errs.Invalid, Op: "zarr.ReadBox", Subject: a.prefix + MetadataKey,
+			Want: "a box inside of " + a.meta.Shape.String(), Got: box.String()}
+	}
+	if n := box.Len() * a.meta.DType.Size(); len(dst) != n {
+		return &errs.Error{Kind: errs.Invalid, Op: "zarr.ReadBox", Subject: a.prefix + MetadataKey,
+			Want: itoa(n) + " bytes of memory", Got: itoa(len(dst))}
+	}
+	options := o.withDefaults()
+	var buffer []byte
+	for part, err := range a.Plan(ctx, box, o) {
+		if err != nil {
+			return err
+		}
+		if buffer, err = a.readPart(ctx, part, box, dst, buffer, options); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readPart reads and decodes one part; buffer is memory for encoded bytes, which
+// is returned for the next part.
+func (a *Array) readPart(ctx context.Context, part *Part, box Box, dst, buffer []byte, o ReadOptions) ([]byte, error) {
+	if part.Missing {
+		if !o.FillMissing {
+			return buffer, part.missing()
+		}
+		a.Fill(part, box, dst)
+		return buffer, nil
+	}
+	if place, ok := part.Direct(box); ok {
+		target := dst[place.Offset : place.Offset+place.Length]
+		if err := a.kv.ReadAt(ctx, part.Key, target, part.Offset); err != nil {
+			return buffer, errs.Wrap("zarr.ReadBox", part.Key, err)
+		}
+		suffix := make([]byte, part.Length-int64(place.Length))
+		if len(suffix) > 0 {
+			if err := a.kv.ReadAt(ctx, part.Key, suffix, part.Offset+int64(place.Length)); err != nil {
+				return buffer, errs.Wrap("zarr.ReadBox", part.Key, err)
+			}
+		}
+		return buffer, part.Finish(target, suffix)
+	}
+	encoded := part.Data
+	if encoded == nil {
+		if int64(cap(buffer)) < part.Length {
+			buffer = make([]byte, part.Length)
+		}
+		encoded = buffer[:part.Length]
+		if err := a.kv.ReadAt(ctx, part.Key, encoded, part.Offset); err != nil {
+			return buffer, errs.Wrap("zarr.ReadBox", part.Key, err)
+		}
+	}
+	return buffer, a.Decode(part, encoded, box, dst, &o)
+}
+
+// missing is the error for a part without bytes.
+func (p *Part) missing() error {
+	return &errs.Error{Kind: errs.NotFound, Op: "zarr.ReadBox", Subject: p.Key,
+		Got: "no chunk for " + p.Region.String(), Remedy: "set FillMissing if the writer leaves out chunks of fill values"}
+}
+
+// isNotFound reports whether a key is not there.
+func isNotFound(err error) bool { return errors.Is(err, errs.NotFound) }

@@ -1,0 +1,210 @@
+package zarr
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Box is a region of an array: Shape elements from Origin on, along each axis.
+type Box struct {
+	Origin, Shape []int
+}
+
+// WholeBox returns the box of all elements of an array.
+func WholeBox(shape tensor.Shape) Box {
+	return Box{Origin: make([]int, len(shape)), Shape: slices.Clone(shape)}
+}
+
+// Len returns the number of elements.
+func (b Box) Len() int { return tensor.Shape(b.Shape).Len() }
+
+// String returns the box as ranges, such as "[0:3,4:8]".
+func (b Box) String() string {
+	s := "["
+	for i, o := range b.Origin {
+		if i > 0 {
+			s += ","
+		}
+		s += fmt.Sprintf("%d:%d", o, o+b.Shape[i])
+	}
+	return s + "]"
+}
+
+// Intersect returns the common region; ok is false if there is none.
+func (b Box) Intersect(c Box) (common Box, ok bool) {
+	common = Box{make([]int, len(b.Origin)), make([]int, len(b.Origin))}
+	for i, o := range b.Origin {
+		low := max(o, c.Origin[i])
+		high := min(o+b.Shape[i], c.Origin[i]+c.Shape[i])
+		if low >= high {
+			return Box{}, false
+		}
+		common.Origin[i], common.Shape[i] = low, high-low
+	}
+	return common, true
+}
+
+// Equal reports whether the boxes hold the same elements at the same place.
+func (b Box) Equal(c Box) bool {
+	return slices.Equal(b.Origin, c.Origin) && slices.Equal(b.Shape, c.Shape)
+}
+
+// inside reports whether b is a well-formed box of an array of that shape.
+func (b Box) inside(shape []int) bool {
+	if len(b.Origin) != len(shape) || len(b.Shape) != len(shape) {
+		return false
+	}
+	for i, n := range shape {
+		if b.Origin[i] < 0 || b.Shape[i] < 0 || b.Origin[i] > n || b.Shape[i] > n-b.Origin[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// cells yields the cells of a grid of chunks of the given shape that a region
+// from low to high touches, in C order. The slice is reused.
+func cells(low, high, chunk []int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		first, cell := make([]int, len(low)), make([]int, len(low))
+		for i := range low {
+			if low[i] >= high[i] {
+				return
+			}
+			first[i] = low[i] / chunk[i]
+			cell[i] = first[i]
+		}
+		for {
+			if !yield(cell) {
+				return
+			}
+			i := len(cell) - 1
+			for ; i >= 0; i-- {
+				if cell[i]++; cell[i]*chunk[i] < high[i] {
+					break
+				}
+				cell[i] = first[i]
+			}
+			if i < 0 {
+				return
+			}
+		}
+	}
+}
+
+// strides returns the bytes between neighbours along each axis of an array in C
+// order.
+func strides(shape []int, size int) []int {
+	out := make([]int, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		out[i] = size
+		size *= shape[i]
+	}
+	return out
+}
+
+// offset returns where in memory of the given strides an element lies.
+func offset(at, origin, strides []int) int {
+	n := 0
+	for i := range at {
+		n += (at[i] - origin[i]) * strides[i]
+	}
+	return n
+}
+
+// transfer is a copy of a region between two memories with strides: runs of
+// bytes along at most len(shape) axes.
+type transfer struct {
+	run   int // bytes that lie together on both sides
+	shape []int
+	dst   []int // strides
+	src   []int
+}
+
+// newTransfer merges axes that lie together on both sides.
+func newTransfer(shape, dst, src []int, size int) transfer {
+	t := transfer{run: size}
+	merging := true
+	for i := len(shape) - 1; i >= 0; i-- {
+		switch {
+		case shape[i] == 1:
+		case merging && dst[i] == t.run && src[i] == t.run:
+			t.run *= shape[i]
+		default:
+			merging = false
+			t.shape = append(t.shape, shape[i])
+			t.dst = append(t.dst, dst[i])
+			t.src = append(t.src, src[i])
+		}
+	}
+	slices.Reverse(t.shape)
+	slices.Reverse(t.dst)
+	slices.Reverse(t.src)
+	return t
+}
+
+// contiguous reports whether the region is one run on both sides.
+func (t transfer) contiguous() bool { return len(t.shape) == 0 }
+
+// do calls move with the offsets of every run, in C order of the region.
+func (t transfer) do(move func(dst, src int)) {
+	last := len(t.shape) - 1
+	if last < 0 {
+		move(0, 0)
+		return
+	}
+	at := make([]int, last)
+	d, s := 0, 0
+	for {
+		for i, dd, ss := 0, d, s; i < t.shape[last]; i++ {
+			move(dd, ss)
+			dd += t.dst[last]
+			ss += t.src[last]
+		}
+		i := last - 1
+		for ; i >= 0; i-- {
+			d += t.dst[i]
+			s += t.src[i]
+			if at[i]++; at[i] < t.shape[i] {
+				break
+			}
+			d -= at[i] * t.dst[i]
+			s -= at[i] * t.src[i]
+			at[i] = 0
+		}
+		if i < 0 {
+			return
+		}
+	}
+}
+
+// copy copies the region; both memories begin with its first element.
+func (t transfer) copy(dst, src []byte) {
+	n := t.run
+	switch n {
+	case 1:
+		t.do(func(d, s int) { dst[d] = src[s] })
+	case 2:
+		t.do(func(d, s int) { *(*[2]byte)(dst[d:]) = *(*[2]byte)(src[s:]) })
+	case 4:
+		t.do(func(d, s int) { *(*[4]byte)(dst[d:]) = *(*[4]byte)(src[s:]) })
+	case 8:
+		t.do(func(d, s int) { *(*[8]byte)(dst[d:]) = *(*[8]byte)(src[s:]) })
+	default:
+		t.do(func(d, s int) { copy(dst[d:d+n], src[s:s+n]) })
+	}
+}
+
+// fillElements writes element, as often as it fits, to p; nil is zero.
+func fillElements(p, element []byte) {
+	if element == nil {
+		clear(p)
+		return
+	}
+	for n := copy(p, element); n > 0 && n < len(p); n *= 2 {
+		copy(p[n:], p[:n])
+	}
+}

@@ -1,0 +1,114 @@
+package zarr
+
+// Place is a run of bytes in the memory of a box.
+type Place struct {
+	Offset, Length int
+}
+
+// Direct reports whether the first bytes of the part are the elements of its
+// region as they lie in the memory of box, and where. Then they may be read
+// straight into place; what is left of the part's Length is a suffix that Finish
+// checks. Parts with Data are never direct.
+func (p *Part) Direct(box Box) (Place, bool) {
+	c := p.chain
+	if p.Missing || p.Data != nil || len(c.filters) > 1 {
+		return Place{}, false
+	}
+	if len(c.filters) == 1 {
+		if _, ok := c.filters[0].(crc32c); !ok || !p.Region.Equal(p.chunk) {
+			return Place{}, false
+		}
+	}
+	target := strides(box.Shape, c.dtype.Size())
+	if !newTransfer(p.Region.Shape, target, p.stored(), c.dtype.Size()).contiguous() {
+		return Place{}, false
+	}
+	return Place{offset(p.Region.Origin, box.Origin, target), p.Region.Len() * c.dtype.Size()}, true
+}
+
+// Finish checks the bytes of a direct part, which were read into target, against
+// the rest of the part, and turns them into elements in place.
+func (p *Part) Finish(target, suffix []byte) error {
+	if len(p.chain.filters) == 1 {
+		if len(suffix) != suffixSize {
+			return corrupt(p.Key, "%s: checksum of %d bytes", p.Region, len(suffix))
+		}
+		if err := checkSum(target, suffix); err != nil {
+			return corrupt(p.Key, "%s: %v", p.Region, err)
+		}
+	}
+	if err := p.chain.finish(target); err != nil {
+		return corrupt(p.Key, "%s: %v", p.Region, err)
+	}
+	return nil
+}
+
+// Decode decodes the bytes of the part and puts its region into dst, the memory
+// of box. It may change the bytes, unless they are p.Data. It is safe to decode
+// parts of one box concurrently, as their regions do not overlap.
+func (a *Array) Decode(p *Part, encoded []byte, box Box, dst []byte, o *ReadOptions) error {
+	c := p.chain
+	size := c.dtype.Size()
+	target := strides(box.Shape, size)
+	steps := p.stored()
+	at := offset(p.Region.Origin, box.Origin, target)
+	t := newTransfer(p.Region.Shape, target, steps, size)
+
+	stored := encoded
+	if len(c.filters) == 0 {
+		if int64(len(encoded)) != p.Length {
+			return corrupt(p.Key, "%s: %d bytes, want %d", p.Region, len(encoded), p.Length)
+		}
+		stored = encoded[offset(p.Region.Origin, p.chunk.Origin, steps)-p.skip:]
+	} else {
+		var into []byte
+		if t.contiguous() && p.Region.Equal(p.chunk) {
+			into = dst[at : at+c.raw : at+c.raw]
+		} else if limit := o.withDefaults().MaxChunkBytes; c.size < 0 && int64(c.raw) > limit {
+			return tooLarge(p.Key, int64(c.raw))
+		}
+		var err error
+		if stored, err = c.unfilter(into, encoded, c.raw); err != nil {
+			return corrupt(p.Key, "%s: %v", p.Region, err)
+		}
+		stored = stored[offset(p.Region.Origin, p.chunk.Origin, steps):]
+	}
+	if n := t.run; t.contiguous() {
+		if &stored[0] != &dst[at] {
+			copy(dst[at:at+n], stored[:n])
+		}
+	} else {
+		t.copy(dst[at:], stored)
+	}
+	return p.finishRegion(dst, box, at, target)
+}
+
+// finishRegion finishes the elements of the region where they lie in dst.
+func (p *Part) finishRegion(dst []byte, box Box, at int, target []int) error {
+	c := p.chain
+	if !c.needsFinish() {
+		return nil
+	}
+	t := newTransfer(p.Region.Shape, target, target, c.dtype.Size())
+	// Axes that lie together in dst are one run; each run is finished in place.
+	var fault error
+	t.do(func(d, _ int) {
+		if fault == nil {
+			fault = c.finish(dst[at+d : at+d+t.run])
+		}
+	})
+	if fault != nil {
+		return corrupt(p.Key, "%s: %v", p.Region, fault)
+	}
+	return nil
+}
+
+// Fill puts the fill value into the region of the part in dst, the memory of
+// box.
+func (a *Array) Fill(p *Part, box Box, dst []byte) {
+	size := a.meta.DType.Size()
+	target := strides(box.Shape, size)
+	at := offset(p.Region.Origin, box.Origin, target)
+	t := newTransfer(p.Region.Shape, target, target, size)
+	t.do(func(d, _ int) { fillElements(dst[at+d:at+d+t.run], a.meta.Fill) })
+}
