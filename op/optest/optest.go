@@ -1,0 +1,187 @@
+// Package optest runs single operators, for the tests of operators.
+package optest
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Case is one operator with its arguments and samples.
+type Case struct {
+	Op   string
+	Args any // op.Args or a struct of op/opargs; a Samples value is an argument per sample
+	// Inputs are the samples of each input; the dtype and layout are those of the
+	// first sample, dimensions are known from the data unless Static is set.
+	Inputs [][]tensor.Tensor
+	Static bool
+	Count  int // of samples, for operators without inputs
+	Seed   uint64
+	First  int64 // stream position of the first sample
+	Block  int   // samples a block; 0: all in one
+}
+
+// Samples is an argument with one value a sample.
+type Samples []tensor.Tensor
+
+// OpValue implements op.Value.
+func (Samples) OpValue() {}
+
+// Result is what an operator gave.
+type Result struct {
+	Specs   []tensor.Spec
+	Outputs [][]tensor.Tensor // [output][sample]
+	Errors  map[int]error     // of samples
+}
+
+// Runner is an operator that can be run again and again; a steady state allocates nothing.
+type Runner struct {
+	kernel op.Kernel
+	block  op.Block
+	c      Case
+	count  int
+	Result Result
+	memory memory
+	local  any
+}
+
+// memory keeps what it gave from run to run.
+type memory struct {
+	first   int
+	outputs map[[2]int][]byte
+	scratch [][]byte
+	used    int
+}
+
+func (m *memory) Output(i, s, size int) []byte {
+	key := [2]int{i, m.first + s}
+	if cap(m.outputs[key]) < size {
+		m.outputs[key] = aligned(size)
+	}
+	return m.outputs[key][:size]
+}
+
+func (m *memory) Scratch(size int) []byte {
+	if m.used == len(m.scratch) || cap(m.scratch[m.used]) < size {
+		m.scratch = append(m.scratch[:m.used], aligned(size))
+	}
+	b := m.scratch[m.used][:size]
+	for i := range b {
+		b[i] = 0xa5 // contents are undefined: show who relies on them
+	}
+	m.used++
+	return b
+}
+
+func aligned(n int) []byte {
+	words := make([]uint64, n/8+1)
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
+}
+
+// New makes the operator. The errors are those that a graph would report.
+func New(c Case) (*Runner, error) {
+	s, err := op.Lookup(c.Op)
+	if err != nil {
+		return nil, err
+	}
+	_, set := op.Arguments(c.Args)
+	config, names, err := op.Resolve(s, "test", set)
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{c: c, count: c.Count, memory: memory{outputs: map[[2]int][]byte{}}}
+	if r.kernel, err = s.New(config); err != nil {
+		return nil, err
+	}
+	specs := make([]tensor.Spec, len(c.Inputs))
+	for i, in := range c.Inputs {
+		specs[i] = tensor.Spec{DType: in[0].DType, Layout: in[0].Layout, Shape: in[0].Shape.Clone()}
+		for d := range specs[i].Shape {
+			if !c.Static {
+				specs[i].Shape[d] = -1
+			}
+		}
+		r.count = len(in)
+	}
+	if r.Result.Specs, err = r.kernel.Infer(specs); err != nil {
+		return nil, err
+	}
+	b := r.block.Binding()
+	b.Memory, b.Local, b.Specs = &r.memory, &r.local, r.Result.Specs
+	b.Keyer, b.Key = rng.NewKeyer(c.Seed), rng.NodeKey("test")
+	for range r.Result.Specs {
+		r.Result.Outputs = append(r.Result.Outputs, make([]tensor.Tensor, r.count))
+	}
+	for _, name := range names {
+		samples, ok := set[name].From.(Samples)
+		if !ok {
+			return nil, fmt.Errorf("argument %s is no Samples", name)
+		}
+		p, _ := s.Param(name)
+		if err := config.CheckArgument(p, samples[0].Spec()); err != nil {
+			return nil, err
+		}
+		b.Args = append(b.Args, samples)
+	}
+	b.In, b.Out = make([][]tensor.Tensor, len(c.Inputs)), make([][]tensor.Tensor, len(r.Result.Specs))
+	b.Positions = make([]int64, r.count)
+	return r, nil
+}
+
+// Run computes all samples into r.Result.
+func (r *Runner) Run() error {
+	b := r.block.Binding()
+	all, args := b.Positions[:r.count], b.Args
+	for i := range all {
+		all[i] = r.c.First + int64(i)
+	}
+	size := r.c.Block
+	if size == 0 {
+		size = r.count
+	}
+	clear(r.Result.Errors)
+	for lo := 0; lo < r.count; lo += size {
+		hi := min(lo+size, r.count)
+		r.memory.first, r.memory.used = lo, 0
+		b.Positions = all[lo:hi]
+		for i := range b.In {
+			b.In[i] = r.c.Inputs[i][lo:hi]
+		}
+		for i := range b.Out {
+			b.Out[i] = r.Result.Outputs[i][lo:hi]
+		}
+		if lo > 0 || hi < r.count {
+			b.Args = make([][]tensor.Tensor, len(args))
+			for i := range args {
+				b.Args[i] = args[i][lo:hi]
+			}
+		}
+		err := r.kernel.Run(&r.block)
+		for s, e := range b.Errors {
+			if r.Result.Errors == nil {
+				r.Result.Errors = map[int]error{}
+			}
+			r.Result.Errors[lo+s] = e
+		}
+		clear(b.Errors)
+		if err != nil {
+			b.Positions, b.Args = all, args
+			return err
+		}
+	}
+	b.Positions, b.Args = all, args
+	return nil
+}
+
+// Run makes and runs an operator.
+func Run(c Case) (Result, error) {
+	r, err := New(c)
+	if err != nil {
+		return Result{}, err
+	}
+	err = r.Run()
+	return r.Result, err
+}
