@@ -65,7 +65,7 @@ func intoNumeric(n *Node, v reflect.Value, at Path) error {
 func intoScalar(n *Node, v reflect.Value, at Path) error {
 	value := n.Value
 	if t, ok := n.Tensor(); ok && len(t.Shape) == 0 {
-		value = element(t)
+		value = Scalar(t)
 	}
 	if n.Kind == Leaf && setScalar(v, value) {
 		return nil
@@ -132,9 +132,9 @@ func setExact(v reflect.Value, f float64, same func(float64) bool) bool {
 	return true
 }
 
-// element returns the one element of a rank-0 tensor as the value of a leaf, or
+// Scalar returns the one element of a rank-0 tensor as the value of a leaf, or
 // nil when Go has no such type.
-func element(t tensor.Tensor) any {
+func Scalar(t tensor.Tensor) any {
 	t = t.Clone() // aligned
 	switch t.DType {
 	case tensor.Bool:

@@ -5,6 +5,8 @@ import (
 	"math"
 	"sort"
 	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // Checkpoint is the content of _CHECKPOINT_METADATA.
@@ -143,4 +145,23 @@ func ParseRoot(b []byte) (json.RawMessage, error) {
 		}
 	}
 	return custom, nil
+}
+
+// Custom encodes custom metadata: nil, a json.RawMessage or any value that
+// encodes to a JSON object. It returns nil for nil.
+func Custom(v any) (json.RawMessage, error) {
+	if v == nil {
+		return nil, nil
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.Invalid, Want: "a value that encodes to a JSON object", Err: err}
+	}
+	if isNull(raw) {
+		return nil, nil
+	}
+	if _, err := members(raw); err != nil {
+		return nil, &errs.Error{Kind: errs.Invalid, Want: "a value that encodes to a JSON object", Err: err}
+	}
+	return raw, nil
 }

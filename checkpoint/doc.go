@@ -1,0 +1,27 @@
+// Package checkpoint saves and loads trees of tensors.
+//
+//	err := checkpoint.Save(ctx, "ckpt", &model, nil)        // one line saves
+//	err = checkpoint.LoadInto(ctx, "ckpt", &model, nil)     // one line loads
+//
+//	r, err := checkpoint.SaveAsync(ctx, "ckpt", &model, nil) // returns when the state is copied
+//	_, err = r.Result(ctx)                                   // waits until it is durable
+//
+// What can be saved is what tree.From takes: nested maps, slices and structs of
+// tensors, numeric slices, numbers, strings, bools and nil.
+//
+// # Files
+//
+// A checkpoint is a directory that orbax-checkpoint opens as its own: arrays as
+// zarr v3 in an OCDBT database, structure and metadata as JSON. Checkpoints that
+// Orbax wrote load here. Beside Orbax's files lies bivouac.manifest, which holds
+// the size and checksum of every file, of every array and of every chunk.
+//
+// # What is promised
+//
+// A save is visible when it is durable, or not at all; a failed one leaves the
+// earlier checkpoint and the reason. A load returns the bytes that were saved,
+// or an error that names file and leaf: of our checkpoints every byte is
+// checked, of others what their format lets one check.
+//
+// Package checkpoint/training keeps the steps of a training run.
+package checkpoint

@@ -1,0 +1,100 @@
+package image
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// leaf is one entry of a tree as it will be stored: an array, a string, or
+// nothing but its entry.
+type leaf struct {
+	entry   orbax.Entry
+	param   string
+	isArray bool
+	array   tensor.Tensor
+	text    string
+}
+
+// leaves lists the entries of a tree and refuses what the format cannot hold.
+func leaves(n *tree.Node) ([]leaf, error) {
+	if n.IsEmpty() || n.Kind == tree.Leaf && n.Value == nil {
+		return nil, &errs.Error{Kind: errs.Invalid, Got: "an empty tree", Remedy: "save something, or nothing"}
+	}
+	entries := tree.Flatten(n)
+	if err := tree.Collisions(entries); err != nil {
+		return nil, err
+	}
+	out := make([]leaf, len(entries))
+	for i, e := range entries {
+		l, err := newLeaf(e)
+		if err != nil {
+			return nil, errs.Wrap("", e.Path.String(), err)
+		}
+		out[i] = l
+	}
+	return out, nil
+}
+
+func newLeaf(e tree.Entry) (leaf, error) {
+	l := leaf{entry: orbax.Entry{Path: e.Path}, param: e.Path.Param()}
+	for _, k := range e.Path {
+		if !utf8.ValidString(k.Name) {
+			return l, &errs.Error{Kind: errs.Invalid, Subject: "key " + strconv.Quote(k.Name), Want: "UTF-8"}
+		}
+	}
+	empty := func(valueType string) (leaf, error) {
+		l.entry.ValueType, l.entry.Skip = valueType, true
+		return l, nil
+	}
+	switch e.Node.Kind {
+	case tree.Dict:
+		return empty(orbax.TypeDict)
+	case tree.List:
+		return empty(orbax.TypeList)
+	case tree.Tuple:
+		return empty(orbax.TypeTuple)
+	case tree.Named:
+		return empty(orbax.TypeNamedTuple)
+	}
+	scalar := func(t tensor.Tensor) (leaf, error) {
+		l.entry.ValueType, l.isArray, l.array = orbax.TypeScalar, true, t
+		return l, nil
+	}
+	switch v := e.Node.Value.(type) {
+	case nil:
+		return empty(orbax.TypeNone)
+	case bool:
+		return scalar(tensor.ScalarOf(v))
+	case int64:
+		return scalar(tensor.ScalarOf(v))
+	case uint64:
+		return scalar(tensor.ScalarOf(v))
+	case float64:
+		return scalar(tensor.ScalarOf(v))
+	case complex128: // Orbax has no complex scalars
+		l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, tensor.ScalarOf(v)
+		return l, nil
+	case string:
+		if !utf8.ValidString(v) {
+			return l, &errs.Error{Kind: errs.Invalid, Want: "a string in UTF-8", Remedy: "save bytes as []byte"}
+		}
+		l.entry.ValueType, l.text = orbax.TypeString, v
+		return l, nil
+	case tensor.Tensor:
+		l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, v
+		if err := v.Check(); err != nil {
+			return l, err
+		}
+		if _, ok := v.DType.Zarr(); !ok {
+			return l, &errs.Error{Kind: errs.Unsupported, Got: "dtype " + v.DType.String(), Want: "a dtype that zarr has",
+				Remedy: "cast it, or save its bytes as uint8"}
+		}
+		return l, nil
+	}
+	return l, &errs.Error{Kind: errs.Unsupported, Got: "a leaf of this type", Want: "tensors, numbers, strings, bytes, nil"}
+}

@@ -1,0 +1,191 @@
+package layout
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// ItemKind says how an item is stored.
+type ItemKind uint8
+
+// The kinds of items.
+const (
+	Unknown ItemKind = iota
+	Tree
+	JSON
+	Proto
+)
+
+var itemKinds = [...]string{"unknown", "tree", "json", "proto"}
+
+// String returns the kind in words.
+func (k ItemKind) String() string { return itemKinds[k] }
+
+// Item is one checkpointable.
+type Item struct {
+	Name    string // "" in a flat checkpoint
+	Kind    ItemKind
+	Handler string // type string recorded for it, may be empty
+	File    string // of a JSON or Proto item, below the checkpoint
+}
+
+// files that tell what an item is, in the order in which they are looked for.
+var itemFiles = []struct {
+	file string
+	kind ItemKind
+}{
+	{orbax.TreeFile, Tree}, {orbax.JSONFile, JSON}, {orbax.ProtoFile, Proto}, {orbax.JSONFileV0, JSON},
+}
+
+// Items describes the items in the order of their names.
+func (c *Checkpoint) Items(ctx context.Context) ([]Item, error) {
+	out := make([]Item, 0, len(c.items))
+	for _, n := range c.items {
+		it, err := c.Item(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, it)
+	}
+	return out, nil
+}
+
+// Has reports whether there is an item of that name.
+func (c *Checkpoint) Has(item string) bool { return slices.Contains(c.items, item) }
+
+// Item describes one item. One that is not there is errs.NotFound.
+func (c *Checkpoint) Item(ctx context.Context, name string) (Item, error) {
+	it := Item{Name: name, Handler: c.Meta.Handlers[name]}
+	if !c.Has(name) {
+		return it, &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: c.name, Want: "item " + strconv.Quote(name), Got: "items " + quoted(c.items)}
+	}
+	if name == "" {
+		it.Handler = c.Meta.Flat
+	}
+	candidates := itemFiles
+	if name == orbax.MetricsItem {
+		candidates = append(slices.Clone(itemFiles), itemFiles[0])
+		candidates[len(candidates)-1].file, candidates[len(candidates)-1].kind = orbax.MetricsFile, JSON
+	}
+	for _, f := range candidates {
+		info, err := c.st.Stat(ctx, c.path(name, f.file))
+		if err == nil && !info.Dir {
+			it.Kind, it.File = f.kind, path.Join(name, f.file)
+			break
+		}
+		if err != nil && errs.KindOf(err) != errs.NotFound {
+			return it, err
+		}
+	}
+	return it, nil
+}
+
+func quoted(names []string) string {
+	s := "none"
+	for i, n := range names {
+		if i == 0 {
+			s = strconv.Quote(n)
+		} else {
+			s += ", " + strconv.Quote(n)
+		}
+	}
+	return s
+}
+
+// JSON reads a JSON item.
+func (c *Checkpoint) JSON(ctx context.Context, item string) (json.RawMessage, error) {
+	b, err := c.document(ctx, item, JSON)
+	if err != nil {
+		return nil, err
+	}
+	if !json.Valid(b) {
+		return nil, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.path(item), Want: "JSON"}
+	}
+	return b, nil
+}
+
+// Proto reads a protobuf item in text format.
+func (c *Checkpoint) Proto(ctx context.Context, item string) ([]byte, error) {
+	return c.document(ctx, item, Proto)
+}
+
+func (c *Checkpoint) document(ctx context.Context, item string, want ItemKind) ([]byte, error) {
+	it, err := c.Item(ctx, item)
+	if err != nil {
+		return nil, err
+	}
+	if it.Kind != want {
+		return nil, &errs.Error{Kind: errs.Mismatch, Op: "checkpoint", Subject: c.path(item), Want: "a " + want.String() + " item", Got: it.Kind.String()}
+	}
+	return c.file(ctx, it.File)
+}
+
+// Default returns the item that is meant when none is named: "state" if it is a
+// tree, else the first tree in the order of names.
+func (c *Checkpoint) Default(ctx context.Context) (string, error) {
+	items, err := c.Items(ctx)
+	if err != nil {
+		return "", err
+	}
+	first := ""
+	found := false
+	for _, it := range items {
+		if it.Kind != Tree {
+			continue
+		}
+		if it.Name == orbax.StateItem {
+			return it.Name, nil
+		}
+		if !found {
+			first, found = it.Name, true
+		}
+	}
+	if !found {
+		return "", &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: c.name, Want: "a tree of arrays", Got: "items " + quoted(c.items)}
+	}
+	return first, nil
+}
+
+func sizeError(subject string, want, got int64) error {
+	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: subject,
+		Want: strconv.FormatInt(want, 10) + " bytes", Got: strconv.FormatInt(got, 10)}
+}
+
+// Files returns the names of all files of the checkpoint, ascending.
+func (c *Checkpoint) Files(ctx context.Context) ([]store.Info, error) {
+	var out []store.Info
+	var walk func(dir string) error
+	walk = func(dir string) error {
+		for e, err := range c.st.List(ctx, c.path(dir)) {
+			if err != nil {
+				return err
+			}
+			e.Name = path.Join(dir, e.Name)
+			if e.Dir {
+				if err := walk(e.Name); err != nil {
+					return err
+				}
+				continue
+			}
+			out = append(out, e)
+		}
+		return nil
+	}
+	if err := walk(""); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(out, func(a, b store.Info) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return out, nil
+}

@@ -1,0 +1,199 @@
+package layout
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// Checkpoint is an open checkpoint. It holds no files open.
+type Checkpoint struct {
+	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat"
+	Meta     orbax.Checkpoint
+	Manifest *manifest.Manifest // nil when there is none
+
+	st    store.Store
+	name  string
+	items []string // ascending; "" is the checkpoint itself, of a flat one
+}
+
+// entries are the names in a directory, true for directories.
+type entries map[string]bool
+
+// kind is one layout: how it is told from the others, and where its items lie.
+type kind struct {
+	name  string
+	sniff func(entries) bool
+	items func(entries) []string
+}
+
+// kinds in the order in which they are tried.
+var kinds = []kind{
+	{
+		name:  "orbax v1",
+		sniff: func(e entries) bool { return e.file(orbax.MarkerFile) && e.file(orbax.CheckpointFile) },
+		items: entries.dirs,
+	},
+	{
+		name:  "orbax v0 flat",
+		sniff: func(e entries) bool { return e.file(orbax.TreeFile) },
+		items: func(entries) []string { return []string{""} },
+	},
+	{
+		name:  "orbax step",
+		sniff: func(e entries) bool { return e.file(orbax.CheckpointFile) },
+		items: entries.dirs,
+	},
+}
+
+func (e entries) file(name string) bool {
+	dir, ok := e[name]
+	return ok && !dir
+}
+
+// dirs are the directories that may be items.
+func (e entries) dirs() []string {
+	var out []string
+	for n, dir := range e {
+		if dir && !store.IsStaging(n) && !strings.HasPrefix(n, ".") {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Open recognises the checkpoint called name in st and reads its metadata.
+//
+// errs.NotFound: there is nothing of that name. errs.Invalid: it is no
+// checkpoint, and the error says what it is. errs.Corrupt: it is one, and
+// damaged.
+func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error) {
+	const op = "checkpoint.Open"
+	if store.IsStaging(name) {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "one that was never committed",
+			Remedy: "load another; a save that was interrupted left this behind"}
+	}
+	in, err := read(ctx, st, name)
+	if err != nil {
+		return nil, err
+	}
+	c := &Checkpoint{st: st, name: name}
+	for _, k := range kinds {
+		if k.sniff(in) {
+			c.Layout, c.items = k.name, k.items(in)
+			break
+		}
+	}
+	if c.Layout == "" {
+		return nil, c.unrecognised(ctx, in)
+	}
+	if in.file(manifest.Name) {
+		b, err := store.ReadAll(ctx, st, c.path(manifest.Name))
+		if err == nil {
+			c.Manifest, err = manifest.Parse(b)
+		}
+		if err != nil {
+			return nil, errs.Wrap(op, name, err)
+		}
+	}
+	if in.file(orbax.CheckpointFile) {
+		b, err := c.file(ctx, orbax.CheckpointFile)
+		if err == nil {
+			c.Meta, err = orbax.ParseCheckpoint(b)
+		}
+		if err != nil {
+			return nil, errs.Wrap(op, name, err)
+		}
+	}
+	return c, nil
+}
+
+// read lists one level of a directory.
+func read(ctx context.Context, st store.Store, name string) (entries, error) {
+	if name != "" {
+		info, err := st.Stat(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if !info.Dir {
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: name, Want: "the directory of a checkpoint", Got: "a file"}
+		}
+	}
+	in := entries{}
+	for e, err := range st.List(ctx, name) {
+		if err != nil {
+			return nil, err
+		}
+		in[e.Name] = e.Dir
+	}
+	return in, nil
+}
+
+// unrecognised says what a directory is that is no checkpoint.
+func (c *Checkpoint) unrecognised(ctx context.Context, in entries) error {
+	e := &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "a checkpoint", Got: "a directory without " + orbax.CheckpointFile}
+	if len(in) == 0 {
+		e.Got = "an empty directory"
+	}
+	for _, d := range in.dirs() {
+		if _, err := c.st.Stat(ctx, path.Join(c.name, d, orbax.CheckpointFile)); err == nil {
+			e.Got, e.Remedy = "a directory of steps", "name one of them, such as "+path.Join(c.name, d)
+			break
+		}
+	}
+	return e
+}
+
+func (c *Checkpoint) path(elem ...string) string {
+	return path.Join(append([]string{c.name}, elem...)...)
+}
+
+// file reads a small file of the checkpoint and holds it against the manifest.
+func (c *Checkpoint) file(ctx context.Context, name string) ([]byte, error) {
+	b, err := store.ReadAll(ctx, c.st, c.path(name))
+	if err != nil {
+		if c.Manifest != nil && errs.KindOf(err) == errs.NotFound {
+			if _, listed := c.Manifest.File(name); listed {
+				return nil, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: name, Got: "the file is missing", Err: err}
+			}
+		}
+		return nil, err
+	}
+	if c.Manifest == nil {
+		return b, nil
+	}
+	return b, c.Manifest.CheckFile(name, b)
+}
+
+// CheckFiles holds the names and sizes of all files against the manifest,
+// without reading them. A checkpoint without a manifest passes.
+func (c *Checkpoint) CheckFiles(ctx context.Context) error {
+	if c.Manifest == nil {
+		return nil
+	}
+	for _, f := range c.Manifest.Files {
+		info, err := c.st.Stat(ctx, c.path(f.Name))
+		switch {
+		case errs.KindOf(err) == errs.NotFound:
+			return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.path(f.Name), Got: "the file is missing"}
+		case err != nil:
+			return err
+		case info.Dir || info.Size != f.Size:
+			return sizeError(c.path(f.Name), f.Size, info.Size)
+		}
+	}
+	return nil
+}
+
+// OpenFile opens a file of the checkpoint by its name below it. Nothing is held
+// against the manifest.
+func (c *Checkpoint) OpenFile(ctx context.Context, name string) (store.Reader, error) {
+	return c.st.Open(ctx, c.path(name))
+}

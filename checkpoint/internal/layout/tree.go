@@ -1,0 +1,323 @@
+package layout
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/ocdbt"
+	"github.com/bivouac-ml/bivouac/format/zarr"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// Kind says what a leaf is.
+type Kind uint8
+
+// The kinds of leaves.
+const (
+	Array Kind = iota
+	Scalar
+	String
+	None
+	EmptyDict
+	EmptyList
+	EmptyTuple
+	EmptyNamed
+	PRNGKey
+)
+
+// OpenTree is an open tree item.
+type OpenTree struct {
+	UseOCDBT, UseZarr3 bool
+	Rich               *orbax.Rich // nil when container types are not recorded
+	Custom             json.RawMessage
+	Leaves             []Leaf // in file order
+
+	files *files
+}
+
+// Leaf is one leaf or empty container of a tree.
+type Leaf struct {
+	Path       tree.Path
+	Param      string
+	Kind       Kind
+	ValueType  string
+	WriteShape []int
+	Text       string // of a String
+	KeyImpl    string // of a PRNGKey
+
+	values zarr.KV // where the chunks are
+	array  *zarr.Array
+	fill   bool           // a missing chunk holds the fill value
+	sums   *manifest.Leaf // nil when there is no manifest
+	tied   bool           // the chunks carry the checksums that the manifest lists
+}
+
+// Metadata describes the array of a leaf; nil for one without.
+func (l *Leaf) Metadata() *zarr.Metadata {
+	if l.array == nil {
+		return nil
+	}
+	return l.array.Metadata()
+}
+
+// Protected reports whether the manifest covers the leaf.
+func (l *Leaf) Protected() bool { return l.sums != nil }
+
+// Tree opens a tree item. Close must be called on the result.
+func (c *Checkpoint) Tree(ctx context.Context, item string) (*OpenTree, error) {
+	it, err := c.Item(ctx, item)
+	if err != nil {
+		return nil, err
+	}
+	if it.Kind != Tree {
+		return nil, &errs.Error{Kind: errs.Mismatch, Op: "checkpoint", Subject: c.path(item), Want: "a tree of arrays", Got: it.Kind.String()}
+	}
+	raw, err := c.file(ctx, it.File)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := orbax.ParseTree(raw)
+	if err != nil {
+		return nil, errs.Wrap("", c.path(item), err)
+	}
+	if marked(doc.Custom) && c.Manifest == nil {
+		return nil, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.path(manifest.Name), Got: "the file is missing",
+			Want: "the manifest that was written with this checkpoint", Remedy: "restore the file; without it damage would go unnoticed"}
+	}
+	t := &OpenTree{UseZarr3: doc.UseZarr3, Rich: doc.Rich, Custom: doc.Custom, files: &files{c: c, item: item, open: map[string]store.Reader{}}}
+	if err := c.fillTree(ctx, t, doc); err != nil {
+		return nil, errs.Wrap("", c.path(item), joinClose(err, t))
+	}
+	return t, nil
+}
+
+// marked reports whether the custom metadata of a tree says that a manifest
+// belongs to the checkpoint.
+func marked(custom json.RawMessage) bool {
+	var m struct {
+		Bivouac *struct {
+			Manifest int `json:"manifest"`
+		} `json:"bivouac"`
+	}
+	return json.Unmarshal(custom, &m) == nil && m.Bivouac != nil && m.Bivouac.Manifest > 0
+}
+
+// fillTree makes the leaves.
+func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) error {
+	t.UseOCDBT = doc.UseOCDBT != nil && *doc.UseOCDBT
+	if doc.UseOCDBT == nil {
+		_, err := c.st.Stat(ctx, c.path(t.files.item, "manifest.ocdbt"))
+		t.UseOCDBT = err == nil
+	}
+	if !t.UseOCDBT || !t.UseZarr3 {
+		return &errs.Error{Kind: errs.Unsupported, Want: "zarr v3 in OCDBT", Got: "use_ocdbt " + strconv.FormatBool(t.UseOCDBT) + ", use_zarr3 " + strconv.FormatBool(t.UseZarr3)}
+	}
+	if err := uniqueParams(doc.Entries); err != nil {
+		return err
+	}
+	impls, err := c.keyImpls(ctx, t.files.item)
+	if err != nil {
+		return err
+	}
+	var (
+		values zarr.KV
+		texts  *orbax.StringsFileContent
+	)
+	for _, e := range doc.Entries {
+		l := Leaf{Path: richPath(e.Path, doc.Rich), Param: e.Path.Param(), ValueType: e.ValueType, WriteShape: e.WriteShape}
+		l.Kind = kindOf(e, impls[l.Param] != "")
+		switch l.Kind {
+		case Array, Scalar, PRNGKey:
+			if values == nil {
+				db, err := ocdbt.Open(ctx, t.files, nil)
+				if err != nil {
+					return err
+				}
+				values = db.Values()
+			}
+			l.KeyImpl, l.values, l.fill = impls[l.Param], values, !doc.StoreFill
+			if l.array, err = zarr.Open(ctx, values, l.Param); err != nil {
+				return missingArray(l.Param, err)
+			}
+			if err := c.bind(t.files.item, &l); err != nil {
+				return err
+			}
+		case String:
+			if texts == nil {
+				raw, err := c.file(ctx, path.Join(t.files.item, orbax.StringsFile))
+				if err != nil {
+					return err
+				}
+				parsed, err := orbax.ParseStrings(raw)
+				if err != nil {
+					return err
+				}
+				texts = &parsed
+			}
+			s, ok := texts.Get(l.Param)
+			if !ok {
+				return &errs.Error{Kind: errs.Corrupt, Subject: orbax.StringsFile, Want: "string " + strconv.Quote(l.Param), Got: "no such member"}
+			}
+			l.Text = s
+		}
+		t.Leaves = append(t.Leaves, l)
+	}
+	return nil
+}
+
+func missingArray(param string, err error) error {
+	if errs.KindOf(err) != errs.NotFound {
+		return err
+	}
+	return &errs.Error{Kind: errs.Corrupt, Subject: "array " + strconv.Quote(param), Got: "no metadata in the database", Err: err}
+}
+
+// uniqueParams refuses leaves of one kind of storage that share a parameter
+// name: only one of them has its bytes in the file.
+func uniqueParams(entries []orbax.Entry) error {
+	var arrays, texts []tree.Entry
+	for _, e := range entries {
+		switch kindOf(e, false) {
+		case Array, Scalar:
+			arrays = append(arrays, tree.Entry{Path: e.Path})
+		case String:
+			texts = append(texts, tree.Entry{Path: e.Path})
+		}
+	}
+	for _, list := range [][]tree.Entry{arrays, texts} {
+		if err := tree.Collisions(list); err != nil {
+			return &errs.Error{Kind: errs.Corrupt, Err: err, Remedy: "the writer stored one leaf over the other; only one of them could be right"}
+		}
+	}
+	return nil
+}
+
+func kindOf(e orbax.Entry, key bool) Kind {
+	switch e.ValueType {
+	case orbax.TypeNone:
+		return None
+	case orbax.TypeDict:
+		return EmptyDict
+	case orbax.TypeList:
+		return EmptyList
+	case orbax.TypeTuple:
+		return EmptyTuple
+	case orbax.TypeNamedTuple:
+		return EmptyNamed
+	case orbax.TypeString:
+		return String
+	case orbax.TypeScalar:
+		return Scalar
+	}
+	switch {
+	case e.Skip:
+		return None
+	case key:
+		return PRNGKey
+	}
+	return Array
+}
+
+// keyImpls reads which parameters hold typed PRNG keys.
+func (c *Checkpoint) keyImpls(ctx context.Context, item string) (map[string]string, error) {
+	impls := map[string]string{}
+	for e, err := range c.st.List(ctx, c.path(item, orbax.ArraysDir)) {
+		if errs.KindOf(err) == errs.NotFound {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		raw, err := c.file(ctx, path.Join(item, orbax.ArraysDir, e.Name))
+		if err != nil {
+			return nil, err
+		}
+		found, err := orbax.ParseArrays(e.Name, raw)
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range found {
+			impls[k] = v
+		}
+	}
+	return impls, nil
+}
+
+// bind finds the manifest's record of a leaf and holds the size against it.
+func (c *Checkpoint) bind(item string, l *Leaf) error {
+	if c.Manifest == nil {
+		return nil
+	}
+	sums, ok := c.Manifest.Leaf(item, l.Param)
+	if !ok {
+		return &errs.Error{Kind: errs.Corrupt, Subject: "array " + strconv.Quote(l.Param), Got: "not in the manifest"}
+	}
+	m := l.Metadata()
+	if size := int64(m.Shape.Len()) * int64(m.DType.Size()); size != sums.Size {
+		return sizeError("array "+strconv.Quote(l.Param), sums.Size, size)
+	}
+	l.sums, l.tied = &sums, endsInCRC(m)
+	return nil
+}
+
+// endsInCRC reports whether the encoded sub-chunks end in the checksum of
+// their bytes.
+func endsInCRC(m *zarr.Metadata) bool {
+	if len(m.Codecs) != 1 || m.Codecs[0].Name != "sharding_indexed" {
+		return false
+	}
+	inner, _ := m.Codecs[0].Config["codecs"].([]any)
+	if len(inner) != 2 {
+		return false
+	}
+	last, _ := inner[1].(map[string]any)
+	return last["name"] == "crc32c"
+}
+
+// richPath gives the keys of a path the kinds that the recorded types say.
+func richPath(p tree.Path, rich *orbax.Rich) tree.Path {
+	if rich == nil {
+		return p
+	}
+	out := slices.Clone(p)
+	for i, k := range p {
+		if rich == nil {
+			break
+		}
+		switch rich.Kind {
+		case tree.List, tree.Tuple:
+			n, err := strconv.Atoi(k.Name)
+			if err != nil || n < 0 || n >= len(rich.Items) {
+				return p
+			}
+			rich = rich.Items[n]
+		case tree.Dict, tree.Named:
+			if rich.Kind == tree.Named {
+				out[i].Kind = tree.KeyAttr
+			}
+			n := slices.Index(rich.Keys, k.Name)
+			if n < 0 {
+				return p
+			}
+			rich = rich.Items[n]
+		default:
+			return out
+		}
+	}
+	return out
+}
+
+// Close closes the files.
+func (t *OpenTree) Close() error { return t.files.close() }
+
+func joinClose(err error, t *OpenTree) error {
+	t.Close() //nolint:errcheck // the first reason comes first, and nothing was written
+	return err
+}

@@ -1,0 +1,48 @@
+// Package locate turns the path that a caller gave into a store and a name in it.
+package locate
+
+import (
+	"path/filepath"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/store/local"
+)
+
+// Directory locates a directory that need not exist. With a nil store the path
+// is one of the local file system, and the name is "" in a store rooted there;
+// otherwise path is the name in st.
+func Directory(path string, st store.Store) (store.Store, string, error) {
+	if st != nil {
+		return st, path, store.CheckName("path", path)
+	}
+	if path == "" {
+		return nil, "", &errs.Error{Kind: errs.Invalid, Op: "path", Got: "empty", Remedy: "name a directory"}
+	}
+	s, err := local.Open(path, nil)
+	return s, "", err
+}
+
+// Checkpoint locates a checkpoint, that is a directory which a transaction
+// would make: with a nil store, a name in a store rooted at its parent.
+func Checkpoint(path string, st store.Store) (store.Store, string, error) {
+	if st != nil {
+		if path == "" {
+			return nil, "", &errs.Error{Kind: errs.Invalid, Op: "path", Got: "empty", Remedy: "name a checkpoint"}
+		}
+		return st, path, store.CheckName("path", path)
+	}
+	if path == "" {
+		return nil, "", &errs.Error{Kind: errs.Invalid, Op: "path", Got: "empty", Remedy: "name a checkpoint"}
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, "", &errs.Error{Kind: errs.Invalid, Op: "path", Subject: path, Err: err}
+	}
+	dir, name := filepath.Split(abs)
+	if name == "" {
+		return nil, "", &errs.Error{Kind: errs.Invalid, Op: "path", Subject: path, Got: "the root of the file system", Remedy: "name a directory below it"}
+	}
+	s, err := local.Open(dir, nil)
+	return s, name, err
+}

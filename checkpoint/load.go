@@ -1,0 +1,251 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// LoadOptions modify a load; nil is the zero value.
+type LoadOptions struct {
+	// Name of the checkpointable; "" is "state" when that is a tree, else the
+	// first tree in the order of names.
+	Name string
+	// Store holds the checkpoint; nil is the local file system. The path is
+	// then a name in it.
+	Store store.Store
+}
+
+// Key is a leaf that holds typed PRNG keys of JAX: the key data with the name of
+// the implementation, such as "threefry2x32".
+type Key struct {
+	Impl string
+	Data tensor.Tensor // uint32; the last axis is one key
+}
+
+// ProtoText is an item in protobuf text format.
+type ProtoText []byte
+
+// Load reads one tree. Arrays are tensors whose memory is the caller's,
+// scalars int64, uint64, float64 and bool, typed PRNG keys Key.
+//
+// Errors: NotFound when there is nothing at path, Invalid when it is no
+// checkpoint, Corrupt when bytes are damaged or missing, Unsupported for layouts
+// that this version does not read.
+func Load(ctx context.Context, path string, o *LoadOptions) (*tree.Node, error) {
+	const op = "checkpoint.Load"
+	if o == nil {
+		o = &LoadOptions{}
+	}
+	c, err := open(ctx, path, o.Store)
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	item := o.Name
+	if item == "" {
+		if item, err = c.Default(ctx); err != nil {
+			return nil, errs.Wrap(op, path, err)
+		}
+	}
+	n, err := loadTree(ctx, c, item)
+	return n, errs.Wrap(op, path, err)
+}
+
+// LoadInto reads one tree into dst, as tree.Into fills it: structs, maps and
+// preallocated slices in place, with the same structure, shapes and dtypes.
+func LoadInto(ctx context.Context, path string, dst any, o *LoadOptions) error {
+	n, err := Load(ctx, path, o)
+	if err != nil {
+		return err
+	}
+	return errs.Wrap("checkpoint.LoadInto", path, tree.Into(n, dst))
+}
+
+// LoadCheckpointables reads all items: trees as *tree.Node, JSON as
+// json.RawMessage, text protobufs as ProtoText. Items of unknown kinds are left
+// out; Metadata lists them.
+func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[string]any, error) {
+	const op = "checkpoint.LoadCheckpointables"
+	if o == nil {
+		o = &LoadOptions{}
+	}
+	c, err := open(ctx, path, o.Store)
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	items, err := c.Items(ctx)
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	out := map[string]any{}
+	for _, it := range items {
+		var v any
+		var err error
+		switch it.Kind {
+		case layout.Tree:
+			v, err = loadTree(ctx, c, it.Name)
+		case layout.JSON:
+			var raw json.RawMessage
+			raw, err = c.JSON(ctx, it.Name)
+			v = raw
+		case layout.Proto:
+			var b []byte
+			b, err = c.Proto(ctx, it.Name)
+			v = ProtoText(b)
+		default:
+			continue
+		}
+		if err != nil {
+			return nil, errs.Wrap(op, path, err)
+		}
+		out[it.Name] = v
+	}
+	return out, nil
+}
+
+func open(ctx context.Context, path string, st store.Store) (*layout.Checkpoint, error) {
+	st, name, err := locate.Checkpoint(path, st)
+	if err != nil {
+		return nil, err
+	}
+	return layout.Open(ctx, st, name)
+}
+
+// isCheckpoint refuses what is none.
+func isCheckpoint(ctx context.Context, st store.Store, name string) error {
+	_, err := layout.Open(ctx, st, name)
+	if errors.Is(err, errs.Corrupt) {
+		return nil // a damaged checkpoint is one
+	}
+	return err
+}
+
+// loadTree reads the leaves of an item and builds the tree.
+func loadTree(ctx context.Context, c *layout.Checkpoint, item string) (*tree.Node, error) {
+	t, err := c.Tree(ctx, item)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close() //nolint:errcheck // nothing was written
+	entries := make([]tree.Entry, len(t.Leaves))
+	var arrays []int
+	for i := range t.Leaves {
+		l := &t.Leaves[i]
+		entries[i] = tree.Entry{Path: l.Path, Node: &tree.Node{}}
+		switch l.Kind {
+		case layout.Array, layout.Scalar, layout.PRNGKey:
+			arrays = append(arrays, i)
+		case layout.String:
+			entries[i].Node = tree.NewLeaf(l.Text)
+		case layout.EmptyDict:
+			entries[i].Node = tree.NewDict()
+		case layout.EmptyList:
+			entries[i].Node = tree.NewList()
+		case layout.EmptyTuple:
+			entries[i].Node = &tree.Node{Kind: tree.Tuple}
+		case layout.EmptyNamed:
+			entries[i].Node = &tree.Node{Kind: tree.Named}
+		}
+	}
+	err = each(arrays, func(i int) error {
+		v, err := readLeaf(ctx, &t.Leaves[i])
+		entries[i].Node.Value = v
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	n, err := tree.Unflatten(entries)
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.Corrupt, Subject: item, Err: err}
+	}
+	applyTypes(n, t.Rich)
+	return n, nil
+}
+
+// each calls f for every index, on several cores. It returns the first error
+// in the order of the list that it met.
+func each(list []int, f func(i int) error) error {
+	workers := min(runtime.GOMAXPROCS(0)*2, len(list))
+	var next, stop atomic.Int64
+	failures := make([]error, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for stop.Load() == 0 {
+				k := int(next.Add(1)) - 1
+				if k >= len(list) {
+					return
+				}
+				if failures[w] = f(list[k]); failures[w] != nil {
+					stop.Store(1)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	i := slices.IndexFunc(failures, func(err error) bool { return err != nil })
+	if i < 0 {
+		return nil
+	}
+	return failures[i]
+}
+
+// readLeaf reads the array of a leaf as the value it stands for.
+func readLeaf(ctx context.Context, l *layout.Leaf) (any, error) {
+	m := l.Metadata()
+	t := tensor.New(m.DType, m.Shape...)
+	if err := l.Read(ctx, t.Data); err != nil {
+		return nil, err
+	}
+	switch {
+	case l.Kind == layout.PRNGKey:
+		return Key{Impl: l.KeyImpl, Data: t}, nil
+	case l.Kind == layout.Scalar:
+		if len(m.Shape) != 0 {
+			return nil, &errs.Error{Kind: errs.Corrupt, Subject: "scalar " + strconv.Quote(l.Param), Want: "rank 0", Got: m.Shape.String()}
+		}
+		if v := tree.Scalar(t); v != nil {
+			return v, nil
+		}
+	}
+	return t, nil
+}
+
+// applyTypes gives containers the types that the checkpoint recorded.
+func applyTypes(n *tree.Node, rich *orbax.Rich) {
+	if rich == nil || n.Kind == tree.Leaf || len(rich.Items) != len(n.Items) {
+		return
+	}
+	switch {
+	case rich.Kind == tree.Tuple && n.Kind == tree.List:
+		n.Kind = tree.Tuple
+	case rich.Kind == tree.Named && n.Kind == tree.Named:
+		n.Type = rich.Type
+	}
+	for i, c := range n.Items {
+		if n.Kind == tree.Dict || n.Kind == tree.Named {
+			k := slices.Index(rich.Keys, n.Keys[i])
+			if k < 0 {
+				return
+			}
+			applyTypes(c, rich.Items[k])
+			continue
+		}
+		applyTypes(c, rich.Items[i])
+	}
+}

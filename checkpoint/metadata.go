@@ -1,0 +1,162 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// Info describes a checkpoint without its arrays' contents.
+type Info struct {
+	Path     string
+	Layout   string // "orbax v1" (as v1.save writes), "orbax step" (as a Checkpointer), "orbax v0 flat"
+	Began    time.Time
+	Commit   time.Time       // zero when it is not recorded
+	Custom   json.RawMessage // the user's metadata, nil when there is none
+	Manifest bool            // a bivouac.manifest covers every byte
+	Items    []ItemInfo      // in the order of their names
+}
+
+// Item looks an item up by name.
+func (in *Info) Item(name string) (ItemInfo, bool) {
+	i := slices.IndexFunc(in.Items, func(it ItemInfo) bool { return it.Name == name })
+	if i < 0 {
+		return ItemInfo{}, false
+	}
+	return in.Items[i], true
+}
+
+// ItemInfo describes one item.
+type ItemInfo struct {
+	Name      string // "" in a flat checkpoint
+	Kind      string // "tree", "json", "proto", "unknown"
+	Handler   string // type string that the writer recorded, may be empty
+	UseOCDBT  bool   // tree: arrays lie in an OCDBT database
+	UseZarr3  bool   // tree: arrays are zarr v3, else v2
+	RichTypes bool   // tree: types of containers are recorded
+	Leaves    []LeafInfo
+}
+
+// Bytes is the size of the item's arrays.
+func (it ItemInfo) Bytes() int64 {
+	n := int64(0)
+	for _, l := range it.Leaves {
+		n += l.Bytes()
+	}
+	return n
+}
+
+// LeafKind says what a leaf is.
+type LeafKind uint8
+
+// The kinds of leaves.
+const (
+	ArrayLeaf  = LeafKind(layout.Array)
+	ScalarLeaf = LeafKind(layout.Scalar)
+	StringLeaf = LeafKind(layout.String)
+	NoneLeaf   = LeafKind(layout.None)
+	EmptyDict  = LeafKind(layout.EmptyDict)
+	EmptyList  = LeafKind(layout.EmptyList)
+	EmptyTuple = LeafKind(layout.EmptyTuple)
+	EmptyNamed = LeafKind(layout.EmptyNamed)
+	KeyLeaf    = LeafKind(layout.PRNGKey)
+)
+
+// String returns "array", "scalar", "string", "none", "empty_dict",
+// "empty_list", "empty_tuple", "empty_namedtuple" or "prng_key".
+func (k LeafKind) String() string {
+	return [...]string{"array", "scalar", "string", "none", "empty_dict", "empty_list", "empty_tuple", "empty_namedtuple", "prng_key"}[k]
+}
+
+// LeafInfo describes one leaf or empty container of a tree.
+type LeafInfo struct {
+	Path       tree.Path
+	Param      string // the keys joined with "."
+	Kind       LeafKind
+	ValueType  string // as recorded: "np.ndarray", "jax.Array", "scalar", …
+	DType      tensor.DType
+	Shape      tensor.Shape // nil without an array
+	ChunkShape []int        // of a chunk of the grid
+	ReadShape  []int        // of the smallest part that can be read by itself
+	WriteShape []int        // of one written fragment, jax.Array only
+	KeyImpl    string       // of a typed PRNG key
+	Text       string       // of a string
+}
+
+// Bytes is the size of the array, 0 without one.
+func (l LeafInfo) Bytes() int64 {
+	if l.DType == tensor.Invalid {
+		return 0
+	}
+	return int64(l.Shape.Len()) * int64(l.DType.Size())
+}
+
+// Metadata describes a checkpoint; it reads its documents and none of its
+// arrays.
+func Metadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
+	const op = "checkpoint.Metadata"
+	if o == nil {
+		o = &LoadOptions{}
+	}
+	c, err := open(ctx, path, o.Store)
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	in := &Info{Path: path, Layout: c.Layout, Custom: c.Meta.Custom, Manifest: c.Manifest != nil}
+	if c.Meta.Init != 0 {
+		in.Began = time.Unix(0, c.Meta.Init)
+	}
+	if c.Meta.Commit != 0 {
+		in.Commit = time.Unix(0, c.Meta.Commit)
+	}
+	items, err := c.Items(ctx)
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	for _, it := range items {
+		info := ItemInfo{Name: it.Name, Kind: it.Kind.String(), Handler: it.Handler}
+		if it.Kind == layout.Tree {
+			if err := describeTree(ctx, c, it.Name, &info); err != nil {
+				return nil, errs.Wrap(op, path, err)
+			}
+		}
+		in.Items = append(in.Items, info)
+	}
+	return in, nil
+}
+
+func describeTree(ctx context.Context, c *layout.Checkpoint, item string, info *ItemInfo) error {
+	t, err := c.Tree(ctx, item)
+	if err != nil {
+		return err
+	}
+	defer t.Close() //nolint:errcheck // nothing was written
+	info.UseOCDBT, info.UseZarr3, info.RichTypes = t.UseOCDBT, t.UseZarr3, t.Rich != nil
+	for i := range t.Leaves {
+		l := &t.Leaves[i]
+		li := LeafInfo{Path: l.Path, Param: l.Param, Kind: LeafKind(l.Kind), ValueType: l.ValueType, WriteShape: l.WriteShape, KeyImpl: l.KeyImpl, Text: l.Text}
+		if m := l.Metadata(); m != nil {
+			li.DType, li.Shape, li.ChunkShape = m.DType, m.Shape, m.ChunkShape
+			if li.ReadShape, err = m.SubChunkShape(); err != nil {
+				return err
+			}
+		}
+		info.Leaves = append(info.Leaves, li)
+	}
+	return nil
+}
+
+// IsCheckpoint reports whether path holds a checkpoint, whole or damaged.
+func IsCheckpoint(ctx context.Context, path string, o *LoadOptions) bool {
+	if o == nil {
+		o = &LoadOptions{}
+	}
+	_, err := open(ctx, path, o.Store)
+	return err == nil || errs.KindOf(err) == errs.Corrupt
+}

@@ -1,0 +1,199 @@
+package checkpoint
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/crc"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// VerifyOptions modify Verify; nil is the zero value.
+type VerifyOptions struct {
+	// Store holds the checkpoint; nil is the local file system.
+	Store store.Store
+	// Progress, when not nil, is told how many bytes of how many were checked.
+	Progress func(done, total int64)
+}
+
+// Report is what Verify found.
+type Report struct {
+	Path     string
+	Manifest bool  // a bivouac.manifest covers every byte
+	Files    int   // checked
+	Leaves   int   // arrays read and checked
+	Bytes    int64 // read
+	// Coverage says in words how far damage would have been noticed.
+	Coverage string
+	// Problems are damages, each an errs.Corrupt that names file or leaf.
+	Problems []error
+}
+
+// OK reports whether no damage was found.
+func (r *Report) OK() bool { return len(r.Problems) == 0 }
+
+// Verify reads a whole checkpoint and holds every byte against what covers it:
+// of ours every file, array and chunk against the manifest; of others what
+// their format checks (B+tree nodes, shard indices, compressed frames). It goes
+// on after a problem. The error is for what kept it from looking.
+func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error) {
+	const op = "checkpoint.Verify"
+	if o == nil {
+		o = &VerifyOptions{}
+	}
+	r := &Report{Path: path}
+	c, err := open(ctx, path, o.Store)
+	if errs.KindOf(err) == errs.Corrupt {
+		r.Problems = append(r.Problems, err)
+		r.Coverage = "the checkpoint cannot be opened"
+		return r, nil
+	}
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	v := &verifier{r: r, c: c, o: o}
+	r.Manifest = c.Manifest != nil
+	r.Coverage = "what the format checks: tree nodes, shard indices, compressed frames; uncompressed array bytes are not covered"
+	if r.Manifest {
+		r.Coverage = "every byte of every file, and each chunk's place"
+		if err := v.files(ctx); err != nil {
+			return nil, errs.Wrap(op, path, err)
+		}
+	}
+	if err := v.items(ctx); err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	return r, nil
+}
+
+type verifier struct {
+	r     *Report
+	c     *layout.Checkpoint
+	o     *VerifyOptions
+	total int64
+}
+
+// found keeps a damage and passes on any other error.
+func (v *verifier) found(err error) error {
+	switch errs.KindOf(err) {
+	case errs.Corrupt, errs.NotFound:
+		v.r.Problems = append(v.r.Problems, err)
+		return nil
+	}
+	return err
+}
+
+func (v *verifier) progress(n int64) {
+	v.r.Bytes += n
+	if v.o.Progress != nil {
+		v.o.Progress(v.r.Bytes, max(v.total, v.r.Bytes))
+	}
+}
+
+// files compares every file with the manifest, and the manifest's list with
+// the directory.
+func (v *verifier) files(ctx context.Context) error {
+	there, err := v.c.Files(ctx)
+	if err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	for _, f := range there {
+		names[f.Name] = true
+		if _, listed := v.c.Manifest.File(f.Name); !listed && f.Name != manifest.Name {
+			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: f.Name,
+				Got: "a file that the manifest does not list", Remedy: "remove it if it does not belong there"})
+		}
+	}
+	for _, f := range v.c.Manifest.Files {
+		v.total += f.Size
+	}
+	for _, l := range v.c.Manifest.Leaves {
+		v.total += l.Size
+	}
+	for _, f := range v.c.Manifest.Files {
+		if !names[f.Name] {
+			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: f.Name, Got: "the file is missing"})
+			continue
+		}
+		if err := v.found(v.file(ctx, f)); err != nil {
+			return err
+		}
+		v.r.Files++
+	}
+	return nil
+}
+
+// file reads one file in pieces.
+func (v *verifier) file(ctx context.Context, f manifest.File) error {
+	r, err := v.c.OpenFile(ctx, f.Name)
+	if err != nil {
+		return err
+	}
+	defer r.Close() //nolint:errcheck // nothing was written
+	if r.Size() != f.Size {
+		return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: f.Name,
+			Want: strconv.FormatInt(f.Size, 10) + " bytes", Got: strconv.FormatInt(r.Size(), 10)}
+	}
+	buf := make([]byte, min(f.Size, 1<<20))
+	sum := uint32(0)
+	for off := int64(0); off < f.Size; off += int64(len(buf)) {
+		p := buf[:min(int64(len(buf)), f.Size-off)]
+		if err := r.ReadAt(ctx, p, off); err != nil {
+			return err
+		}
+		sum = crc.Update(sum, p)
+		v.progress(int64(len(p)))
+	}
+	if sum != f.CRC {
+		return manifest.ChecksumError(f.Name, f.CRC, sum)
+	}
+	return nil
+}
+
+// items reads every array and document.
+func (v *verifier) items(ctx context.Context) error {
+	items, err := v.c.Items(ctx)
+	if err != nil {
+		return v.found(err)
+	}
+	for _, it := range items {
+		switch it.Kind {
+		case layout.Tree:
+			err = v.tree(ctx, it.Name)
+		case layout.JSON:
+			_, err = v.c.JSON(ctx, it.Name)
+		case layout.Proto:
+			_, err = v.c.Proto(ctx, it.Name)
+		}
+		if err := v.found(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verifier) tree(ctx context.Context, item string) error {
+	t, err := v.c.Tree(ctx, item)
+	if err != nil {
+		return err
+	}
+	defer t.Close() //nolint:errcheck // nothing was written
+	for i := range t.Leaves {
+		l := &t.Leaves[i]
+		m := l.Metadata()
+		if m == nil {
+			continue
+		}
+		dst := make([]byte, m.Shape.Len()*m.DType.Size())
+		if err := v.found(l.Read(ctx, dst)); err != nil {
+			return err
+		}
+		v.r.Leaves++
+		v.progress(int64(len(dst)))
+	}
+	return nil
+}
