@@ -29,6 +29,9 @@ type Array struct {
 	chain  *chain
 }
 
+// metadataKeyV2 is the key of the metadata of an array of format 2.
+const metadataKeyV2 = ".zarray"
+
 // keyPrefix is what the keys of an array of that name begin with.
 func keyPrefix(name string) string {
 	if name == "" {
@@ -42,6 +45,11 @@ func keyPrefix(name string) string {
 func Open(ctx context.Context, kv KV, name string) (*Array, error) {
 	prefix := keyPrefix(name)
 	b, err := kv.Get(ctx, prefix+MetadataKey)
+	if isNotFound(err) {
+		if _, v2 := kv.Size(ctx, prefix+metadataKeyV2); v2 == nil {
+			return nil, &errs.Error{Kind: errs.Unsupported, Op: "zarr.Open", Subject: prefix + metadataKeyV2, Got: "zarr format 2"}
+		}
+	}
 	if err != nil {
 		return nil, errs.Wrap("zarr.Open", prefix+MetadataKey, err)
 	}
@@ -56,7 +64,7 @@ func Open(ctx context.Context, kv KV, name string) (*Array, error) {
 // which must not be changed afterwards.
 func New(kv KV, name string, m *Metadata) (*Array, error) {
 	prefix := keyPrefix(name)
-	c, err := m.chain(prefix + MetadataKey)
+	c, err := m.chain(&document{key: prefix + MetadataKey})
 	if err != nil {
 		return nil, err
 	}

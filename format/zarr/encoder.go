@@ -39,7 +39,7 @@ type Source struct {
 // Codecs around or inside of shards that NewMetadata never makes (transpose,
 // nested shards, filters of whole shards) are errs.Unsupported.
 func NewEncoder(m *Metadata, o *EncoderOptions) (*Encoder, error) {
-	c, err := m.chain("zarr.NewEncoder")
+	c, err := m.chain(&document{key: "metadata", made: true})
 	if err != nil {
 		return nil, err
 	}

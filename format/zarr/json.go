@@ -19,14 +19,21 @@ const maxDepth = 64
 
 // document reads one JSON document. The first fault sticks.
 type document struct {
-	key string // of the document, for errors
-	err error
+	key  string // of the document, for errors
+	made bool   // by the caller, not by a file: faults are errs.Invalid
+	err  error
 }
 
+// corrupt notes a fault of the document.
 func (d *document) corrupt(format string, args ...any) {
-	if d.err == nil {
-		d.err = corrupt(d.key, format, args...)
+	if d.err != nil {
+		return
 	}
+	kind := errs.Corrupt
+	if d.made {
+		kind = errs.Invalid
+	}
+	d.err = &errs.Error{Kind: kind, Op: "zarr", Subject: d.key, Got: fmt.Sprintf(format, args...)}
 }
 
 func (d *document) unsupported(format string, args ...any) {
@@ -190,7 +197,11 @@ func (o object) done() {
 	}
 }
 
+// integer returns the integer that v is, in JSON or as Go code made it.
 func integer(v any) (int, bool) {
+	if i, ok := v.(int); ok {
+		return i, true
+	}
 	n, ok := v.(json.Number)
 	if !ok {
 		return 0, false

@@ -93,7 +93,7 @@ func NewMetadata(d tensor.DType, shape tensor.Shape, l Layout) (*Metadata, error
 	default:
 		m.Codecs = inner
 	}
-	if _, err := m.chain("zarr.NewMetadata"); err != nil {
+	if _, err := m.chain(&document{key: "metadata", made: true}); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -120,7 +120,7 @@ func ceilDiv(a, b int) int {
 // itself, in the axes of the array: that of the innermost sub-chunks, or of the
 // chunks where there are no shards.
 func (m *Metadata) SubChunkShape() ([]int, error) {
-	c, err := m.chain("zarr.Metadata")
+	c, err := m.chain(&document{key: "metadata", made: true})
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +137,8 @@ func (m *Metadata) SubChunkShape() ([]int, error) {
 }
 
 // chain checks the metadata and binds its codecs to chunk shape and dtype.
-func (m *Metadata) chain(key string) (*chain, error) {
-	d := &document{key: key}
+// Faults are reported through d.
+func (m *Metadata) chain(d *document) (*chain, error) {
 	switch {
 	case len(m.Shape) > maxRank:
 		d.unsupported("rank %d, at most %d", len(m.Shape), maxRank)
@@ -158,7 +158,8 @@ func (m *Metadata) chain(key string) (*chain, error) {
 		return nil, d.err
 	}
 	if _, err := m.Shape.Bytes(m.DType); err != nil {
-		return nil, corrupt(key, "%v", err)
+		d.corrupt("%v", err)
+		return nil, d.err
 	}
 	c := buildChain(d, m.Codecs, m.DType, m.ChunkShape, 0)
 	if d.err != nil {

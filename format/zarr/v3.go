@@ -21,7 +21,7 @@ func ParseMetadata(b []byte, key string) (*Metadata, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	if _, err := m.chain(key); err != nil {
+	if _, err := m.chain(d); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -159,7 +159,7 @@ func (d *document) dimensionNames(v any) []string {
 
 // JSON returns the metadata as the content of zarr.json.
 func (m *Metadata) JSON() ([]byte, error) {
-	c, err := m.chain("zarr.Metadata")
+	c, err := m.chain(&document{key: "metadata", made: true})
 	if err != nil {
 		return nil, err
 	}
