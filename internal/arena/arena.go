@@ -1,0 +1,224 @@
+// Package arena gives memory outside the Go heap, for snapshots and slabs that
+// are large, live long and hold no pointers.
+//
+// Memory is mapped in chunks, page aligned, zeroed by the system. Reset gives
+// all allocations up and keeps the mapping, so that an arena that was filled
+// once costs nothing the next time: no system call, no page fault, no work for
+// the garbage collector.
+//
+//	chunk 0 ┌────────┬──┬──────────────┬───────────┐
+//	        │ Alloc  │▒▒│ Alloc        │ free      │    ▒ alignment
+//	        └────────┴──┴──────────────┴───────────┘
+//	chunk 1 ┌──────────────────────────────────────┐
+//	        │ Alloc larger than the rest of 0      │
+//	        └──────────────────────────────────────┘
+//
+// On Linux chunks are anonymous private mappings; elsewhere they are slices of
+// the heap, and everything else is the same.
+package arena
+
+import (
+	"fmt"
+	"math/bits"
+	"os"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// MaxAlign is the largest alignment that Alloc takes: that of a page on the
+// machines we know, and of O_DIRECT.
+const MaxAlign = 4096
+
+// Arena is a region of memory that only grows, until Reset. Its methods may be
+// called concurrently; who resets or closes must know that nobody uses the
+// memory any more: slices of a closed arena must not be touched.
+type Arena struct {
+	mu     sync.Mutex
+	chunks []*chunk
+	first  int // chunks before it are full
+	chunk  int // size of new chunks
+	used   int
+	limit  int
+	closed bool
+
+	touching sync.WaitGroup
+}
+
+type chunk struct {
+	mem  []byte
+	used int
+}
+
+// Options of Open. The zero value is right for most.
+type Options struct {
+	// Limit bounds the bytes mapped; an Alloc that would pass it is
+	// errs.Exhausted. 0 = no bound.
+	Limit int
+	// Touch has the first chunk faulted in by a goroutine, so that the
+	// first use does not pay for it. Close and Wait wait for it.
+	Touch bool
+}
+
+// Open returns an arena with size bytes mapped, rounded up to whole pages; with
+// size 0 nothing is mapped before the first Alloc. A nil o is the zero Options.
+// Errors are Invalid for a negative size, Exhausted when no memory can be had.
+func Open(size int, o *Options) (*Arena, error) {
+	const op = "arena.Open"
+	if o == nil {
+		o = &Options{}
+	}
+	if size < 0 || o.Limit < 0 {
+		return nil, &errs.Error{
+			Kind: errs.Invalid, Op: op, Want: "a size and a limit ≥ 0", Got: fmt.Sprintf("%d and %d", size, o.Limit),
+		}
+	}
+	a := &Arena{chunk: max(size, minChunk), limit: o.Limit}
+	if size == 0 {
+		return a, nil
+	}
+	if err := a.grow(op, size); err != nil {
+		return nil, err
+	}
+	if o.Touch {
+		mem := a.chunks[0].mem
+		a.touching.Go(func() { populate(mem) })
+	}
+	return a, nil
+}
+
+// minChunk keeps the number of mappings small when an arena starts empty.
+const minChunk = 1 << 20
+
+// pageUp rounds up to whole pages; it fails where that overflows.
+func pageUp(n int) (int, bool) {
+	page := os.Getpagesize()
+	up := (n + page - 1) &^ (page - 1)
+	return up, up >= n
+}
+
+// grow adds a chunk of at least n bytes.
+func (a *Arena) grow(op string, n int) error {
+	size, ok := pageUp(n)
+	mapped := a.mapped()
+	if !ok || (a.limit > 0 && size > a.limit-mapped) {
+		return &errs.Error{
+			Kind: errs.Exhausted, Op: op, Want: fmt.Sprintf("%d bytes more", n),
+			Got: fmt.Sprintf("%d mapped of at most %d", mapped, a.limit), Remedy: "raise the memory budget or save less at once",
+		}
+	}
+	mem, err := mapMemory(size)
+	if err != nil {
+		return &errs.Error{Kind: errs.Exhausted, Op: op, Want: fmt.Sprintf("%d bytes", size), Err: err}
+	}
+	a.chunks = append(a.chunks, &chunk{mem: mem})
+	return nil
+}
+
+func (a *Arena) mapped() (n int) {
+	for _, c := range a.chunks {
+		n += len(c.mem)
+	}
+	return n
+}
+
+// Alloc returns n bytes whose address is a multiple of align, a power of two
+// up to MaxAlign; 0 is 1. The capacity is n. The bytes are zeros in memory that
+// was not used before, and anything after a Reset. Errors are Invalid for a bad
+// size or alignment, Exhausted when no memory can be had, Closed after Close.
+func (a *Arena) Alloc(n, align int) ([]byte, error) {
+	const op = "arena.Alloc"
+	if align == 0 {
+		align = 1
+	}
+	if n < 0 || align < 0 || align > MaxAlign || bits.OnesCount(uint(align)) != 1 {
+		return nil, &errs.Error{
+			Kind: errs.Invalid, Op: op, Want: fmt.Sprintf("a size ≥ 0 and an alignment that is a power of two ≤ %d", MaxAlign),
+			Got: fmt.Sprintf("%d and %d", n, align),
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil, &errs.Error{Kind: errs.Closed, Op: op}
+	}
+	if n == 0 {
+		return []byte{}, nil
+	}
+	for i := a.first; i < len(a.chunks); i++ {
+		if p := a.chunks[i].take(n, align); p != nil {
+			a.used += n
+			return p, nil
+		}
+	}
+	for a.first < len(a.chunks) && a.chunks[a.first].used == len(a.chunks[a.first].mem) {
+		a.first++
+	}
+	size := max(n, a.chunk)
+	if a.limit > 0 {
+		size = max(n, min(size, (a.limit-a.mapped())&^(os.Getpagesize()-1)))
+	}
+	if err := a.grow(op, size); err != nil {
+		return nil, err
+	}
+	a.used += n
+	return a.chunks[len(a.chunks)-1].take(n, align), nil
+}
+
+// take returns nil when the chunk has no room. Chunks begin on a page.
+func (c *chunk) take(n, align int) []byte {
+	start := (c.used + align - 1) &^ (align - 1)
+	if start > len(c.mem) || n > len(c.mem)-start {
+		return nil
+	}
+	c.used = start + n
+	return c.mem[start:c.used:c.used]
+}
+
+// Reset gives up all that was allocated, and keeps the memory for what comes.
+// The slices given out must not be used any more.
+func (a *Arena) Reset() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.chunks {
+		c.used = 0
+	}
+	a.first, a.used = 0, 0
+}
+
+// Stats tells how an arena is doing.
+type Stats struct {
+	Used   int // bytes allocated since the last Reset, without alignment
+	Mapped int // bytes held from the system
+	Chunks int
+}
+
+// Stats returns the present state.
+func (a *Arena) Stats() Stats {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return Stats{Used: a.used, Mapped: a.mapped(), Chunks: len(a.chunks)}
+}
+
+// Wait returns when the touching in the background is over.
+func (a *Arena) Wait() { a.touching.Wait() }
+
+// Close unmaps everything. A second Close is errs.Closed and does nothing.
+func (a *Arena) Close() error {
+	const op = "arena.Close"
+	a.touching.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return &errs.Error{Kind: errs.Closed, Op: op}
+	}
+	a.closed = true
+	var first error
+	for _, c := range a.chunks {
+		if err := unmapMemory(c.mem); err != nil && first == nil {
+			first = &errs.Error{Kind: errs.IO, Op: op, Err: err}
+		}
+	}
+	a.chunks, a.first, a.used = nil, 0, 0
+	return first
+}
