@@ -2,6 +2,8 @@ package op
 
 import (
 	"reflect"
+
+	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // Value is something that yields one tensor a sample and can be an argument:
@@ -56,13 +58,13 @@ type Args map[string]any
 // Arguments returns the arguments that args, an [Args] or a struct whose fields
 // are tagged `op:"parameter"`, sets, by parameter name, and the node's name
 // (field tagged `op:",name"`), which is empty when none was given. Plain fields
-// with their zero value are not set.
-func Arguments(args any) (name string, set map[string]Argument) {
+// with their zero value are not set. Anything else is an error.
+func Arguments(args any) (name string, set map[string]Argument, err error) {
 	set = map[string]Argument{}
-	if args == nil {
-		return "", set
-	}
-	if m, ok := args.(Args); ok {
+	switch m := args.(type) {
+	case nil:
+		return "", set, nil
+	case Args:
 		for k, v := range m {
 			if from, ok := v.(Value); ok {
 				set[k] = Argument{From: from}
@@ -70,9 +72,12 @@ func Arguments(args any) (name string, set map[string]Argument) {
 				set[k] = Argument{Const: v}
 			}
 		}
-		return "", set
+		return "", set, nil
 	}
 	v := reflect.ValueOf(args)
+	if v.Kind() != reflect.Struct {
+		return "", nil, &errs.Error{Kind: errs.Invalid, Want: "op.Args or a struct of op/opargs", Got: v.Type().String()}
+	}
 	for i := range v.NumField() {
 		tag, field := v.Type().Field(i).Tag.Get("op"), v.Field(i)
 		if tag == nameTag {
@@ -89,7 +94,7 @@ func Arguments(args any) (name string, set map[string]Argument) {
 			set[tag] = Argument{Const: field.Interface()}
 		}
 	}
-	return name, set
+	return name, set, nil
 }
 
 const nameTag = ",name"

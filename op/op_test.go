@@ -26,14 +26,17 @@ func TestArguments(t *testing.T) {
 		B     op.Arg[float64] `op:"b"`
 		C     op.Arg[bool]    `op:"c"`
 	}
-	name, set := op.Arguments(args{Name: "n", List: []float64{1}, A: op.Const(0.0), C: op.Of[bool](value{})})
+	name, set, err := op.Arguments(args{Name: "n", List: []float64{1}, A: op.Const(0.0), C: op.Of[bool](value{})})
 	want := map[string]op.Argument{"list": {Const: []float64{1}}, "a": {Const: 0.0}, "c": {From: value{}}}
-	if d := cmp.Diff(want, set); name != "n" || d != "" {
+	if d := cmp.Diff(want, set); err != nil || name != "n" || d != "" {
 		t.Errorf("name %q, arguments (-want +got):\n%s", name, d)
 	}
-	_, set = op.Arguments(op.Args{"x": 3, "y": value{}})
-	if d := cmp.Diff(map[string]op.Argument{"x": {Const: 3}, "y": {From: value{}}}, set); d != "" {
+	_, set, err = op.Arguments(op.Args{"x": 3, "y": value{}})
+	if d := cmp.Diff(map[string]op.Argument{"x": {Const: 3}, "y": {From: value{}}}, set); err != nil || d != "" {
 		t.Errorf("untyped (-want +got):\n%s", d)
+	}
+	if _, _, err := op.Arguments(3); !errors.Is(err, errs.Invalid) {
+		t.Errorf("a number as arguments: %v", err)
 	}
 }
 

@@ -129,6 +129,9 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 	if err != nil {
 		return err
 	}
+	if info, err := os.Stat(f.root); err == nil && !info.IsDir() {
+		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "a directory", Got: "a file"}
+	}
 	classes, err := children(f.root, true)
 	if err != nil {
 		return err

@@ -38,7 +38,10 @@ func open(t testing.TB, args op.Args) (reader.Source, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, set := op.Arguments(args)
+	_, set, err := op.Arguments(args)
+	if err != nil {
+		t.Fatal(err)
+	}
 	c, _, err := op.Resolve(s, "test", set)
 	if err != nil {
 		return nil, err
@@ -171,7 +174,7 @@ func TestFileErrors(t *testing.T) {
 	}{
 		{"nothing given", op.Args{}, errs.Invalid, "file_root"},
 		{"missing", op.Args{"file_root": in("none")}, errs.NotFound, in("none")},
-		{"a file", op.Args{"file_root": in("flat/1.jpg")}, errs.IO, in("flat/1.jpg")},
+		{"a file", op.Args{"file_root": in("flat/1.jpg")}, errs.Invalid, in("flat/1.jpg")},
 		{"empty", op.Args{"file_root": in("empty")}, errs.Invalid, "a folder for each class"},
 		{"no class folders", op.Args{"file_root": in("flat")}, errs.Invalid, "a folder for each class"},
 		{"no matching files", op.Args{"file_root": in("other")}, errs.Invalid, "*.jpg"},

@@ -87,7 +87,10 @@ func New(c Case) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, set := op.Arguments(c.Args)
+	_, set, err := op.Arguments(c.Args)
+	if err != nil {
+		return nil, err
+	}
 	config, names, err := op.Resolve(s, "test", set)
 	if err != nil {
 		return nil, err
