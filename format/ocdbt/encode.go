@@ -68,7 +68,7 @@ func checkEntries(entries []Entry) error {
 		case v.Offset < 0 || v.Length < 0 || v.Offset > maxInt64-v.Length:
 			return invalid("value of "+key, "an offset and a length of 63 bits together")
 		}
-		if v.File != last {
+		if v.File != last || last == (File{}) {
 			if why := checkFile(v.File); why != "" {
 				return invalid("file of "+key, why)
 			}
@@ -230,7 +230,11 @@ func leafBody(entries []Entry, prefix int) ([]byte, Stats) {
 		}
 	})
 	stats := Stats{Keys: uint64(len(entries))}
-	b := files.append([]byte{0})
+	room := 0 // about
+	for i := range entries {
+		room += 16 + len(entries[i].Key) - prefix + len(entries[i].Value.Inline)
+	}
+	b := files.append(make([]byte, 1, 64+room))
 	b = binary.AppendUvarint(b, uint64(len(entries)))
 	b = appendKeys(b, len(entries), prefix, func(i int) string { return entries[i].Key }, nil)
 	for i := range entries {

@@ -106,6 +106,11 @@ func (s sealer) seal(magic uint32, body []byte) []byte {
 		b = append(b, byte(CompressionNone))
 		b = append(b, body...)
 	}
+	return finish(b)
+}
+
+// finish puts the length into the header of b, and appends the checksum.
+func finish(b []byte) []byte {
 	binary.LittleEndian.PutUint64(b[4:], uint64(len(b)+4))
 	return binary.LittleEndian.AppendUint32(b, crc.Sum(b))
 }

@@ -93,6 +93,17 @@ func (n *node) child(i int) Node {
 // bytes. The result may alias b.
 func decodeNode(b []byte, ref Node, limit int64) (*node, error) {
 	at := location{file: ref.File.Path(), offset: ref.Offset}
+	n, err := parseNode(b, ref, at, limit)
+	if err != nil {
+		return nil, err
+	}
+	if got := n.stats(int64(len(b))); got != ref.Stats {
+		return nil, at.corrupt("statistics are %+v, the reference says %+v", got, ref.Stats)
+	}
+	return n, nil
+}
+
+func parseNode(b []byte, ref Node, at location, limit int64) (*node, error) {
 	body, err := openEnvelope(b, magicNode, limit, at)
 	if err != nil {
 		return nil, err
@@ -116,9 +127,6 @@ func decodeNode(b []byte, ref Node, limit int64) (*node, error) {
 	}
 	if err := c.done(); err != nil {
 		return nil, err
-	}
-	if got := n.stats(int64(len(b))); got != ref.Stats {
-		return nil, at.corrupt("statistics are %+v, the reference says %+v", got, ref.Stats)
 	}
 	n.size = int64(len(body)) + int64(len(n.keys.bytes)) + int64(count)*64
 	return n, nil
