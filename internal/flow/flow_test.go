@@ -1,0 +1,218 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// item is a slot of the test's stage: a number that follows the one before.
+type item struct {
+	value  int
+	busy   bool
+	failed error
+}
+
+// counter makes the numbers 0 to end-1; the token is the next number.
+type counter struct {
+	t      *rapid.T
+	end    int
+	fail   map[int]error
+	busy   int
+	most   int
+	waited int
+}
+
+func (c *counter) Start(s *item, at int) (int, bool) {
+	if at == c.end {
+		return at, false
+	}
+	if s.busy {
+		c.t.Fatal("a slot is started twice")
+	}
+	*s = item{value: at, busy: true, failed: c.fail[at]}
+	c.busy++
+	c.most = max(c.most, c.busy)
+	return at + 1, true
+}
+
+func (c *counter) Wait(ctx context.Context, s *item) error {
+	if !s.busy {
+		c.t.Fatal("waiting for a slot that was not started")
+	}
+	return ctx.Err()
+}
+
+func (c *counter) Err(s *item) error { return s.failed }
+
+func (c *counter) Abandon(s *item) {
+	if !s.busy {
+		c.t.Fatal("a slot is abandoned that is not in use")
+	}
+	s.busy = false
+	c.busy--
+}
+
+// TestRing compares a ring with the plain sequence, through errors,
+// cancellations and moves.
+func TestRing(t *testing.T) {
+	broken := errors.New("broken")
+	canceled, cancel := context.WithCancel(context.Background())
+	cancel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := &counter{t: t, end: rapid.IntRange(0, 20).Draw(t, "end"), fail: map[int]error{}}
+		slots := make([]*item, rapid.IntRange(1, 5).Draw(t, "slots"))
+		for i := range slots {
+			slots[i] = &item{}
+		}
+		r := NewRing[*item, int](c, slots, 0)
+		at := 0
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			case 0:
+				at = rapid.IntRange(0, c.end).Draw(t, "to")
+				r.Reset(at)
+			case 1:
+				if _, _, err := r.Next(canceled); err == nil && at < c.end {
+					t.Fatal("a canceled context is ignored")
+				}
+			case 2: // breaks from here on are seen when their values are started
+				r.Reset(at)
+				c.fail = map[int]error{rapid.IntRange(0, 20).Draw(t, "broken"): broken}
+			default:
+				got, ok, err := r.Next(context.Background())
+				switch {
+				case at == c.end:
+					if ok || err != nil {
+						t.Fatalf("at the end: %v %v", ok, err)
+					}
+				case c.fail[at] != nil:
+					if !errors.Is(err, broken) {
+						t.Fatalf("value %d: got %v", at, err)
+					}
+				case !ok || err != nil || got.value != at:
+					t.Fatalf("value %d: got %+v, %v, %v", at, got, ok, err)
+				default:
+					at++
+				}
+			}
+			if r.Token() != at {
+				t.Fatalf("token %d, want %d", r.Token(), at)
+			}
+			if c.most > len(slots) || r.InFlight() > max(1, len(slots)-1) {
+				t.Fatalf("%d slots, %d in use, %d in flight", len(slots), c.most, r.InFlight())
+			}
+		}
+		r.Reset(0)
+		if c.busy != 0 {
+			t.Fatalf("%d slots in use after Reset", c.busy)
+		}
+	})
+}
+
+func TestPoolRunsEverythingOnce(t *testing.T) {
+	for workers := 1; workers <= 4; workers++ {
+		const n = 1000
+		var runs [n]atomic.Int32
+		var all sync.WaitGroup
+		all.Add(n)
+		p := NewPool(workers, func(w, task int) {
+			if w < 0 || w >= workers {
+				t.Errorf("worker %d of %d", w, workers)
+			}
+			runs[task].Add(1)
+			all.Done()
+		})
+		for i := 0; i < n; i += 10 {
+			p.Submit(slices.Collect(func(yield func(int) bool) {
+				for j := range 10 {
+					if !yield(i + j) {
+						return
+					}
+				}
+			})...)
+		}
+		all.Wait()
+		p.Close()
+		p.Close()
+		p.Submit(1, 2, 3) // dropped
+		for i := range runs {
+			if runs[i].Load() != 1 {
+				t.Fatalf("task %d ran %d times", i, runs[i].Load())
+			}
+		}
+	}
+}
+
+func TestPoolCloseWaits(t *testing.T) {
+	started, release := make(chan bool), make(chan bool)
+	done := false
+	p := NewPool(1, func(int, int) {
+		close(started)
+		<-release
+		done = true
+	})
+	p.Submit(1)
+	<-started
+	go close(release)
+	p.Close()
+	if !done {
+		t.Error("Close did not wait for the running task")
+	}
+}
+
+func TestBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(10)
+		never := func() bool { return false }
+		if !b.Acquire(25, never) {
+			t.Fatal("a large sample alone is refused")
+		}
+		var got atomic.Int32
+		var stopped atomic.Bool
+		for range 3 {
+			go func() {
+				if b.Acquire(4, stopped.Load) {
+					got.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		if got.Load() != 0 {
+			t.Fatal("more than the budget is out")
+		}
+		b.Release(25)
+		synctest.Wait()
+		if got.Load() != 2 {
+			t.Fatalf("%d of 2 that fit got their bytes", got.Load())
+		}
+		stopped.Store(true)
+		b.Wake()
+		synctest.Wait()
+		if now, peak := b.Used(); got.Load() != 2 || now != 8 || peak != 25 {
+			t.Fatalf("%d got bytes, %d are out, the peak was %d", got.Load(), now, peak)
+		}
+	})
+}
+
+func BenchmarkPool(b *testing.B) {
+	var all sync.WaitGroup
+	p := NewPool(2, func(int, int) { all.Done() })
+	defer p.Close()
+	tasks := make([]int, 64)
+	b.ReportAllocs()
+	for b.Loop() {
+		all.Add(len(tasks))
+		p.Submit(tasks...)
+		all.Wait()
+	}
+}
