@@ -11,8 +11,11 @@ import (
 
 // Directory locates a directory that need not exist. With a nil store the path
 // is one of the local file system, and the name is "" in a store rooted there;
-// otherwise path is the name in st.
+// otherwise path is the name in st, "" its root.
 func Directory(path string, st store.Store) (store.Store, string, error) {
+	if st != nil && path == "" {
+		return st, "", nil
+	}
 	if st != nil {
 		return st, path, store.CheckName("path", path)
 	}

@@ -1,0 +1,216 @@
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path"
+	"strconv"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/arena"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// Latest stands for the newest checkpoint where a step is asked for.
+const Latest int64 = -1
+
+// Checkpointer keeps the checkpoints of one directory. All methods may be
+// called concurrently; saves run one after the other. Close must be called.
+type Checkpointer struct {
+	opts  Options
+	store store.Store
+	root  string // name of the directory in store
+	dir   string // the directory as it was given, for messages
+
+	saving sync.Mutex   // held by the call that prepares a save
+	memory *arena.Arena // snapshots; owned by the save in flight
+
+	mu      sync.Mutex
+	list    []Info // ascending
+	pending *checkpoint.Response[bool]
+	failed  error // of a save in the background that no call has returned yet
+	closed  bool
+}
+
+// Open opens the checkpoints of dir; it need not exist yet. o may be nil.
+func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
+	opts := o.withDefaults()
+	if err := opts.Validate(); err != nil {
+		return nil, errs.Wrap("training.Open", dir, err)
+	}
+	st, root, err := locate.Directory(dir, opts.Store)
+	if err != nil {
+		return nil, errs.Wrap("training.Open", dir, err)
+	}
+	c := &Checkpointer{opts: opts, store: st, root: root, dir: dir}
+	if opts.Clean {
+		removed, err := st.CleanStaging(ctx, root, nil)
+		if err != nil && errs.KindOf(err) != errs.NotFound {
+			return nil, errs.Wrap("training.Open", dir, err)
+		}
+		for _, name := range removed {
+			opts.OnEvent(Event{Kind: Cleaned, Name: name})
+		}
+	}
+	if err := c.writeRoot(ctx); err != nil {
+		return nil, errs.Wrap("training.Open", dir, err)
+	}
+	if err := c.Reload(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// writeRoot writes the metadata of the run, once.
+func (c *Checkpointer) writeRoot(ctx context.Context) error {
+	if c.opts.Custom == nil {
+		return nil
+	}
+	custom, err := orbax.Custom(c.opts.Custom)
+	if err != nil {
+		return errs.Wrap("", "Options.Custom", err)
+	}
+	err = c.store.Put(ctx, c.path(orbax.RootDir, orbax.RootFile), orbax.AppendRoot(nil, custom), store.PutOptions{IfAbsent: true})
+	if errors.Is(err, errs.Exists) {
+		return nil
+	}
+	return err
+}
+
+func (c *Checkpointer) path(elem ...string) string {
+	return path.Join(append([]string{c.root}, elem...)...)
+}
+
+// Directory returns the directory as it was given to Open.
+func (c *Checkpointer) Directory() string { return c.dir }
+
+// RootMetadata returns the metadata of the run as JSON, nil when there is none.
+func (c *Checkpointer) RootMetadata(ctx context.Context) (json.RawMessage, error) {
+	b, err := store.ReadAll(ctx, c.store, c.path(orbax.RootDir, orbax.RootFile))
+	if errors.Is(err, errs.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, errs.Wrap("training.RootMetadata", c.dir, err)
+	}
+	custom, err := orbax.ParseRoot(b)
+	return custom, errs.Wrap("training.RootMetadata", c.dir, err)
+}
+
+// Checkpoints returns what is committed, ascending by step.
+func (c *Checkpointer) Checkpoints() []Info {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]Info(nil), c.list...)
+}
+
+// Latest returns the newest committed checkpoint; ok is false when there is none.
+func (c *Checkpointer) Latest() (last Info, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.list) == 0 {
+		return Info{}, false
+	}
+	return c.list[len(c.list)-1], true
+}
+
+// find returns the checkpoint of a step, or the newest one for Latest.
+func (c *Checkpointer) find(step int64) (Info, error) {
+	list := c.Checkpoints()
+	if step == Latest && len(list) > 0 {
+		return list[len(list)-1], nil
+	}
+	for _, in := range list {
+		if in.Step == step {
+			return in, nil
+		}
+	}
+	e := &errs.Error{Kind: errs.NotFound, Op: "training", Subject: c.dir, Want: "step " + strconv.FormatInt(step, 10), Got: steps(list)}
+	if step == Latest {
+		e.Want = "a checkpoint"
+	}
+	return Info{}, e
+}
+
+func steps(list []Info) string {
+	switch n := len(list); n {
+	case 0:
+		return "no checkpoints"
+	case 1:
+		return "only step " + strconv.FormatInt(list[0].Step, 10)
+	default:
+		return strconv.Itoa(n) + " checkpoints from step " + strconv.FormatInt(list[0].Step, 10) + " to " + strconv.FormatInt(list[n-1].Step, 10)
+	}
+}
+
+// IsSavingInProgress reports whether a save is being written.
+func (c *Checkpointer) IsSavingInProgress() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.inFlight()
+}
+
+func (c *Checkpointer) inFlight() bool {
+	if c.pending == nil {
+		return false
+	}
+	select {
+	case <-c.pending.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+// Wait waits for the save in flight and returns its error, which counts as
+// returned then.
+func (c *Checkpointer) Wait(ctx context.Context) error {
+	c.mu.Lock()
+	r := c.pending
+	c.mu.Unlock()
+	if r != nil {
+		if _, err := r.Result(ctx); err != nil {
+			c.takeFailure()
+			return err
+		}
+	}
+	return c.takeFailure()
+}
+
+// takeFailure returns the failure of a background save, once.
+func (c *Checkpointer) takeFailure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.failed
+	c.failed = nil
+	return err
+}
+
+// Close waits for the save in flight, releases the memory of snapshots and
+// returns the failure of a background save that no other call has returned.
+// It may be called twice; saving afterwards is errs.Closed, loading works.
+func (c *Checkpointer) Close() error {
+	c.saving.Lock()
+	defer c.saving.Unlock()
+	c.mu.Lock()
+	closed := c.closed
+	c.closed = true
+	r := c.pending
+	c.mu.Unlock()
+	if closed {
+		return nil
+	}
+	if r != nil {
+		<-r.Done()
+	}
+	err := c.takeFailure()
+	if c.memory != nil {
+		err = errors.Join(err, c.memory.Close())
+	}
+	return err
+}

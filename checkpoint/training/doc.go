@@ -1,0 +1,36 @@
+// Package training keeps the checkpoints of a training run: a directory of
+// steps, what to save when, and what to keep.
+//
+//	c, err := training.Open(ctx, "runs/digits", &training.Options{Preserve: training.LatestN{N: 3}})
+//	…
+//	r, err := c.SaveAsync(ctx, step, &model, nil)   // blocked for a copy of the memory only
+//	…
+//	err = c.LoadInto(ctx, training.Latest, &model)
+//	err = c.Close()                                 // waits, and returns what went wrong
+//
+// The directory is one that Orbax's Checkpointer and CheckpointManager list and
+// load, and theirs are listed and loaded here:
+//
+//	root/
+//	  metadata/_ROOT_METADATA     metadata of the run, when given
+//	  23/                         a step; NameFormat spells the number
+//	    _CHECKPOINT_METADATA
+//	    commit_success.txt
+//	    bivouac.manifest
+//	    <item>/…  commit_success.txt
+//	    metrics/metrics           the metrics, when given
+//
+// # What is a step
+//
+// A directory whose name the NameFormat would have written, that holds a
+// _CHECKPOINT_METADATA and, when it is one of ours, a manifest all of whose files
+// are there with their sizes. Anything else is not listed, never the latest,
+// and never deleted; OnEvent is told of it. Where Options.Clean says so, damaged
+// ones are renamed to <name>.damaged.
+//
+// # What is deleted
+//
+// Steps in the sense above that the preservation policy gives up, after a
+// commit, never the newest; and, where Options.Clean says so, staging
+// directories by name. Nothing else, ever.
+package training

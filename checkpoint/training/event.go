@@ -1,0 +1,41 @@
+package training
+
+import (
+	"strconv"
+	"time"
+)
+
+// EventKind says what happened.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	SaveBegin     EventKind = iota + 1 // the state was copied; writing begins in the background
+	SaveCommitted                      // the step is durable
+	SaveFailed                         // the save failed, Err says why
+	Removed                            // a step was removed by the preservation policy
+	Quarantined                        // a damaged step was set aside under the name Name, Err says why
+	Skipped                            // a directory with the name of a step is no whole checkpoint and is not listed, Err says why
+	Cleaned                            // what an interrupted save had left was removed
+)
+
+var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned"}
+
+// String returns the kind in words.
+func (k EventKind) String() string {
+	if int(k) < len(eventNames) {
+		return eventNames[k]
+	}
+	return "event " + strconv.Itoa(int(k))
+}
+
+// Event is something that Options.OnEvent is told.
+type Event struct {
+	Kind    EventKind
+	Step    int64
+	Name    string        // of the directory below the root
+	Bytes   int64         // SaveBegin, SaveCommitted: bytes of the checkpoint
+	Blocked time.Duration // SaveBegin: how long the caller was blocked by the copy
+	Took    time.Duration // SaveCommitted: since the save began
+	Err     error
+}

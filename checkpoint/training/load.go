@@ -1,0 +1,199 @@
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// Load reads the item "state" of a step, or of the newest for Latest.
+func (c *Checkpointer) Load(ctx context.Context, step int64, o *checkpoint.LoadOptions) (*tree.Node, error) {
+	in, err := c.find(step)
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.Load(ctx, c.path(in.Directory), c.loadOptions(o))
+}
+
+// LoadInto reads the item "state" of a step into dst, as checkpoint.LoadInto does.
+func (c *Checkpointer) LoadInto(ctx context.Context, step int64, dst any, o *checkpoint.LoadOptions) error {
+	in, err := c.find(step)
+	if err != nil {
+		return err
+	}
+	return checkpoint.LoadInto(ctx, c.path(in.Directory), dst, c.loadOptions(o))
+}
+
+// LoadCheckpointables reads all items of a step: trees as *tree.Node, JSON as
+// json.RawMessage, text protobufs as checkpoint.ProtoText.
+func (c *Checkpointer) LoadCheckpointables(ctx context.Context, step int64, o *checkpoint.LoadOptions) (map[string]any, error) {
+	in, err := c.find(step)
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.LoadCheckpointables(ctx, c.path(in.Directory), c.loadOptions(o))
+}
+
+// Metadata describes a step without reading its arrays.
+func (c *Checkpointer) Metadata(ctx context.Context, step int64) (*checkpoint.Info, error) {
+	in, err := c.find(step)
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.Metadata(ctx, c.path(in.Directory), c.loadOptions(nil))
+}
+
+func (c *Checkpointer) loadOptions(o *checkpoint.LoadOptions) *checkpoint.LoadOptions {
+	var d checkpoint.LoadOptions
+	if o != nil {
+		d = *o
+	}
+	d.Store = c.store
+	return &d
+}
+
+// Reload lists the directory again, for what other processes did there.
+// Directories that look like steps and are no whole checkpoints are told to
+// OnEvent and not listed.
+func (c *Checkpointer) Reload(ctx context.Context) error {
+	var list []Info
+	for e, err := range c.store.List(ctx, c.root) {
+		if errs.KindOf(err) == errs.NotFound {
+			break // nothing was saved yet
+		}
+		if err != nil {
+			return errs.Wrap("training.Reload", c.dir, err)
+		}
+		step, ok := c.opts.Names.Parse(e.Name)
+		if !ok || !e.Dir {
+			continue
+		}
+		in, err := c.inspect(ctx, step, e)
+		switch errs.KindOf(err) {
+		case errs.Canceled, errs.Permission, errs.IO:
+			return errs.Wrap("training.Reload", c.dir, err)
+		}
+		if err != nil {
+			if err := c.passOver(ctx, step, e.Name, err); err != nil {
+				return errs.Wrap("training.Reload", c.dir, err)
+			}
+			continue
+		}
+		list = append(list, in)
+	}
+	slices.SortFunc(list, func(a, b Info) int {
+		if a.Step < b.Step {
+			return -1
+		}
+		return 1
+	})
+	c.mu.Lock()
+	c.list = list
+	c.mu.Unlock()
+	return nil
+}
+
+// passOver deals with a directory that has the name of a step and is no whole
+// checkpoint. One that is damaged would stand in the way of the step of its
+// number; where Options.Clean allows it, it is set aside.
+func (c *Checkpointer) passOver(ctx context.Context, step int64, name string, why error) error {
+	if !c.opts.Clean || errs.KindOf(why) != errs.Corrupt {
+		c.opts.OnEvent(Event{Kind: Skipped, Step: step, Name: name, Err: why})
+		return nil
+	}
+	to, err := c.setAside(ctx, name)
+	if err != nil {
+		return err
+	}
+	c.opts.OnEvent(Event{Kind: Quarantined, Step: step, Name: to, Err: why})
+	return nil
+}
+
+// inspect reads what the list says of a step. It fails when the directory is
+// no whole checkpoint.
+func (c *Checkpointer) inspect(ctx context.Context, step int64, e store.Info) (Info, error) {
+	in := Info{Step: step, Directory: e.Name, Time: e.ModTime}
+	cp, err := layout.Open(ctx, c.store, c.path(e.Name))
+	if err != nil {
+		return in, err
+	}
+	if err := cp.CheckFiles(ctx); err != nil {
+		return in, err
+	}
+	if cp.Meta.Commit != 0 {
+		in.Time = time.Unix(0, cp.Meta.Commit)
+	}
+	in.Custom = cp.Meta.Custom
+	if string(in.Custom) == "{}" {
+		in.Custom = nil
+	}
+	if !cp.Has(orbax.MetricsItem) {
+		return in, nil
+	}
+	raw, err := cp.JSON(ctx, orbax.MetricsItem)
+	if err != nil {
+		return in, err
+	}
+	in.Metrics = numbers(raw)
+	return in, nil
+}
+
+// numbers keeps the members of a JSON object that are numbers; Orbax takes any
+// JSON as metrics, policies rank by numbers.
+func numbers(raw json.RawMessage) map[string]float64 {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil {
+		return nil
+	}
+	out := map[string]float64{}
+	for k, v := range m {
+		if f, err := strconv.ParseFloat(string(v), 64); err == nil {
+			out[k] = f
+		}
+	}
+	return out
+}
+
+// Quarantine sets a listed step aside under a name that is no step's, so that
+// training can go on from the one before; nothing is deleted. why is told to
+// OnEvent.
+func (c *Checkpointer) Quarantine(ctx context.Context, step int64, why error) error {
+	in, err := c.find(step)
+	if err != nil {
+		return err
+	}
+	name, err := c.setAside(ctx, in.Directory)
+	if err != nil {
+		return errs.Wrap("training.Quarantine", c.dir, err)
+	}
+	c.mu.Lock()
+	if i, found := c.index(in.Step); found {
+		c.list = slices.Delete(c.list, i, i+1)
+	}
+	c.mu.Unlock()
+	c.opts.OnEvent(Event{Kind: Quarantined, Step: in.Step, Name: name, Err: why})
+	return nil
+}
+
+// setAside renames a directory to the first free name of damaged, damaged-2, ….
+func (c *Checkpointer) setAside(ctx context.Context, name string) (string, error) {
+	for n := 1; ; n++ {
+		to := name + ".damaged"
+		if n > 1 {
+			to += "-" + strconv.Itoa(n)
+		}
+		err := c.store.Rename(ctx, c.path(name), c.path(to))
+		if errs.KindOf(err) != errs.Exists {
+			return to, err
+		}
+	}
+}

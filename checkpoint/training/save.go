@@ -1,0 +1,229 @@
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/arena"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// ShouldSave asks the policy whether step would be saved now, and why or why
+// not. A step that is not above the latest is not saved without Force.
+func (c *Checkpointer) ShouldSave(step int64) (save bool, reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shouldSave(step)
+}
+
+func (c *Checkpointer) shouldSave(step int64) (bool, string) {
+	if n := len(c.list); n > 0 && step <= c.list[n-1].Step {
+		return false, "not above the latest step, " + strconv.FormatInt(c.list[n-1].Step, 10)
+	}
+	return c.opts.Save.ShouldSave(Decision{Step: step, Now: c.opts.Now(), Previous: c.list, Saving: c.inFlight()})
+}
+
+// Save saves state as the item "state" of step and waits for the commit. It
+// returns false when the policy did not want the step; ShouldSave says why.
+func (c *Checkpointer) Save(ctx context.Context, step int64, state any, o *SaveOptions) (bool, error) {
+	return c.SaveCheckpointables(ctx, step, map[string]any{orbax.StateItem: state}, o)
+}
+
+// SaveAsync is Save that returns when the state is copied.
+func (c *Checkpointer) SaveAsync(ctx context.Context, step int64, state any, o *SaveOptions) (*checkpoint.Response[bool], error) {
+	return c.SaveCheckpointablesAsync(ctx, step, map[string]any{orbax.StateItem: state}, o)
+}
+
+// SaveCheckpointables saves several items as one step and waits for the
+// commit. When ctx ends first the save is cancelled, and nothing of it visible.
+func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (bool, error) {
+	r, err := c.SaveCheckpointablesAsync(ctx, step, items, o)
+	if err != nil {
+		return false, err
+	}
+	stop := context.AfterFunc(ctx, r.Cancel)
+	defer stop()
+	saved, err := r.Result(context.WithoutCancel(ctx))
+	if err != nil {
+		c.takeFailure()
+	}
+	return saved, err
+}
+
+// SaveCheckpointablesAsync saves several items as one step: what tree.From
+// takes becomes a tree of arrays, json.RawMessage a JSON
+// file. It returns when everything is copied; the caller may change it then.
+//
+// A save before this one is waited for. The failure of an earlier save that no
+// call has returned is returned here, and nothing is saved.
+//
+// Result is false when the policy did not want the step. When it is true and
+// there is an error, the step is committed, and what came after it failed.
+func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (*checkpoint.Response[bool], error) {
+	if o == nil {
+		o = &SaveOptions{}
+	}
+	fail := func(err error) (*checkpoint.Response[bool], error) {
+		return nil, errs.Wrap("training.Save", "step "+strconv.FormatInt(step, 10)+" of "+c.dir, err)
+	}
+	if step < 0 {
+		return fail(&errs.Error{Kind: errs.Invalid, Want: "a step from 0 on"})
+	}
+	c.saving.Lock()
+	defer c.saving.Unlock()
+	if skip, err := c.admit(ctx, step, o); err != nil {
+		return fail(err)
+	} else if skip {
+		return checkpoint.Go(ctx, func(context.Context) (bool, error) { return false, nil }), nil
+	}
+	list, err := c.items(items, o)
+	if err != nil {
+		return fail(err)
+	}
+	if c.memory == nil {
+		if c.memory, err = arena.Open(0, nil); err != nil {
+			return fail(err)
+		}
+	}
+	custom, err := orbax.Custom(o.Custom)
+	if err != nil {
+		return fail(errs.Wrap("", "SaveOptions.Custom", err))
+	}
+	start := time.Now()
+	c.memory.Reset()
+	im, err := image.Take(list, image.Options{Style: image.Step, Custom: custom, Memory: c.memory, Now: c.opts.Now})
+	if err != nil {
+		return fail(err)
+	}
+	in := Info{Step: step, Directory: c.opts.Names.Name(step), Metrics: o.Metrics, Custom: custom}
+	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: im.Size(), Blocked: time.Since(start)})
+	r := checkpoint.Go(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, im, in, o.Overwrite, start) })
+	c.mu.Lock()
+	c.pending = r
+	c.mu.Unlock()
+	return r, nil
+}
+
+// admit waits for the save before and decides whether this one takes place.
+// The policy is asked before the wait: "nothing is being saved" is for it to see.
+func (c *Checkpointer) admit(ctx context.Context, step int64, o *SaveOptions) (skip bool, err error) {
+	c.mu.Lock()
+	closed := c.closed
+	save, _ := c.shouldSave(step)
+	_, exists := c.index(step)
+	c.mu.Unlock()
+	switch {
+	case closed:
+		return false, &errs.Error{Kind: errs.Closed}
+	case exists && !o.Overwrite:
+		return false, &errs.Error{Kind: errs.Exists, Remedy: "set Overwrite to replace it"}
+	case !save && !o.Force && !exists:
+		return true, nil
+	}
+	return false, c.Wait(ctx)
+}
+
+// index finds a step in the list. c.mu is held.
+func (c *Checkpointer) index(step int64) (int, bool) {
+	return slices.BinarySearchFunc(c.list, step, func(in Info, s int64) int {
+		switch {
+		case in.Step < s:
+			return -1
+		case in.Step > s:
+			return 1
+		}
+		return 0
+	})
+}
+
+// items puts the values in the order of their names and adds the metrics.
+func (c *Checkpointer) items(values map[string]any, o *SaveOptions) ([]image.Item, error) {
+	list, err := image.Items(values)
+	if err != nil {
+		return nil, err
+	}
+	if o.Metrics == nil {
+		return list, nil
+	}
+	if _, taken := values[orbax.MetricsItem]; taken {
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: orbax.MetricsItem, Got: "both an item of this name and metrics", Remedy: "rename the item"}
+	}
+	raw, err := json.Marshal(o.Metrics)
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Metrics", Want: "finite numbers", Err: err}
+	}
+	return append(list, image.Item{Name: orbax.MetricsItem, JSON: raw, File: orbax.MetricsFile, Handler: orbax.HandlerMetrics}), nil
+}
+
+// write commits one image, then lets the preservation policy speak. It runs in
+// the background; its failure is kept until a call returns it.
+func (c *Checkpointer) write(ctx context.Context, im *image.Image, in Info, overwrite bool, start time.Time) (bool, error) {
+	subject := "step " + strconv.FormatInt(in.Step, 10) + " of " + c.dir
+	txn, err := c.store.Begin(ctx, c.path(in.Directory), store.TxnOptions{Overwrite: overwrite})
+	if err == nil {
+		in.Time, err = im.Commit(ctx, txn)
+	}
+	if err != nil {
+		err = errs.Wrap("training.Save", subject, err)
+		c.keepFailure(err)
+		c.opts.OnEvent(Event{Kind: SaveFailed, Step: in.Step, Name: in.Directory, Err: err})
+		return false, err
+	}
+	c.mu.Lock()
+	if i, found := c.index(in.Step); found {
+		c.list[i] = in
+	} else {
+		c.list = slices.Insert(c.list, i, in)
+	}
+	c.mu.Unlock()
+	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: im.Size(), Took: time.Since(start)})
+	if err := c.retain(ctx); err != nil {
+		err = errs.Wrap("training.Save", subject+" is committed, removing older steps", err)
+		c.keepFailure(err)
+		return true, err
+	}
+	return true, nil
+}
+
+func (c *Checkpointer) keepFailure(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = errors.Join(c.failed, err)
+}
+
+// retain removes what the preservation policy gives up, oldest first, and
+// never the newest.
+func (c *Checkpointer) retain(ctx context.Context) error {
+	for _, in := range c.doomed() {
+		if err := c.store.RemoveTree(ctx, c.path(in.Directory)); err != nil && errs.KindOf(err) != errs.NotFound {
+			return err
+		}
+		c.mu.Lock()
+		if i, found := c.index(in.Step); found {
+			c.list = slices.Delete(c.list, i, i+1)
+		}
+		c.mu.Unlock()
+		c.opts.OnEvent(Event{Kind: Removed, Step: in.Step, Name: in.Directory})
+	}
+	return nil
+}
+
+// doomed returns what the preservation policy gives up.
+func (c *Checkpointer) doomed() []Info {
+	list := c.Checkpoints()
+	var out []Info
+	for i, keep := range c.opts.Preserve.Preserve(list) {
+		if !keep && i < len(list)-1 {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/training"
+)
+
+// compareRoot compares a directory of steps, and replays the calls that made it.
+func compareRoot(ctx context.Context, r *report, o *object, at string) {
+	names := nameFormat(o.child("name_format"))
+	c, err := training.Open(ctx, at, &training.Options{Names: names})
+	if err != nil {
+		r.fail("Open: %v", err)
+		return
+	}
+	defer c.Close()
+	custom, err := c.RootMetadata(ctx)
+	if err != nil {
+		r.fail("RootMetadata: %v", err)
+	}
+	compareCustom(r, "root_custom_metadata", o.get("root_custom_metadata"), custom)
+
+	list := c.Checkpoints()
+	if got, want := stepsOf(list), o.ints("steps"); !slices.Equal(got, want) {
+		r.fail("steps: got %v, want %v", got, want)
+	}
+	if o.has("latest") {
+		last, ok := c.Latest()
+		want, some := o.get("latest").(json.Number)
+		if ok != some || ok && json.Number(want) != json.Number(itoa(last.Step)) {
+			r.fail("latest: got %d (%v), want %v", last.Step, ok, o.get("latest"))
+		}
+	}
+	byStep := map[int64]training.Info{}
+	for _, in := range list {
+		byStep[in.Step] = in
+	}
+	for _, v := range o.list("checkpoints") {
+		w := newObject(r, "checkpoints ", v)
+		step := w.integer("step")
+		w.where = "step " + itoa(step) + ": "
+		if got := byStep[step].Directory; got != w.str("directory") {
+			r.fail("%sdirectory: got %q, want %q", w.where, got, w.str("directory"))
+		}
+		compareCheckpoint(ctx, r, w, filepath.Join(at, w.str("directory")))
+		w.done()
+	}
+	for _, v := range o.list("temporary") {
+		w := newObject(r, "temporary ", v)
+		if _, err := checkpoint.LoadCheckpointables(ctx, filepath.Join(at, filepath.FromSlash(w.str("path"))), nil); err == nil {
+			r.fail("temporary %s: loaded", w.str("path"))
+		}
+		w.done()
+	}
+	replay(ctx, r, o, names)
+}
+
+func nameFormat(o *object) training.NameFormat {
+	var f training.NameFormat
+	if s, ok := o.get("step_prefix").(string); ok {
+		f.Prefix = &s
+	}
+	if o.get("step_format_fixed_length") != nil {
+		f.FixedLength = int(o.integer("step_format_fixed_length"))
+	}
+	o.done()
+	return f
+}
+
+func stepsOf(list []training.Info) []int {
+	var out []int
+	for _, in := range list {
+		out = append(out, int(in.Step))
+	}
+	return out
+}
+
+func itoa(n int64) string { b, _ := json.Marshal(n); return string(b) }
+
+// replay makes the calls of save_calls with the policies of the case and
+// compares what they returned and which steps are left.
+func replay(ctx context.Context, r *report, o *object, names training.NameFormat) {
+	var save, preserve training.PolicySpec
+	for key, spec := range map[string]*training.PolicySpec{"save_policy": &save, "preservation": &preserve} {
+		if err := json.Unmarshal(o.raw(key), spec); err != nil {
+			r.fail("%s: %v", key, err)
+			return
+		}
+	}
+	decide, err := save.Save()
+	if err != nil {
+		r.fail("save_policy: %v", err)
+		return
+	}
+	keep, err := preserve.Preservation()
+	if err != nil {
+		r.fail("preservation: %v", err)
+		return
+	}
+	dir, err := os.MkdirTemp("", "conform-")
+	if err != nil {
+		r.fail("%v", err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	c, err := training.Open(ctx, dir, &training.Options{Names: names, Save: decide, Preserve: keep})
+	if err != nil {
+		r.fail("replay: Open: %v", err)
+		return
+	}
+	defer c.Close()
+	for _, v := range o.list("save_calls") {
+		w := newObject(r, "save_calls ", v)
+		step := w.integer("step")
+		w.where = "save of " + itoa(step) + ": "
+		so := &training.SaveOptions{Force: w.boolean("force"), Custom: w.get("custom_metadata")}
+		if m, ok := w.get("metrics").(map[string]any); ok {
+			so.Metrics = map[string]float64{}
+			for k, v := range m {
+				n, _ := v.(json.Number)
+				so.Metrics[k], _ = n.Float64()
+			}
+		}
+		got, err := c.Save(ctx, step, map[string]any{"step": step}, so)
+		if err != nil {
+			r.fail("%s%v", w.where, err)
+		}
+		if want := w.boolean("returned"); got != want {
+			_, reason := c.ShouldSave(step)
+			r.fail("%sreturned: got %v (%s), want %v", w.where, got, reason, want)
+		}
+		w.done()
+	}
+	if got, want := stepsOf(c.Checkpoints()), o.ints("steps"); !slices.Equal(got, want) {
+		r.fail("replay: steps: got %v, want %v", got, want)
+	}
+	if err := c.Reload(ctx); err != nil {
+		r.fail("replay: Reload: %v", err)
+	}
+	if got, want := stepsOf(c.Checkpoints()), o.ints("steps"); !slices.Equal(got, want) {
+		r.fail("replay: steps on disk: got %v, want %v", got, want)
+	}
+}
