@@ -3,6 +3,12 @@
 // An Order is a pure function: position in, sample id out. State is the
 // position; seeking costs nothing. Ranks, workers, threads and prefetch depth
 // are no arguments of it, so they cannot change the sequence.
+//
+//	Sequential      0, 1, …, n-1                       once
+//	Cycle           0, 1, …, n-1, 0, 1, …              endless
+//	Permutation     a keyed bijection of [0, n)        once, with its inverse
+//	Shuffled        a new Permutation for every epoch  endless
+//	Shard           a rank's slices of global batches  as long as its order
 package order
 
 // Order yields sample ids by stream position. Implementations are immutable

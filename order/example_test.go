@@ -1,0 +1,37 @@
+package order_test
+
+import (
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/order"
+)
+
+func Example() {
+	o := order.NewShuffled(8, 7, "train")
+	ids := make([]int64, 16)
+	o.Fill(0, ids)
+	fmt.Println(ids[:8], ids[8:]) // two epochs
+
+	o.Fill(11, ids[:5]) // going on at a position needs nothing but the position
+	fmt.Println(ids[:5])
+	fmt.Println("sample 5 is seen in epoch 1 at", o.Epoch(1).Inverse(5))
+	// Output:
+	// [5 0 6 3 7 4 1 2] [5 4 1 7 0 2 3 6]
+	// [7 0 2 3 6]
+	// sample 5 is seen in epoch 1 at 0
+}
+
+func ExampleNewShard() {
+	for rank := range 2 {
+		s, err := order.NewShard(order.Sequential(10), 4, rank, 2)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		ids := make([]int64, 10)
+		fmt.Println(rank, ids[:s.Fill(0, ids)])
+	}
+	// Output:
+	// 0 [0 1 4 5 8 9]
+	// 1 [2 3 6 7]
+}

@@ -1,0 +1,170 @@
+package order
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Sequential is the order 0, 1, … of that many samples, once.
+type Sequential int64
+
+// Fill implements Order.
+func (s Sequential) Fill(pos int64, dst []int64) int {
+	if pos < 0 || pos >= int64(s) {
+		return 0
+	}
+	n := min(int64(len(dst)), int64(s)-pos)
+	for i := range dst[:n] {
+		dst[i] = pos + int64(i)
+	}
+	return int(n)
+}
+
+// Len implements Order.
+func (s Sequential) Len() (n int64, ok bool) { return max(int64(s), 0), true }
+
+// String implements Order.
+func (s Sequential) String() string { return fmt.Sprintf("sequential(n=%d)", int64(s)) }
+
+// Cycle is the order 0, 1, …, n-1, 0, 1, … without end.
+type Cycle struct{ n int64 }
+
+// NewCycle returns the endless order of n samples, one epoch after the other.
+// For n below 1 it is empty.
+func NewCycle(n int64) Cycle { return Cycle{n: max(n, 0)} }
+
+// Fill implements Order.
+func (c Cycle) Fill(pos int64, dst []int64) int {
+	return fillEpochs(c.n, pos, dst, func(_, i int64, part []int64) { Sequential(c.n).Fill(i, part) })
+}
+
+// Len implements Order: it never ends, but for n = 0.
+func (c Cycle) Len() (n int64, ok bool) { return 0, c.n == 0 }
+
+// String implements Order.
+func (c Cycle) String() string { return fmt.Sprintf("cycle(n=%d)", c.n) }
+
+// Shuffled is an endless order in which every epoch is a permutation of its own.
+type Shuffled struct {
+	n      int64
+	seed   uint64
+	domain string
+	base   uint64
+}
+
+// NewShuffled returns the endless shuffled order of n samples. The permutation of
+// an epoch has the key Key(seed, epoch, domain). For n below 1 it is empty.
+func NewShuffled(n int64, seed uint64, domain string) *Shuffled {
+	return &Shuffled{n: max(n, 0), seed: seed, domain: domain, base: base(seed, domain)}
+}
+
+// Fill implements Order; it allocates nothing.
+func (s *Shuffled) Fill(pos int64, dst []int64) int {
+	return fillEpochs(s.n, pos, dst, func(epoch, i int64, part []int64) {
+		p := makePermutation(s.n, epochKey(s.base, epoch))
+		p.Fill(i, part)
+	})
+}
+
+// Len implements Order: it never ends, but for n = 0.
+func (s *Shuffled) Len() (n int64, ok bool) { return 0, s.n == 0 }
+
+// String implements Order.
+func (s *Shuffled) String() string {
+	return fmt.Sprintf("shuffled(v%d n=%d seed=%d domain=%s)", Version, s.n, s.seed, strconv.Quote(s.domain))
+}
+
+// Epoch returns the permutation of an epoch (>= 0). Position epoch*n + i has the
+// sample Epoch(epoch).At(i); its Inverse tells when a sample is seen.
+func (s *Shuffled) Epoch(epoch int64) *Permutation {
+	return NewPermutation(s.n, epochKey(s.base, epoch))
+}
+
+// fillEpochs cuts a block of an endless order of n samples at the borders of
+// epochs; fill is given the epoch, the first position in it and the part. It
+// ends at the largest position.
+func fillEpochs(n, pos int64, dst []int64, fill func(epoch, i int64, part []int64)) int {
+	if n == 0 || pos < 0 {
+		return 0
+	}
+	if left := math.MaxInt64 - pos; int64(len(dst)) > left {
+		dst = dst[:left]
+	}
+	done := 0
+	for epoch, i := pos/n, pos%n; done < len(dst); epoch, i = epoch+1, 0 {
+		part := dst[done:]
+		if int64(len(part)) > n-i {
+			part = part[:n-i]
+		}
+		fill(epoch, i, part)
+		done += len(part)
+	}
+	return done
+}
+
+// Shard is what one of several ranks sees of an order. Global batch t is the
+// positions [t*batch, (t+1)*batch) of the order, and rank r of w takes the slice
+// [r*batch/w, (r+1)*batch/w) of it, rounded down. The ranks' slices make up the
+// batch for every w, so that a run may go on with another number of ranks from
+// the same global position: nothing is lost and nothing repeated.
+type Shard struct {
+	order              Order
+	batch              int64
+	rank, world        int
+	first, share       int64 // the slice of a batch
+	batches, remainder int64 // of the order, where it ends
+	finite             bool
+}
+
+// NewShard returns the slices of one rank. With batch = world it is every
+// world-th sample. The error is of kind errs.Invalid unless 0 <= rank < world <=
+// batch.
+func NewShard(o Order, batch, rank, world int) (*Shard, error) {
+	if rank < 0 || rank >= world || batch < world || batch > math.MaxInt/world {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewShard", Want: "0 <= rank < world <= batch",
+			Got: fmt.Sprintf("rank %d, world %d, batch %d", rank, world, batch)}
+	}
+	s := &Shard{order: o, batch: int64(batch), rank: rank, world: world, first: int64(rank * batch / world)}
+	s.share = int64((rank+1)*batch/world) - s.first
+	if n, ok := o.Len(); ok {
+		s.finite, s.batches, s.remainder = true, n/s.batch, n%s.batch
+	}
+	return s, nil
+}
+
+// Fill implements Order; positions count the samples of this rank.
+func (s *Shard) Fill(pos int64, dst []int64) int {
+	if pos < 0 {
+		return 0
+	}
+	done := 0
+	for t, i := pos/s.share, pos%s.share; done < len(dst); t, i = t+1, 0 {
+		if t > (math.MaxInt64-s.first-i)/s.batch {
+			break
+		}
+		want := dst[done:min(done+int(s.share-i), len(dst))]
+		got := s.order.Fill(t*s.batch+s.first+i, want)
+		done += got
+		if got < len(want) {
+			break
+		}
+	}
+	return done
+}
+
+// Len implements Order. Of a last batch that is cut short by the end of the
+// order, each rank has what falls into its slice.
+func (s *Shard) Len() (n int64, ok bool) {
+	if !s.finite {
+		return 0, false
+	}
+	return s.batches*s.share + min(max(s.remainder-s.first, 0), s.share), true
+}
+
+// String implements Order.
+func (s *Shard) String() string {
+	return fmt.Sprintf("shard(batch=%d rank=%d/%d of %s)", s.batch, s.rank, s.world, s.order)
+}
