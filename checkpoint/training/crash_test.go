@@ -176,7 +176,7 @@ func TestPowerLossFindsMissingSyncs(t *testing.T) {
 		"files":       func(f vfs.FS) vfs.FS { return noFileSync{f} },
 		"directories": func(f vfs.FS) vfs.FS { return noDirSync{f} },
 	} {
-		_, err := crash.Run(saving(30), survived(10, 20), &crash.Options{Setup: prepared(10, 20), Wrap: wrap})
+		_, err := crash.Run(saving(30), survived(10, 20), &crash.Options{Setup: prepared(10, 20), Wrap: wrap, Limit: 256})
 		var f *crash.Failure
 		if !errors.As(err, &f) {
 			t.Errorf("%s are never synced, and no loss was found: %v", name, err)
