@@ -22,7 +22,7 @@ func init() {
 		},
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
-			k := &image{config: c, orient: op.Get[bool](c, "adjust_orientation")}
+			k := &imageDecoder{config: c, orient: op.Get[bool](c, "adjust_orientation")}
 			switch t := op.Get[op.ImageType](c, "output_type"); t {
 			case op.RGB:
 			case op.Gray:
@@ -35,18 +35,18 @@ func init() {
 	})
 }
 
-type image struct {
+type imageDecoder struct {
 	config *op.Config
 	format jpeg.Format
 	orient bool
 }
 
-func (k *image) Grain() op.Grain { return op.PerSample }
+func (k *imageDecoder) Grain() op.Grain { return op.PerSample }
 
 // Identity implements op.Identifier: two decoders may differ in the last bit.
-func (k *image) Identity() string { return jpeg.Identity() }
+func (k *imageDecoder) Identity() string { return jpeg.Identity() }
 
-func (k *image) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+func (k *imageDecoder) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if in[0].Shape != nil && len(in[0].Shape) != 1 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: k.config.Schema.FullName(), Subject: "node " + k.config.Node + ", input 0",
 			Want: "encoded bytes, one axis", Got: fmt.Sprintf("shape %s", in[0].Shape)}
@@ -54,7 +54,7 @@ func (k *image) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1, -1, k.format.Channels()}, Layout: "HWC"}}, nil
 }
 
-func (k *image) Run(b *op.Block) error {
+func (k *imageDecoder) Run(b *op.Block) error {
 	d := op.PerWorker[jpeg.Decoder](b)
 	for s := range b.Len() {
 		if err := k.sample(b, s, d); err != nil {
@@ -64,7 +64,7 @@ func (k *image) Run(b *op.Block) error {
 	return nil
 }
 
-func (k *image) sample(b *op.Block, s int, d *jpeg.Decoder) error {
+func (k *imageDecoder) sample(b *op.Block, s int, d *jpeg.Decoder) error {
 	data := b.In(0, s).Data
 	h, err := d.ReadHeader(data)
 	if err != nil {
