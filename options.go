@@ -1,0 +1,104 @@
+package bivouac
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// Options of a Job. The zero value of each field but State works.
+type Options struct {
+	// State is what is saved and restored: a pointer to a struct, a map or a
+	// *tree.Node, as tree.From and tree.Into take it. Required. It is read
+	// between two steps, and written once, by Open.
+	State any
+	// SaveEvery saves after each step whose number is a multiple of it.
+	// 0 is 100; Never saves only at the end of Steps and when Save is called.
+	SaveEvery int64
+	// Keep is how many of the newest steps stay. 0 is 3; KeepAll keeps all.
+	Keep int
+	// Steps ends the iteration after so many steps in all, those before a
+	// resumption included. 0 goes on until the stream ends.
+	Steps int64
+	// Identity describes what else must be equal for two runs to be the same
+	// run, a hash of the model's configuration for instance. A step that was
+	// saved under another identity is refused.
+	Identity string
+	// OnEvent, when not nil, is told what happens. It is called one at a time,
+	// from the trainer's goroutine or the one that saves, and should return soon.
+	OnEvent func(Event)
+	// Store, when not nil, holds the steps in place of the local file system;
+	// the directory given to Open is then a name in it.
+	Store store.Store
+}
+
+// Values of Options fields.
+const (
+	Never   = -1 // Options.SaveEvery
+	KeepAll = -1 // Options.Keep
+)
+
+func (o Options) withDefaults() Options {
+	if o.SaveEvery == 0 {
+		o.SaveEvery = 100 // minutes of work for most jobs, and rare against the cost of a save
+	}
+	if o.Keep == 0 {
+		o.Keep = 3 // one to load, one should it be damaged, one to compare with
+	}
+	return o
+}
+
+// Validate reports the first field that makes no sense.
+func (o Options) Validate() error {
+	bad := func(field, want, got string) error {
+		return &errs.Error{Kind: errs.Invalid, Op: "bivouac.Open", Subject: "Options." + field, Want: want, Got: got}
+	}
+	switch {
+	case o.State == nil:
+		return bad("State", "a pointer to what is to be saved", "nil")
+	case o.SaveEvery < Never:
+		return bad("SaveEvery", "a number of steps, or Never", strconv.FormatInt(o.SaveEvery, 10))
+	case o.Keep < KeepAll:
+		return bad("Keep", "a number of steps, or KeepAll", strconv.Itoa(o.Keep))
+	case o.Steps < 0:
+		return bad("Steps", "a number of steps, or 0", strconv.FormatInt(o.Steps, 10))
+	}
+	return nil
+}
+
+// EventKind says what happened.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	Resumed       EventKind = iota + 1 // Open found a step and restored it
+	SaveBegin                          // the state was copied; writing begins in the background
+	SaveCommitted                      // the step is durable
+	SaveFailed                         // the save failed; Err says why, the next save or Close returns it
+	Removed                            // retention removed a step
+	Quarantined                        // Open passed over a damaged step and set it aside; Err says why
+	Cleaned                            // Open removed what an interrupted save had left
+)
+
+var eventNames = [...]string{"", "resumed", "save begin", "save committed", "save failed", "removed", "quarantined", "cleaned"}
+
+// String returns the kind in words.
+func (k EventKind) String() string {
+	if int(k) < len(eventNames) {
+		return eventNames[k]
+	}
+	return "event " + strconv.Itoa(int(k))
+}
+
+// Event is something that Options.OnEvent is told.
+type Event struct {
+	Kind    EventKind
+	Step    int64         // 0 for Cleaned
+	Name    string        // of the directory, below the run's
+	Bytes   int64         // SaveBegin, SaveCommitted: size of the step
+	Blocked time.Duration // SaveBegin: how long the trainer stood still for it
+	Took    time.Duration // SaveCommitted: from the begin of the save to its commit; Resumed: of the restore
+	Err     error         // SaveFailed, Quarantined
+}
