@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"unicode/utf8"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -69,6 +71,9 @@ func (b *Builder) claim(s *op.Schema, name string) (string, error) {
 			b.names[s.FullName()]++
 			name = fmt.Sprintf("%s#%d", s.FullName(), b.names[s.FullName()])
 		}
+	}
+	if !utf8.ValidString(name) {
+		return "", &errs.Error{Kind: errs.Invalid, Op: s.FullName(), Subject: "node name", Want: "UTF-8", Got: strconv.Quote(name)}
 	}
 	if b.names[name] > 0 {
 		return "", &errs.Error{Kind: errs.Exists, Op: s.FullName(), Subject: "node " + name, Got: "a name that another node has"}

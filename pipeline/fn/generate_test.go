@@ -1,0 +1,202 @@
+package fn_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/format"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bivouac-ml/bivouac/op"
+	_ "github.com/bivouac-ml/bivouac/pipeline" // its operators
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+var update = flag.Bool("update", false, "write the generated files")
+
+// TestGenerated makes op/opargs and pipeline/fn from the registered schemas and
+// compares them with what is there; with -update it writes them.
+func TestGenerated(t *testing.T) {
+	want := map[string][]byte{}
+	for module, schemas := range byModule() {
+		want[filepath.Join("..", "..", "op", "opargs", module+".go")] = source(t, argsFile(schemas))
+		want[module+".go"] = source(t, fnFile(schemas))
+	}
+	for _, path := range slices.Sorted(maps.Keys(want)) {
+		if *update {
+			if err := os.WriteFile(path, want[path], 0o666); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Errorf("%v (run go generate ./pipeline/fn)", err)
+			continue
+		}
+		if d := cmp.Diff(string(want[path]), string(got)); d != "" {
+			t.Errorf("%s is not what the schemas say (run go generate ./pipeline/fn; -want +got):\n%s", path, d)
+		}
+	}
+}
+
+const generatedBy = "// Code generated from the schemas by go generate ./pipeline/fn; DO NOT EDIT.\n\n"
+
+// byModule returns the schemas by the file that they go to.
+func byModule() map[string][]*op.Schema {
+	files := map[string][]*op.Schema{}
+	for _, s := range op.Schemas() {
+		module := "operators"
+		if len(s.Module) > 0 {
+			module = strings.Join(s.Module, "_")
+		}
+		files[module] = append(files[module], s)
+	}
+	return files
+}
+
+func source(t *testing.T, text string) []byte {
+	t.Helper()
+	b, err := format.Source([]byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return b
+}
+
+// argsFile declares the argument structs.
+func argsFile(schemas []*op.Schema) string {
+	var b bytes.Buffer
+	b.WriteString(generatedBy + "package opargs\n\n")
+	var body bytes.Buffer
+	for _, s := range schemas {
+		fmt.Fprintf(&body, "// %s are the arguments of %s.\ntype %[1]s struct {\n", goName(s.FullName()), s.FullName())
+		body.WriteString("Name string `op:\",name\"` // of the node; random numbers are keyed by it\n")
+		for i := range s.Params {
+			p := &s.Params[i]
+			fmt.Fprintf(&body, "\n%s%s %s `op:%q`\n", comment(paramDoc(p)), fieldName(p.Name), fieldType(p), p.Name)
+		}
+		body.WriteString("}\n\n")
+	}
+	imports(&b, body.String(), "op", "tensor")
+	b.Write(body.Bytes())
+	return b.String()
+}
+
+// fnFile declares the functions.
+func fnFile(schemas []*op.Schema) string {
+	var b bytes.Buffer
+	b.WriteString(generatedBy + "package fn\n\n")
+	b.WriteString("import (\n\"github.com/bivouac-ml/bivouac/op/opargs\"\n\"github.com/bivouac-ml/bivouac/pipeline\"\n)\n\n")
+	for _, s := range schemas {
+		name := goName(s.FullName())
+		fmt.Fprintf(&b, "// %sArgs are the arguments of %s.\ntype %[1]sArgs = opargs.%[1]s\n\n", name, s.FullName())
+		b.WriteString(comment(fmt.Sprintf("%s is %s. %s", name, s.FullName(), s.Doc)))
+		b.WriteString("//\n")
+		for _, in := range s.Inputs {
+			b.WriteString(comment(fmt.Sprintf("Input %s: %s.", in.Name, in.Doc)))
+		}
+		var results, values, inputs, nodes []string
+		for i, out := range s.Outputs {
+			b.WriteString(comment(fmt.Sprintf("Output %s: %s.", out.Name, out.Doc)))
+			results, values = append(results, out.Name), append(values, fmt.Sprintf("out[%d]", i))
+		}
+		for _, in := range s.Inputs {
+			inputs, nodes = append(inputs, ", "+in.Name+" pipeline.Node"), append(nodes, ", "+in.Name)
+		}
+		fmt.Fprintf(&b, "func %s(p *pipeline.Builder%s, args %[1]sArgs) (%[3]s pipeline.Node) {\n", name, strings.Join(inputs, ""), strings.Join(results, ", "))
+		fmt.Fprintf(&b, "out := p.Op(%q, args%s)\nreturn %s\n}\n\n", s.FullName(), strings.Join(nodes, ""), strings.Join(values, ", "))
+	}
+	return b.String()
+}
+
+func imports(b *bytes.Buffer, body string, packages ...string) {
+	b.WriteString("import (\n")
+	for _, p := range packages {
+		if strings.Contains(body, " "+p+".") || strings.Contains(body, "["+p+".") {
+			fmt.Fprintf(b, "\"github.com/bivouac-ml/bivouac/%s\"\n", p)
+		}
+	}
+	b.WriteString(")\n\n")
+}
+
+func paramDoc(p *op.Parameter) string {
+	doc := p.Doc
+	switch {
+	case p.Required:
+		doc += " Required."
+	case p.Default != nil:
+		doc += " Default: " + defaultText(p) + "."
+	}
+	return doc
+}
+
+func defaultText(p *op.Parameter) string {
+	switch v := p.Default.(type) {
+	case string:
+		return fmt.Sprintf("%q", v)
+	case []string:
+		return strings.Join(v, " ")
+	case []float64:
+		return strings.Trim(fmt.Sprintf("%.4g", v), "[]")
+	}
+	return fmt.Sprint(p.Default)
+}
+
+// fieldType is the plain Go type where its zero value can stand for the default,
+// and op.Arg otherwise and for arguments that may differ per sample.
+func fieldType(p *op.Parameter) string {
+	plain := map[op.Type]string{
+		op.Bool: "bool", op.Int: "int", op.Float: "float64", op.String: "string",
+		op.Ints: "[]int", op.Floats: "[]float64", op.Strings: "[]string",
+		op.DType: "tensor.DType", op.Image: "op.ImageType", op.Interp: "op.InterpType",
+	}[p.Type]
+	list := strings.HasPrefix(plain, "[]")
+	zero := p.Default == nil && (list || p.Type == op.DType || p.Type == op.String) || p.Default != nil && reflect.ValueOf(p.Default).IsZero()
+	if !p.PerSample && (list || zero) {
+		return plain
+	}
+	return "op.Arg[" + plain + "]"
+}
+
+var _ tensor.DType // the generated files name it
+
+// goName is CamelCase of a full name: "random.coin_flip" is RandomCoinFlip.
+func goName(name string) string {
+	var out strings.Builder
+	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '_' }) {
+		out.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return out.String()
+}
+
+// fieldName is goName with the usual Go spelling of abbreviations.
+func fieldName(param string) string {
+	if param == "dtype" {
+		return "DType"
+	}
+	return goName(param)
+}
+
+// comment wraps text into a comment.
+func comment(text string) string {
+	const width = 110
+	var out strings.Builder
+	line := "//"
+	for _, word := range strings.Fields(text) {
+		if len(line)+1+len(word) > width {
+			out.WriteString(line + "\n")
+			line = "//"
+		}
+		line += " " + word
+	}
+	return out.String() + line + "\n"
+}

@@ -1,0 +1,142 @@
+package pipeline
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// stateKind is the kind of a pipeline's state document.
+const stateKind = "pipeline"
+
+// identity is what a position is valid for: the data set, and as readable text
+// each option and node that decides what is delivered.
+type identity struct {
+	fingerprint string
+	fields      map[string]string
+	config      string // hash of the fields
+	pieces      pieces
+}
+
+func newIdentity(g *graph.Graph, sources []reader.Source, orders []order.Order, o Options) (identity, error) {
+	id := identity{fields: map[string]string{
+		"seed":       strconv.FormatUint(o.Seed, 10),
+		"batch_size": strconv.Itoa(o.BatchSize),
+		"last_batch": o.LastBatch.String(),
+	}}
+	for _, n := range g.Nodes {
+		id.fields["node "+n.Name] = n.Identity()
+	}
+	var outputs, prints []string
+	for _, e := range g.Outputs {
+		outputs = append(outputs, e.String())
+	}
+	id.fields["outputs"] = strings.Join(outputs, " ")
+	for i, n := range g.Readers() {
+		id.fields["order "+n.Name] = orders[i].String()
+		prints = append(prints, sources[i].Info().Fingerprint)
+	}
+	id.fingerprint = strings.Join(prints, "+")
+	id.config = state.HashFields(id.fields)
+	var err error
+	id.pieces, err = newPieces(id.document(schedule{batch: 1}, token{}))
+	return id, err
+}
+
+// document returns the state after a batch.
+func (id *identity) document(s schedule, at token) state.Document {
+	epoch, index := s.epoch(at.position)
+	return state.Document{
+		Version: state.Version, Kind: stateKind,
+		Position: at.position, Epoch: epoch, Batch: index,
+		Fingerprint: id.fingerprint, Config: id.config, Fields: id.fields,
+		Digest: at.digest.Sum(),
+	}
+}
+
+// pieces are the parts of a pipeline's document that never change, so that a
+// state in each step costs next to nothing:
+//
+//	{ "batch":1, │"config":"…",│ "digest":"…" ,"epoch":1 │,"fields":{…},…,│ "position":9 │,"version":1}│
+//	             └── config ───┘                         └──── fields ────┘              └─── tail ────┘
+type pieces struct{ config, fields, tail string }
+
+// newPieces cuts a document at position 0 of epoch 0.
+func newPieces(origin state.Document) (pieces, error) {
+	b, err := origin.Marshal()
+	if err != nil {
+		return pieces{}, err
+	}
+	config, rest, _ := strings.Cut(string(b[1:]), `"digest":"`+origin.Digest+`"`)
+	at := strings.LastIndex(rest, `"position":0`)
+	return pieces{config: config, fields: rest[:at], tail: rest[at+len(`"position":0`):]}, nil
+}
+
+func (p *pieces) append(dst []byte, d state.Document) []byte {
+	dst = append(dst, '{')
+	if d.Batch > 0 {
+		dst = append(strconv.AppendInt(append(dst, `"batch":`...), d.Batch, 10), ',')
+	}
+	dst = append(append(append(append(dst, p.config...), `"digest":"`...), d.Digest...), '"')
+	if d.Epoch > 0 {
+		dst = strconv.AppendInt(append(dst, `,"epoch":`...), d.Epoch, 10)
+	}
+	dst = strconv.AppendInt(append(append(dst, p.fields...), `"position":`...), d.Position, 10)
+	return append(dst, p.tail...)
+}
+
+// AppendState appends the state of what was delivered so far, as canonical JSON:
+// position, fingerprint of the data set, the identity of the pipeline in words
+// and as a hash, and a digest of the ids delivered. What is prefetched is not in
+// it. A pipeline with another number of threads, prefetch depth or ranks can go
+// on from it.
+func (p *Pipeline) AppendState(dst []byte) ([]byte, error) {
+	return p.identity.pieces.append(dst, p.identity.document(p.schedule, p.ring.Token())), nil
+}
+
+// SetState moves the pipeline to a state, in a time that does not depend on the
+// position. A state of another data set, seed, batch size or graph is refused
+// with an errs.Mismatch that names what differs, a damaged one with
+// errs.Corrupt; the pipeline stays where it was then.
+func (p *Pipeline) SetState(b []byte) error {
+	const what = "pipeline.SetState"
+	if p.closed {
+		return &errs.Error{Kind: errs.Closed, Op: what}
+	}
+	d, err := state.Unmarshal(b)
+	if err != nil {
+		return errs.Wrap(what, "", err)
+	}
+	if err := d.Check(p.identity.document(p.schedule, p.ring.Token())); err != nil {
+		return errs.Wrap(what, "", err)
+	}
+	if !p.schedule.valid(d.Position) {
+		return &errs.Error{Kind: errs.Corrupt, Op: what, Subject: "position",
+			Want: fmt.Sprintf("the start of a batch of %d", p.options.BatchSize), Got: strconv.FormatInt(d.Position, 10)}
+	}
+	digest, err := state.ParseDigest(d.Digest)
+	if err != nil {
+		return errs.Wrap(what, "digest", err)
+	}
+	p.ring.Reset(token{position: d.Position, digest: digest})
+	return nil
+}
+
+// Fingerprint names the contents of the data set.
+func (p *Pipeline) Fingerprint() string { return p.identity.fingerprint }
+
+// Config is a hash of everything in definition and options that decides what is
+// delivered. Pipelines with equal Fingerprint and Config deliver the same stream.
+func (p *Pipeline) Config() string { return p.identity.config }
+
+// Position returns where the stream stands: the position after the batch delivered last.
+func (p *Pipeline) Position() int64 { return p.ring.Token().position }
+
+// Digest returns a digest of the ids that were delivered, in order, over all ranks.
+func (p *Pipeline) Digest() string { return p.ring.Token().digest.Sum() }
