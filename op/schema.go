@@ -107,7 +107,7 @@ func (s *Schema) Validate() error {
 		return bad("no outputs")
 	}
 	if s.Reader == (s.New != nil) {
-		return bad("New is set for readers only by mistake, and for all others always")
+		return bad("a reader with a kernel, or another operator without")
 	}
 	seen := map[string]bool{}
 	for _, p := range s.Params {

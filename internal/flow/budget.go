@@ -50,7 +50,7 @@ func (b *Budget) Release(n int64) {
 // have been made true before, and Wake makes sure that none has missed it.
 func (b *Budget) Wake() {
 	b.mu.Lock()
-	b.mu.Unlock() //nolint:staticcheck // orders the caller's write before the next check
+	defer b.mu.Unlock()
 	b.returned.Broadcast()
 }
 

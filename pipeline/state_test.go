@@ -1,0 +1,112 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+func TestStateOfAnotherStreamIsRefused(t *testing.T) {
+	dir, other := dataset(t, 7), dataset(t, 8)
+	o := pipeline.Options{BatchSize: 2, Seed: 3}
+	p := start(t, o, training(dir))
+	next(t, p)
+	st := save(t, p)
+	change := func(f func(o *pipeline.Options)) pipeline.Options { c := o; f(&c); return c }
+	for _, c := range []struct {
+		name   string
+		o      pipeline.Options
+		define func(p *pipeline.Builder) []pipeline.Node
+		says   []string
+	}{
+		{"seed", change(func(o *pipeline.Options) { o.Seed = 4 }), training(dir), []string{"seed"}},
+		{"batch size", change(func(o *pipeline.Options) { o.BatchSize = 3 }), training(dir), []string{"batch_size", "3", "2"}},
+		{"last batch", change(func(o *pipeline.Options) { o.LastBatch = pipeline.Fill }), training(dir), []string{"last_batch", "fill", "partial"}},
+		{"data set", o, training(other), []string{"data set fingerprint"}},
+		{"graph", o, files(dir), []string{"node"}},
+	} {
+		q := start(t, c.o, c.define)
+		next(t, q)
+		before := save(t, q)
+		err := q.SetState(st)
+		if !errors.Is(err, errs.Mismatch) {
+			t.Errorf("%s: got %v", c.name, err)
+			continue
+		}
+		for _, part := range c.says {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %v does not name %q", c.name, err, part)
+			}
+		}
+		if !bytes.Equal(before, save(t, q)) {
+			t.Errorf("%s: a refused state moved the pipeline", c.name)
+		}
+		next(t, q)
+	}
+	moved := start(t, change(func(o *pipeline.Options) {
+		o.NumThreads, o.PrefetchDepth, o.IOThreads, o.ReadAheadBytes = 3, 7, 2, 1000
+	}), training(dir))
+	if err := moved.SetState(st); err != nil {
+		t.Errorf("tuning is no identity: %v", err)
+	}
+}
+
+func TestDamagedState(t *testing.T) {
+	dir := dataset(t, 5)
+	p := start(t, pipeline.Options{BatchSize: 2}, files(dir))
+	next(t, p)
+	st := save(t, p)
+	for cut := range len(st) {
+		if err := p.SetState(st[:cut]); err == nil {
+			t.Fatalf("a state cut to %d of %d bytes is taken", cut, len(st))
+		}
+	}
+	for name, change := range map[string]func(m map[string]any){
+		"inside a batch": func(m map[string]any) { m["position"] = 3 },
+		"negative":       func(m map[string]any) { m["position"] = -2 },
+		"newer version":  func(m map[string]any) { m["version"] = 99 },
+		"another kind":   func(m map[string]any) { m["kind"] = "loader" },
+		"bad digest":     func(m map[string]any) { m["digest"] = "zzz" },
+	} {
+		var m map[string]any
+		if err := json.Unmarshal(st, &m); err != nil {
+			t.Fatal(err)
+		}
+		change(m)
+		b, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.SetState(b); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	d, err := state.Unmarshal(st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 12 { // what is put together from pieces is the document, in canonical form
+		if again, err := d.Marshal(); err != nil || !bytes.Equal(again, save(t, p)) {
+			t.Errorf("the state is\n%s\nits document\n%s, %v", save(t, p), again, err)
+		}
+		next(t, p)
+		if d, err = state.Unmarshal(save(t, p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.SetState(st); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(st, save(t, p)) {
+		t.Error("a refused state moved the pipeline")
+	}
+	if b := next(t, p); b.Position != 2 {
+		t.Errorf("goes on at %d, want 2", b.Position)
+	}
+}
