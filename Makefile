@@ -13,7 +13,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 BUILD := go build -trimpath -ldflags '-X main.version=$(VERSION)'
 
 # Packages whose own code or tests start goroutines; these run under the race detector.
-CONCURRENT = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func\b|[A-Za-z_][A-Za-z0-9_.]*\()|\.Go\(|goleak\.' . | xargs -rn1 dirname | sort -u)
+CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir='.[a-z]*' --exclude-dir=testdata '^[[:space:]]*go (func\b|[A-Za-z_][A-Za-z0-9_.]*\()|\.Go\(|goleak\.' . | xargs -rn1 dirname | sort -u)
 
 PYTHON ?= python3
 DEMO_FLAGS ?=

@@ -12,8 +12,8 @@ type classifier struct {
 
 func newClassifier(s *State) *classifier { return &classifier{state: s, net: newForward()} }
 
-// right counts how many of the first n samples are classified rightly.
-func (c *classifier) right(images, labels *tensor.Batch, n int) (int, error) {
+// right counts how many samples are classified rightly.
+func (c *classifier) right(images, labels *tensor.Batch) (int, error) {
 	x, y, err := unpack(images, labels)
 	if err != nil {
 		return 0, err
@@ -23,7 +23,7 @@ func (c *classifier) right(images, labels *tensor.Batch, n int) (int, error) {
 		return 0, err
 	}
 	count := 0
-	for i := range min(n, len(y)) {
+	for i := range y {
 		c.net.run(x[i], &weights, nil)
 		if argmax(c.net.out[len(layers)-1]) == int(y[i]) {
 			count++

@@ -99,7 +99,7 @@ func TestTrainingReachesItsAccuracy(t *testing.T) {
 	c := newClassifier(s)
 	for i := range test.images {
 		images, labels := test.batch(i)
-		n, err := c.right(images, labels, 1)
+		n, err := c.right(images, labels)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/examples/digits/demo"
+)
+
+// DemoOptions are the flags of `bivouac demo`.
+type DemoOptions struct {
+	demo.Options
+}
+
+// AddFlags declares the flags.
+func (o *DemoOptions) AddFlags(cmd *cobra.Command) {
+	f, d := cmd.Flags(), demo.Options{}.WithDefaults()
+	f.StringVar(&o.Dir, "dir", "bivouac-demo", "directory for data set, checkpoints and plot; empty or of a demo before")
+	f.Uint64Var(&o.Seed, "seed", 7, "seed of weights, data order, augmentation and kills")
+	f.Int64Var(&o.Steps, "steps", d.Steps, "training steps")
+	f.Int64Var(&o.SaveEvery, "save-every", d.SaveEvery, "steps between two commits")
+	f.IntVar(&o.Kills, "kills", d.Kills, "how often to kill the training")
+	f.IntVar(&o.Threads, "threads", d.Threads, "threads of the data pipeline")
+	f.IntVar(&o.Prefetch, "prefetch", d.Prefetch, "batches prepared ahead")
+}
+
+func newDemoCommand(g *global) *cobra.Command {
+	var o DemoOptions
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Train a network, kill it five times, and compare with a training in peace",
+		Long: `Train a small network on handwritten digits, uninterrupted; train it again in a
+child process that is killed with SIGKILL at random instants, some of them while
+a commit is under way; and compare the two bit for bit: order of the samples,
+augmented pixels, losses, final weights and optimizer.
+
+Steps are committed asynchronously as Orbax checkpoints.
+
+` + exitCodesHelp + `
+Trainings that differ are exit status 4.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o, g) },
+	}
+	o.AddFlags(cmd)
+	g.addJSON(cmd)
+	return cmd
+}
+
+func runDemo(ctx context.Context, o DemoOptions, g *global) error {
+	if o.Kills == 0 {
+		o.Kills = demo.NoKills
+	}
+	for flag, zero := range map[string]bool{"steps": o.Steps == 0, "save-every": o.SaveEvery == 0, "threads": o.Threads == 0, "prefetch": o.Prefetch == 0} {
+		if zero {
+			return &errs.Error{Kind: errs.Invalid, Op: "demo", Subject: "--" + flag, Want: "at least 1", Got: "0"}
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return errs.Wrap("demo", "own executable", err)
+	}
+	o.Command = func(ctx context.Context, training string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, self, demoTrainCommand, training)
+		cmd.Args[0] = os.Args[0]
+		return cmd
+	}
+	screen := newProgress(g)
+	report, err := demo.Run(ctx, o.Options, screen)
+	screen.close()
+	if err != nil {
+		return err
+	}
+	if g.json {
+		err = g.printJSON(report)
+	} else {
+		report.Print(g.stdout)
+	}
+	if len(report.Failures) > 0 {
+		return &errs.Error{Kind: errs.Mismatch, Op: "demo", Got: report.Failures[0]}
+	}
+	return err
+}

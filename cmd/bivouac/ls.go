@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// listing is what `ls --json` prints.
+type listing struct {
+	Directory string        `json:"directory"`
+	Steps     []listedStep  `json:"steps"`
+	Skipped   []skippedStep `json:"skipped"`
+}
+
+type listedStep struct {
+	Step      int64              `json:"step"`
+	Directory string             `json:"directory"`
+	Committed time.Time          `json:"committed"`
+	Bytes     int64              `json:"bytes"`
+	Metrics   map[string]float64 `json:"metrics,omitempty"`
+	Custom    json.RawMessage    `json:"custom,omitempty"`
+}
+
+func newLsCommand(g *global) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ls RUN",
+		Short: "List the steps of a run directory",
+		Long: `List the committed steps of a run directory, oldest first. Directories that look
+like steps and are no whole checkpoints are named with the reason; they are never
+resumed from.
+
+` + exitCodesHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runLs(cmd.Context(), args[0], g) },
+	}
+	g.addJSON(cmd)
+	return cmd
+}
+
+func runLs(ctx context.Context, dir string, g *global) error {
+	run, err := openRun(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if len(run.steps) == 0 && checkpoint.IsCheckpoint(ctx, dir, nil) {
+		return &errs.Error{Kind: errs.Invalid, Op: "ls", Subject: dir, Want: "the directory of a run", Got: "a checkpoint",
+			Remedy: "bivouac info shows it"}
+	}
+	l := listing{Directory: dir, Steps: []listedStep{}, Skipped: run.skipped}
+	for _, s := range run.steps {
+		bytes, err := bytesBelow(filepath.Join(dir, s.Directory))
+		if err != nil {
+			return err
+		}
+		l.Steps = append(l.Steps, listedStep{Step: s.Step, Directory: s.Directory, Committed: s.Time.UTC(), Bytes: bytes, Metrics: s.Metrics, Custom: s.Custom})
+	}
+	if g.json {
+		return g.printJSON(l)
+	}
+	for _, s := range l.Steps {
+		g.printf("%10d  %s  %10s  %s\n", s.Step, s.Committed.Local().Format(time.DateTime), size(s.Bytes), s.Directory)
+	}
+	for _, s := range l.Skipped {
+		g.printf("   skipped  %s: %s\n", s.Directory, s.Reason)
+	}
+	if len(l.Steps) == 0 {
+		g.printf("no committed steps in %s\n", dir)
+	}
+	return nil
+}

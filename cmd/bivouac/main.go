@@ -1,0 +1,91 @@
+// Command bivouac shows what a training run directory holds, proves that it is
+// sound, and demonstrates a training that survives being killed.
+//
+// Its exit status says what happened:
+//
+//	0    success
+//	1    failure: input or output, permission, no space left, anything not below
+//	2    usage: unknown command or flag, malformed value
+//	3    not found: the directory, step or data set does not exist
+//	4    corrupt or mismatched: stored bytes are damaged, or belong to another run
+//	130  interrupted
+//
+// A file of this package holds one command.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// version is set by the linker; builds without it say "devel".
+var version = "devel"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// Exit statuses; see the package comment.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitCorrupt     = 4
+	exitInterrupted = 130
+)
+
+const exitCodesHelp = `Exit status: 0 success, 1 failure, 2 usage, 3 not found,
+4 corrupt or belonging to another run, 130 interrupted.`
+
+// run executes the command line and returns the exit status. Errors go to
+// stderr on one line.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRootCommand(&global{stdout: stdout, stderr: stderr})
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintf(stderr, "bivouac: %v\n", err)
+	}
+	return exitCode(ctx, err)
+}
+
+// usageError marks what the caller typed as the cause.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func exitCode(ctx context.Context, err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil:
+		return exitInterrupted
+	case errors.As(err, &usage):
+		return exitUsage
+	}
+	switch errs.KindOf(err) {
+	case errs.Invalid:
+		return exitUsage
+	case errs.NotFound:
+		return exitNotFound
+	case errs.Corrupt, errs.Mismatch:
+		return exitCorrupt
+	case errs.Canceled:
+		return exitInterrupted
+	}
+	return exitFailure
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"bivouac": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status":  status,
+			"flip":    flip,
+			"removed": removed,
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, errors.New("unknown condition")
+		},
+	})
+}
+
+// status runs a command and checks its exit status: status CODE COMMAND ARG…
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status CODE COMMAND ARG…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// flip changes a bit in the middle of the largest file that matches a pattern.
+func flip(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: flip PATTERN")
+	}
+	name := largest(ts, args[0])
+	b, err := os.ReadFile(name)
+	ts.Check(err)
+	b[len(b)/2] ^= 1
+	ts.Check(os.WriteFile(name, b, 0o666))
+}
+
+// removed removes the largest file that matches a pattern.
+func removed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: removed PATTERN")
+	}
+	ts.Check(os.Remove(largest(ts, args[0])))
+}
+
+func largest(ts *testscript.TestScript, pattern string) string {
+	names, err := filepath.Glob(ts.MkAbs(pattern))
+	ts.Check(err)
+	best, size := "", int64(-1)
+	for _, name := range names {
+		info, err := os.Stat(name)
+		ts.Check(err)
+		if info.Mode().IsRegular() && info.Size() > size {
+			best, size = name, info.Size()
+		}
+	}
+	if best == "" {
+		ts.Fatalf("no file matches %s", pattern)
+	}
+	return best
+}

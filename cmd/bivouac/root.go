@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// global holds what all commands share.
+type global struct {
+	stdout, stderr io.Writer
+	plain          bool
+	json           bool
+}
+
+func newRootCommand(g *global) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "bivouac",
+		Short: "Feed training jobs and save them, so that a killed job carries on as if nothing had happened",
+		Long: `Feed training jobs and save them, so that a job killed at any instant
+carries on as if nothing had happened.
+
+` + exitCodesHelp,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.PersistentFlags().BoolVar(&g.plain, "plain", false, "plain lines instead of progress bars, also on a terminal")
+	root.AddCommand(
+		newDemoCommand(g),
+		newDemoTrainCommand(g),
+		newLsCommand(g),
+		newInfoCommand(g),
+		newVerifyCommand(g),
+		newVersionCommand(g),
+		newCompletionCommand(g),
+	)
+	markUsage(root)
+	return root
+}
+
+// markUsage makes wrong arguments usage errors, for the exit status.
+func markUsage(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return usageError{err}
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		markUsage(sub)
+	}
+}
+
+// addJSON gives a command the flag --json.
+func (g *global) addJSON(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&g.json, "json", false, "print JSON for programs")
+}
+
+// printJSON prints v as one indented document.
+func (g *global) printJSON(v any) error {
+	enc := json.NewEncoder(g.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// printf writes to standard output.
+func (g *global) printf(format string, args ...any) {
+	fmt.Fprintf(g.stdout, format, args...)
+}
+
+// bars reports whether progress bars may be drawn.
+func (g *global) bars() bool {
+	f, ok := g.stdout.(*os.File)
+	return ok && !g.plain && !g.json && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// VerifyOptions are the flags of `bivouac verify`.
+type VerifyOptions struct {
+	Step int64
+}
+
+// AddFlags declares the flags.
+func (o *VerifyOptions) AddFlags(cmd *cobra.Command) {
+	cmd.Flags().Int64Var(&o.Step, "step", anyStep, "a single step of a run; by default all")
+}
+
+// verdict is what `verify --json` prints of one checkpoint.
+type verdict struct {
+	Path     string   `json:"path"`
+	Sound    bool     `json:"sound"`
+	Manifest bool     `json:"manifest"`
+	Coverage string   `json:"coverage"`
+	Files    int      `json:"files"`
+	Leaves   int      `json:"leaves"`
+	Bytes    int64    `json:"bytes"`
+	Problems []string `json:"problems"`
+}
+
+func newVerifyCommand(g *global) *cobra.Command {
+	var o VerifyOptions
+	cmd := &cobra.Command{
+		Use:   "verify PATH",
+		Short: "Read a checkpoint, or all steps of a run, and check every byte",
+		Long: `Read a checkpoint, or all steps of a run directory, and hold every byte against
+the checksums that cover it. Directories that look like steps and are no whole
+checkpoints count as damaged.
+
+` + exitCodesHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runVerify(cmd.Context(), args[0], o, g) },
+	}
+	o.AddFlags(cmd)
+	g.addJSON(cmd)
+	return cmd
+}
+
+func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) error {
+	verdicts, paths, err := toVerify(ctx, path, o.Step)
+	if err != nil {
+		return err
+	}
+	screen := newProgress(g)
+	for _, p := range paths {
+		v, err := verify(ctx, p, screen)
+		if err != nil {
+			screen.close()
+			return err
+		}
+		verdicts = append(verdicts, v)
+	}
+	screen.close()
+	damaged := 0
+	for _, v := range verdicts {
+		if !v.Sound {
+			damaged++
+		}
+	}
+	if g.json {
+		if err := g.printJSON(verdicts); err != nil {
+			return err
+		}
+	} else {
+		printVerdicts(g, verdicts)
+	}
+	if damaged > 0 {
+		return &errs.Error{Kind: errs.Corrupt, Op: "verify", Subject: path, Got: fmt.Sprintf("%d of %d checkpoints damaged", damaged, len(verdicts))}
+	}
+	return nil
+}
+
+// toVerify lists the checkpoints that path and step mean, and the verdicts on
+// what is no checkpoint and should be.
+func toVerify(ctx context.Context, path string, step int64) (verdicts []verdict, paths []string, err error) {
+	if step != anyStep || needDirectory(path) != nil || checkpoint.IsCheckpoint(ctx, path, nil) {
+		one, err := resolve(ctx, path, step)
+		return nil, []string{one}, err
+	}
+	run, err := openRun(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range run.skipped {
+		verdicts = append(verdicts, verdict{Path: filepath.Join(path, s.Directory), Problems: []string{s.Reason}})
+	}
+	for _, s := range run.steps {
+		paths = append(paths, filepath.Join(path, s.Directory))
+	}
+	if len(verdicts)+len(paths) == 0 {
+		_, err = resolve(ctx, path, anyStep)
+	}
+	return verdicts, paths, err
+}
+
+func verify(ctx context.Context, path string, screen progress) (verdict, error) {
+	begun := false
+	r, err := checkpoint.Verify(ctx, path, &checkpoint.VerifyOptions{Progress: func(done, total int64) {
+		if !begun {
+			screen.Begin(filepath.Base(path), total)
+			begun = true
+		}
+		screen.Advance(done, "")
+	}})
+	if begun {
+		screen.End()
+	}
+	if err != nil {
+		return verdict{}, err
+	}
+	v := verdict{Path: path, Sound: r.OK(), Manifest: r.Manifest, Coverage: r.Coverage, Files: r.Files, Leaves: r.Leaves, Bytes: r.Bytes, Problems: []string{}}
+	for _, p := range r.Problems {
+		v.Problems = append(v.Problems, p.Error())
+	}
+	return v, nil
+}
+
+func printVerdicts(g *global, verdicts []verdict) {
+	for _, v := range verdicts {
+		if v.Sound {
+			g.printf("sound    %s  %d files, %d leaves, %s; covered: %s\n", v.Path, v.Files, v.Leaves, size(v.Bytes), v.Coverage)
+			continue
+		}
+		g.printf("DAMAGED  %s\n", v.Path)
+		for _, p := range v.Problems {
+			g.printf("         %s\n", p)
+		}
+	}
+}

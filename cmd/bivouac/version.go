@@ -1,0 +1,32 @@
+package main
+
+import (
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+// versionInfo is what `version --json` prints.
+type versionInfo struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func newVersionCommand(g *global) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := versionInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+			if g.json {
+				return g.printJSON(v)
+			}
+			g.printf("bivouac %s (%s, %s)\n", v.Version, v.Go, v.Platform)
+			return nil
+		},
+	}
+	g.addJSON(cmd)
+	return cmd
+}
