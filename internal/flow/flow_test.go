@@ -24,12 +24,11 @@ type item struct {
 
 // counter makes the numbers 0 to end-1; the token is the next number.
 type counter struct {
-	t      *rapid.T
-	end    int
-	fail   map[int]error
-	busy   int
-	most   int
-	waited int
+	t    *rapid.T
+	end  int
+	fail map[int]error
+	busy int
+	most int
 }
 
 func (c *counter) Start(s *item, at int) (int, bool) {
