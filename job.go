@@ -118,7 +118,7 @@ func (j *Job[B]) restore(ctx context.Context) error {
 		if !ok {
 			return nil
 		}
-		err := j.load(ctx, last)
+		items, err := j.steps.LoadCheckpointables(ctx, last.Step, nil)
 		if errors.Is(err, errs.Corrupt) {
 			// Not the last word: an older step carries on just as exactly.
 			if qerr := j.steps.Quarantine(ctx, last.Step, err); qerr != nil {
@@ -129,6 +129,9 @@ func (j *Job[B]) restore(ctx context.Context) error {
 			}
 			continue
 		}
+		if err == nil {
+			err = j.apply(last, items)
+		}
 		if err != nil {
 			return errs.Wrap("", "step "+strconv.FormatInt(last.Step, 10), err)
 		}
@@ -138,13 +141,10 @@ func (j *Job[B]) restore(ctx context.Context) error {
 	}
 }
 
-// load reads one step: everything first, then the stream, then the state, so
-// that only a state of another shape leaves the caller's half filled.
-func (j *Job[B]) load(ctx context.Context, at training.Info) error {
-	items, err := j.steps.LoadCheckpointables(ctx, at.Step, nil)
-	if err != nil {
-		return err
-	}
+// apply moves the stream and fills the state: the stream first, so that only a
+// state of another shape leaves the caller's half filled. Whatever it refuses,
+// the step is whole and stays where it is.
+func (j *Job[B]) apply(at training.Info, items map[string]any) error {
 	raw, ok := items[dataItem].(json.RawMessage)
 	if !ok {
 		return &errs.Error{Kind: errs.Mismatch, Subject: dataItem, Want: "the position of a stream", Got: "no such item",
@@ -167,7 +167,7 @@ func (j *Job[B]) load(ctx context.Context, at training.Info) error {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "identity of the run", Want: strconv.Quote(j.opts.Identity), Got: strconv.Quote(doc.Identity),
 			Remedy: "the directory holds another run: use another directory, or the options of that run"}
 	case doc.Step != at.Step:
-		return &errs.Error{Kind: errs.Corrupt, Subject: dataItem, Want: "step " + strconv.FormatInt(at.Step, 10), Got: strconv.FormatInt(doc.Step, 10),
+		return &errs.Error{Kind: errs.Mismatch, Subject: dataItem, Want: "step " + strconv.FormatInt(at.Step, 10), Got: strconv.FormatInt(doc.Step, 10),
 			Remedy: "the directory was renamed; give it its number back"}
 	}
 	if err := j.data.SetState(doc.Stream); err != nil {

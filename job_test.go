@@ -306,6 +306,29 @@ func TestForeignDirectories(t *testing.T) {
 	}
 }
 
+// garbled refuses every state as damaged, as a stream does that reads another
+// stream's state.
+type garbled struct{ counter }
+
+func (*garbled) SetState([]byte) error {
+	return &errs.Error{Kind: errs.Corrupt, Got: "not a state of mine"}
+}
+
+// A step that is whole is never set aside, whatever the stream says of its state.
+func TestRefusedStepStays(t *testing.T) {
+	dir, m := t.TempDir(), newModel()
+	if _, err := run(t, dir, 10, bivouac.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := bivouac.Open(context.Background(), dir, &garbled{}, bivouac.Options{State: &m})
+	if err == nil || !strings.Contains(err.Error(), "not a state of mine") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "10", "bivouac.manifest")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

@@ -113,13 +113,17 @@ func TestAlterationsAreSeen(t *testing.T) {
 		"handler": {"v1-items", func(e map[string]any) {
 			e["item_handlers"].(map[string]any)["pb"] = "none"
 		}, "handler"},
-		"step":           {"trainer-basic", func(e map[string]any) { e["steps"] = []any{json.Number("0"), json.Number("9")} }, "steps"},
-		"latest":         {"trainer-basic", func(e map[string]any) { e["latest"] = json.Number("2") }, "latest"},
-		"metrics":        {"trainer-basic", func(e map[string]any) { first(e)["metrics"] = nil }, "metrics"},
-		"directory":      {"trainer-basic", func(e map[string]any) { first(e)["directory"] = "1" }, "directory"},
-		"returned":       {"trainer-latest2", func(e map[string]any) { e["save_calls"].([]any)[4].(map[string]any)["returned"] = true }, "returned"},
-		"preservation":   {"trainer-latest2", func(e map[string]any) { e["preservation"] = map[string]any{"policy": "PreserveAll", "args": map[string]any{}} }, "replay"},
-		"name format":    {"trainer-names", func(e map[string]any) { e["name_format"] = map[string]any{"step_prefix": nil, "step_format_fixed_length": nil} }, "steps"},
+		"step":      {"trainer-basic", func(e map[string]any) { e["steps"] = []any{json.Number("0"), json.Number("9")} }, "steps"},
+		"latest":    {"trainer-basic", func(e map[string]any) { e["latest"] = json.Number("2") }, "latest"},
+		"metrics":   {"trainer-basic", func(e map[string]any) { first(e)["metrics"] = nil }, "metrics"},
+		"directory": {"trainer-basic", func(e map[string]any) { first(e)["directory"] = "1" }, "directory"},
+		"returned":  {"trainer-latest2", func(e map[string]any) { e["save_calls"].([]any)[4].(map[string]any)["returned"] = true }, "returned"},
+		"preservation": {"trainer-latest2", func(e map[string]any) {
+			e["preservation"] = map[string]any{"policy": "PreserveAll", "args": map[string]any{}}
+		}, "replay"},
+		"name format": {"trainer-names", func(e map[string]any) {
+			e["name_format"] = map[string]any{"step_prefix": nil, "step_format_fixed_length": nil}
+		}, "steps"},
 		"temporary":      {"interrupted-item", func(e map[string]any) { e["temporary"].([]any)[0].(map[string]any)["path"] = "1" }, "loaded"},
 		"unknown member": {"v1-containers", func(e map[string]any) { e["surprise"] = true }, "unknown member surprise"},
 		"unknown leaf member": {"v1-containers", func(e map[string]any) {
