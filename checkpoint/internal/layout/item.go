@@ -83,6 +83,11 @@ func (c *Checkpoint) Item(ctx context.Context, name string) (Item, error) {
 		if err != nil && errs.KindOf(err) != errs.NotFound {
 			return it, err
 		}
+		if c.Manifest != nil {
+			if _, listed := c.Manifest.File(path.Join(name, f.file)); listed {
+				return it, missingFile(path.Join(name, f.file), err)
+			}
+		}
 	}
 	return it, nil
 }

@@ -99,6 +99,9 @@ func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error)
 		if err == nil {
 			c.Manifest, err = manifest.Parse(b)
 		}
+		if err == nil {
+			err = c.itemsThere(in)
+		}
 		if err != nil {
 			return nil, errs.Wrap(op, name, err)
 		}
@@ -113,6 +116,21 @@ func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error)
 		}
 	}
 	return c, nil
+}
+
+// itemsThere holds the directories that are there against the manifest: an item
+// that is gone must not pass for one that was never saved.
+func (c *Checkpoint) itemsThere(in entries) error {
+	for _, f := range c.Manifest.Files {
+		if dir, _, below := strings.Cut(f.Name, "/"); below && !in[dir] {
+			return missingFile(f.Name, nil)
+		}
+	}
+	return nil
+}
+
+func missingFile(name string, err error) error {
+	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: name, Got: "the file is missing", Err: err}
 }
 
 // read lists one level of a directory.
@@ -139,8 +157,11 @@ func read(ctx context.Context, st store.Store, name string) (entries, error) {
 // unrecognised says what a directory is that is no checkpoint.
 func (c *Checkpoint) unrecognised(ctx context.Context, in entries) error {
 	e := &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "a checkpoint", Got: "a directory without " + orbax.CheckpointFile}
-	if len(in) == 0 {
+	switch {
+	case len(in) == 0:
 		e.Got = "an empty directory"
+	case in.file(manifest.Name):
+		return missingFile(c.path(orbax.CheckpointFile), nil) // it was one of ours
 	}
 	for _, d := range in.dirs() {
 		if _, err := c.st.Stat(ctx, path.Join(c.name, d, orbax.CheckpointFile)); err == nil {
@@ -161,7 +182,7 @@ func (c *Checkpoint) file(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		if c.Manifest != nil && errs.KindOf(err) == errs.NotFound {
 			if _, listed := c.Manifest.File(name); listed {
-				return nil, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: name, Got: "the file is missing", Err: err}
+				return nil, missingFile(name, err)
 			}
 		}
 		return nil, err
@@ -182,7 +203,7 @@ func (c *Checkpoint) CheckFiles(ctx context.Context) error {
 		info, err := c.st.Stat(ctx, c.path(f.Name))
 		switch {
 		case errs.KindOf(err) == errs.NotFound:
-			return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.path(f.Name), Got: "the file is missing"}
+			return missingFile(c.path(f.Name), nil)
 		case err != nil:
 			return err
 		case info.Dir || info.Size != f.Size:
