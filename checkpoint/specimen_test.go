@@ -1,0 +1,246 @@
+package checkpoint_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/store/local"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// content is the files of a checkpoint by their names below it.
+type content map[string][]byte
+
+// contentStore is a store that holds one checkpoint, "c", for reading.
+type contentStore struct {
+	store.Store // the rest is not called
+	files       content
+}
+
+func below(name string) string { return strings.TrimPrefix(strings.TrimPrefix(name, "c"), "/") }
+
+func (s contentStore) Open(_ context.Context, name string) (store.Reader, error) {
+	b, ok := s.files[below(name)]
+	if !ok {
+		return nil, &errs.Error{Kind: errs.NotFound, Op: "store.Open", Subject: name}
+	}
+	return byteReader(b), nil
+}
+
+func (s contentStore) Stat(_ context.Context, name string) (store.Info, error) {
+	in := below(name)
+	if b, ok := s.files[in]; ok {
+		return store.Info{Name: name, Size: int64(len(b))}, nil
+	}
+	for f := range s.files {
+		if in == "" || strings.HasPrefix(f, in+"/") {
+			return store.Info{Name: name, Dir: true}, nil
+		}
+	}
+	return store.Info{}, &errs.Error{Kind: errs.NotFound, Op: "store.Stat", Subject: name}
+}
+
+func (s contentStore) List(_ context.Context, dir string) iter.Seq2[store.Info, error] {
+	prefix := ""
+	if in := below(dir); in != "" {
+		prefix = in + "/"
+	}
+	found := map[string]store.Info{}
+	for f, b := range s.files {
+		if rest, ok := strings.CutPrefix(f, prefix); ok {
+			name, _, deeper := strings.Cut(rest, "/")
+			i := store.Info{Name: name, Dir: deeper}
+			if !deeper {
+				i.Size = int64(len(b))
+			}
+			found[name] = i
+		}
+	}
+	return func(yield func(store.Info, error) bool) {
+		if len(found) == 0 {
+			yield(store.Info{}, &errs.Error{Kind: errs.NotFound, Op: "store.List", Subject: dir})
+		}
+		for _, n := range slices.Sorted(maps.Keys(found)) {
+			if !yield(found[n], nil) {
+				return
+			}
+		}
+	}
+}
+
+type byteReader []byte
+
+func (r byteReader) Size() int64  { return int64(len(r)) }
+func (r byteReader) Close() error { return nil }
+
+func (r byteReader) ReadAt(_ context.Context, p []byte, off int64) error {
+	if off < 0 || off > int64(len(r)) || copy(p, r[off:]) < len(p) {
+		return &errs.Error{Kind: errs.Corrupt, Op: "store.ReadAt", Got: "the end of the object"}
+	}
+	return nil
+}
+
+// specimen is a checkpoint and what it holds.
+type specimen struct {
+	name  string
+	files content
+	items map[string]any
+}
+
+// seeded is what decides the names in a checkpoint: same seed, same names.
+func seeded(seed byte) io.Reader { return rand.NewChaCha8([32]byte{seed}) }
+
+// preserve saves items as a checkpoint in memory.
+func preserve(t testing.TB, name string, style image.Style, seed byte, items map[string]any) specimen {
+	t.Helper()
+	ctx := context.Background()
+	st := local.New(vfs.NewMem(), "/", nil)
+	list, err := image.Items(items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := func() time.Time { return time.Unix(1_700_000_000, int64(seed)) }
+	im, err := image.Take(list, image.Options{Style: style, Now: now, Random: seeded(seed)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	txn, err := st.Begin(ctx, "c", store.TxnOptions{})
+	if err == nil {
+		_, err = im.Commit(ctx, txn)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := specimen{name: name, files: content{}, items: map[string]any{}}
+	var walk func(dir string)
+	walk = func(dir string) {
+		for e, err := range st.List(ctx, path.Join("c", dir)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := path.Join(dir, e.Name)
+			if e.Dir {
+				walk(at)
+				continue
+			}
+			if s.files[at], err = store.ReadAll(ctx, st, path.Join("c", at)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	walk("")
+	for k, v := range items {
+		if raw, ok := v.(json.RawMessage); ok {
+			s.items[k] = raw
+			continue
+		}
+		if s.items[k], err = tree.From(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.examine(s.files); err != nil {
+		t.Fatalf("%s, undamaged: %v", name, err)
+	}
+	if found, err := s.verify(s.files); found || err != nil {
+		t.Fatalf("%s, undamaged: Verify finds a problem, or fails: %v", name, err)
+	}
+	return s
+}
+
+// values of a small checkpoint: arrays in the database and beside it, two of
+// the same shape on each side, scalars, strings and empty containers.
+func values(seed int) map[string]any {
+	ramp := func(n, from int) []float32 {
+		v := make([]float32, n)
+		for i := range v {
+			v[i] = float32(from*1000+i) / 8
+		}
+		return v
+	}
+	return map[string]any{
+		"left": ramp(300, seed), "right": ramp(300, seed+1), // out of line
+		"a": ramp(6, seed+2), "b": ramp(6, seed+3), // inline
+		"step": int64(seed), "rate": 0.5 + float64(seed), "done": false,
+		"name": fmt.Sprintf("run %d", seed), "note": "text <&> ü", "none": nil,
+		"layers": []any{map[string]any{}, []any{}, tensor.New(tensor.Int4, 3)},
+	}
+}
+
+func position(seed int) json.RawMessage { return json.RawMessage(fmt.Sprintf(`{"position":%d}`, seed)) }
+
+// specimens are one checkpoint of each style.
+func specimens(t testing.TB, seed byte, n int) []specimen {
+	return []specimen{
+		preserve(t, "v1", image.V1, seed, map[string]any{"state": values(n)}),
+		preserve(t, "step", image.Step, seed, map[string]any{"state": values(n), "data": position(n)}),
+	}
+}
+
+// examine loads files, which are those of s with some damage, and says what is
+// wrong with the answer: anything but the right values or a proper refusal.
+func (s specimen) examine(files content) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	ctx := context.Background()
+	got, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: contentStore{files: files}})
+	if err != nil {
+		return refusal(err)
+	}
+	if len(got) != len(s.items) {
+		return fmt.Errorf("loaded %d items of %d, and no error", len(got), len(s.items))
+	}
+	for name, want := range s.items {
+		switch want := want.(type) {
+		case *tree.Node:
+			n, ok := got[name].(*tree.Node)
+			if !ok || !tree.Equal(want, n) {
+				return fmt.Errorf("item %q has wrong values, and no error", name)
+			}
+		case json.RawMessage:
+			raw, ok := got[name].(json.RawMessage)
+			if !ok || !bytes.Equal(want, raw) {
+				return fmt.Errorf("item %q is %s, and no error", name, raw)
+			}
+		}
+	}
+	return nil
+}
+
+// refusal accepts the errors that a damaged checkpoint may give.
+func refusal(err error) error {
+	switch errs.KindOf(err) {
+	case errs.Corrupt, errs.Unsupported, errs.NotFound, errs.Invalid:
+		if len(err.Error()) > 2000 {
+			return fmt.Errorf("a message of %d bytes", len(err.Error()))
+		}
+		return nil
+	}
+	return fmt.Errorf("an error of kind %v: %w", errs.KindOf(err), err)
+}
+
+// verify reports whether Verify finds a problem, or what it takes for a newer
+// version.
+func (s specimen) verify(files content) (found bool, err error) {
+	r, err := checkpoint.Verify(context.Background(), "c", &checkpoint.VerifyOptions{Store: contentStore{files: files}})
+	return errs.KindOf(err) == errs.Unsupported || err == nil && !r.OK(), err
+}
