@@ -44,7 +44,8 @@ type testCase struct {
 }
 
 var suites = map[string]suite{
-	"orbax": orbaxSuite,
+	"formats": formatsSuite,
+	"orbax":   orbaxSuite,
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

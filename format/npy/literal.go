@@ -1,0 +1,222 @@
+package npy
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"unicode/utf8"
+)
+
+// kind is the type of a Python literal.
+type kind uint8
+
+const (
+	kindNone kind = iota
+	kindBool
+	kindInt
+	kindNumber // float or complex: never wanted
+	kindStr
+	kindBytes
+	kindTuple
+	kindList
+	kindDict // items: key, value, key, value …
+)
+
+// literal is the value of a Python literal.
+type literal struct {
+	kind  kind
+	text  string // str and bytes
+	int   *big.Int
+	truth bool
+	items []literal
+}
+
+// maxNesting bounds brackets inside of brackets, as Python's tokenizer does.
+const maxNesting = 200
+
+// literals parses Python literals. The first fault sticks.
+type literals struct {
+	s     string
+	i     int
+	depth int  // open brackets: inside of them a newline is white space
+	long  bool // integers may end in L
+	err   error
+}
+
+// parseLiteral parses the one literal that s consists of; long accepts the
+// integers of Python 2.
+func parseLiteral(s string, long bool) (literal, error) {
+	p := &literals{s: strings.TrimLeft(s, " \t"), long: long}
+	p.firstLine()
+	v := p.value()
+	for p.space(); p.peek() == '\n' || p.peek() == '\r'; p.space() {
+		p.i++
+	}
+	if p.err == nil && p.i < len(p.s) {
+		p.fail("data after the value")
+	}
+	return v, p.err
+}
+
+func (p *literals) fail(format string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf("at character %d: %s", p.i, fmt.Sprintf(format, args...))
+	}
+}
+
+// peek returns the next byte, 0 at the end and after a fault.
+func (p *literals) peek() byte {
+	if p.err != nil || p.i >= len(p.s) {
+		return 0
+	}
+	return p.s[p.i]
+}
+
+// take skips white space and consumes c if that is next.
+func (p *literals) take(c byte) bool {
+	p.space()
+	if p.peek() != c {
+		return false
+	}
+	p.i++
+	return true
+}
+
+// space skips white space and comments; inside of brackets newlines, too.
+func (p *literals) space() {
+	for {
+		switch c := p.peek(); {
+		case c == ' ' || c == '\t' || c == '\f', p.depth > 0 && (c == '\n' || c == '\r'):
+			p.i++
+		case c == '\\' && p.depth > 0 && p.newline(p.i+1) > 0:
+			p.i += 1 + p.newline(p.i+1)
+		case c == '#':
+			if n := strings.IndexAny(p.s[p.i:], "\r\n"); n >= 0 {
+				p.i += n
+			} else {
+				p.i = len(p.s)
+			}
+		default:
+			return
+		}
+	}
+}
+
+// newline returns the length of the line end at i, 0 when there is none.
+func (p *literals) newline(i int) int {
+	switch {
+	case strings.HasPrefix(p.s[i:], "\r\n"):
+		return 2
+	case strings.HasPrefix(p.s[i:], "\n"), strings.HasPrefix(p.s[i:], "\r"):
+		return 1
+	}
+	return 0
+}
+
+// firstLine skips lines with nothing but white space and comments, and fails
+// where the first other line is indented. A form feed starts a line afresh.
+func (p *literals) firstLine() {
+	start := p.i
+	for p.space(); p.peek() == '\n' || p.peek() == '\r'; p.space() {
+		p.i++
+		start = p.i
+	}
+	indent := p.s[start:p.i]
+	if strings.ContainsAny(indent[strings.LastIndexByte(indent, '\f')+1:], " \t") {
+		p.fail("unexpected indent")
+	}
+}
+
+func (p *literals) value() literal {
+	p.space()
+	switch c := p.peek(); {
+	case c == '(':
+		items, comma := p.sequence(')')
+		if len(items) == 1 && !comma {
+			return items[0]
+		}
+		return literal{kind: kindTuple, items: items}
+	case c == '[':
+		items, _ := p.sequence(']')
+		return literal{kind: kindList, items: items}
+	case c == '{':
+		return p.dict()
+	case c == '-' || c == '+':
+		return p.signed()
+	case isDigit(c) || c == '.':
+		return p.number()
+	case c == '\'' || c == '"':
+		return p.text("")
+	}
+	word := p.word()
+	if c := p.peek(); c == '\'' || c == '"' {
+		return p.text(word)
+	}
+	switch word {
+	case "True", "False":
+		return literal{kind: kindBool, truth: word == "True"}
+	case "None":
+		return literal{}
+	}
+	p.fail("want a literal")
+	return literal{}
+}
+
+// word takes an identifier.
+func (p *literals) word() string {
+	start := p.i
+	for isWord(p.peek()) {
+		p.i++
+	}
+	return p.s[start:p.i]
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || isDigit(c) || c == '_' || c >= utf8.RuneSelf
+}
+
+// bracket consumes an opening bracket; the result undoes the nesting.
+func (p *literals) bracket() func() {
+	p.i++
+	if p.depth++; p.depth > maxNesting {
+		p.fail("nested deeper than %d", maxNesting)
+	}
+	return func() { p.depth-- }
+}
+
+// sequence reads values up to the closing bracket; the next byte is the opening
+// one. comma tells whether a comma follows the last value.
+func (p *literals) sequence(closing byte) (items []literal, comma bool) {
+	defer p.bracket()()
+	for p.err == nil && !p.take(closing) {
+		items = append(items, p.value())
+		if comma = p.take(','); !comma {
+			if !p.take(closing) {
+				p.fail("want ',' or %q", closing)
+			}
+			break
+		}
+	}
+	return items, comma
+}
+
+func (p *literals) dict() literal {
+	defer p.bracket()()
+	d := literal{kind: kindDict}
+	for p.err == nil && !p.take('}') {
+		key := p.value()
+		if !p.take(':') {
+			p.fail("want ':'")
+		}
+		d.items = append(d.items, key, p.value())
+		if !p.take(',') {
+			if !p.take('}') {
+				p.fail("want ',' or '}'")
+			}
+			break
+		}
+	}
+	return d
+}
