@@ -145,25 +145,36 @@ func prepared(steps ...int64) func(vfs.FS) error {
 	return func(fsys vfs.FS) error { return saving(steps...)(fsys, func(string) {}) }
 }
 
+// sampling is the bound on states at one moment under -short: the race detector
+// wants the interleavings, not the states.
+const sampling = 32
+
 // Power loss at every operation of a save with retention, every state.
 func TestPowerLoss(t *testing.T) {
 	limit := 0 // all states of a moment, up to the harness's bound
-	if os.Getenv("BIVOUAC_LONG") != "" {
+	switch {
+	case os.Getenv("BIVOUAC_LONG") != "":
 		limit = 1 << 20
+	case testing.Short():
+		limit = sampling
 	}
 	report, err := crash.Run(saving(30), survived(10, 20), &crash.Options{Setup: prepared(10, 20), Limit: limit})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Log(report)
-	if report.Sampled > 0 {
+	if report.Sampled > 0 && !testing.Short() {
 		t.Errorf("%d moments were sampled, want all states of every moment", report.Sampled)
 	}
 }
 
 // The first save into a directory that does not exist.
 func TestPowerLossFirstSave(t *testing.T) {
-	report, err := crash.Run(saving(0), survived(), nil)
+	o := &crash.Options{}
+	if testing.Short() {
+		o.Limit = sampling
+	}
+	report, err := crash.Run(saving(0), survived(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,6 +183,9 @@ func TestPowerLossFirstSave(t *testing.T) {
 
 // The enumeration must find out a store that does not sync.
 func TestPowerLossFindsMissingSyncs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a test of the other tests")
+	}
 	for name, wrap := range map[string]func(vfs.FS) vfs.FS{
 		"files":       func(f vfs.FS) vfs.FS { return noFileSync{f} },
 		"directories": func(f vfs.FS) vfs.FS { return noDirSync{f} },
@@ -202,6 +216,9 @@ func (unsynced) Sync() error { return nil }
 // Every operation of a save fails once and for ever: earlier steps stay, the
 // reason is reported, and the next start leaves no leftovers.
 func TestEveryOperationFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of saves, one after the other")
+	}
 	runs, err := crash.Faults(prepared(10, 20), saving(30), func(o crash.Outcome) error {
 		if o.Err == nil && len(o.Acked) == 0 {
 			return errors.New("nothing was committed, and no error was returned")
