@@ -116,9 +116,6 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 		_, err := c.st.Stat(ctx, c.path(t.files.item, "manifest.ocdbt"))
 		t.UseOCDBT = err == nil
 	}
-	if !t.UseOCDBT || !t.UseZarr3 {
-		return &errs.Error{Kind: errs.Unsupported, Want: "zarr v3 in OCDBT", Got: "use_ocdbt " + strconv.FormatBool(t.UseOCDBT) + ", use_zarr3 " + strconv.FormatBool(t.UseZarr3)}
-	}
 	if err := uniqueParams(doc.Entries); err != nil {
 		return err
 	}
@@ -136,11 +133,9 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 		switch l.Kind {
 		case Array, Scalar, PRNGKey:
 			if values == nil {
-				db, err := ocdbt.Open(ctx, t.files, nil)
-				if err != nil {
+				if values, err = t.openValues(ctx); err != nil {
 					return err
 				}
-				values = db.Values()
 			}
 			l.KeyImpl, l.values, l.fill = impls[l.Param], values, !doc.StoreFill
 			if l.array, err = zarr.Open(ctx, values, l.Param); err != nil {
@@ -170,6 +165,18 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 		t.Leaves = append(t.Leaves, l)
 	}
 	return nil
+}
+
+// openValues opens where the item's arrays lie: its database, or its directory.
+func (t *OpenTree) openValues(ctx context.Context) (zarr.KV, error) {
+	if !t.UseOCDBT {
+		return plainValues{t.files}, nil
+	}
+	db, err := ocdbt.Open(ctx, t.files, nil)
+	if err != nil {
+		return nil, err
+	}
+	return db.Values(), nil
 }
 
 func missingArray(param string, err error) error {
