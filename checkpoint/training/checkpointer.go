@@ -119,6 +119,22 @@ func (c *Checkpointer) Latest() (last Info, ok bool) {
 	return c.list[len(c.list)-1], true
 }
 
+// Best returns the checkpoint that ranks first by the BestN of the preservation
+// policy, the later one of two equals; ok is false when the policy has none or
+// no checkpoint has the metric.
+func (c *Checkpointer) Best() (best Info, ok bool) {
+	rank, ok := ranking(c.opts.Preserve)
+	if !ok {
+		return Info{}, false
+	}
+	list := c.Checkpoints()
+	i := rank.best(list)
+	if i < 0 {
+		return Info{}, false
+	}
+	return list[i], true
+}
+
 // find returns the checkpoint of a step, or the newest one for Latest.
 func (c *Checkpointer) find(step int64) (Info, error) {
 	list := c.Checkpoints()

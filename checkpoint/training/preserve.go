@@ -206,6 +206,34 @@ func (p BestN) Validate() error {
 	return count("BestN.N", p.N)
 }
 
+// best returns the index of the checkpoint that ranks first, -1 when none has
+// the metric.
+func (p BestN) best(cs []Info) int {
+	best, value := -1, 0.0
+	for i, c := range cs {
+		v, ok := p.Metric(c)
+		if ok && (best < 0 || v == value || (v > value) != p.Lowest) {
+			best, value = i, v
+		}
+	}
+	return best
+}
+
+// ranking finds the BestN in a policy, if there is one.
+func ranking(p PreservationPolicy) (BestN, bool) {
+	switch q := p.(type) {
+	case BestN:
+		return q, true
+	case AnyPreservation:
+		for _, sub := range q {
+			if b, ok := ranking(sub); ok {
+				return b, true
+			}
+		}
+	}
+	return BestN{}, false
+}
+
 // AnyPreservation keeps what one of its policies keeps.
 type AnyPreservation []PreservationPolicy
 

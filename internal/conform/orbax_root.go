@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +15,12 @@ import (
 // compareRoot compares a directory of steps, and replays the calls that made it.
 func compareRoot(ctx context.Context, r *report, o *object, at string) {
 	names := nameFormat(o.child("name_format"))
-	c, err := training.Open(ctx, at, &training.Options{Names: names})
+	save, keep, err := policies(o)
+	if err != nil {
+		r.fail("%v", err)
+		return
+	}
+	c, err := training.Open(ctx, at, &training.Options{Names: names, Preserve: keep})
 	if err != nil {
 		r.fail("Open: %v", err)
 		return
@@ -33,8 +39,15 @@ func compareRoot(ctx context.Context, r *report, o *object, at string) {
 	if o.has("latest") {
 		last, ok := c.Latest()
 		want, some := o.get("latest").(json.Number)
-		if ok != some || ok && json.Number(want) != json.Number(itoa(last.Step)) {
+		if ok != some || ok && want != json.Number(itoa(last.Step)) {
 			r.fail("latest: got %d (%v), want %v", last.Step, ok, o.get("latest"))
+		}
+	}
+	if o.has("best_step") {
+		best, ok := c.Best()
+		want, some := o.get("best_step").(json.Number)
+		if ok != some || ok && want != json.Number(itoa(best.Step)) {
+			r.fail("best_step: got %d (%v), want %v", best.Step, ok, o.get("best_step"))
 		}
 	}
 	byStep := map[int64]training.Info{}
@@ -58,7 +71,26 @@ func compareRoot(ctx context.Context, r *report, o *object, at string) {
 		}
 		w.done()
 	}
-	replay(ctx, r, o, names)
+	replay(ctx, r, o, training.Options{Names: names, Save: save, Preserve: keep})
+}
+
+// policies reads the members save_policy and preservation.
+func policies(o *object) (training.SavePolicy, training.PreservationPolicy, error) {
+	var save, preserve training.PolicySpec
+	for key, spec := range map[string]*training.PolicySpec{"save_policy": &save, "preservation": &preserve} {
+		if err := json.Unmarshal(o.raw(key), spec); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	decide, err := save.Save()
+	if err != nil {
+		return nil, nil, fmt.Errorf("save_policy: %w", err)
+	}
+	keep, err := preserve.Preservation()
+	if err != nil {
+		return nil, nil, fmt.Errorf("preservation: %w", err)
+	}
+	return decide, keep, nil
 }
 
 func nameFormat(o *object) training.NameFormat {
@@ -85,31 +117,14 @@ func itoa(n int64) string { b, _ := json.Marshal(n); return string(b) }
 
 // replay makes the calls of save_calls with the policies of the case and
 // compares what they returned and which steps are left.
-func replay(ctx context.Context, r *report, o *object, names training.NameFormat) {
-	var save, preserve training.PolicySpec
-	for key, spec := range map[string]*training.PolicySpec{"save_policy": &save, "preservation": &preserve} {
-		if err := json.Unmarshal(o.raw(key), spec); err != nil {
-			r.fail("%s: %v", key, err)
-			return
-		}
-	}
-	decide, err := save.Save()
-	if err != nil {
-		r.fail("save_policy: %v", err)
-		return
-	}
-	keep, err := preserve.Preservation()
-	if err != nil {
-		r.fail("preservation: %v", err)
-		return
-	}
+func replay(ctx context.Context, r *report, o *object, opts training.Options) {
 	dir, err := os.MkdirTemp("", "conform-")
 	if err != nil {
 		r.fail("%v", err)
 		return
 	}
 	defer os.RemoveAll(dir)
-	c, err := training.Open(ctx, dir, &training.Options{Names: names, Save: decide, Preserve: keep})
+	c, err := training.Open(ctx, dir, &opts)
 	if err != nil {
 		r.fail("replay: Open: %v", err)
 		return

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+)
+
+// comparePartial compares a checkpoint that was saved in parts, and the session
+// directory as it was before the parts were put together, which is no checkpoint.
+func comparePartial(ctx context.Context, r *report, o *object, folder string) {
+	if s := o.str("finalize"); s != "ok" {
+		r.fail("finalize: %s", s)
+	}
+	compareCheckpoint(ctx, r, o, filepath.Join(folder, "checkpoint"))
+
+	p := o.child("pending")
+	dir := filepath.Join(folder, p.str("directory"))
+	pattern := regexp.QuoteMeta(p.str("entries_pattern"))
+	pattern = strings.ReplaceAll(strings.ReplaceAll(pattern, "<ns>", "[0-9]+"), "<32 hex>", "[0-9a-f]{32}")
+	entries, err := os.ReadDir(dir)
+	if want := p.integer("count"); err != nil || int64(len(entries)) != want {
+		r.fail("pending.count: got %d, want %d (%v)", len(entries), want, err)
+	}
+	for _, e := range entries {
+		if !regexp.MustCompile("^" + pattern + "$").MatchString(e.Name()) {
+			r.fail("pending: %q does not match %q", e.Name(), p.str("entries_pattern"))
+		}
+	}
+	if _, err := checkpoint.LoadCheckpointables(ctx, dir, nil); err == nil {
+		r.fail("pending: loaded")
+	}
+	p.has("load_target_error") // the final path did not exist then
+	p.done()
+	compareParts(r, o)
+}
+
+// compareParts holds the key paths of the parts against the leaves: every leaf
+// stems from one part.
+func compareParts(r *report, o *object) {
+	var parts [][][]string
+	if err := json.Unmarshal(o.raw("parts"), &parts); err != nil {
+		r.fail("parts: %v", err)
+		return
+	}
+	var got, want []string
+	for _, part := range parts {
+		for _, path := range part {
+			got = append(got, strings.Join(path, "/"))
+		}
+	}
+	for _, it := range o.child("items").m {
+		for _, l := range newObject(r, "", it).list("leaves") {
+			want = append(want, strings.Join(newObject(r, "", l).strings("keypath"), "/"))
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		r.fail("parts: hold %q, the items %q", got, want)
+	}
+}
