@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path"
-	"sync"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
@@ -80,59 +79,27 @@ func (im *Image) writeItem(ctx context.Context, txn store.Txn, i int, now time.T
 	return small, nil
 }
 
-// Bytes that one write hands to the system, and how many writes are in flight.
-const (
-	writeBytes = 4 << 20
-	writers    = 4
-)
+// writeBytes is what one write hands to the system; between writes a save can
+// be cancelled.
+const writeBytes = 4 << 20
 
-// writeFile writes the parts of a file one behind the other, several writes at
-// a time, and seals it.
+// writeFile writes the parts of a file one behind the other and seals it. There
+// is one writer a file: more gain nothing, as the system lets one in at a time,
+// and take the processors from whoever trains meanwhile.
 func writeFile(ctx context.Context, txn store.Txn, name string, size int64, parts ...[]byte) error {
 	w, err := txn.Create(ctx, name, size)
 	if err != nil {
 		return err
 	}
-	type job struct {
-		p   []byte
-		off int64
-	}
-	var jobs []job
 	off := int64(0)
 	for _, p := range parts {
 		for len(p) > 0 {
 			n := min(len(p), writeBytes)
-			jobs = append(jobs, job{p[:n], off})
-			p, off = p[n:], off+int64(n)
-		}
-	}
-	if len(jobs) <= 2 {
-		for _, j := range jobs {
-			if err := w.WriteAt(ctx, j.p, j.off); err != nil {
+			if err := w.WriteAt(ctx, p[:n], off); err != nil {
 				return errors.Join(err, w.Abort())
 			}
+			p, off = p[n:], off+int64(n)
 		}
-		return w.Seal(ctx)
-	}
-	queue := make(chan job, len(jobs))
-	for _, j := range jobs {
-		queue <- j
-	}
-	close(queue)
-	failures := make([]error, min(writers, len(jobs)))
-	var wg sync.WaitGroup
-	for i := range failures {
-		wg.Go(func() {
-			for j := range queue {
-				if failures[i] = w.WriteAt(ctx, j.p, j.off); failures[i] != nil {
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(failures...); err != nil {
-		return errors.Join(err, w.Abort())
 	}
 	return w.Seal(ctx)
 }
