@@ -18,6 +18,7 @@ CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir='.[a-z]*' --exclude-dir
 PYTHON ?= python3
 DEMO_FLAGS ?=
 DEMO_DIR ?= demo
+BENCH_FLAGS ?=
 
 .PHONY: help build demo test test-long bench interop lint fmt generate gomod gofmt vet staticcheck archtest nocgo race
 
@@ -62,8 +63,9 @@ test-long: ## kill patterns by the dozen, crash enumeration in full (minutes)
 	@echo '== long tests'
 	@BIVOUAC_LONG=1 go test -count=1 -timeout 120m -v -run 'Long' ./... 2>&1 | grep -vE '^(ok|\?) .*(no tests to run|no test files)|^testing: warning: no tests to run|^PASS$$'
 
-bench: ## all benchmarks, with allocations
+bench: ## all benchmarks, with allocations, then the ratios to the limits of the machine
 	@go test -run '^$$' -bench . -benchmem ./... 2>&1 | grep -vE '^(ok|\?) .*no test files|^PASS$$'
+	@go run ./bench $(BENCH_FLAGS)
 
 interop: build ## load the demo's last step with orbax-checkpoint and compare every leaf (needs Python and PyPI)
 	@[ -d $(DEMO_DIR)/interrupted ] || bin/bivouac demo --dir $(DEMO_DIR) $(DEMO_FLAGS)

@@ -39,7 +39,7 @@ func main() {
 	flag.IntVar(&c.mib, "mib", 256, "size of the state in MiB")
 	flag.IntVar(&c.arrays, "arrays", 16, "arrays of the state")
 	flag.IntVar(&c.rounds, "rounds", 5, "rounds of each measurement")
-	flag.StringVar(&c.dir, "dir", ".", "directory on the disk to measure; a temporary one is made in it")
+	flag.StringVar(&c.dir, "dir", "bench/results", "directory on the disk to measure; a temporary one is made in it")
 	flag.StringVar(&c.photo, "photo", "testdata/photos/flower.jpg", "image to decode")
 	only := flag.String("only", "", "measurements to run, separated by commas: "+names())
 	out := flag.String("out", "bench/results", "directory of the JSON file; empty for none")

@@ -67,6 +67,7 @@ func Module() Rules {
 			}},
 			{Name: "proof", Rows: []Row{ // nothing imports these but tests
 				{Packages: "internal/archtest"},
+				{Packages: "bench"},
 				{Packages: "internal/conform/...", Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "internal/crash/..."},
 			}},
