@@ -207,8 +207,7 @@ func each(list []int, f func(i int) error) error {
 
 // readLeaf reads the array of a leaf as the value it stands for.
 func readLeaf(ctx context.Context, l *layout.Leaf) (any, error) {
-	m := l.Metadata()
-	t := tensor.New(m.DType, m.Shape...)
+	t := tensor.New(l.DType, l.Shape...)
 	if err := l.Read(ctx, t.Data); err != nil {
 		return nil, err
 	}
@@ -216,8 +215,8 @@ func readLeaf(ctx context.Context, l *layout.Leaf) (any, error) {
 	case l.Kind == layout.PRNGKey:
 		return Key{Impl: l.KeyImpl, Data: t}, nil
 	case l.Kind == layout.Scalar:
-		if len(m.Shape) != 0 {
-			return nil, &errs.Error{Kind: errs.Corrupt, Subject: "scalar " + strconv.Quote(l.Param), Want: "rank 0", Got: m.Shape.String()}
+		if len(l.Shape) != 0 {
+			return nil, &errs.Error{Kind: errs.Corrupt, Subject: "scalar " + strconv.Quote(l.Param), Want: "rank 0", Got: l.Shape.String()}
 		}
 		if v := tree.Scalar(t); v != nil {
 			return v, nil

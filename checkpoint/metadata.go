@@ -15,7 +15,7 @@ import (
 // Info describes a checkpoint without its arrays' contents.
 type Info struct {
 	Path     string
-	Layout   string // "orbax v1" (as v1.save writes), "orbax step" (as a Checkpointer), "orbax v0 flat"
+	Layout   string // "orbax v1" (as v1.save writes), "orbax step" (as a Checkpointer), "orbax v0 flat", "safetensors"
 	Began    time.Time
 	Commit   time.Time       // zero when it is not recorded
 	Custom   json.RawMessage // the user's metadata, nil when there is none
@@ -85,6 +85,7 @@ type LeafInfo struct {
 	ChunkShape []int        // of a chunk of the grid
 	ReadShape  []int        // of the smallest part that can be read by itself
 	WriteShape []int        // of one written fragment, jax.Array only
+	File       string       // that holds the array, of a safetensors checkpoint
 	KeyImpl    string       // of a typed PRNG key
 	Text       string       // of a string
 }
@@ -141,12 +142,8 @@ func describeTree(ctx context.Context, c *layout.Checkpoint, item string, info *
 	for i := range t.Leaves {
 		l := &t.Leaves[i]
 		li := LeafInfo{Path: l.Path, Param: l.Param, Kind: LeafKind(l.Kind), ValueType: l.ValueType, WriteShape: l.WriteShape, KeyImpl: l.KeyImpl, Text: l.Text}
-		if m := l.Metadata(); m != nil {
-			li.DType, li.Shape, li.ChunkShape = m.DType, m.Shape, m.ChunkShape
-			if li.ReadShape, err = m.SubChunkShape(); err != nil {
-				return err
-			}
-		}
+		li.DType, li.Shape, li.ChunkShape, li.ReadShape = l.DType, l.Shape, l.ChunkShape, l.ReadShape
+		li.File = l.File
 		info.Leaves = append(info.Leaves, li)
 	}
 	return nil

@@ -184,11 +184,10 @@ func (v *verifier) tree(ctx context.Context, item string) error {
 	defer t.Close() //nolint:errcheck // nothing was written
 	for i := range t.Leaves {
 		l := &t.Leaves[i]
-		m := l.Metadata()
-		if m == nil {
+		if !l.HasArray() {
 			continue
 		}
-		dst := make([]byte, m.Shape.Len()*m.DType.Size())
+		dst := make([]byte, l.Bytes())
 		if err := v.found(l.Read(ctx, dst)); err != nil {
 			return err
 		}

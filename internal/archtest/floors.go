@@ -31,7 +31,7 @@ func Module() Rules {
 				{Packages: "store/storetest", Beside: []string{"store", "internal/vfs/..."}},
 			}},
 			{Name: "formats", Rows: []Row{
-				{Packages: "format/...", Beside: []string{"format/..."}, Modules: []string{"github.com/klauspost/compress/zstd"}},
+				{Packages: "format/...", Beside: []string{"format/..."}, Modules: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
 				{Packages: "codec/...", Beside: []string{"codec/..."}},
 			}},
 			{Name: "machinery", Rows: []Row{

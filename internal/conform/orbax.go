@@ -87,6 +87,9 @@ func runOrbax(ctx context.Context, r *report, folder string) {
 	case "orbax_v0_root":
 		compareRoot(ctx, r, o, at)
 		o.done()
+	case "safetensors":
+		compareCheckpoint(ctx, r, o, at)
+		o.done()
 	case "orbax_v1_partial":
 		comparePartial(ctx, r, o, folder)
 		o.done()

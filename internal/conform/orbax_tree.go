@@ -96,6 +96,11 @@ func compareLeaf(r *report, want *object, rich bool, l checkpoint.LeafInfo, v *t
 			differ(at("write_shape"), l.WriteShape, w)
 		}
 	}
+	if want.has("file") {
+		if w := want.str("file"); l.File != w {
+			differ(at("file"), l.File, w)
+		}
+	}
 	if want.has("impl") {
 		if w := want.str("impl"); l.KeyImpl != w {
 			differ(at("impl"), l.KeyImpl, w)

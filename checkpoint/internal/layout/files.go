@@ -93,4 +93,6 @@ func (f *files) close() error {
 type plainValues struct{ *files }
 
 // Get implements zarr.KV.
-func (v plainValues) Get(ctx context.Context, key string) ([]byte, error) { return v.ReadFile(ctx, key) }
+func (v plainValues) Get(ctx context.Context, key string) ([]byte, error) {
+	return v.ReadFile(ctx, key)
+}

@@ -62,10 +62,27 @@ func (c *Checkpoint) Has(item string) bool { return slices.Contains(c.items, ite
 
 // Item describes one item. One that is not there is errs.NotFound.
 func (c *Checkpoint) Item(ctx context.Context, name string) (Item, error) {
-	it := Item{Name: name, Handler: c.Meta.Handlers[name]}
 	if !c.Has(name) {
-		return it, &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: c.name, Want: "item " + strconv.Quote(name), Got: "items " + quoted(c.items)}
+		return Item{}, &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: c.name, Want: "item " + strconv.Quote(name), Got: "items " + quoted(c.items)}
 	}
+	return c.kind.item(c, ctx, name)
+}
+
+// Tree opens a tree item. Close must be called on the result.
+func (c *Checkpoint) Tree(ctx context.Context, name string) (*OpenTree, error) {
+	it, err := c.Item(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if it.Kind != Tree {
+		return nil, &errs.Error{Kind: errs.Mismatch, Op: "checkpoint", Subject: c.path(name), Want: "a tree of arrays", Got: it.Kind.String()}
+	}
+	return c.kind.tree(c, ctx, it)
+}
+
+// orbaxItem tells by the files in its directory what an item is.
+func (c *Checkpoint) orbaxItem(ctx context.Context, name string) (Item, error) {
+	it := Item{Name: name, Handler: c.Meta.Handlers[name]}
 	if name == "" {
 		it.Handler = c.Meta.Flat
 	}

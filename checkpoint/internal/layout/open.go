@@ -14,41 +14,64 @@ import (
 
 // Checkpoint is an open checkpoint. It holds no files open.
 type Checkpoint struct {
-	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat"
+	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors"
 	Meta     orbax.Checkpoint
 	Manifest *manifest.Manifest // nil when there is none
 
 	st    store.Store
 	name  string
+	kind  *kind
 	items []string // ascending; "" is the checkpoint itself, of a flat one
+	parts []string // of a safetensors checkpoint: its files
 }
 
 // entries are the names in a directory, true for directories.
 type entries map[string]bool
 
-// kind is one layout: how it is told from the others, and where its items lie.
+// kind is one layout: how it is told from the others, where its items lie, and
+// how they open.
 type kind struct {
 	name  string
 	sniff func(entries) bool
 	items func(entries) []string
+	meta  func(c *Checkpoint, ctx context.Context) error
+	item  func(c *Checkpoint, ctx context.Context, name string) (Item, error)
+	tree  func(c *Checkpoint, ctx context.Context, it Item) (*OpenTree, error)
 }
 
 // kinds in the order in which they are tried.
-var kinds = []kind{
+var kinds = []*kind{
 	{
 		name:  "orbax v1",
 		sniff: func(e entries) bool { return e.file(orbax.MarkerFile) && e.file(orbax.CheckpointFile) },
 		items: entries.dirs,
+		meta:  (*Checkpoint).orbaxMeta,
+		item:  (*Checkpoint).orbaxItem,
+		tree:  (*Checkpoint).orbaxTree,
 	},
 	{
 		name:  "orbax v0 flat",
 		sniff: func(e entries) bool { return e.file(orbax.TreeFile) },
 		items: func(entries) []string { return []string{""} },
+		meta:  (*Checkpoint).orbaxMeta,
+		item:  (*Checkpoint).orbaxItem,
+		tree:  (*Checkpoint).orbaxTree,
 	},
 	{
 		name:  "orbax step",
 		sniff: func(e entries) bool { return e.file(orbax.CheckpointFile) },
 		items: entries.dirs,
+		meta:  (*Checkpoint).orbaxMeta,
+		item:  (*Checkpoint).orbaxItem,
+		tree:  (*Checkpoint).orbaxTree,
+	},
+	{
+		name:  "safetensors",
+		sniff: func(e entries) bool { return len(e.safetensors()) > 0 },
+		items: func(entries) []string { return []string{orbax.StateItem} },
+		meta:  (*Checkpoint).safetensorsMeta,
+		item:  (*Checkpoint).safetensorsItem,
+		tree:  (*Checkpoint).safetensorsTree,
 	},
 }
 
@@ -80,20 +103,16 @@ func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error)
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "one that was never committed",
 			Remedy: "load another; a save that was interrupted left this behind"}
 	}
-	in, err := read(ctx, st, name)
+	c := &Checkpoint{st: st, name: name}
+	in, err := c.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &Checkpoint{st: st, name: name}
-	for _, k := range kinds {
-		if k.sniff(in) {
-			c.Layout, c.items = k.name, k.items(in)
-			break
-		}
-	}
-	if c.Layout == "" {
+	i := slices.IndexFunc(kinds, func(k *kind) bool { return k.sniff(in) })
+	if i < 0 {
 		return nil, c.unrecognised(ctx, in)
 	}
+	c.kind, c.Layout, c.items, c.parts = kinds[i], kinds[i].name, kinds[i].items(in), in.safetensors()
 	if in.file(manifest.Name) {
 		b, err := store.ReadAll(ctx, st, c.path(manifest.Name))
 		if err == nil {
@@ -106,16 +125,22 @@ func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error)
 			return nil, errs.Wrap(op, name, err)
 		}
 	}
-	if in.file(orbax.CheckpointFile) {
-		b, err := c.file(ctx, orbax.CheckpointFile)
-		if err == nil {
-			c.Meta, err = orbax.ParseCheckpoint(b)
-		}
-		if err != nil {
-			return nil, errs.Wrap(op, name, err)
-		}
+	if err := c.kind.meta(c, ctx); err != nil {
+		return nil, errs.Wrap(op, name, err)
 	}
 	return c, nil
+}
+
+// orbaxMeta reads _CHECKPOINT_METADATA, which old flat checkpoints lack.
+func (c *Checkpoint) orbaxMeta(ctx context.Context) error {
+	b, err := c.file(ctx, orbax.CheckpointFile)
+	if errs.KindOf(err) == errs.NotFound {
+		return nil
+	}
+	if err == nil {
+		c.Meta, err = orbax.ParseCheckpoint(b)
+	}
+	return err
 }
 
 // itemsThere holds the directories that are there against the manifest: an item
@@ -133,19 +158,25 @@ func missingFile(name string, err error) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: name, Got: "the file is missing", Err: err}
 }
 
-// read lists one level of a directory.
-func read(ctx context.Context, st store.Store, name string) (entries, error) {
-	if name != "" {
-		info, err := st.Stat(ctx, name)
+// read lists the directory of the checkpoint. A single safetensors file stands
+// for a directory that holds nothing else.
+func (c *Checkpoint) read(ctx context.Context) (entries, error) {
+	if c.name != "" {
+		info, err := c.st.Stat(ctx, c.name)
 		if err != nil {
 			return nil, err
 		}
+		if !info.Dir && isSafetensors(c.name) {
+			dir, file := path.Split(c.name)
+			c.name = strings.TrimSuffix(dir, "/")
+			return entries{file: false}, nil
+		}
 		if !info.Dir {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: name, Want: "the directory of a checkpoint", Got: "a file"}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "the directory of a checkpoint", Got: "a file"}
 		}
 	}
 	in := entries{}
-	for e, err := range st.List(ctx, name) {
+	for e, err := range c.st.List(ctx, c.name) {
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -52,33 +53,45 @@ type Leaf struct {
 	Text       string // of a String
 	KeyImpl    string // of a PRNGKey
 
-	values zarr.KV // where the chunks are
-	array  *zarr.Array
-	fill   bool           // a missing chunk holds the fill value
-	sums   *manifest.Leaf // nil when there is no manifest
-	tied   bool           // the chunks carry the checksums that the manifest lists
+	// Of a leaf with an array.
+	DType      tensor.DType
+	Shape      tensor.Shape
+	ChunkShape []int  // of a chunk of the grid
+	ReadShape  []int  // of the smallest part that can be read by itself
+	File       string // that holds it, where that is one by itself
+
+	array source
 }
 
-// Metadata describes the array of a leaf; nil for one without.
-func (l *Leaf) Metadata() *zarr.Metadata {
+// source reads the bytes of one array.
+type source interface {
+	// read fills dst with the whole array in C order, little-endian.
+	read(ctx context.Context, dst []byte) error
+}
+
+// HasArray reports whether there is something to Read.
+func (l *Leaf) HasArray() bool { return l.array != nil }
+
+// Bytes is the size of the array in memory, 0 without one.
+func (l *Leaf) Bytes() int {
 	if l.array == nil {
-		return nil
+		return 0
 	}
-	return l.array.Metadata()
+	return l.Shape.Len() * l.DType.Size()
 }
 
-// Protected reports whether the manifest covers the leaf.
-func (l *Leaf) Protected() bool { return l.sums != nil }
+// Read reads the whole array into dst, which has its size, in C order,
+// little-endian. The bytes are held against the manifest when there is one:
+// each chunk against the checksum of that chunk of that array, so that a whole
+// chunk in the wrong place is noticed too. After an error the content of dst is
+// undefined.
+func (l *Leaf) Read(ctx context.Context, dst []byte) error {
+	return errs.Wrap("", "array "+strconv.Quote(l.Param), l.array.read(ctx, dst))
+}
 
-// Tree opens a tree item. Close must be called on the result.
-func (c *Checkpoint) Tree(ctx context.Context, item string) (*OpenTree, error) {
-	it, err := c.Item(ctx, item)
-	if err != nil {
-		return nil, err
-	}
-	if it.Kind != Tree {
-		return nil, &errs.Error{Kind: errs.Mismatch, Op: "checkpoint", Subject: c.path(item), Want: "a tree of arrays", Got: it.Kind.String()}
-	}
+// orbaxTree opens an item with a _METADATA.
+func (c *Checkpoint) orbaxTree(ctx context.Context, it Item) (*OpenTree, error) {
+	item := it.Name
 	raw, err := c.file(ctx, it.File)
 	if err != nil {
 		return nil, err
@@ -137,11 +150,8 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 					return err
 				}
 			}
-			l.KeyImpl, l.values, l.fill = impls[l.Param], values, !doc.StoreFill
-			if l.array, err = zarr.Open(ctx, values, l.Param); err != nil {
-				return missingArray(l.Param, err)
-			}
-			if err := c.bind(t.files.item, &l); err != nil {
+			l.KeyImpl = impls[l.Param]
+			if err := c.openArray(ctx, t.files.item, &l, values, !doc.StoreFill); err != nil {
 				return err
 			}
 		case String:
@@ -177,13 +187,6 @@ func (t *OpenTree) openValues(ctx context.Context) (zarr.KV, error) {
 		return nil, err
 	}
 	return db.Values(), nil
-}
-
-func missingArray(param string, err error) error {
-	if errs.KindOf(err) != errs.NotFound {
-		return err
-	}
-	return &errs.Error{Kind: errs.Corrupt, Subject: "array " + strconv.Quote(param), Got: "no metadata in the database", Err: err}
 }
 
 // uniqueParams refuses leaves of one kind of storage that share a parameter
@@ -255,37 +258,6 @@ func (c *Checkpoint) keyImpls(ctx context.Context, item string) (map[string]stri
 		}
 	}
 	return impls, nil
-}
-
-// bind finds the manifest's record of a leaf and holds the size against it.
-func (c *Checkpoint) bind(item string, l *Leaf) error {
-	if c.Manifest == nil {
-		return nil
-	}
-	sums, ok := c.Manifest.Leaf(item, l.Param)
-	if !ok {
-		return &errs.Error{Kind: errs.Corrupt, Subject: "array " + strconv.Quote(l.Param), Got: "not in the manifest"}
-	}
-	m := l.Metadata()
-	if size := int64(m.Shape.Len()) * int64(m.DType.Size()); size != sums.Size {
-		return sizeError("array "+strconv.Quote(l.Param), sums.Size, size)
-	}
-	l.sums, l.tied = &sums, endsInCRC(m)
-	return nil
-}
-
-// endsInCRC reports whether the encoded sub-chunks end in the checksum of
-// their bytes.
-func endsInCRC(m *zarr.Metadata) bool {
-	if len(m.Codecs) != 1 || m.Codecs[0].Name != "sharding_indexed" {
-		return false
-	}
-	inner, _ := m.Codecs[0].Config["codecs"].([]any)
-	if len(inner) != 2 {
-		return false
-	}
-	last, _ := inner[1].(map[string]any)
-	return last["name"] == "crc32c"
 }
 
 // richPath gives the keys of a path the kinds that the recorded types say.

@@ -12,12 +12,60 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/crc"
 )
 
-// Read reads the whole array into dst, which has its size, in C order,
-// little-endian. The bytes are held against the manifest when there is one:
-// each chunk against the checksum of that chunk of that array, so that a whole
-// chunk in the wrong place is noticed too. After an error the content of dst is
-// undefined.
-func (l *Leaf) Read(ctx context.Context, dst []byte) error {
+// zarrArray is an array in the chunks of a key-value store.
+type zarrArray struct {
+	param  string
+	values zarr.KV
+	array  *zarr.Array
+	fill   bool           // a missing chunk holds the fill value
+	sums   *manifest.Leaf // nil when there is no manifest
+	tied   bool           // the chunks carry the checksums that the manifest lists
+}
+
+// openArray opens the array of a leaf and finds the manifest's record of it.
+func (c *Checkpoint) openArray(ctx context.Context, item string, l *Leaf, values zarr.KV, fill bool) error {
+	array, err := zarr.Open(ctx, values, l.Param)
+	if errs.KindOf(err) == errs.NotFound {
+		return &errs.Error{Kind: errs.Corrupt, Subject: "array " + strconv.Quote(l.Param), Got: "no metadata where the arrays are", Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	m := array.Metadata()
+	z := &zarrArray{param: l.Param, values: values, array: array, fill: fill}
+	l.DType, l.Shape, l.ChunkShape, l.array = m.DType, m.Shape, m.ChunkShape, z
+	if l.ReadShape, err = m.SubChunkShape(); err != nil {
+		return err
+	}
+	if c.Manifest == nil {
+		return nil
+	}
+	sums, ok := c.Manifest.Leaf(item, l.Param)
+	if !ok {
+		return &errs.Error{Kind: errs.Corrupt, Subject: "array " + strconv.Quote(l.Param), Got: "not in the manifest"}
+	}
+	if size := int64(l.Bytes()); size != sums.Size {
+		return sizeError("array "+strconv.Quote(l.Param), sums.Size, size)
+	}
+	z.sums, z.tied = &sums, endsInCRC(m)
+	return nil
+}
+
+// endsInCRC reports whether the encoded sub-chunks end in the checksum of
+// their bytes.
+func endsInCRC(m *zarr.Metadata) bool {
+	if len(m.Codecs) != 1 || m.Codecs[0].Name != "sharding_indexed" {
+		return false
+	}
+	inner, _ := m.Codecs[0].Config["codecs"].([]any)
+	if len(inner) != 2 {
+		return false
+	}
+	last, _ := inner[1].(map[string]any)
+	return last["name"] == "crc32c"
+}
+
+func (l *zarrArray) read(ctx context.Context, dst []byte) error {
 	m := l.array.Metadata()
 	box := zarr.WholeBox(m.Shape)
 	o := &zarr.ReadOptions{FillMissing: l.fill}
@@ -27,29 +75,29 @@ func (l *Leaf) Read(ctx context.Context, dst []byte) error {
 			return l.missing(err)
 		}
 		if buf, err = l.readPart(ctx, p, box, dst, buf, o); err != nil {
-			return errs.Wrap("", "array "+strconv.Quote(l.Param)+" "+p.Region.String(), l.missing(err))
+			return errs.Wrap("", p.Region.String(), l.missing(err))
 		}
 	}
 	if l.sums == nil || l.tied {
 		return nil
 	}
 	if got := crc.Sum(dst); got != l.sums.CRC {
-		return manifest.ChecksumError("array "+strconv.Quote(l.Param), l.sums.CRC, got)
+		return manifest.ChecksumError("the array", l.sums.CRC, got)
 	}
 	return nil
 }
 
 // missing says of a chunk that is not there that data was lost.
-func (l *Leaf) missing(err error) error {
+func (l *zarrArray) missing(err error) error {
 	if errs.KindOf(err) != errs.NotFound {
 		return err
 	}
-	return &errs.Error{Kind: errs.Corrupt, Subject: "array " + strconv.Quote(l.Param), Got: "a chunk is missing", Err: err}
+	return &errs.Error{Kind: errs.Corrupt, Got: "a chunk is missing", Err: err}
 }
 
 // readPart reads one range of encoded bytes and puts its region into dst; buf
 // is memory that is handed on from part to part.
-func (l *Leaf) readPart(ctx context.Context, p *zarr.Part, box zarr.Box, dst, buf []byte, o *zarr.ReadOptions) ([]byte, error) {
+func (l *zarrArray) readPart(ctx context.Context, p *zarr.Part, box zarr.Box, dst, buf []byte, o *zarr.ReadOptions) ([]byte, error) {
 	if p.Missing {
 		if l.tied {
 			return buf, &errs.Error{Kind: errs.Corrupt, Got: "a sub-chunk is missing"}
@@ -90,7 +138,7 @@ func (l *Leaf) readPart(ctx context.Context, p *zarr.Part, box zarr.Box, dst, bu
 
 // checkSuffix holds the checksum behind a sub-chunk against the manifest's for
 // that place. Whether the bytes have that checksum, decoding checks.
-func (l *Leaf) checkSuffix(p *zarr.Part, encoded []byte) error {
+func (l *zarrArray) checkSuffix(p *zarr.Part, encoded []byte) error {
 	if !l.tied {
 		return nil
 	}
@@ -106,19 +154,19 @@ func (l *Leaf) checkSuffix(p *zarr.Part, encoded []byte) error {
 		return nil // the one sum is that of the array without its padding
 	}
 	if got := binary.LittleEndian.Uint32(encoded[len(encoded)-4:]); got != want {
-		return manifest.ChecksumError("array "+strconv.Quote(l.Param)+", sub-chunk "+strconv.Itoa(i), want, got)
+		return manifest.ChecksumError("sub-chunk "+strconv.Itoa(i), want, got)
 	}
 	return nil
 }
 
 // padded reports whether the array does not fill its chunk.
-func (l *Leaf) padded() bool {
+func (l *zarrArray) padded() bool {
 	m := l.array.Metadata()
 	return !slices.Equal(m.ChunkShape, []int(m.Shape))
 }
 
 // chunkIndex is the place of a part in the grid of sub-chunks, in C order.
-func (l *Leaf) chunkIndex(p *zarr.Part) (int, error) {
+func (l *zarrArray) chunkIndex(p *zarr.Part) (int, error) {
 	m := l.array.Metadata()
 	sub, err := m.SubChunkShape()
 	if err != nil {

@@ -1,0 +1,131 @@
+package layout
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/safetensors"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// A safetensors checkpoint is one file, or a directory of them with or without
+// an index. It has one item, a flat dictionary of arrays. Its metadata is that
+// of the files' headers. No byte of it is covered by a checksum.
+
+func isSafetensors(name string) bool { return strings.HasSuffix(name, ".safetensors") }
+
+// safetensors are the names of the files, ascending.
+func (e entries) safetensors() []string {
+	var out []string
+	for n, dir := range e {
+		if !dir && isSafetensors(n) && !store.IsStaging(n) {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (c *Checkpoint) safetensorsItem(_ context.Context, name string) (Item, error) {
+	return Item{Name: name, Kind: Tree}, nil
+}
+
+// safetensorsTree opens all files.
+func (c *Checkpoint) safetensorsTree(ctx context.Context, _ Item) (*OpenTree, error) {
+	t := &OpenTree{files: &files{c: c, open: map[string]store.Reader{}}}
+	if err := c.fillSafetensors(ctx, t); err != nil {
+		return nil, errs.Wrap("", c.name, joinClose(err, t))
+	}
+	return t, nil
+}
+
+func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
+	if len(c.parts) > 1 {
+		if err := c.checkIndex(ctx, t); err != nil {
+			return err
+		}
+	}
+	in := map[string]string{} // tensor → file
+	for _, file := range c.parts {
+		m, err := safetensors.Open(ctx, t.files, file, nil)
+		if err != nil {
+			return err
+		}
+		for _, e := range m.Entries() {
+			if other, dup := in[e.Name]; dup {
+				return &errs.Error{Kind: errs.Corrupt, Subject: "tensor " + strconv.Quote(e.Name), Got: "in " + other + " and in " + file}
+			}
+			in[e.Name] = file
+			spec, err := e.Spec()
+			if err != nil {
+				return err
+			}
+			t.Leaves = append(t.Leaves, Leaf{
+				Path: tree.Path{{Name: e.Name, Kind: tree.KeyDict}}, Param: e.Name, Kind: Array,
+				DType: spec.DType, Shape: spec.Shape, ChunkShape: spec.Shape, ReadShape: spec.Shape, File: file,
+				array: safetensorsArray{m, e.Name, spec},
+			})
+		}
+	}
+	return nil
+}
+
+// checkIndex holds the index, when there is one, against the files.
+func (c *Checkpoint) checkIndex(ctx context.Context, t *OpenTree) error {
+	const index = "model.safetensors.index.json"
+	_, err := safetensors.OpenIndex(ctx, t.files, index, nil)
+	if errs.KindOf(err) == errs.NotFound {
+		if _, err := c.st.Stat(ctx, c.path(index)); errs.KindOf(err) == errs.NotFound {
+			return nil
+		}
+	}
+	return err
+}
+
+// safetensorsMeta reads the custom metadata: the members of all headers; where
+// two files have different values for one name, the first file counts.
+func (c *Checkpoint) safetensorsMeta(ctx context.Context) error {
+	f := &files{c: c, open: map[string]store.Reader{}}
+	defer f.close() //nolint:errcheck // nothing was written
+	all := map[string]string{}
+	for _, file := range c.parts {
+		m, err := safetensors.Open(ctx, f, file, nil)
+		if err != nil {
+			return err
+		}
+		for _, p := range m.Parts() {
+			for k, v := range p.Header.Metadata {
+				if _, ok := all[k]; !ok {
+					all[k] = v
+				}
+			}
+		}
+		if info, err := c.st.Stat(ctx, path.Join(c.name, file)); err == nil {
+			c.Meta.Commit = max(c.Meta.Commit, info.ModTime.UnixNano())
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	var err error
+	c.Meta.Custom, err = json.Marshal(all)
+	return err
+}
+
+// safetensorsArray is one tensor of a file.
+type safetensorsArray struct {
+	model *safetensors.Model
+	name  string
+	spec  tensor.Spec
+}
+
+func (a safetensorsArray) read(ctx context.Context, dst []byte) error {
+	return a.model.ReadBox(ctx, a.name, make([]int, len(a.spec.Shape)), a.spec.Shape, dst)
+}
