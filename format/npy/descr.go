@@ -52,6 +52,9 @@ func parseDescr(descr string) (d tensor.DType, bigEndian, isForeign bool) {
 	if name == "" {
 		return tensor.Invalid, false, false
 	}
+	if len(name) > 1 && name[0] == '1' && !isDigit(name[1]) {
+		name = name[1:] // an array of one element is the element
+	}
 	if l, ok := letters[name]; ok {
 		name = l
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -188,9 +189,21 @@ func parseType(v literal) (tensor.DType, bool, error) {
 	case kindList, kindDict:
 		return tensor.Invalid, false, unsupported("a record of " + strconv.Itoa(len(v.items)) + " fields")
 	case kindTuple:
+		if len(v.items) == 2 && isSingle(v.items[1]) { // an array of one element is the element
+			return parseType(v.items[0])
+		}
 		return tensor.Invalid, false, unsupported("a sub-array")
 	}
 	return tensor.Invalid, false, corrupt("a descr that is no text", "the name of a numpy type")
+}
+
+// isSingle reports whether v is the shape of an array of one element: 1, (), (1,)
+// and so on.
+func isSingle(v literal) bool {
+	if v.kind == kindInt {
+		return v.int.IsInt64() && v.int.Int64() == 1
+	}
+	return v.kind == kindTuple && !slices.ContainsFunc(v.items, func(n literal) bool { return n.kind != kindInt || !isSingle(n) })
 }
 
 func corrupt(got, want string) error {

@@ -49,8 +49,15 @@ func parseLiteral(s string, long bool) (literal, error) {
 	p := &literals{s: strings.TrimLeft(s, " \t"), long: long}
 	p.firstLine()
 	v := p.value()
+	behind := p.i
 	for p.space(); p.peek() == '\n' || p.peek() == '\r'; p.space() {
 		p.i++
+		behind = p.i
+	}
+	// Python takes blanks in a last line without end for an indent; numpy repairs
+	// that where it looks for an L, too.
+	if last := p.s[min(behind, len(p.s)):]; !long && behind > 0 && last != "" && strings.Trim(last, " \t") == "" && strings.ContainsAny(p.s[behind-1:behind], "\r\n") {
+		p.fail("unexpected indent")
 	}
 	if p.err == nil && p.i < len(p.s) {
 		p.fail("data after the value")
@@ -88,7 +95,7 @@ func (p *literals) space() {
 		switch c := p.peek(); {
 		case c == ' ' || c == '\t' || c == '\f', p.depth > 0 && (c == '\n' || c == '\r'):
 			p.i++
-		case c == '\\' && p.depth > 0 && p.newline(p.i+1) > 0:
+		case c == '\\' && p.newline(p.i+1) > 0 && p.i+1+p.newline(p.i+1) < len(p.s):
 			p.i += 1 + p.newline(p.i+1)
 		case c == '#':
 			if n := strings.IndexAny(p.s[p.i:], "\r\n"); n >= 0 {
