@@ -183,19 +183,22 @@ func (c *Checkpointer) inFlight() bool {
 	}
 }
 
-// Wait waits for the save in flight and returns its error, which counts as
-// returned then.
+// Wait waits for the save in flight and returns the failure of a background
+// save that no call has returned yet. When ctx ends first, that is the error,
+// and the save goes on.
 func (c *Checkpointer) Wait(ctx context.Context) error {
 	c.mu.Lock()
 	r := c.pending
 	c.mu.Unlock()
-	if r != nil {
-		if _, err := r.Result(ctx); err != nil {
-			c.takeFailure()
-			return err
-		}
+	if r == nil {
+		return nil
 	}
-	return c.takeFailure()
+	select {
+	case <-r.Done():
+		return c.takeFailure()
+	case <-ctx.Done():
+		return &errs.Error{Kind: errs.Canceled, Op: "training.Wait", Subject: c.dir, Err: ctx.Err()}
+	}
 }
 
 // takeFailure returns the failure of a background save, once.
