@@ -84,7 +84,7 @@ func (e entries) file(name string) bool {
 func (e entries) dirs() []string {
 	var out []string
 	for n, dir := range e {
-		if dir && !store.IsStaging(n) && !strings.HasPrefix(n, ".") {
+		if dir && !store.IsStaging(n) {
 			out = append(out, n)
 		}
 	}
