@@ -29,9 +29,6 @@ type Array struct {
 	chain  *chain
 }
 
-// metadataKeyV2 is the key of the metadata of an array of format 2.
-const metadataKeyV2 = ".zarray"
-
 // keyPrefix is what the keys of an array of that name begin with.
 func keyPrefix(name string) string {
 	if name == "" {
@@ -40,20 +37,22 @@ func keyPrefix(name string) string {
 	return name + "/"
 }
 
-// Open reads the metadata of the array of that name. Where there is none, the
-// error is errs.NotFound.
+// Open reads the metadata of the array of that name, of format 3 or else 2.
+// Where there is none, the error is errs.NotFound.
 func Open(ctx context.Context, kv KV, name string) (*Array, error) {
 	prefix := keyPrefix(name)
-	b, err := kv.Get(ctx, prefix+MetadataKey)
+	key, parse := prefix+V3.MetadataKey(), ParseMetadata
+	b, err := kv.Get(ctx, key)
 	if isNotFound(err) {
-		if _, v2 := kv.Size(ctx, prefix+metadataKeyV2); v2 == nil {
-			return nil, &errs.Error{Kind: errs.Unsupported, Op: "zarr.Open", Subject: prefix + metadataKeyV2, Got: "zarr format 2"}
+		key2 := prefix + V2.MetadataKey()
+		if b2, err2 := kv.Get(ctx, key2); !isNotFound(err2) {
+			key, parse, b, err = key2, ParseMetadataV2, b2, err2
 		}
 	}
 	if err != nil {
-		return nil, errs.Wrap("zarr.Open", prefix+MetadataKey, err)
+		return nil, errs.Wrap("zarr.Open", key, err)
 	}
-	m, err := ParseMetadata(b, prefix+MetadataKey)
+	m, err := parse(b, key)
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +63,14 @@ func Open(ctx context.Context, kv KV, name string) (*Array, error) {
 // which must not be changed afterwards.
 func New(kv KV, name string, m *Metadata) (*Array, error) {
 	prefix := keyPrefix(name)
-	c, err := m.chain(&document{key: prefix + MetadataKey})
+	c, err := m.chain(&document{key: prefix + m.Format.MetadataKey()})
 	if err != nil {
 		return nil, err
 	}
 	return &Array{kv: kv, prefix: prefix, meta: m, chain: c}, nil
 }
+
+func (a *Array) metadataKey() string { return a.prefix + a.meta.Format.MetadataKey() }
 
 // Metadata returns the metadata, which must not be changed.
 func (a *Array) Metadata() *Metadata { return a.meta }
@@ -101,11 +102,11 @@ func (o *ReadOptions) withDefaults() ReadOptions {
 // chunk is errs.NotFound unless the options say otherwise.
 func (a *Array) ReadBox(ctx context.Context, box Box, dst []byte, o *ReadOptions) error {
 	if !box.inside(a.meta.Shape) {
-		return &errs.Error{Kind: errs.Invalid, Op: "zarr.ReadBox", Subject: a.prefix + MetadataKey,
+		return &errs.Error{Kind: errs.Invalid, Op: "zarr.ReadBox", Subject: a.metadataKey(),
 			Want: "a box inside of " + a.meta.Shape.String(), Got: box.String()}
 	}
 	if n := box.Len() * a.meta.DType.Size(); len(dst) != n {
-		return &errs.Error{Kind: errs.Invalid, Op: "zarr.ReadBox", Subject: a.prefix + MetadataKey,
+		return &errs.Error{Kind: errs.Invalid, Op: "zarr.ReadBox", Subject: a.metadataKey(),
 			Want: itoa(n) + " bytes of memory", Got: itoa(len(dst))}
 	}
 	options := o.withDefaults()

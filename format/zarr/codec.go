@@ -23,24 +23,32 @@ const maxNesting = 4
 // byteCodec is a codec from bytes to bytes. It is immutable and safe for
 // concurrent use.
 type byteCodec interface {
-	// json returns the codec as metadata writes it, defaults resolved.
-	json() map[string]any
+	// spec returns the codec as metadata writes it, defaults resolved.
+	spec() CodecSpec
 	// size returns the encoded size of n bytes if that is the same for all data.
 	size(n int) (int, bool)
 	// bound returns the greatest encoded size of n bytes that encode makes.
 	bound(n int) int
-	// encode appends the encoded src to dst.
-	encode(dst, src []byte) []byte
 	// decode returns the decoded src, of at most limit bytes; it may use the
 	// memory of dst or src. What is wrong with src is the error.
 	decode(dst, src []byte, limit int) ([]byte, error)
 }
 
-// byteCodecs makes the codecs from bytes to bytes from their configurations.
-// elementSize is that of the array whose bytes come first in the chain.
-var byteCodecs = map[string]func(config object, elementSize int) byteCodec{
-	"crc32c": newCRC32C,
-	"zstd":   newZstd,
+// byteEncoder is a byteCodec that can be written.
+type byteEncoder interface {
+	// encode appends the encoded src to dst.
+	encode(dst, src []byte) []byte
+}
+
+// limited is a byteEncoder that takes no more than limit bytes.
+type limited interface{ limit() int }
+
+// byteCodecs makes the codecs from bytes to bytes of each format from their
+// configurations. elementSize is that of the array whose bytes come first in the
+// chain.
+var byteCodecs = [...]map[string]func(config object, elementSize int) byteCodec{
+	V3: {"blosc": newBlosc, "crc32c": newCRC32C, "gzip": newGZip, "zstd": newZstd},
+	V2: {"blosc": newBlosc, "bz2": newBZ2, "gzip": newGZip, "lz4": newLZ4, "zlib": newZlib, "zstd": newZstd},
 }
 
 // chain is a list of codecs bound to what it encodes: a region of the given
@@ -91,7 +99,7 @@ func buildChain(d *document, specs []CodecSpec, t tensor.DType, shape []int, dep
 				c.readSharding(config, depth)
 			}
 		default:
-			build, ok := byteCodecs[spec.Name]
+			build, ok := byteCodecs[d.format][spec.Name]
 			if !ok {
 				d.unsupported("codec %q", spec.Name)
 				return nil
@@ -142,9 +150,25 @@ func identity(n int) []int {
 // storageAxes maps the axes of the region to axes of the array, and returns the
 // same for the axes in which the region is stored.
 func (c *chain) storageAxes(axes []int) []int {
+	return pick(axes, c.order)
+}
+
+// strides returns the strides, in bytes along the axes of the array, of the
+// stored region. axes are those of the array, in the order of the axes of c.
+func (c *chain) strides(axes []int) []int {
 	out := make([]int, len(axes))
-	for k, o := range c.order {
-		out[k] = axes[o]
+	stored := c.storageAxes(axes)
+	for k, s := range strides(pick(c.shape, c.order), c.dtype.Size()) {
+		out[stored[k]] = s
+	}
+	return out
+}
+
+// pick returns the elements of s at the given places.
+func pick(s, at []int) []int {
+	out := make([]int, len(at))
+	for k, i := range at {
+		out[k] = s[i]
 	}
 	return out
 }
@@ -166,7 +190,8 @@ func (c *chain) json() []any {
 		out = append(out, named("bytes", map[string]any{"endian": "little"}))
 	}
 	for _, f := range c.filters {
-		out = append(out, f.json())
+		s := f.spec()
+		out = append(out, named(s.Name, s.Config))
 	}
 	return out
 }
@@ -202,15 +227,49 @@ func (c *chain) unfilter(dst, src []byte, n int) ([]byte, error) {
 	return src, nil
 }
 
-// filter appends the filtered src to dst.
+// filter appends the filtered src to dst. It must be writable.
 func (c *chain) filter(dst, src []byte) []byte {
 	for i, f := range c.filters {
+		e := f.(byteEncoder)
 		if i == len(c.filters)-1 {
-			return f.encode(dst, src)
+			return e.encode(dst, src)
 		}
-		src = f.encode(nil, src)
+		src = e.encode(nil, src)
 	}
 	return append(dst, src...)
+}
+
+// writable returns what keeps chunks of the chain from being written, or "".
+func (c *chain) writable() string {
+	n := c.raw
+	if c.shard != nil {
+		if why := c.shard.inner.writable(); why != "" {
+			return why
+		}
+		n = c.shard.bound()
+	}
+	for _, f := range c.filters {
+		name := f.spec().Name
+		if _, ok := f.(byteEncoder); !ok {
+			return "codec " + name + ", which can be read alone"
+		}
+		if l, ok := f.(limited); ok && n > l.limit() {
+			return "a chunk of " + itoa(n) + " bytes, codec " + name + " takes " + itoa(l.limit())
+		}
+		n = f.bound(n)
+	}
+	return ""
+}
+
+// encodedBound returns the greatest size of the encoded region.
+func (c *chain) encodedBound() int {
+	switch {
+	case c.size >= 0:
+		return c.size
+	case c.shard != nil:
+		return c.bound(c.shard.bound())
+	}
+	return c.bound(c.raw)
 }
 
 // bound returns the greatest size that n bytes have after the filters.

@@ -19,6 +19,18 @@ func Bytes(d tensor.DType) CodecSpec {
 	return CodecSpec{Name: "bytes", Config: map[string]any{"endian": "little"}}
 }
 
+// Fortran returns the codec that stores an array of that rank in Fortran order:
+// the first axis varies fastest.
+func Fortran(rank int) CodecSpec {
+	return CodecSpec{Name: "transpose", Config: map[string]any{"order": fortranOrder(rank)}}
+}
+
+func fortranOrder(rank int) []int {
+	order := identity(rank)
+	slices.Reverse(order)
+	return order
+}
+
 // readBytes binds the codec bytes. Types of more than one byte must name their
 // order.
 func (c *chain) readBytes(config object) {
@@ -41,8 +53,7 @@ func (c *chain) readTranspose(config object) {
 	case "C":
 		return
 	case "F":
-		order = identity(len(c.order))
-		slices.Reverse(order)
+		order = fortranOrder(len(c.order))
 	default:
 		order = config.d.permutation(v, len(c.order))
 	}

@@ -18,7 +18,7 @@ type crc32c struct{}
 
 func newCRC32C(object, int) byteCodec { return crc32c{} }
 
-func (crc32c) json() map[string]any { return named("crc32c", nil) }
+func (crc32c) spec() CodecSpec { return CRC32C() }
 
 func (crc32c) size(n int) (int, bool) { return n + suffixSize, n <= math.MaxInt-suffixSize }
 

@@ -110,6 +110,10 @@ func (s *shard) json() map[string]any {
 	return named("sharding_indexed", config)
 }
 
+// bound returns the greatest size of the shard before its filters, sub-chunks
+// back to back.
+func (s *shard) bound() int { return s.index.size + s.count*s.inner.encodedBound() }
+
 // entry returns the place of sub-chunk i of the decoded index; ok is false if it
 // is missing. Faults are reported against a chunk of size bytes.
 func (s *shard) entry(index []byte, i int, size int64) (offset, length int64, ok bool, err error) {
@@ -122,6 +126,27 @@ func (s *shard) entry(index []byte, i int, size int64) (offset, length int64, ok
 		return 0, 0, false, errors.New("sub-chunk " + itoa(i) + " reaches beyond the end of the chunk")
 	}
 	return int64(o), int64(n), true, nil
+}
+
+// subBox returns the region of the sub-chunk at cell of the shard that holds box.
+// axes are those of the array, in the order in which the shard stores them.
+func (s *shard) subBox(box Box, axes, cell []int) Box {
+	sub := Box{slices.Clone(box.Origin), make([]int, len(axes))}
+	for k, n := range cell {
+		sub.Origin[axes[k]] += n * s.inner.shape[k]
+		sub.Shape[axes[k]] = s.inner.shape[k]
+	}
+	return sub
+}
+
+// putIndex encodes the index, whose bytes it may change, into dst and returns
+// its length.
+func (s *shard) putIndex(dst, index []byte) int {
+	c := s.index
+	if c.bigEndian {
+		swapBytes(index, c.dtype)
+	}
+	return copy(dst, c.filter(dst[:0:c.size], index))
 }
 
 // decodeIndex decodes the index from its bytes.

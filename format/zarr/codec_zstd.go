@@ -12,26 +12,39 @@ func Zstd(level int) CodecSpec {
 	return CodecSpec{Name: "zstd", Config: map[string]any{"checksum": false, "level": level}}
 }
 
-// defaultZstdLevel is what TensorStore takes where metadata names no level.
-const defaultZstdLevel = 3
+// Levels that stand where metadata names none: TensorStore's.
+const (
+	defaultZstdLevel   = 3
+	defaultZstdLevelV2 = 1
+)
 
 type zstd struct {
+	v2       bool
 	level    int
 	checksum bool
 	encoder  *zframe.Encoder
 }
 
 func newZstd(config object, _ int) byteCodec {
+	v2, fallback := config.d.format == V2, defaultZstdLevel
+	if v2 {
+		fallback = defaultZstdLevelV2
+	}
 	z := zstd{
-		level:    config.integer("level", zframe.MinLevel, zframe.MaxLevel, defaultZstdLevel),
+		v2:       v2,
+		level:    config.integer("level", zframe.MinLevel, zframe.MaxLevel, fallback),
 		checksum: config.boolean("checksum", false),
 	}
 	z.encoder = zframe.NewEncoder(z.level, z.checksum)
 	return z
 }
 
-func (z zstd) json() map[string]any {
-	return named("zstd", map[string]any{"checksum": z.checksum, "level": z.level})
+func (z zstd) spec() CodecSpec {
+	config := map[string]any{"level": z.level}
+	if z.checksum || !z.v2 {
+		config["checksum"] = z.checksum
+	}
+	return CodecSpec{Name: "zstd", Config: config}
 }
 
 func (z zstd) size(int) (int, bool) { return 0, false }

@@ -1,5 +1,7 @@
-// Package zarr reads and writes zarr arrays: n-dimensional arrays cut into
-// chunks, each the value of a key in some key-value store.
+// Package zarr reads and writes zarr arrays, of formats 3 and 2: n-dimensional
+// arrays cut into chunks, each the value of a key in some key-value store. The
+// store may be a database (package ocdbt), a directory (Files) or an archive
+// (Zip).
 //
 // # Keys
 //
@@ -22,11 +24,13 @@
 //
 //	array → array *   transpose
 //	array → bytes 1   bytes, sharding_indexed
-//	bytes → bytes *   zstd, crc32c
+//	bytes → bytes *   blosc, crc32c, gzip, zstd
 //
 // "bytes" writes the elements in C order, little- or big-endian; types narrower
 // than a byte take a whole one, the value in its low bits. "zstd" makes one
-// frame. "crc32c" appends the CRC-32C of its input, u32le.
+// frame, "gzip" one member, "blosc" one chunk of c-blosc 1. "crc32c" appends the
+// CRC-32C of its input, u32le. "transpose" with order p stores axis p[k] as axis
+// k.
 //
 // # Shards
 //
@@ -58,11 +62,26 @@
 // unless it is an object with "must_understand": false; a duplicate one always
 // is.
 //
+// # Format 2
+//
+// Format 2 keeps its metadata under N/.zarray, as TensorStore writes it:
+//
+//	{"chunks":[8],"compressor":{"id":"zstd","level":1},"dimension_separator":".",
+//	 "dtype":"<i4","fill_value":null,"filters":null,"order":"C","shape":[8],
+//	 "zarr_format":2}
+//
+// A chunk is all its elements, in C or Fortran order, in the byte order that the
+// dtype names, compressed or not: blosc, bz2, gzip, lz4 (numcodecs' one: size
+// u32le, LZ4 block), zlib or zstd. Types that numpy lacks go by their plain
+// names. A fill value null is zero; bytes in base64 stand for values that JSON
+// has no form for. Unknown members are passed over, duplicate ones are not.
+//
 // # Trust
 //
 // Metadata and chunks are assumed to come from an enemy. Sizes are checked
 // before memory is allocated: a chain of fixed size must find exactly that many
-// bytes; a compressed sub-chunk may not declare more than its shape holds, and
+// bytes; a compressed sub-chunk may not declare more than its shape holds, or
+// than its bytes can stand for; memory grows with what is there; and
 // shapes beyond ReadOptions.MaxChunkBytes are refused. Damage is errs.Corrupt
 // with key and reason.
 package zarr

@@ -2,6 +2,7 @@ package zarr
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
@@ -65,14 +66,14 @@ func (e *Encoder) EncodeChunk(dst []byte, cell []int, src Source, sums []uint32)
 	}
 	size := e.shard.index.size
 	if e.shard.atStart {
-		e.putIndex(dst, index)
+		e.shard.putIndex(dst, index)
 		clear(dst[size:start])
 		return end, crc.Combine(crc.Sum(dst[:start]), sum, int64(end-start)), nil
 	}
 	if len(dst)-end < size {
 		return 0, 0, tooSmall("zarr.EncodeChunk", end+size, len(dst))
 	}
-	e.putIndex(dst[end:], index)
+	e.shard.putIndex(dst[end:], index)
 	return end + size, crc.Combine(sum, crc.Sum(dst[end:end+size]), int64(size)), nil
 }
 
@@ -114,23 +115,19 @@ func (e *Encoder) EncodeSubChunk(dst []byte, cell []int, i int, src Source) (n i
 		return 0, 0, &errs.Error{Kind: errs.Invalid, Op: "zarr.EncodeSubChunk", Subject: region.String(),
 			Want: "a source that holds the region", Got: itoa(len(src.Data)) + " bytes for " + src.Box.String()}
 	}
+	axes := identity(len(cell))
 	// Codecs of fixed size are at most one checksum behind the elements.
 	if c.size >= 0 && len(c.filters) <= 1 && !c.bigEndian {
-		sum, err = e.gather(dst[:c.raw], box, region, src)
+		sum, err = e.gather(dst[:c.raw], c, axes, box, region, src)
 		if err == nil && len(c.filters) == 1 {
 			binary.LittleEndian.PutUint32(dst[c.raw:], sum)
 		}
 		return c.size, sum, err
 	}
-	raw := e.borrow()
-	defer e.scratch.Put(raw)
-	if _, err = e.gather(*raw, box, region, src); err != nil {
+	out, err := e.encode(dst[:0:len(dst)], c, axes, box, src)
+	if err != nil {
 		return 0, 0, err
 	}
-	if c.bigEndian {
-		swapBytes(*raw, c.dtype)
-	}
-	out := c.filter(dst[:0:len(dst)], *raw)
 	if len(out) > len(dst) {
 		return 0, 0, tooSmall("zarr.EncodeSubChunk", len(out), len(dst))
 	}
@@ -143,24 +140,89 @@ func (e *Encoder) EncodeSubChunk(dst []byte, cell []int, i int, src Source) (n i
 	return len(out), crc.Sum(out), nil
 }
 
-func (e *Encoder) borrow() *[]byte {
+// encode appends the region box, part of which lies in the array, as c encodes
+// it. axes are those of the array, in the order of the axes of c.
+func (e *Encoder) encode(dst []byte, c *chain, axes []int, box Box, src Source) ([]byte, error) {
+	if c.shard != nil {
+		return e.encodeShard(dst, c, axes, box, src)
+	}
+	region, _ := box.Intersect(WholeBox(e.meta.Shape))
+	raw := e.borrow(c.raw)
+	defer e.scratch.Put(raw)
+	if _, err := e.gather(*raw, c, axes, box, region, src); err != nil {
+		return nil, err
+	}
+	if c.bigEndian {
+		swapBytes(*raw, c.dtype)
+	}
+	return c.filter(dst, *raw), nil
+}
+
+// encodeShard appends a shard, its sub-chunks back to back. Those outside of the
+// array are left out.
+func (e *Encoder) encodeShard(dst []byte, c *chain, axes []int, box Box, src Source) ([]byte, error) {
+	s := c.shard
+	shard := dst
+	if len(c.filters) > 0 {
+		shard = nil
+	}
+	start := len(shard)
+	if s.atStart {
+		shard = append(shard, make([]byte, s.index.size)...)
+	}
+	axes = c.storageAxes(axes)
+	index := make([]byte, 0, s.index.raw)
+	high := make([]int, len(axes))
+	for k := range high {
+		high[k] = s.grid[k] * s.inner.shape[k]
+	}
+	for cell := range cells(make([]int, len(axes)), high, s.inner.shape) {
+		sub := s.subBox(box, axes, cell)
+		if _, ok := sub.Intersect(WholeBox(e.meta.Shape)); !ok {
+			index = appendEntry(index, 0, 0, false)
+			continue
+		}
+		at := len(shard)
+		var err error
+		if shard, err = e.encode(shard, s.inner, axes, sub, src); err != nil {
+			return nil, err
+		}
+		index = appendEntry(index, at-start, len(shard)-at, true)
+	}
+	if s.atStart {
+		s.putIndex(shard[start:], index)
+	} else {
+		shard = append(shard, make([]byte, s.index.size)...)
+		s.putIndex(shard[len(shard)-s.index.size:], index)
+	}
+	if len(c.filters) > 0 {
+		return c.filter(dst, shard), nil
+	}
+	return shard, nil
+}
+
+func (e *Encoder) borrow(n int) *[]byte {
 	if p, ok := e.scratch.Get().(*[]byte); ok {
 		return p
 	}
-	p := make([]byte, e.inner.raw)
+	p := make([]byte, n) // the same for all sub-chunks of an array
 	return &p
 }
 
-// gather copies the region into dst, the memory of box, and returns the CRC-32C
-// of dst.
-func (e *Encoder) gather(dst []byte, box, region Box, src Source) (sum uint32, err error) {
-	size := e.inner.dtype.Size()
+// gather copies the region into dst, the memory of box as c stores it, and
+// returns the CRC-32C of dst.
+func (e *Encoder) gather(dst []byte, c *chain, axes []int, box, region Box, src Source) (sum uint32, err error) {
+	size := c.dtype.Size()
 	padded := !region.Equal(box)
 	if padded {
 		fillElements(dst, e.meta.Fill)
 	}
-	to, from := strides(box.Shape, size), strides(src.Box.Shape, size)
+	to, from := c.strides(axes), strides(src.Box.Shape, size)
 	t := newTransfer(region.Shape, to, from, size)
+	if stored := c.storageAxes(axes); !slices.Equal(stored, identity(len(axes))) {
+		// The order of dst, in which the checksum is made.
+		t = newTransfer(pick(region.Shape, stored), pick(to, stored), pick(from, stored), size)
+	}
 	out := dst[offset(region.Origin, box.Origin, to):]
 	in := src.Data[offset(region.Origin, src.Box.Origin, from):]
 	switch {
@@ -176,7 +238,7 @@ func (e *Encoder) gather(dst []byte, box, region Box, src Source) (sum uint32, e
 			sum = crc.Combine(sum, crc.Copy(out[d:d+t.run], in[s:s+t.run]), int64(t.run))
 		})
 	}
-	if e.inner.dtype == tensor.Bool {
+	if c.dtype == tensor.Bool {
 		if err := checkBools(dst); err != nil {
 			return 0, &errs.Error{Kind: errs.Invalid, Op: "zarr.EncodeSubChunk", Subject: region.String(), Err: err}
 		}

@@ -20,10 +20,14 @@ type EncoderOptions struct {
 // known: ChunkSize, SubChunk and EncodeIndex say so, and the sub-chunks of one
 // chunk can be encoded concurrently by EncodeSubChunk. In any case EncodeChunk
 // encodes a whole chunk.
+//
+// Chunks whose sub-chunks cannot be placed like that, because shards are
+// transposed, nested or compressed as a whole, have one sub-chunk for all
+// purposes here: the chunk.
 type Encoder struct {
 	meta    *Metadata
 	inner   *chain // of the sub-chunks; the chain of the chunk where there is no shard
-	shard   *shard // nil: chunks are plain
+	shard   *shard // nil: the chunk is the one sub-chunk
 	align   int
 	scratch sync.Pool // of *[]byte, memory for sub-chunks before codecs
 }
@@ -36,8 +40,7 @@ type Source struct {
 }
 
 // NewEncoder returns an encoder for the array, of which it keeps the metadata.
-// Codecs around or inside of shards that NewMetadata never makes (transpose,
-// nested shards, filters of whole shards) are errs.Unsupported.
+// Codecs that can only be read are errs.Unsupported.
 func NewEncoder(m *Metadata, o *EncoderOptions) (*Encoder, error) {
 	c, err := m.chain(&document{key: "metadata", made: true})
 	if err != nil {
@@ -47,14 +50,11 @@ func NewEncoder(m *Metadata, o *EncoderOptions) (*Encoder, error) {
 	if o != nil && o.Align > 1 {
 		e.align = o.Align
 	}
-	plain := identity(len(m.Shape))
-	if c.shard != nil {
-		e.shard, e.inner = c.shard, c.shard.inner
+	if why := c.writable(); why != "" {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "zarr.NewEncoder", Got: why}
 	}
-	if e.shard != nil && len(c.filters) > 0 || e.inner.shard != nil ||
-		!slices.Equal(c.order, plain) || !slices.Equal(e.inner.order, plain) {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "zarr.NewEncoder",
-			Got: "codecs other than sharding_indexed around bytes and codecs of bytes"}
+	if s := c.shard; s != nil && s.inner.shard == nil && len(c.filters) == 0 && slices.Equal(c.order, identity(len(m.Shape))) {
+		e.shard, e.inner = s, s.inner
 	}
 	return e, nil
 }
@@ -164,7 +164,7 @@ func (e *Encoder) MaxChunkSize(cell []int) int {
 	if e.Fixed() {
 		return e.span(cell, e.inner.size)
 	}
-	return e.span(cell, e.inner.bound(e.inner.raw))
+	return e.span(cell, e.inner.encodedBound())
 }
 
 // MaxSubChunkSize returns the memory that EncodeSubChunk needs at most; where
@@ -173,7 +173,7 @@ func (e *Encoder) MaxSubChunkSize() int {
 	if e.Fixed() {
 		return e.inner.size
 	}
-	return e.inner.bound(e.inner.raw)
+	return e.inner.encodedBound()
 }
 
 // SubChunk returns the place of sub-chunk i in the chunk at cell, for codecs of
@@ -222,7 +222,7 @@ func (e *Encoder) EncodeIndex(dst []byte, cell []int) (n int, err error) {
 		offset, length, ok := e.SubChunk(cell, i)
 		index = appendEntry(index, offset, length, ok)
 	}
-	return e.putIndex(dst, index), nil
+	return e.shard.putIndex(dst, index), nil
 }
 
 func appendEntry(index []byte, offset, length int, ok bool) []byte {
@@ -231,14 +231,6 @@ func appendEntry(index []byte, offset, length int, ok bool) []byte {
 		o, n = noEntry, noEntry
 	}
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(index, o), n)
-}
-
-func (e *Encoder) putIndex(dst, index []byte) int {
-	c := e.shard.index
-	if c.bigEndian {
-		swapBytes(index, c.dtype)
-	}
-	return copy(dst, c.filter(dst[:0:c.size], index))
 }
 
 func tooSmall(op string, want, got int) error {

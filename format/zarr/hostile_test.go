@@ -1,6 +1,7 @@
 package zarr
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -157,8 +158,8 @@ func TestBadArguments(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = Open(t.Context(), &mem{values: map[string][]byte{"x/.zarray": {}}}, "x")
-	if !errors.Is(err, errs.Unsupported) {
-		t.Errorf("format 2: %v, want unsupported", err)
+	if !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "x/.zarray") {
+		t.Errorf("empty metadata of format 2: %v, want corrupt", err)
 	}
 	_, err = Open(t.Context(), &mem{}, "x")
 	if !errors.Is(err, errs.NotFound) {
@@ -169,21 +170,29 @@ func TestBadArguments(t *testing.T) {
 func FuzzParseMetadata(f *testing.F) {
 	f.Add([]byte(plainMetadata))
 	for _, dir := range vectorCases(f) {
-		if b, err := os.ReadFile(filepath.Join(dir, "checkpoint", MetadataKey)); err == nil {
-			f.Add(b)
+		for _, format := range []Format{V3, V2} {
+			if b, err := os.ReadFile(filepath.Join(dir, "checkpoint", format.MetadataKey())); err == nil {
+				f.Add(b)
+			}
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := ParseMetadata(b, MetadataKey)
-		if err != nil {
-			return
-		}
-		out, err := m.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ParseMetadata(out, MetadataKey); err != nil {
-			t.Fatalf("%v: %s", err, out)
+		for _, format := range []Format{V3, V2} {
+			m, err := parserOf(format)(b, MetadataKey)
+			if err != nil {
+				continue
+			}
+			out, err := m.JSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := parserOf(format)(out, MetadataKey)
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if !bytes.Equal(m.Fill, again.Fill) {
+				t.Fatalf("fill % x, then % x: %s", m.Fill, again.Fill, out)
+			}
 		}
 	})
 }
@@ -195,6 +204,8 @@ var fuzzChains = []string{
 	`"codecs":[{"configuration":{"endian":"big"},"name":"bytes"},"zstd"],"data_type":"float64"`,
 	`"codecs":[{"name":"sharding_indexed","configuration":{"chunk_shape":[1,2],"codecs":["bytes","zstd"],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}],"data_type":"int4"`,
 	`"codecs":[{"name":"sharding_indexed","configuration":{"chunk_shape":[2,1],"codecs":["bytes"],"index_codecs":[{"name":"bytes","configuration":{"endian":"big"}}],"index_location":"start"}},"zstd"],"data_type":"int8"`,
+	`"codecs":["bytes","gzip"],"data_type":"int8"`,
+	`"codecs":["bytes",{"name":"blosc","configuration":{"typesize":2}}],"data_type":"int8"`,
 	`"codecs":[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"sharding_indexed","configuration":{"chunk_shape":[2,1],"codecs":["bytes"],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}],"data_type":"uint8"`,
 }
 

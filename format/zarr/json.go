@@ -19,9 +19,10 @@ const maxDepth = 64
 
 // document reads one JSON document. The first fault sticks.
 type document struct {
-	key  string // of the document, for errors
-	made bool   // by the caller, not by a file: faults are errs.Invalid
-	err  error
+	key    string // of the document, for errors
+	made   bool   // by the caller, not by a file: faults are errs.Invalid
+	format Format
+	err    error
 }
 
 // corrupt notes a fault of the document.

@@ -38,24 +38,67 @@ func drawArray(t *rapid.T) (*Metadata, []byte) {
 	}
 	layout := Layout{Chunk: chunk, SubChunk: sub, Codecs: rapid.SampledFrom([][]CodecSpec{
 		nil, {CRC32C()}, {Zstd(3)}, {Zstd(-1), CRC32C()}, {CRC32C(), Zstd(1)}, {CRC32C(), CRC32C()},
+		{GZip(1)}, {GZip(0), CRC32C()}, {Blosc(BloscOptions{})}, {Blosc(BloscOptions{Codec: "zstd", Shuffle: BitShuffle}), CRC32C()},
 	}).Draw(t, "codecs")}
-	if rapid.Bool().Draw(t, "plain") {
+	switch rapid.IntRange(0, 3).Draw(t, "plain") {
+	case 0:
 		layout.Plain, layout.SubChunk = true, nil
+		layout.Fortran = rapid.Bool().Draw(t, "fortran")
+	case 1:
+		layout.Format, layout.SubChunk = V2, nil
+		layout.Fortran = rapid.Bool().Draw(t, "fortran")
+		layout.Codecs = rapid.SampledFrom([][]CodecSpec{
+			nil, {Zstd(1)}, {GZip(6)}, {Zlib(1)}, {LZ4()}, {Blosc(BloscOptions{Codec: "snappy", Shuffle: NoShuffle})}, {Blosc(BloscOptions{Codec: "blosclz"})},
+		}).Draw(t, "compressor")
 	}
 	m, err := NewMetadata(d, shape, layout)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !layout.Plain && rapid.Bool().Draw(t, "index at start") {
+	if m.Format == V2 {
+		if name, _ := d.ZarrV2(); name[0] == '<' && rapid.Bool().Draw(t, "big-endian") {
+			m.Codecs[len(m.Codecs)-1-len(layout.Codecs)].Config = map[string]any{"endian": "big"}
+		}
+		if rapid.Bool().Draw(t, "slash") {
+			m.Keys.Separator = "/"
+		}
+		if d != tensor.Bool && rapid.Bool().Draw(t, "filled") {
+			m.Fill = elements(t, d, 1)
+		}
+		return m, elements(t, d, m.Shape.Len())
+	}
+	if !layout.Plain {
+		drawNesting(t, m, chunk, sub)
+	}
+	if !layout.Plain && m.Codecs[0].Name != "transpose" && rapid.Bool().Draw(t, "index at start") {
 		m.Codecs[0].Config["index_location"] = "start"
 	}
-	if layout.Plain && rapid.Bool().Draw(t, "big-endian") {
+	if layout.Plain && !layout.Fortran && rapid.Bool().Draw(t, "big-endian") {
 		m.Codecs[0].Config = map[string]any{"endian": "big"}
 	}
 	if d != tensor.Bool && rapid.Bool().Draw(t, "filled") {
 		m.Fill = elements(t, d, 1)
 	}
 	return m, elements(t, d, m.Shape.Len())
+}
+
+// drawNesting makes something else of the shard of m, or leaves it.
+func drawNesting(t *rapid.T, m *Metadata, chunk, sub []int) {
+	rank := len(chunk)
+	inner := m.Codecs[0].Config["codecs"].([]CodecSpec)
+	switch rapid.IntRange(0, 5).Draw(t, "nesting") {
+	case 0: // a shard in a shard
+		ones := make([]int, rank)
+		for i := range ones {
+			ones[i] = 1
+		}
+		m.Codecs = []CodecSpec{Sharding(sub, Sharding(ones, inner...))}
+	case 1: // transposed sub-chunks, compressed shard
+		m.Codecs = []CodecSpec{Sharding(sub, append([]CodecSpec{Fortran(rank)}, inner...)...), Zstd(1)}
+	case 2: // a transposed shard
+		order := rapid.Permutation(identity(rank)).Draw(t, "order")
+		m.Codecs = []CodecSpec{{Name: "transpose", Config: map[string]any{"order": order}}, Sharding(pick(sub, order), inner...)}
+	}
 }
 
 // elements draws n valid elements.
@@ -82,7 +125,7 @@ func store(t rapid.TB, e *Encoder, data []byte) *mem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kv := &mem{values: map[string][]byte{"a/" + MetadataKey: b}}
+	kv := &mem{values: map[string][]byte{"a/" + m.Format.MetadataKey(): b}}
 	source := Source{Data: data, Box: WholeBox(m.Shape)}
 	for cell := range cells(make([]int, len(m.Shape)), m.Shape, m.ChunkShape) {
 		sums := make([]uint32, e.SubChunks())
@@ -194,7 +237,10 @@ func TestPlanAndDecode(t *testing.T) {
 			parts = append([]*Part{p}, parts...) // any order will do
 		}
 		for _, p := range parts {
-			b := bytes.Clone(kv.values[p.Key][p.Offset : p.Offset+p.Length])
+			b := p.Data
+			if b == nil {
+				b = bytes.Clone(kv.values[p.Key][p.Offset : p.Offset+p.Length])
+			}
 			if place, ok := p.Direct(box); ok {
 				target := out[place.Offset : place.Offset+place.Length]
 				err = p.Finish(target, b[copy(target, b):])

@@ -13,17 +13,41 @@ import (
 // maxRank is the greatest rank that TensorStore reads.
 const maxRank = 32
 
-// Metadata describes an array. Of formats it knows only how to be one: the
-// members mean the same whatever the metadata was read from.
+// Format is the version of the zarr specification that the keys of an array
+// follow.
+type Format uint8
+
+// The formats. The zero value is the current one.
+const (
+	V3 Format = iota
+	V2
+)
+
+// MetadataKey returns the key of the metadata of an array, relative to the array.
+func (f Format) MetadataKey() string {
+	if f == V2 {
+		return ".zarray"
+	}
+	return "zarr.json"
+}
+
+// MetadataKey is the key of the metadata of an array of format 3, relative to
+// the array.
+const MetadataKey = "zarr.json"
+
+// Metadata describes an array. The members mean the same in all formats. In
+// format 2 the codecs are at most a transpose to Fortran order, then bytes, and
+// at most one compressor, in the words of that format.
 type Metadata struct {
+	Format     Format
 	Shape      tensor.Shape
 	DType      tensor.DType
 	ChunkShape []int // of the chunks in the grid; every extent is at least 1
 	Keys       KeyEncoding
-	Fill       []byte      // one element, in the layout of tensors; nil is zero
-	Codecs     []CodecSpec // of a chunk, in the order of encoding
-	DimNames   []string    // of each axis, "" where it has none; nil: no names at all
-	Attributes json.RawMessage
+	Fill       []byte          // one element, in the layout of tensors; nil is zero, in format 2 null
+	Codecs     []CodecSpec     // of a chunk, in the order of encoding
+	DimNames   []string        // of each axis, "" where it has none; nil: no names at all; none in format 2
+	Attributes json.RawMessage // none in format 2, which keeps them under a key of its own
 }
 
 // KeyEncoding says how the place of a chunk in the grid becomes a key. The zero
@@ -67,13 +91,18 @@ type Layout struct {
 	SubChunk []int       // shape of a sub-chunk; nil: that of the chunk
 	Plain    bool        // chunks without shards; SubChunk must be nil
 	Codecs   []CodecSpec // bytes → bytes codecs of each sub-chunk (or plain chunk), after the codec "bytes"
+	Format   Format      // V2: chunks are plain, and Codecs is at most one compressor
+	Fortran  bool        // of plain chunks: elements lie in Fortran order
 }
 
 // NewMetadata returns the metadata of an array that is cut as l says: shards of
 // little-endian sub-chunks with a checked index at their end, as Orbax writes
 // them, or plain chunks. Extents of 0 in the shape become chunk extents of 1.
 func NewMetadata(d tensor.DType, shape tensor.Shape, l Layout) (*Metadata, error) {
-	m := &Metadata{Shape: slices.Clone(shape), DType: d, ChunkShape: slices.Clone(l.Chunk)}
+	m := &Metadata{Format: l.Format, Shape: slices.Clone(shape), DType: d, ChunkShape: slices.Clone(l.Chunk)}
+	if l.Format == V2 {
+		m.Keys.V2, l.Plain = true, true
+	}
 	if l.Chunk == nil {
 		m.ChunkShape = make([]int, len(shape))
 		for i, n := range shape {
@@ -82,6 +111,8 @@ func NewMetadata(d tensor.DType, shape tensor.Shape, l Layout) (*Metadata, error
 	}
 	inner := append([]CodecSpec{Bytes(d)}, l.Codecs...)
 	switch {
+	case !l.Plain && l.Fortran:
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "zarr.NewMetadata", Subject: "Fortran", Want: "a plain layout"}
 	case !l.Plain:
 		sub := l.SubChunk
 		if sub == nil {
@@ -90,6 +121,8 @@ func NewMetadata(d tensor.DType, shape tensor.Shape, l Layout) (*Metadata, error
 		m.Codecs = []CodecSpec{Sharding(sub, inner...)}
 	case l.SubChunk != nil:
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "zarr.NewMetadata", Subject: "SubChunk", Want: "none in a plain layout"}
+	case l.Fortran && len(shape) > 1:
+		m.Codecs = append([]CodecSpec{Fortran(len(shape))}, inner...)
 	default:
 		m.Codecs = inner
 	}
@@ -139,7 +172,10 @@ func (m *Metadata) SubChunkShape() ([]int, error) {
 // chain checks the metadata and binds its codecs to chunk shape and dtype.
 // Faults are reported through d.
 func (m *Metadata) chain(d *document) (*chain, error) {
+	d.format = m.Format
 	switch {
+	case m.Format > V2:
+		d.corrupt("format %d", m.Format)
 	case len(m.Shape) > maxRank:
 		d.unsupported("rank %d, at most %d", len(m.Shape), maxRank)
 	case len(m.ChunkShape) != len(m.Shape):
@@ -151,8 +187,11 @@ func (m *Metadata) chain(d *document) (*chain, error) {
 	case m.Keys.separator() != "/" && m.Keys.separator() != ".":
 		d.corrupt("separator %q", m.Keys.Separator)
 	}
-	if _, ok := m.DType.Zarr(); !ok {
+	if _, ok := m.DType.Zarr(); !ok { // nor has format 2
 		d.unsupported("data type %v, which zarr has no name for", m.DType)
+	}
+	if m.Format == V2 {
+		d.checkV2(m)
 	}
 	if d.err != nil {
 		return nil, d.err

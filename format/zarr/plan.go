@@ -17,7 +17,7 @@ const wholeBelow = 64 << 10
 // with neighbours in the same value, and decoded concurrently.
 type Part struct {
 	Key     string
-	Offset  int64  // of the bytes in the value of Key
+	Offset  int64  // of the bytes in the value of Key; where Data is set, perhaps in what it decodes to
 	Length  int64  // of the bytes
 	Data    []byte // the bytes, where planning had to read them; otherwise nil
 	Missing bool   // there are no bytes: the region holds the fill value
@@ -35,7 +35,7 @@ type Part struct {
 func (a *Array) Plan(ctx context.Context, box Box, o *ReadOptions) iter.Seq2[*Part, error] {
 	return func(yield func(*Part, error) bool) {
 		if !box.inside(a.meta.Shape) {
-			yield(nil, &errs.Error{Kind: errs.Invalid, Op: "zarr.Plan", Subject: a.prefix + MetadataKey,
+			yield(nil, &errs.Error{Kind: errs.Invalid, Op: "zarr.Plan", Subject: a.metadataKey(),
 				Want: "a box inside of " + a.meta.Shape.String(), Got: box.String()})
 			return
 		}
@@ -182,13 +182,10 @@ func (p *planner) shard(ctx context.Context, part *Part, index []byte) bool {
 		high[k] = low[k] + part.Region.Shape[axis]
 	}
 	for cell := range cells(low, high, s.inner.shape) {
-		sub := Part{Key: part.Key, chain: s.inner, axes: axes,
-			chunk: Box{slices.Clone(part.chunk.Origin), make([]int, len(axes))}}
+		sub := Part{Key: part.Key, chain: s.inner, axes: axes, chunk: s.subBox(part.chunk, axes, cell)}
 		i := 0
 		for k, n := range cell {
 			i = i*s.grid[k] + n
-			sub.chunk.Origin[axes[k]] += n * s.inner.shape[k]
-			sub.chunk.Shape[axes[k]] = s.inner.shape[k]
 		}
 		offset, length, ok, err := s.entry(index, i, part.Length)
 		if err != nil {
@@ -208,18 +205,7 @@ func (p *planner) shard(ctx context.Context, part *Part, index []byte) bool {
 
 // stored returns the strides, in bytes along the axes of the array, of the
 // decoded sub-chunk.
-func (p *Part) stored() []int {
-	c := p.chain
-	shape := make([]int, len(c.order))
-	for k, o := range c.order {
-		shape[k] = c.shape[o]
-	}
-	out := make([]int, len(shape))
-	for k, s := range strides(shape, c.dtype.Size()) {
-		out[p.axes[c.order[k]]] = s
-	}
-	return out
-}
+func (p *Part) stored() []int { return p.chain.strides(p.axes) }
 
 // narrow cuts the range of bytes down to what the region needs, where bytes can
 // be told apart without decoding.

@@ -6,9 +6,6 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// MetadataKey is the key of the metadata of an array, relative to the array.
-const MetadataKey = "zarr.json"
-
 // ParseMetadata parses zarr.json. key is for errors, which are errs.Corrupt or,
 // for what this package cannot read, errs.Unsupported.
 func ParseMetadata(b []byte, key string) (*Metadata, error) {
@@ -157,11 +154,15 @@ func (d *document) dimensionNames(v any) []string {
 	return names
 }
 
-// JSON returns the metadata as the content of zarr.json.
+// JSON returns the metadata as the content of zarr.json, or of .zarray in format
+// 2.
 func (m *Metadata) JSON() ([]byte, error) {
 	c, err := m.chain(&document{key: "metadata", made: true})
 	if err != nil {
 		return nil, err
+	}
+	if m.Format == V2 {
+		return m.jsonV2(c)
 	}
 	name, _ := m.DType.Zarr()
 	encoding := map[string]any{"name": "default"}
