@@ -1,7 +1,7 @@
 package npy
 
 import (
-	"slices"
+	"encoding/binary"
 
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -80,7 +80,18 @@ func swap(data []byte, d tensor.DType) {
 	if d.IsComplex() {
 		size /= 2
 	}
-	for ; size > 1 && len(data) >= size; data = data[size:] {
-		slices.Reverse(data[:size])
+	switch size {
+	case 2:
+		for ; len(data) >= 2; data = data[2:] {
+			binary.LittleEndian.PutUint16(data, binary.BigEndian.Uint16(data))
+		}
+	case 4:
+		for ; len(data) >= 4; data = data[4:] {
+			binary.LittleEndian.PutUint32(data, binary.BigEndian.Uint32(data))
+		}
+	case 8:
+		for ; len(data) >= 8; data = data[8:] {
+			binary.LittleEndian.PutUint64(data, binary.BigEndian.Uint64(data))
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -113,52 +114,56 @@ func (p *headerParser) metadata() map[string]string {
 	return m
 }
 
+// fields are the members of a tensor, in the order of the list that may stand in
+// place of the object.
+var fields = [...]string{"dtype", "shape", "data_offsets"}
+
 // tensor reads the description of a tensor: an object, or a list of its three
 // values, which the reference library takes too.
 func (p *headerParser) tensor(name string) Info {
 	t := Info{Name: name}
-	fields := [...]struct {
-		name string
-		read func()
-		seen bool
-	}{
-		{"dtype", func() { t.DType = p.dtype() }, false},
-		{"shape", func() { p.list(func(int) { t.Shape = append(t.Shape, p.uint()) }) }, false},
-		{"data_offsets", func() { t.Begin, t.End = p.offsets() }, false},
-	}
 	if p.peek() == '[' && !p.strict {
 		n := 0
 		p.list(func(i int) {
-			if n++; i < len(fields) {
-				fields[i].read()
-			} else {
-				p.fail("want 3 values")
-			}
+			p.field(&t, i)
+			n++
 		})
 		if n < len(fields) {
 			p.fail("want 3 values, got %d", n)
 		}
 		return t
 	}
+	var seen [len(fields)]bool
 	p.object(func(member string) {
-		for i := range fields {
-			if f := &fields[i]; f.name == member {
-				if f.seen {
-					p.fail("duplicate member %s of tensor %s", member, brief(name))
-				}
-				f.seen = true
-				f.read()
-				return
-			}
+		i := slices.Index(fields[:], member)
+		if i < 0 {
+			p.skip()
+			return
 		}
-		p.skip()
+		if seen[i] {
+			p.fail("duplicate member %s of tensor %s", member, brief(name))
+		}
+		seen[i] = true
+		p.field(&t, i)
 	})
-	for _, f := range fields {
-		if !f.seen {
-			p.fail("tensor %s without %s", brief(name), f.name)
-		}
+	if i := slices.Index(seen[:], false); i >= 0 {
+		p.fail("tensor %s without %s", brief(name), fields[i])
 	}
 	return t
+}
+
+// field reads the value of a member by its place in fields.
+func (p *headerParser) field(t *Info, i int) {
+	switch i {
+	case 0:
+		t.DType = p.dtype()
+	case 1:
+		p.list(func(int) { t.Shape = append(t.Shape, p.uint()) })
+	case 2:
+		t.Begin, t.End = p.offsets()
+	default:
+		p.fail("want 3 values")
+	}
 }
 
 // dtype reads the name of a type: a string, or as the reference library has it
