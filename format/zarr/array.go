@@ -40,23 +40,48 @@ func keyPrefix(name string) string {
 // Open reads the metadata of the array of that name, of format 3 or else 2.
 // Where there is none, the error is errs.NotFound.
 func Open(ctx context.Context, kv KV, name string) (*Array, error) {
+	return NewOpener(kv).Open(ctx, name)
+}
+
+// Opener opens many arrays of one store. Those whose metadata are the same bytes,
+// as the scalars of a large tree, share what was made of them. It is not safe
+// for concurrent use; the arrays are.
+type Opener struct {
+	kv   KV
+	like map[string]*Array // metadata → an array that has it
+}
+
+// NewOpener returns an opener for the arrays in kv.
+func NewOpener(kv KV) *Opener { return &Opener{kv: kv, like: map[string]*Array{}} }
+
+// Open is the function Open.
+func (o *Opener) Open(ctx context.Context, name string) (*Array, error) {
 	prefix := keyPrefix(name)
 	key, parse := prefix+V3.MetadataKey(), ParseMetadata
-	b, err := kv.Get(ctx, key)
+	b, err := o.kv.Get(ctx, key)
 	if isNotFound(err) {
 		key2 := prefix + V2.MetadataKey()
-		if b2, err2 := kv.Get(ctx, key2); !isNotFound(err2) {
+		if b2, err2 := o.kv.Get(ctx, key2); !isNotFound(err2) {
 			key, parse, b, err = key2, ParseMetadataV2, b2, err2
 		}
 	}
 	if err != nil {
 		return nil, errs.Wrap("zarr.Open", key, err)
 	}
+	if a, ok := o.like[string(b)]; ok { // the version of the format is in the bytes
+		same := *a
+		same.prefix = prefix
+		return &same, nil
+	}
 	m, err := parse(b, key)
 	if err != nil {
 		return nil, err
 	}
-	return New(kv, name, m)
+	a, err := New(o.kv, name, m)
+	if err == nil {
+		o.like[string(b)] = a
+	}
+	return a, err
 }
 
 // New returns the array of that name whose metadata is known. The array keeps m,

@@ -138,6 +138,7 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 	}
 	var (
 		values zarr.KV
+		arrays *zarr.Opener
 		texts  *orbax.StringsFileContent
 	)
 	for _, e := range doc.Entries {
@@ -149,9 +150,10 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 				if values, err = t.openValues(ctx); err != nil {
 					return err
 				}
+				arrays = zarr.NewOpener(values)
 			}
 			l.KeyImpl = impls[l.Param]
-			if err := c.openArray(ctx, t.files.item, &l, values, !doc.StoreFill); err != nil {
+			if err := c.openArray(ctx, t.files.item, &l, values, arrays, !doc.StoreFill); err != nil {
 				return err
 			}
 		case String:

@@ -23,8 +23,8 @@ type zarrArray struct {
 }
 
 // openArray opens the array of a leaf and finds the manifest's record of it.
-func (c *Checkpoint) openArray(ctx context.Context, item string, l *Leaf, values zarr.KV, fill bool) error {
-	array, err := zarr.Open(ctx, values, l.Param)
+func (c *Checkpoint) openArray(ctx context.Context, item string, l *Leaf, values zarr.KV, arrays *zarr.Opener, fill bool) error {
+	array, err := arrays.Open(ctx, l.Param)
 	if errs.KindOf(err) == errs.NotFound {
 		return &errs.Error{Kind: errs.Corrupt, Subject: "array " + strconv.Quote(l.Param), Got: "no metadata where the arrays are", Err: err}
 	}

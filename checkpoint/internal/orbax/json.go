@@ -15,49 +15,59 @@ type member struct {
 	value json.RawMessage
 }
 
-// members splits a JSON object into its members, in order. Duplicate keys are
-// an error: which of two counts would depend on the reader.
+// members splits a JSON object into its members, in order.
 func members(b []byte) ([]member, error) {
+	var out []member
+	err := eachMember(b, func(key string, dec *json.Decoder) error {
+		var raw json.RawMessage
+		err := dec.Decode(&raw)
+		out = append(out, member{key, raw})
+		return err
+	})
+	return out, err
+}
+
+// eachMember calls value for each member of a JSON object, in order, to decode
+// the value that follows. Duplicate keys are an error: which of two counts would
+// depend on the reader.
+func eachMember(b []byte, value func(key string, dec *json.Decoder) error) error {
 	if !utf8.Valid(b) {
-		return nil, fmt.Errorf("not UTF-8")
+		return fmt.Errorf("not UTF-8")
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
 	t, err := dec.Token()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if t != json.Delim('{') {
-		return nil, fmt.Errorf("want an object, got %v", t)
+		return fmt.Errorf("want an object, got %v", t)
 	}
-	var out []member
 	seen := map[string]bool{}
 	for dec.More() {
 		t, err := dec.Token()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		key, ok := t.(string)
 		if !ok {
-			return nil, fmt.Errorf("want a member name, got %v", t)
+			return fmt.Errorf("want a member name, got %v", t)
 		}
 		if seen[key] {
-			return nil, fmt.Errorf("member %q twice", key)
+			return fmt.Errorf("member %q twice", key)
 		}
 		seen[key] = true
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return nil, fmt.Errorf("member %q: %w", key, err)
+		if err := value(key, dec); err != nil {
+			return fmt.Errorf("member %q: %w", key, err)
 		}
-		out = append(out, member{key, raw})
 	}
 	if _, err := dec.Token(); err != nil {
-		return nil, err
+		return err
 	}
 	if dec.More() {
-		return nil, fmt.Errorf("bytes after the object")
+		return fmt.Errorf("bytes after the object")
 	}
-	return out, nil
+	return nil
 }
 
 // appendJSON appends v without escaping <, > and &.

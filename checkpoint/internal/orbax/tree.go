@@ -127,22 +127,16 @@ func ParseTree(b []byte) (Tree, error) {
 }
 
 func parseEntries(raw json.RawMessage) ([]Entry, error) {
-	ms, err := members(raw)
-	if err != nil {
-		return nil, err
-	}
-	entries := make([]Entry, 0, len(ms))
-	for _, m := range ms {
-		e, err := parseEntry(m.value)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m.key, err)
-		}
+	var entries []Entry
+	err := eachMember(raw, func(_ string, dec *json.Decoder) error {
+		e, err := parseEntry(dec)
 		entries = append(entries, e)
-	}
-	return entries, nil
+		return err
+	})
+	return entries, err
 }
 
-func parseEntry(raw json.RawMessage) (Entry, error) {
+func parseEntry(dec *json.Decoder) (Entry, error) {
 	var d struct {
 		Key []struct {
 			Key  *string `json:"key"`
@@ -154,7 +148,7 @@ func parseEntry(raw json.RawMessage) (Entry, error) {
 			Shape []int   `json:"write_shape"`
 		} `json:"value_metadata"`
 	}
-	if err := json.Unmarshal(raw, &d); err != nil {
+	if err := dec.Decode(&d); err != nil {
 		return Entry{}, err
 	}
 	switch {
