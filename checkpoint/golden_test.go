@@ -104,7 +104,7 @@ type masks struct{ data map[string]string }
 
 var (
 	randomName = regexp.MustCompile(`\b[0-9a-f]{32}\b`)
-	randomSize = regexp.MustCompile(`(?m)(/d/<data\d+> (?:off=[1-9]\d* )?|/manifest\.ocdbt off=0 |/bivouac\.manifest off=0 )(len|size)=\d+$`)
+	randomSize = regexp.MustCompile(`(?m)(/d/<data\d+> (?:off=\d+ )?|/manifest\.ocdbt off=0 |/bivouac\.manifest off=0 )(len|size)=\d+$`)
 )
 
 func (m *masks) mask(log string) string {

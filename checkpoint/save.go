@@ -2,11 +2,13 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -20,6 +22,22 @@ type SaveOptions struct {
 	Name string
 	// Custom is the checkpoint's metadata, a value that encodes to a JSON object.
 	Custom any
+	// MemoryBudget bounds the memory that the save maps beyond the state; 0 =
+	// no bound. SaveAsync needs as much as the state to copy it; where the
+	// budget is smaller, the state is read while it is written, and the caller
+	// is blocked until it was read. Save needs some 20 MiB, less will do.
+	MemoryBudget int64
+	// Release, when not nil, hands the state over to SaveAsync: nothing is
+	// copied but scalars and small arrays, and the caller must not change the
+	// state before Release is called. That is once and from another goroutine,
+	// whatever becomes of the save, unless SaveAsync itself returns an error.
+	Release func()
+	// Watch has a state that was handed over checksummed at once, so that the
+	// save fails with errs.Mismatch when it is changed too early.
+	Watch bool
+	// Progress, when not nil, is told how many bytes of the data files were
+	// written, of how many, one call at a time and from other goroutines.
+	Progress func(done, total int64)
 	// Store holds the checkpoint; nil is the local file system. The path is
 	// then a name in it.
 	Store store.Store
@@ -28,7 +46,7 @@ type SaveOptions struct {
 // Save saves state as the checkpoint path and returns when it is durable. When
 // ctx ends first the save is cancelled, and nothing of it visible.
 func Save(ctx context.Context, path string, state any, o *SaveOptions) error {
-	r, err := SaveAsync(ctx, path, state, o)
+	r, _, err := begin(ctx, path, state, o, image.InPlace)
 	if err != nil {
 		return err
 	}
@@ -43,17 +61,35 @@ func Save(ctx context.Context, path string, state any, o *SaveOptions) error {
 //
 // Errors: Invalid for leaves that no file could hold, naming them; Exists for a
 // taken name; what the store says.
-func SaveAsync(ctx context.Context, path string, state any, o *SaveOptions) (*Response[struct{}], error) {
+func SaveAsync(ctx context.Context, path string, state any, o *SaveOptions) (*Response[SaveStats], error) {
+	how := image.Copy
+	if o != nil && o.Release != nil {
+		how = image.HandOver
+	}
+	r, im, err := begin(ctx, path, state, o, how)
+	if err != nil {
+		return nil, err
+	}
+	im.WaitCopied()
+	return r, nil
+}
+
+// begin lays the state out, copies it where that is asked for and fits, and
+// saves in the background.
+func begin(ctx context.Context, path string, state any, o *SaveOptions, how image.Mode) (*Response[SaveStats], *image.Image, error) {
 	const op = "checkpoint.Save"
 	if o == nil {
 		o = &SaveOptions{}
+	}
+	fail := func(subject string, err error) (*Response[SaveStats], *image.Image, error) {
+		return nil, nil, errs.Wrap(op, subject, err)
 	}
 	st, name, err := locate.Checkpoint(path, o.Store)
 	if err == nil {
 		err = admit(ctx, st, name, o.Overwrite)
 	}
 	if err != nil {
-		return nil, errs.Wrap(op, path, err)
+		return fail(path, err)
 	}
 	item := o.Name
 	if item == "" {
@@ -61,23 +97,31 @@ func SaveAsync(ctx context.Context, path string, state any, o *SaveOptions) (*Re
 	}
 	items, err := image.Items(map[string]any{item: state})
 	if err != nil {
-		return nil, errs.Wrap(op, path, err)
+		return fail(path, err)
 	}
 	custom, err := orbax.Custom(o.Custom)
 	if err != nil {
-		return nil, errs.Wrap(op, "SaveOptions.Custom", err)
+		return fail("SaveOptions.Custom", err)
 	}
-	im, err := image.Take(items, image.Options{Style: image.V1, Custom: custom})
+	memory, err := arena.Open(0, &arena.Options{Limit: int(o.MemoryBudget)})
 	if err != nil {
-		return nil, errs.Wrap(op, path, err)
+		return fail("SaveOptions.MemoryBudget", err)
 	}
-	return Go(ctx, func(ctx context.Context) (struct{}, error) {
+	im, err := image.Begin(items, how, image.Options{
+		Style: image.V1, Custom: custom, Memory: memory, Budget: o.MemoryBudget, Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress,
+	})
+	if err != nil {
+		return fail(path, errors.Join(err, memory.Close()))
+	}
+	return Go(ctx, func(ctx context.Context) (SaveStats, error) {
+		defer memory.Close() //nolint:errcheck // what is unmapped twice was unmapped
 		txn, err := st.Begin(ctx, name, store.TxnOptions{Overwrite: o.Overwrite})
 		if err == nil {
 			_, err = im.Commit(ctx, txn)
 		}
-		return struct{}{}, errs.Wrap(op, path, err)
-	}), nil
+		im.Abandon()
+		return NewSaveStats(im), errs.Wrap(op, path, err)
+	}), im, nil
 }
 
 // admit decides whether name may be saved to: a free name, or with overwrite a

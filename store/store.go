@@ -65,7 +65,9 @@ type Info struct {
 
 // Properties of a store.
 type Properties struct {
-	Block int // alignment that Writer wants for offsets and lengths, the tail aside; 1 = none
+	// Block is the alignment that Writer wants for offsets and lengths, the
+	// tail aside; 1 = none. Memory whose address is a multiple of it saves a copy.
+	Block int
 	Links bool
 	Name  string // for messages: "local:/data/runs"
 }
@@ -128,8 +130,17 @@ type Txn interface {
 	// Abort removes what was written. It is a no-op after Commit, so that it
 	// may be deferred.
 	Abort() error
+	// Stats tells what was written so far. It may be called at any time.
+	Stats() TxnStats
 	// Staging is the name under which the transaction is being built, for messages.
 	Staging() string
+}
+
+// TxnStats is what a transaction has written.
+type TxnStats struct {
+	Files  int   // objects made, linked ones aside
+	Bytes  int64 // of these
+	Direct int64 // bytes that went past the cache of the system
 }
 
 // Writer takes each byte once, concurrently; offsets and lengths are multiples

@@ -63,7 +63,21 @@ func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 	if err := c.Reload(ctx); err != nil {
 		return nil, err
 	}
+	if opts.Reserve > 0 {
+		if c.memory, err = arena.Open(c.reserve(), &arena.Options{Limit: int(opts.MemoryBudget), Touch: true}); err != nil {
+			return nil, errs.Wrap("training.Open", dir, err)
+		}
+	}
 	return c, nil
+}
+
+// reserve is Options.Reserve within the budget.
+func (c *Checkpointer) reserve() int {
+	n := c.opts.Reserve
+	if c.opts.MemoryBudget > 0 {
+		n = min(n, c.opts.MemoryBudget&^(arena.MaxAlign-1))
+	}
+	return int(n)
 }
 
 // writeRoot writes the metadata of the run, once.

@@ -3,6 +3,8 @@ package training
 import (
 	"strconv"
 	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
 )
 
 // EventKind says what happened.
@@ -10,7 +12,7 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	SaveBegin     EventKind = iota + 1 // the state was copied; writing begins in the background
+	SaveBegin     EventKind = iota + 1 // the state was copied, or need not be; writing begins in the background
 	SaveCommitted                      // the step is durable
 	SaveFailed                         // the save failed, Err says why
 	Removed                            // a step was removed by the preservation policy
@@ -33,9 +35,10 @@ func (k EventKind) String() string {
 type Event struct {
 	Kind    EventKind
 	Step    int64
-	Name    string        // of the directory below the root
-	Bytes   int64         // SaveBegin, SaveCommitted: bytes of the checkpoint
-	Blocked time.Duration // SaveBegin: how long the caller was blocked by the copy
-	Took    time.Duration // SaveCommitted: since the save began
+	Name    string               // of the directory below the root
+	Bytes   int64                // SaveBegin, SaveCommitted: bytes of the checkpoint
+	Blocked time.Duration        // SaveBegin: how long the caller was blocked by the copy
+	Took    time.Duration        // SaveCommitted: since the save began
+	Stats   checkpoint.SaveStats // SaveCommitted: how the time was spent, and what was written
 	Err     error
 }

@@ -3,6 +3,7 @@ package training
 import (
 	"time"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -25,6 +26,14 @@ type Options struct {
 	// be saved again; at Open and Reload. Set it only in the one process that
 	// saves there.
 	Clean bool
+	// MemoryBudget bounds the memory for copies of the state; 0 = no bound. A
+	// state that is larger is read while it is written, and the caller of
+	// SaveAsync blocked until it was read.
+	MemoryBudget int64
+	// Reserve is how many bytes of that memory to make ready in the background
+	// at Open, so that the first SaveAsync need not wait for fresh pages; 0 =
+	// none. It is at most MemoryBudget, where there is one.
+	Reserve int64
 	// OnEvent, when not nil, is told what happens, from the caller's goroutine
 	// or the one that saves, one call at a time a goroutine.
 	OnEvent func(Event)
@@ -54,6 +63,9 @@ func (o *Options) withDefaults() Options {
 
 // Validate reports the first option that makes no sense.
 func (o Options) Validate() error {
+	if o.MemoryBudget < 0 || o.Reserve < 0 {
+		return &errs.Error{Kind: errs.Invalid, Subject: "Options.MemoryBudget, Options.Reserve", Want: "bytes, 0 or more"}
+	}
 	if err := o.Names.Validate(); err != nil {
 		return err
 	}
@@ -78,4 +90,15 @@ type SaveOptions struct {
 	Metrics map[string]float64
 	// Custom is the checkpoint's metadata, a value that encodes to a JSON object.
 	Custom any
+	// Release, when not nil, hands the items over to SaveAsync: nothing is
+	// copied but scalars and small arrays, and the caller must not change them
+	// before Release is called. That is once and from another goroutine,
+	// whatever becomes of the save, unless SaveAsync itself returns an error.
+	Release func()
+	// Watch has items that were handed over checksummed at once, so that the
+	// save fails with errs.Mismatch when they are changed too early.
+	Watch bool
+	// Progress, when not nil, is told how many bytes of the data files were
+	// written, of how many, one call at a time and from other goroutines.
+	Progress func(done, total int64)
 }

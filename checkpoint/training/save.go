@@ -45,7 +45,7 @@ func (c *Checkpointer) SaveAsync(ctx context.Context, step int64, state any, o *
 // SaveCheckpointables saves several items as one step and waits for the
 // commit. When ctx ends first the save is cancelled, and nothing of it visible.
 func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (bool, error) {
-	r, err := c.SaveCheckpointablesAsync(ctx, step, items, o)
+	r, _, err := c.begin(ctx, step, items, o, image.InPlace)
 	if err != nil {
 		return false, err
 	}
@@ -60,7 +60,8 @@ func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, item
 
 // SaveCheckpointablesAsync saves several items as one step: what tree.From
 // takes becomes a tree of arrays, json.RawMessage a JSON
-// file. It returns when everything is copied; the caller may change it then.
+// file. It returns when everything is copied; the caller may change it then,
+// unless he hands it over (SaveOptions.Release).
 //
 // A save before this one is waited for. The failure of an earlier save that no
 // call has returned is returned here, and nothing is saved.
@@ -68,11 +69,28 @@ func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, item
 // Result is false when the policy did not want the step. When it is true and
 // there is an error, the step is committed, and what came after it failed.
 func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (*checkpoint.Response[bool], error) {
+	how := image.Copy
+	if o != nil && o.Release != nil {
+		how = image.HandOver
+	}
+	r, im, err := c.begin(ctx, step, items, o, how)
+	if err != nil {
+		return nil, err
+	}
+	if im != nil {
+		im.WaitCopied()
+	}
+	return r, nil
+}
+
+// begin lays the state out, copies it where that is asked for and fits, and
+// saves in the background. There is no image when the policy did not want the step.
+func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]any, o *SaveOptions, how image.Mode) (*checkpoint.Response[bool], *image.Image, error) {
 	if o == nil {
 		o = &SaveOptions{}
 	}
-	fail := func(err error) (*checkpoint.Response[bool], error) {
-		return nil, errs.Wrap("training.Save", "step "+strconv.FormatInt(step, 10)+" of "+c.dir, err)
+	fail := func(err error) (*checkpoint.Response[bool], *image.Image, error) {
+		return nil, nil, errs.Wrap("training.Save", "step "+strconv.FormatInt(step, 10)+" of "+c.dir, err)
 	}
 	if step < 0 {
 		return fail(&errs.Error{Kind: errs.Invalid, Want: "a step from 0 on"})
@@ -82,14 +100,19 @@ func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64,
 	if skip, err := c.admit(ctx, step, o); err != nil {
 		return fail(err)
 	} else if skip {
-		return checkpoint.Go(ctx, func(context.Context) (bool, error) { return false, nil }), nil
+		return checkpoint.Go(ctx, func(context.Context) (bool, error) {
+			if how == image.HandOver {
+				o.Release()
+			}
+			return false, nil
+		}), nil, nil
 	}
 	list, err := c.items(items, o)
 	if err != nil {
 		return fail(err)
 	}
 	if c.memory == nil {
-		if c.memory, err = arena.Open(0, nil); err != nil {
+		if c.memory, err = arena.Open(0, &arena.Options{Limit: int(c.opts.MemoryBudget)}); err != nil {
 			return fail(err)
 		}
 	}
@@ -99,7 +122,10 @@ func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64,
 	}
 	start := time.Now()
 	c.memory.Reset()
-	im, err := image.Take(list, image.Options{Style: image.Step, Custom: custom, Memory: c.memory, Now: c.opts.Now})
+	im, err := image.Begin(list, how, image.Options{
+		Style: image.Step, Custom: custom, Memory: c.memory, Now: c.opts.Now, Budget: c.opts.MemoryBudget,
+		Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress,
+	})
 	if err != nil {
 		return fail(err)
 	}
@@ -109,7 +135,7 @@ func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64,
 	c.mu.Lock()
 	c.pending = r
 	c.mu.Unlock()
-	return r, nil
+	return r, im, nil
 }
 
 // admit waits for the save before and decides whether this one takes place.
@@ -171,6 +197,7 @@ func (c *Checkpointer) write(ctx context.Context, im *image.Image, in Info, over
 	if err == nil {
 		in.Time, err = im.Commit(ctx, txn)
 	}
+	im.Abandon()
 	if err != nil {
 		err = errs.Wrap("training.Save", subject, err)
 		c.keepFailure(err)
@@ -184,7 +211,7 @@ func (c *Checkpointer) write(ctx context.Context, im *image.Image, in Info, over
 		c.list = slices.Insert(c.list, i, in)
 	}
 	c.mu.Unlock()
-	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: im.Size(), Took: time.Since(start)})
+	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: im.Size(), Took: time.Since(start), Stats: checkpoint.NewSaveStats(im)})
 	if err := c.retain(ctx); err != nil {
 		err = errs.Wrap("training.Save", subject+" is committed, removing older steps", err)
 		c.keepFailure(err)

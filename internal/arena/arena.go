@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -100,6 +101,9 @@ func pageUp(n int) (int, bool) {
 // grow adds a chunk of at least n bytes.
 func (a *Arena) grow(op string, n int) error {
 	size, ok := pageUp(n)
+	if err := a.dropIdle(op, size); err != nil {
+		return err
+	}
 	mapped := a.mapped()
 	if !ok || (a.limit > 0 && size > a.limit-mapped) {
 		return &errs.Error{
@@ -112,6 +116,27 @@ func (a *Arena) grow(op string, n int) error {
 		return &errs.Error{Kind: errs.Exhausted, Op: op, Want: fmt.Sprintf("%d bytes", size), Err: err}
 	}
 	a.chunks = append(a.chunks, &chunk{mem: mem})
+	return nil
+}
+
+// dropIdle gives chunks back that nothing lies in: those that are smaller than
+// n, so that an arena whose needs grow does not keep what it has grown out of,
+// and all of them where the limit would be passed otherwise.
+func (a *Arena) dropIdle(op string, n int) error {
+	tight := a.limit > 0 && n > a.limit-a.mapped()
+	for i := 0; i < len(a.chunks); {
+		c := a.chunks[i]
+		if c.used > 0 || (len(c.mem) >= n && !tight) {
+			i++
+			continue
+		}
+		a.touching.Wait()
+		if err := unmapMemory(c.mem); err != nil {
+			return &errs.Error{Kind: errs.IO, Op: op, Err: err}
+		}
+		a.chunks = slices.Delete(a.chunks, i, i+1)
+	}
+	a.first = 0
 	return nil
 }
 
@@ -175,7 +200,8 @@ func (c *chunk) take(n, align int) []byte {
 	return c.mem[start:c.used:c.used]
 }
 
-// Reset gives up all that was allocated, and keeps the memory for what comes.
+// Reset gives up all that was allocated, and keeps the memory for what comes;
+// an Alloc for which none of it is large enough gives back what is empty then.
 // The slices given out must not be used any more.
 func (a *Arena) Reset() {
 	a.mu.Lock()

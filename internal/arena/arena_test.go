@@ -161,6 +161,25 @@ func TestReuse(t *testing.T) {
 	}
 }
 
+// TestGrowth: an arena whose needs grow with every round holds what one round
+// needs, not the sum.
+func TestGrowth(t *testing.T) {
+	for _, limit := range []int{0, 8 << 20} {
+		a := open(t, 0, &arena.Options{Limit: limit})
+		for n := 1 << 20; n <= 5<<20; n += 1 << 18 {
+			a.Reset()
+			for _, size := range []int{n, 1 << 20, 1 << 20} {
+				if _, err := a.Alloc(size, 4096); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if s := a.Stats(); s.Mapped > n+(3<<20) {
+				t.Fatalf("%d bytes wanted: %+v", n+2<<20, s)
+			}
+		}
+	}
+}
+
 func TestTouch(t *testing.T) {
 	a := open(t, 40<<20, &arena.Options{Touch: true})
 	p, err := a.Alloc(40<<20, 4096)

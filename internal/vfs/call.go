@@ -23,6 +23,7 @@ const (
 	OpWriteAt
 	OpAllocate
 	OpTruncate
+	OpSetDirect
 	OpSync
 	OpFileStat
 	OpClose
@@ -30,7 +31,7 @@ const (
 
 var opNames = [...]string{
 	"none", "create", "open", "mkdir", "readdir", "stat", "remove", "rename", "rename-no-replace", "exchange", "link",
-	"sync-dir", "read-at", "write-at", "allocate", "truncate", "sync", "file-stat", "close",
+	"sync-dir", "read-at", "write-at", "allocate", "truncate", "set-direct", "sync", "file-stat", "close",
 }
 
 // String returns the name of the operation as it stands in golden lists.
@@ -57,7 +58,7 @@ type Call struct {
 	Name string
 	To   string // the second name of renames, exchanges and links
 	Off  int64  // of ReadAt and WriteAt
-	Size int64  // length of ReadAt and WriteAt; size of Allocate and Truncate
+	Size int64  // length of ReadAt and WriteAt; size of Allocate and Truncate; 1 for SetDirect(true)
 }
 
 // String returns the call on one line, without anything that differs between runs but names.
@@ -70,6 +71,8 @@ func (c Call) String() string {
 		s += fmt.Sprintf(" off=%d len=%d", c.Off, c.Size)
 	case OpAllocate, OpTruncate:
 		s += fmt.Sprintf(" size=%d", c.Size)
+	case OpSetDirect:
+		s += fmt.Sprintf(" %t", c.Size == 1)
 	}
 	return s
 }

@@ -116,6 +116,14 @@ func (x *interceptedFile) Truncate(size int64) error {
 	return x.around(&Call{Op: OpTruncate, Name: x.name, Size: size}, func() error { return x.f.Truncate(size) })
 }
 
+func (x *interceptedFile) SetDirect(on bool) error {
+	c := &Call{Op: OpSetDirect, Name: x.name}
+	if on {
+		c.Size = 1
+	}
+	return x.around(c, func() error { return x.f.SetDirect(on) })
+}
+
 // Sync tells the file below when around reports a failure without having run
 // it: then the writes are lost, as after a failed fsync on Linux.
 func (x *interceptedFile) Sync() error {

@@ -143,6 +143,7 @@ type memFile struct {
 	n      *node
 	name   string
 	write  bool
+	direct atomic.Bool
 	closed atomic.Bool
 }
 
@@ -193,6 +194,9 @@ func (f *memFile) change(c Call, do func(*content)) error {
 }
 
 func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
+	if f.direct.Load() && (off%DirectBlock != 0 || len(p)%DirectBlock != 0 || !Aligned(p)) {
+		return 0, pathError(OpWriteAt, f.name, syscall.EINVAL)
+	}
 	err := f.change(Call{Op: OpWriteAt, Off: off, Size: int64(len(p))}, func(c *content) { c.writeAt(p, off) })
 	if err != nil {
 		return 0, err
@@ -206,6 +210,18 @@ func (f *memFile) Allocate(size int64) error {
 
 func (f *memFile) Truncate(size int64) error {
 	return f.change(Call{Op: OpTruncate, Size: size}, func(c *content) { c.resize(size) })
+}
+
+// SetDirect has WriteAt check what a disk would want; what is written is kept
+// and lost as by any write, which is the least that POSIX promises.
+func (f *memFile) SetDirect(on bool) error {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	if err := f.check(OpSetDirect, true, 0); err != nil {
+		return err
+	}
+	f.direct.Store(on)
+	return nil
 }
 
 func (f *memFile) Sync() error { return f.change(Call{Op: OpSync}, (*content).sync) }

@@ -9,7 +9,8 @@ import (
 //
 // On Linux RenameNoReplace and Exchange are renameat2, Allocate is fallocate
 // and Sync is fdatasync; elsewhere the first two are errors.ErrUnsupported,
-// Allocate does nothing and Sync is the strongest the system has.
+// Allocate does nothing and Sync is the strongest the system has. SetDirect is
+// O_DIRECT, on Linux alone.
 func OS() FS { return osFS{} }
 
 type osFS struct{}
@@ -47,4 +48,5 @@ func (osFS) RenameNoReplace(oldname, newname string) error {
 type osFile struct{ *os.File }
 
 func (f osFile) Allocate(size int64) error { return allocate(f.File, size) }
+func (f osFile) SetDirect(on bool) error   { return setDirect(f.File, on) }
 func (f osFile) Sync() error               { return syncData(f.File) }

@@ -76,6 +76,31 @@ func allocate(f *os.File, size int64) error {
 	return &os.PathError{Op: "fallocate", Path: f.Name(), Err: err}
 }
 
+// setDirect says errors.ErrUnsupported where the file system refuses the flag
+// (EINVAL). Setting it on an open file, unlike opening with it, leaves no file
+// behind when it is refused.
+func setDirect(f *os.File, on bool) error {
+	err := control(f, func(fd int) error {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if err != nil {
+			return err
+		}
+		flags &^= unix.O_DIRECT
+		if on {
+			flags |= unix.O_DIRECT
+		}
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags)
+		return err
+	})
+	switch err {
+	case nil:
+		return nil
+	case unix.EINVAL:
+		err = unix.ENOTSUP
+	}
+	return &os.PathError{Op: "fcntl O_DIRECT", Path: f.Name(), Err: err}
+}
+
 func syncData(f *os.File) error {
 	if err := control(f, unix.Fdatasync); err != nil {
 		return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: err}

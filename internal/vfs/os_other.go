@@ -34,4 +34,11 @@ func syncDir(name string) error {
 
 func allocate(*os.File, int64) error { return nil }
 
+func setDirect(_ *os.File, on bool) error {
+	if on {
+		return errors.ErrUnsupported
+	}
+	return nil
+}
+
 func syncData(f *os.File) error { return f.Sync() }

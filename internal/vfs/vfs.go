@@ -10,6 +10,7 @@ package vfs
 import (
 	"io/fs"
 	"os"
+	"unsafe"
 )
 
 // FS is a file system. Names are slash-separated; OS takes them as the
@@ -61,6 +62,12 @@ type File interface {
 	// cannot reserve does nothing and returns nil.
 	Allocate(size int64) error
 	Truncate(size int64) error
+	// SetDirect has later writes go past the page cache, or not. A direct
+	// WriteAt wants offset, length and address of p in multiples of
+	// DirectBlock and is EINVAL otherwise. It is errors.ErrUnsupported, and
+	// nothing has changed, where the file system cannot. A direct write is no
+	// more durable than another one before Sync.
+	SetDirect(on bool) error
 	// Sync makes data and size durable (fdatasync), not the directory entry.
 	// After a failure the written data may be lost although a second Sync
 	// succeeds: never retry on the same file.
@@ -68,6 +75,13 @@ type File interface {
 	Stat() (fs.FileInfo, error)
 	Close() error
 }
+
+// DirectBlock is the unit of direct writes: that of the disks we know, or a
+// multiple of it.
+const DirectBlock = 4096
+
+// Aligned reports whether the address of p is a multiple of DirectBlock.
+func Aligned(p []byte) bool { return uintptr(unsafe.Pointer(unsafe.SliceData(p)))%DirectBlock == 0 }
 
 // SameFile reports whether two results of Stat of one FS describe the same file
 // or directory, whatever its name was each time.

@@ -132,6 +132,33 @@ var conformance = []struct {
 		b.is(b.Mkdir(b.at("a"), 0o777), fs.ErrExist)
 		b.is(b.Mkdir(b.at("no/a"), 0o777), fs.ErrNotExist)
 	}},
+	{"direct writes", func(b *bench) {
+		f, err := b.Create(b.at("a"), 0o666)
+		b.ok(err)
+		if err = f.SetDirect(true); errors.Is(err, errors.ErrUnsupported) {
+			b.ok(f.Close())
+			b.Skip("not supported here")
+		}
+		b.ok(err)
+		p := make([]byte, 3*vfs.DirectBlock)
+		for !vfs.Aligned(p) {
+			p = p[1:]
+		}
+		p = p[:vfs.DirectBlock]
+		copy(p, "direct")
+		b.ok(f.Allocate(vfs.DirectBlock))
+		_, err = f.WriteAt(p, 0)
+		b.ok(err)
+		_, err = f.WriteAt(p[:1], 0)
+		b.is(err, syscall.EINVAL)
+		b.ok(f.Truncate(8))
+		b.ok(f.SetDirect(false))
+		_, err = f.WriteAt([]byte("!"), 6)
+		b.ok(err)
+		b.ok(f.Sync())
+		b.ok(f.Close())
+		b.want("a", "direct!\x00")
+	}},
 	{"read and write", func(b *bench) {
 		f, err := b.Create(b.at("a"), 0o666)
 		b.ok(err)

@@ -16,6 +16,14 @@
 // After a failed sync nothing is tried again on the same file: the transaction
 // is given up and a caller that wants to try again writes new files.
 //
+// # Direct writes
+//
+// Large objects are written past the page cache (O_DIRECT), which is faster
+// and evicts nothing that others need: room is allocated in whole blocks, the
+// tail is written padded with zeros, and the file truncated to its size before
+// the sync. Where the file system refuses, at once or at the first write
+// (EINVAL), the file is written through the cache, and TxnStats says so.
+//
 // # Removal
 //
 // RemoveTree renames to a staging name, syncs the parent, and only then removes
@@ -51,6 +59,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -61,7 +70,14 @@ import (
 type Options struct {
 	DirMode  fs.FileMode // of new directories, before umask; 0 = 0777
 	FileMode fs.FileMode // of new files, before umask; 0 = 0666
+	// DirectFrom is the size from which on the objects of a transaction are
+	// written past the page cache, where the file system can; 0 = 1 MiB,
+	// Buffered = never.
+	DirectFrom int64
 }
+
+// Buffered, as Options.DirectFrom, has everything written through the page cache.
+const Buffered = -1
 
 func (o *Options) withDefaults() Options {
 	var d Options
@@ -74,6 +90,9 @@ func (o *Options) withDefaults() Options {
 	if d.FileMode == 0 {
 		d.FileMode = 0o666
 	}
+	if d.DirectFrom == 0 {
+		d.DirectFrom = 1 << 20
+	}
 	return d
 }
 
@@ -83,6 +102,8 @@ type Store struct {
 	fs   vfs.FS
 	root string
 	opt  Options
+
+	indirect atomic.Bool // the file system has refused direct writes
 
 	mu      sync.Mutex
 	durable map[string]bool // directories whose own entry this Store has seen synced
@@ -141,7 +162,11 @@ func New(fsys vfs.FS, root string, o *Options) *Store {
 
 // Properties implements store.Store.
 func (s *Store) Properties() store.Properties {
-	return store.Properties{Block: 1, Links: true, Name: "local:" + s.root}
+	block := vfs.DirectBlock
+	if s.opt.DirectFrom == Buffered {
+		block = 1
+	}
+	return store.Properties{Block: block, Links: true, Name: "local:" + s.root}
 }
 
 // path is the name in the file system of a checked name.

@@ -26,6 +26,7 @@ type txn struct {
 	dirs    map[string]bool // made below staging; "" is staging itself
 	objects map[string]bool // created names
 	writers map[*writer]bool
+	stats   store.TxnStats
 	err     error
 }
 
@@ -74,6 +75,13 @@ func (s *Store) occupied(op, final string, overwrite bool) (bool, error) {
 		return false, &errs.Error{Kind: errs.Exists, Op: op, Subject: final, Want: "a directory to overwrite", Got: "something else"}
 	}
 	return true, nil
+}
+
+// Stats implements store.Txn.
+func (t *txn) Stats() store.TxnStats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stats
 }
 
 // Staging implements store.Txn.
@@ -178,13 +186,11 @@ func (t *txn) create(op, name string, size int64) (*writer, error) {
 	if err != nil {
 		return nil, t.fail(wrap(op, t.subject(name), err))
 	}
-	if size > 0 {
-		if err := f.Allocate(size); err != nil {
-			f.Close() //nolint:errcheck // the first error is what counts
-			return nil, t.fail(wrap(op, t.subject(name), err))
-		}
+	w := &writer{t: t, name: name, size: size, f: f, room: size}
+	if err := w.allocate(); err != nil {
+		f.Close() //nolint:errcheck // the first error is what counts
+		return nil, t.fail(wrap(op, t.subject(name), err))
 	}
-	w := &writer{t: t, name: name, size: size, f: f}
 	t.mu.Lock()
 	t.writers[w] = true
 	t.mu.Unlock()
@@ -195,6 +201,9 @@ func (t *txn) sealed(w *writer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.writers, w)
+	t.stats.Files++
+	t.stats.Bytes += w.size
+	t.stats.Direct += w.past
 }
 
 // drop removes the file of an aborted writer.
@@ -226,6 +235,10 @@ func (t *txn) put(op, name string, b []byte) error {
 	if err := t.s.writeFile(t.path(name), b); err != nil {
 		return t.fail(wrap(op, t.subject(name), err))
 	}
+	t.mu.Lock()
+	t.stats.Files++
+	t.stats.Bytes += int64(len(b))
+	t.mu.Unlock()
 	return nil
 }
 

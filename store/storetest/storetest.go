@@ -3,6 +3,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	}{
 		{"visibility", visibility},
 		{"objects", objects},
+		{"large objects", large},
 		{"reading", reading},
 		{"put", put},
 		{"no replacing", noReplacing},
@@ -182,6 +184,32 @@ func objects(s *suite) {
 	s.want("a/d/x", "0123456789")
 	s.want("a/empty", "")
 	s.wantList("a", "d", "empty", "m")
+}
+
+// large writes an object of a size at which stores may work differently, from
+// its end, in pieces of whole blocks from memory that begins anywhere.
+func large(s *suite) {
+	block := s.Properties().Block
+	if block < 1 {
+		s.Fatalf("block of %d", block)
+	}
+	content := bytes.Repeat([]byte("seventeen bytes. "), 200_000)
+	t := s.begin("a", store.TxnOptions{})
+	defer t.Abort()
+	w, err := t.Create(s.ctx, "x", int64(len(content)))
+	s.ok(err)
+	piece := (300_000 + block - 1) / block * block
+	memory := make([]byte, piece+3)
+	for off := (len(content) - 1) / piece * piece; off >= 0; off -= piece {
+		n := copy(memory[3:], content[off:min(off+piece, len(content))])
+		s.ok(w.WriteAt(s.ctx, memory[3:3+n], int64(off)))
+	}
+	s.ok(w.Seal(s.ctx))
+	if got := t.Stats(); got.Files != 1 || got.Bytes != int64(len(content)) || got.Direct > got.Bytes {
+		s.Fatalf("%+v", got)
+	}
+	s.ok(t.Commit(s.ctx, manifest))
+	s.want("a/x", string(content))
 }
 
 func reading(s *suite) {

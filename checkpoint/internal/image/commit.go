@@ -2,7 +2,6 @@ package image
 
 import (
 	"context"
-	"errors"
 	"path"
 	"time"
 
@@ -19,15 +18,20 @@ const commitText = "Checkpoint commit was successful"
 // Commit writes the image through the transaction and commits it; the
 // transaction is over when it returns. The time is the one recorded as that of
 // the commit.
+//
+// Arrays of which there is no snapshot are read from the caller's memory, which
+// must not change before Released.
 func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	defer txn.Abort() //nolint:errcheck // no-op after Commit; else the reason is already being returned
+	defer im.release()
+	start := time.Now()
 	m := &manifest.Manifest{}
 	now := im.opts.Now()
 	var small []smallFile
 	handlers := map[string]string{}
 	for i, it := range im.items {
 		handlers[it.Name] = it.Handler
-		files, err := im.writeItem(ctx, txn, i, now, m)
+		files, err := im.documents(i, now)
 		if err != nil {
 			return now, err
 		}
@@ -36,6 +40,14 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 			small = append(small, smallFile{path.Join(it.Name, orbax.CommitFile), []byte(commitText)})
 		}
 	}
+	if err := im.persist(ctx, txn); err != nil {
+		return now, err
+	}
+	if err := im.sums(m); err != nil {
+		return now, err
+	}
+	im.stats.Persist = time.Since(start)
+	start = time.Now()
 	if im.opts.Style == V1 {
 		small = append(small, smallFile{orbax.MarkerFile, nil})
 	}
@@ -49,57 +61,39 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	}
 	marker := store.Blob{Name: orbax.CommitFile, Data: []byte(commitText)}
 	m.Files = append(m.Files, manifest.File{Name: marker.Name, Size: int64(len(marker.Data)), CRC: crc.Sum(marker.Data)})
-	return now, txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: m.Append(nil)}, marker)
+	err := txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: m.Append(nil)}, marker)
+	im.stats.Commit = time.Since(start)
+	im.stats.TxnStats = txn.Stats()
+	return now, err
 }
 
-// writeItem writes the large files of an item and returns its small ones.
-func (im *Image) writeItem(ctx context.Context, txn store.Txn, i int, now time.Time, m *manifest.Manifest) ([]smallFile, error) {
+// documents are the small files of an item. The data files grow by what the
+// database wants of them.
+func (im *Image) documents(i int, now time.Time) ([]smallFile, error) {
 	it, t := im.items[i], im.trees[i]
 	if t == nil {
 		return []smallFile{{path.Join(it.Name, it.File), it.JSON}}, nil
 	}
-	small, tails, err := t.finish(im.uuids[i], now)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range t.arrays {
-		l := a.leaf
-		l.Item = it.Name
-		m.Leaves = append(m.Leaves, l)
-	}
-	for k, f := range t.files {
-		name := path.Join(it.Name, f.name)
-		size := f.size + int64(len(tails[k]))
-		sum := crc.Combine(t.sum(k), crc.Sum(tails[k]), int64(len(tails[k])))
-		if err := writeFile(ctx, txn, name, size, f.image, tails[k]); err != nil {
-			return nil, err
-		}
-		m.Files = append(m.Files, manifest.File{Name: name, Size: size, CRC: sum})
-	}
-	return small, nil
+	return t.finish(im.uuids[i], now)
 }
 
-// writeBytes is what one write hands to the system; between writes a save can
-// be cancelled.
-const writeBytes = 4 << 20
-
-// writeFile writes the parts of a file one behind the other and seals it. There
-// is one writer a file: more gain nothing, as the system lets one in at a time,
-// and take the processors from whoever trains meanwhile.
-func writeFile(ctx context.Context, txn store.Txn, name string, size int64, parts ...[]byte) error {
-	w, err := txn.Create(ctx, name, size)
-	if err != nil {
-		return err
-	}
-	off := int64(0)
-	for _, p := range parts {
-		for len(p) > 0 {
-			n := min(len(p), writeBytes)
-			if err := w.WriteAt(ctx, p[:n], off); err != nil {
-				return errors.Join(err, w.Abort())
+// sums lists the arrays and data files, which were written, with their checksums.
+func (im *Image) sums(m *manifest.Manifest) error {
+	for i, t := range im.trees {
+		if t == nil {
+			continue
+		}
+		name := im.items[i].Name
+		for _, a := range t.arrays {
+			l := a.leaf(name)
+			if err := a.unchanged(l); err != nil {
+				return err
 			}
-			p, off = p[n:], off+int64(n)
+			m.Leaves = append(m.Leaves, l)
+		}
+		for _, f := range t.files {
+			m.Files = append(m.Files, manifest.File{Name: path.Join(name, f.name), Size: f.size, CRC: f.sum()})
 		}
 	}
-	return w.Seal(ctx)
+	return nil
 }

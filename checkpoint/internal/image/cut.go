@@ -10,6 +10,7 @@ const (
 	subChunkBytes = 4 << 20   // unit of checksum, verification and partial reads
 	alignFrom     = 256 << 10 // arrays from this size on begin on alignment
 	alignment     = 4096      // what direct I/O wants
+	suffix        = 4         // bytes of checksum behind each sub-chunk
 )
 
 // cut returns the layout of an array: one shard over the whole of it, in

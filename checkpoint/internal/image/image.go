@@ -4,12 +4,12 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"io"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
 )
 
 // Style is which of Orbax's two directory styles is made.
@@ -40,18 +40,36 @@ type Options struct {
 	Style  Style
 	Custom json.RawMessage // the checkpoint's metadata, nil for none
 	Memory Memory          // nil is Heap
-	Now    func() time.Time
-	Random io.Reader // for names and identifiers; nil is crypto/rand
+	// FileBytes is from how many bytes of arrays on an item gets another data
+	// file, up to four; 0 is 16 MiB.
+	FileBytes int64
+	Budget    int64 // bytes of Memory, where a copy would need more it is not made; 0 is no bound
+	Watch     bool  // fail when memory that was handed over changes before it is read
+	// OnRelease, when not nil, is called once, when Released is closed.
+	OnRelease func()
+	// Progress, when not nil, is told after each write how many bytes of the
+	// data files are with the store, and how many there are; one call at a time.
+	Progress func(done, total int64)
+	Now      func() time.Time
+	Random   io.Reader // for names and identifiers; nil is crypto/rand
 }
 
-// Image is a checkpoint in memory.
+// Image is a checkpoint on its way to a store.
 type Image struct {
 	opts  Options
 	items []Item
+	mode  Mode
 	trees []*treeImage // nil for JSON items
 	uuids [][16]byte
-	began time.Time
+	began time.Time // as recorded
+	start time.Time
 	size  int64
+
+	unread   atomic.Int64 // units that were not encoded yet
+	released chan struct{}
+	once     sync.Once // closes released
+	progress progress
+	stats    Stats
 }
 
 // smallFile is a file that is written whole.
@@ -60,9 +78,10 @@ type smallFile struct {
 	data []byte
 }
 
-// Take copies the items. When it returns, the caller may change what they were
-// made from. Errors name the leaf.
-func Take(items []Item, o Options) (*Image, error) {
+// Plan lays the items out. Scalars, strings and arrays of up to 1024 bytes are
+// copied, the others are the caller's until Snapshot or Commit is done with
+// them. Errors name the leaf.
+func Plan(items []Item, o Options) (*Image, error) {
 	if o.Memory == nil {
 		o.Memory = Heap{}
 	}
@@ -72,76 +91,78 @@ func Take(items []Item, o Options) (*Image, error) {
 	if o.Random == nil {
 		o.Random = rand.Reader
 	}
-	im := &Image{opts: o, items: items, trees: make([]*treeImage, len(items)), uuids: make([][16]byte, len(items)), began: o.Now()}
-	var arrays []*array
+	if o.FileBytes == 0 {
+		o.FileBytes = fileBytes
+	}
+	im := &Image{
+		opts: o, items: items, trees: make([]*treeImage, len(items)), uuids: make([][16]byte, len(items)), began: o.Now(),
+		start: time.Now(), released: make(chan struct{}), progress: progress{tell: o.Progress},
+	}
 	for i, it := range items {
 		if it.Tree == nil {
 			im.size += int64(len(it.JSON))
 			continue
 		}
-		t, err := planTree(it, o.Random)
+		t, err := planTree(it, o)
 		if err == nil {
 			_, err = io.ReadFull(o.Random, im.uuids[i][:])
-		}
-		if err == nil {
-			err = t.allocate(o.Memory)
 		}
 		if err != nil {
 			return nil, errs.Wrap("", it.Name, err)
 		}
-		t.clearGaps()
 		im.trees[i] = t
-		arrays = append(arrays, t.arrays...)
 		for _, f := range t.files {
 			im.size += f.size
 		}
 	}
-	if err := encodeAll(arrays); err != nil {
+	return im, nil
+}
+
+// Take is Plan and Snapshot into the memory of o.
+func Take(items []Item, o Options) (*Image, error) {
+	im, err := Plan(items, o)
+	if err != nil {
 		return nil, err
 	}
-	return im, nil
+	return im, im.Snapshot(im.opts.Memory)
 }
 
 // Size returns the bytes of array data and JSON items.
 func (im *Image) Size() int64 { return im.size }
 
-// parallelFrom is from how many bytes on a second goroutine pays.
-const parallelFrom = 1 << 20
+// Released is closed when the caller's memory is not needed any more: by
+// Snapshot, by Commit when everything was read or it gave up.
+func (im *Image) Released() <-chan struct{} { return im.released }
 
-// encodeAll encodes the arrays, on several cores when there is enough to do.
-func encodeAll(arrays []*array) error {
-	total := 0
-	for _, a := range arrays {
-		total += a.size
-	}
-	workers := min(runtime.GOMAXPROCS(0), total/parallelFrom, 4)
-	if workers < 2 {
-		for _, a := range arrays {
-			if err := a.encode(); err != nil {
-				return errs.Wrap("", a.param, err)
-			}
+func (im *Image) release() {
+	im.once.Do(func() {
+		if im.mode == Copy {
+			im.stats.Blocked = time.Since(im.start)
 		}
-		return nil
-	}
-	var (
-		next atomic.Int64
-		wg   sync.WaitGroup
-		once sync.Once
-		fail error
-	)
-	for range workers {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(arrays) {
-					return
-				}
-				if err := arrays[i].encode(); err != nil {
-					once.Do(func() { fail = errs.Wrap("", arrays[i].param, err) })
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return fail
+		close(im.released)
+		if im.opts.OnRelease != nil {
+			im.opts.OnRelease()
+		}
+	})
 }
+
+// Abandon says that Commit will read nothing any more, or was never called.
+func (im *Image) Abandon() {
+	im.release()
+	if im.mode == InPlace {
+		im.stats.Blocked = time.Since(im.start)
+	}
+}
+
+// Stats of a save.
+type Stats struct {
+	store.TxnStats
+	Copied   bool          // a snapshot was taken
+	Blocked  time.Duration // of the caller, Snapshot included
+	Snapshot time.Duration // copying the caller's memory
+	Persist  time.Duration // checksums, and writing the data files
+	Commit   time.Duration // small files, syncs of directories, publication
+}
+
+// Stats returns what is known when Commit has returned.
+func (im *Image) Stats() Stats { return im.stats }

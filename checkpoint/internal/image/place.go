@@ -1,0 +1,207 @@
+package image
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/internal/crc"
+)
+
+// Sizes that decide where arrays lie.
+const (
+	unitBytes = subChunkBytes + 64<<10 // one write, about: a sub-chunk and what lies around it
+	fileBytes = 16 << 20               // from how much on another data file pays
+	maxFiles  = 4                      // data files of an item
+)
+
+// Values of piece.sub that are no sub-chunk.
+const (
+	wholeShard = -1
+	shardIndex = -2
+)
+
+// piece is what is encoded at once: a shard, a sub-chunk of it, or its index.
+type piece struct {
+	array *array
+	sub   int
+	off   int64 // in the file
+	size  int
+	sum   uint32 // of its bytes, once they are encoded
+}
+
+// unit is what is written at once: whole blocks of a file, the last of it aside.
+type unit struct {
+	off    int64
+	size   int
+	pieces []*piece
+	tail   []byte // follows the pieces
+}
+
+// dataFile is one file of the database. Its image is the pieces in ascending
+// order, zeros between them, then the tail.
+//
+//	┌───────────────────────────┬─────────────┬─────────────┬──────┬─ … ─┬───────┐
+//	│ small arrays, one shard   │ sub-chunk 0 │ sub-chunk 1 │ index│     │ nodes │
+//	│ behind the other          │ of a large  │             │      │     │       │
+//	└───────────────────────────┴─────────────┴─────────────┴──────┴─ … ─┴───────┘
+//	0                           4096·k        4096·l                     4096·m
+//	└─ unit 0 ──────────────────┴─ unit 1 ────┴─ unit 2 ───────────┴─ … ─┴───────┘
+type dataFile struct {
+	name   string // below the item
+	size   int64
+	pieces []*piece
+	units  []*unit
+}
+
+// spread deals the arrays out to at most maxFiles files of about the same size,
+// the largest first, and places them in each in the order given.
+func spread(arrays []*array, perFile int64) []*dataFile {
+	var stored []*array
+	total := int64(0)
+	for _, a := range arrays {
+		if a.inFile() {
+			stored = append(stored, a)
+			total += int64(a.size)
+		}
+	}
+	n := max(1, min(maxFiles, int(total/perFile), len(stored)))
+	files := make([]*dataFile, n)
+	for i := range files {
+		files[i] = &dataFile{}
+	}
+	load := make([]int64, n)
+	bySize := slices.Clone(stored)
+	slices.SortStableFunc(bySize, func(a, b *array) int { return cmp.Compare(b.size, a.size) })
+	for _, a := range bySize {
+		i := 0
+		for k := range load {
+			if load[k] < load[i] {
+				i = k
+			}
+		}
+		a.file = files[i]
+		load[i] += int64(a.size)
+	}
+	for _, a := range stored {
+		a.file.place(a)
+	}
+	return files
+}
+
+func alignUp(n int64) int64 { return (n + alignment - 1) &^ (alignment - 1) }
+
+// place appends an array.
+func (f *dataFile) place(a *array) {
+	a.offset = f.size
+	if a.size >= alignFrom || f.full(f.size+int64(a.size)) {
+		a.offset = alignUp(f.size)
+	}
+	if a.size <= unitBytes {
+		f.add(&piece{array: a, sub: wholeShard, off: a.offset, size: a.size})
+		return
+	}
+	cell := a.cell()
+	for i := range a.enc.SubChunks() {
+		if off, n, ok := a.enc.SubChunk(cell, i); ok {
+			f.add(&piece{array: a, sub: i, off: a.offset + int64(off), size: n})
+		}
+	}
+	if off, n, ok := a.enc.IndexPlace(cell); ok && n > 0 {
+		f.add(&piece{array: a, sub: shardIndex, off: a.offset + int64(off), size: n})
+	}
+}
+
+// full reports whether the last unit is not to grow up to end.
+func (f *dataFile) full(end int64) bool {
+	n := len(f.units)
+	return n > 0 && end-f.units[n-1].off > unitBytes
+}
+
+// add appends a piece: to the last unit, unless that is full and the piece
+// begins on a block.
+func (f *dataFile) add(p *piece) {
+	end := p.off + int64(p.size)
+	if len(f.units) == 0 || p.off%alignment == 0 && f.full(end) {
+		f.cutUnit(p.off)
+	}
+	u := f.units[len(f.units)-1]
+	u.pieces = append(u.pieces, p)
+	u.size = int(end - u.off)
+	f.pieces = append(f.pieces, p)
+	f.size = end
+}
+
+// cutUnit begins a unit at off and extends the one before to it.
+func (f *dataFile) cutUnit(off int64) {
+	if n := len(f.units); n > 0 {
+		f.units[n-1].size = int(off - f.units[n-1].off)
+	}
+	f.units = append(f.units, &unit{off: off})
+}
+
+// joinBytes is up to where a short tail shares the block and the write of what
+// lies before it.
+const joinBytes = 64 << 10
+
+// beginTail makes the place where a tail, short or long, will begin.
+func (f *dataFile) beginTail(short bool) (offset int64) {
+	if n := len(f.units); n == 0 || !short || f.units[n-1].size > joinBytes {
+		f.cutUnit(alignUp(f.size))
+	}
+	u := f.units[len(f.units)-1]
+	return u.off + int64(u.size)
+}
+
+// append adds the tail at the place that beginTail made.
+func (f *dataFile) append(tail []byte) {
+	u := f.units[len(f.units)-1]
+	u.tail = tail
+	u.size += len(tail)
+	f.size = u.off + int64(u.size)
+}
+
+// image returns the bytes of the unit, which it writes into memory where that
+// is needed.
+func (u *unit) image(memory []byte) ([]byte, error) {
+	if len(u.pieces) == 0 {
+		return u.tail, nil
+	}
+	dst := memory[:u.size]
+	return dst, u.encode(dst)
+}
+
+// encode writes the bytes of the unit into dst, which has its size.
+func (u *unit) encode(dst []byte) (err error) {
+	at := 0
+	for _, p := range u.pieces {
+		from := int(p.off - u.off)
+		clear(dst[at:from])
+		at = from + p.size
+		if p.sum, err = p.array.encode(*p, dst[from:at]); err != nil {
+			return err
+		}
+	}
+	at += copy(dst[at:], u.tail)
+	clear(dst[at:])
+	return nil
+}
+
+// sum is the checksum of the file, when all pieces were encoded.
+func (f *dataFile) sum() uint32 {
+	total, end := uint32(0), int64(0)
+	skip := func(to int64) {
+		total = crc.Combine(total, crc.Zeros(to-end), to-end)
+		end = to
+	}
+	for _, p := range f.pieces {
+		skip(p.off)
+		total = crc.Combine(total, p.sum, int64(p.size))
+		end += int64(p.size)
+	}
+	if n := len(f.units); n > 0 && f.units[n-1].tail != nil {
+		tail := f.units[n-1].tail
+		skip(f.size - int64(len(tail)))
+		total = crc.Update(total, tail)
+	}
+	return total
+}

@@ -1,0 +1,31 @@
+package checkpoint
+
+import (
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+)
+
+// SaveStats tells how a save went.
+type SaveStats struct {
+	Bytes  int64 // of all files
+	Files  int
+	Direct int64 // bytes that were written past the cache of the system; 0 where the file system refuses that
+	// Copied reports that the state was copied before it was written; else it
+	// was read while it was written, from memory that was handed over or, when
+	// a copy would have passed the budget, while the caller was blocked.
+	Copied  bool
+	Blocked time.Duration // until the call returned
+	Copy    time.Duration // of the state; a part of Blocked
+	Persist time.Duration // checksums, and writing the data files
+	Commit  time.Duration // small files, syncs of directories, publication
+}
+
+// NewSaveStats is for this module: the statistics of an image that was committed.
+func NewSaveStats(im *image.Image) SaveStats {
+	s := im.Stats()
+	return SaveStats{
+		Bytes: s.Bytes, Files: s.Files, Direct: s.Direct, Copied: s.Copied,
+		Blocked: s.Blocked, Copy: s.Snapshot, Persist: s.Persist, Commit: s.Commit,
+	}
+}
