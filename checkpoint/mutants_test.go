@@ -1,0 +1,183 @@
+package checkpoint_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store/local"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// Tests that make mutate asked for: each fails when one line of the save or
+// verify path is taken out.
+
+// A read that fails is an error, and never a value: each call of the file
+// system fails in turn.
+func TestEveryReadFails(t *testing.T) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	large := tensor.New(tensor.Uint8, 3, 3<<20)
+	for i := range large.Data {
+		large.Data[i] = byte(i>>9 ^ i)
+	}
+	state := map[string]any{"large": large, "w": slices.Repeat([]float32{1.5}, 700), "n": int64(3), "name": "text"}
+	if err := checkpoint.Save(ctx, "c", state, &checkpoint.SaveOptions{Store: local.New(mem, "/", nil)}); err != nil {
+		t.Fatal(err)
+	}
+	want, err := tree.From(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; ; n++ {
+		f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO})
+		got, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: local.New(f, "/", nil)})
+		call, hits := f.Hit()
+		switch {
+		case err == nil && !tree.Equal(want, got):
+			t.Fatalf("call %d, %v, failed: wrong values, and no error", n, call)
+		case err != nil && !errors.Is(err, syscall.EIO):
+			t.Errorf("call %d, %v, failed: the error says something else: %v", n, call, err)
+		case err == nil && hits > 0 && call.Op != vfs.OpClose:
+			t.Errorf("call %d, %v, failed, and there is no error", n, call)
+		}
+		if hits == 0 {
+			break
+		}
+	}
+	for n := 1; ; n++ {
+		f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
+		r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: local.New(f, "/", nil)})
+		if call, hits := f.Hit(); hits == 0 {
+			if err != nil || !r.OK() {
+				t.Fatalf("undamaged: %v", err)
+			}
+			break
+		} else if !errors.Is(err, syscall.EIO) {
+			t.Errorf("Verify: call %d, %v, failed: %v", n, call, err)
+		}
+	}
+}
+
+// rewritten returns the files with another manifest.
+func rewritten(t *testing.T, files content, change func(*manifest.Manifest)) content {
+	t.Helper()
+	m, err := manifest.Parse(files[manifest.Name])
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := &manifest.Manifest{Files: m.Files, Leaves: m.Leaves}
+	change(fresh)
+	return files.with(manifest.Name, fresh.Append(nil))
+}
+
+func load(files content) error {
+	_, err := checkpoint.LoadCheckpointables(context.Background(), "c", &checkpoint.LoadOptions{Store: contentStore{files: files}})
+	return err
+}
+
+// A manifest that is intact and not the one of this checkpoint.
+func TestAnotherManifest(t *testing.T) {
+	for _, s := range specimens(t, 21, 21) {
+		leaf := func(m *manifest.Manifest, param string) int {
+			return slices.IndexFunc(m.Leaves, func(l manifest.Leaf) bool { return l.Param == param })
+		}
+		for name, change := range map[string]func(*manifest.Manifest){
+			"an array is not listed":        func(m *manifest.Manifest) { i := leaf(m, "left"); m.Leaves = slices.Delete(m.Leaves, i, i+1) },
+			"an inline array is not listed": func(m *manifest.Manifest) { i := leaf(m, "a"); m.Leaves = slices.Delete(m.Leaves, i, i+1) },
+			"an array is larger":            func(m *manifest.Manifest) { m.Leaves[leaf(m, "left")].Size++ },
+			"an array has another sum":      func(m *manifest.Manifest) { m.Leaves[leaf(m, "left")].CRC ^= 1 },
+			"a file more is listed": func(m *manifest.Manifest) {
+				m.Files = append(m.Files, manifest.File{Name: "elsewhere/file", Size: 3, CRC: 3})
+			},
+		} {
+			if err := load(rewritten(t, s.files, change)); errs.KindOf(err) != errs.Corrupt {
+				t.Errorf("%s: %s: got %v", s.name, name, err)
+			}
+		}
+		listed := rewritten(t, s.files, func(m *manifest.Manifest) {
+			m.Files = append(m.Files, manifest.File{Name: "state/file", Size: 3, CRC: 3})
+		})
+		if found, err := s.verify(listed); !found || err != nil {
+			t.Errorf("%s: Verify does not miss a file: %v", s.name, err)
+		}
+	}
+}
+
+// A file that the manifest lists and that is gone is damage, never absence.
+func TestMissingFileIsDamage(t *testing.T) {
+	for _, s := range specimens(t, 22, 22) {
+		for name := range s.files {
+			if err := load(s.files.with(name, nil)); err != nil && errs.KindOf(err) != errs.Corrupt {
+				t.Errorf("%s: without %s: got %v", s.name, name, err)
+			}
+		}
+	}
+}
+
+// foreign returns the files as another writer would have left them: without a
+// manifest and without the mark that there was one.
+func foreign(s specimen) content {
+	files := maps.Clone(s.files)
+	delete(files, manifest.Name)
+	for name, b := range files {
+		files[name] = bytes.ReplaceAll(b, []byte(`"bivouac"`), []byte(`"another"`))
+	}
+	return files
+}
+
+// What no checksum covers is still held against what it must be.
+func TestForeignDamage(t *testing.T) {
+	s := specimens(t, 23, 23)[1]
+	files := foreign(s)
+	if err := errors.Join(s.examine(files), load(files)); err != nil {
+		t.Fatalf("undamaged: %v", err)
+	}
+	replace := func(name, old, fresh string) content {
+		b := bytes.ReplaceAll(files[name], []byte(old), []byte(fresh))
+		if bytes.Equal(b, files[name]) {
+			t.Fatalf("%q is not in %s:\n%s", old, name, b)
+		}
+		return files.with(name, b)
+	}
+	for name, damaged := range map[string]content{
+		"JSON":                   replace("data/data.json", `}`, ``),
+		"a string is gone":       replace("state/_strings.json", `"note"`, `"nope"`),
+		"an array is gone":       replace("state/_METADATA", `left`, `lost`),
+		"an array for a scalar":  replace("state/_METADATA", `"step"`, `"left"`),
+		"documents are no JSON":  files.with("state/_strings.json", []byte("[")),
+		"the tree is no JSON":    files.with("state/_METADATA", []byte("[")),
+		"two leaves of one name": replace("state/_METADATA", `right`, `left`),
+	} {
+		if err := load(damaged); errs.KindOf(err) != errs.Corrupt {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// What cannot be saved is refused before anything is written.
+func TestSaveRefusals(t *testing.T) {
+	ctx := context.Background()
+	if err := checkpoint.Save(ctx, "", 1, &checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}); errs.KindOf(err) != errs.Invalid {
+		t.Errorf("no name: %v", err)
+	}
+	mem := vfs.NewMem()
+	st := local.New(vfs.NewFault(mem, vfs.Plan{N: 1, Forever: true, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpStat }}), "/", nil)
+	if err := checkpoint.Save(ctx, "c", map[string]any{"a": 1}, &checkpoint.SaveOptions{Store: st}); !errors.Is(err, syscall.EIO) {
+		t.Errorf("not known whether the name is free: %v", err)
+	}
+	if _, err := image.Items(map[string]any{"data": json.RawMessage("{")}); errs.KindOf(err) != errs.Invalid {
+		t.Errorf("an item that is no JSON: %v", err)
+	}
+}

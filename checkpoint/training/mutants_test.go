@@ -1,0 +1,79 @@
+package training_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/training"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+)
+
+// Tests that make mutate asked for: each fails when one line of the save path
+// is taken out.
+
+// An old step that cannot be removed is told, and the new one is committed.
+func TestRetentionFailureIsTold(t *testing.T) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	if err := prepared(10, 20)(mem); err != nil {
+		t.Fatal(err)
+	}
+	f := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool {
+		return c.Op == vfs.OpRename && strings.HasSuffix(c.Name, "/10")
+	}})
+	c, err := openOn(f, training.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // what is to be told was
+	saved, err := c.SaveCheckpointables(ctx, 30, map[string]any{"state": model(30), "data": position(30)}, &training.SaveOptions{Force: true})
+	if !saved || !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), "is committed") {
+		t.Errorf("saved %v, error %v", saved, err)
+	}
+	if last, ok := c.Latest(); !ok || last.Step != 30 || len(c.Checkpoints()) != 3 {
+		t.Errorf("listed: %v", c.Checkpoints())
+	}
+	if err := survived(10, 20, 30)(mem, nil); err != nil {
+		t.Error(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("told twice: %v", err)
+	}
+}
+
+// What cannot be saved is refused, and the step does not exist.
+func TestSaveRefusals(t *testing.T) {
+	ctx := context.Background()
+	c, err := openOn(vfs.NewMem(), training.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // nothing was saved
+	good := map[string]any{"state": model(1)}
+	for name, try := range map[string]struct {
+		items map[string]any
+		o     training.SaveOptions
+	}{
+		"no items":            {nil, training.SaveOptions{}},
+		"an item's name":      {map[string]any{"a/b": model(1)}, training.SaveOptions{}},
+		"an item of bad JSON": {map[string]any{"data": json.RawMessage("{")}, training.SaveOptions{}},
+		"a leaf":              {map[string]any{"state": map[string]any{"f": func() {}}}, training.SaveOptions{}},
+		"metrics":             {good, training.SaveOptions{Metrics: map[string]float64{"loss": math.NaN()}}},
+		"metadata":            {good, training.SaveOptions{Custom: 3}},
+	} {
+		try.o.Force = true
+		saved, err := c.SaveCheckpointables(ctx, 1, try.items, &try.o)
+		if kind := errs.KindOf(err); saved || kind != errs.Invalid && kind != errs.Unsupported {
+			t.Errorf("%s: saved %v, error %v", name, saved, err)
+		}
+	}
+	if n := len(c.Checkpoints()); n != 0 {
+		t.Errorf("%d steps", n)
+	}
+}
