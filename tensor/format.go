@@ -16,10 +16,8 @@ func (t Tensor) Element(i int) string {
 	switch t.DType {
 	case Bool:
 		return strconv.FormatBool(b[0] != 0)
-	case BFloat16:
-		return shortest(float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b))<<16)), 32)
-	case Float16:
-		return shortest(halfValue(binary.LittleEndian.Uint16(b)), 32)
+	case BFloat16, Float16:
+		return shortest(t.DType.DecodeFloat(uint64(binary.LittleEndian.Uint16(b))), 32)
 	case Float32:
 		return shortest(float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), 32)
 	case Float64:
@@ -46,24 +44,3 @@ func (t Tensor) Element(i int) string {
 }
 
 func shortest(v float64, bits int) string { return strconv.FormatFloat(v, 'g', -1, bits) }
-
-// halfValue returns the value of an IEEE 754 binary16.
-func halfValue(h uint16) float64 {
-	exp, frac := int(h>>10&0x1f), float64(h&0x3ff)
-	var v float64
-	switch exp {
-	case 0:
-		v = math.Ldexp(frac, -24)
-	case 0x1f:
-		v = math.Inf(1)
-		if frac != 0 {
-			v = math.NaN()
-		}
-	default:
-		v = math.Ldexp(1024+frac, exp-25)
-	}
-	if h>>15 != 0 {
-		v = math.Copysign(v, -1)
-	}
-	return v
-}

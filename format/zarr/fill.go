@@ -43,8 +43,8 @@ func parseFill(v any, t tensor.DType) ([]byte, bool) {
 			return nil, false
 		}
 		part := floatOfSize(size / 2)
-		re, ok1 := parseFloat(list[0], part, size/2)
-		im, ok2 := parseFloat(list[1], part, size/2)
+		re, ok1 := parseFloat(list[0], part)
+		im, ok2 := parseFloat(list[1], part)
 		return append(re, im...), ok1 && ok2
 	case t.IsInteger():
 		n, ok := v.(json.Number)
@@ -58,21 +58,21 @@ func parseFill(v any, t tensor.DType) ([]byte, bool) {
 		u, err := strconv.ParseUint(string(n), 10, t.Bits())
 		return littleEndian(u, size), err == nil
 	}
-	f, ok := floatFormats[t]
-	if !ok {
+	if !t.IsFloat() {
 		return nil, false
 	}
-	return parseFloat(v, f, size)
+	return parseFloat(v, t)
 }
 
-func parseFloat(v any, f floatFormat, size int) ([]byte, bool) {
+func parseFloat(v any, t tensor.DType) ([]byte, bool) {
+	size := t.Size()
 	switch v := v.(type) {
 	case json.Number:
 		x, err := strconv.ParseFloat(string(v), 64)
 		if err != nil {
 			return nil, false
 		}
-		bits, ok := f.encode(x)
+		bits, ok := t.EncodeFloat(x)
 		return littleEndian(bits, size), ok
 	case string:
 		if hex, ok := strings.CutPrefix(v, "0x"); ok {
@@ -83,7 +83,7 @@ func parseFloat(v any, f floatFormat, size int) ([]byte, bool) {
 		if !ok {
 			return nil, false
 		}
-		bits, ok := f.encode(special)
+		bits, ok := t.EncodeFloat(special)
 		return littleEndian(bits, size), ok
 	}
 	return nil, false
@@ -111,136 +111,31 @@ func fillJSON(fill []byte, t tensor.DType) any {
 	case t.IsComplex():
 		half := size / 2
 		f := floatOfSize(half)
-		return []any{f.json(fromLittleEndian(fill[:half]), half), f.json(fromLittleEndian(fill[half:]), half)}
+		return []any{floatJSON(f, fromLittleEndian(fill[:half])), floatJSON(f, fromLittleEndian(fill[half:]))}
 	case t.IsSigned() && t.IsInteger():
 		shift := 64 - 8*size
 		return int64(fromLittleEndian(fill)<<shift) >> shift
 	case t.IsInteger():
 		return fromLittleEndian(fill)
 	}
-	return floatFormats[t].json(fromLittleEndian(fill), size)
+	return floatJSON(t, fromLittleEndian(fill))
 }
 
-// floatFormat is a binary floating-point format of up to 64 bits.
-type floatFormat struct {
-	exponent, mantissa int // bits
-	bias               int
-	nan                uint64 // the usual NaN; 0: there is none
-	inf                uint64 // positive infinity; 0: there is none
-	unsigned           bool
-}
-
-// floatFormats has the formats of IEEE 754 and of ml_dtypes.
-var floatFormats = map[tensor.DType]floatFormat{
-	tensor.Float64:           {exponent: 11, mantissa: 52, bias: 1023, nan: 0x7ff8 << 48, inf: 0x7ff0 << 48},
-	tensor.Float32:           {exponent: 8, mantissa: 23, bias: 127, nan: 0x7fc0 << 16, inf: 0x7f80 << 16},
-	tensor.BFloat16:          {exponent: 8, mantissa: 7, bias: 127, nan: 0x7fc0, inf: 0x7f80},
-	tensor.Float16:           {exponent: 5, mantissa: 10, bias: 15, nan: 0x7e00, inf: 0x7c00},
-	tensor.Float8E3M4:        {exponent: 3, mantissa: 4, bias: 3, nan: 0x78, inf: 0x70},
-	tensor.Float8E4M3:        {exponent: 4, mantissa: 3, bias: 7, nan: 0x7c, inf: 0x78},
-	tensor.Float8E4M3FN:      {exponent: 4, mantissa: 3, bias: 7, nan: 0x7f},
-	tensor.Float8E4M3FNUZ:    {exponent: 4, mantissa: 3, bias: 8, nan: 0x80},
-	tensor.Float8E4M3B11FNUZ: {exponent: 4, mantissa: 3, bias: 11, nan: 0x80},
-	tensor.Float8E5M2:        {exponent: 5, mantissa: 2, bias: 15, nan: 0x7e, inf: 0x7c},
-	tensor.Float8E5M2FNUZ:    {exponent: 5, mantissa: 2, bias: 16, nan: 0x80},
-	tensor.Float8E8M0FNU:     {exponent: 8, mantissa: 0, bias: 127, nan: 0xff, unsigned: true},
-	tensor.Float4E2M1FN:      {exponent: 2, mantissa: 1, bias: 1},
-	tensor.Float6E2M3FN:      {exponent: 2, mantissa: 3, bias: 1},
-	tensor.Float6E3M2FN:      {exponent: 3, mantissa: 2, bias: 3},
-}
-
-func floatOfSize(size int) floatFormat {
+func floatOfSize(size int) tensor.DType {
 	if size == 4 {
-		return floatFormats[tensor.Float32]
+		return tensor.Float32
 	}
-	return floatFormats[tensor.Float64]
+	return tensor.Float64
 }
 
-func (f floatFormat) width() int { return f.exponent + f.mantissa }
-
-// decode returns the value of the bits.
-func (f floatFormat) decode(bits uint64) float64 {
-	sign := 1.0
-	magnitude := bits
-	if !f.unsigned {
-		magnitude &= 1<<f.width() - 1
-		if bits>>f.width()&1 != 0 {
-			sign = -1
-		}
-	}
+// floatJSON writes the value as TensorStore does: a NaN that is not the usual
+// one as its bits.
+func floatJSON(t tensor.DType, bits uint64) any {
+	size := t.Size()
+	x := t.DecodeFloat(bits)
+	nan, _ := t.EncodeFloat(math.NaN())
 	switch {
-	case f.inf != 0 && magnitude == f.inf:
-		return math.Inf(int(sign))
-	case f.inf != 0 && magnitude > f.inf, f.nan != 0 && (magnitude == f.nan || bits == f.nan):
-		return math.NaN()
-	}
-	exponent := int(magnitude >> f.mantissa)
-	fraction := float64(magnitude & (1<<f.mantissa - 1))
-	if exponent == 0 && !f.unsigned {
-		return sign * math.Ldexp(fraction, 1-f.bias-f.mantissa)
-	}
-	return sign * math.Ldexp(fraction+math.Ldexp(1, f.mantissa), exponent-f.bias-f.mantissa)
-}
-
-// encode returns the bits of the value nearest to x, ties to even; ok is false
-// where x is out of range, or a special value that the format lacks.
-func (f floatFormat) encode(x float64) (bits uint64, ok bool) {
-	switch {
-	case math.IsNaN(x):
-		return f.nan, f.nan != 0
-	case math.IsInf(x, 0):
-		bits, ok = f.inf, f.inf != 0
-	default:
-		bits, ok = f.nearest(math.Abs(x))
-	}
-	if math.Signbit(x) {
-		switch {
-		case f.unsigned:
-			return 0, false
-		case bits == 0 && f.nan == 1<<f.width(): // its place is taken by NaN
-		default:
-			bits |= 1 << f.width()
-		}
-	}
-	return bits, ok
-}
-
-// nearest searches the finite magnitudes, which grow with their bits.
-func (f floatFormat) nearest(x float64) (uint64, bool) {
-	low, high := uint64(0), uint64(1)<<f.width()-1 // decode(low) ≤ x
-	switch {
-	case f.inf != 0:
-		high = f.inf - 1
-	case f.nan != 0 && f.nan <= high:
-		high = f.nan - 1
-	}
-	if x > f.decode(high) {
-		return 0, false
-	}
-	for low < high {
-		mid := high - (high-low)/2
-		if f.decode(mid) <= x {
-			low = mid
-		} else {
-			high = mid - 1
-		}
-	}
-	below := x - f.decode(low)
-	if below <= 0 {
-		return low, true
-	}
-	above := f.decode(low+1) - x
-	if above < below || above == below && low&1 == 1 {
-		low++
-	}
-	return low, true
-}
-
-// json writes the value as TensorStore does.
-func (f floatFormat) json(bits uint64, size int) any {
-	x := f.decode(bits)
-	switch {
-	case math.IsNaN(x) && bits != f.nan:
+	case math.IsNaN(x) && bits != nan:
 		return fmt.Sprintf("0x%0*x", 2*size, bits)
 	case math.IsNaN(x):
 		return "NaN"
