@@ -66,7 +66,7 @@ func (o *Options) withDefaults() Options {
 // DB is one version of a database, open for reading. It never changes, holds no
 // files open and is safe for concurrent use.
 type DB struct {
-	files    Files
+	files    files
 	options  Options
 	manifest *Manifest
 	name     string
@@ -77,8 +77,8 @@ type DB struct {
 // Open reads the manifest and finds the version that the options ask for; nil
 // options open the newest. A directory without a manifest, and a version that
 // does not exist, are errs.NotFound.
-func Open(ctx context.Context, files Files, o *Options) (*DB, error) {
-	db := &DB{files: files, options: o.withDefaults()}
+func Open(ctx context.Context, f Files, o *Options) (*DB, error) {
+	db := &DB{files: files{f}, options: o.withDefaults()}
 	db.cache.limit = db.options.CacheBytes
 	if err := db.readManifest(ctx); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (db *DB) loadManifest(ctx context.Context, name string) (*Manifest, error) 
 }
 
 func (db *DB) newestNumbered(ctx context.Context) (string, uint64, error) {
-	l, ok := db.files.(Lister)
+	l, ok := db.files.Files.(Lister)
 	if !ok {
 		return "", 0, &errs.Error{Kind: errs.Unsupported, Op: "ocdbt.Open", Subject: ManifestName,
 			Got: "numbered manifests, in files that cannot be listed"}
@@ -217,38 +217,11 @@ func (db *DB) find(ctx context.Context, generation uint64, t time.Time) (Version
 }
 
 func (db *DB) loadVersionNode(ctx context.Context, ref VersionNode) (*versionNode, error) {
-	b, err := db.readObject(ctx, ref.File.Path(), ref.Offset, ref.Length)
+	b, err := db.files.readObject(ctx, ref.File.Path(), ref.Offset, ref.Length)
 	if err != nil {
 		return nil, err
 	}
 	return decodeVersionNode(b, ref, db.manifest.Config.VersionTreeArityLog2, db.options.MaxNodeBytes)
-}
-
-// readObject reads length bytes, which must lie inside the file.
-func (db *DB) readObject(ctx context.Context, name string, offset, length int64) ([]byte, error) {
-	if err := db.checkExtent(ctx, name, offset, length); err != nil {
-		return nil, err
-	}
-	b := make([]byte, length)
-	if err := db.files.ReadAt(ctx, name, b, offset); err != nil {
-		return nil, errs.Wrap("ocdbt", name, err)
-	}
-	return b, nil
-}
-
-func (db *DB) checkExtent(ctx context.Context, name string, offset, length int64) error {
-	size, err := db.files.Size(ctx, name)
-	if err != nil {
-		if errors.Is(err, errs.NotFound) {
-			return &errs.Error{Kind: errs.Corrupt, Op: "ocdbt", Subject: name,
-				Got: "the database refers to a data file that is not there", Err: err}
-		}
-		return errs.Wrap("ocdbt", name, err)
-	}
-	if offset < 0 || length < 0 || offset > size || length > size-offset {
-		return location{name, offset}.corrupt("%d bytes wanted, the file has %d in all", length, size)
-	}
-	return nil
 }
 
 // Manifest returns the manifest that was read. The caller must not change it.
@@ -261,7 +234,7 @@ func (db *DB) Version() Version { return db.version }
 func (db *DB) Stats() Stats { return db.version.Root.Stats }
 
 // Files returns what the database reads its files with.
-func (db *DB) Files() Files { return db.files }
+func (db *DB) Files() Files { return db.files.Files }
 
 // String describes the database on one line.
 func (db *DB) String() string {

@@ -33,13 +33,13 @@ func EncodeTree(entries []Entry, c Config, place func(size int) (File, int64)) (
 		return nil, Node{}, nil
 	}
 	e := treeEncoder{seal: newSealer(c), limit: uint64(c.MaxDecodedNodeBytes), place: place}
-	level, err := e.leaves(entries)
+	level, err := e.leaves(entries, true)
 	for height := 1; err == nil && len(level) > 1; height++ {
-		if height > math.MaxUint8 {
+		if height > maxHeight {
 			err = invalid("tree", "height of at most 255")
 			break
 		}
-		level, err = e.inner(level, height)
+		level, err = e.inner(level, height, true)
 	}
 	if err != nil {
 		return nil, Node{}, err
@@ -102,7 +102,11 @@ type innerEntry struct {
 	node   Node
 }
 
-func (e *treeEncoder) leaves(entries []Entry) ([]innerEntry, error) {
+// maxHeight is what the height of a node can be.
+const maxHeight = math.MaxUint8
+
+// leaves writes entries as leaves; top: no other node is at their height.
+func (e *treeEncoder) leaves(entries []Entry, top bool) ([]innerEntry, error) {
 	size := func(i int) uint64 {
 		v := &entries[i].Value
 		if v.IsInline() {
@@ -111,10 +115,10 @@ func (e *treeEncoder) leaves(entries []Entry) ([]innerEntry, error) {
 		return 32 + uint64(len(entries[i].Key)+len(v.File.Base)+len(v.File.Name))
 	}
 	n := len(entries)
-	return e.level(n, commonPrefix(entries[0].Key, entries[n-1].Key), 1, size, func(i, j int, root bool) ([]byte, innerEntry) {
+	return e.level(n, commonPrefix(entries[0].Key, entries[n-1].Key), 1, size, func(i, j int) ([]byte, innerEntry) {
 		part := entries[i:j]
 		var prefix int
-		if !root {
+		if !top || i > 0 || j < n {
 			prefix = commonPrefix(part[0].Key, part[len(part)-1].Key)
 		}
 		body, stats := leafBody(part, prefix)
@@ -122,16 +126,17 @@ func (e *treeEncoder) leaves(entries []Entry) ([]innerEntry, error) {
 	})
 }
 
-func (e *treeEncoder) inner(children []innerEntry, height int) ([]innerEntry, error) {
+// inner writes children as nodes of that height likewise.
+func (e *treeEncoder) inner(children []innerEntry, height int, top bool) ([]innerEntry, error) {
 	size := func(i int) uint64 {
 		c := &children[i]
 		return 56 + uint64(len(c.key)+len(c.node.File.Base)+len(c.node.File.Name))
 	}
 	n := len(children)
-	return e.level(n, commonPrefix(children[0].key, children[n-1].key), 2, size, func(i, j int, root bool) ([]byte, innerEntry) {
+	return e.level(n, commonPrefix(children[0].key, children[n-1].key), 2, size, func(i, j int) ([]byte, innerEntry) {
 		part := children[i:j]
 		var prefix int
-		if !root {
+		if !top || i > 0 || j < n {
 			prefix = commonPrefix(part[0].key, part[len(part)-1].key)
 			for k := range part {
 				prefix = min(prefix, part[k].prefix)
@@ -146,7 +151,7 @@ func (e *treeEncoder) inner(children []innerEntry, height int) ([]innerEntry, er
 // prefix of all keys of the level; encode makes the body of entries i … j-1 and
 // the entry for the parent, of which level fills in the place.
 func (e *treeEncoder) level(n, shared, minArity int, size func(i int) uint64,
-	encode func(i, j int, root bool) ([]byte, innerEntry)) ([]innerEntry, error) {
+	encode func(i, j int) ([]byte, innerEntry)) ([]innerEntry, error) {
 	sums := make([]uint64, n+1)
 	for i := range n {
 		sums[i+1] = sums[i] + size(i)
@@ -155,7 +160,7 @@ func (e *treeEncoder) level(n, shared, minArity int, size func(i int) uint64,
 	var out []innerEntry
 	for i := 0; i < n; {
 		j := e.cut(i, n, minArity, span)
-		body, entry := encode(i, j, i == 0 && j == n)
+		body, entry := encode(i, j)
 		b := e.seal.seal(magicNode, body)
 		file, offset := e.place(len(b))
 		if why := checkFile(file); why != "" {

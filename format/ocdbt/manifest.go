@@ -190,11 +190,15 @@ func (m *Manifest) Append(dst []byte) ([]byte, error) {
 	if err := m.Config.Validate(); err != nil {
 		return nil, err
 	}
+	return m.append(dst, newSealer(m.Config))
+}
+
+func (m *Manifest) append(dst []byte, s sealer) ([]byte, error) {
 	body, err := m.body()
 	if err != nil {
 		return nil, err
 	}
-	return append(dst, newSealer(m.Config).seal(magicManifest, body)...), nil
+	return append(dst, s.seal(magicManifest, body)...), nil
 }
 
 func (m *Manifest) body() ([]byte, error) {

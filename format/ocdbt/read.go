@@ -91,7 +91,7 @@ func (b bounds) check(n *node, ref Node) error {
 func (db *DB) load(ctx context.Context, ref Node, b bounds) (*node, error) {
 	n := db.cache.get(ref)
 	if n == nil {
-		p, err := db.readObject(ctx, ref.File.Path(), ref.Offset, ref.Length)
+		p, err := db.files.readObject(ctx, ref.File.Path(), ref.Offset, ref.Length)
 		if err != nil {
 			return nil, err
 		}
@@ -184,76 +184,4 @@ func (w *walker) first(n *node, prefix string) int {
 		i++
 	}
 	return max(i, 0)
-}
-
-// ReadValue returns the bytes of a value, read into p if that is large enough.
-// What is returned for an inline value belongs to the database.
-func (db *DB) ReadValue(ctx context.Context, ref Ref, p []byte) ([]byte, error) {
-	if ref.IsInline() {
-		return ref.Inline, nil
-	}
-	if int64(cap(p)) < ref.Length {
-		return db.readObject(ctx, ref.File.Path(), ref.Offset, ref.Length)
-	}
-	p = p[:ref.Length]
-	return p, db.ReadValueAt(ctx, ref, p, 0)
-}
-
-// ReadValueAt fills p with the bytes of a value from off on, or fails. A range
-// outside of the value is errs.Invalid.
-func (db *DB) ReadValueAt(ctx context.Context, ref Ref, p []byte, off int64) error {
-	if off < 0 || off > ref.Length || int64(len(p)) > ref.Length-off {
-		return &errs.Error{Kind: errs.Invalid, Op: "ocdbt.ReadValueAt", Subject: ref.File.Path(),
-			Want: "a range inside the value's " + utoa(uint64(ref.Length)) + " bytes",
-			Got:  utoa(uint64(len(p))) + " bytes at " + utoa(uint64(off))}
-	}
-	if ref.IsInline() {
-		copy(p, ref.Inline[off:])
-		return nil
-	}
-	name := ref.File.Path()
-	if err := db.checkExtent(ctx, name, ref.Offset+off, int64(len(p))); err != nil {
-		return err
-	}
-	return errs.Wrap("ocdbt.ReadValueAt", name, db.files.ReadAt(ctx, name, p, ref.Offset+off))
-}
-
-// Values gives access to values by key, as readers of arrays want it. It is
-// safe for concurrent use.
-type Values struct{ db *DB }
-
-// Values returns the values of the database by key.
-func (db *DB) Values() Values { return Values{db} }
-
-func (v Values) find(ctx context.Context, key string) (Ref, error) {
-	ref, ok, err := v.db.Get(ctx, key)
-	if err == nil && !ok {
-		err = &errs.Error{Kind: errs.NotFound, Op: "ocdbt", Subject: "key " + key}
-	}
-	return ref, err
-}
-
-// Get returns the whole value of key, which must not be changed. A key that is
-// not there is errs.NotFound.
-func (v Values) Get(ctx context.Context, key string) ([]byte, error) {
-	ref, err := v.find(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	return v.db.ReadValue(ctx, ref, nil)
-}
-
-// ReadAt fills p with the bytes of the value of key from off on, or fails.
-func (v Values) ReadAt(ctx context.Context, key string, p []byte, off int64) error {
-	ref, err := v.find(ctx, key)
-	if err != nil {
-		return err
-	}
-	return v.db.ReadValueAt(ctx, ref, p, off)
-}
-
-// Size returns the length of the value of key.
-func (v Values) Size(ctx context.Context, key string) (int64, error) {
-	ref, err := v.find(ctx, key)
-	return ref.Length, err
 }

@@ -57,7 +57,7 @@ func objects(t testing.TB, files mem) []object {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := db.readObject(ctx, s.ref.File.Path(), s.ref.Offset, s.ref.Length)
+		b, err := db.files.readObject(ctx, s.ref.File.Path(), s.ref.Offset, s.ref.Length)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func objects(t testing.TB, files mem) []object {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := db.readObject(ctx, ref.File.Path(), ref.Offset, ref.Length)
+			b, err := db.files.readObject(ctx, ref.File.Path(), ref.Offset, ref.Length)
 			if err != nil {
 				t.Fatal(err)
 			}

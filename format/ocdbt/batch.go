@@ -1,0 +1,163 @@
+package ocdbt
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Batch collects changes for one commit. Of several changes of a key the last
+// one counts. The zero value is an empty batch. It is not safe for concurrent
+// use.
+type Batch struct {
+	changes map[string]change
+	ranges  []Range // removed; changes on top of it
+}
+
+// change is what becomes of one key.
+type change struct {
+	removed bool
+	data    []byte // the value, if it is to be stored by the commit
+	stored  bool   // the value is at ref
+	ref     Ref
+}
+
+func (b *Batch) set(key string, c change) {
+	if b.changes == nil {
+		b.changes = map[string]change{}
+	}
+	b.changes[key] = c
+}
+
+// Put sets the value of key. The commit stores it: inline if the configuration
+// allows, or else in its data file. The batch keeps value, which must not change
+// until the commit.
+func (b *Batch) Put(key string, value []byte) { b.set(key, change{data: value}) }
+
+// PutRef sets the value of key to one that the caller stores, or that is stored
+// already.
+func (b *Batch) PutRef(key string, ref Ref) { b.set(key, change{stored: true, ref: ref}) }
+
+// Delete removes key. One that is not there may be removed.
+func (b *Batch) Delete(key string) { b.set(key, change{removed: true}) }
+
+// DeleteRange removes all keys of the range, those of earlier changes too.
+func (b *Batch) DeleteRange(r Range) {
+	if r.End != "" && r.Start >= r.End {
+		return
+	}
+	for key := range b.changes {
+		if r.contains(key) {
+			delete(b.changes, key)
+		}
+	}
+	b.ranges = append(b.ranges, r)
+}
+
+// Embed puts all entries of child by reference: child is a database in the
+// sub-directory dir, which ends in "/". Small values are copied, large ones stay
+// where they are, so that the sub-directory must remain. So Orbax merges the
+// databases of its processes.
+func (b *Batch) Embed(ctx context.Context, child *DB, dir string) error {
+	if why := checkDir(dir); why != "" {
+		return &errs.Error{Kind: errs.Invalid, Op: "ocdbt.Embed", Subject: dir, Want: "a sub-directory with a slash at its end", Got: why}
+	}
+	for e, err := range child.List(ctx, Range{}) {
+		if err != nil {
+			return errs.Wrap("ocdbt.Embed", dir, err)
+		}
+		b.PutRef(e.Key, e.Below(dir).Value)
+	}
+	return nil
+}
+
+// checkDir returns what is wrong with a sub-directory, or "".
+func checkDir(dir string) string {
+	if !strings.HasSuffix(dir, "/") {
+		return "no slash"
+	}
+	return checkPath(strings.TrimSuffix(dir, "/"))
+}
+
+// contains reports whether key lies in the range.
+func (r Range) contains(key string) bool { return key >= r.Start && (r.End == "" || key < r.End) }
+
+// edit is a batch in the order of keys.
+type edit struct {
+	keys   []keyEdit
+	ranges []Range // ascending, apart from each other
+}
+
+type keyEdit struct {
+	key     string
+	removed bool
+	ref     Ref
+}
+
+// mergeRanges returns the ranges in ascending order, those that touch joined.
+func mergeRanges(ranges []Range) []Range {
+	sorted := slices.Clone(ranges)
+	slices.SortFunc(sorted, func(a, b Range) int { return strings.Compare(a.Start, b.Start) })
+	var out []Range
+	for _, r := range sorted {
+		if n := len(out); n > 0 && (out[n-1].End == "" || r.Start <= out[n-1].End) {
+			if out[n-1].End != "" && (r.End == "" || r.End > out[n-1].End) {
+				out[n-1].End = r.End
+			}
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// span is an interval of keys.
+type span struct {
+	low    string
+	high   string
+	hasEnd bool // otherwise high means nothing
+}
+
+// within returns the part of the edit that concerns keys of s. The ranges are
+// not cut to it.
+func (e edit) within(s span) edit {
+	search := func(key string) int {
+		i, _ := slices.BinarySearchFunc(e.keys, key, func(k keyEdit, key string) int { return strings.Compare(k.key, key) })
+		return i
+	}
+	i, j := search(s.low), len(e.keys)
+	if s.hasEnd {
+		j = max(i, search(s.high))
+	}
+	out := edit{keys: e.keys[i:j]}
+	for k, r := range e.ranges {
+		if (r.End == "" || r.End > s.low) && (!s.hasEnd || r.Start < s.high) {
+			out.ranges = append(out.ranges, e.ranges[k])
+		}
+	}
+	return out
+}
+
+// empty reports whether nothing changes.
+func (e edit) empty() bool { return len(e.keys) == 0 && len(e.ranges) == 0 }
+
+// removes reports whether a range holds all of s.
+func (e edit) removes(s span) bool {
+	for _, r := range e.ranges {
+		if r.Start <= s.low && (r.End == "" || s.hasEnd && s.high <= r.End) {
+			return true
+		}
+	}
+	return false
+}
+
+// removesKey reports whether a range holds key.
+func (e edit) removesKey(key string) bool {
+	i, found := slices.BinarySearchFunc(e.ranges, key, func(r Range, key string) int { return strings.Compare(r.Start, key) })
+	if !found {
+		i--
+	}
+	return i >= 0 && e.ranges[i].contains(key)
+}
