@@ -39,6 +39,7 @@ carries on as if nothing had happened.
 		newLsCommand(g),
 		newInfoCommand(g),
 		newVerifyCommand(g),
+		newDiffCommand(g),
 		newVersionCommand(g),
 		newCompletionCommand(g),
 	)

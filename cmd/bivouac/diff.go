@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// DiffOptions are the flags of `bivouac diff`.
+type DiffOptions struct {
+	All bool
+}
+
+// AddFlags declares the flags.
+func (o *DiffOptions) AddFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.All, "all", false, "list leaves that are the same too")
+}
+
+// difference is what `diff --json` prints of one leaf.
+type difference struct {
+	Item     string   `json:"item"`
+	Path     string   `json:"path,omitempty"`
+	Status   string   `json:"status"`
+	Was      string   `json:"was,omitempty"`
+	Is       string   `json:"is,omitempty"`
+	Elements int      `json:"elements,omitempty"`
+	MaxAbs   *float64 `json:"max_abs,omitempty"` // absent where the difference is not a number
+}
+
+func newDiffCommand(g *global) *cobra.Command {
+	var o DiffOptions
+	cmd := &cobra.Command{
+		Use:   "diff PATH PATH",
+		Short: "Compare two checkpoints leaf by leaf",
+		Long: `Compare two checkpoints of any layout leaf by leaf, bit for bit: what changed and
+by how much at most, what is missing, what was added. A run directory stands
+for its newest step.
+
+` + exitCodesHelp + `
+Checkpoints that differ are exit status 4.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), args[0], args[1], o, g) },
+	}
+	o.AddFlags(cmd)
+	g.addJSON(cmd)
+	return cmd
+}
+
+func runDiff(ctx context.Context, a, b string, o DiffOptions, g *global) error {
+	var paths [2]string
+	for i, p := range []string{a, b} {
+		var err error
+		if paths[i], err = resolve(ctx, p, anyStep); err != nil {
+			return err
+		}
+	}
+	list, leaves, differ := []difference{}, 0, 0
+	for l, err := range checkpoint.Diff(ctx, paths[0], paths[1], nil) {
+		if err != nil {
+			return err
+		}
+		leaves++
+		if l.Status != checkpoint.Same {
+			differ++
+		} else if !o.All {
+			continue
+		}
+		list = append(list, newDifference(l))
+	}
+	if g.json {
+		if err := g.printJSON(list); err != nil {
+			return err
+		}
+	} else {
+		printDifferences(g, list)
+		g.printf("%d of %d leaves differ\n", differ, leaves)
+	}
+	if differ > 0 {
+		return &errs.Error{Kind: errs.Mismatch, Op: "diff", Subject: paths[0] + " and " + paths[1], Got: fmt.Sprintf("%d of %d leaves differ", differ, leaves)}
+	}
+	return nil
+}
+
+func newDifference(l checkpoint.LeafDiff) difference {
+	d := difference{Item: l.Item, Status: l.Status.String(), Was: l.Was, Is: l.Is, Elements: l.Elements}
+	if len(l.Path) > 0 {
+		d.Path = l.Path.String()
+	}
+	if l.Elements > 0 && !math.IsNaN(l.MaxAbs) && !math.IsInf(l.MaxAbs, 0) {
+		d.MaxAbs = &l.MaxAbs
+	}
+	return d
+}
+
+func printDifferences(g *global, list []difference) {
+	for _, d := range list {
+		name := d.Item
+		if d.Path != "" {
+			name += "  " + d.Path
+		}
+		switch d.Status {
+		case "missing":
+			g.printf("-  %s  %s\n", name, d.Was)
+		case "added":
+			g.printf("+  %s  %s\n", name, d.Is)
+		case "same":
+			g.printf("=  %s  %s\n", name, d.Was)
+		default:
+			g.printf("~  %s  %s", name, d.Was)
+			if d.Is != d.Was {
+				g.printf(" -> %s", d.Is)
+			}
+			if d.Elements > 0 {
+				g.printf("  %d elements differ", d.Elements)
+				if d.MaxAbs != nil {
+					g.printf(", by at most %g", *d.MaxAbs)
+				}
+			}
+			g.printf("\n")
+		}
+	}
+}
