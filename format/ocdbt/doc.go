@@ -96,6 +96,18 @@
 // the key of its entry. That key is a lower bound of the child's keys; the next
 // entry's key is an upper one.
 //
+// # Commits
+//
+// A commit writes the nodes on the way from the root to what changes anew and
+// shares all others with the version before. Nodes are split, never merged. When
+// the manifest's block of versions is full, it becomes a version-tree leaf,
+// which joins the node of height 1 that covers its block, which when full joins
+// one of height 2, and so on. Everything goes to new files; the manifest that
+// replaces the old one makes it the newest version. DB.Commit makes such bytes,
+// Union.Merge embeds the databases of several processes by reference, Compact
+// leaves one version without garbage, Check reads everything and says what is
+// wrong, unused or orphaned.
+//
 // # Trust
 //
 // Bytes are assumed to come from an enemy. Checksums, bounds, orders, heights

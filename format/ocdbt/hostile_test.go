@@ -62,6 +62,45 @@ func TestHostileNodes(t *testing.T) {
 	}
 }
 
+// Nodes that share their children stand for any number of keys; a list ends.
+func TestSharedNodes(t *testing.T) {
+	files := mem{}
+	at := File{Name: "d/n"}
+	put := func(b []byte) int64 {
+		offset := int64(len(files["d/n"]))
+		files["d/n"] = append(files["d/n"], b...)
+		return offset
+	}
+	body, stats := leafBody([]Entry{{"", InlineRef(nil)}}, 0)
+	b := reseal(magicNode, body)
+	stats.TreeBytes += uint64(len(b))
+	ref := Node{File: at, Offset: put(b), Length: int64(len(b)), Stats: stats}
+	for height := 1; height < 60; height++ { // one child, under two prefixes
+		body, stats := innerBody([]innerEntry{{"a", 1, ref}, {"b", 1, ref}}, 0, height)
+		b := reseal(magicNode, body)
+		stats.TreeBytes = saturate(stats.TreeBytes, uint64(len(b)))
+		ref = Node{File: at, Offset: put(b), Length: int64(len(b)), Height: height, Stats: stats}
+	}
+	m, err := NewManifest(OrbaxConfig([16]byte{}), ref, testTime).Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files[ManifestName] = m
+	db, err := Open(t.Context(), files, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Compact(t.Context(), db, nil); !errors.Is(err, errs.Corrupt) {
+		t.Errorf("compact: %v, want corrupt", err)
+	}
+	if err := new(Batch).Embed(t.Context(), db, "x/"); !errors.Is(err, errs.Corrupt) {
+		t.Errorf("embed: %v, want corrupt", err)
+	}
+	if r, err := Check(t.Context(), files, nil); err != nil || r.Nodes != 60 {
+		t.Errorf("check: %+v, %v", r, err)
+	}
+}
+
 // Prefix compression and zstd turn few bytes into many; the budget holds.
 func TestBombsCostNothing(t *testing.T) {
 	const n = 60_000
@@ -143,7 +182,7 @@ func TestBoundsOfChildren(t *testing.T) {
 		body, stats := innerBody(children, 0, 1)
 		b := sealer{}.seal(magicNode, body)
 		files["d/root"] = b
-		stats.TreeBytes += uint64(len(b))
+		stats.TreeBytes = saturate(stats.TreeBytes, uint64(len(b)))
 		m, err := NewManifest(OrbaxConfig([16]byte{}), Node{File: File{Name: "d/root"}, Length: int64(len(b)), Height: 1, Stats: stats}, testTime).Append(nil)
 		if err != nil {
 			t.Fatal(err)

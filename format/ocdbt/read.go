@@ -125,13 +125,14 @@ func Prefix(p string) Range {
 }
 
 // List yields the entries of a range in the order of their keys. It reads nodes
-// as it goes; after an error it ends. Inline values must not be changed.
+// as it goes; after an error it ends. Nodes that share a child, which no writer
+// makes, are errs.Corrupt. Inline values must not be changed.
 func (db *DB) List(ctx context.Context, r Range) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if db.version.Empty() || r.End != "" && r.Start >= r.End {
 			return
 		}
-		w := walker{db: db, r: r, yield: yield}
+		w := walker{db: db, r: r, yield: yield, seen: map[location]bool{}}
 		w.walk(ctx, step{ref: db.version.Root}, "")
 	}
 }
@@ -140,12 +141,18 @@ type walker struct {
 	db    *DB
 	r     Range
 	yield func(Entry, error) bool
+	seen  map[location]bool // nodes on the way so far
 }
 
 // walk yields what is below s, whose keys lack prefix, and reports whether to go
 // on.
 func (w *walker) walk(ctx context.Context, s step, prefix string) bool {
 	n, err := w.db.load(ctx, s.ref, s.bounds())
+	at := location{s.ref.File.Path(), s.ref.Offset}
+	if err == nil && w.seen[at] {
+		err = at.corrupt("two paths lead to the node") // a few nodes could stand for any number of keys
+	}
+	w.seen[at] = true
 	if err == nil && ctx.Err() != nil {
 		err = &errs.Error{Kind: errs.Canceled, Op: "ocdbt.List", Err: context.Cause(ctx)}
 	}
