@@ -134,6 +134,8 @@ func runDivergence(ctx context.Context, r *report, o *object, at string) {
 			}
 		}
 		compareCheckpoint(ctx, r, o, at)
+	case "reference_fails":
+		r.skip = "finalizing a session of partial saves is not there yet"
 	default:
 		r.fail("unknown divergence %q", kind)
 	}

@@ -103,6 +103,10 @@ func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error)
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "one that was never committed",
 			Remedy: "load another; a save that was interrupted left this behind"}
 	}
+	if strings.Contains(path.Base(name), ".partial_save") {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "a session of partial saves",
+			Remedy: "finalize it with the library that began it"}
+	}
 	c := &Checkpoint{st: st, name: name}
 	in, err := c.read(ctx)
 	if err != nil {

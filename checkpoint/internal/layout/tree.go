@@ -3,9 +3,11 @@ package layout
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
@@ -127,7 +129,8 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 	t.UseOCDBT = doc.UseOCDBT != nil && *doc.UseOCDBT
 	if doc.UseOCDBT == nil {
 		_, err := c.st.Stat(ctx, c.path(t.files.item, "manifest.ocdbt"))
-		t.UseOCDBT = err == nil
+		dirs, derr := t.processes(ctx)
+		t.UseOCDBT = err == nil || derr == nil && len(dirs) > 0
 	}
 	if err := uniqueParams(doc.Entries); err != nil {
 		return err
@@ -185,10 +188,34 @@ func (t *OpenTree) openValues(ctx context.Context) (zarr.KV, error) {
 		return plainValues{t.files}, nil
 	}
 	db, err := ocdbt.Open(ctx, t.files, nil)
+	if errs.KindOf(err) == errs.NotFound {
+		if dirs, derr := t.processes(ctx); derr != nil || len(dirs) > 0 {
+			u, uerr := ocdbt.OpenUnion(ctx, t.files, dirs, nil)
+			if err := errors.Join(derr, uerr); err != nil {
+				return nil, err
+			}
+			return u.Values(), nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	return db.Values(), nil
+}
+
+// processes lists the databases of the processes that wrote an item: what is
+// left when they were never merged.
+func (t *OpenTree) processes(ctx context.Context) ([]string, error) {
+	var dirs []string
+	for e, err := range t.files.c.st.List(ctx, t.files.c.path(t.files.item)) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Dir && strings.HasPrefix(e.Name, "ocdbt.process_") {
+			dirs = append(dirs, e.Name+"/")
+		}
+	}
+	return dirs, nil
 }
 
 // uniqueParams refuses leaves of one kind of storage that share a parameter
