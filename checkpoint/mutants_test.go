@@ -3,6 +3,7 @@ package checkpoint_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -14,6 +15,8 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/zarr"
+	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -126,6 +129,112 @@ func TestMissingFileIsDamage(t *testing.T) {
 	}
 }
 
+// The documents beside the arrays are held against the manifest too.
+func TestArraysDocumentDamage(t *testing.T) {
+	s := specimens(t, 24, 24)[0]
+	const name = "state/array_metadatas/process_0"
+	good := []byte(`{"array_metadatas": []}`)
+	files := rewritten(t, s.files.with(name, good), func(m *manifest.Manifest) {
+		m.Files = append(m.Files, manifest.File{Name: name, Size: int64(len(good)), CRC: crc.Sum(good)})
+	})
+	if err := load(files); err != nil {
+		t.Fatalf("undamaged: %v", err)
+	}
+	bad := bytes.Replace(good, []byte("[]"), []byte("[ "), 1)
+	for what, b := range map[string][]byte{"flipped": bad, "cut": good[:5], "of other text": []byte(`{"array_metadatas": {}}`)} {
+		if err := load(files.with(name, b)); errs.KindOf(err) != errs.Corrupt {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// plain returns a checkpoint whose one array, of three sub-chunks, lies in a
+// directory, under a manifest of ours.
+func plain(t *testing.T, codecs ...zarr.CodecSpec) (files content, array string) {
+	t.Helper()
+	x := tensor.FromSlice(slices.Repeat([]float32{1, 2, 3}, 8<<10), 3, 8<<10)
+	s := preserve(t, "plain", image.V1, 25, map[string]any{"state": map[string]any{"x": x}})
+	meta, err := zarr.NewMetadata(x.DType, x.Shape, zarr.Layout{SubChunk: []int{1, 8 << 10}, Codecs: codecs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := meta.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := zarr.NewEncoder(meta, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard, sums := make([]byte, e.MaxChunkSize([]int{0, 0})), make([]uint32, e.SubChunks())
+	n, _, err := e.EncodeChunk(shard, []int{0, 0}, zarr.Source{Data: x.Data, Box: zarr.WholeBox(x.Shape)}, sums)
+	if err != nil {
+		t.Fatal(err)
+	}
+	array = "state/x/" + e.Key([]int{0, 0})
+	files = content{}
+	for name, b := range s.files {
+		if !dataFile(name) && name != "state/manifest.ocdbt" {
+			files[name] = b
+		}
+	}
+	files["state/_METADATA"] = bytes.Replace(files["state/_METADATA"], []byte(`"use_ocdbt": true`), []byte(`"use_ocdbt": false`), 1)
+	files["state/x/zarr.json"], files[array] = document, shard[:n]
+	leaf := manifest.Leaf{Item: "state", Param: "x", Size: int64(len(x.Data)), CRC: crc.Sum(x.Data)}
+	if len(codecs) > 0 {
+		for i := range 3 {
+			leaf.Chunks = append(leaf.Chunks, crc.Sum(x.Data[i*32<<10:(i+1)*32<<10]))
+		}
+	}
+	return listing(files, leaf), array
+}
+
+// listing gives the files a manifest of what they are now.
+func listing(files content, leaves ...manifest.Leaf) content {
+	m := &manifest.Manifest{Leaves: leaves}
+	for name, b := range files {
+		if name != manifest.Name {
+			m.Files = append(m.Files, manifest.File{Name: name, Size: int64(len(b)), CRC: crc.Sum(b)})
+		}
+	}
+	return files.with(manifest.Name, m.Append(nil))
+}
+
+// An array whose format has no checksums is held against the manifest's.
+func TestPlainArrayDamage(t *testing.T) {
+	files, array := plain(t)
+	if err := load(files); err != nil {
+		t.Fatalf("undamaged: %v", err)
+	}
+	b := bytes.Clone(files[array])
+	b[len(b)/3] ^= 4
+	if err := load(files.with(array, b)); errs.KindOf(err) != errs.Corrupt {
+		t.Errorf("a flipped bit: %v", err)
+	}
+}
+
+// A shard, intact by its own checksums, that leaves out a sub-chunk which the
+// manifest lists.
+func TestSubChunkLeftOut(t *testing.T) {
+	files, array := plain(t, zarr.CRC32C())
+	if err := load(files); err != nil {
+		t.Fatalf("undamaged: %v", err)
+	}
+	b := bytes.Clone(files[array])
+	index := b[len(b)-3*16-4:]
+	for i := 16; i < 32; i++ {
+		index[i] = 0xff
+	}
+	binary.LittleEndian.PutUint32(index[48:], crc.Sum(index[:48]))
+	m, err := manifest.Parse(files[manifest.Name])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := load(listing(files.with(array, b), m.Leaves...)); errs.KindOf(err) != errs.Corrupt {
+		t.Errorf("got %v", err)
+	}
+}
+
 // foreign returns the files as another writer would have left them: without a
 // manifest and without the mark that there was one.
 func foreign(s specimen) content {
@@ -158,6 +267,7 @@ func TestForeignDamage(t *testing.T) {
 		"an array for a scalar":  replace("state/_METADATA", `"step"`, `"left"`),
 		"documents are no JSON":  files.with("state/_strings.json", []byte("[")),
 		"the tree is no JSON":    files.with("state/_METADATA", []byte("[")),
+		"a scalar of rank 1":     replace("state/_METADATA", `np.ndarray`, `scalar`),
 		"two leaves of one name": replace("state/_METADATA", `right`, `left`),
 	} {
 		if err := load(damaged); errs.KindOf(err) != errs.Corrupt {
@@ -176,6 +286,12 @@ func TestSaveRefusals(t *testing.T) {
 	st := local.New(vfs.NewFault(mem, vfs.Plan{N: 1, Forever: true, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpStat }}), "/", nil)
 	if err := checkpoint.Save(ctx, "c", map[string]any{"a": 1}, &checkpoint.SaveOptions{Store: st}); !errors.Is(err, syscall.EIO) {
 		t.Errorf("not known whether the name is free: %v", err)
+	}
+	if _, err := checkpoint.SaveAsync(ctx, "c", map[string]any{"a": 1}, &checkpoint.SaveOptions{Store: st}); !errors.Is(err, syscall.EIO) {
+		t.Errorf("in the background, not known whether the name is free: %v", err)
+	}
+	if err := checkpoint.Save(ctx, "d", map[string]any{"a": 1}, &checkpoint.SaveOptions{Store: local.New(mem, "/", nil), MemoryBudget: -1}); errs.KindOf(err) != errs.Invalid {
+		t.Errorf("a negative budget: %v", err)
 	}
 	if _, err := image.Items(map[string]any{"data": json.RawMessage("{")}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("an item that is no JSON: %v", err)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -73,7 +75,45 @@ func TestSaveRefusals(t *testing.T) {
 			t.Errorf("%s: saved %v, error %v", name, saved, err)
 		}
 	}
+	if _, err := c.SaveCheckpointablesAsync(ctx, -7, good, nil); errs.KindOf(err) != errs.Invalid {
+		t.Errorf("a negative step: %v", err)
+	}
 	if n := len(c.Checkpoints()); n != 0 {
 		t.Errorf("%d steps", n)
+	}
+}
+
+// A step of which a file is longer than it was is not taken for whole.
+func TestLongerFileIsNoticed(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	c, err := training.Open(ctx, dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int64{1, 2} {
+		if _, err := c.Save(ctx, n, model(n), &training.SaveOptions{Force: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "2", "state", "manifest.ocdbt"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.Write([]byte{0})
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err = training.Open(ctx, dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // nothing was saved
+	if last, ok := c.Latest(); !ok || last.Step != 1 {
+		t.Errorf("the latest is %d", last.Step)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"syscall"
 	"testing"
@@ -59,60 +60,134 @@ func prepareCalls(fsys vfs.FS) error {
 	return err
 }
 
-// Each call of the file system fails once, on systems that can and cannot rename
-// without replacing: the caller is told, or what failed is the removal of what
-// no longer has a name.
+// lesser are file systems that can do less, by the call that they refuse.
+var lesser = map[string]vfs.Plan{
+	"all calls":               {},
+	"no rename-no-replace":    {N: 1, Forever: true, Err: syscall.ENOTSUP, Only: func(c vfs.Call) bool { return c.Op == vfs.OpRenameNoReplace }},
+	"no links, other devices": {N: 1, Forever: true, Err: syscall.EXDEV, Only: func(c vfs.Call) bool { return c.Op == vfs.OpLink }},
+}
+
+// Each call of the file system fails once: the caller is told, or nothing hangs
+// on it.
 func TestEveryFailureIsTold(t *testing.T) {
 	for name, do := range calls {
-		for _, lesser := range []bool{false, true} {
+		for kind, plan := range lesser {
+			if name == "Put once" && kind == "no links, other devices" {
+				continue // links are what it is made of where renaming may replace
+			}
 			for n := 1; ; n++ {
 				mem := vfs.NewMem()
 				if err := prepareCalls(mem); err != nil {
 					t.Fatal(err)
 				}
-				var fsys vfs.FS = mem
-				if lesser {
-					fsys = vfs.NewFault(mem, vfs.Plan{N: 1, Forever: true, Err: syscall.ENOTSUP, Only: func(c vfs.Call) bool { return c.Op == vfs.OpRenameNoReplace }})
-				}
-				f := vfs.NewFault(fsys, vfs.Plan{N: n, Err: syscall.EIO})
+				f := vfs.NewFault(vfs.NewFault(mem, plan), vfs.Plan{N: n, Err: syscall.EIO})
 				err := do(t.Context(), local.New(f, root, nil))
 				call, hits := f.Hit()
 				if hits == 0 {
 					if err != nil {
-						t.Errorf("%s: without a fault: %v", name, err)
+						t.Errorf("%s, %s: without a fault: %v", name, kind, err)
 					}
 					break
 				}
-				early := name == "Put once" && call.Op == vfs.OpStat // a look before; the rename decides
-				if err == nil && !unnamed(call) && !early {
-					t.Errorf("%s: call %d, %v, failed, and nobody was told", name, n, call)
+				if err == nil && !idle(name, call) {
+					t.Errorf("%s, %s: call %d, %v, failed, and nobody was told", name, kind, n, call)
 				}
 				if err != nil && !errors.Is(err, syscall.EIO) {
-					t.Errorf("%s: call %d, %v, failed, and the error says something else: %v", name, n, call, err)
+					t.Errorf("%s, %s: call %d, %v, failed, and the error says something else: %v", name, kind, n, call, err)
 				}
 			}
 		}
 	}
 }
 
-// unnamed reports whether a call belongs to the removal of a staging name.
-func unnamed(c vfs.Call) bool {
-	switch c.Op {
-	case vfs.OpStat, vfs.OpReadDir, vfs.OpRemove:
-		return slices.ContainsFunc(splitPath(c.Name), store.IsLeftover)
+// idle reports whether nothing hangs on a call: the removal of a tree that was
+// replaced, of the second name of a note, a look that the
+// rename repeats, and the closing of what was only read.
+func idle(name string, c vfs.Call) bool {
+	switch name {
+	case "overwriting":
+		return c.Op == vfs.OpStat || c.Op == vfs.OpReadDir || c.Op == vfs.OpRemove
+	case "linking":
+		return c.Op == vfs.OpClose && c.Name == root+"/1/d/x" // of what was read
+	case "Put once":
+		return c.Op == vfs.OpRemove || c.Op == vfs.OpStat && c.Name == root+"/x"
 	}
 	return false
 }
 
-func splitPath(name string) (elems []string) {
-	from := 0
-	for i := range len(name) + 1 {
-		if i == len(name) || name[i] == '/' {
-			elems = append(elems, name[from:i])
-			from = i + 1
+// What an abort cannot remove is told too.
+func TestAbortFailureIsTold(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		mem := vfs.NewMem()
+		f := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpRemove }})
+		txn, err := local.New(f, root, nil).Begin(t.Context(), "1", store.TxnOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := txn.Create(t.Context(), "a", 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		abort := w.Abort
+		if whole {
+			abort = txn.Abort
+		}
+		if err := abort(); !errors.Is(err, syscall.EIO) {
+			t.Errorf("whole transaction %v: %v", whole, err)
+		}
+		txn.Abort() //nolint:errcheck // it was told
+	}
+}
+
+// blind lists entries of which nothing more can be known.
+type blind struct{ vfs.FS }
+
+type blindEntry struct{ fs.DirEntry }
+
+func (blindEntry) Info() (fs.FileInfo, error) { return nil, syscall.EIO }
+
+func (b blind) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := b.FS.ReadDir(name)
+	for i := range list {
+		list[i] = blindEntry{list[i]}
+	}
+	return list, err
+}
+
+// What cannot be looked at is neither removed nor passed over.
+func TestCleaningBlind(t *testing.T) {
+	mem := vfs.NewMem()
+	if err := prepareCalls(mem); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := local.New(blind{mem}, root, nil).CleanStaging(t.Context(), "", func(store.Info) bool { return false })
+	if !errors.Is(err, syscall.EIO) || len(removed) > 0 {
+		t.Errorf("removed %q, error %v", removed, err)
+	}
+}
+
+// What was never committed is not taken over.
+func TestLinkRefusals(t *testing.T) {
+	mem := vfs.NewMem()
+	s := local.New(mem, root, nil)
+	open, err := s.Begin(t.Context(), "1", store.TxnOptions{})
+	if err == nil {
+		err = open.Put(t.Context(), "a", []byte("a"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Abort() //nolint:errcheck // nothing to lose
+	txn, err := s.Begin(t.Context(), "2", store.TxnOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer txn.Abort() //nolint:errcheck // nothing to lose
+	for _, name := range []string{open.Staging() + "/a", "../a", ""} {
+		if err := txn.Link(t.Context(), "a", name); errs.KindOf(err) != errs.Invalid {
+			t.Errorf("%q: %v", name, err)
 		}
 	}
-	return elems
 }
 
 // A sync that failed promises nothing: whatever was not acknowledged may be lost,
