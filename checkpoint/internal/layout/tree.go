@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
@@ -211,7 +210,7 @@ func (t *OpenTree) processes(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if e.Dir && strings.HasPrefix(e.Name, "ocdbt.process_") {
+		if e.Dir && ocdbt.IsProcessDir(e.Name) {
 			dirs = append(dirs, e.Name+"/")
 		}
 	}

@@ -141,7 +141,34 @@ const singleLimit = 1 << 20
 
 // Encoder compresses frames that carry their content size. It is safe for
 // concurrent use.
-type Encoder struct{ single, windowed *zstd.Encoder }
+type Encoder struct{ single, windowed func() *zstd.Encoder }
+
+// encoders has one encoder for each way to compress, made when it is first
+// needed: by level of the library, checksum, and single segment. They keep no
+// state between frames, and are megabytes large.
+var encoders = func() (all [zstd.SpeedBestCompression + 1][2][2]func() *zstd.Encoder) {
+	for level := range all {
+		for checksum := range 2 {
+			for single := range 2 {
+				all[level][checksum][single] = sync.OnceValue(func() *zstd.Encoder {
+					// Literals without matches are what floating-point data consists of; the
+					// library leaves them uncompressed at its lower levels unless told otherwise.
+					enc, err := zstd.NewWriter(nil,
+						zstd.WithEncoderLevel(zstd.EncoderLevel(level)),
+						zstd.WithEncoderCRC(checksum == 1),
+						zstd.WithAllLitEntropyCompression(true),
+						zstd.WithZeroFrames(true),
+						zstd.WithSingleSegment(single == 1))
+					if err != nil {
+						panic(err) // every option is valid for every level
+					}
+					return enc
+				})
+			}
+		}
+	}
+	return all
+}()
 
 // NewEncoder returns an encoder of the given level of libzstd (0 is its
 // default); checksum appends the content checksum to each frame. A level
@@ -150,31 +177,21 @@ func NewEncoder(level int, checksum bool) *Encoder {
 	if level == 0 {
 		level = 3
 	}
-	// Literals without matches are what floating-point data consists of; the
-	// library leaves them uncompressed at its lower levels unless told otherwise.
-	options := []zstd.EOption{
-		zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)),
-		zstd.WithEncoderCRC(checksum),
-		zstd.WithAllLitEntropyCompression(true),
-		zstd.WithZeroFrames(true),
+	sum := 0
+	if checksum {
+		sum = 1
 	}
-	build := func(single bool) *zstd.Encoder {
-		enc, err := zstd.NewWriter(nil, append(options, zstd.WithSingleSegment(single))...)
-		if err != nil {
-			panic(err) // every option is valid for every level
-		}
-		return enc
-	}
-	return &Encoder{single: build(true), windowed: build(false)}
+	way := &encoders[zstd.EncoderLevelFromZstd(level)][sum]
+	return &Encoder{single: way[1], windowed: way[0]}
 }
 
 // Append compresses src into one frame appended to dst.
 func (e *Encoder) Append(dst, src []byte) []byte {
 	if len(src) <= singleLimit {
-		return e.single.EncodeAll(src, dst)
+		return e.single().EncodeAll(src, dst)
 	}
-	return e.windowed.EncodeAll(src, dst)
+	return e.windowed().EncodeAll(src, dst)
 }
 
 // Bound returns the size that a frame of n bytes never exceeds.
-func (e *Encoder) Bound(n int) int { return e.single.MaxEncodedSize(n) }
+func (e *Encoder) Bound(n int) int { return e.single().MaxEncodedSize(n) }
