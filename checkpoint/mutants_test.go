@@ -235,6 +235,20 @@ func TestSubChunkLeftOut(t *testing.T) {
 	}
 }
 
+// Two files that both have a tensor of one name: either could be meant.
+func TestTensorInTwoFiles(t *testing.T) {
+	file := func(name string) []byte {
+		header := `{"` + name + `":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`
+		return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), 1, 2, 3, 4)
+	}
+	if err := load(content{"a.safetensors": file("v"), "b.safetensors": file("w")}); err != nil {
+		t.Fatalf("undamaged: %v", err)
+	}
+	if err := load(content{"a.safetensors": file("w"), "b.safetensors": file("w")}); errs.KindOf(err) != errs.Corrupt {
+		t.Errorf("got %v", err)
+	}
+}
+
 // foreign returns the files as another writer would have left them: without a
 // manifest and without the mark that there was one.
 func foreign(s specimen) content {
