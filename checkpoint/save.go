@@ -25,7 +25,7 @@ type SaveOptions struct {
 	// MemoryBudget bounds the memory that the save maps beyond the state; 0 =
 	// no bound. SaveAsync needs as much as the state to copy it; where the
 	// budget is smaller, the state is read while it is written, and the caller
-	// is blocked until it was read. Save needs some 20 MiB, less will do.
+	// is blocked until it was read. Save needs some 40 MiB, less will do.
 	MemoryBudget int64
 	// Release, when not nil, hands the state over to SaveAsync: nothing is
 	// copied but scalars and small arrays, and the caller must not change the

@@ -13,11 +13,9 @@ import (
 
 // array is one array on its way to disk.
 type array struct {
+	*form
 	param string
 	src   tensor.Tensor
-	enc   *zarr.Encoder
-	meta  []byte // zarr.json
-	size  int    // of the shard; 0 when the array has no elements
 
 	// Where it is stored.
 	value  []byte    // the shard, when it lies in a B+tree node
@@ -32,42 +30,24 @@ type array struct {
 }
 
 // newArray plans the storage of one array. Small ones are encoded at once.
-func newArray(param string, src tensor.Tensor) (*array, error) {
-	m, err := zarr.NewMetadata(src.DType, src.Shape, cut(src.DType, src.Shape))
+func newArray(param string, src tensor.Tensor, known forms) (*array, error) {
+	f, err := known.of(src)
 	if err != nil {
 		return nil, err
 	}
-	a := &array{param: param, src: src}
-	align := 1
-	if src.Shape.Len()*src.DType.Size() >= alignFrom {
-		align = alignment
-	}
-	if a.enc, err = zarr.NewEncoder(m, &zarr.EncoderOptions{Align: align}); err != nil {
-		return nil, err
-	}
-	if a.meta, err = m.JSON(); err != nil {
-		return nil, err
-	}
-	if src.Shape.Len() == 0 {
+	a := &array{form: f, param: param, src: src}
+	if f.size == 0 {
 		return a, nil
 	}
-	size, ok := a.enc.ChunkSize(a.cell())
-	if !ok {
-		return nil, &errs.Error{Kind: errs.Unsupported, Subject: param, Want: "codecs of fixed size"}
-	}
-	a.size = size
 	n := a.enc.SubChunks()
 	sums := make([]uint32, 2*n)
 	a.stored, a.source = sums[:n], sums[n:]
-	if size <= inlineBytes {
-		a.value = make([]byte, size)
-		_, err = a.encode(piece{array: a, sub: wholeShard, size: size}, a.value)
+	if f.size <= inlineBytes {
+		a.value = make([]byte, f.size)
+		_, err = a.encode(piece{array: a, sub: wholeShard, size: f.size}, a.value)
 	}
 	return a, err
 }
-
-// cell is the place of the one shard in the grid.
-func (a *array) cell() []int { return make([]int, len(a.src.Shape)) }
 
 // inFile reports whether the array lies in a data file.
 func (a *array) inFile() bool { return a.size > 0 && a.value == nil }
@@ -75,42 +55,70 @@ func (a *array) inFile() bool { return a.size > 0 && a.value == nil }
 // encode writes the bytes of a piece into dst, which has its size, and returns
 // their checksum. Pieces may be encoded at once, each once.
 func (a *array) encode(p piece, dst []byte) (sum uint32, err error) {
-	cell := a.cell()
 	src := zarr.Source{Data: a.src.Data, Box: zarr.WholeBox(a.src.Shape)}
 	switch p.sub {
 	case shardIndex:
-		_, err = a.enc.EncodeIndex(dst, cell)
+		_, err = a.enc.EncodeIndex(dst, a.cell)
 		return crc.Sum(dst), err
 	case wholeShard:
-		if _, sum, err = a.enc.EncodeChunk(dst, cell, src, a.stored); err != nil {
+		if _, sum, err = a.enc.EncodeChunk(dst, a.cell, src, a.stored); err != nil {
 			return 0, err
 		}
 		for i := range a.stored {
-			a.sumSource(cell, i)
+			a.sumSource(i)
 		}
 		return sum, nil
 	}
-	n, sum, err := a.enc.EncodeSubChunk(dst, cell, p.sub, src)
+	n, sum, err := a.enc.EncodeSubChunk(dst, a.cell, p.sub, src)
 	if err != nil {
 		return 0, err
 	}
 	a.stored[p.sub] = sum
-	a.sumSource(cell, p.sub)
+	a.sumSource(p.sub)
 	return crc.Update(sum, dst[n-suffix:n]), nil
 }
 
 // sumSource sets the checksum of the bytes of the source in sub-chunk i, each of
 // which is one run of it: that of the sub-chunk, unless it is padded.
-func (a *array) sumSource(cell []int, i int) {
+func (a *array) sumSource(i int) {
 	a.source[i] = a.stored[i]
-	region, ok := a.enc.Region(cell, i)
+	region, ok := a.enc.Region(a.cell, i)
 	if !ok {
 		return
 	}
-	if n := region.Len() * a.src.DType.Size(); n != a.enc.MaxSubChunkSize()-suffix {
-		at := a.at(region)
-		a.source[i] = crc.Sum(a.src.Data[at : at+n])
+	if run := a.run(region); len(run) != a.enc.MaxSubChunkSize()-suffix {
+		a.source[i] = crc.Sum(run)
 	}
+}
+
+// run returns the bytes of the source in a region that is one run of it.
+func (a *array) run(region zarr.Box) []byte {
+	at := a.at(region)
+	return a.src.Data[at : at+region.Len()*a.src.DType.Size()]
+}
+
+// bytes is the size of the array.
+func (a *array) bytes() int { return a.src.Shape.Len() * a.src.DType.Size() }
+
+// whole returns the sub-chunk that a piece consists of, if it is one, without
+// padding: then its bytes are a run of the source and their checksum.
+func (a *array) whole(p *piece) (i int, region zarr.Box, ok bool) {
+	if p.sub == shardIndex || p.size != a.enc.MaxSubChunkSize() {
+		return 0, region, false
+	}
+	i = max(p.sub, 0)
+	region, ok = a.enc.Region(a.cell, i)
+	return i, region, ok && region.Len()*a.src.DType.Size() == p.size-suffix
+}
+
+// seal is encode for a whole sub-chunk whose elements are in dst already.
+func (a *array) seal(i int, region zarr.Box, dst []byte) (sum uint32, err error) {
+	n, sum, err := a.enc.EncodeSubChunk(dst, a.cell, i, zarr.Source{Data: dst[:len(dst)-suffix], Box: region})
+	if err != nil {
+		return 0, err
+	}
+	a.stored[i], a.source[i] = sum, sum
+	return crc.Update(sum, dst[n-suffix:n]), nil
 }
 
 // at returns where in the source the first element of a region lies.
@@ -124,13 +132,12 @@ func (a *array) at(region zarr.Box) int {
 
 // leaf is the entry of the manifest, when all pieces were encoded.
 func (a *array) leaf(item string) manifest.Leaf {
-	l := manifest.Leaf{Item: item, Param: a.param, Size: int64(len(a.src.Data))}
+	l := manifest.Leaf{Item: item, Param: a.param, Size: int64(a.bytes())}
 	if len(a.stored) > 1 {
 		l.Chunks = a.stored
 	}
-	cell := a.cell()
 	for i, sum := range a.source {
-		if region, ok := a.enc.Region(cell, i); ok {
+		if region, ok := a.enc.Region(a.cell, i); ok {
 			l.CRC = crc.Combine(l.CRC, sum, int64(region.Len()*a.src.DType.Size()))
 		}
 	}
@@ -162,5 +169,5 @@ func (a *array) entries() []ocdbt.Entry {
 	if a.inFile() {
 		ref = ocdbt.Ref{File: ocdbt.File{Name: a.file.name}, Offset: a.offset, Length: int64(a.size)}
 	}
-	return append(out, ocdbt.Entry{Key: prefix + a.enc.Key(a.cell()), Value: ref})
+	return append(out, ocdbt.Entry{Key: prefix + a.key, Value: ref})
 }

@@ -55,7 +55,7 @@ func TestCut(t *testing.T) {
 				t.Fatalf("%v%v: sub-chunks %v are not runs of the source: axis %d and axis %d are cut", d, shape, l.SubChunk, i, last)
 			}
 		}
-		if _, err := newArray("x", tensor.Tensor{DType: d, Shape: shape}); err != nil {
+		if _, err := newForm(d, shape); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 )
 
 // writers is how many units are on their way to the store at once.
-const writers = 4
+const writers = 8
 
 // output is a data file that is being written.
 type output struct {
@@ -45,7 +45,7 @@ func (im *Image) persist(ctx context.Context, txn store.Txn) error {
 			im.progress.total += f.size
 			for _, u := range f.units {
 				units++
-				if len(u.pieces) > 0 {
+				if len(u.pieces) > 0 && u.placed == nil {
 					largest = max(largest, u.size)
 				}
 			}

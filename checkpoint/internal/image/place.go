@@ -26,8 +26,18 @@ type piece struct {
 	sub   int
 	off   int64 // in the file
 	size  int
+	state pieceState
 	sum   uint32 // of its bytes, once they are encoded
 }
+
+// pieceState says how far a piece has come in a snapshot.
+type pieceState uint8
+
+const (
+	elsewhere pieceState = iota // its elements are those of the source
+	copied                      // its elements are where they will be written from
+	encoded                     // it is complete there
+)
 
 // unit is what is written at once: whole blocks of a file, the last of it aside.
 type unit struct {
@@ -35,6 +45,7 @@ type unit struct {
 	size   int
 	pieces []*piece
 	tail   []byte // follows the pieces
+	placed []byte // memory of the pieces in a snapshot
 }
 
 // dataFile is one file of the database. Its image is the pieces in ascending
@@ -100,13 +111,12 @@ func (f *dataFile) place(a *array) {
 		f.add(&piece{array: a, sub: wholeShard, off: a.offset, size: a.size})
 		return
 	}
-	cell := a.cell()
 	for i := range a.enc.SubChunks() {
-		if off, n, ok := a.enc.SubChunk(cell, i); ok {
+		if off, n, ok := a.enc.SubChunk(a.cell, i); ok {
 			f.add(&piece{array: a, sub: i, off: a.offset + int64(off), size: n})
 		}
 	}
-	if off, n, ok := a.enc.IndexPlace(cell); ok && n > 0 {
+	if off, n, ok := a.enc.IndexPlace(a.cell); ok && n > 0 {
 		f.add(&piece{array: a, sub: shardIndex, off: a.offset + int64(off), size: n})
 	}
 }
@@ -163,23 +173,48 @@ func (f *dataFile) append(tail []byte) {
 // image returns the bytes of the unit, which it writes into memory where that
 // is needed.
 func (u *unit) image(memory []byte) ([]byte, error) {
-	if len(u.pieces) == 0 {
+	switch {
+	case len(u.pieces) == 0:
 		return u.tail, nil
+	case u.placed == nil:
+		dst := memory[:u.size]
+		return dst, u.encode(dst)
 	}
-	dst := memory[:u.size]
-	return dst, u.encode(dst)
+	n := u.size - len(u.tail) // with the gap that was left for the tail of another unit
+	dst := u.placed[:n:n]
+	err := u.encode(dst)
+	return append(dst, u.tail...), err // a copy where there is a tail, which is short then
 }
 
-// encode writes the bytes of the unit into dst, which has its size.
+// encode completes the piece in dst, which has its size.
+func (p *piece) encode(dst []byte) (err error) {
+	switch p.state {
+	case encoded:
+		return nil
+	case copied:
+		i, region, _ := p.array.whole(p)
+		p.sum, err = p.array.seal(i, region, dst)
+	default:
+		p.sum, err = p.array.encode(*p, dst)
+	}
+	return err
+}
+
+// encode writes the bytes of the unit into dst, which has its size, but for a
+// tail where the unit is part of a snapshot.
 func (u *unit) encode(dst []byte) (err error) {
 	at := 0
 	for _, p := range u.pieces {
 		from := int(p.off - u.off)
 		clear(dst[at:from])
 		at = from + p.size
-		if p.sum, err = p.array.encode(*p, dst[from:at]); err != nil {
+		if err = p.encode(dst[from:at]); err != nil {
 			return err
 		}
+	}
+	if u.placed != nil {
+		clear(dst[at:])
+		return nil
 	}
 	at += copy(dst[at:], u.tail)
 	clear(dst[at:])

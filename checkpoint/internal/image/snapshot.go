@@ -1,24 +1,40 @@
 package image
 
 import (
+	"iter"
 	"sort"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 )
-
-// Alignment of the copies: a cache line, and the elements of every dtype.
-const copyAlign = 64
 
 // SnapshotSize returns the bytes of memory that Snapshot takes.
 func (im *Image) SnapshotSize() int64 {
 	n := int64(0)
-	for _, a := range im.large() {
-		n += (int64(len(a.src.Data)) + copyAlign - 1) &^ (copyAlign - 1)
+	for f := range im.dataFiles() {
+		n += alignUp(f.size)
 	}
 	return n
+}
+
+// dataFiles yields the data files of all items.
+func (im *Image) dataFiles() iter.Seq[*dataFile] {
+	return func(yield func(*dataFile) bool) {
+		for _, t := range im.trees {
+			if t == nil {
+				continue
+			}
+			for _, f := range t.files {
+				if !yield(f) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // large lists the arrays whose bytes are still those of the caller.
@@ -37,49 +53,61 @@ func (im *Image) large() []*array {
 	return out
 }
 
-// Snapshot copies the arrays to memory that Commit reads them from; the caller
-// may change his own when it returns. Checksums are taken later, from the copy.
-// It must not be called after Commit.
+// Snapshot copies the arrays, each to where it lies in the image of its data
+// file; the caller may change his own when it returns. Commit takes the
+// checksums, adds them, and writes the images from there. It must not be
+// called after Commit.
 func (im *Image) Snapshot(memory Memory) error {
 	start := time.Now()
-	arrays := im.large()
 	all, err := memory.Alloc(int(im.SnapshotSize()), alignment)
 	if err != nil {
 		return err
 	}
-	c := copying{from: make([][]byte, len(arrays)), to: make([][]byte, len(arrays)), ends: make([]int64, len(arrays))}
-	at, end := 0, int64(0)
-	for i, a := range arrays {
-		n := len(a.src.Data)
-		c.from[i], c.to[i] = a.src.Data, all[at:at+n:at+n]
-		at += (n + copyAlign - 1) &^ (copyAlign - 1)
-		end += int64(n)
-		c.ends[i] = end
+	var c copying
+	for f := range im.dataFiles() {
+		for _, u := range f.units {
+			end := u.off + int64(u.size)
+			u.placed = all[u.off:end:alignUp(end)]
+			if err := c.add(u); err != nil {
+				return err
+			}
+		}
+		all = all[alignUp(f.size):]
 	}
-	c.run(copiers(end))
-	for i, a := range arrays {
-		a.src.Data = c.to[i]
+	c.run()
+	for _, a := range im.large() {
+		a.src.Data = nil
 	}
 	im.stats.Snapshot, im.stats.Copied = time.Since(start), true
 	im.release()
 	return nil
 }
 
-// fits reports whether a snapshot, and one unit to write from it, fit into a
-// budget; 0 is no bound.
-func (im *Image) fits(budget int64) bool {
-	largest := 0
-	for _, t := range im.trees {
-		if t == nil {
+// add plans the copy of a unit. Pieces that are not just the bytes of the
+// source are encoded at once: the padded ends of large arrays.
+func (c *copying) add(u *unit) (err error) {
+	for _, p := range u.pieces {
+		dst := u.placed[p.off-u.off:][:p.size]
+		_, region, ok := p.array.whole(p)
+		if !ok {
+			if p.sum, err = p.array.encode(*p, dst); err != nil {
+				return errs.Wrap("", "array "+strconv.Quote(p.array.param), err)
+			}
+			p.state = encoded
 			continue
 		}
-		for _, f := range t.files {
-			for _, u := range f.units {
-				largest = max(largest, u.size)
-			}
-		}
+		src := p.array.run(region)
+		c.from, c.to = append(c.from, src), append(c.to, dst[:len(src)])
+		c.total += int64(len(src))
+		c.ends = append(c.ends, c.total)
+		p.state = copied
 	}
-	return budget == 0 || alignUp(im.SnapshotSize())+alignUp(int64(largest)) <= budget
+	return nil
+}
+
+// fits reports whether a snapshot fits into a budget; 0 is no bound.
+func (im *Image) fits(budget int64) bool {
+	return budget == 0 || im.SnapshotSize() <= budget
 }
 
 // watch takes the checksums of the arrays, so that Commit fails with
@@ -99,14 +127,16 @@ func (im *Image) watch() {
 	wg.Wait()
 }
 
-// copying is a copy of many arrays as if they were one, in tiles.
+// copying is a copy of many pieces as if they were one, in tiles.
 type copying struct {
 	from, to [][]byte
-	ends     []int64 // of each array in the whole
+	ends     []int64 // of each in the whole
+	total    int64
 	next     atomic.Int64
 }
 
-func (c *copying) run(workers int) {
+func (c *copying) run() {
+	workers := copiers(c.total)
 	if workers < 2 {
 		c.work()
 		return
@@ -121,16 +151,12 @@ func (c *copying) run(workers int) {
 
 // work copies tiles until none is left.
 func (c *copying) work() {
-	if len(c.ends) == 0 {
-		return
-	}
-	total := c.ends[len(c.ends)-1]
 	for {
 		at := c.next.Add(crc.Tile) - crc.Tile
-		if at >= total {
+		if at >= c.total {
 			return
 		}
-		end := min(at+crc.Tile, total)
+		end := min(at+crc.Tile, c.total)
 		for i := sort.Search(len(c.ends), func(i int) bool { return c.ends[i] > at }); at < end; i++ {
 			start := c.ends[i] - int64(len(c.from[i]))
 			stop := min(end, c.ends[i])

@@ -37,11 +37,12 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		return nil, err
 	}
 	t := &treeImage{name: it.Name, leaves: ls}
+	known := forms{}
 	for _, l := range ls {
 		if !l.isArray {
 			continue
 		}
-		a, err := newArray(l.param, l.array)
+		a, err := newArray(l.param, l.array, known)
 		if err != nil {
 			return nil, errs.Wrap("", l.entry.Path.String(), err)
 		}
