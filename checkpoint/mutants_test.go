@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -141,7 +144,7 @@ func TestArraysDocumentDamage(t *testing.T) {
 		t.Fatalf("undamaged: %v", err)
 	}
 	bad := bytes.Replace(good, []byte("[]"), []byte("[ "), 1)
-	for what, b := range map[string][]byte{"flipped": bad, "cut": good[:5], "of other text": []byte(`{"array_metadatas": {}}`)} {
+	for what, b := range map[string][]byte{"flipped": bad, "cut": good[:5], "of other text": []byte(`{"array_metadatas" :[]}`)} {
 		if err := load(files.with(name, b)); errs.KindOf(err) != errs.Corrupt {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -152,7 +155,8 @@ func TestArraysDocumentDamage(t *testing.T) {
 // directory, under a manifest of ours.
 func plain(t *testing.T, codecs ...zarr.CodecSpec) (files content, array string) {
 	t.Helper()
-	x := tensor.FromSlice(slices.Repeat([]float32{1, 2, 3}, 8<<10), 3, 8<<10)
+	x := tensor.New(tensor.Float32, 3, 8<<10)
+	rand.NewChaCha8([32]byte{25}).Read(x.Data) //nolint:errcheck // documented never to fail
 	s := preserve(t, "plain", image.V1, 25, map[string]any{"state": map[string]any{"x": x}})
 	meta, err := zarr.NewMetadata(x.DType, x.Shape, zarr.Layout{SubChunk: []int{1, 8 << 10}, Codecs: codecs})
 	if err != nil {
@@ -210,6 +214,48 @@ func TestPlainArrayDamage(t *testing.T) {
 	b[len(b)/3] ^= 4
 	if err := load(files.with(array, b)); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("a flipped bit: %v", err)
+	}
+}
+
+// failingStore is a store in which one read fails.
+type failingStore struct {
+	contentStore
+	left *atomic.Int64 // reads that succeed
+}
+
+type failingReader struct {
+	store.Reader
+	left *atomic.Int64
+}
+
+func (s failingStore) Open(ctx context.Context, name string) (store.Reader, error) {
+	r, err := s.contentStore.Open(ctx, name)
+	return failingReader{r, s.left}, err
+}
+
+func (r failingReader) ReadAt(ctx context.Context, p []byte, off int64) error {
+	if r.left.Add(-1) == -1 {
+		return &errs.Error{Kind: errs.IO, Op: "store.ReadAt", Err: syscall.EIO}
+	}
+	return r.Reader.ReadAt(ctx, p, off)
+}
+
+// Sub-chunks that are decoded before they have their place.
+func TestEveryReadOfCompressedFails(t *testing.T) {
+	files, _ := plain(t, zarr.Zstd(1))
+	for n := int64(0); ; n++ {
+		var left atomic.Int64
+		left.Store(n)
+		_, err := checkpoint.LoadCheckpointables(context.Background(), "c", &checkpoint.LoadOptions{Store: failingStore{contentStore{files: files}, &left}})
+		if left.Load() >= 0 {
+			if err != nil || n < 5 {
+				t.Errorf("%d reads, error %v", n, err)
+			}
+			return
+		}
+		if !errors.Is(err, syscall.EIO) {
+			t.Errorf("read %d failed: %v", n, err)
+		}
 	}
 }
 
