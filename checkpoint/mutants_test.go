@@ -290,8 +290,13 @@ func TestTensorInTwoFiles(t *testing.T) {
 	if err := load(content{"a.safetensors": file("v"), "b.safetensors": file("w")}); err != nil {
 		t.Fatalf("undamaged: %v", err)
 	}
-	if err := load(content{"a.safetensors": file("w"), "b.safetensors": file("w")}); errs.KindOf(err) != errs.Corrupt {
+	both := content{"a.safetensors": file("w"), "b.safetensors": file("w")}
+	if err := load(both); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("got %v", err)
+	}
+	r, err := checkpoint.Verify(context.Background(), "c", &checkpoint.VerifyOptions{Store: contentStore{files: both}})
+	if err != nil || r.OK() {
+		t.Errorf("Verify finds nothing: %v", err)
 	}
 }
 
