@@ -18,9 +18,11 @@ CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir='.[a-z]*' --exclude-dir
 PYTHON ?= python3
 DEMO_FLAGS ?=
 DEMO_DIR ?= demo
+FUZZTIME ?= 60s
+MUTATE_FLAGS ?=
 BENCH_FLAGS ?=
 
-.PHONY: help build demo test test-long bench interop lint fmt generate gomod gofmt vet staticcheck archtest nocgo race
+.PHONY: help build demo test test-long fuzz mutate bench interop lint fmt generate gomod gofmt vet staticcheck archtest nocgo race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -59,9 +61,19 @@ race:
 		echo '== race detector: skipped, there is no cgo or no C compiler here'; \
 	fi
 
-test-long: ## kill patterns by the dozen, crash enumeration in full (minutes)
+test-long: ## crash states in full, kills by the thousand, each fuzz target for FUZZTIME (half an hour)
 	@echo '== long tests'
-	@BIVOUAC_LONG=1 go test -count=1 -timeout 120m -v -run 'Long' ./... 2>&1 | grep -vE '^(ok|\?) .*(no tests to run|no test files)|^testing: warning: no tests to run|^PASS$$'
+	@BIVOUAC_LONG=1 go test -count=1 -timeout 120m -v -run 'Long|PowerLoss|EveryOperation' ./... 2>&1 | grep -vE '^(ok|\?) .*(no tests to run|no test files)|^testing: warning: no tests to run|^PASS$$|^=== '
+	@$(MAKE) --no-print-directory fuzz
+
+fuzz: ## each fuzz target for FUZZTIME (60s)
+	@grep -roE --include='*_test.go' --exclude-dir='.[a-z]*' --exclude-dir=testdata '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file name; do \
+		echo "== fuzz $$(dirname $$file) $${name#func } $(FUZZTIME)"; \
+		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) "$$(dirname $$file)" 2>&1 | tail -n 15; \
+	done
+
+mutate: ## remove each sync, check and ordering in turn: the tests must fail (MUTATE_FLAGS='-only expression', -shard i/n, -print)
+	@cd tools && go vet ./mutate && go test ./mutate && go run ./mutate -root .. $(MUTATE_FLAGS)
 
 bench: ## all benchmarks, with allocations, then the ratios to the limits of the machine
 	@go test -run '^$$' -bench . -benchmem ./... 2>&1 | grep -vE '^(ok|\?) .*no test files|^PASS$$'

@@ -1,0 +1,165 @@
+// Mutate shows that the tests test what reliability rests on.
+//
+// From the source it derives the sites of the save and verify paths:
+//
+//	sync      calls of Sync and SyncDir
+//	checksum  comparisons with a checksum, and checks of the error of a function that makes one
+//	damage    checks whose outcome is that bytes are damaged or missing
+//	error     checks of an error on the commit path
+//	order     pairs of steps of which one must come before the other
+//
+// Each site is removed in turn, in a copy of the tree, and the tests that reach
+// it must fail. All mutants are compiled together: at each site the copy asks
+// whether it is the one that is switched off, so that a test binary is built
+// once and run for each mutant. Before, each test runs alone and unchanged, and
+// says which sites it reaches and how long it takes; a mutant is then tried
+// with the tests that reach it, the fastest first, until one fails. A site is
+// reached where its removal would make a difference: an error check when there
+// is an error, a comparison when it does not hold.
+//
+// sites.txt lists every site. The command fails when
+//
+//   - a mutant survives that the list does not excuse, with a reason;
+//   - the list excuses one that a test kills, or lists a site that is gone;
+//   - the source has a site that the list does not know: -update adds it, once
+//     its mutant was killed.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+type options struct {
+	root    string // of the tree that is copied
+	list    string
+	only    *regexp.Regexp
+	shard   int // this one, from 0
+	shards  int // of so many
+	jobs    int
+	update  bool
+	print   bool
+	verbose bool
+}
+
+func main() {
+	o, err := parse(os.Args[1:])
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		err = run(ctx, o)
+		stop()
+	}
+	if errors.Is(err, flag.ErrHelp) {
+		os.Exit(2)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (*options, error) {
+	o := &options{}
+	f := flag.NewFlagSet("mutate", flag.ContinueOnError)
+	f.StringVar(&o.root, "root", ".", "`directory` of the module")
+	f.StringVar(&o.list, "list", "", "`file` with the sites; default tools/mutate/sites.txt below root")
+	only := f.String("only", "", "only sites whose line matches this `expression`")
+	shard := f.String("shard", "0/1", "only this part of the sites: `i/n`, i from 0")
+	f.IntVar(&o.jobs, "j", runtime.GOMAXPROCS(0), "mutants tried at a time")
+	f.BoolVar(&o.update, "update", false, "rewrite the list: add new sites that were killed, drop those that are gone")
+	f.BoolVar(&o.print, "print", false, "print the sites and do nothing else")
+	f.BoolVar(&o.verbose, "v", false, "print the test that killed each mutant")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	var err error
+	if o.only, err = regexp.Compile(*only); err != nil {
+		return nil, err
+	}
+	i, n, _ := strings.Cut(*shard, "/")
+	a, errA := strconv.Atoi(i)
+	b, errB := strconv.Atoi(n)
+	if errA != nil || errB != nil || a < 0 || a >= b {
+		return nil, fmt.Errorf("-shard %s: want i/n with 0 ≤ i < n", *shard)
+	}
+	o.shard, o.shards = a, b
+	if o.list == "" {
+		o.list = o.root + "/tools/mutate/sites.txt"
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, o *options) error {
+	start := time.Now()
+	sites, err := find(o.root)
+	if err != nil {
+		return err
+	}
+	if o.print {
+		for _, s := range sites {
+			fmt.Println(s.ID())
+		}
+		return nil
+	}
+	known, err := readList(o.list)
+	if err != nil {
+		return err
+	}
+	var chosen []*site
+	for i, s := range sites {
+		if i%o.shards == o.shard && o.only.MatchString(s.ID()) {
+			chosen = append(chosen, s)
+		}
+	}
+	fmt.Printf("%d sites (%s), %d chosen\n", len(sites), count(sites), len(chosen))
+	w, err := prepare(ctx, o.root, sites)
+	if err != nil {
+		return err
+	}
+	defer w.remove()
+	if err := w.baseline(ctx); err != nil {
+		return err
+	}
+	if err := w.try(ctx, chosen, o); err != nil {
+		return err
+	}
+	if o.update {
+		if err := known.update(sites, chosen); err != nil {
+			return err
+		}
+	}
+	problems := known.judge(sites, chosen)
+	for _, p := range problems {
+		fmt.Println(p)
+	}
+	fmt.Printf("%s in %s\n", verdicts(chosen, known), time.Since(start).Round(time.Second))
+	if len(problems) > 0 {
+		return fmt.Errorf("%d problems", len(problems))
+	}
+	return nil
+}
+
+// count says how many sites there are of each kind.
+func count(sites []*site) string {
+	n := map[kind]int{}
+	for _, s := range sites {
+		n[s.kind]++
+	}
+	var parts []string
+	for _, k := range kinds {
+		parts = append(parts, fmt.Sprintf("%d %s", n[k], k))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// suites are the packages whose tests must notice.
+var suites = []string{
+	"internal/vfs", "internal/crash", "store", "store/local", "format/ocdbt", "format/zarr",
+	"checkpoint/internal/manifest", "checkpoint/internal/orbax", "checkpoint/internal/image", "checkpoint/internal/layout",
+	"checkpoint", "checkpoint/training", ".",
+}
+
+// test is one test function.
+type test struct {
+	pkg, name string
+	binary    string
+	dir       string
+	seeded    bool // draws from rapid
+	took      time.Duration
+	reaches   map[int]bool
+}
+
+func (t *test) String() string { return t.pkg + " " + t.name }
+
+// build compiles the test binaries and lists their tests.
+func (w *workplace) build(ctx context.Context) error {
+	start := time.Now()
+	for _, pkg := range suites {
+		dir := filepath.Join(w.root, pkg)
+		if none, err := filepath.Glob(filepath.Join(dir, "*_test.go")); err != nil || len(none) == 0 {
+			continue
+		}
+		binary := filepath.Join(w.dir, "bin", strings.ReplaceAll(pkg, "/", "_")+".test")
+		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "./"+pkg)
+		cmd.Dir = w.root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("the tests of %s with all mutants in them do not compile: %w\n%s", pkg, err, out)
+		}
+		imports := exec.CommandContext(ctx, "go", "list", "-f", "{{.TestImports}} {{.XTestImports}}", "./"+pkg)
+		imports.Dir = w.root
+		imported, err := imports.Output()
+		if err != nil {
+			return err
+		}
+		list := exec.CommandContext(ctx, binary, "-test.list", "^Test|^Fuzz|^Example")
+		list.Dir = dir
+		out, err := list.Output()
+		if err != nil {
+			return fmt.Errorf("listing the tests of %s: %w", pkg, err)
+		}
+		for name := range strings.FieldsSeq(string(out)) {
+			w.tests = append(w.tests, &test{pkg: pkg, name: name, binary: binary, dir: dir, seeded: bytes.Contains(imported, []byte("pgregory.net/rapid"))})
+		}
+	}
+	fmt.Printf("%d tests built in %s\n", len(w.tests), time.Since(start).Round(time.Second))
+	return nil
+}
+
+// errKilled says that a test failed.
+var errKilled = errors.New("failed")
+
+// run runs one test, with the environment added. A test that fails or runs too
+// long is errKilled.
+func (t *test) run(ctx context.Context, limit time.Duration, env ...string) ([]byte, error) {
+	args := []string{"-test.run=^" + t.name + "$", "-test.count=1", "-test.timeout=" + limit.String()}
+	if t.seeded {
+		args = append(args, "-rapid.seed=1", "-rapid.nofailfile")
+	}
+	cmd := exec.CommandContext(ctx, t.binary, args...)
+	cmd.Dir = t.dir
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return out, ctx.Err()
+	case errors.As(err, &exit):
+		return out, errKilled
+	}
+	return out, err
+}
+
+// baseline runs each test alone, unchanged: it must pass. What it reaches and
+// how long it takes is noted.
+func (w *workplace) baseline(ctx context.Context) error {
+	start := time.Now()
+	for i, t := range w.tests {
+		file := filepath.Join(w.dir, "reached."+strconv.Itoa(i))
+		began := time.Now()
+		if out, err := t.run(ctx, 10*time.Minute, "MUTATE_REACHED="+file); err != nil {
+			return fmt.Errorf("%s %w without any mutation:\n%s", t, err, out)
+		}
+		t.took = time.Since(began)
+		b, err := os.ReadFile(file)
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		t.reaches = map[int]bool{}
+		for n := range strings.FieldsSeq(string(b)) {
+			k, err := strconv.Atoi(n)
+			if err != nil {
+				return err
+			}
+			t.reaches[k] = true
+		}
+	}
+	slices.SortStableFunc(w.tests, func(a, b *test) int { return cmp.Compare(a.took, b.took) })
+	fmt.Printf("suite passes unchanged in %s\n", time.Since(start).Round(time.Second))
+	return nil
+}
+
+// try switches the sites off, one at a time in each job.
+func (w *workplace) try(ctx context.Context, sites []*site, o *options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	queue := make(chan *site, len(sites))
+	for _, s := range sites {
+		queue <- s
+	}
+	close(queue)
+	var (
+		mu   sync.Mutex
+		done int
+		wg   sync.WaitGroup
+	)
+	for range min(o.jobs, len(sites)) {
+		wg.Go(func() {
+			for s := range queue {
+				if err := w.kill(ctx, s); err != nil {
+					cancel(err)
+					return
+				}
+				mu.Lock()
+				done++
+				if o.verbose || !s.killed || done%25 == 0 {
+					fmt.Printf("%4d/%d %s\n", done, len(sites), s.outcome())
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// kill runs the tests that reach the site until one fails.
+func (w *workplace) kill(ctx context.Context, s *site) error {
+	start := time.Now()
+	defer func() { s.took = time.Since(start) }()
+	for _, t := range w.tests {
+		if !t.reaches[s.n] {
+			continue
+		}
+		s.tried++
+		_, err := t.run(ctx, 30*time.Second+5*t.took, "MUTATE_OFF="+strconv.Itoa(s.n))
+		if errors.Is(err, errKilled) {
+			s.killed, s.by = true, t.String()
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *site) outcome() string {
+	took := s.took.Round(10 * time.Millisecond)
+	switch {
+	case s.killed:
+		return fmt.Sprintf("killed by %s in %s: %s (%s)", s.by, took, s.ID(), s.line)
+	case s.tried == 0:
+		return fmt.Sprintf("no test reaches it: %s (%s)", s.ID(), s.line)
+	}
+	return fmt.Sprintf("survived %d tests in %s: %s (%s)", s.tried, took, s.ID(), s.line)
+}
