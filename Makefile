@@ -13,7 +13,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 BUILD := go build -trimpath -ldflags '-X main.version=$(VERSION)'
 
 # Packages whose own code or tests start goroutines; these run under the race detector.
-CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir='.[a-z]*' --exclude-dir=testdata '^[[:space:]]*go (func\b|[A-Za-z_][A-Za-z0-9_.]*\()|\.Go\(|goleak\.' . | xargs -rn1 dirname | sort -u)
+CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir='.[a-z]*' --exclude-dir=testdata --exclude-dir=tools '^[[:space:]]*go (func\b|[A-Za-z_][A-Za-z0-9_.]*\()|\.Go\(|goleak\.' . | xargs -rn1 dirname | sort -u)
 
 PYTHON ?= python3
 DEMO_FLAGS ?=
@@ -67,7 +67,7 @@ test-long: ## crash states in full, kills by the thousand, each fuzz target for 
 	@$(MAKE) --no-print-directory fuzz
 
 fuzz: ## each fuzz target for FUZZTIME (60s)
-	@grep -roE --include='*_test.go' --exclude-dir='.[a-z]*' --exclude-dir=testdata '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file name; do \
+	@grep -roE --include='*_test.go' --exclude-dir='.[a-z]*' --exclude-dir=testdata --exclude-dir=tools '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file name; do \
 		echo "== fuzz $$(dirname $$file) $${name#func } $(FUZZTIME)"; \
 		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) "$$(dirname $$file)" 2>&1 | tail -n 15; \
 	done
