@@ -126,7 +126,7 @@ func (o *ReadOptions) withDefaults() ReadOptions {
 // of the elements. After an error the content of dst is undefined. A missing
 // chunk is errs.NotFound unless the options say otherwise.
 func (a *Array) ReadBox(ctx context.Context, box Box, dst []byte, o *ReadOptions) error {
-	if !box.inside(a.meta.Shape) {
+	if !box.Inside(a.meta.Shape) {
 		return &errs.Error{Kind: errs.Invalid, Op: "zarr.ReadBox", Subject: a.metadataKey(),
 			Want: "a box inside of " + a.meta.Shape.String(), Got: box.String()}
 	}

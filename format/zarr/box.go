@@ -52,8 +52,8 @@ func (b Box) Equal(c Box) bool {
 	return slices.Equal(b.Origin, c.Origin) && slices.Equal(b.Shape, c.Shape)
 }
 
-// inside reports whether b is a well-formed box of an array of that shape.
-func (b Box) inside(shape []int) bool {
+// Inside reports whether b is a well-formed box of an array of that shape.
+func (b Box) Inside(shape []int) bool {
 	if len(b.Origin) != len(shape) || len(b.Shape) != len(shape) {
 		return false
 	}
@@ -196,6 +196,19 @@ func (t transfer) copy(dst, src []byte) {
 	default:
 		t.do(func(d, s int) { copy(dst[d:d+n], src[s:s+n]) })
 	}
+}
+
+// CopyBox copies the elements that two boxes of one array share from src, the
+// memory of box from, to dst, the memory of box to: both in C order, of elements
+// of the given size in bytes.
+func CopyBox(to Box, dst []byte, from Box, src []byte, size int) {
+	common, ok := to.Intersect(from)
+	if !ok {
+		return
+	}
+	d, s := strides(to.Shape, size), strides(from.Shape, size)
+	t := newTransfer(common.Shape, d, s, size)
+	t.copy(dst[offset(common.Origin, to.Origin, d):], src[offset(common.Origin, from.Origin, s):])
 }
 
 // fillElements writes element, as often as it fits, to p; nil is zero.

@@ -34,7 +34,7 @@ type Part struct {
 // error ends. The box must lie inside of the array.
 func (a *Array) Plan(ctx context.Context, box Box, o *ReadOptions) iter.Seq2[*Part, error] {
 	return func(yield func(*Part, error) bool) {
-		if !box.inside(a.meta.Shape) {
+		if !box.Inside(a.meta.Shape) {
 			yield(nil, &errs.Error{Kind: errs.Invalid, Op: "zarr.Plan", Subject: a.metadataKey(),
 				Want: "a box inside of " + a.meta.Shape.String(), Got: box.String()})
 			return

@@ -87,12 +87,3 @@ func (f *files) close() error {
 	}
 	return first
 }
-
-// plainValues reads the values of an item without a database: each key is a
-// file below the item.
-type plainValues struct{ *files }
-
-// Get implements zarr.KV.
-func (v plainValues) Get(ctx context.Context, key string) ([]byte, error) {
-	return v.ReadFile(ctx, key)
-}

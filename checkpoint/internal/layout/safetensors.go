@@ -10,8 +10,8 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/safetensors"
+	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/store"
-	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -70,7 +70,7 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 			t.Leaves = append(t.Leaves, Leaf{
 				Path: tree.Path{{Name: e.Name, Kind: tree.KeyDict}}, Param: e.Name, Kind: Array,
 				DType: spec.DType, Shape: spec.Shape, ChunkShape: spec.Shape, ReadShape: spec.Shape, File: file,
-				array: safetensorsArray{m, e.Name, spec},
+				array: safetensorsArray{m, e.Name},
 			})
 		}
 	}
@@ -123,9 +123,8 @@ func (c *Checkpoint) safetensorsMeta(ctx context.Context) error {
 type safetensorsArray struct {
 	model *safetensors.Model
 	name  string
-	spec  tensor.Spec
 }
 
-func (a safetensorsArray) read(ctx context.Context, dst []byte) error {
-	return a.model.ReadBox(ctx, a.name, make([]int, len(a.spec.Shape)), a.spec.Shape, dst)
+func (a safetensorsArray) readBox(ctx context.Context, box zarr.Box, dst []byte) error {
+	return a.model.ReadBox(ctx, a.name, box.Origin, box.Shape, dst)
 }

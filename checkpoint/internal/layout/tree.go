@@ -66,8 +66,9 @@ type Leaf struct {
 
 // source reads the bytes of one array.
 type source interface {
-	// read fills dst with the whole array in C order, little-endian.
-	read(ctx context.Context, dst []byte) error
+	// readBox fills dst, which has its size, with a box inside of the array in C
+	// order, little-endian.
+	readBox(ctx context.Context, box zarr.Box, dst []byte) error
 }
 
 // HasArray reports whether there is something to Read.
@@ -81,13 +82,40 @@ func (l *Leaf) Bytes() int {
 	return l.Shape.Len() * l.DType.Size()
 }
 
-// Read reads the whole array into dst, which has its size, in C order,
-// little-endian. The bytes are held against the manifest when there is one:
-// each chunk against the checksum of that chunk of that array, so that a whole
-// chunk in the wrong place is noticed too. After an error the content of dst is
-// undefined.
+// Read reads the whole array into dst, which has its size: ReadBox of all of it.
 func (l *Leaf) Read(ctx context.Context, dst []byte) error {
-	return errs.Wrap("", "array "+strconv.Quote(l.Param), l.array.read(ctx, dst))
+	return l.ReadBox(ctx, zarr.WholeBox(l.Shape), dst)
+}
+
+// ReadBox reads the elements of box into dst, which has its size, in C order,
+// little-endian. Sub-chunks that the box does not touch are not read. Boxes may
+// be read concurrently. After an error the content of dst is undefined.
+//
+// The bytes are held against the manifest when there is one: each sub-chunk
+// against the checksum of that sub-chunk of that array, so that a whole one in
+// the wrong place is noticed too. To that end a sub-chunk of which the box needs
+// a part is read as a whole. Where the manifest has one checksum for an array of
+// several sub-chunks, only a read of the whole array is held against it, and a
+// part against what the format itself checks.
+//
+// A box that is not inside of the array, or a dst of another size, is
+// errs.Invalid.
+func (l *Leaf) ReadBox(ctx context.Context, box zarr.Box, dst []byte) error {
+	err := l.checkBox(box, len(dst))
+	if err == nil {
+		err = l.array.readBox(ctx, box, dst)
+	}
+	return errs.Wrap("", "array "+strconv.Quote(l.Param), err)
+}
+
+func (l *Leaf) checkBox(box zarr.Box, bytes int) error {
+	if !box.Inside(l.Shape) {
+		return &errs.Error{Kind: errs.Invalid, Want: "a box inside of " + l.Shape.String(), Got: box.String()}
+	}
+	if n := box.Len() * l.DType.Size(); n != bytes {
+		return &errs.Error{Kind: errs.Invalid, Want: strconv.Itoa(n) + " bytes of memory", Got: strconv.Itoa(bytes)}
+	}
+	return nil
 }
 
 // orbaxTree opens an item with a _METADATA.
@@ -184,7 +212,7 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 // openValues opens where the item's arrays lie: its database, or its directory.
 func (t *OpenTree) openValues(ctx context.Context) (zarr.KV, error) {
 	if !t.UseOCDBT {
-		return plainValues{t.files}, nil
+		return zarr.NewFiles(t.files), nil
 	}
 	db, err := ocdbt.Open(ctx, t.files, nil)
 	if errs.KindOf(err) == errs.NotFound {

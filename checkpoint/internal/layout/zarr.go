@@ -2,11 +2,10 @@ package layout
 
 import (
 	"context"
-	"encoding/binary"
+	"iter"
 	"slices"
 	"strconv"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/crc"
@@ -17,9 +16,8 @@ type zarrArray struct {
 	param  string
 	values zarr.KV
 	array  *zarr.Array
-	fill   bool           // a missing chunk holds the fill value
-	sums   *manifest.Leaf // nil when there is no manifest
-	tied   bool           // the chunks carry the checksums that the manifest lists
+	fill   bool  // a missing chunk holds the fill value
+	sums   *sums // nil when there is no manifest
 }
 
 // openArray opens the array of a leaf and finds the manifest's record of it.
@@ -47,44 +45,29 @@ func (c *Checkpoint) openArray(ctx context.Context, item string, l *Leaf, values
 	if size := int64(l.Bytes()); size != sums.Size {
 		return sizeError("array "+strconv.Quote(l.Param), sums.Size, size)
 	}
-	z.sums, z.tied = &sums, endsInCRC(m)
+	z.sums = newSums(sums, m, l.ReadShape)
 	return nil
 }
 
-// endsInCRC reports whether the encoded sub-chunks end in the checksum of
-// their bytes.
-func endsInCRC(m *zarr.Metadata) bool {
-	if len(m.Codecs) != 1 || m.Codecs[0].Name != "sharding_indexed" {
-		return false
-	}
-	inner, _ := m.Codecs[0].Config["codecs"].([]any)
-	if len(inner) != 2 {
-		return false
-	}
-	last, _ := inner[1].(map[string]any)
-	return last["name"] == "crc32c"
-}
-
-func (l *zarrArray) read(ctx context.Context, dst []byte) error {
-	m := l.array.Metadata()
-	box := zarr.WholeBox(m.Shape)
-	o := &zarr.ReadOptions{FillMissing: l.fill}
-	var buf []byte
-	for p, err := range l.array.Plan(ctx, box, o) {
+// readBox implements source.
+func (l *zarrArray) readBox(ctx context.Context, box zarr.Box, dst []byte) error {
+	var b buffers
+	for p, err := range l.plan(ctx, box) {
+		if err == nil {
+			err = l.readPart(ctx, p, box, dst, &b)
+		}
 		if err != nil {
 			return l.missing(err)
 		}
-		if buf, err = l.readPart(ctx, p, box, dst, buf, o); err != nil {
-			return errs.Wrap("", p.Region.String(), l.missing(err))
-		}
 	}
-	if l.sums == nil || l.tied {
-		return nil
-	}
-	if got := crc.Sum(dst); got != l.sums.CRC {
-		return manifest.ChecksumError("the array", l.sums.CRC, got)
-	}
-	return nil
+	return l.sums.whole(box, dst)
+}
+
+func (l *zarrArray) options() *zarr.ReadOptions { return &zarr.ReadOptions{FillMissing: l.fill} }
+
+// plan yields the parts of a box.
+func (l *zarrArray) plan(ctx context.Context, box zarr.Box) iter.Seq2[*zarr.Part, error] {
+	return l.array.Plan(ctx, box, l.options())
 }
 
 // missing says of a chunk that is not there that data was lost.
@@ -95,86 +78,99 @@ func (l *zarrArray) missing(err error) error {
 	return &errs.Error{Kind: errs.Corrupt, Got: "a chunk is missing", Err: err}
 }
 
-// readPart reads one range of encoded bytes and puts its region into dst; buf
-// is memory that is handed on from part to part.
-func (l *zarrArray) readPart(ctx context.Context, p *zarr.Part, box zarr.Box, dst, buf []byte, o *zarr.ReadOptions) ([]byte, error) {
-	if p.Missing {
-		if l.tied {
-			return buf, &errs.Error{Kind: errs.Corrupt, Got: "a sub-chunk is missing"}
-		}
-		l.array.Fill(p, box, dst)
-		return buf, nil
-	}
-	kv := l.values
-	if place, ok := p.Direct(box); ok {
-		target := dst[place.Offset : place.Offset+place.Length]
-		suffix := make([]byte, p.Length-int64(place.Length))
-		if err := kv.ReadAt(ctx, p.Key, target, p.Offset); err != nil {
-			return buf, err
-		}
-		if len(suffix) > 0 {
-			if err := kv.ReadAt(ctx, p.Key, suffix, p.Offset+int64(place.Length)); err != nil {
-				return buf, err
-			}
-		}
-		if err := l.checkSuffix(p, suffix); err != nil {
-			return buf, err
-		}
-		return buf, p.Finish(target, suffix)
-	}
-	encoded := p.Data
-	if encoded == nil {
-		buf = slices.Grow(buf[:0], int(p.Length))[:p.Length]
-		encoded = buf
-		if err := kv.ReadAt(ctx, p.Key, encoded, p.Offset); err != nil {
-			return buf, err
-		}
-	}
-	if err := l.checkSuffix(p, encoded); err != nil {
-		return buf, err
-	}
-	return buf, l.array.Decode(p, encoded, box, dst, o)
+// buffers is memory that is handed on from part to part.
+type buffers struct {
+	encoded []byte
+	whole   []byte // sub-chunks of which a part is wanted
 }
 
-// checkSuffix holds the checksum behind a sub-chunk against the manifest's for
-// that place. Whether the bytes have that checksum, decoding checks.
-func (l *zarrArray) checkSuffix(p *zarr.Part, encoded []byte) error {
-	if !l.tied {
-		return nil
+func grow(p *[]byte, n int) []byte {
+	*p = slices.Grow((*p)[:0], n)[:n]
+	return *p
+}
+
+// readPart reads one part of box into dst, the memory of box, and holds it
+// against the manifest.
+func (l *zarrArray) readPart(ctx context.Context, p *zarr.Part, box zarr.Box, dst []byte, b *buffers) error {
+	check := l.sums.check(p.Region)
+	if check != byBytes {
+		return errs.Wrap("", p.Region.String(), l.decodePart(ctx, p, check, box, dst, b))
 	}
-	i, err := l.chunkIndex(p)
-	if err != nil {
+	around := l.sums.around(p.Region)
+	return errs.Wrap("", around.String(), l.readWhole(ctx, p, around, box, dst, b))
+}
+
+// readWhole reads the whole sub-chunk of a part, sums it, and puts the part
+// into dst.
+func (l *zarrArray) readWhole(ctx context.Context, p *zarr.Part, around, box zarr.Box, dst []byte, b *buffers) error {
+	whole := grow(&b.whole, around.Len()*l.sums.size)
+	for p, err := range l.again(ctx, p, around) {
+		if err == nil {
+			err = l.decodePart(ctx, p, unchecked, around, whole, b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := l.sums.decoded(around, crc.Sum(whole)); err != nil {
 		return err
 	}
-	want, ok := l.sums.Chunk(i)
-	if !ok || len(encoded) < 4 {
-		return &errs.Error{Kind: errs.Corrupt, Got: "sub-chunk " + strconv.Itoa(i) + ", which the manifest does not list"}
-	}
-	if len(l.sums.Chunks) == 0 && l.padded() {
-		return nil // the one sum is that of the array without its padding
-	}
-	if got := binary.LittleEndian.Uint32(encoded[len(encoded)-4:]); got != want {
-		return manifest.ChecksumError("sub-chunk "+strconv.Itoa(i), want, got)
-	}
+	zarr.CopyBox(box, dst, around, whole, l.sums.size)
 	return nil
 }
 
-// padded reports whether the array does not fill its chunk.
-func (l *zarrArray) padded() bool {
-	m := l.array.Metadata()
-	return !slices.Equal(m.ChunkShape, []int(m.Shape))
+// again yields the parts of the box around a part: the part itself where it is
+// the whole of it.
+func (l *zarrArray) again(ctx context.Context, p *zarr.Part, around zarr.Box) iter.Seq2[*zarr.Part, error] {
+	if !p.Region.Equal(around) {
+		return l.plan(ctx, around)
+	}
+	return func(yield func(*zarr.Part, error) bool) { yield(p, nil) }
 }
 
-// chunkIndex is the place of a part in the grid of sub-chunks, in C order.
-func (l *zarrArray) chunkIndex(p *zarr.Part) (int, error) {
-	m := l.array.Metadata()
-	sub, err := m.SubChunkShape()
-	if err != nil {
-		return 0, err
+// decodePart reads one range of encoded bytes and puts its region into dst, the
+// memory of box.
+func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, box zarr.Box, dst []byte, b *buffers) error {
+	if p.Missing {
+		return l.fillPart(p, box, dst)
 	}
-	n := 0
-	for axis, s := range sub {
-		n = n*((m.ChunkShape[axis]+s-1)/s) + p.Region.Origin[axis]/s
+	encoded := p.Data
+	if place, ok := p.Direct(box); ok {
+		target := dst[place.Offset : place.Offset+place.Length]
+		suffix := grow(&b.encoded, int(p.Length)-place.Length)
+		if err := l.values.ReadAt(ctx, p.Key, target, p.Offset); err != nil {
+			return err
+		}
+		if len(suffix) > 0 {
+			if err := l.values.ReadAt(ctx, p.Key, suffix, p.Offset+int64(place.Length)); err != nil {
+				return err
+			}
+		}
+		if err := l.sums.suffix(check, p.Region, suffix); err != nil {
+			return err
+		}
+		return p.Finish(target, suffix)
 	}
-	return n, nil
+	if encoded == nil {
+		encoded = grow(&b.encoded, int(p.Length))
+		if err := l.values.ReadAt(ctx, p.Key, encoded, p.Offset); err != nil {
+			return err
+		}
+	}
+	if err := l.sums.suffix(check, p.Region, encoded); err != nil {
+		return err
+	}
+	return l.array.Decode(p, encoded, box, dst, l.options())
+}
+
+// fillPart puts the fill value where there are no bytes, if that is allowed.
+func (l *zarrArray) fillPart(p *zarr.Part, box zarr.Box, dst []byte) error {
+	switch {
+	case l.sums != nil && l.sums.tied:
+		return &errs.Error{Kind: errs.Corrupt, Got: "a sub-chunk is missing"}
+	case !l.fill:
+		return &errs.Error{Kind: errs.NotFound, Subject: p.Key}
+	}
+	l.array.Fill(p, box, dst)
+	return nil
 }

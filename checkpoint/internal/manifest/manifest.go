@@ -15,9 +15,12 @@
 //	end <crc>                                            of every byte before this line
 //
 // The checksum of a leaf is that of its bytes in C order, little-endian. The
-// trailing checksums are those of its sub-chunks in C order of their grid,
-// each over the sub-chunk's decoded bytes; a leaf stored as a single sub-chunk
-// has none, as its own says the same.
+// trailing checksums are those of its sub-chunks in C order of their grid, which
+// is that of all chunks of the array together. Where sub-chunks end in a crc32c
+// codec behind "bytes", each is that checksum, over the decoded bytes with their
+// padding; else it is over the decoded bytes inside of the array. A leaf stored
+// as a single sub-chunk has none, as its own says the same. A leaf of several
+// sub-chunks without them can be checked as a whole only.
 package manifest
 
 import (

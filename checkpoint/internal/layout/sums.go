@@ -1,0 +1,135 @@
+package layout
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/zarr"
+	"github.com/bivouac-ml/bivouac/internal/crc"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// sums is what the manifest says of one array; nil when there is no manifest.
+//
+// Where the encoded sub-chunks end in their own checksum (tied), that checksum is
+// compared with the manifest's, and decoding holds the bytes against it: each
+// byte is summed once. Where they do not, the decoded bytes are summed here.
+type sums struct {
+	leaf  manifest.Leaf
+	tied  bool
+	shape tensor.Shape
+	grid  []int // sub-chunks along each axis, those beyond the edge included
+	sub   []int // shape of a sub-chunk
+	size  int   // of an element
+}
+
+// newSums binds the record of an array to its grid.
+func newSums(leaf manifest.Leaf, m *zarr.Metadata, sub []int) *sums {
+	s := &sums{leaf: leaf, tied: endsInCRC(m), shape: m.Shape, grid: make([]int, len(sub)), sub: sub, size: m.DType.Size()}
+	for i, n := range sub {
+		s.grid[i] = ceilDiv(m.Shape[i], m.ChunkShape[i]) * ceilDiv(m.ChunkShape[i], n)
+	}
+	return s
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
+
+// endsInCRC reports whether the encoded sub-chunks end in the checksum of
+// their bytes.
+func endsInCRC(m *zarr.Metadata) bool {
+	if len(m.Codecs) != 1 || m.Codecs[0].Name != "sharding_indexed" {
+		return false
+	}
+	inner, _ := m.Codecs[0].Config["codecs"].([]any)
+	if len(inner) != 2 {
+		return false
+	}
+	last, _ := inner[1].(map[string]any)
+	return last["name"] == "crc32c"
+}
+
+// check is how a part of an array is held against the manifest.
+type check uint8
+
+const (
+	unchecked check = iota
+	bySuffix        // the checksum behind the encoded bytes
+	byBytes         // the sum of the decoded bytes of the whole sub-chunk
+)
+
+// parted reports whether the manifest has a checksum for each sub-chunk.
+func (s *sums) parted() bool { return len(s.leaf.Chunks) > 0 || tensor.Shape(s.grid).Len() == 1 }
+
+// check tells how the sub-chunk of region is held against the manifest. The one
+// sum of an array of a single sub-chunk is that of its bytes without padding, so
+// that a padded one is summed.
+func (s *sums) check(region zarr.Box) check {
+	switch {
+	case s == nil || !s.parted():
+		return unchecked
+	case s.tied && (len(s.leaf.Chunks) > 0 || slices.Equal(s.around(region).Shape, s.sub)):
+		return bySuffix
+	}
+	return byBytes
+}
+
+// index is the place in the grid of sub-chunks, in C order, of the one that
+// holds the first element of region.
+func (s *sums) index(region zarr.Box) int {
+	n := 0
+	for axis, g := range s.grid {
+		n = n*g + region.Origin[axis]/s.sub[axis]
+	}
+	return n
+}
+
+// around returns the part of the array that the sub-chunk of region holds.
+func (s *sums) around(region zarr.Box) zarr.Box {
+	b := zarr.Box{Origin: make([]int, len(s.sub)), Shape: make([]int, len(s.sub))}
+	for axis, n := range s.sub {
+		b.Origin[axis] = region.Origin[axis] / n * n
+		b.Shape[axis] = min(n, s.shape[axis]-b.Origin[axis])
+	}
+	return b
+}
+
+// suffix holds the checksum behind an encoded sub-chunk against the manifest's
+// for that place, if that is how to check it. Whether the bytes have that
+// checksum, decoding checks.
+func (s *sums) suffix(how check, region zarr.Box, encoded []byte) error {
+	if how != bySuffix {
+		return nil
+	}
+	if len(encoded) < 4 {
+		return &errs.Error{Kind: errs.Corrupt, Got: "a sub-chunk of " + strconv.Itoa(len(encoded)) + " bytes"}
+	}
+	return s.decoded(region, binary.LittleEndian.Uint32(encoded[len(encoded)-4:]))
+}
+
+// decoded holds the checksum of the sub-chunk of region against the manifest's.
+func (s *sums) decoded(region zarr.Box, sum uint32) error {
+	i := s.index(region)
+	want, ok := s.leaf.Chunk(i)
+	switch {
+	case !ok:
+		return &errs.Error{Kind: errs.Corrupt, Got: "sub-chunk " + strconv.Itoa(i) + ", which the manifest does not list"}
+	case sum != want:
+		return manifest.ChecksumError("sub-chunk "+strconv.Itoa(i), want, sum)
+	}
+	return nil
+}
+
+// whole holds the bytes of a box against the manifest, if that is the whole
+// array and its parts could not be.
+func (s *sums) whole(box zarr.Box, b []byte) error {
+	if s == nil || s.parted() || !box.Equal(zarr.WholeBox(s.shape)) {
+		return nil
+	}
+	if got := crc.Sum(b); got != s.leaf.CRC {
+		return manifest.ChecksumError("the array", s.leaf.CRC, got)
+	}
+	return nil
+}
