@@ -40,6 +40,14 @@ type Check func(fsys vfs.FS, acked []string) error
 type Options struct {
 	// Setup prepares the file system; what it leaves is durable when the workload starts.
 	Setup func(fsys vfs.FS) error
+	// From is what the workload, or Setup, starts on, which is not changed; nil
+	// = an empty file system. A state that a Check was given, for one, so that
+	// the power fails a second time.
+	From *vfs.Mem
+	// Acked are events of before the start.
+	Acked []string
+	// States, when not nil, collects the states of several runs.
+	States *States
 	// Wrap puts something between workload and file system: faults, or a
 	// mutation that must be found out.
 	Wrap func(fsys vfs.FS) vfs.FS
@@ -59,6 +67,7 @@ type Options struct {
 type Report struct {
 	Moments int // points in time: after each operation and each event
 	States  int // distinct file systems found there
+	New     int // of these, those that Options.States did not know
 	Checks  int // distinct pairs of a file system and the events before
 	Sampled int // moments with more than Limit states, which were not all checked
 }
@@ -103,7 +112,14 @@ func Run(work Workload, check Check, o *Options) (Report, error) {
 	if r.opt.Samples == 0 {
 		r.opt.Samples = 256
 	}
+	if r.opt.States == nil {
+		r.opt.States = new(States)
+	}
+	r.acked = slices.Clone(r.opt.Acked)
 	mem := vfs.NewMem()
+	if r.opt.From != nil {
+		mem = r.opt.From.Clone()
+	}
 	if r.opt.Setup != nil {
 		if err := r.opt.Setup(mem); err != nil {
 			return Report{}, fmt.Errorf("setup: %w", err)
@@ -111,6 +127,34 @@ func Run(work Workload, check Check, o *Options) (Report, error) {
 		mem.SyncAll()
 	}
 	return r.run(mem, work)
+}
+
+// States is a set of file systems by what is seen in them: names and bytes. The
+// zero value is empty and ready to use; it may be used concurrently.
+type States struct {
+	mu   sync.Mutex
+	seen map[[16]byte]bool
+}
+
+// Len returns how many there are.
+func (s *States) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.seen)
+}
+
+// add reports whether the state was not there.
+func (s *States) add(state [16]byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen[state] {
+		return false
+	}
+	if s.seen == nil {
+		s.seen = map[[16]byte]bool{}
+	}
+	s.seen[state] = true
+	return true
 }
 
 // key identifies what a check sees.
@@ -139,6 +183,7 @@ type runner struct {
 	mu      sync.Mutex
 	seen    map[key]bool
 	states  map[[16]byte]bool
+	fresh   int
 	sampled int
 	failure *Failure
 }
@@ -163,7 +208,7 @@ func (r *runner) run(mem *vfs.Mem, work Workload) (Report, error) {
 	close(r.draining)
 	workers.Wait()
 
-	report := Report{Moments: r.moments, States: len(r.states), Checks: len(r.seen), Sampled: r.sampled}
+	report := Report{Moments: r.moments, States: len(r.states), New: r.fresh, Checks: len(r.seen), Sampled: r.sampled}
 	switch {
 	case r.failure != nil:
 		return report, r.failure
@@ -234,6 +279,9 @@ func (r *runner) visit(m moment, s *vfs.Mem, events string) bool {
 	r.mu.Lock()
 	old := r.seen[k]
 	r.seen[k], r.states[k.state] = true, true
+	if !old && r.opt.States.add(k.state) {
+		r.fresh++
+	}
 	r.mu.Unlock()
 	if old {
 		return true

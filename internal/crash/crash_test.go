@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -71,7 +73,7 @@ func TestRun(t *testing.T) {
 	}
 	// 0 the start; 1 create, 2 write, 3 sync, 4 rename, 5 sync of the directory, 6 the event.
 	// Found: nothing, tmp empty, of zeros, written; final; both names.
-	if want := (crash.Report{Moments: 7, States: 6, Checks: 7}); report != want {
+	if want := (crash.Report{Moments: 7, States: 6, New: 6, Checks: 7}); report != want {
 		t.Fatalf("got %+v, want %+v", report, want)
 	}
 	for skip, want := range map[string]string{"sync file": "torn", "sync directory": "no such file"} {
@@ -158,6 +160,37 @@ func TestRunConcurrent(t *testing.T) {
 	}
 }
 
+// A second power loss, in a state that the first one left: the workload goes on
+// there, with what was acknowledged before, and states that both runs meet
+// count once.
+func TestRunFrom(t *testing.T) {
+	var states crash.States
+	var left *vfs.Mem
+	first, err := crash.Run(publish(""), func(fsys vfs.FS, acked []string) error {
+		if mem := fsys.(*vfs.Mem); len(acked) > 0 {
+			left = mem.Clone()
+		}
+		return whole(fsys, acked)
+	}, &crash.Options{States: &states})
+	if err != nil || first.New != first.States || states.Len() != first.New {
+		t.Fatalf("%+v, %d states: %v", first, states.Len(), err)
+	}
+	again := func(fsys vfs.FS, ack func(string)) error {
+		return errors.Join(fsys.Remove("/final"), publish("")(fsys, ack))
+	}
+	_, err = crash.Run(again, whole, &crash.Options{From: left, Acked: []string{"published"}, States: &states})
+	if !crash.IsFailure(err) {
+		t.Fatalf("what was acknowledged in the first run is gone in the second, and nobody noticed: %v", err)
+	}
+	second, err := crash.Run(again, whole, &crash.Options{From: left, States: &states})
+	if err != nil || second.New >= second.States {
+		t.Fatalf("%+v: %v", second, err)
+	}
+	if tree := crash.Tree(left); !strings.Contains(tree, "/final") {
+		t.Errorf("the state that it started from was changed:\n%s", tree)
+	}
+}
+
 func TestRunErrors(t *testing.T) {
 	broken := errors.New("broken")
 	fails := func(vfs.FS, func(string)) error { return broken }
@@ -174,19 +207,76 @@ func TestRunErrors(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	none := func(vfs.FS) error { return nil }
-	runs, err := crash.Faults(none, publish(""), func(o crash.Outcome) error {
+	runs, err := crash.Faults(nothing, publish(""), func(o crash.Outcome) error {
 		if (o.Err == nil) != (len(o.Acked) == 1) {
 			return errors.New("an error and an acknowledgement, or neither")
 		}
 		return whole(o.FS, o.Acked)
 	})
-	if err == nil || !strings.Contains(err.Error(), "short write") {
+	if err == nil || !strings.Contains(err.Error(), "short transfer") {
 		t.Fatalf("the unchecked short write was not found: %v", err)
 	}
 	if runs < 30 {
 		t.Fatalf("%d runs", runs)
 	}
+}
+
+// careful is publish that looks at short writes, cleans up, and takes as long as it takes.
+func careful(fsys vfs.FS, ack func(string)) (err error) {
+	f, err := fsys.Create("/tmp", 0o666)
+	if err != nil {
+		return err
+	}
+	n, err := f.WriteAt([]byte("whole"), 0)
+	if err == nil && n < 5 {
+		err = syscall.EIO
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = errors.Join(fsys.Rename("/tmp", "/final"), fsys.SyncDir("/"))
+	}
+	if err != nil {
+		return errors.Join(err, fsys.Remove("/tmp"))
+	}
+	ack("published")
+	return nil
+}
+
+func TestFull(t *testing.T) {
+	runs, err := crash.Full(nothing, careful, func(o crash.Outcome) error {
+		if !errors.Is(o.Err, syscall.ENOSPC) {
+			return errors.New("the disk is full, and nobody said so")
+		}
+		return whole(o.FS, o.Acked)
+	})
+	if err != nil || runs != 2 {
+		t.Fatalf("%d runs: %v", runs, err)
+	}
+	_, err = crash.Full(nothing, publish(""), func(crash.Outcome) error { return errors.New("refused") })
+	if err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Fatalf("the check was not asked: %v", err)
+	}
+}
+
+func TestSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs, err := crash.Slow(nothing, careful, time.Hour, func(o crash.Outcome) error {
+			if o.Err != nil || o.Took != time.Duration(o.Hits)*time.Hour {
+				return fmt.Errorf("took %v, %w", o.Took, o.Err)
+			}
+			return whole(o.FS, o.Acked)
+		})
+		if err != nil || runs != 12 {
+			t.Fatalf("%d runs: %v", runs, err)
+		}
+	})
+}
+
+func nothing(vfs.FS) error { return nil }
+
+func TestFaultsLeak(t *testing.T) {
 	leak := func(fsys vfs.FS, ack func(string)) error {
 		f, err := fsys.Create("/f", 0o666)
 		if err != nil {
@@ -197,7 +287,7 @@ func TestFaults(t *testing.T) {
 		}
 		return f.Close()
 	}
-	if _, err := crash.Faults(none, leak, func(crash.Outcome) error { return nil }); err == nil || !strings.Contains(err.Error(), "open") {
+	if _, err := crash.Faults(nothing, leak, func(crash.Outcome) error { return nil }); err == nil || !strings.Contains(err.Error(), "open") {
 		t.Fatalf("the file left open was not found: %v", err)
 	}
 }

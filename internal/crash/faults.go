@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 )
@@ -11,11 +12,12 @@ import (
 // Outcome is what is left after a workload met a fault.
 type Outcome struct {
 	Plan  vfs.Plan
-	Call  vfs.Call // the first call that failed
-	Hits  int      // how many calls failed
-	Acked []string // events before the end
-	Err   error    // of the workload
-	FS    vfs.FS   // without faults
+	Call  vfs.Call      // the first call that failed; of a full disk none is named
+	Hits  int           // how many calls failed
+	Acked []string      // events before the end
+	Err   error         // of the workload
+	Took  time.Duration // that the workload ran
+	FS    vfs.FS        // without faults
 }
 
 // kinds are the failures that Faults tries: each with every operation, once
@@ -26,10 +28,15 @@ var kinds = []struct {
 }{
 	{"EIO", vfs.Plan{Err: syscall.EIO}},
 	{"ENOSPC", vfs.Plan{Err: syscall.ENOSPC}},
+	{"EDQUOT", vfs.Plan{Err: syscall.EDQUOT}},
 	{"EACCES", vfs.Plan{Err: syscall.EACCES}},
+	{"EROFS", vfs.Plan{Err: syscall.EROFS}},
+	{"EMFILE", vfs.Plan{Err: syscall.EMFILE}},
+	{"EMLINK", vfs.Plan{Err: syscall.EMLINK}},
+	{"EXDEV", vfs.Plan{Err: syscall.EXDEV}},
 	{"EINTR", vfs.Plan{Err: syscall.EINTR}},
-	{"short write", vfs.Plan{Short: true}},
-	{"short write and EIO", vfs.Plan{Short: true, Err: syscall.EIO}},
+	{"short transfer", vfs.Plan{Short: true}},
+	{"short transfer and EIO", vfs.Plan{Short: true, Err: syscall.EIO}},
 	{"EIO after the effect", vfs.Plan{Err: syscall.EIO, Done: true}},
 }
 
@@ -39,19 +46,34 @@ var kinds = []struct {
 // fault. A file that the workload left open is a failure as well.
 func Faults(setup func(fsys vfs.FS) error, work Workload, check func(Outcome) error) (runs int, err error) {
 	for _, k := range kinds {
-		for _, forever := range []bool{false, true} {
-			for n := 1; ; n++ {
-				plan := k.plan
-				plan.N, plan.Forever = n, forever
-				hit, err := fault(plan, setup, work, check)
-				if err != nil {
-					return runs, fmt.Errorf("%s (for ever: %v) at call %d: %w", k.name, forever, n, err)
-				}
-				if !hit {
-					break
-				}
-				runs++
+		n, err := each(k.name, k.plan, setup, work, check)
+		if runs += n; err != nil {
+			return runs, err
+		}
+	}
+	return runs, nil
+}
+
+// Slow is Faults in which each operation takes delay and does not fail. It
+// belongs into a bubble of testing/synctest, where that costs nothing, and the
+// check may hold Outcome.Took against what the workload was given.
+func Slow(setup func(fsys vfs.FS) error, work Workload, delay time.Duration, check func(Outcome) error) (runs int, err error) {
+	return each("delay", vfs.Plan{Delay: delay}, setup, work, check)
+}
+
+// each tries one plan with every operation, once and for ever.
+func each(name string, plan vfs.Plan, setup func(vfs.FS) error, work Workload, check func(Outcome) error) (runs int, err error) {
+	for _, forever := range []bool{false, true} {
+		for n := 1; ; n++ {
+			plan.N, plan.Forever = n, forever
+			hit, err := fault(plan, setup, work, check)
+			if err != nil {
+				return runs, fmt.Errorf("%s (for ever: %v) at call %d: %w", name, forever, n, err)
 			}
+			if !hit {
+				break
+			}
+			runs++
 		}
 	}
 	return runs, nil
@@ -59,19 +81,13 @@ func Faults(setup func(fsys vfs.FS) error, work Workload, check func(Outcome) er
 
 // fault reports whether the plan's call was reached.
 func fault(plan vfs.Plan, setup func(vfs.FS) error, work Workload, check func(Outcome) error) (bool, error) {
-	mem := vfs.NewMem()
-	if err := setup(mem); err != nil {
-		return false, fmt.Errorf("setup: %w", err)
+	mem, err := prepare(setup)
+	if err != nil {
+		return false, err
 	}
-	mem.SyncAll()
 	f := vfs.NewFault(mem, plan)
-	out := Outcome{Plan: plan, FS: mem}
-	var mu sync.Mutex
-	out.Err = work(f, func(event string) {
-		mu.Lock()
-		defer mu.Unlock()
-		out.Acked = append(out.Acked, event)
-	})
+	out := attempt(f, work)
+	out.Plan, out.FS = plan, mem
 	out.Call, out.Hits = f.Hit()
 	if n := mem.OpenFiles(); n != 0 {
 		return true, fmt.Errorf("%s: the workload left %d files open", out.Call, n)
@@ -85,9 +101,64 @@ func fault(plan vfs.Plan, setup func(vfs.FS) error, work Workload, check func(Ou
 	if out.Hits == 0 {
 		return true, nil // this kind does not fail this call
 	}
-	tree := Tree(mem)
-	if err := check(out); err != nil {
-		return true, fmt.Errorf("%s: the workload said %v, acknowledged %q: %w\nleft:\n%s", out.Call, out.Err, out.Acked, err, tree)
+	return true, out.judge(mem, check)
+}
+
+// Full runs the workload on a disk that is full from the start, on one with a
+// block of room more, and so on, until it is never refused anything, and has
+// check look at each outcome, when there is room again. It returns how many
+// disks were too small.
+func Full(setup func(fsys vfs.FS) error, work Workload, check func(Outcome) error) (runs int, err error) {
+	for ; ; runs++ {
+		mem, err := prepare(setup)
+		if err != nil {
+			return runs, err
+		}
+		mem.SetCapacity(mem.Used() + int64(runs)*vfs.BlockSize)
+		out := attempt(mem, work)
+		out.FS, out.Hits = mem, mem.Refused()
+		mem.SetCapacity(0)
+		switch n := mem.OpenFiles(); {
+		case n != 0:
+			err = fmt.Errorf("the workload left %d files open", n)
+		case out.Hits == 0 && out.Err != nil:
+			err = fmt.Errorf("the workload fails without a fault: %w", out.Err)
+		case out.Hits > 0:
+			err = out.judge(mem, check)
+		default:
+			return runs, nil
+		}
+		if err != nil {
+			return runs, fmt.Errorf("room for %d blocks: %w", runs, err)
+		}
 	}
-	return true, nil
+}
+
+func prepare(setup func(vfs.FS) error) (*vfs.Mem, error) {
+	mem := vfs.NewMem()
+	if err := setup(mem); err != nil {
+		return nil, fmt.Errorf("setup: %w", err)
+	}
+	mem.SyncAll()
+	return mem, nil
+}
+
+func attempt(fsys vfs.FS, work Workload) (out Outcome) {
+	var mu sync.Mutex
+	start := time.Now()
+	out.Err = work(fsys, func(event string) {
+		mu.Lock()
+		defer mu.Unlock()
+		out.Acked = append(out.Acked, event)
+	})
+	out.Took = time.Since(start)
+	return out
+}
+
+func (o Outcome) judge(mem *vfs.Mem, check func(Outcome) error) error {
+	tree := Tree(mem)
+	if err := check(o); err != nil {
+		return fmt.Errorf("%s: the workload said %v, acknowledged %q: %w\nleft:\n%s", o.Call, o.Err, o.Acked, err, tree)
+	}
+	return nil
 }

@@ -1,9 +1,11 @@
 package vfs
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"sync"
+	"time"
 )
 
 // Plan says which call of a Fault fails, and how. The zero Plan fails nothing
@@ -15,13 +17,25 @@ type Plan struct {
 	// Done lets the call take effect before it reports the failure, as a lost
 	// reply of a network file system does.
 	Done bool
-	// Short makes a failing WriteAt write half of its bytes first; with a nil
-	// Err it reports no error but the smaller count. Other calls do not fail
-	// under a Short plan without Err.
+	// Short makes a failing WriteAt write and a failing ReadAt read half of the
+	// bytes first. With a nil Err a short write reports no error but the smaller
+	// count, and a short read io.EOF, as if the file ended there. Other calls do
+	// not fail under a Short plan without Err.
 	Short bool
+	// Delay is how long the call takes before it does anything else, as on a
+	// disk that hangs or a file server that is away. A plan without Err and
+	// Short delays and fails nothing.
+	Delay time.Duration
 	// Only restricts counting and failing to the calls for which it is true; nil = all.
 	Only func(Call) bool
 }
+
+// fails reports whether the plan has something in store for calls like c.
+func (p *Plan) fails(c Call) bool {
+	return p.Err != nil || p.Delay > 0 || p.short(c)
+}
+
+func (p *Plan) short(c Call) bool { return p.Short && (c.Op == OpWriteAt || c.Op == OpReadAt) }
 
 // Fault is a file system in which chosen calls fail. Close always closes, and
 // a Sync that fails without Done loses what was written, as on Linux.
@@ -48,7 +62,7 @@ func (f *Fault) Calls() int {
 	return f.calls
 }
 
-// Hit returns the first call that failed, and how many did.
+// Hit returns the first call that failed or was delayed, and how many were.
 func (f *Fault) Hit() (Call, int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,7 +80,7 @@ func (f *Fault) due(c Call) bool {
 	if f.plan.N == 0 || f.calls < f.plan.N || (f.calls > f.plan.N && !f.plan.Forever) {
 		return false
 	}
-	if f.plan.Err == nil && (!f.plan.Short || c.Op != OpWriteAt) {
+	if !f.plan.fails(c) {
 		return false
 	}
 	if f.hits++; f.hits == 1 {
@@ -79,13 +93,16 @@ func (f *Fault) around(c *Call, do func() error) error {
 	if !f.due(*c) {
 		return do()
 	}
+	if f.plan.Delay > 0 {
+		time.Sleep(f.plan.Delay)
+	}
 	switch {
-	case f.plan.Short && c.Op == OpWriteAt:
+	case f.plan.short(*c):
 		c.Size /= 2
 		if err := do(); err != nil {
 			return err
 		}
-	case f.plan.Done:
+	case f.plan.Done || f.plan.Err == nil:
 		if err := do(); err != nil {
 			return err
 		}
@@ -95,6 +112,8 @@ func (f *Fault) around(c *Call, do func() error) error {
 
 func (f *Fault) failure(c Call) error {
 	switch {
+	case f.plan.Err == nil && f.plan.short(c) && c.Op == OpReadAt:
+		return io.EOF
 	case f.plan.Err == nil:
 		return nil
 	case c.To != "":

@@ -3,9 +3,12 @@ package vfs_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -96,6 +99,58 @@ func TestFaultEffects(t *testing.T) {
 	if _, err := mem.Stat("/a"); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestFaultReads(t *testing.T) {
+	mem := vfs.NewMem()
+	w, err := mem.Create("/a", 0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteAt([]byte("four"), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		plan vfs.Plan
+		n    int
+		err  error
+	}{
+		{"fails", vfs.Plan{N: 1, Err: syscall.EIO}, 0, syscall.EIO},
+		{"short", vfs.Plan{N: 1, Short: true}, 2, io.EOF},
+		{"short with error", vfs.Plan{N: 1, Short: true, Err: syscall.EIO}, 2, syscall.EIO},
+	} {
+		c.plan.Only = func(c vfs.Call) bool { return c.Op == vfs.OpReadAt }
+		f, err := vfs.NewFault(mem, c.plan).Open("/a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := f.ReadAt(make([]byte, 4), 0); n != c.n || !errors.Is(err, c.err) {
+			t.Errorf("%s: read %d, %v", c.name, n, err)
+		}
+	}
+}
+
+// A call that is slow is slow and does what it does.
+func TestFaultDelays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			forever bool
+			want    time.Duration
+		}{{false, time.Hour}, {true, 5 * time.Hour}} {
+			f := vfs.NewFault(vfs.NewMem(), vfs.Plan{N: 3, Forever: c.forever, Delay: time.Hour})
+			start := time.Now()
+			if err := little(f); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); took != c.want {
+				t.Errorf("for ever %v: took %v, want %v", c.forever, took, c.want)
+			}
+			if call, hits := f.Hit(); call.Op != vfs.OpWriteAt || hits != int(c.want/time.Hour) {
+				t.Errorf("%v, %d hits", call, hits)
+			}
+		}
+	})
 }
 
 func TestLog(t *testing.T) {

@@ -4,7 +4,8 @@ import "io/fs"
 
 // Around is called for every call to an intercepted file system. do performs
 // the call and returns its error; Around decides whether to run it and what
-// the caller is told. For WriteAt, lowering c.Size before do shortens the write.
+// the caller is told. For WriteAt and ReadAt, lowering c.Size before do shortens
+// the transfer.
 type Around func(c *Call, do func() error) error
 
 // Intercept returns fsys with around at every call to it and to its files.
@@ -92,8 +93,9 @@ type interceptedFile struct {
 }
 
 func (x *interceptedFile) ReadAt(p []byte, off int64) (n int, err error) {
-	err = x.around(&Call{Op: OpReadAt, Name: x.name, Off: off, Size: int64(len(p))}, func() (err error) {
-		n, err = x.f.ReadAt(p, off)
+	c := &Call{Op: OpReadAt, Name: x.name, Off: off, Size: int64(len(p))}
+	err = x.around(c, func() (err error) {
+		n, err = x.f.ReadAt(p[:c.Size], off)
 		return err
 	})
 	return n, err

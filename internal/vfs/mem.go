@@ -41,6 +41,11 @@ import (
 // Edges a few telling ones, Sample draws one. Each is a new Mem in which
 // everything is durable.
 //
+// # How much fits
+//
+// SetCapacity makes the disk finite: what does not fit is ENOSPC, as its comment
+// says.
+//
 // A Mem is used by any number of goroutines.
 type Mem struct {
 	mu      sync.Mutex
@@ -50,6 +55,10 @@ type Mem struct {
 	clock   time.Time
 	next    int64 // identity of the next node
 	open    atomic.Int64
+
+	capacity int64         // bytes of the disk; 0 = no bound
+	refused  int           // calls that the full disk refused
+	handles  map[*node]int // open files of each node, on a disk with a capacity
 }
 
 // node is a file or a directory. Hard links share a node.
@@ -197,6 +206,9 @@ func (m *Mem) make(op Op, name string, dir bool, perm fs.FileMode) (*node, error
 	}
 	if d.entries[base] != nil {
 		return nil, pathError(op, name, syscall.EEXIST)
+	}
+	if !m.takeNode() {
+		return nil, pathError(op, name, syscall.ENOSPC)
 	}
 	n := m.newNode(dir, perm.Perm())
 	m.apply(outcomesOne, edit{d, base, n})

@@ -9,7 +9,8 @@ import (
 	"slices"
 )
 
-// Clone returns a copy with all that is pending in m, and no Watch.
+// Clone returns a copy with all that is pending in m, and no Watch. Files that
+// are open in m are not open in the copy.
 func (m *Mem) Clone() *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -17,7 +18,7 @@ func (m *Mem) Clone() *Mem {
 }
 
 func (m *Mem) clone() *Mem {
-	out := &Mem{clock: m.clock, next: m.next}
+	out := &Mem{clock: m.clock, next: m.next, capacity: m.capacity}
 	seen := map[*node]*node{}
 	var copyNode func(n *node) *node
 	copyMap := func(in map[string]*node) map[string]*node {

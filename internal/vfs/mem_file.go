@@ -149,6 +149,7 @@ type memFile struct {
 
 func (m *Mem) openFile(n *node, name string, write bool) *memFile {
 	m.open.Add(1)
+	m.hold(n, 1)
 	return &memFile{m: m, n: n, name: name, write: write}
 }
 
@@ -177,14 +178,17 @@ func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// change runs an operation that alters the file.
-func (f *memFile) change(c Call, do func(*content)) error {
+// change runs an operation that alters the file. grown is the size that it
+// would have after it; do is told which part of that fits on the disk.
+func (f *memFile) change(c Call, grown int64, do func(c *content, fits int64) error) error {
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
 	if err := f.check(c.Op, c.Op != OpSync, min(c.Off, c.Size)); err != nil {
 		return err
 	}
-	do(&f.n.data)
+	if err := do(&f.n.data, f.m.fits(f.n, grown)); err != nil {
+		return pathError(c.Op, f.name, err)
+	}
 	if c.Op != OpSync {
 		f.n.mtime = f.m.tick()
 	}
@@ -197,19 +201,43 @@ func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
 	if f.direct.Load() && (off%DirectBlock != 0 || len(p)%DirectBlock != 0 || !Aligned(p)) {
 		return 0, pathError(OpWriteAt, f.name, syscall.EINVAL)
 	}
-	err := f.change(Call{Op: OpWriteAt, Off: off, Size: int64(len(p))}, func(c *content) { c.writeAt(p, off) })
-	if err != nil {
+	n := len(p)
+	err := f.change(Call{Op: OpWriteAt, Off: off, Size: int64(len(p))}, off+int64(len(p)), func(c *content, fits int64) error {
+		if n = int(min(int64(len(p)), max(0, fits-off))); n == 0 && len(p) > 0 {
+			return syscall.ENOSPC
+		}
+		c.writeAt(p[:n], off)
+		return nil
+	})
+	switch {
+	case err != nil:
 		return 0, err
+	case n < len(p):
+		return n, pathError(OpWriteAt, f.name, syscall.ENOSPC)
 	}
-	return len(p), nil
+	return n, nil
 }
 
+// Allocate takes the room for all of size, or none.
 func (f *memFile) Allocate(size int64) error {
-	return f.change(Call{Op: OpAllocate, Size: size}, func(c *content) { c.resize(max(size, c.size)) })
+	return f.change(Call{Op: OpAllocate, Size: size}, size, func(c *content, fits int64) error {
+		if fits < size {
+			return syscall.ENOSPC
+		}
+		c.resize(max(size, c.size))
+		return nil
+	})
 }
 
+// Truncate takes room for what it adds: holes are not modelled.
 func (f *memFile) Truncate(size int64) error {
-	return f.change(Call{Op: OpTruncate, Size: size}, func(c *content) { c.resize(size) })
+	return f.change(Call{Op: OpTruncate, Size: size}, size, func(c *content, fits int64) error {
+		if fits < size {
+			return syscall.ENOSPC
+		}
+		c.resize(size)
+		return nil
+	})
 }
 
 // SetDirect has WriteAt check what a disk would want; what is written is kept
@@ -224,7 +252,12 @@ func (f *memFile) SetDirect(on bool) error {
 	return nil
 }
 
-func (f *memFile) Sync() error { return f.change(Call{Op: OpSync}, (*content).sync) }
+func (f *memFile) Sync() error {
+	return f.change(Call{Op: OpSync}, 0, func(c *content, _ int64) error {
+		c.sync()
+		return nil
+	})
+}
 
 // loseWrites is called by Fault for a Sync that fails.
 func (f *memFile) loseWrites() {
@@ -247,5 +280,8 @@ func (f *memFile) Close() error {
 		return pathError(OpClose, f.name, os.ErrClosed)
 	}
 	f.m.open.Add(-1)
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	f.m.hold(f.n, -1)
 	return nil
 }

@@ -71,6 +71,13 @@ func (r *reader) ReadAt(ctx context.Context, p []byte, off int64) error {
 	switch {
 	case n == len(p):
 		return nil
+	case (err == nil || errors.Is(err, io.EOF)) && int64(len(p)) <= r.Size()-off:
+		// The system contradicts itself. The bytes may be there at the next
+		// attempt, so that nobody shall take the object for damaged.
+		return &errs.Error{
+			Kind: errs.IO, Op: op, Subject: r.name, Err: io.ErrUnexpectedEOF,
+			Want: fmt.Sprintf("%d bytes at %d of %d", len(p), off, r.Size()), Got: fmt.Sprintf("the end after %d", n),
+		}
 	case err == nil || errors.Is(err, io.EOF):
 		return &errs.Error{
 			Kind: errs.Corrupt, Op: op, Subject: r.name,

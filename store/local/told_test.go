@@ -302,3 +302,28 @@ func TestRenameRefusals(t *testing.T) {
 		}
 	}
 }
+
+// A read that ends before the size that the system told of the file says
+// nothing against the file, and one past that size does.
+func TestShortRead(t *testing.T) {
+	mem := vfs.NewMem()
+	if err := local.New(mem, root, nil).Put(t.Context(), "n", []byte("four"), store.PutOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f := vfs.NewFault(mem, vfs.Plan{N: 1, Short: true, Only: func(c vfs.Call) bool { return c.Op == vfs.OpReadAt }})
+	r, err := local.New(f, root, nil).Open(t.Context(), "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // only read from
+	p := make([]byte, 4)
+	if err := r.ReadAt(t.Context(), p, 0); errs.KindOf(err) != errs.IO {
+		t.Errorf("short: %v", err)
+	}
+	if err := r.ReadAt(t.Context(), p, 0); err != nil || string(p) != "four" {
+		t.Errorf("again: %q, %v", p, err)
+	}
+	if err := r.ReadAt(t.Context(), p, 1); errs.KindOf(err) != errs.Corrupt {
+		t.Errorf("past the end: %v", err)
+	}
+}
