@@ -27,6 +27,7 @@ type Array struct {
 	prefix string
 	meta   *Metadata
 	chain  *chain
+	sub    []int // shape of the smallest part that can be read by itself
 }
 
 // keyPrefix is what the keys of an array of that name begin with.
@@ -92,13 +93,17 @@ func New(kv KV, name string, m *Metadata) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Array{kv: kv, prefix: prefix, meta: m, chain: c}, nil
+	return &Array{kv: kv, prefix: prefix, meta: m, chain: c, sub: c.subChunkShape()}, nil
 }
 
 func (a *Array) metadataKey() string { return a.prefix + a.meta.Format.MetadataKey() }
 
 // Metadata returns the metadata, which must not be changed.
 func (a *Array) Metadata() *Metadata { return a.meta }
+
+// SubChunkShape is that of the metadata: the shape of the smallest part that can
+// be read by itself. It must not be changed.
+func (a *Array) SubChunkShape() []int { return a.sub }
 
 // ReadOptions tune reading. The zero value takes a missing chunk for an error.
 type ReadOptions struct {

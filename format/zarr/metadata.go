@@ -157,7 +157,13 @@ func (m *Metadata) SubChunkShape() ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	axes := identity(len(m.Shape))
+	return c.subChunkShape(), nil
+}
+
+// subChunkShape returns the shape of the innermost chunk along the axes of the
+// array.
+func (c *chain) subChunkShape() []int {
+	axes := identity(len(c.shape))
 	for c.shard != nil {
 		axes = c.storageAxes(axes)
 		c = c.shard.inner
@@ -166,7 +172,7 @@ func (m *Metadata) SubChunkShape() ([]int, error) {
 	for k, n := range c.shape {
 		shape[axes[k]] = n
 	}
-	return shape, nil
+	return shape
 }
 
 // chain checks the metadata and binds its codecs to chunk shape and dtype.

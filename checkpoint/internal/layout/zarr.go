@@ -32,9 +32,7 @@ func (c *Checkpoint) openArray(ctx context.Context, item string, l *Leaf, values
 	m := array.Metadata()
 	z := &zarrArray{param: l.Param, values: values, array: array, fill: fill}
 	l.DType, l.Shape, l.ChunkShape, l.array = m.DType, m.Shape, m.ChunkShape, z
-	if l.ReadShape, err = m.SubChunkShape(); err != nil {
-		return err
-	}
+	l.ReadShape = array.SubChunkShape()
 	if c.Manifest == nil {
 		return nil
 	}

@@ -24,7 +24,7 @@ func (c Checkpoint) Append(dst []byte) []byte {
 	dst = append(dst, `{"item_handlers": `...)
 	switch {
 	case c.Flat != "":
-		dst = appendJSON(dst, c.Flat)
+		dst = appendString(dst, c.Flat)
 	default:
 		names := make([]string, 0, len(c.Handlers))
 		for n := range c.Handlers {
@@ -36,9 +36,9 @@ func (c Checkpoint) Append(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ", "...)
 			}
-			dst = appendJSON(dst, n)
+			dst = appendString(dst, n)
 			dst = append(dst, ": "...)
-			dst = appendJSON(dst, c.Handlers[n])
+			dst = appendString(dst, c.Handlers[n])
 		}
 		dst = append(dst, '}')
 	}

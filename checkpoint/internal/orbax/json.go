@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"unicode/utf8"
+	"slices"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -15,71 +16,83 @@ type member struct {
 	value json.RawMessage
 }
 
-// members splits a JSON object into its members, in order.
+// members splits a JSON object into its members, in order. Duplicate names are
+// an error: which of two counts would depend on the reader.
 func members(b []byte) ([]member, error) {
+	s, err := newScanner(b)
+	if err != nil {
+		return nil, err
+	}
 	var out []member
-	err := eachMember(b, func(key string, dec *json.Decoder) error {
-		var raw json.RawMessage
-		err := dec.Decode(&raw)
-		out = append(out, member{key, raw})
-		return err
+	var seen names
+	err = s.object(func(key string) error {
+		if !seen.add(key) {
+			return fmt.Errorf("member %q twice", key)
+		}
+		raw, err := s.value()
+		if err != nil {
+			return fmt.Errorf("member %q: %w", key, err)
+		}
+		out = append(out, member{strings.Clone(key), json.RawMessage(raw)})
+		return nil
 	})
+	if err == nil {
+		err = s.end()
+	}
 	return out, err
 }
 
-// eachMember calls value for each member of a JSON object, in order, to decode
-// the value that follows. Duplicate keys are an error: which of two counts would
-// depend on the reader.
-func eachMember(b []byte, value func(key string, dec *json.Decoder) error) error {
-	if !utf8.Valid(b) {
-		return fmt.Errorf("not UTF-8")
-	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	t, err := dec.Token()
-	if err != nil {
-		return err
-	}
-	if t != json.Delim('{') {
-		return fmt.Errorf("want an object, got %v", t)
-	}
-	seen := map[string]bool{}
-	for dec.More() {
-		t, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		key, ok := t.(string)
-		if !ok {
-			return fmt.Errorf("want a member name, got %v", t)
-		}
-		if seen[key] {
-			return fmt.Errorf("member %q twice", key)
-		}
-		seen[key] = true
-		if err := value(key, dec); err != nil {
-			return fmt.Errorf("member %q: %w", key, err)
-		}
-	}
-	if _, err := dec.Token(); err != nil {
-		return err
-	}
-	if dec.More() {
-		return fmt.Errorf("bytes after the object")
-	}
-	return nil
+// names is a set of strings, mostly few.
+type names struct {
+	few  []string
+	many map[string]struct{}
 }
 
-// appendJSON appends v without escaping <, > and &.
-func appendJSON(dst []byte, v any) []byte {
+// add reports whether name was not there yet.
+func (n *names) add(name string) bool {
+	const few = 8
+	switch {
+	case n.many != nil:
+	case slices.Contains(n.few, name):
+		return false
+	case len(n.few) < few:
+		n.few = append(n.few, name)
+		return true
+	default:
+		n.many = make(map[string]struct{}, 2*few)
+		for _, s := range n.few {
+			n.many[s] = struct{}{}
+		}
+	}
+	size := len(n.many)
+	n.many[name] = struct{}{}
+	return len(n.many) > size
+}
+
+// appendString appends s as JSON, without escaping <, > and &.
+func appendString(dst []byte, s string) []byte {
+	if plainText(s) {
+		dst = append(dst, '"')
+		dst = append(dst, s...)
+		return append(dst, '"')
+	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		// Only strings, booleans and already validated RawMessages come here.
-		return append(dst, "null"...)
+	if err := enc.Encode(s); err != nil {
+		return append(dst, `""`...) // no string fails to encode
 	}
 	return append(dst, bytes.TrimRight(buf.Bytes(), "\n")...)
+}
+
+// plainText reports whether s is ASCII of which nothing is escaped.
+func plainText(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 func corrupt(file, format string, args ...any) error {

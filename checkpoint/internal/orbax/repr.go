@@ -12,55 +12,54 @@ import (
 // TupleRepr renders the key strings of p as Python's repr of a tuple of str:
 // the outer keys of tree_metadata. Partial saves of Orbax parse it back with
 // ast.literal_eval, so it must be exact.
-func TupleRepr(p tree.Path) string {
-	var b strings.Builder
-	b.WriteByte('(')
+func TupleRepr(p tree.Path) string { return string(appendTupleRepr(nil, p)) }
+
+func appendTupleRepr(dst []byte, p tree.Path) []byte {
+	dst = append(dst, '(')
 	for i, k := range p {
 		if i > 0 {
-			b.WriteString(", ")
+			dst = append(dst, ", "...)
 		}
-		strRepr(&b, k.Name)
+		dst = appendRepr(dst, k.Name)
 	}
 	if len(p) == 1 {
-		b.WriteByte(',')
+		dst = append(dst, ',')
 	}
-	b.WriteByte(')')
-	return b.String()
+	return append(dst, ')')
 }
 
-// strRepr renders s as Python's repr of a str: double quotes only when s has a
-// single quote and no double quote; what is not printable is escaped.
-func strRepr(b *strings.Builder, s string) {
+// appendRepr appends s as Python's repr of a str: in double quotes only when s
+// has a single quote and no double quote; what is not printable is escaped.
+func appendRepr(dst []byte, s string) []byte {
 	quote := byte('\'')
 	if strings.IndexByte(s, '\'') >= 0 && strings.IndexByte(s, '"') < 0 {
 		quote = '"'
 	}
-	b.WriteByte(quote)
+	dst = append(dst, quote)
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
 			// Python keeps undecodable bytes as lone surrogates.
-			fmt.Fprintf(b, `\udc%02x`, s[i])
+			dst = fmt.Appendf(dst, `\udc%02x`, s[i])
 		case r == rune(quote) || r == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(byte(r))
+			dst = append(dst, '\\', byte(r))
 		case r == '\t':
-			b.WriteString(`\t`)
+			dst = append(dst, `\t`...)
 		case r == '\n':
-			b.WriteString(`\n`)
+			dst = append(dst, `\n`...)
 		case r == '\r':
-			b.WriteString(`\r`)
+			dst = append(dst, `\r`...)
 		case unicode.IsPrint(r):
-			b.WriteString(s[i : i+n])
+			dst = append(dst, s[i:i+n]...)
 		case r < 0x100:
-			fmt.Fprintf(b, `\x%02x`, r)
+			dst = fmt.Appendf(dst, `\x%02x`, r)
 		case r < 0x10000:
-			fmt.Fprintf(b, `\u%04x`, r)
+			dst = fmt.Appendf(dst, `\u%04x`, r)
 		default:
-			fmt.Fprintf(b, `\U%08x`, r)
+			dst = fmt.Appendf(dst, `\U%08x`, r)
 		}
 		i += n
 	}
-	b.WriteByte(quote)
+	return append(dst, quote)
 }

@@ -74,7 +74,7 @@ func stringClash(name string) error {
 
 func (n *stringNode) append(dst []byte) []byte {
 	if n.leaf {
-		return appendJSON(dst, n.value)
+		return appendString(dst, n.value)
 	}
 	keys := make([]string, 0, len(n.children))
 	for k := range n.children {
@@ -86,7 +86,7 @@ func (n *stringNode) append(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendJSON(dst, k)
+		dst = appendString(dst, k)
 		dst = append(dst, ':')
 		dst = n.children[k].append(dst)
 	}
