@@ -57,6 +57,9 @@ type Options struct {
 	Limit int
 	// Samples is how many states are drawn at a moment with more than Limit; 0 = 256.
 	Samples int
+	// Quick leaves vfs.Mem.Edges out where there are more than Limit: a look at
+	// many workloads, not a search.
+	Quick bool
 	// Seed of the samples.
 	Seed uint64
 	// Tolerate accepts an error of the workload, where Wrap makes it fail; nil = none.
@@ -254,9 +257,11 @@ func (r *runner) explore(m moment) {
 	r.mu.Lock()
 	r.sampled++
 	r.mu.Unlock()
-	for s := range m.mem.Edges() {
-		if !r.visit(m, s, events) {
-			return
+	if !r.opt.Quick {
+		for s := range m.mem.Edges() {
+			if !r.visit(m, s, events) {
+				return
+			}
 		}
 	}
 	rng := rand.New(rand.NewPCG(r.opt.Seed, uint64(m.n)))
