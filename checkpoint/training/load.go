@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"encoding/json"
+	"path"
 	"slices"
 	"strconv"
 	"time"
@@ -184,16 +185,9 @@ func (c *Checkpointer) Quarantine(ctx context.Context, step int64, why error) er
 	return nil
 }
 
-// setAside renames a directory to the first free name of damaged, damaged-2, ….
+// setAside renames a directory to the first free name of damaged, damaged-2, …
+// and returns that, below the root.
 func (c *Checkpointer) setAside(ctx context.Context, name string) (string, error) {
-	for n := 1; ; n++ {
-		to := name + ".damaged"
-		if n > 1 {
-			to += "-" + strconv.Itoa(n)
-		}
-		err := c.store.Rename(ctx, c.path(name), c.path(to))
-		if errs.KindOf(err) != errs.Exists {
-			return to, err
-		}
-	}
+	to, err := layout.SetAside(ctx, c.store, c.path(name))
+	return path.Base(to), err
 }

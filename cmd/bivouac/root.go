@@ -40,6 +40,7 @@ carries on as if nothing had happened.
 		newInfoCommand(g),
 		newVerifyCommand(g),
 		newDiffCommand(g),
+		newRepairCommand(g),
 		newVersionCommand(g),
 		newCompletionCommand(g),
 	)

@@ -20,6 +20,54 @@ func comparePartial(ctx context.Context, r *report, o *object, folder string) {
 	}
 	compareCheckpoint(ctx, r, o, filepath.Join(folder, "checkpoint"))
 
+	comparePending(ctx, r, o, folder)
+	compareParts(r, o)
+}
+
+// compareFailedFinalize compares what our Finalize makes of the session where that
+// of Orbax fails, before and after it failed.
+func compareFailedFinalize(ctx context.Context, r *report, o *object, folder string) {
+	if o.str("layout") != "orbax_v1_partial" || o.str("finalize") == "ok" || !o.boolean("expected_of_a_correct_finalize") {
+		r.fail("want a session that Orbax could not finalize")
+	}
+	comparePending(ctx, r, o, folder)
+	failed := o.child("failed")
+	dir := filepath.Join(folder, failed.str("directory"))
+	failed.done()
+	if _, err := checkpoint.LoadCheckpointables(ctx, dir, nil); err == nil {
+		r.fail("failed: loaded")
+	}
+	compareFinalized(ctx, r, o, dir)
+	compareParts(r, o)
+	o.done()
+}
+
+// compareFinalized finalizes a copy of a session and compares the checkpoint.
+func compareFinalized(ctx context.Context, r *report, o *object, session string) {
+	tmp, err := os.MkdirTemp("", "conform")
+	if err != nil {
+		r.fail("%v", err)
+		return
+	}
+	defer os.RemoveAll(tmp)
+	if err := os.CopyFS(filepath.Join(tmp, filepath.Base(session)), os.DirFS(session)); err != nil {
+		r.fail("%v", err)
+		return
+	}
+	at := filepath.Join(tmp, strings.TrimSuffix(filepath.Base(session), ".partial_save"))
+	if err := checkpoint.Finalize(ctx, at, nil); err != nil {
+		r.fail("Finalize %s: %v", filepath.Base(session), err)
+		return
+	}
+	compareCheckpoint(ctx, r, o, at)
+	if _, err := os.Stat(filepath.Join(tmp, filepath.Base(session))); err == nil {
+		r.fail("Finalize %s: the session is still there", filepath.Base(session))
+	}
+}
+
+// comparePending holds the session against what is said of it, and what Finalize
+// makes of it against the items.
+func comparePending(ctx context.Context, r *report, o *object, folder string) {
 	p := o.child("pending")
 	dir := filepath.Join(folder, p.str("directory"))
 	pattern := regexp.QuoteMeta(p.str("entries_pattern"))
@@ -38,7 +86,7 @@ func comparePartial(ctx context.Context, r *report, o *object, folder string) {
 	}
 	p.has("load_target_error") // the final path did not exist then
 	p.done()
-	compareParts(r, o)
+	compareFinalized(ctx, r, o, dir)
 }
 
 // compareParts holds the key paths of the parts against the leaves: every leaf

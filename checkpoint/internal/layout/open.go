@@ -105,7 +105,7 @@ func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error)
 	}
 	if strings.Contains(path.Base(name), ".partial_save") {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "a session of partial saves",
-			Remedy: "finalize it with the library that began it"}
+			Remedy: "finalize it: bivouac repair --apply, checkpoint.Finalize, or the library that began it"}
 	}
 	c := &Checkpoint{st: st, name: name}
 	in, err := c.read(ctx)

@@ -1,0 +1,43 @@
+package layout
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// damagedMark ends the names of directories that were set aside.
+const damagedMark = ".damaged"
+
+// SetAside renames a directory to the first free name of <name>.damaged,
+// <name>.damaged-2, … and returns it. Nothing is deleted.
+func SetAside(ctx context.Context, st store.Store, name string) (string, error) {
+	for n := 1; ; n++ {
+		to := AsideName(name, n)
+		err := st.Rename(ctx, name, to)
+		if errs.KindOf(err) != errs.Exists {
+			return to, err
+		}
+	}
+}
+
+// AsideName returns the n-th name, counted from 1, that SetAside tries.
+func AsideName(name string, n int) string {
+	if n == 1 {
+		return name + damagedMark
+	}
+	return name + damagedMark + "-" + strconv.Itoa(n)
+}
+
+// IsSetAside reports whether name is one that SetAside gives.
+func IsSetAside(name string) bool {
+	i := strings.LastIndex(name, damagedMark)
+	if i <= 0 {
+		return false
+	}
+	n, numbered := strings.CutPrefix(name[i+len(damagedMark):], "-")
+	return numbered && n != "" && strings.Trim(n, "0123456789") == "" || !numbered && n == ""
+}

@@ -1,0 +1,203 @@
+package orbax
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Partial saves write one checkpoint a part; the documents of these become those
+// of one checkpoint. Members that several parts have must agree, but where said
+// otherwise: a part adds, and replaces nothing.
+
+// clash decides between two values of one member.
+type clash func(at string, a, b json.RawMessage) (json.RawMessage, error)
+
+func later(_ string, _, b json.RawMessage) (json.RawMessage, error) { return b, nil }
+
+func refuse(at string, a, b json.RawMessage) (json.RawMessage, error) {
+	return nil, &errs.Error{Kind: errs.Mismatch, Op: "orbax", Subject: at, Want: brief(a) + ", as in the part before", Got: brief(b)}
+}
+
+func brief(raw json.RawMessage) string {
+	const most = 80
+	if len(raw) > most {
+		return string(raw[:most]) + "…"
+	}
+	return string(raw)
+}
+
+// MergeCheckpoints joins two _CHECKPOINT_METADATA: what the later one has counts,
+// objects are joined member by member.
+func MergeCheckpoints(a, b []byte) ([]byte, error) {
+	out, err := merge(a, b, CheckpointFile, 0, later)
+	if err == nil {
+		_, err = ParseCheckpoint(out)
+	}
+	return out, err
+}
+
+// MergeStrings joins two _strings.json.
+func MergeStrings(a, b []byte) ([]byte, error) { return merge(a, b, StringsFile, 0, refuse) }
+
+// MergeSharding joins two _sharding.
+func MergeSharding(a, b []byte) ([]byte, error) { return merge(a, b, ShardingFile, 0, refuse) }
+
+// MergeTrees joins two _METADATA. An empty container of one that has members in
+// the other is none any more; a leaf below another leaf is errs.Mismatch.
+func MergeTrees(a, b []byte) ([]byte, error) {
+	out, err := merge(a, b, TreeFile, 0, func(at string, a, b json.RawMessage) (json.RawMessage, error) {
+		switch {
+		case isNull(a):
+			return b, nil
+		case isNull(b):
+			return a, nil
+		case at == TreeFile+": value_metadata_tree":
+			return mergeRich(at, a, b)
+		}
+		return refuse(at, a, b)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return withoutFilled(out)
+}
+
+// mergeRich joins two value_metadata_tree, which are JSON in a string.
+func mergeRich(at string, a, b json.RawMessage) (json.RawMessage, error) {
+	var s, t string
+	if json.Unmarshal(a, &s) != nil || json.Unmarshal(b, &t) != nil {
+		return refuse(at, a, b)
+	}
+	out, err := merge(json.RawMessage(s), json.RawMessage(t), at, 0, refuse)
+	return appendJSON(nil, string(out)), err
+}
+
+// withoutFilled removes the entries of empty containers that are not empty.
+func withoutFilled(doc []byte) ([]byte, error) {
+	t, err := ParseTree(doc)
+	if err != nil {
+		return nil, err
+	}
+	inner := map[string]bool{}
+	for _, e := range t.Entries {
+		for n := range e.Path {
+			inner[TupleRepr(e.Path[:n])] = true
+		}
+	}
+	filled := map[string]bool{}
+	for _, e := range t.Entries {
+		if name := TupleRepr(e.Path); inner[name] {
+			if !emptyContainer(e.ValueType) {
+				return nil, &errs.Error{Kind: errs.Mismatch, Op: "orbax", Subject: TreeFile + ": " + name, Got: "a leaf, and leaves below it in another part"}
+			}
+			filled[name] = true
+		}
+	}
+	if len(filled) == 0 {
+		return doc, nil
+	}
+	ms, err := members(doc)
+	if err != nil {
+		return nil, corrupt(TreeFile, "%v", err)
+	}
+	for i, m := range ms {
+		if m.key != "tree_metadata" {
+			continue
+		}
+		entries, err := members(m.value)
+		if err != nil {
+			return nil, corrupt(TreeFile, "%v", err)
+		}
+		entries = slices.DeleteFunc(entries, func(m member) bool {
+			e, err := parseEntry(json.NewDecoder(bytes.NewReader(m.value)))
+			return err == nil && filled[TupleRepr(e.Path)]
+		})
+		ms[i].value = appendMembers(nil, entries)
+	}
+	return appendMembers(nil, ms), nil
+}
+
+func emptyContainer(valueType string) bool {
+	return valueType == TypeDict || valueType == TypeList || valueType == TypeTuple || valueType == TypeNamedTuple
+}
+
+// MergeArrays joins two array_metadatas/process_N: the records of both.
+func MergeArrays(a, b []byte) ([]byte, error) {
+	const key = "array_metadatas"
+	return merge(a, b, ArraysDir, 0, func(at string, a, b json.RawMessage) (json.RawMessage, error) {
+		var first, second []json.RawMessage
+		if at != ArraysDir+": "+key || json.Unmarshal(a, &first) != nil || json.Unmarshal(b, &second) != nil {
+			return refuse(at, a, b)
+		}
+		for _, r := range second {
+			if !slices.ContainsFunc(first, func(f json.RawMessage) bool { return equal(f, r) }) {
+				first = append(first, r)
+			}
+		}
+		return json.Marshal(first)
+	})
+}
+
+// merge joins two JSON values: objects member by member, in the order of the
+// first, then what only the second has; anything else must be equal or is decided.
+func merge(a, b json.RawMessage, at string, depth int, decide clash) (json.RawMessage, error) {
+	if !isObject(a) || !isObject(b) {
+		if equal(a, b) {
+			return a, nil
+		}
+		return decide(at, a, b)
+	}
+	if depth > maxRichDepth {
+		return nil, corrupt(at, "objects nested deeper than %d", maxRichDepth)
+	}
+	first, err := members(a)
+	if err != nil {
+		return nil, corrupt(at, "%v", err)
+	}
+	second, err := members(b)
+	if err != nil {
+		return nil, corrupt(at, "%v", err)
+	}
+	place := make(map[string]int, len(first))
+	for i, m := range first {
+		place[m.key] = i
+	}
+	for _, m := range second {
+		i, both := place[m.key]
+		if !both {
+			first = append(first, m)
+			continue
+		}
+		if first[i].value, err = merge(first[i].value, m.value, at+": "+m.key, depth+1, decide); err != nil {
+			return nil, err
+		}
+	}
+	return appendMembers(nil, first), nil
+}
+
+func isObject(raw json.RawMessage) bool {
+	t := bytes.TrimSpace(raw)
+	return len(t) > 0 && t[0] == '{'
+}
+
+// equal compares JSON values but for white space.
+func equal(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// appendMembers appends an object in Orbax's spelling.
+func appendMembers(dst []byte, ms []member) []byte {
+	dst = append(dst, '{')
+	for i, m := range ms {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = append(append(appendJSON(dst, m.key), ": "...), m.value...)
+	}
+	return append(dst, '}')
+}
+

@@ -1,0 +1,364 @@
+package checkpoint
+
+import (
+	"context"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/ocdbt"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// RepairKind is one kind of repair.
+type RepairKind uint8
+
+// The kinds of repairs.
+const (
+	RepairMerge    RepairKind = iota + 1 // the databases of the processes of a save become one
+	RepairFinalize                       // a session of partial saves becomes a checkpoint
+	RepairSetAside                       // a damaged step gets a name that is no step's
+	RepairClean                          // what an interrupted save left is removed
+)
+
+// String returns the kind in words.
+func (k RepairKind) String() string {
+	return [...]string{"none", "merge", "finalize", "set aside", "clean"}[k]
+}
+
+// RepairAction is one thing to do, or that was done.
+type RepairAction struct {
+	Kind RepairKind
+	Path string // what it is about, below the directory that was given; "" is that directory
+	To   string // the name that it gets, where it gets one
+	Why  error  // of a step that is set aside: its damage
+	Done bool
+}
+
+// RepairOptions modify Repair; nil is the zero value.
+type RepairOptions struct {
+	// Store holds the directory; nil is the local file system.
+	Store store.Store
+	// Apply does what is to be done; without it nothing is changed.
+	Apply bool
+	// Quick looks at names and sizes only where every byte would be read.
+	Quick bool
+	// IsStep says which names of directories are those of steps, which are set
+	// aside when they are damaged, or torn beyond being a checkpoint; nil is
+	// names that are integers.
+	IsStep func(name string) bool
+}
+
+// RepairReport is what Repair found and did.
+type RepairReport struct {
+	Path    string
+	Checked int // checkpoints that were looked at
+	Actions []RepairAction
+	// Problems are damages that cannot be repaired, and what was left alone; each
+	// names its file.
+	Problems []error
+}
+
+// Repair looks at a checkpoint, a session of partial saves, or a directory that
+// holds such, for what interrupted programs leave behind, and with
+// RepairOptions.Apply puts it right:
+//
+//   - databases of several processes that were never merged are merged, when all
+//     that the checkpoint should hold is in them;
+//   - sessions of partial saves are finalized, see Finalize;
+//   - steps of a run that are damaged are renamed to <name>.damaged;
+//   - staging leftovers are removed.
+//
+// Nothing else is removed or renamed, and no data file is ever written to. A
+// repair that is interrupted can be repeated; one that was done has nothing to do.
+// No other process may write there meanwhile.
+func Repair(ctx context.Context, dir string, o *RepairOptions) (*RepairReport, error) {
+	const op = "checkpoint.Repair"
+	if o == nil {
+		o = &RepairOptions{}
+	}
+	st, name, err := locate.Checkpoint(dir, o.Store)
+	if err != nil {
+		return nil, errs.Wrap(op, dir, err)
+	}
+	r := &repairer{st: st, root: name, opts: *o, report: &RepairReport{Path: dir}}
+	if r.opts.IsStep == nil {
+		r.opts.IsStep = isInteger
+	}
+	return r.report, errs.Wrap(op, dir, r.run(ctx))
+}
+
+func isInteger(name string) bool {
+	n, err := strconv.ParseUint(name, 10, 63)
+	return err == nil && strconv.FormatUint(n, 10) == name
+}
+
+// repairer is one Repair.
+type repairer struct {
+	st     store.Store
+	root   string
+	opts   RepairOptions
+	report *RepairReport
+}
+
+// below returns the name of an element relative to the root.
+func (r *repairer) below(name string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(name, r.root), "/")
+}
+
+// act keeps an action, and does it where that is wanted. A step that cannot be
+// done because of what was found is a problem; other errors end the repair.
+func (r *repairer) act(a RepairAction, do func() error) error {
+	if r.opts.Apply {
+		if err := do(); err != nil {
+			switch errs.KindOf(err) {
+			case errs.Corrupt, errs.Mismatch, errs.Exists, errs.Unsupported, errs.NotFound, errs.Invalid:
+				r.report.Problems = append(r.report.Problems, err)
+				return nil
+			}
+			return err
+		}
+		a.Done = true
+	}
+	r.report.Actions = append(r.report.Actions, a)
+	return nil
+}
+
+func (r *repairer) problem(err error) { r.report.Problems = append(r.report.Problems, err) }
+
+func (r *repairer) run(ctx context.Context) error {
+	if store.IsStaging(r.root) {
+		return &errs.Error{Kind: errs.Invalid, Want: "a checkpoint, a session or a directory of them", Got: "what an interrupted save left",
+			Remedy: "name the directory that it is in"}
+	}
+	if isSession(r.root) {
+		return r.session(ctx, r.root)
+	}
+	info, err := r.st.Stat(ctx, r.root)
+	if errs.KindOf(err) == errs.NotFound {
+		if _, serr := r.st.Stat(ctx, r.root+sessionMark); serr == nil {
+			return r.session(ctx, r.root+sessionMark)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Dir {
+		return &errs.Error{Kind: errs.Invalid, Want: "a directory", Got: "a file"}
+	}
+	_, err = layout.Open(ctx, r.st, r.root)
+	switch kind := errs.KindOf(err); {
+	case err == nil, kind == errs.Corrupt:
+		return r.checkpoint(ctx, r.root, false)
+	case kind == errs.Invalid:
+		return r.directory(ctx)
+	}
+	return err
+}
+
+// directory repairs what lies in a directory of checkpoints.
+func (r *repairer) directory(ctx context.Context) error {
+	if err := r.leftovers(ctx, r.root); err != nil {
+		return err
+	}
+	var names []string
+	for e, err := range r.st.List(ctx, r.root) {
+		if err != nil {
+			return err
+		}
+		if e.Dir && !store.IsStaging(e.Name) && !layout.IsSetAside(e.Name) {
+			names = append(names, e.Name)
+		}
+	}
+	for _, n := range names {
+		var err error
+		if isSession(n) {
+			err = r.session(ctx, path.Join(r.root, n))
+		} else {
+			err = r.element(ctx, path.Join(r.root, n), r.opts.IsStep(n))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// element repairs a directory that may be a checkpoint.
+func (r *repairer) element(ctx context.Context, name string, step bool) error {
+	_, err := layout.Open(ctx, r.st, name)
+	switch kind := errs.KindOf(err); {
+	case err == nil, kind == errs.Corrupt:
+		return r.checkpoint(ctx, name, true)
+	case kind != errs.Invalid && kind != errs.Unsupported:
+		return err
+	case !step:
+		return nil // nobody said that this is a checkpoint
+	}
+	torn, terr := r.torn(ctx, name)
+	switch {
+	case terr != nil:
+		return terr
+	case torn:
+		return r.setAside(ctx, name, err)
+	}
+	r.problem(err)
+	return nil
+}
+
+// torn reports whether a directory that is no checkpoint is what is left of one:
+// empty, or with a file that only checkpoints have.
+func (r *repairer) torn(ctx context.Context, name string) (bool, error) {
+	files, err := filesBelow(ctx, r.st, name, nil)
+	if err != nil {
+		return false, err
+	}
+	for _, f := range files {
+		switch path.Base(f) {
+		case orbax.TreeFile, orbax.CheckpointFile, orbax.CommitFile, orbax.MarkerFile, ocdbt.ManifestName, manifest.Name:
+			return true, nil
+		}
+	}
+	return len(files) == 0, nil
+}
+
+// checkpoint repairs one checkpoint, whole or damaged.
+func (r *repairer) checkpoint(ctx context.Context, name string, oneOfMany bool) error {
+	r.report.Checked++
+	if err := r.leftoversBelow(ctx, name); err != nil {
+		return err
+	}
+	damage, err := r.damage(ctx, name)
+	switch {
+	case errs.KindOf(err) == errs.Unsupported:
+		r.problem(err)
+		return nil
+	case err != nil:
+		return err
+	case damage != nil && oneOfMany:
+		return r.setAside(ctx, name, damage)
+	case damage != nil:
+		r.problem(damage)
+		return nil
+	}
+	return r.merges(ctx, name)
+}
+
+// merges merges what was never merged in a sound checkpoint.
+func (r *repairer) merges(ctx context.Context, name string) error {
+	c, err := layout.Open(ctx, r.st, name)
+	if err != nil {
+		return err
+	}
+	items, err := c.Items(ctx)
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		if it.Kind != layout.Tree || c.Manifest != nil {
+			continue
+		}
+		dirs, err := c.Unmerged(ctx, it.Name)
+		if err != nil {
+			return err
+		}
+		if len(dirs) == 0 {
+			continue
+		}
+		at := path.Join(name, it.Name)
+		if err := r.act(RepairAction{Kind: RepairMerge, Path: r.below(at)}, func() error { return mergeItem(ctx, r.st, at, dirs) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// damage returns the first damage of a checkpoint, nil when it is sound.
+func (r *repairer) damage(ctx context.Context, name string) (error, error) {
+	if r.opts.Quick {
+		c, err := layout.Open(ctx, r.st, name)
+		if err == nil {
+			err = c.CheckFiles(ctx)
+		}
+		if errs.KindOf(err) == errs.Corrupt {
+			return err, nil
+		}
+		return nil, err
+	}
+	found, err := damages(ctx, r.st, name)
+	if len(found) > 0 {
+		return found[0], err
+	}
+	return nil, err
+}
+
+func (r *repairer) setAside(ctx context.Context, name string, why error) error {
+	a := RepairAction{Kind: RepairSetAside, Path: r.below(name), To: layout.AsideName(path.Base(name), 1), Why: why}
+	return r.act(a, func() error {
+		to, err := layout.SetAside(ctx, r.st, name)
+		a.To = path.Base(to)
+		return err
+	})
+}
+
+// session finalizes a session, or says why it could not be.
+func (r *repairer) session(ctx context.Context, name string) error {
+	r.report.Checked++
+	final := strings.TrimSuffix(name, sessionMark)
+	a, err := assemble(ctx, r.st, name)
+	if err == nil {
+		_, err = a.isAt(ctx, final)
+	}
+	switch errs.KindOf(err) {
+	case errs.Corrupt, errs.Mismatch, errs.Unsupported, errs.Exists:
+		r.problem(errs.Wrap("checkpoint.Finalize", r.below(name), err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.act(RepairAction{Kind: RepairFinalize, Path: r.below(name), To: path.Base(final)}, func() error { return finalize(ctx, r.st, final) })
+}
+
+// leftovers removes what interrupted saves left directly below dir.
+func (r *repairer) leftovers(ctx context.Context, dir string) error {
+	for e, err := range r.st.List(ctx, dir) {
+		if err != nil {
+			return err
+		}
+		if !store.IsLeftover(e.Name) {
+			continue
+		}
+		err := r.act(RepairAction{Kind: RepairClean, Path: r.below(path.Join(dir, e.Name))}, func() error {
+			_, err := r.st.CleanStaging(ctx, dir, func(i store.Info) bool { return i.Name != e.Name })
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leftoversBelow does so in all directories of a checkpoint.
+func (r *repairer) leftoversBelow(ctx context.Context, dir string) error {
+	if err := r.leftovers(ctx, dir); err != nil {
+		return err
+	}
+	for e, err := range r.st.List(ctx, dir) {
+		if err != nil {
+			return err
+		}
+		if e.Dir && !store.IsStaging(e.Name) {
+			if err := r.leftoversBelow(ctx, path.Join(dir, e.Name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

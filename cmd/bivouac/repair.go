@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// RepairOptions are the flags of `bivouac repair`.
+type RepairOptions struct {
+	Apply bool
+	Quick bool
+}
+
+// AddFlags declares the flags.
+func (o *RepairOptions) AddFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.Apply, "apply", false, "do it; by default the plan is printed and nothing changed")
+	cmd.Flags().BoolVar(&o.Quick, "quick", false, "compare names and sizes, do not read every byte")
+}
+
+// repairJSON is what `repair --json` prints.
+type repairJSON struct {
+	Path     string             `json:"path"`
+	Applied  bool               `json:"applied"`
+	Checked  int                `json:"checked"`
+	Actions  []repairActionJSON `json:"actions"`
+	Problems []string           `json:"problems"`
+}
+
+type repairActionJSON struct {
+	Kind string `json:"kind"`
+	Path string `json:"path"`
+	To   string `json:"to,omitempty"`
+	Why  string `json:"why,omitempty"`
+	Done bool   `json:"done"`
+}
+
+func newRepairCommand(g *global) *cobra.Command {
+	var o RepairOptions
+	cmd := &cobra.Command{
+		Use:   "repair PATH",
+		Short: "Put right what interrupted programs left behind; by default only say what",
+		Long: `Look at a checkpoint, a session of partial saves or a run directory, and with
+--apply put it right: merge databases of several processes that were never
+merged, finalize sessions of partial saves, rename damaged steps of a run to
+<name>.damaged, remove what interrupted saves left. Nothing else is removed, and
+no data file is ever written to. No other process may write there meanwhile.
+
+` + exitCodesHelp + `
+Damage that cannot be repaired is exit status 4.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runRepair(cmd.Context(), args[0], o, g) },
+	}
+	o.AddFlags(cmd)
+	g.addJSON(cmd)
+	return cmd
+}
+
+func runRepair(ctx context.Context, path string, o RepairOptions, g *global) error {
+	r, err := checkpoint.Repair(ctx, path, &checkpoint.RepairOptions{Apply: o.Apply, Quick: o.Quick})
+	if err != nil {
+		return err
+	}
+	if g.json {
+		err = g.printJSON(newRepairJSON(r, o.Apply))
+	} else {
+		printRepair(g, r, o.Apply)
+	}
+	if err == nil && len(r.Problems) > 0 {
+		err = &errs.Error{Kind: errs.Corrupt, Op: "repair", Subject: path, Got: fmt.Sprintf("%d problems that cannot be repaired", len(r.Problems))}
+	}
+	return err
+}
+
+func newRepairJSON(r *checkpoint.RepairReport, applied bool) repairJSON {
+	out := repairJSON{Path: r.Path, Applied: applied, Checked: r.Checked, Actions: []repairActionJSON{}, Problems: []string{}}
+	for _, a := range r.Actions {
+		j := repairActionJSON{Kind: a.Kind.String(), Path: a.Path, To: a.To, Done: a.Done}
+		if a.Why != nil {
+			j.Why = a.Why.Error()
+		}
+		out.Actions = append(out.Actions, j)
+	}
+	for _, p := range r.Problems {
+		out.Problems = append(out.Problems, p.Error())
+	}
+	return out
+}
+
+func printRepair(g *global, r *checkpoint.RepairReport, applied bool) {
+	for _, a := range r.Actions {
+		name := a.Path
+		if name == "" {
+			name = r.Path
+		}
+		switch a.Kind {
+		case checkpoint.RepairMerge:
+			g.printf("merge      %s: the databases of its processes become one\n", name)
+		case checkpoint.RepairFinalize:
+			g.printf("finalize   %s -> %s\n", name, a.To)
+		case checkpoint.RepairSetAside:
+			g.printf("set aside  %s -> %s\n           %v\n", name, a.To, a.Why)
+		case checkpoint.RepairClean:
+			g.printf("remove     %s: an interrupted save left it\n", name)
+		}
+	}
+	for _, p := range r.Problems {
+		g.printf("PROBLEM    %v\n", p)
+	}
+	switch {
+	case len(r.Actions) == 0:
+		g.printf("%d checkpoints looked at, nothing to repair\n", r.Checked)
+	case applied:
+		g.printf("%d checkpoints looked at, %d repairs done\n", r.Checked, len(r.Actions))
+	default:
+		g.printf("%d checkpoints looked at, %d repairs to do: --apply does them\n", r.Checked, len(r.Actions))
+	}
+}
