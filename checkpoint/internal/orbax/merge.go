@@ -72,7 +72,7 @@ func mergeRich(at string, a, b json.RawMessage) (json.RawMessage, error) {
 		return refuse(at, a, b)
 	}
 	out, err := merge(json.RawMessage(s), json.RawMessage(t), at, 0, refuse)
-	return appendJSON(nil, string(out)), err
+	return appendString(nil, string(out)), err
 }
 
 // withoutFilled removes the entries of empty containers that are not empty.
@@ -111,11 +111,13 @@ func withoutFilled(doc []byte) ([]byte, error) {
 		if err != nil {
 			return nil, corrupt(TreeFile, "%v", err)
 		}
-		entries = slices.DeleteFunc(entries, func(m member) bool {
-			e, err := parseEntry(json.NewDecoder(bytes.NewReader(m.value)))
-			return err == nil && filled[TupleRepr(e.Path)]
-		})
-		ms[i].value = appendMembers(nil, entries)
+		kept := entries[:0]
+		for n, e := range entries { // in the order of t.Entries
+			if !filled[TupleRepr(t.Entries[n].Path)] {
+				kept = append(kept, e)
+			}
+		}
+		ms[i].value = appendMembers(nil, kept)
 	}
 	return appendMembers(nil, ms), nil
 }
@@ -196,7 +198,7 @@ func appendMembers(dst []byte, ms []member) []byte {
 		if i > 0 {
 			dst = append(dst, ", "...)
 		}
-		dst = append(append(appendJSON(dst, m.key), ": "...), m.value...)
+		dst = append(append(appendString(dst, m.key), ": "...), m.value...)
 	}
 	return append(dst, '}')
 }
