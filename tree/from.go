@@ -19,6 +19,10 @@ type Options struct {
 	KeepUnknown bool
 }
 
+// Opaque is a value of any Go type that is a leaf: with KeepUnknown, From keeps
+// what TreeLeaf returns and does not look inside.
+type Opaque interface{ TreeLeaf() any }
+
 // From makes a tree of v as the package comment lists. Slices of numbers, and
 // arrays that are reached through a pointer or slice, are views of the caller's
 // memory; other arrays are copied, since Go gives no address for them.
@@ -40,6 +44,7 @@ func (o Options) From(v any) (*Node, error) {
 var (
 	nodeType   = reflect.TypeFor[*Node]()
 	tensorType = reflect.TypeFor[tensor.Tensor]()
+	opaqueType = reflect.TypeFor[Opaque]()
 )
 
 func (o Options) from(v reflect.Value, at Path) (*Node, error) {
@@ -59,6 +64,9 @@ func (o Options) from(v reflect.Value, at Path) (*Node, error) {
 	case tensorType:
 		n := &Node{Value: v.Interface()}
 		return n, o.check(n, at)
+	}
+	if leaf, ok := o.opaque(v); ok {
+		return &Node{Value: leaf}, nil
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -88,6 +96,14 @@ func (o Options) from(v reflect.Value, at Path) (*Node, error) {
 		return &Node{Value: s}, nil
 	}
 	return o.unknown(v, at)
+}
+
+// opaque returns the leaf that stands for a value that is Opaque.
+func (o Options) opaque(v reflect.Value) (any, bool) {
+	if !o.KeepUnknown || v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface || !v.CanInterface() || !v.Type().Implements(opaqueType) {
+		return nil, false
+	}
+	return v.Interface().(Opaque).TreeLeaf(), true
 }
 
 // fromElem follows a pointer or interface; a chain of them that leads back to

@@ -1,6 +1,8 @@
 package image
 
 import (
+	"context"
+	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
@@ -14,134 +16,287 @@ import (
 // array is one array on its way to disk.
 type array struct {
 	*form
-	param string
-	src   tensor.Tensor
+	raw     bool // as in a safetensors file: the form says nothing
+	param   string
+	src     source
+	values  []value   // one for each chunk that is stored
+	one     [1]value  // memory of values, where there is one
+	size    int       // of the values in data files, where that is known
+	file    *dataFile // that they lie in, where it is one
+	watched *uint32   // what the checksum of the source was when it was handed over
+}
 
-	// Where it is stored.
-	value  []byte    // the shard, when it lies in a B+tree node
-	file   *dataFile // else
-	offset int64
-
-	watched *uint32 // what the checksum of the source was when it was handed over
+// value is one chunk of an array: what is stored under one key.
+type value struct {
+	array  *array
+	at     int    // in the list of the form
+	size   int    // -1 until it is encoded, where it depends on the data
+	inline []byte // the bytes, when they lie in a B+tree node or a small file
+	file   *dataFile
+	offset int64 // in file
 
 	// Set while its pieces are encoded, each by whoever encodes that piece.
 	stored []uint32 // checksum of each sub-chunk with its padding
-	source []uint32 // checksum of the bytes of the source in it
+	plain  []uint32 // of the elements of the array in it
+	share  []uint32 // what they add to the checksum of the array
+	one    [3]uint32
 }
 
-// newArray plans the storage of one array. Small ones are encoded at once.
-func newArray(param string, src tensor.Tensor, known forms) (*array, error) {
-	f, err := known.of(src)
+// newArray plans the storage of one array. Small ones are
+// encoded at once, unless they are still to be read.
+func newArray(param string, src source, known *forms) (*array, error) {
+	f, err := known.of(&src)
 	if err != nil {
 		return nil, err
 	}
 	a := &array{form: f, param: param, src: src}
-	if f.size == 0 {
+	a.values = a.one[:0]
+	if len(f.cells) > 1 {
+		a.values = make([]value, 0, len(f.cells))
+	}
+	for i := range f.cells {
+		a.values = append(a.values, value{array: a, at: i, size: f.sizes[i]})
+		v := &a.values[i]
+		v.makeSums(f.enc.SubChunks())
+		if v.size < 0 || v.size > inlineBytes {
+			a.size += max(0, v.size)
+			continue
+		}
+		v.inline = make([]byte, v.size)
+	}
+	if src.read != nil {
 		return a, nil
 	}
-	n := a.enc.SubChunks()
-	sums := make([]uint32, 2*n)
-	a.stored, a.source = sums[:n], sums[n:]
-	if f.size <= inlineBytes {
-		a.value = make([]byte, f.size)
-		_, err = a.encode(piece{array: a, sub: wholeShard, size: f.size}, a.value)
-	}
-	return a, err
+	return a, a.fillInline(context.Background())
 }
 
-// inFile reports whether the array lies in a data file.
-func (a *array) inFile() bool { return a.size > 0 && a.value == nil }
-
-// encode writes the bytes of a piece into dst, which has its size, and returns
-// their checksum. Pieces may be encoded at once, each once.
-func (a *array) encode(p piece, dst []byte) (sum uint32, err error) {
-	src := zarr.Source{Data: a.src.Data, Box: zarr.WholeBox(a.src.Shape)}
-	switch p.sub {
-	case shardIndex:
-		_, err = a.enc.EncodeIndex(dst, a.cell)
-		return crc.Sum(dst), err
-	case wholeShard:
-		if _, sum, err = a.enc.EncodeChunk(dst, a.cell, src, a.stored); err != nil {
-			return 0, err
+// fillInline encodes the values that lie in B+tree nodes or small files.
+func (a *array) fillInline(ctx context.Context) error {
+	for i := range a.values {
+		v := &a.values[i]
+		if v.inFile() {
+			continue
 		}
-		for i := range a.stored {
-			a.sumSource(i)
+		if _, err := v.encode(ctx, &piece{value: v, sub: wholeShard, size: v.size}, v.inline); err != nil {
+			return err
 		}
-		return sum, nil
 	}
-	n, sum, err := a.enc.EncodeSubChunk(dst, a.cell, p.sub, src)
-	if err != nil {
-		return 0, err
-	}
-	a.stored[p.sub] = sum
-	a.sumSource(p.sub)
-	return crc.Update(sum, dst[n-suffix:n]), nil
+	return nil
 }
 
-// sumSource sets the checksum of the bytes of the source in sub-chunk i, each of
-// which is one run of it: that of the sub-chunk, unless it is padded.
-func (a *array) sumSource(i int) {
-	a.source[i] = a.stored[i]
-	region, ok := a.enc.Region(a.cell, i)
-	if !ok {
-		return
+func (v *value) makeSums(n int) {
+	sums := v.one[:]
+	if n > 1 {
+		sums = make([]uint32, 3*n)
 	}
-	if run := a.run(region); len(run) != a.enc.MaxSubChunkSize()-suffix {
-		a.source[i] = crc.Sum(run)
-	}
+	v.stored, v.plain, v.share = sums[:n:n], sums[n:2*n:2*n], sums[2*n:]
 }
 
-// run returns the bytes of the source in a region that is one run of it.
-func (a *array) run(region zarr.Box) []byte {
-	at := a.at(region)
-	return a.src.Data[at : at+region.Len()*a.src.DType.Size()]
-}
+func (v *value) cell() []int { return v.array.cells[v.at] }
+
+func (v *value) key() string { return v.array.keys[v.at] }
+
+// inFile reports whether the value lies in a data file.
+func (v *value) inFile() bool { return v.inline == nil }
 
 // bytes is the size of the array.
 func (a *array) bytes() int { return a.src.Shape.Len() * a.src.DType.Size() }
 
-// whole returns the sub-chunk that a piece consists of, if it is one, without
-// padding: then its bytes are a run of the source and their checksum.
-func (a *array) whole(p *piece) (i int, region zarr.Box, ok bool) {
-	if p.sub == shardIndex || p.size != a.enc.MaxSubChunkSize() {
-		return 0, region, false
+// region returns the part of the array that a piece of a chunk holds.
+func (v *value) region(sub int) (zarr.Box, bool) {
+	if sub != wholeShard {
+		return v.array.enc.Region(v.cell(), sub)
 	}
-	i = max(p.sub, 0)
-	region, ok = a.enc.Region(a.cell, i)
-	return i, region, ok && region.Len()*a.src.DType.Size() == p.size-suffix
+	m := v.array.enc.Metadata()
+	box := zarr.Box{Origin: slices.Clone(v.cell()), Shape: m.ChunkShape}
+	for k := range box.Origin {
+		box.Origin[k] *= m.ChunkShape[k]
+	}
+	return box.Intersect(zarr.WholeBox(m.Shape))
 }
 
-// seal is encode for a whole sub-chunk whose elements are in dst already.
-func (a *array) seal(i int, region zarr.Box, dst []byte) (sum uint32, err error) {
-	n, sum, err := a.enc.EncodeSubChunk(dst, a.cell, i, zarr.Source{Data: dst[:len(dst)-suffix], Box: region})
+// encode writes the bytes of a piece into dst, which has its size unless that
+// depends on the data, and returns their checksum. p.size becomes their number.
+// Pieces may be encoded at once, each once.
+func (v *value) encode(ctx context.Context, p *piece, dst []byte) (sum uint32, err error) {
+	a := v.array
+	switch {
+	case a.raw:
+		return v.encodeRaw(ctx, p, dst)
+	case p.sub == shardIndex:
+		_, err = a.enc.EncodeIndex(dst, v.cell())
+		return crc.Sum(dst), err
+	}
+	region, ok := v.region(p.sub)
+	if !ok {
+		return 0, &errs.Error{Kind: errs.Invalid, Want: "a sub-chunk inside of the array"}
+	}
+	src, done, err := a.elements(ctx, region, v.bare(p, region), dst)
 	if err != nil {
 		return 0, err
 	}
-	a.stored[i], a.source[i] = sum, sum
-	return crc.Update(sum, dst[n-suffix:n]), nil
+	defer done()
+	if p.sub == wholeShard {
+		if p.size, sum, err = a.enc.EncodeChunk(dst, v.cell(), src, v.stored); err != nil {
+			return 0, err
+		}
+		for i := range v.stored {
+			v.sumSource(i, src)
+		}
+		return sum, nil
+	}
+	n, sum, err := a.enc.EncodeSubChunk(dst, v.cell(), p.sub, src)
+	if err != nil {
+		return 0, err
+	}
+	v.stored[p.sub] = sum
+	v.sumSource(p.sub, src)
+	return crc.Update(sum, dst[n-a.suffix:n]), nil
 }
 
-// at returns where in the source the first element of a region lies.
-func (a *array) at(region zarr.Box) int {
-	n := 0
-	for k, extent := range a.src.Shape {
-		n = n*extent + region.Origin[k]
+// elements returns memory with the elements of a region: that of the source, or
+// what is read or gathered, into dst where they lie at its beginning. done gives
+// the memory back.
+func (a *array) elements(ctx context.Context, region zarr.Box, bare bool, dst []byte) (src zarr.Source, done func(), err error) {
+	done = func() {}
+	if src, ok := a.src.view(region); ok {
+		return src, done, nil
 	}
-	return n * a.src.DType.Size()
+	n := region.Len() * a.src.DType.Size()
+	if bare {
+		dst = dst[:n]
+	} else {
+		room, _ := a.scratch.Get().(*[]byte)
+		if room == nil {
+			room = new([]byte)
+		}
+		*room = slices.Grow((*room)[:0], n)
+		dst = (*room)[:n]
+		done = func() { a.scratch.Put(room) }
+	}
+	return zarr.Source{Data: dst, Box: region}, done, a.src.fill(ctx, region, dst)
+}
+
+// bare reports whether a piece begins with the elements of region as they are,
+// and holds no others.
+func (v *value) bare(p *piece, region zarr.Box) bool {
+	a := v.array
+	return p.sub != shardIndex && a.enc.Fixed() && (p.sub != wholeShard || len(v.stored) == 1) &&
+		region.Len()*a.src.DType.Size() == a.enc.MaxSubChunkSize()-a.suffix
+}
+
+// sumSource takes the checksums of the elements in sub-chunk i, which src holds.
+func (v *value) sumSource(i int, src zarr.Source) {
+	a := v.array
+	region, ok := a.enc.Region(v.cell(), i)
+	if !ok {
+		return
+	}
+	size := a.src.DType.Size()
+	bare := a.enc.Fixed() && region.Len()*size == a.enc.MaxSubChunkSize()-a.suffix
+	if bare && region.Len()*size == a.bytes() {
+		v.plain[i], v.share[i] = v.stored[i], v.stored[i]
+		return
+	}
+	v.plain[i], v.share[i] = sumRuns(region, src, a.src.Shape, size, v.stored[i], bare)
+}
+
+// sumRuns returns the checksum of the elements of region, in C order, and what
+// it adds to that of an array of that shape. Where the first is known already,
+// and the region is one run of the array, nothing is read.
+func sumRuns(region zarr.Box, src zarr.Source, shape tensor.Shape, size int, sum uint32, known bool) (plain, share uint32) {
+	total := shape.Len() * size
+	zarr.Runs(region, src.Box, shape, size, func(at, whole, n int) {
+		one := sum
+		if !known || n != region.Len()*size {
+			one = crc.Sum(src.Data[at : at+n])
+		}
+		plain = crc.Combine(plain, one, int64(n))
+		share ^= crc.Combine(one, 0, int64(total-whole-n))
+	})
+	return plain, share
+}
+
+// run returns the bytes of the source that a piece consists of, if it is one
+// sub-chunk without padding whose elements are one run of memory.
+func (v *value) run(p *piece) ([]byte, bool) {
+	a := v.array
+	switch {
+	case a.raw && a.src.Data != nil && a.src.DType.Bits()%8 == 0:
+		at := p.off - v.offset
+		return a.src.Data[at : at+int64(p.size)], true
+	case a.raw || p.sub == shardIndex:
+		return nil, false
+	}
+	region, ok := v.region(p.sub)
+	if !ok || !v.bare(p, region) {
+		return nil, false
+	}
+	src, ok := a.src.view(region)
+	if !ok {
+		return nil, false
+	}
+	var run []byte
+	zarr.Runs(region, src.Box, src.Box.Shape, a.src.DType.Size(), func(at, _, n int) { run = src.Data[at : at+n] })
+	return run, len(run) == region.Len()*a.src.DType.Size()
+}
+
+// seal is encode for a piece whose elements are in dst already.
+func (v *value) seal(p *piece, dst []byte) (sum uint32, err error) {
+	a := v.array
+	if a.raw {
+		return v.sealRaw(p, dst), nil
+	}
+	region, _ := v.region(p.sub)
+	src := zarr.Source{Data: dst[:region.Len()*a.src.DType.Size()], Box: region}
+	i := max(p.sub, 0)
+	if p.sub == wholeShard {
+		_, sum, err = a.enc.EncodeChunk(dst, v.cell(), src, v.stored)
+	} else {
+		var n int
+		n, v.stored[i], err = a.enc.EncodeSubChunk(dst, v.cell(), i, src)
+		sum = crc.Update(v.stored[i], dst[n-a.suffix:n])
+	}
+	if err == nil {
+		v.sumSource(i, src)
+	}
+	return sum, err
 }
 
 // leaf is the entry of the manifest, when all pieces were encoded.
 func (a *array) leaf(item string) manifest.Leaf {
 	l := manifest.Leaf{Item: item, Param: a.param, Size: int64(a.bytes())}
-	if len(a.stored) > 1 {
-		l.Chunks = a.stored
+	if n := tensor.Shape(a.grid).Len(); n > 1 {
+		l.Chunks = make([]uint32, n)
 	}
-	for i, sum := range a.source {
-		if region, ok := a.enc.Region(a.cell, i); ok {
-			l.CRC = crc.Combine(l.CRC, sum, int64(region.Len()*a.src.DType.Size()))
+	for i := range a.values {
+		v := &a.values[i]
+		for k := range v.share {
+			l.CRC ^= v.share[k]
+			if l.Chunks == nil {
+				continue
+			}
+			region, ok := a.enc.Region(v.cell(), k)
+			if !ok {
+				continue
+			}
+			sum := v.plain[k]
+			if a.tied {
+				sum = v.stored[k]
+			}
+			l.Chunks[a.place(region)] = sum
 		}
 	}
 	return l
+}
+
+// place is where in the grid of sub-chunks, in C order, a region lies.
+func (a *array) place(region zarr.Box) int {
+	n := 0
+	for k, g := range a.grid {
+		n = n*g + region.Origin[k]/a.sub[k]
+	}
+	return n
 }
 
 // unchanged holds the array against what was handed over.
@@ -156,18 +311,19 @@ func (a *array) unchanged(l manifest.Leaf) error {
 }
 
 // entries are the keys of the array in the database.
-func (a *array) entries() []ocdbt.Entry {
+func (a *array) entries(out []ocdbt.Entry) []ocdbt.Entry {
 	prefix := ""
 	if a.param != "" {
 		prefix = a.param + "/"
 	}
-	out := []ocdbt.Entry{{Key: prefix + zarr.MetadataKey, Value: ocdbt.InlineRef(a.meta)}}
-	if a.size == 0 {
-		return out
+	out = append(out, ocdbt.Entry{Key: prefix + a.metaKey, Value: ocdbt.InlineRef(a.meta)})
+	for i := range a.values {
+		v := &a.values[i]
+		ref := ocdbt.InlineRef(v.inline)
+		if v.inFile() {
+			ref = ocdbt.Ref{File: ocdbt.File{Name: v.file.name}, Offset: v.offset, Length: int64(v.size)}
+		}
+		out = append(out, ocdbt.Entry{Key: prefix + v.key(), Value: ref})
 	}
-	ref := ocdbt.InlineRef(a.value)
-	if a.inFile() {
-		ref = ocdbt.Ref{File: ocdbt.File{Name: a.file.name}, Offset: a.offset, Length: int64(a.size)}
-	}
-	return append(out, ocdbt.Entry{Key: prefix + a.key, Value: ref})
+	return out
 }

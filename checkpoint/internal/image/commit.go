@@ -7,7 +7,6 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
-	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -25,43 +24,39 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	defer txn.Abort() //nolint:errcheck // no-op after Commit; else the reason is already being returned
 	defer im.release()
 	start := time.Now()
-	m := &manifest.Manifest{}
 	now := im.opts.Now()
+	if err := im.pack(ctx, txn); err != nil {
+		return now, err
+	}
 	var small []smallFile
-	handlers := map[string]string{}
-	for i, it := range im.items {
-		handlers[it.Name] = it.Handler
-		files, err := im.documents(i, now)
+	for i := range im.items {
+		files, err := im.documents(ctx, i, now)
 		if err != nil {
 			return now, err
 		}
 		small = append(small, files...)
-		if im.opts.Style == Step {
-			small = append(small, smallFile{path.Join(it.Name, orbax.CommitFile), []byte(commitText)})
-		}
 	}
 	if err := im.persist(ctx, txn); err != nil {
 		return now, err
 	}
+	m := &manifest.Manifest{}
 	if err := im.sums(m); err != nil {
 		return now, err
 	}
 	im.stats.Persist = time.Since(start)
 	start = time.Now()
-	if im.opts.Style == V1 {
-		small = append(small, smallFile{orbax.MarkerFile, nil})
-	}
-	doc := orbax.Checkpoint{Handlers: handlers, Init: im.began.UnixNano(), Commit: now.UnixNano(), Custom: im.opts.Custom}
-	small = append(small, smallFile{orbax.CheckpointFile, doc.Append(nil)})
+	small = append(small, im.root(now)...)
 	for _, f := range small {
 		if err := txn.Put(ctx, f.name, f.data); err != nil {
 			return now, err
 		}
-		m.Files = append(m.Files, manifest.File{Name: f.name, Size: int64(len(f.data)), CRC: crc.Sum(f.data)})
+		m.Add(f.name, f.data)
 	}
-	marker := store.Blob{Name: orbax.CommitFile, Data: []byte(commitText)}
-	m.Files = append(m.Files, manifest.File{Name: marker.Name, Size: int64(len(marker.Data)), CRC: crc.Sum(marker.Data)})
-	err := txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: m.Append(nil)}, marker)
+	markers := im.markers()
+	for _, b := range markers {
+		m.Add(b.Name, b.Data)
+	}
+	err := txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: m.Append(nil)}, markers...)
 	im.stats.Commit = time.Since(start)
 	im.stats.TxnStats = txn.Stats()
 	return now, err
@@ -69,30 +64,61 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 
 // documents are the small files of an item. The data files grow by what the
 // database wants of them.
-func (im *Image) documents(i int, now time.Time) ([]smallFile, error) {
+func (im *Image) documents(ctx context.Context, i int, now time.Time) ([]smallFile, error) {
 	it, t := im.items[i], im.trees[i]
-	if t == nil {
-		return []smallFile{{path.Join(it.Name, it.File), it.JSON}}, nil
+	files := []smallFile{{path.Join(it.Name, it.File), it.JSON}}
+	if t != nil {
+		var err error
+		if files, err = t.finish(ctx, im.uuids[i], now); err != nil {
+			return nil, err
+		}
 	}
-	return t.finish(im.uuids[i], now)
+	if im.opts.Style == Step && im.opts.Layout != Safetensors {
+		files = append(files, smallFile{path.Join(it.Name, orbax.CommitFile), []byte(commitText)})
+	}
+	return files, nil
+}
+
+// root are the small files at the root.
+func (im *Image) root(now time.Time) []smallFile {
+	if im.opts.Layout == Safetensors {
+		return nil
+	}
+	var small []smallFile
+	if im.opts.Style == V1 {
+		small = append(small, smallFile{orbax.MarkerFile, nil})
+	}
+	handlers := make(map[string]string, len(im.items))
+	for _, it := range im.items {
+		handlers[it.Name] = it.Handler
+	}
+	doc := orbax.Checkpoint{Handlers: handlers, Init: im.began.UnixNano(), Commit: now.UnixNano(), Custom: im.opts.Custom}
+	return append(small, smallFile{orbax.CheckpointFile, doc.Append(nil)})
+}
+
+// markers are the files that say that a checkpoint is whole.
+func (im *Image) markers() []store.Blob {
+	if im.opts.Layout == Safetensors {
+		return nil
+	}
+	return []store.Blob{{Name: orbax.CommitFile, Data: []byte(commitText)}}
 }
 
 // sums lists the arrays and data files, which were written, with their checksums.
 func (im *Image) sums(m *manifest.Manifest) error {
-	for i, t := range im.trees {
+	for _, t := range im.trees {
 		if t == nil {
 			continue
 		}
-		name := im.items[i].Name
 		for _, a := range t.arrays {
-			l := a.leaf(name)
+			l := a.leaf(t.item)
 			if err := a.unchanged(l); err != nil {
 				return err
 			}
 			m.Leaves = append(m.Leaves, l)
 		}
 		for _, f := range t.files {
-			m.Files = append(m.Files, manifest.File{Name: path.Join(name, f.name), Size: f.size, CRC: f.sum()})
+			m.Files = append(m.Files, manifest.File{Name: path.Join(t.dir, f.name), Size: f.size, CRC: f.sum()})
 		}
 	}
 	return nil

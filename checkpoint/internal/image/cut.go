@@ -1,6 +1,8 @@
 package image
 
 import (
+	"slices"
+
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -11,32 +13,73 @@ const (
 	alignFrom     = 256 << 10 // arrays from this size on begin on alignment
 	alignment     = 4096      // what direct I/O wants
 	suffix        = 4         // bytes of checksum behind each sub-chunk
+
+	axisParts     = 64      // into how many an axis is cut along which boxes will be read
+	axisPartBytes = 4 << 10 // of a sub-chunk, where such axes are cut
 )
 
-// cut returns the layout of an array: one shard over the whole of it, in
-// sub-chunks of at most about subChunkBytes along the leading axes, so that each
-// is one run of the source. The shard is padded by less than one row a
-// sub-chunk where no count near the ideal divides the axis.
-func cut(d tensor.DType, shape tensor.Shape) zarr.Layout {
-	l := zarr.Layout{Codecs: []zarr.CodecSpec{zarr.CRC32C()}}
-	bytes := shape.Len() * d.Size()
-	if bytes <= subChunkBytes {
-		return l
+// cut returns chunks and sub-chunks of an array: one chunk over the whole of it,
+// or, when it is given in parts of one shape, one for each part. Sub-chunks have
+// at most about subChunkBytes; they are cut along the leading axes, so that each
+// is one run of the source, but first along the axes that are named.
+//
+// A chunk over the whole is padded by less than one row a sub-chunk where no
+// count near the ideal divides the axis.
+func cut(d tensor.DType, shape tensor.Shape, part, axes []int) zarr.Layout {
+	chunk := []int(shape.Clone())
+	if part != nil {
+		chunk = slices.Clone(part)
 	}
-	chunk, sub := []int(shape.Clone()), []int(shape.Clone())
-	for axis, n := range shape {
-		row := bytes / n
-		if row > subChunkBytes && axis < len(shape)-1 {
+	sub := slices.Clone(chunk)
+	bytes := tensor.Shape(chunk).Len() * d.Size()
+	if bytes == 0 {
+		return zarr.Layout{}
+	}
+	if bytes > axisPartBytes {
+		bytes = cutAxes(chunk, sub, shape, axes, bytes)
+	}
+	for axis := 0; axis < len(sub) && bytes > subChunkBytes; axis++ {
+		row := bytes / sub[axis]
+		switch {
+		case row > subChunkBytes && axis < len(sub)-1:
 			sub[axis], bytes = 1, row
+		case chunk[axis] < shape[axis] || slices.Contains(axes, axis):
+			sub[axis] = divisor(sub[axis], max(1, subChunkBytes/row))
+			bytes = row * sub[axis]
+		default:
+			count := split(chunk[axis], row)
+			sub[axis] = (chunk[axis] + count - 1) / count
+			chunk[axis] = sub[axis] * count
+			bytes = 0
+		}
+	}
+	switch {
+	case !slices.Equal(sub, chunk):
+		return zarr.Layout{Chunk: chunk, SubChunk: sub}
+	case part != nil:
+		return zarr.Layout{Chunk: chunk}
+	}
+	return zarr.Layout{}
+}
+
+// cutAxes cuts sub-chunks along the named axes and returns their size.
+func cutAxes(chunk, sub []int, shape tensor.Shape, axes []int, bytes int) int {
+	for _, axis := range axes {
+		if axis >= len(sub) || sub[axis] != chunk[axis] {
 			continue
 		}
-		count := split(n, row)
-		sub[axis] = (n + count - 1) / count
-		chunk[axis] = sub[axis] * count
-		break
+		parts := min(axisParts, sub[axis], max(1, bytes/axisPartBytes))
+		want := (sub[axis] + parts - 1) / parts
+		row := bytes / sub[axis]
+		if chunk[axis] < shape[axis] {
+			sub[axis] = divisor(sub[axis], want)
+		} else {
+			sub[axis] = want
+			chunk[axis] = (chunk[axis] + want - 1) / want * want
+		}
+		bytes = row * sub[axis]
 	}
-	l.Chunk, l.SubChunk = chunk, sub
-	return l
+	return bytes
 }
 
 // split returns into how many parts to cut n rows: the fewest that keep a part
@@ -50,4 +93,48 @@ func split(n, row int) int {
 		}
 	}
 	return least
+}
+
+// divisor returns the greatest divisor of n that is at most want; when that is
+// far less, the smallest that is more.
+func divisor(n, want int) int {
+	below, above := 1, n
+	for k := 1; k*k <= n; k++ {
+		if n%k != 0 {
+			continue
+		}
+		for _, v := range [2]int{k, n / k} {
+			if v <= want {
+				below = max(below, v)
+			} else {
+				above = min(above, v)
+			}
+		}
+	}
+	if below*8 < want {
+		return above
+	}
+	return below
+}
+
+// regular returns the shape of the parts if they are the chunks of a regular
+// grid: all alike, but for those at the far edges, which may be smaller. It is
+// nil when they are not, or when there is but one.
+func regular(shape tensor.Shape, parts []Part) []int {
+	if len(parts) < 2 {
+		return nil
+	}
+	first := slices.IndexFunc(parts, func(p Part) bool { return slices.Max(append([]int{0}, p.Origin...)) == 0 && p.Data.Len() > 0 })
+	if first < 0 {
+		return nil
+	}
+	chunk := []int(parts[first].Data.Shape.Clone())
+	for _, p := range parts {
+		for k, o := range p.Origin {
+			if o%chunk[k] != 0 || p.Data.Shape[k] != min(chunk[k], shape[k]-o) {
+				return nil
+			}
+		}
+	}
+	return chunk
 }

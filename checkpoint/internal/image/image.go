@@ -37,7 +37,11 @@ func (Heap) Alloc(n, _ int) ([]byte, error) { return make([]byte, n), nil }
 
 // Options of Take.
 type Options struct {
-	Style  Style
+	Style       Style
+	Layout      Layout
+	Compression Compression
+	ShardAxes   []int // of every array that has them: sub-chunks are cut along these, boxes will be read along them
+
 	Custom json.RawMessage // the checkpoint's metadata, nil for none
 	Memory Memory          // nil is Heap
 	// FileBytes is from how many bytes of arrays on an item gets another data
@@ -94,6 +98,9 @@ func Plan(items []Item, o Options) (*Image, error) {
 	if o.FileBytes == 0 {
 		o.FileBytes = fileBytes
 	}
+	if err := o.validate(items); err != nil {
+		return nil, err
+	}
 	im := &Image{
 		opts: o, items: items, trees: make([]*treeImage, len(items)), uuids: make([][16]byte, len(items)), began: o.Now(),
 		start: time.Now(), released: make(chan struct{}), progress: progress{tell: o.Progress},
@@ -114,6 +121,7 @@ func Plan(items []Item, o Options) (*Image, error) {
 		for _, f := range t.files {
 			im.size += f.size
 		}
+		im.size += t.packed()
 	}
 	return im, nil
 }

@@ -30,7 +30,7 @@ func TestCut(t *testing.T) {
 				shape = shape[:len(shape)-1]
 			}
 		}
-		l := cut(d, shape)
+		l := cut(d, shape, nil, nil)
 		if shape.Len()*d.Size() <= subChunkBytes {
 			if l.Chunk != nil || l.SubChunk != nil {
 				t.Fatalf("%v%v is small and was cut: %+v", d, shape, l)
@@ -55,7 +55,7 @@ func TestCut(t *testing.T) {
 				t.Fatalf("%v%v: sub-chunks %v are not runs of the source: axis %d and axis %d are cut", d, shape, l.SubChunk, i, last)
 			}
 		}
-		if _, err := newForm(d, shape); err != nil {
+		if _, err := newForm(d, shape, l); err != nil {
 			t.Fatal(err)
 		}
 	})

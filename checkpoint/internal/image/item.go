@@ -42,7 +42,7 @@ func Items(values map[string]any) ([]Item, error) {
 			items = append(items, Item{Name: n, Handler: orbax.HandlerJSON, JSON: slices.Clone(raw), File: orbax.JSONFile})
 			continue
 		}
-		node, err := tree.From(values[n])
+		node, err := tree.Options{KeepUnknown: true}.From(values[n])
 		if err != nil {
 			return nil, errs.Wrap("", "item "+strconv.Quote(n), err)
 		}

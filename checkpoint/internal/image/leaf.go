@@ -1,6 +1,7 @@
 package image
 
 import (
+	"fmt"
 	"strconv"
 	"unicode/utf8"
 
@@ -16,7 +17,7 @@ type leaf struct {
 	entry   orbax.Entry
 	param   string
 	isArray bool
-	array   tensor.Tensor
+	array   source
 	text    string
 }
 
@@ -62,7 +63,7 @@ func newLeaf(e tree.Entry) (leaf, error) {
 		return empty(orbax.TypeNamedTuple)
 	}
 	scalar := func(t tensor.Tensor) (leaf, error) {
-		l.entry.ValueType, l.isArray, l.array = orbax.TypeScalar, true, t
+		l.entry.ValueType, l.isArray, l.array = orbax.TypeScalar, true, source{Tensor: t}
 		return l, nil
 	}
 	switch v := e.Node.Value.(type) {
@@ -77,7 +78,7 @@ func newLeaf(e tree.Entry) (leaf, error) {
 	case float64:
 		return scalar(tensor.ScalarOf(v))
 	case complex128: // Orbax has no complex scalars
-		l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, tensor.ScalarOf(v)
+		l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, source{Tensor: tensor.ScalarOf(v)}
 		return l, nil
 	case string:
 		if !utf8.ValidString(v) {
@@ -85,16 +86,16 @@ func newLeaf(e tree.Entry) (leaf, error) {
 		}
 		l.entry.ValueType, l.text = orbax.TypeString, v
 		return l, nil
-	case tensor.Tensor:
-		l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, v
-		if err := v.Check(); err != nil {
-			return l, err
-		}
-		if _, ok := v.DType.Zarr(); !ok {
-			return l, &errs.Error{Kind: errs.Unsupported, Got: "dtype " + v.DType.String(), Want: "a dtype that zarr has",
-				Remedy: "cast it, or save its bytes as uint8"}
-		}
-		return l, nil
 	}
-	return l, &errs.Error{Kind: errs.Unsupported, Got: "a leaf of this type", Want: "tensors, numbers, strings, bytes, nil"}
+	src, ok, err := newSource(e.Node.Value)
+	if !ok {
+		return l, &errs.Error{Kind: errs.Unsupported, Got: fmt.Sprintf("a leaf of type %T", e.Node.Value), Want: "tensors, numbers, strings, bytes, nil"}
+	}
+	if _, zarr := src.DType.Zarr(); err == nil && !zarr {
+		err = &errs.Error{Kind: errs.Unsupported, Got: "dtype " + src.DType.String(), Want: "a dtype that zarr has",
+			Remedy: "cast it, or save its bytes as uint8"}
+	}
+	l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, src
+	l.entry.WriteShape = regular(src.Shape, src.parts)
+	return l, err
 }

@@ -2,8 +2,11 @@ package image
 
 import (
 	"cmp"
+	"context"
 	"slices"
+	"strconv"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 )
 
@@ -20,11 +23,13 @@ const (
 	shardIndex = -2
 )
 
-// piece is what is encoded at once: a shard, a sub-chunk of it, or its index.
+// piece is what is encoded at once: a chunk, a sub-chunk of it, its index, a
+// range of a raw value, or bytes that are known.
 type piece struct {
-	array *array
+	value *value
 	sub   int
-	off   int64 // in the file
+	known []byte // then there is no value
+	off   int64  // in the file
 	size  int
 	state pieceState
 	sum   uint32 // of its bytes, once they are encoded
@@ -58,10 +63,13 @@ type unit struct {
 //	0                           4096·k        4096·l                     4096·m
 //	└─ unit 0 ──────────────────┴─ unit 1 ────┴─ unit 2 ───────────┴─ … ─┴───────┘
 type dataFile struct {
-	name   string // below the item
+	name   string // below the directory of the item
 	size   int64
 	pieces []*piece
 	units  []*unit
+
+	written bool   // as it was encoded
+	crc     uint32 // then
 }
 
 // spread deals the arrays out to at most maxFiles files of about the same size,
@@ -70,7 +78,7 @@ func spread(arrays []*array, perFile int64) []*dataFile {
 	var stored []*array
 	total := int64(0)
 	for _, a := range arrays {
-		if a.inFile() {
+		if a.size > 0 {
 			stored = append(stored, a)
 			total += int64(a.size)
 		}
@@ -94,30 +102,66 @@ func spread(arrays []*array, perFile int64) []*dataFile {
 		load[i] += int64(a.size)
 	}
 	for _, a := range stored {
-		a.file.place(a)
+		for i := range a.values {
+			if v := &a.values[i]; v.inFile() {
+				a.file.place(v)
+			}
+		}
 	}
 	return files
 }
 
 func alignUp(n int64) int64 { return (n + alignment - 1) &^ (alignment - 1) }
 
-// place appends an array.
-func (f *dataFile) place(a *array) {
-	a.offset = f.size
-	if a.size >= alignFrom || f.full(f.size+int64(a.size)) {
-		a.offset = alignUp(f.size)
+// place appends a chunk.
+func (f *dataFile) place(v *value) {
+	v.file, v.offset = f, f.size
+	if v.size >= alignFrom || f.full(f.size+int64(v.size)) {
+		v.offset = alignUp(f.size)
 	}
-	if a.size <= unitBytes {
-		f.add(&piece{array: a, sub: wholeShard, off: a.offset, size: a.size})
+	enc, cell := v.array.enc, v.cell()
+	if v.size <= unitBytes || enc.SubChunks() == 1 {
+		f.add(&piece{value: v, sub: wholeShard, off: v.offset, size: v.size})
 		return
 	}
-	for i := range a.enc.SubChunks() {
-		if off, n, ok := a.enc.SubChunk(a.cell, i); ok {
-			f.add(&piece{array: a, sub: i, off: a.offset + int64(off), size: n})
+	for i := range enc.SubChunks() {
+		if off, n, ok := enc.SubChunk(cell, i); ok {
+			f.add(&piece{value: v, sub: i, off: v.offset + int64(off), size: n})
 		}
 	}
-	if off, n, ok := a.enc.IndexPlace(a.cell); ok && n > 0 {
-		f.add(&piece{array: a, sub: shardIndex, off: a.offset + int64(off), size: n})
+	if off, n, ok := enc.IndexPlace(cell); ok && n > 0 {
+		f.add(&piece{value: v, sub: shardIndex, off: v.offset + int64(off), size: n})
+	}
+}
+
+// placeBytes appends bytes that are known.
+func (f *dataFile) placeBytes(b []byte) {
+	f.stream(len(b), func(from, to int) *piece { return &piece{known: b[from:to]} })
+}
+
+// placeRaw appends a raw value right behind what there is.
+func (f *dataFile) placeRaw(v *value) {
+	v.file, v.offset = f, f.size
+	f.stream(v.size, func(int, int) *piece {
+		v.share = append(v.share, 0)
+		return &piece{value: v, sub: len(v.share) - 1}
+	})
+}
+
+// stream appends n bytes as pieces that are cut where units end: at multiples of
+// subChunkBytes.
+func (f *dataFile) stream(n int, next func(from, to int) *piece) {
+	for at := 0; at < n; {
+		if f.size%subChunkBytes == 0 {
+			f.cutUnit(f.size)
+		}
+		end := min(n, at+subChunkBytes-int(f.size%subChunkBytes))
+		p := next(at, end)
+		p.off, p.size = f.size, end-at
+		u := f.units[len(f.units)-1]
+		u.pieces, f.pieces = append(u.pieces, p), append(f.pieces, p)
+		f.size += int64(end - at)
+		u.size, at = int(f.size-u.off), end
 	}
 }
 
@@ -172,44 +216,45 @@ func (f *dataFile) append(tail []byte) {
 
 // image returns the bytes of the unit, which it writes into memory where that
 // is needed.
-func (u *unit) image(memory []byte) ([]byte, error) {
+func (u *unit) image(ctx context.Context, memory []byte) ([]byte, error) {
 	switch {
 	case len(u.pieces) == 0:
 		return u.tail, nil
 	case u.placed == nil:
 		dst := memory[:u.size]
-		return dst, u.encode(dst)
+		return dst, u.encode(ctx, dst)
 	}
 	n := u.size - len(u.tail) // with the gap that was left for the tail of another unit
 	dst := u.placed[:n:n]
-	err := u.encode(dst)
+	err := u.encode(ctx, dst)
 	return append(dst, u.tail...), err // a copy where there is a tail, which is short then
 }
 
 // encode completes the piece in dst, which has its size.
-func (p *piece) encode(dst []byte) (err error) {
-	switch p.state {
-	case encoded:
-		return nil
-	case copied:
-		i, region, _ := p.array.whole(p)
-		p.sum, err = p.array.seal(i, region, dst)
+func (p *piece) encode(ctx context.Context, dst []byte) (err error) {
+	switch {
+	case p.state == encoded:
+	case p.known != nil:
+		copy(dst, p.known)
+		p.sum = crc.Sum(dst)
+	case p.state == copied:
+		p.sum, err = p.value.seal(p, dst)
 	default:
-		p.sum, err = p.array.encode(*p, dst)
+		p.sum, err = p.value.encode(ctx, p, dst)
 	}
 	return err
 }
 
 // encode writes the bytes of the unit into dst, which has its size, but for a
 // tail where the unit is part of a snapshot.
-func (u *unit) encode(dst []byte) (err error) {
+func (u *unit) encode(ctx context.Context, dst []byte) (err error) {
 	at := 0
 	for _, p := range u.pieces {
 		from := int(p.off - u.off)
 		clear(dst[at:from])
 		at = from + p.size
-		if err = p.encode(dst[from:at]); err != nil {
-			return err
+		if err = p.encode(ctx, dst[from:at]); err != nil {
+			return p.explain(err)
 		}
 	}
 	if u.placed != nil {
@@ -221,8 +266,19 @@ func (u *unit) encode(dst []byte) (err error) {
 	return nil
 }
 
+// explain says of an error which array it is about.
+func (p *piece) explain(err error) error {
+	if err == nil || p.value == nil {
+		return err
+	}
+	return errs.Wrap("", "array "+strconv.Quote(p.value.array.param), err)
+}
+
 // sum is the checksum of the file, when all pieces were encoded.
 func (f *dataFile) sum() uint32 {
+	if f.written {
+		return f.crc
+	}
 	total, end := uint32(0), int64(0)
 	skip := func(to int64) {
 		total = crc.Combine(total, crc.Zeros(to-end), to-end)

@@ -1,14 +1,14 @@
 package image
 
 import (
+	"context"
 	"iter"
+	"slices"
 	"sort"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 )
 
@@ -17,6 +17,14 @@ func (im *Image) SnapshotSize() int64 {
 	n := int64(0)
 	for f := range im.dataFiles() {
 		n += alignUp(f.size)
+	}
+	for _, a := range im.large() {
+		if !a.varies() {
+			continue
+		}
+		for _, b := range a.src.memory() {
+			n += alignUp(int64(len(*b)))
+		}
 	}
 	return n
 }
@@ -45,7 +53,7 @@ func (im *Image) large() []*array {
 			continue
 		}
 		for _, a := range t.arrays {
-			if a.inFile() {
+			if slices.ContainsFunc(a.values, func(v value) bool { return v.inFile() }) {
 				out = append(out, a)
 			}
 		}
@@ -54,7 +62,7 @@ func (im *Image) large() []*array {
 }
 
 // Snapshot copies the arrays, each to where it lies in the image of its data
-// file; the caller may change his own when it returns. Commit takes the
+// file, those to compress as they are; the caller may change his own when it returns. Commit takes the
 // checksums, adds them, and writes the images from there. It must not be
 // called after Commit.
 func (im *Image) Snapshot(memory Memory) error {
@@ -74,9 +82,22 @@ func (im *Image) Snapshot(memory Memory) error {
 		}
 		all = all[alignUp(f.size):]
 	}
+	large := im.large()
+	for _, a := range large {
+		if !a.varies() {
+			continue
+		}
+		for _, b := range a.src.memory() {
+			dst := all[:len(*b):len(*b)]
+			c.copy(dst, *b)
+			*b, all = dst, all[alignUp(int64(len(*b))):]
+		}
+	}
 	c.run()
-	for _, a := range im.large() {
-		a.src.Data = nil
+	for _, a := range large {
+		if !a.varies() {
+			a.src.drop()
+		}
 	}
 	im.stats.Snapshot, im.stats.Copied = time.Since(start), true
 	im.release()
@@ -84,25 +105,33 @@ func (im *Image) Snapshot(memory Memory) error {
 }
 
 // add plans the copy of a unit. Pieces that are not just the bytes of the
-// source are encoded at once: the padded ends of large arrays.
+// source are encoded at once, such as the padded ends of large arrays; those
+// that are read while they are written stay where they are.
 func (c *copying) add(u *unit) (err error) {
 	for _, p := range u.pieces {
 		dst := u.placed[p.off-u.off:][:p.size]
-		_, region, ok := p.array.whole(p)
+		if p.known != nil || p.value.array.src.read != nil {
+			continue
+		}
+		src, ok := p.value.run(p)
 		if !ok {
-			if p.sum, err = p.array.encode(*p, dst); err != nil {
-				return errs.Wrap("", "array "+strconv.Quote(p.array.param), err)
+			if err = p.encode(context.Background(), dst); err != nil {
+				return p.explain(err)
 			}
 			p.state = encoded
 			continue
 		}
-		src := p.array.run(region)
-		c.from, c.to = append(c.from, src), append(c.to, dst[:len(src)])
-		c.total += int64(len(src))
-		c.ends = append(c.ends, c.total)
+		c.copy(dst, src)
 		p.state = copied
 	}
 	return nil
+}
+
+// copy plans the copy of src to the beginning of dst.
+func (c *copying) copy(dst, src []byte) {
+	c.from, c.to = append(c.from, src), append(c.to, dst[:len(src)])
+	c.total += int64(len(src))
+	c.ends = append(c.ends, c.total)
 }
 
 // fits reports whether a snapshot fits into a budget; 0 is no bound.
@@ -119,8 +148,7 @@ func (im *Image) watch() {
 	for range max(1, copiers(im.size)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(arrays)); i = next.Add(1) - 1 {
-				sum := crc.Sum(arrays[i].src.Data)
-				arrays[i].watched = &sum
+				arrays[i].watched = arrays[i].src.sum()
 			}
 		})
 	}

@@ -1,18 +1,16 @@
 package image
 
 import (
-	"cmp"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"io"
 	"path"
-	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/format/ocdbt"
 )
 
 // inlineBytes is up to where values lie in B+tree nodes: Orbax's limit.
@@ -24,20 +22,26 @@ var mark = json.RawMessage(`{"bivouac": {"manifest": 1}}`)
 
 // treeImage is a tree item on its way to disk.
 type treeImage struct {
-	name   string
+	item   string
+	dir    string // of its files, below the checkpoint
+	layout Layout
 	leaves []leaf
 	arrays []*array
 	files  []*dataFile
+	head   int // bytes of the first file that are a document by themselves
 }
 
-// planTree places every array of the item.
+// planTree places every array of the item, as far as sizes are known.
 func planTree(it Item, o Options) (*treeImage, error) {
 	ls, err := leaves(it.Tree)
 	if err != nil {
 		return nil, err
 	}
-	t := &treeImage{name: it.Name, leaves: ls}
-	known := forms{}
+	t := &treeImage{item: it.Name, dir: it.Name, layout: o.Layout, leaves: ls}
+	if o.Layout == Safetensors {
+		return t, t.planSafetensors(o)
+	}
+	known := newForms(&o)
 	for _, l := range ls {
 		if !l.isArray {
 			continue
@@ -48,6 +52,9 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		}
 		t.arrays = append(t.arrays, a)
 	}
+	if !o.Layout.ocdbt() {
+		return t, t.planPlain()
+	}
 	t.files = spread(t.arrays, o.FileBytes)
 	for _, f := range t.files {
 		if f.name, err = fileName(o.Random); err != nil {
@@ -55,11 +62,6 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		}
 	}
 	return t, nil
-}
-
-// smallest is the data file that the nodes of the database follow.
-func (t *treeImage) smallest() *dataFile {
-	return slices.MinFunc(t.files, func(a, b *dataFile) int { return cmp.Compare(a.size, b.size) })
 }
 
 // fileName draws the name of a data file.
@@ -71,39 +73,27 @@ func fileName(random io.Reader) (string, error) {
 	return "d/" + hex.EncodeToString(id[:]), nil
 }
 
-// shortTree is up to how many keys the nodes of a database are small.
-const shortTree = 512
-
-// finish appends the nodes of the database to a data file and encodes the small
-// files of the item.
-func (t *treeImage) finish(uuid [16]byte, now time.Time) ([]smallFile, error) {
-	var entries []ocdbt.Entry
+// finish is documents, after what was still to be read of them.
+func (t *treeImage) finish(ctx context.Context, uuid [16]byte, now time.Time) ([]smallFile, error) {
 	for _, a := range t.arrays {
-		entries = append(entries, a.entries()...)
+		if a.src.read == nil {
+			continue
+		}
+		if err := a.fillInline(ctx); err != nil {
+			return nil, errs.Wrap("", "array "+strconv.Quote(a.param), err)
+		}
 	}
-	slices.SortFunc(entries, func(a, b ocdbt.Entry) int { return strings.Compare(a.Key, b.Key) })
-	last := t.smallest()
-	at := last.beginTail(len(entries) <= shortTree)
-	config := ocdbt.OrbaxConfig(uuid)
-	nodes, root, err := ocdbt.EncodeTree(entries, config, func(size int) (ocdbt.File, int64) {
-		offset := at
-		at += int64(size)
-		return ocdbt.File{Name: last.name}, offset
-	})
-	if err != nil {
-		return nil, err
+	return t.documents(uuid, now)
+}
+
+// documents encodes the small files of the item. The data files of a database
+// grow by its nodes.
+func (t *treeImage) documents(uuid [16]byte, now time.Time) ([]smallFile, error) {
+	if t.layout == Safetensors {
+		return nil, nil
 	}
-	var tail []byte
-	for _, n := range nodes {
-		tail = append(tail, n.Bytes...)
-	}
-	last.append(tail)
-	db, err := ocdbt.NewManifest(config, root, now).Append(nil)
-	if err != nil {
-		return nil, err
-	}
-	use := true
-	doc := orbax.Tree{UseOCDBT: &use, UseZarr3: true, StoreFill: true, Custom: mark}
+	use := t.layout.ocdbt()
+	doc := orbax.Tree{UseOCDBT: &use, UseZarr3: !t.layout.zarr2(), StoreFill: true, Custom: mark}
 	texts := orbax.Strings{}
 	for _, l := range t.leaves {
 		doc.Entries = append(doc.Entries, l.entry)
@@ -111,16 +101,19 @@ func (t *treeImage) finish(uuid [16]byte, now time.Time) ([]smallFile, error) {
 			texts[l.param] = l.text
 		}
 	}
-	small := []smallFile{
-		{path.Join(t.name, orbax.TreeFile), doc.Append(nil)},
-		{path.Join(t.name, "manifest.ocdbt"), db},
-	}
-	if len(texts) > 0 {
-		b, err := texts.Append(nil)
+	small := []smallFile{{path.Join(t.dir, orbax.TreeFile), doc.Append(nil)}}
+	if use {
+		db, err := t.database(uuid, now)
 		if err != nil {
 			return nil, err
 		}
-		small = append(small, smallFile{path.Join(t.name, orbax.StringsFile), b})
+		small = append(small, db)
+	} else {
+		small = append(small, t.plainFiles()...)
 	}
-	return small, nil
+	if len(texts) == 0 {
+		return small, nil
+	}
+	b, err := texts.Append(nil)
+	return append(small, smallFile{path.Join(t.dir, orbax.StringsFile), b}), err
 }

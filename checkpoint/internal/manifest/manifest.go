@@ -76,6 +76,11 @@ func (l Leaf) Chunk(i int) (uint32, bool) {
 	return l.Chunks[i], true
 }
 
+// Add records a file by its content.
+func (m *Manifest) Add(name string, content []byte) {
+	m.Files = append(m.Files, File{Name: name, Size: int64(len(content)), CRC: crc32.Checksum(content, castagnoli)})
+}
+
 // Append sorts the records and appends the document.
 func (m *Manifest) Append(dst []byte) []byte {
 	sort.Slice(m.Files, func(i, j int) bool { return m.Files[i].Name < m.Files[j].Name })

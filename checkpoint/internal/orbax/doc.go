@@ -30,6 +30,13 @@ const (
 	StateItem      = "state" // default name of the one checkpointable
 )
 
+// Members of the metadata of our safetensors files, which hold what there is no
+// other place for.
+const (
+	TreeMember   = "bivouac.tree"   // a Tree: the paths and kinds of the tensors
+	CustomMember = "bivouac.custom" // the user's JSON object
+)
+
 // Handler type strings, spelled so that Python resolves its own handlers.
 const (
 	handlersV1     = "orbax.checkpoint.experimental.v1._src.handlers."

@@ -1,0 +1,43 @@
+package image
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/format/ocdbt"
+)
+
+// shortTree is up to how many keys the nodes of a database are small.
+const shortTree = 512
+
+// database appends the nodes of the database to a data file, and returns the
+// manifest of the database.
+func (t *treeImage) database(uuid [16]byte, now time.Time) (db smallFile, err error) {
+	var entries []ocdbt.Entry
+	for _, a := range t.arrays {
+		entries = a.entries(entries)
+	}
+	slices.SortFunc(entries, func(a, b ocdbt.Entry) int { return strings.Compare(a.Key, b.Key) })
+	open := slices.DeleteFunc(slices.Clone(t.files), func(f *dataFile) bool { return f.written })
+	last := slices.MinFunc(open, func(a, b *dataFile) int { return cmp.Compare(a.size, b.size) })
+	at := last.beginTail(len(entries) <= shortTree)
+	config := ocdbt.OrbaxConfig(uuid)
+	nodes, root, err := ocdbt.EncodeTree(entries, config, func(size int) (ocdbt.File, int64) {
+		offset := at
+		at += int64(size)
+		return ocdbt.File{Name: last.name}, offset
+	})
+	if err != nil {
+		return db, err
+	}
+	var tail []byte
+	for _, n := range nodes {
+		tail = append(tail, n.Bytes...)
+	}
+	last.append(tail)
+	b, err := ocdbt.NewManifest(config, root, now).Append(nil)
+	return smallFile{path.Join(t.dir, "manifest.ocdbt"), b}, err
+}

@@ -1,0 +1,155 @@
+package image
+
+import (
+	"context"
+	"path"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/crc"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// packBytes is how much a packer encodes before it writes it as a data file.
+const packBytes = 32 << 20
+
+// packed is the size of the elements that are still to be packed: of chunks
+// whose encoded size depends on them.
+func (t *treeImage) packed() int64 {
+	n := int64(0)
+	for _, a := range t.arrays {
+		if a.varies() {
+			n += int64(a.bytes())
+		}
+	}
+	return n
+}
+
+// varies reports whether the encoded size of the chunks depends on the data.
+func (a *array) varies() bool { return !a.raw && len(a.values) > 0 && a.values[0].size < 0 }
+
+// packer encodes chunks into memory, and writes this as a file when it is full:
+// a file has its size before it is made.
+type packer struct {
+	im     *Image
+	txn    store.Txn
+	memory []byte
+	tree   *treeImage
+	held   []*value // in memory
+	used   int
+	sum    uint32
+	mu     *sync.Mutex // of the files of trees
+}
+
+// pack encodes and writes the chunks whose size depends on the data: as many to
+// a data file of a database as its memory holds, or each to a file of its own.
+func (im *Image) pack(ctx context.Context, txn store.Txn) error {
+	var todo []*value
+	trees := map[*array]*treeImage{}
+	largest, total := 0, int64(0)
+	for _, t := range im.trees {
+		if t == nil {
+			continue
+		}
+		for _, a := range t.arrays {
+			if !a.varies() {
+				continue
+			}
+			trees[a] = t
+			largest, total = max(largest, a.enc.MaxChunkSize(a.cells[0])), total+int64(a.bytes())
+			for i := range a.values {
+				todo = append(todo, &a.values[i])
+			}
+		}
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	im.progress.total += total
+	var next atomic.Int64
+	var mu sync.Mutex
+	work := func(ctx context.Context, memory []byte) error {
+		p := &packer{im: im, txn: txn, memory: memory, mu: &mu}
+		for i := next.Add(1) - 1; i < int64(len(todo)); i = next.Add(1) - 1 {
+			if err := p.add(ctx, trees[todo[i].array], todo[i]); err != nil {
+				return err
+			}
+		}
+		return p.flush(ctx)
+	}
+	room := max(largest, int(min(packBytes, total+int64(largest))))
+	return im.share(ctx, min(runtime.GOMAXPROCS(0), writers/2, len(todo)), room, largest, work)
+}
+
+// add encodes a chunk.
+func (p *packer) add(ctx context.Context, t *treeImage, v *value) error {
+	most := v.array.enc.MaxChunkSize(v.cell())
+	if p.tree != t || p.used+most > len(p.memory) {
+		if err := p.flush(ctx); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return &errs.Error{Kind: errs.Canceled, Op: "checkpoint.Save", Err: context.Cause(ctx)}
+	}
+	one := &piece{value: v, sub: wholeShard}
+	sum, err := v.encode(ctx, one, p.memory[p.used:p.used+most])
+	if err != nil {
+		return one.explain(err)
+	}
+	p.tree, p.held = t, append(p.held, v)
+	v.offset, v.size = int64(p.used), one.size
+	p.sum = crc.Combine(p.sum, sum, int64(v.size))
+	p.used += v.size
+	if !t.layout.ocdbt() {
+		return p.flush(ctx)
+	}
+	return nil
+}
+
+// flush writes what is held as a file.
+func (p *packer) flush(ctx context.Context) error {
+	if len(p.held) == 0 {
+		return nil
+	}
+	f := &dataFile{size: int64(p.used), crc: p.sum, written: true}
+	first := p.held[0]
+	f.name = path.Join(first.array.param, first.key())
+	if p.tree.layout.ocdbt() {
+		var err error
+		if f.name, err = p.name(); err != nil {
+			return err
+		}
+	}
+	w, err := p.txn.Create(ctx, path.Join(p.tree.dir, f.name), f.size)
+	if err == nil {
+		err = w.WriteAt(ctx, p.memory[:p.used], 0)
+	}
+	if err == nil {
+		err = w.Seal(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	done := 0
+	for _, v := range p.held {
+		v.file = f
+		region, _ := v.region(wholeShard)
+		done += region.Len() * v.array.src.DType.Size()
+	}
+	p.mu.Lock()
+	p.tree.files = append(p.tree.files, f)
+	p.mu.Unlock()
+	p.im.progress.add(int64(done))
+	p.held, p.used, p.sum = p.held[:0], 0, 0
+	return nil
+}
+
+// name draws the name of a data file; the source of random numbers is one for all.
+func (p *packer) name() (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return fileName(p.im.opts.Random)
+}
