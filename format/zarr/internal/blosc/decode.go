@@ -89,7 +89,7 @@ func Decode(dst, src []byte, limit int) ([]byte, error) {
 		return dst, nil
 	}
 	d := decoder{header: h, src: src, free: len(src) - headerSize - 4*h.blocks}
-	if d.shuffled() {
+	if d.shuffled() && h.blocks > 0 { // an empty chunk may name any size of block
 		d.scratch = make([]byte, h.block)
 	}
 	for i := range h.blocks {
