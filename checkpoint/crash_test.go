@@ -63,11 +63,6 @@ func TestPowerLossWhileOverwriting(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(report)
-	runs, err := crash.Faults(setup, saveVersion(2, true), func(o crash.Outcome) error { return check(o.FS, o.Acked) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Log(runs, "faults")
 }
 
 // What is no checkpoint is not replaced, and a taken name not without being told.
