@@ -19,10 +19,16 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			cases, err := filepath.Abs("../../testdata/orbax")
+			env.Setenv("ORBAX", cases)
+			return err
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":  status,
 			"flip":    flip,
 			"removed": removed,
+			"tree":    copyTree,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -72,6 +78,14 @@ func removed(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: removed PATTERN")
 	}
 	ts.Check(os.Remove(largest(ts, args[0])))
+}
+
+// copyTree copies a directory with all below: tree FROM TO
+func copyTree(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: tree FROM TO")
+	}
+	ts.Check(os.CopyFS(ts.MkAbs(args[1]), os.DirFS(ts.MkAbs(args[0]))))
 }
 
 func largest(ts *testscript.TestScript, pattern string) string {
