@@ -22,7 +22,7 @@ FUZZTIME ?= 60s
 MUTATE_FLAGS ?=
 BENCH_FLAGS ?=
 
-.PHONY: help build demo test test-long fuzz mutate bench interop lint fmt generate gomod gofmt vet staticcheck archtest nocgo race
+.PHONY: help build demo test test-long fuzz mutate bench bench-peers interop lint fmt generate gomod gofmt vet staticcheck archtest nocgo race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -78,6 +78,9 @@ mutate: ## remove each sync, check and ordering in turn: the tests must fail (MU
 bench: ## all benchmarks, with allocations, then the ratios to the limits of the machine
 	@go test -run '^$$' -bench . -benchmem ./... 2>&1 | grep -vE '^(ok|\?) .*no test files|^PASS$$'
 	@go run ./bench $(BENCH_FLAGS)
+
+bench-peers: ## checkpoints against the disk, Orbax, safetensors and numpy with the same trees (needs Python and PyPI; BENCH_FLAGS='-mib 256 -only save16')
+	@PYTHON=$(PYTHON) bench/checkpoint/peers $(BENCH_FLAGS)
 
 interop: build ## load the demo's last step with orbax-checkpoint and compare every leaf (needs Python and PyPI)
 	@[ -d $(DEMO_DIR)/interrupted ] || bin/bivouac demo --dir $(DEMO_DIR) $(DEMO_FLAGS)

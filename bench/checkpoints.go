@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/bench/internal/disk"
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/rng"
@@ -60,9 +62,13 @@ func save(ctx context.Context, b *bench) (measurement, error) {
 		return measurement{}, err
 	}
 	path := filepath.Join(b.dir, "single")
-	raws, release, err := b.rawWrites()
+	mem, release, err := disk.Gather(b.flat)
 	if err != nil {
 		return measurement{}, err
+	}
+	var raws []contender
+	for _, w := range disk.Writes(b.dir) {
+		raws = append(raws, contender{name: w.Name, baseline: true, once: func(context.Context) (time.Duration, error) { return w.Once(b.dir, mem) }})
 	}
 	return measurement{
 		title: "save, durable", unit: "GiB", amount: float64(b.bytes()) / gib,
@@ -85,8 +91,7 @@ func save(ctx context.Context, b *bench) (measurement, error) {
 			}},
 		),
 		close: func() error {
-			release()
-			return closing()
+			return errors.Join(release(), closing())
 		},
 	}, nil
 }
@@ -105,13 +110,13 @@ func blocked(ctx context.Context, b *bench) (measurement, error) {
 	memcpy := func(workers int) contender {
 		return contender{name: fmt.Sprintf("memcpy, %d threads", workers), baseline: true, once: func(context.Context) (time.Duration, error) {
 			return timed(func() error {
-				return each(workers, len(warm), func(i int) error { copy(warm[i], b.flat[i]); return nil })
+				return disk.Each(workers, len(warm), func(i int) error { copy(warm[i], b.flat[i]); return nil })
 			})
 		}}
 	}
 	return measurement{
 		title: "caller blocked by SaveAsync, copy and checksum", unit: "GiB", amount: float64(b.bytes()) / gib,
-		contenders: []contender{memcpy(cores()), memcpy(1), {name: "SaveAsync", once: func(ctx context.Context) (time.Duration, error) {
+		contenders: []contender{memcpy(disk.Workers()), memcpy(1), {name: "SaveAsync", once: func(ctx context.Context) (time.Duration, error) {
 			var r *checkpoint.Response[bool]
 			took, err := timed(func() (err error) {
 				r, err = next()
@@ -147,7 +152,7 @@ func restore(ctx context.Context, b *bench) (measurement, error) {
 	read := func(workers int) contender {
 		return contender{name: fmt.Sprintf("raw read, %d threads", workers), baseline: true, once: func(context.Context) (time.Duration, error) {
 			return timed(func() error {
-				return each(workers, len(flat), func(i int) error {
+				return disk.Each(workers, len(flat), func(i int) error {
 					_, err := f.ReadAt(flat[i], int64(i)*int64(len(flat[0])))
 					return err
 				})
@@ -156,7 +161,7 @@ func restore(ctx context.Context, b *bench) (measurement, error) {
 	}
 	return measurement{
 		title: "restore, warm, verified", unit: "GiB", amount: float64(b.bytes()) / gib,
-		contenders: []contender{read(cores()), read(1),
+		contenders: []contender{read(disk.Workers()), read(1),
 			{name: "LoadInto", once: func(ctx context.Context) (time.Duration, error) {
 				return timed(func() error { return checkpoint.LoadInto(ctx, path, target, nil) })
 			}},

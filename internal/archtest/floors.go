@@ -67,7 +67,9 @@ func Module() Rules {
 			}},
 			{Name: "proof", Rows: []Row{ // nothing imports these but tests
 				{Packages: "internal/archtest"},
-				{Packages: "bench"},
+				{Packages: "bench", Beside: []string{"bench/internal/..."}},
+				{Packages: "bench/checkpoint", Beside: []string{"bench/internal/..."}},
+				{Packages: "bench/internal/disk", Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/conform/...", Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "internal/crash/..."},
 			}},

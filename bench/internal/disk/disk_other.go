@@ -1,14 +1,14 @@
 //go:build !linux
 
-package main
+package disk
 
 import (
 	"errors"
 	"os"
 )
 
-// createRaw knows no direct I/O here.
-func createRaw(name string, direct bool) (*os.File, error) {
+// create knows no direct I/O here.
+func create(name string, direct bool) (*os.File, error) {
 	if direct {
 		return nil, errors.ErrUnsupported
 	}
@@ -18,3 +18,6 @@ func createRaw(name string, direct bool) (*os.File, error) {
 func allocate(f *os.File, size int64) error { return f.Truncate(size) }
 
 func dataSync(f *os.File) error { return f.Sync() }
+
+// Evict is not known here.
+func Evict(string) error { return errors.ErrUnsupported }

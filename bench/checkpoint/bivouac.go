@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/training"
+)
+
+// bivouac is this project. Configurations: "step" saves the next step of a
+// Checkpointer that keeps one, "save" a checkpoint by itself; "into" loads into
+// memory that is there, "load" into new memory.
+type bivouac struct {
+	state  map[string]any
+	target map[string]any // as state
+
+	steps *training.Checkpointer
+	step  int64
+}
+
+func (b *bivouac) close() error {
+	if b.steps == nil {
+		return nil
+	}
+	return b.steps.Close()
+}
+
+func (b *bivouac) do(ctx context.Context, op, config, path string) (answer, error) {
+	switch op {
+	case "save":
+		if config == "step" {
+			return b.saveStep(ctx, path)
+		}
+		if err := fresh(path); err != nil {
+			return answer{}, err
+		}
+		return measured(func() error { return checkpoint.Save(ctx, path, b.state, nil) })
+	case "keep":
+		if err := fresh(path); err != nil {
+			return answer{}, err
+		}
+		return answer{}, checkpoint.Save(ctx, path, b.state, nil)
+	case "load":
+		return b.load(ctx, config, path)
+	case "blocked":
+		return b.blocked(ctx, path)
+	case "idle50", "idle99", "beside50", "beside99":
+		return b.jitter(ctx, op, path)
+	}
+	return answer{}, fmt.Errorf("bivouac has no operation %q", op)
+}
+
+// open opens the Checkpointer, once, and saves a step: what follows is the
+// steady state.
+func (b *bivouac) open(ctx context.Context, path string) (err error) {
+	if b.steps != nil {
+		return nil
+	}
+	if err := fresh(path); err != nil {
+		return err
+	}
+	o := &training.Options{Preserve: training.LatestN{N: 1}}
+	if b.steps, err = training.Open(ctx, path, o); err != nil {
+		return err
+	}
+	return b.finish(ctx)
+}
+
+// next begins the next step.
+func (b *bivouac) next(ctx context.Context) (*checkpoint.Response[bool], error) {
+	b.step++
+	return b.steps.SaveAsync(ctx, b.step, b.state, &training.SaveOptions{Force: true})
+}
+
+// finish saves a step to the end.
+func (b *bivouac) finish(ctx context.Context) error {
+	r, err := b.next(ctx)
+	if err == nil {
+		_, err = r.Result(ctx)
+	}
+	return err
+}
+
+func (b *bivouac) saveStep(ctx context.Context, path string) (answer, error) {
+	if err := b.open(ctx, path); err != nil {
+		return answer{}, err
+	}
+	return measured(func() error { return b.finish(ctx) })
+}
+
+// blocked is for how long SaveAsync holds the caller up.
+func (b *bivouac) blocked(ctx context.Context, path string) (a answer, err error) {
+	if err := b.open(ctx, path); err != nil {
+		return a, err
+	}
+	var r *checkpoint.Response[bool]
+	a, err = measured(func() (err error) {
+		r, err = b.next(ctx)
+		return err
+	})
+	if err == nil {
+		_, err = r.Result(ctx)
+	}
+	return a, err
+}
+
+func (b *bivouac) load(ctx context.Context, config, path string) (answer, error) {
+	if config == "load" {
+		return measured(func() error {
+			_, err := checkpoint.Load(ctx, path, nil)
+			return err
+		})
+	}
+	if b.target == nil {
+		b.target = zeros(b.state)
+	}
+	return measured(func() error { return checkpoint.LoadInto(ctx, path, b.target, nil) })
+}
+
+// jitter times steps of computation, by themselves or beside saves, and answers
+// with a percentile.
+func (b *bivouac) jitter(ctx context.Context, op, path string) (a answer, err error) {
+	if err := b.open(ctx, path); err != nil {
+		return a, err
+	}
+	const enough = 500
+	var took []time.Duration
+	percentile := 50
+	if op == "idle99" || op == "beside99" {
+		percentile = 99
+	}
+	if op == "idle50" || op == "idle99" {
+		for range enough {
+			took = append(took, compute())
+		}
+	}
+	for len(took) < enough {
+		r, err := b.next(ctx)
+		if err != nil {
+			return a, err
+		}
+		for pending(r.Done()) {
+			took = append(took, compute())
+		}
+	}
+	slices.Sort(took)
+	a.Seconds = took[len(took)*percentile/100].Seconds()
+	return a, nil
+}
+
+func pending(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return false
+	default:
+		return true
+	}
+}

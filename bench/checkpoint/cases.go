@@ -1,0 +1,92 @@
+package main
+
+// side is one row of a table: who does what.
+type side struct {
+	name     string
+	who      string // "raw", "bivouac", or a contender of peers.py
+	config   string
+	op       string
+	baseline bool // the limit; ratios refer to the fastest of these
+	// cold has the files of the checkpoint leave the cache before each round.
+	cold bool
+	keep bool // a checkpoint must be there
+}
+
+func (s side) peer() bool { return s.who != "raw" && s.who != "bivouac" }
+
+// comparison is one table.
+type comparison struct {
+	name, title string
+	tree        string
+	sides       []side
+}
+
+func saves(more ...side) []side {
+	return append(more,
+		side{name: "Bivouac, step of a Checkpointer", who: "bivouac", config: "step", op: "save"},
+		side{name: "Bivouac, checkpoint.Save", who: "bivouac", config: "save", op: "save"},
+		side{name: "Orbax", who: "orbax", config: "default", op: "save"},
+		side{name: "Orbax, uncompressed", who: "orbax", config: "uncompressed", op: "save"},
+	)
+}
+
+var (
+	rawSaves = []side{
+		{name: "raw, 1 file, buffered", who: "raw", config: "0", op: "save", baseline: true},
+		{name: "raw, 4 files, buffered", who: "raw", config: "1", op: "save", baseline: true},
+		{name: "raw, 1 file, direct, 4 writers", who: "raw", config: "2", op: "save", baseline: true},
+		{name: "raw, 4 files, direct", who: "raw", config: "3", op: "save", baseline: true},
+	}
+	plainSaves = []side{
+		{name: "safetensors, fsync", who: "safetensors", op: "save"},
+		{name: "numpy, a file an array, fsync", who: "numpy", op: "save"},
+		{name: "torch.save, fsync", who: "torch", op: "save"},
+	}
+)
+
+func loads(cold bool) []side {
+	list := []side{
+		{name: "raw read, 1 thread", who: "raw", config: "1", op: "load", baseline: true},
+		{name: "raw read, 2 threads", who: "raw", config: "2", op: "load", baseline: true},
+		{name: "Bivouac, LoadInto", who: "bivouac", config: "into", op: "load"},
+		{name: "Bivouac, Load", who: "bivouac", config: "load", op: "load"},
+		{name: "Orbax", who: "orbax", config: "default", op: "load"},
+		{name: "Orbax, uncompressed", who: "orbax", config: "uncompressed", op: "load"},
+		{name: "safetensors", who: "safetensors", op: "load"},
+		{name: "numpy", who: "numpy", op: "load"},
+		{name: "torch.load", who: "torch", op: "load"},
+	}
+	for i := range list {
+		list[i].cold, list[i].keep = cold, true
+	}
+	return list
+}
+
+// comparisons in the order in which they run.
+var comparisons = []comparison{
+	{"save16", "save, durable, 16 arrays", arrays16, append(saves(rawSaves...), plainSaves...)},
+	{"save1500", "save, durable, 1,500 arrays", arrays1500, append(saves(rawSaves...), plainSaves...)},
+	{"restore", "restore, 16 arrays, cold", arrays16, loads(true)},
+	{"warm", "restore, 16 arrays, cached", arrays16, loads(false)},
+	{"savescalars", "save 20,000 scalars", scalars, saves()},
+	{"loadscalars", "load 20,000 scalars", scalars, []side{
+		{name: "Bivouac, Load", who: "bivouac", config: "load", op: "load", keep: true},
+		{name: "Bivouac, LoadInto", who: "bivouac", config: "into", op: "load", keep: true},
+		{name: "Orbax", who: "orbax", config: "default", op: "load", keep: true},
+	}},
+	{"blocked", "trainer blocked by an asynchronous save", arrays16, []side{
+		{name: "memcpy, 1 thread", who: "raw", config: "1", op: "copy", baseline: true},
+		{name: "memcpy, 2 threads", who: "raw", config: "2", op: "copy", baseline: true},
+		{name: "Bivouac, SaveAsync", who: "bivouac", op: "blocked"},
+		{name: "Orbax, save_async", who: "orbax", config: "default", op: "blocked"},
+	}},
+	{"jitter50", "a step beside a save, median", arrays16, jitter("50")},
+	{"jitter99", "a step beside a save, percentile 99", arrays16, jitter("99")},
+}
+
+func jitter(percentile string) []side {
+	return []side{
+		{name: "idle", who: "bivouac", op: "idle" + percentile, baseline: true},
+		{name: "while saving", who: "bivouac", op: "beside" + percentile},
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// contender is one side of a comparison, in a process of its own. Operations
+// time themselves, so that what they prepare does not count.
+type contender interface {
+	do(ctx context.Context, op, config, path string) (answer, error)
+	close() error
+}
+
+// serve is the life of a contender's process: it answers the requests that come
+// in, one a line, until there are no more.
+func serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
+	var c contender
+	defer func() {
+		if c != nil {
+			if e := c.close(); err == nil {
+				err = e
+			}
+		}
+	}()
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		var r request
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return err
+		}
+		var a answer
+		var err error
+		if r.Op == "begin" {
+			c, err = newContender(r)
+		} else {
+			a, err = c.do(ctx, r.Op, r.Config, r.Path)
+		}
+		if err != nil {
+			a.Error = err.Error()
+		}
+		text, err := json.Marshal(a)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(out, "%s%s\n", answerPrefix, text); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+func newContender(r request) (contender, error) {
+	state, err := newState(r.Tree, r.MiB<<20)
+	if err != nil {
+		return nil, err
+	}
+	switch r.Who {
+	case "raw":
+		return newRaw(state), nil
+	case "bivouac":
+		return &bivouac{state: state}, nil
+	}
+	return nil, fmt.Errorf("no contender %q", r.Who)
+}
+
+// fresh makes place for a save, and has the disk at rest.
+func fresh(path string) error {
+	err := os.RemoveAll(path)
+	syscall.Sync()
+	return err
+}
