@@ -4,16 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime"
 	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -46,32 +44,38 @@ type ProtoText []byte
 // checkpoint, Corrupt when bytes are damaged or missing, Unsupported for layouts
 // that this version does not read.
 func Load(ctx context.Context, path string, o *LoadOptions) (*tree.Node, error) {
-	const op = "checkpoint.Load"
+	n, err := load(ctx, path, nil, o)
+	return n, errs.Wrap("checkpoint.Load", path, err)
+}
+
+// LoadInto reads one tree into dst, as tree.Into fills it: structs, maps and
+// preallocated slices in place, with the same structure, shapes and dtypes.
+// Tensors and slices that dst holds are read into directly: beyond them a load
+// takes little memory. After an error their content is undefined.
+func LoadInto(ctx context.Context, path string, dst any, o *LoadOptions) error {
+	n, err := load(ctx, path, newDestination(dst), o)
+	if err == nil {
+		err = tree.Into(n, dst)
+	}
+	return errs.Wrap("checkpoint.LoadInto", path, err)
+}
+
+// load reads one tree; where into has memory for an array it is read there.
+func load(ctx context.Context, path string, into *destination, o *LoadOptions) (*tree.Node, error) {
 	if o == nil {
 		o = &LoadOptions{}
 	}
 	c, err := open(ctx, path, o.Store)
 	if err != nil {
-		return nil, errs.Wrap(op, path, err)
+		return nil, err
 	}
 	item := o.Name
 	if item == "" {
 		if item, err = c.Default(ctx); err != nil {
-			return nil, errs.Wrap(op, path, err)
+			return nil, err
 		}
 	}
-	n, err := loadTree(ctx, c, item)
-	return n, errs.Wrap(op, path, err)
-}
-
-// LoadInto reads one tree into dst, as tree.Into fills it: structs, maps and
-// preallocated slices in place, with the same structure, shapes and dtypes.
-func LoadInto(ctx context.Context, path string, dst any, o *LoadOptions) error {
-	n, err := Load(ctx, path, o)
-	if err != nil {
-		return err
-	}
-	return errs.Wrap("checkpoint.LoadInto", path, tree.Into(n, dst))
+	return loadTree(ctx, c, item, into)
 }
 
 // LoadCheckpointables reads all items: trees as *tree.Node, JSON as
@@ -96,7 +100,7 @@ func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[
 		var err error
 		switch it.Kind {
 		case layout.Tree:
-			v, err = loadTree(ctx, c, it.Name)
+			v, err = loadTree(ctx, c, it.Name, nil)
 		case layout.JSON:
 			var raw json.RawMessage
 			raw, err = c.JSON(ctx, it.Name)
@@ -133,8 +137,9 @@ func isCheckpoint(ctx context.Context, st store.Store, name string) error {
 	return err
 }
 
-// loadTree reads the leaves of an item and builds the tree.
-func loadTree(ctx context.Context, c *layout.Checkpoint, item string) (*tree.Node, error) {
+// loadTree reads the leaves of an item, into memory of their own unless there is
+// a destination, and builds the tree.
+func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *destination) (*tree.Node, error) {
 	t, err := c.Tree(ctx, item)
 	if err != nil {
 		return nil, err
@@ -160,12 +165,7 @@ func loadTree(ctx context.Context, c *layout.Checkpoint, item string) (*tree.Nod
 			entries[i].Node = &tree.Node{Kind: tree.Named}
 		}
 	}
-	err = each(arrays, func(i int) error {
-		v, err := readLeaf(ctx, &t.Leaves[i])
-		entries[i].Node.Value = v
-		return err
-	})
-	if err != nil {
+	if err := readLeaves(ctx, t, entries, arrays, into); err != nil {
 		return nil, err
 	}
 	n, err := tree.Unflatten(entries)
@@ -176,41 +176,30 @@ func loadTree(ctx context.Context, c *layout.Checkpoint, item string) (*tree.Nod
 	return n, nil
 }
 
-// each calls f for every index, on several cores. It returns the first error
-// in the order of the list that it met.
-func each(list []int, f func(i int) error) error {
-	workers := min(runtime.GOMAXPROCS(0)*2, len(list))
-	var next, stop atomic.Int64
-	failures := make([]error, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for stop.Load() == 0 {
-				k := int(next.Add(1)) - 1
-				if k >= len(list) {
-					return
-				}
-				if failures[w] = f(list[k]); failures[w] != nil {
-					stop.Store(1)
-					return
-				}
-			}
-		})
+// readLeaves reads the arrays of the leaves at the given indices and sets the
+// values of their entries.
+func readLeaves(ctx context.Context, t *layout.OpenTree, entries []tree.Entry, arrays []int, into *destination) error {
+	targets := make([]layout.Target, len(arrays))
+	for k, i := range arrays {
+		l := &t.Leaves[i]
+		targets[k] = layout.Target{Leaf: l, Box: zarr.WholeBox(l.Shape), Dst: into.memory(l)}
 	}
-	wg.Wait()
-	i := slices.IndexFunc(failures, func(err error) bool { return err != nil })
-	if i < 0 {
-		return nil
+	if err := t.Read(ctx, targets); err != nil {
+		return err
 	}
-	return failures[i]
+	for k, i := range arrays {
+		l := &t.Leaves[i]
+		v, err := leafValue(l, tensor.Tensor{DType: l.DType, Shape: l.Shape.Clone(), Data: targets[k].Dst})
+		if err != nil {
+			return err
+		}
+		entries[i].Node.Value = v
+	}
+	return nil
 }
 
-// readLeaf reads the array of a leaf as the value it stands for.
-func readLeaf(ctx context.Context, l *layout.Leaf) (any, error) {
-	t := tensor.New(l.DType, l.Shape...)
-	if err := l.Read(ctx, t.Data); err != nil {
-		return nil, err
-	}
+// leafValue returns the value that the array of a leaf stands for.
+func leafValue(l *layout.Leaf, t tensor.Tensor) (any, error) {
 	switch {
 	case l.Kind == layout.PRNGKey:
 		return Key{Impl: l.KeyImpl, Data: t}, nil

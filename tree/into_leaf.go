@@ -27,8 +27,15 @@ func intoTensor(n *Node, v reflect.Value, at Path) error {
 	if src.DType != dst.DType || !src.Shape.Equal(dst.Shape) || len(src.Data) != len(dst.Data) {
 		return mismatch(at, want, src.String())
 	}
-	copy(dst.Data, src.Data)
+	fill(dst.Data, src.Data)
 	return nil
+}
+
+// fill copies src to dst, of the same length, unless it is the same memory.
+func fill(dst, src []byte) {
+	if len(src) > 0 && &dst[0] != &src[0] {
+		copy(dst, src)
+	}
 }
 
 func intoNumeric(n *Node, v reflect.Value, at Path) error {
@@ -57,7 +64,7 @@ func intoNumeric(n *Node, v reflect.Value, at Path) error {
 	if allocate {
 		v.Set(reflect.MakeSlice(v.Type(), shape[0], shape[0]))
 	}
-	copy(memory(v), src.Data)
+	fill(memory(v), src.Data)
 	return nil
 }
 

@@ -95,6 +95,26 @@ func cells(low, high, chunk []int) iter.Seq[[]int] {
 	}
 }
 
+// Cells yields what b holds of the cells of a grid of the given shape, which
+// begins at the origin of the array, in C order.
+func Cells(b Box, cell []int) iter.Seq[Box] {
+	return func(yield func(Box) bool) {
+		high := make([]int, len(b.Origin))
+		for i, o := range b.Origin {
+			high[i] = o + b.Shape[i]
+		}
+		for at := range cells(b.Origin, high, cell) {
+			c := Box{make([]int, len(at)), slices.Clone(cell)}
+			for i, n := range at {
+				c.Origin[i] = n * cell[i]
+			}
+			if c, ok := c.Intersect(b); ok && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
 // strides returns the bytes between neighbours along each axis of an array in C
 // order.
 func strides(shape []int, size int) []int {
@@ -198,17 +218,26 @@ func (t transfer) copy(dst, src []byte) {
 	}
 }
 
-// CopyBox copies the elements that two boxes of one array share from src, the
-// memory of box from, to dst, the memory of box to: both in C order, of elements
-// of the given size in bytes.
-func CopyBox(to Box, dst []byte, from Box, src []byte, size int) {
-	common, ok := to.Intersect(from)
-	if !ok {
+// CopyBox copies the elements of region, which lies inside of both boxes, from
+// src, the memory of box from, to dst, the memory of box to: both in C order, of
+// elements of the given size in bytes.
+func CopyBox(to Box, dst []byte, region, from Box, src []byte, size int) {
+	if region.Len() == 0 {
 		return
 	}
 	d, s := strides(to.Shape, size), strides(from.Shape, size)
-	t := newTransfer(common.Shape, d, s, size)
-	t.copy(dst[offset(common.Origin, to.Origin, d):], src[offset(common.Origin, from.Origin, s):])
+	t := newTransfer(region.Shape, d, s, size)
+	t.copy(dst[offset(region.Origin, to.Origin, d):], src[offset(region.Origin, from.Origin, s):])
+}
+
+// Run returns where region, which lies inside of b, lies in the memory of b, of
+// elements of the given size; ok is false if it is no single run of bytes.
+func (b Box) Run(region Box, size int) (place Place, ok bool) {
+	d := strides(b.Shape, size)
+	if !newTransfer(region.Shape, d, strides(region.Shape, size), size).contiguous() {
+		return Place{}, false
+	}
+	return Place{offset(region.Origin, b.Origin, d), region.Len() * size}, true
 }
 
 // fillElements writes element, as often as it fits, to p; nil is zero.

@@ -36,8 +36,10 @@ func (crc32c) decode(_, src []byte, _ int) ([]byte, error) {
 	return src[:n], checkSum(src[:n], src[n:])
 }
 
-func checkSum(p, suffix []byte) error {
-	if crc.Sum(p) != binary.LittleEndian.Uint32(suffix) {
+func checkSum(p, suffix []byte) error { return compareSum(crc.Sum(p), suffix) }
+
+func compareSum(sum uint32, suffix []byte) error {
+	if sum != binary.LittleEndian.Uint32(suffix) {
 		return errors.New("CRC-32C does not match")
 	}
 	return nil

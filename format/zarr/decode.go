@@ -1,5 +1,7 @@
 package zarr
 
+import "github.com/bivouac-ml/bivouac/internal/crc"
+
 // Place is a run of bytes in the memory of a box.
 type Place struct {
 	Offset, Length int
@@ -29,11 +31,21 @@ func (p *Part) Direct(box Box) (Place, bool) {
 // Finish checks the bytes of a direct part, which were read into target, against
 // the rest of the part, and turns them into elements in place.
 func (p *Part) Finish(target, suffix []byte) error {
+	sum := uint32(0)
+	if len(p.chain.filters) == 1 {
+		sum = crc.Sum(target)
+	}
+	return p.FinishSummed(target, suffix, sum)
+}
+
+// FinishSummed is Finish for bytes whose CRC-32C the caller knows; it does not
+// matter for a part without a suffix.
+func (p *Part) FinishSummed(target, suffix []byte, sum uint32) error {
 	if len(p.chain.filters) == 1 {
 		if len(suffix) != suffixSize {
 			return corrupt(p.Key, "%s: checksum of %d bytes", p.Region, len(suffix))
 		}
-		if err := checkSum(target, suffix); err != nil {
+		if err := compareSum(sum, suffix); err != nil {
 			return corrupt(p.Key, "%s: %v", p.Region, err)
 		}
 	}

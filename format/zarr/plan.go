@@ -52,6 +52,28 @@ func (a *Array) Plan(ctx context.Context, box Box, o *ReadOptions) iter.Seq2[*Pa
 	}
 }
 
+// Unit returns the shape of the smallest region, at the corner of a sub-chunk,
+// whose bytes are read without any others: a sub-chunk, or one of its rows where
+// its bytes are those of its elements in C order.
+func (a *Array) Unit() []int {
+	c, axes := a.chain, identity(len(a.meta.Shape))
+	for c.shard != nil {
+		axes = c.storageAxes(axes)
+		c = c.shard.inner
+	}
+	unit := make([]int, len(axes))
+	for k, n := range c.shape {
+		unit[axes[k]] = n
+	}
+	if stored := c.storageAxes(axes); len(c.filters) > 0 || !slices.Equal(stored, identity(len(stored))) {
+		return unit
+	}
+	if i := slices.IndexFunc(unit, func(n int) bool { return n > 1 }); i >= 0 {
+		unit[i] = 1
+	}
+	return unit
+}
+
 type planner struct {
 	array   *Array
 	box     Box

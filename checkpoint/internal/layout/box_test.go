@@ -68,15 +68,19 @@ func testBoxes(t *testing.T, dir string) (leaves int) {
 		if err != nil {
 			continue
 		}
+		var sound []*layout.Leaf
+		wholes := map[*layout.Leaf][]byte{}
 		for i := range open.Leaves {
 			if l := &open.Leaves[i]; l.HasArray() {
 				whole := make([]byte, l.Bytes())
 				if l.Read(ctx, whole) == nil {
-					leaves++
+					sound, wholes[l] = append(sound, l), whole
 					rapid.Check(t, func(t *rapid.T) { boxIsPart(ctx, t, dir, l, whole) })
 				}
 			}
 		}
+		rapid.Check(t, func(t *rapid.T) { boxesTogether(ctx, t, dir, open, sound, wholes) })
+		leaves += len(sound)
 		if err := open.Close(); err != nil {
 			t.Error(err)
 		}
@@ -88,12 +92,34 @@ func boxIsPart(ctx context.Context, t *rapid.T, dir string, l *layout.Leaf, whol
 	box := drawBox(t, l.Shape)
 	size := l.DType.Size()
 	got, want := make([]byte, box.Len()*size), make([]byte, box.Len()*size)
-	zarr.CopyBox(box, want, zarr.WholeBox(l.Shape), whole, size)
+	zarr.CopyBox(box, want, box, zarr.WholeBox(l.Shape), whole, size)
 	if err := l.ReadBox(ctx, box, got); err != nil {
 		t.Fatalf("%s: %s%s: %v", dir, l.Param, box, err)
 	}
 	if !bytes.Equal(got, want) {
 		t.Fatalf("%s: %s of %s%s is not that part of the whole", dir, box, l.Param, l.Shape)
+	}
+}
+
+// boxesTogether reads several boxes of several leaves at once, into memory that
+// is not zero.
+func boxesTogether(ctx context.Context, t *rapid.T, dir string, open *layout.OpenTree, leaves []*layout.Leaf, wholes map[*layout.Leaf][]byte) {
+	var targets []layout.Target
+	for _, l := range leaves {
+		for range rapid.IntRange(0, 3).Draw(t, "boxes") {
+			box := drawBox(t, l.Shape)
+			targets = append(targets, layout.Target{Leaf: l, Box: box, Dst: bytes.Repeat([]byte{0xa5}, box.Len()*l.DType.Size())})
+		}
+	}
+	if err := open.Read(ctx, targets); err != nil {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	for _, g := range targets {
+		want := make([]byte, len(g.Dst))
+		zarr.CopyBox(g.Box, want, g.Box, zarr.WholeBox(g.Leaf.Shape), wholes[g.Leaf], g.Leaf.DType.Size())
+		if !bytes.Equal(g.Dst, want) {
+			t.Fatalf("%s: %s of %s%s is not that part of the whole", dir, g.Box, g.Leaf.Param, g.Leaf.Shape)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/format/safetensors"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -70,7 +71,7 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 			t.Leaves = append(t.Leaves, Leaf{
 				Path: tree.Path{{Name: e.Name, Kind: tree.KeyDict}}, Param: e.Name, Kind: Array,
 				DType: spec.DType, Shape: spec.Shape, ChunkShape: spec.Shape, ReadShape: spec.Shape, File: file,
-				array: safetensorsArray{m, e.Name},
+				array: safetensorsArray{m, e.Name, spec},
 			})
 		}
 	}
@@ -123,8 +124,31 @@ func (c *Checkpoint) safetensorsMeta(ctx context.Context) error {
 type safetensorsArray struct {
 	model *safetensors.Model
 	name  string
+	spec  tensor.Spec
 }
 
-func (a safetensorsArray) readBox(ctx context.Context, box zarr.Box, dst []byte) error {
-	return a.model.ReadBox(ctx, a.name, box.Origin, box.Shape, dst)
+// unit implements source: a row of the first axis that has several.
+func (a safetensorsArray) unit() []int {
+	u := slices.Clone([]int(a.spec.Shape))
+	if i := slices.IndexFunc(u, func(n int) bool { return n > 1 }); i >= 0 {
+		u[i] = 1
+	}
+	return u
 }
+
+// readRegion implements source.
+func (a safetensorsArray) readRegion(ctx context.Context, region, box zarr.Box, dst []byte, w *worker) error {
+	size := a.spec.DType.Size()
+	if place, ok := box.Run(region, size); ok {
+		return a.model.ReadBox(ctx, a.name, region.Origin, region.Shape, dst[place.Offset:place.Offset+place.Length])
+	}
+	whole := w.take(&w.whole, region.Len()*size)
+	if err := a.model.ReadBox(ctx, a.name, region.Origin, region.Shape, whole); err != nil {
+		return err
+	}
+	zarr.CopyBox(box, dst, region, region, whole, size)
+	return nil
+}
+
+// checkBox implements source: nothing covers the bytes.
+func (safetensorsArray) checkBox(zarr.Box, []byte) error { return nil }

@@ -14,24 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/store"
-	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
-)
-
-// Kind says what a leaf is.
-type Kind uint8
-
-// The kinds of leaves.
-const (
-	Array Kind = iota
-	Scalar
-	String
-	None
-	EmptyDict
-	EmptyList
-	EmptyTuple
-	EmptyNamed
-	PRNGKey
 )
 
 // OpenTree is an open tree item.
@@ -42,80 +25,6 @@ type OpenTree struct {
 	Leaves             []Leaf // in file order
 
 	files *files
-}
-
-// Leaf is one leaf or empty container of a tree.
-type Leaf struct {
-	Path       tree.Path
-	Param      string
-	Kind       Kind
-	ValueType  string
-	WriteShape []int
-	Text       string // of a String
-	KeyImpl    string // of a PRNGKey
-
-	// Of a leaf with an array.
-	DType      tensor.DType
-	Shape      tensor.Shape
-	ChunkShape []int  // of a chunk of the grid
-	ReadShape  []int  // of the smallest part that can be read by itself
-	File       string // that holds it, where that is one by itself
-
-	array source
-}
-
-// source reads the bytes of one array.
-type source interface {
-	// readBox fills dst, which has its size, with a box inside of the array in C
-	// order, little-endian.
-	readBox(ctx context.Context, box zarr.Box, dst []byte) error
-}
-
-// HasArray reports whether there is something to Read.
-func (l *Leaf) HasArray() bool { return l.array != nil }
-
-// Bytes is the size of the array in memory, 0 without one.
-func (l *Leaf) Bytes() int {
-	if l.array == nil {
-		return 0
-	}
-	return l.Shape.Len() * l.DType.Size()
-}
-
-// Read reads the whole array into dst, which has its size: ReadBox of all of it.
-func (l *Leaf) Read(ctx context.Context, dst []byte) error {
-	return l.ReadBox(ctx, zarr.WholeBox(l.Shape), dst)
-}
-
-// ReadBox reads the elements of box into dst, which has its size, in C order,
-// little-endian. Sub-chunks that the box does not touch are not read. Boxes may
-// be read concurrently. After an error the content of dst is undefined.
-//
-// The bytes are held against the manifest when there is one: each sub-chunk
-// against the checksum of that sub-chunk of that array, so that a whole one in
-// the wrong place is noticed too. To that end a sub-chunk of which the box needs
-// a part is read as a whole. Where the manifest has one checksum for an array of
-// several sub-chunks, only a read of the whole array is held against it, and a
-// part against what the format itself checks.
-//
-// A box that is not inside of the array, or a dst of another size, is
-// errs.Invalid.
-func (l *Leaf) ReadBox(ctx context.Context, box zarr.Box, dst []byte) error {
-	err := l.checkBox(box, len(dst))
-	if err == nil {
-		err = l.array.readBox(ctx, box, dst)
-	}
-	return errs.Wrap("", "array "+strconv.Quote(l.Param), err)
-}
-
-func (l *Leaf) checkBox(box zarr.Box, bytes int) error {
-	if !box.Inside(l.Shape) {
-		return &errs.Error{Kind: errs.Invalid, Want: "a box inside of " + l.Shape.String(), Got: box.String()}
-	}
-	if n := box.Len() * l.DType.Size(); n != bytes {
-		return &errs.Error{Kind: errs.Invalid, Want: strconv.Itoa(n) + " bytes of memory", Got: strconv.Itoa(bytes)}
-	}
-	return nil
 }
 
 // orbaxTree opens an item with a _METADATA.

@@ -3,7 +3,6 @@ package layout
 import (
 	"context"
 	"iter"
-	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -47,19 +46,29 @@ func (c *Checkpoint) openArray(ctx context.Context, item string, l *Leaf, values
 	return nil
 }
 
-// readBox implements source.
-func (l *zarrArray) readBox(ctx context.Context, box zarr.Box, dst []byte) error {
-	var b buffers
-	for p, err := range l.plan(ctx, box) {
+// unit implements source.
+func (l *zarrArray) unit() []int {
+	if l.sums != nil && l.sums.parted() {
+		return l.sums.sub
+	}
+	return l.array.Unit()
+}
+
+// readRegion implements source.
+func (l *zarrArray) readRegion(ctx context.Context, region, box zarr.Box, dst []byte, w *worker) error {
+	for p, err := range l.plan(ctx, region) {
 		if err == nil {
-			err = l.readPart(ctx, p, box, dst, &b)
+			err = l.readPart(ctx, p, box, dst, w)
 		}
 		if err != nil {
 			return l.missing(err)
 		}
 	}
-	return l.sums.whole(box, dst)
+	return nil
 }
+
+// checkBox implements source.
+func (l *zarrArray) checkBox(box zarr.Box, dst []byte) error { return l.sums.whole(box, dst) }
 
 func (l *zarrArray) options() *zarr.ReadOptions { return &zarr.ReadOptions{FillMissing: l.fill} }
 
@@ -76,35 +85,24 @@ func (l *zarrArray) missing(err error) error {
 	return &errs.Error{Kind: errs.Corrupt, Got: "a chunk is missing", Err: err}
 }
 
-// buffers is memory that is handed on from part to part.
-type buffers struct {
-	encoded []byte
-	whole   []byte // sub-chunks of which a part is wanted
-}
-
-func grow(p *[]byte, n int) []byte {
-	*p = slices.Grow((*p)[:0], n)[:n]
-	return *p
-}
-
-// readPart reads one part of box into dst, the memory of box, and holds it
-// against the manifest.
-func (l *zarrArray) readPart(ctx context.Context, p *zarr.Part, box zarr.Box, dst []byte, b *buffers) error {
+// readPart reads one part into dst, the memory of box, and holds it against the
+// manifest.
+func (l *zarrArray) readPart(ctx context.Context, p *zarr.Part, box zarr.Box, dst []byte, w *worker) error {
 	check := l.sums.check(p.Region)
 	if check != byBytes {
-		return errs.Wrap("", p.Region.String(), l.decodePart(ctx, p, check, box, dst, b))
+		return errs.Wrap("", p.Region.String(), l.decodePart(ctx, p, check, box, dst, w))
 	}
 	around := l.sums.around(p.Region)
-	return errs.Wrap("", around.String(), l.readWhole(ctx, p, around, box, dst, b))
+	return errs.Wrap("", around.String(), l.readWhole(ctx, p, around, box, dst, w))
 }
 
-// readWhole reads the whole sub-chunk of a part, sums it, and puts the part
-// into dst.
-func (l *zarrArray) readWhole(ctx context.Context, p *zarr.Part, around, box zarr.Box, dst []byte, b *buffers) error {
-	whole := grow(&b.whole, around.Len()*l.sums.size)
+// readWhole reads the whole sub-chunk of a part, sums it, and puts what box
+// holds of it into dst.
+func (l *zarrArray) readWhole(ctx context.Context, p *zarr.Part, around, box zarr.Box, dst []byte, w *worker) error {
+	whole := w.take(&w.whole, around.Len()*l.sums.size)
 	for p, err := range l.again(ctx, p, around) {
 		if err == nil {
-			err = l.decodePart(ctx, p, unchecked, around, whole, b)
+			err = l.decodePart(ctx, p, unchecked, around, whole, w)
 		}
 		if err != nil {
 			return err
@@ -113,7 +111,9 @@ func (l *zarrArray) readWhole(ctx context.Context, p *zarr.Part, around, box zar
 	if err := l.sums.decoded(around, crc.Sum(whole)); err != nil {
 		return err
 	}
-	zarr.CopyBox(box, dst, around, whole, l.sums.size)
+	if region, ok := around.Intersect(box); ok {
+		zarr.CopyBox(box, dst, region, around, whole, l.sums.size)
+	}
 	return nil
 }
 
@@ -128,29 +128,16 @@ func (l *zarrArray) again(ctx context.Context, p *zarr.Part, around zarr.Box) it
 
 // decodePart reads one range of encoded bytes and puts its region into dst, the
 // memory of box.
-func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, box zarr.Box, dst []byte, b *buffers) error {
+func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, box zarr.Box, dst []byte, w *worker) error {
 	if p.Missing {
 		return l.fillPart(p, box, dst)
 	}
-	encoded := p.Data
 	if place, ok := p.Direct(box); ok {
-		target := dst[place.Offset : place.Offset+place.Length]
-		suffix := grow(&b.encoded, int(p.Length)-place.Length)
-		if err := l.values.ReadAt(ctx, p.Key, target, p.Offset); err != nil {
-			return err
-		}
-		if len(suffix) > 0 {
-			if err := l.values.ReadAt(ctx, p.Key, suffix, p.Offset+int64(place.Length)); err != nil {
-				return err
-			}
-		}
-		if err := l.sums.suffix(check, p.Region, suffix); err != nil {
-			return err
-		}
-		return p.Finish(target, suffix)
+		return l.readDirect(ctx, p, check, dst[place.Offset:place.Offset+place.Length])
 	}
+	encoded := p.Data
 	if encoded == nil {
-		encoded = grow(&b.encoded, int(p.Length))
+		encoded = w.take(&w.encoded, int(p.Length))
 		if err := l.values.ReadAt(ctx, p.Key, encoded, p.Offset); err != nil {
 			return err
 		}
@@ -159,6 +146,38 @@ func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, b
 		return err
 	}
 	return l.array.Decode(p, encoded, box, dst, l.options())
+}
+
+// tile is how much is read before it is summed: what stays in the cache.
+const tile = 256 << 10
+
+// readDirect reads a part straight into place. Where a checksum follows, the
+// bytes are summed while they are in the cache.
+func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, target []byte) error {
+	n := p.Length - int64(len(target))
+	if n == 0 {
+		if err := l.values.ReadAt(ctx, p.Key, target, p.Offset); err != nil {
+			return err
+		}
+		return p.Finish(target, nil)
+	}
+	sum, off := uint32(0), p.Offset
+	for rest := target; len(rest) > 0; {
+		t := rest[:min(tile, len(rest))]
+		if err := l.values.ReadAt(ctx, p.Key, t, off); err != nil {
+			return err
+		}
+		sum = crc.Update(sum, t)
+		rest, off = rest[len(t):], off+int64(len(t))
+	}
+	suffix := make([]byte, n)
+	if err := l.values.ReadAt(ctx, p.Key, suffix, off); err != nil {
+		return err
+	}
+	if err := l.sums.suffix(check, p.Region, suffix); err != nil {
+		return err
+	}
+	return p.FinishSummed(target, suffix, sum)
 }
 
 // fillPart puts the fill value where there are no bytes, if that is allowed.

@@ -1,0 +1,88 @@
+package checkpoint
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// destination is the memory of the caller that arrays are read into; nil is
+// none.
+type destination struct {
+	views map[string]tensor.Tensor // by the names of the keys of their paths
+}
+
+// newDestination finds the memory in dst. What shares memory with something
+// before it is left out: two arrays cannot be read to one place.
+func newDestination(dst any) *destination {
+	d := &destination{views: map[string]tensor.Tensor{}}
+	for _, e := range distinct(tree.Views(dst)) {
+		d.views[names(e.Path)] = e.Node.Value.(tensor.Tensor)
+	}
+	return d
+}
+
+// distinct returns the views, those of memory that overlaps aside.
+func distinct(views []tree.Entry) []tree.Entry {
+	span := func(e tree.Entry) (low, high uintptr) {
+		data := e.Node.Value.(tensor.Tensor).Data
+		low = uintptr(unsafe.Pointer(unsafe.SliceData(data)))
+		return low, low + uintptr(len(data))
+	}
+	slices.SortStableFunc(views, func(a, b tree.Entry) int {
+		x, _ := span(a)
+		y, _ := span(b)
+		return cmp.Compare(x, y)
+	})
+	end := uintptr(0)
+	return slices.DeleteFunc(views, func(e tree.Entry) bool {
+		low, high := span(e)
+		if low < end {
+			return true
+		}
+		end = high
+		return false
+	})
+}
+
+// names makes a key of the names in a path.
+func names(p tree.Path) string {
+	var b []byte
+	for _, k := range p {
+		b = strconv.AppendQuote(b, k.Name)
+	}
+	return string(b)
+}
+
+// memory returns where the array of a leaf is read to: a place of the
+// destination that has its type and shape, or new memory.
+func (d *destination) memory(l *layout.Leaf) []byte {
+	if d != nil && l.Kind == layout.Array {
+		if t, ok := d.views[names(l.Path)]; ok && t.DType == l.DType && t.Shape.Equal(l.Shape) {
+			return t.Data
+		}
+	}
+	return newMemory(l.Bytes())
+}
+
+// newMemory returns n bytes of any content, aligned for every type: what is read
+// into is not cleared before, which would take half as long as reading it.
+func newMemory(n int) []byte {
+	if n < unclearedBytes {
+		return tensor.New(tensor.Uint8, n).Data
+	}
+	var b strings.Builder // the one place of the library that does not clear
+	b.Grow(n)
+	b.WriteByte(0)
+	return unsafe.Slice(unsafe.StringData(b.String()), n)
+}
+
+// unclearedBytes is from where on clearing matters. Memory of that size begins
+// on a page.
+const unclearedBytes = 256 << 10

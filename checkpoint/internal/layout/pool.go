@@ -1,0 +1,102 @@
+package layout
+
+import (
+	"slices"
+	"sync"
+)
+
+// budget bounds the memory that a read takes beyond its targets. A piece of
+// memory larger than it is still given, to one worker at a time.
+const budget = 32 << 20
+
+// pool lends memory to the workers of a read, within the budget, and reuses it.
+type pool struct {
+	mu   sync.Mutex
+	free sync.Cond // signalled when lent shrinks
+	lent int
+	idle [][]byte // at most budget-lent bytes
+}
+
+func newPool() *pool {
+	p := &pool{}
+	p.free.L = &p.mu
+	return p
+}
+
+// get lends n bytes of any content. With wait it waits until the budget allows
+// for it; who holds memory already must not, or all might wait for each other.
+func (p *pool) get(n int, wait bool) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for wait && p.lent > 0 && p.lent+n > budget {
+		p.free.Wait()
+	}
+	for i, b := range p.idle {
+		if cap(b) >= n && cap(b) <= 2*n+64<<10 {
+			p.idle = slices.Delete(p.idle, i, i+1)
+			p.lent += cap(b)
+			return b[:n]
+		}
+	}
+	p.lent += n
+	p.trim()
+	return make([]byte, n)
+}
+
+// put takes back what get lent.
+func (p *pool) put(b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lent -= cap(b)
+	p.idle = append(p.idle, b)
+	p.trim()
+	p.free.Broadcast()
+}
+
+// trim forgets idle memory that does not fit into the budget.
+func (p *pool) trim() {
+	kept := p.lent
+	for _, b := range p.idle {
+		kept += cap(b)
+	}
+	for len(p.idle) > 0 && kept > budget {
+		kept -= cap(p.idle[0])
+		p.idle = p.idle[1:]
+	}
+}
+
+// worker is one goroutine of a read with the memory that it hands on from part
+// to part.
+type worker struct {
+	pool    *pool
+	held    int    // pieces of memory
+	encoded []byte // of the part that is being decoded
+	whole   []byte // the sub-chunk or region that is to be copied from
+	shared  []byte // a region that several boxes are copied from
+}
+
+// take returns n bytes in *b, one of the worker's pieces; what it held before is
+// gone.
+func (w *worker) take(b *[]byte, n int) []byte {
+	if cap(*b) < n {
+		w.giveBack(b)
+		*b = w.pool.get(n, w.held == 0)
+		w.held++
+	}
+	return (*b)[:n]
+}
+
+func (w *worker) giveBack(b *[]byte) {
+	if cap(*b) > 0 {
+		w.pool.put(*b)
+		w.held--
+		*b = nil
+	}
+}
+
+// release gives all memory back.
+func (w *worker) release() {
+	w.giveBack(&w.encoded)
+	w.giveBack(&w.whole)
+	w.giveBack(&w.shared)
+}
