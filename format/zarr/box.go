@@ -218,16 +218,17 @@ func (t transfer) copy(dst, src []byte) {
 	}
 }
 
-// CopyBox copies the elements of region, which lies inside of both boxes, from
-// src, the memory of box from, to dst, the memory of box to: both in C order, of
-// elements of the given size in bytes.
-func CopyBox(to Box, dst []byte, region, from Box, src []byte, size int) {
-	if region.Len() == 0 {
+// CopyBox copies the elements that two boxes of one array share from src, the
+// memory of box from, to dst, the memory of box to: both in C order, of elements
+// of the given size in bytes.
+func CopyBox(to Box, dst []byte, from Box, src []byte, size int) {
+	common, ok := to.Intersect(from)
+	if !ok {
 		return
 	}
 	d, s := strides(to.Shape, size), strides(from.Shape, size)
-	t := newTransfer(region.Shape, d, s, size)
-	t.copy(dst[offset(region.Origin, to.Origin, d):], src[offset(region.Origin, from.Origin, s):])
+	t := newTransfer(common.Shape, d, s, size)
+	t.copy(dst[offset(common.Origin, to.Origin, d):], src[offset(common.Origin, from.Origin, s):])
 }
 
 // Run returns where region, which lies inside of b, lies in the memory of b, of

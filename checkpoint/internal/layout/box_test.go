@@ -92,7 +92,7 @@ func boxIsPart(ctx context.Context, t *rapid.T, dir string, l *layout.Leaf, whol
 	box := drawBox(t, l.Shape)
 	size := l.DType.Size()
 	got, want := make([]byte, box.Len()*size), make([]byte, box.Len()*size)
-	zarr.CopyBox(box, want, box, zarr.WholeBox(l.Shape), whole, size)
+	zarr.CopyBox(box, want, zarr.WholeBox(l.Shape), whole, size)
 	if err := l.ReadBox(ctx, box, got); err != nil {
 		t.Fatalf("%s: %s%s: %v", dir, l.Param, box, err)
 	}
@@ -116,7 +116,7 @@ func boxesTogether(ctx context.Context, t *rapid.T, dir string, open *layout.Ope
 	}
 	for _, g := range targets {
 		want := make([]byte, len(g.Dst))
-		zarr.CopyBox(g.Box, want, g.Box, zarr.WholeBox(g.Leaf.Shape), wholes[g.Leaf], g.Leaf.DType.Size())
+		zarr.CopyBox(g.Box, want, zarr.WholeBox(g.Leaf.Shape), wholes[g.Leaf], g.Leaf.DType.Size())
 		if !bytes.Equal(g.Dst, want) {
 			t.Fatalf("%s: %s of %s%s is not that part of the whole", dir, g.Box, g.Leaf.Param, g.Leaf.Shape)
 		}

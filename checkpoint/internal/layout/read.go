@@ -180,7 +180,7 @@ func (t *task) runShared(ctx context.Context, w *worker) error {
 		return err
 	}
 	for _, p := range t.pieces {
-		zarr.CopyBox(p.Box, p.Dst, p.region, around, b, size)
+		zarr.CopyBox(p.Box, p.Dst, around, b, size)
 	}
 	return nil
 }

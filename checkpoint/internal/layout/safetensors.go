@@ -146,7 +146,7 @@ func (a safetensorsArray) readRegion(ctx context.Context, region, box zarr.Box, 
 	if err := a.model.ReadBox(ctx, a.name, region.Origin, region.Shape, whole); err != nil {
 		return err
 	}
-	zarr.CopyBox(box, dst, region, region, whole, size)
+	zarr.CopyBox(box, dst, region, whole, size)
 	return nil
 }
 

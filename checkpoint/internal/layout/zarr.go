@@ -111,9 +111,7 @@ func (l *zarrArray) readWhole(ctx context.Context, p *zarr.Part, around, box zar
 	if err := l.sums.decoded(around, crc.Sum(whole)); err != nil {
 		return err
 	}
-	if region, ok := around.Intersect(box); ok {
-		zarr.CopyBox(box, dst, region, around, whole, l.sums.size)
-	}
+	zarr.CopyBox(box, dst, around, whole, l.sums.size)
 	return nil
 }
 
