@@ -82,9 +82,8 @@ bench: ## all benchmarks, with allocations, then the ratios to the limits of the
 bench-peers: ## checkpoints against the disk, Orbax, safetensors and numpy with the same trees (needs Python and PyPI; BENCH_FLAGS='-mib 256 -only save16')
 	@PYTHON=$(PYTHON) bench/checkpoint/peers $(BENCH_FLAGS)
 
-interop: build ## load the demo's last step with orbax-checkpoint and compare every leaf (needs Python and PyPI)
-	@[ -d $(DEMO_DIR)/interrupted ] || bin/bivouac demo --dir $(DEMO_DIR) $(DEMO_FLAGS)
-	@PYTHON=$(PYTHON) tools/interop/run bin/bivouac $(DEMO_DIR)/interrupted
+interop: ## random checkpoints both ways between Bivouac and Orbax, TensorStore, zarr and safetensors (INTEROP_SEED, INTEROP_TREES; needs Python and PyPI)
+	@PYTHON=$(PYTHON) tools/interop/run
 
 lint: gomod gofmt vet staticcheck archtest ## what can be checked without running the code
 

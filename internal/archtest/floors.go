@@ -72,6 +72,7 @@ func Module() Rules {
 				{Packages: "bench/internal/disk", Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/conform/...", Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "internal/crash/..."},
+				{Packages: "internal/interop"},
 			}},
 		},
 		Restrictions: []Restriction{

@@ -1,0 +1,36 @@
+"""interop.py write DIR SEED TREES: the libraries write random checkpoints below DIR.
+interop.py read DIR: they read what Bivouac wrote below DIR and compare every leaf.
+"""
+
+import os
+import sys
+import warnings
+
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+warnings.simplefilter("ignore")
+
+
+def main(command, root, *rest):
+    from absl import logging
+
+    logging.set_verbosity(logging.FATAL)
+    root = os.path.abspath(root)
+    if command == "write":
+        import writers
+
+        writers.write(root, *map(int, rest))
+        return 0
+    if command == "read":
+        import limits
+        import readers
+
+        failed = readers.read(root)
+        print(limits.table())
+        return 1 if failed else 0
+    sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
