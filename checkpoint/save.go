@@ -38,6 +38,16 @@ type SaveOptions struct {
 	// Progress, when not nil, is told how many bytes of the data files were
 	// written, of how many, one call at a time and from other goroutines.
 	Progress func(done, total int64)
+	// Base, when not empty, is the path of an earlier checkpoint, in the same
+	// directory or in Store: data files that hold the same bytes are linked
+	// instead of written, and either checkpoint may be removed without the other.
+	// Only files of checkpoints that were saved with a Base can be linked. The
+	// first of a series names one that is not there, such as itself.
+	Base string
+	// VerifyEvery is at the latest which save in a row reads a file of the base
+	// back before it is linked, so that one damaged file does not become all
+	// copies there are; 1 is each, 0 is 10. A damaged one is written anew.
+	VerifyEvery int
 	// Store holds the checkpoint; nil is the local file system. The path is
 	// then a name in it.
 	Store store.Store
@@ -103,25 +113,45 @@ func begin(ctx context.Context, path string, state any, o *SaveOptions, how imag
 	if err != nil {
 		return fail("SaveOptions.Custom", err)
 	}
+	dedup, err := o.dedup(st, path)
+	if err != nil {
+		return fail("SaveOptions.Base", err)
+	}
 	memory, err := arena.Open(0, &arena.Options{Limit: int(o.MemoryBudget)})
 	if err != nil {
 		return fail("SaveOptions.MemoryBudget", err)
 	}
 	im, err := image.Begin(items, how, image.Options{
 		Style: image.V1, Custom: custom, Memory: memory, Budget: o.MemoryBudget, Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress,
+		Dedup: dedup,
 	})
 	if err != nil {
 		return fail(path, errors.Join(err, memory.Close()))
 	}
 	return Go(ctx, func(ctx context.Context) (SaveStats, error) {
 		defer memory.Close() //nolint:errcheck // what is unmapped twice was unmapped
-		txn, err := st.Begin(ctx, name, store.TxnOptions{Overwrite: o.Overwrite})
+		txn, err := st.Begin(ctx, name, store.TxnOptions{Overwrite: o.Overwrite, LinksOnly: dedup != nil})
 		if err == nil {
 			_, err = im.Commit(ctx, txn)
 		}
 		im.Abandon()
 		return NewSaveStats(im), errs.Wrap(op, path, err)
 	}), im, nil
+}
+
+// dedup is what Base asks for.
+func (o *SaveOptions) dedup(st store.Store, path string) (*image.Dedup, error) {
+	if o.Base == "" {
+		return nil, nil
+	}
+	if o.VerifyEvery < 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.VerifyEvery", Want: "0 or more"}
+	}
+	name, err := locate.Beside(path, o.Base, o.Store)
+	if err != nil {
+		return nil, err
+	}
+	return &image.Dedup{Store: st, Bases: []string{name}, VerifyEvery: o.VerifyEvery}, nil
 }
 
 // admit decides whether name may be saved to: a free name, or with overwrite a

@@ -8,8 +8,8 @@ import (
 
 // SaveStats tells how a save went.
 type SaveStats struct {
-	Bytes  int64 // of all files
-	Files  int
+	Bytes  int64 // of all files that were written
+	Files  int   // that were written
 	Direct int64 // bytes that were written past the cache of the system; 0 where the file system refuses that
 	// Copied reports that the state was copied before it was written; else it
 	// was read while it was written, from memory that was handed over or, when
@@ -19,6 +19,12 @@ type SaveStats struct {
 	Copy    time.Duration // of the state; a part of Blocked
 	Persist time.Duration // checksums, and writing the data files
 	Commit  time.Duration // small files, syncs of directories, publication
+
+	Linked      int   // data files that were linked from an earlier checkpoint, as they hold the same bytes
+	LinkedBytes int64 // of these
+	Verified    int   // of these, read back before they were linked
+	Damaged     int   // files of the earlier checkpoint that were found damaged when they were read back, and written anew
+	Refused     int   // files that would have been linked, but for the file system, which refused it; they were written
 }
 
 // NewSaveStats is for this module: the statistics of an image that was committed.
@@ -27,5 +33,6 @@ func NewSaveStats(im *image.Image) SaveStats {
 	return SaveStats{
 		Bytes: s.Bytes, Files: s.Files, Direct: s.Direct, Copied: s.Copied,
 		Blocked: s.Blocked, Copy: s.Snapshot, Persist: s.Persist, Commit: s.Commit,
+		Linked: s.Linked, LinkedBytes: s.LinkedBytes, Verified: s.Verified, Damaged: s.Damaged, Refused: s.Refused,
 	}
 }

@@ -82,6 +82,9 @@ type TxnOptions struct {
 	// Overwrite lets Commit replace a directory at final: the new tree is
 	// exchanged with the old one atomically and the old one removed after.
 	Overwrite bool
+	// LinksOnly has Link fail with errs.Unsupported where the store would have
+	// to copy bytes. That is not sticky, and the name is free again.
+	LinksOnly bool
 }
 
 // Reader reads one object. ReadAt may be called concurrently.

@@ -34,11 +34,29 @@ type Options struct {
 	// at Open, so that the first SaveAsync need not wait for fresh pages; 0 =
 	// none. It is at most MemoryBudget, where there is one.
 	Reserve int64
+	// Dedup has what did not change since the step before linked instead of written.
+	Dedup Dedup
 	// OnEvent, when not nil, is told what happens, from the caller's goroutine
 	// or the one that saves, one call at a time a goroutine.
 	OnEvent func(Event)
 	// Now replaces time.Now in tests; it decides the times that are recorded.
 	Now func() time.Time
+}
+
+// Dedup says whether steps share data files with the steps before them. The
+// arrays of a step lie in data files of at most 64 MiB, larger arrays in files
+// of their own; a file all of whose arrays have the bytes that they had in the
+// latest step is a hard link to the file there. Either step may be removed
+// without the other. The zero value writes every step whole.
+//
+// A file is the same when 128 bits of hash over its bytes are. Checksums of
+// everything are in the manifest of each step.
+type Dedup struct {
+	On bool
+	// VerifyEvery is at the latest which step in a row reads a file back before
+	// it links it again, so that one damaged file does not become all copies
+	// there are; 1 is each, 0 is 10. A damaged one is written anew.
+	VerifyEvery int
 }
 
 func (o *Options) withDefaults() Options {
@@ -65,6 +83,9 @@ func (o *Options) withDefaults() Options {
 func (o Options) Validate() error {
 	if o.MemoryBudget < 0 || o.Reserve < 0 {
 		return &errs.Error{Kind: errs.Invalid, Subject: "Options.MemoryBudget, Options.Reserve", Want: "bytes, 0 or more"}
+	}
+	if o.Dedup.VerifyEvery < 0 {
+		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Dedup.VerifyEvery", Want: "steps, 0 or more"}
 	}
 	if err := o.Names.Validate(); err != nil {
 		return err

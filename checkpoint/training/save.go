@@ -124,7 +124,7 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	c.memory.Reset()
 	im, err := image.Begin(list, how, image.Options{
 		Style: image.Step, Custom: custom, Memory: c.memory, Now: c.opts.Now, Budget: c.opts.MemoryBudget,
-		Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress,
+		Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress, Dedup: c.dedup(),
 	})
 	if err != nil {
 		return fail(err)
@@ -136,6 +136,24 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	c.pending = r
 	c.mu.Unlock()
 	return r, im, nil
+}
+
+// linkable is how many of the newest steps are tried for one whose manifest can
+// be read.
+const linkable = 3
+
+// dedup is what Options.Dedup asks for, of the steps that are there now.
+func (c *Checkpointer) dedup() *image.Dedup {
+	if !c.opts.Dedup.On {
+		return nil
+	}
+	d := &image.Dedup{Store: c.store, VerifyEvery: c.opts.Dedup.VerifyEvery}
+	list := c.Checkpoints()
+	for _, in := range list[max(0, len(list)-linkable):] {
+		d.Bases = append(d.Bases, c.path(in.Directory))
+	}
+	slices.Reverse(d.Bases)
+	return d
 }
 
 // admit waits for the save before and decides whether this one takes place.
@@ -193,7 +211,7 @@ func (c *Checkpointer) items(values map[string]any, o *SaveOptions) ([]image.Ite
 // the background; its failure is kept until a call returns it.
 func (c *Checkpointer) write(ctx context.Context, im *image.Image, in Info, overwrite bool, start time.Time) (bool, error) {
 	subject := "step " + strconv.FormatInt(in.Step, 10) + " of " + c.dir
-	txn, err := c.store.Begin(ctx, c.path(in.Directory), store.TxnOptions{Overwrite: overwrite})
+	txn, err := c.store.Begin(ctx, c.path(in.Directory), store.TxnOptions{Overwrite: overwrite, LinksOnly: c.opts.Dedup.On})
 	if err == nil {
 		in.Time, err = im.Commit(ctx, txn)
 	}

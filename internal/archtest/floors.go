@@ -42,6 +42,7 @@ func Module() Rules {
 				{Packages: "internal/graph", Beside: []string{"op", "reader"}},
 				{Packages: "internal/exec", Beside: []string{"op", "op/...", "reader", "internal/graph", "internal/flow"}},
 				{Packages: "checkpoint/internal/...", Beside: []string{"checkpoint/internal/..."}},
+				{Packages: "checkpoint/internal/image", Beside: []string{"checkpoint/internal/..."}, Modules: []string{"github.com/zeebo/xxh3"}},
 			}},
 			{Name: "engines", Rows: []Row{
 				{Packages: "checkpoint"},

@@ -190,6 +190,32 @@ func TestLinkRefusals(t *testing.T) {
 	}
 }
 
+// Where links are refused and none but links are wanted, the caller is told and
+// may write the object.
+func TestLinksOnly(t *testing.T) {
+	for _, refusal := range []error{syscall.EXDEV, syscall.EMLINK, syscall.EPERM, syscall.ENOTSUP} {
+		mem := vfs.NewMem()
+		if err := setup(mem); err != nil {
+			t.Fatal(err)
+		}
+		s := local.New(vfs.NewFault(mem, vfs.Plan{N: 1, Forever: true, Err: refusal, Only: func(c vfs.Call) bool { return c.Op == vfs.OpLink }}), root, nil)
+		txn, err := s.Begin(t.Context(), "2", store.TxnOptions{LinksOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer txn.Abort() //nolint:errcheck // nothing to lose
+		if err := txn.Link(t.Context(), "d/x", "1/d/x"); errs.KindOf(err) != errs.Unsupported || !errors.Is(err, refusal) {
+			t.Errorf("%v: %v", refusal, err)
+		}
+		if err := txn.Put(t.Context(), "d/x", []byte("x")); err != nil {
+			t.Errorf("%v: the name is taken: %v", refusal, err)
+		}
+		if err := txn.Commit(t.Context(), store.Blob{Name: "manifest", Data: []byte("m")}); err != nil {
+			t.Errorf("%v: %v", refusal, err)
+		}
+	}
+}
+
 // A sync that failed promises nothing: whatever was not acknowledged may be lost,
 // and nothing else.
 func TestPowerLossAfterFailedSync(t *testing.T) {

@@ -243,7 +243,8 @@ func (t *txn) put(op, name string, b []byte) error {
 }
 
 // Link implements store.Txn. Where a hard link is refused (another device, too
-// many links, a file system without) the bytes are copied.
+// many links, a file system without) the bytes are copied, unless the
+// transaction has LinksOnly.
 func (t *txn) Link(ctx context.Context, name, committed string) error {
 	const op = "store.Link"
 	if err := store.CheckFinalName(op, committed); err != nil {
@@ -268,7 +269,14 @@ func (t *txn) Link(ctx context.Context, name, committed string) error {
 		return nil
 	}
 	for _, refused := range []error{syscall.EXDEV, syscall.EMLINK, syscall.EPERM, errors.ErrUnsupported} {
-		if errors.Is(err, refused) {
+		switch {
+		case !errors.Is(err, refused):
+		case t.opt.LinksOnly:
+			t.mu.Lock()
+			delete(t.objects, name)
+			t.mu.Unlock()
+			return &errs.Error{Kind: errs.Unsupported, Op: op, Subject: t.subject(name), Err: err}
+		default:
 			return t.copy(ctx, name, committed)
 		}
 	}

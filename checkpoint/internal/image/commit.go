@@ -25,6 +25,7 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	defer im.release()
 	start := time.Now()
 	now := im.opts.Now()
+	im.base = im.opts.Dedup.openBase(ctx)
 	if err := im.pack(ctx, txn); err != nil {
 		return now, err
 	}
@@ -43,6 +44,7 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	if err := im.sums(m); err != nil {
 		return now, err
 	}
+	im.base.tell(&im.stats)
 	im.stats.Persist = time.Since(start)
 	start = time.Now()
 	small = append(small, im.root(now)...)
@@ -118,7 +120,7 @@ func (im *Image) sums(m *manifest.Manifest) error {
 			m.Leaves = append(m.Leaves, l)
 		}
 		for _, f := range t.files {
-			m.Files = append(m.Files, manifest.File{Name: path.Join(t.dir, f.name), Size: f.size, CRC: f.sum()})
+			m.Files = append(m.Files, manifest.File{Name: path.Join(t.dir, f.name), Size: f.size, CRC: f.sum(), Hash: f.hash(), Age: f.age})
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func saveSeveral(fsys vfs.FS, ack func(string)) error {
 	if released != 1 {
 		panic(fmt.Sprintf("released %d times", released))
 	}
-	if s := im.Stats(); err == nil && (s.Direct == 0 || s.Files < 6 || s.Copied) {
+	if s := im.Stats(); err == nil && (s.Files < 6 || s.Copied) {
 		panic(fmt.Sprintf("%+v", s))
 	}
 	if err == nil {

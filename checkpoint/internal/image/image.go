@@ -47,8 +47,9 @@ type Options struct {
 	// FileBytes is from how many bytes of arrays on an item gets another data
 	// file, up to four; 0 is 16 MiB.
 	FileBytes int64
-	Budget    int64 // bytes of Memory, where a copy would need more it is not made; 0 is no bound
-	Watch     bool  // fail when memory that was handed over changes before it is read
+	Dedup     *Dedup // nil writes everything
+	Budget    int64  // bytes of Memory, where a copy would need more it is not made; 0 is no bound
+	Watch     bool   // fail when memory that was handed over changes before it is read
 	// OnRelease, when not nil, is called once, when Released is closed.
 	OnRelease func()
 	// Progress, when not nil, is told after each write how many bytes of the
@@ -73,6 +74,7 @@ type Image struct {
 	released chan struct{}
 	once     sync.Once // closes released
 	progress progress
+	base     *base // nil without Dedup
 	stats    Stats
 }
 
@@ -170,6 +172,12 @@ type Stats struct {
 	Snapshot time.Duration // copying the caller's memory
 	Persist  time.Duration // checksums, and writing the data files
 	Commit   time.Duration // small files, syncs of directories, publication
+
+	Linked      int   // data files that were taken over from the base
+	LinkedBytes int64 // of these
+	Verified    int   // of these, read back before
+	Damaged     int   // data files of the base that were found damaged when they were read back; written anew
+	Refused     int   // data files that could have been taken over, but for the store; written
 }
 
 // Stats returns what is known when Commit has returned.

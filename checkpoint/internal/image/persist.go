@@ -6,7 +6,6 @@ import (
 	"path"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
@@ -19,27 +18,10 @@ const writers = 8
 // the first is written.
 const openFiles = 16
 
-// output is a data file that is being written.
-type output struct {
-	file *dataFile
-	name string // below the checkpoint
-	w    store.Writer
-	made sync.Once
-	err  error        // of making it
-	next atomic.Int64 // unit
-	left atomic.Int64 // units that are not written yet
-}
-
-// writer makes the file when its first unit is to be written: there may be more
-// files than a process may have open.
-func (o *output) writer(ctx context.Context, txn store.Txn) (store.Writer, error) {
-	o.made.Do(func() { o.w, o.err = txn.Create(ctx, o.name, o.file.size) })
-	return o.w, o.err
-}
-
-// persist encodes and writes all data files: each writer has memory for one
-// unit, begins with a file of its own, and helps with the others when that is
-// done. Sources are not needed any more when it returns, whatever it returns.
+// persist encodes all data files and writes them, or links those that the base
+// has: each worker has memory for one unit, begins with a file of its own, and
+// helps with the others when that is done. Sources are not needed any more when
+// it returns, whatever it returns.
 func (im *Image) persist(ctx context.Context, txn store.Txn) error {
 	defer im.release()
 	var outputs []*output
@@ -52,8 +34,10 @@ func (im *Image) persist(ctx context.Context, txn store.Txn) error {
 			if f.written {
 				continue
 			}
-			o := &output{file: f, name: path.Join(t.dir, f.name)}
-			o.left.Store(int64(len(f.units)))
+			o := &output{file: f, name: path.Join(t.dir, f.name), stage: writing}
+			if im.base.mayHave(f) {
+				o.stage = comparing
+			}
 			outputs = append(outputs, o)
 			im.progress.total += f.size
 			for _, u := range f.units {
@@ -64,7 +48,7 @@ func (im *Image) persist(ctx context.Context, txn store.Txn) error {
 			}
 		}
 	}
-	if len(outputs) <= openFiles {
+	if len(outputs) <= openFiles && im.base == nil {
 		for _, o := range outputs {
 			if _, err := o.writer(ctx, txn); err != nil {
 				return err
@@ -72,11 +56,13 @@ func (im *Image) persist(ctx context.Context, txn store.Txn) error {
 		}
 	}
 	im.unread.Store(int64(units))
-	var first atomic.Int64
+	s := newSchedule(outputs)
 	return im.share(ctx, min(writers, units), largest, largest, func(ctx context.Context, memory []byte) error {
-		i := int(first.Add(1)-1) % len(outputs)
-		order := append(append([]*output(nil), outputs[i:]...), outputs[:i]...)
-		return im.write(ctx, txn, order, memory)
+		err := im.work(ctx, txn, s, memory)
+		if err != nil {
+			s.stop()
+		}
+		return err
 	})
 }
 
@@ -130,39 +116,75 @@ func firstCause(failures []error) error {
 	return canceled
 }
 
-// write works on the outputs, in this order, until no unit is left to claim.
-func (im *Image) write(ctx context.Context, txn store.Txn, outputs []*output, memory []byte) error {
-	for _, o := range outputs {
-		for {
-			i := int(o.next.Add(1)) - 1
-			if i >= len(o.file.units) {
-				break
-			}
-			u := o.file.units[i]
-			w, err := o.writer(ctx, txn)
-			if err != nil {
-				return err
-			}
-			b, err := u.image(ctx, memory)
-			if err != nil {
-				return errs.Wrap("", o.file.name, err)
-			}
-			if im.unread.Add(-1) == 0 {
-				im.release()
-			}
-			if err := w.WriteAt(ctx, b, u.off); err != nil {
-				return err
-			}
-			im.progress.add(int64(len(b)))
-			if o.left.Add(-1) > 0 {
-				continue
-			}
-			if err := w.Seal(ctx); err != nil {
-				return err
-			}
+// work takes units until none is left.
+func (im *Image) work(ctx context.Context, txn store.Txn, s *schedule, memory []byte) error {
+	var o *output
+	var at stage
+	var i int
+	for {
+		if o, at, i = s.claim(o); o == nil {
+			return nil
+		}
+		u := o.file.units[i]
+		b, err := u.image(ctx, memory)
+		if err != nil {
+			return errs.Wrap("", o.file.name, err)
+		}
+		if o.file.hashed {
+			u.hash = hashOf(b)
+		}
+		if at == comparing {
+			err = im.compared(ctx, txn, s, o)
+		} else {
+			err = im.write(ctx, txn, s, o, u, b)
+		}
+		if err != nil {
+			return err
 		}
 	}
+}
+
+// compared decides about a file when all of its units were hashed.
+func (im *Image) compared(ctx context.Context, txn store.Txn, s *schedule, o *output) error {
+	if !s.complete(o) {
+		return nil
+	}
+	linked, err := im.base.link(ctx, txn, o.name, o.file)
+	if err != nil {
+		return err
+	}
+	if !linked {
+		s.enter(o, writing)
+		return nil
+	}
+	im.read(len(o.file.units))
+	im.progress.add(o.file.size)
+	s.enter(o, finished)
 	return nil
+}
+
+// write writes the bytes of a unit, and seals the file after the last one.
+func (im *Image) write(ctx context.Context, txn store.Txn, s *schedule, o *output, u *unit, b []byte) error {
+	im.read(1)
+	w, err := o.writer(ctx, txn)
+	if err != nil {
+		return err
+	}
+	if err := w.WriteAt(ctx, b, u.off); err != nil {
+		return err
+	}
+	im.progress.add(int64(len(b)))
+	if !s.complete(o) {
+		return nil
+	}
+	return w.Seal(ctx)
+}
+
+// read tells that the sources of n more units are not needed any more.
+func (im *Image) read(n int) {
+	if im.unread.Add(int64(-n)) == 0 {
+		im.release()
+	}
 }
 
 // progress serialises the calls of the caller's function.

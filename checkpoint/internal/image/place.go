@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 )
@@ -49,8 +50,9 @@ type unit struct {
 	off    int64
 	size   int
 	pieces []*piece
-	tail   []byte // follows the pieces
-	placed []byte // memory of the pieces in a snapshot
+	tail   []byte        // follows the pieces
+	placed []byte        // memory of the pieces in a snapshot
+	hash   manifest.Hash // of its bytes, when the file is hashed
 }
 
 // dataFile is one file of the database. Its image is the pieces in ascending
@@ -67,6 +69,9 @@ type dataFile struct {
 	size   int64
 	pieces []*piece
 	units  []*unit
+
+	hashed bool // its hash is recorded, so that later checkpoints may take it over
+	age    int  // when it was taken over: see manifest.File
 
 	written bool   // as it was encoded
 	crc     uint32 // then
@@ -102,16 +107,21 @@ func spread(arrays []*array, perFile int64) []*dataFile {
 		load[i] += int64(a.size)
 	}
 	for _, a := range stored {
-		for i := range a.values {
-			if v := &a.values[i]; v.inFile() {
-				a.file.place(v)
-			}
-		}
+		a.file.placeArray(a)
 	}
 	return files
 }
 
 func alignUp(n int64) int64 { return (n + alignment - 1) &^ (alignment - 1) }
+
+// placeArray appends the chunks of an array whose sizes are known.
+func (f *dataFile) placeArray(a *array) {
+	for i := range a.values {
+		if v := &a.values[i]; v.inFile() {
+			f.place(v)
+		}
+	}
+}
 
 // place appends a chunk.
 func (f *dataFile) place(v *value) {
@@ -255,6 +265,9 @@ func (u *unit) encode(ctx context.Context, dst []byte) (err error) {
 		at = from + p.size
 		if err = p.encode(ctx, dst[from:at]); err != nil {
 			return p.explain(err)
+		}
+		if u.placed != nil {
+			p.state = encoded
 		}
 	}
 	if u.placed != nil {

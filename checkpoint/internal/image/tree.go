@@ -39,7 +39,9 @@ func planTree(it Item, o Options) (*treeImage, error) {
 	}
 	t := &treeImage{item: it.Name, dir: it.Name, layout: o.Layout, leaves: ls}
 	if o.Layout == Safetensors {
-		return t, t.planSafetensors(o)
+		err := t.planSafetensors(o)
+		t.mayLink(o)
+		return t, err
 	}
 	known := newForms(&o)
 	for _, l := range ls {
@@ -53,9 +55,15 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		t.arrays = append(t.arrays, a)
 	}
 	if !o.Layout.ocdbt() {
-		return t, t.planPlain()
+		err := t.planPlain()
+		t.mayLink(o)
+		return t, err
 	}
-	t.files = spread(t.arrays, o.FileBytes)
+	if o.Dedup != nil {
+		t.files = group(t.arrays, o.FileBytes)
+	} else {
+		t.files = spread(t.arrays, o.FileBytes)
+	}
 	for _, f := range t.files {
 		if f.name, err = fileName(o.Random); err != nil {
 			return nil, err

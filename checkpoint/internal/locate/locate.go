@@ -49,3 +49,26 @@ func Checkpoint(path string, st store.Store) (store.Store, string, error) {
 	s, err := local.Open(dir, nil)
 	return s, name, err
 }
+
+// Beside locates the checkpoint base in the store where Checkpoint finds path;
+// with a nil store both lie in the same directory.
+func Beside(path, base string, st store.Store) (string, error) {
+	if st != nil {
+		return base, store.CheckName("path", base)
+	}
+	at, err := filepath.Abs(path)
+	if err == nil {
+		base, err = filepath.Abs(base)
+	}
+	if err != nil {
+		return "", &errs.Error{Kind: errs.Invalid, Op: "path", Subject: base, Err: err}
+	}
+	dir, name := filepath.Split(base)
+	if name == "" || dir != filepath.Dir(at)+string(filepath.Separator) && dir != filepath.Dir(at) {
+		return "", &errs.Error{
+			Kind: errs.Invalid, Op: "path", Subject: base, Want: "a checkpoint in the same directory as the new one",
+			Remedy: "give a Store that holds both",
+		}
+	}
+	return name, nil
+}

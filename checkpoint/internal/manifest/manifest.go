@@ -9,8 +9,8 @@
 // It is text, one record a line, fields separated by one space; names are Go
 // quoted strings; checksums are CRC-32C in eight hexadecimal digits:
 //
-//	bivouac.manifest 1
-//	file <crc> <size> "<name>"                           one for each file but this, sorted by name
+//	bivouac.manifest <version>
+//	file <crc> <size> "<name>" [<hash> <age>]            one for each file but this, sorted by name
 //	leaf <crc> <size> "<item>" "<param>" [<crc> …]       one for each array, sorted by item and name
 //	end <crc>                                            of every byte before this line
 //
@@ -21,10 +21,21 @@
 // padding; else it is over the decoded bytes inside of the array. A leaf stored
 // as a single sub-chunk has none, as its own says the same. A leaf of several
 // sub-chunks without them can be checked as a whole only.
+//
+// Version 1 has no hashes; in version 2 a file may have one. A document is
+// written as version 1 when no file of it has a hash, so that earlier readers
+// refuse no document without need. The hash is 128 bits in 32 hexadecimal
+// digits, never all zero, and what it is of the writer decides: equal hashes of
+// files of equal size say that the files hold the same bytes, and a later save
+// may link the file instead of writing it. The checksum cannot say that: over
+// bytes that end with their own CRC-32C, as zarr's codec leaves them, it is the
+// same whatever the bytes are. The age is how many saves have linked the file
+// since its bytes were last written or read back, in decimal digits.
 package manifest
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"hash/crc32"
 	"sort"
@@ -37,7 +48,11 @@ import (
 // Name of the file, at the root of a checkpoint.
 const Name = "bivouac.manifest"
 
-const header = "bivouac.manifest 1\n"
+// headers of the versions: without hashes, with.
+const (
+	headerPlain  = "bivouac.manifest 1\n"
+	headerHashed = "bivouac.manifest 2\n"
+)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -55,7 +70,12 @@ type File struct {
 	Name string
 	Size int64
 	CRC  uint32
+	Hash Hash // zero when it was not taken
+	Age  int  // saves that linked the file since its bytes were written or read back; with a Hash only
 }
+
+// Hash tells contents of one size apart. The zero Hash is none.
+type Hash [16]byte
 
 // Leaf is one array of one item.
 type Leaf struct {
@@ -92,7 +112,7 @@ func (m *Manifest) Append(dst []byte) []byte {
 		return a.Param < b.Param
 	})
 	start := len(dst)
-	dst = append(dst, header...)
+	dst = append(dst, m.header()...)
 	for _, f := range m.Files {
 		dst = append(dst, "file "...)
 		dst = appendCRC(dst, f.CRC)
@@ -100,6 +120,10 @@ func (m *Manifest) Append(dst []byte) []byte {
 		dst = strconv.AppendInt(dst, f.Size, 10)
 		dst = append(dst, ' ')
 		dst = strconv.AppendQuote(dst, f.Name)
+		if f.Hash != (Hash{}) {
+			dst = hex.AppendEncode(append(dst, ' '), f.Hash[:])
+			dst = strconv.AppendInt(append(dst, ' '), int64(f.Age), 10)
+		}
 		dst = append(dst, '\n')
 	}
 	for _, l := range m.Leaves {
@@ -123,6 +147,16 @@ func (m *Manifest) Append(dst []byte) []byte {
 	return append(dst, '\n')
 }
 
+// header is that of the lowest version that holds the document.
+func (m *Manifest) header() string {
+	for _, f := range m.Files {
+		if f.Hash != (Hash{}) {
+			return headerHashed
+		}
+	}
+	return headerPlain
+}
+
 func appendCRC(dst []byte, c uint32) []byte {
 	const digits = "0123456789abcdef"
 	for s := 28; s >= 0; s -= 4 {
@@ -138,14 +172,14 @@ func Parse(b []byte) (*Manifest, error) {
 	switch {
 	case !bytes.HasPrefix(b, []byte("bivouac.manifest ")):
 		return nil, corrupt("does not begin with the name of the format")
-	case !bytes.HasPrefix(b, []byte(header)):
+	case !bytes.HasPrefix(b, []byte(headerPlain)) && !bytes.HasPrefix(b, []byte(headerHashed)):
 		line, _, _ := bytes.Cut(b, []byte("\n"))
 		if len(line) > 40 {
 			line = line[:40]
 		}
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "manifest", Subject: Name, Want: "version 1", Got: fmt.Sprintf("%q", line),
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "manifest", Subject: Name, Want: "version 1 or 2", Got: fmt.Sprintf("%q", line),
 			Remedy: "use a newer Bivouac"}
-	case len(b) < len(header)+endLen:
+	case len(b) < len(headerPlain)+endLen:
 		return nil, corrupt("%d bytes, too short", len(b))
 	}
 	body, end := b[:len(b)-endLen], b[len(b)-endLen:]
@@ -154,13 +188,16 @@ func Parse(b []byte) (*Manifest, error) {
 		return nil, corrupt("the document's own checksum does not match")
 	}
 	m := &Manifest{files: map[string]int{}, leaves: map[[2]string]int{}}
-	for n, line := range strings.Split(strings.TrimSuffix(string(body[len(header):]), "\n"), "\n") {
+	for n, line := range strings.Split(strings.TrimSuffix(string(body[len(headerPlain):]), "\n"), "\n") {
 		if line == "" {
 			continue
 		}
 		if err := m.parseLine(line); err != nil {
 			return nil, corrupt("line %d: %v", n+2, err)
 		}
+	}
+	if got := string(b[:len(headerPlain)]); got == headerPlain && m.header() != got {
+		return nil, corrupt("version 1 with a hash")
 	}
 	return m, nil
 }
@@ -178,15 +215,18 @@ func (m *Manifest) parseLine(line string) error {
 	}
 	switch kind {
 	case "file":
-		name, rest, err := cutQuoted(rest)
-		if err != nil || rest != "" {
+		f := File{Size: size, CRC: crc}
+		if f.Name, rest, err = cutQuoted(rest); err != nil {
 			return fmt.Errorf("file name: %v", err)
 		}
-		if _, dup := m.files[name]; dup {
-			return fmt.Errorf("file %q twice", name)
+		if err := f.parseHash(rest); err != nil {
+			return err
 		}
-		m.files[name] = len(m.Files)
-		m.Files = append(m.Files, File{name, size, crc})
+		if _, dup := m.files[f.Name]; dup {
+			return fmt.Errorf("file %q twice", f.Name)
+		}
+		m.files[f.Name] = len(m.Files)
+		m.Files = append(m.Files, f)
 	case "leaf":
 		item, rest, err := cutQuoted(rest)
 		if err != nil {
@@ -216,6 +256,26 @@ func (m *Manifest) parseLine(line string) error {
 	default:
 		return fmt.Errorf("record %q", kind)
 	}
+	return nil
+}
+
+// parseHash reads what follows the name: nothing, or hash and age.
+func (f *File) parseHash(s string) error {
+	if s == "" {
+		return nil
+	}
+	digits, age, ok := strings.Cut(strings.TrimPrefix(s, " "), " ")
+	if !ok || s[0] != ' ' || len(digits) != hex.EncodedLen(len(f.Hash)) {
+		return fmt.Errorf("after the name of a file: %.60q", s)
+	}
+	if _, err := hex.Decode(f.Hash[:], []byte(digits)); err != nil || f.Hash == (Hash{}) {
+		return fmt.Errorf("hash %q", digits)
+	}
+	n, err := strconv.ParseInt(age, 10, 32)
+	if err != nil || n < 0 {
+		return fmt.Errorf("age %q", age)
+	}
+	f.Age = int(n)
 	return nil
 }
 

@@ -1,7 +1,9 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
+	"hash/crc32"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,7 +15,10 @@ import (
 
 func sample() *Manifest {
 	return &Manifest{
-		Files: []File{{"state/_METADATA", 12, 0xdeadbeef}, {"_CHECKPOINT_METADATA", 3, 1}, {"odd \"name\"\n", 0, 0}},
+		Files: []File{
+			{Name: "state/_METADATA", Size: 12, CRC: 0xdeadbeef}, {Name: "_CHECKPOINT_METADATA", Size: 3, CRC: 1}, {Name: "odd \"name\"\n"},
+			{Name: "state/d/00", Size: 9, CRC: 2, Hash: Hash{1, 15: 0xff}, Age: 7},
+		},
 		Leaves: []Leaf{
 			{Item: "state", Param: "w", Size: 4096, CRC: 7, Chunks: []uint32{1, 2, 0xffffffff}},
 			{Item: "state", Param: "", Size: 4, CRC: 9},
@@ -46,7 +51,13 @@ func TestRoundTripLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &Manifest{}
 		for _, n := range rapid.SliceOfDistinct(rapid.String(), rapid.ID[string]).Draw(t, "files") {
-			m.Files = append(m.Files, File{n, rapid.Int64Min(0).Draw(t, "size"), rapid.Uint32().Draw(t, "crc")})
+			f := File{Name: n, Size: rapid.Int64Min(0).Draw(t, "size"), CRC: rapid.Uint32().Draw(t, "crc")}
+			if rapid.Bool().Draw(t, "hashed") {
+				copy(f.Hash[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "hash"))
+				f.Hash[0] |= 1
+				f.Age = rapid.IntRange(0, 1<<31-1).Draw(t, "age")
+			}
+			m.Files = append(m.Files, f)
 		}
 		for _, n := range rapid.SliceOfDistinct(rapid.String(), rapid.ID[string]).Draw(t, "params") {
 			l := Leaf{Item: "state", Param: n, Size: rapid.Int64Min(0).Draw(t, "size"), CRC: rapid.Uint32().Draw(t, "crc")}
@@ -87,7 +98,7 @@ func TestBitFlips(t *testing.T) {
 }
 
 func TestCheckFile(t *testing.T) {
-	m := &Manifest{Files: []File{{"a", 9, 0xe3069283}}}
+	m := &Manifest{Files: []File{{Name: "a", Size: 9, CRC: 0xe3069283}}}
 	m, err := Parse(m.Append(nil))
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +118,8 @@ func TestCheckFile(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(sample().Append(nil))
-	f.Add([]byte(header + "end 00000000\n"))
+	f.Add([]byte(headerPlain + "end 00000000\n"))
+	f.Add(headed(headerHashed, "file 00000001 3 \"a\" 000000000000000000000000000000ff 2\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := Parse(b)
 		if err != nil {
@@ -117,4 +129,41 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("our own spelling is refused: %v", err)
 		}
 	})
+}
+
+// headed is a document with a right checksum.
+func headed(header, body string) []byte {
+	b := []byte(header + body)
+	return append(appendCRC(append(b, "end "...), crc32.Checksum(b, castagnoli)), '\n')
+}
+
+// Documents without hashes are those of version 1, and hashes are read strictly.
+func TestVersions(t *testing.T) {
+	const file = "file 00000001 3 \"a\""
+	const hash = " 000000000000000000000000000000ff"
+	for _, c := range []struct {
+		header, line string
+		kind         errs.Kind
+	}{
+		{headerPlain, file, errs.Other},
+		{headerHashed, file, errs.Other},
+		{headerHashed, file + hash + " 2", errs.Other},
+		{headerPlain, file + hash + " 2", errs.Corrupt},
+		{headerHashed, file + hash, errs.Corrupt},
+		{headerHashed, file + hash[1:] + " 2", errs.Corrupt},
+		{headerHashed, file + hash + " -1", errs.Corrupt},
+		{headerHashed, file + hash + " 2 3", errs.Corrupt},
+		{headerHashed, file + hash[:20] + " 2", errs.Corrupt},
+		{headerHashed, file + " 00000000000000000000000000000000 2", errs.Corrupt},
+		{headerHashed, file + " 000000000000000000000000000000fg 2", errs.Corrupt},
+		{"bivouac.manifest 3\n", file, errs.Unsupported},
+	} {
+		m, err := Parse(headed(c.header, c.line+"\n"))
+		if errs.KindOf(err) != c.kind {
+			t.Errorf("%q: %v", c.header+c.line, err)
+		}
+		if err == nil && bytes.HasPrefix(m.Append(nil), []byte(headerPlain)) != (m.Files[0].Hash == Hash{}) {
+			t.Errorf("%q is written as %q", c.header+c.line, m.Append(nil))
+		}
+	}
 }

@@ -20,7 +20,7 @@ func TestCheckFileUnlistedEmpty(t *testing.T) {
 
 // The four bytes have the checksum of no bytes.
 func TestCheckFileSameChecksumOtherSize(t *testing.T) {
-	m, err := Parse((&Manifest{Files: []File{{"empty", 0, 0}}}).Append(nil))
+	m, err := Parse((&Manifest{Files: []File{{Name: "empty"}}}).Append(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
