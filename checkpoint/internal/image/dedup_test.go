@@ -146,7 +146,7 @@ func TestDedupLaw(t *testing.T) {
 		s := newSeries(vfs.NewMem(), "/run")
 		names := []string{"a", "b", "c", "d", "e"}
 		for i, n := range names {
-			s.state[n] = fill(rapid.SampledFrom([]int{40, 1500, 1500, 1800, 5000, 70_000, 9 << 20}).Draw(t, "size"), byte(i))
+			s.state[n] = fill(rapid.SampledFrom([]int{40, 1500, 1500, 1800, 5000, 70_000, 70_000, 5 << 20}).Draw(t, "size"), byte(i))
 		}
 		s.every = rapid.IntRange(0, 3).Draw(t, "every")
 		for range rapid.IntRange(2, 6).Draw(t, "steps") {
