@@ -17,7 +17,9 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -102,6 +104,16 @@ type specimen struct {
 	name  string
 	files content
 	items map[string]any
+	boxes []boxed
+	// coarse is how few damages the short tests try: one in so many, 0 = all.
+	coarse int
+}
+
+// boxed is a part of an array that is read by itself.
+type boxed struct {
+	item, path string
+	box        zarr.Box
+	want       []byte
 }
 
 // seeded is what decides the names in a checkpoint: same seed, same names.
@@ -110,14 +122,21 @@ func seeded(seed byte) io.Reader { return rand.NewChaCha8([32]byte{seed}) }
 // preserve saves items as a checkpoint in memory.
 func preserve(t testing.TB, name string, style image.Style, seed byte, items map[string]any) specimen {
 	t.Helper()
+	return preserveAs(t, name, image.Options{Style: style}, seed, items)
+}
+
+// preserveAs is preserve with options of the image, but for its times and names.
+func preserveAs(t testing.TB, name string, o image.Options, seed byte, items map[string]any) specimen {
+	t.Helper()
 	ctx := context.Background()
 	st := local.New(vfs.NewMem(), "/", nil)
 	list, err := image.Items(items)
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := func() time.Time { return time.Unix(1_700_000_000, int64(seed)) }
-	im, err := image.Take(list, image.Options{Style: style, Now: now, Random: seeded(seed)})
+	o.Now = func() time.Time { return time.Unix(1_700_000_000, int64(seed)) }
+	o.Random = seeded(seed)
+	im, err := image.Take(list, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,6 +174,7 @@ func preserve(t testing.TB, name string, style image.Style, seed byte, items map
 			t.Fatal(err)
 		}
 	}
+	s.findBoxes(t)
 	if err := s.examine(s.files); err != nil {
 		t.Fatalf("%s, undamaged: %v", name, err)
 	}
@@ -185,12 +205,35 @@ func values(seed int) map[string]any {
 
 func position(seed int) json.RawMessage { return json.RawMessage(fmt.Sprintf(`{"position":%d}`, seed)) }
 
-// specimens are one checkpoint of each style.
+// specimens are one checkpoint of each style, in the default layout.
 func specimens(t testing.TB, seed byte, n int) []specimen {
 	return []specimen{
 		preserve(t, "v1", image.V1, seed, map[string]any{"state": values(n)}),
 		preserve(t, "step", image.Step, seed, map[string]any{"state": values(n), "data": position(n)}),
 	}
+}
+
+// layouts are one checkpoint of each other layout, and of the compressions.
+func layouts(t testing.TB, seed byte, n int) []specimen {
+	v := values(n)
+	tensors := map[string]any{"left": v["left"], "right": v["right"], "a": v["a"], "b": v["b"], "c": tensor.New(tensor.BFloat16, 3)}
+	var out []specimen
+	for _, l := range []struct {
+		name  string
+		o     image.Options
+		items map[string]any
+	}{
+		{"ocdbt-zarr2", image.Options{Layout: image.OCDBTZarr2}, map[string]any{"state": v}},
+		{"zarr3", image.Options{Layout: image.PlainZarr3}, map[string]any{"state": v, "data": position(n)}},
+		{"zarr2", image.Options{Layout: image.PlainZarr2, Style: image.Step}, map[string]any{"state": v}},
+		{"ocdbt-zarr3, zstd", image.Options{Compression: image.Zstd}, map[string]any{"state": tensors}},
+		{"zarr2, byte-split", image.Options{Layout: image.PlainZarr2, Compression: image.ByteSplit}, map[string]any{"state": tensors}},
+	} {
+		s := preserveAs(t, l.name, l.o, seed, l.items)
+		s.coarse = 13
+		out = append(out, s)
+	}
+	return out
 }
 
 // examine loads files, which are those of s with some damage, and says what is
@@ -202,6 +245,9 @@ func (s specimen) examine(files content) (err error) {
 		}
 	}()
 	ctx := context.Background()
+	if err := s.examineBoxes(ctx, files); err != nil {
+		return err
+	}
 	got, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: contentStore{files: files}})
 	if err != nil {
 		return refusal(err)
@@ -224,6 +270,82 @@ func (s specimen) examine(files content) (err error) {
 		}
 	}
 	return nil
+}
+
+// findBoxes takes a box out of each array of which there is a middle.
+func (s *specimen) findBoxes(t testing.TB) {
+	t.Helper()
+	err := s.eachLeaf(t.Context(), s.files, func(item string, l *layout.Leaf) error {
+		if len(l.Shape) == 0 || l.Shape[0] < 3 || l.Bytes() > 1<<20 || l.DType.Size() == 0 {
+			return nil
+		}
+		box := zarr.WholeBox(l.Shape)
+		box.Origin[0], box.Shape[0] = 1, l.Shape[0]-2
+		all := make([]byte, l.Bytes())
+		if err := l.Read(t.Context(), all); err != nil {
+			return err
+		}
+		row := l.Bytes() / l.Shape[0]
+		s.boxes = append(s.boxes, boxed{item, l.Path.String(), box, all[row : len(all)-row]})
+		return nil
+	})
+	if err != nil || len(s.boxes) == 0 && len(s.files) > 0 && !strings.Contains(s.name, "chunks") {
+		t.Fatalf("%s: %d boxes: %v", s.name, len(s.boxes), err)
+	}
+}
+
+// eachLeaf opens a checkpoint and hands over the leaves of all trees.
+func (s specimen) eachLeaf(ctx context.Context, files content, f func(item string, l *layout.Leaf) error) error {
+	c, err := layout.Open(ctx, contentStore{files: files}, "c")
+	if err != nil {
+		return err
+	}
+	for name, v := range s.items {
+		if _, tree := v.(*tree.Node); !tree {
+			continue
+		}
+		t, err := c.Tree(ctx, name)
+		if err != nil {
+			return err
+		}
+		for i := range t.Leaves {
+			if err := f(name, &t.Leaves[i]); err != nil {
+				t.Close() //nolint:errcheck // the first error counts
+				return err
+			}
+		}
+		if err := t.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// examineBoxes reads the boxes by themselves: the right bytes, or a refusal.
+func (s specimen) examineBoxes(ctx context.Context, files content) error {
+	wrong := error(nil)
+	err := s.eachLeaf(ctx, files, func(item string, l *layout.Leaf) error {
+		i := slices.IndexFunc(s.boxes, func(b boxed) bool { return b.item == item && b.path == l.Path.String() })
+		if i < 0 {
+			return nil
+		}
+		b := s.boxes[i]
+		if n := tensor.Shape(b.box.Shape).Len() * l.DType.Size(); n != len(b.want) || len(l.Shape) != len(b.box.Shape) {
+			return nil // another dtype or shape: the load of the whole must refuse it
+		}
+		got := make([]byte, len(b.want))
+		if err := l.ReadBox(ctx, b.box, got); err != nil {
+			return err
+		}
+		if !bytes.Equal(got, b.want) {
+			wrong = fmt.Errorf("box %v of %s has wrong values, and no error", b.box, b.path)
+		}
+		return nil
+	})
+	if wrong == nil && err != nil {
+		return refusal(err)
+	}
+	return wrong
 }
 
 // refusal accepts the errors that a damaged checkpoint may give.
