@@ -98,7 +98,7 @@ func (s specimen) data(name string) (from, to int) {
 	size := len(s.files[name])
 	switch base := path.Base(name); {
 	case strings.Contains(name, "/d/"): // of a database: its nodes lie at its end
-		return 0, int(s.arrayBytes(name))
+		return 0, min(int(s.arrayBytes(name)), size) // compressed, all of it
 	case strings.HasSuffix(name, ".safetensors"):
 		return 8 + int(binary.LittleEndian.Uint64(s.files[name])), size
 	case strings.Contains(name, "/c/") || base == "c" || strings.Trim(base, "0123456789.") == "": // a chunk

@@ -17,8 +17,15 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// childDir tells the test binary to be the writer that is killed.
-const childDir = "BIVOUAC_KILLED_WRITER"
+// childDir tells the test binary to be the writer that is killed, childDedup
+// that it links what did not change.
+const (
+	childDir   = "BIVOUAC_KILLED_WRITER"
+	childDedup = "BIVOUAC_KILLED_WRITER_DEDUP"
+)
+
+// frozen is a tree that is the same in each step.
+func frozen() map[string]any { return model(-7) }
 
 // TestKilledWriter is the child: it saves one step after the other for ever and
 // acknowledges each on its standard output when it is committed.
@@ -28,7 +35,8 @@ func TestKilledWriter(t *testing.T) {
 		t.Skip("this is the child of TestKill and TestLongKill")
 	}
 	ctx := context.Background()
-	c, err := training.Open(ctx, dir, &training.Options{Clean: true, Preserve: training.LatestN{N: keep}})
+	dedup := training.Dedup{On: os.Getenv(childDedup) != "", VerifyEvery: 3}
+	c, err := training.Open(ctx, dir, &training.Options{Clean: true, Preserve: training.LatestN{N: keep}, Dedup: dedup})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +45,8 @@ func TestKilledWriter(t *testing.T) {
 		next = last.Step + 1
 	}
 	for ; ; next++ {
-		r, err := c.SaveCheckpointablesAsync(ctx, next, map[string]any{"state": model(next), "data": position(next)}, &training.SaveOptions{Force: true})
+		items := map[string]any{"state": model(next), "frozen": frozen(), "data": position(next)}
+		r, err := c.SaveCheckpointablesAsync(ctx, next, items, &training.SaveOptions{Force: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,24 +60,29 @@ func TestKilledWriter(t *testing.T) {
 // A real process is killed at random instants on the real disk, and started
 // again: nothing that it acknowledged is lost, nothing torn is visible, and
 // nothing is left over.
-func TestKill(t *testing.T) { kill(t, 20) }
+func TestKill(t *testing.T) { kill(t, 20, false) }
+
+// TestKillDedup is TestKill of a writer that links what did not change.
+func TestKillDedup(t *testing.T) { kill(t, 10, true) }
 
 // TestLongKill is TestKill with kills by the thousand.
 func TestLongKill(t *testing.T) {
 	if os.Getenv("BIVOUAC_LONG") == "" {
 		t.Skip("set BIVOUAC_LONG=1, as make test-long does")
 	}
-	kill(t, 2000)
+	for _, dedup := range []bool{false, true} {
+		t.Run(fmt.Sprint("dedup=", dedup), func(t *testing.T) { kill(t, 2000, dedup) })
+	}
 }
 
-func kill(t *testing.T, kills int) {
+func kill(t *testing.T, kills int, dedup bool) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	dir := filepath.Join(t.TempDir(), "run")
 	acknowledged, torn := int64(-1), 0
 	for n := range kills {
-		last, err := killOne(t, dir, time.Duration(r.Int64N(int64(40*time.Millisecond))))
+		last, err := killOne(t, dir, dedup, time.Duration(r.Int64N(int64(100*time.Millisecond))))
 		if err != nil {
 			t.Fatalf("kill %d: %v", n, err)
 		}
@@ -83,9 +97,12 @@ func kill(t *testing.T, kills int) {
 
 // killOne starts a writer, kills it a while after its first word, and returns
 // the last step it acknowledged, -1 for none.
-func killOne(t *testing.T, dir string, after time.Duration) (int64, error) {
+func killOne(t *testing.T, dir string, dedup bool, after time.Duration) (int64, error) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWriter$", "-test.v")
 	cmd.Env = append(os.Environ(), childDir+"="+dir)
+	if dedup {
+		cmd.Env = append(cmd.Env, childDedup+"=1")
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return -1, err
@@ -155,6 +172,9 @@ func checkKilled(t *testing.T, n int, dir string, acknowledged int64) {
 	for _, in := range c.Checkpoints() {
 		if err := equals(ctx, c, in.Step); err != nil {
 			t.Fatalf("kill %d: %v", n, err)
+		}
+		if items, err := c.LoadCheckpointables(ctx, in.Step, nil); err != nil || !same(map[string]any{"frozen": frozen()}, map[string]any{"frozen": items["frozen"]}) {
+			t.Fatalf("kill %d: step %d holds another tree that never changes: %v", n, in.Step, err)
 		}
 	}
 	if leftovers(t, dir) {
