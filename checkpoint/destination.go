@@ -60,15 +60,25 @@ func names(p tree.Path) string {
 	return string(b)
 }
 
-// memory returns where the array of a leaf is read to: a place of the
-// destination that has its type and shape, or new memory.
-func (d *destination) memory(l *layout.Leaf) []byte {
+// memory returns where a box of an array is read to: a place of the destination
+// that has its type and shape, or new memory.
+func (d *destination) memory(l *layout.Leaf, shape []int) []byte {
 	if d != nil && l.Kind == layout.Array {
-		if t, ok := d.views[names(l.Path)]; ok && t.DType == l.DType && t.Shape.Equal(l.Shape) {
+		if t, ok := d.views[names(l.Path)]; ok && t.DType == l.DType && t.Shape.Equal(shape) {
 			return t.Data
 		}
 	}
-	return newMemory(l.Bytes())
+	return newMemory(tensor.Shape(shape).Len() * l.DType.Size())
+}
+
+// kept returns the value of a leaf that is not read.
+func (d *destination) kept(l *layout.Leaf) any {
+	if d != nil {
+		if t, ok := d.views[names(l.Path)]; ok {
+			return t
+		}
+	}
+	return Placeholder{}
 }
 
 // newMemory returns n bytes of any content, aligned for every type: what is read

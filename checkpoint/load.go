@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -22,6 +20,9 @@ type LoadOptions struct {
 	// Name of the checkpointable; "" is "state" when that is a tree, else the
 	// first tree in the order of names.
 	Name string
+	// Want, when not nil, says of each array, scalar and PRNG key what to load of
+	// it.
+	Want func(LeafInfo) Want
 	// Store holds the checkpoint; nil is the local file system. The path is
 	// then a name in it.
 	Store store.Store
@@ -75,7 +76,7 @@ func load(ctx context.Context, path string, into *destination, o *LoadOptions) (
 			return nil, err
 		}
 	}
-	return loadTree(ctx, c, item, into)
+	return loadTree(ctx, c, item, into, o)
 }
 
 // LoadCheckpointables reads all items: trees as *tree.Node, JSON as
@@ -100,7 +101,7 @@ func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[
 		var err error
 		switch it.Kind {
 		case layout.Tree:
-			v, err = loadTree(ctx, c, it.Name, nil)
+			v, err = loadTree(ctx, c, it.Name, nil, o)
 		case layout.JSON:
 			var raw json.RawMessage
 			raw, err = c.JSON(ctx, it.Name)
@@ -139,7 +140,7 @@ func isCheckpoint(ctx context.Context, st store.Store, name string) error {
 
 // loadTree reads the leaves of an item, into memory of their own unless there is
 // a destination, and builds the tree.
-func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *destination) (*tree.Node, error) {
+func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *destination, o *LoadOptions) (*tree.Node, error) {
 	t, err := c.Tree(ctx, item)
 	if err != nil {
 		return nil, err
@@ -165,7 +166,7 @@ func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *dest
 			entries[i].Node = &tree.Node{Kind: tree.Named}
 		}
 	}
-	if err := readLeaves(ctx, t, entries, arrays, into); err != nil {
+	if err := readLeaves(ctx, t, entries, arrays, into, o); err != nil {
 		return nil, err
 	}
 	n, err := tree.Unflatten(entries)
@@ -174,44 +175,6 @@ func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *dest
 	}
 	applyTypes(n, t.Rich)
 	return n, nil
-}
-
-// readLeaves reads the arrays of the leaves at the given indices and sets the
-// values of their entries.
-func readLeaves(ctx context.Context, t *layout.OpenTree, entries []tree.Entry, arrays []int, into *destination) error {
-	targets := make([]layout.Target, len(arrays))
-	for k, i := range arrays {
-		l := &t.Leaves[i]
-		targets[k] = layout.Target{Leaf: l, Box: zarr.WholeBox(l.Shape), Dst: into.memory(l)}
-	}
-	if err := t.Read(ctx, targets); err != nil {
-		return err
-	}
-	for k, i := range arrays {
-		l := &t.Leaves[i]
-		v, err := leafValue(l, tensor.Tensor{DType: l.DType, Shape: l.Shape.Clone(), Data: targets[k].Dst})
-		if err != nil {
-			return err
-		}
-		entries[i].Node.Value = v
-	}
-	return nil
-}
-
-// leafValue returns the value that the array of a leaf stands for.
-func leafValue(l *layout.Leaf, t tensor.Tensor) (any, error) {
-	switch {
-	case l.Kind == layout.PRNGKey:
-		return Key{Impl: l.KeyImpl, Data: t}, nil
-	case l.Kind == layout.Scalar:
-		if len(l.Shape) != 0 {
-			return nil, &errs.Error{Kind: errs.Corrupt, Subject: "scalar " + strconv.Quote(l.Param), Want: "rank 0", Got: l.Shape.String()}
-		}
-		if v := tree.Scalar(t); v != nil {
-			return v, nil
-		}
-	}
-	return t, nil
 }
 
 // applyTypes gives containers the types that the checkpoint recorded.

@@ -140,11 +140,7 @@ func describeTree(ctx context.Context, c *layout.Checkpoint, item string, info *
 	defer t.Close() //nolint:errcheck // nothing was written
 	info.UseOCDBT, info.UseZarr3, info.RichTypes = t.UseOCDBT, t.UseZarr3, t.Rich != nil
 	for i := range t.Leaves {
-		l := &t.Leaves[i]
-		li := LeafInfo{Path: l.Path, Param: l.Param, Kind: LeafKind(l.Kind), ValueType: l.ValueType, WriteShape: l.WriteShape, KeyImpl: l.KeyImpl, Text: l.Text}
-		li.DType, li.Shape, li.ChunkShape, li.ReadShape = l.DType, l.Shape, l.ChunkShape, l.ReadShape
-		li.File = l.File
-		info.Leaves = append(info.Leaves, li)
+		info.Leaves = append(info.Leaves, leafInfo(&t.Leaves[i]))
 	}
 	return nil
 }
