@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -95,7 +96,12 @@ func (d *differ) run(a, b string, st store.Store) error {
 		side[i], items[i] = c, map[string]layout.Item{}
 		for _, it := range list {
 			items[i][it.Name] = it
-			names[it.Name] = true
+		}
+	}
+	flatAsState(items)
+	for i := range items {
+		for name := range items[i] {
+			names[name] = true
 		}
 	}
 	for _, name := range sorted(names) {
@@ -112,7 +118,7 @@ func (d *differ) run(a, b string, st store.Store) error {
 			}
 			d.emit(l)
 		case was.Kind == layout.Tree:
-			if err := d.trees(side, name); err != nil {
+			if err := d.trees(side, name, [2]string{was.Name, is.Name}); err != nil {
 				return err
 			}
 		default:
@@ -125,6 +131,18 @@ func (d *differ) run(a, b string, st store.Store) error {
 		}
 	}
 	return nil
+}
+
+// flatAsState has the one item of a flat checkpoint, which has no name, compared
+// with the item "state" of the other.
+func flatAsState(items [2]map[string]layout.Item) {
+	for i, own := range items {
+		flat, ok := own[""]
+		if _, other := items[1-i][orbax.StateItem]; ok && other && len(own) == 1 {
+			own[orbax.StateItem] = flat
+			delete(own, "")
+		}
+	}
 }
 
 func sorted(names map[string]bool) []string {
@@ -161,26 +179,23 @@ func (d *differ) documents(side [2]*layout.Checkpoint, it layout.Item) error {
 
 // trees compares two tree items: first what the first has, in its order, then
 // what only the second has.
-func (d *differ) trees(side [2]*layout.Checkpoint, item string) error {
+//
+// Leaves are the same by their paths, or else by the names of their parameters:
+// some layouts have no other names.
+func (d *differ) trees(side [2]*layout.Checkpoint, item string, names [2]string) error {
 	var open [2]*layout.OpenTree
 	for i, c := range side {
-		t, err := c.Tree(d.ctx, item)
+		t, err := c.Tree(d.ctx, names[i])
 		if err != nil {
 			return err
 		}
 		defer t.Close() //nolint:errcheck // nothing was written
 		open[i] = t
 	}
-	second := map[string]*layout.Leaf{}
-	for i := range open[1].Leaves {
-		l := &open[1].Leaves[i]
-		second[l.Path.String()] = l
-	}
+	partner, paired := pair(open[0].Leaves, open[1].Leaves)
 	for i := range open[0].Leaves {
 		was := &open[0].Leaves[i]
-		key := was.Path.String()
-		is, ok := second[key]
-		delete(second, key)
+		is, ok := partner[was]
 		l := LeafDiff{Item: item, Path: was.Path, Was: describe(was)}
 		if !ok {
 			l.Status = Missing
@@ -193,11 +208,35 @@ func (d *differ) trees(side [2]*layout.Checkpoint, item string) error {
 	}
 	for i := range open[1].Leaves {
 		is := &open[1].Leaves[i]
-		if _, left := second[is.Path.String()]; left && !d.emit(LeafDiff{Item: item, Path: is.Path, Status: Added, Is: describe(is)}) {
+		if !paired[is] && !d.emit(LeafDiff{Item: item, Path: is.Path, Status: Added, Is: describe(is)}) {
 			return nil
 		}
 	}
 	return nil
+}
+
+// pair finds for each leaf the one of the other side.
+func pair(a, b []layout.Leaf) (partner map[*layout.Leaf]*layout.Leaf, paired map[*layout.Leaf]bool) {
+	partner, paired = map[*layout.Leaf]*layout.Leaf{}, map[*layout.Leaf]bool{}
+	for _, key := range []func(l *layout.Leaf) string{
+		func(l *layout.Leaf) string { return l.Path.String() },
+		func(l *layout.Leaf) string { return l.Param },
+	} {
+		left := map[string]*layout.Leaf{}
+		for i := range b {
+			if l := &b[i]; !paired[l] {
+				left[key(l)] = l
+			}
+		}
+		for i := range a {
+			was := &a[i]
+			is, ok := left[key(was)]
+			if _, has := partner[was]; !has && ok && !paired[is] {
+				partner[was], paired[is] = is, true
+			}
+		}
+	}
+	return partner, paired
 }
 
 func describe(l *layout.Leaf) string {

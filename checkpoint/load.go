@@ -146,8 +146,27 @@ func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *dest
 		return nil, err
 	}
 	defer t.Close() //nolint:errcheck // nothing was written
-	entries := make([]tree.Entry, len(t.Leaves))
-	var arrays []int
+	entries, arrays := leafEntries(t)
+	if err := readLeaves(ctx, t, entries, arrays, into, o); err != nil {
+		return nil, err
+	}
+	return treeOf(t, item, entries)
+}
+
+// treeOf builds the tree of all entries.
+func treeOf(t *layout.OpenTree, item string, entries []tree.Entry) (*tree.Node, error) {
+	n, err := tree.Unflatten(entries)
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.Corrupt, Subject: item, Err: err}
+	}
+	applyTypes(n, t.Rich)
+	return n, nil
+}
+
+// leafEntries returns an entry for each leaf and empty container. Those of the
+// indices returned have arrays, and no value yet.
+func leafEntries(t *layout.OpenTree) (entries []tree.Entry, arrays []int) {
+	entries = make([]tree.Entry, len(t.Leaves))
 	for i := range t.Leaves {
 		l := &t.Leaves[i]
 		entries[i] = tree.Entry{Path: l.Path, Node: &tree.Node{}}
@@ -166,15 +185,7 @@ func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *dest
 			entries[i].Node = &tree.Node{Kind: tree.Named}
 		}
 	}
-	if err := readLeaves(ctx, t, entries, arrays, into, o); err != nil {
-		return nil, err
-	}
-	n, err := tree.Unflatten(entries)
-	if err != nil {
-		return nil, &errs.Error{Kind: errs.Corrupt, Subject: item, Err: err}
-	}
-	applyTypes(n, t.Rich)
-	return n, nil
+	return entries, arrays
 }
 
 // applyTypes gives containers the types that the checkpoint recorded.

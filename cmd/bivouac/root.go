@@ -41,6 +41,8 @@ carries on as if nothing had happened.
 		newVerifyCommand(g),
 		newDiffCommand(g),
 		newRepairCommand(g),
+		newConvertCommand(g),
+		newExtractCommand(g),
 		newVersionCommand(g),
 		newCompletionCommand(g),
 	)

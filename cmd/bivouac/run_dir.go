@@ -65,6 +65,9 @@ func needDirectory(dir string) error {
 // run directory path.
 func resolve(ctx context.Context, path string, step int64) (string, error) {
 	if err := needDirectory(path); err != nil {
+		if errs.KindOf(err) == errs.NotFound && checkpoint.IsCheckpoint(ctx, path, nil) {
+			return path, nil // one safetensors file
+		}
 		return "", err
 	}
 	if checkpoint.IsCheckpoint(ctx, path, nil) {

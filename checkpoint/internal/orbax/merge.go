@@ -202,4 +202,3 @@ func appendMembers(dst []byte, ms []member) []byte {
 	}
 	return append(dst, '}')
 }
-

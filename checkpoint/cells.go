@@ -1,0 +1,173 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/format/zarr"
+)
+
+// cellCache keeps parts of arrays that can only be decoded as a whole, for as
+// long as smaller boxes of them are being read. It is safe for concurrent use.
+type cellCache struct {
+	limit int64
+
+	mu    sync.Mutex
+	used  int64
+	cells map[cellKey]*cell
+	order []cellKey // oldest first
+}
+
+type cellKey struct {
+	leaf *layout.Leaf
+	at   int // index in the grid, in C order
+}
+
+// cell is a part of an array, loaded once.
+type cell struct {
+	size int64
+	once sync.Once
+	data []byte
+	err  error
+}
+
+func newCellCache(limit int64) *cellCache {
+	return &cellCache{limit: limit, cells: map[cellKey]*cell{}}
+}
+
+// boxReader reads the elements of a box in C order.
+type boxReader func(ctx context.Context, box zarr.Box, dst []byte) error
+
+// reader returns what reads boxes of a leaf: directly, or by way of the cache
+// where boxes may be smaller than what must be decoded at once.
+func (c *cellCache) reader(l *layout.Leaf) boxReader {
+	if l.File != "" || len(l.ReadShape) != len(l.Shape) || len(l.Shape) == 0 || slices.Contains(l.ReadShape, 0) {
+		return l.ReadBox
+	}
+	return func(ctx context.Context, box zarr.Box, dst []byte) error {
+		if (zarr.Box{Shape: l.ReadShape}).Len() <= box.Len() {
+			return l.ReadBox(ctx, box, dst)
+		}
+		for at := range gridCells(l, box) {
+			data, err := c.get(ctx, l, at)
+			if err != nil {
+				return err
+			}
+			zarr.CopyBox(box, dst, at, data, l.DType.Size())
+		}
+		return nil
+	}
+}
+
+// gridCells yields the parts of an array that a box touches, cut to the array.
+func gridCells(l *layout.Leaf, box zarr.Box) func(yield func(zarr.Box) bool) {
+	return func(yield func(zarr.Box) bool) {
+		if box.Len() == 0 {
+			return
+		}
+		at := make([]int, len(box.Shape))
+		for k := range at {
+			at[k] = box.Origin[k] / l.ReadShape[k]
+		}
+		for {
+			cell := zarr.Box{Origin: make([]int, len(at)), Shape: make([]int, len(at))}
+			for k, n := range at {
+				cell.Origin[k] = n * l.ReadShape[k]
+				cell.Shape[k] = min(l.ReadShape[k], l.Shape[k]-cell.Origin[k])
+			}
+			if !yield(cell) {
+				return
+			}
+			k := len(at) - 1
+			for ; k >= 0; k-- {
+				if at[k]++; at[k]*l.ReadShape[k] < box.Origin[k]+box.Shape[k] {
+					break
+				}
+				at[k] = box.Origin[k] / l.ReadShape[k]
+			}
+			if k < 0 {
+				return
+			}
+		}
+	}
+}
+
+// get returns the elements of a part.
+func (c *cellCache) get(ctx context.Context, l *layout.Leaf, box zarr.Box) ([]byte, error) {
+	key := cellKey{leaf: l}
+	for k, n := range box.Origin {
+		key.at = key.at*((l.Shape[k]+l.ReadShape[k]-1)/l.ReadShape[k]) + n/l.ReadShape[k]
+	}
+	size := int64(box.Len() * l.DType.Size())
+	e := c.entry(key, size)
+	e.once.Do(func() {
+		e.data = make([]byte, size)
+		e.err = l.ReadBox(ctx, box, e.data)
+	})
+	return e.data, e.err
+}
+
+// entry returns the place of a part, and forgets the oldest ones where it would
+// be too much otherwise.
+func (c *cellCache) entry(key cellKey, size int64) *cell {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.cells[key]; ok {
+		return e
+	}
+	for len(c.order) > 0 && c.used+size > c.limit {
+		old := c.order[0]
+		c.order = c.order[1:]
+		c.used -= c.cells[old].size
+		delete(c.cells, old)
+	}
+	e := &cell{size: size}
+	c.cells[key], c.used = e, c.used+size
+	c.order = append(c.order, key)
+	return e
+}
+
+// pieces yields boxes of whole rows that tile a shape, of at most limit bytes
+// each where a row along the first axes allows it.
+func pieces(l *layout.Leaf, limit int64) func(yield func(zarr.Box) bool) {
+	return func(yield func(zarr.Box) bool) { cutBox(zarr.WholeBox(l.Shape), l.DType.Size(), 0, limit, yield) }
+}
+
+// cutBox cuts a box along its first axes, in C order.
+func cutBox(box zarr.Box, size, axis int, limit int64, yield func(zarr.Box) bool) bool {
+	bytes := int64(box.Len() * size)
+	if bytes <= limit || axis == len(box.Shape) {
+		return bytes == 0 || yield(box)
+	}
+	step := max(1, int(limit/(bytes/int64(box.Shape[axis]))))
+	for at := 0; at < box.Shape[axis]; at += step {
+		part := zarr.Box{Origin: slices.Clone(box.Origin), Shape: slices.Clone(box.Shape)}
+		part.Origin[axis], part.Shape[axis] = box.Origin[axis]+at, min(step, box.Shape[axis]-at)
+		if !cutBox(part, size, axis+1, limit, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameElements compares a leaf with what want reads, limit bytes at a time.
+func sameElements(ctx context.Context, want boxReader, got *layout.Leaf, limit int64) (bool, error) {
+	var a, b []byte
+	for box := range pieces(got, limit) {
+		n := box.Len() * got.DType.Size()
+		a, b = slices.Grow(a[:0], n)[:n], slices.Grow(b[:0], n)[:n]
+		if err := want(ctx, box, a); err != nil {
+			return false, err
+		}
+		if err := got.ReadBox(ctx, box, b); err != nil {
+			return false, err
+		}
+		if !bytes.Equal(a, b) {
+			return false, nil
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,247 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/arena"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// ConvertBudget is the memory that Convert keeps to by default.
+const ConvertBudget = 256 << 20
+
+// ConvertOptions modify Convert; nil is the zero value.
+type ConvertOptions struct {
+	Layout      Layout      // of the destination
+	Compression Compression // of the destination
+	// MemoryBudget bounds the memory, the largest chunk of the source aside;
+	// 0 is ConvertBudget.
+	MemoryBudget int64
+	// Overwrite replaces a checkpoint at the destination, atomically.
+	Overwrite bool
+	// Progress, when not nil, is told how many bytes of the data files were
+	// written, of how many, one call at a time and from other goroutines.
+	Progress func(done, total int64)
+	// Store holds source and destination; nil is the local file system.
+	Store store.Store
+}
+
+// Convert writes the checkpoint src, of any layout, as dst in the layout of the
+// options: trees with all their leaves, JSON and text items, the user's metadata.
+// Arrays are read and written piece by piece within the memory budget. What is
+// written is then compared with the source, element by element.
+//
+// What the destination cannot hold is refused by its name before anything is
+// written (errs.Unsupported): items of unknown kinds, typed PRNG keys, and in
+// safetensors files all but one tree of arrays and numbers. Types of containers
+// that Python records (tuples, named tuples) become lists and dictionaries.
+func Convert(ctx context.Context, src, dst string, o *ConvertOptions) error {
+	const op = "checkpoint.Convert"
+	if o == nil {
+		o = &ConvertOptions{}
+	}
+	from, err := open(ctx, src, o.Store)
+	if err != nil {
+		return errs.Wrap(op, src, err)
+	}
+	st, name, err := locate.Checkpoint(dst, o.Store)
+	if err == nil {
+		err = admit(ctx, st, name, o.Overwrite)
+	}
+	if err != nil {
+		return errs.Wrap(op, dst, err)
+	}
+	c := &conversion{from: from, st: st, name: name, opts: *o}
+	if c.opts.MemoryBudget == 0 {
+		c.opts.MemoryBudget = ConvertBudget
+	}
+	defer c.close()
+	if err := c.plan(ctx); err != nil {
+		return errs.Wrap(op, src, err)
+	}
+	if err := c.write(ctx); err != nil {
+		return errs.Wrap(op, dst, err)
+	}
+	return errs.Wrap(op, dst, c.compare(ctx))
+}
+
+// conversion is one Convert.
+type conversion struct {
+	from  *layout.Checkpoint
+	st    store.Store
+	name  string
+	opts  ConvertOptions
+	items []image.Item
+	trees []*convertedTree
+	cells *cellCache
+}
+
+// convertedTree is an open tree of the source, and the item it becomes.
+type convertedTree struct {
+	*layout.OpenTree
+	item string
+}
+
+func (c *conversion) close() {
+	for _, t := range c.trees {
+		t.Close() //nolint:errcheck // nothing was written
+	}
+}
+
+// plan opens the items of the source and makes those of the destination, whose
+// arrays are read later.
+func (c *conversion) plan(ctx context.Context) error {
+	// A half is for what is written: buffers, chunks being encoded.
+	c.cells = newCellCache(c.opts.MemoryBudget / 4)
+	items, err := c.from.Items(ctx)
+	if err != nil {
+		return err
+	}
+	single := c.opts.Layout == Safetensors
+	for _, it := range items {
+		out := image.Item{Name: it.Name, Handler: it.Handler}
+		if it.Name == "" || single {
+			out.Name = orbax.StateItem
+		}
+		switch {
+		case it.Kind == layout.Unknown, single && (it.Kind != layout.Tree || len(items) > 1):
+			return &errs.Error{Kind: errs.Unsupported, Subject: "item " + strconv.Quote(it.Name), Got: it.Kind.String(),
+				Want: "what the layout " + c.opts.Layout.String() + " has a place for", Remedy: "choose another layout, or extract the trees that are wanted"}
+		case it.Kind == layout.Tree:
+			out.Tree, err = c.tree(ctx, it.Name, out.Name)
+			out.Handler = orbax.HandlerTree
+		case it.Kind == layout.JSON:
+			out.File = path.Base(it.File)
+			out.JSON, err = c.from.JSON(ctx, it.Name)
+		case it.Kind == layout.Proto:
+			out.File = path.Base(it.File)
+			var b []byte
+			b, err = c.from.Proto(ctx, it.Name)
+			out.JSON = json.RawMessage(b)
+		}
+		if err != nil {
+			return err
+		}
+		c.items = append(c.items, out)
+	}
+	return nil
+}
+
+// tree makes the tree of an item: small leaves are read, arrays are not.
+func (c *conversion) tree(ctx context.Context, from, item string) (*tree.Node, error) {
+	t, err := c.from.Tree(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	c.trees = append(c.trees, &convertedTree{t, item})
+	entries, arrays := leafEntries(t)
+	for _, i := range arrays {
+		if entries[i].Node.Value, err = c.leaf(ctx, &t.Leaves[i]); err != nil {
+			return nil, errs.Wrap("", t.Leaves[i].Path.String(), err)
+		}
+	}
+	return treeOf(t, from, entries)
+}
+
+// leaf returns the value of a leaf with an array: of numbers itself.
+func (c *conversion) leaf(ctx context.Context, l *layout.Leaf) (any, error) {
+	switch l.Kind {
+	case layout.PRNGKey:
+		return nil, &errs.Error{Kind: errs.Unsupported, Got: "a typed PRNG key", Remedy: "convert with the library that wrote it"}
+	case layout.Scalar:
+		x := tensor.New(l.DType, l.Shape...)
+		if err := l.Read(ctx, x.Data); err != nil {
+			return nil, err
+		}
+		return leafValue(l, x)
+	}
+	return image.Lazy{DType: l.DType, Shape: l.Shape, Read: c.cells.reader(l)}, nil
+}
+
+// write saves the items.
+func (c *conversion) write(ctx context.Context) (err error) {
+	memory, err := arena.Open(0, &arena.Options{Limit: int(c.opts.MemoryBudget / 2)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	custom := c.from.Meta.Custom
+	if string(custom) == "{}" {
+		custom = nil
+	}
+	im, err := image.Begin(c.items, image.InPlace, image.Options{
+		Style: image.V1, Layout: image.Layout(c.opts.Layout), Compression: image.Compression(c.opts.Compression), Custom: custom,
+		Memory: memory, Budget: c.opts.MemoryBudget / 2, Progress: c.opts.Progress,
+	})
+	if err != nil {
+		return err
+	}
+	defer im.Abandon()
+	txn, err := c.st.Begin(ctx, c.name, store.TxnOptions{Overwrite: c.opts.Overwrite})
+	if err != nil {
+		return err
+	}
+	_, err = im.Commit(ctx, txn)
+	return err
+}
+
+// compare holds what was written against the source. What differs is removed,
+// unless it replaced something.
+func (c *conversion) compare(ctx context.Context) error {
+	to, err := layout.Open(ctx, c.st, c.name)
+	if err != nil {
+		return err
+	}
+	for i, t := range c.trees {
+		if err := c.compareTree(ctx, to, i); err != nil {
+			err = errs.Wrap("", t.item, err)
+			if errs.KindOf(err) == errs.Corrupt && !c.opts.Overwrite {
+				err = errors.Join(err, c.st.RemoveTree(ctx, c.name))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *conversion) compareTree(ctx context.Context, to *layout.Checkpoint, i int) error {
+	t, err := to.Tree(ctx, c.trees[i].item)
+	if err != nil {
+		return err
+	}
+	defer t.Close() //nolint:errcheck // nothing was written
+	written := make(map[string]*layout.Leaf, len(t.Leaves))
+	for j := range t.Leaves {
+		written[t.Leaves[j].Param] = &t.Leaves[j]
+	}
+	room := max(c.opts.MemoryBudget/8, 1<<20)
+	for j := range c.trees[i].Leaves {
+		want := &c.trees[i].Leaves[j]
+		got, ok := written[want.Param]
+		if !ok || got.HasArray() != want.HasArray() || got.Text != want.Text {
+			return &errs.Error{Kind: errs.Corrupt, Subject: want.Path.String(), Want: describe(want), Got: "another leaf after writing"}
+		}
+		if !want.HasArray() {
+			continue
+		}
+		same, err := sameElements(ctx, c.cells.reader(want), got, room)
+		if err != nil {
+			return err
+		}
+		if !same {
+			return &errs.Error{Kind: errs.Corrupt, Subject: want.Path.String(), Got: "other elements after writing", Remedy: "check memory and disk"}
+		}
+	}
+	return nil
+}

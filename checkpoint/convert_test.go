@@ -1,0 +1,139 @@
+package checkpoint_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+var allLayouts = []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2, checkpoint.Safetensors}
+
+// differences lists what Diff finds.
+func differences(ctx context.Context, a, b string) (out []string, err error) {
+	for l, err := range checkpoint.Diff(ctx, a, b, nil) {
+		if err != nil {
+			return out, err
+		}
+		if l.Status != checkpoint.Same {
+			out = append(out, l.Item+" "+l.Path.String()+": "+l.Status.String()+" "+l.Was+" -> "+l.Is)
+		}
+	}
+	return out, nil
+}
+
+// Any chain of conversions, whatever the layouts, compressions and budgets, ends
+// with the tree that it began with.
+func TestConversionsKeepTheTree(t *testing.T) {
+	ctx := context.Background()
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp("", "convert")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		first := filepath.Join(dir, "first")
+		if err := checkpoint.Save(ctx, first, drawState(t), nil); err != nil {
+			t.Fatal(err)
+		}
+		from := first
+		for i, l := range rapid.SliceOfN(rapid.SampledFrom(allLayouts), 1, 5).Draw(t, "layouts") {
+			to := filepath.Join(dir, string(rune('a'+i)))
+			o := &checkpoint.ConvertOptions{Layout: l, MemoryBudget: rapid.Int64Range(32<<20, 64<<20).Draw(t, "budget")}
+			if l != checkpoint.Safetensors {
+				o.Compression = rapid.SampledFrom([]checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd, checkpoint.ByteSplit}).Draw(t, "compression")
+			}
+			if err := checkpoint.Convert(ctx, from, to, o); err != nil {
+				t.Fatalf("%v: %v", l, err)
+			}
+			r, err := checkpoint.Verify(ctx, to, nil)
+			if err != nil || !r.OK() || !r.Manifest {
+				t.Fatalf("%v: %v, %+v", l, err, r)
+			}
+			from = to
+		}
+		if d, err := differences(ctx, first, from); err != nil || len(d) > 0 {
+			t.Fatalf("%v\n%v", err, d)
+		}
+	})
+}
+
+// drawState draws a tree that every layout can hold.
+func drawState(t *rapid.T) map[string]any {
+	state := map[string]any{"step": rapid.Int64().Draw(t, "step"), "lr": 0.5, "on": true}
+	for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching("[a-z]{1,6}"), 1, 5, rapid.ID).Draw(t, "names") {
+		w := make([]float32, rapid.IntRange(0, 20000).Draw(t, "n"))
+		for i := range w {
+			w[i] = float32(i)
+		}
+		state["w_"+name] = map[string]any{"a": w, "n": []int16{1, 2, 3}}
+	}
+	return state
+}
+
+// What Orbax wrote is converted to every layout and reads the same, or is refused
+// by name and nothing is left.
+func TestConvertForeign(t *testing.T) {
+	ctx := context.Background()
+	onlyTensors := []checkpoint.Layout{checkpoint.Safetensors}
+	for _, c := range []struct {
+		name    string
+		refuses []checkpoint.Layout
+	}{
+		{"v1-containers", onlyTensors},
+		{"v1-shapes", nil},
+		{"v1-scalars", onlyTensors},
+		{"v1-items", onlyTensors},
+		{"v1-sharded-2x4", nil},
+		{"v1-two-processes", onlyTensors},
+		{"v0-standard", onlyTensors},
+		{"st-sharded", nil},
+		{"v1-prng-keys", allLayouts},
+	} {
+		for _, l := range allLayouts {
+			t.Run(c.name+"/"+l.String(), func(t *testing.T) {
+				src, dst := filepath.Join(orbaxCases, c.name, "checkpoint"), filepath.Join(t.TempDir(), "dst")
+				err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Layout: l})
+				if slices.Contains(c.refuses, l) {
+					if left, _ := os.ReadDir(filepath.Dir(dst)); errs.KindOf(err) != errs.Unsupported || len(left) > 0 {
+						t.Fatalf("got %v, want Unsupported and nothing left", err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d, err := differences(ctx, src, dst); err != nil || len(d) > 0 {
+					t.Fatalf("%v\n%v", err, d)
+				}
+			})
+		}
+	}
+}
+
+func TestConvertRefusals(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	src, dst := filepath.Join(orbaxCases, "v1-shapes", "checkpoint"), filepath.Join(dir, "dst")
+	if err := checkpoint.Convert(ctx, src, dst, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkpoint.Convert(ctx, src, dst, nil); errs.KindOf(err) != errs.Exists {
+		t.Errorf("taken: %v", err)
+	}
+	if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Overwrite: true, Layout: checkpoint.PlainZarr2}); err != nil {
+		t.Errorf("overwrite: %v", err)
+	}
+	if err := checkpoint.Convert(ctx, dir, dst, nil); errs.KindOf(err) != errs.Invalid {
+		t.Errorf("no checkpoint: %v", err)
+	}
+	if err := checkpoint.Convert(ctx, src, dir, &checkpoint.ConvertOptions{Overwrite: true}); errs.KindOf(err) != errs.Invalid {
+		t.Errorf("over what is no checkpoint: %v", err)
+	}
+}

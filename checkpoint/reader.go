@@ -1,0 +1,86 @@
+package checkpoint
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/zarr"
+)
+
+// Reader reads parts of one tree of a checkpoint, as tools want them: leaf by
+// leaf, and of an array box by box. It is safe for concurrent use until Close.
+type Reader struct {
+	info  ItemInfo
+	tree  *layout.OpenTree
+	cells *cellCache
+}
+
+// readerCache is how much a Reader keeps of what can only be decoded as a whole.
+const readerCache = 64 << 20
+
+// OpenReader opens a tree of the checkpoint path. Close must be called.
+func OpenReader(ctx context.Context, path string, o *LoadOptions) (*Reader, error) {
+	const op = "checkpoint.OpenReader"
+	if o == nil {
+		o = &LoadOptions{}
+	}
+	c, err := open(ctx, path, o.Store)
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	item := o.Name
+	if item == "" {
+		if item, err = c.Default(ctx); err != nil {
+			return nil, errs.Wrap(op, path, err)
+		}
+	}
+	r := &Reader{info: ItemInfo{Name: item, Kind: layout.Tree.String()}, cells: newCellCache(readerCache)}
+	if err := describeTree(ctx, c, item, &r.info); err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	r.tree, err = c.Tree(ctx, item)
+	return r, errs.Wrap(op, path, err)
+}
+
+// Close closes the files.
+func (r *Reader) Close() error { return r.tree.Close() }
+
+// Info describes the tree. The slices are shared.
+func (r *Reader) Info() ItemInfo { return r.info }
+
+// Leaf finds a leaf by its path, as Path.String spells it, or by its keys joined
+// with ".". One that is not there is errs.NotFound.
+func (r *Reader) Leaf(name string) (LeafInfo, error) {
+	for _, same := range []func(LeafInfo) bool{
+		func(l LeafInfo) bool { return l.Path.String() == name },
+		func(l LeafInfo) bool { return l.Param == name },
+	} {
+		for _, l := range r.info.Leaves {
+			if same(l) {
+				return l, nil
+			}
+		}
+	}
+	return LeafInfo{}, &errs.Error{Kind: errs.NotFound, Op: "checkpoint.Reader", Subject: "leaf " + strconv.Quote(name),
+		Want: "one of the " + strconv.Itoa(len(r.info.Leaves)) + " leaves of " + strconv.Quote(r.info.Name), Remedy: "bivouac info lists them"}
+}
+
+// ReadBox reads the elements of a part of an array into dst, which has their
+// size, in C order, little-endian: extents shape from origin on. What has no
+// array, and a part outside of it, is errs.Invalid.
+func (r *Reader) ReadBox(ctx context.Context, l LeafInfo, origin, shape []int, dst []byte) error {
+	for i := range r.tree.Leaves {
+		leaf := &r.tree.Leaves[i]
+		if leaf.Param != l.Param || !leaf.HasArray() {
+			continue
+		}
+		box := zarr.Box{Origin: origin, Shape: shape}
+		if !box.Inside(leaf.Shape) || len(dst) != box.Len()*leaf.DType.Size() {
+			return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Reader", Subject: l.Param, Want: "a part of " + leaf.Shape.String() + " and memory of its size", Got: box.String()}
+		}
+		return r.cells.reader(leaf)(ctx, box, dst)
+	}
+	return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Reader", Subject: l.Param, Want: "an array"}
+}
