@@ -8,16 +8,28 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Layout is how the arrays of a checkpoint are stored.
+// Layout is how the arrays of a checkpoint are stored. All layouts are read
+// without being told which, and all have a manifest that covers every byte.
 type Layout uint8
 
 // The layouts.
 const (
-	Default     = Layout(image.OCDBTZarr3)  // zarr v3 in an OCDBT database, as Orbax by default
-	OCDBTZarr2  = Layout(image.OCDBTZarr2)  // zarr v2 in an OCDBT database
-	PlainZarr3  = Layout(image.PlainZarr3)  // zarr v3, a directory an array
-	PlainZarr2  = Layout(image.PlainZarr2)  // zarr v2, a directory an array
-	Safetensors = Layout(image.Safetensors) // one safetensors file, without structure
+	// Default is what Orbax writes by default: an OCDBT database of zarr v3
+	// arrays. Sub-chunks carry their checksums, which other readers check too.
+	Default = Layout(image.OCDBTZarr3)
+	// OCDBTZarr2 is an OCDBT database of zarr v2 arrays.
+	OCDBTZarr2 = Layout(image.OCDBTZarr2)
+	// PlainZarr3 has a directory for each array, with its zarr.json and chunks.
+	// Names of arrays are names of directories, where a "/" nests them; those
+	// that no directory can have are refused.
+	PlainZarr3 = Layout(image.PlainZarr3)
+	// PlainZarr2 is the same with .zarray and zarr v2 chunks.
+	PlainZarr2 = Layout(image.PlainZarr2)
+	// Safetensors is one file, model.safetensors: a tree of tensors and numbers,
+	// their keys joined with ".". Its metadata has the structure, so that the
+	// tree is loaded as it was saved. Strings, nil, empty containers and dtypes
+	// that the format lacks are refused, as is more than one item.
+	Safetensors = Layout(image.Safetensors)
 )
 
 var layoutNames = [...]string{"ocdbt-zarr3", "ocdbt-zarr2", "zarr3", "zarr2", "safetensors"}
@@ -31,14 +43,20 @@ func ParseLayout(name string) (Layout, error) {
 	return Layout(i), err
 }
 
-// Compression is how the arrays of a checkpoint are compressed.
+// Compression is how arrays of more than 1024 bytes are compressed. Weights in
+// floating point hardly shrink: leave them uncompressed where speed counts.
 type Compression uint8
 
-// The compressions.
+// The compressions. Zarr readers have the codecs of both.
 const (
 	Uncompressed = Compression(image.Uncompressed)
-	Zstd         = Compression(image.Zstd)
-	ByteSplit    = Compression(image.ByteSplit) // the bytes of elements split into planes, then zstd
+	// Zstd is zstd.
+	Zstd = Compression(image.Zstd)
+	// ByteSplit puts the first bytes of all elements of a block together, then
+	// the second ones, and so on, then compresses: signs and exponents, which
+	// repeat, are apart from mantissas, which do not. It is the codec blosc,
+	// shuffled, with zstd.
+	ByteSplit = Compression(image.ByteSplit)
 )
 
 var compressionNames = [...]string{"none", "zstd", "bytesplit"}

@@ -22,6 +22,15 @@ type SaveOptions struct {
 	Name string
 	// Custom is the checkpoint's metadata, a value that encodes to a JSON object.
 	Custom any
+	// Layout is how the arrays are stored; the zero value is Orbax's default.
+	Layout Layout
+	// Compression of the arrays. Sizes then depend on the data, and the save
+	// needs up to 128 MiB of memory, less where MemoryBudget says so.
+	Compression Compression
+	// ShardAxes are axes along which parts of arrays will be read: a box along
+	// one of them reads little more than its own bytes. Arrays that have fewer
+	// axes pass over those that they lack.
+	ShardAxes []int
 	// MemoryBudget bounds the memory that the save maps beyond the state; 0 =
 	// no bound. SaveAsync needs as much as the state to copy it; where the
 	// budget is smaller, the state is read while it is written, and the caller
@@ -122,8 +131,8 @@ func begin(ctx context.Context, path string, state any, o *SaveOptions, how imag
 		return fail("SaveOptions.MemoryBudget", err)
 	}
 	im, err := image.Begin(items, how, image.Options{
-		Style: image.V1, Custom: custom, Memory: memory, Budget: o.MemoryBudget, Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress,
-		Dedup: dedup,
+		Style: image.V1, Layout: image.Layout(o.Layout), Compression: image.Compression(o.Compression), ShardAxes: o.ShardAxes, Dedup: dedup,
+		Custom: custom, Memory: memory, Budget: o.MemoryBudget, Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress,
 	})
 	if err != nil {
 		return fail(path, errors.Join(err, memory.Close()))

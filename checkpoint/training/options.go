@@ -3,6 +3,7 @@ package training
 import (
 	"time"
 
+	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -36,6 +37,11 @@ type Options struct {
 	Reserve int64
 	// Dedup has what did not change since the step before linked instead of written.
 	Dedup Dedup
+	// Layout, Compression and ShardAxes are how arrays are stored, as in
+	// checkpoint.SaveOptions. Steps of one directory may differ.
+	Layout      checkpoint.Layout
+	Compression checkpoint.Compression
+	ShardAxes   []int
 	// OnEvent, when not nil, is told what happens, from the caller's goroutine
 	// or the one that saves, one call at a time a goroutine.
 	OnEvent func(Event)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -121,6 +122,9 @@ func (im *Image) sums(m *manifest.Manifest) error {
 		}
 		for _, f := range t.files {
 			m.Files = append(m.Files, manifest.File{Name: path.Join(t.dir, f.name), Size: f.size, CRC: f.sum(), Hash: f.hash(), Age: f.age})
+		}
+		if t.head != nil {
+			m.Heads = append(m.Heads, manifest.File{Name: path.Join(t.dir, t.files[0].name), Size: int64(len(t.head)), CRC: crc.Sum(t.head)})
 		}
 	}
 	return nil

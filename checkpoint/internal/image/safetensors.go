@@ -37,9 +37,8 @@ func (t *treeImage) planSafetensors(o Options) error {
 		return err
 	}
 	f := &dataFile{name: safetensors.SingleName}
-	head := h.Append(nil)
-	f.placeBytes(head)
-	t.head, t.files = len(head), []*dataFile{f}
+	t.head, t.files = h.Append(nil), []*dataFile{f}
+	f.placeBytes(t.head)
 	for _, e := range h.Tensors {
 		a := arrays[e.Name]
 		t.arrays = append(t.arrays, a)

@@ -28,7 +28,7 @@ type treeImage struct {
 	leaves []leaf
 	arrays []*array
 	files  []*dataFile
-	head   int // bytes of the first file that are a document by themselves
+	head   []byte // of the first file, when it begins with a document
 }
 
 // planTree places every array of the item, as far as sizes are known.

@@ -9,6 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/safetensors"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -23,6 +24,8 @@ type Checkpoint struct {
 	kind  *kind
 	items []string // ascending; "" is the checkpoint itself, of a flat one
 	parts []string // of a safetensors checkpoint: its files
+
+	structure *orbax.Tree // of a safetensors checkpoint of ours
 }
 
 // entries are the names in a directory, true for directories.
@@ -173,7 +176,13 @@ func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 		if !info.Dir && isSafetensors(c.name) {
 			dir, file := path.Split(c.name)
 			c.name = strings.TrimSuffix(dir, "/")
-			return entries{file: false}, nil
+			in := entries{file: false}
+			if file == safetensors.SingleName {
+				if _, err := c.st.Stat(ctx, c.path(manifest.Name)); err == nil {
+					in[manifest.Name] = false
+				}
+			}
+			return in, nil
 		}
 		if !info.Dir {
 			return nil, &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "the directory of a checkpoint", Got: "a file"}

@@ -8,9 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/safetensors"
 	"github.com/bivouac-ml/bivouac/format/zarr"
+	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -18,7 +20,8 @@ import (
 
 // A safetensors checkpoint is one file, or a directory of them with or without
 // an index. It has one item, a flat dictionary of arrays. Its metadata is that
-// of the files' headers. No byte of it is covered by a checksum.
+// of the files' headers. Of those that others wrote, no byte is covered by a
+// checksum.
 
 func isSafetensors(name string) bool { return strings.HasSuffix(name, ".safetensors") }
 
@@ -68,12 +71,19 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 			if err != nil {
 				return err
 			}
+			record, err := c.recorded(e.Name, spec.Shape.Len()*spec.DType.Size())
+			if err != nil {
+				return err
+			}
 			t.Leaves = append(t.Leaves, Leaf{
 				Path: tree.Path{{Name: e.Name, Kind: tree.KeyDict}}, Param: e.Name, Kind: Array,
 				DType: spec.DType, Shape: spec.Shape, ChunkShape: spec.Shape, ReadShape: spec.Shape, File: file,
-				array: safetensorsArray{m, e.Name, spec},
+				array: safetensorsArray{m, e.Name, spec, record},
 			})
 		}
+	}
+	if c.structure != nil {
+		return c.arrange(t)
 	}
 	return nil
 }
@@ -95,6 +105,9 @@ func (c *Checkpoint) checkIndex(ctx context.Context, t *OpenTree) error {
 func (c *Checkpoint) safetensorsMeta(ctx context.Context) error {
 	f := &files{c: c, open: map[string]store.Reader{}}
 	defer f.close() //nolint:errcheck // nothing was written
+	if err := c.checkHeads(ctx, f); err != nil {
+		return err
+	}
 	all := map[string]string{}
 	for _, file := range c.parts {
 		m, err := safetensors.Open(ctx, f, file, nil)
@@ -112,8 +125,8 @@ func (c *Checkpoint) safetensorsMeta(ctx context.Context) error {
 			c.Meta.Commit = max(c.Meta.Commit, info.ModTime.UnixNano())
 		}
 	}
-	if len(all) == 0 {
-		return nil
+	if own, err := c.ownMeta(all); own || err != nil || len(all) == 0 {
+		return err
 	}
 	var err error
 	c.Meta.Custom, err = json.Marshal(all)
@@ -125,6 +138,7 @@ type safetensorsArray struct {
 	model *safetensors.Model
 	name  string
 	spec  tensor.Spec
+	sum   *manifest.Leaf // nil when there is no manifest
 }
 
 // unit implements source: a row of the first axis that has several.
@@ -150,5 +164,14 @@ func (a safetensorsArray) readRegion(ctx context.Context, region, box zarr.Box, 
 	return nil
 }
 
-// checkBox implements source: nothing covers the bytes.
-func (safetensorsArray) checkBox(zarr.Box, []byte) error { return nil }
+// checkBox implements source: with a manifest, the whole tensor is held against
+// its checksum.
+func (a safetensorsArray) checkBox(box zarr.Box, dst []byte) error {
+	if a.sum == nil || !box.Equal(zarr.WholeBox(a.spec.Shape)) {
+		return nil
+	}
+	if got := crc.Sum(dst); got != a.sum.CRC {
+		return manifest.ChecksumError("the tensor", a.sum.CRC, got)
+	}
+	return nil
+}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
@@ -39,8 +38,7 @@ func (c *Checkpoint) orbaxTree(ctx context.Context, it Item) (*OpenTree, error) 
 		return nil, errs.Wrap("", c.path(item), err)
 	}
 	if marked(doc.Custom) && c.Manifest == nil {
-		return nil, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.path(manifest.Name), Got: "the file is missing",
-			Want: "the manifest that was written with this checkpoint", Remedy: "restore the file; without it damage would go unnoticed"}
+		return nil, c.manifestMissing()
 	}
 	t := &OpenTree{UseZarr3: doc.UseZarr3, Rich: doc.Rich, Custom: doc.Custom, files: &files{c: c, item: item, open: map[string]store.Reader{}}}
 	if err := c.fillTree(ctx, t, doc); err != nil {

@@ -12,6 +12,7 @@
 //	bivouac.manifest <version>
 //	file <crc> <size> "<name>" [<hash> <age>]            one for each file but this, sorted by name
 //	leaf <crc> <size> "<item>" "<param>" [<crc> …]       one for each array, sorted by item and name
+//	head <crc> <size> "<name>"                           of the first size bytes of a file, which are a document by themselves
 //	end <crc>                                            of every byte before this line
 //
 // The checksum of a leaf is that of its bytes in C order, little-endian. The
@@ -38,6 +39,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -60,6 +62,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type Manifest struct {
 	Files  []File
 	Leaves []Leaf
+	Heads  []File // beginnings of files
 
 	files  map[string]int
 	leaves map[[2]string]int
@@ -140,6 +143,11 @@ func (m *Manifest) Append(dst []byte) []byte {
 			dst = appendCRC(dst, c)
 		}
 		dst = append(dst, '\n')
+	}
+	for _, h := range m.Heads {
+		dst = append(appendCRC(append(dst, "head "...), h.CRC), ' ')
+		dst = append(strconv.AppendInt(dst, h.Size, 10), ' ')
+		dst = append(strconv.AppendQuote(dst, h.Name), '\n')
 	}
 	sum := crc32.Checksum(dst[start:], castagnoli)
 	dst = append(dst, "end "...)
@@ -227,6 +235,15 @@ func (m *Manifest) parseLine(line string) error {
 		}
 		m.files[f.Name] = len(m.Files)
 		m.Files = append(m.Files, f)
+	case "head":
+		name, rest, err := cutQuoted(rest)
+		if err != nil || rest != "" {
+			return fmt.Errorf("file name: %v", err)
+		}
+		if _, dup := m.Head(name); dup {
+			return fmt.Errorf("head of %q twice", name)
+		}
+		m.Heads = append(m.Heads, File{Name: name, Size: size, CRC: crc})
 	case "leaf":
 		item, rest, err := cutQuoted(rest)
 		if err != nil {
@@ -307,6 +324,27 @@ func (m *Manifest) File(name string) (File, bool) {
 	return m.Files[i], true
 }
 
+// Head looks the beginning of a file up.
+func (m *Manifest) Head(name string) (File, bool) {
+	i := slices.IndexFunc(m.Heads, func(h File) bool { return h.Name == name })
+	if i < 0 {
+		return File{}, false
+	}
+	return m.Heads[i], true
+}
+
+// Check compares bytes with the record.
+func (f File) Check(b []byte) error {
+	if int64(len(b)) != f.Size {
+		return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: f.Name,
+			Want: strconv.FormatInt(f.Size, 10) + " bytes", Got: strconv.Itoa(len(b))}
+	}
+	if got := crc32.Checksum(b, castagnoli); got != f.CRC {
+		return ChecksumError(f.Name, f.CRC, got)
+	}
+	return nil
+}
+
 // Leaf looks an array up.
 func (m *Manifest) Leaf(item, param string) (Leaf, bool) {
 	i, ok := m.leaves[[2]string{item, param}]
@@ -319,17 +357,10 @@ func (m *Manifest) Leaf(item, param string) (Leaf, bool) {
 // CheckFile compares the bytes of a file with its record.
 func (m *Manifest) CheckFile(name string, b []byte) error {
 	f, ok := m.File(name)
-	switch {
-	case !ok:
+	if !ok {
 		return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: name, Got: "a file that the manifest does not list"}
-	case f.Size != int64(len(b)):
-		return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: name,
-			Want: strconv.FormatInt(f.Size, 10) + " bytes", Got: strconv.Itoa(len(b))}
 	}
-	if got := crc32.Checksum(b, castagnoli); got != f.CRC {
-		return ChecksumError(name, f.CRC, got)
-	}
-	return nil
+	return f.Check(b)
 }
 
 // ChecksumError says that the bytes of subject are not the ones that were written.

@@ -1,0 +1,118 @@
+package layout
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Our safetensors checkpoints say in the metadata of the file what the tensors
+// are in the tree, and that a manifest belongs to them. That has the checksum of
+// the header, which is parsed before the file is read as a whole, and of each
+// tensor.
+
+// checkHeads holds the headers of the files against the manifest, if there is one.
+func (c *Checkpoint) checkHeads(ctx context.Context, f *files) error {
+	if c.Manifest == nil {
+		return nil
+	}
+	for _, file := range c.parts {
+		head, ok := c.Manifest.Head(file)
+		if !ok {
+			return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: file, Got: "a header that the manifest does not list"}
+		}
+		size, err := f.Size(ctx, file)
+		if err != nil {
+			return err
+		}
+		if size < head.Size {
+			return sizeError(file, head.Size, size)
+		}
+		b := make([]byte, head.Size)
+		if err := f.ReadAt(ctx, file, b, 0); err != nil {
+			return err
+		}
+		if err := head.Check(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownMeta reads the metadata of a file that we wrote: the structure, and the
+// user's metadata. ok is false for those of others.
+func (c *Checkpoint) ownMeta(all map[string]string) (ok bool, err error) {
+	doc, ok := all[orbax.TreeMember]
+	if !ok {
+		if c.Manifest != nil {
+			return false, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.name, Want: "the metadata " + orbax.TreeMember, Got: "none, and a manifest"}
+		}
+		return false, nil
+	}
+	t, err := orbax.ParseTree([]byte(doc))
+	if err != nil {
+		return true, err
+	}
+	if marked(t.Custom) && c.Manifest == nil {
+		return true, c.manifestMissing()
+	}
+	if custom, has := all[orbax.CustomMember]; has {
+		if !json.Valid([]byte(custom)) {
+			return true, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: "the metadata " + orbax.CustomMember, Want: "JSON"}
+		}
+		c.Meta.Custom = json.RawMessage(custom)
+	}
+	c.structure = &t
+	return true, nil
+}
+
+// manifestMissing is the error for a checkpoint that says that it has one.
+func (c *Checkpoint) manifestMissing() error {
+	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.path(manifest.Name), Got: "the file is missing",
+		Want: "the manifest that was written with this checkpoint", Remedy: "restore the file; without it damage would go unnoticed"}
+}
+
+// arrange gives the tensors of our files their paths and kinds, and puts them in
+// the order of the tree.
+func (c *Checkpoint) arrange(t *OpenTree) error {
+	byName := make(map[string]int, len(t.Leaves))
+	for i, l := range t.Leaves {
+		byName[l.Param] = i
+	}
+	out := make([]Leaf, 0, len(t.Leaves))
+	for _, e := range c.structure.Entries {
+		i, ok := byName[e.Path.Param()]
+		if !ok {
+			return &errs.Error{Kind: errs.Corrupt, Subject: "tensor " + strconv.Quote(e.Path.Param()), Got: "no such tensor"}
+		}
+		delete(byName, e.Path.Param())
+		l := t.Leaves[i]
+		l.Path, l.ValueType, l.Kind = e.Path, e.ValueType, kindOf(e, false)
+		out = append(out, l)
+	}
+	for name := range byName {
+		return &errs.Error{Kind: errs.Corrupt, Subject: "tensor " + strconv.Quote(name), Got: "no place in the tree"}
+	}
+	t.Leaves = out
+	return nil
+}
+
+// recorded returns the manifest's checksum of a tensor; nil when there is no
+// manifest.
+func (c *Checkpoint) recorded(name string, size int) (*manifest.Leaf, error) {
+	if c.Manifest == nil {
+		return nil, nil
+	}
+	l, ok := c.Manifest.Leaf(orbax.StateItem, name)
+	switch {
+	case !ok:
+		return nil, &errs.Error{Kind: errs.Corrupt, Subject: "tensor " + strconv.Quote(name), Got: "not in the manifest"}
+	case l.Size != int64(size):
+		return nil, sizeError("tensor "+strconv.Quote(name), l.Size, int64(size))
+	}
+	return &l, nil
+}

@@ -1,0 +1,332 @@
+package checkpoint_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/zarr"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/store/local"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// storages are all combinations of layout and compression that there are.
+func storages() (out []checkpoint.SaveOptions) {
+	for l := checkpoint.Default; l <= checkpoint.Safetensors; l++ {
+		for c := checkpoint.Uncompressed; c <= checkpoint.ByteSplit; c++ {
+			if l != checkpoint.Safetensors || c == checkpoint.Uncompressed {
+				out = append(out, checkpoint.SaveOptions{Layout: l, Compression: c})
+			}
+		}
+	}
+	return out
+}
+
+func labelOf(o checkpoint.SaveOptions) string {
+	return o.Layout.String() + "," + o.Compression.String()
+}
+
+// fits reports whether a dtype has a place in a layout.
+func fits(l checkpoint.Layout, d tensor.DType) bool {
+	ok := true
+	switch l {
+	case checkpoint.Safetensors:
+		_, ok = d.Safetensors()
+	case checkpoint.OCDBTZarr2, checkpoint.PlainZarr2:
+		_, ok = d.ZarrV2()
+	}
+	_, any := d.Zarr()
+	return ok && any
+}
+
+// noise is a tensor of valid elements.
+func noise(r *rand.Rand, d tensor.DType, shape ...int) tensor.Tensor {
+	x := tensor.New(d, shape...)
+	for i := range x.Data {
+		x.Data[i] = byte(r.Uint32() >> 8)
+		switch {
+		case d == tensor.Bool:
+			x.Data[i] &= 1
+		case d.Bits() < 8 && d.IsSigned() && d.IsInteger():
+			shift := 8 - d.Bits()
+			x.Data[i] = byte(int8(x.Data[i]<<shift) >> shift)
+		case d.Bits() < 8:
+			x.Data[i] &= 1<<d.Bits() - 1
+		}
+	}
+	return x
+}
+
+// small is a tensor of 12 bytes.
+func small() tensor.Tensor { return noise(rand.New(rand.NewPCG(4, 4)), tensor.Float32, 3) }
+
+// allFiles reads the files of the checkpoint.
+func allFiles(t testing.TB, o checkpoint.SaveOptions) content {
+	t.Helper()
+	out := content{}
+	var walk func(dir string)
+	walk = func(dir string) {
+		for e, err := range o.Store.List(context.Background(), path.Join("c", dir)) {
+			at := path.Join(dir, e.Name)
+			if err == nil && e.Dir {
+				walk(at)
+				continue
+			}
+			if err == nil {
+				out[at], err = store.ReadAll(context.Background(), o.Store, path.Join("c", at))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	walk("")
+	return out
+}
+
+func dtypes() (out []tensor.DType) {
+	for d := tensor.DType(1); d.Valid(); d++ {
+		out = append(out, d)
+	}
+	return out
+}
+
+// manner is how a test saves: the mode, and how tensors are given.
+type manner int
+
+const (
+	waiting manner = iota
+	copying
+	handingOver
+	streaming // as image.Lazy
+	tight     // copying, with less memory than the state
+	manners
+)
+
+// saveIn saves a tree in a manner.
+func saveIn(ctx context.Context, m manner, state *tree.Node, o checkpoint.SaveOptions) error {
+	switch m {
+	case waiting:
+		return checkpoint.Save(ctx, "c", state, &o)
+	case streaming:
+		return checkpoint.Save(ctx, "c", lazy(state), &o)
+	case handingOver:
+		o.Release = func() {}
+		o.Watch = true
+	case tight:
+		o.MemoryBudget = 24 << 20
+	}
+	r, err := checkpoint.SaveAsync(ctx, "c", state, &o)
+	if err == nil {
+		_, err = r.Result(ctx)
+	}
+	return err
+}
+
+// lazy is the tree with its tensors read from memory box by box.
+func lazy(n *tree.Node) *tree.Node {
+	out := &tree.Node{Kind: n.Kind, Keys: n.Keys, Value: n.Value, Type: n.Type}
+	if x, ok := n.Value.(tensor.Tensor); ok {
+		out.Value = image.Lazy{DType: x.DType, Shape: x.Shape, Read: func(_ context.Context, box zarr.Box, dst []byte) error {
+			zarr.CopyBox(box, dst, zarr.WholeBox(x.Shape), x.Data, x.DType.Size())
+			return nil
+		}}
+	}
+	for _, c := range n.Items {
+		out.Items = append(out.Items, lazy(c))
+	}
+	return out
+}
+
+// Every layout gives back what was saved, however it was saved, and passes
+// Verify: tensors of all dtypes from none to several sub-chunks.
+func TestLayoutsRoundTrip(t *testing.T) {
+	ctx := context.Background()
+	for n, o := range storages() {
+		t.Run(labelOf(o), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(uint64(n), 1))
+			root := tree.NewDict()
+			for _, d := range dtypes() {
+				if fits(o.Layout, d) {
+					root.Set(d.String(), tree.NewDict().Set("some", tree.NewLeaf(noise(r, d, 3, 700, 2))).Set("few", tree.NewLeaf(noise(r, d, 8))).Set("none", tree.NewLeaf(noise(r, d, 0, 4))))
+				}
+			}
+			root.Set("large", tree.NewList(
+				tree.NewLeaf(noise(r, tensor.Float32, 3, 1_400_003)), tree.NewLeaf(noise(r, tensor.Uint8, 9_000_001)), tree.NewLeaf(noise(r, tensor.BFloat16, 2049, 1100))))
+			root.Set("number", tree.NewLeaf(7)).Set("rank0", tree.NewLeaf(tensor.ScalarOf(float32(3))))
+			for m := range manners {
+				o.Store = local.New(vfs.NewMem(), "/", &local.Options{DirectFrom: 1})
+				if err := saveIn(ctx, m, root, o); err != nil {
+					t.Fatalf("manner %d: %v", m, err)
+				}
+				checkSaved(t, o, root)
+			}
+		})
+	}
+}
+
+func checkSaved(t *testing.T, o checkpoint.SaveOptions, want *tree.Node) {
+	t.Helper()
+	ctx := context.Background()
+	got, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: o.Store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := tree.Diff(want, got); len(d) > 0 {
+		t.Fatalf("loaded differs:\n%s", tree.FormatDiff(d))
+	}
+	report, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: o.Store})
+	if err != nil || !report.OK() || !report.Manifest {
+		t.Fatalf("%+v, %v", report, err)
+	}
+}
+
+// Random trees are given back by every layout, or refused by name.
+func TestLayoutsRandomTrees(t *testing.T) {
+	ctx := context.Background()
+	rapid.Check(t, func(t *rapid.T) {
+		root := tree.NewDict().Set("root", drawTree(t, 3))
+		o := rapid.SampledFrom(storages()).Draw(t, "storage")
+		o.Store = local.New(vfs.NewMem(), "/", nil)
+		m := manner(rapid.IntRange(0, int(manners)-1).Draw(t, "manner"))
+		if err := saveIn(ctx, m, root, o); err != nil {
+			if k := errs.KindOf(err); k != errs.Invalid && k != errs.Unsupported {
+				t.Fatal(err)
+			}
+			return
+		}
+		got, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: o.Store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := tree.Diff(root, got); len(d) > 0 {
+			t.Fatalf("loaded differs:\n%s", tree.FormatDiff(d))
+		}
+	})
+}
+
+// Awkward names are given back by every layout that does not refuse them.
+func TestLayoutsNames(t *testing.T) {
+	ctx := context.Background()
+	x := small()
+	long := strings.Repeat("n", 300)
+	for name, plain := range map[string]bool{
+		"a.b": true, "mlp/~/linear_0": true, `qu"ote's`: true, "ключ 鍵": true, "007": true, " ": true, "x\n": true, "d": true, "manifest.ocdbt": true,
+		"..": false, "a//b": false, "/a": false, "a/": false, "a/../b": false, `back\slash`: false, "nul\x00": false, "": true,
+		"_METADATA": false, "_strings.json": false, long: false, "w.orbax-checkpoint-tmp": false,
+	} {
+		for _, o := range storages() {
+			o.Store = local.New(vfs.NewMem(), "/", nil)
+			root := tree.NewDict().Set(name, tree.NewLeaf(x))
+			err := checkpoint.Save(ctx, "c", root, &o)
+			if isPlain := o.Layout == checkpoint.PlainZarr3 || o.Layout == checkpoint.PlainZarr2; isPlain && !plain {
+				if errs.KindOf(err) != errs.Unsupported {
+					t.Errorf("%s: %q: got %v, want a refusal", labelOf(o), name, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s: %q: %v", labelOf(o), name, err)
+				continue
+			}
+			checkSaved(t, o, root)
+		}
+	}
+	clash := tree.NewDict().Set("a", tree.NewLeaf(x)).Set("a/c/0", tree.NewLeaf(x))
+	if err := checkpoint.Save(ctx, "c", clash, &checkpoint.SaveOptions{Layout: checkpoint.PlainZarr3, Store: local.New(vfs.NewMem(), "/", nil)}); errs.KindOf(err) != errs.Unsupported {
+		t.Errorf("an array in the chunks of another: %v", err)
+	}
+}
+
+// What a safetensors file has no place for is refused, naming the leaf.
+func TestSafetensorsRefusals(t *testing.T) {
+	for name, v := range map[string]any{
+		"text": "x", "nothing": nil, "empty": map[string]any{}, "list": []any{}, "int4": tensor.New(tensor.Int4, 2), "double": tensor.New(tensor.Complex128, 1),
+	} {
+		err := checkpoint.Save(context.Background(), "c", map[string]any{name: v}, &checkpoint.SaveOptions{Layout: checkpoint.Safetensors, Store: local.New(vfs.NewMem(), "/", nil)})
+		if errs.KindOf(err) != errs.Unsupported || !strings.Contains(fmt.Sprint(err), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for want, o := range map[string]checkpoint.SaveOptions{"Compression": {Compression: checkpoint.Zstd}, "weights": {Name: "weights"}} {
+		o.Layout, o.Store = checkpoint.Safetensors, local.New(vfs.NewMem(), "/", nil)
+		err := checkpoint.Save(context.Background(), "c", map[string]any{"x": 1}, &o)
+		if errs.KindOf(err) != errs.Unsupported || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// A flipped bit in any file of any layout is an error or changes nothing that is
+// loaded; the bytes of arrays are all covered.
+func TestLayoutsNoticeFlips(t *testing.T) {
+	ctx := context.Background()
+	for n, o := range storages() {
+		r := rand.New(rand.NewPCG(uint64(n), 9))
+		root := tree.NewDict().Set("a", tree.NewLeaf(noise(r, tensor.Float32, 3, 400))).Set("b", tree.NewLeaf(noise(r, tensor.Uint8, 70))).Set("c", tree.NewLeaf(5))
+		fsys := vfs.NewMem()
+		o.Store = local.New(fsys, "/", nil)
+		if err := checkpoint.Save(ctx, "c", root, &o); err != nil {
+			t.Fatal(err)
+		}
+		files := allFiles(t, o)
+		for f, b := range files {
+			for range 40 {
+				if len(b) == 0 {
+					break
+				}
+				bit := r.IntN(8 * len(b))
+				damaged := contentStore{Store: o.Store, files: content{}}
+				for g, c := range files {
+					damaged.files[g] = c
+				}
+				d := append([]byte(nil), b...)
+				d[bit/8] ^= 1 << (bit % 8)
+				damaged.files[f] = d
+				got, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: damaged})
+				if err == nil {
+					if diff := tree.Diff(root, got); len(diff) > 0 {
+						t.Fatalf("%s: bit %d of %s: other values\n%s", labelOf(o), bit, f, tree.FormatDiff(diff))
+					}
+				}
+				if report, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: damaged}); err == nil && report.OK() {
+					t.Fatalf("%s: bit %d of %s passes Verify", labelOf(o), bit, f)
+				}
+			}
+		}
+	}
+}
+
+// A safetensors checkpoint of ours whose manifest, header or file is not the one
+// that was written is an error.
+func TestSafetensorsIsTiedToItsManifest(t *testing.T) {
+	ctx := context.Background()
+	o := checkpoint.SaveOptions{Layout: checkpoint.Safetensors, Store: local.New(vfs.NewMem(), "/", nil), Custom: map[string]int{"epoch": 3}}
+	if err := checkpoint.Save(ctx, "c", map[string]any{"w": small(), "n": map[string]any{"x": 4}}, &o); err != nil {
+		t.Fatal(err)
+	}
+	in, err := checkpoint.Metadata(ctx, "c", &checkpoint.LoadOptions{Store: o.Store})
+	if err != nil || string(in.Custom) != `{"epoch":3}` || !in.Manifest {
+		t.Errorf("%+v, %v", in, err)
+	}
+	if _, err := checkpoint.Load(ctx, "c/model.safetensors", &checkpoint.LoadOptions{Store: o.Store}); err != nil {
+		t.Error(err)
+	}
+	files := allFiles(t, o)
+	delete(files, "bivouac.manifest")
+	if _, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: contentStore{Store: o.Store, files: files}}); !errors.Is(err, errs.Corrupt) {
+		t.Errorf("without manifest: %v", err)
+	}
+}

@@ -1,0 +1,32 @@
+package checkpoint
+
+import (
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Shards is a leaf that is given in parts: one array, the parts of which lie in
+// several tensors, as on the devices of a mesh. The parts must tile the shape.
+// It is loaded as the array that it is. Where the parts form a regular grid, each
+// is stored as a chunk by itself.
+type Shards struct {
+	DType tensor.DType
+	Shape tensor.Shape
+	Parts []Shard
+}
+
+// Shard is a part of an array: the tensor Data, whose first element is at Origin
+// of the whole.
+type Shard struct {
+	Origin []int
+	Data   tensor.Tensor
+}
+
+// TreeLeaf makes Shards a leaf of a tree: it returns what is saved for it.
+func (s Shards) TreeLeaf() any {
+	p := image.Parts{DType: s.DType, Shape: s.Shape, Parts: make([]image.Part, len(s.Parts))}
+	for i, part := range s.Parts {
+		p.Parts[i] = image.Part{Origin: part.Origin, Data: part.Data}
+	}
+	return p
+}
