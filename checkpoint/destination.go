@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -62,13 +64,14 @@ func names(p tree.Path) string {
 
 // memory returns where a box of an array is read to: a place of the destination
 // that has its type and shape, or new memory.
-func (d *destination) memory(l *layout.Leaf, shape []int) []byte {
+func (d *destination) memory(l *layout.Leaf, shape []int) ([]byte, error) {
 	if d != nil && l.Kind == layout.Array {
 		if t, ok := d.views[names(l.Path)]; ok && t.DType == l.DType && t.Shape.Equal(shape) {
-			return t.Data
+			return t.Data, nil
 		}
 	}
-	return newMemory(tensor.Shape(shape).Len() * l.DType.Size())
+	mem, err := newMemory(tensor.Shape(shape).Len() * l.DType.Size())
+	return mem, errs.Wrap("", "array "+strconv.Quote(l.Param), err)
 }
 
 // kept returns the value of a leaf that is not read.
@@ -82,16 +85,41 @@ func (d *destination) kept(l *layout.Leaf) any {
 }
 
 // newMemory returns n bytes of any content, aligned for every type: what is read
-// into is not cleared before, which would take half as long as reading it.
-func newMemory(n int) []byte {
+// into is not cleared before, which would take half as long as reading it. It is
+// not touched either, so that metadata which lies about a shape costs none
+// before the first chunk that is not there. What the system does not have is
+// errs.Exhausted.
+func newMemory(n int) ([]byte, error) {
 	if n < unclearedBytes {
-		return tensor.New(tensor.Uint8, n).Data
+		return tensor.New(tensor.Uint8, n).Data, nil
+	}
+	if err := obtainable(n); err != nil {
+		return nil, err
 	}
 	var b strings.Builder // the one place of the library that does not clear
 	b.Grow(n)
 	b.WriteByte(0)
-	return unsafe.Slice(unsafe.StringData(b.String()), n)
+	return unsafe.Slice(unsafe.StringData(b.String()), n), nil
 }
+
+// obtainable asks the system whether it has n bytes: where the runtime asks and
+// is refused, the process ends.
+func obtainable(n int) error {
+	if n < askBytes {
+		return nil
+	}
+	a, err := arena.Open(n, nil)
+	if err == nil {
+		err = a.Close()
+	}
+	if err != nil {
+		return &errs.Error{Kind: errs.Exhausted, Want: strconv.Itoa(n) + " bytes of memory", Err: err, Remedy: "load boxes of it, or leave it out (LoadOptions.Want)"}
+	}
+	return nil
+}
+
+// askBytes is from where on memory is asked for before it is taken.
+const askBytes = 1 << 30
 
 // unclearedBytes is from where on clearing matters. Memory of that size begins
 // on a page.

@@ -72,7 +72,11 @@ func plan(at int, l *layout.Leaf, w Want, into *destination) (reading, error) {
 		if len(w.Boxes) > 1 {
 			memory = (*destination)(nil).memory
 		}
-		r.targets = append(r.targets, layout.Target{Leaf: l, Box: box, Dst: memory(l, b.Shape)})
+		dst, err := memory(l, b.Shape)
+		if err != nil {
+			return r, err
+		}
+		r.targets = append(r.targets, layout.Target{Leaf: l, Box: box, Dst: dst})
 	}
 	return r, nil
 }
