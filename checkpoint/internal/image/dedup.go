@@ -21,7 +21,8 @@ import (
 // The arrays of an item are grouped into data files of at most 64 MiB, larger
 // arrays have files of their own, and the nodes of the database a file that is
 // always new: what else changes, a file changes only with the arrays in it. The
-// grouping follows from names, dtypes and shapes alone. Plain layouts have a
+// grouping follows from names, dtypes and shapes alone. Where chunks are
+// compressed a file holds those that make 32 MiB before. Plain layouts have a
 // file a chunk, safetensors one file for everything.
 //
 // Two files are the same when their sizes and hashes are: 128 bits, the XXH3 of
@@ -51,8 +52,7 @@ const groupBytes = 64 << 20
 // is small, so that several are written at once. Small arrays share files in
 // the order of their names, large ones have their own.
 func group(arrays []*array, perFile int64) []*dataFile {
-	arrays = slices.Clone(arrays)
-	slices.SortFunc(arrays, func(a, b *array) int { return strings.Compare(a.param, b.param) })
+	arrays = byName(arrays)
 	total := int64(0)
 	for _, a := range arrays {
 		total += int64(a.size)
@@ -79,6 +79,13 @@ func group(arrays []*array, perFile int64) []*dataFile {
 		a.file.placeArray(a)
 	}
 	return append(files, &dataFile{}) // for the nodes
+}
+
+// byName returns the arrays in the order of their names.
+func byName(arrays []*array) []*array {
+	arrays = slices.Clone(arrays)
+	slices.SortFunc(arrays, func(a, b *array) int { return strings.Compare(a.param, b.param) })
+	return arrays
 }
 
 // mayLink has the files of a layout that places arrays by itself hashed.

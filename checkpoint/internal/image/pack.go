@@ -45,25 +45,21 @@ type packer struct {
 
 // pack encodes and writes the chunks whose size depends on the data: as many to
 // a data file of a database as its memory holds, or each to a file of its own.
+// With Dedup what a file holds does not depend on their sizes.
 func (im *Image) pack(ctx context.Context, txn store.Txn) error {
-	var todo []*value
-	trees := map[*array]*treeImage{}
 	largest, total := 0, int64(0)
 	for _, t := range im.trees {
 		if t == nil {
 			continue
 		}
 		for _, a := range t.arrays {
-			if !a.varies() {
-				continue
-			}
-			trees[a] = t
-			largest, total = max(largest, a.enc.MaxChunkSize(a.cells[0])), total+int64(a.bytes())
-			for i := range a.values {
-				todo = append(todo, &a.values[i])
+			if a.varies() {
+				largest, total = max(largest, a.enc.MaxChunkSize(a.cells[0])), total+int64(a.bytes())
 			}
 		}
 	}
+	room := max(largest, int(min(packBytes, total+int64(largest))))
+	todo := im.batches(room)
 	if len(todo) == 0 {
 		return nil
 	}
@@ -73,14 +69,54 @@ func (im *Image) pack(ctx context.Context, txn store.Txn) error {
 	work := func(ctx context.Context, memory []byte) error {
 		p := &packer{im: im, txn: txn, memory: memory, mu: &mu}
 		for i := next.Add(1) - 1; i < int64(len(todo)); i = next.Add(1) - 1 {
-			if err := p.add(ctx, trees[todo[i].array], todo[i]); err != nil {
+			for _, v := range todo[i].values {
+				if err := p.add(ctx, todo[i].tree, v); err != nil {
+					return err
+				}
+			}
+			if im.opts.Dedup == nil {
+				continue
+			}
+			if err := p.flush(ctx); err != nil {
 				return err
 			}
 		}
 		return p.flush(ctx)
 	}
-	room := max(largest, int(min(packBytes, total+int64(largest))))
 	return im.share(ctx, min(runtime.GOMAXPROCS(0), writers/2, len(todo)), room, largest, work)
+}
+
+// batch is what a packer takes at once.
+type batch struct {
+	tree   *treeImage
+	values []*value
+}
+
+// batches are single chunks, with Dedup those of one data file: in the order of
+// names, up to room bytes whatever they are.
+func (im *Image) batches(room int) (out []batch) {
+	for _, t := range im.trees {
+		if t == nil {
+			continue
+		}
+		used := room
+		for _, a := range byName(t.arrays) {
+			if !a.varies() {
+				continue
+			}
+			for i := range a.values {
+				v := &a.values[i]
+				most := a.enc.MaxChunkSize(v.cell())
+				if im.opts.Dedup == nil || used+most > room {
+					out, used = append(out, batch{tree: t}), 0
+				}
+				used += most
+				last := &out[len(out)-1]
+				last.values = append(last.values, v)
+			}
+		}
+	}
+	return out
 }
 
 // add encodes a chunk.
@@ -123,14 +159,7 @@ func (p *packer) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	w, err := p.txn.Create(ctx, path.Join(p.tree.dir, f.name), f.size)
-	if err == nil {
-		err = w.WriteAt(ctx, p.memory[:p.used], 0)
-	}
-	if err == nil {
-		err = w.Seal(ctx)
-	}
-	if err != nil {
+	if err := p.write(ctx, f); err != nil {
 		return err
 	}
 	done := 0
@@ -145,6 +174,27 @@ func (p *packer) flush(ctx context.Context) error {
 	p.im.progress.add(int64(done))
 	p.held, p.used, p.sum = p.held[:0], 0, 0
 	return nil
+}
+
+// write writes what is held as the file f, or links it.
+func (p *packer) write(ctx context.Context, f *dataFile) error {
+	name := path.Join(p.tree.dir, f.name)
+	if p.im.opts.Dedup != nil {
+		f.hashed, f.units = true, []*unit{{size: p.used, hash: hashOf(p.memory[:p.used])}}
+	}
+	if p.im.base.mayHave(f) {
+		if linked, err := p.im.base.link(ctx, p.txn, name, f); linked || err != nil {
+			return err
+		}
+	}
+	w, err := p.txn.Create(ctx, name, f.size)
+	if err == nil {
+		err = w.WriteAt(ctx, p.memory[:p.used], 0)
+	}
+	if err == nil {
+		err = w.Seal(ctx)
+	}
+	return err
 }
 
 // name draws the name of a data file; the source of random numbers is one for all.
