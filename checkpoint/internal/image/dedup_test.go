@@ -258,6 +258,10 @@ func TestRottenBase(t *testing.T) {
 			_, err = f.WriteAt(b, 0)
 			return err
 		},
+		"grown": func(f *os.File) error {
+			_, err := f.WriteAt([]byte{1}, 1590)
+			return err
+		},
 		"cut short": func(f *os.File) error { return f.Truncate(700) },
 	} {
 		s := newSeries(vfs.OS(), t.TempDir())
