@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -23,6 +24,12 @@ type LoadOptions struct {
 	// Want, when not nil, says of each array, scalar and PRNG key what to load of
 	// it.
 	Want func(LeafInfo) Want
+	// Key, when not nil, must have signed the checkpoint (SaveOptions.Signing):
+	// one without a signature by it is errs.Corrupt.
+	Key ed25519.PublicKey
+	// AllowNoManifest loads a checkpoint of ours that lost its bivouac.manifest.
+	// Without it damage to most bytes goes unnoticed.
+	AllowNoManifest bool
 	// Store holds the checkpoint; nil is the local file system. The path is
 	// then a name in it.
 	Store store.Store
@@ -66,7 +73,7 @@ func load(ctx context.Context, path string, into *destination, o *LoadOptions) (
 	if o == nil {
 		o = &LoadOptions{}
 	}
-	c, err := open(ctx, path, o.Store)
+	c, err := o.open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +94,7 @@ func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[
 	if o == nil {
 		o = &LoadOptions{}
 	}
-	c, err := open(ctx, path, o.Store)
+	c, err := o.open(ctx, path)
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}
@@ -122,11 +129,16 @@ func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[
 }
 
 func open(ctx context.Context, path string, st store.Store) (*layout.Checkpoint, error) {
-	st, name, err := locate.Checkpoint(path, st)
+	return (&LoadOptions{Store: st}).open(ctx, path)
+}
+
+// open opens the checkpoint that is to be loaded.
+func (o *LoadOptions) open(ctx context.Context, path string) (*layout.Checkpoint, error) {
+	st, name, err := locate.Checkpoint(path, o.Store)
 	if err != nil {
 		return nil, err
 	}
-	return layout.Open(ctx, st, name)
+	return layout.Options{Key: o.Key, AllowNoManifest: o.AllowNoManifest}.Open(ctx, st, name)
 }
 
 // isCheckpoint refuses what is none.

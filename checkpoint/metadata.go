@@ -105,7 +105,7 @@ func Metadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
 	if o == nil {
 		o = &LoadOptions{}
 	}
-	c, err := open(ctx, path, o.Store)
+	c, err := o.open(ctx, path)
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}
@@ -150,6 +150,6 @@ func IsCheckpoint(ctx context.Context, path string, o *LoadOptions) bool {
 	if o == nil {
 		o = &LoadOptions{}
 	}
-	_, err := open(ctx, path, o.Store)
+	_, err := o.open(ctx, path)
 	return err == nil || errs.KindOf(err) == errs.Corrupt
 }

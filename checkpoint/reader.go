@@ -26,7 +26,7 @@ func OpenReader(ctx context.Context, path string, o *LoadOptions) (*Reader, erro
 	if o == nil {
 		o = &LoadOptions{}
 	}
-	c, err := open(ctx, path, o.Store)
+	c, err := o.open(ctx, path)
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
@@ -57,6 +58,10 @@ type SaveOptions struct {
 	// back before it is linked, so that one damaged file does not become all
 	// copies there are; 1 is each, 0 is 10. A damaged one is written anew.
 	VerifyEvery int
+	// Signing, when not nil, signs the manifest, and through its checksums what
+	// it lists. Loads and Verify with the public key refuse what it did not sign.
+	// Readers without a key, Orbax among them, do not mind.
+	Signing ed25519.PrivateKey
 	// Store holds the checkpoint; nil is the local file system. The path is
 	// then a name in it.
 	Store store.Store
@@ -131,7 +136,7 @@ func begin(ctx context.Context, path string, state any, o *SaveOptions, how imag
 		return fail("SaveOptions.MemoryBudget", err)
 	}
 	im, err := image.Begin(items, how, image.Options{
-		Style: image.V1, Layout: image.Layout(o.Layout), Compression: image.Compression(o.Compression), ShardAxes: o.ShardAxes, Dedup: dedup,
+		Style: image.V1, Layout: image.Layout(o.Layout), Compression: image.Compression(o.Compression), ShardAxes: o.ShardAxes, Dedup: dedup, Signing: o.Signing,
 		Custom: custom, Memory: memory, Budget: o.MemoryBudget, Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress,
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/ed25519"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
@@ -13,6 +14,9 @@ import (
 
 // VerifyOptions modify Verify; nil is the zero value.
 type VerifyOptions struct {
+	// Key, when not nil, must have signed the checkpoint; one without a signature
+	// by it has a problem.
+	Key ed25519.PublicKey
 	// Store holds the checkpoint; nil is the local file system.
 	Store store.Store
 	// Progress, when not nil, is told how many bytes of how many were checked.
@@ -45,7 +49,7 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 		o = &VerifyOptions{}
 	}
 	r := &Report{Path: path}
-	c, err := open(ctx, path, o.Store)
+	c, err := (&LoadOptions{Key: o.Key, Store: o.Store}).open(ctx, path)
 	if errs.KindOf(err) == errs.Corrupt {
 		r.Problems = append(r.Problems, err)
 		r.Coverage = "the checkpoint cannot be opened"
@@ -59,6 +63,9 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 	r.Coverage = "what the format checks: tree nodes, shard indices, compressed frames; uncompressed array bytes are not covered"
 	if r.Manifest {
 		r.Coverage = "every byte of every file, and each chunk's place"
+		if o.Key != nil {
+			r.Coverage += "; signed with the key"
+		}
 		if err := v.files(ctx); err != nil {
 			return nil, errs.Wrap(op, path, err)
 		}

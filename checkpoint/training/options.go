@@ -1,6 +1,7 @@
 package training
 
 import (
+	"crypto/ed25519"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -42,6 +43,9 @@ type Options struct {
 	Layout      checkpoint.Layout
 	Compression checkpoint.Compression
 	ShardAxes   []int
+	// Signing, when not nil, signs the manifest of each step, as
+	// checkpoint.SaveOptions.Signing does. LoadOptions.Key asks for it.
+	Signing ed25519.PrivateKey
 	// OnEvent, when not nil, is told what happens, from the caller's goroutine
 	// or the one that saves, one call at a time a goroutine.
 	OnEvent func(Event)

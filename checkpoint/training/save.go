@@ -125,7 +125,7 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	im, err := image.Begin(list, how, image.Options{
 		Style: image.Step, Layout: image.Layout(c.opts.Layout), Compression: image.Compression(c.opts.Compression), ShardAxes: c.opts.ShardAxes,
 		Custom: custom, Memory: c.memory, Now: c.opts.Now, Budget: c.opts.MemoryBudget,
-		Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress, Dedup: c.dedup(),
+		Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress, Dedup: c.dedup(), Signing: c.opts.Signing,
 	})
 	if err != nil {
 		return fail(err)

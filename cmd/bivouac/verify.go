@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"path/filepath"
 
@@ -14,11 +15,13 @@ import (
 // VerifyOptions are the flags of `bivouac verify`.
 type VerifyOptions struct {
 	Step int64
+	Key  string
 }
 
 // AddFlags declares the flags.
 func (o *VerifyOptions) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().Int64Var(&o.Step, "step", anyStep, "a single step of a run; by default all")
+	cmd.Flags().StringVar(&o.Key, "key", "", "file of the public Ed25519 key that must have signed them: PEM, an ssh line, or base64")
 }
 
 // verdict is what `verify --json` prints of one checkpoint.
@@ -40,7 +43,7 @@ func newVerifyCommand(g *global) *cobra.Command {
 		Short: "Read a checkpoint, or all steps of a run, and check every byte",
 		Long: `Read a checkpoint, or all steps of a run directory, and hold every byte against
 the checksums that cover it. Directories that look like steps and are no whole
-checkpoints count as damaged.
+checkpoints count as damaged, and with --key those that it did not sign.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
@@ -52,13 +55,20 @@ checkpoints count as damaged.
 }
 
 func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) error {
+	var key ed25519.PublicKey
+	if o.Key != "" {
+		var err error
+		if key, err = readKey(o.Key); err != nil {
+			return err
+		}
+	}
 	verdicts, paths, err := toVerify(ctx, path, o.Step)
 	if err != nil {
 		return err
 	}
 	screen := newProgress(g)
 	for _, p := range paths {
-		v, err := verify(ctx, p, screen)
+		v, err := verify(ctx, p, key, screen)
 		if err != nil {
 			screen.close()
 			return err
@@ -108,9 +118,9 @@ func toVerify(ctx context.Context, path string, step int64) (verdicts []verdict,
 	return verdicts, paths, err
 }
 
-func verify(ctx context.Context, path string, screen progress) (verdict, error) {
+func verify(ctx context.Context, path string, key ed25519.PublicKey, screen progress) (verdict, error) {
 	begun := false
-	r, err := checkpoint.Verify(ctx, path, &checkpoint.VerifyOptions{Progress: func(done, total int64) {
+	r, err := checkpoint.Verify(ctx, path, &checkpoint.VerifyOptions{Key: key, Progress: func(done, total int64) {
 		if !begun {
 			screen.Begin(filepath.Base(path), total)
 			begun = true

@@ -59,7 +59,7 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	for _, b := range markers {
 		m.Add(b.Name, b.Data)
 	}
-	err := txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: m.Append(nil)}, markers...)
+	err := txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: manifest.Sign(m.Append(nil), im.opts.Signing)}, markers...)
 	im.stats.Commit = time.Since(start)
 	im.stats.TxnStats = txn.Stats()
 	return now, err

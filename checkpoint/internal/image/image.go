@@ -1,6 +1,7 @@
 package image
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/json"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -55,6 +57,7 @@ type Options struct {
 	// Progress, when not nil, is told after each write how many bytes of the
 	// data files are with the store, and how many there are; one call at a time.
 	Progress func(done, total int64)
+	Signing  ed25519.PrivateKey // of the manifest, which is not signed where it is nil
 	Now      func() time.Time
 	Random   io.Reader // for names and identifiers; nil is crypto/rand
 }
@@ -101,6 +104,9 @@ func Plan(items []Item, o Options) (*Image, error) {
 		o.FileBytes = fileBytes
 	}
 	if err := o.validate(items); err != nil {
+		return nil, err
+	}
+	if err := manifest.CheckSigning(o.Signing); err != nil {
 		return nil, err
 	}
 	im := &Image{

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"context"
+	"crypto/ed25519"
 	"path"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type Checkpoint struct {
 
 	st    store.Store
 	name  string
+	opts  Options
 	kind  *kind
 	items []string // ascending; "" is the checkpoint itself, of a flat one
 	parts []string // of a safetensors checkpoint: its files
@@ -95,12 +97,23 @@ func (e entries) dirs() []string {
 	return out
 }
 
+// Options of opening. The zero value is what Open takes.
+type Options struct {
+	Key             ed25519.PublicKey // that must have signed the manifest; nil asks for no signature
+	AllowNoManifest bool              // a checkpoint that was written with a manifest may have lost it
+}
+
+// Open is Options.Open of the zero Options.
+func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error) {
+	return Options{}.Open(ctx, st, name)
+}
+
 // Open recognises the checkpoint called name in st and reads its metadata.
 //
 // errs.NotFound: there is nothing of that name. errs.Invalid: it is no
 // checkpoint, and the error says what it is. errs.Corrupt: it is one, and
-// damaged.
-func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error) {
+// damaged, or not signed with the key.
+func (o Options) Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error) {
 	const op = "checkpoint.Open"
 	if store.IsStaging(name) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "one that was never committed",
@@ -110,7 +123,7 @@ func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error)
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "a session of partial saves",
 			Remedy: "finalize it: bivouac repair --apply, checkpoint.Finalize, or the library that began it"}
 	}
-	c := &Checkpoint{st: st, name: name}
+	c := &Checkpoint{st: st, name: name, opts: o}
 	in, err := c.read(ctx)
 	if err != nil {
 		return nil, err
@@ -132,10 +145,26 @@ func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error)
 			return nil, errs.Wrap(op, name, err)
 		}
 	}
+	if err := c.trusted(); err != nil {
+		return nil, errs.Wrap(op, name, err)
+	}
 	if err := c.kind.meta(c, ctx); err != nil {
 		return nil, errs.Wrap(op, name, err)
 	}
 	return c, nil
+}
+
+// trusted refuses what the key did not sign. What is read later is held against
+// the manifest, and so is covered by its signature.
+func (c *Checkpoint) trusted() error {
+	switch {
+	case c.opts.Key == nil:
+		return nil
+	case c.Manifest == nil:
+		return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.path(manifest.Name), Want: "a signed manifest", Got: "no manifest",
+			Remedy: "load without a key if you trust it all the same"}
+	}
+	return c.Manifest.CheckSignature(c.opts.Key)
 }
 
 // orbaxMeta reads _CHECKPOINT_METADATA, which old flat checkpoints lack.

@@ -57,7 +57,7 @@ func (c *Checkpoint) ownMeta(all map[string]string) (ok bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	if marked(t.Custom) && c.Manifest == nil {
+	if marked(t.Custom) && c.Manifest == nil && !c.opts.AllowNoManifest {
 		return true, c.manifestMissing()
 	}
 	if custom, has := all[orbax.CustomMember]; has {

@@ -37,7 +37,7 @@ func (c *Checkpoint) orbaxTree(ctx context.Context, it Item) (*OpenTree, error) 
 	if err != nil {
 		return nil, errs.Wrap("", c.path(item), err)
 	}
-	if marked(doc.Custom) && c.Manifest == nil {
+	if marked(doc.Custom) && c.Manifest == nil && !c.opts.AllowNoManifest {
 		return nil, c.manifestMissing()
 	}
 	t := &OpenTree{UseZarr3: doc.UseZarr3, Rich: doc.Rich, Custom: doc.Custom, files: &files{c: c, item: item, open: map[string]store.Reader{}}}

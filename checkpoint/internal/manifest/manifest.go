@@ -14,6 +14,7 @@
 //	leaf <crc> <size> "<item>" "<param>" [<crc> …]       one for each array, sorted by item and name
 //	head <crc> <size> "<name>"                           of the first size bytes of a file, which are a document by themselves
 //	end <crc>                                            of every byte before this line
+//	signed <crc> <signature>                             where it is signed, see Sign
 //
 // The checksum of a leaf is that of its bytes in C order, little-endian. The
 // trailing checksums are those of its sub-chunks in C order of their grid, which
@@ -66,6 +67,9 @@ type Manifest struct {
 
 	files  map[string]int
 	leaves map[[2]string]int
+
+	signature []byte // nil when it is not signed
+	signed    []byte // what the signature is of
 }
 
 // File is one file, by its name below the checkpoint.
@@ -165,6 +169,8 @@ func (m *Manifest) header() string {
 	return headerPlain
 }
 
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
 func appendCRC(dst []byte, c uint32) []byte {
 	const digits = "0123456789abcdef"
 	for s := 28; s >= 0; s -= 4 {
@@ -177,7 +183,10 @@ func appendCRC(dst []byte, c uint32) []byte {
 // newer version.
 func Parse(b []byte) (*Manifest, error) {
 	const endLen = len("end 01234567\n")
+	b, signature, err := cutSignature(b)
 	switch {
+	case err != nil:
+		return nil, err
 	case !bytes.HasPrefix(b, []byte("bivouac.manifest ")):
 		return nil, corrupt("does not begin with the name of the format")
 	case !bytes.HasPrefix(b, []byte(headerPlain)) && !bytes.HasPrefix(b, []byte(headerHashed)):
@@ -195,7 +204,7 @@ func Parse(b []byte) (*Manifest, error) {
 	if !bytes.Equal(end, append(appendCRC(append(want[:0], "end "...), crc32.Checksum(body, castagnoli)), '\n')) {
 		return nil, corrupt("the document's own checksum does not match")
 	}
-	m := &Manifest{files: map[string]int{}, leaves: map[[2]string]int{}}
+	m := &Manifest{files: map[string]int{}, leaves: map[[2]string]int{}, signature: signature, signed: message(b)}
 	for n, line := range strings.Split(strings.TrimSuffix(string(body[len(headerPlain):]), "\n"), "\n") {
 		if line == "" {
 			continue

@@ -1,0 +1,98 @@
+package manifest
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// A signed document has one more line, after its end record:
+//
+//	signed <crc> <signature>
+//
+// The signature is that of Ed25519 in standard base64, 88 characters, over
+// signedText followed by the SHA-256 of all bytes before the line. The checksum
+// is that of the 88 characters, so that damage to the signature is noticed by
+// those who have no key as well.
+
+// signedText keeps a signature of a manifest from being one of anything else.
+const signedText = "bivouac.manifest signature 1\n"
+
+var signedWord = []byte("signed ")
+
+// signedLen is the length of the line.
+const signedLen = len("signed 01234567 ") + 88 + len("\n")
+
+// CheckSigning refuses a private key that is none: errs.Invalid. No key, nil, is
+// not to sign.
+func CheckSigning(key ed25519.PrivateKey) error {
+	if key != nil && len(key) != ed25519.PrivateKeySize {
+		return keySize(ed25519.PrivateKeySize, len(key))
+	}
+	return nil
+}
+
+func keySize(want, got int) error {
+	return &errs.Error{Kind: errs.Invalid, Op: "manifest", Subject: "key", Want: "an Ed25519 key of " + strconv.Itoa(want) + " bytes", Got: strconv.Itoa(got)}
+}
+
+func message(doc []byte) []byte {
+	sum := sha256.Sum256(doc)
+	return append([]byte(signedText), sum[:]...)
+}
+
+// Sign appends the line that signs a document which Append made. A nil key
+// appends nothing; one that CheckSigning refuses panics.
+func Sign(doc []byte, key ed25519.PrivateKey) []byte {
+	if key == nil {
+		return doc
+	}
+	signature := []byte(base64.StdEncoding.EncodeToString(ed25519.Sign(key, message(doc))))
+	doc = append(appendCRC(append(doc, signedWord...), checksum(signature)), ' ')
+	return append(append(doc, signature...), '\n')
+}
+
+// cutSignature takes the line off a signed document; the signature is nil where
+// there is none.
+func cutSignature(b []byte) (doc, signature []byte, err error) {
+	at := len(b) - signedLen
+	if at < 1 || b[at-1] != '\n' || !bytes.HasPrefix(b[at:], signedWord) {
+		return b, nil, nil
+	}
+	doc, line := b[:at], b[at+len(signedWord):len(b)-1]
+	text := line[len("01234567 "):]
+	var want [9]byte
+	if !bytes.Equal(line[:len(want)], append(appendCRC(want[:0], checksum(text)), ' ')) || b[len(b)-1] != '\n' {
+		return nil, nil, corrupt("the checksum of the signature does not match")
+	}
+	signature, err = base64.StdEncoding.Strict().DecodeString(string(text))
+	if err != nil {
+		return nil, nil, corrupt("signature: %v", err)
+	}
+	return doc, signature, nil
+}
+
+// CheckSignature refuses a document that the owner of the key did not sign:
+// errs.Corrupt. A key of another size is errs.Invalid. What was not parsed but
+// made has no signature.
+func (m *Manifest) CheckSignature(key ed25519.PublicKey) error {
+	if len(key) != ed25519.PublicKeySize {
+		return keySize(ed25519.PublicKeySize, len(key))
+	}
+	refused := &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: Name, Want: "a signature by the key " + base64.StdEncoding.EncodeToString(key)}
+	switch {
+	case m.signature == nil:
+		refused.Got = "no signature"
+		refused.Remedy = "save with SaveOptions.Signing, or load without a key"
+	case !ed25519.Verify(key, m.signed, m.signature):
+		refused.Got = "one that it did not make of these bytes"
+		refused.Remedy = "the checkpoint was changed, or signed with another key: do not trust it"
+	default:
+		return nil
+	}
+	return refused
+}
