@@ -84,3 +84,27 @@ func (r *Reader) ReadBox(ctx context.Context, l LeafInfo, origin, shape []int, d
 	}
 	return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Reader", Subject: l.Param, Want: "an array"}
 }
+
+// ReadDocument reads an item that is JSON or a protobuf in text format. A tree is
+// errs.Mismatch.
+func ReadDocument(ctx context.Context, path, item string, o *LoadOptions) ([]byte, error) {
+	const op = "checkpoint.ReadDocument"
+	if o == nil {
+		o = &LoadOptions{}
+	}
+	c, err := open(ctx, path, o.Store)
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	it, err := c.Item(ctx, item)
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	var b []byte
+	if it.Kind == layout.Proto {
+		b, err = c.Proto(ctx, item)
+	} else {
+		b, err = c.JSON(ctx, item)
+	}
+	return b, errs.Wrap(op, path, err)
+}

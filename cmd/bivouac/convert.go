@@ -39,7 +39,9 @@ and is then compared with the source. What it has no place for is refused by nam
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error { return runConvert(cmd.Context(), args[0], args[1], o, g) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runConvert(cmd.Context(), args[0], args[1], o, g)
+		},
 	}
 	o.AddFlags(cmd)
 	return cmd

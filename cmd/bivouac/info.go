@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -162,6 +164,9 @@ func sha256s(root *tree.Node) map[string]string {
 
 func (d *description) print(g *global, info *checkpoint.Info) {
 	g.printf("%s: %s", d.Path, d.Layout)
+	if d.Began != nil && d.Committed == nil {
+		g.printf(", begun %s", d.Began.Local().Format(time.DateTime))
+	}
 	if d.Committed != nil {
 		g.printf(", committed %s", d.Committed.Local().Format(time.DateTime))
 	}
@@ -187,7 +192,14 @@ func (d *description) print(g *global, info *checkpoint.Info) {
 			} else if l.Value != nil {
 				what = "string"
 			}
-			g.printf("  %-28s %-24s %10s  %s\n", l.Path, what, size(it.Leaves[i].Bytes()), l.SHA256)
+			var notes []string
+			if chunk := it.Leaves[i].ReadShape; l.DType != "" && !slices.Equal(chunk, l.Shape) {
+				notes = append(notes, "chunks of "+tensor.Shape(chunk).String())
+			}
+			if l.SHA256 != "" {
+				notes = append(notes, l.SHA256)
+			}
+			g.printf("  %-28s %-24s %10s  %s\n", l.Path, what, size(it.Leaves[i].Bytes()), strings.Join(notes, "  "))
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // listing is what `ls --json` prints.
@@ -30,11 +29,11 @@ type listedStep struct {
 
 func newLsCommand(g *global) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "ls RUN",
-		Short: "List the steps of a run directory",
+		Use:   "ls PATH",
+		Short: "List the steps of a run directory, or the leaves of a checkpoint",
 		Long: `List the committed steps of a run directory, oldest first. Directories that look
 like steps and are no whole checkpoints are named with the reason; they are never
-resumed from.
+resumed from. Of a checkpoint, what bivouac info prints.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
@@ -45,13 +44,15 @@ resumed from.
 }
 
 func runLs(ctx context.Context, dir string, g *global) error {
+	if needDirectory(dir) != nil && checkpoint.IsCheckpoint(ctx, dir, nil) {
+		return runInfo(ctx, dir, InfoOptions{Step: anyStep}, g) // one file
+	}
 	run, err := openRun(ctx, dir)
 	if err != nil {
 		return err
 	}
 	if len(run.steps) == 0 && checkpoint.IsCheckpoint(ctx, dir, nil) {
-		return &errs.Error{Kind: errs.Invalid, Op: "ls", Subject: dir, Want: "the directory of a run", Got: "a checkpoint",
-			Remedy: "bivouac info shows it"}
+		return runInfo(ctx, dir, InfoOptions{Step: anyStep}, g)
 	}
 	l := listing{Directory: dir, Steps: []listedStep{}, Skipped: run.skipped}
 	for _, s := range run.steps {

@@ -43,6 +43,7 @@ carries on as if nothing had happened.
 		newRepairCommand(g),
 		newConvertCommand(g),
 		newExtractCommand(g),
+		newCatCommand(g),
 		newVersionCommand(g),
 		newCompletionCommand(g),
 	)

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// CatOptions are the flags of `bivouac cat`.
+type CatOptions struct {
+	Step  int64
+	Item  string
+	Slice string
+	Raw   bool
+}
+
+// AddFlags declares the flags.
+func (o *CatOptions) AddFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Int64Var(&o.Step, "step", anyStep, "step of a run; by default the newest")
+	f.StringVar(&o.Item, "item", "", "tree to look in; by default state, or the first")
+	f.StringVar(&o.Slice, "slice", "", "part of the array as numpy has it, such as 0:3,:,-1")
+	f.BoolVar(&o.Raw, "raw", false, "bytes of the elements, in C order, little-endian")
+}
+
+// leafContent is what `cat --json` prints of a leaf.
+type leafContent struct {
+	Item   string `json:"item"`
+	Path   string `json:"path"`
+	Kind   string `json:"kind"`
+	DType  string `json:"dtype,omitempty"`
+	Shape  []int  `json:"shape,omitzero"` // of the whole array
+	Slice  string `json:"slice,omitempty"`
+	Values any    `json:"values"` // nested lists; text where JSON has no such number
+}
+
+func newCatCommand(g *global) *cobra.Command {
+	var o CatOptions
+	cmd := &cobra.Command{
+		Use:   "cat PATH LEAF",
+		Short: "Print one leaf of a checkpoint, or an item that is no tree",
+		Long: `Print one leaf of a checkpoint or of a step of a run: type, shape and values, of
+large arrays those at the edges. A leaf is named by its keys joined with ".", as
+bivouac info prints it. The name of an item that is JSON or text prints that.
+
+` + exitCodesHelp,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runCat(cmd.Context(), args[0], args[1], o, g)
+		},
+	}
+	o.AddFlags(cmd)
+	g.addJSON(cmd)
+	return cmd
+}
+
+func runCat(ctx context.Context, path, name string, o CatOptions, g *global) error {
+	if o.Raw && g.json {
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cat", Subject: "--raw", Want: "--raw or --json", Got: "both"}}
+	}
+	path, err := resolve(ctx, path, o.Step)
+	if err != nil {
+		return err
+	}
+	r, err := checkpoint.OpenReader(ctx, path, &checkpoint.LoadOptions{Name: o.Item})
+	if err != nil {
+		if found, derr := catDocument(ctx, path, name, g); found {
+			return derr
+		}
+		return err
+	}
+	defer r.Close() //nolint:errcheck // nothing was written
+	l, err := r.Leaf(name)
+	if err != nil {
+		if found, derr := catDocument(ctx, path, name, g); found {
+			return derr
+		}
+		return err
+	}
+	if l.DType == tensor.Invalid {
+		return catText(l, r.Info().Name, o, g)
+	}
+	part, err := parseSlice(o.Slice, l.Shape)
+	if err != nil {
+		return usageError{err}
+	}
+	switch {
+	case o.Raw:
+		return copyBox(ctx, g.stdout, r, l, part.origin, part.extent)
+	case g.json:
+		t, err := part.read(ctx, r, l, wholeAxis)
+		if err != nil {
+			return err
+		}
+		return g.printJSON(leafContent{Item: r.Info().Name, Path: l.Param, Kind: l.Kind.String(), DType: l.DType.String(),
+			Shape: append([]int{}, l.Shape...), Slice: o.Slice, Values: nested(t, part.kept, 0, new(int))})
+	}
+	return catArray(ctx, r, l, part, g)
+}
+
+// catDocument prints an item that is JSON or text; found is false when there is
+// none of that name.
+func catDocument(ctx context.Context, path, name string, g *global) (found bool, err error) {
+	info, err := checkpoint.Metadata(ctx, path, nil)
+	if err != nil {
+		return false, err
+	}
+	it, ok := info.Item(name)
+	if !ok || it.Kind == "tree" || it.Kind == "unknown" {
+		return false, nil
+	}
+	b, err := checkpoint.ReadDocument(ctx, path, name, nil)
+	if err != nil {
+		return true, err
+	}
+	_, err = g.stdout.Write(b)
+	if len(b) == 0 || b[len(b)-1] != '\n' {
+		g.printf("\n")
+	}
+	return true, err
+}
+
+// catText prints a leaf without an array.
+func catText(l checkpoint.LeafInfo, item string, o CatOptions, g *global) error {
+	switch {
+	case o.Slice != "" || o.Raw && l.Kind != checkpoint.StringLeaf:
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cat", Subject: l.Param, Want: "an array", Got: l.Kind.String()}}
+	case g.json && l.Kind == checkpoint.StringLeaf:
+		return g.printJSON(leafContent{Item: item, Path: l.Param, Kind: l.Kind.String(), Values: l.Text})
+	case g.json:
+		return g.printJSON(leafContent{Item: item, Path: l.Param, Kind: l.Kind.String()})
+	case o.Raw:
+		_, err := g.stdout.Write([]byte(l.Text))
+		return err
+	case l.Kind == checkpoint.StringLeaf:
+		g.printf("%s  string\n%s\n", l.Param, l.Text)
+	default:
+		g.printf("%s  %s\n", l.Param, l.Kind)
+	}
+	return nil
+}
+
+// summarizeFrom is from how many elements on only the edges of an array are
+// printed, edge how many there.
+const (
+	summarizeFrom = 1000
+	edge          = 3
+)
+
+// catArray prints an array as numpy does.
+func catArray(ctx context.Context, r *checkpoint.Reader, l checkpoint.LeafInfo, p part, g *global) error {
+	n := 1
+	for _, e := range p.extent {
+		n *= e
+	}
+	show := wholeAxis
+	if n > summarizeFrom {
+		show = 2 * edge
+	}
+	t, err := p.read(ctx, r, l, show)
+	if err != nil {
+		return err
+	}
+	of := ""
+	if p.text != "" {
+		of = "  [" + p.text + "] of " + l.Shape.String()
+	}
+	g.printf("%s  %s%s%s\n", l.Param, l.DType, p.shape(), of)
+	g.printf("%s\n", render(t, p.extent, p.kept))
+	return nil
+}
+
+// element is an element as JSON: a number or bool where it is one, else text.
+func element(t tensor.Tensor, i int) any {
+	s := t.Element(i)
+	if json.Valid([]byte(s)) {
+		return json.RawMessage(s)
+	}
+	return s
+}
+
+// nested gives the elements as nested lists; axes that are not kept have none.
+func nested(t tensor.Tensor, kept []bool, axis int, at *int) any {
+	if axis == len(t.Shape) {
+		*at++
+		return element(t, *at-1)
+	}
+	if !kept[axis] {
+		return nested(t, kept, axis+1, at)
+	}
+	list := make([]any, t.Shape[axis])
+	for i := range list {
+		list[i] = nested(t, kept, axis+1, at)
+	}
+	return list
+}
+
+// number parses one bound of a slice, counted from the end where it is negative.
+func number(s string, n, empty int) (int, bool) {
+	if s == "" {
+		return empty, true
+	}
+	i, err := strconv.Atoi(s)
+	if err != nil {
+		return 0, false
+	}
+	if i < 0 {
+		i += n
+	}
+	return i, true
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// part is a part of an array.
+type part struct {
+	text           string // as it was given
+	origin, extent []int
+	kept           []bool // axes that are not a single index
+}
+
+// parseSlice reads a part as numpy has it, without steps: "1:3,:,-1". Axes that
+// it does not name are whole; bounds beyond the array are cut, indices are not.
+func parseSlice(text string, shape tensor.Shape) (part, error) {
+	p := part{text: text, origin: make([]int, len(shape)), extent: slices.Clone(shape), kept: slices.Repeat([]bool{true}, len(shape))}
+	if text == "" {
+		return p, nil
+	}
+	bad := func(want, got string) error {
+		return &errs.Error{Kind: errs.Invalid, Op: "cat", Subject: "--slice " + text, Want: want, Got: got}
+	}
+	axes := strings.Split(text, ",")
+	if len(axes) > len(shape) {
+		return p, bad("at most an index or range for each axis of "+shape.String(), text)
+	}
+	for k, s := range axes {
+		s, n := strings.TrimSpace(s), shape[k]
+		from, to, ranged := strings.Cut(s, ":")
+		lo, ok := number(from, n, 0)
+		hi, ok2 := number(to, n, n)
+		switch {
+		case !ok || !ok2 || s == "":
+			return p, bad("an index, or a range such as 0:3, for each axis", s)
+		case ranged:
+			lo, hi = min(max(lo, 0), n), min(max(hi, 0), n)
+			p.origin[k], p.extent[k] = lo, max(0, hi-lo)
+		case lo < 0 || lo >= n:
+			return p, bad("an index inside of "+shape.String(), s)
+		default:
+			p.origin[k], p.extent[k], p.kept[k] = lo, 1, false
+		}
+	}
+	return p, nil
+}
+
+// shape is that of the part, without the axes of single indices.
+func (p part) shape() tensor.Shape {
+	out := tensor.Shape{}
+	for k, n := range p.extent {
+		if p.kept[k] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// wholeAxis, as the number of elements to read of an axis, is all of them.
+const wholeAxis = -1
+
+// read reads the part; of axes longer than show only the edges, show/2 elements
+// from the beginning and as many from the end.
+func (p part) read(ctx context.Context, r *checkpoint.Reader, l checkpoint.LeafInfo, show int) (tensor.Tensor, error) {
+	shape := make([]int, len(p.extent))
+	for k, n := range p.extent {
+		shape[k] = n
+		if show != wholeAxis {
+			shape[k] = min(n, show)
+		}
+	}
+	t := tensor.New(l.DType, shape...)
+	return t, p.readEdges(ctx, r, l, t, slices.Clone(p.origin), slices.Clone(p.extent), make([]int, len(shape)), 0)
+}
+
+// readEdges reads the box origin, extent into t at the place at, cutting out the
+// middle of the axes from axis on that t has no room for.
+func (p part) readEdges(ctx context.Context, r *checkpoint.Reader, l checkpoint.LeafInfo, t tensor.Tensor, origin, extent, at []int, axis int) error {
+	for ; axis < len(extent); axis++ {
+		if room := t.Shape[axis]; extent[axis] > room {
+			ends := [2]int{origin[axis], origin[axis] + extent[axis] - (room - room/2)}
+			for i, n := range [2]int{room / 2, room - room/2} {
+				o, e, a := slices.Clone(origin), slices.Clone(extent), slices.Clone(at)
+				o[axis], e[axis], a[axis] = ends[i], n, at[axis]+i*(room/2)
+				if err := p.readEdges(ctx, r, l, t, o, e, a, axis+1); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	buf := make([]byte, tensor.Shape(extent).Len()*l.DType.Size())
+	if err := r.ReadBox(ctx, l, origin, extent, buf); err != nil {
+		return err
+	}
+	place(t, at, extent, buf)
+	return nil
+}
+
+// place copies a box of elements to its place in t.
+func place(t tensor.Tensor, at, extent []int, buf []byte) {
+	size := t.DType.Size()
+	if len(extent) == 0 {
+		copy(t.Data, buf)
+		return
+	}
+	row := extent[len(extent)-1] * size
+	index := make([]int, len(extent)-1)
+	for ; len(buf) > 0 && row > 0; buf = buf[row:] {
+		offset := 0
+		for k, n := range t.Shape {
+			i := at[k]
+			if k < len(index) {
+				i += index[k]
+			}
+			offset = offset*n + i
+		}
+		copy(t.Data[offset*size:], buf[:row])
+		for k := len(index) - 1; k >= 0; k-- {
+			if index[k]++; index[k] < extent[k] {
+				break
+			}
+			index[k] = 0
+		}
+	}
+}
+
+// render prints elements in nested brackets, the last axis on one line, aligned.
+// Axes of which t has less than extent are cut in the middle.
+func render(t tensor.Tensor, extent []int, kept []bool) string {
+	words, width := make([]string, t.Len()), 0
+	for i := range words {
+		words[i] = t.Element(i)
+		width = max(width, len(words[i]))
+	}
+	w := renderer{words: words, width: width, extent: extent, have: t.Shape, kept: kept}
+	w.axis(0, 0)
+	return w.out.String()
+}
+
+type renderer struct {
+	out    strings.Builder
+	words  []string // not yet printed
+	width  int
+	extent []int
+	have   []int
+	kept   []bool
+}
+
+// axis prints all from an axis on; depth is how many brackets are open.
+func (w *renderer) axis(k, depth int) {
+	if k == len(w.have) {
+		w.out.WriteString(strings.Repeat(" ", w.width-len(w.words[0])) + w.words[0])
+		w.words = w.words[1:]
+		return
+	}
+	if !w.kept[k] {
+		w.axis(k+1, depth)
+		return
+	}
+	gap := " "
+	if inner := slices.Index(w.kept[k+1:], true); inner >= 0 {
+		gap = "\n" + strings.Repeat(" ", depth+1)
+	}
+	w.out.WriteByte('[')
+	for i := range w.have[k] {
+		if i > 0 {
+			w.out.WriteString(gap)
+		}
+		if i == w.have[k]/2 && w.extent[k] > w.have[k] {
+			w.out.WriteString("..." + gap)
+		}
+		w.axis(k+1, depth+1)
+	}
+	w.out.WriteByte(']')
+}
