@@ -129,3 +129,24 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	}
 }
+
+// What was saved in rows is loaded whole, and as eight boxes of columns at once.
+func BenchmarkReshard(b *testing.B) {
+	const rows, columns = 16384, 8192 // 512 MiB
+	path := filepath.Join(b.TempDir(), "c")
+	if err := checkpoint.Save(b.Context(), path, map[string]any{"w": grid(rows, columns)}, nil); err != nil {
+		b.Fatal(err)
+	}
+	for name, boxes := range map[string][]checkpoint.Box{"whole": nil, "columns": split(rows, columns, 8, 1)} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(4 * rows * columns)
+			b.ReportAllocs()
+			o := &checkpoint.LoadOptions{Want: func(checkpoint.LeafInfo) checkpoint.Want { return checkpoint.Want{Boxes: boxes} }}
+			for b.Loop() {
+				if _, err := checkpoint.Load(b.Context(), path, o); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

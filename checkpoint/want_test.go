@@ -144,6 +144,52 @@ func TestOneBoxReadsItsPart(t *testing.T) {
 	}
 }
 
+// A box along an axis that ShardAxes named, or along which the array was given in
+// Shards, reads little else, in every layout.
+func TestOneColumnReadsItsPart(t *testing.T) {
+	const rows, columns = 2048, 4096 // 32 MiB
+	whole := grid(rows, columns)
+	shards := checkpoint.Shards{DType: whole.DType, Shape: whole.Shape}
+	for _, b := range split(rows, columns, 4, 1) {
+		part := tensor.New(tensor.Int32, b.Shape...)
+		for r := range rows {
+			n := 4 * b.Shape[1]
+			copy(part.Data[r*n:(r+1)*n], whole.Data[4*(r*columns+b.Origin[1]):])
+		}
+		shards.Parts = append(shards.Parts, checkpoint.Shard{Origin: b.Origin, Data: part})
+	}
+	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2} {
+		for name, c := range map[string]struct {
+			leaf any
+			axes []int
+		}{"axes": {whole, []int{1}}, "shards": {shards, nil}} {
+			st, err := local.Open(t.TempDir(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = checkpoint.Save(t.Context(), "c", map[string]any{"w": c.leaf}, &checkpoint.SaveOptions{Store: st, Layout: l, ShardAxes: c.axes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			counting := countingStore{st, &atomic.Int64{}}
+			for _, box := range split(rows, columns, 4, 1)[1:3] {
+				counting.read.Store(0)
+				n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: counting, Want: func(checkpoint.LeafInfo) checkpoint.Want {
+					return checkpoint.Want{Boxes: []checkpoint.Box{box}}
+				}})
+				if err != nil {
+					t.Fatalf("%v, %s: %v", l, name, err)
+				}
+				w, _ := n.Get("w").Tensor()
+				checkPart(t, w, box, columns)
+				if a := float64(counting.read.Load()) / float64(len(w.Data)); a > 1.3 {
+					t.Errorf("%v, %s: %.3f bytes read for each wanted, at most 1.3", l, name, a)
+				}
+			}
+		}
+	}
+}
+
 // LoadInto reads a box to where it fits, and leaves alone what is skipped.
 func TestLoadIntoBox(t *testing.T) {
 	st := saved(t, map[string]any{"w": grid(100, 50), "kept": []float32{1, 2}})
