@@ -1,6 +1,7 @@
 package image
 
 import (
+	"math"
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/format/zarr"
@@ -14,8 +15,8 @@ const (
 	alignment     = 4096      // what direct I/O wants
 	suffix        = 4         // bytes of checksum behind each sub-chunk
 
-	axisParts     = 64      // into how many an axis is cut along which boxes will be read
-	axisPartBytes = 4 << 10 // of a sub-chunk, where such axes are cut
+	axisParts     = 64       // into how many an axis is cut along which boxes will be read
+	axisPartBytes = 96 << 10 // of a sub-chunk, at least, where such axes are cut: what aligns it is little beside it
 )
 
 // cut returns chunks and sub-chunks of an array: one chunk over the whole of it,
@@ -62,13 +63,20 @@ func cut(d tensor.DType, shape tensor.Shape, part, axes []int) zarr.Layout {
 	return zarr.Layout{}
 }
 
-// cutAxes cuts sub-chunks along the named axes and returns their size.
+// cutAxes cuts sub-chunks along the named axes, each into as many parts, and
+// returns their size.
 func cutAxes(chunk, sub []int, shape tensor.Shape, axes []int, bytes int) int {
+	var named []int
 	for _, axis := range axes {
-		if axis >= len(sub) || sub[axis] != chunk[axis] {
-			continue
+		if axis < len(sub) && !slices.Contains(named, axis) {
+			named = append(named, axis)
 		}
-		parts := min(axisParts, sub[axis], max(1, bytes/axisPartBytes))
+	}
+	parts := axisParts
+	for parts > 1 && math.Pow(float64(parts), float64(len(named)))*axisPartBytes > float64(bytes) {
+		parts /= 2
+	}
+	for _, axis := range named {
 		want := (sub[axis] + parts - 1) / parts
 		row := bytes / sub[axis]
 		if chunk[axis] < shape[axis] {
