@@ -69,7 +69,7 @@ test-long: ## crash states in full, kills by the thousand, each fuzz target for 
 fuzz: ## each fuzz target for FUZZTIME (60s)
 	@grep -roE --include='*_test.go' --exclude-dir='.[a-z]*' --exclude-dir=testdata --exclude-dir=tools '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file name; do \
 		echo "== fuzz $$(dirname $$file) $${name#func } $(FUZZTIME)"; \
-		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) "$$(dirname $$file)" 2>&1 | tail -n 15; \
+		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s "$$(dirname $$file)" 2>&1 | tail -n 15; \
 	done
 
 mutate: ## remove each sync, check and ordering in turn: the tests must fail (MUTATE_FLAGS='-only expression', -shard i/n, -print)
