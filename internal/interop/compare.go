@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -38,7 +39,7 @@ func compareAll(ctx context.Context, root string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		name := fmt.Sprintf("%-25s %-12s", c.Library, c.Layout)
+		name := fmt.Sprintf("%-26s %-12s", c.Library, c.Layout)
 		if len(tallies) == 0 || tallies[len(tallies)-1].name != name {
 			tallies = append(tallies, &tally{name: name})
 		}
@@ -66,6 +67,9 @@ func compareAll(ctx context.Context, root string, out io.Writer) error {
 // compare loads a case and returns what differs; an error is a difference.
 func compare(ctx context.Context, dir string, c testCase) []string {
 	path := filepath.Join(dir, filepath.FromSlash(c.Path))
+	if c.Kind == "run" {
+		path = filepath.Join(path, strconv.FormatInt(c.Step, 10))
+	}
 	var got *tree.Node
 	var err error
 	if c.Kind == "array" {

@@ -3,8 +3,10 @@ package main
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -14,8 +16,44 @@ type limits struct {
 	dtypes   []tensor.DType
 	names    []string
 	nested   bool
-	scalars  bool // numbers, strings, nil and empty containers
+	others   bool // strings, nil and empty containers
 	zeroSize bool // arrays with an axis of length zero
+	packed   bool // narrow elements fill whole bytes
+}
+
+// zarrLimits is what Orbax reads in a layout.
+func zarrLimits(l checkpoint.Layout) limits {
+	out := limits{names: awkward, nested: true, others: true, zeroSize: true}
+	for _, d := range tensor.DTypes() {
+		if _, ok := d.Zarr(); ok {
+			out.dtypes = append(out.dtypes, d)
+		}
+	}
+	if l == checkpoint.PlainZarr3 || l == checkpoint.PlainZarr2 {
+		out.names = slices.DeleteFunc(slices.Clone(awkward), func(n string) bool { return n[0] == '/' || strings.Contains(n, `\`) })
+	}
+	return out
+}
+
+// safetensorsLimits is what the format holds.
+func safetensorsLimits() limits {
+	out := limits{names: awkward, nested: true, zeroSize: true, packed: true}
+	for _, d := range tensor.DTypes() {
+		if _, ok := d.Safetensors(); ok {
+			out.dtypes = append(out.dtypes, d)
+		}
+	}
+	return out
+}
+
+// commonLimits is what Orbax reads of safetensors.
+func commonLimits() limits {
+	out := safetensorsLimits()
+	out.dtypes = slices.DeleteFunc(out.dtypes, func(d tensor.DType) bool {
+		wide := d.IsInteger() || d.IsFloat() && d.Bits() > 8
+		return !(wide || d == tensor.Bool || d == tensor.Float8E5M2 || d == tensor.Float8E4M3FN)
+	})
+	return out
 }
 
 // awkward are names that a format may stumble over. None is a prefix of another
@@ -122,15 +160,12 @@ func (t *trees) node(param string, depth int) *tree.Node {
 }
 
 func (t *trees) leaf() *tree.Node {
-	if !t.l.scalars {
-		return t.array()
-	}
-	switch t.rnd.IntN(12) {
-	case 0, 1:
+	switch k := t.rnd.IntN(12); {
+	case k < 2:
 		return tree.NewLeaf(t.values.deal())
-	case 2:
+	case k == 2 && t.l.others:
 		return tree.NewLeaf(t.texts.deal())
-	case 3:
+	case k == 3 && t.l.others:
 		return []*tree.Node{tree.NewLeaf(nil), tree.NewDict(), tree.NewList(), {Kind: tree.Tuple}}[t.rnd.IntN(4)]
 	}
 	return t.array()
@@ -143,10 +178,17 @@ func (t *trees) array() *tree.Node {
 	for i := range shape {
 		shape[i] = 1 + t.rnd.IntN([]int{0, 3000, 60, 14, 7, 5}[rank])
 	}
+	if rank == 2 && t.rnd.IntN(10) == 0 {
+		shape[0] *= 40 // some are cut into sub-chunks and aligned
+	}
 	if rank > 0 && t.l.zeroSize && t.rnd.IntN(8) == 0 {
 		shape[t.rnd.IntN(rank)] = 0
 	}
-	v := tensor.New(t.dtypes.deal(), shape...)
+	d := t.dtypes.deal()
+	if t.l.packed && d.Bits() < 8 {
+		shape = append(shape, 4)
+	}
+	v := tensor.New(d, shape...)
 	how := t.rnd.IntN(6)
 	if how > 0 {
 		t.fill(v)

@@ -11,35 +11,45 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // dataItem is the JSON item of every run.
 const dataItem = `{"position":[1,2.5,null,"ü"],"nested":{"a":true}}`
 
-// orbaxLimits is what Orbax reads.
-func orbaxLimits() limits {
-	l := limits{names: awkward, nested: true, scalars: true, zeroSize: true}
-	for _, d := range tensor.DTypes() {
-		if _, ok := d.Zarr(); ok {
-			l.dtypes = append(l.dtypes, d)
-		}
-	}
-	return l
-}
-
 // writer writes the cases of one kind and layout.
 type writer struct {
-	kind, layout string
-	limits       limits
-	write        func(ctx context.Context, dir string, t *trees) (testCase, error)
+	kind   string
+	layout checkpoint.Layout
+	limits limits
+	write  func(ctx context.Context, dir string, t *trees, s storage) (testCase, error)
+}
+
+// storage are options of a save, drawn for each.
+type storage struct {
+	layout      checkpoint.Layout
+	compression checkpoint.Compression
+	axes        []int
 }
 
 func writers() []writer {
-	return []writer{
-		{"tree", "ocdbt-zarr3", orbaxLimits(), writeTree},
-		{"run", "ocdbt-zarr3", orbaxLimits(), writeRun},
+	var out []writer
+	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2} {
+		limits := zarrLimits(l)
+		out = append(out, writer{"tree", l, limits, writeTree}, writer{"run", l, limits, writeRun})
 	}
+	return append(out,
+		writer{"tree", checkpoint.Safetensors, safetensorsLimits(), writeTree},
+		writer{"common", checkpoint.Safetensors, commonLimits(), writeTree})
+}
+
+func (t *trees) storage(l checkpoint.Layout) storage {
+	s := storage{layout: l}
+	if l == checkpoint.Safetensors {
+		return s
+	}
+	s.compression = []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd, checkpoint.ByteSplit}[t.rnd.IntN(3)]
+	s.axes = [][]int{nil, {0}, {1}, {0, 2}}[t.rnd.IntN(4)]
+	return s
 }
 
 // writeAll writes n random trees of every kind and layout below root.
@@ -51,11 +61,11 @@ func writeAll(ctx context.Context, root string, seed uint64, n int) error {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return err
 			}
-			c, err := w.write(ctx, dir, t)
+			c, err := w.write(ctx, dir, t, t.storage(w.layout))
 			if err != nil {
 				return errs.Wrap("interop.write", dir, err)
 			}
-			c.Kind, c.Layout = w.kind, w.layout
+			c.Kind, c.Layout = w.kind, w.layout.String()
 			if err := c.write(dir); err != nil {
 				return err
 			}
@@ -64,15 +74,16 @@ func writeAll(ctx context.Context, root string, seed uint64, n int) error {
 	return nil
 }
 
-func writeTree(ctx context.Context, dir string, t *trees) (testCase, error) {
+func writeTree(ctx context.Context, dir string, t *trees, s storage) (testCase, error) {
 	n := t.tree()
-	err := checkpoint.Save(ctx, filepath.Join(dir, "checkpoint"), n, nil)
+	err := checkpoint.Save(ctx, filepath.Join(dir, "checkpoint"), n, &checkpoint.SaveOptions{Layout: s.layout, Compression: s.compression, ShardAxes: s.axes})
 	return testCase{Path: "checkpoint", Leaves: describe(n)}, err
 }
 
 // writeRun writes steps of a training run; the last is compared.
-func writeRun(ctx context.Context, dir string, t *trees) (c testCase, err error) {
-	run, err := training.Open(ctx, filepath.Join(dir, "run"), nil)
+func writeRun(ctx context.Context, dir string, t *trees, s storage) (c testCase, err error) {
+	o := &training.Options{Layout: s.layout, Compression: s.compression, ShardAxes: s.axes}
+	run, err := training.Open(ctx, filepath.Join(dir, "run"), o)
 	if err != nil {
 		return c, err
 	}

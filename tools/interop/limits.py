@@ -46,11 +46,14 @@ NOT_POSSIBLE = [
     ("orbax without OCDBT", "a parameter _METADATA", "its directory has the name of a file of Orbax"),
     ("bivouac without OCDBT", "names with a backslash", "refused with an error: names in a store mean the same on every system"),
     ("tensorstore", "uint2, uint4, float8_e4m3, float6_e2m3fn, float6_e3m2fn", "TensorStore has no such data type"),
+    ("tensorstore, zarr-python", "strings, None and empty containers", "they are in Orbax's documents, not arrays"),
+    ("zarr-python", "arrays in an OCDBT database", "zarr-python has no such store"),
     ("zarr-python", "bfloat16, float8_*, float4_*, int2, int4 and all other types of ml_dtypes", "zarr: No Zarr data type found"),
     ("safetensors", "int2, int4, uint2, uint4, complex128, float8_e3m4, float8_e4m3, float8_e4m3b11fnuz", "safetensors: Unknown dtype"),
     ("safetensors", "float6_e2m3fn, float6_e3m2fn", "safetensors 0.8.0 writes no F6 from Python"),
     ("safetensors", "nested trees, scalars, strings, None and empty containers", "a file is one dictionary of arrays"),
-    ("safetensors.numpy", "reading BF16, F8_* and F4 as numpy arrays", "_TYPES lacks them: compared through safetensors.deserialize"),
+    ("safetensors.numpy", "F8_*, F6_* and F4 as numpy arrays", "numpy lacks them: compared through safetensors.deserialize"),
+    ("orbax of safetensors", "C64, F8_*FNUZ, F8_E8M0, F6_* and F4", "Orbax: Unsupported dtype in SafeTensors header"),
 ]
 
 

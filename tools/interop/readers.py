@@ -3,12 +3,14 @@
 import base64
 import collections
 import os
+import zlib
 
 import numpy as np
 
 import limits
 import truth
 import values
+import writers
 
 # Orbax gives tuples back as lists.
 ORBAX_LOOSE = (("empty_tuple", "empty_list"),)
@@ -18,6 +20,22 @@ def tree_v1(folder, case):
     from orbax.checkpoint import v1
 
     return truth.leaves(v1.load(os.path.join(folder, case["path"]))), []
+
+
+def sharded_v1(folder, case):
+    """Every array as a jax array, cut over 8 fake devices in another way than it was written."""
+    import jax
+    from orbax.checkpoint import v1
+
+    rng = np.random.default_rng(zlib.crc32(folder.encode()))
+
+    def abstract(leaf):
+        if leaf["kind"] != "array":
+            return truth.value(leaf)
+        shape = tuple(leaf["shape"])
+        return jax.ShapeDtypeStruct(shape, values.dtype_of(leaf["dtype"]), sharding=writers.random_sharding(rng, shape))
+
+    return truth.leaves(v1.load(os.path.join(folder, case["path"]), truth.tree(case["leaves"], abstract))), []
 
 
 def tree_v0(folder, case):
@@ -76,24 +94,98 @@ def by_tensorstore(folder, case):
     return out, []
 
 
-# kind of case → library, what it reads, which leaves, what counts as equal
+def numpy_arrays(case):
+    return [(name, leaf) for name, leaf in arrays(case) if leaf["dtype"] in limits.NUMPY]
+
+
+def by_zarr(folder, case):
+    import zarr
+
+    out = []
+    for name, leaf in numpy_arrays(case):
+        a = zarr.open_array(os.path.join(state(folder, case), name), mode="r")
+        out.append(leaf | truth.array(a[...], leaf["kind"]))
+    return out, []
+
+
+def file_of(folder, case):
+    return os.path.join(folder, case["path"], "model.safetensors")
+
+
+def by_safetensors(folder, case):
+    """What the library parses, all element types: names, shapes, bytes."""
+    from safetensors import deserialize
+
+    with open(file_of(folder, case), "rb") as f:
+        found = dict(deserialize(f.read()))
+    return named(case, found, lambda t: {"dtype": SAFETENSORS[t["dtype"]], "shape": t["shape"], "data": bytes(t["data"])}, packed=True)
+
+
+def by_safetensors_numpy(folder, case):
+    from safetensors import safe_open
+
+    with safe_open(file_of(folder, case), framework="np") as f:
+        found = {name: f.get_tensor(name) for name, _ in safetensors_numpy_arrays(case)}
+    return named(case, found, lambda a: truth.array(a, "array"), safetensors_numpy_arrays)
+
+
+def by_orbax_safetensors(folder, case):
+    from orbax.checkpoint import v1
+
+    with v1.Context(checkpoint_layout=v1.options.CheckpointLayout.SAFETENSORS):
+        found = v1.load(file_of(folder, case))
+    return named(case, found, lambda a: truth.array(a, "array"))
+
+
+def safetensors_numpy_arrays(case):
+    return [(name, leaf) for name, leaf in arrays(case) if leaf["dtype"] in limits.NUMPY or leaf["dtype"] == "bfloat16"]
+
+
+SAFETENSORS = {
+    "BOOL": "bool", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64", "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64",
+    "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64", "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2": "float8_e5m2", "F8_E5M2FNUZ": "float8_e5m2fnuz", "F8_E8M0": "float8_e8m0fnu", "F4": "float4_e2m1fn", "F6_E2M3": "float6_e2m3fn", "F6_E3M2": "float6_e3m2fn",
+}
+
+
+def named(case, found, describe, select=arrays, packed=False):
+    """Tensors by name as leaves; a name too many or too few is a difference."""
+    out, wrong = [], []
+    want = dict(select(case))
+    for name in found.keys() - want.keys():
+        wrong.append(f"{name!r}: wrote nothing, read a tensor")
+    for name in found.keys() & want.keys():
+        got = describe(found[name])
+        if packed:
+            got["data"] = base64.b64encode(values.unpacked(got["data"], got["dtype"])).decode()
+        out.append(want[name] | {k: got[k] for k in ("dtype", "shape", "data")})
+    return out, wrong
+
+
+# kind of case, layouts, library, reader, which leaves are compared, kinds that count as equal
+OCDBT, PLAIN = ("ocdbt-zarr3", "ocdbt-zarr2"), ("zarr3", "zarr2")
 READERS = [
-    ("tree", "orbax v1.load", tree_v1, None, ORBAX_LOOSE),
-    ("tree", "orbax v0 PyTree", tree_v0, None, ORBAX_LOOSE),
-    ("tree", "tensorstore", by_tensorstore, arrays, ()),
-    ("run", "orbax v1 Checkpointer", run_v1, None, ORBAX_LOOSE),
-    ("run", "orbax v0 CheckpointManager", run_v0, None, ORBAX_LOOSE),
+    ("tree", OCDBT + PLAIN, "orbax v1.load", tree_v1, None, ORBAX_LOOSE),
+    ("tree", OCDBT + PLAIN, "orbax v1.load sharded", sharded_v1, None, ORBAX_LOOSE),
+    ("tree", OCDBT + PLAIN, "orbax v0 PyTree", tree_v0, None, ORBAX_LOOSE),
+    ("run", OCDBT + PLAIN, "orbax v1 Checkpointer", run_v1, None, ORBAX_LOOSE),
+    ("run", OCDBT + PLAIN, "orbax v0 CheckpointManager", run_v0, None, ORBAX_LOOSE),
+    ("tree", OCDBT + PLAIN, "tensorstore", by_tensorstore, arrays, ()),
+    ("tree", PLAIN, "zarr-python", by_zarr, numpy_arrays, ()),
+    ("tree", ("safetensors",), "safetensors", by_safetensors, arrays, ()),
+    ("tree", ("safetensors",), "safetensors.numpy", by_safetensors_numpy, safetensors_numpy_arrays, ()),
+    ("common", ("safetensors",), "orbax v1.load", by_orbax_safetensors, arrays, ()),
 ]
 
 
 def compare(reader, select, loose, folder, case):
-    """What a library read against what Bivouac wrote: (leaves compared, differences)."""
+    """What a library read against what Bivouac wrote: (leaves compared, not possible there, differences)."""
     want = case["leaves"] if select is None else [leaf for _, leaf in select(case)]
     try:
         got, wrong = reader(folder, case)
     except Exception as e:  # noqa: BLE001 - a refusal is a difference
-        return 0, [f"{type(e).__name__}: {str(e)[:600]}"]
-    return len(want), wrong + truth.differences(want, got, loose)
+        return 0, 0, [f"{type(e).__name__}: {str(e)[:600]}"]
+    return len(want), len(case["leaves"]) - len(want), wrong + truth.differences(want, got, loose)
 
 
 def read(root):
@@ -102,16 +194,17 @@ def read(root):
     for name in sorted(os.listdir(root)):
         folder = os.path.join(root, name)
         case = truth.load(folder)
-        for kind, library, reader, select, loose in READERS:
-            if kind != case["kind"]:
+        for kind, layouts, library, reader, select, loose in READERS:
+            if kind != case["kind"] or case["layout"] not in layouts:
                 continue
-            leaves, wrong = compare(reader, select, loose, folder, case)
+            leaves, impossible, wrong = compare(reader, select, loose, folder, case)
             for text in wrong:
                 print(f"DIFFERENT {library} {case['layout']} {folder}: {text}")
-            t = tallies.setdefault((library, case["layout"]), [0, 0, 0])
-            for i, n in enumerate((1, leaves, len(wrong))):
+            t = tallies.setdefault((library, case["layout"]), [0, 0, 0, 0])
+            for i, n in enumerate((1, leaves, len(wrong), impossible)):
                 t[i] += n
             total += len(wrong)
-    for (library, layout), (trees, leaves, wrong) in tallies.items():
-        print(f"bivouac → {library:26} {layout:12}: {trees:4} trees, {leaves:6} leaves, {wrong} differences")
+    for (library, layout), (trees, leaves, wrong, impossible) in tallies.items():
+        aside = f", {impossible} leaves not possible there" if impossible else ""
+        print(f"bivouac → {library:26} {layout:12}: {trees:4} trees, {leaves:6} leaves, {wrong} differences{aside}")
     return total or not tallies

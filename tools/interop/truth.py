@@ -18,7 +18,7 @@ import os
 
 import numpy as np
 
-from values import canonical
+from values import canonical, from_canonical
 
 
 def flatten(node, keys=(), kinds=()):
@@ -65,6 +65,39 @@ def array(a, kind):
 
 def leaves(tree):
     return [{"keys": list(keys), "kinds": list(kinds)} | describe(v) for keys, kinds, v in flatten(tree)]
+
+
+def value(leaf):
+    """The leaf itself, of any kind but a typed key."""
+    match leaf["kind"]:
+        case "none":
+            return None
+        case "string":
+            return leaf["text"]
+        case "empty_dict" | "empty_list" | "empty_tuple":
+            return {"empty_dict": {}, "empty_list": [], "empty_tuple": ()}[leaf["kind"]]
+    a = from_canonical(base64.b64decode(leaf["data"]), leaf["dtype"], leaf["shape"])
+    return a.item() if leaf["kind"] == "scalar" else a
+
+
+def tree(leaves, of=value):
+    """The dictionaries and lists of a case, with of(leaf) for each leaf: the inverse of leaves."""
+    root = {}
+    for leaf in leaves:
+        at = root
+        for i, key in enumerate(leaf["keys"][:-1]):
+            at = at.setdefault(key, {"list?": leaf["kinds"][i + 1] == "index"})
+        at[leaf["keys"][-1]] = of(leaf)
+    return lists(root)
+
+
+def lists(node):
+    """Dictionaries that stand for lists, as lists."""
+    if not isinstance(node, dict):
+        return node
+    is_list = node.pop("list?", False)
+    items = {k: lists(v) for k, v in node.items()}
+    return [items[str(i)] for i in range(len(items))] if is_list else items
 
 
 def store(folder, case):

@@ -15,26 +15,32 @@ LAYOUTS = {"ocdbt-zarr3": (True, True), "ocdbt-zarr2": (True, False), "zarr3": (
 MESHES = [(8,), (4,), (1,), (2, 4), (4, 2), (1, 8), (2, 2), (2, 2, 2)]
 
 
-def jax_array(rng, a):
-    """The array on one device, or cut over a mesh of fake devices, replicated along what is left."""
+def random_sharding(rng, shape):
+    """One device, or a mesh of fake devices over which axes are cut, replicated along what is left."""
     import jax
-    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
     if rng.integers(0, 4) == 0:
-        return jax.device_put(a, jax.devices()[int(rng.integers(0, 8))])
+        return SingleDeviceSharding(jax.devices()[int(rng.integers(0, 8))])
     extents = MESHES[int(rng.integers(0, len(MESHES)))]
     names = [f"m{i}" for i in range(len(extents))]
     mesh = Mesh(np.array(jax.devices()[: math.prod(extents)]).reshape(extents), names)
-    spec = [[] for _ in a.shape]
-    cut = [1] * a.ndim
+    spec = [[] for _ in shape]
+    cut = [1] * len(shape)
     for name, extent in zip(names, extents):
-        axes = [i for i in range(a.ndim) if a.shape[i] % (cut[i] * extent) == 0]
+        axes = [i for i in range(len(shape)) if shape[i] % (cut[i] * extent) == 0]
         if axes and rng.integers(0, 4):
             i = axes[int(rng.integers(0, len(axes)))]
             spec[i].append(name)
             cut[i] *= extent
     spec = [None if not s else s[0] if len(s) == 1 else tuple(s) for s in spec]
-    return jax.device_put(a, NamedSharding(mesh, PartitionSpec(*spec)))
+    return NamedSharding(mesh, PartitionSpec(*spec))
+
+
+def jax_array(rng, a):
+    import jax
+
+    return jax.device_put(a, random_sharding(rng, a.shape))
 
 
 def numpy_array(rng, a):
@@ -70,8 +76,6 @@ class Orbax:
 
     def context(self):
         """Options of v1, drawn anew."""
-        import jax.tree_util  # noqa: F401
-
         options, rng = self.v1.options, self.rng
         saving = {"use_ocdbt": self.ocdbt, "use_zarr3": self.zarr3, "use_compression": bool(rng.integers(0, 3))}
         if rng.integers(0, 3) == 0:
