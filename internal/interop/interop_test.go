@@ -16,7 +16,7 @@ import (
 // What is written is what is read, by the same rules that the libraries are held to.
 func TestOwnRoundTrip(t *testing.T) {
 	ctx, root := context.Background(), t.TempDir()
-	if err := writeAll(ctx, root, 7, 2); err != nil {
+	if err := writeAll(ctx, root, 7, 1); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer

@@ -131,13 +131,13 @@ class Trees:
     def tree(self):
         """A dictionary with some dozens of leaves."""
         self.used = set()
-        root = self.dictionary((), 3 if self.limits.nested else 0, 12)
+        root = self.dictionary((), 3 if self.limits.nested else 0, 16)
         root["always"] = self.leaf_array()
         return root
 
     def dictionary(self, path, depth, width):
         out = {}
-        for _ in range(int(self.rng.integers(1, width + 1))):
+        for _ in range(int(self.rng.integers((width + 1) // 2, width + 1))):
             name = self.names.deal()
             at = path + (name,)
             if name in out or not self.claim(at):

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -26,6 +27,10 @@ type form struct {
 
 // newForm plans the storage of arrays.
 func newForm(d tensor.DType, shape tensor.Shape, l zarr.Layout) (*form, error) {
+	if _, ok := d.Zarr(); !ok {
+		return nil, &errs.Error{Kind: errs.Unsupported, Got: "dtype " + d.String(), Want: "a dtype that zarr has",
+			Remedy: "cast it, or save its bytes as uint8"}
+	}
 	m, err := zarr.NewMetadata(d, shape, l)
 	if err != nil {
 		return nil, err

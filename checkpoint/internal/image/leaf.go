@@ -91,10 +91,6 @@ func newLeaf(e tree.Entry) (leaf, error) {
 	if !ok {
 		return l, &errs.Error{Kind: errs.Unsupported, Got: fmt.Sprintf("a leaf of type %T", e.Node.Value), Want: "tensors, numbers, strings, bytes, nil"}
 	}
-	if _, zarr := src.DType.Zarr(); err == nil && !zarr {
-		err = &errs.Error{Kind: errs.Unsupported, Got: "dtype " + src.DType.String(), Want: "a dtype that zarr has",
-			Remedy: "cast it, or save its bytes as uint8"}
-	}
 	l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, src
 	l.entry.WriteShape = regular(src.Shape, src.parts)
 	return l, err
