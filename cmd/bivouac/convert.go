@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"runtime/debug"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // ConvertOptions are the flags of `bivouac convert`.
@@ -47,7 +50,13 @@ and is then compared with the source. What it has no place for is refused by nam
 	return cmd
 }
 
+// leastBudget is what a conversion needs in MiB.
+const leastBudget = 16
+
 func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *global) error {
+	if o.Budget < leastBudget {
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--budget", Want: "at least " + strconv.Itoa(leastBudget) + " MiB", Got: strconv.FormatInt(o.Budget, 10)}}
+	}
 	src, err := resolve(ctx, src, o.Step)
 	if err != nil {
 		return err
@@ -62,6 +71,7 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 	if c.Compression, err = checkpoint.ParseCompression(o.Compress); err != nil {
 		return usageError{err}
 	}
+	debug.SetMemoryLimit(c.MemoryBudget / 2) // the other half is outside of the heap
 	screen, begun := newProgress(g), false
 	c.Progress = func(done, total int64) {
 		if !begun {

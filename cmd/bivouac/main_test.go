@@ -12,6 +12,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	switch os.Getenv("BIVOUAC_TEST_COMMAND") {
+	case "state":
+		os.Exit(saveState(os.Args[1]))
+	case "bivouac":
+		main() // exits
+	}
 	testscript.Main(m, map[string]func(){"bivouac": main})
 }
 

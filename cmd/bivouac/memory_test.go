@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+)
+
+// Of the test of memory: the state, the budget, and what the program takes by
+// itself, in bytes.
+const (
+	memoryState   = 256 << 20
+	memoryBudget  = 64 << 20
+	memoryProgram = 48 << 20
+)
+
+// saveState saves a state of two arrays and returns an exit status.
+func saveState(path string) int {
+	w := make([]float32, memoryState/4/2)
+	for i := range w {
+		w[i] = float32(i)
+	}
+	if err := checkpoint.Save(context.Background(), path, map[string]any{"a": w, "b": w}, nil); err != nil {
+		return exitFailure
+	}
+	return exitOK
+}
+
+// runSelf runs this program as what does, and returns its peak resident memory.
+// Linux counts the memory of the parent to that: this process stays small.
+func runSelf(t *testing.T, does string, args ...string) int64 {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), "BIVOUAC_TEST_COMMAND="+does)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, said)
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		t.Fatal("no usage")
+	}
+	return usage.Maxrss << 10
+}
+
+// TestConvertMemory converts a state of 256 MiB with a budget of 64 MiB.
+func TestConvertMemory(t *testing.T) {
+	if runtime.GOOS != "linux" || testing.Short() {
+		t.Skip("takes 1 GiB of disk, and reads Maxrss as Linux has it")
+	}
+	dir := t.TempDir()
+	from := filepath.Join(dir, "from")
+	runSelf(t, "state", from)
+	for i, args := range [][]string{
+		{"--to", "safetensors"}, {"--to", "zarr3", "--compress", "zstd"}, {"--to", "ocdbt-zarr2"}, {"--to", "ocdbt-zarr3"},
+	} {
+		to := filepath.Join(dir, string(rune('a'+i)))
+		peak := runSelf(t, "bivouac", append([]string{"convert", from, to, "--budget", "64"}, args...)...)
+		t.Logf("%v: peak %d MiB", args, peak>>20)
+		if peak > memoryBudget+memoryProgram {
+			t.Errorf("%v: peak of %d MiB, want at most %d", args, peak>>20, (memoryBudget+memoryProgram)>>20)
+		}
+		from = to
+	}
+}
