@@ -17,6 +17,8 @@ type bivouac struct {
 	state  map[string]any
 	target map[string]any // as state
 
+	paced bool // how steps was opened
+	dedup bool
 	steps *training.Checkpointer
 	step  int64
 }
@@ -47,8 +49,14 @@ func (b *bivouac) do(ctx context.Context, op, config, path string) (answer, erro
 		return b.load(ctx, config, path)
 	case "blocked":
 		return b.blocked(ctx, path)
+	case "resave":
+		return b.resave(ctx, path)
+	case "leaf":
+		return b.part(ctx, path, func(l checkpoint.LeafInfo) checkpoint.Want { return checkpoint.Want{Skip: l.Param != "w03"} })
+	case "reshard":
+		return b.part(ctx, path, stripes(config))
 	case "idle50", "idle99", "beside50", "beside99":
-		return b.jitter(ctx, op, path)
+		return b.jitter(ctx, op, config, path)
 	}
 	return answer{}, fmt.Errorf("bivouac has no operation %q", op)
 }
@@ -63,6 +71,10 @@ func (b *bivouac) open(ctx context.Context, path string) (err error) {
 		return err
 	}
 	o := &training.Options{Preserve: training.LatestN{N: 1}}
+	o.Dedup.On = b.dedup
+	if b.paced {
+		o.Pace = training.Pace{Background: true, Writers: 2}
+	}
 	if b.steps, err = training.Open(ctx, path, o); err != nil {
 		return err
 	}
@@ -122,7 +134,14 @@ func (b *bivouac) load(ctx context.Context, config, path string) (answer, error)
 
 // jitter times steps of computation, by themselves or beside saves, and answers
 // with a percentile.
-func (b *bivouac) jitter(ctx context.Context, op, path string) (a answer, err error) {
+func (b *bivouac) jitter(ctx context.Context, op, config, path string) (a answer, err error) {
+	if paced := config == "paced"; paced != b.paced && b.steps != nil {
+		err := b.steps.Close()
+		if b.steps = nil; err != nil {
+			return a, err
+		}
+	}
+	b.paced = config == "paced"
 	if err := b.open(ctx, path); err != nil {
 		return a, err
 	}
@@ -157,5 +176,41 @@ func pending(done <-chan struct{}) bool {
 		return false
 	default:
 		return true
+	}
+}
+
+// resave saves the state again, which did not change, with links to the step
+// before.
+func (b *bivouac) resave(ctx context.Context, path string) (answer, error) {
+	b.dedup = true
+	if err := b.open(ctx, path); err != nil {
+		return answer{}, err
+	}
+	return measured(func() error { return b.finish(ctx) })
+}
+
+// part loads a part of the checkpoint.
+func (b *bivouac) part(ctx context.Context, path string, want func(checkpoint.LeafInfo) checkpoint.Want) (answer, error) {
+	return measured(func() error {
+		_, err := checkpoint.Load(ctx, path, &checkpoint.LoadOptions{Want: want})
+		return err
+	})
+}
+
+// stripes wants the matrix as eight devices hold it: by "rows" or "columns".
+func stripes(axis string) func(checkpoint.LeafInfo) checkpoint.Want {
+	const devices = 8
+	k := 0
+	if axis == "columns" {
+		k = 1
+	}
+	return func(l checkpoint.LeafInfo) (w checkpoint.Want) {
+		for i := range devices {
+			box := checkpoint.Box{Origin: make([]int, len(l.Shape)), Shape: slices.Clone([]int(l.Shape))}
+			from, to := l.Shape[k]*i/devices, l.Shape[k]*(i+1)/devices
+			box.Origin[k], box.Shape[k] = from, to-from
+			w.Boxes = append(w.Boxes, box)
+		}
+		return w
 	}
 }

@@ -80,6 +80,24 @@ var comparisons = []comparison{
 		{name: "Bivouac, SaveAsync", who: "bivouac", op: "blocked"},
 		{name: "Orbax, save_async", who: "orbax", config: "default", op: "blocked"},
 	}},
+	{"resave", "an unchanged state saved again", arrays16, []side{
+		{name: "Bivouac, whole", who: "bivouac", config: "save", op: "save", baseline: true},
+		{name: "Bivouac, Dedup", who: "bivouac", op: "resave"},
+		{name: "Orbax", who: "orbax", config: "default", op: "resave"},
+	}},
+	{"leaf", "one leaf of 16, cached", arrays16, []side{
+		{name: "Bivouac", who: "bivouac", op: "leaf", keep: true},
+		{name: "Orbax", who: "orbax", config: "default", op: "leaf", keep: true},
+		{name: "safetensors", who: "safetensors", op: "leaf", keep: true},
+		{name: "numpy, a file an array", who: "numpy", op: "leaf", keep: true},
+	}},
+	{"reshard", "a matrix in eight parts, cached", matrix, []side{
+		{name: "Bivouac, whole", who: "bivouac", config: "load", op: "load", baseline: true, keep: true},
+		{name: "Bivouac, by rows", who: "bivouac", config: "rows", op: "reshard", keep: true},
+		{name: "Bivouac, by columns", who: "bivouac", config: "columns", op: "reshard", keep: true},
+		{name: "Orbax, written and read by rows", who: "orbax", config: "rows", op: "reshard", keep: true},
+		{name: "Orbax, written by rows, read by columns", who: "orbax", config: "columns", op: "reshard", keep: true},
+	}},
 	{"jitter50", "a step beside a save, median", arrays16, jitter("50")},
 	{"jitter99", "a step beside a save, percentile 99", arrays16, jitter("99")},
 }
@@ -88,5 +106,6 @@ func jitter(percentile string) []side {
 	return []side{
 		{name: "idle", who: "bivouac", op: "idle" + percentile, baseline: true},
 		{name: "while saving", who: "bivouac", op: "beside" + percentile},
+		{name: "while saving, paced", who: "bivouac", config: "paced", op: "beside" + percentile},
 	}
 }

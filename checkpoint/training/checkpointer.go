@@ -30,11 +30,12 @@ type Checkpointer struct {
 	saving sync.Mutex   // held by the call that prepares a save
 	memory *arena.Arena // snapshots; owned by the save in flight
 
-	mu      sync.Mutex
-	list    []Info // ascending
-	pending *checkpoint.Response[bool]
-	failed  error // of a save in the background that no call has returned yet
-	closed  bool
+	mu       sync.Mutex
+	list     []Info // ascending
+	pending  *checkpoint.Response[bool]
+	removing <-chan struct{} // closed when the retention of the last save is over; nil before the first
+	failed   error           // of a save in the background that no call has returned yet
+	closed   bool
 }
 
 // Open opens the checkpoints of dir; it need not exist yet. o may be nil.
@@ -197,7 +198,7 @@ func (c *Checkpointer) inFlight() bool {
 	}
 }
 
-// Wait waits for the save in flight and returns the failure of a background
+// Wait waits for the save in flight, the removals after it included, and returns the failure of a background
 // save that no call has returned yet. When ctx ends first, that is the error,
 // and the save goes on.
 func (c *Checkpointer) Wait(ctx context.Context) error {
@@ -207,12 +208,26 @@ func (c *Checkpointer) Wait(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
-	select {
-	case <-r.Done():
-		return c.takeFailure()
-	case <-ctx.Done():
-		return &errs.Error{Kind: errs.Canceled, Op: "training.Wait", Subject: c.dir, Err: ctx.Err()}
+	for _, over := range []func() <-chan struct{}{r.Done, c.removals} { // in this order: the save starts the removals
+		select {
+		case <-over():
+		case <-ctx.Done():
+			return &errs.Error{Kind: errs.Canceled, Op: "training.Wait", Subject: c.dir, Err: ctx.Err()}
+		}
 	}
+	return c.takeFailure()
+}
+
+// removals is closed when the removals after the last commit are over.
+func (c *Checkpointer) removals() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.removing == nil {
+		none := make(chan struct{})
+		close(none)
+		return none
+	}
+	return c.removing
 }
 
 // takeFailure returns the failure of a background save, once.
@@ -240,6 +255,7 @@ func (c *Checkpointer) Close() error {
 	}
 	if r != nil {
 		<-r.Done()
+		<-c.removals()
 	}
 	err := c.takeFailure()
 	if c.memory != nil {

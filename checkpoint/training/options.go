@@ -46,6 +46,9 @@ type Options struct {
 	// Signing, when not nil, signs the manifest of each step, as
 	// checkpoint.SaveOptions.Signing does. LoadOptions.Key asks for it.
 	Signing ed25519.PrivateKey
+	// Pace holds saves in the background back, so that the steps of the trainer
+	// beside them take as long as ever.
+	Pace Pace
 	// OnEvent, when not nil, is told what happens, from the caller's goroutine
 	// or the one that saves, one call at a time a goroutine.
 	OnEvent func(Event)
@@ -67,6 +70,18 @@ type Dedup struct {
 	// it links it again, so that one damaged file does not become all copies
 	// there are; 1 is each, 0 is 10. A damaged one is written anew.
 	VerifyEvery int
+}
+
+// Pace is how fast saves are written. The zero value is as fast as the disk
+// takes them, on all cores.
+type Pace struct {
+	// Background has the writers run on threads of the lowest priority, on Linux:
+	// they take what the trainer leaves.
+	Background bool
+	// Writers is how many there are at most; 0 is 8.
+	Writers int
+	// Rate is how many bytes a second each of them writes at most; 0 is no bound.
+	Rate int64
 }
 
 func (o *Options) withDefaults() Options {
@@ -96,6 +111,9 @@ func (o Options) Validate() error {
 	}
 	if o.Dedup.VerifyEvery < 0 {
 		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Dedup.VerifyEvery", Want: "steps, 0 or more"}
+	}
+	if o.Pace.Writers < 0 || o.Pace.Rate < 0 {
+		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Pace", Want: "writers and bytes a second, 0 or more"}
 	}
 	if err := o.Names.Validate(); err != nil {
 		return err

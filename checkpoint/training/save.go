@@ -43,7 +43,7 @@ func (c *Checkpointer) SaveAsync(ctx context.Context, step int64, state any, o *
 }
 
 // SaveCheckpointables saves several items as one step and waits for the
-// commit. When ctx ends first the save is cancelled, and nothing of it visible.
+// commit, and for the removal of what the preservation policy gives up. When ctx ends first the save is cancelled, and nothing of it visible.
 func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (bool, error) {
 	r, _, err := c.begin(ctx, step, items, o, image.InPlace)
 	if err != nil {
@@ -54,8 +54,9 @@ func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, item
 	saved, err := r.Result(context.WithoutCancel(ctx))
 	if err != nil {
 		c.takeFailure()
+		return saved, err
 	}
-	return saved, err
+	return saved, c.Wait(context.WithoutCancel(ctx))
 }
 
 // SaveCheckpointablesAsync saves several items as one step: what tree.From
@@ -66,8 +67,9 @@ func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, item
 // A save before this one is waited for. The failure of an earlier save that no
 // call has returned is returned here, and nothing is saved.
 //
-// Result is false when the policy did not want the step. When it is true and
-// there is an error, the step is committed, and what came after it failed.
+// Result is there when the step is committed, and false when the policy did not
+// want it. What the preservation policy gives up is removed afterwards; the next
+// save, Wait and Close wait for that and return its failure.
 func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (*checkpoint.Response[bool], error) {
 	how := image.Copy
 	if o != nil && o.Release != nil {
@@ -125,7 +127,7 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	im, err := image.Begin(list, how, image.Options{
 		Style: image.Step, Layout: image.Layout(c.opts.Layout), Compression: image.Compression(c.opts.Compression), ShardAxes: c.opts.ShardAxes,
 		Custom: custom, Memory: c.memory, Now: c.opts.Now, Budget: c.opts.MemoryBudget,
-		Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress, Dedup: c.dedup(), Signing: c.opts.Signing,
+		Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress, Dedup: c.dedup(), Pace: c.pace(how), Signing: c.opts.Signing,
 	})
 	if err != nil {
 		return fail(err)
@@ -155,6 +157,14 @@ func (c *Checkpointer) dedup() *image.Dedup {
 	}
 	slices.Reverse(d.Bases)
 	return d
+}
+
+// pace is that of saves beside which somebody computes.
+func (c *Checkpointer) pace(how image.Mode) image.Pace {
+	if how == image.InPlace {
+		return image.Pace{}
+	}
+	return image.Pace(c.opts.Pace)
 }
 
 // admit waits for the save before and decides whether this one takes place.
@@ -208,7 +218,7 @@ func (c *Checkpointer) items(values map[string]any, o *SaveOptions) ([]image.Ite
 	return append(list, image.Item{Name: orbax.MetricsItem, JSON: raw, File: orbax.MetricsFile, Handler: orbax.HandlerMetrics}), nil
 }
 
-// write commits one image, then lets the preservation policy speak. It runs in
+// write commits one image and has the preservation policy speak. It runs in
 // the background; its failure is kept until a call returns it.
 func (c *Checkpointer) write(ctx context.Context, im *image.Image, in Info, overwrite bool, start time.Time) (bool, error) {
 	subject := "step " + strconv.FormatInt(in.Step, 10) + " of " + c.dir
@@ -231,12 +241,24 @@ func (c *Checkpointer) write(ctx context.Context, im *image.Image, in Info, over
 	}
 	c.mu.Unlock()
 	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: im.Size(), Took: time.Since(start), Stats: checkpoint.NewSaveStats(im)})
-	if err := c.retain(ctx); err != nil {
-		err = errs.Wrap("training.Save", subject+" is committed, removing older steps", err)
-		c.keepFailure(err)
-		return true, err
-	}
+	c.startRetention(ctx, subject)
 	return true, nil
+}
+
+// startRetention lets the preservation policy speak, in the background: the next
+// save and Close wait for it and tell its failure.
+func (c *Checkpointer) startRetention(ctx context.Context, subject string) {
+	over := make(chan struct{})
+	c.mu.Lock()
+	c.removing = over
+	c.mu.Unlock()
+	ctx = context.WithoutCancel(ctx) // which ends with the save
+	go func() {
+		defer close(over)
+		if err := c.retain(ctx); err != nil {
+			c.keepFailure(errs.Wrap("training.Save", subject+" is committed, removing older steps", err))
+		}
+	}()
 }
 
 func (c *Checkpointer) keepFailure(err error) {

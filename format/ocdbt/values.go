@@ -118,3 +118,10 @@ func (v Values) Size(ctx context.Context, key string) (int64, error) {
 	ref, err := v.find(ctx, key)
 	return ref.Length, err
 }
+
+// Look is Size, and returns a value that lies in its node too. It must not be
+// changed.
+func (v Values) Look(ctx context.Context, key string) (size int64, value []byte, err error) {
+	ref, err := v.find(ctx, key)
+	return ref.Length, ref.Inline, err
+}

@@ -20,6 +20,14 @@ type KV interface {
 	Size(ctx context.Context, key string) (int64, error)
 }
 
+// InlineKV is a KV that holds some values in memory.
+type InlineKV interface {
+	KV
+	// Look is Size, and returns the value too where that costs nothing more; it
+	// must not be changed. Otherwise value is nil.
+	Look(ctx context.Context, key string) (size int64, value []byte, err error)
+}
+
 // Array is an array open for reading. It is immutable and safe for concurrent
 // use, as far as its KV is.
 type Array struct {

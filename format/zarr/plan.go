@@ -101,7 +101,7 @@ func (p *planner) chunk(ctx context.Context, cell []int) bool {
 	if ctx.Err() != nil {
 		return p.fail(&errs.Error{Kind: errs.Canceled, Op: "zarr.Plan", Subject: part.Key, Err: context.Cause(ctx)})
 	}
-	size, err := a.kv.Size(ctx, part.Key)
+	size, data, err := a.look(ctx, part.Key)
 	switch {
 	case isNotFound(err):
 		part.Missing = true
@@ -109,7 +109,19 @@ func (p *planner) chunk(ctx context.Context, cell []int) bool {
 		return p.fail(errs.Wrap("zarr.Plan", part.Key, err))
 	}
 	part.Length = size
+	if a.chain.shard != nil && len(data) <= wholeBelow {
+		part.Data = data
+	}
 	return p.expand(ctx, part)
+}
+
+// look returns the size of a value, and the value where it is at hand.
+func (a *Array) look(ctx context.Context, key string) (size int64, at []byte, err error) {
+	if kv, ok := a.kv.(InlineKV); ok {
+		return kv.Look(ctx, key)
+	}
+	size, err = a.kv.Size(ctx, key)
+	return size, nil, err
 }
 
 // expand yields part, or the parts of the shard that it is.

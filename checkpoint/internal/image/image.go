@@ -52,6 +52,7 @@ type Options struct {
 	Dedup     *Dedup // nil writes everything
 	Budget    int64  // bytes of Memory, where a copy would need more it is not made; 0 is no bound
 	Watch     bool   // fail when memory that was handed over changes before it is read
+	Pace      Pace   // of encoding and writing
 	// OnRelease, when not nil, is called once, when Released is closed.
 	OnRelease func()
 	// Progress, when not nil, is told after each write how many bytes of the

@@ -57,7 +57,7 @@ func (im *Image) persist(ctx context.Context, txn store.Txn) error {
 	}
 	im.unread.Store(int64(units))
 	s := newSchedule(outputs)
-	return im.share(ctx, min(writers, units), largest, largest, func(ctx context.Context, memory []byte) error {
+	return im.share(ctx, min(im.opts.Pace.writers(), units), largest, largest, func(ctx context.Context, memory []byte) error {
 		err := im.work(ctx, txn, s, memory)
 		if err != nil {
 			s.stop()
@@ -91,11 +91,14 @@ func (im *Image) share(ctx context.Context, n, room, least int, work func(ctx co
 				stop()
 			}
 		}
-		if n == 1 {
+		if n == 1 && !im.opts.Pace.Background {
 			run() // a goroutine would be for nothing
 			break
 		}
-		wg.Go(run)
+		wg.Go(func() {
+			im.opts.Pace.enter()
+			run()
+		})
 	}
 	wg.Wait()
 	return firstCause(failures)
@@ -174,6 +177,9 @@ func (im *Image) write(ctx context.Context, txn store.Txn, s *schedule, o *outpu
 		return err
 	}
 	im.progress.add(int64(len(b)))
+	if err := im.opts.Pace.wait(ctx, len(b)); err != nil {
+		return err
+	}
 	if !s.complete(o) {
 		return nil
 	}

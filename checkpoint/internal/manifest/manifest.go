@@ -204,7 +204,7 @@ func Parse(b []byte) (*Manifest, error) {
 	if !bytes.Equal(end, append(appendCRC(append(want[:0], "end "...), crc32.Checksum(body, castagnoli)), '\n')) {
 		return nil, corrupt("the document's own checksum does not match")
 	}
-	m := &Manifest{files: map[string]int{}, leaves: map[[2]string]int{}, signature: signature, signed: message(b)}
+	m := &Manifest{files: map[string]int{}, leaves: make(map[[2]string]int, bytes.Count(body, []byte("\n"))), signature: signature, signed: message(b)}
 	for n, line := range strings.Split(strings.TrimSuffix(string(body[len(headerPlain):]), "\n"), "\n") {
 		if line == "" {
 			continue
@@ -316,6 +316,9 @@ func cutCRC(s string) (uint32, string, error) {
 }
 
 func cutQuoted(s string) (string, string, error) {
+	if name, rest, ok := cutPlain(s); ok {
+		return name, rest, nil
+	}
 	q, err := strconv.QuotedPrefix(s)
 	if err != nil || q[0] != '"' {
 		return "", "", fmt.Errorf("no quoted name in %.40q", s)
@@ -381,4 +384,20 @@ func ChecksumError(subject string, want, got uint32) error {
 
 func corrupt(format string, args ...any) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: Name, Got: fmt.Sprintf(format, args...)}
+}
+
+// cutPlain is cutQuoted for names without escapes.
+func cutPlain(s string) (name, rest string, ok bool) {
+	if s == "" || s[0] != '"' {
+		return "", "", false
+	}
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			return s[1:i], s[i+1:], true
+		case c < ' ' || c > '~' || c == '\\':
+			return "", "", false
+		}
+	}
+	return "", "", false
 }
