@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/safetensors"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -32,7 +34,26 @@ func madeUp(t *testing.T, o image.Options) content {
 	if doc := files["state/_METADATA"]; doc != nil {
 		files = files.with("state/_METADATA", bytes.Replace(doc, []byte(`{"bivouac": {"manifest": 1}}`), []byte("{}"), 1))
 	}
+	if file := files[safetensors.SingleName]; file != nil {
+		files = files.with(safetensors.SingleName, header(withoutMetadata(t))(file))
+	}
 	return files
+}
+
+// withoutMetadata removes the metadata from the header of a safetensors file.
+func withoutMetadata(t *testing.T) func(h []byte) []byte {
+	return func(h []byte) []byte {
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(h, &members); err != nil {
+			t.Fatal(err)
+		}
+		delete(members, "__metadata__")
+		h, err := json.Marshal(members)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
 }
 
 // watched notes the names that are opened, so that a test can tell whether one
