@@ -3,19 +3,22 @@ package layout
 import (
 	"context"
 	"path"
-	"sync"
 
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// files reads the files of one item for the format packages. Files stay
-// open until Close.
+// files reads the files of one item for the format packages. It may be used
+// concurrently. The files read last stay open until close.
 type files struct {
-	c    *Checkpoint
-	item string
+	c       *Checkpoint
+	item    string
+	readers *readers
+}
 
-	mu   sync.Mutex
-	open map[string]store.Reader
+func newFiles(c *Checkpoint, item string) *files {
+	f := &files{c: c, item: item}
+	f.readers = newReaders(f.open)
+	return f
 }
 
 // ReadFile implements ocdbt.Files; the file is held against the manifest.
@@ -25,19 +28,21 @@ func (f *files) ReadFile(ctx context.Context, name string) ([]byte, error) {
 
 // ReadAt implements ocdbt.Files.
 func (f *files) ReadAt(ctx context.Context, name string, p []byte, off int64) error {
-	r, err := f.reader(ctx, name)
+	r, err := f.readers.borrow(ctx, name)
 	if err != nil {
 		return err
 	}
+	defer f.readers.giveBack(r)
 	return r.ReadAt(ctx, p, off)
 }
 
 // Size implements ocdbt.Files.
 func (f *files) Size(ctx context.Context, name string) (int64, error) {
-	r, err := f.reader(ctx, name)
+	r, err := f.readers.borrow(ctx, name)
 	if err != nil {
 		return 0, err
 	}
+	defer f.readers.giveBack(r)
 	return r.Size(), nil
 }
 
@@ -55,12 +60,8 @@ func (f *files) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-func (f *files) reader(ctx context.Context, name string) (store.Reader, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if r, ok := f.open[name]; ok {
-		return r, nil
-	}
+// open opens a file and holds its size against the manifest.
+func (f *files) open(ctx context.Context, name string) (store.Reader, error) {
 	r, err := f.c.st.Open(ctx, f.c.path(f.item, name))
 	if err != nil {
 		return nil, err
@@ -71,19 +72,7 @@ func (f *files) reader(ctx context.Context, name string) (store.Reader, error) {
 			return nil, sizeError(f.c.path(f.item, name), want.Size, r.Size())
 		}
 	}
-	f.open[name] = r
 	return r, nil
 }
 
-func (f *files) close() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var first error
-	for name, r := range f.open {
-		if err := r.Close(); first == nil {
-			first = err
-		}
-		delete(f.open, name)
-	}
-	return first
-}
+func (f *files) close() error { return f.readers.close() }

@@ -43,7 +43,7 @@ func (c *Checkpoint) safetensorsItem(_ context.Context, name string) (Item, erro
 
 // safetensorsTree opens all files.
 func (c *Checkpoint) safetensorsTree(ctx context.Context, _ Item) (*OpenTree, error) {
-	t := &OpenTree{files: &files{c: c, open: map[string]store.Reader{}}}
+	t := &OpenTree{files: newFiles(c, "")}
 	if err := c.fillSafetensors(ctx, t); err != nil {
 		return nil, errs.Wrap("", c.name, joinClose(err, t))
 	}
@@ -103,7 +103,7 @@ func (c *Checkpoint) checkIndex(ctx context.Context, t *OpenTree) error {
 // safetensorsMeta reads the custom metadata: the members of all headers; where
 // two files have different values for one name, the first file counts.
 func (c *Checkpoint) safetensorsMeta(ctx context.Context) error {
-	f := &files{c: c, open: map[string]store.Reader{}}
+	f := newFiles(c, "")
 	defer f.close() //nolint:errcheck // nothing was written
 	if err := c.checkHeads(ctx, f); err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/format/zarr"
-	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -40,7 +39,7 @@ func (c *Checkpoint) orbaxTree(ctx context.Context, it Item) (*OpenTree, error) 
 	if marked(doc.Custom) && c.Manifest == nil && !c.opts.AllowNoManifest {
 		return nil, c.manifestMissing()
 	}
-	t := &OpenTree{UseZarr3: doc.UseZarr3, Rich: doc.Rich, Custom: doc.Custom, files: &files{c: c, item: item, open: map[string]store.Reader{}}}
+	t := &OpenTree{UseZarr3: doc.UseZarr3, Rich: doc.Rich, Custom: doc.Custom, files: newFiles(c, item)}
 	if err := c.fillTree(ctx, t, doc); err != nil {
 		return nil, errs.Wrap("", c.path(item), joinClose(err, t))
 	}

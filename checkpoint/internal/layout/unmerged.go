@@ -15,6 +15,6 @@ func (c *Checkpoint) Unmerged(ctx context.Context, item string) ([]string, error
 	if errs.KindOf(err) != errs.NotFound {
 		return nil, err
 	}
-	t := OpenTree{files: &files{c: c, item: item}}
+	t := OpenTree{files: newFiles(c, item)}
 	return t.processes(ctx)
 }
