@@ -1,18 +1,21 @@
 package checkpoint_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -328,5 +331,57 @@ func TestSafetensorsIsTiedToItsManifest(t *testing.T) {
 	delete(files, "bivouac.manifest")
 	if _, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: contentStore{Store: o.Store, files: files}}); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("without manifest: %v", err)
+	}
+}
+
+// A part of a large safetensors tensor is held against the checksums of what it
+// touches, and no more of the tensor is read for it.
+func TestSafetensorsPartsAreChecked(t *testing.T) {
+	ctx := context.Background()
+	var n atomic.Int64
+	st := tallying{local.New(vfs.NewMem(), "/", nil), &n}
+	x := noise(rand.New(rand.NewPCG(5, 1)), tensor.Float32, 3, 1100, 1024) // rows of 4.3 MiB: two sub-chunks each
+	o := checkpoint.SaveOptions{Layout: checkpoint.Safetensors, Store: st}
+	if err := checkpoint.Save(ctx, "c", map[string]any{"x": x}, &o); err != nil {
+		t.Fatal(err)
+	}
+	box := zarr.Box{Origin: []int{1, 10, 5}, Shape: []int{1, 700, 1000}}
+	want := make([]byte, box.Len()*4)
+	zarr.CopyBox(box, want, zarr.WholeBox(x.Shape), x.Data, 4)
+	read := func(st store.Store) error {
+		ck, err := layout.Open(ctx, st, "c")
+		if err != nil {
+			return err
+		}
+		tr, err := ck.Tree(ctx, "state")
+		if err != nil {
+			return err
+		}
+		defer tr.Close() //nolint:errcheck // nothing was written
+		got := make([]byte, len(want))
+		n.Store(0)
+		if err := tr.Leaves[0].ReadBox(ctx, box, got); err == nil && !bytes.Equal(got, want) {
+			t.Error("other values")
+		} else if err != nil {
+			return err
+		}
+		return nil
+	}
+	if err := read(st); err != nil || n.Load() > 5<<20 {
+		t.Fatalf("%v, %d bytes read", err, n.Load())
+	}
+	files := allFiles(t, o)
+	name := "model.safetensors"
+	data := len(files[name]) - len(x.Data)
+	for _, c := range []struct {
+		row  int // of 1024 elements
+		want bool
+	}{{1100, true}, {1100 + 10, true}, {1100 + 1023, true}, {1100 + 1024, false}, {0, false}, {2 * 1100, false}} {
+		b := bytes.Clone(files[name])
+		b[data+c.row*4096+3] ^= 4
+		err := read(contentStore{Store: st, files: files.with(name, b)})
+		if got := errors.Is(err, errs.Corrupt); got != c.want {
+			t.Errorf("a bit of row %d flipped: noticed %t, want %t: %v", c.row, got, c.want, err)
+		}
 	}
 }

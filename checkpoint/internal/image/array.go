@@ -40,6 +40,7 @@ type value struct {
 	plain  []uint32 // of the elements of the array in it
 	share  []uint32 // what they add to the checksum of the array
 	one    [3]uint32
+	shares [][]runShare // of a raw value: what each piece adds to the checksums of sub-chunks
 }
 
 // newArray plans the storage of one array. Small ones are
@@ -274,6 +275,12 @@ func (a *array) leaf(item string) manifest.Leaf {
 		for k := range v.share {
 			l.CRC ^= v.share[k]
 			if l.Chunks == nil {
+				continue
+			}
+			if a.raw {
+				for _, r := range v.shares[k] {
+					l.Chunks[r.at] ^= r.sum
+				}
 				continue
 			}
 			region, ok := a.enc.Region(v.cell(), k)

@@ -153,7 +153,7 @@ func (f *dataFile) placeBytes(b []byte) {
 func (f *dataFile) placeRaw(v *value) {
 	v.file, v.offset = f, f.size
 	f.stream(v.size, func(int, int) *piece {
-		v.share = append(v.share, 0)
+		v.share, v.shares = append(v.share, 0), append(v.shares, nil)
 		return &piece{value: v, sub: len(v.share) - 1}
 	})
 }

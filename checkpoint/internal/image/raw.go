@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -14,7 +15,10 @@ import (
 
 // newRaw returns an array that is one raw value, or none when it has no elements.
 func newRaw(param string, src source) *array {
-	a := &array{form: &form{}, raw: true, param: param, src: src}
+	a := &array{form: &form{sub: manifest.RunShape(src.Shape, src.DType)}, raw: true, param: param, src: src}
+	for axis, n := range a.sub {
+		a.grid = append(a.grid, (src.Shape[axis]+n-1)/max(1, n))
+	}
 	if n := tensor.PackedSize(src.DType, src.Shape.Len()); n > 0 {
 		a.size = n
 		a.one[0] = value{array: a, size: n}
@@ -66,20 +70,58 @@ func (v *value) encodeRaw(ctx context.Context, p *piece, dst []byte) (uint32, er
 	case &data[0] != &dst[0]:
 		copy(dst, data)
 	}
-	sum := crc.Sum(dst)
-	v.share[p.sub] = sum
-	if packed {
-		v.share[p.sub] = crc.Sum(data[(own-low)*size:])
+	if !packed {
+		return v.sealRaw(p, dst), nil
 	}
-	v.share[p.sub] = crc.Combine(v.share[p.sub], 0, int64((s.Shape.Len()-high)*size))
-	return sum, nil
+	v.share[p.sub] = crc.Combine(crc.Sum(data[(own-low)*size:]), 0, int64((s.Shape.Len()-high)*size))
+	return crc.Sum(dst), nil
 }
 
-// sealRaw is encodeRaw for a piece that is in dst already.
-func (v *value) sealRaw(p *piece, dst []byte) uint32 {
-	sum := crc.Sum(dst)
-	v.share[p.sub] = crc.Combine(sum, 0, int64(v.size)-(p.off-v.offset)-int64(p.size))
+// runShare is what a piece adds to the checksum of a sub-chunk.
+type runShare struct {
+	at  int // of the sub-chunk
+	sum uint32
+}
+
+// sealRaw takes the checksums of a piece of elements that are not packed, whose
+// bytes are in dst: of the piece, which it returns, and of what it has of each
+// sub-chunk.
+func (v *value) sealRaw(p *piece, dst []byte) (sum uint32) {
+	runs := v.runs()
+	from := int(p.off - v.offset)
+	shares := v.shares[p.sub][:0] // a piece may be encoded again
+	for at := 0; at < len(dst); {
+		k, end := runs.at(from + at)
+		b := dst[at:min(len(dst), end-from)]
+		at += len(b)
+		one := crc.Sum(b)
+		sum = crc.Combine(sum, one, int64(len(b)))
+		shares = append(shares, runShare{k, crc.Combine(one, 0, int64(end-from-at))})
+	}
+	v.share[p.sub], v.shares[p.sub] = crc.Combine(sum, 0, int64(v.size-from-len(dst))), shares
 	return sum
+}
+
+// rawRuns is where the sub-chunks of a raw value lie: runs of bytes, the last of
+// each block shorter where they do not divide it.
+type rawRuns struct{ block, run int }
+
+func (v *value) runs() rawRuns {
+	a := v.array
+	r := rawRuns{v.size, v.size}
+	for axis := len(a.sub) - 1; axis >= 0; axis-- {
+		if n := a.src.Shape[axis]; a.sub[axis] < n {
+			row := tensor.Shape(a.src.Shape[axis+1:]).Len() * a.src.DType.Size()
+			return rawRuns{n * row, a.sub[axis] * row}
+		}
+	}
+	return r
+}
+
+// at returns the sub-chunk that has the byte at a position, and where it ends.
+func (r rawRuns) at(pos int) (k, end int) {
+	block, i := pos/r.block, pos%r.block/r.run
+	return block*((r.block+r.run-1)/r.run) + i, block*r.block + min((i+1)*r.run, r.block)
 }
 
 // runBoxes returns the boxes that elements low … high of an array consist of, in

@@ -8,6 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // Our safetensors checkpoints say in the metadata of the file what the tensors
@@ -101,18 +102,18 @@ func (c *Checkpoint) arrange(t *OpenTree) error {
 	return nil
 }
 
-// recorded returns the manifest's checksum of a tensor; nil when there is no
+// recorded returns the manifest's checksums of a tensor; nil when there is no
 // manifest.
-func (c *Checkpoint) recorded(name string, size int) (*manifest.Leaf, error) {
+func (c *Checkpoint) recorded(name string, spec tensor.Spec) (*sums, error) {
 	if c.Manifest == nil {
 		return nil, nil
 	}
 	l, ok := c.Manifest.Leaf(orbax.StateItem, name)
-	switch {
-	case !ok:
+	if !ok {
 		return nil, &errs.Error{Kind: errs.Corrupt, Subject: "tensor " + strconv.Quote(name), Got: "not in the manifest"}
-	case l.Size != int64(size):
-		return nil, sizeError("tensor "+strconv.Quote(name), l.Size, int64(size))
 	}
-	return &l, nil
+	if size := int64(spec.Shape.Len() * spec.DType.Size()); l.Size != size {
+		return nil, sizeError("tensor "+strconv.Quote(name), l.Size, size)
+	}
+	return newRunSums(l, spec.Shape, spec.DType), nil
 }

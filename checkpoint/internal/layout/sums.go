@@ -35,6 +35,16 @@ func newSums(leaf manifest.Leaf, m *zarr.Metadata, sub []int) *sums {
 	return s
 }
 
+// newRunSums binds the record of an array that lies in one piece to the
+// sub-chunks by which it was summed.
+func newRunSums(leaf manifest.Leaf, shape tensor.Shape, d tensor.DType) *sums {
+	s := &sums{leaf: leaf, shape: shape, sub: manifest.RunShape(shape, d), size: d.Size(), grid: make([]int, len(shape))}
+	for i, n := range s.sub {
+		s.grid[i] = ceilDiv(shape[i], max(1, n))
+	}
+	return s
+}
+
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 // endsInCRC reports whether the encoded sub-chunks end in the checksum of
