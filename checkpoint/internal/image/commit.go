@@ -30,7 +30,7 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	if err := im.pack(ctx, txn); err != nil {
 		return now, err
 	}
-	var small []smallFile
+	var small []store.Blob
 	for i := range im.items {
 		files, err := im.documents(ctx, i, now)
 		if err != nil {
@@ -49,27 +49,52 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	im.stats.Persist = time.Since(start)
 	start = time.Now()
 	small = append(small, im.root(now)...)
-	for _, f := range small {
-		if err := txn.Put(ctx, f.name, f.data); err != nil {
+	if im.opts.Join != nil {
+		var err error
+		if small, err = im.opts.Join(ctx, txn, small, m); err != nil {
 			return now, err
 		}
-		m.Add(f.name, f.data)
+	}
+	for _, f := range small {
+		if err := txn.Put(ctx, f.Name, f.Data); err != nil {
+			return now, err
+		}
+		m.Add(f.Name, f.Data)
 	}
 	markers := im.markers()
 	for _, b := range markers {
 		m.Add(b.Name, b.Data)
 	}
-	err := txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: manifest.Sign(m.Append(nil), im.opts.Signing)}, markers...)
+	last := store.Blob{Name: im.manifestName(), Data: manifest.Sign(m.Append(nil), im.opts.Signing)}
+	if last.Name == "" {
+		last, markers = markers[0], markers[1:]
+	}
+	err := txn.Commit(ctx, last, markers...)
 	im.stats.Commit = time.Since(start)
 	im.stats.TxnStats = txn.Stats()
 	return now, err
 }
 
+// manifestName is where the manifest lies: of a part beside its database, where
+// a finalization by Orbax keeps it apart from those of other parts. A part
+// without a database has none.
+func (im *Image) manifestName() string {
+	if im.opts.Style != Pending {
+		return manifest.Name
+	}
+	for i, t := range im.trees {
+		if t != nil {
+			return path.Join(im.items[i].Name, im.opts.Process, manifest.Name)
+		}
+	}
+	return ""
+}
+
 // documents are the small files of an item. The data files grow by what the
 // database wants of them.
-func (im *Image) documents(ctx context.Context, i int, now time.Time) ([]smallFile, error) {
+func (im *Image) documents(ctx context.Context, i int, now time.Time) ([]store.Blob, error) {
 	it, t := im.items[i], im.trees[i]
-	files := []smallFile{{path.Join(it.Name, it.File), it.JSON}}
+	files := []store.Blob{{Name: path.Join(it.Name, it.File), Data: it.JSON}}
 	if t != nil {
 		var err error
 		if files, err = t.finish(ctx, im.uuids[i], now); err != nil {
@@ -77,26 +102,26 @@ func (im *Image) documents(ctx context.Context, i int, now time.Time) ([]smallFi
 		}
 	}
 	if im.opts.Style == Step && im.opts.Layout != Safetensors {
-		files = append(files, smallFile{path.Join(it.Name, orbax.CommitFile), []byte(commitText)})
+		files = append(files, store.Blob{Name: path.Join(it.Name, orbax.CommitFile), Data: []byte(commitText)})
 	}
 	return files, nil
 }
 
 // root are the small files at the root.
-func (im *Image) root(now time.Time) []smallFile {
+func (im *Image) root(now time.Time) []store.Blob {
 	if im.opts.Layout == Safetensors {
 		return nil
 	}
-	var small []smallFile
-	if im.opts.Style == V1 {
-		small = append(small, smallFile{orbax.MarkerFile, nil})
+	var small []store.Blob
+	if im.opts.Style != Step {
+		small = append(small, store.Blob{Name: orbax.MarkerFile, Data: nil})
 	}
 	handlers := make(map[string]string, len(im.items))
 	for _, it := range im.items {
 		handlers[it.Name] = it.Handler
 	}
 	doc := orbax.Checkpoint{Handlers: handlers, Init: im.began.UnixNano(), Commit: now.UnixNano(), Custom: im.opts.Custom}
-	return append(small, smallFile{orbax.CheckpointFile, doc.Append(nil)})
+	return append(small, store.Blob{Name: orbax.CheckpointFile, Data: doc.Append(nil)})
 }
 
 // markers are the files that say that a checkpoint is whole.
@@ -121,10 +146,10 @@ func (im *Image) sums(m *manifest.Manifest) error {
 			m.Leaves = append(m.Leaves, l)
 		}
 		for _, f := range t.files {
-			m.Files = append(m.Files, manifest.File{Name: path.Join(t.dir, f.name), Size: f.size, CRC: f.sum(), Hash: f.hash(), Age: f.age})
+			m.Files = append(m.Files, manifest.File{Name: path.Join(t.data, f.name), Size: f.size, CRC: f.sum(), Hash: f.hash(), Age: f.age})
 		}
 		if t.head != nil {
-			m.Heads = append(m.Heads, manifest.File{Name: path.Join(t.dir, t.files[0].name), Size: int64(len(t.head)), CRC: crc.Sum(t.head)})
+			m.Heads = append(m.Heads, manifest.File{Name: path.Join(t.data, t.files[0].name), Size: int64(len(t.head)), CRC: crc.Sum(t.head)})
 		}
 	}
 	return nil

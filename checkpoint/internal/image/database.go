@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
+	"github.com/bivouac-ml/bivouac/store"
 )
 
 // shortTree is up to how many keys the nodes of a database are small.
@@ -15,7 +16,7 @@ const shortTree = 512
 
 // database appends the nodes of the database to a data file, and returns the
 // manifest of the database.
-func (t *treeImage) database(uuid [16]byte, now time.Time) (db smallFile, err error) {
+func (t *treeImage) database(uuid [16]byte, now time.Time) (db store.Blob, err error) {
 	var entries []ocdbt.Entry
 	for _, a := range t.arrays {
 		entries = a.entries(entries)
@@ -39,5 +40,5 @@ func (t *treeImage) database(uuid [16]byte, now time.Time) (db smallFile, err er
 	}
 	last.append(tail)
 	b, err := ocdbt.NewManifest(config, root, now).Append(nil)
-	return smallFile{path.Join(t.dir, "manifest.ocdbt"), b}, err
+	return store.Blob{Name: path.Join(t.data, "manifest.ocdbt"), Data: b}, err
 }

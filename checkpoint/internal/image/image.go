@@ -1,6 +1,7 @@
 package image
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/json"
@@ -19,8 +20,9 @@ type Style uint8
 
 // The styles.
 const (
-	V1   Style = iota // as v1.save: the marker orbax.checkpoint, no commit files in items
-	Step              // as a Checkpointer's step: no marker, a commit file in each item
+	V1      Style = iota // as v1.save: the marker orbax.checkpoint, no commit files in items
+	Step                 // as a Checkpointer's step: no marker, a commit file in each item
+	Pending              // as one part of v1.partial.save: V1, but the databases in Options.Process and not merged
 )
 
 // Memory gives memory for images. It is reset and reused by its owner when the
@@ -43,6 +45,13 @@ type Options struct {
 	Layout      Layout
 	Compression Compression
 	ShardAxes   []int // of every array that has them: sub-chunks are cut along these, boxes will be read along them
+
+	// Process is the directory, in that of each item, of the database: "" is the
+	// item's own, as of a database that is whole, else ocdbt.process_<id>.
+	Process string
+	// Join, when not nil, is called when the arrays are written, and makes what is
+	// committed with them.
+	Join Join
 
 	Custom json.RawMessage // the checkpoint's metadata, nil for none
 	Memory Memory          // nil is Heap
@@ -82,11 +91,11 @@ type Image struct {
 	stats    Stats
 }
 
-// smallFile is a file that is written whole.
-type smallFile struct {
-	name string // below the checkpoint
-	data []byte
-}
+// Join makes the checkpoint of which the image is a part. It is given the small
+// documents of the image and the records of all that it consists of, returns the
+// documents to be written instead, and may take over committed files through txn,
+// whose records it adds.
+type Join func(ctx context.Context, txn store.Txn, docs []store.Blob, m *manifest.Manifest) ([]store.Blob, error)
 
 // Plan lays the items out. Scalars, strings and arrays of up to 1024 bytes are
 // copied, the others are the caller's until Snapshot or Commit is done with

@@ -178,7 +178,7 @@ func (p *packer) flush(ctx context.Context) error {
 
 // write writes what is held as the file f, or links it.
 func (p *packer) write(ctx context.Context, f *dataFile) error {
-	name := path.Join(p.tree.dir, f.name)
+	name := path.Join(p.tree.data, f.name)
 	if p.im.opts.Dedup != nil {
 		f.hashed, f.units = true, []*unit{{size: p.used, hash: hashOf(p.memory[:p.used])}}
 	}

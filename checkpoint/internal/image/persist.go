@@ -34,7 +34,7 @@ func (im *Image) persist(ctx context.Context, txn store.Txn) error {
 			if f.written {
 				continue
 			}
-			o := &output{file: f, name: path.Join(t.dir, f.name), stage: writing}
+			o := &output{file: f, name: path.Join(t.data, f.name), stage: writing}
 			if im.base.mayHave(f) {
 				o.stage = comparing
 			}

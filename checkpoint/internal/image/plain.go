@@ -31,13 +31,13 @@ func (t *treeImage) planPlain() error {
 
 // plainFiles are the metadata of all arrays, and the chunks that were small
 // enough to be encoded at once.
-func (t *treeImage) plainFiles() []smallFile {
-	var out []smallFile
+func (t *treeImage) plainFiles() []store.Blob {
+	var out []store.Blob
 	for _, a := range t.arrays {
-		out = append(out, smallFile{path.Join(t.dir, a.param, a.metaKey), a.meta})
+		out = append(out, store.Blob{Name: path.Join(t.dir, a.param, a.metaKey), Data: a.meta})
 		for i := range a.values {
 			if v := &a.values[i]; !v.inFile() {
-				out = append(out, smallFile{path.Join(t.dir, a.param, v.key()), v.inline})
+				out = append(out, store.Blob{Name: path.Join(t.dir, a.param, v.key()), Data: v.inline})
 			}
 		}
 	}

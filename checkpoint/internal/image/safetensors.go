@@ -14,10 +14,10 @@ const safetensorsItem = orbax.StateItem
 // order. Its metadata holds what the format has no place for: paths and kinds of
 // leaves as _METADATA has them, and the user's metadata.
 func (t *treeImage) planSafetensors(o Options) error {
-	t.dir = ""
+	t.dir, t.data = "", ""
 	specs := make(map[string]tensor.Spec, len(t.leaves))
 	arrays := make(map[string]*array, len(t.leaves))
-	doc := orbax.Tree{UseOCDBT: new(bool), Custom: mark}
+	doc := orbax.Tree{UseOCDBT: new(bool), Custom: orbax.ManifestMark}
 	for _, l := range t.leaves {
 		if !l.isArray {
 			return errs.Wrap("", l.entry.Path.String(), unsupported(l.entry.ValueType, "a tensor or a number"))

@@ -3,7 +3,6 @@ package image
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"path"
 	"strconv"
@@ -11,19 +10,18 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
 )
 
 // inlineBytes is up to where values lie in B+tree nodes: Orbax's limit.
 const inlineBytes = 1024
 
-// mark in custom_metadata of _METADATA says that a manifest belongs to the
-// checkpoint, so that its loss is noticed.
-var mark = json.RawMessage(`{"bivouac": {"manifest": 1}}`)
-
 // treeImage is a tree item on its way to disk.
 type treeImage struct {
 	item   string
 	dir    string // of its files, below the checkpoint
+	data   string // of its data files and database
+	mark   bool   // a manifest will be there
 	layout Layout
 	leaves []leaf
 	arrays []*array
@@ -37,7 +35,7 @@ func planTree(it Item, o Options) (*treeImage, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &treeImage{item: it.Name, dir: it.Name, layout: o.Layout, leaves: ls}
+	t := &treeImage{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending, layout: o.Layout, leaves: ls}
 	if o.Layout == Safetensors {
 		err := t.planSafetensors(o)
 		t.mayLink(o)
@@ -82,7 +80,7 @@ func fileName(random io.Reader) (string, error) {
 }
 
 // finish is documents, after what was still to be read of them.
-func (t *treeImage) finish(ctx context.Context, uuid [16]byte, now time.Time) ([]smallFile, error) {
+func (t *treeImage) finish(ctx context.Context, uuid [16]byte, now time.Time) ([]store.Blob, error) {
 	for _, a := range t.arrays {
 		if a.src.read == nil {
 			continue
@@ -96,12 +94,15 @@ func (t *treeImage) finish(ctx context.Context, uuid [16]byte, now time.Time) ([
 
 // documents encodes the small files of the item. The data files of a database
 // grow by its nodes.
-func (t *treeImage) documents(uuid [16]byte, now time.Time) ([]smallFile, error) {
+func (t *treeImage) documents(uuid [16]byte, now time.Time) ([]store.Blob, error) {
 	if t.layout == Safetensors {
 		return nil, nil
 	}
 	use := t.layout.ocdbt()
-	doc := orbax.Tree{UseOCDBT: &use, UseZarr3: !t.layout.zarr2(), StoreFill: true, Custom: mark}
+	doc := orbax.Tree{UseOCDBT: &use, UseZarr3: !t.layout.zarr2(), StoreFill: true}
+	if t.mark {
+		doc.Custom = orbax.ManifestMark
+	}
 	texts := orbax.Strings{}
 	for _, l := range t.leaves {
 		doc.Entries = append(doc.Entries, l.entry)
@@ -109,7 +110,7 @@ func (t *treeImage) documents(uuid [16]byte, now time.Time) ([]smallFile, error)
 			texts[l.param] = l.text
 		}
 	}
-	small := []smallFile{{path.Join(t.dir, orbax.TreeFile), doc.Append(nil)}}
+	small := []store.Blob{{Name: path.Join(t.dir, orbax.TreeFile), Data: doc.Append(nil)}}
 	if use {
 		db, err := t.database(uuid, now)
 		if err != nil {
@@ -123,5 +124,5 @@ func (t *treeImage) documents(uuid [16]byte, now time.Time) ([]smallFile, error)
 		return small, nil
 	}
 	b, err := texts.Append(nil)
-	return append(small, smallFile{path.Join(t.dir, orbax.StringsFile), b}), err
+	return append(small, store.Blob{Name: path.Join(t.dir, orbax.StringsFile), Data: b}), err
 }

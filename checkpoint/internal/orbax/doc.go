@@ -11,6 +11,8 @@
 // member is wrong; memory stays in proportion to the input.
 package orbax
 
+import "encoding/json"
+
 // Names of files and directories.
 const (
 	MarkerFile     = "orbax.checkpoint"     // empty; at the root of what v1.save writes
@@ -36,6 +38,10 @@ const (
 	TreeMember   = "bivouac.tree"   // a Tree: the paths and kinds of the tensors
 	CustomMember = "bivouac.custom" // the user's JSON object
 )
+
+// ManifestMark, as the custom_metadata of a TreeFile, says that a manifest belongs
+// to the checkpoint, so that its loss is noticed.
+var ManifestMark = json.RawMessage(`{"bivouac": {"manifest": 1}}`)
 
 // Handler type strings, spelled so that Python resolves its own handlers.
 const (
