@@ -21,9 +21,11 @@ const (
 	OCDBTZarr2 = Layout(image.OCDBTZarr2)
 	// PlainZarr3 has a directory for each array, with its zarr.json and chunks.
 	// Names of arrays are names of directories, where a "/" nests them; those
-	// that no directory can have are refused.
+	// that no directory can have are refused. An array is one file, a shard; those
+	// that are compressed have one for each 16 MiB.
 	PlainZarr3 = Layout(image.PlainZarr3)
-	// PlainZarr2 is the same with .zarray and zarr v2 chunks.
+	// PlainZarr2 is the same with .zarray and zarr v2 chunks. The format has no
+	// shards: each chunk is a file, of 4 MiB unless ChunkBytes says otherwise.
 	PlainZarr2 = Layout(image.PlainZarr2)
 	// Safetensors is one file, model.safetensors: a tree of tensors and numbers,
 	// their keys joined with ".". Its metadata has the structure, so that the

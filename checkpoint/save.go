@@ -30,8 +30,18 @@ type SaveOptions struct {
 	Compression Compression
 	// ShardAxes are axes along which parts of arrays will be read: a box along
 	// one of them reads little more than its own bytes. Arrays that have fewer
-	// axes pass over those that they lack.
+	// axes pass over those that they lack. Tensors of a safetensors file lie row by
+	// row: there it is errs.Unsupported.
 	ShardAxes []int
+	// ChunkBytes is about how many bytes of an array are compressed, verified and
+	// read at once; 0 is 4 MiB. Less lets small boxes read less, more makes fewer
+	// files of PlainZarr2, and takes more memory: up to 16 times as much. A chunk
+	// has one element at least, an array 2^20 chunks at most, and a safetensors
+	// file none (errs.Unsupported).
+	ChunkBytes int
+	// Leaf, when not nil, decides about each array how it is stored; what the
+	// fields above say is what it is given. StorageByPath makes one of patterns.
+	Leaf StorageFunc
 	// MemoryBudget bounds the memory that the save maps beyond the state; 0 =
 	// no bound. SaveAsync needs as much as the state to copy it; where the
 	// budget is smaller, the state is read while it is written, and the caller
@@ -136,7 +146,8 @@ func begin(ctx context.Context, path string, state any, o *SaveOptions, how imag
 		return fail("SaveOptions.MemoryBudget", err)
 	}
 	im, err := image.Begin(items, how, image.Options{
-		Style: image.V1, Layout: image.Layout(o.Layout), Compression: image.Compression(o.Compression), ShardAxes: o.ShardAxes, Dedup: dedup, Signing: o.Signing,
+		Style: image.V1, Layout: image.Layout(o.Layout), Compression: image.Compression(o.Compression), ShardAxes: o.ShardAxes,
+		ChunkBytes: o.ChunkBytes, Leaf: o.Leaf.ImageLeaf(), Dedup: dedup, Signing: o.Signing,
 		Custom: custom, Memory: memory, Budget: o.MemoryBudget, Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress,
 	})
 	if err != nil {

@@ -38,11 +38,13 @@ type Options struct {
 	Reserve int64
 	// Dedup has what did not change since the step before linked instead of written.
 	Dedup Dedup
-	// Layout, Compression and ShardAxes are how arrays are stored, as in
-	// checkpoint.SaveOptions. Steps of one directory may differ.
+	// Layout, Compression, ShardAxes, ChunkBytes and Leaf are how arrays are
+	// stored, as in checkpoint.SaveOptions. Steps of one directory may differ.
 	Layout      checkpoint.Layout
 	Compression checkpoint.Compression
 	ShardAxes   []int
+	ChunkBytes  int
+	Leaf        checkpoint.StorageFunc
 	// Signing, when not nil, signs the manifest of each step, as
 	// checkpoint.SaveOptions.Signing does. LoadOptions.Key asks for it.
 	Signing ed25519.PrivateKey

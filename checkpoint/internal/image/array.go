@@ -45,8 +45,8 @@ type value struct {
 
 // newArray plans the storage of one array. Small ones are
 // encoded at once, unless they are still to be read.
-func newArray(param string, src source, known *forms) (*array, error) {
-	f, err := known.of(&src)
+func newArray(param string, src source, how Storage, known *forms) (*array, error) {
+	f, err := known.of(&src, how)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 // Sizes that decide how arrays are cut and placed.
 const (
-	subChunkBytes = 4 << 20   // unit of checksum, verification and partial reads
+	subChunkBytes = 4 << 20   // by default, unit of checksum, verification and partial reads
 	alignFrom     = 256 << 10 // arrays from this size on begin on alignment
 	alignment     = 4096      // what direct I/O wants
 	suffix        = 4         // bytes of checksum behind each sub-chunk
@@ -21,12 +21,12 @@ const (
 
 // cut returns chunks and sub-chunks of an array: one chunk over the whole of it,
 // or, when it is given in parts of one shape, one for each part. Sub-chunks have
-// at most about subChunkBytes; they are cut along the leading axes, so that each
+// at most about ChunkBytes; they are cut along the leading axes, so that each
 // is one run of the source, but first along the axes that are named.
 //
 // A chunk over the whole is padded by less than one row a sub-chunk where no
 // count near the ideal divides the axis.
-func cut(d tensor.DType, shape tensor.Shape, part, axes []int) zarr.Layout {
+func cut(d tensor.DType, shape tensor.Shape, part []int, how Storage) zarr.Layout {
 	chunk := []int(shape.Clone())
 	if part != nil {
 		chunk = slices.Clone(part)
@@ -36,19 +36,20 @@ func cut(d tensor.DType, shape tensor.Shape, part, axes []int) zarr.Layout {
 	if bytes == 0 {
 		return zarr.Layout{}
 	}
+	limit, axes := how.chunkBytes(), how.ShardAxes
 	if bytes > axisPartBytes {
 		bytes = cutAxes(chunk, sub, shape, axes, bytes)
 	}
-	for axis := 0; axis < len(sub) && bytes > subChunkBytes; axis++ {
+	for axis := 0; axis < len(sub) && bytes > limit; axis++ {
 		row := bytes / sub[axis]
 		switch {
-		case row > subChunkBytes && axis < len(sub)-1:
+		case row > limit && axis < len(sub)-1:
 			sub[axis], bytes = 1, row
 		case chunk[axis] < shape[axis] || slices.Contains(axes, axis):
-			sub[axis] = divisor(sub[axis], max(1, subChunkBytes/row))
+			sub[axis] = divisor(sub[axis], max(1, limit/row))
 			bytes = row * sub[axis]
 		default:
-			count := split(chunk[axis], row)
+			count := split(chunk[axis], max(1, limit/row))
 			sub[axis] = (chunk[axis] + count - 1) / count
 			chunk[axis] = sub[axis] * count
 			bytes = 0
@@ -90,10 +91,9 @@ func cutAxes(chunk, sub []int, shape tensor.Shape, axes []int, bytes int) int {
 	return bytes
 }
 
-// split returns into how many parts to cut n rows: the fewest that keep a part
-// within subChunkBytes, or up to twice as many when that divides n.
-func split(n, row int) int {
-	rows := max(1, subChunkBytes/row)
+// split returns into how many parts to cut n rows: the fewest that keep each
+// within so many rows, or up to twice as many when that divides n.
+func split(n, rows int) int {
 	least := (n + rows - 1) / rows
 	for count := least; count <= 2*least && count <= n; count++ {
 		if n%count == 0 {

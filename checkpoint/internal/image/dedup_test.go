@@ -247,7 +247,7 @@ func TestRottenBase(t *testing.T) {
 		},
 		"another leaf of a right checksum": func(f *os.File) error {
 			// As long as the checksum follows its bytes, that of the file is the same.
-			a, err := newArray("a", source{Tensor: fill(1500, 9)}, newForms(&Options{}))
+			a, err := newArray("a", source{Tensor: fill(1500, 9)}, Storage{}, newForms(&Options{}))
 			if err != nil {
 				return err
 			}
@@ -392,7 +392,7 @@ func TestGroup(t *testing.T) {
 		plan := func(sizes []int) (out []string) {
 			var arrays []*array
 			for i, n := range sizes {
-				a, err := newArray(fmt.Sprint(i), source{Tensor: tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{n}, Data: make([]byte, min(n, inlineBytes))}}, known)
+				a, err := newArray(fmt.Sprint(i), source{Tensor: tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{n}, Data: make([]byte, min(n, inlineBytes))}}, Storage{}, known)
 				if err != nil {
 					t.Fatal(err)
 				}

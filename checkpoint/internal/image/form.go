@@ -36,17 +36,17 @@ func newForm(d tensor.DType, shape tensor.Shape, l zarr.Layout) (*form, error) {
 		return nil, err
 	}
 	f := &form{metaKey: m.Format.MetadataKey()}
+	if f.sub, err = m.SubChunkShape(); err != nil {
+		return nil, err
+	}
 	align := 1
 	if shape.Len()*d.Size() >= alignFrom {
-		align = alignment
+		align = alignOf(tensor.Shape(f.sub).Len() * d.Size())
 	}
 	if f.enc, err = zarr.NewEncoder(m, &zarr.EncoderOptions{Align: align}); err != nil {
 		return nil, err
 	}
 	if f.meta, err = m.JSON(); err != nil {
-		return nil, err
-	}
-	if f.sub, err = m.SubChunkShape(); err != nil {
 		return nil, err
 	}
 	if m.Format == zarr.V3 {
@@ -61,6 +61,16 @@ func newForm(d tensor.DType, shape tensor.Shape, l zarr.Layout) (*form, error) {
 		f.grid[k] = n * (m.ChunkShape[k] / f.sub[k])
 	}
 	return f, nil
+}
+
+// alignOf is on what sub-chunks begin: on blocks, or where they are small on a
+// part of one that is little beside them, so that every few begin on a block.
+func alignOf(subChunkBytes int) int {
+	align := alignment
+	for align > 1 && align > subChunkBytes/16 {
+		align /= 2
+	}
+	return align
 }
 
 // chunks lists the chunks of the grid.
@@ -89,19 +99,20 @@ func (f *form) chunks(grid []int) {
 // forms makes forms and keeps those that were met: a model has many arrays and
 // few shapes.
 type forms struct {
-	layout      Layout
-	compression Compression
-	axes        []int
-	known       map[string]*form
+	layout Layout
+	known  map[string]*form
 }
 
 func newForms(o *Options) *forms {
-	return &forms{layout: o.Layout, compression: o.Compression, axes: o.ShardAxes, known: map[string]*form{}}
+	return &forms{layout: o.Layout, known: map[string]*form{}}
 }
 
 // of returns the form of an array. Those that fit into a node of the database
 // are not compressed.
-func (fs *forms) of(s *source) (*form, error) {
+func (fs *forms) of(s *source, how Storage) (*form, error) {
+	if s.Shape.Len()*s.DType.Size() <= inlineBytes {
+		how.Compression = Uncompressed
+	}
 	part := regular(s.Shape, s.parts)
 	key := strconv.AppendUint(make([]byte, 0, 64), uint64(s.DType), 10)
 	for _, n := range s.Shape {
@@ -110,20 +121,28 @@ func (fs *forms) of(s *source) (*form, error) {
 	for _, n := range part {
 		key = strconv.AppendInt(append(key, '/'), int64(n), 10)
 	}
+	key = strconv.AppendInt(append(key, ' '), int64(how.ChunkBytes), 10)
+	key = append(key, byte(how.Compression))
+	for _, axis := range how.ShardAxes {
+		key = strconv.AppendInt(append(key, ','), int64(axis), 10)
+	}
 	if f, ok := fs.known[string(key)]; ok {
 		return f, nil
 	}
-	compression := fs.compression
-	if s.Shape.Len()*s.DType.Size() <= inlineBytes {
-		compression = Uncompressed
+	l := cut(s.DType, s.Shape, part, how)
+	if err := checkCount(s.Shape, l.SubChunk); err != nil {
+		return nil, err
 	}
-	l := cut(s.DType, s.Shape, part, fs.axes)
-	l.Codecs = codecs(fs.layout, compression)
+	l.Codecs = codecs(fs.layout, how.Compression)
 	if fs.layout.zarr2() {
 		l.Format = zarr.V2
 	}
-	if l.SubChunk != nil && (fs.layout.zarr2() || compression != Uncompressed) {
+	switch {
+	case l.SubChunk == nil:
+	case fs.layout.zarr2() || how.Compression != Uncompressed && fs.layout.ocdbt():
 		l.Chunk, l.SubChunk = l.SubChunk, nil // what is encoded at once is stored by itself
+	case how.Compression != Uncompressed:
+		l.Chunk = shard(l.Chunk, l.SubChunk, s.DType.Size(), part != nil)
 	}
 	f, err := newForm(s.DType, s.Shape, l)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
 )
 
 // Style is which of Orbax's two directory styles is made.
@@ -44,7 +46,10 @@ type Options struct {
 	Style       Style
 	Layout      Layout
 	Compression Compression
-	ShardAxes   []int // of every array that has them: sub-chunks are cut along these, boxes will be read along them
+	ShardAxes   []int // as in Storage, of every array
+	ChunkBytes  int   // likewise
+	// Leaf, when not nil, says how one array is stored, given how all are.
+	Leaf func(tree.Path, tensor.Spec, Storage) (Storage, error)
 
 	// Process is the directory, in that of each item, of the database: "" is the
 	// item's own, as of a database that is whole, else ocdbt.process_<id>.

@@ -30,7 +30,7 @@ func TestCut(t *testing.T) {
 				shape = shape[:len(shape)-1]
 			}
 		}
-		l := cut(d, shape, nil, nil)
+		l := cut(d, shape, nil, Storage{})
 		if shape.Len()*d.Size() <= subChunkBytes {
 			if l.Chunk != nil || l.SubChunk != nil {
 				t.Fatalf("%v%v is small and was cut: %+v", d, shape, l)

@@ -1,8 +1,6 @@
 package image
 
 import (
-	"slices"
-
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 )
@@ -58,17 +56,16 @@ func codecs(l Layout, c Compression) []zarr.CodecSpec {
 
 // validate refuses options that do not go together.
 func (o *Options) validate(items []Item) error {
-	switch {
-	case o.Layout > Safetensors:
+	if o.Layout > Safetensors {
 		return &errs.Error{Kind: errs.Invalid, Subject: "Layout", Want: "one of the constants"}
-	case o.Compression > ByteSplit:
-		return &errs.Error{Kind: errs.Invalid, Subject: "Compression", Want: "one of the constants"}
-	case slices.ContainsFunc(o.ShardAxes, func(k int) bool { return k < 0 }):
-		return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes, counted from 0"}
+	}
+	all := o.storage()
+	if err := all.validate(o.Layout); err != nil {
+		return err
+	}
+	switch {
 	case o.Layout != Safetensors:
 		return nil
-	case o.Compression != Uncompressed:
-		return unsupported("Compression", "uncompressed tensors")
 	case len(items) != 1 || items[0].Tree == nil:
 		return unsupported("", "one tree of tensors")
 	case items[0].Name != safetensorsItem:

@@ -25,6 +25,9 @@ func (t *treeImage) planSafetensors(o Options) error {
 		if _, ok := l.array.DType.Safetensors(); !ok {
 			return errs.Wrap("", l.entry.Path.String(), unsupported("dtype "+l.array.DType.String(), "a dtype of the format"))
 		}
+		if _, err := o.storageOf(l.entry.Path, l.array.Spec()); err != nil {
+			return errs.Wrap("", l.entry.Path.String(), err)
+		}
 		specs[l.param], arrays[l.param] = l.array.Spec(), newRaw(l.param, l.array)
 		doc.Entries = append(doc.Entries, l.entry)
 	}

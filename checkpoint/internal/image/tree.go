@@ -46,7 +46,11 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		if !l.isArray {
 			continue
 		}
-		a, err := newArray(l.param, l.array, known)
+		how, err := o.storageOf(l.entry.Path, l.array.Spec())
+		var a *array
+		if err == nil {
+			a, err = newArray(l.param, l.array, how, known)
+		}
 		if err != nil {
 			return nil, errs.Wrap("", l.entry.Path.String(), err)
 		}

@@ -1,0 +1,114 @@
+package image
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// Storage is how one array is stored.
+type Storage struct {
+	Compression Compression
+	// ShardAxes are axes along which boxes will be read: sub-chunks are cut along
+	// these first. Those that the array lacks are passed over.
+	ShardAxes []int
+	// ChunkBytes is how much of the array is encoded, checksummed and read at once,
+	// about; 0 is 4 MiB.
+	ChunkBytes int
+}
+
+// storage is that of all arrays, as the options say.
+func (o *Options) storage() Storage {
+	return Storage{Compression: o.Compression, ShardAxes: o.ShardAxes, ChunkBytes: o.ChunkBytes}
+}
+
+// storageOf is that of one array.
+func (o *Options) storageOf(p tree.Path, s tensor.Spec) (Storage, error) {
+	all := o.storage()
+	if o.Leaf == nil {
+		return all, nil
+	}
+	all.ShardAxes = slices.Clone(all.ShardAxes)
+	one, err := o.Leaf(p, s, all)
+	if err == nil {
+		err = one.validate(o.Layout)
+	}
+	if err == nil && one.ChunkBytes > 0 && one.ChunkBytes < s.DType.Size() {
+		err = &errs.Error{Kind: errs.Invalid, Subject: "ChunkBytes", Want: "an element of " + s.DType.String() + " at least", Got: strconv.Itoa(one.ChunkBytes)}
+	}
+	return one, err
+}
+
+// validate refuses what no array of a layout can be stored as.
+func (s *Storage) validate(l Layout) error {
+	switch {
+	case s.Compression > ByteSplit:
+		return &errs.Error{Kind: errs.Invalid, Subject: "Compression", Want: "one of the constants"}
+	case slices.ContainsFunc(s.ShardAxes, func(k int) bool { return k < 0 }):
+		return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes, counted from 0"}
+	case s.ChunkBytes < 0 || s.ChunkBytes > maxChunkBytes:
+		return &errs.Error{Kind: errs.Invalid, Subject: "ChunkBytes", Want: "bytes, 0 to " + strconv.Itoa(maxChunkBytes), Got: strconv.Itoa(s.ChunkBytes)}
+	case l != Safetensors:
+		return nil
+	case s.Compression != Uncompressed:
+		return unsupported("Compression", "uncompressed tensors")
+	case len(s.ShardAxes) > 0:
+		return unsupported("ShardAxes", "tensors that lie row by row, whatever will be read of them")
+	case s.ChunkBytes != 0:
+		return unsupported("ChunkBytes", "tensors in one piece")
+	}
+	return nil
+}
+
+// chunkBytes is what a sub-chunk has at most, about.
+func (s *Storage) chunkBytes() int {
+	if s.ChunkBytes == 0 {
+		return subChunkBytes
+	}
+	return s.ChunkBytes
+}
+
+// Bounds of what ChunkBytes may ask for.
+const (
+	maxChunkBytes = 1 << 30
+	maxChunks     = 1 << 20 // of an array
+)
+
+// checkCount refuses cutting an array into more pieces than there is use for:
+// each takes memory, and a file or an entry of an index.
+func checkCount(shape tensor.Shape, sub []int) error {
+	count := 1
+	for k, n := range sub {
+		if count *= (shape[k] + n - 1) / max(n, 1); count > maxChunks {
+			return &errs.Error{Kind: errs.Invalid, Subject: "ChunkBytes", Want: "at most " + strconv.Itoa(maxChunks) + " chunks in an array", Got: "more"}
+		}
+	}
+	return nil
+}
+
+// shardBytes is up to which size sub-chunks of an array of unknown encoded sizes
+// share a file, of which there is one for each shard: it is encoded in memory.
+const shardBytes = 16 << 20
+
+// shard returns how much of a chunk is to be one shard, in whole sub-chunks:
+// those that lie behind one another. Parts that were given are not cut across.
+func shard(chunk, sub []int, elementBytes int, parts bool) []int {
+	out := slices.Clone(sub)
+	bytes := tensor.Shape(sub).Len() * elementBytes
+	for axis := len(sub) - 1; axis >= 0 && bytes > 0; axis-- {
+		count := chunk[axis] / sub[axis]
+		n := min(count, max(1, shardBytes/bytes))
+		for parts && count%n != 0 {
+			n--
+		}
+		out[axis] *= n
+		bytes *= n
+		if n < count {
+			break
+		}
+	}
+	return out
+}
