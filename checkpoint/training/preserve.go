@@ -154,7 +154,7 @@ type BestN struct {
 	Lowest bool
 	N      int // Unlimited keeps all, 0 none at all
 	// DropWithoutMetrics does not keep checkpoints that have no metric, unless
-	// N is Unlimited.
+	// there are no more than N in all.
 	DropWithoutMetrics bool
 }
 
@@ -168,6 +168,9 @@ func MetricNamed(name string) func(Info) (float64, bool) {
 
 // Preserve implements PreservationPolicy.
 func (p BestN) Preserve(cs []Info) []bool {
+	if p.N == Unlimited || len(cs) <= p.N {
+		return fill(len(cs), true)
+	}
 	keep := make([]bool, len(cs))
 	if p.N == 0 {
 		return keep
@@ -181,7 +184,7 @@ func (p BestN) Preserve(cs []Info) []bool {
 		if v, ok := p.Metric(c); ok {
 			with = append(with, ranked{i, v})
 		} else {
-			keep[i] = !p.DropWithoutMetrics || p.N == Unlimited
+			keep[i] = !p.DropWithoutMetrics
 		}
 	}
 	sort.SliceStable(with, func(a, b int) bool {
@@ -191,7 +194,7 @@ func (p BestN) Preserve(cs []Info) []bool {
 		return with[a].v < with[b].v
 	})
 	for k, r := range with {
-		if p.N == Unlimited || k >= len(with)-p.N {
+		if k >= len(with)-p.N {
 			keep[r.i] = true
 		}
 	}

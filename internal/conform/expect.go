@@ -15,6 +15,7 @@ type object struct {
 	where string
 	m     map[string]any
 	taken map[string]bool
+	text  json.RawMessage // what m was decoded from, where the order of members counts
 }
 
 // expectation reads a file as an object. Numbers are kept exact.
@@ -42,7 +43,7 @@ func newObject(r *report, where string, v any) *object {
 	if !ok {
 		r.fail("%s: want an object", where)
 	}
-	return &object{r, where, m, map[string]bool{}}
+	return &object{r: r, where: where, m: m, taken: map[string]bool{}}
 }
 
 // has takes a member without looking at it and says whether it is there.

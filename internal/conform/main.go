@@ -1,6 +1,6 @@
 // Command conform holds Bivouac against cases that the real systems made.
 //
-//	go run ./internal/conform -suite orbax [-only a,b] [-json] DIR
+//	go run ./internal/conform -suite formats|orbax|orbax-pure [-only a,b] [-json] DIR
 //
 // A case is what the suite's README says it is. Every member of an expectation
 // is compared, or stands on the list of ignored names that the run prints; an
@@ -44,8 +44,9 @@ type testCase struct {
 }
 
 var suites = map[string]suite{
-	"formats": formatsSuite,
-	"orbax":   orbaxSuite,
+	"formats":    formatsSuite,
+	"orbax":      orbaxSuite,
+	"orbax-pure": pureSuite,
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -136,11 +136,7 @@ func replay(ctx context.Context, r *report, o *object, opts training.Options) {
 		w.where = "save of " + itoa(step) + ": "
 		so := &training.SaveOptions{Force: w.boolean("force"), Custom: w.get("custom_metadata")}
 		if m, ok := w.get("metrics").(map[string]any); ok {
-			so.Metrics = map[string]float64{}
-			for k, v := range m {
-				n, _ := v.(json.Number)
-				so.Metrics[k], _ = n.Float64()
-			}
+			so.Metrics = metricsOf(m)
 		}
 		got, err := c.Save(ctx, step, map[string]any{"step": step}, so)
 		if err != nil {

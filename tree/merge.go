@@ -1,0 +1,225 @@
+package tree
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// MergeOptions modify Merge; nil is the zero value.
+type MergeOptions struct {
+	// Overwrite lets later trees replace what earlier ones have at the same path.
+	Overwrite bool
+	// IsLeaf, when not nil, says of containers too whether they are taken as a
+	// whole.
+	IsLeaf func(*Node) bool
+}
+
+// Merge joins trees as orbax.checkpoint.v1's tree.merge does. Dictionaries and
+// structs are joined key by key, lists and tuples of one length element by
+// element; of two leaves the later one counts, unless it is nil. Nodes are
+// shared with the trees, which are not changed. No trees give an empty
+// dictionary.
+//
+// Without Overwrite no two trees may have a leaf of the same path, nil included,
+// and what they have at the same path must be of the same kind. With it a leaf
+// replaces a container and the reverse, and where the kinds of containers differ
+// the later one's counts:
+//
+//   - a list over a dictionary of as many keys replaces it;
+//   - a dictionary over a list takes the list for pairs of a key and a value, as
+//     Python's dict does, a dictionary of two keys being a pair of these;
+//   - a struct whose fields are not those that the result has becomes a
+//     dictionary.
+//
+// Errors are of kind errs.Mismatch and name the path: a leaf in two trees, other
+// kinds, lists of other lengths, a list that is no list of pairs.
+func Merge(trees []*Node, o *MergeOptions) (*Node, error) {
+	var m merger
+	if o != nil {
+		m.MergeOptions = *o
+	}
+	if len(trees) == 0 {
+		return NewDict(), nil
+	}
+	for i, t := range trees {
+		if err := (Options{KeepUnknown: true}).check(t, nil); err != nil {
+			return nil, errs.Wrap("tree.Merge", "tree "+strconv.Itoa(i), err)
+		}
+	}
+	if !m.Overwrite {
+		if err := m.distinct(trees); err != nil {
+			return nil, err
+		}
+	}
+	merged := trees[0]
+	for _, t := range trees[1:] {
+		var err error
+		if merged, err = m.merge(t, merged, nil); err != nil {
+			return nil, err
+		}
+	}
+	return merged, nil
+}
+
+type merger struct{ MergeOptions }
+
+func mergeMismatch(at Path, want, got string) error {
+	return &errs.Error{Kind: errs.Mismatch, Op: "tree.Merge", Subject: at.String(), Want: want, Got: got}
+}
+
+func (m merger) leaf(n *Node) bool { return n.Kind == Leaf || m.IsLeaf != nil && m.IsLeaf(n) }
+
+// distinct reports a leaf that two trees have.
+func (m merger) distinct(trees []*Node) error {
+	seen := map[string]int{}
+	for i, t := range trees {
+		err := m.leaves(t, nil, func(at Path) error {
+			key := at.mergeKey()
+			if j, both := seen[key]; both {
+				e := mergeMismatch(at, "a leaf of one tree", fmt.Sprintf("one of the trees %d and %d", j, i)).(*errs.Error)
+				e.Remedy = "set Overwrite to take the later one"
+				return e
+			}
+			seen[key] = i
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m merger) leaves(n *Node, at Path, visit func(Path) error) error {
+	if m.leaf(n) {
+		return visit(at)
+	}
+	for i, child := range n.Items {
+		if err := m.leaves(child, append(at, n.Key(i)), visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeKey is the names of the keys: Orbax does not tell an index from a key of
+// its digits.
+func (p Path) mergeKey() string {
+	var b []byte
+	for _, k := range p {
+		b = strconv.AppendQuote(b, k.Name)
+	}
+	return string(b)
+}
+
+// merge joins a later tree with what was joined before.
+func (m merger) merge(later, earlier *Node, at Path) (*Node, error) {
+	if !m.Overwrite && !sameType(later, earlier) {
+		return nil, mergeMismatch(at, earlier.String()+", as in the trees before", later.String())
+	}
+	switch {
+	case m.leaf(later) || m.leaf(earlier):
+		if later.Kind == Leaf && later.Value == nil {
+			return earlier, nil
+		}
+		return later, nil
+	case later.Kind.keyed():
+		return m.keyed(later, earlier, at)
+	}
+	return m.listed(later, earlier, at)
+}
+
+// sameType compares what type() tells apart in Python.
+func sameType(a, b *Node) bool {
+	return a.Kind == b.Kind && a.Type == b.Type && reflect.TypeOf(a.Value) == reflect.TypeOf(b.Value)
+}
+
+func (m merger) keyed(later, earlier *Node, at Path) (*Node, error) {
+	before, err := asDict(earlier, at)
+	if err != nil {
+		return nil, err
+	}
+	merged := &Node{Kind: Dict, Keys: slices.Clone(before.Keys), Items: slices.Clone(before.Items)}
+	where := make(map[string]int, len(merged.Keys))
+	for i, k := range merged.Keys {
+		where[k] = i
+	}
+	for i, k := range later.Keys {
+		j, both := where[k]
+		if !both {
+			merged.Keys, merged.Items = append(merged.Keys, k), append(merged.Items, later.Items[i])
+			continue
+		}
+		if merged.Items[j], err = m.merge(later.Items[i], merged.Items[j], append(at, later.Key(i))); err != nil {
+			return nil, err
+		}
+	}
+	if later.Kind == Named && len(merged.Keys) == len(later.Keys) {
+		return inOrder(merged, later), nil
+	}
+	return merged, nil
+}
+
+// inOrder returns a dictionary as a struct with the same keys.
+func inOrder(d, like *Node) *Node {
+	n := &Node{Kind: Named, Type: like.Type, Keys: like.Keys, Items: make([]*Node, len(like.Keys))}
+	for i, k := range like.Keys {
+		n.Items[i] = d.Get(k)
+	}
+	return n
+}
+
+// asDict returns a container as Python's dict(container) does.
+func asDict(n *Node, at Path) (*Node, error) {
+	if n.Kind.keyed() {
+		return n, nil
+	}
+	d := NewDict()
+	for i, pair := range n.Items {
+		key, value, ok := asPair(pair)
+		if !ok {
+			return nil, mergeMismatch(append(at, n.Key(i)), "a pair of a key and a value, to become part of a dictionary", pair.String())
+		}
+		d.Set(key, value)
+	}
+	return d, nil
+}
+
+func asPair(n *Node) (key string, value *Node, ok bool) {
+	switch {
+	case n.Len() != 2:
+		return "", nil, false
+	case n.Kind.keyed():
+		return n.Keys[0], NewLeaf(n.Keys[1]), true
+	case n.Items[0].Kind != Leaf:
+		return "", nil, false
+	}
+	switch k := n.Items[0].Value.(type) {
+	case string:
+		return k, n.Items[1], true
+	case int64, uint64:
+		return fmt.Sprint(k), n.Items[1], true
+	}
+	return "", nil, false
+}
+
+func (m merger) listed(later, earlier *Node, at Path) (*Node, error) {
+	if later.Len() != earlier.Len() {
+		return nil, mergeMismatch(at, earlier.String()+" or one of as many, as in the trees before", later.String())
+	}
+	if earlier.Kind.keyed() { // whose keys, not values, Orbax would pair with the elements
+		return later, nil
+	}
+	merged := &Node{Kind: later.Kind, Items: make([]*Node, later.Len())}
+	for i, child := range later.Items {
+		var err error
+		if merged.Items[i], err = m.merge(child, earlier.Items[i], append(at, later.Key(i))); err != nil {
+			return nil, err
+		}
+	}
+	return merged, nil
+}
