@@ -26,14 +26,36 @@ var table = crc32.MakeTable(crc32.Castagnoli)
 // Sum returns the CRC-32C of p.
 func Sum(p []byte) uint32 { return Update(0, p) }
 
+// fetch is how much is brought into the cache before it is checksummed. The
+// checksum loop reads three streams side by side, which memory serves at half
+// the speed of one.
+const fetch = 16 << 10
+
+// line is the size of a cache line, at most.
+const line = 64
+
 // Update returns the CRC-32C of the bytes whose checksum is sum followed by p.
 // Update(0, p) is Sum(p).
 func Update(sum uint32, p []byte) uint32 {
-	for len(p) > Tile {
-		sum = crc32.Update(sum, table, p[:Tile])
-		p = p[Tile:]
+	if len(p) <= Tile { // what was just moved, mostly
+		return crc32.Update(sum, table, p)
+	}
+	for len(p) > fetch {
+		touch(p[:fetch])
+		sum = crc32.Update(sum, table, p[:fetch])
+		p = p[fetch:]
 	}
 	return crc32.Update(sum, table, p)
+}
+
+// touch reads a byte of each cache line, one after the other.
+//
+//go:noinline
+func touch(p []byte) (sum byte) {
+	for i := 0; i < len(p); i += line {
+		sum += p[i]
+	}
+	return sum
 }
 
 // Copy copies src to dst, which must be at least as long, and returns the
