@@ -32,7 +32,7 @@ func madeUp(t *testing.T, o image.Options) content {
 	s := preserveAs(t, "foreign", o, 31, map[string]any{"state": map[string]any{"left": v["left"], "a": v["a"]}})
 	files := s.files.with(manifest.Name, nil)
 	if doc := files["state/_METADATA"]; doc != nil {
-		files = files.with("state/_METADATA", bytes.Replace(doc, []byte(`{"bivouac": {"manifest": 1}}`), []byte("{}"), 1))
+		files = files.with("state/_METADATA", bytes.Replace(doc, []byte(`{"bivouac":{"manifest":1}}`), []byte("{}"), 1))
 	}
 	if file := files[safetensors.SingleName]; file != nil {
 		files = files.with(safetensors.SingleName, header(withoutMetadata(t))(file))
@@ -125,13 +125,13 @@ const (
 
 // documents are the same in all layouts of Orbax.
 var documents = []hostile{
-	{"a name that leaves the checkpoint", "state/_METADATA", replace(`"key": "left"`, `"key": "../../secret"`), []string{"secret"}},
-	{"an absolute name", "state/_METADATA", replace(`"key": "left"`, `"key": "/etc/passwd"`), []string{"passwd"}},
-	{"a name of dots", "state/_METADATA", replace(`"key": "left"`, `"key": ".."`), []string{".."}},
-	{"a name with a NUL", "state/_METADATA", replace(`"key": "left"`, `"key": "le\u0000ft"`), []string{"ft"}},
-	{"two leaves of one name", "state/_METADATA", replace(`{"key": "a", "key_type": 2}`, `{"key": "left", "key_type": 2}`), []string{"left"}},
-	{"a member twice", "state/_METADATA", replace(`"use_zarr3": `, `"use_zarr3": "no", "use_zarr3": `), []string{"_METADATA", "use_zarr3"}},
-	{"an absurd index", "state/_METADATA", replace(`{"key": "left", "key_type": 2}`, `{"key": "`+absurd+`", "key_type": 1}`), []string{absurd}},
+	{"a name that leaves the checkpoint", "state/_METADATA", replace(`"key":"left"`, `"key":"../../secret"`), []string{"secret"}},
+	{"an absolute name", "state/_METADATA", replace(`"key":"left"`, `"key":"/etc/passwd"`), []string{"passwd"}},
+	{"a name of dots", "state/_METADATA", replace(`"key":"left"`, `"key":".."`), []string{".."}},
+	{"a name with a NUL", "state/_METADATA", replace(`"key":"left"`, `"key":"le\u0000ft"`), []string{"ft"}},
+	{"two leaves of one name", "state/_METADATA", replace(`{"key":"a","key_type":2}`, `{"key":"left","key_type":2}`), []string{"left"}},
+	{"a member twice", "state/_METADATA", replace(`"use_zarr3":`, `"use_zarr3":"no","use_zarr3":`), []string{"_METADATA", "use_zarr3"}},
+	{"an absurd index", "state/_METADATA", replace(`{"key":"left","key_type":2}`, `{"key":"`+absurd+`","key_type":1}`), []string{absurd}},
 	{"no JSON", "state/_METADATA", replace(`{"tree_metadata"`, `{"tree_metadata`), []string{"_METADATA"}},
 	{"nesting without end", "state/_METADATA", func([]byte) []byte { return bytes.Repeat([]byte(`{"tree_metadata":`), 1<<16) }, []string{"_METADATA"}},
 	{"an empty document", "state/_METADATA", empty, []string{"_METADATA"}},
@@ -250,7 +250,7 @@ func TestMissingChunks(t *testing.T) {
 	if err := load(files); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("stored whatever it holds: %v", err)
 	}
-	says := replace(`"store_array_data_equal_to_fill_value": true`, `"store_array_data_equal_to_fill_value": false`)
+	says := replace(`"store_array_data_equal_to_fill_value":true`, `"store_array_data_equal_to_fill_value":false`)
 	if err := load(files.with("state/_METADATA", says(files["state/_METADATA"]))); err != nil {
 		t.Errorf("not stored where it holds the fill value: %v", err)
 	}

@@ -183,7 +183,7 @@ func plain(t *testing.T, codecs ...zarr.CodecSpec) (files content, array string)
 			files[name] = b
 		}
 	}
-	files["state/_METADATA"] = bytes.Replace(files["state/_METADATA"], []byte(`"use_ocdbt": true`), []byte(`"use_ocdbt": false`), 1)
+	files["state/_METADATA"] = bytes.Replace(files["state/_METADATA"], []byte(`"use_ocdbt":true`), []byte(`"use_ocdbt":false`), 1)
 	files["state/x/zarr.json"], files[array] = document, shard[:n]
 	leaf := manifest.Leaf{Item: "state", Param: "x", Size: int64(len(x.Data)), CRC: crc.Sum(x.Data)}
 	if len(codecs) > 0 {

@@ -41,7 +41,7 @@ const (
 
 // ManifestMark, as the custom_metadata of a TreeFile, says that a manifest belongs
 // to the checkpoint, so that its loss is noticed.
-var ManifestMark = json.RawMessage(`{"bivouac": {"manifest": 1}}`)
+var ManifestMark = json.RawMessage(`{"bivouac":{"manifest":1}}`)
 
 // Handler type strings, spelled so that Python resolves its own handlers.
 const (

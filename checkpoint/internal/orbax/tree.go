@@ -27,46 +27,47 @@ type Entry struct {
 	WriteShape []int // of one written fragment; jax.Array only, else nil
 }
 
-// Append appends the document in Orbax's spelling.
+// Append appends the document in Orbax's spelling, but for the blanks between
+// tokens: a tree of many small leaves is hardly more than this document.
 func (t Tree) Append(dst []byte) []byte {
-	dst = append(dst, `{"tree_metadata": {`...)
+	dst = append(dst, `{"tree_metadata":{`...)
 	var repr []byte
 	for i, e := range t.Entries {
 		if i > 0 {
-			dst = append(dst, ", "...)
+			dst = append(dst, ',')
 		}
 		repr = appendTupleRepr(repr[:0], e.Path)
 		dst = appendString(dst, string(repr))
-		dst = append(dst, `: {"key_metadata": [`...)
+		dst = append(dst, `:{"key_metadata":[`...)
 		for j, k := range e.Path {
 			if j > 0 {
-				dst = append(dst, ", "...)
+				dst = append(dst, ',')
 			}
-			dst = append(dst, `{"key": `...)
+			dst = append(dst, `{"key":`...)
 			dst = appendString(dst, k.Name)
-			dst = append(dst, `, "key_type": `...)
+			dst = append(dst, `,"key_type":`...)
 			if k.Kind == tree.KeyIndex {
 				dst = append(dst, "1}"...)
 			} else {
 				dst = append(dst, "2}"...)
 			}
 		}
-		dst = append(dst, `], "value_metadata": {"value_type": `...)
+		dst = append(dst, `],"value_metadata":{"value_type":`...)
 		dst = appendString(dst, e.ValueType)
-		dst = append(dst, `, "skip_deserialize": `...)
+		dst = append(dst, `,"skip_deserialize":`...)
 		dst = strconv.AppendBool(dst, e.Skip)
 		if e.WriteShape != nil {
-			dst = appendShape(append(dst, `, "write_shape": `...), e.WriteShape)
+			dst = appendShape(append(dst, `,"write_shape":`...), e.WriteShape)
 		}
 		dst = append(dst, "}}"...)
 	}
-	dst = append(dst, `}, "use_ocdbt": `...)
+	dst = append(dst, `},"use_ocdbt":`...)
 	dst = strconv.AppendBool(dst, t.UseOCDBT == nil || *t.UseOCDBT)
-	dst = append(dst, `, "use_zarr3": `...)
+	dst = append(dst, `,"use_zarr3":`...)
 	dst = strconv.AppendBool(dst, t.UseZarr3)
-	dst = append(dst, `, "store_array_data_equal_to_fill_value": `...)
+	dst = append(dst, `,"store_array_data_equal_to_fill_value":`...)
 	dst = strconv.AppendBool(dst, t.StoreFill)
-	dst = append(dst, `, "custom_metadata": `...)
+	dst = append(dst, `,"custom_metadata":`...)
 	if t.Custom == nil {
 		dst = append(dst, "null"...)
 	} else {
