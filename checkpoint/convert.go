@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path"
 	"strconv"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
@@ -25,6 +26,8 @@ const ConvertBudget = 256 << 20
 type ConvertOptions struct {
 	Layout      Layout      // of the destination
 	Compression Compression // of the destination
+	// Item, when not empty, is the only one that is converted.
+	Item string
 	// MemoryBudget bounds the memory, the largest chunk of the source aside;
 	// 0 is ConvertBudget.
 	MemoryBudget int64
@@ -104,7 +107,7 @@ func (c *conversion) close() {
 func (c *conversion) plan(ctx context.Context) error {
 	// A half is for what is written: buffers, chunks being encoded.
 	c.cells = newCellCache(c.opts.MemoryBudget / 4)
-	items, err := c.from.Items(ctx)
+	items, err := c.chosen(ctx)
 	if err != nil {
 		return err
 	}
@@ -115,9 +118,12 @@ func (c *conversion) plan(ctx context.Context) error {
 			out.Name = orbax.StateItem
 		}
 		switch {
-		case it.Kind == layout.Unknown, single && (it.Kind != layout.Tree || len(items) > 1):
+		case single && len(items) > 1:
+			return &errs.Error{Kind: errs.Unsupported, Subject: "items " + itemNames(items), Want: "one tree, as the layout " + c.opts.Layout.String() + " has it",
+				Got: strconv.Itoa(len(items)) + " items", Remedy: "choose one of them (ConvertOptions.Item), or another layout"}
+		case it.Kind == layout.Unknown, single && it.Kind != layout.Tree:
 			return &errs.Error{Kind: errs.Unsupported, Subject: "item " + strconv.Quote(it.Name), Got: it.Kind.String(),
-				Want: "what the layout " + c.opts.Layout.String() + " has a place for", Remedy: "choose another layout, or extract the trees that are wanted"}
+				Want: "what the layout " + c.opts.Layout.String() + " has a place for", Remedy: "choose other items (ConvertOptions.Item), or another layout"}
 		case it.Kind == layout.Tree:
 			out.Tree, err = c.tree(ctx, it.Name, out.Name)
 			out.Handler = orbax.HandlerTree
@@ -136,6 +142,24 @@ func (c *conversion) plan(ctx context.Context) error {
 		c.items = append(c.items, out)
 	}
 	return nil
+}
+
+// chosen are the items to convert.
+func (c *conversion) chosen(ctx context.Context) ([]layout.Item, error) {
+	if c.opts.Item == "" {
+		return c.from.Items(ctx)
+	}
+	it, err := c.from.Item(ctx, c.opts.Item)
+	return []layout.Item{it}, err
+}
+
+// itemNames lists items for messages.
+func itemNames(items []layout.Item) string {
+	names := make([]string, len(items))
+	for i, it := range items {
+		names[i] = strconv.Quote(it.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // tree makes the tree of an item: small leaves are read, arrays are not.
@@ -165,6 +189,9 @@ func (c *conversion) leaf(ctx context.Context, l *layout.Leaf) (any, error) {
 			return nil, err
 		}
 		return leafValue(l, x)
+	}
+	if err := l.Prove(ctx); err != nil { // what is read in parts is not verified later
+		return nil, err
 	}
 	return image.Lazy{DType: l.DType, Shape: l.Shape, Read: c.cells.reader(l)}, nil
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,7 @@ import (
 // ConvertOptions are the flags of `bivouac convert`.
 type ConvertOptions struct {
 	Step      int64
+	Item      string
 	To        string
 	Compress  string
 	Budget    int64
@@ -25,7 +28,8 @@ type ConvertOptions struct {
 func (o *ConvertOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Int64Var(&o.Step, "step", anyStep, "step of a run; by default the newest")
-	f.StringVar(&o.To, "to", checkpoint.Default.String(), "layout: ocdbt-zarr3, ocdbt-zarr2, zarr3, zarr2, safetensors or npz")
+	f.StringVar(&o.Item, "item", "", "convert this item only, such as state")
+	f.StringVar(&o.To, "to", "", "layout: ocdbt-zarr3 (the default), ocdbt-zarr2, zarr3, zarr2, safetensors or npz (the default for DST.npz)")
 	f.StringVar(&o.Compress, "compress", checkpoint.Uncompressed.String(), "compression of the arrays: none, zstd or bytesplit")
 	f.Int64Var(&o.Budget, "budget", checkpoint.ConvertBudget>>20, "memory in MiB, the largest chunk of the source aside")
 	f.BoolVar(&o.Overwrite, "overwrite", false, "replace a checkpoint at the destination")
@@ -47,6 +51,7 @@ and is then compared with the source. What it has no place for is refused by nam
 		},
 	}
 	o.AddFlags(cmd)
+	g.addJSON(cmd)
 	return cmd
 }
 
@@ -61,10 +66,13 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 	if err != nil {
 		return err
 	}
-	if o.To == "npz" {
+	if o.To, err = target(o.To, dst); err != nil {
+		return err
+	}
+	if o.To == npzLayout {
 		return convertToNpz(ctx, src, dst, o, g)
 	}
-	c := checkpoint.ConvertOptions{MemoryBudget: o.Budget << 20, Overwrite: o.Overwrite}
+	c := checkpoint.ConvertOptions{MemoryBudget: o.Budget << 20, Overwrite: o.Overwrite, Item: o.Item}
 	if c.Layout, err = checkpoint.ParseLayout(o.To); err != nil {
 		return usageError{err}
 	}
@@ -75,18 +83,87 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 	screen, begun := newProgress(g), false
 	c.Progress = func(done, total int64) {
 		if !begun {
-			screen.Begin(filepath.Base(dst), total)
+			screen.BeginBytes(filepath.Base(dst), total)
 			begun = true
 		}
-		screen.Advance(done, size(done))
+		screen.Advance(done, "")
 	}
 	err = checkpoint.Convert(ctx, src, dst, &c)
 	if begun {
 		screen.End()
 	}
 	screen.close()
-	if err == nil {
-		g.printf("%s: %s, compared with %s\n", dst, o.To, src)
+	if err != nil {
+		return convertAdvice(err)
+	}
+	info, err := checkpoint.Metadata(ctx, dst, nil)
+	if err != nil {
+		return err
+	}
+	out := converted{Source: src, Destination: dst, Layout: o.To, Compared: true}
+	for _, it := range info.Items {
+		out.Items = append(out.Items, it.Name)
+	}
+	return reportConversion(g, out)
+}
+
+// npzLayout is the layout that is one .npz file.
+const npzLayout = "npz"
+
+// target is the layout that the flag, or else the name of the destination, means.
+func target(to, dst string) (string, error) {
+	ext := filepath.Ext(dst)
+	switch {
+	case (ext == ".safetensors" || ext == ".npy") && to != npzLayout:
+		return "", usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: dst, Want: "the name of a directory, or of a file .npz", Got: "a name that ends in " + ext,
+			Remedy: "bivouac extract SRC '*' -o " + dst + " writes one file"}}
+	case to == "" && ext == "."+npzLayout:
+		return npzLayout, nil
+	case to == "":
+		return checkpoint.Default.String(), nil
+	}
+	return to, nil
+}
+
+// convertAdvice puts what the library advises into the words of the command.
+func convertAdvice(err error) error {
+	var e *errs.Error
+	for cause := err; errors.As(cause, &e); cause = e.Err {
+		switch {
+		case strings.Contains(e.Remedy, "ConvertOptions.Item"):
+			e.Remedy = strings.ReplaceAll(e.Remedy, "ConvertOptions.Item", "--item")
+		case e.Kind == errs.Exists:
+			e.Remedy = "choose another path, or give --overwrite"
+		}
 	}
 	return err
+}
+
+// converted is what `convert --json` prints.
+type converted struct {
+	Source      string   `json:"source"`
+	Destination string   `json:"destination"`
+	Layout      string   `json:"layout"`
+	Items       []string `json:"items"`
+	Compared    bool     `json:"compared"` // what was written with the source, element by element
+	NotKept     []string `json:"not_kept"` // of the source, in words
+}
+
+func reportConversion(g *global, c converted) error {
+	if c.NotKept == nil {
+		c.NotKept = []string{}
+	}
+	if g.json {
+		return g.printJSON(c)
+	}
+	g.printf("%s: %s, ", c.Destination, c.Layout)
+	if c.Compared {
+		g.printf("compared with %s\n", c.Source)
+	} else {
+		g.printf("from %s\n", c.Source)
+	}
+	for _, n := range c.NotKept {
+		g.printf("not kept: %s\n", n)
+	}
+	return nil
 }

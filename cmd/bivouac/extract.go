@@ -1,20 +1,13 @@
 package main
 
 import (
-	"archive/zip"
-	"bufio"
 	"context"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/format/npy"
-	"github.com/bivouac-ml/bivouac/format/safetensors"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -52,7 +45,15 @@ when they are whole.
 		},
 	}
 	o.AddFlags(cmd)
+	g.addJSON(cmd)
 	return cmd
+}
+
+// extracted is what `extract --json` prints.
+type extracted struct {
+	Source string         `json:"source"`
+	Item   string         `json:"item"`
+	Files  []exportedFile `json:"files"`
 }
 
 func runExtract(ctx context.Context, path string, names []string, o ExtractOptions, g *global) error {
@@ -72,24 +73,18 @@ func runExtract(ctx context.Context, path string, names []string, o ExtractOptio
 	if err != nil {
 		return err
 	}
-	return export(ctx, r, leaves, o.Output, o.Overwrite, g)
-}
-
-// convertToNpz writes all leaves of the default tree as one archive.
-func convertToNpz(ctx context.Context, src, dst string, o ConvertOptions, g *global) error {
-	if o.Compress != checkpoint.Uncompressed.String() {
-		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--compress", Want: "none, of npz", Got: o.Compress}}
+	e := newExporter(r, o.Overwrite, g)
+	err = e.export(ctx, leaves, o.Output)
+	e.screen.close()
+	if g.json && err == nil {
+		return g.printJSON(extracted{Source: path, Item: r.Info().Name, Files: e.files})
 	}
-	r, err := checkpoint.OpenReader(ctx, src, nil)
-	if err != nil {
-		return err
+	for _, f := range e.files {
+		if !g.json {
+			g.printf("%s  %s\n", f.Path, size(f.Bytes))
+		}
 	}
-	defer r.Close() //nolint:errcheck // nothing was written
-	leaves, err := arraysOf(r.Info().Leaves)
-	if err != nil {
-		return err
-	}
-	return writeFile(dst, o.Overwrite, g, func(w io.Writer) error { return writeNpz(ctx, w, r, leaves) })
+	return err
 }
 
 // chooseLeaves finds leaves by their names.
@@ -126,112 +121,4 @@ func arraysOf(leaves []checkpoint.LeafInfo) ([]checkpoint.LeafInfo, error) {
 		}
 	}
 	return leaves, nil
-}
-
-// export writes leaves in the format that the name of the output says.
-func export(ctx context.Context, r *checkpoint.Reader, leaves []checkpoint.LeafInfo, output string, overwrite bool, g *global) error {
-	switch filepath.Ext(output) {
-	case ".npz":
-		return writeFile(output, overwrite, g, func(w io.Writer) error { return writeNpz(ctx, w, r, leaves) })
-	case ".safetensors":
-		return writeFile(output, overwrite, g, func(w io.Writer) error { return writeSafetensors(ctx, w, r, leaves) })
-	case ".npy":
-		if len(leaves) != 1 {
-			return usageError{&errs.Error{Kind: errs.Invalid, Op: "extract", Subject: output, Want: "one leaf in a .npy file", Remedy: "name a directory, or a .npz file"}}
-		}
-		return writeFile(output, overwrite, g, func(w io.Writer) error { return writeNpy(ctx, w, r, leaves[0]) })
-	}
-	if err := os.MkdirAll(output, 0o777); err != nil {
-		return errs.Wrap("extract", output, err)
-	}
-	for _, l := range leaves {
-		if strings.ContainsAny(l.Param, "/\\\x00") {
-			return &errs.Error{Kind: errs.Unsupported, Op: "extract", Subject: l.Param, Got: "a name that no file can have", Remedy: "extract to a .npz or .safetensors file"}
-		}
-		err := writeFile(filepath.Join(output, l.Param+".npy"), overwrite, g, func(w io.Writer) error { return writeNpy(ctx, w, r, l) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writeFile makes a file that appears when it is whole and durable.
-func writeFile(name string, overwrite bool, g *global, write func(io.Writer) error) (err error) {
-	if _, err := os.Lstat(name); err == nil && !overwrite {
-		return &errs.Error{Kind: errs.Exists, Subject: name, Remedy: "choose another name, or give --overwrite"}
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return errs.Wrap("write", name, err)
-	}
-	defer func() {
-		if err != nil {
-			f.Close()           //nolint:errcheck // the first reason counts
-			os.Remove(f.Name()) //nolint:errcheck // the first reason counts
-			err = errs.Wrap("write", name, err)
-		}
-	}()
-	b := bufio.NewWriterSize(f, 1<<20)
-	if err := write(b); err != nil {
-		return err
-	}
-	for _, step := range []func() error{b.Flush, f.Sync, func() error { return f.Chmod(0o644) }, f.Close} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	if err := os.Rename(f.Name(), name); err != nil {
-		return err
-	}
-	g.printf("%s\n", name)
-	return nil
-}
-
-func writeNpy(ctx context.Context, w io.Writer, r *checkpoint.Reader, l checkpoint.LeafInfo) error {
-	head, err := npy.Header{DType: l.DType, Shape: l.Shape}.Append(nil)
-	if err != nil {
-		return errs.Wrap("", l.Param, err)
-	}
-	if _, err := w.Write(head); err != nil {
-		return err
-	}
-	return copyElements(ctx, w, r, l)
-}
-
-func writeNpz(ctx context.Context, w io.Writer, r *checkpoint.Reader, leaves []checkpoint.LeafInfo) error {
-	z := zip.NewWriter(w)
-	for _, l := range leaves {
-		member, err := z.CreateHeader(&zip.FileHeader{Name: l.Param + ".npy", Method: zip.Store})
-		if err != nil {
-			return err
-		}
-		if err := writeNpy(ctx, member, r, l); err != nil {
-			return err
-		}
-	}
-	return z.Close()
-}
-
-func writeSafetensors(ctx context.Context, w io.Writer, r *checkpoint.Reader, leaves []checkpoint.LeafInfo) error {
-	specs, by := map[string]tensor.Spec{}, map[string]checkpoint.LeafInfo{}
-	for _, l := range leaves {
-		if tensor.PackedSize(l.DType, 8) != 8*l.DType.Size() {
-			return &errs.Error{Kind: errs.Unsupported, Subject: l.Param, Got: l.DType.String(), Remedy: "bivouac convert --to safetensors writes packed types"}
-		}
-		specs[l.Param], by[l.Param] = tensor.Spec{DType: l.DType, Shape: l.Shape}, l
-	}
-	h, err := safetensors.NewHeader(specs, nil)
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(h.Append(nil)); err != nil {
-		return err
-	}
-	for _, t := range h.Tensors {
-		if err := copyElements(ctx, w, r, by[t.Name]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -13,6 +13,9 @@ import (
 // newProgress returns bars on a terminal and plain lines elsewhere, on standard
 // error where standard output is for JSON. The caller calls close when all is done.
 func newProgress(g *global) progress {
+	if g.quiet {
+		return &lineProgress{w: io.Discard}
+	}
 	if g.bars() {
 		return &barProgress{container: mpb.New(mpb.WithOutput(g.stdout), mpb.WithWidth(48))}
 	}
@@ -26,6 +29,7 @@ func newProgress(g *global) progress {
 // one goroutine, and serves the demonstration as its demo.Screen.
 type progress interface {
 	Begin(task string, total int64)
+	BeginBytes(task string, total int64) // the counts are of bytes
 	Advance(done int64, note string)
 	End()
 	Printf(format string, args ...any)
@@ -40,13 +44,21 @@ type barProgress struct {
 }
 
 func (p *barProgress) Begin(task string, total int64) {
+	p.begin(task, total, decor.CountersNoUnit(" %d/%d "))
+}
+
+func (p *barProgress) BeginBytes(task string, total int64) {
+	p.begin(task, total, decor.CountersKibiByte(" % .1f/% .1f "))
+}
+
+func (p *barProgress) begin(task string, total int64, counters decor.Decorator) {
 	note := new(atomic.Value)
 	note.Store("")
 	p.note = note
 	p.bar = p.container.New(total, mpb.BarStyle().Lbound("").Filler("━").Tip("").Padding("─").Rbound(""),
 		mpb.PrependDecorators(decor.Name(task, decor.WC{W: 14, C: decor.DindentRight})),
 		mpb.AppendDecorators(
-			decor.CountersNoUnit(" %d/%d "),
+			counters,
 			decor.Any(func(decor.Statistics) string { return note.Load().(string) }),
 		))
 }
@@ -75,10 +87,16 @@ type lineProgress struct {
 	task  string
 	total int64
 	shown int64 // tenths
+	bytes bool
 }
 
 func (p *lineProgress) Begin(task string, total int64) {
-	p.task, p.total, p.shown = task, total, 0
+	p.task, p.total, p.shown, p.bytes = task, total, 0, false
+}
+
+func (p *lineProgress) BeginBytes(task string, total int64) {
+	p.Begin(task, total)
+	p.bytes = true
 }
 
 func (p *lineProgress) Advance(done int64, note string) {
@@ -88,6 +106,9 @@ func (p *lineProgress) Advance(done int64, note string) {
 	}
 	p.shown = tenth
 	line := fmt.Sprintf("%-14s %d/%d  %s", p.task, done, p.total, note)
+	if p.bytes {
+		line = fmt.Sprintf("%-14s %s/%s  %s", p.task, size(done), size(p.total), note)
+	}
 	fmt.Fprintln(p.w, strings.TrimRight(line, " "))
 }
 

@@ -14,6 +14,7 @@ import (
 type global struct {
 	stdout, stderr io.Writer
 	plain          bool
+	quiet          bool // no progress at all
 	json           bool
 }
 
@@ -33,6 +34,7 @@ carries on as if nothing had happened.
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().BoolVar(&g.plain, "plain", false, "plain lines instead of progress bars, also on a terminal")
+	root.PersistentFlags().BoolVar(&g.quiet, "no-progress", false, "neither bars nor lines of progress")
 	root.AddCommand(
 		newDemoCommand(g),
 		newDemoTrainCommand(g),

@@ -122,7 +122,7 @@ func verify(ctx context.Context, path string, key ed25519.PublicKey, screen prog
 	begun := false
 	r, err := checkpoint.Verify(ctx, path, &checkpoint.VerifyOptions{Key: key, Progress: func(done, total int64) {
 		if !begun {
-			screen.Begin(filepath.Base(path), total)
+			screen.BeginBytes(filepath.Base(path), total)
 			begun = true
 		}
 		screen.Advance(done, "")

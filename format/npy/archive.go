@@ -161,10 +161,7 @@ func (m *member) verify() error {
 	if _, err := io.Copy(io.Discard, m); err != nil {
 		return err
 	}
-	if sum := m.sum.Sum32(); sum != m.want {
-		return &errs.Error{Kind: errs.Corrupt, Want: fmt.Sprintf("CRC-32 %08x", m.want), Got: fmt.Sprintf("%08x", sum)}
-	}
-	return nil
+	return sameSum(m.want, m.sum.Sum32())
 }
 
 func unsupportedMember(got string) error {

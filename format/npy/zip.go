@@ -212,30 +212,35 @@ func parseExtra(extra []byte, values ...*uint64) error {
 
 // data finds the bytes of a member behind its local header.
 func (e *zipEntry) data(r io.ReaderAt) (io.Reader, error) {
+	start, err := e.start(r)
+	return io.NewSectionReader(r, start, int64(min(e.stored, math.MaxInt64))), err
+}
+
+// start is where the bytes of a member begin.
+func (e *zipEntry) start(r io.ReaderAt) (int64, error) {
 	var b [localSize]byte
 	if e.offset < 0 {
-		return nil, errZip
+		return 0, errZip
 	}
 	if err := readAll(r, b[:], e.offset); err != nil {
-		return nil, err
+		return 0, err
 	}
 	if string(b[:4]) != "PK\x03\x04" {
-		return nil, errZip
+		return 0, errZip
 	}
 	flags := binary.LittleEndian.Uint16(b[6:])
 	if e.flags&(flagPatched|flagStrong|flagEncrypted) != 0 {
-		return nil, unsupportedMember("an encrypted or patched member")
+		return 0, unsupportedMember("an encrypted or patched member")
 	}
 	nameLength, extraLength := int64(binary.LittleEndian.Uint16(b[26:])), int64(binary.LittleEndian.Uint16(b[28:]))
 	name := make([]byte, nameLength)
 	if err := readAll(r, name, e.offset+localSize); err != nil {
-		return nil, err
+		return 0, err
 	}
 	if text, err := zipName(string(name), flags); err != nil || text != e.raw {
-		return nil, fmt.Errorf("its local header has the name %s", brief(text))
+		return 0, fmt.Errorf("its local header has the name %s", brief(text))
 	}
-	start := e.offset + localSize + nameLength + extraLength
-	return io.NewSectionReader(r, start, int64(min(e.stored, math.MaxInt64))), nil
+	return e.offset + localSize + nameLength + extraLength, nil
 }
 
 // zipName decodes a name: UTF-8 where the flag says so, else code page 437.

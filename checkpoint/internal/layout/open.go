@@ -16,7 +16,7 @@ import (
 
 // Checkpoint is an open checkpoint. It holds no files open.
 type Checkpoint struct {
-	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors"
+	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors", "numpy"
 	Meta     orbax.Checkpoint
 	Manifest *manifest.Manifest // nil when there is none
 
@@ -25,7 +25,8 @@ type Checkpoint struct {
 	opts  Options
 	kind  *kind
 	items []string // ascending; "" is the checkpoint itself, of a flat one
-	parts []string // of a safetensors checkpoint: its files
+	parts []string // of a checkpoint without documents of Orbax: its files
+	alone bool     // it is one file that was named
 
 	structure *orbax.Tree // of a safetensors checkpoint of ours
 }
@@ -80,6 +81,16 @@ var kinds = []*kind{
 	},
 }
 
+// numpyKind is that of a file of numpy, which is a checkpoint only by itself.
+var numpyKind = &kind{
+	name:  "numpy",
+	sniff: func(e entries) bool { return e.numpy() != "" },
+	items: func(entries) []string { return []string{orbax.StateItem} },
+	meta:  (*Checkpoint).numpyMeta,
+	item:  (*Checkpoint).numpyItem,
+	tree:  (*Checkpoint).numpyTree,
+}
+
 func (e entries) file(name string) bool {
 	dir, ok := e[name]
 	return ok && !dir
@@ -128,11 +139,13 @@ func (o Options) Open(ctx context.Context, st store.Store, name string) (*Checkp
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(kinds, func(k *kind) bool { return k.sniff(in) })
-	if i < 0 {
+	if c.kind = c.sniff(in); c.kind == nil {
 		return nil, c.unrecognised(ctx, in)
 	}
-	c.kind, c.Layout, c.items, c.parts = kinds[i], kinds[i].name, kinds[i].items(in), in.safetensors()
+	c.Layout, c.items, c.parts = c.kind.name, c.kind.items(in), in.safetensors()
+	if c.kind == numpyKind {
+		c.parts = []string{in.numpy()}
+	}
 	if in.file(manifest.Name) {
 		b, err := store.ReadAll(ctx, st, c.path(manifest.Name))
 		if err == nil {
@@ -152,6 +165,17 @@ func (o Options) Open(ctx context.Context, st store.Store, name string) (*Checkp
 		return nil, errs.Wrap(op, name, err)
 	}
 	return c, nil
+}
+
+// sniff finds the kind of the checkpoint, nil when it is none.
+func (c *Checkpoint) sniff(in entries) *kind {
+	if c.alone && numpyKind.sniff(in) {
+		return numpyKind
+	}
+	if i := slices.IndexFunc(kinds, func(k *kind) bool { return k.sniff(in) }); i >= 0 {
+		return kinds[i]
+	}
+	return nil
 }
 
 // trusted refuses what the key did not sign. What is read later is held against
@@ -194,17 +218,17 @@ func missingFile(name string, err error) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: name, Got: "the file is missing", Err: err}
 }
 
-// read lists the directory of the checkpoint. A single safetensors file stands
-// for a directory that holds nothing else.
+// read lists the directory of the checkpoint. A single file of safetensors or
+// numpy stands for a directory that holds nothing else.
 func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 	if c.name != "" {
 		info, err := c.st.Stat(ctx, c.name)
 		if err != nil {
 			return nil, err
 		}
-		if !info.Dir && isSafetensors(c.name) {
+		if !info.Dir && (isSafetensors(c.name) || isNumpy(c.name)) {
 			dir, file := path.Split(c.name)
-			c.name = strings.TrimSuffix(dir, "/")
+			c.name, c.alone = strings.TrimSuffix(dir, "/"), true
 			in := entries{file: false}
 			if file == safetensors.SingleName {
 				if _, err := c.st.Stat(ctx, c.path(manifest.Name)); err == nil {
@@ -214,7 +238,7 @@ func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 			return in, nil
 		}
 		if !info.Dir {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "the directory of a checkpoint", Got: "a file"}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "the directory of a checkpoint, or a file .safetensors, .npz or .npy", Got: "another file"}
 		}
 	}
 	in := entries{}

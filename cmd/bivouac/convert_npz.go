@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// convertToNpz writes one tree as one archive, and says what that has no place
+// for.
+func convertToNpz(ctx context.Context, src, dst string, o ConvertOptions, g *global) error {
+	if o.Compress != checkpoint.Uncompressed.String() {
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--compress", Want: "none, of npz", Got: o.Compress}}
+	}
+	info, err := checkpoint.Metadata(ctx, src, nil)
+	if err != nil {
+		return err
+	}
+	item, err := npzItem(info, o.Item)
+	if err != nil {
+		return err
+	}
+	leaves, dropped, err := npzLeaves(item)
+	if err != nil {
+		return err
+	}
+	r, err := checkpoint.OpenReader(ctx, src, &checkpoint.LoadOptions{Name: item.Name})
+	if err != nil {
+		return err
+	}
+	defer r.Close() //nolint:errcheck // nothing was written
+	if info.Custom != nil {
+		dropped = append(dropped, "the custom metadata")
+	}
+	e := newExporter(r, o.Overwrite, g)
+	err = e.npz(ctx, leaves, dst)
+	e.screen.close()
+	if err != nil {
+		return err
+	}
+	return reportConversion(g, converted{Source: src, Destination: dst, Layout: npzLayout, Items: []string{item.Name}, NotKept: dropped})
+}
+
+// npzItem finds the tree that goes into an archive: the one that is named, or the
+// only item.
+func npzItem(info *checkpoint.Info, name string) (checkpoint.ItemInfo, error) {
+	names := make([]string, len(info.Items))
+	for i, it := range info.Items {
+		names[i] = strconv.Quote(it.Name)
+	}
+	if name == "" && len(names) != 1 {
+		return checkpoint.ItemInfo{}, &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: "items " + some(names), Want: "one tree, as an .npz file has it",
+			Got: strconv.Itoa(len(names)) + " items", Remedy: "choose one with --item"}
+	}
+	it := info.Items[0]
+	if name != "" {
+		var ok bool
+		if it, ok = info.Item(name); !ok {
+			return it, &errs.Error{Kind: errs.NotFound, Op: "convert", Subject: "item " + strconv.Quote(name), Got: "items " + some(names)}
+		}
+	}
+	if it.Kind != "tree" {
+		return it, &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: "item " + strconv.Quote(it.Name), Want: "a tree of arrays", Got: it.Kind, Remedy: "bivouac cat prints it"}
+	}
+	return it, nil
+}
+
+// npzLeaves are the arrays of a tree, which must be all that it holds; what holds
+// nothing, and goes, is said.
+func npzLeaves(it checkpoint.ItemInfo) (leaves []checkpoint.LeafInfo, dropped []string, err error) {
+	var bad, empty []string
+	flat := true
+	for _, l := range it.Leaves {
+		flat = flat && len(l.Path) == 1
+		switch {
+		case l.Kind == checkpoint.StringLeaf || l.Kind == checkpoint.KeyLeaf:
+			bad = append(bad, l.Param+" ("+l.Kind.String()+")")
+		case l.DType == tensor.Invalid:
+			empty = append(empty, l.Param+" ("+l.Kind.String()+")")
+		default:
+			leaves = append(leaves, l)
+		}
+	}
+	if len(bad) > 0 {
+		return nil, nil, &errs.Error{Kind: errs.Unsupported, Op: "convert", Subject: some(bad), Want: "arrays and numbers, as an .npz file has them",
+			Remedy: "name those that are wanted: bivouac extract"}
+	}
+	if err := numpyHolds(leaves); err != nil {
+		return nil, nil, err
+	}
+	if len(empty) > 0 {
+		dropped = append(dropped, "leaves without content: "+strings.Join(empty, ", "))
+	}
+	if !flat {
+		dropped = append(dropped, "the nesting: names are the keys joined with \".\"")
+	}
+	return leaves, dropped, nil
+}
