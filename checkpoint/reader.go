@@ -92,7 +92,7 @@ func ReadDocument(ctx context.Context, path, item string, o *LoadOptions) ([]byt
 	if o == nil {
 		o = &LoadOptions{}
 	}
-	c, err := open(ctx, path, o.Store)
+	c, err := o.open(ctx, path)
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}

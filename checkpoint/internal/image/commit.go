@@ -59,11 +59,11 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 		if err := txn.Put(ctx, f.Name, f.Data); err != nil {
 			return now, err
 		}
-		m.Add(f.Name, f.Data)
+		im.small(m, f.Name, f.Data)
 	}
 	markers := im.markers()
 	for _, b := range markers {
-		m.Add(b.Name, b.Data)
+		im.small(m, b.Name, b.Data)
 	}
 	last := store.Blob{Name: im.manifestName(), Data: manifest.Sign(m.Append(nil), im.opts.Signing)}
 	if last.Name == "" {
@@ -146,7 +146,7 @@ func (im *Image) sums(m *manifest.Manifest) error {
 			m.Leaves = append(m.Leaves, l)
 		}
 		for _, f := range t.files {
-			m.Files = append(m.Files, manifest.File{Name: path.Join(t.data, f.name), Size: f.size, CRC: f.sum(), Hash: f.hash(), Age: f.age})
+			m.Files = append(m.Files, manifest.File{Name: path.Join(t.data, f.name), Size: f.size, CRC: f.sum(), Hash: f.hash(), Age: f.age, Runs: f.runs()})
 		}
 		if t.head != nil {
 			m.Heads = append(m.Heads, manifest.File{Name: path.Join(t.data, t.files[0].name), Size: int64(len(t.head)), CRC: crc.Sum(t.head)})

@@ -228,6 +228,12 @@ func (b *base) reread(ctx context.Context, name string, f *dataFile) (bool, erro
 	}
 	buf := make([]byte, min(rereadBytes, f.size))
 	for _, u := range f.units {
+		if u.runs != nil {
+			if same, err := u.same(ctx, r, buf); !same {
+				return false, err
+			}
+			continue
+		}
 		h := xxh3.New()
 		for n := 0; n < u.size; {
 			p := buf[:min(len(buf), u.size-n)]

@@ -38,6 +38,7 @@ type packer struct {
 	memory []byte
 	tree   *treeImage
 	held   []*value // in memory
+	pieces []*piece // of these
 	used   int
 	sum    uint32
 	mu     *sync.Mutex // of the files of trees
@@ -130,12 +131,12 @@ func (p *packer) add(ctx context.Context, t *treeImage, v *value) error {
 	if ctx.Err() != nil {
 		return &errs.Error{Kind: errs.Canceled, Op: "checkpoint.Save", Err: context.Cause(ctx)}
 	}
-	one := &piece{value: v, sub: wholeShard}
+	one := &piece{value: v, sub: wholeShard, off: int64(p.used)}
 	sum, err := v.encode(ctx, one, p.memory[p.used:p.used+most])
 	if err != nil {
 		return one.explain(err)
 	}
-	p.tree, p.held = t, append(p.held, v)
+	p.tree, p.held, p.pieces = t, append(p.held, v), append(p.pieces, one)
 	v.offset, v.size = int64(p.used), one.size
 	p.sum = crc.Combine(p.sum, sum, int64(v.size))
 	p.used += v.size
@@ -172,16 +173,15 @@ func (p *packer) flush(ctx context.Context) error {
 	p.tree.files = append(p.tree.files, f)
 	p.mu.Unlock()
 	p.im.progress.add(int64(done))
-	p.held, p.used, p.sum = p.held[:0], 0, 0
+	p.held, p.pieces, p.used, p.sum = p.held[:0], nil, 0, 0
 	return nil
 }
 
 // write writes what is held as the file f, or links it.
 func (p *packer) write(ctx context.Context, f *dataFile) error {
 	name := path.Join(p.tree.data, f.name)
-	if p.im.opts.Dedup != nil {
-		f.hashed, f.units = true, []*unit{{size: p.used, hash: hashOf(p.memory[:p.used])}}
-	}
+	f.hashed, f.units = p.im.opts.Dedup != nil, []*unit{{size: p.used, pieces: p.pieces}}
+	p.im.note(f, f.units[0], p.memory[:p.used])
 	if p.im.base.mayHave(f) {
 		if linked, err := p.im.base.link(ctx, p.txn, name, f); linked || err != nil {
 			return err

@@ -133,9 +133,7 @@ func (im *Image) work(ctx context.Context, txn store.Txn, s *schedule, memory []
 		if err != nil {
 			return errs.Wrap("", o.file.name, err)
 		}
-		if o.file.hashed {
-			u.hash = hashOf(b)
-		}
+		im.note(o.file, u, b)
 		if at == comparing {
 			err = im.compared(ctx, txn, s, o)
 		} else {
@@ -144,6 +142,20 @@ func (im *Image) work(ctx context.Context, txn store.Txn, s *schedule, memory []
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// note takes what is recorded of the bytes b of a unit. Digests of a unit that was
+// compared before are those of the same bytes as long as its hash is.
+func (im *Image) note(f *dataFile, u *unit, b []byte) {
+	fresh := u.runs == nil
+	if f.hashed {
+		was := u.hash
+		u.hash = hashOf(b)
+		fresh = fresh || u.hash != was
+	}
+	if im.signed() && fresh {
+		u.digest(b)
 	}
 }
 

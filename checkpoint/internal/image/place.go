@@ -50,9 +50,10 @@ type unit struct {
 	off    int64
 	size   int
 	pieces []*piece
-	tail   []byte        // follows the pieces
-	placed []byte        // memory of the pieces in a snapshot
-	hash   manifest.Hash // of its bytes, when the file is hashed
+	tail   []byte         // follows the pieces
+	placed []byte         // memory of the pieces in a snapshot
+	hash   manifest.Hash  // of its bytes, when the file is hashed
+	runs   []manifest.Run // of its bytes, when the checkpoint is signed
 }
 
 // dataFile is one file of the database. Its image is the pieces in ascending

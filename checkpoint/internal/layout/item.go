@@ -181,11 +181,12 @@ func sizeError(subject string, want, got int64) error {
 }
 
 // Files returns the names of all files of the checkpoint, ascending.
+// They are those in the store, whatever the manifest says.
 func (c *Checkpoint) Files(ctx context.Context) ([]store.Info, error) {
 	var out []store.Info
 	var walk func(dir string) error
 	walk = func(dir string) error {
-		for e, err := range c.st.List(ctx, c.path(dir)) {
+		for e, err := range c.raw.List(ctx, c.path(dir)) {
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,8 @@ type Checkpoint struct {
 	Meta     orbax.Checkpoint
 	Manifest *manifest.Manifest // nil when there is none
 
-	st    store.Store
+	st    store.Store // what is read of the checkpoint is read from it
+	raw   store.Store // the same, whatever the manifest says
 	name  string
 	opts  Options
 	kind  *kind
@@ -134,17 +135,13 @@ func (o Options) Open(ctx context.Context, st store.Store, name string) (*Checkp
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "a session of partial saves",
 			Remedy: "finalize it: bivouac repair --apply, checkpoint.Finalize, or the library that began it"}
 	}
-	c := &Checkpoint{st: st, name: name, opts: o}
+	c := &Checkpoint{st: st, raw: st, name: name, opts: o}
 	in, err := c.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if c.kind = c.sniff(in); c.kind == nil {
+	if !c.recognise(in) {
 		return nil, c.unrecognised(ctx, in)
-	}
-	c.Layout, c.items, c.parts = c.kind.name, c.kind.items(in), in.safetensors()
-	if c.kind == numpyKind {
-		c.parts = []string{in.numpy()}
 	}
 	if in.file(manifest.Name) {
 		b, err := store.ReadAll(ctx, st, c.path(manifest.Name))
@@ -158,7 +155,7 @@ func (o Options) Open(ctx context.Context, st store.Store, name string) (*Checkp
 			return nil, errs.Wrap(op, name, err)
 		}
 	}
-	if err := c.trusted(); err != nil {
+	if err := c.trust(in); err != nil {
 		return nil, errs.Wrap(op, name, err)
 	}
 	if err := c.kind.meta(c, ctx); err != nil {
@@ -178,9 +175,21 @@ func (c *Checkpoint) sniff(in entries) *kind {
 	return nil
 }
 
-// trusted refuses what the key did not sign. What is read later is held against
-// the manifest, and so is covered by its signature.
-func (c *Checkpoint) trusted() error {
+// recognise finds out by the names at its root what the checkpoint is.
+func (c *Checkpoint) recognise(in entries) bool {
+	if c.kind = c.sniff(in); c.kind == nil {
+		return false
+	}
+	c.Layout, c.items, c.parts = c.kind.name, c.kind.items(in), in.safetensors()
+	if c.kind == numpyKind {
+		c.parts = []string{in.numpy()}
+	}
+	return true
+}
+
+// trust refuses what the key did not sign, and has everything else be read
+// through the manifest that it signed.
+func (c *Checkpoint) trust(in entries) error {
 	switch {
 	case c.opts.Key == nil:
 		return nil
@@ -188,7 +197,15 @@ func (c *Checkpoint) trusted() error {
 		return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: c.path(manifest.Name), Want: "a signed manifest", Got: "no manifest",
 			Remedy: "load without a key if you trust it all the same"}
 	}
-	return c.Manifest.CheckSignature(c.opts.Key)
+	if err := c.Manifest.CheckSignature(c.opts.Key); err != nil {
+		return err
+	}
+	s := c.seal()
+	in, err := s.listed(in)
+	if err == nil && !c.recognise(in) {
+		err = missingFile(c.path(orbax.CheckpointFile), nil)
+	}
+	return err
 }
 
 // orbaxMeta reads _CHECKPOINT_METADATA, which old flat checkpoints lack.

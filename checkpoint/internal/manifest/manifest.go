@@ -10,7 +10,7 @@
 // quoted strings; checksums are CRC-32C in eight hexadecimal digits:
 //
 //	bivouac.manifest <version>
-//	file <crc> <size> "<name>" [<hash> <age>]            one for each file but this, sorted by name
+//	file <crc> <size> "<name>" [<hash> <age>] [<run> …]  one for each file but this, sorted by name
 //	leaf <crc> <size> "<item>" "<param>" [<crc> …]       one for each array, sorted by item and name
 //	head <crc> <size> "<name>"                           of the first size bytes of a file, which are a document by themselves
 //	end <crc>                                            of every byte before this line
@@ -33,6 +33,9 @@
 // bytes that end with their own CRC-32C, as zarr's codec leaves them, it is the
 // same whatever the bytes are. The age is how many saves have linked the file
 // since its bytes were last written or read back, in decimal digits.
+//
+// In version 3, which is that of documents that are signed, each file has its
+// runs, see Run: "<size>:<digest>", the digest in unpadded standard base64.
 package manifest
 
 import (
@@ -51,10 +54,11 @@ import (
 // Name of the file, at the root of a checkpoint.
 const Name = "bivouac.manifest"
 
-// headers of the versions: without hashes, with.
+// headers of the versions: without hashes, with, with runs.
 const (
 	headerPlain  = "bivouac.manifest 1\n"
 	headerHashed = "bivouac.manifest 2\n"
+	headerRuns   = "bivouac.manifest 3\n"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -77,8 +81,9 @@ type File struct {
 	Name string
 	Size int64
 	CRC  uint32
-	Hash Hash // zero when it was not taken
-	Age  int  // saves that linked the file since its bytes were written or read back; with a Hash only
+	Hash Hash  // zero when it was not taken
+	Age  int   // saves that linked the file since its bytes were written or read back; with a Hash only
+	Runs []Run // of all bytes of the file, in their order; nil when it is not signed
 }
 
 // Hash tells contents of one size apart. The zero Hash is none.
@@ -131,7 +136,7 @@ func (m *Manifest) Append(dst []byte) []byte {
 			dst = hex.AppendEncode(append(dst, ' '), f.Hash[:])
 			dst = strconv.AppendInt(append(dst, ' '), int64(f.Age), 10)
 		}
-		dst = append(dst, '\n')
+		dst = append(appendRuns(dst, f.Runs), '\n')
 	}
 	for _, l := range m.Leaves {
 		dst = append(dst, "leaf "...)
@@ -161,12 +166,16 @@ func (m *Manifest) Append(dst []byte) []byte {
 
 // header is that of the lowest version that holds the document.
 func (m *Manifest) header() string {
+	lowest := headerPlain
 	for _, f := range m.Files {
-		if f.Hash != (Hash{}) {
-			return headerHashed
+		switch {
+		case len(f.Runs) > 0:
+			return headerRuns
+		case f.Hash != (Hash{}):
+			lowest = headerHashed
 		}
 	}
-	return headerPlain
+	return lowest
 }
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
@@ -189,12 +198,12 @@ func Parse(b []byte) (*Manifest, error) {
 		return nil, err
 	case !bytes.HasPrefix(b, []byte("bivouac.manifest ")):
 		return nil, corrupt("does not begin with the name of the format")
-	case !bytes.HasPrefix(b, []byte(headerPlain)) && !bytes.HasPrefix(b, []byte(headerHashed)):
+	case !slices.ContainsFunc([]string{headerPlain, headerHashed, headerRuns}, func(h string) bool { return bytes.HasPrefix(b, []byte(h)) }):
 		line, _, _ := bytes.Cut(b, []byte("\n"))
 		if len(line) > 40 {
 			line = line[:40]
 		}
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "manifest", Subject: Name, Want: "version 1 or 2", Got: fmt.Sprintf("%q", line),
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "manifest", Subject: Name, Want: "version 1, 2 or 3", Got: fmt.Sprintf("%q", line),
 			Remedy: "use a newer Bivouac"}
 	case len(b) < len(headerPlain)+endLen:
 		return nil, corrupt("%d bytes, too short", len(b))
@@ -213,8 +222,8 @@ func Parse(b []byte) (*Manifest, error) {
 			return nil, corrupt("line %d: %v", n+2, err)
 		}
 	}
-	if got := string(b[:len(headerPlain)]); got == headerPlain && m.header() != got {
-		return nil, corrupt("version 1 with a hash")
+	if got, least := string(b[:len(headerPlain)]), m.header(); got < least {
+		return nil, corrupt("%q with what only %q has", got, least)
 	}
 	return m, nil
 }
@@ -236,7 +245,7 @@ func (m *Manifest) parseLine(line string) error {
 		if f.Name, rest, err = cutQuoted(rest); err != nil {
 			return fmt.Errorf("file name: %v", err)
 		}
-		if err := f.parseHash(rest); err != nil {
+		if err := f.parseTail(rest); err != nil {
 			return err
 		}
 		if _, dup := m.files[f.Name]; dup {
@@ -285,15 +294,23 @@ func (m *Manifest) parseLine(line string) error {
 	return nil
 }
 
-// parseHash reads what follows the name: nothing, or hash and age.
-func (f *File) parseHash(s string) error {
-	if s == "" {
-		return nil
-	}
-	digits, age, ok := strings.Cut(strings.TrimPrefix(s, " "), " ")
-	if !ok || s[0] != ' ' || len(digits) != hex.EncodedLen(len(f.Hash)) {
+// parseTail reads what follows the name: hash and age, runs, both, or nothing.
+func (f *File) parseTail(s string) error {
+	fields := strings.Split(s, " ")
+	if fields[0] != "" {
 		return fmt.Errorf("after the name of a file: %.60q", s)
 	}
+	fields = fields[1:]
+	if len(fields) > 1 && len(fields[0]) == hex.EncodedLen(len(f.Hash)) {
+		if err := f.parseHash(fields[0], fields[1]); err != nil {
+			return err
+		}
+		fields = fields[2:]
+	}
+	return f.parseRuns(fields)
+}
+
+func (f *File) parseHash(digits, age string) error {
 	if _, err := hex.Decode(f.Hash[:], []byte(digits)); err != nil || f.Hash == (Hash{}) {
 		return fmt.Errorf("hash %q", digits)
 	}

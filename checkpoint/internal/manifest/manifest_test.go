@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"hash/crc32"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,7 @@ func sample() *Manifest {
 		Files: []File{
 			{Name: "state/_METADATA", Size: 12, CRC: 0xdeadbeef}, {Name: "_CHECKPOINT_METADATA", Size: 3, CRC: 1}, {Name: "odd \"name\"\n"},
 			{Name: "state/d/00", Size: 9, CRC: 2, Hash: Hash{1, 15: 0xff}, Age: 7},
+			{Name: "state/d/01", Size: 9, CRC: 2, Runs: Runs([]byte("nine byte"), 0)},
 		},
 		Leaves: []Leaf{
 			{Item: "state", Param: "w", Size: 4096, CRC: 7, Chunks: []uint32{1, 2, 0xffffffff}},
@@ -56,6 +58,10 @@ func TestRoundTripLaw(t *testing.T) {
 				copy(f.Hash[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "hash"))
 				f.Hash[0] |= 1
 				f.Age = rapid.IntRange(0, 1<<31-1).Draw(t, "age")
+			}
+			if rapid.Bool().Draw(t, "digested") {
+				b := bytes.Repeat([]byte(n), rapid.IntRange(0, 1<<16).Draw(t, "repeat"))
+				f.Size, f.Runs = int64(len(b)), Runs(b, 0, rapid.IntRange(0, len(b)).Draw(t, "part"))
 			}
 			m.Files = append(m.Files, f)
 		}
@@ -120,6 +126,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(sample().Append(nil))
 	f.Add([]byte(headerPlain + "end 00000000\n"))
 	f.Add(headed(headerHashed, "file 00000001 3 \"a\" 000000000000000000000000000000ff 2\n"))
+	f.Add(headed(headerRuns, "file 00000001 3 \"a\" 2:"+strings.Repeat("A", 43)+" 1:"+strings.Repeat("A", 43)+"\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := Parse(b)
 		if err != nil {
@@ -141,6 +148,7 @@ func headed(header, body string) []byte {
 func TestVersions(t *testing.T) {
 	const file = "file 00000001 3 \"a\""
 	const hash = " 000000000000000000000000000000ff"
+	digest := ":" + strings.Repeat("A", 43)
 	for _, c := range []struct {
 		header, line string
 		kind         errs.Kind
@@ -156,13 +164,26 @@ func TestVersions(t *testing.T) {
 		{headerHashed, file + hash[:20] + " 2", errs.Corrupt},
 		{headerHashed, file + " 00000000000000000000000000000000 2", errs.Corrupt},
 		{headerHashed, file + " 000000000000000000000000000000fg 2", errs.Corrupt},
-		{"bivouac.manifest 3\n", file, errs.Unsupported},
+		{headerRuns, file, errs.Other},
+		{headerRuns, file + " 3" + digest, errs.Other},
+		{headerRuns, file + hash + " 2 3" + digest, errs.Other},
+		{headerRuns, file + " 2" + digest + " 1" + digest, errs.Other},
+		{headerHashed, file + " 3" + digest, errs.Corrupt},
+		{headerRuns, file + " 4" + digest, errs.Corrupt},
+		{headerRuns, file + " 2" + digest, errs.Corrupt},
+		{headerRuns, file + " 3" + digest + " 0" + digest, errs.Corrupt},
+		{headerRuns, file + " 4" + digest + " -1" + digest, errs.Corrupt},
+		{headerRuns, file + " 3" + digest + "A", errs.Corrupt},
+		{headerRuns, file + " 3:!" + digest[2:], errs.Corrupt},
+		{headerRuns, file + " 3" + digest + " ", errs.Corrupt},
+		{headerRuns, strings.Replace(file, " 3 ", " 300000 ", 1) + " 300000" + digest, errs.Corrupt},
+		{"bivouac.manifest 4\n", file, errs.Unsupported},
 	} {
 		m, err := Parse(headed(c.header, c.line+"\n"))
 		if errs.KindOf(err) != c.kind {
 			t.Errorf("%q: %v", c.header+c.line, err)
 		}
-		if err == nil && bytes.HasPrefix(m.Append(nil), []byte(headerPlain)) != (m.Files[0].Hash == Hash{}) {
+		if err == nil && bytes.HasPrefix(m.Append(nil), []byte(headerPlain)) != (m.Files[0].Hash == Hash{} && m.Files[0].Runs == nil) {
 			t.Errorf("%q is written as %q", c.header+c.line, m.Append(nil))
 		}
 	}

@@ -91,6 +91,10 @@ func (m *Manifest) CheckSignature(key ed25519.PublicKey) error {
 	case !ed25519.Verify(key, m.signed, m.signature):
 		refused.Got = "one that it did not make of these bytes"
 		refused.Remedy = "the checkpoint was changed, or signed with another key: do not trust it"
+	case !m.Digested():
+		refused.Want = "a signature that speaks for the bytes of all files"
+		refused.Got = "one of an earlier version, over checksums only, to which others can be fitted"
+		refused.Remedy = "load without a key if you trust it all the same, and save it again with SaveOptions.Signing"
 	default:
 		return nil
 	}

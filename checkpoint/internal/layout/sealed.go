@@ -1,0 +1,194 @@
+package layout
+
+import (
+	"context"
+	"iter"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// sealed is the checkpoint as a load with a key sees it: the files that the
+// signed manifest lists, and of these the bytes that it has the digests of.
+// Files that it does not list are not there; those that it lists must be; and no
+// byte is handed out before the run that it lies in was held against its SHA-256.
+// Everything that is read of a checkpoint is read from its store, and so through
+// this one: nothing above it knows of keys.
+//
+// A run is read as a whole. Where less is wanted of it, it is kept for a while.
+type sealed struct {
+	store.Store // the rest of it is not called
+	root        string
+	manifest    *manifest.Manifest
+	names       []string // of the files, ascending
+	recent      *recentRuns
+}
+
+// seal has everything be read through the manifest, whose signature was checked.
+func (c *Checkpoint) seal() *sealed {
+	s := &sealed{Store: c.st, root: c.name, manifest: c.Manifest, recent: newRecentRuns()}
+	for _, f := range c.Manifest.Files {
+		s.names = append(s.names, f.Name)
+	}
+	slices.Sort(s.names)
+	c.st = s
+	return s
+}
+
+// below returns the name below the checkpoint.
+func (s *sealed) below(name string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(name, s.root), "/")
+}
+
+// Open implements store.Store.
+func (s *sealed) Open(ctx context.Context, name string) (store.Reader, error) {
+	f, ok := s.manifest.File(s.below(name))
+	if !ok {
+		return nil, unlisted(name)
+	}
+	r, err := s.Store.Open(ctx, name)
+	if errs.KindOf(err) == errs.NotFound {
+		return nil, missingFile(name, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Size() != f.Size {
+		r.Close() //nolint:errcheck // nothing was written
+		return nil, sizeError(name, f.Size, r.Size())
+	}
+	return &sealedReader{Reader: r, file: f, recent: s.recent}, nil
+}
+
+// Stat implements store.Store.
+func (s *sealed) Stat(ctx context.Context, name string) (store.Info, error) {
+	in := s.below(name)
+	if _, ok := s.manifest.File(in); !ok && in != "" && !s.isDir(in) {
+		return store.Info{}, unlisted(name)
+	}
+	info, err := s.Store.Stat(ctx, name)
+	if errs.KindOf(err) == errs.NotFound {
+		return info, missingFile(name, err)
+	}
+	return info, err
+}
+
+func unlisted(name string) error {
+	return &errs.Error{Kind: errs.NotFound, Op: "checkpoint", Subject: name, Got: "nothing of that name in the signed manifest"}
+}
+
+// from returns where in the list the names below a directory begin.
+func (s *sealed) from(dir string) int {
+	i, _ := slices.BinarySearch(s.names, dir+"/")
+	return i
+}
+
+func (s *sealed) isDir(name string) bool {
+	i := s.from(name)
+	return i < len(s.names) && strings.HasPrefix(s.names[i], name+"/")
+}
+
+// List implements store.Store. What is listed is what the manifest lists; times
+// are not known.
+func (s *sealed) List(_ context.Context, dir string) iter.Seq2[store.Info, error] {
+	prefix, i := "", 0
+	if in := s.below(dir); in != "" {
+		prefix, i = in+"/", s.from(in)
+	}
+	return func(yield func(store.Info, error) bool) {
+		if prefix != "" && !s.isDir(strings.TrimSuffix(prefix, "/")) {
+			yield(store.Info{}, unlisted(dir))
+			return
+		}
+		var found []store.Info
+		last := ""
+		for ; i < len(s.names) && strings.HasPrefix(s.names[i], prefix); i++ {
+			name, _, deeper := strings.Cut(s.names[i][len(prefix):], "/")
+			if deeper && name == last {
+				continue
+			}
+			info := store.Info{Name: name, Dir: deeper}
+			if !deeper {
+				f, _ := s.manifest.File(s.names[i])
+				info.Size = f.Size
+			} else {
+				last = name
+			}
+			found = append(found, info)
+		}
+		slices.SortFunc(found, func(a, b store.Info) int { return strings.Compare(a.Name, b.Name) })
+		for _, info := range slices.CompactFunc(found, func(a, b store.Info) bool { return a.Name == b.Name }) {
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+// listed keeps of the names at the root those that the manifest lists. One that
+// it lists and that is not there is errs.Corrupt.
+func (s *sealed) listed(in entries) (entries, error) {
+	out := entries{}
+	for e := range s.List(context.Background(), s.root) {
+		dir, there := in[e.Name]
+		if !there || dir != e.Dir {
+			return nil, missingFile(path.Join(s.root, e.Name), nil)
+		}
+		out[e.Name] = dir
+	}
+	return out, nil
+}
+
+// sealedReader reads a file and holds what it reads against the digests.
+type sealedReader struct {
+	store.Reader
+	file   manifest.File
+	recent *recentRuns
+}
+
+// ReadAt implements store.Reader.
+func (r *sealedReader) ReadAt(ctx context.Context, p []byte, off int64) error {
+	end := off + int64(len(p))
+	if off < 0 || end > r.file.Size || end < off {
+		return sizeError(r.file.Name, end, r.file.Size)
+	}
+	if len(p) == 0 {
+		return nil
+	}
+	for _, run := range r.file.Touched(off, end) {
+		from, to := max(run.Off, off), min(run.Off+run.Size, end)
+		dst := p[from-off : to-off]
+		if int64(len(dst)) == run.Size {
+			if err := r.read(ctx, run, dst); err != nil {
+				return err
+			}
+			continue
+		}
+		key := runKey{r.file.Name, run.Off}
+		if r.recent.copy(key, dst, from-run.Off) {
+			continue
+		}
+		b := r.recent.memory(run.Size)
+		if err := r.read(ctx, run, b); err != nil {
+			return err
+		}
+		copy(dst, b[from-run.Off:])
+		r.recent.keep(key, b)
+	}
+	return nil
+}
+
+// read reads a run and holds it against its digest.
+func (r *sealedReader) read(ctx context.Context, run manifest.Run, b []byte) error {
+	if err := r.Reader.ReadAt(ctx, b, run.Off); err != nil {
+		return err
+	}
+	if !run.Check(b) {
+		return manifest.DigestError(r.file.Name, run)
+	}
+	return nil
+}
