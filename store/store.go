@@ -51,6 +51,12 @@ type Store interface {
 	// Whether another process is still at work there it cannot know: one
 	// process at a time writes below dir. keep, when not nil, is asked first.
 	CleanStaging(ctx context.Context, dir string, keep func(Info) bool) ([]string, error)
+	// Settle makes durable what Stat and List show of the names in dir: after an
+	// error with ErrUncertain, or where another process may have ended with one.
+	// What became of such a name is then what is seen, for good; what the
+	// transaction left under a staging name is CleanStaging's. A failure has
+	// ErrUncertain in its chain.
+	Settle(ctx context.Context, dir string) error
 	// Properties tells what the store can do.
 	Properties() Properties
 }
@@ -104,8 +110,7 @@ type Blob struct {
 // ErrUncertain is in the chain of an error of Commit or Put when the new object
 // is already visible, or may be, and its durability could not be confirmed.
 // Nothing was removed, neither new nor old, so that whatever state power loss
-// leaves is whole: the old one or the new one. Whoever opens the store next,
-// in particular after a restart, sees which, by the name and the manifest.
+// leaves is whole: the old one or the new one. Store.Settle makes it known which.
 var ErrUncertain = errors.New("published, but whether it would survive power loss is unknown")
 
 // Txn is everything that becomes visible at once, or never. Create, Put and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"path"
 	"strconv"
 	"sync"
@@ -29,9 +30,12 @@ type Checkpointer struct {
 
 	saving sync.Mutex   // held by the call that prepares a save
 	memory *arena.Arena // snapshots; owned by the save in flight
+	locked bool         // this is the writer of the directory, or there are no locks
+	lock   io.Closer    // nil when there is none
 
 	mu       sync.Mutex
 	list     []Info // ascending
+	doubts   []Info // saves of which nobody knows whether they would survive power loss
 	pending  *checkpoint.Response[bool]
 	removing <-chan struct{} // closed when the retention of the last save is over; nil before the first
 	failed   error           // of a save in the background that no call has returned yet
@@ -39,6 +43,10 @@ type Checkpointer struct {
 }
 
 // Open opens the checkpoints of dir; it need not exist yet. o may be nil.
+//
+// The process that saves there holds a lock: from Open on with Options.Clean,
+// otherwise from the first save on, until Close or its end. A second one is told
+// errs.Busy and who has it. Readers need none.
 func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 	opts := o.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -49,27 +57,27 @@ func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 		return nil, errs.Wrap("training.Open", dir, err)
 	}
 	c := &Checkpointer{opts: opts, store: st, root: root, dir: dir}
-	if opts.Clean {
-		removed, err := st.CleanStaging(ctx, root, nil)
-		if err != nil && errs.KindOf(err) != errs.NotFound {
-			return nil, errs.Wrap("training.Open", dir, err)
-		}
-		for _, name := range removed {
-			opts.OnEvent(Event{Kind: Cleaned, Name: name})
-		}
-	}
-	if err := c.writeRoot(ctx); err != nil {
-		return nil, errs.Wrap("training.Open", dir, err)
-	}
-	if err := c.Reload(ctx); err != nil {
-		return nil, err
-	}
-	if opts.Reserve > 0 {
-		if c.memory, err = arena.Open(c.reserve(), &arena.Options{Limit: int(opts.MemoryBudget), Touch: true}); err != nil {
-			return nil, errs.Wrap("training.Open", dir, err)
-		}
+	if err := c.start(ctx); err != nil {
+		return nil, errs.Wrap("training.Open", dir, errors.Join(err, c.unlock()))
 	}
 	return c, nil
+}
+
+// start puts the directory in order and reads what is there.
+func (c *Checkpointer) start(ctx context.Context) (err error) {
+	if err = c.openToWrite(ctx); err != nil {
+		return err
+	}
+	if err = c.writeRoot(ctx); err != nil {
+		return err
+	}
+	if err = c.Reload(ctx); err != nil {
+		return err
+	}
+	if c.opts.Reserve > 0 {
+		c.memory, err = arena.Open(c.reserve(), &arena.Options{Limit: int(c.opts.MemoryBudget), Touch: true})
+	}
+	return err
 }
 
 // reserve is Options.Reserve within the budget.
@@ -239,7 +247,7 @@ func (c *Checkpointer) takeFailure() error {
 	return err
 }
 
-// Close waits for the save in flight, releases the memory of snapshots and
+// Close waits for the save in flight, releases the memory of snapshots and the lock, and
 // returns the failure of a background save that no other call has returned.
 // It may be called twice; saving afterwards is errs.Closed, loading works.
 func (c *Checkpointer) Close() error {
@@ -261,5 +269,5 @@ func (c *Checkpointer) Close() error {
 	if c.memory != nil {
 		err = errors.Join(err, c.memory.Close())
 	}
-	return err
+	return errors.Join(err, c.unlock())
 }

@@ -14,14 +14,15 @@ type EventKind uint8
 const (
 	SaveBegin     EventKind = iota + 1 // the state was copied, or need not be; writing begins in the background
 	SaveCommitted                      // the step is durable
-	SaveFailed                         // the save failed, Err says why
+	SaveFailed                         // the save failed, Err says why; the step may be there all the same when Uncertain says so
 	Removed                            // a step was removed by the preservation policy
 	Quarantined                        // a damaged step was set aside under the name Name, Err says why
 	Skipped                            // a directory with the name of a step is no whole checkpoint and is not listed, Err says why
 	Cleaned                            // what an interrupted save had left was removed
+	Settled                            // what became of an uncertain save is known: the step is there and stays, or it is not and Err says so
 )
 
-var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned"}
+var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned", "settled"}
 
 // String returns the kind in words.
 func (k EventKind) String() string {
@@ -40,5 +41,8 @@ type Event struct {
 	Blocked time.Duration        // SaveBegin: how long the caller was blocked by the copy
 	Took    time.Duration        // SaveCommitted: since the save began
 	Stats   checkpoint.SaveStats // SaveCommitted: how the time was spent, and what was written
-	Err     error
+	// Uncertain is of SaveFailed: the step was published, and whether it would
+	// survive power loss is unknown; Err is store.ErrUncertain. Settled follows.
+	Uncertain bool
+	Err       error
 }

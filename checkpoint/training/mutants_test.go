@@ -33,7 +33,6 @@ func TestRetentionFailureIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // what is to be told was
 	saved, err := c.SaveCheckpointables(ctx, 30, map[string]any{"state": model(30), "data": position(30)}, &training.SaveOptions{Force: true})
 	if !saved || !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), "is committed") {
 		t.Errorf("saved %v, error %v", saved, err)
@@ -41,11 +40,11 @@ func TestRetentionFailureIsTold(t *testing.T) {
 	if last, ok := c.Latest(); !ok || last.Step != 30 || len(c.Checkpoints()) != 3 {
 		t.Errorf("listed: %v", c.Checkpoints())
 	}
-	if err := survived(10, 20, 30)(mem, nil); err != nil {
-		t.Error(err)
-	}
 	if err := c.Close(); err != nil {
 		t.Errorf("told twice: %v", err)
+	}
+	if err := survived(10, 20, 30)(mem, nil); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -28,6 +28,10 @@ type Options struct {
 	// be saved again; at Open and Reload. Set it only in the one process that
 	// saves there.
 	Clean bool
+	// NoLock has the process save without the lock that keeps a second writer out
+	// of the directory; see Open. In a job of several processes that save together
+	// the primary takes the lock, and the others set NoLock.
+	NoLock bool
 	// MemoryBudget bounds the memory for copies of the state; 0 = no bound. A
 	// state that is larger is read while it is written, and the caller of
 	// SaveAsync blocked until it was read.

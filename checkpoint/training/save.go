@@ -67,6 +67,9 @@ func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, item
 // A save before this one is waited for. The failure of an earlier save that no
 // call has returned is returned here, and nothing is saved.
 //
+// After an error that is store.ErrUncertain the step may be there: the next save
+// or Open finds out, and lists it if it is.
+//
 // Result is there when the step is committed, and false when the policy did not
 // want it. What the preservation policy gives up is removed afterwards; the next
 // save, Wait and Close wait for that and return its failure.
@@ -168,7 +171,8 @@ func (c *Checkpointer) pace(how image.Mode) image.Pace {
 	return image.Pace(c.opts.Pace)
 }
 
-// admit waits for the save before and decides whether this one takes place.
+// admit waits for the save before, makes known what became of it, and decides
+// whether this one takes place.
 // The policy is asked before the wait: "nothing is being saved" is for it to see.
 func (c *Checkpointer) admit(ctx context.Context, step int64, o *SaveOptions) (skip bool, err error) {
 	c.mu.Lock()
@@ -180,12 +184,28 @@ func (c *Checkpointer) admit(ctx context.Context, step int64, o *SaveOptions) (s
 	case closed:
 		return false, &errs.Error{Kind: errs.Closed}
 	case exists && !o.Overwrite:
-		return false, &errs.Error{Kind: errs.Exists, Remedy: "set Overwrite to replace it"}
+		return false, isThere()
 	case !save && !o.Force && !exists:
 		return true, nil
 	}
-	return false, c.Wait(ctx)
+	if err := c.Wait(ctx); err != nil {
+		return false, err
+	}
+	if err := c.takeLock(ctx); err != nil {
+		return false, err
+	}
+	if err := c.settle(ctx); err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, settled := c.index(step); settled && !o.Overwrite {
+		return false, isThere()
+	}
+	return false, nil
 }
+
+func isThere() error { return &errs.Error{Kind: errs.Exists, Remedy: "set Overwrite to replace it"} }
 
 // index finds a step in the list. c.mu is held.
 func (c *Checkpointer) index(step int64) (int, bool) {
@@ -229,21 +249,30 @@ func (c *Checkpointer) write(ctx context.Context, im *image.Image, in Info, over
 	}
 	im.Abandon()
 	if err != nil {
-		err = errs.Wrap("training.Save", subject, err)
-		c.keepFailure(err)
-		c.opts.OnEvent(Event{Kind: SaveFailed, Step: in.Step, Name: in.Directory, Err: err})
+		err = c.failedSave(in, errs.Wrap("training.Save", subject, err))
 		return false, err
 	}
 	c.mu.Lock()
-	if i, found := c.index(in.Step); found {
-		c.list[i] = in
-	} else {
-		c.list = slices.Insert(c.list, i, in)
-	}
+	c.enter(in, true)
 	c.mu.Unlock()
 	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: im.Size(), Took: time.Since(start), Stats: checkpoint.NewSaveStats(im)})
 	c.startRetention(ctx, subject)
 	return true, nil
+}
+
+// failedSave keeps and tells why a step was not saved, or not for certain.
+func (c *Checkpointer) failedSave(in Info, err error) error {
+	e := Event{Kind: SaveFailed, Step: in.Step, Name: in.Directory}
+	if e.Uncertain = errors.Is(err, store.ErrUncertain); e.Uncertain {
+		err = &errs.Error{Err: err, Remedy: "the next save or Open finds out"}
+		c.mu.Lock()
+		c.doubts = append(c.doubts, in)
+		c.mu.Unlock()
+	}
+	e.Err = err
+	c.keepFailure(err)
+	c.opts.OnEvent(e)
+	return err
 }
 
 // startRetention lets the preservation policy speak, in the background: the next

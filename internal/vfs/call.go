@@ -19,6 +19,7 @@ const (
 	OpExchange
 	OpLink
 	OpSyncDir
+	OpLock
 	OpReadAt
 	OpWriteAt
 	OpAllocate
@@ -31,7 +32,7 @@ const (
 
 var opNames = [...]string{
 	"none", "create", "open", "mkdir", "readdir", "stat", "remove", "rename", "rename-no-replace", "exchange", "link",
-	"sync-dir", "read-at", "write-at", "allocate", "truncate", "set-direct", "sync", "file-stat", "close",
+	"sync-dir", "lock", "read-at", "write-at", "allocate", "truncate", "set-direct", "sync", "file-stat", "close",
 }
 
 // String returns the name of the operation as it stands in golden lists.
@@ -45,7 +46,7 @@ func (o Op) String() string {
 // Mutates reports whether the operation changes what is stored or what is durable.
 func (o Op) Mutates() bool {
 	switch o {
-	case OpCreate, OpMkdir, OpRemove, OpRename, OpRenameNoReplace, OpExchange, OpLink, OpSyncDir,
+	case OpCreate, OpMkdir, OpRemove, OpRename, OpRenameNoReplace, OpExchange, OpLink, OpSyncDir, OpLock,
 		OpWriteAt, OpAllocate, OpTruncate, OpSync:
 		return true
 	}

@@ -1,6 +1,9 @@
 package vfs
 
-import "io/fs"
+import (
+	"io"
+	"io/fs"
+)
 
 // Around is called for every call to an intercepted file system. do performs
 // the call and returns its error; Around decides whether to run it and what
@@ -84,6 +87,20 @@ func (x *intercepted) Link(oldname, newname string) error {
 
 func (x *intercepted) SyncDir(name string) error {
 	return x.around(&Call{Op: OpSyncDir, Name: name}, func() error { return x.fsys.SyncDir(name) })
+}
+
+// Lock gives a lock back that around has decided to refuse.
+func (x *intercepted) Lock(name string, perm fs.FileMode, note []byte) (io.Closer, error) {
+	var lock io.Closer
+	err := x.around(&Call{Op: OpLock, Name: name}, func() (err error) {
+		lock, err = x.fsys.Lock(name, perm, note)
+		return err
+	})
+	if err != nil && lock != nil {
+		lock.Close() //nolint:errcheck // the caller is told that there is none
+		lock = nil
+	}
+	return lock, err
 }
 
 type interceptedFile struct {

@@ -55,6 +55,7 @@ type Mem struct {
 	clock   time.Time
 	next    int64 // identity of the next node
 	open    atomic.Int64
+	locked  map[*node][]byte // notes of the locks that are held
 
 	capacity int64         // bytes of the disk; 0 = no bound
 	refused  int           // calls that the full disk refused

@@ -8,6 +8,7 @@
 package vfs
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"unsafe"
@@ -50,6 +51,11 @@ type FS interface {
 	Link(oldname, newname string) error
 	// SyncDir makes the entries of a directory durable.
 	SyncDir(name string) error
+	// Lock takes the lock of a file until Close is called or the process ends,
+	// however it ends. A missing file is made; the note is what others are told
+	// who come too late, whose error is a *Held. It keeps out nobody who does not
+	// ask. It is errors.ErrUnsupported where the file system has no locks.
+	Lock(name string, perm fs.FileMode, note []byte) (io.Closer, error)
 }
 
 // File is an open file. ReadAt and WriteAt may be called concurrently and keep

@@ -103,13 +103,15 @@ func (t *txn) publish(op string) error {
 			t.discard() //nolint:errcheck // as above
 			return wrap(op, t.final, err)
 		default:
-			t.over = true // and the staging name stays registered: it may hold the old tree
+			t.over = true
+			t.s.doubt(t.staging) // it may hold the old tree
 			return uncertain(op, t.final, err)
 		}
 	}
 	t.over = true
 	t.s.forget(t.s.path(t.final))
 	if err := t.s.fs.SyncDir(t.s.path(parent(t.final))); err != nil {
+		t.s.doubt(t.staging)
 		return uncertain(op, t.final, err)
 	}
 	if replaced {

@@ -11,20 +11,28 @@ import (
 )
 
 // registry is the set of staging names that are in use by this process, over
-// all Stores: CleanStaging leaves them alone. A name stays in it for ever when
+// all Stores: CleanStaging leaves them alone. A name stays in it, in doubt, when
 // it is uncertain whether power loss would bring back the old name of what it
-// holds.
+// holds, until Settle.
 type registry struct {
 	mu    sync.Mutex
-	names map[place]bool
+	names map[place]use
 }
+
+// use is what a staging name is in the registry for.
+type use uint8
+
+const (
+	atWork use = iota + 1
+	inDoubt
+)
 
 type place struct {
 	fs   vfs.FS
 	path string
 }
 
-var live = registry{names: map[place]bool{}}
+var live = registry{names: map[place]use{}}
 
 // stage returns a new staging name beside final and enters it.
 func (s *Store) stage(final string) (name string) {
@@ -33,7 +41,7 @@ func (s *Store) stage(final string) (name string) {
 	name = store.StagingName(final, hex.EncodeToString(nonce[:]))
 	live.mu.Lock()
 	defer live.mu.Unlock()
-	live.names[place{s.fs, s.path(name)}] = true
+	live.names[place{s.fs, s.path(name)}] = atWork
 	return name
 }
 
@@ -47,5 +55,24 @@ func (s *Store) unstage(name string) {
 func (s *Store) staged(dir, name string) bool {
 	live.mu.Lock()
 	defer live.mu.Unlock()
-	return live.names[place{s.fs, s.path(path.Join(dir, name))}]
+	return live.names[place{s.fs, s.path(path.Join(dir, name))}] != 0
+}
+
+// doubt keeps a staging name until Settle.
+func (s *Store) doubt(name string) {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	live.names[place{s.fs, s.path(name)}] = inDoubt
+}
+
+// doubts returns the names in doubt directly below dir.
+func (s *Store) doubts(dir string) (found []place) {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	for p, u := range live.names {
+		if u == inDoubt && p.fs == s.fs && path.Dir(p.path) == s.path(dir) {
+			found = append(found, p)
+		}
+	}
+	return found
 }

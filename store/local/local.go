@@ -31,6 +31,19 @@
 // seen as staging must be durably so before its bytes go, else power loss could
 // bring back the old name with part of its bytes.
 //
+// # After a directory sync that failed
+//
+// Commit, Put and RemoveTree have then renamed, and say ErrUncertain: the name
+// that is seen may be gone after a power loss. Settle syncs the directory once
+// more. Until that succeeds CleanStaging leaves the other tree alone.
+//
+// # Locks
+//
+// A writer may keep others out of a directory by flock(2) on the file
+// .bivouac.lock in it, whose text says who holds it. The file stays; only the
+// lock counts, which the system gives back when its process ends. On NFS the lock
+// is one of the server; where there are none, Lock is errs.Unsupported.
+//
 // # File systems that can do less
 //
 // Without RENAME_NOREPLACE (NFS, some FUSE systems) a directory is published by

@@ -27,12 +27,13 @@ func (s *Store) RemoveTree(ctx context.Context, name string) error {
 			s.unstage(trash)
 			return wrap(op, name, err)
 		default:
+			s.doubt(trash)
 			return wrap(op, name, err)
 		}
 	}
 	s.forget(s.path(name))
 	if err := s.fs.SyncDir(s.path(parent(name))); err != nil {
-		// The trash stays registered and so keeps its bytes: power loss may bring the old name back.
+		s.doubt(trash) // and so it keeps its bytes: power loss may bring the old name back
 		return wrap(op, name, err)
 	}
 	err := s.removeAll(s.path(trash))
@@ -41,6 +42,30 @@ func (s *Store) RemoveTree(ctx context.Context, name string) error {
 		return &errs.Error{
 			Op: op, Subject: name, Err: wrap(op, trash, err), Remedy: "it is no longer visible; CleanStaging frees the rest",
 		}
+	}
+	return nil
+}
+
+// Settle implements store.Store. A directory whose sync has failed is synced
+// again: there is no other one to write the name to, and a journaling file system
+// whose journal has failed refuses every sync from then on.
+func (s *Store) Settle(ctx context.Context, dir string) error {
+	const op = "store.Settle"
+	info, err := s.locate(ctx, op, dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: dir, Want: "a directory", Got: "something else"}
+	}
+	doubts := s.doubts(dir) // of before the sync
+	if err := s.fs.SyncDir(s.path(dir)); err != nil {
+		return uncertain(op, dir, err)
+	}
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	for _, p := range doubts {
+		delete(live.names, p)
 	}
 	return nil
 }

@@ -36,6 +36,8 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"names", names},
 		{"cancellation", cancellation},
 		{"cleaning", cleaning},
+		{"settling", settling},
+		{"locks", locks},
 		{"concurrent objects", concurrentObjects},
 		{"concurrent transactions", concurrentTransactions},
 		{"concurrent put", concurrentPut},

@@ -11,7 +11,7 @@
 // Each site is removed in turn, in a copy of the tree, and the tests that reach
 // it must fail. All mutants are compiled together: at each site the copy asks
 // whether it is the one that is switched off, so that a test binary is built
-// once and run for each mutant. Before, each test runs alone and unchanged, and
+// once and run for each mutant. Before, each test runs by itself and unchanged, and
 // says which sites it reaches and how long it takes; a mutant is then tried
 // with the tests that reach it, the fastest first, until one fails. A site is
 // reached where its removal would make a difference: an error check when there
@@ -74,7 +74,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.list, "list", "", "`file` with the sites; default tools/mutate/sites.txt below root")
 	only := f.String("only", "", "only sites whose line matches this `expression`")
 	shard := f.String("shard", "0/1", "only this part of the sites: `i/n`, i from 0")
-	f.IntVar(&o.jobs, "j", runtime.GOMAXPROCS(0), "mutants tried at a time")
+	f.IntVar(&o.jobs, "j", runtime.GOMAXPROCS(0), "tests and mutants tried at a time")
 	f.BoolVar(&o.update, "update", false, "rewrite the list: add new sites that were killed, drop those that are gone")
 	f.BoolVar(&o.print, "print", false, "print the sites and do nothing else")
 	f.BoolVar(&o.verbose, "v", false, "print the test that killed each mutant")
@@ -129,7 +129,7 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	defer w.remove()
-	if err := w.baseline(ctx); err != nil {
+	if err := w.baseline(ctx, o.jobs); err != nil {
 		return err
 	}
 	if err := w.try(ctx, chosen, o); err != nil {

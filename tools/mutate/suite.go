@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -35,37 +35,48 @@ type test struct {
 
 func (t *test) String() string { return t.pkg + " " + t.name }
 
-// build compiles the test binaries and lists their tests.
+// build compiles the test binaries, all at once, and lists their tests.
 func (w *workplace) build(ctx context.Context) error {
 	start := time.Now()
+	bin := filepath.Join(w.dir, "bin") + string(filepath.Separator)
+	args := []string{"test", "-c", "-o", bin}
 	for _, pkg := range suites {
-		dir := filepath.Join(w.root, pkg)
-		if none, err := filepath.Glob(filepath.Join(dir, "*_test.go")); err != nil || len(none) == 0 {
-			continue
-		}
-		binary := filepath.Join(w.dir, "bin", strings.ReplaceAll(pkg, "/", "_")+".test")
-		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "./"+pkg)
-		cmd.Dir = w.root
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("the tests of %s with all mutants in them do not compile: %w\n%s", pkg, err, out)
-		}
-		imports := exec.CommandContext(ctx, "go", "list", "-f", "{{.TestImports}} {{.XTestImports}}", "./"+pkg)
-		imports.Dir = w.root
-		imported, err := imports.Output()
-		if err != nil {
+		args = append(args, "./"+pkg)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = w.root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("the tests with all mutants in them do not compile: %w\n%s", err, out)
+	}
+	args = append([]string{"list", "-f", "{{.ImportPath}} {{.TestImports}} {{.XTestImports}}"}, args[4:]...)
+	list := exec.CommandContext(ctx, "go", args...)
+	list.Dir = w.root
+	out, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
+	}
+	imports := strings.Split(strings.TrimSpace(string(out)), "\n")
+	for i, pkg := range suites {
+		if err := w.listTests(ctx, pkg, filepath.Join(bin, path.Base(strings.Fields(imports[i])[0])+".test"), strings.Contains(imports[i], "pgregory.net/rapid")); err != nil {
 			return err
-		}
-		list := exec.CommandContext(ctx, binary, "-test.list", "^Test|^Fuzz|^Example")
-		list.Dir = dir
-		out, err := list.Output()
-		if err != nil {
-			return fmt.Errorf("listing the tests of %s: %w", pkg, err)
-		}
-		for name := range strings.FieldsSeq(string(out)) {
-			w.tests = append(w.tests, &test{pkg: pkg, name: name, binary: binary, dir: dir, seeded: bytes.Contains(imported, []byte("pgregory.net/rapid"))})
 		}
 	}
 	fmt.Printf("%d tests built in %s\n", len(w.tests), time.Since(start).Round(time.Second))
+	return nil
+}
+
+// listTests enters the tests of a package.
+func (w *workplace) listTests(ctx context.Context, pkg, binary string, seeded bool) error {
+	dir := filepath.Join(w.root, pkg)
+	list := exec.CommandContext(ctx, binary, "-test.list", "^Test|^Fuzz|^Example")
+	list.Dir = dir
+	out, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("listing the tests of %s: %w", pkg, err)
+	}
+	for name := range strings.FieldsSeq(string(out)) {
+		w.tests = append(w.tests, &test{pkg: pkg, name: name, binary: binary, dir: dir, seeded: seeded})
+	}
 	return nil
 }
 
@@ -93,32 +104,56 @@ func (t *test) run(ctx context.Context, limit time.Duration, env ...string) ([]b
 	return out, err
 }
 
-// baseline runs each test alone, unchanged: it must pass. What it reaches and
-// how long it takes is noted.
-func (w *workplace) baseline(ctx context.Context) error {
+// baseline runs each test unchanged, jobs at a time: it must pass. What it reaches
+// and how long it takes is noted.
+func (w *workplace) baseline(ctx context.Context, jobs int) error {
 	start := time.Now()
-	for i, t := range w.tests {
-		file := filepath.Join(w.dir, "reached."+strconv.Itoa(i))
-		began := time.Now()
-		if out, err := t.run(ctx, 10*time.Minute, "MUTATE_REACHED="+file); err != nil {
-			return fmt.Errorf("%s %w without any mutation:\n%s", t, err, out)
-		}
-		t.took = time.Since(began)
-		b, err := os.ReadFile(file)
-		if err != nil && !os.IsNotExist(err) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	queue := make(chan int, len(w.tests))
+	for i := range w.tests {
+		queue <- i
+	}
+	close(queue)
+	var wg sync.WaitGroup
+	for range jobs {
+		wg.Go(func() {
+			for i := range queue {
+				if err := w.tests[i].unchanged(ctx, filepath.Join(w.dir, "reached."+strconv.Itoa(i))); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	slices.SortStableFunc(w.tests, func(a, b *test) int { return cmp.Compare(a.took, b.took) })
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	fmt.Printf("suite passes unchanged in %s\n", time.Since(start).Round(time.Second))
+	return nil
+}
+
+// unchanged runs a test without any mutation, and learns from the file what it reaches.
+func (t *test) unchanged(ctx context.Context, file string) error {
+	began := time.Now()
+	if out, err := t.run(ctx, 10*time.Minute, "MUTATE_REACHED="+file); err != nil {
+		return fmt.Errorf("%s %w without any mutation:\n%s", t, err, out)
+	}
+	t.took = time.Since(began)
+	b, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	t.reaches = map[int]bool{}
+	for n := range strings.FieldsSeq(string(b)) {
+		k, err := strconv.Atoi(n)
+		if err != nil {
 			return err
 		}
-		t.reaches = map[int]bool{}
-		for n := range strings.FieldsSeq(string(b)) {
-			k, err := strconv.Atoi(n)
-			if err != nil {
-				return err
-			}
-			t.reaches[k] = true
-		}
+		t.reaches[k] = true
 	}
-	slices.SortStableFunc(w.tests, func(a, b *test) int { return cmp.Compare(a.took, b.took) })
-	fmt.Printf("suite passes unchanged in %s\n", time.Since(start).Round(time.Second))
 	return nil
 }
 

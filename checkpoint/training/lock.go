@@ -1,0 +1,67 @@
+package training
+
+import (
+	"context"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// openToWrite takes the lock of a directory that is there, when this is its writer, and
+// settles what a writer before may have left in doubt.
+func (c *Checkpointer) openToWrite(ctx context.Context) error {
+	if !c.opts.Clean {
+		return nil
+	}
+	if _, err := c.store.Stat(ctx, c.root); errs.KindOf(err) == errs.NotFound {
+		return nil // the first save makes it
+	}
+	// Who may not write there, or finds the disk full, may still look at what is there.
+	if err := c.takeLock(ctx); err != nil && errs.KindOf(err) != errs.Permission && errs.KindOf(err) != errs.Exhausted {
+		return err
+	}
+	if err := c.store.Settle(ctx, c.root); err != nil {
+		return err
+	}
+	return c.clean(ctx)
+}
+
+// clean removes what interrupted saves have left.
+func (c *Checkpointer) clean(ctx context.Context) error {
+	removed, err := c.store.CleanStaging(ctx, c.root, nil)
+	for _, name := range removed {
+		c.opts.OnEvent(Event{Kind: Cleaned, Name: name})
+	}
+	return err
+}
+
+// takeLock makes this process the one that writes the directory, until Close. It
+// is called by Open and under c.saving.
+func (c *Checkpointer) takeLock(ctx context.Context) error {
+	l, ok := c.store.(store.Locker)
+	if c.opts.NoLock || c.locked || !ok {
+		return nil
+	}
+	lock, err := l.Lock(ctx, c.root)
+	switch errs.KindOf(err) {
+	case errs.Unsupported:
+		c.locked = true // as far as it can be
+		return nil
+	case errs.Busy:
+		return &errs.Error{Err: err, Remedy: "of processes that save together all but one set Options.NoLock"}
+	}
+	if err == nil {
+		c.lock, c.locked = lock, true
+	}
+	return err
+}
+
+// unlock gives the lock back.
+func (c *Checkpointer) unlock() error {
+	if c.lock == nil {
+		return nil
+	}
+	err := c.lock.Close()
+	c.lock = nil
+	return err
+}

@@ -1,0 +1,66 @@
+package training
+
+import (
+	"context"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// settle finds out what became of saves that ended with store.ErrUncertain: a step
+// that is there is listed and told as Settled, and will stay. While that cannot be
+// found out nothing else is saved.
+func (c *Checkpointer) settle(ctx context.Context) error {
+	c.mu.Lock()
+	doubts := slices.Clone(c.doubts)
+	c.mu.Unlock()
+	if len(doubts) == 0 {
+		return nil
+	}
+	if err := c.store.Settle(ctx, c.root); err != nil {
+		return err
+	}
+	if c.opts.Clean {
+		if err := c.clean(ctx); err != nil {
+			return err
+		}
+	}
+	for _, in := range doubts {
+		if err := c.settleStep(ctx, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleStep lists a step that is there, and unlists one that is not.
+func (c *Checkpointer) settleStep(ctx context.Context, in Info) error {
+	e, err := c.store.Stat(ctx, c.path(in.Directory))
+	if err == nil {
+		e.Name = in.Directory
+		in, err = c.inspect(ctx, in.Step, e)
+	}
+	switch errs.KindOf(err) {
+	case errs.Canceled, errs.Permission, errs.IO, errs.Exhausted:
+		return err
+	}
+	c.mu.Lock()
+	c.enter(in, err == nil)
+	c.doubts = slices.DeleteFunc(c.doubts, func(d Info) bool { return d.Step == in.Step })
+	c.mu.Unlock()
+	c.opts.OnEvent(Event{Kind: Settled, Step: in.Step, Name: in.Directory, Err: err})
+	return nil
+}
+
+// enter puts a step into the list, or takes it out. c.mu is held.
+func (c *Checkpointer) enter(in Info, there bool) {
+	i, found := c.index(in.Step)
+	switch {
+	case there && found:
+		c.list[i] = in
+	case there:
+		c.list = slices.Insert(c.list, i, in)
+	case found:
+		c.list = slices.Delete(c.list, i, i+1)
+	}
+}

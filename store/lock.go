@@ -1,0 +1,16 @@
+package store
+
+import (
+	"context"
+	"io"
+)
+
+// Locker is a Store that can keep a second writer out of a directory. The lock is
+// advice: it keeps out who asks for it, and neither readers nor others.
+type Locker interface {
+	// Lock takes the lock of the directory dir, which it makes when it is missing,
+	// until Close is called or the process ends, killed or not. When another one
+	// has it, in this process or elsewhere, that is errs.Busy, which names the
+	// process, its host and since when; where there are no locks errs.Unsupported.
+	Lock(ctx context.Context, dir string) (io.Closer, error)
+}

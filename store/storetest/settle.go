@@ -1,0 +1,49 @@
+package storetest
+
+import (
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// settling changes nothing that is seen, and wants a directory.
+func settling(s *suite) {
+	s.commit("run/1", "a", "alpha")
+	s.ok(s.Settle(s.ctx, "run"))
+	s.ok(s.Settle(s.ctx, ""))
+	s.want("run/1/a", "alpha")
+	s.wantList("run", "1")
+	s.is(s.Settle(s.ctx, "none"), errs.NotFound)
+	s.is(s.Settle(s.ctx, "run/1/a"), errs.Invalid)
+	s.is(s.Settle(s.ctx, "../run"), errs.Invalid)
+}
+
+// locks are held by one at a time, each for its own directory, and keep neither
+// readers nor transactions out.
+func locks(s *suite) {
+	l, ok := s.Store.(store.Locker)
+	if !ok {
+		s.Skip("this store has no locks")
+	}
+	first, err := l.Lock(s.ctx, "run/deep")
+	s.ok(err)
+	_, err = l.Lock(s.ctx, "run/deep")
+	s.is(err, errs.Busy)
+	if !strings.Contains(err.Error(), "process ") || !strings.Contains(err.Error(), " since ") {
+		s.Errorf("it does not say who has the lock: %v", err)
+	}
+	other, err := l.Lock(s.ctx, "run")
+	s.ok(err)
+	s.ok(other.Close())
+	s.commit("run/deep/1", "a", "alpha")
+	s.want("run/deep/1/a", "alpha")
+	s.ok(first.Close())
+	again, err := l.Lock(s.ctx, "run/deep")
+	s.ok(err)
+	s.ok(again.Close())
+	_, err = l.Lock(s.ctx, "run/deep/1/a")
+	s.is(err, errs.Exists)
+	_, err = l.Lock(s.ctx, "/run")
+	s.is(err, errs.Invalid)
+}
