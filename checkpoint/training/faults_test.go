@@ -50,7 +50,8 @@ func TestEveryCallIsSlow(t *testing.T) {
 	}
 	const delay = time.Hour
 	// What the process keeps, such as encoders, is made outside of the bubbles.
-	if err := prepared(10, 20)(vfs.NewMem()); err != nil {
+	mem := vfs.NewMem()
+	if err := errors.Join(prepared(10, 20)(mem), survived(10, 20)(mem, nil)); err != nil {
 		t.Fatal(err)
 	}
 	for name, patience := range map[string]time.Duration{"patient": 1000 * delay, "impatient": delay / 2} {
