@@ -2,6 +2,7 @@ package training_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type history struct {
 	run    training.Options     // of the process that saves
 	one    training.SaveOptions // of each save
 	more   bool                 // a second tree and a JSON item beside "state"
+	flat   bool                 // arrays and numbers alone, all that safetensors has
 	still  int                  // trees whose arrays never change, from the last: the second, then "state"
 	before func(l *life)        // done and durable before the script begins
 	script func(l *life)
@@ -90,6 +92,10 @@ var histories = []*history{
 		wrap: failing(vfs.Plan{N: 9, Err: syscall.ENOSPC, Only: func(c vfs.Call) bool { return c.Op.Mutates() }})},
 	{title: "failed sync, then saved", before: saved(1), script: func(l *life) { l.open(); l.fails(context.Background(), 2); l.save(2) },
 		wrap: failing(vfs.Plan{N: 4, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpSync }})},
+	{title: "failed last sync, then saved", before: saved(1), script: func(l *life) { l.open(); l.fails(context.Background(), 2); l.save(3) },
+		wrap: failing(unsure(2, false))},
+	{title: "failed last sync, overwriting, then saved", one: training.SaveOptions{Overwrite: true}, before: saved(1),
+		script: func(l *life) { l.open(); l.fails(context.Background(), 1); l.save(2) }, wrap: failing(unsure(2, false))},
 	{title: "two processes, one after the other", run: training.Options{Preserve: training.LatestN{N: 2}},
 		script: func(l *life) {
 			l.open()
@@ -120,6 +126,20 @@ var histories = []*history{
 	{title: "ocdbt-zarr2, in the background", run: training.Options{Layout: checkpoint.OCDBTZarr2, Preserve: training.LatestN{N: 1}},
 		script: func(l *life) { l.open(); l.async(1, 2) }},
 	{title: "compressed", run: training.Options{Compression: checkpoint.Zstd, Preserve: training.LatestN{N: 1}}, before: saved(1), more: true,
+		script: func(l *life) { l.open(); l.save(2) }},
+	{title: "safetensors", run: training.Options{Layout: checkpoint.Safetensors, Preserve: training.LatestN{N: 1}}, flat: true, before: saved(1),
+		script: func(l *life) { l.open(); l.save(2); l.save(3) }},
+	{title: "safetensors, in the background", run: training.Options{Layout: checkpoint.Safetensors, Preserve: training.LatestN{N: 1}}, flat: true,
+		script: func(l *life) { l.open(); l.async(1, 2) }},
+	{title: "safetensors, a step overwritten", run: training.Options{Layout: checkpoint.Safetensors}, flat: true, one: training.SaveOptions{Overwrite: true},
+		before: saved(1), script: func(l *life) { l.open(); l.save(1) }},
+	{title: "dedup, zarr3, compressed", run: training.Options{Layout: checkpoint.PlainZarr3, Compression: checkpoint.Zstd, Dedup: training.Dedup{On: true},
+		Preserve: training.LatestN{N: 1}}, more: true, still: 2, before: saved(1), script: func(l *life) { l.open(); l.save(2) }},
+	{title: "dedup, byte planes", run: training.Options{Compression: checkpoint.ByteSplit, Dedup: training.Dedup{On: true}, Preserve: training.LatestN{N: 1}},
+		more: true, still: 1, before: saved(1), script: func(l *life) { l.open(); l.save(2) }},
+	{title: "zarr3, byte planes", run: training.Options{Layout: checkpoint.PlainZarr3, Compression: checkpoint.ByteSplit, Preserve: training.LatestN{N: 1}},
+		before: saved(1), script: func(l *life) { l.open(); l.save(2) }},
+	{title: "signed", run: training.Options{Signing: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), Preserve: training.LatestN{N: 1}}, before: saved(1),
 		script: func(l *life) { l.open(); l.save(2) }},
 	{title: "after a first crash, retention", after: "LatestN 2",
 		script: func(l *life) { l.open(); l.save(50); l.save(60) }},
@@ -216,6 +236,11 @@ func (h *history) items(step int64, version int) map[string]any {
 		"w": floats(h.still > 1), "b": []float64{float64(step), float64(version)}, "version": int64(version), "none": map[string]any{},
 		"name": fmt.Sprintf("%s, step %d, version %d", title, step, version),
 	}}
+	if h.flat {
+		state := items["state"].(map[string]any)
+		delete(state, "none")
+		delete(state, "name")
+	}
 	if h.more {
 		items["average"] = map[string]any{"w": floats(h.still > 0), "n": step}
 		items["data"] = json.RawMessage(fmt.Sprintf(`{"position":%d,"version":%d}`, step, version))
@@ -325,7 +350,7 @@ func (h *history) playFrom(s start, e effort, seed uint64, states *crash.States,
 // The power fails at every moment of every history: no step that was
 // acknowledged is lost, nothing wrong is loaded, and nothing is left over.
 func TestHistories(t *testing.T) {
-	e, want := effort{limit: 8, samples: 4, quick: true, starts: 1, onward: 16}, 1_000
+	e, want := effort{limit: 2, samples: 2, quick: true, starts: 1, onward: 64}, 1_000
 	if testing.Short() { // the race detector wants the interleavings, not the states
 		e.limit, e.samples, want = 2, 1, 1
 	}
@@ -338,7 +363,7 @@ func TestHistoriesFindMissingSyncs(t *testing.T) {
 		h := *historyOf(title)
 		for _, op := range []vfs.Op{vfs.OpSync, vfs.OpSyncDir} {
 			h.wrap = func(fsys vfs.FS) vfs.FS { return crash.Without(fsys, op) }
-			if _, err := h.play(effort{limit: 64, samples: 16, onward: 16}, nil); !crash.IsFailure(err) {
+			if _, err := h.play(effort{limit: 16, samples: 8, onward: 64}, nil); !crash.IsFailure(err) {
 				t.Errorf("%s without any %v: %v", title, op, err)
 			}
 		}

@@ -68,7 +68,10 @@ func (l *life) do(f func() error) {
 // tell acknowledges what the checkpointer says.
 func (l *life) tell(e training.Event) {
 	switch e.Kind {
-	case training.SaveCommitted:
+	case training.SaveCommitted, training.Settled:
+		if e.Err != nil {
+			return
+		}
 		l.last.mu.Lock()
 		defer l.last.mu.Unlock()
 		l.ack(fmt.Sprintf("commit %s %d", e.Name, l.last.of[e.Name]))
