@@ -178,10 +178,11 @@ func treeOf(t *layout.OpenTree, item string, entries []tree.Entry) (*tree.Node, 
 // leafEntries returns an entry for each leaf and empty container. Those of the
 // indices returned have arrays, and no value yet.
 func leafEntries(t *layout.OpenTree) (entries []tree.Entry, arrays []int) {
-	entries = make([]tree.Entry, len(t.Leaves))
+	entries, arrays = make([]tree.Entry, len(t.Leaves)), make([]int, 0, len(t.Leaves))
+	nodes := make([]tree.Node, len(t.Leaves))
 	for i := range t.Leaves {
 		l := &t.Leaves[i]
-		entries[i] = tree.Entry{Path: l.Path, Node: &tree.Node{}}
+		entries[i] = tree.Entry{Path: l.Path, Node: &nodes[i]}
 		switch l.Kind {
 		case layout.Array, layout.Scalar, layout.PRNGKey:
 			arrays = append(arrays, i)

@@ -47,6 +47,15 @@ type reading struct {
 	targets []layout.Target
 }
 
+// readings are those of a load. What is read of all leaves is in one list, of
+// which each has a part.
+type readings struct {
+	into    *destination
+	list    []reading
+	targets []layout.Target
+	numbers []byte // memory that scalars are read into, until they are numbers
+}
+
 // leafInfo is the leaf as callers know it.
 func leafInfo(l *layout.Leaf) LeafInfo {
 	return LeafInfo{
@@ -55,37 +64,60 @@ func leafInfo(l *layout.Leaf) LeafInfo {
 	}
 }
 
-// plan decides what is read of a leaf, and where to.
-func plan(at int, l *layout.Leaf, w Want, into *destination) (reading, error) {
+// add decides what is read of a leaf, and where to.
+func (rs *readings) add(at int, l *layout.Leaf, w Want) error {
 	r := reading{at: at, leaf: l, boxes: w.Boxes != nil}
+	first := len(rs.targets)
 	if !r.boxes {
-		w.Boxes = []Box{{make([]int, len(l.Shape)), l.Shape}}
+		dst, err := rs.memory(l, l.Shape, true)
+		if err != nil {
+			return err
+		}
+		rs.targets = append(rs.targets, layout.Target{Leaf: l, Box: zarr.Box{Origin: make([]int, len(l.Shape)), Shape: l.Shape}, Dst: dst})
 	} else if l.Kind != layout.Array {
-		return r, &errs.Error{Kind: errs.Invalid, Subject: "leaf " + strconv.Quote(l.Param), Want: "an array to take boxes of", Got: LeafKind(l.Kind).String()}
+		return &errs.Error{Kind: errs.Invalid, Subject: "leaf " + strconv.Quote(l.Param), Want: "an array to take boxes of", Got: LeafKind(l.Kind).String()}
 	}
 	for _, b := range w.Boxes {
 		box := zarr.Box{Origin: b.Origin, Shape: b.Shape}
 		if !box.Inside(l.Shape) {
-			return r, &errs.Error{Kind: errs.Invalid, Subject: "array " + strconv.Quote(l.Param), Want: "a box inside of " + l.Shape.String(), Got: box.String()}
+			return &errs.Error{Kind: errs.Invalid, Subject: "array " + strconv.Quote(l.Param), Want: "a box inside of " + l.Shape.String(), Got: box.String()}
 		}
-		memory := into.memory
-		if len(w.Boxes) > 1 {
-			memory = (*destination)(nil).memory
-		}
-		dst, err := memory(l, b.Shape)
+		dst, err := rs.memory(l, b.Shape, len(w.Boxes) == 1)
 		if err != nil {
-			return r, err
+			return err
 		}
-		r.targets = append(r.targets, layout.Target{Leaf: l, Box: box, Dst: dst})
+		rs.targets = append(rs.targets, layout.Target{Leaf: l, Box: box, Dst: dst})
 	}
-	return r, nil
+	r.targets = rs.targets[first:len(rs.targets):len(rs.targets)]
+	rs.list = append(rs.list, r)
+	return nil
+}
+
+// memory returns where a box is read to: the memory of the caller, where it has
+// one place, or new memory.
+func (rs *readings) memory(l *layout.Leaf, shape []int, one bool) ([]byte, error) {
+	const wide = 16 // of the widest number
+	switch {
+	case !one:
+		return (*destination)(nil).memory(l, shape)
+	case l.Kind != layout.Scalar || len(shape) > 0 || l.DType.Size() > wide:
+		return rs.into.memory(l, shape)
+	}
+	if len(rs.numbers) < wide {
+		rs.numbers = make([]byte, 4096)
+	}
+	dst := rs.numbers[:l.DType.Size():wide]
+	rs.numbers = rs.numbers[wide:]
+	return dst, nil
 }
 
 // readLeaves reads the arrays of the leaves at the given indices and sets the
 // values of their entries.
 func readLeaves(ctx context.Context, t *layout.OpenTree, entries []tree.Entry, arrays []int, into *destination, o *LoadOptions) error {
-	var readings []reading
-	var targets []layout.Target
+	rs := &readings{into: into}
+	if o.Want == nil {
+		rs.list, rs.targets = make([]reading, 0, len(arrays)), make([]layout.Target, 0, len(arrays))
+	}
 	for _, i := range arrays {
 		l := &t.Leaves[i]
 		var w Want
@@ -96,17 +128,14 @@ func readLeaves(ctx context.Context, t *layout.OpenTree, entries []tree.Entry, a
 			entries[i].Node.Value = into.kept(l)
 			continue
 		}
-		r, err := plan(i, l, w, into)
-		if err != nil {
+		if err := rs.add(i, l, w); err != nil {
 			return err
 		}
-		readings = append(readings, r)
-		targets = append(targets, r.targets...)
 	}
-	if err := t.Read(ctx, targets); err != nil {
+	if err := t.Read(ctx, rs.targets); err != nil {
 		return err
 	}
-	for _, r := range readings {
+	for _, r := range rs.list {
 		v, err := r.value()
 		if err != nil {
 			return err

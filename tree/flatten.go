@@ -141,9 +141,18 @@ func (b *branch) sortIndices(at Path) error {
 // paths differ but have the same parameter name, such as a.b + c and a + b.c:
 // in a checkpoint one would overwrite the other.
 func Collisions(entries []Entry) error {
+	names := make([]string, len(entries))
+	ascending := true // as those of a tree with sorted keys are: then no name comes twice
+	for i, e := range entries {
+		names[i] = e.Path.Param()
+		ascending = ascending && (i == 0 || names[i-1] < names[i])
+	}
+	if ascending {
+		return nil
+	}
 	seen := make(map[string]int, len(entries))
 	for i, e := range entries {
-		name := e.Path.Param()
+		name := names[i]
 		if j, ok := seen[name]; ok {
 			return &errs.Error{Kind: errs.Invalid, Op: "tree.Collisions", Subject: strconv.Quote(name),
 				Want:   "one leaf a parameter name",

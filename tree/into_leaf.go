@@ -3,6 +3,7 @@ package tree
 import (
 	"math"
 	"reflect"
+	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -142,7 +143,10 @@ func setExact(v reflect.Value, f float64, same func(float64) bool) bool {
 // Scalar returns the one element of a rank-0 tensor as the value of a leaf, or
 // nil when Go has no such type.
 func Scalar(t tensor.Tensor) any {
-	t = t.Clone() // aligned
+	const alignment = 8 // of the widest
+	if uintptr(unsafe.Pointer(unsafe.SliceData(t.Data)))%alignment != 0 {
+		t = t.Clone()
+	}
 	switch t.DType {
 	case tensor.Bool:
 		return first[bool](t)

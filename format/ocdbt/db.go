@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -72,6 +73,7 @@ type DB struct {
 	name     string
 	version  Version
 	cache    nodeCache
+	last     atomic.Pointer[leafNode] // where Get found a key last
 }
 
 // Open reads the manifest and finds the version that the options ask for; nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"strings"
+	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -14,24 +15,64 @@ func (db *DB) Get(ctx context.Context, key string) (ref Ref, ok bool, err error)
 	if db.version.Empty() {
 		return Ref{}, false, nil
 	}
+	if last := db.last.Load(); last != nil {
+		if i, in := last.find(key); in {
+			return last.value(i)
+		}
+	}
 	at := step{ref: db.version.Root, rest: key}
 	for {
 		n, err := db.load(ctx, at.ref, at.bounds())
 		if err != nil {
 			return Ref{}, false, err
 		}
-		i, equal := n.search(at.rest)
 		if n.height == 0 {
-			if !equal {
-				return Ref{}, false, nil
-			}
-			return n.value(i), true, nil
+			here := &leafNode{node: n, prefix: key[:at.prefix]}
+			db.last.Store(here)
+			i, _ := here.find(key)
+			return here.value(i)
 		}
+		i, _ := n.search(at.rest)
 		if i < 0 || !strings.HasPrefix(at.rest, n.keys.at(i)[:n.inner[i].prefix]) {
 			return Ref{}, false, nil
 		}
 		at = at.down(n, i)
 	}
+}
+
+// leafNode is a leaf of the tree with the prefix that its keys lack. A DB keeps
+// the one where it found a key last: as a rule the next key is there too, and is
+// the next one.
+type leafNode struct {
+	*node
+	prefix string
+	next   atomic.Int32 // entry behind the one that was found last
+}
+
+// find returns the entry of key, or -1 where it is not there; in is false where
+// another leaf may have it.
+func (l *leafNode) find(key string) (i int, in bool) {
+	rest, ok := strings.CutPrefix(key, l.prefix)
+	if !ok {
+		return -1, false
+	}
+	i = int(l.next.Load())
+	if i >= l.len() || l.keys.at(i) != rest {
+		var equal bool
+		if i, equal = l.search(rest); !equal {
+			return -1, i >= 0 && i < l.len()-1
+		}
+	}
+	l.next.Store(int32(i + 1))
+	return i, true
+}
+
+// value is that of an entry that find returned.
+func (l *leafNode) value(i int) (Ref, bool, error) {
+	if i < 0 {
+		return Ref{}, false, nil
+	}
+	return l.node.value(i), true, nil
 }
 
 // step is a place on the way down. The fields low, high and rest are relative to

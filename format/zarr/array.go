@@ -1,6 +1,7 @@
 package zarr
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -35,7 +36,8 @@ type Array struct {
 	prefix string
 	meta   *Metadata
 	chain  *chain
-	sub    []int // shape of the smallest part that can be read by itself
+	sub    []int   // shape of the smallest part that can be read by itself
+	small  *single // nil where there is more than one chunk, or it is not stored plainly
 }
 
 // keyPrefix is what the keys of an array of that name begin with.
@@ -58,6 +60,8 @@ func Open(ctx context.Context, kv KV, name string) (*Array, error) {
 type Opener struct {
 	kv   KV
 	like map[string]*Array // metadata → an array that has it
+	last *Array            // the one that was met last, with its metadata
+	text []byte
 }
 
 // NewOpener returns an opener for the arrays in kv.
@@ -65,8 +69,8 @@ func NewOpener(kv KV) *Opener { return &Opener{kv: kv, like: map[string]*Array{}
 
 // Open is the function Open.
 func (o *Opener) Open(ctx context.Context, name string) (*Array, error) {
-	prefix := keyPrefix(name)
-	key, parse := prefix+V3.MetadataKey(), ParseMetadata
+	key, parse := keyPrefix(name)+V3.MetadataKey(), ParseMetadata
+	prefix := key[:len(key)-len(V3.MetadataKey())]
 	b, err := o.kv.Get(ctx, key)
 	if isNotFound(err) {
 		key2 := prefix + V2.MetadataKey()
@@ -77,7 +81,7 @@ func (o *Opener) Open(ctx context.Context, name string) (*Array, error) {
 	if err != nil {
 		return nil, errs.Wrap("zarr.Open", key, err)
 	}
-	if a, ok := o.like[string(b)]; ok { // the version of the format is in the bytes
+	if a := o.same(b); a != nil {
 		same := *a
 		same.prefix = prefix
 		return &same, nil
@@ -88,9 +92,22 @@ func (o *Opener) Open(ctx context.Context, name string) (*Array, error) {
 	}
 	a, err := New(o.kv, name, m)
 	if err == nil {
-		o.like[string(b)] = a
+		o.like[string(b)], o.last, o.text = a, a, b
 	}
 	return a, err
+}
+
+// same returns an array whose metadata are these bytes, nil if none was opened.
+// The version of the format is in the bytes.
+func (o *Opener) same(b []byte) *Array {
+	if o.last != nil && bytes.Equal(b, o.text) {
+		return o.last
+	}
+	a, ok := o.like[string(b)]
+	if ok {
+		o.last, o.text = a, b
+	}
+	return a
 }
 
 // New returns the array of that name whose metadata is known. The array keeps m,
@@ -101,7 +118,7 @@ func New(kv KV, name string, m *Metadata) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Array{kv: kv, prefix: prefix, meta: m, chain: c, sub: c.subChunkShape()}, nil
+	return &Array{kv: kv, prefix: prefix, meta: m, chain: c, sub: c.subChunkShape(), small: newSingle(m, c)}, nil
 }
 
 func (a *Array) metadataKey() string { return a.prefix + a.meta.Format.MetadataKey() }

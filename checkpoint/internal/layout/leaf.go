@@ -100,6 +100,9 @@ func (l *Leaf) ReadBox(ctx context.Context, box zarr.Box, dst []byte) error {
 }
 
 func (l *Leaf) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
 	return errs.Wrap("", "array "+strconv.Quote(l.Param), err)
 }
 

@@ -88,6 +88,9 @@ func divide(targets []Target) []task {
 			if len(small.pieces) == taskBoxes || bytes+size > taskBytes {
 				flush()
 			}
+			if small.pieces == nil {
+				small.pieces = make([]piece, 0, min(taskBoxes, len(targets)+1))
+			}
 			small.pieces = append(small.pieces, piece{&group[0], group[0].Box})
 			bytes += size
 			continue

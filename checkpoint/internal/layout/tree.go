@@ -77,8 +77,10 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 		arrays *zarr.Opener
 		texts  *orbax.StringsFileContent
 	)
-	for _, e := range doc.Entries {
-		l := Leaf{Path: richPath(e.Path, doc.Rich), Param: e.Path.Param(), ValueType: e.ValueType, WriteShape: e.WriteShape}
+	t.Leaves = make([]Leaf, len(doc.Entries))
+	for i, e := range doc.Entries {
+		l := &t.Leaves[i]
+		*l = Leaf{Path: richPath(e.Path, doc.Rich), Param: e.Path.Param(), ValueType: e.ValueType, WriteShape: e.WriteShape}
 		l.Kind = kindOf(e, impls[l.Param] != "")
 		switch l.Kind {
 		case Array, Scalar, PRNGKey:
@@ -89,7 +91,7 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 				arrays = zarr.NewOpener(values)
 			}
 			l.KeyImpl = impls[l.Param]
-			if err := c.openArray(ctx, t.files.item, &l, values, arrays, !doc.StoreFill); err != nil {
+			if err := c.openArray(ctx, t.files.item, l, values, arrays, !doc.StoreFill); err != nil {
 				return err
 			}
 		case String:
@@ -110,7 +112,6 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 			}
 			l.Text = s
 		}
-		t.Leaves = append(t.Leaves, l)
 	}
 	return nil
 }
@@ -154,7 +155,7 @@ func (t *OpenTree) processes(ctx context.Context) ([]string, error) {
 // uniqueParams refuses leaves of one kind of storage that share a parameter
 // name: only one of them has its bytes in the file.
 func uniqueParams(entries []orbax.Entry) error {
-	var arrays, texts []tree.Entry
+	arrays, texts := make([]tree.Entry, 0, len(entries)), []tree.Entry(nil)
 	for _, e := range entries {
 		switch kindOf(e, false) {
 		case Array, Scalar:

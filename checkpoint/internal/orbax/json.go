@@ -42,31 +42,37 @@ func members(b []byte) ([]member, error) {
 	return out, err
 }
 
-// names is a set of strings, mostly few.
+// names is a set of strings, mostly few or added in ascending order.
 type names struct {
-	few  []string
-	many map[string]struct{}
+	list     []string
+	unsorted bool
+	set      map[string]struct{} // of all, where they are many and unsorted
 }
 
 // add reports whether name was not there yet.
 func (n *names) add(name string) bool {
 	const few = 8
+	last := len(n.list) - 1
 	switch {
-	case n.many != nil:
-	case slices.Contains(n.few, name):
+	case n.set != nil:
+	case last < 0 || !n.unsorted && n.list[last] < name:
+		n.list = append(n.list, name)
+		return true
+	case slices.Contains(n.list, name):
 		return false
-	case len(n.few) < few:
-		n.few = append(n.few, name)
+	case len(n.list) < few:
+		n.list, n.unsorted = append(n.list, name), true
 		return true
 	default:
-		n.many = make(map[string]struct{}, 2*few)
-		for _, s := range n.few {
-			n.many[s] = struct{}{}
+		n.set = make(map[string]struct{}, 2*len(n.list))
+		for _, s := range n.list {
+			n.set[s] = struct{}{}
 		}
+		n.list = nil
 	}
-	size := len(n.many)
-	n.many[name] = struct{}{}
-	return len(n.many) > size
+	size := len(n.set)
+	n.set[name] = struct{}{}
+	return len(n.set) > size
 }
 
 // appendString appends s as JSON, without escaping <, > and &.

@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // scanner reads JSON from memory, value by value, for documents with a hundred
 // thousand members. It takes what encoding/json takes, and gives the same
 // strings and numbers; beyond that it wants UTF-8 throughout. What it returns
-// refers to the document, which it keeps in one piece.
+// is part of the document, which must not change meanwhile, and dies with it.
 type scanner struct {
 	doc string
 	at  int
@@ -24,7 +25,7 @@ func newScanner(b []byte) (*scanner, error) {
 	if !utf8.Valid(b) {
 		return nil, fmt.Errorf("not UTF-8")
 	}
-	return &scanner{doc: string(b)}, nil
+	return &scanner{doc: unsafe.String(unsafe.SliceData(b), len(b))}, nil
 }
 
 func (s *scanner) fail(want string) error {
