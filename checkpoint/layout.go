@@ -27,8 +27,9 @@ const (
 	// PlainZarr2 is the same with .zarray and zarr v2 chunks. The format has no
 	// shards: each chunk is a file, of 4 MiB unless ChunkBytes says otherwise.
 	PlainZarr2 = Layout(image.PlainZarr2)
-	// Safetensors is one file, model.safetensors: a tree of tensors and numbers,
-	// their keys joined with ".". Its metadata has the structure, so that the
+	// Safetensors is one file, model.safetensors, or several with an index where
+	// MaxFileBytes or Base bound them: a tree of tensors and numbers, their keys
+	// joined with ".". Its metadata has the structure, so that the
 	// tree is loaded as it was saved. Strings, nil, empty containers and dtypes
 	// that the format lacks are refused, as is more than one item.
 	Safetensors = Layout(image.Safetensors)

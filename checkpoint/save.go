@@ -39,6 +39,12 @@ type SaveOptions struct {
 	// has one element at least, an array 2^20 chunks at most, and a safetensors
 	// file none (errs.Unsupported).
 	ChunkBytes int
+	// MaxFileBytes is how many bytes of arrays a data file holds at most, unless it
+	// is one array; 0 is no bound, and 64 MiB with Base. Safetensors checkpoints
+	// of more are several files, model-00001-of-00003.safetensors and so on, with
+	// an index. Plain layouts have a file for each array or chunk: there it is
+	// errs.Unsupported.
+	MaxFileBytes int64
 	// Leaf, when not nil, decides about each array how it is stored; what the
 	// fields above say is what it is given. StorageByPath makes one of patterns.
 	Leaf StorageFunc
@@ -62,7 +68,9 @@ type SaveOptions struct {
 	// directory or in Store: data files that hold the same bytes are linked
 	// instead of written, and either checkpoint may be removed without the other.
 	// Only files of checkpoints that were saved with a Base can be linked. The
-	// first of a series names one that is not there, such as itself.
+	// first of a series names one that is not there, such as itself. One changed
+	// array has up to MaxFileBytes written anew, or its own bytes where these are
+	// more, beside the documents; that also bounds the files of safetensors.
 	Base string
 	// VerifyEvery is at the latest which save in a row reads a file of the base
 	// back before it is linked, so that one damaged file does not become all
@@ -147,7 +155,7 @@ func begin(ctx context.Context, path string, state any, o *SaveOptions, how imag
 	}
 	im, err := image.Begin(items, how, image.Options{
 		Style: image.V1, Layout: image.Layout(o.Layout), Compression: image.Compression(o.Compression), ShardAxes: o.ShardAxes,
-		ChunkBytes: o.ChunkBytes, Leaf: o.Leaf.ImageLeaf(), Dedup: dedup, Signing: o.Signing,
+		ChunkBytes: o.ChunkBytes, MaxFileBytes: o.MaxFileBytes, Leaf: o.Leaf.ImageLeaf(), Dedup: dedup, Signing: o.Signing,
 		Custom: custom, Memory: memory, Budget: o.MemoryBudget, Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress,
 	})
 	if err != nil {

@@ -42,13 +42,15 @@ type Options struct {
 	Reserve int64
 	// Dedup has what did not change since the step before linked instead of written.
 	Dedup Dedup
-	// Layout, Compression, ShardAxes, ChunkBytes and Leaf are how arrays are
-	// stored, as in checkpoint.SaveOptions. Steps of one directory may differ.
-	Layout      checkpoint.Layout
-	Compression checkpoint.Compression
-	ShardAxes   []int
-	ChunkBytes  int
-	Leaf        checkpoint.StorageFunc
+	// Layout, Compression, ShardAxes, ChunkBytes, MaxFileBytes and Leaf are how
+	// arrays are stored, as in checkpoint.SaveOptions. Steps of one directory may
+	// differ.
+	Layout       checkpoint.Layout
+	Compression  checkpoint.Compression
+	ShardAxes    []int
+	ChunkBytes   int
+	MaxFileBytes int64
+	Leaf         checkpoint.StorageFunc
 	// Signing, when not nil, signs the manifest of each step, as
 	// checkpoint.SaveOptions.Signing does. LoadOptions.Key asks for it.
 	Signing ed25519.PrivateKey
@@ -63,8 +65,8 @@ type Options struct {
 }
 
 // Dedup says whether steps share data files with the steps before them. The
-// arrays of a step lie in data files of at most 64 MiB, larger arrays in files
-// of their own; a file all of whose arrays have the bytes that they had in the
+// arrays of a step lie in data files of at most 64 MiB (Options.MaxFileBytes), larger
+// arrays in files of their own; a file all of whose arrays have the bytes that they had in the
 // latest step is a hard link to the file there. Either step may be removed
 // without the other. The zero value writes every step whole.
 //

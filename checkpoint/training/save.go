@@ -129,7 +129,7 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	c.memory.Reset()
 	im, err := image.Begin(list, how, image.Options{
 		Style: image.Step, Layout: image.Layout(c.opts.Layout), Compression: image.Compression(c.opts.Compression), ShardAxes: c.opts.ShardAxes,
-		ChunkBytes: c.opts.ChunkBytes, Leaf: c.opts.Leaf.ImageLeaf(),
+		ChunkBytes: c.opts.ChunkBytes, MaxFileBytes: c.opts.MaxFileBytes, Leaf: c.opts.Leaf.ImageLeaf(),
 		Custom: custom, Memory: c.memory, Now: c.opts.Now, Budget: c.opts.MemoryBudget,
 		Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress, Dedup: c.dedup(), Pace: c.pace(how), Signing: c.opts.Signing,
 	})

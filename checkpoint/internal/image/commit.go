@@ -148,8 +148,10 @@ func (im *Image) sums(m *manifest.Manifest) error {
 		for _, f := range t.files {
 			m.Files = append(m.Files, manifest.File{Name: path.Join(t.data, f.name), Size: f.size, CRC: f.sum(), Hash: f.hash(), Age: f.age, Runs: f.runs()})
 		}
-		if t.head != nil {
-			m.Heads = append(m.Heads, manifest.File{Name: path.Join(t.data, t.files[0].name), Size: int64(len(t.head)), CRC: crc.Sum(t.head)})
+		for _, f := range t.files {
+			if f.head != nil {
+				m.Heads = append(m.Heads, manifest.File{Name: path.Join(t.data, f.name), Size: int64(len(f.head)), CRC: crc.Sum(f.head)})
+			}
 		}
 	}
 	return nil

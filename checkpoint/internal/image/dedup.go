@@ -23,7 +23,7 @@ import (
 // always new: what else changes, a file changes only with the arrays in it. The
 // grouping follows from names, dtypes and shapes alone. Where chunks are
 // compressed a file holds those that make 32 MiB before. Plain layouts have a
-// file a chunk, safetensors one file for everything.
+// file a chunk, safetensors parts like the data files of a database.
 //
 // Two files are the same when their sizes and hashes are: 128 bits, the XXH3 of
 // size and XXH3 of each unit in turn, so that units are hashed in any order
@@ -48,16 +48,24 @@ const verifyEvery = 10
 // so what one changed array has written anew.
 const groupBytes = 64 << 20
 
-// group deals the arrays out to files of up to groupBytes, less where the item
+// maxFileBytes is what a data file of several arrays holds at most; 0 is no bound.
+func (o *Options) maxFileBytes() int64 {
+	if o.MaxFileBytes == 0 && o.Dedup != nil {
+		return groupBytes
+	}
+	return o.MaxFileBytes
+}
+
+// group deals the arrays out to files of up to most bytes, less where the item
 // is small, so that several are written at once. Small arrays share files in
 // the order of their names, large ones have their own.
-func group(arrays []*array, perFile int64) []*dataFile {
+func group(arrays []*array, perFile, most int64) []*dataFile {
 	arrays = byName(arrays)
 	total := int64(0)
 	for _, a := range arrays {
 		total += int64(a.size)
 	}
-	limit := min(max(total/maxFiles, perFile), groupBytes)
+	limit := min(max(total/maxFiles, perFile), most)
 	var files []*dataFile
 	var shared *dataFile
 	for _, a := range arrays {
@@ -67,10 +75,10 @@ func group(arrays []*array, perFile int64) []*dataFile {
 		size := int64(a.size)
 		switch {
 		case size > limit:
-			a.file = &dataFile{hashed: true}
+			a.file = &dataFile{}
 			files = append(files, a.file)
 		case shared == nil || alignUp(shared.size)+size > limit:
-			shared = &dataFile{hashed: true}
+			shared = &dataFile{}
 			files = append(files, shared)
 			fallthrough
 		default:
@@ -88,10 +96,10 @@ func byName(arrays []*array) []*array {
 	return arrays
 }
 
-// mayLink has the files of a layout that places arrays by itself hashed.
+// mayLink has the files that hold arrays hashed.
 func (t *treeImage) mayLink(o Options) {
 	for _, f := range t.files {
-		f.hashed = o.Dedup != nil
+		f.hashed = o.Dedup != nil && len(f.pieces) > 0
 	}
 }
 

@@ -160,6 +160,9 @@ func TestDedupLaw(t *testing.T) {
 		s.state["f"] = fill(rapid.SampledFrom([]int{40, 1500, 1500, 5 << 20}).Draw(t, "size"), 9)
 		s.every = rapid.IntRange(0, 3).Draw(t, "every")
 		s.form = rapid.SampledFrom(formats).Draw(t, "format")
+		if l := s.form.Layout; l.ocdbt() || l == Safetensors {
+			s.form.MaxFileBytes = rapid.SampledFrom([]int64{0, 2500, 20_000, 100_000}).Draw(t, "most")
+		}
 		for range rapid.IntRange(2, 6).Draw(t, "steps") {
 			s.how = rapid.SampledFrom([]Mode{Copy, InPlace, HandOver}).Draw(t, "mode")
 			s.budget = rapid.SampledFrom([]int{0, 60 << 20, 14 << 20}).Draw(t, "budget")
@@ -168,13 +171,16 @@ func TestDedupLaw(t *testing.T) {
 				x := s.state[n].Data
 				x[rapid.IntRange(0, len(x)-1).Draw(t, "at")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 			}
-			same := s.unchanged()
+			same, before := s.unchanged(), s.newest()
 			stats, err := s.save(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if same && (stats.Linked == 0 && s.large() || stats.Bytes > 10_000) {
 				t.Fatalf("unchanged, and %+v", stats)
+			}
+			if limit, ok := s.rewritten(before); ok && stats.Bytes > limit {
+				t.Fatalf("%d bytes written, %d at most", stats.Bytes, limit)
 			}
 			if rapid.Bool().Draw(t, "remove") && len(s.saved) > 1 {
 				i := rapid.IntRange(0, len(s.saved)-1).Draw(t, "which")
@@ -190,6 +196,27 @@ func TestDedupLaw(t *testing.T) {
 			}
 		}
 	})
+}
+
+// newest are the arrays of the newest checkpoint; nil when there is none.
+func (s *series) newest() map[string]tensor.Tensor {
+	if len(s.saved) == 0 {
+		return nil
+	}
+	return s.kept[s.saved[len(s.saved)-1]]
+}
+
+// rewritten is how many bytes a save may have written after the one that has the
+// arrays of before: for each that changed what a file may hold, or the array
+// where it is larger, and documents.
+func (s *series) rewritten(before map[string]tensor.Tensor) (limit int64, ok bool) {
+	limit = 15_000
+	for name, x := range s.newest() {
+		if string(before[name].Data) != string(x.Data) {
+			limit += max(s.form.MaxFileBytes, int64(len(x.Data))) + alignment
+		}
+	}
+	return limit, before != nil && (s.form.MaxFileBytes > 0 || !s.form.Layout.ocdbt() && s.form.Layout != Safetensors)
 }
 
 // unchanged reports whether the state is that of the newest checkpoint.
@@ -398,8 +425,8 @@ func TestGroup(t *testing.T) {
 				}
 				arrays = append(arrays, a)
 			}
-			files := group(arrays, fileBytes)
-			if last := files[len(files)-1]; last.size != 0 || last.hashed {
+			files := group(arrays, fileBytes, groupBytes)
+			if last := files[len(files)-1]; last.size != 0 {
 				t.Fatalf("the last file has %d bytes", last.size)
 			}
 			for _, f := range files[:len(files)-1] {
@@ -410,8 +437,8 @@ func TestGroup(t *testing.T) {
 				if f.size > groupBytes && len(held) != 1 {
 					t.Fatalf("%d bytes of %d arrays", f.size, len(held))
 				}
-				if len(held) == 0 || !f.hashed {
-					t.Fatal("an empty file, or none that is hashed")
+				if len(held) == 0 {
+					t.Fatal("an empty file")
 				}
 			}
 			for _, a := range arrays {

@@ -63,10 +63,13 @@ type Options struct {
 	// FileBytes is from how many bytes of arrays on an item gets another data
 	// file, up to four; 0 is 16 MiB.
 	FileBytes int64
-	Dedup     *Dedup // nil writes everything
-	Budget    int64  // bytes of Memory, where a copy would need more it is not made; 0 is no bound
-	Watch     bool   // fail when memory that was handed over changes before it is read
-	Pace      Pace   // of encoding and writing
+	// MaxFileBytes is how many bytes of arrays a data file holds at most, unless it
+	// is one array; 0 is 64 MiB with Dedup, else no bound.
+	MaxFileBytes int64
+	Dedup        *Dedup // nil writes everything
+	Budget       int64  // bytes of Memory, where a copy would need more it is not made; 0 is no bound
+	Watch        bool   // fail when memory that was handed over changes before it is read
+	Pace         Pace   // of encoding and writing
 	// OnRelease, when not nil, is called once, when Released is closed.
 	OnRelease func()
 	// Progress, when not nil, is told after each write how many bytes of the

@@ -59,8 +59,12 @@ func (im *Image) pack(ctx context.Context, txn store.Txn) error {
 			}
 		}
 	}
-	room := max(largest, int(min(packBytes, total+int64(largest))))
-	todo := im.batches(room)
+	room := min(packBytes, total+int64(largest))
+	if most := im.opts.maxFileBytes(); most > 0 {
+		room = min(room, most)
+	}
+	room = max(room, int64(largest))
+	todo := im.batches(int(room))
 	if len(todo) == 0 {
 		return nil
 	}
@@ -84,7 +88,7 @@ func (im *Image) pack(ctx context.Context, txn store.Txn) error {
 		}
 		return p.flush(ctx)
 	}
-	return im.share(ctx, min(runtime.GOMAXPROCS(0), writers/2, len(todo)), room, largest, work)
+	return im.share(ctx, min(runtime.GOMAXPROCS(0), writers/2, len(todo)), int(room), largest, work)
 }
 
 // batch is what a packer takes at once.

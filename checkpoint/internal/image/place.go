@@ -67,6 +67,7 @@ type unit struct {
 //	└─ unit 0 ──────────────────┴─ unit 1 ────┴─ unit 2 ───────────┴─ … ─┴───────┘
 type dataFile struct {
 	name   string // below the directory of the item
+	head   []byte // what it begins with, when that is a document
 	size   int64
 	pieces []*piece
 	units  []*unit

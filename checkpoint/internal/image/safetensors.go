@@ -1,6 +1,8 @@
 package image
 
 import (
+	"math"
+
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/safetensors"
@@ -11,8 +13,9 @@ import (
 const safetensorsItem = orbax.StateItem
 
 // planSafetensors makes the header, and places the tensors behind it in its
-// order. Its metadata holds what the format has no place for: paths and kinds of
-// leaves as _METADATA has them, and the user's metadata.
+// order; where there is a bound for files, those of several, and an index. The
+// metadata of the first header holds what the format has no place for: paths and
+// kinds of leaves as _METADATA has them, and the user's metadata.
 func (t *treeImage) planSafetensors(o Options) error {
 	t.dir, t.data = "", ""
 	specs := make(map[string]tensor.Spec, len(t.leaves))
@@ -35,19 +38,49 @@ func (t *treeImage) planSafetensors(o Options) error {
 	if o.Custom != nil {
 		meta[orbax.CustomMember] = string(o.Custom)
 	}
-	h, err := safetensors.NewHeader(specs, meta)
+	parts, err := divide(specs, o.maxFileBytes())
 	if err != nil {
 		return err
 	}
-	f := &dataFile{name: safetensors.SingleName}
-	t.head, t.files = h.Append(nil), []*dataFile{f}
-	f.placeBytes(t.head)
-	for _, e := range h.Tensors {
-		a := arrays[e.Name]
-		t.arrays = append(t.arrays, a)
-		for i := range a.values {
-			f.placeRaw(&a.values[i])
+	index := safetensors.Index{Files: make(map[string]string, len(specs))}
+	for i, names := range parts {
+		f := &dataFile{name: safetensors.PartName(i, len(parts))}
+		t.files = append(t.files, f)
+		own := make(map[string]tensor.Spec, len(names))
+		for _, n := range names {
+			own[n], index.Files[n] = specs[n], f.name
+			index.TotalSize += int64(arrays[n].size)
+		}
+		h, err := safetensors.NewHeader(own, meta)
+		if err != nil {
+			return err
+		}
+		meta = nil // is in the first
+		f.head = h.Append(nil)
+		f.placeBytes(f.head)
+		for _, e := range h.Tensors {
+			t.placeRaw(f, arrays[e.Name])
 		}
 	}
+	if len(parts) > 1 {
+		t.index = index.JSON()
+	}
 	return nil
+}
+
+// divide deals tensors out to files of at most so many bytes, unless they hold
+// one tensor; 0 is one file.
+func divide(specs map[string]tensor.Spec, most int64) ([][]string, error) {
+	if most == 0 {
+		most = math.MaxInt64
+	}
+	return safetensors.Split(specs, most)
+}
+
+// placeRaw adds an array to a file.
+func (t *treeImage) placeRaw(f *dataFile, a *array) {
+	t.arrays = append(t.arrays, a)
+	for i := range a.values {
+		f.placeRaw(&a.values[i])
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/safetensors"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -26,7 +27,7 @@ type treeImage struct {
 	leaves []leaf
 	arrays []*array
 	files  []*dataFile
-	head   []byte // of the first file, when it begins with a document
+	index  []byte // of the files of a safetensors checkpoint, when there are several
 }
 
 // planTree places every array of the item, as far as sizes are known.
@@ -61,11 +62,12 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		t.mayLink(o)
 		return t, err
 	}
-	if o.Dedup != nil {
-		t.files = group(t.arrays, o.FileBytes)
+	if most := o.maxFileBytes(); most > 0 {
+		t.files = group(t.arrays, o.FileBytes, most)
 	} else {
 		t.files = spread(t.arrays, o.FileBytes)
 	}
+	t.mayLink(o)
 	for _, f := range t.files {
 		if f.name, err = fileName(o.Random); err != nil {
 			return nil, err
@@ -100,7 +102,10 @@ func (t *treeImage) finish(ctx context.Context, uuid [16]byte, now time.Time) ([
 // grow by its nodes.
 func (t *treeImage) documents(uuid [16]byte, now time.Time) ([]store.Blob, error) {
 	if t.layout == Safetensors {
-		return nil, nil
+		if t.index == nil {
+			return nil, nil
+		}
+		return []store.Blob{{Name: path.Join(t.dir, safetensors.IndexName), Data: t.index}}, nil
 	}
 	use := t.layout.ocdbt()
 	doc := orbax.Tree{UseOCDBT: &use, UseZarr3: !t.layout.zarr2(), StoreFill: true}
