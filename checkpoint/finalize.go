@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"path"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
@@ -19,8 +20,8 @@ type FinalizeOptions struct {
 	Store store.Store
 }
 
-// Finalize makes the checkpoint path of a session of partial saves, which lies
-// beside it under the name path.partial_save; either may be named. The parts
+// Finalize makes the checkpoint name of a session of partial saves, which lies
+// beside it as name.partial_save; either may be named. The parts
 // become one checkpoint in the order of their times: documents are joined, the
 // databases of the arrays merged by reference, data files linked, not copied.
 //
@@ -28,19 +29,19 @@ type FinalizeOptions struct {
 // goes; until then it is untouched, so that Finalize may be called again after a
 // failure at any moment, and finishes what another had begun, Orbax included.
 //
-// Errors: NotFound where there is no session, Exists where path is taken by
+// Errors: NotFound where there is no session, Exists where the name is taken by
 // something else, Mismatch where two parts save the same leaf, Corrupt for
 // damaged parts.
-func Finalize(ctx context.Context, path string, o *FinalizeOptions) error {
+func Finalize(ctx context.Context, name string, o *FinalizeOptions) error {
 	const op = "checkpoint.Finalize"
 	if o == nil {
 		o = &FinalizeOptions{}
 	}
-	st, name, err := locate.Checkpoint(strings.TrimSuffix(path, sessionMark), o.Store)
+	st, final, err := locate.Checkpoint(strings.TrimSuffix(name, sessionMark), o.Store)
 	if err == nil {
-		err = finalize(ctx, st, name)
+		err = finalize(ctx, st, final)
 	}
-	return errs.Wrap(op, path, err)
+	return errs.Wrap(op, name, err)
 }
 
 // finalize makes the checkpoint name of its session.
@@ -54,12 +55,24 @@ func finalize(ctx context.Context, st store.Store, name string) error {
 	case err != nil:
 		return err
 	case done:
+		// Who made it may have failed before its name was durable.
+		if err := st.Settle(ctx, parentOf(name)); err != nil {
+			return err
+		}
 		return a.finish(ctx, name)
 	}
 	if err := a.commit(ctx, name); err != nil {
 		return err
 	}
 	return a.finish(ctx, name)
+}
+
+// parentOf returns the directory of a name in a store.
+func parentOf(name string) string {
+	if d := path.Dir(name); d != "." {
+		return d
+	}
+	return ""
 }
 
 // finish removes the session when the checkpoint that was made of it is sound;

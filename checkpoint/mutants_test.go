@@ -267,18 +267,22 @@ func TestSubChunkLeftOut(t *testing.T) {
 	if err := load(files); err != nil {
 		t.Fatalf("undamaged: %v", err)
 	}
-	b := bytes.Clone(files[array])
-	index := b[len(b)-3*16-4:]
-	for i := 16; i < 32; i++ {
-		index[i] = 0xff
-	}
-	binary.LittleEndian.PutUint32(index[48:], crc.Sum(index[:48]))
 	m, err := manifest.Parse(files[manifest.Name])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := load(listing(files.with(array, b), m.Leaves...)); errs.KindOf(err) != errs.Corrupt {
-		t.Errorf("got %v", err)
+	for name, change := range map[string]func(entry []byte){
+		"missing":                   func(entry []byte) { copy(entry, bytes.Repeat([]byte{0xff}, 16)) },
+		"shorter than its checksum": func(entry []byte) { binary.LittleEndian.PutUint64(entry[8:], 2) },
+		"empty":                     func(entry []byte) { binary.LittleEndian.PutUint64(entry[8:], 0) },
+	} {
+		b := bytes.Clone(files[array])
+		index := b[len(b)-3*16-4:]
+		change(index[16:32])
+		binary.LittleEndian.PutUint32(index[48:], crc.Sum(index[:48]))
+		if err := load(listing(files.with(array, b), m.Leaves...)); errs.KindOf(err) != errs.Corrupt {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }
 

@@ -154,11 +154,28 @@ func (r *repairer) run(ctx context.Context) error {
 	_, err = layout.Open(ctx, r.st, r.root)
 	switch kind := errs.KindOf(err); {
 	case err == nil, kind == errs.Corrupt:
-		return r.checkpoint(ctx, r.root, false)
+		if err := r.checkpoint(ctx, r.root, false); err != nil {
+			return err
+		}
+		return r.finished(ctx)
 	case kind == errs.Invalid:
 		return r.directory(ctx)
 	}
 	return err
+}
+
+// finished removes the session of which the checkpoint was made, when that is what
+// is left to do.
+func (r *repairer) finished(ctx context.Context) error {
+	_, err := r.st.Stat(ctx, r.root+sessionMark)
+	switch errs.KindOf(err) {
+	case errs.NotFound, errs.Invalid: // there is none, or no such name
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.session(ctx, r.root+sessionMark)
 }
 
 // directory repairs what lies in a directory of checkpoints.

@@ -2,6 +2,7 @@ package crash
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -43,9 +44,13 @@ var kinds = []struct {
 // Faults runs the workload once for every operation of it, for every kind of
 // error and for both "once" and "for ever", on a fresh file system that setup
 // prepared, and has check look at each outcome. It returns how many runs met a
-// fault. A file that the workload left open is a failure as well.
-func Faults(setup func(fsys vfs.FS) error, work Workload, check func(Outcome) error) (runs int, err error) {
+// fault. A file that the workload left open is a failure as well. Names of kinds,
+// such as "EIO", choose these; none chooses all.
+func Faults(setup func(fsys vfs.FS) error, work Workload, check func(Outcome) error, chosen ...string) (runs int, err error) {
 	for _, k := range kinds {
+		if len(chosen) > 0 && !slices.Contains(chosen, k.name) {
+			continue
+		}
 		n, err := each(k.name, k.plan, setup, work, check)
 		if runs += n; err != nil {
 			return runs, err

@@ -37,7 +37,7 @@ func (c *Checkpoint) checkHeads(ctx context.Context, f *files) error {
 		if err := f.ReadAt(ctx, file, b, 0); err != nil {
 			return err
 		}
-		if err := head.Check(b); err != nil {
+		if err := head.CheckBytes(b); err != nil {
 			return err
 		}
 	}

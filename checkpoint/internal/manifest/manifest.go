@@ -362,8 +362,8 @@ func (m *Manifest) Head(name string) (File, bool) {
 	return m.Heads[i], true
 }
 
-// Check compares bytes with the record.
-func (f File) Check(b []byte) error {
+// CheckBytes compares bytes with the record.
+func (f File) CheckBytes(b []byte) error {
 	if int64(len(b)) != f.Size {
 		return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: f.Name,
 			Want: strconv.FormatInt(f.Size, 10) + " bytes", Got: strconv.Itoa(len(b))}
@@ -389,7 +389,7 @@ func (m *Manifest) CheckFile(name string, b []byte) error {
 	if !ok {
 		return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: name, Got: "a file that the manifest does not list"}
 	}
-	return f.Check(b)
+	return f.CheckBytes(b)
 }
 
 // ChecksumError says that the bytes of subject are not the ones that were written.
