@@ -2,6 +2,8 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
+	"io"
 	"path"
 	"strconv"
 	"strings"
@@ -76,7 +78,8 @@ type RepairReport struct {
 //
 // Nothing else is removed or renamed, and no data file is ever written to. A
 // repair that is interrupted can be repeated; one that was done has nothing to do.
-// No other process may write there meanwhile.
+// No other process may write there meanwhile; one that saves in a directory of
+// steps and holds its lock is errs.Busy.
 func Repair(ctx context.Context, dir string, o *RepairOptions) (*RepairReport, error) {
 	const op = "checkpoint.Repair"
 	if o == nil {
@@ -178,8 +181,34 @@ func (r *repairer) finished(ctx context.Context) error {
 	return r.session(ctx, r.root+sessionMark)
 }
 
+// lock keeps the trainer out of a directory where one has been, and Repair where
+// one is at work.
+func (r *repairer) lock(ctx context.Context) (io.Closer, error) {
+	none := io.NopCloser(nil)
+	l, ok := r.st.(store.Locker)
+	if !ok || !r.opts.Apply {
+		return none, nil
+	}
+	if _, err := r.st.Stat(ctx, path.Join(r.root, store.LockName)); err != nil {
+		if errs.KindOf(err) == errs.NotFound {
+			err = nil
+		}
+		return none, err
+	}
+	lock, err := l.Lock(ctx, r.root)
+	if errs.KindOf(err) == errs.Unsupported {
+		return none, nil
+	}
+	return lock, err
+}
+
 // directory repairs what lies in a directory of checkpoints.
-func (r *repairer) directory(ctx context.Context) error {
+func (r *repairer) directory(ctx context.Context) (err error) {
+	lock, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	if err := r.leftovers(ctx, r.root); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crash"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -213,6 +214,30 @@ func TestRepairHarmsNothing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A run in which somebody saves is not repaired, and looked at all the same.
+func TestRepairBesideAWriter(t *testing.T) {
+	st := local.New(vfs.NewMem(), "/", nil)
+	c, err := training.Open(t.Context(), "run", &training.Options{Store: st})
+	if err == nil {
+		_, err = c.Save(t.Context(), 1, version(1), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, apply := range []bool{false, true} {
+		_, err := checkpoint.Repair(t.Context(), "run", &checkpoint.RepairOptions{Store: st, Apply: apply})
+		if errors.Is(err, errs.Busy) != apply || (err == nil) == apply {
+			t.Errorf("apply %v: %v", apply, err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := checkpoint.Repair(t.Context(), "run", &checkpoint.RepairOptions{Store: st, Apply: true}); err != nil {
+		t.Errorf("when it is closed: %v", err)
 	}
 }
 

@@ -199,7 +199,7 @@ func (v *verifier) tree(ctx context.Context, item string) error {
 	if err != nil {
 		return err
 	}
-	defer t.Close() //nolint:errcheck // nothing was written
+	defer t.Close()          //nolint:errcheck // nothing was written
 	if v.c.Manifest == nil { // which would say how much there is
 		for i := range t.Leaves {
 			v.total += int64(t.Leaves[i].Bytes())

@@ -5,6 +5,10 @@ import (
 	"io"
 )
 
+// LockName is the name below a directory under which a store may keep its lock. It
+// tells who holds it; when nobody does it tells who did, and means nothing.
+const LockName = ".bivouac.lock"
+
 // Locker is a Store that can keep a second writer out of a directory. The lock is
 // advice: it keeps out who asks for it, and neither readers nor others.
 type Locker interface {

@@ -16,10 +16,6 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// LockName is the file of a directory whose lock a writer holds. It says who that
-// is; when the lock is free it says who was, and nobody minds it.
-const LockName = ".bivouac.lock"
-
 var _ store.Locker = (*Store)(nil)
 
 // Lock implements store.Locker by flock(2), which the system gives back when the
@@ -37,7 +33,7 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 	if err := s.ensureDir(dir); err != nil {
 		return nil, wrap(op, dir, err)
 	}
-	lock, err := s.fs.Lock(s.path(path.Join(dir, LockName)), s.opt.FileMode, []byte(holder(time.Now())+"\n"))
+	lock, err := s.fs.Lock(s.path(path.Join(dir, store.LockName)), s.opt.FileMode, []byte(holder(time.Now())+"\n"))
 	var held *vfs.Held
 	if errors.As(err, &held) {
 		return nil, &errs.Error{
