@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,8 +82,11 @@ func compare(ctx context.Context, dir string, c testCase) []string {
 		return []string{err.Error()}
 	}
 	diff := differences(c.Leaves, describe(got))
-	if c.Kind == "array" {
+	switch c.Kind {
+	case "array":
 		return diff
+	case "unmerged":
+		diff = append(diff, merge(ctx, path, c)...)
 	}
 	r, err := checkpoint.Verify(ctx, path, nil)
 	if err != nil {
@@ -92,6 +96,29 @@ func compare(ctx context.Context, dir string, c testCase) []string {
 		diff = append(diff, "verify: "+p.Error())
 	}
 	return diff
+}
+
+// merge has Repair merge the databases of a checkpoint, and compares it again.
+func merge(ctx context.Context, path string, c testCase) []string {
+	r, err := checkpoint.Repair(ctx, path, &checkpoint.RepairOptions{Apply: true})
+	if err != nil {
+		return []string{"repair: " + err.Error()}
+	}
+	var out []string
+	if !slices.ContainsFunc(r.Actions, func(a checkpoint.RepairAction) bool { return a.Kind == checkpoint.RepairMerge && a.Done }) {
+		out = append(out, "repair: nothing was merged")
+	}
+	for _, p := range r.Problems {
+		out = append(out, "repair: "+p.Error())
+	}
+	got, err := checkpoint.Load(ctx, path, nil)
+	if err != nil {
+		return append(out, "merged: "+err.Error())
+	}
+	for _, d := range differences(c.Leaves, describe(got)) {
+		out = append(out, "merged: "+d)
+	}
+	return out
 }
 
 // loadArray reads a single zarr array from a directory or a database.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,24 +12,30 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
 )
 
 // dataItem is the JSON item of every run.
 const dataItem = `{"position":[1,2.5,null,"ü"],"nested":{"a":true}}`
+
+// smallFiles is how many bytes a data file holds where hardly two arrays share one.
+const smallFiles = 3000
 
 // writer writes the cases of one kind and layout.
 type writer struct {
 	kind   string
 	layout checkpoint.Layout
 	limits limits
-	write  func(ctx context.Context, dir string, t *trees, s storage) (testCase, error)
+	write  func(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s storage) (testCase, error)
 }
 
 // storage are options of a save, drawn for each.
 type storage struct {
-	layout      checkpoint.Layout
-	compression checkpoint.Compression
-	axes        []int
+	all  checkpoint.LeafStorage
+	leaf checkpoint.StorageFunc // draws those of a leaf
+	most int64                  // MaxFileBytes
+	link bool                   // steps are linked
 }
 
 func writers() []writer {
@@ -43,13 +50,28 @@ func writers() []writer {
 }
 
 func (t *trees) storage(l checkpoint.Layout) storage {
-	s := storage{layout: l}
+	s := storage{link: t.rnd.IntN(2) == 0}
+	if l == checkpoint.Default || l == checkpoint.OCDBTZarr2 || l == checkpoint.Safetensors {
+		s.most = []int64{0, smallFiles, 100_000}[t.rnd.IntN(3)]
+	}
 	if l == checkpoint.Safetensors {
 		return s
 	}
-	s.compression = []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd, checkpoint.ByteSplit}[t.rnd.IntN(3)]
-	s.axes = [][]int{nil, {0}, {1}, {0, 2}}[t.rnd.IntN(4)]
+	s.all = t.leafStorage()
+	if t.rnd.IntN(2) == 0 {
+		s.leaf = func(checkpoint.LeafInfo, checkpoint.LeafStorage) (checkpoint.LeafStorage, error) {
+			return t.leafStorage(), nil
+		}
+	}
 	return s
+}
+
+func (t *trees) leafStorage() checkpoint.LeafStorage {
+	return checkpoint.LeafStorage{
+		Compression: []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd, checkpoint.ByteSplit}[t.rnd.IntN(3)],
+		ShardAxes:   [][]int{nil, {0}, {1}, {0, 2}}[t.rnd.IntN(4)],
+		ChunkBytes:  []int{0, 0, 300, 5000, 70_000}[t.rnd.IntN(5)],
+	}
 }
 
 // writeAll writes n random trees of every kind and layout below root.
@@ -61,7 +83,7 @@ func writeAll(ctx context.Context, root string, seed uint64, n int) error {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return err
 			}
-			c, err := w.write(ctx, dir, t, t.storage(w.layout))
+			c, err := w.write(ctx, dir, t, w.layout, t.storage(w.layout))
 			if err != nil {
 				return errs.Wrap("interop.write", dir, err)
 			}
@@ -74,21 +96,33 @@ func writeAll(ctx context.Context, root string, seed uint64, n int) error {
 	return nil
 }
 
-func writeTree(ctx context.Context, dir string, t *trees, s storage) (testCase, error) {
+func writeTree(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s storage) (testCase, error) {
 	n := t.tree()
-	err := checkpoint.Save(ctx, filepath.Join(dir, "checkpoint"), n, &checkpoint.SaveOptions{Layout: s.layout, Compression: s.compression, ShardAxes: s.axes})
+	err := checkpoint.Save(ctx, filepath.Join(dir, "checkpoint"), n, &checkpoint.SaveOptions{
+		Layout: l, Compression: s.all.Compression, ShardAxes: s.all.ShardAxes, ChunkBytes: s.all.ChunkBytes, Leaf: s.leaf, MaxFileBytes: s.most,
+	})
 	return testCase{Path: "checkpoint", Leaves: describe(n)}, err
 }
 
-// writeRun writes steps of a training run; the last is compared.
-func writeRun(ctx context.Context, dir string, t *trees, s storage) (c testCase, err error) {
-	o := &training.Options{Layout: s.layout, Compression: s.compression, ShardAxes: s.axes}
-	run, err := training.Open(ctx, filepath.Join(dir, "run"), o)
+// writeRun writes steps of a training run; the last is compared. Where steps are
+// linked it has all leaves of the first but one.
+func writeRun(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s storage) (c testCase, err error) {
+	linked := 0
+	run, err := training.Open(ctx, filepath.Join(dir, "run"), &training.Options{
+		Layout: l, Compression: s.all.Compression, ShardAxes: s.all.ShardAxes, ChunkBytes: s.all.ChunkBytes, Leaf: s.leaf, MaxFileBytes: s.most,
+		Dedup: training.Dedup{On: s.link}, OnEvent: func(e training.Event) { linked += e.Stats.Linked },
+	})
 	if err != nil {
 		return c, err
 	}
+	kept := tree.NewLeaf(tensor.New(tensor.Float32, 7000))
+	var n *tree.Node
 	for step := int64(1); step <= 2; step++ {
-		n := t.tree()
+		if step == 2 && s.link {
+			n.Set("always", t.array())
+		} else {
+			n = t.tree().Set("kept", kept)
+		}
 		items := map[string]any{"state": n, "data": json.RawMessage(dataItem)}
 		if _, err = run.SaveCheckpointables(ctx, step, items, &training.SaveOptions{Metrics: map[string]float64{"loss": 0.5}}); err != nil {
 			break
@@ -97,6 +131,9 @@ func writeRun(ctx context.Context, dir string, t *trees, s storage) (c testCase,
 	}
 	if cerr := run.Close(); err == nil {
 		err = cerr
+	}
+	if err == nil && s.link && s.most == smallFiles && linked == 0 {
+		err = errors.New("no file of the second step is linked")
 	}
 	return c, err
 }

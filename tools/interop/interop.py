@@ -1,4 +1,5 @@
 """interop.py write DIR SEED TREES: the libraries write random checkpoints below DIR.
+interop.py merged DIR: Orbax reads what Bivouac merged there.
 interop.py read DIR: they read what Bivouac wrote below DIR and compare every leaf.
 """
 
@@ -22,6 +23,10 @@ def main(command, root, *rest):
 
         writers.write(root, *map(int, rest))
         return 0
+    if command == "merged":
+        import readers
+
+        return 1 if readers.read_merged(root) else 0
     if command == "read":
         import limits
         import readers

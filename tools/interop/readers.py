@@ -2,12 +2,14 @@
 
 import base64
 import collections
+import json
 import os
 import zlib
 
 import numpy as np
 
 import limits
+import processes
 import truth
 import values
 import writers
@@ -108,24 +110,45 @@ def by_zarr(folder, case):
     return out, []
 
 
-def file_of(folder, case):
-    return os.path.join(folder, case["path"], "model.safetensors")
+def files_of(folder, case):
+    root = os.path.join(folder, case["path"])
+    return [os.path.join(root, n) for n in sorted(os.listdir(root)) if n.endswith(".safetensors")]
 
 
 def by_safetensors(folder, case):
     """What the library parses, all element types: names, shapes, bytes."""
     from safetensors import deserialize
 
-    with open(file_of(folder, case), "rb") as f:
-        found = dict(deserialize(f.read()))
-    return named(case, found, lambda t: {"dtype": SAFETENSORS[t["dtype"]], "shape": t["shape"], "data": bytes(t["data"])}, packed=True)
+    found = {}
+    for file in files_of(folder, case):
+        with open(file, "rb") as f:
+            found |= dict(deserialize(f.read()))
+    return indexed(folder, case, *named(case, found, lambda t: {"dtype": SAFETENSORS[t["dtype"]], "shape": t["shape"], "data": bytes(t["data"])}, packed=True))
+
+
+def indexed(folder, case, out, wrong):
+    """Also holds the index against the files, where there are several."""
+    from safetensors import safe_open
+
+    files = files_of(folder, case)
+    if len(files) == 1:
+        return out, wrong
+    with open(os.path.join(folder, case["path"], "model.safetensors.index.json"), encoding="utf-8") as f:
+        index = json.load(f)["weight_map"]
+    found = {}
+    for file in files:
+        with safe_open(file, framework="np") as f:
+            found |= {name: os.path.basename(file) for name in f.keys()}
+    return out, wrong + expected(found, index)
 
 
 def by_safetensors_numpy(folder, case):
     from safetensors import safe_open
 
-    with safe_open(file_of(folder, case), framework="np") as f:
-        found = {name: f.get_tensor(name) for name, _ in safetensors_numpy_arrays(case)}
+    names, found = dict(safetensors_numpy_arrays(case)), {}
+    for file in files_of(folder, case):
+        with safe_open(file, framework="np") as f:
+            found |= {name: f.get_tensor(name) for name in f.keys() if name in names}
     return named(case, found, lambda a: truth.array(a, "array"), safetensors_numpy_arrays)
 
 
@@ -133,7 +156,8 @@ def by_orbax_safetensors(folder, case):
     from orbax.checkpoint import v1
 
     with v1.Context(checkpoint_layout=v1.options.CheckpointLayout.SAFETENSORS):
-        found = v1.load(file_of(folder, case))
+        files = files_of(folder, case)
+        found = v1.load(files[0] if len(files) == 1 else os.path.dirname(files[0]))
     return named(case, found, lambda a: truth.array(a, "array"))
 
 
@@ -188,23 +212,34 @@ def compare(reader, select, loose, folder, case):
     return len(want), len(case["leaves"]) - len(want), wrong + truth.differences(want, got, loose)
 
 
-def read(root):
+def read(root, readers=READERS, together=True):
     """Reads every case below root with every library; returns the number of differences."""
+    cases = [(os.path.join(root, name), truth.load(os.path.join(root, name))) for name in sorted(os.listdir(root))]
     tallies, total = collections.OrderedDict(), 0
-    for name in sorted(os.listdir(root)):
-        folder = os.path.join(root, name)
-        case = truth.load(folder)
-        for kind, layouts, library, reader, select, loose in READERS:
-            if kind != case["kind"] or case["layout"] not in layouts:
-                continue
-            leaves, impossible, wrong = compare(reader, select, loose, folder, case)
-            for text in wrong:
-                print(f"DIFFERENT {library} {case['layout']} {folder}: {text}")
-            t = tallies.setdefault((library, case["layout"]), [0, 0, 0, 0])
-            for i, n in enumerate((1, leaves, len(wrong), impossible)):
-                t[i] += n
-            total += len(wrong)
+
+    def tally(library, folder, case, leaves, impossible, wrong):
+        nonlocal total
+        for text in wrong:
+            print(f"DIFFERENT {library} {case['layout']} {folder}: {text}")
+        t = tallies.setdefault((library, case["layout"]), [0, 0, 0, 0])
+        for i, n in enumerate((1, leaves, len(wrong), impossible)):
+            t[i] += n
+        total += len(wrong)
+
+    for folder, case in cases:
+        for kind, layouts, library, reader, select, loose in readers:
+            if kind == case["kind"] and case["layout"] in layouts:
+                tally(library, folder, case, *compare(reader, select, loose, folder, case))
+    if together:
+        mine = {folder: case for folder, case in cases if case["kind"] == "tree" and case["layout"] in OCDBT + PLAIN}
+        for folder, wrong in processes.read(list(mine)).items():
+            tally("orbax 2 processes", folder, mine[folder], len(mine[folder]["leaves"]), 0, wrong)
     for (library, layout), (trees, leaves, wrong, impossible) in tallies.items():
         aside = f", {impossible} leaves not possible there" if impossible else ""
         print(f"bivouac → {library:26} {layout:12}: {trees:4} trees, {leaves:6} leaves, {wrong} differences{aside}")
     return total or not tallies
+
+
+def read_merged(root):
+    """Reads what several processes wrote below root and Bivouac merged."""
+    return read(root, [("unmerged", OCDBT, "orbax v1.load of merged", sharded_v1, None, ORBAX_LOOSE)], together=False)

@@ -203,6 +203,7 @@ def plan():
 def write(root, seed, trees):
     """Writes trees checkpoints for each library and layout below root."""
     import arrays
+    import processes
 
     for row, (library, layout, kind, method) in enumerate(plan()):
         writer = kind(np.random.default_rng([seed, row]), layout)
@@ -212,3 +213,4 @@ def write(root, seed, trees):
             case = method(writer, folder)
             truth.store(folder, {"library": library, "layout": layout, "kind": "tree"} | case)
     arrays.write(root, seed, trees)
+    processes.write(root, seed, trees)
