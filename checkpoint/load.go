@@ -26,7 +26,12 @@ type LoadOptions struct {
 	Want func(LeafInfo) Want
 	// Key, when not nil, must have signed the checkpoint (SaveOptions.Signing):
 	// one without a signature by it is errs.Corrupt.
+	// Nothing is used that does not have the digests that it signed.
 	Key ed25519.PublicKey
+	// Label, when not "", is what the checkpoint must have been signed as
+	// (SaveOptions.Label); one that the same key signed under another label, or
+	// none, is errs.Corrupt. It wants a Key.
+	Label string
 	// AllowNoManifest loads a checkpoint of ours that lost its bivouac.manifest.
 	// Without it damage to most bytes goes unnoticed.
 	AllowNoManifest bool
@@ -138,7 +143,10 @@ func (o *LoadOptions) open(ctx context.Context, path string) (*layout.Checkpoint
 	if err != nil {
 		return nil, err
 	}
-	return layout.Options{Key: o.Key, AllowNoManifest: o.AllowNoManifest}.Open(ctx, st, name)
+	if o.Label != "" && o.Key == nil {
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: "LoadOptions.Label", Want: "a Key beside it", Got: "none"}
+	}
+	return layout.Options{Key: o.Key, Label: o.Label, AllowNoManifest: o.AllowNoManifest}.Open(ctx, st, name)
 }
 
 // isCheckpoint refuses what is none.

@@ -76,10 +76,15 @@ type SaveOptions struct {
 	// back before it is linked, so that one damaged file does not become all
 	// copies there are; 1 is each, 0 is 10. A damaged one is written anew.
 	VerifyEvery int
-	// Signing, when not nil, signs the manifest, and through its checksums what
-	// it lists. Loads and Verify with the public key refuse what it did not sign.
-	// Readers without a key, Orbax among them, do not mind.
+	// Signing, when not nil, signs the manifest, which then has the SHA-256 of
+	// every file, taken from the memory that is written. Loads and Verify with the
+	// public key refuse every byte that it did not sign. Readers without a key,
+	// Orbax among them, do not mind.
 	Signing ed25519.PrivateKey
+	// Label is signed with the checkpoint and says what it is, such as the name of
+	// the run, so that no other of the same signer passes for it where
+	// LoadOptions.Label asks. Without Signing it is nothing.
+	Label string
 	// Store holds the checkpoint; nil is the local file system. The path is
 	// then a name in it.
 	Store store.Store
@@ -155,7 +160,7 @@ func begin(ctx context.Context, path string, state any, o *SaveOptions, how imag
 	}
 	im, err := image.Begin(items, how, image.Options{
 		Style: image.V1, Layout: image.Layout(o.Layout), Compression: image.Compression(o.Compression), ShardAxes: o.ShardAxes,
-		ChunkBytes: o.ChunkBytes, MaxFileBytes: o.MaxFileBytes, Leaf: o.Leaf.ImageLeaf(), Dedup: dedup, Signing: o.Signing,
+		ChunkBytes: o.ChunkBytes, MaxFileBytes: o.MaxFileBytes, Leaf: o.Leaf.ImageLeaf(), Dedup: dedup, Signing: o.Signing, Label: o.Label,
 		Custom: custom, Memory: memory, Budget: o.MemoryBudget, Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress,
 	})
 	if err != nil {

@@ -17,6 +17,8 @@ type VerifyOptions struct {
 	// Key, when not nil, must have signed the checkpoint; one without a signature
 	// by it has a problem.
 	Key ed25519.PublicKey
+	// Label, when not "", is what it must have signed it as; see LoadOptions.
+	Label string
 	// Store holds the checkpoint; nil is the local file system.
 	Store store.Store
 	// Progress, when not nil, is told how many bytes of how many were checked.
@@ -49,7 +51,7 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 		o = &VerifyOptions{}
 	}
 	r := &Report{Path: path}
-	c, err := (&LoadOptions{Key: o.Key, Store: o.Store}).open(ctx, path)
+	c, err := (&LoadOptions{Key: o.Key, Label: o.Label, Store: o.Store}).open(ctx, path)
 	if errs.KindOf(err) == errs.Corrupt {
 		r.Problems = append(r.Problems, err)
 		r.Coverage = "the checkpoint cannot be opened"

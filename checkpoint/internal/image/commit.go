@@ -42,6 +42,9 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 		return now, err
 	}
 	m := &manifest.Manifest{}
+	if im.signed() {
+		m.Label = im.opts.Label
+	}
 	if err := im.sums(m); err != nil {
 		return now, err
 	}

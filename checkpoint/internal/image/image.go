@@ -76,6 +76,7 @@ type Options struct {
 	// data files are with the store, and how many there are; one call at a time.
 	Progress func(done, total int64)
 	Signing  ed25519.PrivateKey // of the manifest, which is not signed where it is nil
+	Label    string             // that is signed with it
 	Now      func() time.Time
 	Random   io.Reader // for names and identifiers; nil is crypto/rand
 }

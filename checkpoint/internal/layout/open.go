@@ -112,6 +112,7 @@ func (e entries) dirs() []string {
 // Options of opening. The zero value is what Open takes.
 type Options struct {
 	Key             ed25519.PublicKey // that must have signed the manifest; nil asks for no signature
+	Label           string            // under which it must have signed; "" asks for none
 	AllowNoManifest bool              // a checkpoint that was written with a manifest may have lost it
 }
 
@@ -199,6 +200,11 @@ func (c *Checkpoint) trust(in entries) error {
 	}
 	if err := c.Manifest.CheckSignature(c.opts.Key); err != nil {
 		return err
+	}
+	if c.opts.Label != "" {
+		if err := c.Manifest.CheckLabel(c.opts.Label); err != nil {
+			return err
+		}
 	}
 	s := c.seal()
 	in, err := s.listed(in)

@@ -12,6 +12,7 @@
 //	bivouac.manifest <version>
 //	file <crc> <size> "<name>" [<hash> <age>] [<run> …]  one for each file but this, sorted by name
 //	leaf <crc> <size> "<item>" "<param>" [<crc> …]       one for each array, sorted by item and name
+//	label "<label>"                                      where it has one, see Manifest.Label
 //	head <crc> <size> "<name>"                           of the first size bytes of a file, which are a document by themselves
 //	end <crc>                                            of every byte before this line
 //	signed <crc> <signature>                             where it is signed, see Sign
@@ -35,7 +36,8 @@
 // since its bytes were last written or read back, in decimal digits.
 //
 // In version 3, which is that of documents that are signed, each file has its
-// runs, see Run: "<size>:<digest>", the digest in unpadded standard base64.
+// runs, see Run: "<size>:<digest>", the digest in unpadded standard base64. Other
+// versions have no label.
 package manifest
 
 import (
@@ -68,6 +70,9 @@ type Manifest struct {
 	Files  []File
 	Leaves []Leaf
 	Heads  []File // beginnings of files
+	// Label says what a signed checkpoint was saved as, such as "step 12", so that
+	// it cannot pass for another of the same signer; "" says nothing.
+	Label string
 
 	files  map[string]int
 	leaves map[[2]string]int
@@ -158,6 +163,9 @@ func (m *Manifest) Append(dst []byte) []byte {
 		dst = append(strconv.AppendInt(dst, h.Size, 10), ' ')
 		dst = append(strconv.AppendQuote(dst, h.Name), '\n')
 	}
+	if m.Label != "" {
+		dst = append(strconv.AppendQuote(append(dst, labelWord...), m.Label), '\n')
+	}
 	sum := crc32.Checksum(dst[start:], castagnoli)
 	dst = append(dst, "end "...)
 	dst = appendCRC(dst, sum)
@@ -167,6 +175,9 @@ func (m *Manifest) Append(dst []byte) []byte {
 // header is that of the lowest version that holds the document.
 func (m *Manifest) header() string {
 	lowest := headerPlain
+	if m.Label != "" {
+		return headerRuns
+	}
 	for _, f := range m.Files {
 		switch {
 		case len(f.Runs) > 0:
@@ -229,6 +240,9 @@ func Parse(b []byte) (*Manifest, error) {
 }
 
 func (m *Manifest) parseLine(line string) error {
+	if text, ok := strings.CutPrefix(line, labelWord); ok {
+		return m.parseLabel(text)
+	}
 	kind, rest, _ := strings.Cut(line, " ")
 	crc, rest, err := cutCRC(rest)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 func sample() *Manifest {
 	return &Manifest{
+		Label: "step \"3\"",
 		Files: []File{
 			{Name: "state/_METADATA", Size: 12, CRC: 0xdeadbeef}, {Name: "_CHECKPOINT_METADATA", Size: 3, CRC: 1}, {Name: "odd \"name\"\n"},
 			{Name: "state/d/00", Size: 9, CRC: 2, Hash: Hash{1, 15: 0xff}, Age: 7},
@@ -72,6 +73,7 @@ func TestRoundTripLaw(t *testing.T) {
 			}
 			m.Leaves = append(m.Leaves, l)
 		}
+		m.Label = rapid.String().Draw(t, "label")
 		got, err := Parse(m.Append(nil))
 		if err != nil {
 			t.Fatal(err)
@@ -177,13 +179,19 @@ func TestVersions(t *testing.T) {
 		{headerRuns, file + " 3:!" + digest[2:], errs.Corrupt},
 		{headerRuns, file + " 3" + digest + " ", errs.Corrupt},
 		{headerRuns, strings.Replace(file, " 3 ", " 300000 ", 1) + " 300000" + digest, errs.Corrupt},
+		{headerRuns, "label \"a\"\n" + file, errs.Other},
+		{headerHashed, "label \"a\"\n" + file, errs.Corrupt},
+		{headerRuns, "label \"\"\n" + file, errs.Corrupt},
+		{headerRuns, "label \"a\"\nlabel \"a\"\n" + file, errs.Corrupt},
+		{headerRuns, "label \"a\" 1\n" + file, errs.Corrupt},
+		{headerRuns, "label a\n" + file, errs.Corrupt},
 		{"bivouac.manifest 4\n", file, errs.Unsupported},
 	} {
 		m, err := Parse(headed(c.header, c.line+"\n"))
 		if errs.KindOf(err) != c.kind {
 			t.Errorf("%q: %v", c.header+c.line, err)
 		}
-		if err == nil && bytes.HasPrefix(m.Append(nil), []byte(headerPlain)) != (m.Files[0].Hash == Hash{} && m.Files[0].Runs == nil) {
+		if err == nil && bytes.HasPrefix(m.Append(nil), []byte(headerPlain)) != (m.Files[0].Hash == Hash{} && m.Files[0].Runs == nil && m.Label == "") {
 			t.Errorf("%q is written as %q", c.header+c.line, m.Append(nil))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -74,6 +75,31 @@ func cutSignature(b []byte) (doc, signature []byte, err error) {
 		return nil, nil, corrupt("signature: %v", err)
 	}
 	return doc, signature, nil
+}
+
+// labelWord begins the record of the label.
+const labelWord = "label "
+
+func (m *Manifest) parseLabel(text string) error {
+	label, rest, err := cutQuoted(text)
+	if err != nil || rest != "" || label == "" || m.Label != "" {
+		return fmt.Errorf("label %.60q", text)
+	}
+	m.Label = label
+	return nil
+}
+
+// CheckLabel refuses a document that was not signed under a label: errs.Corrupt.
+func (m *Manifest) CheckLabel(label string) error {
+	if m.Label == label {
+		return nil
+	}
+	e := &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: Name, Want: "what was signed as " + strconv.Quote(label), Got: "no label",
+		Remedy: "another checkpoint of the same signer lies here: do not trust it"}
+	if m.Label != "" {
+		e.Got = strconv.Quote(m.Label)
+	}
+	return e
 }
 
 // CheckSignature refuses a document that the owner of the key did not sign:
