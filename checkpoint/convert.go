@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"path"
@@ -33,6 +34,13 @@ type ConvertOptions struct {
 	MemoryBudget int64
 	// Overwrite replaces a checkpoint at the destination, atomically.
 	Overwrite bool
+	// Key, when not nil, must have signed the source, of which only what it signed
+	// is read then; Label, when not "", what it must have signed it as.
+	Key   ed25519.PublicKey
+	Label string
+	// Signing, when not nil, signs the destination, under the label of the source
+	// where there is a Key.
+	Signing ed25519.PrivateKey
 	// Progress, when not nil, is told how many bytes of the data files were
 	// written, of how many, one call at a time and from other goroutines.
 	Progress func(done, total int64)
@@ -54,7 +62,7 @@ func Convert(ctx context.Context, src, dst string, o *ConvertOptions) error {
 	if o == nil {
 		o = &ConvertOptions{}
 	}
-	from, err := open(ctx, src, o.Store)
+	from, err := (&LoadOptions{Key: o.Key, Label: o.Label, Store: o.Store}).open(ctx, src)
 	if err != nil {
 		return errs.Wrap(op, src, err)
 	}
@@ -210,6 +218,7 @@ func (c *conversion) write(ctx context.Context) (err error) {
 	im, err := image.Begin(c.items, image.InPlace, image.Options{
 		Style: image.V1, Layout: image.Layout(c.opts.Layout), Compression: image.Compression(c.opts.Compression), Custom: custom,
 		Memory: memory, Budget: c.opts.MemoryBudget / 2, Progress: c.opts.Progress,
+		Signing: c.opts.Signing, Label: c.label(),
 	})
 	if err != nil {
 		return err
@@ -221,6 +230,14 @@ func (c *conversion) write(ctx context.Context) (err error) {
 	}
 	_, err = im.Commit(ctx, txn)
 	return err
+}
+
+// label is what the source was signed as, as far as that is known.
+func (c *conversion) label() string {
+	if c.opts.Key == nil {
+		return ""
+	}
+	return c.from.Manifest.Label
 }
 
 // compare holds what was written against the source. What differs is removed,

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"iter"
 	"math"
 	"sort"
@@ -46,6 +47,10 @@ type LeafDiff struct {
 
 // DiffOptions modify Diff; nil is the zero value.
 type DiffOptions struct {
+	// Keys, where they are not nil, must have signed the first and the second
+	// checkpoint; see LoadOptions.Key and Label.
+	Keys   [2]ed25519.PublicKey
+	Labels [2]string
 	// Store holds both checkpoints; nil is the local file system.
 	Store store.Store
 }
@@ -60,7 +65,7 @@ func Diff(ctx context.Context, a, b string, o *DiffOptions) iter.Seq2[LeafDiff, 
 	}
 	return func(yield func(LeafDiff, error) bool) {
 		d := differ{ctx: ctx, yield: yield}
-		if err := d.run(a, b, o.Store); err != nil && !d.stopped {
+		if err := d.run(a, b, o); err != nil && !d.stopped {
 			yield(LeafDiff{}, errs.Wrap("checkpoint.Diff", a+" and "+b, err))
 		}
 	}
@@ -80,12 +85,12 @@ func (d *differ) emit(l LeafDiff) bool {
 	return !d.stopped
 }
 
-func (d *differ) run(a, b string, st store.Store) error {
+func (d *differ) run(a, b string, o *DiffOptions) error {
 	var side [2]*layout.Checkpoint
 	var items [2]map[string]layout.Item
 	names := map[string]bool{}
 	for i, path := range []string{a, b} {
-		c, err := open(d.ctx, path, st)
+		c, err := (&LoadOptions{Key: o.Keys[i], Label: o.Labels[i], Store: o.Store}).open(d.ctx, path)
 		if err != nil {
 			return err
 		}

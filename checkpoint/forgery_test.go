@@ -343,3 +343,36 @@ func signedSpecimens(t *testing.T, private ed25519.PrivateKey, seed ...int) []sp
 	}
 	return out
 }
+
+// A linked file that was forged, checksums and all, is found when it is read
+// back, and written anew.
+func TestForgedBase(t *testing.T) {
+	ctx := t.Context()
+	public, private := signingKey(1)
+	dir := t.TempDir()
+	state := forgeableState()
+	o := checkpoint.SaveOptions{Base: filepath.Join(dir, "1"), Signing: private, VerifyEvery: 1}
+	if err := checkpoint.Save(ctx, filepath.Join(dir, "1"), state, &o); err != nil {
+		t.Fatal(err)
+	}
+	file, at, _ := locateBytes(t, filepath.Join(dir, "1"), state["middle"].(tensor.Tensor).Data, 700_000)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forge(b, at)
+	if err := os.WriteFile(file, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := checkpoint.SaveAsync(ctx, filepath.Join(dir, "2"), state, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats, err := r.Result(ctx)
+	if err != nil || stats.Damaged != 1 || stats.Linked == 0 {
+		t.Errorf("%+v, %v: want one damaged file and others linked", stats, err)
+	}
+	if err := sameState(ctx, filepath.Join(dir, "2"), state, &checkpoint.LoadOptions{Key: public}); err != nil {
+		t.Error(err)
+	}
+}

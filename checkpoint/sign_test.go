@@ -3,6 +3,9 @@ package checkpoint_test
 import (
 	"bytes"
 	"crypto/ed25519"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -103,6 +106,115 @@ func TestAllowNoManifest(t *testing.T) {
 		c.o.Store = contentStore{files: files}
 		if _, err := checkpoint.Load(t.Context(), "c", &c.o); errs.KindOf(err) != c.want || c.want == errs.Other && err != nil {
 			t.Errorf("%+v: %v, want %v", c.o, err, c.want)
+		}
+	}
+}
+
+// A label keeps one checkpoint of a signer from passing for another.
+func TestLabel(t *testing.T) {
+	ctx := t.Context()
+	public, private := signingKey(1)
+	path := t.TempDir() + "/c"
+	if err := checkpoint.Save(ctx, path, goldenState(1), &checkpoint.SaveOptions{Signing: private, Label: "run a"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		o    checkpoint.LoadOptions
+		want errs.Kind
+	}{
+		{checkpoint.LoadOptions{Key: public}, errs.Other},
+		{checkpoint.LoadOptions{Key: public, Label: "run a"}, errs.Other},
+		{checkpoint.LoadOptions{Key: public, Label: "run b"}, errs.Corrupt},
+		{checkpoint.LoadOptions{Label: "run a"}, errs.Invalid},
+	} {
+		if _, err := checkpoint.Load(ctx, path, &c.o); errs.KindOf(err) != c.want || c.want == errs.Other && err != nil {
+			t.Errorf("%q with a key of %d bytes: %v, want %v", c.o.Label, len(c.o.Key), err, c.want)
+		}
+	}
+}
+
+// With Options.Key a Checkpointer lists what the key signed as the step that it
+// is, loads that, and leaves the rest alone.
+func TestSignedRun(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	public, private := signingKey(1)
+	save := func(signing ed25519.PrivateKey, steps ...string) {
+		c, err := training.Open(ctx, dir, &training.Options{Signing: signing})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range steps {
+			if err := saveStep(ctx, c, s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(private, "1", "2", "3")
+	save(nil, "4")
+	if err := os.Rename(filepath.Join(dir, "3"), filepath.Join(dir, "5")); err != nil {
+		t.Fatal(err)
+	}
+	var skipped []string
+	c, err := training.Open(ctx, dir, &training.Options{Key: public, Clean: true, OnEvent: func(e training.Event) {
+		if e.Kind == training.Skipped {
+			skipped = append(skipped, e.Name)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if last, ok := c.Latest(); !ok || last.Step != 2 || !slices.Equal(skipped, []string{"4", "5"}) {
+		t.Errorf("latest %+v, skipped %v", last, skipped)
+	}
+	if _, err := c.Load(ctx, training.Latest, nil); err != nil {
+		t.Error(err)
+	}
+	unaware, err := training.Open(ctx, dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unaware.Close()
+	for _, step := range []int64{4, 5} {
+		if _, err := unaware.Load(ctx, step, nil); err != nil {
+			t.Error(err)
+		}
+		if _, err := unaware.Load(ctx, step, &checkpoint.LoadOptions{Key: public}); errs.KindOf(err) != errs.Corrupt {
+			t.Errorf("step %d with the key: %v, want Corrupt", step, err)
+		}
+	}
+}
+
+// What is converted is read with the key and signed with another.
+func TestConvertSigned(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	public, private := signingKey(1)
+	stranger, second := signingKey(2)
+	src := dir + "/src"
+	if err := checkpoint.Save(ctx, src, goldenState(1), &checkpoint.SaveOptions{Signing: private, Label: "run a"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkpoint.Convert(ctx, src, dir+"/a", &checkpoint.ConvertOptions{Key: stranger}); errs.KindOf(err) != errs.Corrupt {
+		t.Errorf("a source of another: %v, want Corrupt", err)
+	}
+	err := checkpoint.Convert(ctx, src, dir+"/b", &checkpoint.ConvertOptions{Key: public, Label: "run a", Signing: second, Layout: checkpoint.PlainZarr2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := checkpoint.Load(ctx, dir+"/b", &checkpoint.LoadOptions{Key: stranger, Label: "run a"}); err != nil {
+		t.Error(err)
+	}
+	for l, err := range checkpoint.Diff(ctx, src, dir+"/b", &checkpoint.DiffOptions{Keys: [2]ed25519.PublicKey{public, stranger}}) {
+		if err != nil || l.Status != checkpoint.Same {
+			t.Errorf("%v: %v %v", l.Path, l.Status, err)
+		}
+	}
+	for _, err := range checkpoint.Diff(ctx, src, dir+"/b", &checkpoint.DiffOptions{Keys: [2]ed25519.PublicKey{public, public}}) {
+		if errs.KindOf(err) != errs.Corrupt {
+			t.Errorf("the second with the key of the first: %v, want Corrupt", err)
 		}
 	}
 }

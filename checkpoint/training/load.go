@@ -22,7 +22,7 @@ func (c *Checkpointer) Load(ctx context.Context, step int64, o *checkpoint.LoadO
 	if err != nil {
 		return nil, err
 	}
-	return checkpoint.Load(ctx, c.path(in.Directory), c.loadOptions(o))
+	return checkpoint.Load(ctx, c.path(in.Directory), c.loadOptions(in, o))
 }
 
 // LoadInto reads the item "state" of a step into dst, as checkpoint.LoadInto does.
@@ -31,7 +31,7 @@ func (c *Checkpointer) LoadInto(ctx context.Context, step int64, dst any, o *che
 	if err != nil {
 		return err
 	}
-	return checkpoint.LoadInto(ctx, c.path(in.Directory), dst, c.loadOptions(o))
+	return checkpoint.LoadInto(ctx, c.path(in.Directory), dst, c.loadOptions(in, o))
 }
 
 // LoadCheckpointables reads all items of a step: trees as *tree.Node, JSON as
@@ -41,7 +41,7 @@ func (c *Checkpointer) LoadCheckpointables(ctx context.Context, step int64, o *c
 	if err != nil {
 		return nil, err
 	}
-	return checkpoint.LoadCheckpointables(ctx, c.path(in.Directory), c.loadOptions(o))
+	return checkpoint.LoadCheckpointables(ctx, c.path(in.Directory), c.loadOptions(in, o))
 }
 
 // Metadata describes a step without reading its arrays.
@@ -50,15 +50,26 @@ func (c *Checkpointer) Metadata(ctx context.Context, step int64) (*checkpoint.In
 	if err != nil {
 		return nil, err
 	}
-	return checkpoint.Metadata(ctx, c.path(in.Directory), c.loadOptions(nil))
+	return checkpoint.Metadata(ctx, c.path(in.Directory), c.loadOptions(in, nil))
 }
 
-func (c *Checkpointer) loadOptions(o *checkpoint.LoadOptions) *checkpoint.LoadOptions {
+// Label is what a step is signed as: "step 12".
+func Label(step int64) string { return "step " + strconv.FormatInt(step, 10) }
+
+// loadOptions are those of a load of a step. With a key it must be the step that
+// it passes for, not one of another time.
+func (c *Checkpointer) loadOptions(in Info, o *checkpoint.LoadOptions) *checkpoint.LoadOptions {
 	var d checkpoint.LoadOptions
 	if o != nil {
 		d = *o
 	}
 	d.Store = c.store
+	if d.Key == nil {
+		d.Key = c.opts.Key
+	}
+	if d.Key != nil {
+		d.Label = Label(in.Step)
+	}
 	return &d
 }
 
@@ -89,6 +100,10 @@ func (c *Checkpointer) Reload(ctx context.Context) error {
 			}
 			continue
 		}
+		if err := c.trusted(ctx, in); err != nil {
+			c.opts.OnEvent(Event{Kind: Skipped, Step: step, Name: e.Name, Err: err})
+			continue
+		}
 		list = append(list, in)
 	}
 	slices.SortFunc(list, func(a, b Info) int {
@@ -101,6 +116,16 @@ func (c *Checkpointer) Reload(ctx context.Context) error {
 	c.list = list
 	c.mu.Unlock()
 	return nil
+}
+
+// trusted refuses a step that Options.Key did not sign. It is left where it is:
+// the key may be the wrong one.
+func (c *Checkpointer) trusted(ctx context.Context, in Info) error {
+	if c.opts.Key == nil {
+		return nil
+	}
+	_, err := layout.Options{Key: c.opts.Key, Label: Label(in.Step)}.Open(ctx, c.store, c.path(in.Directory))
+	return err
 }
 
 // passOver deals with a directory that has the name of a step and is no whole

@@ -51,9 +51,14 @@ type Options struct {
 	ChunkBytes   int
 	MaxFileBytes int64
 	Leaf         checkpoint.StorageFunc
-	// Signing, when not nil, signs the manifest of each step, as
-	// checkpoint.SaveOptions.Signing does. LoadOptions.Key asks for it.
+	// Signing, when not nil, signs each step as checkpoint.SaveOptions.Signing
+	// does, under its Label.
 	Signing ed25519.PrivateKey
+	// Key, when not nil, must have signed the steps: those that it did not sign as
+	// the step whose name they have are told to OnEvent and not listed, so that
+	// Latest is the newest that it signed; and it is the Key of loads. Without it
+	// LoadOptions.Key asks for a signature, of the step that is named.
+	Key ed25519.PublicKey
 	// Pace holds saves in the background back, so that the steps of the trainer
 	// beside them take as long as ever.
 	Pace Pace

@@ -131,7 +131,7 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 		Style: image.Step, Layout: image.Layout(c.opts.Layout), Compression: image.Compression(c.opts.Compression), ShardAxes: c.opts.ShardAxes,
 		ChunkBytes: c.opts.ChunkBytes, MaxFileBytes: c.opts.MaxFileBytes, Leaf: c.opts.Leaf.ImageLeaf(),
 		Custom: custom, Memory: c.memory, Now: c.opts.Now, Budget: c.opts.MemoryBudget,
-		Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress, Dedup: c.dedup(), Pace: c.pace(how), Signing: c.opts.Signing,
+		Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress, Dedup: c.dedup(), Pace: c.pace(how), Signing: c.opts.Signing, Label: Label(step),
 	})
 	if err != nil {
 		return fail(err)

@@ -14,6 +14,7 @@ import (
 
 // CatOptions are the flags of `bivouac cat`.
 type CatOptions struct {
+	trust
 	Step  int64
 	Item  string
 	Slice string
@@ -26,6 +27,7 @@ func (o *CatOptions) AddFlags(cmd *cobra.Command) {
 	f.Int64Var(&o.Step, "step", anyStep, "step of a run; by default the newest")
 	f.StringVar(&o.Item, "item", "", "tree to look in; by default state, or the first")
 	f.StringVar(&o.Slice, "slice", "", "part of the array as numpy has it, such as 0:3,:,-1")
+	o.addFlag(cmd)
 	f.BoolVar(&o.Raw, "raw", false, "bytes of the elements, in C order, little-endian")
 }
 
@@ -64,13 +66,14 @@ func runCat(ctx context.Context, path, name string, o CatOptions, g *global) err
 	if o.Raw && g.json {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cat", Subject: "--raw", Want: "--raw or --json", Got: "both"}}
 	}
-	path, err := resolve(ctx, path, o.Step)
+	path, load, err := o.source(ctx, path, o.Step)
 	if err != nil {
 		return err
 	}
-	r, err := checkpoint.OpenReader(ctx, path, &checkpoint.LoadOptions{Name: o.Item})
+	load.Name = o.Item
+	r, err := checkpoint.OpenReader(ctx, path, &load)
 	if err != nil {
-		if found, derr := catDocument(ctx, path, name, g); found {
+		if found, derr := catDocument(ctx, path, name, &load, g); found {
 			return derr
 		}
 		return err
@@ -78,7 +81,7 @@ func runCat(ctx context.Context, path, name string, o CatOptions, g *global) err
 	defer r.Close() //nolint:errcheck // nothing was written
 	l, err := r.Leaf(name)
 	if err != nil {
-		if found, derr := catDocument(ctx, path, name, g); found {
+		if found, derr := catDocument(ctx, path, name, &load, g); found {
 			return derr
 		}
 		return err
@@ -106,8 +109,8 @@ func runCat(ctx context.Context, path, name string, o CatOptions, g *global) err
 
 // catDocument prints an item that is JSON or text; found is false when there is
 // none of that name.
-func catDocument(ctx context.Context, path, name string, g *global) (found bool, err error) {
-	info, err := checkpoint.Metadata(ctx, path, nil)
+func catDocument(ctx context.Context, path, name string, o *checkpoint.LoadOptions, g *global) (found bool, err error) {
+	info, err := checkpoint.Metadata(ctx, path, o)
 	if err != nil {
 		return false, err
 	}
@@ -115,7 +118,7 @@ func catDocument(ctx context.Context, path, name string, g *global) (found bool,
 	if !ok || it.Kind == "tree" || it.Kind == "unknown" {
 		return false, nil
 	}
-	b, err := checkpoint.ReadDocument(ctx, path, name, nil)
+	b, err := checkpoint.ReadDocument(ctx, path, name, o)
 	if err != nil {
 		return true, err
 	}

@@ -16,6 +16,8 @@ import (
 
 // ConvertOptions are the flags of `bivouac convert`.
 type ConvertOptions struct {
+	trust
+	SignKey   string
 	Step      int64
 	Item      string
 	To        string
@@ -32,6 +34,8 @@ func (o *ConvertOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.To, "to", "", "layout: ocdbt-zarr3 (the default), ocdbt-zarr2, zarr3, zarr2, safetensors or npz (the default for DST.npz)")
 	f.StringVar(&o.Compress, "compress", checkpoint.Uncompressed.String(), "compression of the arrays: none, zstd or bytesplit")
 	f.Int64Var(&o.Budget, "budget", checkpoint.ConvertBudget>>20, "memory in MiB, the largest chunk of the source aside")
+	o.addFlag(cmd)
+	f.StringVar(&o.SignKey, "sign-key", "", "file of the private Ed25519 key that signs the destination: PKCS #8 in PEM")
 	f.BoolVar(&o.Overwrite, "overwrite", false, "replace a checkpoint at the destination")
 }
 
@@ -62,7 +66,7 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 	if o.Budget < leastBudget {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--budget", Want: "at least " + strconv.Itoa(leastBudget) + " MiB", Got: strconv.FormatInt(o.Budget, 10)}}
 	}
-	src, err := resolve(ctx, src, o.Step)
+	src, load, err := o.source(ctx, src, o.Step)
 	if err != nil {
 		return err
 	}
@@ -70,9 +74,14 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 		return err
 	}
 	if o.To == npzLayout {
-		return convertToNpz(ctx, src, dst, o, g)
+		return convertToNpz(ctx, src, dst, o, load, g)
 	}
-	c := checkpoint.ConvertOptions{MemoryBudget: o.Budget << 20, Overwrite: o.Overwrite, Item: o.Item}
+	c := checkpoint.ConvertOptions{MemoryBudget: o.Budget << 20, Overwrite: o.Overwrite, Item: o.Item, Key: load.Key, Label: load.Label}
+	if o.SignKey != "" {
+		if c.Signing, err = readSigningKey(o.SignKey); err != nil {
+			return err
+		}
+	}
 	if c.Layout, err = checkpoint.ParseLayout(o.To); err != nil {
 		return usageError{err}
 	}

@@ -12,11 +12,14 @@ import (
 
 // convertToNpz writes one tree as one archive, and says what that has no place
 // for.
-func convertToNpz(ctx context.Context, src, dst string, o ConvertOptions, g *global) error {
+func convertToNpz(ctx context.Context, src, dst string, o ConvertOptions, load checkpoint.LoadOptions, g *global) error {
 	if o.Compress != checkpoint.Uncompressed.String() {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--compress", Want: "none, of npz", Got: o.Compress}}
 	}
-	info, err := checkpoint.Metadata(ctx, src, nil)
+	if o.SignKey != "" {
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--sign-key", Want: "a layout with a manifest", Got: npzLayout}}
+	}
+	info, err := checkpoint.Metadata(ctx, src, &load)
 	if err != nil {
 		return err
 	}
@@ -28,7 +31,8 @@ func convertToNpz(ctx context.Context, src, dst string, o ConvertOptions, g *glo
 	if err != nil {
 		return err
 	}
-	r, err := checkpoint.OpenReader(ctx, src, &checkpoint.LoadOptions{Name: item.Name})
+	load.Name = item.Name
+	r, err := checkpoint.OpenReader(ctx, src, &load)
 	if err != nil {
 		return err
 	}

@@ -13,11 +13,13 @@ import (
 
 // DiffOptions are the flags of `bivouac diff`.
 type DiffOptions struct {
+	trust
 	All bool
 }
 
 // AddFlags declares the flags.
 func (o *DiffOptions) AddFlags(cmd *cobra.Command) {
+	o.addFlag(cmd)
 	cmd.Flags().BoolVar(&o.All, "all", false, "list leaves that are the same too")
 }
 
@@ -53,14 +55,17 @@ Checkpoints that differ are exit status 4.`,
 
 func runDiff(ctx context.Context, a, b string, o DiffOptions, g *global) error {
 	var paths [2]string
+	var d checkpoint.DiffOptions
 	for i, p := range []string{a, b} {
+		var load checkpoint.LoadOptions
 		var err error
-		if paths[i], err = resolve(ctx, p, anyStep); err != nil {
+		if paths[i], load, err = o.source(ctx, p, anyStep); err != nil {
 			return err
 		}
+		d.Keys[i], d.Labels[i] = load.Key, load.Label
 	}
 	list, leaves, differ := []difference{}, 0, 0
-	for l, err := range checkpoint.Diff(ctx, paths[0], paths[1], nil) {
+	for l, err := range checkpoint.Diff(ctx, paths[0], paths[1], &d) {
 		if err != nil {
 			return err
 		}

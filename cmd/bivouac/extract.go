@@ -13,6 +13,7 @@ import (
 
 // ExtractOptions are the flags of `bivouac extract`.
 type ExtractOptions struct {
+	trust
 	Step      int64
 	Item      string
 	Output    string
@@ -25,6 +26,7 @@ func (o *ExtractOptions) AddFlags(cmd *cobra.Command) {
 	f.Int64Var(&o.Step, "step", anyStep, "step of a run; by default the newest")
 	f.StringVar(&o.Item, "item", "", "tree to look in; by default state, or the first")
 	f.StringVarP(&o.Output, "output", "o", "", "a file .npy, .npz or .safetensors, or a directory for a .npy each")
+	o.addFlag(cmd)
 	f.BoolVar(&o.Overwrite, "overwrite", false, "replace files that are there")
 }
 
@@ -60,11 +62,12 @@ func runExtract(ctx context.Context, path string, names []string, o ExtractOptio
 	if o.Output == "" {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "extract", Subject: "-o", Want: "a directory, or a file .npy, .npz or .safetensors", Got: "nothing"}}
 	}
-	path, err := resolve(ctx, path, o.Step)
+	path, load, err := o.source(ctx, path, o.Step)
 	if err != nil {
 		return err
 	}
-	r, err := checkpoint.OpenReader(ctx, path, &checkpoint.LoadOptions{Name: o.Item})
+	load.Name = o.Item
+	r, err := checkpoint.OpenReader(ctx, path, &load)
 	if err != nil {
 		return err
 	}

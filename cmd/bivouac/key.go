@@ -12,15 +12,31 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
+// readSigningKey reads the private Ed25519 key in a file, PKCS #8 in PEM.
+func readSigningKey(name string) (ed25519.PrivateKey, error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, errs.Wrap("sign", name, err)
+	}
+	if block, _ := pem.Decode(b); block != nil {
+		any, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+		if key, ok := any.(ed25519.PrivateKey); err == nil && ok {
+			return key, nil
+		}
+	}
+	return nil, &errs.Error{Kind: errs.Invalid, Op: "sign", Subject: name, Want: "a private Ed25519 key, PKCS #8 in PEM", Got: "something else",
+		Remedy: "make one with: openssl genpkey -algorithm ed25519 -out " + name}
+}
+
 // readKey reads the public Ed25519 key in a file.
 func readKey(name string) (ed25519.PublicKey, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return nil, errs.Wrap("verify", name, err)
+		return nil, errs.Wrap("key", name, err)
 	}
 	key := parseKey(b)
 	if key == nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "verify", Subject: name,
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "key", Subject: name,
 			Want: "a public Ed25519 key: PEM as openssl writes it, a line as ssh-keygen writes it, or its 32 bytes in base64", Got: "something else"}
 	}
 	return key, nil

@@ -2,26 +2,26 @@ package main
 
 import (
 	"context"
-	"crypto/ed25519"
 	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // VerifyOptions are the flags of `bivouac verify`.
 type VerifyOptions struct {
+	trust
 	Step int64
-	Key  string
 }
 
 // AddFlags declares the flags.
 func (o *VerifyOptions) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().Int64Var(&o.Step, "step", anyStep, "a single step of a run; by default all")
-	cmd.Flags().StringVar(&o.Key, "key", "", "file of the public Ed25519 key that must have signed them: PEM, an ssh line, or base64")
+	o.addFlag(cmd)
 }
 
 // verdict is what `verify --json` prints of one checkpoint.
@@ -43,7 +43,8 @@ func newVerifyCommand(g *global) *cobra.Command {
 		Short: "Read a checkpoint, or all steps of a run, and check every byte",
 		Long: `Read a checkpoint, or all steps of a run directory, and hold every byte against
 the checksums that cover it. Directories that look like steps and are no whole
-checkpoints count as damaged, and with --key those that it did not sign.
+checkpoints count as damaged, and with --key those that it did not sign, in
+a run each as the step whose name it has.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
@@ -55,12 +56,9 @@ checkpoints count as damaged, and with --key those that it did not sign.
 }
 
 func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) error {
-	var key ed25519.PublicKey
-	if o.Key != "" {
-		var err error
-		if key, err = readKey(o.Key); err != nil {
-			return err
-		}
+	key, err := o.key()
+	if err != nil {
+		return err
 	}
 	verdicts, paths, err := toVerify(ctx, path, o.Step)
 	if err != nil {
@@ -68,7 +66,11 @@ func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) err
 	}
 	screen := newProgress(g)
 	for _, p := range paths {
-		v, err := verify(ctx, p, key, screen)
+		label := ""
+		if own, ok := stepOf(p); ok && key != nil && p != path {
+			label = training.Label(own)
+		}
+		v, err := verify(ctx, p, checkpoint.VerifyOptions{Key: key, Label: label}, screen)
 		if err != nil {
 			screen.close()
 			return err
@@ -118,15 +120,16 @@ func toVerify(ctx context.Context, path string, step int64) (verdicts []verdict,
 	return verdicts, paths, err
 }
 
-func verify(ctx context.Context, path string, key ed25519.PublicKey, screen progress) (verdict, error) {
+func verify(ctx context.Context, path string, o checkpoint.VerifyOptions, screen progress) (verdict, error) {
 	begun := false
-	r, err := checkpoint.Verify(ctx, path, &checkpoint.VerifyOptions{Key: key, Progress: func(done, total int64) {
+	o.Progress = func(done, total int64) {
 		if !begun {
 			screen.BeginBytes(filepath.Base(path), total)
 			begun = true
 		}
 		screen.Advance(done, "")
-	}})
+	}
+	r, err := checkpoint.Verify(ctx, path, &o)
 	if begun {
 		screen.End()
 	}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/training"
+)
+
+// trust is the flag that says who must have signed what a command reads.
+type trust struct {
+	Key string // file of a public key; "" asks for no signature
+}
+
+func (t *trust) addFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&t.Key, "key", "", "file of the public Ed25519 key that must have signed what is read: PEM, an ssh line, or base64")
+}
+
+// key reads the key, nil where none is asked for.
+func (t trust) key() (ed25519.PublicKey, error) {
+	if t.Key == "" {
+		return nil, nil
+	}
+	return readKey(t.Key)
+}
+
+// source finds the checkpoint that path means, as resolve does, and how to load
+// it. A step of a run must have been signed as that step.
+func (t trust) source(ctx context.Context, path string, step int64) (string, checkpoint.LoadOptions, error) {
+	var o checkpoint.LoadOptions
+	found, err := resolve(ctx, path, step)
+	if err == nil {
+		o.Key, err = t.key()
+	}
+	if own, ok := stepOf(found); o.Key != nil && ok && found != path {
+		o.Label = training.Label(own)
+	}
+	return found, o, err
+}
