@@ -42,6 +42,9 @@ func Module() Rules {
 				{Packages: "internal/graph", Beside: []string{"op", "reader"}},
 				{Packages: "internal/exec", Beside: []string{"op", "op/...", "reader", "internal/graph", "internal/flow"}},
 				{Packages: "checkpoint/internal/...", Beside: []string{"checkpoint/internal/..."}},
+				{Packages: "checkpoint/handler", Beside: []string{"checkpoint/internal/orbax"}},
+				{Packages: "checkpoint/handler/protohandler", Beside: []string{"checkpoint/handler"}, Modules: []string{"google.golang.org/protobuf"}},
+				{Packages: "checkpoint/options", Beside: []string{"checkpoint/handler"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "checkpoint/internal/image", Beside: []string{"checkpoint/internal/..."}, Modules: []string{"github.com/zeebo/xxh3"}},
 			}},
 			{Name: "engines", Rows: []Row{

@@ -1,0 +1,199 @@
+package handler
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Writer is the directory of an item that is being saved. Nothing of it is
+// visible before the checkpoint is committed. Names are relative paths with
+// forward slashes, see [CheckName]; each is written once. It may be used from
+// several goroutines.
+type Writer interface {
+	// Create returns a file to write from its start. Close reports whether all of
+	// it was taken; a file that is not closed fails the save.
+	Create(ctx context.Context, name string) (io.WriteCloser, error)
+	// Put writes a whole file.
+	Put(ctx context.Context, name string, b []byte) error
+}
+
+// Reader is the directory of an item. A file that is not there is
+// errs.NotFound, damage that the checkpoint's manifest shows errs.Corrupt. It may
+// be used from several goroutines.
+type Reader interface {
+	// ReadFile returns a whole file. The bytes belong to the caller.
+	ReadFile(ctx context.Context, name string) ([]byte, error)
+	// Open returns a file for reading parts of it.
+	Open(ctx context.Context, name string) (File, error)
+	// List returns the names of all files below the directory, sorted.
+	List(ctx context.Context) ([]string, error)
+}
+
+// File is an open file of a Reader.
+type File interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64
+}
+
+// CheckName returns errs.Invalid for what names no file below a directory: an
+// absolute path, one with "..", ".", empty elements, backslashes or NUL.
+func CheckName(name string) error {
+	if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
+		return &errs.Error{Kind: errs.Invalid, Subject: strconv.Quote(name), Want: "a relative path of a file, with forward slashes and without .."}
+	}
+	return nil
+}
+
+func missing(name string) error {
+	return &errs.Error{Kind: errs.NotFound, Subject: name, Err: fs.ErrNotExist}
+}
+
+// Memory is a directory in memory, for tests of handlers. The zero value is
+// empty and ready to use, from several goroutines.
+type Memory struct {
+	mu    sync.Mutex
+	files map[string][]byte
+}
+
+// Put keeps a copy of b.
+func (m *Memory) Put(_ context.Context, name string, b []byte) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.files[name]; ok {
+		return &errs.Error{Kind: errs.Exists, Subject: name}
+	}
+	if m.files == nil {
+		m.files = map[string][]byte{}
+	}
+	m.files[name] = bytes.Clone(b)
+	return nil
+}
+
+// Create returns a file that is there once it is closed.
+func (m *Memory) Create(_ context.Context, name string) (io.WriteCloser, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	return &memoryFile{dir: m, name: name}, nil
+}
+
+type memoryFile struct {
+	bytes.Buffer
+	dir  *Memory
+	name string
+}
+
+func (f *memoryFile) Close() error { return f.dir.Put(context.Background(), f.name, f.Bytes()) }
+
+// ReadFile returns a copy.
+func (m *Memory) ReadFile(_ context.Context, name string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b, ok := m.files[name]
+	if !ok {
+		return nil, missing(name)
+	}
+	return append([]byte{}, b...), nil
+}
+
+// Open returns what is there now.
+func (m *Memory) Open(ctx context.Context, name string) (File, error) {
+	b, err := m.ReadFile(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return nopCloser{bytes.NewReader(b)}, nil
+}
+
+type nopCloser struct{ *bytes.Reader }
+
+func (nopCloser) Close() error { return nil }
+
+// List returns the names, sorted.
+func (m *Memory) List(context.Context) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.files)), nil
+}
+
+// Dir returns fsys as a Reader: [os.DirFS] of an item's directory, say.
+func Dir(fsys fs.FS) Reader { return dir{fsys} }
+
+type dir struct{ fsys fs.FS }
+
+func (d dir) ReadFile(_ context.Context, name string) ([]byte, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	b, err := fs.ReadFile(d.fsys, name)
+	return b, d.kind(name, err)
+}
+
+func (d dir) kind(name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return missing(name)
+	case errors.Is(err, fs.ErrPermission):
+		return &errs.Error{Kind: errs.Permission, Subject: name, Err: err}
+	}
+	return &errs.Error{Kind: errs.IO, Subject: name, Err: err}
+}
+
+func (d dir) Open(ctx context.Context, name string) (File, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	f, err := d.fsys.Open(name)
+	if err != nil {
+		return nil, d.kind(name, err)
+	}
+	info, err := f.Stat()
+	r, ok := f.(io.ReaderAt)
+	if err == nil && ok && info.Mode().IsRegular() {
+		return &openFile{r, f, info.Size()}, nil
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return nil, d.kind(name, err)
+	}
+	b, err := d.ReadFile(ctx, name)
+	return nopCloser{bytes.NewReader(b)}, err
+}
+
+type openFile struct {
+	io.ReaderAt
+	io.Closer
+	size int64
+}
+
+func (f *openFile) Size() int64 { return f.size }
+
+func (d dir) List(context.Context) ([]string, error) {
+	var names []string
+	err := fs.WalkDir(d.fsys, ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	slices.Sort(names)
+	return names, d.kind(".", err)
+}

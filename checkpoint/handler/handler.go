@@ -1,0 +1,108 @@
+package handler
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+)
+
+// Verdict is the answer to whether an abstract value can guide a load.
+type Verdict uint8
+
+// The verdicts.
+const (
+	No  Verdict = iota
+	Yes         // a guides a load
+	Ask         // nothing can be told from a: the type string decides
+)
+
+// String returns "no", "yes" or "ask".
+func (v Verdict) String() string {
+	if names := [...]string{"no", "yes", "ask"}; int(v) < len(names) {
+		return names[v]
+	}
+	return "verdict " + strconv.Itoa(int(v))
+}
+
+// Commit writes what a Save isolated. It is called at most once, possibly from
+// another goroutine, and must return when ctx ends. An error makes the whole save fail.
+type Commit func(ctx context.Context, dir Writer) error
+
+// CheckpointableHandler saves and loads items of one kind. Its methods may be
+// called from several goroutines at a time.
+type CheckpointableHandler interface {
+	// TypeString names the handler in the checkpoint's metadata, so that a load
+	// finds it again: dotted, unique, never changed.
+	TypeString() string
+	// Handles reports whether v, which is not nil, can be saved. It does not change v.
+	Handles(v any) bool
+	// HandlesAbstract reports whether a, which is not nil, can guide a load.
+	HandlesAbstract(a any) Verdict
+	// Save makes itself independent of v and returns how to write it: the caller
+	// may change v as soon as Save returns.
+	Save(ctx context.Context, v any) (Commit, error)
+	// Load returns the item in dir, as abstract wants it; nil is as it was saved.
+	// What it returns belongs to the caller.
+	Load(ctx context.Context, dir Reader, abstract any) (any, error)
+	// Metadata returns what is known of the item without loading it, in a form
+	// that Load takes as abstract; nil where nothing is. It is fast.
+	Metadata(ctx context.Context, dir Reader) (any, error)
+}
+
+// Checkpointable is a value that saves itself. As the abstract value of a load,
+// it says what to load and is not changed.
+type Checkpointable interface {
+	// Save is that of CheckpointableHandler for the receiver.
+	Save(ctx context.Context) (Commit, error)
+	// Load returns what is in dir.
+	Load(ctx context.Context, dir Reader) (any, error)
+	// Metadata is that of CheckpointableHandler.
+	Metadata(ctx context.Context, dir Reader) (any, error)
+}
+
+// StatefulCheckpointable is a value that saves itself and fills itself on load.
+type StatefulCheckpointable interface {
+	// Save is that of CheckpointableHandler for the receiver.
+	Save(ctx context.Context) (Commit, error)
+	// Load fills the receiver from dir. Where it fails, the receiver is as it was.
+	Load(ctx context.Context, dir Reader) error
+}
+
+// metadataReader is what a StatefulCheckpointable may have besides.
+type metadataReader interface {
+	Metadata(ctx context.Context, dir Reader) (any, error)
+}
+
+// savesItself reports whether v is a Checkpointable or StatefulCheckpointable.
+func savesItself(v any) bool {
+	switch v.(type) {
+	case Checkpointable, StatefulCheckpointable:
+		return true
+	}
+	return false
+}
+
+// MetadataOf returns the metadata of an item: that which abstract reads, where
+// it has a Metadata method of its own, else that of h.
+func MetadataOf(ctx context.Context, h CheckpointableHandler, dir Reader, abstract any) (any, error) {
+	if m, ok := abstract.(metadataReader); ok {
+		return m.Metadata(ctx, dir)
+	}
+	return h.Metadata(ctx, dir)
+}
+
+// Type strings of the built-in handlers: Orbax's, so that Python resolves its own.
+const (
+	TypeTree     = orbax.HandlerTree
+	TypeJSON     = orbax.HandlerJSON
+	TypeMetrics  = orbax.HandlerMetrics
+	TypeProto    = orbax.HandlerProto
+	TypeStateful = "orbax.checkpoint.experimental.v1._src.handlers.stateful_checkpointable_handler.StatefulCheckpointableHandler"
+)
+
+// Names of items that handlers are bound to in Global.
+const (
+	ItemState   = "state"
+	ItemMetrics = "metrics"
+)

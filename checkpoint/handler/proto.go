@@ -1,0 +1,111 @@
+package handler
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// ProtoText is a protocol buffer message in text form, for programs that do not
+// link the library of protocol buffers.
+type ProtoText string
+
+// MessageCodec turns messages into text and back. Package protohandler has one.
+type MessageCodec interface {
+	// IsMessage reports whether v is a message, which may be a nil one of its type.
+	IsMessage(v any) bool
+	// Marshal returns the text form of a message.
+	Marshal(v any) ([]byte, error)
+	// Unmarshal returns a new message of the type of abstract.
+	Unmarshal(text []byte, abstract any) (any, error)
+}
+
+var messageCodec atomic.Pointer[MessageCodec]
+
+// RegisterMessages makes c what Proto handles messages by. It is for the init
+// function of the package that has the codec, and panics when there is one already.
+func RegisterMessages(c MessageCodec) {
+	if !messageCodec.CompareAndSwap(nil, &c) {
+		panic("handler: two codecs of messages")
+	}
+}
+
+// codecOf returns the codec for v, or nil.
+func codecOf(v any) MessageCodec {
+	if c := messageCodec.Load(); c != nil && (*c).IsMessage(v) {
+		return *c
+	}
+	return nil
+}
+
+func isMessage(v any) bool {
+	_, text := v.(ProtoText)
+	return text || codecOf(v) != nil
+}
+
+// protoFile is the file of a message.
+const protoFile = "proto.pbtxt"
+
+// Proto handles messages in text form: ProtoText, and proto.Message where
+// package protohandler is imported. Without an abstract value, or with a
+// ProtoText, it loads the text; with a message, one of the same type.
+type Proto struct{}
+
+// TypeString returns TypeProto.
+func (Proto) TypeString() string { return TypeProto }
+
+// Handles reports whether v is a message.
+func (Proto) Handles(v any) bool { return isMessage(v) }
+
+// HandlesAbstract is Yes for messages.
+func (Proto) HandlesAbstract(a any) Verdict {
+	if isMessage(a) {
+		return Yes
+	}
+	return No
+}
+
+// Save encodes v.
+func (Proto) Save(_ context.Context, v any) (Commit, error) {
+	text, ok := v.(ProtoText)
+	b := []byte(text)
+	if !ok {
+		c := codecOf(v)
+		if c == nil {
+			return nil, wrongMessage("handler.Proto.Save", v)
+		}
+		var err error
+		if b, err = c.Marshal(v); err != nil {
+			return nil, errs.Wrap("handler.Proto.Save", "", err)
+		}
+	}
+	return func(ctx context.Context, dir Writer) error { return dir.Put(ctx, protoFile, b) }, nil
+}
+
+// Load reads the text and decodes it as abstract says.
+func (Proto) Load(ctx context.Context, dir Reader, abstract any) (any, error) {
+	_, text := abstract.(ProtoText)
+	c := codecOf(abstract)
+	if abstract != nil && !text && c == nil {
+		return nil, wrongMessage("handler.Proto.Load", abstract)
+	}
+	b, err := dir.ReadFile(ctx, protoFile)
+	if err != nil {
+		return nil, errs.Wrap("handler.Proto.Load", "", err)
+	}
+	if c == nil {
+		return ProtoText(b), nil
+	}
+	m, err := c.Unmarshal(b, abstract)
+	return m, errs.Wrap("handler.Proto.Load", protoFile, err)
+}
+
+// Metadata returns ProtoText(""): what the message is, its text does not say.
+func (Proto) Metadata(context.Context, Reader) (any, error) { return ProtoText(""), nil }
+
+func wrongMessage(op string, v any) error {
+	err := wrongType(op, "a handler.ProtoText or a message", v)
+	err.(*errs.Error).Remedy = "import package checkpoint/handler/protohandler for proto.Message"
+	return err
+}

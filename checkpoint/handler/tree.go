@@ -1,0 +1,95 @@
+package handler
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// TreeEngine is what saves and loads trees of arrays; package checkpoint is one.
+type TreeEngine interface {
+	// Handles and HandlesAbstract are those of CheckpointableHandler, for values
+	// that do not save themselves.
+	Handles(v any) bool
+	HandlesAbstract(a any) bool
+	// Save, Load and Metadata are those of CheckpointableHandler.
+	Save(ctx context.Context, v any) (Commit, error)
+	Load(ctx context.Context, dir Reader, abstract any) (any, error)
+	Metadata(ctx context.Context, dir Reader) (any, error)
+}
+
+var treeEngine atomic.Pointer[TreeEngine]
+
+// RegisterTree makes e what Tree works by. It is for the init function of the
+// package that has the engine, and panics when there is one already.
+func RegisterTree(e TreeEngine) {
+	if !treeEngine.CompareAndSwap(nil, &e) {
+		panic("handler: two tree engines")
+	}
+}
+
+func engine() TreeEngine {
+	if e := treeEngine.Load(); e != nil {
+		return *e
+	}
+	return noEngine{}
+}
+
+// Tree handles whatever package tree makes a tree of: numbers, strings, tensors,
+// and maps, slices and structs of these. Save, Load and Metadata are those of
+// the registered engine.
+type Tree struct{}
+
+// TypeString returns TypeTree.
+func (Tree) TypeString() string { return TypeTree }
+
+// Handles reports whether v is a tree, and not a message or an object that
+// saves itself.
+func (Tree) Handles(v any) bool { return plain(v) && engine().Handles(v) }
+
+// HandlesAbstract is Yes for trees.
+func (Tree) HandlesAbstract(a any) Verdict {
+	if plain(a) && engine().HandlesAbstract(a) {
+		return Yes
+	}
+	return No
+}
+
+// Save has the engine save v.
+func (Tree) Save(ctx context.Context, v any) (Commit, error) { return engine().Save(ctx, v) }
+
+// Load has the engine load the tree.
+func (Tree) Load(ctx context.Context, dir Reader, abstract any) (any, error) {
+	return engine().Load(ctx, dir, abstract)
+}
+
+// Metadata has the engine describe the tree.
+func (Tree) Metadata(ctx context.Context, dir Reader) (any, error) {
+	return engine().Metadata(ctx, dir)
+}
+
+// plain reports whether v is data, not something with a handler of its own.
+func plain(v any) bool { return !savesItself(v) && !isMessage(v) }
+
+// noEngine stands for the engine in programs that have none.
+type noEngine struct{}
+
+func (noEngine) Handles(v any) bool {
+	_, err := tree.From(v)
+	return err == nil
+}
+
+func (e noEngine) HandlesAbstract(a any) bool { return e.Handles(a) }
+
+func (noEngine) Save(context.Context, any) (Commit, error) { return nil, errNoEngine("Save") }
+
+func (noEngine) Load(context.Context, Reader, any) (any, error) { return nil, errNoEngine("Load") }
+
+func (noEngine) Metadata(context.Context, Reader) (any, error) { return nil, errNoEngine("Metadata") }
+
+func errNoEngine(method string) error {
+	return &errs.Error{Kind: errs.Unsupported, Op: "handler.Tree." + method, Got: "a program without a tree engine",
+		Remedy: "import package checkpoint"}
+}

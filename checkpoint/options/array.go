@@ -1,0 +1,182 @@
+package options
+
+import (
+	"time"
+
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// Array is about arrays.
+type Array struct {
+	Saving  ArraySaving  `json:"saving"`
+	Loading ArrayLoading `json:"loading"`
+}
+
+// Storage is how one array is stored.
+type Storage struct {
+	// DType is what the array is cast to before it is saved. Default: its own.
+	DType tensor.DType `json:"dtype"`
+	// ChunkByteSize is at most the bytes of a chunk; one smaller than an element
+	// is refused when the array is saved. Default: the whole array or shard.
+	ChunkByteSize int64 `json:"chunk_byte_size"`
+	// ShardAxes are the axes along which chunks are cut first. nil inherits.
+	// Default: none.
+	ShardAxes []int `json:"shard_axes"`
+}
+
+// ArraySaving is how arrays are saved.
+type ArraySaving struct {
+	Storage Storage `json:"storage_options"`
+	// UseOCDBT stores the arrays of an item in one database, else each in a
+	// directory. Default: On.
+	UseOCDBT Toggle `json:"use_ocdbt"`
+	// UseZarr3 stores zarr v3, else v2. Default: On.
+	UseZarr3 Toggle `json:"use_zarr3"`
+	// UseCompression compresses arrays of more than 1024 bytes. Default: Off,
+	// other than Orbax: floats hardly shrink, and it is the slowest part of a save.
+	UseCompression Toggle `json:"use_compression"`
+	// OCDBTTargetDataFileSize is the size at which a data file of the database is
+	// full, in bytes; Unlimited = one file a writer. In text 0 is Unlimited, as in
+	// Orbax. Default: as many files as writers, of arrays up to 2 GiB.
+	OCDBTTargetDataFileSize FileSize `json:"ocdbt_target_data_file_size"`
+	// EnablePinnedHostTransfer has no effect: there is no device memory.
+	// Default: Off.
+	EnablePinnedHostTransfer Toggle `json:"enable_pinned_host_transfer"`
+	// EnablePostMergeValidation has no effect: what is committed is always held
+	// against its manifest. Default: On.
+	EnablePostMergeValidation Toggle `json:"enable_post_merge_validation"`
+	// UseReplicaParallel has no effect: arrays have no replicas on devices, and
+	// each shard is written once. Default: Off.
+	UseReplicaParallel Toggle `json:"use_replica_parallel"`
+	// MinSliceBytesForReplicaParallel has no effect, as UseReplicaParallel.
+	MinSliceBytesForReplicaParallel int64 `json:"min_slice_bytes_for_replica_parallel"`
+	// MaxReplicasForReplicaParallel has no effect, as UseReplicaParallel.
+	MaxReplicasForReplicaParallel int `json:"max_replicas_for_replica_parallel"`
+	// EnableReplicaParallelSeparateFolder has no effect, as UseReplicaParallel.
+	// Default: Off.
+	EnableReplicaParallelSeparateFolder Toggle `json:"enable_replica_parallel_separate_folder"`
+	// EnableWriteShardingFile has no effect: arrays are written as np.ndarray,
+	// which Python loads on any mesh without a _sharding file. Default: On.
+	EnableWriteShardingFile Toggle `json:"enable_write_sharding_file"`
+	// ArrayMetadataStore has no effect: arrays written as np.ndarray have no
+	// array_metadatas. In text null is Off, as None is in Orbax. Default: On.
+	ArrayMetadataStore Toggle `json:"array_metadata_store"`
+	// ScopedStorage returns storage options for a leaf; its fields that are set
+	// go before those of Bivouac.LeafStorage and Storage. Default: none.
+	ScopedStorage LeafFunc `json:"-" orbax:"scoped_storage_options_creator"`
+}
+
+// ArrayLoading is how arrays are loaded.
+type ArrayLoading struct {
+	// EnablePaddingAndTruncation makes an array that was saved in another shape
+	// fit the wanted one; else it is errs.Mismatch. Default: Off.
+	EnablePaddingAndTruncation Toggle `json:"enable_padding_and_truncation"`
+	// RaiseArrayDataMissingError refuses arrays of which chunks are missing; else
+	// these are zeros. What a manifest lists must be there either way. Default: On.
+	RaiseArrayDataMissingError Toggle `json:"raise_array_data_missing_error"`
+	// UseLoadAndBroadcast has no effect: each process reads the boxes that it
+	// asks for. Default: Off.
+	UseLoadAndBroadcast Toggle           `json:"use_load_and_broadcast"`
+	LoadAndBroadcast    LoadAndBroadcast `json:"load_and_broadcast_options"`
+}
+
+// LoadAndBroadcast has no effect, as ArrayLoading.UseLoadAndBroadcast.
+type LoadAndBroadcast struct {
+	// ReplicaAxisIndex is the axis of the mesh along which replicas lie.
+	ReplicaAxisIndex *int `json:"replica_axis_index"`
+	// PrimaryReplicaID is the replica that reads.
+	PrimaryReplicaID *int `json:"primary_replica_id"`
+	// BroadcastMemoryLimitBytes bounds the memory for it.
+	BroadcastMemoryLimitBytes Limit `json:"broadcast_memory_limit_bytes"`
+	// BroadcastMemoryScalingFactor bounds it by a part of what is free, up to 1.
+	BroadcastMemoryScalingFactor float64 `json:"broadcast_memory_scaling_factor"`
+}
+
+// Memory bounds the memory of saves and loads.
+type Memory struct {
+	// WriteConcurrentBytes bounds the encoded bytes that a save holds at a time.
+	// In text null is Unlimited. Default: Unlimited.
+	WriteConcurrentBytes Limit `json:"write_concurrent_bytes"`
+	// ReadConcurrentBytes bounds the bytes that a load holds beyond its result.
+	// In text null is Unlimited. Default: Unlimited.
+	ReadConcurrentBytes Limit `json:"read_concurrent_bytes"`
+	// TransferConcurrentBytes bounds the copies that a save in the background
+	// makes of the state; what does not fit is read while it is written, and
+	// the caller is blocked meanwhile. In text null is Unlimited. Default: Unlimited.
+	TransferConcurrentBytes Limit `json:"transfer_concurrent_bytes"`
+	// Regulator is refused: it moves a limit by the memory that the process was
+	// seen to use, which makes saves differ from run to run. Set the limit itself.
+	Regulator *Regulator `json:"regulator_options"`
+	// ExpectedSurgeBytes lessens TransferConcurrentBytes and MemoryBudget for the
+	// save, where they are limits. Default: 0.
+	ExpectedSurgeBytes int64 `json:"expected_surge_bytes"`
+	// IsPrioritizedKey says which leaves are copied before a save in the
+	// background returns to the caller; the others are read while they are
+	// written, and must not be changed until then. Default: all are copied.
+	IsPrioritizedKey func(key tree.Path) bool `json:"-" orbax:"is_prioritized_key_fn"`
+	// Status is told how far each leaf is. Default: none.
+	Status StatusCallback `json:"-" orbax:"serialization_status_callback"`
+	// DeepcopyHostArrays copies the state for a save in the background. Off
+	// hands it over: the caller must not change it before the save is done.
+	// Default: On.
+	DeepcopyHostArrays Toggle `json:"deepcopy_host_arrays"`
+}
+
+// StatusCallback is told what happens to leaves. Its methods are called from
+// several goroutines.
+type StatusCallback interface {
+	// OnTransferEnd is called when the leaf is isolated from its owner.
+	OnTransferEnd(key tree.Path)
+	// OnWriteEnd is called when the leaf is handed to the store.
+	OnWriteEnd(key tree.Path)
+}
+
+// Regulator is Orbax's controller of memory limits. Validate refuses it.
+type Regulator struct {
+	// MaxMemoryLimitGiB and MinMemoryLimitGiB bound the limit, in GiB.
+	MaxMemoryLimitGiB float64 `json:"max_memory_limit_gib"`
+	MinMemoryLimitGiB float64 `json:"min_memory_limit_gib"`
+	// TargetRatio is the part of the memory that may be in use.
+	TargetRatio float64 `json:"target_ratio"`
+	// KP, KI and KD are the gains of the controller.
+	KP float64 `json:"kp"`
+	KI float64 `json:"ki"`
+	KD float64 `json:"kd"`
+}
+
+// Default returns the options that hold where nothing is set: Orbax's, but for
+// UseCompression and AllowLegacyAtomicRename.
+func Default() Options {
+	return Options{
+		CheckpointLayout: Orbax,
+		PyTree:           PyTree{Saving: TreeSaving{Metadata: TreeMetadata{SupportRichTypes: Off}}, Loading: TreeLoading{PartialLoad: Off}},
+		Array: Array{
+			Saving: ArraySaving{
+				UseOCDBT: On, UseZarr3: On, UseCompression: Off,
+				EnablePinnedHostTransfer: Off, EnablePostMergeValidation: On,
+				UseReplicaParallel: Off, EnableReplicaParallelSeparateFolder: Off,
+				EnableWriteShardingFile: On, ArrayMetadataStore: On,
+			},
+			Loading: ArrayLoading{
+				EnablePaddingAndTruncation: Off, RaiseArrayDataMissingError: On, UseLoadAndBroadcast: Off,
+				LoadAndBroadcast: LoadAndBroadcast{
+					ReplicaAxisIndex: new(0), PrimaryReplicaID: new(0),
+					BroadcastMemoryLimitBytes: Unlimited, BroadcastMemoryScalingFactor: 0.75,
+				},
+			},
+		},
+		Asynchronous: Asynchronous{
+			Timeout: 1200 * time.Second, SaveTimeout: Unlimited, LoadTimeout: Unlimited,
+			CreateDirectoriesAsynchronously: On,
+		},
+		Multiprocessing: Multiprocessing{PrimaryHost: new(Host(0)), ProcessIndex: new(Host(0)), ProcessCount: 1},
+		File:            File{SkipSyncFileValidations: Off},
+		Atomicity:       Atomicity{Mode: AutoAtomicity, AllowLegacyAtomicRename: On},
+		Memory: Memory{
+			WriteConcurrentBytes: Unlimited, ReadConcurrentBytes: Unlimited, TransferConcurrentBytes: Unlimited,
+			DeepcopyHostArrays: On,
+		},
+		Safetensors: Safetensors{ReadChunkBytes: 128 << 20},
+	}
+}

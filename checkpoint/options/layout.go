@@ -1,0 +1,213 @@
+package options
+
+import (
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Layout is how the arrays of a checkpoint are stored. All layouts are read
+// without being told which, and all have a manifest that covers every byte.
+type Layout uint8
+
+// The layouts.
+const (
+	// DefaultLayout is what the other options say, and OCDBTZarr3 where none does.
+	DefaultLayout Layout = iota
+	// OCDBTZarr2 is an OCDBT database of zarr v2 arrays.
+	OCDBTZarr2
+	// PlainZarr3 has a directory for each array, with its zarr.json and chunks.
+	// Names of arrays are names of directories, where a "/" nests them; those
+	// that no directory can have are refused.
+	PlainZarr3
+	// PlainZarr2 is the same with .zarray and zarr v2 chunks.
+	PlainZarr2
+	// SafetensorsLayout is one file, model.safetensors: a tree of tensors and numbers,
+	// their keys joined with ".".
+	SafetensorsLayout
+	// OCDBTZarr3 is what Orbax writes by default: an OCDBT database of zarr v3
+	// arrays. Sub-chunks carry their checksums, which other readers check too.
+	OCDBTZarr3
+)
+
+var layoutNames = []string{"", "ocdbt-zarr2", "zarr3", "zarr2", "safetensors", "ocdbt-zarr3"}
+
+// Known returns l, and OCDBTZarr3 for DefaultLayout.
+func (l Layout) Known() Layout {
+	if l == DefaultLayout {
+		return OCDBTZarr3
+	}
+	return l
+}
+
+// String returns "ocdbt-zarr3", "ocdbt-zarr2", "zarr3", "zarr2" or "safetensors".
+// That of DefaultLayout is "ocdbt-zarr3".
+func (l Layout) String() string { return nameOf(layoutNames, int(l.Known()), "layout") }
+
+// ParseLayout returns the layout of that name. Others are errs.Invalid.
+func ParseLayout(name string) (Layout, error) {
+	i, err := parseName(layoutNames, name, "layout")
+	return Layout(i), err
+}
+
+// MarshalText returns String as bytes, and fails for values that are no constant.
+func (l Layout) MarshalText() ([]byte, error) {
+	_, err := ParseLayout(l.String())
+	return []byte(l.String()), err
+}
+
+// UnmarshalText is ParseLayout.
+func (l *Layout) UnmarshalText(b []byte) (err error) {
+	*l, err = ParseLayout(string(b))
+	return err
+}
+
+// layoutOf returns the layout that these toggles spell.
+func layoutOf(ocdbt, zarr3 bool) Layout {
+	switch {
+	case ocdbt && zarr3:
+		return OCDBTZarr3
+	case ocdbt:
+		return OCDBTZarr2
+	case zarr3:
+		return PlainZarr3
+	}
+	return PlainZarr2
+}
+
+// spelling returns l in Orbax's three options.
+func (l Layout) spelling() (family CheckpointLayout, ocdbt, zarr3 Toggle) {
+	switch l {
+	case DefaultLayout:
+		return 0, Inherit, Inherit
+	case SafetensorsLayout:
+		return SafetensorsFile, Inherit, Inherit
+	}
+	return Orbax, ToggleOf(l == OCDBTZarr3 || l == OCDBTZarr2), ToggleOf(l == OCDBTZarr3 || l == PlainZarr3)
+}
+
+// Compression is how arrays of more than 1024 bytes are compressed. Weights in
+// floating point hardly shrink: leave them uncompressed where speed counts.
+type Compression uint8
+
+// The compressions. Zarr readers have the codecs of all.
+const (
+	// DefaultCompression is what UseCompression says, and Uncompressed where it says nothing.
+	DefaultCompression Compression = iota
+	// Zstd is zstd.
+	Zstd
+	// ByteSplit puts the first bytes of all elements of a block together, then
+	// the second ones, and so on, then compresses: signs and exponents, which
+	// repeat, are apart from mantissas, which do not. It is the codec blosc,
+	// shuffled, with zstd.
+	ByteSplit
+	// Uncompressed stores the bytes as they are.
+	Uncompressed
+)
+
+var compressionNames = []string{"", "zstd", "bytesplit", "none"}
+
+// Known returns c, and Uncompressed for DefaultCompression.
+func (c Compression) Known() Compression {
+	if c == DefaultCompression {
+		return Uncompressed
+	}
+	return c
+}
+
+// String returns "none", "zstd" or "bytesplit". That of DefaultCompression is "none".
+func (c Compression) String() string { return nameOf(compressionNames, int(c.Known()), "compression") }
+
+// ParseCompression returns the compression of that name. Others are errs.Invalid.
+func ParseCompression(name string) (Compression, error) {
+	i, err := parseName(compressionNames, name, "compression")
+	return Compression(i), err
+}
+
+// MarshalText returns String as bytes, and fails for values that are no constant.
+func (c Compression) MarshalText() ([]byte, error) {
+	_, err := ParseCompression(c.String())
+	return []byte(c.String()), err
+}
+
+// UnmarshalText is ParseCompression.
+func (c *Compression) UnmarshalText(b []byte) (err error) {
+	*c, err = ParseCompression(string(b))
+	return err
+}
+
+// Layout returns the layout that o asks for in either spelling, never DefaultLayout.
+// Spellings that contradict each other are errs.Invalid.
+func (o Options) Layout() (Layout, error) {
+	if err := o.agreeLayout(); err != nil {
+		return DefaultLayout, err
+	}
+	o = o.canonical()
+	if o.CheckpointLayout == SafetensorsFile {
+		return SafetensorsLayout, nil
+	}
+	return layoutOf(o.Array.Saving.UseOCDBT != Off, o.Array.Saving.UseZarr3 != Off), nil
+}
+
+// Compression returns the compression that o asks for in either spelling, never
+// DefaultCompression. Spellings that contradict each other are errs.Invalid.
+func (o Options) Compression() (Compression, error) {
+	if err := o.agreeCompression(); err != nil {
+		return DefaultCompression, err
+	}
+	o = o.canonical()
+	switch {
+	case o.Array.Saving.UseCompression != On:
+		return Uncompressed, nil
+	case o.Bivouac.Compression == DefaultCompression:
+		return Zstd, nil
+	}
+	return o.Bivouac.Compression, nil
+}
+
+// canonical spells the layout in Orbax's options alone and the compression in
+// both, so that scopes overlay field by field. Contradictions stay.
+func (o Options) canonical() Options {
+	s := &o.Array.Saving
+	if o.Bivouac.Layout != DefaultLayout && o.agreeLayout() == nil {
+		o.CheckpointLayout, s.UseOCDBT, s.UseZarr3 = o.Bivouac.Layout.spelling()
+		o.Bivouac.Layout = DefaultLayout
+	}
+	switch c := o.Bivouac.Compression; {
+	case o.agreeCompression() != nil:
+	case c != DefaultCompression:
+		s.UseCompression = ToggleOf(c != Uncompressed)
+	case s.UseCompression == Off:
+		o.Bivouac.Compression = Uncompressed
+	}
+	return o
+}
+
+// agreeLayout reports where Bivouac.Layout contradicts Orbax's spelling.
+func (o Options) agreeLayout() error {
+	l, s := o.Bivouac.Layout, o.Array.Saving
+	if l == DefaultLayout {
+		return nil
+	}
+	family, ocdbt, zarr3 := l.spelling()
+	switch {
+	case o.CheckpointLayout != 0 && o.CheckpointLayout != Auto && o.CheckpointLayout != family:
+		return contradiction("checkpoint_layout", o.CheckpointLayout.String(), "bivouac.layout", l.String())
+	case s.UseOCDBT != Inherit && s.UseOCDBT != ocdbt:
+		return contradiction("array.saving.use_ocdbt", s.UseOCDBT.String(), "bivouac.layout", l.String())
+	case s.UseZarr3 != Inherit && s.UseZarr3 != zarr3:
+		return contradiction("array.saving.use_zarr3", s.UseZarr3.String(), "bivouac.layout", l.String())
+	}
+	return nil
+}
+
+func (o Options) agreeCompression() error {
+	c, use := o.Bivouac.Compression, o.Array.Saving.UseCompression
+	if c == DefaultCompression || use == Inherit || use.IsOn() == (c != Uncompressed) {
+		return nil
+	}
+	return contradiction("array.saving.use_compression", use.String(), "bivouac.compression", c.String())
+}
+
+func contradiction(a, av, b, bv string) error {
+	return &errs.Error{Kind: errs.Invalid, Op: "options.Validate", Subject: a,
+		Got: a + ": " + av + " and " + b + ": " + bv, Remedy: "say it in one of the two"}
+}

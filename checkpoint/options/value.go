@@ -1,0 +1,119 @@
+package options
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Unlimited is the value of a Limit, FileSize or time-out that bounds nothing.
+const Unlimited = -1
+
+// Toggle is a bool that can be left open. In text it is true or false.
+type Toggle uint8
+
+// The toggles.
+const (
+	Inherit Toggle = iota // what the next scope says
+	On
+	Off
+)
+
+// String returns "inherit", "true" or "false".
+func (t Toggle) String() string {
+	return nameOf([]string{"inherit", "true", "false"}, int(t), "toggle")
+}
+
+// IsOn reports whether t is On.
+func (t Toggle) IsOn() bool { return t == On }
+
+// ToggleOf returns On for true and Off for false.
+func ToggleOf(on bool) Toggle {
+	if on {
+		return On
+	}
+	return Off
+}
+
+// Limit is a number of bytes; 0 inherits, Unlimited is no bound.
+type Limit int64
+
+// Bytes returns the bound as most of this module takes it: 0 where there is none.
+func (l Limit) Bytes() int64 { return max(0, int64(l)) }
+
+// FileSize is a number of bytes; 0 inherits, Unlimited is no bound.
+type FileSize int64
+
+// CheckpointLayout is a family of formats, as Orbax knows them.
+type CheckpointLayout uint8
+
+// The families.
+const (
+	_               CheckpointLayout = iota
+	Auto                             // recognised when loading, Orbax when saving
+	Orbax                            // OCDBT or directories of zarr arrays
+	SafetensorsFile                  // one file of tensors
+)
+
+var checkpointLayouts = []string{"", "auto", "orbax", "safetensors"}
+
+// String returns "auto", "orbax" or "safetensors".
+func (l CheckpointLayout) String() string {
+	return nameOf(checkpointLayouts, int(l), "checkpoint layout")
+}
+
+// AtomicityMode is how a save becomes visible.
+type AtomicityMode uint8
+
+// The modes.
+const (
+	_ AtomicityMode = iota
+	// AutoAtomicity is what the store has.
+	AutoAtomicity
+	// CommitFile writes in place, and a marker last. It is refused: a reader that
+	// does not look for the marker takes half a checkpoint for a whole one.
+	CommitFile
+	// AtomicRename writes elsewhere and renames.
+	AtomicRename
+)
+
+var atomicityModes = []string{"", "auto", "commit_file", "atomic_rename"}
+
+// String returns "auto", "commit_file" or "atomic_rename".
+func (m AtomicityMode) String() string { return nameOf(atomicityModes, int(m), "atomicity mode") }
+
+// PathwaysImpl is how Orbax saves from a Pathways cluster.
+type PathwaysImpl uint8
+
+// The ways.
+const (
+	_ PathwaysImpl = iota
+	ColocatedPython
+	Persistence
+	NoDispatcher
+)
+
+var pathwaysImpls = []string{"", "colocated_python", "persistence", "no_dispatcher"}
+
+// String returns "colocated_python", "persistence" or "no_dispatcher".
+func (p PathwaysImpl) String() string {
+	return nameOf(pathwaysImpls, int(p), "pathways implementation")
+}
+
+func nameOf(names []string, i int, what string) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return what + " " + strconv.Itoa(i)
+}
+
+// parseName returns the index of name; an empty name in names is none.
+func parseName(names []string, name, what string) (int, error) {
+	if i := slices.Index(names, name); i >= 0 && name != "" {
+		return i, nil
+	}
+	want := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" })
+	return 0, &errs.Error{Kind: errs.Invalid, Subject: what + " " + strconv.Quote(name), Want: strings.Join(want, ", ")}
+}
