@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"path"
 	"strings"
 
@@ -25,7 +26,8 @@ type FinalizeOptions struct {
 // become one checkpoint in the order of their times: documents are joined, the
 // databases of the arrays merged by reference, data files linked, not copied.
 //
-// The checkpoint appears at once or not at all, is verified, and then the session
+// The checkpoint appears at once or not at all, durable with all that the parts
+// hold, which Orbax does not sync, is verified, and then the session
 // goes; until then it is untouched, so that Finalize may be called again after a
 // failure at any moment, and finishes what another had begun, Orbax included.
 //
@@ -55,11 +57,16 @@ func finalize(ctx context.Context, st store.Store, name string) error {
 	case err != nil:
 		return err
 	case done:
-		// Who made it may have failed before its name was durable.
-		if err := st.Settle(ctx, parentOf(name)); err != nil {
+		// Who made it may have failed before its name, or what it holds, was durable.
+		if err := errors.Join(st.Settle(ctx, parentOf(name)), store.Sync(ctx, st, name)); err != nil {
 			return err
 		}
 		return a.finish(ctx, name)
+	}
+	// What becomes part of the checkpoint was written by a program that may not have
+	// synced it.
+	if err := store.Sync(ctx, st, session); err != nil {
+		return err
 	}
 	if err := a.commit(ctx, name); err != nil {
 		return err

@@ -50,10 +50,15 @@ func mergeDatabases(ctx context.Context, files ocdbt.Files, dirs []string) (*ocd
 }
 
 // mergeItem makes the database of an item that has only those of its processes.
-// The manifest comes last: before, the item is what it was.
-func mergeItem(ctx context.Context, st store.Store, dir string, processes []string) error {
+// The manifest comes last: before, the item is what it was. The checkpoint that it
+// belongs to is made durable first: Orbax does not sync what it writes.
+func mergeItem(ctx context.Context, st store.Store, checkpoint, item string, processes []string) error {
+	dir := path.Join(checkpoint, item)
 	c, err := mergeDatabases(ctx, storeFiles{st, func(name string) string { return path.Join(dir, name) }}, processes)
 	if err != nil {
+		return err
+	}
+	if err := store.Sync(ctx, st, checkpoint); err != nil {
 		return err
 	}
 	for _, f := range append(c.Files, c.Manifest) {

@@ -316,8 +316,8 @@ func (r *repairer) merges(ctx context.Context, name string) error {
 		if len(dirs) == 0 {
 			continue
 		}
-		at := path.Join(name, it.Name)
-		if err := r.act(RepairAction{Kind: RepairMerge, Path: r.below(at)}, func() error { return mergeItem(ctx, r.st, at, dirs) }); err != nil {
+		a := RepairAction{Kind: RepairMerge, Path: r.below(path.Join(name, it.Name))}
+		if err := r.act(a, func() error { return mergeItem(ctx, r.st, name, it.Name, dirs) }); err != nil {
 			return err
 		}
 	}
