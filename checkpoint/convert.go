@@ -54,9 +54,9 @@ type ConvertOptions struct {
 // written is then compared with the source, element by element.
 //
 // What the destination cannot hold is refused by its name before anything is
-// written (errs.Unsupported): items of unknown kinds, typed PRNG keys, and in
-// safetensors files all but one tree of arrays and numbers. Types of containers
-// that Python records (tuples, named tuples) become lists and dictionaries.
+// written (errs.Unsupported): items of unknown kinds, and in safetensors files all
+// but one tree of arrays and numbers. Types of containers (tuples, named tuples)
+// are kept where the source has recorded them, and typed PRNG keys stay that.
 func Convert(ctx context.Context, src, dst string, o *ConvertOptions) error {
 	const op = "checkpoint.Convert"
 	if o == nil {
@@ -133,7 +133,7 @@ func (c *conversion) plan(ctx context.Context) error {
 			return &errs.Error{Kind: errs.Unsupported, Subject: "item " + strconv.Quote(it.Name), Got: it.Kind.String(),
 				Want: "what the layout " + c.opts.Layout.String() + " has a place for", Remedy: "choose other items (ConvertOptions.Item), or another layout"}
 		case it.Kind == layout.Tree:
-			out.Tree, err = c.tree(ctx, it.Name, out.Name)
+			out.Tree, out.Rich, err = c.tree(ctx, it.Name, out.Name)
 			out.Handler = orbax.HandlerTree
 		case it.Kind == layout.JSON:
 			out.File = path.Base(it.File)
@@ -170,28 +170,27 @@ func itemNames(items []layout.Item) string {
 	return strings.Join(names, ", ")
 }
 
-// tree makes the tree of an item: small leaves are read, arrays are not.
-func (c *conversion) tree(ctx context.Context, from, item string) (*tree.Node, error) {
+// tree makes the tree of an item: small leaves are read, arrays are not. Types of
+// containers are those that the source has recorded.
+func (c *conversion) tree(ctx context.Context, from, item string) (*tree.Node, *orbax.Rich, error) {
 	t, err := c.from.Tree(ctx, from)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.trees = append(c.trees, &convertedTree{t, item})
 	entries, arrays := leafEntries(t)
 	for _, i := range arrays {
 		if entries[i].Node.Value, err = c.leaf(ctx, &t.Leaves[i]); err != nil {
-			return nil, errs.Wrap("", t.Leaves[i].Path.String(), err)
+			return nil, nil, errs.Wrap("", t.Leaves[i].Path.String(), err)
 		}
 	}
-	return treeOf(t, from, entries)
+	n, err := treeOf(t, from, entries)
+	return n, t.Rich, err
 }
 
 // leaf returns the value of a leaf with an array: of numbers itself.
 func (c *conversion) leaf(ctx context.Context, l *layout.Leaf) (any, error) {
-	switch l.Kind {
-	case layout.PRNGKey:
-		return nil, &errs.Error{Kind: errs.Unsupported, Got: "a typed PRNG key", Remedy: "convert with the library that wrote it"}
-	case layout.Scalar:
+	if l.Kind == layout.Scalar {
 		x := tensor.New(l.DType, l.Shape...)
 		if err := l.Read(ctx, x.Data); err != nil {
 			return nil, err
@@ -201,7 +200,7 @@ func (c *conversion) leaf(ctx context.Context, l *layout.Leaf) (any, error) {
 	if err := l.Prove(ctx); err != nil { // what is read in parts is not verified later
 		return nil, err
 	}
-	return image.Lazy{DType: l.DType, Shape: l.Shape, Read: c.cells.reader(l)}, nil
+	return image.Lazy{DType: l.DType, Shape: l.Shape, KeyImpl: l.KeyImpl, Read: c.cells.reader(l)}, nil
 }
 
 // write saves the items.
@@ -273,7 +272,7 @@ func (c *conversion) compareTree(ctx context.Context, to *layout.Checkpoint, i i
 	for j := range c.trees[i].Leaves {
 		want := &c.trees[i].Leaves[j]
 		got, ok := written[want.Param]
-		if !ok || got.HasArray() != want.HasArray() || got.Text != want.Text {
+		if !ok || got.HasArray() != want.HasArray() || got.Text != want.Text || got.KeyImpl != want.KeyImpl {
 			return &errs.Error{Kind: errs.Corrupt, Subject: want.Path.String(), Want: describe(want), Got: "another leaf after writing"}
 		}
 		if !want.HasArray() {

@@ -92,9 +92,10 @@ func TestConvertForeign(t *testing.T) {
 		{"v1-items", onlyTensors},
 		{"v1-sharded-2x4", nil},
 		{"v1-two-processes", onlyTensors},
-		{"v0-standard", onlyTensors},
+		{"v0-standard", nil},
 		{"st-sharded", nil},
-		{"v1-prng-keys", allLayouts},
+		{"v1-containers-rich", onlyTensors},
+		{"v1-prng-keys", nil},
 	} {
 		for _, l := range allLayouts {
 			t.Run(c.name+"/"+l.String(), func(t *testing.T) {

@@ -31,7 +31,9 @@ func TestRepairIsDurable(t *testing.T) {
 	}{
 		{
 			"unmerged", "v1-two-processes/checkpoint", "/c", "c", inDatabase,
-			func(name string) bool { return name == "state/manifest.ocdbt" || name == "state/d" || strings.HasPrefix(name, "state/d/") },
+			func(name string) bool {
+				return name == "state/manifest.ocdbt" || name == "state/d" || strings.HasPrefix(name, "state/d/")
+			},
 			[]vfs.Op{vfs.OpSync, vfs.OpSyncDir},
 			func(fsys vfs.FS) error { return sameAs(fsys, "c", orbaxCases+"/v1-two-processes/checkpoint") },
 		},

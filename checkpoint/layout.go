@@ -29,9 +29,9 @@ const (
 	PlainZarr2 = Layout(image.PlainZarr2)
 	// Safetensors is one file, model.safetensors, or several with an index where
 	// MaxFileBytes or Base bound them: a tree of tensors and numbers, their keys
-	// joined with ".". Its metadata has the structure, so that the
-	// tree is loaded as it was saved. Strings, nil, empty containers and dtypes
-	// that the format lacks are refused, as is more than one item.
+	// joined with ".". Its metadata has the structure, so that the tree is loaded
+	// as it was saved. Strings and dtypes that the format lacks are refused, as is
+	// more than one item.
 	Safetensors = Layout(image.Safetensors)
 )
 

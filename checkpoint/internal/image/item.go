@@ -17,6 +17,7 @@ import (
 type Item struct {
 	Name    string
 	Handler string          // type string recorded for it
+	Rich    *orbax.Rich     // types of the containers of Tree that are recorded; nil is none
 	Tree    *tree.Node      // or
 	JSON    json.RawMessage // kept as it is
 	File    string          // of the JSON, below the item's directory

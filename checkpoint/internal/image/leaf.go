@@ -19,6 +19,7 @@ type leaf struct {
 	isArray bool
 	array   source
 	text    string
+	keyImpl string // of typed PRNG keys
 }
 
 // leaves lists the entries of a tree and refuses what the format cannot hold.
@@ -93,5 +94,8 @@ func newLeaf(e tree.Entry) (leaf, error) {
 	}
 	l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, src
 	l.entry.WriteShape = regular(src.Shape, src.parts)
+	if lazy, ok := e.Node.Value.(Lazy); ok && lazy.KeyImpl != "" {
+		l.keyImpl, l.entry.ValueType, l.entry.WriteShape = lazy.KeyImpl, orbax.TypeJAX, src.Shape
+	}
 	return l, err
 }

@@ -20,8 +20,12 @@ func (t *treeImage) planSafetensors(o Options) error {
 	t.dir, t.data = "", ""
 	specs := make(map[string]tensor.Spec, len(t.leaves))
 	arrays := make(map[string]*array, len(t.leaves))
-	doc := orbax.Tree{UseOCDBT: new(bool), Custom: orbax.ManifestMark}
+	doc := orbax.Tree{UseOCDBT: new(bool), Custom: orbax.ManifestMark, Rich: t.rich}
 	for _, l := range t.leaves {
+		if l.entry.Skip { // an entry is all that there is of it
+			doc.Entries = append(doc.Entries, l.entry)
+			continue
+		}
 		if !l.isArray {
 			return errs.Wrap("", l.entry.Path.String(), unsupported(l.entry.ValueType, "a tensor or a number"))
 		}
@@ -35,6 +39,9 @@ func (t *treeImage) planSafetensors(o Options) error {
 		doc.Entries = append(doc.Entries, l.entry)
 	}
 	meta := map[string]string{orbax.TreeMember: string(doc.Append(nil))}
+	if keys := t.keys(); len(keys) > 0 {
+		meta[orbax.KeysMember] = string(orbax.AppendArrays(nil, keys))
+	}
 	if o.Custom != nil {
 		meta[orbax.CustomMember] = string(o.Custom)
 	}

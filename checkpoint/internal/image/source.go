@@ -15,6 +15,9 @@ import (
 type Lazy struct {
 	DType tensor.DType
 	Shape tensor.Shape
+	// KeyImpl, when not empty, says that they are the data of typed PRNG keys of
+	// JAX, of the implementation of that name.
+	KeyImpl string
 	// Read fills dst with the elements of box in C order, as tensors hold them;
 	// dst has their size. It is called from several goroutines, for boxes that
 	// together are the array, each once.

@@ -24,6 +24,7 @@ type treeImage struct {
 	data   string // of its data files and database
 	mark   bool   // a manifest will be there
 	layout Layout
+	rich   *orbax.Rich // types of containers
 	leaves []leaf
 	arrays []*array
 	files  []*dataFile
@@ -36,7 +37,7 @@ func planTree(it Item, o Options) (*treeImage, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &treeImage{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending, layout: o.Layout, leaves: ls}
+	t := &treeImage{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending, layout: o.Layout, rich: it.Rich, leaves: ls}
 	if o.Layout == Safetensors {
 		err := t.planSafetensors(o)
 		t.mayLink(o)
@@ -108,7 +109,7 @@ func (t *treeImage) documents(uuid [16]byte, now time.Time) ([]store.Blob, error
 		return []store.Blob{{Name: path.Join(t.dir, safetensors.IndexName), Data: t.index}}, nil
 	}
 	use := t.layout.ocdbt()
-	doc := orbax.Tree{UseOCDBT: &use, UseZarr3: !t.layout.zarr2(), StoreFill: true}
+	doc := orbax.Tree{UseOCDBT: &use, UseZarr3: !t.layout.zarr2(), StoreFill: true, Rich: t.rich}
 	if t.mark {
 		doc.Custom = orbax.ManifestMark
 	}
@@ -129,9 +130,24 @@ func (t *treeImage) documents(uuid [16]byte, now time.Time) ([]store.Blob, error
 	} else {
 		small = append(small, t.plainFiles()...)
 	}
+	if keys := t.keys(); len(keys) > 0 {
+		small = append(small, store.Blob{Name: path.Join(t.dir, orbax.ArraysDir, "process_0"), Data: orbax.AppendArrays(nil, keys)},
+			store.Blob{Name: path.Join(t.dir, orbax.ShardingFile), Data: orbax.AppendSharding(nil, keys)})
+	}
 	if len(texts) == 0 {
 		return small, nil
 	}
 	b, err := texts.Append(nil)
 	return append(small, store.Blob{Name: path.Join(t.dir, orbax.StringsFile), Data: b}), err
+}
+
+// keys lists the arrays of typed PRNG keys.
+func (t *treeImage) keys() []orbax.KeyArray {
+	var keys []orbax.KeyArray
+	for _, l := range t.leaves {
+		if l.keyImpl != "" {
+			keys = append(keys, orbax.KeyArray{Param: l.param, Impl: l.keyImpl, Shape: l.array.Shape})
+		}
+	}
+	return keys
 }

@@ -29,7 +29,8 @@ type Checkpoint struct {
 	parts []string // of a checkpoint without documents of Orbax: its files
 	alone bool     // it is one file that was named
 
-	structure *orbax.Tree // of a safetensors checkpoint of ours
+	structure *orbax.Tree       // of a safetensors checkpoint of ours
+	keys      map[string]string // of such a one: the implementations of PRNG keys, by parameter
 }
 
 // entries are the names in a directory, true for directories.

@@ -67,6 +67,11 @@ func (c *Checkpoint) ownMeta(all map[string]string) (ok bool, err error) {
 		}
 		c.Meta.Custom = json.RawMessage(custom)
 	}
+	if keys, has := all[orbax.KeysMember]; has {
+		if c.keys, err = orbax.ParseArrays(orbax.KeysMember, []byte(keys)); err != nil {
+			return true, err
+		}
+	}
 	c.structure = &t
 	return true, nil
 }
@@ -85,14 +90,20 @@ func (c *Checkpoint) arrange(t *OpenTree) error {
 		byName[l.Param] = i
 	}
 	out := make([]Leaf, 0, len(t.Leaves))
+	t.Rich = c.structure.Rich
 	for _, e := range c.structure.Entries {
+		if e.Skip {
+			out = append(out, Leaf{Path: richPath(e.Path, t.Rich), Param: e.Path.Param(), ValueType: e.ValueType, Kind: kindOf(e, false)})
+			continue
+		}
 		i, ok := byName[e.Path.Param()]
 		if !ok {
 			return &errs.Error{Kind: errs.Corrupt, Subject: "tensor " + strconv.Quote(e.Path.Param()), Got: "no such tensor"}
 		}
 		delete(byName, e.Path.Param())
 		l := t.Leaves[i]
-		l.Path, l.ValueType, l.Kind = e.Path, e.ValueType, kindOf(e, false)
+		l.KeyImpl = c.keys[l.Param]
+		l.Path, l.ValueType, l.Kind = richPath(e.Path, t.Rich), e.ValueType, kindOf(e, l.KeyImpl != "")
 		out = append(out, l)
 	}
 	for name := range byName {

@@ -37,6 +37,7 @@ const (
 const (
 	TreeMember   = "bivouac.tree"   // a Tree: the paths and kinds of the tensors
 	CustomMember = "bivouac.custom" // the user's JSON object
+	KeysMember   = "bivouac.keys"   // as array_metadatas/process_0: which tensors are PRNG keys
 )
 
 // ManifestMark, as the custom_metadata of a TreeFile, says that a manifest belongs

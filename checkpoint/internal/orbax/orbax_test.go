@@ -79,7 +79,6 @@ func TestTreeRoundTrip(t *testing.T) {
 			t.Errorf("%s: reading our own: %v", path, err)
 			return
 		}
-		doc.Rich = nil // written by an option that does not exist yet
 		if doc.UseOCDBT == nil {
 			doc.UseOCDBT = again.UseOCDBT
 		}

@@ -3,6 +3,8 @@ package orbax
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -105,4 +107,73 @@ func richNamed(typ string, raw json.RawMessage, depth int) (*Rich, error) {
 		r.Items = append(r.Items, c)
 	}
 	return r, nil
+}
+
+// appendRich appends value_metadata_tree for the entries, which are what the leaves
+// of r stand for. The spelling is that of Orbax.
+func appendRich(dst []byte, r *Rich, entries []Entry) []byte {
+	by := make(map[string]Entry, len(entries))
+	for _, e := range entries {
+		by[pathKey(e.Path)] = e
+	}
+	return richWriter{by}.append(dst, r, nil)
+}
+
+func pathKey(p tree.Path) string {
+	var key []byte
+	for _, k := range p {
+		key = append(appendString(key, k.Name), ',')
+	}
+	return string(key)
+}
+
+type richWriter struct{ entries map[string]Entry }
+
+func (w richWriter) append(dst []byte, r *Rich, at tree.Path) []byte {
+	below := func(dst []byte, i int, name string) []byte {
+		return w.append(dst, r.Items[i], append(at[:len(at):len(at)], tree.Key{Name: name}))
+	}
+	list := func(dst []byte) []byte {
+		dst = append(dst, '[')
+		for i := range r.Items {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = below(dst, i, strconv.Itoa(i))
+		}
+		return append(dst, ']')
+	}
+	switch r.Kind {
+	case tree.List:
+		return list(dst)
+	case tree.Tuple:
+		return append(list(append(dst, `{"category": "custom", "clazz": "tuple", "entries": `...)), '}')
+	case tree.Named:
+		module, class := r.Type, ""
+		if i := strings.LastIndexByte(r.Type, '.'); i >= 0 {
+			module, class = r.Type[:i], r.Type[i+1:]
+		}
+		dst = appendString(append(dst, `{"category": "namedtuple", "module": `...), module)
+		dst = append(appendString(append(dst, `, "clazz": `...), class), `, "entries": [`...)
+		for i, k := range r.Keys {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = append(appendString(append(dst, `{"key": `...), k), `, "value": `...)
+			dst = append(below(dst, i, k), '}')
+		}
+		return append(dst, "]}"...)
+	case tree.Dict:
+		dst = append(dst, '{')
+		for i, k := range r.Keys {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = below(append(appendString(dst, k), ": "...), i, k)
+		}
+		return append(dst, '}')
+	}
+	e := w.entries[pathKey(at)]
+	dst = appendString(append(dst, `{"category": "custom", "clazz": "ValueMetadataEntry", "data": {"value_type": `...), e.ValueType)
+	return append(strconv.AppendBool(append(dst, `, "skip_deserialize": `...), e.Skip), "}}"...)
 }

@@ -73,6 +73,9 @@ func (t Tree) Append(dst []byte) []byte {
 	} else {
 		dst = append(dst, t.Custom...)
 	}
+	if t.Rich != nil {
+		dst = appendString(append(dst, `,"value_metadata_tree":`...), string(appendRich(nil, t.Rich, t.Entries)))
+	}
 	return append(dst, '}')
 }
 
