@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"path"
 	"time"
 
@@ -58,7 +59,7 @@ func mergeItem(ctx context.Context, st store.Store, checkpoint, item string, pro
 	if err != nil {
 		return err
 	}
-	if err := store.Sync(ctx, st, checkpoint); err != nil {
+	if err := errors.Join(store.Sync(ctx, st, checkpoint), st.Settle(ctx, parentOf(checkpoint))); err != nil {
 		return err
 	}
 	for _, f := range append(c.Files, c.Manifest) {

@@ -5,8 +5,8 @@ import "context"
 // Syncer is a Store below which programs that know nothing of it may have written,
 // and perhaps not durably.
 type Syncer interface {
-	// Sync makes the object or directory name durable, with all below. It must not
-	// be written to meanwhile.
+	// Sync makes the content of the object or directory name durable, with all
+	// below; Settle does so with the name itself. Nobody may write there meanwhile.
 	Sync(ctx context.Context, name string) error
 }
 

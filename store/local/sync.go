@@ -11,17 +11,14 @@ import (
 var _ store.Syncer = (*Store)(nil)
 
 // Sync implements store.Syncer: files first, then the directories that name them,
-// deepest first, and at last the one that holds name.
+// deepest first.
 func (s *Store) Sync(ctx context.Context, name string) error {
 	const op = "store.Sync"
 	info, err := s.locate(ctx, op, name)
 	if err != nil {
 		return err
 	}
-	if err := s.syncBelow(ctx, op, describe(name, info), name); err != nil {
-		return err
-	}
-	return wrap(op, name, s.fs.SyncDir(s.path(parent(name))))
+	return s.syncBelow(ctx, op, describe(name, info), name)
 }
 
 func (s *Store) syncBelow(ctx context.Context, op string, info store.Info, name string) error {
