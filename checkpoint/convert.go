@@ -29,6 +29,9 @@ type ConvertOptions struct {
 	Compression Compression // of the destination
 	// Item, when not empty, is the only one that is converted.
 	Item string
+	// MaxFileBytes bounds the data files of the destination, as
+	// SaveOptions.MaxFileBytes; 0 is no bound.
+	MaxFileBytes int64
 	// MemoryBudget bounds the memory, the largest chunk of the source aside;
 	// 0 is ConvertBudget.
 	MemoryBudget int64
@@ -217,7 +220,7 @@ func (c *conversion) write(ctx context.Context) (err error) {
 	im, err := image.Begin(c.items, image.InPlace, image.Options{
 		Style: image.V1, Layout: image.Layout(c.opts.Layout), Compression: image.Compression(c.opts.Compression), Custom: custom,
 		Memory: memory, Budget: c.opts.MemoryBudget / 2, Progress: c.opts.Progress,
-		Signing: c.opts.Signing, Label: c.label(),
+		MaxFileBytes: c.opts.MaxFileBytes, Signing: c.opts.Signing, Label: c.label(),
 	})
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ type ConvertOptions struct {
 	To        string
 	Compress  string
 	Budget    int64
+	ShardSize string
 	Overwrite bool
 }
 
@@ -34,6 +35,7 @@ func (o *ConvertOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.To, "to", "", "layout: ocdbt-zarr3 (the default), ocdbt-zarr2, zarr3, zarr2, safetensors or npz (the default for DST.npz)")
 	f.StringVar(&o.Compress, "compress", checkpoint.Uncompressed.String(), "compression of the arrays: none, zstd or bytesplit")
 	f.Int64Var(&o.Budget, "budget", checkpoint.ConvertBudget>>20, "memory in MiB, the largest chunk of the source aside")
+	f.StringVar(&o.ShardSize, "shard-size", "", "most bytes of a data file, such as 5GB or 512MiB: safetensors in several files with an index")
 	o.addFlag(cmd)
 	f.StringVar(&o.SignKey, "sign-key", "", "file of the private Ed25519 key that signs the destination: PKCS #8 in PEM")
 	f.BoolVar(&o.Overwrite, "overwrite", false, "replace a checkpoint at the destination")
@@ -74,6 +76,9 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 		return err
 	}
 	if o.To == npzLayout {
+		if o.ShardSize != "" {
+			return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--shard-size", Want: "a layout of several files", Got: npzLayout}}
+		}
 		return convertToNpz(ctx, src, dst, o, load, g)
 	}
 	c := checkpoint.ConvertOptions{MemoryBudget: o.Budget << 20, Overwrite: o.Overwrite, Item: o.Item, Key: load.Key, Label: load.Label}
@@ -86,6 +91,9 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 		return usageError{err}
 	}
 	if c.Compression, err = checkpoint.ParseCompression(o.Compress); err != nil {
+		return usageError{err}
+	}
+	if c.MaxFileBytes, err = parseSize(o.ShardSize); err != nil {
 		return usageError{err}
 	}
 	debug.SetMemoryLimit(c.MemoryBudget / 2) // the other half is outside of the heap
