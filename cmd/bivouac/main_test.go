@@ -15,6 +15,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv("BIVOUAC_TEST_COMMAND") {
 	case "state":
 		os.Exit(saveState(os.Args[1]))
+	case "convert":
+		os.Exit(convertState(os.Args[1], os.Args[2], os.Args[3]))
 	case "bivouac":
 		main() // exits
 	}
