@@ -369,8 +369,8 @@ func TestForgedBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	stats, err := r.Result(ctx)
-	if err != nil || stats.Damaged != 1 || stats.Linked == 0 {
-		t.Errorf("%+v, %v: want one damaged file and others linked", stats, err)
+	if err != nil || stats.Damaged != 1 || stats.Linked > 0 {
+		t.Errorf("%+v, %v: want the damaged file written anew", stats, err)
 	}
 	if err := sameState(ctx, filepath.Join(dir, "2"), state, &checkpoint.LoadOptions{Key: public}); err != nil {
 		t.Error(err)
