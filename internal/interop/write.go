@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ type storage struct {
 	leaf checkpoint.StorageFunc // draws those of a leaf
 	most int64                  // MaxFileBytes
 	link bool                   // steps are linked
+
+	signing ed25519.PrivateKey // nil signs nothing
 }
 
 func writers() []writer {
@@ -51,6 +54,9 @@ func writers() []writer {
 
 func (t *trees) storage(l checkpoint.Layout) storage {
 	s := storage{link: t.rnd.IntN(2) == 0}
+	if t.rnd.IntN(2) == 0 {
+		s.signing = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	}
 	if l == checkpoint.Default || l == checkpoint.OCDBTZarr2 || l == checkpoint.Safetensors {
 		s.most = []int64{0, smallFiles, 100_000}[t.rnd.IntN(3)]
 	}
@@ -99,7 +105,7 @@ func writeAll(ctx context.Context, root string, seed uint64, n int) error {
 func writeTree(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s storage) (testCase, error) {
 	n := t.tree()
 	err := checkpoint.Save(ctx, filepath.Join(dir, "checkpoint"), n, &checkpoint.SaveOptions{
-		Layout: l, Compression: s.all.Compression, ShardAxes: s.all.ShardAxes, ChunkBytes: s.all.ChunkBytes, Leaf: s.leaf, MaxFileBytes: s.most,
+		Layout: l, Compression: s.all.Compression, ShardAxes: s.all.ShardAxes, ChunkBytes: s.all.ChunkBytes, Leaf: s.leaf, MaxFileBytes: s.most, Signing: s.signing,
 	})
 	return testCase{Path: "checkpoint", Leaves: describe(n)}, err
 }
@@ -109,7 +115,7 @@ func writeTree(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s
 func writeRun(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s storage) (c testCase, err error) {
 	linked := 0
 	run, err := training.Open(ctx, filepath.Join(dir, "run"), &training.Options{
-		Layout: l, Compression: s.all.Compression, ShardAxes: s.all.ShardAxes, ChunkBytes: s.all.ChunkBytes, Leaf: s.leaf, MaxFileBytes: s.most,
+		Layout: l, Compression: s.all.Compression, ShardAxes: s.all.ShardAxes, ChunkBytes: s.all.ChunkBytes, Leaf: s.leaf, MaxFileBytes: s.most, Signing: s.signing,
 		Dedup: training.Dedup{On: s.link}, OnEvent: func(e training.Event) { linked += e.Stats.Linked },
 	})
 	if err != nil {
