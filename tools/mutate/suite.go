@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path"
@@ -48,16 +50,12 @@ func (w *workplace) build(ctx context.Context) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("the tests with all mutants in them do not compile: %w\n%s", err, out)
 	}
-	args = append([]string{"list", "-f", "{{.ImportPath}} {{.TestImports}} {{.XTestImports}}"}, args[4:]...)
-	list := exec.CommandContext(ctx, "go", args...)
-	list.Dir = w.root
-	out, err := list.Output()
+	module, err := modulePath(w.root)
 	if err != nil {
-		return fmt.Errorf("go list: %w", err)
+		return err
 	}
-	imports := strings.Split(strings.TrimSpace(string(out)), "\n")
-	for i, pkg := range suites {
-		if err := w.listTests(ctx, pkg, filepath.Join(bin, path.Base(strings.Fields(imports[i])[0])+".test"), strings.Contains(imports[i], "pgregory.net/rapid")); err != nil {
+	for _, pkg := range suites {
+		if err := w.listTests(ctx, pkg, filepath.Join(bin, path.Base(path.Join(module, pkg))+".test")); err != nil {
 			return err
 		}
 	}
@@ -66,8 +64,12 @@ func (w *workplace) build(ctx context.Context) error {
 }
 
 // listTests enters the tests of a package.
-func (w *workplace) listTests(ctx context.Context, pkg, binary string, seeded bool) error {
+func (w *workplace) listTests(ctx context.Context, pkg, binary string) error {
 	dir := filepath.Join(w.root, pkg)
+	seeded, err := importsRapid(dir)
+	if err != nil {
+		return err
+	}
 	list := exec.CommandContext(ctx, binary, "-test.list", "^Test|^Fuzz|^Example")
 	list.Dir = dir
 	out, err := list.Output()
@@ -78,6 +80,27 @@ func (w *workplace) listTests(ctx context.Context, pkg, binary string, seeded bo
 		w.tests = append(w.tests, &test{pkg: pkg, name: name, binary: binary, dir: dir, seeded: seeded})
 	}
 	return nil
+}
+
+// importsRapid reports whether a test of the directory draws from rapid, and so
+// knows its flags.
+func importsRapid(dir string) (bool, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return false, err
+		}
+		for _, i := range file.Imports {
+			if i.Path.Value == `"pgregory.net/rapid"` {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // errKilled says that a test failed.
