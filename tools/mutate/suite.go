@@ -111,7 +111,7 @@ var errKilled = errors.New("failed")
 func (t *test) run(ctx context.Context, limit time.Duration, env ...string) ([]byte, error) {
 	args := []string{"-test.run=^" + t.name + "$", "-test.count=1", "-test.timeout=" + limit.String()}
 	if t.seeded {
-		args = append(args, "-rapid.seed=1", "-rapid.nofailfile")
+		args = append(args, "-rapid.seed=2", "-rapid.nofailfile")
 	}
 	cmd := exec.CommandContext(ctx, t.binary, args...)
 	cmd.Dir = t.dir

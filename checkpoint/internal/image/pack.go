@@ -36,6 +36,7 @@ type packer struct {
 	im     *Image
 	txn    store.Txn
 	memory []byte
+	bound  int // of a file of several chunks
 	tree   *treeImage
 	held   []*value // in memory
 	pieces []*piece // of these
@@ -59,12 +60,12 @@ func (im *Image) pack(ctx context.Context, txn store.Txn) error {
 			}
 		}
 	}
-	room := min(packBytes, total+int64(largest))
+	bound := min(packBytes, total+int64(largest))
 	if most := im.opts.maxFileBytes(); most > 0 {
-		room = min(room, most)
+		bound = min(bound, most)
 	}
-	room = max(room, int64(largest))
-	todo := im.batches(int(room))
+	room := max(bound, int64(largest)) // one chunk may be larger than the bound
+	todo := im.batches(int(bound))
 	if len(todo) == 0 {
 		return nil
 	}
@@ -72,7 +73,7 @@ func (im *Image) pack(ctx context.Context, txn store.Txn) error {
 	var next atomic.Int64
 	var mu sync.Mutex
 	work := func(ctx context.Context, memory []byte) error {
-		p := &packer{im: im, txn: txn, memory: memory, mu: &mu}
+		p := &packer{im: im, txn: txn, memory: memory, bound: int(bound), mu: &mu}
 		for i := next.Add(1) - 1; i < int64(len(todo)); i = next.Add(1) - 1 {
 			for _, v := range todo[i].values {
 				if err := p.add(ctx, todo[i].tree, v); err != nil {
@@ -98,13 +99,13 @@ type batch struct {
 }
 
 // batches are single chunks, with Dedup those of one data file: in the order of
-// names, up to room bytes whatever they are.
-func (im *Image) batches(room int) (out []batch) {
+// names, up to bound bytes whatever they are; a larger chunk has a file to itself.
+func (im *Image) batches(bound int) (out []batch) {
 	for _, t := range im.trees {
 		if t == nil {
 			continue
 		}
-		used := room
+		used := bound
 		for _, a := range byName(t.arrays) {
 			if !a.varies() {
 				continue
@@ -112,7 +113,7 @@ func (im *Image) batches(room int) (out []batch) {
 			for i := range a.values {
 				v := &a.values[i]
 				most := a.enc.MaxChunkSize(v.cell())
-				if im.opts.Dedup == nil || used+most > room {
+				if im.opts.Dedup == nil || used+most > bound {
 					out, used = append(out, batch{tree: t}), 0
 				}
 				used += most
@@ -127,7 +128,7 @@ func (im *Image) batches(room int) (out []batch) {
 // add encodes a chunk.
 func (p *packer) add(ctx context.Context, t *treeImage, v *value) error {
 	most := v.array.enc.MaxChunkSize(v.cell())
-	if p.tree != t || p.used+most > len(p.memory) {
+	if p.tree != t || p.used+most > min(p.bound, len(p.memory)) {
 		if err := p.flush(ctx); err != nil {
 			return err
 		}
