@@ -193,6 +193,9 @@ func (d *description) print(g *global, info *checkpoint.Info) {
 				what = "string"
 			}
 			var notes []string
+			if impl := it.Leaves[i].KeyImpl; impl != "" {
+				notes = append(notes, "PRNG key "+impl)
+			}
 			if chunk := it.Leaves[i].ReadShape; l.DType != "" && !slices.Equal(chunk, l.Shape) {
 				notes = append(notes, "chunks of "+tensor.Shape(chunk).String())
 			}
