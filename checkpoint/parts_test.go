@@ -88,14 +88,12 @@ func TestSafetensorsParts(t *testing.T) {
 	if err != nil || string(info.Custom) != `{"epoch":3}` || !info.Manifest || info.Items[0].Leaves[1].File != want[2] {
 		t.Errorf("%+v, %v", info, err)
 	}
-	// What is lost, changed or swapped is noticed, whichever file it is; without
-	// the index, which says nothing new, the values are the right ones.
+	// What is lost, changed or swapped is noticed, whichever file it is.
 	for _, name := range want {
 		other := files[want[1+(slices.Index(want, name)+1)%3]]
 		for how, b := range map[string][]byte{"lost": nil, "cut short": files[name][:len(files[name])/2], "changed": flipped(files[name]), "another": other} {
 			st := contentStore{files: files.with(name, b)}
-			got, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st})
-			if err == nil && (name != want[4] || how != "lost" || len(tree.Diff(state, got)) > 0) {
+			if _, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st}); err == nil {
 				t.Errorf("%s, %s: loaded", name, how)
 			}
 			if r, err := checkpoint.Verify(t.Context(), "c", &checkpoint.VerifyOptions{Store: st}); err == nil && r.OK() {

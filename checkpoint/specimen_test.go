@@ -229,6 +229,8 @@ func layouts(t testing.TB, seed byte, n int) []specimen {
 		{"safetensors", image.Options{Layout: image.Safetensors}, map[string]any{"state": tensors}},
 		{"ocdbt-zarr3, zstd", image.Options{Compression: image.Zstd}, map[string]any{"state": tensors}},
 		{"zarr2, byte-split", image.Options{Layout: image.PlainZarr2, Compression: image.ByteSplit}, map[string]any{"state": tensors}},
+		{"zarr3 in shards, zstd", image.Options{Layout: image.PlainZarr3, Compression: image.Zstd, ChunkBytes: 400}, map[string]any{"state": tensors}},
+		{"safetensors in parts", image.Options{Layout: image.Safetensors, MaxFileBytes: 1300}, map[string]any{"state": tensors}},
 	} {
 		s := preserveAs(t, l.name, l.o, seed, l.items)
 		s.coarse = 13

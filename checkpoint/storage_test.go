@@ -275,3 +275,27 @@ func TestCompressedShards(t *testing.T) {
 		}
 	}
 }
+
+// In little memory shards are smaller; the arrays are saved all the same.
+func TestCompressedShardsInLittleMemory(t *testing.T) {
+	x := grid(3000, 4096) // 47 MiB
+	for budget, most := range map[int64]int{0: 4, 12 << 20: 12, 64 << 20: 6} {
+		for _, m := range []manner{waiting, streaming} {
+			o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil), Layout: checkpoint.PlainZarr3, Compression: checkpoint.Zstd, MemoryBudget: budget}
+			state := tree.NewDict().Set("x", tree.NewLeaf(x))
+			if err := saveIn(t.Context(), m, state, o); err != nil {
+				t.Fatalf("%d bytes: %v", budget, err)
+			}
+			checkSaved(t, o, state)
+			n := 0
+			for name := range allFiles(t, o) {
+				if strings.HasPrefix(name, "state/x/c/") {
+					n++
+				}
+			}
+			if n > most || n < most/2 {
+				t.Errorf("%d bytes: %d files", budget, n)
+			}
+		}
+	}
+}

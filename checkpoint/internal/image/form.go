@@ -100,11 +100,12 @@ func (f *form) chunks(grid []int) {
 // few shapes.
 type forms struct {
 	layout Layout
+	shards int // their size, where sub-chunks of unknown encoded sizes share one
 	known  map[string]*form
 }
 
 func newForms(o *Options) *forms {
-	return &forms{layout: o.Layout, known: map[string]*form{}}
+	return &forms{layout: o.Layout, shards: o.shardBytes(), known: map[string]*form{}}
 }
 
 // of returns the form of an array. Those that fit into a node of the database
@@ -142,7 +143,7 @@ func (fs *forms) of(s *source, how Storage) (*form, error) {
 	case fs.layout.zarr2() || how.Compression != Uncompressed && fs.layout.ocdbt():
 		l.Chunk, l.SubChunk = l.SubChunk, nil // what is encoded at once is stored by itself
 	case how.Compression != Uncompressed:
-		l.Chunk = shard(l.Chunk, l.SubChunk, s.DType.Size(), part != nil)
+		l.Chunk = shard(l.Chunk, l.SubChunk, fs.shards/s.DType.Size(), part != nil)
 	}
 	f, err := newForm(s.DType, s.Shape, l)
 	if err != nil {

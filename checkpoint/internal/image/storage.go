@@ -93,19 +93,29 @@ func checkCount(shape tensor.Shape, sub []int) error {
 // share a file, of which there is one for each shard: it is encoded in memory.
 const shardBytes = 16 << 20
 
-// shard returns how much of a chunk is to be one shard, in whole sub-chunks:
-// those that lie behind one another. Parts that were given are not cut across.
-func shard(chunk, sub []int, elementBytes int, parts bool) []int {
+// shardBytes leaves room in the budget for several workers, each with a shard
+// and its elements.
+func (o *Options) shardBytes() int {
+	if o.Budget == 0 {
+		return shardBytes
+	}
+	return int(min(shardBytes, o.Budget/8))
+}
+
+// shard returns how much of a chunk is to be one shard, in whole sub-chunks up to
+// most elements: those that lie behind one another, at least one. Parts that were
+// given are not cut across.
+func shard(chunk, sub []int, most int, parts bool) []int {
 	out := slices.Clone(sub)
-	bytes := tensor.Shape(sub).Len() * elementBytes
-	for axis := len(sub) - 1; axis >= 0 && bytes > 0; axis-- {
+	have := tensor.Shape(sub).Len()
+	for axis := len(sub) - 1; axis >= 0 && have > 0; axis-- {
 		count := chunk[axis] / sub[axis]
-		n := min(count, max(1, shardBytes/bytes))
+		n := min(count, max(1, most/have))
 		for parts && count%n != 0 {
 			n--
 		}
 		out[axis] *= n
-		bytes *= n
+		have *= n
 		if n < count {
 			break
 		}

@@ -87,9 +87,14 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 	return nil
 }
 
-// checkIndex holds the index, when there is one, against the files.
+// checkIndex holds the index, when there is one, against the manifest and the files.
 func (c *Checkpoint) checkIndex(ctx context.Context, t *OpenTree) error {
-	const index = "model.safetensors.index.json"
+	const index = safetensors.IndexName
+	if c.Manifest != nil {
+		if _, err := c.file(ctx, index); err != nil && errs.KindOf(err) != errs.NotFound {
+			return err
+		}
+	}
 	_, err := safetensors.OpenIndex(ctx, t.files, index, nil)
 	if errs.KindOf(err) == errs.NotFound {
 		if _, err := c.st.Stat(ctx, c.path(index)); errs.KindOf(err) == errs.NotFound {
