@@ -10,6 +10,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // linear is a state as programs have one.
@@ -143,4 +144,33 @@ func ExampleVerify() {
 	// Output:
 	// true every byte of every file, and each chunk's place
 	// checkpoint.Verify: commit_success.txt: corrupt: want 32 bytes, got 0
+}
+
+// Optimizer state is compressed, weights are not; the embedding will be read row
+// by row.
+func ExampleStorageByPath() {
+	dir, remove := temporary()
+	defer remove()
+	ctx := context.Background()
+	path := filepath.Join(dir, "ckpt")
+
+	moments := map[string]any{"w": make([]float32, 1<<20)}
+	state := map[string]any{"opt": moments, "embedding": tensor.New(tensor.Float32, 4096, 256)}
+	o := &checkpoint.SaveOptions{Leaf: checkpoint.StorageByPath(
+		checkpoint.StorageRule{Pattern: "opt/**", LeafStorage: checkpoint.LeafStorage{Compression: checkpoint.Zstd}},
+		checkpoint.StorageRule{Pattern: "embedding", LeafStorage: checkpoint.LeafStorage{ChunkBytes: 1 << 18}},
+	)}
+	if err := checkpoint.Save(ctx, path, state, o); err != nil {
+		log.Fatal(err)
+	}
+	info, err := checkpoint.Metadata(ctx, path, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, l := range info.Items[0].Leaves {
+		fmt.Println(l.Path, l.Shape, "read by", l.ReadShape)
+	}
+	// Output:
+	// embedding [4096,256] read by [256 256]
+	// opt.w [1048576] read by [1048576]
 }
