@@ -83,36 +83,3 @@ func checkPattern(pattern string) error {
 	}
 	return nil
 }
-
-// Padding returns whether arrays may be padded and truncated on load.
-func (o Options) Padding() (pad, truncate bool) {
-	both := o.Array.Loading.EnablePaddingAndTruncation
-	pick := func(t Toggle) bool { return t == On || t == Inherit && both == On }
-	return pick(o.Bivouac.Pad), pick(o.Bivouac.Truncate)
-}
-
-// Budget returns the bound on the memory of a save beyond the state, in bytes,
-// 0 = none: MemoryBudget, else TransferConcurrentBytes, less ExpectedSurgeBytes
-// but 1 at least.
-func (o Options) Budget() int64 {
-	b := o.Bivouac.MemoryBudget
-	if b == 0 {
-		b = o.Memory.TransferConcurrentBytes
-	}
-	if b <= 0 {
-		return 0
-	}
-	return max(1, int64(b)-o.Memory.ExpectedSurgeBytes)
-}
-
-// IsPrimary reports whether this process creates, commits and removes.
-func (m Multiprocessing) IsPrimary() bool {
-	primary, self := Host(0), Host(0)
-	if m.PrimaryHost != nil {
-		primary = *m.PrimaryHost
-	}
-	if m.ProcessIndex != nil {
-		self = *m.ProcessIndex
-	}
-	return primary == EveryHost || primary == self
-}
