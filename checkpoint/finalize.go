@@ -3,17 +3,12 @@ package checkpoint
 import (
 	"context"
 	"errors"
-	"path"
-	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
-
-// sessionMark ends the name of a session of partial saves, before that comes the
-// name of the checkpoint that it is to become.
-const sessionMark = ".partial_save"
 
 // FinalizeOptions modify Finalize; nil is the zero value.
 type FinalizeOptions struct {
@@ -39,7 +34,7 @@ func Finalize(ctx context.Context, name string, o *FinalizeOptions) error {
 	if o == nil {
 		o = &FinalizeOptions{}
 	}
-	st, final, err := locate.Checkpoint(strings.TrimSuffix(name, sessionMark), o.Store)
+	st, final, err := locate.Checkpoint(parts.Final(name), o.Store)
 	if err == nil {
 		err = finalize(ctx, st, final)
 	}
@@ -48,55 +43,47 @@ func Finalize(ctx context.Context, name string, o *FinalizeOptions) error {
 
 // finalize makes the checkpoint name of its session.
 func finalize(ctx context.Context, st store.Store, name string) error {
-	session := name + sessionMark
-	a, err := assemble(ctx, st, session)
+	a, err := parts.Assemble(ctx, st, parts.Session(name))
 	if err != nil {
 		return err
 	}
-	switch done, err := a.isAt(ctx, name); {
+	switch done, err := a.IsAt(ctx, name); {
 	case err != nil:
 		return err
 	case done:
 		// Who made it may have failed before its name, or what it holds, was durable.
-		if err := errors.Join(st.Settle(ctx, parentOf(name)), store.Sync(ctx, st, name)); err != nil {
+		if err := errors.Join(st.Settle(ctx, parts.ParentOf(name)), store.Sync(ctx, st, name)); err != nil {
 			return err
 		}
-		return a.finish(ctx, name)
+		return finish(ctx, st, name)
 	}
 	// What becomes part of the checkpoint was written by a program that may not have
 	// synced it.
-	if err := store.Sync(ctx, st, session); err != nil {
+	if err := store.Sync(ctx, st, parts.Session(name)); err != nil {
 		return err
 	}
-	if err := a.commit(ctx, name); err != nil {
+	if err := a.Commit(ctx, name); err != nil {
 		return err
 	}
-	return a.finish(ctx, name)
-}
-
-// parentOf returns the directory of a name in a store.
-func parentOf(name string) string {
-	if d := path.Dir(name); d != "." {
-		return d
-	}
-	return ""
+	return finish(ctx, st, name)
 }
 
 // finish removes the session when the checkpoint that was made of it is sound;
 // otherwise the checkpoint, which holds nothing else.
-func (a *assembly) finish(ctx context.Context, name string) error {
-	damage, err := damages(ctx, a.st, name)
+func finish(ctx context.Context, st store.Store, name string) error {
+	damage, err := damages(ctx, st, name)
 	if err != nil {
 		return err
 	}
+	session := parts.Session(name)
 	if len(damage) > 0 {
-		if err := a.st.RemoveTree(ctx, name); err != nil {
+		if err := st.RemoveTree(ctx, name); err != nil {
 			return err
 		}
-		return &errs.Error{Kind: errs.Corrupt, Subject: a.session, Got: "parts that do not make a sound checkpoint", Err: damage[0],
+		return &errs.Error{Kind: errs.Corrupt, Subject: session, Got: "parts that do not make a sound checkpoint", Err: damage[0],
 			Remedy: "the session was left as it was"}
 	}
-	return a.st.RemoveTree(ctx, a.session)
+	return st.RemoveTree(ctx, session)
 }
 
 // damages reads a whole checkpoint of st.
@@ -106,9 +93,4 @@ func damages(ctx context.Context, st store.Store, name string) ([]error, error) 
 		return nil, err
 	}
 	return r.Problems, nil
-}
-
-// isSession reports whether name is that of a session of partial saves.
-func isSession(name string) bool {
-	return strings.HasSuffix(name, sessionMark) && !strings.HasSuffix(name, "/"+sessionMark) && name != sessionMark
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/store"
@@ -139,13 +140,13 @@ func (r *repairer) run(ctx context.Context) error {
 		return &errs.Error{Kind: errs.Invalid, Want: "a checkpoint, a session or a directory of them", Got: "what an interrupted save left",
 			Remedy: "name the directory that it is in"}
 	}
-	if isSession(r.root) {
+	if parts.IsSession(r.root) {
 		return r.session(ctx, r.root)
 	}
 	info, err := r.st.Stat(ctx, r.root)
 	if errs.KindOf(err) == errs.NotFound {
-		if _, serr := r.st.Stat(ctx, r.root+sessionMark); serr == nil {
-			return r.session(ctx, r.root+sessionMark)
+		if _, serr := r.st.Stat(ctx, parts.Session(r.root)); serr == nil {
+			return r.session(ctx, parts.Session(r.root))
 		}
 	}
 	if err != nil {
@@ -170,7 +171,7 @@ func (r *repairer) run(ctx context.Context) error {
 // finished removes the session of which the checkpoint was made, when that is what
 // is left to do.
 func (r *repairer) finished(ctx context.Context) error {
-	_, err := r.st.Stat(ctx, r.root+sessionMark)
+	_, err := r.st.Stat(ctx, parts.Session(r.root))
 	switch errs.KindOf(err) {
 	case errs.NotFound, errs.Invalid: // there is none, or no such name
 		return nil
@@ -178,7 +179,7 @@ func (r *repairer) finished(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.session(ctx, r.root+sessionMark)
+	return r.session(ctx, parts.Session(r.root))
 }
 
 // lock keeps the trainer out of a directory where one has been, and Repair where
@@ -223,7 +224,7 @@ func (r *repairer) directory(ctx context.Context) (err error) {
 	}
 	for _, n := range names {
 		var err error
-		if isSession(n) {
+		if parts.IsSession(n) {
 			err = r.session(ctx, path.Join(r.root, n))
 		} else {
 			err = r.element(ctx, path.Join(r.root, n), r.opts.IsStep(n))
@@ -260,7 +261,7 @@ func (r *repairer) element(ctx context.Context, name string, step bool) error {
 // torn reports whether a directory that is no checkpoint is what is left of one:
 // empty, or with a file that only checkpoints have.
 func (r *repairer) torn(ctx context.Context, name string) (bool, error) {
-	files, err := filesBelow(ctx, r.st, name, nil)
+	files, err := parts.Files(ctx, r.st, name, nil)
 	if err != nil {
 		return false, err
 	}
@@ -317,7 +318,7 @@ func (r *repairer) merges(ctx context.Context, name string) error {
 			continue
 		}
 		a := RepairAction{Kind: RepairMerge, Path: r.below(path.Join(name, it.Name))}
-		if err := r.act(a, func() error { return mergeItem(ctx, r.st, name, it.Name, dirs) }); err != nil {
+		if err := r.act(a, func() error { return parts.MergeItem(ctx, r.st, name, it.Name, dirs) }); err != nil {
 			return err
 		}
 	}
@@ -355,10 +356,10 @@ func (r *repairer) setAside(ctx context.Context, name string, why error) error {
 // session finalizes a session, or says why it could not be.
 func (r *repairer) session(ctx context.Context, name string) error {
 	r.report.Checked++
-	final := strings.TrimSuffix(name, sessionMark)
-	a, err := assemble(ctx, r.st, name)
+	final := parts.Final(name)
+	a, err := parts.Assemble(ctx, r.st, name)
 	if err == nil {
-		_, err = a.isAt(ctx, final)
+		_, err = a.IsAt(ctx, final)
 	}
 	switch errs.KindOf(err) {
 	case errs.Corrupt, errs.Mismatch, errs.Unsupported, errs.Exists:

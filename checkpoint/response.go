@@ -22,6 +22,7 @@ type Response[T any] struct {
 	value    T
 	err      error
 	after    []func(T, error)
+	observed bool // somebody was told value and err
 }
 
 // Go runs fn in the background and returns its pending result. The context of
@@ -36,7 +37,7 @@ func Go[T any](ctx context.Context, fn func(context.Context) (T, error)) *Respon
 		r.mu.Lock()
 		r.value, r.err, r.finished = v, err, true
 		after := r.after
-		r.after = nil
+		r.after, r.observed = nil, len(after) > 0
 		r.mu.Unlock()
 		for _, f := range after {
 			f(v, err)
@@ -61,7 +62,16 @@ func (r *Response[T]) Result(ctx context.Context) (T, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.observed = true
 	return r.value, r.err
+}
+
+// Observed reports whether a Result has returned the outcome, or a function
+// given to OnComplete was told it.
+func (r *Response[T]) Observed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.observed
 }
 
 // Done is closed when the operation and its callbacks are over.
@@ -76,6 +86,7 @@ func (r *Response[T]) OnComplete(f func(T, error)) {
 		r.mu.Unlock()
 		return
 	}
+	r.observed = true
 	r.mu.Unlock()
 	f(r.value, r.err)
 }

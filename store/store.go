@@ -88,6 +88,10 @@ type TxnOptions struct {
 	// Overwrite lets Commit replace a directory at final: the new tree is
 	// exchanged with the old one atomically and the old one removed after.
 	Overwrite bool
+	// Staging, when not empty, is used in place of the last element of final in
+	// the name under which the transaction is built: for finals whose names mean
+	// something to others who look into the directory.
+	Staging string
 	// LinksOnly has Link fail with errs.Unsupported where the store would have
 	// to copy bytes. That is not sticky, and the name is free again.
 	LinksOnly bool

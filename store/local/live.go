@@ -34,7 +34,8 @@ type place struct {
 
 var live = registry{names: map[place]use{}}
 
-// stage returns a new staging name beside final and enters it.
+// stage returns a new staging name, of what will or might be called final, and
+// enters it.
 func (s *Store) stage(final string) (name string) {
 	var nonce [8]byte
 	rand.Read(nonce[:]) //nolint:errcheck // documented never to fail

@@ -38,6 +38,13 @@ func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (st
 	if err := store.CheckFinalName(op, final); err != nil {
 		return nil, err
 	}
+	staging := final
+	if o.Staging != "" {
+		staging = path.Join(parent(final), o.Staging)
+		if err := store.CheckFinalName(op, staging); err != nil {
+			return nil, err
+		}
+	}
 	if err := alive(ctx, op, final); err != nil {
 		return nil, err
 	}
@@ -48,7 +55,7 @@ func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (st
 		return nil, err
 	}
 	t := &txn{
-		s: s, final: final, staging: s.stage(final), opt: o,
+		s: s, final: final, staging: s.stage(staging), opt: o,
 		dirs: map[string]bool{"": true}, objects: map[string]bool{}, writers: map[*writer]bool{},
 	}
 	if err := s.fs.Mkdir(s.path(t.staging), s.opt.DirMode); err != nil {

@@ -51,12 +51,10 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	im.base.tell(&im.stats)
 	im.stats.Persist = time.Since(start)
 	start = time.Now()
-	small = append(small, im.root(now)...)
-	if im.opts.Join != nil {
-		var err error
-		if small, err = im.opts.Join(ctx, txn, small, m); err != nil {
-			return now, err
-		}
+	small = append(append(small, im.root(now)...), im.opts.Extra...)
+	small, err := im.join(ctx, txn, small, m)
+	if err != nil {
+		return now, err
 	}
 	for _, f := range small {
 		if err := txn.Put(ctx, f.Name, f.Data); err != nil {
@@ -72,7 +70,7 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	if last.Name == "" {
 		last, markers = markers[0], markers[1:]
 	}
-	err := txn.Commit(ctx, last, markers...)
+	err = txn.Commit(ctx, last, markers...)
 	im.stats.Commit = time.Since(start)
 	im.stats.TxnStats = txn.Stats()
 	return now, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
@@ -17,11 +16,7 @@ const shortTree = 512
 // database appends the nodes of the database to a data file, and returns the
 // manifest of the database.
 func (t *treeImage) database(uuid [16]byte, now time.Time) (db store.Blob, err error) {
-	var entries []ocdbt.Entry
-	for _, a := range t.arrays {
-		entries = a.entries(entries)
-	}
-	slices.SortFunc(entries, func(a, b ocdbt.Entry) int { return strings.Compare(a.Key, b.Key) })
+	entries := t.entries()
 	open := slices.DeleteFunc(slices.Clone(t.files), func(f *dataFile) bool { return f.written })
 	last := slices.MinFunc(open, func(a, b *dataFile) int { return cmp.Compare(a.size, b.size) })
 	at := last.beginTail(len(entries) <= shortTree)

@@ -1,7 +1,6 @@
 package image
 
 import (
-	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/json"
@@ -54,8 +53,10 @@ type Options struct {
 	// Process is the directory, in that of each item, of the database: "" is the
 	// item's own, as of a database that is whole, else ocdbt.process_<id>.
 	Process string
-	// Join, when not nil, is called when the arrays are written, and makes what is
-	// committed with them.
+	// Extra are further small files, by their names below the checkpoint.
+	Extra []store.Blob
+	// Join, when not nil, makes one checkpoint of the image and others. The image
+	// then makes no databases.
 	Join Join
 
 	Custom json.RawMessage // the checkpoint's metadata, nil for none
@@ -99,12 +100,6 @@ type Image struct {
 	base     *base // nil without Dedup
 	stats    Stats
 }
-
-// Join makes the checkpoint of which the image is a part. It is given the small
-// documents of the image and the records of all that it consists of, returns the
-// documents to be written instead, and may take over committed files through txn,
-// whose records it adds.
-type Join func(ctx context.Context, txn store.Txn, docs []store.Blob, m *manifest.Manifest) ([]store.Blob, error)
 
 // Plan lays the items out. Scalars, strings and arrays of up to 1024 bytes are
 // copied, the others are the caller's until Snapshot or Commit is done with

@@ -23,6 +23,7 @@ type treeImage struct {
 	dir    string // of its files, below the checkpoint
 	data   string // of its data files and database
 	mark   bool   // a manifest will be there
+	joins  bool   // the database is made by Options.Join
 	layout Layout
 	rich   *orbax.Rich // types of containers
 	leaves []leaf
@@ -37,7 +38,7 @@ func planTree(it Item, o Options) (*treeImage, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &treeImage{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending, layout: o.Layout, rich: it.Rich, leaves: ls}
+	t := &treeImage{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending, joins: o.Join != nil, layout: o.Layout, rich: it.Rich, leaves: ls}
 	if o.Layout == Safetensors {
 		err := t.planSafetensors(o)
 		t.mayLink(o)
@@ -121,13 +122,15 @@ func (t *treeImage) documents(uuid [16]byte, now time.Time) ([]store.Blob, error
 		}
 	}
 	small := []store.Blob{{Name: path.Join(t.dir, orbax.TreeFile), Data: doc.Append(nil)}}
-	if use {
+	switch {
+	case use && t.joins:
+	case use:
 		db, err := t.database(uuid, now)
 		if err != nil {
 			return nil, err
 		}
 		small = append(small, db)
-	} else {
+	default:
 		small = append(small, t.plainFiles()...)
 	}
 	if keys := t.keys(); len(keys) > 0 {

@@ -121,20 +121,41 @@ func ParseStrings(b []byte) (StringsFileContent, error) {
 
 // Get returns the string of a parameter.
 func (c StringsFileContent) Get(param string) (string, bool) {
-	var at any = c.root
-	for _, part := range strings.Split(param, "/") {
-		key, ok := unescape(part)
-		if !ok {
-			return "", false
+	in, key, ok := c.find(param)
+	if !ok {
+		return "", false
+	}
+	s, ok := in[key].(string)
+	return s, ok
+}
+
+// find returns the object that a parameter is a member of, and its key there.
+func (c StringsFileContent) find(param string) (in map[string]any, key string, ok bool) {
+	parts := strings.Split(param, "/")
+	in = c.root
+	for i, part := range parts {
+		if key, ok = unescape(part); !ok || in == nil {
+			return nil, "", false
 		}
-		m, ok := at.(map[string]any)
-		if !ok {
-			return "", false
-		}
-		if at, ok = m[key]; !ok {
-			return "", false
+		if i < len(parts)-1 {
+			in, _ = in[key].(map[string]any)
 		}
 	}
-	s, ok := at.(string)
-	return s, ok
+	return in, key, in != nil
+}
+
+// remove takes the string of a parameter away, and the objects that it leaves
+// empty.
+func (c StringsFileContent) remove(param string) {
+	in, key, ok := c.find(param)
+	if _, isText := in[key].(string); !ok || !isText {
+		return
+	}
+	delete(in, key)
+	for at := strings.LastIndexByte(param, '/'); at >= 0 && len(in) == 0; at = strings.LastIndexByte(param[:at], '/') {
+		if in, key, ok = c.find(param[:at]); !ok {
+			return
+		}
+		delete(in, key)
+	}
 }

@@ -1,0 +1,104 @@
+package parts
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// Tree returns what an item holds so far; ok is false when it is no tree, or
+// nothing.
+func (a *Assembly) Tree(item string) (t orbax.Tree, ok bool, err error) {
+	doc, ok := a.docs[path.Join(item, orbax.TreeFile)]
+	if !ok {
+		return t, false, nil
+	}
+	t, err = orbax.ParseTree(doc)
+	return t, true, err
+}
+
+// Has reports whether there is anything of the item.
+func (a *Assembly) Has(item string) bool {
+	for name := range a.docs {
+		if strings.HasPrefix(name, item+"/") {
+			return true
+		}
+	}
+	for name := range a.links {
+		if strings.HasPrefix(name, item+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// HasStrings reports whether the item holds strings.
+func (a *Assembly) HasStrings(item string) bool {
+	_, ok := a.docs[path.Join(item, orbax.StringsFile)]
+	return ok
+}
+
+// Clash returns the key names of what stands in the way of new entries in a tree:
+// the same leaves, leaves above and leaves below. An empty container stands in
+// nobody's way.
+func Clash(old orbax.Tree, added []tree.Entry) (paths [][]string) {
+	leaves, above := map[string]bool{}, map[string]bool{}
+	for _, e := range old.Entries {
+		if isEmpty(e.ValueType) {
+			continue
+		}
+		names := keyNames(e.Path)
+		leaves[joined(names)] = true
+		for n := range names {
+			above[joined(names[:n])] = true
+		}
+	}
+	for _, e := range added {
+		if e.Node.Kind != tree.Leaf {
+			continue
+		}
+		names := keyNames(e.Path)
+		if key := joined(names); leaves[key] || above[key] {
+			paths = append(paths, names)
+			continue
+		}
+		for n := range names {
+			if leaves[joined(names[:n])] && !slices.ContainsFunc(paths, func(p []string) bool { return slices.Equal(p, names[:n]) }) {
+				paths = append(paths, names[:n])
+			}
+		}
+	}
+	return paths
+}
+
+func isEmpty(valueType string) bool {
+	switch valueType {
+	case orbax.TypeDict, orbax.TypeList, orbax.TypeTuple, orbax.TypeNamedTuple:
+		return true
+	}
+	return false
+}
+
+func keyNames(p tree.Path) []string {
+	names := make([]string, len(p))
+	for i, k := range p {
+		names[i] = k.Name
+	}
+	return names
+}
+
+// joined spells names so that no two lists are spelled alike.
+func joined(names []string) string {
+	var b strings.Builder
+	for _, n := range names {
+		b.WriteString(strings.ReplaceAll(n, "\x00", "\x00\x01"))
+		b.WriteString("\x00\x00")
+	}
+	return b.String()
+}
+
+// Matches reports whether a path lies in or below one of those key names.
+func Matches(paths [][]string, p tree.Path) bool { return matches(paths, p) }
