@@ -138,7 +138,7 @@ func writeRun(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s 
 	if cerr := run.Close(); err == nil {
 		err = cerr
 	}
-	if err == nil && s.link && s.most == smallFiles && linked == 0 {
+	if err == nil && s.link && s.leaf == nil && s.most == smallFiles && linked == 0 { // leaves that draw their storage draw another for each step
 		err = errors.New("no file of the second step is linked")
 	}
 	return c, err
