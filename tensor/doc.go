@@ -15,7 +15,8 @@
 // [DType] covers all element types of Orbax, DALI and safetensors. Types
 // narrower than a byte take one byte an element in memory, as in numpy's
 // ml_dtypes and in zarr: signed integers sign-extended, everything else in the
-// low bits with zeros above. Safetensors packs fp4 and fp6; [Pack] and [Unpack]
+// low bits with zeros above. [Cast] converts elements between all of them, as numpy
+// and ml_dtypes do. Safetensors packs fp4 and fp6; [Pack] and [Unpack]
 // convert between the two forms.
 //
 //	dtype     in memory         packed

@@ -1,0 +1,220 @@
+package tensor
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Elements of the widest type of a class become elements of any type. len(dst)
+// is that of as many elements as src has.
+
+// storeInt takes what loadInt gives; unsigned says that it was uint64.
+func storeInt(d DType, dst []byte, src []int64, unsigned bool) {
+	switch {
+	case d == Bool:
+		for i, v := range src {
+			dst[i] = truth(v != 0)
+		}
+	case d.IsInteger():
+		storeBits(d, dst, src)
+	case d == Float64 || d == Complex128:
+		var block [castBlock]float64
+		for i, v := range src {
+			if block[i] = float64(v); unsigned {
+				block[i] = float64(uint64(v))
+			}
+		}
+		storeFloat64(d, dst, block[:len(src)])
+	default:
+		var block [castBlock]float32
+		for i, v := range src {
+			if block[i] = float32(v); unsigned {
+				block[i] = float32(uint64(v))
+			}
+		}
+		storeFloat32(d, dst, Float32, block[:len(src)])
+	}
+}
+
+func truth(v bool) byte {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// storeBits stores the low bits as integers.
+func storeBits(d DType, dst []byte, src []int64) {
+	switch d.Size() {
+	case 1:
+		bits := 8 - d.Bits()
+		for i, v := range src {
+			if dst[i] = byte(v) << bits >> bits; d.IsSigned() {
+				dst[i] = byte(int8(byte(v)<<bits) >> bits)
+			}
+		}
+	case 2:
+		for i, v := range src {
+			binary.LittleEndian.PutUint16(dst[2*i:], uint16(v))
+		}
+	case 4:
+		for i, v := range src {
+			binary.LittleEndian.PutUint32(dst[4*i:], uint32(v))
+		}
+	default:
+		for i, v := range src {
+			binary.LittleEndian.PutUint64(dst[8*i:], uint64(v))
+		}
+	}
+}
+
+// storeFloat32 takes what loadFloat32 gives of from.
+func storeFloat32(d DType, dst []byte, from DType, src []float32) {
+	switch {
+	case d == Bool:
+		for i, v := range src {
+			dst[i] = truth(v != 0)
+		}
+	case d.IsInteger():
+		var block [castBlock]int64
+		for i, v := range src {
+			if from.Size() == 1 {
+				block[i] = truncateNarrow(float64(v), d)
+			} else {
+				block[i] = truncate(float64(v), d)
+			}
+		}
+		storeBits(d, dst, block[:len(src)])
+	case d == Float32:
+		for i, v := range src {
+			binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(v))
+		}
+	case d == Float64:
+		for i, v := range src {
+			binary.LittleEndian.PutUint64(dst[8*i:], math.Float64bits(float64(v)))
+		}
+	case d == Complex64:
+		for i, v := range src {
+			binary.LittleEndian.PutUint64(dst[8*i:], uint64(math.Float32bits(v)))
+		}
+	case d == Complex128:
+		for i, v := range src {
+			binary.LittleEndian.PutUint64(dst[16*i:], math.Float64bits(float64(v)))
+			binary.LittleEndian.PutUint64(dst[16*i+8:], 0)
+		}
+	case d == BFloat16:
+		for i, v := range src {
+			binary.LittleEndian.PutUint16(dst[2*i:], toBFloat16(math.Float32bits(v)))
+		}
+	case d == Float16:
+		for i, v := range src {
+			binary.LittleEndian.PutUint16(dst[2*i:], toHalf(math.Float32bits(v)))
+		}
+	default:
+		f := floatFormats[d]
+		for i, v := range src {
+			dst[i] = f.narrow(math.Float32bits(v))
+		}
+	}
+}
+
+func storeFloat64(d DType, dst []byte, src []float64) {
+	switch {
+	case d == Bool:
+		for i, v := range src {
+			dst[i] = truth(v != 0)
+		}
+	case d.IsInteger():
+		var block [castBlock]int64
+		for i, v := range src {
+			block[i] = truncate(v, d)
+		}
+		storeBits(d, dst, block[:len(src)])
+	case d == Float64:
+		for i, v := range src {
+			binary.LittleEndian.PutUint64(dst[8*i:], math.Float64bits(v))
+		}
+	case d == Complex128:
+		for i, v := range src {
+			binary.LittleEndian.PutUint64(dst[16*i:], math.Float64bits(v))
+			binary.LittleEndian.PutUint64(dst[16*i+8:], 0)
+		}
+	case d == Float16:
+		for i, v := range src {
+			binary.LittleEndian.PutUint16(dst[2*i:], doubleToHalf(math.Float64bits(v)))
+		}
+	default:
+		var block [castBlock]float32
+		for i, v := range src {
+			block[i] = float32(v)
+		}
+		storeFloat32(d, dst, Float32, block[:len(src)])
+	}
+}
+
+// storeComplex takes what loadComplex gives, for types that both parts count in.
+func storeComplex(d DType, dst []byte, src []complex128) {
+	switch d {
+	case Bool:
+		for i, v := range src {
+			dst[i] = truth(v != 0)
+		}
+	case Complex64:
+		for i, v := range src {
+			binary.LittleEndian.PutUint32(dst[8*i:], math.Float32bits(float32(real(v))))
+			binary.LittleEndian.PutUint32(dst[8*i+4:], math.Float32bits(float32(imag(v))))
+		}
+	default:
+		for i, v := range src {
+			binary.LittleEndian.PutUint64(dst[16*i:], math.Float64bits(real(v)))
+			binary.LittleEndian.PutUint64(dst[16*i+8:], math.Float64bits(imag(v)))
+		}
+	}
+}
+
+// truncate returns the integer of which the low bits are the value of an
+// integer type: see Cast.
+func truncate(v float64, d DType) int64 {
+	const two63 = 1 << 63
+	switch {
+	case d.Bits() < 32 || d == Int32:
+		if v > -(1<<31)-1 && v < 1<<31 {
+			return int64(v)
+		}
+		return math.MinInt32
+	case v >= -two63 && v < two63:
+		return int64(v)
+	case d == Uint64 && v >= two63:
+		if v < 2*two63 {
+			return int64(uint64(v))
+		}
+		return 0
+	}
+	return math.MinInt64
+}
+
+// truncateNarrow is truncate of floats of a byte or less.
+func truncateNarrow(v float64, d DType) int64 {
+	switch {
+	case v != v:
+		return 0
+	case math.IsInf(v, 0):
+		return limit(v > 0, d)
+	}
+	return truncate(v, d)
+}
+
+// limit returns the largest or the smallest integer of a type, for types of less
+// than a byte that of a byte.
+func limit(largest bool, d DType) int64 {
+	bits := max(8, d.Bits())
+	switch {
+	case d.IsSigned() && largest:
+		return 1<<(bits-1) - 1
+	case d.IsSigned():
+		return -1 << (bits - 1)
+	case largest:
+		return -1 // all bits
+	}
+	return 0
+}
