@@ -27,7 +27,8 @@
 //
 // [Flatten] lists the leaves with their key paths; empty containers are listed
 // too, since they would be lost otherwise. [Diff] compares two trees and
-// [FormatDiff] prints what differs. [Merge] joins trees by Orbax's rules.
+// [FormatDiff] prints what differs; [Structure] leaves values aside, and [Summary]
+// bounds the lines. [Merge] joins trees by Orbax's rules.
 //
 // Functions here neither change the values they are given, Into's target
 // aside, nor keep state; trees may be shared between goroutines that only read.

@@ -196,7 +196,7 @@ func TestBest(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	c, err := training.Open(ctx, dir, &training.Options{Save: training.FixedInterval{Steps: 1}, Preserve: training.AnyPreservation{
-		training.LatestN{N: 1}, training.BestN{Metric: training.MetricNamed("loss"), Lowest: true, N: 1}}})
+		training.LatestN{N: 1}, training.BestN{Metric: "loss", Lowest: true, N: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}

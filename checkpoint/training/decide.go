@@ -1,8 +1,10 @@
 package training
 
 import (
+	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -14,7 +16,7 @@ type Decision struct {
 	Now      time.Time
 	Previous []Info // checkpoints that exist, ascending by step
 	Saving   bool   // a save is in progress
-	Preempt  bool   // the process was told that it will be stopped
+	Preempt  bool   // the process was told that it will be stopped: Options.Preempted
 }
 
 // SavePolicy decides whether a step is saved. Implementations are values and
@@ -86,7 +88,8 @@ func (p Continuous) ShouldSave(d Decision) (bool, string) {
 // Validate implements SavePolicy.
 func (Continuous) Validate() error { return nil }
 
-// Preemption saves when the process was told that it will be stopped.
+// Preemption saves when the process was told that it will be stopped: see
+// Options.Preempted, without which it never is.
 type Preemption struct{}
 
 // ShouldSave implements SavePolicy.
@@ -105,24 +108,50 @@ type AnySave []SavePolicy
 
 // ShouldSave implements SavePolicy.
 func (p AnySave) ShouldSave(d Decision) (bool, string) {
-	why := "no policy"
-	for i, q := range p {
+	var reasons []string
+	for _, q := range p {
 		ok, reason := q.ShouldSave(d)
 		if ok {
 			return true, reason
 		}
-		if i == 0 {
-			why = reason
-		} else {
-			why += "; " + reason
-		}
+		reasons = append(reasons, reason)
 	}
-	return false, why
+	if len(p) == 0 {
+		return false, "no policy"
+	}
+	return false, strings.Join(reasons, "; ")
 }
 
 // Validate implements SavePolicy.
-func (p AnySave) Validate() error {
+func (p AnySave) Validate() error { return validateEach("AnySave", p) }
+
+// AllSave saves when all of its policies do. Orbax has no such policy.
+type AllSave []SavePolicy
+
+// ShouldSave implements SavePolicy.
+func (p AllSave) ShouldSave(d Decision) (bool, string) {
+	var reasons []string
 	for _, q := range p {
+		ok, reason := q.ShouldSave(d)
+		if !ok {
+			return false, reason
+		}
+		reasons = append(reasons, reason)
+	}
+	return len(p) > 0, strings.Join(reasons, "; ")
+}
+
+// Validate implements SavePolicy. At least one policy is needed.
+func (p AllSave) Validate() error {
+	return errors.Join(positive("number of policies in AllSave", int64(len(p))), validateEach("AllSave", p))
+}
+
+// validateEach validates the parts of a policy.
+func validateEach[P interface{ Validate() error }](of string, parts []P) error {
+	for i, q := range parts {
+		if any(q) == nil {
+			return &errs.Error{Kind: errs.Invalid, Op: "training", Subject: of + "[" + strconv.Itoa(i) + "]", Got: "nil"}
+		}
 		if err := q.Validate(); err != nil {
 			return err
 		}

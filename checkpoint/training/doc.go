@@ -28,6 +28,17 @@
 // and never deleted; OnEvent is told of it. Where Options.Clean says so, damaged
 // ones are renamed to <name>.damaged.
 //
+// # Policies
+//
+// A [SavePolicy] decides whether a step is saved: FixedInterval, SpecificSteps,
+// InitialSave, Continuous, Preemption (see Options.Preempted), AnySave and AllSave.
+// A [PreservationPolicy] decides what is kept: PreserveAll, LatestN,
+// LatestDuration, EveryInterval, EveryNSteps, EveryNStepsClosest, CustomSteps,
+// BestN, AnyPreservation and AllPreservation. Each is a value; [PolicySpec] is its
+// form as data, under Orbax's names. Steps that are not saved are told to OnEvent
+// with the reason, and Checkpointer.Retention says beforehand what would be
+// removed and what keeps the rest.
+//
 // # What is deleted
 //
 // Steps in the sense above that the preservation policy gives up, after a

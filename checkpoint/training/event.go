@@ -20,9 +20,10 @@ const (
 	Skipped                            // a directory with the name of a step is no whole checkpoint, or not signed with Options.Key, and is not listed, Err says why
 	Cleaned                            // what an interrupted save had left was removed
 	Settled                            // what became of an uncertain save is known: the step is there and stays, or it is not and Err says so
+	Declined                           // a step was not saved, Reason says why
 )
 
-var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned", "settled"}
+var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned", "settled", "declined"}
 
 // String returns the kind in words.
 func (k EventKind) String() string {
@@ -44,5 +45,6 @@ type Event struct {
 	// Uncertain is of SaveFailed: the step was published, and whether it would
 	// survive power loss is unknown; Err is store.ErrUncertain. Settled follows.
 	Uncertain bool
+	Reason    string // Declined: what the policy said
 	Err       error
 }

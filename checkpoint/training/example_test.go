@@ -59,7 +59,7 @@ func ExampleBestN() {
 
 	c, err := training.Open(ctx, dir, &training.Options{Preserve: training.AnyPreservation{
 		training.LatestN{N: 1},
-		training.BestN{Metric: training.MetricNamed("loss"), Lowest: true, N: 1},
+		training.BestN{Metric: "loss", Lowest: true, N: 1},
 	}})
 	if err != nil {
 		log.Fatal(err)

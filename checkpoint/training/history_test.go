@@ -51,16 +51,16 @@ var histories = []*history{
 		script: func(l *life) { l.open(); l.save(2); l.save(3) }},
 	{title: "LatestN 2", run: training.Options{Preserve: training.LatestN{N: 2}}, before: saved(10, 20), more: true,
 		script: func(l *life) { l.open(); l.save(30); l.save(40) }},
-	{title: "LatestN 2 of padded names", run: training.Options{Preserve: training.LatestN{N: 2}, Names: training.NameFormat{Prefix: new("step"), FixedLength: 4}},
+	{title: "LatestN 2 of padded names", run: training.Options{Preserve: training.LatestN{N: 2}, Names: training.StandardNames{Prefix: new("step"), FixedLength: 4}},
 		before: saved(9, 10), script: func(l *life) { l.open(); l.save(11); l.save(100) }},
 	{title: "EveryNSteps", run: training.Options{Preserve: training.EveryNSteps{Interval: 10}}, before: saved(10, 15),
 		script: func(l *life) { l.open(); l.save(20); l.save(25) }},
 	{title: "EveryNStepsClosest", run: training.Options{Preserve: training.EveryNStepsClosest{Interval: 10, Max: 2}}, before: saved(9, 12),
 		script: func(l *life) { l.open(); l.save(19); l.save(31) }},
-	{title: "BestN", run: training.Options{Preserve: training.BestN{N: 2, Metric: training.MetricNamed("accuracy")}}, before: saved(3, 1),
+	{title: "BestN", run: training.Options{Preserve: training.BestN{N: 2, Metric: "accuracy"}}, before: saved(3, 1),
 		script: func(l *life) { l.open(); l.save(5); l.save(6) }},
 	{title: "BestN or LatestN", run: training.Options{Preserve: training.AnyPreservation{
-		training.BestN{N: 1, Metric: training.MetricNamed("accuracy")}, training.LatestN{N: 1}}}, before: saved(3),
+		training.BestN{N: 1, Metric: "accuracy"}, training.LatestN{N: 1}}}, before: saved(3),
 		script: func(l *life) { l.open(); l.save(4); l.save(7) }},
 	{title: "in the background", run: training.Options{Preserve: training.LatestN{N: 2}},
 		script: func(l *life) { l.open(); l.async(1, 2, 3) }},
@@ -189,7 +189,12 @@ func historyOf(title string) *history {
 	return histories[slices.IndexFunc(histories, func(h *history) bool { return h.title == title })]
 }
 
-func (h *history) name(step int64) string { return h.run.Names.Name(step) }
+func (h *history) name(step int64) string {
+	if h.run.Names == nil {
+		return training.StandardNames{}.Name(step)
+	}
+	return h.run.Names.Name(step)
+}
 
 // options are those of a process on fsys.
 func (h *history) options(fsys vfs.FS) training.Options {

@@ -88,8 +88,8 @@ type announced struct {
 	l *life
 }
 
-func (p announced) Preserve(cs []training.Info) []bool {
-	keep := p.PreservationPolicy.Preserve(cs)
+func (p announced) Preserve(cs []training.Info, now time.Time) []bool {
+	keep := p.PreservationPolicy.Preserve(cs, now)
 	for i, k := range keep {
 		if !k && i < len(cs)-1 {
 			p.l.ack("removing " + cs[i].Directory)

@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -77,7 +78,7 @@ func (c *Checkpointer) loadOptions(in Info, o *checkpoint.LoadOptions) *checkpoi
 // Directories that look like steps and are no whole checkpoints are told to
 // OnEvent and not listed.
 func (c *Checkpointer) Reload(ctx context.Context) error {
-	var list []Info
+	whole := map[string]Info{}
 	for e, err := range c.store.List(ctx, c.root) {
 		if errs.KindOf(err) == errs.NotFound {
 			break // nothing was saved yet
@@ -104,14 +105,9 @@ func (c *Checkpointer) Reload(ctx context.Context) error {
 			c.opts.OnEvent(Event{Kind: Skipped, Step: step, Name: e.Name, Err: err})
 			continue
 		}
-		list = append(list, in)
+		whole[e.Name] = in
 	}
-	slices.SortFunc(list, func(a, b Info) int {
-		if a.Step < b.Step {
-			return -1
-		}
-		return 1
-	})
+	list := c.preferred(whole)
 	c.mu.Lock()
 	c.list = list
 	c.mu.Unlock()
@@ -126,6 +122,21 @@ func (c *Checkpointer) trusted(ctx context.Context, in Info) error {
 	}
 	_, err := layout.Options{Key: c.opts.Key, Label: Label(in.Step)}.Open(ctx, c.store, c.path(in.Directory))
 	return err
+}
+
+// preferred returns one checkpoint a step, ascending; others are told to OnEvent.
+func (c *Checkpointer) preferred(whole map[string]Info) []Info {
+	steps, others := Resolve(c.opts.Names, slices.Sorted(maps.Keys(whole)))
+	for _, name := range others {
+		step := whole[name].Step
+		c.opts.OnEvent(Event{Kind: Skipped, Step: step, Name: name, Err: &errs.Error{
+			Kind: errs.Exists, Subject: name, Got: "another checkpoint of the step, " + steps[step]}})
+	}
+	var list []Info
+	for _, step := range slices.Sorted(maps.Keys(steps)) {
+		list = append(list, whole[steps[step]])
+	}
+	return list
 }
 
 // passOver deals with a directory that has the name of a step and is no whole

@@ -18,7 +18,10 @@ type Options struct {
 	Save SavePolicy
 	// Preserve decides what is kept; nil is PreserveAll.
 	Preserve PreservationPolicy
-	// Names spells steps as directory names.
+	// Preempted tells the policies that the process will be stopped; nil never
+	// does. NotifySignals and FileNotice are such.
+	Preempted PreemptionNotice
+	// Names spells steps as directory names; nil is StandardNames{}.
 	Names NameFormat
 	// Custom is metadata of the run, a value that encodes to a JSON object. It
 	// is written when the directory has none yet, and never overwritten.
@@ -108,6 +111,9 @@ func (o *Options) withDefaults() Options {
 	if d.Preserve == nil {
 		d.Preserve = PreserveAll{}
 	}
+	if d.Names == nil {
+		d.Names = StandardNames{}
+	}
 	if d.OnEvent == nil {
 		d.OnEvent = func(Event) {}
 	}
@@ -128,8 +134,10 @@ func (o Options) Validate() error {
 	if o.Pace.Writers < 0 || o.Pace.Rate < 0 {
 		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Pace", Want: "writers and bytes a second, 0 or more"}
 	}
-	if err := o.Names.Validate(); err != nil {
-		return err
+	if o.Names != nil {
+		if err := o.Names.Validate(); err != nil {
+			return err
+		}
 	}
 	if o.Save != nil {
 		if err := o.Save.Validate(); err != nil {

@@ -76,7 +76,7 @@ func TestPreservationAsOrbax(t *testing.T) {
 			t.Errorf("case %d: %v", i, err)
 			continue
 		}
-		got := p.Preserve(infos(get[[]pureInfo](t, c, "checkpoints")))
+		got := p.Preserve(infos(get[[]pureInfo](t, c, "checkpoints")), time.Time{})
 		if d := cmp.Diff(get[[]bool](t, c, "result"), got); d != "" {
 			t.Errorf("case %d: %s %s: -want +got\n%s", i, c["spec"], c["checkpoints"], d)
 		}
@@ -117,7 +117,7 @@ func TestNamesAsOrbax(t *testing.T) {
 		if err := json.Unmarshal(c["format"], &spec); err != nil {
 			t.Fatal(err)
 		}
-		f := NameFormat{Prefix: spec.Prefix}
+		f := StandardNames{Prefix: spec.Prefix}
 		if spec.Length != nil {
 			f.FixedLength = *spec.Length
 		}

@@ -1,8 +1,8 @@
 package training
 
 import (
+	"errors"
 	"slices"
-	"sort"
 	"strconv"
 	"time"
 
@@ -13,8 +13,9 @@ import (
 // Implementations are values and hold no state.
 type PreservationPolicy interface {
 	// Preserve returns one answer for each checkpoint, which are ascending by
-	// step; what no policy keeps is deleted after the next commit.
-	Preserve(cs []Info) []bool
+	// step; what no policy keeps is deleted after the next commit. now is the time
+	// of the question.
+	Preserve(cs []Info, now time.Time) []bool
 	// Validate reports parameters that make no sense.
 	Validate() error
 }
@@ -23,7 +24,7 @@ type PreservationPolicy interface {
 type PreserveAll struct{}
 
 // Preserve implements PreservationPolicy.
-func (PreserveAll) Preserve(cs []Info) []bool { return fill(len(cs), true) }
+func (PreserveAll) Preserve(cs []Info, _ time.Time) []bool { return fill(len(cs), true) }
 
 // Validate implements PreservationPolicy.
 func (PreserveAll) Validate() error { return nil }
@@ -35,7 +36,7 @@ const Unlimited = -1
 type LatestN struct{ N int }
 
 // Preserve implements PreservationPolicy.
-func (p LatestN) Preserve(cs []Info) []bool {
+func (p LatestN) Preserve(cs []Info, _ time.Time) []bool {
 	keep := make([]bool, len(cs))
 	for i := range keep {
 		keep[i] = p.N == Unlimited || i >= len(cs)-p.N
@@ -51,7 +52,7 @@ func (p LatestN) Validate() error { return count("LatestN.N", p.N) }
 type EveryInterval struct{ Interval time.Duration }
 
 // Preserve implements PreservationPolicy.
-func (p EveryInterval) Preserve(cs []Info) []bool {
+func (p EveryInterval) Preserve(cs []Info, _ time.Time) []bool {
 	keep := make([]bool, len(cs))
 	last := -1
 	for i, c := range cs {
@@ -76,7 +77,7 @@ type EveryNSteps struct {
 }
 
 // Preserve implements PreservationPolicy.
-func (p EveryNSteps) Preserve(cs []Info) []bool {
+func (p EveryNSteps) Preserve(cs []Info, _ time.Time) []bool {
 	keep := make([]bool, len(cs))
 	last := -1
 	for i, c := range cs {
@@ -105,7 +106,7 @@ type EveryNStepsClosest struct {
 }
 
 // Preserve implements PreservationPolicy.
-func (p EveryNStepsClosest) Preserve(cs []Info) []bool {
+func (p EveryNStepsClosest) Preserve(cs []Info, _ time.Time) []bool {
 	keep := make([]bool, len(cs))
 	if len(cs) == 0 || p.Interval <= 0 {
 		return keep
@@ -134,7 +135,7 @@ func (p EveryNStepsClosest) Validate() error {
 type CustomSteps []int64
 
 // Preserve implements PreservationPolicy.
-func (p CustomSteps) Preserve(cs []Info) []bool {
+func (p CustomSteps) Preserve(cs []Info, _ time.Time) []bool {
 	keep := make([]bool, len(cs))
 	for i, c := range cs {
 		keep[i] = slices.Contains(p, c.Step)
@@ -145,106 +146,33 @@ func (p CustomSteps) Preserve(cs []Info) []bool {
 // Validate implements PreservationPolicy.
 func (CustomSteps) Validate() error { return nil }
 
-// BestN keeps the N checkpoints with the highest metric; the later one of two
-// equals.
-type BestN struct {
-	// Metric returns the value to rank by; ok is false when there is none.
-	Metric func(Info) (value float64, ok bool)
-	// Lowest ranks low values first.
-	Lowest bool
-	N      int // Unlimited keeps all, 0 none at all
-	// DropWithoutMetrics does not keep checkpoints that have no metric, unless
-	// there are no more than N in all.
-	DropWithoutMetrics bool
-}
-
-// MetricNamed ranks by one member of the metrics.
-func MetricNamed(name string) func(Info) (float64, bool) {
-	return func(c Info) (float64, bool) {
-		v, ok := c.Metrics[name]
-		return v, ok
-	}
-}
+// LatestDuration keeps the oldest checkpoint that is not older than Duration, and
+// what comes after it.
+type LatestDuration struct{ Duration time.Duration }
 
 // Preserve implements PreservationPolicy.
-func (p BestN) Preserve(cs []Info) []bool {
-	if p.N == Unlimited || len(cs) <= p.N {
-		return fill(len(cs), true)
-	}
+func (p LatestDuration) Preserve(cs []Info, now time.Time) []bool {
 	keep := make([]bool, len(cs))
-	if p.N == 0 {
-		return keep
-	}
-	type ranked struct {
-		i int
-		v float64
-	}
-	var with []ranked
-	for i, c := range cs {
-		if v, ok := p.Metric(c); ok {
-			with = append(with, ranked{i, v})
-		} else {
-			keep[i] = !p.DropWithoutMetrics
-		}
-	}
-	sort.SliceStable(with, func(a, b int) bool {
-		if p.Lowest {
-			return with[a].v > with[b].v
-		}
-		return with[a].v < with[b].v
-	})
-	for k, r := range with {
-		if k >= len(with)-p.N {
-			keep[r.i] = true
-		}
+	first := slices.IndexFunc(cs, func(c Info) bool { return now.Sub(c.Time) <= p.Duration })
+	for i := range keep {
+		keep[i] = first >= 0 && i >= first
 	}
 	return keep
 }
 
 // Validate implements PreservationPolicy.
-func (p BestN) Validate() error {
-	if p.Metric == nil {
-		return &errs.Error{Kind: errs.Invalid, Op: "training", Subject: "BestN.Metric", Got: "nil", Remedy: "use MetricNamed or a function"}
-	}
-	return count("BestN.N", p.N)
-}
-
-// best returns the index of the checkpoint that ranks first, -1 when none has
-// the metric.
-func (p BestN) best(cs []Info) int {
-	best, value := -1, 0.0
-	for i, c := range cs {
-		v, ok := p.Metric(c)
-		if ok && (best < 0 || v == value || (v > value) != p.Lowest) {
-			best, value = i, v
-		}
-	}
-	return best
-}
-
-// ranking finds the BestN in a policy, if there is one.
-func ranking(p PreservationPolicy) (BestN, bool) {
-	switch q := p.(type) {
-	case BestN:
-		return q, true
-	case AnyPreservation:
-		for _, sub := range q {
-			if b, ok := ranking(sub); ok {
-				return b, true
-			}
-		}
-	}
-	return BestN{}, false
+func (p LatestDuration) Validate() error {
+	return positive("LatestDuration.Duration", int64(p.Duration))
 }
 
 // AnyPreservation keeps what one of its policies keeps.
 type AnyPreservation []PreservationPolicy
 
 // Preserve implements PreservationPolicy.
-func (p AnyPreservation) Preserve(cs []Info) []bool {
+func (p AnyPreservation) Preserve(cs []Info, now time.Time) []bool {
 	keep := make([]bool, len(cs))
 	for _, q := range p {
-		for i, k := range q.Preserve(cs) {
+		for i, k := range q.Preserve(cs, now) {
 			keep[i] = keep[i] || k
 		}
 	}
@@ -252,13 +180,26 @@ func (p AnyPreservation) Preserve(cs []Info) []bool {
 }
 
 // Validate implements PreservationPolicy.
-func (p AnyPreservation) Validate() error {
+func (p AnyPreservation) Validate() error { return validateEach("AnyPreservation", p) }
+
+// AllPreservation keeps what all of its policies keep. Orbax has no such policy.
+type AllPreservation []PreservationPolicy
+
+// Preserve implements PreservationPolicy.
+func (p AllPreservation) Preserve(cs []Info, now time.Time) []bool {
+	keep := fill(len(cs), true)
 	for _, q := range p {
-		if err := q.Validate(); err != nil {
-			return err
+		for i, k := range q.Preserve(cs, now) {
+			keep[i] = keep[i] && k
 		}
 	}
-	return nil
+	return keep
+}
+
+// Validate implements PreservationPolicy. At least one policy is needed: all of
+// none would keep everything.
+func (p AllPreservation) Validate() error {
+	return errors.Join(positive("number of policies in AllPreservation", int64(len(p))), validateEach("AllPreservation", p))
 }
 
 func fill(n int, v bool) []bool {

@@ -19,20 +19,27 @@ import (
 // ShouldSave asks the policy whether step would be saved now, and why or why
 // not. A step that is not above the latest is not saved without Force.
 func (c *Checkpointer) ShouldSave(step int64) (save bool, reason string) {
+	preempted := c.preempted()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.shouldSave(step)
+	return c.shouldSave(step, preempted)
 }
 
-func (c *Checkpointer) shouldSave(step int64) (bool, string) {
+// preempted asks Options.Preempted, which may look at a file.
+func (c *Checkpointer) preempted() bool {
+	return c.opts.Preempted != nil && c.opts.Preempted.Preempted()
+}
+
+func (c *Checkpointer) shouldSave(step int64, preempted bool) (bool, string) {
 	if n := len(c.list); n > 0 && step <= c.list[n-1].Step {
 		return false, "not above the latest step, " + strconv.FormatInt(c.list[n-1].Step, 10)
 	}
-	return c.opts.Save.ShouldSave(Decision{Step: step, Now: c.opts.Now(), Previous: c.list, Saving: c.inFlight()})
+	return c.opts.Save.ShouldSave(Decision{Step: step, Now: c.opts.Now(), Previous: c.list, Saving: c.inFlight(), Preempt: preempted})
 }
 
 // Save saves state as the item "state" of step and waits for the commit. It
-// returns false when the policy did not want the step; ShouldSave says why.
+// returns false when the policy did not want the step; OnEvent is told why, as
+// Declined, and ShouldSave says it.
 func (c *Checkpointer) Save(ctx context.Context, step int64, state any, o *SaveOptions) (bool, error) {
 	return c.SaveCheckpointables(ctx, step, map[string]any{orbax.StateItem: state}, o)
 }
@@ -136,7 +143,7 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	if err != nil {
 		return fail(err)
 	}
-	in := Info{Step: step, Directory: c.opts.Names.Name(step), Metrics: o.Metrics, Custom: custom}
+	in := Info{Step: step, Directory: c.directory(step), Metrics: o.Metrics, Custom: custom}
 	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: im.Size(), Blocked: time.Since(start)})
 	r := checkpoint.Go(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, im, in, o.Overwrite, start) })
 	c.mu.Lock()
@@ -175,9 +182,10 @@ func (c *Checkpointer) pace(how image.Mode) image.Pace {
 // whether this one takes place.
 // The policy is asked before the wait: "nothing is being saved" is for it to see.
 func (c *Checkpointer) admit(ctx context.Context, step int64, o *SaveOptions) (skip bool, err error) {
+	preempted := c.preempted()
 	c.mu.Lock()
 	closed := c.closed
-	save, _ := c.shouldSave(step)
+	save, reason := c.shouldSave(step, preempted)
 	_, exists := c.index(step)
 	c.mu.Unlock()
 	switch {
@@ -186,6 +194,7 @@ func (c *Checkpointer) admit(ctx context.Context, step int64, o *SaveOptions) (s
 	case exists && !o.Overwrite:
 		return false, isThere()
 	case !save && !o.Force && !exists:
+		c.opts.OnEvent(Event{Kind: Declined, Step: step, Name: c.opts.Names.Name(step), Reason: reason})
 		return true, nil
 	}
 	if err := c.Wait(ctx); err != nil {
@@ -206,6 +215,16 @@ func (c *Checkpointer) admit(ctx context.Context, step int64, o *SaveOptions) (s
 }
 
 func isThere() error { return &errs.Error{Kind: errs.Exists, Remedy: "set Overwrite to replace it"} }
+
+// directory returns the name of a step that is saved: its own where it has one.
+func (c *Checkpointer) directory(step int64) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i, there := c.index(step); there {
+		return c.list[i].Directory
+	}
+	return c.opts.Names.Name(step)
+}
 
 // index finds a step in the list. c.mu is held.
 func (c *Checkpointer) index(step int64) (int, bool) {
@@ -316,11 +335,10 @@ func (c *Checkpointer) retain(ctx context.Context) error {
 
 // doomed returns what the preservation policy gives up.
 func (c *Checkpointer) doomed() []Info {
-	list := c.Checkpoints()
 	var out []Info
-	for i, keep := range c.opts.Preserve.Preserve(list) {
-		if !keep && i < len(list)-1 {
-			out = append(out, list[i])
+	for _, r := range c.Retention() {
+		if !r.Keep {
+			out = append(out, r.Info)
 		}
 	}
 	return out

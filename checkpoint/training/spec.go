@@ -3,6 +3,7 @@ package training
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strconv"
 	"time"
 
@@ -13,113 +14,232 @@ import (
 //
 //	{"policy": "LatestN", "args": {"n": 3}}
 //
+// AllSavePolicy and AllPreservationPolicy are ours. Durations are in seconds.
 // Unknown names are errors.
 type PolicySpec struct {
 	Policy string          `json:"policy"`
-	Args   json.RawMessage `json:"args"`
+	Args   json.RawMessage `json:"args,omitempty"`
 }
 
-func (s PolicySpec) args(into any) error {
-	dec := json.NewDecoder(bytes.NewReader(s.Args))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return &errs.Error{Kind: errs.Invalid, Op: "training.PolicySpec", Subject: s.Policy, Got: "args " + string(s.Args), Err: err}
+// String returns the name and the arguments: LatestN{"n":3}.
+func (s PolicySpec) String() string {
+	if a := string(bytes.TrimSpace(s.Args)); a != "" && a != "{}" && a != "null" {
+		return s.Policy + a
 	}
-	return nil
+	return s.Policy
+}
+
+// The arguments of the policies. Pointers are those that Orbax has as None.
+type (
+	noArgs       struct{}
+	intervalArgs struct {
+		Interval int64 `json:"interval"`
+	}
+	stepsArgs struct {
+		Steps []int64 `json:"steps"`
+	}
+	continuousArgs struct {
+		Seconds *float64 `json:"minimum_interval_secs,omitempty"`
+	}
+	policiesArgs struct {
+		Policies []PolicySpec `json:"policies"`
+	}
+	countArgs struct {
+		N *int `json:"n,omitempty"`
+	}
+	secondsArgs struct {
+		Seconds float64 `json:"interval_secs"`
+	}
+	everyArgs struct {
+		Interval int64 `json:"interval_steps"`
+		Exact    *bool `json:"exact_interval,omitempty"`
+		Max      *int  `json:"max_to_keep,omitempty"`
+	}
+	closestArgs struct {
+		Interval int64 `json:"interval_steps"`
+		Max      *int  `json:"max_to_keep,omitempty"`
+	}
+	durationArgs struct {
+		Seconds float64 `json:"duration"`
+	}
+	bestArgs struct {
+		Metric  string `json:"metric"`
+		Reverse bool   `json:"reverse,omitempty"`
+		N       *int   `json:"n,omitempty"`
+		Keep    *bool  `json:"keep_checkpoints_without_metrics,omitempty"`
+	}
+)
+
+// Save returns the save decision policy.
+func (s PolicySpec) Save() (SavePolicy, error) {
+	switch s.Policy {
+	case "FixedIntervalPolicy":
+		return build(s, func(a intervalArgs) (SavePolicy, error) { return FixedInterval{a.Interval}, nil })
+	case "SpecificStepsPolicy":
+		return build(s, func(a stepsArgs) (SavePolicy, error) { return SpecificSteps(a.Steps), nil })
+	case "InitialSavePolicy":
+		return build(s, func(noArgs) (SavePolicy, error) { return InitialSave{}, nil })
+	case "ContinuousCheckpointingPolicy":
+		return build(s, func(a continuousArgs) (SavePolicy, error) { return Continuous{seconds(orZero(a.Seconds))}, nil })
+	case "PreemptionCheckpointingPolicy":
+		return build(s, func(noArgs) (SavePolicy, error) { return Preemption{}, nil })
+	case "AnySavePolicy":
+		return build(s, func(a policiesArgs) (SavePolicy, error) {
+			parts, err := each(a.Policies, PolicySpec.Save)
+			return AnySave(parts), err
+		})
+	case "AllSavePolicy":
+		return build(s, func(a policiesArgs) (SavePolicy, error) {
+			parts, err := each(a.Policies, PolicySpec.Save)
+			return AllSave(parts), err
+		})
+	}
+	return nil, s.unknown("save decision")
+}
+
+// Preservation returns the preservation policy.
+func (s PolicySpec) Preservation() (PreservationPolicy, error) {
+	switch s.Policy {
+	case "PreserveAll":
+		return build(s, func(noArgs) (PreservationPolicy, error) { return PreserveAll{}, nil })
+	case "LatestN":
+		return build(s, func(a countArgs) (PreservationPolicy, error) { return LatestN{orUnlimited(a.N)}, nil })
+	case "LatestDuration":
+		return build(s, func(a durationArgs) (PreservationPolicy, error) { return LatestDuration{seconds(a.Seconds)}, nil })
+	case "EveryNSeconds":
+		return build(s, func(a secondsArgs) (PreservationPolicy, error) { return EveryInterval{seconds(a.Seconds)}, nil })
+	case "EveryNSteps":
+		return build(s, func(a everyArgs) (PreservationPolicy, error) {
+			return EveryNSteps{Interval: a.Interval, Inexact: a.Exact != nil && !*a.Exact, Max: orZero(a.Max)}, nil
+		})
+	case "EveryNStepsClosest":
+		return build(s, func(a closestArgs) (PreservationPolicy, error) {
+			return EveryNStepsClosest{a.Interval, orZero(a.Max)}, nil
+		})
+	case "CustomSteps":
+		return build(s, func(a stepsArgs) (PreservationPolicy, error) { return CustomSteps(a.Steps), nil })
+	case "BestN":
+		return build(s, func(a bestArgs) (PreservationPolicy, error) {
+			return BestN{Metric: a.Metric, Lowest: a.Reverse, N: orUnlimited(a.N), DropWithoutMetrics: a.Keep != nil && !*a.Keep}, nil
+		})
+	case "AnyPreservationPolicy":
+		return build(s, func(a policiesArgs) (PreservationPolicy, error) {
+			parts, err := each(a.Policies, PolicySpec.Preservation)
+			return AnyPreservation(parts), err
+		})
+	case "AllPreservationPolicy":
+		return build(s, func(a policiesArgs) (PreservationPolicy, error) {
+			parts, err := each(a.Policies, PolicySpec.Preservation)
+			return AllPreservation(parts), err
+		})
+	}
+	return nil, s.unknown("preservation")
+}
+
+// build decodes the arguments, makes a policy of them and validates it.
+func build[A any, P interface{ Validate() error }](s PolicySpec, of func(A) (P, error)) (p P, err error) {
+	var a A
+	if raw := bytes.TrimSpace(s.Args); len(raw) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.DisallowUnknownFields()
+		err := dec.Decode(&a)
+		if _, more := dec.Token(); err == nil && more != io.EOF {
+			err = &errs.Error{Kind: errs.Invalid, Want: "one object"}
+		}
+		if err != nil {
+			return p, &errs.Error{Kind: errs.Invalid, Op: "training.PolicySpec", Subject: s.Policy, Got: "args " + string(raw), Err: err}
+		}
+	}
+	if p, err = of(a); err != nil {
+		return p, err
+	}
+	return p, p.Validate()
+}
+
+// each converts the parts of a policy.
+func each[P, Q any](parts []P, convert func(P) (Q, error)) ([]Q, error) {
+	out := make([]Q, 0, len(parts))
+	for _, q := range parts {
+		sub, err := convert(q)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sub)
+	}
+	return out, nil
+}
+
+// SaveSpec returns a save decision policy as data. A policy of another package
+// has no such form: errs.Unsupported.
+func SaveSpec(p SavePolicy) (PolicySpec, error) {
+	switch p := p.(type) {
+	case FixedInterval:
+		return spec("FixedIntervalPolicy", intervalArgs{p.Steps})
+	case SpecificSteps:
+		return spec("SpecificStepsPolicy", stepsArgs{p})
+	case InitialSave:
+		return spec("InitialSavePolicy", noArgs{})
+	case Continuous:
+		return spec("ContinuousCheckpointingPolicy", continuousArgs{unlessZero(p.MinInterval.Seconds())})
+	case Preemption:
+		return spec("PreemptionCheckpointingPolicy", noArgs{})
+	case AnySave:
+		return specOf("AnySavePolicy", p, SaveSpec)
+	case AllSave:
+		return specOf("AllSavePolicy", p, SaveSpec)
+	}
+	return PolicySpec{}, noSpec(p)
+}
+
+// PreservationSpec returns a preservation policy as data. A policy of another
+// package, and one that ranks by a function, has no such form: errs.Unsupported.
+func PreservationSpec(p PreservationPolicy) (PolicySpec, error) {
+	switch p := p.(type) {
+	case PreserveAll:
+		return spec("PreserveAll", noArgs{})
+	case LatestN:
+		return spec("LatestN", countArgs{unlessUnlimited(p.N)})
+	case LatestDuration:
+		return spec("LatestDuration", durationArgs{p.Duration.Seconds()})
+	case EveryInterval:
+		return spec("EveryNSeconds", secondsArgs{p.Interval.Seconds()})
+	case EveryNSteps:
+		return spec("EveryNSteps", everyArgs{p.Interval, ifFalse(!p.Inexact), unlessZero(max(0, p.Max))})
+	case EveryNStepsClosest:
+		return spec("EveryNStepsClosest", closestArgs{p.Interval, unlessZero(max(0, p.Max))})
+	case CustomSteps:
+		return spec("CustomSteps", stepsArgs{p})
+	case BestN:
+		if p.Value == nil && p.Compare == nil {
+			return spec("BestN", bestArgs{p.Metric, p.Lowest, unlessUnlimited(p.N), ifFalse(!p.DropWithoutMetrics)})
+		}
+	case AnyPreservation:
+		return specOf("AnyPreservationPolicy", p, PreservationSpec)
+	case AllPreservation:
+		return specOf("AllPreservationPolicy", p, PreservationSpec)
+	}
+	return PolicySpec{}, noSpec(p)
+}
+
+func spec(name string, args any) (PolicySpec, error) {
+	raw, err := json.Marshal(args)
+	return PolicySpec{Policy: name, Args: raw}, err
+}
+
+func specOf[P any](name string, parts []P, convert func(P) (PolicySpec, error)) (PolicySpec, error) {
+	specs, err := each(parts, convert)
+	if err != nil {
+		return PolicySpec{}, err
+	}
+	return spec(name, policiesArgs{specs})
+}
+
+func noSpec(p any) error {
+	return &errs.Error{Kind: errs.Unsupported, Op: "training.PolicySpec", Got: typeName(p), Want: "a policy of this package, without functions"}
 }
 
 func (s PolicySpec) unknown(what string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "training.PolicySpec", Subject: strconv.Quote(s.Policy), Got: "no " + what + " policy of this name"}
-}
-
-// Save returns the save decision policy.
-func (s PolicySpec) Save() (p SavePolicy, err error) {
-	var a struct {
-		Interval *int64       `json:"interval"`
-		Steps    []int64      `json:"steps"`
-		MinSecs  *float64     `json:"minimum_interval_secs"`
-		Policies []PolicySpec `json:"policies"`
-	}
-	if err := s.args(&a); err != nil {
-		return nil, err
-	}
-	switch s.Policy {
-	case "FixedIntervalPolicy":
-		p = FixedInterval{orZero(a.Interval)}
-	case "SpecificStepsPolicy":
-		p = SpecificSteps(a.Steps)
-	case "InitialSavePolicy":
-		p = InitialSave{}
-	case "ContinuousCheckpointingPolicy":
-		p = Continuous{seconds(orZero(a.MinSecs))}
-	case "PreemptionCheckpointingPolicy":
-		p = Preemption{}
-	case "AnySavePolicy":
-		any := AnySave{}
-		for _, q := range a.Policies {
-			sub, err := q.Save()
-			if err != nil {
-				return nil, err
-			}
-			any = append(any, sub)
-		}
-		p = any
-	default:
-		return nil, s.unknown("save decision")
-	}
-	return p, p.Validate()
-}
-
-// Preservation returns the preservation policy.
-func (s PolicySpec) Preservation() (p PreservationPolicy, err error) {
-	var a struct {
-		N        *int         `json:"n"`
-		Secs     *float64     `json:"interval_secs"`
-		Interval *int64       `json:"interval_steps"`
-		Exact    *bool        `json:"exact_interval"`
-		Max      *int         `json:"max_to_keep"`
-		Steps    []int64      `json:"steps"`
-		Metric   string       `json:"metric"`
-		Reverse  bool         `json:"reverse"`
-		Keep     *bool        `json:"keep_checkpoints_without_metrics"`
-		Policies []PolicySpec `json:"policies"`
-	}
-	if err := s.args(&a); err != nil {
-		return nil, err
-	}
-	n := Unlimited
-	if a.N != nil {
-		n = *a.N
-	}
-	switch s.Policy {
-	case "PreserveAll":
-		p = PreserveAll{}
-	case "LatestN":
-		p = LatestN{n}
-	case "EveryNSeconds":
-		p = EveryInterval{seconds(orZero(a.Secs))}
-	case "EveryNSteps":
-		p = EveryNSteps{Interval: orZero(a.Interval), Inexact: a.Exact != nil && !*a.Exact, Max: orZero(a.Max)}
-	case "EveryNStepsClosest":
-		p = EveryNStepsClosest{Interval: orZero(a.Interval), Max: orZero(a.Max)}
-	case "CustomSteps":
-		p = CustomSteps(a.Steps)
-	case "BestN":
-		p = BestN{Metric: MetricNamed(a.Metric), Lowest: a.Reverse, N: n, DropWithoutMetrics: a.Keep != nil && !*a.Keep}
-	case "AnyPreservationPolicy":
-		any := AnyPreservation{}
-		for _, q := range a.Policies {
-			sub, err := q.Preservation()
-			if err != nil {
-				return nil, err
-			}
-			any = append(any, sub)
-		}
-		p = any
-	default:
-		return nil, s.unknown("preservation")
-	}
-	return p, p.Validate()
 }
 
 func orZero[T any](p *T) (v T) {
@@ -127,6 +247,35 @@ func orZero[T any](p *T) (v T) {
 		v = *p
 	}
 	return v
+}
+
+func orUnlimited(n *int) int {
+	if n == nil {
+		return Unlimited
+	}
+	return *n
+}
+
+func unlessZero[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+func unlessUnlimited(n int) *int {
+	if n == Unlimited {
+		return nil
+	}
+	return &n
+}
+
+func ifFalse(v bool) *bool {
+	if v {
+		return nil
+	}
+	return &v
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -97,7 +97,7 @@ func resolve(ctx context.Context, path string, step int64) (string, error) {
 
 // stepOf reads the step from the name of a step's directory.
 func stepOf(path string) (int64, bool) {
-	return training.NameFormat{}.Parse(filepath.Base(filepath.Clean(path)))
+	return training.StandardNames{}.Parse(filepath.Base(filepath.Clean(path)))
 }
 
 // bytesBelow is the size of all files below dir.

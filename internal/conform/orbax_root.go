@@ -94,7 +94,7 @@ func policies(o *object) (training.SavePolicy, training.PreservationPolicy, erro
 }
 
 func nameFormat(o *object) training.NameFormat {
-	var f training.NameFormat
+	var f training.StandardNames
 	if s, ok := o.get("step_prefix").(string); ok {
 		f.Prefix = &s
 	}

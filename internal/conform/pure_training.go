@@ -15,7 +15,7 @@ func comparePreservation(r *report, o *object) {
 	p, err := policySpec(r, o.raw("spec")).Preservation()
 	var keep []bool
 	if cs := checkpointInfos(r, o, "checkpoints"); err == nil {
-		keep = append([]bool{}, p.Preserve(cs)...)
+		keep = append([]bool{}, p.Preserve(cs, latest(cs))...)
 	}
 	verdict(r, o, keep, err)
 }
@@ -32,6 +32,14 @@ func compareDecision(r *report, o *object) {
 		save, _ = p.ShouldSave(d)
 	}
 	verdict(r, o, save, err)
+}
+
+// latest is the time that the policies are asked at.
+func latest(cs []training.Info) (t time.Time) {
+	if len(cs) > 0 {
+		t = cs[len(cs)-1].Time
+	}
+	return t
 }
 
 func policySpec(r *report, raw json.RawMessage) (spec training.PolicySpec) {
@@ -79,17 +87,8 @@ func moment(r *report, o *object, key string) time.Time {
 func compareNames(r *report, o *object) {
 	f := nameFormat(o.child("format"))
 	probe := o.integer("probe")
-	found, directory := map[int64]string{}, ""
-	for _, name := range o.strings("directories") {
-		step, ok := f.Parse(name)
-		if !ok {
-			continue
-		}
-		found[step] = name
-		if step == probe {
-			directory = name
-		}
-	}
+	found, _ := training.Resolve(f, o.strings("directories"))
+	directory := found[probe]
 	sameSteps(r, o.child("found"), found)
 	verdict(r, o.child("build"), f.Name(probe), f.Validate())
 	var missing error

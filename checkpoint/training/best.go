@@ -1,0 +1,127 @@
+package training
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// BestN keeps the N best checkpoints; the later one of two equals. Which is the
+// best is said by one of Metric, Value and Compare.
+type BestN struct {
+	// Metric is the name of the number in the metrics to rank by.
+	Metric string
+	// Value returns the number to rank by; ok is false when there is none. NaN is
+	// none.
+	Value func(Info) (value float64, ok bool)
+	// Compare is negative where a is worse than b, and positive where it is
+	// better. It is asked of checkpoints with metrics.
+	Compare func(a, b Info) int
+	// Lowest ranks low values first; with Compare it turns the order round.
+	Lowest bool
+	N      int // Unlimited keeps all, 0 none at all
+	// DropWithoutMetrics does not keep checkpoints that have no metric, unless
+	// there are no more than N in all.
+	DropWithoutMetrics bool
+}
+
+// Preserve implements PreservationPolicy.
+func (p BestN) Preserve(cs []Info, _ time.Time) []bool {
+	if p.N == Unlimited || len(cs) <= p.N {
+		return fill(len(cs), true)
+	}
+	keep := make([]bool, len(cs))
+	if p.N == 0 {
+		return keep
+	}
+	ranked := p.ranked(cs)
+	for i := range keep {
+		keep[i] = !p.DropWithoutMetrics && !slices.Contains(ranked, i)
+	}
+	for _, i := range ranked[max(0, len(ranked)-p.N):] {
+		keep[i] = true
+	}
+	return keep
+}
+
+// ranked returns the indices of the checkpoints that can be ranked, the best
+// last.
+func (p BestN) ranked(cs []Info) []int {
+	compare, ok := p.order()
+	var out []int
+	for i, c := range cs {
+		if ok(c) {
+			out = append(out, i)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int) int {
+		if p.Lowest {
+			a, b = b, a
+		}
+		return compare(cs[a], cs[b])
+	})
+	return out
+}
+
+// order returns how checkpoints are compared, and which can be.
+func (p BestN) order() (compare func(a, b Info) int, ok func(Info) bool) {
+	if p.Compare != nil {
+		return p.Compare, func(c Info) bool { return c.Metrics != nil }
+	}
+	value := p.Value
+	if value == nil {
+		value = func(c Info) (float64, bool) { v, ok := c.Metrics[p.Metric]; return v, ok }
+	}
+	compare = func(a, b Info) int {
+		x, _ := value(a)
+		y, _ := value(b)
+		return cmp.Compare(x, y)
+	}
+	return compare, func(c Info) bool { v, ok := value(c); return ok && v == v }
+}
+
+// Validate implements PreservationPolicy.
+func (p BestN) Validate() error {
+	given := 0
+	for _, set := range []bool{p.Metric != "", p.Value != nil, p.Compare != nil} {
+		if set {
+			given++
+		}
+	}
+	if given != 1 {
+		return &errs.Error{Kind: errs.Invalid, Op: "training", Subject: "BestN", Want: "one of Metric, Value and Compare", Got: strconv.Itoa(given)}
+	}
+	return count("BestN.N", p.N)
+}
+
+// best returns the index of the checkpoint that ranks first, -1 when none can be
+// ranked.
+func (p BestN) best(cs []Info) int {
+	ranked := p.ranked(cs)
+	if len(ranked) == 0 {
+		return -1
+	}
+	return ranked[len(ranked)-1]
+}
+
+// ranking finds the first BestN in a policy, if there is one.
+func ranking(p PreservationPolicy) (BestN, bool) {
+	var parts []PreservationPolicy
+	switch q := p.(type) {
+	case BestN:
+		return q, true
+	case AnyPreservation:
+		parts = q
+	case AllPreservation:
+		parts = q
+	}
+	for _, sub := range parts {
+		if b, ok := ranking(sub); ok {
+			return b, true
+		}
+	}
+	return BestN{}, false
+}

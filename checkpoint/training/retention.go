@@ -1,0 +1,63 @@
+package training
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Retained says whether the preservation policy keeps a checkpoint.
+type Retained struct {
+	Info
+	Keep bool
+	// Reason says what keeps it: the policies under Orbax's names, or that it is
+	// the newest. It is empty where nothing does.
+	Reason string
+}
+
+// Retention returns what the preservation policy would do with the checkpoints
+// now, ascending by step: a dry run, nothing is removed. After a commit it speaks
+// with one checkpoint more.
+func (c *Checkpointer) Retention() []Retained {
+	list := c.Checkpoints()
+	out := make([]Retained, len(list))
+	for i, in := range list {
+		out[i].Info = in
+	}
+	explain(c.opts.Preserve, list, c.opts.Now(), out)
+	if n := len(out); n > 0 && !out[n-1].Keep {
+		out[n-1].Keep, out[n-1].Reason = true, "the newest"
+	}
+	return out
+}
+
+// explain marks what a policy keeps, with the parts of it that keep it.
+func explain(p PreservationPolicy, list []Info, now time.Time, out []Retained) {
+	if parts, ok := p.(AnyPreservation); ok {
+		for _, q := range parts {
+			explain(q, list, now, out)
+		}
+		return
+	}
+	for i, keep := range p.Preserve(list, now) {
+		if !keep {
+			continue
+		}
+		if out[i].Keep {
+			out[i].Reason += ", "
+		}
+		out[i].Keep = true
+		out[i].Reason += policyName(p)
+	}
+}
+
+// policyName is the policy as data, or its type.
+func policyName(p PreservationPolicy) string {
+	spec, err := PreservationSpec(p)
+	if err != nil {
+		return typeName(p)
+	}
+	return spec.String()
+}
+
+func typeName(p any) string { return strings.TrimPrefix(fmt.Sprintf("%T", p), "training.") }
