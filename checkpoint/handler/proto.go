@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"bytes"
 	"context"
 	"sync/atomic"
 
@@ -9,7 +10,7 @@ import (
 
 // ProtoText is a protocol buffer message in text form, for programs that do not
 // link the library of protocol buffers.
-type ProtoText string
+type ProtoText []byte
 
 // MessageCodec turns messages into text and back. Package protohandler has one.
 type MessageCodec interface {
@@ -69,7 +70,7 @@ func (Proto) HandlesAbstract(a any) Verdict {
 // Save encodes v.
 func (Proto) Save(_ context.Context, v any) (Commit, error) {
 	text, ok := v.(ProtoText)
-	b := []byte(text)
+	b := bytes.Clone(text)
 	if !ok {
 		c := codecOf(v)
 		if c == nil {
@@ -101,8 +102,8 @@ func (Proto) Load(ctx context.Context, dir Reader, abstract any) (any, error) {
 	return m, errs.Wrap("handler.Proto.Load", protoFile, err)
 }
 
-// Metadata returns ProtoText(""): what the message is, its text does not say.
-func (Proto) Metadata(context.Context, Reader) (any, error) { return ProtoText(""), nil }
+// Metadata returns an empty ProtoText: what the message is, its text does not say.
+func (Proto) Metadata(context.Context, Reader) (any, error) { return ProtoText{}, nil }
 
 func wrongMessage(op string, v any) error {
 	err := wrongType(op, "a handler.ProtoText or a message", v)

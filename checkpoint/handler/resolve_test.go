@@ -70,7 +70,7 @@ var handlers = map[string]CheckpointableHandler{
 var values = map[string]any{
 	"none": nil, "json": map[string]any{"a": 1, "b": []any{1.5, "x"}}, "arrays": map[string]any{"w": tensor.New(tensor.Float32, 2)},
 	"text": "abc", "number": 7, "list": []int{1, 2}, "bytes": []byte("ab"), "empty": map[string]any{}, "object": func() {},
-	"mixed": map[string]any{"a": func() {}}, "counter": &counter{}, "foo": foo{}, "message": ProtoText(""),
+	"mixed": map[string]any{"a": func() {}}, "counter": &counter{}, "foo": foo{}, "message": ProtoText{},
 }
 
 // What the real library answers to the same questions.

@@ -18,7 +18,7 @@ type Storage struct {
 	// DType is what the array is cast to before it is saved. Default: its own.
 	DType tensor.DType `json:"dtype"`
 	// ChunkByteSize is at most the bytes of a chunk; one smaller than an element
-	// is refused when the array is saved. Default: the whole array or shard.
+	// is refused when the array is saved. Default: the writer's, about 4 MiB.
 	ChunkByteSize int64 `json:"chunk_byte_size"`
 	// ShardAxes are the axes along which chunks are cut first. nil inherits.
 	// Default: none.
@@ -37,8 +37,8 @@ type ArraySaving struct {
 	// other than Orbax: floats hardly shrink, and it is the slowest part of a save.
 	UseCompression Toggle `json:"use_compression"`
 	// OCDBTTargetDataFileSize is the size at which a data file of the database is
-	// full, in bytes; Unlimited = one file a writer. In text 0 is Unlimited, as in
-	// Orbax. Default: as many files as writers, of arrays up to 2 GiB.
+	// full, in bytes; Unlimited = no bound. In text 0 is Unlimited, as in Orbax.
+	// Default: the writer's.
 	OCDBTTargetDataFileSize FileSize `json:"ocdbt_target_data_file_size"`
 	// EnablePinnedHostTransfer has no effect: there is no device memory.
 	// Default: Off.

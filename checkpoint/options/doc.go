@@ -100,6 +100,7 @@
 //	bivouac.memory_budget                                           acts
 //	bivouac.signing_key                                             acts
 //	bivouac.verification_key                                        acts
+//	bivouac.label                                                   acts
 //	bivouac.annotations                                             acts
 //	bivouac.pad                                                     acts
 //	bivouac.truncate                                                acts

@@ -46,8 +46,9 @@ func draw(t *rapid.T, typ reflect.Type) reflect.Value {
 	case reflect.TypeFor[[]LeafStorage]():
 		s := reflect.MakeSlice(typ, rapid.IntRange(0, 2).Draw(t, "leaves"), 2)
 		for i := range s.Len() {
-			s.Index(i).Field(0).SetString(rapid.SampledFrom([]string{"**", "a.*", "x"}).Draw(t, "match"))
+			s.Index(i).Field(0).SetString(rapid.SampledFrom([]string{"**", "a/*", "x"}).Draw(t, "match"))
 			s.Index(i).Field(1).Set(draw(t, reflect.TypeFor[Storage]()))
+			s.Index(i).Field(2).Set(draw(t, reflect.TypeFor[Compression]()))
 		}
 		out.Set(s)
 	case reflect.TypeFor[*int]():

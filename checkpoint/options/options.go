@@ -185,6 +185,10 @@ type Bivouac struct {
 	// Verification refuses to load what this key did not sign. In text its 32
 	// bytes in base64. Default: none.
 	Verification ed25519.PublicKey `json:"verification_key"`
+	// Label is signed with what is saved and says what it is, such as the name of
+	// the run; with Verification, what is loaded must have been signed as it.
+	// Default: none.
+	Label string `json:"label"`
 	// Annotations are kept with the metadata of each checkpoint: owner, purpose,
 	// licence, retention class. Scopes are joined key by key. Default: none.
 	Annotations map[string]string `json:"annotations"`
@@ -204,10 +208,11 @@ type Bivouac struct {
 
 // LeafStorage is storage for the leaves that Match names.
 type LeafStorage struct {
-	// Match is compared with the leaf's name in Orbax, its keys joined with dots,
-	// as by path.Match with dots for slashes, where ** stands for any number of keys: "params.*.w", "opt.**".
+	// Match is a pattern of MatchPath: "params/*/w", "opt/**".
 	Match   string  `json:"match"`
 	Storage Storage `json:"storage_options"`
+	// Compression is that of these leaves. Default: that of all arrays.
+	Compression Compression `json:"compression"`
 }
 
 // LeafFunc returns storage options for one leaf, or nil. It is called from

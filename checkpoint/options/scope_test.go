@@ -232,8 +232,11 @@ func TestValidate(t *testing.T) {
 		{func(o *Options) { o.Array.Saving.Storage.ShardAxes = []int{0, 0} }, "shard_axes", errs.Invalid},
 		{func(o *Options) { o.Array.Saving.Storage.ShardAxes = []int{-1} }, "shard_axes", errs.Invalid},
 		{func(o *Options) { o.Array.Saving.Storage.ShardAxes = []int{} }, "", 0},
-		{func(o *Options) { o.Bivouac.LeafStorage = []LeafStorage{{}} }, "bivouac.leaf_storage[0].match", errs.Invalid},
-		{func(o *Options) { o.Bivouac.LeafStorage = []LeafStorage{{"a", Storage{ChunkByteSize: -1}}} }, "bivouac.leaf_storage[0].storage_options.chunk_byte_size", errs.Invalid},
+		{func(o *Options) { o.Bivouac.LeafStorage = []LeafStorage{{Match: "["}} }, "bivouac.leaf_storage[0].match", errs.Invalid},
+		{func(o *Options) {
+			o.Bivouac.LeafStorage = []LeafStorage{{Match: "a", Storage: Storage{ChunkByteSize: -1}}}
+		}, "bivouac.leaf_storage[0].storage_options.chunk_byte_size", errs.Invalid},
+		{func(o *Options) { o.Bivouac.LeafStorage = []LeafStorage{{Match: "a", Compression: 9}} }, "bivouac.leaf_storage[0].compression", errs.Invalid},
 		{func(o *Options) { o.Multiprocessing.PrimaryHost = new(Host(-2)) }, "multiprocessing.primary_host", errs.Invalid},
 		{func(o *Options) { o.Multiprocessing.ProcessIndex = new(EveryHost) }, "multiprocessing.process_index", errs.Invalid},
 		{func(o *Options) { o.Multiprocessing.ActiveProcesses = []int{} }, "multiprocessing.active_processes", errs.Invalid},

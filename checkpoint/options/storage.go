@@ -9,12 +9,13 @@ import (
 
 // StorageFor returns the storage options of one leaf: what ScopedStorage
 // returns, field by field above the first entry of LeafStorage that matches its
-// key path, above those of all arrays.
-func (o Options) StorageFor(key tree.Path, leaf any) Storage {
-	out := o.Array.Saving.Storage
+// key path, above those of all arrays; and its compression, where that entry has
+// one, else DefaultCompression, which is that of all arrays.
+func (o Options) StorageFor(key tree.Path, leaf any) (out Storage, c Compression) {
+	out = o.Array.Saving.Storage
 	for _, l := range o.Bivouac.LeafStorage {
-		if matchPath(l.Match, key) {
-			out = l.Storage.above(out)
+		if ok, _ := MatchPath(l.Match, key); ok { // Validate has looked at the pattern
+			out, c = l.Storage.above(out), l.Compression
 			break
 		}
 	}
@@ -23,7 +24,7 @@ func (o Options) StorageFor(key tree.Path, leaf any) Storage {
 			out = s.above(out)
 		}
 	}
-	return out
+	return out, c
 }
 
 func (s Storage) above(under Storage) Storage {
@@ -39,47 +40,40 @@ func (s Storage) above(under Storage) Storage {
 	return s
 }
 
-// matchPath reports whether a pattern of LeafStorage names key.
-func matchPath(pattern string, key tree.Path) bool {
-	return matchNames(strings.Split(noSlash(pattern), "."), strings.Split(noSlash(key.Param()), "."))
-}
-
-// noSlash makes slashes characters like others to path.Match.
-func noSlash(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
-
-func matchNames(patterns, names []string) bool {
-	// reach[j]: the patterns so far match the first j names.
-	reach := make([]bool, len(names)+1)
+// MatchPath reports whether pattern names key. It has one element for each key
+// of the path, separated by "/". An element is a pattern of path.Match for the
+// key, or "**" for any number of keys, also none: "layers/*/w", "**/embedding",
+// "opt/**". "" is the root alone. A malformed pattern is path.ErrBadPattern.
+func MatchPath(pattern string, key tree.Path) (bool, error) {
+	var elements []string
+	if pattern != "" {
+		elements = strings.Split(pattern, "/")
+	}
+	// reach[j]: the elements so far match the first j keys.
+	reach := make([]bool, len(key)+1)
 	reach[0] = true
-	for _, p := range patterns {
-		next := make([]bool, len(names)+1)
+	for _, e := range elements {
+		if _, err := path.Match(e, ""); err != nil {
+			return false, err
+		}
+		next := make([]bool, len(key)+1)
 		for j, ok := range reach {
 			switch {
 			case !ok:
-			case p == "**":
-				for k := j; k <= len(names); k++ {
+			case e == "**":
+				for k := j; k <= len(key); k++ {
 					next[k] = true
 				}
-			case j < len(names):
-				if m, err := path.Match(p, names[j]); err == nil && m {
-					next[j+1] = true
+			case j < len(key):
+				// A slash in a key is a character like any other.
+				ok, err := path.Match(e, strings.ReplaceAll(key[j].Name, "/", "\x00"))
+				if err != nil {
+					return false, err
 				}
+				next[j+1] = next[j+1] || ok
 			}
 		}
 		reach = next
 	}
-	return reach[len(names)]
-}
-
-// checkPattern reports whether matchPath understands pattern.
-func checkPattern(pattern string) error {
-	if pattern == "" {
-		return path.ErrBadPattern
-	}
-	for _, p := range strings.Split(noSlash(pattern), ".") {
-		if _, err := path.Match(p, ""); err != nil {
-			return err
-		}
-	}
-	return nil
+	return reach[len(key)], nil
 }

@@ -240,7 +240,7 @@ func fuzz(f *testing.F, parse func([]byte) (Options, error), print func(Options)
 const seedJSON = `{"checkpoint_layout":"auto","array":{"saving":{"storage_options":{"dtype":"float16","shard_axes":[0]},"use_zarr3":false,` +
 	`"ocdbt_target_data_file_size":0},"loading":{"load_and_broadcast_options":{"broadcast_memory_scaling_factor":0.5}}},` +
 	`"asynchronous":{"timeout_secs":1.5},"multiprocessing":{"primary_host":null},"memory":{"read_concurrent_bytes":null},` +
-	`"bivouac":{"compression":"zstd","annotations":{"a":"b"},"leaf_storage":[{"match":"a.**","storage_options":{"chunk_byte_size":9}}]}}`
+	`"bivouac":{"compression":"zstd","annotations":{"a":"b"},"leaf_storage":[{"match":"a/**","storage_options":{"chunk_byte_size":9}}]}}`
 
 func FuzzParseJSON(f *testing.F) {
 	for _, s := range []string{seedJSON, `{}`, `{"array": null}`, `{"a":`, `[]`, "\xff"} {

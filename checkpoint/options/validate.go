@@ -138,8 +138,11 @@ func (o Options) checkStorage() error {
 	}
 	for i, l := range o.Bivouac.LeafStorage {
 		at := fmt.Sprintf("bivouac.leaf_storage[%d]", i)
-		if err := checkPattern(l.Match); err != nil {
-			return invalid(at+".match", "keys joined with dots, with *, ? and [a-z] within keys and ** for any number of them", strconv.Quote(l.Match), "")
+		if _, err := MatchPath(l.Match, nil); err != nil {
+			return invalid(at+".match", "keys separated by slashes, with *, ? and [a-z] within keys and ** for any number of them", strconv.Quote(l.Match), "")
+		}
+		if int(l.Compression) >= len(compressionNames) {
+			return invalid(at+".compression", "one of "+strings.Join(compressionNames[1:], ", "), strconv.Itoa(int(l.Compression)), "")
 		}
 		if err := l.Storage.check(at + ".storage_options"); err != nil {
 			return err
