@@ -225,3 +225,29 @@ func TestCompositeNames(t *testing.T) {
 		}
 	}
 }
+
+// A policy that is read is valid and can be printed.
+func FuzzPolicySpec(f *testing.F) {
+	for _, s := range []string{
+		`{"policy":"LatestN","args":{"n":3}}`, `{"policy":"AnySavePolicy","args":{"policies":[{"policy":"InitialSavePolicy"}]}}`,
+		`{"policy":"BestN","args":{"metric":"loss","reverse":true,"n":1}}`, `{"policy":"LatestDuration","args":{"duration":0.5}}`, `{"policy":"EveryNSteps","args":{"interval_steps":2,"max_to_keep":null}}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s PolicySpec
+		if json.Unmarshal(b, &s) != nil {
+			return
+		}
+		if p, err := s.Save(); err == nil {
+			if _, err := SaveSpec(p); err != nil || p.Validate() != nil {
+				t.Fatalf("%s: %v, %v", s, err, p.Validate())
+			}
+		}
+		if p, err := s.Preservation(); err == nil {
+			if _, err := PreservationSpec(p); err != nil || p.Validate() != nil {
+				t.Fatalf("%s: %v, %v", s, err, p.Validate())
+			}
+		}
+	})
+}
