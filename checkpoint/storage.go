@@ -1,12 +1,11 @@
 package checkpoint
 
 import (
-	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -33,9 +32,7 @@ type StorageFunc func(leaf LeafInfo, all LeafStorage) (LeafStorage, error)
 
 // StorageRule has arrays whose path matches stored in one way.
 type StorageRule struct {
-	// Pattern has one element for each key of the path, separated by "/". An
-	// element is a pattern of path.Match for the key, or "**" for any number of
-	// keys, also none: "layers/*/w", "**/embedding", "opt/**".
+	// Pattern is one of options.MatchPath: "layers/*/w", "**/embedding", "opt/**".
 	Pattern string
 	LeafStorage
 }
@@ -45,13 +42,9 @@ type StorageRule struct {
 // errs.Invalid, at the first leaf that is held against it.
 func StorageByPath(rules ...StorageRule) StorageFunc {
 	rules = slices.Clone(rules)
-	elements := make([][]string, len(rules))
-	for i, r := range rules {
-		elements[i] = splitPattern(r.Pattern)
-	}
 	return func(leaf LeafInfo, all LeafStorage) (LeafStorage, error) {
-		for i, r := range rules {
-			ok, err := matchPath(elements[i], leaf.Path)
+		for _, r := range rules {
+			ok, err := options.MatchPath(r.Pattern, leaf.Path)
 			if err != nil {
 				return all, &errs.Error{Kind: errs.Invalid, Subject: "pattern " + strconv.Quote(r.Pattern), Want: "elements of the form of path.Match", Err: err}
 			}
@@ -61,38 +54,6 @@ func StorageByPath(rules ...StorageRule) StorageFunc {
 		}
 		return all, nil
 	}
-}
-
-// splitPattern cuts a pattern at its slashes; "" is that of the root.
-func splitPattern(p string) []string {
-	if p == "" {
-		return nil
-	}
-	return strings.Split(p, "/")
-}
-
-func matchPath(elements []string, p tree.Path) (bool, error) {
-	if len(elements) == 0 {
-		return len(p) == 0, nil
-	}
-	if elements[0] == "**" {
-		for n := range len(p) + 1 {
-			if ok, err := matchPath(elements[1:], p[n:]); ok || err != nil {
-				return ok, err
-			}
-		}
-		return false, nil
-	}
-	name := ""
-	if len(p) > 0 {
-		name = p[0].Name
-	}
-	// A slash in a key is a character like any other.
-	ok, err := path.Match(elements[0], strings.ReplaceAll(name, "/", "\x00"))
-	if err != nil || !ok || len(p) == 0 {
-		return false, err
-	}
-	return matchPath(elements[1:], p[1:])
 }
 
 // ImageLeaf is for this module: the function as the planner of saves calls it,
