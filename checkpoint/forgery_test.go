@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -138,7 +139,7 @@ var forgedAt = map[string][]int{"inline": {300}, "small": {2000}, "middle": {2, 
 
 // A forger who can write every file, but has no key, changes elements such that
 // no checksum of file, array or sub-chunk changes. Loads without a key are
-// deceived; those with a key refuse, name file and array, and read the rest.
+// deceived, but for what lies in nodes; those with a key refuse, name file and array, and read the rest.
 func TestForgedData(t *testing.T) {
 	public, private := signingKey(1)
 	for _, f := range forgeables() {
@@ -183,13 +184,14 @@ func TestForgedData(t *testing.T) {
 // deceived loads a checkpoint of which an array was forged at a byte, in a file.
 func deceived(ctx context.Context, path, file, param string, where int, state map[string]any, withKey *checkpoint.LoadOptions) error {
 	n, err := checkpoint.Load(ctx, path, nil)
-	if err != nil {
-		return fmt.Errorf("without a key: %w", err)
-	}
-	was, is := state[param].(tensor.Tensor).Data, elementsOf(n, param)
-	if bytes.Equal(was, is) {
+	inNodes := param == "inline" && strings.Contains(filepath.ToSlash(file), "/d/") // which have a hash beside their checksums
+	switch {
+	case inNodes && !errors.Is(err, errs.Corrupt), !inNodes && err != nil:
+		return fmt.Errorf("without a key: %v", err)
+	case !inNodes && bytes.Equal(state[param].(tensor.Tensor).Data, elementsOf(n, param)):
 		return fmt.Errorf("the bytes are the same without a key")
 	}
+	was := state[param].(tensor.Tensor).Data
 	refused := func(err error, want ...string) error {
 		if errs.KindOf(err) != errs.Corrupt {
 			return fmt.Errorf("%v, want Corrupt", err)

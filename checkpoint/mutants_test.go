@@ -84,7 +84,7 @@ func rewritten(t *testing.T, files content, change func(*manifest.Manifest)) con
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh := &manifest.Manifest{Files: m.Files, Leaves: m.Leaves}
+	fresh := &manifest.Manifest{Files: m.Files, Leaves: m.Leaves, Heads: m.Heads, Nodes: m.Nodes}
 	change(fresh)
 	return files.with(manifest.Name, fresh.Append(nil))
 }
@@ -101,10 +101,15 @@ func TestAnotherManifest(t *testing.T) {
 			return slices.IndexFunc(m.Leaves, func(l manifest.Leaf) bool { return l.Param == param })
 		}
 		for name, change := range map[string]func(*manifest.Manifest){
-			"an array is not listed":        func(m *manifest.Manifest) { i := leaf(m, "left"); m.Leaves = slices.Delete(m.Leaves, i, i+1) },
-			"an inline array is not listed": func(m *manifest.Manifest) { i := leaf(m, "a"); m.Leaves = slices.Delete(m.Leaves, i, i+1) },
-			"an array is larger":            func(m *manifest.Manifest) { m.Leaves[leaf(m, "left")].Size++ },
-			"an array has another sum":      func(m *manifest.Manifest) { m.Leaves[leaf(m, "left")].CRC ^= 1 },
+			"an array is not listed": func(m *manifest.Manifest) { i := leaf(m, "left"); m.Leaves = slices.Delete(m.Leaves, i, i+1) },
+			"an inline array is not listed": func(m *manifest.Manifest) {
+				if i := leaf(m, "a"); i >= 0 {
+					m.Leaves = slices.Delete(m.Leaves, i, i+1)
+				}
+				m.Nodes = nil
+			},
+			"an array is larger":       func(m *manifest.Manifest) { m.Leaves[leaf(m, "left")].Size++ },
+			"an array has another sum": func(m *manifest.Manifest) { m.Leaves[leaf(m, "left")].CRC ^= 1 },
 			"a file more is listed": func(m *manifest.Manifest) {
 				m.Files = append(m.Files, manifest.File{Name: "elsewhere/file", Size: 3, CRC: 3})
 			},

@@ -29,6 +29,7 @@ type Encoder struct {
 	inner   *chain // of the sub-chunks; the chain of the chunk where there is no shard
 	shard   *shard // nil: the chunk is the one sub-chunk
 	align   int
+	single  bool      // the array is one plain chunk
 	scratch sync.Pool // of *[]byte, memory for sub-chunks before codecs
 }
 
@@ -46,7 +47,7 @@ func NewEncoder(m *Metadata, o *EncoderOptions) (*Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Encoder{meta: m, inner: c, align: 1}
+	e := &Encoder{meta: m, inner: c, align: 1, single: newSingle(m, c) != nil}
 	if o != nil && o.Align > 1 {
 		e.align = o.Align
 	}
@@ -64,6 +65,10 @@ func (e *Encoder) Metadata() *Metadata { return e.meta }
 
 // Key returns the key of the chunk at cell, relative to the array.
 func (e *Encoder) Key(cell []int) string { return e.meta.Keys.Key(cell) }
+
+// AtHand reports whether Array.ReadAtHand reads the array, where its one value is
+// in memory.
+func (e *Encoder) AtHand() bool { return e.single }
 
 // Fixed reports whether all sub-chunks have one size, whatever their data.
 func (e *Encoder) Fixed() bool { return e.inner.size >= 0 }

@@ -264,6 +264,12 @@ func (v *value) seal(p *piece, dst []byte) (sum uint32, err error) {
 	return sum, err
 }
 
+// inNode reports whether a database has the array in a node as its elements are,
+// so that the hash of the nodes speaks for it.
+func (a *array) inNode() bool {
+	return !a.raw && a.enc.AtHand() && len(a.values) == 1 && !a.values[0].inFile()
+}
+
 // leaf is the entry of the manifest, when all pieces were encoded.
 func (a *array) leaf(item string) manifest.Leaf {
 	l := manifest.Leaf{Item: item, Param: a.param, Size: int64(a.bytes())}

@@ -140,6 +140,9 @@ func (im *Image) sums(m *manifest.Manifest) error {
 			continue
 		}
 		for _, a := range t.arrays {
+			if t.layout.ocdbt() && a.inNode() {
+				continue
+			}
 			l := a.leaf(t.item)
 			if err := a.unchanged(l); err != nil {
 				return err
@@ -153,6 +156,9 @@ func (im *Image) sums(m *manifest.Manifest) error {
 			if f.head != nil {
 				m.Heads = append(m.Heads, manifest.File{Name: path.Join(t.data, f.name), Size: int64(len(f.head)), CRC: crc.Sum(f.head)})
 			}
+		}
+		if t.nodes != nil {
+			m.Nodes = append(m.Nodes, t.nodes.lastPart(path.Join(t.data, t.nodes.name)))
 		}
 	}
 	return nil

@@ -19,7 +19,8 @@ func (t *treeImage) database(uuid [16]byte, now time.Time) (db store.Blob, err e
 	entries := t.entries()
 	open := slices.DeleteFunc(slices.Clone(t.files), func(f *dataFile) bool { return f.written })
 	last := slices.MinFunc(open, func(a, b *dataFile) int { return cmp.Compare(a.size, b.size) })
-	at := last.beginTail(len(entries) <= shortTree)
+	start := last.beginTail(len(entries) <= shortTree)
+	at := start
 	config := ocdbt.OrbaxConfig(uuid)
 	nodes, root, err := ocdbt.EncodeTree(entries, config, func(size int) (ocdbt.File, int64) {
 		offset := at
@@ -29,11 +30,12 @@ func (t *treeImage) database(uuid [16]byte, now time.Time) (db store.Blob, err e
 	if err != nil {
 		return db, err
 	}
-	var tail []byte
+	tail := make([]byte, 0, at-start)
 	for _, n := range nodes {
 		tail = append(tail, n.Bytes...)
 	}
 	last.append(tail)
+	t.nodes = last
 	b, err := ocdbt.NewManifest(config, root, now).Append(nil)
 	return store.Blob{Name: path.Join(t.data, "manifest.ocdbt"), Data: b}, err
 }

@@ -103,9 +103,6 @@ func (t *treeImage) mayLink(o Options) {
 	}
 }
 
-// hashOf is the hash of a unit.
-func hashOf(b []byte) manifest.Hash { return xxh3.Hash128(b).Bytes() }
-
 // hash is that of the file, when all units have theirs.
 func (f *dataFile) hash() manifest.Hash {
 	if !f.hashed {

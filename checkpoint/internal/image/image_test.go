@@ -61,7 +61,8 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// The checksums of the manifest, combined by arithmetic, are those of the bytes.
+// The checksums of the manifest, combined by arithmetic, are those of the bytes;
+// small arrays, which lie in the nodes, have none but those of the nodes.
 func TestSumsAreThoseOfTheBytes(t *testing.T) {
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -109,10 +110,19 @@ func TestSumsAreThoseOfTheBytes(t *testing.T) {
 		if err := m.CheckFile(f.Name, b); err != nil {
 			t.Error(err)
 		}
+		if end, ok := m.NodesOf(f.Name); ok && manifest.HashOf(b[len(b)-int(end.Size):]) != end.Hash {
+			t.Errorf("%s ends in other nodes than the manifest says", f.Name)
+		}
+	}
+	if len(m.Nodes) != 1 {
+		t.Errorf("%d records of nodes", len(m.Nodes))
 	}
 	for name, x := range plain {
 		l, ok := m.Leaf("state", name)
-		if !ok || l.Size != int64(len(x.Data)) || l.CRC != crc.Sum(x.Data) {
+		if small := name == "small" || name == "inline" || name == "rank0"; small == ok {
+			t.Errorf("%s: a record: %v", name, ok)
+		}
+		if ok && (l.Size != int64(len(x.Data)) || l.CRC != crc.Sum(x.Data)) {
 			t.Errorf("%s: manifest says %+v, the bytes have %08x", name, l, crc.Sum(x.Data))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -151,7 +152,7 @@ func (im *Image) note(f *dataFile, u *unit, b []byte) {
 	fresh := u.runs == nil
 	if f.hashed {
 		was := u.hash
-		u.hash = hashOf(b)
+		u.hash = manifest.HashOf(b)
 		fresh = fresh || u.hash != was
 	}
 	if im.signed() && fresh {

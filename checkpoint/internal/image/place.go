@@ -289,6 +289,12 @@ func (p *piece) explain(err error) error {
 	return errs.Wrap("", "array "+strconv.Quote(p.value.array.param), err)
 }
 
+// lastPart is the record of the tail.
+func (f *dataFile) lastPart(name string) manifest.File {
+	tail := f.units[len(f.units)-1].tail
+	return manifest.File{Name: name, Size: int64(len(tail)), CRC: crc.Sum(tail), Hash: manifest.HashOf(tail)}
+}
+
 // sum is the checksum of the file, when all pieces were encoded.
 func (f *dataFile) sum() uint32 {
 	if f.written {

@@ -29,7 +29,8 @@ type treeImage struct {
 	leaves []leaf
 	arrays []*array
 	files  []*dataFile
-	index  []byte // of the files of a safetensors checkpoint, when there are several
+	index  []byte    // of the files of a safetensors checkpoint, when there are several
+	nodes  *dataFile // whose tail are the nodes of the database
 }
 
 // planTree places every array of the item, as far as sizes are known.

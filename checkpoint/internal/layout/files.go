@@ -3,6 +3,7 @@ package layout
 import (
 	"context"
 	"path"
+	"sync"
 
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -13,10 +14,13 @@ type files struct {
 	c       *Checkpoint
 	item    string
 	readers *readers
+
+	mu   sync.Mutex
+	ends map[string]*nodes // of the files that were read
 }
 
 func newFiles(c *Checkpoint, item string) *files {
-	f := &files{c: c, item: item}
+	f := &files{c: c, item: item, ends: map[string]*nodes{}}
 	f.readers = newReaders(f.open)
 	return f
 }
@@ -33,6 +37,9 @@ func (f *files) ReadAt(ctx context.Context, name string, p []byte, off int64) er
 		return err
 	}
 	defer f.readers.giveBack(r)
+	if n := f.nodes(name); n.holds(off, int64(len(p))) {
+		return n.readAt(ctx, r, p, off)
+	}
 	return r.ReadAt(ctx, p, off)
 }
 

@@ -23,6 +23,7 @@ type OpenTree struct {
 	Leaves             []Leaf // in file order
 
 	files *files
+	bound bool // the manifest has a hash of the nodes that small arrays lie in
 }
 
 // orbaxTree opens an item with a _METADATA.
@@ -91,7 +92,7 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 				arrays = zarr.NewOpener(values)
 			}
 			l.KeyImpl = impls[l.Param]
-			if err := c.openArray(ctx, t.files.item, l, values, arrays, !doc.StoreFill); err != nil {
+			if err := c.openArray(ctx, t, l, values, arrays, !doc.StoreFill); err != nil {
 				return err
 			}
 		case String:
@@ -134,6 +135,7 @@ func (t *OpenTree) openValues(ctx context.Context) (zarr.KV, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.bound = t.files.speakFor(db)
 	return db.Values(), nil
 }
 

@@ -11,9 +11,10 @@
 //
 //	bivouac.manifest <version>
 //	file <crc> <size> "<name>" [<hash> <age>] [<run> …]  one for each file but this, sorted by name
-//	leaf <crc> <size> "<item>" "<param>" [<crc> …]       one for each array, sorted by item and name
+//	leaf <crc> <size> "<item>" "<param>" [<crc> …]       one for each array that nodes do not speak for, sorted by item and name
 //	label "<label>"                                      where it has one, see Manifest.Label
 //	head <crc> <size> "<name>"                           of the first size bytes of a file, which are a document by themselves
+//	nodes <crc> <size> "<name>" <hash>                   of the last size bytes of a data file, which are the nodes of a database
 //	end <crc>                                            of every byte before this line
 //	signed <crc> <signature>                             where it is signed, see Sign
 //
@@ -36,8 +37,15 @@
 // since its bytes were last written or read back, in decimal digits.
 //
 // In version 3, which is that of documents that are signed, each file has its
-// runs, see Run: "<size>:<digest>", the digest in unpadded standard base64. Other
+// runs, see Run: "<size>:<digest>", the digest in unpadded standard base64. Lower
 // versions have no label.
+//
+// Version 4 has the nodes of databases, with their XXH3 of 128 bits, as each node
+// ends with its own CRC-32C. An array whose one value lies in such nodes as its
+// elements are, as numbers do, needs no record: the hash of the nodes binds each
+// value to its key, and a tree of very many small arrays has a document of a few
+// lines. A reader that meets an array without a record takes its value from there
+// or not at all.
 package manifest
 
 import (
@@ -50,17 +58,20 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // Name of the file, at the root of a checkpoint.
 const Name = "bivouac.manifest"
 
-// headers of the versions: without hashes, with, with runs.
+// headers of the versions: without hashes, with, with runs, with nodes.
 const (
 	headerPlain  = "bivouac.manifest 1\n"
 	headerHashed = "bivouac.manifest 2\n"
 	headerRuns   = "bivouac.manifest 3\n"
+	headerNodes  = "bivouac.manifest 4\n"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -73,6 +84,7 @@ type Manifest struct {
 	// Label says what a signed checkpoint was saved as, such as "step 12", so that
 	// it cannot pass for another of the same signer; "" says nothing.
 	Label string
+	Nodes []File // ends of files, with their HashOf
 
 	files  map[string]int
 	leaves map[[2]string]int
@@ -93,6 +105,9 @@ type File struct {
 
 // Hash tells contents of one size apart. The zero Hash is none.
 type Hash [16]byte
+
+// HashOf is the Hash of bytes in one piece: XXH3 of 128 bits.
+func HashOf(b []byte) Hash { return xxh3.Hash128(b).Bytes() }
 
 // Leaf is one array of one item.
 type Leaf struct {
@@ -159,9 +174,10 @@ func (m *Manifest) Append(dst []byte) []byte {
 		dst = append(dst, '\n')
 	}
 	for _, h := range m.Heads {
-		dst = append(appendCRC(append(dst, "head "...), h.CRC), ' ')
-		dst = append(strconv.AppendInt(dst, h.Size, 10), ' ')
-		dst = append(strconv.AppendQuote(dst, h.Name), '\n')
+		dst = append(appendPart(dst, "head ", h), '\n')
+	}
+	for _, n := range m.Nodes {
+		dst = append(hex.AppendEncode(append(appendPart(dst, "nodes ", n), ' '), n.Hash[:]), '\n')
 	}
 	if m.Label != "" {
 		dst = append(strconv.AppendQuote(append(dst, labelWord...), m.Label), '\n')
@@ -172,8 +188,17 @@ func (m *Manifest) Append(dst []byte) []byte {
 	return append(dst, '\n')
 }
 
+func appendPart(dst []byte, record string, p File) []byte {
+	dst = append(appendCRC(append(dst, record...), p.CRC), ' ')
+	dst = append(strconv.AppendInt(dst, p.Size, 10), ' ')
+	return strconv.AppendQuote(dst, p.Name)
+}
+
 // header is that of the lowest version that holds the document.
 func (m *Manifest) header() string {
+	if len(m.Nodes) > 0 {
+		return headerNodes
+	}
 	lowest := headerPlain
 	if m.Label != "" {
 		return headerRuns
@@ -209,12 +234,12 @@ func Parse(b []byte) (*Manifest, error) {
 		return nil, err
 	case !bytes.HasPrefix(b, []byte("bivouac.manifest ")):
 		return nil, corrupt("does not begin with the name of the format")
-	case !slices.ContainsFunc([]string{headerPlain, headerHashed, headerRuns}, func(h string) bool { return bytes.HasPrefix(b, []byte(h)) }):
+	case !slices.ContainsFunc([]string{headerPlain, headerHashed, headerRuns, headerNodes}, func(h string) bool { return bytes.HasPrefix(b, []byte(h)) }):
 		line, _, _ := bytes.Cut(b, []byte("\n"))
 		if len(line) > 40 {
 			line = line[:40]
 		}
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "manifest", Subject: Name, Want: "version 1, 2 or 3", Got: fmt.Sprintf("%q", line),
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "manifest", Subject: Name, Want: "version 1, 2, 3 or 4", Got: fmt.Sprintf("%q", line),
 			Remedy: "use a newer Bivouac"}
 	case len(b) < len(headerPlain)+endLen:
 		return nil, corrupt("%d bytes, too short", len(b))
@@ -268,14 +293,22 @@ func (m *Manifest) parseLine(line string) error {
 		m.files[f.Name] = len(m.Files)
 		m.Files = append(m.Files, f)
 	case "head":
-		name, rest, err := cutQuoted(rest)
-		if err != nil || rest != "" {
+		head := File{Size: size, CRC: crc}
+		if head.Name, rest, err = cutQuoted(rest); err != nil || rest != "" {
 			return fmt.Errorf("file name: %v", err)
 		}
-		if _, dup := m.Head(name); dup {
-			return fmt.Errorf("head of %q twice", name)
+		m.Heads, err = addPart(m.Heads, head)
+		return err
+	case "nodes":
+		nodes := File{Size: size, CRC: crc}
+		if nodes.Name, rest, err = cutQuoted(rest); err != nil {
+			return fmt.Errorf("file name: %v", err)
 		}
-		m.Heads = append(m.Heads, File{Name: name, Size: size, CRC: crc})
+		if err := nodes.Hash.parse(strings.TrimPrefix(rest, " ")); err != nil {
+			return err
+		}
+		m.Nodes, err = addPart(m.Nodes, nodes)
+		return err
 	case "leaf":
 		item, rest, err := cutQuoted(rest)
 		if err != nil {
@@ -308,6 +341,14 @@ func (m *Manifest) parseLine(line string) error {
 	return nil
 }
 
+// addPart adds the record of a part of a file.
+func addPart(parts []File, p File) ([]File, error) {
+	if _, dup := part(parts, p.Name); dup {
+		return parts, fmt.Errorf("the same part of %q twice", p.Name)
+	}
+	return append(parts, p), nil
+}
+
 // parseTail reads what follows the name: hash and age, runs, both, or nothing.
 func (f *File) parseTail(s string) error {
 	fields := strings.Split(s, " ")
@@ -324,9 +365,19 @@ func (f *File) parseTail(s string) error {
 	return f.parseRuns(fields)
 }
 
+// parse reads 32 digits that are not all zero.
+func (h *Hash) parse(digits string) error {
+	if len(digits) == hex.EncodedLen(len(h)) {
+		if _, err := hex.Decode(h[:], []byte(digits)); err == nil && *h != (Hash{}) {
+			return nil
+		}
+	}
+	return fmt.Errorf("hash %.60q", digits)
+}
+
 func (f *File) parseHash(digits, age string) error {
-	if _, err := hex.Decode(f.Hash[:], []byte(digits)); err != nil || f.Hash == (Hash{}) {
-		return fmt.Errorf("hash %q", digits)
+	if err := f.Hash.parse(digits); err != nil {
+		return err
 	}
 	n, err := strconv.ParseInt(age, 10, 32)
 	if err != nil || n < 0 {
@@ -368,12 +419,17 @@ func (m *Manifest) File(name string) (File, bool) {
 }
 
 // Head looks the beginning of a file up.
-func (m *Manifest) Head(name string) (File, bool) {
-	i := slices.IndexFunc(m.Heads, func(h File) bool { return h.Name == name })
+func (m *Manifest) Head(name string) (File, bool) { return part(m.Heads, name) }
+
+// NodesOf looks up the end of a file that has the nodes of a database.
+func (m *Manifest) NodesOf(name string) (File, bool) { return part(m.Nodes, name) }
+
+func part(parts []File, name string) (File, bool) {
+	i := slices.IndexFunc(parts, func(p File) bool { return p.Name == name })
 	if i < 0 {
 		return File{}, false
 	}
-	return m.Heads[i], true
+	return parts[i], true
 }
 
 // CheckBytes compares bytes with the record.
@@ -404,6 +460,13 @@ func (m *Manifest) CheckFile(name string, b []byte) error {
 		return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: name, Got: "a file that the manifest does not list"}
 	}
 	return f.CheckBytes(b)
+}
+
+// HashError says that the bytes of subject are not the ones that were written.
+func HashError(subject string, want, got Hash) error {
+	return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: subject,
+		Want: fmt.Sprintf("XXH3 %x", want), Got: fmt.Sprintf("%x", got),
+		Remedy: "the bytes were damaged after they were written; load another step"}
 }
 
 // ChecksumError says that the bytes of subject are not the ones that were written.

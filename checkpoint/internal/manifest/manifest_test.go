@@ -26,6 +26,8 @@ func sample() *Manifest {
 			{Item: "state", Param: "w", Size: 4096, CRC: 7, Chunks: []uint32{1, 2, 0xffffffff}},
 			{Item: "state", Param: "", Size: 4, CRC: 9},
 		},
+		Heads: []File{{Name: "state/d/00", Size: 3, CRC: 4}},
+		Nodes: []File{{Name: "state/d/00", Size: 5, CRC: 6, Hash: HashOf([]byte("nodes"))}},
 	}
 }
 
@@ -150,6 +152,7 @@ func headed(header, body string) []byte {
 func TestVersions(t *testing.T) {
 	const file = "file 00000001 3 \"a\""
 	const hash = " 000000000000000000000000000000ff"
+	const nodes = "nodes 00000001 2 \"a\"" + hash
 	digest := ":" + strings.Repeat("A", 43)
 	for _, c := range []struct {
 		header, line string
@@ -185,13 +188,22 @@ func TestVersions(t *testing.T) {
 		{headerRuns, "label \"a\"\nlabel \"a\"\n" + file, errs.Corrupt},
 		{headerRuns, "label \"a\" 1\n" + file, errs.Corrupt},
 		{headerRuns, "label a\n" + file, errs.Corrupt},
-		{"bivouac.manifest 4\n", file, errs.Unsupported},
+		{headerRuns, file + "\n" + nodes, errs.Corrupt},
+		{headerNodes, file + "\n" + nodes, errs.Other},
+		{headerNodes, file + "\n" + nodes + "\n" + nodes, errs.Corrupt},
+		{headerNodes, file + "\n" + nodes + " 1", errs.Corrupt},
+		{headerNodes, file + "\n" + nodes[:40], errs.Corrupt},
+		{headerNodes, file + "\n" + nodes[:len(nodes)-2] + "00", errs.Corrupt},
+		{headerNodes, file + "\nnodes 00000001 2 a" + hash, errs.Corrupt},
+		{headerNodes, file + "\nnodes 00000001 -2 \"a\"" + hash, errs.Corrupt},
+		{headerNodes, "label \"a\"\n" + file + "\n" + nodes, errs.Other},
+		{"bivouac.manifest 5\n", file, errs.Unsupported},
 	} {
 		m, err := Parse(headed(c.header, c.line+"\n"))
 		if errs.KindOf(err) != c.kind {
 			t.Errorf("%q: %v", c.header+c.line, err)
 		}
-		if err == nil && bytes.HasPrefix(m.Append(nil), []byte(headerPlain)) != (m.Files[0].Hash == Hash{} && m.Files[0].Runs == nil && m.Label == "") {
+		if err == nil && bytes.HasPrefix(m.Append(nil), []byte(headerPlain)) != (m.Files[0].Hash == Hash{} && m.Files[0].Runs == nil && m.Label == "" && m.Nodes == nil) {
 			t.Errorf("%q is written as %q", c.header+c.line, m.Append(nil))
 		}
 	}
