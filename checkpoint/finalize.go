@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
@@ -14,6 +15,9 @@ import (
 type FinalizeOptions struct {
 	// Store holds the session; nil is the local file system.
 	Store store.Store
+	// Signing signs the checkpoint; it must have signed all parts. Without it parts
+	// that are signed are refused.
+	Signing ed25519.PrivateKey
 }
 
 // Finalize makes the checkpoint name of a session of partial saves, which lies
@@ -36,14 +40,17 @@ func Finalize(ctx context.Context, name string, o *FinalizeOptions) error {
 	}
 	st, final, err := locate.Checkpoint(parts.Final(name), o.Store)
 	if err == nil {
-		err = finalize(ctx, st, final)
+		err = finalize(ctx, st, final, o.Signing)
 	}
 	return errs.Wrap(op, name, err)
 }
 
 // finalize makes the checkpoint name of its session.
-func finalize(ctx context.Context, st store.Store, name string) error {
+func finalize(ctx context.Context, st store.Store, name string, signing ed25519.PrivateKey) error {
 	a, err := parts.Assemble(ctx, st, parts.Session(name))
+	if err == nil {
+		err = a.Sign(signing)
+	}
 	if err != nil {
 		return err
 	}

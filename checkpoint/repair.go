@@ -369,7 +369,7 @@ func (r *repairer) session(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return r.act(RepairAction{Kind: RepairFinalize, Path: r.below(name), To: path.Base(final)}, func() error { return finalize(ctx, r.st, final) })
+	return r.act(RepairAction{Kind: RepairFinalize, Path: r.below(name), To: path.Base(final)}, func() error { return finalize(ctx, r.st, final, nil) })
 }
 
 // leftovers removes what interrupted saves left directly below dir.

@@ -21,6 +21,13 @@ type SaveOptions struct {
 	Overwrite bool
 	// Name of the checkpointable; "" is "state".
 	Name string
+	// PartialUpdate adds the state to the checkpoint at the path, or makes the
+	// first of it: leaves, and items, beside those that are there. What is there
+	// already is errs.Exists; with Overwrite it is replaced, leaf by leaf. The
+	// checkpoint is what it was or what it becomes, whole, whatever happens; data
+	// files are linked, not copied. Package partial is for checkpoints that are not
+	// to be seen before they are complete.
+	PartialUpdate bool
 	// Custom is the checkpoint's metadata, a value that encodes to a JSON object.
 	Custom any
 	// Layout is how the arrays are stored; the zero value is Orbax's default.
@@ -133,7 +140,7 @@ func begin(ctx context.Context, path string, state any, o *SaveOptions, how imag
 	}
 	st, name, err := locate.Checkpoint(path, o.Store)
 	if err == nil {
-		err = admit(ctx, st, name, o.Overwrite)
+		err = admit(ctx, st, name, o.Overwrite || o.PartialUpdate)
 	}
 	if err != nil {
 		return fail(path, err)
@@ -158,17 +165,24 @@ func begin(ctx context.Context, path string, state any, o *SaveOptions, how imag
 	if err != nil {
 		return fail("SaveOptions.MemoryBudget", err)
 	}
-	im, err := image.Begin(items, how, image.Options{
+	io := image.Options{
 		Style: image.V1, Layout: image.Layout(o.Layout), Compression: image.Compression(o.Compression), ShardAxes: o.ShardAxes,
 		ChunkBytes: o.ChunkBytes, MaxFileBytes: o.MaxFileBytes, Leaf: o.Leaf.ImageLeaf(), Dedup: dedup, Signing: o.Signing, Label: o.Label,
 		Custom: custom, Memory: memory, Budget: o.MemoryBudget, Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress,
-	})
+	}
+	if o.PartialUpdate {
+		err = o.update(ctx, st, name, items, &io)
+	}
+	var im *image.Image
+	if err == nil {
+		im, err = image.Begin(items, how, io)
+	}
 	if err != nil {
 		return fail(path, errors.Join(err, memory.Close()))
 	}
 	return Go(ctx, func(ctx context.Context) (SaveStats, error) {
 		defer memory.Close() //nolint:errcheck // what is unmapped twice was unmapped
-		txn, err := st.Begin(ctx, name, store.TxnOptions{Overwrite: o.Overwrite, LinksOnly: dedup != nil})
+		txn, err := st.Begin(ctx, name, store.TxnOptions{Overwrite: o.Overwrite || io.Join != nil, LinksOnly: dedup != nil})
 		if err == nil {
 			_, err = im.Commit(ctx, txn)
 		}

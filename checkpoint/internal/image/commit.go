@@ -52,7 +52,7 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	im.stats.Persist = time.Since(start)
 	start = time.Now()
 	small = append(append(small, im.root(now)...), im.opts.Extra...)
-	small, err := im.join(ctx, txn, small, m)
+	small, bare, err := im.join(ctx, txn, small, m)
 	if err != nil {
 		return now, err
 	}
@@ -67,7 +67,7 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 		im.small(m, b.Name, b.Data)
 	}
 	last := store.Blob{Name: im.manifestName(), Data: manifest.Sign(m.Append(nil), im.opts.Signing)}
-	if last.Name == "" {
+	if last.Name == "" || bare {
 		last, markers = markers[0], markers[1:]
 	}
 	err = txn.Commit(ctx, last, markers...)

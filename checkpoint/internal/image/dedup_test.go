@@ -163,9 +163,9 @@ func TestDedupLaw(t *testing.T) {
 		if l := s.form.Layout; l.ocdbt() || l == Safetensors {
 			s.form.MaxFileBytes = rapid.SampledFrom([]int64{0, 2500, 20_000, 100_000}).Draw(t, "most")
 		}
+		s.budget = rapid.SampledFrom([]int{0, 60 << 20, 14 << 20}).Draw(t, "budget") // of all saves: shards are as large as it lets them be
 		for range rapid.IntRange(2, 6).Draw(t, "steps") {
 			s.how = rapid.SampledFrom([]Mode{Copy, InPlace, HandOver}).Draw(t, "mode")
-			s.budget = rapid.SampledFrom([]int{0, 60 << 20, 14 << 20}).Draw(t, "budget")
 			changed := rapid.SliceOfNDistinct(rapid.SampledFrom(names), 0, 2, rapid.ID[string]).Draw(t, "changed")
 			for _, n := range changed {
 				x := s.state[n].Data

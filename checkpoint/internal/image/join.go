@@ -22,6 +22,8 @@ type Piece struct {
 	// Entries are the values for the database of each tree item that has one, in
 	// the order of their keys, files relative to the directory of the item.
 	Entries map[string][]ocdbt.Entry
+	// Bare is set by Join where the manifest would not list all files: none is made.
+	Bare bool
 }
 
 // entries are those of the database of the item.
@@ -35,9 +37,9 @@ func (t *treeImage) entries() []ocdbt.Entry {
 }
 
 // join has Options.Join make what is committed.
-func (im *Image) join(ctx context.Context, txn store.Txn, docs []store.Blob, m *manifest.Manifest) ([]store.Blob, error) {
+func (im *Image) join(ctx context.Context, txn store.Txn, docs []store.Blob, m *manifest.Manifest) (_ []store.Blob, bare bool, _ error) {
 	if im.opts.Join == nil {
-		return docs, nil
+		return docs, false, nil
 	}
 	p := &Piece{Docs: docs, Manifest: m, Entries: map[string][]ocdbt.Entry{}}
 	for _, t := range im.trees {
@@ -47,5 +49,5 @@ func (im *Image) join(ctx context.Context, txn store.Txn, docs []store.Blob, m *
 		p.Entries[t.item] = t.entries()
 	}
 	err := im.opts.Join(ctx, txn, p)
-	return p.Docs, err
+	return p.Docs, p.Bare, err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"time"
 
@@ -71,6 +72,9 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		t.files = spread(t.arrays, o.FileBytes)
 	}
 	t.mayLink(o)
+	if t.joins { // and the nodes that a file without arrays is for are not in it
+		t.files = slices.DeleteFunc(t.files, func(f *dataFile) bool { return f.size == 0 })
+	}
 	for _, f := range t.files {
 		if f.name, err = fileName(o.Random); err != nil {
 			return nil, err

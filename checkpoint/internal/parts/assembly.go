@@ -3,6 +3,7 @@ package parts
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"maps"
 	"path"
 	"slices"
@@ -31,6 +32,8 @@ type Assembly struct {
 	records map[string]manifest.File // of links, from the manifests of the parts
 	leaves  []manifest.Leaf
 	covered bool // every part had a manifest
+	parts   []*manifest.Manifest
+	signing ed25519.PrivateKey
 }
 
 // Read reads the documents of a session and joins them.
@@ -133,7 +136,7 @@ func (a *Assembly) manifestOf(ctx context.Context, p Part, files []string) (*man
 				return nil, &errs.Error{Kind: errs.Corrupt, Subject: r.Name, Got: "the file is missing"}
 			}
 		}
-		a.leaves = append(a.leaves, m.Leaves...)
+		a.leaves, a.parts = append(a.leaves, m.Leaves...), append(a.parts, m)
 		return m, nil
 	}
 	for _, f := range files {
@@ -325,6 +328,29 @@ func (a *Assembly) holds(ctx context.Context, name, at string) (bool, error) {
 	return bytes.Equal(b, doc), err
 }
 
+// Sign has the checkpoint signed with the key that must have signed all parts. A
+// nil key is for parts without signatures.
+func (a *Assembly) Sign(key ed25519.PrivateKey) error {
+	a.signing = key
+	if key != nil && !a.covered {
+		return &errs.Error{Kind: errs.Invalid, Subject: a.source, Want: "parts signed with the key", Got: "one without a manifest"}
+	}
+	for _, m := range a.parts {
+		if err := sameSigner(m, key); err != nil {
+			return errs.Wrap("", a.source, err)
+		}
+	}
+	return nil
+}
+
+// record adds a document to the manifest.
+func (a *Assembly) record(m *manifest.Manifest, name string, b []byte) {
+	m.Add(name, b)
+	if a.signing != nil {
+		m.Files[len(m.Files)-1].Runs = manifest.Runs(b, 0)
+	}
+}
+
 // Commit makes the checkpoint, with a manifest where all parts had one.
 func (a *Assembly) Commit(ctx context.Context, name string) error {
 	txn, err := a.st.Begin(ctx, name, store.TxnOptions{})
@@ -337,7 +363,7 @@ func (a *Assembly) Commit(ctx context.Context, name string) error {
 		return err
 	}
 	for _, to := range slices.Sorted(maps.Keys(a.docs)) {
-		m.Add(to, a.docs[to])
+		a.record(m, to, a.docs[to])
 		if to == orbax.CommitFile {
 			continue
 		}
@@ -349,7 +375,7 @@ func (a *Assembly) Commit(ctx context.Context, name string) error {
 	if !a.covered {
 		return txn.Commit(ctx, mark)
 	}
-	return txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: m.Append(nil)}, mark)
+	return txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: manifest.Sign(m.Append(nil), a.signing)}, mark)
 }
 
 // take links the data files into the transaction and adds their records.

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -18,6 +20,31 @@ func (a *Assembly) Tree(item string) (t orbax.Tree, ok bool, err error) {
 	}
 	t, err = orbax.ParseTree(doc)
 	return t, true, err
+}
+
+// Layout returns how the trees are stored; known is false where there are none.
+func (a *Assembly) Layout() (l image.Layout, known bool) {
+	for name, doc := range a.docs {
+		item, below, _ := strings.Cut(name, "/")
+		if below != orbax.TreeFile {
+			continue
+		}
+		t, err := orbax.ParseTree(doc)
+		if err != nil {
+			continue // complete says so
+		}
+		_, database := a.links[path.Join(item, ocdbt.ManifestName)]
+		switch {
+		case database && t.UseZarr3:
+			return image.OCDBTZarr3, true
+		case database:
+			return image.OCDBTZarr2, true
+		case t.UseZarr3:
+			return image.PlainZarr3, true
+		}
+		return image.PlainZarr2, true
+	}
+	return 0, false
 }
 
 // Has reports whether there is anything of the item.

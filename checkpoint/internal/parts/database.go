@@ -47,6 +47,7 @@ func (d *database) batch(ctx context.Context, files ocdbt.Files) (b *ocdbt.Batch
 		}
 		for _, e := range s.put {
 			b.PutRef(e.Key, e.Value)
+			sum.Write([]byte("+" + e.Key + " " + e.Value.File.Name + "\n"))
 		}
 		if s.embed == "" {
 			continue
@@ -101,6 +102,9 @@ func extendDatabase(ctx context.Context, files ocdbt.Files, d *database) (*ocdbt
 
 // merge makes the database of an item, by reference.
 func (a *Assembly) merge(ctx context.Context, item string, d *database) error {
+	if d.whole && len(d.steps) == 0 {
+		return nil
+	}
 	files := storeFiles{a.st, func(name string) string { return a.links[path.Join(item, name)] }}
 	var c *ocdbt.Commit
 	var err error

@@ -1,0 +1,126 @@
+package parts
+
+import (
+	"context"
+	"crypto/ed25519"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/ocdbt"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// Open reads the documents of the committed checkpoint name, that something may be
+// added. Where signing is not nil the checkpoint must be signed by that key, else
+// not signed at all: what is made of it has the same signature, or none.
+func Open(ctx context.Context, st store.Store, name string, signing ed25519.PrivateKey) (*Assembly, error) {
+	a := newAssembly(st, name)
+	files, err := Files(ctx, st, name, func(e store.Info) bool { return store.IsStaging(e.Name) })
+	if err != nil {
+		return nil, err
+	}
+	var m *manifest.Manifest
+	if slices.Contains(files, manifest.Name) {
+		b, err := store.ReadAll(ctx, st, path.Join(name, manifest.Name))
+		if err == nil {
+			m, err = manifest.Parse(b)
+		}
+		if err == nil {
+			err = sameSigner(m, signing)
+		}
+		if err != nil {
+			return nil, err
+		}
+		a.leaves = m.Leaves
+	} else if signing != nil {
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a signed checkpoint to add to with a signature", Got: "one without a manifest"}
+	}
+	for _, f := range files {
+		if f == manifest.Name {
+			continue
+		}
+		if err := a.keep(ctx, name, f, m); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+func sameSigner(m *manifest.Manifest, key ed25519.PrivateKey) error {
+	switch {
+	case key != nil:
+		return m.CheckSignature(key.Public().(ed25519.PublicKey))
+	case m.Digested():
+		return &errs.Error{Kind: errs.Invalid, Want: "the key that signs what is made of a signed checkpoint", Got: "no key", Remedy: "give Signing"}
+	}
+	return nil
+}
+
+// keep takes a file of the checkpoint over: documents to be joined, others as they are.
+func (a *Assembly) keep(ctx context.Context, name, file string, m *manifest.Manifest) error {
+	from := path.Join(name, file)
+	if item, below, ok := strings.Cut(file, "/"); ok && below == ocdbt.ManifestName {
+		a.database(item).whole = true
+	}
+	if _, _, _, ok := processFile(file); ok || joins(file) == nil && file != orbax.MarkerFile {
+		return a.link(ctx, file, from, m, file)
+	}
+	b, err := store.ReadAll(ctx, a.st, from)
+	if err == nil && m != nil {
+		err = m.CheckFile(file, b)
+	}
+	a.docs[file] = b
+	return err
+}
+
+// IsStep reports whether the checkpoint is a step, without Orbax's marker.
+func (a *Assembly) IsStep() bool {
+	_, marked := a.docs[orbax.MarkerFile]
+	return !marked
+}
+
+// Take takes away, as a later part would.
+func (a *Assembly) Take(r Removal) error { return a.remove(r) }
+
+// Join adds an image: it is an image.Join.
+func (a *Assembly) Join(ctx context.Context, txn store.Txn, p *image.Piece) error {
+	for _, d := range p.Docs {
+		merge := joins(d.Name)
+		if merge == nil {
+			merge = func(_, later []byte) ([]byte, error) { return later, nil }
+		}
+		if err := a.join(d.Name, d.Data, merge); err != nil {
+			return errs.Wrap("", d.Name, err)
+		}
+	}
+	for item, entries := range p.Entries {
+		d := a.database(item)
+		d.steps = append(d.steps, step{put: entries})
+	}
+	for item, d := range a.items {
+		if err := a.merge(ctx, item, d); err != nil {
+			return errs.Wrap("", item, err)
+		}
+	}
+	if err := a.complete(); err != nil {
+		return err
+	}
+	p.Manifest.Files = slices.DeleteFunc(p.Manifest.Files, func(f manifest.File) bool { return a.links[f.Name] != "" })
+	if err := a.take(ctx, txn, p.Manifest); err != nil {
+		return err
+	}
+	p.Bare = !a.covered
+	p.Docs = p.Docs[:0]
+	for name, b := range a.docs {
+		if name != orbax.CommitFile { // which the image has
+			p.Docs = append(p.Docs, store.Blob{Name: name, Data: b})
+		}
+	}
+	slices.SortFunc(p.Docs, func(x, y store.Blob) int { return strings.Compare(x.Name, y.Name) })
+	return nil
+}

@@ -1,0 +1,90 @@
+package checkpoint
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// update has the image that o describes added to the checkpoint name, if there is
+// one: what that holds is taken over by links, documents and databases are joined,
+// and the two exchanged at once.
+func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, items []image.Item, o *image.Options) error {
+	if s.Base != "" {
+		return &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Base", Want: "no base in a partial update, which links what is there"}
+	}
+	if _, err := st.Stat(ctx, name); errs.KindOf(err) == errs.NotFound {
+		return nil // the first part is a checkpoint
+	}
+	old, err := layout.Options{AllowNoManifest: true}.Open(ctx, st, name)
+	if err != nil {
+		return err
+	}
+	if old.Layout == "safetensors" || old.Layout == "orbax v0 flat" || strings.HasPrefix(old.Layout, "npy") {
+		return &errs.Error{Kind: errs.Unsupported, Subject: name, Got: "a checkpoint of the layout " + old.Layout + ", to which nothing can be added",
+			Remedy: "convert it: bivouac convert"}
+	}
+	a, err := parts.Open(ctx, st, name, o.Signing)
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		if err := s.replace(a, it); err != nil {
+			return err
+		}
+	}
+	if err := sameLayout(a, items, o); err != nil {
+		return err
+	}
+	if a.IsStep() {
+		o.Style = image.Step
+	}
+	o.Join = a.Join
+	return nil
+}
+
+// replace takes away what the item replaces, or refuses to.
+func (s *SaveOptions) replace(a *parts.Assembly, it image.Item) error {
+	old, isTree, err := a.Tree(it.Name)
+	if err != nil || !a.Has(it.Name) {
+		return err
+	}
+	removal := parts.Removal{it.Name: [][]string{{}}}
+	what := "item " + strconv.Quote(it.Name)
+	if it.Tree != nil && isTree {
+		removal[it.Name] = parts.Clash(old, tree.Flatten(it.Tree))
+		if len(removal[it.Name]) == 0 {
+			return nil
+		}
+		what = "leaf " + strings.Join(removal[it.Name][0], ".")
+	}
+	if !s.Overwrite {
+		return &errs.Error{Kind: errs.Exists, Subject: what, Got: "it is in the checkpoint", Remedy: "set Overwrite to replace it, or leave it out"}
+	}
+	return a.Take(removal)
+}
+
+// sameLayout has the image stored as the trees of the checkpoint are.
+func sameLayout(a *parts.Assembly, items []image.Item, o *image.Options) error {
+	want, known := a.Layout()
+	if !known {
+		return nil
+	}
+	for _, it := range items {
+		if it.Tree == nil {
+			continue
+		}
+		if o.Layout != image.OCDBTZarr3 && o.Layout != want {
+			return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: Layout(want).String() + ", as the checkpoint has it", Got: Layout(o.Layout).String()}
+		}
+		o.Layout = want
+	}
+	return nil
+}
