@@ -103,6 +103,11 @@ func cancellation(s *suite) {
 	check(s.RemoveTree(gone, "a"))
 	_, err = s.CleanStaging(gone, "", nil)
 	check(err)
+	check(s.Settle(gone, "a"))
+	if l, ok := s.Store.(store.Locker); ok {
+		_, err = l.Lock(gone, "a")
+		check(err)
+	}
 	check(r.ReadAt(gone, make([]byte, 1), 0))
 	_, err = t.Create(gone, "y", 1)
 	check(err)
