@@ -85,7 +85,7 @@ var turns = []turn{
 		name:  "convert",
 		setup: savedFrom("a", 1, "a"),
 		do: func(ctx context.Context, st store.Store) error {
-			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st, Layout: checkpoint.OCDBTZarr2})
+			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st, Layout: checkpoint.OCDBTZarr2, Compression: checkpoint.Zstd})
 		},
 		before: both(loads("a", partOf(1)), absent("b")),
 		after:  both(loads("a", partOf(1)), loads("b", partOf(1))),
@@ -206,6 +206,8 @@ func (u turn) left(o crash.Outcome) error {
 		return fmt.Errorf("no error, and %w", done)
 	case o.Err != nil && errs.KindOf(o.Err) == errs.Other:
 		return errors.New("an error without a kind")
+	case o.Err != nil && o.Plan.Err != nil && !errors.Is(o.Err, o.Plan.Err):
+		return errors.New("not what the system said")
 	case done != nil:
 		if err := u.before(o.FS); err != nil {
 			return fmt.Errorf("neither done (%w) nor as it was: %w", done, err)

@@ -145,8 +145,11 @@ func (r *repairer) run(ctx context.Context) error {
 	}
 	info, err := r.st.Stat(ctx, r.root)
 	if errs.KindOf(err) == errs.NotFound {
-		if _, serr := r.st.Stat(ctx, parts.Session(r.root)); serr == nil {
+		switch _, serr := r.st.Stat(ctx, parts.Session(r.root)); {
+		case serr == nil:
 			return r.session(ctx, parts.Session(r.root))
+		case errs.KindOf(serr) != errs.NotFound:
+			return serr
 		}
 	}
 	if err != nil {

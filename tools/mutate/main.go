@@ -43,8 +43,9 @@ type options struct {
 	root    string // of the tree that is copied
 	list    string
 	only    *regexp.Regexp
-	shard   int // this one, from 0
-	shards  int // of so many
+	fresh   bool // only sites that the list does not know
+	shard   int  // this one, from 0
+	shards  int  // of so many
 	jobs    int
 	update  bool
 	print   bool
@@ -73,6 +74,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.root, "root", ".", "`directory` of the module")
 	f.StringVar(&o.list, "list", "", "`file` with the sites; default tools/mutate/sites.txt below root")
 	only := f.String("only", "", "only sites whose line matches this `expression`")
+	f.BoolVar(&o.fresh, "new", false, "only sites that the list does not know")
 	shard := f.String("shard", "0/1", "only this part of the sites: `i/n`, i from 0")
 	f.IntVar(&o.jobs, "j", runtime.GOMAXPROCS(0), "tests and mutants tried at a time")
 	f.BoolVar(&o.update, "update", false, "rewrite the list: add new sites that were killed, drop those that are gone")
@@ -119,6 +121,9 @@ func run(ctx context.Context, o *options) error {
 	}
 	var chosen []*site
 	for i, s := range sites {
+		if _, listed := known.known[s.ID()]; o.fresh && listed {
+			continue
+		}
 		if i%o.shards == o.shard && o.only.MatchString(s.ID()) {
 			chosen = append(chosen, s)
 		}
@@ -140,7 +145,7 @@ func run(ctx context.Context, o *options) error {
 			return err
 		}
 	}
-	problems := known.judge(sites, chosen)
+	problems := append(w.broken(), known.judge(sites, chosen)...)
 	for _, p := range problems {
 		fmt.Println(p)
 	}

@@ -33,6 +33,7 @@ type test struct {
 	seeded    bool // draws from rapid
 	took      time.Duration
 	reaches   map[int]bool
+	broken    error // it fails unchanged
 }
 
 func (t *test) String() string { return t.pkg + " " + t.name }
@@ -127,8 +128,8 @@ func (t *test) run(ctx context.Context, limit time.Duration, env ...string) ([]b
 	return out, err
 }
 
-// baseline runs each test unchanged, jobs at a time: it must pass. What it reaches
-// and how long it takes is noted.
+// baseline runs each test unchanged, jobs at a time. What it reaches and how long
+// it takes is noted; one that fails is told and kills nothing.
 func (w *workplace) baseline(ctx context.Context, jobs int) error {
 	start := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -142,7 +143,10 @@ func (w *workplace) baseline(ctx context.Context, jobs int) error {
 	for range jobs {
 		wg.Go(func() {
 			for i := range queue {
-				if err := w.tests[i].unchanged(ctx, filepath.Join(w.dir, "reached."+strconv.Itoa(i))); err != nil {
+				err := w.tests[i].unchanged(ctx, filepath.Join(w.dir, "reached."+strconv.Itoa(i)))
+				if errors.Is(err, errKilled) {
+					w.tests[i].broken = err
+				} else if err != nil {
 					cancel(err)
 					return
 				}
@@ -154,8 +158,23 @@ func (w *workplace) baseline(ctx context.Context, jobs int) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	fmt.Printf("suite passes unchanged in %s\n", time.Since(start).Round(time.Second))
+	for _, t := range w.tests {
+		if t.broken != nil {
+			fmt.Println(t.broken)
+		}
+	}
+	fmt.Printf("suite run unchanged in %s\n", time.Since(start).Round(time.Second))
 	return nil
+}
+
+// broken names the tests that fail unchanged.
+func (w *workplace) broken() (out []string) {
+	for _, t := range w.tests {
+		if t.broken != nil {
+			out = append(out, "fails unchanged: "+t.String())
+		}
+	}
+	return out
 }
 
 // unchanged runs a test without any mutation, and learns from the file what it reaches.
@@ -224,7 +243,7 @@ func (w *workplace) kill(ctx context.Context, s *site) error {
 	start := time.Now()
 	defer func() { s.took = time.Since(start) }()
 	for _, t := range w.tests {
-		if !t.reaches[s.n] {
+		if t.broken != nil || !t.reaches[s.n] {
 			continue
 		}
 		s.tried++
