@@ -73,6 +73,18 @@ func (b *Batch) Embed(ctx context.Context, child *DB, dir string) error {
 	return nil
 }
 
+// Files returns the files that hold the values which the batch sets by reference,
+// by their paths.
+func (b *Batch) Files() map[string]bool {
+	files := map[string]bool{}
+	for _, c := range b.changes {
+		if c.stored && !c.ref.IsInline() {
+			files[c.ref.File.Path()] = true
+		}
+	}
+	return files
+}
+
 // checkDir returns what is wrong with a sub-directory, or "".
 func checkDir(dir string) string {
 	if !strings.HasSuffix(dir, "/") {

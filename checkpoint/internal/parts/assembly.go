@@ -31,7 +31,8 @@ type Assembly struct {
 
 	records map[string]manifest.File // of links, from the manifests of the parts
 	leaves  []manifest.Leaf
-	covered bool // every part had a manifest
+	nodes   []manifest.File // of databases
+	covered bool            // every part had a manifest
 	parts   []*manifest.Manifest
 	signing ed25519.PrivateKey
 }
@@ -389,5 +390,6 @@ func (a *Assembly) take(ctx context.Context, txn store.Txn, m *manifest.Manifest
 		}
 	}
 	m.Leaves = append(m.Leaves, a.leaves...)
+	m.Nodes = append(m.Nodes, a.nodes...)
 	return nil
 }

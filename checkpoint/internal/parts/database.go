@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/store"
@@ -36,93 +37,115 @@ func (d *database) embed(dir string) {
 
 func (d *database) remove(params []string) { d.steps = append(d.steps, step{remove: params}) }
 
-// batch returns the changes as one, and what they depend on.
-func (d *database) batch(ctx context.Context, files ocdbt.Files) (b *ocdbt.Batch, seed []byte, last time.Time, err error) {
-	b = &ocdbt.Batch{}
-	sum := sha256.New()
+// built is a database that was made of steps.
+type built struct {
+	*ocdbt.Commit
+	used map[string]bool // files of its values, by their names below the item
+}
+
+// build makes a new database of what is there and the steps. Values stay where
+// they are, nodes are all written anew, into one file. The same steps give the
+// same bytes and names, so that a merge that was interrupted is done again without
+// leaving anything.
+func (d *database) build(ctx context.Context, files ocdbt.Files) (built, error) {
+	b, seed, last := &ocdbt.Batch{}, sha256.New(), time.Time{}
+	put := func(e ocdbt.Entry) { b.PutRef(e.Key, e.Value) }
+	add := func(dir string) error {
+		db, err := ocdbt.Open(ctx, sub(files, dir), nil)
+		if err != nil {
+			return errs.Wrap("", dir, err)
+		}
+		raw, err := files.ReadFile(ctx, dir+ocdbt.ManifestName)
+		if err != nil {
+			return err
+		}
+		seed.Write([]byte(dir))
+		seed.Write(raw)
+		if t := db.Version().Time(); t.After(last) {
+			last = t
+		}
+		for e, err := range db.List(ctx, ocdbt.Range{}) {
+			if err != nil {
+				return errs.Wrap("", dir, err)
+			}
+			put(e.Below(dir))
+		}
+		return nil
+	}
+	if d.whole {
+		if err := add(""); err != nil {
+			return built{}, err
+		}
+	}
 	for _, s := range d.steps {
 		for _, p := range s.remove {
 			b.DeleteRange(ocdbt.Range{Start: p + "/", End: p + "0"}) // "0" comes after "/"
-			sum.Write([]byte("-" + p + "\n"))
+			seed.Write([]byte("-" + p + "\n"))
 		}
 		for _, e := range s.put {
-			b.PutRef(e.Key, e.Value)
-			sum.Write([]byte("+" + e.Key + " " + e.Value.File.Name + "\n"))
+			put(e)
+			seed.Write([]byte("+" + e.Key + " " + e.Value.File.Name + "\n"))
 		}
 		if s.embed == "" {
 			continue
 		}
-		db, err := ocdbt.Open(ctx, ocdbt.Sub(files, s.embed), nil)
-		if err != nil {
-			return nil, nil, last, errs.Wrap("", s.embed, err)
-		}
-		if err := b.Embed(ctx, db, s.embed); err != nil {
-			return nil, nil, last, err
-		}
-		raw, err := files.ReadFile(ctx, s.embed+ocdbt.ManifestName)
-		if err != nil {
-			return nil, nil, last, err
-		}
-		sum.Write([]byte(s.embed))
-		sum.Write(raw)
-		if t := db.Version().Time(); t.After(last) {
-			last = t
+		if err := add(s.embed); err != nil {
+			return built{}, err
 		}
 	}
-	return b, sum.Sum(nil), last, nil
+	sum := seed.Sum(nil)
+	merged, err := ocdbt.New(files, ocdbt.OrbaxConfig([16]byte(sum[:16])), nil)
+	if err != nil {
+		return built{}, err
+	}
+	c, err := merged.Commit(ctx, b, &ocdbt.CommitOptions{Time: last.Add(time.Nanosecond), Name: "d/" + hex.EncodeToString(sum[16:])})
+	if err != nil {
+		return built{}, err
+	}
+	return built{c, b.Files()}, nil
 }
 
-// mergeDatabase makes a new database of the steps. Values stay where they are.
-// The same steps give the same bytes and names, so that a merge that was
-// interrupted is done again without leaving anything.
-func mergeDatabase(ctx context.Context, files ocdbt.Files, d *database) (*ocdbt.Commit, error) {
-	b, seed, last, err := d.batch(ctx, files)
-	if err != nil {
-		return nil, err
+// sub returns the files of a directory that ends in "/", or of the item itself.
+func sub(files ocdbt.Files, dir string) ocdbt.Files {
+	if dir == "" {
+		return files
 	}
-	merged, err := ocdbt.New(files, ocdbt.OrbaxConfig([16]byte(seed[:16])), nil)
-	if err != nil {
-		return nil, err
-	}
-	return merged.Commit(ctx, b, &ocdbt.CommitOptions{Time: last.Add(time.Nanosecond), Name: "d/" + hex.EncodeToString(seed[16:])})
+	return ocdbt.Sub(files, dir)
 }
 
-// extendDatabase makes the next version of a database that is there.
-func extendDatabase(ctx context.Context, files ocdbt.Files, d *database) (*ocdbt.Commit, error) {
-	db, err := ocdbt.Open(ctx, files, nil)
-	if err != nil {
-		return nil, err
-	}
-	b, _, _, err := d.batch(ctx, files)
-	if err != nil {
-		return nil, err
-	}
-	return db.Commit(ctx, b, nil)
-}
-
-// merge makes the database of an item, by reference.
+// merge makes the database of an item, by reference. Data files of a database
+// that nothing refers to any more are not taken over.
 func (a *Assembly) merge(ctx context.Context, item string, d *database) error {
 	if d.whole && len(d.steps) == 0 {
 		return nil
 	}
-	files := storeFiles{a.st, func(name string) string { return a.links[path.Join(item, name)] }}
-	var c *ocdbt.Commit
-	var err error
-	if d.whole {
-		c, err = extendDatabase(ctx, files, d)
-	} else {
-		c, err = mergeDatabase(ctx, files, d)
-	}
+	c, err := d.build(ctx, storeFiles{a.st, func(name string) string { return a.links[path.Join(item, name)] }})
 	if err != nil {
 		return err
+	}
+	if d.whole {
+		for name := range a.links {
+			below, ok := strings.CutPrefix(name, item+"/")
+			if ok && path.Base(path.Dir(below)) == "d" && !c.used[below] {
+				a.unlink(name)
+			}
+		}
 	}
 	for _, f := range append(c.Files, c.Manifest) {
 		name := path.Join(item, f.Name)
 		a.docs[name] = f.Data
-		delete(a.links, name)
-		delete(a.records, name)
+		a.unlink(name)
+	}
+	a.nodes = slices.DeleteFunc(a.nodes, func(n manifest.File) bool { return strings.HasPrefix(n.Name, item+"/") })
+	for _, f := range c.Files {
+		a.nodes = append(a.nodes, manifest.File{Name: path.Join(item, f.Name), Size: int64(len(f.Data)), Hash: manifest.HashOf(f.Data)})
 	}
 	return nil
+}
+
+func (a *Assembly) unlink(name string) {
+	delete(a.links, name)
+	delete(a.records, name)
 }
 
 // MergeItem makes the database of an item that has only those of its processes,
@@ -135,7 +158,7 @@ func MergeItem(ctx context.Context, st store.Store, checkpoint, item string, pro
 	for _, p := range processes {
 		d.embed(p)
 	}
-	c, err := mergeDatabase(ctx, storeFiles{st, func(name string) string { return path.Join(dir, name) }}, d)
+	c, err := d.build(ctx, storeFiles{st, func(name string) string { return path.Join(dir, name) }})
 	if err != nil {
 		return err
 	}

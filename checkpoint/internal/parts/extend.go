@@ -36,7 +36,7 @@ func Open(ctx context.Context, st store.Store, name string, signing ed25519.Priv
 		if err != nil {
 			return nil, err
 		}
-		a.leaves = m.Leaves
+		a.leaves, a.nodes = m.Leaves, m.Nodes
 	} else if signing != nil {
 		return nil, &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a signed checkpoint to add to with a signature", Got: "one without a manifest"}
 	}

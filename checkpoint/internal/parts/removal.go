@@ -77,6 +77,7 @@ func (a *Assembly) removeItem(item string) (err error) {
 	maps.DeleteFunc(a.links, func(name, _ string) bool { return below(name) })
 	maps.DeleteFunc(a.records, func(name string, _ manifest.File) bool { return below(name) })
 	a.leaves = slices.DeleteFunc(a.leaves, func(l manifest.Leaf) bool { return l.Item == item })
+	a.nodes = slices.DeleteFunc(a.nodes, func(n manifest.File) bool { return below(n.Name) })
 	delete(a.items, item)
 	if doc := a.docs[orbax.CheckpointFile]; doc != nil {
 		a.docs[orbax.CheckpointFile], err = orbax.RemoveItem(doc, item)
