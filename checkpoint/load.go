@@ -133,10 +133,6 @@ func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[
 	return out, nil
 }
 
-func open(ctx context.Context, path string, st store.Store) (*layout.Checkpoint, error) {
-	return (&LoadOptions{Store: st}).open(ctx, path)
-}
-
 // open opens the checkpoint that is to be loaded.
 func (o *LoadOptions) open(ctx context.Context, path string) (*layout.Checkpoint, error) {
 	st, name, err := locate.Checkpoint(path, o.Store)
