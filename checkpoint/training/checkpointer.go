@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -37,8 +38,8 @@ type Checkpointer struct {
 	list     []Info // ascending
 	doubts   []Info // saves of which nobody knows whether they would survive power loss
 	pending  *checkpoint.Response[bool]
-	removing <-chan struct{} // closed when the retention of the last save is over; nil before the first
-	failed   error           // of a save in the background that no call has returned yet
+	removing <-chan struct{} // closed when the last removals are over, and all before; nil before the first
+	failed   []error         // of saves and removals in the background that no call has returned yet
 	closed   bool
 }
 
@@ -158,8 +159,19 @@ func (c *Checkpointer) Best() (best Info, ok bool) {
 	return list[i], true
 }
 
+// Steps returns the steps that are committed, ascending.
+func (c *Checkpointer) Steps() []int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]int64, len(c.list))
+	for i, in := range c.list {
+		out[i] = in.Step
+	}
+	return out
+}
+
 // find returns the checkpoint of a step, or the newest one for Latest.
-func (c *Checkpointer) find(step int64) (Info, error) {
+func (c *Checkpointer) find(op string, step int64) (Info, error) {
 	list := c.Checkpoints()
 	if step == Latest && len(list) > 0 {
 		return list[len(list)-1], nil
@@ -169,7 +181,7 @@ func (c *Checkpointer) find(step int64) (Info, error) {
 			return in, nil
 		}
 	}
-	e := &errs.Error{Kind: errs.NotFound, Op: "training", Subject: c.dir, Want: "step " + strconv.FormatInt(step, 10), Got: steps(list)}
+	e := &errs.Error{Kind: errs.NotFound, Op: op, Subject: c.dir, Want: "step " + strconv.FormatInt(step, 10), Got: steps(list)}
 	if step == Latest {
 		e.Want = "a checkpoint"
 	}
@@ -206,17 +218,18 @@ func (c *Checkpointer) inFlight() bool {
 	}
 }
 
-// Wait waits for the save in flight, the removals after it included, and returns the failure of a background
-// save that no call has returned yet. When ctx ends first, that is the error,
-// and the save goes on.
+// Wait waits for the save in flight and for removals, those after the save
+// included, and returns the failures in the background that no call has returned
+// yet. When ctx ends first, that is the error, and the work goes on.
 func (c *Checkpointer) Wait(ctx context.Context) error {
 	c.mu.Lock()
 	r := c.pending
 	c.mu.Unlock()
-	if r == nil {
-		return nil
+	saved := c.removals
+	if r != nil {
+		saved = r.Done
 	}
-	for _, over := range []func() <-chan struct{}{r.Done, c.removals} { // in this order: the save starts the removals
+	for _, over := range []func() <-chan struct{}{saved, c.removals} { // in this order: the save starts the removals
 		select {
 		case <-over():
 		case <-ctx.Done():
@@ -226,7 +239,7 @@ func (c *Checkpointer) Wait(ctx context.Context) error {
 	return c.takeFailure()
 }
 
-// removals is closed when the removals after the last commit are over.
+// removals is closed when all removals that were begun are over.
 func (c *Checkpointer) removals() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,18 +251,33 @@ func (c *Checkpointer) removals() <-chan struct{} {
 	return c.removing
 }
 
-// takeFailure returns the failure of a background save, once.
+// keepFailure keeps what failed in the background for the next call that tells.
+func (c *Checkpointer) keepFailure(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = append(c.failed, err)
+}
+
+// takeFailure returns the failures in the background, once.
 func (c *Checkpointer) takeFailure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err := c.failed
+	err := errors.Join(c.failed...)
 	c.failed = nil
 	return err
 }
 
-// Close waits for the save in flight, releases the memory of snapshots and the lock, and
-// returns the failure of a background save that no other call has returned.
-// It may be called twice; saving afterwards is errs.Closed, loading works.
+// forgive drops a failure that the caller is told otherwise.
+func (c *Checkpointer) forgive(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = slices.DeleteFunc(c.failed, func(kept error) bool { return kept == err })
+}
+
+// Close waits for the save in flight and for removals, releases the memory of
+// snapshots and the lock, and returns the failures in the background that no other
+// call has returned. It may be called twice; saving and deleting afterwards is
+// errs.Closed, where Orbax saves on, without anybody to wait for it; loading works.
 func (c *Checkpointer) Close() error {
 	c.saving.Lock()
 	defer c.saving.Unlock()
@@ -263,8 +291,8 @@ func (c *Checkpointer) Close() error {
 	}
 	if r != nil {
 		<-r.Done()
-		<-c.removals()
 	}
+	<-c.removals()
 	err := c.takeFailure()
 	if c.memory != nil {
 		err = errors.Join(err, c.memory.Close())

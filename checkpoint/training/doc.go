@@ -41,7 +41,18 @@
 //
 // # What is deleted
 //
-// Steps in the sense above that the preservation policy gives up, after a
-// commit, never the newest; and, where Options.Clean says so, staging
-// directories by name. Nothing else, ever.
+// Steps in the sense above, looked at once more: those that the preservation policy
+// gives up, after a commit, but neither the newest nor the last one that is whole,
+// and those of Delete; and, where Options.Clean says so, staging directories by
+// name. Nothing else, ever.
+//
+// # Numbers
+//
+// Steps are 0 and above. Orbax takes negative ones too; here -1 is [Latest], and
+// saving a negative step is errs.Invalid.
+//
+// # Own checkpointers
+//
+// [Interface] is what a training loop needs, in parts that can be embedded and
+// overridden one by one; its example keeps some steps on a second disk.
 package training

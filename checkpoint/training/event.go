@@ -21,9 +21,10 @@ const (
 	Cleaned                            // what an interrupted save had left was removed
 	Settled                            // what became of an uncertain save is known: the step is there and stays, or it is not and Err says so
 	Declined                           // a step was not saved, Reason says why
+	Spared                             // a step that the preservation policy gives up stays, Reason says why
 )
 
-var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned", "settled", "declined"}
+var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned", "settled", "declined", "spared"}
 
 // String returns the kind in words.
 func (k EventKind) String() string {
@@ -45,6 +46,6 @@ type Event struct {
 	// Uncertain is of SaveFailed: the step was published, and whether it would
 	// survive power loss is unknown; Err is store.ErrUncertain. Settled follows.
 	Uncertain bool
-	Reason    string // Declined: what the policy said
+	Reason    string // Declined: what the policy said; Spared
 	Err       error
 }

@@ -19,7 +19,7 @@ import (
 
 // Load reads the item "state" of a step, or of the newest for Latest.
 func (c *Checkpointer) Load(ctx context.Context, step int64, o *checkpoint.LoadOptions) (*tree.Node, error) {
-	in, err := c.find(step)
+	in, err := c.find("training.Load", step)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (c *Checkpointer) Load(ctx context.Context, step int64, o *checkpoint.LoadO
 
 // LoadInto reads the item "state" of a step into dst, as checkpoint.LoadInto does.
 func (c *Checkpointer) LoadInto(ctx context.Context, step int64, dst any, o *checkpoint.LoadOptions) error {
-	in, err := c.find(step)
+	in, err := c.find("training.LoadInto", step)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (c *Checkpointer) LoadInto(ctx context.Context, step int64, dst any, o *che
 // LoadCheckpointables reads all items of a step: trees as *tree.Node, JSON as
 // json.RawMessage, text protobufs as checkpoint.ProtoText.
 func (c *Checkpointer) LoadCheckpointables(ctx context.Context, step int64, o *checkpoint.LoadOptions) (map[string]any, error) {
-	in, err := c.find(step)
+	in, err := c.find("training.LoadCheckpointables", step)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (c *Checkpointer) LoadCheckpointables(ctx context.Context, step int64, o *c
 
 // Metadata describes a step without reading its arrays.
 func (c *Checkpointer) Metadata(ctx context.Context, step int64) (*checkpoint.Info, error) {
-	in, err := c.find(step)
+	in, err := c.find("training.Metadata", step)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func numbers(raw json.RawMessage) map[string]float64 {
 // training can go on from the one before; nothing is deleted. why is told to
 // OnEvent.
 func (c *Checkpointer) Quarantine(ctx context.Context, step int64, why error) error {
-	in, err := c.find(step)
+	in, err := c.find("training.Quarantine", step)
 	if err != nil {
 		return err
 	}
@@ -212,11 +212,7 @@ func (c *Checkpointer) Quarantine(ctx context.Context, step int64, why error) er
 	if err != nil {
 		return errs.Wrap("training.Quarantine", c.dir, err)
 	}
-	c.mu.Lock()
-	if i, found := c.index(in.Step); found {
-		c.list = slices.Delete(c.list, i, i+1)
-	}
-	c.mu.Unlock()
+	c.unlist(in.Step)
 	c.opts.OnEvent(Event{Kind: Quarantined, Step: in.Step, Name: name, Err: why})
 	return nil
 }

@@ -18,6 +18,8 @@ type Options struct {
 	Save SavePolicy
 	// Preserve decides what is kept; nil is PreserveAll.
 	Preserve PreservationPolicy
+	// Deletion is how steps go that are not kept.
+	Deletion Deletion
 	// Preempted tells the policies that the process will be stopped; nil never
 	// does. NotifySignals and FileNotice are such.
 	Preempted PreemptionNotice
@@ -66,7 +68,8 @@ type Options struct {
 	// beside them take as long as ever.
 	Pace Pace
 	// OnEvent, when not nil, is told what happens, from the caller's goroutine
-	// or the one that saves, one call at a time a goroutine.
+	// or the one that saves, one call at a time a goroutine. It must not save,
+	// delete or wait.
 	OnEvent func(Event)
 	// Now replaces time.Now in tests; it decides the times that are recorded.
 	Now func() time.Time

@@ -275,8 +275,7 @@ func (c *Checkpointer) write(ctx context.Context, im *image.Image, in Info, over
 	c.enter(in, true)
 	c.mu.Unlock()
 	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: im.Size(), Took: time.Since(start), Stats: checkpoint.NewSaveStats(im)})
-	c.startRetention(ctx, subject)
-	return true, nil
+	return true, c.retire(ctx, subject)
 }
 
 // failedSave keeps and tells why a step was not saved, or not for certain.
@@ -292,54 +291,4 @@ func (c *Checkpointer) failedSave(in Info, err error) error {
 	c.keepFailure(err)
 	c.opts.OnEvent(e)
 	return err
-}
-
-// startRetention lets the preservation policy speak, in the background: the next
-// save and Close wait for it and tell its failure.
-func (c *Checkpointer) startRetention(ctx context.Context, subject string) {
-	over := make(chan struct{})
-	c.mu.Lock()
-	c.removing = over
-	c.mu.Unlock()
-	ctx = context.WithoutCancel(ctx) // which ends with the save
-	go func() {
-		defer close(over)
-		if err := c.retain(ctx); err != nil {
-			c.keepFailure(errs.Wrap("training.Save", subject+" is committed, removing older steps", err))
-		}
-	}()
-}
-
-func (c *Checkpointer) keepFailure(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.failed = errors.Join(c.failed, err)
-}
-
-// retain removes what the preservation policy gives up, oldest first, and
-// never the newest.
-func (c *Checkpointer) retain(ctx context.Context) error {
-	for _, in := range c.doomed() {
-		if err := c.store.RemoveTree(ctx, c.path(in.Directory)); err != nil && errs.KindOf(err) != errs.NotFound {
-			return err
-		}
-		c.mu.Lock()
-		if i, found := c.index(in.Step); found {
-			c.list = slices.Delete(c.list, i, i+1)
-		}
-		c.mu.Unlock()
-		c.opts.OnEvent(Event{Kind: Removed, Step: in.Step, Name: in.Directory})
-	}
-	return nil
-}
-
-// doomed returns what the preservation policy gives up.
-func (c *Checkpointer) doomed() []Info {
-	var out []Info
-	for _, r := range c.Retention() {
-		if !r.Keep {
-			out = append(out, r.Info)
-		}
-	}
-	return out
 }

@@ -1,0 +1,60 @@
+package training
+
+import (
+	"context"
+	"errors"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// LoadAsync is Load in the background. Which step Latest is, is decided at once.
+// Cancel ends it.
+func (c *Checkpointer) LoadAsync(ctx context.Context, step int64, o *checkpoint.LoadOptions) *checkpoint.Response[*tree.Node] {
+	in, err := c.find("training.LoadAsync", step)
+	return checkpoint.Go(ctx, func(ctx context.Context) (*tree.Node, error) {
+		if err != nil {
+			return nil, err
+		}
+		return c.Load(ctx, in.Step, o)
+	})
+}
+
+// LoadCheckpointablesAsync is LoadCheckpointables in the background, as LoadAsync.
+func (c *Checkpointer) LoadCheckpointablesAsync(ctx context.Context, step int64, o *checkpoint.LoadOptions) *checkpoint.Response[map[string]any] {
+	in, err := c.find("training.LoadCheckpointablesAsync", step)
+	return checkpoint.Go(ctx, func(ctx context.Context) (map[string]any, error) {
+		if err != nil {
+			return nil, err
+		}
+		return c.LoadCheckpointables(ctx, in.Step, o)
+	})
+}
+
+// Cancel gives up the save in flight and waits until nothing of it is left.
+// It is true when that was in time: the step does not exist, or is the one that
+// would have been overwritten. Then the save's own result is errs.Canceled, and no
+// other call returns it. It is false when no save was in flight, or the step was
+// already committed.
+func (c *Checkpointer) Cancel(ctx context.Context) (bool, error) {
+	c.mu.Lock()
+	r := c.pending
+	flying := c.inFlight()
+	c.mu.Unlock()
+	if !flying {
+		return false, nil
+	}
+	r.Cancel()
+	select {
+	case <-r.Done():
+	case <-ctx.Done():
+		return false, &errs.Error{Kind: errs.Canceled, Op: "training.Cancel", Subject: c.dir, Err: ctx.Err(), Remedy: "the save is being given up; call Wait"}
+	}
+	_, err := r.Result(ctx)
+	if !errors.Is(err, errs.Canceled) {
+		return false, nil // what it ended with is told as ever
+	}
+	c.forgive(err)
+	return true, nil
+}

@@ -1,0 +1,116 @@
+package training
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// DeleteOptions modify Delete; nil is the zero value.
+type DeleteOptions struct {
+	// MissingOK has Delete of a step that is not there be false and no error.
+	MissingOK bool
+	// Last allows to delete the last step that is whole, which leaves the run with
+	// nothing to resume from. Without it that is errs.Invalid.
+	Last bool
+}
+
+// Delete removes a step, as Options.Deletion says, whatever the preservation
+// policy wants; Latest is the newest. It waits for a save in flight first. It
+// reports whether there was something to delete: the step is invisible in one
+// instant, and durably so when Delete returns.
+//
+// Errors: NotFound for a step that is not there, Invalid for the last whole one,
+// see DeleteOptions; Closed after Close.
+func (c *Checkpointer) Delete(ctx context.Context, step int64, o *DeleteOptions) (bool, error) {
+	r := c.DeleteAsync(ctx, step, o)
+	defer context.AfterFunc(ctx, r.Cancel)()
+	deleted, err := r.Result(context.WithoutCancel(ctx))
+	c.forgive(err)
+	return deleted, err
+}
+
+// DeleteAsync is Delete in the background. A save that is begun later, Wait and
+// Close wait for it; its failure is told as that of a save in the background.
+func (c *Checkpointer) DeleteAsync(ctx context.Context, step int64, o *DeleteOptions) *checkpoint.Response[bool] {
+	if o == nil {
+		o = &DeleteOptions{}
+	}
+	const op = "training.Delete"
+	c.saving.Lock() // a save that is being prepared may link files of the step
+	defer c.saving.Unlock()
+	in, err := c.deletable(ctx, op, step)
+	if err != nil {
+		missing := o.MissingOK && errors.Is(err, errs.NotFound)
+		return checkpoint.Go(ctx, func(context.Context) (bool, error) {
+			if missing {
+				return false, nil
+			}
+			return false, err
+		})
+	}
+	c.mu.Lock()
+	saved, before, over := c.pending, c.removing, make(chan struct{})
+	c.removing = over
+	c.mu.Unlock()
+	return checkpoint.Go(ctx, func(ctx context.Context) (bool, error) {
+		defer close(over)
+		if saved != nil {
+			<-saved.Done()
+		}
+		if before != nil {
+			<-before
+		}
+		deleted, err := c.deleteStep(ctx, in.Step, o)
+		if err = errs.Wrap(op, "step "+strconv.FormatInt(in.Step, 10)+" of "+c.dir, err); err != nil {
+			c.keepFailure(err)
+		}
+		return deleted, err
+	})
+}
+
+// deletable finds a step, for the one process that may delete. c.saving is held.
+func (c *Checkpointer) deletable(ctx context.Context, op string, step int64) (Info, error) {
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if closed {
+		return Info{}, &errs.Error{Kind: errs.Closed, Op: op, Subject: c.dir}
+	}
+	in, err := c.find(op, step)
+	if err == nil {
+		err = errs.Wrap(op, c.dir, c.takeLock(ctx))
+	}
+	return in, err
+}
+
+// deleteStep removes a step, unless it went in the meantime or is the last.
+func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOptions) (bool, error) {
+	in, err := c.find("", step)
+	if err != nil {
+		if o.MissingOK {
+			err = nil
+		}
+		return false, err
+	}
+	if !o.Last {
+		var others []Info
+		for _, other := range c.Checkpoints() {
+			if other.Step != in.Step {
+				others = append(others, other)
+			}
+		}
+		whole, err := c.newestWhole(ctx, others)
+		if err != nil {
+			return false, err
+		}
+		if whole == nil {
+			return false, &errs.Error{Kind: errs.Invalid, Got: "the last step that is whole",
+				Remedy: "set DeleteOptions.Last to be left without a checkpoint"}
+		}
+	}
+	return true, c.remove(ctx, in)
+}

@@ -1,0 +1,145 @@
+package training
+
+import (
+	"context"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// retire lets the preservation policy speak: in the background, where the next
+// save and Close wait for it and tell its failure, or at once.
+func (c *Checkpointer) retire(ctx context.Context, subject string) error {
+	ctx = context.WithoutCancel(ctx) // which ends with the save
+	retain := func() error {
+		err := errs.Wrap("training.Save", subject+" is committed, removing older steps", c.retain(ctx))
+		if err != nil {
+			c.keepFailure(err)
+		}
+		return err
+	}
+	if c.opts.Deletion.Foreground {
+		return retain()
+	}
+	over := make(chan struct{})
+	c.mu.Lock()
+	before := c.removing
+	c.removing = over
+	c.mu.Unlock()
+	go func() {
+		defer close(over)
+		if before != nil {
+			<-before
+		}
+		retain() //nolint:errcheck // it is kept
+	}()
+	return nil
+}
+
+// retain removes what the preservation policy gives up, oldest first, never the
+// newest, and never the last step that is whole.
+func (c *Checkpointer) retain(ctx context.Context) error {
+	var kept, doomed []Info
+	for _, r := range c.Retention() {
+		if r.Keep {
+			kept = append(kept, r.Info)
+		} else {
+			doomed = append(doomed, r.Info)
+		}
+	}
+	if len(doomed) == 0 {
+		return nil
+	}
+	doomed, err := c.spare(ctx, kept, doomed)
+	if err != nil {
+		return err
+	}
+	for _, in := range doomed {
+		if err := c.remove(ctx, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spare takes the newest whole step out of those that are to go when none of those
+// that are kept is whole.
+func (c *Checkpointer) spare(ctx context.Context, kept, doomed []Info) ([]Info, error) {
+	whole, err := c.newestWhole(ctx, kept)
+	if err != nil || whole != nil {
+		return doomed, err
+	}
+	whole, err = c.newestWhole(ctx, doomed)
+	if err != nil || whole == nil {
+		return nil, err
+	}
+	c.opts.OnEvent(Event{Kind: Spared, Step: whole.Step, Name: whole.Directory, Reason: "no other step is whole"})
+	return slices.DeleteFunc(doomed, func(in Info) bool { return in.Step == whole.Step }), nil
+}
+
+// newestWhole returns the newest of some steps that is still a whole checkpoint,
+// signed where there is a key; nil when none is.
+func (c *Checkpointer) newestWhole(ctx context.Context, list []Info) (*Info, error) {
+	for _, in := range slices.Backward(list) {
+		damage, err := c.look(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		if damage == nil {
+			return &in, nil
+		}
+	}
+	return nil, nil
+}
+
+// look says what is wrong with a step on the list, as it is now. err is why
+// nobody can tell.
+func (c *Checkpointer) look(ctx context.Context, in Info) (damage, err error) {
+	e, err := c.store.Stat(ctx, c.path(in.Directory))
+	if err == nil {
+		e.Name = in.Directory
+		_, err = c.inspect(ctx, in.Step, e)
+	}
+	if err == nil {
+		err = c.trusted(ctx, in)
+	}
+	switch errs.KindOf(err) {
+	case errs.Canceled, errs.Permission, errs.IO, errs.Exhausted:
+		return nil, err
+	}
+	return err, nil
+}
+
+// remove takes a step away as Options.Deletion says. What is no whole checkpoint
+// any more is no longer listed, told as Skipped, and left where it is.
+func (c *Checkpointer) remove(ctx context.Context, in Info) error {
+	damage, err := c.look(ctx, in)
+	if err != nil {
+		return err
+	}
+	if damage != nil {
+		c.unlist(in.Step)
+		if errs.KindOf(damage) != errs.NotFound {
+			c.opts.OnEvent(Event{Kind: Skipped, Step: in.Step, Name: in.Directory, Err: damage})
+		}
+		return nil
+	}
+	if err := c.store.RemoveTree(ctx, c.path(in.Directory)); err != nil && errs.KindOf(err) != errs.NotFound {
+		if _, gone := c.store.Stat(ctx, c.path(in.Directory)); errs.KindOf(gone) == errs.NotFound {
+			c.unlist(in.Step)
+		}
+		return err
+	}
+	c.unlist(in.Step)
+	c.opts.OnEvent(Event{Kind: Removed, Step: in.Step, Name: in.Directory})
+	return nil
+}
+
+// unlist takes a step off the list.
+func (c *Checkpointer) unlist(step int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i, found := c.index(step); found {
+		c.list = slices.Delete(c.list, i, i+1)
+	}
+}
