@@ -3,10 +3,10 @@ package checkpoint
 import (
 	"context"
 	"crypto/ed25519"
-	"encoding/json"
 	"errors"
 	"slices"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
@@ -48,7 +48,7 @@ type Key struct {
 }
 
 // ProtoText is an item in protobuf text format.
-type ProtoText []byte
+type ProtoText = handler.ProtoText
 
 // Load reads one tree. Arrays are tensors whose memory is the caller's,
 // scalars int64, uint64, float64 and bool, typed PRNG keys Key.
@@ -91,46 +91,8 @@ func load(ctx context.Context, path string, into *destination, o *LoadOptions) (
 	return loadTree(ctx, c, item, into, o)
 }
 
-// LoadCheckpointables reads all items: trees as *tree.Node, JSON as
-// json.RawMessage, text protobufs as ProtoText. Items of unknown kinds are left
-// out; Metadata lists them.
-func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[string]any, error) {
-	const op = "checkpoint.LoadCheckpointables"
-	if o == nil {
-		o = &LoadOptions{}
-	}
-	c, err := o.open(ctx, path)
-	if err != nil {
-		return nil, errs.Wrap(op, path, err)
-	}
-	items, err := c.Items(ctx)
-	if err != nil {
-		return nil, errs.Wrap(op, path, err)
-	}
-	out := map[string]any{}
-	for _, it := range items {
-		var v any
-		var err error
-		switch it.Kind {
-		case layout.Tree:
-			v, err = loadTree(ctx, c, it.Name, nil, o)
-		case layout.JSON:
-			var raw json.RawMessage
-			raw, err = c.JSON(ctx, it.Name)
-			v = raw
-		case layout.Proto:
-			var b []byte
-			b, err = c.Proto(ctx, it.Name)
-			v = ProtoText(b)
-		default:
-			continue
-		}
-		if err != nil {
-			return nil, errs.Wrap(op, path, err)
-		}
-		out[it.Name] = v
-	}
-	return out, nil
+func open(ctx context.Context, path string, st store.Store) (*layout.Checkpoint, error) {
+	return (&LoadOptions{Store: st}).open(ctx, path)
 }
 
 // open opens the checkpoint that is to be loaded.

@@ -368,7 +368,7 @@ func TestSaveRefusals(t *testing.T) {
 	if err := checkpoint.Save(ctx, "d", map[string]any{"a": 1}, &checkpoint.SaveOptions{Store: local.New(mem, "/", nil), MemoryBudget: -1}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("a negative budget: %v", err)
 	}
-	if _, err := image.Items(map[string]any{"data": json.RawMessage("{")}); errs.KindOf(err) != errs.Invalid {
+	if _, err := (image.Handlers{}).Of(ctx, map[string]any{"data": json.RawMessage("{")}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("an item that is no JSON: %v", err)
 	}
 }

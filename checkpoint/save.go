@@ -8,6 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
@@ -100,13 +101,7 @@ type SaveOptions struct {
 // Save saves state as the checkpoint path and returns when it is durable. When
 // ctx ends first the save is cancelled, and nothing of it visible.
 func Save(ctx context.Context, path string, state any, o *SaveOptions) error {
-	r, _, err := begin(ctx, path, state, o, image.InPlace)
-	if err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, r.Cancel)()
-	_, err = r.Result(context.WithoutCancel(ctx))
-	return err
+	return SaveCheckpointables(ctx, path, o.named(state), o)
 }
 
 // SaveAsync copies state, which the caller may change when it returns, and
@@ -116,21 +111,20 @@ func Save(ctx context.Context, path string, state any, o *SaveOptions) error {
 // Errors: Invalid for leaves that no file could hold, naming them; Exists for a
 // taken name; what the store says.
 func SaveAsync(ctx context.Context, path string, state any, o *SaveOptions) (*Response[SaveStats], error) {
-	how := image.Copy
-	if o != nil && o.Release != nil {
-		how = image.HandOver
+	return SaveCheckpointablesAsync(ctx, path, o.named(state), o)
+}
+
+// named is state under the name that the options give it.
+func (o *SaveOptions) named(state any) map[string]any {
+	if o == nil || o.Name == "" {
+		return map[string]any{orbax.StateItem: state}
 	}
-	r, im, err := begin(ctx, path, state, o, how)
-	if err != nil {
-		return nil, err
-	}
-	im.WaitCopied()
-	return r, nil
+	return map[string]any{o.Name: state}
 }
 
 // begin lays the state out, copies it where that is asked for and fits, and
 // saves in the background.
-func begin(ctx context.Context, path string, state any, o *SaveOptions, how image.Mode) (*Response[SaveStats], *image.Image, error) {
+func begin(ctx context.Context, path string, values map[string]any, o *SaveOptions, how image.Mode) (*Response[SaveStats], *image.Image, error) {
 	const op = "checkpoint.Save"
 	if o == nil {
 		o = &SaveOptions{}
@@ -145,11 +139,11 @@ func begin(ctx context.Context, path string, state any, o *SaveOptions, how imag
 	if err != nil {
 		return fail(path, err)
 	}
-	item := o.Name
-	if item == "" {
-		item = orbax.StateItem
+	scope, err := options.Resolve(ctx, options.Options{}, options.Options{})
+	if err != nil {
+		return fail(path, err)
 	}
-	items, err := image.Items(map[string]any{item: state})
+	items, err := image.Handlers{Items: scope.Checkpointables.Registry}.Of(ctx, values)
 	if err != nil {
 		return fail(path, err)
 	}

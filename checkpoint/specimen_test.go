@@ -130,7 +130,7 @@ func preserveAs(t testing.TB, name string, o image.Options, seed byte, items map
 	t.Helper()
 	ctx := context.Background()
 	st := local.New(vfs.NewMem(), "/", nil)
-	list, err := image.Items(items)
+	list, err := image.Handlers{}.Of(ctx, items)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,8 @@ import (
 // A load returns maps, slices, strings, bools, nil and numbers: int64, uint64
 // or *big.Int for integers, of any size, float64 for others. NaN and the
 // infinities are read as Python writes them. A pointer as abstract value is
-// filled by encoding/json instead, and returned.
+// filled by encoding/json instead, and returned; with a json.RawMessage, the text
+// is. A json.RawMessage is saved as it is.
 type JSON struct {
 	// File is the name of the file; "" is data.json. Those two are tried on load,
 	// then v0's "metadata".
@@ -52,6 +53,10 @@ func (JSON) HandlesAbstract(any) Verdict { return Ask }
 func (h JSON) Save(_ context.Context, v any) (Commit, error) {
 	if hasArrays(reflect.ValueOf(v), 0) {
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "handler.JSON.Save", Want: "JSON", Got: "tensors or bytes", Remedy: "save it as a tree"}
+	}
+	if raw, ok := v.(json.RawMessage); ok && json.Valid(raw) {
+		text := bytes.Clone(raw)
+		return func(ctx context.Context, dir Writer) error { return dir.Put(ctx, h.files()[0], text) }, nil
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -150,6 +155,9 @@ func decodeJSON(b []byte, abstract any) (any, error) {
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errors.New("more than one value")
+	}
+	if _, raw := abstract.(json.RawMessage); raw {
+		return json.RawMessage(b), nil
 	}
 	return goNumbers(v, mark)
 }

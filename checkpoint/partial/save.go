@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
@@ -138,7 +139,11 @@ func (p *part) plan(ctx context.Context, values map[string]any, how image.Mode) 
 	} else if errs.KindOf(err) != errs.NotFound {
 		return nil, err
 	}
-	items, err := image.Items(values)
+	scope, err := options.Resolve(ctx, options.Options{}, options.Options{})
+	if err != nil {
+		return nil, err
+	}
+	items, err := image.Handlers{Items: scope.Checkpointables.Registry}.Of(ctx, values)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
@@ -119,7 +120,7 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 			return false, nil
 		}), nil, nil
 	}
-	list, err := c.items(items, o)
+	list, err := c.items(ctx, items, o)
 	if err != nil {
 		return fail(err)
 	}
@@ -240,8 +241,12 @@ func (c *Checkpointer) index(step int64) (int, bool) {
 }
 
 // items puts the values in the order of their names and adds the metrics.
-func (c *Checkpointer) items(values map[string]any, o *SaveOptions) ([]image.Item, error) {
-	list, err := image.Items(values)
+func (c *Checkpointer) items(ctx context.Context, values map[string]any, o *SaveOptions) ([]image.Item, error) {
+	scope, err := options.Resolve(ctx, options.Options{}, options.Options{})
+	if err != nil {
+		return nil, err
+	}
+	list, err := image.Handlers{Items: scope.Checkpointables.Registry}.Of(ctx, values)
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,9 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	if err := im.sums(m); err != nil {
 		return now, err
 	}
+	if err := im.handled(ctx, txn, m); err != nil {
+		return now, err
+	}
 	im.base.tell(&im.stats)
 	im.stats.Persist = time.Since(start)
 	start = time.Now()
@@ -95,7 +98,10 @@ func (im *Image) manifestName() string {
 // database wants of them.
 func (im *Image) documents(ctx context.Context, i int, now time.Time) ([]store.Blob, error) {
 	it, t := im.items[i], im.trees[i]
-	files := []store.Blob{{Name: path.Join(it.Name, it.File), Data: it.JSON}}
+	var files []store.Blob
+	if it.Commit == nil {
+		files = []store.Blob{{Name: path.Join(it.Name, it.File), Data: it.JSON}}
+	}
 	if t != nil {
 		var err error
 		if files, err = t.finish(ctx, im.uuids[i], now); err != nil {

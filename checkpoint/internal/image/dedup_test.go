@@ -54,7 +54,7 @@ func (s *series) save(ctx context.Context) (Stats, error) {
 		root.Set(name, tree.NewLeaf(x))
 		copied[name] = tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: slices.Clone(x.Data)}
 	}
-	items, err := Items(map[string]any{"state": root})
+	items, err := testItems(map[string]any{"state": root})
 	if err != nil {
 		return Stats{}, err
 	}

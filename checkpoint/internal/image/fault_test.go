@@ -36,7 +36,7 @@ var options = &local.Options{DirectFrom: 1}
 // saveSeveral saves in four files by direct writes, without a snapshot.
 func saveSeveral(fsys vfs.FS, ack func(string)) error {
 	ctx := context.Background()
-	items, err := Items(several())
+	items, err := testItems(several())
 	if err != nil {
 		return err
 	}
@@ -140,12 +140,12 @@ func TestBudget(t *testing.T) {
 		copied bool
 		kind   errs.Kind
 	}{{0, true, errs.Other}, {64 << 20, true, errs.Other}, {12 << 20, false, errs.Other}, {1 << 20, false, errs.Exhausted}} {
-		items, err := Items(map[string]any{"state": map[string]any{"x": x, "y": x}})
+		items, err := testItems(map[string]any{"state": map[string]any{"x": x, "y": x}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if c.budget > 0 {
-			items, err = Items(map[string]any{"state": map[string]any{"x": x}})
+			items, err = testItems(map[string]any{"state": map[string]any{"x": x}})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -190,7 +190,7 @@ func TestHandOver(t *testing.T) {
 	ctx := t.Context()
 	for _, change := range []bool{false, true} {
 		x := tensor.New(tensor.Float32, 1000)
-		items, err := Items(map[string]any{"state": map[string]any{"x": x}})
+		items, err := testItems(map[string]any{"state": map[string]any{"x": x}})
 		if err != nil {
 			t.Fatal(err)
 		}

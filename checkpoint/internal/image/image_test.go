@@ -77,7 +77,7 @@ func TestSumsAreThoseOfTheBytes(t *testing.T) {
 		plain[name] = x
 		root.Set(name, tree.NewLeaf(x))
 	}
-	items, err := Items(map[string]any{"state": root})
+	items, err := testItems(map[string]any{"state": root})
 	if err != nil {
 		t.Fatal(err)
 	}

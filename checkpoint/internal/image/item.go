@@ -1,67 +1,117 @@
 package image
 
 import (
+	"context"
 	"encoding/json"
+	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Item is one checkpointable: a tree of arrays, or one JSON file.
+// Item is one checkpointable: a tree of arrays, one JSON file, or what a handler
+// writes.
 type Item struct {
 	Name    string
 	Handler string          // type string recorded for it
 	Rich    *orbax.Rich     // types of the containers of Tree that are recorded; nil is none
 	Tree    *tree.Node      // or
+	Commit  handler.Commit  // of the handler, which has isolated the value; or
 	JSON    json.RawMessage // kept as it is
 	File    string          // of the JSON, below the item's directory
 }
 
-// Items turns named values into items in the order of their names: a
-// json.RawMessage becomes a JSON file, anything else what tree.From makes of it.
-func Items(values map[string]any) ([]Item, error) {
-	names := make([]string, 0, len(values))
-	for n := range values {
-		names = append(names, n)
+// Handlers find what saves an item. The zero value has those of handler.Global.
+type Handlers struct {
+	Items *handler.Registry // nil is handler.Global()
+}
+
+// Of turns named values into items in the order of their names, each by its
+// handler; trees of arrays are not written by theirs, but as an image. Handlers
+// have isolated their values when it returns. values is not changed.
+func (h Handlers) Of(ctx context.Context, values map[string]any) ([]Item, error) {
+	if len(values) == 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Got: "nothing to save"}
 	}
-	sort.Strings(names)
-	items := make([]Item, 0, len(names))
-	for _, n := range names {
-		if err := checkName(n); err != nil {
-			return nil, err
+	items := make([]Item, 0, len(values))
+	for _, n := range slices.Sorted(maps.Keys(values)) {
+		err := checkName(n)
+		var it Item
+		if err == nil {
+			it, err = h.item(ctx, n, values[n])
 		}
-		if raw, ok := values[n].(json.RawMessage); ok {
-			if !json.Valid(raw) {
-				return nil, &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(n), Want: "valid JSON"}
-			}
-			items = append(items, Item{Name: n, Handler: orbax.HandlerJSON, JSON: slices.Clone(raw), File: orbax.JSONFile})
-			continue
-		}
-		node, err := tree.Options{KeepUnknown: true}.From(values[n])
 		if err != nil {
 			return nil, errs.Wrap("", "item "+strconv.Quote(n), err)
 		}
-		items = append(items, Item{Name: n, Handler: orbax.HandlerTree, Tree: node})
-	}
-	if len(items) == 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Got: "nothing to save"}
+		items = append(items, it)
 	}
 	return items, nil
 }
 
-// reserved are names of files that lie beside the items.
-var reserved = []string{orbax.MarkerFile, orbax.CheckpointFile, orbax.CommitFile, orbax.TreeFile}
+func (h Handlers) item(ctx context.Context, name string, v any) (Item, error) {
+	if raw, ok := v.(json.RawMessage); ok && !json.Valid(raw) {
+		return Item{}, &errs.Error{Kind: errs.Invalid, Want: "valid JSON"}
+	}
+	registry := h.Items
+	if registry == nil {
+		registry = handler.Global()
+	}
+	by, err := registry.ForSave(name, v)
+	if err != nil {
+		return Item{}, explain(v, err)
+	}
+	it := Item{Name: name, Handler: by.TypeString()}
+	if _, ok := by.(handler.Tree); ok {
+		it.Tree, err = TreeOf(v)
+		return it, err
+	}
+	it.Commit, err = by.Save(ctx, v)
+	if err == nil && it.Commit == nil {
+		err = &errs.Error{Kind: errs.Invalid, Subject: "handler " + it.Handler, Want: "a Commit", Got: "nil"}
+	}
+	return it, err
+}
+
+// explain prefers, for what has no handler, why it is no tree.
+func explain(v any, err error) error {
+	if errs.KindOf(err) != errs.NotFound {
+		return err
+	}
+	if _, reason := TreeOf(v); reason != nil {
+		return reason
+	}
+	return err
+}
+
+// TreeOf returns v as a tree whose leaves can be saved, or says why it is none.
+func TreeOf(v any) (*tree.Node, error) {
+	n, err := tree.Options{KeepUnknown: true}.From(v)
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// reserved are names of files that lie beside the items, and what Orbax reserves.
+var reserved = []string{
+	orbax.MarkerFile, orbax.CheckpointFile, orbax.CommitFile, orbax.TreeFile, manifest.Name,
+	orbax.MetricsItem, "AUTO", "_CHECKPOINT_DELETION",
+}
 
 func checkName(name string) error {
-	bad := &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(name), Want: "a plain directory name"}
-	if strings.ContainsAny(name, "/\\") || store.IsStaging(name) || slices.Contains(reserved, name) || store.CheckName("item", name) != nil || name == "" {
-		return bad
+	e := &errs.Error{Kind: errs.Invalid, Want: "a plain directory name"}
+	switch {
+	case slices.Contains(reserved, name):
+		e.Want, e.Got = "another name", "a reserved one"
+	case name != "" && !strings.ContainsAny(name, "/\\") && !store.IsStaging(name) && store.CheckName("item", name) == nil:
+		return nil
 	}
-	return nil
+	return e
 }

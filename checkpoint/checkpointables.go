@@ -1,0 +1,143 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// SaveCheckpointables saves several items as the checkpoint path and returns
+// when it is durable: each by the handler that the registry of the options finds
+// for it (package handler), trees of arrays among them. When ctx ends first the
+// save is cancelled, and nothing of it visible. SaveOptions.Name is not used.
+//
+// Errors: Invalid for no items, for names that no directory can have or that
+// Orbax reserves ("metrics", "AUTO"), and for leaves that no file could hold,
+// naming them; NotFound for an item that no handler takes; Exists for a taken
+// name; what handlers and the store say. items is not changed.
+func SaveCheckpointables(ctx context.Context, path string, items map[string]any, o *SaveOptions) error {
+	r, _, err := begin(ctx, path, items, o, image.InPlace)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, r.Cancel)()
+	_, err = r.Result(context.WithoutCancel(ctx))
+	return err
+}
+
+// SaveCheckpointablesAsync copies the items, which the caller may change when it
+// returns, and saves them in the background, as SaveAsync does.
+func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string]any, o *SaveOptions) (*Response[SaveStats], error) {
+	how := image.Copy
+	if o != nil && o.Release != nil {
+		how = image.HandOver
+	}
+	r, im, err := begin(ctx, path, items, o, how)
+	if err != nil {
+		return nil, err
+	}
+	im.WaitCopied()
+	return r, nil
+}
+
+// LoadCheckpointables reads all items, each by the handler that the registry of
+// the options finds for the type string that it was saved with: trees as
+// *tree.Node, JSON as json.RawMessage, text protobufs as ProtoText. Items that
+// no handler can read are left out; Metadata lists them.
+func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[string]any, error) {
+	const op = "checkpoint.LoadCheckpointables"
+	if o == nil {
+		o = &LoadOptions{}
+	}
+	c, err := o.open(ctx, path)
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	out, err := o.loadItems(ctx, c)
+	return out, errs.Wrap(op, path, err)
+}
+
+func (o *LoadOptions) loadItems(ctx context.Context, c *layout.Checkpoint) (map[string]any, error) {
+	scope, err := options.Resolve(ctx, options.Options{}, options.Options{})
+	if err != nil {
+		return nil, err
+	}
+	items, err := c.Items(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	for _, it := range items {
+		by, err := handlerOf(scope.Checkpointables.Registry, it, nil)
+		if errs.KindOf(err) == errs.NotFound {
+			continue
+		}
+		var v any
+		if err == nil {
+			v, err = o.loadItem(ctx, c, it, by, nil)
+		}
+		if err != nil {
+			return nil, errs.Wrap("", "item "+it.Name, err)
+		}
+		out[it.Name] = v
+	}
+	return out, nil
+}
+
+// loadItem reads an item by its handler; trees are read as such, with what the
+// options want of them.
+func (o *LoadOptions) loadItem(ctx context.Context, c *layout.Checkpoint, it layout.Item, by handler.CheckpointableHandler, abstract any) (any, error) {
+	if _, ok := by.(handler.Tree); ok {
+		return loadTree(ctx, c, it.Name, nil, o)
+	}
+	if abstract == nil {
+		switch by.(type) {
+		case handler.JSON, handler.Metrics:
+			abstract = json.RawMessage(nil)
+		}
+	}
+	return by.Load(ctx, c.Directory(it.Name), abstract)
+}
+
+// handlerOf finds what loads an item: errs.NotFound, where nothing can. The type
+// string is that of its kind where none is recorded, or one that is unknown.
+func handlerOf(registry *handler.Registry, it layout.Item, abstract any) (handler.CheckpointableHandler, error) {
+	if registry == nil {
+		registry = handler.Global()
+	}
+	own, err := ofType(registry, it.Name, it.Handler)
+	if kind, known := typeOfKind[it.Kind]; err != nil && known {
+		it.Handler = kind
+		own, err = ofType(registry, it.Name, kind)
+	}
+	if err == nil && (abstract == nil || own.HandlesAbstract(abstract) == handler.Ask) {
+		return own, nil // asked for what it is to load, it cannot tell
+	}
+	if err != nil && abstract == nil {
+		return nil, err
+	}
+	return registry.ForLoad(it.Name, abstract, it.Handler)
+}
+
+// typeOfKind are the handlers of items that tell by their files what they are.
+var typeOfKind = map[layout.ItemKind]string{layout.Tree: orbax.HandlerTree, layout.JSON: orbax.HandlerJSON, layout.Proto: orbax.HandlerProto}
+
+// ofType returns the handler that is bound to the name, or has the type string.
+func ofType(registry *handler.Registry, name, typeString string) (handler.CheckpointableHandler, error) {
+	h, err := registry.ForLoad(name, nil, typeString)
+	if err != nil || registry.Has(name) || h.TypeString() == typeString {
+		return h, err
+	}
+	for _, s := range registry.SecondaryTypeStrings(h) {
+		if s == typeString {
+			return h, nil
+		}
+	}
+	return nil, &errs.Error{Kind: errs.NotFound, Subject: "handler of item " + name, Want: typeString, Remedy: "add the handler that saved it"}
+}

@@ -1,0 +1,85 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+func init() { handler.RegisterTree(engine{}) }
+
+// engine is what handler.Tree works by, for handlers that keep a tree in a part
+// of their item. Trees that are items themselves do not pass through it.
+type engine struct{}
+
+// Handles implements handler.TreeEngine.
+func (engine) Handles(v any) bool {
+	if encodesItself(v) {
+		return false
+	}
+	_, err := image.TreeOf(v)
+	return err == nil
+}
+
+// HandlesAbstract implements handler.TreeEngine.
+func (engine) HandlesAbstract(a any) bool {
+	if encodesItself(a) {
+		return false
+	}
+	_, err := tree.Options{KeepUnknown: true}.From(a)
+	return err == nil
+}
+
+// encodesItself reports whether v says how it is JSON: that is what it is saved as.
+func encodesItself(v any) bool {
+	switch v.(type) {
+	case *tree.Node, tensor.Tensor, *tensor.Tensor, tree.Opaque:
+		return false
+	case json.Marshaler:
+		return true
+	}
+	return false
+}
+
+// Save implements handler.TreeEngine.
+func (engine) Save(ctx context.Context, v any) (handler.Commit, error) {
+	n, err := image.TreeOf(v)
+	if err != nil {
+		return nil, err
+	}
+	im, err := image.Begin([]image.Item{{Name: orbax.StateItem, Handler: orbax.HandlerTree, Tree: n}}, image.Copy, image.Options{Style: image.Pending})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, dir handler.Writer) error {
+		_, err := im.Commit(ctx, &nested{dir: dir})
+		im.Abandon()
+		return err
+	}, nil
+}
+
+// Load implements handler.TreeEngine.
+func (engine) Load(ctx context.Context, dir handler.Reader, abstract any) (any, error) {
+	c, err := layout.Open(ctx, directoryStore{dir: dir}, "")
+	if err != nil {
+		return nil, err
+	}
+	return loadTree(ctx, c, "", nil, &LoadOptions{})
+}
+
+// Metadata implements handler.TreeEngine; it returns an ItemInfo.
+func (engine) Metadata(ctx context.Context, dir handler.Reader) (any, error) {
+	c, err := layout.Open(ctx, directoryStore{dir: dir}, "")
+	if err != nil {
+		return nil, err
+	}
+	info := ItemInfo{Kind: layout.Tree.String(), Handler: orbax.HandlerTree}
+	err = describeTree(ctx, c, "", &info)
+	return info, err
+}
