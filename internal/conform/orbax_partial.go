@@ -22,6 +22,7 @@ func comparePartial(ctx context.Context, r *report, o *object, folder string) {
 
 	comparePending(ctx, r, o, folder)
 	compareParts(r, o)
+	replayParts(ctx, r, o, filepath.Join(folder, "checkpoint"))
 }
 
 // compareFailedFinalize compares what our Finalize makes of the session where that
@@ -62,6 +63,9 @@ func compareFinalized(ctx context.Context, r *report, o *object, session string)
 	compareCheckpoint(ctx, r, o, at)
 	if _, err := os.Stat(filepath.Join(tmp, filepath.Base(session))); err == nil {
 		r.fail("Finalize %s: the session is still there", filepath.Base(session))
+	}
+	if o.str("finalize") != "ok" { // there is no other checkpoint to take the leaves from
+		replayParts(ctx, r, o, at)
 	}
 }
 
