@@ -3,11 +3,14 @@
 //
 //	go run ./internal/interop compare DIR
 //	go run ./internal/interop write DIR SEED TREES
+//	go run ./internal/interop exchange < REQUEST
 //
 // Below DIR each case is a directory with a case.json, which says what was
 // written beside it; tools/interop/truth.py describes it. compare loads every
 // case and holds each leaf against its truth, bit for bit. write makes TREES
 // random trees for each layout from SEED; the same seed gives the same trees.
+// exchange does one thing in a run that both sides write to in turn, and prints
+// what came of it, both as JSON.
 //
 // compare prints one line for each library and layout, and one for each
 // difference. The exit status is 1 after a difference and when there was nothing
@@ -17,6 +20,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 )
@@ -26,6 +30,12 @@ func main() {
 	switch args := os.Args[1:]; {
 	case len(args) == 2 && args[0] == "compare":
 		os.Exit(status(compareAll(ctx, args[1], os.Stdout)))
+	case len(args) == 1 && args[0] == "exchange":
+		body, err := io.ReadAll(os.Stdin)
+		if err == nil {
+			err = exchange(ctx, body, os.Stdout)
+		}
+		os.Exit(status(err))
 	case len(args) == 4 && args[0] == "write":
 		seed, err := strconv.ParseUint(args[2], 10, 64)
 		trees, err2 := strconv.Atoi(args[3])
@@ -33,7 +43,7 @@ func main() {
 			os.Exit(status(writeAll(ctx, args[1], seed, trees)))
 		}
 	}
-	fmt.Fprintln(os.Stderr, "usage: interop compare DIR | interop write DIR SEED TREES")
+	fmt.Fprintln(os.Stderr, "usage: interop compare DIR | interop write DIR SEED TREES | interop exchange < REQUEST")
 	os.Exit(2)
 }
 

@@ -1,6 +1,7 @@
 """interop.py write DIR SEED TREES: the libraries write random checkpoints below DIR.
 interop.py merged DIR: Orbax reads what Bivouac merged there.
 interop.py read DIR: they read what Bivouac wrote below DIR and compare every leaf.
+interop.py turns DIR SEED PROGRAM: Orbax and Bivouac, the PROGRAM, write to runs and sessions below DIR in turn.
 """
 
 import os
@@ -11,6 +12,12 @@ os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 warnings.simplefilter("ignore")
+
+
+def excepthook(kind, error, trace):
+    """Leaves out what TensorStore says of loops that Orbax has closed before its callbacks came."""
+    if not (kind is RuntimeError and str(error) == "Event loop is closed"):
+        sys.__excepthook__(kind, error, trace)
 
 
 def main(command, root, *rest):
@@ -34,6 +41,13 @@ def main(command, root, *rest):
         failed = readers.read(root)
         print(limits.table())
         return 1 if failed else 0
+    if command == "turns":
+        import sessions
+        import turns
+
+        sys.excepthook = excepthook
+        seed, program = int(rest[0]), os.path.abspath(rest[1])
+        return 1 if turns.play_all(root, seed, program) + sessions.play_all(root, seed, program) else 0
     sys.exit(__doc__)
 
 
