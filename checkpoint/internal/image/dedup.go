@@ -135,6 +135,8 @@ type base struct {
 	files map[content]twin
 	sizes map[int64]bool // of these
 
+	manifest *manifest.Manifest // nil where there is no base
+
 	linked, bytes, verified, damaged, refused atomic.Int64
 }
 
@@ -163,6 +165,7 @@ func (d *Dedup) openBase(ctx context.Context) *base {
 		if err != nil {
 			continue
 		}
+		b.manifest = m
 		for _, f := range m.Files {
 			if f.Hash != (manifest.Hash{}) {
 				b.files[content{f.Size, f.Hash}] = twin{path.Join(name, f.Name), f.Age}

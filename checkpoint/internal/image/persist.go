@@ -35,7 +35,7 @@ func (im *Image) persist(ctx context.Context, txn store.Txn) error {
 			if f.written {
 				continue
 			}
-			o := &output{file: f, name: path.Join(t.data, f.name), stage: writing}
+			o := &output{file: f, item: t.item, name: path.Join(t.data, f.name), stage: writing}
 			if im.base.mayHave(f) {
 				o.stage = comparing
 			}
@@ -130,15 +130,11 @@ func (im *Image) work(ctx context.Context, txn store.Txn, s *schedule, memory []
 			return nil
 		}
 		u := o.file.units[i]
-		b, err := u.image(ctx, memory)
-		if err != nil {
-			return errs.Wrap("", o.file.name, err)
-		}
-		im.note(o.file, u, b)
+		var err error
 		if at == comparing {
-			err = im.compared(ctx, txn, s, o)
+			err = im.compare(ctx, txn, s, o, u, memory)
 		} else {
-			err = im.write(ctx, txn, s, o, u, b)
+			err = im.write(ctx, txn, s, o, u, memory)
 		}
 		if err != nil {
 			return err
@@ -160,8 +156,19 @@ func (im *Image) note(f *dataFile, u *unit, b []byte) {
 	}
 }
 
-// compared decides about a file when all of its units were hashed.
-func (im *Image) compared(ctx context.Context, txn store.Txn, s *schedule, o *output) error {
+// compare takes the hash of a unit, and decides about the file when it was the
+// last one.
+func (im *Image) compare(ctx context.Context, txn store.Txn, s *schedule, o *output, u *unit, memory []byte) (err error) {
+	if im.signed() {
+		var b []byte
+		b, err = u.image(ctx, memory)
+		im.note(o.file, u, b)
+	} else {
+		u.hash, err = u.likeness(ctx, memory, im.base.believed(o.item))
+	}
+	if err != nil {
+		return errs.Wrap("", o.file.name, err)
+	}
 	if !s.complete(o) {
 		return nil
 	}
@@ -180,7 +187,12 @@ func (im *Image) compared(ctx context.Context, txn store.Txn, s *schedule, o *ou
 }
 
 // write writes the bytes of a unit, and seals the file after the last one.
-func (im *Image) write(ctx context.Context, txn store.Txn, s *schedule, o *output, u *unit, b []byte) error {
+func (im *Image) write(ctx context.Context, txn store.Txn, s *schedule, o *output, u *unit, memory []byte) error {
+	b, err := u.image(ctx, memory)
+	if err != nil {
+		return errs.Wrap("", o.file.name, err)
+	}
+	im.note(o.file, u, b)
 	im.read(1)
 	w, err := o.writer(ctx, txn)
 	if err != nil {

@@ -132,7 +132,7 @@ func (f *dataFile) place(v *value) {
 		v.offset = alignUp(f.size)
 	}
 	enc, cell := v.array.enc, v.cell()
-	if v.size <= unitBytes || enc.SubChunks() == 1 {
+	if v.undivided() {
 		f.add(&piece{value: v, sub: wholeShard, off: v.offset, size: v.size})
 		return
 	}
@@ -144,6 +144,17 @@ func (f *dataFile) place(v *value) {
 	if off, n, ok := enc.IndexPlace(cell); ok && n > 0 {
 		f.add(&piece{value: v, sub: shardIndex, off: v.offset + int64(off), size: n})
 	}
+}
+
+// undivided reports whether a chunk is one piece: a small one, one that would be
+// many pieces, and one that is not sharded.
+func (v *value) undivided() bool {
+	enc := v.array.enc
+	if n := enc.SubChunks(); n > 1 {
+		return v.size <= unitBytes
+	}
+	_, index, _ := enc.IndexPlace(v.cell())
+	return v.size < alignFrom || index == 0
 }
 
 // placeBytes appends bytes that are known.
@@ -250,6 +261,10 @@ func (p *piece) encode(ctx context.Context, dst []byte) (err error) {
 		copy(dst, p.known)
 		p.sum = crc.Sum(dst)
 	case p.state == copied:
+		if content, ok := p.content(dst); ok {
+			p.seal(content, dst[len(content):])
+			return nil
+		}
 		p.sum, err = p.value.seal(p, dst)
 	default:
 		p.sum, err = p.value.encode(ctx, p, dst)

@@ -10,6 +10,7 @@ import (
 // output is a data file on its way to the store.
 type output struct {
 	file *dataFile
+	item string
 	name string // below the checkpoint
 
 	made sync.Once
