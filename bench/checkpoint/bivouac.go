@@ -4,15 +4,19 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // bivouac is this project. Configurations: "step" saves the next step of a
-// Checkpointer that keeps one, "save" a checkpoint by itself; "into" loads into
-// memory that is there, "load" into new memory.
+// Checkpointer that keeps one and waits for it, "async" does so in the
+// background, "save" saves a checkpoint by itself; "into" loads into memory that
+// is there, "load" into new memory; "rows" and "columns" load a matrix in eight
+// parts that was given in eight parts by rows.
 type bivouac struct {
 	state  map[string]any
 	target map[string]any // as state
@@ -33,8 +37,8 @@ func (b *bivouac) close() error {
 func (b *bivouac) do(ctx context.Context, op, config, path string) (answer, error) {
 	switch op {
 	case "save":
-		if config == "step" {
-			return b.saveStep(ctx, path)
+		if config == "step" || config == "async" {
+			return b.saveStep(ctx, config, path)
 		}
 		if err := fresh(path); err != nil {
 			return answer{}, err
@@ -44,7 +48,7 @@ func (b *bivouac) do(ctx context.Context, op, config, path string) (answer, erro
 		if err := fresh(path); err != nil {
 			return answer{}, err
 		}
-		return answer{}, checkpoint.Save(ctx, path, b.state, nil)
+		return answer{}, b.keep(ctx, config, path)
 	case "load":
 		return b.load(ctx, config, path)
 	case "blocked":
@@ -96,11 +100,44 @@ func (b *bivouac) finish(ctx context.Context) error {
 	return err
 }
 
-func (b *bivouac) saveStep(ctx context.Context, path string) (answer, error) {
+func (b *bivouac) saveStep(ctx context.Context, config, path string) (answer, error) {
 	if err := b.open(ctx, path); err != nil {
 		return answer{}, err
 	}
-	return measured(func() error { return b.finish(ctx) })
+	if err := b.steps.Wait(ctx); err != nil {
+		return answer{}, err
+	}
+	syscall.Sync()
+	return measured(func() error {
+		if config == "async" {
+			return b.finish(ctx)
+		}
+		return b.wait(ctx)
+	})
+}
+
+// wait saves a step while the caller waits.
+func (b *bivouac) wait(ctx context.Context) error {
+	b.step++
+	_, err := b.steps.Save(ctx, b.step, b.state, &training.SaveOptions{Force: true})
+	return err
+}
+
+// keep saves what is to be loaded: where that will be in parts, the matrix as
+// eight devices hold it by rows, to be read along either axis.
+func (b *bivouac) keep(ctx context.Context, config, path string) error {
+	if config != "rows" && config != "columns" {
+		return checkpoint.Save(ctx, path, b.state, nil)
+	}
+	x := b.state["x"].(tensor.Tensor)
+	s := checkpoint.Shards{DType: x.DType, Shape: x.Shape}
+	rows, row := x.Shape[0], len(x.Data)/x.Shape[0]
+	for i := range devices {
+		from, to := rows*i/devices, rows*(i+1)/devices
+		part := tensor.Tensor{DType: x.DType, Shape: tensor.Shape{to - from, x.Shape[1]}, Data: x.Data[from*row : to*row]}
+		s.Parts = append(s.Parts, checkpoint.Shard{Origin: []int{from, 0}, Data: part})
+	}
+	return checkpoint.Save(ctx, path, map[string]any{"x": s}, &checkpoint.SaveOptions{ShardAxes: []int{1}})
 }
 
 // blocked is for how long SaveAsync holds the caller up.
@@ -186,7 +223,10 @@ func (b *bivouac) resave(ctx context.Context, path string) (answer, error) {
 	if err := b.open(ctx, path); err != nil {
 		return answer{}, err
 	}
-	return measured(func() error { return b.finish(ctx) })
+	if err := b.steps.Wait(ctx); err != nil {
+		return answer{}, err
+	}
+	return measured(func() error { return b.wait(ctx) })
 }
 
 // part loads a part of the checkpoint.
@@ -197,9 +237,11 @@ func (b *bivouac) part(ctx context.Context, path string, want func(checkpoint.Le
 	})
 }
 
+// devices is how many parts a matrix is saved and loaded in.
+const devices = 8
+
 // stripes wants the matrix as eight devices hold it: by "rows" or "columns".
 func stripes(axis string) func(checkpoint.LeafInfo) checkpoint.Want {
-	const devices = 8
 	k := 0
 	if axis == "columns" {
 		k = 1

@@ -23,7 +23,8 @@ type comparison struct {
 
 func saves(more ...side) []side {
 	return append(more,
-		side{name: "Bivouac, step of a Checkpointer", who: "bivouac", config: "step", op: "save"},
+		side{name: "Bivouac, step of a Checkpointer, waiting", who: "bivouac", config: "step", op: "save"},
+		side{name: "Bivouac, step in the background", who: "bivouac", config: "async", op: "save"},
 		side{name: "Bivouac, checkpoint.Save", who: "bivouac", config: "save", op: "save"},
 		side{name: "Orbax", who: "orbax", config: "default", op: "save"},
 		side{name: "Orbax, uncompressed", who: "orbax", config: "uncompressed", op: "save"},
@@ -92,9 +93,9 @@ var comparisons = []comparison{
 		{name: "numpy, a file an array", who: "numpy", op: "leaf", keep: true},
 	}},
 	{"reshard", "a matrix in eight parts, cached", matrix, []side{
-		{name: "Bivouac, whole", who: "bivouac", config: "load", op: "load", baseline: true, keep: true},
-		{name: "Bivouac, by rows", who: "bivouac", config: "rows", op: "reshard", keep: true},
-		{name: "Bivouac, by columns", who: "bivouac", config: "columns", op: "reshard", keep: true},
+		{name: "Bivouac, written and read whole", who: "bivouac", config: "load", op: "load", baseline: true, keep: true},
+		{name: "Bivouac, written and read by rows", who: "bivouac", config: "rows", op: "reshard", keep: true},
+		{name: "Bivouac, written by rows, read by columns", who: "bivouac", config: "columns", op: "reshard", keep: true},
 		{name: "Orbax, written and read by rows", who: "orbax", config: "rows", op: "reshard", keep: true},
 		{name: "Orbax, written by rows, read by columns", who: "orbax", config: "columns", op: "reshard", keep: true},
 	}},
