@@ -78,7 +78,7 @@ type checksums func(v *value, sub int) (sum uint32, ok bool)
 func (u *unit) likeness(ctx context.Context, memory []byte, believed checksums) (manifest.Hash, error) {
 	if len(u.pieces) == 0 || u.tail != nil {
 		b, err := u.image(ctx, memory)
-		return hashOf(b), err
+		return manifest.HashOf(b), err
 	}
 	dst := u.placed
 	if dst == nil {
