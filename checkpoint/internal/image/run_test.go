@@ -66,7 +66,7 @@ func runs(t *testing.T, shift int) *tree.Node {
 func write(t *testing.T, root *tree.Node, how Mode, o Options) map[string][]byte {
 	t.Helper()
 	ctx := context.Background()
-	items, err := Items(map[string]any{"state": root})
+	items, err := testItems(map[string]any{"state": root})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestBelievedChecksums(t *testing.T) {
 		for _, wrong := range []bool{false, true} {
 			st := local.New(vfs.NewMem(), "/", options)
 			save := func(name string, bases ...string) Stats {
-				items, err := Items(map[string]any{"state": root})
+				items, err := testItems(map[string]any{"state": root})
 				if err != nil {
 					t.Fatal(err)
 				}
