@@ -33,6 +33,7 @@ type Assembly struct {
 	leaves  []manifest.Leaf
 	nodes   []manifest.File // of databases
 	covered bool            // every part had a manifest
+	label   string          // of the manifest of a checkpoint that something is taken from
 	parts   []*manifest.Manifest
 	signing ed25519.PrivateKey
 }
@@ -354,12 +355,16 @@ func (a *Assembly) record(m *manifest.Manifest, name string, b []byte) {
 
 // Commit makes the checkpoint, with a manifest where all parts had one.
 func (a *Assembly) Commit(ctx context.Context, name string) error {
-	txn, err := a.st.Begin(ctx, name, store.TxnOptions{})
+	return a.commit(ctx, name, store.TxnOptions{})
+}
+
+func (a *Assembly) commit(ctx context.Context, name string, o store.TxnOptions) error {
+	txn, err := a.st.Begin(ctx, name, o)
 	if err != nil {
 		return err
 	}
 	defer txn.Abort() //nolint:errcheck // no-op after Commit; else the reason is already being returned
-	m := &manifest.Manifest{}
+	m := &manifest.Manifest{Label: a.label}
 	if err := a.take(ctx, txn, m); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func Open(ctx context.Context, st store.Store, name string, signing ed25519.Priv
 		if err != nil {
 			return nil, err
 		}
-		a.leaves, a.nodes = m.Leaves, m.Nodes
+		a.leaves, a.nodes, a.label = m.Leaves, m.Nodes, m.Label
 	} else if signing != nil {
 		return nil, &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a signed checkpoint to add to with a signature", Got: "one without a manifest"}
 	}
@@ -86,6 +86,18 @@ func (a *Assembly) IsStep() bool {
 
 // Take takes away, as a later part would.
 func (a *Assembly) Take(r Removal) error { return a.remove(r) }
+
+// Replace puts the assembly in the place of the committed checkpoint name, of
+// which it was made, at once: data files are linked, documents written anew.
+func (a *Assembly) Replace(ctx context.Context, name string, signing ed25519.PrivateKey) error {
+	if err := a.complete(); err != nil {
+		return err
+	}
+	a.signing = signing
+	a.unlink(orbax.CommitFile)
+	a.docs[orbax.CommitFile] = []byte(commitText)
+	return a.commit(ctx, name, store.TxnOptions{Overwrite: true})
+}
 
 // Join adds an image: it is an image.Join.
 func (a *Assembly) Join(ctx context.Context, txn store.Txn, p *image.Piece) error {

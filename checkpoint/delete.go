@@ -1,0 +1,235 @@
+package checkpoint
+
+import (
+	"context"
+	"crypto/ed25519"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// DeleteOptions modify Delete; nil is the zero value.
+type DeleteOptions struct {
+	// Options are the scope of the call. Of them Deletion says where to what is
+	// deleted is moved, and Bivouac.Signing signs what is left of a signed checkpoint.
+	options.Options
+	// Name is the item to delete; "" is the whole checkpoint.
+	Name string
+	// MissingOK has Delete of what is not there be false and no error.
+	MissingOK bool
+	// Store holds the checkpoint; nil is the local file system. The path is
+	// then a name in it.
+	Store store.Store
+}
+
+// Delete deletes the checkpoint path, or one item of it, and reports whether
+// there was something to delete.
+//
+// A checkpoint becomes invisible in one instant, durably so when Delete returns;
+// then its bytes go. With Deletion.GCS.TodeleteFullPath it is whole there, under
+// its name and the time, before it is invisible here; files are linked where the
+// store can. Of an item the rest of the checkpoint takes the place of the whole,
+// at once too: documents and manifest no longer know it, the other files are linked.
+//
+// Errors: NotFound for what is not there; Invalid for what is no checkpoint, for
+// the directory of an item, for reserved names, for the last item, and for an item
+// of a signed checkpoint without its key.
+func Delete(ctx context.Context, path string, o *DeleteOptions) (bool, error) {
+	r, err := DeleteAsync(ctx, path, o)
+	if err != nil {
+		return false, err
+	}
+	defer context.AfterFunc(ctx, r.Cancel)()
+	return r.Result(context.WithoutCancel(ctx))
+}
+
+// DeleteAsync finds out what is to be deleted and deletes it in the background.
+// Meanwhile nobody may write to path.
+func DeleteAsync(ctx context.Context, path string, o *DeleteOptions) (*Response[bool], error) {
+	const op = "checkpoint.Delete"
+	if o == nil {
+		o = &DeleteOptions{}
+	}
+	d, err := o.prepare(ctx, path)
+	if o.MissingOK && errs.KindOf(err) == errs.NotFound {
+		return Go(ctx, func(context.Context) (bool, error) { return false, nil }), nil
+	}
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	return Go(ctx, func(ctx context.Context) (bool, error) {
+		err := d.run(ctx)
+		return err == nil, errs.Wrap(op, path, err)
+	}), nil
+}
+
+// deletion is what Delete is to do.
+type deletion struct {
+	st    store.Store
+	name  string
+	rest  *parts.Assembly    // of a checkpoint that loses an item; nil for a whole one
+	key   ed25519.PrivateKey // that signs it
+	trash string             // where to the whole is moved; "" is nowhere
+}
+
+// prepare checks that there is something that may be deleted.
+func (o *DeleteOptions) prepare(ctx context.Context, path string) (*deletion, error) {
+	scope, err := options.Resolve(ctx, o.Options, options.Options{})
+	if err != nil {
+		return nil, err
+	}
+	st, name, err := locate.Checkpoint(path, o.Store)
+	if err != nil {
+		return nil, err
+	}
+	d := &deletion{st: st, name: name}
+	if err := d.check(ctx); err != nil {
+		return nil, err
+	}
+	if o.Name != "" {
+		return d, d.without(ctx, o.Name, scope)
+	}
+	d.trash, err = trashName(path, name, scope.Deletion.GCS.TodeleteFullPath, o.Store == nil)
+	return d, err
+}
+
+// check refuses what is no checkpoint by itself.
+func (d *deletion) check(ctx context.Context) error {
+	if _, err := d.st.Stat(ctx, d.name); err != nil {
+		return err
+	}
+	for _, mark := range []string{orbax.MarkerFile, orbax.CheckpointFile, manifest.Name} {
+		_, err := d.st.Stat(ctx, path.Join(path.Dir(d.name), mark))
+		switch {
+		case err == nil:
+			return &errs.Error{Kind: errs.Invalid, Subject: d.name, Want: "a checkpoint", Got: "the directory of an item",
+				Remedy: "name the checkpoint, and the item in DeleteOptions.Name"}
+		case errs.KindOf(err) != errs.NotFound:
+			return err
+		}
+	}
+	return isCheckpoint(ctx, d.st, d.name)
+}
+
+// without plans the checkpoint without an item.
+func (d *deletion) without(ctx context.Context, item string, scope options.Options) error {
+	c, err := layout.Options{AllowNoManifest: true}.Open(ctx, d.st, d.name)
+	if err != nil {
+		return err
+	}
+	if !c.Has(item) {
+		return &errs.Error{Kind: errs.NotFound, Subject: "item " + strconv.Quote(item), Want: "an item of the checkpoint"}
+	}
+	items, err := c.Items(ctx)
+	if err != nil {
+		return err
+	}
+	others := 0
+	for _, it := range items {
+		if it.Name != item && it.Name != orbax.MetricsItem {
+			others++
+		}
+	}
+	switch {
+	case item == orbax.MetricsItem:
+		return &errs.Error{Kind: errs.Invalid, Subject: "DeleteOptions.Name", Want: "an item of the caller's", Got: item}
+	case others == 0:
+		return &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(item), Got: "the only item", Remedy: "delete the checkpoint"}
+	}
+	d.key = scope.Bivouac.Signing
+	if d.rest, err = parts.Open(ctx, d.st, d.name, d.key); err != nil {
+		return err
+	}
+	return d.rest.Take(parts.Removal{item: {{}}})
+}
+
+// trashName is the name in the store that a deleted checkpoint gets.
+func trashName(at, name, trash string, local bool) (string, error) {
+	if trash == "" {
+		return "", nil
+	}
+	bad := &errs.Error{Kind: errs.Invalid, Subject: "Deletion.GCS.TodeleteFullPath", Want: "a directory below that of the checkpoint", Got: strconv.Quote(trash)}
+	if filepath.IsAbs(trash) {
+		abs, err := filepath.Abs(at)
+		if !local || err != nil {
+			return "", bad
+		}
+		if trash, err = filepath.Rel(filepath.Dir(abs), trash); err != nil {
+			return "", bad
+		}
+	}
+	to := path.Join(path.Dir(name), filepath.ToSlash(trash), path.Base(name)+"-"+time.Now().UTC().Format("20060102-150405.000000000"))
+	if store.CheckName("trash", to) != nil || strings.HasPrefix(to, name+"/") {
+		return "", bad
+	}
+	return to, nil
+}
+
+func (d *deletion) run(ctx context.Context) error {
+	if d.rest != nil {
+		return d.rest.Replace(ctx, d.name, d.key)
+	}
+	if d.trash != "" {
+		if err := d.move(ctx); err != nil {
+			return err
+		}
+	}
+	return d.st.RemoveTree(ctx, d.name)
+}
+
+// move makes the checkpoint in the trash of the files of the one that goes.
+func (d *deletion) move(ctx context.Context) error {
+	info, err := d.st.Stat(ctx, d.name)
+	if err != nil {
+		return err
+	}
+	if !info.Dir {
+		return &errs.Error{Kind: errs.Unsupported, Got: "a checkpoint that is a single file", Want: "a directory to move", Remedy: "delete it without Deletion.GCS.TodeleteFullPath"}
+	}
+	files, err := parts.Files(ctx, d.st, d.name, nil)
+	if err != nil {
+		return err
+	}
+	txn, err := d.st.Begin(ctx, d.trash, store.TxnOptions{})
+	if err != nil {
+		return err
+	}
+	defer txn.Abort() //nolint:errcheck // no-op after Commit; else the reason is already being returned
+	last := lastOf(files)
+	for _, f := range files {
+		if f == last {
+			continue
+		}
+		if err := txn.Link(ctx, f, path.Join(d.name, f)); err != nil {
+			return err
+		}
+	}
+	b, err := store.ReadAll(ctx, d.st, path.Join(d.name, last))
+	if err != nil {
+		return err
+	}
+	return txn.Commit(ctx, store.Blob{Name: last, Data: b})
+}
+
+// lastOf is the document of a checkpoint that is written last.
+func lastOf(files []string) string {
+	for _, last := range []string{manifest.Name, orbax.CommitFile, orbax.CheckpointFile, orbax.TreeFile} {
+		for _, f := range files {
+			if f == last {
+				return f
+			}
+		}
+	}
+	return files[0]
+}
