@@ -130,13 +130,8 @@ func (c *cellCache) entry(key cellKey, size int64) *cell {
 	return e
 }
 
-// pieces yields boxes of whole rows that tile a shape, of at most limit bytes
-// each where a row along the first axes allows it.
-func pieces(l *layout.Leaf, limit int64) func(yield func(zarr.Box) bool) {
-	return func(yield func(zarr.Box) bool) { cutBox(zarr.WholeBox(l.Shape), l.DType.Size(), 0, limit, yield) }
-}
-
-// cutBox cuts a box along its first axes, in C order.
+// cutBox yields boxes of at most limit bytes each, one element where that is
+// more, which tile a box: in C order, each of them a run of its memory.
 func cutBox(box zarr.Box, size, axis int, limit int64, yield func(zarr.Box) bool) bool {
 	bytes := int64(box.Len() * size)
 	if bytes <= limit || axis == len(box.Shape) {
@@ -153,21 +148,18 @@ func cutBox(box zarr.Box, size, axis int, limit int64, yield func(zarr.Box) bool
 	return true
 }
 
-// sameElements compares a leaf with what want reads, limit bytes at a time.
-func sameElements(ctx context.Context, want boxReader, got *layout.Leaf, limit int64) (bool, error) {
+// sameElements compares two arrays of one type and shape, limit bytes at a time.
+func sameElements(ctx context.Context, want, got Lazy, limit int64) (same bool, err error) {
 	var a, b []byte
-	for box := range pieces(got, limit) {
-		n := box.Len() * got.DType.Size()
+	same = true
+	cutBox(zarr.WholeBox(want.Shape), want.DType.Size(), 0, limit, func(box zarr.Box) bool {
+		n := box.Len() * want.DType.Size()
 		a, b = slices.Grow(a[:0], n)[:n], slices.Grow(b[:0], n)[:n]
-		if err := want(ctx, box, a); err != nil {
-			return false, err
+		if err = want.ReadBox(ctx, Box(box), a); err == nil {
+			err = got.ReadBox(ctx, Box(box), b)
 		}
-		if err := got.ReadBox(ctx, box, b); err != nil {
-			return false, err
-		}
-		if !bytes.Equal(a, b) {
-			return false, nil
-		}
-	}
-	return true, nil
+		same = err == nil && bytes.Equal(a, b)
+		return same
+	})
+	return same, err
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
-	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -61,13 +60,34 @@ type ConvertOptions struct {
 // but one tree of arrays and numbers. Types of containers (tuples, named tuples)
 // are kept where the source has recorded them, and typed PRNG keys stay that.
 func Convert(ctx context.Context, src, dst string, o *ConvertOptions) error {
-	const op = "checkpoint.Convert"
+	return convert(ctx, "checkpoint.Convert", []string{src}, dst, nil, o)
+}
+
+// ConvertAndTransform is Convert of one tree that fn makes of one tree of each of
+// the checkpoints srcs: ConvertOptions.Item, or the default one. It is written
+// piece by piece within the memory budget, whatever it is made of, and takes the
+// place of that tree among the items and metadata of the first source, which are
+// kept but where Item asks for it alone. Key and Label apply to all sources.
+func ConvertAndTransform(ctx context.Context, srcs []string, dst string, fn Transform, o *ConvertOptions) error {
+	return convert(ctx, "checkpoint.ConvertAndTransform", srcs, dst, fn, o)
+}
+
+// convert is Convert, or ConvertAndTransform where there is a fn.
+func convert(ctx context.Context, op string, srcs []string, dst string, fn Transform, o *ConvertOptions) error {
 	if o == nil {
 		o = &ConvertOptions{}
 	}
-	from, err := (&LoadOptions{Key: o.Key, Label: o.Label, Store: o.Store}).open(ctx, src)
-	if err != nil {
-		return errs.Wrap(op, src, err)
+	src := strings.Join(srcs, ", ")
+	var from []*layout.Checkpoint
+	for _, path := range srcs {
+		c, err := (&LoadOptions{Key: o.Key, Label: o.Label, Store: o.Store}).open(ctx, path)
+		if err != nil {
+			return errs.Wrap(op, path, err)
+		}
+		from = append(from, c)
+	}
+	if len(from) == 0 {
+		return errs.Wrap(op, dst, noSources())
 	}
 	st, name, err := locate.Checkpoint(dst, o.Store)
 	if err == nil {
@@ -76,7 +96,7 @@ func Convert(ctx context.Context, src, dst string, o *ConvertOptions) error {
 	if err != nil {
 		return errs.Wrap(op, dst, err)
 	}
-	c := &conversion{from: from, st: st, name: name, opts: *o}
+	c := &conversion{from: from[0], others: from[1:], fn: fn, st: st, name: name, opts: *o}
 	if c.opts.MemoryBudget == 0 {
 		c.opts.MemoryBudget = ConvertBudget
 	}
@@ -92,24 +112,28 @@ func Convert(ctx context.Context, src, dst string, o *ConvertOptions) error {
 
 // conversion is one Convert.
 type conversion struct {
-	from  *layout.Checkpoint
-	st    store.Store
-	name  string
-	opts  ConvertOptions
-	items []image.Item
-	trees []*convertedTree
-	cells *cellCache
+	from   *layout.Checkpoint
+	others []*layout.Checkpoint // that give a tree too
+	fn     Transform            // nil converts what there is
+	st     store.Store
+	name   string
+	opts   ConvertOptions
+	items  []image.Item
+	trees  []convertedTree
+	cells  *cellCache
+
+	opened []*sources
 }
 
-// convertedTree is an open tree of the source, and the item it becomes.
+// convertedTree is what the tree of an item of the destination must be.
 type convertedTree struct {
-	*layout.OpenTree
 	item string
+	want *tree.Node // arrays may be Lazy
 }
 
 func (c *conversion) close() {
-	for _, t := range c.trees {
-		t.Close() //nolint:errcheck // nothing was written
+	for _, in := range c.opened {
+		in.close()
 	}
 }
 
@@ -119,6 +143,10 @@ func (c *conversion) plan(ctx context.Context) error {
 	// A half is for what is written: buffers, chunks being encoded.
 	c.cells = newCellCache(c.opts.MemoryBudget / 4)
 	items, err := c.chosen(ctx)
+	if err != nil {
+		return err
+	}
+	target, transforms, err := c.transformed(ctx)
 	if err != nil {
 		return err
 	}
@@ -136,7 +164,7 @@ func (c *conversion) plan(ctx context.Context) error {
 			return &errs.Error{Kind: errs.Unsupported, Subject: "item " + strconv.Quote(it.Name), Got: it.Kind.String(),
 				Want: "what the layout " + c.opts.Layout.String() + " has a place for", Remedy: "choose other items (ConvertOptions.Item), or another layout"}
 		case it.Kind == layout.Tree:
-			out.Tree, out.Rich, err = c.tree(ctx, it.Name, out.Name)
+			out.Tree, out.Rich, err = c.tree(ctx, it.Name, out.Name, transforms && it.Name == target)
 			out.Handler = orbax.HandlerTree
 		case it.Kind == layout.JSON:
 			out.File = path.Base(it.File)
@@ -173,37 +201,54 @@ func itemNames(items []layout.Item) string {
 	return strings.Join(names, ", ")
 }
 
-// tree makes the tree of an item: small leaves are read, arrays are not. Types of
-// containers are those that the source has recorded.
-func (c *conversion) tree(ctx context.Context, from, item string) (*tree.Node, *orbax.Rich, error) {
-	t, err := c.from.Tree(ctx, from)
+// tree makes the tree of an item, whose arrays are read later. Types of containers
+// are those that the source has recorded.
+func (c *conversion) tree(ctx context.Context, from, item string, transformed bool) (*tree.Node, *orbax.Rich, error) {
+	var in sources
+	c.opened = append(c.opened, &in)
+	if err := in.add(ctx, c.from, from, c.cells); err != nil {
+		return nil, nil, err
+	}
+	if !transformed {
+		return c.writable(item, in.nodes[0]), in.open[0].Rich, nil
+	}
+	for _, other := range c.others {
+		if err := in.add(ctx, other, c.opts.Item, c.cells); err != nil {
+			return nil, nil, err
+		}
+	}
+	n, err := in.transform(ctx, c.fn)
 	if err != nil {
 		return nil, nil, err
 	}
-	c.trees = append(c.trees, &convertedTree{t, item})
-	entries, arrays := leafEntries(t)
-	for _, i := range arrays {
-		if entries[i].Node.Value, err = c.leaf(ctx, &t.Leaves[i]); err != nil {
-			return nil, nil, errs.Wrap("", t.Leaves[i].Path.String(), err)
-		}
+	var rich *orbax.Rich
+	if in.rich() {
+		rich = richOf(n)
 	}
-	n, err := treeOf(t, from, entries)
-	return n, t.Rich, err
+	return c.writable(item, n), rich, nil
 }
 
-// leaf returns the value of a leaf with an array: of numbers itself.
-func (c *conversion) leaf(ctx context.Context, l *layout.Leaf) (any, error) {
-	if l.Kind == layout.Scalar {
-		x := tensor.New(l.DType, l.Shape...)
-		if err := l.Read(ctx, x.Data); err != nil {
-			return nil, err
+// transformed is the name of the item that a transformation is of, if there is one.
+func (c *conversion) transformed(ctx context.Context) (name string, ok bool, err error) {
+	if c.fn == nil {
+		return "", false, nil
+	}
+	if name = c.opts.Item; name == "" {
+		name, err = c.from.Default(ctx)
+	}
+	return name, true, err
+}
+
+// writable notes the tree that an item will have, to be compared with what was
+// written, and returns it as what is written.
+func (c *conversion) writable(item string, n *tree.Node) *tree.Node {
+	c.trees = append(c.trees, convertedTree{item, n})
+	return replaced(n, func(leaf *tree.Node) any {
+		if l, ok := arrayOf(leaf); ok {
+			return l.image()
 		}
-		return leafValue(l, x)
-	}
-	if err := l.Prove(ctx); err != nil { // what is read in parts is not verified later
-		return nil, err
-	}
-	return image.Lazy{DType: l.DType, Shape: l.Shape, KeyImpl: l.KeyImpl, Read: c.cells.reader(l)}, nil
+		return leaf.Value
+	})
 }
 
 // write saves the items.
@@ -240,54 +285,4 @@ func (c *conversion) label() string {
 		return ""
 	}
 	return c.from.Manifest.Label
-}
-
-// compare holds what was written against the source. What differs is removed,
-// unless it replaced something.
-func (c *conversion) compare(ctx context.Context) error {
-	to, err := layout.Open(ctx, c.st, c.name)
-	if err != nil {
-		return err
-	}
-	for i, t := range c.trees {
-		if err := c.compareTree(ctx, to, i); err != nil {
-			err = errs.Wrap("", t.item, err)
-			if errs.KindOf(err) == errs.Corrupt && !c.opts.Overwrite {
-				err = errors.Join(err, c.st.RemoveTree(ctx, c.name))
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *conversion) compareTree(ctx context.Context, to *layout.Checkpoint, i int) error {
-	t, err := to.Tree(ctx, c.trees[i].item)
-	if err != nil {
-		return err
-	}
-	defer t.Close() //nolint:errcheck // nothing was written
-	written := make(map[string]*layout.Leaf, len(t.Leaves))
-	for j := range t.Leaves {
-		written[t.Leaves[j].Param] = &t.Leaves[j]
-	}
-	room := max(c.opts.MemoryBudget/8, 1<<20)
-	for j := range c.trees[i].Leaves {
-		want := &c.trees[i].Leaves[j]
-		got, ok := written[want.Param]
-		if !ok || got.HasArray() != want.HasArray() || got.Text != want.Text || got.KeyImpl != want.KeyImpl {
-			return &errs.Error{Kind: errs.Corrupt, Subject: want.Path.String(), Want: describe(want), Got: "another leaf after writing"}
-		}
-		if !want.HasArray() {
-			continue
-		}
-		same, err := sameElements(ctx, c.cells.reader(want), got, room)
-		if err != nil {
-			return err
-		}
-		if !same {
-			return &errs.Error{Kind: errs.Corrupt, Subject: want.Path.String(), Got: "other elements after writing", Remedy: "check memory and disk"}
-		}
-	}
-	return nil
 }

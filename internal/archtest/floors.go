@@ -52,6 +52,7 @@ func Module() Rules {
 				{Packages: "checkpoint"},
 				{Packages: "checkpoint/training", Beside: []string{"checkpoint"}},
 				{Packages: "checkpoint/partial", Beside: []string{"checkpoint"}},
+				{Packages: "checkpoint/surgery", Beside: []string{"checkpoint"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "pipeline"},
 				{Packages: "dynamic"},
 				{Packages: "loader"},

@@ -1,0 +1,74 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// compare holds what was written against what it was made of. What differs is
+// removed, unless it replaced something.
+func (c *conversion) compare(ctx context.Context) error {
+	to, err := layout.Open(ctx, c.st, c.name)
+	if err != nil {
+		return err
+	}
+	for _, t := range c.trees {
+		if err := c.compareTree(ctx, to, t); err != nil {
+			err = errs.Wrap("", t.item, err)
+			if errs.KindOf(err) == errs.Corrupt && !c.opts.Overwrite {
+				err = errors.Join(err, c.st.RemoveTree(ctx, c.name))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *conversion) compareTree(ctx context.Context, to *layout.Checkpoint, t convertedTree) error {
+	room := max(c.opts.MemoryBudget/8, 1<<20)
+	var got sources
+	defer got.close()
+	if err := got.add(ctx, to, t.item, newCellCache(room)); err != nil {
+		return err
+	}
+	written := map[string]*tree.Node{}
+	for _, e := range tree.Flatten(got.nodes[0]) {
+		written[e.Path.Param()] = e.Node
+	}
+	for _, e := range tree.Flatten(t.want) {
+		if err := c.compareLeaf(ctx, e.Node, written[e.Path.Param()], room); err != nil {
+			return errs.Wrap("", e.Path.String(), err)
+		}
+	}
+	return nil
+}
+
+// compareLeaf compares a leaf, or an empty container, with what was written, room
+// bytes at a time.
+func (c *conversion) compareLeaf(ctx context.Context, want, got *tree.Node, room int64) error {
+	differ := &errs.Error{Kind: errs.Corrupt, Want: want.String(), Got: "another leaf after writing"}
+	if got == nil {
+		return differ
+	}
+	w, array := arrayOf(want)
+	g, isArray := arrayOf(got)
+	if !array {
+		if isArray || !tree.Equal(tree.Untyped(want), tree.Untyped(got)) {
+			return differ
+		}
+		return nil
+	}
+	if !isArray || w.DType != g.DType || !w.Shape.Equal(g.Shape) || w.KeyImpl != g.KeyImpl {
+		differ.Want = w.String()
+		return differ
+	}
+	same, err := sameElements(ctx, w, g, room)
+	if err == nil && !same {
+		err = &errs.Error{Kind: errs.Corrupt, Got: "other elements after writing", Remedy: "check memory and disk"}
+	}
+	return err
+}

@@ -1,0 +1,153 @@
+package surgery
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// Script is rules that are applied one after the other.
+type Script struct {
+	// Sources are names of the trees that are put together: the leaves of each
+	// begin with its name. One tree needs none. Without names the leaves of several
+	// go by their own names, none of which may be there twice.
+	Sources []string
+	Rules   []Rule
+}
+
+// Plan is what a script makes of trees.
+type Plan struct {
+	Steps []Step // one for each rule
+	Tree  *tree.Node
+}
+
+// Step is what one rule did.
+type Step struct {
+	Rule    Rule
+	Changes []Change // in the order of the leaves
+}
+
+// Change is leaves that became others: one that was renamed, several that became
+// one, one that was dropped and is none now.
+type Change struct {
+	From, To []string // names
+	Is       []string // what each of To is, such as "float32[2,3]"
+}
+
+// Transform makes one tree of the trees of sources, and reads nothing: it is a
+// checkpoint.Transform. The sources are not changed.
+//
+// Errors: errs.Invalid for what Check refuses and for other numbers of sources
+// than there are names, errs.NotFound for a pattern that matches nothing,
+// errs.Mismatch for leaves that a rule cannot be applied to, errs.Exists for names
+// that are taken. They name the rule and the leaf.
+func (s Script) Transform(_ context.Context, sources []*tree.Node) (*tree.Node, error) {
+	p, err := s.Plan(sources)
+	if err != nil {
+		return nil, err
+	}
+	return p.Tree, nil
+}
+
+// Plan is Transform that also tells what each rule did.
+func (s Script) Plan(sources []*tree.Node) (*Plan, error) {
+	const op = "surgery.Transform"
+	if err := s.Check(); err != nil {
+		return nil, errs.Wrap(op, "", err)
+	}
+	leaves, err := s.leaves(sources)
+	if err != nil {
+		return nil, errs.Wrap(op, "sources", err)
+	}
+	p := &Plan{}
+	for i, r := range s.Rules {
+		edits, err := r.edits(leaves)
+		if err == nil {
+			p.Steps = append(p.Steps, Step{r, changes(leaves, edits)})
+			leaves, err = apply(leaves, edits)
+		}
+		if err != nil {
+			return nil, errs.Wrap(op, subject(i, r), err)
+		}
+	}
+	p.Tree, err = grow(leaves)
+	return p, errs.Wrap(op, "", err)
+}
+
+// leaves lists those of all sources.
+func (s Script) leaves(sources []*tree.Node) ([]leaf, error) {
+	if len(s.Sources) > 0 && len(s.Sources) != len(sources) {
+		return nil, &errs.Error{Kind: errs.Invalid, Want: strconv.Itoa(len(s.Sources)) + " of them: " + strings.Join(s.Sources, ", "), Got: strconv.Itoa(len(sources))}
+	}
+	var out []leaf
+	for i, n := range sources {
+		var at []step
+		if len(s.Sources) > 0 {
+			at = []step{{name: s.Sources[i]}}
+		}
+		for _, e := range tree.Flatten(n) {
+			out = append(out, newLeaf(at, n, e))
+		}
+	}
+	err := distinct(out)
+	if err != nil && len(sources) > 1 && len(s.Sources) == 0 {
+		err = &errs.Error{Kind: errs.Exists, Err: err, Remedy: "name the sources in the script (sources: [a, b]): their leaves then begin with these names"}
+	}
+	return out, err
+}
+
+// edit is leaves, by their indices in ascending order, in whose place others are;
+// these stand where the first was.
+type edit struct {
+	in  []int
+	out []leaf
+}
+
+// apply returns the leaves after the edits, which have no leaf in common.
+func apply(leaves []leaf, edits []edit) ([]leaf, error) {
+	gone, at := map[int]bool{}, map[int][]leaf{}
+	for _, e := range edits {
+		for _, i := range e.in {
+			gone[i] = true
+		}
+		at[slices.Min(e.in)] = e.out
+	}
+	out := make([]leaf, 0, len(leaves))
+	for i, l := range leaves {
+		out = append(out, at[i]...)
+		if !gone[i] {
+			out = append(out, l)
+		}
+	}
+	return out, distinct(out)
+}
+
+// changes tells what edits do.
+func changes(leaves []leaf, edits []edit) []Change {
+	out := make([]Change, len(edits))
+	for i, e := range edits {
+		for _, k := range e.in {
+			out[i].From = append(out[i].From, leaves[k].name)
+		}
+		for _, l := range e.out {
+			out[i].To, out[i].Is = append(out[i].To, l.name), append(out[i].Is, l.describe())
+		}
+	}
+	return out
+}
+
+// distinct refuses leaves of one name.
+func distinct(leaves []leaf) error {
+	seen := make(map[string]bool, len(leaves))
+	for _, l := range leaves {
+		if seen[l.name] {
+			return &errs.Error{Kind: errs.Exists, Subject: "leaf " + strconv.Quote(l.name), Want: "one leaf of the name", Got: "two"}
+		}
+		seen[l.name] = true
+	}
+	return nil
+}
