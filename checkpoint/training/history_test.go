@@ -37,6 +37,15 @@ type history struct {
 	// after names the history whose power losses this one begins with: it
 	// starts on some of the states that were found there, and saves what it saves.
 	after string
+	// updates are the versions that added a note to another version of the step,
+	// that of the value.
+	updates map[update]int
+}
+
+// update names a version that is a partial update.
+type update struct {
+	step    int64
+	version int
 }
 
 // histories are tried in this order; each is a row of the table that
@@ -221,6 +230,11 @@ func (h *history) freeOptions(fsys vfs.FS) *checkpoint.SaveOptions {
 
 // items are what a version of a step holds, metrics aside.
 func (h *history) items(step int64, version int) map[string]any {
+	if base, ok := h.updates[update{step, version}]; ok {
+		items := h.items(step, base)
+		items[note(version)] = map[string]any{"version": int64(version)}
+		return items
+	}
 	title := h.title
 	if h.after != "" {
 		title = h.after
@@ -252,6 +266,9 @@ func (h *history) items(step int64, version int) map[string]any {
 	}
 	return items
 }
+
+// note is the item that a partial update adds.
+func note(version int) string { return fmt.Sprintf("note%d", version) }
 
 // effort is how much of a history is tried.
 type effort struct {
