@@ -99,7 +99,9 @@ func newMemory(n int) ([]byte, error) {
 	var b strings.Builder // the one place of the library that does not clear
 	b.Grow(n)
 	b.WriteByte(0)
-	return unsafe.Slice(unsafe.StringData(b.String()), n), nil
+	mem := unsafe.Slice(unsafe.StringData(b.String()), n)
+	arena.Advise(mem)
+	return mem, nil
 }
 
 // obtainable asks the system whether it has n bytes: where the runtime asks and

@@ -235,3 +235,14 @@ func BenchmarkAlloc(b *testing.B) {
 		}
 	}
 }
+
+// Advise takes memory of any place and size, and changes none of it.
+func TestAdvise(t *testing.T) {
+	mem := bytes.Repeat([]byte{7}, 9<<20)
+	for _, part := range [][]byte{nil, mem[:0], mem[:1], mem[:1<<20], mem[3:], mem[4096 : 5<<20], mem} {
+		arena.Advise(part)
+	}
+	if at := bytes.IndexFunc(mem, func(r rune) bool { return r != 7 }); at >= 0 {
+		t.Errorf("byte %d is another", at)
+	}
+}

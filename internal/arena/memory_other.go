@@ -26,3 +26,6 @@ func unmapMemory([]byte) error { return nil }
 
 // populate does nothing: the allocator of the heap has its own ways.
 func populate([]byte) {}
+
+// advise does nothing: there is nobody to ask.
+func advise([]byte) {}
