@@ -55,6 +55,9 @@ type source interface {
 	readRegion(ctx context.Context, region, box zarr.Box, dst []byte, w *worker) error
 	// checkBox holds a box that was read against what covers the whole array.
 	checkBox(box zarr.Box, dst []byte) error
+	// entire reports whether checkBox can hold but the whole array against
+	// anything, and has something to hold it against.
+	entire() bool
 }
 
 // HasArray reports whether there is something to Read.

@@ -216,6 +216,9 @@ func (a numpyArray) checkBox(box zarr.Box, dst []byte) error {
 	return a.verify(dst)
 }
 
+// entire implements source.
+func (a numpyArray) entire() bool { return a.verify != nil }
+
 // Prove reads what parts of the array are not verified by, when they are read: the
 // checksum of all of it, where there is no other.
 func (l *Leaf) Prove(ctx context.Context) error {

@@ -7,15 +7,22 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // Target is a box of a leaf that has an array, and the memory that it is to be
 // read into: as many bytes as it has, in C order.
 type Target struct {
 	Leaf *Leaf
-	Box  zarr.Box
+	Box  zarr.Box // what of it is beyond the array is left as it is in Dst
 	Dst  []byte
+	// DType is what the elements are cast to; Invalid is that of the leaf.
+	DType tensor.DType
+	// Lossy takes what the cast makes of values that DType does not have. Else
+	// they are errs.Mismatch.
+	Lossy bool
 }
 
 const (
@@ -44,15 +51,22 @@ type task struct {
 // one leaf must lie together; the memory of targets must not overlap. The error
 // is the first in the order of the targets among those that were met; after one
 // the content of the targets is undefined.
+//
+// Elements are cast slab by slab, when the bytes that they were stored as have been
+// verified. Where all of an array has one checksum, which no part can be held
+// against, that takes memory for the whole array.
 func (t *OpenTree) Read(ctx context.Context, targets []Target) error {
 	for i := range targets {
-		if err := targets[i].Leaf.admit(targets[i].Box, len(targets[i].Dst)); err != nil {
+		if err := targets[i].admit(); err != nil {
 			return targets[i].Leaf.wrap(err)
 		}
 	}
 	tasks := divide(targets)
 	pool := newPool()
 	err := each(len(tasks), func(i int) error {
+		if ctx.Err() != nil {
+			return &errs.Error{Kind: errs.Canceled, Err: context.Cause(ctx)}
+		}
 		w := worker{pool: pool}
 		defer w.release()
 		return tasks[i].run(ctx, &w)
@@ -62,6 +76,9 @@ func (t *OpenTree) Read(ctx context.Context, targets []Target) error {
 	}
 	return each(len(targets), func(i int) error {
 		g := &targets[i]
+		if g.staged() {
+			return nil
+		}
 		return g.Leaf.wrap(g.Leaf.array.checkBox(g.Box, g.Dst))
 	})
 }
@@ -84,14 +101,18 @@ func divide(targets []Target) []task {
 		}
 		group := targets[:n]
 		targets = targets[n:]
-		if size := len(group[0].Dst); n == 1 && size <= taskBytes {
+		if size := max(len(group[0].Dst), group[0].encoded()); n == 1 && size <= taskBytes {
+			region, ok := group[0].within()
+			if !ok {
+				continue
+			}
 			if len(small.pieces) == taskBoxes || bytes+size > taskBytes {
 				flush()
 			}
 			if small.pieces == nil {
 				small.pieces = make([]piece, 0, min(taskBoxes, len(targets)+1))
 			}
-			small.pieces = append(small.pieces, piece{&group[0], group[0].Box})
+			small.pieces = append(small.pieces, piece{&group[0], region})
 			bytes += size
 			continue
 		}
@@ -104,8 +125,23 @@ func divide(targets []Target) []task {
 // slabs cuts the boxes of one leaf along a grid of slabs.
 func slabs(group []Target) []task {
 	l := group[0].Leaf
-	cell := slab(l.Shape, l.array.unit(), l.DType.Size())
-	bounds := bounding(group)
+	var regions []zarr.Box
+	size, whole := 0, false
+	for i := range group {
+		g := &group[i]
+		size = max(size, l.DType.Size(), g.dtype().Size())
+		if region, ok := g.within(); ok {
+			regions = append(regions, region)
+			whole = whole || g.staged() && l.array.entire() && region.Len() > 0 && region.Equal(zarr.WholeBox(l.Shape))
+		}
+	}
+	if len(regions) == 0 {
+		return nil
+	}
+	bounds, cell := bounding(regions), []int(l.Shape)
+	if !whole {
+		cell = slab(l.Shape, l.array.unit(), size)
+	}
 	var tasks []task
 	for b := range zarr.Cells(bounds, cell) {
 		t := task{shared: len(group) > 1}
@@ -142,13 +178,13 @@ func slab(shape, unit []int, size int) []int {
 }
 
 // bounding returns the smallest box around all boxes.
-func bounding(group []Target) zarr.Box {
-	low := slices.Clone(group[0].Box.Origin)
+func bounding(boxes []zarr.Box) zarr.Box {
+	low := slices.Clone(boxes[0].Origin)
 	high := make([]int, len(low))
-	for _, g := range group {
-		for i, o := range g.Box.Origin {
+	for _, b := range boxes {
+		for i, o := range b.Origin {
 			low[i] = min(low[i], o)
-			high[i] = max(high[i], o+g.Box.Shape[i])
+			high[i] = max(high[i], o+b.Shape[i])
 		}
 	}
 	for i := range high {
@@ -159,31 +195,18 @@ func bounding(group []Target) zarr.Box {
 
 func (t *task) run(ctx context.Context, w *worker) error {
 	if t.shared && len(t.pieces) > 1 {
-		return t.pieces[0].Leaf.wrap(t.runShared(ctx, w))
+		return t.pieces[0].Leaf.wrap(runStaged(ctx, t.pieces, w))
 	}
-	for _, p := range t.pieces {
-		if err := p.Leaf.array.readRegion(ctx, p.region, p.Box, p.Dst, w); err != nil {
+	for i, p := range t.pieces {
+		var err error
+		if p.staged() {
+			err = runStaged(ctx, t.pieces[i:i+1], w)
+		} else {
+			err = p.Leaf.array.readRegion(ctx, p.region, p.Box, p.Dst, w)
+		}
+		if err != nil {
 			return p.Leaf.wrap(err)
 		}
-	}
-	return nil
-}
-
-// runShared reads the region around all pieces once, and copies them out of it.
-func (t *task) runShared(ctx context.Context, w *worker) error {
-	l := t.pieces[0].Leaf
-	regions := make([]Target, len(t.pieces))
-	for i, p := range t.pieces {
-		regions[i].Box = p.region
-	}
-	around := bounding(regions)
-	size := l.DType.Size()
-	b := w.take(&w.shared, around.Len()*size)
-	if err := l.array.readRegion(ctx, around, around, b, w); err != nil {
-		return err
-	}
-	for _, p := range t.pieces {
-		zarr.CopyBox(p.Box, p.Dst, around, b, size)
 	}
 	return nil
 }

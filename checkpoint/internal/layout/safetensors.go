@@ -195,3 +195,6 @@ func (a safetensorsArray) readInto(ctx context.Context, region, part, box zarr.B
 
 // checkBox implements source: all was checked when it was read.
 func (a safetensorsArray) checkBox(zarr.Box, []byte) error { return nil }
+
+// entire implements source.
+func (a safetensorsArray) entire() bool { return false }

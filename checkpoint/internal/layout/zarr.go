@@ -112,6 +112,9 @@ func (l *zarrArray) readBound(ctx context.Context, box zarr.Box, dst []byte, w *
 // checkBox implements source.
 func (l *zarrArray) checkBox(box zarr.Box, dst []byte) error { return l.sums.whole(box, dst) }
 
+// entire implements source.
+func (l *zarrArray) entire() bool { return l.sums != nil && !l.sums.parted() }
+
 func (l *zarrArray) options() *zarr.ReadOptions { return &zarr.ReadOptions{FillMissing: l.fill} }
 
 // plan yields the parts of a box.
