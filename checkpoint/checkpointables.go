@@ -55,6 +55,11 @@ func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[
 	if o == nil {
 		o = &LoadOptions{}
 	}
+	ctx, cancel, err := o.bound(ctx)
+	defer cancel()
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
 	c, err := o.open(ctx, path)
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
@@ -64,7 +69,7 @@ func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[
 }
 
 func (o *LoadOptions) loadItems(ctx context.Context, c *layout.Checkpoint) (map[string]any, error) {
-	scope, err := options.Resolve(ctx, options.Options{}, options.Options{})
+	scope, err := options.Resolve(ctx, o.Options, options.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -72,15 +77,27 @@ func (o *LoadOptions) loadItems(ctx context.Context, c *layout.Checkpoint) (map[
 	if err != nil {
 		return nil, err
 	}
+	wanted, err := o.wantedItems(items)
+	if err != nil {
+		return nil, err
+	}
 	out := map[string]any{}
 	for _, it := range items {
-		by, err := handlerOf(scope.Checkpointables.Registry, it, nil)
-		if errs.KindOf(err) == errs.NotFound {
+		abstract, asked := wanted[it.Name]
+		if wanted != nil && !asked {
+			continue
+		}
+		tells := abstract // what finds the handler; a tree is one whatever is wanted of it
+		if it.Kind == layout.Tree {
+			tells = nil
+		}
+		by, err := handlerOf(scope.Checkpointables.Registry, it, tells)
+		if errs.KindOf(err) == errs.NotFound && !asked {
 			continue
 		}
 		var v any
 		if err == nil {
-			v, err = o.loadItem(ctx, c, it, by, nil)
+			v, err = o.loadItem(ctx, c, it, by, abstract)
 		}
 		if err != nil {
 			return nil, errs.Wrap("", "item "+it.Name, err)
@@ -94,7 +111,7 @@ func (o *LoadOptions) loadItems(ctx context.Context, c *layout.Checkpoint) (map[
 // options want of them.
 func (o *LoadOptions) loadItem(ctx context.Context, c *layout.Checkpoint, it layout.Item, by handler.CheckpointableHandler, abstract any) (any, error) {
 	if _, ok := by.(handler.Tree); ok {
-		return loadTree(ctx, c, it.Name, nil, o)
+		return loadTree(ctx, c, it.Name, nil, o.with(abstract))
 	}
 	if abstract == nil {
 		switch by.(type) {

@@ -62,24 +62,31 @@ func names(p tree.Path) string {
 	return string(b)
 }
 
+// view returns the memory that the destination has for a leaf.
+func (d *destination) view(l *layout.Leaf) (t tensor.Tensor, ok bool) {
+	if d == nil || len(d.views) == 0 {
+		return tensor.Tensor{}, false
+	}
+	t, ok = d.views[names(l.Path)]
+	return t, ok
+}
+
 // memory returns where a box of an array is read to: a place of the destination
 // that has its type and shape, or new memory.
-func (d *destination) memory(l *layout.Leaf, shape []int) ([]byte, error) {
-	if d != nil && l.Kind == layout.Array {
-		if t, ok := d.views[names(l.Path)]; ok && t.DType == l.DType && t.Shape.Equal(shape) {
+func (d *destination) memory(l *layout.Leaf, box tensor.Spec) ([]byte, error) {
+	if l.Kind == layout.Array {
+		if t, ok := d.view(l); ok && t.DType == box.DType && t.Shape.Equal(box.Shape) {
 			return t.Data, nil
 		}
 	}
-	mem, err := newMemory(tensor.Shape(shape).Len() * l.DType.Size())
+	mem, err := newMemory(box.Shape.Len() * box.DType.Size())
 	return mem, errs.Wrap("", "array "+strconv.Quote(l.Param), err)
 }
 
 // kept returns the value of a leaf that is not read.
 func (d *destination) kept(l *layout.Leaf) any {
-	if d != nil {
-		if t, ok := d.views[names(l.Path)]; ok {
-			return t
-		}
+	if t, ok := d.view(l); ok {
+		return t
 	}
 	return Placeholder{}
 }

@@ -70,7 +70,7 @@ func (engine) Load(ctx context.Context, dir handler.Reader, abstract any) (any, 
 	if err != nil {
 		return nil, err
 	}
-	return loadTree(ctx, c, "", nil, &LoadOptions{})
+	return loadTree(ctx, c, "", nil, &LoadOptions{Abstract: abstract})
 }
 
 // Metadata implements handler.TreeEngine; it returns an ItemInfo.

@@ -18,12 +18,39 @@ import (
 
 // LoadOptions modify a load; nil is the zero value.
 type LoadOptions struct {
+	// Options go before those of the context and the process.
+	Options
 	// Name of the checkpointable; "" is "state" when that is a tree, else the
 	// first tree in the order of names.
 	Name string
 	// Want, when not nil, says of each array, scalar and PRNG key what to load of
 	// it.
 	Want func(LeafInfo) Want
+	// Abstract, when not nil, is the tree to load: a value that tree.From takes, with
+	// the containers of the checkpoint. It is given back with its leaves loaded:
+	//
+	//	Abstract{…}          an array of this type and shape, or boxes of it
+	//	TypeOf[T]()          a T, of whatever shape
+	//	a tensor, a number   one of the type and shape that it has; ints and floats of any width
+	//	a string             a string
+	//	nil                  what was saved there, a leaf or a tree
+	//	Placeholder{}        Placeholder{}: nothing there is read
+	//
+	// An *Info or ItemInfo stands for the tree that it describes. For
+	// LoadCheckpointables it is a map[string]any of items, of which it loads those:
+	// nil and Placeholder{} are as saved.
+	//
+	// Another structure than was saved, leaves of another kind and other shapes are
+	// errs.Mismatch. With Options.PyTree.Loading.PartialLoad it may leave out what
+	// was saved, and what is asked for by value and was not saved is kept as it is.
+	// It goes not together with Want.
+	Abstract any
+	// LossyCast takes what a cast makes of values that the type asked for does not
+	// have: fractions as integers, what is out of range, NaN. Without it they are
+	// errs.Mismatch. That floats are rounded is always allowed.
+	LossyCast bool
+	// Report, when not nil, is told which leaves did not come as they were saved.
+	Report *LoadReport
 	// Key, when not nil, must have signed the checkpoint (SaveOptions.Signing):
 	// one without a signature by it is errs.Corrupt.
 	// Nothing is used that does not have the digests that it signed.
@@ -73,10 +100,21 @@ func LoadInto(ctx context.Context, path string, dst any, o *LoadOptions) error {
 	return errs.Wrap("checkpoint.LoadInto", path, err)
 }
 
+// LoadAsync loads in the background, as Load does, in every layout. Cancel ends the
+// load. o and what its Abstract holds must not be changed before it is done.
+func LoadAsync(ctx context.Context, path string, o *LoadOptions) *Response[*tree.Node] {
+	return Go(ctx, func(ctx context.Context) (*tree.Node, error) { return Load(ctx, path, o) })
+}
+
 // load reads one tree; where into has memory for an array it is read there.
 func load(ctx context.Context, path string, into *destination, o *LoadOptions) (*tree.Node, error) {
 	if o == nil {
 		o = &LoadOptions{}
+	}
+	ctx, cancel, err := o.bound(ctx)
+	defer cancel()
+	if err != nil {
+		return nil, err
 	}
 	c, err := o.open(ctx, path)
 	if err != nil {
@@ -119,16 +157,27 @@ func isCheckpoint(ctx context.Context, st store.Store, name string) error {
 // loadTree reads the leaves of an item, into memory of their own unless there is
 // a destination, and builds the tree.
 func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *destination, o *LoadOptions) (*tree.Node, error) {
+	ld, err := o.newLoading(ctx, item, into)
+	if err != nil {
+		return nil, err
+	}
 	t, err := c.Tree(ctx, item)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close() //nolint:errcheck // nothing was written
 	entries, arrays := leafEntries(t)
-	if err := readLeaves(ctx, t, entries, arrays, into, o); err != nil {
+	n, err := treeOf(t, item, entries)
+	if err != nil {
 		return nil, err
 	}
-	return treeOf(t, item, entries)
+	if err := ld.prepare(n, entries, t.Leaves); err != nil {
+		return nil, err
+	}
+	if err := ld.readLeaves(ctx, t, entries, arrays); err != nil {
+		return nil, err
+	}
+	return ld.done(n), nil
 }
 
 // treeOf builds the tree of all entries.

@@ -30,6 +30,16 @@ type Want struct {
 	// are several, which may overlap, or none. Boxes of a scalar or of PRNG keys
 	// are errs.Invalid.
 	Boxes []Box
+	// DType is what the elements are cast to, as tensor.Cast casts; Invalid is as
+	// saved. Values that it does not have are errs.Mismatch, unless
+	// LoadOptions.LossyCast says otherwise.
+	DType tensor.DType
+	// Shape is that of the whole array, of which Boxes are parts; nil is as saved.
+	// Another one is errs.Mismatch, unless options say that arrays may be padded
+	// with zeros, or truncated, at the end of their axes.
+	Shape tensor.Shape
+
+	as form // of the value
 }
 
 // Parts is the value of a leaf of which several boxes were read: a tensor for
@@ -44,13 +54,14 @@ type reading struct {
 	at      int // of the leaf
 	leaf    *layout.Leaf
 	boxes   bool // the leaf was asked for in boxes
+	as      form
 	targets []layout.Target
 }
 
 // readings are those of a load. What is read of all leaves is in one list, of
 // which each has a part.
 type readings struct {
-	into    *destination
+	*loading
 	list    []reading
 	targets []layout.Target
 	numbers []byte // memory that scalars are read into, until they are numbers
@@ -64,72 +75,88 @@ func leafInfo(l *layout.Leaf) LeafInfo {
 	}
 }
 
-// add decides what is read of a leaf, and where to.
-func (rs *readings) add(at int, l *layout.Leaf, w Want) error {
-	r := reading{at: at, leaf: l, boxes: w.Boxes != nil}
-	first := len(rs.targets)
-	if !r.boxes {
-		dst, err := rs.memory(l, l.Shape, true)
-		if err != nil {
-			return err
-		}
-		rs.targets = append(rs.targets, layout.Target{Leaf: l, Box: zarr.Box{Origin: make([]int, len(l.Shape)), Shape: l.Shape}, Dst: dst})
-	} else if l.Kind != layout.Array {
-		return &errs.Error{Kind: errs.Invalid, Subject: "leaf " + strconv.Quote(l.Param), Want: "an array to take boxes of", Got: LeafKind(l.Kind).String()}
+// plan decides what is read of a leaf, and where to.
+func (rs *readings) plan(at int, l *layout.Leaf, w Want) error {
+	if err := w.as.admits(l); err != nil {
+		return err
 	}
-	for _, b := range w.Boxes {
-		box := zarr.Box{Origin: b.Origin, Shape: b.Shape}
-		if !box.Inside(l.Shape) {
-			return &errs.Error{Kind: errs.Invalid, Subject: "array " + strconv.Quote(l.Param), Want: "a box inside of " + l.Shape.String(), Got: box.String()}
+	shape, err := rs.fit(l, w)
+	if err != nil {
+		return err
+	}
+	given := tensor.Spec{DType: l.DType, Shape: shape}
+	if w.DType != tensor.Invalid && w.DType != l.DType {
+		if !w.DType.Valid() || l.Kind == layout.PRNGKey {
+			return &errs.Error{Kind: errs.Invalid, Want: "a type of elements that it can be cast to", Got: w.DType.String()}
 		}
-		dst, err := rs.memory(l, b.Shape, len(w.Boxes) == 1)
+		given.DType = w.DType
+	}
+	r := reading{at: at, leaf: l, boxes: w.Boxes != nil, as: w.as}
+	first := len(rs.targets)
+	boxes := w.Boxes
+	if !r.boxes {
+		boxes = []Box{{Origin: make([]int, len(shape)), Shape: shape}}
+	} else if l.Kind != layout.Array {
+		return &errs.Error{Kind: errs.Invalid, Want: "an array to take boxes of", Got: LeafKind(l.Kind).String()}
+	}
+	for _, b := range boxes {
+		box := zarr.Box{Origin: b.Origin, Shape: b.Shape}
+		if !box.Inside(shape) {
+			return &errs.Error{Kind: errs.Invalid, Want: "a box inside of " + shape.String(), Got: box.String()}
+		}
+		dst, err := rs.memory(l, tensor.Spec{DType: given.DType, Shape: b.Shape}, len(boxes) == 1)
 		if err != nil {
 			return err
 		}
-		rs.targets = append(rs.targets, layout.Target{Leaf: l, Box: box, Dst: dst})
+		if !box.Inside(l.Shape) {
+			clear(dst)
+		}
+		rs.targets = append(rs.targets, layout.Target{Leaf: l, Box: box, Dst: dst, DType: given.DType, Lossy: rs.LossyCast})
 	}
 	r.targets = rs.targets[first:len(rs.targets):len(rs.targets)]
 	rs.list = append(rs.list, r)
+	rs.told(l, w, given)
 	return nil
 }
 
 // memory returns where a box is read to: the memory of the caller, where it has
 // one place, or new memory.
-func (rs *readings) memory(l *layout.Leaf, shape []int, one bool) ([]byte, error) {
+func (rs *readings) memory(l *layout.Leaf, box tensor.Spec, one bool) ([]byte, error) {
 	const wide = 16 // of the widest number
 	switch {
 	case !one:
-		return (*destination)(nil).memory(l, shape)
-	case l.Kind != layout.Scalar || len(shape) > 0 || l.DType.Size() > wide:
-		return rs.into.memory(l, shape)
+		return (*destination)(nil).memory(l, box)
+	case l.Kind != layout.Scalar || len(box.Shape) > 0 || box.DType.Size() > wide:
+		return rs.into.memory(l, box)
+	}
+	if t, ok := rs.into.view(l); ok && t.DType == box.DType && len(t.Shape) == 0 {
+		return t.Data, nil
 	}
 	if len(rs.numbers) < wide {
 		rs.numbers = make([]byte, 4096)
 	}
-	dst := rs.numbers[:l.DType.Size():wide]
+	dst := rs.numbers[:box.DType.Size():wide]
 	rs.numbers = rs.numbers[wide:]
 	return dst, nil
 }
 
 // readLeaves reads the arrays of the leaves at the given indices and sets the
 // values of their entries.
-func readLeaves(ctx context.Context, t *layout.OpenTree, entries []tree.Entry, arrays []int, into *destination, o *LoadOptions) error {
-	rs := &readings{into: into}
-	if o.Want == nil {
+func (ld *loading) readLeaves(ctx context.Context, t *layout.OpenTree, entries []tree.Entry, arrays []int) error {
+	rs := &readings{loading: ld}
+	if ld.LoadOptions.Want == nil {
 		rs.list, rs.targets = make([]reading, 0, len(arrays)), make([]layout.Target, 0, len(arrays))
 	}
 	for _, i := range arrays {
 		l := &t.Leaves[i]
-		var w Want
-		if o.Want != nil {
-			w = o.Want(leafInfo(l))
-		}
+		w := ld.want(l)
 		if w.Skip {
-			entries[i].Node.Value = into.kept(l)
+			entries[i].Node.Value = ld.into.kept(l)
+			ld.told(l, w, tensor.Spec{})
 			continue
 		}
-		if err := rs.add(i, l, w); err != nil {
-			return err
+		if err := rs.plan(i, l, w); err != nil {
+			return errs.Wrap("", LeafKind(l.Kind).String()+" "+strconv.Quote(l.Param), err)
 		}
 	}
 	if err := t.Read(ctx, rs.targets); err != nil {
@@ -150,7 +177,13 @@ func (r *reading) value() (any, error) {
 	l := r.leaf
 	if len(r.targets) == 1 {
 		t := boxTensor(&r.targets[0])
-		if r.boxes {
+		switch {
+		case r.boxes || r.as == asArray:
+			return t, nil
+		case r.as == asScalar:
+			if v := tree.Scalar(t); v != nil {
+				return v, nil
+			}
 			return t, nil
 		}
 		return leafValue(l, t)
@@ -163,7 +196,7 @@ func (r *reading) value() (any, error) {
 }
 
 func boxTensor(g *layout.Target) tensor.Tensor {
-	return tensor.Tensor{DType: g.Leaf.DType, Shape: tensor.Shape(g.Box.Shape).Clone(), Data: g.Dst}
+	return tensor.Tensor{DType: g.DType, Shape: tensor.Shape(g.Box.Shape).Clone(), Data: g.Dst}
 }
 
 // leafValue returns the value that the whole array of a leaf stands for.

@@ -1,0 +1,153 @@
+package checkpoint
+
+import (
+	"context"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// loading is the load of one item.
+type loading struct {
+	*LoadOptions
+	into     *destination
+	abstract *tree.Node // nil is as saved
+	request  *request   // nil without abstract
+	report   LoadReport
+	item     string
+
+	pad, truncate, partial bool
+}
+
+// newLoading resolves what holds for the load of an item.
+func (o *LoadOptions) newLoading(ctx context.Context, item string, into *destination) (*loading, error) {
+	scope, err := options.Resolve(ctx, o.Options, options.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if o.Abstract != nil && o.Want != nil {
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: "LoadOptions", Want: "Abstract or Want", Got: "both"}
+	}
+	ld := &loading{LoadOptions: o, into: into, item: item, partial: scope.PyTree.Loading.PartialLoad == options.On}
+	ld.pad, ld.truncate = scope.Padding()
+	ld.abstract, err = abstractTree(o.Abstract, item)
+	return ld, err
+}
+
+// bound ends ctx when the load has taken as long as it may.
+func (o *LoadOptions) bound(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	scope, err := options.Resolve(ctx, o.Options, options.Options{})
+	if err != nil {
+		return ctx, func() {}, err
+	}
+	limit := scope.Asynchronous.LoadBound()
+	if limit == 0 {
+		return ctx, func() {}, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, &errs.Error{Kind: errs.Canceled, Want: "a load within " + limit.Round(time.Millisecond).String(),
+		Got: "a longer one", Remedy: "Options.Asynchronous.LoadTimeout"})
+	return ctx, cancel, nil
+}
+
+// prepare holds what is wanted against the tree that was saved, whose leaves are
+// not read yet.
+func (ld *loading) prepare(saved *tree.Node, entries []tree.Entry, leaves []layout.Leaf) error {
+	if ld.abstract == nil {
+		return nil
+	}
+	r, err := newRequest(ld.abstract, saved, entries, leaves, ld)
+	if err != nil {
+		return err
+	}
+	ld.request = r
+	for i := range leaves {
+		if l := &leaves[i]; !l.HasArray() && r.wants[l].Skip {
+			ld.told(l, Want{Skip: true}, tensor.Spec{})
+			if ld.into == nil && (l.Kind == layout.String || l.Kind == layout.None) {
+				entries[i].Node.Value = Placeholder{}
+			}
+		}
+	}
+	return nil
+}
+
+// want is what is wanted of a leaf that has an array.
+func (ld *loading) want(l *layout.Leaf) Want {
+	var w Want
+	switch {
+	case ld.request != nil:
+		w = ld.request.wants[l]
+	case ld.LoadOptions.Want != nil:
+		w = ld.LoadOptions.Want(leafInfo(l))
+	}
+	t, ok := ld.into.view(l)
+	if !ok || w.Skip || w.as != asSaved && w.as != asArray || l.Kind != layout.Array && l.Kind != layout.Scalar {
+		return w
+	}
+	if w.DType == tensor.Invalid {
+		w.DType = t.DType
+	}
+	if w.Shape == nil && w.Boxes == nil {
+		w.Shape = append(tensor.Shape{}, t.Shape...)
+	}
+	w.as = asArray
+	return w
+}
+
+// fit returns the shape that a leaf is given in, and refuses what it would have to
+// be padded or truncated for without leave.
+func (ld *loading) fit(l *layout.Leaf, w Want) (tensor.Shape, error) {
+	if w.Shape == nil || w.Shape.Equal(l.Shape) {
+		return l.Shape, nil
+	}
+	fail := func(remedy string) error {
+		return &errs.Error{Kind: errs.Mismatch, Want: "shape " + w.Shape.String(), Got: l.Shape.String(), Remedy: remedy}
+	}
+	if len(w.Shape) != len(l.Shape) || l.Kind != layout.Array {
+		return nil, fail("")
+	}
+	if _, err := w.Shape.Bytes(tensor.Uint8); err != nil {
+		return nil, err
+	}
+	for i, n := range w.Shape {
+		if n > l.Shape[i] && !ld.pad || n < l.Shape[i] && !ld.truncate {
+			return nil, fail("Options.Array.Loading.EnablePaddingAndTruncation pads with zeros and truncates, at the end of each axis")
+		}
+	}
+	return w.Shape, nil
+}
+
+// told notes what became of a leaf.
+func (ld *loading) told(l *layout.Leaf, w Want, given tensor.Spec) {
+	r := LeafReport{Item: ld.item, Path: l.Path, Saved: tensor.Spec{DType: l.DType, Shape: l.Shape}, Given: given, Skipped: w.Skip}
+	if !w.Skip {
+		r.Cast = given.DType != l.DType
+		for i, n := range given.Shape {
+			r.Padded = r.Padded || n > l.Shape[i]
+			r.Truncated = r.Truncated || n < l.Shape[i]
+		}
+	}
+	ld.report.add(r)
+}
+
+// done gives back the tree that was read, and tells the report.
+func (ld *loading) done(saved *tree.Node) *tree.Node {
+	if ld.Report != nil {
+		for i := range ld.report.Leaves {
+			ld.report.Leaves[i].Item = ld.item
+		}
+		ld.Report.Leaves = append(ld.Report.Leaves, ld.report.Leaves...)
+	}
+	if ld.request == nil {
+		return saved
+	}
+	return ld.request.assemble(ld.abstract, saved)
+}
+
+// Options are what can be said for a call, a context, a checkpointer or the
+// process, of which the first that says something counts.
+type Options = options.Options

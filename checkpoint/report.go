@@ -1,0 +1,70 @@
+package checkpoint
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// LoadReport says what a load did other than to give back what was saved. It is
+// filled when the load has succeeded.
+type LoadReport struct {
+	// Leaves are those that came in another way than they were saved, in the order
+	// in which they were read, then those that were not read.
+	Leaves []LeafReport
+}
+
+// LeafReport says what became of one leaf.
+type LeafReport struct {
+	Item  string // "" in a flat checkpoint
+	Path  tree.Path
+	Saved tensor.Spec // of the array that was saved
+	Given tensor.Spec // as it was loaded, of all boxes together
+
+	Cast      bool // to another type
+	Padded    bool // with zeros, as it was saved smaller
+	Truncated bool // as it was saved larger
+	Skipped   bool // not read: asked not to, or with PartialLoad not asked to
+	Missing   bool // not saved: with PartialLoad the value of the abstract tree was kept
+}
+
+// String returns the leaf and what became of it on one line.
+func (l LeafReport) String() string {
+	var did []string
+	for _, d := range []struct {
+		done bool
+		text string
+	}{
+		{l.Cast, fmt.Sprintf("cast from %s to %s", l.Saved.DType, l.Given.DType)},
+		{l.Padded, fmt.Sprintf("padded from %s to %s", l.Saved.Shape, l.Given.Shape)},
+		{l.Truncated, fmt.Sprintf("truncated from %s to %s", l.Saved.Shape, l.Given.Shape)},
+		{l.Skipped, "not read"},
+		{l.Missing, "not saved: kept"},
+	} {
+		if d.done {
+			did = append(did, d.text)
+		}
+	}
+	at := l.Path.String()
+	if l.Item != "" {
+		at = l.Item + ": " + at
+	}
+	return at + ": " + strings.Join(did, ", ")
+}
+
+// String has a line for each leaf; it is empty when all came as they were saved.
+func (r *LoadReport) String() string {
+	var b strings.Builder
+	for _, l := range r.Leaves {
+		b.WriteString(l.String() + "\n")
+	}
+	return b.String()
+}
+
+func (r *LoadReport) add(l LeafReport) {
+	if l.Cast || l.Padded || l.Truncated || l.Skipped || l.Missing {
+		r.Leaves = append(r.Leaves, l)
+	}
+}

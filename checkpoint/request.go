@@ -1,0 +1,219 @@
+package checkpoint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// request is LoadOptions.Abstract held against what an item has: what is wanted
+// of each leaf, and the tree that is given back.
+type request struct {
+	leaves  []layout.Leaf
+	at      map[*tree.Node]int // the places of leaves, by their nodes
+	wants   map[*layout.Leaf]Want
+	partial bool
+	keep    bool // the destination has values for what is not read
+	report  *LoadReport
+}
+
+// newRequest finds what abstract wants of the leaves that saved has.
+func newRequest(abstract, saved *tree.Node, entries []tree.Entry, leaves []layout.Leaf, ld *loading) (*request, error) {
+	r := &request{leaves: leaves, at: make(map[*tree.Node]int, len(entries)), wants: make(map[*layout.Leaf]Want, len(leaves)),
+		partial: ld.partial, keep: ld.into != nil, report: &ld.report}
+	for i, e := range entries {
+		r.at[e.Node] = i
+	}
+	if err := r.compare(abstract, saved); err != nil {
+		return nil, err
+	}
+	return r, r.match(abstract, saved, nil)
+}
+
+// compare refuses a tree of another structure than was saved.
+func (r *request) compare(abstract, saved *tree.Node) error {
+	left := tree.Structure(structureOf(abstract), saved)
+	if r.partial {
+		left = slices.DeleteFunc(left, func(d tree.Difference) bool {
+			return d.Kind == tree.Extra || d.Kind == tree.Missing && isConcrete(abstract.At(d.Path))
+		})
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	remedy := ""
+	if !r.partial && !slices.ContainsFunc(left, func(d tree.Difference) bool { return d.Kind != tree.Extra }) {
+		remedy = "Options.PyTree.Loading.PartialLoad loads what is asked for only"
+	}
+	return &errs.Error{Kind: errs.Mismatch, Subject: "LoadOptions.Abstract", Remedy: remedy, Want: "the structure that was saved",
+		Got: fmt.Sprintf("%d differences (- asked for, not saved; + saved, not asked for; ~ of another kind):\n%s", len(left), tree.Summary(left, 0))}
+}
+
+// structureOf returns the tree with nil for each Placeholder: both stand for
+// whatever is there.
+func structureOf(n *tree.Node) *tree.Node {
+	if n.Kind == tree.Leaf {
+		if n.Value == any(Placeholder{}) {
+			return &tree.Node{}
+		}
+		return n
+	}
+	c := *n
+	c.Items = make([]*tree.Node, len(n.Items))
+	for i, child := range n.Items {
+		c.Items[i] = structureOf(child)
+	}
+	return &c
+}
+
+// isConcrete reports whether the tree has nothing but values.
+func isConcrete(n *tree.Node) bool {
+	return n != nil && n.Check() == nil && !slices.ContainsFunc(tree.Flatten(n), func(e tree.Entry) bool {
+		return e.Node.Kind == tree.Leaf && e.Node.Value == nil
+	})
+}
+
+// match walks both trees, which have one structure, and notes what is wanted of
+// each leaf.
+func (r *request) match(want, saved *tree.Node, at tree.Path) error {
+	switch {
+	case saved == nil:
+		for _, e := range tree.Flatten(want) {
+			r.report.add(LeafReport{Path: append(slices.Clone(at), e.Path...), Missing: true})
+		}
+		return nil
+	case want == nil || want.Kind == tree.Leaf && want.Value == any(Placeholder{}):
+		for _, e := range tree.Flatten(saved) {
+			if i, ok := r.at[e.Node]; ok {
+				r.wants[&r.leaves[i]] = Want{Skip: true}
+			}
+		}
+		return nil
+	case want.Kind == tree.Leaf && want.Value == nil:
+		return nil
+	case want.Kind == tree.Leaf:
+		l := &r.leaves[r.at[saved]]
+		w, err := wantOf(want.Value, l)
+		if err != nil {
+			return errs.Wrap("", "leaf "+at.String(), err)
+		}
+		r.wants[l] = w
+		return nil
+	}
+	for i, child := range want.Items {
+		k := want.Key(i)
+		if err := r.match(child, saved.Get(k.Name), append(at, k)); err != nil {
+			return err
+		}
+	}
+	for i, child := range saved.Items {
+		if k := saved.Key(i); want.Get(k.Name) == nil {
+			if err := r.match(nil, child, append(at, k)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// wantOf returns what a leaf of an abstract tree wants of one that was saved.
+func wantOf(v any, l *layout.Leaf) (Want, error) {
+	w := Want{as: asArray}
+	class := tensor.Invalid
+	switch v := v.(type) {
+	case Abstract:
+		if l.Kind == layout.PRNGKey && v.DType == tensor.Invalid && v.Shape == nil && v.Boxes == nil {
+			w.as = asKey
+		}
+		w.DType, w.Shape, w.Boxes = v.DType, v.Shape, v.Boxes
+	case LeafType:
+		w.as, w.DType = v.form, v.dtype
+		if v.form == asNothing {
+			return w, unknownAbstract(v.name)
+		}
+	case tensor.Tensor:
+		w.DType, w.Shape = v.DType, append(tensor.Shape{}, v.Shape...)
+	case Key:
+		w.as = asKey
+		if v.Impl != "" && l.Kind == layout.PRNGKey && v.Impl != l.KeyImpl {
+			return w, &errs.Error{Kind: errs.Mismatch, Want: "keys of " + v.Impl, Got: "keys of " + l.KeyImpl}
+		}
+		if v.Data.Shape != nil {
+			w.Shape = v.Data.Shape
+		}
+	case string:
+		w.as = asString
+	case bool:
+		w.as, class = asScalar, tensor.Bool
+	case int64:
+		w.as, class = asScalar, tensor.Int64
+	case uint64:
+		w.as, class = asScalar, tensor.Uint64
+	case float64:
+		w.as, class = asScalar, tensor.Float64
+	case complex64, complex128:
+		w.as, class = asScalar, tensor.Complex128
+	default:
+		return w, unknownAbstract(fmt.Sprintf("%T", v))
+	}
+	if class != tensor.Invalid && !sameClass(class, l.DType) {
+		w.DType = class
+	}
+	return w, w.as.admits(l)
+}
+
+func unknownAbstract(got string) error {
+	return &errs.Error{Kind: errs.Unsupported, Want: "Abstract, TypeOf, Placeholder, nil, a tensor, a number or a string", Got: got}
+}
+
+// sameClass reports whether values of a type are those of Go's widest one: an int
+// asks for an integer of any width.
+func sameClass(widest, d tensor.DType) bool {
+	return widest == d || widest.IsInteger() && d.IsInteger() || widest.IsFloat() && d.IsFloat() || widest.IsComplex() && d.IsComplex()
+}
+
+// admits refuses a leaf that cannot have the form.
+func (f form) admits(l *layout.Leaf) error {
+	ok := false
+	switch l.Kind {
+	case layout.Array, layout.Scalar:
+		ok = f == asSaved || f == asArray || f == asScalar && len(l.Shape) == 0
+	case layout.String:
+		ok = f == asSaved || f == asString
+	case layout.PRNGKey:
+		ok = f == asSaved || f == asKey
+	default:
+		ok = f == asSaved
+	}
+	if ok {
+		return nil
+	}
+	got := LeafKind(l.Kind).String()
+	if l.HasArray() {
+		got += " " + l.DType.String() + l.Shape.String()
+	}
+	return &errs.Error{Kind: errs.Mismatch, Want: f.String(), Got: got}
+}
+
+// assemble returns the tree that was asked for, with what was read: containers
+// are of the kinds, and in the order, of want.
+func (r *request) assemble(want, saved *tree.Node) *tree.Node {
+	switch {
+	case saved == nil:
+		return want
+	case want.Kind != tree.Leaf:
+	case want.Value == any(Placeholder{}) && !r.keep:
+		return want
+	default:
+		return saved
+	}
+	n := &tree.Node{Kind: want.Kind, Type: want.Type, Keys: slices.Clone(want.Keys), Items: make([]*tree.Node, len(want.Items))}
+	for i, child := range want.Items {
+		n.Items[i] = r.assemble(child, saved.Get(want.Key(i).Name))
+	}
+	return n
+}
