@@ -108,7 +108,7 @@ func lazyTree(ctx context.Context, t *layout.OpenTree, item string, cells *cellC
 			entries[i].Node.Value = lazyArray(l, cells)
 		}
 	}
-	if err := readLeaves(ctx, t, entries, numbers, nil, &LoadOptions{}); err != nil {
+	if err := (&loading{LoadOptions: &LoadOptions{}}).readLeaves(ctx, t, entries, numbers); err != nil {
 		return nil, err
 	}
 	return treeOf(t, item, entries)
