@@ -1,11 +1,15 @@
 package checkpoint_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/big"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -14,7 +18,9 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/store/local"
+	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -174,5 +180,91 @@ func TestRefusedCheckpointables(t *testing.T) {
 		if checkpoint.IsCheckpoint(ctx, "c", &checkpoint.LoadOptions{Store: st}) {
 			t.Errorf("%s: saved", name)
 		}
+	}
+}
+
+func TestLeavesOfTypes(t *testing.T) {
+	ctx := context.Background()
+	st := local.New(vfs.NewMem(), "/", nil)
+	o, lo := &checkpoint.SaveOptions{Store: st}, &checkpoint.LoadOptions{Store: st}
+	key := checkpoint.Key{Impl: "threefry2x32", Data: tensor.FromSlice([]uint32{1, 2, 3, 4}, 2, 2)}
+	state := map[string]any{"key": key, "bytes": []byte{1, 2, 255}, "none": []byte{}, "zero": tensor.New(tensor.Float32, 0, 3)}
+	r, err := checkpoint.SaveAsync(ctx, "c", state, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key.Data.Data[0] = 9
+	if _, err := r.Result(ctx); err != nil {
+		t.Fatal(err)
+	}
+	n, err := checkpoint.Load(ctx, "c", lo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key.Data.Data[0] = 1
+	if got := n.Get("key").Value; cmp.Diff(key, got) != "" {
+		t.Errorf("%+v", got)
+	}
+	var into struct {
+		Bytes []byte        `bivouac:"bytes"`
+		None  []byte        `bivouac:"none"`
+		Zero  tensor.Tensor `bivouac:"zero"`
+		Key   any           `bivouac:"key"`
+	}
+	if err := checkpoint.LoadInto(ctx, "c", &into, lo); err != nil || !bytes.Equal(into.Bytes, []byte{1, 2, 255}) || len(into.None) != 0 || !into.Zero.Shape.Equal(tensor.Shape{0, 3}) {
+		t.Errorf("%+v, %v", into, err)
+	}
+	if err := checkpoint.Save(ctx, "again", n, o); err != nil {
+		t.Errorf("what was loaded: %v", err)
+	}
+	for name, c := range map[string]struct {
+		state any
+		want  errs.Kind
+		text  string
+	}{
+		"a large integer": {map[string]any{"n": new(big.Int).Lsh(big.NewInt(1), 70)}, errs.Unsupported, "JSON"},
+		"names":           {map[string]any{"a.b": map[string]any{"c": 1}, "a": map[string]any{"b.c": 2}}, errs.Invalid, "a.b"},
+		"a time":          {map[string]any{"t": map[string]any{"at": time.Unix(1, 0)}}, errs.Unsupported, "at"},
+		"no keys":         {map[string]any{"k": checkpoint.Key{Impl: "x", Data: tensor.FromSlice([]float32{1}, 1)}}, errs.Invalid, "k"},
+	} {
+		err := checkpoint.Save(ctx, "bad", c.state, o)
+		if errs.KindOf(err) != c.want || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCheckpointablesMetadata(t *testing.T) {
+	ctx := withLines(t)
+	st := local.New(vfs.NewMem(), "/", nil)
+	at := state.Document{Version: 1, Kind: "pipeline", Position: 12}
+	items := map[string]any{"model": map[string]any{"x": []float32{1, 2}}, "words": words{"a", "b"}, "data": at}
+	if err := checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: st}); err != nil {
+		t.Fatal(err)
+	}
+	in, err := checkpoint.CheckpointablesMetadata(ctx, "c", &checkpoint.LoadOptions{Store: st})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, _ := in.Item("words")
+	d, _ := in.Item("data")
+	m, _ := in.Item("model")
+	if len(w.Metadata.(words)) != 2 || d.Kind != "json" || len(m.Leaves) != 1 || m.Metadata != nil {
+		t.Errorf("%+v", in.Items)
+	}
+	in, err = checkpoint.Metadata(ctx, "c", &checkpoint.LoadOptions{Store: st, Name: "data"})
+	if err != nil || len(in.Items) != 1 || in.Items[0].Name != "data" || in.Items[0].Handler != handler.TypeJSON {
+		t.Errorf("of one item: %+v, %v", in, err)
+	}
+	if _, err := checkpoint.Metadata(ctx, "c", &checkpoint.LoadOptions{Store: st, Name: "none"}); errs.KindOf(err) != errs.NotFound {
+		t.Errorf("of no item: %v", err)
+	}
+	got, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: st})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back state.Document
+	if err := json.Unmarshal(got["data"].(json.RawMessage), &back); err != nil || back.Position != 12 {
+		t.Errorf("%+v, %v", back, err)
 	}
 }

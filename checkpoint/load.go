@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
@@ -73,6 +74,10 @@ type Key struct {
 	Impl string
 	Data tensor.Tensor // uint32; the last axis is one key
 }
+
+// TreeLeaf makes Key a leaf of a tree: it returns what is saved for it, which
+// Orbax loads as typed keys.
+func (k Key) TreeLeaf() any { return image.Key{Impl: k.Impl, Data: k.Data} }
 
 // ProtoText is an item in protobuf text format.
 type ProtoText = handler.ProtoText

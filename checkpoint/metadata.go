@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -41,6 +42,9 @@ type ItemInfo struct {
 	UseZarr3  bool   // tree: arrays are zarr v3, else v2
 	RichTypes bool   // tree: types of containers are recorded
 	Leaves    []LeafInfo
+	// Metadata is what the item's handler says of it, where CheckpointablesMetadata
+	// asked it.
+	Metadata any
 }
 
 // Bytes is the size of the item's arrays.
@@ -98,10 +102,38 @@ func (l LeafInfo) Bytes() int64 {
 	return int64(l.Shape.Len()) * int64(l.DType.Size())
 }
 
-// Metadata describes a checkpoint; it reads its documents and none of its
-// arrays.
+// Metadata describes a checkpoint, of its items that of LoadOptions.Name, or all
+// where it names none; it reads its documents and none of its arrays. An item that
+// is not there is errs.NotFound.
 func Metadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
-	const op = "checkpoint.Metadata"
+	return metadata(ctx, "checkpoint.Metadata", path, o, func(*layout.Checkpoint, layout.Item, *ItemInfo) error { return nil })
+}
+
+// CheckpointablesMetadata is Metadata with ItemInfo.Metadata: what the handler of
+// each item that is no tree says of it. Items without a handler, and those that
+// only the object which saved them can describe, have none.
+func CheckpointablesMetadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
+	const op = "checkpoint.CheckpointablesMetadata"
+	scope, err := options.Resolve(ctx, options.Options{}, options.Options{})
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	return metadata(ctx, op, path, o, func(c *layout.Checkpoint, it layout.Item, info *ItemInfo) error {
+		by, err := handlerOf(scope.Checkpointables.Registry, it, nil)
+		if errs.KindOf(err) == errs.NotFound || it.Kind == layout.Tree {
+			return nil
+		}
+		if err == nil {
+			info.Metadata, err = by.Metadata(ctx, c.Directory(it.Name))
+		}
+		if errs.KindOf(err) == errs.Unsupported {
+			return nil
+		}
+		return errs.Wrap("", "item "+it.Name, err)
+	})
+}
+
+func metadata(ctx context.Context, op, path string, o *LoadOptions, more func(*layout.Checkpoint, layout.Item, *ItemInfo) error) (*Info, error) {
 	if o == nil {
 		o = &LoadOptions{}
 	}
@@ -116,7 +148,7 @@ func Metadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
 	if c.Meta.Commit != 0 {
 		in.Commit = time.Unix(0, c.Meta.Commit)
 	}
-	items, err := c.Items(ctx)
+	items, err := o.items(ctx, c)
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}
@@ -127,9 +159,21 @@ func Metadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
 				return nil, errs.Wrap(op, path, err)
 			}
 		}
+		if err := more(c, it, &info); err != nil {
+			return nil, errs.Wrap(op, path, err)
+		}
 		in.Items = append(in.Items, info)
 	}
 	return in, nil
+}
+
+// items are the one of Name, or all.
+func (o *LoadOptions) items(ctx context.Context, c *layout.Checkpoint) ([]layout.Item, error) {
+	if o.Name == "" {
+		return c.Items(ctx)
+	}
+	it, err := c.Item(ctx, o.Name)
+	return []layout.Item{it}, err
 }
 
 func describeTree(ctx context.Context, c *layout.Checkpoint, item string, info *ItemInfo) error {

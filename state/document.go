@@ -45,6 +45,18 @@ type form struct {
 	Version     int                        `json:"version"`
 }
 
+// MarshalJSON is Marshal: a Document is JSON wherever JSON is written.
+func (d Document) MarshalJSON() ([]byte, error) { return d.Marshal() }
+
+// UnmarshalJSON is Unmarshal.
+func (d *Document) UnmarshalJSON(b []byte) error {
+	read, err := Unmarshal(b)
+	if err == nil {
+		*d = read
+	}
+	return err
+}
+
 // Marshal returns the document as canonical JSON. The error is of kind
 // errs.Invalid: a value of Extra that is no JSON, text that is not UTF-8, or
 // what Unmarshal would refuse.

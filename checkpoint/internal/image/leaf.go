@@ -2,6 +2,7 @@ package image
 
 import (
 	"fmt"
+	"math/big"
 	"strconv"
 	"unicode/utf8"
 
@@ -67,7 +68,11 @@ func newLeaf(e tree.Entry) (leaf, error) {
 		l.entry.ValueType, l.isArray, l.array = orbax.TypeScalar, true, source{Tensor: t}
 		return l, nil
 	}
-	switch v := e.Node.Value.(type) {
+	value := e.Node.Value
+	if o, ok := value.(tree.Opaque); ok { // of a node that the caller made
+		value = o.TreeLeaf()
+	}
+	switch v := value.(type) {
 	case nil:
 		return empty(orbax.TypeNone)
 	case bool:
@@ -88,14 +93,24 @@ func newLeaf(e tree.Entry) (leaf, error) {
 		l.entry.ValueType, l.text = orbax.TypeString, v
 		return l, nil
 	}
-	src, ok, err := newSource(e.Node.Value)
+	switch value.(type) {
+	case big.Int, *big.Int:
+		return l, &errs.Error{Kind: errs.Unsupported, Got: "an integer of any size", Want: "one of 64 bits", Remedy: "keep it in an item of JSON (handler.JSON)"}
+	}
+	src, ok, err := newSource(value)
 	if !ok {
-		return l, &errs.Error{Kind: errs.Unsupported, Got: fmt.Sprintf("a leaf of type %T", e.Node.Value), Want: "tensors, numbers, strings, bytes, nil"}
+		return l, &errs.Error{Kind: errs.Unsupported, Got: fmt.Sprintf("a leaf of type %T", value), Want: "tensors, numbers, strings, bytes, nil"}
 	}
 	l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, src
 	l.entry.WriteShape = regular(src.Shape, src.parts)
-	if lazy, ok := e.Node.Value.(Lazy); ok && lazy.KeyImpl != "" {
-		l.keyImpl, l.entry.ValueType, l.entry.WriteShape = lazy.KeyImpl, orbax.TypeJAX, src.Shape
+	switch v := value.(type) {
+	case Lazy:
+		l.keyImpl = v.KeyImpl
+	case Key:
+		l.keyImpl = v.Impl
+	}
+	if l.keyImpl != "" {
+		l.entry.ValueType, l.entry.WriteShape = orbax.TypeJAX, src.Shape
 	}
 	return l, err
 }

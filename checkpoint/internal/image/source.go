@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
@@ -29,6 +30,22 @@ type Parts struct {
 	DType tensor.DType
 	Shape tensor.Shape
 	Parts []Part
+}
+
+// Key is a leaf of typed PRNG keys of JAX: their data with the name of the
+// implementation.
+type Key struct {
+	Impl string
+	Data tensor.Tensor
+}
+
+// check refuses what is no data of keys.
+func (k Key) check() error {
+	if k.Impl == "" || k.Data.DType != tensor.Uint32 || len(k.Data.Shape) == 0 {
+		return &errs.Error{Kind: errs.Invalid, Want: "keys: the name of an implementation, and uint32 of rank 1 or more",
+			Got: strconv.Quote(k.Impl) + ", " + k.Data.DType.String() + k.Data.Shape.String()}
+	}
+	return k.Data.Check()
 }
 
 // Part is a tensor that begins at Origin of the whole.
@@ -117,6 +134,8 @@ func newSource(value any) (s source, ok bool, err error) {
 	switch v := value.(type) {
 	case tensor.Tensor:
 		return source{Tensor: v}, true, v.Check()
+	case Key:
+		return source{Tensor: v.Data}, true, v.check()
 	case Lazy:
 		s = source{Tensor: tensor.Tensor{DType: v.DType, Shape: v.Shape}, read: v.Read}
 		_, err = v.Shape.Bytes(v.DType)
