@@ -16,7 +16,7 @@ import (
 // Info describes a checkpoint without its arrays' contents.
 type Info struct {
 	Path     string
-	Layout   string // "orbax v1" (as v1.save writes), "orbax step" (as a Checkpointer), "orbax v0 flat", "safetensors"
+	Layout   string // "orbax v1" (as v1.save writes), "orbax step" (as a Checkpointer), "orbax v0 flat", "safetensors", "numpy", "flax"
 	Began    time.Time
 	Commit   time.Time       // zero when it is not recorded
 	Custom   json.RawMessage // the user's metadata, nil when there is none

@@ -16,7 +16,7 @@ import (
 
 // Checkpoint is an open checkpoint. It holds no files open.
 type Checkpoint struct {
-	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors", "numpy"
+	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors", "numpy", "flax"
 	Meta     orbax.Checkpoint
 	Manifest *manifest.Manifest // nil when there is none
 
@@ -80,6 +80,14 @@ var kinds = []*kind{
 		meta:  (*Checkpoint).safetensorsMeta,
 		item:  (*Checkpoint).safetensorsItem,
 		tree:  (*Checkpoint).safetensorsTree,
+	},
+	{
+		name:  "flax",
+		sniff: func(e entries) bool { return e.flax() != "" },
+		items: func(entries) []string { return []string{orbax.StateItem} },
+		meta:  (*Checkpoint).numpyMeta,
+		item:  (*Checkpoint).numpyItem,
+		tree:  (*Checkpoint).flaxTree,
 	},
 }
 
@@ -183,8 +191,11 @@ func (c *Checkpoint) recognise(in entries) bool {
 		return false
 	}
 	c.Layout, c.items, c.parts = c.kind.name, c.kind.items(in), in.safetensors()
-	if c.kind == numpyKind {
+	switch {
+	case c.kind == numpyKind:
 		c.parts = []string{in.numpy()}
+	case c.kind.name == "flax":
+		c.parts = []string{in.flax()}
 	}
 	return true
 }
@@ -242,15 +253,15 @@ func missingFile(name string, err error) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: name, Got: "the file is missing", Err: err}
 }
 
-// read lists the directory of the checkpoint. A single file of safetensors or
-// numpy stands for a directory that holds nothing else.
+// read lists the directory of the checkpoint. A single file of safetensors, numpy or
+// Flax stands for a directory that holds nothing else.
 func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 	if c.name != "" {
 		info, err := c.st.Stat(ctx, c.name)
 		if err != nil {
 			return nil, err
 		}
-		if !info.Dir && (isSafetensors(c.name) || isNumpy(c.name)) {
+		if !info.Dir && (isSafetensors(c.name) || isNumpy(c.name) || isFlax(path.Base(c.name))) {
 			dir, file := path.Split(c.name)
 			c.name, c.alone = strings.TrimSuffix(dir, "/"), true
 			in := entries{file: false}
@@ -262,7 +273,7 @@ func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 			return in, nil
 		}
 		if !info.Dir {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "the directory of a checkpoint, or a file .safetensors, .npz or .npy", Got: "another file"}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "the directory of a checkpoint, or a file .safetensors, .npz, .npy or .msgpack", Got: "another file"}
 		}
 	}
 	in := entries{}
