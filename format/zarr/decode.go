@@ -1,6 +1,10 @@
 package zarr
 
-import "github.com/bivouac-ml/bivouac/internal/crc"
+import (
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/internal/crc"
+)
 
 // Place is a run of bytes in the memory of a box.
 type Place struct {
@@ -52,6 +56,55 @@ func (p *Part) FinishSummed(target, suffix []byte, sum uint32) error {
 	if err := p.chain.finish(target); err != nil {
 		return corrupt(p.Key, "%s: %v", p.Region, err)
 	}
+	return nil
+}
+
+// Rows reports whether the bytes of the part are the elements of a whole
+// sub-chunk in C order, followed by a checksum, and into how many rows of how many
+// bytes they fall: those of one index of the first axis that is longer than 1.
+// Such a part may be read, summed and placed by runs of rows (PlaceRows), before
+// FinishSummed holds the sum of all of them against the suffix. Parts with Data
+// have no rows.
+func (p *Part) Rows() (count, size int, ok bool) {
+	c := p.chain
+	if p.Missing || p.Data != nil || len(c.filters) != 1 || p.Length != int64(c.raw)+suffixSize {
+		return 0, 0, false
+	}
+	if _, ok := c.filters[0].(crc32c); !ok || !slices.Equal(p.stored(), strides(p.chunk.Shape, c.dtype.Size())) {
+		return 0, 0, false
+	}
+	count = 1
+	if axis := p.rowAxis(); axis >= 0 {
+		count = p.chunk.Shape[axis]
+	}
+	return count, c.raw / count, true
+}
+
+// rowAxis is the axis whose indices are the rows of a part; -1 is none.
+func (p *Part) rowAxis() int {
+	return slices.IndexFunc(p.chunk.Shape, func(n int) bool { return n > 1 })
+}
+
+// PlaceRows puts what the region of a part with Rows has of some of them, from
+// row first on, into dst, the memory of box. It may change the bytes.
+func (p *Part) PlaceRows(first int, rows []byte, box Box, dst []byte) error {
+	if err := p.chain.finish(rows); err != nil {
+		return corrupt(p.Key, "%s: %v", p.Region, err)
+	}
+	from := p.chunk
+	if axis := p.rowAxis(); axis >= 0 {
+		from = Box{slices.Clone(from.Origin), slices.Clone(from.Shape)}
+		from.Origin[axis] += first
+		from.Shape[axis] = len(rows) * from.Shape[axis] / p.chain.raw
+	}
+	region, ok := from.Intersect(p.Region)
+	if !ok {
+		return nil
+	}
+	size := p.chain.dtype.Size()
+	d, s := strides(box.Shape, size), strides(from.Shape, size)
+	t := newTransfer(region.Shape, d, s, size)
+	t.copy(dst[offset(region.Origin, box.Origin, d):], rows[offset(region.Origin, from.Origin, s):])
 	return nil
 }
 

@@ -244,6 +244,16 @@ func TestPlanAndDecode(t *testing.T) {
 			if place, ok := p.Direct(box); ok {
 				target := out[place.Offset : place.Offset+place.Length]
 				err = p.Finish(target, b[copy(target, b):])
+			} else if count, size, ok := p.Rows(); ok && rapid.Bool().Draw(t, "by rows") {
+				suffix, sum := b[count*size:], crc.Sum(b[:count*size])
+				for first := 0; first < count && err == nil; {
+					n := rapid.IntRange(1, count-first).Draw(t, "rows")
+					err = p.PlaceRows(first, b[first*size:(first+n)*size], box, out)
+					first += n
+				}
+				if err == nil {
+					err = p.FinishSummed(nil, suffix, sum)
+				}
 			} else {
 				err = a.Decode(p, b, box, out, nil)
 			}

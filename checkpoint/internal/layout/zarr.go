@@ -178,6 +178,9 @@ func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, b
 	if place, ok := p.Direct(box); ok {
 		return l.readDirect(ctx, p, check, dst[place.Offset:place.Offset+place.Length])
 	}
+	if count, size, ok := p.Rows(); ok {
+		return l.readRows(ctx, p, check, count, size, box, dst, w)
+	}
 	encoded := p.Data
 	if encoded == nil {
 		encoded = w.take(&w.encoded, int(p.Length))
@@ -217,6 +220,37 @@ func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, t
 	if err := l.values.ReadAt(ctx, p.Key, suffix, off); err != nil {
 		return err
 	}
+	return l.compare(p, check, target, suffix, sum)
+}
+
+// readRows reads a part by tiles of rows, and sums each and copies it into place
+// while it is in the cache.
+func (l *zarrArray) readRows(ctx context.Context, p *zarr.Part, check check, count, size int, box zarr.Box, dst []byte, w *worker) error {
+	step := min(count, max(1, tile/size))
+	behind := int(p.Length) - count*size
+	b := w.take(&w.encoded, step*size+behind)
+	var suffix []byte
+	sum := uint32(0)
+	for first := 0; first < count; first += step {
+		n := min(step, count-first) * size
+		read := b[:n]
+		if count-first <= step {
+			read = b[:n+behind]
+		}
+		if err := l.values.ReadAt(ctx, p.Key, read, p.Offset+int64(first*size)); err != nil {
+			return err
+		}
+		sum, suffix = crc.Update(sum, read[:n]), read[n:]
+		if err := p.PlaceRows(first, read[:n], box, dst); err != nil {
+			return err
+		}
+	}
+	return l.compare(p, check, nil, suffix, sum)
+}
+
+// compare holds the sum of a part against the suffix behind it, and finishes the
+// elements that were read into target.
+func (l *zarrArray) compare(p *zarr.Part, check check, target, suffix []byte, sum uint32) error {
 	if err := l.sums.suffix(check, p.Region, suffix); err != nil {
 		return err
 	}
