@@ -212,7 +212,9 @@ func (t *task) run(ctx context.Context, w *worker) error {
 }
 
 // each calls f for every index below n, on several cores. It returns the error
-// of the lowest index among those that it met.
+// of the lowest index among those that it met. What runs at once is far apart:
+// neighbours often write to the same pages, which the system would have to clear
+// for each of them.
 func each(n int, f func(i int) error) error {
 	workers := min(workers(), n)
 	var next, stop atomic.Int64
@@ -225,8 +227,9 @@ func each(n int, f func(i int) error) error {
 				if i >= n {
 					return
 				}
-				if err := f(i); err != nil {
-					failures[w] = failure{i, err}
+				at := apart(i, n, workers)
+				if err := f(at); err != nil {
+					failures[w] = failure{at, err}
 					stop.Store(1)
 					return
 				}
@@ -241,6 +244,13 @@ func each(n int, f func(i int) error) error {
 		}
 	}
 	return first.err
+}
+
+// apart permutes the indices below n: every streams of them in a row are one of
+// each of as many parts of the range, and each part comes in its order.
+func apart(i, n, streams int) int {
+	part, k := i%streams, i/streams
+	return part*(n/streams) + min(part, n%streams) + k
 }
 
 type failure struct {
