@@ -96,13 +96,21 @@ func parse(b []byte) (Script, error) {
 		Sources []string   `yaml:"sources"`
 		Rules   []document `yaml:"rules"`
 	}
+	nodes := yaml.NewDecoder(bytes.NewReader(b))
+	var root yaml.Node
+	if err := nodes.Decode(&root); err != nil {
+		return Script{}, notYAML(err)
+	}
+	if err := plain(&root); err != nil {
+		return Script{}, err
+	}
+	if err := nodes.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return Script{}, &errs.Error{Kind: errs.Invalid, Want: "one document", Got: "more"}
+	}
 	d := yaml.NewDecoder(bytes.NewReader(b))
 	d.KnownFields(true)
 	if err := d.Decode(&doc); err != nil {
-		return Script{}, &errs.Error{Kind: errs.Invalid, Want: "rules in YAML", Got: strings.ReplaceAll(err.Error(), "\n", " "), Remedy: "see docs/guide/surgery.md"}
-	}
-	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return Script{}, &errs.Error{Kind: errs.Invalid, Want: "one document", Got: "more"}
+		return Script{}, notYAML(err)
 	}
 	s := Script{Sources: doc.Sources}
 	for i, member := range doc.Rules {
@@ -113,6 +121,24 @@ func parse(b []byte) (Script, error) {
 		s.Rules = append(s.Rules, r)
 	}
 	return s, nil
+}
+
+func notYAML(err error) error {
+	return &errs.Error{Kind: errs.Invalid, Want: "rules in YAML", Got: strings.ReplaceAll(err.Error(), "\n", " "), Remedy: "see docs/guide/surgery.md"}
+}
+
+// plain refuses null, which decodes as nothing where there should be something,
+// and aliases, which make much of little.
+func plain(n *yaml.Node) error {
+	if n.Kind == yaml.AliasNode || n.ShortTag() == "!!null" {
+		return &errs.Error{Kind: errs.Invalid, Subject: "line " + strconv.Itoa(n.Line), Want: "a value", Got: "null, or an alias"}
+	}
+	for _, c := range n.Content {
+		if err := plain(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rule returns the one rule of the document.
