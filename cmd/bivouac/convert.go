@@ -65,8 +65,8 @@ and is then compared with the source. What it has no place for is refused by nam
 const leastBudget = 16
 
 func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *global) error {
-	if o.Budget < leastBudget {
-		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--budget", Want: "at least " + strconv.Itoa(leastBudget) + " MiB", Got: strconv.FormatInt(o.Budget, 10)}}
+	if err := o.checkBudget("convert"); err != nil {
+		return err
 	}
 	src, load, err := o.source(ctx, src, o.Step)
 	if err != nil {
@@ -81,37 +81,12 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 		}
 		return convertToNpz(ctx, src, dst, o, load, g)
 	}
-	c := checkpoint.ConvertOptions{MemoryBudget: o.Budget << 20, Overwrite: o.Overwrite, Item: o.Item, Key: load.Key, Label: load.Label}
-	if o.SignKey != "" {
-		if c.Signing, err = readSigningKey(o.SignKey); err != nil {
-			return err
-		}
-	}
-	if c.Layout, err = checkpoint.ParseLayout(o.To); err != nil {
-		return usageError{err}
-	}
-	if c.Compression, err = checkpoint.ParseCompression(o.Compress); err != nil {
-		return usageError{err}
-	}
-	if c.MaxFileBytes, err = parseSize(o.ShardSize); err != nil {
-		return usageError{err}
-	}
-	debug.SetMemoryLimit(c.MemoryBudget / 2) // the other half is outside of the heap
-	screen, begun := newProgress(g), false
-	c.Progress = func(done, total int64) {
-		if !begun {
-			screen.BeginBytes(filepath.Base(dst), total)
-			begun = true
-		}
-		screen.Advance(done, "")
-	}
-	err = checkpoint.Convert(ctx, src, dst, &c)
-	if begun {
-		screen.End()
-	}
-	screen.close()
+	c, err := o.library(load)
 	if err != nil {
-		return convertAdvice(err)
+		return err
+	}
+	if err := converting(g, dst, &c, func() error { return checkpoint.Convert(ctx, src, dst, &c) }); err != nil {
+		return err
 	}
 	info, err := checkpoint.Metadata(ctx, dst, nil)
 	if err != nil {
@@ -122,6 +97,53 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 		out.Items = append(out.Items, it.Name)
 	}
 	return reportConversion(g, out)
+}
+
+func (o ConvertOptions) checkBudget(op string) error {
+	if o.Budget >= leastBudget {
+		return nil
+	}
+	return usageError{&errs.Error{Kind: errs.Invalid, Op: op, Subject: "--budget", Want: "at least " + strconv.Itoa(leastBudget) + " MiB", Got: strconv.FormatInt(o.Budget, 10)}}
+}
+
+// library returns the options of the library that the flags mean.
+func (o ConvertOptions) library(load checkpoint.LoadOptions) (checkpoint.ConvertOptions, error) {
+	c := checkpoint.ConvertOptions{MemoryBudget: o.Budget << 20, Overwrite: o.Overwrite, Item: o.Item, Key: load.Key, Label: load.Label}
+	var err error
+	if o.SignKey != "" {
+		if c.Signing, err = readSigningKey(o.SignKey); err != nil {
+			return c, err
+		}
+	}
+	if c.Layout, err = checkpoint.ParseLayout(o.To); err != nil {
+		return c, usageError{err}
+	}
+	if c.Compression, err = checkpoint.ParseCompression(o.Compress); err != nil {
+		return c, usageError{err}
+	}
+	if c.MaxFileBytes, err = parseSize(o.ShardSize); err != nil {
+		return c, usageError{err}
+	}
+	return c, nil
+}
+
+// converting shows how a conversion gets on, and bounds the memory of this process.
+func converting(g *global, dst string, c *checkpoint.ConvertOptions, run func() error) error {
+	debug.SetMemoryLimit(c.MemoryBudget / 2) // the other half is outside of the heap
+	screen, begun := newProgress(g), false
+	c.Progress = func(done, total int64) {
+		if !begun {
+			screen.BeginBytes(filepath.Base(dst), total)
+			begun = true
+		}
+		screen.Advance(done, "")
+	}
+	err := run()
+	if begun {
+		screen.End()
+	}
+	screen.close()
+	return convertAdvice(err)
 }
 
 // npzLayout is the layout that is one .npz file.

@@ -101,3 +101,39 @@ func TestConvertLibraryMemory(t *testing.T) {
 		from = to
 	}
 }
+
+// TestSurgeryMemory does so with rules that stack, split, cast, transpose and fuse
+// what is larger than the budget.
+func TestSurgeryMemory(t *testing.T) {
+	if runtime.GOOS != "linux" || testing.Short() {
+		t.Skip("takes 1 GiB of disk, and reads Maxrss as Linux has it")
+	}
+	dir := t.TempDir()
+	from, rules := filepath.Join(dir, "from"), filepath.Join(dir, "rules.yaml")
+	runSelf(t, "state", from)
+	const text = `rules:
+- rename: {pattern: a, to: w0}
+- rename: {pattern: b, to: w1}
+- stack: {pattern: 'w(\d)', to: w, axis: 1}
+- transpose: {pattern: w}
+- split: {pattern: w, to: [left, right], axis: 1}
+- cast: {pattern: left, dtype: bfloat16}
+- repeat: {pattern: left, axis: 1, times: 2}
+- unstack: {pattern: right, to: 'rows.${index}'}
+- fuse: {keys: [rows.1, rows.0], to: right}
+`
+	if err := os.WriteFile(rules, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for i, args := range [][]string{{"--to", "safetensors"}, {"--to", "zarr3", "--compress", "zstd"}, {"--to", "ocdbt-zarr3"}} {
+		to := filepath.Join(dir, string(rune('a'+i)))
+		peak := runSelf(t, "bivouac", append([]string{"surgery", rules, from, to, "--budget", "64"}, args...)...)
+		t.Logf("%v: peak %d MiB", args, peak>>20)
+		if peak > memoryBudget+memoryProgram {
+			t.Errorf("%v: peak of %d MiB, want at most %d", args, peak>>20, (memoryBudget+memoryProgram)>>20)
+		}
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
