@@ -50,7 +50,7 @@ func (r *request) compare(abstract, saved *tree.Node) error {
 		remedy = "Options.PyTree.Loading.PartialLoad loads what is asked for only"
 	}
 	return &errs.Error{Kind: errs.Mismatch, Subject: "LoadOptions.Abstract", Remedy: remedy, Want: "the structure that was saved",
-		Got: fmt.Sprintf("%d differences (- asked for, not saved; + saved, not asked for; ~ of another kind):\n%s", len(left), tree.Summary(left, 0))}
+		Got: "another (- asked for, not saved; + saved, not asked for; ~ of another kind):\n" + tree.Summary(left, 0)}
 }
 
 // structureOf returns the tree with nil for each Placeholder: both stand for
