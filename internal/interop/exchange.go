@@ -38,6 +38,7 @@ type stepSave struct {
 	Step    int64              `json:"step"`
 	Leaves  []leaf             `json:"leaves"`
 	Data    json.RawMessage    `json:"data"`
+	Proto   *string            `json:"proto"` // in text format
 	Metrics map[string]float64 `json:"metrics"`
 	Custom  json.RawMessage    `json:"custom"`
 }
@@ -114,7 +115,11 @@ func saveSteps(ctx context.Context, q request) (result any, err error) {
 		if len(s.Custom) > 0 {
 			o.Custom = s.Custom
 		}
-		did, err := run.SaveCheckpointables(ctx, s.Step, map[string]any{"state": state, "data": s.Data}, o)
+		items := map[string]any{"state": state, "data": s.Data}
+		if s.Proto != nil {
+			items["proto"] = checkpoint.ProtoText(*s.Proto)
+		}
+		did, err := run.SaveCheckpointables(ctx, s.Step, items, o)
 		if err != nil {
 			return nil, err
 		}

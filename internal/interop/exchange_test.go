@@ -43,7 +43,7 @@ func TestExchangeRun(t *testing.T) {
 	}
 	run["do"], run["saves"] = "save", []map[string]any{
 		{"step": 1, "leaves": leaves, "data": []int{1}, "metrics": map[string]any{"loss": 2.5}, "custom": map[string]any{"n": 1}},
-		{"step": 2, "leaves": leaves, "data": []int{2}, "metrics": map[string]any{"loss": 1.5}, "custom": map[string]any{"n": 2}},
+		{"step": 2, "leaves": leaves, "data": []int{2}, "proto": "fields {\n}\n", "metrics": map[string]any{"loss": 1.5}, "custom": map[string]any{"n": 2}},
 	}
 	if got := string(ask(t, run)["result"]); got != "[true,true]" {
 		t.Fatalf("save: %s", got)
@@ -59,6 +59,9 @@ func TestExchangeRun(t *testing.T) {
 	s := v.Steps[0]
 	if d := differences(leaves, s.Leaves); len(d) > 0 || string(s.Data) != "[2]" || s.Metrics["loss"] != 1.5 || string(s.Custom) != `{"n":2}` {
 		t.Errorf("step: %q, %s, %v, %s", d, s.Data, s.Metrics, s.Custom)
+	}
+	if s.Proto == nil || *s.Proto != "fields {\n}\n" {
+		t.Error("the proto item is another")
 	}
 }
 

@@ -14,12 +14,6 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 warnings.simplefilter("ignore")
 
 
-def excepthook(kind, error, trace):
-    """Leaves out what TensorStore says of loops that Orbax has closed before its callbacks came."""
-    if not (kind is RuntimeError and str(error) == "Event loop is closed"):
-        sys.__excepthook__(kind, error, trace)
-
-
 def main(command, root, *rest):
     from absl import logging
 
@@ -45,7 +39,6 @@ def main(command, root, *rest):
         import sessions
         import turns
 
-        sys.excepthook = excepthook
         seed, program = int(rest[0]), os.path.abspath(rest[1])
         return 1 if turns.play_all(root, seed, program) + sessions.play_all(root, seed, program) else 0
     sys.exit(__doc__)
