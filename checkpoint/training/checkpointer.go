@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -108,6 +109,15 @@ func (c *Checkpointer) writeRoot(ctx context.Context) error {
 
 func (c *Checkpointer) path(elem ...string) string {
 	return path.Join(append([]string{c.root}, elem...)...)
+}
+
+// place is the path of a step for functions of package checkpoint that are given
+// Options.Store.
+func (c *Checkpointer) place(in Info) string {
+	if c.opts.Store == nil {
+		return filepath.Join(c.dir, in.Directory)
+	}
+	return c.path(in.Directory)
 }
 
 // Directory returns the directory as it was given to Open.

@@ -11,20 +11,23 @@ import (
 
 // DeleteOptions modify Delete; nil is the zero value.
 type DeleteOptions struct {
-	// MissingOK has Delete of a step that is not there be false and no error.
+	// Name is the item to delete; "" is the whole step. The rest of the step takes
+	// the place of the whole at once. Metrics cannot be deleted.
+	Name string
+	// MissingOK has Delete of what is not there be false and no error.
 	MissingOK bool
 	// Last allows to delete the last step that is whole, which leaves the run with
 	// nothing to resume from. Without it that is errs.Invalid.
 	Last bool
 }
 
-// Delete removes a step, as Options.Deletion says, whatever the preservation
+// Delete removes a step, or one of its items, as Options.Deletion says, whatever the preservation
 // policy wants; Latest is the newest. It waits for a save in flight first. It
 // reports whether there was something to delete: the step is invisible in one
 // instant, and durably so when Delete returns.
 //
-// Errors: NotFound for a step that is not there, Invalid for the last whole one,
-// see DeleteOptions; Closed after Close.
+// Errors: NotFound for a step or an item that is not there, Invalid for the last
+// whole step, see DeleteOptions, and for the only item; Closed after Close.
 func (c *Checkpointer) Delete(ctx context.Context, step int64, o *DeleteOptions) (bool, error) {
 	r := c.DeleteAsync(ctx, step, o)
 	defer context.AfterFunc(ctx, r.Cancel)()
@@ -95,6 +98,11 @@ func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOpti
 			err = nil
 		}
 		return false, err
+	}
+	if o.Name != "" {
+		do := &checkpoint.DeleteOptions{Name: o.Name, MissingOK: o.MissingOK, Store: c.opts.Store}
+		do.Bivouac.Signing = c.opts.Signing
+		return checkpoint.Delete(ctx, c.place(in), do)
 	}
 	if !o.Last {
 		var others []Info

@@ -39,6 +39,7 @@ type Loader interface {
 	Load(ctx context.Context, step int64, o *checkpoint.LoadOptions) (*tree.Node, error)
 	LoadAsync(ctx context.Context, step int64, o *checkpoint.LoadOptions) *checkpoint.Response[*tree.Node]
 	LoadInto(ctx context.Context, step int64, dst any, o *checkpoint.LoadOptions) error
+	LoadAndTransform(ctx context.Context, from []Source, abstract any, fn checkpoint.Transform, o *checkpoint.LoadOptions) (*tree.Node, error)
 	LoadCheckpointables(ctx context.Context, step int64, o *checkpoint.LoadOptions) (map[string]any, error)
 	LoadCheckpointablesAsync(ctx context.Context, step int64, o *checkpoint.LoadOptions) *checkpoint.Response[map[string]any]
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -18,8 +19,13 @@ type Options struct {
 	Save SavePolicy
 	// Preserve decides what is kept; nil is PreserveAll.
 	Preserve PreservationPolicy
-	// Deletion is how steps go that are not kept.
-	Deletion Deletion
+	// Deletion says where to steps are moved that the preservation policy or Delete
+	// gives up; the zero value removes them.
+	Deletion options.Deletion
+	// Foreground has a save end only when what the preservation policy gives up is
+	// removed, and with the failure of that. Else it goes in the background, after
+	// the commit.
+	Foreground bool
 	// Preempted tells the policies that the process will be stopped; nil never
 	// does. NotifySignals and FileNotice are such.
 	Preempted PreemptionNotice
@@ -157,7 +163,8 @@ func (o Options) Validate() error {
 type SaveOptions struct {
 	// Force saves whatever the policy says, and a step below the latest.
 	Force bool
-	// Overwrite replaces a checkpoint of this step; else it is errs.Exists.
+	// Overwrite replaces a checkpoint of this step; else it is errs.Exists, as is
+	// what is no checkpoint in any case.
 	Overwrite bool
 	// Metrics are kept with the checkpoint; BestN ranks by them.
 	Metrics map[string]float64

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -18,7 +20,7 @@ func (c *Checkpointer) retire(ctx context.Context, subject string) error {
 		}
 		return err
 	}
-	if c.opts.Deletion.Foreground {
+	if c.opts.Foreground {
 		return retain()
 	}
 	over := make(chan struct{})
@@ -124,7 +126,7 @@ func (c *Checkpointer) remove(ctx context.Context, in Info) error {
 		}
 		return nil
 	}
-	if err := c.store.RemoveTree(ctx, c.path(in.Directory)); err != nil && errs.KindOf(err) != errs.NotFound {
+	if err := c.drop(ctx, in); err != nil && errs.KindOf(err) != errs.NotFound {
 		if _, gone := c.store.Stat(ctx, c.path(in.Directory)); errs.KindOf(gone) == errs.NotFound {
 			c.unlist(in.Step)
 		}
@@ -133,6 +135,15 @@ func (c *Checkpointer) remove(ctx context.Context, in Info) error {
 	c.unlist(in.Step)
 	c.opts.OnEvent(Event{Kind: Removed, Step: in.Step, Name: in.Directory})
 	return nil
+}
+
+// drop removes the directory of a step, or moves it to the trash.
+func (c *Checkpointer) drop(ctx context.Context, in Info) error {
+	if c.opts.Deletion == (options.Deletion{}) {
+		return c.store.RemoveTree(ctx, c.path(in.Directory))
+	}
+	_, err := checkpoint.Delete(ctx, c.place(in), &checkpoint.DeleteOptions{Options: options.Options{Deletion: c.opts.Deletion}, Store: c.opts.Store})
+	return err
 }
 
 // unlist takes a step off the list.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -207,12 +208,33 @@ func (c *Checkpointer) admit(ctx context.Context, step int64, o *SaveOptions) (s
 	if err := c.settle(ctx); err != nil {
 		return false, err
 	}
+	if o.Overwrite {
+		return false, c.replaceable(ctx, step)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, settled := c.index(step); settled && !o.Overwrite {
+	if _, settled := c.index(step); settled {
 		return false, isThere()
 	}
 	return false, nil
+}
+
+// replaceable refuses to overwrite what is no checkpoint, damaged or not, and has
+// the name of a step.
+func (c *Checkpointer) replaceable(ctx context.Context, step int64) error {
+	name := c.directory(step)
+	_, err := c.store.Stat(ctx, c.path(name))
+	if err == nil {
+		_, err = layout.Options{AllowNoManifest: true}.Open(ctx, c.store, c.path(name))
+		if errs.KindOf(err) == errs.Invalid || errs.KindOf(err) == errs.NotFound {
+			return &errs.Error{Kind: errs.Exists, Subject: name, Got: "something that is no checkpoint", Err: err, Remedy: "move it away"}
+		}
+	}
+	switch errs.KindOf(err) {
+	case errs.NotFound, errs.Corrupt, errs.Unsupported:
+		return nil
+	}
+	return err
 }
 
 func isThere() error { return &errs.Error{Kind: errs.Exists, Remedy: "set Overwrite to replace it"} }

@@ -141,8 +141,7 @@ func drawScenario(t *rapid.T, count *tally) *scenario {
 	}
 	s.h = &history{title: "scenario", updates: map[update]int{}, more: rapid.Bool().Draw(t, "more"), run: training.Options{
 		Save: training.FixedInterval{Steps: s.every}, Preserve: s.rules.policy(),
-		Deletion: training.Deletion{Foreground: rapid.Bool().Draw(t, "foreground")},
-		Dedup:    training.Dedup{On: rapid.Bool().Draw(t, "dedup")},
+		Foreground: rapid.Bool().Draw(t, "foreground"), Dedup: training.Dedup{On: rapid.Bool().Draw(t, "dedup")},
 	}}
 	if s.h.run.Dedup.On {
 		s.h.still = rapid.IntRange(0, 2).Draw(t, "still")
