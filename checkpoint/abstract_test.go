@@ -2,6 +2,8 @@ package checkpoint_test
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/npy"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -322,5 +325,51 @@ func TestLoadAsync(t *testing.T) {
 	late := options.Options{Asynchronous: options.Asynchronous{LoadTimeout: 1}}
 	if _, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: stuck{st}, Options: late}); errs.KindOf(err) != errs.Canceled {
 		t.Errorf("late: %v", err)
+	}
+}
+
+// Damage is found in what is cast, whether one checksum covers all of the array or
+// each part has its own, before any value of it is used.
+func TestCastFindsDamage(t *testing.T) {
+	whole := grid(700, 900)
+	state := map[string]any{"w": whole}
+	dir := t.TempDir()
+	for _, name := range []string{"c", "c.npz"} {
+		file := filepath.Join(dir, name)
+		if name == "c" {
+			if err := checkpoint.Save(t.Context(), file, state, nil); err != nil {
+				t.Fatal(err)
+			}
+			file = ""
+			for _, f := range []string{"state/d/*", "state/ocdbt.process_0/d/*"} {
+				found, _ := filepath.Glob(filepath.Join(dir, name, f))
+				for _, p := range found {
+					if info, err := os.Stat(p); err == nil && info.Size() > int64(len(whole.Data)/2) {
+						file = p
+					}
+				}
+			}
+		} else {
+			f, err := os.Create(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := npy.NewArchiveWriter(f, false)
+			if err := errors.Join(w.Write("w", whole), w.Close(), f.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[len(b)/2] ^= 0x10
+		if err := os.WriteFile(file, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err = checkpoint.Load(t.Context(), filepath.Join(dir, name), &checkpoint.LoadOptions{LossyCast: true, Abstract: map[string]any{"w": checkpoint.Abstract{DType: tensor.Float32}}})
+		if errs.KindOf(err) != errs.Corrupt {
+			t.Errorf("%s: %v, want Corrupt", name, err)
+		}
 	}
 }
