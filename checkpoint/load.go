@@ -162,15 +162,20 @@ func isCheckpoint(ctx context.Context, st store.Store, name string) error {
 // loadTree reads the leaves of an item, into memory of their own unless there is
 // a destination, and builds the tree.
 func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *destination, o *LoadOptions) (*tree.Node, error) {
-	ld, err := o.newLoading(ctx, item, into)
-	if err != nil {
-		return nil, err
-	}
 	t, err := c.Tree(ctx, item)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close() //nolint:errcheck // nothing was written
+	return loadOpen(ctx, t, item, into, o)
+}
+
+// loadOpen is loadTree of an item that is open.
+func loadOpen(ctx context.Context, t *layout.OpenTree, item string, into *destination, o *LoadOptions) (*tree.Node, error) {
+	ld, err := o.newLoading(ctx, item, into)
+	if err != nil {
+		return nil, err
+	}
 	entries, arrays := leafEntries(t)
 	n, err := treeOf(t, item, entries)
 	if err != nil {

@@ -2,13 +2,10 @@ package checkpoint
 
 import (
 	"context"
-	"runtime"
-	"sync"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -28,7 +25,8 @@ type Transform func(ctx context.Context, sources []*tree.Node) (*tree.Node, erro
 // item of all sources; the rest of the options applies to each of them, but for
 // Want, which is errs.Invalid: the transformation says what is wanted.
 //
-// abstract, when not nil, is what the transformed tree must agree with.
+// abstract, when not nil, is LoadOptions.Abstract for the transformed tree: it is
+// matched with that, cast, cut into boxes and reported.
 //
 // Errors are those of Load and of fn. A leaf of the result that is no array,
 // scalar, string, PRNG key or nil is errs.Invalid.
@@ -40,8 +38,8 @@ func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Tran
 	switch {
 	case o.Want != nil:
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "LoadOptions.Want", Want: "none", Remedy: "have the transformation leave out what is not wanted"}
-	case abstract != nil:
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: op, Subject: "abstract", Want: "nil"}
+	case abstract != nil && o.Abstract != nil:
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "LoadOptions.Abstract", Want: "one abstract tree", Got: "two"}
 	}
 	var in sources
 	defer in.close()
@@ -56,7 +54,11 @@ func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Tran
 	}
 	n, err := in.transform(ctx, fn)
 	if err == nil {
-		n, err = materialized(ctx, n)
+		matched := *o
+		if abstract != nil {
+			matched.Abstract = abstract
+		}
+		n, err = loadOpen(ctx, madeTree(n), o.Name, nil, &matched)
 	}
 	return n, errs.Wrap(op, "", err)
 }
@@ -167,75 +169,45 @@ func replaced(n *tree.Node, value func(*tree.Node) any) *tree.Node {
 	return out
 }
 
-// readPiece is about how much of an array is read at once by one goroutine.
-const readPiece = 4 << 20
-
-// materialized returns the tree with tensors, and Keys, in place of what is lazy.
-func materialized(ctx context.Context, n *tree.Node) (*tree.Node, error) {
-	var work []func() error
-	var failed error
-	out := replaced(n, func(leaf *tree.Node) any {
-		l, lazy := leaf.Value.(Lazy)
-		if !lazy || failed != nil {
-			return leaf.Value
-		}
-		mem, err := newMemory(l.Shape.Len() * l.DType.Size())
-		if err != nil {
-			failed = err
-			return nil
-		}
-		done := 0
-		cutBox(zarr.WholeBox(l.Shape), l.DType.Size(), 0, readPiece, func(box zarr.Box) bool {
-			end := done + box.Len()*l.DType.Size()
-			dst := mem[done:end]
-			done = end
-			work = append(work, func() error { return l.ReadBox(ctx, Box(box), dst) })
-			return true
-		})
-		t := tensor.Tensor{DType: l.DType, Shape: l.Shape.Clone(), Data: mem}
-		if l.KeyImpl != "" {
-			return Key{Impl: l.KeyImpl, Data: t}
-		}
-		return t
-	})
-	if failed != nil {
-		return nil, failed
+// madeTree is a tree, with what is lazy in it, as one that can be loaded from.
+func madeTree(n *tree.Node) *layout.OpenTree {
+	t := &layout.OpenTree{Rich: richOf(n)}
+	for _, e := range tree.Flatten(n) {
+		t.Leaves = append(t.Leaves, madeLeaf(e))
 	}
-	return out, together(work)
+	return t
 }
 
-// together does work in several goroutines until one fails, and returns the error
-// of the first that did in the order of the list.
-func together(work []func() error) error {
-	failures := make([]error, len(work))
-	var mu sync.Mutex
-	next, stop := 0, false
-	claim := func() int {
-		mu.Lock()
-		defer mu.Unlock()
-		if stop || next == len(work) {
-			return -1
+func madeLeaf(e tree.Entry) layout.Leaf {
+	l := layout.Leaf{Path: e.Path, Param: e.Path.Param()}
+	a, ok := arrayOf(e.Node)
+	if !ok {
+		var x tensor.Tensor
+		switch v := e.Node.Value.(type) {
+		case bool:
+			x = tensor.ScalarOf(v)
+		case int64:
+			x = tensor.ScalarOf(v)
+		case uint64:
+			x = tensor.ScalarOf(v)
+		case float64:
+			x = tensor.ScalarOf(v)
+		case complex128:
+			x = tensor.ScalarOf(v)
+		case string:
+			l.Kind, l.Text = layout.String, v
+			return l
+		default:
+			l.Kind = map[tree.Kind]layout.Kind{tree.Leaf: layout.None, tree.Dict: layout.EmptyDict, tree.List: layout.EmptyList,
+				tree.Tuple: layout.EmptyTuple, tree.Named: layout.EmptyNamed}[e.Node.Kind]
+			return l
 		}
-		next++
-		return next - 1
+		l.Kind, a = layout.Scalar, LazyOf(x)
 	}
-	var wg sync.WaitGroup
-	for range min(len(work), 2*runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for i := claim(); i >= 0; i = claim() {
-				if failures[i] = work[i](); failures[i] != nil {
-					mu.Lock()
-					stop = true
-					mu.Unlock()
-				}
-			}
-		})
+	if a.KeyImpl != "" {
+		l.Kind, l.KeyImpl = layout.PRNGKey, a.KeyImpl
 	}
-	wg.Wait()
-	for _, err := range failures {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	l.DType, l.Shape = a.DType, a.Shape
+	l.Make(a.image().Read)
+	return l
 }

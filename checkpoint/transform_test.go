@@ -205,3 +205,27 @@ func TestTransformReadFails(t *testing.T) {
 		t.Error("something was left")
 	}
 }
+
+// The transformed tree is matched with an abstract one: cast, cut, reported, or
+// refused.
+func TestTransformToAbstract(t *testing.T) {
+	st := saved(t, map[string]any{"w": grid(4, 2), "n": 7})
+	o := &checkpoint.LoadOptions{Store: st, Report: &checkpoint.LoadReport{}}
+	box := checkpoint.Box{Origin: []int{1, 0}, Shape: []int{2, 2}}
+	want := map[string]any{"it": checkpoint.Abstract{DType: tensor.Float32, Shape: tensor.Shape{4, 2}, Boxes: []checkpoint.Box{box}}}
+	n, err := checkpoint.LoadAndTransform(t.Context(), []string{"c"}, want, first("w"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, _ := n.Get("it").Tensor(); !x.Equal(tensor.FromSlice([]float32{2, 3, 4, 5}, 2, 2)) {
+		t.Errorf("got %v", n.Get("it"))
+	}
+	if l := o.Report.Leaves; len(l) != 1 || !l[0].Cast {
+		t.Errorf("report: %v", o.Report)
+	}
+	for _, bad := range []any{map[string]any{"other": nil}, map[string]any{"it": checkpoint.Abstract{Shape: tensor.Shape{3}}}} {
+		if _, err := checkpoint.LoadAndTransform(t.Context(), []string{"c"}, bad, first("w"), o); errs.KindOf(err) != errs.Mismatch {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}
