@@ -182,6 +182,10 @@ func TestDeleteItem(t *testing.T) {
 	if err := c.Reload(ctx); err != nil || !slices.Equal(c.Steps(), []int64{1}) {
 		t.Errorf("steps %v, %v", c.Steps(), err)
 	}
+	info, err := c.CheckpointablesMetadata(ctx, 1)
+	if err != nil || len(info.Items) != 2 { // and the metrics
+		t.Errorf("described: %+v, %v", info, err)
+	}
 	got, err := c.LoadCheckpointables(ctx, 1, nil)
 	if err != nil || !same(map[string]any{"state": model(1)}, withoutMetrics(got)) {
 		t.Errorf("left: %v, %v", slices.Collect(maps.Keys(got)), err)

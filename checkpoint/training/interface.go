@@ -52,6 +52,7 @@ type Catalog interface {
 	Latest() (last Info, ok bool)
 	Best() (best Info, ok bool)
 	Metadata(ctx context.Context, step int64) (*checkpoint.Info, error)
+	CheckpointablesMetadata(ctx context.Context, step int64) (*checkpoint.Info, error)
 	RootMetadata(ctx context.Context) (json.RawMessage, error)
 	Reload(ctx context.Context) error
 }

@@ -54,6 +54,16 @@ func (c *Checkpointer) Metadata(ctx context.Context, step int64) (*checkpoint.In
 	return checkpoint.Metadata(ctx, c.path(in.Directory), c.loadOptions(in, nil))
 }
 
+// CheckpointablesMetadata is Metadata with what the handlers of items say of them,
+// as checkpoint.CheckpointablesMetadata.
+func (c *Checkpointer) CheckpointablesMetadata(ctx context.Context, step int64) (*checkpoint.Info, error) {
+	in, err := c.find("training.CheckpointablesMetadata", step)
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.CheckpointablesMetadata(ctx, c.path(in.Directory), c.loadOptions(in, nil))
+}
+
 // Label is what a step is signed as: "step 12".
 func Label(step int64) string { return "step " + strconv.FormatInt(step, 10) }
 
