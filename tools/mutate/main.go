@@ -34,6 +34,7 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,9 +44,10 @@ type options struct {
 	root    string // of the tree that is copied
 	list    string
 	only    *regexp.Regexp
-	fresh   bool // only sites that the list does not know
-	shard   int  // this one, from 0
-	shards  int  // of so many
+	tests   *regexp.Regexp // that are run, by package and name
+	fresh   bool           // only sites that the list does not know
+	shard   int            // this one, from 0
+	shards  int            // of so many
 	jobs    int
 	update  bool
 	print   bool
@@ -74,6 +76,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.root, "root", ".", "`directory` of the module")
 	f.StringVar(&o.list, "list", "", "`file` with the sites; default tools/mutate/sites.txt below root")
 	only := f.String("only", "", "only sites whose line matches this `expression`")
+	tests := f.String("tests", "", "only tests whose package and name match this `expression`: survivors prove nothing then")
 	f.BoolVar(&o.fresh, "new", false, "only sites that the list does not know")
 	shard := f.String("shard", "0/1", "only this part of the sites: `i/n`, i from 0")
 	f.IntVar(&o.jobs, "j", runtime.GOMAXPROCS(0), "tests and mutants tried at a time")
@@ -88,6 +91,9 @@ func parse(args []string) (*options, error) {
 	}
 	var err error
 	if o.only, err = regexp.Compile(*only); err != nil {
+		return nil, err
+	}
+	if o.tests, err = regexp.Compile(*tests); err != nil {
 		return nil, err
 	}
 	i, n, _ := strings.Cut(*shard, "/")
@@ -134,6 +140,7 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	defer w.remove()
+	w.tests = slices.DeleteFunc(w.tests, func(t *test) bool { return !o.tests.MatchString(t.String()) })
 	if err := w.baseline(ctx, o.jobs); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 var suites = []string{
 	"internal/vfs", "internal/crash", "store", "store/local", "format/ocdbt", "format/zarr",
 	"checkpoint/internal/manifest", "checkpoint/internal/orbax", "checkpoint/internal/image", "checkpoint/internal/layout",
-	"checkpoint", "checkpoint/training", ".",
+	"checkpoint/internal/parts", "checkpoint", "checkpoint/partial", "checkpoint/training", ".",
 }
 
 // test is one test function.
