@@ -1,10 +1,10 @@
 package checkpoint_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/partial"
-	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -63,6 +62,41 @@ func lesserTurns(t *testing.T) []turn {
 			after: loads("c", partOf(2)),
 		},
 		{
+			name: "finalize again",
+			setup: func(fsys vfs.FS) error {
+				if err := sessionCase("partial-strings-collide/pending.partial_save", "/c.partial_save")(fsys); err != nil {
+					return err
+				}
+				return halfFinalized(fsys)
+			},
+			do: func(ctx context.Context, st store.Store) error {
+				return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+			},
+			after: both(twoStrings, absent("c.partial_save")),
+		},
+		{
+			name: "convert of files",
+			setup: func(fsys vfs.FS) error {
+				o := &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), Layout: checkpoint.PlainZarr2}
+				return checkpoint.Save(context.Background(), "a", partOf(1), o)
+			},
+			do: func(ctx context.Context, st store.Store) error {
+				return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st})
+			},
+			after: loads("b", partOf(1)),
+		},
+		{
+			name: "convert of an archive",
+			setup: func(fsys vfs.FS) error {
+				b, err := os.ReadFile(writeNpz(t, t.TempDir(), false))
+				return errors.Join(err, putFile(fsys, "/a.npz", b))
+			},
+			do: func(ctx context.Context, st store.Store) error {
+				return checkpoint.Convert(ctx, "a.npz", "b", &checkpoint.ConvertOptions{Store: st})
+			},
+			after: there("/b/state/_METADATA"),
+		},
+		{
 			name: "compressed save that links",
 			setup: func(fsys vfs.FS) error {
 				o := compressed("a", checkpoint.SaveOptions{Store: local.New(fsys, "/", nil)})
@@ -106,9 +140,24 @@ func lesserTurns(t *testing.T) []turn {
 	}
 }
 
-// told has each call of a turn fail once: then either the error is what the system
-// said, or all was done in spite of it.
+// halfFinalized finalizes the session of "c", and fails when nothing but the
+// session is left to remove.
+func halfFinalized(fsys vfs.FS) error {
+	f := vfs.NewFault(fsys, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool {
+		return c.Op == vfs.OpRename && c.Name == "/c.partial_save"
+	}})
+	err := checkpoint.Finalize(context.Background(), "c", &checkpoint.FinalizeOptions{Store: local.New(f, "/", nil)})
+	if !errors.Is(err, syscall.EIO) {
+		return fmt.Errorf("the session could not be removed, and: %w", err)
+	}
+	return twoStrings(fsys)
+}
+
+// told has each call of a turn fail once: then the error is what the system said.
+// What links may do without, what repairs or updates looks more than once, what
+// overwrites has something to tidy up: there all may have been done instead.
 func (u turn) told() error {
+	lenient := slices.ContainsFunc([]string{"links", "repair", "arrays", "update", "overwriting"}, func(s string) bool { return strings.Contains(u.name, s) })
 	mem := vfs.NewMem()
 	if err := u.setup(mem); err != nil {
 		return err
@@ -119,9 +168,12 @@ func (u turn) told() error {
 		f := vfs.NewFault(fsys, vfs.Plan{N: n, Err: syscall.EIO})
 		err := u.do(context.Background(), local.New(f, "/", nil))
 		call, hits := f.Hit()
-		if err == nil {
+		switch {
+		case err == nil && hits > 0 && !lenient && call.Op != vfs.OpClose:
+			err = errors.New("it was not told")
+		case err == nil:
 			err = u.after(fsys)
-		} else if errors.Is(err, syscall.EIO) && hits > 0 {
+		case errors.Is(err, syscall.EIO) && hits > 0:
 			err = nil
 		}
 		if err != nil {
@@ -143,142 +195,4 @@ func TestEveryFailureIsTold(t *testing.T) {
 			}
 		})
 	}
-}
-
-// What cannot be finalized or converted says why, before anything is touched.
-func TestRefusedTurns(t *testing.T) {
-	ctx := t.Context()
-	_, key := signingKey(1)
-	for name, c := range map[string]struct {
-		setup func(vfs.FS) error
-		do    func(st store.Store) error
-		want  errs.Kind
-	}{
-		"finalize nothing": {nil, func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
-		}, errs.NotFound},
-		"finalize what has no name": {nil, func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "", &checkpoint.FinalizeOptions{Store: st})
-		}, errs.Invalid},
-		"finalize unsigned parts with a key": {sessionCase("partial-two/pending.partial_save", "/c.partial_save"), func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Signing: key})
-		}, errs.Invalid},
-		"convert nothing": {nil, func(st store.Store) error {
-			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st})
-		}, errs.NotFound},
-		"convert to what has no name": {savedFrom("a", 1, ""), func(st store.Store) error {
-			return checkpoint.Convert(ctx, "a", "", &checkpoint.ConvertOptions{Store: st})
-		}, errs.Invalid},
-		"convert to a taken name": {savedFrom("a", 1, ""), func(st store.Store) error {
-			return checkpoint.Convert(ctx, "a", "a", &checkpoint.ConvertOptions{Store: st})
-		}, errs.Exists},
-		"convert an item that is not there": {savedFrom("a", 1, ""), func(st store.Store) error {
-			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st, Item: "z"})
-		}, errs.NotFound},
-		"convert within less than nothing": {savedFrom("a", 1, ""), func(st store.Store) error {
-			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st, MemoryBudget: -8})
-		}, errs.Invalid},
-		"update with a base": {savedFrom("a", 1, ""), func(st store.Store) error {
-			return checkpoint.Save(ctx, "a", 1, &checkpoint.SaveOptions{Store: st, PartialUpdate: true, Base: "a"})
-		}, errs.Invalid},
-	} {
-		mem := vfs.NewMem()
-		if c.setup != nil {
-			if err := c.setup(mem); err != nil {
-				t.Fatal(err)
-			}
-		}
-		before := mem.Hash()
-		if err := c.do(local.New(mem, "/", nil)); errs.KindOf(err) != c.want {
-			t.Errorf("%s: %v, want %v", name, err, c.want)
-		}
-		if mem.Hash() != before {
-			t.Errorf("%s: something changed", name)
-		}
-	}
-}
-
-// Whichever file of a session is damaged, Finalize says so, or what it makes does
-// not depend on that file; of ours every byte counts.
-func TestDamagedSessions(t *testing.T) {
-	ctx := t.Context()
-	ours := func(fsys vfs.FS) error {
-		st := local.New(fsys, "/", nil)
-		var err error
-		for v := 1; v <= 2; v++ {
-			o := &partial.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}, Replace: true}
-			err = errors.Join(err, partial.Save(ctx, "c", map[string]any{"w": partOf(v)["w"], "n": v, "s": "text"}, o))
-		}
-		return err
-	}
-	whole := func(fsys vfs.FS) error {
-		return loads("c", map[string]any{"w": partOf(2)["w"], "n": 2, "s": "text"})(fsys)
-	}
-	for name, c := range map[string]struct {
-		setup, after func(vfs.FS) error
-	}{
-		"ours":    {ours, whole},
-		"Orbax's": {sessionCase("partial-strings-collide/pending.partial_save", "/c.partial_save"), twoStrings},
-	} {
-		mem := vfs.NewMem()
-		if err := c.setup(mem); err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range allNames(t, mem, "/c.partial_save") {
-			for how, damage := range map[string]func([]byte) []byte{
-				"cut off":   func(b []byte) []byte { return b[:len(b)/2] },
-				"other":     func(b []byte) []byte { return []byte(`{"x": [`) },
-				"another":   func(b []byte) []byte { return []byte(`[3]`) },
-				"a bit":     func(b []byte) []byte { b = bytes.Clone(b); b[len(b)/2] ^= 1; return b },
-				"not there": func([]byte) []byte { return nil },
-			} {
-				fsys := mem.Clone()
-				st := local.New(fsys, "/", nil)
-				b, err := store.ReadAll(ctx, st, strings.TrimPrefix(file, "/"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(b) == 0 {
-					continue
-				}
-				if err := fsys.Remove(file); err != nil {
-					t.Fatal(err)
-				}
-				if b = damage(b); b != nil {
-					if err := putFile(fsys, file, b); err != nil {
-						t.Fatal(err)
-					}
-				}
-				err = checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
-				switch {
-				case err == nil && name == "ours":
-					err = c.after(fsys)
-				case errs.KindOf(err) == errs.Mismatch:
-					err = nil // of one part with the other
-				case err != nil:
-					err = refusal(err)
-				}
-				if err != nil {
-					t.Errorf("%s: %s %s: %v", name, file, how, err)
-				}
-			}
-		}
-	}
-}
-
-// allNames lists the files below dir.
-func allNames(t *testing.T, fsys vfs.FS, dir string) (out []string) {
-	t.Helper()
-	entries, err := fsys.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if at := dir + "/" + e.Name(); e.IsDir() {
-			out = append(out, allNames(t, fsys, at)...)
-		} else {
-			out = append(out, at)
-		}
-	}
-	return out
 }

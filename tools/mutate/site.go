@@ -77,7 +77,7 @@ var (
 	verified = regexp.MustCompile(`^(store|store/local|format/ocdbt|format/zarr|checkpoint|checkpoint/(training|internal/[a-z]+))/[^/]*$`)
 	damaging = regexp.MustCompile(`^checkpoint/(verify\.go|load\.go|internal/(layout|manifest)/[^/]*)$`)
 	// errors and orderings: the commit path
-	committed = regexp.MustCompile(`^(store/local/(commit|dirs|lock|remove|rename|txn|write)\.go|checkpoint/(save|convert|finalize|checkpointables|update)\.go|checkpoint/internal/parts/[a-z]+\.go|checkpoint/internal/image/(commit|dedup|handled|pack|persist)\.go|checkpoint/partial/(save|session)\.go|checkpoint/training/(save|settle|lock)\.go)$`)
+	committed = regexp.MustCompile(`^(store/local/(commit|dirs|lock|remove|rename|txn|write)\.go|checkpoint/(save|convert|finalize|update)\.go|checkpoint/internal/parts/[a-z]+\.go|checkpoint/internal/image/(commit|dedup|handled|pack|persist)\.go|checkpoint/partial/(save|session)\.go|checkpoint/training/(save|settle|lock)\.go)$`)
 )
 
 // source is one file.

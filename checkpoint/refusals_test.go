@@ -1,0 +1,338 @@
+package checkpoint_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/checkpoint/partial"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/crash"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/store/local"
+)
+
+// What cannot be finalized or converted says why, before anything is touched.
+func TestRefusedTurns(t *testing.T) {
+	ctx := t.Context()
+	_, key := signingKey(1)
+	for name, c := range map[string]struct {
+		setup func(vfs.FS) error
+		do    func(st store.Store) error
+		want  errs.Kind
+	}{
+		"finalize nothing": {nil, func(st store.Store) error {
+			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+		}, errs.NotFound},
+		"finalize what has no name": {nil, func(st store.Store) error {
+			return checkpoint.Finalize(ctx, "", &checkpoint.FinalizeOptions{Store: st})
+		}, errs.Invalid},
+		"finalize unsigned parts with a key": {sessionCase("partial-two/pending.partial_save", "/c.partial_save"), func(st store.Store) error {
+			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Signing: key})
+		}, errs.Invalid},
+		"convert nothing": {nil, func(st store.Store) error {
+			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st})
+		}, errs.NotFound},
+		"convert to what has no name": {savedFrom("a", 1, ""), func(st store.Store) error {
+			return checkpoint.Convert(ctx, "a", "", &checkpoint.ConvertOptions{Store: st})
+		}, errs.Invalid},
+		"convert to a taken name": {savedFrom("a", 1, ""), func(st store.Store) error {
+			return checkpoint.Convert(ctx, "a", "a", &checkpoint.ConvertOptions{Store: st})
+		}, errs.Exists},
+		"convert an item that is not there": {savedFrom("a", 1, ""), func(st store.Store) error {
+			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st, Item: "z"})
+		}, errs.NotFound},
+		"convert within less than nothing": {savedFrom("a", 1, ""), func(st store.Store) error {
+			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st, MemoryBudget: -8})
+		}, errs.Invalid},
+		"update with a base": {savedFrom("a", 1, ""), func(st store.Store) error {
+			return checkpoint.Save(ctx, "a", 1, &checkpoint.SaveOptions{Store: st, PartialUpdate: true, Base: "a"})
+		}, errs.Invalid},
+	} {
+		mem := vfs.NewMem()
+		if c.setup != nil {
+			if err := c.setup(mem); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := mem.Hash()
+		if err := c.do(local.New(mem, "/", nil)); errs.KindOf(err) != c.want {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if mem.Hash() != before {
+			t.Errorf("%s: something changed", name)
+		}
+	}
+}
+
+// Whichever file of a session is damaged, Finalize says so, or what it makes does
+// not depend on that file; of ours every byte counts.
+func TestDamagedSessions(t *testing.T) {
+	ctx := t.Context()
+	ours := func(fsys vfs.FS) error {
+		st := local.New(fsys, "/", nil)
+		var err error
+		for v := 1; v <= 2; v++ {
+			o := &partial.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}, Replace: true}
+			err = errors.Join(err, partial.Save(ctx, "c", map[string]any{"w": partOf(v)["w"], "n": v, "s": "text"}, o))
+		}
+		return err
+	}
+	whole := func(fsys vfs.FS) error {
+		return loads("c", map[string]any{"w": partOf(2)["w"], "n": 2, "s": "text"})(fsys)
+	}
+	for name, c := range map[string]struct {
+		setup, after func(vfs.FS) error
+	}{
+		"ours":    {ours, whole},
+		"Orbax's": {sessionCase("partial-strings-collide/pending.partial_save", "/c.partial_save"), twoStrings},
+	} {
+		mem := vfs.NewMem()
+		if err := c.setup(mem); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range allNames(t, mem, "/c.partial_save") {
+			for how, damage := range map[string]func([]byte) []byte{
+				"cut off":   func(b []byte) []byte { return b[:len(b)/2] },
+				"other":     func(b []byte) []byte { return []byte(`{"x": [`) },
+				"another":   func(b []byte) []byte { return []byte(`[3]`) },
+				"a bit":     func(b []byte) []byte { b = bytes.Clone(b); b[len(b)/2] ^= 1; return b },
+				"not there": func([]byte) []byte { return nil },
+			} {
+				fsys := mem.Clone()
+				st := local.New(fsys, "/", nil)
+				b, err := store.ReadAll(ctx, st, strings.TrimPrefix(file, "/"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(b) == 0 {
+					continue
+				}
+				if err := fsys.Remove(file); err != nil {
+					t.Fatal(err)
+				}
+				if b = damage(b); b != nil {
+					if err := putFile(fsys, file, b); err != nil {
+						t.Fatal(err)
+					}
+				}
+				err = checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+				switch {
+				case err == nil && name == "ours":
+					err = c.after(fsys)
+				case errs.KindOf(err) == errs.Mismatch:
+					err = nil // of one part with the other
+				case err != nil:
+					err = refusal(err)
+				}
+				if err != nil {
+					t.Errorf("%s: %s %s: %v", name, file, how, err)
+				}
+			}
+		}
+	}
+}
+
+// allNames lists the files below dir.
+func allNames(t *testing.T, fsys vfs.FS, dir string) (out []string) {
+	t.Helper()
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if at := dir + "/" + e.Name(); e.IsDir() {
+			out = append(out, allNames(t, fsys, at)...)
+		} else {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// failing is a handler whose items do what its function does.
+type failing struct {
+	write func(context.Context, handler.Writer) error
+}
+
+func (failing) TypeString() string                  { return "test.Failing" }
+func (failing) Handles(v any) bool                  { _, ok := v.(error); return ok }
+func (failing) HandlesAbstract(any) handler.Verdict { return handler.No }
+
+func (h failing) Save(context.Context, any) (handler.Commit, error) { return h.write, nil }
+
+func (failing) Load(context.Context, handler.Reader, any) (any, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (failing) Metadata(context.Context, handler.Reader) (any, error) { return nil, nil }
+
+// A handler that fails, or writes what is not its own, fails the save, of which
+// nothing is left.
+func TestFailingHandlers(t *testing.T) {
+	own := errors.New("of the handler")
+	for what, c := range map[string]struct {
+		write func(context.Context, handler.Writer) error
+		want  func(error) bool
+	}{
+		"fails": {func(context.Context, handler.Writer) error { return own }, func(err error) bool { return errors.Is(err, own) }},
+		"writes a mark": {func(ctx context.Context, w handler.Writer) error { return w.Put(ctx, "commit_success.txt", nil) },
+			func(err error) bool { return errs.KindOf(err) == errs.Invalid }},
+		"writes the manifest": {func(ctx context.Context, w handler.Writer) error { return w.Put(ctx, manifest.Name, nil) },
+			func(err error) bool { return errs.KindOf(err) == errs.Invalid }},
+	} {
+		r, err := handler.Local(nil, true)
+		if err == nil {
+			err = r.Add(failing{c.write}, "")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := options.With(t.Context(), options.Options{Checkpointables: options.Checkpointables{Registry: r}})
+		mem := vfs.NewMem()
+		items := map[string]any{"x": 1, "y": own}
+		if err := checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: local.New(mem, "/", nil)}); !c.want(err) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := absent("c")(mem); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// Options of the context that contradict each other are refused by what takes
+// them, before anything is done.
+func TestRefusedContext(t *testing.T) {
+	ctx := options.With(t.Context(), options.Options{Multiprocessing: options.Multiprocessing{ProcessCount: -1}})
+	mem := vfs.NewMem()
+	if err := savedFrom("a", 1, "")(mem); err != nil {
+		t.Fatal(err)
+	}
+	st := local.New(mem, "/", nil)
+	before := mem.Hash()
+	_, loaded := checkpoint.LoadCheckpointables(ctx, "a", &checkpoint.LoadOptions{Store: st})
+	for what, err := range map[string]error{
+		"save": checkpoint.Save(ctx, "c", 1, &checkpoint.SaveOptions{Store: st}),
+		"part": partial.Save(ctx, "c", 1, &partial.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}}),
+		"load": loaded,
+	} {
+		if errs.KindOf(err) != errs.Invalid {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if mem.Hash() != before {
+		t.Error("something changed")
+	}
+}
+
+// A session that does not make a sound checkpoint stays as it is; what was made of
+// it goes, or it is told that it could not.
+func TestUnsoundSession(t *testing.T) {
+	ctx := t.Context()
+	mem := vfs.NewMem()
+	if err := sessionCase("partial-two/pending.partial_save", "/c.partial_save")(mem); err != nil {
+		t.Fatal(err)
+	}
+	unsound := 0
+	for _, file := range allNames(t, mem, "/c.partial_save") {
+		if !strings.Contains(file, "/d/") {
+			continue
+		}
+		fsys := mem.Clone()
+		b, err := store.ReadAll(ctx, local.New(fsys, "/", nil), strings.TrimPrefix(file, "/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(fsys.Remove(file), putFile(fsys, file, flippedAt(b, 8))); err != nil {
+			t.Fatal(err)
+		}
+		f := vfs.NewFault(fsys, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpRename && c.Name == "/c" }})
+		err = checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: local.New(f, "/", nil)})
+		if _, hits := f.Hit(); hits == 0 {
+			continue // it was noticed before, or is nobody's
+		}
+		unsound++
+		if !errors.Is(err, syscall.EIO) || there("/c")(fsys) != nil || there(file)(fsys) != nil {
+			t.Errorf("%s: what was made of it could not be removed: %v", file, err)
+		}
+		if err := fsys.Remove("/c/_CHECKPOINT_METADATA"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if unsound == 0 {
+		t.Error("nothing that was damaged was noticed at the end")
+	}
+}
+
+func flippedAt(b []byte, i int) []byte {
+	b = bytes.Clone(b)
+	b[i] ^= 4
+	return b
+}
+
+// What somebody else has made of a session, and not made durable, is made so
+// before the session goes.
+func TestFinalizedByOthers(t *testing.T) {
+	mem := vfs.NewMem()
+	if err := sessionCase("partial-strings-collide/pending.partial_save", "/c.partial_save")(mem); err != nil {
+		t.Fatal(err)
+	}
+	done := mem.Clone()
+	if err := halfFinalized(done); err != nil {
+		t.Fatal(err)
+	}
+	mem.SyncAll()
+	report, err := crash.Run(func(fsys vfs.FS, ack func(string)) error {
+		if err := copyTree(fsys, done, "/c"); err != nil {
+			return err
+		}
+		err := checkpoint.Finalize(context.Background(), "c", &checkpoint.FinalizeOptions{Store: local.New(fsys, "/", nil)})
+		if err == nil {
+			ack("done")
+		}
+		return err
+	}, func(fsys vfs.FS, acked []string) error {
+		if len(acked) == 0 && there("/c.partial_save")(fsys) == nil {
+			return nil // the session is there still
+		}
+		return twoStrings(fsys)
+	}, &crash.Options{From: mem, Limit: 16, Samples: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(report)
+}
+
+// copyTree copies a directory, and syncs nothing.
+func copyTree(to, from vfs.FS, dir string) error {
+	if err := to.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
+	entries, err := from.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		at := dir + "/" + e.Name()
+		if e.IsDir() {
+			err = copyTree(to, from, at)
+		} else {
+			var b []byte
+			if b, err = store.ReadAll(context.Background(), local.New(from, "/", nil), strings.TrimPrefix(at, "/")); err == nil {
+				err = putFile(to, at, b)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
