@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/checkpoint/partial"
+	sessions "github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -27,8 +27,8 @@ func lesserTurns(t *testing.T) []turn {
 	}
 	part := func(version int) func(context.Context, store.Store) error {
 		return func(ctx context.Context, st store.Store) error {
-			o := &partial.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}, Replace: version > 1}
-			return partial.Save(ctx, "c", partOf(version), o)
+			o := &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}, Replace: version > 1}
+			return sessions.Save(ctx, "c", partOf(version), o)
 		}
 	}
 	finalized := func(fsys vfs.FS) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"path"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,7 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
-	"github.com/bivouac-ml/bivouac/checkpoint/partial"
+	sessions "github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crash"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -38,6 +39,18 @@ func TestRefusedTurns(t *testing.T) {
 		"finalize unsigned parts with a key": {sessionCase("partial-two/pending.partial_save", "/c.partial_save"), func(st store.Store) error {
 			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Signing: key})
 		}, errs.Invalid},
+		"finalize what another has signed": {signedSession, func(st store.Store) error {
+			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Signing: key})
+		}, errs.Corrupt},
+		"finalize signed parts without the key": {signedSession, func(st store.Store) error {
+			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+		}, errs.Invalid},
+		"finalize a tree that is none": {noTree, func(st store.Store) error {
+			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+		}, errs.Corrupt},
+		"finalize two files of one name": {twoFiles, func(st store.Store) error {
+			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+		}, errs.Mismatch},
 		"convert nothing": {nil, func(st store.Store) error {
 			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st})
 		}, errs.NotFound},
@@ -73,6 +86,42 @@ func TestRefusedTurns(t *testing.T) {
 	}
 }
 
+// signedSession is a session of one part that another key signed.
+func signedSession(fsys vfs.FS) error {
+	_, other := signingKey(2)
+	o := &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), Signing: other}}
+	return sessions.Save(context.Background(), "c", partOf(1), o)
+}
+
+// noTree is a session whose tree has a leaf below a leaf.
+func noTree(fsys vfs.FS) error {
+	o := &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: local.New(fsys, "/", nil)}}
+	if err := sessions.Save(context.Background(), "c", map[string]any{"s": "text", "t": map[string]any{"u": "more"}}, o); err != nil {
+		return err
+	}
+	return find(fsys, "/c.partial_save", "_METADATA", func(name string) error {
+		b, err := store.ReadAll(context.Background(), local.New(fsys, "/", nil), strings.TrimPrefix(name, "/"))
+		if err != nil {
+			return err
+		}
+		b = bytes.ReplaceAll(bytes.ReplaceAll(b, []byte(`('t', 'u')`), []byte(`('s', 'u')`)), []byte(`"key":"t"`), []byte(`"key":"s"`))
+		return errors.Join(fsys.Remove(name), putFile(fsys, name, bytes.ReplaceAll(b, []byte(`"key": "t"`), []byte(`"key": "s"`))))
+	})
+}
+
+// twoFiles is a session of which two parts have a file that nobody can join.
+func twoFiles(fsys vfs.FS) error {
+	const session = "/c.partial_save"
+	if err := sessionCase("partial-strings-collide/pending.partial_save", session)(fsys); err != nil {
+		return err
+	}
+	parts, err := fsys.ReadDir(session)
+	for _, p := range parts {
+		err = errors.Join(err, putFile(fsys, session+"/"+p.Name()+"/state/notes", []byte(p.Name())))
+	}
+	return err
+}
+
 // Whichever file of a session is damaged, Finalize says so, or what it makes does
 // not depend on that file; of ours every byte counts.
 func TestDamagedSessions(t *testing.T) {
@@ -81,8 +130,8 @@ func TestDamagedSessions(t *testing.T) {
 		st := local.New(fsys, "/", nil)
 		var err error
 		for v := 1; v <= 2; v++ {
-			o := &partial.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}, Replace: true}
-			err = errors.Join(err, partial.Save(ctx, "c", map[string]any{"w": partOf(v)["w"], "n": v, "s": "text"}, o))
+			o := &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}, Replace: true}
+			err = errors.Join(err, sessions.Save(ctx, "c", map[string]any{"w": partOf(v)["w"], "n": v, "s": "text"}, o))
 		}
 		return err
 	}
@@ -92,8 +141,12 @@ func TestDamagedSessions(t *testing.T) {
 	for name, c := range map[string]struct {
 		setup, after func(vfs.FS) error
 	}{
-		"ours":    {ours, whole},
-		"Orbax's": {sessionCase("partial-strings-collide/pending.partial_save", "/c.partial_save"), twoStrings},
+		"ours": {ours, whole},
+		"strings, which have no manifest": {func(fsys vfs.FS) error {
+			o := &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: local.New(fsys, "/", nil)}}
+			return sessions.Save(ctx, "c", map[string]any{"s": "text"}, o)
+		}, nil},
+		"Orbax's": {sessionCase("partial-strings-collide/pending.partial_save", "/c.partial_save"), nil},
 	} {
 		mem := vfs.NewMem()
 		if err := c.setup(mem); err != nil {
@@ -126,7 +179,9 @@ func TestDamagedSessions(t *testing.T) {
 				}
 				err = checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
 				switch {
-				case err == nil && name == "ours":
+				case err == nil && c.after != nil && !strings.Contains(file, "0_guard") && (how != "not there" || path.Base(file) != manifest.Name):
+					err = errors.New("it was not noticed")
+				case err == nil && c.after != nil: // without a manifest they are as Orbax's
 					err = c.after(fsys)
 				case errs.KindOf(err) == errs.Mismatch:
 					err = nil // of one part with the other
@@ -221,7 +276,7 @@ func TestRefusedContext(t *testing.T) {
 	_, loaded := checkpoint.LoadCheckpointables(ctx, "a", &checkpoint.LoadOptions{Store: st})
 	for what, err := range map[string]error{
 		"save": checkpoint.Save(ctx, "c", 1, &checkpoint.SaveOptions{Store: st}),
-		"part": partial.Save(ctx, "c", 1, &partial.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}}),
+		"part": sessions.Save(ctx, "c", 1, &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}}),
 		"load": loaded,
 	} {
 		if errs.KindOf(err) != errs.Invalid {

@@ -15,20 +15,20 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// memory is files by their names in the store.
-type memory struct {
+// filed is files by their names in the store.
+type filed struct {
 	store.Store // the rest is not called
 	files       map[string][]byte
 }
 
-func (m memory) Open(_ context.Context, name string) (store.Reader, error) {
+func (m filed) Open(_ context.Context, name string) (store.Reader, error) {
 	if b, ok := m.files[name]; ok {
 		return inReader(b), nil
 	}
 	return nil, &errs.Error{Kind: errs.NotFound, Subject: name}
 }
 
-func (m memory) Stat(_ context.Context, name string) (store.Info, error) {
+func (m filed) Stat(_ context.Context, name string) (store.Info, error) {
 	if b, ok := m.files[name]; ok {
 		return store.Info{Name: name, Size: int64(len(b))}, nil
 	}
@@ -54,7 +54,7 @@ func under(t *testing.T, files, listed map[string][]byte) *Checkpoint {
 	for name, b := range listed {
 		m.Files = append(m.Files, manifest.File{Name: name, Size: int64(len(b)), CRC: crc.Sum(b), Runs: manifest.Runs(b, 0)})
 	}
-	st := memory{files: map[string][]byte{}}
+	st := filed{files: map[string][]byte{}}
 	for name, b := range files {
 		st.files["c/"+name] = b
 	}
@@ -147,7 +147,7 @@ func TestNumpyChangedSince(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Open(ctx, memory{files: map[string][]byte{"a.npz": b.Bytes()}}, "a.npz")
+	c, err := Open(ctx, filed{files: map[string][]byte{"a.npz": b.Bytes()}}, "a.npz")
 	if err != nil {
 		t.Fatal(err)
 	}
