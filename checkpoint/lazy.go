@@ -99,6 +99,11 @@ func lazyArray(l *layout.Leaf, cells *cellCache) Lazy {
 
 // lazyTree makes the tree of an item: small leaves are read, arrays are Lazy.
 func lazyTree(ctx context.Context, t *layout.OpenTree, item string, cells *cellCache) (*tree.Node, error) {
+	for i := range t.Leaves {
+		if l := &t.Leaves[i]; l.Kind == layout.Foreign {
+			return nil, foreignError(l)
+		}
+	}
 	entries, arrays := leafEntries(t)
 	var numbers []int
 	for _, i := range arrays {

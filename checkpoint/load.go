@@ -187,6 +187,9 @@ func loadOpen(ctx context.Context, t *layout.OpenTree, item string, into *destin
 	if err := ld.readLeaves(ctx, t, entries, arrays); err != nil {
 		return nil, err
 	}
+	if err := ld.readForeign(ctx, t, entries); err != nil {
+		return nil, err
+	}
 	return ld.done(n), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -21,6 +22,8 @@ type loading struct {
 	item     string
 
 	pad, truncate, partial bool
+
+	handlers *handler.LeafRegistry // of leaves of types of their own; nil is none
 }
 
 // newLoading resolves what holds for the load of an item.
@@ -34,6 +37,7 @@ func (o *LoadOptions) newLoading(ctx context.Context, item string, into *destina
 	}
 	ld := &loading{LoadOptions: o, into: into, item: item, partial: scope.PyTree.Loading.PartialLoad == options.On}
 	ld.pad, ld.truncate = scope.Padding()
+	ld.handlers = scope.PyTree.LeafHandlers
 	ld.abstract, err = abstractTree(o.Abstract, item)
 	return ld, err
 }

@@ -70,12 +70,14 @@ const (
 	EmptyTuple = LeafKind(layout.EmptyTuple)
 	EmptyNamed = LeafKind(layout.EmptyNamed)
 	KeyLeaf    = LeafKind(layout.PRNGKey)
+	// HandledLeaf is one of a type of its own, that of ValueType.
+	HandledLeaf = LeafKind(layout.Foreign)
 )
 
 // String returns "array", "scalar", "string", "none", "empty_dict",
-// "empty_list", "empty_tuple", "empty_namedtuple" or "prng_key".
+// "empty_list", "empty_tuple", "empty_namedtuple", "prng_key" or "handled".
 func (k LeafKind) String() string {
-	return [...]string{"array", "scalar", "string", "none", "empty_dict", "empty_list", "empty_tuple", "empty_namedtuple", "prng_key"}[k]
+	return [...]string{"array", "scalar", "string", "none", "empty_dict", "empty_list", "empty_tuple", "empty_namedtuple", "prng_key", "handled"}[k]
 }
 
 // LeafInfo describes one leaf or empty container of a tree.

@@ -143,7 +143,7 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 	if err != nil {
 		return fail(path, err)
 	}
-	items, err := image.Handlers{Items: scope.Checkpointables.Registry}.Of(ctx, values)
+	items, err := image.Handlers{Items: scope.Checkpointables.Registry, Leaves: scope.PyTree.LeafHandlers}.Of(ctx, values)
 	if err != nil {
 		return fail(path, err)
 	}

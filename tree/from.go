@@ -17,6 +17,9 @@ type Options struct {
 	// KeepUnknown keeps values that have no place in a tree as leaves, for
 	// handlers of the caller, instead of refusing them.
 	KeepUnknown bool
+	// IsLeaf, when not nil, says of which types values are leaves: with KeepUnknown,
+	// From keeps them and does not look inside.
+	IsLeaf func(reflect.Type) bool
 }
 
 // Opaque is a value of any Go type that is a leaf: with KeepUnknown, From keeps
@@ -64,6 +67,9 @@ func (o Options) from(v reflect.Value, at Path) (*Node, error) {
 	case tensorType:
 		n := &Node{Value: v.Interface()}
 		return n, o.check(n, at)
+	}
+	if o.KeepUnknown && o.IsLeaf != nil && v.CanInterface() && o.IsLeaf(v.Type()) {
+		return &Node{Value: v.Interface()}, nil
 	}
 	if leaf, ok := o.opaque(v); ok {
 		return &Node{Value: leaf}, nil

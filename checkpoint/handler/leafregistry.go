@@ -58,6 +58,13 @@ func (r *LeafRegistry) ForValue(v any) *AnyLeaf {
 	return pick(r.All(), v, (*AnyLeaf).LeafType)
 }
 
+// Handles reports whether values of a type have a handler.
+func (r *LeafRegistry) Handles(t reflect.Type) bool {
+	return slices.ContainsFunc(r.All(), func(h *AnyLeaf) bool {
+		return h.leaf == t || h.leaf.Kind() == reflect.Interface && t.Implements(h.leaf)
+	})
+}
+
 // ForAbstract is ForValue for a value that describes a leaf.
 func (r *LeafRegistry) ForAbstract(a any) *AnyLeaf {
 	return pick(r.All(), a, (*AnyLeaf).AbstractType)

@@ -143,7 +143,7 @@ func (p *part) plan(ctx context.Context, values map[string]any, how image.Mode) 
 	if err != nil {
 		return nil, err
 	}
-	items, err := image.Handlers{Items: scope.Checkpointables.Registry}.Of(ctx, values)
+	items, err := image.Handlers{Items: scope.Checkpointables.Registry, Leaves: scope.PyTree.LeafHandlers}.Of(ctx, values)
 	if err != nil {
 		return nil, err
 	}

@@ -268,7 +268,7 @@ func (c *Checkpointer) items(ctx context.Context, values map[string]any, o *Save
 	if err != nil {
 		return nil, err
 	}
-	list, err := image.Handlers{Items: scope.Checkpointables.Registry}.Of(ctx, values)
+	list, err := image.Handlers{Items: scope.Checkpointables.Registry, Leaves: scope.PyTree.LeafHandlers}.Of(ctx, values)
 	if err != nil {
 		return nil, err
 	}

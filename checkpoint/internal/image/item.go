@@ -23,14 +23,17 @@ type Item struct {
 	Handler string          // type string recorded for it
 	Rich    *orbax.Rich     // types of the containers of Tree that are recorded; nil is none
 	Tree    *tree.Node      // or
-	Commit  handler.Commit  // of the handler, which has isolated the value; or
+	Commit  handler.Commit  // of the handler, which has isolated the value, or of those of Foreign; or
 	JSON    json.RawMessage // kept as it is
 	File    string          // of the JSON, below the item's directory
+	// Foreign are the leaves of Tree that Commit writes, with their type strings.
+	Foreign map[*tree.Node]string
 }
 
 // Handlers find what saves an item. The zero value has those of handler.Global.
 type Handlers struct {
-	Items *handler.Registry // nil is handler.Global()
+	Items  *handler.Registry     // nil is handler.Global()
+	Leaves *handler.LeafRegistry // of leaves in trees; nil is none
 }
 
 // Of turns named values into items in the order of their names, each by its
@@ -69,7 +72,7 @@ func (h Handlers) item(ctx context.Context, name string, v any) (Item, error) {
 	}
 	it := Item{Name: name, Handler: by.TypeString()}
 	if _, ok := by.(handler.Tree); ok {
-		it.Tree, err = TreeOf(v)
+		err = h.tree(ctx, &it, v)
 		return it, err
 	}
 	it.Commit, err = by.Save(ctx, v)

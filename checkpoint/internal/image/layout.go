@@ -73,6 +73,8 @@ func (o *Options) validate(items []Item) error {
 		return nil
 	case len(items) != 1 || items[0].Tree == nil:
 		return unsupported("", "one tree of tensors")
+	case items[0].Commit != nil:
+		return unsupported("", "leaves that are tensors")
 	case items[0].Name != safetensorsItem:
 		return unsupported("item "+items[0].Name, `the item "`+safetensorsItem+`"`)
 	}

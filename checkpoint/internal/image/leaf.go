@@ -24,7 +24,7 @@ type leaf struct {
 }
 
 // leaves lists the entries of a tree and refuses what the format cannot hold.
-func leaves(n *tree.Node) ([]leaf, error) {
+func leaves(n *tree.Node, foreign map[*tree.Node]string) ([]leaf, error) {
 	if n.IsEmpty() || n.Kind == tree.Leaf && n.Value == nil {
 		return nil, &errs.Error{Kind: errs.Invalid, Got: "an empty tree", Remedy: "save something, or nothing"}
 	}
@@ -34,6 +34,10 @@ func leaves(n *tree.Node) ([]leaf, error) {
 	}
 	out := make([]leaf, len(entries))
 	for i, e := range entries {
+		if typeString, ok := foreign[e.Node]; ok {
+			out[i] = leaf{entry: orbax.Entry{Path: e.Path, ValueType: typeString}, param: e.Path.Param()}
+			continue
+		}
 		l, err := newLeaf(e)
 		if err != nil {
 			return nil, errs.Wrap("", e.Path.String(), err)

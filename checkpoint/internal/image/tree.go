@@ -36,7 +36,7 @@ type treeImage struct {
 
 // planTree places every array of the item, as far as sizes are known.
 func planTree(it Item, o Options) (*treeImage, error) {
-	ls, err := leaves(it.Tree)
+	ls, err := leaves(it.Tree, it.Foreign)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ import (
 // against it before it is handed out.
 func (c *Checkpoint) Directory(item string) handler.Reader { return directory{c, item} }
 
+// Directory is that of the item, of a tree that lies in a checkpoint.
+func (t *OpenTree) Directory() handler.Reader { return t.files.c.Directory(t.files.item) }
+
 type directory struct {
 	c    *Checkpoint
 	item string

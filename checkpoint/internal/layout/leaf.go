@@ -24,6 +24,7 @@ const (
 	EmptyTuple
 	EmptyNamed
 	PRNGKey
+	Foreign // of a type of its own: a leaf handler reads it
 )
 
 // Leaf is one leaf or empty container of a tree.
