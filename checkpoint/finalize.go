@@ -51,6 +51,9 @@ func finalize(ctx context.Context, st store.Store, name string, signing ed25519.
 	if err == nil {
 		err = a.Sign(signing)
 	}
+	if errs.KindOf(err) == errs.NotFound {
+		return withoutSession(ctx, st, name, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -73,6 +76,14 @@ func finalize(ctx context.Context, st store.Store, name string, signing ed25519.
 		return err
 	}
 	return finish(ctx, st, name)
+}
+
+// withoutSession says whether there is a checkpoint where there is no session.
+func withoutSession(ctx context.Context, st store.Store, name string, err error) error {
+	if _, serr := st.Stat(ctx, name); serr == nil {
+		return &errs.Error{Kind: errs.Exists, Subject: name, Want: "a session of partial saves", Got: "a finished checkpoint and no session", Err: err}
+	}
+	return err
 }
 
 // finish removes the session when the checkpoint that was made of it is sound;

@@ -59,7 +59,7 @@ func recovered(fsys vfs.FS, acked []string) error {
 	} else if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
 		_, serr := st.Stat(ctx, "c")
 		switch kind := errs.KindOf(err); {
-		case kind == errs.NotFound && (parts == 0 || serr == nil): // nothing yet, or all done
+		case kind == errs.NotFound && parts == 0, kind == errs.Exists && serr == nil: // nothing yet, or all done
 		case kind == errs.Corrupt && parts == 0: // a session that has no part yet
 		default:
 			return fmt.Errorf("finalize: %w", err)
