@@ -11,6 +11,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	sessions "github.com/bivouac-ml/bivouac/checkpoint/partial"
@@ -390,4 +391,31 @@ func copyTree(to, from vfs.FS, dir string) error {
 		}
 	}
 	return nil
+}
+
+// A key that signed a checkpoint without the document that says what it is has
+// not signed that it is one.
+func TestSignedWithoutDocument(t *testing.T) {
+	public, private := signingKey(1)
+	s := preserveAs(t, "signed", image.Options{Signing: private}, 31, map[string]any{"state": values(31)})
+	load := func(files content) error {
+		_, err := checkpoint.LoadCheckpointables(t.Context(), "c", &checkpoint.LoadOptions{Store: contentStore{files: files}, Key: public})
+		return err
+	}
+	if err := load(s.files); err != nil {
+		t.Fatalf("undamaged: %v", err)
+	}
+	m, err := manifest.Parse(s.files[manifest.Name])
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := &manifest.Manifest{Leaves: m.Leaves, Heads: m.Heads, Nodes: m.Nodes}
+	for _, f := range m.Files {
+		if f.Name != "_CHECKPOINT_METADATA" {
+			fresh.Files = append(fresh.Files, f)
+		}
+	}
+	if err := load(s.files.with(manifest.Name, manifest.Sign(fresh.Append(nil), private))); errs.KindOf(err) != errs.Corrupt {
+		t.Error(err)
+	}
 }

@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"errors"
+	"io"
 	"syscall"
 	"testing"
 
@@ -98,4 +99,58 @@ func TestUnreadableBesideBase(t *testing.T) {
 	if err := savedBeside(t, func(p []byte) error { clear(p); return own }); !errors.Is(err, own) {
 		t.Error(err)
 	}
+}
+
+// stingy gives bytes as long as it has some.
+type stingy struct{ left int }
+
+var errNoBytes = errors.New("no bytes any more")
+
+func (s *stingy) Read(p []byte) (int, error) {
+	if s.left -= len(p); s.left < 0 {
+		return 0, errNoBytes
+	}
+	for i := range p {
+		p[i] = byte(s.left + i)
+	}
+	return len(p), nil
+}
+
+// A save that cannot draw a name fails, whatever the name is for.
+func TestNamesRunOut(t *testing.T) {
+	for _, compression := range []Compression{Uncompressed, Zstd} {
+		for n := 0; ; n += 4 {
+			err := saveDrawing(t, compression, &stingy{n})
+			if err == nil && n > 16 {
+				break
+			}
+			if !errors.Is(err, errNoBytes) {
+				t.Fatalf("compression %v, %d bytes: %v", compression, n, err)
+			}
+		}
+	}
+}
+
+// saveDrawing saves an array, and draws names from random.
+func saveDrawing(t *testing.T, compression Compression, random io.Reader) error {
+	t.Helper()
+	items, err := testItems(map[string]any{"state": tree.NewDict().Set("x", tree.NewLeaf(tensor.New(tensor.Float32, 1<<15)))})
+	if err != nil {
+		return err
+	}
+	memory, err := arena.Open(0, &arena.Options{})
+	if err != nil {
+		return err
+	}
+	defer memory.Close() //nolint:errcheck // nothing is lost
+	im, err := Begin(items, InPlace, Options{Memory: memory, Compression: compression, Random: random})
+	if err != nil {
+		return err
+	}
+	defer im.Abandon()
+	txn, err := local.New(vfs.NewMem(), "/", nil).Begin(t.Context(), "c", store.TxnOptions{})
+	if err == nil {
+		_, err = im.Commit(t.Context(), txn)
+	}
+	return err
 }
