@@ -15,6 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
+	"github.com/bivouac-ml/bivouac/tree"
 )
 
 // lesserTurns are those that turns leaves out, as nothing new can become of them.
@@ -85,6 +86,20 @@ func lesserTurns(t *testing.T) []turn {
 				return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st})
 			},
 			after: loads("b", partOf(1)),
+		},
+		{
+			name: "convert of two",
+			setup: func(fsys vfs.FS) error {
+				o := &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), Layout: checkpoint.PlainZarr2}
+				return errors.Join(checkpoint.Save(context.Background(), "a", partOf(1), o), checkpoint.Save(context.Background(), "b", partOf(2), o))
+			},
+			do: func(ctx context.Context, st store.Store) error {
+				both := func(_ context.Context, in []*tree.Node) (*tree.Node, error) {
+					return tree.NewDict().Set("a", in[0]).Set("b", in[1]), nil
+				}
+				return checkpoint.ConvertAndTransform(ctx, []string{"a", "b"}, "c", both, &checkpoint.ConvertOptions{Store: st})
+			},
+			after: loads("c", map[string]any{"a": partOf(1), "b": partOf(2)}),
 		},
 		{
 			name: "convert of an archive",
