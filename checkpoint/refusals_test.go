@@ -46,9 +46,15 @@ func TestRefusedTurns(t *testing.T) {
 		"finalize signed parts without the key": {signedSession, func(st store.Store) error {
 			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
 		}, errs.Invalid},
-		"finalize a tree that is none": {noTree, func(st store.Store) error {
+		"finalize one string in two parts": {func(fsys vfs.FS) error { return errors.Join(edited()(fsys), again(fsys, "/c.partial_save")) }, func(st store.Store) error {
+			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+		}, errs.Mismatch},
+		"finalize keys of no kind": {edited(`"key_type": 2`, `"key_type": 99`), func(st store.Store) error {
 			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
 		}, errs.Corrupt},
+		"finalize a leaf below a leaf": {edited(`'t',`, `'s', 'u'`, `{"key": "t", "key_type": 2}`, `{"key": "s", "key_type": 2}, {"key": "u", "key_type": 2}`), func(st store.Store) error {
+			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+		}, errs.Mismatch},
 		"finalize two files of one name": {twoFiles, func(st store.Store) error {
 			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
 		}, errs.Mismatch},
@@ -94,20 +100,21 @@ func signedSession(fsys vfs.FS) error {
 	return sessions.Save(context.Background(), "c", partOf(1), o)
 }
 
-// noTree is a session whose tree has a leaf below a leaf.
-func noTree(fsys vfs.FS) error {
-	o := &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: local.New(fsys, "/", nil)}}
-	if err := sessions.Save(context.Background(), "c", map[string]any{"s": "text", "t": map[string]any{"u": "more"}}, o); err != nil {
-		return err
-	}
-	return find(fsys, "/c.partial_save", "_METADATA", func(name string) error {
-		b, err := store.ReadAll(context.Background(), local.New(fsys, "/", nil), strings.TrimPrefix(name, "/"))
-		if err != nil {
+// edited is a session of Orbax in whose documents something else stands.
+func edited(pairs ...string) func(vfs.FS) error {
+	return func(fsys vfs.FS) error {
+		const session = "/c.partial_save"
+		if err := sessionCase("partial-strings-collide/pending.partial_save", session)(fsys); err != nil {
 			return err
 		}
-		b = bytes.ReplaceAll(bytes.ReplaceAll(b, []byte(`('t', 'u')`), []byte(`('s', 'u')`)), []byte(`"key":"t"`), []byte(`"key":"s"`))
-		return errors.Join(fsys.Remove(name), putFile(fsys, name, bytes.ReplaceAll(b, []byte(`"key": "t"`), []byte(`"key": "s"`))))
-	})
+		parts, err := fsys.ReadDir(session)
+		for _, p := range parts {
+			name := session + "/" + p.Name() + "/state/_METADATA"
+			b, rerr := store.ReadAll(context.Background(), local.New(fsys, "/", nil), strings.TrimPrefix(name, "/"))
+			err = errors.Join(err, rerr, fsys.Remove(name), putFile(fsys, name, []byte(strings.NewReplacer(pairs...).Replace(string(b)))))
+		}
+		return err
+	}
 }
 
 // twoFiles is a session of which two parts have a file that nobody can join.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -92,11 +93,18 @@ func savedBeside(t *testing.T, read func(p []byte) error) error {
 	return save("b", read)
 }
 
-// A source that cannot be read fails the save, whether it would be linked or
-// written, and however much of it is there by chance.
+// A source that cannot be read once fails the save in which it is compared first.
 func TestUnreadableBesideBase(t *testing.T) {
 	own := errors.New("of the source")
-	if err := savedBeside(t, func(p []byte) error { clear(p); return own }); !errors.Is(err, own) {
+	var tried atomic.Bool
+	err := savedBeside(t, func(p []byte) error {
+		clear(p)
+		if !tried.Swap(true) {
+			return own
+		}
+		return nil
+	})
+	if !errors.Is(err, own) {
 		t.Error(err)
 	}
 }
@@ -153,4 +161,18 @@ func saveDrawing(t *testing.T, compression Compression, random io.Reader) error 
 		_, err = im.Commit(t.Context(), txn)
 	}
 	return err
+}
+
+// Keys without the name of an implementation, or of other elements than words, are
+// refused.
+func TestKeysRefused(t *testing.T) {
+	words := tensor.New(tensor.Uint32, 2)
+	for what, k := range map[string]Key{"no name": {Data: words}, "no words": {Impl: "fry", Data: tensor.New(tensor.Int8, 2)}, "one word": {Impl: "fry", Data: tensor.New(tensor.Uint32)}} {
+		if _, _, err := newSource(k); errs.KindOf(err) != errs.Invalid {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, ok, err := newSource(Key{Impl: "fry", Data: words}); !ok || err != nil {
+		t.Error(err)
+	}
 }

@@ -1,0 +1,39 @@
+package partial_test
+
+import (
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/partial"
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// A part that cannot be saved is refused, and there is no session.
+func TestRefusedParts(t *testing.T) {
+	ctx := t.Context()
+	st, fsys := mem(t)
+	before := fsys.Hash()
+	for what, c := range map[string]struct {
+		name  string
+		state any
+		o     checkpoint.SaveOptions
+	}{
+		"no name":         {"", 1, checkpoint.SaveOptions{}},
+		"an item's name":  {"c", 1, checkpoint.SaveOptions{Name: "a/b"}},
+		"metadata":        {"c", 1, checkpoint.SaveOptions{Custom: 3}},
+		"a negative room": {"c", 1, checkpoint.SaveOptions{MemoryBudget: -1}},
+		"a leaf":          {"c", map[string]any{"f": func() {}}, checkpoint.SaveOptions{}},
+		"chunks":          {"c", 1, checkpoint.SaveOptions{ChunkBytes: -1}},
+	} {
+		c.o.Store = st
+		if err := partial.Save(ctx, c.name, c.state, &partial.SaveOptions{SaveOptions: c.o}); errs.KindOf(err) != errs.Invalid && errs.KindOf(err) != errs.Unsupported {
+			t.Errorf("%s: %v", what, err)
+		}
+		if _, err := partial.SaveAsync(ctx, c.name, c.state, &partial.SaveOptions{SaveOptions: c.o}); errs.KindOf(err) != errs.Invalid && errs.KindOf(err) != errs.Unsupported {
+			t.Errorf("%s, in the background: %v", what, err)
+		}
+	}
+	if fsys.Hash() != before {
+		t.Error("something changed")
+	}
+}
