@@ -8,7 +8,6 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
-	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -52,8 +51,9 @@ func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string
 // no handler can read are left out; Metadata lists them.
 func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[string]any, error) {
 	const op = "checkpoint.LoadCheckpointables"
-	if o == nil {
-		o = &LoadOptions{}
+	o, err := o.resolve(ctx)
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
 	}
 	ctx, cancel, err := o.bound(ctx)
 	defer cancel()
@@ -69,10 +69,6 @@ func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[
 }
 
 func (o *LoadOptions) loadItems(ctx context.Context, c *layout.Checkpoint) (map[string]any, error) {
-	scope, err := options.Resolve(ctx, o.Options, options.Options{})
-	if err != nil {
-		return nil, err
-	}
 	items, err := c.Items(ctx)
 	if err != nil {
 		return nil, err
@@ -91,7 +87,7 @@ func (o *LoadOptions) loadItems(ctx context.Context, c *layout.Checkpoint) (map[
 		if it.Kind == layout.Tree {
 			tells = nil
 		}
-		by, err := handlerOf(scope.Checkpointables.Registry, it, tells)
+		by, err := handlerOf(o.Checkpointables.Registry, it, tells)
 		if errs.KindOf(err) == errs.NotFound && !asked {
 			continue
 		}

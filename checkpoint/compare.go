@@ -29,7 +29,7 @@ func (c *conversion) compare(ctx context.Context) error {
 }
 
 func (c *conversion) compareTree(ctx context.Context, to *layout.Checkpoint, t convertedTree) error {
-	room := max(c.opts.MemoryBudget/8, 1<<20)
+	room := max(c.budget/8, 1<<20)
 	var got sources
 	defer got.close()
 	if err := got.add(ctx, to, t.item, newCellCache(room)); err != nil {

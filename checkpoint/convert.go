@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"path"
@@ -13,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
@@ -23,30 +23,25 @@ import (
 const ConvertBudget = 256 << 20
 
 // ConvertOptions modify Convert; nil is the zero value.
+//
+// Options.Bivouac.Verification must have signed the source, of which only what
+// it signed is read then, under Bivouac.Label where there is one; Bivouac.Signing
+// signs the destination, under the label of the source where there is a
+// Verification. Bivouac.MemoryBudget bounds the memory, the largest chunk of the
+// source aside; where there is no bound it is ConvertBudget. All that is about
+// saving is about the destination.
 type ConvertOptions struct {
-	Layout      Layout      // of the destination
-	Compression Compression // of the destination
+	// Options go before those of the context and the process.
+	Options
 	// Item, when not empty, is the only one that is converted.
 	Item string
-	// MaxFileBytes bounds the data files of the destination, as
-	// SaveOptions.MaxFileBytes; 0 is no bound.
-	MaxFileBytes int64
-	// MemoryBudget bounds the memory, the largest chunk of the source aside;
-	// 0 is ConvertBudget.
-	MemoryBudget int64
 	// Overwrite replaces a checkpoint at the destination, atomically.
 	Overwrite bool
-	// Key, when not nil, must have signed the source, of which only what it signed
-	// is read then; Label, when not "", what it must have signed it as.
-	Key   ed25519.PublicKey
-	Label string
-	// Signing, when not nil, signs the destination, under the label of the source
-	// where there is a Key.
-	Signing ed25519.PrivateKey
 	// Progress, when not nil, is told how many bytes of the data files were
 	// written, of how many, one call at a time and from other goroutines.
 	Progress func(done, total int64)
-	// Store holds source and destination; nil is the local file system.
+	// Store holds source and destination; nil is Options.File.Store, and where that
+	// is nil the local file system.
 	Store store.Store
 }
 
@@ -74,13 +69,14 @@ func ConvertAndTransform(ctx context.Context, srcs []string, dst string, fn Tran
 
 // convert is Convert, or ConvertAndTransform where there is a fn.
 func convert(ctx context.Context, op string, srcs []string, dst string, fn Transform, o *ConvertOptions) error {
-	if o == nil {
-		o = &ConvertOptions{}
+	o, err := o.resolve(ctx)
+	if err != nil {
+		return errs.Wrap(op, dst, err)
 	}
 	src := strings.Join(srcs, ", ")
 	var from []*layout.Checkpoint
 	for _, path := range srcs {
-		c, err := (&LoadOptions{Key: o.Key, Label: o.Label, Store: o.Store}).open(ctx, path)
+		c, err := (&LoadOptions{Options: o.Options, Store: o.Store}).open(ctx, path)
 		if err != nil {
 			return errs.Wrap(op, path, err)
 		}
@@ -96,9 +92,12 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 	if err != nil {
 		return errs.Wrap(op, dst, err)
 	}
-	c := &conversion{from: from[0], others: from[1:], fn: fn, st: st, name: name, opts: *o}
-	if c.opts.MemoryBudget == 0 {
-		c.opts.MemoryBudget = ConvertBudget
+	c := &conversion{from: from[0], others: from[1:], fn: fn, st: st, name: name, opts: *o, budget: o.Budget()}
+	if c.budget == 0 {
+		c.budget = ConvertBudget
+	}
+	if c.image, err = plan.Image(o.Options); err != nil {
+		return errs.Wrap(op, dst, err)
 	}
 	defer c.close()
 	if err := c.plan(ctx); err != nil {
@@ -118,6 +117,8 @@ type conversion struct {
 	st     store.Store
 	name   string
 	opts   ConvertOptions
+	image  image.Options // as the options have it
+	budget int64         // bytes of memory
 	items  []image.Item
 	trees  []convertedTree
 	cells  *cellCache
@@ -141,7 +142,7 @@ func (c *conversion) close() {
 // arrays are read later.
 func (c *conversion) plan(ctx context.Context) error {
 	// A half is for what is written: buffers, chunks being encoded.
-	c.cells = newCellCache(c.opts.MemoryBudget / 4)
+	c.cells = newCellCache(c.budget / 4)
 	items, err := c.chosen(ctx)
 	if err != nil {
 		return err
@@ -150,7 +151,7 @@ func (c *conversion) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	single := c.opts.Layout == Safetensors
+	single := c.image.Layout == image.Safetensors
 	for _, it := range items {
 		out := image.Item{Name: it.Name, Handler: it.Handler}
 		if it.Name == "" || single {
@@ -158,11 +159,11 @@ func (c *conversion) plan(ctx context.Context) error {
 		}
 		switch {
 		case single && len(items) > 1:
-			return &errs.Error{Kind: errs.Unsupported, Subject: "items " + itemNames(items), Want: "one tree, as the layout " + c.opts.Layout.String() + " has it",
+			return &errs.Error{Kind: errs.Unsupported, Subject: "items " + itemNames(items), Want: "one tree, as the layout " + Safetensors.String() + " has it",
 				Got: strconv.Itoa(len(items)) + " items", Remedy: "choose one of them (ConvertOptions.Item), or another layout"}
 		case it.Kind == layout.Unknown, single && it.Kind != layout.Tree:
 			return &errs.Error{Kind: errs.Unsupported, Subject: "item " + strconv.Quote(it.Name), Got: it.Kind.String(),
-				Want: "what the layout " + c.opts.Layout.String() + " has a place for", Remedy: "choose other items (ConvertOptions.Item), or another layout"}
+				Want: "what the layout " + Safetensors.String() + " has a place for", Remedy: "choose other items (ConvertOptions.Item), or another layout"}
 		case it.Kind == layout.Tree:
 			out.Tree, out.Rich, err = c.tree(ctx, it.Name, out.Name, transforms && it.Name == target)
 			out.Handler = orbax.HandlerTree
@@ -253,7 +254,7 @@ func (c *conversion) writable(item string, n *tree.Node) *tree.Node {
 
 // write saves the items.
 func (c *conversion) write(ctx context.Context) (err error) {
-	memory, err := arena.Open(0, &arena.Options{Limit: int(c.opts.MemoryBudget / 2)})
+	memory, err := arena.Open(0, &arena.Options{Limit: int(c.budget / 2)})
 	if err != nil {
 		return err
 	}
@@ -262,11 +263,10 @@ func (c *conversion) write(ctx context.Context) (err error) {
 	if string(custom) == "{}" {
 		custom = nil
 	}
-	im, err := image.Begin(c.items, image.InPlace, image.Options{
-		Style: image.V1, Layout: image.Layout(c.opts.Layout), Compression: image.Compression(c.opts.Compression), Custom: custom,
-		Memory: memory, Budget: c.opts.MemoryBudget / 2, Progress: c.opts.Progress,
-		MaxFileBytes: c.opts.MaxFileBytes, Signing: c.opts.Signing, Label: c.label(),
-	})
+	io := c.image
+	io.Style, io.Custom, io.Memory, io.Budget = image.V1, custom, memory, c.budget/2
+	io.Progress, io.Label = c.opts.Progress, c.label()
+	im, err := image.Begin(c.items, image.InPlace, io)
 	if err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (c *conversion) write(ctx context.Context) (err error) {
 
 // label is what the source was signed as, as far as that is known.
 func (c *conversion) label() string {
-	if c.opts.Key == nil {
+	if c.opts.Bivouac.Verification == nil {
 		return ""
 	}
 	return c.from.Manifest.Label

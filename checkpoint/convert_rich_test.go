@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -34,7 +35,7 @@ func TestConvertKeepsContainers(t *testing.T) {
 			continue // the tree has a string
 		}
 		dst := filepath.Join(dir, l.String())
-		if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Layout: l}); err != nil {
+		if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
 			t.Fatal(err)
 		}
 		if want, got := recorded(src), recorded(dst); want != got || want == "" {
@@ -59,7 +60,7 @@ func TestConvertKeepsKeys(t *testing.T) {
 	from := filepath.Join(orbaxCases, "v1-prng-keys", "checkpoint")
 	for _, l := range append(allLayouts, checkpoint.Default) {
 		to := filepath.Join(t.TempDir(), "dst")
-		if err := checkpoint.Convert(ctx, from, to, &checkpoint.ConvertOptions{Layout: l}); err != nil {
+		if err := checkpoint.Convert(ctx, from, to, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
 			t.Fatal(err)
 		}
 		n, err := checkpoint.Load(ctx, to, nil)

@@ -10,8 +10,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 )
+
+var allCompressions = []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd, checkpoint.ByteSplit}
 
 var allLayouts = []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2, checkpoint.Safetensors}
 
@@ -45,9 +48,9 @@ func TestConversionsKeepTheTree(t *testing.T) {
 		from := first
 		for i, l := range rapid.SliceOfN(rapid.SampledFrom(allLayouts), 1, 5).Draw(t, "layouts") {
 			to := filepath.Join(dir, string(rune('a'+i)))
-			o := &checkpoint.ConvertOptions{Layout: l, MemoryBudget: rapid.Int64Range(32<<20, 64<<20).Draw(t, "budget")}
+			o := &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l, MemoryBudget: options.Limit(rapid.Int64Range(32<<20, 64<<20).Draw(t, "budget"))}}}
 			if l != checkpoint.Safetensors {
-				o.Compression = rapid.SampledFrom([]checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd, checkpoint.ByteSplit}).Draw(t, "compression")
+				o.Bivouac.Compression = rapid.SampledFrom(allCompressions).Draw(t, "compression")
 			}
 			if err := checkpoint.Convert(ctx, from, to, o); err != nil {
 				t.Fatalf("%v: %v", l, err)
@@ -100,7 +103,7 @@ func TestConvertForeign(t *testing.T) {
 		for _, l := range allLayouts {
 			t.Run(c.name+"/"+l.String(), func(t *testing.T) {
 				src, dst := filepath.Join(orbaxCases, c.name, "checkpoint"), filepath.Join(t.TempDir(), "dst")
-				err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Layout: l})
+				err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}})
 				if slices.Contains(c.refuses, l) {
 					if left, _ := os.ReadDir(filepath.Dir(dst)); errs.KindOf(err) != errs.Unsupported || len(left) > 0 {
 						t.Fatalf("got %v, want Unsupported and nothing left", err)
@@ -128,7 +131,7 @@ func TestConvertRefusals(t *testing.T) {
 	if err := checkpoint.Convert(ctx, src, dst, nil); errs.KindOf(err) != errs.Exists {
 		t.Errorf("taken: %v", err)
 	}
-	if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Overwrite: true, Layout: checkpoint.PlainZarr2}); err != nil {
+	if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Overwrite: true}); err != nil {
 		t.Errorf("overwrite: %v", err)
 	}
 	if err := checkpoint.Convert(ctx, dir, dst, nil); errs.KindOf(err) != errs.Invalid {

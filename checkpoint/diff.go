@@ -90,7 +90,7 @@ func (d *differ) run(a, b string, o *DiffOptions) error {
 	var items [2]map[string]layout.Item
 	names := map[string]bool{}
 	for i, path := range []string{a, b} {
-		c, err := (&LoadOptions{Key: o.Keys[i], Label: o.Labels[i], Store: o.Store}).open(d.ctx, path)
+		c, err := (&LoadOptions{Options: signedBy(o.Keys[i], o.Labels[i]), Store: o.Store}).open(d.ctx, path)
 		if err != nil {
 			return err
 		}

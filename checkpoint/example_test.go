@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -148,7 +149,7 @@ func ExampleVerify() {
 
 // Optimizer state is compressed, weights are not; the embedding will be read row
 // by row.
-func ExampleStorageByPath() {
+func ExampleOptions_leafStorage() {
 	dir, remove := temporary()
 	defer remove()
 	ctx := context.Background()
@@ -156,10 +157,11 @@ func ExampleStorageByPath() {
 
 	moments := map[string]any{"w": make([]float32, 1<<20)}
 	state := map[string]any{"opt": moments, "embedding": tensor.New(tensor.Float32, 4096, 256)}
-	o := &checkpoint.SaveOptions{Leaf: checkpoint.StorageByPath(
-		checkpoint.StorageRule{Pattern: "opt/**", LeafStorage: checkpoint.LeafStorage{Compression: checkpoint.Zstd}},
-		checkpoint.StorageRule{Pattern: "embedding", LeafStorage: checkpoint.LeafStorage{ChunkBytes: 1 << 18}},
-	)}
+	o := &checkpoint.SaveOptions{}
+	o.Bivouac.LeafStorage = []options.LeafStorage{
+		{Match: "opt/**", Compression: checkpoint.Zstd},
+		{Match: "embedding", Storage: options.Storage{ChunkByteSize: 1 << 18}},
+	}
 	if err := checkpoint.Save(ctx, path, state, o); err != nil {
 		log.Fatal(err)
 	}

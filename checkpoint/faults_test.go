@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crash"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -44,7 +45,7 @@ var deeds = []deed{
 		return acknowledge(err, ack)
 	}},
 	{"save in bounded memory", true, func(ctx context.Context, st store.Store, ack func(string)) error {
-		return acknowledge(background(ctx, st, &checkpoint.SaveOptions{MemoryBudget: 1 << 16}), ack)
+		return acknowledge(background(ctx, st, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: 1 << 16}}}), ack)
 	}},
 	{"overwrite", false, func(ctx context.Context, st store.Store, ack func(string)) error {
 		return acknowledge(checkpoint.Save(ctx, "ckpt", version(2), &checkpoint.SaveOptions{Store: st, Overwrite: true}), ack)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crash"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -85,7 +86,7 @@ var turns = []turn{
 		name:  "convert",
 		setup: savedFrom("a", 1, "a"),
 		do: func(ctx context.Context, st store.Store) error {
-			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st, Layout: checkpoint.OCDBTZarr2, Compression: checkpoint.Zstd})
+			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.OCDBTZarr2, Compression: checkpoint.Zstd}}, Store: st})
 		},
 		before: both(loads("a", partOf(1)), absent("b")),
 		after:  both(loads("a", partOf(1)), loads("b", partOf(1))),
@@ -96,7 +97,7 @@ var turns = []turn{
 			return errors.Join(savedFrom("a", 1, "a")(fsys), savedFrom("b", 2, "b")(fsys))
 		},
 		do: func(ctx context.Context, st store.Store) error {
-			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st, Layout: checkpoint.PlainZarr3, Overwrite: true})
+			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}, Store: st, Overwrite: true})
 		},
 		before: both(loads("a", partOf(1)), loads("b", partOf(2))),
 		after:  both(loads("a", partOf(1)), loads("b", partOf(1))),

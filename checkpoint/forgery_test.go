@@ -16,6 +16,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -59,18 +60,18 @@ type forgeable struct {
 
 func forgeables() []forgeable {
 	var out []forgeable
-	for l := checkpoint.Default; l <= checkpoint.Safetensors; l++ {
+	for _, l := range allLayouts {
 		out = append(out,
-			forgeable{l.String(), checkpoint.SaveOptions{Layout: l}},
-			forgeable{l.String() + ", linked", checkpoint.SaveOptions{Layout: l, Base: "base"}})
+			forgeable{l.String(), checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}},
+			forgeable{l.String() + ", linked", checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}, Base: "base"}})
 		if l == checkpoint.Safetensors {
 			continue
 		}
-		out = append(out, forgeable{l.String() + ", axes", checkpoint.SaveOptions{Layout: l, ShardAxes: []int{1}}})
+		out = append(out, forgeable{l.String() + ", axes", checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: []int{1}}}}, Bivouac: options.Bivouac{Layout: l}}}})
 		for _, c := range []checkpoint.Compression{checkpoint.Zstd, checkpoint.ByteSplit} {
-			out = append(out, forgeable{l.String() + ", " + c.String(), checkpoint.SaveOptions{Layout: l, Compression: c}})
+			out = append(out, forgeable{l.String() + ", " + c.String(), checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: c, Layout: l}}}})
 		}
-		out = append(out, forgeable{l.String() + ", all", checkpoint.SaveOptions{Layout: l, Compression: checkpoint.ByteSplit, ShardAxes: []int{1}, Base: "base"}})
+		out = append(out, forgeable{l.String() + ", all", checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: []int{1}}}}, Bivouac: options.Bivouac{Compression: checkpoint.ByteSplit, Layout: l}}, Base: "base"}})
 	}
 	return out
 }
@@ -90,7 +91,7 @@ func saveSigned(t *testing.T, f forgeable, private ed25519.PrivateKey) string {
 	t.Helper()
 	dir := t.TempDir()
 	o := f.o
-	o.Signing = private
+	o.Bivouac.Signing = private
 	if o.Base != "" {
 		o.Base = filepath.Join(dir, "base")
 		if err := checkpoint.Save(t.Context(), o.Base, forgeableState(), &o); err != nil {
@@ -148,7 +149,7 @@ func TestForgedData(t *testing.T) {
 			ctx := t.Context()
 			path := saveSigned(t, f, private)
 			state := forgeableState()
-			withKey := &checkpoint.LoadOptions{Key: public}
+			withKey := &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}
 			if err := sameState(ctx, path, state, withKey); err != nil {
 				t.Fatal(err)
 			}
@@ -211,7 +212,7 @@ func deceived(ctx context.Context, path, file, param string, where int, state ma
 	if !strings.Contains(err.Error(), strconv.Quote(param)) && len(was) > 1<<16 {
 		return fmt.Errorf("load: %q does not name %q", err, param)
 	}
-	r, err := checkpoint.Verify(ctx, path, &checkpoint.VerifyOptions{Key: withKey.Key})
+	r, err := checkpoint.Verify(ctx, path, &checkpoint.VerifyOptions{Key: withKey.Bivouac.Verification})
 	if err != nil || r.OK() || !strings.Contains(r.Problems[0].Error(), filepath.Base(file)) {
 		return fmt.Errorf("verify: %v %+v", err, r)
 	}
@@ -274,7 +275,7 @@ func TestForgedFiles(t *testing.T) {
 	public, private := signingKey(1)
 	for _, s := range signedSpecimens(t, private) {
 		load := func(files content) error {
-			o := &checkpoint.LoadOptions{Store: contentStore{files: files}, Key: public}
+			o := &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, Store: contentStore{files: files}}
 			items, err := checkpoint.LoadCheckpointables(ctx, "c", o)
 			if err == nil && len(items) != len(s.items) {
 				err = fmt.Errorf("items %v, want %v", items, s.items)
@@ -322,7 +323,7 @@ func TestForgedFiles(t *testing.T) {
 			if !ok || bytes.Equal(mine, b) {
 				continue
 			}
-			_, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: contentStore{files: s.files.with(name, b)}, Key: public})
+			_, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, Store: contentStore{files: s.files.with(name, b)}})
 			if errs.KindOf(err) != errs.Corrupt {
 				t.Errorf("%s with %s of another: %v", s.name, name, err)
 			}
@@ -341,7 +342,7 @@ func signedSpecimens(t *testing.T, private ed25519.PrivateKey, seed ...int) []sp
 		if l == image.Safetensors {
 			items = map[string]any{"state": tensors}
 		}
-		out = append(out, preserveAs(t, checkpoint.Layout(l).String(), image.Options{Layout: l, Signing: private}, byte(n), items))
+		out = append(out, preserveAs(t, allLayouts[l].String(), image.Options{Layout: l, Signing: private}, byte(n), items))
 	}
 	return out
 }
@@ -353,7 +354,7 @@ func TestForgedBase(t *testing.T) {
 	public, private := signingKey(1)
 	dir := t.TempDir()
 	state := forgeableState()
-	o := checkpoint.SaveOptions{Base: filepath.Join(dir, "1"), Signing: private, VerifyEvery: 1}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Signing: private}}, Base: filepath.Join(dir, "1"), VerifyEvery: 1}
 	if err := checkpoint.Save(ctx, filepath.Join(dir, "1"), state, &o); err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +375,7 @@ func TestForgedBase(t *testing.T) {
 	if err != nil || stats.Damaged != 1 || stats.Linked > 0 {
 		t.Errorf("%+v, %v: want the damaged file written anew", stats, err)
 	}
-	if err := sameState(ctx, filepath.Join(dir, "2"), state, &checkpoint.LoadOptions{Key: public}); err != nil {
+	if err := sameState(ctx, filepath.Join(dir, "2"), state, &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}); err != nil {
 		t.Error(err)
 	}
 }

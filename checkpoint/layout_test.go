@@ -8,12 +8,12 @@ import (
 )
 
 func TestLayoutNames(t *testing.T) {
-	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2, checkpoint.Safetensors} {
-		if got, err := checkpoint.ParseLayout(l.String()); got != l || err != nil {
+	for _, l := range allLayouts {
+		if got, err := checkpoint.ParseLayout(l.String()); got != l.Known() || err != nil {
 			t.Errorf("%v: %v, %v", l, got, err)
 		}
 	}
-	for _, c := range []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd, checkpoint.ByteSplit} {
+	for _, c := range allCompressions {
 		if got, err := checkpoint.ParseCompression(c.String()); got != c || err != nil {
 			t.Errorf("%v: %v, %v", c, got, err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -27,10 +28,10 @@ import (
 
 // storages are all combinations of layout and compression that there are.
 func storages() (out []checkpoint.SaveOptions) {
-	for l := checkpoint.Default; l <= checkpoint.Safetensors; l++ {
-		for c := checkpoint.Uncompressed; c <= checkpoint.ByteSplit; c++ {
+	for _, l := range allLayouts {
+		for _, c := range allCompressions {
 			if l != checkpoint.Safetensors || c == checkpoint.Uncompressed {
-				out = append(out, checkpoint.SaveOptions{Layout: l, Compression: c})
+				out = append(out, checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: c, Layout: l}}})
 			}
 		}
 	}
@@ -38,7 +39,7 @@ func storages() (out []checkpoint.SaveOptions) {
 }
 
 func labelOf(o checkpoint.SaveOptions) string {
-	return o.Layout.String() + "," + o.Compression.String()
+	return o.Bivouac.Layout.String() + "," + o.Bivouac.Compression.String()
 }
 
 // fits reports whether a dtype has a place in a layout.
@@ -129,7 +130,7 @@ func saveIn(ctx context.Context, m manner, state *tree.Node, o checkpoint.SaveOp
 		o.Release = func() {}
 		o.Watch = true
 	case tight:
-		o.MemoryBudget = 24 << 20
+		o.Bivouac.MemoryBudget = 24 << 20
 	}
 	r, err := checkpoint.SaveAsync(ctx, "c", state, &o)
 	if err == nil {
@@ -162,7 +163,7 @@ func TestLayoutsRoundTrip(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(n), 1))
 			root := tree.NewDict()
 			for _, d := range dtypes() {
-				if fits(o.Layout, d) {
+				if fits(o.Bivouac.Layout, d) {
 					root.Set(d.String(), tree.NewDict().Set("some", tree.NewLeaf(noise(r, d, 3, 700, 2))).Set("few", tree.NewLeaf(noise(r, d, 8))).Set("none", tree.NewLeaf(noise(r, d, 0, 4))))
 				}
 			}
@@ -234,7 +235,7 @@ func TestLayoutsNames(t *testing.T) {
 			o.Store = local.New(vfs.NewMem(), "/", nil)
 			root := tree.NewDict().Set(name, tree.NewLeaf(x))
 			err := checkpoint.Save(ctx, "c", root, &o)
-			if isPlain := o.Layout == checkpoint.PlainZarr3 || o.Layout == checkpoint.PlainZarr2; isPlain && !plain {
+			if isPlain := o.Bivouac.Layout == checkpoint.PlainZarr3 || o.Bivouac.Layout == checkpoint.PlainZarr2; isPlain && !plain {
 				if errs.KindOf(err) != errs.Unsupported {
 					t.Errorf("%s: %q: got %v, want a refusal", labelOf(o), name, err)
 				}
@@ -248,14 +249,14 @@ func TestLayoutsNames(t *testing.T) {
 		}
 	}
 	clash := tree.NewDict().Set("a", tree.NewLeaf(x)).Set("a/c/0", tree.NewLeaf(x))
-	if err := checkpoint.Save(ctx, "c", clash, &checkpoint.SaveOptions{Layout: checkpoint.PlainZarr3, Store: local.New(vfs.NewMem(), "/", nil)}); errs.KindOf(err) != errs.Unsupported {
+	if err := checkpoint.Save(ctx, "c", clash, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}, Store: local.New(vfs.NewMem(), "/", nil)}); errs.KindOf(err) != errs.Unsupported {
 		t.Errorf("an array in the chunks of another: %v", err)
 	}
 }
 
 // What has no content takes no tensor, and is in the metadata of the file.
 func TestSafetensorsWithoutContent(t *testing.T) {
-	o := checkpoint.SaveOptions{Layout: checkpoint.Safetensors, Store: local.New(vfs.NewMem(), "/", nil)}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfs.NewMem(), "/", nil)}
 	root := tree.NewDict().Set("nothing", tree.NewLeaf(nil)).Set("empty", tree.NewDict()).Set("list", tree.NewList(tree.NewList(), tree.NewLeaf(int64(1))))
 	if err := checkpoint.Save(t.Context(), "c", root, &o); err != nil {
 		t.Fatal(err)
@@ -268,13 +269,13 @@ func TestSafetensorsRefusals(t *testing.T) {
 	for name, v := range map[string]any{
 		"text": "x", "int4": tensor.New(tensor.Int4, 2), "double": tensor.New(tensor.Complex128, 1),
 	} {
-		err := checkpoint.Save(context.Background(), "c", map[string]any{name: v}, &checkpoint.SaveOptions{Layout: checkpoint.Safetensors, Store: local.New(vfs.NewMem(), "/", nil)})
+		err := checkpoint.Save(context.Background(), "c", map[string]any{name: v}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfs.NewMem(), "/", nil)})
 		if errs.KindOf(err) != errs.Unsupported || !strings.Contains(fmt.Sprint(err), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for want, o := range map[string]checkpoint.SaveOptions{"Compression": {Compression: checkpoint.Zstd}, "weights": {Name: "weights"}} {
-		o.Layout, o.Store = checkpoint.Safetensors, local.New(vfs.NewMem(), "/", nil)
+	for want, o := range map[string]checkpoint.SaveOptions{"Compression": {Options: options.Options{Bivouac: options.Bivouac{Compression: checkpoint.Zstd}}}, "weights": {Name: "weights"}} {
+		o.Bivouac.Layout, o.Store = checkpoint.Safetensors, local.New(vfs.NewMem(), "/", nil)
 		err := checkpoint.Save(context.Background(), "c", map[string]any{"x": 1}, &o)
 		if errs.KindOf(err) != errs.Unsupported || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%s: %v", want, err)
@@ -326,7 +327,7 @@ func TestLayoutsNoticeFlips(t *testing.T) {
 // that was written is an error.
 func TestSafetensorsIsTiedToItsManifest(t *testing.T) {
 	ctx := context.Background()
-	o := checkpoint.SaveOptions{Layout: checkpoint.Safetensors, Store: local.New(vfs.NewMem(), "/", nil), Custom: map[string]int{"epoch": 3}}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfs.NewMem(), "/", nil), Custom: map[string]int{"epoch": 3}}
 	if err := checkpoint.Save(ctx, "c", map[string]any{"w": small(), "n": map[string]any{"x": 4}}, &o); err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +352,7 @@ func TestSafetensorsPartsAreChecked(t *testing.T) {
 	var n atomic.Int64
 	st := tallying{local.New(vfs.NewMem(), "/", nil), &n}
 	x := noise(rand.New(rand.NewPCG(5, 1)), tensor.Float32, 3, 1100, 1024) // rows of 4.3 MiB: two sub-chunks each
-	o := checkpoint.SaveOptions{Layout: checkpoint.Safetensors, Store: st}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: st}
 	if err := checkpoint.Save(ctx, "c", map[string]any{"x": x}, &o); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"slices"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -18,6 +18,10 @@ import (
 )
 
 // LoadOptions modify a load; nil is the zero value.
+//
+// With Options.Bivouac.Verification the checkpoint must be signed by that key, or
+// is errs.Corrupt: nothing is used that does not have the digests that it signed.
+// One that it signed under another Bivouac.Label is errs.Corrupt too.
 type LoadOptions struct {
 	// Options go before those of the context and the process.
 	Options
@@ -52,19 +56,11 @@ type LoadOptions struct {
 	LossyCast bool
 	// Report, when not nil, is told which leaves did not come as they were saved.
 	Report *LoadReport
-	// Key, when not nil, must have signed the checkpoint (SaveOptions.Signing):
-	// one without a signature by it is errs.Corrupt.
-	// Nothing is used that does not have the digests that it signed.
-	Key ed25519.PublicKey
-	// Label, when not "", is what the checkpoint must have been signed as
-	// (SaveOptions.Label); one that the same key signed under another label, or
-	// none, is errs.Corrupt. It wants a Key.
-	Label string
 	// AllowNoManifest loads a checkpoint of ours that lost its bivouac.manifest.
 	// Without it damage to most bytes goes unnoticed.
 	AllowNoManifest bool
-	// Store holds the checkpoint; nil is the local file system. The path is
-	// then a name in it.
+	// Store holds the checkpoint; nil is Options.File.Store, and where that is nil
+	// the local file system. The path is then a name in it.
 	Store store.Store
 }
 
@@ -140,14 +136,17 @@ func open(ctx context.Context, path string, st store.Store) (*layout.Checkpoint,
 
 // open opens the checkpoint that is to be loaded.
 func (o *LoadOptions) open(ctx context.Context, path string) (*layout.Checkpoint, error) {
+	o, err := o.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
 	st, name, err := locate.Checkpoint(path, o.Store)
 	if err != nil {
 		return nil, err
 	}
-	if o.Label != "" && o.Key == nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Subject: "LoadOptions.Label", Want: "a Key beside it", Got: "none"}
-	}
-	return layout.Options{Key: o.Key, Label: o.Label, AllowNoManifest: o.AllowNoManifest}.Open(ctx, st, name)
+	lo := plan.Load(o.Options)
+	lo.AllowNoManifest = o.AllowNoManifest
+	return lo.Open(ctx, st, name)
 }
 
 // isCheckpoint refuses what is none.

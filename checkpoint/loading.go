@@ -151,7 +151,3 @@ func (ld *loading) done(saved *tree.Node) *tree.Node {
 	}
 	return ld.request.assemble(ld.abstract, saved)
 }
-
-// Options are what can be said for a call, a context, a checkpointer or the
-// process, of which the first that says something counts.
-type Options = options.Options

@@ -17,6 +17,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/crc"
@@ -365,7 +366,7 @@ func TestSaveRefusals(t *testing.T) {
 	if _, err := checkpoint.SaveAsync(ctx, "c", map[string]any{"a": 1}, &checkpoint.SaveOptions{Store: st}); !errors.Is(err, syscall.EIO) {
 		t.Errorf("in the background, not known whether the name is free: %v", err)
 	}
-	if err := checkpoint.Save(ctx, "d", map[string]any{"a": 1}, &checkpoint.SaveOptions{Store: local.New(mem, "/", nil), MemoryBudget: -1}); errs.KindOf(err) != errs.Invalid {
+	if err := checkpoint.Save(ctx, "d", map[string]any{"a": 1}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: -2}}, Store: local.New(mem, "/", nil)}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("a negative budget: %v", err)
 	}
 	if _, err := (image.Handlers{}).Of(ctx, map[string]any{"data": json.RawMessage("{")}); errs.KindOf(err) != errs.Invalid {

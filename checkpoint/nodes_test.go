@@ -11,6 +11,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 )
@@ -23,7 +24,7 @@ func saveSmall(t *testing.T, path string, l checkpoint.Layout, x float64, mid ..
 	if mid != nil {
 		state["mid"] = mid
 	}
-	if err := checkpoint.Save(context.Background(), path, state, &checkpoint.SaveOptions{Layout: l}); err != nil {
+	if err := checkpoint.Save(context.Background(), path, state, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(path, "state", "d", "*"))

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/npy"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -53,7 +54,7 @@ func TestNumpyArchives(t *testing.T) {
 		for _, l := range allLayouts {
 			t.Run(name+"/"+l.String(), func(t *testing.T) {
 				dst := filepath.Join(dir, l.String())
-				if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Layout: l}); err != nil {
+				if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
 					t.Fatal(err)
 				}
 				if d, err := differences(ctx, src, dst); err != nil || len(d) > 0 {

@@ -2,20 +2,27 @@ package checkpoint
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
-	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
 // SaveOptions modify a save; nil is the zero value.
+//
+// How arrays are stored, how much memory that takes and who signs is in Options:
+// Bivouac.Layout, Bivouac.Compression, Array.Saving, Bivouac.MemoryBudget,
+// Bivouac.Signing and Label. A save whose memory budget is smaller than the state
+// does not copy it: it is read while it is written, and the caller of SaveAsync
+// blocked until it was read. Save needs some 40 MiB, less will do.
 type SaveOptions struct {
+	// Options go before those of the context and the process.
+	Options
 	// Overwrite replaces a checkpoint of the same name, atomically: the old one
 	// is there until the new one is durable. Without it a taken name is
 	// errs.Exists. What is no checkpoint is never replaced.
@@ -31,36 +38,6 @@ type SaveOptions struct {
 	PartialUpdate bool
 	// Custom is the checkpoint's metadata, a value that encodes to a JSON object.
 	Custom any
-	// Layout is how the arrays are stored; the zero value is Orbax's default.
-	Layout Layout
-	// Compression of the arrays. Sizes then depend on the data, and the save
-	// needs up to 128 MiB of memory, less where MemoryBudget says so.
-	Compression Compression
-	// ShardAxes are axes along which parts of arrays will be read: a box along
-	// one of them reads little more than its own bytes. Arrays that have fewer
-	// axes pass over those that they lack. Tensors of a safetensors file lie row by
-	// row: there it is errs.Unsupported.
-	ShardAxes []int
-	// ChunkBytes is about how many bytes of an array are compressed, verified and
-	// read at once; 0 is 4 MiB. Less lets small boxes read less, more makes fewer
-	// files of PlainZarr2, and takes more memory: up to 16 times as much. A chunk
-	// has one element at least, an array 2^20 chunks at most, and a safetensors
-	// file none (errs.Unsupported).
-	ChunkBytes int
-	// MaxFileBytes is how many bytes of arrays a data file holds at most, unless it
-	// is one array; 0 is no bound, and 64 MiB with Base. Safetensors checkpoints
-	// of more are several files, model-00001-of-00003.safetensors and so on, with
-	// an index. Plain layouts have a file for each array or chunk: there it is
-	// errs.Unsupported.
-	MaxFileBytes int64
-	// Leaf, when not nil, decides about each array how it is stored; what the
-	// fields above say is what it is given. StorageByPath makes one of patterns.
-	Leaf StorageFunc
-	// MemoryBudget bounds the memory that the save maps beyond the state; 0 =
-	// no bound. SaveAsync needs as much as the state to copy it; where the
-	// budget is smaller, the state is read while it is written, and the caller
-	// is blocked until it was read. Save needs some 40 MiB, less will do.
-	MemoryBudget int64
 	// Release, when not nil, hands the state over to SaveAsync: nothing is
 	// copied but scalars and small arrays, and the caller must not change the
 	// state before Release is called. That is once and from another goroutine,
@@ -77,24 +54,15 @@ type SaveOptions struct {
 	// instead of written, and either checkpoint may be removed without the other.
 	// Only files of checkpoints that were saved with a Base can be linked. The
 	// first of a series names one that is not there, such as itself. One changed
-	// array has up to MaxFileBytes written anew, or its own bytes where these are
+	// array has up to a data file (OCDBTTargetDataFileSize) written anew, or its own bytes where these are
 	// more, beside the documents; that also bounds the files of safetensors.
 	Base string
 	// VerifyEvery is at the latest which save in a row reads a file of the base
 	// back before it is linked, so that one damaged file does not become all
 	// copies there are; 1 is each, 0 is 10. A damaged one is written anew.
 	VerifyEvery int
-	// Signing, when not nil, signs the manifest, which then has the SHA-256 of
-	// every file, taken from the memory that is written. Loads and Verify with the
-	// public key refuse every byte that it did not sign. Readers without a key,
-	// Orbax among them, do not mind.
-	Signing ed25519.PrivateKey
-	// Label is signed with the checkpoint and says what it is, such as the name of
-	// the run, so that no other of the same signer passes for it where
-	// LoadOptions.Label asks. Without Signing it is nothing.
-	Label string
-	// Store holds the checkpoint; nil is the local file system. The path is
-	// then a name in it.
+	// Store holds the checkpoint; nil is Options.File.Store, and where that is nil
+	// the local file system. The path is then a name in it.
 	Store store.Store
 }
 
@@ -126,11 +94,12 @@ func (o *SaveOptions) named(state any) map[string]any {
 // saves in the background.
 func begin(ctx context.Context, path string, values map[string]any, o *SaveOptions, how image.Mode) (*Response[SaveStats], *image.Image, error) {
 	const op = "checkpoint.Save"
-	if o == nil {
-		o = &SaveOptions{}
-	}
 	fail := func(subject string, err error) (*Response[SaveStats], *image.Image, error) {
 		return nil, nil, errs.Wrap(op, subject, err)
+	}
+	o, err := o.resolve(ctx)
+	if err != nil {
+		return fail(path, err)
 	}
 	st, name, err := locate.Checkpoint(path, o.Store)
 	if err == nil {
@@ -139,11 +108,7 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 	if err != nil {
 		return fail(path, err)
 	}
-	scope, err := options.Resolve(ctx, options.Options{}, options.Options{})
-	if err != nil {
-		return fail(path, err)
-	}
-	items, err := image.Handlers{Items: scope.Checkpointables.Registry, Leaves: scope.PyTree.LeafHandlers}.Of(ctx, values)
+	items, err := image.Handlers{Items: o.Checkpointables.Registry, Leaves: o.PyTree.LeafHandlers}.Of(ctx, values)
 	if err != nil {
 		return fail(path, err)
 	}
@@ -155,15 +120,16 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 	if err != nil {
 		return fail("SaveOptions.Base", err)
 	}
-	memory, err := arena.Open(0, &arena.Options{Limit: int(o.MemoryBudget)})
+	io, err := plan.Image(o.Options)
 	if err != nil {
-		return fail("SaveOptions.MemoryBudget", err)
+		return fail(path, err)
 	}
-	io := image.Options{
-		Style: image.V1, Layout: image.Layout(o.Layout), Compression: image.Compression(o.Compression), ShardAxes: o.ShardAxes,
-		ChunkBytes: o.ChunkBytes, MaxFileBytes: o.MaxFileBytes, Leaf: o.Leaf.ImageLeaf(), Dedup: dedup, Signing: o.Signing, Label: o.Label,
-		Custom: custom, Memory: memory, Budget: o.MemoryBudget, Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress,
+	memory, err := arena.Open(0, &arena.Options{Limit: int(io.Budget)})
+	if err != nil {
+		return fail("SaveOptions.Bivouac.MemoryBudget", err)
 	}
+	io.Style, io.Dedup, io.Custom, io.Memory = image.V1, dedup, custom, memory
+	io.Watch, io.OnRelease, io.Progress = o.Watch, o.Release, o.Progress
 	if o.PartialUpdate {
 		err = o.update(ctx, st, name, items, &io)
 	}

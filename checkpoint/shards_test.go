@@ -12,6 +12,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -62,8 +63,8 @@ func TestShardsAreOneArray(t *testing.T) {
 			}
 		}
 		o := rapid.SampledFrom(storages()).Draw(t, "storage")
-		if o.Layout != checkpoint.Safetensors {
-			o.ShardAxes = rapid.SliceOfNDistinct(rapid.IntRange(0, 3), 0, 3, rapid.ID[int]).Draw(t, "axes")
+		if o.Bivouac.Layout != checkpoint.Safetensors {
+			o.Array.Saving.Storage.ShardAxes = rapid.SliceOfNDistinct(rapid.IntRange(0, 3), 0, 3, rapid.ID[int]).Draw(t, "axes")
 		}
 		o.Store = local.New(vfs.NewMem(), "/", nil)
 		m := manner(rapid.SampledFrom([]manner{waiting, copying, handingOver}).Draw(t, "manner"))
@@ -148,7 +149,7 @@ func TestReshardReadsItsBytes(t *testing.T) {
 	} {
 		var n atomic.Int64
 		st := tallying{local.New(vfs.NewMem(), "/", nil), &n}
-		if err := checkpoint.Save(ctx, "c", map[string]any{"x": c.value}, &checkpoint.SaveOptions{Store: st, ShardAxes: c.axes}); err != nil {
+		if err := checkpoint.Save(ctx, "c", map[string]any{"x": c.value}, &checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: c.axes}}}}, Store: st}); err != nil {
 			t.Fatal(err)
 		}
 		total := int64(0)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -31,12 +32,12 @@ func BenchmarkSigning(b *testing.B) {
 	b.SetBytes(256 << 20)
 	dir := b.TempDir()
 	for b.Loop() {
-		for signed, o := range []checkpoint.SaveOptions{{}, {Signing: private}} {
+		for signed, o := range []checkpoint.SaveOptions{{}, {Options: options.Options{Bivouac: options.Bivouac{Signing: private}}}} {
 			o.Overwrite = true
 			path := filepath.Join(dir, []string{"plain", "signed"}[signed])
 			l := checkpoint.LoadOptions{}
 			if signed == 1 {
-				l.Key = public
+				l.Bivouac.Verification = public
 			}
 			save[signed] = append(save[signed], timed(func() error { return checkpoint.Save(ctx, path, state, &o) }))
 			load[signed] = append(load[signed], timed(func() error { return checkpoint.LoadInto(ctx, path, into, &l) }))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -32,7 +33,7 @@ func TestSigning(t *testing.T) {
 	public, private := signingKey(1)
 	stranger, _ := signingKey(2)
 	for name, key := range map[string]ed25519.PrivateKey{"signed": private, "plain": nil} {
-		if err := checkpoint.Save(ctx, name, goldenState(1), &checkpoint.SaveOptions{Store: st, Signing: key}); err != nil {
+		if err := checkpoint.Save(ctx, name, goldenState(1), &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Signing: key}}, Store: st}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,7 +45,7 @@ func TestSigning(t *testing.T) {
 		{"signed", public, errs.Other}, {"signed", nil, errs.Other}, {"signed", stranger, errs.Corrupt}, {"signed", public[:4], errs.Invalid},
 		{"plain", nil, errs.Other}, {"plain", public, errs.Corrupt},
 	} {
-		o := &checkpoint.LoadOptions{Store: st, Key: c.key}
+		o := &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: c.key}}, Store: st}
 		if _, err := checkpoint.Load(ctx, c.name, o); errs.KindOf(err) != c.want || c.want == errs.Other && err != nil {
 			t.Errorf("load of %s with %x: %v, want %v", c.name, c.key, err, c.want)
 		}
@@ -61,7 +62,7 @@ func TestSigning(t *testing.T) {
 			t.Errorf("verify of %s with %x: %v %+v", c.name, c.key, err, r)
 		}
 	}
-	if err := checkpoint.Save(ctx, "bad", goldenState(1), &checkpoint.SaveOptions{Store: st, Signing: private[:9]}); errs.KindOf(err) != errs.Invalid {
+	if err := checkpoint.Save(ctx, "bad", goldenState(1), &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Signing: private[:9]}}, Store: st}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("a private key of 9 bytes: %v, want Invalid", err)
 	}
 }
@@ -71,7 +72,7 @@ func TestSigningSteps(t *testing.T) {
 	ctx := t.Context()
 	public, private := signingKey(1)
 	stranger, _ := signingKey(2)
-	c, err := training.Open(ctx, t.TempDir(), &training.Options{Signing: private})
+	c, err := training.Open(ctx, t.TempDir(), &training.Options{Options: options.Options{Bivouac: options.Bivouac{Signing: private}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,10 +80,10 @@ func TestSigningSteps(t *testing.T) {
 	if err := saveStep(ctx, c, "3"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Load(ctx, 3, &checkpoint.LoadOptions{Key: public}); err != nil {
+	if _, err := c.Load(ctx, 3, &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Load(ctx, 3, &checkpoint.LoadOptions{Key: stranger}); errs.KindOf(err) != errs.Corrupt {
+	if _, err := c.Load(ctx, 3, &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: stranger}}}); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("another key: %v, want Corrupt", err)
 	}
 }
@@ -101,7 +102,7 @@ func TestAllowNoManifest(t *testing.T) {
 	}{
 		{checkpoint.LoadOptions{}, errs.Corrupt},
 		{checkpoint.LoadOptions{AllowNoManifest: true}, errs.Other},
-		{checkpoint.LoadOptions{AllowNoManifest: true, Key: public}, errs.Corrupt},
+		{checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, AllowNoManifest: true}, errs.Corrupt},
 	} {
 		c.o.Store = contentStore{files: files}
 		if _, err := checkpoint.Load(t.Context(), "c", &c.o); errs.KindOf(err) != c.want || c.want == errs.Other && err != nil {
@@ -115,20 +116,20 @@ func TestLabel(t *testing.T) {
 	ctx := t.Context()
 	public, private := signingKey(1)
 	path := t.TempDir() + "/c"
-	if err := checkpoint.Save(ctx, path, goldenState(1), &checkpoint.SaveOptions{Signing: private, Label: "run a"}); err != nil {
+	if err := checkpoint.Save(ctx, path, goldenState(1), &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a", Signing: private}}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		o    checkpoint.LoadOptions
 		want errs.Kind
 	}{
-		{checkpoint.LoadOptions{Key: public}, errs.Other},
-		{checkpoint.LoadOptions{Key: public, Label: "run a"}, errs.Other},
-		{checkpoint.LoadOptions{Key: public, Label: "run b"}, errs.Corrupt},
-		{checkpoint.LoadOptions{Label: "run a"}, errs.Invalid},
+		{checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}, errs.Other},
+		{checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a", Verification: public}}}, errs.Other},
+		{checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run b", Verification: public}}}, errs.Corrupt},
+		{checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a"}}}, errs.Invalid},
 	} {
 		if _, err := checkpoint.Load(ctx, path, &c.o); errs.KindOf(err) != c.want || c.want == errs.Other && err != nil {
-			t.Errorf("%q with a key of %d bytes: %v, want %v", c.o.Label, len(c.o.Key), err, c.want)
+			t.Errorf("%q with a key of %d bytes: %v, want %v", c.o.Bivouac.Label, len(c.o.Bivouac.Verification), err, c.want)
 		}
 	}
 }
@@ -139,7 +140,7 @@ func TestSignedRun(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	public, private := signingKey(1)
 	save := func(signing ed25519.PrivateKey, steps ...string) {
-		c, err := training.Open(ctx, dir, &training.Options{Signing: signing})
+		c, err := training.Open(ctx, dir, &training.Options{Options: options.Options{Bivouac: options.Bivouac{Signing: signing}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +159,7 @@ func TestSignedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var skipped []string
-	c, err := training.Open(ctx, dir, &training.Options{Key: public, Clean: true, OnEvent: func(e training.Event) {
+	c, err := training.Open(ctx, dir, &training.Options{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, Clean: true, OnEvent: func(e training.Event) {
 		if e.Kind == training.Skipped {
 			skipped = append(skipped, e.Name)
 		}
@@ -182,7 +183,7 @@ func TestSignedRun(t *testing.T) {
 		if _, err := unaware.Load(ctx, step, nil); err != nil {
 			t.Error(err)
 		}
-		if _, err := unaware.Load(ctx, step, &checkpoint.LoadOptions{Key: public}); errs.KindOf(err) != errs.Corrupt {
+		if _, err := unaware.Load(ctx, step, &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}); errs.KindOf(err) != errs.Corrupt {
 			t.Errorf("step %d with the key: %v, want Corrupt", step, err)
 		}
 	}
@@ -194,17 +195,17 @@ func TestConvertSigned(t *testing.T) {
 	public, private := signingKey(1)
 	stranger, second := signingKey(2)
 	src := dir + "/src"
-	if err := checkpoint.Save(ctx, src, goldenState(1), &checkpoint.SaveOptions{Signing: private, Label: "run a"}); err != nil {
+	if err := checkpoint.Save(ctx, src, goldenState(1), &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a", Signing: private}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkpoint.Convert(ctx, src, dir+"/a", &checkpoint.ConvertOptions{Key: stranger}); errs.KindOf(err) != errs.Corrupt {
+	if err := checkpoint.Convert(ctx, src, dir+"/a", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: stranger}}}); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("a source of another: %v, want Corrupt", err)
 	}
-	err := checkpoint.Convert(ctx, src, dir+"/b", &checkpoint.ConvertOptions{Key: public, Label: "run a", Signing: second, Layout: checkpoint.PlainZarr2})
+	err := checkpoint.Convert(ctx, src, dir+"/b", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a", Layout: checkpoint.PlainZarr2, Signing: second, Verification: public}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := checkpoint.Load(ctx, dir+"/b", &checkpoint.LoadOptions{Key: stranger, Label: "run a"}); err != nil {
+	if _, err := checkpoint.Load(ctx, dir+"/b", &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a", Verification: stranger}}}); err != nil {
 		t.Error(err)
 	}
 	for l, err := range checkpoint.Diff(ctx, src, dir+"/b", &checkpoint.DiffOptions{Keys: [2]ed25519.PublicKey{public, stranger}}) {

@@ -2,17 +2,17 @@ package checkpoint_test
 
 import (
 	"context"
-	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -26,23 +26,32 @@ func TestLeafStorageLaw(t *testing.T) {
 	layouts := []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2}
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		root, how := tree.NewDict(), map[string]checkpoint.LeafStorage{}
+		root, how := tree.NewDict(), map[string]options.LeafStorage{}
 		for _, name := range []string{"a", "b", "c"} {
 			shape := rapid.SampledFrom([]tensor.Shape{{}, {700}, {3, 5, 7}, {611, 300}, {64, 9, 512}}).Draw(t, "shape")
 			root.Set(name, tree.NewLeaf(noise(r, tensor.Float32, shape...)))
-			how[name] = checkpoint.LeafStorage{
-				Compression: rapid.SampledFrom([]checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd, checkpoint.ByteSplit}).Draw(t, "compression"),
-				ShardAxes:   rapid.SliceOfNDistinct(rapid.IntRange(0, 3), 0, 2, rapid.ID[int]).Draw(t, "axes"),
-				ChunkBytes:  rapid.SampledFrom([]int{0, 4, 900, 10_000, 100_000, 1 << 25}).Draw(t, "chunk"),
+			s := options.LeafStorage{
+				Match: name, Compression: rapid.SampledFrom(allCompressions).Draw(t, "compression"),
+				Storage: options.Storage{
+					ShardAxes:     rapid.SliceOfNDistinct(rapid.IntRange(0, 3), 0, 2, rapid.ID[int]).Draw(t, "axes"),
+					ChunkByteSize: rapid.SampledFrom([]int64{0, 4, 900, 10_000, 100_000, 1 << 25}).Draw(t, "chunk"),
+				},
 			}
+			if n := s.Storage.ChunkByteSize; n > 0 && int64(shape.Len())*4 > n<<10 {
+				s.Storage.ChunkByteSize = 900 // more would be a minute of tiny files
+			}
+			how[name] = s
 		}
-		o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil), Layout: rapid.SampledFrom(layouts).Draw(t, "layout")}
-		o.Leaf = func(l checkpoint.LeafInfo, _ checkpoint.LeafStorage) (checkpoint.LeafStorage, error) {
-			s := how[l.Param]
-			if s.ChunkBytes > 0 && l.Bytes() > 1<<10*int64(s.ChunkBytes) {
-				s.ChunkBytes = 900 // more would be a minute of tiny files
+		o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: rapid.SampledFrom(layouts).Draw(t, "layout")}}, Store: local.New(vfs.NewMem(), "/", nil)}
+		o.Bivouac.LeafStorage = slices.Collect(maps.Values(how))
+		if rapid.Bool().Draw(t, "by function") {
+			for i := range o.Bivouac.LeafStorage {
+				o.Bivouac.LeafStorage[i].Storage = options.Storage{}
 			}
-			return s, nil
+			o.Array.Saving.ScopedStorage = func(key tree.Path, _ any) *options.Storage {
+				s := how[key.Param()].Storage
+				return &s
+			}
 		}
 		m := manner(rapid.IntRange(0, int(manners)-1).Draw(t, "manner"))
 		if err := saveIn(t.Context(), m, root, o); err != nil {
@@ -60,12 +69,12 @@ func TestLeafStorageLaw(t *testing.T) {
 			t.Fatalf("%+v, %v", report, err)
 		}
 		for _, l := range leafInfos(t, o) {
-			s, _ := o.Leaf(l, checkpoint.LeafStorage{})
-			limit := 2 * max(s.ChunkBytes, 4)
-			if s.ChunkBytes == 0 {
+			s := how[l.Param].Storage
+			limit := 2 * max(s.ChunkByteSize, 4)
+			if s.ChunkByteSize == 0 {
 				limit = 8 << 20
 			}
-			if n := tensor.Shape(l.ReadShape).Len() * 4; n > limit && len(l.Shape) > 0 {
+			if n := tensor.Shape(l.ReadShape).Len() * 4; int64(n) > limit && len(l.Shape) > 0 {
 				t.Errorf("%s, %+v: %v is read at once", l.Param, s, l.ReadShape)
 			}
 			for _, axis := range s.ShardAxes {
@@ -107,44 +116,46 @@ func stored(t *testing.T, o checkpoint.SaveOptions) (map[string]checkpoint.LeafI
 	return out, size
 }
 
-// Each option of one leaf changes that leaf alone, in every layout, and is given
-// to the function when it is set for all.
+// Each option of one leaf changes that leaf alone, in every layout, also where
+// another one is set for all.
 func TestLeafStorage(t *testing.T) {
 	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2} {
 		for name, c := range map[string]struct {
-			storage checkpoint.LeafStorage
+			storage options.LeafStorage
 			read    []int // of the leaf
 			smaller bool  // than half of the checkpoint's size without it, for both
 		}{
-			"ChunkBytes":  {checkpoint.LeafStorage{ChunkBytes: 1 << 20}, []int{128, 2048}, false},
-			"ShardAxes":   {checkpoint.LeafStorage{ShardAxes: []int{1}}, []int{512, 64}, false},
-			"Compression": {checkpoint.LeafStorage{Compression: checkpoint.ByteSplit}, []int{512, 2048}, true},
+			"ChunkByteSize": {options.LeafStorage{Storage: options.Storage{ChunkByteSize: 1 << 20}}, []int{128, 2048}, false},
+			"ShardAxes":     {options.LeafStorage{Storage: options.Storage{ShardAxes: []int{1}}}, []int{512, 64}, false},
+			"Compression":   {options.LeafStorage{Compression: checkpoint.ByteSplit}, []int{512, 2048}, true},
 		} {
-			plain, size := stored(t, checkpoint.SaveOptions{Layout: l})
-			one, oneSize := stored(t, checkpoint.SaveOptions{Layout: l, Leaf: checkpoint.StorageByPath(checkpoint.StorageRule{Pattern: "one", LeafStorage: c.storage})})
+			plain, size := stored(t, checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}})
+			c.storage.Match = "one"
+			one, oneSize := stored(t, checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l, LeafStorage: []options.LeafStorage{c.storage}}}})
 			if !slices.Equal(one["one"].ReadShape, c.read) || !slices.Equal(one["two"].ReadShape, plain["two"].ReadShape) {
 				t.Errorf("%v, %s: %v and %v are read at once", l, name, one["one"].ReadShape, one["two"].ReadShape)
 			}
 			if small := oneSize < size*3/4; small != c.smaller || oneSize < size/3 {
 				t.Errorf("%v, %s: %d bytes, %d without", l, name, oneSize, size)
 			}
-			o := checkpoint.SaveOptions{Layout: l, Compression: c.storage.Compression, ShardAxes: c.storage.ShardAxes, ChunkBytes: c.storage.ChunkBytes}
+			o := checkpoint.SaveOptions{Options: forAll(c.storage)}
+			o.Bivouac.Layout = l
 			all, allSize := stored(t, o)
-			o.Leaf = func(leaf checkpoint.LeafInfo, given checkpoint.LeafStorage) (checkpoint.LeafStorage, error) {
-				if d := cmp.Diff(c.storage, given); d != "" {
-					t.Errorf("%s is given another storage than all: %s", leaf.Param, d)
+			o.Bivouac.LeafStorage = []options.LeafStorage{{Match: "one", Storage: options.Storage{ChunkByteSize: 4 << 20, ShardAxes: []int{}}, Compression: checkpoint.Uncompressed}}
+			told := map[string]bool{}
+			o.Array.Saving.ScopedStorage = func(key tree.Path, leaf any) *options.Storage {
+				told[key.Param()] = true
+				if leaf, ok := leaf.(tensor.Spec); !ok || leaf.DType != tensor.Int32 || !slices.Equal(leaf.Shape, []int{512, 2048}) {
+					t.Errorf("told of %v", leaf)
 				}
-				if leaf.DType != tensor.Int32 || !slices.Equal(leaf.Shape, []int{512, 2048}) || leaf.Param != leaf.Path.Param() || leaf.Kind != checkpoint.ArrayLeaf {
-					t.Errorf("told of %+v", leaf)
-				}
-				if leaf.Param == "one" {
-					return checkpoint.LeafStorage{}, nil
-				}
-				return given, nil
+				return nil
 			}
 			but, butSize := stored(t, o)
 			if !slices.Equal(all["one"].ReadShape, c.read) || !slices.Equal(but["two"].ReadShape, c.read) || !slices.Equal(but["one"].ReadShape, plain["one"].ReadShape) {
 				t.Errorf("%v, %s of all: %v; but one: %v", l, name, all, but)
+			}
+			if !told["one"] || !told["two"] {
+				t.Errorf("told of %v", told)
 			}
 			if c.smaller && butSize < allSize*3/2 {
 				t.Errorf("%v, %s of all: %d bytes, but one: %d", l, name, allSize, butSize)
@@ -153,53 +164,59 @@ func TestLeafStorage(t *testing.T) {
 	}
 }
 
+// forAll are the options that store all arrays so.
+func forAll(s options.LeafStorage) checkpoint.Options {
+	return options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: s.Storage}}, Bivouac: options.Bivouac{Compression: s.Compression}}
+}
+
 // What a layout has no place for, or makes no sense, is refused; the error names
 // leaf and option.
 func TestLeafStorageRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		layout  checkpoint.Layout
-		storage checkpoint.LeafStorage
+		storage options.LeafStorage
 		kind    errs.Kind
 	}{
-		"Compression of no kind":     {0, checkpoint.LeafStorage{Compression: 9}, errs.Invalid},
-		"ShardAxes below zero":       {0, checkpoint.LeafStorage{ShardAxes: []int{-1}}, errs.Invalid},
-		"ChunkBytes below zero":      {0, checkpoint.LeafStorage{ChunkBytes: -1}, errs.Invalid},
-		"ChunkBytes above 1 GiB":     {0, checkpoint.LeafStorage{ChunkBytes: 1<<30 + 1}, errs.Invalid},
-		"ChunkBytes of half of it":   {0, checkpoint.LeafStorage{ChunkBytes: 2}, errs.Invalid},
-		"ChunkBytes of millions":     {0, checkpoint.LeafStorage{ChunkBytes: 4}, errs.Invalid},
-		"Compression in safetensors": {checkpoint.Safetensors, checkpoint.LeafStorage{Compression: checkpoint.Zstd}, errs.Unsupported},
-		"ShardAxes in safetensors":   {checkpoint.Safetensors, checkpoint.LeafStorage{ShardAxes: []int{0}}, errs.Unsupported},
-		"ChunkBytes in safetensors":  {checkpoint.Safetensors, checkpoint.LeafStorage{ChunkBytes: 1 << 20}, errs.Unsupported},
+		"compression of no kind":       {0, options.LeafStorage{Compression: 9}, errs.Invalid},
+		"shard_axes below zero":        {0, axes(-1), errs.Invalid},
+		"chunk_byte_size below zero":   {0, chunks(-1), errs.Invalid},
+		"ChunkByteSize above 1 GiB":    {0, chunks(1<<30 + 1), errs.Invalid},
+		"ChunkByteSize above 2 GiB":    {0, chunks(1<<31 + 1), errs.Invalid},
+		"ChunkByteSize of half of it":  {0, chunks(2), errs.Invalid},
+		"ChunkByteSize of millions":    {0, chunks(4), errs.Invalid},
+		"Compression in safetensors":   {checkpoint.Safetensors, options.LeafStorage{Compression: checkpoint.Zstd}, errs.Unsupported},
+		"ShardAxes in safetensors":     {checkpoint.Safetensors, axes(0), errs.Unsupported},
+		"ChunkByteSize in safetensors": {checkpoint.Safetensors, chunks(1 << 20), errs.Unsupported},
 	} {
 		option, _, _ := strings.Cut(name, " ")
 		state := map[string]any{"the leaf": tensor.New(tensor.Float32, 1025, 1024)}
+		c.storage.Match = "**"
 		for _, o := range []*checkpoint.SaveOptions{
-			{Leaf: checkpoint.StorageByPath(checkpoint.StorageRule{Pattern: "**", LeafStorage: c.storage})},
-			{Compression: c.storage.Compression, ShardAxes: c.storage.ShardAxes, ChunkBytes: c.storage.ChunkBytes},
+			{Options: options.Options{Bivouac: options.Bivouac{LeafStorage: []options.LeafStorage{c.storage}}}},
+			{Options: forAll(c.storage)},
 		} {
-			o.Store, o.Layout = local.New(vfs.NewMem(), "/", nil), c.layout
+			o.Store, o.Bivouac.Layout = local.New(vfs.NewMem(), "/", nil), c.layout
 			err := checkpoint.Save(t.Context(), "c", state, o)
-			if errs.KindOf(err) != c.kind || !strings.Contains(err.Error(), option) || o.Leaf != nil && !strings.Contains(err.Error(), "the leaf") {
+			if errs.KindOf(err) != c.kind || !strings.Contains(err.Error(), option) || option[0] == 'C' && o.Bivouac.LeafStorage != nil && !strings.Contains(err.Error(), "the leaf") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
-	mine := errors.New("not this one")
-	err := checkpoint.Save(t.Context(), "c", map[string]any{"w": small()}, &checkpoint.SaveOptions{
-		Store: local.New(vfs.NewMem(), "/", nil),
-		Leaf: func(checkpoint.LeafInfo, checkpoint.LeafStorage) (checkpoint.LeafStorage, error) {
-			return checkpoint.LeafStorage{}, mine
-		},
-	})
-	if !errors.Is(err, mine) {
-		t.Errorf("%v", err)
-	}
+}
+
+func axes(k ...int) options.LeafStorage {
+	return options.LeafStorage{Storage: options.Storage{ShardAxes: k}}
+}
+
+func chunks(bytes int64) options.LeafStorage {
+	return options.LeafStorage{Storage: options.Storage{ChunkByteSize: bytes}}
 }
 
 // Patterns match keys, not text: dots and slashes within keys separate nothing.
-func TestStorageByPath(t *testing.T) {
-	state := tree.NewDict().Set("w", tree.NewLeaf(small())).Set("a.b", tree.NewLeaf(small())).Set("x/y", tree.NewLeaf(small())).
-		Set("layers", tree.NewList(tree.NewDict().Set("w", tree.NewLeaf(small())), tree.NewDict().Set("w", tree.NewLeaf(small())).Set("bias", tree.NewLeaf(small()))))
+func TestLeafStorageByPath(t *testing.T) {
+	x := tensor.New(tensor.Float32, 100)
+	state := tree.NewDict().Set("w", tree.NewLeaf(x)).Set("a.b", tree.NewLeaf(x)).Set("x/y", tree.NewLeaf(x)).
+		Set("layers", tree.NewList(tree.NewDict().Set("w", tree.NewLeaf(x)), tree.NewDict().Set("w", tree.NewLeaf(x)).Set("bias", tree.NewLeaf(x))))
 	for pattern, want := range map[string][]string{
 		"w":             {"w"},
 		"*":             {"a.b", "w", "x/y"},
@@ -216,24 +233,25 @@ func TestStorageByPath(t *testing.T) {
 		"":              nil,
 	} {
 		var got []string
-		rules := checkpoint.StorageByPath(checkpoint.StorageRule{Pattern: pattern, LeafStorage: checkpoint.LeafStorage{ChunkBytes: 64}},
-			checkpoint.StorageRule{Pattern: "**", LeafStorage: checkpoint.LeafStorage{ChunkBytes: 128}})
-		o := &checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil), Leaf: func(l checkpoint.LeafInfo, all checkpoint.LeafStorage) (checkpoint.LeafStorage, error) {
-			s, err := rules(l, all)
-			if s.ChunkBytes == 64 {
-				got = append(got, l.Param)
-			}
-			return s, err
-		}}
-		if err := checkpoint.Save(t.Context(), "c", state, o); err != nil {
+		o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}
+		o.Bivouac.LeafStorage = []options.LeafStorage{chunks(64), chunks(128)}
+		o.Bivouac.LeafStorage[0].Match, o.Bivouac.LeafStorage[1].Match = pattern, "**"
+		if err := checkpoint.Save(t.Context(), "c", state, &o); err != nil {
 			t.Fatal(err)
+		}
+		for _, l := range leafInfos(t, o) {
+			if n := tensor.Shape(l.ReadShape).Len() * l.DType.Size(); n <= 64 {
+				got = append(got, l.Param)
+			} else if n > 128 {
+				t.Errorf("%q: %v", pattern, l.ReadShape)
+			}
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
 			t.Errorf("%q matches %q, want %q", pattern, got, want)
 		}
 	}
-	o := &checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil), Leaf: checkpoint.StorageByPath(checkpoint.StorageRule{Pattern: "lay[ers"})}
+	o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{LeafStorage: []options.LeafStorage{{Match: "lay[ers"}}}}, Store: local.New(vfs.NewMem(), "/", nil)}
 	if err := checkpoint.Save(t.Context(), "c", state, o); errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), "lay[ers") {
 		t.Errorf("a malformed pattern: %v", err)
 	}
@@ -246,7 +264,7 @@ func TestCompressedShards(t *testing.T) {
 	x := grid(rows, columns) // 94 MiB, 24 sub-chunks
 	for axes, most := range map[int]int{0: 8, 1: 8} {
 		st := countingStore{local.New(vfs.NewMem(), "/", nil), &atomic.Int64{}}
-		o := checkpoint.SaveOptions{Store: st, Layout: checkpoint.PlainZarr3, Compression: checkpoint.Zstd, ShardAxes: []int{axes}}
+		o := checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: []int{axes}}}}, Bivouac: options.Bivouac{Compression: checkpoint.Zstd, Layout: checkpoint.PlainZarr3}}, Store: st}
 		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": x}, &o); err != nil {
 			t.Fatal(err)
 		}
@@ -279,9 +297,9 @@ func TestCompressedShards(t *testing.T) {
 // In little memory shards are smaller; the arrays are saved all the same.
 func TestCompressedShardsInLittleMemory(t *testing.T) {
 	x := grid(3000, 4096) // 47 MiB
-	for budget, most := range map[int64]int{0: 4, 12 << 20: 12, 64 << 20: 6} {
+	for budget, most := range map[options.Limit]int{0: 4, 12 << 20: 12, 64 << 20: 6} {
 		for _, m := range []manner{waiting, streaming} {
-			o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil), Layout: checkpoint.PlainZarr3, Compression: checkpoint.Zstd, MemoryBudget: budget}
+			o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: checkpoint.Zstd, Layout: checkpoint.PlainZarr3, MemoryBudget: budget}}, Store: local.New(vfs.NewMem(), "/", nil)}
 			state := tree.NewDict().Set("x", tree.NewLeaf(x))
 			if err := saveIn(t.Context(), m, state, o); err != nil {
 				t.Fatalf("%d bytes: %v", budget, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -73,7 +74,7 @@ func TestTransformKeepsLeaves(t *testing.T) {
 		}
 		sameTree(t, name, want, got)
 		dst := filepath.Join(t.TempDir(), "dst")
-		if err := checkpoint.ConvertAndTransform(ctx, []string{src}, dst, identity, &checkpoint.ConvertOptions{Layout: checkpoint.PlainZarr3}); err != nil {
+		if err := checkpoint.ConvertAndTransform(ctx, []string{src}, dst, identity, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if got, err = checkpoint.Load(ctx, dst, nil); err != nil {

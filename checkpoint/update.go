@@ -8,6 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -82,7 +83,7 @@ func sameLayout(a *parts.Assembly, items []image.Item, o *image.Options) error {
 			continue
 		}
 		if o.Layout != image.OCDBTZarr3 && o.Layout != want {
-			return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: Layout(want).String() + ", as the checkpoint has it", Got: Layout(o.Layout).String()}
+			return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Bivouac.Layout", Want: plan.Layout(want).String() + ", as the checkpoint has it", Got: plan.Layout(o.Layout).String()}
 		}
 		o.Layout = want
 	}

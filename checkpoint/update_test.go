@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crash"
@@ -38,7 +39,7 @@ func holds(ctx context.Context, name string, want any, o *checkpoint.LoadOptions
 	if d := tree.Diff(tree.Untyped(w), tree.Untyped(got)); len(d) > 0 {
 		return fmt.Errorf("%s: %s", name, tree.FormatDiff(d))
 	}
-	r, err := checkpoint.Verify(ctx, name, &checkpoint.VerifyOptions{Store: o.Store, Key: o.Key})
+	r, err := checkpoint.Verify(ctx, name, &checkpoint.VerifyOptions{Store: o.Store, Key: o.Bivouac.Verification})
 	if err == nil && !r.OK() {
 		err = r.Problems[0]
 	}
@@ -54,15 +55,15 @@ func TestPartialUpdate(t *testing.T) {
 			t.Run(fmt.Sprint(l, signed), func(t *testing.T) {
 				st := local.New(vfs.NewMem(), "/", nil)
 				o := func(overwrite bool) *checkpoint.SaveOptions {
-					o := &checkpoint.SaveOptions{Store: st, PartialUpdate: true, Overwrite: overwrite, Layout: l}
+					o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}, Store: st, PartialUpdate: true, Overwrite: overwrite}
 					if signed {
-						o.Signing = private
+						o.Bivouac.Signing = private
 					}
 					return o
 				}
 				lo := &checkpoint.LoadOptions{Store: st}
 				if signed {
-					lo.Key = public
+					lo.Bivouac.Verification = public
 				}
 				state := map[string]any{"a": count(5000, 0), "s": "one", "n": 1}
 				if err := checkpoint.Save(ctx, "c", state, o(false)); err != nil {
@@ -87,7 +88,7 @@ func TestPartialUpdate(t *testing.T) {
 				}
 				if signed {
 					unsigned := o(true)
-					unsigned.Signing = nil
+					unsigned.Bivouac.Signing = nil
 					if err := checkpoint.Save(ctx, "c", map[string]any{"z": 1}, unsigned); errs.KindOf(err) != errs.Invalid {
 						t.Errorf("an update without the key: %v", err)
 					}
@@ -158,13 +159,13 @@ func TestPartialUpdateOf(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := checkpoint.Save(ctx, "s", map[string]any{"a": count(30, 0)}, &checkpoint.SaveOptions{Store: st, Layout: checkpoint.Safetensors}); err != nil {
+	if err := checkpoint.Save(ctx, "s", map[string]any{"a": count(30, 0)}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	if err := checkpoint.Save(ctx, "s", map[string]any{"b": 1}, &checkpoint.SaveOptions{Store: st, PartialUpdate: true}); errs.KindOf(err) != errs.Unsupported {
 		t.Errorf("an update of safetensors: %v", err)
 	}
-	if err := checkpoint.Save(ctx, "c", map[string]any{"q": 1}, &checkpoint.SaveOptions{Store: st, PartialUpdate: true, Layout: checkpoint.PlainZarr3}); errs.KindOf(err) != errs.Mismatch {
+	if err := checkpoint.Save(ctx, "c", map[string]any{"q": 1}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}, Store: st, PartialUpdate: true}); errs.KindOf(err) != errs.Mismatch {
 		t.Errorf("an update in another layout: %v", err)
 	}
 }

@@ -51,7 +51,7 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 		o = &VerifyOptions{}
 	}
 	r := &Report{Path: path}
-	c, err := (&LoadOptions{Key: o.Key, Label: o.Label, Store: o.Store}).open(ctx, path)
+	c, err := (&LoadOptions{Options: signedBy(o.Key, o.Label), Store: o.Store}).open(ctx, path)
 	if errs.KindOf(err) == errs.Corrupt {
 		r.Problems = append(r.Problems, err)
 		r.Coverage = "the checkpoint cannot be opened"

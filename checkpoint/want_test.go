@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -167,7 +168,7 @@ func TestOneColumnReadsItsPart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = checkpoint.Save(t.Context(), "c", map[string]any{"w": c.leaf}, &checkpoint.SaveOptions{Store: st, Layout: l, ShardAxes: c.axes})
+			err = checkpoint.Save(t.Context(), "c", map[string]any{"w": c.leaf}, &checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: c.axes}}}, Bivouac: options.Bivouac{Layout: l}}, Store: st})
 			if err != nil {
 				t.Fatal(err)
 			}

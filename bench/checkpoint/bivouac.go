@@ -137,7 +137,9 @@ func (b *bivouac) keep(ctx context.Context, config, path string) error {
 		part := tensor.Tensor{DType: x.DType, Shape: tensor.Shape{to - from, x.Shape[1]}, Data: x.Data[from*row : to*row]}
 		s.Parts = append(s.Parts, checkpoint.Shard{Origin: []int{from, 0}, Data: part})
 	}
-	return checkpoint.Save(ctx, path, map[string]any{"x": s}, &checkpoint.SaveOptions{ShardAxes: []int{1}})
+	o := &checkpoint.SaveOptions{}
+	o.Array.Saving.Storage.ShardAxes = []int{1}
+	return checkpoint.Save(ctx, path, map[string]any{"x": s}, o)
 }
 
 // blocked is for how long SaveAsync holds the caller up.

@@ -318,8 +318,8 @@ func TestOptions(t *testing.T) {
 	for name, set := range map[string]func(o *partial.SaveOptions){
 		"overwrite": func(o *partial.SaveOptions) { o.Overwrite = true },
 		"base":      func(o *partial.SaveOptions) { o.Base = "x" },
-		"layout":    func(o *partial.SaveOptions) { o.Layout = checkpoint.Safetensors },
-		"plain":     func(o *partial.SaveOptions) { o.Layout = checkpoint.PlainZarr3 },
+		"layout":    func(o *partial.SaveOptions) { o.Bivouac.Layout = checkpoint.Safetensors },
+		"plain":     func(o *partial.SaveOptions) { o.Bivouac.Layout = checkpoint.PlainZarr3 },
 	} {
 		o := on(st)
 		set(o)
@@ -331,7 +331,7 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := on(st)
-	o.Layout = checkpoint.OCDBTZarr2
+	o.Bivouac.Layout = checkpoint.OCDBTZarr2
 	if err := partial.Save(ctx, "c", map[string]any{"b": 1}, o); errs.KindOf(err) != errs.Mismatch {
 		t.Errorf("zarr2 after zarr3: %v", err)
 	}

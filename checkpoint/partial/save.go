@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
@@ -87,8 +88,9 @@ func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string
 // begin finds out what the part may add, lays it out, and saves in the background.
 func begin(ctx context.Context, path string, values map[string]any, o *SaveOptions, how image.Mode) (*checkpoint.Response[checkpoint.SaveStats], *image.Image, error) {
 	const op = "partial.Save"
-	if o == nil {
-		o = &SaveOptions{}
+	o, err := o.resolve(ctx)
+	if err != nil {
+		return nil, nil, errs.Wrap(op, path, err)
 	}
 	st, name, err := locate.Checkpoint(parts.Final(path), o.Store)
 	if err != nil {
@@ -139,11 +141,7 @@ func (p *part) plan(ctx context.Context, values map[string]any, how image.Mode) 
 	} else if errs.KindOf(err) != errs.NotFound {
 		return nil, err
 	}
-	scope, err := options.Resolve(ctx, options.Options{}, options.Options{})
-	if err != nil {
-		return nil, err
-	}
-	items, err := image.Handlers{Items: scope.Checkpointables.Registry, Leaves: scope.PyTree.LeafHandlers}.Of(ctx, values)
+	items, err := image.Handlers{Items: p.opts.Checkpointables.Registry, Leaves: p.opts.PyTree.LeafHandlers}.Of(ctx, values)
 	if err != nil {
 		return nil, err
 	}
@@ -158,22 +156,37 @@ func (p *part) plan(ctx context.Context, values map[string]any, how image.Mode) 
 	now, id := time.Now(), [16]byte{}
 	rand.Read(id[:]) //nolint:errcheck // documented never to fail
 	p.at = parts.NewPart(p.name, now, id)
-	if p.memory, err = arena.Open(0, &arena.Options{Limit: int(p.opts.MemoryBudget)}); err != nil {
-		return nil, errs.Wrap("", "SaveOptions.MemoryBudget", err)
+	io, err := plan.Image(p.opts.Options)
+	if err != nil {
+		return nil, err
 	}
-	o := image.Options{
-		Style: image.Pending, Process: parts.Process, Layout: image.Layout(p.opts.Layout), Compression: image.Compression(p.opts.Compression),
-		ShardAxes: p.opts.ShardAxes, ChunkBytes: p.opts.ChunkBytes, Leaf: p.opts.Leaf.ImageLeaf(), Signing: p.opts.Signing, Custom: custom, Memory: p.memory, Budget: p.opts.MemoryBudget,
-		Watch: p.opts.Watch, OnRelease: p.opts.Release, Progress: p.opts.Progress,
+	if p.memory, err = arena.Open(0, &arena.Options{Limit: int(io.Budget)}); err != nil {
+		return nil, errs.Wrap("", "SaveOptions.Bivouac.MemoryBudget", err)
 	}
+	io.Style, io.Process, io.Custom, io.Memory = image.Pending, parts.Process, custom, p.memory
+	io.Watch, io.OnRelease, io.Progress = p.opts.Watch, p.opts.Release, p.opts.Progress
 	if len(removal) > 0 {
-		o.Extra = append(o.Extra, store.Blob{Name: parts.RemovalFile, Data: removal.Append(nil)})
+		io.Extra = append(io.Extra, store.Blob{Name: parts.RemovalFile, Data: removal.Append(nil)})
 	}
-	im, err := image.Begin(items, how, o)
+	im, err := image.Begin(items, how, io)
 	if err != nil {
 		p.memory.Close() //nolint:errcheck // nothing was saved
 	}
 	return im, err
+}
+
+// resolve returns o with the options that hold for the save. o may be nil.
+func (o *SaveOptions) resolve(ctx context.Context) (*SaveOptions, error) {
+	var d SaveOptions
+	if o != nil {
+		d = *o
+	}
+	var err error
+	d.Options, err = options.Resolve(ctx, d.Options, options.Options{})
+	if d.Store == nil {
+		d.Store = d.File.Store
+	}
+	return &d, err
 }
 
 func (o *SaveOptions) validate() error {
@@ -185,8 +198,11 @@ func (o *SaveOptions) validate() error {
 		return bad("Overwrite", "an overwrite, which a session does not have; Replace replaces leaves")
 	case o.Base != "":
 		return bad("Base", "a base; parts link nothing of earlier checkpoints")
-	case o.Layout != checkpoint.Default && o.Layout != checkpoint.OCDBTZarr2:
-		return bad("Layout", o.Layout.String()+", of which there are no parts; finalize, then bivouac convert")
+	}
+	if l, err := o.Options.Layout(); err != nil {
+		return err
+	} else if l != checkpoint.OCDBTZarr3 && l != checkpoint.OCDBTZarr2 {
+		return bad("Bivouac.Layout", l.String()+", of which there are no parts; finalize, then bivouac convert")
 	}
 	return nil
 }
@@ -229,8 +245,10 @@ func (p *part) compareItem(before *parts.Assembly, it image.Item, removal parts.
 		removal[it.Name] = append(removal[it.Name], []string{})
 		return nil
 	}
-	if zarr3 := p.opts.Layout != checkpoint.OCDBTZarr2; zarr3 != old.UseZarr3 {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: "that of the parts before", Got: p.opts.Layout.String()}
+	if l, err := p.opts.Options.Layout(); err != nil {
+		return err
+	} else if zarr3 := l != checkpoint.OCDBTZarr2; zarr3 != old.UseZarr3 {
+		return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Bivouac.Layout", Want: "that of the parts before", Got: l.String()}
 	}
 	added := tree.Flatten(it.Tree)
 	clash := parts.Clash(old, added)

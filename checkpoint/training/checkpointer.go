@@ -14,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
@@ -32,6 +33,7 @@ type Checkpointer struct {
 
 	saving sync.Mutex   // held by the call that prepares a save
 	memory *arena.Arena // snapshots; owned by the save in flight
+	limit  int64        // of memory, 0 is none
 	locked bool         // this is the writer of the directory, or there are no locks
 	lock   io.Closer    // nil when there is none
 
@@ -54,11 +56,18 @@ func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, errs.Wrap("training.Open", dir, err)
 	}
+	eff, err := options.Resolve(ctx, options.Options{}, opts.Options)
+	if err != nil {
+		return nil, errs.Wrap("training.Open", dir, err)
+	}
+	if opts.Store == nil {
+		opts.Store = eff.File.Store
+	}
 	st, root, err := locate.Directory(dir, opts.Store)
 	if err != nil {
 		return nil, errs.Wrap("training.Open", dir, err)
 	}
-	c := &Checkpointer{opts: opts, store: st, root: root, dir: dir}
+	c := &Checkpointer{opts: opts, store: st, root: root, dir: dir, limit: eff.Budget()}
 	if err := c.start(ctx); err != nil {
 		return nil, errs.Wrap("training.Open", dir, errors.Join(err, c.unlock()))
 	}
@@ -77,7 +86,7 @@ func (c *Checkpointer) start(ctx context.Context) (err error) {
 		return err
 	}
 	if c.opts.Reserve > 0 {
-		c.memory, err = arena.Open(c.reserve(), &arena.Options{Limit: int(c.opts.MemoryBudget), Touch: true})
+		c.memory, err = arena.Open(c.reserve(), &arena.Options{Limit: int(c.limit), Touch: true})
 	}
 	return err
 }
@@ -85,8 +94,8 @@ func (c *Checkpointer) start(ctx context.Context) (err error) {
 // reserve is Options.Reserve within the budget.
 func (c *Checkpointer) reserve() int {
 	n := c.opts.Reserve
-	if c.opts.MemoryBudget > 0 {
-		n = min(n, c.opts.MemoryBudget&^(arena.MaxAlign-1))
+	if c.limit > 0 {
+		n = min(n, c.limit&^(arena.MaxAlign-1))
 	}
 	return int(n)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -60,7 +61,7 @@ func TestDedupWritesWhatChanged(t *testing.T) {
 	const size, count = 4 << 20, 40
 	for _, how := range []struct {
 		name   string
-		budget int64
+		budget options.Limit
 		save   func(c *training.Checkpointer, step int64, state any) error
 	}{
 		{"copied", 0, func(c *training.Checkpointer, step int64, state any) error {
@@ -76,7 +77,7 @@ func TestDedupWritesWhatChanged(t *testing.T) {
 		}},
 	} {
 		dir := t.TempDir()
-		c, stats := linking(t, dir, training.Options{MemoryBudget: how.budget, Preserve: training.LatestN{N: 2}})
+		c, stats := linking(t, dir, training.Options{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: how.budget}}, Preserve: training.LatestN{N: 2}})
 		state := layers(count, size)
 		save := func(step int64) checkpoint.SaveStats {
 			if err := how.save(c, step, state); err != nil {

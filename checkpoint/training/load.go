@@ -12,6 +12,8 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -23,7 +25,11 @@ func (c *Checkpointer) Load(ctx context.Context, step int64, o *checkpoint.LoadO
 	if err != nil {
 		return nil, err
 	}
-	return checkpoint.Load(ctx, c.path(in.Directory), c.loadOptions(in, o))
+	lo, err := c.loadOptions(ctx, in, o)
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.Load(ctx, c.path(in.Directory), lo)
 }
 
 // LoadInto reads the item "state" of a step into dst, as checkpoint.LoadInto does.
@@ -32,7 +38,11 @@ func (c *Checkpointer) LoadInto(ctx context.Context, step int64, dst any, o *che
 	if err != nil {
 		return err
 	}
-	return checkpoint.LoadInto(ctx, c.path(in.Directory), dst, c.loadOptions(in, o))
+	lo, err := c.loadOptions(ctx, in, o)
+	if err != nil {
+		return err
+	}
+	return checkpoint.LoadInto(ctx, c.path(in.Directory), dst, lo)
 }
 
 // LoadCheckpointables reads all items of a step: trees as *tree.Node, JSON as
@@ -42,7 +52,11 @@ func (c *Checkpointer) LoadCheckpointables(ctx context.Context, step int64, o *c
 	if err != nil {
 		return nil, err
 	}
-	return checkpoint.LoadCheckpointables(ctx, c.path(in.Directory), c.loadOptions(in, o))
+	lo, err := c.loadOptions(ctx, in, o)
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.LoadCheckpointables(ctx, c.path(in.Directory), lo)
 }
 
 // Metadata describes a step without reading its arrays.
@@ -51,7 +65,11 @@ func (c *Checkpointer) Metadata(ctx context.Context, step int64) (*checkpoint.In
 	if err != nil {
 		return nil, err
 	}
-	return checkpoint.Metadata(ctx, c.path(in.Directory), c.loadOptions(in, nil))
+	lo, err := c.loadOptions(ctx, in, nil)
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.Metadata(ctx, c.path(in.Directory), lo)
 }
 
 // CheckpointablesMetadata is Metadata with what the handlers of items say of them,
@@ -61,7 +79,11 @@ func (c *Checkpointer) CheckpointablesMetadata(ctx context.Context, step int64) 
 	if err != nil {
 		return nil, err
 	}
-	return checkpoint.CheckpointablesMetadata(ctx, c.path(in.Directory), c.loadOptions(in, nil))
+	lo, err := c.loadOptions(ctx, in, nil)
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.CheckpointablesMetadata(ctx, c.path(in.Directory), lo)
 }
 
 // Label is what a step is signed as: "step 12".
@@ -69,19 +91,18 @@ func Label(step int64) string { return "step " + strconv.FormatInt(step, 10) }
 
 // loadOptions are those of a load of a step. With a key it must be the step that
 // it passes for, not one of another time.
-func (c *Checkpointer) loadOptions(in Info, o *checkpoint.LoadOptions) *checkpoint.LoadOptions {
+func (c *Checkpointer) loadOptions(ctx context.Context, in Info, o *checkpoint.LoadOptions) (*checkpoint.LoadOptions, error) {
 	var d checkpoint.LoadOptions
 	if o != nil {
 		d = *o
 	}
-	d.Store = c.store
-	if d.Key == nil {
-		d.Key = c.opts.Key
+	var err error
+	d.Options, err = options.Resolve(ctx, d.Options, c.opts.Options)
+	d.Store, d.Bivouac.Label = c.store, ""
+	if d.Bivouac.Verification != nil {
+		d.Bivouac.Label = Label(in.Step)
 	}
-	if d.Key != nil {
-		d.Label = Label(in.Step)
-	}
-	return &d
+	return &d, errs.Wrap("training.Load", c.dir, err)
 }
 
 // Reload lists the directory again, for what other processes did there.
@@ -124,13 +145,14 @@ func (c *Checkpointer) Reload(ctx context.Context) error {
 	return nil
 }
 
-// trusted refuses a step that Options.Key did not sign. It is left where it is:
+// trusted refuses a step that the verification key did not sign. It is left where it is:
 // the key may be the wrong one.
 func (c *Checkpointer) trusted(ctx context.Context, in Info) error {
-	if c.opts.Key == nil {
-		return nil
+	o, err := c.loadOptions(ctx, in, nil)
+	if err != nil || o.Bivouac.Verification == nil {
+		return err
 	}
-	_, err := layout.Options{Key: c.opts.Key, Label: Label(in.Step)}.Open(ctx, c.store, c.path(in.Directory))
+	_, err = plan.Load(o.Options).Open(ctx, c.store, c.path(in.Directory))
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -16,7 +17,7 @@ import (
 func TestWaysToSave(t *testing.T) {
 	for _, c := range []struct {
 		name         string
-		budget       int64
+		budget       options.Limit
 		reserve      int64
 		wait, handed bool
 		copied       bool
@@ -31,8 +32,7 @@ func TestWaysToSave(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ctx := t.Context()
 			var stats checkpoint.SaveStats
-			s, err := training.Open(ctx, t.TempDir(), &training.Options{
-				MemoryBudget: c.budget, Reserve: c.reserve,
+			s, err := training.Open(ctx, t.TempDir(), &training.Options{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: c.budget}}, Reserve: c.reserve,
 				OnEvent: func(e training.Event) {
 					if e.Kind == training.SaveCommitted {
 						stats = e.Stats
@@ -117,7 +117,7 @@ func TestReleaseOfSkipped(t *testing.T) {
 }
 
 func TestBadBudget(t *testing.T) {
-	for _, o := range []training.Options{{MemoryBudget: -1}, {Reserve: -1}} {
+	for _, o := range []training.Options{{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: -2}}}, {Reserve: -1}} {
 		if _, err := training.Open(t.Context(), t.TempDir(), &o); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%+v: %v", o, err)
 		}

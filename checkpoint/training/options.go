@@ -1,7 +1,6 @@
 package training
 
 import (
-	"crypto/ed25519"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -12,8 +11,23 @@ import (
 
 // Options of a Checkpointer. The zero value keeps every checkpoint under plain
 // integers and saves as DefaultSave does, as Orbax's Checkpointer.
+//
+// How arrays are stored, how much memory copies of the state take and who signs
+// is in the embedded options, as in checkpoint.SaveOptions; steps of one
+// directory may differ. A state that is larger than Bivouac.MemoryBudget is read
+// while it is written, and the caller of SaveAsync blocked until it was read.
+//
+// Bivouac.Signing signs each step under its Label, whatever Bivouac.Label says.
+// Bivouac.Verification must have signed the steps: those that it did not sign as
+// the step whose name they have are told to OnEvent and not listed, so that
+// Latest is the newest that it signed; and it holds for loads. Without it that of
+// checkpoint.LoadOptions asks for a signature, of the step that is named.
 type Options struct {
-	// Store holds the directory; nil is the local file system.
+	// Options go before those of the process, and behind those of the context
+	// and the call.
+	checkpoint.Options
+	// Store holds the directory; nil is Options.File.Store, and where that is nil
+	// the local file system.
 	Store store.Store
 	// Save decides whether a step is saved; nil is DefaultSave().
 	Save SavePolicy
@@ -43,33 +57,12 @@ type Options struct {
 	// of the directory; see Open. In a job of several processes that save together
 	// the primary takes the lock, and the others set NoLock.
 	NoLock bool
-	// MemoryBudget bounds the memory for copies of the state; 0 = no bound. A
-	// state that is larger is read while it is written, and the caller of
-	// SaveAsync blocked until it was read.
-	MemoryBudget int64
 	// Reserve is how many bytes of that memory to make ready in the background
 	// at Open, so that the first SaveAsync need not wait for fresh pages; 0 =
-	// none. It is at most MemoryBudget, where there is one.
+	// none. It is at most the memory budget, where there is one.
 	Reserve int64
 	// Dedup has what did not change since the step before linked instead of written.
 	Dedup Dedup
-	// Layout, Compression, ShardAxes, ChunkBytes, MaxFileBytes and Leaf are how
-	// arrays are stored, as in checkpoint.SaveOptions. Steps of one directory may
-	// differ.
-	Layout       checkpoint.Layout
-	Compression  checkpoint.Compression
-	ShardAxes    []int
-	ChunkBytes   int
-	MaxFileBytes int64
-	Leaf         checkpoint.StorageFunc
-	// Signing, when not nil, signs each step as checkpoint.SaveOptions.Signing
-	// does, under its Label.
-	Signing ed25519.PrivateKey
-	// Key, when not nil, must have signed the steps: those that it did not sign as
-	// the step whose name they have are told to OnEvent and not listed, so that
-	// Latest is the newest that it signed; and it is the Key of loads. Without it
-	// LoadOptions.Key asks for a signature, of the step that is named.
-	Key ed25519.PublicKey
 	// Pace holds saves in the background back, so that the steps of the trainer
 	// beside them take as long as ever.
 	Pace Pace
@@ -82,7 +75,7 @@ type Options struct {
 }
 
 // Dedup says whether steps share data files with the steps before them. The
-// arrays of a step lie in data files of at most 64 MiB (Options.MaxFileBytes), larger
+// arrays of a step lie in data files of at most 64 MiB, unless OCDBTTargetDataFileSize says otherwise, larger
 // arrays in files of their own; a file all of whose arrays have the bytes that they had in the
 // latest step is a hard link to the file there. Either step may be removed
 // without the other. The zero value writes every step whole.
@@ -134,8 +127,11 @@ func (o *Options) withDefaults() Options {
 
 // Validate reports the first option that makes no sense.
 func (o Options) Validate() error {
-	if o.MemoryBudget < 0 || o.Reserve < 0 {
-		return &errs.Error{Kind: errs.Invalid, Subject: "Options.MemoryBudget, Options.Reserve", Want: "bytes, 0 or more"}
+	if err := o.Options.Validate(); err != nil {
+		return err
+	}
+	if o.Reserve < 0 {
+		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Reserve", Want: "bytes, 0 or more"}
 	}
 	if o.Dedup.VerifyEvery < 0 {
 		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Dedup.VerifyEvery", Want: "steps, 0 or more"}
@@ -161,6 +157,8 @@ func (o Options) Validate() error {
 
 // SaveOptions modify one save; nil is the zero value.
 type SaveOptions struct {
+	// Options go before those of the context and the Checkpointer.
+	checkpoint.Options
 	// Force saves whatever the policy says, and a step below the latest.
 	Force bool
 	// Overwrite replaces a checkpoint of this step; else it is errs.Exists, as is

@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
@@ -109,6 +110,14 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	if step < 0 {
 		return fail(&errs.Error{Kind: errs.Invalid, Want: "a step from 0 on"})
 	}
+	eff, err := options.Resolve(ctx, o.Options, c.opts.Options)
+	if err != nil {
+		return fail(err)
+	}
+	io, err := plan.Image(eff)
+	if err != nil {
+		return fail(err)
+	}
 	c.saving.Lock()
 	defer c.saving.Unlock()
 	if skip, err := c.admit(ctx, step, o); err != nil {
@@ -121,27 +130,22 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 			return false, nil
 		}), nil, nil
 	}
-	list, err := c.items(ctx, items, o)
+	list, err := c.items(ctx, items, o, eff)
 	if err != nil {
 		return fail(err)
 	}
-	if c.memory == nil {
-		if c.memory, err = arena.Open(0, &arena.Options{Limit: int(c.opts.MemoryBudget)}); err != nil {
-			return fail(err)
-		}
+	if err := c.prepareMemory(io.Budget); err != nil {
+		return fail(err)
 	}
 	custom, err := orbax.Custom(o.Custom)
 	if err != nil {
 		return fail(errs.Wrap("", "SaveOptions.Custom", err))
 	}
 	start := time.Now()
-	c.memory.Reset()
-	im, err := image.Begin(list, how, image.Options{
-		Style: image.Step, Layout: image.Layout(c.opts.Layout), Compression: image.Compression(c.opts.Compression), ShardAxes: c.opts.ShardAxes,
-		ChunkBytes: c.opts.ChunkBytes, MaxFileBytes: c.opts.MaxFileBytes, Leaf: c.opts.Leaf.ImageLeaf(),
-		Custom: custom, Memory: c.memory, Now: c.opts.Now, Budget: c.opts.MemoryBudget,
-		Watch: o.Watch, OnRelease: o.Release, Progress: o.Progress, Dedup: c.dedup(), Pace: c.pace(how), Signing: c.opts.Signing, Label: Label(step),
-	})
+	io.Style, io.Custom, io.Memory, io.Now = image.Step, custom, c.memory, c.opts.Now
+	io.Watch, io.OnRelease, io.Progress = o.Watch, o.Release, o.Progress
+	io.Dedup, io.Pace, io.Label = c.dedup(), c.pace(how), Label(step)
+	im, err := image.Begin(list, how, io)
 	if err != nil {
 		return fail(err)
 	}
@@ -152,6 +156,22 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	c.pending = r
 	c.mu.Unlock()
 	return r, im, nil
+}
+
+// prepareMemory empties the memory of snapshots, of which a save maps at most
+// limit bytes.
+func (c *Checkpointer) prepareMemory(limit int64) (err error) {
+	if c.memory != nil && c.limit != limit {
+		err, c.memory = c.memory.Close(), nil
+	}
+	if c.memory == nil && err == nil {
+		c.limit = limit
+		c.memory, err = arena.Open(0, &arena.Options{Limit: int(limit)})
+	}
+	if err == nil {
+		c.memory.Reset()
+	}
+	return err
 }
 
 // linkable is how many of the newest steps are tried for one whose manifest can
@@ -263,12 +283,8 @@ func (c *Checkpointer) index(step int64) (int, bool) {
 }
 
 // items puts the values in the order of their names and adds the metrics.
-func (c *Checkpointer) items(ctx context.Context, values map[string]any, o *SaveOptions) ([]image.Item, error) {
-	scope, err := options.Resolve(ctx, options.Options{}, options.Options{})
-	if err != nil {
-		return nil, err
-	}
-	list, err := image.Handlers{Items: scope.Checkpointables.Registry, Leaves: scope.PyTree.LeafHandlers}.Of(ctx, values)
+func (c *Checkpointer) items(ctx context.Context, values map[string]any, o *SaveOptions, eff options.Options) ([]image.Item, error) {
+	list, err := image.Handlers{Items: eff.Checkpointables.Registry, Leaves: eff.PyTree.LeafHandlers}.Of(ctx, values)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 )
 
@@ -13,9 +14,9 @@ func TestStorageOfSteps(t *testing.T) {
 	state := map[string]any{"a": make([]float32, 1<<18), "b": make([]float32, 1<<18)}
 	for want, o := range map[[2]int]training.Options{
 		{1 << 18, 1 << 18}: {},
-		{1 << 14, 1 << 14}: {ChunkBytes: 1 << 16},
-		{1 << 14, 1 << 12}: {ChunkBytes: 1 << 16, ShardAxes: []int{5}, Leaf: checkpoint.StorageByPath(
-			checkpoint.StorageRule{Pattern: "b", LeafStorage: checkpoint.LeafStorage{ChunkBytes: 1 << 14}})},
+		{1 << 14, 1 << 14}: {Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ChunkByteSize: 1 << 16}}}}},
+		{1 << 14, 1 << 12}: {Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ChunkByteSize: 1 << 16, ShardAxes: []int{5}}}},
+			Bivouac: options.Bivouac{LeafStorage: []options.LeafStorage{{Match: "b", Storage: options.Storage{ChunkByteSize: 1 << 14}}}}}},
 	} {
 		dir := t.TempDir()
 		s, err := training.Open(t.Context(), dir, &o)

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -27,8 +29,9 @@ func (c *Checkpointer) LoadAndTransform(ctx context.Context, from []Source, abst
 		lo = *o
 	}
 	lo.Store = c.opts.Store
-	if lo.Key == nil {
-		lo.Key = c.opts.Key
+	var err error
+	if lo.Options, err = options.Resolve(ctx, lo.Options, c.opts.Options); err != nil {
+		return nil, errs.Wrap("training.LoadAndTransform", c.dir, err)
 	}
 	var paths []string
 	for _, s := range from {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -108,28 +109,32 @@ func (o ConvertOptions) checkBudget(op string) error {
 
 // library returns the options of the library that the flags mean.
 func (o ConvertOptions) library(load checkpoint.LoadOptions) (checkpoint.ConvertOptions, error) {
-	c := checkpoint.ConvertOptions{MemoryBudget: o.Budget << 20, Overwrite: o.Overwrite, Item: o.Item, Key: load.Key, Label: load.Label}
+	c := checkpoint.ConvertOptions{Overwrite: o.Overwrite, Item: o.Item, Options: options.Options{Bivouac: options.Bivouac{
+		MemoryBudget: options.Limit(o.Budget << 20), Verification: load.Bivouac.Verification, Label: load.Bivouac.Label,
+	}}}
 	var err error
 	if o.SignKey != "" {
-		if c.Signing, err = readSigningKey(o.SignKey); err != nil {
+		if c.Bivouac.Signing, err = readSigningKey(o.SignKey); err != nil {
 			return c, err
 		}
 	}
-	if c.Layout, err = checkpoint.ParseLayout(o.To); err != nil {
+	if c.Bivouac.Layout, err = checkpoint.ParseLayout(o.To); err != nil {
 		return c, usageError{err}
 	}
-	if c.Compression, err = checkpoint.ParseCompression(o.Compress); err != nil {
+	if c.Bivouac.Compression, err = checkpoint.ParseCompression(o.Compress); err != nil {
 		return c, usageError{err}
 	}
-	if c.MaxFileBytes, err = parseSize(o.ShardSize); err != nil {
+	shard, err := parseSize(o.ShardSize)
+	if err != nil {
 		return c, usageError{err}
 	}
+	c.Array.Saving.OCDBTTargetDataFileSize = options.FileSize(shard)
 	return c, nil
 }
 
 // converting shows how a conversion gets on, and bounds the memory of this process.
 func converting(g *global, dst string, c *checkpoint.ConvertOptions, run func() error) error {
-	debug.SetMemoryLimit(c.MemoryBudget / 2) // the other half is outside of the heap
+	debug.SetMemoryLimit(c.Bivouac.MemoryBudget.Bytes() / 2) // the other half is outside of the heap
 	screen, begun := newProgress(g), false
 	c.Progress = func(done, total int64) {
 		if !begun {

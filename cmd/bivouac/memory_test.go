@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 )
 
 // Of the test of memory: the state, the budget, and what the program takes by
@@ -38,7 +39,7 @@ func saveState(path string) int {
 func convertState(from, to, how string) int {
 	l, err := checkpoint.ParseLayout(how)
 	if err == nil {
-		err = checkpoint.Convert(context.Background(), from, to, &checkpoint.ConvertOptions{Layout: l, MemoryBudget: memoryBudget})
+		err = checkpoint.Convert(context.Background(), from, to, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l, MemoryBudget: memoryBudget}}})
 	}
 	if err != nil {
 		return exitFailure

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -57,7 +58,7 @@ func TestKeyOfCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	saveRun := func(run string, signing ed25519.PrivateKey, steps ...int64) {
-		c, err := training.Open(ctx, run, &training.Options{Signing: signing})
+		c, err := training.Open(ctx, run, &training.Options{Options: options.Options{Bivouac: options.Bivouac{Signing: signing}}})
 		if err != nil {
 			t.Fatal(err)
 		}

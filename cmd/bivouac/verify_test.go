@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -18,7 +19,7 @@ func TestVerifyKey(t *testing.T) {
 	path := filepath.Join(dir, "c")
 	signer := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 	stranger := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
-	if err := checkpoint.Save(t.Context(), path, map[string]any{"w": []float32{1}}, &checkpoint.SaveOptions{Signing: signer}); err != nil {
+	if err := checkpoint.Save(t.Context(), path, map[string]any{"w": []float32{1}}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Signing: signer}}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {

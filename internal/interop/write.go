@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -33,10 +34,10 @@ type writer struct {
 
 // storage are options of a save, drawn for each.
 type storage struct {
-	all  checkpoint.LeafStorage
-	leaf checkpoint.StorageFunc // draws those of a leaf
-	most int64                  // MaxFileBytes
-	link bool                   // steps are linked
+	all  options.LeafStorage
+	leaf options.LeafFunc // draws those of a leaf
+	most options.FileSize
+	link bool // steps are linked
 
 	signing ed25519.PrivateKey // nil signs nothing
 }
@@ -58,25 +59,36 @@ func (t *trees) storage(l checkpoint.Layout) storage {
 		s.signing = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	}
 	if l == checkpoint.Default || l == checkpoint.OCDBTZarr2 || l == checkpoint.Safetensors {
-		s.most = []int64{0, smallFiles, 100_000}[t.rnd.IntN(3)]
+		s.most = []options.FileSize{0, smallFiles, 100_000}[t.rnd.IntN(3)]
 	}
 	if l == checkpoint.Safetensors {
 		return s
 	}
 	s.all = t.leafStorage()
 	if t.rnd.IntN(2) == 0 {
-		s.leaf = func(checkpoint.LeafInfo, checkpoint.LeafStorage) (checkpoint.LeafStorage, error) {
-			return t.leafStorage(), nil
+		s.leaf = func(tree.Path, any) *options.Storage {
+			one := t.leafStorage().Storage
+			return &one
 		}
 	}
 	return s
 }
 
-func (t *trees) leafStorage() checkpoint.LeafStorage {
-	return checkpoint.LeafStorage{
+// options are those of a save in the layout.
+func (s storage) options(l checkpoint.Layout) checkpoint.Options {
+	return options.Options{
+		Array:   options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: s.most, ScopedStorage: s.leaf, Storage: s.all.Storage}},
+		Bivouac: options.Bivouac{Compression: s.all.Compression, Layout: l, Signing: s.signing},
+	}
+}
+
+func (t *trees) leafStorage() options.LeafStorage {
+	return options.LeafStorage{
 		Compression: []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd, checkpoint.ByteSplit}[t.rnd.IntN(3)],
-		ShardAxes:   [][]int{nil, {0}, {1}, {0, 2}}[t.rnd.IntN(4)],
-		ChunkBytes:  []int{0, 0, 300, 5000, 70_000}[t.rnd.IntN(5)],
+		Storage: options.Storage{
+			ShardAxes:     [][]int{nil, {0}, {1}, {0, 2}}[t.rnd.IntN(4)],
+			ChunkByteSize: []int64{0, 0, 300, 5000, 70_000}[t.rnd.IntN(5)],
+		},
 	}
 }
 
@@ -104,9 +116,7 @@ func writeAll(ctx context.Context, root string, seed uint64, n int) error {
 
 func writeTree(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s storage) (testCase, error) {
 	n := t.tree()
-	err := checkpoint.Save(ctx, filepath.Join(dir, "checkpoint"), n, &checkpoint.SaveOptions{
-		Layout: l, Compression: s.all.Compression, ShardAxes: s.all.ShardAxes, ChunkBytes: s.all.ChunkBytes, Leaf: s.leaf, MaxFileBytes: s.most, Signing: s.signing,
-	})
+	err := checkpoint.Save(ctx, filepath.Join(dir, "checkpoint"), n, &checkpoint.SaveOptions{Options: s.options(l)})
 	return testCase{Path: "checkpoint", Leaves: describe(n)}, err
 }
 
@@ -114,10 +124,7 @@ func writeTree(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s
 // linked it has all leaves of the first but one.
 func writeRun(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s storage) (c testCase, err error) {
 	linked := 0
-	run, err := training.Open(ctx, filepath.Join(dir, "run"), &training.Options{
-		Layout: l, Compression: s.all.Compression, ShardAxes: s.all.ShardAxes, ChunkBytes: s.all.ChunkBytes, Leaf: s.leaf, MaxFileBytes: s.most, Signing: s.signing,
-		Dedup: training.Dedup{On: s.link}, OnEvent: func(e training.Event) { linked += e.Stats.Linked },
-	})
+	run, err := training.Open(ctx, filepath.Join(dir, "run"), &training.Options{Options: s.options(l), Dedup: training.Dedup{On: s.link}, OnEvent: func(e training.Event) { linked += e.Stats.Linked }})
 	if err != nil {
 		return c, err
 	}

@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"encoding/binary"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -50,10 +51,13 @@ const groupBytes = 64 << 20
 
 // maxFileBytes is what a data file of several arrays holds at most; 0 is no bound.
 func (o *Options) maxFileBytes() int64 {
-	if o.MaxFileBytes == 0 && o.Dedup != nil {
+	switch {
+	case o.MaxFileBytes == 0 && o.Dedup != nil:
 		return groupBytes
+	case o.MaxFileBytes < 0 && o.Dedup != nil:
+		return math.MaxInt64 // by groups, but of any size
 	}
-	return o.MaxFileBytes
+	return max(0, o.MaxFileBytes)
 }
 
 // group deals the arrays out to files of up to most bytes, less where the item

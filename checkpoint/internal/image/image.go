@@ -65,7 +65,7 @@ type Options struct {
 	// file, up to four; 0 is 16 MiB.
 	FileBytes int64
 	// MaxFileBytes is how many bytes of arrays a data file holds at most, unless it
-	// is one array; 0 is 64 MiB with Dedup, else no bound.
+	// is one array; -1 is no bound, and 0 too but for 64 MiB with Dedup.
 	MaxFileBytes int64
 	Dedup        *Dedup // nil writes everything
 	Budget       int64  // bytes of Memory, where a copy would need more it is not made; 0 is no bound

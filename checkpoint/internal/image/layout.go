@@ -64,10 +64,10 @@ func (o *Options) validate(items []Item) error {
 		return err
 	}
 	switch {
-	case o.MaxFileBytes < 0:
-		return &errs.Error{Kind: errs.Invalid, Subject: "MaxFileBytes", Want: "0 or more"}
+	case o.MaxFileBytes < -1:
+		return &errs.Error{Kind: errs.Invalid, Subject: "OCDBTTargetDataFileSize", Want: "bytes, or -1 for no bound"}
 	case o.MaxFileBytes > 0 && !o.Layout.ocdbt() && o.Layout != Safetensors:
-		return &errs.Error{Kind: errs.Unsupported, Subject: "MaxFileBytes", Want: "files of single arrays, or of chunks of them", Got: "a layout without a database",
+		return &errs.Error{Kind: errs.Unsupported, Subject: "OCDBTTargetDataFileSize", Want: "files of single arrays, or of chunks of them", Got: "a layout without a database",
 			Remedy: "choose a layout with a database, or bound chunks"}
 	case o.Layout != Safetensors:
 		return nil

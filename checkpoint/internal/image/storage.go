@@ -37,7 +37,7 @@ func (o *Options) storageOf(p tree.Path, s tensor.Spec) (Storage, error) {
 		err = one.validate(o.Layout)
 	}
 	if err == nil && one.ChunkBytes > 0 && one.ChunkBytes < s.DType.Size() {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "ChunkBytes", Want: "an element of " + s.DType.String() + " at least", Got: strconv.Itoa(one.ChunkBytes)}
+		err = &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "an element of " + s.DType.String() + " at least", Got: strconv.Itoa(one.ChunkBytes)}
 	}
 	return one, err
 }
@@ -50,7 +50,7 @@ func (s *Storage) validate(l Layout) error {
 	case slices.ContainsFunc(s.ShardAxes, func(k int) bool { return k < 0 }):
 		return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes, counted from 0"}
 	case s.ChunkBytes < 0 || s.ChunkBytes > maxChunkBytes:
-		return &errs.Error{Kind: errs.Invalid, Subject: "ChunkBytes", Want: "bytes, 0 to " + strconv.Itoa(maxChunkBytes), Got: strconv.Itoa(s.ChunkBytes)}
+		return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "bytes, 0 to " + strconv.Itoa(maxChunkBytes), Got: strconv.Itoa(s.ChunkBytes)}
 	case l != Safetensors:
 		return nil
 	case s.Compression != Uncompressed:
@@ -58,7 +58,7 @@ func (s *Storage) validate(l Layout) error {
 	case len(s.ShardAxes) > 0:
 		return unsupported("ShardAxes", "tensors that lie row by row, whatever will be read of them")
 	case s.ChunkBytes != 0:
-		return unsupported("ChunkBytes", "tensors in one piece")
+		return unsupported("ChunkByteSize", "tensors in one piece")
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func checkCount(shape tensor.Shape, sub []int) error {
 	count := 1
 	for k, n := range sub {
 		if count *= (shape[k] + n - 1) / max(n, 1); count > maxChunks {
-			return &errs.Error{Kind: errs.Invalid, Subject: "ChunkBytes", Want: "at most " + strconv.Itoa(maxChunks) + " chunks in an array", Got: "more"}
+			return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "at most " + strconv.Itoa(maxChunks) + " chunks in an array", Got: "more"}
 		}
 	}
 	return nil

@@ -1,0 +1,84 @@
+// Package plan turns the options of a call, resolved, into what the packages that
+// save and load take: the one place that knows both.
+package plan
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// Image returns how a save stores, bounds and signs what it writes. What one
+// save alone says, such as its style and its memory, is left to the caller.
+// o is what options.Resolve returned.
+func Image(o options.Options) (image.Options, error) {
+	l, err := o.Layout()
+	if err != nil {
+		return image.Options{}, err
+	}
+	c, err := o.Compression()
+	if err != nil {
+		return image.Options{}, err
+	}
+	all, err := storage(o.Array.Saving.Storage, imageCompressions[c])
+	if err != nil {
+		return image.Options{}, err
+	}
+	return image.Options{
+		Layout: imageLayouts[l], Compression: all.Compression, ShardAxes: all.ShardAxes, ChunkBytes: all.ChunkBytes,
+		MaxFileBytes: int64(o.Array.Saving.OCDBTTargetDataFileSize), Leaf: leaf(o),
+		Budget: o.Budget(), Signing: o.Bivouac.Signing, Label: o.Bivouac.Label,
+	}, nil
+}
+
+// Load returns how a checkpoint is opened.
+func Load(o options.Options) layout.Options {
+	out := layout.Options{Key: o.Bivouac.Verification}
+	if out.Key != nil {
+		out.Label = o.Bivouac.Label
+	}
+	return out
+}
+
+// imageLayouts are the layouts as package image numbers them.
+var imageLayouts = [...]image.Layout{
+	options.OCDBTZarr3: image.OCDBTZarr3, options.OCDBTZarr2: image.OCDBTZarr2,
+	options.PlainZarr3: image.PlainZarr3, options.PlainZarr2: image.PlainZarr2, options.SafetensorsLayout: image.Safetensors,
+}
+
+// Layout returns a layout of package image.
+func Layout(l image.Layout) options.Layout { return options.Layout(slices.Index(imageLayouts[1:], l) + 1) }
+
+// imageCompressions are the compressions as package image numbers them.
+var imageCompressions = [...]image.Compression{
+	options.Uncompressed: image.Uncompressed, options.Zstd: image.Zstd, options.ByteSplit: image.ByteSplit,
+}
+
+// leaf decides about single arrays; nil where all are stored alike.
+func leaf(o options.Options) func(tree.Path, tensor.Spec, image.Storage) (image.Storage, error) {
+	if o.Array.Saving.ScopedStorage == nil && len(o.Bivouac.LeafStorage) == 0 {
+		return nil
+	}
+	return func(p tree.Path, spec tensor.Spec, all image.Storage) (image.Storage, error) {
+		s, c := o.StorageFor(p, spec)
+		if c == options.DefaultCompression {
+			return storage(s, all.Compression)
+		}
+		return storage(s, imageCompressions[c])
+	}
+}
+
+// storage returns storage options as package image takes them.
+func storage(s options.Storage, c image.Compression) (image.Storage, error) {
+	if s.ChunkByteSize > math.MaxInt32 {
+		return image.Storage{}, &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "2 GiB at most", Got: strconv.FormatInt(s.ChunkByteSize, 10)}
+	}
+	return image.Storage{Compression: c, ShardAxes: s.ShardAxes, ChunkBytes: int(s.ChunkByteSize)}, nil
+}

@@ -1,0 +1,79 @@
+package checkpoint
+
+import (
+	"context"
+	"crypto/ed25519"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// Options are what can be said for a call, a context, a checkpointer or the
+// process, of which the first that says something counts: see package options,
+// and the table there for what each does.
+type Options = options.Options
+
+// With returns a context whose calls inherit o, and what o leaves open from ctx.
+func With(ctx context.Context, o Options) context.Context { return options.With(ctx, o) }
+
+// Configure makes o what all calls of the process inherit at last; restore puts
+// back what was there before.
+func Configure(o Options) (restore func(), err error) { return options.Configure(o) }
+
+// resolve returns o with the Options that hold for the call. o may be nil, and is
+// not changed.
+func (o *SaveOptions) resolve(ctx context.Context) (*SaveOptions, error) {
+	var d SaveOptions
+	if o != nil {
+		d = *o
+	}
+	var err error
+	d.Options, err = options.Resolve(ctx, d.Options, Options{})
+	d.Store = storeOf(d.Store, d.Options)
+	return &d, err
+}
+
+// resolve is as that of SaveOptions.
+func (o *LoadOptions) resolve(ctx context.Context) (*LoadOptions, error) {
+	var d LoadOptions
+	if o != nil {
+		d = *o
+	}
+	label := d.Bivouac.Label
+	var err error
+	d.Options, err = options.Resolve(ctx, d.Options, Options{})
+	if err == nil && label != "" && d.Bivouac.Verification == nil {
+		err = &errs.Error{Kind: errs.Invalid, Subject: "Bivouac.Label", Want: "a Verification key beside it", Got: "none"}
+	}
+	if d.Bivouac.Verification == nil {
+		d.Bivouac.Label = "" // of a wider scope, for what is saved
+	}
+	d.Store = storeOf(d.Store, d.Options)
+	return &d, err
+}
+
+// resolve is as that of SaveOptions.
+func (o *ConvertOptions) resolve(ctx context.Context) (*ConvertOptions, error) {
+	var d ConvertOptions
+	if o != nil {
+		d = *o
+	}
+	var err error
+	d.Options, err = options.Resolve(ctx, d.Options, Options{})
+	d.Store = storeOf(d.Store, d.Options)
+	return &d, err
+}
+
+// signedBy asks for a signature.
+func signedBy(key ed25519.PublicKey, label string) Options {
+	return Options{Bivouac: options.Bivouac{Verification: key, Label: label}}
+}
+
+// storeOf is where paths lead: what the call says, else its options.
+func storeOf(given store.Store, o Options) store.Store {
+	if given == nil {
+		return o.File.Store
+	}
+	return given
+}
