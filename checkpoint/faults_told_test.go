@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	sessions "github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store"
@@ -79,7 +80,7 @@ func lesserTurns(t *testing.T) []turn {
 		{
 			name: "convert of files",
 			setup: func(fsys vfs.FS) error {
-				o := &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), Layout: checkpoint.PlainZarr2}
+				o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: local.New(fsys, "/", nil)}
 				return checkpoint.Save(context.Background(), "a", partOf(1), o)
 			},
 			do: func(ctx context.Context, st store.Store) error {

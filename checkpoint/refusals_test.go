@@ -71,7 +71,7 @@ func TestRefusedTurns(t *testing.T) {
 			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st, Item: "z"})
 		}, errs.NotFound},
 		"convert within less than nothing": {savedFrom("a", 1, ""), func(st store.Store) error {
-			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st, MemoryBudget: -8})
+			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: -8}}, Store: st})
 		}, errs.Invalid},
 		"update with a base": {savedFrom("a", 1, ""), func(st store.Store) error {
 			return checkpoint.Save(ctx, "a", 1, &checkpoint.SaveOptions{Store: st, PartialUpdate: true, Base: "a"})
@@ -96,7 +96,7 @@ func TestRefusedTurns(t *testing.T) {
 // signedSession is a session of one part that another key signed.
 func signedSession(fsys vfs.FS) error {
 	_, other := signingKey(2)
-	o := &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), Signing: other}}
+	o := &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Signing: other}}, Store: local.New(fsys, "/", nil)}}
 	return sessions.Save(context.Background(), "c", partOf(1), o)
 }
 
