@@ -81,7 +81,7 @@ func TestExchangeSession(t *testing.T) {
 	if err := json.Unmarshal(ask(t, map[string]any{"do": "load", "path": path})["result"], &got); err != nil || len(got) != 2 {
 		t.Errorf("load: %v, %v", got, err)
 	}
-	if a := ask(t, map[string]any{"do": "finalize", "path": path}); !strings.Contains(string(a["error"]), "not found") {
+	if a := ask(t, map[string]any{"do": "finalize", "path": path}); !strings.Contains(string(a["error"]), "already exists") {
 		t.Errorf("finalize again: %s", a)
 	}
 	if err := exchange(context.Background(), []byte(`{"do":"nothing"}`), &bytes.Buffer{}); err == nil {
