@@ -91,7 +91,7 @@ func lesserTurns(t *testing.T) []turn {
 		{
 			name: "convert of two",
 			setup: func(fsys vfs.FS) error {
-				o := &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), Layout: checkpoint.PlainZarr2}
+				o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: local.New(fsys, "/", nil)}
 				return errors.Join(checkpoint.Save(context.Background(), "a", partOf(1), o), checkpoint.Save(context.Background(), "b", partOf(2), o))
 			},
 			do: func(ctx context.Context, st store.Store) error {

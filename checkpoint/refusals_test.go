@@ -406,7 +406,7 @@ func TestSignedWithoutDocument(t *testing.T) {
 	public, private := signingKey(1)
 	s := preserveAs(t, "signed", image.Options{Signing: private}, 31, map[string]any{"state": values(31)})
 	load := func(files content) error {
-		_, err := checkpoint.LoadCheckpointables(t.Context(), "c", &checkpoint.LoadOptions{Store: contentStore{files: files}, Key: public})
+		_, err := checkpoint.LoadCheckpointables(t.Context(), "c", &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, Store: contentStore{files: files}})
 		return err
 	}
 	if err := load(s.files); err != nil {

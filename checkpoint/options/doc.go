@@ -36,13 +36,14 @@
 //	acts      a byte or a behaviour changes
 //	nothing   read, written, checked; no effect, because of the reason given
 //	refused   Validate says why
+//	pending   read, written, checked; no effect in this version
 //
 //	option                                                          here
 //	checkpoint_layout                                               acts
-//	pytree.saving.pytree_metadata_options.support_rich_types        acts
+//	pytree.saving.pytree_metadata_options.support_rich_types        pending
 //	pytree.loading.partial_load                                     acts
 //	pytree.leaf_handlers                                            acts (ours)
-//	array.saving.storage_options.dtype                              acts
+//	array.saving.storage_options.dtype                              pending
 //	array.saving.storage_options.chunk_byte_size                    acts
 //	array.saving.storage_options.shard_axes                         acts
 //	array.saving.use_ocdbt                                          acts
@@ -59,40 +60,40 @@
 //	array.saving.array_metadata_store                               nothing: np.ndarray leaves have no array_metadatas
 //	array.saving.scoped_storage_options_creator                     acts
 //	array.loading.enable_padding_and_truncation                     acts
-//	array.loading.raise_array_data_missing_error                    acts
+//	array.loading.raise_array_data_missing_error                    pending
 //	array.loading.use_load_and_broadcast                            nothing: each process reads the boxes it asks for
 //	array.loading.load_and_broadcast_options.replica_axis_index     nothing: as use_load_and_broadcast
 //	array.loading.load_and_broadcast_options.primary_replica_id     nothing: as use_load_and_broadcast
 //	array.loading.load_and_broadcast_options.broadcast_memory_limit_bytes nothing: as use_load_and_broadcast
 //	array.loading.load_and_broadcast_options.broadcast_memory_scaling_factor nothing: as use_load_and_broadcast
 //	asynchronous.timeout_secs                                       acts
-//	asynchronous.save_timeout_secs                                  acts (ours)
+//	asynchronous.save_timeout_secs                                  pending
 //	asynchronous.load_timeout_secs                                  acts (ours)
-//	asynchronous.post_finalization_callback                         acts
+//	asynchronous.post_finalization_callback                         pending
 //	asynchronous.create_directories_asynchronously                  nothing: nothing is visible before the commit
-//	multiprocessing.primary_host                                    acts
-//	multiprocessing.active_processes                                acts
-//	multiprocessing.barrier_sync_key_prefix                         acts
-//	multiprocessing.barrier                                         acts (ours)
-//	multiprocessing.process_index                                   acts (ours)
-//	multiprocessing.process_count                                   acts (ours)
-//	file.path_permission_mode                                       acts
+//	multiprocessing.primary_host                                    pending
+//	multiprocessing.active_processes                                pending
+//	multiprocessing.barrier_sync_key_prefix                         pending
+//	multiprocessing.barrier                                         pending
+//	multiprocessing.process_index                                   pending
+//	multiprocessing.process_count                                   pending
+//	file.path_permission_mode                                       pending
 //	file.path_class                                                 acts: the Store
 //	file.skip_sync_file_validations                                 nothing: the check is one look at the target
-//	file.temporary_path_class                                       acts: as atomicity.mode
-//	atomicity.mode                                                  acts; commit_file is refused
-//	atomicity.allow_legacy_atomic_rename                            acts; default On
+//	file.temporary_path_class                                       pending
+//	atomicity.mode                                                  pending
+//	atomicity.allow_legacy_atomic_rename                            pending
 //	memory.write_concurrent_bytes                                   acts
-//	memory.read_concurrent_bytes                                    acts
+//	memory.read_concurrent_bytes                                    pending
 //	memory.transfer_concurrent_bytes                                acts: bounds the copies of the state
 //	memory.regulator_options                                        refused: set the limit itself
 //	memory.expected_surge_bytes                                     acts: lessens the budget of the save
-//	memory.is_prioritized_key_fn                                    acts
-//	memory.serialization_status_callback                            acts
-//	memory.deepcopy_host_arrays                                     acts
+//	memory.is_prioritized_key_fn                                    pending
+//	memory.serialization_status_callback                            pending
+//	memory.deepcopy_host_arrays                                     pending
 //	checkpointables.registry                                        acts
-//	safetensors.max_over_read_ratio                                 acts
-//	safetensors.read_chunk_bytes                                    acts
+//	safetensors.max_over_read_ratio                                 pending
+//	safetensors.read_chunk_bytes                                    pending
 //	deletion.gcs_deletion_options.todelete_full_path                acts, in any store
 //	pathways.checkpointing_impl                                     nothing: there is no Pathways cluster
 //	bivouac.layout                                                  acts
@@ -101,9 +102,9 @@
 //	bivouac.signing_key                                             acts
 //	bivouac.verification_key                                        acts
 //	bivouac.label                                                   acts
-//	bivouac.annotations                                             acts
+//	bivouac.annotations                                             pending
 //	bivouac.pad                                                     acts
 //	bivouac.truncate                                                acts
-//	bivouac.zarr_metadata_key                                       acts, with zarr v2
+//	bivouac.zarr_metadata_key                                       pending
 //	bivouac.leaf_storage                                            acts
 package options

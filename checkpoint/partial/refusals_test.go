@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -21,9 +22,9 @@ func TestRefusedParts(t *testing.T) {
 		"no name":         {"", 1, checkpoint.SaveOptions{}},
 		"an item's name":  {"c", 1, checkpoint.SaveOptions{Name: "a/b"}},
 		"metadata":        {"c", 1, checkpoint.SaveOptions{Custom: 3}},
-		"a negative room": {"c", 1, checkpoint.SaveOptions{MemoryBudget: -1}},
+		"a negative room": {"c", 1, checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: -1}}}},
 		"a leaf":          {"c", map[string]any{"f": func() {}}, checkpoint.SaveOptions{}},
-		"chunks":          {"c", 1, checkpoint.SaveOptions{ChunkBytes: -1}},
+		"chunks":          {"c", 1, checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ChunkByteSize: -1}}}}}},
 	} {
 		c.o.Store = st
 		if err := partial.Save(ctx, c.name, c.state, &partial.SaveOptions{SaveOptions: c.o}); errs.KindOf(err) != errs.Invalid && errs.KindOf(err) != errs.Unsupported {
