@@ -22,7 +22,7 @@ func TestRefusedParts(t *testing.T) {
 		"no name":         {"", 1, checkpoint.SaveOptions{}},
 		"an item's name":  {"c", 1, checkpoint.SaveOptions{Name: "a/b"}},
 		"metadata":        {"c", 1, checkpoint.SaveOptions{Custom: 3}},
-		"a negative room": {"c", 1, checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: -1}}}},
+		"a negative room": {"c", 1, checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: -8}}}},
 		"a leaf":          {"c", map[string]any{"f": func() {}}, checkpoint.SaveOptions{}},
 		"chunks":          {"c", 1, checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ChunkByteSize: -1}}}}}},
 	} {

@@ -54,7 +54,9 @@ var imageLayouts = [...]image.Layout{
 }
 
 // Layout returns a layout of package image.
-func Layout(l image.Layout) options.Layout { return options.Layout(slices.Index(imageLayouts[1:], l) + 1) }
+func Layout(l image.Layout) options.Layout {
+	return options.Layout(slices.Index(imageLayouts[1:], l) + 1)
+}
 
 // imageCompressions are the compressions as package image numbers them.
 var imageCompressions = [...]image.Compression{
