@@ -1,7 +1,9 @@
 package partial_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"os"
 	"path/filepath"
@@ -389,5 +391,35 @@ func TestGuard(t *testing.T) {
 	names, err := os.ReadDir(dir)
 	if err != nil || len(names) != 1 {
 		t.Fatal(err, names)
+	}
+}
+
+// A key signs what it has signed part by part: not a part without a signature,
+// though it has no arrays.
+func TestSigned(t *testing.T) {
+	ctx := t.Context()
+	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
+	for _, unsigned := range []any{map[string]any{"s": "only text"}, map[string]any{"x": ramp(300, 0)}, nil} {
+		st, _ := mem(t)
+		o := on(st)
+		o.Bivouac.Signing = key
+		if err := partial.Save(ctx, "c", map[string]any{"a": ramp(3000, 0)}, o); err != nil {
+			t.Fatal(err)
+		}
+		if unsigned != nil {
+			if err := partial.Save(ctx, "c", unsigned, on(st)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Signing: key})
+		if (err != nil) != (unsigned != nil) {
+			t.Fatalf("with %v: %v", unsigned, err)
+		}
+		if err != nil {
+			continue
+		}
+		if r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st, Key: key.Public().(ed25519.PublicKey)}); err != nil || !r.OK() {
+			t.Fatal(err, r)
+		}
 	}
 }

@@ -35,6 +35,7 @@ type Assembly struct {
 	covered bool            // every part had a manifest
 	label   string          // of the manifest of a checkpoint that something is taken from
 	parts   []*manifest.Manifest
+	bare    bool // a part had none
 	signing ed25519.PrivateKey
 }
 
@@ -141,6 +142,7 @@ func (a *Assembly) manifestOf(ctx context.Context, p Part, files []string) (*man
 		a.leaves, a.parts = append(a.leaves, m.Leaves...), append(a.parts, m)
 		return m, nil
 	}
+	a.bare = true
 	for _, f := range files {
 		if _, _, _, ok := processFile(f); ok {
 			a.covered = false
@@ -334,7 +336,7 @@ func (a *Assembly) holds(ctx context.Context, name, at string) (bool, error) {
 // nil key is for parts without signatures.
 func (a *Assembly) Sign(key ed25519.PrivateKey) error {
 	a.signing = key
-	if key != nil && !a.covered {
+	if key != nil && (a.bare || !a.covered) {
 		return &errs.Error{Kind: errs.Invalid, Subject: a.source, Want: "parts signed with the key", Got: "one without a manifest"}
 	}
 	for _, m := range a.parts {
