@@ -130,10 +130,6 @@ func load(ctx context.Context, path string, into *destination, o *LoadOptions) (
 	return loadTree(ctx, c, item, into, o)
 }
 
-func open(ctx context.Context, path string, st store.Store) (*layout.Checkpoint, error) {
-	return (&LoadOptions{Store: st}).open(ctx, path)
-}
-
 // open opens the checkpoint that is to be loaded.
 func (o *LoadOptions) open(ctx context.Context, path string) (*layout.Checkpoint, error) {
 	o, err := o.resolve(ctx)
