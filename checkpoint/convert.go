@@ -24,7 +24,7 @@ const ConvertBudget = 256 << 20
 
 // ConvertOptions modify Convert; nil is the zero value.
 //
-// Options.Bivouac.Verification must have signed the source, of which only what
+// Options.Verification must have signed the source, of which only what
 // it signed is read then, under Bivouac.Label where there is one; Bivouac.Signing
 // signs the destination, under the label of the source where there is a
 // Verification. Bivouac.MemoryBudget bounds the memory, the largest chunk of the
@@ -281,7 +281,7 @@ func (c *conversion) write(ctx context.Context) (err error) {
 
 // label is what the source was signed as, as far as that is known.
 func (c *conversion) label() string {
-	if c.opts.Bivouac.Verification == nil {
+	if c.opts.Verification == nil {
 		return ""
 	}
 	return c.from.Manifest.Label

@@ -50,7 +50,7 @@ func TestConversionsKeepTheTree(t *testing.T) {
 			to := filepath.Join(dir, string(rune('a'+i)))
 			o := &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l, MemoryBudget: options.Limit(rapid.Int64Range(32<<20, 64<<20).Draw(t, "budget"))}}}
 			if l != checkpoint.Safetensors {
-				o.Bivouac.Compression = rapid.SampledFrom(allCompressions).Draw(t, "compression")
+				o.Compression = rapid.SampledFrom(allCompressions).Draw(t, "compression")
 			}
 			if err := checkpoint.Convert(ctx, from, to, o); err != nil {
 				t.Fatalf("%v: %v", l, err)

@@ -147,7 +147,7 @@ func (d *deletion) without(ctx context.Context, item string, scope options.Optio
 	case others == 0:
 		return &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(item), Got: "the only item", Remedy: "delete the checkpoint"}
 	}
-	d.key = scope.Bivouac.Signing
+	d.key = scope.Signing
 	if d.rest, err = parts.Open(ctx, d.st, d.name, d.key); err != nil {
 		return err
 	}

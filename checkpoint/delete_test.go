@@ -100,7 +100,7 @@ func TestDeleteItemOfSigned(t *testing.T) {
 	if _, err := checkpoint.Delete(ctx, "c", o); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("without the key: %v", err)
 	}
-	o.Options.Bivouac.Signing = private
+	o.Options.Signing = private
 	if deleted, err := checkpoint.Delete(ctx, "c", o); err != nil || !deleted {
 		t.Fatal(deleted, err)
 	}

@@ -158,7 +158,7 @@ func ExampleOptions_leafStorage() {
 	moments := map[string]any{"w": make([]float32, 1<<20)}
 	state := map[string]any{"opt": moments, "embedding": tensor.New(tensor.Float32, 4096, 256)}
 	o := &checkpoint.SaveOptions{}
-	o.Bivouac.LeafStorage = []options.LeafStorage{
+	o.LeafStorage = []options.LeafStorage{
 		{Match: "opt/**", Compression: checkpoint.Zstd},
 		{Match: "embedding", Storage: options.Storage{ChunkByteSize: 1 << 18}},
 	}

@@ -24,7 +24,7 @@ func lesserTurns(t *testing.T) []turn {
 	named := withLines(t)
 	loud := words{"a", strings.Repeat("b", 3<<19)} // one that goes to the store as a file of its own
 	compressed := func(base string, o checkpoint.SaveOptions) checkpoint.SaveOptions {
-		o.Bivouac.Compression, o.Base, o.VerifyEvery = checkpoint.Zstd, base, 1
+		o.Compression, o.Base, o.VerifyEvery = checkpoint.Zstd, base, 1
 		return o
 	}
 	added := map[string]any{"n": 2, "x": partOf(1)["w"]}

@@ -91,7 +91,7 @@ func saveSigned(t *testing.T, f forgeable, private ed25519.PrivateKey) string {
 	t.Helper()
 	dir := t.TempDir()
 	o := f.o
-	o.Bivouac.Signing = private
+	o.Signing = private
 	if o.Base != "" {
 		o.Base = filepath.Join(dir, "base")
 		if err := checkpoint.Save(t.Context(), o.Base, forgeableState(), &o); err != nil {
@@ -212,7 +212,7 @@ func deceived(ctx context.Context, path, file, param string, where int, state ma
 	if !strings.Contains(err.Error(), strconv.Quote(param)) && len(was) > 1<<16 {
 		return fmt.Errorf("load: %q does not name %q", err, param)
 	}
-	r, err := checkpoint.Verify(ctx, path, &checkpoint.VerifyOptions{Key: withKey.Bivouac.Verification})
+	r, err := checkpoint.Verify(ctx, path, &checkpoint.VerifyOptions{Key: withKey.Verification})
 	if err != nil || r.OK() || !strings.Contains(r.Problems[0].Error(), filepath.Base(file)) {
 		return fmt.Errorf("verify: %v %+v", err, r)
 	}

@@ -39,7 +39,7 @@ func storages() (out []checkpoint.SaveOptions) {
 }
 
 func labelOf(o checkpoint.SaveOptions) string {
-	return o.Bivouac.Layout.String() + "," + o.Bivouac.Compression.String()
+	return o.Layout.String() + "," + o.Compression.String()
 }
 
 // fits reports whether a dtype has a place in a layout.
@@ -130,7 +130,7 @@ func saveIn(ctx context.Context, m manner, state *tree.Node, o checkpoint.SaveOp
 		o.Release = func() {}
 		o.Watch = true
 	case tight:
-		o.Bivouac.MemoryBudget = 24 << 20
+		o.MemoryBudget = 24 << 20
 	}
 	r, err := checkpoint.SaveAsync(ctx, "c", state, &o)
 	if err == nil {
@@ -163,7 +163,7 @@ func TestLayoutsRoundTrip(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(n), 1))
 			root := tree.NewDict()
 			for _, d := range dtypes() {
-				if fits(o.Bivouac.Layout, d) {
+				if fits(o.Layout, d) {
 					root.Set(d.String(), tree.NewDict().Set("some", tree.NewLeaf(noise(r, d, 3, 700, 2))).Set("few", tree.NewLeaf(noise(r, d, 8))).Set("none", tree.NewLeaf(noise(r, d, 0, 4))))
 				}
 			}
@@ -235,7 +235,7 @@ func TestLayoutsNames(t *testing.T) {
 			o.Store = local.New(vfs.NewMem(), "/", nil)
 			root := tree.NewDict().Set(name, tree.NewLeaf(x))
 			err := checkpoint.Save(ctx, "c", root, &o)
-			if isPlain := o.Bivouac.Layout == checkpoint.PlainZarr3 || o.Bivouac.Layout == checkpoint.PlainZarr2; isPlain && !plain {
+			if isPlain := o.Layout == checkpoint.PlainZarr3 || o.Layout == checkpoint.PlainZarr2; isPlain && !plain {
 				if errs.KindOf(err) != errs.Unsupported {
 					t.Errorf("%s: %q: got %v, want a refusal", labelOf(o), name, err)
 				}
@@ -275,7 +275,7 @@ func TestSafetensorsRefusals(t *testing.T) {
 		}
 	}
 	for want, o := range map[string]checkpoint.SaveOptions{"Compression": {Options: options.Options{Bivouac: options.Bivouac{Compression: checkpoint.Zstd}}}, "weights": {Name: "weights"}} {
-		o.Bivouac.Layout, o.Store = checkpoint.Safetensors, local.New(vfs.NewMem(), "/", nil)
+		o.Layout, o.Store = checkpoint.Safetensors, local.New(vfs.NewMem(), "/", nil)
 		err := checkpoint.Save(context.Background(), "c", map[string]any{"x": 1}, &o)
 		if errs.KindOf(err) != errs.Unsupported || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%s: %v", want, err)

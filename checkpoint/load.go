@@ -19,7 +19,7 @@ import (
 
 // LoadOptions modify a load; nil is the zero value.
 //
-// With Options.Bivouac.Verification the checkpoint must be signed by that key, or
+// With Options.Verification the checkpoint must be signed by that key, or
 // is errs.Corrupt: nothing is used that does not have the digests that it signed.
 // One that it signed under another Bivouac.Label is errs.Corrupt too.
 type LoadOptions struct {

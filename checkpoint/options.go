@@ -40,14 +40,14 @@ func (o *LoadOptions) resolve(ctx context.Context) (*LoadOptions, error) {
 	if o != nil {
 		d = *o
 	}
-	label := d.Bivouac.Label
+	label := d.Label
 	var err error
 	d.Options, err = options.Resolve(ctx, d.Options, Options{})
-	if err == nil && label != "" && d.Bivouac.Verification == nil {
+	if err == nil && label != "" && d.Verification == nil {
 		err = &errs.Error{Kind: errs.Invalid, Subject: "Bivouac.Label", Want: "a Verification key beside it", Got: "none"}
 	}
-	if d.Bivouac.Verification == nil {
-		d.Bivouac.Label = "" // of a wider scope, for what is saved
+	if d.Verification == nil {
+		d.Label = "" // of a wider scope, for what is saved
 	}
 	d.Store = storeOf(d.Store, d.Options)
 	return &d, err

@@ -24,7 +24,7 @@ func TestOneLeafRewritesLittle(t *testing.T) {
 		t.Skip("copies gigabytes")
 	}
 	for _, o := range storages() {
-		if o.Bivouac.Compression == checkpoint.Zstd {
+		if o.Compression == checkpoint.Zstd {
 			continue // its chunks are placed as those of ByteSplit
 		}
 		t.Run(labelOf(o), func(t *testing.T) {

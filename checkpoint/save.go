@@ -126,7 +126,7 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 	}
 	memory, err := arena.Open(0, &arena.Options{Limit: int(io.Budget)})
 	if err != nil {
-		return fail("SaveOptions.Bivouac.MemoryBudget", err)
+		return fail("SaveOptions.MemoryBudget", err)
 	}
 	io.Style, io.Dedup, io.Custom, io.Memory = image.V1, dedup, custom, memory
 	io.Watch, io.OnRelease, io.Progress = o.Watch, o.Release, o.Progress

@@ -63,7 +63,7 @@ func TestShardsAreOneArray(t *testing.T) {
 			}
 		}
 		o := rapid.SampledFrom(storages()).Draw(t, "storage")
-		if o.Bivouac.Layout != checkpoint.Safetensors {
+		if o.Layout != checkpoint.Safetensors {
 			o.Array.Saving.Storage.ShardAxes = rapid.SliceOfNDistinct(rapid.IntRange(0, 3), 0, 3, rapid.ID[int]).Draw(t, "axes")
 		}
 		o.Store = local.New(vfs.NewMem(), "/", nil)

@@ -37,7 +37,7 @@ func BenchmarkSigning(b *testing.B) {
 			path := filepath.Join(dir, []string{"plain", "signed"}[signed])
 			l := checkpoint.LoadOptions{}
 			if signed == 1 {
-				l.Bivouac.Verification = public
+				l.Verification = public
 			}
 			save[signed] = append(save[signed], timed(func() error { return checkpoint.Save(ctx, path, state, &o) }))
 			load[signed] = append(load[signed], timed(func() error { return checkpoint.LoadInto(ctx, path, into, &l) }))

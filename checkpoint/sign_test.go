@@ -129,7 +129,7 @@ func TestLabel(t *testing.T) {
 		{checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a"}}}, errs.Invalid},
 	} {
 		if _, err := checkpoint.Load(ctx, path, &c.o); errs.KindOf(err) != c.want || c.want == errs.Other && err != nil {
-			t.Errorf("%q with a key of %d bytes: %v, want %v", c.o.Bivouac.Label, len(c.o.Bivouac.Verification), err, c.want)
+			t.Errorf("%q with a key of %d bytes: %v, want %v", c.o.Label, len(c.o.Verification), err, c.want)
 		}
 	}
 }

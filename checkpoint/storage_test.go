@@ -43,10 +43,10 @@ func TestLeafStorageLaw(t *testing.T) {
 			how[name] = s
 		}
 		o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: rapid.SampledFrom(layouts).Draw(t, "layout")}}, Store: local.New(vfs.NewMem(), "/", nil)}
-		o.Bivouac.LeafStorage = slices.Collect(maps.Values(how))
+		o.LeafStorage = slices.Collect(maps.Values(how))
 		if rapid.Bool().Draw(t, "by function") {
-			for i := range o.Bivouac.LeafStorage {
-				o.Bivouac.LeafStorage[i].Storage = options.Storage{}
+			for i := range o.LeafStorage {
+				o.LeafStorage[i].Storage = options.Storage{}
 			}
 			o.Array.Saving.ScopedStorage = func(key tree.Path, _ any) *options.Storage {
 				s := how[key.Param()].Storage
@@ -139,9 +139,9 @@ func TestLeafStorage(t *testing.T) {
 				t.Errorf("%v, %s: %d bytes, %d without", l, name, oneSize, size)
 			}
 			o := checkpoint.SaveOptions{Options: forAll(c.storage)}
-			o.Bivouac.Layout = l
+			o.Layout = l
 			all, allSize := stored(t, o)
-			o.Bivouac.LeafStorage = []options.LeafStorage{{Match: "one", Storage: options.Storage{ChunkByteSize: 4 << 20, ShardAxes: []int{}}, Compression: checkpoint.Uncompressed}}
+			o.LeafStorage = []options.LeafStorage{{Match: "one", Storage: options.Storage{ChunkByteSize: 4 << 20, ShardAxes: []int{}}, Compression: checkpoint.Uncompressed}}
 			told := map[string]bool{}
 			o.Array.Saving.ScopedStorage = func(key tree.Path, leaf any) *options.Storage {
 				told[key.Param()] = true
@@ -195,9 +195,9 @@ func TestLeafStorageRefused(t *testing.T) {
 			{Options: options.Options{Bivouac: options.Bivouac{LeafStorage: []options.LeafStorage{c.storage}}}},
 			{Options: forAll(c.storage)},
 		} {
-			o.Store, o.Bivouac.Layout = local.New(vfs.NewMem(), "/", nil), c.layout
+			o.Store, o.Layout = local.New(vfs.NewMem(), "/", nil), c.layout
 			err := checkpoint.Save(t.Context(), "c", state, o)
-			if errs.KindOf(err) != c.kind || !strings.Contains(err.Error(), option) || option[0] == 'C' && o.Bivouac.LeafStorage != nil && !strings.Contains(err.Error(), "the leaf") {
+			if errs.KindOf(err) != c.kind || !strings.Contains(err.Error(), option) || option[0] == 'C' && o.LeafStorage != nil && !strings.Contains(err.Error(), "the leaf") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -234,8 +234,8 @@ func TestLeafStorageByPath(t *testing.T) {
 	} {
 		var got []string
 		o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}
-		o.Bivouac.LeafStorage = []options.LeafStorage{chunks(64), chunks(128)}
-		o.Bivouac.LeafStorage[0].Match, o.Bivouac.LeafStorage[1].Match = pattern, "**"
+		o.LeafStorage = []options.LeafStorage{chunks(64), chunks(128)}
+		o.LeafStorage[0].Match, o.LeafStorage[1].Match = pattern, "**"
 		if err := checkpoint.Save(t.Context(), "c", state, &o); err != nil {
 			t.Fatal(err)
 		}

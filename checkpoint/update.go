@@ -83,7 +83,7 @@ func sameLayout(a *parts.Assembly, items []image.Item, o *image.Options) error {
 			continue
 		}
 		if o.Layout != image.OCDBTZarr3 && o.Layout != want {
-			return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Bivouac.Layout", Want: plan.Layout(want).String() + ", as the checkpoint has it", Got: plan.Layout(o.Layout).String()}
+			return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: plan.Layout(want).String() + ", as the checkpoint has it", Got: plan.Layout(o.Layout).String()}
 		}
 		o.Layout = want
 	}

@@ -39,7 +39,7 @@ func holds(ctx context.Context, name string, want any, o *checkpoint.LoadOptions
 	if d := tree.Diff(tree.Untyped(w), tree.Untyped(got)); len(d) > 0 {
 		return fmt.Errorf("%s: %s", name, tree.FormatDiff(d))
 	}
-	r, err := checkpoint.Verify(ctx, name, &checkpoint.VerifyOptions{Store: o.Store, Key: o.Bivouac.Verification})
+	r, err := checkpoint.Verify(ctx, name, &checkpoint.VerifyOptions{Store: o.Store, Key: o.Verification})
 	if err == nil && !r.OK() {
 		err = r.Problems[0]
 	}
@@ -57,13 +57,13 @@ func TestPartialUpdate(t *testing.T) {
 				o := func(overwrite bool) *checkpoint.SaveOptions {
 					o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}, Store: st, PartialUpdate: true, Overwrite: overwrite}
 					if signed {
-						o.Bivouac.Signing = private
+						o.Signing = private
 					}
 					return o
 				}
 				lo := &checkpoint.LoadOptions{Store: st}
 				if signed {
-					lo.Bivouac.Verification = public
+					lo.Verification = public
 				}
 				state := map[string]any{"a": count(5000, 0), "s": "one", "n": 1}
 				if err := checkpoint.Save(ctx, "c", state, o(false)); err != nil {
@@ -88,7 +88,7 @@ func TestPartialUpdate(t *testing.T) {
 				}
 				if signed {
 					unsigned := o(true)
-					unsigned.Bivouac.Signing = nil
+					unsigned.Signing = nil
 					if err := checkpoint.Save(ctx, "c", map[string]any{"z": 1}, unsigned); errs.KindOf(err) != errs.Invalid {
 						t.Errorf("an update without the key: %v", err)
 					}

@@ -26,8 +26,8 @@ bivouac: {compression: zstd}
 		fmt.Println(err)
 		return
 	}
-	layout, _ := o.Layout()
-	compression, _ := o.Compression()
+	layout, _ := o.StoredLayout()
+	compression, _ := o.StoredCompression()
 	fmt.Println(layout, compression, o.Asynchronous.Timeout)
 	// Output: zarr3 zstd 20m0s
 }

@@ -134,9 +134,9 @@ func (c *Compression) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// Layout returns the layout that o asks for in either spelling, never DefaultLayout.
+// StoredLayout returns the layout that o asks for in either spelling, never DefaultLayout.
 // Spellings that contradict each other are errs.Invalid.
-func (o Options) Layout() (Layout, error) {
+func (o Options) StoredLayout() (Layout, error) {
 	if err := o.agreeLayout(); err != nil {
 		return DefaultLayout, err
 	}
@@ -147,9 +147,9 @@ func (o Options) Layout() (Layout, error) {
 	return layoutOf(o.Array.Saving.UseOCDBT != Off, o.Array.Saving.UseZarr3 != Off), nil
 }
 
-// Compression returns the compression that o asks for in either spelling, never
+// StoredCompression returns the compression that o asks for in either spelling, never
 // DefaultCompression. Spellings that contradict each other are errs.Invalid.
-func (o Options) Compression() (Compression, error) {
+func (o Options) StoredCompression() (Compression, error) {
 	if err := o.agreeCompression(); err != nil {
 		return DefaultCompression, err
 	}

@@ -29,7 +29,8 @@ type Options struct {
 	Safetensors      Safetensors      `json:"safetensors"`
 	Deletion         Deletion         `json:"deletion"`
 	Pathways         Pathways         `json:"pathways"`
-	Bivouac          Bivouac          `json:"bivouac"`
+	// Bivouac is embedded: o.Layout is o.Bivouac.Layout.
+	Bivouac `json:"bivouac"`
 }
 
 // PyTree is about the structure of trees.

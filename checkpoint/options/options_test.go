@@ -25,12 +25,12 @@ func TestOverlayLaws(t *testing.T) {
 			t.Fatalf("sound options overlay to unsound ones: %v", err)
 		}
 		if a.Bivouac.Layout != DefaultLayout {
-			if l, err := both.Layout(); err != nil || l != a.Bivouac.Layout {
+			if l, err := both.StoredLayout(); err != nil || l != a.Bivouac.Layout {
 				t.Fatalf("layout %v, %v, want %v", l, err, a.Bivouac.Layout)
 			}
 		}
 		if a.Bivouac.Compression != DefaultCompression {
-			if got, err := both.Compression(); err != nil || got != a.Bivouac.Compression {
+			if got, err := both.StoredCompression(); err != nil || got != a.Bivouac.Compression {
 				t.Fatalf("compression %v, %v, want %v", got, err, a.Bivouac.Compression)
 			}
 		}
@@ -117,7 +117,7 @@ func TestSpellings(t *testing.T) {
 		{opts(SafetensorsFile, Inherit, Inherit, PlainZarr3), DefaultLayout},
 		{opts(0, On, Inherit, SafetensorsLayout), DefaultLayout},
 	} {
-		got, err := c.o.Layout()
+		got, err := c.o.StoredLayout()
 		if got != c.want || (err == nil) != (c.want != DefaultLayout) || (c.o.Validate() == nil) != (err == nil) {
 			t.Errorf("%v: %v, %v, want %v", c.o, got, err, c.want)
 		}
@@ -133,7 +133,7 @@ func TestSpellings(t *testing.T) {
 	} {
 		o := Options{}
 		o.Array.Saving.UseCompression, o.Bivouac.Compression = c.use, c.c
-		got, err := o.Compression()
+		got, err := o.StoredCompression()
 		if got != c.want || (err == nil) != (c.want != 0) || (o.Validate() == nil) != (err == nil) {
 			t.Errorf("%v: %v, %v, want %v", o, got, err, c.want)
 		}
@@ -152,7 +152,7 @@ func TestSpellingsOverScopes(t *testing.T) {
 	}{
 		{plain, zarr2, PlainZarr3}, {zarr2, plain, PlainZarr2}, {st, zarr2, SafetensorsLayout}, {plain, st, PlainZarr3}, {zarr2, st, SafetensorsLayout},
 	} {
-		if got, err := Overlay(Overlay(c.over, c.under), Default()).Layout(); err != nil || got != c.want {
+		if got, err := Overlay(Overlay(c.over, c.under), Default()).StoredLayout(); err != nil || got != c.want {
 			t.Errorf("%v over %v: %v, %v, want %v", c.over, c.under, got, err, c.want)
 		}
 	}
@@ -169,7 +169,7 @@ func TestSpellingsOverScopes(t *testing.T) {
 		for _, s := range c.scopes {
 			o = Overlay(o, s)
 		}
-		if got, err := o.Compression(); err != nil || got != c.want {
+		if got, err := o.StoredCompression(); err != nil || got != c.want {
 			t.Errorf("%v: %v, %v, want %v", c.scopes, got, err, c.want)
 		}
 	}

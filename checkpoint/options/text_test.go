@@ -97,10 +97,10 @@ func TestOrbaxContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, err := o.Layout(); err != nil || l != OCDBTZarr3 {
+	if l, err := o.StoredLayout(); err != nil || l != OCDBTZarr3 {
 		t.Errorf("layout %v, %v", l, err)
 	}
-	if c, err := o.Compression(); err != nil || c != Zstd {
+	if c, err := o.StoredCompression(); err != nil || c != Zstd {
 		t.Errorf("compression %v, %v", c, err)
 	}
 	if o.Memory.WriteConcurrentBytes != Unlimited || *o.Multiprocessing.PrimaryHost != 0 {

@@ -32,7 +32,7 @@ func (o Options) complete() error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	l, err := o.Layout()
+	l, err := o.StoredLayout()
 	if err != nil {
 		return err
 	}

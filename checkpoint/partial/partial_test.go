@@ -320,8 +320,8 @@ func TestOptions(t *testing.T) {
 	for name, set := range map[string]func(o *partial.SaveOptions){
 		"overwrite": func(o *partial.SaveOptions) { o.Overwrite = true },
 		"base":      func(o *partial.SaveOptions) { o.Base = "x" },
-		"layout":    func(o *partial.SaveOptions) { o.Bivouac.Layout = checkpoint.Safetensors },
-		"plain":     func(o *partial.SaveOptions) { o.Bivouac.Layout = checkpoint.PlainZarr3 },
+		"layout":    func(o *partial.SaveOptions) { o.Layout = checkpoint.Safetensors },
+		"plain":     func(o *partial.SaveOptions) { o.Layout = checkpoint.PlainZarr3 },
 	} {
 		o := on(st)
 		set(o)
@@ -333,7 +333,7 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := on(st)
-	o.Bivouac.Layout = checkpoint.OCDBTZarr2
+	o.Layout = checkpoint.OCDBTZarr2
 	if err := partial.Save(ctx, "c", map[string]any{"b": 1}, o); errs.KindOf(err) != errs.Mismatch {
 		t.Errorf("zarr2 after zarr3: %v", err)
 	}
@@ -402,7 +402,7 @@ func TestSigned(t *testing.T) {
 	for _, unsigned := range []any{map[string]any{"s": "only text"}, map[string]any{"x": ramp(300, 0)}, nil} {
 		st, _ := mem(t)
 		o := on(st)
-		o.Bivouac.Signing = key
+		o.Signing = key
 		if err := partial.Save(ctx, "c", map[string]any{"a": ramp(3000, 0)}, o); err != nil {
 			t.Fatal(err)
 		}

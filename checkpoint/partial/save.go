@@ -161,7 +161,7 @@ func (p *part) plan(ctx context.Context, values map[string]any, how image.Mode) 
 		return nil, err
 	}
 	if p.memory, err = arena.Open(0, &arena.Options{Limit: int(io.Budget)}); err != nil {
-		return nil, errs.Wrap("", "SaveOptions.Bivouac.MemoryBudget", err)
+		return nil, errs.Wrap("", "SaveOptions.MemoryBudget", err)
 	}
 	io.Style, io.Process, io.Custom, io.Memory = image.Pending, parts.Process, custom, p.memory
 	io.Watch, io.OnRelease, io.Progress = p.opts.Watch, p.opts.Release, p.opts.Progress
@@ -199,7 +199,7 @@ func (o *SaveOptions) validate() error {
 	case o.Base != "":
 		return bad("Base", "a base; parts link nothing of earlier checkpoints")
 	}
-	if l, err := o.Options.Layout(); err != nil {
+	if l, err := o.Options.StoredLayout(); err != nil {
 		return err
 	} else if l != checkpoint.OCDBTZarr3 && l != checkpoint.OCDBTZarr2 {
 		return bad("Bivouac.Layout", l.String()+", of which there are no parts; finalize, then bivouac convert")
@@ -245,10 +245,10 @@ func (p *part) compareItem(before *parts.Assembly, it image.Item, removal parts.
 		removal[it.Name] = append(removal[it.Name], []string{})
 		return nil
 	}
-	if l, err := p.opts.Options.Layout(); err != nil {
+	if l, err := p.opts.Options.StoredLayout(); err != nil {
 		return err
 	} else if zarr3 := l != checkpoint.OCDBTZarr2; zarr3 != old.UseZarr3 {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Bivouac.Layout", Want: "that of the parts before", Got: l.String()}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: "that of the parts before", Got: l.String()}
 	}
 	added := tree.Flatten(it.Tree)
 	clash := parts.Clash(old, added)

@@ -101,7 +101,7 @@ func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOpti
 	}
 	if o.Name != "" {
 		do := &checkpoint.DeleteOptions{Name: o.Name, MissingOK: o.MissingOK, Store: c.opts.Store}
-		do.Bivouac.Signing = c.opts.Bivouac.Signing
+		do.Signing = c.opts.Signing
 		return checkpoint.Delete(ctx, c.place(in), do)
 	}
 	if !o.Last {

@@ -98,9 +98,9 @@ func (c *Checkpointer) loadOptions(ctx context.Context, in Info, o *checkpoint.L
 	}
 	var err error
 	d.Options, err = options.Resolve(ctx, d.Options, c.opts.Options)
-	d.Store, d.Bivouac.Label = c.store, ""
-	if d.Bivouac.Verification != nil {
-		d.Bivouac.Label = Label(in.Step)
+	d.Store, d.Label = c.store, ""
+	if d.Verification != nil {
+		d.Label = Label(in.Step)
 	}
 	return &d, errs.Wrap("training.Load", c.dir, err)
 }
@@ -149,7 +149,7 @@ func (c *Checkpointer) Reload(ctx context.Context) error {
 // the key may be the wrong one.
 func (c *Checkpointer) trusted(ctx context.Context, in Info) error {
 	o, err := c.loadOptions(ctx, in, nil)
-	if err != nil || o.Bivouac.Verification == nil {
+	if err != nil || o.Verification == nil {
 		return err
 	}
 	_, err = plan.Load(o.Options).Open(ctx, c.store, c.path(in.Directory))

@@ -110,18 +110,18 @@ func (o ConvertOptions) checkBudget(op string) error {
 // library returns the options of the library that the flags mean.
 func (o ConvertOptions) library(load checkpoint.LoadOptions) (checkpoint.ConvertOptions, error) {
 	c := checkpoint.ConvertOptions{Overwrite: o.Overwrite, Item: o.Item, Options: options.Options{Bivouac: options.Bivouac{
-		MemoryBudget: options.Limit(o.Budget << 20), Verification: load.Bivouac.Verification, Label: load.Bivouac.Label,
+		MemoryBudget: options.Limit(o.Budget << 20), Verification: load.Verification, Label: load.Label,
 	}}}
 	var err error
 	if o.SignKey != "" {
-		if c.Bivouac.Signing, err = readSigningKey(o.SignKey); err != nil {
+		if c.Signing, err = readSigningKey(o.SignKey); err != nil {
 			return c, err
 		}
 	}
-	if c.Bivouac.Layout, err = checkpoint.ParseLayout(o.To); err != nil {
+	if c.Layout, err = checkpoint.ParseLayout(o.To); err != nil {
 		return c, usageError{err}
 	}
-	if c.Bivouac.Compression, err = checkpoint.ParseCompression(o.Compress); err != nil {
+	if c.Compression, err = checkpoint.ParseCompression(o.Compress); err != nil {
 		return c, usageError{err}
 	}
 	shard, err := parseSize(o.ShardSize)
@@ -134,7 +134,7 @@ func (o ConvertOptions) library(load checkpoint.LoadOptions) (checkpoint.Convert
 
 // converting shows how a conversion gets on, and bounds the memory of this process.
 func converting(g *global, dst string, c *checkpoint.ConvertOptions, run func() error) error {
-	debug.SetMemoryLimit(c.Bivouac.MemoryBudget.Bytes() / 2) // the other half is outside of the heap
+	debug.SetMemoryLimit(c.MemoryBudget.Bytes() / 2) // the other half is outside of the heap
 	screen, begun := newProgress(g), false
 	c.Progress = func(done, total int64) {
 		if !begun {

@@ -62,7 +62,7 @@ func runDiff(ctx context.Context, a, b string, o DiffOptions, g *global) error {
 		if paths[i], load, err = o.source(ctx, p, anyStep); err != nil {
 			return err
 		}
-		d.Keys[i], d.Labels[i] = load.Bivouac.Verification, load.Bivouac.Label
+		d.Keys[i], d.Labels[i] = load.Verification, load.Label
 	}
 	list, leaves, differ := []difference{}, 0, 0
 	for l, err := range checkpoint.Diff(ctx, paths[0], paths[1], &d) {

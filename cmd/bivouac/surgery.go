@@ -102,7 +102,7 @@ func (o SurgeryOptions) sources(ctx context.Context, paths []string) ([]string, 
 		if err != nil {
 			return nil, load, err
 		}
-		if i > 0 && l.Bivouac.Label != load.Bivouac.Label {
+		if i > 0 && l.Label != load.Label {
 			return nil, load, usageError{&errs.Error{Kind: errs.Invalid, Op: "surgery", Subject: path, Want: "sources that were signed as the same step", Got: "others",
 				Remedy: "name the directories of the steps"}}
 		}

@@ -33,10 +33,10 @@ func (t trust) source(ctx context.Context, path string, step int64) (string, che
 	var o checkpoint.LoadOptions
 	found, err := resolve(ctx, path, step)
 	if err == nil {
-		o.Bivouac.Verification, err = t.key()
+		o.Verification, err = t.key()
 	}
-	if own, ok := stepOf(found); o.Bivouac.Verification != nil && ok && found != path {
-		o.Bivouac.Label = training.Label(own)
+	if own, ok := stepOf(found); o.Verification != nil && ok && found != path {
+		o.Label = training.Label(own)
 	}
 	return found, o, err
 }

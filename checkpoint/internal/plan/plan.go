@@ -19,11 +19,11 @@ import (
 // save alone says, such as its style and its memory, is left to the caller.
 // o is what options.Resolve returned.
 func Image(o options.Options) (image.Options, error) {
-	l, err := o.Layout()
+	l, err := o.StoredLayout()
 	if err != nil {
 		return image.Options{}, err
 	}
-	c, err := o.Compression()
+	c, err := o.StoredCompression()
 	if err != nil {
 		return image.Options{}, err
 	}
@@ -34,15 +34,15 @@ func Image(o options.Options) (image.Options, error) {
 	return image.Options{
 		Layout: imageLayouts[l], Compression: all.Compression, ShardAxes: all.ShardAxes, ChunkBytes: all.ChunkBytes,
 		MaxFileBytes: int64(o.Array.Saving.OCDBTTargetDataFileSize), Leaf: leaf(o),
-		Budget: o.Budget(), Signing: o.Bivouac.Signing, Label: o.Bivouac.Label,
+		Budget: o.Budget(), Signing: o.Signing, Label: o.Label,
 	}, nil
 }
 
 // Load returns how a checkpoint is opened.
 func Load(o options.Options) layout.Options {
-	out := layout.Options{Key: o.Bivouac.Verification}
+	out := layout.Options{Key: o.Verification}
 	if out.Key != nil {
-		out.Label = o.Bivouac.Label
+		out.Label = o.Label
 	}
 	return out
 }
@@ -65,7 +65,7 @@ var imageCompressions = [...]image.Compression{
 
 // leaf decides about single arrays; nil where all are stored alike.
 func leaf(o options.Options) func(tree.Path, tensor.Spec, image.Storage) (image.Storage, error) {
-	if o.Array.Saving.ScopedStorage == nil && len(o.Bivouac.LeafStorage) == 0 {
+	if o.Array.Saving.ScopedStorage == nil && len(o.LeafStorage) == 0 {
 		return nil
 	}
 	return func(p tree.Path, spec tensor.Spec, all image.Storage) (image.Storage, error) {
