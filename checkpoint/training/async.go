@@ -46,6 +46,11 @@ func (c *Checkpointer) Cancel(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	r.Cancel()
+	r.OnComplete(func(_ bool, err error) { // also where nobody waits any more
+		if errors.Is(err, errs.Canceled) {
+			c.forgive(err)
+		}
+	})
 	select {
 	case <-r.Done():
 	case <-ctx.Done():
@@ -55,6 +60,5 @@ func (c *Checkpointer) Cancel(ctx context.Context) (bool, error) {
 	if !errors.Is(err, errs.Canceled) {
 		return false, nil // what it ended with is told as ever
 	}
-	c.forgive(err)
 	return true, nil
 }

@@ -207,8 +207,8 @@ func TestCancel(t *testing.T) {
 		t.Errorf("an impatient caller: %v", err)
 	}
 	close(hold)
-	if canceled, err := c.Cancel(ctx); err != nil || !canceled {
-		t.Errorf("cancelled %v, %v", canceled, err)
+	if _, err := c.Cancel(ctx); err != nil { // true, unless the save has already ended by the first
+		t.Error(err)
 	}
 	if saved, err := r.Result(ctx); saved || !errors.Is(err, errs.Canceled) {
 		t.Errorf("the save: %v, %v", saved, err)
