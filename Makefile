@@ -40,7 +40,7 @@ test: lint unit nocgo race ## everything a change must pass: lint, all tests, wi
 .PHONY: unit
 unit:
 	@echo '== tests'
-	@go test ./... 2>&1
+	@go test -timeout 30m ./... 2>&1
 
 # Where the default build has no cgo, the stage before was this one.
 nocgo:
@@ -49,14 +49,14 @@ nocgo:
 	else \
 		echo '== build and tests without cgo'; \
 		CGO_ENABLED=0 go build ./... 2>&1; \
-		CGO_ENABLED=0 go test ./... 2>&1; \
+		CGO_ENABLED=0 go test -timeout 30m ./... 2>&1; \
 	fi
 
 # The race detector needs cgo and a C compiler that works.
 race:
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev/null - 2>/dev/null; then \
 		echo '== race detector on concurrent packages'; \
-		go test -race -short $(CONCURRENT) 2>&1; \
+		go test -race -short -timeout 40m $(CONCURRENT) 2>&1; \
 	else \
 		echo '== race detector: skipped, there is no cgo or no C compiler here'; \
 	fi

@@ -71,6 +71,13 @@ func (m *machine) excuses() bool {
 	return m.died != nil || m.hit
 }
 
+// dead reports whether the power failed.
+func (m *machine) dead() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.died != nil
+}
+
 // rules are a preservation policy, and the model of it.
 type rules struct {
 	latest, best int
@@ -212,7 +219,7 @@ func (s *scenario) train() {
 	}
 	s.agree("resumed")
 	for range rapid.IntRange(2, 20).Draw(s.T, "things to do") {
-		if s.m.died != nil {
+		if s.m.dead() {
 			return
 		}
 		switch rapid.IntRange(0, 11).Draw(s.T, "what") {
