@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -178,6 +179,17 @@ func TestWhatIsNoStepAnyMoreStays(t *testing.T) {
 	}
 }
 
+// waitingContext calls waits when somebody begins to wait for its end.
+type waitingContext struct {
+	context.Context
+	waits func()
+}
+
+func (c waitingContext) Done() <-chan struct{} {
+	c.waits()
+	return c.Context.Done()
+}
+
 // A cancelled save leaves nothing, its failure is its own, and the run goes on.
 func TestCancel(t *testing.T) {
 	ctx := t.Context()
@@ -206,9 +218,9 @@ func TestCancel(t *testing.T) {
 	if _, err := c.Cancel(ended); !errors.Is(err, errs.Canceled) {
 		t.Errorf("an impatient caller: %v", err)
 	}
-	close(hold)
-	if _, err := c.Cancel(ctx); err != nil { // true, unless the save has already ended by the first
-		t.Error(err)
+	// The save is held until Cancel waits for its end.
+	if canceled, err := c.Cancel(waitingContext{ctx, sync.OnceFunc(func() { close(hold) })}); err != nil || !canceled {
+		t.Errorf("cancelled %v, %v", canceled, err)
 	}
 	if saved, err := r.Result(ctx); saved || !errors.Is(err, errs.Canceled) {
 		t.Errorf("the save: %v, %v", saved, err)
