@@ -95,6 +95,17 @@ type TxnOptions struct {
 	// LinksOnly has Link fail with errs.Unsupported where the store would have
 	// to copy bytes. That is not sticky, and the name is free again.
 	LinksOnly bool
+	// Shared lets others, in this process or elsewhere, write into the transaction:
+	// see Join. No two may make the same object; directories they may have in common.
+	Shared bool
+	// Join, when not empty, is the Staging of a Shared transaction that somebody else
+	// has begun for the same final: what is written here becomes visible with it, if
+	// Commit of the joining transaction has returned nil before the other one's is
+	// called. That Commit makes durable what was written here, and publishes nothing:
+	// its manifest is written where it has a name, and may be the zero Blob. Abort
+	// removes nothing, which is left to whoever began. When that one is over, what is
+	// written here fails. The other options but LinksOnly are not heeded.
+	Join string
 }
 
 // Reader reads one object. ReadAt may be called concurrently.

@@ -29,6 +29,10 @@ func (t *txn) Commit(ctx context.Context, manifest store.Blob, markers ...store.
 		t.discard() //nolint:errcheck // the reason comes first; CleanStaging finds what is left
 		return err
 	}
+	if t.opt.Join != "" {
+		t.over = true // whoever began it publishes
+		return nil
+	}
 	return t.publish(op)
 }
 
@@ -39,7 +43,12 @@ func (t *txn) prepare(ctx context.Context, op string, manifest store.Blob, marke
 			Kind: errs.Invalid, Op: op, Subject: t.subject(w.name), Want: "a sealed object", Got: "one that is still open",
 		}
 	}
-	for _, b := range append(slices.Clone(markers), manifest) {
+	last := t.opt.Join == "" || manifest.Name != ""
+	blobs := slices.Clone(markers)
+	if last {
+		blobs = append(blobs, manifest)
+	}
+	for _, b := range blobs {
 		if err := store.CheckFinalName(op, b.Name); err != nil {
 			return err
 		}
@@ -62,7 +71,7 @@ func (t *txn) prepare(ctx context.Context, op string, manifest store.Blob, marke
 			return wrap(op, t.final, err)
 		}
 	}
-	if err := alive(ctx, op, t.final); err != nil {
+	if err := alive(ctx, op, t.final); err != nil || !last {
 		return err
 	}
 	if err := t.put(op, manifest.Name, manifest.Data); err != nil {

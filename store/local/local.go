@@ -16,6 +16,10 @@
 // After a failed sync nothing is tried again on the same file: the transaction
 // is given up and a caller that wants to try again writes new files.
 //
+// A transaction that joins another one writes into its staging directory, and ends
+// after step 3: each of them has synced what it made, and every directory in which
+// it made something, so that whoever began it need sync no more than what is its own.
+//
 // # Direct writes
 //
 // Large objects are written past the page cache (O_DIRECT), which is faster

@@ -48,6 +48,9 @@ func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (st
 	if err := alive(ctx, op, final); err != nil {
 		return nil, err
 	}
+	if o.Join != "" {
+		return s.join(ctx, op, final, o)
+	}
 	if err := s.ensureDir(parent(final)); err != nil {
 		return nil, wrap(op, final, err)
 	}
@@ -66,6 +69,27 @@ func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (st
 	}
 	return t, nil
 }
+
+// join takes part in the transaction of somebody else.
+func (s *Store) join(ctx context.Context, op, final string, o store.TxnOptions) (store.Txn, error) {
+	if parent(o.Join) != parent(final) || !store.IsLeftover(o.Join) {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: final, Want: "the staging name of a transaction beside it, to join", Got: o.Join}
+	}
+	info, err := s.locate(ctx, op, o.Join)
+	if err == nil && !info.IsDir() {
+		err = &errs.Error{Kind: errs.Invalid, Op: op, Subject: o.Join, Want: "a directory", Got: "something else"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &txn{
+		s: s, final: final, staging: o.Join, opt: o,
+		dirs: map[string]bool{"": true}, objects: map[string]bool{}, writers: map[*writer]bool{},
+	}, nil
+}
+
+// shared reports whether others write there too.
+func (t *txn) shared() bool { return t.opt.Shared || t.opt.Join != "" }
 
 // occupied reports whether there is a directory at final that is to be
 // replaced; what is not to be replaced is an error.
@@ -154,7 +178,8 @@ func (t *txn) reserve(op, name string) error {
 		if t.objects[name[:i]] {
 			return taken(op, t.subject(name[:i]))
 		}
-		if err := t.s.fs.Mkdir(t.path(name[:i]), t.s.opt.DirMode); err != nil {
+		err := t.s.fs.Mkdir(t.path(name[:i]), t.s.opt.DirMode)
+		if err != nil && !(t.shared() && errors.Is(err, fs.ErrExist)) {
 			err = wrap(op, t.subject(name), err)
 			if t.err == nil {
 				t.err = err
@@ -338,6 +363,9 @@ func (t *txn) discard() error {
 		w.life.Lock()
 		w.close() //nolint:errcheck // the bytes go anyway
 		w.life.Unlock()
+	}
+	if t.opt.Join != "" {
+		return nil // it is not ours
 	}
 	err := t.s.removeAll(t.path(""))
 	t.s.unstage(t.staging)

@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"listing", listing},
 		{"names", names},
 		{"cancellation", cancellation},
+		{"sharing", sharing},
 		{"cleaning", cleaning},
 		{"settling", settling},
 		{"locks", locks},
