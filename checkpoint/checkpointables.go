@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -21,27 +20,21 @@ import (
 // naming them; NotFound for an item that no handler takes; Exists for a taken
 // name; what handlers and the store say. items is not changed.
 func SaveCheckpointables(ctx context.Context, path string, items map[string]any, o *SaveOptions) error {
-	r, _, err := begin(ctx, path, items, o, image.InPlace)
-	if err != nil {
-		return err
+	r, _, err := begin(ctx, path, items, o, false)
+	if err == nil {
+		_, err = r.Await(ctx)
 	}
-	defer context.AfterFunc(ctx, r.Cancel)()
-	_, err = r.Result(context.WithoutCancel(ctx))
 	return err
 }
 
 // SaveCheckpointablesAsync copies the items, which the caller may change when it
 // returns, and saves them in the background, as SaveAsync does.
 func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string]any, o *SaveOptions) (*Response[SaveStats], error) {
-	how := image.Copy
-	if o != nil && o.Release != nil {
-		how = image.HandOver
-	}
-	r, im, err := begin(ctx, path, items, o, how)
+	r, s, err := begin(ctx, path, items, o, true)
 	if err != nil {
 		return nil, err
 	}
-	im.WaitCopied()
+	s.Made.WaitCopied()
 	return r, nil
 }
 

@@ -66,6 +66,13 @@ func (r *Response[T]) Result(ctx context.Context) (T, error) {
 	return r.value, r.err
 }
 
+// Await is Result for who wants the operation no longer than ctx lasts: when ctx
+// ends first the operation is cancelled, and its outcome returned, whatever that is.
+func (r *Response[T]) Await(ctx context.Context) (T, error) {
+	defer context.AfterFunc(ctx, r.Cancel)()
+	return r.Result(context.WithoutCancel(ctx))
+}
+
 // Observed reports whether a Result has returned the outcome, or a function
 // given to OnComplete was told it.
 func (r *Response[T]) Observed() bool {

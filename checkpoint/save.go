@@ -2,14 +2,12 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -92,63 +90,50 @@ func (o *SaveOptions) named(state any) map[string]any {
 
 // begin lays the state out, copies it where that is asked for and fits, and
 // saves in the background.
-func begin(ctx context.Context, path string, values map[string]any, o *SaveOptions, how image.Mode) (*Response[SaveStats], *image.Image, error) {
+func begin(ctx context.Context, path string, values map[string]any, o *SaveOptions, background bool) (*Response[SaveStats], *saving.Save, error) {
 	const op = "checkpoint.Save"
-	fail := func(subject string, err error) (*Response[SaveStats], *image.Image, error) {
-		return nil, nil, errs.Wrap(op, subject, err)
-	}
 	o, err := o.resolve(ctx)
 	if err != nil {
-		return fail(path, err)
+		return nil, nil, errs.Wrap(op, path, err)
 	}
+	s, to, err := o.prepare(ctx, path, values, background)
+	if err == nil {
+		err = s.Begin()
+	}
+	if err != nil {
+		return nil, nil, errs.Wrap(op, path, err)
+	}
+	return Go(ctx, func(ctx context.Context) (SaveStats, error) {
+		err := s.Run(ctx, to)
+		return NewSaveStats(s.Made), errs.Wrap(op, path, err)
+	}), s, nil
+}
+
+// prepare admits the save, and says what is written and where to. o is resolved.
+func (o *SaveOptions) prepare(ctx context.Context, path string, values map[string]any, background bool) (s *saving.Save, to saving.Target, err error) {
 	st, name, err := locate.Checkpoint(path, o.Store)
 	if err == nil {
 		err = admit(ctx, st, name, o.Overwrite || o.PartialUpdate)
 	}
-	if err != nil {
-		return fail(path, err)
-	}
-	items, err := image.Handlers{Items: o.Checkpointables.Registry, Leaves: o.PyTree.LeafHandlers}.Of(ctx, values)
-	if err != nil {
-		return fail(path, err)
-	}
-	custom, err := orbax.Custom(o.Custom)
-	if err != nil {
-		return fail("SaveOptions.Custom", err)
-	}
-	dedup, err := o.dedup(st, path)
-	if err != nil {
-		return fail("SaveOptions.Base", err)
-	}
-	io, err := plan.Image(o.Options)
-	if err != nil {
-		return fail(path, err)
-	}
-	memory, err := arena.Open(0, &arena.Options{Limit: int(io.Budget)})
-	if err != nil {
-		return fail("SaveOptions.MemoryBudget", err)
-	}
-	io.Style, io.Dedup, io.Custom, io.Memory = image.V1, dedup, custom, memory
-	io.Watch, io.OnRelease, io.Progress = o.Watch, o.Release, o.Progress
-	if o.PartialUpdate {
-		err = o.update(ctx, st, name, items, &io)
-	}
-	var im *image.Image
 	if err == nil {
-		im, err = image.Begin(items, how, io)
+		s, err = saving.New(saving.Call{Options: o.Options, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
+	}
+	if err == nil {
+		err = s.Take(ctx, values)
+	}
+	if err == nil {
+		s.Image.Style = image.V1
+		s.Image.Dedup, err = o.dedup(st, path)
+	}
+	if err == nil && o.PartialUpdate {
+		err = o.update(ctx, st, name, s.Items, &s.Image)
 	}
 	if err != nil {
-		return fail(path, errors.Join(err, memory.Close()))
+		return nil, to, err
 	}
-	return Go(ctx, func(ctx context.Context) (SaveStats, error) {
-		defer memory.Close() //nolint:errcheck // what is unmapped twice was unmapped
-		txn, err := st.Begin(ctx, name, store.TxnOptions{Overwrite: o.Overwrite || io.Join != nil, LinksOnly: dedup != nil})
-		if err == nil {
-			_, err = im.Commit(ctx, txn)
-		}
-		im.Abandon()
-		return NewSaveStats(im), errs.Wrap(op, path, err)
-	}), im, nil
+	return s, saving.Target{Store: st, Name: name, Options: store.TxnOptions{
+		Overwrite: o.Overwrite || s.Image.Join != nil, LinksOnly: s.Image.Dedup != nil,
+	}}, nil
 }
 
 // dedup is what Base asks for.
@@ -161,7 +146,7 @@ func (o *SaveOptions) dedup(st store.Store, path string) (*image.Dedup, error) {
 	}
 	name, err := locate.Beside(path, o.Base, o.Store)
 	if err != nil {
-		return nil, err
+		return nil, errs.Wrap("", "SaveOptions.Base", err)
 	}
 	return &image.Dedup{Store: st, Bases: []string{name}, VerifyEvery: o.VerifyEvery}, nil
 }

@@ -12,10 +12,9 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -60,12 +59,10 @@ func named(state any, o *SaveOptions) map[string]any {
 
 // SaveCheckpointables adds several items, or leaves of several, as one part.
 func SaveCheckpointables(ctx context.Context, path string, items map[string]any, o *SaveOptions) error {
-	r, _, err := begin(ctx, path, items, o, image.InPlace)
-	if err != nil {
-		return err
+	r, _, err := begin(ctx, path, items, o, false)
+	if err == nil {
+		_, err = r.Await(ctx)
 	}
-	defer context.AfterFunc(ctx, r.Cancel)()
-	_, err = r.Result(context.WithoutCancel(ctx))
 	return err
 }
 
@@ -73,20 +70,16 @@ func SaveCheckpointables(ctx context.Context, path string, items map[string]any,
 // copied. A failure that no Result has returned is returned by Finalize, which
 // then makes nothing.
 func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string]any, o *SaveOptions) (*checkpoint.Response[checkpoint.SaveStats], error) {
-	how := image.Copy
-	if o != nil && o.Release != nil {
-		how = image.HandOver
-	}
-	r, im, err := begin(ctx, path, items, o, how)
+	r, s, err := begin(ctx, path, items, o, true)
 	if err != nil {
 		return nil, err
 	}
-	im.WaitCopied()
+	s.Made.WaitCopied()
 	return r, nil
 }
 
 // begin finds out what the part may add, lays it out, and saves in the background.
-func begin(ctx context.Context, path string, values map[string]any, o *SaveOptions, how image.Mode) (*checkpoint.Response[checkpoint.SaveStats], *image.Image, error) {
+func begin(ctx context.Context, path string, values map[string]any, o *SaveOptions, background bool) (*checkpoint.Response[checkpoint.SaveStats], *saving.Save, error) {
 	const op = "partial.Save"
 	o, err := o.resolve(ctx)
 	if err != nil {
@@ -96,44 +89,44 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 	if err != nil {
 		return nil, nil, errs.Wrap(op, path, err)
 	}
-	s, err := enter(ctx, placeOf(o.Store, st, name))
+	turn, err := enter(ctx, placeOf(o.Store, st, name))
 	if err != nil {
 		return nil, nil, errs.Wrap(op, path, err)
 	}
-	p := &part{st: st, name: name, opts: o, op: op, path: path}
-	im, err := p.plan(ctx, values, how)
+	p := &part{st: st, name: name, opts: o}
+	s, err := p.prepare(ctx, values, background)
 	if err != nil {
-		s.leave()
+		turn.leave()
 		return nil, nil, errs.Wrap(op, path, err)
 	}
 	f := &failure{}
-	r := checkpoint.Go(ctx, func(ctx context.Context) (stats checkpoint.SaveStats, err error) {
-		defer s.leave()
-		if stats, err = p.commit(ctx, im); err != nil {
+	r := checkpoint.Go(ctx, func(ctx context.Context) (checkpoint.SaveStats, error) {
+		defer turn.leave()
+		err := errs.Wrap(op, path, s.Run(ctx, p.target()))
+		if err != nil {
 			f.err = err
-			s.keep(f)
+			turn.keep(f)
 		}
-		return stats, err
+		return checkpoint.NewSaveStats(s.Made), err
 	})
 	f.response.Store(r)
-	return r, im, nil
+	return r, s, nil
 }
 
 // part is one partial save.
 type part struct {
-	st       store.Store
-	name     string // of the checkpoint
-	opts     *SaveOptions
-	op, path string
+	st   store.Store
+	name string // of the checkpoint
+	opts *SaveOptions
 
-	at     parts.Part
-	guard  bool
-	memory *arena.Arena
+	at    parts.Part
+	guard bool
 }
 
-// plan checks the part against those before it and lays it out.
-func (p *part) plan(ctx context.Context, values map[string]any, how image.Mode) (*image.Image, error) {
-	if err := p.opts.validate(); err != nil {
+// prepare checks the part against those before it and lays it out.
+func (p *part) prepare(ctx context.Context, values map[string]any, background bool) (*saving.Save, error) {
+	o := p.opts
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	if _, err := p.st.Stat(ctx, p.name); err == nil {
@@ -141,38 +134,34 @@ func (p *part) plan(ctx context.Context, values map[string]any, how image.Mode) 
 	} else if errs.KindOf(err) != errs.NotFound {
 		return nil, err
 	}
-	items, err := image.Handlers{Items: p.opts.Checkpointables.Registry, Leaves: p.opts.PyTree.LeafHandlers}.Of(ctx, values)
+	s, err := saving.New(saving.Call{Options: o.Options, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
 	if err != nil {
 		return nil, err
 	}
-	removal, err := p.compare(ctx, items)
-	if err != nil {
+	if err := s.Take(ctx, values); err != nil {
 		return nil, err
 	}
-	custom, err := orbax.Custom(p.opts.Custom)
+	removal, err := p.compare(ctx, s.Items)
 	if err != nil {
-		return nil, errs.Wrap("", "SaveOptions.Custom", err)
+		return nil, err
 	}
 	now, id := time.Now(), [16]byte{}
 	rand.Read(id[:]) //nolint:errcheck // documented never to fail
 	p.at = parts.NewPart(p.name, now, id)
-	io, err := plan.Image(p.opts.Options)
-	if err != nil {
-		return nil, err
-	}
-	if p.memory, err = arena.Open(0, &arena.Options{Limit: int(io.Budget)}); err != nil {
-		return nil, errs.Wrap("", "SaveOptions.MemoryBudget", err)
-	}
-	io.Style, io.Process, io.Custom, io.Memory = image.Pending, parts.Process, custom, p.memory
-	io.Watch, io.OnRelease, io.Progress = p.opts.Watch, p.opts.Release, p.opts.Progress
+	s.Image.Style, s.Image.Process = image.Pending, parts.Process
 	if len(removal) > 0 {
-		io.Extra = append(io.Extra, store.Blob{Name: parts.RemovalFile, Data: removal.Append(nil)})
+		s.Image.Extra = append(s.Image.Extra, store.Blob{Name: parts.RemovalFile, Data: removal.Append(nil)})
 	}
-	im, err := image.Begin(items, how, io)
-	if err != nil {
-		p.memory.Close() //nolint:errcheck // nothing was saved
+	return s, s.Begin()
+}
+
+// target is the directory of the part in the session.
+func (p *part) target() saving.Target {
+	t := saving.Target{Store: p.st, Name: p.at.Dir, Options: store.TxnOptions{Staging: "part"}}
+	if p.guard {
+		t.Before = func(ctx context.Context) error { return parts.Guard(ctx, p.st, p.name) }
 	}
-	return im, err
+	return t
 }
 
 // resolve returns o with the options that hold for the save. o may be nil.
@@ -286,21 +275,4 @@ func exists(what string) error {
 
 func (p *part) notThere(names []string) error {
 	return &errs.Error{Kind: errs.NotFound, Subject: "SaveOptions.Remove: " + strings.Join(names, "."), Want: "a leaf or container of the parts before"}
-}
-
-// commit writes the part.
-func (p *part) commit(ctx context.Context, im *image.Image) (checkpoint.SaveStats, error) {
-	defer p.memory.Close() //nolint:errcheck // what is unmapped twice was unmapped
-	var err error
-	if p.guard {
-		err = parts.Guard(ctx, p.st, p.name)
-	}
-	if err == nil {
-		var txn store.Txn
-		if txn, err = p.st.Begin(ctx, p.at.Dir, store.TxnOptions{Staging: "part"}); err == nil {
-			_, err = im.Commit(ctx, txn)
-		}
-	}
-	im.Abandon()
-	return checkpoint.NewSaveStats(im), errs.Wrap(p.op, p.path, err)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
@@ -55,13 +55,11 @@ func (c *Checkpointer) SaveAsync(ctx context.Context, step int64, state any, o *
 // SaveCheckpointables saves several items as one step and waits for the
 // commit, and for the removal of what the preservation policy gives up. When ctx ends first the save is cancelled, and nothing of it visible.
 func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (bool, error) {
-	r, _, err := c.begin(ctx, step, items, o, image.InPlace)
+	r, _, err := c.begin(ctx, step, items, o, false)
 	if err != nil {
 		return false, err
 	}
-	stop := context.AfterFunc(ctx, r.Cancel)
-	defer stop()
-	saved, err := r.Result(context.WithoutCancel(ctx))
+	saved, err := r.Await(ctx)
 	if err != nil {
 		c.takeFailure()
 		return saved, err
@@ -84,27 +82,23 @@ func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, item
 // want it. What the preservation policy gives up is removed afterwards; the next
 // save, Wait and Close wait for that and return its failure.
 func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (*checkpoint.Response[bool], error) {
-	how := image.Copy
-	if o != nil && o.Release != nil {
-		how = image.HandOver
-	}
-	r, im, err := c.begin(ctx, step, items, o, how)
+	r, s, err := c.begin(ctx, step, items, o, true)
 	if err != nil {
 		return nil, err
 	}
-	if im != nil {
-		im.WaitCopied()
+	if s != nil {
+		s.Made.WaitCopied()
 	}
 	return r, nil
 }
 
 // begin lays the state out, copies it where that is asked for and fits, and
-// saves in the background. There is no image when the policy did not want the step.
-func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]any, o *SaveOptions, how image.Mode) (*checkpoint.Response[bool], *image.Image, error) {
+// saves in the background. There is no save when the policy did not want the step.
+func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]any, o *SaveOptions, background bool) (*checkpoint.Response[bool], *saving.Save, error) {
 	if o == nil {
 		o = &SaveOptions{}
 	}
-	fail := func(err error) (*checkpoint.Response[bool], *image.Image, error) {
+	fail := func(err error) (*checkpoint.Response[bool], *saving.Save, error) {
 		return nil, nil, errs.Wrap("training.Save", "step "+strconv.FormatInt(step, 10)+" of "+c.dir, err)
 	}
 	if step < 0 {
@@ -114,7 +108,7 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	if err != nil {
 		return fail(err)
 	}
-	io, err := plan.Image(eff)
+	s, err := saving.New(saving.Call{Options: eff, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
 	if err != nil {
 		return fail(err)
 	}
@@ -124,38 +118,40 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 		return fail(err)
 	} else if skip {
 		return checkpoint.Go(ctx, func(context.Context) (bool, error) {
-			if how == image.HandOver {
+			if background && o.Release != nil {
 				o.Release()
 			}
 			return false, nil
 		}), nil, nil
 	}
-	list, err := c.items(ctx, items, o, eff)
-	if err != nil {
-		return fail(err)
-	}
-	if err := c.prepareMemory(io.Budget); err != nil {
-		return fail(err)
-	}
-	custom, err := orbax.Custom(o.Custom)
-	if err != nil {
-		return fail(errs.Wrap("", "SaveOptions.Custom", err))
-	}
 	start := time.Now()
-	io.Style, io.Custom, io.Memory, io.Now = image.Step, custom, c.memory, c.opts.Now
-	io.Watch, io.OnRelease, io.Progress = o.Watch, o.Release, o.Progress
-	io.Dedup, io.Pace, io.Label = c.dedup(), c.pace(how), Label(step)
-	im, err := image.Begin(list, how, io)
-	if err != nil {
+	if err := c.prepare(ctx, s, step, items, o, background); err != nil {
 		return fail(err)
 	}
-	in := Info{Step: step, Directory: c.directory(step), Metrics: o.Metrics, Custom: custom}
-	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: im.Size(), Blocked: time.Since(start)})
-	r := checkpoint.Go(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, im, in, o.Overwrite, start) })
+	in := Info{Step: step, Directory: c.directory(step), Metrics: o.Metrics, Custom: s.Image.Custom}
+	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: s.Made.Size(), Blocked: time.Since(start)})
+	r := checkpoint.Go(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, s, in, o.Overwrite, start) })
 	c.mu.Lock()
 	c.pending = r
 	c.mu.Unlock()
-	return r, im, nil
+	return r, s, nil
+}
+
+// prepare lays the image of a step out.
+func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, step int64, items map[string]any, o *SaveOptions, background bool) error {
+	err := s.Take(ctx, items)
+	if err == nil {
+		err = addMetrics(s, items, o.Metrics)
+	}
+	if err == nil {
+		err = c.prepareMemory(s.Image.Budget)
+	}
+	if err != nil {
+		return err
+	}
+	s.Image.Style, s.Image.Memory, s.Image.Now = image.Step, c.memory, c.opts.Now
+	s.Image.Dedup, s.Image.Pace, s.Image.Label = c.dedup(), c.pace(background), Label(step)
+	return s.Begin()
 }
 
 // prepareMemory empties the memory of snapshots, of which a save maps at most
@@ -193,8 +189,8 @@ func (c *Checkpointer) dedup() *image.Dedup {
 }
 
 // pace is that of saves beside which somebody computes.
-func (c *Checkpointer) pace(how image.Mode) image.Pace {
-	if how == image.InPlace {
+func (c *Checkpointer) pace(background bool) image.Pace {
+	if !background {
 		return image.Pace{}
 	}
 	return image.Pace(c.opts.Pace)
@@ -282,42 +278,40 @@ func (c *Checkpointer) index(step int64) (int, bool) {
 	})
 }
 
-// items puts the values in the order of their names and adds the metrics.
-func (c *Checkpointer) items(ctx context.Context, values map[string]any, o *SaveOptions, eff options.Options) ([]image.Item, error) {
-	list, err := image.Handlers{Items: eff.Checkpointables.Registry, Leaves: eff.PyTree.LeafHandlers}.Of(ctx, values)
-	if err != nil {
-		return nil, err
-	}
-	if o.Metrics == nil {
-		return list, nil
+// addMetrics adds the metrics to the items, which were made of values.
+func addMetrics(s *saving.Save, values map[string]any, metrics map[string]float64) error {
+	if metrics == nil {
+		return nil
 	}
 	if _, taken := values[orbax.MetricsItem]; taken {
-		return nil, &errs.Error{Kind: errs.Invalid, Subject: orbax.MetricsItem, Got: "both an item of this name and metrics", Remedy: "rename the item"}
+		return &errs.Error{Kind: errs.Invalid, Subject: orbax.MetricsItem, Got: "both an item of this name and metrics", Remedy: "rename the item"}
 	}
-	raw, err := json.Marshal(o.Metrics)
+	raw, err := json.Marshal(metrics)
 	if err != nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Metrics", Want: "finite numbers", Err: err}
+		return &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Metrics", Want: "finite numbers", Err: err}
 	}
-	return append(list, image.Item{Name: orbax.MetricsItem, JSON: raw, File: orbax.MetricsFile, Handler: orbax.HandlerMetrics}), nil
+	s.Items = append(s.Items, image.Item{Name: orbax.MetricsItem, JSON: raw, File: orbax.MetricsFile, Handler: orbax.HandlerMetrics})
+	return nil
 }
 
-// write commits one image and has the preservation policy speak. It runs in
+// write commits one step and has the preservation policy speak. It runs in
 // the background; its failure is kept until a call returns it.
-func (c *Checkpointer) write(ctx context.Context, im *image.Image, in Info, overwrite bool, start time.Time) (bool, error) {
+func (c *Checkpointer) write(ctx context.Context, s *saving.Save, in Info, overwrite bool, start time.Time) (bool, error) {
 	subject := "step " + strconv.FormatInt(in.Step, 10) + " of " + c.dir
-	txn, err := c.store.Begin(ctx, c.path(in.Directory), store.TxnOptions{Overwrite: overwrite, LinksOnly: c.opts.Dedup.On})
-	if err == nil {
-		in.Time, err = im.Commit(ctx, txn)
-	}
-	im.Abandon()
+	err := s.Run(ctx, saving.Target{
+		Store: c.store, Name: c.path(in.Directory), Options: store.TxnOptions{Overwrite: overwrite, LinksOnly: c.opts.Dedup.On},
+		Committed: func(at time.Time) {
+			in.Time = at
+			c.mu.Lock()
+			c.enter(in, true)
+			c.mu.Unlock()
+		},
+	})
 	if err != nil {
 		err = c.failedSave(in, errs.Wrap("training.Save", subject, err))
 		return false, err
 	}
-	c.mu.Lock()
-	c.enter(in, true)
-	c.mu.Unlock()
-	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: im.Size(), Took: time.Since(start), Stats: checkpoint.NewSaveStats(im)})
+	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: s.Made.Size(), Took: time.Since(start), Stats: checkpoint.NewSaveStats(s.Made)})
 	return true, c.retire(ctx, subject)
 }
 

@@ -46,6 +46,7 @@ func Module() Rules {
 				{Packages: "checkpoint/handler/protohandler", Beside: []string{"checkpoint/handler"}, Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "checkpoint/options", Beside: []string{"checkpoint/handler"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "checkpoint/internal/plan", Beside: []string{"checkpoint/options", "checkpoint/internal/image", "checkpoint/internal/layout"}},
+				{Packages: "checkpoint/internal/saving", Beside: []string{"checkpoint/options", "checkpoint/internal/..."}},
 				{Packages: "checkpoint/internal/manifest", Beside: []string{"checkpoint/internal/..."}, Modules: []string{"github.com/zeebo/xxh3"}},
 				{Packages: "checkpoint/internal/image", Beside: []string{"checkpoint/internal/...", "checkpoint/handler"}, Modules: []string{"github.com/zeebo/xxh3"}},
 			}},

@@ -1,0 +1,143 @@
+// Package saving is the frame of a save, which is the same for a checkpoint, a step
+// and a part:
+//
+//	New      what the options of the call say of the image
+//	Take     the values as items, each by its handler, and the metadata
+//	Begin    the image, laid out; copied, where that is asked for and fits
+//	Run      in the background: a transaction, written and committed, or nothing of it
+//
+// An engine decides between these steps what is its own: it admits the save before
+// Take, looks at Items and completes Image before Begin, and says in a Target where
+// Run commits, and what happens just before and after. The methods are called one
+// after the other, each once. A Save whose Begin has returned nil ends with Run; one
+// that is given up before owns nothing.
+package saving
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/arena"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// Call is what the caller of a save says, whatever the engine.
+type Call struct {
+	Options    options.Options // what options.Resolve returned
+	Background bool            // the caller does not wait for Run
+	Custom     any             // the metadata, which encodes to a JSON object; nil is none
+	Release    func()          // in the background, not nil: nothing is copied, and this called when the memory is not needed any more
+	Watch      bool            // as in image.Options
+	Progress   func(done, total int64)
+}
+
+func (c Call) mode() image.Mode {
+	switch {
+	case !c.Background:
+		return image.InPlace
+	case c.Release != nil:
+		return image.HandOver
+	}
+	return image.Copy
+}
+
+// Save is one save under way.
+type Save struct {
+	Items []image.Item  // of Take; the engine may add its own
+	Image image.Options // of New and Take; the engine completes it
+	Made  *image.Image  // of Begin
+
+	call   Call
+	memory *arena.Arena // of this save alone; nil where the engine gave it some
+}
+
+// Target is where Run commits.
+type Target struct {
+	Store   store.Store
+	Name    string // of the directory that becomes visible
+	Options store.TxnOptions
+	// Before, when not nil, is what has to be done before the transaction; its
+	// failure is that of the save.
+	Before func(context.Context) error
+	// Committed, when not nil, is told that everything is durable and visible, and
+	// the time that was recorded.
+	Committed func(at time.Time)
+}
+
+// New plans a save.
+func New(c Call) (*Save, error) {
+	io, err := plan.Image(c.Options)
+	if err != nil {
+		return nil, err
+	}
+	io.Watch, io.OnRelease, io.Progress = c.Watch, c.Release, c.Progress
+	return &Save{call: c, Image: io}, nil
+}
+
+// Take turns values into items in the order of their names; what is not a tree is
+// isolated when it returns. values is not changed.
+func (s *Save) Take(ctx context.Context, values map[string]any) (err error) {
+	o := s.call.Options
+	s.Items, err = image.Handlers{Items: o.Checkpointables.Registry, Leaves: o.PyTree.LeafHandlers}.Of(ctx, values)
+	if err != nil {
+		return err
+	}
+	s.Image.Custom, err = orbax.Custom(s.call.Custom)
+	return errs.Wrap("", "SaveOptions.Custom", err)
+}
+
+// Begin lays the image out, in memory of its own where the engine gave it none.
+func (s *Save) Begin() (err error) {
+	if s.Image.Memory == nil {
+		if s.memory, err = arena.Open(0, &arena.Options{Limit: int(s.Image.Budget)}); err != nil {
+			return errs.Wrap("", "SaveOptions.MemoryBudget", err)
+		}
+		s.Image.Memory = s.memory
+	}
+	if s.Made, err = image.Begin(s.Items, s.call.mode(), s.Image); err != nil {
+		return errors.Join(err, s.free())
+	}
+	return nil
+}
+
+// Run commits the image, or leaves nothing visible of it. The caller's memory is
+// not needed any more when it returns.
+func (s *Save) Run(ctx context.Context, t Target) error {
+	at, err := s.commit(ctx, t)
+	s.Made.Abandon()
+	s.free() //nolint:errcheck // what is unmapped twice was unmapped
+	if err != nil {
+		return err
+	}
+	if t.Committed != nil {
+		t.Committed(at)
+	}
+	return nil
+}
+
+func (s *Save) commit(ctx context.Context, t Target) (at time.Time, err error) {
+	if t.Before != nil {
+		if err := t.Before(ctx); err != nil {
+			return at, err
+		}
+	}
+	txn, err := t.Store.Begin(ctx, t.Name, t.Options)
+	if err != nil {
+		return at, err
+	}
+	return s.Made.Commit(ctx, txn)
+}
+
+// free gives the memory of this save back.
+func (s *Save) free() error {
+	if s.memory == nil {
+		return nil
+	}
+	return s.memory.Close()
+}
