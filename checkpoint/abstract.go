@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"reflect"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -29,9 +30,10 @@ func (p Placeholder) TreeLeaf() any { return p }
 // LeafType is a leaf of LoadOptions.Abstract that asks for a type and nothing
 // else; TypeOf makes it.
 type LeafType struct {
-	form  form
-	dtype tensor.DType // Invalid = as saved
-	name  string
+	form   form
+	dtype  tensor.DType // Invalid = as saved
+	name   string
+	goType reflect.Type // that was asked for; nil where metadata did
 }
 
 // TreeLeaf makes LeafType a leaf of a tree.
@@ -48,11 +50,12 @@ func (l LeafType) String() string { return l.name }
 //	slices of numbers        an array of that type, of any shape, cast to it
 //	Key                      PRNG keys
 //	any                      whatever was saved
+//	the type of a leaf with a leaf handler   such a leaf
 //
 // What no leaf can be is errs.Unsupported when it is loaded.
 func TypeOf[T any]() LeafType {
 	t := reflect.TypeFor[T]()
-	l := LeafType{name: t.String()}
+	l := LeafType{name: t.String(), goType: t}
 	switch {
 	case t == reflect.TypeFor[tensor.Tensor]():
 		l.form = asArray
@@ -102,8 +105,9 @@ var formNames = [...]string{"anything", "an array", "a scalar", "a string", "PRN
 func (f form) String() string { return formNames[f] }
 
 // abstractTree returns the tree that LoadOptions.Abstract stands for; nil is
-// everything as saved.
-func abstractTree(abstract any, item string) (*tree.Node, error) {
+// everything as saved. What handlers have leaves of, and what describes these,
+// are leaves.
+func abstractTree(abstract any, item string, handlers *handler.LeafRegistry) (*tree.Node, error) {
 	const subject = "LoadOptions.Abstract"
 	switch a := abstract.(type) {
 	case nil:
@@ -118,7 +122,7 @@ func abstractTree(abstract any, item string) (*tree.Node, error) {
 		}
 		return it.abstract()
 	case Info:
-		return abstractTree(&a, item)
+		return abstractTree(&a, item, handlers)
 	case *ItemInfo:
 		if a == nil {
 			return nil, nil
@@ -127,7 +131,7 @@ func abstractTree(abstract any, item string) (*tree.Node, error) {
 	case ItemInfo:
 		return a.abstract()
 	}
-	n, err := tree.Options{KeepUnknown: true}.From(abstract)
+	n, err := tree.Options{KeepUnknown: true, IsLeaf: handlers.Describes}.From(abstract)
 	return n, errs.Wrap("", subject, err)
 }
 
@@ -145,6 +149,8 @@ func (it *ItemInfo) abstract() (*tree.Node, error) {
 			n.Value = TypeOf[string]()
 		case KeyLeaf:
 			n.Value = TypeOf[Key]()
+		case HandledLeaf:
+			n.Value = l.Abstract
 		default:
 			n = emptyNode(l.Kind)
 		}

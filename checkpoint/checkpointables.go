@@ -41,7 +41,9 @@ func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string
 // LoadCheckpointables reads all items, each by the handler that the registry of
 // the options finds for the type string that it was saved with: trees as
 // *tree.Node, JSON as json.RawMessage, text protobufs as ProtoText. Items that
-// no handler can read are left out; Metadata lists them.
+// no handler can read are left out, and those of objects that save themselves,
+// which have to be given as LoadOptions.Abstract; Metadata lists them. Items that
+// Abstract names are loaded, or an error.
 func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[string]any, error) {
 	const op = "checkpoint.LoadCheckpointables"
 	o, err := o.resolve(ctx)
@@ -81,7 +83,7 @@ func (o *LoadOptions) loadItems(ctx context.Context, c *layout.Checkpoint) (map[
 			tells = nil
 		}
 		by, err := handlerOf(o.Checkpointables.Registry, it, tells)
-		if errs.KindOf(err) == errs.NotFound && !asked {
+		if _, object := by.(handler.Stateful); !asked && (object || errs.KindOf(err) == errs.NotFound) {
 			continue
 		}
 		var v any
@@ -108,7 +110,7 @@ func (o *LoadOptions) loadItem(ctx context.Context, c *layout.Checkpoint, it lay
 			abstract = json.RawMessage(nil)
 		}
 	}
-	return by.Load(ctx, c.Directory(it.Name), abstract)
+	return handler.Load(ctx, by, c.Directory(it.Name), abstract)
 }
 
 // handlerOf finds what loads an item: errs.NotFound, where nothing can. The type
@@ -122,11 +124,16 @@ func handlerOf(registry *handler.Registry, it layout.Item, abstract any) (handle
 		it.Handler = kind
 		own, err = ofType(registry, it.Name, kind)
 	}
-	if err == nil && (abstract == nil || own.HandlesAbstract(abstract) == handler.Ask) {
-		return own, nil // asked for what it is to load, it cannot tell
+	if abstract == nil {
+		return own, err
 	}
-	if err != nil && abstract == nil {
-		return nil, err
+	if err == nil {
+		switch verdict, err := handler.Takes(own, abstract); {
+		case err != nil:
+			return nil, err
+		case verdict == handler.Ask:
+			return own, nil // asked for what it is to load, it cannot tell
+		}
 	}
 	return registry.ForLoad(it.Name, abstract, it.Handler)
 }

@@ -17,13 +17,14 @@ import (
 // destination is the memory of the caller that arrays are read into; nil is
 // none.
 type destination struct {
+	dst   any
 	views map[string]tensor.Tensor // by the names of the keys of their paths
 }
 
 // newDestination finds the memory in dst. What shares memory with something
 // before it is left out: two arrays cannot be read to one place.
 func newDestination(dst any) *destination {
-	d := &destination{views: map[string]tensor.Tensor{}}
+	d := &destination{dst: dst, views: map[string]tensor.Tensor{}}
 	for _, e := range distinct(tree.Views(dst)) {
 		d.views[names(e.Path)] = e.Node.Value.(tensor.Tensor)
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -49,11 +51,23 @@ func encodesItself(v any) bool {
 
 // Save implements handler.TreeEngine.
 func (engine) Save(ctx context.Context, v any) (handler.Commit, error) {
-	n, err := image.TreeOf(v)
+	o, err := options.Resolve(ctx, options.Options{}, options.Options{})
 	if err != nil {
 		return nil, err
 	}
-	im, err := image.Begin([]image.Item{{Name: orbax.StateItem, Handler: orbax.HandlerTree, Tree: n}}, image.Copy, image.Options{Style: image.Pending})
+	io, err := plan.Image(o)
+	if err != nil {
+		return nil, err
+	}
+	if io.Layout == image.Safetensors { // which has no place for items
+		io.Layout = image.OCDBTZarr3
+	}
+	it, err := image.Handlers{Leaves: o.PyTree.LeafHandlers}.Tree(ctx, orbax.StateItem, v)
+	if err != nil {
+		return nil, err
+	}
+	io.Style, io.Signing = image.Pending, nil // the checkpoint is signed
+	im, err := image.Begin([]image.Item{it}, image.Copy, io)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +93,11 @@ func (engine) Metadata(ctx context.Context, dir handler.Reader) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	o, err := options.Resolve(ctx, options.Options{}, options.Options{})
+	if err != nil {
+		return nil, err
+	}
 	info := ItemInfo{Kind: layout.Tree.String(), Handler: orbax.HandlerTree}
-	err = describeTree(ctx, c, "", &info)
+	err = describeTree(ctx, c, "", o.PyTree.LeafHandlers, &info)
 	return info, err
 }

@@ -2,49 +2,183 @@ package checkpoint
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// readForeign has leaf handlers read the leaves of their types, all of one type
-// at once. One that is wanted and has no handler is errs.Unsupported.
-func (ld *loading) readForeign(ctx context.Context, t *layout.OpenTree, entries []tree.Entry) error {
-	wanted, at := map[*handler.AnyLeaf][]handler.Wanted[any]{}, map[*handler.AnyLeaf][]int{}
-	for i := range t.Leaves {
-		l := &t.Leaves[i]
-		if l.Kind != layout.Foreign {
+// foreign are the leaves of a tree that leaf handlers read, those of a handler
+// together and in the order of the tree.
+type foreign struct {
+	wanted map[*handler.AnyLeaf][]handler.Wanted[any]
+	at     map[*handler.AnyLeaf][]int // their places among the leaves
+}
+
+func newForeign() *foreign {
+	return &foreign{map[*handler.AnyLeaf][]handler.Wanted[any]{}, map[*handler.AnyLeaf][]int{}}
+}
+
+// add has a handler read a leaf.
+func (f *foreign) add(by *handler.AnyLeaf, l *layout.Leaf, abstract *any, at int) {
+	f.wanted[by] = append(f.wanted[by], handler.Wanted[any]{Path: l.Path, Abstract: abstract})
+	f.at[by] = append(f.at[by], at)
+}
+
+// each gives what the handlers return for their leaves, by a method of them.
+func (f *foreign) each(ctx context.Context, t *layout.OpenTree, from *handler.LeafRegistry,
+	read func(*handler.AnyLeaf, context.Context, handler.Reader, []handler.Wanted[any]) ([]any, error), give func(at int, v any)) error {
+	for _, by := range from.All() {
+		if len(f.wanted[by]) == 0 {
 			continue
 		}
-		if ld.want(l).Skip {
-			entries[i].Node.Value = Placeholder{}
-			continue
-		}
-		by := ld.handlers.ForType(l.ValueType)
-		if by == nil {
-			return foreignError(l)
-		}
-		wanted[by], at[by] = append(wanted[by], handler.Wanted[any]{Path: l.Path}), append(at[by], i)
-	}
-	for _, by := range ld.handlers.All() {
-		if len(wanted[by]) == 0 {
-			continue
-		}
-		values, err := by.Deserialize(ctx, t.Directory(), wanted[by])
+		values, err := read(by, ctx, t.Directory(), f.wanted[by])
 		if err != nil {
-			return errs.Wrap("", "leaves of "+by.TypeString(), err)
+			return err
 		}
-		for k, i := range at[by] {
-			entries[i].Node.Value = values[k]
+		for k, i := range f.at[by] {
+			give(i, values[k])
 		}
 	}
 	return nil
 }
 
+// readForeign has leaf handlers read the leaves of their types, all of one type
+// at once. One that is wanted and has no handler is errs.Unsupported.
+func (ld *loading) readForeign(ctx context.Context, t *layout.OpenTree, entries []tree.Entry) error {
+	f := newForeign()
+	for i := range t.Leaves {
+		l := &t.Leaves[i]
+		if l.Kind != layout.Foreign {
+			continue
+		}
+		w := ld.want(l)
+		if w.Skip {
+			entries[i].Node.Value = ld.keptForeign(l)
+			if ld.request == nil {
+				ld.told(l, w, tensor.Spec{})
+			}
+			continue
+		}
+		if w.Boxes != nil || w.Shape != nil || w.DType != tensor.Invalid {
+			return &errs.Error{Kind: errs.Invalid, Subject: "leaf " + strconv.Quote(l.Param), Want: "an array to take boxes of, cast or reshape", Got: l.ValueType}
+		}
+		by := w.by
+		if by == nil {
+			by = ld.handlers.ForType(l.ValueType)
+		}
+		if by == nil {
+			return foreignError(l)
+		}
+		f.add(by, l, w.abstract, i)
+	}
+	return f.each(ctx, t, ld.handlers, (*handler.AnyLeaf).Deserialize, func(i int, v any) { entries[i].Node.Value = v })
+}
+
+// keptForeign returns what stands for a leaf that is not read: what the
+// destination has there.
+func (ld *loading) keptForeign(l *layout.Leaf) any {
+	if ld.into == nil {
+		return Placeholder{}
+	}
+	n, err := tree.Options{KeepUnknown: true, IsLeaf: ld.handlers.Handles}.From(ld.into.dst)
+	if err != nil {
+		return nil // that there is nothing to keep
+	}
+	if n = n.At(l.Path); n == nil {
+		return nil
+	}
+	return n.Value
+}
+
+// describeForeign asks leaf handlers what they say of their leaves. Those without
+// a handler are described by their type string alone.
+func describeForeign(ctx context.Context, t *layout.OpenTree, handlers *handler.LeafRegistry, leaves []LeafInfo) error {
+	f := newForeign()
+	for i := range t.Leaves {
+		l := &t.Leaves[i]
+		if by := handlers.ForType(l.ValueType); l.Kind == layout.Foreign && by != nil {
+			f.add(by, l, nil, i)
+		}
+	}
+	return f.each(ctx, t, handlers, (*handler.AnyLeaf).Metadata, func(i int, v any) { leaves[i].Abstract = v })
+}
+
+// wantForeign returns what an abstract value wants of a leaf that a leaf handler
+// reads: all of it where it is a leaf itself or asks for its type, else what the
+// handler makes of it.
+func (r *request) wantForeign(v any, l *layout.Leaf) (Want, error) {
+	by := r.handlers.ForWanted(l.ValueType, v)
+	if by == nil {
+		return Want{}, foreignError(l)
+	}
+	w := Want{by: by}
+	if asked, ok := v.(LeafType); ok && by.AbstractType() != reflect.TypeFor[LeafType]() {
+		if asked.form != asSaved && asked.goType != by.LeafType() {
+			return w, foreignMismatch(by, l, asked.name)
+		}
+		return w, nil
+	}
+	t := reflect.TypeOf(v)
+	if a, ok := converted(v, by.AbstractType()); ok {
+		w.abstract = &a
+		return w, nil
+	}
+	if _, ok := converted(v, by.LeafType()); !ok {
+		return w, foreignMismatch(by, l, t.String())
+	}
+	return w, nil
+}
+
+// converted returns v as a value of type t: v itself, or a number, string or bool
+// that trees have widened and t can hold.
+func converted(v any, t reflect.Type) (any, bool) {
+	x := reflect.ValueOf(v)
+	if x.Type().AssignableTo(t) {
+		return v, true
+	}
+	switch {
+	case x.CanInt() && reflect.Zero(t).CanInt():
+		if t := reflect.Zero(t); t.OverflowInt(x.Int()) {
+			return nil, false
+		}
+	case x.CanUint() && reflect.Zero(t).CanUint():
+		if reflect.Zero(t).OverflowUint(x.Uint()) {
+			return nil, false
+		}
+	case x.CanInt() && reflect.Zero(t).CanUint():
+		if x.Int() < 0 || reflect.Zero(t).OverflowUint(uint64(x.Int())) {
+			return nil, false
+		}
+	case x.Kind() != t.Kind() && !(x.CanFloat() && reflect.Zero(t).CanFloat()), x.Kind() > reflect.Complex128 && x.Kind() != reflect.String:
+		return nil, false
+	}
+	return x.Convert(t).Interface(), true
+}
+
+func foreignMismatch(by *handler.AnyLeaf, l *layout.Leaf, got string) error {
+	return &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("a leaf of type %s, of which nil, a %v or a %v can be asked", l.ValueType, by.LeafType(), by.AbstractType()), Got: got}
+}
+
 func foreignError(l *layout.Leaf) error {
 	return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(l.Param), Want: "a type that is known", Got: l.ValueType,
 		Remedy: "add its handler to Options.PyTree.LeafHandlers, or leave it out (Placeholder, Want.Skip)"}
+}
+
+// notForeign explains a value that describes leaves of a type of their own, and
+// is asked of a leaf of another; nil where it does not.
+func (r *request) notForeign(v any, l *layout.Leaf) error {
+	if v == nil || !r.handlers.Describes(reflect.TypeOf(v)) {
+		return nil
+	}
+	by := r.handlers.ForAbstract(v)
+	if by == nil {
+		by = r.handlers.ForValue(v)
+	}
+	return &errs.Error{Kind: errs.Mismatch, Want: "a leaf of type " + by.TypeString(), Got: savedAs(l)}
 }

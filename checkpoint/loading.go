@@ -38,7 +38,7 @@ func (o *LoadOptions) newLoading(ctx context.Context, item string, into *destina
 	ld := &loading{LoadOptions: o, into: into, item: item, partial: scope.PyTree.Loading.PartialLoad == options.On}
 	ld.pad, ld.truncate = scope.Padding()
 	ld.handlers = scope.PyTree.LeafHandlers
-	ld.abstract, err = abstractTree(o.Abstract, item)
+	ld.abstract, err = abstractTree(o.Abstract, item, ld.handlers)
 	return ld, err
 }
 

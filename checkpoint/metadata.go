@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
-	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -94,6 +94,7 @@ type LeafInfo struct {
 	File       string       // that holds the array, of a safetensors checkpoint
 	KeyImpl    string       // of a typed PRNG key
 	Text       string       // of a string
+	Abstract   any          // of a leaf with a leaf handler: what that says of it; nil where it is not in the options
 }
 
 // Bytes is the size of the array, 0 without one.
@@ -105,28 +106,30 @@ func (l LeafInfo) Bytes() int64 {
 }
 
 // Metadata describes a checkpoint, of its items that of LoadOptions.Name, or all
-// where it names none; it reads its documents and none of its arrays. An item that
-// is not there is errs.NotFound.
+// where it names none; it reads its documents and none of its arrays. Leaf handlers
+// of the options describe their leaves. An item that is not there is errs.NotFound.
 func Metadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
 	return metadata(ctx, "checkpoint.Metadata", path, o, func(*layout.Checkpoint, layout.Item, *ItemInfo) error { return nil })
 }
 
 // CheckpointablesMetadata is Metadata with ItemInfo.Metadata: what the handler of
-// each item that is no tree says of it. Items without a handler, and those that
-// only the object which saved them can describe, have none.
+// each item that is no tree says of it, or the object in LoadOptions.Abstract, a
+// map[string]any, that saves and describes itself. Items without a handler, and
+// those that only an object could describe which is not given, have none.
 func CheckpointablesMetadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
 	const op = "checkpoint.CheckpointablesMetadata"
-	scope, err := options.Resolve(ctx, options.Options{}, options.Options{})
+	o, err := o.resolve(ctx)
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}
+	objects, _ := o.Abstract.(map[string]any)
 	return metadata(ctx, op, path, o, func(c *layout.Checkpoint, it layout.Item, info *ItemInfo) error {
-		by, err := handlerOf(scope.Checkpointables.Registry, it, nil)
+		by, err := handlerOf(o.Checkpointables.Registry, it, nil)
 		if errs.KindOf(err) == errs.NotFound || it.Kind == layout.Tree {
 			return nil
 		}
 		if err == nil {
-			info.Metadata, err = by.Metadata(ctx, c.Directory(it.Name))
+			info.Metadata, err = handler.MetadataOf(ctx, by, c.Directory(it.Name), objects[it.Name])
 		}
 		if errs.KindOf(err) == errs.Unsupported {
 			return nil
@@ -136,8 +139,9 @@ func CheckpointablesMetadata(ctx context.Context, path string, o *LoadOptions) (
 }
 
 func metadata(ctx context.Context, op, path string, o *LoadOptions, more func(*layout.Checkpoint, layout.Item, *ItemInfo) error) (*Info, error) {
-	if o == nil {
-		o = &LoadOptions{}
+	o, err := o.resolve(ctx)
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
 	}
 	c, err := o.open(ctx, path)
 	if err != nil {
@@ -157,7 +161,7 @@ func metadata(ctx context.Context, op, path string, o *LoadOptions, more func(*l
 	for _, it := range items {
 		info := ItemInfo{Name: it.Name, Kind: it.Kind.String(), Handler: it.Handler}
 		if it.Kind == layout.Tree {
-			if err := describeTree(ctx, c, it.Name, &info); err != nil {
+			if err := describeTree(ctx, c, it.Name, o.PyTree.LeafHandlers, &info); err != nil {
 				return nil, errs.Wrap(op, path, err)
 			}
 		}
@@ -178,7 +182,7 @@ func (o *LoadOptions) items(ctx context.Context, c *layout.Checkpoint) ([]layout
 	return []layout.Item{it}, err
 }
 
-func describeTree(ctx context.Context, c *layout.Checkpoint, item string, info *ItemInfo) error {
+func describeTree(ctx context.Context, c *layout.Checkpoint, item string, handlers *handler.LeafRegistry, info *ItemInfo) error {
 	t, err := c.Tree(ctx, item)
 	if err != nil {
 		return err
@@ -188,7 +192,7 @@ func describeTree(ctx context.Context, c *layout.Checkpoint, item string, info *
 	for i := range t.Leaves {
 		info.Leaves = append(info.Leaves, leafInfo(&t.Leaves[i]))
 	}
-	return nil
+	return describeForeign(ctx, t, handlers, info.Leaves)
 }
 
 // IsCheckpoint reports whether path holds a checkpoint, whole or damaged.

@@ -23,8 +23,9 @@ const readerCache = 64 << 20
 // OpenReader opens a tree of the checkpoint path. Close must be called.
 func OpenReader(ctx context.Context, path string, o *LoadOptions) (*Reader, error) {
 	const op = "checkpoint.OpenReader"
-	if o == nil {
-		o = &LoadOptions{}
+	o, err := o.resolve(ctx)
+	if err != nil {
+		return nil, errs.Wrap(op, path, err)
 	}
 	c, err := o.open(ctx, path)
 	if err != nil {
@@ -37,7 +38,7 @@ func OpenReader(ctx context.Context, path string, o *LoadOptions) (*Reader, erro
 		}
 	}
 	r := &Reader{info: ItemInfo{Name: item, Kind: layout.Tree.String()}, cells: newCellCache(readerCache)}
-	if err := describeTree(ctx, c, item, &r.info); err != nil {
+	if err := describeTree(ctx, c, item, o.PyTree.LeafHandlers, &r.info); err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}
 	r.tree, err = c.Tree(ctx, item)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -19,12 +20,14 @@ type request struct {
 	partial bool
 	keep    bool // the destination has values for what is not read
 	report  *LoadReport
+
+	handlers *handler.LeafRegistry // of leaves of types of their own; nil is none
 }
 
 // newRequest finds what abstract wants of the leaves that saved has.
 func newRequest(abstract, saved *tree.Node, entries []tree.Entry, leaves []layout.Leaf, ld *loading) (*request, error) {
 	r := &request{leaves: leaves, at: make(map[*tree.Node]int, len(entries)), wants: make(map[*layout.Leaf]Want, len(leaves)),
-		partial: ld.partial, keep: ld.into != nil, report: &ld.report}
+		partial: ld.partial, keep: ld.into != nil, report: &ld.report, handlers: ld.handlers}
 	for i, e := range entries {
 		r.at[e.Node] = i
 	}
@@ -39,7 +42,7 @@ func (r *request) compare(abstract, saved *tree.Node) error {
 	left := tree.Structure(structureOf(abstract), saved)
 	if r.partial {
 		left = slices.DeleteFunc(left, func(d tree.Difference) bool {
-			return d.Kind == tree.Extra || d.Kind == tree.Missing && isConcrete(abstract.At(d.Path))
+			return d.Kind == tree.Extra || d.Kind == tree.Missing && r.isConcrete(abstract.At(d.Path))
 		})
 	}
 	if len(left) == 0 {
@@ -71,9 +74,12 @@ func structureOf(n *tree.Node) *tree.Node {
 }
 
 // isConcrete reports whether the tree has nothing but values.
-func isConcrete(n *tree.Node) bool {
-	return n != nil && n.Check() == nil && !slices.ContainsFunc(tree.Flatten(n), func(e tree.Entry) bool {
-		return e.Node.Kind == tree.Leaf && e.Node.Value == nil
+func (r *request) isConcrete(n *tree.Node) bool {
+	return n != nil && !slices.ContainsFunc(tree.Flatten(n), func(e tree.Entry) bool {
+		if r.handlers.ForValue(e.Node.Value) != nil {
+			return false
+		}
+		return e.Node.Check() != nil || e.Node.Kind == tree.Leaf && e.Node.Value == nil
 	})
 }
 
@@ -97,7 +103,7 @@ func (r *request) match(want, saved *tree.Node, at tree.Path) error {
 		return nil
 	case want.Kind == tree.Leaf:
 		l := &r.leaves[r.at[saved]]
-		w, err := wantOf(want.Value, l)
+		w, err := r.wantOf(want.Value, l)
 		if err != nil {
 			return errs.Wrap("", "leaf "+at.String(), err)
 		}
@@ -121,6 +127,17 @@ func (r *request) match(want, saved *tree.Node, at tree.Path) error {
 }
 
 // wantOf returns what a leaf of an abstract tree wants of one that was saved.
+func (r *request) wantOf(v any, l *layout.Leaf) (Want, error) {
+	if l.Kind == layout.Foreign {
+		return r.wantForeign(v, l)
+	}
+	if err := r.notForeign(v, l); err != nil {
+		return Want{}, err
+	}
+	return wantOf(v, l)
+}
+
+// wantOf is that of leaves of the types that trees have.
 func wantOf(v any, l *layout.Leaf) (Want, error) {
 	w := Want{as: asArray}
 	class := tensor.Invalid
@@ -192,11 +209,16 @@ func (f form) admits(l *layout.Leaf) error {
 	if ok {
 		return nil
 	}
+	return &errs.Error{Kind: errs.Mismatch, Want: f.String(), Got: savedAs(l)}
+}
+
+// savedAs says in words what was saved.
+func savedAs(l *layout.Leaf) string {
 	got := LeafKind(l.Kind).String()
 	if l.HasArray() {
 		got += " " + l.DType.String() + l.Shape.String()
 	}
-	return &errs.Error{Kind: errs.Mismatch, Want: f.String(), Got: got}
+	return got
 }
 
 // assemble returns the tree that was asked for, with what was read: containers

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
@@ -40,6 +41,10 @@ type Want struct {
 	Shape tensor.Shape
 
 	as form // of the value
+
+	// Of a leaf that a leaf handler reads.
+	by       *handler.AnyLeaf // nil is that of its type
+	abstract *any             // that is wanted; nil is as saved
 }
 
 // Parts is the value of a leaf of which several boxes were read: a tensor for

@@ -26,7 +26,8 @@ func (v Verdict) String() string {
 }
 
 // Commit writes what a Save isolated. It is called at most once, possibly from
-// another goroutine, and must return when ctx ends. An error makes the whole save fail.
+// another goroutine, and must return when ctx ends. An error makes the whole save
+// fail, and so does a panic, unless it is one of a goroutine that the handler began.
 type Commit func(ctx context.Context, dir Writer) error
 
 // CheckpointableHandler saves and loads items of one kind. Its methods may be
@@ -81,15 +82,6 @@ func savesItself(v any) bool {
 		return true
 	}
 	return false
-}
-
-// MetadataOf returns the metadata of an item: that which abstract reads, where
-// it has a Metadata method of its own, else that of h.
-func MetadataOf(ctx context.Context, h CheckpointableHandler, dir Reader, abstract any) (any, error) {
-	if m, ok := abstract.(metadataReader); ok {
-		return m.Metadata(ctx, dir)
-	}
-	return h.Metadata(ctx, dir)
 }
 
 // Type strings of the built-in handlers: Orbax's, so that Python resolves its own.

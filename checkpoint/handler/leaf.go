@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strconv"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -54,8 +56,11 @@ type AnyLeaf struct {
 	finalize       func(context.Context, Writer) error
 }
 
-// Leaf erases the types of h.
+// Leaf erases the types of h. Registries refuse that of a nil h.
 func Leaf[L, A any](h LeafHandler[L, A]) *AnyLeaf {
+	if any(h) == nil {
+		return &AnyLeaf{leaf: reflect.TypeFor[L](), abstract: reflect.TypeFor[A]()}
+	}
 	name := h.TypeString()
 	return &AnyLeaf{
 		typeString: name,
@@ -66,33 +71,33 @@ func Leaf[L, A any](h LeafHandler[L, A]) *AnyLeaf {
 			for i, l := range leaves {
 				v, ok := l.Value.(L)
 				if !ok {
-					return nil, leafError(name, l.Path, reflect.TypeFor[L](), l.Value)
+					return nil, leafError(l.Path, reflect.TypeFor[L](), l.Value)
 				}
 				typed[i] = Saved[L]{l.Path, v}
 			}
 			return h.Serialize(ctx, typed)
 		},
 		deserialize: func(ctx context.Context, dir Reader, leaves []Wanted[any]) ([]any, error) {
-			typed, err := wanted[A](name, leaves)
+			typed, err := wanted[A](leaves)
 			if err != nil {
 				return nil, err
 			}
 			out, err := h.Deserialize(ctx, dir, typed)
-			return erased(name, out, len(leaves), err)
+			return erased(out, len(leaves), err)
 		},
 		metadata: func(ctx context.Context, dir Reader, leaves []Wanted[any]) ([]any, error) {
-			typed, err := wanted[A](name, leaves)
+			typed, err := wanted[A](leaves)
 			if err != nil {
 				return nil, err
 			}
 			out, err := h.Metadata(ctx, dir, typed)
-			return erased(name, out, len(leaves), err)
+			return erased(out, len(leaves), err)
 		},
 		finalize: h.Finalize,
 	}
 }
 
-func wanted[A any](name string, leaves []Wanted[any]) ([]Wanted[A], error) {
+func wanted[A any](leaves []Wanted[any]) ([]Wanted[A], error) {
 	typed := make([]Wanted[A], len(leaves))
 	for i, l := range leaves {
 		typed[i].Path = l.Path
@@ -101,20 +106,19 @@ func wanted[A any](name string, leaves []Wanted[any]) ([]Wanted[A], error) {
 		}
 		a, ok := (*l.Abstract).(A)
 		if !ok {
-			return nil, leafError(name, l.Path, reflect.TypeFor[A](), *l.Abstract)
+			return nil, leafError(l.Path, reflect.TypeFor[A](), *l.Abstract)
 		}
 		typed[i].Abstract = &a
 	}
 	return typed, nil
 }
 
-func erased[T any](name string, from []T, n int, err error) ([]any, error) {
+func erased[T any](from []T, n int, err error) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
 	if len(from) != n {
-		return nil, &errs.Error{Kind: errs.Mismatch, Subject: "leaf handler " + name,
-			Want: fmt.Sprintf("%d leaves", n), Got: fmt.Sprint(len(from))}
+		return nil, &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("%d leaves", n), Got: fmt.Sprint(len(from)), Remedy: "the handler is at fault"}
 	}
 	out := make([]any, n)
 	for i, v := range from {
@@ -123,8 +127,8 @@ func erased[T any](name string, from []T, n int, err error) ([]any, error) {
 	return out, nil
 }
 
-func leafError(name string, p tree.Path, want reflect.Type, got any) error {
-	return &errs.Error{Kind: errs.Mismatch, Op: "leaf handler " + name, Subject: p.String(), Want: want.String(), Got: fmt.Sprintf("%T", got)}
+func leafError(p tree.Path, want reflect.Type, got any) error {
+	return &errs.Error{Kind: errs.Mismatch, Subject: "leaf " + strconv.Quote(p.Param()), Want: want.String(), Got: fmt.Sprintf("%T", got)}
 }
 
 // TypeString is that of the handler.
@@ -136,21 +140,65 @@ func (h *AnyLeaf) LeafType() reflect.Type { return h.leaf }
 // AbstractType returns the type that describes them.
 func (h *AnyLeaf) AbstractType() reflect.Type { return h.abstract }
 
-// Serialize is that of the handler. A leaf of another type is errs.Mismatch.
-func (h *AnyLeaf) Serialize(ctx context.Context, leaves []Saved[any]) (Commit, error) {
-	return h.serialize(ctx, leaves)
+// Serialize is that of the handler. A leaf of another type is errs.Mismatch. What
+// goes wrong, here and in the Commit, names the handler and leaves; a panic is
+// errs.Invalid. There is no Commit where there is nothing to write.
+func (h *AnyLeaf) Serialize(ctx context.Context, leaves []Saved[any]) (commit Commit, err error) {
+	err = h.call("Serialize", func() error {
+		commit, err = h.serialize(ctx, leaves)
+		return err
+	})
+	if err != nil || commit == nil {
+		return nil, errs.Wrap("", namesOf(leaves, Saved[any].Name), err)
+	}
+	return protected(h.String(), commit), nil
 }
 
 // Deserialize is that of the handler. An abstract value of another type, and a
-// handler that returns more or fewer leaves, is errs.Mismatch.
-func (h *AnyLeaf) Deserialize(ctx context.Context, dir Reader, leaves []Wanted[any]) ([]any, error) {
-	return h.deserialize(ctx, dir, leaves)
+// handler that returns more or fewer leaves, is errs.Mismatch. What goes wrong
+// names the handler and leaves; a panic is errs.Invalid.
+func (h *AnyLeaf) Deserialize(ctx context.Context, dir Reader, leaves []Wanted[any]) (out []any, err error) {
+	err = h.call("Deserialize", func() error {
+		out, err = h.deserialize(ctx, dir, leaves)
+		return err
+	})
+	if err != nil {
+		return nil, errs.Wrap("", namesOf(leaves, Wanted[any].Name), err)
+	}
+	return out, nil
 }
 
 // Metadata is that of the handler, with errors as Deserialize.
-func (h *AnyLeaf) Metadata(ctx context.Context, dir Reader, leaves []Wanted[any]) ([]any, error) {
-	return h.metadata(ctx, dir, leaves)
+func (h *AnyLeaf) Metadata(ctx context.Context, dir Reader, leaves []Wanted[any]) (out []any, err error) {
+	err = h.call("Metadata", func() error {
+		out, err = h.metadata(ctx, dir, leaves)
+		return err
+	})
+	if err != nil {
+		return nil, errs.Wrap("", namesOf(leaves, Wanted[any].Name), err)
+	}
+	return out, nil
 }
 
-// Finalize is that of the handler.
-func (h *AnyLeaf) Finalize(ctx context.Context, dir Writer) error { return h.finalize(ctx, dir) }
+// Finalize is that of the handler, with errors as the Commit of Serialize.
+func (h *AnyLeaf) Finalize(ctx context.Context, dir Writer) error {
+	return h.call("Finalize", func() error { return h.finalize(ctx, dir) })
+}
+
+// String names the handler.
+func (h *AnyLeaf) String() string { return "leaf handler " + h.typeString }
+
+func (h *AnyLeaf) call(method string, do func() error) error { return protect(h.String(), method, do) }
+
+// namesOf lists leaves for messages.
+func namesOf[T any](leaves []T, name func(T) string) string {
+	const most = 3
+	var names []string
+	for _, l := range leaves[:min(len(leaves), most)] {
+		names = append(names, strconv.Quote(name(l)))
+	}
+	if n := len(leaves) - most; n > 0 {
+		names = append(names, strconv.Itoa(n)+" more")
+	}
+	return "leaf " + strings.Join(names, ", ")
+}

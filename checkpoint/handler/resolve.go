@@ -11,12 +11,21 @@ import (
 
 // ForSave returns the handler that saves v as the item of that name, by the
 // rules of the package comment. errs.Invalid: v is nil; errs.NotFound: none does.
-func (r *Registry) ForSave(name string, v any) (CheckpointableHandler, error) {
+func (r *Registry) ForSave(name string, v any) (h CheckpointableHandler, err error) {
+	var asked CheckpointableHandler
+	defer func() {
+		if p := recover(); p != nil {
+			h, err = nil, panicked("handler "+asked.TypeString(), "Handles", p)
+		}
+	}()
 	if v == nil {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "handler.Registry.ForSave", Subject: "item " + strconv.Quote(name), Want: "a value", Got: "nil"}
 	}
 	entries := r.Entries()
-	able := last(entries, func(h CheckpointableHandler) bool { return h.Handles(v) })
+	able := last(entries, func(h CheckpointableHandler) bool {
+		asked = h
+		return h.Handles(v)
+	})
 	if able != nil && savesItself(v) {
 		return able, nil
 	}
@@ -33,9 +42,18 @@ func (r *Registry) ForSave(name string, v any) (CheckpointableHandler, error) {
 // ForLoad returns the handler that loads the item of that name as abstract,
 // which may be nil. typeString is what the checkpoint's metadata has recorded
 // for it; "" = nothing. errs.NotFound: no handler does.
-func (r *Registry) ForLoad(name string, abstract any, typeString string) (CheckpointableHandler, error) {
+func (r *Registry) ForLoad(name string, abstract any, typeString string) (h CheckpointableHandler, err error) {
+	var asked CheckpointableHandler
+	defer func() {
+		if p := recover(); p != nil {
+			h, err = nil, panicked("handler "+asked.TypeString(), "HandlesAbstract", p)
+		}
+	}()
 	entries := r.Entries()
-	takes := func(h CheckpointableHandler) bool { return h != nil && h.HandlesAbstract(abstract) == Yes }
+	takes := func(h CheckpointableHandler) bool {
+		asked = h
+		return h != nil && h.HandlesAbstract(abstract) == Yes
+	}
 	mayLoad := func(h CheckpointableHandler) bool { return h != nil && (abstract == nil || takes(h)) }
 	byName, byType := bound(entries, name), r.typed(entries, typeString)
 	switch {

@@ -2,22 +2,22 @@ package image
 
 import (
 	"context"
-	"reflect"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// tree makes the tree of an item, and has leaf handlers isolate the leaves of
-// their types.
-func (h Handlers) tree(ctx context.Context, it *Item, v any) (err error) {
+// Tree makes the tree of an item. Leaf handlers have isolated the leaves of their
+// types when it returns.
+func (h Handlers) Tree(ctx context.Context, name string, v any) (it Item, err error) {
+	it = Item{Name: name, Handler: orbax.HandlerTree}
 	if len(h.Leaves.All()) == 0 {
 		it.Tree, err = TreeOf(v)
-		return err
+		return it, err
 	}
-	isLeaf := func(t reflect.Type) bool { return h.Leaves.Handles(t) }
-	if it.Tree, err = (tree.Options{KeepUnknown: true, IsLeaf: isLeaf}).From(v); err != nil {
-		return err
+	if it.Tree, err = (tree.Options{KeepUnknown: true, IsLeaf: h.Leaves.Handles}).From(v); err != nil {
+		return it, err
 	}
 	leaves := map[*handler.AnyLeaf][]handler.Saved[any]{}
 	for _, e := range tree.Flatten(it.Tree) {
@@ -41,7 +41,7 @@ func (h Handlers) tree(ctx context.Context, it *Item, v any) (err error) {
 		}
 		commit, err := by.Serialize(ctx, leaves[by])
 		if err != nil {
-			return err
+			return it, err
 		}
 		if commit != nil {
 			steps = append(steps, commit)
@@ -51,7 +51,7 @@ func (h Handlers) tree(ctx context.Context, it *Item, v any) (err error) {
 	if steps != nil {
 		it.Commit = inOrder(steps)
 	}
-	return nil
+	return it, nil
 }
 
 // inOrder is one commit of several.

@@ -5,22 +5,25 @@ import (
 	"context"
 	"io"
 	"path"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
 // handled has the handlers write their items, one after the other.
 func (im *Image) handled(ctx context.Context, txn store.Txn, m *manifest.Manifest) error {
-	for _, it := range im.items {
+	for i, it := range im.items {
 		if it.Commit == nil {
 			continue
 		}
-		w := &itemWriter{im: im, txn: txn, manifest: m, item: it.Name}
+		w := &itemWriter{im: im, txn: txn, manifest: m, item: it.Name, tree: im.trees[i]}
 		if err := handler.Run(ctx, it.Commit, w); err != nil {
 			return errs.Wrap("", "item "+it.Name, err)
 		}
@@ -34,6 +37,7 @@ type itemWriter struct {
 	im   *Image
 	txn  store.Txn
 	item string
+	tree *treeImage // of which handlers have leaves; nil is none
 
 	mu       sync.Mutex
 	manifest *manifest.Manifest
@@ -44,8 +48,31 @@ func (w *itemWriter) admit(name string) error {
 	if name == orbax.CommitFile || name == manifest.Name {
 		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that no document of the checkpoint has"}
 	}
+	if w.tree != nil && w.tree.has(name) {
+		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that the arrays and documents of the tree do not have"}
+	}
+	if w.im.opts.Admit != nil {
+		return w.im.opts.Admit(w.item, name)
+	}
 	return nil
 }
+
+// has reports whether a file, or one above or below it, is the tree's own.
+func (t *treeImage) has(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	if slices.Contains(treeFiles, first) || t.layout.ocdbt() && (first == dataDir || ocdbt.IsProcessDir(first)) {
+		return true
+	}
+	return !t.layout.ocdbt() && slices.ContainsFunc(t.arrays, func(a *array) bool {
+		return a.param == "" || strings.HasPrefix(name+"/", a.param+"/") || strings.HasPrefix(a.param+"/", name+"/")
+	})
+}
+
+// treeFiles are the documents of a tree.
+var treeFiles = []string{orbax.TreeFile, orbax.StringsFile, orbax.ShardingFile, orbax.ArraysDir, ocdbt.ManifestName}
+
+// dataDir is where the data files of a database lie.
+const dataDir = "d"
 
 // Put implements handler.Writer.
 func (w *itemWriter) Put(ctx context.Context, name string, b []byte) error {

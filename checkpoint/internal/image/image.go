@@ -55,6 +55,8 @@ type Options struct {
 	Process string
 	// Extra are further small files, by their names below the checkpoint.
 	Extra []store.Blob
+	// Admit, when not nil, is asked before a handler writes a file of an item.
+	Admit func(item, name string) error
 	// Join, when not nil, makes one checkpoint of the image and others. The image
 	// then makes no databases.
 	Join Join

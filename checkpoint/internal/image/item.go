@@ -72,13 +72,9 @@ func (h Handlers) item(ctx context.Context, name string, v any) (Item, error) {
 	}
 	it := Item{Name: name, Handler: by.TypeString()}
 	if _, ok := by.(handler.Tree); ok {
-		err = h.tree(ctx, &it, v)
-		return it, err
+		return h.Tree(ctx, name, v)
 	}
-	it.Commit, err = by.Save(ctx, v)
-	if err == nil && it.Commit == nil {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "handler " + it.Handler, Want: "a Commit", Got: "nil"}
-	}
+	it.Commit, err = handler.Save(ctx, by, v)
 	return it, err
 }
 

@@ -89,7 +89,7 @@ func fileName(random io.Reader) (string, error) {
 	if _, err := io.ReadFull(random, id[:]); err != nil {
 		return "", &errs.Error{Kind: errs.IO, Subject: "random numbers", Err: err}
 	}
-	return "d/" + hex.EncodeToString(id[:]), nil
+	return dataDir + "/" + hex.EncodeToString(id[:]), nil
 }
 
 // finish is documents, after what was still to be read of them.

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -85,6 +86,9 @@ func (c *Checkpoint) orbaxItem(ctx context.Context, name string) (Item, error) {
 	it := Item{Name: name, Handler: c.Meta.Handlers[name]}
 	if name == "" {
 		it.Handler = c.Meta.Flat
+	}
+	if c.Manifest != nil && it.Handler != "" && !strings.HasPrefix(it.Handler, orbax.HandlerPrefix) {
+		return it, nil // of a handler of the writer's own, whose files are named as it likes
 	}
 	candidates := itemFiles
 	if name == orbax.MetricsItem {

@@ -46,7 +46,8 @@ var ManifestMark = json.RawMessage(`{"bivouac":{"manifest":1}}`)
 
 // Handler type strings, spelled so that Python resolves its own handlers.
 const (
-	handlersV1     = "orbax.checkpoint.experimental.v1._src.handlers."
+	HandlerPrefix  = "orbax." // of all of them, also those of v0
+	handlersV1     = HandlerPrefix + "checkpoint.experimental.v1._src.handlers."
 	HandlerTree    = handlersV1 + "pytree_handler.PyTreeHandler"
 	HandlerJSON    = handlersV1 + "json_handler.JsonHandler"
 	HandlerMetrics = handlersV1 + "json_handler.MetricsHandler"

@@ -1,0 +1,120 @@
+package handler
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Save calls h.Save as engines do: what h returns, and the Commit with it, names
+// the handler, and its panic is an errs.Invalid. A nil Commit is one too.
+func Save(ctx context.Context, h CheckpointableHandler, v any) (commit Commit, err error) {
+	who := nameOf(h, v)
+	err = protect(who, "Save", func() error {
+		commit, err = h.Save(ctx, v)
+		if err == nil && commit == nil {
+			err = &errs.Error{Kind: errs.Invalid, Want: "a Commit", Got: "nil"}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return protected(who, commit), nil
+}
+
+// Takes calls h.HandlesAbstract as engines do: its panic is an errs.Invalid.
+func Takes(h CheckpointableHandler, abstract any) (v Verdict, err error) {
+	err = protect(nameOf(h, nil), "HandlesAbstract", func() error {
+		v = h.HandlesAbstract(abstract)
+		return nil
+	})
+	return v, err
+}
+
+// Load calls h.Load as engines do, with errors as those of [Save].
+func Load(ctx context.Context, h CheckpointableHandler, dir Reader, abstract any) (v any, err error) {
+	err = protect(nameOf(h, abstract), "Load", func() error {
+		v, err = h.Load(ctx, dir, abstract)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// MetadataOf returns the metadata of an item: that which abstract reads, where
+// it has a Metadata method of its own, else that of h. Errors are as those of [Save].
+func MetadataOf(ctx context.Context, h CheckpointableHandler, dir Reader, abstract any) (m any, err error) {
+	err = protect(nameOf(h, abstract), "Metadata", func() error {
+		if own, ok := abstract.(metadataReader); ok {
+			m, err = own.Metadata(ctx, dir)
+		} else {
+			m, err = h.Metadata(ctx, dir)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// nameOf says which handler it is, and of an object that saves itself which.
+func nameOf(h CheckpointableHandler, v any) string {
+	if savesItself(v) {
+		return fmt.Sprintf("%T", v)
+	}
+	return "handler " + h.TypeString()
+}
+
+// protected is a Commit whose errors and panics name the handler.
+func protected(who string, commit Commit) Commit {
+	return func(ctx context.Context, dir Writer) error {
+		return protect(who, "Commit", func() error { return commit(ctx, dir) })
+	}
+}
+
+// protect calls a method of a handler. Its error says whose it is, and a panic
+// is an error.
+func protect(who, method string, call func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(who, method, p)
+		}
+	}()
+	return errs.Wrap(who+"."+method, "", call())
+}
+
+// panicked is the error for a panic. It is called by the function that recovered.
+func panicked(who, method string, p any) error {
+	e := &errs.Error{Kind: errs.Invalid, Op: who + "." + method, Got: fmt.Sprintf("a panic%s: %v", origin(), p), Remedy: "the handler is at fault"}
+	if cause, ok := p.(error); ok {
+		e.Err, e.Got = cause, "a panic"+origin()
+	}
+	return e
+}
+
+// origin is where the panic came from that is being recovered.
+func origin() string {
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	for thrown := false; ; {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			thrown = true
+		case thrown && !strings.HasPrefix(f.Function, "runtime."):
+			return " at " + filepath.Base(f.File) + ":" + strconv.Itoa(f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
