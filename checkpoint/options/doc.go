@@ -67,9 +67,9 @@
 //	array.loading.load_and_broadcast_options.broadcast_memory_limit_bytes nothing: as use_load_and_broadcast
 //	array.loading.load_and_broadcast_options.broadcast_memory_scaling_factor nothing: as use_load_and_broadcast
 //	asynchronous.timeout_secs                                       acts
-//	asynchronous.save_timeout_secs                                  pending
+//	asynchronous.save_timeout_secs                                  acts (ours)
 //	asynchronous.load_timeout_secs                                  acts (ours)
-//	asynchronous.post_finalization_callback                         pending
+//	asynchronous.post_finalization_callback                         acts: in the background
 //	asynchronous.create_directories_asynchronously                  nothing: nothing is visible before the commit
 //	multiprocessing.primary_host                                    pending
 //	multiprocessing.active_processes                                pending

@@ -61,17 +61,21 @@ type TreeLoading struct {
 
 // Asynchronous is about saves and loads in the background.
 type Asynchronous struct {
-	// Timeout bounds a save in the background, from the call to the commit; its
-	// error is errs.Canceled. Unlimited = none. In text seconds, where -1 is
-	// Unlimited. Default: 1200 s.
+	// Timeout bounds a save in the background, from the call to the commit, the wait
+	// for an earlier one aside. A save that takes longer is given up, nothing of it
+	// visible: errs.Canceled, with context.DeadlineExceeded in its chain. Unlimited =
+	// none. In text seconds, where -1 is Unlimited. Default: 1200 s.
 	Timeout time.Duration `json:"timeout_secs"`
 	// SaveTimeout bounds any save, background or not; a save in the background
 	// ends with the earlier one. Unlimited = none. Default: Unlimited. Ours.
 	SaveTimeout time.Duration `json:"save_timeout_secs"`
 	// LoadTimeout bounds any load. Unlimited = none. Default: Unlimited. Ours.
 	LoadTimeout time.Duration `json:"load_timeout_secs"`
-	// PostFinalizationCallback is called once after the commit of each save in
-	// the background, before its result is there. Default: none.
+	// PostFinalizationCallback is called once for each save in the background when
+	// it is durable and visible, as a checkpoint, a step or a part of a session,
+	// before its result is there; not for one that failed. It may load what was
+	// saved; what waits for the save, as the next one of a Checkpointer or session
+	// does, would wait forever. Default: none.
 	PostFinalizationCallback func() `json:"-" orbax:"post_finalization_callback"`
 	// CreateDirectoriesAsynchronously has no effect: nothing is visible before
 	// the commit, and the directory of the transaction is made in the background.

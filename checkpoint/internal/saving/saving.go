@@ -54,6 +54,7 @@ type Save struct {
 	Made  *image.Image  // of Begin
 
 	call   Call
+	until  time.Time    // the end of the time that it may take; the zero Time is none
 	memory *arena.Arena // of this save alone; nil where the engine gave it some
 }
 
@@ -81,9 +82,13 @@ func New(c Call) (*Save, error) {
 }
 
 // Take turns values into items in the order of their names; what is not a tree is
-// isolated when it returns. values is not changed.
+// isolated when it returns. values is not changed. The time that the save may take
+// begins, which is not that for which it waited for another.
 func (s *Save) Take(ctx context.Context, values map[string]any) (err error) {
 	o := s.call.Options
+	if d := o.Asynchronous.SaveBound(s.call.Background); d > 0 {
+		s.until = time.Now().Add(d)
+	}
 	s.Items, err = image.Handlers{Items: o.Checkpointables.Registry, Leaves: o.PyTree.LeafHandlers}.Of(ctx, values)
 	if err != nil {
 		return err
@@ -106,19 +111,46 @@ func (s *Save) Begin() (err error) {
 	return nil
 }
 
-// Run commits the image, or leaves nothing visible of it. The caller's memory is
-// not needed any more when it returns.
+// Run commits the image, or leaves nothing visible of it; a save that takes longer
+// than it may is errs.Canceled, with context.DeadlineExceeded in its chain. The
+// caller's memory is not needed any more when it returns.
 func (s *Save) Run(ctx context.Context, t Target) error {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
 	at, err := s.commit(ctx, t)
 	s.Made.Abandon()
 	s.free() //nolint:errcheck // what is unmapped twice was unmapped
 	if err != nil {
-		return err
+		return tooLate(ctx, err)
 	}
 	if t.Committed != nil {
 		t.Committed(at)
 	}
+	if f := s.call.Options.Asynchronous.PostFinalizationCallback; f != nil && s.call.Background {
+		f()
+	}
 	return nil
+}
+
+// bound ends ctx when the save has taken as long as it may.
+func (s *Save) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.until.IsZero() {
+		return ctx, func() {}
+	}
+	limit := s.call.Options.Asynchronous.SaveBound(s.call.Background)
+	return context.WithDeadlineCause(ctx, s.until, &errs.Error{
+		Kind: errs.Canceled, Want: "a save within " + limit.String(), Err: context.DeadlineExceeded,
+		Remedy: "Options.Asynchronous.SaveTimeout, and Timeout in the background",
+	})
+}
+
+// tooLate says why ctx ended, where that is why the save failed and it was not said.
+func tooLate(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if !errors.Is(err, errs.Canceled) || !errors.Is(cause, context.DeadlineExceeded) || errors.Is(err, cause) {
+		return err
+	}
+	return &errs.Error{Kind: errs.Canceled, Err: errors.Join(cause, err)}
 }
 
 func (s *Save) commit(ctx context.Context, t Target) (at time.Time, err error) {
