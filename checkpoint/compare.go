@@ -6,6 +6,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -40,7 +41,7 @@ func (c *conversion) compareTree(ctx context.Context, to *layout.Checkpoint, t c
 		written[e.Path.Param()] = e.Node
 	}
 	for _, e := range tree.Flatten(t.want) {
-		if err := c.compareLeaf(ctx, e.Node, written[e.Path.Param()], room); err != nil {
+		if err := c.compareLeaf(ctx, e, written[e.Path.Param()], room); err != nil {
 			return errs.Wrap("", e.Path.String(), err)
 		}
 	}
@@ -49,7 +50,8 @@ func (c *conversion) compareTree(ctx context.Context, to *layout.Checkpoint, t c
 
 // compareLeaf compares a leaf, or an empty container, with what was written, room
 // bytes at a time.
-func (c *conversion) compareLeaf(ctx context.Context, want, got *tree.Node, room int64) error {
+func (c *conversion) compareLeaf(ctx context.Context, e tree.Entry, got *tree.Node, room int64) error {
+	want := e.Node
 	differ := &errs.Error{Kind: errs.Corrupt, Want: want.String(), Got: "another leaf after writing"}
 	if got == nil {
 		return differ
@@ -61,6 +63,10 @@ func (c *conversion) compareLeaf(ctx context.Context, want, got *tree.Node, room
 			return differ
 		}
 		return nil
+	}
+	if w.KeyImpl == "" {
+		how, _ := c.opts.StorageFor(e.Path, tensor.Spec{DType: w.DType, Shape: w.Shape})
+		w = w.castTo(how.DType)
 	}
 	if !isArray || w.DType != g.DType || !w.Shape.Equal(g.Shape) || w.KeyImpl != g.KeyImpl {
 		differ.Want = w.String()

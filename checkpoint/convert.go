@@ -224,7 +224,7 @@ func (c *conversion) tree(ctx context.Context, from, item string, transformed bo
 	}
 	var rich *orbax.Rich
 	if in.rich() {
-		rich = richOf(n)
+		rich = orbax.RichOf(n)
 	}
 	return c.writable(item, n), rich, nil
 }

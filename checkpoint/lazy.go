@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/cast"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -64,6 +65,20 @@ func (l Lazy) Tensor(ctx context.Context) (tensor.Tensor, error) {
 		err = l.ReadBox(ctx, Box(zarr.WholeBox(l.Shape)), mem)
 	}
 	return tensor.Tensor{DType: l.DType, Shape: l.Shape.Clone(), Data: mem}, err
+}
+
+// castTo returns the array with elements of another type; Invalid leaves them.
+func (l Lazy) castTo(d tensor.DType) Lazy {
+	if d == tensor.Invalid || d == l.DType {
+		return l
+	}
+	return Lazy{DType: d, Shape: l.Shape, Read: func(ctx context.Context, box Box, dst []byte) error {
+		b := make([]byte, zarr.Box(box).Len()*l.DType.Size())
+		if err := l.ReadBox(ctx, box, b); err != nil {
+			return err
+		}
+		return cast.Into(d, dst, l.DType, b, false)
+	}}
 }
 
 // image is the Lazy as what is written.

@@ -126,15 +126,6 @@ func noSources() error {
 	return &errs.Error{Kind: errs.Invalid, Subject: "sources", Want: "at least one checkpoint", Got: "none"}
 }
 
-// richOf returns the types of the containers of a tree.
-func richOf(n *tree.Node) *orbax.Rich {
-	r := &orbax.Rich{Kind: n.Kind, Type: n.Type, Keys: n.Keys}
-	for _, c := range n.Items {
-		r.Items = append(r.Items, richOf(c))
-	}
-	return r
-}
-
 // checkTransformed refuses a leaf that is nothing that could be read or written.
 func checkTransformed(n *tree.Node) error {
 	if l, ok := arrayOf(n); ok {
@@ -171,7 +162,7 @@ func replaced(n *tree.Node, value func(*tree.Node) any) *tree.Node {
 
 // madeTree is a tree, with what is lazy in it, as one that can be loaded from.
 func madeTree(n *tree.Node) *layout.OpenTree {
-	t := &layout.OpenTree{Rich: richOf(n)}
+	t := &layout.OpenTree{Rich: orbax.RichOf(n)}
 	for _, e := range tree.Flatten(n) {
 		t.Leaves = append(t.Leaves, madeLeaf(e))
 	}

@@ -15,7 +15,9 @@ type Array struct {
 
 // Storage is how one array is stored.
 type Storage struct {
-	// DType is what the array is cast to before it is saved. Default: its own.
+	// DType is what the array is cast to when it is saved, as tensor.Cast does.
+	// Other than in Orbax numbers and PRNG keys keep their types, and values that
+	// the type does not have are errs.Mismatch. Default: its own.
 	DType tensor.DType `json:"dtype"`
 	// ChunkByteSize is at most the bytes of a chunk; one smaller than an element
 	// is refused when the array is saved. Default: the writer's, about 4 MiB.

@@ -40,10 +40,10 @@
 //
 //	option                                                          here
 //	checkpoint_layout                                               acts
-//	pytree.saving.pytree_metadata_options.support_rich_types        pending
+//	pytree.saving.pytree_metadata_options.support_rich_types        acts
 //	pytree.loading.partial_load                                     acts
 //	pytree.leaf_handlers                                            acts (ours)
-//	array.saving.storage_options.dtype                              pending
+//	array.saving.storage_options.dtype                              acts; numbers and PRNG keys are not cast, losses are refused
 //	array.saving.storage_options.chunk_byte_size                    acts
 //	array.saving.storage_options.shard_axes                         acts
 //	array.saving.use_ocdbt                                          acts

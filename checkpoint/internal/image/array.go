@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
 )
 
 // array is one array on its way to disk.
@@ -18,6 +19,9 @@ type array struct {
 	*form
 	raw     bool // as in a safetensors file: the form says nothing
 	param   string
+	path    tree.Path
+	first   bool     // is copied and written before others: Options.Copied
+	tracked *tracked // nil where nobody is told
 	src     source
 	values  []value   // one for each chunk that is stored
 	one     [1]value  // memory of values, where there is one
@@ -223,7 +227,7 @@ func sumRuns(region zarr.Box, src zarr.Source, shape tensor.Shape, size int, sum
 func (v *value) run(p *piece) ([]byte, bool) {
 	a := v.array
 	switch {
-	case a.raw && a.src.Data != nil && a.src.DType.Bits()%8 == 0:
+	case a.raw && a.src.direct() && a.src.DType.Bits()%8 == 0:
 		at := p.off - v.offset
 		return a.src.Data[at : at+int64(p.size)], true
 	case a.raw || p.sub == shardIndex:

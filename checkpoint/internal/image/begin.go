@@ -18,26 +18,44 @@ const (
 func Begin(items []Item, how Mode, o Options) (*Image, error) {
 	released := o.OnRelease
 	o.OnRelease = nil
+	if how == InPlace {
+		o.Copied = nil // the caller waits for all of it
+	}
 	im, err := Plan(items, o)
 	if err != nil {
 		return nil, err
 	}
 	im.mode = how
 	switch {
-	case how == HandOver:
-		im.opts.OnRelease = released
-		if o.Watch {
-			im.watch()
-		}
+	case how == HandOver || o.Copied != nil:
+		err = im.handOver(released)
 	case how == Copy && im.fits(o.Budget):
-		if err := im.Snapshot(im.opts.Memory); err != nil {
-			return nil, err
+		err = im.Snapshot(im.opts.Memory)
+	}
+	if err != nil {
+		return nil, err
+	}
+	im.status.apart(im, func(a *array) bool { return im.stats.Copied && im.copied(a) })
+	return im, nil
+}
+
+// handOver copies what Options.Copied names, and leaves the rest to Commit.
+func (im *Image) handOver(released func()) error {
+	im.mode, im.opts.OnRelease = HandOver, released
+	if im.opts.Watch {
+		im.watch()
+	}
+	if im.SnapshotSize() > 0 && im.opts.Copied != nil {
+		memory := im.opts.Memory
+		if !im.fits(im.opts.Budget) {
+			memory = Heap{} // what is named is copied in any case
+		}
+		if err := im.Snapshot(memory); err != nil {
+			return err
 		}
 	}
-	if how == HandOver {
-		im.stats.Blocked = time.Since(im.start)
-	}
-	return im, nil
+	im.stats.Blocked = time.Since(im.start)
+	return nil
 }
 
 // WaitCopied returns when the caller may go on, Commit running in the

@@ -51,6 +51,7 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	if err := im.handled(ctx, txn, m); err != nil {
 		return now, err
 	}
+	im.status.handled(im)
 	im.base.tell(&im.stats)
 	im.stats.Persist = time.Since(start)
 	start = time.Now()
@@ -65,6 +66,7 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 		}
 		im.small(m, f.Name, f.Data)
 	}
+	im.status.documents(im)
 	markers := im.markers()
 	for _, b := range markers {
 		im.small(m, b.Name, b.Data)

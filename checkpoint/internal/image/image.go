@@ -45,10 +45,13 @@ type Options struct {
 	Style       Style
 	Layout      Layout
 	Compression Compression
-	ShardAxes   []int // as in Storage, of every array
-	ChunkBytes  int   // likewise
+	DType       tensor.DType // as in Storage, of every array
+	ShardAxes   []int        // likewise
+	ChunkBytes  int          // likewise
 	// Leaf, when not nil, says how one array is stored, given how all are.
 	Leaf func(tree.Path, tensor.Spec, Storage) (Storage, error)
+
+	Rich bool // types of containers are recorded
 
 	// Process is the directory, in that of each item, of the database: "" is the
 	// item's own, as of a database that is whole, else ocdbt.process_<id>.
@@ -71,8 +74,14 @@ type Options struct {
 	MaxFileBytes int64
 	Dedup        *Dedup // nil writes everything
 	Budget       int64  // bytes of Memory, where a copy would need more it is not made; 0 is no bound
+	WriteBytes   int64  // encoded bytes that are on their way to the store at a time, or one unit; 0 is no bound
 	Watch        bool   // fail when memory that was handed over changes before it is read
 	Pace         Pace   // of encoding and writing
+	// Copied, when not nil, says which leaves are copied before Begin returns, in
+	// mode Copy and HandOver, and written before the others; the others are handed
+	// over. A leaf that shares a data file with one that is copied is copied too.
+	Copied func(tree.Path) bool
+	Status Status // nil is told nothing
 	// OnRelease, when not nil, is called once, when Released is closed.
 	OnRelease func()
 	// Progress, when not nil, is told after each write how many bytes of the
@@ -99,7 +108,9 @@ type Image struct {
 	released chan struct{}
 	once     sync.Once // closes released
 	progress progress
-	base     *base // nil without Dedup
+	status   status
+	base     *base    // nil without Dedup
+	rooms    [][]byte // of workers
 	stats    Stats
 }
 
@@ -128,6 +139,7 @@ func Plan(items []Item, o Options) (*Image, error) {
 	im := &Image{
 		opts: o, items: items, trees: make([]*treeImage, len(items)), uuids: make([][16]byte, len(items)), began: o.Now(),
 		start: time.Now(), released: make(chan struct{}), progress: progress{tell: o.Progress},
+		status: status{o.Status},
 	}
 	for i, it := range items {
 		if it.Tree == nil {
@@ -142,6 +154,7 @@ func Plan(items []Item, o Options) (*Image, error) {
 			return nil, errs.Wrap("", it.Name, err)
 		}
 		im.trees[i] = t
+		im.status.track(t)
 		for _, f := range t.files {
 			im.size += f.size
 		}

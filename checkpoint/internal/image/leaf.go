@@ -18,6 +18,8 @@ type leaf struct {
 	entry   orbax.Entry
 	param   string
 	isArray bool
+	node    *tree.Node // of a leaf that a handler writes
+	number  bool       // is a number in Go, whose type is not a choice of storage
 	array   source
 	text    string
 	keyImpl string // of typed PRNG keys
@@ -35,7 +37,7 @@ func leaves(n *tree.Node, foreign map[*tree.Node]string) ([]leaf, error) {
 	out := make([]leaf, len(entries))
 	for i, e := range entries {
 		if typeString, ok := foreign[e.Node]; ok {
-			out[i] = leaf{entry: orbax.Entry{Path: e.Path, ValueType: typeString}, param: e.Path.Param()}
+			out[i] = leaf{entry: orbax.Entry{Path: e.Path, ValueType: typeString}, param: e.Path.Param(), node: e.Node}
 			continue
 		}
 		l, err := newLeaf(e)
@@ -45,6 +47,16 @@ func leaves(n *tree.Node, foreign map[*tree.Node]string) ([]leaf, error) {
 		out[i] = l
 	}
 	return out, nil
+}
+
+// stored decides how the array of a leaf is stored, and casts it to that type.
+func (l *leaf) stored(o *Options) (Storage, error) {
+	how, err := o.storageOf(l.entry.Path, l.array.Spec())
+	if err == nil && how.DType != tensor.Invalid && how.DType != l.array.DType && !l.number && l.keyImpl == "" {
+		l.array = l.array.castTo(how.DType)
+		_, err = l.array.Shape.Bytes(how.DType)
+	}
+	return how, err
 }
 
 func newLeaf(e tree.Entry) (leaf, error) {
@@ -69,7 +81,7 @@ func newLeaf(e tree.Entry) (leaf, error) {
 		return empty(orbax.TypeNamedTuple)
 	}
 	scalar := func(t tensor.Tensor) (leaf, error) {
-		l.entry.ValueType, l.isArray, l.array = orbax.TypeScalar, true, source{Tensor: t}
+		l.entry.ValueType, l.isArray, l.number, l.array = orbax.TypeScalar, true, true, source{Tensor: t}
 		return l, nil
 	}
 	value := e.Node.Value
@@ -88,7 +100,7 @@ func newLeaf(e tree.Entry) (leaf, error) {
 	case float64:
 		return scalar(tensor.ScalarOf(v))
 	case complex128: // Orbax has no complex scalars
-		l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, source{Tensor: tensor.ScalarOf(v)}
+		l.entry.ValueType, l.isArray, l.number, l.array = orbax.TypeNumpy, true, true, source{Tensor: tensor.ScalarOf(v)}
 		return l, nil
 	case string:
 		if !utf8.ValidString(v) {

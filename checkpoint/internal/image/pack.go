@@ -47,15 +47,26 @@ type packer struct {
 
 // pack encodes and writes the chunks whose size depends on the data: as many to
 // a data file of a database as its memory holds, or each to a file of its own.
-// With Dedup what a file holds does not depend on their sizes.
+// With Dedup what a file holds does not depend on their sizes. Those that
+// Options.Copied names come before the others.
 func (im *Image) pack(ctx context.Context, txn store.Txn) error {
+	if im.opts.Copied == nil {
+		return im.packSome(ctx, txn, func(*array) bool { return true })
+	}
+	if err := im.packSome(ctx, txn, func(a *array) bool { return a.first }); err != nil {
+		return err
+	}
+	return im.packSome(ctx, txn, func(a *array) bool { return !a.first })
+}
+
+func (im *Image) packSome(ctx context.Context, txn store.Txn, which func(*array) bool) error {
 	largest, total := 0, int64(0)
 	for _, t := range im.trees {
 		if t == nil {
 			continue
 		}
 		for _, a := range t.arrays {
-			if a.varies() {
+			if a.varies() && which(a) {
 				largest, total = max(largest, a.enc.MaxChunkSize(a.cells[0])), total+int64(a.bytes())
 			}
 		}
@@ -64,8 +75,11 @@ func (im *Image) pack(ctx context.Context, txn store.Txn) error {
 	if most := im.opts.maxFileBytes(); most > 0 {
 		bound = min(bound, most)
 	}
+	if most := im.opts.WriteBytes; most > 0 {
+		bound = min(bound, most)
+	}
 	room := max(bound, int64(largest)) // one chunk may be larger than the bound
-	todo := im.batches(int(bound))
+	todo := im.batches(int(bound), which)
 	if len(todo) == 0 {
 		return nil
 	}
@@ -89,7 +103,7 @@ func (im *Image) pack(ctx context.Context, txn store.Txn) error {
 		}
 		return p.flush(ctx)
 	}
-	return im.share(ctx, min(runtime.GOMAXPROCS(0), writers/2, len(todo)), int(room), largest, work)
+	return im.share(ctx, im.within(min(runtime.GOMAXPROCS(0), writers/2, len(todo)), int(room)), int(room), largest, work)
 }
 
 // batch is what a packer takes at once.
@@ -100,14 +114,14 @@ type batch struct {
 
 // batches are single chunks, with Dedup those of one data file: in the order of
 // names, up to bound bytes whatever they are; a larger chunk has a file to itself.
-func (im *Image) batches(bound int) (out []batch) {
+func (im *Image) batches(bound int, which func(*array) bool) (out []batch) {
 	for _, t := range im.trees {
 		if t == nil {
 			continue
 		}
 		used := bound
 		for _, a := range byName(t.arrays) {
-			if !a.varies() {
+			if !a.varies() || !which(a) {
 				continue
 			}
 			for i := range a.values {
@@ -141,6 +155,7 @@ func (p *packer) add(ctx context.Context, t *treeImage, v *value) error {
 	if err != nil {
 		return one.explain(err)
 	}
+	p.im.status.readOne(v.array)
 	p.tree, p.held, p.pieces = t, append(p.held, v), append(p.pieces, one)
 	v.offset, v.size = int64(p.used), one.size
 	p.sum = crc.Combine(p.sum, sum, int64(v.size))
@@ -173,6 +188,7 @@ func (p *packer) flush(ctx context.Context) error {
 		v.file = f
 		region, _ := v.region(wholeShard)
 		done += region.Len() * v.array.src.DType.Size()
+		p.im.status.writtenOne(v.array)
 	}
 	p.mu.Lock()
 	p.tree.files = append(p.tree.files, f)

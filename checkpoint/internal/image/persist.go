@@ -23,10 +23,12 @@ const openFiles = 16
 // has: each worker has memory for one unit, begins with a file of its own, and
 // helps with the others when that is done. Sources are not needed any more when
 // it returns, whatever it returns.
+//
+// Files of arrays that Options.Copied names are written before the others.
 func (im *Image) persist(ctx context.Context, txn store.Txn) error {
 	defer im.release()
-	var outputs []*output
-	units, largest := 0, 0
+	var outputs [2][]*output
+	units := 0
 	for _, t := range im.trees {
 		if t == nil {
 			continue
@@ -39,13 +41,33 @@ func (im *Image) persist(ctx context.Context, txn store.Txn) error {
 			if im.base.mayHave(f) {
 				o.stage = comparing
 			}
-			outputs = append(outputs, o)
+			wave := 0
+			if im.opts.Copied != nil && !f.first() {
+				wave = 1
+			}
+			outputs[wave] = append(outputs[wave], o)
 			im.progress.total += f.size
-			for _, u := range f.units {
-				units++
-				if len(u.pieces) > 0 && u.placed == nil {
-					largest = max(largest, u.size)
-				}
+			units += len(f.units)
+		}
+	}
+	im.unread.Store(int64(units))
+	for _, wave := range outputs {
+		if err := im.persistFiles(ctx, txn, wave); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// persistFiles writes files side by side.
+func (im *Image) persistFiles(ctx context.Context, txn store.Txn, outputs []*output) error {
+	units, room, largest := 0, 0, 0
+	for _, o := range outputs {
+		units += len(o.file.units)
+		for _, u := range o.file.units {
+			largest = max(largest, u.size)
+			if len(u.pieces) > 0 && u.placed == nil {
+				room = max(room, u.size)
 			}
 		}
 	}
@@ -56,15 +78,23 @@ func (im *Image) persist(ctx context.Context, txn store.Txn) error {
 			}
 		}
 	}
-	im.unread.Store(int64(units))
 	s := newSchedule(outputs)
-	return im.share(ctx, min(im.opts.Pace.writers(), units), largest, largest, func(ctx context.Context, memory []byte) error {
+	return im.share(ctx, im.within(min(im.opts.Pace.writers(), units), largest), room, room, func(ctx context.Context, memory []byte) error {
 		err := im.work(ctx, txn, s, memory)
 		if err != nil {
 			s.stop()
 		}
 		return err
 	})
+}
+
+// within is how many of n may be on their way at once that have up to size bytes
+// each: Options.WriteBytes.
+func (im *Image) within(n, size int) int {
+	if most := im.opts.WriteBytes; most > 0 && size > 0 {
+		return min(n, int(max(1, min(most/int64(size), writers))))
+	}
+	return n
 }
 
 // share runs work in n goroutines, each with memory of its own: room bytes, or
@@ -75,9 +105,9 @@ func (im *Image) share(ctx context.Context, n, room, least int, work func(ctx co
 	failures := make([]error, max(n, 1))
 	var wg sync.WaitGroup
 	for i := range n {
-		memory, err := im.opts.Memory.Alloc(room, alignment)
+		memory, err := im.room(i, room)
 		if i == 0 && errs.KindOf(err) == errs.Exhausted {
-			memory, err = im.opts.Memory.Alloc(least, alignment)
+			memory, err = im.room(i, least)
 		}
 		if i > 0 && errs.KindOf(err) == errs.Exhausted {
 			break
@@ -103,6 +133,23 @@ func (im *Image) share(ctx context.Context, n, room, least int, work func(ctx co
 	}
 	wg.Wait()
 	return firstCause(failures)
+}
+
+// room returns memory of n bytes for a worker: what that had before, where it
+// suffices.
+func (im *Image) room(worker, n int) ([]byte, error) {
+	if worker < len(im.rooms) && len(im.rooms[worker]) >= n {
+		return im.rooms[worker][:n], nil
+	}
+	b, err := im.opts.Memory.Alloc(n, alignment)
+	switch {
+	case err != nil:
+	case worker < len(im.rooms):
+		im.rooms[worker] = b
+	default:
+		im.rooms = append(im.rooms, b)
+	}
+	return b, err
 }
 
 // firstCause prefers the failure to the cancellations that it caused.
@@ -181,6 +228,10 @@ func (im *Image) compare(ctx context.Context, txn store.Txn, s *schedule, o *out
 		return nil
 	}
 	im.read(len(o.file.units))
+	for _, u := range o.file.units {
+		im.status.read(u)
+		im.status.written(u)
+	}
 	im.progress.add(o.file.size)
 	s.enter(o, finished)
 	return nil
@@ -194,6 +245,7 @@ func (im *Image) write(ctx context.Context, txn store.Txn, s *schedule, o *outpu
 	}
 	im.note(o.file, u, b)
 	im.read(1)
+	im.status.read(u)
 	w, err := o.writer(ctx, txn)
 	if err != nil {
 		return err
@@ -202,6 +254,7 @@ func (im *Image) write(ctx context.Context, txn store.Txn, s *schedule, o *outpu
 		return err
 	}
 	im.progress.add(int64(len(b)))
+	im.status.written(u)
 	if err := im.opts.Pace.wait(ctx, len(b)); err != nil {
 		return err
 	}

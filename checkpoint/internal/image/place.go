@@ -45,6 +45,11 @@ const (
 	encoded                     // it is complete there
 )
 
+// first reports whether the file holds an array that is copied before others.
+func (f *dataFile) first() bool {
+	return slices.ContainsFunc(f.pieces, func(p *piece) bool { return p.value != nil && p.value.array.first })
+}
+
 // unit is what is written at once: whole blocks of a file, the last of it aside.
 type unit struct {
 	off    int64
@@ -77,6 +82,30 @@ type dataFile struct {
 
 	written bool   // as it was encoded
 	crc     uint32 // then
+}
+
+// place deals the arrays out to data files: those that are copied first to files of
+// their own.
+func place(arrays []*array, o *Options) []*dataFile {
+	deal := func(arrays []*array) []*dataFile {
+		if most := o.maxFileBytes(); most > 0 {
+			return group(arrays, o.FileBytes, most)
+		}
+		return spread(arrays, o.FileBytes)
+	}
+	first, rest := []*array(nil), []*array(nil)
+	for _, a := range arrays {
+		if a.first {
+			first = append(first, a)
+		} else {
+			rest = append(rest, a)
+		}
+	}
+	if len(first) == 0 || len(rest) == 0 {
+		return deal(arrays)
+	}
+	files := slices.DeleteFunc(deal(first), func(f *dataFile) bool { return f.size == 0 })
+	return append(files, deal(rest)...)
 }
 
 // spread deals the arrays out to at most maxFiles files of about the same size,

@@ -46,14 +46,14 @@ func (v *value) encodeRaw(ctx context.Context, p *piece, dst []byte) (uint32, er
 	packed := s.DType.Bits()%8 != 0
 	var data []byte
 	switch {
-	case s.read == nil && s.parts == nil:
+	case s.direct():
 		data = s.Data[low*size : high*size]
 	case packed:
 		data = make([]byte, (high-low)*size)
 	default:
 		data = dst
 	}
-	if s.read != nil || s.parts != nil {
+	if !s.direct() {
 		at := 0
 		for _, b := range runBoxes(s.Shape, low, high) {
 			n := b.Len() * size

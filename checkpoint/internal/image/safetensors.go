@@ -21,7 +21,8 @@ func (t *treeImage) planSafetensors(o Options) error {
 	specs := make(map[string]tensor.Spec, len(t.leaves))
 	arrays := make(map[string]*array, len(t.leaves))
 	doc := orbax.Tree{UseOCDBT: new(bool), Custom: orbax.ManifestMark, Rich: t.rich}
-	for _, l := range t.leaves {
+	for i := range t.leaves {
+		l := &t.leaves[i]
 		if l.entry.Skip { // an entry is all that there is of it
 			doc.Entries = append(doc.Entries, l.entry)
 			continue
@@ -29,13 +30,15 @@ func (t *treeImage) planSafetensors(o Options) error {
 		if !l.isArray {
 			return errs.Wrap("", l.entry.Path.String(), unsupported(l.entry.ValueType, "a tensor or a number"))
 		}
+		if _, err := l.stored(&o); err != nil {
+			return errs.Wrap("", l.entry.Path.String(), err)
+		}
 		if _, ok := l.array.DType.Safetensors(); !ok {
 			return errs.Wrap("", l.entry.Path.String(), unsupported("dtype "+l.array.DType.String(), "a dtype of the format"))
 		}
-		if _, err := o.storageOf(l.entry.Path, l.array.Spec()); err != nil {
-			return errs.Wrap("", l.entry.Path.String(), err)
-		}
-		specs[l.param], arrays[l.param] = l.array.Spec(), newRaw(l.param, l.array)
+		a := newRaw(l.param, l.array)
+		a.path, a.first = l.entry.Path, o.copies(l.entry.Path)
+		specs[l.param], arrays[l.param] = l.array.Spec(), a
 		doc.Entries = append(doc.Entries, l.entry)
 	}
 	meta := map[string]string{orbax.TreeMember: string(doc.Append(nil))}

@@ -10,16 +10,19 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/internal/crc"
+	"github.com/bivouac-ml/bivouac/tree"
 )
 
 // SnapshotSize returns the bytes of memory that Snapshot takes.
 func (im *Image) SnapshotSize() int64 {
 	n := int64(0)
 	for f := range im.dataFiles() {
-		n += alignUp(f.size)
+		if im.copies(f) {
+			n += alignUp(f.size)
+		}
 	}
 	for _, a := range im.large() {
-		if !a.varies() {
+		if !a.varies() || !im.copiesPacked(a) {
 			continue
 		}
 		for _, b := range a.src.memory() {
@@ -28,6 +31,26 @@ func (im *Image) SnapshotSize() int64 {
 	}
 	return n
 }
+
+// copies reports whether a snapshot has the data file.
+func (im *Image) copies(f *dataFile) bool { return im.opts.Copied == nil || f.first() }
+
+// copiesPacked reports whether a snapshot has an array that is still to be packed.
+func (im *Image) copiesPacked(a *array) bool { return im.opts.Copied == nil || a.first }
+
+// copied reports whether a snapshot has the array.
+func (im *Image) copied(a *array) bool {
+	switch {
+	case im.opts.Copied == nil || a.first:
+		return true
+	case a.varies():
+		return false
+	}
+	return !slices.ContainsFunc(a.values, func(v value) bool { return v.inFile() && !v.file.first() })
+}
+
+// copies reports whether a leaf is copied before others.
+func (o *Options) copies(p tree.Path) bool { return o.Copied != nil && o.Copied(p) }
 
 // dataFiles yields the data files of all items.
 func (im *Image) dataFiles() iter.Seq[*dataFile] {
@@ -61,7 +84,7 @@ func (im *Image) large() []*array {
 	return out
 }
 
-// Snapshot copies the arrays, each to where it lies in the image of its data
+// Snapshot copies the arrays, or those that Options.Copied names, each to where it lies in the image of its data
 // file, those to compress as they are; the caller may change his own when it returns. Commit takes the
 // checksums, adds them, and writes the images from there. It must not be
 // called after Commit.
@@ -73,18 +96,19 @@ func (im *Image) Snapshot(memory Memory) error {
 	}
 	var c copying
 	for f := range im.dataFiles() {
+		if !im.copies(f) {
+			continue
+		}
 		for _, u := range f.units {
 			end := u.off + int64(u.size)
 			u.placed = all[u.off:end:alignUp(end)]
-			if err := c.add(u); err != nil {
-				return err
-			}
+			c.add(u)
 		}
 		all = all[alignUp(f.size):]
 	}
 	large := im.large()
 	for _, a := range large {
-		if !a.varies() {
+		if !a.varies() || !im.copiesPacked(a) {
 			continue
 		}
 		for _, b := range a.src.memory() {
@@ -93,21 +117,25 @@ func (im *Image) Snapshot(memory Memory) error {
 			*b, all = dst, all[alignUp(int64(len(*b))):]
 		}
 	}
-	c.run()
+	if err := c.run(); err != nil {
+		return err
+	}
 	for _, a := range large {
-		if !a.varies() {
+		if !a.varies() && im.copied(a) {
 			a.src.drop()
 		}
 	}
 	im.stats.Snapshot, im.stats.Copied = time.Since(start), true
-	im.release()
+	if im.opts.Copied == nil {
+		im.release()
+	}
 	return nil
 }
 
 // add plans the copy of a unit. Pieces that are not just the bytes of the
-// source are encoded at once, such as the padded ends of large arrays; those
-// that are read while they are written stay where they are.
-func (c *copying) add(u *unit) (err error) {
+// source are encoded, such as the padded ends of large arrays and what is cast;
+// those that are read while they are written stay where they are.
+func (c *copying) add(u *unit) {
 	for _, p := range u.pieces {
 		dst := u.placed[p.off-u.off:][:p.size]
 		if p.known != nil || p.value.array.src.read != nil {
@@ -115,16 +143,12 @@ func (c *copying) add(u *unit) (err error) {
 		}
 		src, ok := p.value.run(p)
 		if !ok {
-			if err = p.encode(context.Background(), dst); err != nil {
-				return p.explain(err)
-			}
-			p.state = encoded
+			c.encode = append(c.encode, encoding{p, dst})
 			continue
 		}
 		c.copy(dst, src)
 		p.state = copied
 	}
-	return nil
 }
 
 // copy plans the copy of src to the beginning of dst.
@@ -148,26 +172,43 @@ func (im *Image) watch() {
 	for range max(1, copiers(im.size)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(arrays)); i = next.Add(1) - 1 {
-				arrays[i].watched = arrays[i].src.sum()
+				if im.opts.Copied == nil || !im.copied(arrays[i]) {
+					arrays[i].watched = arrays[i].src.sum()
+				}
 			}
 		})
 	}
 	wg.Wait()
 }
 
-// copying is a copy of many pieces as if they were one, in tiles.
+// encoding is a piece that is encoded into memory.
+type encoding struct {
+	piece *piece
+	dst   []byte
+}
+
+// copying is a copy of many pieces as if they were one, in tiles, after those that
+// are encoded.
 type copying struct {
+	encode   []encoding
+	encoded  atomic.Int64
+	failed   sync.Once
+	err      error // of encoding
 	from, to [][]byte
 	ends     []int64 // of each in the whole
 	total    int64
 	next     atomic.Int64
 }
 
-func (c *copying) run() {
-	workers := copiers(c.total)
+func (c *copying) run() error {
+	n := c.total
+	for _, e := range c.encode {
+		n += int64(e.piece.size)
+	}
+	workers := copiers(n)
 	if workers < 2 {
 		c.work()
-		return
+		return c.err
 	}
 	var wg sync.WaitGroup
 	for range workers - 1 {
@@ -175,10 +216,19 @@ func (c *copying) run() {
 	}
 	c.work()
 	wg.Wait()
+	return c.err
 }
 
-// work copies tiles until none is left.
+// work encodes pieces and copies tiles until none is left.
 func (c *copying) work() {
+	for i := c.encoded.Add(1) - 1; i < int64(len(c.encode)); i = c.encoded.Add(1) - 1 {
+		p := c.encode[i].piece
+		if err := p.encode(context.Background(), c.encode[i].dst); err != nil {
+			c.failed.Do(func() { c.err = p.explain(err) })
+			return
+		}
+		p.state = encoded
+	}
 	for {
 		at := c.next.Add(crc.Tile) - crc.Tile
 		if at >= c.total {

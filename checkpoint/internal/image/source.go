@@ -59,15 +59,19 @@ func (p Part) box() zarr.Box { return zarr.Box{Origin: p.Origin, Shape: p.Data.S
 // source is where the elements of an array come from: one piece of memory,
 // several, or a function.
 type source struct {
-	tensor.Tensor // dtype and shape; Data where it is one piece of memory
+	tensor.Tensor              // dtype and shape as stored; Data where it is one piece of memory
+	from          tensor.DType // of the elements there, where these are cast
 	parts         []Part
 	read          func(ctx context.Context, box zarr.Box, dst []byte) error
 }
 
+// direct reports whether the elements lie in one piece of memory as they are stored.
+func (s *source) direct() bool { return s.read == nil && s.parts == nil && !s.casts() }
+
 // view returns memory in which the region lies, if one piece of memory has it.
 func (s *source) view(region zarr.Box) (zarr.Source, bool) {
 	switch {
-	case s.read != nil:
+	case s.read != nil || s.casts():
 		return zarr.Source{}, false
 	case s.parts == nil:
 		return zarr.Source{Data: s.Data, Box: zarr.WholeBox(s.Shape)}, true
@@ -83,6 +87,8 @@ func (s *source) view(region zarr.Box) (zarr.Source, bool) {
 // fill copies the elements of the region to dst, which has their size.
 func (s *source) fill(ctx context.Context, region zarr.Box, dst []byte) error {
 	switch {
+	case s.casts():
+		return s.castRegion(ctx, region, dst)
 	case s.read != nil:
 		return s.read(ctx, region, dst)
 	case s.parts == nil:
@@ -116,6 +122,8 @@ func (s *source) sum() *uint32 {
 	switch {
 	case s.read != nil:
 		return nil
+	case s.casts():
+		return s.castSum()
 	case s.parts == nil:
 		sum = crc.Sum(s.Data)
 	}
@@ -124,6 +132,18 @@ func (s *source) sum() *uint32 {
 		sum ^= share
 	}
 	return &sum
+}
+
+// places lists the memory that the elements lie in, with what it has of the array.
+func (s *source) places() []zarr.Source {
+	if s.parts == nil {
+		return []zarr.Source{{Data: s.Data, Box: zarr.WholeBox(s.Shape)}}
+	}
+	out := make([]zarr.Source, len(s.parts))
+	for i, p := range s.parts {
+		out[i] = zarr.Source{Data: p.Data.Data, Box: p.box()}
+	}
+	return out
 }
 
 // drop forgets the memory.

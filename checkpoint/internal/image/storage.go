@@ -11,6 +11,9 @@ import (
 
 // Storage is how one array is stored.
 type Storage struct {
+	// DType is what the elements are cast to; Invalid leaves them as they are.
+	// Scalars and PRNG keys are never cast.
+	DType       tensor.DType
 	Compression Compression
 	// ShardAxes are axes along which boxes will be read: sub-chunks are cut along
 	// these first. Those that the array lacks are passed over.
@@ -22,7 +25,7 @@ type Storage struct {
 
 // storage is that of all arrays, as the options say.
 func (o *Options) storage() Storage {
-	return Storage{Compression: o.Compression, ShardAxes: o.ShardAxes, ChunkBytes: o.ChunkBytes}
+	return Storage{DType: o.DType, Compression: o.Compression, ShardAxes: o.ShardAxes, ChunkBytes: o.ChunkBytes}
 }
 
 // storageOf is that of one array.
@@ -36,6 +39,9 @@ func (o *Options) storageOf(p tree.Path, s tensor.Spec) (Storage, error) {
 	if err == nil {
 		err = one.validate(o.Layout)
 	}
+	if one.DType != tensor.Invalid {
+		s.DType = one.DType
+	}
 	if err == nil && one.ChunkBytes > 0 && one.ChunkBytes < s.DType.Size() {
 		err = &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "an element of " + s.DType.String() + " at least", Got: strconv.Itoa(one.ChunkBytes)}
 	}
@@ -45,6 +51,8 @@ func (o *Options) storageOf(p tree.Path, s tensor.Spec) (Storage, error) {
 // validate refuses what no array of a layout can be stored as.
 func (s *Storage) validate(l Layout) error {
 	switch {
+	case s.DType != tensor.Invalid && !s.DType.Valid():
+		return &errs.Error{Kind: errs.Invalid, Subject: "DType", Want: "a type of elements", Got: s.DType.String()}
 	case s.Compression > ByteSplit:
 		return &errs.Error{Kind: errs.Invalid, Subject: "Compression", Want: "one of the constants"}
 	case slices.ContainsFunc(s.ShardAxes, func(k int) bool { return k < 0 }):

@@ -41,17 +41,21 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		return nil, err
 	}
 	t := &treeImage{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending, joins: o.Join != nil, layout: o.Layout, rich: it.Rich, leaves: ls}
+	if o.Rich && t.rich == nil {
+		t.rich = orbax.RichOf(it.Tree)
+	}
 	if o.Layout == Safetensors {
 		err := t.planSafetensors(o)
 		t.mayLink(o)
 		return t, err
 	}
 	known := newForms(&o)
-	for _, l := range ls {
+	for i := range ls {
+		l := &ls[i]
 		if !l.isArray {
 			continue
 		}
-		how, err := o.storageOf(l.entry.Path, l.array.Spec())
+		how, err := l.stored(&o)
 		var a *array
 		if err == nil {
 			a, err = newArray(l.param, l.array, how, known)
@@ -59,6 +63,7 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		if err != nil {
 			return nil, errs.Wrap("", l.entry.Path.String(), err)
 		}
+		a.path, a.first = l.entry.Path, o.copies(l.entry.Path)
 		t.arrays = append(t.arrays, a)
 	}
 	if !o.Layout.ocdbt() {
@@ -66,11 +71,7 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		t.mayLink(o)
 		return t, err
 	}
-	if most := o.maxFileBytes(); most > 0 {
-		t.files = group(t.arrays, o.FileBytes, most)
-	} else {
-		t.files = spread(t.arrays, o.FileBytes)
-	}
+	t.files = place(t.arrays, &o)
 	t.mayLink(o)
 	if t.joins { // and the nodes that a file without arrays is for are not in it
 		t.files = slices.DeleteFunc(t.files, func(f *dataFile) bool { return f.size == 0 })

@@ -2,8 +2,10 @@ package layout
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/cast"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -124,28 +126,13 @@ func (g *Target) moved(b zarr.Box) zarr.Box {
 	return zarr.Box{Origin: origin, Shape: b.Shape}
 }
 
-// castElements is how many elements are cast before they are compared: what stays
-// in the cache.
-const castElements = 4096
-
 // cast casts a run of elements, and refuses what the type does not have.
 func (g *Target) cast(out, in []byte) error {
-	src, dst := g.Leaf.DType, g.dtype()
-	for len(in) > 0 {
-		n := min(castElements, len(in)/src.Size())
-		o, i := out[:n*dst.Size()], in[:n*src.Size()]
-		out, in = out[len(o):], in[len(i):]
-		if err := tensor.CastInto(dst, o, src, i); err != nil {
-			return err
-		}
-		if g.Lossy {
-			continue
-		}
-		if at := tensor.Loss(dst, o, src, i); at >= 0 {
-			lost := tensor.Tensor{DType: src, Shape: tensor.Shape{1}, Data: i[at*src.Size() : (at+1)*src.Size()]}
-			return &errs.Error{Kind: errs.Mismatch, Want: "values that " + dst.String() + " has", Got: lost.Element(0) + " of " + src.String(),
-				Remedy: "load it as " + src.String() + ", or with LossyCast as what is left of it"}
-		}
+	src := g.Leaf.DType
+	err := cast.Into(g.dtype(), out, src, in, g.Lossy)
+	var e *errs.Error
+	if errors.As(err, &e) && e.Kind == errs.Mismatch {
+		e.Remedy = "load it as " + src.String() + ", or with LossyCast as what is left of it"
 	}
-	return nil
+	return err
 }

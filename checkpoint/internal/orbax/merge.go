@@ -54,25 +54,18 @@ func MergeTrees(a, b []byte) ([]byte, error) {
 			return b, nil
 		case isNull(b):
 			return a, nil
-		case at == TreeFile+": value_metadata_tree":
-			return mergeRich(at, a, b)
+		case at == TreeFile+": "+richMember:
+			return b, nil // joined below
 		}
 		return refuse(at, a, b)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return withoutFilled(out)
-}
-
-// mergeRich joins two value_metadata_tree, which are JSON in a string.
-func mergeRich(at string, a, b json.RawMessage) (json.RawMessage, error) {
-	var s, t string
-	if json.Unmarshal(a, &s) != nil || json.Unmarshal(b, &t) != nil {
-		return refuse(at, a, b)
+	if out, err = withoutFilled(out); err != nil {
+		return nil, err
 	}
-	out, err := merge(json.RawMessage(s), json.RawMessage(t), at, 0, refuse)
-	return appendString(nil, string(out)), err
+	return joinedTypes(out, a, b)
 }
 
 // withoutFilled removes the entries of empty containers that are not empty.

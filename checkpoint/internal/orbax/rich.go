@@ -13,9 +13,18 @@ import (
 // named tuples told apart from lists and dicts.
 type Rich struct {
 	Kind  tree.Kind // Leaf, Dict, List, Tuple, Named
-	Type  string    // Named: module.Class
+	Type  string    // Named: module.Class, or Class where no module is known
 	Keys  []string
 	Items []*Rich
+}
+
+// RichOf returns the types of the containers of a tree.
+func RichOf(n *tree.Node) *Rich {
+	r := &Rich{Kind: n.Kind, Type: n.Type, Keys: n.Keys}
+	for _, c := range n.Items {
+		r.Items = append(r.Items, RichOf(c))
+	}
+	return r
 }
 
 // maxRichDepth bounds the recursion over value_metadata_tree.
@@ -55,7 +64,10 @@ func parseRich(raw json.RawMessage, depth int) (*Rich, error) {
 				return nil, err
 			}
 		}
-		return richNamed(module+"."+class, by["entries"], depth)
+		if module != "" {
+			class = module + "." + class
+		}
+		return richNamed(class, by["entries"], depth)
 	case category == "custom" && class == "tuple":
 		return richList(tree.Tuple, by["entries"], depth)
 	case category == "custom":
@@ -143,13 +155,16 @@ func (w richWriter) append(dst []byte, r *Rich, at tree.Path) []byte {
 		}
 		return append(dst, ']')
 	}
+	if len(r.Items) == 0 { // an empty container is an entry, as a leaf is
+		return w.entry(dst, w.entries[pathKey(at)])
+	}
 	switch r.Kind {
 	case tree.List:
 		return list(dst)
 	case tree.Tuple:
 		return append(list(append(dst, `{"category": "custom", "clazz": "tuple", "entries": `...)), '}')
 	case tree.Named:
-		module, class := r.Type, ""
+		module, class := "", r.Type
 		if i := strings.LastIndexByte(r.Type, '.'); i >= 0 {
 			module, class = r.Type[:i], r.Type[i+1:]
 		}
@@ -163,17 +178,29 @@ func (w richWriter) append(dst []byte, r *Rich, at tree.Path) []byte {
 			dst = append(below(dst, i, k), '}')
 		}
 		return append(dst, "]}"...)
-	case tree.Dict:
-		dst = append(dst, '{')
-		for i, k := range r.Keys {
+	}
+	dst = append(dst, '{')
+	for i, k := range r.Keys {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = below(append(appendString(dst, k), ": "...), i, k)
+	}
+	return append(dst, '}')
+}
+
+func (w richWriter) entry(dst []byte, e Entry) []byte {
+	dst = appendString(append(dst, `{"category": "custom", "clazz": "ValueMetadataEntry", "data": {"value_type": `...), e.ValueType)
+	dst = strconv.AppendBool(append(dst, `, "skip_deserialize": `...), e.Skip)
+	if e.WriteShape != nil {
+		dst = append(dst, `, "write_shape": [`...)
+		for i, n := range e.WriteShape {
 			if i > 0 {
 				dst = append(dst, ", "...)
 			}
-			dst = below(append(appendString(dst, k), ": "...), i, k)
+			dst = strconv.AppendInt(dst, int64(n), 10)
 		}
-		return append(dst, '}')
+		dst = append(dst, ']')
 	}
-	e := w.entries[pathKey(at)]
-	dst = appendString(append(dst, `{"category": "custom", "clazz": "ValueMetadataEntry", "data": {"value_type": `...), e.ValueType)
-	return append(strconv.AppendBool(append(dst, `, "skip_deserialize": `...), e.Skip), "}}"...)
+	return append(dst, "}}"...)
 }

@@ -32,10 +32,31 @@ func Image(o options.Options) (image.Options, error) {
 		return image.Options{}, err
 	}
 	return image.Options{
-		Layout: imageLayouts[l], Compression: all.Compression, ShardAxes: all.ShardAxes, ChunkBytes: all.ChunkBytes,
+		Layout: imageLayouts[l], DType: all.DType, Compression: all.Compression, ShardAxes: all.ShardAxes, ChunkBytes: all.ChunkBytes,
 		MaxFileBytes: int64(o.Array.Saving.OCDBTTargetDataFileSize), Leaf: leaf(o),
+		WriteBytes: o.Memory.WriteConcurrentBytes.Bytes(), Copied: copied(o), Status: status(o),
+		Rich:   o.PyTree.Saving.Metadata.SupportRichTypes == options.On,
 		Budget: o.Budget(), Signing: o.Signing, Label: o.Label,
 	}, nil
+}
+
+// copied says which leaves a save in the background copies; nil is all.
+func copied(o options.Options) func(tree.Path) bool {
+	switch {
+	case o.Memory.IsPrioritizedKey != nil:
+		return o.Memory.IsPrioritizedKey
+	case o.Memory.DeepcopyHostArrays == options.Off:
+		return func(tree.Path) bool { return false }
+	}
+	return nil
+}
+
+// status is who is told of leaves; nil is nobody.
+func status(o options.Options) image.Status {
+	if o.Memory.Status == nil {
+		return nil
+	}
+	return o.Memory.Status
 }
 
 // Load returns how a checkpoint is opened.
@@ -82,5 +103,5 @@ func storage(s options.Storage, c image.Compression) (image.Storage, error) {
 	if s.ChunkByteSize > math.MaxInt32 {
 		return image.Storage{}, &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "2 GiB at most", Got: strconv.FormatInt(s.ChunkByteSize, 10)}
 	}
-	return image.Storage{Compression: c, ShardAxes: s.ShardAxes, ChunkBytes: int(s.ChunkByteSize)}, nil
+	return image.Storage{DType: s.DType, Compression: c, ShardAxes: s.ShardAxes, ChunkBytes: int(s.ChunkByteSize)}, nil
 }
