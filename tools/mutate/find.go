@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,52 +19,23 @@ var damageWord = regexp.MustCompile(`errs\.Corrupt|ChecksumError\(|sizeError\(|m
 type visitor struct {
 	f        *source
 	fn       *ast.FuncDecl
-	checkers map[string]bool // functions that compare checksums
-	done     map[ast.Node]bool
+	checkers map[string]bool // by key
 	sites    []*site
 }
 
-// checkersOf returns the names of the functions that compare a checksum, and of
-// those in the formats that call one of them.
-func checkersOf(files []*source) map[string]bool {
-	direct := map[string]bool{}
-	for _, f := range files {
-		if verified.MatchString(f.name) {
-			f.checkers(direct)
+// comparesAny reports whether a function compares a checksum.
+func (f *source) comparesAny(fn *ast.FuncDecl) (found bool) {
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		if i, ok := n.(*ast.IfStmt); ok && f.comparesChecksum(i.Init, i.Cond) {
+			found = true
 		}
-	}
-	all := maps.Clone(direct)
-	for _, f := range files {
-		if verified.MatchString(f.name) && strings.HasPrefix(f.name, "format/") {
-			for _, d := range f.file.Decls {
-				if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-					calls(fn.Body, func(c *ast.CallExpr) {
-						if direct[callee(c)] {
-							all[fn.Name.Name] = true
-						}
-					})
-				}
-			}
-		}
-	}
-	return all
+		return true
+	})
+	return found
 }
 
-// checkers adds the names of the functions of the file that compare a checksum.
-func (f *source) checkers(into map[string]bool) {
-	for _, d := range f.file.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Body == nil {
-			continue
-		}
-		ast.Inspect(fn.Body, func(n ast.Node) bool {
-			if i, ok := n.(*ast.IfStmt); ok && f.comparesChecksum(i.Init, i.Cond) {
-				into[fn.Name.Name] = true
-			}
-			return true
-		})
-	}
-}
+// checks reports whether a call is one of a function that compares a checksum.
+func (v *visitor) checks(c *ast.CallExpr) bool { return v.checkers[key(v.f.dir(), callee(c))] }
 
 // comparesChecksum reports whether a condition holds when a checksum is another one.
 func (f *source) comparesChecksum(init ast.Stmt, cond ast.Expr) bool {
@@ -115,7 +85,7 @@ func (v *visitor) list(list []ast.Stmt) {
 		}
 		before = s
 	}
-	if committed.MatchString(v.f.name) {
+	if v.f.commits() {
 		v.orders(list)
 	}
 }
@@ -150,9 +120,9 @@ func (v *visitor) check(n ast.Node, init ast.Stmt, cond ast.Expr, body []ast.Stm
 	if a, ok := before.(*ast.AssignStmt); ok && from == nil && (isError(cond) || isCompare(cond, token.EQL)) {
 		from = a // where the error was made
 	}
-	text := v.f.print(cond)
+	text := v.f.brief(cond)
 	if from != nil {
-		text = v.f.print(from) + "; " + text
+		text = v.f.brief(from) + "; " + text
 	}
 	if proceed {
 		v.wrap(k, text, cond, "(", ") || mutant.Off("+number+")")
@@ -164,7 +134,7 @@ func (v *visitor) check(n ast.Node, init ast.Stmt, cond ast.Expr, body []ast.Stm
 // classify says of which kind a condition is. proceed: its body is what goes
 // on when there was no error, so that it is taken out by always entering it.
 func (v *visitor) classify(n ast.Node, init ast.Stmt, cond ast.Expr, body []ast.Stmt, before ast.Stmt) (k kind, proceed, ok bool) {
-	if verified.MatchString(v.f.name) {
+	if verified.MatchString(v.f.dir()) {
 		if v.f.comparesChecksum(init, cond) {
 			return kindChecksum, false, true
 		}
@@ -176,10 +146,10 @@ func (v *visitor) classify(n ast.Node, init ast.Stmt, cond ast.Expr, body []ast.
 			return kindChecksum, false, true
 		}
 	}
-	if damaging.MatchString(v.f.name) && !isError(cond) && v.says(body, damageWord) {
+	if damaging.MatchString(v.f.dir()) && !isError(cond) && v.says(body, damageWord) {
 		return kindDamage, false, true
 	}
-	if !committed.MatchString(v.f.name) {
+	if !v.f.commits() {
 		return "", false, false
 	}
 	switch {
@@ -231,18 +201,18 @@ func (v *visitor) callsChecker(s ast.Stmt) bool {
 		return false
 	}
 	found := false
-	calls(s, func(c *ast.CallExpr) { found = found || v.checkers[callee(c)] })
+	calls(s, func(c *ast.CallExpr) { found = found || v.checks(c) })
 	return found
 }
 
 // returned enters a return of what a checker says.
 func (v *visitor) returned(r *ast.ReturnStmt) {
 	types := v.fn.Type.Results
-	if !verified.MatchString(v.f.name) || len(r.Results) == 0 || types == nil || len(r.Results) != types.NumFields() {
+	if !verified.MatchString(v.f.dir()) || len(r.Results) == 0 || types == nil || len(r.Results) != types.NumFields() {
 		return
 	}
 	c, ok := r.Results[len(r.Results)-1].(*ast.CallExpr)
-	if last, isError := types.List[len(types.List)-1].Type.(*ast.Ident); !ok || !isError || last.Name != "error" || !v.checkers[callee(c)] {
+	if last, isError := types.List[len(types.List)-1].Type.(*ast.Ident); !ok || !isError || last.Name != "error" || !v.checks(c) {
 		return
 	}
 	v.skip(kindChecksum, c)
@@ -268,7 +238,7 @@ func (v *visitor) sync(c *ast.CallExpr) {
 
 // skip enters a call that returns an error and is left out.
 func (v *visitor) skip(k kind, c *ast.CallExpr) {
-	v.wrap(k, v.f.print(c), c, "mutant.Skip("+number+", func() error { return ", " })")
+	v.wrap(k, v.f.brief(c), c, "mutant.Skip("+number+", func() error { return ", " })")
 }
 
 // wrap enters a site that brackets a node.

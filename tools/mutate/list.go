@@ -7,23 +7,35 @@ import (
 	"strings"
 )
 
-// list is the file of known sites: one on a line, as its ID; below one whose
-// removal changes nothing that can be seen, indented, the reason.
+// list is the file of known sites: one on a line, as its ID; below it, indented,
+// the test that killed it last, or why its removal changes nothing that can be
+// seen.
 //
 //	sync store/local.(*txn).publish: t.s.fs.SyncDir(…)
+//		killed: store/local TestFaults
 //	error store/local.(*Store).Put: err := alive(ctx, op, name); err != nil
 //		same: why no test can tell
 type list struct {
 	name  string
 	head  string // comment lines at the start
-	known map[string]string
+	known map[string]entry
 	order []string
+	moved map[string]entry // of sites that are gone, by what is left of the ID without the package
 }
 
-const reasonPrefix = "\tsame: "
+// entry is what the list knows about a site: at most one of the two.
+type entry struct {
+	killer string // the name of a test
+	reason string
+}
+
+const (
+	killerPrefix = "\tkilled: "
+	reasonPrefix = "\tsame: "
+)
 
 func readList(name string) (*list, error) {
-	l := &list{name: name, known: map[string]string{}}
+	l := &list{name: name, known: map[string]entry{}}
 	b, err := os.ReadFile(name)
 	if os.IsNotExist(err) {
 		return l, nil
@@ -32,25 +44,68 @@ func readList(name string) (*list, error) {
 		return nil, err
 	}
 	for n, line := range strings.Split(strings.TrimSuffix(string(b), "\n"), "\n") {
-		reason, isReason := strings.CutPrefix(line, reasonPrefix)
-		switch {
-		case line == "":
-		case strings.HasPrefix(line, "#"):
-			l.head += line + "\n"
-		case isReason:
-			if len(l.order) == 0 || strings.TrimSpace(reason) == "" || l.known[l.order[len(l.order)-1]] != "" {
-				return nil, fmt.Errorf("%s:%d: a reason without a site, or none", name, n+1)
-			}
-			l.known[l.order[len(l.order)-1]] = reason
-		default:
-			if _, twice := l.known[line]; twice {
-				return nil, fmt.Errorf("%s:%d: twice: %s", name, n+1, line)
-			}
-			l.known[line] = ""
-			l.order = append(l.order, line)
+		if err := l.add(line); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n+1, err)
 		}
 	}
 	return l, nil
+}
+
+// add enters a line.
+func (l *list) add(line string) error {
+	killer, killed := strings.CutPrefix(line, killerPrefix)
+	reason, same := strings.CutPrefix(line, reasonPrefix)
+	switch {
+	case line == "":
+	case strings.HasPrefix(line, "#"):
+		l.head += line + "\n"
+	case killed || same:
+		if len(l.order) == 0 || strings.TrimSpace(line[1:]) == "same:" || l.known[l.order[len(l.order)-1]] != (entry{}) {
+			return fmt.Errorf("%q stands below no site, or says nothing, or is the second", line)
+		}
+		e := entry{killer: killer}
+		if same {
+			e = entry{reason: reason}
+		}
+		l.known[l.order[len(l.order)-1]] = e
+	default:
+		if _, twice := l.known[line]; twice {
+			return fmt.Errorf("twice: %s", line)
+		}
+		l.known[line] = entry{}
+		l.order = append(l.order, line)
+	}
+	return nil
+}
+
+// entry returns what is known about a site of the source. What went to another
+// package is known by what it was there.
+func (l *list) entry(s *site) entry {
+	if e, ok := l.known[s.ID()]; ok {
+		return e
+	}
+	return l.moved[local(s.ID())]
+}
+
+// match learns which sites of the list are gone from the source.
+func (l *list) match(sites []*site) {
+	there := map[string]bool{}
+	for _, s := range sites {
+		there[s.ID()] = true
+	}
+	l.moved = map[string]entry{}
+	for id, e := range l.known {
+		if !there[id] {
+			l.moved[local(id)] = e
+		}
+	}
+}
+
+// local is an ID without the package: kind, function, and what stands there.
+func local(id string) string {
+	kind, rest, _ := strings.Cut(id, " ")
+	fn, text, _ := strings.Cut(rest, ": ")
+	return kind + " " + fn[strings.LastIndexByte(fn, '.')+1:] + ": " + text
 }
 
 // judge holds the source and the outcomes against the list. Sites that were not
@@ -70,7 +125,7 @@ func (l *list) judge(sites, chosen []*site) []string {
 		}
 	}
 	for _, s := range chosen {
-		reason := l.known[s.ID()]
+		reason := l.entry(s).reason
 		switch {
 		case !s.killed && reason == "":
 			out = append(out, s.outcome())
@@ -82,23 +137,30 @@ func (l *list) judge(sites, chosen []*site) []string {
 }
 
 // update writes the list anew, in the order of the source: what is gone goes,
-// what is new and was killed comes, reasons stay.
+// what is new and was killed comes with its killer, reasons stay and move.
 func (l *list) update(sites, chosen []*site) error {
 	var b strings.Builder
 	b.WriteString(l.head)
-	known := map[string]string{}
+	known := map[string]entry{}
 	var order []string
 	for _, s := range sites {
-		id := s.ID()
-		reason, ok := l.known[id]
-		if !ok && !(s.killed && slices.Contains(chosen, s)) {
+		id, e := s.ID(), l.entry(s)
+		_, listed := l.known[id]
+		killed := s.killed && slices.Contains(chosen, s)
+		if !listed && !killed && e.reason == "" {
 			continue
 		}
-		known[id] = reason
+		if killed && e.reason == "" {
+			e.killer = s.by
+		}
+		known[id] = e
 		order = append(order, id)
 		b.WriteString(id + "\n")
-		if reason != "" {
-			b.WriteString(reasonPrefix + reason + "\n")
+		switch {
+		case e.reason != "":
+			b.WriteString(reasonPrefix + e.reason + "\n")
+		case e.killer != "":
+			b.WriteString(killerPrefix + e.killer + "\n")
 		}
 	}
 	l.known, l.order = known, order
@@ -112,7 +174,7 @@ func verdicts(chosen []*site, l *list) string {
 		switch {
 		case s.killed:
 			killed++
-		case l.known[s.ID()] != "":
+		case l.entry(s).reason != "":
 			same++
 		default:
 			survived++

@@ -8,16 +8,26 @@
 //	error     checks of an error on the commit path
 //	order     pairs of steps of which one must come before the other
 //
-// Each site is removed in turn, in a copy of the tree, and the tests that reach
-// it must fail. All mutants are compiled together: at each site the copy asks
-// whether it is the one that is switched off, so that a test binary is built
-// once and run for each mutant. Before, each test runs by itself and unchanged, and
-// says which sites it reaches and how long it takes; a mutant is then tried
-// with the tests that reach it, the fastest first, until one fails. A site is
-// reached where its removal would make a difference: an error check when there
-// is an error, a comparison when it does not hold.
+// Which functions are looked at follows from what they call, not from the file
+// they stand in; a site is named by its function and what stands there, so that
+// code may move within its package. One that went to another package unchanged is
+// found again by the rest of its name.
 //
-// sites.txt lists every site. The command fails when
+// Each site is removed in turn, and a test must fail. All mutants are compiled
+// together: at each site the code asks whether it is one that is switched off, so
+// that a test binary is built once and run for each mutant. The sources are
+// replaced for the compiler only (go test -overlay); the tree stays as it is.
+//
+// sites.txt lists every site with the test that killed it last, which is tried
+// first, after it has passed unchanged. Only where that does not fail the suite is
+// run: each test by itself says which sites it reaches and how long it takes, and
+// the mutant is tried with the tests that reach it, the fastest first, until one
+// fails. A site is reached where its removal would make a difference: an error
+// check when there is an error, a comparison when it does not hold. The suite
+// also runs with all sites off that the list excuses; where a test fails then
+// each of them is tried by itself.
+//
+// The command fails when
 //
 //   - a mutant survives that the list does not excuse, with a reason;
 //   - the list excuses one that a test kills, or lists a site that is gone;
@@ -34,9 +44,9 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -125,6 +135,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
+	known.match(sites)
 	var chosen []*site
 	for i, s := range sites {
 		if _, listed := known.known[s.ID()]; o.fresh && listed {
@@ -135,24 +146,20 @@ func run(ctx context.Context, o *options) error {
 		}
 	}
 	fmt.Printf("%d sites (%s), %d chosen\n", len(sites), count(sites), len(chosen))
-	w, err := prepare(ctx, o.root, sites)
+	w, err := compile(ctx, o.root, sites)
 	if err != nil {
 		return err
 	}
 	defer w.remove()
-	w.tests = slices.DeleteFunc(w.tests, func(t *test) bool { return !o.tests.MatchString(t.String()) })
-	if err := w.baseline(ctx, o.jobs); err != nil {
+	t := &trial{suite: w, known: known, tests: o.tests, jobs: o.jobs, report: reporter(len(chosen), o.verbose)}
+	err = t.try(ctx, chosen)
+	if o.update { // also what is known when it was interrupted
+		err = errors.Join(err, known.update(sites, chosen))
+	}
+	if err != nil {
 		return err
 	}
-	if err := w.try(ctx, chosen, o); err != nil {
-		return err
-	}
-	if o.update {
-		if err := known.update(sites, chosen); err != nil {
-			return err
-		}
-	}
-	problems := append(w.broken(), known.judge(sites, chosen)...)
+	problems := append(t.broken(), known.judge(sites, chosen)...)
 	for _, p := range problems {
 		fmt.Println(p)
 	}
@@ -161,6 +168,21 @@ func run(ctx context.Context, o *options) error {
 		return fmt.Errorf("%d problems", len(problems))
 	}
 	return nil
+}
+
+// reporter returns what prints the sites as they are decided: those that
+// survive, every so many, or all.
+func reporter(of int, all bool) func(*site) {
+	var mu sync.Mutex
+	done := 0
+	return func(s *site) {
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		if all || !s.killed || done%25 == 0 {
+			fmt.Printf("%4d/%d %s\n", done, of, s.outcome())
+		}
+	}
 }
 
 // count says how many sites there are of each kind.

@@ -4,7 +4,9 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -112,16 +114,17 @@ func TestFind(t *testing.T) {
 // Lines must not move, and the copy must be Go.
 func TestMutate(t *testing.T) {
 	root, sites := sampleSites(t)
-	w := &workplace{root: root, sites: sites}
-	if err := w.mutate(); err != nil {
+	dir := t.TempDir()
+	_, err := overlay(dir, root, sites)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"store/local/write.go", "internal/mutant/mutant.go"} {
-		if _, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil, 0); err != nil {
+		if _, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, 0); err != nil {
 			t.Error(err)
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(root, "store/local/write.go"))
+	b, err := os.ReadFile(filepath.Join(dir, "store/local/write.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,18 +143,93 @@ func TestMutate(t *testing.T) {
 	}
 }
 
+// What a name holds must not change with what is beside the point.
+func TestBrief(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "checkpoint/save.go"), `package checkpoint
+
+func save() error {
+	if im, err := image.Begin(items, image.Options{
+		Style: image.V1, // or another one
+	}, func() int { return 1 }, []int{}); err != nil {
+		return err
+	}
+	return nil
+}
+`)
+	sites, err := find(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "error checkpoint.save: im, err := image.Begin(items, image.Options{…}, func() int {…}, []int{}); err != nil"
+	if len(sites) != 1 || sites[0].ID() != want {
+		t.Errorf("got %v, want %s", sites, want)
+	}
+}
+
+// A name that is not exported means a function of the package.
+func TestCheckers(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "format/zarr/a.go"), `package zarr
+
+func check(b []byte) error {
+	if crc.Sum(b) != 1 {
+		return damaged
+	}
+	return nil
+}
+
+func read(b []byte) error { return check(b) }
+
+func Load(b []byte) error { return read(b) }
+`)
+	write(t, filepath.Join(root, "format/ocdbt/a.go"), `package ocdbt
+
+func save(b []byte) error { return check(b) }
+
+func load(b []byte) error { return zarr.Load(b) }
+`)
+	sites, err := find(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range sites {
+		got = append(got, s.ID())
+	}
+	want := []string{
+		"checksum format/ocdbt.load: zarr.Load(b)",
+		"checksum format/zarr.check: crc.Sum(b) != 1",
+		"checksum format/zarr.read: check(b)",
+		"checksum format/zarr.Load: read(b)",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestBatches(t *testing.T) {
+	got := batches([]string{"a", "b/x", "c/x", "c/y", "d/x"}, path.Base)
+	want := [][]string{{"a", "b/x", "c/y"}, {"c/x"}, {"d/x"}}
+	if !slices.EqualFunc(got, want, slices.Equal[[]string]) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func newSite(fn string, killed bool) *site {
+	return &site{kind: kindSync, fn: fn, text: "Sync()", killed: killed, by: "a Test", tried: 1, line: "a.go:1"}
+}
+
 func TestJudge(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sites.txt")
-	write(t, file, "# head\nsync a.f: Sync()\nsync a.g: Sync()\n\tsame: of no effect\nsync a.h: Sync()\n\tsame: of no effect\nsync a.gone: Sync()\n")
+	write(t, file, "# head\nsync a.f: Sync()\n\tkilled: a Old\nsync a.g: Sync()\n\tsame: of no effect\nsync a.h: Sync()\n\tsame: of no effect\nsync a.gone: Sync()\n")
 	l, err := readList(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	newSite := func(fn string, killed bool) *site {
-		return &site{kind: kindSync, fn: fn, text: "Sync()", killed: killed, by: "a Test", tried: 1, line: "a.go:1"}
-	}
 	f, g, h, fresh := newSite("a.f", false), newSite("a.g", false), newSite("a.h", true), newSite("a.new", true)
 	all := []*site{f, g, h, fresh}
+	l.match(all)
 	var got []string
 	for _, p := range l.judge(all, all) {
 		got = append(got, p[:min(len(p), 20)])
@@ -166,22 +244,141 @@ func TestJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(file)
-	if want := "# head\nsync a.f: Sync()\nsync a.g: Sync()\n\tsame: of no effect\nsync a.h: Sync()\n\tsame: of no effect\nsync a.new: Sync()\n"; err != nil || string(b) != want {
+	if want := "# head\nsync a.f: Sync()\n\tkilled: a Old\nsync a.g: Sync()\n\tsame: of no effect\nsync a.h: Sync()\n\tsame: of no effect\nsync a.new: Sync()\n\tkilled: a Test\n"; err != nil || string(b) != want {
+		t.Errorf("updated to %q, %v", b, err)
+	}
+}
+
+// What moves to another package is known there, and enters the list with its
+// reason, or once it is killed.
+func TestMoved(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sites.txt")
+	write(t, file, "sync a/b.(*T).f: Sync()\n\tkilled: a Test\nsync a/b.g: Sync()\n\tsame: of no effect\nsync a.h: Sync()\n\tsame: stays\n")
+	l, err := readList(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, g, h := newSite("c.(*U).f", true), newSite("c.g", false), newSite("c.h", false)
+	all := []*site{f, g, h, newSite("a.h", false)}
+	l.match(all)
+	if l.entry(f).killer != "a Test" || l.entry(g).reason != "of no effect" || l.entry(h) != (entry{}) {
+		t.Errorf("known are %v, %v and %v", l.entry(f), l.entry(g), l.entry(h))
+	}
+	if err := l.update(all, all); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	if want := "sync c.(*U).f: Sync()\n\tkilled: a Test\nsync c.g: Sync()\n\tsame: of no effect\nsync a.h: Sync()\n\tsame: stays\n"; err != nil || string(b) != want {
 		t.Errorf("updated to %q, %v", b, err)
 	}
 }
 
 func TestBadLists(t *testing.T) {
 	for name, text := range map[string]string{
-		"reason first": "\tsame: x\n",
-		"empty reason": "sync a.f: x\n\tsame:  \n",
-		"two reasons":  "sync a.f: x\n\tsame: a\n\tsame: b\n",
-		"site twice":   "sync a.f: x\nsync a.f: x\n",
+		"reason first":      "\tsame: x\n",
+		"empty reason":      "sync a.f: x\n\tsame:  \n",
+		"two reasons":       "sync a.f: x\n\tsame: a\n\tsame: b\n",
+		"killer and reason": "sync a.f: x\n\tkilled: a Test\n\tsame: b\n",
+		"site twice":        "sync a.f: x\nsync a.f: x\n",
 	} {
 		file := filepath.Join(t.TempDir(), "sites.txt")
 		write(t, file, text)
 		if _, err := readList(file); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
+	}
+}
+
+// suiteOf builds a suite of a module of one package, store/local.
+func suiteOf(t *testing.T, source, tests string) (*suite, []*site) {
+	t.Helper()
+	root := t.TempDir()
+	write(t, filepath.Join(root, "go.mod"), "module example.org/m\n\ngo 1.26\n")
+	write(t, filepath.Join(root, "store/local/write.go"), source)
+	write(t, filepath.Join(root, "store/local/write_test.go"), tests)
+	sites, err := find(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := compile(t.Context(), root, sites)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.remove)
+	return s, sites
+}
+
+// A mutant is tried with the test that the list names, then with all; the
+// part of a test that kills it is found.
+func TestTry(t *testing.T) {
+	s, sites := suiteOf(t, `package local
+
+type file struct{ synced, closed bool }
+
+func (f *file) Sync() error  { f.synced = true; return nil }
+func (f *file) Close() error { f.closed = true; return nil }
+
+func write(f *file, fail error) error {
+	err := fail
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+`, `package local
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestOther(t *testing.T) {}
+
+func TestWrite(t *testing.T) {
+	t.Run("slow", func(t *testing.T) { time.Sleep(300 * time.Millisecond) })
+	t.Run("synced", func(t *testing.T) {
+		if f := (&file{}); write(f, nil) != nil || !f.synced {
+			t.Error("not synced")
+		}
+	})
+	t.Run("failed", func(t *testing.T) {
+		if f := (&file{}); write(f, errors.New("failed")) == nil || f.synced {
+			t.Error("lost")
+		}
+	})
+}
+`)
+	list := filepath.Join(t.TempDir(), "sites.txt")
+	write(t, list, "sync store/local.write: f.Sync()\n\tkilled: store/local TestOther\n"+
+		"error store/local.write: err := fail; err == nil\n\tkilled: store/local TestWrite/failed\n"+
+		"error store/local.write: e := f.Close(); err == nil\n\tsame: Close never fails here\n")
+	known, err := readList(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known.match(sites)
+	r := &trial{suite: s, known: known, tests: regexp.MustCompile(""), jobs: 2, report: func(*site) {}}
+	if err := r.try(t.Context(), sites); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"sync store/local.write: f.Sync()":                    "store/local TestWrite/synced",
+		"error store/local.write: err := fail; err == nil":    "store/local TestWrite/failed",
+		"error store/local.write: e := f.Close(); err == nil": "",
+	}
+	for _, s := range sites {
+		if by, ok := want[s.ID()]; !ok || s.by != by || s.killed != (by != "") {
+			t.Errorf("%s: killed %v by %q, want %q", s.ID(), s.killed, s.by, by)
+		}
+	}
+	if len(sites) != len(want) || len(r.broken()) != 0 {
+		t.Errorf("%d sites, broken %v", len(sites), r.broken())
+	}
+	if p := known.judge(sites, sites); len(p) != 0 {
+		t.Errorf("problems: %q", p)
 	}
 }

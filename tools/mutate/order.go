@@ -142,7 +142,7 @@ func (v *visitor) names(s ast.Stmt, names []string) string {
 	text := ""
 	calls(s, func(c *ast.CallExpr) {
 		if slices.Contains(names, callee(c)) && text == "" {
-			text = v.f.print(c)
+			text = v.f.brief(c)
 		}
 	})
 	return text

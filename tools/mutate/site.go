@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -38,6 +39,7 @@ type site struct {
 	line  string // file:line
 	edits []edit
 
+	lock   sync.Mutex // guards killed and by, where several tests are tried at once
 	killed bool
 	by     string // package and test
 	took   time.Duration
@@ -69,17 +71,6 @@ const (
 	opening             // of a bracket around what begins here
 )
 
-// Scope of the kinds: directories relative to the module.
-var (
-	// Syncs are looked for everywhere but in these.
-	notSynced = regexp.MustCompile(`^(internal/crash|internal/conform|bench|examples|tools)(/|$)|^internal/vfs/(mem|fault|log|intercept|call)`)
-	// checksums and damage
-	verified = regexp.MustCompile(`^(store|store/local|format/ocdbt|format/zarr|checkpoint|checkpoint/(training|internal/[a-z]+))/[^/]*$`)
-	damaging = regexp.MustCompile(`^checkpoint/(verify\.go|load\.go|internal/(layout|manifest)/[^/]*)$`)
-	// errors and orderings: the commit path
-	committed = regexp.MustCompile(`^(store/local/(commit|dirs|lock|remove|rename|txn|write)\.go|checkpoint/(save|convert|finalize|update)\.go|checkpoint/internal/parts/[a-z]+\.go|checkpoint/internal/image/(commit|dedup|handled|pack|persist)\.go|checkpoint/partial/(save|session)\.go|checkpoint/training/(save|settle|lock)\.go)$`)
-)
-
 // source is one file.
 type source struct {
 	name string // relative to the module
@@ -96,17 +87,11 @@ func find(root string) ([]*site, error) {
 	}
 	checkers := checkersOf(files)
 	var sites []*site
-	for _, f := range files {
-		for _, d := range f.file.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Body == nil {
-				continue
-			}
-			v := &visitor{f: f, fn: fn, checkers: checkers, done: map[ast.Node]bool{}}
-			v.function()
-			sites = append(sites, v.sites...)
-		}
-	}
+	each(files, regexp.MustCompile(""), func(f *source, fn *ast.FuncDecl) {
+		v := &visitor{f: f, fn: fn, checkers: checkers}
+		v.function()
+		sites = append(sites, v.sites...)
+	})
 	seen := map[string]int{}
 	for i, s := range sites {
 		s.n = i
@@ -161,6 +146,32 @@ func parseFile(name, rel string) (*source, error) {
 		return nil, err
 	}
 	return &source{name: rel, text: text, file: file, fset: fset}, nil
+}
+
+// brief returns a node on one line, without the bodies of functions and the
+// contents of composite literals, which are of no account for its name.
+func (f *source) brief(n ast.Node) string {
+	from := f.offset(n.Pos())
+	text := ""
+	ast.Inspect(n, func(n ast.Node) bool {
+		var left, right token.Pos
+		switch n := n.(type) {
+		case *ast.CompositeLit:
+			left, right = n.Lbrace, n.Rbrace
+		case *ast.FuncLit:
+			left, right = n.Body.Lbrace, n.Body.Rbrace
+		default:
+			return true
+		}
+		if right-left < 2 {
+			return true
+		}
+		text += string(f.text[from:f.offset(left)+1]) + "…"
+		from = f.offset(right)
+		return false
+	})
+	text += string(f.text[from:f.offset(n.End())])
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // print returns a node on one line.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,55 +18,116 @@ import (
 	"time"
 )
 
-// suites are the packages whose tests must notice.
-var suites = []string{
-	"internal/vfs", "internal/crash", "store", "store/local", "format/ocdbt", "format/zarr",
-	"checkpoint/internal/manifest", "checkpoint/internal/orbax", "checkpoint/internal/image", "checkpoint/internal/layout",
-	"checkpoint/internal/parts", "checkpoint", "checkpoint/partial", "checkpoint/training", ".",
+// suite is the tests, compiled with all mutants in them.
+type suite struct {
+	dir   string // holds what is built and what the tests write
+	root  string // of the module
+	tests []*test
+
+	mu   sync.Mutex
+	subs map[string]*test // by name
 }
 
-// test is one test function.
-type test struct {
-	pkg, name string
-	binary    string
-	dir       string
-	seeded    bool // draws from rapid
-	took      time.Duration
-	reaches   map[int]bool
-	broken    error // it fails unchanged
-}
+// always are packages whose tests are run besides those of the packages that are
+// looked at.
+var always = []string{".", "internal/crash", "internal/vfs"}
 
-func (t *test) String() string { return t.pkg + " " + t.name }
-
-// build compiles the test binaries, all at once, and lists their tests.
-func (w *workplace) build(ctx context.Context) error {
+// compile compiles the tests.
+func compile(ctx context.Context, root string, sites []*site) (*suite, error) {
 	start := time.Now()
-	bin := filepath.Join(w.dir, "bin") + string(filepath.Separator)
-	args := []string{"test", "-c", "-o", bin}
-	for _, pkg := range suites {
-		args = append(args, "./"+pkg)
+	dir, err := os.MkdirTemp("", "mutate-")
+	if err != nil {
+		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = w.root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("the tests with all mutants in them do not compile: %w\n%s", err, out)
+	s := &suite{dir: dir, root: root, subs: map[string]*test{}}
+	if err := s.build(ctx, sites); err != nil {
+		s.remove()
+		return nil, err
 	}
-	module, err := modulePath(w.root)
+	fmt.Printf("%d tests built in %s\n", len(s.tests), time.Since(start).Round(time.Second))
+	return s, nil
+}
+
+func (s *suite) remove() { os.RemoveAll(s.dir) } //nolint:errcheck // a temporary directory
+
+func (s *suite) build(ctx context.Context, sites []*site) error {
+	if err := os.Mkdir(filepath.Join(s.dir, "tmp"), 0o777); err != nil {
+		return err
+	}
+	over, err := overlay(filepath.Join(s.dir, "overlay"), s.root, sites)
 	if err != nil {
 		return err
 	}
-	for _, pkg := range suites {
-		if err := w.listTests(ctx, pkg, filepath.Join(bin, path.Base(path.Join(module, pkg))+".test")); err != nil {
-			return err
+	packages, err := packagesOf(s.root)
+	if err != nil {
+		return err
+	}
+	module, err := modulePath(s.root)
+	if err != nil {
+		return err
+	}
+	for n, batch := range batches(packages, func(pkg string) string { return path.Base(path.Join(module, pkg)) }) {
+		bin := filepath.Join(s.dir, "bin"+strconv.Itoa(n)) + string(filepath.Separator)
+		args := []string{"test", "-c", "-vet=off", "-overlay", over, "-o", bin}
+		for _, pkg := range batch {
+			args = append(args, "./"+pkg)
+		}
+		cmd := exec.CommandContext(ctx, "go", args...)
+		cmd.Dir = s.root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("the tests with all mutants in them do not compile: %w\n%s", err, out)
+		}
+		for _, pkg := range batch {
+			if err := s.list(ctx, pkg, filepath.Join(bin, path.Base(path.Join(module, pkg))+".test")); err != nil {
+				return err
+			}
 		}
 	}
-	fmt.Printf("%d tests built in %s\n", len(w.tests), time.Since(start).Round(time.Second))
 	return nil
 }
 
-// listTests enters the tests of a package.
-func (w *workplace) listTests(ctx context.Context, pkg, binary string) error {
-	dir := filepath.Join(w.root, pkg)
+// packagesOf returns the packages whose tests are run.
+func packagesOf(root string) ([]string, error) {
+	files, err := load(root)
+	if err != nil {
+		return nil, err
+	}
+	packages := slices.Clone(always)
+	for _, f := range files {
+		if dir := f.dir(); verified.MatchString(dir) || committing.MatchString(dir) {
+			packages = append(packages, dir)
+		}
+	}
+	slices.Sort(packages)
+	packages = slices.Compact(packages)
+	return slices.DeleteFunc(packages, func(pkg string) bool {
+		tests, err := filepath.Glob(filepath.Join(root, pkg, "*_test.go"))
+		return err == nil && len(tests) == 0
+	}), nil
+}
+
+// batches parts names so that no two in a batch have the same base: the go
+// command names test binaries by it.
+func batches(names []string, base func(string) string) (out [][]string) {
+	for len(names) > 0 {
+		taken := map[string]bool{}
+		var batch, rest []string
+		for _, name := range names {
+			if b := base(name); taken[b] {
+				rest = append(rest, name)
+			} else {
+				taken[b] = true
+				batch = append(batch, name)
+			}
+		}
+		out, names = append(out, batch), rest
+	}
+	return out
+}
+
+// list enters the tests of a package.
+func (s *suite) list(ctx context.Context, pkg, binary string) error {
+	dir := filepath.Join(s.root, pkg)
 	seeded, err := importsRapid(dir)
 	if err != nil {
 		return err
@@ -78,7 +139,7 @@ func (w *workplace) listTests(ctx context.Context, pkg, binary string) error {
 		return fmt.Errorf("listing the tests of %s: %w", pkg, err)
 	}
 	for name := range strings.FieldsSeq(string(out)) {
-		w.tests = append(w.tests, &test{pkg: pkg, name: name, binary: binary, dir: dir, seeded: seeded})
+		s.tests = append(s.tests, &test{pkg: pkg, name: name, binary: binary, dir: dir, seeded: seeded, tmp: filepath.Join(s.dir, "tmp")})
 	}
 	return nil
 }
@@ -104,19 +165,62 @@ func importsRapid(dir string) (bool, error) {
 	return false, nil
 }
 
+// lookup returns the test of a name, as String gives it, or nil. It may name a
+// part of a test.
+func (s *suite) lookup(name string) *test {
+	pkg, full, _ := strings.Cut(name, " ")
+	top, _, part := strings.Cut(full, "/")
+	i := slices.IndexFunc(s.tests, func(t *test) bool { return t.pkg == pkg && t.name == top })
+	if i < 0 {
+		return nil
+	}
+	if !part {
+		return s.tests[i]
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.subs[name]; t != nil {
+		return t
+	}
+	of := s.tests[i]
+	t := &test{pkg: pkg, name: full, binary: of.binary, dir: of.dir, seeded: of.seeded, tmp: of.tmp}
+	s.subs[name] = t
+	return t
+}
+
+// test is one test function, or a part of one.
+type test struct {
+	pkg, name string
+	binary    string
+	dir       string
+	tmp       string // for what it writes
+	seeded    bool   // draws from rapid
+
+	once    sync.Once // guards what follows, which a run without mutation tells
+	took    time.Duration
+	broken  error // it fails unchanged
+	reaches map[int]bool
+}
+
+func (t *test) String() string { return t.pkg + " " + t.name }
+
 // errKilled says that a test failed.
 var errKilled = errors.New("failed")
 
-// run runs one test, with the environment added. A test that fails or runs too
+// run runs the test, with the environment added. A test that fails or runs too
 // long is errKilled.
 func (t *test) run(ctx context.Context, limit time.Duration, env ...string) ([]byte, error) {
-	args := []string{"-test.run=^" + t.name + "$", "-test.count=1", "-test.timeout=" + limit.String()}
+	var pattern []string
+	for part := range strings.SplitSeq(t.name, "/") {
+		pattern = append(pattern, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	args := []string{"-test.run=" + strings.Join(pattern, "/"), "-test.count=1", "-test.failfast", "-test.timeout=" + limit.String()}
 	if t.seeded {
-		args = append(args, "-rapid.seed=2", "-rapid.nofailfile")
+		args = append(args, "-rapid.seed=2", "-rapid.nofailfile", "-rapid.shrinktime=0s")
 	}
 	cmd := exec.CommandContext(ctx, t.binary, args...)
 	cmd.Dir = t.dir
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(append(os.Environ(), "TMPDIR="+t.tmp), env...)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	switch {
@@ -128,69 +232,54 @@ func (t *test) run(ctx context.Context, limit time.Duration, env ...string) ([]b
 	return out, err
 }
 
-// baseline runs each test unchanged, jobs at a time. What it reaches and how long
-// it takes is noted; one that fails is told and kills nothing.
-func (w *workplace) baseline(ctx context.Context, jobs int) error {
-	start := time.Now()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	queue := make(chan int, len(w.tests))
-	for i := range w.tests {
-		queue <- i
+// with runs the test with sites switched off.
+func (t *test) with(ctx context.Context, sites ...*site) ([]byte, error) {
+	return t.run(ctx, 20*time.Second+5*t.took, off(sites))
+}
+
+func off(sites []*site) string {
+	text := "MUTATE_OFF="
+	for _, s := range sites {
+		text += strconv.Itoa(s.n) + " "
 	}
-	close(queue)
-	var wg sync.WaitGroup
-	for range jobs {
-		wg.Go(func() {
-			for i := range queue {
-				err := w.tests[i].unchanged(ctx, filepath.Join(w.dir, "reached."+strconv.Itoa(i)))
-				if errors.Is(err, errKilled) {
-					w.tests[i].broken = err
-				} else if err != nil {
-					cancel(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	slices.SortStableFunc(w.tests, func(a, b *test) int { return cmp.Compare(a.took, b.took) })
-	if err := context.Cause(ctx); err != nil {
+	return text
+}
+
+// unchanged runs the test without any mutation, once, and reports whether it
+// passes then.
+func (t *test) unchanged(ctx context.Context) (bool, error) {
+	var err error
+	t.once.Do(func() { err = t.measure(ctx) })
+	return err == nil && t.broken == nil, err
+}
+
+// measure runs the test with the sites off, and learns how long it takes and
+// what it reaches.
+func (t *test) measure(ctx context.Context, sites ...*site) error {
+	file, err := os.CreateTemp(t.tmp, "reached-")
+	if err != nil {
 		return err
 	}
-	for _, t := range w.tests {
-		if t.broken != nil {
-			fmt.Println(t.broken)
-		}
+	name := file.Name()
+	defer os.Remove(name) //nolint:errcheck // a temporary file
+	if err := file.Close(); err != nil {
+		return err
 	}
-	fmt.Printf("suite run unchanged in %s\n", time.Since(start).Round(time.Second))
-	return nil
-}
-
-// broken names the tests that fail unchanged.
-func (w *workplace) broken() (out []string) {
-	for _, t := range w.tests {
-		if t.broken != nil {
-			out = append(out, "fails unchanged: "+t.String())
-		}
-	}
-	return out
-}
-
-// unchanged runs a test without any mutation, and learns from the file what it reaches.
-func (t *test) unchanged(ctx context.Context, file string) error {
 	began := time.Now()
-	out, err := t.run(ctx, 10*time.Minute, "MUTATE_REACHED="+file)
+	out, err := t.run(ctx, 10*time.Minute, "MUTATE_REACHED="+name, off(sites))
 	if errors.Is(err, errKilled) { // once more: a test that watches memory or threads minds its neighbours
 		began = time.Now()
-		out, err = t.run(ctx, 10*time.Minute, "MUTATE_REACHED="+file)
-	}
-	if err != nil {
-		return fmt.Errorf("%s %w without any mutation:\n%s", t, err, out)
+		out, err = t.run(ctx, 10*time.Minute, "MUTATE_REACHED="+name, off(sites))
 	}
 	t.took = time.Since(began)
-	b, err := os.ReadFile(file)
-	if err != nil && !os.IsNotExist(err) {
+	t.broken = nil
+	if errors.Is(err, errKilled) {
+		t.broken = fmt.Errorf("%s fails with %d sites off:\n%s", t, len(sites), out)
+	} else if err != nil {
+		return err
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
 		return err
 	}
 	t.reaches = map[int]bool{}
@@ -202,70 +291,4 @@ func (t *test) unchanged(ctx context.Context, file string) error {
 		t.reaches[k] = true
 	}
 	return nil
-}
-
-// try switches the sites off, one at a time in each job.
-func (w *workplace) try(ctx context.Context, sites []*site, o *options) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	queue := make(chan *site, len(sites))
-	for _, s := range sites {
-		queue <- s
-	}
-	close(queue)
-	var (
-		mu   sync.Mutex
-		done int
-		wg   sync.WaitGroup
-	)
-	for range min(o.jobs, len(sites)) {
-		wg.Go(func() {
-			for s := range queue {
-				if err := w.kill(ctx, s); err != nil {
-					cancel(err)
-					return
-				}
-				mu.Lock()
-				done++
-				if o.verbose || !s.killed || done%25 == 0 {
-					fmt.Printf("%4d/%d %s\n", done, len(sites), s.outcome())
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
-}
-
-// kill runs the tests that reach the site until one fails.
-func (w *workplace) kill(ctx context.Context, s *site) error {
-	start := time.Now()
-	defer func() { s.took = time.Since(start) }()
-	for _, t := range w.tests {
-		if t.broken != nil || !t.reaches[s.n] {
-			continue
-		}
-		s.tried++
-		_, err := t.run(ctx, 30*time.Second+5*t.took, "MUTATE_OFF="+strconv.Itoa(s.n))
-		if errors.Is(err, errKilled) {
-			s.killed, s.by = true, t.String()
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *site) outcome() string {
-	took := s.took.Round(10 * time.Millisecond)
-	switch {
-	case s.killed:
-		return fmt.Sprintf("killed by %s in %s: %s (%s)", s.by, took, s.ID(), s.line)
-	case s.tried == 0:
-		return fmt.Sprintf("no test reaches it: %s (%s)", s.ID(), s.line)
-	}
-	return fmt.Sprintf("survived %d tests in %s: %s (%s)", s.tried, took, s.ID(), s.line)
 }

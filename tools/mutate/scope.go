@@ -1,0 +1,91 @@
+package main
+
+import (
+	"go/ast"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// What is looked at, relative to the module. A new file or package is, until it is
+// said here that it only reads.
+var (
+	// notSynced holds the packages that pass syncs on or imitate them.
+	notSynced = regexp.MustCompile(`^(internal/crash|internal/conform|bench|examples|tools)(/|$)|^internal/vfs/(mem|fault|log|intercept|call)`)
+	// verified holds those whose checksum comparisons are sites.
+	verified = regexp.MustCompile(`^(store|store/local|format/ocdbt|format/zarr|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)
+	// damaging holds those whose checks for damage are.
+	damaging = regexp.MustCompile(`^checkpoint(/internal/(layout|manifest|parts))?$`)
+	// committing holds those whose error checks and orderings are, but for what
+	// is in the files of reading.
+	committing = regexp.MustCompile(`^(store/local|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)
+	reading    = regexp.MustCompile(`^(store/local/(kind|live|local|read)|` +
+		`checkpoint/(abstract|cells|checkpointables|compare|destination|diff|engine|foreign|layout|lazy|load|loading|metadata|nested|options|reader|repair|report|request|response|shards|stats|transform|verify|want|wanted_items)|` +
+		`checkpoint/internal/(layout|locate|manifest|orbax)/[a-z_]+|` +
+		`checkpoint/internal/image/(array|cut|database|digest|foreign|form|item|layout|leaf|pace|place|plain|raw|safetensors|schedule|source|storage|tree)|` +
+		`checkpoint/training/(async|best|checkpointer|decide|event|info|interface|load|names|options|preserve|retention|spec|transform))\.go$`)
+)
+
+// key names what a package in directory dir calls name: what is not exported is
+// its own, what is exported may be anybody's.
+func key(dir, name string) string {
+	if ast.IsExported(name) {
+		return name
+	}
+	return dir + "." + name
+}
+
+// handing is how many functions hand on what one that compares a checksum says,
+// at most, and are still taken for a check.
+const handing = 2
+
+// checkersOf returns the functions that compare a checksum, by key, and those
+// that hand on what one of them says: in the formats and for the manifest all that
+// call one, elsewhere those that are not exported.
+func checkersOf(files []*source) map[string]bool {
+	checkers := map[string]bool{}
+	each(files, verified, func(f *source, fn *ast.FuncDecl) {
+		if f.comparesAny(fn) {
+			checkers[key(f.dir(), fn.Name.Name)] = true
+		}
+	})
+	for range handing {
+		var callers []string
+		each(files, verified, func(f *source, fn *ast.FuncDecl) {
+			if fn.Name.IsExported() && !strings.HasPrefix(f.name, "format/") && f.dir() != "checkpoint/internal/manifest" {
+				return
+			}
+			calls(fn.Body, func(c *ast.CallExpr) {
+				if checkers[key(f.dir(), callee(c))] {
+					callers = append(callers, key(f.dir(), fn.Name.Name))
+				}
+			})
+		})
+		for _, k := range callers {
+			checkers[k] = true
+		}
+	}
+	return checkers
+}
+
+// commits reports whether a file holds functions on the commit path.
+func (f *source) commits() bool {
+	return committing.MatchString(f.dir()) && !reading.MatchString(f.name)
+}
+
+// each visits the functions with a body in the packages that match.
+func each(files []*source, dirs *regexp.Regexp, visit func(*source, *ast.FuncDecl)) {
+	for _, f := range files {
+		if !dirs.MatchString(f.dir()) {
+			continue
+		}
+		for _, d := range f.file.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+				visit(f, fn)
+			}
+		}
+	}
+}
+
+// dir is the package of the file.
+func (f *source) dir() string { return path.Dir(f.name) }
