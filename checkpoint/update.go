@@ -47,7 +47,7 @@ func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, i
 	if a.IsStep() {
 		o.Style = image.Step
 	}
-	o.Join = a.Join
+	o.Join, o.Admit = a.Join, a.Admit
 	return nil
 }
 

@@ -63,7 +63,7 @@ func (r *Registry) Add(h CheckpointableHandler, name string, secondary ...string
 	defer r.mu.Unlock()
 	for _, e := range r.entries {
 		if name != "" && e.Name == name {
-			return &errs.Error{Kind: errs.Exists, Op: "handler.Registry.Add", Subject: "item " + strconv.Quote(name), Got: "bound to " + e.Handler.TypeString()}
+			return &errs.Error{Kind: errs.Exists, Op: "handler.Registry.Add", Subject: "item " + strconv.Quote(name), Got: "bound to " + e.Handler.TypeString(), Remedy: "bind it to another name, or to none"}
 		}
 		if name == "" && e.Handler.TypeString() == h.TypeString() {
 			return &errs.Error{Kind: errs.Exists, Op: "handler.Registry.Add", Subject: h.TypeString(), Remedy: "bind it to the name of an item"}

@@ -141,9 +141,12 @@ func (p *part) prepare(ctx context.Context, values map[string]any, background bo
 	if err := s.Take(ctx, values); err != nil {
 		return nil, err
 	}
-	removal, err := p.compare(ctx, s.Items)
+	removal, before, err := p.compare(ctx, s.Items)
 	if err != nil {
 		return nil, err
+	}
+	if before != nil {
+		s.Image.Admit = before.Admit
 	}
 	now, id := time.Now(), [16]byte{}
 	rand.Read(id[:]) //nolint:errcheck // documented never to fail
@@ -197,26 +200,27 @@ func (o *SaveOptions) validate() error {
 }
 
 // compare holds the items against what the session has. It returns what the part
-// takes away from it, and decides whether Orbax can finalize the session then.
-func (p *part) compare(ctx context.Context, items []image.Item) (parts.Removal, error) {
+// takes away from it, and what the session has without that, nil before the first
+// part; and decides whether Orbax can finalize the session then.
+func (p *part) compare(ctx context.Context, items []image.Item) (parts.Removal, *parts.Assembly, error) {
 	removal := parts.Removal{}
 	before, err := parts.Read(ctx, p.st, parts.Session(p.name))
 	if errs.KindOf(err) == errs.NotFound {
 		if len(p.opts.Remove) > 0 {
-			return nil, p.notThere(p.opts.Remove[0])
+			return nil, nil, p.notThere(p.opts.Remove[0])
 		}
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, errs.Wrap("", "the parts before", err)
+		return nil, nil, errs.Wrap("", "the parts before", err)
 	}
 	for _, it := range items {
 		if err := p.compareItem(before, it, removal); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	p.guard = p.guard || len(removal) > 0
-	return removal, nil
+	return removal, before, before.Take(removal)
 }
 
 func (p *part) compareItem(before *parts.Assembly, it image.Item, removal parts.Removal) error {

@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -87,8 +86,8 @@ func (c *Checkpoint) orbaxItem(ctx context.Context, name string) (Item, error) {
 	if name == "" {
 		it.Handler = c.Meta.Flat
 	}
-	if c.Manifest != nil && it.Handler != "" && !strings.HasPrefix(it.Handler, orbax.HandlerPrefix) {
-		return it, nil // of a handler of the writer's own, whose files are named as it likes
+	if own, err := c.isOwn(ctx, it); own || err != nil {
+		return it, err
 	}
 	candidates := itemFiles
 	if name == orbax.MetricsItem {
@@ -111,6 +110,24 @@ func (c *Checkpoint) orbaxItem(ctx context.Context, name string) (Item, error) {
 		}
 	}
 	return it, nil
+}
+
+// isOwn reports whether an item was written by a handler of the writer's own, which
+// names its files as it likes. Where nobody says that it was Bivouac, what has the
+// document of a tree is one.
+func (c *Checkpoint) isOwn(ctx context.Context, it Item) (bool, error) {
+	if !orbax.OwnHandler(it.Handler) || c.Manifest != nil {
+		return orbax.OwnHandler(it.Handler), nil
+	}
+	b, err := c.file(ctx, path.Join(it.Name, orbax.TreeFile))
+	if errs.KindOf(err) == errs.NotFound {
+		return false, nil
+	}
+	if err == nil {
+		_, bad := orbax.ParseTree(b)
+		return bad != nil, nil
+	}
+	return false, err
 }
 
 func quoted(names []string) string {

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -197,16 +196,10 @@ func kindOf(e orbax.Entry, key bool) Kind {
 		return None
 	case key:
 		return PRNGKey
-	case isForeign(e.ValueType):
+	case orbax.IsForeign(e.ValueType):
 		return Foreign
 	}
 	return Array
-}
-
-// isForeign reports whether a value_type is the type string of a leaf handler:
-// these are dotted.
-func isForeign(valueType string) bool {
-	return valueType != orbax.TypeJAX && valueType != orbax.TypeNumpy && strings.Contains(valueType, ".")
 }
 
 // keyImpls reads which parameters hold typed PRNG keys.

@@ -35,7 +35,8 @@ type Assembly struct {
 	covered bool            // every part had a manifest
 	label   string          // of the manifest of a checkpoint that something is taken from
 	parts   []*manifest.Manifest
-	bare    bool // a part had none
+	bare    bool            // a part had none
+	own     map[string]bool // items that handlers of their writer's own wrote
 	signing ed25519.PrivateKey
 }
 
@@ -79,7 +80,7 @@ func Assemble(ctx context.Context, st store.Store, session string) (*Assembly, e
 func newAssembly(st store.Store, source string) *Assembly {
 	return &Assembly{
 		st: st, source: source, docs: map[string][]byte{}, links: map[string]string{}, items: map[string]*database{},
-		records: map[string]manifest.File{}, covered: true,
+		records: map[string]manifest.File{}, covered: true, own: map[string]bool{},
 	}
 }
 
@@ -101,13 +102,22 @@ func (a *Assembly) add(ctx context.Context, p Part) error {
 			return errs.Wrap("", RemovalFile, err)
 		}
 	}
+	if slices.Contains(files, orbax.CheckpointFile) {
+		doc, err := store.ReadAll(ctx, a.st, path.Join(p.Dir, orbax.CheckpointFile))
+		if err == nil {
+			err = a.knowHandlers(doc)
+		}
+		if err != nil {
+			return errs.Wrap("", orbax.CheckpointFile, err)
+		}
+	}
 	m, err := a.manifestOf(ctx, p, files)
 	if err != nil {
 		return err
 	}
 	has := map[string]bool{} // items with a database a process
 	for _, f := range files {
-		if item, dir, _, ok := processFile(f); ok {
+		if item, dir, _, ok := processFile(f); ok && !a.isOwn(f) {
 			has[item] = true
 			a.database(item).embed(dir + p.ID + "/")
 		}
@@ -170,7 +180,7 @@ func processFile(name string) (item, dir, rest string, ok bool) {
 // file finds out what becomes of one file of a part.
 func (a *Assembly) file(ctx context.Context, p Part, name string, has map[string]bool, m *manifest.Manifest) error {
 	from := path.Join(p.Dir, name)
-	if item, dir, rest, ok := processFile(name); ok {
+	if item, dir, rest, ok := processFile(name); ok && !a.isOwn(name) {
 		if rest == manifest.Name {
 			return nil // its records were taken
 		}
@@ -185,7 +195,7 @@ func (a *Assembly) file(ctx context.Context, p Part, name string, has map[string
 	case inItem && has[item] && isDatabase(below):
 		return nil // of a merge, which is done again
 	}
-	if merge := joins(name); merge != nil {
+	if merge := a.joins(name); merge != nil {
 		b, err := store.ReadAll(ctx, a.st, from)
 		if err == nil && m != nil {
 			err = m.CheckFile(name, b)
@@ -262,7 +272,7 @@ func (a *Assembly) complete() error {
 	}
 	for name, doc := range a.docs {
 		item, below, _ := strings.Cut(name, "/")
-		if below != orbax.TreeFile {
+		if below != orbax.TreeFile || a.own[item] {
 			continue
 		}
 		t, err := orbax.ParseTree(doc)

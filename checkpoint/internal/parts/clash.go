@@ -15,7 +15,7 @@ import (
 // nothing.
 func (a *Assembly) Tree(item string) (t orbax.Tree, ok bool, err error) {
 	doc, ok := a.docs[path.Join(item, orbax.TreeFile)]
-	if !ok {
+	if !ok || a.own[item] {
 		return t, false, nil
 	}
 	t, err = orbax.ParseTree(doc)
@@ -26,7 +26,7 @@ func (a *Assembly) Tree(item string) (t orbax.Tree, ok bool, err error) {
 func (a *Assembly) Layout() (l image.Layout, known bool) {
 	for name, doc := range a.docs {
 		item, below, _ := strings.Cut(name, "/")
-		if below != orbax.TreeFile {
+		if below != orbax.TreeFile || a.own[item] {
 			continue
 		}
 		t, err := orbax.ParseTree(doc)

@@ -126,7 +126,7 @@ func (a *Assembly) merge(ctx context.Context, item string, d *database) error {
 	if d.whole {
 		for name := range a.links {
 			below, ok := strings.CutPrefix(name, item+"/")
-			if ok && path.Base(path.Dir(below)) == "d" && !c.used[below] {
+			if ok && isDataFile(below) && !c.used[below] {
 				a.unlink(name)
 			}
 		}
@@ -171,6 +171,13 @@ func MergeItem(ctx context.Context, st store.Store, checkpoint, item string, pro
 		}
 	}
 	return nil
+}
+
+// isDataFile reports whether a file of an item holds data of a database, its own
+// or that of a process.
+func isDataFile(below string) bool {
+	dir := path.Dir(below)
+	return dir == "d" || path.Base(dir) == "d" && ocdbt.IsProcessDir(path.Dir(dir))
 }
 
 // isDatabase reports whether a file of an item, by its name below it, is of the

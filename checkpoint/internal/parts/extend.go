@@ -40,6 +40,15 @@ func Open(ctx context.Context, st store.Store, name string, signing ed25519.Priv
 	} else if signing != nil {
 		return nil, &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a signed checkpoint to add to with a signature", Got: "one without a manifest"}
 	}
+	if slices.Contains(files, orbax.CheckpointFile) {
+		doc, err := store.ReadAll(ctx, st, path.Join(name, orbax.CheckpointFile))
+		if err == nil {
+			err = a.knowHandlers(doc)
+		}
+		if err != nil {
+			return nil, errs.Wrap("", orbax.CheckpointFile, err)
+		}
+	}
 	for _, f := range files {
 		if f == manifest.Name {
 			continue
@@ -64,10 +73,10 @@ func sameSigner(m *manifest.Manifest, key ed25519.PrivateKey) error {
 // keep takes a file of the checkpoint over: documents to be joined, others as they are.
 func (a *Assembly) keep(ctx context.Context, name, file string, m *manifest.Manifest) error {
 	from := path.Join(name, file)
-	if item, below, ok := strings.Cut(file, "/"); ok && below == ocdbt.ManifestName {
+	if item, below, ok := strings.Cut(file, "/"); ok && below == ocdbt.ManifestName && !a.own[item] {
 		a.database(item).whole = true
 	}
-	if _, _, _, ok := processFile(file); ok || joins(file) == nil && file != orbax.MarkerFile {
+	if _, _, _, ok := processFile(file); ok || a.joins(file) == nil && file != orbax.MarkerFile {
 		return a.link(ctx, file, from, m, file)
 	}
 	b, err := store.ReadAll(ctx, a.st, from)
@@ -102,7 +111,14 @@ func (a *Assembly) Replace(ctx context.Context, name string, signing ed25519.Pri
 // Join adds an image: it is an image.Join.
 func (a *Assembly) Join(ctx context.Context, txn store.Txn, p *image.Piece) error {
 	for _, d := range p.Docs {
-		merge := joins(d.Name)
+		if d.Name == orbax.CheckpointFile {
+			if err := a.knowHandlers(d.Data); err != nil {
+				return errs.Wrap("", d.Name, err)
+			}
+		}
+	}
+	for _, d := range p.Docs {
+		merge := a.joins(d.Name)
 		if merge == nil {
 			merge = func(_, later []byte) ([]byte, error) { return later, nil }
 		}

@@ -79,6 +79,7 @@ func (a *Assembly) removeItem(item string) (err error) {
 	a.leaves = slices.DeleteFunc(a.leaves, func(l manifest.Leaf) bool { return l.Item == item })
 	a.nodes = slices.DeleteFunc(a.nodes, func(n manifest.File) bool { return below(n.Name) })
 	delete(a.items, item)
+	delete(a.own, item)
 	if doc := a.docs[orbax.CheckpointFile]; doc != nil {
 		a.docs[orbax.CheckpointFile], err = orbax.RemoveItem(doc, item)
 	}
@@ -115,12 +116,12 @@ func (a *Assembly) removeLeaves(item string, paths [][]string) error {
 	a.leaves = slices.DeleteFunc(a.leaves, func(l manifest.Leaf) bool { return l.Item == item && gone[l.Param] })
 	if d := a.items[item]; d != nil {
 		d.remove(params)
-		return nil
+		return a.dropForeign(item)
 	}
 	for _, p := range params { // plain arrays lie in directories of their names
 		dir := path.Join(item, p) + "/"
 		maps.DeleteFunc(a.links, func(name, _ string) bool { return strings.HasPrefix(name, dir) })
 		maps.DeleteFunc(a.records, func(name string, _ manifest.File) bool { return strings.HasPrefix(name, dir) })
 	}
-	return nil
+	return a.dropForeign(item)
 }
