@@ -13,6 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/store"
@@ -76,7 +77,9 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 	src := strings.Join(srcs, ", ")
 	var from []*layout.Checkpoint
 	for _, path := range srcs {
-		c, err := (&LoadOptions{Options: o.Options, Store: o.Store}).open(ctx, path)
+		lo := &LoadOptions{Options: o.Options, Store: o.Store}
+		lo.CheckpointLayout = options.Auto // o's is that of the copy
+		c, err := lo.open(ctx, path)
 		if err != nil {
 			return errs.Wrap(op, path, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
@@ -11,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -23,7 +25,8 @@ import (
 // is errs.Corrupt: nothing is used that does not have the digests that it signed.
 // One that it signed under another Bivouac.Label is errs.Corrupt too.
 type LoadOptions struct {
-	// Options go before those of the context and the process.
+	// Options go before those of the context and the process. Here CheckpointLayout
+	// is that which the checkpoint must have; left open it may have any.
 	Options
 	// Name of the checkpointable; "" is "state" when that is a tree, else the
 	// first tree in the order of names.
@@ -142,7 +145,27 @@ func (o *LoadOptions) open(ctx context.Context, path string) (*layout.Checkpoint
 	}
 	lo := plan.Load(o.Options)
 	lo.AllowNoManifest = o.AllowNoManifest
-	return lo.Open(ctx, st, name)
+	c, err := lo.Open(ctx, st, name)
+	if err == nil {
+		err = o.admits(c.Layout)
+	}
+	return c, err
+}
+
+// admits refuses a checkpoint of another family than the call asks for.
+func (o *LoadOptions) admits(layout string) error {
+	found := options.Auto
+	switch {
+	case layout == "safetensors":
+		found = options.SafetensorsFile
+	case strings.HasPrefix(layout, "orbax"):
+		found = options.Orbax
+	}
+	if asked := o.CheckpointLayout; asked != 0 && asked != options.Auto && asked != found {
+		return &errs.Error{Kind: errs.Invalid, Subject: "CheckpointLayout", Want: asked.String(), Got: "a checkpoint of layout " + layout,
+			Remedy: "leave it out: layouts are recognised"}
+	}
+	return nil
 }
 
 // isCheckpoint refuses what is none.

@@ -40,9 +40,10 @@ func (o *LoadOptions) resolve(ctx context.Context) (*LoadOptions, error) {
 	if o != nil {
 		d = *o
 	}
-	label := d.Label
+	label, asked := d.Label, d.CheckpointLayout
 	var err error
 	d.Options, err = options.Resolve(ctx, d.Options, Options{})
+	d.CheckpointLayout = asked // that of wider scopes is for what is saved
 	if err == nil && label != "" && d.Verification == nil {
 		err = &errs.Error{Kind: errs.Invalid, Subject: "Bivouac.Label", Want: "a Verification key beside it", Got: "none"}
 	}

@@ -20,6 +20,14 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
+// drawAxes draws axes that an array of a rank has.
+func drawAxes(t *rapid.T, rank int) []int {
+	if rank == 0 {
+		return nil
+	}
+	return rapid.SliceOfNDistinct(rapid.IntRange(0, rank-1), 0, min(rank, 2), rapid.ID[int]).Draw(t, "axes")
+}
+
 // However each leaf is stored, all are given back; no chunk is much larger than
 // was asked for, and none of an axis that was named is as long as the axis.
 func TestLeafStorageLaw(t *testing.T) {
@@ -33,7 +41,7 @@ func TestLeafStorageLaw(t *testing.T) {
 			s := options.LeafStorage{
 				Match: name, Compression: rapid.SampledFrom(allCompressions).Draw(t, "compression"),
 				Storage: options.Storage{
-					ShardAxes:     rapid.SliceOfNDistinct(rapid.IntRange(0, 3), 0, 2, rapid.ID[int]).Draw(t, "axes"),
+					ShardAxes:     drawAxes(t, len(shape)),
 					ChunkByteSize: rapid.SampledFrom([]int64{0, 4, 900, 10_000, 100_000, 1 << 25}).Draw(t, "chunk"),
 				},
 			}

@@ -22,7 +22,8 @@ type Storage struct {
 	// ChunkByteSize is at most the bytes of a chunk; one smaller than an element
 	// is refused when the array is saved. Default: the writer's, about 4 MiB.
 	ChunkByteSize int64 `json:"chunk_byte_size"`
-	// ShardAxes are the axes along which chunks are cut first. nil inherits.
+	// ShardAxes are the axes along which chunks are cut first. Arrays may lack one,
+	// but one that all of an item lack is refused when they are saved. nil inherits.
 	// Default: none.
 	ShardAxes []int `json:"shard_axes"`
 }

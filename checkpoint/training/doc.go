@@ -42,8 +42,8 @@
 // # What is deleted
 //
 // Steps in the sense above, looked at once more: those that the preservation policy
-// gives up, after a commit, but neither the newest nor the last one that is whole,
-// and those of Delete; and, where Options.Clean says so, staging directories by
+// gives up, after a commit, but neither the newest, which Orbax removes when its
+// policy does not keep it, nor the last one that is whole, and those of Delete; and, where Options.Clean says so, staging directories by
 // name. Nothing else, ever.
 //
 // # Numbers

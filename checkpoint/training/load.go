@@ -97,7 +97,9 @@ func (c *Checkpointer) loadOptions(ctx context.Context, in Info, o *checkpoint.L
 		d = *o
 	}
 	var err error
+	asked := d.CheckpointLayout
 	d.Options, err = options.Resolve(ctx, d.Options, c.opts.Options)
+	d.CheckpointLayout = asked // that of the Checkpointer is for what it saves
 	d.Store, d.Label = c.store, ""
 	if d.Verification != nil {
 		d.Label = Label(in.Step)

@@ -208,7 +208,7 @@ func (c *Checkpointer) admit(ctx context.Context, step int64, o *SaveOptions) (s
 	c.mu.Unlock()
 	switch {
 	case closed:
-		return false, &errs.Error{Kind: errs.Closed}
+		return false, &errs.Error{Kind: errs.Closed, Remedy: "Open the run again"}
 	case exists && !o.Overwrite:
 		return false, isThere()
 	case !save && !o.Force && !exists:

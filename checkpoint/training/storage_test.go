@@ -15,7 +15,7 @@ func TestStorageOfSteps(t *testing.T) {
 	for want, o := range map[[2]int]training.Options{
 		{1 << 18, 1 << 18}: {},
 		{1 << 14, 1 << 14}: {Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ChunkByteSize: 1 << 16}}}}},
-		{1 << 14, 1 << 12}: {Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ChunkByteSize: 1 << 16, ShardAxes: []int{5}}}},
+		{1 << 14, 1 << 12}: {Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ChunkByteSize: 1 << 16, ShardAxes: []int{0}}}},
 			Bivouac: options.Bivouac{LeafStorage: []options.LeafStorage{{Match: "b", Storage: options.Storage{ChunkByteSize: 1 << 14}}}}}},
 	} {
 		dir := t.TempDir()

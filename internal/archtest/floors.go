@@ -81,6 +81,7 @@ func Module() Rules {
 				{Packages: "internal/conform/...", Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "internal/crash/..."},
 				{Packages: "internal/interop"},
+				{Packages: "internal/mistake"},
 			}},
 		},
 		Restrictions: []Restriction{

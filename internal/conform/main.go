@@ -10,7 +10,7 @@
 // layout).
 //
 // A line is printed for each failure, each skip and each divergence that was
-// judged by its own rule; the last line is
+// judged by its own rule, all of which docs/compat/orbax.md lists; the last line is
 //
 //	N passed, N failed, N skipped
 //
@@ -143,6 +143,18 @@ type report struct {
 func (r *report) fail(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
+
+// diverge says where a case is judged by another rule than that Orbax does the
+// same. The kind of such a divergence is one that the document lists.
+func (r *report) diverge(kind, format string, args ...any) {
+	if !slices.Contains(divergences, kind) {
+		r.fail("unknown divergence %q", kind)
+	}
+	r.divergence = kind + ": " + fmt.Sprintf(format, args...)
+}
+
+// divergences are the kinds that docs/compat/orbax.md lists, under "Divergences".
+var divergences = []string{"collision", "reference_refuses", "cast_on_save", "reference_fails", "newest"}
 
 func (r *report) print(w io.Writer, c testCase) {
 	for _, f := range r.failures {

@@ -103,6 +103,24 @@ func TestNamesHoldWhatTheyClaim(t *testing.T) {
 	}
 }
 
+// What a run prints as a divergence is in the document.
+func TestDivergencesAreListed(t *testing.T) {
+	b, err := os.ReadFile(namesDocument)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(b), "\n## Divergences\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, kind := range divergences {
+		if !strings.Contains(section, "| `"+kind+"` |") {
+			t.Errorf("%s does not list %s", namesDocument, kind)
+		}
+	}
+	if rows := strings.Count(section, "\n| `"); rows != len(divergences) {
+		t.Errorf("%d rows, %d divergences", rows, len(divergences))
+	}
+}
+
 // isTest reports whether a file, linked from the document, has the test or example.
 func isTest(name, link string) error {
 	file := filepath.Join(filepath.Dir(namesDocument), filepath.FromSlash(link))

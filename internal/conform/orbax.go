@@ -112,7 +112,7 @@ func runDivergence(ctx context.Context, r *report, o *object, folder string) {
 	at := filepath.Join(folder, "checkpoint")
 	d := o.child("divergence")
 	kind := d.str("kind")
-	r.divergence = kind + ": " + d.str("require")
+	r.diverge(kind, "%s", d.str("require"))
 	d.done()
 	switch kind {
 	case "collision":
@@ -138,7 +138,7 @@ func runDivergence(ctx context.Context, r *report, o *object, folder string) {
 	case "reference_fails":
 		compareFailedFinalize(ctx, r, o, folder)
 	default:
-		r.fail("unknown divergence %q", kind)
+		r.fail("no rule for divergence %q", kind)
 	}
 }
 

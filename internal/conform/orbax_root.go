@@ -174,7 +174,7 @@ func withNewest(r *report, o *object) []int {
 	if newest < 0 || slices.Contains(want, newest) {
 		return want
 	}
-	r.divergence = "newest: step " + itoa(int64(newest)) + " stays until the next is saved, whatever the policy says"
+	r.diverge("newest", "step %d stays until the next is saved, whatever the policy says", newest)
 	want = append(want, newest)
 	slices.Sort(want)
 	return want

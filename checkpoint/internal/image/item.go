@@ -109,6 +109,9 @@ func checkName(name string) error {
 	switch {
 	case slices.Contains(reserved, name):
 		e.Want, e.Got = "another name", "a reserved one"
+		if name == orbax.MetricsItem {
+			e.Remedy = "metrics of a step are SaveOptions.Metrics"
+		}
 	case name != "" && !strings.ContainsAny(name, "/\\") && !store.IsStaging(name) && store.CheckName("item", name) == nil:
 		return nil
 	}

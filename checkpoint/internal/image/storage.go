@@ -1,6 +1,7 @@
 package image
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -16,7 +17,8 @@ type Storage struct {
 	DType       tensor.DType
 	Compression Compression
 	// ShardAxes are axes along which boxes will be read: sub-chunks are cut along
-	// these first. Those that the array lacks are passed over.
+	// these first. Those that the array lacks are passed over, as long as another
+	// array of the item has them.
 	ShardAxes []int
 	// ChunkBytes is how much of the array is encoded, checksummed and read at once,
 	// about; 0 is 4 MiB.
@@ -30,22 +32,45 @@ func (o *Options) storage() Storage {
 
 // storageOf is that of one array.
 func (o *Options) storageOf(p tree.Path, s tensor.Spec) (Storage, error) {
-	all := o.storage()
-	if o.Leaf == nil {
-		return all, nil
-	}
-	all.ShardAxes = slices.Clone(all.ShardAxes)
-	one, err := o.Leaf(p, s, all)
-	if err == nil {
-		err = one.validate(o.Layout)
+	one := o.storage()
+	var err error
+	if o.Leaf != nil {
+		one.ShardAxes = slices.Clone(one.ShardAxes)
+		if one, err = o.Leaf(p, s, one); err == nil {
+			err = one.validate(o.Layout)
+		}
 	}
 	if one.DType != tensor.Invalid {
 		s.DType = one.DType
 	}
-	if err == nil && one.ChunkBytes > 0 && one.ChunkBytes < s.DType.Size() {
+	if err == nil && one.ChunkBytes > 0 && one.ChunkBytes < s.DType.Size() && len(s.Shape) > 0 {
 		err = &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "an element of " + s.DType.String() + " at least", Got: strconv.Itoa(one.ChunkBytes)}
 	}
 	return one, err
+}
+
+// namedAxes are axes along which arrays are to be cut, each with the first array
+// that lacks it, or "" where one has it.
+type namedAxes map[int]string
+
+func (n namedAxes) add(name string, s tensor.Spec, axes []int) {
+	for _, k := range axes {
+		if k < len(s.Shape) {
+			n[k] = ""
+		} else if _, known := n[k]; !known && len(s.Shape) > 0 {
+			n[k] = strconv.Quote(name) + " of shape " + s.Shape.String()
+		}
+	}
+}
+
+// check refuses an axis that was named for arrays of which none has it.
+func (n namedAxes) check() error {
+	for _, k := range slices.Sorted(maps.Keys(n)) {
+		if n[k] != "" {
+			return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes that arrays have, counted from 0", Got: strconv.Itoa(k) + " for " + n[k]}
+		}
+	}
+	return nil
 }
 
 // validate refuses what no array of a layout can be stored as.

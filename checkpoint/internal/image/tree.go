@@ -49,7 +49,7 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		t.mayLink(o)
 		return t, err
 	}
-	known := newForms(&o)
+	known, axes := newForms(&o), namedAxes{}
 	for i := range ls {
 		l := &ls[i]
 		if !l.isArray {
@@ -65,6 +65,10 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		}
 		a.path, a.first = l.entry.Path, o.copies(l.entry.Path)
 		t.arrays = append(t.arrays, a)
+		axes.add(l.param, l.array.Spec(), how.ShardAxes)
+	}
+	if err := axes.check(); err != nil {
+		return nil, err
 	}
 	if !o.Layout.ocdbt() {
 		err := t.planPlain()
