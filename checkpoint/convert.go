@@ -88,7 +88,7 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 	if len(from) == 0 {
 		return errs.Wrap(op, dst, noSources())
 	}
-	st, name, err := locate.Checkpoint(dst, o.Store)
+	st, name, err := locate.Target(dst, o.Store, o.File.PathPermissionMode)
 	if err == nil {
 		err = admit(ctx, st, name, o.Overwrite)
 	}

@@ -28,8 +28,8 @@ type DeleteOptions struct {
 	Name string
 	// MissingOK has Delete of what is not there be false and no error.
 	MissingOK bool
-	// Store holds the checkpoint; nil is the local file system. The path is
-	// then a name in it.
+	// Store holds the checkpoint; nil is Options.File.Store, and where that is nil
+	// the local file system. The path is then a name in it.
 	Store store.Store
 }
 
@@ -50,8 +50,7 @@ func Delete(ctx context.Context, path string, o *DeleteOptions) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer context.AfterFunc(ctx, r.Cancel)()
-	return r.Result(context.WithoutCancel(ctx))
+	return r.Await(ctx)
 }
 
 // DeleteAsync finds out what is to be deleted and deletes it in the background.
@@ -89,7 +88,8 @@ func (o *DeleteOptions) prepare(ctx context.Context, path string) (*deletion, er
 	if err != nil {
 		return nil, err
 	}
-	st, name, err := locate.Checkpoint(path, o.Store)
+	given := storeOf(o.Store, scope)
+	st, name, err := locate.Target(path, given, scope.File.PathPermissionMode)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (o *DeleteOptions) prepare(ctx context.Context, path string) (*deletion, er
 	if o.Name != "" {
 		return d, d.without(ctx, o.Name, scope)
 	}
-	d.trash, err = trashName(path, name, scope.Deletion.GCS.TodeleteFullPath, o.Store == nil)
+	d.trash, err = trashName(path, name, scope.Deletion.GCS.TodeleteFullPath, given == nil)
 	return d, err
 }
 

@@ -7,17 +7,32 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
 // FinalizeOptions modify Finalize; nil is the zero value.
 type FinalizeOptions struct {
-	// Store holds the session; nil is the local file system.
+	// Options are the scope of the call. Of them Bivouac.Signing signs the checkpoint;
+	// it must have signed all parts, and without it parts that are signed are refused.
+	// File.PathPermissionMode is of the directories and documents that are made.
+	Options
+	// Store holds the session; nil is Options.File.Store, and where that is nil the
+	// local file system. The path is then a name in it.
 	Store store.Store
-	// Signing signs the checkpoint; it must have signed all parts. Without it parts
-	// that are signed are refused.
-	Signing ed25519.PrivateKey
+}
+
+// resolve is as that of SaveOptions.
+func (o *FinalizeOptions) resolve(ctx context.Context) (*FinalizeOptions, error) {
+	var d FinalizeOptions
+	if o != nil {
+		d = *o
+	}
+	var err error
+	d.Options, err = options.Resolve(ctx, d.Options, Options{})
+	d.Store = storeOf(d.Store, d.Options)
+	return &d, err
 }
 
 // Finalize makes the checkpoint name of a session of partial saves, which lies
@@ -35,10 +50,11 @@ type FinalizeOptions struct {
 // damaged parts.
 func Finalize(ctx context.Context, name string, o *FinalizeOptions) error {
 	const op = "checkpoint.Finalize"
-	if o == nil {
-		o = &FinalizeOptions{}
+	o, err := o.resolve(ctx)
+	if err != nil {
+		return errs.Wrap(op, name, err)
 	}
-	st, final, err := locate.Checkpoint(parts.Final(name), o.Store)
+	st, final, err := locate.Target(parts.Final(name), o.Store, o.File.PathPermissionMode)
 	if err == nil {
 		err = finalize(ctx, st, final, o.Signing)
 	}

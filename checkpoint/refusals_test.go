@@ -38,10 +38,10 @@ func TestRefusedTurns(t *testing.T) {
 			return checkpoint.Finalize(ctx, "", &checkpoint.FinalizeOptions{Store: st})
 		}, errs.Invalid},
 		"finalize unsigned parts with a key": {sessionCase("partial-two/pending.partial_save", "/c.partial_save"), func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Signing: key})
+			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Options: checkpoint.Options{Bivouac: options.Bivouac{Signing: key}}})
 		}, errs.Invalid},
 		"finalize what another has signed": {signedSession, func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Signing: key})
+			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Options: checkpoint.Options{Bivouac: options.Bivouac{Signing: key}}})
 		}, errs.Corrupt},
 		"finalize signed parts without the key": {signedSession, func(st store.Store) error {
 			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})

@@ -111,7 +111,7 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 
 // prepare admits the save, and says what is written and where to. o is resolved.
 func (o *SaveOptions) prepare(ctx context.Context, path string, values map[string]any, background bool) (s *saving.Save, to saving.Target, err error) {
-	st, name, err := locate.Checkpoint(path, o.Store)
+	st, name, err := locate.Target(path, o.Store, o.File.PathPermissionMode)
 	if err == nil {
 		err = admit(ctx, st, name, o.Overwrite || o.PartialUpdate)
 	}

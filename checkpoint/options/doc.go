@@ -77,7 +77,7 @@
 //	multiprocessing.barrier                                         pending
 //	multiprocessing.process_index                                   pending
 //	multiprocessing.process_count                                   pending
-//	file.path_permission_mode                                       pending
+//	file.path_permission_mode                                       acts, also on files
 //	file.path_class                                                 acts: the Store
 //	file.skip_sync_file_validations                                 nothing: the check is one look at the target
 //	file.temporary_path_class                                       pending

@@ -113,9 +113,11 @@ type Multiprocessing struct {
 
 // File is about directories and files.
 type File struct {
-	// PathPermissionMode is the mode of the directories of a checkpoint; files
-	// have it without the bits for execution. In text a number, so that decimal
-	// 488 and YAML's 0o750 are rwxr-x---. Default: 0777 less the umask.
+	// PathPermissionMode is the mode of the directories that a save makes, missing
+	// parents among them, less the umask as in Orbax; files have it without the bits
+	// for execution, other than in Orbax, and those that are linked keep their own. It
+	// is errs.Unsupported with a store that has no permissions. In text a number, so
+	// that decimal 488 and YAML's 0o750 are rwxr-x---. Default: 0777.
 	PathPermissionMode fs.FileMode `json:"path_permission_mode"`
 	// Store is where paths lead, in place of Orbax's path_class. Default: the
 	// local file system.

@@ -7,6 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -20,11 +21,7 @@ func Finalize(ctx context.Context, path string, o *checkpoint.FinalizeOptions) e
 	if o == nil {
 		o = &checkpoint.FinalizeOptions{}
 	}
-	st, name, err := locate.Checkpoint(parts.Final(path), o.Store)
-	if err != nil {
-		return errs.Wrap(op, path, err)
-	}
-	s, err := enter(ctx, placeOf(o.Store, st, name))
+	_, _, s, err := open(ctx, path, o.Store, o.Options)
 	if err != nil {
 		return errs.Wrap(op, path, err)
 	}
@@ -38,7 +35,9 @@ func Finalize(ctx context.Context, path string, o *checkpoint.FinalizeOptions) e
 
 // AbortOptions modify Abort; nil is the zero value.
 type AbortOptions struct {
-	Store store.Store // nil is the local file system
+	// Store holds the session; nil is the File.Store of the options of the context or
+	// the process, and where that is nil the local file system.
+	Store store.Store
 }
 
 // Abort removes the session of path with all its parts, after those that are
@@ -48,11 +47,7 @@ func Abort(ctx context.Context, path string, o *AbortOptions) error {
 	if o == nil {
 		o = &AbortOptions{}
 	}
-	st, name, err := locate.Checkpoint(parts.Final(path), o.Store)
-	if err != nil {
-		return errs.Wrap(op, path, err)
-	}
-	s, err := enter(ctx, placeOf(o.Store, st, name))
+	st, name, s, err := open(ctx, path, o.Store, checkpoint.Options{})
 	if err != nil {
 		return errs.Wrap(op, path, err)
 	}
@@ -62,4 +57,20 @@ func Abort(ctx context.Context, path string, o *AbortOptions) error {
 		return errs.Wrap(op, path, errors.Join(err, failed))
 	}
 	return nil
+}
+
+// open enters the session of path in the store given, else in that of the options.
+func open(ctx context.Context, path string, given store.Store, o checkpoint.Options) (st store.Store, name string, s *session, err error) {
+	o, err = options.Resolve(ctx, o, options.Options{})
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if given == nil {
+		given = o.File.Store
+	}
+	if st, name, err = locate.Checkpoint(parts.Final(path), given); err != nil {
+		return nil, "", nil, err
+	}
+	s, err = enter(ctx, placeOf(given, st, name))
+	return st, name, s, err
 }

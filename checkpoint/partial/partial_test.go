@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -411,7 +412,7 @@ func TestSigned(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Signing: key})
+		err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Options: checkpoint.Options{Bivouac: options.Bivouac{Signing: key}}})
 		if (err != nil) != (unsigned != nil) {
 			t.Fatalf("with %v: %v", unsigned, err)
 		}

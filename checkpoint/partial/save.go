@@ -85,7 +85,7 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 	if err != nil {
 		return nil, nil, errs.Wrap(op, path, err)
 	}
-	st, name, err := locate.Checkpoint(parts.Final(path), o.Store)
+	st, name, err := locate.Target(parts.Final(path), o.Store, o.File.PathPermissionMode)
 	if err != nil {
 		return nil, nil, errs.Wrap(op, path, err)
 	}

@@ -64,6 +64,9 @@ func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 		opts.Store = eff.File.Store
 	}
 	st, root, err := locate.Directory(dir, opts.Store)
+	if err == nil {
+		st, err = store.WithPermissions(st, eff.File.PathPermissionMode)
+	}
 	if err != nil {
 		return nil, errs.Wrap("training.Open", dir, err)
 	}

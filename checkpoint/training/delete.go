@@ -100,9 +100,9 @@ func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOpti
 		return false, err
 	}
 	if o.Name != "" {
-		do := &checkpoint.DeleteOptions{Name: o.Name, MissingOK: o.MissingOK, Store: c.opts.Store}
+		do := checkpoint.DeleteOptions{Name: o.Name, MissingOK: o.MissingOK}
 		do.Signing = c.opts.Signing
-		return checkpoint.Delete(ctx, c.place(in), do)
+		return c.deleteAt(ctx, in, do)
 	}
 	if !o.Last {
 		var others []Info

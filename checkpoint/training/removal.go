@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -142,8 +143,27 @@ func (c *Checkpointer) drop(ctx context.Context, in Info) error {
 	if c.opts.Deletion == (options.Deletion{}) {
 		return c.store.RemoveTree(ctx, c.path(in.Directory))
 	}
-	_, err := checkpoint.Delete(ctx, c.place(in), &checkpoint.DeleteOptions{Options: options.Options{Deletion: c.opts.Deletion}, Store: c.opts.Store})
+	_, err := c.deleteAt(ctx, in, checkpoint.DeleteOptions{Options: options.Options{Deletion: c.deletion()}})
 	return err
+}
+
+// deleteAt is checkpoint.Delete of a step, in the store of the run whatever ctx says.
+func (c *Checkpointer) deleteAt(ctx context.Context, in Info, o checkpoint.DeleteOptions) (bool, error) {
+	o.Store, o.File.PathPermissionMode = c.store, c.opts.File.PathPermissionMode
+	return checkpoint.Delete(ctx, c.path(in.Directory), &o)
+}
+
+// deletion is Options.Deletion, by names in the store.
+func (c *Checkpointer) deletion() options.Deletion {
+	d := c.opts.Deletion
+	if trash := d.GCS.TodeleteFullPath; c.opts.Store == nil && filepath.IsAbs(trash) {
+		if dir, err := filepath.Abs(c.dir); err == nil {
+			if trash, err = filepath.Rel(dir, trash); err == nil {
+				d.GCS.TodeleteFullPath = filepath.ToSlash(trash)
+			}
+		}
+	}
+	return d
 }
 
 // unlist takes a step off the list.

@@ -108,6 +108,10 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	if err != nil {
 		return fail(err)
 	}
+	st, err := store.WithPermissions(c.store, eff.File.PathPermissionMode)
+	if err != nil {
+		return fail(err)
+	}
 	s, err := saving.New(saving.Call{Options: eff, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
 	if err != nil {
 		return fail(err)
@@ -130,7 +134,8 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	}
 	in := Info{Step: step, Directory: c.directory(step), Metrics: o.Metrics, Custom: s.Image.Custom}
 	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: s.Made.Size(), Blocked: time.Since(start)})
-	r := checkpoint.Go(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, s, in, o.Overwrite, start) })
+	to := saving.Target{Store: st, Name: c.path(in.Directory), Options: store.TxnOptions{Overwrite: o.Overwrite, LinksOnly: c.opts.Dedup.On}}
+	r := checkpoint.Go(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, s, to, in, start) })
 	c.mu.Lock()
 	c.pending = r
 	c.mu.Unlock()
@@ -296,18 +301,15 @@ func addMetrics(s *saving.Save, values map[string]any, metrics map[string]float6
 
 // write commits one step and has the preservation policy speak. It runs in
 // the background; its failure is kept until a call returns it.
-func (c *Checkpointer) write(ctx context.Context, s *saving.Save, in Info, overwrite bool, start time.Time) (bool, error) {
+func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Target, in Info, start time.Time) (bool, error) {
 	subject := "step " + strconv.FormatInt(in.Step, 10) + " of " + c.dir
-	err := s.Run(ctx, saving.Target{
-		Store: c.store, Name: c.path(in.Directory), Options: store.TxnOptions{Overwrite: overwrite, LinksOnly: c.opts.Dedup.On},
-		Committed: func(at time.Time) {
-			in.Time = at
-			c.mu.Lock()
-			c.enter(in, true)
-			c.mu.Unlock()
-		},
-	})
-	if err != nil {
+	to.Committed = func(at time.Time) {
+		in.Time = at
+		c.mu.Lock()
+		c.enter(in, true)
+		c.mu.Unlock()
+	}
+	if err := s.Run(ctx, to); err != nil {
 		err = c.failedSave(in, errs.Wrap("training.Save", subject, err))
 		return false, err
 	}

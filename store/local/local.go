@@ -119,7 +119,11 @@ type Store struct {
 	fs   vfs.FS
 	root string
 	opt  Options
+	*known
+}
 
+// known is what a Store has found out, whatever the permissions of what is made.
+type known struct {
 	indirect atomic.Bool // the file system has refused direct writes
 
 	mu      sync.Mutex
@@ -127,7 +131,10 @@ type Store struct {
 	owed    map[string]bool // directories made by this Store whose entry it could not sync yet
 }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store     = (*Store)(nil)
+	_ store.Permitter = (*Store)(nil)
+)
 
 // Open returns the store below dir on the file system of the operating system.
 // dir need not exist: it and its parents are made by the first write. Something
@@ -173,8 +180,15 @@ func resolve(name string) (string, error) {
 func New(fsys vfs.FS, root string, o *Options) *Store {
 	return &Store{
 		fs: fsys, root: path.Clean(root), opt: o.withDefaults(),
-		durable: map[string]bool{}, owed: map[string]bool{},
+		known: &known{durable: map[string]bool{}, owed: map[string]bool{}},
 	}
+}
+
+// WithPermissions implements store.Permitter.
+func (s *Store) WithPermissions(mode fs.FileMode) store.Store {
+	with := *s
+	with.opt.DirMode, with.opt.FileMode = mode, mode&^0o111
+	return &with
 }
 
 // Properties implements store.Store.

@@ -47,3 +47,36 @@ func locks(s *suite) {
 	_, err = l.Lock(s.ctx, "/run")
 	s.is(err, errs.Invalid)
 }
+
+// permissions: it is the same store whatever the permissions of what is made; a store
+// without any says so.
+func permissions(s *suite) {
+	same, err := store.WithPermissions(s.Store, 0)
+	s.ok(err)
+	if same != s.Store {
+		s.Error("another store where no permissions are asked for")
+	}
+	private, err := store.WithPermissions(s.Store, 0o700)
+	if _, ok := s.Store.(store.Permitter); !ok {
+		s.is(err, errs.Unsupported)
+		return
+	}
+	s.ok(err)
+	other := &suite{s.T, private, s.ctx}
+	other.commit("run/1", "a", "alpha")
+	s.commit("run/2", "a", "beta")
+	s.want("run/1/a", "alpha")
+	other.want("run/2/a", "beta")
+	txn := other.begin("run/3", store.TxnOptions{})
+	if got, err := s.CleanStaging(s.ctx, "run", nil); err != nil || len(got) > 0 {
+		s.Errorf("removed %q of a transaction that is going on, %v", got, err)
+	}
+	s.write(txn, "a", "gamma")
+	s.ok(txn.Link(s.ctx, "b", "run/2/a"))
+	s.ok(txn.Commit(s.ctx, manifest))
+	s.want("run/3/b", "beta")
+	s.ok(other.Put(s.ctx, "deep/er/note", []byte("note"), store.PutOptions{}))
+	s.want("deep/er/note", "note")
+	s.ok(s.RemoveTree(s.ctx, "run/1"))
+	other.missing("run/1")
+}

@@ -2,6 +2,7 @@
 package locate
 
 import (
+	"io/fs"
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -48,6 +49,16 @@ func Checkpoint(path string, st store.Store) (store.Store, string, error) {
 	}
 	s, err := local.Open(dir, nil)
 	return s, name, err
+}
+
+// Target is Checkpoint for what is to be written, with the permissions of mode; 0 is
+// those of the store.
+func Target(path string, st store.Store, mode fs.FileMode) (store.Store, string, error) {
+	st, name, err := Checkpoint(path, st)
+	if err == nil {
+		st, err = store.WithPermissions(st, mode)
+	}
+	return st, name, err
 }
 
 // Beside locates the checkpoint base in the store where Checkpoint finds path;
