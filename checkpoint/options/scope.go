@@ -2,6 +2,7 @@ package options
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -58,12 +59,18 @@ func Resolve(ctx context.Context, call, checkpointer Options) (Options, error) {
 	}{
 		{"the call", call}, {"the context", From(ctx)}, {"the checkpointer", checkpointer}, {"the process", Configured()},
 	}
-	out := Options{}
+	out, said := Options{}, false
 	for _, s := range scopes {
+		if reflect.ValueOf(s.o).IsZero() {
+			continue // as most are, of most calls
+		}
 		if err := s.o.Validate(); err != nil {
 			return Options{}, errs.Wrap("options.Resolve", "options of "+s.name, err)
 		}
-		out = Overlay(out, s.o)
+		out, said = Overlay(out, s.o), true
+	}
+	if !said {
+		return Default().canonical(), nil
 	}
 	out = Overlay(out, Default())
 	if err := out.complete(); err != nil {

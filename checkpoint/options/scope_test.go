@@ -277,3 +277,23 @@ func TestValidate(t *testing.T) {
 }
 
 func nan() float64 { z := 0.0; return z / z }
+
+// Where no scope says anything the defaults hold, which are complete, and belong to
+// who asked.
+func TestResolveOfNothing(t *testing.T) {
+	want := Overlay(Options{}, Default())
+	if err := want.complete(); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Resolve(t.Context(), Options{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want.String(), a.String()); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	*a.Multiprocessing.PrimaryHost = 7
+	if b, _ := Resolve(t.Context(), Options{}, Options{}); *b.Multiprocessing.PrimaryHost != 0 {
+		t.Error("what one call got, another one changed")
+	}
+}

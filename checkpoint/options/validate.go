@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,6 +76,9 @@ func (o Options) checkNames() error {
 			return invalid(c.field, "one of "+strings.Join(c.names[1:], ", "), strconv.Itoa(c.value), "")
 		}
 	}
+	if !strangeToggle(reflect.ValueOf(o)) {
+		return nil
+	}
 	var err error
 	walk(o, func(f field) bool {
 		if t, ok := f.value.Interface().(Toggle); ok && t > Off {
@@ -83,6 +87,19 @@ func (o Options) checkNames() error {
 		return err == nil
 	})
 	return err
+}
+
+// strangeToggle reports whether a toggle has a value that is no constant. It does
+// without the names of options, which take longer to make than all else here.
+func strangeToggle(v reflect.Value) bool {
+	toggle := reflect.TypeFor[Toggle]()
+	for i := range v.NumField() {
+		f := v.Field(i)
+		if f.Type() == toggle && f.Uint() > uint64(Off) || isGroup(f.Type()) && strangeToggle(f) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkNumbers refuses numbers out of range.
