@@ -239,6 +239,7 @@ func TestEveryTurnFails(t *testing.T) {
 	}
 	for _, u := range turns {
 		t.Run(u.name, func(t *testing.T) {
+			t.Parallel()
 			setup := func(fsys vfs.FS) error { return errors.Join(u.setup(fsys), putOthers(fsys)) }
 			work := func(fsys vfs.FS, _ func(string)) error { return u.do(context.Background(), local.New(fsys, "/", nil)) }
 			kinds := []string{"EIO", "EIO after the effect"}

@@ -42,8 +42,8 @@ var kinds = []struct {
 }
 
 // Faults runs the workload once for every operation of it, for every kind of
-// error and for both "once" and "for ever", on a fresh file system that setup
-// prepared, and has check look at each outcome. It returns how many runs met a
+// error and for both "once" and "for ever", each on a copy of the file system that
+// setup prepared, and has check look at each outcome. It returns how many runs met a
 // fault. A file that the workload left open is a failure as well. Names of kinds,
 // such as "EIO", choose these; none chooses all.
 func Faults(setup func(fsys vfs.FS) error, work Workload, check func(Outcome) error, chosen ...string) (runs int, err error) {
@@ -68,10 +68,14 @@ func Slow(setup func(fsys vfs.FS) error, work Workload, delay time.Duration, che
 
 // each tries one plan with every operation, once and for ever.
 func each(name string, plan vfs.Plan, setup func(vfs.FS) error, work Workload, check func(Outcome) error) (runs int, err error) {
+	start, err := prepare(setup)
+	if err != nil {
+		return 0, err
+	}
 	for _, forever := range []bool{false, true} {
 		for n := 1; ; n++ {
 			plan.N, plan.Forever = n, forever
-			hit, err := fault(plan, setup, work, check)
+			hit, err := fault(plan, start.Clone(), work, check)
 			if err != nil {
 				return runs, fmt.Errorf("%s (for ever: %v) at call %d: %w", name, forever, n, err)
 			}
@@ -85,11 +89,7 @@ func each(name string, plan vfs.Plan, setup func(vfs.FS) error, work Workload, c
 }
 
 // fault reports whether the plan's call was reached.
-func fault(plan vfs.Plan, setup func(vfs.FS) error, work Workload, check func(Outcome) error) (bool, error) {
-	mem, err := prepare(setup)
-	if err != nil {
-		return false, err
-	}
+func fault(plan vfs.Plan, mem *vfs.Mem, work Workload, check func(Outcome) error) (bool, error) {
 	f := vfs.NewFault(mem, plan)
 	out := attempt(f, work)
 	out.Plan, out.FS = plan, mem
@@ -114,11 +114,12 @@ func fault(plan vfs.Plan, setup func(vfs.FS) error, work Workload, check func(Ou
 // check look at each outcome, when there is room again. It returns how many
 // disks were too small.
 func Full(setup func(fsys vfs.FS) error, work Workload, check func(Outcome) error) (runs int, err error) {
+	start, err := prepare(setup)
+	if err != nil {
+		return 0, err
+	}
 	for ; ; runs++ {
-		mem, err := prepare(setup)
-		if err != nil {
-			return runs, err
-		}
+		mem := start.Clone()
 		mem.SetCapacity(mem.Used() + int64(runs)*vfs.BlockSize)
 		out := attempt(mem, work)
 		out.FS, out.Hits = mem, mem.Refused()
@@ -161,9 +162,9 @@ func attempt(fsys vfs.FS, work Workload) (out Outcome) {
 }
 
 func (o Outcome) judge(mem *vfs.Mem, check func(Outcome) error) error {
-	tree := Tree(mem)
+	left := mem.Clone()
 	if err := check(o); err != nil {
-		return fmt.Errorf("%s: the workload said %v, acknowledged %q: %w\nleft:\n%s", o.Call, o.Err, o.Acked, err, tree)
+		return fmt.Errorf("%s: the workload said %v, acknowledged %q: %w\nleft:\n%s", o.Call, o.Err, o.Acked, err, Tree(left))
 	}
 	return nil
 }
