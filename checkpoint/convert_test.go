@@ -84,20 +84,20 @@ func drawState(t *rapid.T) map[string]any {
 // by name and nothing is left.
 func TestConvertForeign(t *testing.T) {
 	ctx := context.Background()
-	onlyTensors := []checkpoint.Layout{checkpoint.Safetensors}
+	oneTree := []checkpoint.Layout{checkpoint.Safetensors}
 	for _, c := range []struct {
 		name    string
 		refuses []checkpoint.Layout
 	}{
-		{"v1-containers", onlyTensors},
+		{"v1-containers", nil},
 		{"v1-shapes", nil},
-		{"v1-scalars", onlyTensors},
-		{"v1-items", onlyTensors},
+		{"v1-scalars", nil},
+		{"v1-items", oneTree},
 		{"v1-sharded-2x4", nil},
-		{"v1-two-processes", onlyTensors},
+		{"v1-two-processes", nil},
 		{"v0-standard", nil},
 		{"st-sharded", nil},
-		{"v1-containers-rich", onlyTensors},
+		{"v1-containers-rich", nil},
 		{"v1-prng-keys", nil},
 	} {
 		for _, l := range allLayouts {

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"encoding/json"
 	"math"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
@@ -15,20 +16,25 @@ const safetensorsItem = orbax.StateItem
 // planSafetensors makes the header, and places the tensors behind it in its
 // order; where there is a bound for files, those of several, and an index. The
 // metadata of the first header holds what the format has no place for: paths and
-// kinds of leaves as _METADATA has them, and the user's metadata.
+// kinds of leaves as _METADATA has them, strings by the names of their leaves, and
+// the user's metadata.
 func (t *treeImage) planSafetensors(o Options) error {
 	t.dir, t.data = "", ""
 	specs := make(map[string]tensor.Spec, len(t.leaves))
 	arrays := make(map[string]*array, len(t.leaves))
 	doc := orbax.Tree{UseOCDBT: new(bool), Custom: orbax.ManifestMark, Rich: t.rich}
+	texts := map[string]string{}
 	for i := range t.leaves {
 		l := &t.leaves[i]
-		if l.entry.Skip { // an entry is all that there is of it
+		if l.entry.ValueType == orbax.TypeString {
+			texts[l.param] = l.text
+		}
+		if l.entry.Skip || l.entry.ValueType == orbax.TypeString { // it has no tensor
 			doc.Entries = append(doc.Entries, l.entry)
 			continue
 		}
 		if !l.isArray {
-			return errs.Wrap("", l.entry.Path.String(), unsupported(l.entry.ValueType, "a tensor or a number"))
+			return errs.Wrap("", l.entry.Path.String(), unsupported(l.entry.ValueType, "a tensor, a number or a string"))
 		}
 		if _, err := l.stored(&o); err != nil {
 			return errs.Wrap("", l.entry.Path.String(), err)
@@ -42,6 +48,13 @@ func (t *treeImage) planSafetensors(o Options) error {
 		doc.Entries = append(doc.Entries, l.entry)
 	}
 	meta := map[string]string{orbax.TreeMember: string(doc.Append(nil))}
+	if len(texts) > 0 {
+		b, err := json.Marshal(texts)
+		if err != nil {
+			return err
+		}
+		meta[orbax.StringsMember] = string(b)
+	}
 	if keys := t.keys(); len(keys) > 0 {
 		meta[orbax.KeysMember] = string(orbax.AppendArrays(nil, keys))
 	}

@@ -30,6 +30,7 @@ type Checkpoint struct {
 	alone bool     // it is one file that was named
 
 	structure *orbax.Tree       // of a safetensors checkpoint of ours
+	texts     map[string]string // the strings of one, by the names of their leaves
 	keys      map[string]string // of such a one: the implementations of PRNG keys, by parameter
 }
 

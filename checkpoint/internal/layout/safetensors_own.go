@@ -72,6 +72,12 @@ func (c *Checkpoint) ownMeta(all map[string]string) (ok bool, err error) {
 			return true, err
 		}
 	}
+	c.texts = nil
+	if texts, has := all[orbax.StringsMember]; has {
+		if err := json.Unmarshal([]byte(texts), &c.texts); err != nil {
+			return true, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: "the metadata " + orbax.StringsMember, Want: "strings by name", Err: err}
+		}
+	}
 	c.structure = &t
 	return true, nil
 }
@@ -94,6 +100,14 @@ func (c *Checkpoint) arrange(t *OpenTree) error {
 	for _, e := range c.structure.Entries {
 		if e.Skip {
 			out = append(out, Leaf{Path: richPath(e.Path, t.Rich), Param: e.Path.Param(), ValueType: e.ValueType, Kind: kindOf(e, false)})
+			continue
+		}
+		if e.ValueType == orbax.TypeString {
+			text, ok := c.texts[e.Path.Param()]
+			if !ok {
+				return &errs.Error{Kind: errs.Corrupt, Subject: "string " + strconv.Quote(e.Path.Param()), Got: "no such string"}
+			}
+			out = append(out, Leaf{Path: richPath(e.Path, t.Rich), Param: e.Path.Param(), ValueType: e.ValueType, Kind: String, Text: text})
 			continue
 		}
 		i, ok := byName[e.Path.Param()]

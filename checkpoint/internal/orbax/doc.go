@@ -35,9 +35,10 @@ const (
 // Members of the metadata of our safetensors files, which hold what there is no
 // other place for.
 const (
-	TreeMember   = "bivouac.tree"   // a Tree: the paths and kinds of the tensors
-	CustomMember = "bivouac.custom" // the user's JSON object
-	KeysMember   = "bivouac.keys"   // as array_metadatas/process_0: which tensors are PRNG keys
+	TreeMember    = "bivouac.tree"    // a Tree: the paths and kinds of the leaves
+	CustomMember  = "bivouac.custom"  // the user's JSON object
+	KeysMember    = "bivouac.keys"    // as array_metadatas/process_0: which tensors are PRNG keys
+	StringsMember = "bivouac.strings" // an object of the strings by their keys joined with "."
 )
 
 // ManifestMark, as the custom_metadata of a TreeFile, says that a manifest belongs
