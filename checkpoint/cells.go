@@ -130,36 +130,21 @@ func (c *cellCache) entry(key cellKey, size int64) *cell {
 	return e
 }
 
-// cutBox yields boxes of at most limit bytes each, one element where that is
-// more, which tile a box: in C order, each of them a run of its memory.
-func cutBox(box zarr.Box, size, axis int, limit int64, yield func(zarr.Box) bool) bool {
-	bytes := int64(box.Len() * size)
-	if bytes <= limit || axis == len(box.Shape) {
-		return bytes == 0 || yield(box)
-	}
-	step := max(1, int(limit/(bytes/int64(box.Shape[axis]))))
-	for at := 0; at < box.Shape[axis]; at += step {
-		part := zarr.Box{Origin: slices.Clone(box.Origin), Shape: slices.Clone(box.Shape)}
-		part.Origin[axis], part.Shape[axis] = box.Origin[axis]+at, min(step, box.Shape[axis]-at)
-		if !cutBox(part, size, axis+1, limit, yield) {
-			return false
-		}
-	}
-	return true
-}
-
 // sameElements compares two arrays of one type and shape, limit bytes at a time.
 func sameElements(ctx context.Context, want, got Lazy, limit int64) (same bool, err error) {
 	var a, b []byte
-	same = true
-	cutBox(zarr.WholeBox(want.Shape), want.DType.Size(), 0, limit, func(box zarr.Box) bool {
+	for box := range layout.Pieces(zarr.WholeBox(want.Shape), want.DType.Size(), limit) {
 		n := box.Len() * want.DType.Size()
 		a, b = slices.Grow(a[:0], n)[:n], slices.Grow(b[:0], n)[:n]
-		if err = want.ReadBox(ctx, Box(box), a); err == nil {
-			err = got.ReadBox(ctx, Box(box), b)
+		if err := want.ReadBox(ctx, Box(box), a); err != nil {
+			return false, err
 		}
-		same = err == nil && bytes.Equal(a, b)
-		return same
-	})
-	return same, err
+		if err := got.ReadBox(ctx, Box(box), b); err != nil {
+			return false, err
+		}
+		if !bytes.Equal(a, b) {
+			return false, nil
+		}
+	}
+	return true, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"iter"
-	"math"
 	"sort"
 	"strconv"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
-	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -56,7 +54,8 @@ type DiffOptions struct {
 }
 
 // Diff compares two checkpoints of any layout leaf by leaf, in the order of items
-// and paths. Only documents and one leaf of each side are in memory at a time.
+// and paths. Of arrays, a piece of some megabytes of each side is in memory at a
+// time, or the largest chunk that can only be decoded as a whole.
 // It ends after the first error. Items that neither side can read are compared
 // by their names.
 func Diff(ctx context.Context, a, b string, o *DiffOptions) iter.Seq2[LeafDiff, error] {
@@ -264,45 +263,9 @@ func (d *differ) leaves(l *LeafDiff, was, is *layout.Leaf) error {
 	if !was.HasArray() {
 		return nil
 	}
-	a, b := make([]byte, was.Bytes()), make([]byte, is.Bytes())
-	if err := was.Read(d.ctx, a); err != nil {
-		return err
+	same, err := d.arrays(l, was, is)
+	if err == nil && !same {
+		l.Status = Changed
 	}
-	if err := is.Read(d.ctx, b); err != nil {
-		return err
-	}
-	if bytes.Equal(a, b) {
-		return nil
-	}
-	l.Status = Changed
-	x := tensor.Tensor{DType: was.DType, Shape: was.Shape, Data: a}
-	y := tensor.Tensor{DType: is.DType, Shape: is.Shape, Data: b}
-	l.Elements, l.MaxAbs = distance(x, y)
-	if len(was.Shape) == 0 {
-		l.Was, l.Is = "scalar "+x.Element(0), "scalar "+y.Element(0)
-	}
-	return nil
-}
-
-// distance counts the elements of two tensors of one dtype and shape that differ
-// in their bits, and finds the largest absolute difference.
-func distance(x, y tensor.Tensor) (n int, largest float64) {
-	size := x.DType.Size()
-	for i := range x.Len() {
-		at := i * size
-		if bytes.Equal(x.Data[at:at+size], y.Data[at:at+size]) {
-			continue
-		}
-		n++
-		u, ok1 := x.Float64(i)
-		v, ok2 := y.Float64(i)
-		diff := math.Abs(u - v)
-		switch {
-		case !ok1 || !ok2 || math.IsNaN(diff) || math.IsNaN(largest):
-			largest = math.NaN()
-		default:
-			largest = max(largest, diff)
-		}
-	}
-	return n, largest
+	return err
 }

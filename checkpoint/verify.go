@@ -21,7 +21,8 @@ type VerifyOptions struct {
 	Label string
 	// Store holds the checkpoint; nil is the local file system.
 	Store store.Store
-	// Progress, when not nil, is told how many bytes of how many were checked.
+	// Progress, when not nil, is told how many bytes of how many were checked, one
+	// call at a time and from other goroutines.
 	Progress func(done, total int64)
 }
 
@@ -44,7 +45,9 @@ func (r *Report) OK() bool { return len(r.Problems) == 0 }
 // Verify reads a whole checkpoint and holds every byte against what covers it:
 // of ours every file, array and chunk against the manifest; of others what
 // their format checks (B+tree nodes, shard indices, compressed frames). It goes
-// on after a problem. The error is for what kept it from looking.
+// on after a problem. The error is for what kept it from looking. It takes some
+// 32 MiB of memory, whatever the size of the arrays, or else the largest chunk of
+// others that can only be decoded as a whole, which is read by one at a time.
 func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error) {
 	const op = "checkpoint.Verify"
 	if o == nil {
@@ -96,10 +99,15 @@ type verifier struct {
 	total int64
 }
 
+// isDamage reports whether an error is about what was read, and not about reading.
+func isDamage(err error) bool {
+	kind := errs.KindOf(err)
+	return kind == errs.Corrupt || kind == errs.NotFound
+}
+
 // found keeps a damage and passes on any other error.
 func (v *verifier) found(err error) error {
-	switch errs.KindOf(err) {
-	case errs.Corrupt, errs.NotFound:
+	if isDamage(err) {
 		v.r.Problems = append(v.r.Problems, err)
 		return nil
 	}
@@ -207,17 +215,22 @@ func (v *verifier) tree(ctx context.Context, item string) error {
 			v.total += int64(t.Leaves[i].Bytes())
 		}
 	}
+	damages := map[*layout.Leaf]error{}
+	err = t.Check(ctx, &layout.Checker{
+		Progress: v.progress,
+		Verdict: func(l *layout.Leaf, err error) error {
+			v.r.Leaves++
+			if !isDamage(err) {
+				return err
+			}
+			damages[l] = err
+			return nil
+		},
+	})
 	for i := range t.Leaves {
-		l := &t.Leaves[i]
-		if !l.HasArray() {
-			continue
+		if err, ok := damages[&t.Leaves[i]]; ok {
+			v.r.Problems = append(v.r.Problems, err)
 		}
-		dst := make([]byte, l.Bytes())
-		if err := v.found(l.Read(ctx, dst)); err != nil {
-			return err
-		}
-		v.r.Leaves++
-		v.progress(int64(len(dst)))
 	}
-	return nil
+	return err
 }

@@ -1,8 +1,10 @@
 package npy
 
 import (
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -45,9 +47,20 @@ func (a *Archive) Stored(name string) (s Stored, ok bool, err error) {
 	return s, true, nil
 }
 
-// Check reads a member and holds it against its checksum, with little memory.
+// Check reads an array as Read does and holds it against the checksum of its
+// member, with little memory.
 func (a *Archive) Check(name string) error {
 	m, err := a.open(name)
+	if err != nil {
+		return memberError(name, err)
+	}
+	h, err := ReadHeader(m, m.limit)
+	if err == nil {
+		_, err = io.CopyN(io.Discard, m, h.Size())
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
 	if err == nil {
 		err = m.verify()
 	}

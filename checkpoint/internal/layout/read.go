@@ -140,7 +140,7 @@ func slabs(group []Target) []task {
 	}
 	bounds, cell := bounding(regions), []int(l.Shape)
 	if !whole {
-		cell = slab(l.Shape, l.array.unit(), size)
+		cell = slab(l.Shape, l.array.unit(), size, slabBytes)
 	}
 	var tasks []task
 	for b := range zarr.Cells(bounds, cell) {
@@ -158,8 +158,8 @@ func slabs(group []Target) []task {
 }
 
 // slab returns the shape of the regions that an array is cut into: units put
-// together, along the last axes first, up to slabBytes.
-func slab(shape, unit []int, size int) []int {
+// together, along the last axes first, up to so many bytes.
+func slab(shape, unit []int, size, most int) []int {
 	s := slices.Clone(unit)
 	bytes := size
 	for _, n := range unit {
@@ -167,7 +167,7 @@ func slab(shape, unit []int, size int) []int {
 	}
 	for i := len(s) - 1; i >= 0 && bytes > 0; i-- {
 		units := (shape[i] + unit[i] - 1) / unit[i]
-		fit := min(units, max(1, slabBytes/bytes))
+		fit := min(units, max(1, most/bytes))
 		s[i] = unit[i] * fit
 		bytes *= fit
 		if fit < units {

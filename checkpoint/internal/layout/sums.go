@@ -146,8 +146,13 @@ func (s *sums) all(b []byte) error {
 	if s == nil {
 		return nil
 	}
-	if got := crc.Sum(b); got != s.leaf.CRC {
-		return manifest.ChecksumError("the array", s.leaf.CRC, got)
+	return s.same(crc.Sum(b))
+}
+
+// same holds the checksum of the whole array against the manifest's.
+func (s *sums) same(sum uint32) error {
+	if sum != s.leaf.CRC {
+		return manifest.ChecksumError("the array", s.leaf.CRC, sum)
 	}
 	return nil
 }

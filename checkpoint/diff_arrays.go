@@ -1,0 +1,74 @@
+package checkpoint
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/format/zarr"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+const (
+	diffPiece = 4 << 20  // bytes of each side that are compared at a time
+	diffCells = 8 << 20 // of each side that are kept, as they could be decoded as a whole only
+)
+
+// arrays compares two arrays of one dtype and shape, piece by piece along the
+// chunks of the first, and notes in l what differs.
+func (d *differ) arrays(l *LeafDiff, was, is *layout.Leaf) (same bool, err error) {
+	var read [2]boxReader
+	for i, leaf := range []*layout.Leaf{was, is} {
+		if err := leaf.Prove(d.ctx); err != nil {
+			return false, err
+		}
+		read[i] = newCellCache(diffCells).reader(leaf)
+	}
+	var data [2][]byte
+	same = true
+	for tile := range was.Tiles(diffPiece) {
+		for box := range layout.Pieces(tile, was.DType.Size(), diffPiece) {
+			n := box.Len() * was.DType.Size()
+			for i := range data {
+				data[i] = slices.Grow(data[i][:0], n)[:n]
+				if err := read[i](d.ctx, box, data[i]); err != nil {
+					return false, err
+				}
+			}
+			if bytes.Equal(data[0], data[1]) {
+				continue
+			}
+			same = false
+			l.distance(was, is, box, data)
+		}
+	}
+	return same, nil
+}
+
+// distance adds what differs between two boxes of arrays of one dtype: how many
+// elements in their bits, and the largest absolute difference.
+func (l *LeafDiff) distance(was, is *layout.Leaf, box zarr.Box, data [2][]byte) {
+	x := tensor.Tensor{DType: was.DType, Shape: box.Shape, Data: data[0]}
+	y := tensor.Tensor{DType: is.DType, Shape: box.Shape, Data: data[1]}
+	if len(was.Shape) == 0 {
+		l.Was, l.Is = "scalar "+x.Element(0), "scalar "+y.Element(0)
+	}
+	size := x.DType.Size()
+	for i := range x.Len() {
+		at := i * size
+		if bytes.Equal(x.Data[at:at+size], y.Data[at:at+size]) {
+			continue
+		}
+		l.Elements++
+		u, ok1 := x.Float64(i)
+		v, ok2 := y.Float64(i)
+		diff := math.Abs(u - v)
+		switch {
+		case !ok1 || !ok2 || math.IsNaN(diff) || math.IsNaN(l.MaxAbs):
+			l.MaxAbs = math.NaN()
+		default:
+			l.MaxAbs = max(l.MaxAbs, diff)
+		}
+	}
+}
