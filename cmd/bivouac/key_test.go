@@ -9,6 +9,8 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"testing"
+
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 func TestParseKey(t *testing.T) {
@@ -46,4 +48,43 @@ func TestParseKey(t *testing.T) {
 			t.Errorf("%s: %x", c.name, key)
 		}
 	}
+}
+
+// A key in any form is a key in the shortest one.
+func FuzzParseKey(f *testing.F) {
+	plain := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{1}, ed25519.PublicKeySize))
+	f.Add([]byte(plain))
+	f.Add([]byte("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB me@here"))
+	f.Add([]byte("-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\n-----END PUBLIC KEY-----\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		key := parseKey(b)
+		if key == nil {
+			return
+		}
+		if again := parseKey([]byte(base64.StdEncoding.EncodeToString(key))); len(key) != ed25519.PublicKeySize || !key.Equal(again) {
+			t.Fatalf("%x, then %x", key, again)
+		}
+	})
+}
+
+// A part lies inside of the array, whatever is asked for.
+func FuzzParseSlice(f *testing.F) {
+	for _, s := range []string{"", "1:3,:,-1", "0", ":", "-1:", "5:2", "9223372036854775807:", "-9223372036854775808", ",", " 1 , 2 "} {
+		f.Add(s, 4, 3)
+	}
+	f.Fuzz(func(t *testing.T, text string, rows, columns int) {
+		shape := tensor.Shape{max(0, rows), max(0, columns)}
+		p, err := parseSlice(text, shape)
+		if err != nil {
+			return
+		}
+		for k, n := range shape {
+			if p.origin[k] < 0 || p.extent[k] < 0 || p.origin[k] > n || p.extent[k] > n-p.origin[k] {
+				t.Fatalf("%q of %v: from %v on %v", text, shape, p.origin, p.extent)
+			}
+		}
+		if len(p.shape()) > len(shape) {
+			t.Fatalf("%q of %v: %v", text, shape, p.shape())
+		}
+	})
 }

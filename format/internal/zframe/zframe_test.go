@@ -74,3 +74,25 @@ func TestFaults(t *testing.T) {
 		}
 	}
 }
+
+// Decode keeps to its limit, and what it decodes it decodes again into the same
+// memory.
+func FuzzDecode(f *testing.F) {
+	f.Add(streamed, 7)
+	f.Add(NewEncoder(3, true).Append(nil, []byte("hello, hello, hello")), 19)
+	f.Add(NewEncoder(19, false).Append(nil, make([]byte, 1<<20)), 100)
+	f.Fuzz(func(t *testing.T, src []byte, limit int) {
+		limit = max(0, min(limit, 4<<20))
+		got, err := Decode(nil, src, limit)
+		if err != nil {
+			return
+		}
+		if len(got) > limit {
+			t.Fatalf("%d bytes, limit %d", len(got), limit)
+		}
+		dst := make([]byte, len(got))
+		if again, err := Decode(dst, src, len(got)); err != nil || !bytes.Equal(again, got) {
+			t.Fatalf("into %d bytes: %v", len(dst), err)
+		}
+	})
+}
