@@ -105,7 +105,7 @@ func withoutSession(ctx context.Context, st store.Store, name string, err error)
 // finish removes the session when the checkpoint that was made of it is sound;
 // otherwise the checkpoint, which holds nothing else.
 func finish(ctx context.Context, st store.Store, name string) error {
-	damage, err := damages(ctx, st, name)
+	damage, err := damages(ctx, name, &VerifyOptions{Store: st})
 	if err != nil {
 		return err
 	}
@@ -120,9 +120,9 @@ func finish(ctx context.Context, st store.Store, name string) error {
 	return st.RemoveTree(ctx, session)
 }
 
-// damages reads a whole checkpoint of st.
-func damages(ctx context.Context, st store.Store, name string) ([]error, error) {
-	r, err := Verify(ctx, name, &VerifyOptions{Store: st})
+// damages reads a whole checkpoint.
+func damages(ctx context.Context, name string, o *VerifyOptions) ([]error, error) {
+	r, err := Verify(ctx, name, o)
 	if err != nil {
 		return nil, err
 	}

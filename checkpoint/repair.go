@@ -55,6 +55,10 @@ type RepairOptions struct {
 	// aside when they are damaged, or torn beyond being a checkpoint; nil is
 	// names that are integers.
 	IsStep func(name string) bool
+	// Progress, when not nil, is told how many bytes of how many of a checkpoint
+	// were read, one call at a time and from other goroutines; its path is as in
+	// RepairAction.
+	Progress func(path string, done, total int64)
 }
 
 // RepairReport is what Repair found and did.
@@ -340,11 +344,19 @@ func (r *repairer) damage(ctx context.Context, name string) (error, error) {
 		}
 		return nil, err
 	}
-	found, err := damages(ctx, r.st, name)
+	found, err := damages(ctx, name, &VerifyOptions{Store: r.st, Progress: r.progress(name)})
 	if len(found) > 0 {
 		return found[0], err
 	}
 	return nil, err
+}
+
+// progress is what Verify tells of a checkpoint.
+func (r *repairer) progress(name string) func(done, total int64) {
+	if r.opts.Progress == nil {
+		return nil
+	}
+	return func(done, total int64) { r.opts.Progress(r.below(name), done, total) }
 }
 
 func (r *repairer) setAside(ctx context.Context, name string, why error) error {

@@ -14,20 +14,16 @@ import (
 
 // CatOptions are the flags of `bivouac cat`.
 type CatOptions struct {
-	trust
-	Step  int64
-	Item  string
+	source
 	Slice string
 	Raw   bool
 }
 
 // AddFlags declares the flags.
 func (o *CatOptions) AddFlags(cmd *cobra.Command) {
+	o.addFlags(cmd)
 	f := cmd.Flags()
-	f.Int64Var(&o.Step, "step", anyStep, "step of a run; by default the newest")
-	f.StringVar(&o.Item, "item", "", "tree to look in; by default state, or the first")
 	f.StringVar(&o.Slice, "slice", "", "part of the array as numpy has it, such as 0:3,:,-1")
-	o.addFlag(cmd)
 	f.BoolVar(&o.Raw, "raw", false, "bytes of the elements, in C order, little-endian")
 }
 
@@ -66,25 +62,18 @@ func runCat(ctx context.Context, path, name string, o CatOptions, g *global) err
 	if o.Raw && g.json {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cat", Subject: "--raw", Want: "--raw or --json", Got: "both"}}
 	}
-	path, load, err := o.source(ctx, path, o.Step)
+	ctx, src, err := o.locate(ctx, path)
 	if err != nil {
 		return err
 	}
-	load.Name = o.Item
-	r, err := checkpoint.OpenReader(ctx, path, &load)
+	r, err := src.open(ctx)
 	if err != nil {
-		if found, derr := catDocument(ctx, path, name, &load, g); found {
-			return derr
-		}
-		return err
+		return src.catDocument(ctx, name, err, g)
 	}
 	defer r.Close() //nolint:errcheck // nothing was written
 	l, err := r.Leaf(name)
 	if err != nil {
-		if found, derr := catDocument(ctx, path, name, &load, g); found {
-			return derr
-		}
-		return err
+		return src.catDocument(ctx, name, err, g)
 	}
 	if l.DType == tensor.Invalid {
 		return catText(l, r.Info().Name, o, g)
@@ -107,26 +96,26 @@ func runCat(ctx context.Context, path, name string, o CatOptions, g *global) err
 	return catArray(ctx, r, l, part, g)
 }
 
-// catDocument prints an item that is JSON or text; found is false when there is
-// none of that name.
-func catDocument(ctx context.Context, path, name string, o *checkpoint.LoadOptions, g *global) (found bool, err error) {
-	info, err := checkpoint.Metadata(ctx, path, o)
-	if err != nil {
-		return false, err
+// catDocument prints an item that is JSON or text; where there is none of that name
+// it returns err, the reason for which name is no leaf.
+func (l located) catDocument(ctx context.Context, name string, err error, g *global) error {
+	info, merr := checkpoint.Metadata(ctx, l.path, &checkpoint.LoadOptions{Options: l.load.Options})
+	if merr != nil {
+		return err
 	}
 	it, ok := info.Item(name)
 	if !ok || it.Kind == "tree" || it.Kind == "unknown" {
-		return false, nil
+		return err
 	}
-	b, err := checkpoint.ReadDocument(ctx, path, name, o)
+	b, err := checkpoint.ReadDocument(ctx, l.path, name, &l.load)
 	if err != nil {
-		return true, err
+		return err
 	}
 	_, err = g.stdout.Write(b)
 	if len(b) == 0 || b[len(b)-1] != '\n' {
 		g.printf("\n")
 	}
-	return true, err
+	return err
 }
 
 // catText prints a leaf without an array.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
@@ -17,27 +18,24 @@ import (
 
 // ConvertOptions are the flags of `bivouac convert`.
 type ConvertOptions struct {
-	trust
+	source
 	SignKey   string
-	Step      int64
-	Item      string
-	To        string
-	Compress  string
-	Budget    int64
+	To        string // "" is what the options say
+	Compress  string // "" is what the options say
+	Budget    mebibytes
 	ShardSize string
 	Overwrite bool
 }
 
 // AddFlags declares the flags.
 func (o *ConvertOptions) AddFlags(cmd *cobra.Command) {
+	o.addFlags(cmd)
 	f := cmd.Flags()
-	f.Int64Var(&o.Step, "step", anyStep, "step of a run; by default the newest")
-	f.StringVar(&o.Item, "item", "", "convert this item only, such as state")
+	f.Lookup("item").Usage = "convert this item only, such as state"
 	f.StringVar(&o.To, "to", "", "layout: ocdbt-zarr3 (the default), ocdbt-zarr2, zarr3, zarr2, safetensors or npz (the default for DST.npz)")
-	f.StringVar(&o.Compress, "compress", checkpoint.Uncompressed.String(), "compression of the arrays: none, zstd or bytesplit")
-	f.Int64Var(&o.Budget, "budget", checkpoint.ConvertBudget>>20, "memory in MiB, the largest chunk of the source aside")
+	f.StringVar(&o.Compress, "compress", "", "compression of the arrays: none (the default), zstd or bytesplit")
+	f.Var(&o.Budget, "budget", "memory in MiB, the largest chunk of the source aside; by default "+strconv.Itoa(checkpoint.ConvertBudget>>20))
 	f.StringVar(&o.ShardSize, "shard-size", "", "most bytes of a data file, such as 5GB or 512MiB: safetensors in several files with an index")
-	o.addFlag(cmd)
 	f.StringVar(&o.SignKey, "sign-key", "", "file of the private Ed25519 key that signs the destination: PKCS #8 in PEM")
 	f.BoolVar(&o.Overwrite, "overwrite", false, "replace a checkpoint at the destination")
 }
@@ -62,14 +60,8 @@ and is then compared with the source. What it has no place for is refused by nam
 	return cmd
 }
 
-// leastBudget is what a conversion needs in MiB.
-const leastBudget = 16
-
 func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *global) error {
-	if err := o.checkBudget("convert"); err != nil {
-		return err
-	}
-	src, load, err := o.source(ctx, src, o.Step)
+	ctx, from, err := o.locate(ctx, src)
 	if err != nil {
 		return err
 	}
@@ -80,81 +72,111 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 		if o.ShardSize != "" {
 			return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--shard-size", Want: "a layout of several files", Got: npzLayout}}
 		}
-		return convertToNpz(ctx, src, dst, o, load, g)
+		return convertToNpz(ctx, from, dst, o, g)
 	}
-	c, err := o.library(load)
+	c, layout, err := o.library(ctx, from.load)
 	if err != nil {
 		return err
 	}
-	if err := converting(g, dst, &c, func() error { return checkpoint.Convert(ctx, src, dst, &c) }); err != nil {
+	if err := converting(g, dst, &c, func() error { return checkpoint.Convert(ctx, from.path, dst, &c) }); err != nil {
 		return err
 	}
 	info, err := checkpoint.Metadata(ctx, dst, nil)
 	if err != nil {
 		return err
 	}
-	out := converted{Source: src, Destination: dst, Layout: o.To, Compared: true}
+	out := converted{Source: from.path, Destination: dst, Layout: layout, Compared: true}
 	for _, it := range info.Items {
 		out.Items = append(out.Items, it.Name)
 	}
 	return reportConversion(g, out)
 }
 
-func (o ConvertOptions) checkBudget(op string) error {
-	if o.Budget >= leastBudget {
-		return nil
+// leastBudget is what a conversion needs in MiB.
+const leastBudget = 16
+
+// mebibytes is the value of a flag for a memory budget; 0 is what the options say.
+type mebibytes int64
+
+// String implements pflag.Value.
+func (m *mebibytes) String() string {
+	if *m == 0 {
+		return ""
 	}
-	return usageError{&errs.Error{Kind: errs.Invalid, Op: op, Subject: "--budget", Want: "at least " + strconv.Itoa(leastBudget) + " MiB", Got: strconv.FormatInt(o.Budget, 10)}}
+	return strconv.FormatInt(int64(*m), 10)
 }
 
-// library returns the options of the library that the flags mean.
-func (o ConvertOptions) library(load checkpoint.LoadOptions) (checkpoint.ConvertOptions, error) {
-	c := checkpoint.ConvertOptions{Overwrite: o.Overwrite, Item: o.Item, Options: options.Options{Bivouac: options.Bivouac{
-		MemoryBudget: options.Limit(o.Budget << 20), Verification: load.Verification, Label: load.Label,
-	}}}
-	var err error
+// Type implements pflag.Value.
+func (m *mebibytes) Type() string { return "MIB" }
+
+// Set implements pflag.Value.
+func (m *mebibytes) Set(s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < leastBudget || n > math.MaxInt64>>20 {
+		return &errs.Error{Kind: errs.Invalid, Want: "at least " + strconv.Itoa(leastBudget) + " MiB", Got: s}
+	}
+	*m = mebibytes(n)
+	return nil
+}
+
+// library returns the options of the library that the flags mean, with a bound for
+// the memory, and the name of the layout.
+func (o ConvertOptions) library(ctx context.Context, load checkpoint.LoadOptions) (c checkpoint.ConvertOptions, layout string, err error) {
+	c = checkpoint.ConvertOptions{Overwrite: o.Overwrite, Item: o.Item, Options: load.Options}
+	c.MemoryBudget = options.Limit(o.Budget << 20)
 	if o.SignKey != "" {
 		if c.Signing, err = readSigningKey(o.SignKey); err != nil {
-			return c, err
+			return c, "", err
 		}
 	}
-	if c.Layout, err = checkpoint.ParseLayout(o.To); err != nil {
-		return c, usageError{err}
+	if o.To != "" {
+		if c.Layout, err = checkpoint.ParseLayout(o.To); err != nil {
+			return c, "", usageError{err}
+		}
 	}
-	if c.Compression, err = checkpoint.ParseCompression(o.Compress); err != nil {
-		return c, usageError{err}
+	if o.Compress != "" {
+		if c.Compression, err = checkpoint.ParseCompression(o.Compress); err != nil {
+			return c, "", usageError{err}
+		}
 	}
 	shard, err := parseSize(o.ShardSize)
 	if err != nil {
-		return c, usageError{err}
+		return c, "", usageError{err}
 	}
 	c.Array.Saving.OCDBTTargetDataFileSize = options.FileSize(shard)
-	return c, nil
+	all, err := options.Resolve(ctx, c.Options, options.Options{})
+	if err != nil {
+		return c, "", usageError{err}
+	}
+	stored, err := all.StoredLayout()
+	if err != nil {
+		return c, "", usageError{err}
+	}
+	if c.MemoryBudget = options.Limit(all.Budget()); c.MemoryBudget == 0 {
+		c.MemoryBudget = checkpoint.ConvertBudget
+	}
+	if c.MemoryBudget < leastBudget<<20 {
+		return c, "", usageError{&errs.Error{Kind: errs.Invalid, Op: "options", Subject: "memory_budget", Want: "at least " + strconv.Itoa(leastBudget) + " MiB",
+			Got: size(int64(c.MemoryBudget))}}
+	}
+	return c, stored.String(), nil
 }
 
 // converting shows how a conversion gets on, and bounds the memory of this process.
 func converting(g *global, dst string, c *checkpoint.ConvertOptions, run func() error) error {
 	debug.SetMemoryLimit(c.MemoryBudget.Bytes() / 2) // the other half is outside of the heap
-	screen, begun := newProgress(g), false
-	c.Progress = func(done, total int64) {
-		if !begun {
-			screen.BeginBytes(filepath.Base(dst), total)
-			begun = true
-		}
-		screen.Advance(done, "")
-	}
+	work := newWork(g)
+	c.Progress = work.on(filepath.Base(dst))
 	err := run()
-	if begun {
-		screen.End()
-	}
-	screen.close()
+	work.close()
 	return convertAdvice(err)
 }
 
 // npzLayout is the layout that is one .npz file.
 const npzLayout = "npz"
 
-// target is the layout that the flag, or else the name of the destination, means.
+// target is the layout that the flag, or else the name of the destination, means;
+// "" where neither says one.
 func target(to, dst string) (string, error) {
 	ext := filepath.Ext(dst)
 	switch {
@@ -163,8 +185,6 @@ func target(to, dst string) (string, error) {
 			Remedy: "bivouac extract SRC '*' -o " + dst + " writes one file"}}
 	case to == "" && ext == "."+npzLayout:
 		return npzLayout, nil
-	case to == "":
-		return checkpoint.Default.String(), nil
 	}
 	return to, nil
 }

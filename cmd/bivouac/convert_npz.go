@@ -12,14 +12,14 @@ import (
 
 // convertToNpz writes one tree as one archive, and says what that has no place
 // for.
-func convertToNpz(ctx context.Context, src, dst string, o ConvertOptions, load checkpoint.LoadOptions, g *global) error {
-	if o.Compress != checkpoint.Uncompressed.String() {
+func convertToNpz(ctx context.Context, from located, dst string, o ConvertOptions, g *global) error {
+	if o.Compress != "" && o.Compress != checkpoint.Uncompressed.String() {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--compress", Want: "none, of npz", Got: o.Compress}}
 	}
 	if o.SignKey != "" {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--sign-key", Want: "a layout with a manifest", Got: npzLayout}}
 	}
-	info, err := checkpoint.Metadata(ctx, src, &load)
+	info, err := checkpoint.Metadata(ctx, from.path, &checkpoint.LoadOptions{Options: from.load.Options})
 	if err != nil {
 		return err
 	}
@@ -31,8 +31,8 @@ func convertToNpz(ctx context.Context, src, dst string, o ConvertOptions, load c
 	if err != nil {
 		return err
 	}
-	load.Name = item.Name
-	r, err := checkpoint.OpenReader(ctx, src, &load)
+	from.load.Name = item.Name
+	r, err := from.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,11 +42,11 @@ func convertToNpz(ctx context.Context, src, dst string, o ConvertOptions, load c
 	}
 	e := newExporter(r, o.Overwrite, g)
 	err = e.npz(ctx, leaves, dst)
-	e.screen.close()
+	e.work.close()
 	if err != nil {
 		return err
 	}
-	return reportConversion(g, converted{Source: src, Destination: dst, Layout: npzLayout, Items: []string{item.Name}, NotKept: dropped})
+	return reportConversion(g, converted{Source: from.path, Destination: dst, Layout: npzLayout, Items: []string{item.Name}, NotKept: dropped})
 }
 
 // npzItem finds the tree that goes into an archive: the one that is named, or the

@@ -68,7 +68,7 @@ func runDemo(ctx context.Context, o DemoOptions, g *global) error {
 		cmd.Args[0] = os.Args[0]
 		return cmd
 	}
-	screen := newProgress(g)
+	screen := newScreen(g)
 	report, err := demo.Run(ctx, o.Options, screen)
 	screen.close()
 	if err != nil {

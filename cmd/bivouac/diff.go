@@ -59,7 +59,7 @@ func runDiff(ctx context.Context, a, b string, o DiffOptions, g *global) error {
 	for i, p := range []string{a, b} {
 		var load checkpoint.LoadOptions
 		var err error
-		if paths[i], load, err = o.source(ctx, p, anyStep); err != nil {
+		if paths[i], load, err = o.find(ctx, p, anyStep); err != nil {
 			return err
 		}
 		d.Keys[i], d.Labels[i] = load.Verification, load.Label

@@ -24,7 +24,7 @@ import (
 type exporter struct {
 	r         *checkpoint.Reader
 	overwrite bool
-	screen    progress
+	work      *work
 	files     []exportedFile // that are whole
 }
 
@@ -36,7 +36,7 @@ type exportedFile struct {
 }
 
 func newExporter(r *checkpoint.Reader, overwrite bool, g *global) *exporter {
-	return &exporter{r: r, overwrite: overwrite, screen: newProgress(g), files: []exportedFile{}}
+	return &exporter{r: r, overwrite: overwrite, work: newWork(g), files: []exportedFile{}}
 }
 
 // export writes leaves in the format that the name of the output says. What a
@@ -188,9 +188,8 @@ func (e *exporter) file(name string, leaves []checkpoint.LeafInfo, write func(io
 		out.Leaves = append(out.Leaves, l.Param)
 		total += l.Bytes()
 	}
-	e.screen.BeginBytes(filepath.Base(name), total)
-	defer e.screen.End()
-	counted := &countingWriter{w: f, tell: func(n int64) { e.screen.Advance(min(n, total), "") }}
+	tell := e.work.on(filepath.Base(name))
+	counted := &countingWriter{w: f, tell: func(n int64) { tell(min(n, total), total) }}
 	b := bufio.NewWriterSize(counted, 1<<20)
 	if err := write(b); err != nil {
 		return err

@@ -13,20 +13,16 @@ import (
 
 // ExtractOptions are the flags of `bivouac extract`.
 type ExtractOptions struct {
-	trust
-	Step      int64
-	Item      string
+	source
 	Output    string
 	Overwrite bool
 }
 
 // AddFlags declares the flags.
 func (o *ExtractOptions) AddFlags(cmd *cobra.Command) {
+	o.addFlags(cmd)
 	f := cmd.Flags()
-	f.Int64Var(&o.Step, "step", anyStep, "step of a run; by default the newest")
-	f.StringVar(&o.Item, "item", "", "tree to look in; by default state, or the first")
 	f.StringVarP(&o.Output, "output", "o", "", "a file .npy, .npz or .safetensors, or a directory for a .npy each")
-	o.addFlag(cmd)
 	f.BoolVar(&o.Overwrite, "overwrite", false, "replace files that are there")
 }
 
@@ -62,12 +58,11 @@ func runExtract(ctx context.Context, path string, names []string, o ExtractOptio
 	if o.Output == "" {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "extract", Subject: "-o", Want: "a directory, or a file .npy, .npz or .safetensors", Got: "nothing"}}
 	}
-	path, load, err := o.source(ctx, path, o.Step)
+	ctx, src, err := o.locate(ctx, path)
 	if err != nil {
 		return err
 	}
-	load.Name = o.Item
-	r, err := checkpoint.OpenReader(ctx, path, &load)
+	r, err := src.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,9 +73,9 @@ func runExtract(ctx context.Context, path string, names []string, o ExtractOptio
 	}
 	e := newExporter(r, o.Overwrite, g)
 	err = e.export(ctx, leaves, o.Output)
-	e.screen.close()
+	e.work.close()
 	if g.json && err == nil {
-		return g.printJSON(extracted{Source: path, Item: r.Info().Name, Files: e.files})
+		return g.printJSON(extracted{Source: src.path, Item: r.Info().Name, Files: e.files})
 	}
 	for _, f := range e.files {
 		if !g.json {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,11 +22,15 @@ import (
 type InfoOptions struct {
 	Step     int64
 	Contents bool
+	Files    bool
+	Tree     bool
 }
 
 // AddFlags declares the flags.
 func (o *InfoOptions) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().Int64Var(&o.Step, "step", anyStep, "step of a run; by default the newest")
+	cmd.Flags().BoolVar(&o.Tree, "tree", false, "draw the leaves as a tree")
+	cmd.Flags().BoolVar(&o.Files, "files", false, "list the files: size, bytes on the disk, hard links, time")
 	cmd.Flags().BoolVar(&o.Contents, "contents", false, "read everything: print JSON items, and the SHA-256 of each array")
 }
 
@@ -39,6 +44,8 @@ type description struct {
 	Manifest  bool                `json:"manifest"`
 	Custom    json.RawMessage     `json:"custom,omitempty"`
 	Items     map[string]itemJSON `json:"items"`
+	Storage   storage             `json:"storage"`
+	Files     []storedFile        `json:"files,omitempty"` // with --files
 }
 
 type itemJSON struct {
@@ -54,7 +61,10 @@ type leafJSON struct {
 	Kind   string `json:"kind"`
 	DType  string `json:"dtype,omitempty"`
 	Shape  []int  `json:"shape,omitzero"`
-	Chunk  []int  `json:"chunk,omitzero"`
+	Chunk  []int  `json:"chunk,omitzero"` // the smallest part that can be read by itself
+	Shard  []int  `json:"shard,omitzero"` // where several of these lie together, these
+	Bytes  int64  `json:"bytes"`
+	File   string `json:"file,omitempty"`  // that holds it, where that is one by itself
 	Value  any    `json:"value,omitempty"` // of strings
 	SHA256 string `json:"sha256,omitempty"`
 }
@@ -99,10 +109,18 @@ func runInfo(ctx context.Context, path string, o InfoOptions, g *global) error {
 	for _, it := range info.Items {
 		d.Items[it.Name] = describe(it, contents[it.Name])
 	}
+	files, err := filesBelow(path)
+	if err != nil {
+		return err
+	}
+	d.Storage = sum(files)
+	if o.Files {
+		d.Files = files
+	}
 	if g.json {
 		return g.printJSON(d)
 	}
-	d.print(g, info)
+	d.print(g, info, o)
 	return nil
 }
 
@@ -125,12 +143,15 @@ func describe(it checkpoint.ItemInfo, contents any) itemJSON {
 		sums = sha256s(c)
 	}
 	for _, l := range it.Leaves {
-		leaf := leafJSON{Path: l.Param, Kind: l.Kind.String(), SHA256: sums[l.Param]}
+		leaf := leafJSON{Path: l.Param, Kind: l.Kind.String(), Bytes: l.Bytes(), File: l.File, SHA256: sums[l.Param]}
 		if l.Kind == checkpoint.StringLeaf {
 			leaf.Value = l.Text
 		}
 		if l.DType != tensor.Invalid {
 			leaf.DType, leaf.Shape, leaf.Chunk = l.DType.String(), append([]int{}, l.Shape...), l.ReadShape
+			if !slices.Equal(l.ChunkShape, l.ReadShape) {
+				leaf.Shard = l.ChunkShape
+			}
 		}
 		out.Leaves = append(out.Leaves, leaf)
 	}
@@ -162,47 +183,71 @@ func sha256s(root *tree.Node) map[string]string {
 	return sums
 }
 
-func (d *description) print(g *global, info *checkpoint.Info) {
+func (d *description) print(g *global, info *checkpoint.Info, o InfoOptions) {
 	g.printf("%s: %s", d.Path, d.Layout)
-	if d.Began != nil && d.Committed == nil {
-		g.printf(", begun %s", d.Began.Local().Format(time.DateTime))
-	}
-	if d.Committed != nil {
+	switch {
+	case d.Committed != nil && d.Began != nil:
+		g.printf(", committed %s, %s after it began", d.Committed.Local().Format(time.DateTime), d.Committed.Sub(*d.Began).Round(time.Millisecond))
+	case d.Committed != nil:
 		g.printf(", committed %s", d.Committed.Local().Format(time.DateTime))
+	case d.Began != nil:
+		g.printf(", begun %s", d.Began.Local().Format(time.DateTime))
 	}
 	covered := "no manifest: only what the format checks is covered"
 	if d.Manifest {
 		covered = "every byte is covered by " + filepath.Join(filepath.Base(d.Path), "bivouac.manifest")
 	}
-	g.printf("\n%s\n", covered)
-	for _, it := range info.Items {
-		item := d.Items[it.Name]
-		g.printf("\n%s  %s", it.Name, item.Kind)
-		if len(item.Leaves) > 0 {
-			g.printf(", %d leaves, %s", len(item.Leaves), size(item.Bytes))
-		}
-		g.printf("\n")
-		if item.JSON != nil {
-			g.printf("  %s\n", item.JSON)
-		}
-		for i, l := range item.Leaves {
-			what := l.Kind
-			if l.DType != "" {
-				what = l.DType + it.Leaves[i].Shape.String()
-			} else if l.Value != nil {
-				what = "string"
-			}
-			var notes []string
-			if impl := it.Leaves[i].KeyImpl; impl != "" {
-				notes = append(notes, "PRNG key "+impl)
-			}
-			if chunk := it.Leaves[i].ReadShape; l.DType != "" && !slices.Equal(chunk, l.Shape) {
-				notes = append(notes, "chunks of "+tensor.Shape(chunk).String())
-			}
-			if l.SHA256 != "" {
-				notes = append(notes, l.SHA256)
-			}
-			g.printf("  %-28s %-24s %10s  %s\n", l.Path, what, size(it.Leaves[i].Bytes()), strings.Join(notes, "  "))
-		}
+	g.printf("\n%s\n%s\n", d.Storage, covered)
+	for _, f := range d.Files {
+		g.printf("  %-40s %10s %10s on disk  %2d names  %s\n", f.Name, size(f.Bytes), size(f.Allocated), f.Links, f.Modified.Local().Format(time.DateTime))
 	}
+	for _, it := range info.Items {
+		d.printItem(g, it, o.Tree)
+	}
+}
+
+func (d *description) printItem(g *global, it checkpoint.ItemInfo, drawn bool) {
+	item := d.Items[it.Name]
+	g.printf("\n%s  %s", it.Name, item.Kind)
+	if len(item.Leaves) > 0 {
+		g.printf(", %d leaves, %s", len(item.Leaves), size(item.Bytes))
+	}
+	g.printf("\n")
+	if item.JSON != nil {
+		g.printf("  %s\n", item.JSON)
+	}
+	var root picture
+	for i, l := range it.Leaves {
+		what, notes := item.Leaves[i].words(l)
+		if drawn {
+			root.add(l.Path, strings.TrimSpace(fmt.Sprintf("%s  %s  %s", what, size(l.Bytes()), notes)), l.Bytes())
+			continue
+		}
+		g.printf("  %-28s %-24s %10s  %s\n", item.Leaves[i].Path, what, size(l.Bytes()), notes)
+	}
+	root.draw(g.stdout, "", root.width(0))
+}
+
+// words say what a leaf is, and what else there is to it.
+func (j leafJSON) words(l checkpoint.LeafInfo) (what, notes string) {
+	what = j.Kind
+	if j.DType != "" {
+		what = j.DType + l.Shape.String()
+	} else if j.Value != nil {
+		what = "string"
+	}
+	var list []string
+	if l.KeyImpl != "" {
+		list = append(list, "PRNG key "+l.KeyImpl)
+	}
+	if j.DType != "" && !slices.Equal(j.Chunk, j.Shape) {
+		list = append(list, "chunks of "+tensor.Shape(j.Chunk).String())
+	}
+	if j.Shard != nil && !slices.Equal(j.Shard, j.Shape) {
+		list = append(list, "in shards of "+tensor.Shape(j.Shard).String())
+	}
+	if j.SHA256 != "" {
+		list = append(list, j.SHA256)
+	}
+	return what, strings.Join(list, "  ")
 }

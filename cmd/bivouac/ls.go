@@ -19,12 +19,12 @@ type listing struct {
 }
 
 type listedStep struct {
-	Step      int64              `json:"step"`
-	Directory string             `json:"directory"`
-	Committed time.Time          `json:"committed"`
-	Bytes     int64              `json:"bytes"`
-	Metrics   map[string]float64 `json:"metrics,omitempty"`
-	Custom    json.RawMessage    `json:"custom,omitempty"`
+	Step      int64     `json:"step"`
+	Directory string    `json:"directory"`
+	Committed time.Time `json:"committed"`
+	storage
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+	Custom  json.RawMessage    `json:"custom,omitempty"`
 }
 
 func newLsCommand(g *global) *cobra.Command {
@@ -56,17 +56,21 @@ func runLs(ctx context.Context, dir string, g *global) error {
 	}
 	l := listing{Directory: dir, Steps: []listedStep{}, Skipped: run.skipped}
 	for _, s := range run.steps {
-		bytes, err := bytesBelow(filepath.Join(dir, s.Directory))
+		files, err := filesBelow(filepath.Join(dir, s.Directory))
 		if err != nil {
 			return err
 		}
-		l.Steps = append(l.Steps, listedStep{Step: s.Step, Directory: s.Directory, Committed: s.Time.UTC(), Bytes: bytes, Metrics: s.Metrics, Custom: s.Custom})
+		l.Steps = append(l.Steps, listedStep{Step: s.Step, Directory: s.Directory, Committed: s.Time.UTC(), storage: sum(files), Metrics: s.Metrics, Custom: s.Custom})
 	}
 	if g.json {
 		return g.printJSON(l)
 	}
 	for _, s := range l.Steps {
-		g.printf("%10d  %s  %10s  %s\n", s.Step, s.Committed.Local().Format(time.DateTime), size(s.Bytes), s.Directory)
+		linked := ""
+		if s.LinkedBytes > 0 {
+			linked = "  " + size(s.LinkedBytes) + " of it linked"
+		}
+		g.printf("%10d  %s  %10s  %s%s\n", s.Step, s.Committed.Local().Format(time.DateTime), size(s.Bytes), s.Directory, linked)
 	}
 	for _, s := range l.Skipped {
 		g.printf("   skipped  %s: %s\n", s.Directory, s.Reason)

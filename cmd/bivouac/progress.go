@@ -10,19 +10,71 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// newProgress returns bars on a terminal and plain lines elsewhere, on standard
-// error where standard output is for JSON. The caller calls close when all is done.
-func newProgress(g *global) progress {
-	if g.quiet {
+// newScreen returns what a demonstration is shown on: bars on a terminal and plain
+// lines elsewhere, on standard error where standard output is for JSON. The
+// caller calls close when all is done.
+func newScreen(g *global) progress {
+	switch {
+	case g.quiet:
 		return &lineProgress{w: io.Discard}
-	}
-	if g.bars() {
-		return &barProgress{container: mpb.New(mpb.WithOutput(g.stdout), mpb.WithWidth(48))}
-	}
-	if g.json {
+	case g.json:
 		return &lineProgress{w: g.stderr}
+	case g.bars(g.stdout):
+		return newBars(g.stdout)
 	}
 	return &lineProgress{w: g.stdout}
+}
+
+func newBars(w io.Writer) progress {
+	return &barProgress{container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(48))}
+}
+
+// work shows how far long work is: bars on standard error where that is a
+// terminal, lines there with --plain, and nothing elsewhere. Its methods are
+// called one at a time.
+type work struct {
+	screen progress
+	begun  bool
+	total  int64
+}
+
+// newWork returns a work that has not begun. The caller calls close when all is
+// done, and before it prints anything.
+func newWork(g *global) *work {
+	w := &work{screen: &lineProgress{w: io.Discard}}
+	switch {
+	case g.quiet:
+	case g.plain:
+		w.screen = &lineProgress{w: g.stderr}
+	case g.bars(g.stderr):
+		w.screen = newBars(g.stderr)
+	}
+	return w
+}
+
+// on begins a task, and returns what is told how many bytes of how many are done.
+func (w *work) on(task string) func(done, total int64) {
+	w.end()
+	return func(done, total int64) {
+		if !w.begun || w.total != total {
+			w.end()
+			w.screen.BeginBytes(task, total)
+			w.begun, w.total = true, total
+		}
+		w.screen.Advance(done, "")
+	}
+}
+
+func (w *work) end() {
+	if w.begun {
+		w.screen.End()
+	}
+	w.begun = false
+}
+
+func (w *work) close() {
+	w.end()
+	w.screen.close()
 }
 
 // progress shows tasks one after the other, and lines between them. It is for

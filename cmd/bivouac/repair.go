@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +62,15 @@ Damage that cannot be repaired is exit status 4.`,
 }
 
 func runRepair(ctx context.Context, path string, o RepairOptions, g *global) error {
-	r, err := checkpoint.Repair(ctx, path, &checkpoint.RepairOptions{Apply: o.Apply, Quick: o.Quick})
+	work, reading := newWork(g), ""
+	var tell func(done, total int64)
+	r, err := checkpoint.Repair(ctx, path, &checkpoint.RepairOptions{Apply: o.Apply, Quick: o.Quick, Progress: func(name string, done, total int64) {
+		if tell == nil || name != reading {
+			reading, tell = name, work.on(filepath.Base(filepath.Join(path, name)))
+		}
+		tell(done, total)
+	}})
+	work.close()
 	if err != nil {
 		return err
 	}

@@ -87,8 +87,8 @@ func (g *global) printf(format string, args ...any) {
 	fmt.Fprintf(g.stdout, format, args...)
 }
 
-// bars reports whether progress bars may be drawn.
-func (g *global) bars() bool {
-	f, ok := g.stdout.(*os.File)
-	return ok && !g.plain && !g.json && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+// bars reports whether progress bars may be drawn on w.
+func (g *global) bars(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && !g.plain && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
 }

@@ -100,25 +100,6 @@ func stepOf(path string) (int64, bool) {
 	return training.StandardNames{}.Parse(filepath.Base(filepath.Clean(path)))
 }
 
-// bytesBelow is the size of all files below dir.
-func bytesBelow(dir string) (int64, error) {
-	var total int64
-	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			total += info.Size()
-		}
-		return err
-	})
-	if err != nil {
-		return 0, &errs.Error{Kind: errs.IO, Subject: dir, Err: err}
-	}
-	return total, nil
-}
-
 // size renders bytes for people.
 func size(n int64) string {
 	const unit = 1024

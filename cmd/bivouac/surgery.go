@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 
@@ -68,13 +65,9 @@ With --dry-run DST is not needed.
 }
 
 func runSurgery(ctx context.Context, rules string, paths []string, o SurgeryOptions, g *global) error {
-	b, err := os.ReadFile(rules)
+	b, err := readText(rules, "surgery")
 	if err != nil {
-		kind := errs.IO
-		if errors.Is(err, fs.ErrNotExist) {
-			kind = errs.NotFound
-		}
-		return &errs.Error{Kind: kind, Op: "surgery", Subject: rules, Err: err}
+		return err
 	}
 	script, err := surgery.Parse(b)
 	if err != nil {
@@ -92,29 +85,27 @@ func runSurgery(ctx context.Context, rules string, paths []string, o SurgeryOpti
 	return writeSurgery(ctx, script, paths[:len(paths)-1], paths[len(paths)-1], o, g)
 }
 
-// sources finds the checkpoints that paths mean. With a key all steps must have
-// been signed as the same one.
-func (o SurgeryOptions) sources(ctx context.Context, paths []string) ([]string, checkpoint.LoadOptions, error) {
-	var load checkpoint.LoadOptions
-	found := make([]string, len(paths))
+// sources finds the checkpoints that paths mean; how to load them is the same for
+// all. With a key all steps must have been signed as the same one.
+func (o SurgeryOptions) sources(ctx context.Context, paths []string) (_ context.Context, found []string, load checkpoint.LoadOptions, err error) {
+	scope := ctx
 	for i, path := range paths {
-		one, l, err := o.source(ctx, path, o.Step)
-		if err != nil {
-			return nil, load, err
+		var one located
+		if scope, one, err = o.locate(ctx, path); err != nil {
+			return ctx, nil, load, err
 		}
-		if i > 0 && l.Label != load.Label {
-			return nil, load, usageError{&errs.Error{Kind: errs.Invalid, Op: "surgery", Subject: path, Want: "sources that were signed as the same step", Got: "others",
+		if i > 0 && one.load.Label != load.Label {
+			return ctx, nil, load, usageError{&errs.Error{Kind: errs.Invalid, Op: "surgery", Subject: path, Want: "sources that were signed as the same step", Got: "others",
 				Remedy: "name the directories of the steps"}}
 		}
-		found[i], load = one, l
+		found, load = append(found, one.path), one.load
 	}
-	load.Name = o.Item
-	return found, load, nil
+	return scope, found, load, nil
 }
 
 // drySurgery says what the rules would do. Nothing of the arrays is read.
 func drySurgery(ctx context.Context, script surgery.Script, paths []string, o SurgeryOptions, g *global) error {
-	paths, load, err := o.sources(ctx, paths)
+	ctx, paths, load, err := o.sources(ctx, paths)
 	if err != nil {
 		return err
 	}
@@ -131,10 +122,7 @@ func drySurgery(ctx context.Context, script surgery.Script, paths []string, o Su
 }
 
 func writeSurgery(ctx context.Context, script surgery.Script, paths []string, dst string, o SurgeryOptions, g *global) error {
-	if err := o.checkBudget("surgery"); err != nil {
-		return err
-	}
-	paths, load, err := o.sources(ctx, paths)
+	ctx, paths, load, err := o.sources(ctx, paths)
 	if err != nil {
 		return err
 	}
@@ -144,7 +132,7 @@ func writeSurgery(ctx context.Context, script surgery.Script, paths []string, ds
 	if o.To == npzLayout {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "surgery", Subject: "--to", Want: "a layout of checkpoints", Got: npzLayout, Remedy: "convert what surgery wrote"}}
 	}
-	c, err := o.library(load)
+	c, layout, err := o.library(ctx, load)
 	if err != nil {
 		return err
 	}
@@ -160,7 +148,7 @@ func writeSurgery(ctx context.Context, script surgery.Script, paths []string, ds
 	if err := converting(g, dst, &c, func() error { return checkpoint.ConvertAndTransform(ctx, paths, dst, operate, &c) }); err != nil {
 		return err
 	}
-	return reportSurgery(g, operated{Sources: paths, Destination: dst, Layout: o.To, Steps: steps(plan), Leaves: len(tree.Flatten(plan.Tree))})
+	return reportSurgery(g, operated{Sources: paths, Destination: dst, Layout: layout, Steps: steps(plan), Leaves: len(tree.Flatten(plan.Tree))})
 }
 
 // operated is what `surgery --json` prints.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 )
 
@@ -27,15 +28,19 @@ func (t trust) key() (ed25519.PublicKey, error) {
 	return readKey(t.Key)
 }
 
-// source finds the checkpoint that path means, as resolve does, and how to load
+// find finds the checkpoint that path means, as resolve does, and how to load
 // it. A step of a run must have been signed as that step.
-func (t trust) source(ctx context.Context, path string, step int64) (string, checkpoint.LoadOptions, error) {
+func (t trust) find(ctx context.Context, path string, step int64) (string, checkpoint.LoadOptions, error) {
 	var o checkpoint.LoadOptions
 	found, err := resolve(ctx, path, step)
 	if err == nil {
 		o.Verification, err = t.key()
 	}
-	if own, ok := stepOf(found); o.Verification != nil && ok && found != path {
+	wider := options.From(ctx)
+	if o.Verification == nil {
+		o.Verification = wider.Verification
+	}
+	if own, ok := stepOf(found); o.Verification != nil && wider.Label == "" && ok && found != path {
 		o.Label = training.Label(own)
 	}
 	return found, o, err

@@ -85,20 +85,20 @@ func TestKeyOfCommands(t *testing.T) {
 			return runVerify(ctx, run, VerifyOptions{Step: anyStep, trust: trust{key}}, g)
 		},
 		"cat": func(run, key string, g *global) error {
-			return runCat(ctx, run, "w", CatOptions{Step: anyStep, trust: trust{key}}, g)
+			return runCat(ctx, run, "w", CatOptions{source: keyed(key)}, g)
 		},
 		"diff": func(run, key string, g *global) error {
 			return runDiff(ctx, run, run, DiffOptions{trust: trust{key}}, g)
 		},
 		"extract": func(run, key string, g *global) error {
-			return runExtract(ctx, run, []string{"w"}, ExtractOptions{Step: anyStep, trust: trust{key}, Output: out("")}, g)
+			return runExtract(ctx, run, []string{"w"}, ExtractOptions{source: keyed(key), Output: out("")}, g)
 		},
 		"convert": func(run, key string, g *global) error {
 			dst := out("c")
 			if err := os.MkdirAll(filepath.Dir(dst), 0o777); err != nil {
 				return err
 			}
-			o := ConvertOptions{Step: anyStep, trust: trust{key}, SignKey: private, To: "zarr3", Compress: "none", Budget: 64}
+			o := ConvertOptions{source: keyed(key), SignKey: private, To: "zarr3", Budget: 64}
 			if err := runConvert(ctx, run, dst, o, g); err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func TestKeyOfCommands(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(dst), 0o777); err != nil {
 				return err
 			}
-			return runConvert(ctx, run, dst, ConvertOptions{Step: anyStep, trust: trust{key}, Compress: "none", Budget: 64}, g)
+			return runConvert(ctx, run, dst, ConvertOptions{source: keyed(key), Budget: 64}, g)
 		},
 	}
 	for name, command := range commands {
@@ -135,3 +135,6 @@ func TestKeyOfCommands(t *testing.T) {
 		}
 	}
 }
+
+// keyed are the flags that name a key.
+func keyed(key string) source { return source{trust: trust{key}, Step: anyStep} }

@@ -64,20 +64,20 @@ func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) err
 	if err != nil {
 		return err
 	}
-	screen := newProgress(g)
+	work := newWork(g)
 	for _, p := range paths {
 		label := ""
 		if own, ok := stepOf(p); ok && key != nil && p != path {
 			label = training.Label(own)
 		}
-		v, err := verify(ctx, p, checkpoint.VerifyOptions{Key: key, Label: label}, screen)
+		v, err := verify(ctx, p, checkpoint.VerifyOptions{Key: key, Label: label, Progress: work.on(filepath.Base(p))})
 		if err != nil {
-			screen.close()
+			work.close()
 			return err
 		}
 		verdicts = append(verdicts, v)
 	}
-	screen.close()
+	work.close()
 	damaged := 0
 	for _, v := range verdicts {
 		if !v.Sound {
@@ -120,19 +120,8 @@ func toVerify(ctx context.Context, path string, step int64) (verdicts []verdict,
 	return verdicts, paths, err
 }
 
-func verify(ctx context.Context, path string, o checkpoint.VerifyOptions, screen progress) (verdict, error) {
-	begun := false
-	o.Progress = func(done, total int64) {
-		if !begun {
-			screen.BeginBytes(filepath.Base(path), total)
-			begun = true
-		}
-		screen.Advance(done, "")
-	}
+func verify(ctx context.Context, path string, o checkpoint.VerifyOptions) (verdict, error) {
 	r, err := checkpoint.Verify(ctx, path, &o)
-	if begun {
-		screen.End()
-	}
 	if err != nil {
 		return verdict{}, err
 	}

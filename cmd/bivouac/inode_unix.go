@@ -1,0 +1,20 @@
+//go:build unix
+
+package main
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// blockBytes is the unit in which the system counts what a file takes.
+const blockBytes = 512
+
+// inode says how many names a file has, and how many bytes it takes on the disk.
+func inode(info fs.FileInfo) (links int, allocated int64) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 1, info.Size()
+	}
+	return int(s.Nlink), int64(s.Blocks) * blockBytes
+}

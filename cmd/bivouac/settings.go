@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// settings is the flag for options of the library. What other flags say goes
+// before them.
+type settings struct {
+	Options string // name of a file, "" is none
+}
+
+func (s *settings) addFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.Options, "options", "", "file of options of the library under Orbax's names, JSON or YAML; other flags go before it")
+}
+
+// scope returns a context in which the options of the file hold. A name that no
+// option has is errs.Invalid, with file, line and name.
+func (s settings) scope(ctx context.Context) (context.Context, error) {
+	if s.Options == "" {
+		return ctx, nil
+	}
+	b, err := readText(s.Options, "options")
+	if err != nil {
+		return ctx, err
+	}
+	parse := options.ParseYAML
+	if strings.EqualFold(filepath.Ext(s.Options), ".json") {
+		parse = options.ParseJSON
+	}
+	o, err := parse(b)
+	if err != nil {
+		return ctx, usageError{errs.Wrap("options", s.Options, err)}
+	}
+	return checkpoint.With(ctx, o), nil
+}
+
+// readText reads a file that the command line names.
+func readText(name, op string) ([]byte, error) {
+	b, err := os.ReadFile(name)
+	if err == nil {
+		return b, nil
+	}
+	kind := errs.IO
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		kind = errs.NotFound
+	case errors.Is(err, fs.ErrPermission):
+		kind = errs.Permission
+	}
+	return nil, &errs.Error{Kind: kind, Op: op, Subject: name, Err: err}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+)
+
+// source are the flags of commands that read one checkpoint: which, and how.
+type source struct {
+	trust
+	settings
+	Step int64  // of a run
+	Item string // "" is the default
+}
+
+func (s *source) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Int64Var(&s.Step, "step", anyStep, "step of a run; by default the newest")
+	f.StringVar(&s.Item, "item", "", "tree to look in; by default state, or the first")
+	s.trust.addFlag(cmd)
+	s.settings.addFlag(cmd)
+}
+
+// located is a checkpoint that was found, and how to load from it.
+type located struct {
+	path string
+	load checkpoint.LoadOptions
+}
+
+// locate finds the checkpoint that path and the flags mean. The options of the
+// command line hold in the context that it returns.
+func (s source) locate(ctx context.Context, path string) (context.Context, located, error) {
+	ctx, err := s.scope(ctx)
+	if err != nil {
+		return ctx, located{}, err
+	}
+	found, load, err := s.find(ctx, path, s.Step)
+	load.Name = s.Item
+	return ctx, located{found, load}, err
+}
+
+// open opens the tree that the flags mean. Close must be called.
+func (l located) open(ctx context.Context) (*checkpoint.Reader, error) {
+	return checkpoint.OpenReader(ctx, l.path, &l.load)
+}
