@@ -88,6 +88,7 @@ func acknowledge(err error, ack func(string)) error {
 
 func background(ctx context.Context, st store.Store, o *checkpoint.SaveOptions) error {
 	o.Store = st
+	o.Asynchronous.Timeout = options.Unlimited // a call may take an hour
 	r, err := checkpoint.SaveAsync(ctx, "ckpt", version(2), o)
 	if err != nil {
 		return err
