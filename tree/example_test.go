@@ -54,3 +54,21 @@ func ExampleInto() {
 	fmt.Println(tree.Into(n, &target))
 	// Output: tree.Into: w: mismatch: want float32[2], got float32[3]
 }
+
+// Parts of a tree that were made apart become one.
+func ExampleMerge() {
+	params, _ := tree.From(map[string]any{"layer0": map[string]any{"w": []float32{1, 2}}, "step": 3})
+	head, _ := tree.From(map[string]any{"head": map[string]any{"w": []float32{3}}})
+	n, err := tree.Merge([]*tree.Node{params, head}, nil)
+	fmt.Println(n.Keys, err)
+
+	later, _ := tree.From(map[string]any{"step": 4})
+	_, err = tree.Merge([]*tree.Node{params, later}, nil)
+	fmt.Println(err)
+	n, err = tree.Merge([]*tree.Node{params, later}, &tree.MergeOptions{Overwrite: true})
+	fmt.Println(n.Get("step"), err)
+	// Output:
+	// [layer0 step head] <nil>
+	// tree.Merge: step: mismatch: want a leaf of one tree, got one of the trees 0 and 1 (set Overwrite to take the later one)
+	// int 4 <nil>
+}

@@ -67,3 +67,34 @@ func ExampleSaveOptions() {
 	// <nil>
 	// [w step] int 2 <nil>
 }
+
+// Parts are written in the background, one at a time; Finalize waits for them, and
+// Abort gives up what was begun.
+func ExampleSaveAsync() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "partial")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "ckpt")
+
+	w := []float32{1, 2}
+	for _, name := range []string{"encoder", "decoder"} {
+		if _, err := partial.SaveAsync(ctx, path, map[string]any{name: w}, nil); err != nil {
+			fmt.Println(err)
+			return
+		}
+		w[0]++ // the part is copied
+	}
+	fmt.Println(partial.Finalize(ctx, path, nil), checkpoint.IsCheckpoint(ctx, path, nil))
+
+	other := filepath.Join(dir, "other")
+	fmt.Println(partial.Save(ctx, other, map[string]any{"w": w}, nil), partial.Abort(ctx, other, nil))
+	fmt.Println(errs.KindOf(partial.Finalize(ctx, other, nil)))
+	// Output:
+	// <nil> true
+	// <nil> <nil>
+	// not found
+}

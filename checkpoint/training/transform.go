@@ -30,9 +30,11 @@ func (c *Checkpointer) LoadAndTransform(ctx context.Context, from []Source, abst
 	}
 	lo.Store = c.opts.Store
 	var err error
+	asked := lo.CheckpointLayout
 	if lo.Options, err = options.Resolve(ctx, lo.Options, c.opts.Options); err != nil {
 		return nil, errs.Wrap("training.LoadAndTransform", c.dir, err)
 	}
+	lo.CheckpointLayout = asked // that of the Checkpointer is for what it saves
 	var paths []string
 	for _, s := range from {
 		if s.Path != "" {

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const module = "../.."
+
+// documents are the texts of the module, by their paths below it.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+		files, err := filepath.Glob(filepath.Join(module, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[f] = string(b)
+		}
+	}
+	return out
+}
+
+var (
+	link   = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
+	proof  = regexp.MustCompile("\\b((?:Test|Example|Fuzz|Benchmark)[A-Z]\\w*)\\b")
+	proves = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz|Benchmark)\w*)\(`)
+)
+
+// Links lead to files that are there.
+func TestLinks(t *testing.T) {
+	for file, text := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s: %s leads nowhere", file, m[1])
+			}
+		}
+	}
+}
+
+// Tests and examples that a document names exist.
+func TestNamedProofsExist(t *testing.T) {
+	known := map[string]bool{}
+	err := filepath.WalkDir(module, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, m := range proves.FindAllStringSubmatch(string(b), -1) {
+			known[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range documents(t) {
+		for _, m := range proof.FindAllStringSubmatch(text, -1) {
+			if !known[m[1]] {
+				t.Errorf("%s names %s, which is nowhere", file, m[1])
+			}
+		}
+	}
+}
+
+// The code of the guide is that of the examples which it links: each line of a block
+// is in the file of the link before it, in this order.
+func TestGuideShowsExamples(t *testing.T) {
+	file := filepath.Join(module, "docs", "guide", "checkpoints.md")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := 0
+	var example, rest string
+	inside := false
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if m := linked.FindStringSubmatch(line); m != nil && strings.HasPrefix(m[1], "Example") {
+			source, err := os.ReadFile(filepath.Join(filepath.Dir(file), filepath.FromSlash(m[2])))
+			if err != nil {
+				t.Fatal(err)
+			}
+			example = string(source)
+			if !strings.Contains(example, "func "+m[1]+"(") {
+				t.Errorf("%s is not in %s", m[1], m[2])
+			}
+		}
+		switch {
+		case line == "```go":
+			inside, rest = true, example
+			blocks++
+		case line == "```":
+			inside = false
+		case inside:
+			if _, after, ok := strings.Cut(rest, line); ok {
+				rest = after
+			} else {
+				t.Errorf("no example has the line %q, there", line)
+			}
+		}
+	}
+	if blocks < 8 {
+		t.Errorf("%d blocks", blocks)
+	}
+}
