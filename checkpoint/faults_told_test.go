@@ -154,6 +154,53 @@ func lesserTurns(t *testing.T) []turn {
 			},
 			after: func(vfs.FS) error { return nil },
 		},
+		{
+			name:  "delete",
+			setup: savedFrom("c", 1, ""),
+			do:    deletes(checkpoint.DeleteOptions{}),
+			after: absent("c"),
+		},
+		{
+			name:  "delete that moves",
+			setup: savedFrom("c", 1, ""),
+			do: deletes(checkpoint.DeleteOptions{Options: options.Options{
+				Deletion: options.Deletion{GCS: options.GCSDeletion{TodeleteFullPath: "trash"}},
+			}}),
+			after: both(absent("c"), movedTo("trash")),
+		},
+		{
+			name: "delete of an item, overwriting",
+			setup: func(fsys vfs.FS) error {
+				o := &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil)}
+				return checkpoint.SaveCheckpointables(context.Background(), "c", map[string]any{"state": partOf(1), "x": partOf(2)}, o)
+			},
+			do:    deletes(checkpoint.DeleteOptions{Name: "x"}),
+			after: both(loads("c", partOf(1)), absent("c/x")),
+		},
+	}
+}
+
+// deletes deletes "c".
+func deletes(o checkpoint.DeleteOptions) func(context.Context, store.Store) error {
+	return func(ctx context.Context, st store.Store) error {
+		o := o
+		o.Store = st
+		there, err := checkpoint.Delete(ctx, "c", &o)
+		if err == nil && !there {
+			err = errors.New("nothing was there")
+		}
+		return err
+	}
+}
+
+// movedTo checks that the one checkpoint in dir is whole.
+func movedTo(dir string) func(vfs.FS) error {
+	return func(fsys vfs.FS) error {
+		in, err := fsys.ReadDir("/" + dir)
+		if err != nil || len(in) != 1 {
+			return fmt.Errorf("%d in %s: %w", len(in), dir, err)
+		}
+		return loads(dir+"/"+in[0].Name(), partOf(1))(fsys)
 	}
 }
 
