@@ -78,6 +78,24 @@ func lesserTurns(t *testing.T) []turn {
 			after: both(twoStrings, absent("c.partial_save")),
 		},
 		{
+			name: "finalize with arrays again",
+			setup: func(fsys vfs.FS) error {
+				const session = "partial-two/pending.partial_save"
+				st := local.New(fsys, "/", nil)
+				if err := sessionCase(session, "/c.partial_save")(fsys); err != nil {
+					return err
+				}
+				if err := checkpoint.Finalize(context.Background(), "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+					return err
+				}
+				return sessionCase(session, "/c.partial_save")(fsys) // as if it had not been removed
+			},
+			do: func(ctx context.Context, st store.Store) error {
+				return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+			},
+			after: both(func(fsys vfs.FS) error { return sameAs(fsys, "c", orbaxCases+"/partial-two/checkpoint") }, absent("c.partial_save")),
+		},
+		{
 			name: "convert of files",
 			setup: func(fsys vfs.FS) error {
 				o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: local.New(fsys, "/", nil)}

@@ -68,12 +68,12 @@ func (r *trial) again(ctx context.Context, s *site) error {
 		return err
 	}
 	start := time.Now()
-	_, err := t.with(ctx, s)
+	out, err := t.with(ctx, s)
 	s.tried, s.took = 1, time.Since(start)
 	if errors.Is(err, errKilled) {
-		s.killed, s.by = true, t.String()
+		s.killed = true
+		s.by, err = r.part(ctx, s, t, out)
 		r.report(s)
-		return nil
 	}
 	return err
 }
