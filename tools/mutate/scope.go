@@ -17,12 +17,12 @@ var (
 	// damaging holds those whose checks for damage are.
 	damaging = regexp.MustCompile(`^checkpoint(/internal/(layout|manifest|parts))?$`)
 	// committing holds those whose error checks and orderings are, but for what
-	// is in the files of reading.
+	// is in the files of reading: those read, compute, or prepare what is committed.
 	committing = regexp.MustCompile(`^(store/local|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)
 	reading    = regexp.MustCompile(`^(store/local/(kind|live|local|read)|` +
 		`checkpoint/(abstract|cells|checkpointables|compare|destination|diff|engine|foreign|layout|lazy|load|loading|metadata|nested|options|reader|repair|report|request|response|shards|stats|transform|verify|want|wanted_items)|` +
-		`checkpoint/internal/(layout|locate|manifest|orbax)/[a-z_]+|` +
-		`checkpoint/internal/image/(array|cut|database|digest|foreign|form|item|layout|leaf|pace|place|plain|raw|safetensors|schedule|source|storage|tree)|` +
+		`checkpoint/internal/(cast|layout|locate|manifest|orbax|plan)/[a-z_]+|` +
+		`checkpoint/internal/image/(array|begin|cast|cut|database|digest|foreign|form|image|item|layout|leaf|pace|place|plain|raw|safetensors|schedule|snapshot|source|storage|tree)|` +
 		`checkpoint/training/(async|best|checkpointer|decide|event|info|interface|load|names|options|preserve|retention|spec|transform))\.go$`)
 )
 
