@@ -149,7 +149,7 @@ type Regulator struct {
 }
 
 // Default returns the options that hold where nothing is set: Orbax's, but for
-// UseCompression and AllowLegacyAtomicRename.
+// UseCompression.
 func Default() Options {
 	return Options{
 		CheckpointLayout: Orbax,
@@ -175,7 +175,7 @@ func Default() Options {
 		},
 		Multiprocessing: Multiprocessing{PrimaryHost: new(Host(0)), ProcessIndex: new(Host(0)), ProcessCount: 1},
 		File:            File{SkipSyncFileValidations: Off},
-		Atomicity:       Atomicity{Mode: AutoAtomicity, AllowLegacyAtomicRename: On},
+		Atomicity:       Atomicity{Mode: AutoAtomicity, AllowLegacyAtomicRename: Off},
 		Memory: Memory{
 			WriteConcurrentBytes: Unlimited, ReadConcurrentBytes: Unlimited, TransferConcurrentBytes: Unlimited,
 			DeepcopyHostArrays: On,

@@ -80,9 +80,9 @@
 //	file.path_permission_mode                                       acts, also on files
 //	file.path_class                                                 acts: the Store
 //	file.skip_sync_file_validations                                 nothing: the check is one look at the target
-//	file.temporary_path_class                                       pending
-//	atomicity.mode                                                  pending
-//	atomicity.allow_legacy_atomic_rename                            pending
+//	file.temporary_path_class                                       acts: atomicity.mode under its old name
+//	atomicity.mode                                                  acts: commit_file asks for the marker; saves refuse it, as names are of whole checkpoints alone
+//	atomicity.allow_legacy_atomic_rename                            acts, with commit_file
 //	memory.write_concurrent_bytes                                   acts
 //	memory.read_concurrent_bytes                                    pending
 //	memory.transfer_concurrent_bytes                                acts: bounds the copies of the state

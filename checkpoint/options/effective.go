@@ -39,6 +39,16 @@ func (a Asynchronous) SaveBound(background bool) time.Duration {
 // LoadBound returns how long a load may take, 0 = as long as it does.
 func (a Asynchronous) LoadBound() time.Duration { return max(0, a.LoadTimeout) }
 
+// InPlace reports whether the mode is CommitFile, under either of its names.
+func (o Options) InPlace() bool {
+	return o.Atomicity.Mode == CommitFile || o.File.TemporaryPath == CommitFile
+}
+
+// NeedsCommitFile reports whether only what has commit_success.txt is loaded.
+func (o Options) NeedsCommitFile() bool {
+	return o.InPlace() && o.Atomicity.AllowLegacyAtomicRename != On
+}
+
 // IsPrimary reports whether this process creates, commits and removes.
 func (m Multiprocessing) IsPrimary() bool {
 	primary, self := Host(0), Host(0)

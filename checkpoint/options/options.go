@@ -133,11 +133,12 @@ type File struct {
 
 // Atomicity is how a save becomes visible.
 type Atomicity struct {
-	// Mode is how; CommitFile is refused. Default: AutoAtomicity.
+	// Mode is how; see CommitFile. What is saved has commit_success.txt in any mode.
+	// Default: AutoAtomicity.
 	Mode AtomicityMode `json:"mode"`
-	// AllowLegacyAtomicRename loads checkpoints without commit_success.txt, which
-	// Orbax did not write on local file systems before 0.12.3. Off refuses them.
-	// Default: On, other than Orbax.
+	// AllowLegacyAtomicRename, with CommitFile, also loads checkpoints without
+	// commit_success.txt, which Orbax did not write on local file systems before
+	// 0.12.3. Default: Off.
 	AllowLegacyAtomicRename Toggle `json:"allow_legacy_atomic_rename"`
 }
 

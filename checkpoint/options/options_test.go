@@ -218,7 +218,6 @@ func TestOrbaxHasTheseDefaults(t *testing.T) {
 	}
 	differs := map[string]string{
 		"array.saving.use_compression":             "on purpose",
-		"atomicity.allow_legacy_atomic_rename":     "on purpose",
 		"array.saving.use_replica_parallel":        "None decides by the device",
 		"array.saving.enable_pinned_host_transfer": "None decides by the device",
 		"safetensors.read_chunk_bytes":             "None is 128 MiB",

@@ -216,14 +216,6 @@ func (o Options) checkFiles() error {
 			"rwxr-x--- is 0o750 in Go and YAML and 488 in JSON")
 	}
 	a, t := o.Atomicity.Mode, o.File.TemporaryPath
-	if a == CommitFile || t == CommitFile {
-		field := "atomicity.mode"
-		if a != CommitFile {
-			field = "file.temporary_path_class"
-		}
-		return &errs.Error{Kind: errs.Unsupported, Op: "options.Validate", Subject: field, Got: "commit_file",
-			Remedy: "leave it out: checkpoints become visible whole, and have commit_success.txt for readers that ask for it"}
-	}
 	if a != 0 && a != AutoAtomicity && t != 0 && t != AutoAtomicity && a != t {
 		return contradiction("atomicity.mode", a.String(), "file.temporary_path_class", t.String())
 	}

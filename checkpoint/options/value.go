@@ -72,8 +72,9 @@ const (
 	_ AtomicityMode = iota
 	// AutoAtomicity is what the store has.
 	AutoAtomicity
-	// CommitFile writes in place, and a marker last. It is refused: a reader that
-	// does not look for the marker takes half a checkpoint for a whole one.
+	// CommitFile loads only what has commit_success.txt. Saves refuse it: they would
+	// have to write in place, where readers that do not look for that file, Orbax with
+	// its own default among them, take half a checkpoint for a whole one.
 	CommitFile
 	// AtomicRename writes elsewhere and renames.
 	AtomicRename

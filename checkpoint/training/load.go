@@ -193,7 +193,12 @@ func (c *Checkpointer) passOver(ctx context.Context, step int64, name string, wh
 // no whole checkpoint.
 func (c *Checkpointer) inspect(ctx context.Context, step int64, e store.Info) (Info, error) {
 	in := Info{Step: step, Directory: e.Name, Time: e.ModTime}
-	cp, err := layout.Open(ctx, c.store, c.path(e.Name))
+	o, err := c.loadOptions(ctx, in, nil)
+	if err != nil {
+		return in, err
+	}
+	// Whose signature it has is for trusted to say.
+	cp, err := layout.Options{Committed: o.NeedsCommitFile()}.Open(ctx, c.store, c.path(e.Name))
 	if err != nil {
 		return in, err
 	}

@@ -124,6 +124,7 @@ type Options struct {
 	Key             ed25519.PublicKey // that must have signed the manifest; nil asks for no signature
 	Label           string            // under which it must have signed; "" asks for none
 	AllowNoManifest bool              // a checkpoint that was written with a manifest may have lost it
+	Committed       bool              // one of Orbax's layouts must have commit_success.txt
 }
 
 // Open is Options.Open of the zero Options.
@@ -153,6 +154,10 @@ func (o Options) Open(ctx context.Context, st store.Store, name string) (*Checkp
 	}
 	if !c.recognise(in) {
 		return nil, c.unrecognised(ctx, in)
+	}
+	if c.opts.Committed && strings.HasPrefix(c.Layout, "orbax") && !in.file(orbax.CommitFile) {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "one without " + orbax.CommitFile,
+			Remedy: "load another; where an Orbax before 0.12.3 saved it set atomicity.allow_legacy_atomic_rename"}
 	}
 	if in.file(manifest.Name) {
 		b, err := store.ReadAll(ctx, st, c.path(manifest.Name))

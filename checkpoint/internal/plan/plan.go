@@ -19,6 +19,10 @@ import (
 // save alone says, such as its style and its memory, is left to the caller.
 // o is what options.Resolve returned.
 func Image(o options.Options) (image.Options, error) {
+	if o.InPlace() {
+		return image.Options{}, &errs.Error{Kind: errs.Unsupported, Subject: "atomicity.mode", Want: "a save that becomes visible whole", Got: options.CommitFile.String(),
+			Remedy: "leave it out: what is saved has commit_success.txt for readers that ask for it"}
+	}
 	l, err := o.StoredLayout()
 	if err != nil {
 		return image.Options{}, err
@@ -61,7 +65,7 @@ func status(o options.Options) image.Status {
 
 // Load returns how a checkpoint is opened.
 func Load(o options.Options) layout.Options {
-	out := layout.Options{Key: o.Verification}
+	out := layout.Options{Key: o.Verification, Committed: o.NeedsCommitFile()}
 	if out.Key != nil {
 		out.Label = o.Label
 	}
