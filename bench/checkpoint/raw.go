@@ -17,22 +17,23 @@ import (
 // number of a way to write, or of threads.
 type raw struct {
 	flat    [][]byte
-	scratch [][]byte // as flat
-	file    *os.File // the bytes of the state, to read back
+	scratch [][]byte            // as flat
+	files   map[string]*os.File // the bytes of the state, to read back, by the path of the side
 
 	gathered []byte
 	release  func() error
 }
 
 func newRaw(state map[string]any) *raw {
-	return &raw{flat: memory(state), release: func() error { return nil }}
+	return &raw{flat: memory(state), files: map[string]*os.File{}, release: func() error { return nil }}
 }
 
 func (r *raw) close() error {
-	if r.file != nil {
-		return errors.Join(r.file.Close(), r.release())
+	err := r.release()
+	for _, f := range r.files {
+		err = errors.Join(err, f.Close())
 	}
-	return r.release()
+	return err
 }
 
 // copies is memory of the size of the state, touched.
@@ -56,7 +57,7 @@ func (r *raw) do(_ context.Context, op, config, path string) (answer, error) {
 	case "keep":
 		return answer{}, r.keep(path)
 	case "load":
-		return r.load(n)
+		return r.load(n, path)
 	case "copy":
 		to := r.copies()
 		return measured(func() error {
@@ -91,11 +92,9 @@ func (r *raw) save(way int, path string) (a answer, err error) {
 	return a, err
 }
 
-// keep writes the file that load reads.
+// keep writes the file that load reads, for each side its own: what one has read
+// would not be cold for the next.
 func (r *raw) keep(path string) error {
-	if r.file != nil {
-		return nil // another side of the comparison reads the same one
-	}
 	if err := errors.Join(fresh(path), os.Mkdir(path, 0o777)); err != nil {
 		return err
 	}
@@ -103,7 +102,7 @@ func (r *raw) keep(path string) error {
 	if err != nil {
 		return err
 	}
-	r.file = f
+	r.files[path] = f
 	for _, p := range r.flat {
 		if _, err := f.Write(p); err != nil {
 			return err
@@ -112,7 +111,7 @@ func (r *raw) keep(path string) error {
 	return f.Sync()
 }
 
-func (r *raw) load(workers int) (answer, error) {
+func (r *raw) load(workers int, path string) (answer, error) {
 	to := r.copies()
 	offsets := make([]int64, len(to))
 	for i := range offsets[1:] {
@@ -120,7 +119,7 @@ func (r *raw) load(workers int) (answer, error) {
 	}
 	return measured(func() error {
 		return disk.Each(workers, len(to), func(i int) error {
-			_, err := r.file.ReadAt(to[i], offsets[i])
+			_, err := r.files[path].ReadAt(to[i], offsets[i])
 			return err
 		})
 	})
