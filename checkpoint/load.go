@@ -65,6 +65,8 @@ type LoadOptions struct {
 	// Store holds the checkpoint; nil is Options.File.Store, and where that is nil
 	// the local file system. The path is then a name in it.
 	Store store.Store
+
+	reads *layout.Limit // of several checkpoints together; nil is that of each
 }
 
 // Key is a leaf that holds typed PRNG keys of JAX: the key data with the name of
@@ -145,6 +147,9 @@ func (o *LoadOptions) open(ctx context.Context, path string) (*layout.Checkpoint
 	}
 	lo := plan.Load(o.Options)
 	lo.AllowNoManifest = o.AllowNoManifest
+	if o.reads != nil {
+		lo.Reads = o.reads
+	}
 	c, err := lo.Open(ctx, st, name)
 	if err == nil {
 		err = o.admits(c.Layout)

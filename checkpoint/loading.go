@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
@@ -136,6 +137,17 @@ func (ld *loading) told(l *layout.Leaf, w Want, given tensor.Spec) {
 		}
 	}
 	ld.report.add(r)
+}
+
+// filled notes that chunks of a leaf were missing.
+func (ld *loading) filled(r *reading) {
+	i := slices.IndexFunc(ld.report.Leaves, func(l LeafReport) bool { return slices.Equal(l.Path, r.leaf.Path) })
+	if i < 0 {
+		spec := tensor.Spec{DType: r.leaf.DType, Shape: r.leaf.Shape}
+		ld.report.add(LeafReport{Item: ld.item, Path: r.leaf.Path, Saved: spec, Given: spec, Filled: true})
+		return
+	}
+	ld.report.Leaves[i].Filled = true
 }
 
 // done gives back the tree that was read, and tells the report.

@@ -66,9 +66,11 @@ func (o *ConvertOptions) resolve(ctx context.Context) (*ConvertOptions, error) {
 	return &d, err
 }
 
-// signedBy asks for a signature.
+// signedBy asks for a signature, and that nothing is missing.
 func signedBy(key ed25519.PublicKey, label string) Options {
-	return Options{Bivouac: options.Bivouac{Verification: key, Label: label}}
+	o := Options{Bivouac: options.Bivouac{Verification: key, Label: label}}
+	o.Array.Loading.RaiseArrayDataMissingError = options.On
+	return o
 }
 
 // storeOf is where paths lead: what the call says, else its options.

@@ -27,6 +27,7 @@ type LeafReport struct {
 	Padded    bool // with zeros, as it was saved smaller
 	Truncated bool // as it was saved larger
 	Skipped   bool // not read: asked not to, or with PartialLoad not asked to
+	Filled    bool // chunks of it are missing and were taken for the fill value: Array.Loading.RaiseArrayDataMissingError
 	Missing   bool // not saved: with PartialLoad the value of the abstract tree was kept
 }
 
@@ -40,6 +41,7 @@ func (l LeafReport) String() string {
 		{l.Cast, fmt.Sprintf("cast from %s to %s", l.Saved.DType, l.Given.DType)},
 		{l.Padded, fmt.Sprintf("padded from %s to %s", l.Saved.Shape, l.Given.Shape)},
 		{l.Truncated, fmt.Sprintf("truncated from %s to %s", l.Saved.Shape, l.Given.Shape)},
+		{l.Filled, "filled where chunks are missing"},
 		{l.Skipped, "not read"},
 		{l.Missing, "not saved: kept"},
 	} {
@@ -64,7 +66,7 @@ func (r *LoadReport) String() string {
 }
 
 func (r *LoadReport) add(l LeafReport) {
-	if l.Cast || l.Padded || l.Truncated || l.Skipped || l.Missing {
+	if l.Cast || l.Padded || l.Truncated || l.Filled || l.Skipped || l.Missing {
 		r.Leaves = append(r.Leaves, l)
 	}
 }

@@ -41,6 +41,11 @@ func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Tran
 	case abstract != nil && o.Abstract != nil:
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: "LoadOptions.Abstract", Want: "one abstract tree", Got: "two"}
 	}
+	o, err := o.resolve(ctx)
+	if err != nil {
+		return nil, errs.Wrap(op, "", err)
+	}
+	o.reads = layout.NewLimit(o.Memory.ReadConcurrentBytes.Bytes())
 	var in sources
 	defer in.close()
 	for _, path := range paths {

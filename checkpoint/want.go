@@ -168,6 +168,9 @@ func (ld *loading) readLeaves(ctx context.Context, t *layout.OpenTree, entries [
 		return err
 	}
 	for _, r := range rs.list {
+		if r.leaf.Filled() {
+			ld.filled(&r)
+		}
 		v, err := r.value()
 		if err != nil {
 			return err

@@ -76,7 +76,9 @@ type ArrayLoading struct {
 	// fit the wanted one; else it is errs.Mismatch. Default: Off.
 	EnablePaddingAndTruncation Toggle `json:"enable_padding_and_truncation"`
 	// RaiseArrayDataMissingError refuses arrays of which chunks are missing; else
-	// these are zeros. What a manifest lists must be there either way. Default: On.
+	// these are the array's fill value, mostly zeros, and the LoadReport says so.
+	// Where there is a manifest, as with all that Bivouac saves, everything must be
+	// there either way. Default: On.
 	RaiseArrayDataMissingError Toggle `json:"raise_array_data_missing_error"`
 	// UseLoadAndBroadcast has no effect: each process reads the boxes that it
 	// asks for. Default: Off.
@@ -98,11 +100,15 @@ type LoadAndBroadcast struct {
 
 // Memory bounds the memory of saves and loads.
 type Memory struct {
-	// WriteConcurrentBytes bounds the encoded bytes that a save holds at a time.
-	// In text null is Unlimited. Default: Unlimited.
+	// WriteConcurrentBytes bounds the encoded bytes that a save has handed to the
+	// store at a time and those that it holds for it. One write, of about 4 MiB or a
+	// chunk where that is more, there is always. In text null is Unlimited.
+	// Default: Unlimited; there are at most eight writes at a time.
 	WriteConcurrentBytes Limit `json:"write_concurrent_bytes"`
-	// ReadConcurrentBytes bounds the bytes that a load holds beyond its result.
-	// In text null is Unlimited. Default: Unlimited.
+	// ReadConcurrentBytes bounds the bytes that a load has asked the store for at a
+	// time, and those that it holds beyond its result, of which it takes some 32 MiB
+	// otherwise; a chunk that must be decoded as a whole is held in any case. In text
+	// null is Unlimited. Default: Unlimited.
 	ReadConcurrentBytes Limit `json:"read_concurrent_bytes"`
 	// TransferConcurrentBytes bounds the copies that a save in the background
 	// makes of the state; what does not fit is read while it is written, and
@@ -114,15 +120,17 @@ type Memory struct {
 	// ExpectedSurgeBytes lessens TransferConcurrentBytes and MemoryBudget for the
 	// save, where they are limits. Default: 0.
 	ExpectedSurgeBytes int64 `json:"expected_surge_bytes"`
-	// IsPrioritizedKey says which leaves are copied before a save in the
-	// background returns to the caller; the others are read while they are
-	// written, and must not be changed until then. Default: all are copied.
+	// IsPrioritizedKey says which leaves a save in the background copies before it
+	// returns to the caller, whatever the memory budget, and writes before the others.
+	// These are read while they are written, and must not be changed until the save
+	// is done, or Release was called. What shares a file with a leaf of priority,
+	// such as all of a safetensors file, is copied with it. Default: all are copied.
 	IsPrioritizedKey func(key tree.Path) bool `json:"-" orbax:"is_prioritized_key_fn"`
-	// Status is told how far each leaf is. Default: none.
+	// Status is told how far each leaf is that stores something. Default: none.
 	Status StatusCallback `json:"-" orbax:"serialization_status_callback"`
 	// DeepcopyHostArrays copies the state for a save in the background. Off
-	// hands it over: the caller must not change it before the save is done.
-	// Default: On.
+	// hands it over, but for what IsPrioritizedKey names: the caller must not change
+	// it before the save is done, or Release was called. Default: On.
 	DeepcopyHostArrays Toggle `json:"deepcopy_host_arrays"`
 }
 
@@ -180,6 +188,5 @@ func Default() Options {
 			WriteConcurrentBytes: Unlimited, ReadConcurrentBytes: Unlimited, TransferConcurrentBytes: Unlimited,
 			DeepcopyHostArrays: On,
 		},
-		Safetensors: Safetensors{ReadChunkBytes: 128 << 20},
 	}
 }

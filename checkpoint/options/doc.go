@@ -60,7 +60,7 @@
 //	array.saving.array_metadata_store                               nothing: np.ndarray leaves have no array_metadatas
 //	array.saving.scoped_storage_options_creator                     acts
 //	array.loading.enable_padding_and_truncation                     acts
-//	array.loading.raise_array_data_missing_error                    pending
+//	array.loading.raise_array_data_missing_error                    acts; what a manifest covers is never missing
 //	array.loading.use_load_and_broadcast                            nothing: each process reads the boxes it asks for
 //	array.loading.load_and_broadcast_options.replica_axis_index     nothing: as use_load_and_broadcast
 //	array.loading.load_and_broadcast_options.primary_replica_id     nothing: as use_load_and_broadcast
@@ -83,17 +83,17 @@
 //	file.temporary_path_class                                       acts: atomicity.mode under its old name
 //	atomicity.mode                                                  acts: commit_file asks for the marker; saves refuse it, as names are of whole checkpoints alone
 //	atomicity.allow_legacy_atomic_rename                            acts, with commit_file
-//	memory.write_concurrent_bytes                                   acts
-//	memory.read_concurrent_bytes                                    pending
+//	memory.write_concurrent_bytes                                   acts: bounds what is handed to the store at a time
+//	memory.read_concurrent_bytes                                    acts: bounds what is asked of the store at a time
 //	memory.transfer_concurrent_bytes                                acts: bounds the copies of the state
 //	memory.regulator_options                                        refused: set the limit itself
 //	memory.expected_surge_bytes                                     acts: lessens the budget of the save
-//	memory.is_prioritized_key_fn                                    pending
-//	memory.serialization_status_callback                            pending
-//	memory.deepcopy_host_arrays                                     pending
+//	memory.is_prioritized_key_fn                                    acts
+//	memory.serialization_status_callback                            acts
+//	memory.deepcopy_host_arrays                                     acts
 //	checkpointables.registry                                        acts
-//	safetensors.max_over_read_ratio                                 pending
-//	safetensors.read_chunk_bytes                                    pending
+//	safetensors.max_over_read_ratio                                 acts, on files without a manifest
+//	safetensors.read_chunk_bytes                                    acts; default 4 MiB
 //	deletion.gcs_deletion_options.todelete_full_path                acts, in any store
 //	pathways.checkpointing_impl                                     nothing: there is no Pathways cluster
 //	bivouac.layout                                                  acts

@@ -151,10 +151,12 @@ type Checkpointables struct {
 // Safetensors is about reading safetensors files.
 type Safetensors struct {
 	// MaxOverReadRatio is how many bytes may be read for one that is wanted when
-	// reads of one file are put together; 1 reads none in vain, less is refused.
-	// Default: chosen for each file.
+	// reads of one array are put together; 1 reads none in vain, less is refused.
+	// Files with a manifest are read by what one checksum covers, whatever is
+	// wanted of it. Default: gaps of up to 64 KiB are read.
 	MaxOverReadRatio float64 `json:"max_over_read_ratio"`
-	// ReadChunkBytes is the size at which such a read is cut. Default: 128 MiB.
+	// ReadChunkBytes is the size at which a read is cut. What is cast or picked
+	// from more is read by 4 MiB at most. Default: about 4 MiB.
 	ReadChunkBytes int64 `json:"read_chunk_bytes"`
 }
 

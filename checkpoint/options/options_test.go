@@ -220,7 +220,6 @@ func TestOrbaxHasTheseDefaults(t *testing.T) {
 		"array.saving.use_compression":             "on purpose",
 		"array.saving.use_replica_parallel":        "None decides by the device",
 		"array.saving.enable_pinned_host_transfer": "None decides by the device",
-		"safetensors.read_chunk_bytes":             "None is 128 MiB",
 		"checkpointables.registry":                 "a value of Go",
 		"file.path_class":                          "a value of Go",
 		"array.saving.array_metadata_store":        "a class, here on or off",

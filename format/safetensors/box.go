@@ -9,12 +9,12 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// maxSpan bounds the bytes that ReadBox reads at once to pick runs from.
+// maxSpan bounds the bytes that ReadBox reads to pick runs from.
 const maxSpan = 1 << 20
 
 // ReadBox fills dst with the part of a tensor that starts at origin and has the
 // extents shape, in C order, unpacked. Only the bytes of that part are read,
-// gaps of up to Options.MaxGap between its runs aside. The error is
+// gaps between its runs aside as Options.MaxGap or OverRead have it. The error is
 // errs.Invalid when the part is not inside the tensor or dst has another size.
 func (m *Model) ReadBox(ctx context.Context, name string, origin, shape []int, dst []byte) error {
 	e, err := m.Lookup(name)
@@ -39,7 +39,7 @@ func (m *Model) ReadBox(ctx context.Context, name string, origin, shape []int, d
 		low, high := first&^7, first
 		for more {
 			end := min((runs.at+runs.length+7)&^7, spec.Shape.Len())
-			if len(group) > 0 && (packed(e.DType, runs.at-high) > m.options.MaxGap || packed(e.DType, end-low) > maxSpan) {
+			if len(group) > 0 && !m.joins(e.DType, low, high, runs.at, end, (len(group)+1)*runs.length) {
 				break
 			}
 			group = append(group, runs.at)
@@ -48,7 +48,7 @@ func (m *Model) ReadBox(ctx context.Context, name string, origin, shape []int, d
 		}
 		n := runs.length * size
 		if len(group) == 1 && e.DType.Bits()%8 == 0 {
-			if err := m.files.ReadAt(ctx, e.File, dst[:n], e.Offset+int64(first)*int64(size)); err != nil {
+			if err := m.readAt(ctx, e.File, dst[:n], e.Offset+int64(first)*int64(size)); err != nil {
 				return err
 			}
 			dst = dst[n:]
@@ -65,13 +65,26 @@ func (m *Model) ReadBox(ctx context.Context, name string, origin, shape []int, d
 	return nil
 }
 
+// joins reports whether a run from at to end is read with those from low to high,
+// where wanted elements are wanted of all.
+func (m *Model) joins(d tensor.DType, low, high, at, end, wanted int) bool {
+	span := packed(d, end-low)
+	switch {
+	case span > maxSpan:
+		return false
+	case m.options.OverRead > 0:
+		return float64(span) <= m.options.OverRead*float64(packed(d, wanted))
+	}
+	return packed(d, at-high) <= m.options.MaxGap
+}
+
 // packed returns the bytes that n elements take in a file.
 func packed(d tensor.DType, n int) int64 { return int64(tensor.PackedSize(d, max(0, n))) }
 
 // span reads the elements [low, high) of e, unpacked. low is a multiple of 8.
 func (m *Model) span(ctx context.Context, e Entry, low, high int, scratch []byte) ([]byte, error) {
 	raw := slices.Grow(scratch[:0], int(packed(e.DType, high-low)))[:packed(e.DType, high-low)]
-	if err := m.files.ReadAt(ctx, e.File, raw, e.Offset+packed(e.DType, low)); err != nil {
+	if err := m.readAt(ctx, e.File, raw, e.Offset+packed(e.DType, low)); err != nil {
 		return nil, err
 	}
 	if e.DType.Bits()%8 == 0 {

@@ -50,6 +50,11 @@ type Options struct {
 	// MaxGap is how many unwanted bytes ReadBox reads at most to save a read
 	// call; 0: DefaultMaxGap, < 0: none.
 	MaxGap int64
+	// OverRead, when not 0, takes the place of MaxGap: for how many bytes that one
+	// call of ReadBox reads at most one is wanted; 1 is for none that are not.
+	OverRead float64
+	// MaxRead bounds what is read in one call; 0: what lies together.
+	MaxRead int64
 }
 
 // DefaultMaxGap is the value of Options.MaxGap: what a disk delivers in about

@@ -22,7 +22,18 @@ func (m *Model) ReadAt(ctx context.Context, name string, p []byte, off int64) er
 	if off < 0 || off > e.Size() || int64(len(p)) > e.Size()-off {
 		return invalid(name, fmt.Sprintf("bytes [%d,%d)", off, off+int64(len(p))), fmt.Sprintf("bytes of a tensor of %d", e.Size()))
 	}
-	return m.files.ReadAt(ctx, e.File, p, e.Offset+off)
+	return m.readAt(ctx, e.File, p, e.Offset+off)
+}
+
+// readAt reads within Options.MaxRead.
+func (m *Model) readAt(ctx context.Context, file string, p []byte, off int64) error {
+	for most := m.options.MaxRead; most > 0 && int64(len(p)) > most; off += most {
+		if err := m.files.ReadAt(ctx, file, p[:most], off); err != nil {
+			return err
+		}
+		p = p[most:]
+	}
+	return m.files.ReadAt(ctx, file, p, off)
 }
 
 // Packed returns the bytes of a tensor as they are stored.
@@ -32,7 +43,7 @@ func (m *Model) Packed(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	p := make([]byte, e.Size())
-	return p, m.files.ReadAt(ctx, e.File, p, e.Offset)
+	return p, m.readAt(ctx, e.File, p, e.Offset)
 }
 
 // Tensor returns a tensor in memory of its own, one byte an element at least. See
@@ -74,12 +85,12 @@ func (m *Model) ReadInto(ctx context.Context, name string, dst tensor.Tensor) er
 // read fills dst with all elements of e.
 func (m *Model) read(ctx context.Context, e Entry, dst []byte) error {
 	if e.DType.Bits()%8 == 0 {
-		return m.files.ReadAt(ctx, e.File, dst, e.Offset)
+		return m.readAt(ctx, e.File, dst, e.Offset)
 	}
 	piece := make([]byte, min(pieceBytes, e.Size()))
 	for off := int64(0); off < e.Size(); {
 		p := piece[:min(int64(len(piece)), e.Size()-off)]
-		if err := m.files.ReadAt(ctx, e.File, p, e.Offset+off); err != nil {
+		if err := m.readAt(ctx, e.File, p, e.Offset+off); err != nil {
 			return err
 		}
 		n := len(p) * 8 / e.DType.Bits()

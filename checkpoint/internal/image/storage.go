@@ -127,12 +127,16 @@ func checkCount(shape tensor.Shape, sub []int) error {
 const shardBytes = 16 << 20
 
 // shardBytes leaves room in the budget for several workers, each with a shard
-// and its elements.
+// and its elements. A shard is written at once.
 func (o *Options) shardBytes() int {
-	if o.Budget == 0 {
-		return shardBytes
+	most := int64(shardBytes)
+	if o.Budget > 0 {
+		most = min(most, o.Budget/8)
 	}
-	return int(min(shardBytes, o.Budget/8))
+	if o.WriteBytes > 0 {
+		most = min(most, o.WriteBytes-o.WriteBytes/8) // with the index and what compressors add at worst
+	}
+	return int(most)
 }
 
 // shard returns how much of a chunk is to be one shard, in whole sub-chunks up to

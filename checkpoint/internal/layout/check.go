@@ -25,7 +25,7 @@ type Checker struct {
 // arrays are looked at after one that is damaged.
 func (t *OpenTree) Check(ctx context.Context, c *Checker) error {
 	tasks := c.divide(t)
-	pool := newPool()
+	pool := newPool(budget)
 	return each(len(tasks), func(i int) error {
 		w := worker{pool: pool}
 		defer w.release()

@@ -45,6 +45,7 @@ type Leaf struct {
 	File       string // that holds it, where that is one by itself
 
 	array source
+	slab  int // bytes that are read at once where they go to their place directly; slabBytes at least
 }
 
 // source reads the bytes of one array.
@@ -93,7 +94,7 @@ func (l *Leaf) Read(ctx context.Context, dst []byte) error {
 func (l *Leaf) ReadBox(ctx context.Context, box zarr.Box, dst []byte) error {
 	err := l.admit(box, len(dst))
 	if err == nil {
-		w := worker{pool: newPool()}
+		w := worker{pool: newPool(budget)}
 		defer w.release()
 		err = l.array.readRegion(ctx, box, box, dst, &w)
 	}

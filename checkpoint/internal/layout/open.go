@@ -123,6 +123,10 @@ func (e entries) dirs() []string {
 type Options struct {
 	Key             ed25519.PublicKey // that must have signed the manifest; nil asks for no signature
 	Label           string            // under which it must have signed; "" asks for none
+	OverRead        float64           // of safetensors files without a manifest: safetensors.Options
+	ReadBytes       int64             // of a read of a safetensors file, at most; 0 is about 4 MiB
+	Reads           *Limit            // of what is read of the checkpoint; nil is none
+	FillMissing     bool              // chunks that are missing are the fill value, also where every chunk was stored; not where there is a manifest
 	AllowNoManifest bool              // a checkpoint that was written with a manifest may have lost it
 	Committed       bool              // one of Orbax's layouts must have commit_success.txt
 }
@@ -146,6 +150,9 @@ func (o Options) Open(ctx context.Context, st store.Store, name string) (*Checkp
 	if strings.Contains(path.Base(name), ".partial_save") {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "a session of partial saves",
 			Remedy: "finalize it: bivouac repair --apply, checkpoint.Finalize, or the library that began it"}
+	}
+	if o.Reads != nil {
+		st = limited{st, o.Reads}
 	}
 	c := &Checkpoint{st: st, raw: st, name: name, opts: o}
 	in, err := c.read(ctx)

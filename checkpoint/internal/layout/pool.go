@@ -11,14 +11,16 @@ const budget = 32 << 20
 
 // pool lends memory to the workers of a read, within the budget, and reuses it.
 type pool struct {
+	most int // the budget
+
 	mu   sync.Mutex
 	free sync.Cond // signalled when lent shrinks
 	lent int
 	idle [][]byte // at most budget-lent bytes
 }
 
-func newPool() *pool {
-	p := &pool{}
+func newPool(most int) *pool {
+	p := &pool{most: most}
 	p.free.L = &p.mu
 	return p
 }
@@ -28,7 +30,7 @@ func newPool() *pool {
 func (p *pool) get(n int, wait bool) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for wait && p.lent > 0 && p.lent+n > budget {
+	for wait && p.lent > 0 && p.lent+n > p.most {
 		p.free.Wait()
 	}
 	for i, b := range p.idle {
@@ -59,7 +61,7 @@ func (p *pool) trim() {
 	for _, b := range p.idle {
 		kept += cap(b)
 	}
-	for len(p.idle) > 0 && kept > budget {
+	for len(p.idle) > 0 && kept > p.most {
 		kept -= cap(p.idle[0])
 		p.idle = p.idle[1:]
 	}

@@ -23,7 +23,7 @@ func (l *Leaf) Prove(ctx context.Context) error {
 	if !l.array.entire() {
 		return nil
 	}
-	w := worker{pool: newPool()}
+	w := worker{pool: newPool(budget)}
 	defer w.release()
 	return l.wrap(l.prove(ctx, &w))
 }

@@ -45,8 +45,8 @@ type task struct {
 }
 
 // Read reads all targets, several at a time and large ones in several places at
-// a time, with memory of its own of some 32 MiB at most beyond the largest chunk
-// that must be decoded as a whole. Of the bytes that several boxes of a leaf
+// a time, with memory of its own of some 32 MiB, or Options.Reads, at most beyond
+// the largest chunk that must be decoded as a whole. Of the bytes that several boxes of a leaf
 // need, each is read once. Verification is that of Leaf.ReadBox. The targets of
 // one leaf must lie together; the memory of targets must not overlap. The error
 // is the first in the order of the targets among those that were met; after one
@@ -62,7 +62,7 @@ func (t *OpenTree) Read(ctx context.Context, targets []Target) error {
 		}
 	}
 	tasks := divide(targets)
-	pool := newPool()
+	pool := newPool(t.limit.memory(budget))
 	err := each(len(tasks), func(i int) error {
 		if ctx.Err() != nil {
 			return &errs.Error{Kind: errs.Canceled, Err: context.Cause(ctx)}
@@ -140,7 +140,11 @@ func slabs(group []Target) []task {
 	}
 	bounds, cell := bounding(regions), []int(l.Shape)
 	if !whole {
-		cell = slab(l.Shape, l.array.unit(), size, slabBytes)
+		most := slabBytes
+		if len(group) == 1 && !group[0].staged() {
+			most = max(most, l.slab)
+		}
+		cell = slab(l.Shape, l.array.unit(), size, most)
 	}
 	var tasks []task
 	for b := range zarr.Cells(bounds, cell) {
@@ -158,7 +162,7 @@ func slabs(group []Target) []task {
 }
 
 // slab returns the shape of the regions that an array is cut into: units put
-// together, along the last axes first, up to so many bytes.
+// together, along the last axes first, up to most bytes.
 func slab(shape, unit []int, size, most int) []int {
 	s := slices.Clone(unit)
 	bytes := size

@@ -3,6 +3,7 @@ package layout
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -42,7 +43,7 @@ func (c *Checkpoint) safetensorsItem(_ context.Context, name string) (Item, erro
 
 // safetensorsTree opens all files.
 func (c *Checkpoint) safetensorsTree(ctx context.Context, _ Item) (*OpenTree, error) {
-	t := &OpenTree{files: newFiles(c, "")}
+	t := &OpenTree{files: newFiles(c, ""), limit: c.opts.Reads}
 	if err := c.fillSafetensors(ctx, t); err != nil {
 		return nil, errs.Wrap("", c.name, joinClose(err, t))
 	}
@@ -57,7 +58,7 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 	}
 	in := map[string]string{} // tensor → file
 	for _, file := range c.parts {
-		m, err := safetensors.Open(ctx, t.files, file, nil)
+		m, err := safetensors.Open(ctx, t.files, file, &safetensors.Options{OverRead: c.opts.OverRead, MaxRead: c.opts.ReadBytes})
 		if err != nil {
 			return err
 		}
@@ -77,6 +78,7 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 			t.Leaves = append(t.Leaves, Leaf{
 				Path: tree.Path{{Name: e.Name, Kind: tree.KeyDict}}, Param: e.Name, Kind: Array,
 				DType: spec.DType, Shape: spec.Shape, ChunkShape: spec.Shape, ReadShape: spec.Shape, File: file,
+				slab:  int(min(c.opts.ReadBytes, math.MaxInt32)),
 				array: safetensorsArray{m, e.Name, spec, sums},
 			})
 		}

@@ -23,7 +23,8 @@ type OpenTree struct {
 	Leaves             []Leaf // in file order
 
 	files *files
-	bound bool // the manifest has a hash of the nodes that small arrays lie in
+	limit *Limit // of reads; nil is none
+	bound bool   // the manifest has a hash of the nodes that small arrays lie in
 }
 
 // orbaxTree opens an item with a _METADATA.
@@ -40,7 +41,7 @@ func (c *Checkpoint) orbaxTree(ctx context.Context, it Item) (*OpenTree, error) 
 	if marked(doc.Custom) && c.Manifest == nil && !c.opts.AllowNoManifest {
 		return nil, c.manifestMissing()
 	}
-	t := &OpenTree{UseZarr3: doc.UseZarr3, Rich: doc.Rich, Custom: doc.Custom, files: newFiles(c, item)}
+	t := &OpenTree{UseZarr3: doc.UseZarr3, Rich: doc.Rich, Custom: doc.Custom, files: newFiles(c, item), limit: c.opts.Reads}
 	if err := c.fillTree(ctx, t, doc); err != nil {
 		return nil, errs.Wrap("", c.path(item), joinClose(err, t))
 	}
@@ -92,7 +93,7 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 				arrays = zarr.NewOpener(values)
 			}
 			l.KeyImpl = impls[l.Param]
-			if err := c.openArray(ctx, t, l, values, arrays, !doc.StoreFill); err != nil {
+			if err := c.openArray(ctx, t, l, values, arrays, doc.StoreFill); err != nil {
 				return err
 			}
 		case String:

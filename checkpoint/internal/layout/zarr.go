@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
@@ -17,12 +18,23 @@ type zarrArray struct {
 	values zarr.KV
 	array  *zarr.Array
 	fill   bool  // a missing chunk holds the fill value
+	lost   *lost // counts those that do although they were to be stored; nil where none may
 	sums   *sums // nil when there is no manifest, or the array is bound
 	bound  bool  // the manifest has no record of it, but a hash of the nodes: its value lies there
 }
 
+// lost says that a chunk was missing, and the fill value taken for it.
+type lost = atomic.Bool
+
+// Filled reports whether a part of the array that was read had been lost, and was
+// filled as Options.FillMissing has it.
+func (l *Leaf) Filled() bool {
+	z, ok := l.array.(*zarrArray)
+	return ok && z.lost != nil && z.lost.Load()
+}
+
 // openArray opens the array of a leaf and finds the manifest's record of it.
-func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values zarr.KV, arrays *zarr.Opener, fill bool) error {
+func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values zarr.KV, arrays *zarr.Opener, stored bool) error {
 	array, err := arrays.Open(ctx, l.Param)
 	if errs.KindOf(err) == errs.NotFound {
 		return &errs.Error{Kind: errs.Corrupt, Subject: "array " + strconv.Quote(l.Param), Got: "no metadata where the arrays are", Err: err}
@@ -31,7 +43,10 @@ func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values
 		return err
 	}
 	m := array.Metadata()
-	z := &zarrArray{param: l.Param, values: values, array: array, fill: fill}
+	z := &zarrArray{param: l.Param, values: values, array: array, fill: !stored}
+	if stored && c.opts.FillMissing && c.Manifest == nil {
+		z.fill, z.lost = true, new(lost)
+	}
 	l.DType, l.Shape, l.ChunkShape, l.array = m.DType, m.Shape, m.ChunkShape, z
 	l.ReadShape = array.SubChunkShape()
 	if c.Manifest == nil {
@@ -264,6 +279,9 @@ func (l *zarrArray) fillPart(p *zarr.Part, box zarr.Box, dst []byte) error {
 		return &errs.Error{Kind: errs.Corrupt, Got: "a sub-chunk is missing"}
 	case !l.fill:
 		return &errs.Error{Kind: errs.NotFound, Subject: p.Key}
+	}
+	if l.lost != nil {
+		l.lost.Store(true)
 	}
 	l.array.Fill(p, box, dst)
 	return nil

@@ -65,7 +65,11 @@ func status(o options.Options) image.Status {
 
 // Load returns how a checkpoint is opened.
 func Load(o options.Options) layout.Options {
-	out := layout.Options{Key: o.Verification, Committed: o.NeedsCommitFile()}
+	out := layout.Options{
+		Key: o.Verification, Committed: o.NeedsCommitFile(),
+		OverRead: o.Safetensors.MaxOverReadRatio, ReadBytes: o.Safetensors.ReadChunkBytes,
+		Reads: layout.NewLimit(o.Memory.ReadConcurrentBytes.Bytes()), FillMissing: o.Array.Loading.RaiseArrayDataMissingError == options.Off,
+	}
 	if out.Key != nil {
 		out.Label = o.Label
 	}
