@@ -60,8 +60,11 @@ func newArray(param string, src source, how Storage, known *forms) (*array, erro
 		a.values = make([]value, 0, len(f.cells))
 	}
 	for i := range f.cells {
+		if region, ok := f.chunk(i); src.grid != nil && (!ok || !src.has(region)) {
+			continue
+		}
 		a.values = append(a.values, value{array: a, at: i, size: f.sizes[i]})
-		v := &a.values[i]
+		v := &a.values[len(a.values)-1]
 		v.makeSums(f.enc.SubChunks())
 		if v.size < 0 || v.size > inlineBytes {
 			a.size += max(0, v.size)
@@ -112,12 +115,7 @@ func (v *value) region(sub int) (zarr.Box, bool) {
 	if sub != wholeShard {
 		return v.array.enc.Region(v.cell(), sub)
 	}
-	m := v.array.enc.Metadata()
-	box := zarr.Box{Origin: slices.Clone(v.cell()), Shape: m.ChunkShape}
-	for k := range box.Origin {
-		box.Origin[k] *= m.ChunkShape[k]
-	}
-	return box.Intersect(zarr.WholeBox(m.Shape))
+	return v.array.chunk(v.at)
 }
 
 // encode writes the bytes of a piece into dst, which has its size unless that
@@ -271,8 +269,11 @@ func (v *value) seal(p *piece, dst []byte) (sum uint32, err error) {
 // inNode reports whether a database has the array in a node as its elements are,
 // so that the hash of the nodes speaks for it.
 func (a *array) inNode() bool {
-	return !a.raw && a.enc.AtHand() && len(a.values) == 1 && !a.values[0].inFile()
+	return !a.raw && a.enc.AtHand() && len(a.cells) == 1 && len(a.values) == 1 && !a.values[0].inFile()
 }
+
+// absent reports whether all of the array is in other images.
+func (a *array) absent() bool { return a.src.grid != nil && len(a.values) == 0 && len(a.cells) > 0 }
 
 // leaf is the entry of the manifest, when all pieces were encoded.
 func (a *array) leaf(item string) manifest.Leaf {

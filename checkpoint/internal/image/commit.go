@@ -148,7 +148,7 @@ func (im *Image) sums(m *manifest.Manifest) error {
 			continue
 		}
 		for _, a := range t.arrays {
-			if t.layout.ocdbt() && a.inNode() {
+			if t.layout.ocdbt() && a.inNode() || a.absent() {
 				continue
 			}
 			l := a.leaf(t.item)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -123,6 +124,37 @@ func divisor(n, want int) int {
 		return above
 	}
 	return below
+}
+
+// Grid returns the largest chunks, in number the fewest, of which each part, inside
+// of the shape, is made of whole ones: those at the far edges may be smaller. It
+// fails where there would be too many.
+func Grid(shape tensor.Shape, parts []Part) (tensor.Shape, error) {
+	grid := shape.Clone()
+	for k := range grid {
+		step := 0
+		for _, p := range parts {
+			step = gcd(step, p.Origin[k])
+			if end := p.Origin[k] + p.Data.Shape[k]; end < shape[k] {
+				step = gcd(step, end)
+			}
+		}
+		if step > 0 {
+			grid[k] = step
+		}
+	}
+	if checkCount(shape, grid) != nil {
+		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "shards", Got: "chunks of " + grid.String() + " in " + shape.String() + ", which are too many",
+			Remedy: "cut the array at multiples of a common length"}
+	}
+	return grid, nil
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // regular returns the shape of the parts if they are the chunks of a regular

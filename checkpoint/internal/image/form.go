@@ -1,6 +1,7 @@
 package image
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 
@@ -63,6 +64,16 @@ func newForm(d tensor.DType, shape tensor.Shape, l zarr.Layout) (*form, error) {
 	return f, nil
 }
 
+// chunk returns the part of the array that chunk i of the list holds.
+func (f *form) chunk(i int) (zarr.Box, bool) {
+	m := f.enc.Metadata()
+	box := zarr.Box{Origin: slices.Clone(f.cells[i]), Shape: m.ChunkShape}
+	for k := range box.Origin {
+		box.Origin[k] *= m.ChunkShape[k]
+	}
+	return box.Intersect(zarr.WholeBox(m.Shape))
+}
+
 // alignOf is on what sub-chunks begin: on blocks, or where they are small on a
 // part of one that is little beside them, so that every few begin on a block.
 func alignOf(subChunkBytes int) int {
@@ -114,7 +125,7 @@ func (fs *forms) of(s *source, how Storage) (*form, error) {
 	if s.Shape.Len()*s.DType.Size() <= inlineBytes {
 		how.Compression = Uncompressed
 	}
-	part := regular(s.Shape, s.parts)
+	part := s.cells()
 	key := strconv.AppendUint(make([]byte, 0, 64), uint64(s.DType), 10)
 	for _, n := range s.Shape {
 		key = strconv.AppendInt(append(key, ','), int64(n), 10)

@@ -118,7 +118,7 @@ func newLeaf(e tree.Entry) (leaf, error) {
 		return l, &errs.Error{Kind: errs.Unsupported, Got: fmt.Sprintf("a leaf of type %T", value), Want: "tensors, numbers, strings, bytes, nil"}
 	}
 	l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, src
-	l.entry.WriteShape = regular(src.Shape, src.parts)
+	l.entry.WriteShape = src.cells()
 	switch v := value.(type) {
 	case Lazy:
 		l.keyImpl = v.KeyImpl

@@ -30,6 +30,10 @@ type Parts struct {
 	DType tensor.DType
 	Shape tensor.Shape
 	Parts []Part
+	// Grid, when not nil, is the shape of the chunks, the last of each axis aside.
+	// The parts are then made of whole chunks and need not tile the shape: what they
+	// lack is in the images of others, which are given the same grid.
+	Grid tensor.Shape
 }
 
 // Key is a leaf of typed PRNG keys of JAX: their data with the name of the
@@ -62,18 +66,38 @@ type source struct {
 	tensor.Tensor              // dtype and shape as stored; Data where it is one piece of memory
 	from          tensor.DType // of the elements there, where these are cast
 	parts         []Part
+	grid          []int // of the chunks, where the parts are but some of them
 	read          func(ctx context.Context, box zarr.Box, dst []byte) error
 }
 
 // direct reports whether the elements lie in one piece of memory as they are stored.
-func (s *source) direct() bool { return s.read == nil && s.parts == nil && !s.casts() }
+func (s *source) direct() bool { return s.whole() && !s.casts() }
+
+// cells is the shape of the chunks that the parts ask for, nil where they do not.
+func (s *source) cells() []int {
+	if s.grid != nil {
+		return s.grid
+	}
+	return regular(s.Shape, s.parts)
+}
+
+// whole reports whether one piece of memory holds all elements.
+func (s *source) whole() bool { return s.read == nil && s.parts == nil && s.grid == nil }
+
+// has reports whether the elements of the region are among those of the source.
+func (s *source) has(region zarr.Box) bool {
+	return s.grid == nil || slices.ContainsFunc(s.parts, func(p Part) bool {
+		common, ok := p.box().Intersect(region)
+		return ok && common.Equal(region)
+	})
+}
 
 // view returns memory in which the region lies, if one piece of memory has it.
 func (s *source) view(region zarr.Box) (zarr.Source, bool) {
 	switch {
 	case s.read != nil || s.casts():
 		return zarr.Source{}, false
-	case s.parts == nil:
+	case s.whole():
 		return zarr.Source{Data: s.Data, Box: zarr.WholeBox(s.Shape)}, true
 	}
 	for _, p := range s.parts {
@@ -91,7 +115,7 @@ func (s *source) fill(ctx context.Context, region zarr.Box, dst []byte) error {
 		return s.castRegion(ctx, region, dst)
 	case s.read != nil:
 		return s.read(ctx, region, dst)
-	case s.parts == nil:
+	case s.whole():
 		zarr.CopyBox(region, dst, zarr.WholeBox(s.Shape), s.Data, s.DType.Size())
 		return nil
 	}
@@ -106,7 +130,7 @@ func (s *source) memory() []*[]byte {
 	if s.read != nil {
 		return nil
 	}
-	if s.parts == nil {
+	if s.whole() {
 		return []*[]byte{&s.Data}
 	}
 	out := make([]*[]byte, len(s.parts))
@@ -124,7 +148,7 @@ func (s *source) sum() *uint32 {
 		return nil
 	case s.casts():
 		return s.castSum()
-	case s.parts == nil:
+	case s.whole():
 		sum = crc.Sum(s.Data)
 	}
 	for _, p := range s.parts {
@@ -136,7 +160,7 @@ func (s *source) sum() *uint32 {
 
 // places lists the memory that the elements lie in, with what it has of the array.
 func (s *source) places() []zarr.Source {
-	if s.parts == nil {
+	if s.whole() {
 		return []zarr.Source{{Data: s.Data, Box: zarr.WholeBox(s.Shape)}}
 	}
 	out := make([]zarr.Source, len(s.parts))
@@ -162,13 +186,18 @@ func newSource(value any) (s source, ok bool, err error) {
 		return s, true, err
 	case Parts:
 		parts := slices.Clone(v.Parts)
-		err = checkParts(v.DType, v.Shape, parts)
-		return source{Tensor: tensor.Tensor{DType: v.DType, Shape: v.Shape}, parts: parts}, true, err
+		if err = checkParts(v.DType, v.Shape, parts); err == nil && v.Grid == nil {
+			err = Tiles(v.Shape, parts)
+		}
+		return source{Tensor: tensor.Tensor{DType: v.DType, Shape: v.Shape}, parts: parts, grid: v.Grid}, true, err
 	}
 	return source{}, false, nil
 }
 
-// checkParts refuses parts that do not tile the shape.
+// Check refuses what is no leaf, but for parts that do not tile the shape.
+func (p Parts) Check() error { return checkParts(p.DType, p.Shape, p.Parts) }
+
+// checkParts refuses parts that are none of an array of that shape.
 func checkParts(d tensor.DType, shape tensor.Shape, parts []Part) error {
 	if _, err := shape.Bytes(d); err != nil {
 		return err
@@ -176,7 +205,6 @@ func checkParts(d tensor.DType, shape tensor.Shape, parts []Part) error {
 	bad := func(i int, want, got string) error {
 		return &errs.Error{Kind: errs.Invalid, Subject: "shard at " + parts[i].box().String(), Want: want, Got: got}
 	}
-	total := 0
 	for i, p := range parts {
 		if err := p.Data.Check(); err != nil {
 			return err
@@ -187,10 +215,19 @@ func checkParts(d tensor.DType, shape tensor.Shape, parts []Part) error {
 		case !p.box().Inside(shape):
 			return bad(i, "a box inside of "+shape.String(), p.Data.Shape.String())
 		}
-		total += p.Data.Len()
 	}
+	return nil
+}
+
+// Tiles refuses parts, each inside of the shape, that do not tile it. Of their
+// data only the shapes count.
+func Tiles(shape tensor.Shape, parts []Part) error {
 	if i, j, ok := overlap(parts, shape); ok {
-		return bad(i, "shards that do not overlap", "one at "+parts[j].box().String())
+		return &errs.Error{Kind: errs.Invalid, Subject: "shard at " + parts[i].box().String(), Want: "shards that do not overlap", Got: "one at " + parts[j].box().String()}
+	}
+	total := 0
+	for _, p := range parts {
+		total += p.Data.Len()
 	}
 	if total != shape.Len() {
 		gap := firstGap(shape, parts)

@@ -15,6 +15,10 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
+// New returns an assembly of nothing yet: of an image alone it makes what that would
+// make by itself, and whatever its Piece was given besides.
+func New(st store.Store, name string) *Assembly { return newAssembly(st, name) }
+
 // Open reads the documents of the committed checkpoint name, that something may be
 // added. Where signing is not nil the checkpoint must be signed by that key, else
 // not signed at all: what is made of it has the same signature, or none.
