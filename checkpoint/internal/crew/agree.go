@@ -1,0 +1,107 @@
+package crew
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Agree returns what of the items this process writes, and has o make an image of
+// that: everything else of o is what it would be for a save by one process. It fails
+// on all processes where they do not agree, naming the leaf or option and both sides,
+// and where one of them cannot go on; the save is over then.
+func (m *Meeting) Agree(ctx context.Context, items []image.Item, o *image.Options) ([]image.Item, error) {
+	mine, err := roll{}, m.call.Err
+	if err == nil {
+		err = storable(o)
+	}
+	if err == nil {
+		mine, err = rollOf(items, termsOf(o))
+	}
+	if err != nil {
+		mine = roll{Failure: fail(err)}
+	}
+	told := m.say(ctx, of("plan", m.group.Self), mine)
+	if e := m.barrier(ctx, plan); e != nil {
+		m.close() //nolint:errcheck // the reason is already being returned
+		return nil, e
+	}
+	rolls, heard := m.rolls(ctx, mine)
+	if err == nil {
+		err = told
+	}
+	if heard != nil && errs.KindOf(heard) != errs.NotFound {
+		// The others may well have heard, and wait for this process.
+		_, err = m.Commit(ctx, nil, heard)
+		return nil, err
+	}
+	if err == nil {
+		err = heard
+	}
+	if err == nil {
+		items, err = m.group.settle(items, rolls)
+	}
+	if err != nil {
+		m.leave(ctx) //nolint:errcheck // the reason is already being returned
+		return nil, err
+	}
+	m.signing = o.Signing
+	if m.next = o.Join; m.next == nil {
+		m.next = parts.New(m.call.Store, m.call.Name).Join
+	}
+	o.Join = m.Join
+	return items, nil
+}
+
+// rolls reads what each process brings. A process that has said nothing is NotFound.
+func (m *Meeting) rolls(ctx context.Context, mine roll) (map[int]roll, error) {
+	rolls := map[int]roll{}
+	for _, p := range m.group.Active {
+		var r roll
+		if err := m.hear(ctx, of("plan", p), &r); err != nil {
+			return nil, errs.Wrap("", "process "+strconv.Itoa(p), err)
+		}
+		if p == m.group.Self {
+			r = mine // which has the parts too
+		}
+		rolls[p] = r
+	}
+	return rolls, nil
+}
+
+// settle holds the rolls against each other, and deals out.
+func (g Group) settle(items []image.Item, rolls map[int]roll) ([]image.Item, error) {
+	for _, p := range g.Active {
+		if err := rolls[p].Failure.from(p); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range g.others() {
+		if err := rolls[p].against(rolls[g.Primary], g.Primary, p); err != nil {
+			return nil, err
+		}
+	}
+	return g.dealOut(items, rolls)
+}
+
+// storable refuses layouts in which what several processes write is not one.
+func storable(o *image.Options) error {
+	if o.Layout == image.OCDBTZarr3 || o.Layout == image.OCDBTZarr2 {
+		return nil
+	}
+	return &errs.Error{Kind: errs.Unsupported, Subject: "Bivouac.Layout", Got: "a layout without a database, into which several processes cannot write",
+		Remedy: "save with a database, then bivouac convert"}
+}
+
+// termsOf lists the options that decide about bytes, and so have to be the same.
+func termsOf(o *image.Options) []term {
+	of := func(name string, v any) term { return term{name, fmt.Sprint(v)} }
+	return []term{
+		of("Bivouac.Layout", o.Layout), of("Bivouac.Compression", o.Compression), of("Storage.ChunkByteSize", o.ChunkBytes), of("Storage.ShardAxes", o.ShardAxes),
+		of("the kind of checkpoint", o.Style), of("Bivouac.Signing", public(o.Signing)), of("Bivouac.Label", o.Label), of("Base", o.Dedup != nil), of("PartialUpdate of a checkpoint", o.Join != nil),
+	}
+}

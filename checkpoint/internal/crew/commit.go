@@ -1,0 +1,66 @@
+package crew
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// outcome is what has become of a save.
+type outcome struct {
+	Failure *failure `json:"failure,omitempty"`
+	Time    int64    `json:"time,omitempty"` // of the commit, in nanoseconds
+}
+
+// Commit writes the image, made of what Agree returned, and returns when the
+// checkpoint of all processes is committed, with the time that was recorded; or when it
+// will not be. err is why there is no image. The meeting is over when it returns.
+func (m *Meeting) Commit(ctx context.Context, im *image.Image, err error) (at time.Time, _ error) {
+	if m.group.Leads() {
+		return m.publish(ctx, im, err)
+	}
+	if err == nil {
+		_, err = im.Commit(ctx, guest{m.txn})
+	}
+	said := m.sayReport(ctx, err)
+	m.barrier(ctx, written) //nolint:errcheck // what counts is the outcome
+	met := m.barrier(ctx, end)
+	var is outcome
+	heard := m.hear(ctx, "outcome", &is)
+	m.leave(ctx) //nolint:errcheck // what this process knows it knows
+	switch {
+	case err != nil:
+		return at, err
+	case heard != nil:
+		return at, errors.Join(store.ErrUncertain, met, said, heard)
+	}
+	return time.Unix(0, is.Time), is.Failure.from(m.group.Primary)
+}
+
+// publish is Commit of the primary.
+func (m *Meeting) publish(ctx context.Context, im *image.Image, err error) (at time.Time, _ error) {
+	if err == nil {
+		at, err = im.Commit(ctx, m.txn)
+	} else {
+		m.txn.Abort() //nolint:errcheck // the reason is already being returned
+	}
+	if !m.said {
+		m.barrier(ctx, written) //nolint:errcheck // the reason is already being returned
+	}
+	m.say(ctx, "outcome", outcome{fail(err), at.UnixNano()}) //nolint:errcheck // who does not hear it says so
+	m.barrier(ctx, end)                                      //nolint:errcheck // the save is what it is
+	m.leave(ctx)                                             //nolint:errcheck // likewise
+	return at, err
+}
+
+// guest is the transaction as an image that is one of several has it: its documents
+// are those of the primary.
+type guest struct{ store.Txn }
+
+// Commit makes durable what was written.
+func (g guest) Commit(ctx context.Context, _ store.Blob, _ ...store.Blob) error {
+	return g.Txn.Commit(ctx, store.Blob{})
+}

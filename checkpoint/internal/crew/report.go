@@ -1,0 +1,180 @@
+package crew
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/ocdbt"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// report is what a process has written.
+type report struct {
+	Failure  *failure           `json:"failure,omitempty"`
+	Manifest []byte             `json:"manifest,omitempty"` // of its files and of its shares in arrays
+	Entries  map[string][]entry `json:"entries,omitempty"`  // for the databases, by item
+}
+
+// entry is an ocdbt.Entry.
+type entry struct {
+	Key    string `json:"key"`
+	File   string `json:"file,omitempty"` // "" of what is inline
+	Offset int64  `json:"offset,omitempty"`
+	Length int64  `json:"length,omitempty"`
+	Inline []byte `json:"inline,omitempty"`
+}
+
+func entriesOf(list []ocdbt.Entry) []entry {
+	out := make([]entry, len(list))
+	for i, e := range list {
+		out[i] = entry{Key: e.Key, Inline: e.Value.Inline}
+		if !e.Value.IsInline() {
+			out[i] = entry{Key: e.Key, File: e.Value.File.Name, Offset: e.Value.Offset, Length: e.Value.Length}
+		}
+	}
+	return out
+}
+
+func (e entry) ocdbt() ocdbt.Entry {
+	if e.File == "" {
+		return ocdbt.Entry{Key: e.Key, Value: ocdbt.InlineRef(e.Inline)}
+	}
+	return ocdbt.Entry{Key: e.Key, Value: ocdbt.Ref{File: ocdbt.File{Name: e.File}, Offset: e.Offset, Length: e.Length}}
+}
+
+// sealed is a report with the signature of the process, where checkpoints are signed.
+type sealed struct {
+	Report    json.RawMessage `json:"report"`
+	Signature []byte          `json:"signature,omitempty"`
+}
+
+// message is what is signed: the report, as one of this meeting and process.
+func (m *Meeting) message(process int, doc []byte) []byte {
+	return append([]byte("bivouac crew\n"+m.talk.Staging()+"\n"+strconv.Itoa(process)+"\n"), doc...)
+}
+
+// public names a key.
+func public(key ed25519.PrivateKey) string {
+	if len(key) != ed25519.PrivateKeySize {
+		return "none"
+	}
+	return base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
+}
+
+// sayReport tells the primary what this process has written, or why it could not.
+func (m *Meeting) sayReport(ctx context.Context, err error) error {
+	if err != nil {
+		m.report = report{Failure: fail(err)}
+	}
+	doc, err := json.Marshal(m.report)
+	if err != nil {
+		return &errs.Error{Kind: errs.Invalid, Subject: "report", Err: err}
+	}
+	s := sealed{Report: doc}
+	if m.signing != nil {
+		s.Signature = ed25519.Sign(m.signing, m.message(m.group.Self, doc))
+	}
+	return m.say(ctx, of("report", m.group.Self), s)
+}
+
+// hearReport reads what a process has written.
+func (m *Meeting) hearReport(ctx context.Context, process int) (r report, err error) {
+	var s sealed
+	if err := m.hear(ctx, of("report", process), &s); err != nil {
+		return r, err
+	}
+	if m.signing != nil && !ed25519.Verify(m.signing.Public().(ed25519.PublicKey), m.message(process, s.Report), s.Signature) {
+		return r, &errs.Error{Kind: errs.Corrupt, Subject: "report", Want: "the signature of the key that signs the checkpoint", Got: "another, or none"}
+	}
+	if e := json.Unmarshal(s.Report, &r); e != nil {
+		return r, &errs.Error{Kind: errs.Corrupt, Subject: "report", Err: e}
+	}
+	return r, nil
+}
+
+// Join is image.Options.Join. On the primary it waits for the others, and adds what
+// they have written; on the others it takes the image for the report, of which the
+// primary makes the documents.
+func (m *Meeting) Join(ctx context.Context, txn store.Txn, p *image.Piece) error {
+	if !m.group.Leads() {
+		m.report = report{Manifest: p.Manifest.Append(nil), Entries: map[string][]entry{}}
+		for item, list := range p.Entries {
+			m.report.Entries[item] = entriesOf(list)
+		}
+		p.Docs = nil
+		return nil
+	}
+	m.said = true
+	if err := m.barrier(ctx, written); err != nil {
+		return err
+	}
+	for _, process := range m.group.others() {
+		r, err := m.hearReport(ctx, process)
+		if err == nil {
+			if failed := r.Failure.from(process); failed != nil {
+				return failed
+			}
+			err = m.add(ctx, r, p)
+		}
+		if err != nil {
+			return errs.Wrap("", "process "+strconv.Itoa(process), err)
+		}
+	}
+	return m.next(ctx, txn, p)
+}
+
+// add adds what a process has written, of which every file has to be there.
+func (m *Meeting) add(ctx context.Context, r report, p *image.Piece) error {
+	written, err := manifest.Parse(r.Manifest)
+	if err != nil {
+		return err
+	}
+	for _, f := range written.Files {
+		in, err := m.call.Store.Stat(ctx, path.Join(m.txn.Staging(), f.Name))
+		if err == nil && in.Size != f.Size {
+			err = &errs.Error{Kind: errs.Corrupt, Subject: f.Name, Want: strconv.FormatInt(f.Size, 10) + " bytes", Got: strconv.FormatInt(in.Size, 10)}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.Manifest.Files = append(p.Manifest.Files, written.Files...)
+	for _, l := range written.Leaves {
+		if err := addLeaf(p.Manifest, l); err != nil {
+			return err
+		}
+	}
+	for item, list := range r.Entries {
+		for _, e := range list {
+			p.Entries[item] = append(p.Entries[item], e.ocdbt())
+		}
+	}
+	return nil
+}
+
+// addLeaf adds what a process contributes to the checksums of an array: those of its
+// sub-chunks, and its share in that of the whole.
+func addLeaf(m *manifest.Manifest, l manifest.Leaf) error {
+	i := slices.IndexFunc(m.Leaves, func(k manifest.Leaf) bool { return k.Item == l.Item && k.Param == l.Param })
+	if i < 0 {
+		m.Leaves = append(m.Leaves, l)
+		return nil
+	}
+	k := &m.Leaves[i]
+	if k.Size != l.Size || len(k.Chunks) != len(l.Chunks) {
+		return &errs.Error{Kind: errs.Mismatch, Subject: "array " + strconv.Quote(l.Param), Want: "an array that is cut alike", Got: "another"}
+	}
+	k.CRC ^= l.CRC
+	for n, c := range l.Chunks {
+		k.Chunks[n] ^= c
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package crew
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// share is what a process writes of a leaf that is in shards.
+type share struct {
+	grid  tensor.Shape // of the chunks; nil where the process has all and cuts as it likes
+	parts []image.Part
+}
+
+// owned is a shard and who writes it.
+type owned struct {
+	image.Part     // without data
+	by         int // the lowest process that has it
+}
+
+// shareOf finds out what process self writes of a leaf, whose roll on each process is
+// given. Every process finds the same, or the same failure.
+func shareOf(leaves map[int]leafRoll, self int, active []int) (share, error) {
+	mine := leaves[self].parts
+	shape := mine.Shape
+	var all []owned
+	for _, p := range active {
+		for _, b := range leaves[p].Boxes {
+			if !slices.ContainsFunc(all, func(o owned) bool { return slices.Equal(o.Origin, b.Origin) && slices.Equal(o.Data.Shape, b.Shape) }) {
+				all = append(all, owned{image.Part{Origin: b.Origin, Data: tensor.Tensor{DType: mine.DType, Shape: b.Shape}}, p})
+			}
+		}
+	}
+	parts := make([]image.Part, len(all))
+	for i, o := range all {
+		parts[i] = o.Part
+	}
+	if err := image.Tiles(shape, parts); err != nil {
+		return share{}, &errs.Error{Err: err, Remedy: "the shards of all processes together have to tile the array; " + who(leaves, active)}
+	}
+	var s share
+	alone := true
+	for _, o := range all {
+		if o.by != self {
+			alone = false
+			continue
+		}
+		i := slices.IndexFunc(mine.Parts, func(p image.Part) bool {
+			return slices.Equal(p.Origin, o.Origin) && slices.Equal(p.Data.Shape, o.Data.Shape)
+		})
+		s.parts = append(s.parts, mine.Parts[i])
+	}
+	if alone {
+		return s, nil
+	}
+	var err error
+	s.grid, err = image.Grid(shape, parts)
+	return s, err
+}
+
+// who says how many shards each process has.
+func who(leaves map[int]leafRoll, active []int) string {
+	text := ""
+	for i, p := range active {
+		if i > 0 {
+			text += ", "
+		}
+		text += "process " + strconv.Itoa(p) + " has " + strconv.Itoa(len(leaves[p].Boxes))
+	}
+	return text
+}
+
+// dealOut returns what of the items this process writes, given the rolls of all, which
+// have been held against the primary's.
+func (g Group) dealOut(items []image.Item, rolls map[int]roll) (mine []image.Item, err error) {
+	for _, it := range items {
+		if it.Tree == nil {
+			if g.Leads() {
+				mine = append(mine, it)
+			}
+			continue
+		}
+		shares, err := g.sharesOf(it.Name, rolls)
+		if err != nil {
+			return nil, err
+		}
+		d := dealer{shares: shares, all: g.Leads()}
+		t := d.deal(it.Tree, nil)
+		switch {
+		case d.all:
+			it.Tree = t
+			mine = append(mine, it)
+		case d.writes > 0:
+			mine = append(mine, image.Item{Name: it.Name, Handler: it.Handler, Tree: t})
+		}
+	}
+	return mine, nil
+}
+
+// sharesOf are the shares of this process in the leaves of an item, by their paths.
+func (g Group) sharesOf(item string, rolls map[int]roll) (map[string]share, error) {
+	at := map[string]map[int]leafRoll{}
+	var paths []string // in the order of the primary's tree
+	for _, p := range append([]int{g.Primary}, g.Active...) {
+		i := slices.IndexFunc(rolls[p].Items, func(it itemRoll) bool { return it.Name == item })
+		for _, l := range rolls[p].Items[i].Leaves {
+			if at[l.Path] == nil {
+				at[l.Path] = map[int]leafRoll{}
+				paths = append(paths, l.Path)
+			}
+			at[l.Path][p] = l
+		}
+	}
+	shares := map[string]share{}
+	for _, path := range paths {
+		if at[path][g.Self].parts == nil {
+			continue
+		}
+		s, err := shareOf(at[path], g.Self, g.Active)
+		if err != nil {
+			return nil, errs.Wrap("", "leaf "+item+": "+path, err)
+		}
+		shares[path] = s
+	}
+	return shares, nil
+}
+
+// dealer makes the tree that one process writes. Leaves that others write are nil in
+// it, unless all entries of the tree are wanted.
+type dealer struct {
+	shares map[string]share
+	all    bool
+	writes int // shares with parts
+}
+
+func (d *dealer) deal(n *tree.Node, at tree.Path) *tree.Node {
+	if n.Kind != tree.Leaf {
+		c := *n
+		c.Items = make([]*tree.Node, len(n.Items))
+		for i, child := range n.Items {
+			c.Items[i] = d.deal(child, append(at[:len(at):len(at)], n.Key(i)))
+		}
+		return &c
+	}
+	s, sharded := d.shares[at.String()]
+	switch {
+	case !sharded && d.all:
+		return n
+	case !sharded || len(s.parts) == 0 && !d.all:
+		return &tree.Node{}
+	}
+	value := n.Value
+	if o, ok := value.(tree.Opaque); ok {
+		value = o.TreeLeaf()
+	}
+	p := value.(image.Parts) // as it was when the roll was made
+	p.Parts, p.Grid = s.parts, s.grid
+	if len(s.parts) > 0 {
+		d.writes++
+	}
+	return &tree.Node{Value: p}
+}
