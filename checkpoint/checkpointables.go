@@ -34,7 +34,9 @@ func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string
 	if err != nil {
 		return nil, err
 	}
-	s.Made.WaitCopied()
+	if s != nil {
+		s.Made.WaitCopied()
+	}
 	return r, nil
 }
 

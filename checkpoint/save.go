@@ -96,9 +96,12 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 	if err != nil {
 		return nil, nil, errs.Wrap(op, path, err)
 	}
+	if saving.Absent(o.Options) {
+		return absent(ctx, o.Release), nil, nil
+	}
 	s, to, err := o.prepare(ctx, path, values, background)
-	if err == nil {
-		err = s.Begin()
+	if s != nil {
+		err = s.Begin(ctx, to, err)
 	}
 	if err != nil {
 		return nil, nil, errs.Wrap(op, path, err)
@@ -109,16 +112,28 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 	}), s, nil
 }
 
-// prepare admits the save, and says what is written and where to. o is resolved.
+// absent is the response of a process that does not take part in a save.
+func absent(ctx context.Context, release func()) *Response[SaveStats] {
+	return Go(ctx, func(context.Context) (SaveStats, error) {
+		if release != nil {
+			release()
+		}
+		return SaveStats{}, nil
+	})
+}
+
+// prepare admits the save, and says what is written and where to. o is resolved. With
+// an error there may be a save, which is given up in its Begin.
 func (o *SaveOptions) prepare(ctx context.Context, path string, values map[string]any, background bool) (s *saving.Save, to saving.Target, err error) {
 	st, name, err := locate.Target(path, o.Store, o.File.PathPermissionMode)
-	if err == nil {
-		err = admit(ctx, st, name, o.Overwrite || o.PartialUpdate)
+	if err != nil {
+		return nil, to, err
 	}
-	if err == nil {
-		s, err = saving.New(saving.Call{Options: o.Options, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
+	s, err = saving.New(saving.Call{Options: o.Options, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
+	if err != nil {
+		return nil, to, err
 	}
-	if err == nil {
+	if err = admit(ctx, st, name, o.Overwrite || o.PartialUpdate); err == nil {
 		err = s.Take(ctx, values)
 	}
 	if err == nil {
@@ -128,12 +143,9 @@ func (o *SaveOptions) prepare(ctx context.Context, path string, values map[strin
 	if err == nil && o.PartialUpdate {
 		err = o.update(ctx, st, name, s.Items, &s.Image)
 	}
-	if err != nil {
-		return nil, to, err
-	}
-	return s, saving.Target{Store: st, Name: name, Options: store.TxnOptions{
+	return s, saving.Target{Store: st, Name: name, Key: path, Options: store.TxnOptions{
 		Overwrite: o.Overwrite || s.Image.Join != nil, LinksOnly: s.Image.Dedup != nil,
-	}}, nil
+	}}, err
 }
 
 // dedup is what Base asks for.

@@ -48,6 +48,11 @@ func (o Options) complete() error {
 		return invalid("multiprocessing.process_count", "a barrier for more than one process", "none",
 			"set Multiprocessing.Barrier, or primary_host null where each process has a file system of its own")
 	}
+	for _, p := range m.ActiveProcesses {
+		if p >= m.ProcessCount {
+			return invalid("multiprocessing.active_processes", fmt.Sprintf("less than process_count, %d", m.ProcessCount), strconv.Itoa(p), "")
+		}
+	}
 	if m.PrimaryHost != nil && int(*m.PrimaryHost) >= m.ProcessCount {
 		return invalid("multiprocessing.primary_host", fmt.Sprintf("less than process_count, %d", m.ProcessCount), strconv.Itoa(int(*m.PrimaryHost)), "")
 	}

@@ -155,7 +155,7 @@ func (p *part) prepare(ctx context.Context, values map[string]any, background bo
 	if len(removal) > 0 {
 		s.Image.Extra = append(s.Image.Extra, store.Blob{Name: parts.RemovalFile, Data: removal.Append(nil)})
 	}
-	return s, s.Begin()
+	return s, s.Begin(ctx, saving.Target{}, nil)
 }
 
 // target is the directory of the part in the session.
@@ -190,6 +190,10 @@ func (o *SaveOptions) validate() error {
 		return bad("Overwrite", "an overwrite, which a session does not have; Replace replaces leaves")
 	case o.Base != "":
 		return bad("Base", "a base; parts link nothing of earlier checkpoints")
+	}
+	if m := o.Multiprocessing; m.ProcessCount > 1 && *m.PrimaryHost != options.EveryHost {
+		return &errs.Error{Kind: errs.Unsupported, Subject: "Multiprocessing.ProcessCount", Got: "a part by several processes",
+			Remedy: "add to a checkpoint with SaveOptions.PartialUpdate, which several can do; or save the part from one process"}
 	}
 	if l, err := o.Options.StoredLayout(); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
@@ -35,6 +36,7 @@ type Checkpointer struct {
 	memory *arena.Arena // snapshots; owned by the save in flight
 	limit  int64        // of memory, 0 is none
 	locked bool         // this is the writer of the directory, or there are no locks
+	writer bool         // no other process, that saves with this one, is the writer
 	lock   io.Closer    // nil when there is none
 
 	mu       sync.Mutex
@@ -70,7 +72,7 @@ func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 	if err != nil {
 		return nil, errs.Wrap("training.Open", dir, err)
 	}
-	c := &Checkpointer{opts: opts, store: st, root: root, dir: dir, limit: eff.Budget()}
+	c := &Checkpointer{opts: opts, store: st, root: root, dir: dir, limit: eff.Budget(), writer: !saving.Follows(eff) && !saving.Absent(eff)}
 	if err := c.start(ctx); err != nil {
 		return nil, errs.Wrap("training.Open", dir, errors.Join(err, c.unlock()))
 	}
@@ -105,7 +107,7 @@ func (c *Checkpointer) reserve() int {
 
 // writeRoot writes the metadata of the run, once.
 func (c *Checkpointer) writeRoot(ctx context.Context) error {
-	if c.opts.Custom == nil {
+	if c.opts.Custom == nil || !c.writer {
 		return nil
 	}
 	custom, err := orbax.Custom(c.opts.Custom)

@@ -10,6 +10,20 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
+// alike reports whether a policy decides alike on all processes that have saved the
+// same steps: whether neither the clock, nor a save in progress, nor a signal counts.
+func alike(p SavePolicy) bool {
+	switch p := p.(type) {
+	case FixedInterval, SpecificSteps, InitialSave:
+		return true
+	case AnySave:
+		return !slices.ContainsFunc(p, func(q SavePolicy) bool { return !alike(q) })
+	case AllSave:
+		return !slices.ContainsFunc(p, func(q SavePolicy) bool { return !alike(q) })
+	}
+	return false
+}
+
 // Decision is what a SavePolicy decides on.
 type Decision struct {
 	Step     int64

@@ -177,7 +177,7 @@ func (c *Checkpointer) preferred(whole map[string]Info) []Info {
 // checkpoint. One that is damaged would stand in the way of the step of its
 // number; where Options.Clean allows it, it is set aside.
 func (c *Checkpointer) passOver(ctx context.Context, step int64, name string, why error) error {
-	if !c.opts.Clean || errs.KindOf(why) != errs.Corrupt {
+	if !c.opts.Clean || !c.writer || errs.KindOf(why) != errs.Corrupt {
 		c.opts.OnEvent(Event{Kind: Skipped, Step: step, Name: name, Err: why})
 		return nil
 	}

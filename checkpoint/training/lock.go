@@ -10,7 +10,7 @@ import (
 // openToWrite takes the lock of a directory that is there, when this is its writer, and
 // settles what a writer before may have left in doubt.
 func (c *Checkpointer) openToWrite(ctx context.Context) error {
-	if !c.opts.Clean {
+	if !c.opts.Clean || !c.writer {
 		return nil
 	}
 	if _, err := c.store.Stat(ctx, c.root); errs.KindOf(err) == errs.NotFound {
@@ -48,7 +48,7 @@ func (c *Checkpointer) takeLock(ctx context.Context) error {
 		c.locked = true // as far as it can be
 		return nil
 	case errs.Busy:
-		return &errs.Error{Err: err, Remedy: "of processes that save together all but one set Options.NoLock"}
+		return &errs.Error{Err: err, Remedy: "processes that save together say so in Options.Multiprocessing"}
 	}
 	if err == nil {
 		c.lock, c.locked = lock, true

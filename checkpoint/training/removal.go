@@ -65,6 +65,15 @@ func (c *Checkpointer) retain(ctx context.Context) error {
 	return nil
 }
 
+// follow takes out of the list what the process removes that this one saves with.
+func (c *Checkpointer) follow() {
+	for _, r := range c.Retention() {
+		if !r.Keep {
+			c.unlist(r.Step)
+		}
+	}
+}
+
 // spare takes the newest whole step out of those that are to go when none of those
 // that are kept is whole.
 func (c *Checkpointer) spare(ctx context.Context, kept, doomed []Info) ([]Info, error) {

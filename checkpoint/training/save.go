@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -116,25 +118,21 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	if err != nil {
 		return fail(err)
 	}
+	if saving.Absent(eff) {
+		return skipped(ctx, o, background), nil, nil
+	}
 	c.saving.Lock()
 	defer c.saving.Unlock()
-	if skip, err := c.admit(ctx, step, o); err != nil {
-		return fail(err)
-	} else if skip {
-		return checkpoint.Go(ctx, func(context.Context) (bool, error) {
-			if background && o.Release != nil {
-				o.Release()
-			}
-			return false, nil
-		}), nil, nil
+	skip, err := c.admit(ctx, s, c.target(st, step, o.Overwrite), step, o)
+	if skip {
+		return skipped(ctx, o, background), nil, nil
 	}
-	start := time.Now()
-	if err := c.prepare(ctx, s, step, items, o, background); err != nil {
+	start, to := time.Now(), c.target(st, step, o.Overwrite) // of a step that is there only now, perhaps
+	if err = c.prepare(ctx, s, to, step, items, o, background, err); err != nil {
 		return fail(err)
 	}
 	in := Info{Step: step, Directory: c.directory(step), Metrics: o.Metrics, Custom: s.Image.Custom}
 	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: s.Made.Size(), Blocked: time.Since(start)})
-	to := saving.Target{Store: st, Name: c.path(in.Directory), Options: store.TxnOptions{Overwrite: o.Overwrite, LinksOnly: c.opts.Dedup.On}}
 	r := checkpoint.Go(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, s, to, in, start) })
 	c.mu.Lock()
 	c.pending = r
@@ -142,21 +140,39 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	return r, s, nil
 }
 
-// prepare lays the image of a step out.
-func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, step int64, items map[string]any, o *SaveOptions, background bool) error {
-	err := s.Take(ctx, items)
+// skipped is the response of a save that does not take place.
+func skipped(ctx context.Context, o *SaveOptions, background bool) *checkpoint.Response[bool] {
+	return checkpoint.Go(ctx, func(context.Context) (bool, error) {
+		if background && o.Release != nil {
+			o.Release()
+		}
+		return false, nil
+	})
+}
+
+// target is where a step is committed.
+func (c *Checkpointer) target(st store.Store, step int64, overwrite bool) saving.Target {
+	name := c.directory(step)
+	return saving.Target{
+		Store: st, Name: c.path(name), Key: path.Join(filepath.ToSlash(c.dir), name),
+		Options: store.TxnOptions{Overwrite: overwrite, LinksOnly: c.opts.Dedup.On},
+	}
+}
+
+// prepare lays the image of a step out, or gives it up because of err.
+func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, to saving.Target, step int64, items map[string]any, o *SaveOptions, background bool, err error) error {
+	if err == nil {
+		err = s.Take(ctx, items)
+	}
 	if err == nil {
 		err = addMetrics(s, items, o.Metrics)
 	}
 	if err == nil {
 		err = c.prepareMemory(s.Image.Budget)
 	}
-	if err != nil {
-		return err
-	}
 	s.Image.Style, s.Image.Memory, s.Image.Now = image.Step, c.memory, c.opts.Now
 	s.Image.Dedup, s.Image.Pace, s.Image.Label = c.dedup(), c.pace(background), Label(step)
-	return s.Begin()
+	return s.Begin(ctx, to, err)
 }
 
 // prepareMemory empties the memory of snapshots, of which a save maps at most
@@ -204,40 +220,71 @@ func (c *Checkpointer) pace(background bool) image.Pace {
 // admit waits for the save before, makes known what became of it, and decides
 // whether this one takes place.
 // The policy is asked before the wait: "nothing is being saved" is for it to see.
-func (c *Checkpointer) admit(ctx context.Context, step int64, o *SaveOptions) (skip bool, err error) {
+// Where several processes save and might decide differently, the primary one decides.
+func (c *Checkpointer) admit(ctx context.Context, s *saving.Save, to saving.Target, step int64, o *SaveOptions) (skip bool, err error) {
 	preempted := c.preempted()
 	c.mu.Lock()
 	closed := c.closed
 	save, reason := c.shouldSave(step, preempted)
 	_, exists := c.index(step)
 	c.mu.Unlock()
+	save = save || o.Force || exists
 	switch {
 	case closed:
-		return false, &errs.Error{Kind: errs.Closed, Remedy: "Open the run again"}
+		err = &errs.Error{Kind: errs.Closed, Remedy: "Open the run again"}
 	case exists && !o.Overwrite:
-		return false, isThere()
-	case !save && !o.Force && !exists:
+		err = isThere()
+	}
+	if s.Joint() && !alike(c.opts.Save) && !o.Force {
+		if save, reason, err = c.follows(ctx, s, to, save, reason, err); err != nil {
+			return false, err
+		}
+	}
+	if !save && err == nil {
 		c.opts.OnEvent(Event{Kind: Declined, Step: step, Name: c.opts.Names.Name(step), Reason: reason})
 		return true, nil
 	}
-	if err := c.Wait(ctx); err != nil {
-		return false, err
+	if err == nil {
+		err = c.ready(ctx, s, step, o)
 	}
-	if err := c.takeLock(ctx); err != nil {
-		return false, err
+	return false, err
+}
+
+// follows asks the primary process, or tells the others, whether this step is saved.
+func (c *Checkpointer) follows(ctx context.Context, s *saving.Save, to saving.Target, save bool, reason string, why error) (bool, string, error) {
+	decline := reason
+	if save || why != nil {
+		decline = ""
+	}
+	declined, err := s.Meet(ctx, to, decline, why)
+	if err == nil && declined == "" {
+		err = why // which is told when all agree
+	}
+	return declined == "", declined, err
+}
+
+// ready waits for the save before and makes the directory ready for another one.
+func (c *Checkpointer) ready(ctx context.Context, s *saving.Save, step int64, o *SaveOptions) error {
+	if err := c.Wait(ctx); err != nil {
+		return err
+	}
+	if !s.Follows() {
+		if err := c.takeLock(ctx); err != nil {
+			return err
+		}
 	}
 	if err := c.settle(ctx); err != nil {
-		return false, err
+		return err
 	}
 	if o.Overwrite {
-		return false, c.replaceable(ctx, step)
+		return c.replaceable(ctx, step)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, settled := c.index(step); settled {
-		return false, isThere()
+		return isThere()
 	}
-	return false, nil
+	return nil
 }
 
 // replaceable refuses to overwrite what is no checkpoint, damaged or not, and has
@@ -314,6 +361,10 @@ func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Targ
 		return false, err
 	}
 	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: s.Made.Size(), Took: time.Since(start), Stats: checkpoint.NewSaveStats(s.Made)})
+	if s.Follows() {
+		c.follow()
+		return true, nil
+	}
 	return true, c.retire(ctx, subject)
 }
 

@@ -20,7 +20,7 @@ func (c *Checkpointer) settle(ctx context.Context) error {
 	if err := c.store.Settle(ctx, c.root); err != nil {
 		return err
 	}
-	if c.opts.Clean {
+	if c.opts.Clean && c.writer {
 		if err := c.clean(ctx); err != nil {
 			return err
 		}

@@ -70,6 +70,13 @@ type Meeting struct {
 	said    bool   // the barrier "written" was called
 }
 
+// Fail has this process tell in Agree that it cannot go on, and why.
+func (m *Meeting) Fail(err error) {
+	if m.call.Err == nil {
+		m.call.Err = err
+	}
+}
+
 // opening is what the primary says first.
 type opening struct {
 	Txn     string   `json:"transaction,omitempty"`

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/crew"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
@@ -53,15 +54,19 @@ type Save struct {
 	Image image.Options // of New and Take; the engine completes it
 	Made  *image.Image  // of Begin
 
-	call   Call
-	until  time.Time    // the end of the time that it may take; the zero Time is none
-	memory *arena.Arena // of this save alone; nil where the engine gave it some
+	call    Call
+	until   time.Time // the end of the time that it may take; the zero Time is none
+	role    role
+	meeting *crew.Meeting // of a Joint save, from Meet on
+	over    bool          // Meet has failed
+	memory  *arena.Arena  // of this save alone; nil where the engine gave it some
 }
 
 // Target is where Run commits.
 type Target struct {
 	Store   store.Store
 	Name    string // of the directory that becomes visible
+	Key     string // what the processes of a Joint save know it by
 	Options store.TxnOptions
 	// Before, when not nil, is what has to be done before the transaction; its
 	// failure is that of the save.
@@ -78,7 +83,7 @@ func New(c Call) (*Save, error) {
 		return nil, err
 	}
 	io.Watch, io.OnRelease, io.Progress = c.Watch, c.Release, c.Progress
-	return &Save{call: c, Image: io}, nil
+	return &Save{call: c, Image: io, role: roleOf(c.Options.Multiprocessing)}, nil
 }
 
 // Take turns values into items in the order of their names; what is not a tree is
@@ -97,8 +102,21 @@ func (s *Save) Take(ctx context.Context, values map[string]any) (err error) {
 	return errs.Wrap("", "SaveOptions.Custom", err)
 }
 
-// Begin lays the image out, in memory of its own where the engine gave it none.
-func (s *Save) Begin() (err error) {
+// Begin lays the image out, in memory of its own where the engine gave it none. err is
+// why the engine gives the save up: it is returned, when the other processes of a Joint
+// save have been told. Of these, Begin agrees with them who writes what.
+func (s *Save) Begin(ctx context.Context, t Target, err error) error {
+	if err = s.agree(ctx, t, err); err != nil {
+		return err
+	}
+	err = s.layOut()
+	if err != nil && s.meeting != nil {
+		_, err = s.meeting.Commit(ctx, nil, err)
+	}
+	return err
+}
+
+func (s *Save) layOut() (err error) {
 	if s.Image.Memory == nil {
 		if s.memory, err = arena.Open(0, &arena.Options{Limit: int(s.Image.Budget)}); err != nil {
 			return errs.Wrap("", "SaveOptions.MemoryBudget", err)
@@ -158,6 +176,9 @@ func (s *Save) commit(ctx context.Context, t Target) (at time.Time, err error) {
 		if err := t.Before(ctx); err != nil {
 			return at, err
 		}
+	}
+	if s.meeting != nil {
+		return s.meeting.Commit(ctx, s.Made, nil)
 	}
 	txn, err := t.Store.Begin(ctx, t.Name, t.Options)
 	if err != nil {
