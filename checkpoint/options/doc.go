@@ -71,12 +71,12 @@
 //	asynchronous.load_timeout_secs                                  acts (ours)
 //	asynchronous.post_finalization_callback                         acts: in the background
 //	asynchronous.create_directories_asynchronously                  nothing: nothing is visible before the commit
-//	multiprocessing.primary_host                                    pending
-//	multiprocessing.active_processes                                pending
-//	multiprocessing.barrier_sync_key_prefix                         pending
-//	multiprocessing.barrier                                         pending
-//	multiprocessing.process_index                                   pending
-//	multiprocessing.process_count                                   pending
+//	multiprocessing.primary_host                                    acts
+//	multiprocessing.active_processes                                acts
+//	multiprocessing.barrier_sync_key_prefix                         acts
+//	multiprocessing.barrier                                         acts (ours)
+//	multiprocessing.process_index                                   acts (ours)
+//	multiprocessing.process_count                                   acts (ours)
 //	file.path_permission_mode                                       acts, also on files
 //	file.path_class                                                 acts: the Store
 //	file.skip_sync_file_validations                                 nothing: the check is one look at the target

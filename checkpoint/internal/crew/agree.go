@@ -31,15 +31,15 @@ func (m *Meeting) Agree(ctx context.Context, items []image.Item, o *image.Option
 		return nil, e
 	}
 	rolls, heard := m.rolls(ctx, mine)
-	if err == nil {
-		err = told
+	if heard == nil {
+		heard = told
 	}
-	if heard != nil && errs.KindOf(heard) != errs.NotFound {
-		// The others may well have heard, and wait for this process.
+	switch missing := errs.KindOf(heard) == errs.NotFound; {
+	case err != nil: // and so all know, by what was said or is missing
+	case heard != nil && !missing: // the others may well have heard all, and wait for this process
 		_, err = m.Commit(ctx, nil, heard)
 		return nil, err
-	}
-	if err == nil {
+	default:
 		err = heard
 	}
 	if err == nil {

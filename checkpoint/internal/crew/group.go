@@ -98,8 +98,8 @@ func (g Group) Meet(ctx context.Context, c Call) (*Meeting, error) {
 		err = c.Err
 	}
 	if m.talk == nil {
-		m.barrier(ctx, begin) //nolint:errcheck // the others find nothing, and fail too
-		return nil, err
+		m.barrier(ctx, begin) //nolint:errcheck // the others find nothing
+		return nil, m.miss(ctx, err)
 	}
 	word := opening{Decline: c.Decline, Failure: fail(err)}
 	if m.txn != nil {
@@ -162,11 +162,18 @@ func (m *Meeting) find(ctx context.Context) (*Meeting, error) {
 		return nil, err
 	}
 	word, err := m.join(ctx)
-	if err != nil { // perhaps of this process alone, for which the others would wait
-		m.barrier(ctx, plan) //nolint:errcheck // the reason is already being returned
-		return nil, errors.Join(err, m.leave(ctx))
+	if err != nil {
+		return nil, m.miss(ctx, err)
 	}
 	return m.opened(ctx, word, word.Failure.from(m.group.Primary))
+}
+
+// miss ends a meeting that did not come about for this process, perhaps for it alone:
+// the others have it to wait for at one barrier more, where it says nothing.
+func (m *Meeting) miss(ctx context.Context, err error) error {
+	m.barrier(ctx, plan) //nolint:errcheck // the reason is already being returned
+	m.leave(ctx)         //nolint:errcheck // likewise
+	return err
 }
 
 // join takes part in the transactions.
@@ -216,9 +223,9 @@ func (m *Meeting) search(ctx context.Context) (string, error) {
 func (m *Meeting) opened(ctx context.Context, word opening, err error) (*Meeting, error) {
 	m.Declined = word.Decline
 	if err != nil || m.Declined != "" {
-		return m, errors.Join(err, m.leave(ctx))
+		m.leave(ctx) //nolint:errcheck // what is left is nobody's loss, and removed by the next save
 	}
-	return m, nil
+	return m, err
 }
 
 // barrier waits for all processes. Where it has failed once the others may not be

@@ -1,0 +1,532 @@
+package checkpoint_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/crew/crewtest"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/zarr"
+	"github.com/bivouac-ml/bivouac/internal/crash"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/store/local"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// several are processes that save together, each with a store of its own on one file
+// system.
+type several struct {
+	n       int
+	primary int
+	barrier *crewtest.Barrier
+	fsys    vfs.FS
+}
+
+func together(n int, fsys vfs.FS) *several {
+	return &several{n: n, barrier: crewtest.NewBarrier(n, nil), fsys: fsys}
+}
+
+// options are those of a process, beside what o says.
+func (s *several) options(p int, o checkpoint.SaveOptions) *checkpoint.SaveOptions {
+	o.Store = local.New(s.fsys, "/", nil)
+	o.Multiprocessing = options.Multiprocessing{
+		PrimaryHost: new(options.Host(s.primary)), ProcessIndex: new(options.Host(p)), ProcessCount: s.n, Barrier: s.barrier.Of(p),
+	}
+	return &o
+}
+
+// save has each process save what state gives it.
+func (s *several) save(m manner, state func(p int) any, o checkpoint.SaveOptions) []error {
+	return crewtest.Run(s.n, func(p int) error {
+		if m == waiting {
+			return checkpoint.Save(context.Background(), "c", state(p), s.options(p, o))
+		}
+		own := s.options(p, o)
+		if m == handingOver {
+			own.Release, own.Watch = func() {}, true
+		}
+		r, err := checkpoint.SaveAsync(context.Background(), "c", state(p), own)
+		if err == nil {
+			_, err = r.Result(context.Background())
+		}
+		return err
+	})
+}
+
+func failed(list []error) error { return errors.Join(list...) }
+
+// dealt deals the parts of an array out: at least one process has each.
+func dealt(t *rapid.T, whole checkpoint.Shards, n int) []checkpoint.Shards {
+	out := make([]checkpoint.Shards, n)
+	for p := range out {
+		out[p] = checkpoint.Shards{DType: whole.DType, Shape: whole.Shape}
+	}
+	for _, part := range whole.Parts {
+		for _, p := range rapid.SliceOfNDistinct(rapid.IntRange(0, n-1), 1, n, rapid.ID[int]).Draw(t, "owners") {
+			out[p].Parts = append(out[p].Parts, part)
+		}
+	}
+	return out
+}
+
+// drawn is a tree, and what each of n processes has of it.
+func drawn(t *rapid.T, n int) (whole *tree.Node, has []*tree.Node) {
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	whole, has = tree.NewDict(), make([]*tree.Node, n)
+	for p := range has {
+		has[p] = tree.NewDict()
+	}
+	for i := range rapid.IntRange(1, 5).Draw(t, "leaves") {
+		name := fmt.Sprint("leaf", i)
+		if rapid.Bool().Draw(t, "whole") {
+			v := rapid.SampledFrom([]any{3, "text", nil, 2.5, noise(rng, tensor.Float32, 700)}).Draw(t, "value")
+			whole.Set(name, tree.NewLeaf(v))
+			for p := range has {
+				has[p].Set(name, tree.NewLeaf(v))
+			}
+			continue
+		}
+		x := noise(rng, rapid.SampledFrom([]tensor.DType{tensor.Float32, tensor.Uint8, tensor.BFloat16}).Draw(t, "dtype"), rapid.SliceOfN(rapid.IntRange(1, 40), 0, 3).Draw(t, "shape")...)
+		cuts := make([][]int, len(x.Shape))
+		for k, most := range x.Shape {
+			for at := rapid.IntRange(1, most).Draw(t, "cut"); at < most; at += rapid.IntRange(1, most).Draw(t, "cut") {
+				cuts[k] = append(cuts[k], at)
+			}
+		}
+		whole.Set(name, tree.NewLeaf(x))
+		for p, s := range dealt(t, divide(x, cuts), n) {
+			has[p].Set(name, &tree.Node{Value: s})
+		}
+	}
+	return whole, has
+}
+
+// What several processes save, each its shards of random arrays, is what one process
+// saves, however it is dealt out; any box of it loads, and it is verified.
+func TestSeveralProcessesAreOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ctx := context.Background()
+		n := rapid.IntRange(1, 4).Draw(t, "processes")
+		s := together(n, vfs.NewMem())
+		s.primary = rapid.IntRange(0, n-1).Draw(t, "primary")
+		whole, has := drawn(t, n)
+		var o checkpoint.SaveOptions
+		o.Layout = rapid.SampledFrom([]checkpoint.Layout{checkpoint.OCDBTZarr3, checkpoint.OCDBTZarr2}).Draw(t, "layout")
+		o.Compression = rapid.SampledFrom([]options.Compression{options.DefaultCompression, options.Zstd}).Draw(t, "compression")
+		o.Array.Saving.Storage.ChunkByteSize = rapid.SampledFrom([]int64{0, 64}).Draw(t, "chunks")
+		if rapid.Bool().Draw(t, "dedup") {
+			o.Base = "c"
+		}
+		m := rapid.SampledFrom([]manner{waiting, copying, handingOver}).Draw(t, "manner")
+		if err := failed(s.save(m, func(p int) any { return has[p] }, o)); err != nil {
+			t.Fatal(err)
+		}
+		st := local.New(s.fsys, "/", nil)
+		got, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := tree.Diff(whole, got); len(d) > 0 {
+			t.Fatalf("loaded differs:\n%s", tree.FormatDiff(d))
+		}
+		for _, e := range tree.Flatten(whole) {
+			x, ok := e.Node.Tensor()
+			if !ok {
+				continue
+			}
+			box := zarr.WholeBox(x.Shape)
+			for k, size := range x.Shape {
+				box.Origin[k] = rapid.IntRange(0, size-1).Draw(t, "origin")
+				box.Shape = slices.Clone(box.Shape)
+				box.Shape[k] = rapid.IntRange(1, size-box.Origin[k]).Draw(t, "length")
+			}
+			want := tensor.New(x.DType, box.Shape...)
+			zarr.CopyBox(box, want.Data, zarr.WholeBox(x.Shape), x.Data, x.DType.Size())
+			n, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Want: func(l checkpoint.LeafInfo) checkpoint.Want {
+				if l.Path.String() != e.Path.String() {
+					return checkpoint.Want{}
+				}
+				return checkpoint.Want{Boxes: []checkpoint.Box{{Origin: box.Origin, Shape: box.Shape}}}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := tree.Diff(tree.NewLeaf(want), n.At(e.Path)); len(d) > 0 {
+				t.Fatalf("box %v of %s differs:\n%s", box, e.Path, tree.FormatDiff(d))
+			}
+		}
+		report, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st})
+		if err != nil || !report.OK() {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		if left := names(t, s.fsys); !slices.Equal(left, []string{"c"}) {
+			t.Fatalf("%q is there", left)
+		}
+	})
+}
+
+// names lists the root of a file system.
+func names(t interface{ Fatal(...any) }, fsys vfs.FS) (out []string) {
+	list, err := fsys.ReadDir("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+// rows are the shards of an array of 4 rows for two processes, in the manner of a
+// training job: each process has two of them.
+func rows(p int, v float64) any {
+	part := make([]float64, 2*300)
+	for i := range part {
+		part[i] = v + float64(p*len(part)+i)
+	}
+	return checkpoint.Shards{DType: tensor.Float64, Shape: tensor.Shape{4, 300}, Parts: []checkpoint.Shard{{Origin: []int{2 * p, 0}, Data: tensor.FromSlice(part, 2, 300)}}}
+}
+
+func job(p int, v float64) any {
+	return map[string]any{"w": rows(p, v), "step": v, "bias": []float64{v, v, v}}
+}
+
+// Where processes do not have the same tree, the same options, or shards that tile an
+// array, the save fails on each of them, and the error names the leaf and both sides.
+func TestProcessesThatDisagree(t *testing.T) {
+	for name, c := range map[string]struct {
+		state func(p int) any
+		opts  func(p int, o *checkpoint.SaveOptions)
+		kind  errs.Kind
+		want  []string
+	}{
+		"shape": {state: func(p int) any { return map[string]any{"a": make([]float64, 3+p)} }, kind: errs.Mismatch,
+			want: []string{"leaf state: a", "float64[3], as process 0", "float64[4] on process 1"}},
+		"kind": {state: func(p int) any { return map[string]any{"a": []any{1, rows(p, 1)}[p]} }, kind: errs.Mismatch,
+			want: []string{"leaf state: a", "int64, as process 0", "float64[4,300] in shards on process 1"}},
+		"missing": {state: func(p int) any {
+			return []map[string]any{{"a": 1, "b": map[string]any{"c": 1.5}}, {"a": 1}}[p]
+		}, kind: errs.Mismatch, want: []string{"leaf state: b.c", "float64, as process 0", "nothing on process 1"}},
+		"more": {state: func(p int) any { return []map[string]any{{"a": 1}, {"a": 1, "b": 2}}[p] }, kind: errs.Mismatch,
+			want: []string{"leaf state: b", "nothing, as process 0", "int64 on process 1"}},
+		"gap": {state: func(p int) any {
+			x := rows(p, 1).(checkpoint.Shards)
+			if p == 1 {
+				x.Parts = nil
+			}
+			return map[string]any{"w": x}
+		}, kind: errs.Invalid, want: []string{"leaf state: w", "[2:4,0:300]", "process 0 has 1, process 1 has 0"}},
+		"overlap": {state: func(p int) any {
+			x := rows(p, 1).(checkpoint.Shards)
+			x.Parts[0].Origin[0] = p
+			return map[string]any{"w": x}
+		}, kind: errs.Invalid, want: []string{"leaf state: w", "overlap", "process 0 has 1, process 1 has 1"}},
+		"one fails": {state: func(p int) any { return job(p, 1) }, opts: func(p int, o *checkpoint.SaveOptions) { o.Custom = []any{nil, "no object"}[p] },
+			kind: errs.Invalid, want: []string{"SaveOptions.Custom"}},
+		"one fails early": {state: func(p int) any { return []any{job(p, 1), nil}[p] }, kind: errs.Invalid, want: []string{"want a value"}},
+		"options": {state: func(p int) any { return job(p, 1) }, opts: func(p int, o *checkpoint.SaveOptions) {
+			o.Compression = []options.Compression{options.Uncompressed, options.Zstd}[p]
+		},
+			kind: errs.Mismatch, want: []string{"Compression"}},
+		"layout": {state: func(p int) any { return job(p, 1) }, opts: func(p int, o *checkpoint.SaveOptions) { o.Layout = checkpoint.PlainZarr3 }, kind: errs.Unsupported, want: []string{"bivouac convert"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := together(2, vfs.NewMem())
+			for p, err := range crewtest.Run(2, func(p int) error {
+				o := s.options(p, checkpoint.SaveOptions{})
+				if c.opts != nil {
+					c.opts(p, o)
+				}
+				return checkpoint.Save(t.Context(), "c", c.state(p), o)
+			}) {
+				if errs.KindOf(err) != c.kind {
+					t.Errorf("process %d: %v", p, err)
+				}
+				for _, w := range c.want {
+					if !strings.Contains(fmt.Sprint(err), w) {
+						t.Errorf("process %d: %v, want %q", p, err, w)
+					}
+				}
+			}
+			if left := names(t, s.fsys); len(left) > 0 {
+				t.Errorf("%q is there", left)
+			}
+		})
+	}
+}
+
+// Barriers have the prefix, the name and the operation in their keys, in one order.
+func TestBarrierKeys(t *testing.T) {
+	s := together(2, vfs.NewMem())
+	for _, err := range crewtest.Run(2, func(p int) error {
+		o := s.options(p, checkpoint.SaveOptions{})
+		o.Multiprocessing.BarrierSyncKeyPrefix = "run7."
+		return checkpoint.Save(t.Context(), "c", job(p, 1), o)
+	}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"run7.c:begin", "run7.c:plan", "run7.c:written", "run7.c:end", "run7.c:leave"}
+	if d := cmp.Diff(want, s.barrier.Keys()); d != "" {
+		t.Error(d)
+	}
+}
+
+// Without a barrier several processes cannot save: that is said before anything.
+func TestNoBarrier(t *testing.T) {
+	o := together(2, vfs.NewMem()).options(0, checkpoint.SaveOptions{})
+	o.Multiprocessing.Barrier = nil
+	err := checkpoint.Save(t.Context(), "c", job(0, 1), o)
+	if errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), "a barrier for more than one process") {
+		t.Error(err)
+	}
+}
+
+// Items that are no trees, and leaves that are whole, are those of the primary
+// process, wherever that is.
+func TestPrimaryHost(t *testing.T) {
+	s := together(3, vfs.NewMem())
+	s.primary = 2
+	for p, err := range crewtest.Run(3, func(p int) error {
+		items := map[string]any{"state": map[string]any{"x": p}}
+		if p == 2 {
+			items["note"] = json.RawMessage(`{"by":2}`)
+		}
+		return checkpoint.SaveCheckpointables(t.Context(), "c", items, s.options(p, checkpoint.SaveOptions{}))
+	}) {
+		if err != nil {
+			t.Fatal(p, err)
+		}
+	}
+	got, err := checkpoint.LoadCheckpointables(t.Context(), "c", &checkpoint.LoadOptions{Store: local.New(s.fsys, "/", nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := got["state"].(*tree.Node).Get("x").Value; x != int64(2) || fmt.Sprintf("%s", got["note"]) != `{"by":2}` {
+		t.Errorf("%v, %s", x, got["note"])
+	}
+}
+
+// Where every process is primary, each makes a whole checkpoint on a file system of
+// its own, and nobody waits.
+func TestEveryHost(t *testing.T) {
+	for p := range 2 {
+		fsys := vfs.NewMem()
+		o := together(2, fsys).options(p, checkpoint.SaveOptions{})
+		o.Multiprocessing.PrimaryHost, o.Multiprocessing.Barrier = new(options.EveryHost), nil
+		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": p}, o); err != nil {
+			t.Fatal(err)
+		}
+		n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: local.New(fsys, "/", nil)})
+		if err != nil || n.Get("x").Value != int64(p) {
+			t.Fatal(n, err)
+		}
+	}
+}
+
+// A process that is not active returns at once, and has written nothing.
+func TestActiveProcesses(t *testing.T) {
+	s := together(3, vfs.NewMem())
+	s.barrier = crewtest.NewBarrier(2, nil)
+	released := false
+	for p, err := range crewtest.Run(3, func(p int) error {
+		o := s.options(p, checkpoint.SaveOptions{})
+		o.Multiprocessing.ActiveProcesses = []int{2, 0}
+		if p != 1 {
+			return checkpoint.Save(t.Context(), "c", job(p/2, 1), o)
+		}
+		o.Release = func() { released = true }
+		r, err := checkpoint.SaveAsync(t.Context(), "c", "what is no tree", o)
+		if err == nil {
+			_, err = r.Result(t.Context())
+		}
+		return err
+	}) {
+		if err != nil {
+			t.Fatal(p, err)
+		}
+	}
+	n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: local.New(s.fsys, "/", nil)})
+	if err != nil || n.Get("w").Value.(tensor.Tensor).Len() != 1200 || !released {
+		t.Fatal(err)
+	}
+}
+
+// twoOver is a save of version 2 by two processes, over what is there.
+func twoOver(fsys vfs.FS, ack func(string)) error {
+	s := together(2, fsys)
+	o := checkpoint.SaveOptions{Overwrite: true}
+	if err := failed(s.save(waiting, func(p int) any { return job(p, 2) }, o)); err != nil {
+		return err
+	}
+	ack("2")
+	return nil
+}
+
+// sound holds what is there against version 1, or where that was acknowledged version 2.
+func sound(fsys vfs.FS, acked bool) error {
+	st := local.New(fsys, "/", nil)
+	n, err := checkpoint.Load(context.Background(), "c", &checkpoint.LoadOptions{Store: st})
+	if err != nil {
+		return err
+	}
+	for v := 2; v >= 1; v-- {
+		parts := append(rows(0, float64(v)).(checkpoint.Shards).Parts, rows(1, float64(v)).(checkpoint.Shards).Parts...)
+		w := tensor.New(tensor.Float64, 4, 300)
+		for _, p := range parts {
+			copy(w.Data[p.Origin[0]*300*8:], p.Data.Data)
+		}
+		want, err := tree.From(map[string]any{"w": w, "step": float64(v), "bias": []float64{float64(v), float64(v), float64(v)}})
+		if err != nil {
+			return err
+		}
+		if tree.Equal(want, n) {
+			return nil
+		}
+		if acked {
+			return errors.New("an earlier checkpoint than the one that was acknowledged")
+		}
+	}
+	return errors.New("neither of the two")
+}
+
+// twoAgain is the save after a failure: it succeeds, and leaves nothing but itself.
+func twoAgain(fsys vfs.FS) error {
+	s := together(2, fsys)
+	if err := failed(s.save(waiting, func(p int) any { return job(p, 2) }, checkpoint.SaveOptions{Overwrite: true})); err != nil {
+		return fmt.Errorf("the save after: %w", err)
+	}
+	list, err := fsys.ReadDir("/")
+	if err != nil {
+		return err
+	}
+	if len(list) != 1 || list[0].Name() != "c" {
+		return fmt.Errorf("leftovers: %v", list)
+	}
+	return sound(fsys, true)
+}
+
+func oneBefore(fsys vfs.FS) error {
+	return failed(together(1, fsys).save(waiting, func(int) any {
+		a, b := rows(0, 1).(checkpoint.Shards), rows(1, 1).(checkpoint.Shards)
+		a.Parts = append(a.Parts, b.Parts...)
+		return map[string]any{"w": a, "step": 1.0, "bias": []float64{1, 1, 1}}
+	}, checkpoint.SaveOptions{}))
+}
+
+// At whatever moment the power fails for all processes, what was there before is whole,
+// or what they saved is; the next save leaves nothing of it.
+func TestPowerLossOfSeveral(t *testing.T) {
+	check := func(fsys vfs.FS, acked []string) error {
+		if err := sound(fsys, len(acked) > 0); err != nil {
+			return err
+		}
+		return twoAgain(fsys)
+	}
+	o := &crash.Options{Setup: oneBefore, Limit: 4, Samples: 4, Quick: true}
+	report, err := crash.Run(twoOver, check, o)
+	t.Log(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever operation fails, at whichever process, all are told, and nothing is wrong.
+func TestFaultsOfSeveral(t *testing.T) {
+	step := 7
+	if os.Getenv("BIVOUAC_LONG") != "" {
+		step = 1
+	}
+	for n := 1; ; n += step {
+		mem := vfs.NewMem()
+		if err := oneBefore(mem); err != nil {
+			t.Fatal(err)
+		}
+		fault := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Done: n%2 == 0})
+		s := together(2, fault)
+		list := s.save(waiting, func(p int) any { return job(p, 2) }, checkpoint.SaveOptions{Overwrite: true})
+		if fault.Calls() < n {
+			break
+		}
+		fine := list[0] == nil && list[1] == nil
+		if !fine && !errors.Is(failed(list), store.ErrUncertain) && (list[0] == nil || list[1] == nil) {
+			t.Fatalf("call %d failed: %v", n, list)
+		}
+		if err := sound(mem, fine); err != nil {
+			t.Fatalf("call %d failed: %v; told %v", n, err, list)
+		}
+		if err := twoAgain(mem); err != nil {
+			t.Fatalf("call %d failed: %v; told %v", n, err, list)
+		}
+	}
+}
+
+// A barrier that fails at one process, as when that one is killed there, or that
+// returns too early, is a failure of all or none: what was there is there, or the whole.
+func TestBarrierFails(t *testing.T) {
+	for _, op := range []string{"begin", "plan", "written", "end", "leave"} {
+		for p := range 2 {
+			mem := vfs.NewMem()
+			if err := oneBefore(mem); err != nil {
+				t.Fatal(err)
+			}
+			s := together(2, mem)
+			killed := errors.New("killed")
+			s.barrier = crewtest.NewBarrier(2, func(process int, key string) error {
+				if process == p && strings.HasSuffix(key, ":"+op) {
+					return killed
+				}
+				return nil
+			})
+			list := s.save(copying, func(p int) any { return job(p, 2) }, checkpoint.SaveOptions{Overwrite: true})
+			committed := op == "leave" || op == "end" && p == 0
+			if err := sound(mem, committed); err != nil {
+				t.Errorf("%s at process %d: %v; told %v", op, p, err, list)
+			}
+			if early := op == "begin" || op == "plan" || op == "written"; early && (list[0] == nil || list[1] == nil) {
+				t.Errorf("%s at process %d: %v", op, p, list)
+			}
+			if op == "leave" && failed(list) != nil {
+				t.Errorf("%s at process %d: %v", op, p, list)
+			}
+			if err := twoAgain(mem); err != nil {
+				t.Errorf("%s at process %d: %v", op, p, err)
+			}
+		}
+	}
+}
+
+// Barriers that do not wait let a save fail, and never be wrong.
+func TestBarrierDoesNotWait(t *testing.T) {
+	for range 50 {
+		mem := vfs.NewMem()
+		if err := oneBefore(mem); err != nil {
+			t.Fatal(err)
+		}
+		s := together(2, mem)
+		list := crewtest.Run(2, func(p int) error {
+			o := s.options(p, checkpoint.SaveOptions{Overwrite: true})
+			o.Multiprocessing.Barrier = func(context.Context, string) error { return nil }
+			return checkpoint.Save(t.Context(), "c", job(p, 2), o)
+		})
+		if err := sound(mem, list[0] == nil); err != nil {
+			t.Fatalf("%v; told %v", err, list)
+		}
+	}
+}
