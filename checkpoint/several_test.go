@@ -2,6 +2,7 @@ package checkpoint_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -174,14 +175,14 @@ func TestSeveralProcessesAreOne(t *testing.T) {
 		if err != nil || !report.OK() {
 			t.Fatalf("%+v, %v", report, err)
 		}
-		if left := names(t, s.fsys); !slices.Equal(left, []string{"c"}) {
+		if left := rooted(t, s.fsys); !slices.Equal(left, []string{"c"}) {
 			t.Fatalf("%q is there", left)
 		}
 	})
 }
 
-// names lists the root of a file system.
-func names(t interface{ Fatal(...any) }, fsys vfs.FS) (out []string) {
+// rooted lists the root of a file system.
+func rooted(t interface{ Fatal(...any) }, fsys vfs.FS) (out []string) {
 	list, err := fsys.ReadDir("/")
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +264,7 @@ func TestProcessesThatDisagree(t *testing.T) {
 					}
 				}
 			}
-			if left := names(t, s.fsys); len(left) > 0 {
+			if left := rooted(t, s.fsys); len(left) > 0 {
 				t.Errorf("%q is there", left)
 			}
 		})
@@ -528,5 +529,76 @@ func TestBarrierDoesNotWait(t *testing.T) {
 		if err := sound(mem, list[0] == nil); err != nil {
 			t.Fatalf("%v; told %v", err, list)
 		}
+	}
+}
+
+// Options of single leaves that differ cannot be seen before: they are refused when
+// what was written is put together, and nothing becomes visible.
+func TestLeavesStoredOtherwise(t *testing.T) {
+	s := together(2, vfs.NewMem())
+	for p, err := range crewtest.Run(2, func(p int) error {
+		o := s.options(p, checkpoint.SaveOptions{})
+		if p == 1 {
+			o.LeafStorage = []options.LeafStorage{{Match: "w", Compression: options.Zstd}}
+		}
+		return checkpoint.Save(t.Context(), "c", job(p, 1), o)
+	}) {
+		if errs.KindOf(err) != errs.Mismatch || !strings.Contains(err.Error(), "w/zarr.json") {
+			t.Errorf("process %d: %v", p, err)
+		}
+	}
+	if left := rooted(t, s.fsys); len(left) > 0 {
+		t.Errorf("%q is there", left)
+	}
+}
+
+// All that sign give the key: the checkpoint has one signature, of all that was written.
+func TestSeveralProcessesSign(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := together(2, vfs.NewMem())
+	var o checkpoint.SaveOptions
+	o.Signing, o.Label = private, "both"
+	if err := failed(s.save(waiting, func(p int) any { return job(p, 1) }, o)); err != nil {
+		t.Fatal(err)
+	}
+	var l checkpoint.LoadOptions
+	l.Store, l.Verification, l.Label = local.New(s.fsys, "/", nil), public, "both"
+	if _, err := checkpoint.Load(t.Context(), "c", &l); err != nil {
+		t.Fatal(err)
+	}
+	for p, err := range crewtest.Run(2, func(p int) error {
+		own := s.options(p, checkpoint.SaveOptions{Overwrite: true})
+		if p == 0 {
+			own.Signing = private
+		}
+		return checkpoint.Save(t.Context(), "c", job(p, 2), own)
+	}) {
+		if errs.KindOf(err) != errs.Mismatch || !strings.Contains(err.Error(), "Signing") {
+			t.Errorf("process %d: %v", p, err)
+		}
+	}
+}
+
+// Several processes add to a checkpoint as one does.
+func TestSeveralProcessesUpdate(t *testing.T) {
+	mem := vfs.NewMem()
+	if err := oneBefore(mem); err != nil {
+		t.Fatal(err)
+	}
+	s := together(2, mem)
+	if err := failed(s.save(copying, func(p int) any { return map[string]any{"more": map[string]any{"w": rows(p, 5)}} }, checkpoint.SaveOptions{PartialUpdate: true})); err != nil {
+		t.Fatal(err)
+	}
+	st := local.New(mem, "/", nil)
+	n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st})
+	if err != nil || n.Get("step").Value != 1.0 || n.Get("more").Get("w").Value.(tensor.Tensor).Len() != 1200 {
+		t.Fatal(n, err)
+	}
+	report, err := checkpoint.Verify(t.Context(), "c", &checkpoint.VerifyOptions{Store: st})
+	if err != nil || !report.OK() {
+		t.Fatalf("%+v, %v", report, err)
 	}
 }

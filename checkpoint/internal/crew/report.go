@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
@@ -153,9 +154,26 @@ func (m *Meeting) add(ctx context.Context, r report, p *image.Piece) error {
 		}
 	}
 	for item, list := range r.Entries {
-		for _, e := range list {
-			p.Entries[item] = append(p.Entries[item], e.ocdbt())
+		if err := addEntries(p, item, list); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// addEntries adds entries of a database. What several processes have under one key is
+// the metadata of an array, and the same.
+func addEntries(p *image.Piece, item string, list []entry) error {
+	inline := make(map[string][]byte, len(p.Entries[item]))
+	for _, e := range p.Entries[item] {
+		inline[e.Key] = e.Value.Inline
+	}
+	for _, e := range list {
+		if b, twice := inline[e.Key]; twice && (b == nil || !bytes.Equal(b, e.Inline)) {
+			return &errs.Error{Kind: errs.Mismatch, Subject: item + ": " + e.Key, Want: "an array that is stored alike on all processes", Got: "another",
+				Remedy: "give all processes the same storage options of leaves"}
+		}
+		p.Entries[item] = append(p.Entries[item], e.ocdbt())
 	}
 	return nil
 }
