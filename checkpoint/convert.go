@@ -51,9 +51,10 @@ type ConvertOptions struct {
 // Arrays are read and written piece by piece within the memory budget. What is
 // written is then compared with the source, element by element.
 //
-// What the destination cannot hold is refused by its name before anything is
-// written (errs.Unsupported): items of unknown kinds, and in safetensors files all
-// but one tree of arrays and numbers. Types of containers (tuples, named tuples)
+// What handlers wrote, items and leaves of types of their own, is copied as it is,
+// without their handlers. What the destination cannot hold is refused by its name
+// before anything is written (errs.Unsupported): items of which nobody says what
+// they are, and in safetensors files all but one tree of arrays and numbers. Types of containers (tuples, named tuples)
 // are kept where the source has recorded them, and typed PRNG keys stay that.
 func Convert(ctx context.Context, src, dst string, o *ConvertOptions) error {
 	return convert(ctx, "checkpoint.Convert", []string{src}, dst, nil, o)
@@ -125,6 +126,7 @@ type conversion struct {
 	items  []image.Item
 	trees  []convertedTree
 	cells  *cellCache
+	files  []copiedFiles
 
 	opened []*sources
 }
@@ -164,12 +166,17 @@ func (c *conversion) plan(ctx context.Context) error {
 		case single && len(items) > 1:
 			return &errs.Error{Kind: errs.Unsupported, Subject: "items " + itemNames(items), Want: "one tree, as the layout " + Safetensors.String() + " has it",
 				Got: strconv.Itoa(len(items)) + " items", Remedy: "choose one of them (ConvertOptions.Item), or another layout"}
+		case it.Kind == layout.Unknown && !single && it.Handler != "":
+			err = c.copiedItem(ctx, &out, it.Name)
 		case it.Kind == layout.Unknown, single && it.Kind != layout.Tree:
 			return &errs.Error{Kind: errs.Unsupported, Subject: "item " + strconv.Quote(it.Name), Got: it.Kind.String(),
 				Want: "what the layout " + Safetensors.String() + " has a place for", Remedy: "choose other items (ConvertOptions.Item), or another layout"}
 		case it.Kind == layout.Tree:
 			out.Tree, out.Rich, err = c.tree(ctx, it.Name, out.Name, transforms && it.Name == target)
 			out.Handler = orbax.HandlerTree
+			if err == nil {
+				err = c.copied(ctx, &out, c.opened[len(c.opened)-1].open[0])
+			}
 		case it.Kind == layout.JSON:
 			out.File = path.Base(it.File)
 			out.JSON, err = c.from.JSON(ctx, it.Name)

@@ -56,8 +56,9 @@ type DiffOptions struct {
 // Diff compares two checkpoints of any layout leaf by leaf, in the order of items
 // and paths. Of arrays, a piece of some megabytes of each side is in memory at a
 // time, or the largest chunk that can only be decoded as a whole.
-// It ends after the first error. Items that neither side can read are compared
-// by their names.
+// It ends after the first error. What handlers wrote, items and leaves of types of
+// their own, is compared by the bytes of their files, with one of each side in
+// memory: of leaf handlers in one tree, by those of all of them.
 func Diff(ctx context.Context, a, b string, o *DiffOptions) iter.Seq2[LeafDiff, error] {
 	if o == nil {
 		o = &DiffOptions{}
@@ -121,6 +122,10 @@ func (d *differ) run(a, b string, o *DiffOptions) error {
 				l.Status, l.Is = Missing, ""
 			}
 			d.emit(l)
+		case was.Kind == layout.Unknown:
+			if err := d.handledItems(side, was, is); err != nil {
+				return err
+			}
 		case was.Kind == layout.Tree:
 			if err := d.trees(side, name, [2]string{was.Name, is.Name}); err != nil {
 				return err
@@ -196,6 +201,10 @@ func (d *differ) trees(side [2]*layout.Checkpoint, item string, names [2]string)
 		defer t.Close() //nolint:errcheck // nothing was written
 		open[i] = t
 	}
+	same, err := foreignLeaves(d.ctx, open)
+	if err != nil {
+		return err
+	}
 	partner, paired := pair(open[0].Leaves, open[1].Leaves)
 	for i := range open[0].Leaves {
 		was := &open[0].Leaves[i]
@@ -205,6 +214,9 @@ func (d *differ) trees(side [2]*layout.Checkpoint, item string, names [2]string)
 			l.Status = Missing
 		} else if err := d.leaves(&l, was, is); err != nil {
 			return err
+		}
+		if ok && was.Kind == layout.Foreign && !same {
+			l.Status = Changed
 		}
 		if !d.emit(l) {
 			return nil
@@ -249,6 +261,8 @@ func describe(l *layout.Leaf) string {
 		return "string " + strconv.Quote(l.Text)
 	case l.HasArray():
 		return l.DType.String() + l.Shape.String()
+	case l.Kind == layout.Foreign:
+		return LeafKind(l.Kind).String() + " " + l.ValueType
 	}
 	return LeafKind(l.Kind).String()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
@@ -13,35 +14,37 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// foreign are the leaves of a tree that leaf handlers read, those of a handler
-// together and in the order of the tree.
-type foreign struct {
-	wanted map[*handler.AnyLeaf][]handler.Wanted[any]
-	at     map[*handler.AnyLeaf][]int // their places among the leaves
-}
+// foreign are leaves that leaf handlers read, those of a handler in one tree
+// together and in their order.
+type foreign []*handledLeaves
 
-func newForeign() *foreign {
-	return &foreign{map[*handler.AnyLeaf][]handler.Wanted[any]{}, map[*handler.AnyLeaf][]int{}}
+// handledLeaves are the leaves of one handler in one tree.
+type handledLeaves struct {
+	by     *handler.AnyLeaf
+	of     *layout.OpenTree
+	wanted []handler.Wanted[any]
+	at     []int // their places in what is loaded
 }
 
 // add has a handler read a leaf.
-func (f *foreign) add(by *handler.AnyLeaf, l *layout.Leaf, abstract *any, at int) {
-	f.wanted[by] = append(f.wanted[by], handler.Wanted[any]{Path: l.Path, Abstract: abstract})
-	f.at[by] = append(f.at[by], at)
+func (f *foreign) add(by *handler.AnyLeaf, from origin, abstract *any, at int) {
+	i := slices.IndexFunc(*f, func(h *handledLeaves) bool { return h.by == by && h.of == from.tree })
+	if i < 0 {
+		i = len(*f)
+		*f = append(*f, &handledLeaves{by: by, of: from.tree})
+	}
+	h := (*f)[i]
+	h.wanted, h.at = append(h.wanted, handler.Wanted[any]{Path: from.path, Abstract: abstract}), append(h.at, at)
 }
 
 // each gives what the handlers return for their leaves, by a method of them.
-func (f *foreign) each(ctx context.Context, t *layout.OpenTree, from *handler.LeafRegistry,
-	read func(*handler.AnyLeaf, context.Context, handler.Reader, []handler.Wanted[any]) ([]any, error), give func(at int, v any)) error {
-	for _, by := range from.All() {
-		if len(f.wanted[by]) == 0 {
-			continue
-		}
-		values, err := read(by, ctx, t.Directory(), f.wanted[by])
+func (f foreign) each(ctx context.Context, read func(*handler.AnyLeaf, context.Context, handler.Reader, []handler.Wanted[any]) ([]any, error), give func(at int, v any)) error {
+	for _, h := range f {
+		values, err := read(h.by, ctx, h.of.Directory(), h.wanted)
 		if err != nil {
 			return err
 		}
-		for k, i := range f.at[by] {
+		for k, i := range h.at {
 			give(i, values[k])
 		}
 	}
@@ -51,7 +54,7 @@ func (f *foreign) each(ctx context.Context, t *layout.OpenTree, from *handler.Le
 // readForeign has leaf handlers read the leaves of their types, all of one type
 // at once. One that is wanted and has no handler is errs.Unsupported.
 func (ld *loading) readForeign(ctx context.Context, t *layout.OpenTree, entries []tree.Entry) error {
-	f := newForeign()
+	var f foreign
 	for i := range t.Leaves {
 		l := &t.Leaves[i]
 		if l.Kind != layout.Foreign {
@@ -75,9 +78,13 @@ func (ld *loading) readForeign(ctx context.Context, t *layout.OpenTree, entries 
 		if by == nil {
 			return foreignError(l)
 		}
-		f.add(by, l, w.abstract, i)
+		from, made := ld.origins[l]
+		if !made {
+			from = origin{t, l.Path}
+		}
+		f.add(by, from, w.abstract, i)
 	}
-	return f.each(ctx, t, ld.handlers, (*handler.AnyLeaf).Deserialize, func(i int, v any) { entries[i].Node.Value = v })
+	return f.each(ctx, (*handler.AnyLeaf).Deserialize, func(i int, v any) { entries[i].Node.Value = v })
 }
 
 // keptForeign returns what stands for a leaf that is not read: what the
@@ -99,14 +106,14 @@ func (ld *loading) keptForeign(l *layout.Leaf) any {
 // describeForeign asks leaf handlers what they say of their leaves. Those without
 // a handler are described by their type string alone.
 func describeForeign(ctx context.Context, t *layout.OpenTree, handlers *handler.LeafRegistry, leaves []LeafInfo) error {
-	f := newForeign()
+	var f foreign
 	for i := range t.Leaves {
 		l := &t.Leaves[i]
 		if by := handlers.ForType(l.ValueType); l.Kind == layout.Foreign && by != nil {
-			f.add(by, l, nil, i)
+			f.add(by, origin{t, l.Path}, nil, i)
 		}
 	}
-	return f.each(ctx, t, handlers, (*handler.AnyLeaf).Metadata, func(i int, v any) { leaves[i].Abstract = v })
+	return f.each(ctx, (*handler.AnyLeaf).Metadata, func(i int, v any) { leaves[i].Abstract = v })
 }
 
 // wantForeign returns what an abstract value wants of a leaf that a leaf handler

@@ -114,12 +114,12 @@ func lazyArray(l *layout.Leaf, cells *cellCache) Lazy {
 
 // lazyTree makes the tree of an item: small leaves are read, arrays are Lazy.
 func lazyTree(ctx context.Context, t *layout.OpenTree, item string, cells *cellCache) (*tree.Node, error) {
+	entries, arrays := leafEntries(t)
 	for i := range t.Leaves {
 		if l := &t.Leaves[i]; l.Kind == layout.Foreign {
-			return nil, foreignError(l)
+			entries[i].Node.Value = Handled{ValueType: l.ValueType, leaf: l, of: t}
 		}
 	}
-	entries, arrays := leafEntries(t)
 	var numbers []int
 	for _, i := range arrays {
 		if l := &t.Leaves[i]; l.Kind == layout.Scalar {

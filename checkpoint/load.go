@@ -190,15 +190,17 @@ func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *dest
 		return nil, err
 	}
 	defer t.Close() //nolint:errcheck // nothing was written
-	return loadOpen(ctx, t, item, into, o)
+	return loadOpen(ctx, t, nil, item, into, o)
 }
 
-// loadOpen is loadTree of an item that is open.
-func loadOpen(ctx context.Context, t *layout.OpenTree, item string, into *destination, o *LoadOptions) (*tree.Node, error) {
+// loadOpen is loadTree of an item that is open. origins are of leaves that leaf
+// handlers read elsewhere.
+func loadOpen(ctx context.Context, t *layout.OpenTree, origins map[*layout.Leaf]origin, item string, into *destination, o *LoadOptions) (*tree.Node, error) {
 	ld, err := o.newLoading(ctx, item, into)
 	if err != nil {
 		return nil, err
 	}
+	ld.origins = origins
 	entries, arrays := leafEntries(t)
 	n, err := treeOf(t, item, entries)
 	if err != nil {

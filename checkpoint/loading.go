@@ -24,7 +24,8 @@ type loading struct {
 
 	pad, truncate, partial bool
 
-	handlers *handler.LeafRegistry // of leaves of types of their own; nil is none
+	handlers *handler.LeafRegistry   // of leaves of types of their own; nil is none
+	origins  map[*layout.Leaf]origin // of those that were made of others
 }
 
 // newLoading resolves what holds for the load of an item.

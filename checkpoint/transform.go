@@ -11,7 +11,8 @@ import (
 )
 
 // Transform makes one tree of the trees of sources, in their order. Their arrays
-// and PRNG keys are Lazy, their other leaves what Load returns. What it returns
+// and PRNG keys are Lazy, leaves of leaf handlers Handled, their other leaves what
+// Load returns. What it returns
 // may have leaves of all these kinds, and tensors: leaves of the sources, others
 // made of them, and new ones. It must not change the sources, and need not read
 // anything: package surgery has rules that map boxes of what they make to boxes
@@ -29,7 +30,7 @@ type Transform func(ctx context.Context, sources []*tree.Node) (*tree.Node, erro
 // matched with that, cast, cut into boxes and reported.
 //
 // Errors are those of Load and of fn. A leaf of the result that is no array,
-// scalar, string, PRNG key or nil is errs.Invalid.
+// scalar, string, PRNG key, Handled or nil is errs.Invalid.
 func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Transform, o *LoadOptions) (*tree.Node, error) {
 	const op = "checkpoint.LoadAndTransform"
 	if o == nil {
@@ -63,7 +64,8 @@ func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Tran
 		if abstract != nil {
 			matched.Abstract = abstract
 		}
-		n, err = loadOpen(ctx, madeTree(n), o.Name, nil, &matched)
+		made, origins := madeTree(n)
+		n, err = loadOpen(ctx, made, origins, o.Name, nil, &matched)
 	}
 	return n, errs.Wrap(op, "", err)
 }
@@ -146,7 +148,7 @@ func checkTransformed(n *tree.Node) error {
 		return nil
 	}
 	switch n.Value.(type) {
-	case nil, bool, int64, uint64, float64, complex128, string:
+	case nil, bool, int64, uint64, float64, complex128, string, Handled:
 		return nil
 	}
 	return &errs.Error{Kind: errs.Invalid, Want: "an array, scalar, string, PRNG key or nil", Got: n.String()}
@@ -165,13 +167,18 @@ func replaced(n *tree.Node, value func(*tree.Node) any) *tree.Node {
 	return out
 }
 
-// madeTree is a tree, with what is lazy in it, as one that can be loaded from.
-func madeTree(n *tree.Node) *layout.OpenTree {
-	t := &layout.OpenTree{Rich: orbax.RichOf(n)}
-	for _, e := range tree.Flatten(n) {
-		t.Leaves = append(t.Leaves, madeLeaf(e))
+// madeTree is a tree, with what is lazy in it, as one that can be loaded from, and
+// where the leaves of leaf handlers are.
+func madeTree(n *tree.Node) (*layout.OpenTree, map[*layout.Leaf]origin) {
+	entries := tree.Flatten(n)
+	t, origins := &layout.OpenTree{Rich: orbax.RichOf(n), Leaves: make([]layout.Leaf, len(entries))}, map[*layout.Leaf]origin{}
+	for i, e := range entries {
+		t.Leaves[i] = madeLeaf(e)
+		if h, ok := e.Node.Value.(Handled); ok {
+			origins[&t.Leaves[i]] = origin{h.of, h.leaf.Path}
+		}
 	}
-	return t
+	return t, origins
 }
 
 func madeLeaf(e tree.Entry) layout.Leaf {
@@ -192,6 +199,9 @@ func madeLeaf(e tree.Entry) layout.Leaf {
 			x = tensor.ScalarOf(v)
 		case string:
 			l.Kind, l.Text = layout.String, v
+			return l
+		case Handled:
+			l.Kind, l.ValueType = layout.Foreign, v.ValueType
 			return l
 		default:
 			l.Kind = map[tree.Kind]layout.Kind{tree.Leaf: layout.None, tree.Dict: layout.EmptyDict, tree.List: layout.EmptyList,

@@ -84,6 +84,9 @@ func (l leaf) describe() string {
 		}
 		return a.String()
 	}
+	if h, ok := l.node.Value.(checkpoint.Handled); ok {
+		return h.String()
+	}
 	return l.node.String()
 }
 

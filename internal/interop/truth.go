@@ -20,7 +20,7 @@ const truthFile = "case.json"
 type testCase struct {
 	Library string          `json:"library,omitempty"`
 	Layout  string          `json:"layout"`
-	Kind    string          `json:"kind"`           // "tree"; "common": of types that all read; "array": one zarr array, its leaf's key is its name; "run": steps; "unmerged": a tree in databases of several processes, which compare merges
+	Kind    string          `json:"kind"`           // "tree"; "common": of types that all read; "array": one zarr array, its leaf's key is its name; "run": steps; "handled": items and a leaf of handlers; "unmerged": a tree in databases of several processes, which compare merges
 	Path    string          `json:"path"`           // of the checkpoint, below the case
 	Step    int64           `json:"step,omitempty"` // of a run
 	Data    json.RawMessage `json:"data,omitempty"` // its JSON item

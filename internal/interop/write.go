@@ -46,7 +46,7 @@ func writers() []writer {
 	var out []writer
 	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2} {
 		limits := zarrLimits(l)
-		out = append(out, writer{"tree", l, limits, writeTree}, writer{"run", l, limits, writeRun})
+		out = append(out, writer{"tree", l, limits, writeTree}, writer{"run", l, limits, writeRun}, writer{"handled", l, limits, writeHandled})
 	}
 	return append(out,
 		writer{"tree", checkpoint.Safetensors, safetensorsLimits(), writeTree},

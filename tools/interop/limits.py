@@ -41,6 +41,8 @@ NOT_POSSIBLE = [
     ("orbax", "bytes, complex numbers and numpy scalars as leaves", "Orbax: Unsupported leaf type"),
     ("orbax", "integers below -2^63 or from 2^64 on", "Orbax: Unsupported data type: object"),
     ("orbax", 'strings below a key with "~" that is not "~0" or "~1"', "TensorStore: JSON Pointer"),
+    ("orbax", "leaves of leaf handlers of our own", "Orbax: TypeHandler lookup failed for: type=<type string>; placeholders and partial loads pass over them"),
+    ("orbax", "items of handlers of our own", "Orbax: NoEntryError: Failed to load checkpointable: <name> due to incompatible handler"),
     ("orbax", "tuples as tuples without an abstract tree", "Orbax gives lists back"),
     ("orbax without OCDBT", 'names that begin with "/"', "they are joined to the path, and leave it"),
     ("orbax without OCDBT", "a parameter _METADATA", "its directory has the name of a file of Orbax"),

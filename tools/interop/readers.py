@@ -8,6 +8,7 @@ import zlib
 
 import numpy as np
 
+import handled
 import limits
 import processes
 import truth
@@ -200,6 +201,7 @@ READERS = [
     ("tree", OCDBT + PLAIN, "orbax v0 PyTree", tree_v0, None, ORBAX_LOOSE),
     ("run", OCDBT + PLAIN, "orbax v1 Checkpointer", run_v1, None, ORBAX_LOOSE),
     ("run", OCDBT + PLAIN, "orbax v0 CheckpointManager", run_v0, None, ORBAX_LOOSE),
+    ("handled", OCDBT + PLAIN, "orbax v1 handlers", handled.items_v1, None, ORBAX_LOOSE),
     ("tree", OCDBT + PLAIN, "tensorstore", by_tensorstore, arrays, ()),
     ("tree", PLAIN, "zarr-python", by_zarr, numpy_arrays, ()),
     ("tree", ("safetensors",), "safetensors", by_safetensors, arrays, ()),

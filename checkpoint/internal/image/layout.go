@@ -1,6 +1,9 @@
 package image
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 )
@@ -74,7 +77,7 @@ func (o *Options) validate(items []Item) error {
 	case len(items) != 1 || items[0].Tree == nil:
 		return unsupported("", "one tree of tensors")
 	case items[0].Commit != nil:
-		return unsupported("", "leaves that are tensors")
+		return unsupported("leaves of type "+slices.Min(slices.Collect(maps.Values(items[0].Foreign))), "leaves that are tensors")
 	case items[0].Name != safetensorsItem:
 		return unsupported("item "+items[0].Name, `the item "`+safetensorsItem+`"`)
 	}

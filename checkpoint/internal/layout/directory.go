@@ -24,6 +24,22 @@ func (c *Checkpoint) Directory(item string) handler.Reader { return directory{c,
 // Directory is that of the item, of a tree that lies in a checkpoint.
 func (t *OpenTree) Directory() handler.Reader { return t.files.c.Directory(t.files.item) }
 
+// ForeignFiles lists the files of the item that leaf handlers wrote; none where
+// they have no leaves in the tree.
+func (t *OpenTree) ForeignFiles(ctx context.Context) ([]string, error) {
+	if !slices.ContainsFunc(t.Leaves, func(l Leaf) bool { return l.Kind == Foreign }) {
+		return nil, nil
+	}
+	names, err := t.Directory().List(ctx)
+	var arrays []string
+	for i := range t.Leaves {
+		if l := &t.Leaves[i]; l.HasArray() {
+			arrays = append(arrays, l.Param)
+		}
+	}
+	return orbax.ForeignFiles(names, arrays), err
+}
+
 type directory struct {
 	c    *Checkpoint
 	item string

@@ -22,26 +22,31 @@ func (t Tree) HasForeign() bool {
 	return slices.ContainsFunc(t.Entries, func(e Entry) bool { return IsForeign(e.ValueType) })
 }
 
-// ForeignFiles returns those files of a tree item, named below it, that leaf
-// handlers wrote: all that are not of the tree itself.
-func (t Tree) ForeignFiles(names []string) []string {
+// ForeignFiles returns those of the files of a tree item, named below it, that leaf
+// handlers wrote: all that are not of the tree itself. arrays are the parameters of
+// its arrays, which have directories where there is no database.
+func ForeignFiles(names, arrays []string) []string {
 	database := slices.Contains(names, databaseFile)
-	var dirs []string // of arrays
-	for _, e := range t.Entries {
-		if !database && !e.Skip && !IsForeign(e.ValueType) && e.ValueType != TypeString {
-			dirs = append(dirs, e.Path.Param()+"/")
-		}
-	}
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		first, below, deeper := strings.Cut(name, "/")
+		first, _, deeper := strings.Cut(name, "/")
 		switch {
 		case slices.Contains([]string{TreeFile, StringsFile, ShardingFile, ArraysDir, CommitFile}, first):
 			return true
-		case database && (first == databaseFile || deeper && first == "d" || deeper && strings.HasPrefix(first, "ocdbt.process_") && below != ""):
-			return true
+		case database:
+			return first == databaseFile || deeper && (first == "d" || strings.HasPrefix(first, "ocdbt.process_"))
 		}
-		return slices.ContainsFunc(dirs, func(dir string) bool { return strings.HasPrefix(name, dir) || dir == "/" })
+		return slices.ContainsFunc(arrays, func(param string) bool { return param == "" || strings.HasPrefix(name, param+"/") })
 	})
+}
+
+// Arrays returns the parameters of the tree's arrays.
+func (t Tree) Arrays() (params []string) {
+	for _, e := range t.Entries {
+		if !e.Skip && e.ValueType != TypeString && !IsForeign(e.ValueType) {
+			params = append(params, e.Path.Param())
+		}
+	}
+	return params
 }
 
 // databaseFile is the manifest of the database of a tree.

@@ -39,7 +39,7 @@ func (a *Assembly) dropForeign(item string) error {
 	if _, whole := a.docs[path.Join(item, ocdbt.ManifestName)]; whole || a.items[item] != nil {
 		names = append(names, ocdbt.ManifestName)
 	}
-	for _, below := range t.ForeignFiles(names) {
+	for _, below := range orbax.ForeignFiles(names, t.Arrays()) {
 		a.unlink(path.Join(item, below))
 	}
 	return nil

@@ -1,0 +1,124 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// Handled is a leaf of a type of its own in the trees that a Transform takes,
+// which a leaf handler wrote. It can be left out, moved, and put in several places.
+// LoadAndTransform has the handler read what is left of them. ConvertAndTransform
+// copies the files of the handler, which finds its leaves in them by their names:
+// they have to keep these, or to be left out.
+type Handled struct {
+	ValueType string // the type string of the handler
+
+	leaf *layout.Leaf
+	of   *layout.OpenTree
+}
+
+// TreeLeaf makes Handled a leaf of a tree.
+func (h Handled) TreeLeaf() any { return h }
+
+// String says what it is.
+func (h Handled) String() string { return "leaf of type " + h.ValueType }
+
+// origin is where a leaf is read that was made of another one.
+type origin struct {
+	tree *layout.OpenTree
+	path tree.Path
+}
+
+// copied has an item keep the leaves of leaf handlers that are left in its tree,
+// made of the tree from: the files of these handlers are copied.
+func (c *conversion) copied(ctx context.Context, out *image.Item, from *layout.OpenTree) error {
+	for _, e := range tree.Flatten(out.Tree) {
+		h, ok := e.Node.Value.(Handled)
+		if !ok {
+			continue
+		}
+		same := slices.EqualFunc(e.Path, h.leaf.Path, func(a, b tree.Key) bool { return a.Name == b.Name })
+		if h.of != from || !same {
+			return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(e.Path.Param()), Want: h.String() + " under its name in the first source",
+				Got: "one that was " + strconv.Quote(h.leaf.Param), Remedy: "drop it; or load it transformed, with its handler, and save that"}
+		}
+		if out.Foreign == nil {
+			out.Foreign = map[*tree.Node]string{}
+		}
+		out.Foreign[e.Node] = h.ValueType
+	}
+	if out.Foreign == nil {
+		return nil
+	}
+	names, err := from.ForeignFiles(ctx)
+	out.Commit = c.copies(out.Name, from.Directory(), names)
+	return err
+}
+
+// copiedItem has an item that only its handler knows be copied.
+func (c *conversion) copiedItem(ctx context.Context, out *image.Item, name string) error {
+	dir := c.from.Directory(name)
+	names, err := dir.List(ctx)
+	out.Commit = c.copies(out.Name, dir, names)
+	return err
+}
+
+// copies writes files of handlers as they are, one in memory at a time, and notes
+// that they are to be compared.
+func (c *conversion) copies(item string, from handler.Reader, names []string) handler.Commit {
+	c.files = append(c.files, copiedFiles{item, from, names})
+	return func(ctx context.Context, dir handler.Writer) error {
+		for _, name := range names {
+			b, err := from.ReadFile(ctx, name)
+			if err == nil {
+				err = dir.Put(ctx, name, b)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// copiedFiles are files of handlers that an item of the destination has.
+type copiedFiles struct {
+	item  string
+	from  handler.Reader
+	names []string
+}
+
+// compare holds the files against what was written.
+func (f copiedFiles) compare(ctx context.Context, to *layout.Checkpoint) error {
+	name, err := differing(ctx, f.names, f.from, to.Directory(f.item))
+	if err == nil && name != "" {
+		err = &errs.Error{Kind: errs.Corrupt, Subject: name, Got: "other bytes after writing", Remedy: "check memory and disk"}
+	}
+	return err
+}
+
+// differing returns the first of the files that has other bytes in b than in a.
+func differing(ctx context.Context, names []string, a, b handler.Reader) (string, error) {
+	for _, name := range names {
+		x, err := a.ReadFile(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		y, err := b.ReadFile(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		if !bytes.Equal(x, y) {
+			return name, nil
+		}
+	}
+	return "", nil
+}
