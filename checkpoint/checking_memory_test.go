@@ -42,7 +42,7 @@ func TestCheckingMemory(t *testing.T) {
 			t.Errorf("Verify of %s takes %d MiB", filepath.Base(name), peak>>20)
 		}
 		if peak := peakOf(t, func() error {
-			d, err := differences(t.Context(), name, other)
+			d, err := differences(t.Context(), nil, name, other)
 			if len(d) > 0 {
 				t.Errorf("%s and %s: %v", filepath.Base(name), filepath.Base(other), d)
 			}

@@ -12,15 +12,18 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 var allCompressions = []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd, checkpoint.ByteSplit}
 
 var allLayouts = []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2, checkpoint.Safetensors}
 
-// differences lists what Diff finds.
-func differences(ctx context.Context, a, b string) (out []string, err error) {
-	for l, err := range checkpoint.Diff(ctx, a, b, nil) {
+// differences lists what Diff finds; st nil is the local file system.
+func differences(ctx context.Context, st store.Store, a, b string) (out []string, err error) {
+	for l, err := range checkpoint.Diff(ctx, a, b, &checkpoint.DiffOptions{Store: st}) {
 		if err != nil {
 			return out, err
 		}
@@ -36,32 +39,28 @@ func differences(ctx context.Context, a, b string) (out []string, err error) {
 func TestConversionsKeepTheTree(t *testing.T) {
 	ctx := context.Background()
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp("", "convert")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
-		first := filepath.Join(dir, "first")
-		if err := checkpoint.Save(ctx, first, drawState(t), nil); err != nil {
+		const first = "first"
+		st := local.New(vfs.NewMem(), "/", nil)
+		if err := checkpoint.Save(ctx, first, drawState(t), &checkpoint.SaveOptions{Store: st}); err != nil {
 			t.Fatal(err)
 		}
 		from := first
 		for i, l := range rapid.SliceOfN(rapid.SampledFrom(allLayouts), 1, 5).Draw(t, "layouts") {
-			to := filepath.Join(dir, string(rune('a'+i)))
-			o := &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l, MemoryBudget: options.Limit(rapid.Int64Range(32<<20, 64<<20).Draw(t, "budget"))}}}
+			to := string(rune('a' + i))
+			o := &checkpoint.ConvertOptions{Store: st, Options: options.Options{Bivouac: options.Bivouac{Layout: l, MemoryBudget: options.Limit(rapid.Int64Range(32<<20, 64<<20).Draw(t, "budget"))}}}
 			if l != checkpoint.Safetensors {
 				o.Compression = rapid.SampledFrom(allCompressions).Draw(t, "compression")
 			}
 			if err := checkpoint.Convert(ctx, from, to, o); err != nil {
 				t.Fatalf("%v: %v", l, err)
 			}
-			r, err := checkpoint.Verify(ctx, to, nil)
+			r, err := checkpoint.Verify(ctx, to, &checkpoint.VerifyOptions{Store: st})
 			if err != nil || !r.OK() || !r.Manifest {
 				t.Fatalf("%v: %v, %+v", l, err, r)
 			}
 			from = to
 		}
-		if d, err := differences(ctx, first, from); err != nil || len(d) > 0 {
+		if d, err := differences(ctx, st, first, from); err != nil || len(d) > 0 {
 			t.Fatalf("%v\n%v", err, d)
 		}
 	})
@@ -113,7 +112,7 @@ func TestConvertForeign(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if d, err := differences(ctx, src, dst); err != nil || len(d) > 0 {
+				if d, err := differences(ctx, nil, src, dst); err != nil || len(d) > 0 {
 					t.Fatalf("%v\n%v", err, d)
 				}
 			})

@@ -142,12 +142,28 @@ type every bool
 
 func (all every) verify(i int) bool { return bool(all) || i%11 == 0 }
 
+// sampled reports whether a sample is tried of what is else tried in full: with
+// -short, and under the race detector, which wants interleavings, not states.
+func sampled() bool { return testing.Short() || raceDetector }
+
+// step is one in how many damages is tried, 1 = all.
+func (s specimen) step(all every) int {
+	switch {
+	case bool(all):
+		return 1
+	case sampled():
+		return 31 * max(1, s.coarse)
+	}
+	return max(1, s.coarse)
+}
+
 func (s specimen) metadataFlips(all every) iter.Seq[damage] {
 	return func(yield func(damage) bool) {
+		step := s.step(all)
 		for _, name := range slices.Sorted(maps.Keys(s.files)) {
 			from, to := s.data(name)
 			for bit := range len(s.files[name]) * 8 {
-				if bit/8 >= from && bit/8 < to || !all && s.coarse > 0 && bit%s.coarse != len(name)%s.coarse {
+				if bit/8 >= from && bit/8 < to || bit%step != len(name)%step {
 					continue
 				}
 				if !yield(s.flip(name, bit, all.verify(bit))) {
@@ -206,20 +222,25 @@ func (s specimen) dataFlips(n int, all every) iter.Seq[damage] {
 }
 
 func TestDataBitFlips(t *testing.T) {
+	many, few := 3_000, 300
+	if sampled() {
+		many, few = many/20, few/20
+	}
 	for _, s := range specimens(t, 2, 2) {
-		s.run(t, s.dataFlips(5_000, false))
+		s.run(t, s.dataFlips(many, false))
 	}
 	for _, s := range layouts(t, 2, 2) {
-		s.run(t, s.dataFlips(300, false))
+		s.run(t, s.dataFlips(few, false))
 	}
 }
 
 func (s specimen) truncations(all every) iter.Seq[damage] {
 	return func(yield func(damage) bool) {
+		step := s.step(all)
 		for _, name := range slices.Sorted(maps.Keys(s.files)) {
 			b := s.files[name]
 			for n := range b {
-				if !all && s.coarse > 0 && n%s.coarse != 0 {
+				if n%step != 0 {
 					continue
 				}
 				if !yield(damage{fmt.Sprintf("%s cut to %d bytes", name, n), s.files.with(name, b[:n:n]), all.verify(n)}) {

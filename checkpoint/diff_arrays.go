@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	diffPiece = 4 << 20  // bytes of each side that are compared at a time
+	diffPiece = 4 << 20 // bytes of each side that are compared at a time
 	diffCells = 8 << 20 // of each side that are kept, as they could be decoded as a whole only
 )
 

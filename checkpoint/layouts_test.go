@@ -3,6 +3,7 @@ package checkpoint_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -58,8 +59,15 @@ func fits(l checkpoint.Layout, d tensor.DType) bool {
 // noise is a tensor of valid elements.
 func noise(r *rand.Rand, d tensor.DType, shape ...int) tensor.Tensor {
 	x := tensor.New(d, shape...)
+	for at := 0; at < len(x.Data); at += 8 {
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], r.Uint64())
+		copy(x.Data[at:], b[:])
+	}
+	if d != tensor.Bool && d.Bits() >= 8 {
+		return x
+	}
 	for i := range x.Data {
-		x.Data[i] = byte(r.Uint32() >> 8)
 		switch {
 		case d == tensor.Bool:
 			x.Data[i] &= 1

@@ -57,7 +57,7 @@ func TestNumpyArchives(t *testing.T) {
 				if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
 					t.Fatal(err)
 				}
-				if d, err := differences(ctx, src, dst); err != nil || len(d) > 0 {
+				if d, err := differences(ctx, nil, src, dst); err != nil || len(d) > 0 {
 					t.Fatalf("%v\n%v", err, d)
 				}
 				for _, path := range []string{src, dst} {

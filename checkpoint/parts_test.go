@@ -23,15 +23,15 @@ func TestOneLeafRewritesLittle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("copies gigabytes")
 	}
+	state := tree.NewDict()
+	for i := range 8 {
+		state.Set("layer "+strconv.Itoa(i), tree.NewLeaf(noise(rand.New(rand.NewPCG(uint64(i), 1)), tensor.Float32, 3<<20)))
+	}
 	for _, o := range storages() {
 		if o.Compression == checkpoint.Zstd {
 			continue // its chunks are placed as those of ByteSplit
 		}
 		t.Run(labelOf(o), func(t *testing.T) {
-			state := tree.NewDict()
-			for i := range 8 {
-				state.Set("layer "+strconv.Itoa(i), tree.NewLeaf(noise(rand.New(rand.NewPCG(uint64(i), 1)), tensor.Float32, 3<<20)))
-			}
 			o.Store = local.New(vfs.NewMem(), "/", nil)
 			saveOn := func(name, base string) checkpoint.SaveStats {
 				o.Base = base

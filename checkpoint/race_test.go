@@ -1,0 +1,6 @@
+//go:build race
+
+package checkpoint_test
+
+// raceDetector reports whether it watches: everything takes ten times as long.
+const raceDetector = true
