@@ -55,6 +55,7 @@ type options struct {
 	list    string
 	only    *regexp.Regexp
 	tests   *regexp.Regexp // that are run, by package and name
+	skip    *regexp.Regexp // that are not; nil is none
 	fresh   bool           // only sites that the list does not know
 	shard   int            // this one, from 0
 	shards  int            // of so many
@@ -87,6 +88,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.list, "list", "", "`file` with the sites; default tools/mutate/sites.txt below root")
 	only := f.String("only", "", "only sites whose line matches this `expression`")
 	tests := f.String("tests", "", "only tests whose package and name match this `expression`: survivors prove nothing then")
+	skip := f.String("skip", "", "no tests whose package and name match this `expression`, such as slow ones: the same")
 	f.BoolVar(&o.fresh, "new", false, "only sites that the list does not know")
 	shard := f.String("shard", "0/1", "only this part of the sites: `i/n`, i from 0")
 	f.IntVar(&o.jobs, "j", runtime.GOMAXPROCS(0), "tests and mutants tried at a time")
@@ -105,6 +107,11 @@ func parse(args []string) (*options, error) {
 	}
 	if o.tests, err = regexp.Compile(*tests); err != nil {
 		return nil, err
+	}
+	if *skip != "" {
+		if o.skip, err = regexp.Compile(*skip); err != nil {
+			return nil, err
+		}
 	}
 	i, n, _ := strings.Cut(*shard, "/")
 	a, errA := strconv.Atoi(i)
@@ -151,7 +158,7 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	defer w.remove()
-	t := &trial{suite: w, known: known, tests: o.tests, jobs: o.jobs, report: reporter(len(chosen), o.verbose)}
+	t := &trial{suite: w, known: known, runs: o.runs, jobs: o.jobs, report: reporter(len(chosen), o.verbose)}
 	err = t.try(ctx, chosen)
 	if o.update { // also what is known when it was interrupted
 		err = errors.Join(err, known.update(sites, chosen))
@@ -183,6 +190,11 @@ func reporter(of int, all bool) func(*site) {
 			fmt.Printf("%4d/%d %s\n", done, of, s.outcome())
 		}
 	}
+}
+
+// runs reports whether a test, by its name, is run.
+func (o *options) runs(test string) bool {
+	return o.tests.MatchString(test) && (o.skip == nil || !o.skip.MatchString(test))
 }
 
 // count says how many sites there are of each kind.

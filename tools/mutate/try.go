@@ -16,7 +16,7 @@ import (
 type trial struct {
 	suite  *suite
 	known  *list
-	tests  *regexp.Regexp // that are run
+	runs   func(test string) bool // whether a test is run
 	jobs   int
 	report func(*site) // is called for each site as it is decided
 
@@ -57,7 +57,7 @@ func (r *trial) try(ctx context.Context, sites []*site) error {
 // again tries a site with the test that the list remembers.
 func (r *trial) again(ctx context.Context, s *site) error {
 	name := r.known.entry(s).killer
-	if name == "" || !r.tests.MatchString(name) {
+	if name == "" || !r.runs(name) {
 		return nil
 	}
 	t := r.suite.lookup(name)
@@ -83,7 +83,7 @@ func (r *trial) again(ctx context.Context, s *site) error {
 // each of these sites alone.
 func (r *trial) all(ctx context.Context, excused []*site) error {
 	start := time.Now()
-	r.order = slices.DeleteFunc(slices.Clone(r.suite.tests), func(t *test) bool { return !r.tests.MatchString(t.String()) })
+	r.order = slices.DeleteFunc(slices.Clone(r.suite.tests), func(t *test) bool { return !r.runs(t.String()) })
 	err := parallel(ctx, r.jobs, r.order, func(ctx context.Context, t *test) error {
 		err := t.measure(ctx, excused...)
 		if err != nil || t.broken == nil {
