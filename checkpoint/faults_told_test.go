@@ -46,6 +46,14 @@ func lesserTurns(t *testing.T) []turn {
 			after: finalized,
 		},
 		{
+			name:  "abort of parts",
+			setup: func(fsys vfs.FS) error { return part(1)(context.Background(), local.New(fsys, "/", nil)) },
+			do: func(ctx context.Context, st store.Store) error {
+				return sessions.Abort(ctx, "c", &sessions.AbortOptions{Store: st})
+			},
+			after: absent("c.partial_save"),
+		},
+		{
 			name: "parts of which one takes away",
 			setup: func(fsys vfs.FS) error {
 				st := local.New(fsys, "/", nil)

@@ -20,6 +20,7 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
+	"github.com/bivouac-ml/bivouac/tree"
 )
 
 // What cannot be finalized or converted says why, before anything is touched.
@@ -281,11 +282,28 @@ func TestRefusedContext(t *testing.T) {
 	}
 	st := local.New(mem, "/", nil)
 	before := mem.Hash()
-	_, loaded := checkpoint.LoadCheckpointables(ctx, "a", &checkpoint.LoadOptions{Store: st})
+	so, lo := &checkpoint.SaveOptions{Store: st}, &checkpoint.LoadOptions{Store: st}
+	part := &sessions.SaveOptions{SaveOptions: *so}
+	items := map[string]any{"a": 1}
+	same := func(_ context.Context, in []*tree.Node) (*tree.Node, error) { return in[0], nil }
+	of := func(_ any, err error) error { return err }
 	for what, err := range map[string]error{
-		"save": checkpoint.Save(ctx, "c", 1, &checkpoint.SaveOptions{Store: st}),
-		"part": sessions.Save(ctx, "c", 1, &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}}),
-		"load": loaded,
+		"save":                          checkpoint.Save(ctx, "c", 1, so),
+		"save in the background":        of(checkpoint.SaveAsync(ctx, "c", 1, so)),
+		"save of items":                 checkpoint.SaveCheckpointables(ctx, "c", items, so),
+		"part":                          sessions.Save(ctx, "c", 1, part),
+		"part in the background":        of(sessions.SaveAsync(ctx, "c", 1, part)),
+		"part of items":                 sessions.SaveCheckpointables(ctx, "c", items, part),
+		"finalize":                      checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}),
+		"finalize parts":                sessions.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}),
+		"abort":                         sessions.Abort(ctx, "c", &sessions.AbortOptions{Store: st}),
+		"load":                          of(checkpoint.Load(ctx, "a", lo)),
+		"load of items":                 of(checkpoint.LoadCheckpointables(ctx, "a", lo)),
+		"convert":                       checkpoint.Convert(ctx, "a", "c", &checkpoint.ConvertOptions{Store: st}),
+		"convert and transform":         checkpoint.ConvertAndTransform(ctx, []string{"a"}, "c", same, &checkpoint.ConvertOptions{Store: st}),
+		"delete":                        of(checkpoint.Delete(ctx, "a", &checkpoint.DeleteOptions{Store: st})),
+		"delete in the background":      of(checkpoint.DeleteAsync(ctx, "a", &checkpoint.DeleteOptions{Store: st})),
+		"delete what need not be there": of(checkpoint.Delete(ctx, "a", &checkpoint.DeleteOptions{Store: st, MissingOK: true})),
 	} {
 		if errs.KindOf(err) != errs.Invalid {
 			t.Errorf("%s: %v", what, err)
