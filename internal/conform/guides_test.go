@@ -76,6 +76,27 @@ func TestNamedProofsExist(t *testing.T) {
 	}
 }
 
+var identifier = regexp.MustCompile("`(?:\\*|&|\\[\\])?((?:checkpoint|options|handler|partial|training|surgery|tree|tensor|errs|store)\\.[A-Z]\\w*(?:\\.[A-Z]\\w*)?)")
+
+// Names of packages about checkpoints that a document quotes are declared; members of
+// options are those of the embedded ones too.
+func TestQuotedNamesAreDeclared(t *testing.T) {
+	declared := map[string]map[string]bool{}
+	for file, text := range documents(t) {
+		for _, m := range identifier.FindAllStringSubmatch(text, -1) {
+			err := isDeclared(declared, m[1])
+			if member := m[1][strings.LastIndex(m[1], ".")+1:]; err != nil && strings.Count(m[1], ".") == 2 && strings.Contains(m[1], "Options.") {
+				if isDeclared(declared, "options.Options."+member) == nil || isDeclared(declared, "options.Bivouac."+member) == nil {
+					continue
+				}
+			}
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+}
+
 // The code of the guide is that of the examples which it links: each line of a block
 // is in the file of the link before it, in this order.
 func TestGuideShowsExamples(t *testing.T) {
