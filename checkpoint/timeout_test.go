@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -84,6 +85,66 @@ func TestSaveTimeouts(t *testing.T) {
 			t.Errorf("%+v: %v, want a save that took too long", c, err)
 		case c.late && len(left) > 0:
 			t.Errorf("%+v: it left %q", c, left)
+		}
+	}
+}
+
+// patient is a value whose handler waits until the save is given up.
+type patient struct {
+	began chan struct{}
+	fail  func(ctx context.Context) error
+}
+
+func (p patient) Save(context.Context) (handler.Commit, error) {
+	return func(ctx context.Context, _ handler.Writer) error {
+		close(p.began)
+		<-ctx.Done()
+		return p.fail(ctx)
+	}, nil
+}
+
+func (patient) Load(context.Context, handler.Reader) (any, error)     { return nil, nil }
+func (patient) Metadata(context.Context, handler.Reader) (any, error) { return nil, nil }
+
+// Whatever handlers return when a save is given up, it was given up, and why is said;
+// a failure of their own is one.
+func TestHandlersAreGivenUp(t *testing.T) {
+	own := errors.New("of its own")
+	for name, c := range map[string]struct {
+		fail func(context.Context) error
+		kind errs.Kind
+	}{
+		"the end of the context":  {context.Context.Err, errs.Canceled},
+		"the cause of that":       {context.Cause, errs.Canceled},
+		"an error of the package": {func(context.Context) error { return &errs.Error{Kind: errs.Canceled} }, errs.Canceled},
+		"a failure of its own":    {func(context.Context) error { return own }, errs.Other},
+	} {
+		for _, late := range []bool{false, true} {
+			if late && c.kind == errs.Other {
+				continue // who is slow gets there too late, which is no failure of its own
+			}
+			st := local.New(vfs.NewMem(), "/", nil)
+			o := &checkpoint.SaveOptions{Store: st}
+			why := context.Canceled
+			if late {
+				o.Asynchronous.Timeout, why = 20*time.Millisecond, context.DeadlineExceeded
+			}
+			w := patient{make(chan struct{}), c.fail}
+			r, err := checkpoint.SaveCheckpointablesAsync(t.Context(), "c", map[string]any{"w": w}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !late {
+				<-w.began
+				r.Cancel()
+			}
+			_, err = r.Result(t.Context())
+			if errs.KindOf(err) != c.kind || c.kind == errs.Canceled && !errors.Is(err, why) || c.kind == errs.Other && !errors.Is(err, own) {
+				t.Errorf("%s, too late %v: %v", name, late, err)
+			}
+			if left := names(t, st); len(left) > 0 {
+				t.Errorf("%s: it left %q", name, left)
+			}
 		}
 	}
 }

@@ -129,9 +129,10 @@ func (s *Save) layOut() (err error) {
 	return nil
 }
 
-// Run commits the image, or leaves nothing visible of it; a save that takes longer
-// than it may is errs.Canceled, with context.DeadlineExceeded in its chain. The
-// caller's memory is not needed any more when it returns.
+// Run commits the image, or leaves nothing visible of it. One that fails because ctx
+// ended is errs.Canceled; so is one that takes longer than it may, with
+// context.DeadlineExceeded in its chain. The caller's memory is not needed any more
+// when it returns.
 func (s *Save) Run(ctx context.Context, t Target) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -139,7 +140,7 @@ func (s *Save) Run(ctx context.Context, t Target) error {
 	s.Made.Abandon()
 	s.free() //nolint:errcheck // what is unmapped twice was unmapped
 	if err != nil {
-		return tooLate(ctx, err)
+		return ended(ctx, err)
 	}
 	if t.Committed != nil {
 		t.Committed(at)
@@ -162,13 +163,17 @@ func (s *Save) bound(ctx context.Context) (context.Context, context.CancelFunc) 
 	})
 }
 
-// tooLate says why ctx ended, where that is why the save failed and it was not said.
-func tooLate(ctx context.Context, err error) error {
-	cause := context.Cause(ctx)
-	if !errors.Is(err, errs.Canceled) || !errors.Is(cause, context.DeadlineExceeded) || errors.Is(err, cause) {
+// ended says that a save failed because ctx ended, and why that did, where err does not.
+func ended(ctx context.Context, err error) error {
+	canceled := errors.Is(err, errs.Canceled)
+	if ctx.Err() == nil || !canceled && !errors.Is(err, ctx.Err()) {
 		return err
 	}
-	return &errs.Error{Kind: errs.Canceled, Err: errors.Join(cause, err)}
+	why := context.Cause(ctx)
+	if canceled && errors.Is(err, why) {
+		return err
+	}
+	return &errs.Error{Kind: errs.Canceled, Err: errors.Join(why, err)}
 }
 
 func (s *Save) commit(ctx context.Context, t Target) (at time.Time, err error) {
