@@ -74,6 +74,21 @@ func TestRefusedTurns(t *testing.T) {
 		"convert within less than nothing": {savedFrom("a", 1, ""), func(st store.Store) error {
 			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: -8}}, Store: st})
 		}, errs.Invalid},
+		"convert signed by half a key": {savedFrom("a", 1, ""), func(st store.Store) error {
+			o := &checkpoint.ConvertOptions{Store: st}
+			o.Signing = key[:20]
+			return checkpoint.Convert(ctx, "a", "b", o)
+		}, errs.Invalid},
+		"finalize parts of no name": {nil, func(st store.Store) error {
+			return sessions.Finalize(ctx, "", &checkpoint.FinalizeOptions{Store: st})
+		}, errs.Invalid},
+		"abort no name": {nil, func(st store.Store) error {
+			return sessions.Abort(ctx, "", &sessions.AbortOptions{Store: st})
+		}, errs.Invalid},
+		"update in another layout": {savedFrom("a", 1, ""), func(st store.Store) error {
+			return checkpoint.Save(ctx, "a", map[string]any{"x": 1}, &checkpoint.SaveOptions{
+				Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: st, PartialUpdate: true})
+		}, errs.Mismatch},
 		"update with a base": {savedFrom("a", 1, ""), func(st store.Store) error {
 			return checkpoint.Save(ctx, "a", 1, &checkpoint.SaveOptions{Store: st, PartialUpdate: true, Base: "a"})
 		}, errs.Invalid},

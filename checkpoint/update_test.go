@@ -2,18 +2,25 @@ package checkpoint_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crash"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -228,4 +235,53 @@ func TestPartialUpdates(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Nothing is added to a checkpoint of which a document is not what was written, or
+// could not be read.
+func TestPartialUpdateOfDamaged(t *testing.T) {
+	ctx := t.Context()
+	mem := vfs.NewMem()
+	if err := savedFrom("c", 1, "")(mem); err != nil {
+		t.Fatal(err)
+	}
+	mem.SyncAll()
+	update := func(fsys vfs.FS) error {
+		return checkpoint.Save(ctx, "c", map[string]any{"x": 1}, &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil), PartialUpdate: true})
+	}
+	documents := 0
+	for _, name := range allNames(t, mem, "/c") {
+		fsys := mem.Clone()
+		b, err := store.ReadAll(ctx, local.New(fsys, "/", nil), strings.TrimPrefix(name, "/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !json.Valid(b) || path.Base(name) == manifest.Name {
+			continue
+		}
+		documents++
+		if err := errors.Join(fsys.Remove(name), putFile(fsys, name, append(b, '\n'))); err != nil {
+			t.Fatal(err)
+		}
+		before := fsys.Hash()
+		if err := update(fsys); errs.KindOf(err) != errs.Corrupt || fsys.Hash() != before {
+			t.Errorf("%s is longer: %v", name, err)
+		}
+	}
+	if documents < 2 {
+		t.Errorf("%d documents", documents)
+	}
+	for n := 1; ; n++ {
+		fsys := mem.Clone()
+		f := vfs.NewFault(fsys, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool {
+			return c.Op == vfs.OpOpen && c.Name == "/c/_CHECKPOINT_METADATA"
+		}})
+		err := update(f)
+		if _, hits := f.Hit(); hits == 0 {
+			break
+		}
+		if !errors.Is(err, syscall.EIO) {
+			t.Errorf("the metadata cannot be opened, the %d. time: %v", n, err)
+		}
+	}
 }
