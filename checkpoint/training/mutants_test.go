@@ -11,9 +11,11 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // Tests that make mutate asked for: each fails when one line of the save path
@@ -114,5 +116,70 @@ func TestLongerFileIsNoticed(t *testing.T) {
 	defer c.Close() //nolint:errcheck // nothing was saved
 	if last, ok := c.Latest(); !ok || last.Step != 1 {
 		t.Errorf("the latest is %d", last.Step)
+	}
+}
+
+// Whichever call fails while steps are removed, by Delete or by what a policy gives
+// up, it is told.
+func TestEveryFailureOfRemovalIsTold(t *testing.T) {
+	ctx := t.Context()
+	mem := vfs.NewMem()
+	if err := opened(t, mem, training.Options{}, 1, 2, 3).Close(); err != nil {
+		t.Fatal(err)
+	}
+	mem.SyncAll()
+	for name, try := range map[string]struct {
+		o  training.Options
+		do func(*training.Checkpointer) error
+	}{
+		"delete": {training.Options{}, func(c *training.Checkpointer) error {
+			_, err := c.Delete(ctx, 1, nil)
+			return err
+		}},
+		"delete to a trash": {training.Options{Options: options.Options{Deletion: options.Deletion{GCS: options.GCSDeletion{TodeleteFullPath: "trash"}}}},
+			func(c *training.Checkpointer) error {
+				_, err := c.Delete(ctx, 1, nil)
+				return err
+			}},
+		"retention": {training.Options{Preserve: training.LatestN{N: 1}}, func(c *training.Checkpointer) error {
+			_, err := c.Save(ctx, 4, model(4), nil)
+			return err
+		}},
+	} {
+		for n := 1; ; n++ {
+			armed := false
+			f := vfs.NewFault(mem.Clone(), vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return armed && c.Op != vfs.OpClose }})
+			c := opened(t, f, try.o)
+			armed = true
+			err := try.do(c)
+			armed = false
+			call, hits := f.Hit()
+			if hits == 0 {
+				if err != nil || n < 10 {
+					t.Errorf("%s: %v after %d calls", name, err, n-1)
+				}
+				break
+			}
+			if !errors.Is(err, syscall.EIO) {
+				t.Errorf("%s: call %d, %v, failed, and: %v", name, n, call, err)
+			}
+		}
+	}
+}
+
+// A step on the list whose directory somebody removed is overwritten as if it had
+// never been there.
+func TestOverwriteOfAVanishedStep(t *testing.T) {
+	mem := vfs.NewMem()
+	c := opened(t, mem, training.Options{}, 1, 2)
+	if err := local.New(mem, "/run", nil).RemoveTree(t.Context(), "2"); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := c.Save(t.Context(), 2, model(3), &training.SaveOptions{Overwrite: true})
+	if err != nil || !saved {
+		t.Fatal(saved, err)
+	}
+	if _, err := c.Load(t.Context(), 2, nil); err != nil {
+		t.Error(err)
 	}
 }
