@@ -167,8 +167,9 @@ var acting = map[string]func(*testing.T){
 			t.Fatal(err)
 		}
 		b := newBlunder(t)
-		ctx := options.With(t.Context(), options.Options{Checkpointables: options.Checkpointables{Registry: r}})
-		for name, kind := range map[string]string{"as JSON": "json", "as a tree": "tree"} {
+		with := options.With(t.Context(), options.Options{Checkpointables: options.Checkpointables{Registry: r}})
+		for kind, ctx := range map[string]context.Context{"json": with, "tree": t.Context()} {
+			name := "as " + kind
 			if err := checkpoint.SaveCheckpointables(ctx, b.path(name), map[string]any{"x": map[string]any{"a": 1}}, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +177,6 @@ var acting = map[string]func(*testing.T){
 			if err != nil || info.Items[0].Kind != kind {
 				t.Errorf("%+v, %v", info, err)
 			}
-			ctx = t.Context()
 		}
 	},
 	"deletion.gcs_deletion_options.todelete_full_path": func(t *testing.T) {
