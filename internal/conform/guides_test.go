@@ -33,7 +33,7 @@ func documents(t *testing.T) map[string]string {
 
 var (
 	link   = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
-	proof  = regexp.MustCompile("\\b((?:Test|Example|Fuzz|Benchmark)[A-Z]\\w*)\\b")
+	proof  = regexp.MustCompile(`\b((?:Test|Example|Fuzz|Benchmark)[A-Z]\w*)\b`)
 	proves = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz|Benchmark)\w*)\(`)
 )
 
