@@ -64,10 +64,10 @@ func (t *trees) storage(l checkpoint.Layout) storage {
 	if l == checkpoint.Safetensors {
 		return s
 	}
-	s.all = t.leafStorage()
+	s.all = t.leafStorage(1) // what is said for all has to fit one, at least
 	if t.rnd.IntN(2) == 0 {
-		s.leaf = func(tree.Path, any) *options.Storage {
-			one := t.leafStorage().Storage
+		s.leaf = func(_ tree.Path, leaf any) *options.Storage {
+			one := t.leafStorage(len(leaf.(tensor.Spec).Shape)).Storage
 			return &one
 		}
 	}
@@ -82,11 +82,13 @@ func (s storage) options(l checkpoint.Layout) checkpoint.Options {
 	}
 }
 
-func (t *trees) leafStorage() options.LeafStorage {
+// leafStorage draws what arrays of a rank may have.
+func (t *trees) leafStorage(rank int) options.LeafStorage {
+	axes := [][]int{nil, {0}, {1}, {0, 2}}
 	return options.LeafStorage{
 		Compression: []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd, checkpoint.ByteSplit}[t.rnd.IntN(3)],
 		Storage: options.Storage{
-			ShardAxes:     [][]int{nil, {0}, {1}, {0, 2}}[t.rnd.IntN(4)],
+			ShardAxes:     axes[t.rnd.IntN(min(rank, 3)+1)],
 			ChunkByteSize: []int64{0, 0, 300, 5000, 70_000}[t.rnd.IntN(5)],
 		},
 	}
