@@ -11,6 +11,9 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/crash"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // When a save began and when it was committed is known to the nanosecond, as is what
@@ -94,6 +97,37 @@ func TestDeleteAsync(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// At whatever moment the power fails, what is deleted is whole, or not found; and not
+// found from the moment on at which Delete returns.
+func TestDeleteIsAtOnce(t *testing.T) {
+	state := map[string]any{"a": count(400, 1), "s": "text"}
+	setup := func(fsys vfs.FS) error {
+		return checkpoint.Save(context.Background(), "c", state, &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil)})
+	}
+	work := func(fsys vfs.FS, ack func(string)) error {
+		_, err := checkpoint.Delete(context.Background(), "c", &checkpoint.DeleteOptions{Store: local.New(fsys, "/", nil)})
+		if err == nil {
+			ack("deleted")
+		}
+		return err
+	}
+	check := func(fsys vfs.FS, acked []string) error {
+		err := holds(context.Background(), "c", state, &checkpoint.LoadOptions{Store: local.New(fsys, "/", nil)})
+		switch gone := errs.KindOf(err) == errs.NotFound; {
+		case gone || err == nil && len(acked) == 0:
+			return nil
+		case err == nil:
+			return errors.New("it is there, though it was deleted")
+		}
+		return err
+	}
+	report, err := crash.Run(work, check, &crash.Options{Setup: setup, Limit: 16, Samples: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", report)
 }
 
 // Who asked to be told is told once, before the result is there, or at once.
