@@ -73,9 +73,12 @@ func compare(ctx context.Context, dir string, c testCase) []string {
 	}
 	var got *tree.Node
 	var err error
-	if c.Kind == "array" {
+	switch c.Kind {
+	case "array":
 		got, err = loadArray(ctx, path, c)
-	} else {
+	case "handled":
+		got, err = loadHandled(ctx, path)
+	default:
 		got, err = checkpoint.Load(ctx, path, nil)
 	}
 	if err != nil {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strconv"
 
@@ -21,6 +23,9 @@ import (
 
 // note is a leaf of a type of its own.
 type note string
+
+// ourNote is that of a case.
+const ourNote note = "of our own"
 
 // notes keeps each in a file.
 type notes struct{}
@@ -90,13 +95,13 @@ func (own) Save(_ context.Context, v any) (handler.Commit, error) {
 // writeHandled writes such a case.
 func writeHandled(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s storage) (testCase, error) {
 	o := s.options(l)
-	leaves, items := &handler.LeafRegistry{}, (*handler.Registry)(nil)
-	err := leaves.Add(handler.Leaf(notes{}), false)
-	if err == nil {
-		items, err = handler.Local(nil, true)
-	}
+	items, err := handler.Local(nil, true)
 	if err == nil {
 		err = items.Add(own{}, "")
+	}
+	var leaves *handler.LeafRegistry
+	if err == nil {
+		leaves, err = noteHandlers()
 	}
 	if err != nil {
 		return testCase{}, err
@@ -106,7 +111,7 @@ func writeHandled(ctx context.Context, dir string, t *trees, l checkpoint.Layout
 	c := testCase{Path: "checkpoint", Leaves: describe(n), Data: json.RawMessage(dataItem)}
 	count := counter(7)
 	err = checkpoint.SaveCheckpointables(ctx, filepath.Join(dir, c.Path), map[string]any{
-		"state":    n.Set("note", &tree.Node{Value: note("of our own")}),
+		"state":    n.Set("note", &tree.Node{Value: ourNote}),
 		"array":    tensor.FromSlice([]float32{1.5, -2}, 1, 2, 1), // of as many axes as storage options name
 		"data":     c.Data,
 		"pipeline": state.Document{Version: 1, Kind: "pipeline", Position: 12},
@@ -115,4 +120,36 @@ func writeHandled(ctx context.Context, dir string, t *trees, l checkpoint.Layout
 		"own":      note("an item"),
 	}, &checkpoint.SaveOptions{Options: o})
 	return c, errs.Wrap("handled", "", err)
+}
+
+func noteHandlers() (*handler.LeafRegistry, error) {
+	r := &handler.LeafRegistry{}
+	return r, r.Add(handler.Leaf(notes{}), false)
+}
+
+// loadHandled loads the tree of such a case, and takes the note away, which has to be ours.
+func loadHandled(ctx context.Context, path string) (*tree.Node, error) {
+	leaves, err := noteHandlers()
+	if err != nil {
+		return nil, err
+	}
+	o := &checkpoint.LoadOptions{}
+	o.PyTree.LeafHandlers = leaves
+	got, err := checkpoint.Load(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	rest := tree.NewDict()
+	for i, child := range got.Items {
+		switch key := got.Key(i).Name; {
+		case key != "note":
+			rest.Set(key, child)
+		case child.Value != ourNote:
+			return nil, fmt.Errorf("the note is %v", child.Value)
+		}
+	}
+	if rest.Len() != got.Len()-1 {
+		return nil, errors.New("there is no note")
+	}
+	return rest, nil
 }
