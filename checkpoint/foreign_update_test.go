@@ -72,6 +72,12 @@ func TestUpdateHandled(t *testing.T) {
 		if err := save(true, map[string]any{"state": all}); err != nil {
 			t.Errorf("%v: all of them: %v", layout, err)
 		}
+		if err := save(false, map[string]any{"gone": words{"g"}}); err != nil {
+			t.Errorf("%v: %v", layout, err)
+		}
+		if _, err := checkpoint.Delete(ctx, "c", &checkpoint.DeleteOptions{Store: st, Name: "gone"}); err != nil {
+			t.Errorf("%v: one item: %v", layout, err)
+		}
 		got, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: o})
 		if err != nil {
 			t.Fatal(err)
@@ -85,7 +91,7 @@ func TestUpdateHandled(t *testing.T) {
 		if n.Get("u").String() != "float32[3000]" || n.Get("w").String() != "float32[3000]" {
 			t.Errorf("%v: %v", layout, n)
 		}
-		if cmp.Diff(words{"z"}, got["words"]) != "" || cmp.Diff(words{"c"}, got["more"]) != "" || got["album"].(pages).Tree.(*tree.Node).Get("y").Value != int64(1) {
+		if _, there := got["gone"]; there || cmp.Diff(words{"z"}, got["words"]) != "" || cmp.Diff(words{"c"}, got["more"]) != "" || got["album"].(pages).Tree.(*tree.Node).Get("y").Value != int64(1) {
 			t.Errorf("%v: %v", layout, got)
 		}
 		if r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st}); err != nil || !r.OK() || !r.Manifest {

@@ -4,9 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
+	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // Table is rows of text.
@@ -56,41 +63,59 @@ func (CSV) Metadata(ctx context.Context, dir handler.Reader) (any, error) {
 	return Table{row}, err
 }
 
+// A toy format of others end to end: found by the value, saved with a tree in one
+// checkpoint, described without being loaded, found again by its type string.
 func ExampleCheckpointableHandler() {
-	ctx := context.Background()
-	registry, err := handler.Local(nil, true)
+	dir, err := os.MkdirTemp("", "handler")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	if err := registry.Add(CSV{}, ""); err != nil {
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
+	path := filepath.Join(dir, "ckpt")
+
+	registry, err := handler.Local(nil, true) // that of the process, and what is added
+	if err == nil {
+		err = registry.Add(CSV{}, "")
+	}
+	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	ctx := checkpoint.With(context.Background(), checkpoint.Options{Checkpointables: options.Checkpointables{Registry: registry}})
+
 	table := Table{{"name", "loss"}, {"a", "0.5"}}
-	h, err := registry.ForSave("scores", table)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	commit, err := h.Save(ctx, table)
+	items := map[string]any{"model": map[string]any{"w": []float32{1, 2}}, "scores": table}
+	saving, err := checkpoint.SaveCheckpointablesAsync(ctx, path, items, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	table[1][1] = "changed after Save"
-
-	var dir handler.Memory // of a checkpoint, a directory in its store
-	if err := handler.Run(ctx, commit, &dir); err != nil {
+	if _, err := saving.Result(ctx); err != nil {
 		fmt.Println(err)
 		return
 	}
-	again, err := registry.ForLoad("scores", nil, h.TypeString())
+
+	info, err := checkpoint.CheckpointablesMetadata(ctx, path, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	loaded, err := again.Load(ctx, &dir, nil)
-	fmt.Println(loaded, err)
-	// Output: [[name loss] [a 0.5]] <nil>
+	scores, _ := info.Item("scores")
+	fmt.Println(scores.Handler, scores.Metadata)
+
+	loaded, err := checkpoint.LoadCheckpointables(ctx, path, nil)
+	fmt.Println(loaded["scores"], err)
+
+	// A program without the handler loads the rest, and says what it cannot.
+	loaded, err = checkpoint.LoadCheckpointables(context.Background(), path, nil)
+	fmt.Println(len(loaded), err)
+	_, err = checkpoint.LoadCheckpointables(context.Background(), path, &checkpoint.LoadOptions{Abstract: map[string]any{"scores": nil}})
+	fmt.Println(errors.Is(err, errs.NotFound), strings.Contains(err.Error(), "example.CSV"))
+	// Output:
+	// example.CSV [[name loss]]
+	// [[name loss] [a 0.5]] <nil>
+	// 1 <nil>
+	// true true
 }
