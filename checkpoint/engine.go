@@ -25,8 +25,8 @@ func (engine) Handles(v any) bool {
 	if encodesItself(v) {
 		return false
 	}
-	_, err := image.TreeOf(v)
-	return err == nil
+	n, err := image.TreeOf(v)
+	return err == nil && image.CheckLeaves(n) == nil
 }
 
 // HandlesAbstract implements handler.TreeEngine.
@@ -34,8 +34,21 @@ func (engine) HandlesAbstract(a any) bool {
 	if encodesItself(a) {
 		return false
 	}
-	_, err := tree.Options{KeepUnknown: true}.From(a)
-	return err == nil
+	switch a.(type) {
+	case *Info, Info, *ItemInfo, ItemInfo:
+		return true
+	}
+	n, err := tree.Options{KeepUnknown: true}.From(a)
+	if err != nil {
+		return false
+	}
+	return image.CheckLeaves(replaced(n, func(leaf *tree.Node) any {
+		switch leaf.Value.(type) {
+		case Abstract, LeafType, Placeholder:
+			return nil
+		}
+		return leaf.Value
+	})) == nil
 }
 
 // encodesItself reports whether v says how it is JSON: that is what it is saved as.

@@ -250,9 +250,13 @@ func TestTreeWithoutEngine(t *testing.T) {
 	if !(Tree{}).Handles(values["json"]) || (Tree{}).Handles(&counter{}) || (Tree{}).Handles(ProtoText{}) || (Tree{}).Handles(foo{}) {
 		t.Error("what is a tree")
 	}
-	_, err := Tree{}.Save(t.Context(), 1)
-	_, lerr := Tree{}.Load(t.Context(), &Memory{}, nil)
-	_, merr := Tree{}.Metadata(t.Context(), &Memory{})
+	none := noEngine{} // of this program the examples have one
+	if !none.Handles(values["json"]) || none.Handles(foo{}) || none.HandlesAbstract(foo{}) {
+		t.Error("what is a tree without an engine")
+	}
+	_, err := none.Save(t.Context(), 1)
+	_, lerr := none.Load(t.Context(), &Memory{}, nil)
+	_, merr := none.Metadata(t.Context(), &Memory{})
 	for _, err := range []error{err, lerr, merr} {
 		if !errors.Is(err, errs.Unsupported) {
 			t.Error(err)

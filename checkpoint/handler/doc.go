@@ -46,4 +46,14 @@
 // A [LeafHandler] does the same for the leaves of one Go type in a tree, all of
 // them at once. Its type string is their value_type in the tree's metadata, so
 // that readers without it refuse them by name.
+//
+// Of the handlers that have a leaf's value_type as their type string or a secondary
+// one ([LeafRegistry.ForWanted]) the one reads it of which the abstract value is a
+// leaf or describes one, else the last. An item with leaves of leaf handlers is saved
+// as a tree, unless another handler than [JSON] takes it.
+//
+// # Failures
+//
+// Engines call handlers by [Save], [Load], [MetadataOf], [Run] and the methods of
+// [AnyLeaf], which add to an error who returned it, and make one of a panic.
 package handler

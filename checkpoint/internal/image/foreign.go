@@ -5,6 +5,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -52,6 +53,44 @@ func (h Handlers) Tree(ctx context.Context, name string, v any) (it Item, err er
 		it.Commit = inOrder(steps)
 	}
 	return it, nil
+}
+
+// handler finds what saves an item. A tree is one also where leaf handlers have
+// leaves of it, unless another handler than that of JSON takes it.
+func (h Handlers) handler(registry *handler.Registry, name string, v any) (handler.CheckpointableHandler, error) {
+	by, err := registry.ForSave(name, v)
+	if _, isJSON := by.(handler.JSON); err == nil && !isJSON || err != nil && errs.KindOf(err) != errs.NotFound || len(h.Leaves.All()) == 0 {
+		return by, err
+	}
+	n, bad := tree.Options{KeepUnknown: true, IsLeaf: h.Leaves.Handles}.From(v)
+	if bad != nil {
+		return by, err
+	}
+	if rest, has := h.without(n); has {
+		if as, bad := registry.ForSave(name, rest); bad == nil && as.TypeString() == orbax.HandlerTree {
+			return as, nil
+		}
+	}
+	return by, err
+}
+
+// without returns the tree with nil for each leaf of a leaf handler, and whether
+// there is one.
+func (h Handlers) without(n *tree.Node) (rest *tree.Node, has bool) {
+	if n.Kind == tree.Leaf {
+		if h.Leaves.ForValue(n.Value) != nil {
+			return &tree.Node{}, true
+		}
+		return n, false
+	}
+	c := *n
+	c.Items = make([]*tree.Node, len(n.Items))
+	for i, child := range n.Items {
+		var below bool
+		c.Items[i], below = h.without(child)
+		has = has || below
+	}
+	return &c, has
 }
 
 // inOrder is one commit of several.

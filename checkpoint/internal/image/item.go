@@ -13,6 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -66,7 +67,7 @@ func (h Handlers) item(ctx context.Context, name string, v any) (Item, error) {
 	if registry == nil {
 		registry = handler.Global()
 	}
-	by, err := registry.ForSave(name, v)
+	by, err := h.handler(registry, name, v)
 	if err != nil {
 		return Item{}, explain(v, err)
 	}
@@ -83,10 +84,35 @@ func explain(v any, err error) error {
 	if errs.KindOf(err) != errs.NotFound {
 		return err
 	}
-	if _, reason := TreeOf(v); reason != nil {
+	n, reason := TreeOf(v)
+	if reason == nil {
+		reason = CheckLeaves(n)
+	}
+	if reason != nil {
 		return reason
 	}
 	return err
+}
+
+// CheckLeaves refuses a tree with a leaf of a type that none can have.
+func CheckLeaves(n *tree.Node) error {
+	for _, e := range tree.Flatten(n) {
+		value := e.Node.Value
+		if o, ok := value.(tree.Opaque); ok { // of a node that the caller made
+			value = o.TreeLeaf()
+		}
+		switch value.(type) {
+		case nil, bool, int64, uint64, float64, complex128, string, tensor.Tensor, Key, Lazy, Parts:
+			continue
+		}
+		if _, err := newLeaf(e); err != nil {
+			if len(e.Path) == 0 { // the item itself
+				return err
+			}
+			return errs.Wrap("", e.Path.String(), err)
+		}
+	}
+	return nil
 }
 
 // TreeOf returns v as a tree whose leaves can be saved, or says why it is none.
