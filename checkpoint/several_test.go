@@ -17,11 +17,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/crew/crewtest"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/crash"
+	"github.com/bivouac-ml/bivouac/internal/crewtest"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -129,7 +129,7 @@ func TestSeveralProcessesAreOne(t *testing.T) {
 		var o checkpoint.SaveOptions
 		o.Layout = rapid.SampledFrom([]checkpoint.Layout{checkpoint.OCDBTZarr3, checkpoint.OCDBTZarr2}).Draw(t, "layout")
 		o.Compression = rapid.SampledFrom([]options.Compression{options.DefaultCompression, options.Zstd}).Draw(t, "compression")
-		o.Array.Saving.Storage.ChunkByteSize = rapid.SampledFrom([]int64{0, 64}).Draw(t, "chunks")
+		o.Array.Saving.Storage.ChunkByteSize = rapid.SampledFrom([]int64{0, 64, 700}).Draw(t, "chunks")
 		if rapid.Bool().Draw(t, "dedup") {
 			o.Base = "c"
 		}
@@ -600,5 +600,26 @@ func TestSeveralProcessesUpdate(t *testing.T) {
 	report, err := checkpoint.Verify(t.Context(), "c", &checkpoint.VerifyOptions{Store: st})
 	if err != nil || !report.OK() {
 		t.Fatalf("%+v, %v", report, err)
+	}
+}
+
+// Another process than the primary has all of an array, large enough to be cut.
+func TestAllOfOneIsElsewhere(t *testing.T) {
+	for _, l := range []checkpoint.Layout{checkpoint.OCDBTZarr3, checkpoint.OCDBTZarr2} {
+		s := together(2, vfs.NewMem())
+		x := noise(rand.New(rand.NewPCG(1, 1)), tensor.Float32, 37, 100)
+		var o checkpoint.SaveOptions
+		o.Layout, o.Compression, o.Array.Saving.Storage.ChunkByteSize = l, options.Zstd, 1024
+		if err := failed(s.save(waiting, func(p int) any {
+			part := divide(x, [][]int{nil, nil})
+			part.Parts = part.Parts[:p]
+			return map[string]any{"x": part}
+		}, o)); err != nil {
+			t.Fatal(err)
+		}
+		n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: local.New(s.fsys, "/", nil)})
+		if err != nil || !tree.Equal(n.Get("x"), tree.NewLeaf(x)) {
+			t.Fatal(n, err)
+		}
 	}
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // Shards is a leaf that is given in parts: one array, the parts of which lie in
-// several tensors, as on the devices of a mesh. The parts must tile the shape.
+// several tensors, as on the devices of a mesh. The parts must tile the shape; where
+// several processes save (Options.Multiprocessing), those of all of them together.
 // It is loaded as the array that it is. Where the parts form a regular grid, each
 // is stored as a chunk by itself.
 type Shards struct {

@@ -51,11 +51,11 @@ type Options struct {
 	// Clean removes what interrupted saves have left below the directory, and
 	// renames damaged steps to <name>.damaged so that the step of that number can
 	// be saved again; at Open and Reload. Set it only in the one process that
-	// saves there.
+	// saves there, or on all that save together (Multiprocessing): the primary does it.
 	Clean bool
 	// NoLock has the process save without the lock that keeps a second writer out
-	// of the directory; see Open. In a job of several processes that save together
-	// the primary takes the lock, and the others set NoLock.
+	// of the directory; see Open. Of several processes that save together
+	// (Multiprocessing) the primary takes it, and the others need none.
 	NoLock bool
 	// Reserve is how many bytes of that memory to make ready in the background
 	// at Open, so that the first SaveAsync need not wait for fresh pages; 0 =

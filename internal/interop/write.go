@@ -50,7 +50,9 @@ func writers() []writer {
 	}
 	return append(out,
 		writer{"tree", checkpoint.Safetensors, safetensorsLimits(), writeTree},
-		writer{"common", checkpoint.Safetensors, commonLimits(), writeTree})
+		writer{"common", checkpoint.Safetensors, commonLimits(), writeTree},
+		writer{"tree", checkpoint.Default, zarrLimits(checkpoint.Default), writeSeveral},
+		writer{"tree", checkpoint.OCDBTZarr2, zarrLimits(checkpoint.OCDBTZarr2), writeSeveral})
 }
 
 func (t *trees) storage(l checkpoint.Layout) storage {

@@ -12,7 +12,7 @@ import (
 
 // share is what a process writes of a leaf that is in shards.
 type share struct {
-	grid  tensor.Shape // of the chunks; nil where the process has all and cuts as it likes
+	grid  tensor.Shape // of the chunks; nil where the primary has all, and cuts as it likes
 	parts []image.Part
 }
 
@@ -22,13 +22,13 @@ type owned struct {
 	by         int // the lowest process that has it
 }
 
-// shareOf finds out what process self writes of a leaf, whose roll on each process is
+// shareOf finds out what this process writes of a leaf, whose roll on each process is
 // given. Every process finds the same, or the same failure.
-func shareOf(leaves map[int]leafRoll, self int, active []int) (share, error) {
-	mine := leaves[self].parts
+func (g Group) shareOf(leaves map[int]leafRoll) (share, error) {
+	mine := leaves[g.Self].parts
 	shape := mine.Shape
 	var all []owned
-	for _, p := range active {
+	for _, p := range g.Active {
 		for _, b := range leaves[p].Boxes {
 			if !slices.ContainsFunc(all, func(o owned) bool { return slices.Equal(o.Origin, b.Origin) && slices.Equal(o.Data.Shape, b.Shape) }) {
 				all = append(all, owned{image.Part{Origin: b.Origin, Data: tensor.Tensor{DType: mine.DType, Shape: b.Shape}}, p})
@@ -40,12 +40,12 @@ func shareOf(leaves map[int]leafRoll, self int, active []int) (share, error) {
 		parts[i] = o.Part
 	}
 	if err := image.Tiles(shape, parts); err != nil {
-		return share{}, &errs.Error{Err: err, Remedy: "the shards of all processes together have to tile the array; " + who(leaves, active)}
+		return share{}, &errs.Error{Err: err, Remedy: "the shards of all processes together have to tile the array; " + who(leaves, g.Active)}
 	}
 	var s share
-	alone := true
+	alone := g.Leads()
 	for _, o := range all {
-		if o.by != self {
+		if o.by != g.Self {
 			alone = false
 			continue
 		}
@@ -120,7 +120,7 @@ func (g Group) sharesOf(item string, rolls map[int]roll) (map[string]share, erro
 		if at[path][g.Self].parts == nil {
 			continue
 		}
-		s, err := shareOf(at[path], g.Self, g.Active)
+		s, err := g.shareOf(at[path])
 		if err != nil {
 			return nil, errs.Wrap("", "leaf "+item+": "+path, err)
 		}
