@@ -503,8 +503,8 @@ func TestBarrierFails(t *testing.T) {
 			if early := op == "begin" || op == "plan" || op == "written"; early && (list[0] == nil || list[1] == nil) {
 				t.Errorf("%s at process %d: %v", op, p, list)
 			}
-			if op == "leave" && failed(list) != nil {
-				t.Errorf("%s at process %d: %v", op, p, list)
+			if all := failed(list); op == "leave" && all != nil && (p != 0 || list[0] != nil || !errors.Is(all, store.ErrUncertain)) {
+				t.Errorf("%s at process %d: %v", op, p, list) // when the primary leaves early the other one may not have heard
 			}
 			if err := twoAgain(mem); err != nil {
 				t.Errorf("%s at process %d: %v", op, p, err)
