@@ -54,7 +54,7 @@ func TestOneWriter(t *testing.T) {
 	busy := func(what string, err error) {
 		t.Helper()
 		if !errors.Is(err, errs.Busy) || !strings.Contains(err.Error(), fmt.Sprintf("process %d on ", os.Getpid())) ||
-			!strings.Contains(err.Error(), " since ") || !strings.Contains(err.Error(), "NoLock") {
+			!strings.Contains(err.Error(), " since ") || !strings.Contains(err.Error(), "Options.Multiprocessing") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
