@@ -12,7 +12,7 @@ import (
 // Verify and Diff take little memory, however large an array is and in which
 // layout it lies.
 func TestCheckingMemory(t *testing.T) {
-	if testing.Short() {
+	if sampled() {
 		t.Skip("160 MiB, several times")
 	}
 	const size, most = 160 << 20, 64 << 20

@@ -37,6 +37,7 @@ func differences(ctx context.Context, st store.Store, a, b string) (out []string
 // Any chain of conversions, whatever the layouts, compressions and budgets, ends
 // with the tree that it began with.
 func TestConversionsKeepTheTree(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	rapid.Check(t, func(t *rapid.T) {
 		const first = "first"
@@ -82,6 +83,7 @@ func drawState(t *rapid.T) map[string]any {
 // What Orbax wrote is converted to every layout and reads the same, or is refused
 // by name and nothing is left.
 func TestConvertForeign(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	oneTree := []checkpoint.Layout{checkpoint.Safetensors}
 	for _, c := range []struct {

@@ -222,7 +222,7 @@ func (s specimen) dataFlips(n int, all every) iter.Seq[damage] {
 }
 
 func TestDataBitFlips(t *testing.T) {
-	many, few := 3_000, 300
+	many, few := 2_500, 200
 	if sampled() {
 		many, few = many/20, few/20
 	}
@@ -322,9 +322,25 @@ func (s specimen) wholeFiles(yield func(damage) bool) {
 	}
 }
 
+// oneIn is one in n of the damages.
+func oneIn(n int, all iter.Seq[damage]) iter.Seq[damage] {
+	return func(yield func(damage) bool) {
+		i := 0
+		for d := range all {
+			if i++; i%n == 0 && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
 func TestWholeFiles(t *testing.T) {
 	for _, s := range slices.Concat(specimens(t, 4, 4), layouts(t, 4, 4)) {
-		s.run(t, s.wholeFiles)
+		all := iter.Seq[damage](s.wholeFiles)
+		if sampled() {
+			all = oneIn(7, all)
+		}
+		s.run(t, all)
 	}
 }
 
@@ -454,7 +470,11 @@ func TestChunksMoved(t *testing.T) {
 			}
 		}
 		r := rand.New(rand.NewPCG(8, 8))
-		for range 40 {
+		flips := 40
+		if sampled() {
+			flips = 4
+		}
+		for range flips {
 			if !yield(s.flip(file, r.IntN(len(s.files[file])*8), true)) {
 				return
 			}

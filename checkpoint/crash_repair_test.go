@@ -22,6 +22,7 @@ import (
 // power loss from the moment on at which the repair was acknowledged; and before,
 // what has the looks of a finalized checkpoint is one.
 func TestRepairIsDurable(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, from, at, path string
 		late                 func(name string) bool // what the other program writes last, and does not sync

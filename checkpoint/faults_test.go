@@ -170,6 +170,7 @@ func told(o crash.Outcome) error {
 // Every call fails in every way: there is an error that says so or the deed is
 // done, and what is found afterwards is whole.
 func TestEveryCallFails(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("thousands of saves, one after the other")
 	}
@@ -178,11 +179,14 @@ func TestEveryCallFails(t *testing.T) {
 		kinds = []string{"EIO", "short transfer"}
 	}
 	for _, d := range deeds {
-		runs, err := crash.Faults(d.setup, d.work, func(o crash.Outcome) error { return errors.Join(told(o), d.left(o)) }, kinds...)
-		if err != nil {
-			t.Errorf("%s: %v", d.name, err)
-		}
-		t.Logf("%s: %d faults", d.name, runs)
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			runs, err := crash.Faults(d.setup, d.work, func(o crash.Outcome) error { return errors.Join(told(o), d.left(o)) }, kinds...)
+			if err != nil {
+				t.Error(err)
+			}
+			t.Logf("%d faults", runs)
+		})
 	}
 }
 

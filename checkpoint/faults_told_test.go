@@ -278,6 +278,7 @@ func (u turn) told() error {
 // Whichever call fails of what changes whole checkpoints, it is told, or nothing
 // was lost by it. TestEveryTurnFails looks at what is left.
 func TestEveryFailureIsTold(t *testing.T) {
+	t.Parallel()
 	for _, u := range append(lesserTurns(t), turns...) {
 		ok := t.Run(u.name, func(t *testing.T) {
 			if err := u.told(); err != nil {

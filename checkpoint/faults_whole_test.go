@@ -234,6 +234,7 @@ func (u turn) left(o crash.Outcome) error {
 // is there, or what was to be, nothing of others is touched, and a second attempt
 // finishes it.
 func TestEveryTurnFails(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("thousands of saves, one after the other")
 	}

@@ -176,7 +176,7 @@ func TestLayoutsRoundTrip(t *testing.T) {
 				}
 			}
 			root.Set("large", tree.NewList(
-				tree.NewLeaf(noise(r, tensor.Float32, 3, 1_400_003)), tree.NewLeaf(noise(r, tensor.Uint8, 9_000_001)), tree.NewLeaf(noise(r, tensor.BFloat16, 2049, 1100))))
+				tree.NewLeaf(noise(r, tensor.Float32, 3, 700_003)), tree.NewLeaf(noise(r, tensor.Uint8, 5_000_001)), tree.NewLeaf(noise(r, tensor.BFloat16, 2049, 1100))))
 			root.Set("number", tree.NewLeaf(7)).Set("rank0", tree.NewLeaf(tensor.ScalarOf(float32(3))))
 			for m := range manners {
 				o.Store = local.New(vfs.NewMem(), "/", &local.Options{DirectFrom: 1})

@@ -107,6 +107,7 @@ var onDisk sync.Map
 // A repair of which power loss, or a failure, stops any operation is completed by
 // the next, and the one after that finds nothing to do.
 func TestRepairIsRepeatable(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, path string
 		setup      func(vfs.FS) error

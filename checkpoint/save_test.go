@@ -77,6 +77,7 @@ func TestSaveLoad(t *testing.T) {
 }
 
 func TestSaveLoadLaw(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	dir := t.TempDir()
 	n := 0

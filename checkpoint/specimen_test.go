@@ -207,10 +207,12 @@ func position(seed int) json.RawMessage { return json.RawMessage(fmt.Sprintf(`{"
 
 // specimens are one checkpoint of each style, in the default layout.
 func specimens(t testing.TB, seed byte, n int) []specimen {
-	return []specimen{
+	out := []specimen{
 		preserve(t, "v1", image.V1, seed, map[string]any{"state": values(n)}),
 		preserve(t, "step", image.Step, seed, map[string]any{"state": values(n), "data": position(n)}),
 	}
+	out[1].coarse = 3 // most of it is as in the first
+	return out
 }
 
 // layouts are one checkpoint of each other layout, and of the compressions.

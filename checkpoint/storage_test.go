@@ -31,6 +31,7 @@ func drawAxes(t *rapid.T, rank int) []int {
 // However each leaf is stored, all are given back; no chunk is much larger than
 // was asked for, and none of an axis that was named is as long as the axis.
 func TestLeafStorageLaw(t *testing.T) {
+	t.Parallel()
 	layouts := []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2}
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
