@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"path"
 	"strconv"
 	"strings"
@@ -276,6 +277,9 @@ func (c *conversion) write(ctx context.Context) (err error) {
 	io := c.image
 	io.Style, io.Custom, io.Memory, io.Budget = image.V1, custom, memory, c.budget/2
 	io.Progress, io.Label = c.opts.Progress, c.label()
+	if io.Annotations, err = c.annotations(ctx); err != nil {
+		return err
+	}
 	im, err := image.Begin(c.items, image.InPlace, io)
 	if err != nil {
 		return err
@@ -287,6 +291,19 @@ func (c *conversion) write(ctx context.Context) (err error) {
 	}
 	_, err = im.Commit(ctx, txn)
 	return err
+}
+
+// annotations are those of the source, and of the options above them.
+func (c *conversion) annotations(ctx context.Context) (map[string]string, error) {
+	out, err := c.from.Annotations(ctx)
+	if err != nil || len(c.image.Annotations) == 0 {
+		return out, err
+	}
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, c.image.Annotations)
+	return out, nil
 }
 
 // label is what the source was signed as, as far as that is known.

@@ -15,13 +15,15 @@ import (
 
 // Info describes a checkpoint without its arrays' contents.
 type Info struct {
-	Path     string
-	Layout   string // "orbax v1" (as v1.save writes), "orbax step" (as a Checkpointer), "orbax v0 flat", "safetensors", "numpy", "flax"
-	Began    time.Time
-	Commit   time.Time       // zero when it is not recorded
-	Custom   json.RawMessage // the user's metadata, nil when there is none
-	Manifest bool            // a bivouac.manifest covers every byte
-	Items    []ItemInfo      // in the order of their names
+	Path   string
+	Layout string // "orbax v1" (as v1.save writes), "orbax step" (as a Checkpointer), "orbax v0 flat", "safetensors", "numpy", "flax"
+	Began  time.Time
+	Commit time.Time       // zero when it is not recorded
+	Custom json.RawMessage // the user's metadata, nil when there is none
+	// Annotations are those of Options.Annotations that it was saved with.
+	Annotations map[string]string
+	Manifest    bool       // a bivouac.manifest covers every byte
+	Items       []ItemInfo // in the order of their names
 }
 
 // Item looks an item up by name.
@@ -148,6 +150,9 @@ func metadata(ctx context.Context, op, path string, o *LoadOptions, more func(*l
 		return nil, errs.Wrap(op, path, err)
 	}
 	in := &Info{Path: path, Layout: c.Layout, Custom: c.Meta.Custom, Manifest: c.Manifest != nil}
+	if in.Annotations, err = c.Annotations(ctx); err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
 	if c.Meta.Init != 0 {
 		in.Began = time.Unix(0, c.Meta.Init)
 	}

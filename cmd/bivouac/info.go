@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,6 +44,7 @@ type description struct {
 	Committed *time.Time          `json:"committed,omitempty"`
 	Manifest  bool                `json:"manifest"`
 	Custom    json.RawMessage     `json:"custom,omitempty"`
+	Notes     map[string]string   `json:"annotations,omitempty"`
 	Items     map[string]itemJSON `json:"items"`
 	Storage   storage             `json:"storage"`
 	Files     []storedFile        `json:"files,omitempty"` // with --files
@@ -96,7 +98,7 @@ func runInfo(ctx context.Context, path string, o InfoOptions, g *global) error {
 		return err
 	}
 	d := description{Path: path, Layout: info.Layout, Began: known(info.Began), Committed: known(info.Commit),
-		Manifest: info.Manifest, Custom: info.Custom, Items: map[string]itemJSON{}}
+		Manifest: info.Manifest, Custom: info.Custom, Notes: info.Annotations, Items: map[string]itemJSON{}}
 	if step, ok := stepOf(path); ok {
 		d.Step = &step
 	}
@@ -200,6 +202,9 @@ func (d *description) print(g *global, info *checkpoint.Info, o InfoOptions) {
 	g.printf("\n%s\n%s\n", d.Storage, covered)
 	for _, f := range d.Files {
 		g.printf("  %-40s %10s %10s on disk  %2d names  %s\n", f.Name, size(f.Bytes), size(f.Allocated), f.Links, f.Modified.Local().Format(time.DateTime))
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Notes)) {
+		g.printf("%s: %s\n", name, d.Notes[name])
 	}
 	for _, it := range info.Items {
 		d.printItem(g, it, o.Tree)

@@ -55,7 +55,7 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	im.base.tell(&im.stats)
 	im.stats.Persist = time.Since(start)
 	start = time.Now()
-	small = append(append(small, im.root(now)...), im.opts.Extra...)
+	small = append(append(append(small, im.root(now)...), im.annotations()...), im.opts.Extra...)
 	small, bare, err := im.join(ctx, txn, small, m)
 	if err != nil {
 		return now, err
@@ -131,6 +131,15 @@ func (im *Image) root(now time.Time) []store.Blob {
 	}
 	doc := orbax.Checkpoint{Handlers: handlers, Init: im.began.UnixNano(), Commit: now.UnixNano(), Custom: im.opts.Custom}
 	return append(small, store.Blob{Name: orbax.CheckpointFile, Data: doc.Append(nil)})
+}
+
+// annotations lie at the root, or beside the manifest of a part: two parts of one
+// checkpoint have files of other names.
+func (im *Image) annotations() []store.Blob {
+	if len(im.opts.Annotations) == 0 {
+		return nil
+	}
+	return []store.Blob{{Name: path.Join(path.Dir(im.manifestName()), orbax.AnnotationsFile), Data: im.opts.Annotations.Append(nil)}}
 }
 
 // markers are the files that say that a checkpoint is whole.

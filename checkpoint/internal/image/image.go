@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -64,8 +65,9 @@ type Options struct {
 	// then makes no databases.
 	Join Join
 
-	Custom json.RawMessage // the checkpoint's metadata, nil for none
-	Memory Memory          // nil is Heap
+	Annotations orbax.Annotations // kept with the checkpoint
+	Custom      json.RawMessage   // the checkpoint's metadata, nil for none
+	Memory      Memory            // nil is Heap
 	// FileBytes is from how many bytes of arrays on an item gets another data
 	// file, up to four; 0 is 16 MiB.
 	FileBytes int64

@@ -127,7 +127,7 @@ func TreeOf(v any) (*tree.Node, error) {
 // reserved are names of files that lie beside the items, and what Orbax reserves.
 var reserved = []string{
 	orbax.MarkerFile, orbax.CheckpointFile, orbax.CommitFile, orbax.TreeFile, manifest.Name,
-	orbax.MetricsItem, "AUTO", "_CHECKPOINT_DELETION",
+	orbax.AnnotationsFile, orbax.MetricsItem, "AUTO", "_CHECKPOINT_DELETION",
 }
 
 func checkName(name string) error {

@@ -184,6 +184,9 @@ func (a *Assembly) file(ctx context.Context, p Part, name string, has map[string
 		if rest == manifest.Name {
 			return nil // its records were taken
 		}
+		if rest == orbax.AnnotationsFile {
+			return a.document(ctx, rest, from, name, m)
+		}
 		return a.link(ctx, path.Join(item, dir+p.ID, rest), from, m, name)
 	}
 	item, below, inItem := strings.Cut(name, "/")
@@ -195,17 +198,22 @@ func (a *Assembly) file(ctx context.Context, p Part, name string, has map[string
 	case inItem && has[item] && isDatabase(below):
 		return nil // of a merge, which is done again
 	}
-	if merge := a.joins(name); merge != nil {
-		b, err := store.ReadAll(ctx, a.st, from)
-		if err == nil && m != nil {
-			err = m.CheckFile(name, b)
-		}
-		if err != nil {
-			return err
-		}
-		return a.join(name, b, merge)
+	if a.joins(name) != nil {
+		return a.document(ctx, name, from, name, m)
 	}
 	return a.link(ctx, name, from, m, name)
+}
+
+// document joins a document, which m, if there is one, lists as listed.
+func (a *Assembly) document(ctx context.Context, name, from, listed string, m *manifest.Manifest) error {
+	b, err := store.ReadAll(ctx, a.st, from)
+	if err == nil && m != nil {
+		err = m.CheckFile(listed, b)
+	}
+	if err != nil {
+		return err
+	}
+	return a.join(name, b, a.joins(name))
 }
 
 // joins returns how documents of that name become one; nil for any other file.
@@ -214,6 +222,8 @@ func joins(name string) func(a, b []byte) ([]byte, error) {
 	switch {
 	case name == orbax.CheckpointFile:
 		return orbax.MergeCheckpoints
+	case name == orbax.AnnotationsFile:
+		return orbax.MergeAnnotations
 	case inItem && below == orbax.TreeFile:
 		return orbax.MergeTrees
 	case inItem && below == orbax.StringsFile:
