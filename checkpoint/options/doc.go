@@ -102,9 +102,9 @@
 //	bivouac.signing_key                                             acts
 //	bivouac.verification_key                                        acts
 //	bivouac.label                                                   acts
-//	bivouac.annotations                                             pending
+//	bivouac.annotations                                             acts
 //	bivouac.pad                                                     acts
 //	bivouac.truncate                                                acts
-//	bivouac.zarr_metadata_key                                       pending
+//	bivouac.zarr_metadata_key                                       acts, with zarr v2
 //	bivouac.leaf_storage                                            acts
 package options

@@ -199,8 +199,10 @@ type Bivouac struct {
 	// the run; with Verification, what is loaded must have been signed as it.
 	// Default: none.
 	Label string `json:"label"`
-	// Annotations are kept with the metadata of each checkpoint: owner, purpose,
-	// licence, retention class. Scopes are joined key by key. Default: none.
+	// Annotations are kept with each checkpoint, under the protection of its
+	// manifest, and returned by Metadata: owner, purpose, licence, retention class.
+	// Orbax does not see them. Scopes are joined key by key, as are the parts of a
+	// checkpoint, and what a conversion says and its source has. Default: none.
 	Annotations map[string]string `json:"annotations"`
 	// Pad fills an array that was saved smaller than it is wanted with zeros.
 	// Default: Array.Loading.EnablePaddingAndTruncation.
@@ -208,8 +210,10 @@ type Bivouac struct {
 	// Truncate cuts an array that was saved larger than it is wanted.
 	// Default: Array.Loading.EnablePaddingAndTruncation.
 	Truncate Toggle `json:"truncate"`
-	// ZarrMetadataKey is the name of the metadata of a zarr v2 array, in
-	// TensorStore's metadata_key. It is refused with zarr v3. Default: .zarray.
+	// ZarrMetadataKey is the name of the metadata of zarr v2 arrays, TensorStore's
+	// metadata_key. Bivouac finds it by itself; Orbax reads it by handlers of its v0
+	// that are made with it, NumpyHandler(metadata_key=...), and not without. It is
+	// refused with zarr v3, which has one name. Default: .zarray.
 	ZarrMetadataKey string `json:"zarr_metadata_key"`
 	// LeafStorage gives leaves storage options of their own; the first entry that
 	// matches counts. A scope replaces the list. Default: none.

@@ -242,8 +242,8 @@ func (o Options) checkOurs() error {
 	if b.Verification != nil && len(b.Verification) != ed25519.PublicKeySize {
 		return invalid("bivouac.verification_key", fmt.Sprintf("an Ed25519 public key of %d bytes", ed25519.PublicKeySize), fmt.Sprintf("%d bytes", len(b.Verification)), "")
 	}
-	if k := b.ZarrMetadataKey; k != "" && (strings.ContainsAny(k, "/\\\x00") || k == "." || k == ".." || k == "zarr.json") {
-		return invalid("bivouac.zarr_metadata_key", "a file name", strconv.Quote(k), "")
+	if k := b.ZarrMetadataKey; k != "" && (strings.ContainsAny(k, "/\\\x00") || k == "." || k == ".." || k == "zarr.json" || strings.Trim(k, "0123456789.") == "") {
+		return invalid("bivouac.zarr_metadata_key", "a file name that no chunk has", strconv.Quote(k), "")
 	}
 	size := 0
 	for k, v := range b.Annotations {

@@ -58,6 +58,10 @@ func Open(ctx context.Context, kv KV, name string) (*Array, error) {
 // as the scalars of a large tree, share what was made of them. It is not safe
 // for concurrent use; the arrays are.
 type Opener struct {
+	// KeyV2 is the name of the metadata of arrays of format 2; "" is that of the
+	// format, ".zarray".
+	KeyV2 string
+
 	kv   KV
 	like map[string]*Array // metadata → an array that has it
 	last *Array            // the one that was met last, with its metadata
@@ -73,7 +77,7 @@ func (o *Opener) Open(ctx context.Context, name string) (*Array, error) {
 	prefix := key[:len(key)-len(V3.MetadataKey())]
 	b, err := o.kv.Get(ctx, key)
 	if isNotFound(err) {
-		key2 := prefix + V2.MetadataKey()
+		key2 := prefix + o.keyV2()
 		if b2, err2 := o.kv.Get(ctx, key2); !isNotFound(err2) {
 			key, parse, b, err = key2, ParseMetadataV2, b2, err2
 		}
@@ -95,6 +99,13 @@ func (o *Opener) Open(ctx context.Context, name string) (*Array, error) {
 		o.like[string(b)], o.last, o.text = a, a, b
 	}
 	return a, err
+}
+
+func (o *Opener) keyV2() string {
+	if o.KeyV2 != "" {
+		return o.KeyV2
+	}
+	return V2.MetadataKey()
 }
 
 // same returns an array whose metadata are these bytes, nil if none was opened.

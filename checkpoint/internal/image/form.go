@@ -111,12 +111,13 @@ func (f *form) chunks(grid []int) {
 // few shapes.
 type forms struct {
 	layout Layout
-	shards int // their size, where sub-chunks of unknown encoded sizes share one
+	key    string // of metadata of zarr v2; "" is that of the format
+	shards int    // their size, where sub-chunks of unknown encoded sizes share one
 	known  map[string]*form
 }
 
 func newForms(o *Options) *forms {
-	return &forms{layout: o.Layout, shards: o.shardBytes(), known: map[string]*form{}}
+	return &forms{layout: o.Layout, key: o.MetadataKey, shards: o.shardBytes(), known: map[string]*form{}}
 }
 
 // of returns the form of an array. Those that fit into a node of the database
@@ -159,6 +160,9 @@ func (fs *forms) of(s *source, how Storage) (*form, error) {
 	f, err := newForm(s.DType, s.Shape, l)
 	if err != nil {
 		return nil, err
+	}
+	if fs.key != "" && fs.layout.zarr2() {
+		f.metaKey = fs.key
 	}
 	fs.known[string(key)] = f
 	return f, nil

@@ -52,7 +52,8 @@ type Options struct {
 	// Leaf, when not nil, says how one array is stored, given how all are.
 	Leaf func(tree.Path, tensor.Spec, Storage) (Storage, error)
 
-	Rich bool // types of containers are recorded
+	MetadataKey string // of arrays of zarr v2, in place of .zarray
+	Rich        bool   // types of containers are recorded
 
 	// Process is the directory, in that of each item, of the database: "" is the
 	// item's own, as of a database that is whole, else ocdbt.process_<id>.

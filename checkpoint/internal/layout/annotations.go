@@ -11,7 +11,8 @@ import (
 )
 
 // Annotations reads the annotations of the checkpoint; nil when there are none.
-// Where Orbax has made it of parts they lie with the databases of these.
+// Where Orbax has made it of parts they lie with the databases of these, and which
+// was the later of two parts that differ is not known any more.
 func (c *Checkpoint) Annotations(ctx context.Context) (orbax.Annotations, error) {
 	if c.alone {
 		return nil, nil // the directory is none of the checkpoint

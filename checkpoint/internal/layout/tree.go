@@ -23,8 +23,9 @@ type OpenTree struct {
 	Leaves             []Leaf // in file order
 
 	files *files
-	limit *Limit // of reads; nil is none
-	bound bool   // the manifest has a hash of the nodes that small arrays lie in
+	db    *ocdbt.DB // nil where arrays lie in directories
+	limit *Limit    // of reads; nil is none
+	bound bool      // the manifest has a hash of the nodes that small arrays lie in
 }
 
 // orbaxTree opens an item with a _METADATA.
@@ -136,7 +137,7 @@ func (t *OpenTree) openValues(ctx context.Context) (zarr.KV, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.bound = t.files.speakFor(db)
+	t.bound, t.db = t.files.speakFor(db), db
 	return db.Values(), nil
 }
 

@@ -36,6 +36,11 @@ func (l *Leaf) Filled() bool {
 // openArray opens the array of a leaf and finds the manifest's record of it.
 func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values zarr.KV, arrays *zarr.Opener, stored bool) error {
 	array, err := arrays.Open(ctx, l.Param)
+	if errs.KindOf(err) == errs.NotFound && arrays.KeyV2 == "" {
+		if arrays.KeyV2, err = t.metadataKey(ctx, l.Param, err); err == nil {
+			array, err = arrays.Open(ctx, l.Param)
+		}
+	}
 	if errs.KindOf(err) == errs.NotFound {
 		return &errs.Error{Kind: errs.Corrupt, Subject: "array " + strconv.Quote(l.Param), Got: "no metadata where the arrays are", Err: err}
 	}

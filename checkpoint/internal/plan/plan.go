@@ -39,9 +39,9 @@ func Image(o options.Options) (image.Options, error) {
 		Layout: imageLayouts[l], DType: all.DType, Compression: all.Compression, ShardAxes: all.ShardAxes, ChunkBytes: all.ChunkBytes,
 		MaxFileBytes: int64(o.Array.Saving.OCDBTTargetDataFileSize), Leaf: leaf(o),
 		WriteBytes: o.Memory.WriteConcurrentBytes.Bytes(), Copied: copied(o), Status: status(o),
-		Annotations: o.Annotations,
-		Rich:        o.PyTree.Saving.Metadata.SupportRichTypes == options.On,
-		Budget:      o.Budget(), Signing: o.Signing, Label: o.Label,
+		Annotations: o.Annotations, MetadataKey: o.ZarrMetadataKey,
+		Rich:   o.PyTree.Saving.Metadata.SupportRichTypes == options.On,
+		Budget: o.Budget(), Signing: o.Signing, Label: o.Label,
 	}, nil
 }
 
