@@ -15,8 +15,8 @@ type pool struct {
 
 	mu   sync.Mutex
 	free sync.Cond // signalled when lent shrinks
-	lent int
-	idle [][]byte // at most budget-lent bytes
+	lent int       // and promised
+	idle [][]byte  // what is lent and these are at most the budget, or a half of it these
 }
 
 func newPool(most int) *pool {
@@ -25,14 +25,22 @@ func newPool(most int) *pool {
 	return p
 }
 
-// get lends n bytes of any content. With wait it waits until the budget allows
-// for it; who holds memory already must not, or all might wait for each other.
-func (p *pool) get(n int, wait bool) []byte {
+// admit waits until the budget allows for n bytes and promises them. Who holds
+// memory already must not call it, or all might wait for each other.
+func (p *pool) admit(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for wait && p.lent > 0 && p.lent+n > p.most {
+	for p.lent > 0 && p.lent+n > p.most {
 		p.free.Wait()
 	}
+	p.lent += n
+}
+
+// get lends n bytes of any content, for which promised bytes are given back.
+func (p *pool) get(n, promised int) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lent -= promised
 	for i, b := range p.idle {
 		if cap(b) >= n && cap(b) <= 2*n+64<<10 {
 			p.idle = slices.Delete(p.idle, i, i+1)
@@ -61,10 +69,18 @@ func (p *pool) trim() {
 	for _, b := range p.idle {
 		kept += cap(b)
 	}
-	for len(p.idle) > 0 && kept > p.most {
+	for len(p.idle) > 0 && kept > p.most && kept-p.lent > p.most/2 {
 		kept -= cap(p.idle[0])
 		p.idle = p.idle[1:]
 	}
+}
+
+// forgo gives back what was promised and not taken.
+func (p *pool) forgo(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lent -= n
+	p.free.Broadcast()
 }
 
 // worker is one goroutine of a read with the memory that it hands on from part
@@ -72,6 +88,7 @@ func (p *pool) trim() {
 type worker struct {
 	pool    *pool
 	held    int    // pieces of memory
+	promise int    // bytes that the pool keeps for the second piece
 	encoded []byte // of the part that is being decoded
 	whole   []byte // the sub-chunk or region that is to be copied from
 	shared  []byte // a region that several boxes are copied from
@@ -82,7 +99,14 @@ type worker struct {
 func (w *worker) take(b *[]byte, n int) []byte {
 	if cap(*b) < n {
 		w.giveBack(b)
-		*b = w.pool.get(n, w.held == 0)
+		if w.held == 0 {
+			w.forgo()
+			w.pool.admit(2 * n) // a second piece may be as large
+			w.promise = 2 * n
+		}
+		used := min(n, w.promise)
+		*b = w.pool.get(n, used)
+		w.promise -= used
 		w.held++
 	}
 	return (*b)[:n]
@@ -96,8 +120,14 @@ func (w *worker) giveBack(b *[]byte) {
 	}
 }
 
+func (w *worker) forgo() {
+	w.pool.forgo(w.promise)
+	w.promise = 0
+}
+
 // release gives all memory back.
 func (w *worker) release() {
+	w.forgo()
 	w.giveBack(&w.encoded)
 	w.giveBack(&w.whole)
 	w.giveBack(&w.shared)

@@ -164,7 +164,16 @@ func (l *zarrArray) readPart(ctx context.Context, p *zarr.Part, box zarr.Box, ds
 // readWhole reads the whole sub-chunk of a part, sums it, and puts what box
 // holds of it into dst.
 func (l *zarrArray) readWhole(ctx context.Context, p *zarr.Part, around, box zarr.Box, dst []byte, w *worker) error {
-	whole := w.take(&w.whole, around.Len()*l.sums.size)
+	var whole []byte
+	place, there := box.Run(around, l.sums.size)
+	if common, ok := box.Intersect(around); !ok || !common.Equal(around) {
+		there = false // not all of it is wanted
+	}
+	if there {
+		whole = dst[place.Offset : place.Offset+place.Length]
+	} else {
+		whole = w.take(&w.whole, around.Len()*l.sums.size)
+	}
 	for p, err := range l.again(ctx, p, around) {
 		if err == nil {
 			err = l.decodePart(ctx, p, unchecked, around, whole, w)
@@ -176,7 +185,9 @@ func (l *zarrArray) readWhole(ctx context.Context, p *zarr.Part, around, box zar
 	if err := l.sums.decoded(around, crc.Sum(whole)); err != nil {
 		return err
 	}
-	zarr.CopyBox(box, dst, around, whole, l.sums.size)
+	if !there {
+		zarr.CopyBox(box, dst, around, whole, l.sums.size)
+	}
 	return nil
 }
 
