@@ -36,7 +36,6 @@
 //	acts      a byte or a behaviour changes
 //	nothing   read, written, checked; no effect, because of the reason given
 //	refused   Validate says why
-//	pending   read, written, checked; no effect in this version
 //
 //	option                                                          here
 //	checkpoint_layout                                               acts
