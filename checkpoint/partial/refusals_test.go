@@ -1,6 +1,8 @@
 package partial_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -36,5 +38,16 @@ func TestRefusedParts(t *testing.T) {
 	}
 	if fsys.Hash() != before {
 		t.Error("something changed")
+	}
+}
+
+// Several processes cannot write one part, and are told what they can do.
+func TestSeveralProcesses(t *testing.T) {
+	st, _ := mem(t)
+	o := on(st)
+	o.Multiprocessing = options.Multiprocessing{ProcessCount: 2, Barrier: func(context.Context, string) error { return nil }}
+	err := partial.Save(t.Context(), "c", map[string]any{"a": 1}, o)
+	if errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), "PartialUpdate") {
+		t.Error(err)
 	}
 }
