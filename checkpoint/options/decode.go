@@ -3,7 +3,6 @@ package options
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"sort"
 	"strconv"
 )
@@ -81,10 +80,7 @@ func decodeGroup(out reflect.Value, v value, name string) error {
 	t := out.Type()
 	for i, k := range v.keys {
 		at := join(name, k.name)
-		j := slices.IndexFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
-			n, _ := keyOf(f)
-			return n == k.name
-		})
+		j := fieldOf(t, k.name)
 		if !hasText(t, j) {
 			if j >= 0 && v.items[i].kind == kindNull {
 				continue // None, where a value of Go could be
@@ -100,6 +96,17 @@ func decodeGroup(out reflect.Value, v value, name string) error {
 		}
 	}
 	return nil
+}
+
+// fieldOf returns which field of t itself has a name, -1 if none: those of the
+// embedded group are found in that group alone.
+func fieldOf(t reflect.Type, name string) int {
+	for i := range t.NumField() {
+		if n, _ := keyOf(t.Field(i)); n == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // hasText reports whether t has a field i, and that a text form.
@@ -144,7 +151,8 @@ func decodeStrings(out reflect.Value, v value, name string, mismatch func(string
 // unknown is the error for a name that group t has not.
 func unknown(t reflect.Type, k key, name string) error {
 	var near []string
-	for _, f := range reflect.VisibleFields(t) {
+	for i := range t.NumField() {
+		f := t.Field(i)
 		n, text := keyOf(f)
 		if n == k.name && !text {
 			return at(k.line, k.col, name, "options with a text form", "a value of Go", "set "+f.Name+" in the program")

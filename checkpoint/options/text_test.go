@@ -255,3 +255,15 @@ func FuzzParseYAML(f *testing.F) {
 	}
 	fuzz(f, ParseYAML, func(o Options) ([]byte, error) { return yaml.Marshal(o) })
 }
+
+// Names of the embedded group are refused outside of it.
+func TestEmbeddedGroupHasAName(t *testing.T) {
+	for _, s := range []string{`{"layout": "zarr3"}`, `{"annotations": {}}`, `{"label": null}`} {
+		if _, err := ParseJSON([]byte(s)); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%s: %v", s, err)
+		}
+		if _, err := ParseYAML([]byte(s)); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%s in YAML: %v", s, err)
+		}
+	}
+}
