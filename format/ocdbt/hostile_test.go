@@ -265,3 +265,50 @@ func TestVersionsThatAreNotThere(t *testing.T) {
 		t.Errorf("manifest under another number: %v, want corrupt", err)
 	}
 }
+
+// Older versions of which the list is damaged are not to be had, and no commit
+// extends it; the newest one is.
+func TestDamagedVersionNodes(t *testing.T) {
+	config := OrbaxConfig([16]byte{})
+	config.VersionTreeArityLog2 = 1
+	refused := 0
+	for commits := 4; commits < 12; commits++ {
+		files := mem{}
+		db, err := New(files, config, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for g := range commits {
+			var b Batch
+			b.Put("k", []byte{byte(g)})
+			c, err := db.Commit(t.Context(), &b, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files.write(t, c)
+			if db, err = Open(t.Context(), files, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, n := range db.Manifest().Older {
+			files[n.File.Path()][n.Offset+n.Length/2] ^= 1
+		}
+		if _, err := Open(t.Context(), files, &Options{Generation: 1}); !errors.Is(err, errs.Corrupt) {
+			t.Errorf("the first of %d versions: %v, want corrupt", commits, err)
+		}
+		if db, err = Open(t.Context(), files, nil); err != nil {
+			t.Fatal(err)
+		}
+		var b Batch
+		b.Put("k", nil)
+		switch _, err := db.Commit(t.Context(), &b, nil); {
+		case errors.Is(err, errs.Corrupt):
+			refused++
+		case err != nil:
+			t.Errorf("commit after %d: %v, want corrupt", commits, err)
+		}
+	}
+	if refused == 0 {
+		t.Error("no commit extended a list")
+	}
+}

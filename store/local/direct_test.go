@@ -205,3 +205,19 @@ func TestDirectAlignment(t *testing.T) {
 		}
 	}
 }
+
+// A file that cannot be led back to the cache is not written.
+func TestDirectStays(t *testing.T) {
+	fsys := vfs.Intercept(vfs.NewMem(), func(call *vfs.Call, do func() error) error {
+		switch {
+		case call.Op == vfs.OpWriteAt:
+			return syscall.EINVAL
+		case call.Op == vfs.OpSetDirect && call.Size == 0:
+			return syscall.EIO
+		}
+		return do()
+	})
+	if _, err := directStep(local.New(fsys, root, direct), 1); !errors.Is(err, syscall.EIO) {
+		t.Errorf("it failed with %v", err)
+	}
+}

@@ -353,3 +353,64 @@ func TestShortRead(t *testing.T) {
 		t.Errorf("past the end: %v", err)
 	}
 }
+
+// A step of a run that has ended is not begun, synced or sealed, whoever asks.
+func TestCancelledCalls(t *testing.T) {
+	mem := vfs.NewMem()
+	if err := prepareCalls(mem); err != nil {
+		t.Fatal(err)
+	}
+	s := local.New(mem, root, nil)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	txn, err := s.Begin(t.Context(), "5", store.TxnOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer txn.Abort() //nolint:errcheck // nothing is committed
+	w, err := txn.Create(t.Context(), "a", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteAt(t.Context(), []byte("a"), 0); err != nil {
+		t.Fatal(err)
+	}
+	_, begun := s.Begin(ended, "6", store.TxnOptions{})
+	for what, err := range map[string]error{"begin": begun, "seal": w.Seal(ended), "sync": s.Sync(ended, "n")} {
+		if errs.KindOf(err) != errs.Canceled {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// Only a staging directory beside the name can be joined, and only a name of the
+// same directory can be staged.
+func TestJoinRefusals(t *testing.T) {
+	mem := vfs.NewMem()
+	if err := prepareCalls(mem); err != nil {
+		t.Fatal(err)
+	}
+	staging := store.StagingName("9", "fedcba9876543210")
+	f, err := mem.Create(root+"/"+staging, 0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := local.New(mem, root, nil)
+	for what, o := range map[string]store.TxnOptions{
+		"a file":              {Join: staging},
+		"what is no staging":  {Join: "1"},
+		"what is not there":   {Join: store.StagingName("8", "0123456789abcdef")},
+		"one beyond the root": {Staging: "../x"},
+	} {
+		txn, err := s.Begin(t.Context(), "9", o)
+		if kind := errs.KindOf(err); kind != errs.Invalid && kind != errs.NotFound {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err == nil {
+			txn.Abort() //nolint:errcheck // nothing is committed
+		}
+	}
+}
