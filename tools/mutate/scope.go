@@ -20,7 +20,7 @@ var (
 	// is in the files of reading: those read, compute, or prepare what is committed.
 	committing = regexp.MustCompile(`^(store/local|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)
 	reading    = regexp.MustCompile(`^(store/local/(kind|live|local|read)|` +
-		`checkpoint/(abstract|cells|checkpointables|compare|destination|diff|engine|foreign|layout|lazy|load|loading|metadata|nested|options|reader|repair|report|request|response|shards|stats|transform|verify|want|wanted_items)|` +
+		`checkpoint/(abstract|cells|checkpointables|compare|destination|diff[a-z_]*|engine|foreign[a-z_]*|layout|lazy|load|loading|metadata|nested|options|reader|repair|report|request|response|shards|stats|transform|verify|want|wanted_items)|` +
 		`checkpoint/internal/(cast|layout|locate|manifest|orbax|plan)/[a-z_]+|` +
 		`checkpoint/internal/image/(array|begin|cast|cut|database|digest|foreign|form|image|item|layout|leaf|pace|place|plain|raw|safetensors|schedule|snapshot|source|storage|tree)|` +
 		`checkpoint/training/(async|best|checkpointer|decide|event|info|interface|load|names|options|preserve|retention|spec|transform))\.go$`)

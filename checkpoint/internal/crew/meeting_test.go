@@ -1,0 +1,201 @@
+package crew
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/store/local"
+)
+
+// one is process self of two, of which process 0 leads. It meets barriers alone, as
+// if the other were always there.
+func one(self int) Group {
+	return Group{Self: self, Active: []int{0, 1}, Barrier: func(context.Context, string) error { return nil }}
+}
+
+// broken is one that does not come to a barrier.
+func broken(self int, at string) Group {
+	g := one(self)
+	g.Barrier = func(_ context.Context, key string) error {
+		if strings.HasSuffix(key, ":"+at) {
+			return syscall.ECONNRESET
+		}
+		return nil
+	}
+	return g
+}
+
+func meet(t *testing.T, g Group, fsys vfs.FS) *Meeting {
+	t.Helper()
+	m, err := g.Meet(t.Context(), Call{Store: local.New(fsys, "/", nil), Name: "c", Key: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.close() }) //nolint:errcheck // what is left of a test
+	return m
+}
+
+func say(t *testing.T, m *Meeting, name string, word any) {
+	t.Helper()
+	if err := m.say(t.Context(), name, word); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a process reports is held against what it has written, whatever it says.
+func TestReports(t *testing.T) {
+	written := func(size int64) []byte {
+		m := manifest.Manifest{Files: []manifest.File{{Name: "d/x", Size: size}}}
+		return m.Append(nil)
+	}
+	cut := func(size int64) []byte {
+		m := manifest.Manifest{Leaves: []manifest.Leaf{{Item: "state", Param: "w", Size: size}}}
+		return m.Append(nil)
+	}
+	for name, c := range map[string]struct {
+		word any // nil says nothing
+		want errs.Kind
+	}{
+		"nothing":        {nil, errs.NotFound},
+		"no document":    {json.RawMessage(`3`), errs.Corrupt},
+		"no report":      {sealed{Report: json.RawMessage(`3`)}, errs.Corrupt},
+		"no manifest":    {report{Manifest: []byte("x")}, errs.Corrupt},
+		"a file too few": {report{Manifest: []byte(strings.ReplaceAll(string(written(1)), "d/x", "d/y"))}, errs.Corrupt},
+		"a missing file": {report{Manifest: func() []byte {
+			m := manifest.Manifest{Files: []manifest.File{{Name: "d/z", Size: 1}}}
+			return m.Append(nil)
+		}()}, errs.NotFound},
+		"another size":      {report{Manifest: written(2)}, errs.Corrupt},
+		"another cut":       {report{Manifest: cut(9)}, errs.Mismatch},
+		"a failure":         {report{Failure: fail(&errs.Error{Kind: errs.Exhausted})}, errs.Exhausted},
+		"what it has wrote": {report{Manifest: written(1)}, errs.Other},
+		"the same cut":      {report{Manifest: cut(8)}, errs.Other},
+	} {
+		m := meet(t, one(0), vfs.NewMem())
+		if err := m.txn.Put(t.Context(), "d/x", []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		switch word := c.word.(type) {
+		case nil:
+		case report:
+			doc, err := json.Marshal(word)
+			if err != nil {
+				t.Fatal(err)
+			}
+			say(t, m, of("report", 1), sealed{Report: doc})
+		default:
+			say(t, m, of("report", 1), word)
+		}
+		m.next = func(context.Context, store.Txn, *image.Piece) error { return nil }
+		p := &image.Piece{Manifest: &manifest.Manifest{Leaves: []manifest.Leaf{{Item: "state", Param: "w", Size: 8}}}}
+		err := m.Join(t.Context(), m.txn, p)
+		if errs.KindOf(err) != c.want || (c.want != errs.Other && !strings.Contains(err.Error(), "process 1")) || (c.want == errs.Other && err != nil) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+// A barrier that fails ends the save, whatever has been said.
+func TestBrokenBarriers(t *testing.T) {
+	for _, at := range []string{begin, plan} {
+		m, err := broken(0, at).Meet(t.Context(), Call{Store: local.New(vfs.NewMem(), "/", nil), Name: "c", Key: "k"})
+		if err == nil {
+			say(t, m, of("plan", 1), roll{})
+			_, err = m.Agree(t.Context(), nil, &image.Options{})
+		}
+		if !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("at %s: %v", at, err)
+		}
+	}
+}
+
+// Who cannot go on has his own error, and tells the others.
+func TestOwnFailure(t *testing.T) {
+	failed := &errs.Error{Kind: errs.IO, Err: syscall.EIO}
+	for _, self := range []int{0, 1} {
+		mem := vfs.NewMem()
+		leads, joins := meet(t, one(0), mem), meet(t, one(1), mem)
+		say(t, leads, of("plan", 0), roll{})
+		say(t, joins, of("plan", 1), roll{})
+		m, other := leads, joins
+		if self == 1 {
+			m, other = joins, leads
+		}
+		m.Fail(failed)
+		if _, err := m.Agree(t.Context(), nil, &image.Options{}); !errors.Is(err, syscall.EIO) {
+			t.Errorf("process %d: %v", self, err)
+		}
+		if self == 1 {
+			continue // the meeting of the primary is over only when it says so
+		}
+		if _, err := other.Agree(t.Context(), nil, &image.Options{}); err == nil {
+			t.Error("the other was not told")
+		}
+	}
+}
+
+// A process without an image says why, has its own error, and nothing is committed.
+func TestCommitWithoutImage(t *testing.T) {
+	mem := vfs.NewMem()
+	leads, joins := meet(t, one(0), mem), meet(t, one(1), mem)
+	say(t, leads, "outcome", outcome{Failure: fail(&errs.Error{Kind: errs.Busy})})
+	if err := joins.sayReport(t.Context(), syscall.EIO); err != nil {
+		t.Fatal(err)
+	}
+	p := &image.Piece{Manifest: &manifest.Manifest{}}
+	if err := leads.Join(t.Context(), leads.txn, p); err == nil || !strings.Contains(err.Error(), syscall.EIO.Error()) {
+		t.Errorf("the primary heard: %v", err)
+	}
+	if _, err := joins.Commit(t.Context(), nil, syscall.EIO); !errors.Is(err, syscall.EIO) {
+		t.Errorf("the other: %v", err)
+	}
+	if _, err := leads.Commit(t.Context(), nil, syscall.ENOSPC); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("the primary: %v", err)
+	}
+	if in, err := mem.ReadDir("/"); err != nil || len(in) != 0 {
+		t.Errorf("left: %v, %v", in, err)
+	}
+}
+
+// Whichever call fails while a process comes to the meeting, and agrees, it is told.
+func TestEveryFailureIsTold(t *testing.T) {
+	for _, self := range []int{0, 1} {
+		for n := 1; ; n++ {
+			mem := vfs.NewMem()
+			if self == 1 {
+				leads := meet(t, one(0), mem)
+				say(t, leads, of("plan", 0), roll{})
+			}
+			f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
+			g := one(self)
+			g.Active = []int{0, self}[:self+1]
+			m, err := g.Meet(t.Context(), Call{Store: local.New(f, "/", nil), Name: "c", Key: "k"})
+			if err == nil {
+				_, err = m.Agree(t.Context(), nil, &image.Options{})
+			}
+			call, hits := f.Hit()
+			if m != nil {
+				m.close() //nolint:errcheck // it is not committed
+			}
+			if hits == 0 {
+				if n < 4 {
+					t.Errorf("process %d: %d calls, %v", self, n-1, err)
+				}
+				break
+			}
+			said := call.Op == vfs.OpCreate || call.Op == vfs.OpWriteAt // what is missing then is heard
+			if !errors.Is(err, syscall.EIO) && !(said && err != nil) {
+				t.Errorf("process %d: call %d, %v, failed, and: %v", self, n, call, err)
+			}
+		}
+	}
+}
