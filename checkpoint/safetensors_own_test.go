@@ -3,6 +3,7 @@ package checkpoint_test
 import (
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -70,7 +71,7 @@ func (o *ours) file(t *testing.T) []byte {
 // or say what no save of ours does.
 func TestSafetensorsOfAnotherManifest(t *testing.T) {
 	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfs.NewMem(), "/", nil), Custom: map[string]int{"epoch": 3}}
-	if err := checkpoint.Save(t.Context(), "c", map[string]any{"a": []float32{1, 2}, "b": []float32{3}, "c": []float32{4}}, &o); err != nil {
+	if err := checkpoint.Save(t.Context(), "c", map[string]any{"a": []float32{1, 2}, "b": []float32{3}, "c": []float32{4}, "s": "text"}, &o); err != nil {
 		t.Fatal(err)
 	}
 	saved := allFiles(t, o)
@@ -91,6 +92,12 @@ func TestSafetensorsOfAnotherManifest(t *testing.T) {
 			delete(o.header, "c")
 			o.data = o.data[:len(o.data)-4]
 		}},
+		{name: "a tensor less, that is not listed either", file: func(o *ours) {
+			delete(o.header, "c")
+			o.data = o.data[:len(o.data)-4]
+			o.m.Leaves = slices.DeleteFunc(o.m.Leaves, func(l manifest.Leaf) bool { return l.Param == "c" })
+		}},
+		{name: "a string less", file: func(o *ours) { o.meta[orbax.StringsMember] = "{}" }},
 		{name: "a tensor more", file: func(o *ours) {
 			o.header["d"] = json.RawMessage(`{"dtype":"F32","shape":[1],"data_offsets":[16,20]}`)
 			o.data = append(o.data[:len(o.data):len(o.data)], 0, 0, 0, 0)

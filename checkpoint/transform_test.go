@@ -3,14 +3,21 @@ package checkpoint_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/npy"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -204,6 +211,92 @@ func TestTransformReadFails(t *testing.T) {
 	}
 	if checkpoint.IsCheckpoint(t.Context(), "dst", &checkpoint.LoadOptions{Store: st}) {
 		t.Error("something was left")
+	}
+	wide := func(context.Context, []*tree.Node) (*tree.Node, error) {
+		return tree.NewDict().Set("x", tree.NewLeaf(checkpoint.Lazy{DType: tensor.Int8, Shape: tensor.Shape{4, 4},
+			Read: func(context.Context, checkpoint.Box, []byte) error { return bad }})), nil
+	}
+	columns := checkpoint.Abstract{Boxes: []checkpoint.Box{{Origin: []int{0, 1}, Shape: []int{4, 1}}, {Origin: []int{0, 3}, Shape: []int{4, 1}}}}
+	if n, err := checkpoint.LoadAndTransform(t.Context(), []string{"c"}, map[string]any{"x": columns}, wide, &checkpoint.LoadOptions{Store: st}); !errors.Is(err, bad) {
+		t.Errorf("two columns: %v, %v", n, err)
+	}
+}
+
+// An array that has one checksum for all of it, and is read in parts, is held
+// against that before.
+func TestPartsAreProven(t *testing.T) {
+	ctx := t.Context()
+	const rows, columns = 1024, 1024
+	random := func(seed uint64) tensor.Tensor { // incompressible: the files have one size
+		x := grid(rows, columns)
+		var key [32]byte
+		binary.LittleEndian.PutUint64(key[:], seed)
+		rand.NewChaCha8(key).Read(x.Data) //nolint:errcheck // never fails
+		return x
+	}
+	halves := func(ctx context.Context, in []*tree.Node) (*tree.Node, error) {
+		w, out := in[0].Get("w").Value.(checkpoint.Lazy), tree.NewDict()
+		for i, name := range []string{"top", "bottom"} {
+			b := make([]byte, rows/2*columns*w.DType.Size())
+			if err := w.ReadBox(ctx, checkpoint.Box{Origin: []int{i * rows / 2, 0}, Shape: []int{rows / 2, columns}}, b); err != nil {
+				return nil, err
+			}
+			out.Set(name, tree.NewLeaf(int64(b[0])))
+		}
+		return out, nil
+	}
+	check := func(name string, fsys vfs.FS, at string, sound bool) {
+		t.Helper()
+		o := &checkpoint.LoadOptions{Store: local.New(fsys, "/", nil)}
+		_, err := checkpoint.LoadAndTransform(ctx, []string{at}, nil, halves, o)
+		if (err == nil) != sound || err != nil && errs.KindOf(err) != errs.Corrupt {
+			t.Errorf("%s, in halves: %v", name, err)
+		}
+		r, err := checkpoint.Verify(ctx, at, &checkpoint.VerifyOptions{Store: o.Store})
+		if err != nil || (len(r.Problems) == 0) != sound {
+			t.Errorf("%s, verified: %v, %v", name, r, err)
+		}
+	}
+	for _, l := range []checkpoint.Layout{checkpoint.PlainZarr2, checkpoint.PlainZarr3} {
+		for _, c := range []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd} {
+			mem := vfs.NewMem()
+			o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l, Compression: c}}, Store: local.New(mem, "/", nil)}
+			for seed, at := range []string{"a", "b"} {
+				if err := checkpoint.Save(ctx, at, map[string]any{"w": random(uint64(seed))}, o); err != nil {
+					t.Fatal(err)
+				}
+			}
+			name := fmt.Sprint(l, c)
+			check(name, mem, "a", true)
+			for _, file := range allNames(t, mem, "/b") {
+				b, err := store.ReadAll(ctx, o.Store, file[1:])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if to := "/a" + file[2:]; len(b) > rows {
+					if err := errors.Join(mem.Remove(to), putFile(mem, to, b)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			check(name+" with the data of another", mem, "a", false)
+		}
+	}
+	var archive bytes.Buffer
+	w := npy.NewArchiveWriter(&archive, false)
+	if err := errors.Join(w.Write("w", random(1)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, sound := range []bool{true, false} {
+		mem := vfs.NewMem()
+		b := bytes.Clone(archive.Bytes())
+		if !sound {
+			b[len(b)/2] ^= 1
+		}
+		if err := putFile(mem, "/a.npz", b); err != nil {
+			t.Fatal(err)
+		}
+		check(fmt.Sprintf("an archive, %v", sound), mem, "a.npz", sound)
 	}
 }
 
