@@ -322,6 +322,43 @@ func foreign(s specimen) content {
 	return files
 }
 
+// Nor does Verify need checksums for what is no JSON, nor a load for what is no bool.
+func TestForeignValues(t *testing.T) {
+	ctx := t.Context()
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: local.New(vfs.NewMem(), "/", nil)}
+	items := map[string]any{"state": map[string]any{"w": []bool{true, false, true}}, "data": json.RawMessage(`{"a": 1}`)}
+	if err := checkpoint.SaveCheckpointables(ctx, "c", items, &o); err != nil {
+		t.Fatal(err)
+	}
+	files := foreign(specimen{files: allFiles(t, o)})
+	verified := func(files content) int {
+		r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: contentStore{files: files}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(r.Problems)
+	}
+	if n, err := verified(files), load(files); n != 0 || err != nil {
+		t.Fatalf("undamaged: %d problems, %v", n, err)
+	}
+	if n := verified(files.with("data/data.json", []byte("{"))); n != 1 {
+		t.Errorf("no JSON: %d problems", n)
+	}
+	changed := 0
+	for name, b := range files {
+		if bytes.Equal(b, []byte{1, 0, 1}) {
+			changed++
+			bad := files.with(name, []byte{1, 2, 1})
+			if n, err := verified(bad), load(bad); n != 1 || errs.KindOf(err) != errs.Corrupt {
+				t.Errorf("a bool of 2: %d problems, %v", n, err)
+			}
+		}
+	}
+	if changed != 1 {
+		t.Errorf("%d files of bools", changed)
+	}
+}
+
 // What no checksum covers is still held against what it must be.
 func TestForeignDamage(t *testing.T) {
 	s := specimens(t, 23, 23)[1]

@@ -89,6 +89,38 @@ func TestRefusedTurns(t *testing.T) {
 			return checkpoint.Save(ctx, "a", map[string]any{"x": 1}, &checkpoint.SaveOptions{
 				Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: st, PartialUpdate: true})
 		}, errs.Mismatch},
+		"update in another layout of the same format": {func(fsys vfs.FS) error {
+			o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.OCDBTZarr2}}, Store: local.New(fsys, "/", nil)}
+			return checkpoint.Save(ctx, "a", partOf(1), o)
+		}, func(st store.Store) error {
+			return checkpoint.Save(ctx, "a", map[string]any{"x": 1}, &checkpoint.SaveOptions{
+				Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: st, PartialUpdate: true})
+		}, errs.Mismatch},
+		"finalize a file that its part does not list": {func(fsys vfs.FS) error {
+			err := sessions.Save(ctx, "c", partOf(1), &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: local.New(fsys, "/", nil)}})
+			list, lerr := fsys.ReadDir("/c.partial_save")
+			for _, p := range list {
+				if !strings.Contains(p.Name(), "_0_") {
+					err = errors.Join(err, putFile(fsys, "/c.partial_save/"+p.Name()+"/state/more", []byte("more")))
+				}
+			}
+			return errors.Join(err, lerr)
+		}, func(st store.Store) error {
+			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+		}, errs.Corrupt},
+		"replace in a part that is no tree": {func(fsys vfs.FS) error {
+			err := sessions.Save(ctx, "c", map[string]any{"s": "text"}, &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: local.New(fsys, "/", nil)}})
+			list, lerr := fsys.ReadDir("/c.partial_save")
+			for _, p := range list {
+				name := "/c.partial_save/" + p.Name() + "/state/_METADATA"
+				if fsys.Remove(name) == nil {
+					err = errors.Join(err, putFile(fsys, name, []byte("{")))
+				}
+			}
+			return errors.Join(err, lerr)
+		}, func(st store.Store) error {
+			return sessions.Save(ctx, "c", map[string]any{"x": 1}, &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}, Replace: true})
+		}, errs.Corrupt},
 		"update with a base": {savedFrom("a", 1, ""), func(st store.Store) error {
 			return checkpoint.Save(ctx, "a", 1, &checkpoint.SaveOptions{Store: st, PartialUpdate: true, Base: "a"})
 		}, errs.Invalid},

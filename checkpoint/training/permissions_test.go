@@ -11,6 +11,10 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // The options of the Checkpointer hold for the directory and what is in it, and for
@@ -63,5 +67,19 @@ func TestPathPermissionMode(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Error(err, d)
+	}
+}
+
+// A store that knows no permissions refuses a save that wants some.
+func TestPathPermissionModeOfOtherStores(t *testing.T) {
+	type plain struct{ store.Store }
+	c, err := training.Open(t.Context(), "", &training.Options{Store: plain{local.New(vfs.NewMem(), "/run", nil)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // nothing is saved
+	o := &training.SaveOptions{Options: options.Options{File: options.File{PathPermissionMode: 0o700}}}
+	if saved, err := c.Save(t.Context(), 1, model(1), o); saved || errs.KindOf(err) != errs.Unsupported {
+		t.Errorf("saved %v, error %v", saved, err)
 	}
 }

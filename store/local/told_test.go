@@ -414,3 +414,26 @@ func TestJoinRefusals(t *testing.T) {
 		}
 	}
 }
+
+// A sync whose context ends after the first file leaves the others, and says so.
+func TestCancelledSync(t *testing.T) {
+	mem := vfs.NewMem()
+	s := local.New(mem, root, nil)
+	for _, name := range []string{"d/a", "d/b", "d/c"} {
+		if err := s.Put(t.Context(), name, []byte("x"), store.PutOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	synced := 0
+	s = local.New(vfs.Intercept(mem, func(c *vfs.Call, do func() error) error {
+		if c.Op == vfs.OpSync {
+			synced++
+			cancel()
+		}
+		return do()
+	}), root, nil)
+	if err := s.Sync(ctx, "d"); errs.KindOf(err) != errs.Canceled || synced != 1 {
+		t.Errorf("%d files synced, error %v", synced, err)
+	}
+}

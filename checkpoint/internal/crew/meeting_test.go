@@ -2,6 +2,7 @@ package crew
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
 )
 
 // one is process self of two, of which process 0 leads. It meets barriers alone, as
@@ -68,6 +71,7 @@ func TestReports(t *testing.T) {
 		"nothing":        {nil, errs.NotFound},
 		"no document":    {json.RawMessage(`3`), errs.Corrupt},
 		"no report":      {sealed{Report: json.RawMessage(`3`)}, errs.Corrupt},
+		"half a report":  {sealed{Report: json.RawMessage(`{"manifest": "` + base64.StdEncoding.EncodeToString(written(1)) + `", "entries": 3}`)}, errs.Corrupt},
 		"no manifest":    {report{Manifest: []byte("x")}, errs.Corrupt},
 		"a file too few": {report{Manifest: []byte(strings.ReplaceAll(string(written(1)), "d/x", "d/y"))}, errs.Corrupt},
 		"a missing file": {report{Manifest: func() []byte {
@@ -108,13 +112,35 @@ func TestReports(t *testing.T) {
 func TestBrokenBarriers(t *testing.T) {
 	for _, at := range []string{begin, plan} {
 		m, err := broken(0, at).Meet(t.Context(), Call{Store: local.New(vfs.NewMem(), "/", nil), Name: "c", Key: "k"})
-		if err == nil {
+		if at != begin && err == nil {
 			say(t, m, of("plan", 1), roll{})
 			_, err = m.Agree(t.Context(), nil, &image.Options{})
 		}
 		if !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("at %s: %v", at, err)
 		}
+	}
+}
+
+// What cannot be read of the primary's first word is no word.
+func TestUnreadableOpening(t *testing.T) {
+	mem := vfs.NewMem()
+	leads := meet(t, one(0), mem)
+	if err := mem.Remove("/" + leads.talk.Staging() + "/open"); err != nil {
+		t.Fatal(err)
+	}
+	say(t, leads, "open", 3)
+	if _, err := one(1).Meet(t.Context(), Call{Store: local.New(mem, "/", nil), Name: "c", Key: "k"}); errs.KindOf(err) != errs.Corrupt {
+		t.Error(err)
+	}
+}
+
+// Shards that make no array are no part of what a process brings.
+func TestUnsoundShards(t *testing.T) {
+	w := image.Parts{DType: tensor.Int8, Shape: tensor.Shape{4}, Parts: []image.Part{{Origin: []int{3}, Data: tensor.New(tensor.Int8, 2)}}}
+	items := []image.Item{{Name: "state", Tree: tree.NewDict().Set("w", tree.NewLeaf(w))}}
+	if r, err := rollOf(items, nil); err == nil || !strings.Contains(err.Error(), "state") {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/internal/crash"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -214,6 +215,37 @@ func TestHandOver(t *testing.T) {
 		}
 		if last[0] == 0 || last[0] != last[1] {
 			t.Errorf("progress ended at %v", last)
+		}
+	}
+}
+
+// What cannot be read of a leaf that is written before the others fails the save,
+// as what is written after them does.
+func TestFirstLeafFails(t *testing.T) {
+	ctx := t.Context()
+	bad := errors.New("bad")
+	for _, name := range []string{"a", "b"} {
+		lazy := func(n string) *tree.Node {
+			return tree.NewLeaf(Lazy{DType: tensor.Int32, Shape: tensor.Shape{1 << 16}, Read: func(context.Context, zarr.Box, []byte) error {
+				if n == name {
+					return bad
+				}
+				return nil
+			}})
+		}
+		items := []Item{{Name: "state", Tree: tree.NewDict().Set("a", lazy("a")).Set("b", lazy("b"))}}
+		im, err := Begin(items, HandOver, Options{
+			Compression: Zstd, Copied: func(p tree.Path) bool { return p.String() == "a" }, Now: func() time.Time { return time.Unix(9, 0) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		txn, err := local.New(vfs.NewMem(), "/", nil).Begin(ctx, "c", store.TxnOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := im.Commit(ctx, txn); !errors.Is(err, bad) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
