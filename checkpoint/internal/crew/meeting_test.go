@@ -125,11 +125,17 @@ func TestBrokenBarriers(t *testing.T) {
 // What cannot be read of the primary's first word is no word.
 func TestUnreadableOpening(t *testing.T) {
 	mem := vfs.NewMem()
-	leads := meet(t, one(0), mem)
-	if err := mem.Remove("/" + leads.talk.Staging() + "/open"); err != nil {
+	name := "/" + meet(t, one(0), mem).talk.Staging() + "/open"
+	f, err := mem.Create(name+".new", 0o666)
+	if err != nil {
 		t.Fatal(err)
 	}
-	say(t, leads, "open", 3)
+	if _, err := f.WriteAt([]byte("3"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Close(), mem.Rename(name+".new", name)); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := one(1).Meet(t.Context(), Call{Store: local.New(mem, "/", nil), Name: "c", Key: "k"}); errs.KindOf(err) != errs.Corrupt {
 		t.Error(err)
 	}
