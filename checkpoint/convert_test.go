@@ -2,9 +2,11 @@ package checkpoint_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -140,5 +142,36 @@ func TestConvertRefusals(t *testing.T) {
 	}
 	if err := checkpoint.Convert(ctx, src, dir, &checkpoint.ConvertOptions{Overwrite: true}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("over what is no checkpoint: %v", err)
+	}
+}
+
+// A conversion compares what it has written with what it read, whatever its
+// checksums say.
+func TestConvertCompares(t *testing.T) {
+	named := withLines(t)
+	for name, other := range map[string]map[string]any{
+		"an array": {"w": words{"a"}, "state": map[string]any{"x": []float32{1, 3}}},
+		"a file":   {"w": words{"b"}, "state": map[string]any{"x": []float32{1, 2}}},
+		"nothing":  {"w": words{"a"}, "state": map[string]any{"x": []float32{1, 2}}},
+	} {
+		mem := vfs.NewMem()
+		o := &checkpoint.SaveOptions{Store: local.New(mem, "/", nil)}
+		err := errors.Join(
+			checkpoint.SaveCheckpointables(named, "from", map[string]any{"w": words{"a"}, "state": map[string]any{"x": []float32{1, 2}}}, o),
+			checkpoint.SaveCheckpointables(named, "other", other, o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fsys := vfs.Intercept(mem, func(c *vfs.Call, do func() error) error {
+			err := do()
+			if c.To == "/to" && err == nil { // it is committed, and another one takes its place
+				err = errors.Join(mem.Rename("/to", "/away"), mem.Rename("/other", "/to"))
+			}
+			return err
+		})
+		err = checkpoint.Convert(named, "from", "to", &checkpoint.ConvertOptions{Store: local.New(fsys, "/", nil)})
+		if (err == nil) != (name == "nothing") || err != nil && (errs.KindOf(err) != errs.Corrupt || !strings.Contains(err.Error(), "after writing")) {
+			t.Errorf("%s is another one: %v", name, err)
+		}
 	}
 }

@@ -181,6 +181,23 @@ func lesserTurns(t *testing.T) []turn {
 			after: func(vfs.FS) error { return nil },
 		},
 		{
+			name: "convert of items of handlers",
+			setup: func(fsys vfs.FS) error {
+				o := &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil)}
+				return checkpoint.SaveCheckpointables(named, "c", map[string]any{"w": words{"a", "b"}, "state": partOf(1)}, o)
+			},
+			do: func(_ context.Context, st store.Store) error {
+				return checkpoint.Convert(named, "c", "b", &checkpoint.ConvertOptions{Store: st})
+			},
+			after: func(fsys vfs.FS) error {
+				got, err := checkpoint.LoadCheckpointables(named, "b", &checkpoint.LoadOptions{Store: local.New(fsys, "/", nil)})
+				if w, ok := got["w"].(words); err == nil && (!ok || !slices.Equal(w, words{"a", "b"})) {
+					err = errWrong
+				}
+				return err
+			},
+		},
+		{
 			name:  "delete",
 			setup: savedFrom("c", 1, ""),
 			do:    deletes(checkpoint.DeleteOptions{}),

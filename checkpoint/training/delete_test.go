@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -238,5 +239,45 @@ func TestCancel(t *testing.T) {
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Of two deletions of one step that wait for a save the second finds nothing.
+func TestDeleteTwice(t *testing.T) {
+	ctx := t.Context()
+	gate, held := make(chan struct{}), make(chan struct{})
+	var hold atomic.Bool
+	fsys := vfs.Intercept(vfs.NewMem(), func(c *vfs.Call, do func() error) error {
+		if c.Op == vfs.OpSync && hold.CompareAndSwap(true, false) {
+			close(held)
+			<-gate
+		}
+		return do()
+	})
+	c := opened(t, fsys, training.Options{}, 1, 2, 3)
+	hold.Store(true)
+	saved, err := c.SaveAsync(ctx, 4, model(4), &training.SaveOptions{Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-held
+	first := c.DeleteAsync(ctx, 1, nil)
+	second := c.DeleteAsync(ctx, 1, nil)
+	third := c.DeleteAsync(ctx, 1, &training.DeleteOptions{MissingOK: true})
+	close(gate)
+	if _, err := saved.Result(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if deleted, err := first.Result(ctx); err != nil || !deleted {
+		t.Errorf("the first: %v, %v", deleted, err)
+	}
+	if deleted, err := second.Result(ctx); errs.KindOf(err) != errs.NotFound || deleted {
+		t.Errorf("the second: %v, %v", deleted, err)
+	}
+	if deleted, err := third.Result(ctx); err != nil || deleted {
+		t.Errorf("the third: %v, %v", deleted, err)
+	}
+	if got := c.Steps(); !slices.Equal(got, []int64{2, 3, 4}) {
+		t.Errorf("listed: %v", got)
 	}
 }
