@@ -109,7 +109,9 @@ func TestRefusedTurns(t *testing.T) {
 			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
 		}, errs.Corrupt},
 		"replace in a part that is no tree": {func(fsys vfs.FS) error {
-			err := sessions.Save(ctx, "c", map[string]any{"s": "text"}, &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: local.New(fsys, "/", nil)}})
+			err := putTree(fsys, "/c.partial_save", orbaxCases+"/partial-strings-collide/pending.partial_save", func(name string) bool {
+				return strings.HasSuffix(name, "46a6d") // the other part
+			})
 			list, lerr := fsys.ReadDir("/c.partial_save")
 			for _, p := range list {
 				name := "/c.partial_save/" + p.Name() + "/state/_METADATA"

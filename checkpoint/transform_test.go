@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/npy"
@@ -222,6 +224,26 @@ func TestTransformReadFails(t *testing.T) {
 	}
 }
 
+// listWhole has the manifest of a checkpoint list no checksums of parts of arrays.
+func listWhole(t *testing.T, fsys vfs.FS, at string) {
+	t.Helper()
+	name := at + "/" + manifest.Name
+	b, err := store.ReadAll(t.Context(), local.New(fsys, "/", nil), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := manifest.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Leaves {
+		m.Leaves[i].Chunks = nil
+	}
+	if err := errors.Join(fsys.Remove("/"+name), putFile(fsys, "/"+name, m.Append(nil))); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // An array that has one checksum for all of it, and is read in parts, is held
 // against that before.
 func TestPartsAreProven(t *testing.T) {
@@ -261,12 +283,24 @@ func TestPartsAreProven(t *testing.T) {
 		for _, c := range []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd} {
 			mem := vfs.NewMem()
 			o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l, Compression: c}}, Store: local.New(mem, "/", nil)}
+			o.Array.Saving.Storage.ChunkByteSize = 1 << 20
 			for seed, at := range []string{"a", "b"} {
 				if err := checkpoint.Save(ctx, at, map[string]any{"w": random(uint64(seed))}, o); err != nil {
 					t.Fatal(err)
 				}
 			}
 			name := fmt.Sprint(l, c)
+			listWhole(t, mem, "a")
+			for n := 1; ; n++ { // a read that fails is no damage
+				f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpReadAt && c.Size > rows }})
+				_, err := checkpoint.LoadAndTransform(ctx, []string{"a"}, nil, halves, &checkpoint.LoadOptions{Store: local.New(f, "/", nil)})
+				if _, hits := f.Hit(); hits == 0 {
+					break
+				}
+				if !errors.Is(err, syscall.EIO) {
+					t.Errorf("%s: read %d fails: %v", name, n, err)
+				}
+			}
 			check(name, mem, "a", true)
 			for _, file := range allNames(t, mem, "/b") {
 				b, err := store.ReadAll(ctx, o.Store, file[1:])

@@ -285,3 +285,18 @@ func TestPartialUpdateOfDamaged(t *testing.T) {
 		}
 	}
 }
+
+// An update that asks for another layout than the checkpoint has is refused by the
+// name of the option.
+func TestPartialUpdateInAnotherLayout(t *testing.T) {
+	mem := vfs.NewMem()
+	if err := savedFrom("c", 1, "")(mem); err != nil {
+		t.Fatal(err)
+	}
+	o := &checkpoint.SaveOptions{Store: local.New(mem, "/", nil), PartialUpdate: true}
+	o.Bivouac.Layout = checkpoint.PlainZarr2
+	err := checkpoint.Save(t.Context(), "c", map[string]any{"x": 1}, o)
+	if errs.KindOf(err) != errs.Mismatch || !strings.Contains(err.Error(), "SaveOptions.Layout") {
+		t.Error(err)
+	}
+}

@@ -122,6 +122,35 @@ func TestBrokenBarriers(t *testing.T) {
 	}
 }
 
+// A process that the primary does not come to the barrier with does not look for it.
+func TestBrokenBarrierOfOthers(t *testing.T) {
+	mem := vfs.NewMem()
+	meet(t, one(0), mem)
+	if _, err := broken(1, begin).Meet(t.Context(), Call{Store: local.New(mem, "/", nil), Name: "c", Key: "k"}); !errors.Is(err, syscall.ECONNRESET) {
+		t.Error(err)
+	}
+}
+
+// Nobody agrees with who has said nothing, or about a layout that is one process's.
+func TestNoAgreement(t *testing.T) {
+	for name, c := range map[string]struct {
+		said bool
+		o    image.Options
+		want errs.Kind
+	}{
+		"nothing said": {false, image.Options{}, errs.NotFound},
+		"no database":  {true, image.Options{Layout: image.PlainZarr3}, errs.Unsupported},
+	} {
+		m := meet(t, one(0), vfs.NewMem())
+		if c.said {
+			say(t, m, of("plan", 1), roll{Terms: termsOf(&c.o)})
+		}
+		if _, err := m.Agree(t.Context(), nil, &c.o); errs.KindOf(err) != c.want {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
+
 // What cannot be read of the primary's first word is no word.
 func TestUnreadableOpening(t *testing.T) {
 	mem := vfs.NewMem()
