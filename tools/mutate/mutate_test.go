@@ -110,6 +110,21 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// Code that moves to another file of its package keeps its names.
+func TestFindAfterMove(t *testing.T) {
+	root, before := sampleSites(t)
+	if err := os.Rename(filepath.Join(root, "store/local/write.go"), filepath.Join(root, "store/local/another.go")); err != nil {
+		t.Fatal(err)
+	}
+	after, err := find(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.EqualFunc(before, after, func(a, b *site) bool { return a.ID() == b.ID() }) {
+		t.Errorf("found %d sites before, %d after", len(before), len(after))
+	}
+}
+
 // Lines must not move, and the copy must be Go.
 func TestMutate(t *testing.T) {
 	root, sites := sampleSites(t)
