@@ -272,12 +272,14 @@ func TestSeveralProcesses(t *testing.T) {
 	for epoch, killed := range []int{-1, 0, 2, -1} {
 		said := make([]string, n)
 		for p, err := range crewtest.Run(n, func(p int) error {
-			cmd := exec.Command(os.Args[0], "-test.run=^TestOneOfSeveral$", "-test.count=1")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d of %d", oneOf, p, n), oneOfDir+"="+dir, oneOfEpoch+"="+strconv.Itoa(epoch))
+			ctx := t.Context()
 			if p == killed {
-				kill := time.AfterFunc(time.Duration(80+37*epoch)*time.Millisecond, func() { cmd.Process.Kill() }) //nolint:errcheck // it may have ended
-				defer kill.Stop()
+				var stop context.CancelFunc
+				ctx, stop = context.WithTimeout(ctx, time.Duration(80+37*epoch)*time.Millisecond)
+				defer stop()
 			}
+			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestOneOfSeveral$", "-test.count=1")
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d of %d", oneOf, p, n), oneOfDir+"="+dir, oneOfEpoch+"="+strconv.Itoa(epoch))
 			out, err := cmd.Output()
 			said[p] = string(out)
 			return err
