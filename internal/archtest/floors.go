@@ -17,6 +17,7 @@ func Module() Rules {
 					{Packages: "tensor", Beside: []string{}},
 					{Packages: "tree", Beside: []string{"tensor"}},
 					{Packages: "rng"},
+					{Packages: "rng/libstdcxx", Beside: []string{"rng"}},
 					{Packages: "order", Beside: []string{"rng"}},
 					{Packages: "state", Beside: []string{"order"}},
 					{Packages: "stream", Beside: []string{"state"}},

@@ -1,0 +1,45 @@
+// Package libstdcxx is the randomness of the C++ standard library as GNU
+// libstdc++ computes it: the engines and std::seed_seq, which the C++ standard
+// fixes to the bit, and std::shuffle and the distributions, which it leaves to
+// the library. Programs written in C++, DALI's readers and random operators
+// among them, are imitated with it.
+//
+//	engines         MinstdRand0, MT19937, MT19937x64; Words makes one of a Philox
+//	seeds           SeedSeq
+//	integers        UniformInt, Shuffle and the forms of GCC 10
+//	real numbers    Canonical, UniformReal, Bernoulli, Discrete
+//	with log, pow   Normal, Exponential, Gamma, Poisson
+//
+// Integers and uniform reals are those of libstdc++ on 64-bit Linux, bit for
+// bit, on every machine. The last row takes logarithms and powers, which the C
+// library and package math round differently at times: their results may differ
+// in the last bits, and a Poisson or Gamma on the very edge of a rejection would
+// go on with other words. float32 results, made by way of float64, are nearly
+// always equal.
+//
+// Engines are values: a copy goes on by itself with the same numbers. None may
+// be used by several goroutines at once. Their text is that of the C++ operators
+// << and >>.
+package libstdcxx
+
+import "github.com/bivouac-ml/bivouac/rng"
+
+// Source is a generator of uniform integers, the UniformRandomBitGenerator of
+// C++.
+type Source interface {
+	// Next returns the next number, anything between the Bounds.
+	Next() uint64
+	// Bounds are the smallest and the largest number, min() and max() in C++.
+	// They never change, and lo < hi.
+	Bounds() (lo, hi uint64)
+}
+
+// Words makes a Source of 32-bit words of a Philox, as DALI feeds the
+// distributions of its CPU operators.
+type Words struct{ Philox *rng.Philox }
+
+// Next implements Source; it takes one word.
+func (w Words) Next() uint64 { return uint64(w.Philox.Uint32()) }
+
+// Bounds implements Source: all 32-bit words.
+func (w Words) Bounds() (lo, hi uint64) { return 0, 1<<32 - 1 }

@@ -1,0 +1,47 @@
+package libstdcxx
+
+const (
+	minstdModulus    = 1<<31 - 1
+	minstdMultiplier = 16807
+)
+
+// MinstdRand0 is std::minstd_rand0, in libstdc++ also
+// std::default_random_engine: x = 16807*x mod 2^31-1, of Lewis, Goodman and
+// Miller. Its state is one number from 1 to 2^31-2. The zero MinstdRand0 is not
+// seeded; it returns zeros for ever.
+type MinstdRand0 struct{ x uint32 }
+
+// NewMinstdRand0 returns the engine of a seed; C++ has 1 as default.
+func NewMinstdRand0(seed uint64) MinstdRand0 {
+	x := uint32(seed % minstdModulus)
+	return MinstdRand0{x: max(x, 1)}
+}
+
+// Minstd returns the std::minstd_rand0 that is seeded by s.
+func (s SeedSeq) Minstd() MinstdRand0 {
+	var w [4]uint32
+	s.Generate(w[:])
+	return NewMinstdRand0(uint64(w[3]))
+}
+
+// Next implements Source.
+func (g *MinstdRand0) Next() uint64 {
+	g.x = uint32(uint64(g.x) * minstdMultiplier % minstdModulus)
+	return uint64(g.x)
+}
+
+// Bounds implements Source.
+func (g *MinstdRand0) Bounds() (lo, hi uint64) { return 1, minstdModulus - 1 }
+
+// Discard passes over n numbers, in time that does not grow with n.
+func (g *MinstdRand0) Discard(n uint64) {
+	factor := uint64(minstdMultiplier)
+	x := uint64(g.x)
+	for n %= minstdModulus - 1; n > 0; n >>= 1 { // Fermat: the period divides 2^31-2
+		if n&1 == 1 {
+			x = x * factor % minstdModulus
+		}
+		factor = factor * factor % minstdModulus
+	}
+	g.x = uint32(x)
+}
