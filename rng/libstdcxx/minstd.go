@@ -45,3 +45,50 @@ func (g *MinstdRand0) Discard(n uint64) {
 	}
 	g.x = uint32(x)
 }
+
+// DiscardInts passes over what n calls of UniformInt(g, 0, last) take, at about a
+// nanosecond each. That is more than n numbers where some are rejected, so that
+// they have to be looked at.
+func (g *MinstdRand0) DiscardInts(n uint64, last uint32) {
+	if last >= minstdModulus-2 { // nothing is scaled down
+		for range n {
+			UniformInt(g, 0, int64(last))
+		}
+		return
+	}
+	const four = minstdMultiplier * minstdMultiplier % minstdModulus * minstdMultiplier % minstdModulus * minstdMultiplier % minstdModulus
+	size := uint64(last) + 1
+	accepted := (minstdModulus - 2) / size * size // numbers from 1 to this are
+	for n >= 4 {
+		// Four numbers that do not wait for one another, as long as none is rejected.
+		a := minstdStep(uint64(g.x), minstdMultiplier)
+		b := minstdStep(a, minstdMultiplier)
+		c := minstdStep(b, minstdMultiplier)
+		d := minstdStep(c, minstdMultiplier)
+		for max(a, b, c, d) <= accepted && n >= 4 {
+			g.x = uint32(d)
+			n -= 4
+			a, b, c, d = minstdStep(a, four), minstdStep(b, four), minstdStep(c, four), minstdStep(d, four)
+		}
+		for range min(n, 4) {
+			for g.Next() > accepted {
+			}
+			n--
+		}
+	}
+	for ; n > 0; n-- {
+		for g.Next() > accepted {
+		}
+	}
+}
+
+// minstdStep returns x*factor mod 2^31-1 for x and factor below that.
+func minstdStep(x, factor uint64) uint64 {
+	x *= factor
+	x = x&minstdModulus + x>>31 // 2^31 is 1
+	x = x&minstdModulus + x>>31
+	if x >= minstdModulus {
+		x -= minstdModulus
+	}
+	return x
+}

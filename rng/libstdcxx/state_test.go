@@ -34,7 +34,7 @@ func TestStateLaw(t *testing.T) {
 	for name, make := range engines {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
 			seed, n := rapid.Uint64().Draw(t, "seed"), rapid.Uint64Range(0, 2000).Draw(t, "position")
-			g, discarded := make(seed)
+			g, _ := make(seed)
 			for range n {
 				g.Next()
 			}
@@ -48,7 +48,7 @@ func TestStateLaw(t *testing.T) {
 			if err != nil || binary.UnmarshalBinary(b) != nil {
 				t.Fatal(err)
 			}
-			discarded, _ = make(seed)
+			discarded, _ := make(seed)
 			discarded.Discard(n)
 			for range 700 {
 				want := g.Next()
@@ -139,8 +139,22 @@ func TestUniformLaw(t *testing.T) {
 	})
 }
 
-// The same numbers at the same number of words: the older form takes words of
-// Philox too, and a shuffle is a permutation.
+func TestDiscardIntsLaw(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := NewMinstdRand0(rapid.Uint64().Draw(t, "seed"))
+		b := a
+		last := rapid.OneOf(rapid.Uint32Range(0, 2000), rapid.SampledFrom([]uint32{minstdModulus - 3, minstdModulus - 2, minstdModulus - 1, minstdModulus / 2}), rapid.Uint32()).Draw(t, "last")
+		n := rapid.Uint64Range(0, 300).Draw(t, "n")
+		for range n {
+			UniformInt(&a, 0, int64(last))
+		}
+		if b.DiscardInts(n, last); a != b {
+			t.Fatalf("%s, want %s", b, a)
+		}
+	})
+}
+
+// A shuffle is a permutation, by Philox as by any other engine.
 func TestShuffleLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rng.NewPhilox(rapid.Uint64().Draw(t, "key"), 0, 0)

@@ -1,0 +1,214 @@
+package dali
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
+)
+
+// Defaults of DALI.
+const (
+	DefaultInitialFill = 1024
+	DefaultShuffleSeed = 524287 // also that of the list with RandomShuffle
+)
+
+// ReaderOptions are those arguments of a DALI reader, by DALI's names, and of its
+// pipeline that tell which samples it delivers. Others have no part in the
+// order: SkipCachedImages, for one, only leaves samples empty that a decoder
+// has cached.
+type ReaderOptions struct {
+	Samples   int64 // of the whole data set, at most 2^31-1
+	BatchSize int   // the largest of the pipeline, which PadLastBatch fills; 0 is 1
+
+	RandomShuffle bool
+	InitialFill   int   // samples to pick from with RandomShuffle; 0 is DefaultInitialFill
+	Seed          int64 // of the operator; where there is none, the next of PipelineSeeds, or -1 in dynamic mode
+
+	NumShards, ShardID int // 0 shards are 1
+	StickToShard       bool
+	PadLastBatch       bool
+
+	// ShuffleAfterEpoch shuffles the whole list for every epoch, with
+	// ShuffleSeed, nil for DefaultShuffleSeed. It implies StickToShard and
+	// excludes RandomShuffle and an explicit StickToShard.
+	ShuffleAfterEpoch bool
+	ShuffleSeed       *int64
+
+	// Checkpointing is that of the pipeline. Under ShuffleAfterEpoch each epoch
+	// shuffles the original list with it, without it that of the epoch before.
+	Checkpointing bool
+	// Container tells a reader of containers (tfrecord, mxnet, webdataset,
+	// caffe), which never shuffles the list of all samples at its start.
+	Container bool
+}
+
+func (o ReaderOptions) withDefaults() ReaderOptions {
+	if o.BatchSize == 0 {
+		o.BatchSize = 1
+	}
+	if o.InitialFill == 0 {
+		o.InitialFill = DefaultInitialFill
+	}
+	if o.NumShards == 0 {
+		o.NumShards = 1
+	}
+	if o.ShuffleSeed == nil {
+		seed := int64(DefaultShuffleSeed)
+		o.ShuffleSeed = &seed
+	}
+	return o
+}
+
+// validate tells what DALI refuses, with defaults filled in.
+func (o ReaderOptions) validate() error {
+	for _, c := range []struct {
+		ok        bool
+		want, got string
+	}{
+		{o.Samples >= 1 && o.Samples <= math.MaxInt32, "1 to 2147483647 samples", strconv.FormatInt(o.Samples, 10)},
+		{o.BatchSize > 0 && o.Samples+int64(o.BatchSize) <= math.MaxInt32, "a BatchSize above 0 that is below 2147483647 with the samples", strconv.Itoa(o.BatchSize)},
+		{o.InitialFill > 0, "an InitialFill above 0", strconv.Itoa(o.InitialFill)},
+		{o.NumShards > 0 && int64(o.NumShards) <= o.Samples, "no more shards than samples", fmt.Sprintf("%d shards of %d samples", o.NumShards, o.Samples)},
+		{o.ShardID >= 0 && o.ShardID < o.NumShards, "0 <= ShardID < NumShards", fmt.Sprintf("shard %d of %d", o.ShardID, o.NumShards)},
+		{!o.ShuffleAfterEpoch || !o.RandomShuffle, "ShuffleAfterEpoch without RandomShuffle", "both"},
+		{!o.ShuffleAfterEpoch || !o.StickToShard, "ShuffleAfterEpoch without StickToShard", "both"},
+	} {
+		if !c.ok {
+			return &errs.Error{Kind: errs.Invalid, Op: "dali.NewReaderOrder", Want: c.want, Got: c.got}
+		}
+	}
+	return nil
+}
+
+// ReaderOrder is the order in which a DALI reader delivers the samples of a data
+// set, numbered in the order in which the reader lists them. It never ends, and
+// implements order.Order: its state is the position.
+//
+// Without shuffling any position is found at once. With RandomShuffle the
+// order replays the random numbers, but no samples: one for each position before
+// that epoch, about 2 ns each, or fewer from an epoch whose beginning it has kept.
+// ShuffleAfterEpoch shuffles the list once for an
+// epoch, but without Checkpointing once for each epoch from the start. An epoch
+// that is shuffled takes 4 bytes a sample, the whole list 4 more, and two
+// epochs are kept, so that reading on costs no more than it does DALI.
+type ReaderOrder struct {
+	options ReaderOptions
+	shards  shards
+	list    []int32 // shuffled at the start; nil for 0, 1, …
+	numbers *numbers
+
+	mu     sync.Mutex
+	recent [2]*epoch // the later used first; immutable
+}
+
+// NewReaderOrder returns the order of a reader. The error is of kind
+// errs.Invalid where DALI refuses the arguments.
+func NewReaderOrder(o ReaderOptions) (*ReaderOrder, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	r := &ReaderOrder{options: o, shards: makeShards(o)}
+	first := libstdcxx.SeedSeq{uint32(o.Seed)}.Minstd()
+	r.numbers = &numbers{shards: r.shards, fill: int64(o.InitialFill), stride: 1, starts: []libstdcxx.MinstdRand0{first}}
+	if o.RandomShuffle && !o.Container {
+		r.list = identity(o.Samples)
+		g := libstdcxx.NewMT19937(DefaultShuffleSeed)
+		libstdcxx.Shuffle(&g, r.list)
+	}
+	return r, nil
+}
+
+// Fill implements order.Order. It may wait for another call that computes an
+// epoch.
+func (r *ReaderOrder) Fill(pos int64, dst []int64) int {
+	if pos < 0 {
+		return 0
+	}
+	if left := math.MaxInt64 - pos; int64(len(dst)) > left {
+		dst = dst[:left]
+	}
+	for done := 0; done < len(dst); {
+		number, age := r.shards.locate(pos + int64(done))
+		part := dst[done:]
+		if left := r.shards.length(number) - age; int64(len(part)) > left {
+			part = part[:left]
+		}
+		r.fillEpoch(number, age, part)
+		done += len(part)
+	}
+	return len(dst)
+}
+
+// fillEpoch writes what an epoch delivers from its position age on.
+func (r *ReaderOrder) fillEpoch(number, age int64, dst []int64) {
+	last := r.shards.size(number) - 1
+	if !r.options.RandomShuffle && !r.options.ShuffleAfterEpoch {
+		first := r.shards.first(r.shards.of(number))
+		for i := range dst {
+			dst[i] = first + min(age+int64(i), last)
+		}
+		return
+	}
+	ids := r.epoch(number).ids
+	for i := range dst {
+		dst[i] = int64(ids[min(age+int64(i), last)])
+	}
+}
+
+// Len implements order.Order: a reader never ends.
+func (r *ReaderOrder) Len() (n int64, ok bool) { return 0, false }
+
+// String implements order.Order. It leaves out what has no part in the order.
+func (r *ReaderOrder) String() string {
+	o := r.options
+	s := fmt.Sprintf("dali-reader(n=%d shard=%d/%d", o.Samples, o.ShardID, o.NumShards)
+	if o.PadLastBatch {
+		s += fmt.Sprintf(" pad=%d", o.BatchSize)
+	}
+	switch {
+	case o.RandomShuffle:
+		s += fmt.Sprintf(" fill=%d seed=%d container=%t", o.InitialFill, uint32(o.Seed), o.Container)
+	case o.ShuffleAfterEpoch:
+		s += fmt.Sprintf(" shuffle=%d original=%t", *o.ShuffleSeed, o.Checkpointing)
+	}
+	if r.shards.stick {
+		s += " stick"
+	}
+	return s + ")"
+}
+
+// ReaderMeta is what Pipeline.reader_meta tells in DALI.
+type ReaderMeta struct {
+	EpochSize       int64 `json:"epoch_size"`
+	EpochSizePadded int64 `json:"epoch_size_padded"`
+	NumberOfShards  int   `json:"number_of_shards"`
+	ShardID         int   `json:"shard_id"`
+	PadLastBatch    int   `json:"pad_last_batch"`
+	StickToShard    int   `json:"stick_to_shard"`
+}
+
+// Meta returns the reader's sizes and options as DALI gives them.
+func (r *ReaderOrder) Meta() ReaderMeta {
+	o := r.options
+	m := ReaderMeta{EpochSize: o.Samples, EpochSizePadded: o.Samples, NumberOfShards: o.NumShards, ShardID: o.ShardID}
+	if o.PadLastBatch {
+		m.EpochSizePadded = r.shards.padded() * int64(o.NumShards)
+		m.PadLastBatch = 1
+	}
+	if r.shards.stick {
+		m.StickToShard = 1
+	}
+	return m
+}
+
+// Locate returns the epoch of a position (>= 0), and how many samples of it come
+// before.
+func (r *ReaderOrder) Locate(pos int64) (epoch, age int64) { return r.shards.locate(pos) }
+
+// EpochLength returns how many samples an epoch (>= 0) delivers, with padding.
+func (r *ReaderOrder) EpochLength(epoch int64) int64 { return r.shards.length(epoch) }
