@@ -60,6 +60,9 @@ func Module() Rules {
 				{Packages: "dynamic"},
 				{Packages: "loader"},
 				{Packages: "compat/..."},
+				{Packages: "compat/dali/internal/wire", Modules: []string{"google.golang.org/protobuf"}},
+				{Packages: "compat/dali/pipeproto", Beside: []string{"compat/dali/internal/wire"}, Modules: []string{"go.yaml.in/yaml/v3"}},
+				{Packages: "compat/dali/stateproto", Beside: []string{"compat/dali/internal/wire"}},
 			}},
 			{Name: "generated", Rows: []Row{
 				{Packages: "pipeline/fn"},

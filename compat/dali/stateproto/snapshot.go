@@ -1,0 +1,123 @@
+package stateproto
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/rng"
+)
+
+// Snapshot is the state of one operator: a Stateless, Random, *Reader or Opaque.
+type Snapshot interface {
+	// AppendState appends the bytes of Op.State to dst.
+	AppendState(dst []byte) []byte
+}
+
+// Stateless is the state of an operator that has none.
+type Stateless struct{}
+
+// Random is the state of a random operator. Its sequence grows by the size of the
+// batch with each iteration.
+type Random struct{ rng.Philox }
+
+// Opaque is a state that this package does not know. It is never empty.
+type Opaque []byte
+
+// Reader is the state of a reader, ReaderStateSnapshot.
+type Reader struct {
+	Loader Loader `dali:"1,loader_state,always"`
+
+	Wire Layout
+}
+
+// Loader is where a reader stands, LoaderStateSnapshot.
+type Loader struct {
+	RNG   string `dali:"1,rng,always"` // at the start of the epoch; see Engine
+	Epoch int32  `dali:"2,current_epoch,always"`
+	Age   int32  `dali:"3,age,always"` // samples since the start of the epoch
+
+	Wire Layout
+}
+
+// AppendState appends nothing.
+func (Stateless) AppendState(dst []byte) []byte { return dst }
+
+// AppendState appends the 59 characters of the generator.
+func (r Random) AppendState(dst []byte) []byte { return append(dst, r.String()...) }
+
+// AppendState appends the message.
+func (r *Reader) AppendState(dst []byte) []byte { return readers.Append(dst, r) }
+
+// AppendState appends the bytes as they are.
+func (o Opaque) AppendState(dst []byte) []byte { return append(dst, o...) }
+
+// Snapshot tells by the bytes what state the operator has. Its AppendState gives
+// them back. What looks like no state of DALI is Opaque.
+func (o *Op) Snapshot() Snapshot {
+	if len(o.State) == 0 {
+		return Stateless{}
+	}
+	if p, err := rng.ParsePhilox(string(o.State)); err == nil && p.String() == string(o.State) {
+		return Random{p}
+	}
+	if r, err := ParseReader(o.State); err == nil {
+		return r
+	}
+	return Opaque(o.State)
+}
+
+// ParseReader reads the state of a reader. Kinds of errors are errs.Corrupt for
+// bytes that are no message, or one without a loader's state with a generator, and
+// those of Parse.
+func ParseReader(b []byte) (*Reader, error) {
+	r, err := readers.Parse(b)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.Loader.Engine(); err != nil {
+		return nil, &errs.Error{Op: "stateproto.ParseReader", Subject: "loader_state.rng", Err: err}
+	}
+	return r, nil
+}
+
+const maxEngine = 1<<31 - 2
+
+// NewLoader returns the state of a reader whose generator, a std::minstd_rand0,
+// had the state engine, from 1 to 2^31-2, when the epoch began, and that has
+// given age samples since.
+func NewLoader(engine uint32, epoch, age int32) Loader {
+	return Loader{RNG: strconv.FormatUint(uint64(engine), 10), Epoch: epoch, Age: age}
+}
+
+// Engine returns the state of the generator. The error is of kind errs.Corrupt
+// where RNG is none.
+func (l *Loader) Engine() (uint32, error) {
+	v, err := strconv.ParseUint(l.RNG, 10, 32)
+	if err != nil || v < 1 || v > maxEngine || strconv.FormatUint(v, 10) != l.RNG {
+		return 0, &errs.Error{Kind: errs.Corrupt, Op: "stateproto.Loader", Want: "a number from 1 to " + strconv.Itoa(maxEngine),
+			Got: strconv.Quote(l.RNG[:min(len(l.RNG), 20)])}
+	}
+	return uint32(v), nil
+}
+
+// MarshalText returns the state as dynamic mode has it: the message in base64.
+func (r *Reader) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, r.AppendState(nil)), nil
+}
+
+// UnmarshalText reads what MarshalText wrote. Errors are those of ParseReader, of
+// kind errs.Corrupt also where the text is no base64; then r is as before.
+func (r *Reader) UnmarshalText(text []byte) error {
+	// The decoder of encoding/base64 passes over line ends; DALI writes none.
+	b, err := base64.StdEncoding.Strict().DecodeString(string(text))
+	if err != nil || strings.ContainsAny(string(text), "\r\n") {
+		return &errs.Error{Kind: errs.Corrupt, Op: "stateproto.Reader", Want: "base64 in one line", Err: err}
+	}
+	parsed, err := ParseReader(b)
+	if err == nil {
+		*r = *parsed
+	}
+	return err
+}
