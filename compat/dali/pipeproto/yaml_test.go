@@ -28,7 +28,7 @@ op:
         text: ["", "007", "a b", !!binary /w==]
         nan: .nan
         odd: {type: int32, ints: [7]}
-        bits: {type: float, floats: [.inf, 0x7f800001]}
+        bits: {type: float, floats: [.inf, -.inf, 0x7f800001]}
         deep: {type: TFRecord, extra_args: [{name: a, type: x}], is_vector: true}
       inst_name: __Resize_4
       logical_id: 4

@@ -219,9 +219,6 @@ func (f *Field) set(element reflect.Value, b []byte) int {
 // unpack reads packed numbers, each to a place that next gives, and stops behind
 // one more than limit.
 func (f *Field) unpack(b []byte, limit int, next func() reflect.Value) (count int, ok bool) {
-	if f.Kind == String || f.Kind == Message {
-		return 0, false
-	}
 	b, n := protowire.ConsumeBytes(b)
 	if n < 0 {
 		return 0, false

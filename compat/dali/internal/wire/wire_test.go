@@ -109,6 +109,7 @@ var odd = []struct{ name, bytes, words string }{
 	{"bool of two", "0a00 1802 7200", "name on=0x1802 blob"},
 	{"long tag", "8a0000 7200", "name=0x8a0000 blob"},
 	{"long length", "0a00 62 8400 0a007200 7200", "name nodes=0x628400 blob"},
+	{"long bytes", "0a00 128100ff 7200", "name data=0x128100ff blob"},
 	{"packed", "0a00 4203010203 4004 4a080000803f000000c0 3a020001 4200 7200",
 		"name ints=0x4203010203 ints floats=0x4a080000803f000000c0 flags=0x3a020001 ints=0x4200 blob"},
 	{"in between", "3201 61 0a00 3201 62 7200", "names name names blob"},
