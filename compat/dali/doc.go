@@ -1,7 +1,7 @@
 // Package dali holds what makes Bivouac imitate NVIDIA DALI to the bit: the order
-// in which its readers deliver samples, the states that they save, and the seeds
-// that a pipeline deals out. It supplies values to the engines, which know
-// nothing of it.
+// in which its readers deliver samples, the states that they save, the seeds that
+// a pipeline deals out, and the numbers that random operators draw. It supplies
+// values to the engines, which know nothing of it.
 //
 // # Order of a reader
 //

@@ -377,6 +377,37 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
+func TestReaderStateErrors(t *testing.T) {
+	good := "\x0a\x0f\x0a\x09980519533\x10\x00\x18\x07"
+	var kept ReaderState
+	if err := kept.UnmarshalBinary([]byte(good)); err != nil || kept.Age != 7 || kept.Numbers.String() != "980519533" {
+		t.Fatalf("%+v: %v", kept, err)
+	}
+	for name, bad := range map[string]string{
+		"empty":          "",
+		"cut":            good[:len(good)-1],
+		"longer":         good + "\x00",
+		"other field":    "\x12" + good[1:],
+		"text number":    strings.Replace(good, "980519533", "98051953x", 1),
+		"zero":           "\x0a\x07\x0a\x010\x10\x00\x18\x00",
+		"leading zero":   "\x0a\x0f\x0a\x09080519533\x10\x00\x18\x07",
+		"long varint":    "\x0a\x10\x0a\x09980519533\x10\x80\x00\x18\x07",
+		"negative epoch": "\x0a\x18\x0a\x09980519533\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x18\x07",
+		"33 bits":        "\x0a\x13\x0a\x09980519533\x10\x00\x18\x80\x80\x80\x80\x10",
+		"no age":         "\x0a\x0d\x0a\x09980519533\x10\x00",
+		"third field":    "\x0a\x11\x0a\x09980519533\x10\x00\x18\x07\x20\x00",
+	} {
+		s := kept
+		if err := s.UnmarshalBinary([]byte(bad)); !errors.Is(err, errs.Corrupt) || s != kept {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+	s := kept
+	if err := s.UnmarshalText([]byte("Cg8KCTk4MDUxOTUzMxAAGAE")); !errors.Is(err, errs.Corrupt) || s != kept {
+		t.Errorf("base64 without its end: %v", err)
+	}
+}
+
 func FuzzReaderState(f *testing.F) {
 	f.Add([]byte("\x0a\x0f\x0a\x09980519533\x10\x00\x18\x00"))
 	f.Add([]byte("\x0a\x11\x0a\x0a1404333607\x10\x80\x01\x18\x01"))
