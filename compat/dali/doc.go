@@ -1,6 +1,6 @@
 // Package dali holds what makes Bivouac imitate NVIDIA DALI to the bit: the order
-// in which its readers deliver samples, the states that they save, the seeds that
-// a pipeline deals out, and the numbers that random operators draw. It supplies
+// in which its readers deliver samples, where in it a saved reader stands, the seeds
+// that a pipeline deals out, and the numbers that random operators draw. It supplies
 // values to the engines, which know nothing of it.
 //
 // # Order of a reader

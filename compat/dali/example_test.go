@@ -20,7 +20,7 @@ func Example() {
 		fmt.Println(batch)
 	}
 	saved, err := r.State(6)
-	fmt.Println(saved.Numbers, saved.Epoch, saved.Age, err)
+	fmt.Println(saved.RNG, saved.Epoch, saved.Age, err)
 
 	pos, err := r.Position(saved)
 	r.Fill(pos, batch)

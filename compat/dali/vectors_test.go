@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
 )
 
 // sharedVectors holds what DALI itself delivered; a clone alone does not have it,
@@ -300,11 +302,11 @@ func TestDynamicStates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var s ReaderState
+			var s stateproto.Reader
 			if err := s.UnmarshalText([]byte(c.Epochs[restored.AfterEpoch][restored.AfterBatch].State)); err != nil {
 				t.Fatal(err)
 			}
-			pos, err := r.Position(s)
+			pos, err := r.Position(s.Loader)
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
@@ -341,7 +343,7 @@ func compareState(t *testing.T, name string, r *ReaderOrder, pos int64, want str
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := s.MarshalText()
+	text, err := (&stateproto.Reader{Loader: s}).MarshalText()
 	if err != nil || string(text) != want {
 		t.Errorf("%s: state at %d is %s, want %s: %v", name, pos, text, want, err)
 	}
@@ -390,7 +392,7 @@ func TestPipelineStates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, _ := s.MarshalBinary()
+			b := (&stateproto.Reader{Loader: s}).AppendState(nil)
 			if got, want := fmt.Sprintf("%x", b), p.Decoded.Ops[0].StateHex; got != want {
 				t.Errorf("%s: after %d iterations: %s, want %s", file, p.K, got, want)
 			}
