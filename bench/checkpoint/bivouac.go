@@ -147,6 +147,9 @@ func (b *bivouac) blocked(ctx context.Context, path string) (a answer, err error
 	if err := b.open(ctx, path); err != nil {
 		return a, err
 	}
+	if err := b.steps.Wait(ctx); err != nil { // for the removal of the step before, which is not part of this one
+		return a, err
+	}
 	var r *checkpoint.Response[bool]
 	a, err = measured(func() (err error) {
 		r, err = b.next(ctx)
