@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
@@ -19,8 +20,9 @@ import (
 )
 
 // gauge is how many bytes are on their way at once. Who enters lets all others run
-// before he leaves, so that those who may enter do.
-type gauge struct{ now, most atomic.Int64 }
+// before he leaves, so that those who may enter do; until more than expected have been
+// on their way at once he waits for them, though not for ever.
+type gauge struct{ now, most, expected atomic.Int64 }
 
 func (g *gauge) pass(n int, do func() error) error {
 	now := g.now.Add(int64(n))
@@ -28,6 +30,9 @@ func (g *gauge) pass(n int, do func() error) error {
 	for most := g.most.Load(); now > most && !g.most.CompareAndSwap(most, now); most = g.most.Load() {
 	}
 	for range 500 {
+		runtime.Gosched()
+	}
+	for wait := time.Now().Add(300 * time.Millisecond); g.most.Load() <= g.expected.Load() && time.Now().Before(wait); {
 		runtime.Gosched()
 	}
 	return do()
@@ -159,6 +164,9 @@ func TestWriteConcurrentBytes(t *testing.T) {
 		m := []manner{waiting, copying}[n%2]
 		for _, limit := range []options.Limit{0, unit, 2 * unit} {
 			st := newGauged(local.New(vfs.NewMem(), "/", nil))
+			if limit == 0 && o.Compression.Known() == checkpoint.Uncompressed {
+				st.writes.expected.Store(unit)
+			}
 			o.Store, o.Memory.WriteConcurrentBytes = st, limit
 			if err := saveIn(t.Context(), m, state, o); err != nil {
 				t.Fatal(err)
