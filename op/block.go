@@ -45,11 +45,14 @@ type Binding struct {
 	Specs         []tensor.Spec     // of outputs
 	Memory        Memory
 	Positions     []int64 // stream positions; one a sample; its length is that of the block
+	Slots         []int32 // places in the batch, one a sample
 	Keyer         rng.Keyer
 	Key           uint64        // rng.NodeKey of the node's name
 	Call          uint32        // number of the call, where one node is called several times a sample
 	Local         *any          // what PerWorker keeps
 	Errors        map[int]error // failed samples
+	// Source names where sample s of input i was read from, or returns "".
+	Source func(i, s int) string
 }
 
 // Block is a run of samples that a kernel computes. Tensors of inputs must not
@@ -74,7 +77,24 @@ func (b *Block) Position(s int) int64 { return b.x.Positions[s] }
 
 // RNG returns the random stream of sample s at this operator: a value that
 // always yields the same numbers.
-func (b *Block) RNG(s int) rng.Philox { return b.x.Keyer.Stream(b.x.Positions[s], b.x.Key, b.x.Call) }
+func (b *Block) RNG(s int) rng.Philox {
+	return b.x.Keyer.Stream(b.x.Positions[s], int(b.x.Slots[s]), b.x.Key, b.x.Call)
+}
+
+// Inputs returns the number of inputs.
+func (b *Block) Inputs() int { return len(b.x.In) }
+
+// Slot returns the place of sample s in its batch.
+func (b *Block) Slot(s int) int { return int(b.x.Slots[s]) }
+
+// Source returns the name of what sample s of input i was read from, a file, or
+// "" where it was made.
+func (b *Block) Source(i, s int) string {
+	if b.x.Source == nil {
+		return ""
+	}
+	return b.x.Source(i, s)
+}
 
 // Out gives sample s of output i its shape and returns it with memory whose
 // contents are undefined: the kernel writes every byte. Dtype and layout are

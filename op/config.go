@@ -15,17 +15,19 @@ import (
 type Config struct {
 	Schema *Schema
 	Node   string // the node's name, for messages
+	Inputs int    // how many inputs are given
 
 	constants map[string]any
 	inputs    map[string]int // parameter -> argument input
+	given     map[string]bool
 }
 
 // Resolve checks the arguments of a node against its schema and returns them
 // as a Config, together with the names of the parameters that take a value per
 // sample: the i-th of them is argument input i of the kernel. Errors name node
 // and argument.
-func Resolve(s *Schema, node string, set map[string]Argument) (*Config, []string, error) {
-	c := &Config{Schema: s, Node: node, constants: map[string]any{}, inputs: map[string]int{}}
+func Resolve(s *Schema, node string, inputs int, set map[string]Argument) (*Config, []string, error) {
+	c := &Config{Schema: s, Node: node, Inputs: inputs, constants: map[string]any{}, inputs: map[string]int{}, given: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if _, ok := s.Param(name); !ok {
 			known := make([]string, len(s.Params))
@@ -36,10 +38,10 @@ func Resolve(s *Schema, node string, set map[string]Argument) (*Config, []string
 				Got: "the operator has no such argument", Remedy: Nearest(name, known)}
 		}
 	}
-	var inputs []string
-	for i := range s.Params {
-		p := &s.Params[i]
+	var perSample []string
+	for p := range s.params() {
 		a, ok := set[p.Name]
+		c.given[p.Name] = ok
 		switch {
 		case !ok && p.Required:
 			return nil, nil, c.Invalid(p.Name, p.Type.String(), "nothing", "the argument is required")
@@ -50,8 +52,8 @@ func Resolve(s *Schema, node string, set map[string]Argument) (*Config, []string
 		case a.From != nil && !p.PerSample:
 			return nil, nil, c.Invalid(p.Name, "a constant", "a value per sample", "")
 		case a.From != nil:
-			c.inputs[p.Name] = len(inputs)
-			inputs = append(inputs, p.Name)
+			c.inputs[p.Name] = len(perSample)
+			perSample = append(perSample, p.Name)
 			continue
 		}
 		v, err := p.Convert(a.Const)
@@ -60,8 +62,11 @@ func Resolve(s *Schema, node string, set map[string]Argument) (*Config, []string
 		}
 		c.constants[p.Name] = v
 	}
-	return c, inputs, nil
+	return c, perSample, nil
 }
+
+// Given reports whether the argument was set, to whatever value.
+func (c *Config) Given(name string) bool { return c.given[name] }
 
 // Has reports whether the argument was given or has a default.
 func (c *Config) Has(name string) bool {
@@ -143,16 +148,13 @@ func GetVector[T int | float64](c *Config, name string) Vector[T] {
 // Const returns the constant, which must not be changed; ok is false when the value differs per sample.
 func (p Vector[T]) Const() (v []T, ok bool) { return p.values, p.input < 0 }
 
-// At returns the values for sample s of the block. It uses the memory of buf
-// where the values differ per sample.
+// At returns the values for sample s of the block, those of a matrix row by row.
+// It uses the memory of buf where the values differ per sample.
 func (p Vector[T]) At(b *Block, s int, buf []T) ([]T, error) {
 	if p.input < 0 {
 		return p.values, nil
 	}
 	t := b.Arg(p.input, s)
-	if len(t.Shape) > 1 {
-		return nil, argumentError(p.name, "a list", t)
-	}
 	buf = buf[:0]
 	for i := range t.Shape.Len() {
 		buf = append(buf, element[T](t, i))
@@ -181,7 +183,7 @@ func (c *Config) CheckArgument(p *Parameter, got tensor.Spec) error {
 		return nil
 	}
 	list := p.Type == Ints || p.Type == Floats
-	if list && len(got.Shape) > 1 || !list && Static(got) && got.Shape.Len() != 1 {
+	if !list && Static(got) && got.Shape.Len() != 1 {
 		return c.Invalid(p.Name, p.Type.String(), "a tensor of shape "+got.Shape.String()+" per sample", "")
 	}
 	return nil
@@ -200,8 +202,7 @@ func Static(s tensor.Spec) bool {
 // inputs as source names them. Equal strings compute equal things.
 func (c *Config) Canonical(source func(input int) string) string {
 	var out []byte
-	for i := range c.Schema.Params {
-		p := &c.Schema.Params[i]
+	for p := range c.Schema.params() {
 		if p.Tuning {
 			continue
 		}

@@ -50,7 +50,7 @@ func schema() *op.Schema {
 }
 
 func TestResolve(t *testing.T) {
-	c, inputs, err := op.Resolve(schema(), "node", map[string]op.Argument{
+	c, inputs, err := op.Resolve(schema(), "node", 1, map[string]op.Argument{
 		"size": {Const: 3}, "factor": {From: value{}}, "path": {Const: "x"},
 	})
 	if err != nil {
@@ -75,18 +75,18 @@ func TestResolve(t *testing.T) {
 		{"size": {From: value{}}},
 		{"size": {Const: 1}, "factr": {Const: 1.0}},
 	} {
-		if _, _, err := op.Resolve(schema(), "node", set); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "node node") {
+		if _, _, err := op.Resolve(schema(), "node", 1, set); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "node node") {
 			t.Errorf("%v: got %v", set, err)
 		}
 	}
-	_, _, err = op.Resolve(schema(), "node", map[string]op.Argument{"size": {Const: 1}, "factr": {Const: 1.0}})
+	_, _, err = op.Resolve(schema(), "node", 1, map[string]op.Argument{"size": {Const: 1}, "factr": {Const: 1.0}})
 	if err == nil || !strings.Contains(err.Error(), `did you mean "factor"?`) {
 		t.Errorf("no proposal: %v", err)
 	}
 }
 
 func TestCheckArgument(t *testing.T) {
-	c, _, err := op.Resolve(schema(), "node", map[string]op.Argument{"size": {Const: 1}})
+	c, _, err := op.Resolve(schema(), "node", 1, map[string]op.Argument{"size": {Const: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestCheckArgument(t *testing.T) {
 		{"factor", tensor.Spec{DType: tensor.Complex64, Shape: tensor.Shape{}}, false},
 		{"size", tensor.Spec{DType: tensor.Float32, Shape: tensor.Shape{2}}, false},
 		{"size", tensor.Spec{DType: tensor.Int32, Shape: tensor.Shape{2}}, true},
-		{"size", tensor.Spec{DType: tensor.Int32, Shape: tensor.Shape{2, 2}}, false},
+		{"size", tensor.Spec{DType: tensor.Int32, Shape: tensor.Shape{2, 2}}, true},
 	} {
 		p, _ := c.Schema.Param(x.param)
 		if err := c.CheckArgument(p, x.spec); (err == nil) != x.ok {

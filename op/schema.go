@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -24,10 +25,13 @@ const (
 	DType                   // tensor.DType
 	Image                   // ImageType
 	Interp                  // InterpType
+	Bools                   // []bool; a single bool stands for a list of one
+	DTypes                  // []tensor.DType; a single dtype stands for a list of one
 )
 
 var typeNames = [...]string{
 	"", "bool", "int", "float", "string", "list of int", "list of float", "list of string", "dtype", "image type", "interpolation",
+	"list of bool", "list of dtype",
 }
 
 // String returns the type in words.
@@ -44,7 +48,9 @@ type Parameter struct {
 	// Tuning marks a parameter that cannot change what is computed, as a path
 	// whose contents are fingerprinted; it does not enter the identity of a graph.
 	Tuning bool
-	Doc    string // one sentence
+	// Deprecated says what to use instead; the parameter still works.
+	Deprecated string
+	Doc        string // one sentence
 }
 
 // Port describes an input or output.
@@ -53,6 +59,8 @@ type Port struct {
 	Doc     string
 	DTypes  []tensor.DType // of an input: what is accepted; empty: any
 	Layouts []string       // of an input: what is accepted; empty: any. Data without a layout fits every layout of its rank.
+	// Optional marks an input that may be left out; all inputs behind it are optional as well.
+	Optional bool
 }
 
 // Precision says how exactly an operator meets its definition.
@@ -72,11 +80,19 @@ type Schema struct {
 	Module    []string // as in DALI: ["decoders"]
 	Doc       string   // what it does; the first sentence is a summary
 	Inputs    []Port
+	Repeat    int // how often the last input may be given; 0 is once
 	Outputs   []Port
 	Params    []Parameter
 	Random    bool // draws random numbers
+	Stateful  bool // must be run once for every sample, in every iteration: never merged with another node
+	Keep      bool // has effects besides its outputs: never pruned
 	Reader    bool // is a source of samples: registered by package reader, without New
 	Precision Precision
+	// Deprecated says what to use instead; the operator still works.
+	Deprecated string
+	// OutputCount returns the number of outputs where arguments or inputs decide it, at
+	// most len(Outputs) unless the last output repeats; nil: len(Outputs).
+	OutputCount func(c *Config) (int, error)
 	// New makes a kernel from resolved arguments. It validates their values;
 	// types and presence are checked before.
 	New func(*Config) (Kernel, error)
@@ -85,15 +101,49 @@ type Schema struct {
 // FullName is module path and name: "decoders.image".
 func (s *Schema) FullName() string { return strings.Join(append(slices.Clone(s.Module), s.Name), ".") }
 
-// Param returns the parameter called name.
+// common are the parameters that every operator takes besides its own, as in DALI.
+var common = []Parameter{
+	{Name: "bytes_per_sample_hint", Type: Ints, Tuning: true, Doc: "How many bytes a sample of each output takes, to set memory aside."},
+	{Name: "preserve", Type: Bool, Tuning: true, Doc: "Keeps the operator though nothing uses its outputs."},
+}
+
+// Param returns the parameter called name, one of the operator's or one that all operators take.
 func (s *Schema) Param(name string) (*Parameter, bool) {
-	for i := range s.Params {
-		if s.Params[i].Name == name {
-			return &s.Params[i], true
+	for p := range s.params() {
+		if p.Name == name {
+			return p, true
 		}
 	}
 	return nil, false
 }
+
+// params yields all parameters, the operator's own first.
+func (s *Schema) params() iter.Seq[*Parameter] {
+	return func(yield func(*Parameter) bool) {
+		for _, list := range [][]Parameter{s.Params, common} {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// MinInputs returns how many inputs must be given.
+func (s *Schema) MinInputs() int {
+	n := 0
+	for n < len(s.Inputs) && !s.Inputs[n].Optional {
+		n++
+	}
+	return n
+}
+
+// MaxInputs returns how many inputs may be given.
+func (s *Schema) MaxInputs() int { return len(s.Inputs) + max(0, s.Repeat-1) }
+
+// Input returns the port of input i, which is the last one for all that repeat it.
+func (s *Schema) Input(i int) Port { return s.Inputs[min(i, len(s.Inputs)-1)] }
 
 // Validate reports what is wrong with the schema itself.
 func (s *Schema) Validate() error {
@@ -103,8 +153,11 @@ func (s *Schema) Validate() error {
 	if s.Name == "" {
 		return bad("no name")
 	}
-	if len(s.Outputs) == 0 {
+	if len(s.Outputs) == 0 && !s.Keep {
 		return bad("no outputs")
+	}
+	if s.Repeat > 0 && len(s.Inputs) == 0 {
+		return bad("no input to repeat")
 	}
 	if s.Reader == (s.New != nil) {
 		return bad("a reader with a kernel, or another operator without")
@@ -157,6 +210,14 @@ func (p *Parameter) Convert(v any) (any, error) {
 		}
 	case Strings:
 		if l, ok := toList(v, func(v any) (string, bool) { s, ok := v.(string); return s, ok }); ok {
+			return l, nil
+		}
+	case Bools:
+		if l, ok := toList(v, func(v any) (bool, bool) { b, ok := v.(bool); return b, ok }); ok {
+			return l, nil
+		}
+	case DTypes:
+		if l, ok := toList(v, func(v any) (tensor.DType, bool) { d, ok := v.(tensor.DType); return d, ok }); ok {
 			return l, nil
 		}
 	case DType:

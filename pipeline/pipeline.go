@@ -140,7 +140,7 @@ func (m producer) Start(s *slot, at token) (token, bool) {
 	f := s.frame
 	f.Begin(hi - lo)
 	for i := range f.Positions {
-		f.Positions[i] = at.position + int64(lo+i)
+		f.Positions[i], f.Slots[i] = at.position+int64(lo+i), int32(lo+i)
 	}
 	next := token{position: after, digest: at.digest}
 	for r, o := range p.orders {

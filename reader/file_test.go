@@ -42,7 +42,7 @@ func open(t testing.TB, args op.Args) (reader.Source, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _, err := op.Resolve(s, "test", set)
+	c, _, err := op.Resolve(s, "test", 0, set)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ func Example() {
 	keys := rng.NewKeyer(7)
 	flip := rng.NodeKey("flip")
 	for _, pos := range []int64{0, 1, 2, 1} { // position 1 draws the same again
-		p := keys.Stream(pos, flip, 0)
+		p := keys.Stream(pos, 0, flip, 0)
 		fmt.Printf("%d %.4f\n", pos, p.Float32())
 	}
 	// Output:

@@ -8,9 +8,10 @@ import (
 // Keyer gives each random decision its own stream.
 type Keyer interface {
 	// Stream returns the generator for a position in the delivered stream (>= 0),
-	// a node of the pipeline (see NodeKey) and the number of the call within
-	// it. It returns a value, allocates nothing and is safe for concurrent use.
-	Stream(pos int64, node uint64, call uint32) Philox
+	// the slot of its batch that it takes, a node of the pipeline (see NodeKey) and
+	// the number of the call within it. Only keyers that imitate other systems look
+	// at the slot. It returns a value, allocates nothing and is safe for concurrent use.
+	Stream(pos int64, slot int, node uint64, call uint32) Philox
 }
 
 // NodeKey hashes the name of a node: the first eight bytes of its SHA-256,
@@ -26,7 +27,7 @@ func NewKeyer(seed uint64) Keyer { return keyer{seed: Mix(seed)} }
 
 type keyer struct{ seed uint64 } // mixed
 
-func (k keyer) Stream(pos int64, node uint64, call uint32) Philox {
+func (k keyer) Stream(pos int64, _ int, node uint64, call uint32) Philox {
 	// For one seed the key is a bijection of the node, for one node of the seed.
 	return Philox{key: Mix(k.seed ^ node), seq: uint64(pos), block: uint64(call) << 32}
 }

@@ -278,7 +278,7 @@ func TestGoldenStreams(t *testing.T) {
 		{1, "crop", 0, "Philox_6092CB3AB60F7945_0000000000000001:0000000000000000_0", 0xcf1ad46216cf87f8},
 		{1 << 40, "flip", 3, "Philox_0DD1EB3AB3668539_0000010000000000:0000000300000000_0", 0x413f67b9dac3a766},
 	} {
-		p := k.Stream(c.pos, NodeKey(c.node), c.call)
+		p := k.Stream(c.pos, 0, NodeKey(c.node), c.call)
 		state, first := p.String(), p.Uint64()
 		if state != c.state || first != c.first {
 			t.Errorf("{%d, %q, %d, %q, %#x},", c.pos, c.node, c.call, state, first)
@@ -293,7 +293,7 @@ func TestKeyerIndependence(t *testing.T) {
 		for pos := range int64(8) {
 			for _, node := range []string{"", "a", "b", "0"} {
 				for call := range uint32(4) {
-					p := k.Stream(pos, NodeKey(node), call)
+					p := k.Stream(pos, 0, NodeKey(node), call)
 					w := p.Uint64()
 					if seen[w] {
 						t.Fatalf("seed %d position %d node %q call %d repeats", seed, pos, node, call)
@@ -324,7 +324,7 @@ func TestNoAllocation(t *testing.T) {
 	var sink float64
 	pos := int64(0)
 	allocs := testing.AllocsPerRun(100, func() {
-		p := k.Stream(pos, node, 0)
+		p := k.Stream(pos, 0, node, 0)
 		sink += p.Float64() + p.Normal() + float64(p.Intn(10))
 		pos++
 	})
@@ -350,7 +350,7 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportAllocs()
 	k, node, pos := NewKeyer(1), NodeKey("crop"), int64(0)
 	for b.Loop() {
-		p := k.Stream(pos, node, 0)
+		p := k.Stream(pos, 0, node, 0)
 		p.Float32()
 		pos++
 	}

@@ -59,7 +59,7 @@ func (f *fetcher) read(frame *Frame, s int) {
 		r := &f.reads[i]
 		r.frame, r.sample = frame, s
 		b := r.block.Binding()
-		b.Positions = frame.Positions[s : s+1]
+		b.Positions, b.Slots = frame.Positions[s:s+1], frame.Slots[s:s+1]
 		for o := range b.Out {
 			b.Out[o] = frame.values[r.first+o][s : s+1]
 		}

@@ -10,9 +10,11 @@ import (
 // Frame is one iteration in flight: what it is about, the memory of its
 // batch-wide values and how far it has come. It is used again and again.
 type Frame struct {
-	// Positions are the stream positions of the samples. The engine sets them,
+	// Positions are the stream positions of the samples. The engine sets them, Slots
 	// and IDs, between Begin and Executor.Start.
 	Positions []int64
+	// Slots are the places of the samples in the whole batch, over all ranks.
+	Slots []int32
 	// IDs are the samples to fetch, for each reader of the graph.
 	IDs [][]int64
 	// Outputs are the delivered values; valid after Wait, until Begin.
@@ -56,6 +58,7 @@ func (e *Executor) NewFrame() *Frame {
 	p, n := e.plan, e.config.BatchSize
 	f := &Frame{
 		Positions: make([]int64, 0, n),
+		Slots:     make([]int32, 0, n),
 		IDs:       make([][]int64, len(p.readers)),
 		values:    make([][]tensor.Tensor, len(p.values)),
 		slabs:     make([][]byte, len(p.values)),
@@ -103,7 +106,7 @@ func newOutput(v value, slab []byte, n int) *tensor.Batch {
 
 // Begin empties the frame and makes room for n samples.
 func (f *Frame) Begin(n int) {
-	f.Positions = f.Positions[:n]
+	f.Positions, f.Slots = f.Positions[:n], f.Slots[:n]
 	for i := range f.IDs {
 		f.IDs[i] = f.IDs[i][:n]
 	}

@@ -115,7 +115,7 @@ func (w *worker) batchThrough(f *Frame, stage int) {
 func (r *run) do(s, n int) {
 	f := r.w.frame
 	b := r.block.Binding()
-	b.Positions = f.Positions[s : s+n]
+	b.Positions, b.Slots = f.Positions[s:s+n], f.Slots[s:s+n]
 	for _, p := range r.imports {
 		*p.tensors = f.values[p.value][s : s+n]
 	}

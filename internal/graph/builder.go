@@ -31,9 +31,12 @@ func (b *Builder) Add(operator, name string, inputs []Edge, args map[string]op.A
 	if n.Name, err = b.claim(s, name); err != nil {
 		return nil, err
 	}
-	if len(inputs) != len(s.Inputs) {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: operator, Subject: "node " + n.Name,
-			Want: fmt.Sprintf("%d inputs", len(s.Inputs)), Got: fmt.Sprint(len(inputs))}
+	if least, most := s.MinInputs(), s.MaxInputs(); len(inputs) < least || len(inputs) > most {
+		want := fmt.Sprintf("%d inputs", least)
+		if most > least {
+			want = fmt.Sprintf("%d to %d inputs", least, most)
+		}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: operator, Subject: "node " + n.Name, Want: want, Got: fmt.Sprint(len(inputs))}
 	}
 	specs := make([]tensor.Spec, len(inputs))
 	for i, in := range inputs {
@@ -41,7 +44,7 @@ func (b *Builder) Add(operator, name string, inputs []Edge, args map[string]op.A
 			return nil, errs.Wrap(operator, fmt.Sprintf("node %s, input %d", n.Name, i), err)
 		}
 		specs[i] = in.Spec()
-		if err := checkPort(n, i, s.Inputs[i], specs[i]); err != nil {
+		if err := checkPort(n, i, s.Input(i), specs[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +109,7 @@ func checkPort(n *Node, i int, port op.Port, got tensor.Spec) error {
 
 // arguments resolves the arguments of n and its own seed.
 func (b *Builder) arguments(n *Node, set map[string]op.Argument) error {
-	config, inputs, err := op.Resolve(n.Schema, n.Name, set)
+	config, inputs, err := op.Resolve(n.Schema, n.Name, len(n.Inputs), set)
 	if err != nil {
 		return err
 	}
@@ -155,9 +158,15 @@ func (n *Node) compute(in []tensor.Spec) error {
 		}
 		return errs.Wrap(n.Schema.FullName(), "node "+n.Name, err)
 	}
-	if len(n.Specs) != len(n.Schema.Outputs) {
+	outputs := len(n.Schema.Outputs)
+	if n.Schema.OutputCount != nil {
+		if outputs, err = n.Schema.OutputCount(n.Config); err != nil {
+			return err
+		}
+	}
+	if len(n.Specs) != outputs {
 		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: "node " + n.Name,
-			Want: fmt.Sprintf("%d outputs as its schema says", len(n.Schema.Outputs)), Got: fmt.Sprint(len(n.Specs))}
+			Want: fmt.Sprintf("%d outputs as its schema says", outputs), Got: fmt.Sprint(len(n.Specs))}
 	}
 	for i, spec := range n.Specs {
 		if !spec.DType.Valid() {

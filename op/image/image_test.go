@@ -194,7 +194,7 @@ func TestRandomResizedCropWindows(t *testing.T) {
 	const n = 20000
 	var area, center float64
 	for i := range n {
-		r := keyer.Stream(int64(i), 5, 0)
+		r := keyer.Stream(int64(i), 0, 5, 0)
 		w := g.draw(&r, 160, 160)
 		if w.h < 1 || w.w < 1 || w.clip(160, 160) != w {
 			t.Fatalf("window %+v leaves the image", w)
@@ -211,7 +211,7 @@ func TestRandomResizedCropWindows(t *testing.T) {
 	}
 	// Sizes that no draw can meet fall back to what fits.
 	for _, size := range [][2]int{{1, 500}, {500, 1}, {1, 1}, {3, 2}} {
-		r := keyer.Stream(1, 6, 0)
+		r := keyer.Stream(1, 0, 6, 0)
 		if w := g.draw(&r, size[0], size[1]); w.clip(size[0], size[1]) != w || w.h < 1 || w.w < 1 {
 			t.Errorf("image of %v: window %+v", size, w)
 		}

@@ -20,8 +20,9 @@ type Case struct {
 	Static bool
 	Count  int // of samples, for operators without inputs
 	Seed   uint64
-	First  int64 // stream position of the first sample
-	Block  int   // samples a block; 0: all in one
+	Keyer  rng.Keyer // instead of that of Seed
+	First  int64     // stream position of the first sample
+	Block  int       // samples a block; 0: all in one
 }
 
 // Samples is an argument with one value a sample.
@@ -43,6 +44,7 @@ type Runner struct {
 	block  op.Block
 	c      Case
 	count  int
+	slots  []int32
 	Result Result
 	memory memory
 	local  any
@@ -91,7 +93,7 @@ func New(c Case) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, names, err := op.Resolve(s, "test", set)
+	config, names, err := op.Resolve(s, "test", len(c.Inputs), set)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +116,7 @@ func New(c Case) (*Runner, error) {
 	}
 	b := r.block.Binding()
 	b.Memory, b.Local, b.Specs = &r.memory, &r.local, r.Result.Specs
-	b.Keyer, b.Key = rng.NewKeyer(c.Seed), rng.NodeKey("test")
+	b.Key = rng.NodeKey("test")
 	for range r.Result.Specs {
 		r.Result.Outputs = append(r.Result.Outputs, make([]tensor.Tensor, r.count))
 	}
@@ -130,7 +132,14 @@ func New(c Case) (*Runner, error) {
 		b.Args = append(b.Args, samples)
 	}
 	b.In, b.Out = make([][]tensor.Tensor, len(c.Inputs)), make([][]tensor.Tensor, len(r.Result.Specs))
-	b.Positions = make([]int64, r.count)
+	b.Positions, r.slots = make([]int64, r.count), make([]int32, r.count)
+	for i := range r.slots {
+		r.slots[i] = int32(i)
+	}
+	b.Keyer = rng.NewKeyer(c.Seed)
+	if c.Keyer != nil {
+		b.Keyer = c.Keyer
+	}
 	return r, nil
 }
 
@@ -149,7 +158,7 @@ func (r *Runner) Run() error {
 	for lo := 0; lo < r.count; lo += size {
 		hi := min(lo+size, r.count)
 		r.memory.first, r.memory.used = lo, 0
-		b.Positions = all[lo:hi]
+		b.Positions, b.Slots = all[lo:hi], r.slots[lo:hi]
 		for i := range b.In {
 			b.In[i] = r.c.Inputs[i][lo:hi]
 		}
