@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"go/token"
 	"iter"
 	"slices"
 	"strings"
@@ -162,7 +163,14 @@ func (s *Schema) Validate() error {
 	if s.Reader == (s.New != nil) {
 		return bad("a reader with a kernel, or another operator without")
 	}
-	seen := map[string]bool{}
+	seen := map[string]bool{"p": true, "args": true} // what generated functions call their own
+	for _, port := range slices.Concat(s.Inputs, s.Outputs) {
+		if !token.IsIdentifier(port.Name) || seen[port.Name] {
+			return bad("port %q is no Go identifier, or there twice", port.Name)
+		}
+		seen[port.Name] = true
+	}
+	clear(seen)
 	for _, p := range s.Params {
 		if p.Name == "" || seen[p.Name] {
 			return bad("parameter %q is empty or there twice", p.Name)
