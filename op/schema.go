@@ -244,6 +244,24 @@ func (p *Parameter) Convert(v any) (any, error) {
 	return nil, &errs.Error{Kind: errs.Invalid, Want: p.Type.String(), Got: fmt.Sprintf("%v of type %T", v, v)}
 }
 
+// DefaultText writes the default for people: strings quoted, elements of lists apart
+// by blanks. It is empty where there is none.
+func (p *Parameter) DefaultText() string {
+	switch v := p.Default.(type) {
+	case nil:
+		return ""
+	case string:
+		return fmt.Sprintf("%q", v)
+	case []string:
+		return strings.Join(v, " ")
+	case []float64:
+		return strings.Trim(fmt.Sprintf("%.4g", v), "[]")
+	case []int:
+		return strings.Trim(fmt.Sprint(v), "[]")
+	}
+	return fmt.Sprint(p.Default)
+}
+
 func toInt(v any) (int, bool) {
 	switch v := v.(type) {
 	case int:

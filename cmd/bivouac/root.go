@@ -47,6 +47,7 @@ carries on as if nothing had happened.
 		newSurgeryCommand(g),
 		newExtractCommand(g),
 		newCatCommand(g),
+		newOpsCommand(g),
 		newVersionCommand(g),
 		newCompletionCommand(g),
 	)

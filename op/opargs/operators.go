@@ -95,7 +95,7 @@ type CropMirrorNormalize struct {
 	FillValues []float64 `op:"fill_values"`
 
 	// Output type: float32, uint8 or int8. Default: float32.
-	DType op.Arg[tensor.DType] `op:"dtype"`
+	DType tensor.DType `op:"dtype"`
 
 	// What is subtracted: one value, or one a channel. Default: 0.
 	Mean op.Arg[[]float64] `op:"mean"`

@@ -30,8 +30,17 @@ func TestGenerated(t *testing.T) {
 		want[filepath.Join("..", "..", "op", "opargs", module+".go")] = source(t, argsFile(schemas))
 		want[module+".go"] = source(t, fnFile(schemas))
 	}
+	compareOrUpdate(t, want)
+}
+
+// compareOrUpdate holds files against what they should be or, with -update, writes them.
+func compareOrUpdate(t *testing.T, want map[string][]byte) {
+	t.Helper()
 	for _, path := range slices.Sorted(maps.Keys(want)) {
 		if *update {
+			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+				t.Fatal(err)
+			}
 			if err := os.WriteFile(path, want[path], 0o666); err != nil {
 				t.Fatal(err)
 			}
@@ -101,21 +110,96 @@ func fnFile(schemas []*op.Schema) string {
 		fmt.Fprintf(&b, "// %sArgs are the arguments of %s.\ntype %[1]sArgs = opargs.%[1]s\n\n", name, s.FullName())
 		b.WriteString(comment(fmt.Sprintf("%s is %s. %s", name, s.FullName(), s.Doc)))
 		b.WriteString("//\n")
-		for _, in := range s.Inputs {
-			b.WriteString(comment(fmt.Sprintf("Input %s: %s.", in.Name, in.Doc)))
+		for i, in := range s.Inputs {
+			b.WriteString(comment(fmt.Sprintf("Input %s: %s%s.", in.Name, in.Doc, howMany(s, i))))
 		}
-		var results, values, inputs, nodes []string
-		for i, out := range s.Outputs {
+		for _, out := range s.Outputs {
 			b.WriteString(comment(fmt.Sprintf("Output %s: %s.", out.Name, out.Doc)))
-			results, values = append(results, out.Name), append(values, fmt.Sprintf("out[%d]", i))
 		}
-		for _, in := range s.Inputs {
-			inputs, nodes = append(inputs, ", "+in.Name+" pipeline.Node"), append(nodes, ", "+in.Name)
+		if s.Deprecated != "" {
+			b.WriteString("//\n" + comment("Deprecated: "+s.Deprecated))
 		}
-		fmt.Fprintf(&b, "func %s(p *pipeline.Builder%s, args %[1]sArgs) (%[3]s pipeline.Node) {\n", name, strings.Join(inputs, ""), strings.Join(results, ", "))
-		fmt.Fprintf(&b, "out := p.Op(%q, args%s)\nreturn %s\n}\n\n", s.FullName(), strings.Join(nodes, ""), strings.Join(values, ", "))
+		b.WriteString(signature(s) + " {\n" + call(s) + "}\n\n")
 	}
 	return b.String()
+}
+
+// howMany says of an input whether it must be there, and how often it may.
+func howMany(s *op.Schema, i int) string {
+	switch {
+	case s.Repeat > 0 && i == len(s.Inputs)-1:
+		return fmt.Sprintf("; up to %d of them", s.Repeat)
+	case s.Inputs[i].Optional:
+		return "; may be left out"
+	}
+	return ""
+}
+
+// split returns the inputs that are parameters of their own and whether others
+// follow the arguments.
+func split(s *op.Schema) (fixed []op.Port, more bool) {
+	fixed = s.Inputs[:s.MinInputs()]
+	if s.Repeat > 0 && len(fixed) == len(s.Inputs) {
+		fixed = fixed[:len(fixed)-1]
+	}
+	return fixed, len(fixed) < s.MaxInputs()
+}
+
+// signature is the function's head. Inputs that may be left out or repeated
+// come last.
+func signature(s *op.Schema) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "func %s(p *pipeline.Builder", goName(s.FullName()))
+	fixed, more := split(s)
+	for _, in := range fixed {
+		b.WriteString(", " + in.Name + " pipeline.Node")
+	}
+	fmt.Fprintf(&b, ", args %sArgs", goName(s.FullName()))
+	if more {
+		b.WriteString(", inputs ...pipeline.Node")
+	}
+	b.WriteString(")")
+	switch {
+	case s.OutputCount != nil:
+		b.WriteString(" []pipeline.Node")
+	case len(s.Outputs) > 0:
+		names := make([]string, len(s.Outputs))
+		for i, out := range s.Outputs {
+			names[i] = out.Name
+		}
+		fmt.Fprintf(&b, " (%s pipeline.Node)", strings.Join(names, ", "))
+	}
+	return b.String()
+}
+
+// call is the function's body.
+func call(s *op.Schema) string {
+	fixed, more := split(s)
+	var names []string
+	for _, in := range fixed {
+		names = append(names, in.Name)
+	}
+	list := strings.Join(names, ", ")
+	switch {
+	case more && len(fixed) > 0:
+		list = ", append([]pipeline.Node{" + list + "}, inputs...)..."
+	case more:
+		list = ", inputs..."
+	case list != "":
+		list = ", " + list
+	}
+	made := fmt.Sprintf("p.Op(%q, args%s)\n", s.FullName(), list)
+	switch {
+	case s.OutputCount != nil:
+		return "return " + made
+	case len(s.Outputs) == 0:
+		return made
+	}
+	values := make([]string, len(s.Outputs))
+	for i := range values {
+		values[i] = fmt.Sprintf("out[%d]", i)
+	}
+	return "out := " + made + "return " + strings.Join(values, ", ") + "\n"
 }
 
 func imports(b *bytes.Buffer, body string, packages ...string) {
@@ -134,21 +218,12 @@ func paramDoc(p *op.Parameter) string {
 	case p.Required:
 		doc += " Required."
 	case p.Default != nil:
-		doc += " Default: " + defaultText(p) + "."
+		doc += " Default: " + p.DefaultText() + "."
+	}
+	if p.Deprecated != "" {
+		doc += " Deprecated: " + p.Deprecated
 	}
 	return doc
-}
-
-func defaultText(p *op.Parameter) string {
-	switch v := p.Default.(type) {
-	case string:
-		return fmt.Sprintf("%q", v)
-	case []string:
-		return strings.Join(v, " ")
-	case []float64:
-		return strings.Trim(fmt.Sprintf("%.4g", v), "[]")
-	}
-	return fmt.Sprint(p.Default)
 }
 
 // fieldType is the plain Go type where its zero value can stand for the default,
@@ -158,10 +233,11 @@ func fieldType(p *op.Parameter) string {
 		op.Bool: "bool", op.Int: "int", op.Float: "float64", op.String: "string",
 		op.Ints: "[]int", op.Floats: "[]float64", op.Strings: "[]string",
 		op.DType: "tensor.DType", op.Image: "op.ImageType", op.Interp: "op.InterpType",
+		op.Bools: "[]bool", op.DTypes: "[]tensor.DType",
 	}[p.Type]
 	list := strings.HasPrefix(plain, "[]")
-	zero := p.Default == nil && (list || p.Type == op.DType || p.Type == op.String) || p.Default != nil && reflect.ValueOf(p.Default).IsZero()
-	if !p.PerSample && (list || zero) {
+	zero := p.Default == nil && p.Type == op.String || p.Default != nil && reflect.ValueOf(p.Default).IsZero()
+	if dtype := p.Type == op.DType; !p.PerSample && (list || dtype || zero) { // no dtype is zero
 		return plain
 	}
 	return "op.Arg[" + plain + "]"
