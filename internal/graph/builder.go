@@ -1,16 +1,12 @@
 package graph
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
-	"github.com/bivouac-ml/bivouac/reader"
-	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // Builder makes graphs. The zero Builder is ready. It is not safe for concurrent use.
@@ -27,7 +23,7 @@ func (b *Builder) Add(operator, name string, inputs []Edge, args map[string]op.A
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{Schema: s, Inputs: inputs}
+	n := &Node{Schema: s, Inputs: inputs, named: name != ""}
 	if n.Name, err = b.claim(s, name); err != nil {
 		return nil, err
 	}
@@ -38,14 +34,9 @@ func (b *Builder) Add(operator, name string, inputs []Edge, args map[string]op.A
 		}
 		return nil, &errs.Error{Kind: errs.Invalid, Op: operator, Subject: "node " + n.Name, Want: want, Got: fmt.Sprint(len(inputs))}
 	}
-	specs := make([]tensor.Spec, len(inputs))
 	for i, in := range inputs {
 		if err := b.check(in); err != nil {
 			return nil, errs.Wrap(operator, fmt.Sprintf("node %s, input %d", n.Name, i), err)
-		}
-		specs[i] = in.Spec()
-		if err := checkPort(n, i, s.Input(i), specs[i]); err != nil {
-			return nil, err
 		}
 	}
 	if err := b.arguments(n, args); err != nil {
@@ -54,14 +45,21 @@ func (b *Builder) Add(operator, name string, inputs []Edge, args map[string]op.A
 	if s.Reader {
 		err = n.read()
 	} else {
-		err = n.compute(specs)
+		err = n.compute()
 	}
 	if err != nil {
 		return nil, err
 	}
+	if err := n.infer(); err != nil {
+		return nil, err
+	}
+	b.append(n)
+	return n, nil
+}
+
+func (b *Builder) append(n *Node) {
 	n.Index = len(b.nodes)
 	b.nodes = append(b.nodes, n)
-	return n, nil
 }
 
 func (b *Builder) claim(s *op.Schema, name string) (string, error) {
@@ -96,24 +94,13 @@ func (b *Builder) check(e Edge) error {
 	return nil
 }
 
-func checkPort(n *Node, i int, port op.Port, got tensor.Spec) error {
-	subject := fmt.Sprintf("node %s, input %d (%s)", n.Name, i, port.Name)
-	if len(port.DTypes) > 0 && !slices.Contains(port.DTypes, got.DType) {
-		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject, Want: fmt.Sprintf("elements of %v", port.DTypes), Got: got.DType.String()}
-	}
-	if len(port.Layouts) > 0 && got.Layout != "" && !slices.Contains(port.Layouts, got.Layout) {
-		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject, Want: fmt.Sprintf("layout %v", port.Layouts), Got: got.Layout}
-	}
-	return nil
-}
-
 // arguments resolves the arguments of n and its own seed.
 func (b *Builder) arguments(n *Node, set map[string]op.Argument) error {
 	config, inputs, err := op.Resolve(n.Schema, n.Name, len(n.Inputs), set)
 	if err != nil {
 		return err
 	}
-	n.Config = config
+	n.Config, n.params = config, inputs
 	for _, name := range inputs {
 		e, ok := set[name].From.(Edge)
 		if !ok {
@@ -122,62 +109,11 @@ func (b *Builder) arguments(n *Node, set map[string]op.Argument) error {
 		if err := b.check(e); err != nil {
 			return errs.Wrap(n.Schema.FullName(), "node "+n.Name+", argument "+name, err)
 		}
-		p, _ := n.Schema.Param(name)
-		if err := config.CheckArgument(p, e.Spec()); err != nil {
-			return err
-		}
 		n.Args = append(n.Args, e)
 	}
 	if seed := op.Get[int](config, "seed"); config.Has("seed") && seed >= 0 {
 		n.Seed, n.Seeded = uint64(seed), true
 	}
-	return nil
-}
-
-// read makes n a reader.
-func (n *Node) read() error {
-	o, err := reader.Lookup(n.Schema)
-	if err != nil {
-		return err
-	}
-	n.Reader = &o
-	n.Specs, err = o.Outputs(n.Config)
-	return err
-}
-
-// compute makes n's kernel and learns what it gives.
-func (n *Node) compute(in []tensor.Spec) error {
-	var err error
-	if n.Kernel, err = n.Schema.New(n.Config); err != nil {
-		return err
-	}
-	if n.Specs, err = n.Kernel.Infer(in); err != nil {
-		var e *errs.Error
-		if errors.As(err, &e) && e.Op != "" {
-			return err
-		}
-		return errs.Wrap(n.Schema.FullName(), "node "+n.Name, err)
-	}
-	outputs := len(n.Schema.Outputs)
-	if n.Schema.OutputCount != nil {
-		if outputs, err = n.Schema.OutputCount(n.Config); err != nil {
-			return err
-		}
-	}
-	if len(n.Specs) != outputs {
-		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: "node " + n.Name,
-			Want: fmt.Sprintf("%d outputs as its schema says", outputs), Got: fmt.Sprint(len(n.Specs))}
-	}
-	for i, spec := range n.Specs {
-		if !spec.DType.Valid() {
-			return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: fmt.Sprintf("node %s, output %d", n.Name, i), Got: "no dtype"}
-		}
-	}
-	var from []*Node
-	for _, e := range append(slices.Clone(n.Inputs), n.Args...) {
-		from = append(from, e.Node)
-	}
-	n.Stage = stage(n.Kernel.Grain(), from)
 	return nil
 }
 
@@ -195,32 +131,16 @@ func (b *Builder) Graph(outputs []Edge) (*Graph, error) {
 	}
 	for i := len(b.nodes) - 1; i >= 0; i-- {
 		if needed[i] {
-			for _, e := range append(slices.Clone(b.nodes[i].Inputs), b.nodes[i].Args...) {
+			for _, e := range b.nodes[i].from() {
 				needed[e.Node.Index] = true
 			}
 		}
 	}
-	g := &Graph{}
-	copies := map[*Node]*Node{}
+	g := &Graph{Outputs: outputs}
 	for i, n := range b.nodes {
-		if !needed[i] {
-			continue
+		if needed[i] {
+			g.Nodes = append(g.Nodes, n)
 		}
-		c := *n
-		c.Index = len(g.Nodes)
-		c.Inputs, c.Args = moved(n.Inputs, copies), moved(n.Args, copies)
-		copies[n] = &c
-		g.Nodes = append(g.Nodes, &c)
-		g.Stages = max(g.Stages, c.Stage+1)
 	}
-	g.Outputs = moved(outputs, copies)
-	return g, nil
-}
-
-func moved(edges []Edge, to map[*Node]*Node) []Edge {
-	out := make([]Edge, len(edges))
-	for i, e := range edges {
-		out[i] = Edge{Node: to[e.Node], Output: e.Output}
-	}
-	return out
+	return g.rewrite(nil, func(*Node) error { return nil })
 }

@@ -22,52 +22,13 @@
 //	 per sample     one block     per sample
 //
 // Only values that leave their stage, or the graph, exist for the whole batch.
+//
+// # Inputs
+//
+// An input is fed from outside. Often nothing is known of it before the first
+// data: then the nodes behind it are checked as far as they can be, and
+// [Graph.Specialize] makes the graph in which all are described.
 package graph
-
-import (
-	"fmt"
-	"strings"
-
-	"github.com/bivouac-ml/bivouac/op"
-	"github.com/bivouac-ml/bivouac/reader"
-	"github.com/bivouac-ml/bivouac/tensor"
-)
-
-// Node is an operator in its place.
-type Node struct {
-	Index  int    // in Graph.Nodes
-	Name   string // unique in the graph
-	Schema *op.Schema
-	Config *op.Config
-	Inputs []Edge
-	Args   []Edge        // the argument inputs, in the order of the kernel
-	Specs  []tensor.Spec // of the outputs
-	Kernel op.Kernel     // nil for a reader
-	Reader *reader.Opener
-	Stage  int
-	// Seed is that of the operator; seeded is false when it takes the pipeline's.
-	Seed   uint64
-	Seeded bool
-}
-
-// Edge is an output of a node, and as such an input of others.
-type Edge struct {
-	Node   *Node
-	Output int
-}
-
-// Spec returns what flows along the edge.
-func (e Edge) Spec() tensor.Spec { return e.Node.Specs[e.Output] }
-
-// OpValue makes an edge an argument.
-func (e Edge) OpValue() {}
-
-func (e Edge) String() string {
-	if len(e.Node.Specs) == 1 {
-		return e.Node.Name
-	}
-	return fmt.Sprintf("%s[%d]", e.Node.Name, e.Output)
-}
 
 // Graph is a checked graph whose every node contributes to an output. It is
 // immutable.
@@ -88,44 +49,34 @@ func (g *Graph) Readers() []*Node {
 	return list
 }
 
-// Shuffled reports whether a reader was asked for an order of its own in each epoch.
-func (n *Node) Shuffled() bool { return op.Get[bool](n.Config, "random_shuffle") }
-
-// Identity says what a node computes, as text: operator, inputs and arguments
-// that are not tuning. Graphs whose nodes have equal names and identities
-// compute the same.
-func (n *Node) Identity() string {
-	var b strings.Builder
-	b.WriteString(n.Schema.FullName())
-	b.WriteByte('(')
-	for i, in := range n.Inputs {
-		if i > 0 {
-			b.WriteByte(' ')
+// rewrite returns a copy of g without the nodes that replaced maps to others of g, in which
+// change was called for every node, in order.
+func (g *Graph) rewrite(replaced map[*Node]*Node, change func(n *Node) error) (*Graph, error) {
+	out := &Graph{}
+	copies := map[*Node]*Node{}
+	for _, n := range g.Nodes {
+		if other, ok := replaced[n]; ok {
+			copies[n] = copies[other]
+			continue
 		}
-		b.WriteString(in.String())
+		c := *n
+		c.Index = len(out.Nodes)
+		c.Inputs, c.Args = moved(n.Inputs, copies), moved(n.Args, copies)
+		if err := change(&c); err != nil {
+			return nil, err
+		}
+		copies[n] = &c
+		out.Nodes = append(out.Nodes, &c)
+		out.Stages = max(out.Stages, c.Stage+1)
 	}
-	b.WriteByte(')')
-	if args := n.Config.Canonical(func(i int) string { return n.Args[i].String() }); args != "" {
-		b.WriteString(" " + args)
-	}
-	if id, ok := n.Kernel.(op.Identifier); ok {
-		b.WriteString(" by " + id.Identity())
-	}
-	return b.String()
+	out.Outputs = moved(g.Outputs, copies)
+	return out, nil
 }
 
-// stage returns the stage of a node whose inputs come from the given nodes.
-func stage(grain op.Grain, from []*Node) int {
-	stage := 0
-	if grain == op.PerBatch {
-		stage = 1
+func moved(edges []Edge, to map[*Node]*Node) []Edge {
+	out := make([]Edge, len(edges))
+	for i, e := range edges {
+		out[i] = Edge{Node: to[e.Node], Output: e.Output}
 	}
-	for _, n := range from {
-		after := n.Stage
-		if n.Stage%2 != stage%2 {
-			after++
-		}
-		stage = max(stage, after)
-	}
-	return stage
+	return out
 }

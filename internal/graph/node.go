@@ -1,0 +1,203 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Node is an operator in its place.
+type Node struct {
+	Index  int    // in Graph.Nodes
+	Name   string // unique in the graph
+	Schema *op.Schema
+	Config *op.Config
+	Inputs []Edge
+	Args   []Edge        // the argument inputs, in the order of the kernel
+	Specs  []tensor.Spec // of the outputs; zero where they are not known yet, see Known
+	Kernel op.Kernel     // nil for a reader and an input of the graph
+	Reader *reader.Opener
+	// Fed marks an input of the graph, whose values come from outside; its Specs
+	// are what was declared about them.
+	Fed   bool
+	Stage int
+	// Seed is that of the operator; seeded is false when it takes the pipeline's.
+	Seed   uint64
+	Seeded bool
+
+	declared []tensor.Spec // of an input of the graph
+	params   []string      // names of the parameters that Args belong to
+	named    bool          // the name was given
+}
+
+// Edge is an output of a node, and as such an input of others.
+type Edge struct {
+	Node   *Node
+	Output int
+}
+
+// Spec returns what flows along the edge.
+func (e Edge) Spec() tensor.Spec { return e.Node.Specs[e.Output] }
+
+// OpValue makes an edge an argument.
+func (e Edge) OpValue() {}
+
+func (e Edge) String() string {
+	if len(e.Node.Specs) == 1 {
+		return e.Node.Name
+	}
+	return fmt.Sprintf("%s[%d]", e.Node.Name, e.Output)
+}
+
+// Params returns the names of the parameters that take a value per sample: the
+// i-th of them takes that of Args[i].
+func (n *Node) Params() []string { return n.params }
+
+// Shuffled reports whether a reader was asked for an order of its own in each epoch.
+func (n *Node) Shuffled() bool { return op.Get[bool](n.Config, "random_shuffle") }
+
+// Known reports whether the node's outputs are described: those of an input of
+// the graph need dtype, rank and layout, those of an operator that all which
+// flows into it is known.
+func (n *Node) Known() bool {
+	return !slices.ContainsFunc(n.Specs, func(s tensor.Spec) bool { return !s.DType.Valid() })
+}
+
+// Identity says what a node computes, as text: operator, inputs and arguments
+// that are not tuning. Graphs whose nodes have equal names and identities
+// compute the same.
+func (n *Node) Identity() string {
+	var b strings.Builder
+	b.WriteString(n.Schema.FullName())
+	b.WriteByte('(')
+	for i, in := range n.Inputs {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(in.String())
+	}
+	b.WriteByte(')')
+	if args := n.Config.Canonical(func(i int) string { return n.Args[i].String() }); args != "" {
+		b.WriteString(" " + args)
+	}
+	if id, ok := n.Kernel.(op.Identifier); ok {
+		b.WriteString(" by " + id.Identity())
+	}
+	return b.String()
+}
+
+// from yields the edges that flow into the node.
+func (n *Node) from() []Edge { return slices.Concat(n.Inputs, n.Args) }
+
+// outputs returns how many outputs the node has.
+func (n *Node) outputs() (int, error) {
+	if n.Schema.OutputCount != nil {
+		return n.Schema.OutputCount(n.Config)
+	}
+	return len(n.Schema.Outputs), nil
+}
+
+// read makes n a reader.
+func (n *Node) read() error {
+	o, err := reader.Lookup(n.Schema)
+	if err != nil {
+		return err
+	}
+	n.Reader = &o
+	n.Specs, err = o.Outputs(n.Config)
+	return err
+}
+
+// compute makes n's kernel, which checks the values of constants, and puts n
+// into its stage.
+func (n *Node) compute() error {
+	var err error
+	if n.Kernel, err = n.Schema.New(n.Config); err != nil {
+		return n.at(err)
+	}
+	outputs, err := n.outputs()
+	if err != nil {
+		return n.at(err)
+	}
+	n.Specs = make([]tensor.Spec, outputs)
+	n.Stage = stage(n.Kernel.Grain(), n.from())
+	return nil
+}
+
+// infer learns what n gives, unless something that flows into it is not known yet.
+func (n *Node) infer() error {
+	if n.Kernel == nil || slices.ContainsFunc(n.from(), func(e Edge) bool { return !e.Spec().DType.Valid() }) {
+		return nil
+	}
+	in := make([]tensor.Spec, len(n.Inputs))
+	for i, e := range n.Inputs {
+		in[i] = e.Spec()
+		if err := n.checkPort(i, in[i]); err != nil {
+			return err
+		}
+	}
+	for i, e := range n.Args {
+		p, _ := n.Schema.Param(n.params[i])
+		if err := n.Config.CheckArgument(p, e.Spec()); err != nil {
+			return err
+		}
+	}
+	specs, err := n.Kernel.Infer(in)
+	if err != nil {
+		return n.at(err)
+	}
+	if len(specs) != len(n.Specs) {
+		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: "node " + n.Name,
+			Want: fmt.Sprintf("%d outputs as its schema says", len(n.Specs)), Got: fmt.Sprint(len(specs))}
+	}
+	for i, spec := range specs {
+		if !spec.DType.Valid() {
+			return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: fmt.Sprintf("node %s, output %d", n.Name, i), Got: "no dtype"}
+		}
+	}
+	n.Specs = specs
+	return nil
+}
+
+// at adds operator and node to an error that does not name them.
+func (n *Node) at(err error) error {
+	var e *errs.Error
+	if errors.As(err, &e) && e.Op != "" {
+		return err
+	}
+	return errs.Wrap(n.Schema.FullName(), "node "+n.Name, err)
+}
+
+func (n *Node) checkPort(i int, got tensor.Spec) error {
+	port := n.Schema.Input(i)
+	subject := fmt.Sprintf("node %s, input %d (%s)", n.Name, i, port.Name)
+	if len(port.DTypes) > 0 && !slices.Contains(port.DTypes, got.DType) {
+		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject, Want: fmt.Sprintf("elements of %v", port.DTypes), Got: got.DType.String()}
+	}
+	if len(port.Layouts) > 0 && got.Layout != "" && !slices.Contains(port.Layouts, got.Layout) {
+		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject, Want: fmt.Sprintf("layout %v", port.Layouts), Got: got.Layout}
+	}
+	return nil
+}
+
+// stage returns the stage of a node into which the given edges flow.
+func stage(grain op.Grain, from []Edge) int {
+	stage := 0
+	if grain == op.PerBatch {
+		stage = 1
+	}
+	for _, e := range from {
+		after := e.Node.Stage
+		if after%2 != stage%2 {
+			after++
+		}
+		stage = max(stage, after)
+	}
+	return stage
+}
