@@ -104,8 +104,8 @@ func (s *Schema) FullName() string { return strings.Join(append(slices.Clone(s.M
 
 // common are the parameters that every operator takes besides its own, as in DALI.
 var common = []Parameter{
-	{Name: "bytes_per_sample_hint", Type: Ints, Tuning: true, Doc: "How many bytes a sample of each output takes, to set memory aside."},
-	{Name: "preserve", Type: Bool, Tuning: true, Doc: "Keeps the operator though nothing uses its outputs."},
+	{Name: "bytes_per_sample_hint", Type: Ints, Default: []int{0}, Tuning: true, Doc: "How many bytes a sample of each output takes, to set memory aside."},
+	{Name: "preserve", Type: Bool, Default: false, Tuning: true, Doc: "Keeps the operator though nothing uses its outputs."},
 }
 
 // Param returns the parameter called name, one of the operator's or one that all operators take.
