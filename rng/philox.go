@@ -83,6 +83,15 @@ func (p *Philox) SkipSequence(n uint64) {
 	p.ready = false
 }
 
+// Branch returns the generator at the same place under another key, which differs
+// from that of p in the bits of salt: for an operator that draws twice from one
+// stream.
+func (p Philox) Branch(salt uint64) Philox {
+	p.key ^= salt
+	p.ready = false
+	return p
+}
+
 // Uint64 returns the next two words, the first one low. It makes *Philox a
 // Source of math/rand/v2.
 func (p *Philox) Uint64() uint64 {

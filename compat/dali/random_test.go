@@ -2,13 +2,10 @@ package dali
 
 import (
 	"math"
-	"math/big"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/rng"
 )
@@ -146,7 +143,8 @@ func values(t *testing.T, data []any, f32, f64 []string) []float64 {
 
 func (c *randomCase) element(state rng.Philox, sample, element int, dtype string) float64 {
 	a := c.Params.Args
-	p := ElementStream(state, sample, element)
+	state.SkipSequence(uint64(sample) * 65537)
+	p := rng.Element(state, element)
 	double := slices.Contains([]string{"float64", "int32", "uint32", "int64", "uint64"}, dtype)
 	or := func(x *float64, y float64) float64 {
 		if x != nil {
@@ -161,27 +159,27 @@ func (c *randomCase) element(state rng.Philox, sample, element int, dtype string
 		if a.Probability != nil {
 			probability = *a.Probability
 		}
-		return map[bool]float64{true: 1}[Flip(&p, probability)]
+		return map[bool]float64{true: 1}[rng.Flip(&p, probability)]
 	case "random.uniform":
 		r := append(a.Range, -1, 1)
 		switch {
 		case a.Values != nil:
-			x = a.Values[Index(&p, uint32(len(a.Values)))]
+			x = a.Values[rng.Index(&p, uint32(len(a.Values)))]
 		case double:
-			x = Uniform64(&p, r[0], r[1])
+			x = rng.Uniform64(&p, r[0], r[1])
 		default:
-			x = float64(Uniform32(&p, float32(r[0]), float32(r[1])))
+			x = float64(rng.Uniform32(&p, float32(r[0]), float32(r[1])))
 		}
 	case "random.normal":
 		if double {
-			x = Normal64(&p, or(a.Mean, 0), or(a.Stddev, 1))
+			x = rng.Normal64(&p, or(a.Mean, 0), or(a.Stddev, 1))
 		} else {
-			x = float64(Normal32(&p, float32(or(a.Mean, 0)), float32(or(a.Stddev, 1))))
+			x = float64(rng.Normal32(&p, float32(or(a.Mean, 0)), float32(or(a.Stddev, 1))))
 		}
 	case "noise.gaussian":
-		x = float64(float32(c.input(element)) + Normal32(&p, float32(or(a.Mean, 0)), float32(or(a.Stddev, 1))))
+		x = float64(float32(c.input(element)) + rng.Normal32(&p, float32(or(a.Mean, 0)), float32(or(a.Stddev, 1))))
 	case "noise.salt_and_pepper":
-		return c.saltAndPepper(state, sample, element)
+		return c.saltAndPepper(state, element)
 	}
 	switch dtype {
 	case "float32", "float64":
@@ -202,61 +200,21 @@ func (c *randomCase) input(element int) int {
 }
 
 // saltAndPepper draws once a pixel, or once an element.
-func (c *randomCase) saltAndPepper(state rng.Philox, sample, element int) float64 {
+func (c *randomCase) saltAndPepper(sample rng.Philox, element int) float64 {
 	a, draw := c.Params.Args, element
 	if !a.PerChannel {
 		draw /= c.Params.Input.Shape[len(c.Params.Input.Shape)-1]
 	}
-	p := ElementStream(state, sample, draw)
+	p := rng.Element(sample, draw)
 	ratio := float32(0.5)
 	if a.SaltVsPepper != nil {
 		ratio = *a.SaltVsPepper
 	}
-	switch u := Uniform32(&p, 0, 1); {
+	switch u := rng.Uniform32(&p, 0, 1); {
 	case u >= a.Prob:
 		return float64(c.input(element))
 	case u < a.Prob*ratio:
 		return 255
 	}
 	return 0
-}
-
-// A float32 multiplication and addition that is rounded once, against arithmetic
-// without rounding.
-func TestFMALaw(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		draw := func(name string) float32 {
-			x := float32(rapid.IntRange(-1<<24, 1<<24).Draw(t, name))
-			return float32(math.Ldexp(float64(x), rapid.IntRange(-40, 40).Draw(t, name+" exponent")))
-		}
-		a, b, c := draw("a"), draw("b"), draw("c")
-		sum := new(big.Float).SetPrec(300).SetFloat64(float64(a))
-		sum.Mul(sum, big.NewFloat(float64(b)))
-		sum.Add(sum, big.NewFloat(float64(c)))
-		want, _ := sum.Float32()
-		if got := fma32(a, b, c); got != want {
-			t.Fatalf("%g*%g + %g = %g, want %g", a, b, c, got, want)
-		}
-	})
-	// The product is 2^-24 + 2^-60: with 1 just above the middle of two float32,
-	// where rounding twice goes down.
-	if got, want := fma32(1774001*0x1p-30, 38737*0x1p-30, 1), float32(1+0x1p-23); got != want {
-		t.Errorf("%b, want %b", got, want)
-	}
-}
-
-func TestRandomEdges(t *testing.T) {
-	p := rng.NewPhilox(1, 0, 0)
-	for range 100 {
-		q := p
-		if x := Uniform32(&p, 3, 2); x <= 2 || x > 3 {
-			t.Fatalf("%g", x)
-		}
-		if x := Uniform64(&q, 3, 2); x <= 2 || x > 3 {
-			t.Fatalf("%g", x)
-		}
-	}
-	if !Flip(&p, 1) || !Flip(&p, 1.5) || Flip(&p, -1) || Flip(&p, 0) {
-		t.Error("probabilities outside 0 to 1 are those at the ends")
-	}
 }

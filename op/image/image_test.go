@@ -10,7 +10,6 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/optest"
-	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -185,36 +184,6 @@ func TestBrightnessContrast(t *testing.T) {
 	r = mustRun(t, optest.Case{Op: "brightness_contrast", Inputs: [][]tensor.Tensor{{in}}})
 	if &r.Outputs[0][0].Data[0] != &in.Data[0] {
 		t.Error("what changes nothing is copied")
-	}
-}
-
-func TestRandomResizedCropWindows(t *testing.T) {
-	g := randomCrop{area: [2]float64{0.2, 0.9}, ratio: [2]float64{0.95, 1.05}, attempts: 10}
-	keyer := rng.NewKeyer(1)
-	const n = 20000
-	var area, center float64
-	for i := range n {
-		r := keyer.Stream(int64(i), 0, 5, 0)
-		w := g.draw(&r, 160, 160)
-		if w.h < 1 || w.w < 1 || w.clip(160, 160) != w {
-			t.Fatalf("window %+v leaves the image", w)
-		}
-		a, ratio := float64(w.h*w.w)/(160*160), float64(w.w)/float64(w.h)
-		if a < 0.19 || a > 0.91 || ratio < 0.94 || ratio > 1.06 {
-			t.Fatalf("window %+v has area %g, aspect ratio %g", w, a, ratio)
-		}
-		area += a / n
-		center += (float64(w.x) + float64(w.w)/2) / 160 / n
-	}
-	if math.Abs(area-0.55) > 0.01 || math.Abs(center-0.5) > 0.01 {
-		t.Errorf("mean area %g, mean centre %g", area, center)
-	}
-	// Sizes that no draw can meet fall back to what fits.
-	for _, size := range [][2]int{{1, 500}, {500, 1}, {1, 1}, {3, 2}} {
-		r := keyer.Stream(1, 0, 6, 0)
-		if w := g.draw(&r, size[0], size[1]); w.clip(size[0], size[1]) != w || w.h < 1 || w.w < 1 {
-			t.Errorf("image of %v: window %+v", size, w)
-		}
 	}
 }
 

@@ -1,0 +1,131 @@
+// Package cropgen draws windows of random area, aspect ratio and place, which
+// several operators cut out of images.
+//
+// A window takes the words of a branch of its sample's stream in this order: for
+// each attempt the area as a fraction of the image's and the logarithm of the aspect ratio, both
+// evenly from their ranges, until a window of that size fits and its real aspect
+// ratio, after rounding to pixels, is within the range; at last the row and the
+// column of its corner. Where even the widest or the tallest window is smaller than
+// the smallest area, that window is taken and only its place is drawn; where all
+// attempts fail, it is the largest window of an allowed aspect ratio, made smaller
+// to the largest area.
+//
+// Arithmetic is float32, as in DALI, whose windows these are: drawn from its
+// streams they are the same.
+package cropgen
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
+)
+
+// Params are the parameters of a Generator.
+func Params() []op.Parameter {
+	return []op.Parameter{
+		{Name: "random_area", Type: op.Floats, Default: []float64{0.08, 1}, Doc: "Range of the window's area as a fraction of the image's."},
+		{Name: "random_aspect_ratio", Type: op.Floats, Default: []float64{3. / 4, 4. / 3}, Doc: "Range of the window's width over its height."},
+		{Name: "num_attempts", Type: op.Int, Default: 10, Doc: "Draws until the largest window that fits is taken."},
+	}
+}
+
+// salt tells the numbers of windows from others that an operator draws.
+const salt = 0x12345678abcdefe
+
+// Window is a part of an image, in pixels.
+type Window struct{ Y, X, H, W int }
+
+// Generator draws windows. It is immutable and safe for concurrent use.
+type Generator struct {
+	areaLow, areaHigh   float32
+	ratioLow, ratioHigh float32
+	logLow, logHigh     float32
+	attempts            int
+}
+
+// New makes a Generator of the arguments that Params describes.
+func New(c *op.Config) (*Generator, error) {
+	area, ratio := op.Get[[]float64](c, "random_area"), op.Get[[]float64](c, "random_aspect_ratio")
+	if len(area) != 2 || !(area[0] >= 0 && area[0] <= area[1] && area[1] <= math.MaxFloat32) {
+		return nil, c.Invalid("random_area", "two numbers of at least 0 in rising order", fmt.Sprint(area), "")
+	}
+	if len(ratio) != 2 || !(ratio[0] > 0 && ratio[0] <= ratio[1] && ratio[1] <= math.MaxFloat32) {
+		return nil, c.Invalid("random_aspect_ratio", "two positive numbers in rising order", fmt.Sprint(ratio), "")
+	}
+	attempts := op.Get[int](c, "num_attempts")
+	if attempts < 1 {
+		return nil, c.Invalid("num_attempts", "1 or more", fmt.Sprint(attempts), "")
+	}
+	g := &Generator{
+		areaLow: float32(area[0]), areaHigh: float32(area[1]),
+		ratioLow: float32(ratio[0]), ratioHigh: float32(ratio[1]),
+		attempts: attempts,
+	}
+	g.logLow, g.logHigh = float32(math.Log(float64(g.ratioLow))), float32(math.Log(float64(g.ratioHigh)))
+	return g, nil
+}
+
+// Draw returns a window within an image of h x w, from a branch of the sample's
+// generator r. That of an image without pixels is empty.
+func (g *Generator) Draw(r rng.Philox, h, w int) Window {
+	if h <= 0 || w <= 0 {
+		return Window{}
+	}
+	branch := r.Branch(salt)
+	words := libstdcxx.Words{Philox: &branch}
+	height, width := g.size(words, h, w)
+	y := libstdcxx.UniformInt(words, 0, int64(h-height))
+	x := libstdcxx.UniformInt(words, 0, int64(w-width))
+	return Window{Y: int(y), X: int(x), H: height, W: width}
+}
+
+func (g *Generator) size(words libstdcxx.Words, h, w int) (height, width int) {
+	pixels := float32(h * w)
+	widest := limit(float32(h)*g.ratioHigh, w)
+	tallest := limit(float32(w)*(1/g.ratioLow), h)
+	least := pixels * g.areaLow
+	switch {
+	case float32(h*widest) < least:
+		return h, widest
+	case float32(w*tallest) < least:
+		return tallest, w
+	}
+	for range g.attempts {
+		area := libstdcxx.UniformReal(words, g.areaLow, g.areaHigh) * pixels
+		ratio := float32(math.Exp(float64(libstdcxx.UniformReal(words, g.logLow, g.logHigh))))
+		width, height = extent(area*ratio), extent(area/ratio)
+		if width > w || height > h {
+			continue
+		}
+		if got := float32(width) / float32(height); got >= g.ratioLow && got <= g.ratioHigh {
+			return height, width
+		}
+	}
+	height, width = h, w
+	if got := float32(w) / float32(h); got > g.ratioHigh {
+		width = widest
+	} else if got < g.ratioLow {
+		height = tallest
+	}
+	shrink := sqrt(min(1, g.areaHigh*float32(w)*float32(h)/float32(height*width)))
+	return limit(float32(height)*shrink, height), limit(float32(width)*shrink, width)
+}
+
+// limit returns a length as an integer from 1 to most.
+func limit(length float32, most int) int {
+	if length >= float32(most) {
+		return most
+	}
+	return max(1, int(length))
+}
+
+// extent returns the side of a square of that area, in whole pixels.
+func extent(area float32) int {
+	const huge = math.MaxInt32
+	return max(1, int(min(math.Round(float64(sqrt(area))), huge)))
+}
+
+func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }

@@ -1,0 +1,99 @@
+package rng
+
+import "math"
+
+// elementStride is the number of words between the elements of a tensor.
+const elementStride = 257
+
+// Element returns the generator of an element of a tensor whose generator is p, as
+// operators draw: the elements lie 257 words apart, so that each can be drawn by
+// itself. An element that takes more words runs into the next. The arrangement is
+// that of DALI.
+func Element(p Philox, element int) Philox {
+	p.Skip(uint64(element) * elementStride)
+	return p
+}
+
+// Uniform32 returns a float32 from start to just before end, or from just before
+// end to start where end is lower: operators draw float32 and integers of up to 16
+// bits with it, as DALI does. It takes one word.
+func Uniform32(p *Philox, start, end float32) float32 {
+	lo, hi := start, math.Nextafter32(end, start)
+	if lo > hi {
+		lo, hi = hi, lo
+	}
+	factor := (hi - lo) * 0x1p-32
+	return min(fma32(float32(p.Uint32()), factor, lo), hi)
+}
+
+// Uniform64 is Uniform32 in float64, for float64 and integers of 32 and 64 bits.
+// It takes two words, the low one first.
+func Uniform64(p *Philox, start, end float64) float64 {
+	lo, hi := start, math.Nextafter(end, start)
+	if lo > hi {
+		lo, hi = hi, lo
+	}
+	factor := (hi - lo) * 0x1p-64
+	return min(math.FMA(float64(p.Uint64()), factor, lo), hi)
+}
+
+// Index returns a number below n, each nearly as likely: to pick among values. It
+// takes one word.
+func Index(p *Philox, n uint32) uint32 { return uint32(uint64(p.Uint32()) * uint64(n) >> 32) }
+
+// Flip returns true with that probability, to 2^-32. It takes one word. Even with
+// probability 0 the word 0 gives true.
+func Flip(p *Philox, probability float32) bool {
+	threshold := uint32(math.MaxUint32)
+	if t := probability * 0x1p32; t < 0x1p32 {
+		threshold = uint32(max(t, 0))
+	}
+	return p.Uint32() <= threshold
+}
+
+// Normal32 returns a number of the normal distribution by Box and Muller, for
+// float32 and for integers of up to 16 bits. It takes two words. As with all
+// logarithms and cosines the last bits may be others than those of the C library.
+func Normal32(p *Philox, mean, stddev float32) float32 {
+	u, v := float32(p.Uint32())*0x1p-32, float32(p.Uint32())*0x1p-32
+	if u == 0 {
+		if u, v = v, u; u == 0 {
+			u = 1e-30
+		}
+	}
+	radius := float32(math.Sqrt(float64(-2 * float32(math.Log(float64(u))))))
+	angle := float32(2*math.Pi) * v
+	return fma32(radius*float32(math.Cos(float64(angle))), stddev, mean)
+}
+
+// Normal64 is Normal32 in float64, for float64 and integers of 32 and 64 bits. It
+// takes four words.
+func Normal64(p *Philox, mean, stddev float64) float64 {
+	u, v := float64(p.Uint64())*0x1p-64, float64(p.Uint64())*0x1p-64
+	if u == 0 {
+		if u, v = v, u; u == 0 {
+			const tiny = float32(1e-30)
+			u = float64(tiny)
+		}
+	}
+	return math.FMA(math.Sqrt(-2*math.Log(u))*math.Cos(2*math.Pi*v), stddev, mean)
+}
+
+// fma32 returns a*b + c, rounded once. The product is exact in float64; the sum is
+// rounded to odd there, so that rounding it to float32 is as if from the exact
+// one (Boldo and Melquiond 2008).
+func fma32(a, b, c float32) float32 {
+	x, y := float64(a)*float64(b), float64(c)
+	sum := x + y
+	t := sum - x
+	lost := (x - (sum - t)) + (y - t)
+	if bits := math.Float64bits(sum); lost != 0 && bits&1 == 0 && !math.IsInf(sum, 0) && !math.IsNaN(lost) {
+		if (lost > 0) == (sum > 0) {
+			bits++
+		} else {
+			bits--
+		}
+		sum = math.Float64frombits(bits)
+	}
+	return float32(sum)
+}
