@@ -147,6 +147,16 @@ func PerWorker[T any](b *Block) *T {
 	return v
 }
 
+// Number returns element i of t as a float64; ok is false where the elements are
+// no integers, bools, float32 or float64.
+func Number(t tensor.Tensor, i int) (v float64, ok bool) {
+	d := t.DType
+	if ok = d == tensor.Float32 || d == tensor.Float64 || d == tensor.Bool || d.IsInteger() && d.Bits() >= 8; ok {
+		v = element[float64](t, i)
+	}
+	return v, ok
+}
+
 // element returns element i of a tensor as T; the dtype is one that CheckArgument lets pass.
 func element[T bool | int | float64](t tensor.Tensor, i int) T {
 	le := binary.LittleEndian

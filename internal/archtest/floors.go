@@ -38,7 +38,7 @@ func Module() Rules {
 			{Name: "machinery", Rows: []Row{
 				{Packages: "op", Beside: []string{}},
 				{Packages: "op/...", Beside: []string{"op", "op/internal/..."}},
-				{Packages: "op/internal/...", Beside: []string{"op"}},
+				{Packages: "op/internal/...", Beside: []string{"op", "op/internal/..."}},
 				{Packages: "reader/...", Beside: []string{"op", "reader"}},
 				{Packages: "internal/flow"},
 				{Packages: "internal/graph", Beside: []string{"op", "reader"}},

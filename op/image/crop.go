@@ -2,6 +2,7 @@ package image
 
 import (
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/window"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -11,20 +12,25 @@ func init() {
 		Doc:     "Cuts a window out of an image.",
 		Inputs:  []op.Port{{Name: "images", Doc: "images to crop", Layouts: []string{layoutHWC}}},
 		Outputs: []op.Port{{Name: "windows", Doc: "the windows, with the type of the input"}},
-		Params:  windowParams(),
+		Params:  append(window.CropParams(), window.BoundsParams()...),
 		New: func(c *op.Config) (op.Kernel, error) {
-			w, err := newWindow(c)
+			bounds, err := window.ReadBounds(c)
 			if err != nil {
 				return nil, err
 			}
-			return &crop{config: c, window: w}, nil
+			w, err := window.NewCrop(c, bounds.Policy)
+			if err != nil {
+				return nil, err
+			}
+			return &crop{config: c, window: w, bounds: bounds}, nil
 		},
 	})
 }
 
 type crop struct {
 	config *op.Config
-	window *window
+	window *window.Crop
+	bounds window.Bounds
 }
 
 func (k *crop) Grain() op.Grain { return op.PerSample }
@@ -33,16 +39,16 @@ func (k *crop) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if err := inputHWC(k.config, in[0]); err != nil {
 		return nil, err
 	}
-	if k.window.policy == boundsPad {
+	if k.bounds.Policy == window.Pad {
 		if err := inputDType(k.config, in[0], tensor.Uint8, tensor.Float32); err != nil {
 			return nil, err
 		}
 	}
-	channels := -1
+	h, w, channels := -1, -1, -1
 	if in[0].Shape != nil {
-		channels = in[0].Shape[2]
+		h, w, channels = in[0].Shape[0], in[0].Shape[1], in[0].Shape[2]
 	}
-	h, w := k.window.infer(in[0])
+	_, h, w = k.window.Infer(1, h, w)
 	return []tensor.Spec{{DType: in[0].DType, Shape: tensor.Shape{h, w, channels}, Layout: layoutHWC}}, nil
 }
 
@@ -61,33 +67,33 @@ func (k *crop) sample(b *op.Block, s int) error {
 		return err
 	}
 	h, w, c := in.Shape[0], in.Shape[1], in.Shape[2]
-	r, err := k.window.at(b, s, h, w)
+	r, err := k.window.At(b, s, 1, h, w)
 	if err != nil {
 		return err
 	}
-	if r == (rect{0, 0, h, w}) {
+	if r == (window.Box{D: 1, H: h, W: w}) {
 		b.Alias(0, s, in)
 		return nil
 	}
-	out := b.Out(0, s, r.h, r.w, c)
-	inside := r.clip(h, w)
+	out := b.Out(0, s, r.H, r.W, c)
+	inside := r.Clip(1, h, w)
 	if inside != r {
 		if err := k.pad(out, c); err != nil {
 			return err
 		}
 	}
 	size := c * in.DType.Size()
-	for y := range inside.h {
-		from := ((inside.y+y)*w + inside.x) * size
-		to := ((inside.y-r.y+y)*r.w + inside.x - r.x) * size
-		copy(out.Data[to:to+inside.w*size], in.Data[from:])
+	for y := range inside.H {
+		from := ((inside.Y+y)*w + inside.X) * size
+		to := ((inside.Y-r.Y+y)*r.W + inside.X - r.X) * size
+		copy(out.Data[to:to+inside.W*size], in.Data[from:])
 	}
 	return nil
 }
 
 // pad fills out with the fill values.
 func (k *crop) pad(out tensor.Tensor, channels int) error {
-	fill := func(c int) float64 { return k.window.fill[min(c, len(k.window.fill)-1)] }
+	fill := func(c int) float64 { return k.bounds.Fill[min(c, len(k.bounds.Fill)-1)] }
 	if out.DType == tensor.Uint8 {
 		for i := range out.Data {
 			out.Data[i] = op.Round[uint8](fill(i % channels))

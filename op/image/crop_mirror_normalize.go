@@ -7,6 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/window"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -17,7 +18,7 @@ func init() {
 			"The output is laid out for training: CHW float32 by default.",
 		Inputs:  []op.Port{{Name: "images", Doc: "images, uint8 or float32", DTypes: []tensor.DType{tensor.Uint8, tensor.Float32}, Layouts: []string{layoutHWC}}},
 		Outputs: []op.Port{{Name: "normalized", Doc: "normalised windows"}},
-		Params: append(windowParams(),
+		Params: append(slices.Concat(window.CropParams(), window.BoundsParams()),
 			op.Parameter{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Output type: float32, uint8 or int8."},
 			op.Parameter{Name: "mean", Type: op.Floats, Default: []float64{0}, PerSample: true, Doc: "What is subtracted: one value, or one a channel."},
 			op.Parameter{Name: "mirror", Type: op.Int, Default: 0, PerSample: true, Doc: "Not 0: left and right are exchanged."},
@@ -34,7 +35,8 @@ func init() {
 
 type cropMirrorNormalize struct {
 	config    *op.Config
-	window    *window
+	window    *window.Crop
+	bounds    window.Bounds
 	mean, std op.Vector[float64]
 	mirror    op.Scalar[int]
 	scale     float32
@@ -45,12 +47,16 @@ type cropMirrorNormalize struct {
 }
 
 func newCropMirrorNormalize(c *op.Config) (op.Kernel, error) {
-	w, err := newWindow(c)
+	bounds, err := window.ReadBounds(c)
+	if err != nil {
+		return nil, err
+	}
+	w, err := window.NewCrop(c, bounds.Policy)
 	if err != nil {
 		return nil, err
 	}
 	k := &cropMirrorNormalize{
-		config: c, window: w,
+		config: c, window: w, bounds: bounds,
 		mean: op.GetVector[float64](c, "mean"), std: op.GetVector[float64](c, "std"), mirror: op.GetScalar[int](c, "mirror"),
 		scale: float32(op.Get[float64](c, "scale")), shift: float32(op.Get[float64](c, "shift")),
 		dtype: op.Get[tensor.DType](c, "dtype"), padOutput: op.Get[bool](c, "pad_output"),
@@ -102,7 +108,11 @@ func (k *cropMirrorNormalize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 		}
 		channels = k.channels(in[0].Shape[2])
 	}
-	h, w := k.window.infer(in[0])
+	h, w := -1, -1
+	if in[0].Shape != nil {
+		h, w = in[0].Shape[0], in[0].Shape[1]
+	}
+	_, h, w = k.window.Infer(1, h, w)
 	if k.planar {
 		return []tensor.Spec{{DType: k.dtype, Shape: tensor.Shape{channels, h, w}, Layout: "CHW"}}, nil
 	}
@@ -151,7 +161,7 @@ func (k *cropMirrorNormalize) sample(b *op.Block, s int) error {
 	if err := k.affines(b, s, st, c); err != nil {
 		return err
 	}
-	r, err := k.window.at(b, s, h, w)
+	r, err := k.window.At(b, s, 1, h, w)
 	if err != nil {
 		return err
 	}
@@ -159,12 +169,12 @@ func (k *cropMirrorNormalize) sample(b *op.Block, s int) error {
 	if err != nil {
 		return err
 	}
-	p := placement{in: rect{h: h, w: w}, window: r, channels: c, outChannels: k.channels(c), mirror: mirror != 0, planar: k.planar}
+	p := placement{in: window.Box{D: 1, H: h, W: w}, window: r, channels: c, outChannels: k.channels(c), mirror: mirror != 0, planar: k.planar}
 	var out tensor.Tensor
 	if k.planar {
-		out = b.Out(0, s, p.outChannels, r.h, r.w)
+		out = b.Out(0, s, p.outChannels, r.H, r.W)
 	} else {
-		out = b.Out(0, s, r.h, r.w, p.outChannels)
+		out = b.Out(0, s, r.H, r.W, p.outChannels)
 	}
 	switch k.dtype {
 	case tensor.Float32:
@@ -210,8 +220,8 @@ func (k *cropMirrorNormalize) affines(b *op.Block, s int, st *cmnState, channels
 
 // placement is how a window of an HWC image becomes an output.
 type placement struct {
-	in                    rect
-	window                rect
+	in                    window.Box
+	window                window.Box
 	channels, outChannels int
 	mirror, planar        bool
 }
@@ -219,9 +229,9 @@ type placement struct {
 // strides returns the distances of neighbouring columns, rows and channels in the output.
 func (p *placement) strides() (dx, dy, dc int) {
 	if p.planar {
-		return 1, p.window.w, p.window.h * p.window.w
+		return 1, p.window.W, p.window.H * p.window.W
 	}
-	return p.outChannels, p.outChannels * p.window.w, 1
+	return p.outChannels, p.outChannels * p.window.W, 1
 }
 
 func normalize[T float32 | uint8 | int8](k *cropMirrorNormalize, st *cmnState, tables *[][256]T, out, in tensor.Tensor, p placement, convert func(float32) T) error {
@@ -229,26 +239,26 @@ func normalize[T float32 | uint8 | int8](k *cropMirrorNormalize, st *cmnState, t
 	if err != nil {
 		return err
 	}
-	inside := p.window.clip(p.in.h, p.in.w)
+	inside := p.window.Clip(1, p.in.H, p.in.W)
 	if inside != p.window || p.outChannels != p.channels {
-		fillOutput(dst, k.window.fill, p, convert)
+		fillOutput(dst, k.bounds.Fill, p, convert)
 	}
 	dx, dy, dc := p.strides()
-	start := (inside.y-p.window.y)*dy + (inside.x-p.window.x)*dx
+	start := (inside.Y-p.window.Y)*dy + (inside.X-p.window.X)*dx
 	if p.mirror {
-		start = (inside.y-p.window.y)*dy + (p.window.x+p.window.w-1-inside.x)*dx
+		start = (inside.Y-p.window.Y)*dy + (p.window.X+p.window.W-1-inside.X)*dx
 		dx = -dx
 	}
-	if inside.w == 0 {
+	if inside.W == 0 {
 		return nil
 	}
 	if in.DType == tensor.Uint8 {
 		lut := lookup(st, tables, convert)
-		for y := range inside.h {
-			from := ((inside.y+y)*p.in.w + inside.x) * p.channels
-			row := in.Data[from : from+inside.w*p.channels]
+		for y := range inside.H {
+			from := ((inside.Y+y)*p.in.W + inside.X) * p.channels
+			row := in.Data[from : from+inside.W*p.channels]
 			for c := range p.channels {
-				mapRow(dst, start+y*dy+c*dc, dx, row[c:], p.channels, inside.w, &lut[c])
+				mapRow(dst, start+y*dy+c*dc, dx, row[c:], p.channels, inside.W, &lut[c])
 			}
 		}
 		return nil
@@ -257,11 +267,11 @@ func normalize[T float32 | uint8 | int8](k *cropMirrorNormalize, st *cmnState, t
 	if err != nil {
 		return err
 	}
-	for y := range inside.h {
-		from := ((inside.y+y)*p.in.w + inside.x) * p.channels
+	for y := range inside.H {
+		from := ((inside.Y+y)*p.in.W + inside.X) * p.channels
 		for c, a := range st.channels {
 			at := start + y*dy + c*dc
-			for x := range inside.w {
+			for x := range inside.W {
 				dst[at] = convert(a.at(src[from+x*p.channels+c]))
 				at += dx
 			}

@@ -1,0 +1,167 @@
+package window
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+)
+
+// CropParams are the parameters that NewCrop reads.
+func CropParams() []op.Parameter {
+	return []op.Parameter{
+		{Name: "crop", Type: op.Floats, PerSample: true, Doc: "Height and width of the window, or depth, height and width; 0 is the whole axis. Excludes crop_d, crop_h and crop_w."},
+		{Name: "crop_d", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Depth of the window, of volumes; given together with crop_h and crop_w."},
+		{Name: "crop_h", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Height of the window; given together with crop_w."},
+		{Name: "crop_w", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Width of the window; given together with crop_h."},
+		{Name: "crop_pos_x", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window lies horizontally: 0 at the left edge, 1 at the right."},
+		{Name: "crop_pos_y", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window lies vertically: 0 at the top, 1 at the bottom."},
+		{Name: "crop_pos_z", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window of a volume lies in depth: 0 at the front, 1 at the back."},
+		{Name: "rounding", Type: op.String, Default: "round", Doc: `How the position becomes a pixel: "round" (half away from zero) or "truncate".`},
+	}
+}
+
+// Crop computes the windows of cropping operators. It is immutable and safe for
+// concurrent use.
+type Crop struct {
+	crop      op.Vector[float64]
+	size, pos [3]op.Scalar[float64] // depth, height, width
+	list      bool                  // crop is given
+	pair      bool                  // crop_h and crop_w are given
+	truncate  bool
+	policy    Policy
+}
+
+// NewCrop reads the arguments of CropParams. Windows that leave the image are
+// treated as policy says.
+func NewCrop(c *op.Config, policy Policy) (*Crop, error) {
+	scalars := func(names ...string) (s [3]op.Scalar[float64]) {
+		for i, name := range names {
+			s[i] = op.GetScalar[float64](c, name)
+		}
+		return s
+	}
+	w := &Crop{
+		crop: op.GetVector[float64](c, "crop"), list: c.Has("crop"),
+		size:   scalars("crop_d", "crop_h", "crop_w"),
+		pos:    scalars("crop_pos_z", "crop_pos_y", "crop_pos_x"),
+		policy: policy,
+	}
+	given := func(s op.Scalar[float64]) bool { v, constant := s.Const(); return !constant || v != 0 }
+	if given(w.size[1]) != given(w.size[2]) {
+		return nil, c.Invalid("crop_h", "crop_h and crop_w together", "one of them", "")
+	}
+	w.pair = given(w.size[1])
+	if given(w.size[0]) && !w.pair {
+		return nil, c.Invalid("crop_d", "crop_d together with crop_h and crop_w", "crop_d alone", "")
+	}
+	if w.pair && w.list {
+		return nil, c.Invalid("crop", "either crop or crop_h and crop_w", "both", "")
+	}
+	if v, constant := w.crop.Const(); w.list && constant && len(v) != 2 && len(v) != 3 {
+		return nil, c.Invalid("crop", "height and width, or depth, height and width", fmt.Sprintf("%d values", len(v)), "")
+	}
+	switch r := op.Get[string](c, "rounding"); r {
+	case "round":
+	case "truncate":
+		w.truncate = true
+	default:
+		return nil, c.Invalid("rounding", `"round" or "truncate"`, fmt.Sprintf("%q", r), "")
+	}
+	return w, nil
+}
+
+// Infer returns the size of the windows of images or volumes of that size. -1 is a
+// size that only the data tells.
+func (w *Crop) Infer(depth, height, width int) (d, h, l int) {
+	size := [3]int{depth, height, width}
+	set := func(axis int, v float64, constant bool) {
+		switch {
+		case !constant || w.policy == Trim:
+			size[axis] = -1
+		case v != 0:
+			size[axis] = extent(v)
+		}
+	}
+	switch {
+	case w.list:
+		v, constant := w.crop.Const()
+		if !constant {
+			return -1, -1, -1
+		}
+		for i := range v {
+			set(3-len(v)+i, v[i], true)
+		}
+	case w.pair:
+		for axis := range size {
+			v, constant := w.size[axis].Const()
+			set(axis, v, constant)
+		}
+	}
+	return size[0], size[1], size[2]
+}
+
+// extent rounds a size, which is at most MaxInt32 where it matters.
+func extent(size float64) int { return int(op.Round[int32](size)) }
+
+// At returns the window of sample s in an image, with depth 1, or a volume. Only
+// with Pad it may lie outside.
+func (w *Crop) At(b *op.Block, s, depth, height, width int) (Box, error) {
+	size, err := w.sizes(b, s)
+	if err != nil {
+		return Box{}, err
+	}
+	in, start, out := [3]int{depth, height, width}, [3]int{}, [3]int{}
+	for axis := range in {
+		p, err := w.pos[axis].At(b, s)
+		if err != nil {
+			return Box{}, err
+		}
+		if !(size[axis] >= 0 && size[axis] <= math.MaxInt32) || !(math.Abs(p) <= math.MaxInt32) {
+			return Box{}, &errs.Error{Kind: errs.Invalid, Subject: "crop window", Got: fmt.Sprintf("size %g at position %g", size[axis], p)}
+		}
+		if out[axis] = in[axis]; size[axis] != 0 {
+			out[axis] = extent(size[axis])
+		}
+		at := float64(float32(p) * float32(in[axis]-out[axis]))
+		if !w.truncate {
+			at = math.Round(at)
+		}
+		start[axis] = int(at)
+	}
+	box := Box{start[0], start[1], start[2], out[0], out[1], out[2]}
+	clipped := box.Clip(depth, height, width)
+	switch {
+	case clipped == box || w.policy == Pad:
+		return box, nil
+	case w.policy == Trim:
+		return clipped, nil
+	}
+	return Box{}, &errs.Error{Kind: errs.Invalid, Subject: "crop window",
+		Want: fmt.Sprintf("a part of the image of %dx%d", height, width), Got: fmt.Sprintf("%dx%d at row %d, column %d", box.H, box.W, box.Y, box.X),
+		Remedy: remedyBounds}
+}
+
+// sizes returns depth, height and width as they are asked for, 0 for the whole axis.
+func (w *Crop) sizes(b *op.Block, s int) (size [3]float64, err error) {
+	switch {
+	case w.list:
+		var buf [3]float64
+		v, err := w.crop.At(b, s, buf[:])
+		if err != nil {
+			return size, err
+		}
+		if len(v) != 2 && len(v) != 3 {
+			return size, &errs.Error{Kind: errs.Mismatch, Subject: "argument crop", Want: "height and width", Got: fmt.Sprintf("%d values", len(v))}
+		}
+		copy(size[3-len(v):], v)
+	case w.pair:
+		for axis := range size {
+			if size[axis], err = w.size[axis].At(b, s); err != nil {
+				return size, err
+			}
+		}
+	}
+	return size, nil
+}

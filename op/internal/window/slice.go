@@ -1,0 +1,263 @@
+package window
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// SliceParams are the parameters that NewSlice reads.
+func SliceParams() []op.Parameter {
+	list := func(name string, t op.Type, doc string) op.Parameter {
+		return op.Parameter{Name: name, Type: t, PerSample: true, Doc: doc}
+	}
+	return []op.Parameter{
+		{Name: "axes", Type: op.Ints, Default: []int{1, 0}, PerSample: true, Doc: "Axes that the window is given for, in the order of its values; negative ones count from the last."},
+		{Name: "axis_names", Type: op.String, Default: "WH", Doc: "The same by the letters of the layout; goes before axes."},
+		{Name: "normalized_anchor", Type: op.Bool, Default: true, Doc: "Whether the input anchor, when of floats, is relative to the extents."},
+		{Name: "normalized_shape", Type: op.Bool, Default: true, Doc: "Whether the input shape, when of floats, is relative to the extents."},
+		list("start", op.Ints, "First element of the window on each axis; the default is 0."),
+		list("rel_start", op.Floats, "The same relative to the extents."),
+		list("end", op.Ints, "Element behind the last of the window on each axis; the default is the extent."),
+		list("rel_end", op.Floats, "The same relative to the extents."),
+		list("shape", op.Ints, "Extent of the window on each axis."),
+		list("rel_shape", op.Floats, "The same relative to the extents of the data."),
+	}
+}
+
+// Slice computes the windows of slicing operators: of the positional inputs anchor
+// and shape, or of the arguments. It is immutable and safe for concurrent use.
+type Slice struct {
+	names            string // letters of the axes, or ""
+	axes             op.Vector[int]
+	positional       bool
+	relAnchor, relSh bool // the positional inputs, when of floats
+	start, end       edge
+	shape            edge
+}
+
+// edge is one of two arguments: absolute or relative.
+type edge struct {
+	name     string
+	ints     op.Vector[int]
+	floats   op.Vector[float64]
+	given    bool
+	relative bool
+}
+
+func newEdge(c *op.Config, name string) (edge, error) {
+	e := edge{name: name, given: c.Has(name) || c.Has("rel_"+name), relative: c.Has("rel_" + name)}
+	if c.Has(name) && e.relative {
+		return e, c.Invalid(name, name+" or rel_"+name, "both", "")
+	}
+	if e.relative {
+		e.name = "rel_" + name
+		e.floats = op.GetVector[float64](c, e.name)
+	} else {
+		e.ints = op.GetVector[int](c, name)
+	}
+	return e, nil
+}
+
+// at returns the value for the i-th of n axes.
+func (e *edge) at(b *op.Block, s, i, n int) (v float64, err error) {
+	var count int
+	if e.relative {
+		var buf [maxAxes]float64
+		list, err := e.floats.At(b, s, buf[:])
+		if err != nil {
+			return 0, err
+		}
+		if count = len(list); count == n {
+			v = float64(float32(list[i])) // DALI keeps arguments in float32
+		}
+	} else {
+		var buf [maxAxes]int
+		list, err := e.ints.At(b, s, buf[:])
+		if err != nil {
+			return 0, err
+		}
+		if count = len(list); count == n {
+			v = float64(list[i])
+		}
+	}
+	if count != n {
+		return 0, &errs.Error{Kind: errs.Mismatch, Subject: "argument " + e.name, Want: fmt.Sprintf("%d values, one an axis", n), Got: fmt.Sprint(count)}
+	}
+	return v, nil
+}
+
+// maxAxes is more than any operator's data has; longer lists only cost memory.
+const maxAxes = 8
+
+// NewSlice reads the arguments of SliceParams. The operator's inputs 1 and 2, when
+// they are given, are anchor and shape and exclude the other ways.
+func NewSlice(c *op.Config) (*Slice, error) {
+	w := &Slice{
+		axes: op.GetVector[int](c, "axes"), positional: c.Inputs > 1,
+		relAnchor: op.Get[bool](c, "normalized_anchor"), relSh: op.Get[bool](c, "normalized_shape"),
+	}
+	if c.Given("axis_names") || !c.Given("axes") {
+		w.names = op.Get[string](c, "axis_names")
+	}
+	var err error
+	for _, e := range []struct {
+		edge *edge
+		name string
+	}{{&w.start, "start"}, {&w.end, "end"}, {&w.shape, "shape"}} {
+		if *e.edge, err = newEdge(c, e.name); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case w.end.given && w.shape.given:
+		return nil, c.Invalid(w.end.name, "an end or a shape", "both", "")
+	case w.positional && (w.start.given || w.end.given || w.shape.given):
+		return nil, c.Invalid("start", "either the inputs anchor and shape or arguments", "both", "")
+	case c.Inputs == 2:
+		return nil, &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node, Want: "both inputs anchor and shape, or none", Got: "an anchor alone"}
+	}
+	return w, nil
+}
+
+// Infer returns the shape of windows of data of that shape and layout, -1 where
+// only the data tells; nil for nil.
+func (w *Slice) Infer(shape tensor.Shape, layout string) tensor.Shape {
+	if shape == nil {
+		return nil
+	}
+	out := append(tensor.Shape(nil), shape...)
+	axes, constant := w.axes.Const()
+	if !constant && w.names == "" {
+		for i := range out {
+			out[i] = -1
+		}
+		return out
+	}
+	for i := range w.count(axes, layout) {
+		if axis, err := w.axis(axes, i, len(shape), layout); err == nil {
+			out[axis] = -1
+		}
+	}
+	return out
+}
+
+// byName reports whether axis_names decides.
+func (w *Slice) byName(layout string) bool { return w.names != "" && layout != "" }
+
+func (w *Slice) count(axes []int, layout string) int {
+	if w.byName(layout) {
+		return len(w.names)
+	}
+	return len(axes)
+}
+
+// axis returns the axis that the i-th value of the arguments is for.
+func (w *Slice) axis(axes []int, i, rank int, layout string) (int, error) {
+	if w.byName(layout) {
+		if axis := strings.IndexByte(layout, w.names[i]); axis >= 0 && axis < rank {
+			return axis, nil
+		}
+		return 0, &errs.Error{Kind: errs.Invalid, Subject: "argument axis_names", Want: "axes of layout " + layout, Got: w.names}
+	}
+	axis := axes[i]
+	if axis < 0 {
+		axis += rank
+	}
+	if axis < 0 || axis >= rank {
+		return 0, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: fmt.Sprintf("axes of data with %d", rank), Got: fmt.Sprint(axes[i])}
+	}
+	return axis, nil
+}
+
+// At appends the window of sample s, one span for each axis of data of that shape
+// and layout, to spans. A span may lie outside its axis.
+func (w *Slice) At(b *op.Block, s int, shape []int, layout string, spans []Span) ([]Span, error) {
+	first := len(spans)
+	for _, extent := range shape {
+		spans = append(spans, Span{0, extent})
+	}
+	var buf [maxAxes]int
+	axes, err := w.axes.At(b, s, buf[:])
+	if err != nil {
+		return spans, err
+	}
+	n := w.count(axes, layout)
+	for i := range n {
+		axis, err := w.axis(axes, i, len(shape), layout)
+		if err != nil {
+			return spans, err
+		}
+		start, end, err := w.ends(b, s, i, n, float64(shape[axis]))
+		if err != nil {
+			return spans, err
+		}
+		start, end = math.Round(start), math.Round(end)
+		if !(math.Abs(start) <= math.MaxInt32 && math.Abs(end) <= math.MaxInt32 && start <= end) {
+			return spans, &errs.Error{Kind: errs.Invalid, Subject: "window", Want: "a start before the end", Got: fmt.Sprintf("from %g to %g on axis %d", start, end, axis)}
+		}
+		spans[first+axis] = Span{int(start), int(end - start)}
+	}
+	return spans, nil
+}
+
+// ends returns where the window begins and ends on the i-th of n axes, before they are rounded.
+func (w *Slice) ends(b *op.Block, s, i, n int, extent float64) (start, end float64, err error) {
+	var size float64
+	relStart, relSize, hasSize := w.start.relative, w.shape.relative, w.shape.given
+	end = extent
+	switch {
+	case w.positional:
+		anchor, shape := b.In(1, s), b.In(2, s)
+		hasSize = true
+		relStart, relSize = w.relAnchor && anchor.DType.IsFloat(), w.relSh && shape.DType.IsFloat()
+		if start, err = input("anchor", anchor, i, n); err == nil {
+			size, err = input("shape", shape, i, n)
+		}
+	default:
+		if w.start.given {
+			start, err = w.start.at(b, s, i, n)
+		}
+		switch {
+		case err != nil:
+		case w.end.given:
+			if end, err = w.end.at(b, s, i, n); w.end.relative {
+				end *= extent
+			}
+		case hasSize:
+			size, err = w.shape.at(b, s, i, n)
+		}
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	if hasSize && relStart && relSize {
+		return start * extent, (start + size) * extent, nil
+	}
+	if relStart {
+		start *= extent
+	}
+	if hasSize {
+		if relSize {
+			size *= extent
+		}
+		end = start + size
+	}
+	return start, end, nil
+}
+
+// input returns the i-th of n values of a positional input.
+func input(name string, t tensor.Tensor, i, n int) (float64, error) {
+	if t.Shape.Len() != n {
+		return 0, &errs.Error{Kind: errs.Mismatch, Subject: "input " + name, Want: fmt.Sprintf("%d values, one an axis", n), Got: t.String()}
+	}
+	v, ok := op.Number(t, i)
+	if !ok {
+		return 0, &errs.Error{Kind: errs.Invalid, Subject: "input " + name, Want: "numbers", Got: t.String()}
+	}
+	return v, nil
+}
