@@ -22,8 +22,6 @@
 // << and >>.
 package libstdcxx
 
-import "github.com/bivouac-ml/bivouac/rng"
-
 // Source is a generator of uniform integers, the UniformRandomBitGenerator of
 // C++.
 type Source interface {
@@ -33,13 +31,3 @@ type Source interface {
 	// They never change, and lo < hi.
 	Bounds() (lo, hi uint64)
 }
-
-// Words makes a Source of 32-bit words of a Philox, as DALI feeds the
-// distributions of its CPU operators.
-type Words struct{ Philox *rng.Philox }
-
-// Next implements Source; it takes one word.
-func (w Words) Next() uint64 { return uint64(w.Philox.Uint32()) }
-
-// Bounds implements Source: all 32-bit words.
-func (w Words) Bounds() (lo, hi uint64) { return 0, 1<<32 - 1 }

@@ -77,8 +77,8 @@ func (g *Generator) Draw(r rng.Philox, h, w int) Window {
 	branch := r.Branch(salt)
 	words := libstdcxx.Words{Philox: &branch}
 	height, width := g.size(words, h, w)
-	y := libstdcxx.UniformInt(words, 0, int64(h-height))
-	x := libstdcxx.UniformInt(words, 0, int64(w-width))
+	y := words.UniformInt(0, int32(h-height))
+	x := words.UniformInt(0, int32(w-width))
 	return Window{Y: int(y), X: int(x), H: height, W: width}
 }
 
@@ -94,8 +94,8 @@ func (g *Generator) size(words libstdcxx.Words, h, w int) (height, width int) {
 		return tallest, w
 	}
 	for range g.attempts {
-		area := libstdcxx.UniformReal(words, g.areaLow, g.areaHigh) * pixels
-		ratio := float32(math.Exp(float64(libstdcxx.UniformReal(words, g.logLow, g.logHigh))))
+		area := words.UniformReal(g.areaLow, g.areaHigh) * pixels
+		ratio := float32(math.Exp(float64(words.UniformReal(g.logLow, g.logHigh))))
 		width, height = extent(area*ratio), extent(area/ratio)
 		if width > w || height > h {
 			continue
