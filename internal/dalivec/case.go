@@ -1,0 +1,128 @@
+package dalivec
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Set is a folder of vectors.
+type Set struct {
+	dir   string
+	rules []rule
+}
+
+// Open returns the vectors in dir.
+func Open(dir string) (*Set, error) {
+	var file struct{ Rules []rule }
+	if err := ReadJSON(filepath.Join(dir, "tolerances.json"), &file); err != nil {
+		return nil, err
+	}
+	for i := range file.Rules {
+		if err := file.Rules[i].prepare(); err != nil {
+			return nil, fmt.Errorf("tolerances.json: rule %d: %w", i, err)
+		}
+	}
+	return &Set{dir: dir, rules: file.Rules}, nil
+}
+
+// Path returns the path of a file of the vectors, given with slashes.
+func (s *Set) Path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
+
+// Case is one entry of ops/GROUP/cases.json.
+type Case struct {
+	Name, Group, Op, Expr string
+	AST                   json.RawMessage
+	Inputs                [][]Sample // [input][sample]
+	Args                  map[string]any
+	Outputs               []Output
+	Error                 *Raised
+	Batch                 int // samples of a batch where there are no inputs
+	Iters                 int
+	PipeSeed              *int64 `json:"pipe_seed"`
+}
+
+// Raised is an exception that DALI raised; the type CRASH stands for a process
+// that died or gave no result.
+type Raised struct{ Type, Message string }
+
+// Output is what DALI gave for a sample of an output of an iteration.
+type Output struct {
+	Iter, Output, Sample int
+	Value
+}
+
+// Groups returns the names of the groups of operators, sorted.
+func (s *Set) Groups() ([]string, error) {
+	entries, err := os.ReadDir(s.Path("ops"))
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
+}
+
+// Cases returns the cases of a group of operators.
+func (s *Set) Cases(group string) ([]*Case, error) {
+	var cases []*Case
+	if err := ReadJSON(s.Path("ops/"+group+"/cases.json"), &cases); err != nil {
+		return nil, err
+	}
+	for _, c := range cases {
+		c.Iters, c.Batch = max(c.Iters, 1), c.batch()
+	}
+	return cases, nil
+}
+
+// batch is the size of the batches: that of the first input, else what is given.
+func (c *Case) batch() int {
+	switch {
+	case len(c.Inputs) > 0:
+		return len(c.Inputs[0])
+	case c.Batch > 0:
+		return c.Batch
+	}
+	return 2
+}
+
+// Seed is the seed of the case's pipeline.
+func (c *Case) Seed() int64 {
+	if c.PipeSeed != nil {
+		return *c.PipeSeed
+	}
+	return 1
+}
+
+// Batches returns the samples of the inputs. The layout on any of an input is that of all.
+func (s *Set) Batches(inputs [][]Sample) ([][]tensor.Tensor, error) {
+	out := make([][]tensor.Tensor, len(inputs))
+	for i, samples := range inputs {
+		layout := ""
+		if k := slices.IndexFunc(samples, func(x Sample) bool { return x.Layout != "" }); k >= 0 {
+			layout = samples[k].Layout
+		}
+		for _, x := range samples {
+			t, err := s.tensorOf(x)
+			if err != nil {
+				return nil, err
+			}
+			t.Layout = layout
+			out[i] = append(out[i], t)
+		}
+	}
+	return out, nil
+}
+
+// file is the name of the input file that a rule of tolerances.json may ask for.
+func (c *Case) file(sample int) string {
+	for _, in := range c.Inputs {
+		if sample < len(in) && in[sample].File != "" {
+			return in[sample].File
+		}
+	}
+	return ""
+}

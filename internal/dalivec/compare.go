@@ -1,0 +1,119 @@
+package dalivec
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// CompareValue holds an array against what DALI gave, whose file is in folder: dtype,
+// shape and layout exactly, values within the tolerance. The error tells the difference.
+func (s *Set) CompareValue(got tensor.Tensor, want *Value, folder string, tol Tolerance) error {
+	w, ok, err := s.Tensor(want, folder)
+	if err != nil {
+		return err
+	}
+	switch {
+	case got.DType != w.DType || !got.Shape.Equal(w.Shape):
+		return fmt.Errorf("got %v, want %v", got, w)
+	case got.Layout != w.Layout:
+		return fmt.Errorf("layout: got %q, want %q", got.Layout, w.Layout)
+	case !ok:
+		if sum := sha256.Sum256(got.Data); hex.EncodeToString(sum[:]) != want.SHA256 && tol.exact() {
+			return fmt.Errorf("another SHA-256 of %v than %s", got, want.SHA256)
+		}
+		return nil
+	}
+	return Compare(got, w, tol)
+}
+
+// Compare holds the values of two arrays of the same dtype and shape against each other.
+func Compare(got, want tensor.Tensor, tol Tolerance) error {
+	if tol.Unsolved || bytes.Equal(got.Data, want.Data) {
+		return nil
+	}
+	n := want.Len()
+	limit := tol.RelMax * largest(want)
+	differ, beyond, worst, first := 0, 0, 0.0, -1
+	for i := range n {
+		d, same := difference(got, want, i)
+		if same {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		differ++
+		w, _ := want.Float64(i)
+		// Written so that NaN is beyond.
+		if !(d <= tol.Abs+tol.Rel*math.Abs(w)+limit) && !tol.Unbounded {
+			if beyond == 0 {
+				first = i
+			}
+			beyond++
+		}
+		if !(d <= worst) {
+			worst = d
+		}
+	}
+	tooMany := tol.Mismatch != nil && float64(differ) > *tol.Mismatch*float64(n)
+	if beyond == 0 && !tooMany {
+		return nil
+	}
+	return fmt.Errorf("%v: %d of %d elements differ, %d beyond the tolerance, by up to %.9g; at %v got %s, want %s (rule: %s)",
+		want, differ, n, beyond, worst, position(first, want.Shape), got.Element(first), want.Element(first), tol)
+}
+
+// difference returns |got - want| of an element, and whether they are the same:
+// equal, of which 0 and -0 are, or both NaN.
+func difference(got, want tensor.Tensor, i int) (d float64, same bool) {
+	size := want.DType.Size()
+	if bytes.Equal(got.Data[i*size:(i+1)*size], want.Data[i*size:(i+1)*size]) {
+		return 0, true
+	}
+	g, _ := got.Float64(i)
+	w, _ := want.Float64(i)
+	if want.DType.IsFloat() && (g == w || g != g && w != w) {
+		return 0, true
+	}
+	if d = math.Abs(g - w); d == 0 {
+		d = 1 // integers that float64 does not tell apart
+	}
+	return d, false
+}
+
+func largest(t tensor.Tensor) float64 {
+	m := 0.0
+	for i := range t.Len() {
+		if v, _ := t.Float64(i); v == v && !math.IsInf(v, 0) {
+			m = math.Max(m, math.Abs(v))
+		}
+	}
+	return m
+}
+
+// position turns the number of an element into its indices.
+func position(i int, shape tensor.Shape) []int {
+	at := make([]int, len(shape))
+	for d := len(shape) - 1; d >= 0; d-- {
+		at[d] = i % shape[d]
+		i /= shape[d]
+	}
+	return at
+}
+
+// String renders the tolerance as the rules have it.
+func (t Tolerance) String() string {
+	if t.exact() {
+		return "exact"
+	}
+	text := fmt.Sprintf("abs %g + rel %g + rel_max %g", t.Abs, t.Rel, t.RelMax)
+	if t.Mismatch != nil {
+		text += fmt.Sprintf(", at most %g of the elements", *t.Mismatch)
+	}
+	return text
+}

@@ -1,0 +1,126 @@
+package dalivec
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Subject is what the rules of tolerances.json look at. What does not apply stays empty.
+type Subject struct {
+	Section string // "" for ops
+	Group   string
+	Op      string
+	DType   string // DALI's name
+	Args    map[string]any
+	Expr    string
+	File    string // of the sample
+	Case    string
+	Graph   string
+	Output  int
+}
+
+// Tolerance says how exactly values have to be met. The zero Tolerance means bit
+// by bit, but for the bits of NaN and the sign of zero.
+type Tolerance struct {
+	Abs      float64
+	Rel      float64
+	RelMax   float64  `json:"rel_max"` // of the largest finite number that is wanted
+	Mismatch *float64 `json:"max_mismatch_fraction"`
+	// Unbounded asks only for the fraction of elements that may differ.
+	Unbounded bool
+	Unsolved  bool   `json:"-"` // nobody knows the values: nothing is asked
+	Why       string `json:"-"`
+}
+
+// exact reports whether nothing may differ.
+func (t Tolerance) exact() bool {
+	return t.Abs == 0 && t.Rel == 0 && t.RelMax == 0 && t.Mismatch == nil && !t.Unbounded && !t.Unsolved
+}
+
+type rule struct {
+	Match struct {
+		Section string
+		Group   string
+		Op      []string
+		DType   []string
+		Args    map[string]any
+		Expr    string
+		File    string
+		Case    []string
+		Graph   []string
+		Output  []int
+	}
+	Check     json.RawMessage
+	Why       string
+	expr      *regexp.Regexp
+	tolerance Tolerance
+}
+
+func (r *rule) prepare() (err error) {
+	if r.expr, err = regexp.Compile(r.Match.Expr); err != nil {
+		return err
+	}
+	var word string
+	switch {
+	case json.Unmarshal(r.Check, &word) != nil:
+		err = json.Unmarshal(r.Check, &r.tolerance)
+	case word == "unsolved":
+		r.tolerance.Unsolved = true
+	case word != "exact":
+		err = fmt.Errorf("unknown check %q", word)
+	}
+	r.tolerance.Why = r.Why
+	return err
+}
+
+// Tolerance returns what the first rule that fits asks for.
+func (s *Set) Tolerance(x Subject) Tolerance {
+	for i := range s.rules {
+		if s.rules[i].fits(x) {
+			return s.rules[i].tolerance
+		}
+	}
+	return Tolerance{}
+}
+
+func (r *rule) fits(x Subject) bool {
+	m := &r.Match
+	for name, want := range m.Args {
+		if got, ok := x.Args[name]; !ok || !oneOf(want, got) {
+			return false
+		}
+	}
+	return (m.Section == "" || m.Section == x.Section) &&
+		(m.Group == "" || m.Group == x.Group) &&
+		(m.Op == nil || x.Op != "" && matches(m.Op, x.Op)) &&
+		(m.DType == nil || slices.Contains(m.DType, x.DType)) &&
+		(m.Expr == "" || x.Expr != "" && r.expr.MatchString(x.Expr)) &&
+		(m.File == "" || x.File != "" && matches(strings.Split(m.File, "|"), x.File)) &&
+		(m.Case == nil || slices.Contains(m.Case, x.Case)) &&
+		(m.Graph == nil || slices.Contains(m.Graph, x.Graph)) &&
+		(m.Output == nil || slices.Contains(m.Output, x.Output))
+}
+
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, name)
+		return ok && err == nil
+	})
+}
+
+// oneOf reports whether an argument has one of the values that a rule lists; the
+// rule writes enums by name.
+func oneOf(want, got any) bool {
+	if want == "any" {
+		return true
+	}
+	if m, ok := got.(map[string]any); ok {
+		got = m["type"]
+	}
+	list, _ := want.([]any)
+	return slices.ContainsFunc(list, func(w any) bool { return fmt.Sprint(w) == fmt.Sprint(got) })
+}
