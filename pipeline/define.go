@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/graph"
@@ -98,7 +97,7 @@ func Define(o Options, define func(p *Builder) []Node) (*Definition, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	b := &Builder{}
+	b := &Builder{graph: graph.Builder{Name: o.compat().NodeName}}
 	nodes := define(b)
 	if b.err != nil {
 		return nil, b.err
@@ -135,12 +134,6 @@ func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
 			return nil, errs.Wrap("pipeline.New", "", err)
 		}
 		sources = append(sources, s)
-	}
-	if len(sources) > 0 && options.LastBatch == Drop && sources[0].Info().Samples < int64(options.BatchSize) {
-		closeAll()
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "pipeline.New", Subject: "Options.BatchSize",
-			Want: fmt.Sprintf("at most the %d samples of an epoch when the last batch is dropped", sources[0].Info().Samples),
-			Got:  fmt.Sprint(options.BatchSize)}
 	}
 	p, err := newPipeline(d.graph, sources, options)
 	if err != nil {

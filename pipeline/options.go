@@ -46,6 +46,10 @@ type Options struct {
 	// LastBatch is the policy at the end of an epoch. Identity.
 	LastBatch LastBatch
 
+	// Compat makes the pipeline work as another system does; nil is Bivouac's own
+	// way. Identity.
+	Compat Compat
+
 	// World is the number of ranks that share each batch, 0 means 1, and Rank the
 	// one that this pipeline serves: samples n*Rank/World to n*(Rank+1)/World of a
 	// batch of n. A state is that of all ranks and can go on in another world.
@@ -72,6 +76,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// compat returns the way in which the pipeline works.
+func (o Options) compat() Compat {
+	if o.Compat == nil {
+		return native{}
+	}
+	return o.Compat
+}
+
 // overlay returns o with the fields that are set in by replaced.
 func (o Options) overlay(by *Options) Options {
 	if by == nil {
@@ -81,6 +93,7 @@ func (o Options) overlay(by *Options) Options {
 	set(&over.BatchSize, o.BatchSize)
 	set(&over.Seed, o.Seed)
 	set(&over.LastBatch, o.LastBatch)
+	set(&over.Compat, o.Compat)
 	if over.World == 0 {
 		over.Rank, over.World = o.Rank, o.World
 	}

@@ -34,6 +34,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 
@@ -43,8 +44,6 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/reader"
-	"github.com/bivouac-ml/bivouac/rng"
-	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -67,9 +66,11 @@ type Pipeline struct {
 	orders   []order.Order
 	schedule schedule
 	identity identity
+	codec    Codec
 	exec     *exec.Executor
-	ring     *flow.Ring[*slot, token]
+	ring     *flow.Ring[*slot, Progress]
 	ids      []int64 // of a whole batch, all ranks
+	samples  int64   // of the first reader's data set
 	closed   bool
 }
 
@@ -81,24 +82,24 @@ type slot struct {
 	batch Batch
 }
 
-// token says where the stream stands after a batch.
-type token struct {
-	position int64
-	digest   state.Digest
-}
-
 func newPipeline(g *graph.Graph, sources []reader.Source, o Options) (*Pipeline, error) {
-	p := &Pipeline{options: o, sources: sources, schedule: schedule{batch: int64(o.BatchSize), last: o.LastBatch}}
-	for i, n := range g.Readers() {
-		p.orders = append(p.orders, orderOf(n, sources[i].Info().Samples, o.Seed))
+	a, err := o.compat().Arrange(g, sources, o)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pipeline{options: o, sources: sources, orders: a.Orders, codec: a.Codec}
+	p.schedule = schedule{epochs: a.Epochs, batch: int64(o.BatchSize), last: a.LastBatch}
+	if n := p.schedule.length(); len(sources) > 0 && a.LastBatch == Drop && n < int64(o.BatchSize) {
+		return nil, invalid("BatchSize", fmt.Sprintf("at most the %d samples of an epoch when the last batch is dropped", n), o.BatchSize)
 	}
 	if len(sources) > 0 {
-		p.schedule.samples = sources[0].Info().Samples
-		p.ids = make([]int64, o.BatchSize)
+		p.ids, p.samples = make([]int64, o.BatchSize), sources[0].Info().Samples
 	}
-	var err error
 	if p.identity, err = newIdentity(g, sources, p.orders, o); err != nil {
 		return nil, err
+	}
+	if p.codec == nil {
+		p.codec = documents{identity: p.identity, schedule: p.schedule}
 	}
 	largest := 0
 	for n := range o.BatchSize + 1 { // of the rank's shares, the largest batch need not give the largest
@@ -107,50 +108,39 @@ func newPipeline(g *graph.Graph, sources []reader.Source, o Options) (*Pipeline,
 	}
 	p.exec = exec.New(g, sources, exec.Config{
 		BatchSize: largest, Threads: o.NumThreads, Fetchers: o.IOThreads, ReadAhead: o.ReadAheadBytes,
-		Keyer: rng.NewKeyer(o.Seed),
+		Keyers: a.Keyers,
 	})
 	slots := make([]*slot, 1+max(0, o.PrefetchDepth))
 	for i := range slots {
 		slots[i] = &slot{frame: p.exec.NewFrame()}
 		slots[i].batch.Outputs = slots[i].frame.Outputs
 	}
-	p.ring = flow.NewRing[*slot, token](producer{p}, slots, token{})
+	p.ring = flow.NewRing[*slot, Progress](producer{p}, slots, Progress{})
 	return p, nil
-}
-
-// orderOf returns the order in which a reader's samples come.
-func orderOf(n *graph.Node, samples int64, seed uint64) order.Order {
-	if n.Seeded {
-		seed = n.Seed
-	}
-	if n.Shuffled() {
-		return order.NewShuffled(samples, seed, n.Name)
-	}
-	return order.NewCycle(samples)
 }
 
 // producer makes batches for the ring.
 type producer struct{ p *Pipeline }
 
 // Start implements flow.Stage.
-func (m producer) Start(s *slot, at token) (token, bool) {
+func (m producer) Start(s *slot, at Progress) (Progress, bool) {
 	p := m.p
-	n, after := p.schedule.next(at.position)
+	n, after := p.schedule.next(at.Position)
 	lo, hi := share(n, p.options.Rank, p.options.World)
 	f := s.frame
 	f.Begin(hi - lo)
 	for i := range f.Positions {
-		f.Positions[i], f.Slots[i] = at.position+int64(lo+i), int32(lo+i)
+		f.Positions[i], f.Slots[i] = at.Position+int64(lo+i), int32(lo+i)
 	}
-	next := token{position: after, digest: at.digest}
+	next := Progress{Position: after, Batches: at.Batches + 1, Resets: at.Resets, Digest: at.Digest}
 	for r, o := range p.orders {
 		ids := p.ids[:n]
-		o.Fill(at.position, ids)
-		next.digest.Add(ids...)
+		o.Fill(at.Position, ids)
+		next.Digest.Add(ids...)
 		copy(f.IDs[r], ids[lo:hi])
 	}
-	s.batch.Position = at.position
-	s.batch.Epoch, s.batch.Index = p.schedule.epoch(at.position)
+	s.batch.Position = at.Position
+	s.batch.Epoch, s.batch.Index = p.schedule.epoch(at.Position)
 	if len(f.IDs) > 0 {
 		s.batch.IDs = f.IDs[0]
 	}
@@ -193,7 +183,8 @@ func (p *Pipeline) Skip() error {
 		return &errs.Error{Kind: errs.Closed, Op: "pipeline.Skip"}
 	}
 	at := p.ring.Token()
-	_, at.position = p.schedule.next(at.position)
+	_, at.Position = p.schedule.next(at.Position)
+	at.Batches++
 	p.ring.Reset(at)
 	return nil
 }
@@ -212,7 +203,7 @@ func (p *Pipeline) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
 			if !yield(b, err) || err != nil {
 				return
 			}
-			if n := p.schedule.samples; n > 0 && p.ring.Token().position/n > b.Epoch {
+			if epoch, _ := p.schedule.epoch(p.ring.Token().Position); epoch > b.Epoch {
 				return
 			}
 		}
@@ -226,7 +217,7 @@ func (p *Pipeline) Specs() []tensor.Spec { return p.exec.Specs() }
 func (p *Pipeline) Options() Options { return p.options }
 
 // NumSamples returns the size of the data set of the first reader, or 0 without readers.
-func (p *Pipeline) NumSamples() int64 { return p.schedule.samples }
+func (p *Pipeline) NumSamples() int64 { return p.samples }
 
 // EpochSize returns how many samples of an epoch are delivered, over all ranks.
 func (p *Pipeline) EpochSize() int64 { return p.schedule.delivered() }

@@ -1,23 +1,24 @@
 package pipeline
 
-// schedule cuts the stream of positions into batches. Position p is sample
-// p%samples of epoch p/samples; where positions are dropped they are passed over,
-// so that an epoch always begins at a multiple of samples.
+// schedule cuts the stream of positions into batches. Where positions are dropped
+// they are passed over, so that every position belongs to an epoch, and an epoch
+// always begins where its order begins it.
 type schedule struct {
-	samples int64 // of an epoch; 0: there are no epochs
-	batch   int64
-	last    LastBatch
+	epochs Epochs // nil: there are none
+	batch  int64
+	last   LastBatch
 }
 
 // next returns the number of samples in the batch at position at, and where the
 // batch after it begins.
 func (s schedule) next(at int64) (n int, after int64) {
-	if s.samples == 0 || s.last == Fill {
+	if s.epochs == nil || s.last == Fill {
 		return int(s.batch), at + s.batch
 	}
-	left := s.samples - at%s.samples
+	epoch, in := s.epochs.Locate(at)
+	left := s.epochs.EpochLength(epoch) - in
 	after = at + min(s.batch, left)
-	if s.last == Drop && s.samples-after%s.samples < s.batch {
+	if s.last == Drop && left < 2*s.batch {
 		return int(s.batch), at + left
 	}
 	return int(after - at), after
@@ -28,41 +29,49 @@ func (s schedule) valid(at int64) bool {
 	switch {
 	case at < 0:
 		return false
-	case s.samples == 0 || s.last == Fill:
+	case s.epochs == nil || s.last == Fill:
 		return at%s.batch == 0
 	}
-	in := at % s.samples
-	return in%s.batch == 0 && (s.last == Partial || in+s.batch <= s.samples)
+	epoch, in := s.epochs.Locate(at)
+	return in%s.batch == 0 && (s.last == Partial || in+s.batch <= s.epochs.EpochLength(epoch))
 }
 
 // epoch returns the epoch of the batch at position at, and its number among those
 // that begin in it.
 func (s schedule) epoch(at int64) (epoch, index int64) {
-	if s.samples == 0 {
+	if s.epochs == nil {
 		return 0, at / s.batch
 	}
-	epoch = at / s.samples
-	start := epoch * s.samples
+	epoch, in := s.epochs.Locate(at)
+	start := at - in
 	if s.last == Fill { // the first multiple of batch in the epoch
 		start = (start + s.batch - 1) / s.batch * s.batch
 	}
 	return epoch, (at - start) / s.batch
 }
 
-// batches returns the number of batches of an epoch that begins at a batch.
-func (s schedule) batches() int64 {
-	if s.last == Drop {
-		return s.samples / s.batch
+// length returns the number of positions of the first epoch; 0 without epochs.
+func (s schedule) length() int64 {
+	if s.epochs == nil {
+		return 0
 	}
-	return (s.samples + s.batch - 1) / s.batch
+	return s.epochs.EpochLength(0)
 }
 
-// delivered returns the number of samples of an epoch that are delivered.
+// batches returns the number of batches of the first epoch.
+func (s schedule) batches() int64 {
+	if s.last == Drop {
+		return s.length() / s.batch
+	}
+	return (s.length() + s.batch - 1) / s.batch
+}
+
+// delivered returns the number of samples of the first epoch that are delivered.
 func (s schedule) delivered() int64 {
 	if s.last == Drop {
-		return s.samples / s.batch * s.batch
+		return s.length() / s.batch * s.batch
 	}
-	return s.samples
+	return s.length()
 }
 
 // share returns the part of a batch of n samples that a rank gets.

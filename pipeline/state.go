@@ -30,6 +30,9 @@ func newIdentity(g *graph.Graph, sources []reader.Source, orders []order.Order, 
 		"batch_size": strconv.Itoa(o.BatchSize),
 		"last_batch": o.LastBatch.String(),
 	}}
+	if mode := o.compat().String(); mode != "" {
+		id.fields["compat"] = mode
+	}
 	for _, n := range g.Nodes {
 		id.fields["node "+n.Name] = n.Identity()
 	}
@@ -45,18 +48,18 @@ func newIdentity(g *graph.Graph, sources []reader.Source, orders []order.Order, 
 	id.fingerprint = strings.Join(prints, "+")
 	id.config = state.HashFields(id.fields)
 	var err error
-	id.pieces, err = newPieces(id.document(schedule{batch: 1}, token{}))
+	id.pieces, err = newPieces(id.document(schedule{batch: 1}, Progress{}))
 	return id, err
 }
 
 // document returns the state after a batch.
-func (id *identity) document(s schedule, at token) state.Document {
-	epoch, index := s.epoch(at.position)
+func (id *identity) document(s schedule, at Progress) state.Document {
+	epoch, index := s.epoch(at.Position)
 	return state.Document{
 		Version: state.Version, Kind: stateKind,
-		Position: at.position, Epoch: epoch, Batch: index,
+		Position: at.Position, Epoch: epoch, Batch: index,
 		Fingerprint: id.fingerprint, Config: id.config, Fields: id.fields,
-		Digest: at.digest.Sum(),
+		Digest: at.Digest.Sum(),
 	}
 }
 
@@ -97,7 +100,8 @@ func (p *pieces) append(dst []byte, d state.Document) []byte {
 // it. A pipeline with another number of threads, prefetch depth or ranks can go
 // on from it.
 func (p *Pipeline) AppendState(dst []byte) ([]byte, error) {
-	return p.identity.pieces.append(dst, p.identity.document(p.schedule, p.ring.Token())), nil
+	b, err := p.codec.AppendState(dst, p.ring.Token())
+	return b, errs.Wrap("pipeline.AppendState", "", err)
 }
 
 // SetState moves the pipeline to a state, in a time that does not depend on the
@@ -109,22 +113,15 @@ func (p *Pipeline) SetState(b []byte) error {
 	if p.closed {
 		return &errs.Error{Kind: errs.Closed, Op: what}
 	}
-	d, err := state.Unmarshal(b)
+	at, err := p.codec.ParseState(b)
 	if err != nil {
 		return errs.Wrap(what, "", err)
 	}
-	if err := d.Check(p.identity.document(p.schedule, p.ring.Token())); err != nil {
-		return errs.Wrap(what, "", err)
-	}
-	if !p.schedule.valid(d.Position) {
+	if !p.schedule.valid(at.Position) {
 		return &errs.Error{Kind: errs.Corrupt, Op: what, Subject: "position",
-			Want: fmt.Sprintf("the start of a batch of %d", p.options.BatchSize), Got: strconv.FormatInt(d.Position, 10)}
+			Want: fmt.Sprintf("the start of a batch of %d", p.options.BatchSize), Got: strconv.FormatInt(at.Position, 10)}
 	}
-	digest, err := state.ParseDigest(d.Digest)
-	if err != nil {
-		return errs.Wrap(what, "digest", err)
-	}
-	p.ring.Reset(token{position: d.Position, digest: digest})
+	p.ring.Reset(at)
 	return nil
 }
 
@@ -136,7 +133,7 @@ func (p *Pipeline) Fingerprint() string { return p.identity.fingerprint }
 func (p *Pipeline) Config() string { return p.identity.config }
 
 // Position returns where the stream stands: the position after the batch delivered last.
-func (p *Pipeline) Position() int64 { return p.ring.Token().position }
+func (p *Pipeline) Position() int64 { return p.ring.Token().Position }
 
 // Digest returns a digest of the ids that were delivered, in order, over all ranks.
-func (p *Pipeline) Digest() string { return p.ring.Token().digest.Sum() }
+func (p *Pipeline) Digest() string { return p.ring.Token().Digest.Sum() }

@@ -1,6 +1,9 @@
 package dali
 
-import "github.com/bivouac-ml/bivouac/rng/libstdcxx"
+import (
+	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
+)
 
 // epoch is what an epoch delivers, without padding.
 type epoch struct {
@@ -20,7 +23,7 @@ func (r *ReaderOrder) epoch(number int64) *epoch {
 		}
 	}
 	e := &epoch{number: number}
-	first, last := r.shards.first(r.shards.of(number)), r.shards.first(r.shards.of(number)+1)
+	first, last := r.shards.First(r.shards.Of(number)), r.shards.First(r.shards.Of(number)+1)
 	if r.options.ShuffleAfterEpoch {
 		e.list = r.shuffled(number)
 		e.ids = e.list[first:last]
@@ -91,7 +94,7 @@ const keptNumbers = 1 << 12
 // keeps the state at every stride-th epoch that was reached, and doubles the
 // stride when there are too many.
 type numbers struct {
-	shards shards
+	shards order.Shards
 	fill   int64
 	stride int64
 	starts []libstdcxx.MinstdRand0 // of epochs 0, stride, 2*stride, …
@@ -102,7 +105,7 @@ func (n *numbers) start(number int64) libstdcxx.MinstdRand0 {
 	k := min(number/n.stride, int64(len(n.starts)-1))
 	g := n.starts[k]
 	for e := k * n.stride; e < number; {
-		n.draw(&g, n.shards.size(e), nil)
+		n.draw(&g, n.shards.Size(e), nil)
 		if e++; e == int64(len(n.starts))*n.stride {
 			n.keep(g)
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
 )
 
@@ -97,7 +98,7 @@ func (o ReaderOptions) validate() error {
 // epochs are kept, so that reading on costs no more than it does DALI.
 type ReaderOrder struct {
 	options ReaderOptions
-	shards  shards
+	shards  order.Shards
 	list    []int32 // shuffled at the start; nil for 0, 1, …
 	numbers *numbers
 
@@ -112,7 +113,7 @@ func NewReaderOrder(o ReaderOptions) (*ReaderOrder, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	r := &ReaderOrder{options: o, shards: makeShards(o)}
+	r := &ReaderOrder{options: o, shards: shardsOf(o)}
 	first := libstdcxx.SeedSeq{uint32(o.Seed)}.Minstd()
 	r.numbers = &numbers{shards: r.shards, fill: int64(o.InitialFill), stride: 1, starts: []libstdcxx.MinstdRand0{first}}
 	if o.RandomShuffle && !o.Container {
@@ -121,6 +122,14 @@ func NewReaderOrder(o ReaderOptions) (*ReaderOrder, error) {
 		libstdcxx.Shuffle(&g, r.list)
 	}
 	return r, nil
+}
+
+func shardsOf(o ReaderOptions) order.Shards {
+	s := order.Shards{Samples: o.Samples, Count: int64(o.NumShards), ID: int64(o.ShardID), Stick: o.StickToShard || o.ShuffleAfterEpoch}
+	if o.PadLastBatch {
+		s.Pad = int64(o.BatchSize)
+	}
+	return s
 }
 
 // Fill implements order.Order. It may wait for another call that computes an
@@ -133,9 +142,9 @@ func (r *ReaderOrder) Fill(pos int64, dst []int64) int {
 		dst = dst[:left]
 	}
 	for done := 0; done < len(dst); {
-		number, age := r.shards.locate(pos + int64(done))
+		number, age := r.shards.Locate(pos + int64(done))
 		part := dst[done:]
-		if left := r.shards.length(number) - age; int64(len(part)) > left {
+		if left := r.shards.EpochLength(number) - age; int64(len(part)) > left {
 			part = part[:left]
 		}
 		r.fillEpoch(number, age, part)
@@ -146,9 +155,9 @@ func (r *ReaderOrder) Fill(pos int64, dst []int64) int {
 
 // fillEpoch writes what an epoch delivers from its position age on.
 func (r *ReaderOrder) fillEpoch(number, age int64, dst []int64) {
-	last := r.shards.size(number) - 1
+	last := r.shards.Size(number) - 1
 	if !r.options.RandomShuffle && !r.options.ShuffleAfterEpoch {
-		first := r.shards.first(r.shards.of(number))
+		first := r.shards.First(r.shards.Of(number))
 		for i := range dst {
 			dst[i] = first + min(age+int64(i), last)
 		}
@@ -176,7 +185,7 @@ func (r *ReaderOrder) String() string {
 	case o.ShuffleAfterEpoch:
 		s += fmt.Sprintf(" shuffle=%d original=%t", *o.ShuffleSeed, o.Checkpointing)
 	}
-	if r.shards.stick {
+	if r.shards.Stick {
 		s += " stick"
 	}
 	return s + ")"
@@ -197,10 +206,10 @@ func (r *ReaderOrder) Meta() ReaderMeta {
 	o := r.options
 	m := ReaderMeta{EpochSize: o.Samples, EpochSizePadded: o.Samples, NumberOfShards: o.NumShards, ShardID: o.ShardID}
 	if o.PadLastBatch {
-		m.EpochSizePadded = r.shards.padded() * int64(o.NumShards)
+		m.EpochSizePadded = r.shards.Largest() * int64(o.NumShards)
 		m.PadLastBatch = 1
 	}
-	if r.shards.stick {
+	if r.shards.Stick {
 		m.StickToShard = 1
 	}
 	return m
@@ -208,7 +217,7 @@ func (r *ReaderOrder) Meta() ReaderMeta {
 
 // Locate returns the epoch of a position (>= 0), and how many samples of it come
 // before.
-func (r *ReaderOrder) Locate(pos int64) (epoch, age int64) { return r.shards.locate(pos) }
+func (r *ReaderOrder) Locate(pos int64) (epoch, age int64) { return r.shards.Locate(pos) }
 
 // EpochLength returns how many samples an epoch (>= 0) delivers, with padding.
-func (r *ReaderOrder) EpochLength(epoch int64) int64 { return r.shards.length(epoch) }
+func (r *ReaderOrder) EpochLength(epoch int64) int64 { return r.shards.EpochLength(epoch) }

@@ -210,7 +210,7 @@ func TestShardLaw(t *testing.T) {
 		var all []int64
 		for o.ShardID = range o.NumShards {
 			r := newReader(t, o)
-			begin := r.shards.begin(number)
+			begin := r.shards.Begin(number)
 			if e, age := r.Locate(begin); e != number || age != 0 {
 				t.Fatalf("position %d is %d of epoch %d, want the first of %d", begin, age, e, number)
 			}
@@ -219,7 +219,7 @@ func TestShardLaw(t *testing.T) {
 			}
 			ids := make([]int64, r.EpochLength(number))
 			r.Fill(begin, ids)
-			size := r.shards.size(number)
+			size := r.shards.Size(number)
 			for _, id := range ids[size:] {
 				if id != ids[size-1] {
 					t.Fatalf("padding %v after %v", ids[size:], ids[:size])

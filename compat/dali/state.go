@@ -15,7 +15,7 @@ import (
 // epoch, and how many samples of it were delivered. The error is of kind
 // errs.Unsupported where the number of the epoch exceeds DALI's 31 bits.
 func (r *ReaderOrder) State(pos int64) (stateproto.Loader, error) {
-	number, age := r.shards.locate(pos)
+	number, age := r.shards.Locate(pos)
 	if number > math.MaxInt32 {
 		return stateproto.Loader{}, &errs.Error{Kind: errs.Unsupported, Op: "dali.ReaderOrder.State",
 			Want: "an epoch below 2^31", Got: "epoch " + strconv.FormatInt(number, 10)}
@@ -34,15 +34,15 @@ func (r *ReaderOrder) Position(s stateproto.Loader) (int64, error) {
 		return &errs.Error{Kind: errs.Mismatch, Op: "dali.ReaderOrder.Position", Want: want, Got: got,
 			Remedy: "resume with the data set, seed, shards and batch size of the reader that was saved"}
 	}
-	if number < 0 || age < 0 || age >= r.shards.length(number) {
-		return 0, bad(fmt.Sprintf("an age below %d", r.shards.length(max(number, 0))), fmt.Sprintf("epoch %d, age %d", number, age))
+	if number < 0 || age < 0 || age >= r.shards.EpochLength(number) {
+		return 0, bad(fmt.Sprintf("an age below %d", r.shards.EpochLength(max(number, 0))), fmt.Sprintf("epoch %d, age %d", number, age))
 	}
 	if r.options.RandomShuffle {
 		if want := r.start(number).String(); s.RNG != want {
 			return 0, bad(fmt.Sprintf("random state %s in epoch %d", want, number), strconv.Quote(s.RNG[:min(len(s.RNG), 20)]))
 		}
 	}
-	return r.shards.begin(number) + age, nil
+	return r.shards.Begin(number) + age, nil
 }
 
 // start returns the generator at the beginning of an epoch; it moves with

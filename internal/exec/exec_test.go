@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -199,8 +200,11 @@ func compute(e *exec.Executor, f *exec.Frame, ids ...int64) ([][][]int64, error)
 	return out, nil
 }
 
+// keyers are enough for the graphs of these tests.
+var keyers = slices.Repeat([]rng.Keyer{rng.NewKeyer(1)}, 20)
+
 func config(threads int) exec.Config {
-	return exec.Config{BatchSize: 8, Threads: threads, Fetchers: 2, ReadAhead: 100, Keyer: rng.NewKeyer(1)}
+	return exec.Config{BatchSize: 8, Threads: threads, Fetchers: 2, ReadAhead: 100, Keyers: keyers}
 }
 
 // TestStages runs segments before, between and after batch-level operators, with

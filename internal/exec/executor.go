@@ -37,13 +37,13 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Config says how a graph is run. Only Keyer enters results.
+// Config says how a graph is run. Only Keyers enter results.
 type Config struct {
-	BatchSize int   // the most samples of a frame
-	Threads   int   // workers
-	Fetchers  int   // I/O goroutines, when there are readers
-	ReadAhead int64 // bytes that fetched samples may take
-	Keyer     rng.Keyer
+	BatchSize int         // the most samples of a frame
+	Threads   int         // workers
+	Fetchers  int         // I/O goroutines, when there are readers
+	ReadAhead int64       // bytes that fetched samples may take
+	Keyers    []rng.Keyer // of the graph's nodes
 }
 
 // Executor runs one graph. Start, Wait, Err and Abandon make it a flow.Stage;

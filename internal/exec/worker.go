@@ -46,10 +46,7 @@ func newWorker(e *Executor) *worker {
 		r.w, r.node, r.first = w, n, p.first[i]
 		b := r.block.Binding()
 		b.Memory, b.Local, b.Specs = r, &r.local, n.Specs
-		b.Keyer, b.Key = e.config.Keyer, rng.NodeKey(n.Name)
-		if n.Seeded {
-			b.Keyer = rng.NewKeyer(n.Seed)
-		}
+		b.Keyer, b.Key = e.config.Keyers[i], rng.NodeKey(n.Name)
 		b.In, b.Args = w.bind(n.Inputs, &r.imports), w.bind(n.Args, &r.imports)
 		outputs := make([]graph.Edge, len(n.Specs))
 		for o := range outputs {

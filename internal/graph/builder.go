@@ -11,13 +11,27 @@ import (
 
 // Builder makes graphs. The zero Builder is ready. It is not safe for concurrent use.
 type Builder struct {
-	nodes []*Node
-	names map[string]int // how many nodes have taken a name of their own or of their operator
+	// Name names a node that has no name of its own, given how many such nodes came
+	// before it and what names are taken; nil is [NumberedName].
+	Name func(s *op.Schema, unnamed int, taken func(string) bool) string
+
+	nodes   []*Node
+	names   map[string]bool // that nodes have
+	unnamed int             // nodes without a name of their own
+}
+
+// NumberedName is the operator's name, with "#2", "#3" … for further nodes.
+func NumberedName(s *op.Schema, _ int, taken func(string) bool) string {
+	name := s.FullName()
+	for i := 2; taken(name); i++ {
+		name = fmt.Sprintf("%s#%d", s.FullName(), i)
+	}
+	return name
 }
 
 // Add appends a node. The sources of argument inputs, Argument.From, are Edges.
-// An empty name becomes that of the operator, with "#2", "#3" … for further ones:
-// random numbers are keyed by it, so that new nodes of other operators change nothing.
+// An empty name becomes what b.Name gives: by default that of the operator, by which
+// random numbers are keyed, so that new nodes of other operators change nothing.
 func (b *Builder) Add(operator, name string, inputs []Edge, args map[string]op.Argument) (*Node, error) {
 	s, err := op.Lookup(operator)
 	if err != nil {
@@ -64,22 +78,23 @@ func (b *Builder) append(n *Node) {
 
 func (b *Builder) claim(s *op.Schema, name string) (string, error) {
 	if b.names == nil {
-		b.names = map[string]int{}
+		b.names = map[string]bool{}
 	}
 	if name == "" {
-		name = s.FullName()
-		for b.names[name] > 0 {
-			b.names[s.FullName()]++
-			name = fmt.Sprintf("%s#%d", s.FullName(), b.names[s.FullName()])
+		choose := b.Name
+		if choose == nil {
+			choose = NumberedName
 		}
+		name = choose(s, b.unnamed, func(name string) bool { return b.names[name] })
+		b.unnamed++
 	}
 	if !utf8.ValidString(name) {
 		return "", &errs.Error{Kind: errs.Invalid, Op: s.FullName(), Subject: "node name", Want: "UTF-8", Got: strconv.Quote(name)}
 	}
-	if b.names[name] > 0 {
+	if b.names[name] {
 		return "", &errs.Error{Kind: errs.Exists, Op: s.FullName(), Subject: "node " + name, Got: "a name that another node has"}
 	}
-	b.names[name] = 1
+	b.names[name] = true
 	return name, nil
 }
 

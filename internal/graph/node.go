@@ -60,7 +60,17 @@ func (e Edge) String() string {
 func (n *Node) Params() []string { return n.params }
 
 // Shuffled reports whether a reader was asked for an order of its own in each epoch.
-func (n *Node) Shuffled() bool { return op.Get[bool](n.Config, "random_shuffle") }
+func (n *Node) Shuffled() bool {
+	return op.Get[bool](n.Config, "random_shuffle") || op.Get[bool](n.Config, "shuffle_after_epoch")
+}
+
+// SeedOr returns the seed of the operator, or that of the pipeline when it has none.
+func (n *Node) SeedOr(pipeline uint64) uint64 {
+	if n.Seeded {
+		return n.Seed
+	}
+	return pipeline
+}
 
 // Known reports whether the node's outputs are described: those of an input of
 // the graph need dtype, rank and layout, those of an operator that all which

@@ -1,0 +1,154 @@
+package pipeline
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// Compat is what a pipeline does as another system does it, or as Bivouac itself:
+// the engine asks it for names, orders, random streams and states, and knows no
+// other way to any of them. Package compat/dali has that of DALI. Implementations
+// are immutable and comparable, and part of this module, for graphs are.
+type Compat interface {
+	// String names the mode; it enters the identity of pipelines, unless empty.
+	fmt.Stringer
+	// NodeName names a node that has no name of its own. unnamed is how many such
+	// nodes the graph has before it; taken tells names that are in use.
+	NodeName(s *op.Schema, unnamed int, taken func(string) bool) string
+	// Arrange is asked once by every new pipeline. Reader i of the graph is sources[i].
+	Arrange(g *graph.Graph, sources []reader.Source, o Options) (*Arrangement, error)
+}
+
+// Arrangement is what a mode makes of one graph and its data.
+type Arrangement struct {
+	Keyers []rng.Keyer   // of the graph's nodes
+	Orders []order.Order // of its readers
+	// Epochs are those of the first reader; nil without readers.
+	Epochs Epochs
+	// LastBatch is the policy that cuts the stream into batches.
+	LastBatch LastBatch
+	// Codec of states; nil is that of Bivouac's documents.
+	Codec Codec
+}
+
+// Epochs tells where the epochs of an order begin.
+type Epochs interface {
+	// Locate returns the epoch of a position (>= 0) and how many positions of it come before.
+	Locate(pos int64) (epoch, index int64)
+	// EpochLength returns the number of positions of an epoch (>= 0).
+	EpochLength(epoch int64) int64
+}
+
+// Progress is how far a stream has come.
+type Progress struct {
+	Position int64 // samples delivered, over all ranks
+	Batches  int64 // delivered since the beginning, or the last reset
+	Resets   int64 // how often the stream was reset at the end of a source
+	Digest   state.Digest
+}
+
+// Codec writes and reads the states of one pipeline.
+type Codec interface {
+	// AppendState appends the state of a stream that has come so far.
+	AppendState(dst []byte, at Progress) ([]byte, error)
+	// ParseState reads a state. Kinds of errors are errs.Corrupt for bytes that are
+	// none and errs.Mismatch, naming what differs, for that of another pipeline.
+	ParseState(b []byte) (Progress, error)
+}
+
+// native is Bivouac's own way.
+type native struct{}
+
+// String implements Compat.
+func (native) String() string { return "" }
+
+// NodeName implements Compat: the operator's name, with "#2", "#3" … for further ones.
+func (native) NodeName(s *op.Schema, unnamed int, taken func(string) bool) string {
+	return graph.NumberedName(s, unnamed, taken)
+}
+
+// Arrange implements Compat.
+func (native) Arrange(g *graph.Graph, sources []reader.Source, o Options) (*Arrangement, error) {
+	a := &Arrangement{LastBatch: o.LastBatch}
+	for _, n := range g.Nodes {
+		a.Keyers = append(a.Keyers, rng.NewKeyer(n.SeedOr(o.Seed)))
+	}
+	for i, n := range g.Readers() {
+		whole, shards, err := nativeOrder(n, sources[i].Info().Samples, o)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			a.Epochs = shards
+		}
+		if shards.Count == 1 && shards.Pad == 0 {
+			a.Orders = append(a.Orders, whole)
+			continue
+		}
+		part, err := order.NewSharded(whole, shards)
+		if err != nil {
+			return nil, errs.Wrap(n.Schema.FullName(), "node "+n.Name, err)
+		}
+		a.Orders = append(a.Orders, part)
+	}
+	return a, nil
+}
+
+// nativeOrder returns the order of all samples of a reader, and the shards of it
+// that it was asked for.
+func nativeOrder(n *graph.Node, samples int64, o Options) (order.Order, order.Shards, error) {
+	s := order.Shards{
+		Samples: samples,
+		Count:   int64(max(1, op.Get[int](n.Config, "num_shards"))),
+		ID:      int64(op.Get[int](n.Config, "shard_id")),
+		Stick:   op.Get[bool](n.Config, "stick_to_shard"),
+	}
+	if s.Count > samples {
+		return nil, s, n.Config.Invalid("num_shards", fmt.Sprintf("at most the %d samples", samples), fmt.Sprint(s.Count), "")
+	}
+	if op.Get[bool](n.Config, "pad_last_batch") {
+		s.Pad = int64(o.BatchSize)
+	}
+	if !n.Shuffled() {
+		return order.NewCycle(samples), s, nil
+	}
+	return order.NewShuffled(samples, n.SeedOr(o.Seed), n.Name), s, nil
+}
+
+// documents are states as JSON documents.
+type documents struct {
+	identity identity
+	schedule schedule
+}
+
+// AppendState implements Codec.
+func (c documents) AppendState(dst []byte, at Progress) ([]byte, error) {
+	return c.identity.pieces.append(dst, c.identity.document(c.schedule, at)), nil
+}
+
+// ParseState implements Codec.
+func (c documents) ParseState(b []byte) (Progress, error) {
+	d, err := state.Unmarshal(b)
+	if err != nil {
+		return Progress{}, err
+	}
+	if err := d.Check(c.identity.document(c.schedule, Progress{})); err != nil {
+		return Progress{}, err
+	}
+	if d.Position < 0 || d.Position > math.MaxInt64-1<<32 {
+		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "position", Got: fmt.Sprint(d.Position)}
+	}
+	digest, err := state.ParseDigest(d.Digest)
+	if err != nil {
+		return Progress{}, errs.Wrap("", "digest", err)
+	}
+	return Progress{Position: d.Position, Digest: digest}, nil
+}
