@@ -1,6 +1,6 @@
 // Command conform holds Bivouac against cases that the real systems made.
 //
-//	go run ./internal/conform -suite formats|orbax|orbax-pure [-only a,b] [-json] DIR
+//	go run ./internal/conform -suite dali|formats|orbax|orbax-pure [-only a,b] [-json] [-status FILE] DIR
 //
 // A case is what the suite's README says it is. Every member of an expectation
 // is compared, or stands on the list of ignored names that the run prints; an
@@ -10,9 +10,14 @@
 // layout).
 //
 // A line is printed for each failure, each skip and each divergence that was
-// judged by its own rule, all of which docs/compat/orbax.md lists; the last line is
+// judged by its own rule, all of which docs/compat/orbax.md and dali.md list; the
+// last line is
 //
 //	N passed, N failed, N skipped
+//
+// and in the dali suite ", N divergent", for there these are counted by
+// themselves. -status writes the counts of that suite, by section and by operator,
+// into a document.
 //
 // The exit status is 1 after a failure and when nothing passed, 2 for a wrong
 // call.
@@ -32,18 +37,22 @@ import (
 
 // suite is one family of cases.
 type suite struct {
-	cases   func(dir string) ([]testCase, error)
-	ignored map[string]string // member name → why it is not compared
+	cases       func(dir string) ([]testCase, error)
+	ignored     map[string]string // member name → why it is not compared
+	divergences []string          // kinds, which a document lists
+	counted     bool              // divergent cases are counted by themselves
 }
 
 // testCase is one case, by what -only may call it.
 type testCase struct {
 	name, family, path string
 	core               bool
+	operators          []string // that the case uses, in the dali suite
 	run                func(ctx context.Context, r *report)
 }
 
 var suites = map[string]suite{
+	"dali":       daliSuite,
 	"formats":    formatsSuite,
 	"orbax":      orbaxSuite,
 	"orbax-pure": pureSuite,
@@ -57,6 +66,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	name := fl.String("suite", "", "the suite: "+strings.Join(suiteNames(), ", "))
 	only := fl.String("only", "", "comma-separated prefixes of case name, family or path; core for the flagged cases")
 	asJSON := fl.Bool("json", false, "print one JSON object a case")
+	status := fl.String("status", "", "the document to write the counts of the dali suite into")
 	if err := fl.Parse(args); err != nil {
 		return 2
 	}
@@ -70,7 +80,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "conform:", err)
 		return 1
 	}
-	passed, failed, skipped := 0, 0, 0
+	var outcomes []outcome
 	if !*asJSON {
 		printIgnored(stdout, s.ignored)
 	}
@@ -78,27 +88,56 @@ func run(args []string, stdout, stderr io.Writer) int {
 		if !selected(c, *only) {
 			continue
 		}
-		r := &report{ignored: s.ignored}
+		r := &report{ignored: s.ignored, kinds: s.divergences}
 		c.run(context.Background(), r)
-		switch {
-		case len(r.failures) > 0:
-			failed++
-		case r.skip != "":
-			skipped++
-		default:
-			passed++
-		}
+		outcomes = append(outcomes, outcome{c, r.grade(s.counted)})
 		if *asJSON {
 			json.NewEncoder(stdout).Encode(r.asJSON(c)) //nolint:errcheck // the closing line would be missing too
 			continue
 		}
 		r.print(stdout, c)
 	}
-	fmt.Fprintf(stdout, "%d passed, %d failed, %d skipped\n", passed, failed, skipped)
-	if failed > 0 || passed == 0 {
+	if *status != "" {
+		if err := writeStatus(*status, outcomes); err != nil {
+			fmt.Fprintln(stderr, "conform:", err)
+			return 1
+		}
+	}
+	n := count(outcomes)
+	fmt.Fprintf(stdout, "%d passed, %d failed, %d skipped", n[passed], n[failed], n[skipped])
+	if s.counted {
+		fmt.Fprintf(stdout, ", %d divergent", n[divergent])
+	}
+	fmt.Fprintln(stdout)
+	if n[failed] > 0 || n[passed] == 0 {
 		return 1
 	}
 	return 0
+}
+
+// grade is what a case counts as.
+type grade int
+
+const (
+	passed grade = iota
+	failed
+	skipped
+	divergent
+	grades
+)
+
+// outcome is a case with its grade.
+type outcome struct {
+	testCase
+	grade grade
+}
+
+// count returns how many cases had each grade.
+func count(outcomes []outcome) (n [grades]int) {
+	for _, o := range outcomes {
+		n[o.grade]++
+	}
+	return n
 }
 
 func suiteNames() []string {
@@ -135,6 +174,7 @@ func printIgnored(w io.Writer, ignored map[string]string) {
 // report collects what one case found.
 type report struct {
 	ignored    map[string]string
+	kinds      []string // of divergences
 	failures   []string
 	skip       string
 	divergence string
@@ -144,10 +184,22 @@ func (r *report) fail(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
 
-// diverge says where a case is judged by another rule than that Orbax does the
+func (r *report) grade(counted bool) grade {
+	switch {
+	case len(r.failures) > 0:
+		return failed
+	case r.skip != "":
+		return skipped
+	case r.divergence != "" && counted:
+		return divergent
+	}
+	return passed
+}
+
+// diverge says where a case is judged by another rule than that the peer does the
 // same. The kind of such a divergence is one that the document lists.
 func (r *report) diverge(kind, format string, args ...any) {
-	if !slices.Contains(divergences, kind) {
+	if !slices.Contains(r.kinds, kind) {
 		r.fail("unknown divergence %q", kind)
 	}
 	r.divergence = kind + ": " + fmt.Sprintf(format, args...)

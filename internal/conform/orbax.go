@@ -18,7 +18,8 @@ import (
 )
 
 var orbaxSuite = suite{
-	cases: orbaxCases,
+	cases:       orbaxCases,
+	divergences: divergences,
 	ignored: map[string]string{
 		"schema":      "read to choose the runner",
 		"description": "for people",

@@ -23,7 +23,7 @@ func TestReplayOfNewest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &report{}
+		r := &report{kinds: divergences}
 		replay(t.Context(), r, newObject(r, "", m), training.Options{Save: training.FixedInterval{Steps: 1}, Preserve: training.BestN{Metric: "loss", N: 1}})
 		if got := strings.Join(r.failures, "\n"); (got == "") != (c.failure == "") || !strings.Contains(got, c.failure) {
 			t.Errorf("%s: failures %q, want %q", steps, got, c.failure)

@@ -1,7 +1,6 @@
 package dalivec
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,7 +35,7 @@ func (s *Set) Path(name string) string { return filepath.Join(s.dir, filepath.Fr
 // Case is one entry of ops/GROUP/cases.json.
 type Case struct {
 	Name, Group, Op, Expr string
-	AST                   json.RawMessage
+	AST                   []any      // of Expr
 	Inputs                [][]Sample // [input][sample]
 	Args                  map[string]any
 	Outputs               []Output

@@ -2,7 +2,7 @@ package dalivec
 
 import "slices"
 
-// Divergence is a kind of case in which Bivouac does other than DALI on purpose.
+// divergence is a kind of case in which Bivouac does other than DALI on purpose.
 type divergence struct {
 	name    string
 	applies func(c *Case) bool
@@ -25,6 +25,15 @@ var divergences = []divergence{
 			return s.compareResults(c, got)
 		},
 	},
+}
+
+// Divergences returns the kinds of cases of single operators that are divergent.
+func Divergences() []string {
+	var names []string
+	for _, d := range divergences {
+		names = append(names, d.name)
+	}
+	return names
 }
 
 func divergenceOf(c *Case) *divergence {
