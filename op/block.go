@@ -115,6 +115,12 @@ func (b *Block) Alias(i, s int, view tensor.Tensor) {
 	t.Shape = append(t.Shape[:0], view.Shape...)
 }
 
+// Leave leaves sample s out of output i, of an operator that Splits.
+func (b *Block) Leave(i, s int) {
+	t := &b.x.Out[i][s]
+	t.DType, t.Data = tensor.Invalid, nil
+}
+
 // Fail makes err the result of sample s. The kernel goes on with the others.
 func (b *Block) Fail(s int, err error) {
 	if b.x.Errors == nil {

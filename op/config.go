@@ -176,7 +176,7 @@ func (c *Config) CheckArgument(p *Parameter, got tensor.Spec) error {
 		return c.Invalid(p.Name, p.Type.String(), got.DType.String()+" per sample", "")
 	case (p.Type == Int || p.Type == Ints) && got.DType.IsFloat():
 		return c.Invalid(p.Name, p.Type.String(), got.DType.String()+" per sample", "cast it")
-	case p.Type == Bool && got.DType.IsFloat():
+	case p.Type == Bool && got.DType.IsFloat() && !p.Truth:
 		return c.Invalid(p.Name, p.Type.String(), got.DType.String()+" per sample", "cast it")
 	}
 	if got.Shape == nil {

@@ -49,6 +49,8 @@ type Parameter struct {
 	// Tuning marks a parameter that cannot change what is computed, as a path
 	// whose contents are fingerprinted; it does not enter the identity of a graph.
 	Tuning bool
+	// Truth lets a Bool take numbers of any type per sample, true where they are not zero.
+	Truth bool
 	// Deprecated says what to use instead; the parameter still works.
 	Deprecated string
 	Doc        string // one sentence
@@ -75,6 +77,20 @@ const (
 	Tolerance
 )
 
+// Branch says what an operator does to the samples that a batch has.
+type Branch uint8
+
+const (
+	// Follows is what all others do: an operator sees the samples that all its
+	// inputs and arguments have.
+	Follows Branch = iota
+	// Splits operators leave samples out of outputs, with Block.Leave.
+	Splits
+	// Merges operators see the samples that their arguments have; those that an
+	// input lacks are tensors of no valid dtype.
+	Merges
+)
+
 // Schema describes an operator. It is immutable once registered.
 type Schema struct {
 	Name      string   // as in DALI: "crop_mirror_normalize"
@@ -89,6 +105,7 @@ type Schema struct {
 	Keep      bool // has effects besides its outputs: never pruned
 	Reader    bool // is a source of samples: registered by package reader, without New
 	Precision Precision
+	Branch    Branch
 	// Deprecated says what to use instead; the operator still works.
 	Deprecated string
 	// OutputCount returns the number of outputs where arguments or inputs decide it, at

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -131,6 +132,9 @@ func (f *Frame) memory(v *value, id, s, size int) []byte {
 // of a worker's or reader's memory. It refuses a shape that was not promised.
 func (f *Frame) settle(v *value, id, s int) error {
 	t := &f.values[id][s]
+	if v.partial && !t.DType.Valid() {
+		return nil
+	}
 	if t.DType != v.spec.DType || v.static && !t.Shape.Equal(v.spec.Shape) {
 		return notPromised(v.spec, *t)
 	}
@@ -160,12 +164,16 @@ func (f *Frame) collect(p *plan) error {
 			b.Offsets, b.Dims = b.Offsets[:n+1], b.Dims[:n*b.NDim]
 			continue
 		}
+		has := func(t tensor.Tensor) bool { return t.DType.Valid() }
 		ndim := len(v.spec.Shape)
-		if n > 0 {
-			ndim = len(f.values[id][0].Shape)
+		if s := slices.IndexFunc(f.values[id][:n], has); s >= 0 {
+			ndim = len(f.values[id][s].Shape)
 		}
 		b.Reset(v.spec.DType, ndim, v.spec.Layout)
 		for s := range n {
+			if !has(f.values[id][s]) {
+				continue // of a branch that the sample did not take
+			}
 			if err := b.Append(f.values[id][s]); err != nil {
 				return err
 			}

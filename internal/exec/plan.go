@@ -22,12 +22,13 @@ type plan struct {
 
 // value is what an output of a node holds.
 type value struct {
-	spec   tensor.Spec
-	static bool // its size is known before the data
-	size   int  // bytes of a static sample
-	frame  bool // exists for the whole batch, in the frame
-	read   bool // comes from a reader
-	keep   bool // of a reader's: needed after the first stage
+	spec    tensor.Spec
+	static  bool // its size is known before the data, and every sample has it
+	size    int  // bytes of a static sample
+	frame   bool // exists for the whole batch, in the frame
+	partial bool // samples may lack it
+	read    bool // comes from a reader
+	keep    bool // of a reader's: needed after the first stage
 }
 
 func newPlan(g *graph.Graph) *plan {
@@ -41,7 +42,7 @@ func newPlan(g *graph.Graph) *plan {
 			p.stages[n.Stage] = append(p.stages[n.Stage], n.Index)
 		}
 		for _, spec := range n.Specs {
-			v := value{spec: spec, static: op.Static(spec), read: n.Reader != nil}
+			v := value{spec: spec, static: op.Static(spec) && !n.Partial, partial: n.Partial, read: n.Reader != nil}
 			v.frame = v.read || n.Stage%2 == 1
 			if v.static {
 				v.size = spec.Shape.Len() * spec.DType.Size()
@@ -69,6 +70,22 @@ func newPlan(g *graph.Graph) *plan {
 func (p *plan) number(e graph.Edge) int { return p.first[e.Node.Index] + e.Output }
 
 func (p *plan) value(e graph.Edge) *value { return &p.values[p.number(e)] }
+
+// needs returns the values without which a node does not see a sample, of
+// those that samples may lack.
+func (p *plan) needs(n *graph.Node) []int {
+	from := n.Args
+	if n.Schema.Branch != op.Merges {
+		from = slices.Concat(n.Inputs, n.Args)
+	}
+	var needs []int
+	for _, e := range from {
+		if e.Node.Partial {
+			needs = append(needs, p.number(e))
+		}
+	}
+	return needs
+}
 
 // perBatch reports whether a stage holds batch-level operators.
 func perBatch(stage int) bool { return stage%2 == 1 }

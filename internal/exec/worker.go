@@ -31,6 +31,8 @@ type run struct {
 	local any
 	// imports and exports are the ports whose tensors lie in the frame.
 	imports, exports []port
+	needs            []int    // values that samples may lack, and then do not come here
+	selected         selected // the samples of a batch-level run that some do not come to
 }
 
 type port struct {
@@ -43,7 +45,7 @@ func newWorker(e *Executor) *worker {
 	w := &worker{e: e, local: make([]tensor.Tensor, len(p.values)), runs: make([]run, len(p.graph.Nodes))}
 	for i, n := range p.graph.Nodes {
 		r := &w.runs[i]
-		r.w, r.node, r.first = w, n, p.first[i]
+		r.w, r.node, r.first, r.needs = w, n, p.first[i], p.needs(n)
 		b := r.block.Binding()
 		b.Memory, b.Local, b.Specs = r, &r.local, n.Specs
 		b.Keyer, b.Key = e.config.Keyers[i], rng.NodeKey(n.Name)
@@ -73,7 +75,7 @@ func (w *worker) bind(edges []graph.Edge, far *[]port) [][]tensor.Tensor {
 
 // Output implements op.Memory.
 func (r *run) Output(i, s, size int) []byte {
-	id := r.first + i
+	id, s := r.first+i, r.selected.sample(s)
 	if v := &r.w.e.plan.values[id]; v.frame {
 		return r.w.frame.memory(v, id, r.w.sample+s, size)
 	}
@@ -90,7 +92,12 @@ func (w *worker) sampleThrough(f *Frame, stage, s int) {
 		if f.cancelled.Load() || f.errs[s] != nil {
 			break
 		}
-		w.runs[i].do(s, 1)
+		r := &w.runs[i]
+		if len(r.needs) > 0 && r.lacks(s) {
+			r.leave(s)
+			continue
+		}
+		r.do(s, 1)
 	}
 	w.arena.reset()
 	w.frame = nil
@@ -103,7 +110,11 @@ func (w *worker) batchThrough(f *Frame, stage int) {
 		if f.cancelled.Load() || f.failed.Load() {
 			break
 		}
-		w.runs[i].do(0, f.Len())
+		if r := &w.runs[i]; len(r.needs) > 0 {
+			r.doSelected(f.Len())
+		} else {
+			r.do(0, f.Len())
+		}
 	}
 	w.frame = nil
 }
@@ -119,14 +130,7 @@ func (r *run) do(s, n int) {
 	for _, p := range r.exports {
 		*p.tensors = f.values[p.value][s : s+n]
 	}
-	if err := r.kernel(); err != nil {
-		r.w.e.fail(f, s, r.node, err)
-	}
-	for i, err := range b.Errors {
-		r.w.e.fail(f, s+i, r.node, err)
-	}
-	clear(b.Errors)
-	r.w.scratch.reset()
+	r.run(f, s)
 	for _, p := range r.exports {
 		v := &r.w.e.plan.values[p.value]
 		for i := s; i < s+n && f.errs[i] == nil; i++ {
@@ -135,6 +139,19 @@ func (r *run) do(s, n int) {
 			}
 		}
 	}
+}
+
+// run runs the kernel for a block that begins with sample s of the frame, and notes what failed.
+func (r *run) run(f *Frame, s int) {
+	b := r.block.Binding()
+	if err := r.kernel(); err != nil {
+		r.w.e.fail(f, r.selected.sample(s), r.node, err)
+	}
+	for i, err := range b.Errors {
+		r.w.e.fail(f, r.selected.sample(s+i), r.node, err)
+	}
+	clear(b.Errors)
+	r.w.scratch.reset()
 }
 
 // kernel runs the kernel; its panic is the error of the samples, so that one

@@ -37,6 +37,12 @@ func (b *Builder) Add(operator, name string, inputs []Edge, args map[string]op.A
 	if err != nil {
 		return nil, err
 	}
+	return b.AddSchema(s, name, inputs, args)
+}
+
+// AddSchema is Add for an operator that need not be registered.
+func (b *Builder) AddSchema(s *op.Schema, name string, inputs []Edge, args map[string]op.Argument) (*Node, error) {
+	var err error
 	n := &Node{Schema: s, Inputs: inputs, named: name != ""}
 	if n.Name, err = b.claim(s, name); err != nil {
 		return nil, err
@@ -46,11 +52,11 @@ func (b *Builder) Add(operator, name string, inputs []Edge, args map[string]op.A
 		if most > least {
 			want = fmt.Sprintf("%d to %d inputs", least, most)
 		}
-		return nil, &errs.Error{Kind: errs.Invalid, Op: operator, Subject: "node " + n.Name, Want: want, Got: fmt.Sprint(len(inputs))}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: s.FullName(), Subject: "node " + n.Name, Want: want, Got: fmt.Sprint(len(inputs))}
 	}
 	for i, in := range inputs {
-		if err := b.check(in); err != nil {
-			return nil, errs.Wrap(operator, fmt.Sprintf("node %s, input %d", n.Name, i), err)
+		if err := b.Check(in); err != nil {
+			return nil, errs.Wrap(s.FullName(), fmt.Sprintf("node %s, input %d", n.Name, i), err)
 		}
 	}
 	if err := b.arguments(n, args); err != nil {
@@ -98,8 +104,8 @@ func (b *Builder) claim(s *op.Schema, name string) (string, error) {
 	return name, nil
 }
 
-// check refuses edges of other builders.
-func (b *Builder) check(e Edge) error {
+// Check returns an error unless e is an output of a node of this builder.
+func (b *Builder) Check(e Edge) error {
 	if e.Node == nil {
 		return &errs.Error{Kind: errs.Invalid, Want: "an output of a node", Got: "nothing"}
 	}
@@ -121,7 +127,7 @@ func (b *Builder) arguments(n *Node, set map[string]op.Argument) error {
 		if !ok {
 			return config.Invalid(name, "an output of a node", fmt.Sprintf("%T", set[name].From), "")
 		}
-		if err := b.check(e); err != nil {
+		if err := b.Check(e); err != nil {
 			return errs.Wrap(n.Schema.FullName(), "node "+n.Name+", argument "+name, err)
 		}
 		n.Args = append(n.Args, e)
@@ -132,20 +138,27 @@ func (b *Builder) arguments(n *Node, set map[string]op.Argument) error {
 	return nil
 }
 
-// Graph returns the graph of outputs: the nodes that they need, and no others.
-func (b *Builder) Graph(outputs []Edge) (*Graph, error) {
+// Graph returns the graph of outputs: the nodes that they and sinks need, those that
+// are to be kept for their effects, and no others.
+func (b *Builder) Graph(outputs []Edge, sinks ...Edge) (*Graph, error) {
 	if len(outputs) == 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "graph", Want: "at least one output", Got: "none"}
 	}
 	needed := make([]bool, len(b.nodes))
 	for i, e := range outputs {
-		if err := b.check(e); err != nil {
+		if err := b.Check(e); err != nil {
 			return nil, errs.Wrap("graph", fmt.Sprintf("output %d", i), err)
 		}
 		needed[e.Node.Index] = true
 	}
+	for i, e := range sinks {
+		if err := b.Check(e); err != nil {
+			return nil, errs.Wrap("graph", fmt.Sprintf("sink %d", i), err)
+		}
+		needed[e.Node.Index] = true
+	}
 	for i := len(b.nodes) - 1; i >= 0; i-- {
-		if needed[i] {
+		if needed[i] = needed[i] || b.nodes[i].kept(); needed[i] {
 			for _, e := range b.nodes[i].from() {
 				needed[e.Node.Index] = true
 			}

@@ -27,6 +27,8 @@ type Node struct {
 	// are what was declared about them.
 	Fed   bool
 	Stage int
+	// Partial marks outputs that may lack samples, those of a branch.
+	Partial bool
 	// Seed is that of the operator; seeded is false when it takes the pipeline's.
 	Seed   uint64
 	Seeded bool
@@ -102,7 +104,10 @@ func (n *Node) Identity() string {
 	return b.String()
 }
 
-// from yields the edges that flow into the node.
+// kept reports whether the node stays though nothing uses its outputs.
+func (n *Node) kept() bool { return n.Schema.Keep || op.Get[bool](n.Config, "preserve") }
+
+// from returns the edges that flow into the node.
 func (n *Node) from() []Edge { return slices.Concat(n.Inputs, n.Args) }
 
 // outputs returns how many outputs the node has.
@@ -137,7 +142,20 @@ func (n *Node) compute() error {
 	}
 	n.Specs = make([]tensor.Spec, outputs)
 	n.Stage = stage(n.Kernel.Grain(), n.from())
+	n.Partial = n.partial()
 	return nil
+}
+
+// partial reports whether the node's outputs may lack samples.
+func (n *Node) partial() bool {
+	from := n.from()
+	switch n.Schema.Branch {
+	case op.Splits:
+		return true
+	case op.Merges:
+		from = n.Args
+	}
+	return slices.ContainsFunc(from, func(e Edge) bool { return e.Node.Partial })
 }
 
 // infer learns what n gives, unless something that flows into it is not known yet.

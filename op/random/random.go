@@ -21,7 +21,7 @@ func commonParams(more ...op.Parameter) []op.Parameter {
 
 // shapeOf returns the constant shape of a sample.
 func shapeOf(c *op.Config) (tensor.Shape, error) {
-	shape := tensor.Shape(op.Get[[]int](c, "shape"))
+	shape := append(tensor.Shape{}, op.Get[[]int](c, "shape")...) // not nil: the rank is known
 	if _, err := shape.Bytes(tensor.Float64); err != nil {
 		return nil, c.Invalid("shape", "extents of 0 or more", fmt.Sprint(shape), "")
 	}

@@ -63,6 +63,9 @@ const generatedBy = "// Code generated from the schemas by go generate ./pipelin
 func byModule() map[string][]*op.Schema {
 	files := map[string][]*op.Schema{}
 	for _, s := range op.Schemas() {
+		if strings.HasPrefix(s.FullName(), "_") { // pipeline.Node and Builder have methods that use it
+			continue
+		}
 		module := "operators"
 		if len(s.Module) > 0 {
 			module = strings.Join(s.Module, "_")

@@ -1,0 +1,99 @@
+package exec
+
+import "github.com/bivouac-ml/bivouac/tensor"
+
+// selected are the samples of a frame that come to a batch-level node of a
+// branch, packed as if there were no others. Without any it stands for all.
+type selected struct {
+	samples   []int // of the frame, ascending
+	positions []int64
+	slots     []int32
+	ports     [][]tensor.Tensor
+}
+
+// sample returns which sample of the frame sample s of the block is.
+func (l *selected) sample(s int) int {
+	if len(l.samples) == 0 {
+		return s
+	}
+	return l.samples[s]
+}
+
+// lacks reports whether the node does not see a sample, for something that flows
+// into it belongs to a branch that the sample did not take.
+func (r *run) lacks(s int) bool {
+	for _, id := range r.needs {
+		if !r.value(id, s).DType.Valid() {
+			return true
+		}
+	}
+	return false
+}
+
+// leave leaves a sample out of what the node gives.
+func (r *run) leave(s int) {
+	for i := range r.node.Specs {
+		t := r.value(r.first+i, s)
+		t.DType, t.Data = tensor.Invalid, nil
+	}
+}
+
+// value returns sample s of a value, wherever it is.
+func (r *run) value(id, s int) *tensor.Tensor {
+	if r.w.e.plan.values[id].frame {
+		return &r.w.frame.values[id][s]
+	}
+	return &r.w.local[id]
+}
+
+// doSelected runs a batch-level node for those of n samples that come to it.
+func (r *run) doSelected(n int) {
+	f, l := r.w.frame, &r.selected
+	l.samples, l.positions, l.slots = l.samples[:0], l.positions[:0], l.slots[:0]
+	for s := range n {
+		if r.lacks(s) {
+			r.leave(s)
+			continue
+		}
+		l.samples = append(l.samples, s)
+		l.positions, l.slots = append(l.positions, f.Positions[s]), append(l.slots, f.Slots[s])
+	}
+	defer func() { l.samples = l.samples[:0] }()
+	if len(l.samples) == 0 {
+		return
+	}
+	b := r.block.Binding()
+	b.Positions, b.Slots = l.positions, l.slots
+	l.gather(f, r.imports, r.exports)
+	r.run(f, 0)
+	for i, p := range r.exports {
+		v, out := &r.w.e.plan.values[p.value], l.ports[len(r.imports)+i]
+		for k, s := range l.samples {
+			f.values[p.value][s] = out[k]
+			if f.errs[s] != nil {
+				continue
+			}
+			if err := f.settle(v, p.value, s); err != nil {
+				r.w.e.fail(f, s, r.node, err)
+			}
+		}
+	}
+}
+
+// gather packs the samples of all ports; all ports of batch-level nodes lie in frames.
+func (l *selected) gather(f *Frame, lists ...[]port) {
+	i := 0
+	for _, ports := range lists {
+		for _, p := range ports {
+			if i == len(l.ports) {
+				l.ports = append(l.ports, nil)
+			}
+			packed := l.ports[i][:0]
+			for _, s := range l.samples {
+				packed = append(packed, f.values[p.value][s])
+			}
+			l.ports[i], *p.tensors = packed, packed
+			i++
+		}
+	}
+}

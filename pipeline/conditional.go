@@ -1,0 +1,183 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/op"
+)
+
+// branch is a side of a conditional whose operators are taken, or were.
+type branch struct {
+	fork   *fork
+	output int // of split: 0 where the condition holds
+}
+
+// fork is a conditional: what both branches share.
+type fork struct {
+	parent    *branch // that it is in
+	condition graph.Edge
+	parts     map[graph.Edge]*graph.Node // the splits of what is used in a branch
+}
+
+const (
+	splitOp    = "_conditional.split"
+	mergeOp    = "_conditional.merge"
+	notOp      = "_conditional.not_"
+	validateOp = "_conditional.validate_logical"
+)
+
+// If computes, for each sample, what then returns where condition is not zero
+// and what otherwise returns elsewhere, and returns both merged. Both return as
+// many nodes, whose dtype, number of dimensions and layout agree. The condition
+// is a scalar.
+//
+//	bright := p.If(image.Index(0, 0, 0).Less(128),
+//		func() []pipeline.Node { return []pipeline.Node{image.Mul(2)} },
+//		func() []pipeline.Node { return []pipeline.Node{image} })
+//
+// An operator in a branch that is given something sees only the samples that
+// take the branch; for a batch-level operator they are the batch. One that is
+// given nothing, such as random.uniform, runs for all samples, so that the
+// numbers of a sample do not depend on the others. Nodes that are made in a
+// branch leave it only by being returned.
+func (b *Builder) If(condition Node, then, otherwise func() []Node) []Node {
+	f := &fork{parent: b.branch, condition: b.bring(condition.edge), parts: map[graph.Edge]*graph.Node{}}
+	b.checkCondition(f.condition)
+	where, others := b.take(f, 0, then), b.take(f, 1, otherwise)
+	if len(where) != len(others) {
+		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.If", Subject: "the branches",
+			Want: "as many nodes from both", Got: fmt.Sprintf("%d and %d", len(where), len(others))})
+	}
+	merged := make([]Node, len(where))
+	for i := range min(len(where), len(others)) {
+		merged[i] = b.merge(f, where[i], others[i])
+	}
+	return merged
+}
+
+func (b *Builder) checkCondition(e graph.Edge) {
+	if err := b.graph.Check(e); err != nil {
+		b.fail(errs.Wrap("pipeline.If", "condition", err))
+		return
+	}
+	spec := e.Spec()
+	if spec.Shape != nil && len(spec.Shape) > 0 {
+		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.If", Subject: "condition, node " + e.String(),
+			Want: "a scalar, without dimensions", Got: fmt.Sprint(spec.DType, spec.Shape)})
+	}
+}
+
+// take takes the operators of one side of f, and returns what it computes.
+func (b *Builder) take(f *fork, output int, operators func() []Node) []graph.Edge {
+	b.branch = &branch{fork: f, output: output}
+	defer func() { b.branch = f.parent }()
+	nodes := operators()
+	edges := make([]graph.Edge, len(nodes))
+	for i, n := range nodes {
+		edges[i] = b.bring(n.edge)
+	}
+	return edges
+}
+
+// bring returns e as the branch that is being taken sees it: what was made
+// outside is split, once for both sides.
+func (b *Builder) bring(e graph.Edge) graph.Edge {
+	if b.err != nil || b.graph.Check(e) != nil { // who takes e says which input it is
+		return e
+	}
+	return b.bringTo(b.branch, e)
+}
+
+func (b *Builder) bringTo(to *branch, e graph.Edge) graph.Edge {
+	if b.err != nil || to == b.home[e.Node] {
+		return e
+	}
+	if to == nil {
+		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.If", Subject: "node " + e.String(),
+			Want: "a node of this place", Got: "one of a branch", Remedy: "return it from the branch: If merges it"})
+		return e
+	}
+	f := to.fork
+	part, ok := f.parts[e]
+	if !ok {
+		whole := b.bringTo(f.parent, e)
+		if part = b.internal(f.parent, splitOp, f.condition, whole); part == nil {
+			return e
+		}
+		f.parts[e] = part
+	}
+	return graph.Edge{Node: part, Output: to.output}
+}
+
+// merge puts the parts of a value together where f is.
+func (b *Builder) merge(f *fork, where, others graph.Edge) Node {
+	n := b.internal(f.parent, mergeOp, f.condition, where, others)
+	if n == nil {
+		return Node{}
+	}
+	return b.outputs(n)[0]
+}
+
+// internal appends an operator of a conditional to a branch.
+func (b *Builder) internal(home *branch, operator string, condition graph.Edge, inputs ...graph.Edge) *graph.Node {
+	if b.err != nil {
+		return nil
+	}
+	n, err := b.graph.Add(operator, "", inputs, map[string]op.Argument{"predicate": {From: condition}})
+	if err != nil {
+		b.fail(err)
+		return nil
+	}
+	b.settle(n, home)
+	return n
+}
+
+// settle notes that a node belongs to a branch.
+func (b *Builder) settle(n *graph.Node, home *branch) {
+	if home == nil {
+		return
+	}
+	if b.home == nil {
+		b.home = map[*graph.Node]*branch{}
+	}
+	b.home[n] = home
+}
+
+// AndThen is the logical and of two scalars of dtype bool. right is computed
+// only for the samples for which left holds.
+func (b *Builder) AndThen(left Node, right func() Node) Node {
+	left = b.validate("and", "left", left)
+	return b.If(left,
+		func() []Node { return []Node{b.validate("and", "right", right())} },
+		func() []Node { return []Node{left} })[0]
+}
+
+// OrElse is the logical or of two scalars of dtype bool. right is computed only
+// for the samples for which left does not hold.
+func (b *Builder) OrElse(left Node, right func() Node) Node {
+	left = b.validate("or", "left", left)
+	return b.If(left,
+		func() []Node { return []Node{left} },
+		func() []Node { return []Node{b.validate("or", "right", right())} })[0]
+}
+
+// Not negates a scalar of dtype bool.
+func (b *Builder) Not(n Node) Node { return b.Op(notOp, nil, n)[0] }
+
+func (b *Builder) validate(expression, side string, n Node) Node {
+	return b.Op(validateOp, op.Args{"expression_name": expression, "expression_side": side}, n)[0]
+}
+
+// Split divides the samples of a node by a scalar condition: those of the first
+// output are the ones where it is not zero. [Builder.If] is the usual way to it.
+func (b *Builder) Split(condition, n Node) (where, others Node) {
+	parts := b.Op(splitOp, op.Args{"predicate": condition}, n)
+	return parts[0], parts[1]
+}
+
+// Merge puts together what Split divided by the same condition.
+func (b *Builder) Merge(condition, where, others Node) Node {
+	return b.Op(mergeOp, op.Args{"predicate": condition}, where, others)[0]
+}
