@@ -51,8 +51,9 @@ type Argument struct {
 }
 
 // Args are untyped arguments by parameter name. A value is a constant or a
-// [Value]. Graphs that are read from files come this way; Go code uses the
-// structs of op/opargs.
+// [Value]. The string "name", which is no parameter of any operator, names the
+// node. Graphs that are read from files come this way; Go code uses the structs of
+// op/opargs.
 type Args map[string]any
 
 // Arguments returns the arguments that args, an [Args] or a struct whose fields
@@ -66,13 +67,15 @@ func Arguments(args any) (name string, set map[string]Argument, err error) {
 		return "", set, nil
 	case Args:
 		for k, v := range m {
-			if from, ok := v.(Value); ok {
+			if s, ok := v.(string); ok && k == "name" {
+				name = s
+			} else if from, ok := v.(Value); ok {
 				set[k] = Argument{From: from}
 			} else {
 				set[k] = Argument{Const: v}
 			}
 		}
-		return "", set, nil
+		return name, set, nil
 	}
 	v := reflect.ValueOf(args)
 	if v.Kind() != reflect.Struct {

@@ -31,8 +31,8 @@ func TestArguments(t *testing.T) {
 	if d := cmp.Diff(want, set); err != nil || name != "n" || d != "" {
 		t.Errorf("name %q, arguments (-want +got):\n%s", name, d)
 	}
-	_, set, err = op.Arguments(op.Args{"x": 3, "y": value{}})
-	if d := cmp.Diff(map[string]op.Argument{"x": {Const: 3}, "y": {From: value{}}}, set); err != nil || d != "" {
+	name, set, err = op.Arguments(op.Args{"x": 3, "y": value{}, "name": "node"})
+	if d := cmp.Diff(map[string]op.Argument{"x": {Const: 3}, "y": {From: value{}}}, set); err != nil || name != "node" || d != "" {
 		t.Errorf("untyped (-want +got):\n%s", d)
 	}
 	if _, _, err := op.Arguments(3); !errors.Is(err, errs.Invalid) {
