@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/bivouac-ml/bivouac/bench/internal/child"
 	"github.com/bivouac-ml/bivouac/bench/internal/disk"
 )
 
@@ -42,13 +43,13 @@ type result struct {
 // team is a side and its process, which sides of one kind share.
 type team struct {
 	side
-	*child
+	*child.Process
 	path string
 	row  *row
 }
 
 // crew is the processes of a comparison, by the kind of contender.
-type crew map[string]*child
+type crew map[string]*child.Process
 
 // compare runs the rounds of one comparison; a first one, which warms up, does
 // not count. In each round another side begins. One that fails is left out from
@@ -65,7 +66,7 @@ func (b *bench) compare(ctx context.Context, c comparison) (r result, err error)
 	running := crew{}
 	defer func() {
 		for _, c := range running {
-			err = errors.Join(err, c.close())
+			err = errors.Join(err, c.Close())
 		}
 	}()
 	for i, s := range c.sides {
@@ -108,7 +109,7 @@ func (b *bench) join(running crew, s side, tree, path string) (t *team, skip str
 	switch {
 	case !fresh:
 	case !s.peer():
-		c, err = start(nil, b.self, "-serve")
+		c, err = child.Start(nil, b.self, "-serve")
 	case b.python == "":
 		return nil, "no -python", nil
 	case b.versions[s.who] == "":
@@ -118,23 +119,23 @@ func (b *bench) join(running crew, s side, tree, path string) (t *team, skip str
 		if tree == matrix {
 			env = append(env, "XLA_FLAGS=--xla_force_host_platform_device_count=8")
 		}
-		c, err = start(env, b.python, filepath.Join(b.source, "peers.py"))
+		c, err = child.Start(env, b.python, filepath.Join(b.source, "peers.py"))
 	}
 	if err != nil {
 		return nil, "", err
 	}
 	running[s.who] = c
 	if fresh {
-		_, err = c.ask(request{Op: "begin", Who: s.who, Tree: tree, MiB: b.mib, Path: path})
+		err = c.Ask(request{Op: "begin", Who: s.who, Tree: tree, MiB: b.mib, Path: path}, &answer{})
 	}
 	if err == nil && s.keep {
 		op := "keep"
 		if s.peer() {
 			op = "save"
 		}
-		_, err = c.ask(request{Op: op, Config: s.config, Path: path})
+		err = c.Ask(request{Op: op, Config: s.config, Path: path}, &answer{})
 	}
-	return &team{side: s, child: c, path: path}, "", err
+	return &team{side: s, Process: c, path: path}, "", err
 }
 
 // play is one round of one side.
@@ -144,15 +145,15 @@ func (t *team) play(counts bool) error {
 			return err
 		}
 	}
-	a, err := t.ask(request{Op: t.op, Config: t.config, Path: t.path})
-	if err != nil {
+	var a answer
+	if err := t.Ask(request{Op: t.op, Config: t.config, Path: t.path}, &a); err != nil {
 		return err
 	}
 	t.row.Skip = a.Skip
 	if !counts || a.Skip != "" {
 		return nil
 	}
-	err = eachFile(t.path, func(_ string, size int64) error { a.Disk += size; return nil })
+	err := eachFile(t.path, func(_ string, size int64) error { a.Disk += size; return nil })
 	t.row.Samples = append(t.row.Samples, a)
 	return err
 }

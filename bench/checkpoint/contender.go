@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"syscall"
+
+	"github.com/bivouac-ml/bivouac/bench/internal/child"
 )
 
 // contender is one side of a comparison, in a process of its own. Operations
@@ -28,31 +28,13 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 			}
 		}
 	}()
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		var r request
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			return err
-		}
-		var a answer
-		var err error
+	return child.Serve(in, out, func(r request) (a answer, err error) {
 		if r.Op == "begin" {
 			c, err = newContender(r)
-		} else {
-			a, err = c.do(ctx, r.Op, r.Config, r.Path)
+			return a, err
 		}
-		if err != nil {
-			a.Error = err.Error()
-		}
-		text, err := json.Marshal(a)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(out, "%s%s\n", answerPrefix, text); err != nil {
-			return err
-		}
-	}
-	return lines.Err()
+		return c.do(ctx, r.Op, r.Config, r.Path)
+	})
 }
 
 func newContender(r request) (contender, error) {

@@ -25,6 +25,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/bivouac-ml/bivouac/bench/internal/child"
 )
 
 // bench is one run.
@@ -114,13 +116,13 @@ func (b *bench) findPeers() error {
 	if b.python == "" {
 		return nil
 	}
-	c, err := start(nil, b.python, filepath.Join(b.source, "peers.py"))
+	c, err := child.Start(nil, b.python, filepath.Join(b.source, "peers.py"))
 	if err != nil {
 		return err
 	}
-	a, err := c.ask(request{Op: "versions"})
-	if err == nil {
-		err = c.close()
+	var a answer
+	if err = c.Ask(request{Op: "versions"}, &a); err == nil {
+		err = c.Close()
 	}
 	b.versions = a.Versions
 	if v := b.versions["orbax-checkpoint"]; v != "" {
