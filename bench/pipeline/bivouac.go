@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/bench/internal/child"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/pipeline/fn"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+const batchSize = 64
+
+// runner makes units once and says how many.
+type runner func(context.Context) (units int, err error)
+
+// serve is the life of a side that is this program.
+func serve(ctx context.Context) error {
+	var run runner
+	return child.Serve(os.Stdin, os.Stdout, func(r request) (a answer, err error) {
+		if r.Op == "begin" {
+			run, err = begin(ctx, r)
+			return a, err
+		}
+		start := time.Now()
+		a.Units, err = run(ctx)
+		a.Seconds = time.Since(start).Seconds()
+		return a, err
+	})
+}
+
+func begin(ctx context.Context, r request) (runner, error) {
+	if r.Who == "limit" {
+		return memory(r.Threads), nil
+	}
+	g, ok := graphs[r.Case]
+	if !ok {
+		return nil, fmt.Errorf("no case %q", r.Case)
+	}
+	o := pipeline.Options{BatchSize: batchSize, NumThreads: r.Threads, Seed: 1, LastBatch: pipeline.Fill}
+	if r.Case == "constant-1" {
+		o.BatchSize = 1
+	}
+	def, err := pipeline.Define(o, func(p *pipeline.Builder) []pipeline.Node { return g.define(p, r.Data) })
+	if err != nil {
+		return nil, err
+	}
+	p, err := def.New(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if r.Case == "checkpoint" {
+		return states(ctx, p)
+	}
+	return func(ctx context.Context) (int, error) {
+		for range g.batches {
+			b, err := p.Next(ctx)
+			if err != nil {
+				return 0, err
+			}
+			for _, o := range b.Outputs {
+				fold(o)
+			}
+		}
+		if g.iterations {
+			return g.batches, nil
+		}
+		return g.batches * o.BatchSize, nil
+	}, nil
+}
+
+// folded keeps the compiler from leaving out the consumer.
+var folded uint64
+
+// fold is the consumer of a batch: the exclusive or of all its words.
+func fold(b *tensor.Batch) {
+	var x0, x1, x2, x3 uint64
+	data := b.Data
+	for ; len(data) >= 32; data = data[32:] {
+		x0 ^= binary.LittleEndian.Uint64(data)
+		x1 ^= binary.LittleEndian.Uint64(data[8:])
+		x2 ^= binary.LittleEndian.Uint64(data[16:])
+		x3 ^= binary.LittleEndian.Uint64(data[24:])
+	}
+	for ; len(data) >= 8; data = data[8:] {
+		x0 ^= binary.LittleEndian.Uint64(data)
+	}
+	folded ^= x0 ^ x1 ^ x2 ^ x3
+}
+
+// states takes states of a running pipeline.
+func states(ctx context.Context, p *pipeline.Pipeline) (runner, error) {
+	if _, err := p.Next(ctx); err != nil {
+		return nil, err
+	}
+	var buf []byte
+	return func(context.Context) (int, error) {
+		const calls = 20000
+		for range calls {
+			var err error
+			if buf, err = p.AppendState(buf[:0]); err != nil {
+				return 0, err
+			}
+		}
+		return calls, nil
+	}, nil
+}
+
+// memory moves the bytes of the normalize case: reads a byte and writes a float a
+// value, by copies from a cached source, each thread its own.
+func memory(threads int) runner {
+	const values = 224 * 224 * 3
+	done := make(chan bool)
+	return func(context.Context) (int, error) {
+		const batches = 4
+		for t := range threads {
+			go func() {
+				from, to := make([]byte, 4*values), make([]byte, 4*values*batchSize/threads)
+				for range batches {
+					for at := 0; at < len(to); at += len(from) {
+						copy(to[at:], from)
+					}
+				}
+				done <- t >= 0
+			}()
+		}
+		for range threads {
+			<-done
+		}
+		return batches * batchSize, nil
+	}
+}
+
+// graph is a case: what is defined, and how many batches a round has.
+type graph struct {
+	define     func(p *pipeline.Builder, data string) []pipeline.Node
+	batches    int
+	iterations bool // these are the units, not the samples
+}
+
+func read(p *pipeline.Builder, data string, shuffle bool) (jpegs, labels pipeline.Node) {
+	return fn.ReadersFile(p, fn.ReadersFileArgs{FileRoot: filepath.Join(data, "train"), RandomShuffle: shuffle})
+}
+
+func normalized(p *pipeline.Builder, x pipeline.Node) pipeline.Node {
+	return fn.CropMirrorNormalize(p, x, fn.CropMirrorNormalizeArgs{
+		Mean: op.Const([]float64{123.7, 116.3, 103.5}), Std: op.Const([]float64{58.4, 57.1, 57.4}),
+		Mirror: op.Of[int](fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{})),
+	})
+}
+
+// noise are samples that do not compress.
+func noise(n int, shape ...int) []tensor.Tensor {
+	r := rand.New(rand.NewPCG(1, 1))
+	list := make([]tensor.Tensor, n)
+	for i := range list {
+		list[i] = tensor.New(tensor.Uint8, shape...)
+		for k := range list[i].Data {
+			list[i].Data[k] = byte(r.Uint32())
+		}
+		if len(shape) == 3 {
+			list[i].Layout = "HWC"
+		}
+	}
+	return list
+}
