@@ -109,7 +109,7 @@ func nativeOrder(n *graph.Node, samples int64, o Options) (order.Order, order.Sh
 		Samples: samples,
 		Count:   int64(max(1, op.Get[int](n.Config, "num_shards"))),
 		ID:      int64(op.Get[int](n.Config, "shard_id")),
-		Stick:   op.Get[bool](n.Config, "stick_to_shard"),
+		Stick:   op.Get[bool](n.Config, "stick_to_shard") || op.Get[bool](n.Config, "shuffle_after_epoch"),
 	}
 	if s.Count > samples {
 		return nil, s, n.Config.Invalid("num_shards", fmt.Sprintf("at most the %d samples", samples), fmt.Sprint(s.Count), "")
@@ -120,7 +120,11 @@ func nativeOrder(n *graph.Node, samples int64, o Options) (order.Order, order.Sh
 	if !n.Shuffled() {
 		return order.NewCycle(samples), s, nil
 	}
-	return order.NewShuffled(samples, n.SeedOr(o.Seed), n.Name), s, nil
+	seed := n.SeedOr(o.Seed)
+	if op.Get[bool](n.Config, "shuffle_after_epoch") && n.Config.Given("shuffle_after_epoch_seed") {
+		seed = uint64(op.Get[int](n.Config, "shuffle_after_epoch_seed"))
+	}
+	return order.NewShuffled(samples, seed, n.Name), s, nil
 }
 
 // documents are states as JSON documents.

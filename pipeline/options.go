@@ -49,6 +49,9 @@ type Options struct {
 	// Compat makes the pipeline work as another system does; nil is Bivouac's own
 	// way. Identity.
 	Compat Compat
+	// EnableCheckpointing is DALI's; Bivouac's own way needs no such word. With
+	// shuffle_after_epoch DALI's orders differ with it.
+	EnableCheckpointing bool
 
 	// World is the number of ranks that share each batch, 0 means 1, and Rank the
 	// one that this pipeline serves: samples n*Rank/World to n*(Rank+1)/World of a
@@ -94,6 +97,7 @@ func (o Options) overlay(by *Options) Options {
 	set(&over.Seed, o.Seed)
 	set(&over.LastBatch, o.LastBatch)
 	set(&over.Compat, o.Compat)
+	set(&over.EnableCheckpointing, o.EnableCheckpointing)
 	if over.World == 0 {
 		over.Rank, over.World = o.Rank, o.World
 	}

@@ -30,18 +30,20 @@ func init() {
 		Doc: "Reads whole files and their labels. With file_root, each folder below it is a class: folders are sorted by the bytes of " +
 			"their names and numbered from 0, empty ones too, and so are the files in each; deeper folders are not entered.",
 		Outputs: []op.Port{{Name: "files", Doc: "the bytes of a file, uint8"}, {Name: "labels", Doc: "its label, int32 of shape [1]"}},
-		Params: []op.Parameter{
-			{Name: "file_root", Type: op.String, Tuning: true, Doc: "Directory with a folder for each class, or what files are relative to."},
+		Params: withLoader([]op.Parameter{
+			{Name: "file_root", Type: op.String, Tuning: true, Doc: "Directory with a folder for each class, or what files and file_list are relative to."},
+			{Name: "file_list", Type: op.String, Tuning: true, Doc: "Text file with a path and its label on each line, instead of folders; its own folder is the default of file_root."},
 			{Name: "files", Type: op.Strings, Tuning: true, Doc: "Paths of the files, in this order, instead of folders."},
 			{Name: "labels", Type: op.Ints, Tuning: true, Doc: "Labels of files; by default their index."},
 			{Name: "file_filters", Type: op.Strings, Default: imageAndAudioFiles, Tuning: true, Doc: "Patterns of file names, of which one must match."},
 			{Name: "dir_filters", Type: op.Strings, Tuning: true, Doc: "Patterns of folder names, of which one must match; by default all do."},
 			{Name: "case_sensitive_filter", Type: op.Bool, Default: false, Tuning: true, Doc: "Patterns tell upper from lower case."},
-			{Name: "random_shuffle", Type: op.Bool, Default: false, Doc: "Each epoch comes in an order of its own instead of the sorted one."},
-			{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of the order; -1: that of the pipeline."},
-		},
+		}...),
 	}, Opener{
-		Outputs: func(*op.Config) ([]tensor.Spec, error) {
+		Outputs: func(c *op.Config) ([]tensor.Spec, error) {
+			if err := checkFiles(c); err != nil {
+				return nil, err
+			}
 			return []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1}}, {DType: tensor.Int32, Shape: tensor.Shape{1}}}, nil
 		},
 		Open: openFiles,
@@ -64,11 +66,9 @@ func openFiles(ctx context.Context, c *op.Config) (Source, error) {
 	var err error
 	switch {
 	case c.Has("files"):
-		err = f.list(ctx, c)
-	case c.Has("labels"):
-		return nil, c.Invalid("labels", "files with them", "no files", "")
-	case f.root == "":
-		return nil, c.Invalid("file_root", "a directory with a folder for each class, or files", "neither", "")
+		err = f.named(ctx, c)
+	case c.Has("file_list"):
+		err = f.listed(ctx, c)
 	default:
 		err = f.walk(ctx, c)
 	}
@@ -79,6 +79,26 @@ func openFiles(ctx context.Context, c *op.Config) (Source, error) {
 	return f, nil
 }
 
+// checkFiles refuses arguments that do not go together.
+func checkFiles(c *op.Config) error {
+	names, labels := op.Get[[]string](c, "files"), op.Get[[]int](c, "labels")
+	switch {
+	case c.Has("files") && c.Has("file_list"):
+		return c.Invalid("file_list", "this or files", "both", "")
+	case c.Has("files") && len(names) == 0:
+		return c.Invalid("files", "at least one path", "none", "")
+	case c.Has("labels") && !c.Has("files"):
+		return c.Invalid("labels", "files with them", "no files", "")
+	case c.Has("labels") && len(labels) != len(names):
+		return c.Invalid("labels", fmt.Sprintf("%d labels, one a file", len(names)), fmt.Sprint(len(labels)), "")
+	case !c.Has("files") && !c.Has("file_list") && op.Get[string](c, "file_root") == "":
+		return c.Invalid("file_root", "a directory with a folder for each class, files, or file_list", "none of them", "")
+	case len(op.Get[[]string](c, "file_filters")) == 0:
+		return c.Invalid("file_filters", "at least one pattern", "none", "")
+	}
+	return checkLoader(c)
+}
+
 func (f *files) add(path string, size int64, label int32) {
 	f.paths.WriteString(path)
 	f.ends = append(f.ends, int64(f.paths.Len()))
@@ -86,15 +106,9 @@ func (f *files) add(path string, size int64, label int32) {
 	f.labels = append(f.labels, label)
 }
 
-// list takes the files that the arguments name.
-func (f *files) list(ctx context.Context, c *op.Config) error {
+// named takes the files that the arguments name.
+func (f *files) named(ctx context.Context, c *op.Config) error {
 	names, labels := op.Get[[]string](c, "files"), op.Get[[]int](c, "labels")
-	if len(names) == 0 {
-		return c.Invalid("files", "at least one path", "none", "")
-	}
-	if c.Has("labels") && len(labels) != len(names) {
-		return c.Invalid("labels", fmt.Sprintf("%d labels, one a file", len(names)), fmt.Sprint(len(labels)), "")
-	}
 	for i, name := range names {
 		if err := ctx.Err(); err != nil {
 			return fileError(f.root, err)
@@ -106,16 +120,23 @@ func (f *files) list(ctx context.Context, c *op.Config) error {
 		if int(int32(label)) != label {
 			return c.Invalid("labels", "numbers of 32 bits", fmt.Sprint(label), "")
 		}
-		name = filepath.ToSlash(name)
-		info, err := os.Stat(f.resolve(name))
-		if err != nil {
-			return fileError(f.resolve(name), err)
+		if err := f.stat(filepath.ToSlash(name), int32(label)); err != nil {
+			return err
 		}
-		if info.IsDir() {
-			return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.resolve(name), Want: "a file", Got: "a directory"}
-		}
-		f.add(name, info.Size(), int32(label))
 	}
+	return nil
+}
+
+// stat takes a file that was named.
+func (f *files) stat(name string, label int32) error {
+	info, err := os.Stat(f.resolve(name))
+	if err != nil {
+		return fileError(f.resolve(name), err)
+	}
+	if info.IsDir() {
+		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.resolve(name), Want: "a file", Got: "a directory"}
+	}
+	f.add(name, info.Size(), label)
 	return nil
 }
 
@@ -202,6 +223,8 @@ func children(dir string, folders bool) ([]child, error) {
 func newFilter(c *op.Config, arg string) (func(name string) bool, error) {
 	patterns, exact := slices.Clone(op.Get[[]string](c, arg)), op.Get[bool](c, "case_sensitive_filter")
 	for i, p := range patterns {
+		p = strings.ReplaceAll(p, "[!", "[^") // as in shells
+		patterns[i] = p
 		if !exact {
 			patterns[i] = strings.ToLower(p)
 		}

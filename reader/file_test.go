@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"runtime"
 	"strings"
 	"testing"
@@ -49,6 +50,9 @@ func open(t testing.TB, args op.Args) (reader.Source, error) {
 	o, err := reader.Lookup(s)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := o.Outputs(c); err != nil {
+		return nil, err
 	}
 	return o.Open(context.Background(), c)
 }
@@ -159,6 +163,50 @@ func TestFileFingerprint(t *testing.T) {
 	}
 }
 
+func TestFileList(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a/1.jpg", "sp ace/x 1.jpg", "b.png")
+	for _, c := range []struct {
+		lines  string
+		labels []int32
+		says   string
+	}{
+		{lines: "a/1.jpg 7\n\nsp ace/x 1.jpg\t3  \r\nb.png 0", labels: []int32{7, 3, 0}},
+		{lines: filepath.Join(dir, "a/1.jpg") + " 1\n", labels: []int32{1}},
+		{lines: "", says: "lines of a path"},
+		{lines: "a/1.jpg 1\na/1.jpg\n", says: "line 2"},
+		{lines: "a/1.jpg -5\n", says: "line 1"},
+		{lines: "a/1.jpg 1.5\n", says: "line 1"},
+		{lines: "a/1.jpg 2147483648\n", says: "line 1"},
+		{lines: "7\n", says: "line 1"},
+		{lines: "none.jpg 7\n", says: "none.jpg"},
+		{lines: strings.Repeat("a", 1<<17) + " 7\n", says: "longer"},
+	} {
+		list := filepath.Join(dir, "list.txt")
+		if err := os.WriteFile(list, []byte(c.lines), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		src, err := open(t, op.Args{"file_list": list, "file_filters": "*.none"})
+		if c.says != "" {
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%.40q: got %v, want %q", c.lines, err, c.says)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := make([]int64, src.Info().Samples)
+		for i := range ids {
+			ids[i] = int64(i)
+		}
+		_, labels, _, err := fetch(src, ids...)
+		if err != nil || !slices.Equal(labels, c.labels) {
+			t.Errorf("%q: labels %v, %v; want %v", c.lines, labels, err, c.labels)
+		}
+	}
+}
+
 func TestFileErrors(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "flat/1.jpg", "other/c/readme.txt", "ok/c/1.jpg")
@@ -184,6 +232,18 @@ func TestFileErrors(t *testing.T) {
 		{"listed but missing", op.Args{"files": []string{in("gone.jpg")}}, errs.NotFound, in("gone.jpg")},
 		{"a listed directory", op.Args{"files": []string{in("ok")}}, errs.Invalid, "a directory"},
 		{"an empty list", op.Args{"files": []string{}}, errs.Invalid, "files"},
+		{"no patterns", op.Args{"file_root": in("ok"), "file_filters": []string{}}, errs.Invalid, "file_filters"},
+		{"files and a list", op.Args{"files": []string{in("ok/c/1.jpg")}, "file_list": in("list")}, errs.Invalid, "file_list"},
+		{"no list", op.Args{"file_list": in("list")}, errs.NotFound, in("list")},
+		{"labels of a list", op.Args{"file_list": in("list"), "labels": []int{1}}, errs.Invalid, "files"},
+		{"no shards", op.Args{"file_root": in("ok"), "num_shards": 0}, errs.Invalid, "num_shards"},
+		{"a shard too many", op.Args{"file_root": in("ok"), "num_shards": 2, "shard_id": 2}, errs.Invalid, "shard_id"},
+		{"a shard too few", op.Args{"file_root": in("ok"), "shard_id": -1}, errs.Invalid, "shard_id"},
+		{"nothing to pick from", op.Args{"file_root": in("ok"), "initial_fill": 0}, errs.Invalid, "initial_fill"},
+		{"nothing ahead", op.Args{"file_root": in("ok"), "prefetch_queue_depth": 0}, errs.Invalid, "prefetch_queue_depth"},
+		{"less than no memory", op.Args{"file_root": in("ok"), "tensor_init_bytes": -1}, errs.Invalid, "tensor_init_bytes"},
+		{"two shuffles", op.Args{"file_root": in("ok"), "random_shuffle": true, "shuffle_after_epoch": true}, errs.Invalid, "random_shuffle"},
+		{"a shard to stick to", op.Args{"file_root": in("ok"), "stick_to_shard": true, "shuffle_after_epoch": true}, errs.Invalid, "stick_to_shard"},
 	} {
 		_, err := open(t, c.args)
 		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) {

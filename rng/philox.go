@@ -77,6 +77,9 @@ func (p *Philox) Skip(n uint64) {
 	p.phase = uint8(phase & 3)
 }
 
+// Sequence returns the number of the sequence, the high half of the counter.
+func (p *Philox) Sequence() uint64 { return p.seq }
+
 // SkipSequence moves n sequences on and stays at the same word.
 func (p *Philox) SkipSequence(n uint64) {
 	p.seq += n

@@ -61,7 +61,7 @@ func Module() Rules {
 				{Packages: "dynamic"},
 				{Packages: "loader"},
 				{Packages: "compat/..."},
-				{Packages: "compat/dali", Beside: []string{"compat/dali/stateproto"}},
+				{Packages: "compat/dali", Beside: []string{"compat/dali/stateproto", "compat/dali/pipeproto", "pipeline"}},
 				{Packages: "compat/dali/internal/wire", Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "compat/dali/pipeproto", Beside: []string{"compat/dali/internal/wire"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "compat/dali/stateproto", Beside: []string{"compat/dali/internal/wire"}},

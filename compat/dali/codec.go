@@ -1,0 +1,188 @@
+package dali
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/rng"
+)
+
+// codec reads and writes the checkpoints of one pipeline.
+type codec struct {
+	entries []entry
+	batch   int64
+}
+
+// entry is a node of DALI's executor, whose state is that of a reader, that of
+// a random operator, or nothing.
+type entry struct {
+	name   string
+	reader *ReaderOrder
+	random bool
+	seed   uint64
+}
+
+// newCodec returns the codec of a graph. The executor runs its nodes, and behind
+// each output of the pipeline a node that makes it contiguous, in the order in
+// which they are found from one output after the other.
+func newCodec(g *graph.Graph, seeds []uint64, orders map[*graph.Node]*ReaderOrder, batch int64) *codec {
+	c := &codec{batch: batch}
+	listed := map[*graph.Node]bool{}
+	var visit func(n *graph.Node)
+	visit = func(n *graph.Node) {
+		if listed[n] {
+			return
+		}
+		listed[n] = true
+		for _, edges := range [][]graph.Edge{n.Inputs, n.Args} {
+			for _, e := range edges {
+				visit(e.Node)
+			}
+		}
+		r := orders[n]
+		c.entries = append(c.entries, entry{name: n.Name, reader: r, random: r == nil && drawsSeed(n), seed: seeds[n.Index]})
+	}
+	delivered := map[graph.Edge]bool{}
+	for _, e := range g.Outputs {
+		visit(e.Node)
+		if !delivered[e] {
+			delivered[e] = true
+			c.entries = append(c.entries, entry{name: stateproto.Contiguous(e.Node.Name, e.Output, len(e.Node.Specs))})
+		}
+	}
+	w := walk(g)
+	for _, n := range w.nodes[:w.run] {
+		visit(n)
+	}
+	return c
+}
+
+// AppendState implements pipeline.Codec.
+func (c *codec) AppendState(dst []byte, at pipeline.Progress) ([]byte, error) {
+	var s stateproto.Checkpoint
+	for _, e := range c.entries {
+		state, err := e.state(at.Position)
+		if err != nil {
+			return nil, errs.Wrap("dali.Checkpoint", "operator "+e.name, err)
+		}
+		s.Ops = append(s.Ops, stateproto.Op{Name: e.name, State: state.AppendState(nil)})
+	}
+	s.External = &stateproto.External{Pipeline: stateproto.Progress{Iter: at.Batches, EpochIdx: at.Resets}.Append(nil)}
+	return stateproto.Append(dst, &s), nil
+}
+
+// state returns the state of the node after pos samples.
+func (e entry) state(pos int64) (stateproto.Snapshot, error) {
+	switch {
+	case e.reader != nil:
+		loader, err := e.reader.State(pos)
+		return &stateproto.Reader{Loader: loader}, err
+	case e.random:
+		return stateproto.Random{Philox: rng.NewPhilox(e.seed, uint64(pos), 0)}, nil
+	}
+	return stateproto.Stateless{}, nil
+}
+
+// ParseState implements pipeline.Codec. Every node must be there and stand at the same
+// position.
+func (c *codec) ParseState(b []byte) (pipeline.Progress, error) {
+	s, err := stateproto.Parse(b)
+	if err != nil {
+		return pipeline.Progress{}, err
+	}
+	at := pipeline.Progress{Position: -1}
+	if s.External != nil && len(s.External.Pipeline) > 0 {
+		p, err := stateproto.ParseProgress(s.External.Pipeline)
+		if err != nil {
+			return at, err
+		}
+		at.Batches, at.Resets = p.Iter, p.EpochIdx
+	}
+	if at.Batches < 0 || at.Resets < 0 || at.Batches > maxBatches {
+		return at, &errs.Error{Kind: errs.Corrupt, Subject: "pipeline_data", Want: "numbers that can be", Got: string(s.External.Pipeline)}
+	}
+	if err := c.checkNames(s); err != nil {
+		return at, err
+	}
+	first := ""
+	for _, e := range c.entries {
+		pos, err := e.position(s.Op(e.name).Snapshot())
+		if err != nil {
+			return at, errs.Wrap("", "operator "+e.name, err)
+		}
+		switch {
+		case pos < 0 || pos == at.Position:
+		case at.Position < 0:
+			at.Position, first = pos, e.name
+		default:
+			return at, &errs.Error{Kind: errs.Mismatch, Subject: "operator " + e.name, Want: fmt.Sprintf("%d samples, as %s has given", at.Position, first), Got: strconv.FormatInt(pos, 10),
+				Remedy: "resume with the data set, seed, shards and batch size of the pipeline that was saved"}
+		}
+	}
+	if at.Position < 0 {
+		at.Position = at.Batches * c.batch
+	}
+	return at, nil
+}
+
+// Numbers beyond these are no counts of anything that ran.
+const (
+	maxBatches  = 1 << 38
+	maxPosition = 1 << 62
+)
+
+// checkNames compares the nodes of a checkpoint with those of the pipeline.
+func (c *codec) checkNames(s *stateproto.Checkpoint) error {
+	known := map[string]bool{}
+	for _, e := range c.entries {
+		known[e.name] = true
+		if s.Op(e.name) == nil {
+			return &errs.Error{Kind: errs.Mismatch, Subject: "operator " + e.name, Want: "its state", Got: "a checkpoint without",
+				Remedy: "resume the pipeline that was saved: the same operators by the same names, and the same outputs"}
+		}
+	}
+	for _, o := range s.Ops {
+		if !known[o.Name] {
+			return &errs.Error{Kind: errs.Mismatch, Subject: "operator " + strconv.Quote(o.Name), Want: "operators of this pipeline", Got: "one that it does not have",
+				Remedy: "resume the pipeline that was saved: the same operators by the same names, and the same outputs"}
+		}
+		known[o.Name] = false // there once
+	}
+	return nil
+}
+
+// position returns how many samples a node had made when it was saved, or -1 where its
+// state does not tell.
+func (e entry) position(s stateproto.Snapshot) (int64, error) {
+	bad := func(want, got string) (int64, error) {
+		return -1, &errs.Error{Kind: errs.Mismatch, Want: want, Got: got}
+	}
+	switch s := s.(type) {
+	case *stateproto.Reader:
+		if e.reader == nil {
+			return bad("a state of another operator", "that of a reader")
+		}
+		return e.reader.Position(s.Loader)
+	case stateproto.Random:
+		pos := s.Sequence()
+		switch want := rng.NewPhilox(e.seed, pos, 0).String(); {
+		case !e.random:
+			return bad("a state of another operator", "that of random numbers")
+		case want != s.String():
+			return bad(fmt.Sprintf("seed %d, as in %s", e.seed, want), s.String())
+		case pos > maxPosition:
+			return bad(fmt.Sprintf("at most %d samples", int64(maxPosition)), s.String())
+		}
+		return int64(pos), nil
+	case stateproto.Opaque:
+		return bad("a state of DALI", strconv.Quote(string(s[:min(len(s), 60)])))
+	}
+	if e.reader != nil || e.random {
+		return bad("a state", "none")
+	}
+	return -1, nil
+}

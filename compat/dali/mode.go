@@ -1,0 +1,152 @@
+package dali
+
+import (
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/rng"
+)
+
+// Mode makes a pipeline work as DALI's, bit for bit: as Options.Compat it gives
+// nodes DALI's names, deals the words of the pipeline's seed out, shuffles
+// through DALI's buffer, keys random numbers by the slot in the batch, makes every
+// batch full, and reads and writes DALI's checkpoints.
+func Mode() pipeline.Compat { return mode{} }
+
+type mode struct{}
+
+// String implements pipeline.Compat.
+func (mode) String() string { return "dali" }
+
+// NodeName implements pipeline.Compat: "__CropMirrorNormalize_3", numbered
+// through the whole graph.
+func (mode) NodeName(s *op.Schema, unnamed int, _ func(string) bool) string {
+	return "__" + class(s.Name) + "_" + strconv.Itoa(unnamed)
+}
+
+// Arrange implements pipeline.Compat.
+func (mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Options) (*pipeline.Arrangement, error) {
+	seeds := dealSeeds(g, o.Seed)
+	a := &pipeline.Arrangement{LastBatch: pipeline.Fill, Keyers: make([]rng.Keyer, len(g.Nodes))}
+	for _, n := range g.Nodes {
+		a.Keyers[n.Index] = slotKeyer{key: seeds[n.Index]}
+	}
+	orders := map[*graph.Node]*ReaderOrder{}
+	for i, n := range g.Readers() {
+		r, err := NewReaderOrder(readerOptions(n, sources[i].Info().Samples, int64(seeds[n.Index]), o))
+		if err != nil {
+			return nil, errs.Wrap(n.Schema.FullName(), "node "+n.Name, err)
+		}
+		if i == 0 {
+			a.Epochs = r
+		}
+		orders[n] = r
+		a.Orders = append(a.Orders, r)
+	}
+	a.Codec = newCodec(g, seeds, orders, int64(o.BatchSize))
+	return a, nil
+}
+
+// slotKeyer gives the samples of a random operator their streams: sequences of its
+// seed that go on with the batches and lie 65537 apart in a batch.
+type slotKeyer struct{ key uint64 }
+
+// Stream implements rng.Keyer.
+func (k slotKeyer) Stream(pos int64, slot int, _ uint64, _ uint32) rng.Philox {
+	return rng.NewPhilox(k.key, uint64(pos-int64(slot))+uint64(slot)*65537, 0)
+}
+
+// drawsSeed reports whether a node has a seed: readers and random operators do.
+func drawsSeed(n *graph.Node) bool {
+	_, ok := n.Schema.Param("seed")
+	return ok
+}
+
+// dealSeeds returns the seed of every node: its own, or the next word of the
+// pipeline's in the order in which DALI adds its operators.
+func dealSeeds(g *graph.Graph, seed uint64) []uint64 {
+	words, next := PipelineSeeds(int64(seed)), 0
+	seeds := make([]uint64, len(g.Nodes))
+	for _, n := range walk(g).nodes {
+		switch {
+		case !drawsSeed(n):
+		case n.Seeded:
+			seeds[n.Index] = n.Seed
+		default:
+			seeds[n.Index] = uint64(words[next%len(words)])
+			next++
+		}
+	}
+	return seeds
+}
+
+// walked are the nodes of a graph in DALI's order: inputs first, from one output
+// after the other, then what is kept for itself, then the rest.
+type walked struct {
+	nodes []*graph.Node
+	run   int // how many of them DALI's executor runs; it leaves out sinks
+}
+
+func walk(g *graph.Graph) walked {
+	var w walked
+	seen := make([]bool, len(g.Nodes))
+	var visit func(n *graph.Node)
+	visit = func(n *graph.Node) {
+		if seen[n.Index] {
+			return
+		}
+		seen[n.Index] = true
+		for _, edges := range [][]graph.Edge{n.Inputs, n.Args} {
+			for _, e := range edges {
+				visit(e.Node)
+			}
+		}
+		w.nodes = append(w.nodes, n)
+	}
+	for _, e := range g.Outputs {
+		visit(e.Node)
+	}
+	for _, n := range g.Nodes {
+		if n.Schema.Keep || op.Get[bool](n.Config, "preserve") {
+			visit(n)
+		}
+	}
+	w.run = len(w.nodes)
+	for _, n := range g.Nodes {
+		visit(n)
+	}
+	return w
+}
+
+// containers are the readers that never shuffle the list of all their samples.
+var containers = map[string]bool{
+	"readers.tfrecord": true, "readers.mxnet": true, "readers.webdataset": true, "readers.caffe": true, "readers.caffe2": true,
+}
+
+// readerOptions returns the arguments of a reader that decide its order.
+func readerOptions(n *graph.Node, samples, seed int64, o pipeline.Options) ReaderOptions {
+	r := ReaderOptions{
+		Samples: samples, BatchSize: o.BatchSize, Seed: seed,
+		RandomShuffle:     op.Get[bool](n.Config, "random_shuffle"),
+		InitialFill:       op.Get[int](n.Config, "initial_fill"),
+		NumShards:         op.Get[int](n.Config, "num_shards"),
+		ShardID:           op.Get[int](n.Config, "shard_id"),
+		StickToShard:      op.Get[bool](n.Config, "stick_to_shard"),
+		PadLastBatch:      op.Get[bool](n.Config, "pad_last_batch"),
+		ShuffleAfterEpoch: op.Get[bool](n.Config, "shuffle_after_epoch"),
+		Checkpointing:     o.EnableCheckpointing,
+		Container:         containers[n.Schema.FullName()],
+	}
+	if n.Config.Given("shuffle_after_epoch_seed") {
+		seed := int64(op.Get[int](n.Config, "shuffle_after_epoch_seed"))
+		r.ShuffleSeed = &seed
+	}
+	return r
+}
+
+var _ order.Order = (*ReaderOrder)(nil)

@@ -1,0 +1,77 @@
+package dali
+
+import (
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/op"
+)
+
+// words are those of operators' names that DALI does not write with one capital.
+var words = map[string]string{
+	"bbox": "BBox", "coco": "COCO", "mfcc": "MFCC", "mxnet": "MXNet", "rms": "RMS", "roi": "ROI", "ssd": "SSD", "tfrecord": "TFRecord",
+}
+
+// SchemaName returns DALI's name of an operator in a serialized pipeline, given
+// its full name here: "decoders__Image" of "decoders.image", "_TensorSubscript"
+// of "_tensor_subscript".
+func SchemaName(operator string) string {
+	path := strings.Split(operator, ".")
+	last := len(path) - 1
+	path[last] = class(path[last])
+	return strings.Join(path, "__")
+}
+
+// class returns the last part of the schema's name: "CropMirrorNormalize" of
+// "crop_mirror_normalize". Underscores at the ends stay.
+func class(name string) string {
+	inner := strings.Trim(name, "_")
+	start := strings.Index(name, inner)
+	var b strings.Builder
+	b.WriteString(name[:start])
+	for word := range strings.SplitSeq(inner, "_") {
+		switch special, ok := words[word]; {
+		case ok:
+			b.WriteString(special)
+		case word != "":
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	b.WriteString(name[start+len(inner):])
+	return b.String()
+}
+
+// Operator returns the full name of the operator that DALI's pipelines call
+// schema. ok is false where there is none, or none by that name; then the name is
+// the nearest guess, to look it up and be told so.
+func Operator(schema string) (name string, ok bool) {
+	if schema == "_ExternalSource" { // of older pipelines
+		return "external_source", true
+	}
+	for _, s := range op.Schemas() {
+		if SchemaName(s.FullName()) == schema {
+			return s.FullName(), true
+		}
+	}
+	if schema == "ExternalSource" { // an input of a graph, which no operator computes
+		return "external_source", true
+	}
+	return guess(schema), false
+}
+
+// guess makes words of capitals: "decoders.image_random_crop" of "decoders__ImageRandomCrop".
+func guess(schema string) string {
+	path := strings.Split(schema, "__")
+	last := path[len(path)-1]
+	var b strings.Builder
+	for i, r := range last {
+		if r >= 'A' && r <= 'Z' {
+			if i > 0 && !(last[i-1] >= 'A' && last[i-1] <= 'Z') && last[i-1] != '_' {
+				b.WriteByte('_')
+			}
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	path[len(path)-1] = b.String()
+	return strings.Join(path, ".")
+}

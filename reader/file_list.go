@@ -1,0 +1,76 @@
+package reader
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+)
+
+// maxListLine bounds a line of a list.
+const maxListLine = 1 << 16
+
+// listed takes the files that a list names, one a line: a path, which may contain
+// spaces, then its label. Empty lines are passed over. Paths are relative to
+// file_root, or else to the folder of the list.
+func (f *files) listed(ctx context.Context, c *op.Config) error {
+	list := op.Get[string](c, "file_list")
+	if f.root == "" {
+		f.root = filepath.ToSlash(filepath.Dir(list))
+	}
+	file, err := os.Open(list)
+	if err != nil {
+		return fileError(list, err)
+	}
+	defer file.Close()
+	lines := bufio.NewReaderSize(file, maxListLine)
+	for number := 1; ; number++ {
+		line, err := lines.ReadSlice('\n')
+		if len(line) > 0 {
+			if err := f.entry(ctx, list, number, strings.TrimRight(string(line), " \t\r\n")); err != nil {
+				return err
+			}
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
+			if len(f.ends) == 0 {
+				return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: list, Want: "lines of a path and its label", Got: "none"}
+			}
+			return nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			return listError(list, number, fmt.Sprintf("a line of at most %d bytes", maxListLine), "a longer one")
+		default:
+			return fileError(list, err)
+		}
+	}
+}
+
+// entry takes one line of a list.
+func (f *files) entry(ctx context.Context, list string, number int, line string) error {
+	if err := ctx.Err(); err != nil {
+		return fileError(list, err)
+	}
+	if line == "" {
+		return nil
+	}
+	at := strings.LastIndexAny(line, " \t")
+	name := strings.TrimRight(line[:max(at, 0)], " \t")
+	label, err := strconv.ParseUint(line[at+1:], 10, 31)
+	if err != nil || name == "" {
+		return listError(list, number, "a path and its label, a number from 0 to 2147483647", strconv.Quote(line[:min(len(line), 200)]))
+	}
+	return f.stat(filepath.ToSlash(name), int32(label))
+}
+
+func listError(list string, line int, want, got string) error {
+	return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: fmt.Sprintf("%s, line %d", list, line), Want: want, Got: got}
+}
