@@ -1,4 +1,5 @@
 # Bivouac needs Go 1.26 and make, nothing else. `make help` lists the targets.
+# Where cgo works and libjpeg-turbo is installed with its headers, JPEG is decoded with it.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,6 +9,14 @@ MAKEFLAGS += --no-builtin-rules
 # The caller's Go settings must not change what is built or checked.
 export GOFLAGS := -mod=readonly -buildvcs=false
 export GOWORK := off
+
+# Empty, or the build tag that takes libjpeg-turbo: a program that needs its own functions must link.
+LIBJPEG := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && \
+	echo 'int main(void) { return LIBJPEG_TURBO_VERSION_NUMBER == 0 || (void *)jpeg_crop_scanline == (void *)jpeg_skip_scanlines; }' | \
+	$$(go env CC) -x c -include stdio.h -include jpeglib.h -o /dev/null - -ljpeg 2>/dev/null && echo libjpeg)
+ifneq ($(LIBJPEG),)
+GOFLAGS += -tags=$(LIBJPEG)
+endif
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 BUILD := go build -trimpath -ldflags '-X main.version=$(VERSION)'

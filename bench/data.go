@@ -50,7 +50,7 @@ func jpegDecode(_ context.Context, b *bench) (measurement, error) {
 				if err != nil {
 					return err
 				}
-				return d.Decode(dst, photo, h, bjpeg.RGB, true)
+				return d.Decode(dst, photo, h, bjpeg.Options{Orient: true})
 			})},
 		},
 	}, nil

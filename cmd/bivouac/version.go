@@ -4,6 +4,8 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/codec/jpeg"
 )
 
 // versionInfo is what `version --json` prints.
@@ -11,6 +13,7 @@ type versionInfo struct {
 	Version  string `json:"version"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+	JPEG     string `json:"jpeg"` // the decoder
 }
 
 func newVersionCommand(g *global) *cobra.Command {
@@ -19,11 +22,14 @@ func newVersionCommand(g *global) *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := versionInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+			v := versionInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, JPEG: jpeg.Identity()}
 			if g.json {
 				return g.printJSON(v)
 			}
-			g.printf("bivouac %s (%s, %s)\n", v.Version, v.Go, v.Platform)
+			g.printf("bivouac %s (%s, %s)\nJPEG: %s\n", v.Version, v.Go, v.Platform, v.JPEG)
+			if advice := jpeg.Advice(); advice != "" {
+				g.printf("      %s\n", advice)
+			}
 			return nil
 		},
 	}

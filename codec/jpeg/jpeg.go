@@ -1,27 +1,35 @@
-// Package jpeg decodes JPEG images into memory that the caller gives.
+// Package jpeg decodes JPEG images, or windows of them, into memory that the
+// caller gives.
 //
-// Entropy decoding and the inverse transform are those of the standard library;
-// chroma upsampling and colour conversion are this package's own and follow
-// libjpeg, which DALI, Pillow and OpenCV use: triangle-filtered ("fancy")
-// upsampling of 4:2:2, 4:2:0 and 4:4:0, full-range BT.601 in 16-bit fixed
-// point. Gray output of a colour image is its luma plane.
+// Two decoders stand behind one interface; [Identity] says which one a build has.
+//
+//   - libjpeg-turbo by way of cgo, when the build has the tag libjpeg: the slow
+//     integer transform, or the fast one where asked, and triangle-filtered
+//     ("fancy") upsampling, which is what DALI, Pillow and torchvision give, bit for
+//     bit. One call an image; a Decoder keeps its decompressor, so that a steady
+//     state allocates nothing in Go. Of a window only the columns of blocks around
+//     it and the rows down to its end are decoded; its pixels are those of the whole
+//     image.
+//   - The standard library otherwise: its entropy decoding and inverse transform,
+//     with this package's own upsampling and colour conversion, which follow
+//     libjpeg. The transform rounds differently: planes differ by at most one level,
+//     colours by at most three.
+//
+// Gray output of a colour image is its luma plane; colour output of a gray image
+// repeats it. Images of four inks become RGB by (255-K)(255-C)/255.
 //
 // Nothing here panics or allocates out of proportion, whatever the bytes:
-// dimensions that the length of the file cannot fill are refused before memory
-// is taken. Damaged and cut streams are errors of kind errs.Corrupt, features
-// that the decoder lacks errs.Unsupported.
+// dimensions that the length of the file cannot fill are refused before memory is
+// taken, and more than MaxScans scans are. A stream that ends before its end marker
+// is an error of kind errs.Corrupt even when all pixels are there, unless a window
+// above the end was asked for; damage that leaves a stream readable is decoded as
+// libjpeg does. Features that the decoder lacks are errs.Unsupported.
 package jpeg
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"image"
-	"image/color"
-	"image/jpeg"
-	"runtime"
-	"strings"
 
+	"github.com/bivouac-ml/bivouac/codec/internal/exif"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -32,6 +40,7 @@ type Format uint8
 const (
 	RGB  Format = iota // 3 channels, interleaved
 	Gray               // 1 channel
+	BGR                // 3 channels, interleaved
 )
 
 // Channels returns the number of channels.
@@ -42,169 +51,78 @@ func (f Format) Channels() int {
 	return 3
 }
 
-// MaxPixels is the largest image that is decoded.
-const MaxPixels = 1 << 28
+// MaxPixels is the largest image that is decoded, MaxScans the most scans of a
+// progressive one, as each of them costs a pass over the whole image.
+const (
+	MaxPixels = 1 << 28
+	MaxScans  = 256
+)
 
 // Identity names the decoder whose pixels these are. Decoders with different
-// identities may differ in the last bit.
-func Identity() string {
-	version := strings.SplitN(runtime.Version(), ".", 3)
-	return "image/jpeg " + strings.Join(version[:min(2, len(version))], ".")
+// identities may differ in the last bits.
+func Identity() string { return identity() }
+
+// Advice says how to get a build with the other, faster decoder, or is empty where
+// this is it.
+func Advice() string { return advice }
+
+// Region is a window of an image: corner and size in pixels. The zero Region is
+// the whole image.
+type Region struct{ X, Y, W, H int }
+
+// Options say how an image is decoded. The zero Options are the whole image, as
+// stored, in RGB.
+type Options struct {
+	Format Format
+	// Orient turns the image as its EXIF orientation asks.
+	Orient bool
+	// Region is the window, in the image as it is put out.
+	Region Region
+	// FastIDCT takes the fast inverse transform where the decoder has one: up to
+	// five levels off, and hardly faster on today's processors.
+	FastIDCT bool
 }
 
-// Header describes an image before it is decoded.
-type Header struct {
-	Width, Height int // as stored
-	Orientation   int // EXIF orientation 1..8; 1 when there is none
-}
-
-// Oriented returns the size of the image when it is turned as its orientation asks.
-func (h Header) Oriented() (width, height int) {
-	if h.Orientation > 4 {
-		return h.Height, h.Width
-	}
-	return h.Width, h.Height
-}
-
-// Decoder decodes one image after the other. The zero Decoder is ready. It is
-// not safe for concurrent use.
+// Decoder decodes one image after the other. The zero Decoder is ready. It must
+// not be copied after use and is not safe for concurrent use.
 type Decoder struct {
-	reader  bytes.Reader
-	rows    [2][]uint16 // column sums of the two chroma planes while upsampling
-	chroma  [2][]uint8  // one upsampled row of each
+	backend backend
 	rotated []uint8
 }
 
 // ReadHeader returns the header of the image in data.
-func (d *Decoder) ReadHeader(data []byte) (Header, error) {
-	d.reader.Reset(data)
-	defer d.reader.Reset(nil)
-	c, err := jpeg.DecodeConfig(&d.reader)
-	if err != nil {
-		return Header{}, decodeError(err)
+func (d *Decoder) ReadHeader(data []byte) (Header, error) { return ReadHeader(data) }
+
+// Decode writes the pixels of the image in data, whose header is h, to dst, row by
+// row from the top without padding: width * height * channels bytes.
+func (d *Decoder) Decode(dst, data []byte, h Header, o Options) error {
+	width, height := h.Width, h.Height
+	turn := o.Orient && h.Orientation > 1
+	if turn {
+		width, height = h.Oriented()
 	}
-	h := Header{Width: c.Width, Height: c.Height, Orientation: orientation(data)}
-	return h, h.plausible(len(data))
-}
-
-// plausible refuses sizes that the file cannot hold: a block of 64 samples costs
-// at least a bit in some scan.
-func (h Header) plausible(size int) error {
-	const perByte = 8 * 64
-	pixels := h.Width * h.Height
-	switch {
-	case pixels <= 0:
-		return &errs.Error{Kind: errs.Corrupt, Op: "jpeg", Want: "an image with pixels", Got: h.size()}
-	case pixels > MaxPixels:
-		return &errs.Error{Kind: errs.Exhausted, Op: "jpeg", Want: fmt.Sprintf("at most %d pixels", MaxPixels), Got: h.size()}
-	case pixels/perByte > size:
-		return &errs.Error{Kind: errs.Corrupt, Op: "jpeg", Want: "data for an image of " + h.size(), Got: fmt.Sprintf("%d bytes", size)}
+	r := o.Region
+	if r == (Region{}) {
+		r = Region{W: width, H: height}
 	}
-	return nil
-}
-
-func (h Header) size() string { return fmt.Sprintf("%dx%d", h.Width, h.Height) }
-
-// Decode writes the pixels of the image in data, whose header is h, to dst, row
-// by row from the top without padding: width * height * format.Channels()
-// bytes. The image is turned as its orientation asks when orient is set.
-func (d *Decoder) Decode(dst, data []byte, h Header, format Format, orient bool) error {
-	if want := h.Width * h.Height * format.Channels(); len(dst) != want {
+	if r.X < 0 || r.Y < 0 || r.W < 1 || r.H < 1 || r.X > width-r.W || r.Y > height-r.H {
+		return &errs.Error{Kind: errs.Invalid, Op: "jpeg.Decode", Want: fmt.Sprintf("a window of the image of %dx%d", width, height),
+			Got: fmt.Sprintf("%dx%d at row %d, column %d", r.W, r.H, r.Y, r.X)}
+	}
+	if want := r.W * r.H * o.Format.Channels(); len(dst) != want {
 		return &errs.Error{Kind: errs.Invalid, Op: "jpeg.Decode", Want: fmt.Sprintf("%d bytes of memory", want), Got: fmt.Sprint(len(dst))}
 	}
-	d.reader.Reset(data)
-	defer d.reader.Reset(nil)
-	img, err := jpeg.Decode(&d.reader)
-	if err != nil {
-		return decodeError(err)
+	if !turn {
+		return d.backend.decode(dst, data, h, r, o.Format, o.FastIDCT)
 	}
-	if size := img.Bounds().Size(); size.X != h.Width || size.Y != h.Height {
-		return &errs.Error{Kind: errs.Corrupt, Op: "jpeg", Want: "an image of " + h.size(), Got: fmt.Sprintf("%dx%d", size.X, size.Y)}
+	var stored Region
+	stored.X, stored.Y, stored.W, stored.H = exif.Stored(r.X, r.Y, r.W, r.H, h.Width, h.Height, h.Orientation)
+	d.rotated = grow(d.rotated, len(dst))
+	if err := d.backend.decode(d.rotated, data, h, stored, o.Format, o.FastIDCT); err != nil {
+		return err
 	}
-	turn := orient && h.Orientation > 1
-	out := dst
-	if turn {
-		d.rotated = grow(d.rotated, len(dst))
-		out = d.rotated
-	}
-	switch img := img.(type) {
-	case *image.YCbCr:
-		if format == Gray {
-			copyGray(out, img.Y, img.YStride, h)
-		} else {
-			d.convertYCbCr(out, img, h)
-		}
-	case *image.Gray:
-		if format == Gray {
-			copyGray(out, img.Pix, img.Stride, h)
-		} else {
-			spreadGray(out, img, h)
-		}
-	default:
-		convertAny(out, img, h, format)
-	}
-	if turn {
-		reorient(dst, out, h, format.Channels())
-	}
+	exif.Turn(dst, d.rotated, stored.W, stored.H, o.Format.Channels(), h.Orientation)
 	return nil
-}
-
-func copyGray(dst, plane []uint8, stride int, h Header) {
-	for y := range h.Height {
-		copy(dst[y*h.Width:(y+1)*h.Width], plane[y*stride:])
-	}
-}
-
-func spreadGray(dst []uint8, img *image.Gray, h Header) {
-	for y := range h.Height {
-		row := img.Pix[y*img.Stride : y*img.Stride+h.Width]
-		out := dst[3*y*h.Width : 3*(y+1)*h.Width]
-		for x, v := range row {
-			out[3*x], out[3*x+1], out[3*x+2] = v, v, v
-		}
-	}
-}
-
-// convertAny takes the rare colour models, RGB and CMYK, pixel by pixel.
-func convertAny(dst []uint8, img image.Image, h Header, format Format) {
-	pixel := func(x, y int) (r, g, b uint8) {
-		c := color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)
-		return c.R, c.G, c.B
-	}
-	switch img := img.(type) {
-	case *image.RGBA:
-		pixel = func(x, y int) (r, g, b uint8) {
-			p := img.Pix[img.PixOffset(x, y):]
-			return p[0], p[1], p[2]
-		}
-	case *image.CMYK:
-		pixel = func(x, y int) (r, g, b uint8) {
-			p := img.Pix[img.PixOffset(x, y):]
-			k := 255 - uint32(p[3])
-			scale := func(c uint8) uint8 { return uint8((k*(255-uint32(c)) + 127) / 255) }
-			return scale(p[0]), scale(p[1]), scale(p[2])
-		}
-	}
-	for y := range h.Height {
-		for x := range h.Width {
-			r, g, b := pixel(x, y)
-			at := y*h.Width + x
-			if format == Gray {
-				dst[at] = uint8((19595*uint32(r) + 38470*uint32(g) + 7471*uint32(b) + 1<<15) >> 16)
-			} else {
-				dst[3*at], dst[3*at+1], dst[3*at+2] = r, g, b
-			}
-		}
-	}
-}
-
-func decodeError(err error) error {
-	kind := errs.Corrupt
-	var unsupported jpeg.UnsupportedError
-	if errors.As(err, &unsupported) {
-		kind = errs.Unsupported
-	}
-	return &errs.Error{Kind: kind, Op: "jpeg", Err: err}
 }
 
 // grow returns b with length n, reallocated when its capacity is less.

@@ -75,5 +75,5 @@ func (k *imageDecoder) sample(b *op.Block, s int, d *jpeg.Decoder) error {
 		width, height = h.Oriented()
 	}
 	out := b.Out(0, s, height, width, k.format.Channels())
-	return d.Decode(out.Data, data, h, k.format, k.orient)
+	return d.Decode(out.Data, data, h, jpeg.Options{Format: k.format, Orient: k.orient})
 }

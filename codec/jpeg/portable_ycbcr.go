@@ -14,21 +14,20 @@ const (
 	half   = 1 << 15
 )
 
-// convertYCbCr writes an image with subsampled chroma as RGB. Chroma samples
-// lie in the centres of the luma samples that they cover; where a factor is two
-// the upsampled value is 3/4 of the nearer sample and 1/4 of the further one,
-// rounded down and up in turn, as libjpeg's fancy upsampling has it. Other
-// factors repeat samples.
-func (d *Decoder) convertYCbCr(dst []uint8, img *image.YCbCr, h Header) {
+// rowsYCbCr returns what writes rows of an image with subsampled chroma as RGB.
+// Chroma samples lie in the centres of the luma samples that they cover; where a
+// factor is two the upsampled value is 3/4 of the nearer sample and 1/4 of the
+// further one, rounded down and up in turn, as libjpeg's fancy upsampling has it.
+// Other factors repeat samples.
+func (d *portable) rowsYCbCr(img *image.YCbCr, h Header, bgr bool) func(out []uint8, y int) {
 	fx, fy := subsampling(img.SubsampleRatio)
 	cw, ch := (h.Width+fx-1)/fx, (h.Height+fy-1)/fy
 	planes := [2][]uint8{img.Cb, img.Cr}
 	for i := range planes {
 		d.chroma[i] = grow(d.chroma[i], cw*fx)
-		d.rows[i] = grow(d.rows[i], cw)
+		d.sums[i] = grow(d.sums[i], cw)
 	}
-	for y := range h.Height {
-		luma := img.Y[y*img.YStride : y*img.YStride+h.Width]
+	return func(out []uint8, y int) {
 		near := y / fy
 		far := near
 		if fy == 2 { // the other neighbour: above for even rows, below for odd ones
@@ -38,32 +37,40 @@ func (d *Decoder) convertYCbCr(dst []uint8, img *image.YCbCr, h Header) {
 		for i, plane := range planes {
 			a := plane[near*img.CStride : near*img.CStride+cw]
 			b := plane[far*img.CStride : far*img.CStride+cw]
-			switch {
-			case fx == 1 && fy == 1:
+			if rows[i] = d.chroma[i]; fx == 1 && fy == 1 {
 				rows[i] = a
-			case fx == 1 && fy == 2:
-				rows[i] = d.chroma[i]
-				upsampleV(rows[i], a, b, uint16(1+y&1))
-			case fx == 2 && fy == 1 && cw > 2:
-				rows[i] = d.chroma[i]
-				upsampleH(rows[i], a)
-			case fx == 2 && fy == 2 && cw > 2:
-				rows[i] = d.chroma[i]
-				sums := d.rows[i]
-				for x := range sums {
-					sums[x] = 3*uint16(a[x]) + uint16(b[x])
-				}
-				upsampleHV(rows[i], sums)
-			default:
-				rows[i] = d.chroma[i]
-				for x, v := range a {
-					for k := range fx {
-						rows[i][x*fx+k] = v
-					}
-				}
+				continue
+			}
+			upsample(rows[i], d.sums[i], a, b, fx, fy, y)
+		}
+		convertRow(out, img.Y[y*img.YStride:y*img.YStride+h.Width], rows[0], rows[1])
+		if bgr {
+			for x := 0; x < len(out); x += 3 {
+				out[x], out[x+2] = out[x+2], out[x]
 			}
 		}
-		convertRow(dst[3*y*h.Width:3*(y+1)*h.Width], luma, rows[0], rows[1])
+	}
+}
+
+// upsample makes a chroma row as wide as row y of the luma from the nearer and the
+// further row of its plane.
+func upsample(dst []uint8, sums []uint16, near, far []uint8, fx, fy, y int) {
+	switch {
+	case fx == 1 && fy == 2:
+		upsampleV(dst, near, far, uint16(1+y&1))
+	case fx == 2 && fy == 1 && len(near) > 2:
+		upsampleH(dst, near)
+	case fx == 2 && fy == 2 && len(near) > 2:
+		for x := range sums {
+			sums[x] = 3*uint16(near[x]) + uint16(far[x])
+		}
+		upsampleHV(dst, sums)
+	default:
+		for x, v := range near {
+			for k := range fx {
+				dst[x*fx+k] = v
+			}
+		}
 	}
 }
 

@@ -1,0 +1,77 @@
+//go:build cgo && libjpeg
+
+package jpeg
+
+/*
+#cgo LDFLAGS: -ljpeg
+#cgo noescape bivouac_jpeg_decode
+#cgo nocallback bivouac_jpeg_decode
+#include <stdio.h>
+#include <jpeglib.h>
+#include "shim.h"
+#ifndef LIBJPEG_TURBO_VERSION_NUMBER
+#error "the headers are not those of libjpeg-turbo; build without the tag libjpeg"
+#endif
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// backend is the decoder of this build.
+type backend = turbo
+
+const advice = ""
+
+func identity() string {
+	const v = C.LIBJPEG_TURBO_VERSION_NUMBER
+	return fmt.Sprintf("libjpeg-turbo %d.%d.%d", v/1000000, v/1000%1000, v%1000)
+}
+
+// turbo decodes with libjpeg-turbo. It keeps one decompressor, whose memory the
+// library takes and gives back itself.
+type turbo struct{ *handle }
+
+type handle struct{ c *C.bivouac_jpeg }
+
+func (t *turbo) open() error {
+	c := C.bivouac_jpeg_new()
+	if c == nil {
+		return &errs.Error{Kind: errs.Exhausted, Op: "jpeg", Got: "no memory for a decompressor"}
+	}
+	t.handle = &handle{c}
+	runtime.AddCleanup(t.handle, func(c *C.bivouac_jpeg) { C.bivouac_jpeg_free(c) }, c)
+	return nil
+}
+
+func (t *turbo) decode(dst, data []byte, h Header, r Region, format Format, fast bool) error {
+	if t.handle == nil {
+		if err := t.open(); err != nil {
+			return err
+		}
+	}
+	w := C.bivouac_jpeg_window{
+		width: C.int(h.Width), height: C.int(h.Height),
+		x: C.int(r.X), y: C.int(r.Y), w: C.int(r.W), h: C.int(r.H),
+		format: C.int(format), max_scans: MaxScans,
+	}
+	if fast {
+		w.fast = 1
+	}
+	code := C.bivouac_jpeg_decode(t.c, (*C.uchar)(unsafe.SliceData(data)), C.size_t(len(data)), (*C.uchar)(unsafe.SliceData(dst)), w)
+	var err error
+	if code != C.BIVOUAC_JPEG_OK {
+		kind := map[C.int]errs.Kind{C.BIVOUAC_JPEG_UNSUPPORTED: errs.Unsupported, C.BIVOUAC_JPEG_EXHAUSTED: errs.Exhausted}[code]
+		if kind == 0 {
+			kind = errs.Corrupt
+		}
+		err = &errs.Error{Kind: kind, Op: "jpeg", Got: "Failed to decode: " + C.GoString(C.bivouac_jpeg_message(t.c))}
+	}
+	runtime.KeepAlive(t.handle)
+	return err
+}
