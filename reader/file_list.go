@@ -34,24 +34,23 @@ func (f *files) listed(ctx context.Context, c *op.Config) error {
 	lines := bufio.NewReaderSize(file, maxListLine)
 	for number := 1; ; number++ {
 		line, err := lines.ReadSlice('\n')
-		if len(line) > 0 {
-			if err := f.entry(ctx, list, number, strings.TrimRight(string(line), " \t\r\n")); err != nil {
-				return err
-			}
-		}
 		switch {
-		case err == nil:
-		case errors.Is(err, io.EOF):
-			if len(f.ends) == 0 {
-				return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: list, Want: "lines of a path and its label", Got: "none"}
-			}
-			return nil
 		case errors.Is(err, bufio.ErrBufferFull):
 			return listError(list, number, fmt.Sprintf("a line of at most %d bytes", maxListLine), "a longer one")
-		default:
+		case err != nil && !errors.Is(err, io.EOF):
 			return fileError(list, err)
 		}
+		if err := f.entry(ctx, list, number, strings.TrimRight(string(line), " \t\r\n")); err != nil {
+			return err
+		}
+		if err != nil {
+			break
+		}
 	}
+	if len(f.ends) == 0 {
+		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: list, Want: "lines of a path and its label", Got: "none"}
+	}
+	return nil
 }
 
 // entry takes one line of a list.
