@@ -17,6 +17,9 @@ func init() {
 	op.Register(op.Schema{Name: "count", Module: []string{"pipelinetest"}, Doc: "Gives the number of samples of its block.",
 		Inputs: []op.Port{{Name: "in"}}, Outputs: []op.Port{{Name: "out"}},
 		New: func(*op.Config) (op.Kernel, error) { return count{}, nil }})
+	op.Register(op.Schema{Name: "rankless", Module: []string{"pipelinetest"}, Doc: "Gives what it is given, of a rank that it does not tell.",
+		Inputs: []op.Port{{Name: "in"}}, Outputs: []op.Port{{Name: "out"}},
+		New: func(*op.Config) (op.Kernel, error) { return rankless{}, nil }})
 	op.Register(op.Schema{Name: "negate", Module: []string{"pipelinetest"}, Doc: "Negates a float32, and refuses what is below 0.5.",
 		Inputs: []op.Port{{Name: "in", DTypes: []tensor.DType{tensor.Float32}}}, Outputs: []op.Port{{Name: "out"}},
 		New: func(*op.Config) (op.Kernel, error) { return negate{}, nil }})
@@ -33,6 +36,19 @@ func (count) Run(b *op.Block) error {
 	for s := range b.Len() {
 		t := b.Out(0, s, 2)
 		t.Data[0], t.Data[1] = byte(b.Len()), byte(b.Slot(s))
+	}
+	return nil
+}
+
+type rankless struct{}
+
+func (rankless) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	return []tensor.Spec{{DType: in[0].DType}}, nil
+}
+func (rankless) Grain() op.Grain { return op.PerSample }
+func (rankless) Run(b *op.Block) error {
+	for s := range b.Len() {
+		b.Alias(0, s, b.In(0, s))
 	}
 	return nil
 }

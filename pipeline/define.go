@@ -11,6 +11,7 @@ import (
 	_ "github.com/bivouac-ml/bivouac/op/image"
 	_ "github.com/bivouac-ml/bivouac/op/random"
 	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // Definition is a checked graph with options. It is immutable; any number of
@@ -32,7 +33,39 @@ func Define(o Options, define func(p *Builder) []Node) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Definition{options: o, graph: g}, nil
+	d := &Definition{options: o, graph: g}
+	if err := o.declared().checkSpecs(d.specs()); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// specs describes the outputs, as far as they are known.
+func (d *Definition) specs() []tensor.Spec {
+	specs := make([]tensor.Spec, len(d.graph.Outputs))
+	for i, e := range d.graph.Outputs {
+		specs[i] = e.Spec()
+	}
+	return specs
+}
+
+// Options returns the options that were given to Define.
+func (d *Definition) Options() Options { return d.options }
+
+// With returns the definition with options that change makes of its own. It is
+// the way to set a field back to zero, which New cannot.
+//
+//	unseeded, err := def.With(func(o *pipeline.Options) { o.Seed = 0 })
+func (d *Definition) With(change func(o *Options)) (*Definition, error) {
+	with := *d
+	change(&with.options)
+	if err := with.options.Validate(); err != nil {
+		return nil, err
+	}
+	if err := with.options.declared().checkSpecs(d.specs()); err != nil {
+		return nil, err
+	}
+	return &with, nil
 }
 
 // New opens the data sets and returns a pipeline at its beginning. Options that
@@ -42,6 +75,10 @@ func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
+	if err := options.declared().checkSpecs(d.specs()); err != nil {
+		return nil, err
+	}
+	options.warn()
 	options = options.withDefaults()
 	var sources []reader.Source
 	closeAll := func() {

@@ -2,9 +2,12 @@ package pipeline
 
 import (
 	"fmt"
+	"log/slog"
+	"reflect"
 	"runtime"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // LastBatch says what becomes of the samples that do not fill the last batch of
@@ -22,18 +25,82 @@ const (
 	Fill
 )
 
-var lastBatchNames = [...]string{"partial", "drop", "fill"}
-
 // String returns the name of the policy in lower case.
 func (l LastBatch) String() string {
-	if int(l) < len(lastBatchNames) {
-		return lastBatchNames[l]
-	}
-	return fmt.Sprintf("LastBatch(%d)", uint8(l))
+	return name("LastBatch", []string{"partial", "drop", "fill"}, uint8(l))
 }
 
 // NoPrefetch as Options.PrefetchDepth makes each batch when it is asked for.
 const NoPrefetch = -1
+
+// AnyNDim in Options.OutputNDim leaves the number of dimensions open.
+const AnyNDim = -1
+
+// Switch is a choice with a default.
+type Switch uint8
+
+// The choices.
+const (
+	Default Switch = iota
+	On
+	Off
+)
+
+// String returns "default", "on" or "off".
+func (s Switch) String() string { return name("Switch", []string{"default", "on", "off"}, uint8(s)) }
+
+// OnGPU says what becomes of operators that were to run on a GPU.
+type OnGPU uint8
+
+// The ways.
+const (
+	// Refuse makes it an error, of kind errs.Unsupported.
+	Refuse OnGPU = iota
+	// RunOnCPU runs each of them on the CPU; Definition.Moved lists which.
+	RunOnCPU
+)
+
+// String returns "refuse" or "run on CPU".
+func (g OnGPU) String() string { return name("OnGPU", []string{"refuse", "run on CPU"}, uint8(g)) }
+
+// StreamPolicy is DALI's choice of CUDA streams.
+type StreamPolicy uint8
+
+// The policies.
+const (
+	StreamDefault StreamPolicy = iota
+	StreamSingle
+	StreamPerBackend
+	StreamPerOperator
+)
+
+// String returns DALI's name in lower case.
+func (p StreamPolicy) String() string {
+	return name("StreamPolicy", []string{"default", "single", "per_backend", "per_operator"}, uint8(p))
+}
+
+// Concurrency is DALI's choice of operators that run at the same time.
+type Concurrency uint8
+
+// The choices.
+const (
+	ConcurrencyDefault Concurrency = iota
+	ConcurrencyNone
+	ConcurrencyBackend
+	ConcurrencyFull
+)
+
+// String returns DALI's name in lower case.
+func (c Concurrency) String() string {
+	return name("Concurrency", []string{"default", "none", "backend", "full"}, uint8(c))
+}
+
+func name(kind string, names []string, v uint8) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return fmt.Sprintf("%s(%d)", kind, v)
+}
 
 // Options say how a pipeline runs. Fields that change what is delivered are
 // part of its identity: a state fits only pipelines that agree in them. The
@@ -66,6 +133,47 @@ type Options struct {
 	IOThreads int
 	// ReadAheadBytes limits what they hold; 0 means 64 MiB. A single larger sample still passes.
 	ReadAheadBytes int64
+
+	// ExecPipelined and ExecAsync say whether batches are made ahead of their use,
+	// and beside the caller; both by default.
+	ExecPipelined, ExecAsync Switch
+	// CPUQueueSize and GPUQueueSize, given together, are DALI's separated queues: the
+	// first is the number of batches ahead, as PrefetchDepth, the second has no effect.
+	CPUQueueSize, GPUQueueSize int
+	// BytesPerSample is how many bytes a sample of an output is expected to take: memory set aside.
+	BytesPerSample int
+	// SetAffinity ties the workers to threads of the operating system.
+	SetAffinity bool
+	// EnableMemoryStats counts the memory of each operator for ExecutorStatistics.
+	EnableMemoryStats bool
+	// Checkpoint is the state to begin at; nil is the beginning.
+	Checkpoint []byte
+
+	// OutputDType, OutputNDim and OutputLayout declare the outputs, one each or one
+	// for all; zero dtypes, AnyNDim and empty layouts leave it open. What is known of
+	// the graph is held against them in Define, the rest in each batch.
+	OutputDType  []tensor.DType
+	OutputNDim   []int
+	OutputLayout []string
+
+	// DeviceID is the GPU to use; nil and negative numbers mean none, and there is no other.
+	DeviceID *int
+	// OnGPU says what becomes of operators that were to run on a GPU.
+	OnGPU OnGPU
+
+	// What follows is taken for the sake of programs written for DALI, can be read
+	// back, and has no effect, which the log says once.
+
+	MaxStreams                int
+	DefaultCUDAStreamPriority int
+	ExecDynamic               Switch // the executor is always dynamic
+	StreamPolicy              StreamPolicy
+	Concurrency               Concurrency
+	PyStartMethod             string // fork (the default) or spawn
+	PyCallbackPickler         any    // needs spawn
+
+	// Log takes warnings; nil is slog.Default.
+	Log *slog.Logger
 }
 
 // withDefaults replaces the zeros.
@@ -76,6 +184,7 @@ func (o Options) withDefaults() Options {
 	set(&o.PrefetchDepth, 2)       // one being computed while one waits: hides the jitter of sizes
 	set(&o.IOThreads, 4)           // a read of a cached file costs a few per cent of decoding it
 	set(&o.ReadAheadBytes, 64<<20) // hundreds of photographs
+	set(&o.PyStartMethod, "fork")
 	return o
 }
 
@@ -93,18 +202,18 @@ func (o Options) overlay(by *Options) Options {
 		return o
 	}
 	over := *by
-	set(&over.BatchSize, o.BatchSize)
-	set(&over.Seed, o.Seed)
-	set(&over.LastBatch, o.LastBatch)
-	set(&over.Compat, o.Compat)
-	set(&over.EnableCheckpointing, o.EnableCheckpointing)
 	if over.World == 0 {
-		over.Rank, over.World = o.Rank, o.World
+		over.Rank = 0 // it goes with World
 	}
-	set(&over.NumThreads, o.NumThreads)
-	set(&over.PrefetchDepth, o.PrefetchDepth)
-	set(&over.IOThreads, o.IOThreads)
-	set(&over.ReadAheadBytes, o.ReadAheadBytes)
+	fields, defaults := reflect.ValueOf(&over).Elem(), reflect.ValueOf(o)
+	for i := range fields.NumField() {
+		if fields.Field(i).IsZero() {
+			fields.Field(i).Set(defaults.Field(i))
+		}
+	}
+	if by.World != 0 {
+		over.Rank = by.Rank
+	}
 	return over
 }
 
@@ -138,7 +247,41 @@ func (o Options) Validate() error {
 	case o.ReadAheadBytes < 1:
 		return invalid("ReadAheadBytes", "1 or more", o.ReadAheadBytes)
 	}
-	return nil
+	return o.validateExecution()
+}
+
+// validateExecution checks what DALI's constructor takes besides.
+func (o Options) validateExecution() error {
+	switch {
+	case o.ExecPipelined > Off:
+		return invalid("ExecPipelined", "Default, On or Off", o.ExecPipelined)
+	case o.ExecAsync > Off:
+		return invalid("ExecAsync", "Default, On or Off", o.ExecAsync)
+	case o.ExecDynamic > Off:
+		return invalid("ExecDynamic", "Default, On or Off", o.ExecDynamic)
+	case (o.CPUQueueSize == 0) != (o.GPUQueueSize == 0):
+		return invalid("CPUQueueSize", "GPUQueueSize with it, or neither", fmt.Sprintf("%d and %d", o.CPUQueueSize, o.GPUQueueSize))
+	case o.CPUQueueSize < 0 || o.CPUQueueSize > 1<<10 || o.GPUQueueSize < 0:
+		return invalid("CPUQueueSize", "1 to 1024", fmt.Sprintf("%d and %d", o.CPUQueueSize, o.GPUQueueSize))
+	case o.separated() && o.ExecAsync == Off:
+		return invalid("ExecAsync", "not Off with separated queues", o.ExecAsync)
+	case o.BytesPerSample < 0:
+		return invalid("BytesPerSample", "0 or more", o.BytesPerSample)
+	case o.PyStartMethod != "" && o.PyStartMethod != "fork" && o.PyStartMethod != "spawn":
+		return invalid("PyStartMethod", "fork or spawn", o.PyStartMethod)
+	case o.PyCallbackPickler != nil && o.PyStartMethod != "spawn":
+		return invalid("PyCallbackPickler", `nothing unless PyStartMethod is "spawn"`, fmt.Sprintf("%T", o.PyCallbackPickler))
+	case o.StreamPolicy > StreamPerOperator:
+		return invalid("StreamPolicy", "a policy", o.StreamPolicy)
+	case o.Concurrency > ConcurrencyFull:
+		return invalid("Concurrency", "a kind of concurrency", o.Concurrency)
+	case o.OnGPU > RunOnCPU:
+		return invalid("OnGPU", "Refuse or RunOnCPU", o.OnGPU)
+	case o.DeviceID != nil && *o.DeviceID >= 0 && o.OnGPU != RunOnCPU:
+		return &errs.Error{Kind: errs.Unsupported, Op: "pipeline", Subject: "Options.DeviceID", Want: "none, as there is no GPU here",
+			Got: fmt.Sprint(*o.DeviceID), Remedy: "leave it out, or set OnGPU to RunOnCPU"}
+	}
+	return o.declared().validate()
 }
 
 func invalid(field, want string, got any) error {

@@ -110,7 +110,7 @@ func newPipeline(g *graph.Graph, sources []reader.Source, o Options) (*Pipeline,
 		BatchSize: largest, Threads: o.NumThreads, Fetchers: o.IOThreads, ReadAhead: o.ReadAheadBytes,
 		Keyers: a.Keyers,
 	})
-	slots := make([]*slot, 1+max(0, o.PrefetchDepth))
+	slots := make([]*slot, 1+o.ahead())
 	for i := range slots {
 		slots[i] = &slot{frame: p.exec.NewFrame()}
 		slots[i].batch.Outputs = slots[i].frame.Outputs
@@ -152,7 +152,12 @@ func (m producer) Start(s *slot, at Progress) (Progress, bool) {
 func (m producer) Wait(ctx context.Context, s *slot) error { return m.p.exec.Wait(ctx, s.frame) }
 
 // Err implements flow.Stage.
-func (m producer) Err(s *slot) error { return m.p.exec.Err(s.frame) }
+func (m producer) Err(s *slot) error {
+	if err := m.p.exec.Err(s.frame); err != nil {
+		return err
+	}
+	return m.p.options.declared().checkBatch(s.batch.Outputs)
+}
 
 // Abandon implements flow.Stage.
 func (m producer) Abandon(s *slot) { m.p.exec.Abandon(s.frame) }
