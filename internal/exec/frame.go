@@ -21,6 +21,7 @@ type Frame struct {
 	// Outputs are the delivered values; valid after Wait, until Begin.
 	Outputs []*tensor.Batch
 
+	fed    []int             // numbers of the first values of the inputs of the graph
 	values [][]tensor.Tensor // of the values that live in frames: [value][sample]
 	slabs  [][]byte          // of the static ones
 	own    [][][]byte        // of the others: [value][sample]
@@ -73,8 +74,11 @@ func (e *Executor) NewFrame() *Frame {
 	for i := range f.IDs {
 		f.IDs[i] = make([]int64, 0, n)
 	}
+	for _, node := range p.fed {
+		f.fed = append(f.fed, p.first[node.Index])
+	}
 	for i, v := range p.values {
-		if !v.frame {
+		if !v.frame || v.fed {
 			continue
 		}
 		f.values[i] = make([]tensor.Tensor, n)
@@ -112,6 +116,10 @@ func (f *Frame) Begin(n int) {
 		f.IDs[i] = f.IDs[i][:n]
 	}
 }
+
+// Feed makes samples those of an output of the i-th input of the graph, for each
+// sample of the frame one. They are only read, and must stay until the frame is abandoned.
+func (f *Frame) Feed(i, output int, samples []tensor.Tensor) { f.values[f.fed[i]+output] = samples }
 
 // Len returns the number of samples.
 func (f *Frame) Len() int { return len(f.Positions) }

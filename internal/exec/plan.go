@@ -13,6 +13,7 @@ import (
 type plan struct {
 	graph   *graph.Graph
 	readers []*graph.Node
+	fed     []*graph.Node
 	first   []int // number of the first value of each node
 	values  []value
 	outputs []int   // values that are delivered
@@ -28,22 +29,24 @@ type value struct {
 	frame   bool // exists for the whole batch, in the frame
 	partial bool // samples may lack it
 	read    bool // comes from a reader
+	fed     bool // comes from outside
 	keep    bool // of a reader's: needed after the first stage
 }
 
 func newPlan(g *graph.Graph) *plan {
-	p := &plan{graph: g, readers: g.Readers(), stages: make([][]int, g.Stages)}
+	p := &plan{graph: g, readers: g.Readers(), fed: g.Fed(), stages: make([][]int, g.Stages)}
 	for _, n := range g.Nodes {
 		p.first = append(p.first, len(p.values))
 		origin := -1
-		if n.Reader != nil {
+		switch {
+		case n.Reader != nil:
 			origin = slices.Index(p.readers, n)
-		} else {
+		case !n.Fed:
 			p.stages[n.Stage] = append(p.stages[n.Stage], n.Index)
 		}
 		for _, spec := range n.Specs {
-			v := value{spec: spec, static: op.Static(spec) && !n.Partial, partial: n.Partial, read: n.Reader != nil}
-			v.frame = v.read || n.Stage%2 == 1
+			v := value{spec: spec, static: op.Static(spec) && !n.Partial && !n.Fed, partial: n.Partial, read: n.Reader != nil, fed: n.Fed}
+			v.frame = v.read || v.fed || n.Stage%2 == 1
 			if v.static {
 				v.size = spec.Shape.Len() * spec.DType.Size()
 			}

@@ -11,20 +11,33 @@
 //	└───────────┴───────────┴───────────┴─────────┘
 //	      ▲ Token
 //
+// [Ring.Next] keeps as many values in flight as it was told; with
+// [Ring.Schedule], [Ring.Share] and [Ring.Release] the consumer says when each is
+// begun, handed out and given back.
+//
 // A [Pool] is a fixed set of goroutines with one queue; a [Budget] bounds the
 // bytes that they may hold. Pools own their goroutines, and Close waits for them.
 package flow
 
-import (
-	"context"
+import "context"
+
+// Outcome says what came of an attempt to begin a value.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Started Outcome = iota // it is in the making
+	Starved                // what it is made from is not there yet
+	Ended                  // there is none: the stream has ended
 )
 
 // Stage makes the values of a ring. F is a slot, which it fills again and
 // again; T is the token that says where a stream stands.
 type Stage[F, T any] interface {
 	// Start begins to make the value after at, in slot f, and returns at once with
-	// the token after it. ok is false when there is none: the stream has ended.
-	Start(f F, at T) (next T, ok bool)
+	// the token after it. When what it needs is not there yet and wait is true, it
+	// waits for that, or until ctx ends.
+	Start(ctx context.Context, f F, at T, wait bool) (next T, o Outcome)
 	// Wait returns nil when the value in f is made, or failed; or the error of ctx.
 	Wait(ctx context.Context, f F) error
 	// Err says why the value in f failed. It is called after Wait.
@@ -38,67 +51,106 @@ type Stage[F, T any] interface {
 // goroutine at a time; it starts none.
 type Ring[F, T any] struct {
 	stage    Stage[F, T]
-	slots    []F
-	tokens   []T // after the value of each slot
-	first    int // slot of the oldest value in flight
-	inFlight int
-	held     bool // the slot before first holds the value delivered last
-	ended    bool
-	produced T // token after the newest value in flight
-	token    T // token after the value delivered last
+	slot     func() F
+	depth    int
+	free     []F
+	flight   []made[F, T] // oldest first
+	held     []F          // oldest first
+	outcome  Outcome      // of the last attempt to begin a value
+	produced T            // token after the newest value in flight
+	token    T            // token after the value delivered last
 }
 
-// NewRing returns a ring over slots, of which one holds the delivered value and
-// the others run ahead; a single slot makes each value when it is asked for.
-func NewRing[F, T any](stage Stage[F, T], slots []F, at T) *Ring[F, T] {
-	return &Ring[F, T]{stage: stage, slots: slots, tokens: make([]T, len(slots)), produced: at, token: at}
+// made is a value in the making and the token after it.
+type made[F, T any] struct {
+	slot  F
+	token T
 }
 
-// Next returns the next value, which is the caller's until the next Next or
-// Reset. ok is false at the end of the stream. An error keeps the position: what
-// is in flight goes on when it is that of ctx, and is made again, by the next
-// Next, when the value itself failed.
+// NewRing returns a ring whose Next keeps depth values in flight while one is in
+// use; with depth 0 it makes each when it is asked for. slot makes a slot; it is called for each value that
+// is in flight or held at the same time, and no more.
+func NewRing[F, T any](stage Stage[F, T], depth int, slot func() F, at T) *Ring[F, T] {
+	return &Ring[F, T]{stage: stage, slot: slot, depth: depth, produced: at, token: at}
+}
+
+// Next releases what is held and returns the next value, which is the caller's
+// until the next Next, Release or Reset. ok is false when there is none; Outcome says
+// why. An error keeps the position: what is in flight goes on when it is that of
+// ctx, and is made again, by the next Next, when the value itself failed.
 func (r *Ring[F, T]) Next(ctx context.Context) (f F, ok bool, err error) {
-	r.release()
-	r.fill()
-	if r.inFlight == 0 {
-		return f, false, nil
+	r.releaseAll()
+	r.fill(ctx, max(1, r.depth), true)
+	if f, ok, err = r.Share(ctx); ok && err == nil {
+		r.fill(ctx, r.depth, false)
 	}
-	f = r.slots[r.first]
-	if err := r.stage.Wait(ctx, f); err != nil {
-		return f, false, err
-	}
-	if err := r.stage.Err(f); err != nil {
-		r.Reset(r.token)
-		return f, false, err
-	}
-	r.token = r.tokens[r.first]
-	r.first = (r.first + 1) % len(r.slots)
-	r.inFlight--
-	r.held = true
-	return f, true, nil
+	return f, ok, err
 }
 
-// release takes the delivered value back.
-func (r *Ring[F, T]) release() {
-	if r.held {
-		r.held = false
-		r.stage.Abandon(r.slots[(r.first+len(r.slots)-1)%len(r.slots)])
-	}
-}
-
-// fill starts values until all slots but the delivered one are in flight.
-func (r *Ring[F, T]) fill() {
-	ahead := max(1, len(r.slots)-1)
-	for !r.ended && r.inFlight < ahead {
-		i := (r.first + r.inFlight) % len(r.slots)
-		next, ok := r.stage.Start(r.slots[i], r.produced)
-		if !ok {
-			r.ended = true
+// fill begins values until n are in flight. It waits for what the first needs if wait is true.
+func (r *Ring[F, T]) fill(ctx context.Context, n int, wait bool) {
+	for len(r.flight) < n {
+		if r.Schedule(ctx, wait && len(r.flight) == 0) != Started {
 			return
 		}
-		r.tokens[i], r.produced = next, next
-		r.inFlight++
+	}
+}
+
+// Schedule begins one more value.
+func (r *Ring[F, T]) Schedule(ctx context.Context, wait bool) Outcome {
+	if r.outcome == Ended {
+		return Ended
+	}
+	var s F
+	if n := len(r.free); n > 0 {
+		s = r.free[n-1]
+		r.free = r.free[:n-1]
+	} else {
+		s = r.slot()
+	}
+	var next T
+	if next, r.outcome = r.stage.Start(ctx, s, r.produced, wait); r.outcome != Started {
+		r.free = append(r.free, s)
+		return r.outcome
+	}
+	r.flight = append(r.flight, made[F, T]{s, next})
+	r.produced = next
+	return Started
+}
+
+// Share waits for the oldest value in flight and hands it out; it is the caller's until it
+// is released. ok is false when nothing is in flight.
+func (r *Ring[F, T]) Share(ctx context.Context) (f F, ok bool, err error) {
+	if len(r.flight) == 0 {
+		return f, false, nil
+	}
+	first := r.flight[0]
+	if err := r.stage.Wait(ctx, first.slot); err != nil {
+		return f, false, err
+	}
+	if err := r.stage.Err(first.slot); err != nil {
+		r.rewind(r.token)
+		return f, false, err
+	}
+	r.flight = r.flight[:copy(r.flight, r.flight[1:])]
+	r.held = append(r.held, first.slot)
+	r.token = first.token
+	return first.slot, true, nil
+}
+
+// Release takes back the value that has been held longest, if any.
+func (r *Ring[F, T]) Release() {
+	if len(r.held) > 0 {
+		s := r.held[0]
+		r.held = r.held[:copy(r.held, r.held[1:])]
+		r.stage.Abandon(s)
+		r.free = append(r.free, s)
+	}
+}
+
+func (r *Ring[F, T]) releaseAll() {
+	for len(r.held) > 0 {
+		r.Release()
 	}
 }
 
@@ -106,13 +158,23 @@ func (r *Ring[F, T]) fill() {
 func (r *Ring[F, T]) Token() T { return r.token }
 
 // InFlight returns how many values are in the making or wait to be delivered.
-func (r *Ring[F, T]) InFlight() int { return r.inFlight }
+func (r *Ring[F, T]) InFlight() int { return len(r.flight) }
 
-// Reset drops what is in flight, waits until nothing works on it and moves the stream to at.
+// Outcome returns that of the last attempt to begin a value.
+func (r *Ring[F, T]) Outcome() Outcome { return r.outcome }
+
+// Reset drops what is in flight and held, waits until nothing works on it and moves the stream to at.
 func (r *Ring[F, T]) Reset(at T) {
-	r.release()
-	for ; r.inFlight > 0; r.inFlight-- {
-		r.stage.Abandon(r.slots[(r.first+r.inFlight-1)%len(r.slots)])
+	r.releaseAll()
+	r.rewind(at)
+}
+
+// rewind drops what is in flight, the newest first, and moves the stream to at.
+func (r *Ring[F, T]) rewind(at T) {
+	for i := len(r.flight) - 1; i >= 0; i-- {
+		r.stage.Abandon(r.flight[i].slot)
+		r.free = append(r.free, r.flight[i].slot)
 	}
-	r.first, r.ended, r.produced, r.token = 0, false, at, at
+	r.flight = r.flight[:0]
+	r.outcome, r.produced, r.token = Started, at, at
 }

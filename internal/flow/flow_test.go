@@ -24,16 +24,21 @@ type item struct {
 
 // counter makes the numbers 0 to end-1; the token is the next number.
 type counter struct {
-	t    *rapid.T
-	end  int
-	fail map[int]error
-	busy int
-	most int
+	t       *rapid.T
+	end     int
+	starved int // the number that is not there at the first attempt
+	fail    map[int]error
+	busy    int
+	most    int
 }
 
-func (c *counter) Start(s *item, at int) (int, bool) {
-	if at == c.end {
-		return at, false
+func (c *counter) Start(_ context.Context, s *item, at int, _ bool) (int, Outcome) {
+	switch {
+	case at == c.end:
+		return at, Ended
+	case at == c.starved:
+		c.starved = -1 // the next attempt finds it
+		return at, Starved
 	}
 	if s.busy {
 		c.t.Fatal("a slot is started twice")
@@ -41,7 +46,7 @@ func (c *counter) Start(s *item, at int) (int, bool) {
 	*s = item{value: at, busy: true, failed: c.fail[at]}
 	c.busy++
 	c.most = max(c.most, c.busy)
-	return at + 1, true
+	return at + 1, Started
 }
 
 func (c *counter) Wait(ctx context.Context, s *item) error {
@@ -68,12 +73,9 @@ func TestRing(t *testing.T) {
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := &counter{t: t, end: rapid.IntRange(0, 20).Draw(t, "end"), fail: map[int]error{}}
-		slots := make([]*item, rapid.IntRange(1, 5).Draw(t, "slots"))
-		for i := range slots {
-			slots[i] = &item{}
-		}
-		r := NewRing[*item, int](c, slots, 0)
+		c := &counter{t: t, end: rapid.IntRange(0, 20).Draw(t, "end"), starved: rapid.IntRange(-1, 9).Draw(t, "starved"), fail: map[int]error{}}
+		depth := rapid.IntRange(0, 4).Draw(t, "depth")
+		r := NewRing[*item, int](c, depth, func() *item { return &item{} }, 0)
 		at := 0
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
@@ -81,7 +83,7 @@ func TestRing(t *testing.T) {
 				at = rapid.IntRange(0, c.end).Draw(t, "to")
 				r.Reset(at)
 			case 1:
-				if _, _, err := r.Next(canceled); err == nil && at < c.end {
+				if _, ok, err := r.Next(canceled); ok || err == nil && at < c.end && r.Outcome() != Starved {
 					t.Fatal("a canceled context is ignored")
 				}
 			case 2: // breaks from here on are seen when their values are started
@@ -90,8 +92,9 @@ func TestRing(t *testing.T) {
 			default:
 				got, ok, err := r.Next(context.Background())
 				switch {
+				case !ok && err == nil && r.Outcome() == Starved:
 				case at == c.end:
-					if ok || err != nil {
+					if ok || err != nil || r.Outcome() != Ended {
 						t.Fatalf("at the end: %v %v", ok, err)
 					}
 				case c.fail[at] != nil:
@@ -107,8 +110,8 @@ func TestRing(t *testing.T) {
 			if r.Token() != at {
 				t.Fatalf("token %d, want %d", r.Token(), at)
 			}
-			if c.most > len(slots) || r.InFlight() > max(1, len(slots)-1) {
-				t.Fatalf("%d slots, %d in use, %d in flight", len(slots), c.most, r.InFlight())
+			if c.most > depth+1 || r.InFlight() > max(1, depth) {
+				t.Fatalf("depth %d, %d in use, %d in flight", depth, c.most, r.InFlight())
 			}
 		}
 		r.Reset(0)
