@@ -9,8 +9,9 @@ import (
 // Builder takes the operators of a graph, mostly through pipeline/fn. After the
 // first mistake it takes nothing more, and Define returns it.
 type Builder struct {
-	graph graph.Builder
-	sinks []graph.Edge
+	graph   graph.Builder
+	sinks   []graph.Edge
+	sources map[string]*sourceNode // external ones, by the name of their node
 	// branch is the one whose operators are being taken, or nil; home says to which
 	// branch the nodes that were made in one belong.
 	branch *branch

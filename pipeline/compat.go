@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/graph"
@@ -53,6 +52,12 @@ type Progress struct {
 	Batches  int64 // delivered since the beginning, or the last reset
 	Resets   int64 // how often the stream was reset at the end of a source
 	Digest   state.Digest
+	// First is the position of the first sample since the last reset.
+	First int64
+	// Sources are the states of external sources that have one, by the name of their node.
+	Sources map[string][]byte
+
+	number int64 // of batches since the last move
 }
 
 // Codec writes and reads the states of one pipeline.
@@ -125,34 +130,4 @@ func nativeOrder(n *graph.Node, samples int64, o Options) (order.Order, order.Sh
 		seed = uint64(op.Get[int](n.Config, "shuffle_after_epoch_seed"))
 	}
 	return order.NewShuffled(samples, seed, n.Name), s, nil
-}
-
-// documents are states as JSON documents.
-type documents struct {
-	identity identity
-	schedule schedule
-}
-
-// AppendState implements Codec.
-func (c documents) AppendState(dst []byte, at Progress) ([]byte, error) {
-	return c.identity.pieces.append(dst, c.identity.document(c.schedule, at)), nil
-}
-
-// ParseState implements Codec.
-func (c documents) ParseState(b []byte) (Progress, error) {
-	d, err := state.Unmarshal(b)
-	if err != nil {
-		return Progress{}, err
-	}
-	if err := d.Check(c.identity.document(c.schedule, Progress{})); err != nil {
-		return Progress{}, err
-	}
-	if d.Position < 0 || d.Position > math.MaxInt64-1<<32 {
-		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "position", Got: fmt.Sprint(d.Position)}
-	}
-	digest, err := state.ParseDigest(d.Digest)
-	if err != nil {
-		return Progress{}, errs.Wrap("", "digest", err)
-	}
-	return Progress{Position: d.Position, Digest: digest}, nil
 }

@@ -19,6 +19,7 @@ import (
 type Definition struct {
 	options Options
 	graph   *graph.Graph
+	sources map[string]*sourceNode
 }
 
 // Define calls define, which appends operators to p and returns the nodes to
@@ -33,7 +34,7 @@ func Define(o Options, define func(p *Builder) []Node) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Definition{options: o, graph: g}
+	d := &Definition{options: o, graph: g, sources: b.sources}
 	if err := o.declared().checkSpecs(d.specs()); err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
 		}
 		sources = append(sources, s)
 	}
-	p, err := newPipeline(d.graph, sources, options)
+	p, err := newPipeline(d.graph, d.sources, sources, options)
 	if err != nil {
 		closeAll()
 		return nil, errs.Wrap("pipeline.New", "", err)

@@ -30,6 +30,9 @@ func (l LastBatch) String() string {
 	return name("LastBatch", []string{"partial", "drop", "fill"}, uint8(l))
 }
 
+// NoPyWorkers as Options.PyNumWorkers makes no goroutines for parallel external sources.
+const NoPyWorkers = -1
+
 // NoPrefetch as Options.PrefetchDepth makes each batch when it is asked for.
 const NoPrefetch = -1
 
@@ -140,6 +143,9 @@ type Options struct {
 	// CPUQueueSize and GPUQueueSize, given together, are DALI's separated queues: the
 	// first is the number of batches ahead, as PrefetchDepth, the second has no effect.
 	CPUQueueSize, GPUQueueSize int
+	// PyNumWorkers is how many calls of parallel external sources run at a time, each on a goroutine; 0
+	// means 1, and with NoPyWorkers they are made by the caller of Next, as if they were not parallel.
+	PyNumWorkers int
 	// BytesPerSample is how many bytes a sample of an output is expected to take: memory set aside.
 	BytesPerSample int
 	// SetAffinity ties the workers to threads of the operating system.
@@ -181,7 +187,8 @@ func (o Options) withDefaults() Options {
 	set(&o.BatchSize, 1)
 	set(&o.World, 1)
 	set(&o.NumThreads, runtime.GOMAXPROCS(0))
-	set(&o.PrefetchDepth, 2)       // one being computed while one waits: hides the jitter of sizes
+	set(&o.PrefetchDepth, 2) // one being computed while one waits: hides the jitter of sizes
+	set(&o.PyNumWorkers, 1)
 	set(&o.IOThreads, 4)           // a read of a cached file costs a few per cent of decoding it
 	set(&o.ReadAheadBytes, 64<<20) // hundreds of photographs
 	set(&o.PyStartMethod, "fork")
@@ -244,6 +251,8 @@ func (o Options) Validate() error {
 		return invalid("PrefetchDepth", "1 to 1024, or NoPrefetch", o.PrefetchDepth)
 	case o.IOThreads < 1 || o.IOThreads > 1<<12:
 		return invalid("IOThreads", "1 to 4096", o.IOThreads)
+	case o.PyNumWorkers < NoPyWorkers || o.PyNumWorkers > 1<<12:
+		return invalid("PyNumWorkers", "1 to 4096, or NoPyWorkers", o.PyNumWorkers)
 	case o.ReadAheadBytes < 1:
 		return invalid("ReadAheadBytes", "1 or more", o.ReadAheadBytes)
 	}

@@ -26,7 +26,7 @@ func TestProperties(t *testing.T) {
 	zero, gpu := 0, -99999
 	base := pipeline.Properties{
 		MaxBatchSize: 4, NumThreads: 1, ExecPipelined: true, ExecAsync: true, ExecDynamic: pipeline.On, MaxStreams: -1,
-		PrefetchQueueDepth: 2, CPUQueueSize: 2, GPUQueueSize: 2, PyStartMethod: "fork",
+		PrefetchQueueDepth: 2, CPUQueueSize: 2, GPUQueueSize: 2, PyNumWorkers: 1, PyStartMethod: "fork",
 		NumOutputs: 2, OutputDType: make([]tensor.DType, 2), OutputNDim: []int{pipeline.AnyNDim, pipeline.AnyNDim},
 	}
 	for name, c := range map[string]struct {

@@ -62,32 +62,33 @@ type Batch struct {
 // for one goroutine at a time.
 type Pipeline struct {
 	options  Options
+	graph    *graph.Graph
 	sources  []reader.Source
 	orders   []order.Order
+	inputs   []*input // the external sources, in the order of the graph's inputs
+	calls    *flow.Pool[call]
 	schedule schedule
 	identity identity
 	codec    Codec
-	exec     *exec.Executor
+	declared declared
+	config   exec.Config
+	exec     *exec.Executor // nil until the first data shows what the graph works on
 	ring     *flow.Ring[*slot, Progress]
 	ids      []int64 // of a whole batch, all ranks
 	samples  int64   // of the first reader's data set
+	manual   manual
+	stuck    bool // the newest batch could not be begun
 	closed   bool
 }
 
 var _ stream.Stream[*Batch] = (*Pipeline)(nil)
 
-// slot is a batch in the making.
-type slot struct {
-	frame *exec.Frame
-	batch Batch
-}
-
-func newPipeline(g *graph.Graph, sources []reader.Source, o Options) (*Pipeline, error) {
+func newPipeline(g *graph.Graph, externals map[string]*sourceNode, sources []reader.Source, o Options) (*Pipeline, error) {
 	a, err := o.compat().Arrange(g, sources, o)
 	if err != nil {
 		return nil, err
 	}
-	p := &Pipeline{options: o, sources: sources, orders: a.Orders, codec: a.Codec}
+	p := &Pipeline{options: o, graph: g, sources: sources, orders: a.Orders, codec: a.Codec, declared: o.declared()}
 	p.schedule = schedule{epochs: a.Epochs, batch: int64(o.BatchSize), last: a.LastBatch}
 	if n := p.schedule.length(); len(sources) > 0 && a.LastBatch == Drop && n < int64(o.BatchSize) {
 		return nil, invalid("BatchSize", fmt.Sprintf("at most the %d samples of an epoch when the last batch is dropped", n), o.BatchSize)
@@ -99,70 +100,49 @@ func newPipeline(g *graph.Graph, sources []reader.Source, o Options) (*Pipeline,
 		return nil, err
 	}
 	if p.codec == nil {
-		p.codec = documents{identity: p.identity, schedule: p.schedule}
+		fed := len(g.Fed()) > 0
+		p.codec = documents{identity: p.identity, schedule: p.schedule, external: fed && a.Epochs == nil, extended: fed}
 	}
 	largest := 0
 	for n := range o.BatchSize + 1 { // of the rank's shares, the largest batch need not give the largest
 		lo, hi := share(n, o.Rank, o.World)
 		largest = max(largest, hi-lo)
 	}
-	p.exec = exec.New(g, sources, exec.Config{
+	p.config = exec.Config{
 		BatchSize: largest, Threads: o.NumThreads, Fetchers: o.IOThreads, ReadAhead: o.ReadAheadBytes,
 		Keyers: a.Keyers,
-	})
-	slots := make([]*slot, 1+o.ahead())
-	for i := range slots {
-		slots[i] = &slot{frame: p.exec.NewFrame()}
-		slots[i].batch.Outputs = slots[i].frame.Outputs
 	}
-	p.ring = flow.NewRing[*slot, Progress](producer{p}, slots, Progress{})
+	if err := p.openInputs(externals); err != nil {
+		return nil, err
+	}
+	if g.Known() {
+		p.exec = exec.New(g, sources, p.config)
+	}
+	p.ring = flow.NewRing[*slot, Progress](producer{p}, o.ahead(), func() *slot { return &slot{} }, Progress{})
 	return p, nil
 }
 
-// producer makes batches for the ring.
-type producer struct{ p *Pipeline }
-
-// Start implements flow.Stage.
-func (m producer) Start(s *slot, at Progress) (Progress, bool) {
-	p := m.p
-	n, after := p.schedule.next(at.Position)
-	lo, hi := share(n, p.options.Rank, p.options.World)
-	f := s.frame
-	f.Begin(hi - lo)
-	for i := range f.Positions {
-		f.Positions[i], f.Slots[i] = at.Position+int64(lo+i), int32(lo+i)
+// openInputs makes the external sources ready.
+func (p *Pipeline) openInputs(externals map[string]*sourceNode) error {
+	for _, n := range p.graph.Fed() {
+		in := &input{node: n, source: externals[n.Name]}
+		if o := &in.source.options; o.Parallel && p.calls == nil && p.options.PyNumWorkers > 0 {
+			p.calls = flow.NewPool(p.options.PyNumWorkers, func(_ int, c call) { c.run() })
+		}
+		in.gives = newGiver(in, p.calls)
+		if s := in.source.source.state; s != nil {
+			var err error
+			if in.state, err = s.AppendState(nil); err != nil {
+				return in.wrap(err)
+			}
+		}
+		p.inputs = append(p.inputs, in)
 	}
-	next := Progress{Position: after, Batches: at.Batches + 1, Resets: at.Resets, Digest: at.Digest}
-	for r, o := range p.orders {
-		ids := p.ids[:n]
-		o.Fill(at.Position, ids)
-		next.Digest.Add(ids...)
-		copy(f.IDs[r], ids[lo:hi])
-	}
-	s.batch.Position = at.Position
-	s.batch.Epoch, s.batch.Index = p.schedule.epoch(at.Position)
-	if len(f.IDs) > 0 {
-		s.batch.IDs = f.IDs[0]
-	}
-	p.exec.Start(f)
-	return next, true
+	return nil
 }
 
-// Wait implements flow.Stage.
-func (m producer) Wait(ctx context.Context, s *slot) error { return m.p.exec.Wait(ctx, s.frame) }
-
-// Err implements flow.Stage.
-func (m producer) Err(s *slot) error {
-	if err := m.p.exec.Err(s.frame); err != nil {
-		return err
-	}
-	return m.p.options.declared().checkBatch(s.batch.Outputs)
-}
-
-// Abandon implements flow.Stage.
-func (m producer) Abandon(s *slot) { m.p.exec.Abandon(s.frame) }
-
-// Next returns the next batch of the stream, which does not end.
+// Next returns the next batch of the stream. Where a reader decides what comes it does
+// not end; where an external source does, io.EOF is the end of its epoch, and Reset begins another.
 //
 // An error keeps the position, so that state and digest are those of the batch
 // delivered before. When a sample failed, the error names operator, file and
@@ -173,13 +153,25 @@ func (p *Pipeline) Next(ctx context.Context) (*Batch, error) {
 		return nil, &errs.Error{Kind: errs.Closed, Op: "pipeline.Next"}
 	}
 	s, ok, err := p.ring.Next(ctx)
-	if err != nil {
-		return nil, errs.Wrap("pipeline.Next", "", err)
+	return p.deliver(ctx, "pipeline.Next", s, ok, err)
+}
+
+// deliver makes what the ring handed out the caller's.
+func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, err error) (*Batch, error) {
+	switch {
+	case err != nil:
+		return nil, errs.Wrap(what, "", err)
+	case ok:
+		for _, in := range p.inputs {
+			in.delivered(p.ring.Token().number - 1)
+		}
+		return &s.batch, nil
+	case p.ring.Outcome() == flow.Starved && ctx.Err() != nil:
+		return nil, &errs.Error{Kind: errs.Canceled, Op: what, Err: context.Cause(ctx)}
+	case p.ring.Outcome() == flow.Starved:
+		return nil, errs.Wrap(what, "", p.hungry())
 	}
-	if !ok {
-		return nil, io.EOF
-	}
-	return &s.batch, nil
+	return nil, io.EOF
 }
 
 // Skip passes over the next batch without making it. Its samples do not enter the digest.
@@ -188,9 +180,58 @@ func (p *Pipeline) Skip() error {
 		return &errs.Error{Kind: errs.Closed, Op: "pipeline.Skip"}
 	}
 	at := p.ring.Token()
-	_, at.Position = p.schedule.next(at.Position)
-	at.Batches++
+	n, after := p.schedule.next(at.Position)
+	if len(p.inputs) > 0 {
+		lo, hi := share(n, p.options.Rank, p.options.World)
+		var s slot
+		fed, outcome, err := p.takeInputs(context.Background(), &s, at, span{n: hi - lo, whole: n, slot: lo}, true)
+		if err != nil {
+			return errs.Wrap("pipeline.Skip", "", err)
+		}
+		if outcome != flow.Started {
+			return nil // there is nothing to pass over
+		}
+		p.dropInputs(&s)
+		if len(p.sources) == 0 && p.options.World == 1 {
+			after = at.Position + int64(fed)
+		}
+	}
+	at.Position, at.Batches, at.number = after, at.Batches+1, at.number+1
 	p.ring.Reset(at)
+	for _, in := range p.inputs {
+		in.delivered(at.number - 1)
+	}
+	return nil
+}
+
+// Reset begins the next epoch after io.EOF: external sources start again. Before
+// the end of an epoch it does nothing.
+func (p *Pipeline) Reset() error {
+	if p.closed {
+		return &errs.Error{Kind: errs.Closed, Op: "pipeline.Reset"}
+	}
+	if p.ring.Outcome() != flow.Ended || p.ring.InFlight() > 0 {
+		return nil
+	}
+	at := p.ring.Token()
+	at.Resets, at.Batches, at.First, at.number = at.Resets+1, 0, at.Position, 0
+	return p.move(at)
+}
+
+// move brings the stream to a place at which no batch has come yet, and the sources with it.
+func (p *Pipeline) move(at Progress) error {
+	p.ring.Reset(at)
+	p.manual.scheduled = false
+	for _, in := range p.inputs {
+		if in.gives == nil {
+			in.base = at.number
+			continue
+		}
+		in.clear()
+		if err := in.gives.restart(); err != nil {
+			return in.wrap(err)
+		}
+	}
 	return nil
 }
 
@@ -203,20 +244,33 @@ func (p *Pipeline) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
 		for {
 			b, err := p.Next(ctx)
 			if errors.Is(err, io.EOF) {
+				if err := p.Reset(); err != nil {
+					yield(nil, err)
+				}
 				return
 			}
 			if !yield(b, err) || err != nil {
 				return
 			}
-			if epoch, _ := p.schedule.epoch(p.ring.Token().Position); epoch > b.Epoch {
+			if epoch, _ := p.epochAt(p.ring.Token()); epoch > b.Epoch {
 				return
 			}
 		}
 	}
 }
 
-// Specs describes the samples of the outputs.
-func (p *Pipeline) Specs() []tensor.Spec { return p.exec.Specs() }
+// Specs describes the samples of the outputs. What depends on an external source of which
+// nothing was declared is the zero Spec until its first data is there.
+func (p *Pipeline) Specs() []tensor.Spec {
+	if p.exec != nil {
+		return p.exec.Specs()
+	}
+	specs := make([]tensor.Spec, len(p.graph.Outputs))
+	for i, e := range p.graph.Outputs {
+		specs[i] = e.Spec()
+	}
+	return specs
+}
 
 // Options returns the options in force, defaults filled in.
 func (p *Pipeline) Options() Options { return p.options }
@@ -231,7 +285,12 @@ func (p *Pipeline) EpochSize() int64 { return p.schedule.delivered() }
 func (p *Pipeline) EpochBatches() int64 { return p.schedule.batches() }
 
 // ReadAhead returns the bytes of fetched samples that are held now, and the most that ever were.
-func (p *Pipeline) ReadAhead() (now, peak int64) { return p.exec.ReadAhead() }
+func (p *Pipeline) ReadAhead() (now, peak int64) {
+	if p.exec == nil {
+		return 0, 0
+	}
+	return p.exec.ReadAhead()
+}
 
 // Close stops all work, waits for it and releases everything. The pipeline and
 // its batches are unusable afterwards. It may be called twice.
@@ -241,7 +300,17 @@ func (p *Pipeline) Close() error {
 	}
 	p.closed = true
 	p.ring.Reset(p.ring.Token())
-	p.exec.Close()
+	for _, in := range p.inputs {
+		if in.gives != nil {
+			in.gives.stop()
+		}
+	}
+	if p.calls != nil {
+		p.calls.Close()
+	}
+	if p.exec != nil {
+		p.exec.Close()
+	}
 	var failed error
 	for _, s := range p.sources {
 		failed = errors.Join(failed, s.Close())

@@ -26,6 +26,7 @@ type Properties struct {
 	CPUQueueSize, GPUQueueSize int
 	DefaultCUDAStreamPriority  int // 0
 	EnableMemoryStats          bool
+	PyNumWorkers               int
 	PyStartMethod              string
 	IsRestoredFromCheckpoint   bool
 	NumOutputs                 int
@@ -44,7 +45,7 @@ func (o Options) properties(outputs int) Properties {
 		ExecPipelined: o.ExecPipelined != Off, ExecAsync: o.ExecAsync != Off, ExecDynamic: ask.ExecDynamic, ExecSeparated: o.separated(),
 		StreamPolicy: o.StreamPolicy, Concurrency: o.Concurrency, SetAffinity: o.SetAffinity, MaxStreams: -1,
 		PrefetchQueueDepth: max(1, o.PrefetchDepth), EnableMemoryStats: o.EnableMemoryStats,
-		PyStartMethod:            o.PyStartMethod,
+		PyNumWorkers: max(0, o.PyNumWorkers), PyStartMethod: o.PyStartMethod,
 		IsRestoredFromCheckpoint: o.Checkpoint != nil, NumOutputs: outputs,
 	}
 	if o.DeviceID != nil && *o.DeviceID >= 0 {

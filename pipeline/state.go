@@ -100,7 +100,7 @@ func (p *pieces) append(dst []byte, d state.Document) []byte {
 // it. A pipeline with another number of threads, prefetch depth or ranks can go
 // on from it.
 func (p *Pipeline) AppendState(dst []byte) ([]byte, error) {
-	b, err := p.codec.AppendState(dst, p.ring.Token())
+	b, err := p.codec.AppendState(dst, p.progress())
 	return b, errs.Wrap("pipeline.AppendState", "", err)
 }
 
@@ -117,12 +117,17 @@ func (p *Pipeline) SetState(b []byte) error {
 	if err != nil {
 		return errs.Wrap(what, "", err)
 	}
+	if err := p.resumable(at); err != nil {
+		return errs.Wrap(what, "", err)
+	}
+	if len(p.inputs) > 0 && len(p.sources) == 0 {
+		return errs.Wrap(what, "", p.moveInputs(at))
+	}
 	if !p.schedule.valid(at.Position) {
 		return &errs.Error{Kind: errs.Corrupt, Op: what, Subject: "position",
 			Want: fmt.Sprintf("the start of a batch of %d", p.options.BatchSize), Got: strconv.FormatInt(at.Position, 10)}
 	}
-	p.ring.Reset(at)
-	return nil
+	return errs.Wrap(what, "", p.moveInputs(at))
 }
 
 // Fingerprint names the contents of the data set.

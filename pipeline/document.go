@@ -1,0 +1,76 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// documents are states as JSON documents.
+type documents struct {
+	identity identity
+	schedule schedule
+	external bool // the epochs are those of external sources
+	extended bool // there is more to say than fields of a document
+}
+
+// extension is what a document says besides its own fields.
+type extension struct {
+	First   int64             `json:"first,omitempty"`   // position of the first sample of the epoch of external sources
+	Sources map[string][]byte `json:"sources,omitempty"` // states of those that have one
+}
+
+// extensionKey is where the extension lies in a document.
+const extensionKey = "pipeline"
+
+// AppendState implements Codec.
+func (c documents) AppendState(dst []byte, at Progress) ([]byte, error) {
+	d := c.identity.document(c.schedule, at)
+	if !c.extended {
+		return c.identity.pieces.append(dst, d), nil
+	}
+	if c.external {
+		d.Epoch, d.Batch = at.Resets, at.Batches
+	}
+	x, err := json.Marshal(extension{First: at.First, Sources: at.Sources})
+	if err != nil {
+		return nil, err
+	}
+	d.Extra = map[string]json.RawMessage{extensionKey: x}
+	b, err := d.Marshal()
+	return append(dst, b...), err
+}
+
+// ParseState implements Codec.
+func (c documents) ParseState(b []byte) (Progress, error) {
+	d, err := state.Unmarshal(b)
+	if err != nil {
+		return Progress{}, err
+	}
+	if err := d.Check(c.identity.document(c.schedule, Progress{})); err != nil {
+		return Progress{}, err
+	}
+	if d.Position < 0 || d.Position > math.MaxInt64-1<<32 {
+		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "position", Got: fmt.Sprint(d.Position)}
+	}
+	digest, err := state.ParseDigest(d.Digest)
+	if err != nil {
+		return Progress{}, errs.Wrap("", "digest", err)
+	}
+	at := Progress{Position: d.Position, Digest: digest}
+	if !c.extended {
+		return at, nil
+	}
+	var x extension
+	if err := json.Unmarshal(d.Extra[extensionKey], &x); err != nil || x.First < 0 || x.First > d.Position {
+		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey, Want: "where the epoch began and states of sources", Err: err}
+	}
+	at.First, at.Sources = x.First, x.Sources
+	if c.external {
+		at.Resets, at.Batches = d.Epoch, d.Batch
+	}
+	return at, nil
+}

@@ -1,0 +1,183 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/flow"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// input is an external source of a running pipeline: the batches that were fed,
+// or made by its callback, and not delivered yet.
+//
+//	delivered │ base                          base+len(window)
+//	──────────┼────────┬─────────┬─────────┬─────────
+//	          │ taken  │ taken   │ waiting │  to come
+//
+// What is taken by a batch in the making stays in the window until that is
+// delivered, so that making it again finds the same.
+type input struct {
+	node   *graph.Node
+	source *sourceNode // how it was declared
+	gives  giver       // nil: it is fed by FeedInput
+	specs  []tensor.Spec
+	window []*feed
+	base   int64 // number of window[0] among all batches since the last move
+	free   []*feed
+	last   *feed  // fed last, for RepeatLast
+	taken  bool   // something was taken from the source
+	state  []byte // of a stateful source, after the batch delivered last
+}
+
+// giver makes the batches of an external source with a callback.
+type giver interface {
+	// give fills f with the batch that info and samples describe. io.EOF ends the epoch. When wait is
+	// false and the batch takes more than a call, it returns errLater and goes on with it.
+	give(ctx context.Context, info BatchInfo, samples span, f *feed, wait bool) error
+	// restart begins another epoch.
+	restart() error
+	// stop drops what runs ahead, and waits until it is over.
+	stop()
+}
+
+// span is the samples of a batch that this rank delivers.
+type span struct {
+	n     int   // how many
+	whole int   // how many the batch has, over all ranks
+	slot  int   // place of the first in the batch
+	first int64 // and in the epoch
+}
+
+// errLater says that a batch is still in the making.
+var errLater = errors.New("later")
+
+// at returns the batch with that number. Starved and ended have no batch.
+func (in *input) at(ctx context.Context, number int64, info BatchInfo, samples span, wait bool) (*feed, flow.Outcome, error) {
+	if i := number - in.base; i < int64(len(in.window)) {
+		return in.window[i], flow.Started, nil
+	}
+	if in.gives == nil {
+		if in.last == nil || !in.source.options.RepeatLast {
+			return nil, flow.Starved, nil
+		}
+		in.push(in.last)
+		return in.last, flow.Started, nil
+	}
+	f := in.empty()
+	in.taken = true
+	switch err := in.gives.give(ctx, info, samples, f, wait); {
+	case errors.Is(err, io.EOF):
+		in.drop(f)
+		return nil, flow.Ended, nil
+	case errors.Is(err, errLater):
+		in.drop(f)
+		return nil, flow.Starved, nil
+	case err != nil:
+		in.drop(f)
+		return nil, flow.Started, in.wrap(err)
+	}
+	in.push(f)
+	in.drop(f)
+	return f, flow.Started, nil
+}
+
+// empty returns a batch to fill, in use once.
+func (in *input) empty() *feed {
+	if n := len(in.free); n > 0 {
+		f := in.free[n-1]
+		in.free = in.free[:n-1]
+		f.uses = 1
+		return f
+	}
+	return &feed{outputs: make([]fedOutput, len(in.node.Specs)), uses: 1}
+}
+
+// drop ends a use of f.
+func (in *input) drop(f *feed) {
+	if f.uses--; f.uses == 0 {
+		in.free = append(in.free, f)
+	}
+}
+
+// push appends f to the window.
+func (in *input) push(f *feed) {
+	f.uses++
+	in.window = append(in.window, f)
+}
+
+// fill makes data, one for each output, the batch f.
+func (in *input) fill(f *feed, data []Data, layout string, keep bool) error {
+	if len(data) != len(f.outputs) {
+		return in.outputs(len(data))
+	}
+	for i := range f.outputs {
+		if err := f.outputs[i].take(data[i], layout, keep); err != nil {
+			return in.wrap(err)
+		}
+	}
+	return in.check(f)
+}
+
+// check completes f by what was declared, and refuses what disagrees with that,
+// with the other outputs or with the batches before.
+func (in *input) check(f *feed) error {
+	f.samples = len(f.outputs[0].samples)
+	for i := range f.outputs {
+		o := &f.outputs[i]
+		if n := len(o.samples); n != f.samples {
+			return in.wrap(&errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("output %d", i),
+				Want: fmt.Sprintf("%d samples, as in the first output", f.samples), Got: fmt.Sprint(n)})
+		}
+		o.describe(in.node.Declared()[i].Layout)
+		spec := o.spec(in.node.Declared()[i])
+		if in.specs != nil {
+			spec = in.specs[i]
+		}
+		if err := o.fits(spec); err != nil {
+			return in.wrap(err)
+		}
+	}
+	if in.specs == nil {
+		for i := range f.outputs {
+			in.specs = append(in.specs, f.outputs[i].spec(in.node.Declared()[i]))
+		}
+	}
+	return nil
+}
+
+// delivered takes the batch with that number, and those before it, out of the window.
+func (in *input) delivered(number int64) {
+	for in.base <= number && len(in.window) > 0 {
+		f := in.window[0]
+		in.window = in.window[:copy(in.window, in.window[1:])]
+		in.base++
+		in.state = append(in.state[:0], f.state...)
+		in.drop(f)
+	}
+}
+
+// clear drops all batches; the next one has number 0.
+func (in *input) clear() {
+	for _, f := range in.window {
+		in.drop(f)
+	}
+	if in.last != nil {
+		in.drop(in.last)
+	}
+	in.window, in.base, in.last = in.window[:0], 0, nil
+}
+
+// outputs is the error of data for another number of outputs.
+func (in *input) outputs(got int) error {
+	return in.wrap(&errs.Error{Kind: errs.Invalid, Want: fmt.Sprintf("data for %d outputs", len(in.node.Specs)), Got: fmt.Sprint(got)})
+}
+
+// wrap adds the name of the node to an error.
+func (in *input) wrap(err error) error {
+	return errs.Wrap(in.node.Schema.FullName(), "node "+in.node.Name, err)
+}

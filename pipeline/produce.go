@@ -1,0 +1,185 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/exec"
+	"github.com/bivouac-ml/bivouac/internal/flow"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// slot is a batch in the making.
+type slot struct {
+	frame *exec.Frame
+	batch Batch
+	fed   []*feed // of each input
+	err   error   // why it could not be begun
+}
+
+// producer makes batches for the ring.
+type producer struct{ p *Pipeline }
+
+// Start implements flow.Stage.
+func (m producer) Start(ctx context.Context, s *slot, at Progress, wait bool) (Progress, flow.Outcome) {
+	p := m.p
+	if p.stuck {
+		return at, flow.Starved
+	}
+	n, after := p.schedule.next(at.Position)
+	lo, hi := share(n, p.options.Rank, p.options.World)
+	if len(p.inputs) > 0 {
+		fed, outcome, err := p.takeInputs(ctx, s, at, span{n: hi - lo, whole: n, slot: lo}, wait)
+		switch {
+		case err != nil:
+			s.err, p.stuck = err, true
+			return at, flow.Started
+		case outcome != flow.Started:
+			return at, outcome
+		}
+		if len(p.sources) == 0 && p.options.World == 1 {
+			hi, after = fed, at.Position+int64(fed)
+		}
+	}
+	if s.frame == nil {
+		s.frame = p.exec.NewFrame()
+		s.batch.Outputs = s.frame.Outputs
+	}
+	f := s.frame
+	f.Begin(hi - lo)
+	for i := range f.Positions {
+		f.Positions[i], f.Slots[i] = at.Position+int64(lo+i), int32(lo+i)
+	}
+	next := at
+	next.Position, next.Batches, next.number = after, at.Batches+1, at.number+1
+	for r, o := range p.orders {
+		ids := p.ids[:n]
+		o.Fill(at.Position, ids)
+		next.Digest.Add(ids...)
+		copy(f.IDs[r], ids[lo:hi])
+	}
+	for i := range s.fed {
+		for o := range s.fed[i].outputs {
+			f.Feed(i, o, s.fed[i].outputs[o].samples)
+		}
+	}
+	s.batch.Position = at.Position
+	s.batch.Epoch, s.batch.Index = p.epochAt(at)
+	if len(f.IDs) > 0 {
+		s.batch.IDs = f.IDs[0]
+	}
+	p.exec.Start(f)
+	return next, flow.Started
+}
+
+// epochAt returns the epoch of the batch after at, and its number in it. Without a
+// reader, epochs are those of the external sources.
+func (p *Pipeline) epochAt(at Progress) (epoch, index int64) {
+	if len(p.inputs) > 0 && p.schedule.epochs == nil {
+		return at.Resets, at.Batches
+	}
+	return p.schedule.epoch(at.Position)
+}
+
+// takeInputs gives the slot its batches of the external sources. They have fed samples each.
+func (p *Pipeline) takeInputs(ctx context.Context, s *slot, at Progress, samples span, wait bool) (fed int, o flow.Outcome, err error) {
+	var info BatchInfo
+	info.EpochIdx, info.Iteration = p.epochAt(at)
+	samples.first = at.Position - at.First + int64(samples.slot)
+	if p.schedule.epochs != nil {
+		_, in := p.schedule.epochs.Locate(at.Position)
+		samples.first = in + int64(samples.slot)
+	}
+	s.fed = s.fed[:0]
+	for _, in := range p.inputs {
+		f, o, err := in.at(ctx, at.number, info, samples, wait)
+		if err != nil || o != flow.Started {
+			p.dropInputs(s)
+			return 0, o, err
+		}
+		f.uses++
+		s.fed = append(s.fed, f)
+		if err := p.checkSize(in, f.samples, s.fed[0].samples, samples.n); err != nil {
+			p.dropInputs(s)
+			return 0, o, err
+		}
+	}
+	if p.exec == nil {
+		if err := p.specialize(); err != nil {
+			p.dropInputs(s)
+			return 0, flow.Started, err
+		}
+	}
+	return s.fed[0].samples, flow.Started, nil
+}
+
+// checkSize refuses a batch of n samples where most are allowed and the first input has first.
+func (p *Pipeline) checkSize(in *input, n, first, most int) error {
+	want := ""
+	switch {
+	case n > most:
+		want = fmt.Sprintf("at most %d samples, the batch size", most)
+	case n != most && (len(p.sources) > 0 || p.options.World > 1):
+		want = fmt.Sprintf("%d samples, the others of the batch", most)
+	case n != first:
+		want = fmt.Sprintf("%d samples, as from node %s", first, p.inputs[0].node.Name)
+	default:
+		return nil
+	}
+	return in.wrap(&errs.Error{Kind: errs.Mismatch, Want: want, Got: fmt.Sprint(n)})
+}
+
+// specialize makes the executor for inputs as the first data shows them.
+func (p *Pipeline) specialize() error {
+	g := p.graph
+	if !g.Known() {
+		specs := make([][]tensor.Spec, len(p.inputs))
+		for i, in := range p.inputs {
+			specs[i] = in.specs
+		}
+		var err error
+		if g, err = g.Specialize(specs); err != nil {
+			return err
+		}
+	}
+	p.exec = exec.New(g, p.sources, p.config)
+	return nil
+}
+
+// dropInputs ends the slot's use of what it was fed.
+func (p *Pipeline) dropInputs(s *slot) {
+	for i, f := range s.fed {
+		p.inputs[i].drop(f)
+	}
+	s.fed = s.fed[:0]
+}
+
+// Wait implements flow.Stage.
+func (m producer) Wait(ctx context.Context, s *slot) error {
+	if s.err != nil {
+		return nil
+	}
+	return m.p.exec.Wait(ctx, s.frame)
+}
+
+// Err implements flow.Stage.
+func (m producer) Err(s *slot) error {
+	if s.err != nil {
+		return s.err
+	}
+	if err := m.p.exec.Err(s.frame); err != nil {
+		return err
+	}
+	return m.p.declared.checkBatch(s.batch.Outputs)
+}
+
+// Abandon implements flow.Stage.
+func (m producer) Abandon(s *slot) {
+	if s.err == nil {
+		m.p.exec.Abandon(s.frame)
+	} else {
+		s.err, m.p.stuck = nil, false
+	}
+	m.p.dropInputs(s)
+}

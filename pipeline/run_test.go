@@ -1,0 +1,238 @@
+package pipeline_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// recorded reads a list of what DALI did from the vectors, or skips the test.
+func recorded[T any](t *testing.T, name string) []T {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "shared", "vectors", "dali", "exec.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("no vectors here")
+	}
+	var all map[string]json.RawMessage
+	var list []T
+	if err := errors.Join(err, json.Unmarshal(b, &all)); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(all[name], &list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// outcome is what DALI returned, or how it failed.
+type outcome[T any] struct {
+	OK    bool   `json:"ok"`
+	Value T      `json:"value"`
+	Type  string `json:"type"`
+}
+
+// options of a recorded pipeline: a simple executor makes each batch when it is asked for.
+func recordedOptions(batch, prefetch int, opts map[string]any) pipeline.Options {
+	o := pipeline.Options{BatchSize: batch, PrefetchDepth: prefetch, NumThreads: 1}
+	if opts["exec_pipelined"] == false {
+		o.PrefetchDepth = pipeline.NoPrefetch
+	}
+	return o
+}
+
+func ints(v ...int32) tensor.Tensor { return tensor.FromSlice(v, len(v)) }
+
+// firsts returns the first number of each sample.
+func firsts(t testing.TB, b *pipeline.Batch) []any {
+	t.Helper()
+	list := []any{}
+	for s := range b.Outputs[0].NumSamples() {
+		v, err := tensor.Of[int32](b.Outputs[0].Sample(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, float64(v[0]))
+	}
+	return list
+}
+
+func TestRunAPIAsDALI(t *testing.T) {
+	ctx := context.Background()
+	type c struct {
+		Sequence []string
+		Opts     map[string]any
+		Trace    outcome[[][]any]
+	}
+	for _, c := range recorded[c](t, "run_api") {
+		p := start(t, recordedOptions(1, 2, c.Opts), func(b *pipeline.Builder) []pipeline.Node {
+			return pipeline.ExternalSource(b, pipeline.BatchFunc(func(_ context.Context, info pipeline.BatchInfo) ([]pipeline.Data, error) {
+				return []pipeline.Data{[]tensor.Tensor{ints(int32(info.Iteration))}}, nil
+			}), pipeline.SourceOptions{})
+		})
+		var got [][]any
+		for _, call := range c.Sequence {
+			var b *pipeline.Batch
+			var value any
+			var err error
+			switch call {
+			case "schedule_run":
+				err = p.ScheduleRun(ctx)
+			case "share_outputs":
+				b, err = p.ShareOutputs(ctx)
+			case "outputs":
+				b, err = p.Outputs(ctx)
+			case "release_outputs":
+				err = p.ReleaseOutputs()
+			case "run":
+				b, err = p.Run(ctx, nil)
+			case "reset":
+				err = p.Reset()
+			case "empty":
+				value = p.Empty()
+			}
+			switch {
+			case errors.Is(err, io.EOF):
+				got = append(got, []any{call, "StopIteration", ""})
+				continue
+			case errors.Is(err, errs.Invalid):
+				got = append(got, []any{call, "RuntimeError"})
+				continue
+			case err != nil:
+				t.Fatal(err)
+			case b != nil:
+				value = firsts(t, b)
+			}
+			got = append(got, []any{call, value})
+		}
+		want := c.Trace.Value
+		for i := range want {
+			if want[i][1] == "RuntimeError" {
+				want[i] = want[i][:2]
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%v %v (-want +got):\n%s", c.Sequence, c.Opts, d)
+		}
+		p.Close()
+	}
+}
+
+func TestFeedInputAsDALI(t *testing.T) {
+	type value struct {
+		Count int `json:"input_feed_count"`
+		Trace [][]any
+	}
+	type c struct {
+		Batch    int `json:"batch_size"`
+		Prefetch int
+		Batches  [][]int32
+		Opts     map[string]any
+		Result   outcome[value]
+	}
+	for _, c := range recorded[c](t, "feed_input") {
+		p := start(t, recordedOptions(c.Batch, c.Prefetch, c.Opts), func(b *pipeline.Builder) []pipeline.Node {
+			return pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "in"})
+		})
+		n, err := p.InputFeedCount("in")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var failed error
+		for _, batch := range c.Batches {
+			var list []tensor.Tensor
+			for _, v := range batch {
+				list = append(list, ints(v))
+			}
+			failed = errors.Join(failed, p.FeedInput("in", list, nil))
+		}
+		if !c.Result.OK {
+			if !errors.Is(failed, errs.Invalid) {
+				t.Errorf("%v: got %v", c, failed)
+			}
+			continue
+		}
+		got := value{Count: n}
+		for range c.Batches {
+			b, err := p.Run(context.Background(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Trace = append(got.Trace, firsts(t, b))
+		}
+		if d := cmp.Diff(c.Result.Value, got); d != "" {
+			t.Errorf("%+v (-want +got):\n%s", c, d)
+		}
+		p.Close()
+	}
+}
+
+func TestCyclesAsDALI(t *testing.T) {
+	cycles := map[any]pipeline.Cycle{nil: pipeline.NoCycle, false: pipeline.NoCycle, "no": pipeline.NoCycle,
+		true: pipeline.CycleQuiet, "quiet": pipeline.CycleQuiet, "raise": pipeline.CycleRaise}
+	type c struct {
+		Items     int
+		BatchSize int `json:"batch_size"`
+		Cycle     any
+		Batch     bool
+		Trace     outcome[[]any] `json:"trace_reset_after_stop"`
+	}
+	for _, c := range recorded[c](t, "external_source_cycle") {
+		var items []tensor.Tensor
+		for i := range c.Items {
+			items = append(items, ints(int32(i)))
+		}
+		src := pipeline.SampleSeq(sequence(slices.Collect(slices.Chunk(items, 1))))
+		if c.Batch {
+			var list [][]pipeline.Data
+			for batch := range slices.Chunk(items, c.BatchSize) {
+				list = append(list, []pipeline.Data{batch})
+			}
+			src = pipeline.BatchSeq(sequence(list))
+		}
+		p := start(t, pipeline.Options{BatchSize: c.BatchSize}, func(b *pipeline.Builder) []pipeline.Node {
+			return pipeline.ExternalSource(b, src, pipeline.SourceOptions{Cycle: cycles[c.Cycle]})
+		})
+		var got []any
+		for range c.Trace.Value {
+			b, err := p.Run(context.Background(), nil)
+			switch {
+			case errors.Is(err, io.EOF):
+				got = append(got, "StopIteration")
+				if err := p.Reset(); err != nil {
+					t.Fatal(err)
+				}
+			case err != nil:
+				t.Fatal(err)
+			default:
+				got = append(got, firsts(t, b))
+			}
+		}
+		if d := cmp.Diff(c.Trace.Value, got); d != "" {
+			t.Errorf("%+v (-want +got):\n%s", c, d)
+		}
+		p.Close()
+	}
+}
+
+// sequence yields the values of a list.
+func sequence[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, v := range list {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}

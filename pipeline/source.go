@@ -1,0 +1,172 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// BatchInfo says which batch a source is asked for.
+type BatchInfo struct {
+	Iteration int64 // number of the batch in its epoch, from 0 on
+	EpochIdx  int64 // from 0 on
+}
+
+// SampleInfo says which sample a source is asked for.
+type SampleInfo struct {
+	IdxInEpoch int64 // number of the sample in its epoch, over all ranks, from 0 on
+	IdxInBatch int64 // its place in the batch, over all ranks
+	Iteration  int64 // number of the batch in its epoch
+	EpochIdx   int64
+}
+
+// Cycle says what happens at the end of a sequence.
+type Cycle uint8
+
+const (
+	// NoCycle ends the stream for good: every further epoch is empty.
+	NoCycle Cycle = iota
+	// CycleQuiet begins the sequence again at once; the stream has no epochs.
+	CycleQuiet
+	// CycleRaise ends the epoch; the next one begins the sequence again.
+	CycleRaise
+)
+
+// Source is where an external source gets its data. The zero Source is fed with
+// [Pipeline.FeedInput]. A source whose data is a function of the index, and one with a state
+// of its own, goes on where it was after [Pipeline.SetState].
+//
+// All pipelines of a [Definition] call the same functions.
+type Source struct {
+	batch   func(ctx context.Context, info BatchInfo) ([]Data, error)
+	sample  func(ctx context.Context, info SampleInfo) ([]tensor.Tensor, error)
+	batches iter.Seq2[[]Data, error]
+	samples iter.Seq2[[]tensor.Tensor, error]
+	next    func(ctx context.Context) ([]Data, error)
+	state   state.Stateful
+}
+
+// BatchFunc is a source that makes batches by their number. f returns the data of each
+// output, or io.EOF at the end of the epoch. With several ranks, f gives that of this one.
+func BatchFunc(f func(ctx context.Context, info BatchInfo) ([]Data, error)) Source {
+	return Source{batch: f}
+}
+
+// SampleFunc is a source that makes samples by their number. f returns one tensor for each
+// output, or io.EOF at the end of the epoch; the samples of the batch that were made before it are dropped, as in DALI.
+func SampleFunc(f func(ctx context.Context, info SampleInfo) ([]tensor.Tensor, error)) Source {
+	return Source{sample: f}
+}
+
+// Func is a source that makes one batch after the other. f returns the data of
+// each output, or io.EOF at the end of the epoch. Its position is not known: a state cannot bring it back.
+func Func(f func(ctx context.Context) ([]Data, error)) Source { return Source{next: f} }
+
+// BatchSeq is a source that takes one batch after the other from a sequence.
+func BatchSeq(seq iter.Seq2[[]Data, error]) Source { return Source{batches: seq} }
+
+// SampleSeq is a source that takes one sample after the other from a sequence, a
+// tensor for each output. Samples that do not fill a batch at the end are dropped, as in DALI.
+func SampleSeq(seq iter.Seq2[[]tensor.Tensor, error]) Source { return Source{samples: seq} }
+
+// BatchReader makes one batch after the other and has a state.
+type BatchReader interface {
+	state.Stateful
+	// ReadBatch returns the data of each output, or io.EOF at the end of the epoch.
+	ReadBatch(ctx context.Context) ([]Data, error)
+}
+
+// From is a source that makes one batch after the other. Its state is part of the pipeline's.
+func From(r BatchReader) Source { return Source{next: r.ReadBatch, state: r} }
+
+// fed reports whether nothing but FeedInput gives the data.
+func (s *Source) fed() bool {
+	return s.batch == nil && s.sample == nil && s.batches == nil && s.samples == nil && s.next == nil
+}
+
+// indexed reports whether the data is a function of the index.
+func (s *Source) indexed() bool { return s.batch != nil || s.sample != nil }
+
+// SourceOptions say how an external source behaves. The zero SourceOptions are
+// of one output of which nothing is known before the first data.
+type SourceOptions struct {
+	Name string // of the node; by default that of the operator
+	// Outputs is the number of outputs, 0 means 1.
+	Outputs int
+	// Specs declare dtype, number of dimensions and layout of each output, or of all
+	// when there is one: what is left out, the first data shows. Data that disagrees is refused.
+	Specs []tensor.Spec
+	// Cycle is for BatchSeq and SampleSeq.
+	Cycle Cycle
+	// NoCopy uses the memory of the data, which must stay as it is until the batch that is
+	// made of it is released. By default it is copied.
+	NoCopy bool
+	// RepeatLast gives the batch that was fed last again when there is no other.
+	RepeatLast bool
+	// Parallel calls BatchFunc and SampleFunc ahead, on Options.PyNumWorkers goroutines at
+	// a time; order and results are the same.
+	Parallel bool
+	// Prefetch is how many batches Parallel runs ahead of the pipeline; 0 means 1.
+	Prefetch int
+}
+
+// sourceNode is an external source as it was declared.
+type sourceNode struct {
+	source  Source
+	options SourceOptions
+}
+
+// ExternalSource appends an external source to the graph and returns its outputs.
+func ExternalSource(b *Builder, src Source, o SourceOptions) []Node {
+	set(&o.Outputs, 1)
+	if b.err == nil {
+		n, err := declare(&b.graph, src, &o)
+		if err == nil {
+			if b.sources == nil {
+				b.sources = map[string]*sourceNode{}
+			}
+			b.sources[n.Name] = &sourceNode{source: src, options: o}
+			return b.outputs(n)
+		}
+		b.fail(err)
+	}
+	return make([]Node, max(0, min(o.Outputs, maxOutputs)))
+}
+
+// maxOutputs is the most outputs of an external source.
+const maxOutputs = 1 << 10
+
+// declare makes the input of the graph.
+func declare(g *graph.Builder, src Source, o *SourceOptions) (*graph.Node, error) {
+	bad := func(field, want string, got any) error {
+		return &errs.Error{Kind: errs.Invalid, Op: "external_source", Subject: "SourceOptions." + field, Want: want, Got: fmt.Sprint(got)}
+	}
+	sequence := src.batches != nil || src.samples != nil
+	switch {
+	case o.Outputs < 1 || o.Outputs > maxOutputs:
+		return nil, bad("Outputs", fmt.Sprintf("1 to %d", maxOutputs), o.Outputs)
+	case len(o.Specs) > 1 && len(o.Specs) != o.Outputs:
+		return nil, bad("Specs", fmt.Sprintf("one for all, or one for each of %d outputs", o.Outputs), len(o.Specs))
+	case o.Cycle > CycleRaise:
+		return nil, bad("Cycle", "NoCycle, CycleQuiet or CycleRaise", uint8(o.Cycle))
+	case o.Cycle != NoCycle && !sequence:
+		return nil, bad("Cycle", "a sequence, BatchSeq or SampleSeq, which alone can begin again", "another source")
+	case o.RepeatLast && !src.fed():
+		return nil, bad("RepeatLast", "a source that is fed", "one that makes its data")
+	case o.Parallel && !src.indexed():
+		return nil, bad("Parallel", "BatchFunc or SampleFunc, whose data is a function of the index", "another source")
+	case o.Prefetch < 0 || o.Prefetch > 1<<10:
+		return nil, bad("Prefetch", "0 to 1024", o.Prefetch)
+	}
+	set(&o.Prefetch, 1)
+	specs := o.Specs
+	for len(specs) > 0 && len(specs) < o.Outputs {
+		specs = append(specs[:len(specs):len(specs)], specs[0])
+	}
+	return g.Input(o.Name, o.Outputs, specs)
+}
