@@ -210,3 +210,16 @@ func count(r Results, w *Output) Results {
 	}
 	return r
 }
+
+// JudgeRun judges a case of which f says how it went: nil when all was as recorded.
+// want is the error that is recorded instead, or nil. A panic is a failure.
+func JudgeRun(want *Raised, f func() error) Verdict {
+	_, err := guard(func() (struct{}, error) { return struct{}{}, f() })
+	if want != nil {
+		err = SameKind(want, err)
+	}
+	if err != nil {
+		return Verdict{Status: Failed, Reason: err.Error()}
+	}
+	return Verdict{}
+}

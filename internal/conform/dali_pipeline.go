@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/bivouac-ml/bivouac/compat/dali"
+	"github.com/bivouac-ml/bivouac/internal/dalivec"
+	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// daliOptions are those of a pipeline of the vectors: in DALI's mode, one thread,
+// seed 1 where the section gives none.
+func daliOptions(batch int, seed *int64) pipeline.Options {
+	o := pipeline.Options{Compat: dali.Mode(), BatchSize: batch, NumThreads: 1, Seed: 1}
+	if seed != nil {
+		o.Seed = uint64(*seed)
+	}
+	return o
+}
+
+// newPipeline defines a pipeline and makes it.
+func newPipeline(ctx context.Context, o pipeline.Options, define func(b *pipeline.Builder) ([]pipeline.Node, error)) (*pipeline.Pipeline, error) {
+	var failed error
+	def, err := pipeline.Define(o, func(b *pipeline.Builder) []pipeline.Node {
+		nodes, err := define(b)
+		failed = err
+		return nodes
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return def.New(ctx, nil)
+}
+
+// takeBatches returns copies of the next batches.
+func takeBatches(ctx context.Context, p *pipeline.Pipeline, n int) (dalivec.Results, error) {
+	var out dalivec.Results
+	for range n {
+		b, err := p.Next(ctx)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, samplesOf(b))
+	}
+	return out, nil
+}
+
+// samplesOf copies the samples of a batch: [output][sample].
+func samplesOf(b *pipeline.Batch) [][]tensor.Tensor {
+	var out [][]tensor.Tensor
+	for _, o := range b.Outputs {
+		samples := make([]tensor.Tensor, o.NumSamples())
+		for i := range samples {
+			samples[i] = o.Sample(i).Clone()
+		}
+		out = append(out, samples)
+	}
+	return out
+}
+
+// fileTree makes the data set of n files in class folders in which the vectors'
+// readers read: file k is c{k*classes//n}/f{k:05d}.jpg and holds k in ASCII. It
+// returns the names in their order.
+func fileTree(dir string, n, classes int) ([]string, error) {
+	var names []string
+	for k := range n {
+		name := filepath.Join(fmt.Sprintf("c%d", k*classes/n), fmt.Sprintf("f%05d.jpg", k))
+		names = append(names, name)
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(file, fmt.Appendf(nil, "%d", k), 0o666); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
