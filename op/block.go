@@ -163,6 +163,16 @@ func Number(t tensor.Tensor, i int) (v float64, ok bool) {
 	return v, ok
 }
 
+// Each calls f for every sample. An error fails that sample alone.
+func (b *Block) Each(f func(s int) error) error {
+	for s := range b.Len() {
+		if err := f(s); err != nil {
+			b.Fail(s, err)
+		}
+	}
+	return nil
+}
+
 // element returns element i of a tensor as T; the dtype is one that CheckArgument lets pass.
 func element[T bool | int | float64](t tensor.Tensor, i int) T {
 	le := binary.LittleEndian

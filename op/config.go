@@ -75,9 +75,23 @@ func (c *Config) Has(name string) bool {
 	return constant || input
 }
 
+// ArgumentInput returns which argument input, see Block.Arg, gives the parameter its
+// values; ok is false when it is a constant or not set. [Scalar] and [Vector] do
+// for all but operators that need the shape of such a value.
+func (c *Config) ArgumentInput(name string) (i int, ok bool) {
+	i, ok = c.inputs[name]
+	return i, ok
+}
+
 // Invalid returns the error of an argument that has a value which the operator refuses.
 func (c *Config) Invalid(arg, want, got, remedy string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", argument " + arg,
+		Want: want, Got: got, Remedy: remedy}
+}
+
+// InvalidInput returns the error of input i, which the operator refuses.
+func (c *Config) InvalidInput(i int, want, got, remedy string) error {
+	return &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", input " + strconv.Itoa(i),
 		Want: want, Got: got, Remedy: remedy}
 }
 
@@ -182,7 +196,7 @@ func (c *Config) CheckArgument(p *Parameter, got tensor.Spec) error {
 	if got.Shape == nil {
 		return nil
 	}
-	list := p.Type == Ints || p.Type == Floats
+	list := p.Type == Ints || p.Type == Floats || p.AnyShape
 	if !list && Static(got) && got.Shape.Len() != 1 {
 		return c.Invalid(p.Name, p.Type.String(), "a tensor of shape "+got.Shape.String()+" per sample", "")
 	}

@@ -1,9 +1,6 @@
 package op
 
-import (
-	"math"
-	"unsafe"
-)
+import "unsafe"
 
 // Integer are the integers that numbers are rounded to.
 type Integer interface {
@@ -11,19 +8,43 @@ type Integer interface {
 }
 
 // Round converts v to an integer as DALI does: half away from zero, then
-// saturated to the range of T. NaN becomes 0.
-func Round[T Integer](v float64) T {
+// saturated to the range of T. NaN becomes what DALI's processors make of it: the
+// least int32 and int64, 1<<63 of uint64, and 0 of all others.
+func Round[T Integer](v float64) T { return RoundFloat[T](v) }
+
+// RoundFloat is Round for either type of float, without a detour for float32.
+func RoundFloat[T Integer, S float32 | float64](v S) T {
 	lo, hi := limits[T]()
-	v = math.Round(v)
 	switch {
-	case v != v:
-		return 0
-	case v <= float64(lo):
-		return lo
-	case v >= float64(hi): // the float of 2^63-1 and 2^64-1 is one more: still saturated
+	case v >= S(hi): // the float of 2^63-1 and 2^64-1 is one more: still saturated
 		return hi
+	case v <= S(lo):
+		return lo
+	case v != v:
+		return indefinite[T]()
+	case v >= 1<<63:
+		return T(uint64(v))
 	}
-	return T(v)
+	i := int64(v)
+	switch d := v - S(i); { // exact: |d| < 1
+	case d >= 0.5:
+		i++
+	case d <= -0.5:
+		i--
+	}
+	return T(i)
+}
+
+// indefinite is the integer that NaN becomes.
+func indefinite[T Integer]() T {
+	lo, _ := limits[T]()
+	switch {
+	case unsafe.Sizeof(lo) == 8 && lo == 0:
+		return ^(^T(0) >> 1)
+	case unsafe.Sizeof(lo) >= 4:
+		return lo
+	}
+	return 0
 }
 
 // Saturate converts an integer to another type, limited to its range.

@@ -46,6 +46,9 @@ type Parameter struct {
 	Required bool // must be set
 	// PerSample allows [Of]: a different value for each sample.
 	PerSample bool
+	// AnyShape lets the value of a sample have a shape of its own, though the
+	// constant is one number: the operator checks it.
+	AnyShape bool
 	// Tuning marks a parameter that cannot change what is computed, as a path
 	// whose contents are fingerprinted; it does not enter the identity of a graph.
 	Tuning bool

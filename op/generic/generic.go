@@ -1,0 +1,77 @@
+// Package generic holds the operators that work on data of any meaning: they
+// convert elements, move, join and repeat them, give them other shapes and tell
+// what they are. Results are exact.
+//
+// What does not change the elements copies none: the output is a view of the input.
+package generic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// numbers checks that input i has elements that DALI's tensors can have.
+func numbers(c *op.Config, i int, in tensor.Spec) error {
+	if element.Known(in.DType) {
+		return nil
+	}
+	err := c.InvalidInput(i, "integers of 8 to 64 bits, float16, float32, float64 or bool", in.DType.String(), "").(*errs.Error)
+	err.Kind = errs.Unsupported
+	return err
+}
+
+// unknown returns a shape of that rank of which nothing else is known.
+func unknown(rank int) tensor.Shape {
+	s := make(tensor.Shape, rank)
+	for i := range s {
+		s[i] = -1
+	}
+	return s
+}
+
+// same is Infer of kernels whose output is like their input.
+func same(in []tensor.Spec) ([]tensor.Spec, error) { return in[:1:1], nil }
+
+// mismatch returns the error of a sample that is not as wanted.
+func mismatch(want, got string) error {
+	return &errs.Error{Kind: errs.Mismatch, Want: want, Got: got}
+}
+
+// layoutParam is the parameter layout.
+func layoutParam(doc string) op.Parameter {
+	return op.Parameter{Name: "layout", Type: op.String, Doc: doc}
+}
+
+// fits returns an error unless the layout, when there is one, names every axis.
+func fits(c *op.Config, param, layout string, rank int) error {
+	if layout == "" || len(layout) == rank {
+		return nil
+	}
+	return c.Invalid(param, fmt.Sprintf("a letter for each of %d axes", rank), fmt.Sprintf("%q", layout), "")
+}
+
+// without returns the layout without the axes, which are sorted.
+func without(layout string, axes []int) string {
+	if layout == "" {
+		return ""
+	}
+	var b strings.Builder
+	for i := range len(layout) {
+		if !slices.Contains(axes, i) {
+			b.WriteByte(layout[i])
+		}
+	}
+	return b.String()
+}
+
+// size checks that an output of that shape can be addressed.
+func size(shape tensor.Shape, d tensor.DType) error {
+	_, err := shape.Bytes(d)
+	return err
+}

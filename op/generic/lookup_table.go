@@ -1,0 +1,139 @@
+package generic
+
+import (
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// largestKey is the largest index that a lookup table has an entry for.
+const largestKey = 65535
+
+func init() {
+	op.Register(op.Schema{
+		Name:    "lookup_table",
+		Doc:     "Replaces integers by what a table has for them.",
+		Inputs:  []op.Port{{Name: "input", Doc: "integers"}},
+		Outputs: []op.Port{{Name: "output", Doc: "the entries, in the shape of the input"}},
+		Params: []op.Parameter{
+			{Name: "default_value", Type: op.Float, Default: 0.0, Doc: "What is taken for integers that are no key."},
+			{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output; values are converted as cast does."},
+			{Name: "keys", Type: op.Ints, Default: []int{}, Doc: "Keys, from 0 to 65535; of equal ones the last counts."},
+			{Name: "output_dtype", Type: op.DType, Deprecated: "use dtype", Doc: "The older name of dtype."},
+			{Name: "values", Type: op.Floats, Default: []float64{}, Doc: "The value of each key."},
+		},
+		New: newLookupTable,
+	})
+}
+
+type lookupTable struct {
+	config  *op.Config
+	dtype   tensor.DType
+	entries []byte // of all keys up to the largest, and the default behind them
+	keys    int
+}
+
+func newLookupTable(c *op.Config) (op.Kernel, error) {
+	keys, values := op.Get[[]int](c, "keys"), op.Get[[]float64](c, "values")
+	if len(keys) != len(values) {
+		return nil, c.Invalid("values", fmt.Sprintf("%d values, one for each key", len(keys)), fmt.Sprint(len(values)), "")
+	}
+	param := "dtype"
+	if c.Given("output_dtype") {
+		param = "output_dtype"
+	}
+	dtype, err := elementType(c, param)
+	if err != nil {
+		return nil, err
+	}
+	k := &lookupTable{config: c, dtype: dtype}
+	for _, key := range keys {
+		if key < 0 || key > largestKey {
+			return nil, c.Invalid("keys", fmt.Sprintf("keys of 0 to %d", largestKey), fmt.Sprint(key), "")
+		}
+		k.keys = max(k.keys, key+1)
+	}
+	table := make([]float32, k.keys+1)
+	for i := range table {
+		table[i] = float32(op.Get[float64](c, "default_value"))
+	}
+	for i, key := range keys {
+		table[key] = float32(values[i])
+	}
+	out := tensor.New(dtype, len(table))
+	k.entries = out.Data
+	return k, element.Convert(out, tensor.FromSlice(table))
+}
+
+func (k *lookupTable) Grain() op.Grain { return op.PerSample }
+
+func (k *lookupTable) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if d := in[0].DType; !element.Known(d) || !d.IsInteger() {
+		return nil, k.config.InvalidInput(0, "integers of 8 to 64 bits", d.String(), "cast it")
+	}
+	out := in[0]
+	out.DType = k.dtype
+	return []tensor.Spec{out}, nil
+}
+
+func (k *lookupTable) Run(b *op.Block) error {
+	return b.Each(func(s int) error {
+		in := b.In(0, s)
+		if err := size(in.Shape, k.dtype); err != nil {
+			return err
+		}
+		return k.look(b.Out(0, s, in.Shape...), in)
+	})
+}
+
+func (k *lookupTable) look(out, in tensor.Tensor) error {
+	switch k.dtype.Size() {
+	case 1:
+		return lookFrom[uint8](k, out.Data, in)
+	case 2:
+		return lookFrom[uint16](k, out.Data, in)
+	case 4:
+		return lookFrom[uint32](k, out.Data, in)
+	}
+	return lookFrom[uint64](k, out.Data, in)
+}
+
+func lookFrom[T any](k *lookupTable, out []byte, in tensor.Tensor) error {
+	switch in.DType {
+	case tensor.Uint8:
+		return look[T, uint8](k, out, in)
+	case tensor.Uint16:
+		return look[T, uint16](k, out, in)
+	case tensor.Uint32:
+		return look[T, uint32](k, out, in)
+	case tensor.Uint64:
+		return look[T, uint64](k, out, in)
+	case tensor.Int8:
+		return look[T, int8](k, out, in)
+	case tensor.Int16:
+		return look[T, int16](k, out, in)
+	case tensor.Int32:
+		return look[T, int32](k, out, in)
+	}
+	return look[T, int64](k, out, in)
+}
+
+// look copies entries as bits of type T. A negative index is a large one when its sign is ignored.
+func look[T any, S op.Integer](k *lookupTable, out []byte, in tensor.Tensor) error {
+	indices, err := tensor.Of[S](in)
+	if err != nil {
+		return err
+	}
+	dst, table := element.View[T](out), element.View[T](k.entries)
+	other := table[k.keys]
+	for i, v := range indices {
+		if uint64(v) < uint64(k.keys) {
+			dst[i] = table[v]
+		} else {
+			dst[i] = other
+		}
+	}
+	return nil
+}

@@ -1,0 +1,3 @@
+package generic
+
+func init() { registerFill("ones", 1) }

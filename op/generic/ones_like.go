@@ -1,0 +1,3 @@
+package generic
+
+func init() { registerLike("ones_like", "ones", 1) }

@@ -1,0 +1,65 @@
+package generic
+
+import (
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// shapeTypes are the types that shapes come in.
+func shapeTypes() []tensor.DType {
+	return []tensor.DType{tensor.Int32, tensor.Uint32, tensor.Int64, tensor.Uint64, tensor.Float32, tensor.Float64}
+}
+
+func init() {
+	dtype := op.Parameter{Name: "dtype", Type: op.DType, Default: tensor.Int64, Doc: "Type of the output: an integer type of 32 or 64 bits, float32 or float64."}
+	s := op.Schema{
+		Name:    "_shape",
+		Doc:     "Gives the extents of samples.",
+		Inputs:  []op.Port{{Name: "input", Doc: "data of any kind"}},
+		Outputs: []op.Port{{Name: "shape", Doc: "the extents, outermost first"}},
+		Params:  []op.Parameter{dtype},
+		New:     newShapes,
+	}
+	op.Register(s)
+	s.Name, s.Deprecated = "shapes", "use Node.Shape"
+	s.Params = []op.Parameter{dtype, {Name: "type", Type: op.DType, Deprecated: "use dtype", Doc: "The older name of dtype."}}
+	op.Register(s)
+}
+
+type shapes struct{ dtype tensor.DType }
+
+func newShapes(c *op.Config) (op.Kernel, error) {
+	param := "dtype"
+	if c.Given("type") {
+		param = "type"
+	}
+	k := &shapes{dtype: op.Get[tensor.DType](c, param)}
+	if !slices.Contains(shapeTypes(), k.dtype) {
+		return nil, c.Unsupported(param, "an integer type of 32 or 64 bits, float32 or float64", k.dtype.String())
+	}
+	return k, nil
+}
+
+func (k *shapes) Grain() op.Grain { return op.PerSample }
+
+func (k *shapes) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	rank := -1
+	if in[0].Shape != nil {
+		rank = len(in[0].Shape)
+	}
+	return []tensor.Spec{{DType: k.dtype, Shape: tensor.Shape{rank}}}, nil
+}
+
+func (k *shapes) Run(b *op.Block) error {
+	return b.Each(func(s int) error {
+		shape := b.In(0, s).Shape
+		extents := op.Scratch[int64](b, len(shape))
+		for i, d := range shape {
+			extents[i] = int64(d)
+		}
+		return element.Convert(b.Out(0, s, len(shape)), tensor.FromSlice(extents))
+	})
+}

@@ -1,0 +1,3 @@
+package generic
+
+func init() { registerFill("zeros", 0) }

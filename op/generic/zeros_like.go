@@ -1,0 +1,3 @@
+package generic
+
+func init() { registerLike("zeros_like", "zeros", 0) }

@@ -1,0 +1,215 @@
+// Package element converts the elements of samples between types, as DALI does:
+//
+//	to           from       value
+//	integer      float      rounded half away from zero, saturated; NaN as op.Round has it
+//	integer      integer    saturated
+//	float        anything   the nearest, ties to even, but for
+//	float16      anything   rounded to float32 first, then the nearest, ties away from
+//	                        zero; beyond the largest value infinity
+//	bool         integer    whether it is not zero
+//	bool         float      whether the rounded value is not zero: true from 0.5 on; so is NaN
+//	anything     bool       0 or 1
+//
+// The types are those that DALI's tensors have: integers of 8 to 64 bits, float16,
+// float32, float64 and bool.
+package element
+
+import (
+	"unsafe"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Types returns the types that Convert knows.
+func Types() []tensor.DType {
+	return []tensor.DType{
+		tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64,
+		tensor.Float16, tensor.Float32, tensor.Float64, tensor.Bool,
+	}
+}
+
+// Known reports whether Convert knows the type.
+func Known(d tensor.DType) bool {
+	switch d {
+	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64,
+		tensor.Float16, tensor.Float32, tensor.Float64, tensor.Bool:
+		return true
+	}
+	return false
+}
+
+// number are the types that Go computes with.
+type number interface{ op.Integer | float32 | float64 }
+
+// Convert writes the elements of in as those of out, which must be as many and
+// share no memory with it.
+//
+// Errors: errs.Unsupported for types that are not of [Types], errs.Mismatch for
+// another number of elements, those of tensor.Of.
+func Convert(out, in tensor.Tensor) error {
+	if !Known(out.DType) || !Known(in.DType) {
+		return &errs.Error{Kind: errs.Unsupported, Want: "a type that is converted", Got: in.DType.String() + " to " + out.DType.String()}
+	}
+	if out.Len() != in.Len() || len(out.Data) != out.Len()*out.DType.Size() || len(in.Data) != in.Len()*in.DType.Size() {
+		return &errs.Error{Kind: errs.Mismatch, Want: "as many elements", Got: in.String() + " and " + out.String()}
+	}
+	if out.DType == in.DType {
+		copy(out.Data, in.Data)
+		return nil
+	}
+	switch in.DType {
+	case tensor.Uint8, tensor.Bool:
+		return fromIntegers(out, View[uint8](in.Data))
+	case tensor.Uint16:
+		return fromIntegers(out, View[uint16](in.Data))
+	case tensor.Uint32:
+		return fromIntegers(out, View[uint32](in.Data))
+	case tensor.Uint64:
+		return fromIntegers(out, View[uint64](in.Data))
+	case tensor.Int8:
+		return fromIntegers(out, View[int8](in.Data))
+	case tensor.Int16:
+		return fromIntegers(out, View[int16](in.Data))
+	case tensor.Int32:
+		return fromIntegers(out, View[int32](in.Data))
+	case tensor.Int64:
+		return fromIntegers(out, View[int64](in.Data))
+	case tensor.Float32:
+		return fromFloats(out, View[float32](in.Data))
+	case tensor.Float64:
+		return fromFloats(out, View[float64](in.Data))
+	}
+	return fromHalves(out, in)
+}
+
+// View returns memory as elements. What is not aligned works on the processors
+// that Go's race detector does not guard; samples are aligned by their executor.
+func View[T any](data []byte) []T {
+	var zero T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/int(unsafe.Sizeof(zero)))
+}
+
+// fromHalves converts float16 over float32, a block at a time.
+func fromHalves(out, in tensor.Tensor) error {
+	const block = 256
+	var floats [block]float32
+	size := out.DType.Size()
+	for n, i := in.Len(), 0; i < n; i += block {
+		k := min(block, n-i)
+		if err := tensor.CastInto(tensor.Float32, bytesOf(floats[:k]), tensor.Float16, in.Data[2*i:2*(i+k)]); err != nil {
+			return err
+		}
+		part := tensor.Tensor{DType: out.DType, Data: out.Data[size*i : size*(i+k)]}
+		if err := fromFloats(part, floats[:k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bytesOf[T any](v []T) []byte {
+	var zero T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(zero)))
+}
+
+func fromIntegers[S op.Integer](out tensor.Tensor, in []S) error {
+	switch out.DType {
+	case tensor.Uint8:
+		saturate(View[uint8](out.Data), in)
+	case tensor.Uint16:
+		saturate(View[uint16](out.Data), in)
+	case tensor.Uint32:
+		saturate(View[uint32](out.Data), in)
+	case tensor.Uint64:
+		saturate(View[uint64](out.Data), in)
+	case tensor.Int8:
+		saturate(View[int8](out.Data), in)
+	case tensor.Int16:
+		saturate(View[int16](out.Data), in)
+	case tensor.Int32:
+		saturate(View[int32](out.Data), in)
+	case tensor.Int64:
+		saturate(View[int64](out.Data), in)
+	default:
+		return toOther(out, in)
+	}
+	return nil
+}
+
+func fromFloats[S float32 | float64](out tensor.Tensor, in []S) error {
+	switch out.DType {
+	case tensor.Uint8:
+		round(View[uint8](out.Data), in)
+	case tensor.Uint16:
+		round(View[uint16](out.Data), in)
+	case tensor.Uint32:
+		round(View[uint32](out.Data), in)
+	case tensor.Uint64:
+		round(View[uint64](out.Data), in)
+	case tensor.Int8:
+		round(View[int8](out.Data), in)
+	case tensor.Int16:
+		round(View[int16](out.Data), in)
+	case tensor.Int32:
+		round(View[int32](out.Data), in)
+	case tensor.Int64:
+		round(View[int64](out.Data), in)
+	case tensor.Bool:
+		for i, v := range in {
+			out.Data[i] = truth(!(v < 0.5 && v > -0.5))
+		}
+	default:
+		return toOther(out, in)
+	}
+	return nil
+}
+
+func truth(v bool) byte {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// toOther converts to the types that take all numbers alike.
+func toOther[S number](out tensor.Tensor, in []S) error {
+	switch out.DType {
+	case tensor.Float32:
+		convert(View[float32](out.Data), in)
+	case tensor.Float64:
+		convert(View[float64](out.Data), in)
+	case tensor.Float16:
+		dst := View[uint16](out.Data)
+		for i, v := range in {
+			dst[i] = Half(float32(v))
+		}
+	case tensor.Bool:
+		for i, v := range in {
+			out.Data[i] = truth(v != 0)
+		}
+	}
+	return nil
+}
+
+func saturate[T, S op.Integer](dst []T, src []S) {
+	dst = dst[:len(src)]
+	for i, v := range src {
+		dst[i] = op.Saturate[T](v)
+	}
+}
+
+func round[T op.Integer, S float32 | float64](dst []T, src []S) {
+	dst = dst[:len(src)]
+	for i, v := range src {
+		dst[i] = op.RoundFloat[T](v)
+	}
+}
+
+func convert[T float32 | float64, S number](dst []T, src []S) {
+	dst = dst[:len(src)]
+	for i, v := range src {
+		dst[i] = T(v)
+	}
+}

@@ -1,0 +1,183 @@
+// Package strided copies arrays between memory in which the axes follow each other
+// differently: transposed, cut out of a larger array, put beside others, repeated.
+//
+// A [Layout] says how far apart the elements of an axis are. The copy of an array
+// is described by one shape and two layouts, and is done in the largest pieces that
+// both allow: axes that lie together in both are one axis, runs that are contiguous
+// in both are copied whole, and what is left is a loop over two axes in tiles that
+// stay in the cache.
+package strided
+
+import "unsafe"
+
+// axis is an axis of a copy: its extent and the steps to its next element, in elements.
+type axis struct{ n, dst, src int }
+
+// ranks is the number of axes that a copy keeps without allocating.
+const ranks = 8
+
+// Contiguous appends the strides of an array of that shape in memory without gaps.
+func Contiguous(strides, shape []int) []int {
+	at := len(strides)
+	for range shape {
+		strides = append(strides, 0)
+	}
+	step := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		strides[at+i] = step
+		step *= shape[i]
+	}
+	return strides
+}
+
+// Copy copies an array of that shape, of elements of size bytes, from src to dst.
+// The strides, in elements, are of the axes of shape and not negative; a source
+// stride of 0 repeats. The arrays begin with the memory and must not overlap.
+func Copy(dst []byte, dstStrides []int, src []byte, srcStrides []int, shape []int, size int) {
+	var buf [ranks]axis
+	axes := buf[:0]
+	for i, n := range shape {
+		if n == 0 {
+			return
+		}
+		if n > 1 {
+			axes = append(axes, axis{n, dstStrides[i], srcStrides[i]})
+		}
+	}
+	axes = merge(axes)
+	run := 1 // elements that lie together on both sides
+	if k := len(axes) - 1; k >= 0 && axes[k].dst == 1 && axes[k].src == 1 {
+		run, axes = axes[k].n, axes[:k]
+	}
+	each(axes, func(d, s int, rows, columns axis) {
+		block(dst[d*size:], src[s*size:], rows, columns, run, size)
+	})
+}
+
+// merge makes one axis of neighbours that are one in both layouts.
+func merge(axes []axis) []axis {
+	out := axes[:0]
+	for _, a := range axes {
+		if k := len(out) - 1; k >= 0 && out[k].dst == a.dst*a.n && out[k].src == a.src*a.n {
+			out[k] = axis{out[k].n * a.n, a.dst, a.src}
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// each calls f for every position of all axes but two: the last, and the one along
+// which the source is densest, or the one before the last.
+func each(axes []axis, f func(d, s int, rows, columns axis)) {
+	one := axis{n: 1}
+	switch len(axes) {
+	case 0:
+		f(0, 0, one, one)
+		return
+	case 1:
+		f(0, 0, one, axes[0])
+		return
+	}
+	last := len(axes) - 1
+	dense := last - 1
+	for i := range last {
+		if axes[i].src < axes[dense].src {
+			dense = i
+		}
+	}
+	axes[dense], axes[last-1] = axes[last-1], axes[dense]
+	rows, columns, outer := axes[last-1], axes[last], axes[:last-1]
+	var buf [ranks]int
+	at := buf[:0]
+	for range outer {
+		at = append(at, 0)
+	}
+	for d, s := 0, 0; ; {
+		f(d, s, rows, columns)
+		i := len(outer) - 1
+		for ; i >= 0; i-- {
+			d, s = d+outer[i].dst, s+outer[i].src
+			if at[i]++; at[i] < outer[i].n {
+				break
+			}
+			d, s = d-outer[i].n*outer[i].dst, s-outer[i].n*outer[i].src
+			at[i] = 0
+		}
+		if i < 0 {
+			return
+		}
+	}
+}
+
+// tile is the side of the squares in which two axes are walked: 64 rows of a
+// cache line each are the first level's cache even for elements of 8 bytes.
+const tile = 64
+
+// block copies rows x columns runs.
+func block(dst, src []byte, rows, columns axis, run, size int) {
+	if run > 1 {
+		runs(dst, src, rows, columns, run*size, size)
+		return
+	}
+	switch size {
+	case 1:
+		tiles(view[uint8](dst), view[uint8](src), rows, columns)
+	case 2:
+		tiles(view[uint16](dst), view[uint16](src), rows, columns)
+	case 4:
+		tiles(view[uint32](dst), view[uint32](src), rows, columns)
+	case 8:
+		tiles(view[uint64](dst), view[uint64](src), rows, columns)
+	default:
+		runs(dst, src, rows, columns, size, size)
+	}
+}
+
+// runs copies pieces of n bytes.
+func runs(dst, src []byte, rows, columns axis, n, size int) {
+	for r := range rows.n {
+		d, s := r*rows.dst*size, r*rows.src*size
+		for range columns.n {
+			copy(dst[d:d+n], src[s:s+n])
+			d, s = d+columns.dst*size, s+columns.src*size
+		}
+	}
+}
+
+// tiles copies single elements.
+func tiles[T any](dst, src []T, rows, columns axis) {
+	if rows.n == 1 {
+		line(dst, src, columns)
+		return
+	}
+	for r := 0; r < rows.n; r += tile {
+		for c := 0; c < columns.n; c += tile {
+			part := axis{min(tile, columns.n-c), columns.dst, columns.src}
+			for i := r; i < min(r+tile, rows.n); i++ {
+				line(dst[i*rows.dst+c*columns.dst:], src[i*rows.src+c*columns.src:], part)
+			}
+		}
+	}
+}
+
+// line copies the elements of one axis.
+func line[T any](dst, src []T, a axis) {
+	if a.dst == 1 {
+		dst = dst[:a.n]
+		for i, s := 0, 0; i < len(dst); i, s = i+1, s+a.src {
+			dst[i] = src[s]
+		}
+		return
+	}
+	for d, s, n := 0, 0, a.n; n > 0; n-- {
+		dst[d] = src[s]
+		d, s = d+a.dst, s+a.src
+	}
+}
+
+// view returns memory as elements; bytes behind the last whole one are left out.
+func view[T any](data []byte) []T {
+	var zero T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/int(unsafe.Sizeof(zero)))
+}
