@@ -56,6 +56,8 @@ type Progress struct {
 	First int64
 	// Sources are the states of external sources that have one, by the name of their node.
 	Sources map[string][]byte
+	// Iterator is the state of an Iterator over the pipeline, if there is one.
+	Iterator []byte
 
 	number int64 // of batches since the last move
 }

@@ -21,6 +21,8 @@ type documents struct {
 type extension struct {
 	First   int64             `json:"first,omitempty"`   // position of the first sample of the epoch of external sources
 	Sources map[string][]byte `json:"sources,omitempty"` // states of those that have one
+
+	Iterator string `json:"iterator,omitempty"` // counters of an Iterator
 }
 
 // extensionKey is where the extension lies in a document.
@@ -29,13 +31,13 @@ const extensionKey = "pipeline"
 // AppendState implements Codec.
 func (c documents) AppendState(dst []byte, at Progress) ([]byte, error) {
 	d := c.identity.document(c.schedule, at)
-	if !c.extended {
+	if !c.extended && at.Iterator == nil {
 		return c.identity.pieces.append(dst, d), nil
 	}
 	if c.external {
 		d.Epoch, d.Batch = at.Resets, at.Batches
 	}
-	x, err := json.Marshal(extension{First: at.First, Sources: at.Sources})
+	x, err := json.Marshal(extension{First: at.First, Sources: at.Sources, Iterator: string(at.Iterator)})
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +63,7 @@ func (c documents) ParseState(b []byte) (Progress, error) {
 		return Progress{}, errs.Wrap("", "digest", err)
 	}
 	at := Progress{Position: d.Position, Digest: digest}
-	if !c.extended {
+	if !c.extended && d.Extra[extensionKey] == nil {
 		return at, nil
 	}
 	var x extension
@@ -69,6 +71,9 @@ func (c documents) ParseState(b []byte) (Progress, error) {
 		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey, Want: "where the epoch began and states of sources", Err: err}
 	}
 	at.First, at.Sources = x.First, x.Sources
+	if x.Iterator != "" {
+		at.Iterator = []byte(x.Iterator)
+	}
 	if c.external {
 		at.Resets, at.Batches = d.Epoch, d.Batch
 	}

@@ -49,6 +49,8 @@ func (in *input) resumable(at Progress) error {
 
 // moveInputs moves the stream to a place, its external sources as well. What was fed is dropped.
 func (p *Pipeline) moveInputs(at Progress) error {
+	p.counters = at.Iterator
+	at.Iterator = nil
 	if err := p.move(at); err != nil {
 		return err
 	}

@@ -77,7 +77,8 @@ type Pipeline struct {
 	ids      []int64 // of a whole batch, all ranks
 	samples  int64   // of the first reader's data set
 	manual   manual
-	stuck    bool // the newest batch could not be begun
+	counters []byte // of an Iterator, as they came with the state
+	stuck    bool   // the newest batch could not be begun
 	closed   bool
 }
 

@@ -1,0 +1,198 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// epochCount counts the samples that an Iterator took, and knows where its epochs end.
+//
+// When a reader tells, counter is that of one shard, all of which go on together. Shards of
+// which no sample is padded may have sizes that differ by one, and where a last batch was
+// filled with samples of the next epoch, each shard begins that epoch with some of it read.
+type epochCount struct {
+	batch   int64
+	pipes   int64
+	last    LastBatch
+	padded  bool
+	counter int64
+	size    int64 // where the epoch ends; -1: nowhere
+
+	// of shards, when a reader tells
+	stick   bool
+	ids     []int64 // shard of each pipeline in this epoch
+	sizes   []int64 // of the shards, as they come in this epoch
+	initial []int64 // and in the first
+	ahead   []int64 // of each shard, what was read before the epoch began
+}
+
+// shard takes what the reader of all pipelines says.
+func (c *epochCount) shard(pipes []*Pipeline, reader string) error {
+	var first ReaderMeta
+	for i, p := range pipes {
+		m, err := p.ReaderMeta(reader)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = m
+		}
+		c.ids = append(c.ids, m.ShardID)
+		for _, f := range []struct {
+			name      string
+			want, got any
+		}{
+			{"size", first.EpochSize, m.EpochSize}, {"num_shards", first.NumberOfShards, m.NumberOfShards},
+			{"pad_last_batch", first.PadLastBatch, m.PadLastBatch}, {"stick_to_shard", first.StickToShard, m.StickToShard},
+		} {
+			if f.want != f.got {
+				return &errs.Error{Kind: errs.Mismatch, Subject: "reader " + reader + ", " + f.name, Want: fmt.Sprintf("%v, as in the first pipeline", f.want), Got: fmt.Sprint(f.got)}
+			}
+		}
+	}
+	n, shards := first.EpochSize, first.NumberOfShards
+	c.stick, c.padded = first.StickToShard, first.PadLastBatch
+	for i := range shards {
+		c.sizes = append(c.sizes, (i+1)*n/shards-i*n/shards)
+	}
+	c.initial, c.ahead = slices.Clone(c.sizes), make([]int64, shards)
+	switch {
+	case c.last == Drop:
+		c.size = n / shards
+	case c.padded:
+		c.size = first.EpochSizePadded / shards
+	default:
+		c.size = c.whole((n + shards - 1) / shards)
+	}
+	return nil
+}
+
+// sharded reports whether a reader tells the size.
+func (c *epochCount) sharded() bool { return c.sizes != nil }
+
+// whole rounds up to full batches.
+func (c *epochCount) whole(n int64) int64 { return (n + c.batch - 1) / c.batch * c.batch }
+
+// over reports whether the epoch is.
+func (c *epochCount) over() bool { return c.size > 0 && c.counter >= c.size }
+
+// after returns the counter after one more batch of every pipeline.
+func (c *epochCount) after() int64 {
+	if c.sharded() {
+		return c.counter + c.batch
+	}
+	return c.counter + c.pipes*c.batch
+}
+
+// dropsNext reports whether the next batch is dropped, for it would not be full.
+func (c *epochCount) dropsNext() bool {
+	if c.last != Drop {
+		return false
+	}
+	after := c.after()
+	if !c.sharded() {
+		return after > c.size
+	}
+	for i, n := range c.sizes {
+		if c.ahead[i]+after > n {
+			return true
+		}
+	}
+	return false
+}
+
+// advance counts a batch of every pipeline, and reports whether it is dropped.
+func (c *epochCount) advance() (dropped bool) {
+	dropped = c.dropsNext()
+	c.counter = c.after()
+	return dropped
+}
+
+// kept returns how many samples of each pipeline's last batch are of the epoch; nil: all.
+func (c *epochCount) kept() []int64 {
+	if c.last != Partial || c.counter <= c.size && !c.sharded() {
+		return nil
+	}
+	kept := make([]int64, c.pipes)
+	for i := range kept {
+		if c.sharded() {
+			kept[i] = c.batch - (c.counter - c.initial[c.ids[i]])
+		} else {
+			kept[i] = c.pipes*c.batch - (c.counter - c.size) - int64(i)*c.batch
+		}
+		kept[i] = min(max(0, kept[i]), c.batch)
+	}
+	return kept
+}
+
+// reset begins the next epoch.
+func (c *epochCount) reset() {
+	carries := c.last == Fill && !c.padded // samples of the next epoch came already
+	switch {
+	case !carries:
+		c.counter = 0
+	case c.sharded():
+		read := c.counter - slices.Min(c.ahead)
+		for i := range c.ahead {
+			c.ahead[i] += read - c.sizes[i]
+		}
+		c.counter = slices.Min(c.ahead)
+	case c.size > 0:
+		c.counter %= c.size
+	default:
+		c.counter = 0
+	}
+	if !c.sharded() {
+		return
+	}
+	if !c.stick {
+		for i := range c.ids {
+			c.ids[i] = (c.ids[i] + 1) % int64(len(c.sizes))
+		}
+	}
+	if carries {
+		c.carry()
+	}
+}
+
+// carry finds the end of an epoch of which some samples were read.
+func (c *epochCount) carry() {
+	if !c.stick {
+		c.roll()
+	}
+	left := int64(0)
+	for i, n := range c.sizes {
+		left = max(left, n-c.ahead[i])
+	}
+	if c.size = c.whole(left); c.size == 0 { // all of it was read: it is skipped
+		clear(c.ahead)
+		c.counter = 0
+		c.roll()
+		c.size = c.whole(slices.Max(c.sizes))
+	}
+}
+
+// roll moves the sizes by one shard.
+func (c *epochCount) roll() {
+	n := len(c.sizes)
+	last := c.sizes[n-1]
+	copy(c.sizes[1:], c.sizes[:n-1])
+	c.sizes[0] = last
+}
+
+// length returns the number of batches of the epoch.
+func (c *epochCount) length() int64 {
+	step := c.batch
+	if !c.sharded() {
+		step *= c.pipes
+	}
+	switch {
+	case c.size < 0:
+		return 0
+	case c.last == Drop:
+		return c.size / step
+	}
+	return (c.size + step - 1) / step
+}

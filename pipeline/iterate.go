@@ -1,0 +1,342 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// IteratorOptions say where the epochs of an Iterator end.
+type IteratorOptions struct {
+	// ReaderName is the reader whose shards make an epoch. It must be in every pipeline.
+	ReaderName string
+	// Size is the number of samples of an epoch, over all pipelines, instead of a reader's.
+	// Without both, an epoch ends where the only pipeline returns io.EOF.
+	Size int64
+	// LastBatch is what becomes of the samples that do not fill the last batch of an epoch: with Fill
+	// what the reader gives, the last sample repeated or samples of the next epoch; with Partial
+	// only those of the epoch; with Drop none.
+	LastBatch LastBatch
+	// LastBatchPadded says that the last batch is padded, where no ReaderName tells.
+	LastBatchPadded bool
+	// AutoReset begins the next epoch at the end of one.
+	AutoReset bool
+	// Lazy begins no batch before the first is asked for.
+	Lazy bool
+}
+
+// Iterator goes through epochs of one or several pipelines, one for each shard of a data
+// set, as the iterators of DALI do: it counts samples, and cuts the last batches of an epoch.
+// The pipelines give full batches, as those of compat/dali do; they are not run
+// in another way at the same time. It is for one goroutine at a time.
+//
+// With Bivouac's own order there are no shards of different sizes, and
+// Pipeline.Batches needs no Iterator.
+type Iterator struct {
+	pipes    []*Pipeline
+	options  IteratorOptions
+	count    epochCount
+	first    []*Batch // made ahead by NewIterator
+	begun    bool     // batches were scheduled
+	consumed bool     // a batch was asked for
+	initial  [][]byte // states of the pipelines before the first batch
+	out      []*Batch
+}
+
+// NewIterator returns an iterator over pipelines, at their beginning or where states that
+// Checkpoints gave have brought them.
+func NewIterator(ctx context.Context, pipes []*Pipeline, o IteratorOptions) (*Iterator, error) {
+	const what = "pipeline.NewIterator"
+	bad := func(subject, want, got string) error {
+		return &errs.Error{Kind: errs.Invalid, Op: what, Subject: subject, Want: want, Got: got}
+	}
+	if len(pipes) == 0 {
+		return nil, bad("pipelines", "at least one", "none")
+	}
+	batch := pipes[0].options.BatchSize
+	for _, p := range pipes {
+		if p.options.BatchSize != batch {
+			return nil, bad("pipelines", fmt.Sprintf("a batch size of %d, as of the first", batch), fmt.Sprint(p.options.BatchSize))
+		}
+	}
+	switch {
+	case o.LastBatch > Fill:
+		return nil, bad("IteratorOptions.LastBatch", "Partial, Drop or Fill", o.LastBatch.String())
+	case o.Size < 0:
+		return nil, bad("IteratorOptions.Size", "0 or more", fmt.Sprint(o.Size))
+	case o.ReaderName != "" && o.Size > 0:
+		return nil, bad("IteratorOptions.Size", "0 when ReaderName is set", fmt.Sprint(o.Size))
+	case o.ReaderName != "" && o.LastBatchPadded:
+		return nil, bad("IteratorOptions.LastBatchPadded", "false when ReaderName is set: the reader tells", "true")
+	case o.ReaderName == "" && o.Size == 0 && len(pipes) > 1:
+		return nil, bad("IteratorOptions.Size", "a size or a ReaderName for several pipelines", "neither")
+	}
+	it := &Iterator{pipes: pipes, options: o}
+	it.count = epochCount{batch: int64(batch), pipes: int64(len(pipes)), last: o.LastBatch, padded: o.LastBatchPadded, size: o.Size}
+	if o.Size == 0 {
+		it.count.size = -1
+	}
+	if o.ReaderName != "" {
+		if err := it.count.shard(pipes, o.ReaderName); err != nil {
+			return nil, errs.Wrap(what, "", err)
+		}
+	} else if o.Size == 0 {
+		it.count.last, it.count.padded = Fill, false
+	}
+	resumed, err := it.resume()
+	if err == nil {
+		it.initial, err = it.states()
+	}
+	if err == nil && !o.Lazy {
+		it.first, err = it.next(ctx)
+		if errors.Is(err, io.EOF) {
+			err = nil
+			if !resumed {
+				err = bad("pipelines", "data for a batch", "none: with Drop, no batch of a shard is full")
+			}
+		}
+	}
+	return it, errs.Wrap(what, "", err)
+}
+
+// Next returns the next batch of every pipeline, which are the caller's until the next call. At the
+// end of an epoch it returns io.EOF, again and again until Reset, or once with AutoReset.
+func (it *Iterator) Next(ctx context.Context) ([]*Batch, error) {
+	it.consumed = true
+	if b := it.first; b != nil {
+		it.first = nil
+		return b, nil
+	}
+	return it.next(ctx)
+}
+
+// Epoch yields the rest of the epoch; after its end, the next one.
+func (it *Iterator) Epoch(ctx context.Context) iter.Seq2[[]*Batch, error] {
+	return func(yield func([]*Batch, error) bool) {
+		if it.count.counter != 0 && it.consumed {
+			if err := it.Reset(ctx); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		for {
+			b, err := it.Next(ctx)
+			if errors.Is(err, io.EOF) || !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// next makes the next batches.
+func (it *Iterator) next(ctx context.Context) ([]*Batch, error) {
+	if err := it.share(ctx); err != nil {
+		return nil, err
+	}
+	if err := it.schedule(ctx); err != nil {
+		return nil, err
+	}
+	if it.count.advance() {
+		return nil, it.end(ctx)
+	}
+	it.trim()
+	return it.out, nil
+}
+
+// share takes the batches that are next, in place of those before, unless the epoch is over.
+func (it *Iterator) share(ctx context.Context) error {
+	if !it.begun {
+		if err := it.schedule(ctx); err != nil {
+			return err
+		}
+	}
+	if it.count.over() {
+		return it.end(ctx)
+	}
+	it.out = it.out[:0]
+	for _, p := range it.pipes {
+		if err := p.releaseOutputs(byIterator); err != nil {
+			return err
+		}
+		b, err := p.shareOutputs(ctx, byIterator)
+		if errors.Is(err, io.EOF) && it.count.size < 0 && it.options.AutoReset {
+			if err := it.Reset(ctx); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return err
+		}
+		it.out = append(it.out, b)
+	}
+	return it.checkFull()
+}
+
+// checkFull refuses batches that are not full where samples are counted.
+func (it *Iterator) checkFull() error {
+	for _, b := range it.out {
+		for _, o := range b.Outputs {
+			if n := int64(o.NumSamples()); n != it.count.batch && it.count.size > 0 {
+				return &errs.Error{Kind: errs.Invalid, Op: "pipeline.Iterator", Want: fmt.Sprintf("full batches of %d samples", it.count.batch), Got: fmt.Sprint(n),
+					Remedy: "make the pipelines with Options.Compat of DALI or LastBatch Fill, or go without ReaderName and Size"}
+			}
+		}
+	}
+	return nil
+}
+
+// schedule begins a batch in every pipeline.
+func (it *Iterator) schedule(ctx context.Context) error {
+	it.begun = true
+	for _, p := range it.pipes {
+		if err := p.scheduleRun(ctx, byIterator); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end is the end of an epoch.
+func (it *Iterator) end(ctx context.Context) error {
+	if it.options.AutoReset {
+		if err := it.Reset(ctx); err != nil {
+			return err
+		}
+	}
+	return io.EOF
+}
+
+// trim cuts what is not of the epoch from the batches.
+func (it *Iterator) trim() {
+	for i, n := range it.count.kept() {
+		b := it.out[i]
+		if n >= int64(b.Outputs[0].NumSamples()) {
+			continue
+		}
+		cut := *b
+		cut.Outputs = make([]*tensor.Batch, len(b.Outputs))
+		for k, o := range b.Outputs {
+			c := *o
+			c.Offsets, c.Dims = o.Offsets[:n+1], o.Dims[:int(n)*o.NDim]
+			cut.Outputs[k] = &c
+		}
+		cut.IDs = b.IDs[:min(int(n), len(b.IDs))]
+		it.out[i] = &cut
+	}
+	it.out = slices.DeleteFunc(it.out, func(b *Batch) bool { return it.options.ReaderName == "" && b.Outputs[0].NumSamples() == 0 })
+}
+
+// Reset begins the next epoch at the end of one; before that it does nothing, but with Drop when only
+// the samples that are dropped are left.
+func (it *Iterator) Reset(ctx context.Context) error {
+	if it.count.dropsNext() && !it.count.over() {
+		if err := it.share(ctx); err != nil {
+			return err
+		}
+		if err := it.schedule(ctx); err != nil {
+			return err
+		}
+		it.count.advance()
+	}
+	if it.count.size > 0 && !it.count.over() {
+		return nil
+	}
+	it.count.reset()
+	for _, p := range it.pipes {
+		if err := p.Reset(); err != nil {
+			return err
+		}
+		if p.Empty() {
+			if err := p.scheduleRun(ctx, byIterator); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Size returns the number of samples of the epoch, of each pipeline when a reader tells and else of all together; -1 when
+// only its end tells.
+func (it *Iterator) Size() int64 { return it.count.size }
+
+// Len returns the number of batches of the epoch, 0 when only its end tells.
+func (it *Iterator) Len() int64 { return it.count.length() }
+
+// State returns the counters of the iterator as DALI writes them, JSON.
+func (it *Iterator) State() string { return it.count.text() }
+
+// Checkpoints returns a state of each pipeline that holds the iterator's counters as well.
+func (it *Iterator) Checkpoints() ([][]byte, error) {
+	if !it.consumed {
+		return it.initial, nil
+	}
+	return it.states()
+}
+
+func (it *Iterator) states() ([][]byte, error) {
+	states := make([][]byte, len(it.pipes))
+	for i, p := range it.pipes {
+		at := p.progress()
+		at.Iterator = []byte(it.count.text())
+		var err error
+		if states[i], err = p.codec.AppendState(nil, at); err != nil {
+			return nil, errs.Wrap("pipeline.Iterator", "", err)
+		}
+	}
+	return states, nil
+}
+
+// resume takes the counters that came with the states of the pipelines.
+func (it *Iterator) resume() (bool, error) {
+	text := it.pipes[0].counters
+	for _, p := range it.pipes {
+		if !slices.Equal(text, p.counters) {
+			return false, &errs.Error{Kind: errs.Mismatch, Subject: "counters in the states of the pipelines", Want: string(text), Got: string(p.counters)}
+		}
+	}
+	if len(text) == 0 {
+		return false, nil
+	}
+	return true, it.count.parse(text)
+}
+
+// counters are the counters of an iterator as DALI names them.
+type counters struct {
+	Counter  int64   `json:"_counter"`
+	PerShard []int64 `json:"_counter_per_gpu,omitempty"`
+	Sizes    []int64 `json:"_shard_sizes_per_gpu,omitempty"`
+	IDs      []int64 `json:"_shards_id,omitempty"`
+	Size     int64   `json:"_size"`
+}
+
+// text returns the counters in the spelling of Python.
+func (c *epochCount) text() string {
+	b, err := json.Marshal(counters{c.counter, c.ahead, c.sizes, c.ids, c.size})
+	if err != nil {
+		return ""
+	}
+	return strings.NewReplacer(":", ": ", ",", ", ").Replace(string(b))
+}
+
+// parse takes counters that text wrote.
+func (c *epochCount) parse(text []byte) error {
+	var t counters
+	if err := json.Unmarshal(text, &t); err != nil {
+		return &errs.Error{Kind: errs.Corrupt, Subject: "counters of the iterator", Err: err}
+	}
+	outside := func(i int64) bool { return i < 0 || i >= int64(len(c.sizes)) }
+	if len(t.PerShard) != len(c.ahead) || len(t.Sizes) != len(c.sizes) || len(t.IDs) != len(c.ids) || t.Counter < 0 || t.Size == 0 ||
+		slices.ContainsFunc(t.IDs, outside) {
+		return &errs.Error{Kind: errs.Mismatch, Subject: "counters of the iterator", Want: c.text(), Got: string(text)}
+	}
+	c.counter, c.ahead, c.sizes, c.ids, c.size = t.Counter, t.PerShard, t.Sizes, t.IDs, t.Size
+	return nil
+}
