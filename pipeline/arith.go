@@ -29,6 +29,9 @@ func (n Node) Div(x any) Node { return compute("fdiv", n, x) }
 // FloorDiv returns n // x: of integers the quotient without its fraction, of floats n / x.
 func (n Node) FloorDiv(x any) Node { return compute("div", n, x) }
 
+// Mod returns n % x, with the sign of n.
+func (n Node) Mod(x any) Node { return compute("mod", n, x) }
+
 // Pow returns n to the power of x, of the promoted type.
 func (n Node) Pow(x any) Node { return compute("pow", n, x) }
 
@@ -65,6 +68,9 @@ func (n Node) Neg() Node { return compute("minus", n) }
 // Pos returns +n.
 func (n Node) Pos() Node { return compute("plus", n) }
 
+// Invert returns ^n, all bits turned, of integers and bools.
+func (n Node) Invert() Node { return compute("bitnot", n) }
+
 // Add returns x + y.
 func Add(x, y any) Node { return compute("add", x, y) }
 
@@ -79,6 +85,9 @@ func Div(x, y any) Node { return compute("fdiv", x, y) }
 
 // FloorDiv returns x // y: of integers the quotient without its fraction, of floats x / y.
 func FloorDiv(x, y any) Node { return compute("div", x, y) }
+
+// Mod returns x % y, with the sign of x.
+func Mod(x, y any) Node { return compute("mod", x, y) }
 
 // Pow returns x to the power of y, of the promoted type.
 func Pow(x, y any) Node { return compute("pow", x, y) }

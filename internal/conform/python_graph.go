@@ -9,7 +9,6 @@ import (
 
 	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	"github.com/bivouac-ml/bivouac/op"
-	"github.com/bivouac-ml/bivouac/op/arith"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -21,45 +20,47 @@ type grapher struct {
 	root string            // a folder with a data set, for the name d
 }
 
-// arithmetic has the names of the operators of the AST in the arithmetic.
-var arithmetic = map[string]string{
-	"+": "add", "-": "sub", "*": "mul", "/": "fdiv", "//": "div", "%": "mod", "**": "pow", "&": "bitand", "|": "bitor", "^": "bitxor",
-	"==": "eq", "!=": "neq", "<": "lt", "<=": "leq", ">": "gt", ">=": "geq",
-	"unary -": "minus", "unary +": "plus", "unary ~": "bitnot",
-}
+// monadic and dyadic are the operators of the AST and the functions of math.
+var (
+	monadic = map[string]func(x pipeline.Node) pipeline.Node{
+		"unary -": pipeline.Node.Neg, "unary +": pipeline.Node.Pos, "unary ~": pipeline.Node.Invert,
+		"abs": pipeline.Abs, "fabs": pipeline.Fabs, "floor": pipeline.Floor, "ceil": pipeline.Ceil, "sqrt": pipeline.Sqrt, "rsqrt": pipeline.Rsqrt,
+		"cbrt": pipeline.Cbrt, "exp": pipeline.Exp, "log": pipeline.Log, "log2": pipeline.Log2, "log10": pipeline.Log10,
+		"sin": pipeline.Sin, "cos": pipeline.Cos, "tan": pipeline.Tan, "asin": pipeline.Asin, "acos": pipeline.Acos, "atan": pipeline.Atan,
+		"sinh": pipeline.Sinh, "cosh": pipeline.Cosh, "tanh": pipeline.Tanh, "asinh": pipeline.Asinh, "acosh": pipeline.Acosh, "atanh": pipeline.Atanh,
+	}
+	dyadic = map[string]func(x, y any) pipeline.Node{
+		"+": pipeline.Add, "-": pipeline.Sub, "*": pipeline.Mul, "/": pipeline.Div, "//": pipeline.FloorDiv, "%": pipeline.Mod, "**": pipeline.Pow,
+		"&": pipeline.And, "|": pipeline.Or, "^": pipeline.Xor, "==": pipeline.Equal, "!=": pipeline.NotEqual,
+		"<": pipeline.Less, "<=": pipeline.LessEqual, ">": pipeline.Greater, ">=": pipeline.GreaterEqual,
+		"min": pipeline.Min, "max": pipeline.Max, "pow": pipeline.Pow, "fpow": pipeline.Fpow, "atan2": pipeline.Atan2,
+	}
+)
 
 func (g *grapher) operate(operator string, operands ...any) (any, error) {
-	if operator == "bool" {
-		return nil, raise("TypeError", "a node in a conditional context")
-	}
-	name, ok := arithmetic[operator]
-	if !ok {
-		return nil, fmt.Errorf("unknown operator %q", operator)
-	}
-	return g.apply(name, operands...)
-}
-
-// apply appends a function of the arithmetic.
-func (g *grapher) apply(name string, operands ...any) (any, error) {
 	for i, o := range operands {
 		if t, ok := o.(tensor.Tensor); ok {
-			n, err := g.constant(t, nil)
-			if err != nil {
-				return nil, err
-			}
-			operands[i] = n
+			operands[i] = constantOf(t)
 		}
 	}
-	args, values, err := arith.Apply(name, operands...)
-	if err != nil {
-		return nil, err
+	one, isUnary := monadic[operator]
+	two, isBinary := dyadic[operator]
+	first, isNode := operands[0].(pipeline.Node)
+	switch {
+	case operator == "bool":
+		return nil, raise("TypeError", "a node in a conditional context")
+	case isUnary && len(operands) == 1 && isNode:
+		return g.made(one(first))
+	case isBinary && len(operands) == 2:
+		return g.made(two(operands[0], operands[1]))
+	case operator == "clamp" && len(operands) == 3:
+		return g.made(pipeline.Clamp(operands[0], operands[1], operands[2]))
 	}
-	var inputs []pipeline.Node
-	for _, v := range values {
-		inputs = append(inputs, v.(pipeline.Node))
-	}
-	return g.op(arith.Name, args, inputs...)
+	return nil, fmt.Errorf("unknown operator %q with %d operands", operator, len(operands))
 }
+
+// made is a node, or the mistake that there is none.
+func (g *grapher) made(n pipeline.Node) (any, error) { return n, g.b.Err() }
 
 // op appends an operator: its output, or a list when there are several.
 func (g *grapher) op(name string, args op.Args, inputs ...pipeline.Node) (any, error) {
@@ -82,19 +83,21 @@ func (g *grapher) call(m *machine, name string, args []any, kw map[string]any) (
 		return g.operator(m, f, args, kw)
 	}
 	if f, ok := strings.CutPrefix(name, "math."); ok {
-		return g.apply(f, args...)
+		return g.operate(f, args...)
 	}
 	switch {
 	case name == "types.Constant" && len(args) == 1:
-		return g.typesConstant(args[0], kw)
+		return typesConstant(args[0], kw)
 	case name == "newaxis":
-		return newAxis{fmt.Sprint(args...)}, nil
+		return pipeline.NewAxis{Name: fmt.Sprint(args...)}, nil
 	case name == "np.array" && len(args) == 1:
 		return args[0], nil
 	case name == "zeros" && len(args) == 2:
 		return zeros(args[0], args[1])
 	case name == "arange" && len(args) == 2:
 		return arange(args[0], args[1])
+	case name == "src":
+		return g.constantSource(args)
 	case name == "raw" && len(args) == 1:
 		b, err := os.ReadFile(m.set.Path("inputs/" + fmt.Sprint(args[0])))
 		return tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{len(b)}, Data: b}, err
@@ -102,11 +105,11 @@ func (g *grapher) call(m *machine, name string, args []any, kw map[string]any) (
 	return nil, fmt.Errorf("unknown function %s with %d arguments", name, len(args))
 }
 
-// newAxis is an index that adds an axis with that name in the layout.
-type newAxis struct{ name string }
-
 // operator appends fn.NAME(*args, **kw).
 func (g *grapher) operator(m *machine, name string, args []any, kw map[string]any) (any, error) {
+	if name == "external_source" {
+		return g.externalSource(m, kw)
+	}
 	var inputs []pipeline.Node
 	for _, a := range args {
 		n, err := g.node(a)
@@ -118,11 +121,7 @@ func (g *grapher) operator(m *machine, name string, args []any, kw map[string]an
 	set := op.Args{}
 	for k, v := range kw {
 		if t, ok := v.(tensor.Tensor); ok {
-			n, err := g.constant(t, nil)
-			if err != nil {
-				return nil, err
-			}
-			v = n
+			v = g.b.Constant(constantOf(t))
 		}
 		set[k] = v
 	}
@@ -135,130 +134,107 @@ func (g *grapher) node(v any) (pipeline.Node, error) {
 	case pipeline.Node:
 		return v, nil
 	case tensor.Tensor:
-		return g.constant(v, nil)
+		return g.b.Constant(constantOf(v)), g.b.Err()
+	case pipeline.Constant:
+		return g.b.Constant(v), g.b.Err()
 	}
-	c, err := g.typesConstant(v, map[string]any{"shape": []any{}})
-	n, _ := c.(pipeline.Node)
-	return n, err
+	c, err := typesConstant(v, nil)
+	if err != nil {
+		return pipeline.Node{}, err
+	}
+	return g.b.Constant(c), g.b.Err()
 }
 
-// constant appends the array t, which is of the same value for all samples. As in
-// DALI its values travel as int32 or float32.
-func (g *grapher) constant(t tensor.Tensor, kw map[string]any) (pipeline.Node, error) {
-	args := op.Args{"shape": []int(t.Shape), "dtype": t.DType}
-	switch t.DType {
-	case tensor.Float64:
-		args["dtype"] = tensor.Float32
-	case tensor.Int64:
-		args["dtype"] = tensor.Int32
-	case tensor.Uint64:
-		args["dtype"] = tensor.Uint32
+// constantOf is types.Constant of an array. As in DALI its numbers are of 32 bits at most.
+func constantOf(t tensor.Tensor) pipeline.Constant {
+	c := pipeline.Constant{DType: t.DType, Shape: t.Shape}
+	if narrow, ok := map[tensor.DType]tensor.DType{
+		tensor.Float64: tensor.Float32, tensor.Int64: tensor.Int32, tensor.Uint64: tensor.Uint32,
+	}[t.DType]; ok {
+		c.DType = narrow
+	}
+	ints, floats := make([]int, t.Len()), make([]float64, t.Len())
+	for i := range t.Len() {
+		floats[i], _ = t.Float64(i)
+		ints[i] = int(floats[i])
+	}
+	if c.Value = ints; t.DType.IsFloat() {
+		c.Value = floats
+	}
+	return c
+}
+
+// typesConstant is types.Constant of a number of Python or a list of them.
+func typesConstant(v any, kw map[string]any) (pipeline.Constant, error) {
+	if t, ok := v.(tensor.Tensor); ok {
+		return constantOf(t), nil
+	}
+	c := pipeline.Constant{Value: v}
+	c.DType, _ = kw["dtype"].(tensor.DType)
+	c.Layout, _ = kw["layout"].(string)
+	if shape, ok := kw["shape"].([]any); ok {
+		c.Shape = []int{}
+		for _, n := range shape {
+			c.Shape = append(c.Shape, n.(int))
+		}
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return c, nil
 	}
 	var ints []int
 	var floats []float64
-	for i := range t.Len() {
-		v, _ := t.Float64(i)
-		if t.DType.IsFloat() {
-			floats = append(floats, v)
-		} else {
-			ints = append(ints, int(v))
-		}
-	}
-	if t.DType.IsFloat() {
-		args["fdata"] = floats
-	} else {
-		args["idata"] = ints
-	}
-	for k, v := range kw {
-		args[k] = v
-	}
-	n, err := g.op("constant", args)
-	node, _ := n.(pipeline.Node)
-	return node, err
-}
-
-// typesConstant is types.Constant: an operand of the arithmetic when the value is a
-// scalar and nothing but its type is given, else a node.
-func (g *grapher) typesConstant(v any, kw map[string]any) (any, error) {
-	_, shaped := kw["shape"]
-	_, laidOut := kw["layout"]
-	dtype, typed := kw["dtype"].(tensor.DType)
-	list, isList := v.([]any)
-	if t, ok := v.(tensor.Tensor); ok {
-		return g.constant(t, kw)
-	}
-	if !isList && !shaped && !laidOut {
-		if !typed {
-			dtype = naturalDType([]any{v})
-		}
-		return arith.Constant{Value: v, DType: dtype}, nil
-	}
-	if !isList {
-		list = []any{v}
-	}
-	natural := naturalDType(list)
-	if natural == tensor.Invalid {
-		return nil, raise("TypeError", "unexpected type in a constant: %v", v)
-	}
-	args := op.Args{"dtype": natural, "shape": []int{len(list)}}
-	if natural == tensor.Float32 {
-		args["fdata"] = list
-	} else {
-		ints := make([]int, len(list))
-		for i, x := range list {
-			switch x := x.(type) {
-			case int:
-				ints[i] = x
-			case bool:
-				if x {
-					ints[i] = 1
-				}
-			}
-		}
-		args["idata"] = ints
-	}
-	for k, v := range kw {
-		args[k] = v
-	}
-	return g.op("constant", args)
-}
-
-// naturalDType is the type that DALI gives a list of Python's numbers; Invalid when one is none.
-func naturalDType(list []any) tensor.DType {
-	d := tensor.Bool
-	for _, v := range list {
-		switch v.(type) {
-		case float64:
-			d = tensor.Float32
+	for _, x := range list {
+		switch x := x.(type) {
 		case int:
-			if d == tensor.Bool {
-				d = tensor.Int32
-			}
-		case bool:
-		default:
-			return tensor.Invalid
+			ints, floats = append(ints, x), append(floats, float64(x))
+		case float64:
+			floats = append(floats, x)
+		default: // refused as what it is
+			return c, nil
 		}
 	}
-	if len(list) == 0 {
-		return tensor.Float32
+	if c.Value = ints; len(floats) > len(ints) {
+		c.Value = floats
 	}
-	return d
+	return c, nil
 }
 
 func (g *grapher) index(x any, indices []any) (any, error) {
-	return nil, fmt.Errorf("indices of %T", x)
+	n, ok := x.(pipeline.Node)
+	if !ok {
+		return nil, raise("TypeError", "%T has no elements", x)
+	}
+	at := make([]any, len(indices))
+	for i, v := range indices {
+		switch v := v.(type) {
+		case nil:
+			at[i] = pipeline.NewAxis{}
+		case slice:
+			at[i] = pipeline.Range{Start: v.start, Stop: v.stop, Step: v.step}
+		case ellipsis:
+			at[i] = "..." // which Go excludes as an index by nothing but its value
+		default:
+			at[i] = v
+		}
+	}
+	return g.made(n.Index(at...))
 }
 
 func (g *grapher) method(m *machine, receiver any, name string, args []any, kw map[string]any) (any, error) {
 	switch r := receiver.(type) {
-	case arith.Constant:
+	case pipeline.Constant:
 		if d, err := tensor.ParseDType(name); err == nil {
-			return arith.Constant{Value: r.Value, DType: d}, nil
+			r.DType = d
+			return r, nil
 		}
 	case pipeline.Node:
 		switch name {
 		case "shape":
-			return g.operator(m, "_shape", []any{r}, kw)
+			if d, ok := kw["dtype"].(tensor.DType); ok {
+				return g.made(r.ShapeAs(d))
+			}
+			return g.made(r.Shape())
 		case "gpu":
 			return g.operator(m, "copy", []any{r}, map[string]any{"device": "gpu"})
 		}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -94,6 +95,19 @@ func (c *Case) Seed() int64 {
 		return *c.PipeSeed
 	}
 	return 1
+}
+
+// Inputs returns the samples of the inputs of a case. The paths that io.file.read
+// is given are relative to the folder of the inputs.
+func (s *Set) Inputs(c *Case) ([][]tensor.Tensor, error) {
+	inputs, err := s.Batches(c.Inputs)
+	if c.Op == "io.file.read" || strings.Contains(c.Expr, "io.file.read") {
+		for i, x := range c.Inputs[0] {
+			path := []byte(s.Path("inputs/" + x.Text))
+			inputs[0][i].Data, inputs[0][i].Shape = path, tensor.Shape{len(path)}
+		}
+	}
+	return inputs, err
 }
 
 // Batches returns the samples of the inputs. The layout on any of an input is that of all.

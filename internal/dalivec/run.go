@@ -45,22 +45,15 @@ func (s *Set) Run(c *Case) Verdict {
 	return s.Judge(c, func() (Results, error) { return s.compute(c) })
 }
 
-// compute runs the operator of a case alone. The paths of io.file.read are
-// relative to the inputs.
+// compute runs the operator of a case alone.
 func (s *Set) compute(c *Case) (Results, error) {
 	args, err := c.arguments()
 	if err != nil {
 		return nil, err
 	}
-	inputs, err := s.Batches(c.Inputs)
+	inputs, err := s.Inputs(c)
 	if err != nil {
 		return nil, err
-	}
-	if c.Op == "io.file.read" {
-		for i, x := range c.Inputs[0] {
-			path := []byte(s.Path("inputs/" + filepath.ToSlash(x.Text)))
-			inputs[0][i].Data, inputs[0][i].Shape = path, tensor.Shape{len(path)}
-		}
 	}
 	var out Results
 	for i := range c.Iters {

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/internal/dalivec"
+	"github.com/bivouac-ml/bivouac/pipeline"
+)
+
+// runOps computes a case of ops by a pipeline as DALI did: an external source for
+// each input and each argument that differs by sample, then the operator or the
+// expression; batches are not made ahead.
+func runOps(ctx context.Context, set *dalivec.Set, c *dalivec.Case) (dalivec.Results, error) {
+	inputs, err := set.Inputs(c)
+	if err != nil {
+		return nil, err
+	}
+	seed := c.Seed()
+	o := daliOptions(c.Batch, &seed)
+	o.PrefetchDepth, o.ExecPipelined, o.ExecAsync = 1, pipeline.Off, pipeline.Off
+	p, err := newPipeline(ctx, o, func(b *pipeline.Builder) ([]pipeline.Node, error) {
+		g := &grapher{b: b}
+		names := map[string]any{}
+		var nodes []any
+		for i, samples := range inputs {
+			n, err := g.source(samples)
+			if err != nil {
+				return nil, err
+			}
+			nodes = append(nodes, n)
+			names[string(rune('a'+i))] = n
+		}
+		m := &machine{set: set, names: names, host: g}
+		var out any
+		if c.Op != "" {
+			out, err = callOperator(m, g, c, nodes)
+		} else {
+			out, err = m.eval(c.AST)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return g.outputs(out)
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	var results dalivec.Results
+	for range c.Iters {
+		b, err := p.Run(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, samplesOf(b))
+	}
+	return results, nil
+}
+
+// callOperator applies the operator of a case to its inputs. An argument that
+// differs by sample comes from an external source of its own.
+func callOperator(m *machine, g *grapher, c *dalivec.Case, inputs []any) (any, error) {
+	args := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
+		samples, ok, err := dalivec.Samples(c.Args[name])
+		switch {
+		case err != nil:
+		case ok:
+			args[name], err = g.source(samples)
+		default:
+			args[name], err = dalivec.Constant(c.Args[name])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("argument %s: %w", name, err)
+		}
+	}
+	return g.operator(m, c.Op, inputs, args)
+}
+
+// opsCases are the cases of ops: a single operator or an expression.
+func opsCases(set *dalivec.Set) ([]testCase, error) {
+	groups, err := set.Groups()
+	var all []testCase
+	for _, g := range groups {
+		cases, err := set.Cases(g)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range cases {
+			name := path.Join("ops", g, c.Name)
+			all = append(all, testCase{
+				name: name, family: "ops", path: name, operators: operatorsOf(c),
+				run: func(ctx context.Context, r *report) {
+					if !skipOperator(r, operatorsOf(c)...) {
+						r.take(set.Judge(c, func() (dalivec.Results, error) { return runOps(ctx, set, c) }))
+					}
+				},
+			})
+		}
+	}
+	return all, err
+}
+
+// operatorsOf names the operators of a case: its own, or those that its expression calls.
+func operatorsOf(c *dalivec.Case) []string {
+	if c.Op != "" {
+		return []string{c.Op}
+	}
+	var names []string
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	visit(c.AST, func(kind string, n []any) {
+		switch kind {
+		case "bin", "un", "cmp":
+			add("_arithmetic_generic_op")
+		case "index":
+			add("_tensor_subscript")
+		case "call":
+			if f, ok := n[0].(string); !ok {
+				return
+			} else if op, ok := strings.CutPrefix(f, "fn."); ok {
+				add(op)
+			} else if strings.HasPrefix(f, "math.") {
+				add("_arithmetic_generic_op")
+			} else if f == "types.Constant" {
+				add("constant")
+			} else if strings.HasSuffix(f, ".shape") {
+				add("shapes")
+			}
+		}
+	})
+	return names
+}
+
+// visit calls f for each node of an expression: its kind and what follows it.
+func visit(x any, f func(kind string, rest []any)) {
+	switch x := x.(type) {
+	case []any:
+		if len(x) == 0 {
+			return
+		}
+		rest := x
+		if kind, ok := x[0].(string); ok {
+			f(kind, x[1:])
+			rest = x[1:]
+		}
+		for _, y := range rest {
+			visit(y, f)
+		}
+	case map[string]any:
+		for _, y := range x {
+			visit(y, f)
+		}
+	}
+}
