@@ -100,5 +100,11 @@ func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
 		closeAll()
 		return nil, errs.Wrap("pipeline.New", "", err)
 	}
+	if options.Checkpoint != nil {
+		if err := p.SetState(options.Checkpoint); err != nil {
+			p.Close()
+			return nil, errs.Wrap("pipeline.New", "", err)
+		}
+	}
 	return p, nil
 }

@@ -67,6 +67,7 @@ type Pipeline struct {
 	orders   []order.Order
 	inputs   []*input // the external sources, in the order of the graph's inputs
 	calls    *flow.Pool[call]
+	counts   bool // the epochs of external sources are counted from reset to reset, and not those of a reader
 	schedule schedule
 	identity identity
 	codec    Codec
@@ -100,9 +101,9 @@ func newPipeline(g *graph.Graph, externals map[string]*sourceNode, sources []rea
 	if p.identity, err = newIdentity(g, sources, p.orders, o); err != nil {
 		return nil, err
 	}
+	p.counts = len(g.Fed()) > 0 && (a.Epochs == nil || a.Codec != nil)
 	if p.codec == nil {
-		fed := len(g.Fed()) > 0
-		p.codec = documents{identity: p.identity, schedule: p.schedule, external: fed && a.Epochs == nil, extended: fed}
+		p.codec = documents{identity: p.identity, schedule: p.schedule, external: p.counts, extended: len(g.Fed()) > 0}
 	}
 	largest := 0
 	for n := range o.BatchSize + 1 { // of the rank's shares, the largest batch need not give the largest

@@ -76,7 +76,7 @@ func (m producer) Start(ctx context.Context, s *slot, at Progress, wait bool) (P
 // epochAt returns the epoch of the batch after at, and its number in it. Without a
 // reader, epochs are those of the external sources.
 func (p *Pipeline) epochAt(at Progress) (epoch, index int64) {
-	if len(p.inputs) > 0 && p.schedule.epochs == nil {
+	if p.counts && p.schedule.epochs == nil {
 		return at.Resets, at.Batches
 	}
 	return p.schedule.epoch(at.Position)
@@ -84,10 +84,10 @@ func (p *Pipeline) epochAt(at Progress) (epoch, index int64) {
 
 // takeInputs gives the slot its batches of the external sources. They have fed samples each.
 func (p *Pipeline) takeInputs(ctx context.Context, s *slot, at Progress, samples span, wait bool) (fed int, o flow.Outcome, err error) {
-	var info BatchInfo
-	info.EpochIdx, info.Iteration = p.epochAt(at)
+	info := BatchInfo{EpochIdx: at.Resets, Iteration: at.Batches}
 	samples.first = at.Position - at.First + int64(samples.slot)
-	if p.schedule.epochs != nil {
+	if !p.counts {
+		info.EpochIdx, info.Iteration = p.schedule.epoch(at.Position)
 		_, in := p.schedule.epochs.Locate(at.Position)
 		samples.first = in + int64(samples.slot)
 	}
