@@ -68,6 +68,13 @@ func Resolve(s *Schema, node string, inputs int, set map[string]Argument) (*Conf
 // Given reports whether the argument was set, to whatever value.
 func (c *Config) Given(name string) bool { return c.given[name] }
 
+// Constant returns the constant of a parameter, given or by default; ok is false
+// when there is none, or the value differs per sample.
+func (c *Config) Constant(name string) (v any, ok bool) {
+	v, ok = c.constants[name]
+	return v, ok
+}
+
 // Has reports whether the argument was given or has a default.
 func (c *Config) Has(name string) bool {
 	_, constant := c.constants[name]

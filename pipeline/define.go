@@ -53,6 +53,9 @@ func (d *Definition) specs() []tensor.Spec {
 // Options returns the options that were given to Define.
 func (d *Definition) Options() Options { return d.options }
 
+// Graph returns the graph, for packages of this module that write it in other forms.
+func (d *Definition) Graph() *graph.Graph { return d.graph }
+
 // With returns the definition with options that change makes of its own. It is
 // the way to set a field back to zero, which New cannot.
 //
@@ -72,7 +75,7 @@ func (d *Definition) With(change func(o *Options)) (*Definition, error) {
 // New opens the data sets and returns a pipeline at its beginning. Options that
 // are set in o replace those of the definition; nil changes none. Close must be called.
 func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
-	options := d.options.overlay(o)
+	options := d.options.Override(o)
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}

@@ -203,8 +203,8 @@ func (o Options) compat() Compat {
 	return o.Compat
 }
 
-// overlay returns o with the fields that are set in by replaced.
-func (o Options) overlay(by *Options) Options {
+// Override returns o with the fields that are set in by replaced; nil replaces none.
+func (o Options) Override(by *Options) Options {
 	if by == nil {
 		return o
 	}

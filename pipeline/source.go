@@ -170,3 +170,12 @@ func declare(g *graph.Builder, src Source, o *SourceOptions) (*graph.Node, error
 	}
 	return g.Input(o.Name, o.Outputs, specs)
 }
+
+// SourceOptions returns those of an external source of the definition, by the name
+// of its node; the zero ones where there is none by that name.
+func (d *Definition) SourceOptions(name string) SourceOptions {
+	if s, ok := d.sources[name]; ok {
+		return s.options
+	}
+	return SourceOptions{}
+}

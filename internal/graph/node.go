@@ -61,6 +61,9 @@ func (e Edge) String() string {
 // i-th of them takes that of Args[i].
 func (n *Node) Params() []string { return n.params }
 
+// Named reports whether the node was given its name.
+func (n *Node) Named() bool { return n.named }
+
 // Shuffled reports whether a reader was asked for an order of its own in each epoch.
 func (n *Node) Shuffled() bool {
 	return op.Get[bool](n.Config, "random_shuffle") || op.Get[bool](n.Config, "shuffle_after_epoch")

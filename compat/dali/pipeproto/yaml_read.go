@@ -11,6 +11,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/compat/dali/internal/wire"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
 )
 
 // reader makes messages of YAML nodes.
@@ -22,6 +23,16 @@ func invalid(n *yaml.Node, want string) error {
 		got += " " + strconv.Quote(n.Value[:min(len(n.Value), 40)])
 	}
 	return &errs.Error{Kind: errs.Invalid, Subject: fmt.Sprintf("line %d", n.Line), Want: want, Got: got}
+}
+
+// unknownField proposes the field whose name is most like it.
+func unknownField(s *wire.Schema, key *yaml.Node) error {
+	names := make([]string, len(s.Fields))
+	for i := range s.Fields {
+		names[i] = s.Fields[i].Name
+	}
+	return &errs.Error{Kind: errs.Invalid, Subject: fmt.Sprintf("line %d", key.Line), Want: "a field of " + s.Type.Name(),
+		Got: strconv.Quote(key.Value[:min(len(key.Value), 40)]), Remedy: op.Nearest(key.Value, names)}
 }
 
 // message fills v, which is zero, with a mapping of fields.
@@ -53,7 +64,7 @@ func (r reader) entry(s *wire.Schema, v reflect.Value, key, value *yaml.Node, de
 	f, ok := s.Named(key.Value)
 	switch {
 	case !ok:
-		return invalid(key, "a field of "+s.Type.Name())
+		return unknownField(s, key)
 	case f.Repeated && value.Kind == yaml.MappingNode && s.Type != argumentType && f.Message != nil && f.Message.Type == argumentType:
 		return r.arguments(f, v, value, depth)
 	case !f.Repeated:

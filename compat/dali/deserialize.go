@@ -1,0 +1,303 @@
+package dali
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/compat/dali/pipeproto"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// DeserializeOptions change what a serialized pipeline says about itself.
+type DeserializeOptions struct {
+	// Options replace, where they are set, those of the pipeline. With
+	// OnGPU = RunOnCPU operators of a GPU run on the CPU, others are refused.
+	pipeline.Options
+	// Sources are what external sources call, by their names; those that are not
+	// here are to be fed, as all are in DALI.
+	Sources map[string]pipeline.Source
+}
+
+// Deserialize makes the pipeline that DALI, or [Serialize], wrote. It works in
+// [Mode], unless the options say otherwise. Unknown operators and arguments,
+// edges that lead nowhere and operators of a GPU are errors that name them; bytes
+// that are no pipeline are an errs.Corrupt. nil options change nothing.
+func Deserialize(b []byte, o *DeserializeOptions) (*pipeline.Definition, error) {
+	p, err := pipeproto.Parse(b)
+	if err != nil {
+		return nil, errs.Wrap(deserializing, "", err)
+	}
+	return Define(p, o)
+}
+
+// DeserializeFile makes the pipeline of a file: bytes as DALI writes them, or
+// YAML where the name ends in .yaml or .yml.
+func DeserializeFile(path string, o *DeserializeOptions) (*pipeline.Definition, error) {
+	p, err := ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Define(p, o)
+}
+
+// maxFile is more than any form of a pipeline takes.
+const maxFile = 64 << 20
+
+// ReadFile reads a serialized pipeline as DeserializeFile does, and makes nothing of it.
+func ReadFile(path string) (*pipeproto.Pipeline, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.NotFound, Op: deserializing, Subject: path, Err: err}
+	}
+	if info.Size() > maxFile {
+		return nil, &errs.Error{Kind: errs.Exhausted, Op: deserializing, Subject: path, Want: fmt.Sprintf("at most %d bytes", maxFile), Got: fmt.Sprint(info.Size())}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.IO, Op: deserializing, Subject: path, Err: err}
+	}
+	parse := pipeproto.Parse
+	if IsYAML(path) {
+		parse = pipeproto.UnmarshalYAML
+	}
+	p, err := parse(b)
+	return p, errs.Wrap(deserializing, path, err)
+}
+
+// IsYAML reports whether the name is that of a pipeline in YAML.
+func IsYAML(path string) bool {
+	return strings.HasSuffix(path, ".yaml") || strings.HasSuffix(path, ".yml")
+}
+
+const deserializing = "dali.Deserialize"
+
+// Define makes a pipeline of its serialized form; see [Deserialize].
+func Define(p *pipeproto.Pipeline, o *DeserializeOptions) (*pipeline.Definition, error) {
+	if o == nil {
+		o = &DeserializeOptions{}
+	}
+	options, err := optionsOf(p)
+	if err != nil {
+		return nil, errs.Wrap(deserializing, "", err)
+	}
+	options = options.Override(&o.Options)
+	r := &rebuilder{proto: p, sources: o.Sources, onCPU: options.OnGPU == pipeline.RunOnCPU, nodes: map[string]pipeline.Node{}}
+	d, err := pipeline.Define(options, r.build)
+	if r.err != nil {
+		err = r.err
+	}
+	return d, errs.Wrap(deserializing, "", err)
+}
+
+// rebuilder appends the operators of a serialized pipeline to a graph.
+type rebuilder struct {
+	proto   *pipeproto.Pipeline
+	sources map[string]pipeline.Source
+	onCPU   bool
+	b       *pipeline.Builder
+	nodes   map[string]pipeline.Node // by the names of edges
+	err     error
+}
+
+func (r *rebuilder) build(b *pipeline.Builder) []pipeline.Node {
+	r.b = b
+	for _, name := range r.proto.ExternalInputs {
+		r.nodes[name] = pipeline.ExternalSource(b, r.sources[name], pipeline.SourceOptions{Name: name})[0]
+	}
+	for i := range r.proto.Ops {
+		o := &r.proto.Ops[i]
+		if err := r.operator(o); err != nil {
+			r.err = errs.Wrap("", "operator "+strconv.Quote(o.Instance), err)
+			return nil
+		}
+		if b.Err() != nil {
+			return nil
+		}
+	}
+	var outputs []pipeline.Node
+	for _, e := range r.proto.Outputs {
+		n, err := r.source(e)
+		if err != nil {
+			r.err = errs.Wrap("", "output of the pipeline", err)
+			return nil
+		}
+		outputs = append(outputs, n)
+	}
+	return outputs
+}
+
+// source returns what flows along an edge.
+func (r *rebuilder) source(e pipeproto.Edge) (pipeline.Node, error) {
+	if err := r.device(e.Device); err != nil {
+		return pipeline.Node{}, err
+	}
+	n, ok := r.nodes[e.Name]
+	if !ok {
+		names := make([]string, 0, len(r.nodes))
+		for name := range r.nodes {
+			names = append(names, name)
+		}
+		return n, &errs.Error{Kind: errs.Invalid, Subject: "input " + strconv.Quote(e.Name), Want: "an output of an operator before it", Got: "none by that name",
+			Remedy: op.Nearest(e.Name, names)}
+	}
+	return n, nil
+}
+
+// device refuses what is not the processor, unless it is taken for it.
+func (r *rebuilder) device(name string) error {
+	switch {
+	case name == "cpu" || name == "", r.onCPU && (name == "gpu" || name == "mixed"):
+		return nil
+	case name == "gpu" || name == "mixed":
+		return &errs.Error{Kind: errs.Unsupported, Subject: "device", Want: "cpu", Got: name,
+			Remedy: "set OnGPU to RunOnCPU (bivouac run --cpu) to run it on the CPU"}
+	}
+	return &errs.Error{Kind: errs.Invalid, Subject: "device", Want: "cpu, gpu or mixed", Got: strconv.Quote(name)}
+}
+
+func (r *rebuilder) operator(o *pipeproto.Op) error {
+	if a := o.Argument("device"); a != nil && len(a.Strings) == 1 {
+		if err := r.device(a.Strings[0]); err != nil {
+			return err
+		}
+	}
+	name, known := Operator(o.Name)
+	if name == externalSource {
+		return r.external(o)
+	}
+	if !known {
+		return unknownOperator(o.Name)
+	}
+	s, err := op.Lookup(name)
+	if err != nil {
+		return err
+	}
+	args, err := r.arguments(s, o)
+	if err != nil {
+		return err
+	}
+	var inputs []pipeline.Node
+	for _, e := range o.Inputs {
+		n, err := r.source(e)
+		switch {
+		case err != nil:
+			return err
+		case e.IsArgument:
+			args[e.Argument] = n
+		default:
+			inputs = append(inputs, n)
+		}
+	}
+	outputs := r.b.Op(name, args, inputs...)
+	if r.b.Err() != nil {
+		return nil // Define returns it
+	}
+	if len(outputs) != len(o.Outputs) {
+		return &errs.Error{Kind: errs.Invalid, Subject: "outputs", Want: fmt.Sprint(len(outputs)), Got: fmt.Sprint(len(o.Outputs))}
+	}
+	for i, n := range outputs {
+		if err := r.put(o.Outputs[i], n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rebuilder) put(e pipeproto.Edge, n pipeline.Node) error {
+	if _, taken := r.nodes[e.Name]; taken {
+		return &errs.Error{Kind: errs.Exists, Subject: "output " + strconv.Quote(e.Name), Got: "a name that another output has"}
+	}
+	r.nodes[e.Name] = n
+	return r.device(e.Device)
+}
+
+// unknownOperator proposes the schema whose name is most like it.
+func unknownOperator(schema string) error {
+	var names []string
+	for _, s := range op.Schemas() {
+		names = append(names, SchemaName(s.FullName()))
+	}
+	return &errs.Error{Kind: errs.NotFound, Subject: "name", Want: "the schema of an operator", Got: strconv.Quote(schema), Remedy: op.Nearest(schema, names)}
+}
+
+// arguments returns the constants of an operator, and its name. What DALI adds on its
+// own, and the parameter list does not have, is left out.
+func (r *rebuilder) arguments(s *op.Schema, o *pipeproto.Op) (op.Args, error) {
+	args := op.Args{"name": o.Instance}
+	for i := range o.Args {
+		a := &o.Args[i]
+		p, ok := s.Param(a.Name)
+		if !ok && own[a.Name] || !ok && strings.HasPrefix(a.Name, "_") {
+			continue
+		}
+		if !ok {
+			args[a.Name] = nil // an unknown argument, which the builder says
+			continue
+		}
+		v, err := constant(p, a)
+		if err != nil {
+			return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument " + a.Name, Want: p.Type.String(), Got: err.Error()}
+		}
+		args[a.Name] = v
+	}
+	return args, nil
+}
+
+// own are the arguments that DALI gives all operators.
+var own = map[string]bool{
+	"device": true, "preserve_name": true, "max_batch_size": true, "num_threads": true, "seed": true,
+	"cpu_prefetch_queue_depth": true, "gpu_prefetch_queue_depth": true, "checkpointing": true,
+}
+
+const externalSource = "external_source"
+
+// external appends an input of the graph.
+func (r *rebuilder) external(o *pipeproto.Op) error {
+	if len(o.Inputs) > 0 || len(o.Outputs) != 1 {
+		return &errs.Error{Kind: errs.Invalid, Want: "one output of an external source and no inputs", Got: fmt.Sprintf("%d and %d", len(o.Outputs), len(o.Inputs))}
+	}
+	so := pipeline.SourceOptions{Name: o.Instance}
+	var spec tensor.Spec
+	for i := range o.Args {
+		a := &o.Args[i]
+		var err error
+		switch a.Name {
+		case "dtype":
+			spec.DType, err = value[tensor.DType](op.DType, a)
+		case "ndim":
+			var ndim int
+			if ndim, err = value[int](op.Int, a); err == nil && ndim >= 0 && ndim <= maxNDim {
+				spec.Shape = make(tensor.Shape, ndim)
+				for d := range spec.Shape {
+					spec.Shape[d] = -1
+				}
+			}
+		case "layout":
+			spec.Layout, err = value[string](op.String, a)
+		case "repeat_last":
+			so.RepeatLast, err = value[bool](op.Bool, a)
+		}
+		if err != nil {
+			return &errs.Error{Kind: errs.Invalid, Subject: "argument " + a.Name, Got: err.Error()}
+		}
+	}
+	so.Specs = []tensor.Spec{spec}
+	return r.put(o.Outputs[0], pipeline.ExternalSource(r.b, r.sources[o.Instance], so)[0])
+}
+
+// maxNDim is far above the dimensions that any operator takes.
+const maxNDim = 64
+
+// value returns the constant of an argument of that type.
+func value[T any](t op.Type, a *pipeproto.Argument) (v T, err error) {
+	x, err := constant(&op.Parameter{Name: a.Name, Type: t}, a)
+	if err == nil {
+		v, _ = x.(T)
+	}
+	return v, err
+}
