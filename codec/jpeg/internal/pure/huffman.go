@@ -1,0 +1,232 @@
+package pure
+
+import (
+	"encoding/binary"
+)
+
+// look is how many bits the first table of a code decodes at once.
+const look = 10
+
+// table is a Huffman code.
+//
+// An entry of fast stands for the next look bits. Where they hold a symbol with all
+// of its extra bits, it is
+//
+//	bits 31..16 value   15..8 how far the coefficient's number goes on   6..0 bits used
+//
+// and where the extra bits reach further, bit 7 is set, the value is their number and
+// the bits used are those of the code alone. Zero means that the code is longer. An
+// end of block goes on by 64.
+type table struct {
+	fast    [1 << look]uint32
+	code    [1 << look]uint16 // symbol<<8 | length of the code, 0 when it is longer
+	maxcode [18]int32         // largest code of each length, -1 when there is none
+	offset  [18]int32         // of the symbols of each length, less the first code
+	symbols [256]byte
+	defined bool
+	large   bool // has a symbol that no difference of means can have
+}
+
+const (
+	extraBits  = 1 << 7
+	endOfBlock = 64
+)
+
+func (d *Decoder) huffmanTables(at int, b []byte) error {
+	for len(b) > 0 {
+		if len(b) < 17 || b[0]>>4 > 1 || b[0]&15 > 3 {
+			return corrupt(at, "a table of Huffman codes")
+		}
+		class, id, total := b[0]>>4, b[0]&15, 0
+		for _, n := range b[1:17] {
+			total += int(n)
+		}
+		if total > 256 || len(b) < 17+total {
+			return corrupt(at, "a table of %d Huffman codes in %d bytes", total, len(b))
+		}
+		if !d.huff[class][id].build([16]byte(b[1:17]), b[17:17+total], class == 1) {
+			return corrupt(at, "Huffman codes that do not fit their lengths")
+		}
+		b = b[17+total:]
+	}
+	return nil
+}
+
+// build makes the tables. It is false when there are too many codes of a length.
+func (t *table) build(counts [16]byte, symbols []byte, ac bool) bool {
+	*t = table{defined: true}
+	copy(t.symbols[:], symbols)
+	for _, s := range symbols {
+		t.large = t.large || s > 15
+	}
+	code, at := int32(0), int32(0)
+	for length := 1; length <= 16; length++ {
+		n := int32(counts[length-1])
+		t.offset[length], t.maxcode[length] = at-code, -1
+		for range n {
+			if code >= 1<<length {
+				return false
+			}
+			if length <= look {
+				first := code << (look - length)
+				for i := range int32(1) << (look - length) {
+					t.code[first+i] = uint16(symbols[at])<<8 | uint16(length)
+				}
+			}
+			t.maxcode[length] = code
+			code++
+			at++
+		}
+		code <<= 1
+	}
+	t.maxcode[17] = 1 << 30
+	for bits := range t.fast {
+		t.fast[bits] = t.entry(uint32(bits), ac)
+	}
+	return true
+}
+
+// entry makes the entry of fast for look bits.
+func (t *table) entry(bits uint32, ac bool) uint32 {
+	c := t.code[bits]
+	if c == 0 {
+		return 0
+	}
+	symbol, length := uint32(c>>8), uint32(c&255)
+	run, size := symbol>>4, symbol&15
+	next := run + 1
+	if !ac {
+		size, next = symbol, 1
+		if symbol > 15 {
+			return 0 // a length that no difference has
+		}
+	} else if size == 0 {
+		if next = endOfBlock; run == 15 {
+			next = 16
+		}
+		return next<<8 | length
+	}
+	if length+size > look {
+		return size<<16 | next<<8 | extraBits | length
+	}
+	v := int32(bits>>(look-length-size)) & (1<<size - 1)
+	return uint32(uint16(extend(v, size)))<<16 | next<<8 | (length + size)
+}
+
+// extend turns the extra bits of a coefficient into its value.
+func extend(v int32, size uint32) int32 {
+	if v < 1<<size>>1 {
+		return v - 1<<size + 1
+	}
+	return v
+}
+
+// bits reads the entropy coded data of a scan, the next bit the highest of acc.
+type bits struct {
+	data   []byte
+	pos    int
+	acc    uint64
+	n      int  // bits of acc that count; the others are what follows, or zero
+	marker byte // that ended the data, 0 while there is none
+	// dry: zeros were read past the end of the segment; the rest of it is not decoded.
+	dry bool
+	cut bool // the bytes ended without a marker
+}
+
+// refill makes n at least 48.
+func (b *bits) refill() {
+	if b.pos+8 <= len(b.data) && b.marker == 0 {
+		v := binary.BigEndian.Uint64(b.data[b.pos:])
+		const ones, highs = 0x0101010101010101, 0x8080808080808080
+		if (^v-ones)&v&highs == 0 { // no byte is 0xFF
+			b.acc |= v >> b.n
+			k := (63 - b.n) >> 3
+			b.pos += k
+			b.n += k << 3
+			return
+		}
+	}
+	b.refillSlowly()
+}
+
+func (b *bits) refillSlowly() {
+	b.acc &= ^uint64(0) << (64 - b.n) // what follows may be a stuffed byte
+	for b.n <= 56 {
+		var v byte
+		switch {
+		case b.marker != 0 || b.cut:
+			return
+		case b.pos >= len(b.data):
+			b.cut = true
+			return
+		}
+		if v = b.data[b.pos]; v == 0xFF {
+			next := b.pos + 1
+			for next < len(b.data) && b.data[next] == 0xFF {
+				next++
+			}
+			if next >= len(b.data) {
+				b.cut = true
+				return
+			}
+			if m := b.data[next]; m != 0 {
+				b.marker, b.pos = m, next+1
+				return
+			}
+			b.pos = next
+		}
+		b.pos++
+		b.acc |= uint64(v) << (56 - b.n)
+		b.n += 8
+	}
+}
+
+// need makes sure that k bits (at most 32) can be taken; past the end they are zero.
+func (b *bits) need(k int) {
+	if b.n >= k {
+		return
+	}
+	b.refill()
+	if b.n < k {
+		b.dry = true
+		b.n = 64 // zeros
+	}
+}
+
+func (b *bits) drop(k int) {
+	b.acc <<= k
+	b.n -= k
+}
+
+// take returns the next k bits, at most 16.
+func (b *bits) take(k int) int32 {
+	if k == 0 {
+		return 0
+	}
+	b.need(k)
+	v := int32(b.acc >> (64 - k))
+	b.drop(k)
+	return v
+}
+
+// symbol decodes a code of any length; one that does not exist is 0.
+func (b *bits) symbol(t *table) byte {
+	b.need(17)
+	if c := t.code[b.acc>>(64-look)]; c != 0 {
+		b.drop(int(c & 255))
+		return byte(c >> 8)
+	}
+	return b.longSymbol(t)
+}
+
+func (b *bits) longSymbol(t *table) byte {
+	for length := 1; length <= 16; length++ {
+		code := int32(b.acc >> (64 - length))
+		if code <= t.maxcode[length] {
+			b.drop(length)
+			return t.symbols[(t.offset[length]+code)&255]
+		}
+	}
+	b.drop(17)
+	return 0
+}

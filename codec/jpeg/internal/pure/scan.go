@@ -1,0 +1,213 @@
+package pure
+
+// scanHeader reads the header of a scan: its components, their tables, and which
+// coefficients and bits it brings.
+func (d *Decoder) scanHeader(at int, b []byte) error {
+	if d.comps == nil {
+		return corrupt(at, "a scan before the frame")
+	}
+	if len(b) < 1 || len(b) != 4+2*int(b[0]) || b[0] < 1 || int(b[0]) > len(d.comps) {
+		return corrupt(at, "a scan header of %d bytes", len(b))
+	}
+	n := int(b[0])
+	d.scan = d.scan[:0]
+	blocks := 0
+	for i := range n {
+		id, tables := b[1+2*i], b[2+2*i]
+		found := -1
+		for k := range d.comps {
+			if d.comps[k].id == id && !inScan(d.scan, k) {
+				found = k
+				break
+			}
+		}
+		if found < 0 || tables>>4 > 3 || tables&15 > 3 {
+			return corrupt(at, "component %d of the scan", i)
+		}
+		c := &d.comps[found]
+		c.td, c.ta = tables>>4, tables&15
+		blocks += c.h * c.v
+		d.scan = append(d.scan, found)
+	}
+	if n > 1 && blocks > 10 {
+		return corrupt(at, "%d blocks in an MCU", blocks)
+	}
+	d.ss, d.se, d.ah, d.al = int(b[1+2*n]), int(b[2+2*n]), int(b[3+2*n]>>4), int(b[3+2*n]&15)
+	if !d.header.Progressive {
+		d.ss, d.se, d.ah, d.al = 0, 63, 0, 0 // as libjpeg: whatever is written there
+		return nil
+	}
+	dc := d.ss == 0
+	if dc && d.se != 0 || !dc && (d.se < d.ss || d.se > 63 || n != 1) || d.al > 13 || d.ah != 0 && d.ah != d.al+1 {
+		return corrupt(at, "a scan of coefficients %d to %d, bits %d to %d", d.ss, d.se, d.ah, d.al)
+	}
+	return nil
+}
+
+func inScan(scan []int, k int) bool {
+	for _, s := range scan {
+		if s == k {
+			return true
+		}
+	}
+	return false
+}
+
+// tablesReady says whether the scan's tables are there.
+func (d *Decoder) tablesReady() error {
+	for _, k := range d.scan {
+		c := &d.comps[k]
+		dc, ac := &d.huff[0][c.td], &d.huff[1][c.ta]
+		needDC := d.ss == 0 && d.ah == 0
+		if needDC && (!dc.defined || dc.large) || d.se > 0 && !ac.defined {
+			return corrupt(d.pos, "a scan without its Huffman tables")
+		}
+	}
+	return nil
+}
+
+// decodeScan decodes the entropy coded data of a scan. rows is how many rows of MCUs
+// are wanted; what lies below may be left.
+//
+// each is called for every block in turn.
+func (d *Decoder) decodeScan(rows int, each func(c *component, bx, by int)) error {
+	if err := d.tablesReady(); err != nil {
+		return err
+	}
+	d.bits = bits{data: d.data, pos: d.pos}
+	d.eobrun, d.restarts, d.next = 0, d.interval, mRST0
+	for i := range d.comps {
+		d.comps[i].dc = 0
+	}
+	single := len(d.scan) == 1
+	w, h := d.mcusW, min(d.mcusH, rows)
+	if single {
+		c := &d.comps[d.scan[0]]
+		w, h = c.blocksW, min(c.blocksH, rows*c.v)
+	}
+	for my := range h {
+		for mx := range w {
+			if d.interval > 0 {
+				if d.restarts == 0 {
+					d.restart()
+				}
+				d.restarts--
+			}
+			if single {
+				each(&d.comps[d.scan[0]], mx, my)
+			} else {
+				for _, k := range d.scan {
+					c := &d.comps[k]
+					for v := range c.v {
+						for u := range c.h {
+							each(c, mx*c.h+u, my*c.v+v)
+						}
+					}
+				}
+			}
+			if d.bits.cut && d.bits.dry {
+				return d.ended()
+			}
+		}
+	}
+	d.pos, d.unread = d.bits.pos, d.bits.marker
+	return nil
+}
+
+// restart goes on behind the next restart marker, or makes up for it where it is
+// missing or out of turn.
+func (d *Decoder) restart() {
+	b := &d.bits
+	d.restarts, d.eobrun = d.interval, 0
+	for i := range d.comps {
+		d.comps[i].dc = 0
+	}
+	b.acc, b.n = 0, 0
+	want := d.next
+	d.next = mRST0 + (want-mRST0+1)&7
+	for {
+		if b.marker == 0 && !b.findMarker() {
+			return
+		}
+		m := b.marker
+		switch {
+		case m == want: // the usual case
+		case m < mSOF0: // no marker that there is: look for the next one
+			b.marker = 0
+			continue
+		case m < mRST0 || m > mRST7, m == mRST0+(want-mRST0+1)&7, m == mRST0+(want-mRST0+2)&7:
+			return // data are missing: this one belongs to what follows
+		case m == mRST0+(want-mRST0+7)&7, m == mRST0+(want-mRST0+6)&7:
+			b.marker = 0 // one of those before: data are there twice
+			continue
+		}
+		b.marker, b.dry = 0, false
+		return
+	}
+}
+
+// findMarker goes to the next marker.
+func (b *bits) findMarker() bool {
+	for i := b.pos; i+1 < len(b.data); i++ {
+		if b.data[i] == 0xFF && b.data[i+1] != 0 && b.data[i+1] != 0xFF {
+			b.marker, b.pos = b.data[i+1], i+2
+			return true
+		}
+	}
+	b.cut, b.dry = true, true
+	return false
+}
+
+// sequential decodes a block of a sequential image into blk, which is zero, and
+// reports whether it has more than its mean.
+func (d *Decoder) sequential(c *component, blk *[64]int16) (ac bool) {
+	b := &d.bits
+	if b.dry {
+		return false
+	}
+	dc, t := &d.huff[0][c.td], &d.huff[1][c.ta]
+	if s := int(b.symbol(dc)); s > 0 {
+		c.dc += extend(b.take(s), uint32(s))
+	}
+	blk[0] = int16(c.dc)
+	acc, n := b.acc, b.n
+	for k := 1; k < 64; {
+		if n < 32 {
+			b.acc, b.n = acc, n
+			b.need(32)
+			acc, n = b.acc, b.n
+		}
+		e := t.fast[acc>>(64-look)]
+		if e&extraBits == 0 && e != 0 {
+			used := int(e & 127)
+			acc <<= used
+			n -= used
+			k += int(e >> 8 & 255)
+			if v := int16(e >> 16); v != 0 {
+				blk[natural[k-1]] = v
+				ac = true
+			}
+			continue
+		}
+		b.acc, b.n = acc, n
+		var size, skip uint32
+		if e != 0 {
+			b.drop(int(e & 127))
+			size, skip = e>>16, e>>8&255
+		} else {
+			s := uint32(b.longSymbol(t))
+			size, skip = s&15, s>>4+1
+			if size == 0 && skip < 16 {
+				skip = endOfBlock
+			}
+		}
+		k += int(skip)
+		if size > 0 {
+			blk[natural[k-1]] = int16(extend(b.take(int(size)), size))
+			ac = true
+		}
+		acc, n = b.acc, b.n
+	}
+	b.acc, b.n = acc, n
+	return ac
+}
