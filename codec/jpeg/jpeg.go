@@ -10,10 +10,8 @@
 //     state allocates nothing in Go. Of a window only the columns of blocks around
 //     it and the rows down to its end are decoded; its pixels are those of the whole
 //     image.
-//   - The standard library otherwise: its entropy decoding and inverse transform,
-//     with this package's own upsampling and colour conversion, which follow
-//     libjpeg. The transform rounds differently: planes differ by at most one level,
-//     colours by at most three.
+//   - A decoder in Go otherwise (internal/pure), with the same pixels, for whole images
+//     and windows. It has no fast transform, and damaged files may come out otherwise.
 //
 // Gray output of a colour image is its luma plane; colour output of a gray image
 // repeats it. Images of four inks become RGB by (255-K)(255-C)/255.

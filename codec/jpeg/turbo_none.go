@@ -5,6 +5,6 @@ package jpeg
 // backend is the decoder of this build.
 type backend = portable
 
-const advice = "for libjpeg-turbo's pixels and speed build with cgo and -tags libjpeg where the headers of libjpeg-turbo are installed; make does so by itself"
+const advice = "for libjpeg-turbo build with cgo and -tags libjpeg where its headers are installed; make does so by itself. The pixels are the same"
 
-func identity() string { return portableIdentity() }
+func identity() string { return portableIdentity }

@@ -5,45 +5,77 @@ package jpeg
 import (
 	"bytes"
 	"errors"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// TestPortableDistance measures how far the standard library is from libjpeg-turbo.
-func TestPortableDistance(t *testing.T) {
+// TestPortableIsTurbo shows that both decoders give the same bytes: whole images and
+// windows, in every format, whole files and damaged ones.
+func TestPortableIsTurbo(t *testing.T) {
 	images, _ := filepath.Glob(filepath.Join("testdata", "*.jpg"))
-	var d Decoder
-	var p portable
-	levels := map[int]int{}
-	samples := 0
+	r := rand.New(rand.NewPCG(1, 2))
 	for _, path := range images {
 		data := read(t, filepath.Base(path))
-		h, err := d.ReadHeader(data)
-		if err != nil {
-			continue
-		}
-		want := make([]byte, h.Width*h.Height*3)
-		if d.Decode(want, data, h, Options{}) != nil {
-			continue
-		}
-		got := make([]byte, len(want))
-		if err := p.decode(got, data, h, Region{W: h.Width, H: h.Height}, RGB, false); err != nil {
-			t.Errorf("%s: %v", path, err)
-			continue
-		}
-		samples += len(got)
-		for i := range got {
-			diff := max(got[i], want[i]) - min(got[i], want[i])
-			if levels[int(diff)]++; diff > 3 {
-				t.Fatalf("%s: sample %d is %d, libjpeg-turbo gives %d", path, i, got[i], want[i])
+		for format := RGB; format <= BGR; format++ {
+			same(t, path, data, format, Region{}, true)
+			for range 20 {
+				same(t, path, data, format, window(r, data), true)
 			}
 		}
+		damaged, both := 0, 0
+		for range 300 {
+			b := bytes.Clone(data)
+			for range 1 + r.IntN(3) {
+				b[2+r.IntN(len(b)-2)] = byte(r.Uint32())
+			}
+			damaged++
+			if same(t, path, b, Format(r.IntN(3)), Region{}, false) {
+				both++
+			}
+		}
+		if both*100 < damaged*80 {
+			t.Errorf("%s: of %d damaged files %d are taken alike", path, damaged, both)
+		}
 	}
-	for diff := range 4 {
-		t.Logf("%d levels: %.3f %%", diff, 100*float64(levels[diff])/float64(max(samples, 1)))
+}
+
+func window(r *rand.Rand, data []byte) Region {
+	h, err := ReadHeader(data)
+	if err != nil {
+		return Region{}
 	}
+	w := Region{W: 1 + r.IntN(h.Width), H: 1 + r.IntN(h.Height)}
+	w.X, w.Y = r.IntN(h.Width-w.W+1), r.IntN(h.Height-w.H+1)
+	return w
+}
+
+// same reports whether both decoders agree about a file; must has them do.
+func same(t *testing.T, path string, data []byte, format Format, w Region, must bool) bool {
+	t.Helper()
+	h, err := ReadHeader(data)
+	if err != nil || h.Width*h.Height > 1<<20 {
+		return true
+	}
+	if w == (Region{}) {
+		w = Region{W: h.Width, H: h.Height}
+	}
+	var d Decoder
+	var p portable
+	want, got := make([]byte, w.W*w.H*format.Channels()), make([]byte, w.W*w.H*format.Channels())
+	errWant := d.backend.decode(want, data, h, w, format, false)
+	errGot := p.decode(got, data, h, w, format, false)
+	switch {
+	case errWant != nil && errGot != nil:
+		return true
+	case errWant == nil && errGot == nil && bytes.Equal(want, got):
+		return true
+	case must:
+		t.Errorf("%s, format %d, %v: libjpeg-turbo says %v, this %v", path, format, w, errWant, errGot)
+	}
+	return false
 }
 
 // TestSteadyState shows that decoding allocates nothing in Go.

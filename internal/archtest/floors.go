@@ -90,6 +90,7 @@ func Module() Rules {
 				{Packages: "internal/dalivec"},
 				{Packages: "internal/interop", Beside: []string{"internal/crewtest"}},
 				{Packages: "internal/mistake"},
+				{Packages: "internal/photos"},
 			}},
 		},
 		Restrictions: []Restriction{

@@ -72,6 +72,9 @@ type plane struct {
 	wanted         bool
 }
 
+// Release lets go of the image.
+func (d *Decoder) Release() { d.data, d.bits.data, d.comps = nil, nil, nil }
+
 func (d *Decoder) reset(data []byte) {
 	d.data, d.pos, d.unread = data, 0, 0
 	d.comps, d.jfif, d.adobe, d.transform, d.interval = nil, false, false, 0, 0
@@ -116,7 +119,7 @@ func (d *Decoder) Decode(dst []byte, stride, x, y, w, h int, out Output) error {
 func (d *Decoder) layOut(x, y, w, h int, out Output) {
 	for i := range d.comps {
 		c, p := &d.comps[i], &d.planes[i]
-		if p.wanted = out != Luma || i == 0; !p.wanted {
+		if p.wanted = out != Luma || i == 0 || d.header.Space == RGB; !p.wanted {
 			p.bw, p.bh = 0, 0
 			continue
 		}

@@ -24,6 +24,7 @@ type Header struct {
 	Space         Space
 	Components    int
 	Progressive   bool
+	Adobe         bool // it says that Adobe's programs wrote it
 }
 
 // component is one plane of the image.
@@ -216,7 +217,7 @@ func (d *Decoder) frame(at int, marker byte, b []byte) error {
 		c.paddedW, c.paddedH = d.mcusW*c.h, d.mcusH*c.v
 	}
 	d.comps = comps
-	d.header = Header{Width: w, Height: h, Components: n, Progressive: marker == mSOF2, Space: d.space(comps)}
+	d.header = Header{Width: w, Height: h, Components: n, Progressive: marker == mSOF2, Space: d.space(comps), Adobe: d.adobe}
 	return nil
 }
 

@@ -128,6 +128,7 @@ type bits struct {
 	acc    uint64
 	n      int  // bits of acc that count; the others are what follows, or zero
 	marker byte // that ended the data, 0 while there is none
+	pad    int  // how many of the n bits are zeros behind the end
 	// dry: zeros were read past the end of the segment; the rest of it is not decoded.
 	dry bool
 	cut bool // the bytes ended without a marker
@@ -188,10 +189,13 @@ func (b *bits) need(k int) {
 	}
 	b.refill()
 	if b.n < k {
-		b.dry = true
-		b.n = 64 // zeros
+		b.pad += 64 - b.n
+		b.n = 64
 	}
 }
+
+// checkDry notes that zeros behind the end were taken.
+func (b *bits) checkDry() { b.dry = b.dry || b.n < b.pad }
 
 func (b *bits) drop(k int) {
 	b.acc <<= k

@@ -3,7 +3,7 @@ package pure
 // putOut upsamples the planes and writes the window's rows.
 func (d *Decoder) putOut(dst []byte, stride, x, y, w, h int, out Output) {
 	n := len(d.comps)
-	if out == Luma {
+	if out == Luma && d.header.Space != RGB {
 		n = 1
 	}
 	for row := range h {
@@ -13,6 +13,8 @@ func (d *Decoder) putOut(dst []byte, stride, x, y, w, h int, out Output) {
 		}
 		to := dst[row*stride : row*stride+w*out.Channels()]
 		switch {
+		case out == Luma && n == 3:
+			toGray(to, lines[0], lines[1], lines[2])
 		case out == Luma:
 			copy(to, lines[0])
 		case n == 1:
@@ -145,6 +147,12 @@ func toRGBGeneric(dst, ys, cbs, crs []byte) {
 		p[0] = clamp(y + (crToR*cr+half)>>16)
 		p[1] = clamp(y + (-cbToG*cb-crToG*cr+half)>>16)
 		p[2] = clamp(y + (cbToB*cb+half)>>16)
+	}
+}
+
+func toGray(dst, rs, gs, bs []byte) {
+	for i := range dst {
+		dst[i] = byte((19595*uint32(rs[i]) + 38470*uint32(gs[i]) + 7471*uint32(bs[i]) + half) >> 16)
 	}
 }
 

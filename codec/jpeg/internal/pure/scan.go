@@ -105,7 +105,7 @@ func (d *Decoder) decodeScan(rows int, each func(c *component, bx, by int)) erro
 					}
 				}
 			}
-			if d.bits.cut && d.bits.dry {
+			if d.bits.checkDry(); d.bits.cut && d.bits.dry {
 				return d.ended()
 			}
 		}
@@ -122,7 +122,7 @@ func (d *Decoder) restart() {
 	for i := range d.comps {
 		d.comps[i].dc = 0
 	}
-	b.acc, b.n = 0, 0
+	b.acc, b.n, b.pad = 0, 0, 0
 	want := d.next
 	d.next = mRST0 + (want-mRST0+1)&7
 	for {

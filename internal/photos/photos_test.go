@@ -5,7 +5,7 @@ import (
 	"image/jpeg"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/bench/internal/photos"
+	"github.com/bivouac-ml/bivouac/internal/photos"
 )
 
 // The same number gives the same file, of the promised size.
