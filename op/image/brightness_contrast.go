@@ -1,8 +1,12 @@
 package image
 
 import (
+	"math"
+	"unsafe"
+
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/convert"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -11,23 +15,41 @@ func init() {
 		Name: "brightness_contrast",
 		Doc: "Changes brightness and contrast: brightness_shift * range + brightness * (contrast_center + contrast * (in - contrast_center)), " +
 			"where range is 1 for floats and the largest value of the output type otherwise.",
-		Inputs:  []op.Port{{Name: "images", Doc: "images, uint8 or float32, of any layout", DTypes: []tensor.DType{tensor.Uint8, tensor.Float32}}},
-		Outputs: []op.Port{{Name: "adjusted", Doc: "images of the same shape"}},
-		Params: []op.Parameter{
-			{Name: "brightness", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Brightness factor."},
-			{Name: "brightness_shift", Type: op.Float, Default: 0.0, PerSample: true, Doc: "What is added, in units of the output range."},
-			{Name: "contrast", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Contrast factor; 0 gives contrast_center everywhere."},
-			{Name: "contrast_center", Type: op.Float, PerSample: true, Doc: "The value that contrast leaves alone; by default 128 for uint8, 0.5 for floats."},
-			{Name: "dtype", Type: op.DType, Doc: "Output type, uint8 or float32; by default that of the input."},
-		},
+		Inputs:    colorInputs(),
+		Outputs:   []op.Port{{Name: "adjusted", Doc: "images of the same shape"}},
+		Params:    append(append(brightnessParams(), contrastParams()...), colorTypeParam),
 		Precision: op.Exact,
 		New:       newBrightnessContrast,
 	})
 }
 
+func colorInputs() []op.Port {
+	return []op.Port{{Name: "images", Doc: "images, sequences or volumes", Layouts: []string{"FHWC", "DHWC", "HWC"}}}
+}
+
+func brightnessParams() []op.Parameter {
+	return []op.Parameter{
+		{Name: "brightness", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Brightness factor."},
+		{Name: "brightness_shift", Type: op.Float, Default: 0.0, PerSample: true, Doc: "What is added, in units of the output range."},
+	}
+}
+
+func contrastParams() []op.Parameter {
+	return []op.Parameter{
+		{Name: "contrast", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Contrast factor; 0 gives contrast_center everywhere."},
+		{Name: "contrast_center", Type: op.Float, Default: 0.5, PerSample: true,
+			Doc: "The value that contrast leaves alone. Unless it is given, that is the middle of the input type's range: 0.5 of floats, 128 of uint8."},
+	}
+}
+
+var colorTypeParam = op.Parameter{Name: "dtype", Type: op.DType, Doc: "Output type; by default that of the input."}
+
+// brightnessContrast is the kernel of brightness, contrast and brightness_contrast:
+// what an operator does not take is 1, or 0 for the shift.
 type brightnessContrast struct {
 	config                              *op.Config
 	brightness, shift, contrast, center op.Scalar[float64]
+	hasBrightness, hasContrast          bool
 	centered                            bool
 	dtype                               tensor.DType
 }
@@ -37,10 +59,8 @@ func newBrightnessContrast(c *op.Config) (op.Kernel, error) {
 		config:     c,
 		brightness: op.GetScalar[float64](c, "brightness"), shift: op.GetScalar[float64](c, "brightness_shift"),
 		contrast: op.GetScalar[float64](c, "contrast"), center: op.GetScalar[float64](c, "contrast_center"),
-		centered: c.Has("contrast_center"), dtype: op.Get[tensor.DType](c, "dtype"),
-	}
-	if k.dtype != tensor.Invalid && k.dtype != tensor.Uint8 && k.dtype != tensor.Float32 {
-		return nil, c.Unsupported("dtype", "uint8 or float32", k.dtype.String())
+		hasBrightness: c.Has("brightness"), hasContrast: c.Has("contrast"),
+		centered: c.Given("contrast_center"), dtype: op.Get[tensor.DType](c, "dtype"),
 	}
 	return k, nil
 }
@@ -48,115 +68,170 @@ func newBrightnessContrast(c *op.Config) (op.Kernel, error) {
 func (k *brightnessContrast) Grain() op.Grain { return op.PerSample }
 
 func (k *brightnessContrast) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	out := in[0]
-	if k.dtype != tensor.Invalid {
-		out.DType = k.dtype
+	return inferColor(k.config, in[0], k.dtype)
+}
+
+// inferColor returns what an operator that keeps the shape makes of its input.
+func inferColor(c *op.Config, in tensor.Spec, dtype tensor.DType) ([]tensor.Spec, error) {
+	layout := layoutHWC
+	if in.Shape != nil || in.Layout != "" {
+		var err error
+		if layout, err = layoutOf(c, in); err != nil {
+			return nil, err
+		}
 	}
-	return []tensor.Spec{out}, nil
+	if dtype == tensor.Invalid {
+		dtype = in.DType
+	}
+	for _, pair := range [][2]tensor.DType{{tensor.Float32, in.DType}, {dtype, tensor.Float32}} {
+		if _, err := convert.Between(pair[0], pair[1]); err != nil {
+			return nil, errs.Wrap(c.Schema.FullName(), "node "+c.Node, err)
+		}
+	}
+	return []tensor.Spec{{DType: dtype, Shape: in.Shape, Layout: layout}}, nil
+}
+
+// positiveRange returns the largest value of a type: 1 for floats.
+func positiveRange(d tensor.DType) float64 {
+	switch {
+	case !d.IsInteger():
+		return 1
+	case d.IsSigned():
+		return math.Exp2(float64(d.Bits()-1)) - 1
+	}
+	return math.Exp2(float64(d.Bits())) - 1
+}
+
+// middle returns half of the positive range of a type.
+func middle(d tensor.DType) float64 {
+	if !d.IsInteger() {
+		return 0.5
+	}
+	return (positiveRange(d) + 1) / 2
 }
 
 // line is the operator for one sample: in * factor + offset.
 type line struct{ factor, offset float32 }
 
 func (k *brightnessContrast) line(b *op.Block, s int, in, out tensor.DType) (line, error) {
-	center, span := 0.5, 1.0
-	if in == tensor.Uint8 {
-		center = 128
-	}
-	if out == tensor.Uint8 {
-		span = 255
-	}
-	var v [4]float64
-	for i, p := range [...]*op.Scalar[float64]{&k.brightness, &k.shift, &k.contrast, &k.center} {
-		var err error
-		if v[i], err = p.At(b, s); err != nil {
-			return line{}, err
+	bright, shift, contrast, center := 1.0, 0.0, 1.0, middle(in)
+	for _, p := range [...]struct {
+		to   *float64
+		from *op.Scalar[float64]
+		take bool
+	}{
+		{&bright, &k.brightness, k.hasBrightness}, {&shift, &k.shift, k.hasBrightness},
+		{&contrast, &k.contrast, k.hasContrast}, {&center, &k.center, k.hasContrast && k.centered},
+	} {
+		if p.take {
+			var err error
+			if *p.to, err = p.from.At(b, s); err != nil {
+				return line{}, err
+			}
 		}
 	}
-	if k.centered {
-		center = v[3]
-	}
-	bright, shift, contrast, mid := float32(v[0]), float32(v[1]), float32(v[2]), float32(center)
-	keep := mid - float32(contrast*mid)
-	return line{factor: bright * contrast, offset: float32(bright*keep) + float32(shift*float32(span))}, nil
+	mid, factor := float32(center), float32(contrast)
+	keep := mid - float32(factor*mid)
+	offset := float32(float32(bright)*keep) + float32(float32(shift)*float32(positiveRange(out)))
+	return line{factor: float32(bright) * factor, offset: offset}, nil
 }
 
 func (l line) at(v float32) float32 { return float32(v*l.factor) + l.offset }
 
-func (k *brightnessContrast) Run(b *op.Block) error {
-	for s := range b.Len() {
-		if err := k.sample(b, s); err != nil {
-			b.Fail(s, err)
-		}
-	}
-	return nil
+func (k *brightnessContrast) Run(b *op.Block) error { return forEach(b, k.sample) }
+
+// colorState is what a worker keeps: the table of bytes, what it is for, and a row.
+type colorState struct {
+	line  line
+	dtype tensor.DType
+	table [256 * 8]byte
 }
 
 func (k *brightnessContrast) sample(b *op.Block, s int) error {
-	in := b.In(0, s)
-	dtype := in.DType
-	if k.dtype != tensor.Invalid {
-		dtype = k.dtype
+	in, spec := b.In(0, s), b.Binding().Specs[0]
+	if err := checkRank(in, spec.Layout); err != nil {
+		return err
 	}
-	l, err := k.line(b, s, in.DType, dtype)
+	l, err := k.line(b, s, in.DType, spec.DType)
 	if err != nil {
 		return err
 	}
-	if l == (line{factor: 1}) && dtype == in.DType {
+	if l == (line{factor: 1}) && spec.DType == in.DType {
+		in.Layout = spec.Layout
 		b.Alias(0, s, in)
 		return nil
 	}
+	store, err := convert.Between(spec.DType, tensor.Float32)
+	if err != nil {
+		return err
+	}
+	load, err := convert.Between(tensor.Float32, in.DType)
+	if err != nil {
+		return err
+	}
 	out := b.Out(0, s, in.Shape...)
 	if in.DType == tensor.Uint8 {
-		return l.fromBytes(out, in.Data)
-	}
-	src, err := floats(in)
-	if err != nil {
-		return err
-	}
-	if dtype == tensor.Uint8 {
-		for i, v := range src {
-			out.Data[i] = op.Round[uint8](float64(l.at(v)))
-		}
+		st := op.PerWorker[colorState](b)
+		st.build(l, spec.DType, store)
+		st.look(out, in.Data)
 		return nil
 	}
-	dst, err := floats(out)
-	if err != nil {
-		return err
-	}
-	for i, v := range src {
-		dst[i] = l.at(v)
+	size := in.DType.Size()
+	var row [256]float32
+	for at := 0; at < in.Shape.Len(); at += len(row) {
+		part := row[:min(len(row), in.Shape.Len()-at)]
+		load(bytesOf(part), in.Data[at*size:(at+len(part))*size])
+		for i, v := range part {
+			part[i] = l.at(v)
+		}
+		store(out.Data[at*spec.DType.Size():(at+len(part))*spec.DType.Size()], bytesOf(part))
 	}
 	return nil
 }
 
-// fromBytes goes through a table of the 256 values.
-func (l line) fromBytes(out tensor.Tensor, in []byte) error {
-	switch out.DType {
-	case tensor.Uint8:
-		var table [256]uint8
-		for i := range table {
-			table[i] = op.Round[uint8](float64(l.at(float32(i))))
-		}
-		dst := out.Data[:len(in)]
-		for i, v := range in {
-			dst[i] = table[v]
-		}
-		return nil
-	case tensor.Float32:
-		dst, err := floats(out)
-		if err != nil {
-			return err
-		}
-		var table [256]float32
-		for i := range table {
-			table[i] = l.at(float32(i))
-		}
-		dst = dst[:len(in)]
-		for i, v := range in {
-			dst[i] = table[v]
-		}
-		return nil
+// build makes the table of what becomes of each byte.
+func (st *colorState) build(l line, dtype tensor.DType, store convert.Func) {
+	if st.line == l && st.dtype == dtype {
+		return
 	}
-	return &errs.Error{Kind: errs.Unsupported, Want: "uint8 or float32", Got: out.DType.String()}
+	var values [256]float32
+	for i := range values {
+		values[i] = l.at(float32(i))
+	}
+	store(st.table[:256*dtype.Size()], bytesOf(values[:]))
+	st.line, st.dtype = l, dtype
+}
+
+func (st *colorState) look(out tensor.Tensor, in []byte) {
+	switch out.DType.Size() {
+	case 1:
+		lookBytes(out.Data, in, st.table[:])
+	case 2:
+		lookWords[uint16](out.Data, in, st.table[:])
+	case 4:
+		lookWords[uint32](out.Data, in, st.table[:])
+	default:
+		lookWords[uint64](out.Data, in, st.table[:])
+	}
+}
+
+func lookBytes(dst, src, table []byte) {
+	t := (*[256]byte)(table)
+	dst = dst[:len(src)]
+	for i, v := range src {
+		dst[i] = t[v]
+	}
+}
+
+func lookWords[W any](dst, src, table []byte) {
+	t := (*[256]W)(unsafe.Pointer(unsafe.SliceData(table)))
+	d := unsafe.Slice((*W)(unsafe.Pointer(unsafe.SliceData(dst))), len(src))
+	for i, v := range src {
+		d[i] = t[v]
+	}
+}
+
+// bytesOf returns the bytes of floats.
+func bytesOf(v []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
 }

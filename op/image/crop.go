@@ -1,6 +1,8 @@
 package image
 
 import (
+	"slices"
+
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/window"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -9,100 +11,96 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name:    "crop",
-		Doc:     "Cuts a window out of an image.",
-		Inputs:  []op.Port{{Name: "images", Doc: "images to crop", Layouts: []string{layoutHWC}}},
-		Outputs: []op.Port{{Name: "windows", Doc: "the windows, with the type of the input"}},
-		Params:  append(window.CropParams(), window.BoundsParams()...),
+		Doc:     "Cuts a window out of an image, every image of a sequence or a volume.",
+		Inputs:  []op.Port{{Name: "images", Doc: "images to crop", Layouts: imageLayouts()}},
+		Outputs: []op.Port{{Name: "windows", Doc: "the windows, with the layout of the input"}},
+		Params: append(slices.Concat(window.CropParams(), window.BoundsParams(), deprecatedParams()),
+			op.Parameter{Name: "dtype", Type: op.DType, Doc: "Output type; by default that of the input."}),
 		New: func(c *op.Config) (op.Kernel, error) {
-			bounds, err := window.ReadBounds(c)
+			cut, err := newCutter(c)
 			if err != nil {
 				return nil, err
 			}
-			w, err := window.NewCrop(c, bounds.Policy)
+			w, err := window.NewCrop(c, cut.bounds.Policy)
 			if err != nil {
 				return nil, err
 			}
-			return &crop{config: c, window: w, bounds: bounds}, nil
+			return &crop{config: c, window: w, cutter: cut}, nil
 		},
 	})
 }
 
 type crop struct {
+	cutter
 	config *op.Config
 	window *window.Crop
-	bounds window.Bounds
 }
 
 func (k *crop) Grain() op.Grain { return op.PerSample }
 
 func (k *crop) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	if err := inputHWC(k.config, in[0]); err != nil {
+	layout, err := layoutOf(k.config, in[0])
+	if err != nil {
 		return nil, err
 	}
-	if k.bounds.Policy == window.Pad {
-		if err := inputDType(k.config, in[0], tensor.Uint8, tensor.Float32); err != nil {
-			return nil, err
-		}
-	}
-	h, w, channels := -1, -1, -1
-	if in[0].Shape != nil {
-		h, w, channels = in[0].Shape[0], in[0].Shape[1], in[0].Shape[2]
-	}
-	_, h, w = k.window.Infer(1, h, w)
-	return []tensor.Spec{{DType: in[0].DType, Shape: tensor.Shape{h, w, channels}, Layout: layoutHWC}}, nil
-}
-
-func (k *crop) Run(b *op.Block) error {
-	for s := range b.Len() {
-		if err := k.sample(b, s); err != nil {
-			b.Fail(s, err)
-		}
-	}
-	return nil
-}
-
-func (k *crop) sample(b *op.Block, s int) error {
-	in := b.In(0, s)
-	if err := checkImage(in); err != nil {
-		return err
-	}
-	h, w, c := in.Shape[0], in.Shape[1], in.Shape[2]
-	r, err := k.window.At(b, s, 1, h, w)
+	dtype, err := k.output(in[0].DType)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if r == (window.Box{D: 1, H: h, W: w}) {
-		b.Alias(0, s, in)
-		return nil
-	}
-	out := b.Out(0, s, r.H, r.W, c)
-	inside := r.Clip(1, h, w)
-	if inside != r {
-		if err := k.pad(out, c); err != nil {
-			return err
-		}
-	}
-	size := c * in.DType.Size()
-	for y := range inside.H {
-		from := ((inside.Y+y)*w + inside.X) * size
-		to := ((inside.Y-r.Y+y)*r.W + inside.X - r.X) * size
-		copy(out.Data[to:to+inside.W*size], in.Data[from:])
-	}
-	return nil
+	return []tensor.Spec{{DType: dtype, Shape: cropShape(k.window, in[0].Shape, layout), Layout: layout}}, nil
 }
 
-// pad fills out with the fill values.
-func (k *crop) pad(out tensor.Tensor, channels int) error {
-	fill := func(c int) float64 { return k.bounds.Fill[min(c, len(k.bounds.Fill)-1)] }
-	if out.DType == tensor.Uint8 {
-		for i := range out.Data {
-			out.Data[i] = op.Round[uint8](fill(i % channels))
+// cropShape returns the shape of windows of images of that shape, which may be nil.
+func cropShape(w *window.Crop, in tensor.Shape, layout string) tensor.Shape {
+	out := unknown(len(layout))
+	copy(out, in)
+	size := dims(in, layout, "DHW", 1)
+	d, h, l := w.Infer(size[0], size[1], size[2])
+	for i, letter := range layout {
+		switch letter {
+		case 'D':
+			out[i] = d
+		case 'H':
+			out[i] = h
+		case 'W':
+			out[i] = l
 		}
-		return nil
 	}
-	values, err := floats(out)
-	for i := range values {
-		values[i] = float32(fill(i % channels))
+	return out
+}
+
+// cropSpans appends the window of sample s to spans: of every axis of the image.
+func cropSpans(w *window.Crop, b *op.Block, s int, in tensor.Shape, layout string, spans []window.Span) ([]window.Span, error) {
+	size := dims(in, layout, "DHW", 1)
+	box, err := w.At(b, s, size[0], size[1], size[2])
+	if err != nil {
+		return spans, err
 	}
-	return err
+	for i, letter := range layout {
+		span := window.Span{Size: in[i]}
+		switch letter {
+		case 'D':
+			span = window.Span{Start: box.Z, Size: box.D}
+		case 'H':
+			span = window.Span{Start: box.Y, Size: box.H}
+		case 'W':
+			span = window.Span{Start: box.X, Size: box.W}
+		}
+		spans = append(spans, span)
+	}
+	return spans, nil
+}
+
+func (k *crop) Run(b *op.Block) error { return forEach(b, k.sample) }
+
+func (k *crop) sample(b *op.Block, s int) (err error) {
+	in, layout := b.In(0, s), b.Binding().Specs[0].Layout
+	if err := checkRank(in, layout); err != nil {
+		return err
+	}
+	st := op.PerWorker[cutState](b)
+	if st.spans, err = cropSpans(k.window, b, s, in.Shape, layout, st.spans[:0]); err != nil {
+		return err
+	}
+	return k.cut(b, s, st, in, layout)
 }

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/convert"
+	"github.com/bivouac-ml/bivouac/op/internal/region"
 	"github.com/bivouac-ml/bivouac/op/internal/window"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -14,15 +17,15 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "crop_mirror_normalize",
-		Doc: "Cuts a window out of an image, mirrors it when asked and normalises it: scale * (in - mean) / std + shift. " +
-			"The output is laid out for training: CHW float32 by default.",
-		Inputs:  []op.Port{{Name: "images", Doc: "images, uint8 or float32", DTypes: []tensor.DType{tensor.Uint8, tensor.Float32}, Layouts: []string{layoutHWC}}},
+		Doc: "Cuts a window out of an image, mirrors it when asked and normalises it: scale * (in - mean) / std + shift, which is " +
+			"computed as (in - (mean - shift * std / scale)) * (scale / std). The output is laid out for training: CHW float32 by default.",
+		Inputs:  []op.Port{{Name: "images", Doc: "images, sequences or volumes", Layouts: imageLayouts()}},
 		Outputs: []op.Port{{Name: "normalized", Doc: "normalised windows"}},
-		Params: append(slices.Concat(window.CropParams(), window.BoundsParams()),
-			op.Parameter{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Output type: float32, uint8 or int8."},
+		Params: append(slices.Concat(window.CropParams(), window.BoundsParams(), deprecatedParams()),
+			op.Parameter{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Output type: float32, float16, uint8 or int8."},
 			op.Parameter{Name: "mean", Type: op.Floats, Default: []float64{0}, PerSample: true, Doc: "What is subtracted: one value, or one a channel."},
 			op.Parameter{Name: "mirror", Type: op.Int, Default: 0, PerSample: true, Doc: "Not 0: left and right are exchanged."},
-			op.Parameter{Name: "output_layout", Type: op.String, Default: "CHW", Doc: `"CHW" or "HWC".`},
+			op.Parameter{Name: "output_layout", Type: op.String, Default: "CHW", Doc: "Order of the output's axes: a permutation of the input's layout."},
 			op.Parameter{Name: "pad_output", Type: op.Bool, Default: false, Doc: "Adds channels of fill_values up to a power of two."},
 			op.Parameter{Name: "scale", Type: op.Float, Default: 1.0, Doc: "Factor of the result."},
 			op.Parameter{Name: "shift", Type: op.Float, Default: 0.0, Doc: "What is added to the result."},
@@ -42,7 +45,7 @@ type cropMirrorNormalize struct {
 	scale     float32
 	shift     float32
 	dtype     tensor.DType
-	planar    bool
+	layout    string // of the output
 	padOutput bool
 }
 
@@ -59,26 +62,18 @@ func newCropMirrorNormalize(c *op.Config) (op.Kernel, error) {
 		config: c, window: w, bounds: bounds,
 		mean: op.GetVector[float64](c, "mean"), std: op.GetVector[float64](c, "std"), mirror: op.GetScalar[int](c, "mirror"),
 		scale: float32(op.Get[float64](c, "scale")), shift: float32(op.Get[float64](c, "shift")),
-		dtype: op.Get[tensor.DType](c, "dtype"), padOutput: op.Get[bool](c, "pad_output"),
+		layout: op.Get[string](c, "output_layout"), padOutput: op.Get[bool](c, "pad_output"),
+	}
+	if k.dtype, err = outputType(c); err != nil {
+		return nil, err
 	}
 	switch k.dtype {
-	case tensor.Float32, tensor.Uint8, tensor.Int8:
+	case tensor.Float32, tensor.Float16, tensor.Uint8, tensor.Int8:
 	default:
-		return nil, c.Unsupported("dtype", "float32, uint8 or int8", k.dtype.String())
+		return nil, c.Unsupported("dtype", "float32, float16, uint8 or int8", k.dtype.String())
 	}
-	switch layout := op.Get[string](c, "output_layout"); layout {
-	case "CHW":
-		k.planar = true
-	case layoutHWC:
-	default:
-		return nil, c.Unsupported("output_layout", `"CHW" or "HWC"`, fmt.Sprintf("%q", layout))
-	}
-	if std, constant := k.std.Const(); constant {
-		for _, v := range std {
-			if v == 0 {
-				return nil, c.Invalid("std", "numbers other than 0", fmt.Sprint(std), "")
-			}
-		}
+	if std, constant := k.std.Const(); constant && slices.Contains(std, 0) {
+		return nil, c.Invalid("std", "numbers other than 0", fmt.Sprint(std), "")
 	}
 	return k, nil
 }
@@ -94,29 +89,42 @@ func (k *cropMirrorNormalize) channels(in int) int {
 }
 
 func (k *cropMirrorNormalize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	if err := inputHWC(k.config, in[0]); err != nil {
+	layout, err := layoutOf(k.config, in[0])
+	if err != nil {
 		return nil, err
 	}
-	channels := -1
-	if in[0].Shape != nil && in[0].Shape[2] >= 0 {
+	if !isPermutation(k.layout, layout) {
+		return nil, k.config.Invalid("output_layout", "the letters of "+layout+" in some order", fmt.Sprintf("%q", k.layout), "")
+	}
+	if _, err := convert.Between(tensor.Float32, in[0].DType); err != nil {
+		return nil, errs.Wrap(k.config.Schema.FullName(), "node "+k.config.Node, err)
+	}
+	shape := cropShape(k.window, in[0].Shape, layout)
+	if c := strings.IndexByte(layout, 'C'); shape[c] >= 0 {
 		for name, v := range map[string]op.Vector[float64]{"mean": k.mean, "std": k.std} {
 			if list, constant := v.Const(); constant {
-				if err := perChannel(name, list, in[0].Shape[2]); err != nil {
+				if err := perChannel(name, list, shape[c]); err != nil {
 					return nil, errs.Wrap(k.config.Schema.FullName(), "node "+k.config.Node, err)
 				}
 			}
 		}
-		channels = k.channels(in[0].Shape[2])
+		shape[c] = k.channels(shape[c])
 	}
-	h, w := -1, -1
-	if in[0].Shape != nil {
-		h, w = in[0].Shape[0], in[0].Shape[1]
+	out := unknown(len(shape))
+	for i := range out {
+		out[i] = shape[strings.IndexByte(layout, k.layout[i])]
 	}
-	_, h, w = k.window.Infer(1, h, w)
-	if k.planar {
-		return []tensor.Spec{{DType: k.dtype, Shape: tensor.Shape{channels, h, w}, Layout: "CHW"}}, nil
+	return []tensor.Spec{{DType: k.dtype, Shape: out, Layout: k.layout}}, nil
+}
+
+// isPermutation reports whether a has the letters of b, each once.
+func isPermutation(a, b string) bool {
+	for i := range a {
+		if strings.Count(a, a[i:i+1]) != 1 || strings.IndexByte(b, a[i]) < 0 {
+			return false
+		}
 	}
-	return []tensor.Spec{{DType: k.dtype, Shape: tensor.Shape{h, w, channels}, Layout: layoutHWC}}, nil
+	return len(a) == len(b)
 }
 
 func perChannel(name string, v []float64, channels int) error {
@@ -127,63 +135,87 @@ func perChannel(name string, v []float64, channels int) error {
 		Want: fmt.Sprintf("1 or %d values, one a channel", channels), Got: fmt.Sprint(len(v))}
 }
 
-func (k *cropMirrorNormalize) Run(b *op.Block) error {
-	for s := range b.Len() {
-		if err := k.sample(b, s); err != nil {
-			b.Fail(s, err)
-		}
-	}
-	return nil
-}
+func (k *cropMirrorNormalize) Run(b *op.Block) error { return forEach(b, k.sample) }
 
-// affine is (v - mean) * factor + shift, for one channel.
-type affine struct{ mean, factor, shift float32 }
+// affine is what a channel's values go through.
+type affine struct{ mean, factor float32 }
 
-func (a affine) at(v float32) float32 { return float32((v-a.mean)*a.factor) + a.shift }
+func (a affine) at(v float32) float32 { return (v - a.mean) * a.factor }
 
 // cmnState is what a worker keeps for the operator.
 type cmnState struct {
 	mean, std []float64
 	channels  []affine
-	built     []affine // what the tables were made from
-	float32s  [][256]float32
-	uint8s    [][256]uint8
-	int8s     [][256]int8
+	spans     []window.Span
+	shape     []int
+	fill      []byte
+	table     byteTable
+	normalizer
 }
 
-func (k *cropMirrorNormalize) sample(b *op.Block, s int) error {
+func (k *cropMirrorNormalize) sample(b *op.Block, s int) (err error) {
 	in := b.In(0, s)
-	if err := checkImage(in); err != nil {
+	layout := in.Layout
+	if layout == "" {
+		if layout, err = layoutOf(k.config, in.Spec()); err != nil {
+			return err
+		}
+	}
+	if err := checkRank(in, layout); err != nil {
 		return err
 	}
-	h, w, c := in.Shape[0], in.Shape[1], in.Shape[2]
 	st := op.PerWorker[cmnState](b)
-	if err := k.affines(b, s, st, c); err != nil {
+	channels := in.Shape[strings.IndexByte(layout, 'C')]
+	if err := k.affines(b, s, st, channels); err != nil {
 		return err
 	}
-	r, err := k.window.At(b, s, 1, h, w)
-	if err != nil {
+	if st.spans, err = cropSpans(k.window, b, s, in.Shape, layout, st.spans[:0]); err != nil {
 		return err
 	}
 	mirror, err := k.mirror.At(b, s)
 	if err != nil {
 		return err
 	}
-	p := placement{in: window.Box{D: 1, H: h, W: w}, window: r, channels: c, outChannels: k.channels(c), mirror: mirror != 0, planar: k.planar}
-	var out tensor.Tensor
-	if k.planar {
-		out = b.Out(0, s, p.outChannels, r.H, r.W)
-	} else {
-		out = b.Out(0, s, r.H, r.W, p.outChannels)
+	outChannels := k.channels(channels)
+	st.shape = st.shape[:0]
+	for i := range k.layout {
+		n := st.spans[strings.IndexByte(layout, k.layout[i])].Size
+		if k.layout[i] == 'C' {
+			n = outChannels
+		}
+		st.shape = append(st.shape, n)
 	}
-	switch k.dtype {
-	case tensor.Float32:
-		return normalize(k, st, &st.float32s, out, in, p, func(v float32) float32 { return v })
-	case tensor.Uint8:
-		return normalize(k, st, &st.uint8s, out, in, p, func(v float32) uint8 { return op.Round[uint8](float64(v)) })
-	default:
-		return normalize(k, st, &st.int8s, out, in, p, func(v float32) int8 { return op.Round[int8](float64(v)) })
+	if _, err := tensor.Shape(st.shape).Bytes(tensor.Float32); err != nil {
+		return err
 	}
+	out := b.Out(0, s, st.shape...)
+	inside := st.plan(in.Shape, layout, st.spans, st.shape, k.layout, mirror != 0)
+	if !inside || outChannels != channels {
+		if err := k.fill(st, out, outChannels); err != nil {
+			return err
+		}
+	}
+	return k.normalize(b, st, out, in)
+}
+
+// fill writes the fill values everywhere: the last of them to channels that have none.
+func (k *cropMirrorNormalize) fill(st *cmnState, out tensor.Tensor, channels int) (err error) {
+	list := k.bounds.Fill[:min(len(k.bounds.Fill), max(channels, 1))]
+	if len(list) > 1 {
+		list = slices.Clone(list)
+		for len(list) < channels {
+			list = append(list, list[len(list)-1])
+		}
+	}
+	if st.fill, err = convert.Values(k.dtype, list); err != nil {
+		return err
+	}
+	inner := 1
+	for _, n := range out.Shape[strings.IndexByte(k.layout, 'C')+1:] {
+		inner *= n
+	}
+	region.Fill(out.Data, st.fill, k.dtype.Size(), inner)
+	return nil
 }
 
 func (k *cropMirrorNormalize) affines(b *op.Block, s int, st *cmnState, channels int) error {
@@ -209,128 +241,65 @@ func (k *cropMirrorNormalize) affines(b *op.Block, s int, st *cmnState, channels
 	}
 	st.channels = st.channels[:0]
 	for c := range channels {
-		st.channels = append(st.channels, affine{
-			mean:   float32(mean[c%len(mean)]),
-			factor: k.scale / float32(std[c%len(std)]),
-			shift:  k.shift,
-		})
+		m, d := float32(mean[c%len(mean)]), float32(std[c%len(std)])
+		a := affine{mean: m, factor: k.scale / d}
+		if k.shift != 0 {
+			a.mean = m - float32(k.shift*d)/k.scale
+		}
+		st.channels = append(st.channels, a)
 	}
 	return nil
 }
 
-// placement is how a window of an HWC image becomes an output.
-type placement struct {
-	in                    window.Box
-	window                window.Box
-	channels, outChannels int
-	mirror, planar        bool
-}
-
-// strides returns the distances of neighbouring columns, rows and channels in the output.
-func (p *placement) strides() (dx, dy, dc int) {
-	if p.planar {
-		return 1, p.window.W, p.window.H * p.window.W
-	}
-	return p.outChannels, p.outChannels * p.window.W, 1
-}
-
-func normalize[T float32 | uint8 | int8](k *cropMirrorNormalize, st *cmnState, tables *[][256]T, out, in tensor.Tensor, p placement, convert func(float32) T) error {
-	dst, err := tensor.Of[T](out)
-	if err != nil {
-		return err
-	}
-	inside := p.window.Clip(1, p.in.H, p.in.W)
-	if inside != p.window || p.outChannels != p.channels {
-		fillOutput(dst, k.bounds.Fill, p, convert)
-	}
-	dx, dy, dc := p.strides()
-	start := (inside.Y-p.window.Y)*dy + (inside.X-p.window.X)*dx
-	if p.mirror {
-		start = (inside.Y-p.window.Y)*dy + (p.window.X+p.window.W-1-inside.X)*dx
-		dx = -dx
-	}
-	if inside.W == 0 {
-		return nil
-	}
+// normalize writes what lies inside the image.
+func (k *cropMirrorNormalize) normalize(b *op.Block, st *cmnState, out, in tensor.Tensor) error {
 	if in.DType == tensor.Uint8 {
-		lut := lookup(st, tables, convert)
-		for y := range inside.H {
-			from := ((inside.Y+y)*p.in.W + inside.X) * p.channels
-			row := in.Data[from : from+inside.W*p.channels]
-			for c := range p.channels {
-				mapRow(dst, start+y*dy+c*dc, dx, row[c:], p.channels, inside.W, &lut[c])
-			}
+		tables, err := st.table.build(st.channels, k.dtype)
+		if err != nil {
+			return err
 		}
+		st.look(out, in.Data, tables)
 		return nil
 	}
-	src, err := floats(in)
+	src, err := asFloat32(b, in)
 	if err != nil {
 		return err
 	}
-	for y := range inside.H {
-		from := ((inside.Y+y)*p.in.W + inside.X) * p.channels
-		for c, a := range st.channels {
-			at := start + y*dy + c*dc
-			for x := range inside.W {
-				dst[at] = convert(a.at(src[from+x*p.channels+c]))
-				at += dx
-			}
+	if k.dtype == tensor.Float32 {
+		dst, err := floats(out)
+		if err == nil {
+			st.compute(dst, src, st.channels)
 		}
+		return err
 	}
+	// Through float32, of which the result keeps what was filled.
+	wide := op.Scratch[float32](b, out.Shape.Len())
+	load, err := convert.Between(tensor.Float32, k.dtype)
+	if err != nil {
+		return err
+	}
+	store, err := convert.Between(k.dtype, tensor.Float32)
+	if err != nil {
+		return err
+	}
+	if st.partial {
+		load(bytesOf(wide), out.Data)
+	}
+	st.compute(wide, src, st.channels)
+	store(out.Data, bytesOf(wide))
 	return nil
 }
 
-// mapRow writes n elements, dx apart from dst[at] on, looked up from bytes step apart.
-func mapRow[T any](dst []T, at, dx int, src []uint8, step, n int, table *[256]T) {
-	switch {
-	case dx == 1:
-		from := 0
-		for i := range dst[at : at+n] {
-			dst[at+i] = table[src[from]]
-			from += step
-		}
-	case dx == -1:
-		row := dst[at-n+1 : at+1]
-		from := 0
-		for i := len(row) - 1; i >= 0; i-- {
-			row[i] = table[src[from]]
-			from += step
-		}
-	default:
-		for i := range n {
-			dst[at+i*dx] = table[src[i*step]]
-		}
+// asFloat32 returns the elements of a tensor as float32, in scratch memory where they are of another type.
+func asFloat32(b *op.Block, t tensor.Tensor) ([]float32, error) {
+	if t.DType == tensor.Float32 {
+		return floats(t)
 	}
-}
-
-// lookup returns a table a channel, made anew only when the channels' constants changed.
-func lookup[T any](st *cmnState, tables *[][256]T, convert func(float32) T) [][256]T {
-	if !slices.Equal(st.built, st.channels) || len(*tables) != len(st.channels) {
-		*tables = slices.Grow((*tables)[:0], len(st.channels))[:len(st.channels)]
-		for c, a := range st.channels {
-			for v := range 256 {
-				(*tables)[c][v] = convert(a.at(float32(v)))
-			}
-		}
-		st.built = append(st.built[:0], st.channels...)
+	load, err := convert.Between(tensor.Float32, t.DType)
+	if err != nil {
+		return nil, err
 	}
-	return *tables
-}
-
-// fillOutput writes the fill values everywhere.
-func fillOutput[T any](dst []T, fill []float64, p placement, convert func(float32) T) {
-	_, _, dc := p.strides()
-	for c := range p.outChannels {
-		v := convert(float32(fill[min(c, len(fill)-1)]))
-		if p.planar {
-			plane := dst[c*dc : (c+1)*dc]
-			for i := range plane {
-				plane[i] = v
-			}
-			continue
-		}
-		for i := c; i < len(dst); i += p.outChannels {
-			dst[i] = v
-		}
-	}
+	wide := op.Scratch[float32](b, t.Shape.Len())
+	load(bytesOf(wide), t.Data)
+	return wide, nil
 }

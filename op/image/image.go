@@ -1,10 +1,21 @@
-// Package image holds the operators on images. Unless an operator says
-// otherwise its input is a sample of layout HWC and its results are computed in
-// float32 and rounded half away from zero.
+// Package image holds the operators on images, sequences of images and volumes.
+//
+// # Layouts
+//
+// Letters name the axes: F frames, D depth, H height, W width, C channels. Data
+// without a layout has the first of the operator's layouts that has its rank. What
+// an operator does to H, W and D it does to every frame and channel.
+//
+// # Numbers
+//
+// Unless an operator says otherwise, results are computed in float32 and, where
+// they become integers, rounded half away from zero and saturated. No operator
+// fuses multiplications with additions.
 package image
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -13,13 +24,24 @@ import (
 
 const layoutHWC = "HWC"
 
-// inputHWC checks that the input of an operator is an image.
-func inputHWC(c *op.Config, in tensor.Spec) error {
-	if in.Shape != nil && len(in.Shape) != 3 || in.Layout != "" && in.Layout != layoutHWC {
-		return &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", input 0",
-			Want: "an image of layout " + layoutHWC, Got: describe(in)}
+// imageLayouts are the layouts of operators that cut: images, volumes and sequences of both.
+func imageLayouts() []string {
+	return []string{"HWC", "CHW", "DHWC", "CDHW", "FHWC", "FCHW", "CFHW", "FDHWC", "FCDHW", "CFDHW"}
+}
+
+// layoutOf returns the layout of input 0. The rank must be that of the layout.
+func layoutOf(c *op.Config, in tensor.Spec) (string, error) {
+	accepted := c.Schema.Inputs[0].Layouts
+	for _, l := range accepted {
+		if in.Layout == l || in.Layout == "" && (in.Shape == nil || len(in.Shape) == len(l)) {
+			if in.Shape != nil && len(in.Shape) != len(l) {
+				break
+			}
+			return l, nil
+		}
 	}
-	return nil
+	return "", &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", input 0",
+		Want: "an image of layout " + strings.Join(accepted, ", "), Got: describe(in)}
 }
 
 // inputDType returns an error unless the dtype of the input is one of want.
@@ -34,14 +56,11 @@ func inputDType(c *op.Config, in tensor.Spec, want ...tensor.DType) error {
 }
 
 func join(types []tensor.DType) string {
-	s := ""
+	names := make([]string, len(types))
 	for i, d := range types {
-		if i > 0 {
-			s += " or "
-		}
-		s += d.String()
+		names[i] = d.String()
 	}
-	return s
+	return strings.Join(names, " or ")
 }
 
 func describe(s tensor.Spec) string {
@@ -51,13 +70,66 @@ func describe(s tensor.Spec) string {
 	return fmt.Sprintf("%s%s, layout %q", s.DType, s.Shape, s.Layout)
 }
 
-// checkImage is inputHWC for a sample, whose rank may not have been known before.
-func checkImage(t tensor.Tensor) error {
-	if len(t.Shape) != 3 {
-		return &errs.Error{Kind: errs.Mismatch, Want: "an image of layout " + layoutHWC, Got: t.String()}
+// checkRank returns an error unless a sample has as many axes as its layout says.
+func checkRank(t tensor.Tensor, layout string) error {
+	if len(t.Shape) != len(layout) {
+		return &errs.Error{Kind: errs.Mismatch, Want: "an image of layout " + layout, Got: t.String()}
 	}
 	return nil
 }
 
+// dims returns the extents of the axes that letters name, missing where the layout has no such axis.
+func dims(shape tensor.Shape, layout, letters string, missing int) [3]int {
+	var v [3]int
+	for i := range letters {
+		v[i] = missing
+		if a := strings.IndexByte(layout, letters[i]); a >= 0 && shape != nil {
+			v[i] = shape[a]
+		} else if a >= 0 {
+			v[i] = -1
+		}
+	}
+	return v
+}
+
+// unknown returns a shape of n extents that only the data tells.
+func unknown(n int) tensor.Shape {
+	s := make(tensor.Shape, n)
+	for i := range s {
+		s[i] = -1
+	}
+	return s
+}
+
 // floats returns the elements of a float32 tensor.
 func floats(t tensor.Tensor) ([]float32, error) { return tensor.Of[float32](t) }
+
+// forEach runs one for all samples of a block and fails those of which it returns an error.
+func forEach(b *op.Block, one func(b *op.Block, s int) error) error {
+	for s := range b.Len() {
+		if err := one(b, s); err != nil {
+			b.Fail(s, err)
+		}
+	}
+	return nil
+}
+
+// deprecatedParams are the parameters that operators keep for old programs.
+func deprecatedParams() []op.Parameter {
+	return []op.Parameter{
+		{Name: "image_type", Type: op.Image, Tuning: true, Deprecated: "it has no effect", Doc: "Ignored."},
+		{Name: "output_dtype", Type: op.DType, Deprecated: "use dtype", Doc: "The former name of dtype."},
+	}
+}
+
+// outputType returns dtype, or output_dtype as it was called, or Invalid.
+func outputType(c *op.Config) (tensor.DType, error) {
+	d, old := op.Get[tensor.DType](c, "dtype"), op.Get[tensor.DType](c, "output_dtype")
+	switch {
+	case !c.Given("output_dtype"):
+		return d, nil
+	case c.Given("dtype"):
+		return 0, c.Invalid("output_dtype", "dtype or output_dtype", "both", "")
+	}
+	return old, nil
+}

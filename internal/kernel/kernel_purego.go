@@ -1,0 +1,21 @@
+package kernel
+
+func widen(dst []float32, src []byte) { widenGeneric(dst, src) }
+
+func roundBytes(dst []byte, src []float32) { roundBytesGeneric(dst, src) }
+
+func weighFloats(dst, base []float32, offsets []int, weights []float32) {
+	weighFloatsGeneric(dst, base, offsets, weights)
+}
+
+func weighBytes(dst []float32, base []byte, offsets []int, weights []float32) {
+	weighBytesGeneric(dst, base, offsets, weights)
+}
+
+func gatherPixels(dst, src []float32, first []int32, weights []float32, taps, channels int) {
+	gatherPixelsGeneric(dst, src, first, weights, taps, channels)
+}
+
+func normalize(dst []float32, stride int, src []byte, n int, mean, factor *[3]float32, reversed bool) {
+	normalizeGeneric(dst, stride, src, n, mean, factor, reversed)
+}

@@ -1,0 +1,142 @@
+package image
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/resample"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// resizeLayouts are the layouts of images and volumes, and of sequences of both, that are resized.
+func resizeLayouts() []string {
+	return []string{"HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW"}
+}
+
+// filterParams are the parameters of all operators that resample.
+func filterParams() []op.Parameter {
+	filter := func(name, doc string) op.Parameter {
+		return op.Parameter{Name: name, Type: op.Interp, Default: op.InterpLinear, PerSample: true, Doc: doc}
+	}
+	return []op.Parameter{
+		{Name: "antialias", Type: op.Bool, Default: true, Doc: "Widens the filter along axes that shrink."},
+		{Name: "dtype", Type: op.DType, Doc: "Output type: that of the input, the default, or float32."},
+		filter("interp_type", "Filter, unless mag_filter or min_filter say another."),
+		filter("mag_filter", "Filter of axes that grow or stay."),
+		filter("min_filter", "Filter of axes that shrink."),
+		{Name: "minibatch_size", Type: op.Int, Default: 32, Tuning: true, Doc: "Has no effect."},
+		{Name: "temp_buffer_hint", Type: op.Int, Default: 0, Tuning: true, Doc: "Has no effect."},
+	}
+}
+
+// resizer resamples images: what all operators that change sizes have in common.
+type resizer struct {
+	config    *op.Config
+	min, mag  filterArg
+	antialias bool
+	dtype     tensor.DType
+}
+
+// filterArg is a filter, constant or per sample.
+type filterArg struct {
+	constant op.InterpType
+	values   op.Scalar[int]
+	perValue bool
+}
+
+func readFilter(c *op.Config, name string) filterArg {
+	f := filterArg{constant: op.Get[op.InterpType](c, name), values: op.GetScalar[int](c, name)}
+	_, constant := f.values.Const()
+	f.perValue = !constant
+	return f
+}
+
+func (f *filterArg) at(b *op.Block, s int) (op.InterpType, error) {
+	if !f.perValue {
+		return f.constant, nil
+	}
+	v, err := f.values.At(b, s)
+	if err == nil && (v < 0 || v > int(op.InterpGaussian)) {
+		err = &errs.Error{Kind: errs.Invalid, Subject: "filter", Want: "the number of an interpolation type", Got: fmt.Sprint(v)}
+	}
+	return op.InterpType(v), err
+}
+
+func newResizer(c *op.Config) resizer {
+	both := readFilter(c, "interp_type")
+	k := resizer{config: c, min: both, mag: both, antialias: op.Get[bool](c, "antialias"), dtype: op.Get[tensor.DType](c, "dtype")}
+	if c.Given("min_filter") {
+		k.min = readFilter(c, "min_filter")
+	}
+	if c.Given("mag_filter") {
+		k.mag = readFilter(c, "mag_filter")
+	}
+	return k
+}
+
+// output checks the type of the input and returns that of the output.
+func (k *resizer) output(in tensor.Spec) (tensor.DType, error) {
+	if err := inputDType(k.config, in, tensor.Uint8, tensor.Int16, tensor.Uint16, tensor.Float32); err != nil {
+		return 0, err
+	}
+	switch k.dtype {
+	case tensor.Invalid, in.DType:
+		return in.DType, nil
+	case tensor.Float32:
+		return tensor.Float32, nil
+	}
+	return 0, k.config.Unsupported("dtype", in.DType.String()+", the type of the input, or float32", k.dtype.String())
+}
+
+// resizeState is what a worker keeps.
+type resizeState struct {
+	resampler resample.Resampler
+	targets   []target
+	in, shape []int
+}
+
+// spatial returns the range of axes of a layout that are resized: D, H and W, which lie together.
+func spatial(layout string) (first, n int) {
+	first = strings.IndexAny(layout, "DH")
+	return first, strings.IndexByte(layout, 'W') + 1 - first
+}
+
+// run resamples sample s of input 0 to output 0: its n axes from first on become
+// st.targets. Axes before them are frames, those behind them channels.
+func (k *resizer) run(b *op.Block, s int, st *resizeState, first, n int) error {
+	in := b.In(0, s)
+	minimum, err := k.min.at(b, s)
+	if err != nil {
+		return err
+	}
+	magnify, err := k.mag.at(b, s)
+	if err != nil {
+		return err
+	}
+	dtype := b.Binding().Specs[0].DType
+	job := resample.Job{Src: in.Data, SrcType: in.DType, DstType: dtype, Frames: 1, Channels: 1}
+	for i := range maxSpatial - n {
+		job.Axes[i] = resample.Axis{In: 1, Out: 1, Hi: 1, Min: resample.Filter{Kind: minimum}, Mag: resample.Filter{Kind: magnify}}
+	}
+	st.shape = append(st.shape[:0], in.Shape...)
+	for i, extent := range in.Shape {
+		switch {
+		case i < first:
+			job.Frames *= extent
+		case i >= first+n:
+			job.Channels *= extent
+		default:
+			t := st.targets[i-first]
+			st.shape[i] = t.size
+			job.Axes[maxSpatial-n+i-first] = resample.Axis{In: extent, Out: t.size, Lo: float32(t.lo), Hi: float32(t.hi),
+				Min: resample.Filter{Kind: minimum, Antialias: k.antialias}, Mag: resample.Filter{Kind: magnify, Antialias: k.antialias}}
+		}
+	}
+	if _, err := tensor.Shape(st.shape).Bytes(dtype); err != nil {
+		return err
+	}
+	job.Dst = b.Out(0, s, st.shape...).Data
+	return st.resampler.Run(job)
+}

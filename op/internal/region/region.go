@@ -1,0 +1,213 @@
+// Package region copies windows of arrays of any rank and fills what lies outside.
+// Arrays are dense and in row-major order.
+package region
+
+import (
+	"github.com/bivouac-ml/bivouac/op/internal/convert"
+	"github.com/bivouac-ml/bivouac/op/internal/window"
+)
+
+// Copier copies windows. Its memory is reused; the zero value is ready.
+type Copier struct {
+	axes []axis
+}
+
+// axis is one loop of a copy.
+type axis struct {
+	n        int // how often
+	src, dst int // steps in bytes
+}
+
+// Job is one copy. Convert may be nil where both types are the same.
+type Job struct {
+	Dst, Src         []byte
+	DstSize, SrcSize int   // bytes of an element
+	Shape            []int // of the source
+	Spans            []window.Span
+	Mirror           uint64 // bit i: axis i of the window is reversed
+	Convert          convert.Func
+}
+
+// Inside reports whether the whole window lies in the source.
+func (j *Job) Inside() bool {
+	for i, s := range j.Spans {
+		if s.Clip(j.Shape[i]) != s {
+			return false
+		}
+	}
+	return true
+}
+
+// Run copies what lies inside the source; the rest of Dst is left as it is.
+func (c *Copier) Run(j Job) {
+	src, dst := 0, 0
+	c.axes = c.axes[:0]
+	srcStep, dstStep := j.SrcSize, j.DstSize
+	for i := len(j.Spans) - 1; i >= 0; i-- {
+		span := j.Spans[i]
+		in := span.Clip(j.Shape[i])
+		if in.Size == 0 {
+			return
+		}
+		a := axis{n: in.Size, src: srcStep, dst: dstStep}
+		src += in.Start * srcStep
+		if j.Mirror>>i&1 != 0 {
+			dst += (span.Start + span.Size - 1 - in.Start) * dstStep
+			a.dst = -dstStep
+		} else {
+			dst += (in.Start - span.Start) * dstStep
+		}
+		srcStep *= j.Shape[i]
+		dstStep *= span.Size
+		c.push(a)
+	}
+	run := 1 // elements that lie together in both
+	axes := c.axes
+	if len(axes) > 0 && axes[0].src == j.SrcSize && axes[0].dst == j.DstSize {
+		run, axes = axes[0].n, axes[1:]
+	}
+	if j.Convert == nil {
+		copyAxes(j.Dst, dst, j.Src, src, run*j.SrcSize, axes)
+		return
+	}
+	convertAxes(&j, dst, src, run, axes)
+}
+
+// push adds an outer loop, as part of the last one where their elements lie together.
+func (c *Copier) push(a axis) {
+	if a.n == 1 {
+		return
+	}
+	if k := len(c.axes) - 1; k >= 0 {
+		if last := &c.axes[k]; last.src*last.n == a.src && last.dst*last.n == a.dst {
+			last.n *= a.n
+			return
+		}
+	}
+	c.axes = append(c.axes, a)
+}
+
+func copyAxes(dst []byte, d int, src []byte, s, run int, axes []axis) {
+	if len(axes) == 0 {
+		copy(dst[d:d+run], src[s:s+run])
+		return
+	}
+	a := axes[len(axes)-1]
+	if len(axes) > 1 {
+		for range a.n {
+			copyAxes(dst, d, src, s, run, axes[:len(axes)-1])
+			d, s = d+a.dst, s+a.src
+		}
+		return
+	}
+	switch run {
+	case 1:
+		for range a.n {
+			dst[d] = src[s]
+			d, s = d+a.dst, s+a.src
+		}
+	case 3:
+		for range a.n {
+			to, from := dst[d:d+3:d+3], src[s:s+3:s+3]
+			to[0], to[1], to[2] = from[0], from[1], from[2]
+			d, s = d+a.dst, s+a.src
+		}
+	default:
+		for range a.n {
+			copy(dst[d:d+run], src[s:s+run])
+			d, s = d+a.dst, s+a.src
+		}
+	}
+}
+
+func convertAxes(j *Job, d, s, run int, axes []axis) {
+	if len(axes) == 0 {
+		j.Convert(j.Dst[d:d+run*j.DstSize], j.Src[s:s+run*j.SrcSize])
+		return
+	}
+	a := axes[len(axes)-1]
+	for range a.n {
+		convertAxes(j, d, s, run, axes[:len(axes)-1])
+		d, s = d+a.dst, s+a.src
+	}
+}
+
+// Fill writes values, elements of size bytes, to all of dst: one value everywhere, or
+// value i where index i of the axis is. inner is the number of elements of all axes
+// behind that axis.
+func Fill(dst, values []byte, size, inner int) {
+	n := len(values) / size
+	if n == 0 || len(dst) == 0 {
+		return
+	}
+	step := size * inner
+	if n == 1 {
+		step = len(dst)
+	}
+	for at, i := 0, 0; at < len(dst); at, i = at+step, i+1 {
+		part := dst[at:min(at+step, len(dst))]
+		copy(part, values[i%n*size:(i%n+1)*size])
+		for done := size; done < len(part); done *= 2 {
+			copy(part[done:], part[:done])
+		}
+	}
+}
+
+// Eraser writes values to windows of an array. Its memory is reused; the zero value is ready.
+type Eraser struct {
+	row []byte // what is written along the innermost axes
+}
+
+// Run writes values to the spans of dst, an array of that shape of elements of size
+// bytes. The spans lie inside. One value is written everywhere; of several, value i
+// where index i of the axis is that has inner elements behind it.
+func (e *Eraser) Run(dst, values []byte, size, inner int, shape []int, spans []window.Span) {
+	if len(dst) == 0 {
+		return
+	}
+	// A row is the last axis, or the channels with all behind them.
+	axes, row := len(shape), 1
+	if n := len(values) / size; n > 1 {
+		for row < n*inner {
+			axes--
+			row *= shape[axes]
+		}
+	} else if axes > 0 {
+		axes--
+		row = shape[axes]
+	}
+	if cap(e.row) < row*size {
+		e.row = make([]byte, row*size)
+	}
+	e.row = e.row[:row*size]
+	Fill(e.row, values, size, inner)
+	e.erase(dst, size, row, shape[:axes], spans[:axes], shape[axes:], spans[axes:], 0)
+}
+
+// erase walks over the outer axes; at is the element that the walk has come to.
+func (e *Eraser) erase(dst []byte, size, row int, shape []int, spans []window.Span, rowShape []int, rowSpans []window.Span, at int) {
+	if len(shape) == 0 {
+		e.write(dst[at*row*size:], size, rowShape, rowSpans, 0)
+		return
+	}
+	for i := range spans[0].Size {
+		e.erase(dst, size, row, shape[1:], spans[1:], rowShape, rowSpans, at*shape[0]+spans[0].Start+i)
+	}
+}
+
+// write copies the part of the row that the spans of its axes name.
+func (e *Eraser) write(dst []byte, size int, shape []int, spans []window.Span, at int) {
+	if len(shape) == 0 {
+		copy(dst[at*size:(at+1)*size], e.row[at*size:])
+		return
+	}
+	if len(shape) == 1 {
+		from := (at*shape[0] + spans[0].Start) * size
+		to := from + spans[0].Size*size
+		copy(dst[from:to], e.row[from:to])
+		return
+	}
+	for i := range spans[0].Size {
+		e.write(dst, size, shape[1:], spans[1:], at*shape[0]+spans[0].Start+i)
+	}
+}

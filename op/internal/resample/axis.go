@@ -1,0 +1,126 @@
+package resample
+
+import (
+	"math"
+
+	"github.com/bivouac-ml/bivouac/op"
+)
+
+// Axis says how one axis is resampled: Out elements from the part Lo to Hi of In
+// elements. Lo and Hi are edges of pixels and may lie between and outside of them;
+// with Hi < Lo the result is reversed.
+type Axis struct {
+	In, Out  int
+	Lo, Hi   float32
+	Min, Mag Filter // used when the axis shrinks, and when it does not
+}
+
+// Filter is a kind of filter. Antialias widens it by the factor by which the axis shrinks.
+type Filter struct {
+	Kind      op.InterpType
+	Antialias bool
+}
+
+// extent is the length of the part of the input.
+func (a *Axis) extent() float32 { return float32(math.Abs(float64(a.Hi - a.Lo))) }
+
+func (a *Axis) shrinks() bool { return a.extent() > float32(a.Out) }
+
+func (a *Axis) kind() op.InterpType {
+	if a.shrinks() {
+		return a.Min.Kind
+	}
+	return a.Mag.Kind
+}
+
+// filter returns the filter of the axis, which is not nearest neighbour.
+func (a *Axis) filter() filter {
+	f, shrink := a.Mag, float32(1)
+	if a.shrinks() {
+		if f = a.Min; f.Antialias {
+			shrink = a.extent() / float32(a.Out)
+		}
+	}
+	return newFilter(f.Kind, shrink)
+}
+
+// taps are the coefficients of an axis: output i is the sum of weights[i*n+k] times
+// input first[i]+k, where inputs outside the axis are those at its edge.
+type taps struct {
+	n          int
+	first      []int32
+	weights    []float32
+	from, to   int // the outputs of which all inputs lie inside the axis
+	unit       bool
+	described  Axis
+	isComplete bool
+}
+
+// plan computes t for an axis, unless it is for that axis already. fast marks the
+// axis of columns.
+func (t *taps) plan(a Axis, fast bool) {
+	if t.isComplete && t.described == a {
+		return
+	}
+	t.isComplete, t.described = true, a
+	t.first = grow(t.first, a.Out)
+	if t.unit = a.kind() == op.InterpNN; t.unit {
+		t.nearest(a, fast)
+	} else {
+		t.sum(a)
+	}
+	t.from, t.to = 0, a.Out
+	inside := func(i int) bool { return t.first[i] >= 0 && int(t.first[i])+t.n <= a.In }
+	for t.from < t.to && !inside(t.from) {
+		t.from++
+	}
+	for t.to > t.from && !inside(t.to-1) {
+		t.to--
+	}
+}
+
+func (t *taps) sum(a Axis) {
+	f := a.filter()
+	t.n = f.support()
+	t.weights = grow(t.weights, a.Out*t.n)
+	scale := (a.Hi - a.Lo) / float32(a.Out)
+	origin := a.Lo + (float32(0.5*scale) - 0.5 - f.anchor)
+	for i := range a.Out {
+		at := float32(float32(i)*scale) + origin
+		first := math.Ceil(float64(at))
+		t.first[i] = int32(first)
+		w := t.weights[i*t.n : (i+1)*t.n]
+		var sum float32
+		for k := range w {
+			w[k] = f.at((float32(first) + float32(k) - at) * f.scale)
+			sum += w[k]
+		}
+		for k := range w {
+			w[k] /= sum
+		}
+	}
+}
+
+// nearest takes one input with weight 1. DALI computes the positions of columns, and
+// sums those of rows and planes up.
+func (t *taps) nearest(a Axis, fast bool) {
+	t.n = 1
+	t.weights = grow(t.weights, a.Out)
+	scale := (a.Hi - a.Lo) / float32(a.Out)
+	at := a.Lo + float32(0.5*scale)
+	for i := range a.Out {
+		if fast {
+			at = float32((float32(i)+0.5)*scale) + a.Lo
+		}
+		t.first[i], t.weights[i] = int32(min(max(math.Floor(float64(at)), 0), float64(a.In-1))), 1
+		at += scale
+	}
+}
+
+// grow returns s with length n and undefined contents, reallocated when its capacity is less.
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

@@ -1,0 +1,126 @@
+package resample
+
+import (
+	"unsafe"
+
+	"github.com/bivouac-ml/bivouac/internal/kernel"
+)
+
+// costs are those of a pass along D, H and W, for each element that it makes: so
+// much for each input that takes part and for bias more.
+var costs = [3]float32{1.2, 1, 1.4}
+
+const bias = 3
+
+// cost returns what a pass over axis i costs that makes so many elements.
+func (r *Resampler) cost(i int, elements float32) float32 {
+	return elements * (float32(r.taps[i].n) + bias) * costs[i]
+}
+
+// rows are the rows at work: those that were resampled horizontally last, of which
+// slot i%n holds row i, one that is widened and one that is summed up.
+type rows struct {
+	ring      []float32
+	have      []int
+	wide, sum []float32
+}
+
+// image resamples an image: row by row, so that what is worked on stays in the
+// nearest cache, horizontally or vertically first as costs less.
+func (r *Resampler) image(j *Job, dst, src pixels) {
+	h, w := &j.Axes[1], &j.Axes[2]
+	horizontally := r.cost(2, float32(h.In*w.Out)) + r.cost(1, float32(h.Out*w.Out))
+	vertically := r.cost(1, float32(h.Out*w.In)) + r.cost(2, float32(h.Out*w.Out))
+	r.offsets = grow(r.offsets, r.taps[1].n)
+	if horizontally < vertically {
+		r.horizontalFirst(h, w, j.Channels, dst, src)
+	} else {
+		r.verticalFirst(h, w, j.Channels, dst, src)
+	}
+}
+
+func (r *Resampler) horizontalFirst(h, w *Axis, channels int, dst, src pixels) {
+	y, x := &r.taps[1], &r.taps[2]
+	in, out := w.In*channels, w.Out*channels
+	pitch := out + kernel.Slack
+	slots := y.n
+	if h.In < slots {
+		slots = h.In
+	}
+	b := &r.rows
+	b.ring, b.have = grow(b.ring, slots*pitch), grow(b.have, slots)
+	b.wide, b.sum = grow(b.wide, in+kernel.Slack), grow(b.sum, out)
+	for i := range b.have {
+		b.have[i] = -1
+	}
+	for i := range h.Out {
+		for k := range y.n {
+			row := min(max(int(y.first[i])+k, 0), h.In-1)
+			slot := row % slots
+			if b.have[slot] != row {
+				b.have[slot] = row
+				copy(b.wide, src.get(row*in, in, b.wide))
+				x.run(b.ring[slot*pitch:(slot+1)*pitch], b.wide, w.In, channels)
+			}
+			r.offsets[k] = slot * pitch
+		}
+		if y.n == 1 && y.unit {
+			dst.put(i*out, b.ring[r.offsets[0]:r.offsets[0]+out])
+			continue
+		}
+		kernel.WeighFloats(b.sum, b.ring, r.offsets, y.weights[i*y.n:(i+1)*y.n])
+		dst.put(i*out, b.sum)
+	}
+}
+
+func (r *Resampler) verticalFirst(h, w *Axis, channels int, dst, src pixels) {
+	y, x := &r.taps[1], &r.taps[2]
+	in, out := w.In*channels, w.Out*channels
+	b := &r.rows
+	b.wide, b.sum = grow(b.wide, in+kernel.Slack), grow(b.sum, out+kernel.Slack)
+	for i := range h.Out {
+		for k := range y.n {
+			r.offsets[k] = min(max(int(y.first[i])+k, 0), h.In-1) * in
+		}
+		if src.bytes != nil {
+			kernel.WeighBytes(b.wide[:in], src.bytes, r.offsets, y.weights[i*y.n:(i+1)*y.n])
+		} else {
+			kernel.WeighFloats(b.wide[:in], src.floats, r.offsets, y.weights[i*y.n:(i+1)*y.n])
+		}
+		x.run(b.sum, b.wide, w.In, channels)
+		dst.put(i*out, b.sum[:out])
+	}
+}
+
+// run resamples a row of n pixels. Both rows have kernel.Slack more elements.
+func (t *taps) run(dst, src []float32, n, channels int) {
+	if t.from < t.to {
+		kernel.Gather(dst[t.from*channels:t.to*channels+kernel.Slack], src, t.first[t.from:t.to], t.weights[t.from*t.n:t.to*t.n], t.n, channels)
+	}
+	for i := range t.from {
+		t.edge(dst, src, i, n, channels)
+	}
+	for i := t.to; i < len(t.first); i++ {
+		t.edge(dst, src, i, n, channels)
+	}
+}
+
+// edge computes output i, some of whose inputs lie outside the row.
+func (t *taps) edge(dst, src []float32, i, n, channels int) {
+	for c := range channels {
+		var sum float32
+		for k, w := range t.weights[i*t.n : (i+1)*t.n] {
+			at := min(max(int(t.first[i])+k, 0), n-1)
+			sum += float32(w * src[at*channels+c])
+		}
+		dst[i*channels+c] = sum
+	}
+}
+
+func bytesOf(v []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
+}
+
+func floatsOf(b []byte) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+}

@@ -1,0 +1,194 @@
+// Package resample changes the size of images and volumes, as DALI's CPU operators do.
+//
+// # Definition
+//
+// Along each axis output i lies at (i+0.5)*scale + lo - 0.5 among the inputs, where
+// scale is the length of the part of the input over the number of outputs. It is the
+// sum of the inputs around it, from the first that is not left of the filter's start
+// on, weighted with the filter, divided by the sum of the weights. Inputs outside the
+// image are those at its edge. A filter is a table that is interpolated linearly:
+//
+//	triangle  1 pixel on both sides; also LINEAR
+//	cubic     2 pixels, Catmull and Rom's with a = -0.5, 129 samples
+//	lanczos3  3 pixels, 193 samples
+//	gaussian  1 pixel, exp(-4x²), 65 samples, cut off at its edges
+//
+// Where an axis shrinks and the filter antialiases, it is wider by that factor.
+// The axes are done one after another, in the order that costs least, with float32
+// in between; integers are rounded half to even, as DALI's vector code does. Nearest
+// neighbours take pixel floor((i+0.5)*scale + lo); that of rows and planes is summed
+// up in float32, which decides where it falls on an edge.
+//
+// Positions, weights and sums are float32 in the order of DALI's, down to the bits
+// but for the last few pixels of a row, which DALI rounds half away from zero.
+package resample
+
+import (
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/kernel"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/convert"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Job is one resampling of Frames images or volumes that lie behind each other in Src
+// and Dst. An image has Channels values a pixel and the axes D, H and W, of which D
+// has one element in and out where there is no depth.
+type Job struct {
+	Src, Dst         []byte
+	SrcType, DstType tensor.DType
+	Frames, Channels int
+	Axes             [3]Axis // D, H, W
+}
+
+// Resampler holds the tables and rows of resamplings; its memory is reused. The zero
+// value is ready.
+type Resampler struct {
+	taps    [3]taps
+	in, out []float32    // a frame in float32, where the types are others
+	volume  [2][]float32 // between the passes over a volume
+	rows    rows
+	offsets []int
+}
+
+// Run resamples. The errors are those of types that cannot be converted and of
+// images without pixels that are to become some.
+func (r *Resampler) Run(j Job) error {
+	src, dst := j.Channels*j.SrcType.Size(), j.Channels*j.DstType.Size()
+	nearest := true
+	for i := range j.Axes {
+		a := &j.Axes[i]
+		src, dst = src*a.In, dst*a.Out
+		nearest = nearest && (a.kind() == op.InterpNN || i == 0 && a.trivial())
+	}
+	if dst*j.Frames == 0 {
+		return nil
+	}
+	if src == 0 {
+		return &errs.Error{Kind: errs.Invalid, Op: "resample", Want: "an image with pixels", Got: "none"}
+	}
+	for i := range j.Axes {
+		r.taps[i].plan(j.Axes[i], i == 2)
+	}
+	for f := range j.Frames {
+		from, to := j.Src[f*src:(f+1)*src], j.Dst[f*dst:(f+1)*dst]
+		var err error
+		if nearest {
+			err = r.nearest(&j, to, from)
+		} else {
+			err = r.frame(&j, to, from)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trivial reports whether the axis is one element that stays.
+func (a *Axis) trivial() bool { return a.In == 1 && a.Out == 1 }
+
+// frame resamples one image or volume by weighted sums.
+func (r *Resampler) frame(j *Job, dst, src []byte) error {
+	in := pixels{bytes: src}
+	if j.SrcType != tensor.Uint8 || !j.Axes[0].trivial() {
+		load, err := convert.Between(tensor.Float32, j.SrcType)
+		if err != nil {
+			return err
+		}
+		r.in = grow(r.in, len(src)/j.SrcType.Size())
+		load(bytesOf(r.in), src)
+		in = pixels{floats: r.in}
+	}
+	out := pixels{bytes: dst}
+	direct := j.DstType == tensor.Uint8
+	switch {
+	case j.DstType == tensor.Float32:
+		direct, out = true, pixels{floats: floatsOf(dst)}
+	case !direct:
+		r.out = grow(r.out, len(dst)/j.DstType.Size())
+		out = pixels{floats: r.out}
+	}
+	if j.Axes[0].trivial() {
+		r.image(j, out, in)
+	} else {
+		r.passes(j, out, in.floats)
+	}
+	if direct {
+		return nil
+	}
+	store, err := convert.Between(j.DstType, tensor.Float32)
+	if err == nil {
+		store(dst, bytesOf(r.out))
+	}
+	return err
+}
+
+// pixels are those of an image, as bytes or as floats.
+type pixels struct {
+	bytes  []byte
+	floats []float32
+}
+
+// put writes a row that begins at element i.
+func (p pixels) put(i int, row []float32) {
+	if p.bytes != nil {
+		kernel.RoundBytes(p.bytes[i:i+len(row)], row)
+		return
+	}
+	copy(p.floats[i:], row)
+}
+
+// get returns n elements from element i on as floats, in buf where they are bytes.
+func (p pixels) get(i, n int, buf []float32) []float32 {
+	if p.bytes == nil {
+		return p.floats[i : i+n]
+	}
+	kernel.Widen(buf[:n], p.bytes[i:i+n])
+	return buf[:n]
+}
+
+// nearest copies elements.
+func (r *Resampler) nearest(j *Job, dst, src []byte) error {
+	from, to := src, dst
+	size := j.SrcType.Size()
+	if j.SrcType != j.DstType {
+		size = j.DstType.Size()
+		load, err := convert.Between(j.DstType, j.SrcType)
+		if err != nil {
+			return err
+		}
+		converted := tensor.New(j.DstType, len(src)/j.SrcType.Size())
+		load(converted.Data, src)
+		from = converted.Data
+	}
+	size *= j.Channels
+	d, h, w := &j.Axes[0], &j.Axes[1], &j.Axes[2]
+	for z := range d.Out {
+		iz := int(max(r.taps[0].first[z], 0))
+		for y := range h.Out {
+			row := from[(iz*h.In+int(r.taps[1].first[y]))*w.In*size:]
+			copyPixels(to[:w.Out*size], row[:w.In*size], r.taps[2].first, size)
+			to = to[w.Out*size:]
+		}
+	}
+	return nil
+}
+
+func copyPixels(dst, src []byte, first []int32, size int) {
+	switch size {
+	case 1:
+		for i, f := range first {
+			dst[i] = src[f]
+		}
+	case 3:
+		for i, f := range first {
+			to, from := dst[3*i:3*i+3:3*i+3], src[3*f:3*f+3:3*f+3]
+			to[0], to[1], to[2] = from[0], from[1], from[2]
+		}
+	default:
+		for i, f := range first {
+			copy(dst[i*size:(i+1)*size], src[int(f)*size:])
+		}
+	}
+}
