@@ -140,11 +140,13 @@ func (l line) at(v float32) float32 { return float32(v*l.factor) + l.offset }
 
 func (k *brightnessContrast) Run(b *op.Block) error { return forEach(b, k.sample) }
 
-// colorState is what a worker keeps: the table of bytes, what it is for, and a row.
+// colorState is what a worker keeps: the table of bytes and what it is for, and conversions.
 type colorState struct {
-	line  line
-	dtype tensor.DType
-	table [256 * 8]byte
+	load, store convert.Memo
+	line        line
+	dtype       tensor.DType
+	table       [256 * 8]byte
+	row         [256]float32
 }
 
 func (k *brightnessContrast) sample(b *op.Block, s int) error {
@@ -161,25 +163,24 @@ func (k *brightnessContrast) sample(b *op.Block, s int) error {
 		b.Alias(0, s, in)
 		return nil
 	}
-	store, err := convert.Between(spec.DType, tensor.Float32)
+	st := op.PerWorker[colorState](b)
+	store, err := st.store.Between(spec.DType, tensor.Float32)
 	if err != nil {
 		return err
 	}
-	load, err := convert.Between(tensor.Float32, in.DType)
+	load, err := st.load.Between(tensor.Float32, in.DType)
 	if err != nil {
 		return err
 	}
 	out := b.Out(0, s, in.Shape...)
 	if in.DType == tensor.Uint8 {
-		st := op.PerWorker[colorState](b)
 		st.build(l, spec.DType, store)
 		st.look(out, in.Data)
 		return nil
 	}
 	size := in.DType.Size()
-	var row [256]float32
-	for at := 0; at < in.Shape.Len(); at += len(row) {
-		part := row[:min(len(row), in.Shape.Len()-at)]
+	for at := 0; at < in.Shape.Len(); at += len(st.row) {
+		part := st.row[:min(len(st.row), in.Shape.Len()-at)]
 		load(bytesOf(part), in.Data[at*size:(at+len(part))*size])
 		for i, v := range part {
 			part[i] = l.at(v)
@@ -194,11 +195,10 @@ func (st *colorState) build(l line, dtype tensor.DType, store convert.Func) {
 	if st.line == l && st.dtype == dtype {
 		return
 	}
-	var values [256]float32
-	for i := range values {
-		values[i] = l.at(float32(i))
+	for i := range st.row {
+		st.row[i] = l.at(float32(i))
 	}
-	store(st.table[:256*dtype.Size()], bytesOf(values[:]))
+	store(st.table[:256*dtype.Size()], bytesOf(st.row[:]))
 	st.line, st.dtype = l, dtype
 }
 

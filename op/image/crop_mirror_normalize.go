@@ -150,6 +150,9 @@ type cmnState struct {
 	shape     []int
 	fill      []byte
 	table     byteTable
+	load      convert.Memo // of the input
+	reload    convert.Memo // of what was filled
+	store     convert.Memo
 	normalizer
 }
 
@@ -198,9 +201,13 @@ func (k *cropMirrorNormalize) sample(b *op.Block, s int) (err error) {
 	return k.normalize(b, st, out, in)
 }
 
-// fill writes the fill values everywhere: the last of them to channels that have none.
+// fill writes the fill values everywhere, the last of them to channels that have none;
+// 0 where only channels are added.
 func (k *cropMirrorNormalize) fill(st *cmnState, out tensor.Tensor, channels int) (err error) {
-	list := k.bounds.Fill[:min(len(k.bounds.Fill), max(channels, 1))]
+	list := []float64{0}
+	if k.bounds.Policy == window.Pad {
+		list = k.bounds.Fill[:min(len(k.bounds.Fill), max(channels, 1))]
+	}
 	if len(list) > 1 {
 		list = slices.Clone(list)
 		for len(list) < channels {
@@ -261,7 +268,7 @@ func (k *cropMirrorNormalize) normalize(b *op.Block, st *cmnState, out, in tenso
 		st.look(out, in.Data, tables)
 		return nil
 	}
-	src, err := asFloat32(b, in)
+	src, err := asFloat32(b, in, &st.load)
 	if err != nil {
 		return err
 	}
@@ -274,11 +281,11 @@ func (k *cropMirrorNormalize) normalize(b *op.Block, st *cmnState, out, in tenso
 	}
 	// Through float32, of which the result keeps what was filled.
 	wide := op.Scratch[float32](b, out.Shape.Len())
-	load, err := convert.Between(tensor.Float32, k.dtype)
+	load, err := st.reload.Between(tensor.Float32, k.dtype)
 	if err != nil {
 		return err
 	}
-	store, err := convert.Between(k.dtype, tensor.Float32)
+	store, err := st.store.Between(k.dtype, tensor.Float32)
 	if err != nil {
 		return err
 	}
@@ -291,11 +298,11 @@ func (k *cropMirrorNormalize) normalize(b *op.Block, st *cmnState, out, in tenso
 }
 
 // asFloat32 returns the elements of a tensor as float32, in scratch memory where they are of another type.
-func asFloat32(b *op.Block, t tensor.Tensor) ([]float32, error) {
+func asFloat32(b *op.Block, t tensor.Tensor, memo *convert.Memo) ([]float32, error) {
 	if t.DType == tensor.Float32 {
 		return floats(t)
 	}
-	load, err := convert.Between(tensor.Float32, t.DType)
+	load, err := memo.Between(tensor.Float32, t.DType)
 	if err != nil {
 		return nil, err
 	}

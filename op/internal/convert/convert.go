@@ -188,3 +188,22 @@ func Values(dtype tensor.DType, v []float64) ([]byte, error) {
 	f(out.Data, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v)))
 	return out.Data, nil
 }
+
+// Memo keeps what Between returned, for one pair of types at a time, so that a steady
+// state allocates nothing. The zero value is ready.
+type Memo struct {
+	dst, src tensor.DType
+	f        Func
+}
+
+// Between is the function Between.
+func (m *Memo) Between(dst, src tensor.DType) (Func, error) {
+	if m.f != nil && m.dst == dst && m.src == src {
+		return m.f, nil
+	}
+	f, err := Between(dst, src)
+	if err == nil {
+		m.dst, m.src, m.f = dst, src, f
+	}
+	return f, err
+}

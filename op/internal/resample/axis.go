@@ -44,30 +44,51 @@ func (a *Axis) filter() filter {
 	return newFilter(f.Kind, shrink)
 }
 
+// reach returns how many inputs take part in an output, and the range of those that
+// take part in any.
+func (a *Axis) reach() (support, from, to int) {
+	var f filter
+	support = 1
+	if a.kind() != op.InterpNN {
+		f = a.filter()
+		support = f.support()
+	}
+	lo, hi := min(a.Lo, a.Hi)-f.anchor, max(a.Lo, a.Hi)-f.anchor+float32(support)
+	from = int(min(max(math.Floor(float64(lo)), 0), float64(a.In)))
+	return support, from, int(min(max(math.Ceil(float64(hi)), float64(from)), float64(a.In)))
+}
+
 // taps are the coefficients of an axis: output i is the sum of weights[i*n+k] times
 // input first[i]+k, where inputs outside the axis are those at its edge.
 type taps struct {
-	n          int
-	first      []int32
-	weights    []float32
-	from, to   int // the outputs of which all inputs lie inside the axis
-	unit       bool
-	described  Axis
-	isComplete bool
+	n        int
+	first    []int32
+	weights  []float32
+	from, to int // the outputs of which all inputs lie inside the axis
+	is       described
 }
 
-// plan computes t for an axis, unless it is for that axis already. fast marks the
-// axis of columns.
-func (t *taps) plan(a Axis, fast bool) {
-	if t.isComplete && t.described == a {
+// described is what taps are for. Positions are computed relative to the input from,
+// which changes how they are rounded; columns are those of rows' elements.
+type described struct {
+	axis    Axis
+	from    int
+	columns bool
+}
+
+// plan computes t, unless it is for that already.
+func (t *taps) plan(d described) {
+	if t.is == d && d.axis.Out > 0 {
 		return
 	}
-	t.isComplete, t.described = true, a
+	t.is = d
+	a := d.axis
 	t.first = grow(t.first, a.Out)
-	if t.unit = a.kind() == op.InterpNN; t.unit {
-		t.nearest(a, fast)
+	origin, scale := a.Lo-float32(d.from), (a.Hi-a.Lo)/float32(a.Out)
+	if a.kind() == op.InterpNN {
+		t.nearest(origin, scale, d)
 	} else {
-		t.sum(a)
+		t.sum(origin, scale, d)
 	}
 	t.from, t.to = 0, a.Out
 	inside := func(i int) bool { return t.first[i] >= 0 && int(t.first[i])+t.n <= a.In }
@@ -79,16 +100,15 @@ func (t *taps) plan(a Axis, fast bool) {
 	}
 }
 
-func (t *taps) sum(a Axis) {
-	f := a.filter()
+func (t *taps) sum(origin, scale float32, d described) {
+	f := d.axis.filter()
 	t.n = f.support()
-	t.weights = grow(t.weights, a.Out*t.n)
-	scale := (a.Hi - a.Lo) / float32(a.Out)
-	origin := a.Lo + (float32(0.5*scale) - 0.5 - f.anchor)
-	for i := range a.Out {
+	t.weights = grow(t.weights, d.axis.Out*t.n)
+	origin += float32(0.5*scale) - 0.5 - f.anchor
+	for i := range t.first {
 		at := float32(float32(i)*scale) + origin
 		first := math.Ceil(float64(at))
-		t.first[i] = int32(first)
+		t.first[i] = int32(first) + int32(d.from)
 		w := t.weights[i*t.n : (i+1)*t.n]
 		var sum float32
 		for k := range w {
@@ -103,16 +123,16 @@ func (t *taps) sum(a Axis) {
 
 // nearest takes one input with weight 1. DALI computes the positions of columns, and
 // sums those of rows and planes up.
-func (t *taps) nearest(a Axis, fast bool) {
+func (t *taps) nearest(origin, scale float32, d described) {
 	t.n = 1
-	t.weights = grow(t.weights, a.Out)
-	scale := (a.Hi - a.Lo) / float32(a.Out)
-	at := a.Lo + float32(0.5*scale)
-	for i := range a.Out {
-		if fast {
-			at = float32((float32(i)+0.5)*scale) + a.Lo
+	t.weights = grow(t.weights, d.axis.Out)
+	at := origin + float32(0.5*scale)
+	for i := range t.first {
+		if d.columns {
+			at = float32((float32(i)+0.5)*scale) + origin
 		}
-		t.first[i], t.weights[i] = int32(min(max(math.Floor(float64(at)), 0), float64(a.In-1))), 1
+		t.first[i] = int32(min(max(math.Floor(float64(at))+float64(d.from), 0), float64(d.axis.In-1)))
+		t.weights[i] = 1
 		at += scale
 	}
 }

@@ -6,17 +6,6 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/kernel"
 )
 
-// costs are those of a pass along D, H and W, for each element that it makes: so
-// much for each input that takes part and for bias more.
-var costs = [3]float32{1.2, 1, 1.4}
-
-const bias = 3
-
-// cost returns what a pass over axis i costs that makes so many elements.
-func (r *Resampler) cost(i int, elements float32) float32 {
-	return elements * (float32(r.taps[i].n) + bias) * costs[i]
-}
-
 // rows are the rows at work: those that were resampled horizontally last, of which
 // slot i%n holds row i, one that is widened and one that is summed up.
 type rows struct {
@@ -26,13 +15,11 @@ type rows struct {
 }
 
 // image resamples an image: row by row, so that what is worked on stays in the
-// nearest cache, horizontally or vertically first as costs less.
+// nearest cache, in the order of the axes.
 func (r *Resampler) image(j *Job, dst, src pixels) {
 	h, w := &j.Axes[1], &j.Axes[2]
-	horizontally := r.cost(2, float32(h.In*w.Out)) + r.cost(1, float32(h.Out*w.Out))
-	vertically := r.cost(1, float32(h.Out*w.In)) + r.cost(2, float32(h.Out*w.Out))
 	r.offsets = grow(r.offsets, r.taps[1].n)
-	if horizontally < vertically {
+	if r.order[0] == 2 {
 		r.horizontalFirst(h, w, j.Channels, dst, src)
 	} else {
 		r.verticalFirst(h, w, j.Channels, dst, src)
@@ -63,10 +50,6 @@ func (r *Resampler) horizontalFirst(h, w *Axis, channels int, dst, src pixels) {
 				x.run(b.ring[slot*pitch:(slot+1)*pitch], b.wide, w.In, channels)
 			}
 			r.offsets[k] = slot * pitch
-		}
-		if y.n == 1 && y.unit {
-			dst.put(i*out, b.ring[r.offsets[0]:r.offsets[0]+out])
-			continue
 		}
 		kernel.WeighFloats(b.sum, b.ring, r.offsets, y.weights[i*y.n:(i+1)*y.n])
 		dst.put(i*out, b.sum)

@@ -45,10 +45,13 @@ type Job struct {
 // value is ready.
 type Resampler struct {
 	taps    [3]taps
+	order   [3]int       // of the axes
 	in, out []float32    // a frame in float32, where the types are others
 	volume  [2][]float32 // between the passes over a volume
 	rows    rows
 	offsets []int
+
+	load, store, copying convert.Memo
 }
 
 // Run resamples. The errors are those of types that cannot be converted and of
@@ -67,9 +70,7 @@ func (r *Resampler) Run(j Job) error {
 	if src == 0 {
 		return &errs.Error{Kind: errs.Invalid, Op: "resample", Want: "an image with pixels", Got: "none"}
 	}
-	for i := range j.Axes {
-		r.taps[i].plan(j.Axes[i], i == 2)
-	}
+	r.plan(&j)
 	for f := range j.Frames {
 		from, to := j.Src[f*src:(f+1)*src], j.Dst[f*dst:(f+1)*dst]
 		var err error
@@ -85,6 +86,25 @@ func (r *Resampler) Run(j Job) error {
 	return nil
 }
 
+// plan decides on the order of the axes and computes their taps. The first pass reads
+// the image, the others what a pass before them made of the part that takes part.
+func (r *Resampler) plan(j *Job) {
+	var p passes
+	for i := range j.Axes {
+		a := &j.Axes[i]
+		p.support[i], p.from[i], p.to[i] = a.reach()
+		p.out[i] = a.Out
+	}
+	r.order = p.cheapest(j.Axes[0].trivial())
+	for i := range j.Axes {
+		d := described{axis: j.Axes[i], columns: i == 2}
+		if i != r.order[0] {
+			d.from = p.from[i]
+		}
+		r.taps[i].plan(d)
+	}
+}
+
 // trivial reports whether the axis is one element that stays.
 func (a *Axis) trivial() bool { return a.In == 1 && a.Out == 1 }
 
@@ -92,7 +112,7 @@ func (a *Axis) trivial() bool { return a.In == 1 && a.Out == 1 }
 func (r *Resampler) frame(j *Job, dst, src []byte) error {
 	in := pixels{bytes: src}
 	if j.SrcType != tensor.Uint8 || !j.Axes[0].trivial() {
-		load, err := convert.Between(tensor.Float32, j.SrcType)
+		load, err := r.load.Between(tensor.Float32, j.SrcType)
 		if err != nil {
 			return err
 		}
@@ -112,12 +132,12 @@ func (r *Resampler) frame(j *Job, dst, src []byte) error {
 	if j.Axes[0].trivial() {
 		r.image(j, out, in)
 	} else {
-		r.passes(j, out, in.floats)
+		r.solid(j, out, in.floats)
 	}
 	if direct {
 		return nil
 	}
-	store, err := convert.Between(j.DstType, tensor.Float32)
+	store, err := r.store.Between(j.DstType, tensor.Float32)
 	if err == nil {
 		store(dst, bytesOf(r.out))
 	}
@@ -154,7 +174,7 @@ func (r *Resampler) nearest(j *Job, dst, src []byte) error {
 	size := j.SrcType.Size()
 	if j.SrcType != j.DstType {
 		size = j.DstType.Size()
-		load, err := convert.Between(j.DstType, j.SrcType)
+		load, err := r.copying.Between(j.DstType, j.SrcType)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,45 @@
+package resample
+
+// passes is what the passes over the axes D, H and W cost.
+type passes struct {
+	support  [3]int // inputs that take part in an output
+	from, to [3]int // inputs that take part at all
+	out      [3]int
+}
+
+// costs are those of a pass along D, H and W, for each element that it makes: so
+// much for each input that takes part and for bias more.
+var costs = [3]float32{1.2, 1, 1.4}
+
+const bias = 3
+
+// orders are all orders of the axes. Those that begin with D are the last: an image,
+// whose D is one element, is done with D at the end.
+var orders = [...][3]int{{2, 1, 0}, {1, 2, 0}, {2, 0, 1}, {1, 0, 2}, {0, 2, 1}, {0, 1, 2}}
+
+// cheapest returns the order of axes that costs least; of an image, D comes last.
+func (p *passes) cheapest(image bool) (best [3]int) {
+	candidates := orders[:]
+	if image {
+		candidates = orders[:2]
+	}
+	least := float32(-1)
+	for _, order := range candidates {
+		if cost := p.cost(order); least < 0 || cost < least {
+			best, least = order, cost
+		}
+	}
+	return best
+}
+
+func (p *passes) cost(order [3]int) (sum float32) {
+	var size [3]int
+	for i := range size {
+		size[i] = p.to[i] - p.from[i]
+	}
+	for _, axis := range order {
+		size[axis] = p.out[axis]
+		sum += float32(size[0]) * float32(size[1]) * float32(size[2]) * (float32(p.support[axis]) + bias) * costs[axis]
+	}
+	return sum
+}
