@@ -44,10 +44,13 @@ func newConvertCommand(g *global) *cobra.Command {
 	var o ConvertOptions
 	cmd := &cobra.Command{
 		Use:   "convert SRC DST",
-		Short: "Write a checkpoint of any layout in another one",
+		Short: "Write a checkpoint of any layout in another one, or a pipeline in YAML",
 		Long: `Write a checkpoint, or a step of a run, in another layout, piece by piece within
 a memory budget. The destination appears at once, when it is whole and durable,
 and is then compared with the source. What it has no place for is refused by name.
+
+A file that DALI's Pipeline.serialize wrote, with a name that ends in .bin, .pb or
+.dali, becomes YAML (.yaml, .yml), and YAML such a file: the same bytes.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(2),
@@ -61,6 +64,9 @@ and is then compared with the source. What it has no place for is refused by nam
 }
 
 func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *global) error {
+	if isPipelineFile(src) {
+		return convertPipeline(src, dst, o, g)
+	}
 	ctx, from, err := o.locate(ctx, src)
 	if err != nil {
 		return err

@@ -29,7 +29,12 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			cases, err := filepath.Abs("../../testdata/orbax")
+			if err != nil {
+				return err
+			}
 			env.Setenv("ORBAX", cases)
+			vectors, err := filepath.Abs("../../testdata/dali")
+			env.Setenv("DALI", vectors)
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -44,6 +44,7 @@ carries on as if nothing had happened.
 		newDiffCommand(g),
 		newRepairCommand(g),
 		newConvertCommand(g),
+		newRunCommand(g),
 		newSurgeryCommand(g),
 		newExtractCommand(g),
 		newCatCommand(g),

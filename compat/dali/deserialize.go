@@ -301,3 +301,16 @@ func value[T any](t op.Type, a *pipeproto.Argument) (v T, err error) {
 	}
 	return v, err
 }
+
+// OnGPU returns the instances of operators that are to run on a GPU, or on both.
+func OnGPU(p *pipeproto.Pipeline) []string {
+	var names []string
+	for i := range p.Ops {
+		o := &p.Ops[i]
+		a := o.Argument("device")
+		if a != nil && len(a.Strings) == 1 && a.Strings[0] != "cpu" {
+			names = append(names, o.Instance)
+		}
+	}
+	return names
+}
