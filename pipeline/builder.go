@@ -1,22 +1,69 @@
 package pipeline
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/op"
 )
 
 // Builder takes the operators of a graph, mostly through pipeline/fn. After the
-// first mistake it takes nothing more, and Define returns it.
+// first mistake it takes nothing more, and Define returns it. [Define] makes and
+// ends one; by hand, [NewBuilder] and [Builder.Definition] do.
 type Builder struct {
+	options Options
 	graph   graph.Builder
 	sinks   []graph.Edge
 	sources map[string]*sourceNode // external ones, by the name of their node
 	// branch is the one whose operators are being taken, or nil; home says to which
 	// branch the nodes that were made in one belong.
-	branch *branch
-	home   map[*graph.Node]*branch
-	err    error
+	branch  *branch
+	home    map[*graph.Node]*branch
+	outputs []Node
+	set     bool // outputs are
+	moved   []string
+	err     error
+}
+
+// NewBuilder returns a builder for a graph that is put together by hand.
+//
+//	b, err := pipeline.NewBuilder(options)
+//	jpegs, labels := fn.ReadersFile(b, fn.ReadersFileArgs{FileRoot: "train"})
+//	b.SetOutputs(fn.DecodersImage(b, jpegs, fn.DecodersImageArgs{}), labels)
+//	def, err := b.Definition()
+func NewBuilder(o Options) (*Builder, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return &Builder{options: o, graph: graph.Builder{Name: o.compat().NodeName}}, nil
+}
+
+// SetOutputs says which nodes are delivered. It is for graphs that are put
+// together by hand, once: the function that Define calls returns them.
+func (b *Builder) SetOutputs(outputs ...Node) {
+	if b.set {
+		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.SetOutputs", Want: "outputs once", Got: "others before"})
+	}
+	b.outputs, b.set = outputs, true
+}
+
+// Definition checks the graph and returns its definition, with which the builder is done.
+func (b *Builder) Definition() (*Definition, error) {
+	whole, err := b.finish(b.outputs)
+	if err != nil {
+		return nil, err
+	}
+	g, err := whole.Merged()
+	if err != nil {
+		return nil, errs.Wrap("pipeline.Define", "", err)
+	}
+	d := &Definition{options: b.options, whole: whole, graph: g, sources: b.sources, moved: b.moved}
+	if err := d.options.declared().checkSpecs(d.specs()); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // Op appends an operator by its full name, such as "decoders.image", and returns its outputs. args are a
@@ -40,11 +87,12 @@ func (b *Builder) add(s *op.Schema, args any, inputs []Node) []Node {
 	for i, in := range inputs {
 		edges[i] = b.bring(in.edge)
 	}
-	for arg, a := range set {
-		if from, ok := a.From.(Node); ok {
+	for _, arg := range slices.Sorted(maps.Keys(set)) {
+		if from, ok := set[arg].From.(Node); ok {
 			set[arg] = op.Argument{From: b.bring(from.edge)}
 		}
 	}
+	device := takeDevice(set)
 	if b.err != nil {
 		return make([]Node, len(s.Outputs))
 	}
@@ -56,11 +104,12 @@ func (b *Builder) add(s *op.Schema, args any, inputs []Node) []Node {
 	if len(n.Inputs)+len(n.Args) > 0 {
 		b.settle(n, b.branch)
 	}
-	return b.outputs(n)
+	b.place(n, device)
+	return b.nodes(n)
 }
 
-// outputs returns the outputs of a node.
-func (b *Builder) outputs(n *graph.Node) []Node {
+// nodes returns the outputs of a node.
+func (b *Builder) nodes(n *graph.Node) []Node {
 	nodes := make([]Node, len(n.Specs))
 	for i := range nodes {
 		nodes[i] = Node{b, graph.Edge{Node: n, Output: i}}

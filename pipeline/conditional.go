@@ -117,7 +117,7 @@ func (b *Builder) merge(f *fork, where, others graph.Edge) Node {
 	if n == nil {
 		return Node{}
 	}
-	return b.outputs(n)[0]
+	return b.nodes(n)[0]
 }
 
 // internal appends an operator of a conditional to a branch.

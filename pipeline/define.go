@@ -2,10 +2,12 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/graph"
 	_ "github.com/bivouac-ml/bivouac/op/conditional" // operators that every pipeline knows
+	_ "github.com/bivouac-ml/bivouac/op/debug"
 	_ "github.com/bivouac-ml/bivouac/op/decoders"
 	_ "github.com/bivouac-ml/bivouac/op/generic"
 	_ "github.com/bivouac-ml/bivouac/op/image"
@@ -18,27 +20,29 @@ import (
 // pipelines can be made from it, and run at the same time.
 type Definition struct {
 	options Options
-	graph   *graph.Graph
+	whole   *graph.Graph // as it was declared
+	graph   *graph.Graph // in which what computes the same is there once
+	moved   []string
+	setup   IterSetter
 	sources map[string]*sourceNode
 }
 
 // Define calls define, which appends operators to p and returns the nodes to
 // deliver, and checks the graph. No file is touched.
 func Define(o Options, define func(p *Builder) []Node) (*Definition, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	b := &Builder{graph: graph.Builder{Name: o.compat().NodeName}}
-	nodes := define(b)
-	g, err := b.finish(nodes)
+	b, err := NewBuilder(o)
 	if err != nil {
 		return nil, err
 	}
-	d := &Definition{options: o, graph: g, sources: b.sources}
-	if err := o.declared().checkSpecs(d.specs()); err != nil {
-		return nil, err
+	b.defined(define(b))
+	return b.Definition()
+}
+
+// defined takes the nodes that a function returned.
+func (b *Builder) defined(nodes []Node) {
+	if nodes != nil || !b.set {
+		b.SetOutputs(nodes...)
 	}
-	return d, nil
 }
 
 // specs describes the outputs, as far as they are known.
@@ -49,6 +53,16 @@ func (d *Definition) specs() []tensor.Spec {
 	}
 	return specs
 }
+
+// Moved lists the operators that were to run on a GPU and run on the CPU, as
+// Options.OnGPU asked.
+func (d *Definition) Moved() []string { return slices.Clone(d.moved) }
+
+// DotOptions say what a drawing shows.
+type DotOptions = graph.DotOptions
+
+// DOT returns the graph in the language of graphviz, as DALI draws its own.
+func (d *Definition) DOT(o DotOptions) []byte { return d.graph.DOT(o) }
 
 // Options returns the options that were given to Define.
 func (d *Definition) Options() Options { return d.options }
@@ -103,6 +117,7 @@ func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
 		closeAll()
 		return nil, errs.Wrap("pipeline.New", "", err)
 	}
+	p.setup = d.setup
 	if options.Checkpoint != nil {
 		if err := p.SetState(options.Checkpoint); err != nil {
 			p.Close()

@@ -79,7 +79,9 @@ type Pipeline struct {
 	samples  int64   // of the first reader's data set
 	manual   manual
 	counters []byte // of an Iterator, as they came with the state
-	stuck    bool   // the newest batch could not be begun
+	setup    IterSetter
+	setUps   int64 // batches before which it was called, since the last move
+	stuck    bool  // the newest batch could not be begun
 	closed   bool
 }
 
@@ -223,7 +225,7 @@ func (p *Pipeline) Reset() error {
 // move brings the stream to a place at which no batch has come yet, and the sources with it.
 func (p *Pipeline) move(at Progress) error {
 	p.ring.Reset(at)
-	p.manual.scheduled = false
+	p.manual.scheduled, p.setUps = false, at.number
 	for _, in := range p.inputs {
 		if in.gives == nil {
 			in.base = at.number

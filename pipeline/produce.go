@@ -2,7 +2,9 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/exec"
@@ -92,6 +94,9 @@ func (p *Pipeline) takeInputs(ctx context.Context, s *slot, at Progress, samples
 		samples.first = in + int64(samples.slot)
 	}
 	s.fed = s.fed[:0]
+	if o, err := p.setUp(at.number); o != flow.Started || err != nil {
+		return 0, o, err
+	}
 	for _, in := range p.inputs {
 		f, o, err := in.at(ctx, at.number, info, samples, wait)
 		if err != nil || o != flow.Started {
@@ -112,6 +117,21 @@ func (p *Pipeline) takeInputs(ctx context.Context, s *slot, at Progress, samples
 		}
 	}
 	return s.fed[0].samples, flow.Started, nil
+}
+
+// setUp calls IterSetup before the batch with that number, once.
+func (p *Pipeline) setUp(number int64) (flow.Outcome, error) {
+	if p.setup == nil || number < p.setUps {
+		return flow.Started, nil
+	}
+	switch err := p.setup.IterSetup(p); {
+	case errors.Is(err, io.EOF):
+		return flow.Ended, nil
+	case err != nil:
+		return flow.Started, errs.Wrap("pipeline.IterSetup", "", err)
+	}
+	p.setUps = number + 1
+	return flow.Started, nil
 }
 
 // checkSize refuses a batch of n samples where most are allowed and the first input has first.

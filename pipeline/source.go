@@ -131,7 +131,7 @@ func ExternalSource(b *Builder, src Source, o SourceOptions) []Node {
 				b.sources = map[string]*sourceNode{}
 			}
 			b.sources[n.Name] = &sourceNode{source: src, options: o}
-			return b.outputs(n)
+			return b.nodes(n)
 		}
 		b.fail(err)
 	}

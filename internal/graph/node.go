@@ -87,7 +87,10 @@ func (n *Node) Known() bool {
 // Identity says what a node computes, as text: operator, inputs and arguments
 // that are not tuning. Graphs whose nodes have equal names and identities
 // compute the same.
-func (n *Node) Identity() string {
+func (n *Node) Identity() string { return n.identity(Edge.String) }
+
+// identity is Identity with edges that have names of another kind.
+func (n *Node) identity(name func(Edge) string) string {
 	var b strings.Builder
 	b.WriteString(n.Schema.FullName())
 	b.WriteByte('(')
@@ -95,10 +98,10 @@ func (n *Node) Identity() string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(in.String())
+		b.WriteString(name(in))
 	}
 	b.WriteByte(')')
-	if args := n.Config.Canonical(func(i int) string { return n.Args[i].String() }); args != "" {
+	if args := n.Config.Canonical(func(i int) string { return name(n.Args[i]) }); args != "" {
 		b.WriteString(" " + args)
 	}
 	if id, ok := n.Kernel.(op.Identifier); ok {

@@ -1,0 +1,47 @@
+package graph
+
+import (
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/op"
+)
+
+// Merged returns the graph in which nodes that compute the same are one, the
+// first of them. Readers, inputs, what draws random numbers, has a state or
+// effects, is preserved or has a name that was given to it stays as it is.
+func (g *Graph) Merged() (*Graph, error) {
+	first := map[string]*Node{}
+	replaced := map[*Node]*Node{}
+	same := func(n *Node) *Node {
+		if other, ok := replaced[n]; ok {
+			return other
+		}
+		return n
+	}
+	for _, n := range g.Nodes {
+		if !n.mergeable() {
+			continue
+		}
+		key := n.identity(func(e Edge) string { return Edge{same(e.Node), e.Output}.String() })
+		if other, ok := first[key]; ok {
+			replaced[n] = other
+		} else {
+			first[key] = n
+		}
+	}
+	if len(replaced) == 0 {
+		return g, nil
+	}
+	return g.rewrite(replaced, func(*Node) error { return nil })
+}
+
+// automatic is how the names that DALI makes begin.
+const automatic = "__"
+
+func (n *Node) mergeable() bool {
+	s := n.Schema
+	if n.Kernel == nil || s.Random || s.Stateful || s.Keep || op.Get[bool](n.Config, "preserve") {
+		return false
+	}
+	return !n.named || strings.HasPrefix(n.Name, automatic)
+}
