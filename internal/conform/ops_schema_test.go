@@ -152,6 +152,8 @@ func (a daliArg) value() any {
 			return op.InterpType(v)
 		case "UINT8":
 			return v != 0
+		case "INT32", "INT64", "UINT32":
+			return int(v)
 		}
 		return v
 	case string:

@@ -14,8 +14,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// encoded returns a JPEG of a flat colour.
-func encoded(t *testing.T, w, h int, c color.Color) tensor.Tensor {
+// flat returns a JPEG of a flat colour.
+func flat(t *testing.T, w, h int, c color.Color) tensor.Tensor {
 	t.Helper()
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -32,7 +32,7 @@ func encoded(t *testing.T, w, h int, c color.Color) tensor.Tensor {
 
 func TestImage(t *testing.T) {
 	orange := color.RGBA{250, 120, 30, 255}
-	in := []tensor.Tensor{encoded(t, 20, 9, orange), encoded(t, 8, 31, orange), tensor.FromSlice([]byte("no image")), {DType: tensor.Uint8, Shape: tensor.Shape{0}}}
+	in := []tensor.Tensor{flat(t, 20, 9, orange), flat(t, 8, 31, orange), tensor.FromSlice([]byte("no image")), {DType: tensor.Uint8, Shape: tensor.Shape{0}}}
 	for _, c := range []struct {
 		args op.Args
 		want []int
@@ -64,15 +64,15 @@ func TestImage(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	in := encoded(t, 4, 4, color.White)
+	in := flat(t, 4, 4, color.White)
 	matrix := tensor.New(tensor.Uint8, 3, 3)
 	for name, c := range map[string]struct {
 		in   tensor.Tensor
 		args op.Args
 		kind errs.Kind
 	}{
-		"colour space": {in, op.Args{"output_type": op.YCbCr}, errs.Unsupported},
-		"a matrix":     {matrix, op.Args{}, errs.Invalid},
+		"type":     {in, op.Args{"dtype": tensor.Float16}, errs.Unsupported},
+		"a matrix": {matrix, op.Args{}, errs.Invalid},
 	} {
 		if _, err := optest.Run(optest.Case{Op: "decoders.image", Inputs: [][]tensor.Tensor{{c.in}}, Args: c.args}); !errors.Is(err, c.kind) {
 			t.Errorf("%s: got %v", name, err)

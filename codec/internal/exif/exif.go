@@ -50,30 +50,33 @@ func Orientation(b []byte) int {
 	return 1
 }
 
+// Steps returns where the pixels of the turned image come from in the stored one of
+// w x h: the one at output (x, y) is number start + x*dx + y*dy.
+func Steps(w, h, orientation int) (start, dx, dy int) {
+	last := w*h - 1
+	switch orientation {
+	case 2: // mirrored
+		return w - 1, -1, w
+	case 3: // upside down
+		return last, -1, -w
+	case 4: // mirrored and upside down
+		return last - (w - 1), 1, -w
+	case 5: // transposed
+		return 0, w, 1
+	case 6: // to be turned right
+		return last - (w - 1), -w, 1
+	case 7: // transposed over the other diagonal
+		return last, -w, -1
+	case 8: // to be turned left
+		return w - 1, w, -1
+	}
+	return 0, 1, w
+}
+
 // Turn writes the stored image src, or a window of it, of w x h pixels, each of
 // size bytes, to dst as the orientation asks.
 func Turn(dst, src []uint8, w, h, size, orientation int) {
-	// The pixel at output (x, y) comes from start + x*dx + y*dy, in pixels.
-	last := w*h - 1
-	var start, dx, dy int
-	switch orientation {
-	case 2: // mirrored
-		start, dx, dy = w-1, -1, w
-	case 3: // upside down
-		start, dx, dy = last, -1, -w
-	case 4: // mirrored and upside down
-		start, dx, dy = last-(w-1), 1, -w
-	case 5: // transposed
-		start, dx, dy = 0, w, 1
-	case 6: // to be turned right
-		start, dx, dy = last-(w-1), -w, 1
-	case 7: // transposed over the other diagonal
-		start, dx, dy = last, -w, -1
-	case 8: // to be turned left
-		start, dx, dy = w-1, w, -1
-	default:
-		start, dx, dy = 0, 1, w
-	}
+	start, dx, dy := Steps(w, h, orientation)
 	outW, outH := Size(w, h, orientation)
 	at := 0
 	for y := range outH {

@@ -1,0 +1,220 @@
+// Package codec decodes images, or windows of them, of whichever format their first
+// bytes show: JPEG, PNG, BMP, PNM, TIFF, WebP and the first frame of GIF. The
+// packages below it say what each takes, codec/raster how the result is converted to
+// the colour space and type that is asked for.
+//
+//	bytes ── by magic ── jpeg ───────────── RGB, BGR, gray of 8 bits ─┐
+//	              └───── png, bmp, … ── raster.Image ── Put ─────────┴── window
+//
+// JPEG images that are wanted as bytes go straight to the caller's memory; of them
+// only the window is decoded. Other images are decoded whole.
+//
+// JPEG 2000 files are errors of kind errs.Unsupported that name codec:jp2.
+package codec
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/codec/bmp"
+	"github.com/bivouac-ml/bivouac/codec/gif"
+	"github.com/bivouac-ml/bivouac/codec/jpeg"
+	"github.com/bivouac-ml/bivouac/codec/png"
+	"github.com/bivouac-ml/bivouac/codec/pnm"
+	"github.com/bivouac-ml/bivouac/codec/raster"
+	"github.com/bivouac-ml/bivouac/codec/tiff"
+	"github.com/bivouac-ml/bivouac/codec/webp"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Format is the format of a file.
+type Format uint8
+
+// The formats that are known by their first bytes.
+const (
+	Unknown Format = iota
+	JPEG
+	PNG
+	BMP
+	PNM
+	TIFF
+	WebP
+	GIF
+	JP2 // not decoded
+)
+
+var names = [...]string{"unknown", "jpeg", "png", "bmp", "pnm", "tiff", "webp", "gif", "jp2"}
+
+// String returns the name in lower case: "jpeg".
+func (f Format) String() string {
+	if int(f) < len(names) {
+		return names[f]
+	}
+	return names[Unknown]
+}
+
+// Detect returns the format of the file in data.
+func Detect(data []byte) Format {
+	begins := func(magic string) bool { return bytes.HasPrefix(data, []byte(magic)) }
+	switch {
+	case begins("\xff\xd8\xff"):
+		return JPEG
+	case begins(png.Magic):
+		return PNG
+	case tiff.Is(data):
+		return TIFF
+	case webp.Is(data):
+		return WebP
+	case gif.Is(data):
+		return GIF
+	case pnm.Is(data):
+		return PNM
+	case begins("\x00\x00\x00\x0cjP  \r\n\x87\n"), begins("\xff\x4f\xff\x51"):
+		return JP2
+	case begins(bmp.Magic):
+		return BMP
+	}
+	return Unknown
+}
+
+// Header describes an image before it is decoded.
+type Header struct {
+	Format Format
+	raster.Header
+}
+
+// ReadHeader returns the header of the image in data.
+func ReadHeader(data []byte) (h Header, err error) {
+	switch h.Format = Detect(data); h.Format {
+	case JPEG:
+		j, err := jpeg.ReadHeader(data)
+		h.Header = raster.Header{Width: j.Width, Height: j.Height, Channels: j.Components, Depth: 8, Orientation: j.Orientation, Mixed: j.Components == 4}
+		return h, err
+	case PNG:
+		h.Header, err = png.ReadHeader(data)
+	case BMP:
+		h.Header, err = bmp.ReadHeader(data)
+	case PNM:
+		h.Header, err = pnm.ReadHeader(data)
+	case TIFF:
+		h.Header, err = tiff.ReadHeader(data)
+	case WebP:
+		h.Header, err = webp.ReadHeader(data)
+	case GIF:
+		h.Header, err = gif.ReadHeader(data)
+	case JP2:
+		err = &errs.Error{Kind: errs.Unsupported, Op: "codec:jp2", Got: "a JPEG 2000 file"}
+	default:
+		err = raster.Corrupt("codec", "an image: JPEG, PNG, BMP, PNM, TIFF, WebP or GIF", fmt.Sprintf("%d other bytes", len(data)))
+	}
+	return h, err
+}
+
+// Output says what is made of an image.
+type Output struct {
+	Color raster.Color
+	// DType is one of raster.Types; the zero DType is uint8.
+	DType tensor.DType
+	// Orient turns the image as its orientation asks.
+	Orient bool
+	// Region is the window, in the image as it is put out; zero is all of it.
+	Region jpeg.Region
+	// FastIDCT is that of jpeg.Options.
+	FastIDCT bool
+}
+
+// Size returns the size of the whole image in o.
+func (o Output) Size(h Header) (width, height, channels int) {
+	width, height = h.Width, h.Height
+	if o.Orient {
+		width, height = h.Oriented()
+	}
+	return width, height, o.Color.Channels(h.Channels)
+}
+
+// Decoder decodes one image after the other. The zero Decoder is ready. It must not
+// be copied after use and is not safe for concurrent use.
+type Decoder struct {
+	jpeg  jpeg.Decoder
+	tiff  tiff.Decoder
+	image raster.Image
+}
+
+// Decode writes the image in data, whose header is h, to dst: the window that o
+// describes, row by row without padding, in its colours and type.
+func (d *Decoder) Decode(dst, data []byte, h Header, o Output) error {
+	if o.DType == tensor.Invalid {
+		o.DType = tensor.Uint8
+	}
+	if o.Color == raster.Any && h.Mixed {
+		return raster.Unsupported("codec", fmt.Sprintf("%d channels of a %s file put out as they are stored", h.Channels, h.Format))
+	}
+	width, height, _ := o.Size(h)
+	r := o.Region
+	if r == (jpeg.Region{}) {
+		r = jpeg.Region{W: width, H: height}
+	}
+	put := raster.Output{Color: o.Color, DType: o.DType, Orientation: 1, X: r.X, Y: r.Y, W: r.W, H: r.H}
+	if h.Format == JPEG {
+		jo := jpeg.Options{Format: jpegFormat(o.Color, h.Channels), Orient: o.Orient, Region: r, FastIDCT: o.FastIDCT}
+		head := jpeg.Header{Width: h.Width, Height: h.Height, Components: h.Channels, Orientation: h.Orientation}
+		if o.DType == tensor.Uint8 && o.Color != raster.YCbCr {
+			return d.jpeg.Decode(dst, data, head, jo)
+		}
+		if r.W < 1 || r.H < 1 || r.W > width || r.H > height {
+			return &errs.Error{Kind: errs.Invalid, Op: "codec.Decode", Want: fmt.Sprintf("a window of the image of %dx%d", width, height), Got: fmt.Sprintf("%+v", r)}
+		}
+		// What is put below is the window alone, turned already.
+		d.image.Reset(raster.Header{Width: r.W, Height: r.H, Channels: jo.Format.Channels(), Depth: 8})
+		if err := d.jpeg.Decode(d.image.Pix, data, head, jo); err != nil {
+			return err
+		}
+		put.X, put.Y = 0, 0
+		if put.Color == raster.BGR {
+			put.Color = raster.RGB
+		}
+		return d.image.Put(dst, put)
+	}
+	if o.Orient {
+		put.Orientation = h.Orientation
+	}
+	if err := d.decode(data, h.Format); err != nil {
+		return err
+	}
+	return d.image.Put(dst, put)
+}
+
+// jpegFormat returns what a JPEG image of that many components is decoded to, from
+// which c is made.
+func jpegFormat(c raster.Color, components int) jpeg.Format {
+	switch {
+	case c == raster.Gray, c == raster.Any && components == 1:
+		return jpeg.Gray
+	case c == raster.BGR:
+		return jpeg.BGR
+	}
+	return jpeg.RGB
+}
+
+// decode decodes images of all formats but JPEG to d.image.
+func (d *Decoder) decode(data []byte, format Format) error {
+	switch format {
+	case PNG:
+		return png.Decode(data, &d.image)
+	case BMP:
+		return bmp.Decode(data, &d.image)
+	case PNM:
+		return pnm.Decode(data, &d.image)
+	case TIFF:
+		return d.tiff.Decode(data, &d.image)
+	case WebP:
+		return webp.Decode(data, &d.image)
+	case GIF:
+		return gif.Decode(data, &d.image)
+	}
+	return raster.Unsupported("codec", format.String()+" files")
+}
+
+// Identity names the decoders whose pixels these are.
+func Identity() string { return jpeg.Identity() }

@@ -1,0 +1,150 @@
+// Package decoders holds the operators that turn encoded bytes into data, or tell
+// what is in them.
+//
+// Images of all formats that package codec knows become samples of layout HWC. The
+// operators that cut a window out of the image, named by arguments as those of
+// operators crop and slice or drawn at random, give what decoding and cropping would
+// give, but decode no more than they need.
+package decoders
+
+import (
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/codec"
+	"github.com/bivouac-ml/bivouac/codec/jpeg"
+	"github.com/bivouac-ml/bivouac/codec/raster"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+const layoutHWC = "HWC"
+
+// encoded is the port of images in files.
+func encoded() op.Port {
+	return op.Port{Name: "encoded", Doc: "the bytes of an image file", DTypes: []tensor.DType{tensor.Uint8}}
+}
+
+// decoded is the port of images.
+func decoded() []op.Port { return []op.Port{{Name: "images", Doc: "images, HWC"}} }
+
+// params are the parameters of all operators that decode images, and more.
+func params(more ...[]op.Parameter) []op.Parameter {
+	hint := func(name string, t op.Type, value any) op.Parameter {
+		return op.Parameter{Name: name, Type: t, Default: value, Tuning: true, Doc: "Of decoders on GPUs: accepted, without effect."}
+	}
+	old := func(name string) op.Parameter {
+		p := hint(name, op.Bool, false)
+		p.Deprecated = "it has no effect"
+		return p
+	}
+	list := []op.Parameter{
+		{Name: "output_type", Type: op.Image, Default: op.RGB, Doc: "Colour space of the output: RGB, BGR, GRAY, YCbCr, or ANY_DATA for the channels that the file has."},
+		{Name: "dtype", Type: op.DType, Default: tensor.Uint8, Doc: "Type of the output, of which levels fill the whole range; float32 from 0 to 1."},
+		{Name: "adjust_orientation", Type: op.Bool, Default: true, Doc: "Turns images as their EXIF orientation asks."},
+		{Name: "use_fast_idct", Type: op.Bool, Default: false, Doc: "Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off."},
+		hint("affine", op.Bool, true),
+		hint("device_memory_padding", op.Int, 16777216),
+		hint("device_memory_padding_jpeg2k", op.Int, 0),
+		hint("host_memory_padding", op.Int, 8388608),
+		hint("host_memory_padding_jpeg2k", op.Int, 0),
+		hint("hw_decoder_load", op.Float, 0.65),
+		hint("hybrid_huffman_threshold", op.Int, 1000000),
+		hint("jpeg_fancy_upsampling", op.Bool, false),
+		old("memory_stats"),
+		hint("preallocate_height_hint", op.Int, 0),
+		hint("preallocate_width_hint", op.Int, 0),
+		old("split_stages"),
+		old("use_chunk_allocator"),
+	}
+	for _, m := range more {
+		list = append(list, m...)
+	}
+	return list
+}
+
+// decoder is the kernel of the operators. Where tells them apart.
+type decoder struct {
+	config *op.Config
+	output codec.Output
+	// infer returns height and width of the output, -1 where the data decides.
+	infer func() (height, width int)
+	// where returns the window of sample s of an image of that size.
+	where func(b *op.Block, s, height, width, channels int) (jpeg.Region, error)
+}
+
+// worker is what a worker keeps for a decoder.
+type worker struct{ codec codec.Decoder }
+
+func newDecoder(c *op.Config) (*decoder, error) {
+	k := &decoder{config: c, output: codec.Output{
+		Color:    raster.Color(op.Get[op.ImageType](c, "output_type")),
+		DType:    op.Get[tensor.DType](c, "dtype"),
+		Orient:   op.Get[bool](c, "adjust_orientation"),
+		FastIDCT: op.Get[bool](c, "use_fast_idct"),
+	}}
+	for _, t := range raster.Types() {
+		if k.output.DType == t {
+			return k, nil
+		}
+	}
+	return nil, c.Unsupported("dtype", "uint8, int8, uint16, int16, uint32, int32 or float32", k.output.DType.String())
+}
+
+// Grain implements op.Kernel.
+func (k *decoder) Grain() op.Grain { return op.PerSample }
+
+// Identity implements op.Identifier: two decoders may differ in the last bit.
+func (k *decoder) Identity() string { return codec.Identity() }
+
+// Infer implements op.Kernel.
+func (k *decoder) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if err := checkEncoded(k.config, in[0]); err != nil {
+		return nil, err
+	}
+	h, w := -1, -1
+	if k.infer != nil {
+		h, w = k.infer()
+	}
+	return []tensor.Spec{{DType: k.output.DType, Shape: tensor.Shape{h, w, k.output.Color.Channels(-1)}, Layout: layoutHWC}}, nil
+}
+
+func checkEncoded(c *op.Config, in tensor.Spec) error {
+	if in.Shape != nil && len(in.Shape) != 1 {
+		return &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", input 0",
+			Want: "encoded bytes, one axis", Got: fmt.Sprintf("shape %s", in.Shape)}
+	}
+	return nil
+}
+
+// Run implements op.Kernel.
+func (k *decoder) Run(b *op.Block) error {
+	w := op.PerWorker[worker](b)
+	for s := range b.Len() {
+		if err := k.sample(b, s, w); err != nil {
+			b.Fail(s, err)
+		}
+	}
+	return nil
+}
+
+func (k *decoder) sample(b *op.Block, s int, worker *worker) error {
+	data := b.In(0, s).Data
+	h, err := codec.ReadHeader(data)
+	if err != nil {
+		return err
+	}
+	width, height, channels := k.output.Size(h)
+	o := k.output
+	o.Region = jpeg.Region{W: width, H: height}
+	if k.where != nil {
+		if o.Region, err = k.where(b, s, height, width, channels); err != nil {
+			return err
+		}
+	}
+	out := b.Out(0, s, o.Region.H, o.Region.W, channels)
+	if len(out.Data) == 0 {
+		return nil
+	}
+	return worker.codec.Decode(out.Data, data, h, o)
+}
