@@ -41,7 +41,7 @@ func metaOf(n *graph.Node, samples int64) ReaderMeta {
 		NumberOfShards: int64(max(1, op.Get[int](n.Config, "num_shards"))),
 		ShardID:        int64(op.Get[int](n.Config, "shard_id")),
 		PadLastBatch:   op.Get[bool](n.Config, "pad_last_batch"),
-		StickToShard:   op.Get[bool](n.Config, "stick_to_shard"),
+		StickToShard:   op.Get[bool](n.Config, "stick_to_shard") || op.Get[bool](n.Config, "shuffle_after_epoch"),
 	}
 	if m.PadLastBatch {
 		m.EpochSizePadded = (samples + m.NumberOfShards - 1) / m.NumberOfShards * m.NumberOfShards

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -15,7 +16,7 @@ import (
 // daliOptions are those of a pipeline of the vectors: in DALI's mode, one thread,
 // seed 1 where the section gives none.
 func daliOptions(batch int, seed *int64) pipeline.Options {
-	o := pipeline.Options{Compat: dali.Mode(), BatchSize: batch, NumThreads: 1, Seed: 1}
+	o := pipeline.Options{Compat: dali.Mode(), BatchSize: batch, NumThreads: 1, Seed: 1, Log: slog.New(slog.DiscardHandler)}
 	if seed != nil {
 		o.Seed = uint64(*seed)
 	}
@@ -82,4 +83,36 @@ func fileTree(dir string, n, classes int) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// withFiles calls f with the folder of a data set of n files.
+func withFiles[T any](n int, f func(root string) (T, error)) (T, error) {
+	var none T
+	dir, err := os.MkdirTemp("", "conform-files")
+	if err != nil {
+		return none, err
+	}
+	defer os.RemoveAll(dir)
+	if _, err := fileTree(dir, n, 3); err != nil {
+		return none, err
+	}
+	return f(dir)
+}
+
+// severalPipelines makes n pipelines, which closeAll closes.
+func severalPipelines(ctx context.Context, n int, o pipeline.Options, define func(b *pipeline.Builder, i int) []pipeline.Node) (pipes []*pipeline.Pipeline, closeAll func(), err error) {
+	closeAll = func() {
+		for _, p := range pipes {
+			p.Close() //nolint:errcheck // there is nothing to lose
+		}
+	}
+	for i := range n {
+		p, err := newPipeline(ctx, o, func(b *pipeline.Builder) ([]pipeline.Node, error) { return define(b, i), nil })
+		if err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+		pipes = append(pipes, p)
+	}
+	return pipes, closeAll, nil
 }
