@@ -98,7 +98,7 @@ func fromHalves(out, in tensor.Tensor) error {
 	size := out.DType.Size()
 	for n, i := in.Len(), 0; i < n; i += block {
 		k := min(block, n-i)
-		if err := tensor.CastInto(tensor.Float32, bytesOf(floats[:k]), tensor.Float16, in.Data[2*i:2*(i+k)]); err != nil {
+		if err := tensor.CastInto(tensor.Float32, Bytes(floats[:k]), tensor.Float16, in.Data[2*i:2*(i+k)]); err != nil {
 			return err
 		}
 		part := tensor.Tensor{DType: out.DType, Data: out.Data[size*i : size*(i+k)]}
@@ -109,7 +109,8 @@ func fromHalves(out, in tensor.Tensor) error {
 	return nil
 }
 
-func bytesOf[T any](v []T) []byte {
+// Bytes returns elements as memory.
+func Bytes[T any](v []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(zero)))
 }

@@ -1,0 +1,12 @@
+package geometry_test
+
+import (
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/internal/dalivec"
+	_ "github.com/bivouac-ml/bivouac/op/geometry"
+)
+
+func TestVectors(t *testing.T) {
+	dalivec.Run(t, "geom", "coord_transform", "coord_flip")
+}

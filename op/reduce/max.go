@@ -1,0 +1,3 @@
+package reduce
+
+func init() { registerExtreme("max", "Gives the largest element.", "smallest", true) }

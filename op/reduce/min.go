@@ -1,0 +1,3 @@
+package reduce
+
+func init() { registerExtreme("min", "Gives the smallest element.", "largest", false) }

@@ -1,0 +1,220 @@
+package reduce
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/axis"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+const normalizable = "integers of up to 32 bits or float32"
+
+func init() {
+	op.Register(op.Schema{
+		Name: "normalize",
+		Doc: "Takes the mean from elements and divides them by the standard deviation: scale * (in - mean) / sqrt(stddev^2 + epsilon) + shift. " +
+			"What is not given is computed of the sample, or of the batch; where a computed deviation and epsilon are 0, the quotient is 0. " +
+			"Means and deviations that are given per sample have the shape of the input, but for extents of 1 in the axes that are folded.",
+		Inputs:  []op.Port{{Name: "input", Doc: normalizable}},
+		Outputs: []op.Port{{Name: "output", Doc: "the normalized data"}},
+		Params: append(axis.Params(false, "Axes whose elements have mean and deviation in common, by default all"),
+			op.Parameter{Name: "batch", Type: op.Bool, Default: false, Doc: "Whether mean and deviation are those of all samples of the batch."},
+			op.Parameter{Name: "ddof", Type: op.Int, Default: 0, Doc: "What is taken from the number of elements before it divides, for a computed deviation."},
+			op.Parameter{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output."},
+			op.Parameter{Name: "epsilon", Type: op.Float, Default: 0.0, Doc: "What is added to the square of the deviation."},
+			op.Parameter{Name: "mean", Type: op.Float, PerSample: true, AnyShape: true, Doc: "The mean, in place of the computed one."},
+			op.Parameter{Name: "scale", Type: op.Float, Default: 1.0, Doc: "What results are multiplied by."},
+			op.Parameter{Name: "shift", Type: op.Float, Default: 0.0, Doc: "What is added to results."},
+			op.Parameter{Name: "stddev", Type: op.Float, PerSample: true, AnyShape: true, Doc: "The standard deviation, in place of the computed one."},
+		),
+		Precision: op.Tolerance,
+		New:       newNormalize,
+	})
+}
+
+// given is mean or stddev: computed, one number, or a tensor of each sample.
+type given struct {
+	set   bool
+	value float32
+	input int // argument input, or -1
+}
+
+func readGiven(c *op.Config, name string) given {
+	g := given{set: c.Given(name), value: float32(op.Get[float64](c, name)), input: -1}
+	if i, ok := c.ArgumentInput(name); ok {
+		g.input = i
+	}
+	return g
+}
+
+type normalize struct {
+	config                *op.Config
+	axes                  axis.Set
+	mean, stddev          given
+	batch                 bool
+	ddof                  int
+	dtype                 tensor.DType
+	epsilon, scale, shift float32
+}
+
+func newNormalize(c *op.Config) (op.Kernel, error) {
+	axes, err := axis.Read(c)
+	if err != nil {
+		return nil, err
+	}
+	k := &normalize{
+		config: c, axes: axes, mean: readGiven(c, "mean"), stddev: readGiven(c, "stddev"),
+		batch: op.Get[bool](c, "batch"), ddof: op.Get[int](c, "ddof"), dtype: op.Get[tensor.DType](c, "dtype"),
+		epsilon: float32(op.Get[float64](c, "epsilon")), scale: float32(op.Get[float64](c, "scale")), shift: float32(op.Get[float64](c, "shift")),
+	}
+	numbers := op.Get[[]int](c, "axes")
+	switch {
+	case !normal(k.dtype):
+		return nil, c.Unsupported("dtype", normalizable, k.dtype.String())
+	case c.Given("axes") && (len(numbers) == 0 || slices.Min(numbers) < 0):
+		return nil, c.Invalid("axes", "an axis or more, none of them negative", fmt.Sprint(numbers), "")
+	case c.Given("axis_names") && op.Get[string](c, "axis_names") == "":
+		return nil, c.Invalid("axis_names", "an axis or more", "none", "")
+	case k.batch && (k.mean.input >= 0 || k.stddev.input >= 0):
+		return nil, c.Invalid("batch", "a mean and a deviation that do not differ per sample", "one that does", "leave batch out")
+	}
+	return k, nil
+}
+
+// normal reports whether normalize takes and gives elements of that type.
+func normal(d tensor.DType) bool { return summable(d) && d.Bits() <= 32 }
+
+func (k *normalize) Grain() op.Grain {
+	if k.batch && !(k.mean.set && k.stddev.set) {
+		return op.PerBatch
+	}
+	return op.PerSample
+}
+
+func (k *normalize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if !normal(in[0].DType) {
+		return nil, unsupportedInput(k.config, in[0].DType, normalizable)
+	}
+	if in[0].Shape != nil {
+		if _, err := k.axes.Of(nil, 0, len(in[0].Shape), in[0].Layout, nil); err != nil {
+			return nil, k.config.InvalidInput(0, "the axes to normalize", err.Error(), "")
+		}
+	}
+	out := in[0]
+	out.DType = k.dtype
+	return []tensor.Spec{out}, nil
+}
+
+func (k *normalize) Run(b *op.Block) error {
+	if k.Grain() == op.PerBatch {
+		return k.whole(b)
+	}
+	return b.Each(func(s int) error {
+		var buf [8]int
+		in := b.In(0, s)
+		axes, err := k.axesOf(b, s, buf[:0])
+		if err != nil {
+			return err
+		}
+		p := newStatistics(b, in.Shape, axes)
+		if err := p.take(b, s, k.mean, p.means, in.Shape, axes); err != nil {
+			return err
+		}
+		if !k.mean.set {
+			p.add(in, axes)
+			p.finishMean()
+		}
+		if err := p.take(b, s, k.stddev, p.factors, in.Shape, axes); err != nil {
+			return err
+		}
+		if !k.stddev.set {
+			p.addDeviations(in, axes)
+		}
+		p.finishFactors(k)
+		return k.apply(b, s, axes, p)
+	})
+}
+
+// whole computes what is missing of all samples.
+func (k *normalize) whole(b *op.Block) error {
+	var buf [8]int
+	axes, err := k.axesOf(b, 0, buf[:0])
+	if err != nil {
+		return err
+	}
+	first := b.In(0, 0).Shape
+	p := newStatistics(b, first, axes)
+	p.n = 0
+	for s := range b.Len() {
+		shape := b.In(0, s).Shape
+		n := 1
+		for i, d := range shape {
+			if folds := slices.Contains(axes, i); folds {
+				n *= d
+			} else if len(shape) != len(first) || d != first[i] {
+				return &errs.Error{Kind: errs.Mismatch, Want: "one shape in all axes that are not folded, " + first.String(), Got: shape.String()}
+			}
+		}
+		p.n += n
+	}
+	p.fill(p.means, k.mean.value)
+	if !k.mean.set {
+		for s := range b.Len() {
+			p.add(b.In(0, s), axes)
+		}
+		p.finishMean()
+	}
+	p.fill(p.factors, k.stddev.value)
+	if !k.stddev.set {
+		for s := range b.Len() {
+			p.addDeviations(b.In(0, s), axes)
+		}
+	}
+	p.finishFactors(k)
+	return b.Each(func(s int) error { return k.apply(b, s, axes, p) })
+}
+
+// axesOf returns the axes that are folded in a sample: those of the arguments, or
+// those in which a mean or deviation of its own has the extent 1.
+func (k *normalize) axesOf(b *op.Block, s int, buf []int) ([]int, error) {
+	in := b.In(0, s)
+	axes, err := k.axes.Of(b, s, len(in.Shape), in.Layout, buf)
+	if err != nil || k.axes.Given() {
+		return axes, err
+	}
+	for _, g := range []given{k.mean, k.stddev} {
+		if g.input < 0 {
+			continue
+		}
+		if shape := b.Arg(g.input, s).Shape; shape.Len() > 1 && len(shape) == len(in.Shape) {
+			axes = axes[:0]
+			for i, d := range shape {
+				if d == 1 {
+					axes = append(axes, i)
+				}
+			}
+			break
+		}
+	}
+	return axes, nil
+}
+
+// apply writes the normalized sample.
+func (k *normalize) apply(b *op.Block, s int, axes []int, p *statistics) error {
+	in := b.In(0, s)
+	if _, err := in.Shape.Bytes(tensor.Float32); err != nil {
+		return err
+	}
+	out := b.Out(0, s, in.Shape...)
+	if k.dtype == tensor.Float32 {
+		p.apply(element.View[float32](out.Data), in, axes, k.shift)
+		return nil
+	}
+	floats := op.Scratch[float32](b, in.Len())
+	p.apply(floats, in, axes, k.shift)
+	return element.Convert(out, tensor.Tensor{DType: tensor.Float32, Shape: in.Shape, Data: element.Bytes(floats)})
+}

@@ -1,0 +1,131 @@
+// Package reduce holds the operators that fold axes of their input: sums, means,
+// extremes, deviations, and normalization by them.
+//
+// # Numbers
+//
+// Integers are summed as integers of 64 bits, exactly unless they overflow, and
+// floats in float64 in the order of memory; the result is rounded once. DALI sums
+// floats in float32 in an order of its own, so that its results differ by some
+// units of the last place. Where the output is an integer type that DALI computes in,
+// sums wrap around as they do there, and quotients and roots are truncated.
+//
+// The result of a sample depends neither on other samples nor on the number of workers.
+package reduce
+
+import (
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/axis"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// params are the parameters of all reductions and those of one.
+func params(more ...op.Parameter) []op.Parameter {
+	return append(append(axis.Params(false, "Axes to fold, by default all"),
+		op.Parameter{Name: "keep_dims", Type: op.Bool, Default: false, Doc: "Whether folded axes stay, with extent 1."}), more...)
+}
+
+func dtypeParam(doc string) op.Parameter {
+	return op.Parameter{Name: "dtype", Type: op.DType, Doc: doc}
+}
+
+// frame is what all reductions have in common: which axes they fold, and the shape
+// and layout that are left.
+type frame struct {
+	config *op.Config
+	axes   axis.Set
+	keep   bool
+}
+
+func newFrame(c *op.Config) (frame, error) {
+	axes, err := axis.Read(c)
+	return frame{config: c, axes: axes, keep: op.Get[bool](c, "keep_dims")}, err
+}
+
+func (f *frame) Grain() op.Grain { return op.PerSample }
+
+// infer returns the output for that input.
+func (f *frame) infer(in tensor.Spec, dtype tensor.DType) ([]tensor.Spec, error) {
+	out := tensor.Spec{DType: dtype}
+	if in.Shape == nil {
+		return []tensor.Spec{out}, nil
+	}
+	axes, err := f.axes.Of(nil, 0, len(in.Shape), in.Layout, nil)
+	if err != nil {
+		return nil, f.config.InvalidInput(0, "the axes to fold", err.Error(), "")
+	}
+	out.Shape, out.Layout = f.folded(tensor.Shape{}, in.Shape, axes), in.Layout
+	if !f.keep && in.Layout != "" {
+		names := make([]byte, 0, len(in.Layout))
+		for i := range len(in.Layout) {
+			if !slices.Contains(axes, i) {
+				names = append(names, in.Layout[i])
+			}
+		}
+		out.Layout = string(names)
+	}
+	return []tensor.Spec{out}, nil
+}
+
+// folded appends the shape that is left of shape to out.
+func (f *frame) folded(out, shape tensor.Shape, axes []int) tensor.Shape {
+	for i, d := range shape {
+		switch {
+		case !slices.Contains(axes, i):
+			out = append(out, d)
+		case f.keep:
+			out = append(out, 1)
+		}
+	}
+	return out
+}
+
+// sample finds the axes of a sample, makes its output and returns both, with the
+// number of elements that are folded into each of the output.
+func (f *frame) sample(b *op.Block, s int, buf []int) (axes []int, n int, out tensor.Tensor, err error) {
+	in := b.In(0, s)
+	if axes, err = f.axes.Of(b, s, len(in.Shape), in.Layout, buf); err != nil {
+		return nil, 0, out, err
+	}
+	n = 1
+	for _, i := range axes {
+		n *= in.Shape[i]
+	}
+	var extents [8]int
+	shape := f.folded(extents[:0], in.Shape, axes)
+	if _, err := shape.Bytes(tensor.Float64); err != nil {
+		return nil, 0, out, err
+	}
+	return axes, n, b.Out(0, s, shape...), nil
+}
+
+// summable reports whether elements of that type can be folded.
+func summable(d tensor.DType) bool {
+	switch d {
+	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Float32:
+		return true
+	}
+	return false
+}
+
+// unsupportedInput returns the error of an input whose elements cannot be folded.
+func unsupportedInput(c *op.Config, d tensor.DType, want string) error {
+	err := c.InvalidInput(0, want, d.String(), "cast it").(*errs.Error)
+	err.Kind = errs.Unsupported
+	return err
+}
+
+const foldable = "integers of 8 to 64 bits or float32"
+
+// wide returns the integer type of 64 bits that sums of elements of type d have.
+func wide(d tensor.DType) tensor.DType {
+	switch {
+	case !d.IsInteger():
+		return d
+	case d.IsSigned():
+		return tensor.Int64
+	}
+	return tensor.Uint64
+}

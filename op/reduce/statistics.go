@@ -1,0 +1,153 @@
+package reduce
+
+import (
+	"math"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
+	"github.com/bivouac-ml/bivouac/op/internal/strided"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// statistics are the means of normalize and the factors that take the place of
+// deviations, one for each place that is left when axes are folded.
+type statistics struct {
+	n              int // elements that are folded into each
+	means, factors []float32
+	sums           []float64
+}
+
+// newStatistics returns the statistics of data of that shape, in scratch memory.
+func newStatistics(b *op.Block, shape tensor.Shape, axes []int) *statistics {
+	n, places := 1, 1
+	for i, d := range shape {
+		if slices.Contains(axes, i) {
+			n *= d
+		} else {
+			places *= d
+		}
+	}
+	p := op.PerWorker[statistics](b)
+	*p = statistics{n: n, means: op.Scratch[float32](b, places), factors: op.Scratch[float32](b, places), sums: op.Scratch[float64](b, places)}
+	clear(p.sums)
+	return p
+}
+
+func (p *statistics) fill(to []float32, v float32) {
+	for i := range to {
+		to[i] = v
+	}
+}
+
+// take writes what was given for a sample, if anything was.
+func (p *statistics) take(b *op.Block, s int, g given, to []float32, in tensor.Shape, axes []int) error {
+	if g.input < 0 {
+		p.fill(to, g.value)
+		return nil
+	}
+	t := b.Arg(g.input, s)
+	if t.Len() != 1 || len(t.Shape) > 0 && len(t.Shape) != len(in) {
+		want := in.Clone()
+		for _, i := range axes {
+			want[i] = 1
+		}
+		if !t.Shape.Equal(want) {
+			return &errs.Error{Kind: errs.Mismatch, Subject: "mean or stddev", Want: "a number, or the shape " + want.String(), Got: t.String()}
+		}
+	}
+	one := tensor.Tensor{DType: tensor.Float32, Shape: t.Shape, Data: element.Bytes(to[:min(t.Len(), len(to))])}
+	if t.Len() == 1 && len(to) > 1 {
+		one.Data = one.Data[:4]
+	}
+	if len(to) == 0 {
+		return nil
+	}
+	if err := element.Convert(one, t); err != nil {
+		return err
+	}
+	if t.Len() == 1 {
+		p.fill(to, to[0])
+	}
+	return nil
+}
+
+// add adds the elements of a sample to the sums.
+func (p *statistics) add(in tensor.Tensor, axes []int) { add(p.sums, in, axes, false) }
+
+// finishMean makes the means of the sums, which begin again.
+func (p *statistics) finishMean() {
+	for i, sum := range p.sums {
+		p.means[i] = float32(sum / float64(p.n))
+	}
+	clear(p.sums)
+}
+
+// addDeviations adds the squares of the distances from the means to the sums.
+func (p *statistics) addDeviations(in tensor.Tensor, axes []int) {
+	addDeviations(p.sums, in, axes, p.means)
+}
+
+// finishFactors makes the factors of the deviations that were given, or of the sums.
+func (p *statistics) finishFactors(k *normalize) {
+	if k.stddev.set {
+		for i, d := range p.factors {
+			if k.epsilon != 0 {
+				d = float32(math.Sqrt(float64(float32(d*d) + k.epsilon)))
+			}
+			p.factors[i] = k.scale / d
+		}
+		return
+	}
+	n := p.n - k.ddof
+	for i, sum := range p.sums {
+		variance := 0.0
+		if n > 0 {
+			variance = sum / float64(n)
+		}
+		p.factors[i] = 0
+		if v := variance + float64(k.epsilon); v != 0 {
+			p.factors[i] = float32(float64(k.scale) / math.Sqrt(v))
+		}
+	}
+}
+
+// apply writes (in - mean) * factor + shift, element by element.
+func (p *statistics) apply(out []float32, in tensor.Tensor, axes []int, shift float32) {
+	switch in.DType {
+	case tensor.Uint8:
+		apply(p, out, element.View[uint8](in.Data), in.Shape, axes, shift)
+	case tensor.Uint16:
+		apply(p, out, element.View[uint16](in.Data), in.Shape, axes, shift)
+	case tensor.Uint32:
+		apply(p, out, element.View[uint32](in.Data), in.Shape, axes, shift)
+	case tensor.Int8:
+		apply(p, out, element.View[int8](in.Data), in.Shape, axes, shift)
+	case tensor.Int16:
+		apply(p, out, element.View[int16](in.Data), in.Shape, axes, shift)
+	case tensor.Int32:
+		apply(p, out, element.View[int32](in.Data), in.Shape, axes, shift)
+	case tensor.Float32:
+		apply(p, out, element.View[float32](in.Data), in.Shape, axes, shift)
+	}
+}
+
+func apply[T number](p *statistics, out []float32, in []T, shape tensor.Shape, axes []int, shift float32) {
+	strided.Fold(shape, axes, func(r strided.Run) {
+		for i := range r.Rows {
+			from, to := in[r.In+i*r.N:][:r.N], out[r.In+i*r.N:][:r.N]
+			if r.Along {
+				mean, factor := p.means[r.Out+i], p.factors[r.Out+i]
+				for j, x := range from {
+					to[j] = float32((float32(x)-mean)*factor) + shift
+				}
+				continue
+			}
+			means, factors := p.means[r.Out:][:r.N], p.factors[r.Out:][:r.N]
+			for j, x := range from {
+				to[j] = float32((float32(x)-means[j])*factors[j]) + shift
+			}
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package reduce
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// quotient says what becomes of a sum.
+type quotient uint8
+
+const (
+	whole   quotient = iota // it stays
+	average                 // it is divided by the number of elements
+	root                    // and the square root is taken
+)
+
+// summing is the kernel of sum, mean, mean_square and rms.
+type summing struct {
+	frame
+	dtype    tensor.DType // Invalid: that of the operator
+	squares  bool
+	quotient quotient
+	allowed  func(in, out tensor.DType) bool
+	standard func(in tensor.DType) tensor.DType
+}
+
+// registerSumming registers a reduction; make is its kernel without arguments.
+func registerSumming(name, doc, dtypeDoc string, make summing) {
+	op.Register(op.Schema{
+		Name:      name,
+		Module:    []string{"reductions"},
+		Doc:       doc,
+		Inputs:    []op.Port{{Name: "input", Doc: foldable}},
+		Outputs:   []op.Port{{Name: "output", Doc: "one number for all that is folded together"}},
+		Params:    params(dtypeParam(dtypeDoc)),
+		Precision: op.Tolerance,
+		New: func(c *op.Config) (op.Kernel, error) {
+			k := make
+			k.dtype = op.Get[tensor.DType](c, "dtype")
+			var err error
+			k.frame, err = newFrame(c)
+			return &k, err
+		},
+	})
+}
+
+func toFloat32(tensor.DType) tensor.DType { return tensor.Float32 }
+
+func (k *summing) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	d := in[0].DType
+	if !summable(d) {
+		return nil, unsupportedInput(k.config, d, foldable)
+	}
+	out := k.dtype
+	if out == tensor.Invalid {
+		out = k.standard(d)
+	}
+	if out != k.standard(d) && !k.allowed(d, out) {
+		return nil, k.config.Unsupported("dtype", "a type that "+d.String()+" is folded to, such as "+k.standard(d).String(), out.String())
+	}
+	return k.infer(in[0], out)
+}
+
+func (k *summing) Run(b *op.Block) error {
+	return b.Each(func(s int) error {
+		var buf [8]int
+		axes, n, out, err := k.sample(b, s, buf[:0])
+		if err != nil {
+			return err
+		}
+		in := b.In(0, s)
+		if n == 0 && k.quotient != whole && out.DType.IsInteger() {
+			return &errs.Error{Kind: errs.Invalid, Want: "elements to divide among", Got: fmt.Sprintf("%s without any", in)}
+		}
+		switch wide(in.DType) {
+		case tensor.Int64:
+			sums := op.Scratch[int64](b, out.Len())
+			clear(sums)
+			add(sums, in, axes, k.squares)
+			finish(k, out, sums, n)
+		case tensor.Uint64:
+			sums := element.View[uint64](op.Scratch[uint8](b, 8*out.Len()))
+			clear(sums)
+			add(sums, in, axes, k.squares)
+			finish(k, out, sums, n)
+		default:
+			sums := op.Scratch[float64](b, out.Len())
+			clear(sums)
+			add(sums, in, axes, k.squares)
+			finish(k, out, sums, n)
+		}
+		return nil
+	})
+}
+
+// finish writes the results of sums of n elements each.
+func finish[A total](k *summing, out tensor.Tensor, sums []A, n int) {
+	switch out.DType {
+	case tensor.Uint8:
+		narrow[uint8](k, out, sums, n)
+	case tensor.Uint16:
+		narrow[uint16](k, out, sums, n)
+	case tensor.Uint32:
+		narrow[uint32](k, out, sums, n)
+	case tensor.Uint64:
+		narrow[uint64](k, out, sums, n)
+	case tensor.Int8:
+		narrow[int8](k, out, sums, n)
+	case tensor.Int16:
+		narrow[int16](k, out, sums, n)
+	case tensor.Int32:
+		narrow[int32](k, out, sums, n)
+	case tensor.Int64:
+		narrow[int64](k, out, sums, n)
+	case tensor.Float32:
+		to := element.View[float32](out.Data)
+		for i, sum := range sums {
+			v := float64(sum)
+			if k.quotient != whole {
+				v /= float64(n)
+			}
+			if k.quotient == root {
+				v = math.Sqrt(v)
+			}
+			to[i] = float32(v)
+		}
+	}
+}
+
+// narrow writes results as integers: the low bits of the sums, truncated quotients and roots.
+func narrow[T op.Integer, A total](k *summing, out tensor.Tensor, sums []A, n int) {
+	to := element.View[T](out.Data)
+	for i, sum := range sums {
+		v := T(sum)
+		if k.quotient != whole {
+			if v < 0 {
+				v = T(int64(v) / int64(n))
+			} else {
+				v = T(uint64(v) / uint64(n))
+			}
+		}
+		if k.quotient == root {
+			v = T(math.Sqrt(math.Max(float64(v), 0)))
+		}
+		to[i] = v
+	}
+}
