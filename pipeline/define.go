@@ -10,8 +10,10 @@ import (
 	_ "github.com/bivouac-ml/bivouac/op/debug"
 	_ "github.com/bivouac-ml/bivouac/op/decoders"
 	_ "github.com/bivouac-ml/bivouac/op/generic"
+	_ "github.com/bivouac-ml/bivouac/op/geometry"
 	_ "github.com/bivouac-ml/bivouac/op/image"
 	_ "github.com/bivouac-ml/bivouac/op/random"
+	_ "github.com/bivouac-ml/bivouac/op/reduce"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
