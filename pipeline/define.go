@@ -69,8 +69,9 @@ func (d *Definition) DOT(o DotOptions) []byte { return d.graph.DOT(o) }
 // Options returns the options that were given to Define.
 func (d *Definition) Options() Options { return d.options }
 
-// Graph returns the graph, for packages of this module that write it in other forms.
-func (d *Definition) Graph() *graph.Graph { return d.graph }
+// Graph returns the graph as it was declared, for packages of this module. The
+// graph that runs has what computes the same only once.
+func (d *Definition) Graph() *graph.Graph { return d.whole }
 
 // With returns the definition with options that change makes of its own. It is
 // the way to set a field back to zero, which New cannot.
