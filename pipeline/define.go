@@ -6,7 +6,8 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/graph"
-	_ "github.com/bivouac-ml/bivouac/op/conditional" // operators that every pipeline knows
+	_ "github.com/bivouac-ml/bivouac/op/arith" // operators that every pipeline knows
+	_ "github.com/bivouac-ml/bivouac/op/conditional"
 	_ "github.com/bivouac-ml/bivouac/op/debug"
 	_ "github.com/bivouac-ml/bivouac/op/decoders"
 	_ "github.com/bivouac-ml/bivouac/op/generic"

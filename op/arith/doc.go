@@ -12,15 +12,21 @@
 //
 // as in "add(&0 mul(&1 $0:int32))". [Apply] writes them. The functions are
 //
-//	add sub mul div mod pow min max     of the promoted type; div, mod and pow of
-//	                                    integers truncate, modulo 2^bits
-//	fdiv fpow atan2                     the same, but of integers float32
-//	plus minus abs                      the type of the operand
-//	fabs floor ceil sqrt rsqrt cbrt exp log log2 log10 sin cos tan asin acos
-//	atan sinh cosh tanh asinh acosh atanh   a float as it is, of the rest float32
-//	clamp                               value, least and largest: the promoted type
-//	eq neq lt leq gt geq                bool
-//	bitand bitor bitxor lshift rshift bitnot   integers and bools
+//	add sub mul div mod pow min max   the promoted type
+//	fdiv fpow atan2                   likewise, but float32 of integers
+//	plus minus abs                    the type of the operand
+//	fabs floor ceil sqrt rsqrt cbrt exp log log2 log10 sin cos tan asin acos atan
+//	sinh cosh tanh asinh acosh atanh  the type of a float, float32 of the rest
+//	clamp                             value, least and largest: the promoted type
+//	eq neq lt leq gt geq              bool
+//	bitand bitor bitxor bitnot lshift rshift   the promoted type, not of floats
+//
+// Integers wrap around. div and mod of integers truncate, so that mod has the sign
+// of its first operand, as that of floats has; a division by zero is an error.
+// pow of integers is 0 for negative exponents. Shifts take the low 5 bits of the
+// number, the low 6 for integers of 64 bits. Comparisons of integers are those of
+// the numbers, whatever the signs of their types; an integer is compared with a
+// float as that float type.
 //
 // # Types
 //
@@ -33,6 +39,6 @@
 // # Shapes
 //
 // Shapes are broadcast as in numpy: aligned at the last axis, axes of length 1 and
-// absent ones repeat. The layout is that of the inputs that have one, which must
-// agree at the end.
+// absent ones repeat. Of two layouts one must
+// be the end of the other; the result has the longer one, if it names all axes.
 package arith

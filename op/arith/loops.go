@@ -1,0 +1,433 @@
+package arith
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// loopFor returns the loop of a function for operands of one type, which for
+// all but comparisons is that of the result.
+func loopFor(name string, d tensor.DType) loop {
+	switch d {
+	case tensor.Bool:
+		if f := boolLoop(name); f != nil {
+			return f
+		}
+		return integerLoop[uint8](name)
+	case tensor.Uint8:
+		return integerLoop[uint8](name)
+	case tensor.Uint16:
+		return integerLoop[uint16](name)
+	case tensor.Uint32:
+		return integerLoop[uint32](name)
+	case tensor.Uint64:
+		return integerLoop[uint64](name)
+	case tensor.Int8:
+		return integerLoop[int8](name)
+	case tensor.Int16:
+		return integerLoop[int16](name)
+	case tensor.Int32:
+		return integerLoop[int32](name)
+	case tensor.Int64:
+		return integerLoop[int64](name)
+	case tensor.Float32:
+		return realLoop[float32](name)
+	}
+	return realLoop[float64](name)
+}
+
+// numberLoop returns the loops that integers and floats have alike, or nil.
+func numberLoop[T number](name string) loop {
+	switch name {
+	case "plus":
+		return convert[T, T]
+	case "minus":
+		return minus[T]
+	case "abs":
+		return apply(func(x T) T {
+			if x < 0 {
+				return -x
+			}
+			return x
+		})
+	case "add":
+		return add[T]
+	case "sub":
+		return sub[T]
+	case "mul":
+		return mul[T]
+	case "min":
+		return least[T]
+	case "max":
+		return greatest[T]
+	case "clamp":
+		return clamp[T]
+	}
+	return comparisonLoop[T](name)
+}
+
+func comparisonLoop[T number](name string) loop {
+	switch name {
+	case "eq":
+		return compare(func(x, y T) bool { return x == y })
+	case "neq":
+		return compare(func(x, y T) bool { return x != y })
+	case "lt":
+		return compare(func(x, y T) bool { return x < y })
+	case "leq":
+		return compare(func(x, y T) bool { return x <= y })
+	case "gt":
+		return compare(func(x, y T) bool { return x > y })
+	case "geq":
+		return compare(func(x, y T) bool { return x >= y })
+	}
+	return nil
+}
+
+func add[T number](dst, a, b, _ []byte) bool {
+	d, x, y := view[T](dst), view[T](a), view[T](b)
+	x, y = x[:len(d)], y[:len(d)]
+	for i := range d {
+		d[i] = x[i] + y[i]
+	}
+	return true
+}
+
+func sub[T number](dst, a, b, _ []byte) bool {
+	d, x, y := view[T](dst), view[T](a), view[T](b)
+	x, y = x[:len(d)], y[:len(d)]
+	for i := range d {
+		d[i] = x[i] - y[i]
+	}
+	return true
+}
+
+func mul[T number](dst, a, b, _ []byte) bool {
+	d, x, y := view[T](dst), view[T](a), view[T](b)
+	x, y = x[:len(d)], y[:len(d)]
+	for i := range d {
+		d[i] = x[i] * y[i]
+	}
+	return true
+}
+
+func minus[T number](dst, a, _, _ []byte) bool {
+	d, x := view[T](dst), view[T](a)
+	x = x[:len(d)]
+	for i := range d {
+		d[i] = -x[i]
+	}
+	return true
+}
+
+// least returns y where x or y is NaN, as the comparison in C does; greatest too.
+func least[T number](dst, a, b, _ []byte) bool {
+	d, x, y := view[T](dst), view[T](a), view[T](b)
+	x, y = x[:len(d)], y[:len(d)]
+	for i := range d {
+		v := y[i]
+		if x[i] < v {
+			v = x[i]
+		}
+		d[i] = v
+	}
+	return true
+}
+
+func greatest[T number](dst, a, b, _ []byte) bool {
+	d, x, y := view[T](dst), view[T](a), view[T](b)
+	x, y = x[:len(d)], y[:len(d)]
+	for i := range d {
+		v := y[i]
+		if x[i] > v {
+			v = x[i]
+		}
+		d[i] = v
+	}
+	return true
+}
+
+// clamp lets NaN pass, and where the bounds are the wrong way round gives the upper one.
+func clamp[T number](dst, a, b, c []byte) bool {
+	d, x, lo, hi := view[T](dst), view[T](a), view[T](b), view[T](c)
+	x, lo, hi = x[:len(d)], lo[:len(d)], hi[:len(d)]
+	for i := range d {
+		v := x[i]
+		if v < lo[i] {
+			v = lo[i]
+		}
+		if hi[i] < v {
+			v = hi[i]
+		}
+		d[i] = v
+	}
+	return true
+}
+
+func apply[T number](f func(T) T) loop {
+	return func(dst, a, _, _ []byte) bool {
+		d, x := view[T](dst), view[T](a)
+		x = x[:len(d)]
+		for i := range d {
+			d[i] = f(x[i])
+		}
+		return true
+	}
+}
+
+func combine[T number](f func(x, y T) T) loop {
+	return func(dst, a, b, _ []byte) bool {
+		d, x, y := view[T](dst), view[T](a), view[T](b)
+		x, y = x[:len(d)], y[:len(d)]
+		for i := range d {
+			d[i] = f(x[i], y[i])
+		}
+		return true
+	}
+}
+
+func compare[T number](f func(x, y T) bool) loop {
+	return func(dst, a, b, _ []byte) bool {
+		x, y := view[T](a), view[T](b)
+		x, y = x[:len(dst)], y[:len(dst)]
+		for i := range dst {
+			v := byte(0)
+			if f(x[i], y[i]) {
+				v = 1
+			}
+			dst[i] = v
+		}
+		return true
+	}
+}
+
+func integerLoop[T integer](name string) loop {
+	var zero T
+	mask := uint(31) // C shifts integers of up to 32 bits as int, the processor by the low bits of the number
+	if unsafe.Sizeof(zero) == 8 {
+		mask = 63
+	}
+	switch name {
+	case "div":
+		return divide(func(x, y T) T { return x / y })
+	case "mod":
+		return divide(func(x, y T) T { return x % y })
+	case "pow":
+		return combine(power[T])
+	case "bitand":
+		return combine(func(x, y T) T { return x & y })
+	case "bitor":
+		return combine(func(x, y T) T { return x | y })
+	case "bitxor":
+		return combine(func(x, y T) T { return x ^ y })
+	case "bitnot":
+		return apply(func(x T) T { return ^x })
+	case "lshift":
+		return combine(func(x, y T) T { return x << (uint(y) & mask) })
+	case "rshift":
+		return combine(func(x, y T) T { return x >> (uint(y) & mask) })
+	}
+	return numberLoop[T](name)
+}
+
+func divide[T integer](f func(x, y T) T) loop {
+	return func(dst, a, b, _ []byte) bool {
+		d, x, y := view[T](dst), view[T](a), view[T](b)
+		x, y = x[:len(d)], y[:len(d)]
+		for i := range d {
+			if y[i] == 0 {
+				return false
+			}
+			d[i] = f(x[i], y[i])
+		}
+		return true
+	}
+}
+
+// power is 0 for negative exponents, whatever the base, as in DALI.
+func power[T integer](base, exponent T) T {
+	if exponent < 0 {
+		return 0
+	}
+	result := T(1)
+	for ; exponent > 0; exponent >>= 1 {
+		if exponent&1 == 1 {
+			result *= base
+		}
+		base *= base
+	}
+	return result
+}
+
+// boolLoop returns the functions of bools that those of their bytes are not.
+func boolLoop(name string) loop {
+	switch name {
+	case "bitnot":
+		return apply(func(x uint8) uint8 { return x ^ 1 })
+	case "lshift":
+		return combine(func(x, _ uint8) uint8 { return x })
+	}
+	return nil
+}
+
+func realLoop[T real](name string) loop {
+	switch name {
+	case "div", "fdiv":
+		return quotient[T]
+	case "mod":
+		return combine(func(x, y T) T { return T(math.Mod(float64(x), float64(y))) })
+	case "pow", "fpow":
+		return combine(func(x, y T) T { return T(math.Pow(float64(x), float64(y))) })
+	case "atan2":
+		return combine(func(x, y T) T { return T(math.Atan2(float64(x), float64(y))) })
+	}
+	if f := realFunction(name); f != nil {
+		return apply(func(x T) T { return T(f(float64(x))) })
+	}
+	return numberLoop[T](name)
+}
+
+func quotient[T real](dst, a, b, _ []byte) bool {
+	d, x, y := view[T](dst), view[T](a), view[T](b)
+	x, y = x[:len(d)], y[:len(d)]
+	for i := range d {
+		d[i] = x[i] / y[i]
+	}
+	return true
+}
+
+// realFunction returns a function of one float, or nil. Of float32 it is
+// computed in float64 and rounded once more.
+func realFunction(name string) func(float64) float64 {
+	switch name {
+	case "fabs":
+		return math.Abs
+	case "floor":
+		return math.Floor
+	case "ceil":
+		return math.Ceil
+	case "sqrt":
+		return math.Sqrt
+	case "rsqrt":
+		return func(x float64) float64 { return 1 / math.Sqrt(x) }
+	case "cbrt":
+		return math.Cbrt
+	case "exp":
+		return math.Exp
+	case "log":
+		return math.Log
+	case "log2":
+		return log2
+	case "log10":
+		return log10
+	case "sin":
+		return math.Sin
+	case "cos":
+		return math.Cos
+	case "tan":
+		return math.Tan
+	case "asin":
+		return math.Asin
+	case "acos":
+		return math.Acos
+	case "atan":
+		return math.Atan
+	case "sinh":
+		return math.Sinh
+	case "cosh":
+		return math.Cosh
+	case "tanh":
+		return math.Tanh
+	case "asinh":
+		return math.Asinh
+	case "acosh":
+		return math.Acosh
+	case "atanh":
+		return math.Atanh
+	}
+	return nil
+}
+
+// log2 keeps its digits near 1, where math.Log2 subtracts an exponent, and is
+// exact for powers of two; log10 likewise.
+func log2(x float64) float64 {
+	if x > 0.5 && x < 2 {
+		return math.Log(x) / math.Ln2
+	}
+	return math.Log2(x)
+}
+
+func log10(x float64) float64 {
+	if x > 0.5 && x < 2 {
+		return math.Log(x) / math.Ln10
+	}
+	return math.Log10(x)
+}
+
+// remainder32 is the remainder of which an operand was an integer: of float64, as
+// C has it, as a float32.
+func remainder32(dst, a, b, _ []byte) bool {
+	d, x, y := view[float32](dst), view[float64](a), view[float64](b)
+	x, y = x[:len(d)], y[:len(d)]
+	for i := range d {
+		d[i] = float32(math.Mod(x[i], y[i]))
+	}
+	return true
+}
+
+// compareMixed compares an int64 a with an uint64 b.
+func compareMixed(name string) loop {
+	holds := comparisonOf(name)
+	return func(dst, a, b, _ []byte) bool {
+		x, y := view[int64](a), view[uint64](b)
+		x, y = x[:len(dst)], y[:len(dst)]
+		for i := range dst {
+			order := 0
+			switch {
+			case x[i] < 0 || uint64(x[i]) < y[i]:
+				order = -1
+			case uint64(x[i]) > y[i]:
+				order = 1
+			}
+			dst[i] = 0
+			if holds(order) {
+				dst[i] = 1
+			}
+		}
+		return true
+	}
+}
+
+// comparisonOf returns whether a comparison holds for numbers in an order of -1, 0 or 1.
+func comparisonOf(name string) func(order int) bool {
+	switch name {
+	case "eq":
+		return func(o int) bool { return o == 0 }
+	case "neq":
+		return func(o int) bool { return o != 0 }
+	case "lt":
+		return func(o int) bool { return o < 0 }
+	case "leq":
+		return func(o int) bool { return o <= 0 }
+	case "gt":
+		return func(o int) bool { return o > 0 }
+	}
+	return func(o int) bool { return o >= 0 }
+}
+
+// mirrored is the comparison with its operands exchanged.
+func mirrored(name string) string {
+	switch name {
+	case "lt":
+		return "gt"
+	case "leq":
+		return "geq"
+	case "gt":
+		return "lt"
+	case "geq":
+		return "leq"
+	}
+	return name
+}
