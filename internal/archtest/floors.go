@@ -83,6 +83,8 @@ func Module() Rules {
 				{Packages: "internal/archtest"},
 				{Packages: "bench", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/checkpoint", Beside: []string{"bench/internal/..."}},
+				{Packages: "bench/pipeline", Beside: []string{"bench/internal/...", "internal/photos"}},
+				{Packages: "bench/internal/child"},
 				{Packages: "bench/internal/disk", Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/conform/...", Beside: []string{"internal/dalivec"}, Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "internal/crash/..."},

@@ -138,8 +138,7 @@ type bits struct {
 func (b *bits) refill() {
 	if b.pos+8 <= len(b.data) && b.marker == 0 {
 		v := binary.BigEndian.Uint64(b.data[b.pos:])
-		const ones, highs = 0x0101010101010101, 0x8080808080808080
-		if (^v-ones)&v&highs == 0 { // no byte is 0xFF
+		if noMarker(v) {
 			b.acc |= v >> b.n
 			k := (63 - b.n) >> 3
 			b.pos += k
@@ -148,6 +147,12 @@ func (b *bits) refill() {
 		}
 	}
 	b.refillSlowly()
+}
+
+// noMarker reports whether no byte of v is 0xFF.
+func noMarker(v uint64) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	return (^v-ones)&v&highs == 0
 }
 
 func (b *bits) refillSlowly() {

@@ -1,5 +1,7 @@
 package pure
 
+import "encoding/binary"
+
 // scanHeader reads the header of a scan: its components, their tables, and which
 // coefficients and bits it brings.
 func (d *Decoder) scanHeader(at int, b []byte) error {
@@ -170,44 +172,54 @@ func (d *Decoder) sequential(c *component, blk *[64]int16) (ac bool) {
 		c.dc += extend(b.take(s), uint32(s))
 	}
 	blk[0] = int16(c.dc)
-	acc, n := b.acc, b.n
-	for k := 1; k < 64; {
+	acc, n := b.acc, uint(b.n)
+	var seen int16
+	for k := uint32(1); k < 64; {
 		if n < 32 {
-			b.acc, b.n = acc, n
+			if b.pos+8 <= len(b.data) {
+				if v := binary.BigEndian.Uint64(b.data[b.pos:]); noMarker(v) && b.marker == 0 {
+					acc |= v >> (n & 63)
+					more := (63 - n) &^ 7
+					b.pos += int(more >> 3)
+					n += more
+					goto filled
+				}
+			}
+			b.acc, b.n = acc, int(n)
 			b.need(32)
-			acc, n = b.acc, b.n
+			acc, n = b.acc, uint(b.n)
 		}
+	filled:
 		e := t.fast[acc>>(64-look)]
 		if e&extraBits == 0 && e != 0 {
-			used := int(e & 127)
-			acc <<= used
-			n -= used
-			k += int(e >> 8 & 255)
-			if v := int16(e >> 16); v != 0 {
-				blk[natural[k-1]] = v
-				ac = true
-			}
+			acc <<= e & 63
+			n -= uint(e & 63)
+			k += e >> 8 & 255
+			v := int16(e >> 16) // of an end or a run of zeros 0, where there is nothing yet
+			blk[natural[(k-1)&127]&63] = v
+			seen |= v
 			continue
 		}
-		b.acc, b.n = acc, n
-		var size, skip uint32
+		size, skip := e>>16, e>>8&255
 		if e != 0 {
-			b.drop(int(e & 127))
-			size, skip = e>>16, e>>8&255
+			acc <<= e & 63
+			n -= uint(e & 63)
 		} else {
+			b.acc, b.n = acc, int(n)
 			s := uint32(b.longSymbol(t))
-			size, skip = s&15, s>>4+1
-			if size == 0 && skip < 16 {
+			acc, n = b.acc, uint(b.n)
+			if size, skip = s&15, s>>4+1; size == 0 && skip < 16 {
 				skip = endOfBlock
 			}
 		}
-		k += int(skip)
+		k += skip
 		if size > 0 {
-			blk[natural[k-1]] = int16(extend(b.take(int(size)), size))
-			ac = true
+			blk[natural[(k-1)&127]&63] = int16(extend(int32(acc>>((64-size)&63)), size))
+			acc <<= size & 63
+			n -= uint(size)
+			seen = 1
 		}
-		acc, n = b.acc, b.n
 	}
-	b.acc, b.n = acc, n
-	return ac
+	b.acc, b.n = acc, int(n)
+	return seen != 0
 }

@@ -1,8 +1,13 @@
+//go:build !amd64 || purego
+
 package pure
 
 func inverse(dst []byte, stride int, blk *[64]int16, q *[64]uint16) {
 	inverseGeneric(dst, stride, blk, q)
 }
+
 func columnSums(sums []int16, src, far []byte) { columnSumsGeneric(sums, src, far) }
-func widenRow(dst []byte, sums []int16)        { widenRowGeneric(dst, sums) }
-func toRGB(dst, ys, cbs, crs []byte)           { toRGBGeneric(dst, ys, cbs, crs) }
+
+func widenRow(dst []byte, sums []int16) { widenRowGeneric(dst, sums) }
+
+func toRGB(dst, ys, cbs, crs []byte) { toRGBGeneric(dst, ys, cbs, crs) }
