@@ -4,6 +4,8 @@
 //	go run ./internal/interop compare DIR
 //	go run ./internal/interop write DIR SEED TREES
 //	go run ./internal/interop exchange < REQUEST
+//	go run ./internal/interop write-pipelines DIR SEED PIPELINES
+//	go run ./internal/interop compare-pipelines DIR
 //
 // Below DIR each case is a directory with a case.json, which says what was
 // written beside it; tools/interop/truth.py describes it. compare loads every
@@ -11,6 +13,10 @@
 // random trees for each layout from SEED; the same seed gives the same trees.
 // exchange does one thing in a run that both sides write to in turn, and prints
 // what came of it, both as JSON.
+//
+// write-pipelines writes random pipelines in DALI's form, with what they deliver
+// and a checkpoint of each; compare-pipelines runs those that DALI wrote, from the
+// beginning and from DALI's checkpoints.
 //
 // compare prints one line for each library and layout, and one for each
 // difference. The exit status is 1 after a difference and when there was nothing
@@ -36,14 +42,18 @@ func main() {
 			err = exchange(ctx, body, os.Stdout)
 		}
 		os.Exit(status(err))
-	case len(args) == 4 && args[0] == "write":
+	case len(args) == 2 && args[0] == "compare-pipelines":
+		os.Exit(status(compareDALI(ctx, args[1], os.Stdout)))
+	case len(args) == 4 && (args[0] == "write" || args[0] == "write-pipelines"):
 		seed, err := strconv.ParseUint(args[2], 10, 64)
-		trees, err2 := strconv.Atoi(args[3])
+		n, err2 := strconv.Atoi(args[3])
+		write := map[string]func(context.Context, string, uint64, int) error{"write": writeAll, "write-pipelines": writeDALI}[args[0]]
 		if err == nil && err2 == nil {
-			os.Exit(status(writeAll(ctx, args[1], seed, trees)))
+			os.Exit(status(write(ctx, args[1], seed, n)))
 		}
 	}
-	fmt.Fprintln(os.Stderr, "usage: interop compare DIR | interop write DIR SEED TREES | interop exchange < REQUEST")
+	fmt.Fprintln(os.Stderr, "usage: interop compare DIR | interop write DIR SEED TREES | interop exchange < REQUEST |"+
+		" interop compare-pipelines DIR | interop write-pipelines DIR SEED PIPELINES")
 	os.Exit(2)
 }
 

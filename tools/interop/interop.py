@@ -1,6 +1,8 @@
 """interop.py write DIR SEED TREES: the libraries write random checkpoints below DIR.
 interop.py merged DIR: Orbax reads what Bivouac merged there.
 interop.py read DIR: they read what Bivouac wrote below DIR and compare every leaf.
+interop.py write-pipelines DIR SEED PIPELINES: DALI writes random pipelines, what they deliver and a checkpoint of each.
+interop.py read-pipelines DIR: DALI runs those that Bivouac wrote, also from Bivouac's checkpoints.
 interop.py turns DIR SEED PROGRAM: Orbax and Bivouac, the PROGRAM, write to runs and sessions below DIR in turn.
 """
 
@@ -41,6 +43,10 @@ def main(command, root, *rest):
 
         seed, program = int(rest[0]), os.path.abspath(rest[1])
         return 1 if turns.play_all(root, seed, program) + sessions.play_all(root, seed, program) else 0
+    if command in ("write-pipelines", "read-pipelines"):
+        import pipelines
+
+        return 1 if (pipelines.write(root, *map(int, rest)) if rest else pipelines.read(root)) else 0
     sys.exit(__doc__)
 
 

@@ -1,0 +1,333 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/compat/dali"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// A case of pipelines is a directory: data, which readers find there, pipe.bin,
+// checkpoint.bin and truth.json, which says what the pipeline delivers from the
+// beginning, and after which batch the checkpoint was taken.
+
+// daliTruth is the contents of truth.json.
+type daliTruth struct {
+	After   int          `json:"after"` // the checkpoint
+	Ops     []string     `json:"ops"`
+	Batches [][]daliList `json:"batches"`
+}
+
+// daliList is an output of a batch.
+type daliList struct {
+	DType   string       `json:"dtype"`
+	Layout  string       `json:"layout"`
+	Samples []daliSample `json:"samples"`
+}
+
+type daliSample struct {
+	Shape []int  `json:"shape"`
+	Data  string `json:"data"` // hexadecimal
+}
+
+// batchesOf are what p delivers next.
+func batchesOf(ctx context.Context, p *pipeline.Pipeline, n int) ([][]daliList, error) {
+	var all [][]daliList
+	for range n {
+		b, err := p.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var lists []daliList
+		for _, o := range b.Outputs {
+			l := daliList{DType: o.DType.String(), Layout: o.Layout}
+			for s := range o.NumSamples() {
+				x := o.Sample(s)
+				l.Samples = append(l.Samples, daliSample{Shape: append([]int{}, x.Shape...), Data: hex.EncodeToString(x.Data)})
+			}
+			lists = append(lists, l)
+		}
+		all = append(all, lists)
+	}
+	return all, nil
+}
+
+// writeDALI writes n random pipelines for DALI to run.
+func writeDALI(ctx context.Context, dir string, seed uint64, n int) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		at := filepath.Join(dir, fmt.Sprintf("%03d", i))
+		if err := writeDALICase(ctx, at, rand.New(rand.NewPCG(seed, uint64(i)))); err != nil {
+			return fmt.Errorf("pipeline %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// within runs do in a directory, which the paths of pipelines are relative to.
+func within(dir string, do func() error) error {
+	before, err := os.Getwd()
+	if err == nil {
+		err = os.Chdir(dir)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(), os.Chdir(before))
+}
+
+func writeDALICase(ctx context.Context, dir string, r *rand.Rand) error {
+	samples := 3 + r.IntN(20)
+	for k := range samples {
+		name := filepath.Join(dir, "data", fmt.Sprintf("c%d", k*3/samples), fmt.Sprintf("f%05d.jpg", k))
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, fmt.Appendf(nil, "%07d", k), 0o666); err != nil {
+			return err
+		}
+	}
+	return within(dir, func() error {
+		m := &daliMaker{r: r, samples: samples}
+		d, err := pipeline.Define(pipeline.Options{BatchSize: 1 + r.IntN(6), Seed: uint64(r.IntN(1 << 20)), Compat: dali.Mode(), EnableCheckpointing: true, NumThreads: 2}, m.define)
+		if err != nil {
+			return err
+		}
+		return record(ctx, d, m.used, 1+r.IntN(7))
+	})
+}
+
+// record writes a pipeline, what it delivers and its checkpoint.
+func record(ctx context.Context, d *pipeline.Definition, ops []string, after int) error {
+	b, err := dali.Serialize(d)
+	if err != nil {
+		return err
+	}
+	p, err := d.New(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	truth := daliTruth{After: after, Ops: ops}
+	if truth.Batches, err = batchesOf(ctx, p, after); err != nil {
+		return err
+	}
+	checkpoint, err := p.AppendState(nil)
+	if err != nil {
+		return err
+	}
+	more, err := batchesOf(ctx, p, 4)
+	if err != nil {
+		return err
+	}
+	truth.Batches = append(truth.Batches, more...)
+	text, err := json.Marshal(truth)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile("pipe.bin", b, 0o666), os.WriteFile("checkpoint.bin", checkpoint, 0o666), os.WriteFile("truth.json", text, 0o666))
+}
+
+// compareDALI runs every pipeline below dir that DALI wrote, from the beginning
+// and from its checkpoint, and prints the differences to w.
+func compareDALI(ctx context.Context, dir string, w io.Writer) error {
+	cases, err := fs.Glob(os.DirFS(dir), "*/truth.json")
+	if err != nil || len(cases) == 0 {
+		return fmt.Errorf("%s: no pipelines to compare: %w", dir, err)
+	}
+	used, failed := map[string]bool{}, 0
+	for _, c := range cases {
+		at := filepath.Join(dir, filepath.Dir(c))
+		var truth daliTruth
+		err := within(at, func() error { return compareDALICase(ctx, &truth) })
+		for _, o := range truth.Ops {
+			used[o] = true
+		}
+		if err != nil {
+			failed++
+			fmt.Fprintf(w, "%s: %v\n", at, err)
+		}
+	}
+	fmt.Fprintf(w, "DALI's pipelines in Bivouac: %d of %d equal, with %d operators\n", len(cases)-failed, len(cases), len(used))
+	if failed > 0 {
+		return fmt.Errorf("%d pipelines differ", failed)
+	}
+	return nil
+}
+
+func compareDALICase(ctx context.Context, truth *daliTruth) error {
+	text, err := os.ReadFile("truth.json")
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, truth); err != nil {
+		return err
+	}
+	want, err := os.ReadFile("checkpoint.bin")
+	if err != nil {
+		return err
+	}
+	d, err := dali.DeserializeFile("pipe.bin", nil)
+	if err != nil {
+		return err
+	}
+	p, err := d.New(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	begin, rest := truth.Batches[:truth.After], truth.Batches[truth.After:]
+	if err := compareBatches(ctx, p, "from the beginning", begin); err != nil {
+		return err
+	}
+	got, err := p.AppendState(nil)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Errorf("the checkpoint is %q, DALI's %q", got, want)
+	}
+	if err := compareBatches(ctx, p, "going on", rest); err != nil {
+		return err
+	}
+	q, err := d.New(ctx, &pipeline.Options{Checkpoint: want})
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	return compareBatches(ctx, q, "from DALI's checkpoint", rest)
+}
+
+func compareBatches(ctx context.Context, p *pipeline.Pipeline, what string, want [][]daliList) error {
+	got, err := batchesOf(ctx, p, len(want))
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	for i := range want {
+		for k := range want[i] {
+			a, b := got[i][k], want[i][k]
+			same := a.DType == b.DType && a.Layout == b.Layout && slices.EqualFunc(a.Samples, b.Samples, func(x, y daliSample) bool {
+				return x.Data == y.Data && slices.Equal(x.Shape, y.Shape)
+			})
+			if !same {
+				return fmt.Errorf("%s: batch %d, output %d: %+v, DALI gives %+v", what, i, k, a, b)
+			}
+		}
+	}
+	return nil
+}
+
+// daliMaker makes random graphs of operators whose results are equal to the bit.
+type daliMaker struct {
+	r       *rand.Rand
+	samples int
+	used    []string
+	p       *pipeline.Builder
+}
+
+// op appends an operator and returns its first output; ok is false when there is none by that name.
+func (m *daliMaker) op(name string, args op.Args, inputs ...pipeline.Node) (n pipeline.Node, ok bool) {
+	if _, err := op.Lookup(name); err != nil {
+		return n, false
+	}
+	m.used = append(m.used, name)
+	return m.p.Op(name, args, inputs...)[0], true
+}
+
+func (m *daliMaker) flip() bool { return m.r.IntN(2) == 0 }
+
+func (m *daliMaker) define(p *pipeline.Builder) []pipeline.Node {
+	m.p = p
+	var outputs []pipeline.Node
+	if m.flip() {
+		outputs = append(outputs, m.reader()...)
+	}
+	for range 1 + m.r.IntN(3) {
+		n := m.numbers()
+		for range m.r.IntN(4) {
+			n = m.change(n)
+		}
+		outputs = append(outputs, n)
+	}
+	m.r.Shuffle(len(outputs), func(i, j int) { outputs[i], outputs[j] = outputs[j], outputs[i] })
+	return outputs
+}
+
+func (m *daliMaker) reader() []pipeline.Node {
+	m.used = append(m.used, "readers.file")
+	a := op.Args{"file_root": "data"}
+	if m.flip() {
+		a["random_shuffle"], a["initial_fill"] = true, 1+m.r.IntN(8)
+	} else if m.flip() {
+		a["shuffle_after_epoch"] = true
+	} else if m.flip() {
+		a["stick_to_shard"] = true
+	}
+	if m.flip() {
+		shards := 1 + m.r.IntN(min(3, m.samples))
+		a["num_shards"], a["shard_id"] = shards, m.r.IntN(shards)
+	}
+	if m.flip() {
+		a["pad_last_batch"] = true
+	}
+	if m.flip() {
+		a["name"] = "reader"
+	}
+	if m.flip() {
+		a["seed"] = m.r.IntN(1000)
+	}
+	return m.p.Op("readers.file", a)
+}
+
+// numbers returns a node of shape [4 6] or [4 6 3].
+func (m *daliMaker) numbers() pipeline.Node {
+	shape := [][]int{{4, 6}, {4, 6, 3}}[m.r.IntN(2)]
+	n, _ := m.op("random.uniform", op.Args{"range": []float64{-4, float64(m.r.IntN(100))}, "shape": shape})
+	if m.flip() {
+		n, _ = m.op("random.coin_flip", op.Args{"probability": float64(m.r.IntN(5)) / 4, "shape": shape})
+	}
+	return n
+}
+
+// change returns what an operator makes of a node; its shape may be another.
+func (m *daliMaker) change(n pipeline.Node) pipeline.Node {
+	type step struct {
+		name string
+		args op.Args
+	}
+	steps := []step{
+		{"cast", op.Args{"dtype": []tensor.DType{tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Float32, tensor.Float16, tensor.Float64}[m.r.IntN(7)]}},
+		{"transpose", op.Args{"perm": m.r.Perm(len(n.Spec().Shape))}},
+		{"expand_dims", op.Args{"axes": 0}},
+		{"copy", nil},
+		{"flip", op.Args{"horizontal": m.r.IntN(2), "vertical": m.r.IntN(2)}},
+		{"pad", op.Args{"fill_value": 2.5, "align": 4, "axes": 0}},
+		{"one_hot", op.Args{"num_classes": 3}},
+		{"reductions.max", op.Args{"axes": 0, "keep_dims": true}},
+		{"shapes", nil},
+	}
+	s := steps[m.r.IntN(len(steps))]
+	if len(n.Spec().Shape) == 0 || s.name == "flip" && n.Spec().Layout != "HWC" {
+		return n
+	}
+	if out, ok := m.op(s.name, s.args, n); ok {
+		return out
+	}
+	return n
+}

@@ -1,0 +1,201 @@
+"""Pipelines that Bivouac serialized run in DALI, and the other way round.
+
+A case is a directory with data, which readers find there, pipe.bin, checkpoint.bin and
+truth.json: what the pipeline delivers from the beginning, and after which batch
+the checkpoint was taken. See internal/interop/dali.go.
+"""
+
+import json
+import os
+import random
+import warnings
+
+import numpy as np
+
+DTYPES = {"float16": "FLOAT16", "float32": "FLOAT", "float64": "FLOAT64", "int16": "INT16", "int32": "INT32", "int64": "INT64", "uint8": "UINT8"}
+
+
+def batches(pipe, n):
+    out = []
+    for _ in range(n):
+        lists = []
+        for o in pipe.run():
+            samples = [np.ascontiguousarray(np.array(o[i])) for i in range(len(o))]
+            lists.append({"dtype": str(samples[0].dtype), "layout": o.layout(), "samples": [{"shape": list(s.shape), "data": s.tobytes().hex()} for s in samples]})
+        out.append(lists)
+    return out
+
+
+def difference(what, got, want):
+    """The first difference of batches, or None."""
+    for i, (g, w) in enumerate(zip(got, want)):
+        for k, (a, b) in enumerate(zip(g, w)):
+            if a != b:
+                return f"{what}: batch {i}, output {k}: {str(a)[:300]}, Bivouac gives {str(b)[:300]}"
+    return None if len(got) == len(want) else f"{what}: {len(got)} batches of {len(want)}"
+
+
+def loaded(checkpoint=None):
+    """The pipeline of pipe.bin, at its beginning or at a checkpoint."""
+    import nvidia.dali as dali
+
+    with open("pipe.bin", "rb") as f:
+        text = f.read()
+    if checkpoint is None:
+        return dali.Pipeline.deserialize(text)
+    # the class method takes a checkpoint as well, and forgets it
+    p = dali.Pipeline(device_id=None, enable_checkpointing=True, checkpoint=checkpoint)
+    p.deserialize_and_build(text)
+    return p
+
+
+def read_case():
+    """What differs between DALI and Bivouac, or None."""
+    with open("truth.json") as f:
+        truth = json.load(f)
+    with open("checkpoint.bin", "rb") as f:
+        checkpoint = f.read()
+    begin, rest = truth["batches"][: truth["after"]], truth["batches"][truth["after"] :]
+    p = loaded()
+    found = difference("from the beginning", batches(p, len(begin)), begin)
+    if found is None and p.checkpoint() != checkpoint:
+        found = f"the checkpoint is {p.checkpoint()!r}, Bivouac's {checkpoint!r}"
+    return found or difference("going on", batches(p, len(rest)), rest) or difference("from Bivouac's checkpoint", batches(loaded(checkpoint), len(rest)), rest)
+
+
+def each_case(root, do):
+    back = os.getcwd()
+    failed = 0
+    names = sorted(n for n in os.listdir(root) if os.path.isdir(os.path.join(root, n)))
+    for name in names:
+        os.chdir(os.path.join(root, name))
+        try:
+            found = do()
+        except Exception as e:  # noqa: BLE001
+            found = f"{type(e).__name__}: {e}"
+        os.chdir(back)
+        if found:
+            failed += 1
+            print(f"{os.path.join(root, name)}: {found}")
+    return failed, len(names)
+
+
+def read(root):
+    failed, n = each_case(root, read_case)
+    print(f"Bivouac's pipelines in DALI: {n - failed} of {n} equal")
+    return failed
+
+
+class Maker:
+    """Random graphs of operators whose results are equal to the bit."""
+
+    def __init__(self, r, samples):
+        self.r, self.samples, self.used = r, samples, []
+
+    def flip(self):
+        return self.r.random() < 0.5
+
+    def call(self, operator, /, *inputs, **args):
+        import nvidia.dali.fn as fn
+
+        self.used.append(operator)
+        f = fn
+        for part in operator.split("."):
+            f = getattr(f, part)
+        return f(*inputs, **args)
+
+    def outputs(self):
+        out = list(self.reader()) if self.flip() else []
+        for _ in range(self.r.randint(1, 3)):
+            n = self.numbers()
+            for _ in range(self.r.randint(0, 3)):
+                n = self.change(n)
+            out.append(n)
+        self.r.shuffle(out)
+        return out
+
+    def reader(self):
+        r, a = self.r, {"file_root": "data"}
+        if self.flip():
+            a.update(random_shuffle=True, initial_fill=r.randint(1, 8))
+        elif self.flip():
+            a.update(shuffle_after_epoch=True)
+        elif self.flip():
+            a.update(stick_to_shard=True)
+        if self.flip():
+            n = r.randint(1, min(3, self.samples))
+            a.update(num_shards=n, shard_id=r.randrange(n))
+        if self.flip():
+            a.update(pad_last_batch=True)
+        if self.flip():
+            a.update(name="reader")
+        if self.flip():
+            a.update(seed=r.randrange(1000))
+        return self.call("readers.file", **a)
+
+    def numbers(self):
+        r = self.r
+        shape = r.choice([[4, 6], [4, 6, 3]])
+        self.ndim = len(shape)
+        if self.flip():
+            return self.call("random.coin_flip", probability=r.randrange(5) / 4, shape=shape)
+        return self.call("random.uniform", range=[-4.0, float(r.randrange(100))], shape=shape)
+
+    def change(self, n):
+        import nvidia.dali.types as types
+
+        r = self.r
+        kind = r.randrange(8)
+        if kind == 0:
+            return self.call("cast", n, dtype=getattr(types, r.choice(sorted(DTYPES.values()))))
+        if kind == 1:
+            return self.call("transpose", n, perm=r.sample(range(self.ndim), self.ndim))
+        if kind == 2 and self.ndim < 5:
+            self.ndim += 1
+            return self.call("expand_dims", n, axes=[0])
+        if kind == 3:
+            return self.call("copy", n)
+        if kind == 4:
+            return self.call("pad", n, fill_value=2.5, align=[4], axes=[0])
+        if kind == 5:
+            return self.call("stack", n, n, axis=0) if self.grow() else n
+        if kind == 6:
+            return self.call("cat", n, n, axis=self.ndim - 1)
+        return self.call("reductions.max", n, axes=[0], keep_dims=True)
+
+    def grow(self):
+        if self.ndim < 5:
+            self.ndim += 1
+            return True
+        return False
+
+
+def write_case(r):
+    import nvidia.dali as dali
+
+    samples = r.randint(3, 22)
+    for k in range(samples):
+        os.makedirs(f"data/c{k * 3 // samples}", exist_ok=True)
+        with open(f"data/c{k * 3 // samples}/f{k:05d}.jpg", "w") as f:
+            f.write(f"{k:07d}")
+    p = dali.Pipeline(batch_size=r.randint(1, 6), num_threads=2, device_id=None, seed=r.randrange(1 << 20), enable_checkpointing=True)
+    make = Maker(r, samples)
+    with p:
+        p.set_outputs(*make.outputs())
+    with open("pipe.bin", "wb") as f:
+        f.write(p.serialize())
+    after = r.randint(1, 7)
+    truth = batches(p, after)
+    with open("checkpoint.bin", "wb") as f:
+        f.write(p.checkpoint())
+    with open("truth.json", "w") as f:
+        json.dump({"after": after, "ops": sorted(set(make.used)), "batches": truth + batches(p, 4)}, f)
+
+
+def write(root, seed, n):
+    warnings.simplefilter("ignore")
+    for i in range(n):
+        os.makedirs(os.path.join(root, f"{i:03d}"))
+    order = iter(range(n))
+    failed, _ = each_case(root, lambda: write_case(random.Random(seed * 1000 + next(order))))
+    return failed
