@@ -4,9 +4,10 @@ go 1.26
 
 tool honnef.co/go/tools/cmd/staticcheck
 
+require github.com/mmcloughlin/avo v0.6.0
+
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
-	github.com/mmcloughlin/avo v0.6.0 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
 	golang.org/x/mod v0.31.0 // indirect
 	golang.org/x/sync v0.19.0 // indirect

@@ -25,4 +25,6 @@
 //
 // Source: ITU-T T.81; the transform is that of Loeffler, Ligtenberg and Moschytz
 // (1989) with constants of 13 bits.
+//
+//go:generate go -C ../../../../tools run ./kernels/jpeg -out ../codec/jpeg/internal/pure/kernels_amd64.s -stubs ../codec/jpeg/internal/pure/stubs_amd64.go -pkg pure
 package pure
