@@ -7,6 +7,20 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
+// Brightness are the arguments of brightness.
+type Brightness struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Brightness factor. Default: 1.
+	Brightness op.Arg[float64] `op:"brightness"`
+
+	// What is added, in units of the output range. Default: 0.
+	BrightnessShift op.Arg[float64] `op:"brightness_shift"`
+
+	// Output type; by default that of the input.
+	DType tensor.DType `op:"dtype"`
+}
+
 // BrightnessContrast are the arguments of brightness_contrast.
 type BrightnessContrast struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -20,10 +34,11 @@ type BrightnessContrast struct {
 	// Contrast factor; 0 gives contrast_center everywhere. Default: 1.
 	Contrast op.Arg[float64] `op:"contrast"`
 
-	// The value that contrast leaves alone; by default 128 for uint8, 0.5 for floats.
+	// The value that contrast leaves alone. Unless it is given, that is the middle of the input type's range: 0.5
+	// of floats, 128 of uint8. Default: 0.5.
 	ContrastCenter op.Arg[float64] `op:"contrast_center"`
 
-	// Output type, uint8 or float32; by default that of the input.
+	// Output type; by default that of the input.
 	DType tensor.DType `op:"dtype"`
 }
 
@@ -35,12 +50,117 @@ type Cast struct {
 	DType tensor.DType `op:"dtype"`
 }
 
+// CastLike are the arguments of cast_like.
+type CastLike struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+}
+
+// Cat are the arguments of cat.
+type Cat struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Axis along which to join; a negative one counts from the end. Default: 0.
+	Axis int `op:"axis"`
+
+	// Axis along which to join, by its letter in the layout of the first input.
+	AxisName string `op:"axis_name"`
+}
+
+// Constant are the arguments of constant.
+type Constant struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Type of the output: by default float32 of fdata, int32 of idata.
+	DType tensor.DType `op:"dtype"`
+
+	// The numbers, as float32: as many as the shape has elements, or one for all.
+	Fdata []float64 `op:"fdata"`
+
+	// The numbers, as integers.
+	Idata []int `op:"idata"`
+
+	// Layout of the output. Default: "".
+	Layout string `op:"layout"`
+
+	// Shape of the output; by default one axis of all numbers.
+	Shape []int `op:"shape"`
+}
+
+// Contrast are the arguments of contrast.
+type Contrast struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Contrast factor; 0 gives contrast_center everywhere. Default: 1.
+	Contrast op.Arg[float64] `op:"contrast"`
+
+	// The value that contrast leaves alone. Unless it is given, that is the middle of the input type's range: 0.5
+	// of floats, 128 of uint8. Default: 0.5.
+	ContrastCenter op.Arg[float64] `op:"contrast_center"`
+
+	// Output type; by default that of the input.
+	DType tensor.DType `op:"dtype"`
+}
+
+// CoordFlip are the arguments of coord_flip.
+type CoordFlip struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Where the mirror of x is. Default: 0.5.
+	CenterX op.Arg[float64] `op:"center_x"`
+
+	// Whether x is mirrored: not 0. Default: 1.
+	FlipX op.Arg[int] `op:"flip_x"`
+
+	// Where the mirror of y is. Default: 0.5.
+	CenterY op.Arg[float64] `op:"center_y"`
+
+	// Whether y is mirrored: not 0. Default: 0.
+	FlipY op.Arg[int] `op:"flip_y"`
+
+	// Where the mirror of z is. Default: 0.5.
+	CenterZ op.Arg[float64] `op:"center_z"`
+
+	// Whether z is mirrored: not 0. Default: 0.
+	FlipZ op.Arg[int] `op:"flip_z"`
+
+	// Which coordinate is which: letters x, y and z; by default "x", "xy" or "xyz". Default: "".
+	Layout string `op:"layout"`
+}
+
+// CoordTransform are the arguments of coord_transform.
+type CoordTransform struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The matrix, by default that which changes nothing; it is a number, which multiplies all coordinates, or a
+	// matrix row by row with a column for each coordinate.
+	M op.Arg[[]float64] `op:"M"`
+
+	// Matrix and offset in one, in place of both; it is a number, which multiplies all coordinates, or a matrix
+	// row by row with a column for each coordinate and one more, the offset.
+	MT op.Arg[[]float64] `op:"MT"`
+
+	// The offset: a number for each row of the matrix, or one for all.
+	T op.Arg[[]float64] `op:"T"`
+
+	// Type of the output: float32 or that of the input. Default: float32.
+	DType tensor.DType `op:"dtype"`
+}
+
+// Copy are the arguments of copy.
+type Copy struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+}
+
 // Crop are the arguments of crop.
 type Crop struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Height and width of the window; 0 is the whole axis. Excludes crop_h and crop_w.
+	// Height and width of the window, or depth, height and width; 0 is the whole axis. Excludes crop_d, crop_h
+	// and crop_w.
 	Crop op.Arg[[]float64] `op:"crop"`
+
+	// Depth of the window, of volumes; given together with crop_h and crop_w. Default: 0.
+	CropD op.Arg[float64] `op:"crop_d"`
 
 	// Height of the window; given together with crop_w. Default: 0.
 	CropH op.Arg[float64] `op:"crop_h"`
@@ -54,23 +174,39 @@ type Crop struct {
 	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
+	// Where the window of a volume lies in depth: 0 at the front, 1 at the back. Default: 0.5.
+	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
+
 	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
 	Rounding op.Arg[string] `op:"rounding"`
 
-	// What happens when the window leaves the image: "error", "pad" with fill_values, or "trim_to_shape".
-	// Default: "error".
+	// What happens when the window leaves the data: "error", "pad" with fill_values, or "trim_to_shape". Default:
+	// "error".
 	OutOfBoundsPolicy op.Arg[string] `op:"out_of_bounds_policy"`
 
-	// Values of padded pixels, one for all channels or one each. Default: 0.
+	// Values of padded elements, one for all channels or one each. Default: 0.
 	FillValues []float64 `op:"fill_values"`
+
+	// Ignored. Deprecated: it has no effect
+	ImageType op.Arg[op.ImageType] `op:"image_type"`
+
+	// The former name of dtype. Deprecated: use dtype
+	OutputDtype tensor.DType `op:"output_dtype"`
+
+	// Output type; by default that of the input.
+	DType tensor.DType `op:"dtype"`
 }
 
 // CropMirrorNormalize are the arguments of crop_mirror_normalize.
 type CropMirrorNormalize struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Height and width of the window; 0 is the whole axis. Excludes crop_h and crop_w.
+	// Height and width of the window, or depth, height and width; 0 is the whole axis. Excludes crop_d, crop_h
+	// and crop_w.
 	Crop op.Arg[[]float64] `op:"crop"`
+
+	// Depth of the window, of volumes; given together with crop_h and crop_w. Default: 0.
+	CropD op.Arg[float64] `op:"crop_d"`
 
 	// Height of the window; given together with crop_w. Default: 0.
 	CropH op.Arg[float64] `op:"crop_h"`
@@ -84,17 +220,26 @@ type CropMirrorNormalize struct {
 	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
+	// Where the window of a volume lies in depth: 0 at the front, 1 at the back. Default: 0.5.
+	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
+
 	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
 	Rounding op.Arg[string] `op:"rounding"`
 
-	// What happens when the window leaves the image: "error", "pad" with fill_values, or "trim_to_shape".
-	// Default: "error".
+	// What happens when the window leaves the data: "error", "pad" with fill_values, or "trim_to_shape". Default:
+	// "error".
 	OutOfBoundsPolicy op.Arg[string] `op:"out_of_bounds_policy"`
 
-	// Values of padded pixels, one for all channels or one each. Default: 0.
+	// Values of padded elements, one for all channels or one each. Default: 0.
 	FillValues []float64 `op:"fill_values"`
 
-	// Output type: float32, uint8 or int8. Default: float32.
+	// Ignored. Deprecated: it has no effect
+	ImageType op.Arg[op.ImageType] `op:"image_type"`
+
+	// The former name of dtype. Deprecated: use dtype
+	OutputDtype tensor.DType `op:"output_dtype"`
+
+	// Output type: float32, float16, uint8 or int8. Default: float32.
 	DType tensor.DType `op:"dtype"`
 
 	// What is subtracted: one value, or one a channel. Default: 0.
@@ -103,7 +248,7 @@ type CropMirrorNormalize struct {
 	// Not 0: left and right are exchanged. Default: 0.
 	Mirror op.Arg[int] `op:"mirror"`
 
-	// "CHW" or "HWC". Default: "CHW".
+	// Order of the output's axes: a permutation of the input's layout. Default: "CHW".
 	OutputLayout op.Arg[string] `op:"output_layout"`
 
 	// Adds channels of fill_values up to a power of two. Default: false.
@@ -119,12 +264,316 @@ type CropMirrorNormalize struct {
 	Std op.Arg[[]float64] `op:"std"`
 }
 
-// RandomResizedCrop are the arguments of random_resized_crop.
-type RandomResizedCrop struct {
+// DumpImage are the arguments of dump_image.
+type DumpImage struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Height and width of the result; a single number is both. Required.
-	Size []int `op:"size"`
+	// Layout of the image; HWC is the only one. Default: "HWC".
+	InputLayout op.Arg[string] `op:"input_layout"`
+
+	// Part of the names of the files. Default: "".
+	Suffix string `op:"suffix"`
+}
+
+// ElementExtract are the arguments of element_extract.
+type ElementExtract struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Index of the element for each output. Required.
+	ElementMap []int `op:"element_map"`
+}
+
+// Erase are the arguments of erase.
+type Erase struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Where the regions begin: one value an axis, region after region; 0 when it is empty. Default: .
+	Anchor op.Arg[[]float64] `op:"anchor"`
+
+	// Axes that the values are for; negative ones count from the last. Default: 1 0.
+	Axes []int `op:"axes"`
+
+	// The same by the letters of the layout; goes before axes. Default: "HW".
+	AxisNames op.Arg[string] `op:"axis_names"`
+
+	// Anchors are centres instead of starts. Default: false.
+	CenteredAnchor bool `op:"centered_anchor"`
+
+	// What is written: one value for all channels or one each. Default: 0.
+	FillValue op.Arg[[]float64] `op:"fill_value"`
+
+	// Anchors and shapes are fractions of the extents. Default: false.
+	Normalized bool `op:"normalized"`
+
+	// Anchors are fractions of the extents. Default: false.
+	NormalizedAnchor bool `op:"normalized_anchor"`
+
+	// Shapes are fractions of the extents. Default: false.
+	NormalizedShape bool `op:"normalized_shape"`
+
+	// Extents of the regions: one value an axis, region after region. Default: .
+	Shape op.Arg[[]float64] `op:"shape"`
+}
+
+// ExpandDims are the arguments of expand_dims.
+type ExpandDims struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Numbers that the new axes have in the output. Required.
+	Axes []int `op:"axes"`
+
+	// A letter for each new axis; without them the output has no layout. Default: "".
+	NewAxisNames string `op:"new_axis_names"`
+}
+
+// Flip are the arguments of flip.
+type Flip struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Not 0: front and back of a volume are exchanged. Default: 0.
+	Depthwise op.Arg[int] `op:"depthwise"`
+
+	// Not 0: left and right are exchanged. Default: 1.
+	Horizontal op.Arg[int] `op:"horizontal"`
+
+	// Not 0: top and bottom are exchanged. Default: 0.
+	Vertical op.Arg[int] `op:"vertical"`
+}
+
+// Full are the arguments of full.
+type Full struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Layout of the output.
+	Layout string `op:"layout"`
+
+	// Shape of the output; by default a scalar.
+	Shape op.Arg[[]int] `op:"shape"`
+}
+
+// FullLike are the arguments of full_like.
+type FullLike struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+}
+
+// GetProperty are the arguments of get_property.
+type GetProperty struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// What is asked for: "source_info", the file that a sample was read from, empty where there is none, or
+	// "layout". Required.
+	Key string `op:"key"`
+}
+
+// ImageDecoder are the arguments of image_decoder.
+type ImageDecoder struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Colour space of the output: RGB, BGR, GRAY, YCbCr, or ANY_DATA for the channels that the file has. Default:
+	// RGB.
+	OutputType op.ImageType `op:"output_type"`
+
+	// Type of the output, of which levels fill the whole range; float32 from 0 to 1. Default: uint8.
+	DType tensor.DType `op:"dtype"`
+
+	// Turns images as their EXIF orientation asks. Default: true.
+	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
+
+	// Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off. Default: false.
+	UseFastIdct bool `op:"use_fast_idct"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: true.
+	Affine op.Arg[bool] `op:"affine"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 16777216.
+	DeviceMemoryPadding op.Arg[int] `op:"device_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	DeviceMemoryPaddingJpeg2k int `op:"device_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 8388608.
+	HostMemoryPadding op.Arg[int] `op:"host_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	HostMemoryPaddingJpeg2k int `op:"host_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.65.
+	HwDecoderLoad op.Arg[float64] `op:"hw_decoder_load"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 1000000.
+	HybridHuffmanThreshold op.Arg[int] `op:"hybrid_huffman_threshold"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false.
+	JpegFancyUpsampling bool `op:"jpeg_fancy_upsampling"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	MemoryStats bool `op:"memory_stats"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateHeightHint int `op:"preallocate_height_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateWidthHint int `op:"preallocate_width_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	SplitStages bool `op:"split_stages"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	UseChunkAllocator bool `op:"use_chunk_allocator"`
+
+	// Of the cache of decoders on GPUs: accepted, without effect. Default: true.
+	CacheBatchCopy op.Arg[bool] `op:"cache_batch_copy"`
+
+	// Of the cache of decoders on GPUs: accepted, without effect. Default: false.
+	CacheDebug bool `op:"cache_debug"`
+
+	// Of the cache of decoders on GPUs: accepted, without effect. Default: 0.
+	CacheSize int `op:"cache_size"`
+
+	// Of the cache of decoders on GPUs: accepted, without effect. Default: 0.
+	CacheThreshold int `op:"cache_threshold"`
+
+	// Of the cache of decoders on GPUs: accepted, without effect. Default: "".
+	CacheType string `op:"cache_type"`
+}
+
+// ImageDecoderCrop are the arguments of image_decoder_crop.
+type ImageDecoderCrop struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Colour space of the output: RGB, BGR, GRAY, YCbCr, or ANY_DATA for the channels that the file has. Default:
+	// RGB.
+	OutputType op.ImageType `op:"output_type"`
+
+	// Type of the output, of which levels fill the whole range; float32 from 0 to 1. Default: uint8.
+	DType tensor.DType `op:"dtype"`
+
+	// Turns images as their EXIF orientation asks. Default: true.
+	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
+
+	// Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off. Default: false.
+	UseFastIdct bool `op:"use_fast_idct"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: true.
+	Affine op.Arg[bool] `op:"affine"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 16777216.
+	DeviceMemoryPadding op.Arg[int] `op:"device_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	DeviceMemoryPaddingJpeg2k int `op:"device_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 8388608.
+	HostMemoryPadding op.Arg[int] `op:"host_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	HostMemoryPaddingJpeg2k int `op:"host_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.65.
+	HwDecoderLoad op.Arg[float64] `op:"hw_decoder_load"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 1000000.
+	HybridHuffmanThreshold op.Arg[int] `op:"hybrid_huffman_threshold"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false.
+	JpegFancyUpsampling bool `op:"jpeg_fancy_upsampling"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	MemoryStats bool `op:"memory_stats"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateHeightHint int `op:"preallocate_height_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateWidthHint int `op:"preallocate_width_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	SplitStages bool `op:"split_stages"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	UseChunkAllocator bool `op:"use_chunk_allocator"`
+
+	// Height and width of the window, or depth, height and width; 0 is the whole axis. Excludes crop_d, crop_h
+	// and crop_w.
+	Crop op.Arg[[]float64] `op:"crop"`
+
+	// Depth of the window, of volumes; given together with crop_h and crop_w. Default: 0.
+	CropD op.Arg[float64] `op:"crop_d"`
+
+	// Height of the window; given together with crop_w. Default: 0.
+	CropH op.Arg[float64] `op:"crop_h"`
+
+	// Width of the window; given together with crop_h. Default: 0.
+	CropW op.Arg[float64] `op:"crop_w"`
+
+	// Where the window lies horizontally: 0 at the left edge, 1 at the right. Default: 0.5.
+	CropPosX op.Arg[float64] `op:"crop_pos_x"`
+
+	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
+	CropPosY op.Arg[float64] `op:"crop_pos_y"`
+
+	// Where the window of a volume lies in depth: 0 at the front, 1 at the back. Default: 0.5.
+	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
+
+	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
+	Rounding op.Arg[string] `op:"rounding"`
+}
+
+// ImageDecoderRandomCrop are the arguments of image_decoder_random_crop.
+type ImageDecoderRandomCrop struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Colour space of the output: RGB, BGR, GRAY, YCbCr, or ANY_DATA for the channels that the file has. Default:
+	// RGB.
+	OutputType op.ImageType `op:"output_type"`
+
+	// Type of the output, of which levels fill the whole range; float32 from 0 to 1. Default: uint8.
+	DType tensor.DType `op:"dtype"`
+
+	// Turns images as their EXIF orientation asks. Default: true.
+	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
+
+	// Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off. Default: false.
+	UseFastIdct bool `op:"use_fast_idct"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: true.
+	Affine op.Arg[bool] `op:"affine"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 16777216.
+	DeviceMemoryPadding op.Arg[int] `op:"device_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	DeviceMemoryPaddingJpeg2k int `op:"device_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 8388608.
+	HostMemoryPadding op.Arg[int] `op:"host_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	HostMemoryPaddingJpeg2k int `op:"host_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.65.
+	HwDecoderLoad op.Arg[float64] `op:"hw_decoder_load"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 1000000.
+	HybridHuffmanThreshold op.Arg[int] `op:"hybrid_huffman_threshold"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false.
+	JpegFancyUpsampling bool `op:"jpeg_fancy_upsampling"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	MemoryStats bool `op:"memory_stats"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateHeightHint int `op:"preallocate_height_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateWidthHint int `op:"preallocate_width_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	SplitStages bool `op:"split_stages"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	UseChunkAllocator bool `op:"use_chunk_allocator"`
 
 	// Range of the window's area as a fraction of the image's. Default: 0.08 1.
 	RandomArea []float64 `op:"random_area"`
@@ -132,18 +581,617 @@ type RandomResizedCrop struct {
 	// Range of the window's width over its height. Default: 0.75 1.333.
 	RandomAspectRatio []float64 `op:"random_aspect_ratio"`
 
-	// Draws until the widest window that fits is taken. Default: 10.
+	// Draws until the largest window that fits is taken. Default: 10.
 	NumAttempts op.Arg[int] `op:"num_attempts"`
 
-	// Filter: INTERP_LINEAR or INTERP_TRIANGULAR. Default: INTERP_LINEAR.
-	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
 
-	// Widens the filter when the image shrinks. Default: true.
+// ImageDecoderSlice are the arguments of image_decoder_slice.
+type ImageDecoderSlice struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Colour space of the output: RGB, BGR, GRAY, YCbCr, or ANY_DATA for the channels that the file has. Default:
+	// RGB.
+	OutputType op.ImageType `op:"output_type"`
+
+	// Type of the output, of which levels fill the whole range; float32 from 0 to 1. Default: uint8.
+	DType tensor.DType `op:"dtype"`
+
+	// Turns images as their EXIF orientation asks. Default: true.
+	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
+
+	// Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off. Default: false.
+	UseFastIdct bool `op:"use_fast_idct"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: true.
+	Affine op.Arg[bool] `op:"affine"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 16777216.
+	DeviceMemoryPadding op.Arg[int] `op:"device_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	DeviceMemoryPaddingJpeg2k int `op:"device_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 8388608.
+	HostMemoryPadding op.Arg[int] `op:"host_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	HostMemoryPaddingJpeg2k int `op:"host_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.65.
+	HwDecoderLoad op.Arg[float64] `op:"hw_decoder_load"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 1000000.
+	HybridHuffmanThreshold op.Arg[int] `op:"hybrid_huffman_threshold"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false.
+	JpegFancyUpsampling bool `op:"jpeg_fancy_upsampling"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	MemoryStats bool `op:"memory_stats"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateHeightHint int `op:"preallocate_height_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateWidthHint int `op:"preallocate_width_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	SplitStages bool `op:"split_stages"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	UseChunkAllocator bool `op:"use_chunk_allocator"`
+
+	// Axes that the window is given for, in the order of its values; negative ones count from the last. Default:
+	// 1 0.
+	Axes op.Arg[[]int] `op:"axes"`
+
+	// The same by the letters of the layout; goes before axes. Default: "WH".
+	AxisNames op.Arg[string] `op:"axis_names"`
+
+	// Whether the input anchor, when of floats, is relative to the extents. Default: true.
+	NormalizedAnchor op.Arg[bool] `op:"normalized_anchor"`
+
+	// Whether the input shape, when of floats, is relative to the extents. Default: true.
+	NormalizedShape op.Arg[bool] `op:"normalized_shape"`
+
+	// First element of the window on each axis; the default is 0.
+	Start op.Arg[[]int] `op:"start"`
+
+	// The same relative to the extents.
+	RelStart op.Arg[[]float64] `op:"rel_start"`
+
+	// Element behind the last of the window on each axis; the default is the extent.
+	End op.Arg[[]int] `op:"end"`
+
+	// The same relative to the extents.
+	RelEnd op.Arg[[]float64] `op:"rel_end"`
+
+	// Extent of the window on each axis.
+	Shape op.Arg[[]int] `op:"shape"`
+
+	// The same relative to the extents of the data.
+	RelShape op.Arg[[]float64] `op:"rel_shape"`
+}
+
+// LookupTable are the arguments of lookup_table.
+type LookupTable struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// What is taken for integers that are no key. Default: 0.
+	DefaultValue float64 `op:"default_value"`
+
+	// Type of the output; values are converted as cast does. Default: float32.
+	DType tensor.DType `op:"dtype"`
+
+	// Keys, from 0 to 65535; of equal ones the last counts. Default: .
+	Keys []int `op:"keys"`
+
+	// The older name of dtype. Deprecated: use dtype
+	OutputDtype tensor.DType `op:"output_dtype"`
+
+	// The value of each key. Default: .
+	Values []float64 `op:"values"`
+}
+
+// Normalize are the arguments of normalize.
+type Normalize struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Axes whose elements have mean and deviation in common, by default all, by number; a negative one counts
+	// from the end.
+	Axes []int `op:"axes"`
+
+	// Axes whose elements have mean and deviation in common, by default all, by the letters of the layout.
+	AxisNames string `op:"axis_names"`
+
+	// Whether mean and deviation are those of all samples of the batch. Default: false.
+	Batch bool `op:"batch"`
+
+	// What is taken from the number of elements before it divides, for a computed deviation. Default: 0.
+	Ddof int `op:"ddof"`
+
+	// Type of the output. Default: float32.
+	DType tensor.DType `op:"dtype"`
+
+	// What is added to the square of the deviation. Default: 0.
+	Epsilon float64 `op:"epsilon"`
+
+	// The mean, in place of the computed one.
+	Mean op.Arg[float64] `op:"mean"`
+
+	// What results are multiplied by. Default: 1.
+	Scale op.Arg[float64] `op:"scale"`
+
+	// What is added to results. Default: 0.
+	Shift float64 `op:"shift"`
+
+	// The standard deviation, in place of the computed one.
+	Stddev op.Arg[float64] `op:"stddev"`
+}
+
+// OneHot are the arguments of one_hot.
+type OneHot struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Number of the new axis; -1 is behind all others. Default: -1.
+	Axis op.Arg[int] `op:"axis"`
+
+	// Letter of the new axis in the layout; without it there is no layout.
+	AxisName string `op:"axis_name"`
+
+	// Type of the output. Default: float32.
+	DType tensor.DType `op:"dtype"`
+
+	// How many classes there are. Default: 0.
+	NumClasses int `op:"num_classes"`
+
+	// What is put elsewhere; for integers it is truncated. Default: 0.
+	OffValue float64 `op:"off_value"`
+
+	// What is put at the index; for integers it is truncated. Default: 1.
+	OnValue op.Arg[float64] `op:"on_value"`
+}
+
+// Ones are the arguments of ones.
+type Ones struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Type of the output. Default: int32.
+	DType tensor.DType `op:"dtype"`
+
+	// Layout of the output.
+	Layout string `op:"layout"`
+
+	// Shape of the output; by default a scalar.
+	Shape op.Arg[[]int] `op:"shape"`
+}
+
+// OnesLike are the arguments of ones_like.
+type OnesLike struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Type of the output; by default that of the input.
+	DType tensor.DType `op:"dtype"`
+}
+
+// Pad are the arguments of pad.
+type Pad struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Axes to pad, by default all, by number; a negative one counts from the end.
+	Axes op.Arg[[]int] `op:"axes"`
+
+	// Axes to pad, by default all, by the letters of the layout.
+	AxisNames string `op:"axis_names"`
+
+	// Alignments, one for all axes or one for each: extents become multiples of them.
+	Align op.Arg[[]int] `op:"align"`
+
+	// What is put behind the data; for integers it is truncated. Default: 0.
+	FillValue op.Arg[float64] `op:"fill_value"`
+
+	// Extents, one for all axes or one for each; a negative one is the largest of the batch, as all are when it
+	// is left out.
+	Shape op.Arg[[]int] `op:"shape"`
+}
+
+// PeekImageShape are the arguments of peek_image_shape.
+type PeekImageShape struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Type of the numbers: int32, uint32, int64, uint64, float32 or float64. Default: int64.
+	DType tensor.DType `op:"dtype"`
+
+	// Colour space that the channels are those of; ANY_DATA: what the file has. Default: RGB.
+	ImageType op.ImageType `op:"image_type"`
+
+	// Tells the shape of the image when it is turned as its EXIF orientation asks. Default: true.
+	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
+}
+
+// PermuteBatch are the arguments of permute_batch.
+type PermuteBatch struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// For each sample of the output, its place in the batch of the input: as many as the batch has samples, or
+	// one number a sample. Required.
+	Indices op.Arg[[]int] `op:"indices"`
+}
+
+// RandomResizedCrop are the arguments of random_resized_crop.
+type RandomResizedCrop struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Range of the window's area as a fraction of the image's. Default: 0.08 1.
+	RandomArea []float64 `op:"random_area"`
+
+	// Range of the window's width over its height. Default: 0.75 1.333.
+	RandomAspectRatio []float64 `op:"random_aspect_ratio"`
+
+	// Draws until the largest window that fits is taken. Default: 10.
+	NumAttempts op.Arg[int] `op:"num_attempts"`
+
+	// Widens the filter along axes that shrink. Default: true.
 	Antialias op.Arg[bool] `op:"antialias"`
 
 	// Output type: that of the input, the default, or float32.
 	DType tensor.DType `op:"dtype"`
 
+	// Filter, unless mag_filter or min_filter say another. Default: INTERP_LINEAR.
+	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+
+	// Filter of axes that grow or stay. Default: INTERP_LINEAR.
+	MagFilter op.Arg[op.InterpType] `op:"mag_filter"`
+
+	// Filter of axes that shrink. Default: INTERP_LINEAR.
+	MinFilter op.Arg[op.InterpType] `op:"min_filter"`
+
+	// Has no effect. Default: 32.
+	MinibatchSize op.Arg[int] `op:"minibatch_size"`
+
+	// Has no effect. Default: 0.
+	TempBufferHint int `op:"temp_buffer_hint"`
+
+	// Height and width of the result; a single number is both. Required.
+	Size []int `op:"size"`
+
 	// Seed of this operator; -1: that of the pipeline. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
+}
+
+// Reinterpret are the arguments of reinterpret.
+type Reinterpret struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// New layout; without it the layout stays where the number of axes does.
+	Layout string `op:"layout"`
+
+	// New shape in parts of the old extents; a negative one takes what is left.
+	RelShape op.Arg[[]float64] `op:"rel_shape"`
+
+	// New shape; a negative extent takes what is left.
+	Shape op.Arg[[]int] `op:"shape"`
+
+	// Which axis of the input gives each axis its extent, before rel_shape is applied; -1 is a new axis of extent
+	// 1.
+	SrcDims op.Arg[[]int] `op:"src_dims"`
+
+	// Type of the output; by default that of the input.
+	DType tensor.DType `op:"dtype"`
+}
+
+// Reshape are the arguments of reshape.
+type Reshape struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// New layout; without it the layout stays where the number of axes does.
+	Layout string `op:"layout"`
+
+	// New shape in parts of the old extents; a negative one takes what is left.
+	RelShape op.Arg[[]float64] `op:"rel_shape"`
+
+	// New shape; a negative extent takes what is left.
+	Shape op.Arg[[]int] `op:"shape"`
+
+	// Which axis of the input gives each axis its extent, before rel_shape is applied; -1 is a new axis of extent
+	// 1.
+	SrcDims op.Arg[[]int] `op:"src_dims"`
+}
+
+// Resize are the arguments of resize.
+type Resize struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Largest extent of the result, for all axes or for each; 0 is no limit.
+	MaxSize []float64 `op:"max_size"`
+
+	// How sizes are met: "default" derives missing ones from the mean scale of the others, "stretch" keeps
+	// missing extents, "not_larger" and "not_smaller" keep the aspect ratio within or beyond the size. Default:
+	// "default".
+	Mode op.Arg[string] `op:"mode"`
+
+	// Extent of the longest axis; the aspect ratio is kept. Default: 0.
+	ResizeLonger op.Arg[float64] `op:"resize_longer"`
+
+	// Extent of the shortest axis; the aspect ratio is kept. Default: 0.
+	ResizeShorter op.Arg[float64] `op:"resize_shorter"`
+
+	// Width; 0 derives it, a negative one mirrors. Default: 0.
+	ResizeX op.Arg[float64] `op:"resize_x"`
+
+	// Height; 0 derives it, a negative one mirrors. Default: 0.
+	ResizeY op.Arg[float64] `op:"resize_y"`
+
+	// Depth of volumes; 0 derives it, a negative one mirrors. Default: 0.
+	ResizeZ op.Arg[float64] `op:"resize_z"`
+
+	// End of the part that is resized, on each axis in the order of the layout; before roi_start it mirrors.
+	RoiEnd op.Arg[[]float64] `op:"roi_end"`
+
+	// The part is given in fractions of the extents. Default: false.
+	RoiRelative bool `op:"roi_relative"`
+
+	// Start of the part that is resized, on each axis in the order of the layout.
+	RoiStart op.Arg[[]float64] `op:"roi_start"`
+
+	// Extents of the result in the order of the layout, or one for all; 0 derives an extent, a negative one
+	// mirrors.
+	Size op.Arg[[]float64] `op:"size"`
+
+	// Where a size had to be rounded, the part that is resized grows or shrinks by as much, so that the scale is
+	// that of the size asked for. Default: true.
+	SubpixelScale op.Arg[bool] `op:"subpixel_scale"`
+
+	// Widens the filter along axes that shrink. Default: true.
+	Antialias op.Arg[bool] `op:"antialias"`
+
+	// Output type: that of the input, the default, or float32.
+	DType tensor.DType `op:"dtype"`
+
+	// Filter, unless mag_filter or min_filter say another. Default: INTERP_LINEAR.
+	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+
+	// Filter of axes that grow or stay. Default: INTERP_LINEAR.
+	MagFilter op.Arg[op.InterpType] `op:"mag_filter"`
+
+	// Filter of axes that shrink. Default: INTERP_LINEAR.
+	MinFilter op.Arg[op.InterpType] `op:"min_filter"`
+
+	// Has no effect. Default: 32.
+	MinibatchSize op.Arg[int] `op:"minibatch_size"`
+
+	// Has no effect. Default: 0.
+	TempBufferHint int `op:"temp_buffer_hint"`
+
+	// Ignored. Deprecated: it has no effect
+	ImageType op.Arg[op.ImageType] `op:"image_type"`
+
+	// Adds the size of the input as a second output. Default: false.
+	SaveAttrs bool `op:"save_attrs"`
+}
+
+// ResizeCropMirror are the arguments of resize_crop_mirror.
+type ResizeCropMirror struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Largest extent of the result, for all axes or for each; 0 is no limit.
+	MaxSize []float64 `op:"max_size"`
+
+	// How sizes are met: "default" derives missing ones from the mean scale of the others, "stretch" keeps
+	// missing extents, "not_larger" and "not_smaller" keep the aspect ratio within or beyond the size. Default:
+	// "default".
+	Mode op.Arg[string] `op:"mode"`
+
+	// Extent of the longest axis; the aspect ratio is kept. Default: 0.
+	ResizeLonger op.Arg[float64] `op:"resize_longer"`
+
+	// Extent of the shortest axis; the aspect ratio is kept. Default: 0.
+	ResizeShorter op.Arg[float64] `op:"resize_shorter"`
+
+	// Width; 0 derives it, a negative one mirrors. Default: 0.
+	ResizeX op.Arg[float64] `op:"resize_x"`
+
+	// Height; 0 derives it, a negative one mirrors. Default: 0.
+	ResizeY op.Arg[float64] `op:"resize_y"`
+
+	// Depth of volumes; 0 derives it, a negative one mirrors. Default: 0.
+	ResizeZ op.Arg[float64] `op:"resize_z"`
+
+	// End of the part that is resized, on each axis in the order of the layout; before roi_start it mirrors.
+	RoiEnd op.Arg[[]float64] `op:"roi_end"`
+
+	// The part is given in fractions of the extents. Default: false.
+	RoiRelative bool `op:"roi_relative"`
+
+	// Start of the part that is resized, on each axis in the order of the layout.
+	RoiStart op.Arg[[]float64] `op:"roi_start"`
+
+	// Extents of the result in the order of the layout, or one for all; 0 derives an extent, a negative one
+	// mirrors.
+	Size op.Arg[[]float64] `op:"size"`
+
+	// Where a size had to be rounded, the part that is resized grows or shrinks by as much, so that the scale is
+	// that of the size asked for. Default: true.
+	SubpixelScale op.Arg[bool] `op:"subpixel_scale"`
+
+	// Widens the filter along axes that shrink. Default: true.
+	Antialias op.Arg[bool] `op:"antialias"`
+
+	// Output type: that of the input, the default, or float32.
+	DType tensor.DType `op:"dtype"`
+
+	// Filter, unless mag_filter or min_filter say another. Default: INTERP_LINEAR.
+	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+
+	// Filter of axes that grow or stay. Default: INTERP_LINEAR.
+	MagFilter op.Arg[op.InterpType] `op:"mag_filter"`
+
+	// Filter of axes that shrink. Default: INTERP_LINEAR.
+	MinFilter op.Arg[op.InterpType] `op:"min_filter"`
+
+	// Has no effect. Default: 32.
+	MinibatchSize op.Arg[int] `op:"minibatch_size"`
+
+	// Has no effect. Default: 0.
+	TempBufferHint int `op:"temp_buffer_hint"`
+
+	// Height and width of the window, or depth, height and width; 0 is the whole axis. Excludes crop_d, crop_h
+	// and crop_w.
+	Crop op.Arg[[]float64] `op:"crop"`
+
+	// Depth of the window, of volumes; given together with crop_h and crop_w. Default: 0.
+	CropD op.Arg[float64] `op:"crop_d"`
+
+	// Height of the window; given together with crop_w. Default: 0.
+	CropH op.Arg[float64] `op:"crop_h"`
+
+	// Width of the window; given together with crop_h. Default: 0.
+	CropW op.Arg[float64] `op:"crop_w"`
+
+	// Where the window lies horizontally: 0 at the left edge, 1 at the right. Default: 0.5.
+	CropPosX op.Arg[float64] `op:"crop_pos_x"`
+
+	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
+	CropPosY op.Arg[float64] `op:"crop_pos_y"`
+
+	// Where the window of a volume lies in depth: 0 at the front, 1 at the back. Default: 0.5.
+	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
+
+	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
+	Rounding op.Arg[string] `op:"rounding"`
+
+	// Axes to reverse: 1 is the width, 2 the height, 4 the depth, or a sum of them. Default: 0.
+	Mirror op.Arg[int] `op:"mirror"`
+}
+
+// SequenceRearrange are the arguments of sequence_rearrange.
+type SequenceRearrange struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Index of the element at each place of the output. Required.
+	NewOrder op.Arg[[]int] `op:"new_order"`
+}
+
+// Shapes are the arguments of shapes.
+type Shapes struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Type of the output: an integer type of 32 or 64 bits, float32 or float64. Default: int64.
+	DType tensor.DType `op:"dtype"`
+
+	// The older name of dtype. Deprecated: use dtype
+	Type tensor.DType `op:"type"`
+}
+
+// Slice are the arguments of slice.
+type Slice struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Axes that the window is given for, in the order of its values; negative ones count from the last. Default:
+	// 1 0.
+	Axes op.Arg[[]int] `op:"axes"`
+
+	// The same by the letters of the layout; goes before axes. Default: "WH".
+	AxisNames op.Arg[string] `op:"axis_names"`
+
+	// Whether the input anchor, when of floats, is relative to the extents. Default: true.
+	NormalizedAnchor op.Arg[bool] `op:"normalized_anchor"`
+
+	// Whether the input shape, when of floats, is relative to the extents. Default: true.
+	NormalizedShape op.Arg[bool] `op:"normalized_shape"`
+
+	// First element of the window on each axis; the default is 0.
+	Start op.Arg[[]int] `op:"start"`
+
+	// The same relative to the extents.
+	RelStart op.Arg[[]float64] `op:"rel_start"`
+
+	// Element behind the last of the window on each axis; the default is the extent.
+	End op.Arg[[]int] `op:"end"`
+
+	// The same relative to the extents.
+	RelEnd op.Arg[[]float64] `op:"rel_end"`
+
+	// Extent of the window on each axis.
+	Shape op.Arg[[]int] `op:"shape"`
+
+	// The same relative to the extents of the data.
+	RelShape op.Arg[[]float64] `op:"rel_shape"`
+
+	// What happens when the window leaves the data: "error", "pad" with fill_values, or "trim_to_shape". Default:
+	// "error".
+	OutOfBoundsPolicy op.Arg[string] `op:"out_of_bounds_policy"`
+
+	// Values of padded elements, one for all channels or one each. Default: 0.
+	FillValues []float64 `op:"fill_values"`
+
+	// Ignored. Deprecated: it has no effect
+	ImageType op.Arg[op.ImageType] `op:"image_type"`
+
+	// The former name of dtype. Deprecated: use dtype
+	OutputDtype tensor.DType `op:"output_dtype"`
+
+	// Output type; by default that of the input.
+	DType tensor.DType `op:"dtype"`
+}
+
+// Squeeze are the arguments of squeeze.
+type Squeeze struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Axes to remove, by number; one that the data do not have is left alone, as by DALI.
+	Axes op.Arg[[]int] `op:"axes"`
+
+	// Axes to remove, by the letters of the layout.
+	AxisNames string `op:"axis_names"`
+}
+
+// Stack are the arguments of stack.
+type Stack struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Number of the new axis; a negative one counts from the end of the output. Default: 0.
+	Axis int `op:"axis"`
+
+	// Letter of the new axis in the layout; without it there is no layout.
+	AxisName string `op:"axis_name"`
+}
+
+// Transpose are the arguments of transpose.
+type Transpose struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Layout of the output, in place of any other.
+	OutputLayout string `op:"output_layout"`
+
+	// Which axis of the input each axis of the output is; without it the order is reversed.
+	Perm []int `op:"perm"`
+
+	// Whether the letters of the layout go with their axes; else the layout stays. Default: true.
+	TransposeLayout op.Arg[bool] `op:"transpose_layout"`
+}
+
+// Zeros are the arguments of zeros.
+type Zeros struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Type of the output. Default: int32.
+	DType tensor.DType `op:"dtype"`
+
+	// Layout of the output.
+	Layout string `op:"layout"`
+
+	// Shape of the output; by default a scalar.
+	Shape op.Arg[[]int] `op:"shape"`
+}
+
+// ZerosLike are the arguments of zeros_like.
+type ZerosLike struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Type of the output; by default that of the input.
+	DType tensor.DType `op:"dtype"`
 }

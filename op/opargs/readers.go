@@ -10,8 +10,12 @@ import (
 type ReadersFile struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Directory with a folder for each class, or what files are relative to.
+	// Directory with a folder for each class, or what files and file_list are relative to.
 	FileRoot string `op:"file_root"`
+
+	// Text file with a path and its label on each line, instead of folders; its own folder is the default of
+	// file_root.
+	FileList string `op:"file_list"`
 
 	// Paths of the files, in this order, instead of folders.
 	Files []string `op:"files"`
@@ -29,9 +33,52 @@ type ReadersFile struct {
 	// Patterns tell upper from lower case. Default: false.
 	CaseSensitiveFilter bool `op:"case_sensitive_filter"`
 
-	// Each epoch comes in an order of its own instead of the sorted one. Default: false.
+	// Each epoch comes in an order of its own instead of that of the data set. Default: false.
 	RandomShuffle bool `op:"random_shuffle"`
 
 	// Seed of the order; -1: that of the pipeline. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
+
+	// Each epoch comes in an order of its own, in DALI by shuffling the whole list. Default: false.
+	ShuffleAfterEpoch bool `op:"shuffle_after_epoch"`
+
+	// Seed of shuffle_after_epoch; by default 524287 in DALI's mode, else that of the reader.
+	ShuffleAfterEpochSeed op.Arg[int] `op:"shuffle_after_epoch_seed"`
+
+	// Number of parts that the data set is cut into, for as many pipelines. Default: 1.
+	NumShards op.Arg[int] `op:"num_shards"`
+
+	// The part that is read first. Default: 0.
+	ShardId int `op:"shard_id"`
+
+	// Reads the same part in every epoch; otherwise the next one. Default: false.
+	StickToShard bool `op:"stick_to_shard"`
+
+	// Fills the last batch of an epoch with its last sample, so that all shards have as many batches. Default:
+	// false.
+	PadLastBatch bool `op:"pad_last_batch"`
+
+	// Samples that DALI's shuffle picks from. Without DALI's mode all samples are shuffled, whatever it says.
+	// Default: 1024.
+	InitialFill op.Arg[int] `op:"initial_fill"`
+
+	// Batches that DALI's reader reads ahead; no effect: Options.ReadAheadBytes bounds what is read ahead.
+	// Default: 1.
+	PrefetchQueueDepth op.Arg[int] `op:"prefetch_queue_depth"`
+
+	// Memory that DALI sets aside for a sample; no effect. Default: 1048576.
+	TensorInitBytes op.Arg[int] `op:"tensor_init_bytes"`
+
+	// Asks the system to read files ahead; no effect. Default: false.
+	ReadAhead bool `op:"read_ahead"`
+
+	// Looks at the data set when the first batch is made; no effect: that is done when a pipeline is made.
+	// Default: false.
+	LazyInit bool `op:"lazy_init"`
+
+	// Reads files instead of mapping them, which is always so; no effect. Default: false.
+	DontUseMmap bool `op:"dont_use_mmap"`
+
+	// Leaves out what a decoder has cached; no effect: there is no such cache. Default: false.
+	SkipCachedImages bool `op:"skip_cached_images"`
 }

@@ -10,11 +10,53 @@ import (
 // DecodersImageArgs are the arguments of decoders.image.
 type DecodersImageArgs = opargs.DecodersImage
 
-// DecodersImage is decoders.image. Decodes images. JPEG is known.
+// DecodersImage is decoders.image. Decodes images: JPEG, PNG, BMP, PNM, TIFF, WebP and the first frame of
+// GIF.
 //
 // Input encoded: the bytes of an image file.
-// Output images: images, uint8 HWC.
+// Output images: images, HWC.
 func DecodersImage(p *pipeline.Builder, encoded pipeline.Node, args DecodersImageArgs) (images pipeline.Node) {
 	out := p.Op("decoders.image", args, encoded)
+	return out[0]
+}
+
+// DecodersImageCropArgs are the arguments of decoders.image_crop.
+type DecodersImageCropArgs = opargs.DecodersImageCrop
+
+// DecodersImageCrop is decoders.image_crop. Decodes a window of images, whose size and place are given as for
+// crop. It must not leave the image.
+//
+// Input encoded: the bytes of an image file.
+// Output images: images, HWC.
+func DecodersImageCrop(p *pipeline.Builder, encoded pipeline.Node, args DecodersImageCropArgs) (images pipeline.Node) {
+	out := p.Op("decoders.image_crop", args, encoded)
+	return out[0]
+}
+
+// DecodersImageRandomCropArgs are the arguments of decoders.image_random_crop.
+type DecodersImageRandomCropArgs = opargs.DecodersImageRandomCrop
+
+// DecodersImageRandomCrop is decoders.image_random_crop. Decodes a window of images, of random area, aspect
+// ratio and place, as random_resized_crop draws it.
+//
+// Input encoded: the bytes of an image file.
+// Output images: images, HWC.
+func DecodersImageRandomCrop(p *pipeline.Builder, encoded pipeline.Node, args DecodersImageRandomCropArgs) (images pipeline.Node) {
+	out := p.Op("decoders.image_random_crop", args, encoded)
+	return out[0]
+}
+
+// DecodersImageSliceArgs are the arguments of decoders.image_slice.
+type DecodersImageSliceArgs = opargs.DecodersImageSlice
+
+// DecodersImageSlice is decoders.image_slice. Decodes a window of images, given by its start and end or
+// extent, as inputs or arguments, as for slice. It must not leave the image.
+//
+// Input encoded: the bytes of an image file.
+// Input anchor: the start of the window on each axis; given together with the extent; may be left out.
+// Input extent: the extent of the window on each axis; may be left out.
+// Output images: images, HWC.
+func DecodersImageSlice(p *pipeline.Builder, encoded pipeline.Node, args DecodersImageSliceArgs, inputs ...pipeline.Node) (images pipeline.Node) {
+	out := p.Op("decoders.image_slice", args, append([]pipeline.Node{encoded}, inputs...)...)
 	return out[0]
 }

@@ -7,6 +7,19 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
+// BrightnessArgs are the arguments of brightness.
+type BrightnessArgs = opargs.Brightness
+
+// Brightness is brightness. Changes the brightness: brightness_shift * range + brightness * in, where range
+// is 1 for floats and the largest value of the output type otherwise.
+//
+// Input images: images, sequences or volumes.
+// Output adjusted: images of the same shape.
+func Brightness(p *pipeline.Builder, images pipeline.Node, args BrightnessArgs) (adjusted pipeline.Node) {
+	out := p.Op("brightness", args, images)
+	return out[0]
+}
+
 // BrightnessContrastArgs are the arguments of brightness_contrast.
 type BrightnessContrastArgs = opargs.BrightnessContrast
 
@@ -14,7 +27,7 @@ type BrightnessContrastArgs = opargs.BrightnessContrast
 // brightness * (contrast_center + contrast * (in - contrast_center)), where range is 1 for floats and the
 // largest value of the output type otherwise.
 //
-// Input images: images, uint8 or float32, of any layout.
+// Input images: images, sequences or volumes.
 // Output adjusted: images of the same shape.
 func BrightnessContrast(p *pipeline.Builder, images pipeline.Node, args BrightnessContrastArgs) (adjusted pipeline.Node) {
 	out := p.Op("brightness_contrast", args, images)
@@ -27,20 +40,106 @@ type CastArgs = opargs.Cast
 // Cast is cast. Converts elements to another type: floats to integers are rounded half away from zero and
 // saturated, integers to narrower ones saturated.
 //
-// Input input: integers or floats of any shape.
+// Input input: numbers of any shape.
 // Output output: the same shape in the other type.
 func Cast(p *pipeline.Builder, input pipeline.Node, args CastArgs) (output pipeline.Node) {
 	out := p.Op("cast", args, input)
 	return out[0]
 }
 
+// CastLikeArgs are the arguments of cast_like.
+type CastLikeArgs = opargs.CastLike
+
+// CastLike is cast_like. Converts elements to the type of other data, as cast does.
+//
+// Input input: numbers of any shape.
+// Input like: data whose type is taken; its contents are not read.
+// Output output: the shape of the input in the other type.
+func CastLike(p *pipeline.Builder, input pipeline.Node, like pipeline.Node, args CastLikeArgs) (output pipeline.Node) {
+	out := p.Op("cast_like", args, input, like)
+	return out[0]
+}
+
+// CatArgs are the arguments of cat.
+type CatArgs = opargs.Cat
+
+// Cat is cat. Joins data along an axis that they have. Samples without elements are left out, whatever their
+// shape. The layout is that of the first input.
+//
+// Input input: data of one type, whose shapes differ in that axis at most; up to 999 of them.
+// Output output: the joined data.
+func Cat(p *pipeline.Builder, args CatArgs, inputs ...pipeline.Node) (output pipeline.Node) {
+	out := p.Op("cat", args, inputs...)
+	return out[0]
+}
+
+// ConstantArgs are the arguments of constant.
+type ConstantArgs = opargs.Constant
+
+// Constant is constant. Gives the same numbers for every sample.
+//
+// Output output: the numbers.
+func Constant(p *pipeline.Builder, args ConstantArgs) (output pipeline.Node) {
+	out := p.Op("constant", args)
+	return out[0]
+}
+
+// ContrastArgs are the arguments of contrast.
+type ContrastArgs = opargs.Contrast
+
+// Contrast is contrast. Changes the contrast: contrast_center + contrast * (in - contrast_center).
+//
+// Input images: images, sequences or volumes.
+// Output adjusted: images of the same shape.
+func Contrast(p *pipeline.Builder, images pipeline.Node, args ContrastArgs) (adjusted pipeline.Node) {
+	out := p.Op("contrast", args, images)
+	return out[0]
+}
+
+// CoordFlipArgs are the arguments of coord_flip.
+type CoordFlipArgs = opargs.CoordFlip
+
+// CoordFlip is coord_flip. Mirrors points: a flipped coordinate becomes 2 * center - x, in float32.
+//
+// Input points: a row for each point, of 1 to 3 coordinates.
+// Output output: the mirrored points.
+func CoordFlip(p *pipeline.Builder, points pipeline.Node, args CoordFlipArgs) (output pipeline.Node) {
+	out := p.Op("coord_flip", args, points)
+	return out[0]
+}
+
+// CoordTransformArgs are the arguments of coord_transform.
+type CoordTransformArgs = opargs.CoordTransform
+
+// CoordTransform is coord_transform. Multiplies points by a matrix and adds an offset: M * x + T, in float32;
+// integers are rounded half away from zero and saturated.
+//
+// Input points: data whose last axis are the coordinates of points.
+// Output output: the points, with a coordinate for each row of the matrix.
+func CoordTransform(p *pipeline.Builder, points pipeline.Node, args CoordTransformArgs) (output pipeline.Node) {
+	out := p.Op("coord_transform", args, points)
+	return out[0]
+}
+
+// CopyArgs are the arguments of copy.
+type CopyArgs = opargs.Copy
+
+// Copy is copy. Gives the data as they are.
+//
+// Input input: data of any kind.
+// Output output: the same data.
+func Copy(p *pipeline.Builder, input pipeline.Node, args CopyArgs) (output pipeline.Node) {
+	out := p.Op("copy", args, input)
+	return out[0]
+}
+
 // CropArgs are the arguments of crop.
 type CropArgs = opargs.Crop
 
-// Crop is crop. Cuts a window out of an image.
+// Crop is crop. Cuts a window out of an image, every image of a sequence or a volume.
 //
 // Input images: images to crop.
-// Output windows: the windows, with the type of the input.
+// Output windows: the windows, with the layout of the input.
 func Crop(p *pipeline.Builder, images pipeline.Node, args CropArgs) (windows pipeline.Node) {
 	out := p.Op("crop", args, images)
 	return out[0]
@@ -50,13 +149,279 @@ func Crop(p *pipeline.Builder, images pipeline.Node, args CropArgs) (windows pip
 type CropMirrorNormalizeArgs = opargs.CropMirrorNormalize
 
 // CropMirrorNormalize is crop_mirror_normalize. Cuts a window out of an image, mirrors it when asked and
-// normalises it: scale * (in - mean) / std + shift. The output is laid out for training: CHW float32 by
-// default.
+// normalises it: scale * (in - mean) / std + shift, which is computed as (in - (mean - shift * std / scale))
+// * (scale / std). The output is laid out for training: CHW float32 by default.
 //
-// Input images: images, uint8 or float32.
+// Input images: images, sequences or volumes.
 // Output normalized: normalised windows.
 func CropMirrorNormalize(p *pipeline.Builder, images pipeline.Node, args CropMirrorNormalizeArgs) (normalized pipeline.Node) {
 	out := p.Op("crop_mirror_normalize", args, images)
+	return out[0]
+}
+
+// DumpImageArgs are the arguments of dump_image.
+type DumpImageArgs = opargs.DumpImage
+
+// DumpImage is dump_image. Writes each image to a file of the working directory and passes it on. The name of
+// the file is the place in the batch, the suffix and 0, as in 3-suffix-0.ppm, so that a batch overwrites the
+// one before; its format is PNM in text.
+//
+// Input image: an image of 1 or 3 channels, layout HWC.
+// Output same: the image.
+func DumpImage(p *pipeline.Builder, image pipeline.Node, args DumpImageArgs) (same pipeline.Node) {
+	out := p.Op("dump_image", args, image)
+	return out[0]
+}
+
+// ElementExtractArgs are the arguments of element_extract.
+type ElementExtractArgs = opargs.ElementExtract
+
+// ElementExtract is element_extract. Takes elements, such as frames, out of sequences. There is one output
+// for each.
+//
+// Input input: sequences of two axes or more, the first of which is F where there is a layout.
+// Output element: an element of the sequence.
+func ElementExtract(p *pipeline.Builder, input pipeline.Node, args ElementExtractArgs) []pipeline.Node {
+	return p.Op("element_extract", args, input)
+}
+
+// EraseArgs are the arguments of erase.
+type EraseArgs = opargs.Erase
+
+// Erase is erase. Overwrites regions of an array with a value. The regions are given by anchors and shapes
+// along some axes, region after region, and reach over the whole of the others. Starts and ends are cut to
+// integers.
+//
+// Input data: arrays of any rank.
+// Output erased: arrays of the same shape.
+func Erase(p *pipeline.Builder, data pipeline.Node, args EraseArgs) (erased pipeline.Node) {
+	out := p.Op("erase", args, data)
+	return out[0]
+}
+
+// ExpandDimsArgs are the arguments of expand_dims.
+type ExpandDimsArgs = opargs.ExpandDims
+
+// ExpandDims is expand_dims. Puts axes of extent 1 between those of the data.
+//
+// Input data: data of any kind.
+// Output output: the data with the new axes.
+func ExpandDims(p *pipeline.Builder, data pipeline.Node, args ExpandDimsArgs) (output pipeline.Node) {
+	out := p.Op("expand_dims", args, data)
+	return out[0]
+}
+
+// FlipArgs are the arguments of flip.
+type FlipArgs = opargs.Flip
+
+// Flip is flip. Reverses images along their axes: left and right, top and bottom, front and back.
+//
+// Input images: images, sequences or volumes of any type.
+// Output flipped: images of the same shape.
+func Flip(p *pipeline.Builder, images pipeline.Node, args FlipArgs) (flipped pipeline.Node) {
+	out := p.Op("flip", args, images)
+	return out[0]
+}
+
+// FullArgs are the arguments of full.
+type FullArgs = opargs.Full
+
+// Full is full. Repeats data to a shape, as numpy broadcasts.
+//
+// Input fill_value: what is repeated: a scalar, or data whose shape fits the end of the new shape.
+// Output output: the repeated data.
+func Full(p *pipeline.Builder, fill_value pipeline.Node, args FullArgs) (output pipeline.Node) {
+	out := p.Op("full", args, fill_value)
+	return out[0]
+}
+
+// FullLikeArgs are the arguments of full_like.
+type FullLikeArgs = opargs.FullLike
+
+// FullLike is full_like. Repeats data to the shape, layout and type of other data, as numpy broadcasts and
+// cast converts.
+//
+// Input data_like: data whose shape, layout and type are taken; their contents are not read.
+// Input fill_value: what is repeated.
+// Output output: the repeated data.
+func FullLike(p *pipeline.Builder, data_like pipeline.Node, fill_value pipeline.Node, args FullLikeArgs) (output pipeline.Node) {
+	out := p.Op("full_like", args, data_like, fill_value)
+	return out[0]
+}
+
+// GetPropertyArgs are the arguments of get_property.
+type GetPropertyArgs = opargs.GetProperty
+
+// GetProperty is get_property. Tells what is known about samples, as text: the bytes of its characters.
+//
+// Input input: data of any kind.
+// Output output: the characters as uint8.
+func GetProperty(p *pipeline.Builder, input pipeline.Node, args GetPropertyArgs) (output pipeline.Node) {
+	out := p.Op("get_property", args, input)
+	return out[0]
+}
+
+// ImageDecoderArgs are the arguments of image_decoder.
+type ImageDecoderArgs = opargs.ImageDecoder
+
+// ImageDecoder is image_decoder. Decodes images: JPEG, PNG, BMP, PNM, TIFF, WebP and the first frame of GIF.
+//
+// Input encoded: the bytes of an image file.
+// Output images: images, HWC.
+//
+// Deprecated: use decoders.image
+func ImageDecoder(p *pipeline.Builder, encoded pipeline.Node, args ImageDecoderArgs) (images pipeline.Node) {
+	out := p.Op("image_decoder", args, encoded)
+	return out[0]
+}
+
+// ImageDecoderCropArgs are the arguments of image_decoder_crop.
+type ImageDecoderCropArgs = opargs.ImageDecoderCrop
+
+// ImageDecoderCrop is image_decoder_crop. Decodes a window of images, whose size and place are given as for
+// crop. It must not leave the image.
+//
+// Input encoded: the bytes of an image file.
+// Output images: images, HWC.
+//
+// Deprecated: use decoders.image_crop
+func ImageDecoderCrop(p *pipeline.Builder, encoded pipeline.Node, args ImageDecoderCropArgs) (images pipeline.Node) {
+	out := p.Op("image_decoder_crop", args, encoded)
+	return out[0]
+}
+
+// ImageDecoderRandomCropArgs are the arguments of image_decoder_random_crop.
+type ImageDecoderRandomCropArgs = opargs.ImageDecoderRandomCrop
+
+// ImageDecoderRandomCrop is image_decoder_random_crop. Decodes a window of images, of random area, aspect
+// ratio and place, as random_resized_crop draws it.
+//
+// Input encoded: the bytes of an image file.
+// Output images: images, HWC.
+//
+// Deprecated: use decoders.image_random_crop
+func ImageDecoderRandomCrop(p *pipeline.Builder, encoded pipeline.Node, args ImageDecoderRandomCropArgs) (images pipeline.Node) {
+	out := p.Op("image_decoder_random_crop", args, encoded)
+	return out[0]
+}
+
+// ImageDecoderSliceArgs are the arguments of image_decoder_slice.
+type ImageDecoderSliceArgs = opargs.ImageDecoderSlice
+
+// ImageDecoderSlice is image_decoder_slice. Decodes a window of images, given by its start and end or extent,
+// as inputs or arguments, as for slice. It must not leave the image.
+//
+// Input encoded: the bytes of an image file.
+// Input anchor: the start of the window on each axis; given together with the extent; may be left out.
+// Input extent: the extent of the window on each axis; may be left out.
+// Output images: images, HWC.
+//
+// Deprecated: use decoders.image_slice
+func ImageDecoderSlice(p *pipeline.Builder, encoded pipeline.Node, args ImageDecoderSliceArgs, inputs ...pipeline.Node) (images pipeline.Node) {
+	out := p.Op("image_decoder_slice", args, append([]pipeline.Node{encoded}, inputs...)...)
+	return out[0]
+}
+
+// LookupTableArgs are the arguments of lookup_table.
+type LookupTableArgs = opargs.LookupTable
+
+// LookupTable is lookup_table. Replaces integers by what a table has for them.
+//
+// Input input: integers.
+// Output output: the entries, in the shape of the input.
+func LookupTable(p *pipeline.Builder, input pipeline.Node, args LookupTableArgs) (output pipeline.Node) {
+	out := p.Op("lookup_table", args, input)
+	return out[0]
+}
+
+// NormalizeArgs are the arguments of normalize.
+type NormalizeArgs = opargs.Normalize
+
+// Normalize is normalize. Takes the mean from elements and divides them by the standard deviation: scale *
+// (in - mean) / sqrt(stddev^2 + epsilon) + shift. What is not given is computed of the sample, or of the
+// batch; where a computed deviation and epsilon are 0, the quotient is 0. Means and deviations that are given
+// per sample have the shape of the input, but for extents of 1 in the axes that are folded.
+//
+// Input input: integers of up to 32 bits or float32.
+// Output output: the normalized data.
+func Normalize(p *pipeline.Builder, input pipeline.Node, args NormalizeArgs) (output pipeline.Node) {
+	out := p.Op("normalize", args, input)
+	return out[0]
+}
+
+// OneHotArgs are the arguments of one_hot.
+type OneHotArgs = opargs.OneHot
+
+// OneHot is one_hot. Makes a row of classes of each index: on_value at the index, off_value elsewhere, and
+// everywhere when the index is of no class. Where every sample of the batch has one element and the axis is
+// left at -1, the output has no axis but that of the classes.
+//
+// Input input: indices; floats are truncated.
+// Output output: the data with the axis of the classes.
+func OneHot(p *pipeline.Builder, input pipeline.Node, args OneHotArgs) (output pipeline.Node) {
+	out := p.Op("one_hot", args, input)
+	return out[0]
+}
+
+// OnesArgs are the arguments of ones.
+type OnesArgs = opargs.Ones
+
+// Ones is ones. Gives ones.
+//
+// Output output: ones.
+func Ones(p *pipeline.Builder, args OnesArgs) (output pipeline.Node) {
+	out := p.Op("ones", args)
+	return out[0]
+}
+
+// OnesLikeArgs are the arguments of ones_like.
+type OnesLikeArgs = opargs.OnesLike
+
+// OnesLike is ones_like. Gives ones in the shape of other data.
+//
+// Input data_like: data whose shape, layout and type are taken; their contents are not read.
+// Output output: ones.
+func OnesLike(p *pipeline.Builder, data_like pipeline.Node, args OnesLikeArgs) (output pipeline.Node) {
+	out := p.Op("ones_like", args, data_like)
+	return out[0]
+}
+
+// PadArgs are the arguments of pad.
+type PadArgs = opargs.Pad
+
+// Pad is pad. Makes samples larger at the ends of axes: to a shape, to the largest sample of the batch where
+// no extent is given, and to a multiple of the alignment. Nothing becomes smaller.
+//
+// Input input: data of any kind, of one axis or more.
+// Output output: the padded data.
+func Pad(p *pipeline.Builder, input pipeline.Node, args PadArgs) (output pipeline.Node) {
+	out := p.Op("pad", args, input)
+	return out[0]
+}
+
+// PeekImageShapeArgs are the arguments of peek_image_shape.
+type PeekImageShapeArgs = opargs.PeekImageShape
+
+// PeekImageShape is peek_image_shape. Tells the shape of images, height, width and channels, without decoding
+// them.
+//
+// Input encoded: the bytes of an image file.
+// Output shapes: three numbers.
+func PeekImageShape(p *pipeline.Builder, encoded pipeline.Node, args PeekImageShapeArgs) (shapes pipeline.Node) {
+	out := p.Op("peek_image_shape", args, encoded)
+	return out[0]
+}
+
+// PermuteBatchArgs are the arguments of permute_batch.
+type PermuteBatchArgs = opargs.PermuteBatch
+
+// PermuteBatch is permute_batch. Gives samples of the batch in another order; samples may be left out or come
+// again.
+//
+// Input input: data of any kind.
+// Output output: the samples in the new order.
+func PermuteBatch(p *pipeline.Builder, input pipeline.Node, args PermuteBatchArgs) (output pipeline.Node) {
+	out := p.Op("permute_batch", args, input)
 	return out[0]
 }
 
@@ -64,12 +429,169 @@ func CropMirrorNormalize(p *pipeline.Builder, images pipeline.Node, args CropMir
 type RandomResizedCropArgs = opargs.RandomResizedCrop
 
 // RandomResizedCrop is random_resized_crop. Cuts a window of random area, aspect ratio and place out of an
-// image and resizes it to a fixed size. Pixels outside the window but within reach of the filter take part,
-// as in DALI.
+// image and resizes it to a fixed size. Pixels outside the window but within reach of the filter take part.
 //
-// Input images: images, uint8 or float32.
-// Output resized: images of the given size, HWC.
+// Input images: images: uint8, int16, uint16 or float32.
+// Output resized: images of the given size, with the layout of the input.
 func RandomResizedCrop(p *pipeline.Builder, images pipeline.Node, args RandomResizedCropArgs) (resized pipeline.Node) {
 	out := p.Op("random_resized_crop", args, images)
+	return out[0]
+}
+
+// ReinterpretArgs are the arguments of reinterpret.
+type ReinterpretArgs = opargs.Reinterpret
+
+// Reinterpret is reinterpret. Takes the bytes of the elements for elements of another type. Without a shape
+// the last axis becomes longer or shorter by the ratio of the sizes of both types.
+//
+// Input data: data of any kind.
+// Input shape_input: the new shape, as integers, in place of the argument; may be left out.
+// Output output: the same bytes with the other type and shape.
+func Reinterpret(p *pipeline.Builder, data pipeline.Node, args ReinterpretArgs, inputs ...pipeline.Node) (output pipeline.Node) {
+	out := p.Op("reinterpret", args, append([]pipeline.Node{data}, inputs...)...)
+	return out[0]
+}
+
+// ReshapeArgs are the arguments of reshape.
+type ReshapeArgs = opargs.Reshape
+
+// Reshape is reshape. Gives the elements, in their order, another shape or layout.
+//
+// Input data: data of any kind.
+// Input shape_input: the new shape, as integers, in place of the argument; may be left out.
+// Output output: the same elements in the other shape.
+func Reshape(p *pipeline.Builder, data pipeline.Node, args ReshapeArgs, inputs ...pipeline.Node) (output pipeline.Node) {
+	out := p.Op("reshape", args, append([]pipeline.Node{data}, inputs...)...)
+	return out[0]
+}
+
+// ResizeArgs are the arguments of resize.
+type ResizeArgs = opargs.Resize
+
+// Resize is resize. Changes the size of images, of sequences of images and of volumes, or of a part of them.
+// The size is given by one of size, resize_shorter, resize_longer, or some of resize_x, resize_y and
+// resize_z.
+//
+// Input images: images: uint8, int16, uint16 or float32.
+// Output resized: images of the new size, with the layout of the input.
+// Output size: with save_attrs: the extents of the input's spatial axes, int32.
+func Resize(p *pipeline.Builder, images pipeline.Node, args ResizeArgs) []pipeline.Node {
+	return p.Op("resize", args, images)
+}
+
+// ResizeCropMirrorArgs are the arguments of resize_crop_mirror.
+type ResizeCropMirrorArgs = opargs.ResizeCropMirror
+
+// ResizeCropMirror is resize_crop_mirror. Resizes an image, cuts a window out of the result and mirrors it
+// when asked, in one step: only the window is computed. It may reach beyond the resized image, whose edge is
+// continued.
+//
+// Input images: images: uint8, int16, uint16 or float32.
+// Output windows: the windows, with the layout of the input.
+func ResizeCropMirror(p *pipeline.Builder, images pipeline.Node, args ResizeCropMirrorArgs) (windows pipeline.Node) {
+	out := p.Op("resize_crop_mirror", args, images)
+	return out[0]
+}
+
+// SequenceRearrangeArgs are the arguments of sequence_rearrange.
+type SequenceRearrangeArgs = opargs.SequenceRearrange
+
+// SequenceRearrange is sequence_rearrange. Puts the elements of sequences, such as frames, into another
+// order; elements may be left out or come again.
+//
+// Input input: sequences of two axes or more, the first of which is F where there is a layout.
+// Output output: the sequences in the new order.
+func SequenceRearrange(p *pipeline.Builder, input pipeline.Node, args SequenceRearrangeArgs) (output pipeline.Node) {
+	out := p.Op("sequence_rearrange", args, input)
+	return out[0]
+}
+
+// ShapesArgs are the arguments of shapes.
+type ShapesArgs = opargs.Shapes
+
+// Shapes is shapes. Gives the extents of samples.
+//
+// Input input: data of any kind.
+// Output shape: the extents, outermost first.
+//
+// Deprecated: use Node.Shape
+func Shapes(p *pipeline.Builder, input pipeline.Node, args ShapesArgs) (shape pipeline.Node) {
+	out := p.Op("shapes", args, input)
+	return out[0]
+}
+
+// SliceArgs are the arguments of slice.
+type SliceArgs = opargs.Slice
+
+// Slice is slice. Cuts a window out of an array of any rank: from a start to an end or of an extent, along
+// axes that have a number or a name. Relative positions are fractions of the extents.
+//
+// Input data: arrays of any rank.
+// Input anchor: the start on each axis; floats are relative unless normalized_anchor is false; may be left
+// out.
+// Input shape: the extent on each axis; floats are relative unless normalized_shape is false; may be left
+// out.
+// Output windows: the windows, with the layout of the data.
+func Slice(p *pipeline.Builder, data pipeline.Node, args SliceArgs, inputs ...pipeline.Node) (windows pipeline.Node) {
+	out := p.Op("slice", args, append([]pipeline.Node{data}, inputs...)...)
+	return out[0]
+}
+
+// SqueezeArgs are the arguments of squeeze.
+type SqueezeArgs = opargs.Squeeze
+
+// Squeeze is squeeze. Removes axes of extent 1.
+//
+// Input data: data of any kind.
+// Output output: the data without these axes.
+func Squeeze(p *pipeline.Builder, data pipeline.Node, args SqueezeArgs) (output pipeline.Node) {
+	out := p.Op("squeeze", args, data)
+	return out[0]
+}
+
+// StackArgs are the arguments of stack.
+type StackArgs = opargs.Stack
+
+// Stack is stack. Joins data along a new axis.
+//
+// Input input: data of one type and shape; up to 999 of them.
+// Output output: the stacked data.
+func Stack(p *pipeline.Builder, args StackArgs, inputs ...pipeline.Node) (output pipeline.Node) {
+	out := p.Op("stack", args, inputs...)
+	return out[0]
+}
+
+// TransposeArgs are the arguments of transpose.
+type TransposeArgs = opargs.Transpose
+
+// Transpose is transpose. Puts the axes into another order.
+//
+// Input input: data of any kind.
+// Output output: the data with its axes in that order.
+func Transpose(p *pipeline.Builder, input pipeline.Node, args TransposeArgs) (output pipeline.Node) {
+	out := p.Op("transpose", args, input)
+	return out[0]
+}
+
+// ZerosArgs are the arguments of zeros.
+type ZerosArgs = opargs.Zeros
+
+// Zeros is zeros. Gives zeros.
+//
+// Output output: zeros.
+func Zeros(p *pipeline.Builder, args ZerosArgs) (output pipeline.Node) {
+	out := p.Op("zeros", args)
+	return out[0]
+}
+
+// ZerosLikeArgs are the arguments of zeros_like.
+type ZerosLikeArgs = opargs.ZerosLike
+
+// ZerosLike is zeros_like. Gives zeros in the shape of other data.
+//
+// Input data_like: data whose shape, layout and type are taken; their contents are not read.
+// Output output: zeros.
+func ZerosLike(p *pipeline.Builder, data_like pipeline.Node, args ZerosLikeArgs) (output pipeline.Node) {
+	out := p.Op("zeros_like", args, data_like)
 	return out[0]
 }

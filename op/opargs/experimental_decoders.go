@@ -1,0 +1,319 @@
+// Code generated from the schemas by go generate ./pipeline/fn; DO NOT EDIT.
+
+package opargs
+
+import (
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// ExperimentalDecodersImage are the arguments of experimental.decoders.image.
+type ExperimentalDecodersImage struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Colour space of the output: RGB, BGR, GRAY, YCbCr, or ANY_DATA for the channels that the file has. Default:
+	// RGB.
+	OutputType op.ImageType `op:"output_type"`
+
+	// Type of the output, of which levels fill the whole range; float32 from 0 to 1. Default: uint8.
+	DType tensor.DType `op:"dtype"`
+
+	// Turns images as their EXIF orientation asks. Default: true.
+	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
+
+	// Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off. Default: false.
+	UseFastIdct bool `op:"use_fast_idct"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: true.
+	Affine op.Arg[bool] `op:"affine"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 16777216.
+	DeviceMemoryPadding op.Arg[int] `op:"device_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	DeviceMemoryPaddingJpeg2k int `op:"device_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 8388608.
+	HostMemoryPadding op.Arg[int] `op:"host_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	HostMemoryPaddingJpeg2k int `op:"host_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.65.
+	HwDecoderLoad op.Arg[float64] `op:"hw_decoder_load"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 1000000.
+	HybridHuffmanThreshold op.Arg[int] `op:"hybrid_huffman_threshold"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false.
+	JpegFancyUpsampling bool `op:"jpeg_fancy_upsampling"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	MemoryStats bool `op:"memory_stats"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateHeightHint int `op:"preallocate_height_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateWidthHint int `op:"preallocate_width_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	SplitStages bool `op:"split_stages"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	UseChunkAllocator bool `op:"use_chunk_allocator"`
+
+	// Of the cache of decoders on GPUs: accepted, without effect. Default: true.
+	CacheBatchCopy op.Arg[bool] `op:"cache_batch_copy"`
+
+	// Of the cache of decoders on GPUs: accepted, without effect. Default: false.
+	CacheDebug bool `op:"cache_debug"`
+
+	// Of the cache of decoders on GPUs: accepted, without effect. Default: 0.
+	CacheSize int `op:"cache_size"`
+
+	// Of the cache of decoders on GPUs: accepted, without effect. Default: 0.
+	CacheThreshold int `op:"cache_threshold"`
+
+	// Of the cache of decoders on GPUs: accepted, without effect. Default: "".
+	CacheType string `op:"cache_type"`
+}
+
+// ExperimentalDecodersImageCrop are the arguments of experimental.decoders.image_crop.
+type ExperimentalDecodersImageCrop struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Colour space of the output: RGB, BGR, GRAY, YCbCr, or ANY_DATA for the channels that the file has. Default:
+	// RGB.
+	OutputType op.ImageType `op:"output_type"`
+
+	// Type of the output, of which levels fill the whole range; float32 from 0 to 1. Default: uint8.
+	DType tensor.DType `op:"dtype"`
+
+	// Turns images as their EXIF orientation asks. Default: true.
+	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
+
+	// Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off. Default: false.
+	UseFastIdct bool `op:"use_fast_idct"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: true.
+	Affine op.Arg[bool] `op:"affine"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 16777216.
+	DeviceMemoryPadding op.Arg[int] `op:"device_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	DeviceMemoryPaddingJpeg2k int `op:"device_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 8388608.
+	HostMemoryPadding op.Arg[int] `op:"host_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	HostMemoryPaddingJpeg2k int `op:"host_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.65.
+	HwDecoderLoad op.Arg[float64] `op:"hw_decoder_load"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 1000000.
+	HybridHuffmanThreshold op.Arg[int] `op:"hybrid_huffman_threshold"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false.
+	JpegFancyUpsampling bool `op:"jpeg_fancy_upsampling"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	MemoryStats bool `op:"memory_stats"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateHeightHint int `op:"preallocate_height_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateWidthHint int `op:"preallocate_width_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	SplitStages bool `op:"split_stages"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	UseChunkAllocator bool `op:"use_chunk_allocator"`
+
+	// Height and width of the window, or depth, height and width; 0 is the whole axis. Excludes crop_d, crop_h
+	// and crop_w.
+	Crop op.Arg[[]float64] `op:"crop"`
+
+	// Depth of the window, of volumes; given together with crop_h and crop_w. Default: 0.
+	CropD op.Arg[float64] `op:"crop_d"`
+
+	// Height of the window; given together with crop_w. Default: 0.
+	CropH op.Arg[float64] `op:"crop_h"`
+
+	// Width of the window; given together with crop_h. Default: 0.
+	CropW op.Arg[float64] `op:"crop_w"`
+
+	// Where the window lies horizontally: 0 at the left edge, 1 at the right. Default: 0.5.
+	CropPosX op.Arg[float64] `op:"crop_pos_x"`
+
+	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
+	CropPosY op.Arg[float64] `op:"crop_pos_y"`
+
+	// Where the window of a volume lies in depth: 0 at the front, 1 at the back. Default: 0.5.
+	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
+
+	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
+	Rounding op.Arg[string] `op:"rounding"`
+}
+
+// ExperimentalDecodersImageRandomCrop are the arguments of experimental.decoders.image_random_crop.
+type ExperimentalDecodersImageRandomCrop struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Colour space of the output: RGB, BGR, GRAY, YCbCr, or ANY_DATA for the channels that the file has. Default:
+	// RGB.
+	OutputType op.ImageType `op:"output_type"`
+
+	// Type of the output, of which levels fill the whole range; float32 from 0 to 1. Default: uint8.
+	DType tensor.DType `op:"dtype"`
+
+	// Turns images as their EXIF orientation asks. Default: true.
+	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
+
+	// Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off. Default: false.
+	UseFastIdct bool `op:"use_fast_idct"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: true.
+	Affine op.Arg[bool] `op:"affine"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 16777216.
+	DeviceMemoryPadding op.Arg[int] `op:"device_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	DeviceMemoryPaddingJpeg2k int `op:"device_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 8388608.
+	HostMemoryPadding op.Arg[int] `op:"host_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	HostMemoryPaddingJpeg2k int `op:"host_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.65.
+	HwDecoderLoad op.Arg[float64] `op:"hw_decoder_load"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 1000000.
+	HybridHuffmanThreshold op.Arg[int] `op:"hybrid_huffman_threshold"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false.
+	JpegFancyUpsampling bool `op:"jpeg_fancy_upsampling"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	MemoryStats bool `op:"memory_stats"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateHeightHint int `op:"preallocate_height_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateWidthHint int `op:"preallocate_width_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	SplitStages bool `op:"split_stages"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	UseChunkAllocator bool `op:"use_chunk_allocator"`
+
+	// Range of the window's area as a fraction of the image's. Default: 0.08 1.
+	RandomArea []float64 `op:"random_area"`
+
+	// Range of the window's width over its height. Default: 0.75 1.333.
+	RandomAspectRatio []float64 `op:"random_aspect_ratio"`
+
+	// Draws until the largest window that fits is taken. Default: 10.
+	NumAttempts op.Arg[int] `op:"num_attempts"`
+
+	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
+
+// ExperimentalDecodersImageSlice are the arguments of experimental.decoders.image_slice.
+type ExperimentalDecodersImageSlice struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Colour space of the output: RGB, BGR, GRAY, YCbCr, or ANY_DATA for the channels that the file has. Default:
+	// RGB.
+	OutputType op.ImageType `op:"output_type"`
+
+	// Type of the output, of which levels fill the whole range; float32 from 0 to 1. Default: uint8.
+	DType tensor.DType `op:"dtype"`
+
+	// Turns images as their EXIF orientation asks. Default: true.
+	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
+
+	// Takes the fast inverse transform of libjpeg-turbo for JPEG, up to five levels off. Default: false.
+	UseFastIdct bool `op:"use_fast_idct"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: true.
+	Affine op.Arg[bool] `op:"affine"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 16777216.
+	DeviceMemoryPadding op.Arg[int] `op:"device_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	DeviceMemoryPaddingJpeg2k int `op:"device_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 8388608.
+	HostMemoryPadding op.Arg[int] `op:"host_memory_padding"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	HostMemoryPaddingJpeg2k int `op:"host_memory_padding_jpeg2k"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.65.
+	HwDecoderLoad op.Arg[float64] `op:"hw_decoder_load"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 1000000.
+	HybridHuffmanThreshold op.Arg[int] `op:"hybrid_huffman_threshold"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false.
+	JpegFancyUpsampling bool `op:"jpeg_fancy_upsampling"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	MemoryStats bool `op:"memory_stats"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateHeightHint int `op:"preallocate_height_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: 0.
+	PreallocateWidthHint int `op:"preallocate_width_hint"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	SplitStages bool `op:"split_stages"`
+
+	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
+	UseChunkAllocator bool `op:"use_chunk_allocator"`
+
+	// Axes that the window is given for, in the order of its values; negative ones count from the last. Default:
+	// 1 0.
+	Axes op.Arg[[]int] `op:"axes"`
+
+	// The same by the letters of the layout; goes before axes. Default: "WH".
+	AxisNames op.Arg[string] `op:"axis_names"`
+
+	// Whether the input anchor, when of floats, is relative to the extents. Default: true.
+	NormalizedAnchor op.Arg[bool] `op:"normalized_anchor"`
+
+	// Whether the input shape, when of floats, is relative to the extents. Default: true.
+	NormalizedShape op.Arg[bool] `op:"normalized_shape"`
+
+	// First element of the window on each axis; the default is 0.
+	Start op.Arg[[]int] `op:"start"`
+
+	// The same relative to the extents.
+	RelStart op.Arg[[]float64] `op:"rel_start"`
+
+	// Element behind the last of the window on each axis; the default is the extent.
+	End op.Arg[[]int] `op:"end"`
+
+	// The same relative to the extents.
+	RelEnd op.Arg[[]float64] `op:"rel_end"`
+
+	// Extent of the window on each axis.
+	Shape op.Arg[[]int] `op:"shape"`
+
+	// The same relative to the extents of the data.
+	RelShape op.Arg[[]float64] `op:"rel_shape"`
+}

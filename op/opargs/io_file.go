@@ -1,0 +1,16 @@
+// Code generated from the schemas by go generate ./pipeline/fn; DO NOT EDIT.
+
+package opargs
+
+import ()
+
+// IoFileRead are the arguments of io.file.read.
+type IoFileRead struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// How files are read: without effect, they are always read. Default: false.
+	DontUseMmap bool `op:"dont_use_mmap"`
+
+	// How files are read: without effect. Default: false.
+	UseODirect bool `op:"use_o_direct"`
+}

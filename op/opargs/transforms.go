@@ -1,0 +1,102 @@
+// Code generated from the schemas by go generate ./pipeline/fn; DO NOT EDIT.
+
+package opargs
+
+import (
+	"github.com/bivouac-ml/bivouac/op"
+)
+
+// TransformsCombine are the arguments of transforms.combine.
+type TransformsCombine struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Whether the last transform is applied first. Default: false.
+	ReverseOrder bool `op:"reverse_order"`
+}
+
+// TransformsCrop are the arguments of transforms.crop.
+type TransformsCrop struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Whether start and end of a box are swapped where the end is the smaller one; else that mirrors. Default:
+	// false.
+	Absolute bool `op:"absolute"`
+
+	// End of the box that is mapped, for each dimension, or one value for all. Default: 1.
+	FromEnd op.Arg[[]float64] `op:"from_end"`
+
+	// Start of the box that is mapped, for each dimension, or one value for all. Default: 0.
+	FromStart op.Arg[[]float64] `op:"from_start"`
+
+	// End of the box that it is mapped to, for each dimension, or one value for all. Default: 1.
+	ToEnd op.Arg[[]float64] `op:"to_end"`
+
+	// Start of the box that it is mapped to, for each dimension, or one value for all. Default: 0.
+	ToStart op.Arg[[]float64] `op:"to_start"`
+
+	// Whether the transform of the input is applied last, not first. Default: false.
+	ReverseOrder bool `op:"reverse_order"`
+}
+
+// TransformsRotation are the arguments of transforms.rotation.
+type TransformsRotation struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The angle in degrees: counterclockwise where the vertical axis points up and, in space, for who sees the
+	// axis come towards him. Required.
+	Angle op.Arg[float64] `op:"angle"`
+
+	// The axis to turn around, of any length; with it the transform has 3 dimensions, not 2.
+	Axis op.Arg[[]float64] `op:"axis"`
+
+	// The point that stays where it is, by default the origin.
+	Center op.Arg[[]float64] `op:"center"`
+
+	// Whether the transform of the input is applied last, not first. Default: false.
+	ReverseOrder bool `op:"reverse_order"`
+}
+
+// TransformsScale are the arguments of transforms.scale.
+type TransformsScale struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The point that stays where it is, by default the origin.
+	Center op.Arg[[]float64] `op:"center"`
+
+	// The number of dimensions, where one scale is that of all.
+	Ndim op.Arg[int] `op:"ndim"`
+
+	// The scale of each dimension, or one for all. Required.
+	Scale op.Arg[[]float64] `op:"scale"`
+
+	// Whether the transform of the input is applied last, not first. Default: false.
+	ReverseOrder bool `op:"reverse_order"`
+}
+
+// TransformsShear are the arguments of transforms.shear.
+type TransformsShear struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Angles in degrees, whose tangents are taken in place of shear.
+	Angles op.Arg[[]float64] `op:"angles"`
+
+	// The point that stays where it is, by default the origin.
+	Center op.Arg[[]float64] `op:"center"`
+
+	// What stands beside the diagonal of the matrix, row by row: 2 values in the plane, 6 in space.
+	Shear op.Arg[[]float64] `op:"shear"`
+
+	// Whether the transform of the input is applied last, not first. Default: false.
+	ReverseOrder bool `op:"reverse_order"`
+}
+
+// TransformsTranslation are the arguments of transforms.translation.
+type TransformsTranslation struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// How far points are moved in each dimension; their number is that of the dimensions. Required.
+	Offset op.Arg[[]float64] `op:"offset"`
+
+	// Whether the transform of the input is applied last, not first. Default: false.
+	ReverseOrder bool `op:"reverse_order"`
+}

@@ -1,0 +1,23 @@
+// Code generated from the schemas by go generate ./pipeline/fn; DO NOT EDIT.
+
+package fn
+
+import (
+	"github.com/bivouac-ml/bivouac/op/opargs"
+	"github.com/bivouac-ml/bivouac/pipeline"
+)
+
+// ExperimentalPeekImageShapeArgs are the arguments of experimental.peek_image_shape.
+type ExperimentalPeekImageShapeArgs = opargs.ExperimentalPeekImageShape
+
+// ExperimentalPeekImageShape is experimental.peek_image_shape. Tells the shape of images, height, width and
+// channels, without decoding them.
+//
+// Input encoded: the bytes of an image file.
+// Output shapes: three numbers.
+//
+// Deprecated: use peek_image_shape
+func ExperimentalPeekImageShape(p *pipeline.Builder, encoded pipeline.Node, args ExperimentalPeekImageShapeArgs) (shapes pipeline.Node) {
+	out := p.Op("experimental.peek_image_shape", args, encoded)
+	return out[0]
+}
