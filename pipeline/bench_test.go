@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 func measure(b *testing.B, p *pipeline.Pipeline) {
@@ -32,12 +33,40 @@ func measure(b *testing.B, p *pipeline.Pipeline) {
 
 // BenchmarkOverhead is the cost of an iteration that does next to nothing.
 func BenchmarkOverhead(b *testing.B) {
-	for _, batch := range []int{1, 64} {
-		b.Run(fmt.Sprintf("uniform/batch=%d", batch), func(b *testing.B) {
-			measure(b, start(b, pipeline.Options{BatchSize: batch}, func(p *pipeline.Builder) []pipeline.Node {
+	sample := make([]byte, 1000)
+	batchOf := func(n int) []pipeline.Data {
+		list := make([]tensor.Tensor, n)
+		for i := range list {
+			list[i] = tensor.FromSlice(sample, len(sample))
+		}
+		return []pipeline.Data{list}
+	}
+	for _, c := range []struct {
+		name   string
+		define func(batch int) func(p *pipeline.Builder) []pipeline.Node
+	}{
+		{"constant", func(int) func(p *pipeline.Builder) []pipeline.Node {
+			return func(p *pipeline.Builder) []pipeline.Node {
+				return p.Op("constant", op.Args{"fdata": []float64{1}})
+			}
+		}},
+		{"uniform", func(int) func(p *pipeline.Builder) []pipeline.Node {
+			return func(p *pipeline.Builder) []pipeline.Node {
 				return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{})}
-			}))
-		})
+			}
+		}},
+		{"external-1kB", func(n int) func(p *pipeline.Builder) []pipeline.Node {
+			data := batchOf(n)
+			return func(p *pipeline.Builder) []pipeline.Node {
+				return pipeline.ExternalSource(p, pipeline.BatchFunc(func(context.Context, pipeline.BatchInfo) ([]pipeline.Data, error) { return data, nil }), pipeline.SourceOptions{})
+			}
+		}},
+	} {
+		for _, batch := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s/batch=%d", c.name, batch), func(b *testing.B) {
+				measure(b, start(b, pipeline.Options{BatchSize: batch}, c.define(batch)))
+			})
+		}
 	}
 }
 
