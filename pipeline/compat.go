@@ -58,6 +58,8 @@ type Progress struct {
 	Sources map[string][]byte
 	// Iterator is the state of an Iterator over the pipeline, if there is one.
 	Iterator []byte
+	// Faults are the samples that failed and were excused.
+	Faults Faults
 
 	number int64 // of batches since the last move
 }

@@ -22,7 +22,8 @@ type extension struct {
 	First   int64             `json:"first,omitempty"`   // position of the first sample of the epoch of external sources
 	Sources map[string][]byte `json:"sources,omitempty"` // states of those that have one
 
-	Iterator string `json:"iterator,omitempty"` // counters of an Iterator
+	Iterator string  `json:"iterator,omitempty"` // counters of an Iterator
+	Faults   *Faults `json:"faults,omitempty"`
 }
 
 // extensionKey is where the extension lies in a document.
@@ -31,13 +32,17 @@ const extensionKey = "pipeline"
 // AppendState implements Codec.
 func (c documents) AppendState(dst []byte, at Progress) ([]byte, error) {
 	d := c.identity.document(c.schedule, at)
-	if !c.extended && at.Iterator == nil {
+	if !c.extended && at.Iterator == nil && at.Faults.Count == 0 {
 		return c.identity.pieces.append(dst, d), nil
 	}
 	if c.external {
 		d.Epoch, d.Batch = at.Resets, at.Batches
 	}
-	x, err := json.Marshal(extension{First: at.First, Sources: at.Sources, Iterator: string(at.Iterator)})
+	e := extension{First: at.First, Sources: at.Sources, Iterator: string(at.Iterator)}
+	if at.Faults.Count > 0 {
+		e.Faults = &at.Faults
+	}
+	x, err := json.Marshal(e)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +76,12 @@ func (c documents) ParseState(b []byte) (Progress, error) {
 		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey, Want: "where the epoch began and states of sources", Err: err}
 	}
 	at.First, at.Sources = x.First, x.Sources
+	if x.Faults != nil {
+		at.Faults = *x.Faults
+	}
+	if n := int64(len(at.Faults.Last)); n > mostFaults || n > at.Faults.Count {
+		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey + ".faults", Want: fmt.Sprintf("at most %d of them", mostFaults), Got: fmt.Sprint(n)}
+	}
 	if x.Iterator != "" {
 		at.Iterator = []byte(x.Iterator)
 	}

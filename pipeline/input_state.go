@@ -9,7 +9,7 @@ import (
 // progress returns how far the stream has come, with the states of its external sources.
 func (p *Pipeline) progress() Progress {
 	at := p.ring.Token()
-	at.Sources = nil
+	at.Sources, at.Faults = nil, p.faults
 	for _, in := range p.inputs {
 		if in.source.source.state == nil {
 			continue
@@ -49,8 +49,8 @@ func (in *input) resumable(at Progress) error {
 
 // moveInputs moves the stream to a place, its external sources as well. What was fed is dropped.
 func (p *Pipeline) moveInputs(at Progress) error {
-	p.counters = at.Iterator
-	at.Iterator = nil
+	p.counters, p.faults = at.Iterator, at.Faults
+	at.Iterator, at.Faults = nil, Faults{}
 	if err := p.move(at); err != nil {
 		return err
 	}

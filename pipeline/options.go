@@ -123,6 +123,10 @@ type Options struct {
 	// shuffle_after_epoch DALI's orders differ with it.
 	EnableCheckpointing bool
 
+	// OnError says, for readers by the name of their node and with "" for all others, what
+	// becomes of samples that fail. Identity.
+	OnError map[string]ErrorPolicy
+
 	// World is the number of ranks that share each batch, 0 means 1, and Rank the
 	// one that this pipeline serves: samples n*Rank/World to n*(Rank+1)/World of a
 	// batch of n. A state is that of all ranks and can go on in another world.

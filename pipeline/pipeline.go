@@ -80,8 +80,9 @@ type Pipeline struct {
 	manual   manual
 	counters []byte // of an Iterator, as they came with the state
 	setup    IterSetter
-	setUps   int64 // batches before which it was called, since the last move
-	stuck    bool  // the newest batch could not be begun
+	setUps   int64  // batches before which it was called, since the last move
+	faults   Faults // of delivered batches
+	stuck    bool   // the newest batch could not be begun
 	closed   bool
 }
 
@@ -112,9 +113,13 @@ func newPipeline(g *graph.Graph, externals map[string]*sourceNode, sources []rea
 		lo, hi := share(n, o.Rank, o.World)
 		largest = max(largest, hi-lo)
 	}
+	policies, err := o.onError(g.Readers())
+	if err != nil {
+		return nil, err
+	}
 	p.config = exec.Config{
 		BatchSize: largest, Threads: o.NumThreads, Fetchers: o.IOThreads, ReadAhead: o.ReadAheadBytes,
-		Keyers: a.Keyers,
+		Keyers: a.Keyers, OnError: actions(policies),
 	}
 	if err := p.openInputs(externals); err != nil {
 		return nil, err
@@ -169,6 +174,7 @@ func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, e
 		for _, in := range p.inputs {
 			in.delivered(p.ring.Token().number - 1)
 		}
+		p.settleFaults(s)
 		return &s.batch, nil
 	case p.ring.Outcome() == flow.Starved && ctx.Err() != nil:
 		return nil, &errs.Error{Kind: errs.Canceled, Op: what, Err: context.Cause(ctx)}

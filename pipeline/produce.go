@@ -17,6 +17,7 @@ type slot struct {
 	frame *exec.Frame
 	batch Batch
 	fed   []*feed // of each input
+	ids   []int64 // memory of the batch's, where samples were skipped
 	err   error   // why it could not be begun
 }
 

@@ -41,13 +41,19 @@ func newIdentity(g *graph.Graph, sources []reader.Source, orders []order.Order, 
 		outputs = append(outputs, e.String())
 	}
 	id.fields["outputs"] = strings.Join(outputs, " ")
+	policies, err := o.onError(g.Readers())
+	if err != nil {
+		return id, err
+	}
 	for i, n := range g.Readers() {
+		if policies[i] != FailOnError {
+			id.fields["on_error "+n.Name] = policies[i].String()
+		}
 		id.fields["order "+n.Name] = orders[i].String()
 		prints = append(prints, sources[i].Info().Fingerprint)
 	}
 	id.fingerprint = strings.Join(prints, "+")
 	id.config = state.HashFields(id.fields)
-	var err error
 	id.pieces, err = newPieces(id.document(schedule{batch: 1}, Progress{}))
 	return id, err
 }

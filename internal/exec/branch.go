@@ -51,7 +51,7 @@ func (r *run) doSelected(n int) {
 	f, l := r.w.frame, &r.selected
 	l.samples, l.positions, l.slots = l.samples[:0], l.positions[:0], l.slots[:0]
 	for s := range n {
-		if r.lacks(s) {
+		if f.lost[s] != Fail || r.lacks(s) {
 			r.leave(s)
 			continue
 		}

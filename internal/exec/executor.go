@@ -26,6 +26,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -37,13 +38,14 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Config says how a graph is run. Only Keyers enter results.
+// Config says how a graph is run. Only Keyers, and OnError when a sample fails, enter results.
 type Config struct {
 	BatchSize int         // the most samples of a frame
 	Threads   int         // workers
 	Fetchers  int         // I/O goroutines, when there are readers
 	ReadAhead int64       // bytes that fetched samples may take
 	Keyers    []rng.Keyer // of the graph's nodes
+	OnError   []OnError   // of its readers; Fail where there is none
 }
 
 // Executor runs one graph. Start, Wait, Err and Abandon make it a flow.Stage;
@@ -58,12 +60,12 @@ type Executor struct {
 	io       *flow.Pool[task]
 	budget   *flow.Budget
 	memory   buffers
-	cost     time.Duration // of an iteration on the caller, smoothed
+	cost     atomic.Int64 // nanoseconds of work of an iteration without readers, smoothed
 }
 
 // inlineBelow is the cost of an iteration below which handing it to a worker and
 // waiting for it costs more than it saves.
-const inlineBelow = 20 * time.Microsecond
+const inlineBelow = int64(20 * time.Microsecond)
 
 // New returns an executor for a graph whose i-th reader is sources[i]. Close must be called.
 func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
@@ -93,7 +95,7 @@ func (e *Executor) Close() {
 func (e *Executor) Start(f *Frame) {
 	n := f.Len()
 	f.stage, f.started, f.finished, f.err = 0, true, false, nil
-	f.inline = len(e.sources) == 0 && e.cost < inlineBelow
+	f.inline = len(e.sources) == 0 && e.cost.Load() < inlineBelow
 	if f.inline {
 		return
 	}
@@ -141,16 +143,25 @@ func (e *Executor) submit(f *Frame) {
 
 // compute runs a task and, when it was the last of its stage, goes on with the next.
 func (e *Executor) compute(w *worker, t task) {
-	f := t.frame
+	f, done := t.frame, int64(t.hi-t.lo)
+	start := time.Now()
 	if perBatch(f.stage) {
 		w.batchThrough(f, f.stage)
-	} else {
-		for s := int(t.lo); s < int(t.hi); s++ {
-			w.sampleThrough(f, f.stage, s)
-			e.settleFetched(f, s)
+		f.work.Add(int64(time.Since(start)))
+		e.completed(f, done)
+		return
+	}
+	w.block(f, f.stage, int(t.lo), int(t.hi))
+	f.work.Add(int64(time.Since(start)))
+	for s := int(t.lo); s < int(t.hi); s++ {
+		e.settleFetched(f, s)
+		if f.errs[s] != nil && e.excuse(f, s) {
+			done--
 		}
 	}
-	e.completed(f, int64(t.hi-t.lo))
+	if done > 0 { // else the frame is in other hands
+		e.completed(f, done)
+	}
 }
 
 // completed counts samples of the stage that are done.
@@ -168,6 +179,10 @@ func (e *Executor) completed(f *Frame, n int64) {
 
 // finish makes the outputs and tells who waits.
 func (e *Executor) finish(f *Frame) {
+	if len(e.sources) == 0 {
+		cost := e.cost.Load()
+		e.cost.Store(cost + (f.work.Swap(0)-cost)/8)
+	}
 	if f.failed.Load() {
 		for _, err := range f.errs[:f.Len()] {
 			if err != nil {
@@ -219,13 +234,16 @@ func (e *Executor) runInline(f *Frame) {
 			w.batchThrough(f, stage)
 			continue
 		}
+		w.block(f, stage, 0, n)
 		for s := range n {
-			w.sampleThrough(f, stage, s)
+			if f.errs[s] != nil {
+				f.failed.Store(true)
+			}
 		}
 	}
+	f.work.Store(int64(time.Since(start)))
 	e.finish(f)
 	<-f.done
-	e.cost += (time.Since(start) - e.cost) / 8
 }
 
 // Err returns why the frame failed: the error of its first sample that did.
@@ -245,24 +263,21 @@ func (e *Executor) Abandon(f *Frame) {
 		f.cancel()
 		f.ctx, f.cancel = nil, nil
 	}
-	if f.failed.Load() {
-		clear(f.errs)
-	}
+	f.forget()
 	f.started, f.finished, f.err = false, false, nil
-	f.failed.Store(false)
 	f.cancelled.Store(false)
 }
 
 // fail makes err the result of sample s, with operator, origin and place.
 func (e *Executor) fail(f *Frame, s int, n *graph.Node, err error) {
-	where := ""
+	where, reader := "", e.plan.origin[n.Index]
 	if n.Name != n.Schema.FullName() {
 		where = "node " + n.Name + ", "
 	}
-	if r := e.plan.origin[n.Index]; r >= 0 {
-		where += e.sources[r].Describe(f.IDs[r][s]) + ", "
+	if reader >= 0 {
+		where += e.sources[reader].Describe(f.IDs[reader][s]) + ", "
 	}
-	f.fail(s, errs.Wrap(n.Schema.FullName(), fmt.Sprintf("%sposition %d", where, f.Positions[s]), err))
+	f.fail(s, reader, errs.Wrap(n.Schema.FullName(), fmt.Sprintf("%sposition %d", where, f.Positions[s]), err))
 }
 
 // ReadAhead returns the bytes of fetched samples that are held, and the most that ever were.

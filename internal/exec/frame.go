@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -35,8 +34,14 @@ type Frame struct {
 	pending   atomic.Int64 // samples of the stage that are not done; 1 for a batch-level one
 	cancelled atomic.Bool
 	failed    atomic.Bool
-	errs      []error // of samples
-	err       error   // of the whole
+	errs      []error      // of samples
+	blame     []int16      // of samples with an error, the reader that they came from, or -1
+	faults    [][]Fault    // of samples, those that were excused
+	faulty    atomic.Bool  // there are some
+	lost      []OnError    // of samples: Skip and Zero take no part any more
+	losses    atomic.Bool  // there are some
+	err       error        // of the whole
+	work      atomic.Int64 // nanoseconds of workers
 	inline    bool
 	started   bool
 	finished  bool
@@ -69,6 +74,9 @@ func (e *Executor) NewFrame() *Frame {
 		order:     make([]int32, n),
 		tasks:     make([]task, 0, n),
 		errs:      make([]error, n),
+		blame:     make([]int16, n),
+		faults:    make([][]Fault, n),
+		lost:      make([]OnError, n),
 		done:      make(chan struct{}, 1),
 	}
 	for i := range f.IDs {
@@ -154,12 +162,12 @@ func (f *Frame) settle(v *value, id, s int) error {
 	return nil
 }
 
-// fail records the error of a sample. Each sample is written by one task at a time.
-func (f *Frame) fail(s int, err error) {
+// fail records the error of a sample that came from a reader, or -1. Each sample is
+// written by one task at a time.
+func (f *Frame) fail(s, reader int, err error) {
 	if f.errs[s] == nil {
-		f.errs[s] = err
+		f.errs[s], f.blame[s] = err, int16(reader)
 	}
-	f.failed.Store(true)
 }
 
 // collect makes the outputs.
@@ -167,24 +175,41 @@ func (f *Frame) collect(p *plan) error {
 	n := f.Len()
 	for i, id := range p.outputs {
 		v, b := &p.values[id], f.Outputs[i]
-		if v.static {
+		switch {
+		case v.static && f.losses.Load():
+			f.compact(b, f.slabs[id], v.size)
+		case v.static:
 			b.Data = f.slabs[id][:n*v.size]
 			b.Offsets, b.Dims = b.Offsets[:n+1], b.Dims[:n*b.NDim]
-			continue
-		}
-		has := func(t tensor.Tensor) bool { return t.DType.Valid() }
-		ndim := len(v.spec.Shape)
-		if s := slices.IndexFunc(f.values[id][:n], has); s >= 0 {
-			ndim = len(f.values[id][s].Shape)
-		}
-		b.Reset(v.spec.DType, ndim, v.spec.Layout)
-		for s := range n {
-			if !has(f.values[id][s]) {
-				continue // of a branch that the sample did not take
-			}
-			if err := b.Append(f.values[id][s]); err != nil {
+		default:
+			if err := f.gather(b, v, f.values[id][:n]); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// gather makes an output of samples of any shape.
+func (f *Frame) gather(b *tensor.Batch, v *value, samples []tensor.Tensor) error {
+	has := func(s int) bool { return samples[s].DType.Valid() && f.lost[s] == Fail }
+	ndim := len(v.spec.Shape)
+	for s := range samples {
+		if has(s) {
+			ndim = len(samples[s].Shape)
+			break
+		}
+	}
+	b.Reset(v.spec.DType, ndim, v.spec.Layout)
+	for s, t := range samples {
+		switch {
+		case f.lost[s] == Zero:
+			t = nothing(v.spec, ndim)
+		case !has(s):
+			continue // skipped, or of a branch that the sample did not take
+		}
+		if err := b.Append(t); err != nil {
+			return err
 		}
 	}
 	return nil

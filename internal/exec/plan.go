@@ -18,6 +18,7 @@ type plan struct {
 	values  []value
 	outputs []int   // values that are delivered
 	stages  [][]int // nodes of each stage that have a kernel
+	wide    []bool  // of stages, whether nothing in them stays in a worker's memory and all samples come to all nodes
 	origin  []int   // per node: the reader that its data comes from, an index of readers, or -1
 }
 
@@ -66,6 +67,17 @@ func newPlan(g *graph.Graph) *plan {
 		v := p.value(e)
 		v.frame, v.keep = true, true
 		p.outputs = append(p.outputs, p.number(e))
+	}
+	for _, nodes := range p.stages {
+		wide := true
+		for _, i := range nodes {
+			n := g.Nodes[i]
+			wide = wide && !n.Schema.Stateful && !n.Schema.Keep && len(p.needs(n)) == 0
+			for o := range n.Specs {
+				wide = wide && p.values[p.first[i]+o].frame && !n.Partial
+			}
+		}
+		p.wide = append(p.wide, wide)
 	}
 	return p
 }

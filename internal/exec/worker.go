@@ -85,11 +85,39 @@ func (r *run) Output(i, s, size int) []byte {
 // Scratch implements op.Memory.
 func (r *run) Scratch(size int) []byte { return r.w.scratch.alloc(size) }
 
+// block takes the samples lo to hi through the nodes of a segment: each sample through all of
+// them, or, where nothing stays in the worker's memory, all samples through each.
+func (w *worker) block(f *Frame, stage, lo, hi int) {
+	if w.e.plan.wide[stage] && hi-lo > 1 && !f.losses.Load() && w.allThrough(f, stage, lo, hi) {
+		return
+	}
+	for s := lo; s < hi; s++ {
+		w.sampleThrough(f, stage, s)
+	}
+}
+
+// allThrough takes the samples lo to hi through each node of a segment at once. It returns
+// false when one failed, which only taking them one by one tells apart.
+func (w *worker) allThrough(f *Frame, stage, lo, hi int) bool {
+	w.frame, w.sample = f, lo
+	ok := true
+	for _, i := range w.e.plan.stages[stage] {
+		if f.cancelled.Load() {
+			break
+		}
+		if ok = w.runs[i].try(lo, hi-lo); !ok {
+			break
+		}
+	}
+	w.frame = nil
+	return ok
+}
+
 // sampleThrough takes one sample through the nodes of a segment.
 func (w *worker) sampleThrough(f *Frame, stage, s int) {
 	w.frame, w.sample = f, s
 	for _, i := range w.e.plan.stages[stage] {
-		if f.cancelled.Load() || f.errs[s] != nil {
+		if f.cancelled.Load() || f.errs[s] != nil || f.lost[s] != Fail {
 			break
 		}
 		r := &w.runs[i]
@@ -110,17 +138,22 @@ func (w *worker) batchThrough(f *Frame, stage int) {
 		if f.cancelled.Load() || f.failed.Load() {
 			break
 		}
-		if r := &w.runs[i]; len(r.needs) > 0 {
+		if r := &w.runs[i]; len(r.needs) > 0 || f.losses.Load() {
 			r.doSelected(f.Len())
 		} else {
 			r.do(0, f.Len())
+		}
+		for _, err := range f.errs[:f.Len()] {
+			if err != nil { // what all samples make together is nobody's fault
+				f.failed.Store(true)
+			}
 		}
 	}
 	w.frame = nil
 }
 
-// do runs the node for n samples of the frame from s on.
-func (r *run) do(s, n int) {
+// bind points the block at n samples of the frame from s on.
+func (r *run) bind(s, n int) {
 	f := r.w.frame
 	b := r.block.Binding()
 	b.Positions, b.Slots = f.Positions[s:s+n], f.Slots[s:s+n]
@@ -130,6 +163,29 @@ func (r *run) do(s, n int) {
 	for _, p := range r.exports {
 		*p.tensors = f.values[p.value][s : s+n]
 	}
+}
+
+// try runs the node for n samples of the frame from s on, and returns whether all succeeded.
+func (r *run) try(s, n int) bool {
+	f := r.w.frame
+	r.bind(s, n)
+	b := r.block.Binding()
+	ok := r.kernel() == nil && len(b.Errors) == 0
+	clear(b.Errors)
+	r.w.scratch.reset()
+	for _, p := range r.exports {
+		v := &r.w.e.plan.values[p.value]
+		for i := s; i < s+n && ok; i++ {
+			ok = f.settle(v, p.value, i) == nil
+		}
+	}
+	return ok
+}
+
+// do runs the node for n samples of the frame from s on.
+func (r *run) do(s, n int) {
+	f := r.w.frame
+	r.bind(s, n)
 	r.run(f, s)
 	for _, p := range r.exports {
 		v := &r.w.e.plan.values[p.value]

@@ -1,0 +1,115 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// OnError says what becomes of a sample that failed, at its reader or in an
+// operator that works on what the reader gave.
+type OnError uint8
+
+// The policies.
+const (
+	Fail    OnError = iota // the frame fails
+	Skip                   // the frame goes on without the sample
+	Replace                // the sample that follows in the data set takes its place
+	Zero                   // its outputs are zeros; of dimensions that only the data tells there is nothing
+)
+
+// Fault is a sample that failed and was excused.
+type Fault struct {
+	Sample int   // of the frame
+	Reader int   // of the graph
+	ID     int64 // in the data set
+	Action OnError
+	Err    error
+}
+
+// replacements is how many samples are tried in place of one.
+const replacements = 16
+
+// excuse decides about a sample that failed in the current stage, by the policy of the
+// reader that it came from. again is true when another sample takes its place: it is on its way.
+func (e *Executor) excuse(f *Frame, s int) (again bool) {
+	r := f.blame[s]
+	action := Fail
+	if r >= 0 && int(r) < len(e.config.OnError) {
+		action = e.config.OnError[r]
+	}
+	again = action == Replace && f.stage == 0 && len(f.faults[s]) < replacements
+	if action == Fail || action == Replace && !again || f.cancelled.Load() {
+		f.failed.Store(true)
+		return false
+	}
+	f.faults[s] = append(f.faults[s], Fault{Sample: s, Reader: int(r), ID: f.IDs[r][s], Action: action, Err: f.errs[s]})
+	f.faulty.Store(true)
+	f.errs[s] = nil
+	if !again {
+		f.lost[s] = action
+		f.losses.Store(true)
+		return false
+	}
+	f.IDs[r][s] = (f.IDs[r][s] + 1) % e.sources[r].Info().Samples
+	e.io.Submit(task{f, int32(s), int32(s) + 1})
+	return true
+}
+
+// Faults returns the samples of the frame that were excused, in order. It is valid after Wait, until Abandon.
+func (f *Frame) Faults() []Fault {
+	if !f.faulty.Load() {
+		return nil
+	}
+	return slices.Concat(f.faults[:f.Len()]...)
+}
+
+// Skipped reports whether a sample is not in the outputs.
+func (f *Frame) Skipped(s int) bool { return f.lost[s] == Skip }
+
+// forget makes all samples as if none had failed.
+func (f *Frame) forget() {
+	if f.failed.Load() {
+		clear(f.errs)
+	}
+	if f.faulty.Load() {
+		clear(f.faults)
+		clear(f.lost)
+	}
+	f.failed.Store(false)
+	f.faulty.Store(false)
+	f.losses.Store(false)
+}
+
+// compact makes output i, of static samples, that of a frame which lost some.
+func (f *Frame) compact(b *tensor.Batch, slab []byte, size int) {
+	kept := 0
+	for s := range f.Len() {
+		at := slab[s*size : (s+1)*size]
+		switch f.lost[s] {
+		case Skip:
+			continue
+		case Zero:
+			clear(at)
+		}
+		if kept != s {
+			copy(slab[kept*size:], at)
+		}
+		kept++
+	}
+	b.Data = slab[:kept*size]
+	b.Offsets, b.Dims = b.Offsets[:kept+1], b.Dims[:kept*b.NDim]
+}
+
+// nothing is a sample of zeros, without any elements where the size is not known.
+func nothing(spec tensor.Spec, ndim int) tensor.Tensor {
+	shape := make([]int, ndim)
+	for d := range shape {
+		if d < len(spec.Shape) {
+			shape[d] = max(0, spec.Shape[d])
+		}
+	}
+	t := tensor.New(spec.DType, shape...)
+	t.Layout = spec.Layout
+	return t
+}
