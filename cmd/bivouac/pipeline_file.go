@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
-	"github.com/bivouac-ml/bivouac/compat/dali/pipeproto"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
@@ -31,23 +30,19 @@ func (o *PipelineOptions) AddFlags(cmd *cobra.Command) {
 }
 
 // define makes the pipeline of a file.
-func (o *PipelineOptions) define(path string) (*pipeline.Definition, *pipeproto.Pipeline, error) {
+func (o *PipelineOptions) define(path string) (*pipeline.Definition, error) {
 	if o.Compat != "dali" && o.Compat != "none" {
-		return nil, nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "run", Subject: "--compat", Want: "dali or none", Got: o.Compat}}
-	}
-	p, err := dali.ReadFile(path)
-	if err != nil {
-		return nil, nil, err
+		return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "run", Subject: "--compat", Want: "dali or none", Got: o.Compat}}
 	}
 	change := &dali.DeserializeOptions{Options: pipeline.Options{BatchSize: o.BatchSize, NumThreads: o.Threads}}
 	if o.CPU {
 		change.OnGPU = pipeline.RunOnCPU
 	}
-	d, err := dali.Define(p, change)
+	d, err := dali.DeserializeFile(path, change)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	d, err = d.With(func(with *pipeline.Options) {
+	return d.With(func(with *pipeline.Options) {
 		if o.Seed >= 0 {
 			with.Seed = uint64(o.Seed)
 		}
@@ -55,7 +50,6 @@ func (o *PipelineOptions) define(path string) (*pipeline.Definition, *pipeproto.
 			with.Compat = nil
 		}
 	})
-	return d, p, err
 }
 
 // isPipeline reports whether the name is that of a serialized pipeline.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -76,7 +75,7 @@ type ranBatch struct {
 }
 
 func runPipeline(ctx context.Context, path string, o RunOptions, g *global) (err error) {
-	d, proto, err := o.define(path)
+	d, err := o.define(path)
 	if err != nil {
 		return err
 	}
@@ -88,7 +87,7 @@ func runPipeline(ctx context.Context, path string, o RunOptions, g *global) (err
 	if err := restore(p, o.CheckpointIn); err != nil {
 		return err
 	}
-	out := ran{Moved: dali.OnGPU(proto)}
+	out := ran{Moved: d.Moved()}
 	if err := makeBatches(ctx, p, filepath.Base(path), o.Iterations, &out, g); err != nil {
 		return err
 	}

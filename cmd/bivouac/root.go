@@ -45,6 +45,7 @@ carries on as if nothing had happened.
 		newRepairCommand(g),
 		newConvertCommand(g),
 		newRunCommand(g),
+		newGraphCommand(g),
 		newSurgeryCommand(g),
 		newExtractCommand(g),
 		newCatCommand(g),

@@ -229,6 +229,9 @@ func unknownOperator(schema string) error {
 // own, and the parameter list does not have, is left out.
 func (r *rebuilder) arguments(s *op.Schema, o *pipeproto.Op) (op.Args, error) {
 	args := op.Args{"name": o.Instance}
+	if a := o.Argument("device"); a != nil && len(a.Strings) == 1 {
+		args["device"] = a.Strings[0] // that the definition lists what was moved to the CPU
+	}
 	for i := range o.Args {
 		a := &o.Args[i]
 		p, ok := s.Param(a.Name)
@@ -300,17 +303,4 @@ func value[T any](t op.Type, a *pipeproto.Argument) (v T, err error) {
 		v, _ = x.(T)
 	}
 	return v, err
-}
-
-// OnGPU returns the instances of operators that are to run on a GPU, or on both.
-func OnGPU(p *pipeproto.Pipeline) []string {
-	var names []string
-	for i := range p.Ops {
-		o := &p.Ops[i]
-		a := o.Argument("device")
-		if a != nil && len(a.Strings) == 1 && a.Strings[0] != "cpu" {
-			names = append(names, o.Instance)
-		}
-	}
-	return names
 }

@@ -118,6 +118,9 @@ func constants(n *graph.Node) ([]pipeproto.Argument, error) {
 		}
 		list = append(list, a)
 	}
+	if n.Schema.Branch == op.Splits {
+		list = append(list, flag("_if_stmt", true)) // so that DALI takes conditions of any type, as here
+	}
 	if preserved, _ := n.Config.Constant("preserve"); preserved == true {
 		list = append(list, flag("preserve", true))
 	}
