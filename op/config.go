@@ -151,6 +151,14 @@ func (p Scalar[T]) At(b *Block, s int) (T, error) {
 	return element[T](t, 0), nil
 }
 
+// Tensor returns the value for sample s as it was given; ok is false for a constant.
+func (p Scalar[T]) Tensor(b *Block, s int) (t tensor.Tensor, ok bool) {
+	if p.input < 0 {
+		return tensor.Tensor{}, false
+	}
+	return b.Arg(p.input, s), true
+}
+
 // Vector is a parameter of a list of numbers, constant or per sample.
 type Vector[T int | float64] struct {
 	values []T
