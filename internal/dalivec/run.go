@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"slices"
 
-	"github.com/bivouac-ml/bivouac/codec/jpeg"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/optest"
@@ -91,9 +90,7 @@ func (s *Set) Judge(c *Case, compute func() (Results, error)) Verdict {
 		return Verdict{}
 	}
 	if err == nil {
-		if err = s.compareResults(c, got); err != nil && c.ofJPEG() && jpeg.Advice() != "" {
-			return Verdict{Status: Skipped, Kind: "codec:libjpeg-turbo", Reason: err.Error()}
-		}
+		err = s.compareResults(c, got)
 	}
 	if err != nil {
 		return Verdict{Status: Failed, Reason: err.Error()}
@@ -158,19 +155,6 @@ func (c *Case) optionalCodec() string {
 		}
 	}
 	return ""
-}
-
-// ofJPEG reports whether an input is a JPEG file, whose pixels are those of DALI only
-// in builds with its decoder.
-func (c *Case) ofJPEG() bool {
-	for _, in := range c.Inputs {
-		for _, x := range in {
-			if filepath.Ext(x.File) == ".jpg" {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // compareResults holds every recorded output against what was computed.
