@@ -13,6 +13,7 @@ func TestVectors(t *testing.T) {
 		"cmn":    {"crop_mirror_normalize"},
 		"resize": {"resize", "random_resized_crop", "resize_crop_mirror"},
 		"tensor": {"flip", "erase"},
+		"filter": {"gaussian_blur"},
 		"color":  {"brightness", "contrast", "brightness_contrast"},
 	} {
 		t.Run(group, func(t *testing.T) { dalivec.Run(t, group, ops...) })

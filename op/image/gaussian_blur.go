@@ -1,0 +1,180 @@
+package image
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/convert"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+func init() {
+	op.Register(op.Schema{
+		Name: "gaussian_blur",
+		Doc: "Blurs with a Gaussian window along all axes but frames and channels, which are the first or the last. " +
+			"At its edges the image is mirrored without repeating the edge.",
+		Inputs:  []op.Port{{Name: "images", Doc: "arrays of one to three axes besides frames and channels; without a layout none is either"}},
+		Outputs: []op.Port{{Name: "blurred", Doc: "arrays of the same shape"}},
+		Params: []op.Parameter{
+			{Name: "dtype", Type: op.DType, Doc: "Output type: that of the input, the default, or float32."},
+			{Name: "sigma", Type: op.Floats, Default: []float64{0}, PerSample: true,
+				Doc: "Standard deviation in pixels, for all axes or for each; 0 is (radius - 1) * 0.3 + 0.8."},
+			{Name: "window_size", Type: op.Ints, Default: []int{0}, PerSample: true,
+				Doc: "Width of the window in pixels, an odd number, for all axes or for each; 0 is 2 * ceil(3 * sigma) + 1."},
+		},
+		Precision: op.Tolerance,
+		New: func(c *op.Config) (op.Kernel, error) {
+			return &gaussianBlur{config: c, sigma: op.GetVector[float64](c, "sigma"), window: op.GetVector[int](c, "window_size"), dtype: op.Get[tensor.DType](c, "dtype")}, nil
+		},
+	})
+}
+
+type gaussianBlur struct {
+	config *op.Config
+	sigma  op.Vector[float64]
+	window op.Vector[int]
+	dtype  tensor.DType
+}
+
+func (k *gaussianBlur) Grain() op.Grain { return op.PerSample }
+
+func (k *gaussianBlur) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	out := in[0]
+	if k.dtype != tensor.Invalid {
+		if out.DType = k.dtype; k.dtype != in[0].DType && k.dtype != tensor.Float32 {
+			return nil, k.config.Unsupported("dtype", in[0].DType.String()+", the type of the input, or float32", k.dtype.String())
+		}
+	}
+	if d := in[0].DType; d == tensor.Bool || !d.IsFloat() && !d.IsInteger() {
+		return nil, inputDType(k.config, in[0], tensor.Uint8, tensor.Float32)
+	}
+	if _, err := convert.Between(tensor.Float32, in[0].DType); err != nil {
+		return nil, errs.Wrap(k.config.Schema.FullName(), "node "+k.config.Node, err)
+	}
+	if in[0].Shape != nil {
+		if _, _, err := blurAxes(in[0].Layout, len(in[0].Shape)); err != nil {
+			return nil, errs.Wrap(k.config.Schema.FullName(), "node "+k.config.Node, err)
+		}
+	}
+	return []tensor.Spec{out}, nil
+}
+
+// blurAxes returns the range of axes that are blurred.
+func blurAxes(layout string, rank int) (first, n int, err error) {
+	last := rank
+	if layout != "" {
+		for first < len(layout) && (layout[first] == 'F' || layout[first] == 'C') {
+			first++
+		}
+		if last = len(layout); last > first && layout[last-1] == 'C' {
+			last--
+		}
+		if last > first && strings.ContainsAny(layout[first:last], "FC") {
+			return 0, 0, &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "frames first, and channels first or last", Got: "layout " + layout}
+		}
+	}
+	if n = last - first; n < 1 || n > maxSpatial {
+		return 0, 0, &errs.Error{Kind: errs.Invalid, Subject: "input 0", Want: "one to three axes to blur", Got: fmt.Sprintf("%d axes, layout %q", rank, layout)}
+	}
+	return first, n, nil
+}
+
+// blurState is what a worker keeps.
+type blurState struct {
+	blur        blurrer
+	sigma       []float64
+	window      []int
+	load, store convert.Memo
+}
+
+func (k *gaussianBlur) Run(b *op.Block) error { return forEach(b, k.sample) }
+
+func (k *gaussianBlur) sample(b *op.Block, s int) error {
+	in, st := b.In(0, s), op.PerWorker[blurState](b)
+	first, n, err := blurAxes(in.Layout, len(in.Shape))
+	if err != nil {
+		return err
+	}
+	if err := k.windows(b, s, st, n); err != nil {
+		return err
+	}
+	out := b.Out(0, s, in.Shape...)
+	frames, size, channels := 1, [maxSpatial]int{1, 1, 1}, 1
+	for i, extent := range in.Shape {
+		switch {
+		case i < first:
+			frames *= extent
+		case i >= first+n:
+			channels *= extent
+		default:
+			size[maxSpatial-n+i-first] = extent
+		}
+	}
+	if in.Shape.Len() == 0 {
+		return nil
+	}
+	step := size[0] * size[1] * size[2] * channels
+	for f := range frames {
+		if err := st.frame(out, in, f*step, step, size, channels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// frame blurs n elements from element at on.
+func (st *blurState) frame(out, in tensor.Tensor, at, n int, size [maxSpatial]int, channels int) error {
+	load, err := st.load.Between(tensor.Float32, in.DType)
+	if err != nil {
+		return err
+	}
+	store, err := st.store.Between(out.DType, tensor.Float32)
+	if err != nil {
+		return err
+	}
+	from, to := in.DType.Size(), out.DType.Size()
+	st.blur.run(blurJob{src: in.Data[at*from : (at+n)*from], dst: out.Data[at*to : (at+n)*to], size: size, channels: channels,
+		bytesIn: in.DType == tensor.Uint8, bytesOut: out.DType == tensor.Uint8, load: load, store: store, srcSize: from, dstSize: to})
+	return nil
+}
+
+// largestWindow bounds what a window may cost.
+const largestWindow = 1<<16 - 1
+
+// windows prepares the windows of sample s for n axes.
+func (k *gaussianBlur) windows(b *op.Block, s int, st *blurState, n int) error {
+	sigmas, err := k.sigma.At(b, s, st.sigma)
+	if err != nil {
+		return err
+	}
+	if _, constant := k.sigma.Const(); !constant {
+		st.sigma = sigmas
+	}
+	sizes, err := k.window.At(b, s, st.window)
+	if err != nil {
+		return err
+	}
+	if _, constant := k.window.Const(); !constant {
+		st.window = sizes
+	}
+	if len(sigmas) != 1 && len(sigmas) != n || len(sizes) != 1 && len(sizes) != n {
+		return &errs.Error{Kind: errs.Invalid, Subject: "arguments sigma and window_size", Want: fmt.Sprintf("1 or %d values", n), Got: fmt.Sprint(sigmas, " and ", sizes)}
+	}
+	for i := range maxSpatial - n {
+		st.blur.windows[i].plan(1, 1)
+	}
+	for i := range n {
+		sigma, size := sigmas[i%len(sigmas)], sizes[i%len(sizes)]
+		if !(sigma >= 0 && sigma < largestWindow/6) || size < 0 || size > largestWindow || size == 0 && sigma == 0 || size != 0 && size%2 == 0 {
+			return &errs.Error{Kind: errs.Invalid, Subject: "arguments sigma and window_size", Want: "a positive sigma or an odd window size", Got: fmt.Sprintf("%g and %d", sigma, size)}
+		}
+		if size == 0 {
+			size = 2*int(math.Ceil(float64(float32(sigma)*3))) + 1
+		}
+		st.blur.windows[maxSpatial-n+i].plan(float32(sigma), size)
+	}
+	return nil
+}
