@@ -6,7 +6,7 @@ func Module() Rules {
 		Module: "github.com/bivouac-ml/bivouac",
 		Floors: []Floor{
 			{Name: "internal", Rows: []Row{
-				{Packages: "internal/kernel/..."},
+				{Packages: "internal/kernel/...", Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/crc", Beside: []string{"internal/kernel/..."}},
 				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "errs"}, // pure, and below everything that can fail

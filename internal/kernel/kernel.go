@@ -46,31 +46,44 @@ func WeighBytes(dst []float32, base []byte, offsets []int, weights []float32) {
 	}
 }
 
-// Slack is how many elements behind the last pixel Gather may read from src and
-// write to dst.
+// Slack is how many elements behind the last pixel Columns may read from the source
+// and write to the destination.
 const Slack = 3
 
-// Gather computes pixels of the given number of channels: pixel i of dst is the sum,
-// from left to right, of weights[i*taps+k] times pixel first[i]+k of src, for all k
-// below taps. Both slices have Slack more elements than pixels need; those of dst
-// are overwritten with anything.
-func Gather(dst, src []float32, first []int32, weights []float32, taps, channels int) {
-	n := len(first)
-	if n == 0 || taps == 0 || channels == 0 {
-		return
-	}
-	weights = weights[:n*taps]
-	dst = dst[:n*channels+Slack]
-	low, high := first[0], first[0]
+// Columns makes rows of pixels of weighted pixels of other rows. It is immutable.
+type Columns struct {
+	first   []int32
+	weights []float32
+	taps    int
+	end     int // pixels that a source has at least
+}
+
+// NewColumns returns the Columns whose pixel i is the sum, from left to right, of
+// weights[i*taps+k] times pixel first[i]+k of the source, for all k below taps. It
+// keeps both slices.
+func NewColumns(first []int32, weights []float32, taps int) Columns {
+	c := Columns{first: first, weights: weights[:len(first)*taps], taps: taps}
 	for _, f := range first {
-		low, high = min(low, f), max(high, f)
+		if f < 0 {
+			panic("kernel: a pixel before the first")
+		}
+		c.end = max(c.end, int(f)+taps)
 	}
-	_ = src[int(low)*channels : (int(high)+taps)*channels+Slack]
-	if channels == 3 || channels == 4 {
-		gatherPixels(dst, src, first, weights, taps, channels)
+	return c
+}
+
+// Run computes a row of pixels of that many channels. Both slices have Slack more
+// elements than pixels need; those of dst are overwritten with anything.
+func (c *Columns) Run(dst, src []float32, channels int) {
+	if len(c.first) == 0 || c.taps == 0 || channels <= 0 {
 		return
 	}
-	gatherAny(dst, src, first, weights, taps, channels)
+	dst, src = dst[:len(c.first)*channels+Slack], src[:c.end*channels+Slack]
+	if channels == 3 || channels == 4 {
+		gatherPixels(dst, src, c.first, c.weights, c.taps, channels)
+		return
+	}
+	gatherAny(dst, src, c.first, c.weights, c.taps, channels)
 }
 
 // Normalize splits n pixels of three interleaved bytes into planes: element i of plane

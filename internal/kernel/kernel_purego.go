@@ -1,3 +1,5 @@
+//go:build !amd64 || purego
+
 package kernel
 
 func widen(dst []float32, src []byte) { widenGeneric(dst, src) }

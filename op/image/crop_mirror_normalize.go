@@ -260,6 +260,13 @@ func (k *cropMirrorNormalize) affines(b *op.Block, s int, st *cmnState, channels
 
 // normalize writes what lies inside the image.
 func (k *cropMirrorNormalize) normalize(b *op.Block, st *cmnState, out, in tensor.Tensor) error {
+	if in.DType == tensor.Uint8 && k.dtype == tensor.Float32 && st.splits() {
+		dst, err := floats(out)
+		if err == nil {
+			st.split(dst, in.Data, st.channels)
+		}
+		return err
+	}
 	if in.DType == tensor.Uint8 {
 		tables, err := st.table.build(st.channels, k.dtype)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op/internal/convert"
 	"github.com/bivouac-ml/bivouac/op/internal/window"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -89,6 +90,26 @@ func (w *normalizer) compute(dst, src []float32, channels []affine) {
 				to, from = to+dx, from+sx
 			}
 		}
+	})
+}
+
+// splits reports whether rows are pixels of three interleaved values that become rows of planes.
+func (w *normalizer) splits() bool {
+	return w.row.src == 3 && w.channel.src == 1 && w.channel.n == 3 && (w.row.dst == 1 || w.row.dst == -1) && w.channel.dst > 0
+}
+
+// split writes float32 values of bytes, where splits says so.
+func (w *normalizer) split(dst []float32, src []byte, channels []affine) {
+	var mean, factor [3]float32
+	for c, a := range channels {
+		mean[c], factor[c] = a.mean, a.factor
+	}
+	n, reversed := w.row.n, w.row.dst < 0
+	w.each(func(s, d int) {
+		if reversed {
+			d -= n - 1
+		}
+		kernel.Normalize(dst[d:], w.channel.dst, src[s:], n, &mean, &factor, reversed)
 	})
 }
 

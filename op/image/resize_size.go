@@ -61,16 +61,16 @@ func (t target) scale() float64 { return (t.hi - t.lo) / float64(t.size) }
 
 // resizeSize computes the sizes of resizing operators.
 type resizeSize struct {
-	separate       [3]op.Scalar[float64] // z, y, x
-	list           op.Vector[float64]
-	bySide         op.Scalar[float64] // resize_shorter or resize_longer
-	hasSeparate    bool
-	hasList        bool
-	mode           scaleMode
-	maxSize        []float64
-	roi            roi
-	subpixel       bool
-	constantShapes bool // no argument differs per sample
+	separate    [3]op.Scalar[float64] // z, y, x
+	list        op.Vector[float64]
+	bySide      op.Scalar[float64] // resize_shorter or resize_longer
+	hasSeparate bool
+	hasList     bool
+	mode        scaleMode
+	maxSize     []float64
+	sameLimit   [maxSpatial]float64 // maxSize for all axes, where it is one value
+	roi         roi
+	subpixel    bool
 }
 
 // roi is the part of the input that is resized.
@@ -93,6 +93,9 @@ func newResizeSize(c *op.Config) (*resizeSize, error) {
 	for i, name := range [...]string{"resize_z", "resize_y", "resize_x"} {
 		z.separate[i] = op.GetScalar[float64](c, name)
 		z.hasSeparate = z.hasSeparate || c.Given(name)
+	}
+	if len(z.maxSize) == 1 {
+		z.sameLimit = [maxSpatial]float64{z.maxSize[0], z.maxSize[0], z.maxSize[0]}
 	}
 	var err error
 	if z.mode, err = readMode(c); err != nil {
@@ -132,7 +135,7 @@ func (z *resizeSize) at(b *op.Block, s int, in []int, out []target) ([]target, e
 	if err := z.roi.at(b, s, in, lo[:n], hi[:n]); err != nil {
 		return out, err
 	}
-	limits, err := spread("max_size", z.maxSize, n)
+	limits, err := z.limits(n)
 	if err != nil {
 		return out, err
 	}
@@ -152,7 +155,7 @@ func (z *resizeSize) request(b *op.Block, s int, want []float64) (err error) {
 			return err
 		}
 		if len(v) != len(want) && len(v) != 1 {
-			return &errs.Error{Kind: errs.Invalid, Subject: "argument size", Want: fmt.Sprintf("1 or %d values", len(want)), Got: fmt.Sprint(v)}
+			return &errs.Error{Kind: errs.Invalid, Subject: "argument size", Want: fmt.Sprintf("1 or %d values", len(want)), Got: fmt.Sprint(len(v))}
 		}
 		for i := range want {
 			want[i] = v[i%len(v)]
@@ -175,22 +178,21 @@ func (z *resizeSize) request(b *op.Block, s int, want []float64) (err error) {
 	for i := range want {
 		want[i] = float64(float32(want[i]))
 		if !(math.Abs(want[i]) <= math.MaxInt32) {
-			return &errs.Error{Kind: errs.Invalid, Subject: "size", Want: "a number of pixels", Got: fmt.Sprint(want)}
+			return &errs.Error{Kind: errs.Invalid, Subject: "size", Want: "a number of pixels", Got: fmt.Sprint(want[i])}
 		}
 	}
 	return nil
 }
 
-// spread returns n values of a list of one or n, or nil of an empty one.
-func spread(name string, v []float64, n int) ([]float64, error) {
-	switch len(v) {
+// limits returns the largest extents of n axes, or nil.
+func (z *resizeSize) limits(n int) ([]float64, error) {
+	switch len(z.maxSize) {
 	case 0, n:
-		return v, nil
+		return z.maxSize, nil
 	case 1:
-		all := [maxSpatial]float64{v[0], v[0], v[0]}
-		return all[:n], nil
+		return z.sameLimit[:n], nil
 	}
-	return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument " + name, Want: fmt.Sprintf("1 or %d values", n), Got: fmt.Sprint(v)}
+	return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument max_size", Want: fmt.Sprintf("1 or %d values", n), Got: fmt.Sprint(z.maxSize)}
 }
 
 // leastROI is the least extent of a part that is resized, in pixels.
@@ -215,7 +217,7 @@ func (r *roi) at(b *op.Block, s int, in []int, lo, hi []float64) error {
 			return err
 		}
 		if len(v) != len(in) && len(v) != 1 {
-			return &errs.Error{Kind: errs.Invalid, Subject: "argument " + edge.name, Want: fmt.Sprintf("1 or %d values", len(in)), Got: fmt.Sprint(v)}
+			return &errs.Error{Kind: errs.Invalid, Subject: "argument " + edge.name, Want: fmt.Sprintf("1 or %d values", len(in)), Got: fmt.Sprint(len(v))}
 		}
 		for i := range edge.to {
 			edge.to[i] = float64(float32(v[i%len(v)]))
@@ -223,7 +225,7 @@ func (r *roi) at(b *op.Block, s int, in []int, lo, hi []float64) error {
 				edge.to[i] = float64(float32(v[i%len(v)]) * float32(in[i]))
 			}
 			if !(math.Abs(edge.to[i]) <= 1e9) {
-				return &errs.Error{Kind: errs.Invalid, Subject: "argument " + edge.name, Want: "a position", Got: fmt.Sprint(v)}
+				return &errs.Error{Kind: errs.Invalid, Subject: "argument " + edge.name, Want: "a position", Got: fmt.Sprint(edge.to[i])}
 			}
 		}
 	}

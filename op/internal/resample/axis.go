@@ -3,6 +3,7 @@ package resample
 import (
 	"math"
 
+	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op"
 )
 
@@ -65,6 +66,7 @@ type taps struct {
 	first    []int32
 	weights  []float32
 	from, to int // the outputs of which all inputs lie inside the axis
+	inside   kernel.Columns
 	is       described
 }
 
@@ -98,6 +100,7 @@ func (t *taps) plan(d described) {
 	for t.to > t.from && !inside(t.to-1) {
 		t.to--
 	}
+	t.inside = kernel.NewColumns(t.first[t.from:t.to], t.weights[t.from*t.n:t.to*t.n], t.n)
 }
 
 func (t *taps) sum(origin, scale float32, d described) {

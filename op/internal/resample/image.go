@@ -46,7 +46,7 @@ func (r *Resampler) horizontalFirst(h, w *Axis, channels int, dst, src pixels) {
 			slot := row % slots
 			if b.have[slot] != row {
 				b.have[slot] = row
-				copy(b.wide, src.get(row*in, in, b.wide))
+				src.load(b.wide[:in], row*in)
 				x.run(b.ring[slot*pitch:(slot+1)*pitch], b.wide, w.In, channels)
 			}
 			r.offsets[k] = slot * pitch
@@ -77,9 +77,7 @@ func (r *Resampler) verticalFirst(h, w *Axis, channels int, dst, src pixels) {
 
 // run resamples a row of n pixels. Both rows have kernel.Slack more elements.
 func (t *taps) run(dst, src []float32, n, channels int) {
-	if t.from < t.to {
-		kernel.Gather(dst[t.from*channels:t.to*channels+kernel.Slack], src, t.first[t.from:t.to], t.weights[t.from*t.n:t.to*t.n], t.n, channels)
-	}
+	t.inside.Run(dst[t.from*channels:], src, channels)
 	for i := range t.from {
 		t.edge(dst, src, i, n, channels)
 	}

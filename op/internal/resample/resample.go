@@ -159,13 +159,13 @@ func (p pixels) put(i int, row []float32) {
 	copy(p.floats[i:], row)
 }
 
-// get returns n elements from element i on as floats, in buf where they are bytes.
-func (p pixels) get(i, n int, buf []float32) []float32 {
-	if p.bytes == nil {
-		return p.floats[i : i+n]
+// load writes the elements from element i on to dst.
+func (p pixels) load(dst []float32, i int) {
+	if p.bytes != nil {
+		kernel.Widen(dst, p.bytes[i:i+len(dst)])
+		return
 	}
-	kernel.Widen(buf[:n], p.bytes[i:i+n])
-	return buf[:n]
+	copy(dst, p.floats[i:])
 }
 
 // nearest copies elements.

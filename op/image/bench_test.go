@@ -1,0 +1,42 @@
+package image
+
+import (
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/optest"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// BenchmarkOperators runs the operators as pipelines do, a sample at a time.
+func BenchmarkOperators(b *testing.B) {
+	photo, crop := img(1, 375, 500, 3), img(2, 224, 224, 3)
+	for _, c := range []struct {
+		name string
+		op   string
+		in   tensor.Tensor
+		args op.Args
+	}{
+		{"resize-500x375-to-224-antialias", "resize", photo, op.Args{"size": []int{224, 224}}},
+		{"resize-500x375-to-224-linear", "resize", photo, op.Args{"size": []int{224, 224}, "antialias": false}},
+		{"random-resized-crop-224", "random_resized_crop", photo, op.Args{"size": 224}},
+		{"crop-mirror-normalize-224-f32-chw", "crop_mirror_normalize", crop, op.Args{"mirror": 1, "mean": []float64{123, 116, 103}, "std": []float64{58, 57, 57}}},
+		{"gaussian-blur-224-sigma-1", "gaussian_blur", crop, op.Args{"sigma": 1}},
+		{"flip-224", "flip", crop, op.Args{}},
+		{"brightness-contrast-224", "brightness_contrast", crop, op.Args{"contrast": 1.2}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			r, err := optest.New(optest.Case{Op: c.op, Args: c.args, Inputs: [][]tensor.Tensor{{c.in}}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := r.Run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "images/s")
+		})
+	}
+}
