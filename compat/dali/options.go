@@ -45,6 +45,11 @@ func optionsOf(p *pipeproto.Pipeline) (pipeline.Options, error) {
 	if p.BytesPerSampleHint != nil {
 		o.BytesPerSample = int(max(0, *p.BytesPerSampleHint))
 	}
+	for name, depth := range map[string]*int32{"prefetch_queue_depth_cpu": p.PrefetchCPU, "prefetch_queue_depth_gpu": p.PrefetchGPU} {
+		if depth != nil && *depth < 1 {
+			return o, &errs.Error{Kind: errs.Invalid, Subject: name, Want: "at least 1", Got: fmt.Sprint(*depth)}
+		}
+	}
 	executorOf(p, &o)
 	for _, e := range p.Outputs {
 		ndim, dtype := pipeline.AnyNDim, tensor.Invalid

@@ -94,6 +94,7 @@ func TestDeserializeRefuses(t *testing.T) {
 		"unknown device":  {start + strings.ReplaceAll(flip, "cpu", "tpu") + out, errs.Invalid, []string{`"a"`, "tpu"}},
 		"batch size":      {"batch_size: 0\n" + flip + out, errs.Invalid, []string{"batch_size"}},
 		"threads":         {start + "num_threads: 0\n" + flip + out, errs.Invalid, []string{"num_threads"}},
+		"queue":           {start + "prefetch_queue_depth_cpu: 0\n" + flip + out, errs.Invalid, []string{"prefetch_queue_depth_cpu"}},
 		"no outputs":      {start + flip, errs.Invalid, []string{"output"}},
 		"twice":           {start + flip + strings.TrimPrefix(flip, "op:\n") + out, errs.Exists, []string{"a"}},
 		"field":           {"batch_siz: 2\n", errs.Invalid, []string{"line 1", "batch_siz", `did you mean "batch_size"?`}},

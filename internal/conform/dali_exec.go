@@ -402,6 +402,8 @@ func setOption(o *pipeline.Options, name string, v any) error {
 		if o.Seed = uint64(n); n == -1 { // any seed
 			o.Seed = 0
 		}
+	case "batch_size":
+		return setInt(&o.BatchSize, name, v)
 	case "num_threads":
 		return setInt(&o.NumThreads, name, v)
 	case "prefetch_queue_depth":

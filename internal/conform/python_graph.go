@@ -16,8 +16,8 @@ import (
 // grapher is the host that turns fn, math and types, and what is done with data
 // nodes, into operators of a graph.
 type grapher struct {
-	b    *pipeline.Builder // of the pipeline that is being defined
-	root string            // a folder with a data set, for the name d
+	b      *pipeline.Builder // of the pipeline that is being defined
+	failed error             // what kept its definition from its outputs
 }
 
 // monadic and dyadic are the operators of the AST and the functions of math.
@@ -117,6 +117,9 @@ func (g *grapher) operator(m *machine, name string, args []any, kw map[string]an
 			return nil, err
 		}
 		inputs = append(inputs, n)
+	}
+	if name == "python_function" {
+		return g.identityFunction(inputs)
 	}
 	set := op.Args{}
 	for k, v := range kw {
@@ -236,7 +239,7 @@ func (g *grapher) method(m *machine, receiver any, name string, args []any, kw m
 			}
 			return g.made(r.Shape())
 		case "gpu":
-			return g.operator(m, "copy", []any{r}, map[string]any{"device": "gpu"})
+			return g.made(r.GPU())
 		}
 	}
 	return nil, fmt.Errorf("unknown method %s of %T", name, receiver)

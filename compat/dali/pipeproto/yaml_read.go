@@ -208,6 +208,8 @@ func parseScalar(kind wire.Kind, n *yaml.Node) (any, error) {
 		return string(b), nil
 	case kind == wire.String:
 		return nil, invalid(n, "a string, in quotes where it looks like another type")
+	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
+		return nil, invalid(n, "a value without quotes")
 	case kind == wire.Bool && (n.Value == "true" || n.Value == "false"):
 		return n.Value == "true", nil
 	case kind == wire.Bool:

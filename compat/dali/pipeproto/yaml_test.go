@@ -82,6 +82,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"batch_size: 2147483648", errs.Invalid, "32 bits"},
 		{"batch_size: [1]", errs.Invalid, "want a scalar"},
 		{"seed: 0x1", errs.Invalid, "64 bits"},
+		{"seed: '1'", errs.Invalid, "without quotes"},
 		{"enable_checkpointing: 1", errs.Invalid, "true or false"},
 		{"op: 1", errs.Invalid, "want a list"},
 		{"op: {a: 1}", errs.Invalid, "want a list"},
