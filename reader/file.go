@@ -240,6 +240,9 @@ func newFilter(c *op.Config, arg string) (func(name string) bool, error) {
 	}, nil
 }
 
+// Name implements Named.
+func (f *files) Name(id int64) string { return f.path(id) }
+
 func (f *files) path(id int64) string {
 	start := int64(0)
 	if id > 0 {

@@ -43,6 +43,13 @@ type Source interface {
 	Close() error
 }
 
+// Named is implemented by sources whose samples have names of their own, which
+// operators can ask for as the property source_info of what the first output gave.
+type Named interface {
+	// Name returns the name of a sample: of a file, its path as the data set has it.
+	Name(id int64) string
+}
+
 // Opener makes readers of one kind from resolved arguments.
 type Opener struct {
 	// Outputs returns what Fetch will produce, from the arguments alone.

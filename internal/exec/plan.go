@@ -29,6 +29,7 @@ type value struct {
 	size    int  // bytes of a static sample
 	frame   bool // exists for the whole batch, in the frame
 	partial bool // samples may lack it
+	named   int  // the reader whose samples it has the name of, or -1
 	read    bool // comes from a reader
 	fed     bool // comes from outside
 	keep    bool // of a reader's: needed after the first stage
@@ -45,8 +46,8 @@ func newPlan(g *graph.Graph) *plan {
 		case !n.Fed:
 			p.stages[n.Stage] = append(p.stages[n.Stage], n.Index)
 		}
-		for _, spec := range n.Specs {
-			v := value{spec: spec, static: op.Static(spec) && !n.Partial && !n.Fed, partial: n.Partial, read: n.Reader != nil, fed: n.Fed}
+		for i, spec := range n.Specs {
+			v := value{named: p.named(n, i), spec: spec, static: op.Static(spec) && !n.Partial && !n.Fed, partial: n.Partial, read: n.Reader != nil, fed: n.Fed}
 			v.frame = v.read || v.fed || n.Stage%2 == 1
 			if v.static {
 				v.size = spec.Shape.Len() * spec.DType.Size()
@@ -85,6 +86,18 @@ func newPlan(g *graph.Graph) *plan {
 func (p *plan) number(e graph.Edge) int { return p.first[e.Node.Index] + e.Output }
 
 func (p *plan) value(e graph.Edge) *value { return &p.values[p.number(e)] }
+
+// named returns the reader, an index of readers, whose samples output i of n has the
+// name of, or -1: what is made of a file's contents is from that file.
+func (p *plan) named(n *graph.Node, i int) int {
+	switch {
+	case n.Reader != nil && i == 0:
+		return slices.Index(p.readers, n)
+	case len(n.Inputs) > 0:
+		return p.value(n.Inputs[0]).named
+	}
+	return -1
+}
 
 // needs returns the values without which a node does not see a sample, of
 // those that samples may lack.

@@ -7,6 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -47,7 +48,7 @@ func newWorker(e *Executor) *worker {
 		r := &w.runs[i]
 		r.w, r.node, r.first, r.needs = w, n, p.first[i], p.needs(n)
 		b := r.block.Binding()
-		b.Memory, b.Local, b.Specs = r, &r.local, n.Specs
+		b.Memory, b.Local, b.Specs, b.Source = r, &r.local, n.Specs, r.source
 		b.Keyer, b.Key = e.config.Keyers[i], rng.NodeKey(n.Name)
 		b.In, b.Args = w.bind(n.Inputs, &r.imports), w.bind(n.Args, &r.imports)
 		outputs := make([]graph.Edge, len(n.Specs))
@@ -80,6 +81,19 @@ func (r *run) Output(i, s, size int) []byte {
 		return r.w.frame.memory(v, id, r.w.sample+s, size)
 	}
 	return r.w.arena.alloc(size)
+}
+
+// source names where sample s of input i was read from.
+func (r *run) source(i, s int) string {
+	e := r.w.e
+	k := e.plan.value(r.node.Inputs[i]).named
+	if k < 0 {
+		return ""
+	}
+	if named, ok := e.sources[k].(reader.Named); ok {
+		return named.Name(r.w.frame.IDs[k][r.w.sample+r.selected.sample(s)])
+	}
+	return ""
 }
 
 // Scratch implements op.Memory.
