@@ -95,8 +95,13 @@ func (t Tensor) Equal(o Tensor) bool {
 // print the elements.
 func (t Tensor) String() string { return t.DType.String() + t.Shape.String() }
 
-// Spec returns the description of t.
-func (t Tensor) Spec() Spec { return Spec{DType: t.DType, Shape: t.Shape, Layout: t.Layout} }
+// Spec returns the description of t, whose shape is not nil: that of a scalar is known as well.
+func (t Tensor) Spec() Spec {
+	if t.Shape == nil {
+		return Spec{DType: t.DType, Shape: Shape{}, Layout: t.Layout}
+	}
+	return Spec{DType: t.DType, Shape: t.Shape, Layout: t.Layout}
+}
 
 // Index returns the view of element i of the first axis: row i of a matrix,
 // sample i of a batch. It panics when t is a scalar or i is out of range, as an

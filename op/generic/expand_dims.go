@@ -59,14 +59,23 @@ func (k *expandDims) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if in[0].Shape == nil {
 		return []tensor.Spec{out}, nil
 	}
-	if len(k.axes) > 0 && k.axes[len(k.axes)-1] >= len(in[0].Shape)+len(k.axes) {
-		return nil, k.config.Invalid("axes", fmt.Sprintf("axes below %d, the rank of the output", len(in[0].Shape)+len(k.axes)), fmt.Sprint(k.axes), "")
-	}
-	if k.names != "" && in[0].Layout == "" && len(in[0].Shape) > 0 {
-		return nil, k.config.Invalid("new_axis_names", "an input with a layout", "one without", "give the input a layout")
+	if err := k.fits(in[0].Shape, in[0].Layout); err != nil {
+		return nil, err
 	}
 	out.Shape, out.Layout = k.expand(tensor.Shape{}, in[0].Shape), k.layout(in[0].Layout)
 	return []tensor.Spec{out}, nil
+}
+
+// fits returns an error unless data of that shape and layout can be given the axes.
+func (k *expandDims) fits(shape tensor.Shape, layout string) error {
+	rank := len(shape) + len(k.axes)
+	if len(k.axes) > 0 && k.axes[len(k.axes)-1] >= rank {
+		return k.config.Invalid("axes", fmt.Sprintf("axes below %d, the rank of the output", rank), fmt.Sprint(k.axes), "")
+	}
+	if k.names != "" && layout == "" && len(shape) > 0 {
+		return k.config.Invalid("new_axis_names", "an input with a layout", "one without", "give the input a layout")
+	}
+	return nil
 }
 
 // expand appends the new shape to out.
@@ -95,12 +104,13 @@ func (k *expandDims) layout(layout string) string {
 
 func (k *expandDims) Run(b *op.Block) error {
 	return b.Each(func(s int) error {
-		out := b.In(0, s)
-		specs, err := k.Infer([]tensor.Spec{out.Spec()})
-		if err != nil {
+		in := b.In(0, s)
+		if err := k.fits(in.Shape, in.Layout); err != nil {
 			return err
 		}
-		out.Shape, out.Layout = specs[0].Shape, specs[0].Layout
+		var buf [8]int
+		out := in
+		out.Shape, out.Layout = k.expand(buf[:0], in.Shape), k.layout(in.Layout)
 		b.Alias(0, s, out)
 		return nil
 	})
