@@ -18,22 +18,28 @@ func init() {
 		Outputs: []op.Port{{Name: "element", Doc: "an element of the sequence"}},
 		Params:  []op.Parameter{{Name: "element_map", Type: op.Ints, Required: true, Doc: "Index of the element for each output."}},
 		OutputCount: func(c *op.Config) (int, error) {
-			n := len(op.Get[[]int](c, "element_map"))
-			if n == 0 || n > mostElements {
-				return 0, c.Invalid("element_map", fmt.Sprintf("1 to %d indices", mostElements), fmt.Sprint(n), "")
-			}
-			return n, nil
+			elements, err := elementMap(c)
+			return len(elements), err
 		},
 		New: func(c *op.Config) (op.Kernel, error) {
-			k := &elementExtract{config: c, elements: op.Get[[]int](c, "element_map")}
-			for _, i := range k.elements {
-				if i < 0 {
-					return nil, c.Invalid("element_map", "indices of 0 or more", fmt.Sprint(i), "")
-				}
-			}
-			return k, nil
+			elements, err := elementMap(c)
+			return &elementExtract{config: c, elements: elements}, err
 		},
 	})
+}
+
+// elementMap returns the argument of that name, checked.
+func elementMap(c *op.Config) ([]int, error) {
+	elements := op.Get[[]int](c, "element_map")
+	if n := len(elements); n == 0 || n > mostElements {
+		return nil, c.Invalid("element_map", fmt.Sprintf("1 to %d indices", mostElements), fmt.Sprint(n), "")
+	}
+	for _, i := range elements {
+		if i < 0 {
+			return nil, c.Invalid("element_map", "indices of 0 or more", fmt.Sprint(i), "")
+		}
+	}
+	return elements, nil
 }
 
 type elementExtract struct {

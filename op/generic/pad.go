@@ -44,7 +44,7 @@ func newPad(c *op.Config) (op.Kernel, error) {
 	}
 	k := &pad{config: c, axes: axes, shape: op.GetVector[int](c, "shape"), align: op.GetVector[int](c, "align"), fill: op.GetScalar[float64](c, "fill_value")}
 	shape, constant := k.shape.Const()
-	k.alone = constant && c.Given("shape")
+	k.alone = constant && len(shape) > 0
 	for _, d := range shape {
 		k.alone = k.alone && d >= 0
 		if d > math.MaxInt32 {
