@@ -51,6 +51,8 @@ type Binding struct {
 	Call          uint32        // number of the call, where one node is called several times a sample
 	Local         *any          // what PerWorker keeps
 	Errors        map[int]error // failed samples
+	// Wanted tells what Block.Wanted does; nil: all of it.
+	Wanted func(s, height, width int) (Region, bool)
 	// Source names where sample s of input i was read from, or returns "".
 	Source func(i, s int) string
 }

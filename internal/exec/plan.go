@@ -16,10 +16,11 @@ type plan struct {
 	fed     []*graph.Node
 	first   []int // number of the first value of each node
 	values  []value
-	outputs []int   // values that are delivered
-	stages  [][]int // nodes of each stage that have a kernel
-	wide    []bool  // of stages, whether nothing in them stays in a worker's memory and all samples come to all nodes
-	origin  []int   // per node: the reader that its data comes from, an index of readers, or -1
+	outputs []int         // values that are delivered
+	stages  [][]int       // nodes of each stage that have a kernel
+	wide    []bool        // of stages, whether nothing in them stays in a worker's memory and all samples come to all nodes
+	origin  []int         // per node: the reader that its data comes from, an index of readers, or -1
+	asks    []*graph.Node // per node: the reader of its image that tells what it wants, or nil
 }
 
 // value is what an output of a node holds.
@@ -69,6 +70,7 @@ func newPlan(g *graph.Graph) *plan {
 		v.frame, v.keep = true, true
 		p.outputs = append(p.outputs, p.number(e))
 	}
+	p.pair()
 	for _, nodes := range p.stages {
 		wide := true
 		for _, i := range nodes {

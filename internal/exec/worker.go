@@ -33,6 +33,7 @@ type run struct {
 	// imports and exports are the ports whose tensors lie in the frame.
 	imports, exports []port
 	needs            []int    // values that samples may lack, and then do not come here
+	at               int      // the first sample of the block in the frame
 	selected         selected // the samples of a batch-level run that some do not come to
 }
 
@@ -56,6 +57,11 @@ func newWorker(e *Executor) *worker {
 			outputs[o] = graph.Edge{Node: n, Output: o}
 		}
 		b.Out = w.bind(outputs, &r.exports)
+	}
+	for i, reader := range p.asks {
+		if reader != nil {
+			w.runs[i].ask(&w.runs[reader.Index])
+		}
 	}
 	return w
 }
@@ -170,6 +176,7 @@ func (w *worker) batchThrough(f *Frame, stage int) {
 func (r *run) bind(s, n int) {
 	f := r.w.frame
 	b := r.block.Binding()
+	r.at = s
 	b.Positions, b.Slots = f.Positions[s:s+n], f.Slots[s:s+n]
 	for _, p := range r.imports {
 		*p.tensors = f.values[p.value][s : s+n]

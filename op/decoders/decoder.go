@@ -8,6 +8,7 @@
 package decoders
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/bivouac-ml/bivouac/codec"
@@ -91,6 +92,35 @@ func newDecoder(c *op.Config) (*decoder, error) {
 	return nil, c.Unsupported("dtype", "uint8, int8, uint16, int16, uint32, int32 or float32", k.output.DType.String())
 }
 
+// Windowed implements op.Windowed.
+func (k *decoder) Windowed() bool { return k.where == nil }
+
+// ended reports whether a JPEG file seems to be there to its end: only then decoding
+// a part fails where decoding the whole would. Other formats are decoded whole anyway.
+func ended(data []byte) bool {
+	const padding = 32 // what some programs write behind the end marker
+	return bytes.Contains(data[max(0, len(data)-padding):], []byte{0xff, 0xd9})
+}
+
+// part decodes what is wanted of an image into its place.
+func (w *worker) part(b *op.Block, s int, data []byte, h codec.Header, o codec.Output, r op.Region, channels int) error {
+	size := channels * o.DType.Size()
+	out := b.Out(0, s, o.Region.H, o.Region.W, channels).Data
+	pitch := o.Region.W * size
+	o.Region = jpeg.Region{X: r.X, Y: r.Y, W: r.W, H: r.H}
+	if r.W*size == pitch {
+		return w.codec.Decode(out[r.Y*pitch:(r.Y+r.H)*pitch], data, h, o)
+	}
+	part := op.Scratch[uint8](b, r.W*r.H*size)
+	if err := w.codec.Decode(part, data, h, o); err != nil {
+		return err
+	}
+	for y := range r.H {
+		copy(out[(r.Y+y)*pitch+r.X*size:], part[y*r.W*size:(y+1)*r.W*size])
+	}
+	return nil
+}
+
 // Grain implements op.Kernel.
 func (k *decoder) Grain() op.Grain { return op.PerSample }
 
@@ -141,6 +171,9 @@ func (k *decoder) sample(b *op.Block, s int, worker *worker) error {
 		if o.Region, err = k.where(b, s, height, width, channels); err != nil {
 			return err
 		}
+	}
+	if r, ok := b.Wanted(s, height, width); ok && k.Windowed() && ended(data) {
+		return worker.part(b, s, data, h, o, r, channels)
 	}
 	out := b.Out(0, s, o.Region.H, o.Region.W, channels)
 	if len(out.Data) == 0 {

@@ -59,6 +59,12 @@ func (a *Axis) reach() (support, from, to int) {
 	return support, from, int(min(max(math.Ceil(float64(hi)), float64(from)), float64(a.In)))
 }
 
+// Reach returns the range of inputs that take part in any output.
+func (a *Axis) Reach() (from, to int) {
+	_, from, to = a.reach()
+	return from, to
+}
+
 // taps are the coefficients of an axis: output i is the sum of weights[i*n+k] times
 // input first[i]+k, where inputs outside the axis are those at its edge.
 type taps struct {
