@@ -55,7 +55,7 @@ func (b *Builder) Definition() (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := whole.Merged()
+	g, err := whole.Merged(b.options.compat().DrawsAlike)
 	if err != nil {
 		return nil, errs.Wrap("pipeline.Define", "", err)
 	}

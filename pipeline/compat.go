@@ -22,6 +22,9 @@ type Compat interface {
 	// NodeName names a node that has no name of its own. unnamed is how many such
 	// nodes the graph has before it; taken tells names that are in use.
 	NodeName(s *op.Schema, unnamed int, taken func(string) bool) string
+	// DrawsAlike reports whether another node with the same operator, arguments and
+	// inputs as n, which draws random numbers, would draw the same ones.
+	DrawsAlike(n *graph.Node) bool
 	// Arrange is asked once by every new pipeline. Reader i of the graph is sources[i].
 	Arrange(g *graph.Graph, sources []reader.Source, o Options) (*Arrangement, error)
 }
@@ -83,6 +86,9 @@ func (native) String() string { return "" }
 func (native) NodeName(s *op.Schema, unnamed int, taken func(string) bool) string {
 	return graph.NumberedName(s, unnamed, taken)
 }
+
+// DrawsAlike implements Compat: never, for numbers are keyed by name.
+func (native) DrawsAlike(*graph.Node) bool { return false }
 
 // Arrange implements Compat.
 func (native) Arrange(g *graph.Graph, sources []reader.Source, o Options) (*Arrangement, error) {

@@ -29,6 +29,9 @@ func (mode) NodeName(s *op.Schema, unnamed int, _ func(string) bool) string {
 	return "__" + class(s.Name) + "_" + strconv.Itoa(unnamed)
 }
 
+// DrawsAlike implements pipeline.Compat: operators with equal seeds of their own do.
+func (mode) DrawsAlike(n *graph.Node) bool { return n.Seeded }
+
 // Arrange implements pipeline.Compat.
 func (mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Options) (*pipeline.Arrangement, error) {
 	seeds := dealSeeds(g, o.Seed)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
+	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
 	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
@@ -187,5 +188,60 @@ func TestPipelineCheckpoints(t *testing.T) {
 	t.Logf("%d checkpoints compared; not here: %s", compared, strings.Join(left, " "))
 	if compared == 0 {
 		t.Error("no checkpoint was compared")
+	}
+}
+
+// What DALI calls its operators, and which entries its checkpoint has, where random operators of
+// one seed are one, sinks are left out and outputs are used in other orders than made:
+// as DALI 2.4.0 itself wrote.
+func TestCheckpointEntries(t *testing.T) {
+	uniform := func(p *pipeline.Builder, a op.Args) pipeline.Node { return p.Op("random.uniform", a)[0] }
+	for name, c := range map[string]struct {
+		define func(p *pipeline.Builder) []pipeline.Node
+		want   string
+	}{
+		"reversed": {func(p *pipeline.Builder) []pipeline.Node {
+			x, y := uniform(p, nil), p.Op("random.coin_flip", nil)[0]
+			return []pipeline.Node{y, x}
+		}, "__CoinFlip_1 8D03A907, __MakeContiguous_CpuToCpu___CoinFlip_1, __Uniform_0 6D32F92B, __MakeContiguous_CpuToCpu___Uniform_0"},
+		"sink and preserved": {func(p *pipeline.Builder) []pipeline.Node {
+			x, y, z := uniform(p, nil), uniform(p, op.Args{"range": []float64{0, 2}}), p.Op("random.coin_flip", nil)[0]
+			uniform(p, op.Args{"range": []float64{0, 1}, "preserve": true})
+			p.AddSink(y)
+			return []pipeline.Node{z, x, x}
+		}, "__CoinFlip_2 8D03A907, __MakeContiguous_CpuToCpu___CoinFlip_2, __Uniform_0 6D32F92B, __MakeContiguous_CpuToCpu___Uniform_0, __Uniform_3 3F758936"},
+		"one seed": {func(p *pipeline.Builder) []pipeline.Node {
+			return []pipeline.Node{uniform(p, op.Args{"seed": 5}), uniform(p, op.Args{"seed": 5})}
+		}, "__Uniform_0 00000005, __MakeContiguous_CpuToCpu___Uniform_0"},
+	} {
+		d, err := pipeline.Define(pipeline.Options{BatchSize: 3, Seed: 1, Compat: dali.Mode(), EnableCheckpointing: true}, c.define)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := d.New(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next(t, p, 1)
+		b, err := p.AppendState(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := stateproto.Parse(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, o := range s.Ops {
+			text := o.Name
+			if len(o.State) > 0 {
+				text += " " + string(o.State[15:23])
+			}
+			got = append(got, text)
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, strings.Join(got, ", "), c.want)
+		}
+		p.Close()
 	}
 }

@@ -8,8 +8,9 @@ import (
 
 // Merged returns the graph in which nodes that compute the same are one, the
 // first of them. Readers, inputs, what draws random numbers, has a state or
-// effects, is preserved or has a name that was given to it stays as it is.
-func (g *Graph) Merged() (*Graph, error) {
+// effects, is preserved or has a name that was given to it stays as it is. alike
+// makes exceptions of nodes that draw random numbers: two that are written the same draw the same. It may be nil.
+func (g *Graph) Merged(alike func(n *Node) bool) (*Graph, error) {
 	first := map[string]*Node{}
 	replaced := map[*Node]*Node{}
 	same := func(n *Node) *Node {
@@ -19,7 +20,7 @@ func (g *Graph) Merged() (*Graph, error) {
 		return n
 	}
 	for _, n := range g.Nodes {
-		if !n.mergeable() {
+		if !n.mergeable(alike) {
 			continue
 		}
 		key := n.identity(func(e Edge) string { return Edge{same(e.Node), e.Output}.String() })
@@ -38,9 +39,9 @@ func (g *Graph) Merged() (*Graph, error) {
 // automatic is how the names that DALI makes begin.
 const automatic = "__"
 
-func (n *Node) mergeable() bool {
+func (n *Node) mergeable(alike func(n *Node) bool) bool {
 	s := n.Schema
-	if n.Kernel == nil || s.Random || s.Stateful || s.Keep || op.Get[bool](n.Config, "preserve") {
+	if n.Kernel == nil || s.Random && (alike == nil || !alike(n)) || s.Stateful || s.Keep || op.Get[bool](n.Config, "preserve") {
 		return false
 	}
 	return !n.named || strings.HasPrefix(n.Name, automatic)

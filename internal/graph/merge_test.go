@@ -70,7 +70,7 @@ func TestMerged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := g.Merged()
+		m, err := g.Merged(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,14 +113,14 @@ func TestMergedChains(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := g.Merged()
+		m, err := g.Merged(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := names(m); got != want {
 			t.Errorf("%s: %s, want %s", operator, got, want)
 		}
-		again, err := m.Merged()
+		again, err := m.Merged(nil)
 		if err != nil || again != m {
 			t.Errorf("merging once more changes something: %v", err)
 		}
