@@ -182,9 +182,10 @@ func (f *file) readTiles(tags *tags, one func(tag, missing int) int) error {
 		f.tileW, f.tileH = tiled, one(tagTileHeight, 0)
 		offsets, counts = tagTileOffsets, tagTileCounts
 	}
-	const largest = 1 << 16
-	if f.tileW < 1 || f.tileH < 1 || f.tileW > max(largest, f.Width) || f.tileH > max(largest, f.Height) {
-		return corrupt("tiles with pixels", fmt.Sprintf("%dx%d", f.tileW, f.tileH))
+	const largest, spare = 1 << 16, 1 << 20 // tiles may be larger than a small image
+	if f.tileW < 1 || f.tileH < 1 || f.tileW > max(largest, f.Width) || f.tileH > max(largest, f.Height) ||
+		f.tileW*f.tileH > f.Width*f.Height+spare {
+		return corrupt("tiles as large as the image needs", fmt.Sprintf("%dx%d", f.tileW, f.tileH))
 	}
 	f.across, f.down = (f.Width+f.tileW-1)/f.tileW, (f.Height+f.tileH-1)/f.tileH
 	n := f.across * f.down
@@ -193,10 +194,6 @@ func (f *file) readTiles(tags *tags, one func(tag, missing int) int) error {
 	}
 	if n > len(f.data)/4+1 { // each takes a number of the directory
 		return corrupt(fmt.Sprintf("%d strips or tiles", n), fmt.Sprintf("%d bytes", len(f.data)))
-	}
-	tile := raster.Header{Width: f.tileW, Height: f.tileH}
-	if err := tile.Check("tiff", len(f.data)); err != nil {
-		return err
 	}
 	f.offsets, f.counts = tags.values(offsets, n), tags.values(counts, n)
 	if len(f.offsets) != n || len(f.counts) != n && !(n == 1 && len(f.counts) == 0) {
