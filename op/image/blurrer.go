@@ -4,7 +4,8 @@ import (
 	"math"
 
 	"github.com/bivouac-ml/bivouac/internal/kernel"
-	"github.com/bivouac-ml/bivouac/op/internal/convert"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // blurrer convolves volumes with a window an axis: columns first, then rows, then
@@ -70,36 +71,36 @@ func reflect(i, n int) int {
 	return i
 }
 
-// blurJob is one volume.
+// blurJob is one volume of arrays: that which begins at element at.
 type blurJob struct {
-	src, dst          []byte
-	srcSize, dstSize  int
-	size              [maxSpatial]int
-	channels          int
-	bytesIn, bytesOut bool // elements are uint8
-	load, store       convert.Func
+	src, dst tensor.Tensor
+	at       int
+	size     [maxSpatial]int
+	channels int
 }
 
-// get returns n elements from element at on as float32, in dst.
-func (j *blurJob) get(dst []float32, at int) {
-	src := j.src[at*j.srcSize : (at+len(dst))*j.srcSize]
-	if j.bytesIn {
+// get returns n elements from element at of the volume on as float32, in dst.
+func (j *blurJob) get(dst []float32, at int) error {
+	size := j.src.DType.Size()
+	src := j.src.Data[(j.at+at)*size : (j.at+at+len(dst))*size]
+	if j.src.DType == tensor.Uint8 {
 		kernel.Widen(dst, src)
-		return
+		return nil
 	}
-	j.load(bytesOf(dst), src)
+	return element.Into(tensor.Float32, element.Bytes(dst), j.src.DType, src)
 }
 
-func (j *blurJob) put(at int, row []float32) {
-	dst := j.dst[at*j.dstSize : (at+len(row))*j.dstSize]
-	if j.bytesOut {
+func (j *blurJob) put(at int, row []float32) error {
+	size := j.dst.DType.Size()
+	dst := j.dst.Data[(j.at+at)*size : (j.at+at+len(row))*size]
+	if j.dst.DType == tensor.Uint8 {
 		kernel.RoundBytes(dst, row)
-		return
+		return nil
 	}
-	j.store(dst, bytesOf(row))
+	return element.Into(j.dst.DType, dst, tensor.Float32, element.Bytes(row))
 }
 
-func (r *blurrer) run(j blurJob) {
+func (r *blurrer) run(j blurJob) error {
 	row := j.size[2] * j.channels
 	plane := j.size[1] * row
 	r.sum = growFloats(r.sum, row)
@@ -108,10 +109,12 @@ func (r *blurrer) run(j blurJob) {
 		r.volume = growFloats(r.volume, j.size[0]*plane)
 	}
 	for z := range j.size[0] {
-		r.plane(&j, z, deep)
+		if err := r.plane(&j, z, deep); err != nil {
+			return err
+		}
 	}
 	if !deep {
-		return
+		return nil
 	}
 	w := r.windows[0].weights
 	r.offsets = growInts(r.offsets, len(w))
@@ -121,13 +124,16 @@ func (r *blurrer) run(j blurJob) {
 				r.offsets[k] = reflect(z+k-len(w)/2, j.size[0])*plane + y*row
 			}
 			kernel.WeighFloats(r.sum, r.volume, r.offsets, w)
-			j.put(z*plane+y*row, r.sum)
+			if err := j.put(z*plane+y*row, r.sum); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // plane blurs plane z along W and H, into the volume where it is to be blurred along D.
-func (r *blurrer) plane(j *blurJob, z int, deep bool) {
+func (r *blurrer) plane(j *blurJob, z int, deep bool) error {
 	row, h := j.size[2]*j.channels, j.size[1]
 	w := r.windows[1].weights
 	slots := min(len(w), h)
@@ -141,7 +147,9 @@ func (r *blurrer) plane(j *blurJob, z int, deep bool) {
 			slot := from % slots
 			if r.have[slot] != from {
 				r.have[slot] = from
-				r.row(r.ring[slot*row:(slot+1)*row], j, (z*h+from)*row)
+				if err := r.row(r.ring[slot*row:(slot+1)*row], j, (z*h+from)*row); err != nil {
+					return err
+				}
 			}
 			r.offsets[k] = slot * row
 		}
@@ -151,18 +159,23 @@ func (r *blurrer) plane(j *blurJob, z int, deep bool) {
 		}
 		kernel.WeighFloats(sum, r.ring, r.offsets, w)
 		if !deep {
-			j.put((z*h+y)*row, sum)
+			if err := j.put((z*h+y)*row, sum); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // row blurs the row that begins at element at along W.
-func (r *blurrer) row(dst []float32, j *blurJob, at int) {
+func (r *blurrer) row(dst []float32, j *blurJob, at int) error {
 	w, c, n := r.windows[2].weights, j.channels, j.size[2]
 	radius := len(w) / 2
 	r.wide = growFloats(r.wide, (n+2*radius)*c)
 	row := r.wide[radius*c : (radius+n)*c]
-	j.get(row, at)
+	if err := j.get(row, at); err != nil {
+		return err
+	}
 	for i := range radius {
 		copy(r.wide[i*c:(i+1)*c], row[reflect(i-radius, n)*c:])
 		copy(r.wide[(radius+n+i)*c:(radius+n+i+1)*c], row[reflect(n+i, n)*c:])
@@ -172,6 +185,7 @@ func (r *blurrer) row(dst []float32, j *blurJob, at int) {
 		r.columns[k] = k * c
 	}
 	kernel.WeighFloats(dst, r.wide, r.columns, w)
+	return nil
 }
 
 func growFloats(s []float32, n int) []float32 {

@@ -2,11 +2,10 @@ package image
 
 import (
 	"math"
-	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
-	"github.com/bivouac-ml/bivouac/op/internal/convert"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -83,9 +82,12 @@ func inferColor(c *op.Config, in tensor.Spec, dtype tensor.DType) ([]tensor.Spec
 	if dtype == tensor.Invalid {
 		dtype = in.DType
 	}
-	for _, pair := range [][2]tensor.DType{{tensor.Float32, in.DType}, {dtype, tensor.Float32}} {
-		if _, err := convert.Between(pair[0], pair[1]); err != nil {
-			return nil, errs.Wrap(c.Schema.FullName(), "node "+c.Node, err)
+	for name, d := range map[string]tensor.DType{"input 0": in.DType, "argument dtype": dtype} {
+		switch d {
+		case tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Float32:
+		default:
+			return nil, &errs.Error{Kind: errs.Unsupported, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", " + name,
+				Want: "uint8, int16, int32 or float32", Got: d.String()}
 		}
 	}
 	return []tensor.Spec{{DType: dtype, Shape: in.Shape, Layout: layout}}, nil
@@ -140,13 +142,12 @@ func (l line) at(v float32) float32 { return float32(v*l.factor) + l.offset }
 
 func (k *brightnessContrast) Run(b *op.Block) error { return forEach(b, k.sample) }
 
-// colorState is what a worker keeps: the table of bytes and what it is for, and conversions.
+// colorState is what a worker keeps: the table of bytes and what it is for.
 type colorState struct {
-	load, store convert.Memo
-	line        line
-	dtype       tensor.DType
-	table       [256 * 8]byte
-	row         [256]float32
+	line  line
+	dtype tensor.DType
+	table [256 * 4]byte
+	row   [256]float32
 }
 
 func (k *brightnessContrast) sample(b *op.Block, s int) error {
@@ -164,74 +165,57 @@ func (k *brightnessContrast) sample(b *op.Block, s int) error {
 		return nil
 	}
 	st := op.PerWorker[colorState](b)
-	store, err := st.store.Between(spec.DType, tensor.Float32)
-	if err != nil {
-		return err
-	}
-	load, err := st.load.Between(tensor.Float32, in.DType)
-	if err != nil {
-		return err
-	}
 	out := b.Out(0, s, in.Shape...)
 	if in.DType == tensor.Uint8 {
-		st.build(l, spec.DType, store)
+		if err := st.build(l, spec.DType); err != nil {
+			return err
+		}
 		st.look(out, in.Data)
 		return nil
 	}
-	size := in.DType.Size()
+	from, to := in.DType.Size(), spec.DType.Size()
 	for at := 0; at < in.Shape.Len(); at += len(st.row) {
 		part := st.row[:min(len(st.row), in.Shape.Len()-at)]
-		load(bytesOf(part), in.Data[at*size:(at+len(part))*size])
+		end := at + len(part)
+		if err := element.Into(tensor.Float32, element.Bytes(part), in.DType, in.Data[at*from:end*from]); err != nil {
+			return err
+		}
 		for i, v := range part {
 			part[i] = l.at(v)
 		}
-		store(out.Data[at*spec.DType.Size():(at+len(part))*spec.DType.Size()], bytesOf(part))
+		if err := element.Into(spec.DType, out.Data[at*to:end*to], tensor.Float32, element.Bytes(part)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // build makes the table of what becomes of each byte.
-func (st *colorState) build(l line, dtype tensor.DType, store convert.Func) {
+func (st *colorState) build(l line, dtype tensor.DType) error {
 	if st.line == l && st.dtype == dtype {
-		return
+		return nil
 	}
 	for i := range st.row {
 		st.row[i] = l.at(float32(i))
 	}
-	store(st.table[:256*dtype.Size()], bytesOf(st.row[:]))
 	st.line, st.dtype = l, dtype
+	return element.Into(dtype, st.table[:256*dtype.Size()], tensor.Float32, element.Bytes(st.row[:]))
 }
 
 func (st *colorState) look(out tensor.Tensor, in []byte) {
 	switch out.DType.Size() {
 	case 1:
-		lookBytes(out.Data, in, st.table[:])
+		look(out.Data, in, (*[256]uint8)(st.table[:]))
 	case 2:
-		lookWords[uint16](out.Data, in, st.table[:])
-	case 4:
-		lookWords[uint32](out.Data, in, st.table[:])
+		look(element.View[uint16](out.Data), in, (*[256]uint16)(element.View[uint16](st.table[:])))
 	default:
-		lookWords[uint64](out.Data, in, st.table[:])
+		look(element.View[uint32](out.Data), in, (*[256]uint32)(element.View[uint32](st.table[:])))
 	}
 }
 
-func lookBytes(dst, src, table []byte) {
-	t := (*[256]byte)(table)
+func look[W any](dst []W, src []byte, table *[256]W) {
 	dst = dst[:len(src)]
 	for i, v := range src {
-		dst[i] = t[v]
+		dst[i] = table[v]
 	}
-}
-
-func lookWords[W any](dst, src, table []byte) {
-	t := (*[256]W)(unsafe.Pointer(unsafe.SliceData(table)))
-	d := unsafe.Slice((*W)(unsafe.Pointer(unsafe.SliceData(dst))), len(src))
-	for i, v := range src {
-		d[i] = t[v]
-	}
-}
-
-// bytesOf returns the bytes of floats.
-func bytesOf(v []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
 }

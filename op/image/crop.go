@@ -25,14 +25,13 @@ func init() {
 			if err != nil {
 				return nil, err
 			}
-			return &crop{config: c, window: w, cutter: cut}, nil
+			return &crop{window: w, cutter: cut}, nil
 		},
 	})
 }
 
 type crop struct {
 	cutter
-	config *op.Config
 	window *window.Crop
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
-	"github.com/bivouac-ml/bivouac/op/internal/convert"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/op/internal/region"
 	"github.com/bivouac-ml/bivouac/op/internal/window"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -96,8 +96,8 @@ func (k *cropMirrorNormalize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if !isPermutation(k.layout, layout) {
 		return nil, k.config.Invalid("output_layout", "the letters of "+layout+" in some order", fmt.Sprintf("%q", k.layout), "")
 	}
-	if _, err := convert.Between(tensor.Float32, in[0].DType); err != nil {
-		return nil, errs.Wrap(k.config.Schema.FullName(), "node "+k.config.Node, err)
+	if err := known(k.config, in[0].DType); err != nil {
+		return nil, err
 	}
 	shape := cropShape(k.window, in[0].Shape, layout)
 	if c := strings.IndexByte(layout, 'C'); shape[c] >= 0 {
@@ -150,9 +150,6 @@ type cmnState struct {
 	shape     []int
 	fill      []byte
 	table     byteTable
-	load      convert.Memo // of the input
-	reload    convert.Memo // of what was filled
-	store     convert.Memo
 	normalizer
 }
 
@@ -214,7 +211,7 @@ func (k *cropMirrorNormalize) fill(st *cmnState, out tensor.Tensor, channels int
 			list = append(list, list[len(list)-1])
 		}
 	}
-	if st.fill, err = convert.Values(k.dtype, list); err != nil {
+	if st.fill, err = region.Values(k.dtype, list); err != nil {
 		return err
 	}
 	inner := 1
@@ -275,7 +272,7 @@ func (k *cropMirrorNormalize) normalize(b *op.Block, st *cmnState, out, in tenso
 		st.look(out, in.Data, tables)
 		return nil
 	}
-	src, err := asFloat32(b, in, &st.load)
+	src, err := asFloat32(b, in)
 	if err != nil {
 		return err
 	}
@@ -288,32 +285,20 @@ func (k *cropMirrorNormalize) normalize(b *op.Block, st *cmnState, out, in tenso
 	}
 	// Through float32, of which the result keeps what was filled.
 	wide := op.Scratch[float32](b, out.Shape.Len())
-	load, err := st.reload.Between(tensor.Float32, k.dtype)
-	if err != nil {
-		return err
-	}
-	store, err := st.store.Between(k.dtype, tensor.Float32)
-	if err != nil {
-		return err
-	}
 	if st.partial {
-		load(bytesOf(wide), out.Data)
+		if err := element.Into(tensor.Float32, element.Bytes(wide), k.dtype, out.Data); err != nil {
+			return err
+		}
 	}
 	st.compute(wide, src, st.channels)
-	store(out.Data, bytesOf(wide))
-	return nil
+	return element.Into(k.dtype, out.Data, tensor.Float32, element.Bytes(wide))
 }
 
 // asFloat32 returns the elements of a tensor as float32, in scratch memory where they are of another type.
-func asFloat32(b *op.Block, t tensor.Tensor, memo *convert.Memo) ([]float32, error) {
+func asFloat32(b *op.Block, t tensor.Tensor) ([]float32, error) {
 	if t.DType == tensor.Float32 {
 		return floats(t)
 	}
-	load, err := memo.Between(tensor.Float32, t.DType)
-	if err != nil {
-		return nil, err
-	}
 	wide := op.Scratch[float32](b, t.Shape.Len())
-	load(bytesOf(wide), t.Data)
-	return wide, nil
+	return wide, element.Into(tensor.Float32, element.Bytes(wide), t.DType, t.Data)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
-	"github.com/bivouac-ml/bivouac/op/internal/convert"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/op/internal/region"
 	"github.com/bivouac-ml/bivouac/op/internal/window"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -14,6 +14,7 @@ import (
 // cutter copies windows of arrays, with another element type where one is asked for
 // and filled where they leave the array: what crop and slice have in common.
 type cutter struct {
+	config *op.Config
 	dtype  tensor.DType // Invalid: that of the input
 	bounds window.Bounds
 }
@@ -24,16 +25,29 @@ func newCutter(c *op.Config) (cutter, error) {
 		return cutter{}, err
 	}
 	dtype, err := outputType(c)
-	return cutter{dtype: dtype, bounds: bounds}, err
+	return cutter{config: c, dtype: dtype, bounds: bounds}, err
 }
 
 // output returns the type of the output for such an input.
 func (k *cutter) output(in tensor.DType) (tensor.DType, error) {
-	if k.dtype == tensor.Invalid {
-		return in, nil
+	if err := known(k.config, in); err != nil {
+		return 0, err
 	}
-	_, err := convert.Between(k.dtype, in)
-	return k.dtype, err
+	switch k.dtype {
+	case tensor.Invalid, in:
+		return in, nil
+	case tensor.Float32, tensor.Float16, tensor.Uint8:
+		return k.dtype, nil
+	}
+	return 0, k.config.Unsupported("dtype", in.String()+", the type of the input, float32, float16 or uint8", k.dtype.String())
+}
+
+// known returns an error unless values of that type can be converted.
+func known(c *op.Config, d tensor.DType) error {
+	if element.Known(d) {
+		return nil
+	}
+	return &errs.Error{Kind: errs.Unsupported, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", input 0", Want: "numbers of 8 to 64 bits", Got: d.String()}
 }
 
 // cutState is what a worker keeps.
@@ -41,25 +55,17 @@ type cutState struct {
 	spans  []window.Span
 	copier region.Copier
 	shape  []int
-	types  [2]tensor.DType // what fill and convert are for
+	filled tensor.DType // what fill is for
 	fill   []byte
-	conv   convert.Func
 }
 
-func (st *cutState) prepare(k *cutter, dst, src tensor.DType) (err error) {
-	if st.types == [2]tensor.DType{dst, src} && st.fill != nil {
-		return nil
+// values returns the fill values as elements.
+func (st *cutState) values(k *cutter, dtype tensor.DType) (v []byte, err error) {
+	if st.filled != dtype || st.fill == nil {
+		st.filled = dtype
+		st.fill, err = region.Values(dtype, k.bounds.Fill)
 	}
-	st.conv = nil
-	if dst != src {
-		if st.conv, err = convert.Between(dst, src); err != nil {
-			return err
-		}
-	}
-	if st.fill, err = convert.Values(dst, k.bounds.Fill); err == nil {
-		st.types = [2]tensor.DType{dst, src}
-	}
-	return err
+	return st.fill, err
 }
 
 // cut writes the window st.spans of in to sample s of output 0.
@@ -84,21 +90,20 @@ func (k *cutter) cut(b *op.Block, s int, st *cutState, in tensor.Tensor, layout 
 	if _, err := tensor.Shape(st.shape).Bytes(dtype); err != nil {
 		return err
 	}
-	if err := st.prepare(k, dtype, in.DType); err != nil {
-		return err
-	}
 	out := b.Out(0, s, st.shape...)
-	job := region.Job{Dst: out.Data, Src: in.Data, DstSize: dtype.Size(), SrcSize: in.DType.Size(),
-		Shape: in.Shape, Spans: st.spans, Convert: st.conv}
+	job := region.Job{Dst: out.Data, Src: in.Data, DstType: dtype, SrcType: in.DType, Shape: in.Shape, Spans: st.spans}
 	if !job.Inside() {
 		inner, err := fillAxis(st.shape, layout, len(k.bounds.Fill))
 		if err != nil {
 			return err
 		}
-		region.Fill(out.Data, st.fill, dtype.Size(), inner)
+		fill, err := st.values(k, dtype)
+		if err != nil {
+			return err
+		}
+		region.Fill(out.Data, fill, dtype.Size(), inner)
 	}
-	st.copier.Run(job)
-	return nil
+	return st.copier.Run(job)
 }
 
 // fillAxis returns how many elements one step along the channels is, for fills of n values.

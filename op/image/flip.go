@@ -76,10 +76,8 @@ func (k *flip) sample(b *op.Block, s int) error {
 	for _, n := range in.Shape {
 		st.spans = append(st.spans, window.Span{Size: n})
 	}
-	size := in.DType.Size()
-	st.copier.Run(region.Job{Dst: b.Out(0, s, in.Shape...).Data, Src: in.Data, DstSize: size, SrcSize: size,
+	return st.copier.Run(region.Job{Dst: b.Out(0, s, in.Shape...).Data, Src: in.Data, DstType: in.DType, SrcType: in.DType,
 		Shape: in.Shape, Spans: st.spans, Mirror: mirror})
-	return nil
 }
 
 // mirrorAxes returns which axes of a layout are reversed, when those of depth,

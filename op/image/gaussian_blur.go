@@ -3,11 +3,12 @@ package image
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
-	"github.com/bivouac-ml/bivouac/op/internal/convert"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -48,11 +49,8 @@ func (k *gaussianBlur) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 			return nil, k.config.Unsupported("dtype", in[0].DType.String()+", the type of the input, or float32", k.dtype.String())
 		}
 	}
-	if d := in[0].DType; d == tensor.Bool || !d.IsFloat() && !d.IsInteger() {
-		return nil, inputDType(k.config, in[0], tensor.Uint8, tensor.Float32)
-	}
-	if _, err := convert.Between(tensor.Float32, in[0].DType); err != nil {
-		return nil, errs.Wrap(k.config.Schema.FullName(), "node "+k.config.Node, err)
+	if d := in[0].DType; d == tensor.Bool || !element.Known(d) {
+		return nil, inputDType(k.config, in[0], slices.DeleteFunc(element.Types(), func(d tensor.DType) bool { return d == tensor.Bool })...)
 	}
 	if in[0].Shape != nil {
 		if _, _, err := blurAxes(in[0].Layout, len(in[0].Shape)); err != nil {
@@ -84,10 +82,9 @@ func blurAxes(layout string, rank int) (first, n int, err error) {
 
 // blurState is what a worker keeps.
 type blurState struct {
-	blur        blurrer
-	sigma       []float64
-	window      []int
-	load, store convert.Memo
+	blur   blurrer
+	sigma  []float64
+	window []int
 }
 
 func (k *gaussianBlur) Run(b *op.Block) error { return forEach(b, k.sample) }
@@ -118,26 +115,10 @@ func (k *gaussianBlur) sample(b *op.Block, s int) error {
 	}
 	step := size[0] * size[1] * size[2] * channels
 	for f := range frames {
-		if err := st.frame(out, in, f*step, step, size, channels); err != nil {
+		if err := st.blur.run(blurJob{src: in, dst: out, at: f * step, size: size, channels: channels}); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// frame blurs n elements from element at on.
-func (st *blurState) frame(out, in tensor.Tensor, at, n int, size [maxSpatial]int, channels int) error {
-	load, err := st.load.Between(tensor.Float32, in.DType)
-	if err != nil {
-		return err
-	}
-	store, err := st.store.Between(out.DType, tensor.Float32)
-	if err != nil {
-		return err
-	}
-	from, to := in.DType.Size(), out.DType.Size()
-	st.blur.run(blurJob{src: in.Data[at*from : (at+n)*from], dst: out.Data[at*to : (at+n)*to], size: size, channels: channels,
-		bytesIn: in.DType == tensor.Uint8, bytesOut: out.DType == tensor.Uint8, load: load, store: store, srcSize: from, dstSize: to})
 	return nil
 }
 

@@ -3,10 +3,9 @@ package image
 import (
 	"slices"
 	"strings"
-	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/internal/kernel"
-	"github.com/bivouac-ml/bivouac/op/internal/convert"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/op/internal/window"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -126,18 +125,13 @@ func (w *normalizer) look(out tensor.Tensor, src []byte, tables []byte) {
 }
 
 func lookRows[W uint8 | uint16 | uint32](w *normalizer, out, src, tables []byte) {
-	dst, all := words[W](out), words[W](tables)
+	dst, all := element.View[W](out), element.View[W](tables)
 	w.each(func(s, d int) {
 		for c := range w.channel.n {
 			table := (*[256]W)(all[256*c:])
 			mapRow(dst, d+c*w.channel.dst, w.row.dst, src[s+c*w.channel.src:], w.row.src, w.row.n, table)
 		}
 	})
-}
-
-func words[W any](b []byte) []W {
-	var zero W
-	return unsafe.Slice((*W)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(zero)))
 }
 
 // mapRow writes n elements, dx apart from dst[at] on, looked up from bytes step apart.
@@ -176,10 +170,6 @@ func (t *byteTable) build(channels []affine, dtype tensor.DType) ([]byte, error)
 	if slices.Equal(t.built, channels) && t.dtype == dtype {
 		return t.data, nil
 	}
-	store, err := convert.Between(dtype, tensor.Float32)
-	if err != nil {
-		return nil, err
-	}
 	t.wide = t.wide[:0]
 	for _, a := range channels {
 		for v := range 256 {
@@ -191,7 +181,6 @@ func (t *byteTable) build(channels []affine, dtype tensor.DType) ([]byte, error)
 	} else {
 		t.data = t.data[:size]
 	}
-	store(t.data, bytesOf(t.wide))
 	t.built, t.dtype = append(t.built[:0], channels...), dtype
-	return t.data, nil
+	return t.data, element.Into(dtype, t.data, tensor.Float32, element.Bytes(t.wide))
 }

@@ -3,6 +3,7 @@ package image
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -93,6 +94,10 @@ func newResizeSize(c *op.Config) (*resizeSize, error) {
 	for i, name := range [...]string{"resize_z", "resize_y", "resize_x"} {
 		z.separate[i] = op.GetScalar[float64](c, name)
 		z.hasSeparate = z.hasSeparate || c.Given(name)
+	}
+	z.maxSize = slices.Clone(z.maxSize)
+	for i, v := range z.maxSize {
+		z.maxSize[i] = float64(float32(v))
 	}
 	if len(z.maxSize) == 1 {
 		z.sameLimit = [maxSpatial]float64{z.maxSize[0], z.maxSize[0], z.maxSize[0]}

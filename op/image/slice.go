@@ -30,14 +30,13 @@ func init() {
 			if err != nil {
 				return nil, err
 			}
-			return &slice{config: c, window: w, cutter: cut}, nil
+			return &slice{window: w, cutter: cut}, nil
 		},
 	})
 }
 
 type slice struct {
 	cutter
-	config *op.Config
 	window *window.Slice
 }
 

@@ -15,6 +15,7 @@
 package element
 
 import (
+	"fmt"
 	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -49,12 +50,22 @@ type number interface{ op.Integer | float32 | float64 }
 // Errors: errs.Unsupported for types that are not of [Types], errs.Mismatch for
 // another number of elements, those of tensor.Of.
 func Convert(out, in tensor.Tensor) error {
-	if !Known(out.DType) || !Known(in.DType) {
-		return &errs.Error{Kind: errs.Unsupported, Want: "a type that is converted", Got: in.DType.String() + " to " + out.DType.String()}
-	}
-	if out.Len() != in.Len() || len(out.Data) != out.Len()*out.DType.Size() || len(in.Data) != in.Len()*in.DType.Size() {
+	if out.Len() != in.Len() {
 		return &errs.Error{Kind: errs.Mismatch, Want: "as many elements", Got: in.String() + " and " + out.String()}
 	}
+	return Into(out.DType, out.Data, in.DType, in.Data)
+}
+
+// Into is Convert for a part of an array: it converts elements of the type src to as
+// many of the type dst.
+func Into(dst tensor.DType, to []byte, src tensor.DType, from []byte) error {
+	if !Known(dst) || !Known(src) {
+		return &errs.Error{Kind: errs.Unsupported, Want: "a type that is converted", Got: src.String() + " to " + dst.String()}
+	}
+	if len(to)/dst.Size() != len(from)/src.Size() || len(to)%dst.Size() != 0 || len(from)%src.Size() != 0 {
+		return &errs.Error{Kind: errs.Mismatch, Want: "as many elements", Got: fmt.Sprintf("%d bytes of %s and %d of %s", len(from), src, len(to), dst)}
+	}
+	out, in := tensor.Tensor{DType: dst, Data: to}, tensor.Tensor{DType: src, Data: from}
 	if out.DType == in.DType {
 		copy(out.Data, in.Data)
 		return nil
@@ -96,7 +107,7 @@ func fromHalves(out, in tensor.Tensor) error {
 	const block = 256
 	var floats [block]float32
 	size := out.DType.Size()
-	for n, i := in.Len(), 0; i < n; i += block {
+	for n, i := len(in.Data)/2, 0; i < n; i += block {
 		k := min(block, n-i)
 		if err := tensor.CastInto(tensor.Float32, Bytes(floats[:k]), tensor.Float16, in.Data[2*i:2*(i+k)]); err != nil {
 			return err

@@ -3,8 +3,9 @@
 package region
 
 import (
-	"github.com/bivouac-ml/bivouac/op/internal/convert"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/op/internal/window"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // Copier copies windows. Its memory is reused; the zero value is ready.
@@ -18,14 +19,13 @@ type axis struct {
 	src, dst int // steps in bytes
 }
 
-// Job is one copy. Convert may be nil where both types are the same.
+// Job is one copy.
 type Job struct {
 	Dst, Src         []byte
-	DstSize, SrcSize int   // bytes of an element
-	Shape            []int // of the source
+	DstType, SrcType tensor.DType // other than each other where elements are converted
+	Shape            []int        // of the source
 	Spans            []window.Span
 	Mirror           uint64 // bit i: axis i of the window is reversed
-	Convert          convert.Func
 }
 
 // Inside reports whether the whole window lies in the source.
@@ -38,16 +38,18 @@ func (j *Job) Inside() bool {
 	return true
 }
 
-// Run copies what lies inside the source; the rest of Dst is left as it is.
-func (c *Copier) Run(j Job) {
+// Run copies what lies inside the source; the rest of Dst is left as it is. The error
+// is that of types that are not converted.
+func (c *Copier) Run(j Job) error {
 	src, dst := 0, 0
 	c.axes = c.axes[:0]
-	srcStep, dstStep := j.SrcSize, j.DstSize
+	srcSize, dstSize := j.SrcType.Size(), j.DstType.Size()
+	srcStep, dstStep := srcSize, dstSize
 	for i := len(j.Spans) - 1; i >= 0; i-- {
 		span := j.Spans[i]
 		in := span.Clip(j.Shape[i])
 		if in.Size == 0 {
-			return
+			return nil
 		}
 		a := axis{n: in.Size, src: srcStep, dst: dstStep}
 		src += in.Start * srcStep
@@ -63,14 +65,14 @@ func (c *Copier) Run(j Job) {
 	}
 	run := 1 // elements that lie together in both
 	axes := c.axes
-	if len(axes) > 0 && axes[0].src == j.SrcSize && axes[0].dst == j.DstSize {
+	if len(axes) > 0 && axes[0].src == srcSize && axes[0].dst == dstSize {
 		run, axes = axes[0].n, axes[1:]
 	}
-	if j.Convert == nil {
-		copyAxes(j.Dst, dst, j.Src, src, run*j.SrcSize, axes)
-		return
+	if j.SrcType == j.DstType {
+		copyAxes(j.Dst, dst, j.Src, src, run*srcSize, axes)
+		return nil
 	}
-	convertAxes(&j, dst, src, run, axes)
+	return convertAxes(&j, dst, src, run, axes)
 }
 
 // push adds an outer loop, as part of the last one where their elements lie together.
@@ -120,16 +122,24 @@ func copyAxes(dst []byte, d int, src []byte, s, run int, axes []axis) {
 	}
 }
 
-func convertAxes(j *Job, d, s, run int, axes []axis) {
+func convertAxes(j *Job, d, s, run int, axes []axis) error {
 	if len(axes) == 0 {
-		j.Convert(j.Dst[d:d+run*j.DstSize], j.Src[s:s+run*j.SrcSize])
-		return
+		return element.Into(j.DstType, j.Dst[d:d+run*j.DstType.Size()], j.SrcType, j.Src[s:s+run*j.SrcType.Size()])
 	}
 	a := axes[len(axes)-1]
 	for range a.n {
-		convertAxes(j, d, s, run, axes[:len(axes)-1])
+		if err := convertAxes(j, d, s, run, axes[:len(axes)-1]); err != nil {
+			return err
+		}
 		d, s = d+a.dst, s+a.src
 	}
+	return nil
+}
+
+// Values returns numbers as elements of that type.
+func Values(dtype tensor.DType, v []float64) ([]byte, error) {
+	out := make([]byte, len(v)*dtype.Size())
+	return out, element.Into(dtype, out, tensor.Float64, element.Bytes(v))
 }
 
 // Fill writes values, elements of size bytes, to all of dst: one value everywhere, or

@@ -1,10 +1,6 @@
 package resample
 
-import (
-	"unsafe"
-
-	"github.com/bivouac-ml/bivouac/internal/kernel"
-)
+import "github.com/bivouac-ml/bivouac/internal/kernel"
 
 // rows are the rows at work: those that were resampled horizontally last, of which
 // slot i%n holds row i, one that is widened and one that is summed up.
@@ -96,12 +92,4 @@ func (t *taps) edge(dst, src []float32, i, n, channels int) {
 		}
 		dst[i*channels+c] = sum
 	}
-}
-
-func bytesOf(v []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
-}
-
-func floatsOf(b []byte) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op"
-	"github.com/bivouac-ml/bivouac/op/internal/convert"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -50,8 +50,7 @@ type Resampler struct {
 	volume  [2][]float32 // between the passes over a volume
 	rows    rows
 	offsets []int
-
-	load, store, copying convert.Memo
+	same    []byte // a frame in the type of the result
 }
 
 // Run resamples. The errors are those of types that cannot be converted and of
@@ -112,19 +111,17 @@ func (a *Axis) trivial() bool { return a.In == 1 && a.Out == 1 }
 func (r *Resampler) frame(j *Job, dst, src []byte) error {
 	in := pixels{bytes: src}
 	if j.SrcType != tensor.Uint8 || !j.Axes[0].trivial() {
-		load, err := r.load.Between(tensor.Float32, j.SrcType)
-		if err != nil {
+		r.in = grow(r.in, len(src)/j.SrcType.Size())
+		if err := element.Into(tensor.Float32, element.Bytes(r.in), j.SrcType, src); err != nil {
 			return err
 		}
-		r.in = grow(r.in, len(src)/j.SrcType.Size())
-		load(bytesOf(r.in), src)
 		in = pixels{floats: r.in}
 	}
 	out := pixels{bytes: dst}
 	direct := j.DstType == tensor.Uint8
 	switch {
 	case j.DstType == tensor.Float32:
-		direct, out = true, pixels{floats: floatsOf(dst)}
+		direct, out = true, pixels{floats: element.View[float32](dst)}
 	case !direct:
 		r.out = grow(r.out, len(dst)/j.DstType.Size())
 		out = pixels{floats: r.out}
@@ -137,11 +134,7 @@ func (r *Resampler) frame(j *Job, dst, src []byte) error {
 	if direct {
 		return nil
 	}
-	store, err := r.store.Between(j.DstType, tensor.Float32)
-	if err == nil {
-		store(dst, bytesOf(r.out))
-	}
-	return err
+	return element.Into(j.DstType, dst, tensor.Float32, element.Bytes(r.out))
 }
 
 // pixels are those of an image, as bytes or as floats.
@@ -174,13 +167,11 @@ func (r *Resampler) nearest(j *Job, dst, src []byte) error {
 	size := j.SrcType.Size()
 	if j.SrcType != j.DstType {
 		size = j.DstType.Size()
-		load, err := r.copying.Between(j.DstType, j.SrcType)
-		if err != nil {
+		r.same = grow(r.same, len(src)/j.SrcType.Size()*size)
+		if err := element.Into(j.DstType, r.same, j.SrcType, src); err != nil {
 			return err
 		}
-		converted := tensor.New(j.DstType, len(src)/j.SrcType.Size())
-		load(converted.Data, src)
-		from = converted.Data
+		from = r.same
 	}
 	size *= j.Channels
 	d, h, w := &j.Axes[0], &j.Axes[1], &j.Axes[2]

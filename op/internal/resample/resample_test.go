@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -119,7 +120,7 @@ func TestAgainstFloat64(t *testing.T) {
 		var r Resampler
 		for range 2 { // the second time with the memory of the first
 			floats, rounded := make([]float32, out), make([]byte, out)
-			j.DstType, j.Dst = tensor.Float32, bytesOf(floats)
+			j.DstType, j.Dst = tensor.Float32, element.Bytes(floats)
 			if err := r.Run(j); err != nil {
 				t.Fatal(err)
 			}

@@ -118,6 +118,8 @@ func NewSlice(c *op.Config) (*Slice, error) {
 		return nil, c.Invalid(w.end.name, "an end or a shape", "both", "")
 	case w.positional && (w.start.given || w.end.given || w.shape.given):
 		return nil, c.Invalid("start", "either the inputs anchor and shape or arguments", "both", "")
+	case !w.positional && !w.start.given && !w.end.given && !w.shape.given:
+		return nil, c.Invalid("start", "a start, an end or a shape, or inputs that say them", "nothing", "")
 	case c.Inputs == 2:
 		return nil, &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node, Want: "both inputs anchor and shape, or none", Got: "an anchor alone"}
 	}
