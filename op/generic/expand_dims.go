@@ -108,9 +108,10 @@ func (k *expandDims) Run(b *op.Block) error {
 		if err := k.fits(in.Shape, in.Layout); err != nil {
 			return err
 		}
-		var buf [8]int
+		w := op.PerWorker[workspace](b)
+		w.shape = k.expand(w.shape[:0], in.Shape)
 		out := in
-		out.Shape, out.Layout = k.expand(buf[:0], in.Shape), k.layout(in.Layout)
+		out.Shape, out.Layout = w.shape, k.layout(in.Layout)
 		b.Alias(0, s, out)
 		return nil
 	})

@@ -70,6 +70,15 @@ func without(layout string, axes []int) string {
 	return b.String()
 }
 
+// workspace is what a worker keeps to make shapes of views in, which outlive the
+// call that makes them.
+type workspace struct {
+	shape     tensor.Shape
+	axes      []int
+	arguments [2][]int
+	parts     []float64
+}
+
 // size checks that an output of that shape can be addressed.
 func size(shape tensor.Shape, d tensor.DType) error {
 	_, err := shape.Bytes(d)

@@ -194,7 +194,7 @@ func (k *pad) sample(b *op.Block, s int, largest []int) error {
 func (k *pad) values(b *op.Block, s int, v op.Vector[int], name string, axes int, buf []int) ([]int, error) {
 	list, err := v.At(b, s, buf)
 	if err == nil && len(list) > 1 && len(list) != axes {
-		err = &errs.Error{Kind: errs.Invalid, Subject: "argument " + name, Want: fmt.Sprintf("1 or %d values", axes), Got: fmt.Sprint(list)}
+		err = &errs.Error{Kind: errs.Invalid, Subject: "argument " + name, Want: fmt.Sprintf("1 or %d values", axes), Got: tensor.Shape(list).String()}
 	}
 	return list, err
 }

@@ -51,7 +51,7 @@ func (k *permuteBatch) Run(b *op.Block) error {
 		case ok:
 			index = index[s : s+1]
 		case len(index) != 1:
-			return mismatch("one index a sample", fmt.Sprint(index))
+			return mismatch("one index a sample", tensor.Shape(index).String())
 		}
 		from := index[0]
 		if from < 0 || from >= b.Len() {

@@ -168,22 +168,21 @@ func (k *reshaping) Run(b *op.Block) error {
 
 func (k *reshaping) sample(b *op.Block, s int) error {
 	in := b.In(0, s)
-	var shapes, sources, result [8]int
-	var parts [8]float64
-	shape, err := k.shape.At(b, s, shapes[:0])
+	w := op.PerWorker[workspace](b)
+	shape, err := k.shape.At(b, s, w.arguments[0])
 	if err != nil {
 		return err
 	}
-	relative, err := k.relative.At(b, s, parts[:0])
+	relative, err := k.relative.At(b, s, w.parts)
 	if err != nil {
 		return err
 	}
-	source, err := k.source.At(b, s, sources[:0])
+	source, err := k.source.At(b, s, w.arguments[1])
 	if err != nil {
 		return err
 	}
 	if k.hasInput {
-		if shape, err = integers(b.In(1, s), shapes[:0]); err != nil {
+		if shape, err = integers(b.In(1, s), w.arguments[0][:0]); err != nil {
 			return err
 		}
 	}
@@ -191,9 +190,10 @@ func (k *reshaping) sample(b *op.Block, s int) error {
 	if k.dtype != tensor.Invalid {
 		out.DType = k.dtype
 	}
-	if out.Shape, err = k.extents(result[:0], in.Shape, in.DType, out.DType, shape, relative, source); err != nil {
+	if out.Shape, err = k.extents(w.shape[:0], in.Shape, in.DType, out.DType, shape, relative, source); err != nil {
 		return err
 	}
+	w.shape = out.Shape
 	if out.Layout, err = k.layoutOf(in.Layout, len(out.Shape)); err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (k *reshaping) extents(out, in tensor.Shape, from, dtype tensor.DType, shap
 	}
 	switch {
 	case k.hasShape || k.hasInput:
-		out = append(out[:0], shape...)
+		out = append(base[:0], shape...)
 	case k.hasRelative:
 		if out, err = k.scaled(base, relative); err != nil {
 			return nil, err

@@ -60,6 +60,7 @@ func (k *shapes) Run(b *op.Block) error {
 		for i, d := range shape {
 			extents[i] = int64(d)
 		}
-		return element.Convert(b.Out(0, s, len(shape)), tensor.FromSlice(extents))
+		out := b.Out(0, s, len(shape))
+		return element.Convert(out, tensor.Tensor{DType: tensor.Int64, Shape: out.Shape, Data: element.Bytes(extents)})
 	})
 }

@@ -38,9 +38,8 @@ type squeeze struct {
 
 func (k *squeeze) Grain() op.Grain { return op.PerSample }
 
-// removed returns the axes to remove; numbers are those of the argument.
-func (k *squeeze) removed(numbers []int, shape tensor.Shape, layout string) ([]int, error) {
-	var axes []int
+// removed appends the axes to remove to axes; numbers are those of the argument.
+func (k *squeeze) removed(axes, numbers []int, shape tensor.Shape, layout string) ([]int, error) {
 	if k.config.Given("axis_names") {
 		for _, name := range []byte(k.names) {
 			i := strings.IndexByte(layout, name)
@@ -73,7 +72,7 @@ func (k *squeeze) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if !ok || in[0].Shape == nil {
 		return []tensor.Spec{out}, nil
 	}
-	axes, err := k.removed(numbers, in[0].Shape, in[0].Layout)
+	axes, err := k.removed(nil, numbers, in[0].Shape, in[0].Layout)
 	if err != nil {
 		return nil, k.config.InvalidInput(0, "axes of extent 1 to remove", err.Error(), "")
 	}
@@ -94,16 +93,18 @@ func keep(out, shape tensor.Shape, removed []int) tensor.Shape {
 func (k *squeeze) Run(b *op.Block) error {
 	return b.Each(func(s int) error {
 		in := b.In(0, s)
-		numbers, err := k.axes.At(b, s, nil)
+		w := op.PerWorker[workspace](b)
+		numbers, err := k.axes.At(b, s, w.arguments[0])
 		if err != nil {
 			return err
 		}
-		axes, err := k.removed(numbers, in.Shape, in.Layout)
+		axes, err := k.removed(w.axes[:0], numbers, in.Shape, in.Layout)
 		if err != nil {
 			return err
 		}
+		w.axes, w.shape = axes, keep(w.shape[:0], in.Shape, axes)
 		out := in
-		out.Shape, out.Layout = keep(nil, in.Shape, axes), without(in.Layout, axes)
+		out.Shape, out.Layout = w.shape, without(in.Layout, axes)
 		b.Alias(0, s, out)
 		return nil
 	})
