@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 
-	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/flow"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -198,8 +197,12 @@ func (in *input) finish(f *feed) error {
 
 // keepState notes the state of the source after f.
 func (in *input) keepState(f *feed) (err error) {
-	if s := in.source.source.state; s != nil {
-		f.state, err = s.AppendState(f.state[:0])
+	s := in.source.source.state
+	if s == nil {
+		return nil
 	}
-	return errs.Wrap("external_source", "state of node "+in.node.Name, err)
+	if f.state, err = s.AppendState(f.state[:0]); err != nil {
+		return in.wrap(err)
+	}
+	return nil
 }

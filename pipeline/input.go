@@ -74,7 +74,7 @@ func (in *input) at(ctx context.Context, number int64, info BatchInfo, samples s
 	case errors.Is(err, io.EOF):
 		in.drop(f)
 		return nil, flow.Ended, nil
-	case errors.Is(err, errLater):
+	case errors.Is(err, errLater), err != nil && ctx.Err() != nil:
 		in.drop(f)
 		return nil, flow.Starved, nil
 	case err != nil:
@@ -134,20 +134,24 @@ func (in *input) check(f *feed) error {
 				Want: fmt.Sprintf("%d samples, as in the first output", f.samples), Got: fmt.Sprint(n)})
 		}
 		o.describe(in.node.Declared()[i].Layout)
-		spec := o.spec(in.node.Declared()[i])
-		if in.specs != nil {
-			spec = in.specs[i]
-		}
-		if err := o.fits(spec); err != nil {
+		if err := o.fits(in.spec(i, o)); err != nil {
 			return in.wrap(err)
 		}
 	}
 	if in.specs == nil {
 		for i := range f.outputs {
-			in.specs = append(in.specs, f.outputs[i].spec(in.node.Declared()[i]))
+			in.specs = append(in.specs, in.spec(i, &f.outputs[i]))
 		}
 	}
 	return nil
+}
+
+// spec returns what the batches of output i are: what they were, or what is declared and the first shows.
+func (in *input) spec(i int, first *fedOutput) tensor.Spec {
+	if in.specs != nil {
+		return in.specs[i]
+	}
+	return first.spec(in.node.Declared()[i])
 }
 
 // delivered takes the batch with that number, and those before it, out of the window.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -47,21 +48,48 @@ func (in *input) resumable(at Progress) error {
 		Remedy: "use BatchFunc or SampleFunc, or From with a source that is state.Stateful"}
 }
 
-// moveInputs moves the stream to a place, its external sources as well. What was fed is dropped.
+// moveInputs moves the stream to a place, its external sources as well. What was fed is dropped. A source
+// that refuses its state leaves everything as it was.
 func (p *Pipeline) moveInputs(at Progress) error {
+	if err := p.moveSources(at.Sources); err != nil {
+		return err
+	}
 	p.counters, p.faults = at.Iterator, at.Faults
-	at.Iterator, at.Faults = nil, Faults{}
+	at.Iterator, at.Sources, at.Faults = nil, nil, Faults{}
 	if err := p.move(at); err != nil {
 		return err
 	}
+	p.tell(Event{Kind: Moved, Position: at.Position})
 	for _, in := range p.inputs {
 		if in.gives == nil {
 			in.clear()
 		}
-		if s, st := in.source.source.state, at.Sources[in.node.Name]; s != nil && st != nil {
-			if err := s.SetState(st); err != nil {
-				return in.wrap(err)
+	}
+	return nil
+}
+
+// moveSources gives stateful sources their states: all, or none.
+func (p *Pipeline) moveSources(states map[string][]byte) error {
+	var undo []func() error
+	for _, in := range p.inputs {
+		s, st := in.source.source.state, states[in.node.Name]
+		if s == nil || st == nil {
+			continue
+		}
+		before, err := s.AppendState(nil)
+		if err == nil {
+			undo = append(undo, func() error { return s.SetState(before) })
+			err = s.SetState(st)
+		}
+		if err != nil {
+			for _, back := range undo {
+				err = errors.Join(err, back())
 			}
+			return in.wrap(err)
+		}
+	}
+	for _, in := range p.inputs {
+		if st := states[in.node.Name]; st != nil {
 			in.state = append(in.state[:0], st...)
 		}
 	}

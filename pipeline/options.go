@@ -156,6 +156,10 @@ type Options struct {
 	SetAffinity bool
 	// EnableMemoryStats counts the memory of each operator for ExecutorStatistics.
 	EnableMemoryStats bool
+	// EnableTiming counts the time of each operator, and how long the consumer waited.
+	EnableTiming bool
+	// OnEvent, when not nil, is told what happens.
+	OnEvent func(Event)
 	// Checkpoint is the state to begin at; nil is the beginning.
 	Checkpoint []byte
 

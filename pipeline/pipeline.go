@@ -82,7 +82,8 @@ type Pipeline struct {
 	setup    IterSetter
 	setUps   int64  // batches before which it was called, since the last move
 	faults   Faults // of delivered batches
-	stuck    bool   // the newest batch could not be begun
+	meter    meter
+	stuck    bool // the newest batch could not be begun
 	closed   bool
 }
 
@@ -120,25 +121,32 @@ func newPipeline(g *graph.Graph, externals map[string]*sourceNode, sources []rea
 	p.config = exec.Config{
 		BatchSize: largest, Threads: o.NumThreads, Fetchers: o.IOThreads, ReadAhead: o.ReadAheadBytes,
 		Keyers: a.Keyers, OnError: actions(policies),
+		BytesPerSample: o.BytesPerSample, Timing: o.EnableTiming, Memory: o.EnableMemoryStats, Affinity: o.SetAffinity,
 	}
 	if err := p.openInputs(externals); err != nil {
 		return nil, err
 	}
 	if g.Known() {
-		p.exec = exec.New(g, sources, p.config)
+		p.begin(g)
 	}
 	p.ring = flow.NewRing[*slot, Progress](producer{p}, o.ahead(), func() *slot { return &slot{} }, Progress{})
 	return p, nil
 }
 
+// begin makes the executor of the graph, which is completely described.
+func (p *Pipeline) begin(g *graph.Graph) {
+	p.exec = exec.New(g, p.sources, p.config)
+	p.meter.exec.Store(p.exec)
+}
+
 // openInputs makes the external sources ready.
 func (p *Pipeline) openInputs(externals map[string]*sourceNode) error {
+	parallel := false
 	for _, n := range p.graph.Fed() {
 		in := &input{node: n, source: externals[n.Name]}
-		if o := &in.source.options; o.Parallel && p.calls == nil && p.options.PyNumWorkers > 0 {
-			p.calls = flow.NewPool(p.options.PyNumWorkers, func(_ int, c call) { c.run() })
+		if in.source == nil {
+			in.source = &sourceNode{}
 		}
-		in.gives = newGiver(in, p.calls)
 		if s := in.source.source.state; s != nil {
 			var err error
 			if in.state, err = s.AppendState(nil); err != nil {
@@ -146,6 +154,13 @@ func (p *Pipeline) openInputs(externals map[string]*sourceNode) error {
 			}
 		}
 		p.inputs = append(p.inputs, in)
+		parallel = parallel || in.source.options.Parallel
+	}
+	if parallel && p.options.PyNumWorkers > 0 {
+		p.calls = flow.NewPool(p.options.PyNumWorkers, func(_ int, c call) { c.run() })
+	}
+	for _, in := range p.inputs {
+		in.gives = newGiver(in, p.calls)
 	}
 	return nil
 }
@@ -169,12 +184,16 @@ func (p *Pipeline) Next(ctx context.Context) (*Batch, error) {
 func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, err error) (*Batch, error) {
 	switch {
 	case err != nil:
+		if errs.KindOf(err) != errs.Canceled {
+			p.tell(Event{Kind: BatchFailed, Err: err})
+		}
 		return nil, errs.Wrap(what, "", err)
 	case ok:
 		for _, in := range p.inputs {
 			in.delivered(p.ring.Token().number - 1)
 		}
 		p.settleFaults(s)
+		p.count(&s.batch)
 		return &s.batch, nil
 	case p.ring.Outcome() == flow.Starved && ctx.Err() != nil:
 		return nil, &errs.Error{Kind: errs.Canceled, Op: what, Err: context.Cause(ctx)}
@@ -208,6 +227,7 @@ func (p *Pipeline) Skip() error {
 	}
 	at.Position, at.Batches, at.number = after, at.Batches+1, at.number+1
 	p.ring.Reset(at)
+	p.tell(Event{Kind: Moved, Position: at.Position})
 	for _, in := range p.inputs {
 		in.delivered(at.number - 1)
 	}
@@ -225,6 +245,7 @@ func (p *Pipeline) Reset() error {
 	}
 	at := p.ring.Token()
 	at.Resets, at.Batches, at.First, at.number = at.Resets+1, 0, at.Position, 0
+	p.tell(Event{Kind: EpochEnded})
 	return p.move(at)
 }
 

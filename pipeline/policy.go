@@ -116,11 +116,14 @@ func (p *Pipeline) settleFaults(s *slot) {
 		return
 	}
 	readers := p.graph.Readers()
+	p.meter.faults.Add(int64(len(faults)))
 	for _, f := range faults {
-		p.faults.add(Fault{
+		fault := Fault{
 			Position: s.frame.Positions[f.Sample], Reader: readers[f.Reader].Name, ID: f.ID,
 			Action: policyNames[f.Action], Reason: f.Err.Error(),
-		})
+		}
+		p.faults.add(fault)
+		p.tell(Event{Kind: SampleExcused, Fault: &fault})
 	}
 	s.ids = s.ids[:0]
 	for i, id := range s.batch.IDs {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/exec"
@@ -164,7 +165,7 @@ func (p *Pipeline) specialize() error {
 			return err
 		}
 	}
-	p.exec = exec.New(g, p.sources, p.config)
+	p.begin(g)
 	return nil
 }
 
@@ -181,7 +182,17 @@ func (m producer) Wait(ctx context.Context, s *slot) error {
 	if s.err != nil {
 		return nil
 	}
-	return m.p.exec.Wait(ctx, s.frame)
+	p := m.p
+	if !p.options.EnableTiming {
+		return p.exec.Wait(ctx, s.frame)
+	}
+	start := time.Now()
+	if !p.exec.Ready(s.frame) {
+		p.meter.starved.Add(1)
+	}
+	err := p.exec.Wait(ctx, s.frame)
+	p.meter.waited.Add(int64(time.Since(start)))
+	return err
 }
 
 // Err implements flow.Stage.

@@ -42,7 +42,7 @@ func Module() Rules {
 				{Packages: "reader/...", Beside: []string{"op", "reader"}},
 				{Packages: "internal/flow"},
 				{Packages: "internal/graph", Beside: []string{"op", "reader"}},
-				{Packages: "internal/exec", Beside: []string{"op", "op/...", "reader", "internal/graph", "internal/flow"}},
+				{Packages: "internal/exec", Beside: []string{"op", "op/...", "reader", "internal/graph", "internal/flow"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "checkpoint/internal/...", Beside: []string{"checkpoint/internal/...", "checkpoint/handler"}},
 				{Packages: "checkpoint/handler", Beside: []string{"checkpoint/internal/orbax"}},
 				{Packages: "checkpoint/handler/protohandler", Beside: []string{"checkpoint/handler"}, Modules: []string{"google.golang.org/protobuf"}},

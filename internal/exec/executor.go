@@ -46,6 +46,11 @@ type Config struct {
 	ReadAhead int64       // bytes that fetched samples may take
 	Keyers    []rng.Keyer // of the graph's nodes
 	OnError   []OnError   // of its readers; Fail where there is none
+
+	BytesPerSample int  // of an output whose size is not known, set aside before the data comes
+	Timing         bool // the time of nodes is counted
+	Memory         bool // the memory of outputs is counted
+	Affinity       bool // each worker stays on a processor
 }
 
 // Executor runs one graph. Start, Wait, Err and Abandon make it a flow.Stage;
@@ -60,6 +65,7 @@ type Executor struct {
 	io       *flow.Pool[task]
 	budget   *flow.Budget
 	memory   buffers
+	usage    []usage      // of plan.values, when memory is counted
 	cost     atomic.Int64 // nanoseconds of work of an iteration without readers, smoothed
 }
 
@@ -69,11 +75,20 @@ const inlineBelow = int64(20 * time.Microsecond)
 
 // New returns an executor for a graph whose i-th reader is sources[i]. Close must be called.
 func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
-	e := &Executor{plan: newPlan(g), config: c, sources: sources, budget: flow.NewBudget(c.ReadAhead)}
+	e := &Executor{plan: newPlan(g, c.BytesPerSample), config: c, sources: sources, budget: flow.NewBudget(c.ReadAhead)}
+	if c.Memory {
+		e.usage = make([]usage, len(e.plan.values))
+	}
 	for range c.Threads + 1 {
 		e.workers = append(e.workers, newWorker(e))
 	}
-	e.cpu = flow.NewPool(c.Threads, func(w int, t task) { e.compute(e.workers[w], t) })
+	e.cpu = flow.NewPool(c.Threads, func(w int, t task) {
+		if c.Affinity && !e.workers[w].pinned {
+			e.workers[w].pinned = true
+			pin(w)
+		}
+		e.compute(e.workers[w], t)
+	})
 	if len(sources) > 0 {
 		for range c.Fetchers {
 			e.fetchers = append(e.fetchers, newFetcher(e))
@@ -179,6 +194,9 @@ func (e *Executor) completed(f *Frame, n int64) {
 
 // finish makes the outputs and tells who waits.
 func (e *Executor) finish(f *Frame) {
+	if e.usage != nil {
+		e.tally(f)
+	}
 	if len(e.sources) == 0 {
 		cost := e.cost.Load()
 		e.cost.Store(cost + (f.work.Swap(0)-cost)/8)
@@ -218,6 +236,9 @@ func (e *Executor) Wait(ctx context.Context, f *Frame) error {
 		return canceled(context.Cause(ctx))
 	}
 }
+
+// Ready reports whether Wait would return at once because the frame is computed.
+func (e *Executor) Ready(f *Frame) bool { return f.finished || len(f.done) > 0 }
 
 func canceled(err error) error { return &errs.Error{Kind: errs.Canceled, Op: "pipeline", Err: err} }
 

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"time"
+
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -19,6 +21,7 @@ type fetch struct {
 	first  int // number of its first value
 	frame  *Frame
 	sample int
+	clock  clock
 }
 
 func newFetcher(e *Executor) *fetcher {
@@ -63,8 +66,12 @@ func (f *fetcher) read(frame *Frame, s int) {
 		for o := range b.Out {
 			b.Out[o] = frame.values[r.first+o][s : s+1]
 		}
+		start := f.e.now()
 		if err := f.e.sources[i].Fetch(frame.ctx, frame.IDs[i][s:s+1], &r.block); err != nil {
 			f.e.fail(frame, s, n, err)
+		}
+		if f.e.config.Timing {
+			r.clock.add(1, time.Since(start))
 		}
 		for _, err := range b.Errors {
 			f.e.fail(frame, s, n, err)
@@ -83,6 +90,9 @@ func (f *fetcher) read(frame *Frame, s int) {
 // Output implements op.Memory: fetched bytes lie in recycled buffers.
 func (r *fetch) Output(i, s, size int) []byte {
 	id := r.first + i
+	if r.e.usage != nil {
+		r.e.used(r.frame, id, size)
+	}
 	if v := &r.e.plan.values[id]; v.static {
 		return r.frame.memory(v, id, r.sample+s, size)
 	}

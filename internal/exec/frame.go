@@ -24,8 +24,10 @@ type Frame struct {
 	values [][]tensor.Tensor // of the values that live in frames: [value][sample]
 	slabs  [][]byte          // of the static ones
 	own    [][][]byte        // of the others: [value][sample]
-	loans  [][]loan          // what each sample holds of the I/O memory
-	order  []int32           // in which samples are fetched
+	bytes  []atomic.Int64    // of each value in this iteration, when memory is counted
+	e      *Executor
+	loans  [][]loan // what each sample holds of the I/O memory
+	order  []int32  // in which samples are fetched
 	tasks  []task
 
 	ctx       context.Context
@@ -64,6 +66,7 @@ type task struct {
 func (e *Executor) NewFrame() *Frame {
 	p, n := e.plan, e.config.BatchSize
 	f := &Frame{
+		e:         e,
 		Positions: make([]int64, 0, n),
 		Slots:     make([]int32, 0, n),
 		IDs:       make([][]int64, len(p.readers)),
@@ -90,11 +93,24 @@ func (e *Executor) NewFrame() *Frame {
 			continue
 		}
 		f.values[i] = make([]tensor.Tensor, n)
+		size := v.size
 		if v.static {
 			f.slabs[i] = aligned(n * v.size)
 		} else {
+			size = v.hint
 			f.own[i] = make([][]byte, n)
+			for s := range f.own[i] {
+				f.own[i][s] = aligned(v.hint)
+			}
 		}
+		if e.usage != nil {
+			for range n {
+				e.reserved(i, size, 0)
+			}
+		}
+	}
+	if e.usage != nil {
+		f.bytes = make([]atomic.Int64, len(p.values))
 	}
 	for _, id := range p.outputs {
 		f.Outputs = append(f.Outputs, newOutput(p.values[id], f.slabs[id], n))
@@ -140,7 +156,11 @@ func (f *Frame) memory(v *value, id, s, size int) []byte {
 	if v.static { // not what was promised, which settle will tell
 		return aligned(size)
 	}
+	before := cap(f.own[id][s])
 	f.own[id][s] = grown(f.own[id][s], size)
+	if f.e.usage != nil && size > before {
+		f.e.reserved(id, size, before)
+	}
 	return f.own[id][s]
 }
 

@@ -33,10 +33,11 @@ type value struct {
 	named   int  // the reader whose samples it has the name of, or -1
 	read    bool // comes from a reader
 	fed     bool // comes from outside
+	hint    int  // bytes that a sample is expected to take
 	keep    bool // of a reader's: needed after the first stage
 }
 
-func newPlan(g *graph.Graph) *plan {
+func newPlan(g *graph.Graph, bytesPerSample int) *plan {
 	p := &plan{graph: g, readers: g.Readers(), fed: g.Fed(), stages: make([][]int, g.Stages)}
 	for _, n := range g.Nodes {
 		p.first = append(p.first, len(p.values))

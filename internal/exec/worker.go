@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/graph"
@@ -21,6 +22,8 @@ type worker struct {
 	runs    []run           // by node
 	frame   *Frame
 	sample  int // the first of the current task's block
+	timed   int // samples that the current one stands for in clocks; 0: it is not timed
+	pinned  bool
 }
 
 // run is a node in the hands of a worker, and the memory of its block.
@@ -32,6 +35,7 @@ type run struct {
 	local any
 	// imports and exports are the ports whose tensors lie in the frame.
 	imports, exports []port
+	clock            clock
 	needs            []int    // values that samples may lack, and then do not come here
 	at               int      // the first sample of the block in the frame
 	selected         selected // the samples of a batch-level run that some do not come to
@@ -83,6 +87,9 @@ func (w *worker) bind(edges []graph.Edge, far *[]port) [][]tensor.Tensor {
 // Output implements op.Memory.
 func (r *run) Output(i, s, size int) []byte {
 	id, s := r.first+i, r.selected.sample(s)
+	if r.w.e.usage != nil {
+		r.w.e.used(r.w.frame, id, size)
+	}
 	if v := &r.w.e.plan.values[id]; v.frame {
 		return r.w.frame.memory(v, id, r.w.sample+s, size)
 	}
@@ -111,9 +118,21 @@ func (w *worker) block(f *Frame, stage, lo, hi int) {
 	if w.e.plan.wide[stage] && hi-lo > 1 && !f.losses.Load() && w.allThrough(f, stage, lo, hi) {
 		return
 	}
+	if w.e.config.Timing {
+		w.timed = hi - lo
+	}
 	for s := lo; s < hi; s++ {
 		w.sampleThrough(f, stage, s)
+		w.timed = 0
 	}
+}
+
+// now is the time when nodes are timed.
+func (e *Executor) now() (t time.Time) {
+	if e.config.Timing {
+		t = time.Now()
+	}
+	return t
 }
 
 // allThrough takes the samples lo to hi through each node of a segment at once. It returns
@@ -125,8 +144,12 @@ func (w *worker) allThrough(f *Frame, stage, lo, hi int) bool {
 		if f.cancelled.Load() {
 			break
 		}
+		start := w.e.now()
 		if ok = w.runs[i].try(lo, hi-lo); !ok {
 			break
+		}
+		if w.e.config.Timing {
+			w.runs[i].clock.add(hi-lo, time.Since(start))
 		}
 	}
 	w.frame = nil
@@ -145,7 +168,13 @@ func (w *worker) sampleThrough(f *Frame, stage, s int) {
 			r.leave(s)
 			continue
 		}
+		if w.timed == 0 {
+			r.do(s, 1)
+			continue
+		}
+		start := time.Now()
 		r.do(s, 1)
+		r.clock.add(w.timed, time.Since(start)*time.Duration(w.timed))
 	}
 	w.arena.reset()
 	w.frame = nil
@@ -158,10 +187,15 @@ func (w *worker) batchThrough(f *Frame, stage int) {
 		if f.cancelled.Load() || f.failed.Load() {
 			break
 		}
-		if r := &w.runs[i]; len(r.needs) > 0 || f.losses.Load() {
+		start := w.e.now()
+		r := &w.runs[i]
+		if len(r.needs) > 0 || f.losses.Load() {
 			r.doSelected(f.Len())
 		} else {
 			r.do(0, f.Len())
+		}
+		if w.e.config.Timing {
+			r.clock.add(f.Len(), time.Since(start))
 		}
 		for _, err := range f.errs[:f.Len()] {
 			if err != nil { // what all samples make together is nobody's fault

@@ -1,0 +1,29 @@
+package exec
+
+import (
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// pin ties the calling goroutine to a thread of its own, and that to the n-th processor that the
+// process may use. Where the system refuses, the thread runs wherever it likes.
+func pin(n int) {
+	runtime.LockOSThread()
+	var allowed, one unix.CPUSet
+	if unix.SchedGetaffinity(0, &allowed) != nil || allowed.Count() == 0 {
+		return
+	}
+	n %= allowed.Count()
+	for cpu := 0; ; cpu++ {
+		if !allowed.IsSet(cpu) {
+			continue
+		}
+		if n == 0 {
+			one.Set(cpu)
+			_ = unix.SchedSetaffinity(0, &one)
+			return
+		}
+		n--
+	}
+}

@@ -1,0 +1,93 @@
+package pipeline
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/internal/exec"
+)
+
+// OperatorStatistics is what an operator has done. The first four are DALI's, one for
+// each output, in bytes; they are counted with Options.EnableMemoryStats.
+type OperatorStatistics struct {
+	RealMemorySize        []int64 // the largest batch
+	MaxRealMemorySize     []int64 // the largest sample
+	ReservedMemorySize    []int64 // set aside for batches
+	MaxReservedMemorySize []int64 // the most that is set aside for a sample
+
+	// Samples and Time are counted with Options.EnableTiming: the time of all workers
+	// together. Where samples go through the operators one by one, one of each block is timed.
+	Samples int64
+	Time    time.Duration
+}
+
+// Statistics is what a pipeline has done since it was made.
+type Statistics struct {
+	Batches int64 // delivered
+	Samples int64
+	Faults  int64 // samples that failed and were excused
+	// Waited is how long the consumer waited for batches, and Starved how often the next
+	// batch was not ready: it would have had to wait for less if more were made ahead. Both with Options.EnableTiming.
+	Waited  time.Duration
+	Starved int64
+	// Queue is how many batches are in the making or ready, and Depth how many may be.
+	Queue, Depth int64
+	// ReadAhead is the bytes of fetched samples that are held, and ReadAheadPeak the most that ever were.
+	ReadAhead, ReadAheadPeak int64
+}
+
+// meter counts what a pipeline does. It is read by others.
+type meter struct {
+	exec                            atomic.Pointer[exec.Executor]
+	batches, samples, faults, queue atomic.Int64
+	waited, starved                 atomic.Int64
+}
+
+// ExecutorStatistics returns what each operator has done, by the name of its node. It is safe for
+// concurrent use with everything but Close.
+func (p *Pipeline) ExecutorStatistics() map[string]OperatorStatistics {
+	all := map[string]OperatorStatistics{}
+	e := p.meter.exec.Load()
+	if e == nil {
+		return all
+	}
+	for _, n := range e.Stats() {
+		s := OperatorStatistics{Samples: n.Samples, Time: n.Time}
+		for _, m := range n.Outputs {
+			s.RealMemorySize = append(s.RealMemorySize, m.Batch)
+			s.MaxRealMemorySize = append(s.MaxRealMemorySize, m.Sample)
+			s.ReservedMemorySize = append(s.ReservedMemorySize, m.Reserved)
+			s.MaxReservedMemorySize = append(s.MaxReservedMemorySize, m.ReservedSample)
+		}
+		all[n.Name] = s
+	}
+	return all
+}
+
+// Statistics returns what the pipeline has done. It is safe for concurrent use with everything but Close.
+func (p *Pipeline) Statistics() Statistics {
+	m := &p.meter
+	s := Statistics{
+		Batches: m.batches.Load(), Samples: m.samples.Load(), Faults: m.faults.Load(),
+		Waited: time.Duration(m.waited.Load()), Starved: m.starved.Load(),
+		Queue: m.queue.Load(), Depth: int64(p.options.ahead()),
+	}
+	if e := m.exec.Load(); e != nil {
+		s.ReadAhead, s.ReadAheadPeak = e.ReadAhead()
+	}
+	return s
+}
+
+// count notes a delivered batch.
+func (p *Pipeline) count(b *Batch) {
+	samples := 0
+	if len(b.Outputs) > 0 {
+		samples = b.Outputs[0].NumSamples()
+	}
+	p.meter.batches.Add(1)
+	p.meter.samples.Add(int64(samples))
+	p.meter.queue.Store(int64(p.ring.InFlight()))
+	if p.options.OnEvent != nil {
+		p.options.OnEvent(Event{Kind: BatchDelivered, Batch: b, Samples: samples, Queue: p.ring.InFlight()})
+	}
+}
