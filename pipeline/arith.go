@@ -65,8 +65,8 @@ func (n Node) Xor(x any) Node { return compute("bitxor", n, x) }
 // Neg returns -n.
 func (n Node) Neg() Node { return compute("minus", n) }
 
-// Pos returns +n.
-func (n Node) Pos() Node { return compute("plus", n) }
+// Pos returns n.
+func (n Node) Pos() Node { return n }
 
 // Invert returns ^n, all bits turned, of integers and bools.
 func (n Node) Invert() Node { return compute("bitnot", n) }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -87,13 +86,10 @@ func (c *ckptCase) isReader() bool {
 // run holds the case against pipelines: the checkpoint after k iterations, what comes
 // then, and the same from a pipeline that begins at DALI's checkpoint.
 func (c *ckptCase) run(ctx context.Context, set *dalivec.Set) error {
-	dir, err := os.MkdirTemp("", "conform-ckpt")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
+	dir := ""
 	if c.isReader() {
-		if _, err := fileTree(dir, c.Params.N, 3); err != nil {
+		var err error
+		if dir, _, err = fileTree(ctx, c.Params.N, 3); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -50,17 +49,18 @@ func (c *wrongProgram) run(ctx context.Context, r *report, set *dalivec.Set, nam
 
 // execute runs the program beside a data set of six files.
 func (c *wrongProgram) execute(ctx context.Context, set *dalivec.Set) error {
-	_, err := withFiles(6, func(root string) (struct{}, error) {
-		host := &programmer{grapher: &grapher{}, ctx: ctx, set: set}
-		defer host.close()
-		image, err := zeros([]any{4, 5, 3}, "uint8")
-		if err != nil {
-			return struct{}{}, err
-		}
-		m := &machine{set: set, host: host, names: map[string]any{"d": root, "img": image}}
-		return struct{}{}, inFolder(os.TempDir(), func() error { return m.run(c.AST) })
-	})
-	return err
+	root, _, err := fileTree(ctx, 6, 3)
+	if err != nil {
+		return err
+	}
+	image, err := zeros([]any{4, 5, 3}, "uint8")
+	if err != nil {
+		return err
+	}
+	host := &programmer{grapher: &grapher{}, ctx: ctx, set: set}
+	defer host.close()
+	m := &machine{set: set, host: host, names: map[string]any{"d": root, "img": image}}
+	return inFolder(scratch(ctx), func() error { return m.run(c.AST) })
 }
 
 // skip skips a program that uses readers or operators that this build does not have.

@@ -120,22 +120,24 @@ type iteratorPolicy struct {
 func (c *iteratorPolicy) expects() *recorded { return &c.Result }
 
 func (c *iteratorPolicy) run(ctx context.Context) (any, error) {
-	return withFiles(c.N, func(root string) (any, error) {
-		last, err := lastBatch(c.Policy)
-		if err != nil {
-			return nil, err
-		}
-		pipes, closeAll, err := severalPipelines(ctx, c.Shards, daliOptions(c.Batch, nil), func(b *pipeline.Builder, shard int) []pipeline.Node {
-			return b.Op("readers.file", op.Args{"name": "r", "file_root": root, "shard_id": shard, "num_shards": c.Shards,
-				"pad_last_batch": c.PadLastBatch, "stick_to_shard": c.StickToShard})
-		})
-		if err != nil {
-			return nil, err
-		}
-		defer closeAll()
-		return iterate(ctx, pipes, pipeline.IteratorOptions{ReaderName: "r", LastBatch: last, AutoReset: c.AutoReset, Lazy: !c.PrepareFirstBatch},
-			func(t tensor.Tensor) (int64, error) { return fileIndex(t.Data) })
+	root, _, err := fileTree(ctx, c.N, 3)
+	if err != nil {
+		return nil, err
+	}
+	last, err := lastBatch(c.Policy)
+	if err != nil {
+		return nil, err
+	}
+	pipes, closeAll, err := severalPipelines(ctx, c.Shards, daliOptions(c.Batch, nil), func(b *pipeline.Builder, shard int) []pipeline.Node {
+		return b.Op("readers.file", op.Args{"name": "r", "file_root": root, "shard_id": shard, "num_shards": c.Shards,
+			"pad_last_batch": c.PadLastBatch, "stick_to_shard": c.StickToShard})
 	})
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll()
+	return iterate(ctx, pipes, pipeline.IteratorOptions{ReaderName: "r", LastBatch: last, AutoReset: c.AutoReset, Lazy: !c.PrepareFirstBatch},
+		func(t tensor.Tensor) (int64, error) { return fileIndex(t.Data) })
 }
 
 // iteratorOfSize is an iterator over external sources: source s yields 1000*s + the running number.

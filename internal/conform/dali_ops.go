@@ -133,7 +133,7 @@ func operatorsOf(c *dalivec.Case) []string {
 			} else if f == "types.Constant" {
 				add("constant")
 			} else if strings.HasSuffix(f, ".shape") {
-				add("shapes")
+				add("_shape")
 			}
 		}
 	})

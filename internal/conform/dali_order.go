@@ -101,12 +101,7 @@ func skipOperator(r *report, names ...string) bool {
 
 // run holds the case against a pipeline over real files.
 func (c *orderCase) run(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "conform-order")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	args, err := c.args(dir)
+	args, err := c.args(ctx)
 	if err != nil {
 		return err
 	}
@@ -157,13 +152,13 @@ func fileIndex(content []byte) (int64, error) {
 	return strconv.ParseInt(string(content), 10, 64)
 }
 
-// args are the reader's arguments over a data set in dir.
-func (c *orderCase) args(dir string) (op.Args, error) {
-	root, classes := filepath.Join(dir, "files"), c.Params.Classes
+// args are the reader's arguments over a data set.
+func (c *orderCase) args(ctx context.Context) (op.Args, error) {
+	classes := c.Params.Classes
 	if classes == 0 {
 		classes = 3
 	}
-	names, err := fileTree(root, c.Params.N, classes)
+	root, names, err := fileTree(ctx, c.Params.N, classes)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +196,7 @@ func (c *orderCase) args(dir string) (op.Args, error) {
 		for i, n := range names {
 			fmt.Fprintf(&list, "%s %d\n", n, 2*i)
 		}
-		file := filepath.Join(dir, "list.txt")
+		file := filepath.Join(scratch(ctx), "list.txt")
 		args["file_root"], args["file_list"] = root, file
 		err = os.WriteFile(file, []byte(list.String()), 0o666)
 	default:

@@ -66,37 +66,27 @@ func samplesOf(b *pipeline.Batch) [][]tensor.Tensor {
 	return out
 }
 
-// fileTree makes the data set of n files in class folders in which the vectors'
-// readers read: file k is c{k*classes//n}/f{k:05d}.jpg and holds k in ASCII. It
-// returns the names in their order.
-func fileTree(dir string, n, classes int) ([]string, error) {
-	var names []string
+// fileTree is the folder of the data set of n files in class folders in which the
+// vectors' readers read: file k is c{k*classes//n}/f{k:05d}.jpg and holds k in ASCII. The
+// cases share it. The names are in their order.
+func fileTree(ctx context.Context, n, classes int) (root string, names []string, err error) {
+	root = filepath.Join(scratch(ctx), fmt.Sprintf("files-%d-%d", n, classes))
+	_, absent := os.Stat(root)
 	for k := range n {
 		name := filepath.Join(fmt.Sprintf("c%d", k*classes/n), fmt.Sprintf("f%05d.jpg", k))
 		names = append(names, name)
-		file := filepath.Join(dir, name)
+		if absent == nil {
+			continue
+		}
+		file := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		if err := os.WriteFile(file, fmt.Appendf(nil, "%d", k), 0o666); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 	}
-	return names, nil
-}
-
-// withFiles calls f with the folder of a data set of n files.
-func withFiles[T any](n int, f func(root string) (T, error)) (T, error) {
-	var none T
-	dir, err := os.MkdirTemp("", "conform-files")
-	if err != nil {
-		return none, err
-	}
-	defer os.RemoveAll(dir)
-	if _, err := fileTree(dir, n, 3); err != nil {
-		return none, err
-	}
-	return f(dir)
+	return root, names, nil
 }
 
 // severalPipelines makes n pipelines, which closeAll closes.

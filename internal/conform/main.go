@@ -80,6 +80,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "conform:", err)
 		return 1
 	}
+	dir, err := os.MkdirTemp("", "conform")
+	if err != nil {
+		fmt.Fprintln(stderr, "conform:", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.WithValue(context.Background(), scratchKey{}, dir)
 	var outcomes []outcome
 	if !*asJSON {
 		printIgnored(stdout, s.ignored)
@@ -89,7 +96,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 			continue
 		}
 		r := &report{ignored: s.ignored, kinds: s.divergences}
-		c.run(context.Background(), r)
+		c.run(ctx, r)
 		outcomes = append(outcomes, outcome{c, r.grade(s.counted)})
 		if *asJSON {
 			json.NewEncoder(stdout).Encode(r.asJSON(c)) //nolint:errcheck // the closing line would be missing too
@@ -138,6 +145,15 @@ func count(outcomes []outcome) (n [grades]int) {
 		n[o.grade]++
 	}
 	return n
+}
+
+// scratchKey is the key of a folder, in the context of all cases, that is removed at the end.
+type scratchKey struct{}
+
+// scratch is a folder that the cases share.
+func scratch(ctx context.Context) string {
+	dir, _ := ctx.Value(scratchKey{}).(string)
+	return dir
 }
 
 func suiteNames() []string {

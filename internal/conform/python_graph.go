@@ -211,8 +211,8 @@ func (g *grapher) index(x any, indices []any) (any, error) {
 	at := make([]any, len(indices))
 	for i, v := range indices {
 		switch v := v.(type) {
-		case nil:
-			at[i] = pipeline.NewAxis{}
+		case nil: // not a new axis, as in numpy: all of an axis
+			at[i] = pipeline.Range{}
 		case slice:
 			at[i] = pipeline.Range{Start: v.start, Stop: v.stop, Step: v.step}
 		case ellipsis:

@@ -16,8 +16,12 @@ type Set struct {
 	rules []rule
 }
 
-// Open returns the vectors in dir.
+// Open returns the vectors in dir. The working directory may change afterwards.
 func Open(dir string) (*Set, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
 	var file struct{ Rules []rule }
 	if err := ReadJSON(filepath.Join(dir, "tolerances.json"), &file); err != nil {
 		return nil, err

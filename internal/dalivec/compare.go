@@ -33,7 +33,7 @@ func (s *Set) CompareValue(got tensor.Tensor, want *Value, folder string, tol To
 
 // Compare holds the values of two arrays of the same dtype and shape against each other.
 func Compare(got, want tensor.Tensor, tol Tolerance) error {
-	if tol.Unsolved || bytes.Equal(got.Data, want.Data) {
+	if bytes.Equal(got.Data, want.Data) {
 		return nil
 	}
 	n := want.Len()

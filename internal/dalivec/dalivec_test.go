@@ -80,7 +80,7 @@ func TestRulesAreFound(t *testing.T) {
 		"section":               {Subject{Section: "order", Op: "random.normal", DType: "FLOAT"}, Tolerance{}},
 		"section and op":        {Subject{Section: "rng", Op: "random.normal", DType: "FLOAT"}, Tolerance{Abs: 2e-6, Rel: 2e-6}},
 		"other dtype":           {Subject{Section: "rng", Op: "random.normal", DType: "INT16"}, oneLevel},
-		"unsolved":              {Subject{Group: "resize", Op: "resize", Case: "0398_GAUSSIAN_f32"}, Tolerance{Unsolved: true}},
+		"unsolved":              {Subject{Group: "resize", Op: "resize", DType: "FLOAT", Case: "0398_GAUSSIAN_f32"}, Tolerance{RelMax: 5e-6}},
 		"argument":              {Subject{Group: "resize", Op: "resize", DType: "UINT8", Args: map[string]any{"interp_type": enum("INTERP_NN")}}, Tolerance{}},
 		"other argument":        {Subject{Group: "resize", Op: "resize", DType: "UINT8", Args: map[string]any{"interp_type": enum("INTERP_LINEAR")}}, oneLevel},
 		"any value":             {Subject{Group: "audio", Op: "decoders.audio", DType: "FLOAT", File: "a.ogg", Args: map[string]any{"sample_rate": json.Number("8000")}}, Tolerance{Abs: 4e-4, Rel: 1e-6}},
@@ -124,7 +124,6 @@ func TestCompare(t *testing.T) {
 		"few differ":          {f(1, 2), f(2, 2), Tolerance{Abs: 1, Mismatch: &half}, ""},
 		"too many differ":     {f(1, 1), f(2, 2), Tolerance{Abs: 1, Mismatch: &half}, "2 of 2 elements differ, 0 beyond"},
 		"unbounded":           {f(1, 900), f(1, 2), Tolerance{Mismatch: &half, Unbounded: true}, ""},
-		"unsolved":            {f(1), f(900), Tolerance{Unsolved: true}, ""},
 		"large integers": {
 			tensor.FromSlice([]int64{1 << 60}, 1), tensor.FromSlice([]int64{1<<60 + 1}, 1), Tolerance{}, "got 1152921504606846976, want 1152921504606846977",
 		},
@@ -151,7 +150,7 @@ func TestCompareValueLooksAtWhatSurroundsTheNumbers(t *testing.T) {
 	} {
 		got := good.Clone()
 		change(&got)
-		if err := (&Set{}).CompareValue(got, want, "", Tolerance{Unsolved: true}); (err == nil) != (name == "") {
+		if err := (&Set{}).CompareValue(got, want, "", Tolerance{Abs: 100}); (err == nil) != (name == "") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -1,7 +1,5 @@
 package dalivec
 
-import "slices"
-
 // divergence is a kind of case in which Bivouac does other than DALI on purpose.
 type divergence struct {
 	name    string
@@ -11,22 +9,7 @@ type divergence struct {
 }
 
 // divergences of single operators; docs/compat/dali.md gives the reasons.
-var divergences = []divergence{
-	firstFrame,
-	{
-		name: "unsolved_gaussian",
-		// The tolerances call them unsolved: dtype, shape and layout are compared.
-		applies: func(c *Case) bool {
-			return slices.Contains([]any{"INTERP_GAUSSIAN"}, enumName(c.Args["interp_type"]))
-		},
-		judge: func(s *Set, c *Case, got Results, err error) error {
-			if err != nil {
-				return err
-			}
-			return s.compareResults(c, got)
-		},
-	},
-}
+var divergences = []divergence{firstFrame}
 
 // Divergences returns the kinds of cases of single operators that are divergent.
 func Divergences() []string {
@@ -44,10 +27,4 @@ func divergenceOf(c *Case) *divergence {
 		}
 	}
 	return nil
-}
-
-// enumName is the name of an enum among a case's arguments, or nil.
-func enumName(v any) any {
-	m, _ := v.(map[string]any)
-	return m["type"]
 }

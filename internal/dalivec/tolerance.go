@@ -32,13 +32,12 @@ type Tolerance struct {
 	Mismatch *float64 `json:"max_mismatch_fraction"`
 	// Unbounded asks only for the fraction of elements that may differ.
 	Unbounded bool
-	Unsolved  bool   `json:"-"` // nobody knows the values: nothing is asked
 	Why       string `json:"-"`
 }
 
 // exact reports whether nothing may differ.
 func (t Tolerance) exact() bool {
-	return t.Abs == 0 && t.Rel == 0 && t.RelMax == 0 && t.Mismatch == nil && !t.Unbounded && !t.Unsolved
+	return t.Abs == 0 && t.Rel == 0 && t.RelMax == 0 && t.Mismatch == nil && !t.Unbounded
 }
 
 type rule struct {
@@ -57,6 +56,7 @@ type rule struct {
 	Check     json.RawMessage
 	Why       string
 	expr      *regexp.Regexp
+	unsolved  bool
 	tolerance Tolerance
 }
 
@@ -69,7 +69,7 @@ func (r *rule) prepare() (err error) {
 	case json.Unmarshal(r.Check, &word) != nil:
 		err = json.Unmarshal(r.Check, &r.tolerance)
 	case word == "unsolved":
-		r.tolerance.Unsolved = true
+		r.unsolved = true
 	case word != "exact":
 		err = fmt.Errorf("unknown check %q", word)
 	}
@@ -77,11 +77,12 @@ func (r *rule) prepare() (err error) {
 	return err
 }
 
-// Tolerance returns what the first rule that fits asks for.
+// Tolerance returns what the first rule that fits asks for. Rules that call cases
+// unsolved, which need not be met, are passed over: Bivouac meets the next.
 func (s *Set) Tolerance(x Subject) Tolerance {
 	for i := range s.rules {
-		if s.rules[i].fits(x) {
-			return s.rules[i].tolerance
+		if r := &s.rules[i]; !r.unsolved && r.fits(x) {
+			return r.tolerance
 		}
 	}
 	return Tolerance{}
