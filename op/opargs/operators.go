@@ -74,10 +74,10 @@ type Constant struct {
 	DType tensor.DType `op:"dtype"`
 
 	// The numbers, as float32: as many as the shape has elements, or one for all.
-	Fdata []float64 `op:"fdata"`
+	FData []float64 `op:"fdata"`
 
 	// The numbers, as integers.
-	Idata []int `op:"idata"`
+	IData []int `op:"idata"`
 
 	// Layout of the output. Default: "".
 	Layout string `op:"layout"`
@@ -354,6 +354,21 @@ type Full struct {
 // FullLike are the arguments of full_like.
 type FullLike struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
+}
+
+// GaussianBlur are the arguments of gaussian_blur.
+type GaussianBlur struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Output type: that of the input, the default, or float32.
+	DType tensor.DType `op:"dtype"`
+
+	// Standard deviation in pixels, for all axes or for each; 0 is (radius - 1) * 0.3 + 0.8. Default: 0.
+	Sigma op.Arg[[]float64] `op:"sigma"`
+
+	// Width of the window in pixels, an odd number, for all axes or for each; 0 is 2 * ceil(3 * sigma) + 1.
+	// Default: 0.
+	WindowSize op.Arg[[]int] `op:"window_size"`
 }
 
 // GetProperty are the arguments of get_property.

@@ -114,10 +114,10 @@ func fnFile(schemas []*op.Schema) string {
 		b.WriteString(comment(fmt.Sprintf("%s is %s. %s", name, s.FullName(), s.Doc)))
 		b.WriteString("//\n")
 		for i, in := range s.Inputs {
-			b.WriteString(comment(fmt.Sprintf("Input %s: %s%s.", in.Name, in.Doc, howMany(s, i))))
+			b.WriteString(comment(fmt.Sprintf("Input %s: %s%s.", local(in.Name), in.Doc, howMany(s, i))))
 		}
 		for _, out := range s.Outputs {
-			b.WriteString(comment(fmt.Sprintf("Output %s: %s.", out.Name, out.Doc)))
+			b.WriteString(comment(fmt.Sprintf("Output %s: %s.", local(out.Name), out.Doc)))
 		}
 		if s.Deprecated != "" {
 			b.WriteString("//\n" + comment("Deprecated: "+s.Deprecated))
@@ -155,7 +155,7 @@ func signature(s *op.Schema) string {
 	fmt.Fprintf(&b, "func %s(p *pipeline.Builder", goName(s.FullName()))
 	fixed, more := split(s)
 	for _, in := range fixed {
-		b.WriteString(", " + in.Name + " pipeline.Node")
+		b.WriteString(", " + local(in.Name) + " pipeline.Node")
 	}
 	fmt.Fprintf(&b, ", args %sArgs", goName(s.FullName()))
 	if more {
@@ -168,7 +168,7 @@ func signature(s *op.Schema) string {
 	case len(s.Outputs) > 0:
 		names := make([]string, len(s.Outputs))
 		for i, out := range s.Outputs {
-			names[i] = out.Name
+			names[i] = local(out.Name)
 		}
 		fmt.Fprintf(&b, " (%s pipeline.Node)", strings.Join(names, ", "))
 	}
@@ -180,7 +180,7 @@ func call(s *op.Schema) string {
 	fixed, more := split(s)
 	var names []string
 	for _, in := range fixed {
-		names = append(names, in.Name)
+		names = append(names, local(in.Name))
 	}
 	list := strings.Join(names, ", ")
 	switch {
@@ -259,10 +259,17 @@ func goName(name string) string {
 
 // fieldName is goName with the usual Go spelling of abbreviations.
 func fieldName(param string) string {
-	if param == "dtype" {
-		return "DType"
+	switch param {
+	case "dtype", "fdata", "idata":
+		return strings.ToUpper(param[:2]) + param[2:]
 	}
 	return goName(param)
+}
+
+// local is the name of a port as a Go variable.
+func local(port string) string {
+	name := goName(port)
+	return strings.ToLower(name[:1]) + name[1:]
 }
 
 // comment wraps text into a comment.

@@ -228,10 +228,10 @@ type FullArgs = opargs.Full
 
 // Full is full. Repeats data to a shape, as numpy broadcasts.
 //
-// Input fill_value: what is repeated: a scalar, or data whose shape fits the end of the new shape.
+// Input fillValue: what is repeated: a scalar, or data whose shape fits the end of the new shape.
 // Output output: the repeated data.
-func Full(p *pipeline.Builder, fill_value pipeline.Node, args FullArgs) (output pipeline.Node) {
-	out := p.Op("full", args, fill_value)
+func Full(p *pipeline.Builder, fillValue pipeline.Node, args FullArgs) (output pipeline.Node) {
+	out := p.Op("full", args, fillValue)
 	return out[0]
 }
 
@@ -241,11 +241,24 @@ type FullLikeArgs = opargs.FullLike
 // FullLike is full_like. Repeats data to the shape, layout and type of other data, as numpy broadcasts and
 // cast converts.
 //
-// Input data_like: data whose shape, layout and type are taken; their contents are not read.
-// Input fill_value: what is repeated.
+// Input dataLike: data whose shape, layout and type are taken; their contents are not read.
+// Input fillValue: what is repeated.
 // Output output: the repeated data.
-func FullLike(p *pipeline.Builder, data_like pipeline.Node, fill_value pipeline.Node, args FullLikeArgs) (output pipeline.Node) {
-	out := p.Op("full_like", args, data_like, fill_value)
+func FullLike(p *pipeline.Builder, dataLike pipeline.Node, fillValue pipeline.Node, args FullLikeArgs) (output pipeline.Node) {
+	out := p.Op("full_like", args, dataLike, fillValue)
+	return out[0]
+}
+
+// GaussianBlurArgs are the arguments of gaussian_blur.
+type GaussianBlurArgs = opargs.GaussianBlur
+
+// GaussianBlur is gaussian_blur. Blurs with a Gaussian window along all axes but frames and channels, which
+// are the first or the last. At its edges the image is mirrored without repeating the edge.
+//
+// Input images: arrays of one to three axes besides frames and channels; without a layout none is either.
+// Output blurred: arrays of the same shape.
+func GaussianBlur(p *pipeline.Builder, images pipeline.Node, args GaussianBlurArgs) (blurred pipeline.Node) {
+	out := p.Op("gaussian_blur", args, images)
 	return out[0]
 }
 
@@ -379,10 +392,10 @@ type OnesLikeArgs = opargs.OnesLike
 
 // OnesLike is ones_like. Gives ones in the shape of other data.
 //
-// Input data_like: data whose shape, layout and type are taken; their contents are not read.
+// Input dataLike: data whose shape, layout and type are taken; their contents are not read.
 // Output output: ones.
-func OnesLike(p *pipeline.Builder, data_like pipeline.Node, args OnesLikeArgs) (output pipeline.Node) {
-	out := p.Op("ones_like", args, data_like)
+func OnesLike(p *pipeline.Builder, dataLike pipeline.Node, args OnesLikeArgs) (output pipeline.Node) {
+	out := p.Op("ones_like", args, dataLike)
 	return out[0]
 }
 
@@ -445,7 +458,7 @@ type ReinterpretArgs = opargs.Reinterpret
 // the last axis becomes longer or shorter by the ratio of the sizes of both types.
 //
 // Input data: data of any kind.
-// Input shape_input: the new shape, as integers, in place of the argument; may be left out.
+// Input shapeInput: the new shape, as integers, in place of the argument; may be left out.
 // Output output: the same bytes with the other type and shape.
 func Reinterpret(p *pipeline.Builder, data pipeline.Node, args ReinterpretArgs, inputs ...pipeline.Node) (output pipeline.Node) {
 	out := p.Op("reinterpret", args, append([]pipeline.Node{data}, inputs...)...)
@@ -458,7 +471,7 @@ type ReshapeArgs = opargs.Reshape
 // Reshape is reshape. Gives the elements, in their order, another shape or layout.
 //
 // Input data: data of any kind.
-// Input shape_input: the new shape, as integers, in place of the argument; may be left out.
+// Input shapeInput: the new shape, as integers, in place of the argument; may be left out.
 // Output output: the same elements in the other shape.
 func Reshape(p *pipeline.Builder, data pipeline.Node, args ReshapeArgs, inputs ...pipeline.Node) (output pipeline.Node) {
 	out := p.Op("reshape", args, append([]pipeline.Node{data}, inputs...)...)
@@ -589,9 +602,9 @@ type ZerosLikeArgs = opargs.ZerosLike
 
 // ZerosLike is zeros_like. Gives zeros in the shape of other data.
 //
-// Input data_like: data whose shape, layout and type are taken; their contents are not read.
+// Input dataLike: data whose shape, layout and type are taken; their contents are not read.
 // Output output: zeros.
-func ZerosLike(p *pipeline.Builder, data_like pipeline.Node, args ZerosLikeArgs) (output pipeline.Node) {
-	out := p.Op("zeros_like", args, data_like)
+func ZerosLike(p *pipeline.Builder, dataLike pipeline.Node, args ZerosLikeArgs) (output pipeline.Node) {
+	out := p.Op("zeros_like", args, dataLike)
 	return out[0]
 }
