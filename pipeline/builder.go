@@ -127,6 +127,28 @@ func (b *Builder) fail(err error) {
 // Err returns the first mistake so far.
 func (b *Builder) Err() error { return b.err }
 
+// DrawAlike makes operators draw the same random numbers as first, which draws
+// some as well: one window of an image and of its mask, say. DALI does so where
+// one operator is given several lists of inputs. The operators have no seed of their own.
+func (b *Builder) DrawAlike(first Node, others ...Node) {
+	for _, n := range append([]Node{first}, others...) {
+		x := n.edge.Node
+		if b.err != nil {
+			return
+		}
+		if err := b.graph.Check(n.edge); err != nil || !x.Schema.Random || n.edge != first.edge && x.Seeded {
+			b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.DrawAlike", Subject: n.edge.String(), Want: "an operator that draws random numbers, without a seed of its own",
+				Got: "another", Err: err})
+			return
+		}
+	}
+	for _, n := range others {
+		if n.edge.Node != first.edge.Node {
+			n.edge.Node.Draws = first.edge.Node.Drawer()
+		}
+	}
+}
+
 // AddSink keeps the operators that a node needs though it is not delivered.
 func (b *Builder) AddSink(n Node) { b.sinks = append(b.sinks, b.bring(n.edge)) }
 

@@ -86,7 +86,7 @@ func Define(p *pipeproto.Pipeline, o *DeserializeOptions) (*pipeline.Definition,
 		return nil, errs.Wrap(deserializing, "", err)
 	}
 	options = options.Override(&o.Options)
-	r := &rebuilder{proto: p, sources: o.Sources, onCPU: options.OnGPU == pipeline.RunOnCPU, nodes: map[string]pipeline.Node{}}
+	r := &rebuilder{proto: p, sources: o.Sources, onCPU: options.OnGPU == pipeline.RunOnCPU, nodes: map[string]pipeline.Node{}, groups: map[int32]pipeline.Node{}}
 	d, err := pipeline.Define(options, r.build)
 	if r.err != nil {
 		err = r.err
@@ -101,6 +101,7 @@ type rebuilder struct {
 	onCPU   bool
 	b       *pipeline.Builder
 	nodes   map[string]pipeline.Node // by the names of edges
+	groups  map[int32]pipeline.Node  // the first random operator of each logical id
 	err     error
 }
 
@@ -199,6 +200,13 @@ func (r *rebuilder) operator(o *pipeproto.Op) error {
 	}
 	if len(outputs) != len(o.Outputs) {
 		return &errs.Error{Kind: errs.Invalid, Subject: "outputs", Want: fmt.Sprint(len(outputs)), Got: fmt.Sprint(len(o.Outputs))}
+	}
+	if id := o.LogicalID; id != nil && *id >= 0 && s.Random {
+		if first, ok := r.groups[*id]; !ok {
+			r.groups[*id] = outputs[0]
+		} else if _, seeded := args["seed"]; !seeded {
+			r.b.DrawAlike(first, outputs[0])
+		}
 	}
 	for i, n := range outputs {
 		if err := r.put(o.Outputs[i], n); err != nil {

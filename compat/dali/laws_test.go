@@ -52,7 +52,9 @@ func drawGraph(t *rapid.T, p *pipeline.Builder, root string) []pipeline.Node {
 		case 4:
 			pool = append(pool, p.If(p.Op("random.coin_flip", nil)[0],
 				func() []pipeline.Node { return []pipeline.Node{p.Op("cast", op.Args{"dtype": tensor.Int32}, from)[0]} },
-				func() []pipeline.Node { return []pipeline.Node{p.Op("cast", op.Args{"dtype": tensor.Int32}, from.Mul(3))[0]} })...)
+				func() []pipeline.Node {
+					return []pipeline.Node{p.Op("cast", op.Args{"dtype": tensor.Int32}, from.Mul(3))[0]}
+				})...)
 		case 5:
 			pool = append(pool, p.Op("copy", op.Args{"name": "named" + string(rune('a'+len(pool)))}, from)...)
 		}

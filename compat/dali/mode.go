@@ -75,15 +75,21 @@ func drawsSeed(n *graph.Node) bool {
 func dealSeeds(g *graph.Graph, seed uint64) []uint64 {
 	words, next := PipelineSeeds(int64(seed)), 0
 	seeds := make([]uint64, len(g.Nodes))
+	dealt := map[string]uint64{}
 	for _, n := range walk(g).nodes {
-		switch {
-		case !drawsSeed(n):
-		case n.Seeded:
-			seeds[n.Index] = n.Seed
-		default:
-			seeds[n.Index] = uint64(words[next%len(words)])
+		if !drawsSeed(n) {
+			continue
+		}
+		s := n.Seed
+		if !n.Seeded {
+			s = uint64(words[next%len(words)])
 			next++
 		}
+		if alike, ok := dealt[n.Drawer()]; ok { // its own word goes to nobody
+			s = alike
+		}
+		dealt[n.Drawer()] = s
+		seeds[n.Index] = s
 	}
 	return seeds
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
@@ -243,5 +245,58 @@ func TestCheckpointEntries(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", name, strings.Join(got, ", "), c.want)
 		}
 		p.Close()
+	}
+}
+
+// Operators that draw alike have the seed of the first, and the words that are dealt to the others
+// go to nobody: the words are those of DALI's checkpoint of noise.gaussian([a, b]) and noise.gaussian(a).
+func TestDrawAlike(t *testing.T) {
+	o := pipeline.Options{BatchSize: 3, Seed: 1, Compat: dali.Mode(), EnableCheckpointing: true}
+	d, err := pipeline.Define(o, func(p *pipeline.Builder) []pipeline.Node {
+		a, b, c := p.Op("random.uniform", nil)[0], p.Op("random.uniform", op.Args{"range": []float64{0, 1}})[0], p.Op("random.uniform", nil)[0]
+		p.DrawAlike(a, b)
+		return []pipeline.Node{a, b, c}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes, err := dali.Serialize(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := dali.Deserialize(bytes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []*pipeline.Definition{d, again} {
+		b, err := start(t, d).AppendState(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := stateproto.Parse(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{"8D03A907", "8D03A907", "3F758936"} {
+			if got := string(s.Ops[2*i].State[15:23]); got != want {
+				t.Errorf("%s has the seed %s, want %s", s.Ops[2*i].Name, got, want)
+			}
+		}
+	}
+	for _, bad := range []func(p *pipeline.Builder) []pipeline.Node{
+		func(p *pipeline.Builder) []pipeline.Node {
+			a := p.Op("random.uniform", nil)[0]
+			p.DrawAlike(a, a.Mul(2))
+			return []pipeline.Node{a}
+		},
+		func(p *pipeline.Builder) []pipeline.Node {
+			a := p.Op("random.uniform", nil)[0]
+			p.DrawAlike(a, p.Op("random.uniform", op.Args{"seed": 3})[0])
+			return []pipeline.Node{a}
+		},
+	} {
+		if _, err := pipeline.Define(o, bad); !errors.Is(err, errs.Invalid) {
+			t.Errorf("got %v, want an error of kind invalid", err)
+		}
 	}
 }

@@ -35,6 +35,7 @@ func Proto(d *pipeline.Definition) (*pipeproto.Pipeline, error) {
 	g, o := d.Graph(), d.Options()
 	p := &pipeproto.Pipeline{}
 	describe(p, o)
+	ids := map[string]int32{} // of those whose random numbers others draw
 	for _, n := range walk(g).nodes {
 		ops, err := operators(d, n)
 		if err != nil {
@@ -42,6 +43,11 @@ func Proto(d *pipeline.Definition) (*pipeproto.Pipeline, error) {
 		}
 		for i := range ops {
 			id := int32(len(p.Ops))
+			if first, ok := ids[n.Drawer()]; ok && n.Draws != "" {
+				id = first
+			} else {
+				ids[n.Name] = id
+			}
 			ops[i].LogicalID = &id
 			p.Ops = append(p.Ops, ops[i])
 		}

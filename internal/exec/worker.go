@@ -54,7 +54,7 @@ func newWorker(e *Executor) *worker {
 		r.w, r.node, r.first, r.needs = w, n, p.first[i], p.needs(n)
 		b := r.block.Binding()
 		b.Memory, b.Local, b.Specs, b.Source = r, &r.local, n.Specs, r.source
-		b.Keyer, b.Key = e.config.Keyers[i], rng.NodeKey(n.Name)
+		b.Keyer, b.Key = e.config.Keyers[i], rng.NodeKey(n.Drawer())
 		b.In, b.Args = w.bind(n.Inputs, &r.imports), w.bind(n.Args, &r.imports)
 		outputs := make([]graph.Edge, len(n.Specs))
 		for o := range outputs {

@@ -14,8 +14,10 @@ import (
 
 // Node is an operator in its place.
 type Node struct {
-	Index  int    // in Graph.Nodes
-	Name   string // unique in the graph
+	Index int    // in Graph.Nodes
+	Name  string // unique in the graph
+	// Draws names the node whose random numbers it draws; empty: its own.
+	Draws  string
 	Schema *op.Schema
 	Config *op.Config
 	Inputs []Edge
@@ -107,7 +109,18 @@ func (n *Node) identity(name func(Edge) string) string {
 	if id, ok := n.Kernel.(op.Identifier); ok {
 		b.WriteString(" by " + id.Identity())
 	}
+	if n.Draws != "" {
+		b.WriteString(" draws as " + n.Draws)
+	}
 	return b.String()
+}
+
+// Drawer returns the name of the node whose random numbers n draws.
+func (n *Node) Drawer() string {
+	if n.Draws != "" {
+		return n.Draws
+	}
+	return n.Name
 }
 
 // kept reports whether the node stays though nothing uses its outputs.
