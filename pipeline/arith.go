@@ -1,6 +1,9 @@
 package pipeline
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/arith"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -129,6 +132,8 @@ func compute(function string, operands ...any) Node {
 	for i, operand := range operands {
 		list[i] = b.operand(operand)
 	}
+	b.doing = written(function, operands)
+	defer func() { b.doing = "" }()
 	args, inputs, err := arith.Apply(function, list...)
 	if err != nil {
 		b.fail(err)
@@ -139,6 +144,21 @@ func compute(function string, operands ...any) Node {
 		nodes[i] = inputs[i].(Node)
 	}
 	return b.Op(arith.Name, args, nodes...)[0]
+}
+
+// written returns a function of operands as it would be written, for messages.
+func written(function string, operands []any) string {
+	list := make([]string, len(operands))
+	for i, operand := range operands {
+		list[i] = fmt.Sprint(operand)
+		switch v := operand.(type) {
+		case Node:
+			list[i] = v.Name()
+		case Constant:
+			list[i] = fmt.Sprint(v.Value)
+		}
+	}
+	return function + "(" + strings.Join(list, ", ") + ")"
 }
 
 // builderOf returns the builder of the first node among values.

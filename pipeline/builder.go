@@ -24,6 +24,7 @@ type Builder struct {
 	outputs []Node
 	set     bool // outputs are
 	moved   []string
+	doing   string // the expression whose operators are being appended, for messages
 	err     error
 }
 
@@ -120,7 +121,7 @@ func (b *Builder) nodes(n *graph.Node) []Node {
 // fail keeps the first mistake.
 func (b *Builder) fail(err error) {
 	if b.err == nil {
-		b.err = errs.Wrap("pipeline.Define", "", err)
+		b.err = errs.Wrap("pipeline.Define", b.doing, err)
 	}
 }
 

@@ -76,9 +76,9 @@ func TestNamedProofsExist(t *testing.T) {
 	}
 }
 
-var identifier = regexp.MustCompile("`(?:\\*|&|\\[\\])?((?:checkpoint|options|handler|partial|training|surgery|tree|tensor|errs|store)\\.[A-Z]\\w*(?:\\.[A-Z]\\w*)?)")
+var identifier = regexp.MustCompile("`(?:\\*|&|\\[\\])?((?:checkpoint|options|handler|partial|training|surgery|tree|tensor|errs|store|pipeline|fn)\\.[A-Z]\\w*(?:\\.[A-Z]\\w*)?)")
 
-// Names of packages about checkpoints that a document quotes are declared; members of
+// Names of packages that a document quotes are declared; members of
 // options are those of the embedded ones too.
 func TestQuotedNamesAreDeclared(t *testing.T) {
 	declared := map[string]map[string]bool{}
@@ -100,12 +100,20 @@ func TestQuotedNamesAreDeclared(t *testing.T) {
 // The code of the guide is that of the examples which it links: each line of a block
 // is in the file of the link before it, in this order.
 func TestGuideShowsExamples(t *testing.T) {
-	file := filepath.Join(module, "docs", "guide", "checkpoints.md")
+	for guide, blocks := range map[string]int{"checkpoints.md": 8, "pipelines.md": 9} {
+		if got := examplesOf(t, filepath.Join(module, "docs", "guide", guide)); got < blocks {
+			t.Errorf("%s has %d blocks", guide, got)
+		}
+	}
+}
+
+// examplesOf holds the code of a guide against the examples and returns the number of blocks.
+func examplesOf(t *testing.T, file string) (blocks int) {
+	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := 0
 	var example, rest string
 	inside := false
 	for line := range strings.Lines(string(b)) {
@@ -134,7 +142,5 @@ func TestGuideShowsExamples(t *testing.T) {
 			}
 		}
 	}
-	if blocks < 8 {
-		t.Errorf("%d blocks", blocks)
-	}
+	return blocks
 }

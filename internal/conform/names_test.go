@@ -25,6 +25,7 @@ const (
 var packagesOf = map[string]string{
 	"checkpoint": "checkpoint", "options": "checkpoint/options", "handler": "checkpoint/handler", "partial": "checkpoint/partial",
 	"training": "checkpoint/training", "surgery": "checkpoint/surgery", "tree": "tree", "tensor": "tensor", "errs": "errs", "store": "store",
+	"pipeline": "pipeline", "fn": "pipeline/fn",
 }
 
 // beyondGo are counterparts that this module does not declare.
