@@ -79,10 +79,30 @@ func sumOfSquares[A total, T number](v []T) A {
 	return a + b
 }
 
+// lanes is how many sums of short rows are kept side by side: several rows are
+// added as if they were one long row, and the sums of equal places added at the end.
+const lanes = 64
+
 // addRows adds rows of as many elements as there are sums.
 func addRows[A total, T number](sums []A, rows []T, squares bool) {
 	n := len(sums)
-	for ; len(rows) >= n; rows = rows[n:] {
+	if n > lanes/2 || len(rows) < 2*lanes {
+		addLongRows(sums, rows, squares)
+		return
+	}
+	var wide [lanes]A
+	width := lanes / n * n
+	whole := len(rows) / width * width
+	addLongRows(wide[:width], rows[:whole], squares)
+	for i, v := range wide[:width] {
+		sums[i%n] += v
+	}
+	addLongRows(sums, rows[whole:], squares)
+}
+
+func addLongRows[A total, T number](sums []A, rows []T, squares bool) {
+	n := len(sums)
+	for ; len(rows) >= n && n > 0; rows = rows[n:] {
 		row := rows[:n]
 		if squares {
 			for j, x := range row {
@@ -123,19 +143,48 @@ func addDeviations(sums []float64, in tensor.Tensor, axes []int, means []float32
 
 func deviations[T number](sums []float64, in []T, shape tensor.Shape, axes []int, means []float32) {
 	strided.Fold(shape, axes, func(r strided.Run) {
-		for i := range r.Rows {
-			row := in[r.In+i*r.N:][:r.N]
-			if r.Along {
-				sums[r.Out+i] += deviation(row, float64(means[r.Out+i]))
-				continue
+		block := in[r.In : r.In+r.Rows*r.N]
+		if r.Along {
+			for i := range r.Rows {
+				sums[r.Out+i] += deviation(block[i*r.N:(i+1)*r.N], float64(means[r.Out+i]))
 			}
-			to, from := sums[r.Out:][:r.N], means[r.Out:][:r.N]
-			for j, x := range row {
-				d := float64(x) - float64(from[j])
-				to[j] += float64(d * d)
-			}
+			return
 		}
+		to, from := sums[r.Out:r.Out+r.N], means[r.Out:r.Out+r.N]
+		if r.N > lanes/2 || len(block) < 2*lanes {
+			deviationsOfRows(to, block, from)
+			return
+		}
+		var wide [lanes]float64
+		var tiled [lanes]float32
+		width := tile(tiled[:], from)
+		whole := len(block) / width * width
+		deviationsOfRows(wide[:width], block[:whole], tiled[:width])
+		for i, v := range wide[:width] {
+			to[i%r.N] += v
+		}
+		deviationsOfRows(to, block[whole:], from)
 	})
+}
+
+// tile fills wide with copies of v and returns how far whole copies reach.
+func tile(wide, v []float32) int {
+	width := len(wide) / len(v) * len(v)
+	for i := range width {
+		wide[i] = v[i%len(v)]
+	}
+	return width
+}
+
+func deviationsOfRows[T number](sums []float64, rows []T, means []float32) {
+	n := len(sums)
+	means = means[:n]
+	for ; len(rows) >= n && n > 0; rows = rows[n:] {
+		for j, x := range rows[:n] {
+			d := float64(x) - float64(means[j])
+			sums[j] += float64(d * d)
+		}
+	}
 }
 
 // deviation returns the sum of the squares of the distances of v from the mean.

@@ -95,21 +95,41 @@ func fold[T number](k *extreme, out, in tensor.Tensor, axes []int, least, most T
 }
 
 func largest[T number](v T, row []T) T {
-	for _, x := range row {
-		if x > v {
-			v = x
+	a, b := v, v // two, so that comparisons do not wait for each other
+	for ; len(row) >= 2; row = row[2:] {
+		if x := row[0]; x > a {
+			a = x
+		}
+		if x := row[1]; x > b {
+			b = x
 		}
 	}
-	return v
+	if len(row) > 0 && row[0] > a {
+		a = row[0]
+	}
+	if b > a {
+		return b
+	}
+	return a
 }
 
 func smallest[T number](v T, row []T) T {
-	for _, x := range row {
-		if x < v {
-			v = x
+	a, b := v, v
+	for ; len(row) >= 2; row = row[2:] {
+		if x := row[0]; x < a {
+			a = x
+		}
+		if x := row[1]; x < b {
+			b = x
 		}
 	}
-	return v
+	if len(row) > 0 && row[0] < a {
+		a = row[0]
+	}
+	if b < a {
+		return b
+	}
+	return a
 }
 
 // each folds the elements of a row into those of to.

@@ -17,6 +17,7 @@ type statistics struct {
 	n              int // elements that are folded into each
 	means, factors []float32
 	sums           []float64
+	integers       []int64 // the memory of sums, while integers are summed
 }
 
 // newStatistics returns the statistics of data of that shape, in scratch memory.
@@ -73,12 +74,22 @@ func (p *statistics) take(b *op.Block, s int, g given, to []float32, in tensor.S
 	return nil
 }
 
-// add adds the elements of a sample to the sums.
-func (p *statistics) add(in tensor.Tensor, axes []int) { add(p.sums, in, axes, false) }
+// add adds the elements of a sample to the sums: integers as integers, in the same memory.
+func (p *statistics) add(in tensor.Tensor, axes []int) {
+	if in.DType.IsInteger() {
+		p.integers = element.View[int64](element.Bytes(p.sums))
+		add(p.integers, in, axes, false)
+		return
+	}
+	add(p.sums, in, axes, false)
+}
 
 // finishMean makes the means of the sums, which begin again.
 func (p *statistics) finishMean() {
 	for i, sum := range p.sums {
+		if p.integers != nil {
+			sum = float64(p.integers[i])
+		}
 		p.means[i] = float32(sum / float64(p.n))
 	}
 	clear(p.sums)
@@ -135,19 +146,43 @@ func (p *statistics) apply(out []float32, in tensor.Tensor, axes []int, shift fl
 
 func apply[T number](p *statistics, out []float32, in []T, shape tensor.Shape, axes []int, shift float32) {
 	strided.Fold(shape, axes, func(r strided.Run) {
-		for i := range r.Rows {
-			from, to := in[r.In+i*r.N:][:r.N], out[r.In+i*r.N:][:r.N]
-			if r.Along {
-				mean, factor := p.means[r.Out+i], p.factors[r.Out+i]
-				for j, x := range from {
-					to[j] = float32((float32(x)-mean)*factor) + shift
-				}
-				continue
+		from, to := in[r.In:r.In+r.Rows*r.N], out[r.In:r.In+r.Rows*r.N]
+		if r.Along {
+			for i := range r.Rows {
+				applyOne(to[i*r.N:(i+1)*r.N], from[i*r.N:(i+1)*r.N], p.means[r.Out+i], p.factors[r.Out+i], shift)
 			}
-			means, factors := p.means[r.Out:][:r.N], p.factors[r.Out:][:r.N]
-			for j, x := range from {
-				to[j] = float32((float32(x)-means[j])*factors[j]) + shift
-			}
+			return
 		}
+		means, factors := p.means[r.Out:r.Out+r.N], p.factors[r.Out:r.Out+r.N]
+		if r.N > lanes/2 || len(from) < 2*lanes {
+			applyRows(to, from, means, factors, shift)
+			return
+		}
+		var tiledMeans, tiledFactors [lanes]float32
+		width := tile(tiledMeans[:], means)
+		tile(tiledFactors[:], factors)
+		whole := len(from) / width * width
+		applyRows(to[:whole], from[:whole], tiledMeans[:width], tiledFactors[:width], shift)
+		applyRows(to[whole:], from[whole:], means, factors, shift)
 	})
+}
+
+// applyOne applies one mean and factor to a run of elements.
+func applyOne[T number](to []float32, from []T, mean, factor, shift float32) {
+	to = to[:len(from)]
+	for i, x := range from {
+		to[i] = float32((float32(x)-mean)*factor) + shift
+	}
+}
+
+// applyRows applies a mean and a factor for each element of a row.
+func applyRows[T number](to []float32, from []T, means, factors []float32, shift float32) {
+	n := len(means)
+	factors = factors[:n]
+	for ; len(from) >= n && n > 0; from, to = from[n:], to[n:] {
+		row, out := from[:n], to[:n]
+		for j, x := range row {
+			out[j] = float32((float32(x)-means[j])*factors[j]) + shift
+		}
+	}
 }
