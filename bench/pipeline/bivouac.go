@@ -18,8 +18,8 @@ import (
 
 const batchSize = 64
 
-// runner makes units once and says how many.
-type runner func(context.Context) (units int, err error)
+// runner makes units once and says how many, and what their words fold into.
+type runner func(context.Context) (units int, digest uint64, err error)
 
 // serve is the life of a side that is this program.
 func serve(ctx context.Context) error {
@@ -30,7 +30,7 @@ func serve(ctx context.Context) error {
 			return a, err
 		}
 		start := time.Now()
-		a.Units, err = run(ctx)
+		a.Units, a.Digest, err = run(ctx)
 		a.Seconds = time.Since(start).Seconds()
 		return a, err
 	})
@@ -59,28 +59,25 @@ func begin(ctx context.Context, r request) (runner, error) {
 	if r.Case == "checkpoint" {
 		return states(ctx, p)
 	}
-	return func(ctx context.Context) (int, error) {
+	return func(ctx context.Context) (units int, digest uint64, err error) {
 		for range g.batches {
 			b, err := p.Next(ctx)
 			if err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 			for _, o := range b.Outputs {
-				fold(o)
+				digest ^= fold(o)
 			}
 		}
 		if g.iterations {
-			return g.batches, nil
+			return g.batches, digest, nil
 		}
-		return g.batches * o.BatchSize, nil
+		return g.batches * o.BatchSize, digest, nil
 	}, nil
 }
 
-// folded keeps the compiler from leaving out the consumer.
-var folded uint64
-
 // fold is the consumer of a batch: the exclusive or of all its words.
-func fold(b *tensor.Batch) {
+func fold(b *tensor.Batch) uint64 {
 	var x0, x1, x2, x3 uint64
 	data := b.Data
 	for ; len(data) >= 32; data = data[32:] {
@@ -92,7 +89,7 @@ func fold(b *tensor.Batch) {
 	for ; len(data) >= 8; data = data[8:] {
 		x0 ^= binary.LittleEndian.Uint64(data)
 	}
-	folded ^= x0 ^ x1 ^ x2 ^ x3
+	return x0 ^ x1 ^ x2 ^ x3
 }
 
 // states takes states of a running pipeline.
@@ -101,15 +98,15 @@ func states(ctx context.Context, p *pipeline.Pipeline) (runner, error) {
 		return nil, err
 	}
 	var buf []byte
-	return func(context.Context) (int, error) {
+	return func(context.Context) (int, uint64, error) {
 		const calls = 20000
 		for range calls {
 			var err error
 			if buf, err = p.AppendState(buf[:0]); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 		}
-		return calls, nil
+		return calls, uint64(len(buf)), nil
 	}, nil
 }
 
@@ -118,7 +115,7 @@ func states(ctx context.Context, p *pipeline.Pipeline) (runner, error) {
 func memory(threads int) runner {
 	const values = 224 * 224 * 3
 	done := make(chan bool)
-	return func(context.Context) (int, error) {
+	return func(context.Context) (int, uint64, error) {
 		const batches = 4
 		for t := range threads {
 			go func() {
@@ -134,7 +131,7 @@ func memory(threads int) runner {
 		for range threads {
 			<-done
 		}
-		return batches * batchSize, nil
+		return batches * batchSize, 0, nil
 	}
 }
 

@@ -43,6 +43,7 @@ type request struct {
 type answer struct {
 	Seconds  float64           `json:"seconds,omitempty"`
 	Units    int               `json:"units,omitempty"`
+	Digest   uint64            `json:"digest,omitempty"` // what the words that were delivered fold into
 	Note     string            `json:"note,omitempty"`
 	Versions map[string]string `json:"versions,omitempty"`
 }

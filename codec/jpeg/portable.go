@@ -13,9 +13,6 @@ type portable struct {
 	inks    []uint8 // a window of four inks
 }
 
-// portableIdentity is that of libjpeg's defaults, whoever computes them.
-const portableIdentity = "islow, fancy upsampling"
-
 func (d *portable) decode(dst, data []byte, h Header, r Region, format Format, _ bool) error {
 	d.decoder.Limits = pure.Limits{Pixels: MaxPixels, Scans: MaxScans}
 	defer d.decoder.Release()

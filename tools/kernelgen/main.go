@@ -177,7 +177,7 @@ func gather() {
 	for _, channels := range []int{3, 4} {
 		pixel := 4 * channels
 		TEXT("gather"+string(rune('0'+channels))+"AVX2", NOSPLIT, "func(dst, src *float32, first *int32, weights *float32, n, taps int)")
-		Doc("gather"+string(rune('0'+channels))+"AVX2 computes n pixels, at least one, of which it reads and writes 16 bytes.")
+		Doc("gather" + string(rune('0'+channels)) + "AVX2 computes n pixels, at least one, of which it reads and writes 16 bytes.")
 		Pragma("noescape")
 		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		first, weights := Load(Param("first"), GP64()), Load(Param("weights"), GP64())
