@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"strconv"
 
 	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	"github.com/bivouac-ml/bivouac/op"
@@ -84,6 +83,10 @@ func runExec(ctx context.Context, r *report, c execCase) {
 	want := c.expects()
 	r.take(dalivec.JudgeRun(want.raised(), func() error {
 		got, err := c.run(ctx)
+		if _, own := c.(*statistics); own && err == nil {
+			r.diverge("executor_statistics", "sizes of our own operators, whatever the executor")
+			return nil
+		}
 		if err != nil || !want.OK {
 			return err
 		}
@@ -358,79 +361,4 @@ func (c *feedInput) run(ctx context.Context) (any, error) {
 		trace = append(trace, numbers)
 	}
 	return map[string]any{"input_feed_count": feeds, "trace": trace}, nil
-}
-
-// setOptions sets options by DALI's names.
-func setOptions(o *pipeline.Options, opts map[string]any) error {
-	for name, v := range opts {
-		v, err := dalivec.Constant(v)
-		if queues, ok := opts[name].(map[string]any); ok {
-			v, err = queues, nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := setOption(o, name, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// setOption sets an option by DALI's name. A value that Go's types do not let in is an exception.
-func setOption(o *pipeline.Options, name string, v any) error {
-	onOff := map[any]pipeline.Switch{true: pipeline.On, false: pipeline.Off}
-	switch name {
-	case "exec_pipelined":
-		o.ExecPipelined = onOff[v]
-	case "exec_async":
-		o.ExecAsync = onOff[v]
-	case "exec_dynamic":
-		o.ExecDynamic = onOff[v]
-	case "enable_checkpointing":
-		o.EnableCheckpointing, _ = v.(bool)
-	case "enable_memory_stats":
-		o.EnableMemoryStats, _ = v.(bool)
-	case "checkpoint":
-		o.Checkpoint, _ = v.([]byte)
-	case "output_dtype":
-		d, _ := v.(tensor.DType)
-		o.OutputDType = []tensor.DType{d}
-	case "output_ndim":
-		n, _ := v.(int)
-		o.OutputNDim = []int{n}
-	case "seed":
-		n, _ := v.(int)
-		if o.Seed = uint64(n); n == -1 { // any seed
-			o.Seed = 0
-		}
-	case "batch_size":
-		return setInt(&o.BatchSize, name, v)
-	case "num_threads":
-		return setInt(&o.NumThreads, name, v)
-	case "prefetch_queue_depth":
-		queues, ok := v.(map[string]any)
-		if !ok {
-			return setInt(&o.PrefetchDepth, name, v)
-		}
-		for key, field := range map[string]*int{"cpu_size": &o.CPUQueueSize, "gpu_size": &o.GPUQueueSize} {
-			n, err := strconv.Atoi(fmt.Sprint(queues[key]))
-			if err != nil {
-				return err
-			}
-			*field = n
-		}
-	default:
-		return fmt.Errorf("unknown option %s", name)
-	}
-	return nil
-}
-
-func setInt(field *int, name string, v any) error {
-	n, ok := v.(int)
-	if !ok {
-		return raise("TypeError", "%s: %v of type %T", name, v, v)
-	}
-	*field = n
-	return nil
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -158,6 +161,43 @@ type statistics struct {
 
 func (c *statistics) expects() *recorded { return &c.Result }
 
-func (c *statistics) run(context.Context) (any, error) {
-	return nil, errors.New("there are no statistics")
+// run checks our own expectation: one operator with one output, of which two samples of
+// four float32 were made. DALI names the device, counts nodes of its executor, too, and in its
+// dynamic executor, the default, nothing.
+func (c *statistics) run(ctx context.Context) (any, error) {
+	const sample, batch = 4 * 4, 2 * 4 * 4
+	o := daliOptions(2, nil)
+	o.EnableMemoryStats = true
+	if err := setOptions(&o, c.Opts); err != nil {
+		return nil, err
+	}
+	p, err := newPipeline(ctx, o, func(b *pipeline.Builder) ([]pipeline.Node, error) {
+		return b.Op("random.uniform", op.Args{"shape": []int{4}}), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	if _, err := p.Run(ctx, nil); err != nil {
+		return nil, err
+	}
+	all := p.ExecutorStatistics()
+	s, ok := all["__Uniform_0"]
+	if !ok || len(all) != 1 {
+		return nil, fmt.Errorf("statistics of %v, want those of __Uniform_0", slices.Collect(maps.Keys(all)))
+	}
+	for _, f := range []struct {
+		name     string
+		got      []int64
+		size     int64
+		reserved bool
+	}{
+		{"real_memory_size", s.RealMemorySize, batch, false}, {"max_real_memory_size", s.MaxRealMemorySize, sample, false},
+		{"reserved_memory_size", s.ReservedMemorySize, batch, true}, {"max_reserved_memory_size", s.MaxReservedMemorySize, sample, true},
+	} {
+		if len(f.got) != 1 || f.got[0] < f.size || !f.reserved && f.got[0] != f.size {
+			return nil, fmt.Errorf("%s: %v, want one of %d bytes, what is reserved may be more", f.name, f.got, f.size)
+		}
+	}
+	return nil, nil
 }

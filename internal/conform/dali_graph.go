@@ -128,16 +128,8 @@ func (c *graphCase) outputs(ctx context.Context, set *dalivec.Set, def *pipeline
 		if err := c.properties(p); err != nil {
 			return err
 		}
-		if c.name == "g07_external" {
-			for i := range c.Iterations {
-				var batch []tensor.Tensor
-				for j := range len(c.Iterations[i][0].Samples) {
-					batch = append(batch, tensor.FromSlice([]int32{int32(i), int32(j)}, 2))
-				}
-				if err := p.FeedInput("input", batch, nil); err != nil {
-					return err
-				}
-			}
+		if err := c.feed(p); err != nil {
+			return err
 		}
 		for i, want := range c.Iterations {
 			b, err := p.Run(ctx, nil)
@@ -161,6 +153,29 @@ func (c *graphCase) outputs(ctx context.Context, set *dalivec.Set, def *pipeline
 		}
 		return nil
 	})
+}
+
+// feed gives each external source [i, j] for sample j of iteration i, all before the first run.
+func (c *graphCase) feed(p *pipeline.Pipeline) error {
+	proto, err := pipeproto.Parse(c.serialized)
+	if err != nil {
+		return err
+	}
+	for i := range proto.Ops {
+		if proto.Ops[i].Name != "ExternalSource" {
+			continue
+		}
+		for it := range c.Iterations {
+			var batch []tensor.Tensor
+			for j := range len(c.Iterations[it][0].Samples) {
+				batch = append(batch, tensor.FromSlice([]int32{int32(it), int32(j)}, 2))
+			}
+			if err := p.FeedInput(proto.Ops[i].Instance, batch, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // properties compares what a deserialized pipeline tells about itself. Whether it is

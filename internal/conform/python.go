@@ -125,6 +125,8 @@ func (m *machine) eval(x any) (any, error) {
 		return m.evalOperator("unary "+text(n, 1), n[2])
 	case "if":
 		return m.evalIf(n[1], n[2], n[3])
+	case "bool":
+		return m.evalBool(text(n, 1) == "and", n[2:])
 	case "index":
 		return m.evalIndex(n[1], n[2])
 	case "call":
@@ -209,6 +211,23 @@ func (m *machine) evalIf(test, then, otherwise any) (any, error) {
 	return m.eval(otherwise)
 }
 
+// evalBool evaluates and or or: the first value that decides, or the last.
+func (m *machine) evalBool(and bool, operands []any) (v any, err error) {
+	for _, x := range operands {
+		if v, err = m.eval(x); err != nil {
+			return nil, err
+		}
+		b, ok := v.(bool)
+		if !ok {
+			return m.host.operate("bool", v)
+		}
+		if b != and {
+			return v, nil
+		}
+	}
+	return v, nil
+}
+
 func (m *machine) evalIndex(x, indices any) (any, error) {
 	v, err := m.eval(x)
 	if err != nil {
@@ -254,20 +273,11 @@ func (m *machine) evalOperator(operator string, operands ...any) (any, error) {
 	return m.host.operate(operator, values...)
 }
 
-// ownOperator applies an operator to numbers of Python; ok is false for others.
+// ownOperator applies an operator to values of Python; ok is false for others.
 func ownOperator(operator string, values []any) (v any, ok bool, err error) {
 	if len(values) == 1 {
-		switch x := values[0].(type) {
-		case int:
-			if operator == "unary -" {
-				return -x, true, nil
-			}
-		case float64:
-			if operator == "unary -" {
-				return -x, true, nil
-			}
-		}
-		return nil, false, nil
+		v, ok = unaryOperator(operator, values[0])
+		return v, ok, nil
 	}
 	if a, ok := values[0].(string); ok && operator == "+" {
 		if b, ok := values[1].(string); ok {
@@ -279,27 +289,36 @@ func ownOperator(operator string, values []any) (v any, ok bool, err error) {
 	if !ok1 || !ok2 {
 		return nil, false, nil
 	}
-	switch operator {
-	case "/":
-		if b == 0 {
-			return nil, true, raise("ZeroDivisionError", "division by zero")
-		}
-		return a / b, true, nil
-	case "+":
-		v = a + b
-	case "-":
-		v = a - b
-	case "*":
-		v = a * b
-	default:
+	if b == 0 && (operator == "/" || operator == "//" || operator == "%") {
+		return nil, true, raise("ZeroDivisionError", "division by zero")
+	}
+	compare, isComparison := map[string]bool{"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b}[operator]
+	if isComparison {
+		return compare, true, nil
+	}
+	floor := math.Floor(a / b)
+	result, known := map[string]float64{"+": a + b, "-": a - b, "*": a * b, "/": a / b, "//": floor, "%": a - b*floor, "**": math.Pow(a, b)}[operator]
+	if !known {
 		return nil, true, fmt.Errorf("unknown operator %q of numbers", operator)
 	}
 	_, int1 := values[0].(int)
 	_, int2 := values[1].(int)
-	if int1 && int2 {
-		return int(v.(float64)), true, nil
+	if int1 && int2 && operator != "/" && (operator != "**" || b >= 0) {
+		return int(result), true, nil
 	}
-	return v, true, nil
+	return result, true, nil
+}
+
+func unaryOperator(operator string, x any) (v any, ok bool) {
+	switch x := x.(type) {
+	case bool:
+		return !x, operator == "unary not"
+	case int:
+		v, ok = map[string]int{"unary -": -x, "unary +": x, "unary ~": ^x}[operator]
+	case float64:
+		v, ok = map[string]float64{"unary -": -x, "unary +": x}[operator]
+	}
+	return v, ok
 }
 
 func number(v any) (float64, bool) {

@@ -238,8 +238,12 @@ func (g *grapher) method(m *machine, receiver any, name string, args []any, kw m
 				return g.made(r.ShapeAs(d))
 			}
 			return g.made(r.Shape())
+		case "property":
+			return g.made(r.Property(fmt.Sprint(args...)))
 		case "gpu":
 			return g.made(r.GPU())
+		case "cpu":
+			return g.made(r.CPU())
 		}
 	}
 	return nil, fmt.Errorf("unknown method %s of %T", name, receiver)
