@@ -1,41 +1,176 @@
-// Package random holds the operators that draw numbers. They take no input;
-// every sample has a stream of its own, keyed by seed, stream position and the
-// node's name, so that nothing but these decides what is drawn.
+// Package random holds the operators that draw numbers. Every sample has a stream
+// of its own, keyed by seed, stream position and the node's name, so that nothing
+// but these decides what is drawn. Element e of a sample draws from word 257*e of
+// the stream on; operators that draw something as a whole, windows and choices of
+// tensors, take the words one after the other.
+//
+// Numbers and the arithmetic behind them are those of DALI: with DALI's streams
+// the operators give its values (docs/numerics.md).
 package random
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// commonParams are those of all operators here.
-func commonParams(more ...op.Parameter) []op.Parameter {
+var seedParam = op.Parameter{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of this operator; -1: that of the pipeline."}
+
+// distributionParams are those of operators that fill a shape, after their own.
+func distributionParams(more ...op.Parameter) []op.Parameter {
 	return append(more,
-		op.Parameter{Name: "shape", Type: op.Ints, Doc: "Shape of a sample; by default a scalar."},
-		op.Parameter{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of this operator; -1: that of the pipeline."},
+		op.Parameter{Name: "shape", Type: op.Ints, PerSample: true, Doc: "Shape of a sample; by default a scalar. Not together with an input."},
+		seedParam,
 	)
 }
 
-// shapeOf returns the constant shape of a sample.
-func shapeOf(c *op.Config) (tensor.Shape, error) {
-	shape := append(tensor.Shape{}, op.Get[[]int](c, "shape")...) // not nil: the rank is known
-	if _, err := shape.Bytes(tensor.Float64); err != nil {
-		return nil, c.Invalid("shape", "extents of 0 or more", fmt.Sprint(shape), "")
-	}
-	return shape, nil
+// shapeLike is the input from which samples take their shape.
+func shapeLike() op.Port {
+	return op.Port{Name: "shape_like", Doc: "tensors whose shape the samples take", Optional: true}
 }
 
+// extent says what shape samples have: that of an input, of the argument, or none.
+type extent struct {
+	input int // or -1
+	list  op.Vector[int]
+	given bool
+}
+
+// newExtent reads the argument; the input at that place, if there is one, gives the shape instead.
+func newExtent(c *op.Config, input int) (extent, error) {
+	e := extent{input: -1, list: op.GetVector[int](c, "shape"), given: c.Has("shape")}
+	if c.Inputs > input {
+		e.input = input
+	}
+	if e.given && e.input >= 0 {
+		return e, c.Invalid("shape", "a shape or an input with one", "both", "")
+	}
+	if shape, constant := e.list.Const(); constant {
+		if _, err := tensor.Shape(shape).Bytes(tensor.Float64); err != nil {
+			return e, c.Invalid("shape", "extents of 0 or more", fmt.Sprint(shape), "")
+		}
+	}
+	return e, nil
+}
+
+// infer returns the shape as far as it is known before the data, nil if not even its rank.
+func (e *extent) infer(in []tensor.Spec) tensor.Shape {
+	if e.input >= 0 {
+		return in[e.input].Shape
+	}
+	if shape, constant := e.list.Const(); constant {
+		return append(tensor.Shape{}, shape...) // not nil: the rank is known
+	}
+	return nil
+}
+
+// at returns the shape of a sample, in memory of buf or of its input.
+func (e *extent) at(b *op.Block, s int, buf *[]int) (tensor.Shape, error) {
+	if e.input >= 0 {
+		return b.In(e.input, s).Shape, nil
+	}
+	shape, err := e.list.At(b, s, *buf)
+	if _, constant := e.list.Const(); constant || err != nil {
+		return shape, err
+	}
+	*buf = shape
+	_, err = tensor.Shape(shape).Bytes(tensor.Float64)
+	return shape, err
+}
+
+// numbers are the types that most operators give.
+var numbers = []tensor.DType{tensor.Uint8, tensor.Int8, tensor.Uint16, tensor.Int16, tensor.Uint32, tensor.Int32, tensor.Uint64, tensor.Int64, tensor.Float32}
+
 // dtypeOf returns the output type, def when none was given.
-func dtypeOf(c *op.Config, def tensor.DType, also ...tensor.DType) (tensor.DType, error) {
+func dtypeOf(c *op.Config, def tensor.DType, allowed ...tensor.DType) (tensor.DType, error) {
 	d := op.Get[tensor.DType](c, "dtype")
 	if d == tensor.Invalid {
 		return def, nil
 	}
-	if d != def && !slices.Contains(also, d) {
-		return d, c.Unsupported("dtype", fmt.Sprint(append([]tensor.DType{def}, also...)), d.String())
+	if !slices.Contains(allowed, d) {
+		return d, c.Unsupported("dtype", fmt.Sprint(allowed), d.String())
 	}
 	return d, nil
+}
+
+// wide reports whether numbers of a type are drawn and computed in float64.
+func wide(d tensor.DType) bool {
+	switch d {
+	case tensor.Float64, tensor.Uint32, tensor.Int32, tensor.Uint64, tensor.Int64:
+		return true
+	}
+	return false
+}
+
+// worker is what a worker keeps for an operator.
+type worker struct {
+	philox  rng.Philox
+	floats  []float64
+	shape   []int
+	poisson libstdcxx.Poisson
+	source  libstdcxx.Source // of the words of philox
+}
+
+func workerOf(b *op.Block) *worker {
+	w := op.PerWorker[worker](b)
+	if w.source == nil {
+		w.source = libstdcxx.Words{Philox: &w.philox}
+	}
+	return w
+}
+
+// perSample calls one for every sample, and fails those for which it gives an error.
+func perSample(b *op.Block, one func(b *op.Block, s int, w *worker) error) error {
+	w := workerOf(b)
+	for s := range b.Len() {
+		if err := one(b, s, w); err != nil {
+			b.Fail(s, err)
+		}
+	}
+	return nil
+}
+
+// fill sets the elements of out: of types that are wide by double, rounded to
+// integers, of the others by single. Each takes words of w.philox.
+func fill(out tensor.Tensor, stream rng.Philox, w *worker, single func(element int) float32, double func(element int) float64) error {
+	switch out.DType {
+	case tensor.Float32:
+		return fillWith(out, stream, w, single)
+	case tensor.Float64:
+		return fillWith(out, stream, w, double)
+	case tensor.Uint8:
+		return fillWith(out, stream, w, func(e int) uint8 { return op.Round[uint8](float64(single(e))) })
+	case tensor.Int8:
+		return fillWith(out, stream, w, func(e int) int8 { return op.Round[int8](float64(single(e))) })
+	case tensor.Uint16:
+		return fillWith(out, stream, w, func(e int) uint16 { return op.Round[uint16](float64(single(e))) })
+	case tensor.Int16:
+		return fillWith(out, stream, w, func(e int) int16 { return op.Round[int16](float64(single(e))) })
+	case tensor.Uint32:
+		return fillWith(out, stream, w, func(e int) uint32 { return op.Round[uint32](double(e)) })
+	case tensor.Int32:
+		return fillWith(out, stream, w, func(e int) int32 { return op.Round[int32](double(e)) })
+	case tensor.Uint64:
+		return fillWith(out, stream, w, func(e int) uint64 { return op.Round[uint64](double(e)) })
+	}
+	return fillWith(out, stream, w, func(e int) int64 { return op.Round[int64](double(e)) })
+}
+
+func fillWith[T tensor.Element](out tensor.Tensor, stream rng.Philox, w *worker, draw func(element int) T) error {
+	values, err := tensor.Of[T](out)
+	for e := range values {
+		w.philox = rng.Element(stream, e)
+		values[e] = draw(e)
+	}
+	return err
+}
+
+// invalid is the error of an argument of one sample.
+func invalid(arg, want string, got any) error {
+	return &errs.Error{Kind: errs.Invalid, Subject: "argument " + arg, Want: want, Got: fmt.Sprint(got)}
 }

@@ -88,8 +88,29 @@ func TestCoinFlip(t *testing.T) {
 
 // TestKeys shows what a number depends on: seed and position, not on blocks.
 func TestKeys(t *testing.T) {
-	for _, name := range []string{"random.uniform", "random.coin_flip"} {
-		c := optest.Case{Op: name, Count: 64, Args: op.Args{"shape": 5}}
+	image, five := tensor.New(tensor.Uint8, 5, 4, 3), tensor.ScalarOf[int32](500)
+	images, choices, shapes := make([]tensor.Tensor, 64), make([]tensor.Tensor, 64), make([]tensor.Tensor, 64)
+	for i := range image.Data {
+		image.Data[i] = byte(40 * i)
+	}
+	for i := range images {
+		images[i], choices[i], shapes[i] = image, five, tensor.FromSlice([]int32{70, 90})
+	}
+	for _, c := range []optest.Case{
+		{Op: "random.uniform", Count: 64, Args: op.Args{"shape": 5}},
+		{Op: "random.uniform", Count: 64, Args: op.Args{"shape": 5, "dtype": tensor.Float64}},
+		{Op: "random.normal", Count: 64, Args: op.Args{"shape": 5}},
+		{Op: "random.coin_flip", Count: 64, Args: op.Args{"shape": 20}},
+		{Op: "random.beta", Count: 64, Args: op.Args{"shape": 5, "alpha": 0.5, "beta": 0.4}},
+		{Op: "random.choice", Args: op.Args{"shape": 5}, Inputs: [][]tensor.Tensor{choices}},
+		{Op: "random.choice", Args: op.Args{"shape": 5}, Inputs: [][]tensor.Tensor{images}},
+		{Op: "noise.gaussian", Args: op.Args{"stddev": 20.0}, Inputs: [][]tensor.Tensor{images}},
+		{Op: "noise.shot", Inputs: [][]tensor.Tensor{images}},
+		{Op: "noise.salt_and_pepper", Args: op.Args{"prob": 0.5}, Inputs: [][]tensor.Tensor{images}},
+		{Op: "random_crop_generator", Inputs: [][]tensor.Tensor{shapes}},
+		{Op: "roi_random_crop", Count: 64, Args: op.Args{"crop_shape": []int{5, 90}, "roi_start": []int{10, 20}, "roi_shape": []int{70, 10}}},
+	} {
+		name := c.Op
 		a := draw(t, c)
 		c.Block = 3
 		b := draw(t, c)
@@ -118,33 +139,75 @@ func TestKeys(t *testing.T) {
 func TestPerSampleArguments(t *testing.T) {
 	probabilities := optest.Samples{tensor.ScalarOf[float32](0), tensor.ScalarOf[float32](1), tensor.ScalarOf[float32](2)}
 	r, err := optest.Run(optest.Case{Op: "random.coin_flip", Count: 3, Args: op.Args{"probability": probabilities}})
-	if err != nil || r.Outputs[0][0].Data[0] != 0 || r.Outputs[0][1].Data[0] != 1 || !errors.Is(r.Errors[2], errs.Invalid) {
+	if err != nil || r.Outputs[0][0].Data[0] != 0 || r.Outputs[0][1].Data[0] != 1 || r.Outputs[0][2].Data[0] != 1 {
 		t.Errorf("got %v, %v, %v", r.Outputs[0], r.Errors, err)
 	}
-	limits := optest.Samples{tensor.FromSlice([]float64{3, 3}), tensor.FromSlice([]float64{5, 4})}
+	limits := optest.Samples{tensor.FromSlice([]float64{3, 3.5}), tensor.FromSlice([]float64{5, 4})}
 	r, err = optest.Run(optest.Case{Op: "random.uniform", Count: 2, Args: op.Args{"range": limits}})
-	if err != nil || float(r.Outputs[0][0], 0) != 3 || !errors.Is(r.Errors[1], errs.Invalid) {
+	if v := float(r.Outputs[0][0], 0); err != nil || v < 3 || v >= 3.5 || !errors.Is(r.Errors[1], errs.Invalid) {
 		t.Errorf("got %v, %v, %v", r.Outputs[0], r.Errors, err)
 	}
 }
 
 func TestRefused(t *testing.T) {
+	shape := [][]tensor.Tensor{{tensor.New(tensor.Uint8, 2)}}
+	scalar := func(v any) [][]tensor.Tensor {
+		switch v := v.(type) {
+		case int32:
+			return [][]tensor.Tensor{{tensor.ScalarOf(v)}}
+		case float32:
+			return [][]tensor.Tensor{{tensor.ScalarOf(v)}}
+		}
+		return nil
+	}
+	chw := tensor.New(tensor.Uint8, 2, 3, 4)
+	chw.Layout = "HCW"
 	for _, c := range []struct {
-		op   string
-		args op.Args
-		kind errs.Kind
+		op     string
+		args   op.Args
+		inputs [][]tensor.Tensor
+		kind   errs.Kind
 	}{
-		{"random.uniform", op.Args{"range": []float64{2, 1}}, errs.Invalid},
-		{"random.uniform", op.Args{"range": []float64{0, math.Inf(1)}}, errs.Invalid},
-		{"random.uniform", op.Args{"range": []float64{1, 2, 3}}, errs.Invalid},
-		{"random.uniform", op.Args{"values": []float64{}}, errs.Invalid},
-		{"random.uniform", op.Args{"shape": -2}, errs.Invalid},
-		{"random.uniform", op.Args{"dtype": tensor.Int8}, errs.Unsupported},
-		{"random.coin_flip", op.Args{"probability": 1.5}, errs.Invalid},
-		{"random.coin_flip", op.Args{"probability": optest.Samples{tensor.New(tensor.Complex64)}}, errs.Invalid},
-		{"random.coin_flip", op.Args{"shape": optest.Samples{tensor.ScalarOf(1)}}, errs.Invalid},
+		{"random.uniform", op.Args{"range": []float64{2, 1}}, nil, errs.Invalid},
+		{"random.uniform", op.Args{"range": []float64{2, 2}}, nil, errs.Invalid},
+		{"random.uniform", op.Args{"range": []float64{0, math.Inf(1)}}, nil, errs.Invalid},
+		{"random.uniform", op.Args{"range": []float64{1, 2, 3}}, nil, errs.Invalid},
+		{"random.uniform", op.Args{"values": []float64{}}, nil, errs.Invalid},
+		{"random.uniform", op.Args{"shape": -2}, nil, errs.Invalid},
+		{"random.uniform", op.Args{"shape": optest.Samples{tensor.FromSlice([]int32{-2})}}, nil, errs.Invalid},
+		{"random.uniform", op.Args{"shape": 2}, shape, errs.Invalid},
+		{"random.uniform", op.Args{"dtype": tensor.Bool}, nil, errs.Unsupported},
+		{"random.normal", op.Args{"dtype": tensor.Float16}, nil, errs.Unsupported},
+		{"random.coin_flip", op.Args{"dtype": tensor.Int8}, nil, errs.Unsupported},
+		{"random.coin_flip", op.Args{"probability": math.NaN()}, nil, errs.Invalid},
+		{"random.coin_flip", op.Args{"probability": optest.Samples{tensor.New(tensor.Complex64)}}, nil, errs.Invalid},
+		{"random.beta", op.Args{"alpha": 0.0}, nil, errs.Invalid},
+		{"random.beta", op.Args{"beta": math.Inf(1)}, nil, errs.Invalid},
+		{"random.beta", op.Args{"dtype": tensor.Uint8}, nil, errs.Unsupported},
+		{"random.choice", nil, scalar(int32(0)), errs.Invalid},
+		{"random.choice", nil, scalar(int32(-3)), errs.Invalid},
+		{"random.choice", nil, scalar(float32(3)), errs.Invalid},
+		{"random.choice", op.Args{"p": []float64{0.2, 0.3}}, scalar(int32(3)), errs.Invalid},
+		{"random.choice", op.Args{"p": []float64{0.2, 0.8}}, scalar(int32(3)), errs.Invalid},
+		{"random.choice", op.Args{"p": []float64{-0.2, 1.2}}, scalar(int32(2)), errs.Invalid},
+		{"noise.gaussian", nil, [][]tensor.Tensor{{tensor.New(tensor.Float64, 2)}}, errs.Unsupported},
+		{"noise.salt_and_pepper", op.Args{"prob": 1.9}, shape, errs.Invalid},
+		{"noise.salt_and_pepper", op.Args{"salt_vs_pepper": -1.0}, shape, errs.Invalid},
+		{"noise.salt_and_pepper", nil, [][]tensor.Tensor{{chw}}, errs.Invalid},
+		{"random_crop_generator", nil, [][]tensor.Tensor{{tensor.FromSlice([]int64{3, 4, 5, 6})}}, errs.Mismatch},
+		{"random_crop_generator", nil, [][]tensor.Tensor{{tensor.FromSlice([]float32{3, 4})}}, errs.Invalid},
+		{"random_crop_generator", op.Args{"num_attempts": 0}, [][]tensor.Tensor{{tensor.FromSlice([]int64{3, 4})}}, errs.Invalid},
+		{"roi_random_crop", op.Args{"crop_shape": 2, "roi_start": 1}, nil, errs.Invalid},
+		{"roi_random_crop", op.Args{"crop_shape": 2, "roi_start": 1, "roi_shape": 3, "roi_end": 4}, nil, errs.Invalid},
+		{"roi_random_crop", op.Args{"crop_shape": 2, "roi_start": 1, "roi_shape": 3, "in_shape": 3}, nil, errs.Invalid},
+		{"roi_random_crop", op.Args{"crop_shape": 5, "roi_start": 1, "roi_shape": 2, "in_shape": 4}, nil, errs.Invalid},
+		{"roi_random_crop", op.Args{"crop_shape": 2, "roi_start": []int{1, 2}, "roi_shape": 2}, nil, errs.Invalid},
 	} {
-		if _, err := optest.Run(optest.Case{Op: c.op, Count: 1, Args: c.args}); !errors.Is(err, c.kind) {
+		r, err := optest.Run(optest.Case{Op: c.op, Count: 1, Args: c.args, Inputs: c.inputs})
+		if err == nil {
+			err = r.Errors[0]
+		}
+		if !errors.Is(err, c.kind) {
 			t.Errorf("%s%v: got %v, want kind %v", c.op, c.args, err, c.kind)
 		}
 	}

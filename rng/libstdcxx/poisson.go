@@ -5,7 +5,7 @@ import "math"
 // Poisson is std::poisson_distribution of 32-bit integers, by Devroye's rejection
 // (1986) from a mean of 12 on and by multiplication below. Its state is that of
 // the normal distribution in it. It must not be used by several goroutines at
-// once. Make it with NewPoisson.
+// once. Make it with NewPoisson or Reset.
 type Poisson struct {
 	mean, floor      float64
 	threshold        float64 // e^-mean, or log(mean) from 12 on
@@ -22,10 +22,17 @@ const rejectionFrom = 12
 
 // NewPoisson returns the distribution of a mean, which is not negative.
 func NewPoisson(mean float64) *Poisson {
-	p := &Poisson{mean: mean, normal: Normal[float64]{StdDev: 1}}
+	p := &Poisson{}
+	p.Reset(mean)
+	return p
+}
+
+// Reset makes p the distribution of a mean, which is not negative, as if new.
+func (p *Poisson) Reset(mean float64) {
+	*p = Poisson{mean: mean, normal: Normal[float64]{StdDev: 1}}
 	if mean < rejectionFrom {
 		p.threshold = math.Exp(-mean)
-		return p
+		return
 	}
 	m := math.Floor(mean)
 	p.floor = m
@@ -47,7 +54,6 @@ func NewPoisson(mean float64) *Poisson {
 	p.c5 = p.c4 + e178
 	p.total = cb + p.c5
 	p.twice = 2 * (2*m + p.d)
-	return p
 }
 
 // Next returns the next number.
