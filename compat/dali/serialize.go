@@ -130,7 +130,12 @@ func constants(n *graph.Node) ([]pipeproto.Argument, error) {
 	if preserved, _ := n.Config.Constant("preserve"); preserved == true {
 		list = append(list, flag("preserve", true))
 	}
-	return append(list, flag("preserve_name", n.Named() && !strings.HasPrefix(n.Name, "__"))), nil
+	return append(list, preserveName(n)), nil
+}
+
+// preserveName says whether the name of an operator is not one that DALI made.
+func preserveName(n *graph.Node) pipeproto.Argument {
+	return flag("preserve_name", n.Named() && !strings.HasPrefix(n.Name, "__"))
 }
 
 // sources returns an external source for each output of an input of the graph.
@@ -155,6 +160,7 @@ func sources(d *pipeline.Definition, n *graph.Node) ([]pipeproto.Op, error) {
 		if spec.Layout != "" {
 			e.Args = append(e.Args, text("layout", spec.Layout))
 		}
+		e.Args = append(e.Args, preserveName(n))
 		ops = append(ops, e)
 	}
 	return ops, nil
