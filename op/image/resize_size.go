@@ -3,7 +3,6 @@ package image
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -68,8 +67,7 @@ type resizeSize struct {
 	hasSeparate bool
 	hasList     bool
 	mode        scaleMode
-	maxSize     []float64
-	sameLimit   [maxSpatial]float64 // maxSize for all axes, where it is one value
+	maxSize     sizeLimits
 	roi         roi
 	subpixel    bool
 }
@@ -90,17 +88,10 @@ func readROI(c *op.Config) (roi, error) {
 }
 
 func newResizeSize(c *op.Config) (*resizeSize, error) {
-	z := &resizeSize{list: op.GetVector[float64](c, "size"), hasList: c.Has("size"), maxSize: op.Get[[]float64](c, "max_size"), subpixel: op.Get[bool](c, "subpixel_scale")}
+	z := &resizeSize{list: op.GetVector[float64](c, "size"), hasList: c.Has("size"), maxSize: readLimits(c), subpixel: op.Get[bool](c, "subpixel_scale")}
 	for i, name := range [...]string{"resize_z", "resize_y", "resize_x"} {
 		z.separate[i] = op.GetScalar[float64](c, name)
 		z.hasSeparate = z.hasSeparate || c.Given(name)
-	}
-	z.maxSize = slices.Clone(z.maxSize)
-	for i, v := range z.maxSize {
-		z.maxSize[i] = float64(float32(v))
-	}
-	if len(z.maxSize) == 1 {
-		z.sameLimit = [maxSpatial]float64{z.maxSize[0], z.maxSize[0], z.maxSize[0]}
 	}
 	var err error
 	if z.mode, err = readMode(c); err != nil {
@@ -140,11 +131,12 @@ func (z *resizeSize) at(b *op.Block, s int, in []int, out []target) ([]target, e
 	if err := z.roi.at(b, s, in, lo[:n], hi[:n]); err != nil {
 		return out, err
 	}
-	limits, err := z.limits(n)
+	limits, err := z.maxSize.of(n)
 	if err != nil {
 		return out, err
 	}
-	return targets(out, want[:n], lo[:n], hi[:n], in, limits, z.mode, z.subpixel, nil), nil
+	how := sizing{mode: z.mode, limits: limits, subpixel: z.subpixel, round: math.Round}
+	return how.targets(out, want[:n], lo[:n], hi[:n], in), nil
 }
 
 // maxSpatial is the largest number of axes that are resized.
@@ -189,15 +181,32 @@ func (z *resizeSize) request(b *op.Block, s int, want []float64) (err error) {
 	return nil
 }
 
-// limits returns the largest extents of n axes, or nil.
-func (z *resizeSize) limits(n int) ([]float64, error) {
-	switch len(z.maxSize) {
-	case 0, n:
-		return z.maxSize, nil
-	case 1:
-		return z.sameLimit[:n], nil
+// sizeLimits is the argument max_size.
+type sizeLimits struct {
+	given []float64
+	same  [maxSpatial]float64 // where it is one value for all axes
+}
+
+func readLimits(c *op.Config) sizeLimits {
+	var l sizeLimits
+	for _, v := range op.Get[[]float64](c, "max_size") {
+		l.given = append(l.given, float64(float32(v)))
 	}
-	return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument max_size", Want: fmt.Sprintf("1 or %d values", n), Got: fmt.Sprint(z.maxSize)}
+	if len(l.given) == 1 {
+		l.same = [maxSpatial]float64{l.given[0], l.given[0], l.given[0]}
+	}
+	return l
+}
+
+// of returns the largest extents of n axes, or nil.
+func (l *sizeLimits) of(n int) ([]float64, error) {
+	switch len(l.given) {
+	case 0, n:
+		return l.given, nil
+	case 1:
+		return l.same[:n], nil
+	}
+	return nil, &errs.Error{Kind: errs.Invalid, Subject: "argument max_size", Want: fmt.Sprintf("1 or %d values", n), Got: fmt.Sprint(l.given)}
 }
 
 // leastROI is the least extent of a part that is resized, in pixels.
@@ -252,10 +261,18 @@ func widen(lo, hi *float64) {
 	}
 }
 
+// sizing is how sizes become targets.
+type sizing struct {
+	mode     scaleMode
+	limits   []float64 // largest extents, or nil
+	subpixel bool
+	round    func(float64) float64 // of sizes
+	align    []float64             // the point of each part that stays where it is when the part is adjusted to a rounded size; nil: its middle
+}
+
 // targets computes what becomes of axes that were asked to have sizes want, of the
-// part from lo to hi. align, where it is given, is the point of each part that stays
-// where it is when the part is adjusted to a rounded size, in place of its middle.
-func targets(out []target, want, lo, hi []float64, in []int, limits []float64, mode scaleMode, subpixel bool, align []float64) []target {
+// part from lo to hi.
+func (z sizing) targets(out []target, want, lo, hi []float64, in []int) []target {
 	var extent [maxSpatial]float64
 	empty := false
 	for i := range want {
@@ -264,9 +281,9 @@ func targets(out []target, want, lo, hi []float64, in []int, limits []float64, m
 		}
 		empty = empty || in[i] == 0
 	}
-	adjustSizes(want, extent[:len(want)], limits, mode)
+	adjustSizes(want, extent[:len(want)], z.limits, z.mode)
 	for i, w := range want {
-		size := math.Round(math.Abs(w))
+		size := z.round(math.Abs(w))
 		if !empty {
 			size = max(1, size)
 		}
@@ -274,14 +291,14 @@ func targets(out []target, want, lo, hi []float64, in []int, limits []float64, m
 		if w < 0 {
 			from, to = to, from
 		}
-		if asked := math.Abs(w); subpixel && asked != size {
+		if asked := math.Abs(w); z.subpixel && asked != size {
 			grow := 10.0
 			if asked > 0 {
 				grow = min(grow, size/asked)
 			}
 			at := 0.5
-			if align != nil {
-				at = align[i]
+			if z.align != nil {
+				at = z.align[i]
 			}
 			fixed := from + (to-from)*at
 			from = min(max(fixed+(from-fixed)*grow, -1e9), 1e9)

@@ -11,7 +11,7 @@ func TestVectors(t *testing.T) {
 	for group, ops := range map[string][]string{
 		"crop":   {"crop", "slice"},
 		"cmn":    {"crop_mirror_normalize"},
-		"resize": {"resize", "random_resized_crop", "resize_crop_mirror"},
+		"resize": {"resize", "random_resized_crop", "resize_crop_mirror", "tensor_resize"},
 		"tensor": {"flip", "erase"},
 		"filter": {"gaussian_blur"},
 		"color":  {"brightness", "contrast", "brightness_contrast"},

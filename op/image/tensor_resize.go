@@ -1,0 +1,209 @@
+package image
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+func init() {
+	op.Register(op.Schema{
+		Name: "tensor_resize",
+		Doc: "Changes the extents of some axes of arrays of any rank, to sizes or by scales. The axes, with all that lie between them, " +
+			"are three at most.",
+		Inputs:  []op.Port{{Name: "data", Doc: "arrays of uint8, int16, uint16 or float32"}},
+		Outputs: []op.Port{{Name: "resized", Doc: "arrays of the new extents, with the layout of the input"}},
+		Params: append(filterParams(),
+			op.Parameter{Name: "alignment", Type: op.Floats, Default: []float64{0.5}, PerSample: true,
+				Doc: "Where a size had to be rounded: the point of the part that is resized which stays where it is, from 0 at its start to 1 at its end; for all axes or for each."},
+			op.Parameter{Name: "axes", Type: op.Ints, Doc: "Axes that are resized, in the order of the other arguments; by default all. Negative ones count from the last."},
+			op.Parameter{Name: "axis_names", Type: op.String, Doc: "The same by the letters of the layout."},
+			op.Parameter{Name: "max_size", Type: op.Floats, Doc: "Largest extent of the result, for all axes or for each; 0 is no limit."},
+			op.Parameter{Name: "mode", Type: op.String, Default: "default", Doc: `How sizes are met, as in resize: "default", "stretch", "not_larger" or "not_smaller".`},
+			op.Parameter{Name: "roi_end", Type: op.Floats, PerSample: true, Doc: "End of the part that is resized, on each axis."},
+			op.Parameter{Name: "roi_relative", Type: op.Bool, Default: false, Doc: "The part is given in fractions of the extents."},
+			op.Parameter{Name: "roi_start", Type: op.Floats, PerSample: true, Doc: "Start of the part that is resized, on each axis."},
+			op.Parameter{Name: "scales", Type: op.Floats, PerSample: true, Doc: "Factor of each axis, or one for all; excludes sizes."},
+			op.Parameter{Name: "size_rounding", Type: op.String, Default: "round", Doc: `How sizes become integers: "round", "truncate" or "ceil".`},
+			op.Parameter{Name: "sizes", Type: op.Floats, PerSample: true, Doc: "Extent of each axis, or one for all; 0 derives it from the others."},
+			op.Parameter{Name: "subpixel_scale", Type: op.Bool, Default: true, Doc: "Where a size had to be rounded, the part that is resized grows or shrinks by as much."}),
+		Precision: op.Tolerance,
+		New:       newTensorResize,
+	})
+}
+
+type tensorResize struct {
+	resizer
+	sizes, scales, align op.Vector[float64]
+	byScale              bool
+	axes                 []int
+	names                string
+	maxSize              sizeLimits
+	how                  sizing
+	roi                  roi
+}
+
+func newTensorResize(c *op.Config) (op.Kernel, error) {
+	k := &tensorResize{resizer: newResizer(c), sizes: op.GetVector[float64](c, "sizes"), scales: op.GetVector[float64](c, "scales"),
+		align: op.GetVector[float64](c, "alignment"), byScale: c.Has("scales"), axes: op.Get[[]int](c, "axes"), names: op.Get[string](c, "axis_names"), maxSize: readLimits(c)}
+	if c.Has("sizes") == c.Has("scales") {
+		return nil, c.Invalid("sizes", "one of sizes and scales", "both or neither", "")
+	}
+	if len(k.axes) > 0 && k.names != "" {
+		return nil, c.Invalid("axes", "one of axes and axis_names", "both", "")
+	}
+	var err error
+	if k.how.mode, err = readMode(c); err != nil {
+		return nil, err
+	}
+	k.how.subpixel = op.Get[bool](c, "subpixel_scale")
+	switch r := op.Get[string](c, "size_rounding"); r {
+	case "round":
+		k.how.round = math.Round
+	case "truncate":
+		k.how.round = math.Trunc
+	case "ceil":
+		k.how.round = math.Ceil
+	default:
+		return nil, c.Invalid("size_rounding", `"round", "truncate" or "ceil"`, fmt.Sprintf("%q", r), "")
+	}
+	k.roi, err = readROI(c)
+	return k, err
+}
+
+func (k *tensorResize) Grain() op.Grain { return op.PerSample }
+
+func (k *tensorResize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	dtype, err := k.output(in[0])
+	if err != nil {
+		return nil, err
+	}
+	out := in[0]
+	out.DType = dtype
+	if out.Shape != nil {
+		var buf [maxSpatial]int
+		axes, _, _, err := k.resolve(buf[:0], len(out.Shape), out.Layout)
+		if err != nil {
+			return nil, errs.Wrap(k.config.Schema.FullName(), "node "+k.config.Node, err)
+		}
+		out.Shape = out.Shape.Clone()
+		for _, a := range axes {
+			out.Shape[a] = -1
+		}
+	}
+	return []tensor.Spec{out}, nil
+}
+
+// resolve returns the axes that are resized, and the range of axes that they span.
+func (k *tensorResize) resolve(axes []int, rank int, layout string) (list []int, first, n int, err error) {
+	switch {
+	case k.names != "":
+		for i := range k.names {
+			axes = append(axes, strings.IndexByte(layout, k.names[i]))
+		}
+	case len(k.axes) > 0:
+		for _, a := range k.axes {
+			if a < 0 {
+				a += rank
+			}
+			axes = append(axes, a)
+		}
+	default:
+		for a := range rank {
+			axes = append(axes, a)
+		}
+	}
+	bad := func(want string) error {
+		return &errs.Error{Kind: errs.Invalid, Subject: "axes", Want: want, Got: fmt.Sprintf("%v of data with %d, layout %q", k.axes, rank, layout)}
+	}
+	if len(axes) == 0 {
+		return nil, 0, 0, bad("one at least")
+	}
+	first, last := axes[0], axes[0]
+	for i, a := range axes {
+		if a < 0 || a >= rank || slices.Contains(axes[:i], a) {
+			return nil, 0, 0, bad("axes of the data, each once")
+		}
+		first, last = min(first, a), max(last, a)
+	}
+	if n = last + 1 - first; n > maxSpatial {
+		return nil, 0, 0, bad("a span of three axes at most")
+	}
+	return axes, first, n, nil
+}
+
+func (k *tensorResize) Run(b *op.Block) error { return forEach(b, k.sample) }
+
+func (k *tensorResize) sample(b *op.Block, s int) error {
+	in, st := b.In(0, s), op.PerWorker[resizeState](b)
+	var buf [maxSpatial]int
+	axes, first, span, err := k.resolve(buf[:0], len(in.Shape), in.Layout)
+	if err != nil {
+		return err
+	}
+	n := len(axes)
+	st.in = st.in[:0]
+	for _, a := range axes {
+		st.in = append(st.in, in.Shape[a])
+	}
+	if st.targets, err = k.targets(b, s, st, n); err != nil {
+		return err
+	}
+	// The axes in their order, those between them as they are.
+	var ordered [maxSpatial]target
+	for i := range span {
+		extent := in.Shape[first+i]
+		ordered[i] = target{size: extent, hi: float64(extent)}
+	}
+	for i, a := range axes {
+		ordered[a-first] = st.targets[i]
+	}
+	st.targets = append(st.targets[:0], ordered[:span]...)
+	return k.run(b, s, st, first, span)
+}
+
+// targets returns what becomes of the n axes whose extents are in st.in.
+func (k *tensorResize) targets(b *op.Block, s int, st *resizeState, n int) ([]target, error) {
+	var want, lo, hi, align, given [maxSpatial]float64
+	if err := k.roi.at(b, s, st.in, lo[:n], hi[:n]); err != nil {
+		return nil, err
+	}
+	list := &k.sizes
+	if k.byScale {
+		list = &k.scales
+	}
+	for _, v := range [...]struct {
+		vector *op.Vector[float64]
+		to     []float64
+	}{{list, want[:n]}, {&k.align, align[:n]}} {
+		values, err := v.vector.At(b, s, given[:0])
+		if err != nil {
+			return nil, err
+		}
+		if len(values) != 1 && len(values) != n {
+			return nil, &errs.Error{Kind: errs.Invalid, Subject: "sizes, scales and alignment", Want: fmt.Sprintf("1 or %d values", n), Got: fmt.Sprint(len(values))}
+		}
+		for i := range v.to {
+			v.to[i] = float64(float32(values[i%len(values)]))
+		}
+	}
+	for i := range n {
+		if k.byScale {
+			want[i] = float64(float32(want[i] * math.Abs(hi[i]-lo[i])))
+		}
+		if !(math.Abs(want[i]) <= math.MaxInt32) {
+			return nil, &errs.Error{Kind: errs.Invalid, Subject: "size", Want: "a number of elements", Got: fmt.Sprint(want[i])}
+		}
+	}
+	how, err := k.how, error(nil)
+	if how.limits, err = k.maxSize.of(n); err != nil {
+		return nil, err
+	}
+	how.align = align[:n]
+	return how.targets(st.targets[:0], want[:n], lo[:n], hi[:n], st.in), nil
+}
