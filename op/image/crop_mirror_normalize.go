@@ -198,8 +198,7 @@ func (k *cropMirrorNormalize) sample(b *op.Block, s int) (err error) {
 	return k.normalize(b, st, out, in)
 }
 
-// fill writes the fill values everywhere, the last of them to channels that have none;
-// 0 where only channels are added.
+// fill writes the fill values everywhere, and 0 where channels have none.
 func (k *cropMirrorNormalize) fill(st *cmnState, out tensor.Tensor, channels int) (err error) {
 	list := []float64{0}
 	if k.bounds.Policy == window.Pad {
@@ -208,7 +207,7 @@ func (k *cropMirrorNormalize) fill(st *cmnState, out tensor.Tensor, channels int
 	if len(list) > 1 {
 		list = slices.Clone(list)
 		for len(list) < channels {
-			list = append(list, list[len(list)-1])
+			list = append(list, 0)
 		}
 	}
 	if st.fill, err = region.Values(k.dtype, list); err != nil {

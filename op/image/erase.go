@@ -2,7 +2,6 @@ package image
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -95,7 +94,6 @@ func (k *erase) resolve(axes []int, rank int, layout string) ([]int, error) {
 type eraseState struct {
 	axes                []int
 	anchor, shape, fill []float64
-	narrow              []float32
 	spans               []window.Span
 	eraser              region.Eraser
 }
@@ -177,13 +175,6 @@ func (st *eraseState) value(fill []float64, in tensor.Tensor) ([]byte, int, erro
 	if err != nil {
 		return nil, 0, err
 	}
-	st.narrow = st.narrow[:0]
-	for _, v := range fill {
-		if math.IsNaN(v) && !in.DType.IsFloat() {
-			v = 0
-		}
-		st.narrow = append(st.narrow, float32(v))
-	}
-	value, err := tensor.Cast(in.DType, tensor.FromSlice(st.narrow, len(st.narrow)))
-	return value.Data, inner, err
+	value, err := region.Values(in.DType, fill)
+	return value, inner, err
 }

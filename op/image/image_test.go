@@ -130,7 +130,7 @@ func TestWindowBounds(t *testing.T) {
 	for ch := range 4 {
 		for y := range 6 {
 			for x := range 2 {
-				want := []float64{7, 8, 9, 9}[ch]
+				want := []float64{7, 8, 9, 0}[ch]
 				if y >= 1 && y < 5 && ch < 3 {
 					want = float64(in.Data[((y-1)*4+1+1-x)*3+ch])
 				}

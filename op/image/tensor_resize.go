@@ -194,7 +194,7 @@ func (k *tensorResize) targets(b *op.Block, s int, st *resizeState, n int) ([]ta
 	}
 	for i := range n {
 		if k.byScale {
-			want[i] = float64(float32(want[i] * math.Abs(hi[i]-lo[i])))
+			want[i] = float64(float32(want[i] * float64(st.in[i])))
 		}
 		if !(math.Abs(want[i]) <= math.MaxInt32) {
 			return nil, &errs.Error{Kind: errs.Invalid, Subject: "size", Want: "a number of elements", Got: fmt.Sprint(want[i])}

@@ -3,6 +3,8 @@
 package region
 
 import (
+	"math"
+
 	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/op/internal/window"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -124,7 +126,7 @@ func copyAxes(dst []byte, d int, src []byte, s, run int, axes []axis) {
 
 func convertAxes(j *Job, d, s, run int, axes []axis) error {
 	if len(axes) == 0 {
-		return element.Into(j.DstType, j.Dst[d:d+run*j.DstType.Size()], j.SrcType, j.Src[s:s+run*j.SrcType.Size()])
+		return convert(j.DstType, j.Dst[d:d+run*j.DstType.Size()], j.SrcType, j.Src[s:s+run*j.SrcType.Size()])
 	}
 	a := axes[len(axes)-1]
 	for range a.n {
@@ -136,10 +138,47 @@ func convertAxes(j *Job, d, s, run int, axes []axis) error {
 	return nil
 }
 
-// Values returns numbers as elements of that type.
+// convert converts elements: integers are saturated, fractions of floats cut off, and
+// what float16 cannot hold becomes its largest value.
+func convert(dstType tensor.DType, dst []byte, srcType tensor.DType, src []byte) error {
+	limit := math.Inf(1)
+	switch {
+	case dstType == tensor.Float16:
+		limit = 65504
+	case !dstType.IsInteger() || !srcType.IsFloat():
+		return element.Into(dstType, dst, srcType, src)
+	}
+	var part [256]float64
+	from, to := srcType.Size(), dstType.Size()
+	for len(src) > 0 {
+		v := part[:min(len(part), len(src)/from)]
+		if err := element.Into(tensor.Float64, element.Bytes(v), srcType, src[:len(v)*from]); err != nil {
+			return err
+		}
+		for i := range v {
+			if v[i] = min(max(v[i], -limit), limit); dstType.IsInteger() {
+				v[i] = math.Trunc(v[i])
+			}
+		}
+		if err := element.Into(dstType, dst[:len(v)*to], tensor.Float64, element.Bytes(v)); err != nil {
+			return err
+		}
+		src, dst = src[len(v)*from:], dst[len(v)*to:]
+	}
+	return nil
+}
+
+// Values returns numbers as elements of that type, of integers their low bits.
 func Values(dtype tensor.DType, v []float64) ([]byte, error) {
+	narrow := make([]float32, len(v))
+	for i := range v {
+		narrow[i] = float32(v[i])
+	}
 	out := make([]byte, len(v)*dtype.Size())
-	return out, element.Into(dtype, out, tensor.Float64, element.Bytes(v))
+	if dtype.IsInteger() {
+		return out, tensor.CastInto(dtype, out, tensor.Float32, element.Bytes(narrow))
+	}
+	return out, element.Into(dtype, out, tensor.Float32, element.Bytes(narrow))
 }
 
 // Fill writes values, elements of size bytes, to all of dst: one value everywhere, or

@@ -48,7 +48,7 @@ func (r *Resampler) horizontalFirst(h, w *Axis, channels int, dst, src pixels) {
 			r.offsets[k] = slot * pitch
 		}
 		kernel.WeighFloats(b.sum, b.ring, r.offsets, y.weights[i*y.n:(i+1)*y.n])
-		dst.put(i*out, b.sum)
+		dst.put(i*out, b.sum, wholeBlocks(out))
 	}
 }
 
@@ -67,7 +67,7 @@ func (r *Resampler) verticalFirst(h, w *Axis, channels int, dst, src pixels) {
 			kernel.WeighFloats(b.wide[:in], src.floats, r.offsets, y.weights[i*y.n:(i+1)*y.n])
 		}
 		x.run(b.sum, b.wide, w.In, channels)
-		dst.put(i*out, b.sum[:out])
+		dst.put(i*out, b.sum[:out], x.wholeColumns(channels))
 	}
 }
 

@@ -15,15 +15,18 @@
 //
 // Where an axis shrinks and the filter antialiases, it is wider by that factor.
 // The axes are done one after another, in the order that costs least, with float32
-// in between; integers are rounded half to even, as DALI's vector code does. Nearest
+// in between; integers are rounded half to even, but half away from zero at the end
+// of rows, as DALI's vector code does. Nearest
 // neighbours take pixel floor((i+0.5)*scale + lo); that of rows and planes is summed
 // up in float32, which decides where it falls on an edge.
 //
-// Positions, weights and sums are float32 in the order of DALI's, down to the bits
-// but for the last few pixels of a row, which DALI rounds half away from zero.
+// Positions, weights and sums are float32 in the order of DALI's, and their bits are
+// the same but for samples of the Lanczos and Gaussian tables.
 package resample
 
 import (
+	"math"
+
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op"
@@ -124,7 +127,7 @@ func (r *Resampler) frame(j *Job, dst, src []byte) error {
 		direct, out = true, pixels{floats: element.View[float32](dst)}
 	case !direct:
 		r.out = grow(r.out, len(dst)/j.DstType.Size())
-		out = pixels{floats: r.out}
+		out = pixels{floats: r.out, integers: true}
 	}
 	if j.Axes[0].trivial() {
 		r.image(j, out, in)
@@ -137,19 +140,51 @@ func (r *Resampler) frame(j *Job, dst, src []byte) error {
 	return element.Into(j.DstType, dst, tensor.Float32, element.Bytes(r.out))
 }
 
-// pixels are those of an image, as bytes or as floats.
+// pixels are those of an image, as bytes or as floats, which may become integers.
 type pixels struct {
-	bytes  []byte
-	floats []float32
+	bytes    []byte
+	floats   []float32
+	integers bool
 }
 
-// put writes a row that begins at element i.
-func (p pixels) put(i int, row []float32) {
+// put writes a row that begins at element i. Where elements become integers, those
+// from even.from to even.to are rounded half to even, the others half away from zero.
+func (p pixels) put(i int, row []float32, even span) {
 	if p.bytes != nil {
-		kernel.RoundBytes(p.bytes[i:i+len(row)], row)
+		dst := p.bytes[i : i+len(row)]
+		kernel.RoundBytes(dst[even.from:even.to], row[even.from:even.to])
+		roundAway(dst[:even.from], row)
+		roundAway(dst[even.to:], row[even.to:])
 		return
 	}
 	copy(p.floats[i:], row)
+	if p.integers {
+		for k, v := range row[even.from:even.to] {
+			p.floats[i+even.from+k] = float32(math.RoundToEven(float64(v)))
+		}
+	}
+}
+
+// roundAway rounds half away from zero and saturates, as kernel.RoundBytes does to even.
+func roundAway(dst []byte, src []float32) {
+	for i := range dst {
+		dst[i] = op.RoundFloat[byte](src[i])
+	}
+}
+
+// span is a range of elements of a row.
+type span struct{ from, to int }
+
+// block is how many elements DALI's vector code computes at a time. What does not
+// fill one it rounds in another way.
+const block = 16
+
+// wholeBlocks returns the elements of a row of n that fill blocks.
+func wholeBlocks(n int) span { return span{0, n &^ (block - 1)} }
+
+// wholeColumns returns those of the columns that lie inside an axis.
+func (t *taps) wholeColumns(channels int) span {
+	return span{t.from * channels, (t.from + (t.to-t.from)&^(block-1)) * channels}
 }
 
 // load writes the elements from element i on to dst.

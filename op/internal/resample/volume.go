@@ -20,7 +20,17 @@ func (r *Resampler) solid(j *Job, dst pixels, src []float32) {
 		r.pass(&j.Axes[axis], &r.taps[axis], *next, src, outer, inner)
 		src = *next
 	}
-	dst.put(0, src[:size[0]*size[1]*size[2]*j.Channels])
+	rows, row, even := size[0]*size[1], size[2]*j.Channels, r.taps[2].wholeColumns(j.Channels)
+	switch r.order[2] {
+	case 0:
+		rows, row = 1, rows*row
+		even = wholeBlocks(row)
+	case 1:
+		even = wholeBlocks(row)
+	}
+	for i := range rows {
+		dst.put(i*row, src[i*row:(i+1)*row], even)
+	}
 }
 
 // pass resamples the middle one of three axes of outer x a.In x inner elements.
