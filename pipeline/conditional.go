@@ -52,7 +52,9 @@ func (b *Builder) If(condition Node, then, otherwise func() []Node) []Node {
 	}
 	merged := make([]Node, len(where))
 	for i := range min(len(where), len(others)) {
+		b.doing = fmt.Sprintf("If, value %d", i)
 		merged[i] = b.merge(f, where[i], others[i])
+		b.doing = ""
 	}
 	return merged
 }

@@ -232,6 +232,23 @@ func TestConditionalMistakes(t *testing.T) {
 			return []pipeline.Node{p.AndThen(uniform(p, ""), func() pipeline.Node { return coin(p, "") })}
 		}, "left operand of and"},
 		"operand of not": {func(p *pipeline.Builder) []pipeline.Node { return []pipeline.Node{p.Not(uniform(p, ""))} }, "operand of not"},
+		"value 1": {func(p *pipeline.Builder) []pipeline.Node {
+			x, y := uniform(p, ""), p.Constant(pipeline.Constant{Value: 3})
+			return p.If(coin(p, ""), same(x, x), same(x, y))
+		}, "If, value 1"},
+		"both sides": {func(p *pipeline.Builder) []pipeline.Node {
+			where, others := p.Split(coin(p, "c"), uniform(p, ""))
+			return []pipeline.Node{where.Add(others)}
+		}, "both sides of c"},
+		"both sides, one behind an operator": {func(p *pipeline.Builder) []pipeline.Node {
+			where, others := p.Split(coin(p, "c"), uniform(p, ""))
+			return p.Op("brightness_contrast", op.Args{"brightness": others.Mul(2)}, where)
+		}, "both sides of c"},
+		"merged the wrong way": {func(p *pipeline.Builder) []pipeline.Node {
+			c := coin(p, "c")
+			where, others := p.Split(c, uniform(p, ""))
+			return []pipeline.Node{p.Merge(c, others, where.Neg())}
+		}, "the other side"},
 		"node of a branch outside": {func(p *pipeline.Builder) []pipeline.Node {
 			var inner pipeline.Node
 			x := uniform(p, "")

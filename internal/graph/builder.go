@@ -70,6 +70,9 @@ func (b *Builder) AddSchema(s *op.Schema, name string, inputs []Edge, args map[s
 	if err != nil {
 		return nil, err
 	}
+	if err := n.guard(); err != nil {
+		return nil, err
+	}
 	if err := n.infer(); err != nil {
 		return nil, err
 	}

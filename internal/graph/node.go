@@ -36,6 +36,7 @@ type Node struct {
 	Seeded bool
 
 	declared []tensor.Spec // of an input of the graph
+	guards   []guard       // of a builder's node: which samples come to it
 	params   []string      // names of the parameters that Args belong to
 	named    bool          // the name was given
 }
