@@ -188,3 +188,12 @@ func TestPackLaws(t *testing.T) {
 		t.Errorf("overflow: %v", err)
 	}
 }
+
+// A nil Shape of a Spec is an unknown one; that of a tensor never is.
+func TestSpecOfScalar(t *testing.T) {
+	for _, scalar := range []Tensor{{DType: Uint8, Data: []byte{1}}, New(Uint8)} {
+		if s := scalar.Spec(); s.Shape == nil || len(s.Shape) != 0 {
+			t.Errorf("%v: shape %#v", scalar, s.Shape)
+		}
+	}
+}
