@@ -1,0 +1,129 @@
+package geometry
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+func init() {
+	op.Register(op.Schema{
+		Name: "rotate",
+		Doc: "Turns images around their centre. The output is as large as the turned image, with extents even or odd as the input's, " +
+			"so that the centre stays in the middle or at the corner of a pixel.",
+		Inputs:  []op.Port{{Name: "data", Doc: "pictures, volumes or sequences of them", Layouts: []string{"HWC", "FHWC", "DHWC", "FDHWC"}}},
+		Outputs: []op.Port{{Name: "output", Doc: "the turned images"}},
+		Params: append(warpParams(),
+			op.Parameter{Name: "angle", Type: op.Float, Required: true, PerSample: true, Doc: "The angle in degrees, counterclockwise."},
+			op.Parameter{Name: "axis", Type: op.Floats, PerSample: true, Doc: "The axis that volumes are turned around, x, y and z, of any length."},
+			op.Parameter{Name: "keep_size", Type: op.Bool, Default: false, Doc: "Whether the output is as large as the input, where no size is given."},
+		),
+		Precision: op.Tolerance,
+		New:       newRotate,
+	})
+}
+
+type rotate struct {
+	warping
+	angle op.Scalar[float64]
+	axis  vector
+	keep  bool
+}
+
+func newRotate(c *op.Config) (op.Kernel, error) {
+	w, err := newWarping(c)
+	return &rotate{warping: w, angle: op.GetScalar[float64](c, "angle"), axis: readVector(c, "axis"), keep: op.Get[bool](c, "keep_size")}, err
+}
+
+func (k *rotate) Infer(in []tensor.Spec) ([]tensor.Spec, error) { return k.infer(in[0], k.keep) }
+
+func (k *rotate) Run(b *op.Block) error {
+	return b.Each(func(s int) error {
+		f, err := framesOf(b.In(0, s))
+		if err != nil {
+			return err
+		}
+		kept := op.PerWorker[affineMap](b)
+		if err := k.turn(b, s, f.spatial, kept); err != nil {
+			return err
+		}
+		natural := f.volume
+		if !k.keep {
+			natural = kept.canvas(f.volume)
+		}
+		size, err := k.outputSize(b, s, f, natural)
+		if err != nil {
+			return err
+		}
+		kept.centre(f.volume, size)
+		return k.warp(b, s, f, size, kept)
+	})
+}
+
+// turn sets m to the rotation from the output to the input, without an offset.
+func (k *rotate) turn(b *op.Block, s int, spatial bool, m *affineMap) error {
+	degrees, err := k.angle.At(b, s)
+	if err != nil {
+		return err
+	}
+	sin, cos := math.Sincos(radians(degrees))
+	if sin != sin {
+		return &errs.Error{Kind: errs.Invalid, Subject: "angle", Want: "a finite number", Got: fmt.Sprint(degrees)}
+	}
+	if !spatial {
+		*m = affineMap{n: 2, matrix: [3][3]float64{{cos, -sin}, {sin, cos}}}
+		return nil
+	}
+	if !k.axis.given {
+		return k.axis.wrong("3 values, for volumes", 0)
+	}
+	t, err := rotation{axis: k.axis}.space(b, s, sin, cos)
+	if err == nil && t.matrix[0] != t.matrix[0] {
+		err = &errs.Error{Kind: errs.Invalid, Subject: "axis", Want: "an axis of some length", Got: "one of length 0"}
+	}
+	*m = affineMap{n: 3}
+	for i := range 3 {
+		for j := range 3 {
+			m.matrix[j][i] = float64(t.matrix[i*3+j]) // the other way round
+		}
+	}
+	return err
+}
+
+// extents returns the extents of a volume in x, y, z.
+func (v volume) extents() [3]int { return [3]int{v.w, v.h, v.d} }
+
+// canvas returns the size of the image that a rotation turns.
+func (m *affineMap) canvas(in volume) volume {
+	from := in.extents()
+	out := [3]int{1, 1, 1}
+	for i := range m.n {
+		extent, dominant := -0.01, 0
+		for j := range m.n {
+			part := math.Abs(m.matrix[j][i])
+			extent += part * float64(from[j])
+			if part > math.Abs(m.matrix[dominant][i]) {
+				dominant = j
+			}
+		}
+		out[i] = max(int(math.Ceil(extent)), 0)
+		if out[i]%2 != from[dominant]%2 {
+			out[i]++
+		}
+	}
+	return volume{out[2], out[1], out[0]}
+}
+
+// centre sets the offset that maps the centre of the output to that of the input.
+func (m *affineMap) centre(in, out volume) {
+	from, to := in.extents(), out.extents()
+	for i := range m.n {
+		m.offset[i] = float64(from[i]) / 2
+		for j := range m.n {
+			m.offset[i] -= m.matrix[i][j] * float64(to[j]) / 2
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package geometry
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+func init() {
+	op.Register(op.Schema{
+		Name: "warp_affine",
+		Doc: "Warps images by an affine transform, of which each pixel of the output is mapped to the point of the input that it shows. " +
+			"Points are counted from the corner of an image, so that the centre of the first pixel is (0.5, 0.5).",
+		Inputs: []op.Port{
+			{Name: "data", Doc: "pictures, volumes or sequences of them", Layouts: []string{"HWC", "FHWC", "DHWC", "FDHWC"}},
+			{Name: "mtx", Doc: "the float32 transform, in place of the argument", Optional: true},
+		},
+		Outputs: []op.Port{{Name: "output", Doc: "the warped images"}},
+		Params: append(warpParams(),
+			op.Parameter{Name: "inverse_map", Type: op.Bool, Default: true, Doc: "Whether the transform maps the output to the input; else the other way round."},
+			op.Parameter{Name: "matrix", Type: op.Floats, Default: []float64{}, PerSample: true,
+				Doc: "The transform row by row: x and y, z behind them for volumes, and the offset."},
+		),
+		Precision: op.Tolerance,
+		New:       newWarpAffine,
+	})
+}
+
+type warpAffine struct {
+	warping
+	matrix  vector
+	inverse bool
+}
+
+func newWarpAffine(c *op.Config) (op.Kernel, error) {
+	w, err := newWarping(c)
+	if err != nil {
+		return nil, err
+	}
+	k := &warpAffine{warping: w, matrix: readVector(c, "matrix"), inverse: op.Get[bool](c, "inverse_map")}
+	if !k.matrix.given && c.Inputs < 2 {
+		return nil, c.Invalid("matrix", "the argument or a second input", "none", "")
+	}
+	return k, nil
+}
+
+func (k *warpAffine) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if len(in) > 1 && in[1].DType != tensor.Float32 {
+		return nil, k.config.InvalidInput(1, "float32", in[1].DType.String(), "cast it")
+	}
+	out, err := k.infer(in[0], true)
+	if values, ok := k.matrix.values.Const(); err == nil && ok && k.matrix.given && len(values) != 6 && len(values) != 12 {
+		err = k.config.Invalid("matrix", "6 values, or 12 for volumes", fmt.Sprint(len(values)), "")
+	}
+	return out, err
+}
+
+func (k *warpAffine) Run(b *op.Block) error {
+	return b.Each(func(s int) error {
+		f, err := framesOf(b.In(0, s))
+		if err != nil {
+			return err
+		}
+		size, err := k.outputSize(b, s, f, f.volume)
+		if err != nil {
+			return err
+		}
+		m, err := k.transform(b, s, f.spatial)
+		if err != nil {
+			return err
+		}
+		kept := op.PerWorker[affineMap](b)
+		*kept = m
+		return k.warp(b, s, f, size, kept)
+	})
+}
+
+// transform returns the map of a sample from the output to the input.
+func (k *warpAffine) transform(b *op.Block, s int, spatial bool) (affineMap, error) {
+	var values [mostDims * mostDims]float32
+	var n int
+	var err error
+	if b.Inputs() > 1 {
+		var list []float32
+		list, err = tensor.Of[float32](b.In(1, s))
+		n = len(list)
+		copy(values[:], list)
+	} else {
+		n, err = k.matrix.at(b, s, &values)
+	}
+	if err != nil {
+		return affineMap{}, err
+	}
+	m := affineMap{n: 2}
+	if spatial {
+		m.n = 3
+	}
+	if n != m.n*(m.n+1) {
+		return m, k.matrix.wrong(fmt.Sprintf("%d values", m.n*(m.n+1)), n)
+	}
+	for i := range m.n {
+		for j := range m.n {
+			m.matrix[i][j] = float64(values[i*(m.n+1)+j])
+		}
+		m.offset[i] = float64(values[i*(m.n+1)+m.n])
+	}
+	if !k.inverse {
+		return m.inverse()
+	}
+	return m, nil
+}
+
+// affineMap is an affine transform of the plane or of space, in x, y, z.
+type affineMap struct {
+	n      int
+	matrix [3][3]float64
+	offset [3]float64
+}
+
+func (m *affineMap) row(z, y int, xs, ys, zs []float64) {
+	fy, fz := float64(y)+0.5, float64(z)+0.5
+	var start [3]float64
+	for i := range m.n {
+		start[i] = m.matrix[i][1]*fy + m.offset[i]
+		if m.n == 3 {
+			start[i] += m.matrix[i][2] * fz
+		}
+	}
+	for x := range xs {
+		fx := float64(x) + 0.5
+		xs[x] = float64(m.matrix[0][0]*fx) + start[0]
+		ys[x] = float64(m.matrix[1][0]*fx) + start[1]
+		if m.n == 3 {
+			zs[x] = float64(m.matrix[2][0]*fx) + start[2]
+		}
+	}
+}
+
+// inverse returns the map the other way round, by Gauss and Jordan.
+func (m *affineMap) inverse() (affineMap, error) {
+	out := affineMap{n: m.n}
+	for i := range m.n {
+		out.matrix[i][i] = 1
+	}
+	left := m.matrix
+	for c := range m.n {
+		pivot := c
+		for r := c; r < m.n; r++ {
+			if math.Abs(left[r][c]) > math.Abs(left[pivot][c]) {
+				pivot = r
+			}
+		}
+		left[c], left[pivot] = left[pivot], left[c]
+		out.matrix[c], out.matrix[pivot] = out.matrix[pivot], out.matrix[c]
+		scale := left[c][c]
+		if scale == 0 || scale != scale {
+			return out, &errs.Error{Kind: errs.Invalid, Subject: "matrix", Want: "a transform that has an inverse", Got: fmt.Sprint(m.matrix)}
+		}
+		for j := range m.n {
+			left[c][j] /= scale
+			out.matrix[c][j] /= scale
+		}
+		for r := range m.n {
+			if factor := left[r][c]; r != c {
+				for j := range m.n {
+					left[r][j] -= factor * left[c][j]
+					out.matrix[r][j] -= factor * out.matrix[c][j]
+				}
+			}
+		}
+	}
+	for i := range m.n {
+		for j := range m.n {
+			out.offset[i] -= out.matrix[i][j] * m.offset[j]
+		}
+	}
+	return out, nil
+}

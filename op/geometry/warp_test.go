@@ -1,0 +1,116 @@
+package geometry
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/optest"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+func picture(layout string, shape ...int) tensor.Tensor {
+	t := tensor.New(tensor.Uint8, shape...)
+	t.Layout = layout
+	for i := range t.Data {
+		t.Data[i] = byte(i)
+	}
+	return t
+}
+
+func TestWarpRefuses(t *testing.T) {
+	in := inputs(picture("HWC", 5, 4, 1))
+	keep := []float64{1, 0, 0, 0, 1, 0}
+	with := func(name string, v any) op.Args { return op.Args{"matrix": keep, name: v} }
+	checkAll(t, []row{
+		{op: "warp_affine", inputs: in, args: op.Args{"matrix": keep}, want: in[0]},
+		{op: "warp_affine", inputs: in, args: with("size", []float64{2.5, 3.4}), want: of("HWC", []int{3, 3, 1}, uint8(0), 1, 2, 4, 5, 6, 8, 9, 10)},
+		{op: "warp_affine", inputs: inputs(picture("FHWC", 2, 2, 2, 1)), args: op.Args{"matrix": []float64{1, 0, 1, 0, 1, 0}, "fill_value": 9.0},
+			want: of("FHWC", []int{2, 2, 2, 1}, uint8(1), 9, 3, 9, 5, 9, 7, 9)},
+		{op: "warp_affine", inputs: inputs(picture("", 5, 4, 1)), args: op.Args{"matrix": keep}, want: in[0]},
+		{op: "warp_affine", inputs: inputs(picture("HWC", 0, 4, 1)), args: op.Args{"matrix": keep}, want: picture("HWC", 0, 4, 1)},
+		{op: "warp_affine", inputs: inputs(picture("HWC", 0, 4, 1)), args: with("size", []float64{2, 2}), fails: true}, // DALI hangs
+		{op: "warp_affine", inputs: in, fails: true},
+		{op: "warp_affine", inputs: in, args: op.Args{"matrix": keep[1:]}, fails: true},
+		{op: "warp_affine", inputs: in, args: op.Args{"matrix": []float64{1, 1, 1, 1, 1, 1}, "inverse_map": false}, fails: true},
+		{op: "warp_affine", inputs: in, args: with("interp_type", op.InterpCubic), fails: true},
+		{op: "warp_affine", inputs: in, args: with("dtype", tensor.Int16), fails: true},
+		{op: "warp_affine", inputs: in, args: with("size", []float64{0, 3}), fails: true},
+		{op: "warp_affine", inputs: in, args: with("size", []float64{-2, 3}), fails: true},
+		{op: "warp_affine", inputs: in, args: with("size", 2.0), fails: true},
+		{op: "warp_affine", inputs: in, args: with("size", []float64{2e9, 2e9}), fails: true},
+		{op: "warp_affine", inputs: inputs(picture("CHW", 5, 4, 1)), args: op.Args{"matrix": keep}, fails: true},
+		{op: "warp_affine", inputs: inputs(picture("", 5, 4)), args: op.Args{"matrix": keep}, fails: true},
+		{op: "warp_affine", inputs: inputs(picture("DHWC", 5, 4, 1, 1)), args: op.Args{"matrix": keep}, fails: true},
+		{op: "warp_affine", inputs: inputs(in[0], of("", []int{2, 3}, 1.0, 0, 0, 0, 1, 0)), fails: true},
+		{op: "warp_affine", inputs: inputs(of("HWC", []int{1, 1, 1}, int8(1))), args: op.Args{"matrix": keep}, fails: true},
+		{op: "rotate", inputs: in, args: op.Args{"angle": 0.0}, want: in[0]},
+		{op: "rotate", inputs: in, args: op.Args{"angle": math.NaN()}, fails: true},
+		{op: "rotate", inputs: inputs(picture("DHWC", 2, 3, 4, 1)), args: op.Args{"angle": 10.0, "axis": []float64{0, 0, 0}}, fails: true},
+		{op: "rotate", inputs: inputs(picture("DHWC", 2, 3, 4, 1)), args: op.Args{"angle": 0.0}, fails: true},
+		{op: "rotate", inputs: inputs(picture("DHWC", 2, 3, 4, 1)), args: op.Args{"angle": 0.0, "axis": []float64{1, 0}}, fails: true},
+		{op: "rotate", inputs: in, fails: true},
+	})
+}
+
+// TestWarpThereAndBack warps by a transform and by its inverse given the other way round.
+func TestWarpThereAndBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.SliceOfN(rapid.Float64Range(-3, 3), 6, 6).Draw(t, "matrix")
+		m := affineMap{n: 2, matrix: [3][3]float64{{v[0], v[1]}, {v[3], v[4]}}, offset: [3]float64{v[2], v[5]}}
+		back, err := m.inverse()
+		if math.Abs(v[0]*v[4]-v[1]*v[3]) < 1e-3 || err != nil {
+			return
+		}
+		var xs, ys, zs [3]float64
+		m.row(0, 4, xs[:], ys[:], zs[:])
+		for i := range xs {
+			x := back.matrix[0][0]*xs[i] + back.matrix[0][1]*ys[i] + back.offset[0]
+			y := back.matrix[1][0]*xs[i] + back.matrix[1][1]*ys[i] + back.offset[1]
+			if math.Abs(x-float64(i)-0.5) > 1e-6 || math.Abs(y-4.5) > 1e-6 {
+				t.Fatalf("pixel %d, 4 came back as %g, %g", i, x-0.5, y-0.5)
+			}
+		}
+	})
+}
+
+// TestQuarterTurns turns a picture by right angles, which moves pixels exactly.
+func TestQuarterTurns(t *testing.T) {
+	in := picture("HWC", 3, 5, 2)
+	turned := in
+	for range 4 {
+		r, err := optest.Run(optest.Case{Op: "rotate", Args: op.Args{"angle": 90.0, "fill_value": 0.0, "interp_type": op.InterpNN}, Inputs: [][]tensor.Tensor{{turned}}})
+		if err != nil || r.Errors[0] != nil {
+			t.Fatal(err, r.Errors)
+		}
+		turned = r.Outputs[0][0].Clone()
+		if h, w := turned.Shape[0], turned.Shape[1]; h*w != 15 {
+			t.Fatalf("turned to %v", turned)
+		}
+	}
+	if !turned.Equal(in) {
+		t.Errorf("four turns gave %v", turned.Data)
+	}
+}
+
+func BenchmarkWarp(b *testing.B) {
+	in := picture("HWC", 224, 224, 3)
+	for name, args := range map[string]op.Args{
+		"linear": {"angle": 20.0, "keep_size": true}, "nearest": {"angle": 20.0, "keep_size": true, "interp_type": op.InterpNN, "fill_value": 0.0},
+	} {
+		b.Run(name, func(b *testing.B) {
+			r, err := optest.New(optest.Case{Op: "rotate", Args: args, Inputs: [][]tensor.Tensor{{in}}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(in.Data)))
+			for b.Loop() {
+				if err := r.Run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
