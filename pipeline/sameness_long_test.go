@@ -14,10 +14,15 @@ import (
 
 // The tests of this file run over a thousand samples, whose number is prime as that of
 // the batch is. With BIVOUAC_LONG=1 they try every combination, and otherwise some of each.
-const (
-	many      = 1009
-	manyBatch = 61
-)
+const manyBatch = 61
+
+// many is the number of samples; the race detector sees with fewer what there is to see.
+func many() int {
+	if raceDetector {
+		return 211
+	}
+	return 1009
+}
 
 func long() bool { return os.Getenv("BIVOUAC_LONG") != "" }
 
@@ -34,7 +39,7 @@ func stream(t *testing.T, o pipeline.Options, dir string) (digests, states []str
 }
 
 func TestSamenessOfThreadsAndPrefetchLong(t *testing.T) {
-	dir := dataset(t, many)
+	dir := dataset(t, many())
 	o := pipeline.Options{BatchSize: manyBatch, Seed: 11, NumThreads: 1, PrefetchDepth: pipeline.NoPrefetch}
 	want, states := stream(t, o, dir)
 	for threads := 1; threads <= 8; threads++ {
@@ -57,7 +62,7 @@ func TestSamenessOfThreadsAndPrefetchLong(t *testing.T) {
 // TestSamenessAfterInterruptionLong stops before every batch of three epochs. In the short form
 // three batches of what follows are compared, and the positions in full.
 func TestSamenessAfterInterruptionLong(t *testing.T) {
-	dir := dataset(t, many)
+	dir := dataset(t, many())
 	for _, last := range policies {
 		if !long() && last != pipeline.Partial {
 			continue
@@ -93,7 +98,7 @@ var rankWorlds = []int{3, 5, 2, 8, 1, 4}
 // TestSamenessOfRanksLong changes the number of ranks every few batches, over two epochs: together they
 // deliver what one alone does.
 func TestSamenessOfRanksLong(t *testing.T) {
-	dir := dataset(t, many)
+	dir := dataset(t, many())
 	o := pipeline.Options{BatchSize: manyBatch, Seed: 13, NumThreads: 2}
 	alone := start(t, o, training(dir))
 	batches := 2 * int(alone.EpochBatches())

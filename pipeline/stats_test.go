@@ -98,6 +98,9 @@ func TestEvents(t *testing.T) {
 
 // TestSteadyStateAllocatesNothing: what was allocated once is used again.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
 	data := []pipeline.Data{[]tensor.Tensor{tensor.New(tensor.Uint8, 1000), tensor.New(tensor.Uint8, 500), tensor.New(tensor.Uint8, 10), tensor.New(tensor.Uint8, 10)}}
 	graphs := map[string]func(p *pipeline.Builder) []pipeline.Node{
 		"random": func(p *pipeline.Builder) []pipeline.Node {

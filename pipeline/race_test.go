@@ -1,0 +1,6 @@
+//go:build race
+
+package pipeline_test
+
+// raceDetector reports whether it watches: everything takes ten times as long, and pools give less back.
+const raceDetector = true
