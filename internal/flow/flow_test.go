@@ -218,3 +218,50 @@ func BenchmarkPool(b *testing.B) {
 		all.Wait()
 	}
 }
+
+// TestRingByHand begins, takes and gives back values in any order of the three.
+func TestRingByHand(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := &counter{t: t, end: rapid.IntRange(0, 20).Draw(t, "end"), starved: -1, fail: map[int]error{}}
+		r := NewRing[*item, int](c, 2, func() *item { return &item{} }, 0)
+		begun, taken, held := 0, 0, 0
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0:
+				want := Started
+				if begun == c.end {
+					want = Ended
+				} else {
+					begun++
+				}
+				if got := r.Schedule(context.Background(), true); got != want {
+					t.Fatalf("Schedule: %v, want %v", got, want)
+				}
+			case 1:
+				got, ok, err := r.Share(context.Background())
+				if err != nil || ok != (taken < begun) || ok && got.value != taken {
+					t.Fatalf("value %d of %d: %+v, %v, %v", taken, begun, got, ok, err)
+				}
+				if ok {
+					taken, held = taken+1, held+1
+				}
+			case 2:
+				r.Release()
+				held = max(0, held-1)
+			case 3:
+				if rapid.IntRange(0, 9).Draw(t, "move") == 0 {
+					begun = rapid.IntRange(0, c.end).Draw(t, "to")
+					taken, held = begun, 0
+					r.Reset(begun)
+				}
+			}
+			if r.Token() != taken || r.InFlight() != begun-taken || c.busy != begun-taken+held {
+				t.Fatalf("token %d, %d in flight, %d in use; want %d, %d, %d", r.Token(), r.InFlight(), c.busy, taken, begun-taken, begun-taken+held)
+			}
+		}
+		r.Reset(0)
+		if c.busy != 0 {
+			t.Fatalf("%d slots in use after Reset", c.busy)
+		}
+	})
+}
