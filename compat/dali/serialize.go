@@ -146,6 +146,7 @@ func sources(d *pipeline.Definition, n *graph.Node) ([]pipeproto.Op, error) {
 		name := edgeName(graph.Edge{Node: n, Output: i})
 		e := pipeproto.Op{Name: "ExternalSource", Instance: name, Outputs: []pipeproto.Edge{{Name: name, Device: "cpu"}}}
 		e.Args = []pipeproto.Argument{text("device", "cpu"), flag("repeat_last", o.RepeatLast), text("_module", "nvidia.dali.fn"), text("_display_name", externalSource)}
+		e.Args = append(e.Args, flag("preserve_name", true))
 		if spec.DType.Valid() {
 			a, ok := argument("dtype", spec.DType)
 			if !ok {

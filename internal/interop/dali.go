@@ -241,13 +241,10 @@ type daliMaker struct {
 	p       *pipeline.Builder
 }
 
-// op appends an operator and returns its first output; ok is false when there is none by that name.
-func (m *daliMaker) op(name string, args op.Args, inputs ...pipeline.Node) (n pipeline.Node, ok bool) {
-	if _, err := op.Lookup(name); err != nil {
-		return n, false
-	}
+// op appends an operator and returns its first output.
+func (m *daliMaker) op(name string, args op.Args, inputs ...pipeline.Node) pipeline.Node {
 	m.used = append(m.used, name)
-	return m.p.Op(name, args, inputs...)[0], true
+	return m.p.Op(name, args, inputs...)[0]
 }
 
 func (m *daliMaker) flip() bool { return m.r.IntN(2) == 0 }
@@ -259,9 +256,16 @@ func (m *daliMaker) define(p *pipeline.Builder) []pipeline.Node {
 		outputs = append(outputs, m.reader()...)
 	}
 	for range 1 + m.r.IntN(3) {
-		n := m.numbers()
+		make, change := m.numbers, m.change
+		if m.flip() {
+			make, change = m.image, m.changeImage
+		}
+		n := make()
 		for range m.r.IntN(4) {
-			n = m.change(n)
+			n = change(n)
+		}
+		if m.r.IntN(4) == 0 {
+			n = m.op("cast", op.Args{"dtype": []tensor.DType{tensor.Float16, tensor.Float64}[m.r.IntN(2)]}, n)
 		}
 		outputs = append(outputs, n)
 	}
@@ -298,36 +302,59 @@ func (m *daliMaker) reader() []pipeline.Node {
 // numbers returns a node of shape [4 6] or [4 6 3].
 func (m *daliMaker) numbers() pipeline.Node {
 	shape := [][]int{{4, 6}, {4, 6, 3}}[m.r.IntN(2)]
-	n, _ := m.op("random.uniform", op.Args{"range": []float64{-4, float64(m.r.IntN(100))}, "shape": shape})
 	if m.flip() {
-		n, _ = m.op("random.coin_flip", op.Args{"probability": float64(m.r.IntN(5)) / 4, "shape": shape})
+		return m.op("random.coin_flip", op.Args{"probability": float64(m.r.IntN(5)) / 4, "shape": shape})
 	}
-	return n
+	return m.op("random.uniform", op.Args{"range": []float64{-4, float64(m.r.IntN(100))}, "shape": shape})
 }
 
 // change returns what an operator makes of a node; its shape may be another.
 func (m *daliMaker) change(n pipeline.Node) pipeline.Node {
-	type step struct {
-		name string
-		args op.Args
+	r, ndim := m.r, len(n.Spec().Shape)
+	switch r.IntN(9) {
+	case 0:
+		return m.op("cast", op.Args{"dtype": []tensor.DType{tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Float32}[r.IntN(5)]}, n)
+	case 1:
+		return m.op("transpose", op.Args{"perm": r.Perm(ndim)}, n)
+	case 2:
+		return m.op("copy", nil, n)
+	case 3:
+		return m.op("pad", op.Args{"fill_value": 2.5, "align": 4, "axes": 0}, n)
+	case 4:
+		return m.op("reductions.max", op.Args{"axes": 0, "keep_dims": true}, n)
+	case 5:
+		m.used = append(m.used, "arithmetic")
+		return n.Mul(2).Add(3)
+	case 6:
+		return m.op("cat", op.Args{"axis": ndim - 1}, n, n)
+	case 7:
+		m.used = append(m.used, "conditions")
+		return m.p.If(m.op("random.coin_flip", nil), func() []pipeline.Node { return []pipeline.Node{n.Add(1)} }, func() []pipeline.Node { return []pipeline.Node{n.Sub(1)} })[0]
 	}
-	steps := []step{
-		{"cast", op.Args{"dtype": []tensor.DType{tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Float32, tensor.Float16, tensor.Float64}[m.r.IntN(7)]}},
-		{"transpose", op.Args{"perm": m.r.Perm(len(n.Spec().Shape))}},
-		{"expand_dims", op.Args{"axes": 0}},
-		{"copy", nil},
-		{"flip", op.Args{"horizontal": m.r.IntN(2), "vertical": m.r.IntN(2)}},
-		{"pad", op.Args{"fill_value": 2.5, "align": 4, "axes": 0}},
-		{"one_hot", op.Args{"num_classes": 3}},
-		{"reductions.max", op.Args{"axes": 0, "keep_dims": true}},
-		{"shapes", nil},
-	}
-	s := steps[m.r.IntN(len(steps))]
-	if len(n.Spec().Shape) == 0 || s.name == "flip" && n.Spec().Layout != "HWC" {
+	if ndim == 5 {
 		return n
 	}
-	if out, ok := m.op(s.name, s.args, n); ok {
-		return out
+	return m.op("expand_dims", op.Args{"axes": 0}, n)
+}
+
+// image returns a node of shape [20 30 3], uint8 and of layout HWC.
+func (m *daliMaker) image() pipeline.Node {
+	n := m.op("random.uniform", op.Args{"range": []float64{0, 255}, "shape": []int{20, 30, 3}, "dtype": tensor.Uint8})
+	return m.op("reshape", op.Args{"layout": "HWC"}, n)
+}
+
+// changeImage returns what an operator makes of an image.
+func (m *daliMaker) changeImage(n pipeline.Node) pipeline.Node {
+	r := m.r
+	switch r.IntN(5) {
+	case 0:
+		return m.op("flip", op.Args{"horizontal": m.op("random.coin_flip", nil), "vertical": r.IntN(2)}, n)
+	case 1:
+		return m.op("crop", op.Args{"crop": []int{2, 3}, "crop_pos_x": m.op("random.uniform", op.Args{"range": []float64{0, 1}}), "crop_pos_y": 0.25}, n)
+	case 2:
+		return m.op("random_resized_crop", op.Args{"size": []int{9, 11}, "interp_type": op.InterpNN, "antialias": false}, n)
+	case 3:
+		return m.op("brightness_contrast", op.Args{"brightness": m.op("random.uniform", op.Args{"range": []float64{0.5, 1.5}}), "contrast": 1.25}, n)
 	}
-	return n
+	return m.op("resize", op.Args{"size": []int{7, 5}, "interp_type": op.InterpNN, "antialias": false}, n)
 }

@@ -12,8 +12,6 @@ import warnings
 
 import numpy as np
 
-DTYPES = {"float16": "FLOAT16", "float32": "FLOAT", "float64": "FLOAT64", "int16": "INT16", "int32": "INT32", "int64": "INT64", "uint8": "UINT8"}
-
 
 def batches(pipe, n):
     out = []
@@ -107,9 +105,12 @@ class Maker:
     def outputs(self):
         out = list(self.reader()) if self.flip() else []
         for _ in range(self.r.randint(1, 3)):
-            n = self.numbers()
+            make, change = (self.image, self.change_image) if self.flip() else (self.numbers, self.change)
+            n = make()
             for _ in range(self.r.randint(0, 3)):
-                n = self.change(n)
+                n = change(n)
+            if self.r.randrange(4) == 0:
+                n = self.cast(n, ["FLOAT16", "FLOAT64"])
             out.append(n)
         self.r.shuffle(out)
         return out
@@ -141,27 +142,53 @@ class Maker:
             return self.call("random.coin_flip", probability=r.randrange(5) / 4, shape=shape)
         return self.call("random.uniform", range=[-4.0, float(r.randrange(100))], shape=shape)
 
-    def change(self, n):
+    def cast(self, n, names):
         import nvidia.dali.types as types
 
+        return self.call("cast", n, dtype=getattr(types, self.r.choice(names)))
+
+    def change(self, n):
         r = self.r
-        kind = r.randrange(8)
+        kind = r.randrange(9)
         if kind == 0:
-            return self.call("cast", n, dtype=getattr(types, r.choice(sorted(DTYPES.values()))))
+            return self.cast(n, ["UINT8", "INT16", "INT32", "INT64", "FLOAT"])
         if kind == 1:
             return self.call("transpose", n, perm=r.sample(range(self.ndim), self.ndim))
-        if kind == 2 and self.ndim < 5:
-            self.ndim += 1
+        if kind == 2 and self.grow():
             return self.call("expand_dims", n, axes=[0])
         if kind == 3:
             return self.call("copy", n)
         if kind == 4:
             return self.call("pad", n, fill_value=2.5, align=[4], axes=[0])
-        if kind == 5:
-            return self.call("stack", n, n, axis=0) if self.grow() else n
+        if kind == 5 and self.grow():
+            return self.call("stack", n, n, axis=0)
         if kind == 6:
             return self.call("cat", n, n, axis=self.ndim - 1)
+        if kind == 7:
+            self.used.append("arithmetic")
+            return n * 2 + 3
         return self.call("reductions.max", n, axes=[0], keep_dims=True)
+
+    def image(self):
+        import nvidia.dali.types as types
+
+        n = self.call("random.uniform", range=[0.0, 255.0], shape=[20, 30, 3], dtype=types.UINT8)
+        return self.call("reshape", n, layout="HWC")
+
+    def change_image(self, n):
+        import nvidia.dali.types as types
+
+        r = self.r
+        kind = r.randrange(5)
+        if kind == 0:
+            return self.call("flip", n, horizontal=self.call("random.coin_flip"), vertical=r.randrange(2))
+        if kind == 1:
+            return self.call("crop", n, crop=[2, 3], crop_pos_x=self.call("random.uniform", range=[0.0, 1.0]), crop_pos_y=0.25)
+        if kind == 2:
+            return self.call("random_resized_crop", n, size=[9, 11], interp_type=types.INTERP_NN, antialias=False)
+        if kind == 3:
+            return self.call("brightness_contrast", n, brightness=self.call("random.uniform", range=[0.5, 1.5]), contrast=1.25)
+        return self.call("resize", n, size=[7, 5], interp_type=types.INTERP_NN, antialias=False)
 
     def grow(self):
         if self.ndim < 5:
