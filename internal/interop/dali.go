@@ -352,7 +352,7 @@ func (m *daliMaker) changeImage(n pipeline.Node) pipeline.Node {
 	case 1:
 		return m.op("crop", op.Args{"crop": []int{2, 3}, "crop_pos_x": m.op("random.uniform", op.Args{"range": []float64{0, 1}}), "crop_pos_y": 0.25}, n)
 	case 2:
-		return m.op("random_resized_crop", op.Args{"size": []int{9, 11}, "interp_type": op.InterpNN, "antialias": false}, n)
+		return m.op("noise.salt_and_pepper", op.Args{"prob": 0.25}, n)
 	case 3:
 		return m.op("brightness_contrast", op.Args{"brightness": m.op("random.uniform", op.Args{"range": []float64{0.5, 1.5}}), "contrast": 1.25}, n)
 	}

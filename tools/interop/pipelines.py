@@ -185,7 +185,7 @@ class Maker:
         if kind == 1:
             return self.call("crop", n, crop=[2, 3], crop_pos_x=self.call("random.uniform", range=[0.0, 1.0]), crop_pos_y=0.25)
         if kind == 2:
-            return self.call("random_resized_crop", n, size=[9, 11], interp_type=types.INTERP_NN, antialias=False)
+            return self.call("noise.salt_and_pepper", n, prob=0.25)
         if kind == 3:
             return self.call("brightness_contrast", n, brightness=self.call("random.uniform", range=[0.5, 1.5]), contrast=1.25)
         return self.call("resize", n, size=[7, 5], interp_type=types.INTERP_NN, antialias=False)
