@@ -216,5 +216,6 @@ func (d *Decoder) decode(data []byte, format Format) error {
 	return raster.Unsupported("codec", format.String()+" files")
 }
 
-// Identity names the decoders whose pixels these are.
-func Identity() string { return jpeg.Identity() }
+// Pixels names what an output depends on besides the file: builds in which it is the
+// same give the same pixels.
+func Pixels(o Output) string { return jpeg.Pixels(jpeg.Options{FastIDCT: o.FastIDCT}) }

@@ -56,8 +56,17 @@ const (
 	MaxScans  = 256
 )
 
-// Identity names the decoder whose pixels these are. Decoders with different
-// identities may differ in the last bits.
+// Pixels names the pixels that the options give: builds in which it is the same give
+// the same. It is that of libjpeg's defaults whoever computes them, but for FastIDCT,
+// which not all can.
+func Pixels(o Options) string {
+	if o.FastIDCT && hasFast {
+		return "fast transform, fancy upsampling"
+	}
+	return "slow integer transform, fancy upsampling"
+}
+
+// Identity names the decoder of this build.
 func Identity() string { return identity() }
 
 // Advice says how to get a build with the other, faster decoder, or is empty where

@@ -7,5 +7,6 @@ type backend = portable
 
 const advice = "for libjpeg-turbo build with cgo and -tags libjpeg where its headers are installed; make does so by itself. The pixels are the same"
 
-// The pixels are those of libjpeg's defaults, whoever computes them.
-func identity() string { return "islow, fancy upsampling" }
+const hasFast = false
+
+func identity() string { return "in Go" }

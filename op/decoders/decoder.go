@@ -124,8 +124,8 @@ func (w *worker) part(b *op.Block, s int, data []byte, h codec.Header, o codec.O
 // Grain implements op.Kernel.
 func (k *decoder) Grain() op.Grain { return op.PerSample }
 
-// Identity implements op.Identifier: two decoders may differ in the last bit.
-func (k *decoder) Identity() string { return codec.Identity() }
+// Identity implements op.Identifier: not all builds have the fast transform.
+func (k *decoder) Identity() string { return codec.Pixels(k.output) }
 
 // Infer implements op.Kernel.
 func (k *decoder) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
