@@ -7,6 +7,20 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
+// BatchPermutation are the arguments of batch_permutation.
+type BatchPermutation struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Draws every number by itself, so that some come twice and others not at all. Default: false.
+	AllowRepetitions bool `op:"allow_repetitions"`
+
+	// No sample has its own number, but in batches of one. Default: false.
+	NoFixedPoints bool `op:"no_fixed_points"`
+
+	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
+
 // Brightness are the arguments of brightness.
 type Brightness struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -836,6 +850,23 @@ type PermuteBatch struct {
 	Indices op.Arg[[]int] `op:"indices"`
 }
 
+// RandomCropGenerator are the arguments of random_crop_generator.
+type RandomCropGenerator struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Range of the window's area as a fraction of the image's. Default: 0.08 1.
+	RandomArea []float64 `op:"random_area"`
+
+	// Range of the window's width over its height. Default: 0.75 1.333.
+	RandomAspectRatio []float64 `op:"random_aspect_ratio"`
+
+	// Draws until the largest window that fits is taken. Default: 10.
+	NumAttempts op.Arg[int] `op:"num_attempts"`
+
+	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
+
 // RandomResizedCrop are the arguments of random_resized_crop.
 type RandomResizedCrop struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -1082,6 +1113,58 @@ type ResizeCropMirror struct {
 	Mirror op.Arg[int] `op:"mirror"`
 }
 
+// RoiRandomCrop are the arguments of roi_random_crop.
+type RoiRandomCrop struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Size of the window. Required.
+	CropShape op.Arg[[]int] `op:"crop_shape"`
+
+	// Where the region begins. Required.
+	RoiStart op.Arg[[]int] `op:"roi_start"`
+
+	// Where the region ends; this or roi_shape is given.
+	RoiEnd op.Arg[[]int] `op:"roi_end"`
+
+	// Size of the region; this or roi_end is given.
+	RoiShape op.Arg[[]int] `op:"roi_shape"`
+
+	// Size of the image. Not together with an input.
+	InShape op.Arg[[]int] `op:"in_shape"`
+
+	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
+
+// Rotate are the arguments of rotate.
+type Rotate struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Type of the output: float32, by default that of the input, or any of the inputs' for float32.
+	DType tensor.DType `op:"dtype"`
+
+	// What lies outside the input; by default what lies at its border.
+	FillValue op.Arg[float64] `op:"fill_value"`
+
+	// INTERP_LINEAR or INTERP_NN. Default: INTERP_LINEAR.
+	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+
+	// The older name of dtype. Deprecated: use dtype
+	OutputDtype tensor.DType `op:"output_dtype"`
+
+	// Height and width of the output, depth before them for volumes; by default those of the input. Default: .
+	Size op.Arg[[]float64] `op:"size"`
+
+	// The angle in degrees, counterclockwise. Required.
+	Angle op.Arg[float64] `op:"angle"`
+
+	// The axis that volumes are turned around, x, y and z, of any length.
+	Axis op.Arg[[]float64] `op:"axis"`
+
+	// Whether the output is as large as the input, where no size is given. Default: false.
+	KeepSize bool `op:"keep_size"`
+}
+
 // SequenceRearrange are the arguments of sequence_rearrange.
 type SequenceRearrange struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -1175,6 +1258,70 @@ type Stack struct {
 	AxisName string `op:"axis_name"`
 }
 
+// TensorResize are the arguments of tensor_resize.
+type TensorResize struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Widens the filter along axes that shrink. Default: true.
+	Antialias op.Arg[bool] `op:"antialias"`
+
+	// Output type: that of the input, the default, or float32.
+	DType tensor.DType `op:"dtype"`
+
+	// Filter, unless mag_filter or min_filter say another. Default: INTERP_LINEAR.
+	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+
+	// Filter of axes that grow or stay. Default: INTERP_LINEAR.
+	MagFilter op.Arg[op.InterpType] `op:"mag_filter"`
+
+	// Filter of axes that shrink. Default: INTERP_LINEAR.
+	MinFilter op.Arg[op.InterpType] `op:"min_filter"`
+
+	// Has no effect. Default: 32.
+	MinibatchSize op.Arg[int] `op:"minibatch_size"`
+
+	// Has no effect. Default: 0.
+	TempBufferHint int `op:"temp_buffer_hint"`
+
+	// Where a size had to be rounded: the point of the part that is resized which stays where it is, from 0 at
+	// its start to 1 at its end; for all axes or for each. Default: 0.5.
+	Alignment op.Arg[[]float64] `op:"alignment"`
+
+	// Axes that are resized, in the order of the other arguments; by default all. Negative ones count from the
+	// last.
+	Axes []int `op:"axes"`
+
+	// The same by the letters of the layout.
+	AxisNames string `op:"axis_names"`
+
+	// Largest extent of the result, for all axes or for each; 0 is no limit.
+	MaxSize []float64 `op:"max_size"`
+
+	// How sizes are met, as in resize: "default", "stretch", "not_larger" or "not_smaller". Default: "default".
+	Mode op.Arg[string] `op:"mode"`
+
+	// End of the part that is resized, on each axis.
+	RoiEnd op.Arg[[]float64] `op:"roi_end"`
+
+	// The part is given in fractions of the extents. Default: false.
+	RoiRelative bool `op:"roi_relative"`
+
+	// Start of the part that is resized, on each axis.
+	RoiStart op.Arg[[]float64] `op:"roi_start"`
+
+	// Factor of each axis, or one for all; excludes sizes.
+	Scales op.Arg[[]float64] `op:"scales"`
+
+	// How sizes become integers: "round", "truncate" or "ceil". Default: "round".
+	SizeRounding op.Arg[string] `op:"size_rounding"`
+
+	// Extent of each axis, or one for all; 0 derives it from the others.
+	Sizes op.Arg[[]float64] `op:"sizes"`
+
+	// Where a size had to be rounded, the part that is resized grows or shrinks by as much. Default: true.
+	SubpixelScale op.Arg[bool] `op:"subpixel_scale"`
+}
+
 // Transpose are the arguments of transpose.
 type Transpose struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -1187,6 +1334,32 @@ type Transpose struct {
 
 	// Whether the letters of the layout go with their axes; else the layout stays. Default: true.
 	TransposeLayout op.Arg[bool] `op:"transpose_layout"`
+}
+
+// WarpAffine are the arguments of warp_affine.
+type WarpAffine struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Type of the output: float32, by default that of the input, or any of the inputs' for float32.
+	DType tensor.DType `op:"dtype"`
+
+	// What lies outside the input; by default what lies at its border.
+	FillValue op.Arg[float64] `op:"fill_value"`
+
+	// INTERP_LINEAR or INTERP_NN. Default: INTERP_LINEAR.
+	InterpType op.Arg[op.InterpType] `op:"interp_type"`
+
+	// The older name of dtype. Deprecated: use dtype
+	OutputDtype tensor.DType `op:"output_dtype"`
+
+	// Height and width of the output, depth before them for volumes; by default those of the input. Default: .
+	Size op.Arg[[]float64] `op:"size"`
+
+	// Whether the transform maps the output to the input; else the other way round. Default: true.
+	InverseMap op.Arg[bool] `op:"inverse_map"`
+
+	// The transform row by row: x and y, z behind them for volumes, and the offset. Default: .
+	Matrix op.Arg[[]float64] `op:"matrix"`
 }
 
 // Zeros are the arguments of zeros.

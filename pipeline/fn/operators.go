@@ -7,6 +7,18 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
+// BatchPermutationArgs are the arguments of batch_permutation.
+type BatchPermutationArgs = opargs.BatchPermutation
+
+// BatchPermutation is batch_permutation. Draws a permutation of the samples of a batch, for permute_batch:
+// each sample is a number of one.
+//
+// Output indices: int32 scalars.
+func BatchPermutation(p *pipeline.Builder, args BatchPermutationArgs) (indices pipeline.Node) {
+	out := p.Op("batch_permutation", args)
+	return out[0]
+}
+
 // BrightnessArgs are the arguments of brightness.
 type BrightnessArgs = opargs.Brightness
 
@@ -438,6 +450,20 @@ func PermuteBatch(p *pipeline.Builder, input pipeline.Node, args PermuteBatchArg
 	return out[0]
 }
 
+// RandomCropGeneratorArgs are the arguments of random_crop_generator.
+type RandomCropGeneratorArgs = opargs.RandomCropGenerator
+
+// RandomCropGenerator is random_crop_generator. Draws windows of random area, aspect ratio and place for
+// images of given shapes, to cut them with slice or while they are decoded.
+//
+// Input shapes: height, width and maybe channels of images, as integers.
+// Output anchor: row and column of the corner, int32.
+// Output extent: height and width, int32.
+func RandomCropGenerator(p *pipeline.Builder, shapes pipeline.Node, args RandomCropGeneratorArgs) (anchor, extent pipeline.Node) {
+	out := p.Op("random_crop_generator", args, shapes)
+	return out[0], out[1]
+}
+
 // RandomResizedCropArgs are the arguments of random_resized_crop.
 type RandomResizedCropArgs = opargs.RandomResizedCrop
 
@@ -503,6 +529,33 @@ type ResizeCropMirrorArgs = opargs.ResizeCropMirror
 // Output windows: the windows, with the layout of the input.
 func ResizeCropMirror(p *pipeline.Builder, images pipeline.Node, args ResizeCropMirrorArgs) (windows pipeline.Node) {
 	out := p.Op("resize_crop_mirror", args, images)
+	return out[0]
+}
+
+// RoiRandomCropArgs are the arguments of roi_random_crop.
+type RoiRandomCropArgs = opargs.RoiRandomCrop
+
+// RoiRandomCrop is roi_random_crop. Draws where a window of a given size lies, so that it has as much of a
+// region as fits: the whole region in it, or it within the region. It stays within the image where that is
+// given.
+//
+// Input data: what will be cut, in place of in_shape; may be left out.
+// Output start: the first index of the window along every axis, int64.
+func RoiRandomCrop(p *pipeline.Builder, args RoiRandomCropArgs, inputs ...pipeline.Node) (start pipeline.Node) {
+	out := p.Op("roi_random_crop", args, inputs...)
+	return out[0]
+}
+
+// RotateArgs are the arguments of rotate.
+type RotateArgs = opargs.Rotate
+
+// Rotate is rotate. Turns images around their centre. The output is as large as the turned image, with
+// extents even or odd as the input's, so that the centre stays in the middle or at the corner of a pixel.
+//
+// Input data: pictures, volumes or sequences of them.
+// Output output: the turned images.
+func Rotate(p *pipeline.Builder, data pipeline.Node, args RotateArgs) (output pipeline.Node) {
+	out := p.Op("rotate", args, data)
 	return out[0]
 }
 
@@ -574,6 +627,19 @@ func Stack(p *pipeline.Builder, args StackArgs, inputs ...pipeline.Node) (output
 	return out[0]
 }
 
+// TensorResizeArgs are the arguments of tensor_resize.
+type TensorResizeArgs = opargs.TensorResize
+
+// TensorResize is tensor_resize. Changes the extents of some axes of arrays of any rank, to sizes or by
+// scales. The axes, with all that lie between them, are three at most.
+//
+// Input data: arrays of uint8, int16, uint16 or float32.
+// Output resized: arrays of the new extents, with the layout of the input.
+func TensorResize(p *pipeline.Builder, data pipeline.Node, args TensorResizeArgs) (resized pipeline.Node) {
+	out := p.Op("tensor_resize", args, data)
+	return out[0]
+}
+
 // TransposeArgs are the arguments of transpose.
 type TransposeArgs = opargs.Transpose
 
@@ -583,6 +649,21 @@ type TransposeArgs = opargs.Transpose
 // Output output: the data with its axes in that order.
 func Transpose(p *pipeline.Builder, input pipeline.Node, args TransposeArgs) (output pipeline.Node) {
 	out := p.Op("transpose", args, input)
+	return out[0]
+}
+
+// WarpAffineArgs are the arguments of warp_affine.
+type WarpAffineArgs = opargs.WarpAffine
+
+// WarpAffine is warp_affine. Warps images by an affine transform, of which each pixel of the output is mapped
+// to the point of the input that it shows. Points are counted from the corner of an image, so that the centre
+// of the first pixel is (0.5, 0.5).
+//
+// Input data: pictures, volumes or sequences of them.
+// Input mtx: the float32 transform, in place of the argument; may be left out.
+// Output output: the warped images.
+func WarpAffine(p *pipeline.Builder, data pipeline.Node, args WarpAffineArgs, inputs ...pipeline.Node) (output pipeline.Node) {
+	out := p.Op("warp_affine", args, append([]pipeline.Node{data}, inputs...)...)
 	return out[0]
 }
 

@@ -1,0 +1,55 @@
+// Code generated from the schemas by go generate ./pipeline/fn; DO NOT EDIT.
+
+package opargs
+
+import (
+	"github.com/bivouac-ml/bivouac/op"
+)
+
+// NoiseGaussian are the arguments of noise.gaussian.
+type NoiseGaussian struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Mean of the numbers. Default: 0.
+	Mean op.Arg[float64] `op:"mean"`
+
+	// Standard deviation of the numbers. Default: 1.
+	Stddev op.Arg[float64] `op:"stddev"`
+
+	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
+
+// NoiseSaltAndPepper are the arguments of noise.salt_and_pepper.
+type NoiseSaltAndPepper struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Probability that a pixel is set. Default: 0.05.
+	Prob op.Arg[float64] `op:"prob"`
+
+	// Probability that what is set becomes white. Default: 0.5.
+	SaltVsPepper op.Arg[float64] `op:"salt_vs_pepper"`
+
+	// White: by default the largest integer, or 1.
+	SaltVal op.Arg[float64] `op:"salt_val"`
+
+	// Black: by default the least integer, or -1.
+	PepperVal op.Arg[float64] `op:"pepper_val"`
+
+	// Draws for every channel by itself, not for the pixel as a whole. Default: false.
+	PerChannel bool `op:"per_channel"`
+
+	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
+
+// NoiseShot are the arguments of noise.shot.
+type NoiseShot struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// How much a photon makes: the larger, the more noise. With 0 or less everything becomes 0. Default: 20.
+	Factor op.Arg[float64] `op:"factor"`
+
+	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
+}
