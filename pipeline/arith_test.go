@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -155,7 +156,7 @@ func TestArithmeticMistakes(t *testing.T) {
 		"text":         {func(p *pipeline.Builder) pipeline.Node { return uniform(p, "").Add("1") }, "string"},
 		"large number": {func(p *pipeline.Builder) pipeline.Node { return uniform(p, "").Add(1 << 40) }, "int32"},
 		"shapes": {func(p *pipeline.Builder) pipeline.Node {
-			return fn.RandomUniform(p, fn.RandomUniformArgs{Shape: []int{3}}).Add(fn.RandomUniform(p, fn.RandomUniformArgs{Shape: []int{2}}))
+			return fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{3})}).Add(fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{2})}))
 		}, "3"},
 		"nothing": {func(p *pipeline.Builder) pipeline.Node { return pipeline.Node{}.Add(1) }, "output 0"},
 		"node of another builder": {func(p *pipeline.Builder) pipeline.Node {

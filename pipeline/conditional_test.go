@@ -215,14 +215,14 @@ func TestConditionalMistakes(t *testing.T) {
 			return p.If(coin(p, ""), same(x), func() []pipeline.Node { return p.Op("cast", op.Args{"dtype": tensor.Int32}, x) })
 		}, "one dtype, got float32 and int32"},
 		"dimensions": {func(p *pipeline.Builder) []pipeline.Node {
-			return p.If(coin(p, ""), same(uniform(p, "")), same(fn.RandomUniform(p, fn.RandomUniformArgs{Shape: []int{1}})))
+			return p.If(coin(p, ""), same(uniform(p, "")), same(fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{1})})))
 		}, "number of dimensions"},
 		"numbers of values": {func(p *pipeline.Builder) []pipeline.Node {
 			x := uniform(p, "")
 			return p.If(coin(p, ""), same(x), same(x, x))
 		}, "got 1 and 2"},
 		"condition": {func(p *pipeline.Builder) []pipeline.Node {
-			x := fn.RandomUniform(p, fn.RandomUniformArgs{Shape: []int{1}})
+			x := fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{1})})
 			return p.If(x, same(x), same(x))
 		}, "scalar"},
 		"no condition": {func(p *pipeline.Builder) []pipeline.Node {

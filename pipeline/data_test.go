@@ -73,7 +73,7 @@ func training(dir string) func(p *pipeline.Builder) []pipeline.Node {
 			Mirror: op.Of[int](fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{})),
 			Mean:   op.Const([]float64{120, 110, 100}), Std: op.Const([]float64{60}),
 		})
-		return []pipeline.Node{images, labels, decoded, jpegs, fn.RandomUniform(p, fn.RandomUniformArgs{Name: "noise", Shape: []int{3}})}
+		return []pipeline.Node{images, labels, decoded, jpegs, fn.RandomUniform(p, fn.RandomUniformArgs{Name: "noise", Shape: op.Const([]int{3})})}
 	}
 }
 

@@ -119,7 +119,7 @@ func TestByHand(t *testing.T) {
 
 func TestTemplate(t *testing.T) {
 	template := pipeline.Template[int]{Options: pipeline.Options{BatchSize: 2}, Define: func(b *pipeline.Builder, n int) []pipeline.Node {
-		return []pipeline.Node{fn.RandomUniform(b, fn.RandomUniformArgs{Shape: []int{n}})}
+		return []pipeline.Node{fn.RandomUniform(b, fn.RandomUniformArgs{Shape: op.Const([]int{n})})}
 	}}
 	p, err := template.New(context.Background(), 5, &pipeline.Options{BatchSize: 3})
 	if err != nil {

@@ -149,7 +149,7 @@ type trainer struct{ size int }
 
 // DefineGraph implements pipeline.Definer.
 func (t trainer) DefineGraph(p *pipeline.Builder) []pipeline.Node {
-	return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{Shape: []int{t.size}}).Shape()}
+	return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{t.size})}).Shape()}
 }
 
 func ExampleDefineBy() {
@@ -175,7 +175,7 @@ func ExampleTemplate() {
 	template := pipeline.Template[int]{
 		Options: pipeline.Options{BatchSize: 8},
 		Define: func(p *pipeline.Builder, size int) []pipeline.Node {
-			return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{Shape: []int{size}})}
+			return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{size})})}
 		},
 	}
 	pipe, err := template.New(context.Background(), 5, &pipeline.Options{BatchSize: 2})

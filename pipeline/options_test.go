@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -19,7 +20,7 @@ import (
 func number(p *pipeline.Builder) []pipeline.Node { return []pipeline.Node{uniform(p, "x")} }
 
 func two(p *pipeline.Builder) []pipeline.Node {
-	return []pipeline.Node{uniform(p, "x"), fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{Shape: []int{2}, DType: tensor.Uint8})}
+	return []pipeline.Node{uniform(p, "x"), fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{Shape: op.Const([]int{2}), DType: tensor.Uint8})}
 }
 
 func TestProperties(t *testing.T) {

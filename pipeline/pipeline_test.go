@@ -76,7 +76,7 @@ func TestDefinitionErrors(t *testing.T) {
 			return []pipeline.Node{a, fn.RandomUniform(p, fn.RandomUniformArgs{Name: "n"})}
 		}, errs.Exists, "node n"},
 		"argument of the wrong shape": {func(p *pipeline.Builder) []pipeline.Node {
-			pair := fn.RandomUniform(p, fn.RandomUniformArgs{Shape: []int{2}})
+			pair := fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{2})})
 			return []pipeline.Node{fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{Probability: op.Of[float64](pair)})}
 		}, errs.Invalid, "argument probability"},
 	} {
@@ -174,7 +174,7 @@ func TestAllocations(t *testing.T) {
 		return float64(after.Mallocs-before.Mallocs) / (rounds * batch)
 	}
 	if n := measure(func(p *pipeline.Builder) []pipeline.Node {
-		return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{Shape: []int{5}}), fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{})}
+		return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{5})}), fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{})}
 	}, 2); n > 0.1 {
 		t.Errorf("%.2f allocations a sample without a reader", n)
 	}

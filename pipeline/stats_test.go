@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -104,7 +105,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	data := []pipeline.Data{[]tensor.Tensor{tensor.New(tensor.Uint8, 1000), tensor.New(tensor.Uint8, 500), tensor.New(tensor.Uint8, 10), tensor.New(tensor.Uint8, 10)}}
 	graphs := map[string]func(p *pipeline.Builder) []pipeline.Node{
 		"random": func(p *pipeline.Builder) []pipeline.Node {
-			return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{Shape: []int{7}})}
+			return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{7})})}
 		},
 		"external": func(p *pipeline.Builder) []pipeline.Node {
 			return pipeline.ExternalSource(p, pipeline.Func(func(context.Context) ([]pipeline.Data, error) { return data, nil }), pipeline.SourceOptions{})
