@@ -139,8 +139,11 @@ func (z *resizeSize) at(b *op.Block, s int, in []int, out []target) ([]target, e
 	return how.targets(out, want[:n], lo[:n], hi[:n], in), nil
 }
 
-// maxSpatial is the largest number of axes that are resized.
-const maxSpatial = 3
+// maxSpatial is the largest number of axes that are resized, maxRank that of axes among them and around.
+const (
+	maxSpatial = 3
+	maxRank    = 8
+)
 
 // request returns the sizes that are asked for, 0 where none is.
 func (z *resizeSize) request(b *op.Block, s int, want []float64) (err error) {
@@ -184,7 +187,7 @@ func (z *resizeSize) request(b *op.Block, s int, want []float64) (err error) {
 // sizeLimits is the argument max_size.
 type sizeLimits struct {
 	given []float64
-	same  [maxSpatial]float64 // where it is one value for all axes
+	same  [maxRank]float64 // where it is one value for all axes
 }
 
 func readLimits(c *op.Config) sizeLimits {
@@ -193,7 +196,9 @@ func readLimits(c *op.Config) sizeLimits {
 		l.given = append(l.given, float64(float32(v)))
 	}
 	if len(l.given) == 1 {
-		l.same = [maxSpatial]float64{l.given[0], l.given[0], l.given[0]}
+		for i := range l.same {
+			l.same[i] = l.given[0]
+		}
 	}
 	return l
 }
@@ -225,7 +230,7 @@ func (r *roi) at(b *op.Block, s int, in []int, lo, hi []float64) error {
 		vector *op.Vector[float64]
 		to     []float64
 	}{{"roi_start", &r.start, lo}, {"roi_end", &r.end, hi}} {
-		var buf [maxSpatial]float64
+		var buf [maxRank]float64
 		v, err := edge.vector.At(b, s, buf[:])
 		if err != nil {
 			return err
@@ -273,7 +278,7 @@ type sizing struct {
 // targets computes what becomes of axes that were asked to have sizes want, of the
 // part from lo to hi.
 func (z sizing) targets(out []target, want, lo, hi []float64, in []int) []target {
-	var extent [maxSpatial]float64
+	var extent [maxRank]float64
 	empty := false
 	for i := range want {
 		if extent[i] = float64(float32(hi[i]) - float32(lo[i])); extent[i] < 0 {
@@ -311,8 +316,8 @@ func (z sizing) targets(out []target, want, lo, hi []float64, in []int) []target
 
 // adjustSizes replaces what is missing in want, and what the mode and the limits change.
 func adjustSizes(want, in, limits []float64, mode scaleMode) {
-	var scale [maxSpatial]float64
-	var given [maxSpatial]bool
+	var scale [maxRank]float64
+	var given [maxRank]bool
 	count := 0
 	for i := range want {
 		given[i] = want[i] != 0 && in[i] != 0

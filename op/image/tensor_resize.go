@@ -15,7 +15,7 @@ func init() {
 	op.Register(op.Schema{
 		Name: "tensor_resize",
 		Doc: "Changes the extents of some axes of arrays of any rank, to sizes or by scales. The axes, with all that lie between them, " +
-			"are three at most.",
+			"are three at most; the others keep theirs but for a mode that gives all the same scale.",
 		Inputs:  []op.Port{{Name: "data", Doc: "arrays of uint8, int16, uint16 or float32"}},
 		Outputs: []op.Port{{Name: "resized", Doc: "arrays of the new extents, with the layout of the input"}},
 		Params: append(filterParams(),
@@ -86,21 +86,29 @@ func (k *tensorResize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	out := in[0]
 	out.DType = dtype
 	if out.Shape != nil {
-		var buf [maxSpatial]int
-		axes, _, _, err := k.resolve(buf[:0], len(out.Shape), out.Layout)
+		var buf [maxRank]int
+		axes, err := k.resolve(buf[:0], len(out.Shape), out.Layout)
 		if err != nil {
 			return nil, errs.Wrap(k.config.Schema.FullName(), "node "+k.config.Node, err)
 		}
 		out.Shape = out.Shape.Clone()
-		for _, a := range axes {
-			out.Shape[a] = -1
+		for i := range out.Shape {
+			if slices.Contains(axes, i) || k.how.mode != scaleDefault {
+				out.Shape[i] = -1
+			}
 		}
 	}
 	return []tensor.Spec{out}, nil
 }
 
-// resolve returns the axes that are resized, and the range of axes that they span.
-func (k *tensorResize) resolve(axes []int, rank int, layout string) (list []int, first, n int, err error) {
+// resolve returns the axes that the arguments are for.
+func (k *tensorResize) resolve(axes []int, rank int, layout string) ([]int, error) {
+	bad := func(want string) error {
+		return &errs.Error{Kind: errs.Invalid, Subject: "axes", Want: want, Got: fmt.Sprintf("%v%s of data with %d, layout %q", k.axes, k.names, rank, layout)}
+	}
+	if rank > maxRank || rank == 0 {
+		return nil, bad(fmt.Sprintf("data with 1 to %d axes", maxRank))
+	}
 	switch {
 	case k.names != "":
 		for i := range k.names {
@@ -118,69 +126,76 @@ func (k *tensorResize) resolve(axes []int, rank int, layout string) (list []int,
 			axes = append(axes, a)
 		}
 	}
-	bad := func(want string) error {
-		return &errs.Error{Kind: errs.Invalid, Subject: "axes", Want: want, Got: fmt.Sprintf("%v of data with %d, layout %q", k.axes, rank, layout)}
-	}
-	if len(axes) == 0 {
-		return nil, 0, 0, bad("one at least")
-	}
-	first, last := axes[0], axes[0]
 	for i, a := range axes {
 		if a < 0 || a >= rank || slices.Contains(axes[:i], a) {
-			return nil, 0, 0, bad("axes of the data, each once")
+			return nil, bad("axes of the data, each once")
 		}
-		first, last = min(first, a), max(last, a)
 	}
-	if n = last + 1 - first; n > maxSpatial {
-		return nil, 0, 0, bad("a span of three axes at most")
-	}
-	return axes, first, n, nil
+	return axes, nil
 }
 
 func (k *tensorResize) Run(b *op.Block) error { return forEach(b, k.sample) }
 
-func (k *tensorResize) sample(b *op.Block, s int) error {
+func (k *tensorResize) sample(b *op.Block, s int) (err error) {
 	in, st := b.In(0, s), op.PerWorker[resizeState](b)
-	var buf [maxSpatial]int
-	axes, first, span, err := k.resolve(buf[:0], len(in.Shape), in.Layout)
+	var buf [maxRank]int
+	axes, err := k.resolve(buf[:0], len(in.Shape), in.Layout)
 	if err != nil {
 		return err
 	}
-	n := len(axes)
-	st.in = st.in[:0]
-	for _, a := range axes {
-		st.in = append(st.in, in.Shape[a])
-	}
-	if st.targets, err = k.targets(b, s, st, n); err != nil {
+	if st.targets, err = k.targets(b, s, st, in.Shape, axes); err != nil {
 		return err
 	}
-	// The axes in their order, those between them as they are.
-	var ordered [maxSpatial]target
-	for i := range span {
-		extent := in.Shape[first+i]
-		ordered[i] = target{size: extent, hi: float64(extent)}
+	// Axes at both ends that keep their extent are frames and channels, but two axes at
+	// least are resampled, which matters to filters that change what keeps its size.
+	first, last := 0, len(in.Shape)
+	for first < last-1 && st.targets[first].size == in.Shape[first] {
+		first++
 	}
-	for i, a := range axes {
-		ordered[a-first] = st.targets[i]
+	for last > first+1 && st.targets[last-1].size == in.Shape[last-1] {
+		last--
 	}
-	st.targets = append(st.targets[:0], ordered[:span]...)
-	return k.run(b, s, st, first, span)
+	switch {
+	case last-first > 1:
+	case last < len(in.Shape):
+		last++
+	case first > 0:
+		first--
+	}
+	if last-first > maxSpatial {
+		return &errs.Error{Kind: errs.Unsupported, Want: "three neighbouring axes at most that change", Got: fmt.Sprintf("axes %d to %d", first, last-1)}
+	}
+	st.targets = st.targets[first:last]
+	return k.run(b, s, st, first, last-first)
 }
 
-// targets returns what becomes of the n axes whose extents are in st.in.
-func (k *tensorResize) targets(b *op.Block, s int, st *resizeState, n int) ([]target, error) {
-	var want, lo, hi, align, given [maxSpatial]float64
-	if err := k.roi.at(b, s, st.in, lo[:n], hi[:n]); err != nil {
+// targets returns what becomes of all axes, those that the arguments are for and the
+// others, whose sizes are as they are but take part in what the mode does.
+func (k *tensorResize) targets(b *op.Block, s int, st *resizeState, shape, axes []int) ([]target, error) {
+	var want, lo, hi, align, limits, given, from, to [maxRank]float64
+	n, rank := len(axes), len(shape)
+	st.in = st.in[:0]
+	for _, a := range axes {
+		st.in = append(st.in, shape[a])
+	}
+	if err := k.roi.at(b, s, st.in, from[:n], to[:n]); err != nil {
 		return nil, err
 	}
-	list := &k.sizes
+	for i, extent := range shape {
+		want[i], hi[i], align[i] = float64(extent), float64(extent), 0.5
+	}
+	most, err := k.maxSize.of(n)
+	if err != nil {
+		return nil, err
+	}
+	sizes := &k.sizes
 	if k.byScale {
-		list = &k.scales
+		sizes = &k.scales
 	}
 	for _, v := range [...]struct {
 		vector *op.Vector[float64]
-		to     []float64
-	}{{list, want[:n]}, {&k.align, align[:n]}} {
+		to     *[maxRank]float64
+	}{{sizes, &want}, {&k.align, &align}} {
 		values, err := v.vector.At(b, s, given[:0])
 		if err != nil {
 			return nil, err
@@ -188,22 +203,23 @@ func (k *tensorResize) targets(b *op.Block, s int, st *resizeState, n int) ([]ta
 		if len(values) != 1 && len(values) != n {
 			return nil, &errs.Error{Kind: errs.Invalid, Subject: "sizes, scales and alignment", Want: fmt.Sprintf("1 or %d values", n), Got: fmt.Sprint(len(values))}
 		}
-		for i := range v.to {
-			v.to[i] = float64(float32(values[i%len(values)]))
+		for i, a := range axes {
+			v.to[a] = float64(float32(values[i%len(values)]))
 		}
 	}
-	for i := range n {
+	for i, a := range axes {
+		lo[a], hi[a] = from[i], to[i]
 		if k.byScale {
-			want[i] = float64(float32(want[i] * float64(st.in[i])))
+			want[a] = float64(float32(want[a] * float64(shape[a])))
 		}
-		if !(math.Abs(want[i]) <= math.MaxInt32) {
-			return nil, &errs.Error{Kind: errs.Invalid, Subject: "size", Want: "a number of elements", Got: fmt.Sprint(want[i])}
+		if most != nil {
+			limits[a] = most[i]
+		}
+		if !(math.Abs(want[a]) <= math.MaxInt32) {
+			return nil, &errs.Error{Kind: errs.Invalid, Subject: "size", Want: "a number of elements", Got: fmt.Sprint(want[a])}
 		}
 	}
-	how, err := k.how, error(nil)
-	if how.limits, err = k.maxSize.of(n); err != nil {
-		return nil, err
-	}
-	how.align = align[:n]
-	return how.targets(st.targets[:0], want[:n], lo[:n], hi[:n], st.in), nil
+	how := k.how
+	how.limits, how.align = limits[:rank], align[:rank]
+	return how.targets(st.targets[:0], want[:rank], lo[:rank], hi[:rank], shape), nil
 }
