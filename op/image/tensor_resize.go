@@ -61,6 +61,9 @@ func newTensorResize(c *op.Config) (op.Kernel, error) {
 	if k.how.mode, err = readMode(c); err != nil {
 		return nil, err
 	}
+	if k.byScale && (k.how.mode == scaleNotLarger || k.how.mode == scaleNotSmaller) {
+		return nil, c.Invalid("mode", `"default" or "stretch" beside scales`, fmt.Sprintf("%q", op.Get[string](c, "mode")), "")
+	}
 	k.how.subpixel = op.Get[bool](c, "subpixel_scale")
 	switch r := op.Get[string](c, "size_rounding"); r {
 	case "round":
@@ -149,10 +152,13 @@ func (k *tensorResize) sample(b *op.Block, s int) (err error) {
 	// Axes at both ends that keep their extent are frames and channels, but two axes at
 	// least are resampled, which matters to filters that change what keeps its size.
 	first, last := 0, len(in.Shape)
-	for first < last-1 && st.targets[first].size == in.Shape[first] {
+	keeps := func(axis int) bool {
+		return st.targets[axis].size == in.Shape[axis] && !(k.roi.given && slices.Contains(axes, axis))
+	}
+	for first < last-1 && keeps(first) {
 		first++
 	}
-	for last > first+1 && st.targets[last-1].size == in.Shape[last-1] {
+	for last > first+1 && keeps(last-1) {
 		last--
 	}
 	switch {
