@@ -286,3 +286,40 @@ func TestMergeOfOthers(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A condition on data of which nothing is known before it comes; a mistake in it
+// shows with the first batch.
+func TestIfOfFedData(t *testing.T) {
+	define := func(p *pipeline.Builder) []pipeline.Node {
+		in := pipeline.ExternalSource(p, pipeline.Source{}, pipeline.SourceOptions{Name: "in", Outputs: 2})
+		return p.If(in[0].Greater(0),
+			func() []pipeline.Node { return []pipeline.Node{in[1].Mul(2), p.Op("pipelinetest.count", nil, in[1])[0]} },
+			func() []pipeline.Node { return []pipeline.Node{in[1], p.Op("pipelinetest.count", nil, in[1])[0]} })
+	}
+	scalars := func(values ...int32) []tensor.Tensor {
+		var list []tensor.Tensor
+		for _, v := range values {
+			list = append(list, tensor.Tensor{DType: tensor.Int32, Shape: tensor.Shape{}, Data: []byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24)}})
+		}
+		return list
+	}
+	p := start(t, pipeline.Options{BatchSize: 4, PrefetchDepth: pipeline.NoPrefetch}, define)
+	for range 3 {
+		if err := p.FeedInputs("in", []pipeline.Data{scalars(1, 0, -1), scalars(5, 6, 7)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		b := next(t, p)
+		for s, want := range []struct{ value, n string }{{"int32[] 10", "uint8[2] 1 0"}, {"int32[] 6", "uint8[2] 2 1"}, {"int32[] 7", "uint8[2] 2 2"}} {
+			if got, n := text(b.Outputs[0].Sample(s)), text(b.Outputs[1].Sample(s)); got != want.value || n != want.n {
+				t.Errorf("sample %d: %s of %s, want %+v", s, got, n, want)
+			}
+		}
+	}
+	p = start(t, pipeline.Options{BatchSize: 4, PrefetchDepth: pipeline.NoPrefetch}, define)
+	if err := p.FeedInputs("in", []pipeline.Data{[]tensor.Tensor{tensor.FromSlice([]int32{1})}, scalars(5)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "scalar") || !strings.Contains(err.Error(), "_conditional.split") {
+		t.Errorf("a condition that is a list: %v", err)
+	}
+}

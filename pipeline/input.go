@@ -139,9 +139,11 @@ func (in *input) check(f *feed) error {
 		}
 	}
 	if in.specs == nil {
+		specs := make([]tensor.Spec, len(f.outputs))
 		for i := range f.outputs {
-			in.specs = append(in.specs, in.spec(i, &f.outputs[i]))
+			specs[i] = in.spec(i, &f.outputs[i])
 		}
+		in.specs = specs // all at once, for spec looks at it
 	}
 	return nil
 }
