@@ -39,6 +39,8 @@ type Arrangement struct {
 	LastBatch LastBatch
 	// Codec of states; nil is that of Bivouac's documents.
 	Codec Codec
+	// NoStates is why the pipeline gives and takes no states, nil when it does.
+	NoStates error
 }
 
 // Epochs tells where the epochs of an order begin.

@@ -119,8 +119,8 @@ type Options struct {
 	// Compat makes the pipeline work as another system does; nil is Bivouac's own
 	// way. Identity.
 	Compat Compat
-	// EnableCheckpointing is DALI's; Bivouac's own way needs no such word. With
-	// shuffle_after_epoch DALI's orders differ with it.
+	// EnableCheckpointing is DALI's; Bivouac's own way needs no such word. Without it
+	// there are no states in DALI's, whose orders with shuffle_after_epoch differ with it.
 	EnableCheckpointing bool
 
 	// OnError says, for readers by the name of their node and with "" for all others, what

@@ -71,6 +71,7 @@ type Pipeline struct {
 	schedule schedule
 	identity identity
 	codec    Codec
+	noStates error // why there are none, or nil
 	declared declared
 	config   exec.Config
 	exec     *exec.Executor // nil until the first data shows what the graph works on
@@ -94,7 +95,7 @@ func newPipeline(g *graph.Graph, externals map[string]*sourceNode, sources []rea
 	if err != nil {
 		return nil, err
 	}
-	p := &Pipeline{options: o, graph: g, sources: sources, orders: a.Orders, codec: a.Codec, declared: o.declared()}
+	p := &Pipeline{options: o, graph: g, sources: sources, orders: a.Orders, codec: a.Codec, noStates: a.NoStates, declared: o.declared()}
 	p.schedule = schedule{epochs: a.Epochs, batch: int64(o.BatchSize), last: a.LastBatch}
 	if n := p.schedule.length(); len(sources) > 0 && a.LastBatch == Drop && n < int64(o.BatchSize) {
 		return nil, invalid("BatchSize", fmt.Sprintf("at most the %d samples of an epoch when the last batch is dropped", n), o.BatchSize)

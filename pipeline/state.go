@@ -106,9 +106,15 @@ func (p *pieces) append(dst []byte, d state.Document) []byte {
 // it. A pipeline with another number of threads, prefetch depth or ranks can go
 // on from it.
 func (p *Pipeline) AppendState(dst []byte) ([]byte, error) {
+	if p.noStates != nil {
+		return dst, errs.Wrap("pipeline.AppendState", "", p.noStates)
+	}
 	b, err := p.codec.AppendState(dst, p.progress())
 	return b, errs.Wrap("pipeline.AppendState", "", err)
 }
+
+// Checkpoint returns the state, as AppendState appends it.
+func (p *Pipeline) Checkpoint() ([]byte, error) { return p.AppendState(nil) }
 
 // SetState moves the pipeline to a state, in a time that does not depend on the
 // position. A state of another data set, seed, batch size or graph is refused
@@ -118,6 +124,9 @@ func (p *Pipeline) SetState(b []byte) error {
 	const what = "pipeline.SetState"
 	if p.closed {
 		return &errs.Error{Kind: errs.Closed, Op: what}
+	}
+	if p.noStates != nil {
+		return errs.Wrap(what, "", p.noStates)
 	}
 	at, err := p.codec.ParseState(b)
 	if err != nil {

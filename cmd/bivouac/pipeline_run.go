@@ -79,7 +79,8 @@ func runPipeline(ctx context.Context, path string, o RunOptions, g *global) (err
 	if err != nil {
 		return err
 	}
-	p, err := d.New(ctx, nil)
+	// A file without checkpoints may be run with them, as DALI runs it with the option set.
+	p, err := d.New(ctx, &pipeline.Options{EnableCheckpointing: o.CheckpointIn != "" || o.CheckpointOut != ""})
 	if err != nil {
 		return err
 	}

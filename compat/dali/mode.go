@@ -51,6 +51,9 @@ func (mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Options)
 		orders[n] = r
 		a.Orders = append(a.Orders, r)
 	}
+	if !o.EnableCheckpointing {
+		a.NoStates = &errs.Error{Kind: errs.Invalid, Subject: "Options.EnableCheckpointing", Want: "true, for checkpoints as DALI's", Got: "false"}
+	}
 	a.Codec = newCodec(g, seeds, orders, int64(o.BatchSize))
 	return a, nil
 }

@@ -103,7 +103,7 @@ func Module() Rules {
 			},
 			{
 				Package: "compat/...",
-				To:      []string{"cmd/...", "serve/...", "examples/...", "internal/conform/..."},
+				To:      []string{"cmd/...", "serve/...", "examples/...", "internal/conform/...", "internal/interop"},
 				Reason:  "engines are handed the values of compat, they do not import it",
 			},
 			{

@@ -363,37 +363,41 @@ func (c *ckptCase) random(g *grapher, r [2]any) (any, error) {
 			return nil, err
 		}
 	}
+	var inputs []any
+	switch r[0] {
+	case "choice":
+		inputs = []any{5}
+	case "random_resized_crop", "noise_gaussian", "noise_shot", "noise_sp", "roi_random_crop", "crop_gen":
+		inputs = imageInputs(g, r[0], args)
+	}
+	if err := g.b.Err(); err != nil {
+		return nil, err
+	}
+	return g.operator(nil, randomOperator(r), inputs, args)
+}
+
+// imageInputs returns the inputs of an operator on a constant image, which is made for all of
+// them, used or not: it counts in the names of the nodes. Arguments that are always the same are added.
+func imageInputs(g *grapher, name any, args map[string]any) []any {
 	image := tensor.New(tensor.Uint8, 20, 30, 3)
 	for k := range image.Data {
 		image.Data[k] = uint8(k) % 251
 	}
-	var inputs []any
-	corner := func(n int, dtype bool) error {
-		node := g.b.Constant(constantOf(image))
-		if dtype {
-			node = g.b.Op("cast", op.Args{"dtype": tensor.Float32}, node)[0]
-		}
-		inputs = []any{node.Index(pipeline.Range{Stop: n}, pipeline.Range{Stop: n})}
-		return g.b.Err()
+	node := g.b.Constant(constantOf(image))
+	corner := func(n pipeline.Node, size int) []any {
+		return []any{n.Index(pipeline.Range{Stop: size}, pipeline.Range{Stop: size})}
 	}
-	var err error
-	switch name := r[0]; name {
-	case "choice":
-		inputs = []any{5}
+	switch name {
 	case "random_resized_crop":
-		inputs = []any{image}
 		args["size"], args["interp_type"], args["antialias"] = []int{4, 5}, op.InterpNN, false
+		return []any{node}
 	case "noise_gaussian", "noise_shot":
-		err = corner(4, true)
+		return corner(g.b.Op("cast", op.Args{"dtype": tensor.Float32}, node)[0], 4)
 	case "noise_sp":
-		err = corner(6, false)
+		return corner(node, 6)
 	case "roi_random_crop":
 		args["crop_shape"], args["roi_start"], args["roi_shape"], args["in_shape"] = []int{4, 5}, []int{2, 3}, []int{8, 9}, []int{20, 30}
-	case "crop_gen":
-		inputs = []any{tensor.FromSlice([]int64{20, 30, 3}, 3)}
+		return nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return g.operator(nil, randomOperator(r), inputs, args)
+	return []any{tensor.FromSlice([]int64{20, 30, 3}, 3)}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/internal/dalivec"
@@ -392,6 +391,3 @@ func exceptionKind(err error) string {
 	}
 	return ""
 }
-
-// quoteAny renders a value for a message.
-func quoteAny(v any) string { return strconv.Quote(fmt.Sprint(v)) }

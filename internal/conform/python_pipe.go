@@ -220,7 +220,7 @@ func (h *programmer) method(m *machine, receiver any, name string, args []any, k
 	}
 	switch {
 	case name == "checkpoint":
-		return p.pipe.AppendState(nil)
+		return p.pipe.Checkpoint()
 	case name == "serialize":
 		return dali.Serialize(p.def)
 	case name == "epoch_size":
