@@ -15,7 +15,7 @@ import (
 // internal/conform, suite dali, part rng.
 func TestVectors(t *testing.T) {
 	dalivec.Run(t, "resize", "random_crop_generator")
-	dalivec.Run(t, "box", "roi_random_crop")
+	dalivec.Run(t, "box", "roi_random_crop", "random_bbox_crop")
 }
 
 // dali keys streams as DALI does in its first batch.

@@ -1,0 +1,217 @@
+package random
+
+import (
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
+)
+
+// span is a range whose ends belong to it.
+type span struct{ lo, hi float32 }
+
+func (s span) has(v float32) bool { return v >= s.lo && v <= s.hi }
+
+// boxSearch draws windows until one agrees with the boxes of an image. Its rules
+// are those of DALI: a threshold is drawn, which the overlap of window and boxes
+// must reach, and windows are drawn as often as attempts says; the last one that
+// reaches it is taken if any box is left in it. Else the next threshold is drawn,
+// until total windows have been; then the best one is taken.
+type boxSearch struct {
+	thresholds []float32
+	noCrop     bool // the whole image is one more outcome of the draw of a threshold
+	ratios     []span
+	scale      span
+	attempts   int
+	total      int // or -1
+	byArea     bool
+	allBoxes   bool
+	prune      float32 // share of a box that must be in the window; below 0: its centre
+}
+
+// endless is the number of windows after which a search without a total gives up.
+const endless = 100_000
+
+// frame are the sizes that one sample has besides its boxes, in pixels, or 0.
+type frame struct{ crop, image [3]int }
+
+// window is the result of a search.
+type window struct {
+	crop  box // in pixels where the size of the window is given
+	boxes []box
+	kept  []int32 // numbers of the boxes that are left
+}
+
+// find searches the window of an image with such boxes.
+func (q *boxSearch) find(words libstdcxx.Words, boxes []box, axes int, f *frame, w *window) error {
+	outcomes := len(q.thresholds)
+	if q.noCrop {
+		outcomes++
+	}
+	best := float32(-1)
+	w.boxes, w.kept, w.crop = w.boxes[:0], w.kept[:0], box{}
+	for count := 0; q.total < 0 || count < q.total; {
+		if count >= endless && q.total < 0 {
+			return &errs.Error{Kind: errs.Invalid, Subject: "boxes", Want: "a window that agrees with the arguments", Got: fmt.Sprintf("none of %d", endless),
+				Remedy: "set total_num_attempts, allow_no_crop or lower thresholds"}
+		}
+		threshold := float32(0)
+		if i := int(words.UniformInt(0, int32(outcomes-1))); i < len(q.thresholds) {
+			threshold = q.thresholds[i]
+		} else {
+			w.whole(boxes, axes)
+			return nil
+		}
+		found := false
+		for range q.attempts {
+			count++
+			crop, relative, ok := q.draw(words, axes, f)
+			if !ok {
+				continue
+			}
+			overlap := q.overlap(&relative, boxes, axes)
+			reached := overlap >= threshold
+			if overlap <= best && !reached {
+				continue
+			}
+			best = overlap
+			w.crop = crop
+			q.keep(&relative, boxes, axes, w)
+			found = reached && (len(w.boxes) > 0 || len(boxes) == 0)
+		}
+		if found {
+			return nil
+		}
+	}
+	return nil
+}
+
+// whole makes the image the window.
+func (w *window) whole(boxes []box, axes int) {
+	w.crop = box{}
+	for d := range axes {
+		w.crop.hi[d] = 1
+	}
+	w.boxes, w.kept = append(w.boxes[:0], boxes...), w.kept[:0]
+	for i := range boxes {
+		w.kept = append(w.kept, int32(i))
+	}
+}
+
+// draw returns a window as it is given to the consumer and as a part of the image;
+// ok is false where its aspect ratio is not allowed.
+func (q *boxSearch) draw(words libstdcxx.Words, axes int, f *frame) (crop, relative box, ok bool) {
+	if f.crop != [3]int{} {
+		for d := range axes {
+			at := int32(0)
+			if room := f.image[d] - f.crop[d]; room > 0 {
+				at = words.UniformInt(0, int32(room))
+			}
+			crop.lo[d] = float32(at)
+			relative.lo[d] = float32(at) / float32(f.image[d])
+			crop.hi[d] = float32(f.crop[d]) + crop.lo[d]
+			relative.hi[d] = float32(f.crop[d])/float32(f.image[d]) + relative.lo[d]
+		}
+		return crop, relative, true
+	}
+	var lengths [3]float32
+	for d := range axes {
+		lengths[d] = words.UniformReal(q.scale.lo, q.scale.hi)
+	}
+	sized := f.image != [3]int{}
+	for d := range axes {
+		if sized {
+			lengths[d] *= float32(f.image[d])
+		}
+	}
+	q.fixRatios(&lengths, axes)
+	if !q.ratiosAllowed(&lengths, axes) {
+		return crop, relative, false
+	}
+	for d := range axes {
+		if sized {
+			lengths[d] /= float32(f.image[d])
+		}
+		relative.lo[d] = words.UniformReal(0, 1-lengths[d])
+		relative.hi[d] = relative.lo[d] + lengths[d]
+	}
+	return relative, relative, true
+}
+
+// ratio returns the allowed range of the ratio number k, of all pairs of axes in their order.
+func (q *boxSearch) ratio(k int) span { return q.ratios[k%len(q.ratios)] }
+
+// fixRatios makes ratios of which one value alone is allowed that value, and keeps
+// the longest axis. (DALI goes through the axes in an order by chance, and refuses
+// windows whose ratio is off by a rounding.)
+func (q *boxSearch) fixRatios(lengths *[3]float32, axes int) {
+	longest := max(lengths[0], lengths[1], lengths[2])
+	k, fixed := 0, false
+	for i := range axes {
+		for j := i + 1; j < axes; j, k = j+1, k+1 {
+			if r := q.ratio(k); r.lo == r.hi && r.lo > 0 {
+				lengths[j] = lengths[i] * float32(1/float64(r.lo))
+				fixed = true
+			}
+		}
+	}
+	if !fixed {
+		return
+	}
+	now := max(lengths[0], lengths[1], lengths[2])
+	for d := range axes {
+		lengths[d] = longest * lengths[d] / now
+	}
+}
+
+func (q *boxSearch) ratiosAllowed(lengths *[3]float32, axes int) bool {
+	k := 0
+	for i := range axes {
+		for j := i + 1; j < axes; j, k = j+1, k+1 {
+			r, got := q.ratio(k), lengths[i]/lengths[j]
+			if r.lo == r.hi {
+				const rounding = 1e-5
+				r = span{r.lo * (1 - rounding), r.hi * (1 + rounding)}
+			}
+			if !r.has(got) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// overlap returns the least or the largest overlap of a window with the boxes.
+func (q *boxSearch) overlap(crop *box, boxes []box, axes int) float32 {
+	var least, most float32
+	for i := range boxes {
+		v := crop.overUnion(&boxes[i], axes)
+		if q.byArea {
+			v = crop.common(&boxes[i], axes) / boxes[i].volume(axes)
+		}
+		if i == 0 {
+			least, most = v, v
+		}
+		least, most = min(least, v), max(most, v)
+	}
+	if q.allBoxes {
+		return least
+	}
+	return most
+}
+
+// keep sets the boxes that are left in a window, in its coordinates.
+func (q *boxSearch) keep(crop *box, boxes []box, axes int, w *window) {
+	w.boxes, w.kept = w.boxes[:0], w.kept[:0]
+	for i := range boxes {
+		in := crop.hasCenter(&boxes[i], axes)
+		if q.prune >= 0 {
+			share := crop.common(&boxes[i], axes) / boxes[i].volume(axes)
+			in = share > 0 && share >= q.prune
+		}
+		if in {
+			w.boxes = append(w.boxes, crop.within(&boxes[i], axes))
+			w.kept = append(w.kept, int32(i))
+		}
+	}
+}
