@@ -156,6 +156,8 @@ static int narrow(j_decompress_ptr c, const bivouac_jpeg_window *r) {
   return first;
 }
 
+enum { most_rows = 8 }; // that are asked for at once: the library gives as many as it makes together
+
 static void read_rows(bivouac_jpeg *d, unsigned char *dst, const bivouac_jpeg_window *r) {
   j_decompress_ptr c = &d->c;
   int first = narrow(c, r);
@@ -163,24 +165,32 @@ static void read_rows(bivouac_jpeg *d, unsigned char *dst, const bivouac_jpeg_wi
   size_t channels = c->output_components, size = c->output_width * channels;
   size_t pitch = (size_t)r->w * (r->format == BIVOUAC_JPEG_GRAY ? 1 : 3);
   int direct = !ink && (int)c->output_width == r->w;
-  if (!direct && d->row_size < size) {
+  if (!direct && d->row_size < size * most_rows) {
     free(d->row);
     d->row_size = 0;
-    if ((d->row = malloc(size)) == NULL)
-      fail(d, BIVOUAC_JPEG_EXHAUSTED, "no memory for a row");
-    d->row_size = size;
+    if ((d->row = malloc(size * most_rows)) == NULL)
+      fail(d, BIVOUAC_JPEG_EXHAUSTED, "no memory for rows");
+    d->row_size = size * most_rows;
   }
   if (r->y > 0)
     jpeg_skip_scanlines(c, r->y);
-  for (int y = 0; y < r->h; y++, dst += pitch) {
-    JSAMPROW row = direct ? dst : d->row;
-    if (jpeg_read_scanlines(c, &row, 1) != 1)
+  for (int left = r->h; left > 0;) {
+    JSAMPROW rows[most_rows];
+    int n = left < most_rows ? left : most_rows;
+    for (int i = 0; i < n; i++)
+      rows[i] = direct ? dst + i * pitch : d->row + i * size;
+    int got = jpeg_read_scanlines(c, rows, n);
+    if (got < 1)
       fail(d, BIVOUAC_JPEG_CORRUPT, "a row is missing");
-    const JSAMPLE *from = d->row + (r->x - first) * channels;
-    if (ink)
-      inks(dst, from, r->w, r->format, c->saw_Adobe_marker);
-    else if (!direct)
-      memcpy(dst, from, pitch);
+    for (int i = 0; i < got && !direct; i++) {
+      const JSAMPLE *from = rows[i] + (r->x - first) * channels;
+      if (ink)
+        inks(dst + i * pitch, from, r->w, r->format, c->saw_Adobe_marker);
+      else
+        memcpy(dst + i * pitch, from, pitch);
+    }
+    dst += got * pitch;
+    left -= got;
   }
 }
 
