@@ -9,14 +9,11 @@ const look = 10
 
 // table is a Huffman code.
 //
-// An entry of fast stands for the next look bits. Where they hold a symbol with all
-// of its extra bits, it is
+// An entry of fast stands for the next look bits, when they begin with a whole code:
 //
-//	bits 31..16 value   15..8 how far the coefficient's number goes on   6..0 bits used
+//	bits 23..16 how far the coefficient's number goes on   15..12 extra bits   5..0 bits of code and extra bits
 //
-// and where the extra bits reach further, bit 7 is set, the value is their number and
-// the bits used are those of the code alone. Zero means that the code is longer. An
-// end of block goes on by 64.
+// Zero means that the code is longer. An end of block goes on by 64.
 type table struct {
 	fast    [1 << look]uint32
 	code    [1 << look]uint16 // symbol<<8 | length of the code, 0 when it is longer
@@ -27,10 +24,7 @@ type table struct {
 	large   bool // has a symbol that no difference of means can have
 }
 
-const (
-	extraBits  = 1 << 7
-	endOfBlock = 64
-)
+const endOfBlock = 64
 
 func (d *Decoder) huffmanTables(at int, b []byte) error {
 	for len(b) > 0 {
@@ -44,7 +38,7 @@ func (d *Decoder) huffmanTables(at int, b []byte) error {
 		if total > 256 || len(b) < 17+total {
 			return corrupt(at, "a table of %d Huffman codes in %d bytes", total, len(b))
 		}
-		if !d.huff[class][id].build([16]byte(b[1:17]), b[17:17+total], class == 1) {
+		if !d.huff[class][id].build([16]byte(b[1:17]), b[17:17+total]) {
 			return corrupt(at, "Huffman codes that do not fit their lengths")
 		}
 		b = b[17+total:]
@@ -53,7 +47,7 @@ func (d *Decoder) huffmanTables(at int, b []byte) error {
 }
 
 // build makes the tables. It is false when there are too many codes of a length.
-func (t *table) build(counts [16]byte, symbols []byte, ac bool) bool {
+func (t *table) build(counts [16]byte, symbols []byte) bool {
 	*t = table{defined: true}
 	copy(t.symbols[:], symbols)
 	for _, s := range symbols {
@@ -80,37 +74,30 @@ func (t *table) build(counts [16]byte, symbols []byte, ac bool) bool {
 		code <<= 1
 	}
 	t.maxcode[17] = 1 << 30
-	for bits := range t.fast {
-		t.fast[bits] = t.entry(uint32(bits), ac)
+	for bits, c := range t.code {
+		if c != 0 {
+			t.fast[bits] = entry(byte(c>>8), uint32(c&255))
+		}
 	}
 	return true
 }
 
-// entry makes the entry of fast for look bits.
-func (t *table) entry(bits uint32, ac bool) uint32 {
-	c := t.code[bits]
-	if c == 0 {
-		return 0
-	}
-	symbol, length := uint32(c>>8), uint32(c&255)
-	run, size := symbol>>4, symbol&15
+// entry makes the entry of fast for a symbol whose code takes length bits.
+func entry(symbol byte, length uint32) uint32 {
+	run, size := uint32(symbol>>4), uint32(symbol&15)
 	next := run + 1
-	if !ac {
-		size, next = symbol, 1
-		if symbol > 15 {
-			return 0 // a length that no difference has
-		}
-	} else if size == 0 {
-		if next = endOfBlock; run == 15 {
-			next = 16
-		}
-		return next<<8 | length
+	if size == 0 && run != 15 {
+		next = endOfBlock
 	}
-	if length+size > look {
-		return size<<16 | next<<8 | extraBits | length
-	}
-	v := int32(bits>>(look-length-size)) & (1<<size - 1)
-	return uint32(uint16(extend(v, size)))<<16 | next<<8 | (length + size)
+	return next<<16 | size<<12 | (length + size)
+}
+
+// value returns the coefficient that the entry e, of the bits with which acc begins,
+// has in its extra bits; 0 when it has none.
+func value(acc uint64, e uint32) int32 {
+	mask := uint32(1)<<(e>>12&15) - 1
+	v := uint32(acc>>((64-e)&63)) & mask
+	return int32(v - mask&uint32(int32(v-(mask+1)>>1)>>31))
 }
 
 // extend turns the extra bits of a coefficient into its value.

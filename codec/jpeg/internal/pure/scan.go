@@ -168,11 +168,16 @@ func (d *Decoder) sequential(c *component, blk *[64]int16) (ac bool) {
 		return false
 	}
 	dc, t := &d.huff[0][c.td], &d.huff[1][c.ta]
-	if s := int(b.symbol(dc)); s > 0 {
-		c.dc += extend(b.take(s), uint32(s))
+	b.need(32)
+	e := dc.fast[b.acc>>(64-look)]
+	if e == 0 {
+		e = entry(b.longSymbol(dc), 0)
 	}
-	blk[0] = int16(c.dc)
 	acc, n := b.acc, uint(b.n)
+	c.dc += value(acc, e)
+	blk[0] = int16(c.dc)
+	acc <<= e & 63
+	n -= uint(e & 63)
 	var seen int16
 	for k := uint32(1); k < 64; {
 		if n < 32 {
@@ -191,34 +196,19 @@ func (d *Decoder) sequential(c *component, blk *[64]int16) (ac bool) {
 		}
 	filled:
 		e := t.fast[acc>>(64-look)]
-		if e&extraBits == 0 && e != 0 {
-			acc <<= e & 63
-			n -= uint(e & 63)
-			k += e >> 8 & 255
-			v := int16(e >> 16) // of an end or a run of zeros 0, where there is nothing yet
-			blk[natural[(k-1)&127]&63] = v
-			seen |= v
-			continue
-		}
-		size, skip := e>>16, e>>8&255
-		if e != 0 {
-			acc <<= e & 63
-			n -= uint(e & 63)
-		} else {
+		if e == 0 {
 			b.acc, b.n = acc, int(n)
-			s := uint32(b.longSymbol(t))
+			e = entry(b.longSymbol(t), 0)
 			acc, n = b.acc, uint(b.n)
-			if size, skip = s&15, s>>4+1; size == 0 && skip < 16 {
-				skip = endOfBlock
-			}
 		}
-		k += skip
-		if size > 0 {
-			blk[natural[(k-1)&127]&63] = int16(extend(int32(acc>>((64-size)&63)), size))
-			acc <<= size & 63
-			n -= uint(size)
-			seen = 1
-		}
+		// The same steps for all symbols, so that there is no branch to guess: one without
+		// extra bits has the value 0, where there is nothing yet.
+		v := int16(value(acc, e))
+		acc <<= e & 63
+		n -= uint(e & 63)
+		k += e >> 16
+		blk[natural[(k-1)&127]&63] = v
+		seen |= v
 	}
 	b.acc, b.n = acc, int(n)
 	return seen != 0
