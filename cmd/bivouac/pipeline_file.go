@@ -17,6 +17,8 @@ type PipelineOptions struct {
 	Seed      int64
 	CPU       bool
 	Compat    string
+
+	checkpointing bool // states are read or written
 }
 
 // AddFlags declares the flags.
@@ -46,6 +48,7 @@ func (o *PipelineOptions) define(path string) (*pipeline.Definition, error) {
 		if o.Seed >= 0 {
 			with.Seed = uint64(o.Seed)
 		}
+		with.EnableCheckpointing = with.EnableCheckpointing || o.checkpointing
 		if o.Compat == "none" {
 			with.Compat = nil
 		}

@@ -75,6 +75,7 @@ type ranBatch struct {
 }
 
 func runPipeline(ctx context.Context, path string, o RunOptions, g *global) (err error) {
+	o.checkpointing = o.CheckpointIn != "" || o.CheckpointOut != ""
 	d, err := o.define(path)
 	if err != nil {
 		return err

@@ -161,7 +161,6 @@ func sources(d *pipeline.Definition, n *graph.Node) ([]pipeproto.Op, error) {
 		if spec.Layout != "" {
 			e.Args = append(e.Args, text("layout", spec.Layout))
 		}
-		e.Args = append(e.Args, preserveName(n))
 		ops = append(ops, e)
 	}
 	return ops, nil
