@@ -130,12 +130,7 @@ func constants(n *graph.Node) ([]pipeproto.Argument, error) {
 	if preserved, _ := n.Config.Constant("preserve"); preserved == true {
 		list = append(list, flag("preserve", true))
 	}
-	return append(list, preserveName(n)), nil
-}
-
-// preserveName says whether the name of an operator is not one that DALI made.
-func preserveName(n *graph.Node) pipeproto.Argument {
-	return flag("preserve_name", n.Named() && !strings.HasPrefix(n.Name, "__"))
+	return append(list, flag("preserve_name", n.Named() && !strings.HasPrefix(n.Name, "__"))), nil
 }
 
 // sources returns an external source for each output of an input of the graph.
