@@ -11,7 +11,8 @@
 //     it and the rows down to its end are decoded; its pixels are those of the whole
 //     image.
 //   - A decoder in Go otherwise (internal/pure), with the same pixels, for whole images
-//     and windows. It has no fast transform, and damaged files may come out otherwise.
+//     and windows, and about as fast on AMD64. It has no fast transform, and some
+//     damaged files come out otherwise.
 //
 // Gray output of a colour image is its luma plane; colour output of a gray image
 // repeats it. Images of four inks become RGB by (255-K)(255-C)/255.
