@@ -44,10 +44,10 @@ type Iterator struct {
 	pipes    []*Pipeline
 	options  IteratorOptions
 	count    epochCount
-	first    []*Batch // made ahead by NewIterator
-	begun    bool     // batches were scheduled
-	consumed bool     // a batch was asked for
-	initial  [][]byte // states of the pipelines before the first batch
+	first    []*Batch                 // made ahead by NewIterator
+	begun    bool                     // batches were scheduled
+	consumed bool                     // a batch was asked for
+	initial  func() ([][]byte, error) // states of the pipelines before the first batch
 	out      []*Batch
 }
 
@@ -92,9 +92,8 @@ func NewIterator(ctx context.Context, pipes []*Pipeline, o IteratorOptions) (*It
 		it.count.last, it.count.padded = Fill, false
 	}
 	resumed, err := it.resume()
-	if err == nil {
-		it.initial, err = it.states()
-	}
+	states, noStates := it.states()
+	it.initial = func() ([][]byte, error) { return states, noStates }
 	if err == nil && !o.Lazy {
 		it.first, err = it.next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -276,7 +275,7 @@ func (it *Iterator) State() string { return it.count.text() }
 // Checkpoints returns a state of each pipeline that holds the iterator's counters as well.
 func (it *Iterator) Checkpoints() ([][]byte, error) {
 	if !it.consumed {
-		return it.initial, nil
+		return it.initial()
 	}
 	return it.states()
 }
