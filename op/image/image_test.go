@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -314,4 +315,61 @@ func asFloats(in tensor.Tensor) tensor.Tensor {
 		v[i] = float32(b)
 	}
 	return t
+}
+
+// TestRegions shows that what operators leave out of the part they ask for does not
+// enter their results.
+func TestRegions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h, w := rapid.IntRange(6, 40).Draw(t, "h"), rapid.IntRange(6, 40).Draw(t, "w")
+		pair := func(name string, lo, hi float64) []float64 {
+			return []float64{rapid.Float64Range(lo, hi).Draw(t, name+" y"), rapid.Float64Range(lo, hi).Draw(t, name+" x")}
+		}
+		filter := rapid.SampledFrom([]op.InterpType{op.InterpNN, op.InterpLinear, op.InterpCubic, op.InterpLanczos3, op.InterpGaussian}).Draw(t, "filter")
+		antialias, mirror := rapid.Bool().Draw(t, "antialias"), rapid.IntRange(0, 3).Draw(t, "mirror")
+		crop := []int{rapid.IntRange(1, 6).Draw(t, "crop h"), rapid.IntRange(1, 6).Draw(t, "crop w")}
+		position := pair("position", 0, 1)
+		cases := []optest.Case{
+			{Op: "random_resized_crop", Args: op.Args{"size": crop, "interp_type": filter, "antialias": antialias}},
+			{Op: "resize", Args: op.Args{"size": pair("size", 1, 50), "roi_start": pair("start", -0.3, 1.3), "roi_end": pair("end", -0.3, 1.3), "roi_relative": true, "interp_type": filter, "antialias": antialias}},
+			{Op: "resize_crop_mirror", Args: op.Args{"size": pair("resized", 6, 50), "crop": crop, "crop_pos_y": position[0], "crop_pos_x": position[1], "mirror": mirror, "interp_type": filter, "antialias": antialias}},
+			{Op: "crop", Args: op.Args{"crop": crop, "crop_pos_y": position[0], "crop_pos_x": position[1]}},
+			{Op: "crop_mirror_normalize", Args: op.Args{"crop": crop, "crop_pos_y": position[0], "crop_pos_x": position[1], "mirror": mirror}},
+		}
+		whole := img(rapid.Uint64().Draw(t, "seed"), h, w, 3)
+		for _, c := range cases {
+			c.Inputs = [][]tensor.Tensor{{whole}}
+			runner, err := optest.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := runner.Run(); err != nil {
+				t.Fatal(err)
+			}
+			want := runner.Result.Outputs[0][0].Clone()
+			r, ok := runner.Region(h, w)
+			if !ok {
+				continue
+			}
+			part := tensor.New(tensor.Uint8, h, w, 3)
+			part.Layout = layoutHWC
+			for i := range part.Data {
+				part.Data[i] = 0x55
+			}
+			for y := r.Y; y < r.Y+r.H; y++ {
+				copy(part.Data[(y*w+r.X)*3:(y*w+r.X+r.W)*3], whole.Data[(y*w+r.X)*3:])
+			}
+			c.Inputs = [][]tensor.Tensor{{part}}
+			again, err := optest.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := again.Run(); err != nil {
+				t.Fatal(err)
+			}
+			if !again.Result.Outputs[0][0].Equal(want) {
+				t.Fatalf("%s %v: what lies outside %+v of %dx%d enters the result", c.Op, c.Args, r, h, w)
+			}
+		}
+	})
 }

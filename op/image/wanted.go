@@ -30,6 +30,45 @@ func (k *cropMirrorNormalize) Region(b *op.Block, s, height, width int) (op.Regi
 // Region implements op.Regional: the window that will be drawn, and what the filter
 // reaches around it.
 func (k *randomResizedCrop) Region(b *op.Block, s, height, width int) (op.Region, bool) {
+	w := k.windows.Draw(b.RNG(s), height, width)
+	return k.reach(b, s, height, width, [2]target{
+		{size: k.height, lo: float64(w.Y), hi: float64(w.Y + w.H)},
+		{size: k.width, lo: float64(w.X), hi: float64(w.X + w.W)},
+	})
+}
+
+// Region implements op.Regional: where only a part is resized, and what the filter
+// reaches around it.
+func (k *resize) Region(b *op.Block, s, height, width int) (op.Region, bool) {
+	var buf [2]target
+	if !k.size.roi.given {
+		return op.Region{}, false
+	}
+	t, err := k.size.at(b, s, []int{height, width}, buf[:0])
+	if err != nil {
+		return op.Region{}, false
+	}
+	return k.reach(b, s, height, width, [2]target(t))
+}
+
+// Region implements op.Regional: the window, and what the filter reaches around it.
+func (k *resizeCropMirror) Region(b *op.Block, s, height, width int) (op.Region, bool) {
+	var buf [2]target
+	t, err := k.size.at(b, s, []int{height, width}, buf[:0])
+	if err != nil {
+		return op.Region{}, false
+	}
+	box, err := k.window.At(b, s, 1, t[0].size, t[1].size)
+	if err != nil {
+		return op.Region{}, false
+	}
+	t[0].cut(window.Span{Start: box.Y, Size: box.H}, false)
+	t[1].cut(window.Span{Start: box.X, Size: box.W}, false)
+	return k.reach(b, s, height, width, [2]target(t))
+}
+
+// reach returns what is read of an image whose rows and columns become targets.
+func (k *resizer) reach(b *op.Block, s, height, width int, t [2]target) (op.Region, bool) {
 	minimum, err := k.min.at(b, s)
 	if err != nil {
 		return op.Region{}, false
@@ -38,15 +77,17 @@ func (k *randomResizedCrop) Region(b *op.Block, s, height, width int) (op.Region
 	if err != nil {
 		return op.Region{}, false
 	}
-	w := k.windows.Draw(b.RNG(s), height, width)
-	reach := func(in, out, lo, hi int) (from, n int) {
-		a := resample.Axis{In: in, Out: out, Lo: float32(lo), Hi: float32(hi),
+	reach := func(in int, t target) (from, n int) {
+		a := resample.Axis{In: in, Out: t.size, Lo: float32(t.lo), Hi: float32(t.hi),
 			Min: resample.Filter{Kind: minimum, Antialias: k.antialias}, Mag: resample.Filter{Kind: magnify, Antialias: k.antialias}}
 		from, to := a.Reach()
 		return from, to - from
 	}
+	if height == 0 || width == 0 || t[0].size == 0 || t[1].size == 0 {
+		return op.Region{}, false
+	}
 	var r op.Region
-	r.Y, r.H = reach(height, k.height, w.Y, w.Y+w.H)
-	r.X, r.W = reach(width, k.width, w.X, w.X+w.W)
+	r.Y, r.H = reach(height, t[0])
+	r.X, r.W = reach(width, t[1])
 	return r, r.H > 0 && r.W > 0
 }

@@ -188,6 +188,16 @@ func (r *Runner) Run() error {
 	return nil
 }
 
+// Region returns what the operator reads of an image of that size, its first sample;
+// ok is false where it does not say. It is to be called after Run.
+func (r *Runner) Region(height, width int) (region op.Region, ok bool) {
+	k, ok := r.kernel.(op.Regional)
+	if !ok {
+		return op.Region{}, false
+	}
+	return k.Region(&r.block, 0, height, width)
+}
+
 // Run makes and runs an operator.
 func Run(c Case) (Result, error) {
 	r, err := New(c)

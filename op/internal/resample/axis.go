@@ -55,8 +55,9 @@ func (a *Axis) reach() (support, from, to int) {
 		support = f.support()
 	}
 	lo, hi := min(a.Lo, a.Hi)-f.anchor, max(a.Lo, a.Hi)-f.anchor+float32(support)
-	from = int(min(max(math.Floor(float64(lo)), 0), float64(a.In)))
-	return support, from, int(min(max(math.Ceil(float64(hi)), float64(from)), float64(a.In)))
+	last := float64(max(a.In-1, 0)) // an input takes part even where the part lies outside
+	from = int(min(max(math.Floor(float64(lo)), 0), last))
+	return support, from, int(min(max(math.Ceil(float64(hi)), float64(from)+1), last+1))
 }
 
 // Reach returns the range of inputs that take part in any output.

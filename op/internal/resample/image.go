@@ -26,6 +26,7 @@ func (r *Resampler) horizontalFirst(h, w *Axis, channels int, dst, src pixels) {
 	y, x := &r.taps[1], &r.taps[2]
 	in, out := w.In*channels, w.Out*channels
 	pitch := out + kernel.Slack
+	read := span{r.columns.from * channels, r.columns.to * channels}
 	slots := y.n
 	if h.In < slots {
 		slots = h.In
@@ -42,7 +43,7 @@ func (r *Resampler) horizontalFirst(h, w *Axis, channels int, dst, src pixels) {
 			slot := row % slots
 			if b.have[slot] != row {
 				b.have[slot] = row
-				src.load(b.wide[:in], row*in)
+				src.load(b.wide[read.from:read.to], row*in+read.from)
 				x.run(b.ring[slot*pitch:(slot+1)*pitch], b.wide, w.In, channels)
 			}
 			r.offsets[k] = slot * pitch
@@ -57,14 +58,15 @@ func (r *Resampler) verticalFirst(h, w *Axis, channels int, dst, src pixels) {
 	in, out := w.In*channels, w.Out*channels
 	b := &r.rows
 	b.wide, b.sum = grow(b.wide, in+kernel.Slack), grow(b.sum, out+kernel.Slack)
+	read := span{r.columns.from * channels, r.columns.to * channels}
 	for i := range h.Out {
 		for k := range y.n {
-			r.offsets[k] = min(max(int(y.first[i])+k, 0), h.In-1) * in
+			r.offsets[k] = min(max(int(y.first[i])+k, 0), h.In-1)*in + read.from
 		}
 		if src.bytes != nil {
-			kernel.WeighBytes(b.wide[:in], src.bytes, r.offsets, y.weights[i*y.n:(i+1)*y.n])
+			kernel.WeighBytes(b.wide[read.from:read.to], src.bytes, r.offsets, y.weights[i*y.n:(i+1)*y.n])
 		} else {
-			kernel.WeighFloats(b.wide[:in], src.floats, r.offsets, y.weights[i*y.n:(i+1)*y.n])
+			kernel.WeighFloats(b.wide[read.from:read.to], src.floats, r.offsets, y.weights[i*y.n:(i+1)*y.n])
 		}
 		x.run(b.sum, b.wide, w.In, channels)
 		dst.put(i*out, b.sum[:out], x.wholeColumns(channels))

@@ -49,6 +49,7 @@ type Job struct {
 type Resampler struct {
 	taps    [3]taps
 	order   [3]int       // of the axes
+	columns span         // of the image that take part
 	in, out []float32    // a frame in float32, where the types are others
 	volume  [2][]float32 // between the passes over a volume
 	rows    rows
@@ -98,6 +99,7 @@ func (r *Resampler) plan(j *Job) {
 		p.out[i] = a.Out
 	}
 	r.order = p.cheapest(j.Axes[0].trivial())
+	r.columns = span{p.from[2], p.to[2]}
 	for i := range j.Axes {
 		d := described{axis: j.Axes[i], columns: i == 2}
 		if i != r.order[0] {
