@@ -230,26 +230,43 @@ func Static(s tensor.Spec) bool {
 // the default and are not Tuning, in the order of the schema, and the argument
 // inputs as source names them. Equal strings compute equal things.
 func (c *Config) Canonical(source func(input int) string) string {
+	return c.render(source, func(p *Parameter) bool {
+		if p.Tuning {
+			return false
+		}
+		v, constant := c.constants[p.Name]
+		if !constant || p.Default == nil {
+			return true
+		}
+		d, err := p.Convert(p.Default)
+		return err != nil || render(d) != render(v)
+	})
+}
+
+// Written renders the arguments that were given, whatever their values, in the
+// order of the schema, but for preserve; argument inputs as source names them.
+func (c *Config) Written(source func(input int) string) string {
+	return c.render(source, func(p *Parameter) bool { return c.given[p.Name] && p.Name != "preserve" })
+}
+
+// render writes the arguments that are wanted.
+func (c *Config) render(source func(input int) string, wanted func(p *Parameter) bool) string {
 	var out []byte
 	for p := range c.Schema.params() {
-		if p.Tuning {
-			continue
-		}
-		var text string
-		if in, ok := c.inputs[p.Name]; ok {
-			text = source(in)
-		} else if v, ok := c.constants[p.Name]; ok {
-			if d, err := p.Convert(p.Default); p.Default != nil && err == nil && render(d) == render(v) {
-				continue
-			}
-			text = render(v)
-		} else {
+		in, input := c.inputs[p.Name]
+		v, constant := c.constants[p.Name]
+		if !input && !constant || !wanted(p) {
 			continue
 		}
 		if len(out) > 0 {
 			out = append(out, ' ')
 		}
-		out = append(append(append(out, p.Name...), '='), text...)
+		out = append(append(out, p.Name...), '=')
+		if input {
+			out = append(out, source(in)...)
+		} else {
+			out = append(out, render(v)...)
+		}
 	}
 	return string(out)
 }

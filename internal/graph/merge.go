@@ -6,10 +6,11 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// Merged returns the graph in which nodes that compute the same are one, the
-// first of them. Readers, inputs, what draws random numbers, has a state or
-// effects, is preserved or has a name that was given to it stays as it is. alike
-// makes exceptions of nodes that draw random numbers: two that are written the same draw the same. It may be nil.
+// Merged returns the graph in which nodes that are written the same, with the same
+// operator, inputs and arguments, are one, the first of them. Readers, inputs, what draws random numbers,
+// has a state or effects or has a name that was given to it stays as it is, what is preserved stays beside
+// others. alike makes exceptions of nodes that draw random numbers: two that are written the same draw the
+// same. It may be nil. All this is as in DALI, whose checkpoints tell.
 func (g *Graph) Merged(alike func(n *Node) bool) (*Graph, error) {
 	first := map[string]*Node{}
 	replaced := map[*Node]*Node{}
@@ -23,11 +24,12 @@ func (g *Graph) Merged(alike func(n *Node) bool) (*Graph, error) {
 		if !n.mergeable(alike) {
 			continue
 		}
-		key := n.identity(func(e Edge) string { return Edge{same(e.Node), e.Output}.String() })
-		if other, ok := first[key]; ok {
-			replaced[n] = other
-		} else {
+		key := n.render(func(e Edge) string { return Edge{same(e.Node), e.Output}.String() }, n.Config.Written) + " as " + n.Draws
+		switch other, ok := first[key]; {
+		case !ok:
 			first[key] = n
+		case !op.Get[bool](n.Config, "preserve"):
+			replaced[n] = other
 		}
 	}
 	if len(replaced) == 0 {
@@ -41,7 +43,7 @@ const automatic = "__"
 
 func (n *Node) mergeable(alike func(n *Node) bool) bool {
 	s := n.Schema
-	if n.Kernel == nil || s.Random && (alike == nil || !alike(n)) || s.Stateful || s.Keep || op.Get[bool](n.Config, "preserve") {
+	if n.Kernel == nil || s.Random && (alike == nil || !alike(n)) || s.Stateful || s.Keep {
 		return false
 	}
 	return !n.named || strings.HasPrefix(n.Name, automatic)

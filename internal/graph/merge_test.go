@@ -54,14 +54,15 @@ func TestMerged(t *testing.T) {
 		merged         bool
 	}{
 		{"the same", "", "graphtest.pure", nil, []Edge{u, u}, true},
-		{"the default", "", "graphtest.pure", op.Args{"k": 0}, []Edge{u, u}, true},
+		{"the default", "", "graphtest.pure", op.Args{"k": 0}, []Edge{u, u}, false},
+		{"not preserved", "", "graphtest.pure", op.Args{"preserve": false}, []Edge{u, u}, true},
 		{"another name", "mine", "graphtest.pure", nil, []Edge{u, u}, false},
 		{"an automatic name", "__Pure_7", "graphtest.pure", nil, []Edge{u, u}, true},
 		{"another input", "", "graphtest.pure", nil, []Edge{u, v}, false},
 		{"another argument", "", "graphtest.pure", op.Args{"k": 1}, []Edge{u, u}, false},
 		{"an argument per sample", "", "graphtest.pure", op.Args{"k": u}, []Edge{u, u}, false},
 		{"preserved", "", "graphtest.pure", op.Args{"preserve": true}, []Edge{u, u}, false},
-		{"a hint", "", "graphtest.pure", op.Args{"bytes_per_sample_hint": 7}, []Edge{u, u}, true},
+		{"a hint", "", "graphtest.pure", op.Args{"bytes_per_sample_hint": 7}, []Edge{u, u}, false},
 		{"another operator", "", "graphtest.stateful", nil, []Edge{u}, false},
 	} {
 		first := add(t, &b, "graphtest.pure", "", nil, u, u)
@@ -123,6 +124,46 @@ func TestMergedChains(t *testing.T) {
 		again, err := m.Merged(nil)
 		if err != nil || again != m {
 			t.Errorf("merging once more changes something: %v", err)
+		}
+	}
+}
+
+// The first of all stays, preserved or not.
+func TestMergedIntoPreserved(t *testing.T) {
+	var b Builder
+	u := add(t, &b, "random.coin_flip", "", nil)
+	one := func(preserve bool) Edge {
+		return add(t, &b, "graphtest.pure", "", op.Args{"preserve": preserve}, u, u)
+	}
+	g, err := b.Graph([]Edge{one(true), one(false), one(true)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := g.Merged(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(m), "random.coin_flip pure pure#3"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Whether two that draw are one is for the mode to say.
+func TestMergedDraws(t *testing.T) {
+	var b Builder
+	u, v := add(t, &b, "random.coin_flip", "", op.Args{"seed": 3}), add(t, &b, "random.coin_flip", "", op.Args{"seed": 3})
+	w := add(t, &b, "random.coin_flip", "", nil)
+	g, err := b.Graph([]Edge{u, v, w, add(t, &b, "random.coin_flip", "", nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, alike := range map[int]func(n *Node) bool{4: nil, 3: func(n *Node) bool { return n.Seeded }} {
+		m, err := g.Merged(alike)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Nodes) != want {
+			t.Errorf("%s, want %d nodes", names(m), want)
 		}
 	}
 }

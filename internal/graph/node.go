@@ -90,10 +90,27 @@ func (n *Node) Known() bool {
 // Identity says what a node computes, as text: operator, inputs and arguments
 // that are not tuning. Graphs whose nodes have equal names and identities
 // compute the same.
-func (n *Node) Identity() string { return n.identity(Edge.String) }
+func (n *Node) Identity() string {
+	text := n.render(Edge.String, n.Config.Canonical)
+	if id, ok := n.Kernel.(op.Identifier); ok {
+		text += " by " + id.Identity()
+	}
+	if n.Draws != "" {
+		text += " draws as " + n.Draws
+	}
+	return text
+}
 
-// identity is Identity with edges that have names of another kind.
-func (n *Node) identity(name func(Edge) string) string {
+// Drawer returns the name of the node whose random numbers n draws.
+func (n *Node) Drawer() string {
+	if n.Draws != "" {
+		return n.Draws
+	}
+	return n.Name
+}
+
+// render writes operator, inputs and arguments, with edges as name has them.
+func (n *Node) render(name func(Edge) string, arguments func(source func(int) string) string) string {
 	var b strings.Builder
 	b.WriteString(n.Schema.FullName())
 	b.WriteByte('(')
@@ -104,24 +121,10 @@ func (n *Node) identity(name func(Edge) string) string {
 		b.WriteString(name(in))
 	}
 	b.WriteByte(')')
-	if args := n.Config.Canonical(func(i int) string { return name(n.Args[i]) }); args != "" {
+	if args := arguments(func(i int) string { return name(n.Args[i]) }); args != "" {
 		b.WriteString(" " + args)
 	}
-	if id, ok := n.Kernel.(op.Identifier); ok {
-		b.WriteString(" by " + id.Identity())
-	}
-	if n.Draws != "" {
-		b.WriteString(" draws as " + n.Draws)
-	}
 	return b.String()
-}
-
-// Drawer returns the name of the node whose random numbers n draws.
-func (n *Node) Drawer() string {
-	if n.Draws != "" {
-		return n.Draws
-	}
-	return n.Name
 }
 
 // kept reports whether the node stays though nothing uses its outputs.
