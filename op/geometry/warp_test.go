@@ -114,3 +114,31 @@ func BenchmarkWarp(b *testing.B) {
 		})
 	}
 }
+
+func TestDisplacementsAndMasks(t *testing.T) {
+	in := inputs(picture("HWC", 2, 3, 1))
+	checkAll(t, []row{
+		{op: "water", inputs: in, args: op.Args{"mask": 0}, want: in[0]},
+		{op: "water", inputs: in, args: op.Args{"ampl_x": 0.0, "ampl_y": 0.0}, want: in[0]},
+		{op: "water", inputs: inputs(of("HWC", []int{1, 1, 1}, uint16(1))), fails: true},
+		{op: "water", inputs: inputs(picture("CHW", 2, 3, 1)), fails: true},
+		{op: "sphere", inputs: in, args: op.Args{"interp_type": op.InterpLanczos3}, fails: true},
+		{op: "sphere", inputs: inputs(picture("", 2, 3)), fails: true},
+		{op: "grid_mask", inputs: in, args: op.Args{"tile": 2}, want: of("HWC", []int{2, 3, 1}, uint8(0), 1, 0, 3, 4, 5)},
+		{op: "grid_mask", inputs: in, args: op.Args{"tile": 2, "ratio": 0.0}, want: in[0]},
+		{op: "grid_mask", inputs: in, args: op.Args{"tile": 2, "ratio": 2.0}, want: of("HWC", []int{2, 3, 1}, uint8(0), 0, 0, 0, 0, 0)},
+		{op: "grid_mask", inputs: in, args: op.Args{"tile": 0}, fails: true},
+		{op: "grid_mask", inputs: in, args: op.Args{"tile": sample(of("", nil, int32(-1)))}, fails: true},
+		{op: "grid_mask", inputs: inputs(of("HWC", []int{1, 1, 1}, int8(1))), fails: true},
+		{op: "paste", inputs: in, args: op.Args{"ratio": 2.0, "fill_value": 9, "paste_x": 0.0, "paste_y": 1.0, "n_channels": 1},
+			want: of("HWC", []int{4, 6, 1}, uint8(9), 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 0, 1, 2, 9, 9, 9, 3, 4, 5, 9, 9, 9)},
+		{op: "paste", inputs: in, args: op.Args{"ratio": 1.0, "fill_value": 300, "min_canvas_size": 4.0}, want: of("HWC", []int{4, 4, 1},
+			uint8(44), 44, 44, 44, 0, 1, 2, 44, 3, 4, 5, 44, 44, 44, 44, 44)},
+		{op: "paste", inputs: in, args: op.Args{"ratio": 0.5, "fill_value": 9}, fails: true},
+		{op: "paste", inputs: in, args: op.Args{"ratio": 1e30, "fill_value": 9}, fails: true},
+		{op: "paste", inputs: in, args: op.Args{"ratio": 2.0, "fill_value": []int{9, 8}}, fails: true},
+		{op: "paste", inputs: in, args: op.Args{"ratio": 2.0, "fill_value": []int{9, 8, 7}}, fails: true},
+		{op: "paste", inputs: in, args: op.Args{"ratio": 2.0, "fill_value": 9, "paste_x": 1.5}, fails: true},
+		{op: "paste", inputs: inputs(of("HWC", []int{1, 1, 1}, int16(1))), args: op.Args{"ratio": 2.0, "fill_value": 9}, fails: true},
+	})
+}

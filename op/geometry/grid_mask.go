@@ -1,0 +1,104 @@
+package geometry
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+func init() {
+	op.Register(op.Schema{
+		Name:    "grid_mask",
+		Doc:     "Blackens squares of a grid.",
+		Inputs:  []op.Port{{Name: "images", Doc: "pictures", Layouts: []string{"HWC"}}},
+		Outputs: []op.Port{{Name: "output", Doc: "the pictures with black squares"}},
+		Params: []op.Parameter{
+			{Name: "angle", Type: op.Float, Default: 0.0, PerSample: true, Doc: "The angle in radians by which the grid is turned."},
+			{Name: "ratio", Type: op.Float, Default: 0.5, PerSample: true, Doc: "The side of a black square as a part of the tile."},
+			{Name: "shift_x", Type: op.Float, Default: 0.0, PerSample: true, Doc: "By how many pixels the grid is moved to the right."},
+			{Name: "shift_y", Type: op.Float, Default: 0.0, PerSample: true, Doc: "By how many pixels the grid is moved down."},
+			{Name: "tile", Type: op.Int, Default: 100, PerSample: true, Doc: "The side of a tile in pixels."},
+		},
+		New: func(c *op.Config) (op.Kernel, error) {
+			k := &gridMask{config: c, tile: op.GetScalar[int](c, "tile"), angle: op.GetScalar[float64](c, "angle"), ratio: op.GetScalar[float64](c, "ratio"),
+				shiftX: op.GetScalar[float64](c, "shift_x"), shiftY: op.GetScalar[float64](c, "shift_y")}
+			if tile, ok := k.tile.Const(); ok && tile <= 0 {
+				return nil, c.Invalid("tile", "a side of 1 or more", fmt.Sprint(tile), "")
+			}
+			return k, nil
+		},
+	})
+}
+
+type gridMask struct {
+	config                       *op.Config
+	tile                         op.Scalar[int]
+	angle, ratio, shiftX, shiftY op.Scalar[float64]
+}
+
+func (k *gridMask) Grain() op.Grain { return op.PerSample }
+
+func (k *gridMask) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	if !slices.Contains(warpTypes(), in[0].DType) {
+		return nil, k.config.InvalidInput(0, fmt.Sprint(warpTypes()), in[0].DType.String(), "cast it")
+	}
+	if in[0].Shape != nil && len(in[0].Shape) != 3 || in[0].Layout != "" && in[0].Layout != "HWC" {
+		return nil, k.config.InvalidInput(0, "pictures of layout HWC", fmt.Sprintf("%s, layout %q", in[0].Shape, in[0].Layout), "")
+	}
+	return in[:1:1], nil
+}
+
+func (k *gridMask) Run(b *op.Block) error {
+	return b.Each(func(s int) error {
+		in := b.In(0, s)
+		if len(in.Shape) != 3 {
+			return &errs.Error{Kind: errs.Mismatch, Want: "a picture of layout HWC", Got: in.String()}
+		}
+		g, err := k.grid(b, s)
+		if err != nil {
+			return err
+		}
+		out := b.Out(0, s, in.Shape...)
+		copy(out.Data, in.Data)
+		n := in.Shape[2] * in.DType.Size()
+		for y := range in.Shape[0] {
+			for x := range in.Shape[1] {
+				if g.black(x, y) {
+					at := (y*in.Shape[1] + x) * n
+					clear(out.Data[at : at+n])
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// grid maps pixels to tiles, in float32.
+type grid struct{ cos, sin, x, y, ratio float32 }
+
+func (k *gridMask) grid(b *op.Block, s int) (grid, error) {
+	tile, err := k.tile.At(b, s)
+	if err == nil && tile <= 0 {
+		err = &errs.Error{Kind: errs.Invalid, Subject: "argument tile", Want: "a side of 1 or more", Got: fmt.Sprint(tile)}
+	}
+	var v [4]float64
+	for i, p := range []op.Scalar[float64]{k.angle, k.ratio, k.shiftX, k.shiftY} {
+		if err == nil {
+			v[i], err = p.At(b, s)
+		}
+	}
+	sin, cos := math.Sincos(float64(float32(v[0])))
+	side := float32(tile)
+	return grid{cos: float32(cos) / side, sin: float32(sin) / side, ratio: float32(v[1]), x: float32(v[2]) / side, y: float32(v[3]) / side}, err
+}
+
+// black reports whether a pixel lies in a black square.
+func (g *grid) black(x, y int) bool {
+	u := float32(float32(x)*g.cos) - float32(float32(y)*g.sin) - g.x
+	v := float32(float32(x)*g.sin) + float32(float32(y)*g.cos) - g.y
+	return u-float32(math.Floor(float64(u))) < g.ratio && v-float32(math.Floor(float64(v))) < g.ratio
+}
