@@ -8,5 +8,5 @@ import (
 )
 
 func TestVectors(t *testing.T) {
-	dalivec.Run(t, "geom", "coord_transform", "coord_flip", "warp_affine", "rotate", "paste", "grid_mask", "water", "sphere")
+	dalivec.Run(t, "geom", "coord_transform", "coord_flip", "warp_affine", "rotate", "paste", "multi_paste", "grid_mask", "water", "sphere")
 }
