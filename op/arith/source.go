@@ -1,10 +1,6 @@
 package arith
 
-import (
-	"unsafe"
-
-	"github.com/bivouac-ml/bivouac/tensor"
-)
+import "github.com/bivouac-ml/bivouac/tensor"
 
 // sourceState is how a source is read for one sample.
 type sourceState struct {
@@ -23,9 +19,6 @@ const (
 	repeating             // what the input has comes again and again, and fits a block
 	gathered              // a block is put together by axes
 )
-
-// axis is one or several axes of the output over which a source moves evenly.
-type axis struct{ length, stride, at int }
 
 // prepare finds out how to read an input that broadcasts to a shape.
 func (s *sourceState) prepare(src *source, in tensor.Tensor, shape tensor.Shape) {
@@ -49,7 +42,7 @@ func (s *sourceState) repeat(src *source, data []byte, n int) {
 	if first := s.buffer[:n*src.wide]; src.convert == nil {
 		copy(first, data)
 	} else {
-		src.convert(first, s.aligned(data, src.size), nil, nil)
+		src.convert(first, s.elements(data, src.size), nil, nil)
 	}
 	for done := n * src.wide; done < len(s.buffer); done *= 2 {
 		copy(s.buffer[done:], s.buffer[:done])
@@ -69,19 +62,12 @@ func suffix(in, out tensor.Shape) bool {
 func moves(axes []axis, in, out tensor.Shape) []axis {
 	stride := 1
 	for d := 1; d <= len(out); d++ {
-		next := axis{length: out[len(out)-d]}
+		length, step := out[len(out)-d], 0
 		if d <= len(in) && in[len(in)-d] > 1 {
-			next.stride = stride
-			stride *= next.length
+			step = stride
+			stride *= length
 		}
-		if next.length == 1 {
-			continue
-		}
-		if k := len(axes) - 1; k >= 0 && (next.stride == 0) == (axes[k].stride == 0) && next.stride == axes[k].stride*axes[k].length {
-			axes[k].length *= next.length
-			continue
-		}
-		axes = append(axes, next)
+		axes = appendAxis(axes, length, step)
 	}
 	return axes
 }
@@ -96,9 +82,9 @@ func (s *sourceState) block(src *source, lo, n int) []byte {
 	case gathered:
 		s.raw = grown(s.raw, n*src.size)
 		raw = s.raw
-		s.gather(raw, lo, src.size)
+		gather(raw, s.data, s.axes, 0, lo, src.size)
 	default:
-		raw = s.aligned(s.data[lo*src.size:(lo+n)*src.size], src.size)
+		raw = s.elements(s.data[lo*src.size:(lo+n)*src.size], src.size)
 	}
 	if src.convert == nil {
 		return raw
@@ -108,49 +94,9 @@ func (s *sourceState) block(src *source, lo, n int) []byte {
 	return s.buffer
 }
 
-// gather fills dst with elements from lo on.
-func (s *sourceState) gather(dst []byte, lo, size int) {
-	from := 0
-	for k := range s.axes {
-		a := &s.axes[k]
-		a.at, lo = lo%a.length, lo/a.length
-		from += a.at * a.stride
-	}
-	inner := &s.axes[0]
-	for {
-		run := min(len(dst), (inner.length-inner.at)*size)
-		if inner.stride == 0 {
-			fill(dst[:run], s.data[from*size:(from+1)*size])
-		} else {
-			copy(dst[:run], s.data[from*size:])
-		}
-		if dst = dst[run:]; len(dst) == 0 {
-			return
-		}
-		from -= inner.at * inner.stride
-		inner.at = 0
-		for k := 1; ; k++ {
-			a := &s.axes[k]
-			if a.at++; a.at < a.length {
-				from += a.stride
-				break
-			}
-			from -= (a.length - 1) * a.stride
-			a.at = 0
-		}
-	}
-}
-
-// fill repeats an element.
-func fill(dst, element []byte) {
-	for n := copy(dst, element); n < len(dst); n *= 2 {
-		copy(dst[n:], dst[:n])
-	}
-}
-
-// aligned returns data, or a copy where elements of that size lie crooked in memory.
-func (s *sourceState) aligned(data []byte, size int) []byte {
-	if uintptr(unsafe.Pointer(unsafe.SliceData(data)))%uintptr(size) == 0 {
+// elements returns data, or a copy where elements of that size lie crooked in memory.
+func (s *sourceState) elements(data []byte, size int) []byte {
+	if aligned(data, size) {
 		return data
 	}
 	s.raw = grown(s.raw, len(data))

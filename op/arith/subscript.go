@@ -252,7 +252,7 @@ func (k *subscript) sample(b *op.Block, s int, p *part) error {
 		b.Alias(0, s, view)
 		return nil
 	}
-	p.copy(b.Out(0, s, p.shape...).Data, in.Data, from, size)
+	gather(b.Out(0, s, p.shape...).Data, in.Data, p.axes, from, 0, size)
 	return nil
 }
 
@@ -270,7 +270,7 @@ func (k *subscript) find(b *op.Block, s int, shape tensor.Shape, p *part) (from 
 			}
 		}
 		from += first * stride
-		p.move(n, step*stride)
+		p.axes = appendAxis(p.axes, n, step*stride)
 		if axis >= len(k.axes) || !k.axes[axis].index.given {
 			kept--
 			p.lengths[kept] = n
@@ -308,42 +308,4 @@ func (a *axisSubscript) resolve(b *op.Block, s, length, axis int) (first, step, 
 	}
 	first, n = a.span(lo, hi, step, length)
 	return first, step, n, nil
-}
-
-// move appends an axis, the next to the outside, or lengthens the last one.
-func (p *part) move(n, stride int) {
-	if n == 1 {
-		return
-	}
-	if k := len(p.axes) - 1; k >= 0 && stride == p.axes[k].stride*p.axes[k].length {
-		p.axes[k].length *= n
-		return
-	}
-	p.axes = append(p.axes, axis{length: n, stride: stride})
-}
-
-// copy fills dst with the part that begins at element from.
-func (p *part) copy(dst, src []byte, from, size int) {
-	inner := p.axes[0]
-	for {
-		if inner.stride == 1 {
-			dst = dst[copy(dst[:inner.length*size], src[from*size:]):]
-		} else {
-			for i, at := 0, from; i < inner.length; i, at = i+1, at+inner.stride {
-				dst = dst[copy(dst[:size], src[at*size:]):]
-			}
-		}
-		if len(dst) == 0 {
-			return
-		}
-		for k := 1; ; k++ {
-			a := &p.axes[k]
-			if a.at++; a.at < a.length {
-				from += a.stride
-				break
-			}
-			from -= (a.length - 1) * a.stride
-			a.at = 0
-		}
-	}
 }
