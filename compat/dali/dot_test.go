@@ -18,7 +18,7 @@ func TestDrawings(t *testing.T) {
 	for name, b := range recorded(t) {
 		d, err := dali.Deserialize(b, nil)
 		if err != nil {
-			t.Logf("%s: %v", name, err)
+			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		for file, o := range map[string]pipeline.DotOptions{"graph.dot": {}, "graph_tensors.dot": {Tensors: true, Colors: true}} {
