@@ -15,6 +15,7 @@ package window
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -91,7 +92,7 @@ func (p Policy) Fit(spans []Span, shape []int) error {
 		case p == Trim:
 			spans[i] = inside
 		default:
-			return &errs.Error{Kind: errs.Invalid, Subject: "window", Want: fmt.Sprintf("a part of data of shape %v", shape),
+			return &errs.Error{Kind: errs.Invalid, Subject: "window", Want: fmt.Sprintf("a part of data of shape %v", slices.Clone(shape)), // so that shape itself need not be on the heap
 				Got: fmt.Sprintf("from %d to %d on axis %d", s.Start, s.Start+s.Size, i), Remedy: remedyBounds}
 		}
 	}
