@@ -19,7 +19,8 @@ GOFLAGS += -tags=$(LIBJPEG)
 endif
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-BUILD := go build -trimpath -ldflags '-X main.version=$(VERSION)'
+# The command is static: without cgo JPEG is decoded in Go, with the same pixels.
+BUILD := CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)'
 
 # Packages whose own code or tests start goroutines; these run under the race detector.
 CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir='.[a-z]*' --exclude-dir=testdata --exclude-dir=tools '^[[:space:]]*go (func\b|[A-Za-z_][A-Za-z0-9_.]*\()|\.Go\(|goleak\.' . | xargs -rn1 dirname | sort -u)
@@ -31,7 +32,7 @@ FUZZTIME ?= 60s
 MUTATE_FLAGS ?=
 BENCH_FLAGS ?=
 
-.PHONY: help build demo test test-long fuzz mutate bench bench-peers interop lint fmt generate gomod gofmt vet staticcheck archtest nocgo race
+.PHONY: help build demo test test-long fuzz mutate bench bench-peers bench-pipeline interop lint fmt generate gomod gofmt vet staticcheck archtest nocgo race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -90,6 +91,9 @@ bench: ## all benchmarks, with allocations, then the ratios to the limits of the
 
 bench-peers: ## checkpoints against the disk, Orbax, safetensors and numpy with the same trees (needs Python and PyPI; BENCH_FLAGS='-mib 256 -only save16')
 	@PYTHON=$(PYTHON) bench/checkpoint/peers $(BENCH_FLAGS)
+
+bench-pipeline: ## pipelines against DALI, OpenCV, Pillow and a C loop over libjpeg (needs Python and PyPI; BENCH_FLAGS='-only train -threads 1')
+	@PYTHON=$(PYTHON) bench/pipeline/peers $(BENCH_FLAGS)
 
 interop: ## random checkpoints both ways between Bivouac and Orbax, TensorStore, zarr and safetensors (INTEROP_SEED, INTEROP_TREES; needs Python and PyPI)
 	@PYTHON=$(PYTHON) tools/interop/run

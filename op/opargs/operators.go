@@ -394,6 +394,26 @@ type GetProperty struct {
 	Key string `op:"key"`
 }
 
+// GridMask are the arguments of grid_mask.
+type GridMask struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The angle in radians by which the grid is turned. Default: 0.
+	Angle op.Arg[float64] `op:"angle"`
+
+	// The side of a black square as a part of the tile. Default: 0.5.
+	Ratio op.Arg[float64] `op:"ratio"`
+
+	// By how many pixels the grid is moved to the right. Default: 0.
+	ShiftX op.Arg[float64] `op:"shift_x"`
+
+	// By how many pixels the grid is moved down. Default: 0.
+	ShiftY op.Arg[float64] `op:"shift_y"`
+
+	// The side of a tile in pixels. Default: 100.
+	Tile op.Arg[int] `op:"tile"`
+}
+
 // ImageDecoder are the arguments of image_decoder.
 type ImageDecoder struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -725,6 +745,43 @@ type LookupTable struct {
 	Values []float64 `op:"values"`
 }
 
+// MultiPaste are the arguments of multi_paste.
+type MultiPaste struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Type of the output: uint8, int16, int32 or float32, by default that of the input.
+	DType tensor.DType `op:"dtype"`
+
+	// Places in the batch of the pictures whose regions are put on the canvas.
+	InIds op.Arg[[]int] `op:"in_ids"`
+
+	// Height and width of the canvas; by default those of the pictures, which are all alike then.
+	OutputSize op.Arg[[]int] `op:"output_size"`
+
+	// Where regions begin in their pictures, by default at the corner, in pixels: a row of y and x for each
+	// region.
+	InAnchors op.Arg[int] `op:"in_anchors"`
+
+	// Where regions begin in their pictures, by default at the corner, as parts of the extents: a row of y and x
+	// for each region.
+	InAnchorsRel op.Arg[float64] `op:"in_anchors_rel"`
+
+	// Where regions are put on the canvas, by default in the corner, in pixels: a row of y and x for each region.
+	OutAnchors op.Arg[int] `op:"out_anchors"`
+
+	// Where regions are put on the canvas, by default in the corner, as parts of the extents: a row of y and x
+	// for each region.
+	OutAnchorsRel op.Arg[float64] `op:"out_anchors_rel"`
+
+	// Extents of the regions, by default what is left of the pictures, in pixels: a row of y and x for each
+	// region.
+	Shapes op.Arg[int] `op:"shapes"`
+
+	// Extents of the regions, by default what is left of the pictures, as parts of the extents: a row of y and x
+	// for each region.
+	ShapesRel op.Arg[float64] `op:"shapes_rel"`
+}
+
 // Normalize are the arguments of normalize.
 type Normalize struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -827,6 +884,29 @@ type Pad struct {
 	Shape op.Arg[[]int] `op:"shape"`
 }
 
+// Paste are the arguments of paste.
+type Paste struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// The colour of the canvas: a value for each channel, or one for all. Required.
+	FillValue []int `op:"fill_value"`
+
+	// The least height and width of the canvas. Default: 0.
+	MinCanvasSize op.Arg[float64] `op:"min_canvas_size"`
+
+	// The number of channels that the colour has. Default: 3.
+	NChannels op.Arg[int] `op:"n_channels"`
+
+	// Where the picture lies, as a part of the room left and right of it. Default: 0.5.
+	PasteX op.Arg[float64] `op:"paste_x"`
+
+	// Where the picture lies, as a part of the room above and below it. Default: 0.5.
+	PasteY op.Arg[float64] `op:"paste_y"`
+
+	// How many times as high and wide the canvas is, 1 or more. Required.
+	Ratio op.Arg[float64] `op:"ratio"`
+}
+
 // PeekImageShape are the arguments of peek_image_shape.
 type PeekImageShape struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -848,6 +928,62 @@ type PermuteBatch struct {
 	// For each sample of the output, its place in the batch of the input: as many as the batch has samples, or
 	// one number a sample. Required.
 	Indices op.Arg[[]int] `op:"indices"`
+}
+
+// RandomBboxCrop are the arguments of random_bbox_crop.
+type RandomBboxCrop struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Overlaps of which one is drawn, for window and boxes to reach. Default: 0.
+	Thresholds []float64 `op:"thresholds"`
+
+	// Overlap: "iou", over the union of window and box, or "overlap", over the box. Default: "iou".
+	ThresholdType op.Arg[string] `op:"threshold_type"`
+
+	// All boxes must reach the overlap, not one of them. Default: true.
+	AllBoxesAboveThreshold op.Arg[bool] `op:"all_boxes_above_threshold"`
+
+	// The whole image is one more outcome; not with crop_shape. Default: true.
+	AllowNoCrop op.Arg[bool] `op:"allow_no_crop"`
+
+	// Windows that are drawn for one threshold. Default: 1.
+	NumAttempts op.Arg[int] `op:"num_attempts"`
+
+	// Windows that are drawn until the best of them is taken; by default one must be found. Default: -1.
+	TotalNumAttempts op.Arg[int] `op:"total_num_attempts"`
+
+	// Range of the window's sides as a fraction of the image's. Default: 1 1.
+	Scaling []float64 `op:"scaling"`
+
+	// Range of x/y, or those of x/y, x/z and y/z; in pixels with input_shape. Default: 1 1.
+	AspectRatio []float64 `op:"aspect_ratio"`
+
+	// Size of the window in pixels, in place of scaling and aspect_ratio; input_shape is given too.
+	CropShape op.Arg[[]int] `op:"crop_shape"`
+
+	// Size of the image in pixels.
+	InputShape op.Arg[[]int] `op:"input_shape"`
+
+	// Order of crop_shape and input_shape, such as HW; by default WH or WHD.
+	ShapeLayout string `op:"shape_layout"`
+
+	// Order of coordinates: x, y, z beginnings, X, Y, Z ends, W, H, D lengths; by default xyXY or xyzXYZ.
+	BboxLayout string `op:"bbox_layout"`
+
+	// Boxes have ends, not lengths. Default: true. Deprecated: bbox_layout
+	Ltrb op.Arg[bool] `op:"ltrb"`
+
+	// Share of a box that must be in the window for it to stay; by default its centre must.
+	BboxPruneThreshold op.Arg[float64] `op:"bbox_prune_threshold"`
+
+	// Gives the numbers of the boxes that are left as one more output. Default: false.
+	OutputBboxIndices bool `op:"output_bbox_indices"`
+
+	// Says nothing when the best window of those that were drawn is taken. Default: false.
+	Quiet bool `op:"quiet"`
+
+	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	Seed op.Arg[int] `op:"seed"`
 }
 
 // RandomCropGenerator are the arguments of random_crop_generator.
@@ -1236,6 +1372,20 @@ type Slice struct {
 	DType tensor.DType `op:"dtype"`
 }
 
+// Sphere are the arguments of sphere.
+type Sphere struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// What lies outside the input. Default: 0.
+	FillValue float64 `op:"fill_value"`
+
+	// INTERP_NN or INTERP_LINEAR. Default: INTERP_NN.
+	InterpType op.InterpType `op:"interp_type"`
+
+	// Whether pixels are moved: not 0. Default: 1.
+	Mask op.Arg[int] `op:"mask"`
+}
+
 // Squeeze are the arguments of squeeze.
 type Squeeze struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -1360,6 +1510,38 @@ type WarpAffine struct {
 
 	// The transform row by row: x and y, z behind them for volumes, and the offset. Default: .
 	Matrix op.Arg[[]float64] `op:"matrix"`
+}
+
+// Water are the arguments of water.
+type Water struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// How far pixels are moved sideways. Default: 10.
+	AmplX op.Arg[float64] `op:"ampl_x"`
+
+	// How far pixels are moved up and down. Default: 10.
+	AmplY op.Arg[float64] `op:"ampl_y"`
+
+	// How many radians of the sine a row is. Default: 0.049087.
+	FreqX op.Arg[float64] `op:"freq_x"`
+
+	// How many radians of the cosine a column is. Default: 0.049087.
+	FreqY op.Arg[float64] `op:"freq_y"`
+
+	// Where the sine begins, in radians. Default: 0.
+	PhaseX float64 `op:"phase_x"`
+
+	// Where the cosine begins, in radians. Default: 0.
+	PhaseY float64 `op:"phase_y"`
+
+	// What lies outside the input. Default: 0.
+	FillValue float64 `op:"fill_value"`
+
+	// INTERP_NN or INTERP_LINEAR. Default: INTERP_NN.
+	InterpType op.InterpType `op:"interp_type"`
+
+	// Whether pixels are moved: not 0. Default: 1.
+	Mask op.Arg[int] `op:"mask"`
 }
 
 // Zeros are the arguments of zeros.

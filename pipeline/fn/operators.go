@@ -286,6 +286,18 @@ func GetProperty(p *pipeline.Builder, input pipeline.Node, args GetPropertyArgs)
 	return out[0]
 }
 
+// GridMaskArgs are the arguments of grid_mask.
+type GridMaskArgs = opargs.GridMask
+
+// GridMask is grid_mask. Blackens squares of a grid.
+//
+// Input images: pictures.
+// Output output: the pictures with black squares.
+func GridMask(p *pipeline.Builder, images pipeline.Node, args GridMaskArgs) (output pipeline.Node) {
+	out := p.Op("grid_mask", args, images)
+	return out[0]
+}
+
 // ImageDecoderArgs are the arguments of image_decoder.
 type ImageDecoderArgs = opargs.ImageDecoder
 
@@ -359,6 +371,19 @@ func LookupTable(p *pipeline.Builder, input pipeline.Node, args LookupTableArgs)
 	return out[0]
 }
 
+// MultiPasteArgs are the arguments of multi_paste.
+type MultiPasteArgs = opargs.MultiPaste
+
+// MultiPaste is multi_paste. Puts regions of pictures on a black canvas, later ones over earlier ones. The
+// pictures are samples of the batch, which in_ids names, or without it the sample of each input.
+//
+// Input images: pictures; up to 64 of them.
+// Output output: the canvases.
+func MultiPaste(p *pipeline.Builder, args MultiPasteArgs, inputs ...pipeline.Node) (output pipeline.Node) {
+	out := p.Op("multi_paste", args, inputs...)
+	return out[0]
+}
+
 // NormalizeArgs are the arguments of normalize.
 type NormalizeArgs = opargs.Normalize
 
@@ -424,6 +449,18 @@ func Pad(p *pipeline.Builder, input pipeline.Node, args PadArgs) (output pipelin
 	return out[0]
 }
 
+// PasteArgs are the arguments of paste.
+type PasteArgs = opargs.Paste
+
+// Paste is paste. Puts pictures on a larger canvas of one colour.
+//
+// Input images: pictures of uint8.
+// Output output: the canvases.
+func Paste(p *pipeline.Builder, images pipeline.Node, args PasteArgs) (output pipeline.Node) {
+	out := p.Op("paste", args, images)
+	return out[0]
+}
+
 // PeekImageShapeArgs are the arguments of peek_image_shape.
 type PeekImageShapeArgs = opargs.PeekImageShape
 
@@ -448,6 +485,24 @@ type PermuteBatchArgs = opargs.PermuteBatch
 func PermuteBatch(p *pipeline.Builder, input pipeline.Node, args PermuteBatchArgs) (output pipeline.Node) {
 	out := p.Op("permute_batch", args, input)
 	return out[0]
+}
+
+// RandomBboxCropArgs are the arguments of random_bbox_crop.
+type RandomBboxCropArgs = opargs.RandomBboxCrop
+
+// RandomBboxCrop is random_bbox_crop. Draws a window of an image that agrees with its boxes: each must lie in
+// it by a share that is drawn from thresholds. Boxes that are not in the window are dropped, the others told
+// in its coordinates. A search that finds nothing is an error, where DALI never returns.
+//
+// Input boxes: one box a row, in coordinates from 0 to 1.
+// Input labels: one label, or row of labels, a box; may be left out.
+// Output anchor: corner of the window, x first; in pixels with crop_shape, else from 0 to 1.
+// Output extent: size of the window, likewise.
+// Output kept: boxes that are left, in coordinates of the window.
+// Output keptLabels: their labels, or where there are none their numbers.
+// Output indices: their numbers, with output_bbox_indices.
+func RandomBboxCrop(p *pipeline.Builder, boxes pipeline.Node, args RandomBboxCropArgs, inputs ...pipeline.Node) []pipeline.Node {
+	return p.Op("random_bbox_crop", args, append([]pipeline.Node{boxes}, inputs...)...)
 }
 
 // RandomCropGeneratorArgs are the arguments of random_crop_generator.
@@ -603,6 +658,19 @@ func Slice(p *pipeline.Builder, data pipeline.Node, args SliceArgs, inputs ...pi
 	return out[0]
 }
 
+// SphereArgs are the arguments of sphere.
+type SphereArgs = opargs.Sphere
+
+// Sphere is sphere. Makes pictures look as if on a ball: points are drawn towards the middle, the more the
+// nearer they are to it.
+//
+// Input images: pictures of uint8 or float32.
+// Output output: the pictures with their pixels moved.
+func Sphere(p *pipeline.Builder, images pipeline.Node, args SphereArgs) (output pipeline.Node) {
+	out := p.Op("sphere", args, images)
+	return out[0]
+}
+
 // SqueezeArgs are the arguments of squeeze.
 type SqueezeArgs = opargs.Squeeze
 
@@ -631,7 +699,8 @@ func Stack(p *pipeline.Builder, args StackArgs, inputs ...pipeline.Node) (output
 type TensorResizeArgs = opargs.TensorResize
 
 // TensorResize is tensor_resize. Changes the extents of some axes of arrays of any rank, to sizes or by
-// scales. The axes, with all that lie between them, are three at most.
+// scales. The axes, with all that lie between them, are three at most; the others keep theirs but for a mode
+// that gives all the same scale.
 //
 // Input data: arrays of uint8, int16, uint16 or float32.
 // Output resized: arrays of the new extents, with the layout of the input.
@@ -664,6 +733,19 @@ type WarpAffineArgs = opargs.WarpAffine
 // Output output: the warped images.
 func WarpAffine(p *pipeline.Builder, data pipeline.Node, args WarpAffineArgs, inputs ...pipeline.Node) (output pipeline.Node) {
 	out := p.Op("warp_affine", args, append([]pipeline.Node{data}, inputs...)...)
+	return out[0]
+}
+
+// WaterArgs are the arguments of water.
+type WaterArgs = opargs.Water
+
+// Water is water. Makes pictures look as if seen through moving water: pixels are moved sideways by a sine of
+// their row, up and down by a cosine of their column.
+//
+// Input images: pictures of uint8 or float32.
+// Output output: the pictures with their pixels moved.
+func Water(p *pipeline.Builder, images pipeline.Node, args WaterArgs) (output pipeline.Node) {
+	out := p.Op("water", args, images)
 	return out[0]
 }
 
