@@ -196,7 +196,7 @@ func TestRefused(t *testing.T) {
 		{"noise.salt_and_pepper", nil, [][]tensor.Tensor{{chw}}, errs.Invalid},
 		{"random_crop_generator", nil, [][]tensor.Tensor{{tensor.FromSlice([]int64{3, 4, 5, 6})}}, errs.Mismatch},
 		{"random_crop_generator", nil, [][]tensor.Tensor{{tensor.FromSlice([]float32{3, 4})}}, errs.Invalid},
-		{"random_crop_generator", op.Args{"num_attempts": 0}, [][]tensor.Tensor{{tensor.FromSlice([]int64{3, 4})}}, errs.Invalid},
+		{"random_crop_generator", op.Args{"num_attempts": -1}, [][]tensor.Tensor{{tensor.FromSlice([]int64{3, 4})}}, errs.Invalid},
 		{"roi_random_crop", op.Args{"crop_shape": 2, "roi_start": 1}, nil, errs.Invalid},
 		{"roi_random_crop", op.Args{"crop_shape": 2, "roi_start": 1, "roi_shape": 3, "roi_end": 4}, nil, errs.Invalid},
 		{"roi_random_crop", op.Args{"crop_shape": 2, "roi_start": 1, "roi_shape": 3, "in_shape": 3}, nil, errs.Invalid},

@@ -87,8 +87,8 @@ func (k *uniform) sample(b *op.Block, s int, w *worker) error {
 	if !isRange(v) {
 		return invalid("range", wantRange, v)
 	}
-	lo, hi := float32(v[0]), float32(v[1])
+	lo, hi := limit(k.dtype, float64(float32(v[0]))), limit(k.dtype, float64(float32(v[1])))
 	return fill(out, b.RNG(s), w,
-		func(int) float32 { return rng.Uniform32(&w.philox, lo, hi) },
-		func(int) float64 { return rng.Uniform64(&w.philox, float64(lo), float64(hi)) })
+		func(int) float32 { return rng.Uniform32(&w.philox, float32(lo), float32(hi)) },
+		func(int) float64 { return rng.Uniform64(&w.philox, lo, hi) })
 }

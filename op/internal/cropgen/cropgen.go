@@ -56,8 +56,8 @@ func New(c *op.Config) (*Generator, error) {
 		return nil, c.Invalid("random_aspect_ratio", "two positive numbers in rising order", fmt.Sprint(ratio), "")
 	}
 	attempts := op.Get[int](c, "num_attempts")
-	if attempts < 1 {
-		return nil, c.Invalid("num_attempts", "1 or more", fmt.Sprint(attempts), "")
+	if attempts < 0 {
+		return nil, c.Invalid("num_attempts", "0 or more", fmt.Sprint(attempts), "")
 	}
 	g := &Generator{
 		areaLow: float32(area[0]), areaHigh: float32(area[1]),

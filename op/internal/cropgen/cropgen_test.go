@@ -130,7 +130,7 @@ func TestRefused(t *testing.T) {
 	for _, args := range []map[string]any{
 		{"random_area": []float64{0.5, 0.1}}, {"random_area": []float64{-1, 1}}, {"random_area": 0.5},
 		{"random_aspect_ratio": []float64{0, 1}}, {"random_aspect_ratio": []float64{2, 1}}, {"random_aspect_ratio": []float64{1, 1e300}},
-		{"num_attempts": 0},
+		{"num_attempts": -1},
 	} {
 		if _, err := generator(args); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%v: %v", args, err)

@@ -118,8 +118,9 @@ func (w *Crop) At(b *op.Block, s, depth, height, width int) (Box, error) {
 		if err != nil {
 			return Box{}, err
 		}
-		if !(size[axis] >= 0 && size[axis] <= math.MaxInt32) || !(math.Abs(p) <= math.MaxInt32) {
-			return Box{}, &errs.Error{Kind: errs.Invalid, Subject: "crop window", Got: fmt.Sprintf("size %g at position %g", size[axis], p)}
+		if !(size[axis] >= 0 && size[axis] <= math.MaxInt32) || !(p >= 0 && p <= 1) {
+			return Box{}, &errs.Error{Kind: errs.Invalid, Subject: "crop window", Want: "a size of at least 0 at a position from 0 to 1",
+				Got: fmt.Sprintf("size %g at position %g", size[axis], p)}
 		}
 		if out[axis] = in[axis]; size[axis] != 0 {
 			out[axis] = extent(size[axis])

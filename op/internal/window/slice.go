@@ -188,12 +188,16 @@ func (w *Slice) At(b *op.Block, s int, shape []int, layout string, spans []Span)
 	if err != nil {
 		return spans, err
 	}
-	n := w.count(axes, layout)
+	n, seen := w.count(axes, layout), uint64(0)
 	for i := range n {
 		axis, err := w.axis(axes, i, len(shape), layout)
 		if err != nil {
 			return spans, err
 		}
+		if seen&(1<<axis) != 0 {
+			return spans, &errs.Error{Kind: errs.Invalid, Subject: "argument axes", Want: "every axis once", Got: fmt.Sprintf("axis %d twice", axis)}
+		}
+		seen |= 1 << axis
 		start, end, err := w.ends(b, s, i, n, float64(shape[axis]))
 		if err != nil {
 			return spans, err
