@@ -59,7 +59,7 @@ func dataset(t testing.TB, n int) string {
 
 // training is the pipeline of an image classifier, and more: an output whose
 // shape differs from sample to sample, one that no kernel makes, and random
-// numbers by themselves.
+// numbers by themselves. Some samples take another branch than others.
 func training(dir string) func(p *pipeline.Builder) []pipeline.Node {
 	return func(p *pipeline.Builder) []pipeline.Node {
 		jpegs, labels := fn.ReadersFile(p, fn.ReadersFileArgs{FileRoot: dir, RandomShuffle: true})
@@ -73,6 +73,11 @@ func training(dir string) func(p *pipeline.Builder) []pipeline.Node {
 			Mirror: op.Of[int](fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{})),
 			Mean:   op.Const([]float64{120, 110, 100}), Std: op.Const([]float64{60}),
 		})
+		images = p.If(fn.RandomUniform(p, fn.RandomUniformArgs{}).Less(0.4),
+			func() []pipeline.Node {
+				return []pipeline.Node{images.Add(fn.RandomUniform(p, fn.RandomUniformArgs{}).Mul(images.Index(0, 0, 0)))}
+			},
+			func() []pipeline.Node { return []pipeline.Node{images} })[0]
 		return []pipeline.Node{images, labels, decoded, jpegs, fn.RandomUniform(p, fn.RandomUniformArgs{Name: "noise", Shape: op.Const([]int{3})})}
 	}
 }
