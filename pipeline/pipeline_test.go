@@ -65,6 +65,9 @@ func TestDefinitionErrors(t *testing.T) {
 		"bytes as image": {func(p *pipeline.Builder) []pipeline.Node {
 			return []pipeline.Node{fn.Crop(p, reader(p), fn.CropArgs{})}
 		}, errs.Invalid, "HWC"},
+		"rank without layout": {func(p *pipeline.Builder) []pipeline.Node {
+			return p.Op("dump_image", nil, p.Constant(pipeline.Constant{Value: uint8(1), Shape: []int{2, 2}}))
+		}, errs.Invalid, "as many dimensions as one of the layouts [HWC], got 2"},
 		"foreign node": {func(p *pipeline.Builder) []pipeline.Node {
 			return []pipeline.Node{fn.DecodersImage(p, foreign, fn.DecodersImageArgs{})}
 		}, errs.Invalid, "graph"},

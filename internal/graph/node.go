@@ -234,6 +234,11 @@ func (n *Node) checkPort(i int, got tensor.Spec) error {
 	if len(port.Layouts) > 0 && got.Layout != "" && !slices.Contains(port.Layouts, got.Layout) {
 		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject, Want: fmt.Sprintf("layout %v", port.Layouts), Got: got.Layout}
 	}
+	fits := func(layout string) bool { return len(layout) == len(got.Shape) }
+	if len(port.Layouts) > 0 && got.Layout == "" && got.Shape != nil && !slices.ContainsFunc(port.Layouts, fits) {
+		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject, Want: fmt.Sprintf("as many dimensions as one of the layouts %v", port.Layouts),
+			Got: fmt.Sprint(len(got.Shape))}
+	}
 	return nil
 }
 
