@@ -283,6 +283,10 @@ func realLoop[T real](name string) loop {
 	case "atan2":
 		return combine(func(x, y T) T { return T(math.Atan2(float64(x), float64(y))) })
 	}
+	var zero T
+	if _, single := any(zero).(float32); single && name == "rsqrt" {
+		return apply(func(x T) T { return T(rsqrt32(float32(x))) })
+	}
 	if f := realFunction(name); f != nil {
 		return apply(func(x T) T { return T(f(float64(x))) })
 	}
@@ -296,6 +300,20 @@ func quotient[T real](dst, a, b, _ []byte) bool {
 		d[i] = x[i] / y[i]
 	}
 	return true
+}
+
+// rsqrt32 is 1/√x, but for what DALI's approximation, one step of Newton's from the
+// processor's, gives of numbers that have no normal one: NaN of 0 and infinity, minus
+// infinity below the normal numbers.
+func rsqrt32(x float32) float32 {
+	const smallestNormal = 0x1p-126
+	switch {
+	case x == 0 || math.IsInf(float64(x), 1):
+		return float32(math.NaN())
+	case x > 0 && x < smallestNormal:
+		return float32(math.Inf(-1))
+	}
+	return float32(1 / math.Sqrt(float64(x)))
 }
 
 // realFunction returns a function of one float, or nil. Of float32 it is

@@ -125,7 +125,7 @@ func (w *Crop) At(b *op.Block, s, depth, height, width int) (Box, error) {
 		if out[axis] = in[axis]; size[axis] != 0 {
 			out[axis] = extent(size[axis])
 		}
-		at := float64(float32(p) * float32(in[axis]-out[axis]))
+		at := float64(float32(p)) * float64(in[axis]-out[axis])
 		if !w.truncate {
 			at = math.Round(at)
 		}

@@ -50,6 +50,7 @@ func TestCrop(t *testing.T) {
 		{args: op.Args{"crop": []int{10, 0}}, want: window.Box{Y: 5, D: 1, H: 10, W: 30}},
 		{args: op.Args{"crop": []int{1, 3, 4}, "crop_pos_x": 1, "crop_pos_y": 0}, want: window.Box{X: 26, D: 1, H: 3, W: 4}},
 		{args: op.Args{"crop_h": 15, "crop_w": 29, "crop_pos_y": 0.5, "crop_pos_x": 0.5}, want: window.Box{Y: 3, X: 1, D: 1, H: 15, W: 29}},
+		{args: op.Args{"crop_h": 10, "crop_w": 29, "crop_pos_y": 0.95}, want: window.Box{Y: 9, X: 1, D: 1, H: 10, W: 29}}, // the float32 0.95 times 10 is below 9.5
 		{args: op.Args{"crop_h": 15, "crop_w": 29, "rounding": "truncate"}, want: window.Box{Y: 2, X: 0, D: 1, H: 15, W: 29}},
 		{args: op.Args{"crop": []int{40, 10}}, kind: errs.Invalid},
 		{args: op.Args{"crop": []int{40, 10}}, policy: window.Trim, want: window.Box{X: 10, D: 1, H: 20, W: 10}},
