@@ -3,6 +3,7 @@ package graph
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -109,12 +110,8 @@ func (d *drawing) draw(b box) {
 	if d.options.Tensors {
 		style = "[style=dotted]"
 	}
-	drawn := map[string]bool{}
 	for _, c := range d.childrenOf(b) {
-		if !drawn[c] {
-			drawn[c] = true
-			d.line("%s -> %s"+style+";", b.name, c)
-		}
+		d.line("%s -> %s"+style+";", b.name, c)
 	}
 	if d.options.Tensors {
 		for i, out := range b.outputs {
@@ -131,18 +128,18 @@ func (d *drawing) draw(b box) {
 	d.b.WriteByte('\n')
 }
 
-// childrenOf returns the operators that take what b gives, in the order of the drawing.
+// childrenOf returns the operators that take what b gives: output by output, each
+// in the order of the drawing.
 func (d *drawing) childrenOf(b box) []string {
-	takes := map[string]bool{}
-	for i := range b.outputs {
-		for _, c := range d.consumers[Edge{b.node, i}] {
-			takes[c.name] = true
-		}
+	if b.node == nil {
+		return nil
 	}
 	var names []string
-	for _, other := range d.boxes {
-		if takes[other.name] {
-			names = append(names, other.name)
+	for i := range b.outputs {
+		for _, c := range d.consumers[Edge{b.node, i}] {
+			if !slices.Contains(names, c.name) {
+				names = append(names, c.name)
+			}
 		}
 	}
 	return names

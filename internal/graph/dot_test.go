@@ -26,9 +26,9 @@ func TestDOT(t *testing.T) {
 u -> p;
 u -> q;
 
-p -> q;
 p -> __MakeContiguous_CpuToCpu_p_0_;
 p -> k;
+p -> q;
 
 q -> __MakeContiguous_CpuToCpu_q;
 
@@ -48,9 +48,9 @@ u_cpu -> q[label=1];
 u_cpu -> q[label=2];
 
 p[color="blue"];
-p -> q[style=dotted];
 p -> __MakeContiguous_CpuToCpu_p_0_[style=dotted];
 p -> k[style=dotted];
+p -> q[style=dotted];
 p_0__cpu[shape=box];
 p -> p_0__cpu[label=0];
 p_0__cpu -> __MakeContiguous_CpuToCpu_p_0_[label=0];
