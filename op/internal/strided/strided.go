@@ -8,7 +8,10 @@
 // stay in the cache.
 package strided
 
-import "unsafe"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
 // axis is an axis of a copy: its extent and the steps to its next element, in elements.
 type axis struct{ n, dst, src int }
@@ -136,17 +139,37 @@ func block(dst, src []byte, rows, columns axis, run, size int) {
 
 // runs copies pieces of n bytes.
 func runs(dst, src []byte, rows, columns axis, n, size int) {
+	dstStep, srcStep := columns.dst*size, columns.src*size
 	for r := range rows.n {
 		d, s := r*rows.dst*size, r*rows.src*size
-		for range columns.n {
-			copy(dst[d:d+n], src[s:s+n])
-			d, s = d+columns.dst*size, s+columns.src*size
+		switch n {
+		case 3: // pixels of three bytes: too short for the call of a copy
+			for range columns.n {
+				to, from := dst[d:d+3:d+3], src[s:s+3:s+3]
+				to[0], to[1], to[2] = from[0], from[1], from[2]
+				d, s = d+dstStep, s+srcStep
+			}
+		case 12: // pixels of three floats
+			for range columns.n {
+				to, from := dst[d:d+12:d+12], src[s:s+12:s+12]
+				binary.NativeEndian.PutUint64(to, binary.NativeEndian.Uint64(from))
+				binary.NativeEndian.PutUint32(to[8:], binary.NativeEndian.Uint32(from[8:]))
+				d, s = d+dstStep, s+srcStep
+			}
+		default:
+			for range columns.n {
+				copy(dst[d:d+n], src[s:s+n])
+				d, s = d+dstStep, s+srcStep
+			}
 		}
 	}
 }
 
 // tiles copies single elements.
 func tiles[T any](dst, src []T, rows, columns axis) {
+	if columns.n < 16 && columns.n < rows.n { // channels: the inner loop is to be the longer one
+		rows, columns = columns, rows
+	}
 	if rows.n == 1 {
 		line(dst, src, columns)
 		return
@@ -167,6 +190,12 @@ func line[T any](dst, src []T, a axis) {
 		dst = dst[:a.n]
 		for i, s := 0, 0; i < len(dst); i, s = i+1, s+a.src {
 			dst[i] = src[s]
+		}
+		return
+	}
+	if a.src == 1 {
+		for d, s := 0, 0; s < a.n; d, s = d+a.dst, s+1 {
+			dst[d] = src[s]
 		}
 		return
 	}
