@@ -114,3 +114,36 @@ func TestDeclaredInGo(t *testing.T) {
 		}
 	}
 }
+
+// A conditional of several values in another, as DALI 2.4.0 drew this program:
+//
+//	if b:
+//	    y, z = x + 1, x
+//	    if c: y = y * 2
+//	    else: z = z * 3
+//	else:
+//	    y, z = x, x + 5
+//	return y, z, x
+func TestSeveralValuesInBranches(t *testing.T) {
+	type nodes = []pipeline.Node
+	d, err := pipeline.Define(pipeline.Options{BatchSize: 3, Compat: dali.Mode()}, func(p *pipeline.Builder) nodes {
+		x := p.Op("random.uniform", op.Args{"range": []float64{0, 1}})[0]
+		b := p.Op("random.coin_flip", op.Args{"dtype": tensor.Bool})[0]
+		c := p.Op("random.coin_flip", op.Args{"dtype": tensor.Bool})[0]
+		out := p.If(b, func() nodes {
+			y := x.Add(1)
+			return p.If(c, func() nodes { return nodes{y.Mul(2), x} }, func() nodes { return nodes{y, x.Mul(3)} })
+		}, func() nodes { return nodes{x, x.Add(5)} })
+		return append(out, x)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(filepath.Join("testdata", "drawings", "several_values.dot"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(d.DOT(pipeline.DotOptions{Tensors: true, Colors: true}))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
