@@ -60,7 +60,7 @@ func (b *Builder) Definition() (*Definition, error) {
 	if err != nil {
 		return nil, errs.Wrap("pipeline.Define", "", err)
 	}
-	d := &Definition{options: b.options, whole: whole, graph: g, sources: b.sources, moved: b.moved}
+	d := &Definition{options: b.options, whole: whole, graph: g, sources: b.sources, moved: b.moved, seen: &completions{}}
 	if err := d.options.declared().checkSpecs(d.specs()); err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ type Definition struct {
 	moved   []string
 	setup   IterSetter
 	sources map[string]*sourceNode
+	seen    *completions
 }
 
 // Define calls define, which appends operators to p and returns the nodes to
@@ -116,7 +117,7 @@ func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
 		}
 		sources = append(sources, s)
 	}
-	p, err := newPipeline(d.graph, d.sources, sources, options)
+	p, err := newPipeline(d.graph, d.sources, d.seen, sources, options)
 	if err != nil {
 		closeAll()
 		return nil, errs.Wrap("pipeline.New", "", err)

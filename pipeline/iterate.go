@@ -283,6 +283,9 @@ func (it *Iterator) Checkpoints() ([][]byte, error) {
 func (it *Iterator) states() ([][]byte, error) {
 	states := make([][]byte, len(it.pipes))
 	for i, p := range it.pipes {
+		if p.noStates != nil {
+			return nil, errs.Wrap("pipeline.Iterator", "", p.noStates)
+		}
 		at := p.progress()
 		at.Iterator = []byte(it.count.text())
 		var err error

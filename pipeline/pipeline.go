@@ -63,6 +63,7 @@ type Batch struct {
 type Pipeline struct {
 	options  Options
 	graph    *graph.Graph
+	seen     *completions
 	sources  []reader.Source
 	orders   []order.Order
 	inputs   []*input // the external sources, in the order of the graph's inputs
@@ -90,12 +91,12 @@ type Pipeline struct {
 
 var _ stream.Stream[*Batch] = (*Pipeline)(nil)
 
-func newPipeline(g *graph.Graph, externals map[string]*sourceNode, sources []reader.Source, o Options) (*Pipeline, error) {
+func newPipeline(g *graph.Graph, externals map[string]*sourceNode, seen *completions, sources []reader.Source, o Options) (*Pipeline, error) {
 	a, err := o.compat().Arrange(g, sources, o)
 	if err != nil {
 		return nil, err
 	}
-	p := &Pipeline{options: o, graph: g, sources: sources, orders: a.Orders, codec: a.Codec, noStates: a.NoStates, declared: o.declared()}
+	p := &Pipeline{options: o, graph: g, seen: seen, sources: sources, orders: a.Orders, codec: a.Codec, noStates: a.NoStates, declared: o.declared()}
 	p.schedule = schedule{epochs: a.Epochs, batch: int64(o.BatchSize), last: a.LastBatch}
 	if n := p.schedule.length(); len(sources) > 0 && a.LastBatch == Drop && n < int64(o.BatchSize) {
 		return nil, invalid("BatchSize", fmt.Sprintf("at most the %d samples of an epoch when the last batch is dropped", n), o.BatchSize)

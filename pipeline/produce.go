@@ -161,7 +161,7 @@ func (p *Pipeline) specialize() error {
 			specs[i] = in.specs
 		}
 		var err error
-		if g, err = g.Specialize(specs); err != nil {
+		if g, err = p.seen.of(g, specs); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -353,6 +354,42 @@ func TestFeeding(t *testing.T) {
 			t.Error("bad data is taken")
 		}
 	}
+}
+
+// TestPipelinesOfOneDefinition are fed data of several kinds, at the same time.
+func TestPipelinesOfOneDefinition(t *testing.T) {
+	def, err := pipeline.Define(pipeline.Options{BatchSize: 2}, func(b *pipeline.Builder) []pipeline.Node {
+		in := pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "in"})
+		return b.Op("cast", op.Args{"dtype": tensor.Float32}, in[0])
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 9 {
+		all.Go(func() {
+			p, err := def.New(context.Background(), nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer p.Close()
+			data := []pipeline.Data{ints(7, 8), tensor.FromSlice([]uint8{7, 8}, 2, 1), tensor.FromSlice([]float64{7, 8}, 2)}[i%3]
+			if err := p.FeedInput("in", data, nil); err != nil {
+				t.Error(err)
+				return
+			}
+			b, err := p.Next(context.Background())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if v, err := tensor.Of[float32](b.Outputs[0].Sample(1)); err != nil || v[0] != 8 || b.Outputs[0].NDim != i%3%2 {
+				t.Errorf("%v of %d axes, %v", v, b.Outputs[0].NDim, err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestFeedingWithoutCopy(t *testing.T) {
