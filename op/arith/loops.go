@@ -71,20 +71,23 @@ func numberLoop[T number](name string) loop {
 func comparisonLoop[T number](name string) loop {
 	switch name {
 	case "eq":
-		return compare(func(x, y T) bool { return x == y })
+		return equal[T]
 	case "neq":
-		return compare(func(x, y T) bool { return x != y })
+		return unequal[T]
 	case "lt":
-		return compare(func(x, y T) bool { return x < y })
+		return less[T]
 	case "leq":
-		return compare(func(x, y T) bool { return x <= y })
+		return lessOrEqual[T]
 	case "gt":
-		return compare(func(x, y T) bool { return x > y })
+		return exchanged(less[T])
 	case "geq":
-		return compare(func(x, y T) bool { return x >= y })
+		return exchanged(lessOrEqual[T])
 	}
 	return nil
 }
+
+// exchanged is a loop with its two operands the other way round.
+func exchanged(f loop) loop { return func(dst, a, b, _ []byte) bool { return f(dst, b, a, nil) } }
 
 func add[T number](dst, a, b, _ []byte) bool {
 	d, x, y := view[T](dst), view[T](a), view[T](b)
@@ -188,19 +191,44 @@ func combine[T number](f func(x, y T) T) loop {
 	}
 }
 
-func compare[T number](f func(x, y T) bool) loop {
-	return func(dst, a, b, _ []byte) bool {
-		x, y := view[T](a), view[T](b)
-		x, y = x[:len(dst)], y[:len(dst)]
-		for i := range dst {
-			v := byte(0)
-			if f(x[i], y[i]) {
-				v = 1
-			}
-			dst[i] = v
-		}
-		return true
+func equal[T number](dst, a, b, _ []byte) bool {
+	x, y := view[T](a)[:len(dst)], view[T](b)[:len(dst)]
+	for i := range dst {
+		dst[i] = truth(x[i] == y[i])
 	}
+	return true
+}
+
+func unequal[T number](dst, a, b, _ []byte) bool {
+	x, y := view[T](a)[:len(dst)], view[T](b)[:len(dst)]
+	for i := range dst {
+		dst[i] = truth(x[i] != y[i])
+	}
+	return true
+}
+
+func less[T number](dst, a, b, _ []byte) bool {
+	x, y := view[T](a)[:len(dst)], view[T](b)[:len(dst)]
+	for i := range dst {
+		dst[i] = truth(x[i] < y[i])
+	}
+	return true
+}
+
+func lessOrEqual[T number](dst, a, b, _ []byte) bool {
+	x, y := view[T](a)[:len(dst)], view[T](b)[:len(dst)]
+	for i := range dst {
+		dst[i] = truth(x[i] <= y[i])
+	}
+	return true
+}
+
+// truth is the byte of a bool.
+func truth(v bool) byte {
+	if v {
+		return 1
+	}
+	return 0
 }
 
 func integerLoop[T integer](name string) loop {
@@ -409,10 +437,7 @@ func compareMixed(name string) loop {
 			case uint64(x[i]) > y[i]:
 				order = 1
 			}
-			dst[i] = 0
-			if holds(order) {
-				dst[i] = 1
-			}
+			dst[i] = truth(holds(order))
 		}
 		return true
 	}

@@ -130,8 +130,7 @@ func operation(f *function, operands []tensor.DType) (loop, [3]tensor.DType) {
 		if operands[1] == tensor.Uint64 {
 			return compareMixed(f.name), [3]tensor.DType{tensor.Int64, tensor.Uint64}
 		}
-		less := compareMixed(mirrored(f.name))
-		return func(dst, a, b, _ []byte) bool { return less(dst, b, a, nil) }, [3]tensor.DType{tensor.Uint64, tensor.Int64}
+		return exchanged(compareMixed(mirrored(f.name))), [3]tensor.DType{tensor.Uint64, tensor.Int64}
 	case f.name == "mod" && promoted == tensor.Float32 && operands[0] != operands[1]:
 		return remainder32, [3]tensor.DType{tensor.Float64, tensor.Float64}
 	}
