@@ -40,12 +40,18 @@ func class(name string) string {
 	return b.String()
 }
 
+// former are names of schemas that older pipelines use, of operators that have others now.
+var former = map[string]string{
+	"_ExternalSource": "external_source", "FileReader": "readers.file", "Uniform": "random.uniform", "CoinFlip": "random.coin_flip",
+	"NormalDistribution": "random.normal", "TransformTranslation": "transforms.translation",
+}
+
 // Operator returns the full name of the operator that DALI's pipelines call
 // schema. ok is false where there is none, or none by that name; then the name is
 // the nearest guess, to look it up and be told so.
 func Operator(schema string) (name string, ok bool) {
-	if schema == "_ExternalSource" { // of older pipelines
-		return "external_source", true
+	if name, ok := former[schema]; ok {
+		return name, true
 	}
 	for _, s := range op.Schemas() {
 		if SchemaName(s.FullName()) == schema {
