@@ -8,6 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/compat/dali/pipeproto"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -21,6 +22,9 @@ type DeserializeOptions struct {
 	// Sources are what external sources call, by their names; those that are not
 	// here are to be fed, as all are in DALI.
 	Sources map[string]pipeline.Source
+	// MemoryLimit bounds the bytes of all batches in the making, as far as the graph
+	// tells them: more is an errs.Exhausted, before any memory is taken. 0 is 16 GiB.
+	MemoryLimit int64
 }
 
 // Deserialize makes the pipeline that DALI, or [Serialize], wrote. It works in
@@ -76,6 +80,10 @@ func IsYAML(path string) bool {
 
 const deserializing = "dali.Deserialize"
 
+// maxInFlight bounds the samples that a pipeline from outside makes at a time, for each takes
+// memory before there is any data.
+const maxInFlight = 1 << 22
+
 // Define makes a pipeline of its serialized form; see [Deserialize].
 func Define(p *pipeproto.Pipeline, o *DeserializeOptions) (*pipeline.Definition, error) {
 	if o == nil {
@@ -86,12 +94,56 @@ func Define(p *pipeproto.Pipeline, o *DeserializeOptions) (*pipeline.Definition,
 		return nil, errs.Wrap(deserializing, "", err)
 	}
 	options = options.Override(&o.Options)
+	inFlight := int64(options.BatchSize) * int64(1+max(options.PrefetchDepth, options.CPUQueueSize))
+	if inFlight > maxInFlight {
+		return nil, &errs.Error{Kind: errs.Exhausted, Op: deserializing, Subject: "batch_size and prefetch_queue_depth_cpu",
+			Want: fmt.Sprintf("at most %d samples at a time", maxInFlight), Got: fmt.Sprint(inFlight)}
+	}
 	r := &rebuilder{proto: p, sources: o.Sources, onCPU: options.OnGPU == pipeline.RunOnCPU, nodes: map[string]pipeline.Node{}, groups: map[int32]pipeline.Node{}}
 	d, err := pipeline.Define(options, r.build)
 	if r.err != nil {
 		err = r.err
 	}
-	return d, errs.Wrap(deserializing, "", err)
+	if err == nil {
+		err = checkMemory(d.Graph(), inFlight, o.MemoryLimit)
+	}
+	if err != nil {
+		return nil, errs.Wrap(deserializing, "", err)
+	}
+	return d, nil
+}
+
+// checkMemory refuses a graph whose samples, of sizes that are known before there
+// is data, take more than limit.
+func checkMemory(g *graph.Graph, samples, limit int64) error {
+	if limit == 0 {
+		limit = 16 << 30
+	}
+	left := limit
+	for _, n := range g.Nodes {
+		for i, s := range n.Specs {
+			if !s.DType.Valid() || !op.Static(s) {
+				continue
+			}
+			size := int64(max(1, s.DType.Size())) * samples
+			for _, d := range s.Shape {
+				if d == 0 {
+					size = 0
+					break
+				}
+				if size > limit/int64(d) {
+					size = limit + 1
+					break
+				}
+				size *= int64(d)
+			}
+			if left -= size; left < 0 {
+				return &errs.Error{Kind: errs.Exhausted, Subject: fmt.Sprintf("node %s, output %d", n.Name, i), Want: fmt.Sprintf("at most %d bytes in all batches in the making", limit),
+					Got: fmt.Sprintf("%s for each of %d samples", s.Shape, samples), Remedy: "make batches smaller, or raise DeserializeOptions.MemoryLimit"}
+			}
+		}
+	}
+	return nil
 }
 
 // rebuilder appends the operators of a serialized pipeline to a graph.

@@ -85,21 +85,23 @@ func TestDeserializeRefuses(t *testing.T) {
 		kind error
 		says []string
 	}{
-		"operator":        {start + "op:\n  - {name: random__CoinFlp, inst_name: a}\n", errs.NotFound, []string{`"a"`, "random__CoinFlp", "random__CoinFlip"}},
-		"argument":        {start + "op:\n  - {name: random__CoinFlip, inst_name: a, args: {probabilty: 0.5}}\n", errs.Invalid, []string{"probabilty", "probability"}},
-		"type":            {start + "op:\n  - {name: random__CoinFlip, inst_name: a, args: {probability: often}}\n", errs.Invalid, []string{`"a"`, "probability", "float"}},
-		"dtype":           {start + "op:\n  - {name: random__CoinFlip, inst_name: a, args: {dtype: 99}}\n", errs.Invalid, []string{`"a"`, "dtype", "99"}},
-		"input":           {start + flip + "pipe_outputs: [{name: b, device: cpu}]\n", errs.Invalid, []string{`"b"`}},
-		"device":          {start + strings.ReplaceAll(flip, "cpu", "gpu") + out, errs.Unsupported, []string{`"a"`, "gpu", "RunOnCPU"}},
-		"unknown device":  {start + strings.ReplaceAll(flip, "cpu", "tpu") + out, errs.Invalid, []string{`"a"`, "tpu"}},
-		"batch size":      {"batch_size: 0\n" + flip + out, errs.Invalid, []string{"batch_size"}},
-		"threads":         {start + "num_threads: 0\n" + flip + out, errs.Invalid, []string{"num_threads"}},
-		"queue":           {start + "prefetch_queue_depth_cpu: 0\n" + flip + out, errs.Invalid, []string{"prefetch_queue_depth_cpu"}},
-		"no outputs":      {start + flip, errs.Invalid, []string{"output"}},
-		"twice":           {start + flip + strings.TrimPrefix(flip, "op:\n") + out, errs.Exists, []string{"a"}},
-		"field":           {"batch_siz: 2\n", errs.Invalid, []string{"line 1", "batch_siz", `did you mean "batch_size"?`}},
-		"field of an op":  {start + "op:\n  - {nam: random__CoinFlip}\n", errs.Invalid, []string{"line 3", `did you mean "name"?`}},
-		"number of edges": {start + "op:\n  - {name: random__CoinFlip, inst_name: a}\n", errs.Invalid, []string{`"a"`, "outputs"}},
+		"operator":          {start + "op:\n  - {name: random__CoinFlp, inst_name: a}\n", errs.NotFound, []string{`"a"`, "random__CoinFlp", "random__CoinFlip"}},
+		"argument":          {start + "op:\n  - {name: random__CoinFlip, inst_name: a, args: {probabilty: 0.5}}\n", errs.Invalid, []string{"probabilty", "probability"}},
+		"type":              {start + "op:\n  - {name: random__CoinFlip, inst_name: a, args: {probability: often}}\n", errs.Invalid, []string{`"a"`, "probability", "float"}},
+		"dtype":             {start + "op:\n  - {name: random__CoinFlip, inst_name: a, args: {dtype: 99}}\n", errs.Invalid, []string{`"a"`, "dtype", "99"}},
+		"input":             {start + flip + "pipe_outputs: [{name: b, device: cpu}]\n", errs.Invalid, []string{`"b"`}},
+		"device":            {start + strings.ReplaceAll(flip, "cpu", "gpu") + out, errs.Unsupported, []string{`"a"`, "gpu", "RunOnCPU"}},
+		"unknown device":    {start + strings.ReplaceAll(flip, "cpu", "tpu") + out, errs.Invalid, []string{`"a"`, "tpu"}},
+		"memory of a shape": {start + strings.Replace(flip, "inst_name: a", "inst_name: a\n    args: {shape: [1099511627776]}", 1) + out, errs.Exhausted, []string{"node a", "MemoryLimit"}},
+		"memory":            {"batch_size: 16777216\nprefetch_queue_depth_cpu: 1000\n" + flip + out, errs.Exhausted, []string{"batch_size"}},
+		"batch size":        {"batch_size: 0\n" + flip + out, errs.Invalid, []string{"batch_size"}},
+		"threads":           {start + "num_threads: 0\n" + flip + out, errs.Invalid, []string{"num_threads"}},
+		"queue":             {start + "prefetch_queue_depth_cpu: 0\n" + flip + out, errs.Invalid, []string{"prefetch_queue_depth_cpu"}},
+		"no outputs":        {start + flip, errs.Invalid, []string{"output"}},
+		"twice":             {start + flip + strings.TrimPrefix(flip, "op:\n") + out, errs.Exists, []string{"a"}},
+		"field":             {"batch_siz: 2\n", errs.Invalid, []string{"line 1", "batch_siz", `did you mean "batch_size"?`}},
+		"field of an op":    {start + "op:\n  - {nam: random__CoinFlip}\n", errs.Invalid, []string{"line 3", `did you mean "name"?`}},
+		"number of edges":   {start + "op:\n  - {name: random__CoinFlip, inst_name: a}\n", errs.Invalid, []string{`"a"`, "outputs"}},
 	} {
 		p, err := pipeproto.UnmarshalYAML([]byte(c.yaml))
 		if err == nil {
