@@ -82,6 +82,10 @@ func init() {
 				return &errs.Error{Kind: errs.Unsupported, Got: "the whole block"}
 			case "shape":
 				b.Out(0, 0, 2)
+			case "size":
+				b.Out(0, 0, 1<<40)
+			case "scratch":
+				b.Binding().Memory.Scratch(1 << 40)
 			case "dtype":
 				b.Alias(0, 0, tensor.ScalarOf(int32(1)))
 			}
@@ -272,10 +276,12 @@ func TestBrokenKernels(t *testing.T) {
 		kind errs.Kind
 		says string
 	}{
-		"panic": {errs.Other, "out of order"},
-		"error": {errs.Unsupported, "the whole block"},
-		"shape": {errs.Mismatch, "promised int64[1]"},
-		"dtype": {errs.Mismatch, "promised int64[1]"},
+		"panic":   {errs.Other, "out of order"},
+		"error":   {errs.Unsupported, "the whole block"},
+		"shape":   {errs.Mismatch, "promised int64[1]"},
+		"size":    {errs.Exhausted, "for a sample"},
+		"scratch": {errs.Exhausted, "for a sample"},
+		"dtype":   {errs.Mismatch, "promised int64[1]"},
 	} {
 		g := build(t, func(add func(string, op.Args, ...node) node) []node {
 			return []node{add("odd", op.Args{"way": way}, add("numbers", nil))}

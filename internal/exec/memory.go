@@ -1,10 +1,25 @@
 package exec
 
 import (
+	"fmt"
 	"math/bits"
 	"sync"
 	"unsafe"
+
+	"github.com/bivouac-ml/bivouac/errs"
 )
+
+// largestSample bounds what an operator gets at once. What asks for more was not meant:
+// a size that was computed from damaged or hostile data.
+const largestSample = 8 << 30
+
+// checkSize panics with an error that becomes that of the samples, before memory
+// that nobody has ends the program.
+func checkSize(n int) {
+	if n > largestSample {
+		panic(&errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("at most %d bytes for a sample", largestSample), Got: fmt.Sprint(n)})
+	}
+}
 
 // aligned returns n bytes that are aligned to 8.
 func aligned(n int) []byte {

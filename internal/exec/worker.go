@@ -86,6 +86,7 @@ func (w *worker) bind(edges []graph.Edge, far *[]port) [][]tensor.Tensor {
 
 // Output implements op.Memory.
 func (r *run) Output(i, s, size int) []byte {
+	checkSize(size)
 	id, s := r.first+i, r.selected.sample(s)
 	if r.w.e.usage != nil {
 		r.w.e.used(r.w.frame, id, size)
@@ -110,7 +111,10 @@ func (r *run) source(i, s int) string {
 }
 
 // Scratch implements op.Memory.
-func (r *run) Scratch(size int) []byte { return r.w.scratch.alloc(size) }
+func (r *run) Scratch(size int) []byte {
+	checkSize(size)
+	return r.w.scratch.alloc(size)
+}
 
 // block takes the samples lo to hi through the nodes of a segment: each sample through all of
 // them, or, where nothing stays in the worker's memory, all samples through each.
@@ -269,7 +273,11 @@ func (r *run) run(f *Frame, s int) {
 // broken operator does not take a training job with it.
 func (r *run) kernel() (err error) {
 	defer func() {
-		if p := recover(); p != nil {
+		switch p := recover().(type) {
+		case nil:
+		case *errs.Error: // of checkSize
+			err = p
+		default:
 			err = &errs.Error{Got: fmt.Sprintf("the operator panicked: %v\n%s", p, debug.Stack())}
 		}
 	}()
