@@ -5,7 +5,7 @@ package jpeg
 // backend is the decoder of this build.
 type backend = portable
 
-const advice = "for libjpeg-turbo build with cgo and -tags libjpeg where its headers are installed; make does so by itself. The pixels are the same"
+const advice = "for libjpeg-turbo build with cgo and -tags libjpeg where its headers are installed; the pixels are the same"
 
 const hasFast = false
 
