@@ -33,11 +33,13 @@ const (
 	IO               // the system failed for another reason
 	Closed           // the object was used after Close
 	Busy             // another operation or process holds the resource
+	Sequence         // the call does not fit the state of the object: too early, too late, or twice
 )
 
 var kindNames = [...]string{
 	"error", "not found", "already exists", "invalid", "mismatch", "corrupt", "unsupported",
 	"exhausted", "canceled", "permission denied", "i/o error", "closed", "busy",
+	"out of sequence",
 }
 
 // String returns the kind in words.

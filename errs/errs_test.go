@@ -60,7 +60,7 @@ func TestKinds(t *testing.T) {
 		t.Error("Other matches")
 	}
 	seen := map[string]bool{}
-	for k := errs.Other; k <= errs.Busy; k++ {
+	for k := errs.Other; k <= errs.Sequence; k++ {
 		if s := k.String(); seen[s] || s == "" || s != k.Error() {
 			t.Errorf("kind %d: %q", k, s)
 		}

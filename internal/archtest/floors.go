@@ -59,6 +59,8 @@ func Module() Rules {
 				{Packages: "checkpoint/surgery", Beside: []string{"checkpoint"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "pipeline"},
 				{Packages: "dynamic"},
+				{Packages: "dynamic/checkpoint", Beside: []string{"dynamic/random"}},
+				{Packages: "dynamic/random"},
 				{Packages: "loader"},
 				{Packages: "compat/..."},
 				{Packages: "compat/dali", Beside: []string{"compat/dali/stateproto", "compat/dali/pipeproto", "pipeline"}},
@@ -108,7 +110,7 @@ func Module() Rules {
 			},
 			{
 				Package: "store/local",
-				To:      []string{".", "checkpoint/...", "cmd/...", "internal/crash/..."},
+				To:      []string{".", "checkpoint/...", "dynamic/checkpoint", "cmd/...", "internal/crash/..."},
 				Reason:  "only who opens a directory by name picks the store",
 			},
 			{

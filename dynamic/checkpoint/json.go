@@ -1,0 +1,188 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+const version = 2
+
+// Serialize returns the states as text. The error is of kind errs.Sequence where
+// there are none.
+func (c *Checkpoint) Serialize() (string, error) {
+	if err := c.lock("Serialize"); err != nil {
+		return "", err
+	}
+	defer c.mu.Unlock()
+	return c.serialize()
+}
+
+func (c *Checkpoint) serialize() (string, error) {
+	if len(c.order) == 0 {
+		return "", fail(errs.Sequence, "Serialize", "states", "some: call Collect first", "none")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"version": %d, "states": {`, version)
+	for i, key := range c.order {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		e := c.states[key]
+		quote(&b, key)
+		b.WriteString(`: {"state": `)
+		quote(&b, fmt.Sprint(e.state))
+		b.WriteString(`, "type": `)
+		if e.typed {
+			quote(&b, e.typeName)
+		} else {
+			b.WriteString("null")
+		}
+		b.WriteString("}")
+	}
+	b.WriteString("}}")
+	return b.String(), nil
+}
+
+// quote writes a string as Python's json does: ASCII alone, short escapes where there are some.
+func quote(b *strings.Builder, s string) {
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\b':
+			b.WriteString(`\b`)
+		case r == '\f':
+			b.WriteString(`\f`)
+		case r >= 0x20 && r < 0x7f:
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(b, `\u%04x`, r)
+		}
+	}
+	b.WriteByte('"')
+}
+
+// Deserialize takes states from text; those that were there go, the objects stay. An
+// error, of kind errs.Invalid, names what is wrong, and leaves everything as it was.
+func (c *Checkpoint) Deserialize(text string) error {
+	if err := c.lock("Deserialize"); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	return c.deserialize(text)
+}
+
+func (c *Checkpoint) deserialize(text string) error {
+	order, states, err := parse(text)
+	if err != nil {
+		return err
+	}
+	c.order, c.states = order, states
+	clear(c.dirty)
+	for _, key := range order {
+		c.dirty[key] = true
+	}
+	c.complete, c.loaded = false, true
+	return nil
+}
+
+func invalid(subject, want, got string) error {
+	return fail(errs.Invalid, "Deserialize", subject, want, got)
+}
+
+// parse reads the format. Other members than those of the format are passed over.
+func parse(text string) (order []string, states map[string]entry, err error) {
+	top, _, err := object([]byte(text))
+	if err != nil {
+		return nil, nil, invalid("text", "a JSON object", err.Error())
+	}
+	raw, ok := top["states"]
+	if !ok {
+		return nil, nil, invalid("text", `"states"`, "none")
+	}
+	if v, ok := top["version"]; !ok || !isVersion(v) {
+		return nil, nil, invalid("version", strconv.Itoa(version), string(v))
+	}
+	entries, order, err := object(raw)
+	if err != nil {
+		return nil, nil, invalid("states", "an object", err.Error())
+	}
+	states = map[string]entry{}
+	for _, key := range order {
+		fields, _, err := object(entries[key])
+		if err != nil {
+			return nil, nil, invalid("entry "+key, "an object", err.Error())
+		}
+		state, ok := fields["state"]
+		if !ok {
+			return nil, nil, invalid("entry "+key, `"state"`, "none")
+		}
+		e := entry{state: asText(state)}
+		if t, ok := fields["type"]; ok && string(t) != "null" {
+			if err := json.Unmarshal(t, &e.typeName); err != nil {
+				return nil, nil, invalid("type of entry "+key, "a string or null", string(t))
+			}
+			e.typed = true
+		}
+		states[key] = e
+	}
+	return order, states, nil
+}
+
+func isVersion(v json.RawMessage) bool {
+	f, err := strconv.ParseFloat(string(v), 64)
+	return err == nil && f == version
+}
+
+// object returns the members of a JSON object and the order of their first appearance.
+func object(b []byte) (members map[string]json.RawMessage, order []string, err error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	t, err := d.Token()
+	if err != nil {
+		return nil, nil, err
+	}
+	if t != json.Delim('{') {
+		return nil, nil, fmt.Errorf("%v", t)
+	}
+	members = map[string]json.RawMessage{}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, nil, err
+		}
+		var v json.RawMessage
+		if err := d.Decode(&v); err != nil {
+			return nil, nil, err
+		}
+		name := key.(string)
+		if _, ok := members[name]; !ok {
+			order = append(order, name)
+		}
+		members[name] = v
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, nil, fmt.Errorf("more behind it")
+	}
+	return members, order, nil
+}

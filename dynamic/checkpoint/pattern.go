@@ -1,0 +1,171 @@
+package checkpoint
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// pattern is a path with one field for a number.
+type pattern struct {
+	before, after string
+	format        format
+}
+
+// format is that of an integer: zeros up to a width, and the base.
+type format struct {
+	zeros bool
+	width int
+	base  int
+	upper bool
+}
+
+// parsePattern reads what Python's str.format takes, restricted to one field {seq}.
+func parsePattern(text string) (pattern, error) {
+	bad := func(want, got string) (pattern, error) {
+		return pattern{}, fail(errs.Invalid, "pattern", text, want, got)
+	}
+	var p pattern
+	var literal strings.Builder
+	fields := 0
+	for rest := text; rest != ""; {
+		at := strings.IndexAny(rest, "{}")
+		if at < 0 {
+			literal.WriteString(rest)
+			break
+		}
+		literal.WriteString(rest[:at])
+		brace := rest[at]
+		if strings.HasPrefix(rest[at+1:], string(brace)) {
+			literal.WriteByte(brace)
+			rest = rest[at+2:]
+			continue
+		}
+		end := strings.IndexByte(rest[at:], '}')
+		if brace == '}' || end < 0 {
+			return bad("braces in pairs", "a single "+string(brace))
+		}
+		name, spec, _ := strings.Cut(rest[at+1:at+end], ":")
+		name, conversion, converted := strings.Cut(name, "!")
+		if name != "seq" || converted && !strings.Contains("rsa", conversion) {
+			return bad("{seq} alone", "the field {"+rest[at+1:at+end]+"}")
+		}
+		if fields++; fields > 1 {
+			return bad("{seq} once", "it twice")
+		}
+		f, ok := parseFormat(spec)
+		if !ok {
+			return bad("the format of an integer, as 04d", strconv.Quote(spec))
+		}
+		p.before, p.format = literal.String(), f
+		literal.Reset()
+		rest = rest[at+end+1:]
+	}
+	if fields == 0 {
+		return bad("a pattern with {seq}", "none")
+	}
+	p.after = literal.String()
+	return p, nil
+}
+
+func parseFormat(spec string) (format, bool) {
+	f := format{base: 10}
+	spec, f.zeros = strings.CutPrefix(spec, "0")
+	if n := len(spec); n > 0 {
+		if base, ok := map[byte]int{'d': 10, 'b': 2, 'o': 8, 'x': 16, 'X': 16}[spec[n-1]]; ok {
+			f.base, f.upper = base, spec[n-1] == 'X'
+			spec = spec[:n-1]
+		}
+	}
+	if spec == "" {
+		return f, true
+	}
+	const widest = 64
+	width, err := strconv.Atoi(spec)
+	f.width = width
+	return f, err == nil && width >= 0 && width <= widest && spec[0] != '+' && spec[0] != '-'
+}
+
+func (f format) text(n int) string {
+	s := strconv.FormatInt(int64(n), f.base)
+	if f.upper {
+		s = strings.ToUpper(s)
+	}
+	pad := " "
+	if f.zeros {
+		pad = "0"
+	}
+	return strings.Repeat(pad, max(0, f.width-len(s))) + s
+}
+
+// path returns the path of number n.
+func (p pattern) path(n int) string { return p.before + p.format.text(n) + p.after }
+
+// highest returns the highest number of a file that the pattern matches, with its
+// path; -1 where there is none. Numbers are decimal whatever the format, as DALI reads them.
+func (p pattern) highest() (n int, path string, err error) {
+	dir, head := filepath.Split(p.before)
+	tail, deeper, nested := strings.Cut(p.after, string(filepath.Separator))
+	open := dir
+	if open == "" {
+		open = "."
+	}
+	entries, err := os.ReadDir(open)
+	if err != nil && !os.IsNotExist(err) {
+		return -1, "", &errs.Error{Kind: errs.IO, Op: "checkpoint.pattern", Subject: open, Err: err}
+	}
+	n = -1
+	for _, e := range entries {
+		digits, ok := strings.CutPrefix(e.Name(), head)
+		if digits, ok = cutSuffix(digits, tail, ok); !ok {
+			continue
+		}
+		v, ok := number(digits)
+		if !ok || v <= n {
+			continue
+		}
+		full := dir + e.Name()
+		if nested {
+			full += string(filepath.Separator) + deeper
+		}
+		if info, err := os.Stat(full); err == nil && !info.IsDir() {
+			n, path = v, full
+		}
+	}
+	return n, path, nil
+}
+
+func cutSuffix(s, suffix string, ok bool) (string, bool) {
+	if !ok {
+		return s, false
+	}
+	return strings.CutSuffix(s, suffix)
+}
+
+// number reads decimal digits of any script.
+func number(digits string) (int, bool) {
+	const largest = 1 << 53
+	n := 0
+	for _, r := range digits {
+		if !unicode.Is(unicode.Nd, r) {
+			return 0, false
+		}
+		if n = 10*n + digit(r); n > largest {
+			return 0, false
+		}
+	}
+	return n, digits != ""
+}
+
+// digit is the value of a decimal digit: they lie in tens, each beginning with its zero.
+func digit(r rune) int {
+	zero := r
+	for unicode.Is(unicode.Nd, zero-1) && r-zero < 9 {
+		zero--
+	}
+	return int(r-zero) % 10
+}

@@ -1,0 +1,107 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// asText is the text of a state in a file: that of a string, and of anything else what
+// Python's str makes of it, as DALI takes it.
+func asText(v json.RawMessage) string {
+	var s string
+	if len(v) > 0 && v[0] == '"' && json.Unmarshal(v, &s) == nil {
+		return s
+	}
+	return repr(v)
+}
+
+// repr writes a JSON value as Python's repr writes what it is read as.
+func repr(v json.RawMessage) string {
+	text := strings.TrimSpace(string(v))
+	switch {
+	case text == "null":
+		return "None"
+	case text == "true":
+		return "True"
+	case text == "false":
+		return "False"
+	case strings.HasPrefix(text, `"`):
+		var s string
+		json.Unmarshal(v, &s) //nolint:errcheck // a token of a decoder is well-formed
+		return quoted(s)
+	case strings.HasPrefix(text, "["):
+		var list []json.RawMessage
+		json.Unmarshal(v, &list) //nolint:errcheck // as above
+		items := make([]string, len(list))
+		for i := range list {
+			items[i] = repr(list[i])
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case strings.HasPrefix(text, "{"):
+		members, order, _ := object(v)
+		items := make([]string, len(order))
+		for i, key := range order {
+			items[i] = quoted(key) + ": " + repr(members[key])
+		}
+		return "{" + strings.Join(items, ", ") + "}"
+	case strings.ContainsAny(text, ".eE"):
+		return float(text)
+	}
+	return text
+}
+
+// float writes a number with a fraction or an exponent as Python does: the shortest
+// digits, an exponent below 1e-4 and from 1e16 on.
+func float(text string) string {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil && f > 0 { // too large
+		return "inf"
+	} else if err != nil {
+		return "-inf"
+	}
+	if a := max(f, -f); a != 0 && (a < 1e-4 || a >= 1e16) {
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+	s := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}
+
+// quoted writes a string in single quotes, or in double ones where it has single ones alone.
+func quoted(s string) string {
+	q := "'"
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		q = `"`
+	}
+	var b strings.Builder
+	b.WriteString(q)
+	for _, r := range s {
+		switch {
+		case string(r) == q || r == '\\':
+			b.WriteString(`\` + string(r))
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		case r < 0x100:
+			b.WriteString(`\x` + hex(r, 2))
+		case r < 0x10000:
+			b.WriteString(`\u` + hex(r, 4))
+		default:
+			b.WriteString(`\U` + hex(r, 8))
+		}
+	}
+	return b.String() + q
+}
+
+func hex(r rune, width int) string {
+	s := strconv.FormatInt(int64(r), 16)
+	return strings.Repeat("0", width-len(s)) + s
+}

@@ -1,0 +1,108 @@
+// Package random holds the generator of dynamic mode: Philox with a state that can
+// be printed, saved and given back, in DALI's form.
+//
+//	g := random.New(42)
+//	v := g.Uint32()
+//	saved := g.State().String() // "Philox_000000000000002A_0000000000000000:0000000000000000_1"
+//	other, err := random.FromState(saved)
+//
+// The numbers of a seed are those of DALI's dynamic.random.RNG.
+package random
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/rng"
+)
+
+// State is where a generator stands: a value, equal to others of the same place. Its
+// text is DALI's: key, sequence, block and phase.
+type State struct{ philox rng.Philox }
+
+// String returns the 59 characters of the state.
+func (s State) String() string { return s.philox.String() }
+
+// MarshalText returns the same as String.
+func (s State) MarshalText() ([]byte, error) { return s.philox.MarshalText() }
+
+// UnmarshalText reads what String wrote. An error, of kind errs.Invalid, leaves s as it was.
+func (s *State) UnmarshalText(text []byte) error { return s.philox.UnmarshalText(text) }
+
+// ParseState reads what State.String wrote. The error is of kind errs.Invalid.
+func ParseState(text string) (State, error) {
+	p, err := rng.ParsePhilox(text)
+	return State{p}, err
+}
+
+// RNG draws random numbers. It is safe for concurrent use, but numbers are only
+// reproducible where those who draw take turns in a fixed order. It must not be
+// copied; Clone does that.
+type RNG struct {
+	mu     sync.Mutex
+	philox rng.Philox
+}
+
+// New returns the generator of a seed, at its beginning.
+func New(seed uint64) *RNG { return &RNG{philox: rng.NewPhilox(seed, 0, 0)} }
+
+// FromState returns a generator that stands where the state, a State or its text, says.
+func FromState(state any) (*RNG, error) {
+	g := &RNG{}
+	return g, g.SetState(state)
+}
+
+// Uint32 returns the next number.
+func (g *RNG) Uint32() uint32 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.philox.Uint32()
+}
+
+// Advance goes n numbers on, in constant time.
+func (g *RNG) Advance(n uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.philox.Skip(n)
+}
+
+// Clone returns a generator of its own that stands at the same place.
+func (g *RNG) Clone() *RNG {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return &RNG{philox: g.philox}
+}
+
+// State returns where g stands.
+func (g *RNG) State() State {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.philox
+	canonical, _ := rng.ParsePhilox(p.String()) // without what it has drawn ahead, so that equal places are equal
+	return State{canonical}
+}
+
+// GetState returns State; it makes *RNG something that a checkpoint can hold.
+func (g *RNG) GetState() (any, error) { return g.State(), nil }
+
+// SetState goes to where the state says: a State, or its text as a string. Other
+// values and texts are errors of kind errs.Invalid, and leave g where it was.
+func (g *RNG) SetState(state any) error {
+	var p rng.Philox
+	switch s := state.(type) {
+	case State:
+		p = s.philox
+	case string:
+		var err error
+		if p, err = rng.ParsePhilox(s); err != nil {
+			return err
+		}
+	default:
+		return &errs.Error{Kind: errs.Invalid, Op: "RNG.SetState", Want: "a random.State or its text", Got: fmt.Sprintf("%T", state)}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.philox = p
+	return nil
+}
