@@ -125,6 +125,9 @@ func (k *normalize) Run(b *op.Block) error {
 			return err
 		}
 		if !k.mean.set {
+			if !k.stddev.set {
+				p.wantSquares(b, in.DType)
+			}
 			p.add(in, axes)
 			p.finishMean()
 		}
@@ -163,6 +166,9 @@ func (k *normalize) whole(b *op.Block) error {
 	}
 	p.fill(p.means, k.mean.value)
 	if !k.mean.set {
+		if !k.stddev.set {
+			p.wantSquares(b, b.In(0, 0).DType)
+		}
 		for s := range b.Len() {
 			p.add(b.In(0, s), axes)
 		}

@@ -277,3 +277,39 @@ func squaresOf(v []float64) (s float64) {
 	}
 	return s
 }
+
+// TestNormalizeLaw normalizes bytes, whose deviations are computed from sums of
+// squares, and the same numbers as floats, in samples and in batches.
+func TestNormalizeLaw(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		columns := rapid.IntRange(1, 5).Draw(t, "columns")
+		args := op.Args{"axes": []int{0}, "batch": rapid.Bool().Draw(t, "batch"), "ddof": rapid.IntRange(0, 1).Draw(t, "ddof")}
+		var bytes, numbers []tensor.Tensor
+		for range rapid.IntRange(1, 3).Draw(t, "samples") {
+			rows := rapid.IntRange(1, 60).Draw(t, "rows")
+			values := rapid.SliceOfN(rapid.Uint8(), rows*columns, rows*columns).Draw(t, "values")
+			floats := make([]float32, len(values))
+			for i, v := range values {
+				floats[i] = float32(v)
+			}
+			bytes, numbers = append(bytes, of("", []int{rows, columns}, values...)), append(numbers, of("", []int{rows, columns}, floats...))
+		}
+		a, err := optest.Run(optest.Case{Op: "normalize", Args: args, Inputs: [][]tensor.Tensor{bytes}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := optest.Run(optest.Case{Op: "normalize", Args: args, Inputs: [][]tensor.Tensor{numbers}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range bytes {
+			for i := range bytes[s].Len() {
+				x, _ := a.Outputs[0][s].Float64(i)
+				y, _ := b.Outputs[0][s].Float64(i)
+				if math.Abs(x-y) > 1e-5*max(1, math.Abs(y)) {
+					t.Fatalf("sample %d, element %d: %g of bytes, %g of floats", s, i, x, y)
+				}
+			}
+		}
+	})
+}

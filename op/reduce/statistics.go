@@ -18,6 +18,7 @@ type statistics struct {
 	means, factors []float32
 	sums           []float64
 	integers       []int64 // the memory of sums, while integers are summed
+	squares        []int64 // of bytes, where deviations are wanted: sums of squares are exact, and faster
 }
 
 // newStatistics returns the statistics of data of that shape, in scratch memory.
@@ -34,6 +35,14 @@ func newStatistics(b *op.Block, shape tensor.Shape, axes []int) *statistics {
 	*p = statistics{n: n, means: op.Scratch[float32](b, places), factors: op.Scratch[float32](b, places), sums: op.Scratch[float64](b, places)}
 	clear(p.sums)
 	return p
+}
+
+// wantSquares prepares for the deviations of data of type d from means that are computed.
+func (p *statistics) wantSquares(b *op.Block, d tensor.DType) {
+	if d.IsInteger() && d.Size() == 1 {
+		p.squares = op.Scratch[int64](b, len(p.sums))
+		clear(p.squares)
+	}
 }
 
 func (p *statistics) fill(to []float32, v float32) {
@@ -79,25 +88,36 @@ func (p *statistics) add(in tensor.Tensor, axes []int) {
 	if in.DType.IsInteger() {
 		p.integers = element.View[int64](element.Bytes(p.sums))
 		add(p.integers, in, axes, false)
+		if p.squares != nil {
+			add(p.squares, in, axes, true)
+		}
 		return
 	}
 	add(p.sums, in, axes, false)
 }
 
-// finishMean makes the means of the sums, which begin again.
+// finishMean makes the means of the sums, which begin again: at the sums of squared
+// distances where those follow from sums of squares.
 func (p *statistics) finishMean() {
+	n := float64(p.n)
 	for i, sum := range p.sums {
 		if p.integers != nil {
 			sum = float64(p.integers[i])
 		}
-		p.means[i] = float32(sum / float64(p.n))
+		p.means[i] = float32(sum / n)
+		p.sums[i] = 0
+		if p.squares != nil {
+			mean := float64(p.means[i])
+			p.sums[i] = max(float64(p.squares[i])-float64(2*mean*sum)+float64(n*mean*mean), 0)
+		}
 	}
-	clear(p.sums)
 }
 
 // addDeviations adds the squares of the distances from the means to the sums.
 func (p *statistics) addDeviations(in tensor.Tensor, axes []int) {
-	addDeviations(p.sums, in, axes, p.means)
+	if p.squares == nil {
+		addDeviations(p.sums, in, axes, p.means)
+	}
 }
 
 // finishFactors makes the factors of the deviations that were given, or of the sums.
