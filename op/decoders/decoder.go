@@ -21,6 +21,9 @@ import (
 
 const layoutHWC = "HWC"
 
+// layoutHW is that of the windows in them, which have all channels.
+const layoutHW = "HW"
+
 // encoded is the port of images in files.
 func encoded() op.Port {
 	return op.Port{Name: "encoded", Doc: "the bytes of an image file", DTypes: []tensor.DType{tensor.Uint8}}

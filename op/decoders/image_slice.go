@@ -1,6 +1,8 @@
 package decoders
 
 import (
+	"fmt"
+
 	"github.com/bivouac-ml/bivouac/codec/jpeg"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -37,15 +39,15 @@ func newImageSlice(c *op.Config) (op.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.where = func(b *op.Block, s, height, width, channels int) (jpeg.Region, error) {
-		var buf [3]window.Span
-		shape := [3]int{height, width, channels}
-		spans, err := slice.At(b, s, shape[:], layoutHWC, buf[:0])
+	k.where = func(b *op.Block, s, height, width, _ int) (jpeg.Region, error) {
+		var buf [2]window.Span
+		shape := [2]int{height, width} // axes are those of the picture: there is none of channels
+		spans, err := slice.At(b, s, shape[:], layoutHW, buf[:0])
 		if err != nil {
 			return jpeg.Region{}, err
 		}
-		if spans[2] != (window.Span{Size: channels}) {
-			return jpeg.Region{}, &errs.Error{Kind: errs.Unsupported, Subject: "window", Want: "all channels", Got: "some of them"}
+		if spans[0].Size == 0 || spans[1].Size == 0 {
+			return jpeg.Region{}, &errs.Error{Kind: errs.Invalid, Subject: "window", Want: "pixels", Got: fmt.Sprintf("%d x %d", spans[0].Size, spans[1].Size)}
 		}
 		if err := window.Error.Fit(spans, shape[:]); err != nil {
 			return jpeg.Region{}, err

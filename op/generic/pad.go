@@ -46,7 +46,7 @@ func newPad(c *op.Config) (op.Kernel, error) {
 	shape, constant := k.shape.Const()
 	k.alone = constant && len(shape) > 0
 	for _, d := range shape {
-		k.alone = k.alone && d >= 0
+		k.alone = k.alone && d > 0
 		if d > math.MaxInt32 {
 			return nil, c.Invalid("shape", "extents below 2^31", fmt.Sprint(d), "")
 		}
@@ -182,7 +182,7 @@ func (k *pad) sample(b *op.Block, s int, largest []int) error {
 		if step <= 0 || max(want, step) > math.MaxInt32 {
 			return &errs.Error{Kind: errs.Invalid, Subject: "argument align", Want: "extents below 2^31, alignments of 1 or more", Got: fmt.Sprintf("%d, %d", want, step)}
 		}
-		if want < 0 {
+		if want <= 0 {
 			want = largest[i]
 		}
 		out[i] = aligned(max(in.Shape[i], want), step)
