@@ -51,6 +51,8 @@ test: lint unit nocgo race ## everything a change must pass: lint, all tests, wi
 unit:
 	@echo '== tests'
 	@go test -timeout 30m ./... 2>&1
+	@echo '== kernels without assembly'
+	@go test -tags purego ./internal/kernel ./op/internal/resample ./op/image 2>&1
 
 # Where the default build has no cgo, the stage before was this one.
 nocgo:

@@ -23,6 +23,7 @@ func BenchmarkOperators(b *testing.B) {
 		{"crop-mirror-normalize-224-f32-chw", "crop_mirror_normalize", crop, op.Args{"mirror": 1, "mean": []float64{123, 116, 103}, "std": []float64{58, 57, 57}}},
 		{"gaussian-blur-224-sigma-1", "gaussian_blur", crop, op.Args{"sigma": 1}},
 		{"flip-224", "flip", crop, op.Args{}},
+		{"color-twist-224", "color_twist", crop, op.Args{"hue": 20, "saturation": 1.3}},
 		{"brightness-contrast-224", "brightness_contrast", crop, op.Args{"contrast": 1.2}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -2,6 +2,7 @@ package image
 
 import (
 	"math"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -67,11 +68,12 @@ func newBrightnessContrast(c *op.Config) (op.Kernel, error) {
 func (k *brightnessContrast) Grain() op.Grain { return op.PerSample }
 
 func (k *brightnessContrast) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	return inferColor(k.config, in[0], k.dtype)
+	return inferColor(k.config, in[0], k.dtype, tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Float32)
 }
 
-// inferColor returns what an operator that keeps the shape makes of its input.
-func inferColor(c *op.Config, in tensor.Spec, dtype tensor.DType) ([]tensor.Spec, error) {
+// inferColor returns what an operator that keeps the shape makes of its input; both
+// are of the given types.
+func inferColor(c *op.Config, in tensor.Spec, dtype tensor.DType, types ...tensor.DType) ([]tensor.Spec, error) {
 	layout := layoutHWC
 	if in.Shape != nil || in.Layout != "" {
 		var err error
@@ -83,11 +85,8 @@ func inferColor(c *op.Config, in tensor.Spec, dtype tensor.DType) ([]tensor.Spec
 		dtype = in.DType
 	}
 	for name, d := range map[string]tensor.DType{"input 0": in.DType, "argument dtype": dtype} {
-		switch d {
-		case tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Float32:
-		default:
-			return nil, &errs.Error{Kind: errs.Unsupported, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", " + name,
-				Want: "uint8, int16, int32 or float32", Got: d.String()}
+		if !slices.Contains(types, d) {
+			return nil, &errs.Error{Kind: errs.Unsupported, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", " + name, Want: join(types), Got: d.String()}
 		}
 	}
 	return []tensor.Spec{{DType: dtype, Shape: in.Shape, Layout: layout}}, nil

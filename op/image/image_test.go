@@ -276,6 +276,7 @@ func TestNoAllocations(t *testing.T) {
 		{Op: "resize_crop_mirror", Args: op.Args{"resize_shorter": 20, "crop": []int{10, 10}, "interp_type": op.InterpNN}},
 		{Op: "gaussian_blur", Args: op.Args{"sigma": perSample[float32](1.5, 0.5)}},
 		{Op: "flip", Args: op.Args{"vertical": 1}},
+		{Op: "color_twist", Args: op.Args{"hue": perSample[float32](10, 20)}},
 		{Op: "slice", Args: op.Args{"start": []int{1, 2}, "shape": []int{10, 30}}},
 		{Op: "brightness_contrast", Args: op.Args{"brightness": perSample[float32](1.5, 0.5)}},
 		{Op: "crop_mirror_normalize", Args: op.Args{"crop": 20, "mirror": perSample[int32](1, 0), "mean": []float64{1, 2, 3}}},

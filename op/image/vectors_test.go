@@ -14,7 +14,7 @@ func TestVectors(t *testing.T) {
 		"resize": {"resize", "random_resized_crop", "resize_crop_mirror", "tensor_resize"},
 		"tensor": {"flip", "erase"},
 		"filter": {"gaussian_blur"},
-		"color":  {"brightness", "contrast", "brightness_contrast"},
+		"color":  {"brightness", "contrast", "brightness_contrast", "color_twist", "hsv", "hue", "saturation"},
 	} {
 		t.Run(group, func(t *testing.T) { dalivec.Run(t, group, ops...) })
 	}

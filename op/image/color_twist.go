@@ -1,0 +1,206 @@
+package image
+
+import (
+	"math"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+func init() {
+	op.Register(op.Schema{
+		Name: "color_twist",
+		Doc: "Turns the hue and changes saturation, contrast and brightness of RGB images, as one linear map of the channels. " +
+			"Contrast leaves 0.5 of floats and 128 of integers alone.",
+		Inputs:  twistInputs(),
+		Outputs: []op.Port{{Name: "twisted", Doc: "images of the same shape"}},
+		Params: append(twistParams(),
+			op.Parameter{Name: "brightness", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Brightness factor."},
+			op.Parameter{Name: "contrast", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Contrast factor."},
+			hueParam, saturationParam),
+		Precision: op.Tolerance,
+		New:       newColorTwist,
+	})
+}
+
+func twistInputs() []op.Port {
+	return []op.Port{{Name: "images", Doc: "images of three channels, sequences or volumes: uint8, int16, int32, float16 or float32", Layouts: []string{"HWC", "FHWC", "DHWC"}}}
+}
+
+// twistParams are the parameters of color_twist, hue and saturation.
+func twistParams() []op.Parameter {
+	return []op.Parameter{
+		colorTypeParam,
+		{Name: "image_type", Type: op.Image, Default: op.RGB, Doc: "Colour space of the images: RGB."},
+	}
+}
+
+var (
+	hueParam        = op.Parameter{Name: "hue", Type: op.Float, Default: 0.0, PerSample: true, Doc: "By how many degrees hues are turned."}
+	saturationParam = op.Parameter{Name: "saturation", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Saturation factor; 0 gives gray."}
+	valueParam      = op.Parameter{Name: "value", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Factor of all channels."}
+)
+
+// colorTwist is the kernel of color_twist, hsv, hue and saturation: what an operator
+// does not take is 1, or 0 for the hue.
+type colorTwist struct {
+	config                                       *op.Config
+	hue, saturation, value, brightness, contrast twistArg
+	dtype                                        tensor.DType
+}
+
+// twistArg is an argument that an operator may not take.
+type twistArg struct {
+	value   op.Scalar[float64]
+	taken   bool
+	neutral float64
+}
+
+func (a *twistArg) at(b *op.Block, s int) (float64, error) {
+	if !a.taken {
+		return a.neutral, nil
+	}
+	v, err := a.value.At(b, s)
+	return float64(float32(v)), err
+}
+
+func newColorTwist(c *op.Config) (op.Kernel, error) {
+	arg := func(name string, neutral float64) twistArg {
+		return twistArg{op.GetScalar[float64](c, name), c.Has(name), neutral}
+	}
+	if t := op.Get[op.ImageType](c, "image_type"); t != op.RGB {
+		return nil, c.Unsupported("image_type", op.RGB.String(), t.String())
+	}
+	return &colorTwist{config: c, hue: arg("hue", 0), saturation: arg("saturation", 1), value: arg("value", 1),
+		brightness: arg("brightness", 1), contrast: arg("contrast", 1), dtype: op.Get[tensor.DType](c, "dtype")}, nil
+}
+
+func (k *colorTwist) Grain() op.Grain { return op.PerSample }
+
+func (k *colorTwist) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	out, err := inferColor(k.config, in[0], k.dtype, tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Float16, tensor.Float32)
+	if err == nil && in[0].Shape != nil {
+		if c := in[0].Shape[len(in[0].Shape)-1]; c >= 0 && c != 3 {
+			return nil, errs.Wrap(k.config.Schema.FullName(), "node "+k.config.Node, notRGB(in[0].Shape))
+		}
+	}
+	return out, err
+}
+
+func notRGB(shape tensor.Shape) error {
+	return &errs.Error{Kind: errs.Invalid, Want: "three channels", Got: shape.String()}
+}
+
+// The colour space in which hue is an angle and saturation a length, and back: rows
+// for Y, I and Q.
+var (
+	toYIQ   = [3][3]float64{{.299, .587, .114}, {.596, -.274, -.321}, {.211, -.523, .311}}
+	fromYIQ = inverse(toYIQ)
+)
+
+func inverse(m [3][3]float64) (out [3][3]float64) {
+	minor := func(i, j int) float64 {
+		a, b, c, d := (i+1)%3, (i+2)%3, (j+1)%3, (j+2)%3
+		return m[a][c]*m[b][d] - m[a][d]*m[b][c]
+	}
+	determinant := m[0][0]*minor(0, 0) + m[0][1]*minor(0, 1) + m[0][2]*minor(0, 2)
+	for i := range 3 {
+		for j := range 3 {
+			out[j][i] = minor(i, j) / determinant
+		}
+	}
+	return out
+}
+
+func product(a, b [3][3]float64) (out [3][3]float64) {
+	for i := range 3 {
+		for j := range 3 {
+			for k := range 3 {
+				out[i][j] += float64(a[i][k] * b[k][j])
+			}
+		}
+	}
+	return out
+}
+
+// twist is the map of one sample: channel i becomes factors[i] times the channels, plus offset.
+type twist struct {
+	factors [3][3]float32
+	offset  float32
+}
+
+func (k *colorTwist) twist(b *op.Block, s int, in tensor.DType) (twist, error) {
+	var v [5]float64
+	for i, a := range [...]*twistArg{&k.hue, &k.saturation, &k.value, &k.brightness, &k.contrast} {
+		var err error
+		if v[i], err = a.at(b, s); err != nil {
+			return twist{}, err
+		}
+	}
+	sin, cos := math.Sincos(v[0] * math.Pi / 180)
+	saturation, brightness, contrast := v[1], v[3], v[4]
+	turned := product(product(fromYIQ, [3][3]float64{{1, 0, 0}, {0, cos, sin}, {0, -sin, cos}}),
+		product([3][3]float64{{1, 0, 0}, {0, saturation, 0}, {0, 0, saturation}}, toYIQ))
+	var t twist
+	for i := range 3 {
+		for j := range 3 {
+			t.factors[i][j] = float32(turned[i][j] * v[2] * brightness * contrast)
+		}
+	}
+	middle := 0.5
+	if in.IsInteger() {
+		middle = 128 // of all integer types, as in DALI
+	}
+	t.offset = float32((middle - middle*contrast) * brightness)
+	return t, nil
+}
+
+// twistState is what a worker keeps.
+type twistState struct {
+	row [3 * 128]float32
+}
+
+func (k *colorTwist) Run(b *op.Block) error { return forEach(b, k.sample) }
+
+func (k *colorTwist) sample(b *op.Block, s int) error {
+	in, spec := b.In(0, s), b.Binding().Specs[0]
+	if err := checkRank(in, spec.Layout); err != nil {
+		return err
+	}
+	if in.Shape[len(in.Shape)-1] != 3 {
+		return notRGB(in.Shape)
+	}
+	t, err := k.twist(b, s, in.DType)
+	if err != nil {
+		return err
+	}
+	out, st := b.Out(0, s, in.Shape...), op.PerWorker[twistState](b)
+	from, to := in.DType.Size(), spec.DType.Size()
+	for at := 0; at < in.Shape.Len(); at += len(st.row) {
+		part := st.row[:min(len(st.row), in.Shape.Len()-at)]
+		end := at + len(part)
+		if err := element.Into(tensor.Float32, element.Bytes(part), in.DType, in.Data[at*from:end*from]); err != nil {
+			return err
+		}
+		t.apply(part)
+		if err := element.Into(spec.DType, out.Data[at*to:end*to], tensor.Float32, element.Bytes(part)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply maps pixels in place.
+func (t *twist) apply(pixels []float32) {
+	f := &t.factors
+	for len(pixels) >= 3 {
+		p := pixels[:3:3]
+		r, g, b := p[0], p[1], p[2]
+		p[0] = float32(f[0][0]*r) + float32(f[0][1]*g) + float32(f[0][2]*b) + t.offset
+		p[1] = float32(f[1][0]*r) + float32(f[1][1]*g) + float32(f[1][2]*b) + t.offset
+		p[2] = float32(f[2][0]*r) + float32(f[2][1]*g) + float32(f[2][2]*b) + t.offset
+		pixels = pixels[3:]
+	}
+}

@@ -1,0 +1,15 @@
+package image
+
+import "github.com/bivouac-ml/bivouac/op"
+
+func init() {
+	op.Register(op.Schema{
+		Name:      "hue",
+		Doc:       "Turns the hue of RGB images, as a linear map of the channels.",
+		Inputs:    twistInputs(),
+		Outputs:   []op.Port{{Name: "twisted", Doc: "images of the same shape"}},
+		Params:    append(twistParams(), hueParam),
+		Precision: op.Tolerance,
+		New:       newColorTwist,
+	})
+}
