@@ -73,6 +73,10 @@ func (b *Builder) checkCondition(e graph.Edge) {
 
 // take takes the operators of one side of f, and returns what it computes.
 func (b *Builder) take(f *fork, output int, operators func() []Node) []graph.Edge {
+	if operators == nil {
+		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.If", Subject: "branch", Want: "a function", Got: "nil"})
+		return nil
+	}
 	b.branch = &branch{fork: f, output: output}
 	defer func() { b.branch = f.parent }()
 	nodes := operators()
@@ -150,6 +154,9 @@ func (b *Builder) settle(n *graph.Node, home *branch) {
 // AndThen is the logical and of two scalars of dtype bool. right is computed
 // only for the samples for which left holds.
 func (b *Builder) AndThen(left Node, right func() Node) Node {
+	if right == nil {
+		return b.noOperand("and")
+	}
 	left = b.validate("and", "left", left)
 	return b.If(left,
 		func() []Node { return []Node{b.validate("and", "right", right())} },
@@ -159,6 +166,9 @@ func (b *Builder) AndThen(left Node, right func() Node) Node {
 // OrElse is the logical or of two scalars of dtype bool. right is computed only
 // for the samples for which left does not hold.
 func (b *Builder) OrElse(left Node, right func() Node) Node {
+	if right == nil {
+		return b.noOperand("or")
+	}
 	left = b.validate("or", "left", left)
 	return b.If(left,
 		func() []Node { return []Node{left} },
@@ -167,6 +177,11 @@ func (b *Builder) OrElse(left Node, right func() Node) Node {
 
 // Not negates a scalar of dtype bool.
 func (b *Builder) Not(n Node) Node { return b.Op(notOp, nil, n)[0] }
+
+func (b *Builder) noOperand(expression string) Node {
+	b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline", Subject: "right operand of " + expression, Want: "a function", Got: "nil"})
+	return Node{}
+}
 
 func (b *Builder) validate(expression, side string, n Node) Node {
 	return b.Op(validateOp, op.Args{"expression_name": expression, "expression_side": side}, n)[0]

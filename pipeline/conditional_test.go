@@ -225,6 +225,10 @@ func TestConditionalMistakes(t *testing.T) {
 			x := fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{1})})
 			return p.If(x, same(x), same(x))
 		}, "scalar"},
+		"no branch":            {func(p *pipeline.Builder) []pipeline.Node { return p.If(coin(p, ""), nil, same(uniform(p, ""))) }, "a function"},
+		"no right side of and": {func(p *pipeline.Builder) []pipeline.Node { return []pipeline.Node{p.AndThen(coin(p, ""), nil)} }, "operand of and"},
+		"no right side of or":  {func(p *pipeline.Builder) []pipeline.Node { return []pipeline.Node{p.OrElse(coin(p, ""), nil)} }, "operand of or"},
+		"nothing":              {nil, "a function"},
 		"no condition": {func(p *pipeline.Builder) []pipeline.Node {
 			return p.If(pipeline.Node{}, same(uniform(p, "")), same(uniform(p, "")))
 		}, "condition"},
@@ -293,7 +297,9 @@ func TestIfOfFedData(t *testing.T) {
 	define := func(p *pipeline.Builder) []pipeline.Node {
 		in := pipeline.ExternalSource(p, pipeline.Source{}, pipeline.SourceOptions{Name: "in", Outputs: 2})
 		return p.If(in[0].Greater(0),
-			func() []pipeline.Node { return []pipeline.Node{in[1].Mul(2), p.Op("pipelinetest.count", nil, in[1])[0]} },
+			func() []pipeline.Node {
+				return []pipeline.Node{in[1].Mul(2), p.Op("pipelinetest.count", nil, in[1])[0]}
+			},
 			func() []pipeline.Node { return []pipeline.Node{in[1], p.Op("pipelinetest.count", nil, in[1])[0]} })
 	}
 	scalars := func(values ...int32) []tensor.Tensor {

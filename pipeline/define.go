@@ -38,6 +38,9 @@ func Define(o Options, define func(p *Builder) []Node) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
+	if define == nil {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "pipeline.Define", Subject: "define", Want: "a function", Got: "nil"}
+	}
 	b.defined(define(b))
 	return b.Definition()
 }

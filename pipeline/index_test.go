@@ -36,6 +36,7 @@ func TestIndex(t *testing.T) {
 		{"mirrored", []any{r{Step: -1}, r{Step: -2}}, "int32[3,2] 11 9 7 5 3 1", "HW"},
 		{"backwards", []any{0, r{Start: 2, Stop: 0, Step: -1}}, "int32[2] 2 1", "W"},
 		{"none", []any{r{Start: 2, Stop: 1}}, "int32[0,4] ", "HW"},
+		{"no index", nil, "int32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11", "HW"},
 		{"all", []any{r{}, r{}}, "int32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11", "HW"},
 		{"a new axis", []any{r{}, pipeline.NewAxis{}, 2}, "int32[3,1] 2 6 10", ""},
 		{"a named axis", []any{pipeline.NewAxis{Name: "C"}, 1}, "int32[1,4] 4 5 6 7", "CW"},
