@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -97,19 +96,6 @@ func fold(pixels []byte) {
 		}
 	}
 	folded ^= sum[0] ^ sum[1] ^ sum[2] ^ sum[3]
-}
-
-// crop draws a window as random_resized_crop does by default.
-func crop(r *rand.Rand, h Header) Region {
-	for {
-		area := float64(h.Width*h.Height) * (0.08 + 0.92*r.Float64())
-		ratio := math.Exp(math.Log(3./4) + (math.Log(4./3)-math.Log(3./4))*r.Float64())
-		w := Region{W: int(math.Round(math.Sqrt(area * ratio))), H: int(math.Round(math.Sqrt(area / ratio)))}
-		if w.W <= h.Width && w.H <= h.Height {
-			w.X, w.Y = r.IntN(h.Width-w.W+1), r.IntN(h.Height-w.H+1)
-			return w
-		}
-	}
 }
 
 // startC compiles the loop and returns what runs it over all images once.

@@ -7,12 +7,14 @@
 //     integer transform, or the fast one where asked, and triangle-filtered
 //     ("fancy") upsampling, which is what DALI, Pillow and torchvision give, bit for
 //     bit. One call an image; a Decoder keeps its decompressor, so that a steady
-//     state allocates nothing in Go. Of a window only the columns of blocks around
-//     it and the rows down to its end are decoded; its pixels are those of the whole
-//     image.
+//     state allocates nothing in Go.
 //   - A decoder in Go otherwise (internal/pure), with the same pixels, for whole images
 //     and windows, and about as fast on AMD64. It has no fast transform, and some
-//     damaged files come out otherwise.
+//     damaged files come out otherwise. There it decodes windows in all builds, for it
+//     passes over blocks that a window does not need without looking at each symbol.
+//
+// Of a window only the columns of blocks around it and the rows down to its end are
+// decoded; its pixels are those of the whole image.
 //
 // Gray output of a colour image is its luma plane; colour output of a gray image
 // repeats it. Images of four inks become RGB by (255-K)(255-C)/255.

@@ -20,11 +20,23 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/bivouac-ml/bivouac/codec/jpeg/internal/pure"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// backend is the decoder of this build.
-type backend = turbo
+// backend is the decoder of this build. Windows go to the one in Go where that has
+// vector instructions, for it passes over what lies outside of them faster.
+type backend struct {
+	turbo    turbo
+	portable portable
+}
+
+func (b *backend) decode(dst, data []byte, h Header, r Region, format Format, fast bool) error {
+	if !fast && pure.Vectors() && (r.W < h.Width || r.H < h.Height) {
+		return b.portable.decode(dst, data, h, r, format, false)
+	}
+	return b.turbo.decode(dst, data, h, r, format, fast)
+}
 
 const advice = ""
 

@@ -62,10 +62,10 @@ func same(t *testing.T, path string, data []byte, format Format, w Region, must 
 	if w == (Region{}) {
 		w = Region{W: h.Width, H: h.Height}
 	}
-	var d Decoder
+	var d turbo
 	var p portable
 	want, got := make([]byte, w.W*w.H*format.Channels()), make([]byte, w.W*w.H*format.Channels())
-	errWant := d.backend.decode(want, data, h, w, format, false)
+	errWant := d.decode(want, data, h, w, format, false)
 	errGot := p.decode(got, data, h, w, format, false)
 	switch {
 	case errWant != nil && errGot != nil:

@@ -160,21 +160,19 @@ func (d *Decoder) oneScan(bottom int) error {
 	rows := d.end(bottom)
 	clear(d.block[:])
 	err := d.decodeScan(rows, func(c *component, bx, by int) {
-		ac := d.sequential(c, &d.block)
-		i := d.indexOf(c)
-		if p := &d.planes[i]; p.has(bx, by) {
-			q := &d.quant[c.tq]
-			if ac {
-				inverse(p.at(bx, by), p.stride, &d.block, q)
-			} else {
-				flat(p.at(bx, by), p.stride, d.block[0], q[0])
-			}
+		p := &d.planes[d.indexOf(c)]
+		if !p.has(bx, by) {
+			d.skip(c)
+			return
 		}
+		ac, q := d.sequential(c, &d.block), &d.quant[c.tq]
 		if ac {
+			inverse(p.at(bx, by), p.stride, &d.block, q)
 			d.block = [64]int16{}
-		} else {
-			d.block[0] = 0
+			return
 		}
+		flat(p.at(bx, by), p.stride, d.block[0], q[0])
+		d.block[0] = 0
 	})
 	if err != nil || rows < d.mcusH {
 		return err

@@ -20,6 +20,8 @@ type table struct {
 	maxcode [18]int32         // largest code of each length, -1 when there is none
 	offset  [18]int32         // of the symbols of each length, less the first code
 	symbols [256]byte
+	counts  [16]byte // of codes by length, of which the rest is made
+	runs    []uint32 // made by skipping, when it is first asked for
 	defined bool
 	large   bool // has a symbol that no difference of means can have
 }
@@ -46,9 +48,14 @@ func (d *Decoder) huffmanTables(at int, b []byte) error {
 	return nil
 }
 
-// build makes the tables. It is false when there are too many codes of a length.
+// build makes the tables, unless they are there from the image before, as most
+// images have the same. It is false when there are too many codes of a length.
 func (t *table) build(counts [16]byte, symbols []byte) bool {
-	*t = table{defined: true}
+	if t.maxcode[17] != 0 && t.counts == counts && string(t.symbols[:len(symbols)]) == string(symbols) {
+		t.defined = true
+		return true
+	}
+	*t = table{defined: true, counts: counts, runs: t.runs[:0]}
 	copy(t.symbols[:], symbols)
 	for _, s := range symbols {
 		t.large = t.large || s > 15
@@ -80,6 +87,40 @@ func (t *table) build(counts [16]byte, symbols []byte) bool {
 		}
 	}
 	return true
+}
+
+// lookSkip is how many bits the table of skipping decodes at once.
+const lookSkip = 11
+
+// skipping returns the table by which blocks are passed over: an entry stands for all
+// whole symbols with their extra bits among the next lookSkip bits, up to the end of a
+// block,
+//
+//	bits 23..16 how far all but the last go on   15..8 how far all go on   5..0 bits of them
+//
+// and is zero when there is none.
+func (t *table) skipping() []uint32 {
+	if len(t.runs) > 0 {
+		return t.runs
+	}
+	if t.runs = t.runs[:0]; cap(t.runs) == 0 {
+		t.runs = make([]uint32, 0, 1<<lookSkip)
+	}
+	for bits := range uint32(1 << lookSkip) {
+		var used, on, before uint32
+		for {
+			e := t.fast[bits<<used&(1<<lookSkip-1)>>(lookSkip-look)]
+			if e == 0 || used+e&63 > lookSkip {
+				break
+			}
+			used, before, on = used+e&63, on, on+e>>16
+			if e>>16 == endOfBlock {
+				break
+			}
+		}
+		t.runs = append(t.runs, before<<16|on<<8|used)
+	}
+	return t.runs
 }
 
 // entry makes the entry of fast for a symbol whose code takes length bits.

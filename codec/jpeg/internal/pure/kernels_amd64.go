@@ -8,6 +8,9 @@ import (
 
 var avx2 = cpu.X86.HasAVX2
 
+// Vectors reports whether vector instructions are used here.
+func Vectors() bool { return avx2 }
+
 func inverse(dst []byte, stride int, blk *[64]int16, q *[64]uint16) {
 	if !avx2 {
 		inverseGeneric(dst, stride, blk, q)

@@ -2,6 +2,9 @@
 
 package pure
 
+// Vectors reports whether vector instructions are used here.
+func Vectors() bool { return false }
+
 func inverse(dst []byte, stride int, blk *[64]int16, q *[64]uint16) {
 	inverseGeneric(dst, stride, blk, q)
 }

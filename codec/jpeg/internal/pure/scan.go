@@ -168,16 +168,9 @@ func (d *Decoder) sequential(c *component, blk *[64]int16) (ac bool) {
 		return false
 	}
 	dc, t := &d.huff[0][c.td], &d.huff[1][c.ta]
-	b.need(32)
-	e := dc.fast[b.acc>>(64-look)]
-	if e == 0 {
-		e = entry(b.longSymbol(dc), 0)
-	}
-	acc, n := b.acc, uint(b.n)
-	c.dc += value(acc, e)
+	c.dc += b.difference(dc)
 	blk[0] = int16(c.dc)
-	acc <<= e & 63
-	n -= uint(e & 63)
+	acc, n := b.acc, uint(b.n)
 	var seen int16
 	for k := uint32(1); k < 64; {
 		if n < 32 {
@@ -212,4 +205,43 @@ func (d *Decoder) sequential(c *component, blk *[64]int16) (ac bool) {
 	}
 	b.acc, b.n = acc, int(n)
 	return seen != 0
+}
+
+// skip passes over a block of a sequential image.
+func (d *Decoder) skip(c *component) {
+	b := &d.bits
+	if b.dry {
+		return
+	}
+	t := &d.huff[1][c.ta]
+	runs := (*[1 << lookSkip]uint32)(t.skipping())
+	c.dc += b.difference(&d.huff[0][c.td])
+	for k := uint32(1); k < 64; {
+		if b.n < 32 {
+			b.need(32)
+		}
+		if e := runs[b.acc>>(64-lookSkip)]; e != 0 && k+e>>16 < 64 {
+			b.drop(int(e & 63))
+			k += e >> 8 & 255
+			continue
+		}
+		e := t.fast[b.acc>>(64-look)]
+		if e == 0 {
+			e = entry(b.longSymbol(t), 0)
+		}
+		b.drop(int(e & 63))
+		k += e >> 16
+	}
+}
+
+// difference decodes how far a block's mean is from the one before.
+func (b *bits) difference(dc *table) int32 {
+	b.need(32)
+	e := dc.fast[b.acc>>(64-look)]
+	if e == 0 {
+		e = entry(b.longSymbol(dc), 0)
+	}
+	v := value(b.acc, e)
+	b.drop(int(e & 63))
+	return v
 }
