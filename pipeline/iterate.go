@@ -45,6 +45,7 @@ type Iterator struct {
 	options  IteratorOptions
 	count    epochCount
 	first    []*Batch                 // made ahead by NewIterator
+	ended    bool                     // NewIterator found the epoch at its end, which Next tells
 	begun    bool                     // batches were scheduled
 	consumed bool                     // a batch was asked for
 	initial  func() ([][]byte, error) // states of the pipelines before the first batch
@@ -97,7 +98,7 @@ func NewIterator(ctx context.Context, pipes []*Pipeline, o IteratorOptions) (*It
 	if err == nil && !o.Lazy {
 		it.first, err = it.next(ctx)
 		if errors.Is(err, io.EOF) {
-			err = nil
+			it.ended, err = true, nil
 			if !resumed {
 				err = bad("pipelines", "data for a batch", "none: with Drop, no batch of a shard is full")
 			}
@@ -113,6 +114,10 @@ func (it *Iterator) Next(ctx context.Context) ([]*Batch, error) {
 	if b := it.first; b != nil {
 		it.first = nil
 		return b, nil
+	}
+	if it.ended {
+		it.ended = false
+		return nil, io.EOF
 	}
 	return it.next(ctx)
 }
