@@ -145,7 +145,7 @@ func (k *pad) axesOf(b *op.Block, s int, in tensor.Spec, buf []int) ([]int, erro
 
 func (k *pad) Run(b *op.Block) error {
 	var largest []int
-	if !k.alone {
+	if !k.alone && b.Len() > 0 {
 		rank := len(b.In(0, 0).Shape)
 		largest = make([]int, rank)
 		for s := range b.Len() {

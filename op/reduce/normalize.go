@@ -144,6 +144,9 @@ func (k *normalize) Run(b *op.Block) error {
 
 // whole computes what is missing of all samples.
 func (k *normalize) whole(b *op.Block) error {
+	if b.Len() == 0 {
+		return nil
+	}
 	var buf [8]int
 	axes, err := k.axesOf(b, 0, buf[:0])
 	if err != nil {
