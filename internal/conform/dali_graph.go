@@ -58,6 +58,11 @@ func graphCases(set *dalivec.Set) ([]testCase, error) {
 	return all, nil
 }
 
+// deserialize reads a pipeline.
+func deserialize(b []byte) (*pipeline.Definition, error) {
+	return dali.Deserialize(b, &dali.DeserializeOptions{Options: pipeline.Options{Log: silent()}})
+}
+
 // operators are those that the pipeline uses.
 func (c *graphCase) operators() ([]string, error) {
 	p, err := pipeproto.Parse(c.serialized)
@@ -88,7 +93,7 @@ func (c *graphCase) run(ctx context.Context, set *dalivec.Set) error {
 	if again := pipeproto.Append(nil, p); !bytes.Equal(again, c.serialized) {
 		return fmt.Errorf("pipe.bin: parsed and written it has %d other bytes", len(again))
 	}
-	def, err := dali.Deserialize(c.serialized, nil)
+	def, err := deserialize(c.serialized)
 	if err != nil {
 		return err
 	}
@@ -108,7 +113,7 @@ func (c *graphCase) run(ctx context.Context, set *dalivec.Set) error {
 	if err != nil {
 		return err
 	}
-	if def, err = dali.Deserialize(written, nil); err != nil {
+	if def, err = deserialize(written); err != nil {
 		return fmt.Errorf("serialized again: %w", err)
 	}
 	if err := c.outputs(ctx, set, def); err != nil {

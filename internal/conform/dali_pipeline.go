@@ -16,12 +16,15 @@ import (
 // daliOptions are those of a pipeline of the vectors: in DALI's mode, one thread,
 // seed 1 where the section gives none.
 func daliOptions(batch int, seed *int64) pipeline.Options {
-	o := pipeline.Options{Compat: dali.Mode(), BatchSize: batch, NumThreads: 1, Seed: 1, Log: slog.New(slog.DiscardHandler)}
+	o := pipeline.Options{Compat: dali.Mode(), BatchSize: batch, NumThreads: 1, Seed: 1, Log: silent()}
 	if seed != nil {
 		o.Seed = uint64(*seed)
 	}
 	return o
 }
+
+// silent takes what pipelines warn of.
+func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // newPipeline defines a pipeline and makes it.
 func newPipeline(ctx context.Context, o pipeline.Options, define func(b *pipeline.Builder) ([]pipeline.Node, error)) (*pipeline.Pipeline, error) {
