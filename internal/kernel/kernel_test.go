@@ -60,13 +60,19 @@ func TestRoundBytes(t *testing.T) {
 		got, want := make([]byte, len(src)), make([]byte, len(src))
 		RoundBytes(got, src)
 		roundBytesGeneric(want, src)
+		away := make([]byte, len(src))
+		RoundBytesAway(away, src)
 		for i := range src {
 			if got[i] != want[i] {
 				t.Fatalf("%g became %d, want %d", src[i], got[i], want[i])
 			}
 			if v := float64(src[i]); v == v {
-				if exact := math.RoundToEven(min(max(v, 0), 255)); float64(want[i]) != exact {
+				v = min(max(v, 0), 255)
+				if exact := math.RoundToEven(v); float64(want[i]) != exact {
 					t.Fatalf("%g became %d, want %g", src[i], want[i], exact)
+				}
+				if exact := math.Round(v); float64(away[i]) != exact {
+					t.Fatalf("%g became %d, half away from zero %g", src[i], away[i], exact)
 				}
 			}
 		}

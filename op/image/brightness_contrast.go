@@ -172,17 +172,15 @@ func (k *brightnessContrast) sample(b *op.Block, s int) error {
 		st.look(out, in.Data)
 		return nil
 	}
-	from, to := in.DType.Size(), spec.DType.Size()
 	for at := 0; at < in.Shape.Len(); at += len(st.row) {
 		part := st.row[:min(len(st.row), in.Shape.Len()-at)]
-		end := at + len(part)
-		if err := element.Into(tensor.Float32, element.Bytes(part), in.DType, in.Data[at*from:end*from]); err != nil {
+		if err := loadRow(part, in, at); err != nil {
 			return err
 		}
 		for i, v := range part {
 			part[i] = l.at(v)
 		}
-		if err := element.Into(spec.DType, out.Data[at*to:end*to], tensor.Float32, element.Bytes(part)); err != nil {
+		if err := storeRow(out, at, part); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/kernel"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -177,19 +178,39 @@ func (k *colorTwist) sample(b *op.Block, s int) error {
 		return err
 	}
 	out, st := b.Out(0, s, in.Shape...), op.PerWorker[twistState](b)
-	from, to := in.DType.Size(), spec.DType.Size()
 	for at := 0; at < in.Shape.Len(); at += len(st.row) {
 		part := st.row[:min(len(st.row), in.Shape.Len()-at)]
-		end := at + len(part)
-		if err := element.Into(tensor.Float32, element.Bytes(part), in.DType, in.Data[at*from:end*from]); err != nil {
+		if err := loadRow(part, in, at); err != nil {
 			return err
 		}
 		t.apply(part)
-		if err := element.Into(spec.DType, out.Data[at*to:end*to], tensor.Float32, element.Bytes(part)); err != nil {
+		if err := storeRow(out, at, part); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// loadRow reads elements of t from element at on as float32.
+func loadRow(row []float32, t tensor.Tensor, at int) error {
+	size := t.DType.Size()
+	data := t.Data[at*size : (at+len(row))*size]
+	if t.DType == tensor.Uint8 {
+		kernel.Widen(row, data)
+		return nil
+	}
+	return element.Into(tensor.Float32, element.Bytes(row), t.DType, data)
+}
+
+// storeRow writes elements of t from element at on.
+func storeRow(t tensor.Tensor, at int, row []float32) error {
+	size := t.DType.Size()
+	data := t.Data[at*size : (at+len(row))*size]
+	if t.DType == tensor.Uint8 {
+		kernel.RoundBytesAway(data, row)
+		return nil
+	}
+	return element.Into(t.DType, data, tensor.Float32, element.Bytes(row))
 }
 
 // apply maps pixels in place.

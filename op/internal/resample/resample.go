@@ -155,8 +155,8 @@ func (p pixels) put(i int, row []float32, even span) {
 	if p.bytes != nil {
 		dst := p.bytes[i : i+len(row)]
 		kernel.RoundBytes(dst[even.from:even.to], row[even.from:even.to])
-		roundAway(dst[:even.from], row)
-		roundAway(dst[even.to:], row[even.to:])
+		kernel.RoundBytesAway(dst[:even.from], row[:even.from])
+		kernel.RoundBytesAway(dst[even.to:], row[even.to:])
 		return
 	}
 	copy(p.floats[i:], row)
@@ -164,13 +164,6 @@ func (p pixels) put(i int, row []float32, even span) {
 		for k, v := range row[even.from:even.to] {
 			p.floats[i+even.from+k] = float32(math.RoundToEven(float64(v)))
 		}
-	}
-}
-
-// roundAway rounds half away from zero and saturates, as kernel.RoundBytes does to even.
-func roundAway(dst []byte, src []float32) {
-	for i := range dst {
-		dst[i] = op.RoundFloat[byte](src[i])
 	}
 }
 
