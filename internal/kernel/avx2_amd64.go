@@ -10,6 +10,9 @@ func widenAVX2(dst *float32, src *byte, n int)
 // roundBytesAVX2 converts 32*blocks elements.
 func roundBytesAVX2(dst *byte, src *float32, blocks int)
 
+// roundBytesAwayAVX2 converts 32*blocks elements.
+func roundBytesAwayAVX2(dst *byte, src *float32, blocks int)
+
 // weighFloatsAVX2 computes n elements, at least 8.
 //
 //go:noescape

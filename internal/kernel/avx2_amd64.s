@@ -43,8 +43,8 @@ TEXT ·roundBytesAVX2(SB), NOSPLIT, $0-24
 	MOVQ         src+8(FP), CX
 	MOVQ         blocks+16(FP), DX
 	VXORPS       Y0, Y0, Y0
-	VBROADCASTSS top<>+0(SB), Y1
-	VMOVDQU      lanes<>+0(SB), Y2
+	VBROADCASTSS roundBytesAVX2Top<>+0(SB), Y1
+	VMOVDQU      roundBytesAVX2Lanes<>+0(SB), Y2
 
 loop:
 	TESTQ     DX, DX
@@ -79,18 +79,102 @@ done:
 	VZEROUPPER
 	RET
 
-DATA top<>+0(SB)/4, $(255.0)
-GLOBL top<>(SB), RODATA|NOPTR, $4
+DATA roundBytesAVX2Top<>+0(SB)/4, $(255.0)
+GLOBL roundBytesAVX2Top<>(SB), RODATA|NOPTR, $4
 
-DATA lanes<>+0(SB)/4, $0x00000000
-DATA lanes<>+4(SB)/4, $0x00000004
-DATA lanes<>+8(SB)/4, $0x00000001
-DATA lanes<>+12(SB)/4, $0x00000005
-DATA lanes<>+16(SB)/4, $0x00000002
-DATA lanes<>+20(SB)/4, $0x00000006
-DATA lanes<>+24(SB)/4, $0x00000003
-DATA lanes<>+28(SB)/4, $0x00000007
-GLOBL lanes<>(SB), RODATA|NOPTR, $32
+DATA roundBytesAVX2Lanes<>+0(SB)/4, $0x00000000
+DATA roundBytesAVX2Lanes<>+4(SB)/4, $0x00000004
+DATA roundBytesAVX2Lanes<>+8(SB)/4, $0x00000001
+DATA roundBytesAVX2Lanes<>+12(SB)/4, $0x00000005
+DATA roundBytesAVX2Lanes<>+16(SB)/4, $0x00000002
+DATA roundBytesAVX2Lanes<>+20(SB)/4, $0x00000006
+DATA roundBytesAVX2Lanes<>+24(SB)/4, $0x00000003
+DATA roundBytesAVX2Lanes<>+28(SB)/4, $0x00000007
+GLOBL roundBytesAVX2Lanes<>(SB), RODATA|NOPTR, $32
+
+// func roundBytesAwayAVX2(dst *byte, src *float32, blocks int)
+// Requires: AVX, AVX2
+TEXT ·roundBytesAwayAVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VXORPS       Y0, Y0, Y0
+	VBROADCASTSS roundBytesAwayAVX2Top<>+0(SB), Y1
+	VBROADCASTSS roundBytesAwayAVX2Half<>+0(SB), Y3
+	VBROADCASTSS roundBytesAwayAVX2One<>+0(SB), Y4
+	VMOVDQU      roundBytesAwayAVX2Lanes<>+0(SB), Y2
+
+loop:
+	TESTQ     DX, DX
+	JE        done
+	VMOVUPS   (CX), Y6
+	VMAXPS    Y0, Y6, Y6
+	VMINPS    Y1, Y6, Y6
+	VROUNDPS  $0x03, Y6, Y5
+	VSUBPS    Y5, Y6, Y6
+	VCMPPS    $0x0d, Y3, Y6, Y6
+	VANDPS    Y4, Y6, Y6
+	VADDPS    Y6, Y5, Y6
+	VCVTPS2DQ Y6, Y6
+	VMOVUPS   32(CX), Y7
+	VMAXPS    Y0, Y7, Y7
+	VMINPS    Y1, Y7, Y7
+	VROUNDPS  $0x03, Y7, Y5
+	VSUBPS    Y5, Y7, Y7
+	VCMPPS    $0x0d, Y3, Y7, Y7
+	VANDPS    Y4, Y7, Y7
+	VADDPS    Y7, Y5, Y7
+	VCVTPS2DQ Y7, Y7
+	VMOVUPS   64(CX), Y8
+	VMAXPS    Y0, Y8, Y8
+	VMINPS    Y1, Y8, Y8
+	VROUNDPS  $0x03, Y8, Y5
+	VSUBPS    Y5, Y8, Y8
+	VCMPPS    $0x0d, Y3, Y8, Y8
+	VANDPS    Y4, Y8, Y8
+	VADDPS    Y8, Y5, Y8
+	VCVTPS2DQ Y8, Y8
+	VMOVUPS   96(CX), Y9
+	VMAXPS    Y0, Y9, Y9
+	VMINPS    Y1, Y9, Y9
+	VROUNDPS  $0x03, Y9, Y5
+	VSUBPS    Y5, Y9, Y9
+	VCMPPS    $0x0d, Y3, Y9, Y9
+	VANDPS    Y4, Y9, Y9
+	VADDPS    Y9, Y5, Y9
+	VCVTPS2DQ Y9, Y9
+	VPACKSSDW Y7, Y6, Y6
+	VPACKSSDW Y9, Y8, Y8
+	VPACKUSWB Y8, Y6, Y6
+	VPERMD    Y6, Y2, Y6
+	VMOVDQU   Y6, (AX)
+	ADDQ      $0x80, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JMP       loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA roundBytesAwayAVX2Top<>+0(SB)/4, $(255.0)
+GLOBL roundBytesAwayAVX2Top<>(SB), RODATA|NOPTR, $4
+
+DATA roundBytesAwayAVX2Half<>+0(SB)/4, $(0.5)
+GLOBL roundBytesAwayAVX2Half<>(SB), RODATA|NOPTR, $4
+
+DATA roundBytesAwayAVX2One<>+0(SB)/4, $(1.0)
+GLOBL roundBytesAwayAVX2One<>(SB), RODATA|NOPTR, $4
+
+DATA roundBytesAwayAVX2Lanes<>+0(SB)/4, $0x00000000
+DATA roundBytesAwayAVX2Lanes<>+4(SB)/4, $0x00000004
+DATA roundBytesAwayAVX2Lanes<>+8(SB)/4, $0x00000001
+DATA roundBytesAwayAVX2Lanes<>+12(SB)/4, $0x00000005
+DATA roundBytesAwayAVX2Lanes<>+16(SB)/4, $0x00000002
+DATA roundBytesAwayAVX2Lanes<>+20(SB)/4, $0x00000006
+DATA roundBytesAwayAVX2Lanes<>+24(SB)/4, $0x00000003
+DATA roundBytesAwayAVX2Lanes<>+28(SB)/4, $0x00000007
+GLOBL roundBytesAwayAVX2Lanes<>(SB), RODATA|NOPTR, $32
 
 // func weighFloatsAVX2(dst *float32, base *byte, offsets *int, weights *float32, n int, rows int)
 // Requires: AVX

@@ -26,6 +26,20 @@ func roundBytesGeneric(dst []byte, src []float32) {
 	}
 }
 
+func roundBytesAwayGeneric(dst []byte, src []float32) {
+	dst = dst[:len(src)]
+	for i, v := range src {
+		d := float64(v) + 0.5 // exact, so that nothing below a half becomes 1
+		if !(d > 0) {
+			d = 0
+		}
+		if d > 255 {
+			d = 255
+		}
+		dst[i] = byte(int32(d))
+	}
+}
+
 func weighFloatsGeneric(dst, base []float32, offsets []int, weights []float32) {
 	w := weights[0]
 	for j, v := range base[offsets[0] : offsets[0]+len(dst)] {

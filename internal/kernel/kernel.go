@@ -27,16 +27,7 @@ func RoundBytes(dst []byte, src []float32) {
 // NaN is 0. dst has the length of src.
 func RoundBytesAway(dst []byte, src []float32) {
 	dst = dst[:len(src)]
-	for i, v := range src {
-		d := float64(v) + 0.5 // exact, so that nothing below a half becomes 1
-		if !(d > 0) {
-			d = 0
-		}
-		if d > 255 {
-			d = 255
-		}
-		dst[i] = byte(int32(d))
-	}
+	roundBytesAway(dst, src)
 }
 
 // WeighFloats computes dst[j] = weights[0]*base[offsets[0]+j] + weights[1]*base[offsets[1]+j]

@@ -20,15 +20,28 @@ func widen(dst []float32, src []byte) {
 	widenAVX2(&dst[0], &src[0], len(src))
 }
 
+// roundBlock is how many bytes the rounding kernels make at a time.
+const roundBlock = 32
+
 func roundBytes(dst []byte, src []float32) {
-	const block = 32
-	if !useAVX2 || len(src) < block {
+	if !useAVX2 || len(src) < roundBlock {
 		roundBytesGeneric(dst, src)
 		return
 	}
-	roundBytesAVX2(&dst[0], &src[0], len(src)/block)
-	if last := len(src) - block; len(src)%block != 0 {
+	roundBytesAVX2(&dst[0], &src[0], len(src)/roundBlock)
+	if last := len(src) - roundBlock; len(src)%roundBlock != 0 {
 		roundBytesAVX2(&dst[last], &src[last], 1)
+	}
+}
+
+func roundBytesAway(dst []byte, src []float32) {
+	if !useAVX2 || len(src) < roundBlock {
+		roundBytesAwayGeneric(dst, src)
+		return
+	}
+	roundBytesAwayAVX2(&dst[0], &src[0], len(src)/roundBlock)
+	if last := len(src) - roundBlock; len(src)%roundBlock != 0 {
+		roundBytesAwayAVX2(&dst[last], &src[last], 1)
 	}
 }
 

@@ -6,6 +6,8 @@ func widen(dst []float32, src []byte) { widenGeneric(dst, src) }
 
 func roundBytes(dst []byte, src []float32) { roundBytesGeneric(dst, src) }
 
+func roundBytesAway(dst []byte, src []float32) { roundBytesAwayGeneric(dst, src) }
+
 func weighFloats(dst, base []float32, offsets []int, weights []float32) {
 	weighFloatsGeneric(dst, base, offsets, weights)
 }

@@ -62,6 +62,11 @@ func TestRoundBytes(t *testing.T) {
 		roundBytesGeneric(want, src)
 		away := make([]byte, len(src))
 		RoundBytesAway(away, src)
+		plain := make([]byte, len(src))
+		roundBytesAwayGeneric(plain, src)
+		if !slices.Equal(away, plain) {
+			t.Fatalf("half away from zero: got %v, want %v", away, plain)
+		}
 		for i := range src {
 			if got[i] != want[i] {
 				t.Fatalf("%g became %d, want %d", src[i], got[i], want[i])

@@ -17,7 +17,8 @@ import (
 func main() {
 	ConstraintExpr("amd64,!purego")
 	widen()
-	roundBytes()
+	roundBytes("roundBytesAVX2", false)
+	roundBytes("roundBytesAwayAVX2", true)
 	weigh("weighFloatsAVX2", 4, func(m Mem, v VecVirtual) { VMOVUPS(m, v) }, "weighFloatsAVX2 computes n elements, at least 8.")
 	weigh("weighBytesAVX2", 1, func(m Mem, v VecVirtual) {
 		VPMOVZXBD(m, v)
@@ -81,14 +82,20 @@ func label(name string) string {
 	return name + string(rune('A'+labels/26)) + string(rune('a'+labels%26))
 }
 
-func roundBytes() {
-	TEXT("roundBytesAVX2", NOSPLIT, "func(dst *byte, src *float32, blocks int)")
-	Doc("roundBytesAVX2 converts 32*blocks elements.")
+// roundBytes writes the kernel that rounds half to even, or half away from zero.
+func roundBytes(name string, away bool) {
+	TEXT(name, NOSPLIT, "func(dst *byte, src *float32, blocks int)")
+	Doc(name + " converts 32*blocks elements.")
 	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("blocks"), GP64())
 	zero, top, order := YMM(), YMM(), YMM()
 	VXORPS(zero, zero, zero)
-	VBROADCASTSS(ConstData("top", F32(255)), top)
-	lanes := GLOBL("lanes", RODATA|NOPTR)
+	VBROADCASTSS(ConstData(name+"Top", F32(255)), top)
+	half, one, whole := YMM(), YMM(), YMM()
+	if away {
+		VBROADCASTSS(ConstData(name+"Half", F32(0.5)), half)
+		VBROADCASTSS(ConstData(name+"One", F32(1)), one)
+	}
+	lanes := GLOBL(name+"Lanes", RODATA|NOPTR)
 	for i, v := range []uint32{0, 4, 1, 5, 2, 6, 3, 7} {
 		DATA(4*i, U32(v))
 	}
@@ -104,6 +111,13 @@ func roundBytes() {
 		VMOVUPS(Mem{Base: src, Disp: 32 * i}, v[i])
 		VMAXPS(zero, v[i], v[i]) // NaN becomes 0
 		VMINPS(top, v[i], v[i])
+		if away { // the whole part, and one more from half on
+			VROUNDPS(Imm(3), v[i], whole)
+			VSUBPS(whole, v[i], v[i])
+			VCMPPS(Imm(13), half, v[i], v[i])
+			VANDPS(one, v[i], v[i])
+			VADDPS(v[i], whole, v[i])
+		}
 		VCVTPS2DQ(v[i], v[i])
 	}
 	VPACKSSDW(v[1], v[0], v[0])
