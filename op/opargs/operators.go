@@ -80,6 +80,29 @@ type Cat struct {
 	AxisName string `op:"axis_name"`
 }
 
+// ColorTwist are the arguments of color_twist.
+type ColorTwist struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Output type; by default that of the input.
+	DType tensor.DType `op:"dtype"`
+
+	// Colour space of the images: RGB. Default: RGB.
+	ImageType op.ImageType `op:"image_type"`
+
+	// Brightness factor. Default: 1.
+	Brightness op.Arg[float64] `op:"brightness"`
+
+	// Contrast factor. Default: 1.
+	Contrast op.Arg[float64] `op:"contrast"`
+
+	// By how many degrees hues are turned. Default: 0.
+	Hue op.Arg[float64] `op:"hue"`
+
+	// Saturation factor; 0 gives gray. Default: 1.
+	Saturation op.Arg[float64] `op:"saturation"`
+}
+
 // Constant are the arguments of constant.
 type Constant struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
@@ -412,6 +435,37 @@ type GridMask struct {
 
 	// The side of a tile in pixels. Default: 100.
 	Tile op.Arg[int] `op:"tile"`
+}
+
+// Hsv are the arguments of hsv.
+type Hsv struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Output type. Default: uint8.
+	DType tensor.DType `op:"dtype"`
+
+	// By how many degrees hues are turned. Default: 0.
+	Hue op.Arg[float64] `op:"hue"`
+
+	// Saturation factor; 0 gives gray. Default: 1.
+	Saturation op.Arg[float64] `op:"saturation"`
+
+	// Factor of all channels. Default: 1.
+	Value op.Arg[float64] `op:"value"`
+}
+
+// Hue are the arguments of hue.
+type Hue struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Output type; by default that of the input.
+	DType tensor.DType `op:"dtype"`
+
+	// Colour space of the images: RGB. Default: RGB.
+	ImageType op.ImageType `op:"image_type"`
+
+	// By how many degrees hues are turned. Default: 0.
+	Hue op.Arg[float64] `op:"hue"`
 }
 
 // ImageDecoder are the arguments of image_decoder.
@@ -1299,6 +1353,20 @@ type Rotate struct {
 
 	// Whether the output is as large as the input, where no size is given. Default: false.
 	KeepSize bool `op:"keep_size"`
+}
+
+// Saturation are the arguments of saturation.
+type Saturation struct {
+	Name string `op:",name"` // of the node; random numbers are keyed by it
+
+	// Output type; by default that of the input.
+	DType tensor.DType `op:"dtype"`
+
+	// Colour space of the images: RGB. Default: RGB.
+	ImageType op.ImageType `op:"image_type"`
+
+	// Saturation factor; 0 gives gray. Default: 1.
+	Saturation op.Arg[float64] `op:"saturation"`
 }
 
 // SequenceRearrange are the arguments of sequence_rearrange.

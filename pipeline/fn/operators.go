@@ -85,6 +85,19 @@ func Cat(p *pipeline.Builder, args CatArgs, inputs ...pipeline.Node) (output pip
 	return out[0]
 }
 
+// ColorTwistArgs are the arguments of color_twist.
+type ColorTwistArgs = opargs.ColorTwist
+
+// ColorTwist is color_twist. Turns the hue and changes saturation, contrast and brightness of RGB images, as
+// one linear map of the channels. Contrast leaves 0.5 of floats and 128 of integers alone.
+//
+// Input images: images of three channels, sequences or volumes: uint8, int16, int32, float16 or float32.
+// Output twisted: images of the same shape.
+func ColorTwist(p *pipeline.Builder, images pipeline.Node, args ColorTwistArgs) (twisted pipeline.Node) {
+	out := p.Op("color_twist", args, images)
+	return out[0]
+}
+
 // ConstantArgs are the arguments of constant.
 type ConstantArgs = opargs.Constant
 
@@ -295,6 +308,31 @@ type GridMaskArgs = opargs.GridMask
 // Output output: the pictures with black squares.
 func GridMask(p *pipeline.Builder, images pipeline.Node, args GridMaskArgs) (output pipeline.Node) {
 	out := p.Op("grid_mask", args, images)
+	return out[0]
+}
+
+// HsvArgs are the arguments of hsv.
+type HsvArgs = opargs.Hsv
+
+// Hsv is hsv. Turns the hue and changes the saturation and the value of RGB images, as one linear map of the
+// channels.
+//
+// Input images: images of three channels, sequences or volumes: uint8, int16, int32, float16 or float32.
+// Output twisted: images of the same shape.
+func Hsv(p *pipeline.Builder, images pipeline.Node, args HsvArgs) (twisted pipeline.Node) {
+	out := p.Op("hsv", args, images)
+	return out[0]
+}
+
+// HueArgs are the arguments of hue.
+type HueArgs = opargs.Hue
+
+// Hue is hue. Turns the hue of RGB images, as a linear map of the channels.
+//
+// Input images: images of three channels, sequences or volumes: uint8, int16, int32, float16 or float32.
+// Output twisted: images of the same shape.
+func Hue(p *pipeline.Builder, images pipeline.Node, args HueArgs) (twisted pipeline.Node) {
+	out := p.Op("hue", args, images)
 	return out[0]
 }
 
@@ -611,6 +649,18 @@ type RotateArgs = opargs.Rotate
 // Output output: the turned images.
 func Rotate(p *pipeline.Builder, data pipeline.Node, args RotateArgs) (output pipeline.Node) {
 	out := p.Op("rotate", args, data)
+	return out[0]
+}
+
+// SaturationArgs are the arguments of saturation.
+type SaturationArgs = opargs.Saturation
+
+// Saturation is saturation. Changes the saturation of RGB images, as a linear map of the channels.
+//
+// Input images: images of three channels, sequences or volumes: uint8, int16, int32, float16 or float32.
+// Output twisted: images of the same shape.
+func Saturation(p *pipeline.Builder, images pipeline.Node, args SaturationArgs) (twisted pipeline.Node) {
+	out := p.Op("saturation", args, images)
 	return out[0]
 }
 
