@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -73,7 +72,7 @@ func LogEvents(log *slog.Logger, every int) func(Event) {
 		case BatchFailed:
 			log.Error("pipeline: a batch failed", "error", e.Err)
 		case Moved:
-			log.LogAttrs(context.Background(), slog.LevelInfo, "pipeline: moved", slog.Int64("position", e.Position))
+			log.Info("pipeline: moved", "position", e.Position)
 		default:
 			log.Info("pipeline: " + e.Kind.String())
 		}
