@@ -185,7 +185,7 @@ func (k *cropMirrorNormalize) sample(b *op.Block, s int) (err error) {
 		}
 		st.shape = append(st.shape, n)
 	}
-	if _, err := tensor.Shape(st.shape).Bytes(tensor.Float32); err != nil {
+	if err := checkSize(st.shape, tensor.Float32); err != nil {
 		return err
 	}
 	out := b.Out(0, s, st.shape...)

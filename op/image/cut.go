@@ -87,7 +87,7 @@ func (k *cutter) cut(b *op.Block, s int, st *cutState, in tensor.Tensor, layout 
 		b.Alias(0, s, in)
 		return nil
 	}
-	if _, err := tensor.Shape(st.shape).Bytes(dtype); err != nil {
+	if err := checkSize(st.shape, dtype); err != nil {
 		return err
 	}
 	out := b.Out(0, s, st.shape...)

@@ -78,6 +78,19 @@ func checkRank(t tensor.Tensor, layout string) error {
 	return nil
 }
 
+// largestSample bounds what a sample may take: a size that goes beyond is a mistake, or
+// hostile, and must not exhaust the memory.
+const largestSample = 1 << 33
+
+// checkSize returns an error unless a sample of that shape can be made.
+func checkSize(shape []int, dtype tensor.DType) error {
+	n, err := tensor.Shape(shape).Bytes(dtype)
+	if err == nil && int64(n) > largestSample {
+		err = &errs.Error{Kind: errs.Invalid, Want: fmt.Sprintf("at most %d bytes a sample", int64(largestSample)), Got: dtype.String() + tensor.Shape(shape).String()}
+	}
+	return err
+}
+
 // dims returns the extents of the axes that letters name, missing where the layout has no such axis.
 func dims(shape tensor.Shape, layout, letters string, missing int) [3]int {
 	var v [3]int

@@ -318,6 +318,22 @@ func asFloats(in tensor.Tensor) tensor.Tensor {
 	return t
 }
 
+func TestTooLarge(t *testing.T) {
+	for _, c := range []optest.Case{
+		{Op: "resize", Args: op.Args{"size": []float64{1e6, 1e6}}},
+		{Op: "resize_crop_mirror", Args: op.Args{"size": 10, "crop": []int{1 << 20, 1 << 20}}},
+		{Op: "crop", Args: op.Args{"crop": []int{1 << 20, 1 << 20}, "out_of_bounds_policy": "pad"}},
+		{Op: "crop_mirror_normalize", Args: op.Args{"crop": []int{1 << 20, 1 << 20}, "out_of_bounds_policy": "pad"}},
+		{Op: "slice", Args: op.Args{"start": []int{0, 0}, "end": []int{1 << 20, 1 << 20}, "out_of_bounds_policy": "pad"}},
+	} {
+		c.Inputs = [][]tensor.Tensor{{img(1, 4, 4, 3)}}
+		r, err := optest.Run(c)
+		if err != nil || !errors.Is(r.Errors[0], errs.Invalid) {
+			t.Errorf("%s: got %v, %v", c.Op, err, r.Errors)
+		}
+	}
+}
+
 // TestRegions shows that what operators leave out of the part they ask for does not
 // enter their results.
 func TestRegions(t *testing.T) {

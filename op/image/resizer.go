@@ -134,7 +134,7 @@ func (k *resizer) run(b *op.Block, s int, st *resizeState, first, n int) error {
 				Min: resample.Filter{Kind: minimum, Antialias: k.antialias}, Mag: resample.Filter{Kind: magnify, Antialias: k.antialias}}
 		}
 	}
-	if _, err := tensor.Shape(st.shape).Bytes(dtype); err != nil {
+	if err := checkSize(st.shape, dtype); err != nil {
 		return err
 	}
 	job.Dst = b.Out(0, s, st.shape...).Data
