@@ -145,6 +145,9 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || h.Width*h.Height > 1<<22 {
 			return
 		}
+		r := Region{X: h.Width / 4, Y: h.Height / 3, W: (h.Width + 1) / 2, H: (h.Height + 1) / 2}
+		window := make([]byte, r.W*r.H*format.Channels())
+		_ = d.Decode(window, data, h, Options{Format: format, Region: r}) // damage may lie below it, or be taken otherwise
 		first := make([]byte, h.Width*h.Height*format.Channels())
 		if err := d.Decode(first, data, h, Options{Format: format, Orient: true}); err != nil {
 			return
