@@ -67,6 +67,7 @@ func Module() Rules {
 				{Packages: "compat/dali/internal/wire", Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "compat/dali/pipeproto", Beside: []string{"compat/dali/internal/wire"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "compat/dali/stateproto", Beside: []string{"compat/dali/internal/wire"}},
+				{Packages: "compat/torchdata"},
 			}},
 			{Name: "generated", Rows: []Row{
 				{Packages: "pipeline/fn"},

@@ -1,0 +1,41 @@
+// Package torchdata holds what makes Bivouac imitate the random numbers of
+// PyTorch's data loading on CPUs, so that a job can move here in mid-epoch: the
+// generator with its state, the orders of the samplers of torch.utils.data and
+// of torchdata, the parts of random_split and the seeds of workers. It supplies
+// values to the engines, which know nothing of it.
+//
+//	Generator      torch.Generator(): mt19937, with the 5,056 bytes of get_state
+//	Randperm       torch.randperm
+//	Random         RandomSampler, with and without replacement
+//	SubsetRandom   SubsetRandomSampler
+//	Weighted       WeightedRandomSampler, that is torch.multinomial
+//	Distributed    DistributedSampler, StatefulDistributedSampler
+//	RandomSplit    torch.utils.data.random_split
+//	BaseSeed       _base_seed of a loader; WorkerSeed, NumpySeed what workers get
+//
+// # Orders
+//
+// Each sampler is an order.Order without end: one epoch, which is one iteration
+// of the sampler, after the other. Position epoch*EpochLen() + i is sample i of
+// that epoch. A sampler that is given a generator goes on with it from epoch to
+// epoch, as in torch where each iteration is consumed whole.
+//
+// An order is a function of the position, yet torch's algorithms are sequential.
+// What an order has computed last it keeps, so that blocks one after the other
+// cost what they cost in torch; going elsewhere costs
+//
+//	words    of the generator that lie before, less than a nanosecond each, which
+//	         are passed over and not used for anything
+//	a shuffle  of the n samples where there is no replacement, with 4n bytes,
+//	         once for each permutation that is entered
+//
+// and never the samples themselves. Without shuffling or with replacement there
+// is no memory that grows with n.
+//
+// # Exactness
+//
+// The results are those of torch 2.15 and torchdata 0.11 to the bit. One class of
+// them depends on the C library: Weighted without replacement orders samples by
+// their weight over a logarithm, which package math may round differently in the
+// last bit; two samples would be exchanged where they are that close.
+package torchdata

@@ -1,0 +1,225 @@
+package torchdata
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// anyOrder draws a sampler of any kind.
+func anyOrder(t *rapid.T) epochs {
+	g := NewGenerator(rapid.Uint64().Draw(t, "seed"))
+	n := rapid.Int64Range(1, 70).Draw(t, "n")
+	num := rapid.Int64Range(1, 150).Draw(t, "num")
+	var o epochs
+	var err error
+	switch rapid.IntRange(0, 4).Draw(t, "kind") {
+	case 0:
+		o, err = NewRandom(RandomOptions{N: n, NumSamples: num, Generator: &g, Torch: rapid.Bool().Draw(t, "torch")})
+	case 1:
+		o, err = NewRandom(RandomOptions{N: n, NumSamples: num, Generator: &g, Replacement: true, Torch: rapid.Bool().Draw(t, "torch")})
+	case 2:
+		o, err = NewSubsetRandom(make([]int64, n), &g)
+	case 3:
+		weights := rapid.SliceOfN(rapid.Float64Range(0.1, 10), int(n), int(n)).Draw(t, "weights")
+		without := rapid.Bool().Draw(t, "without")
+		if without {
+			num = min(num, n)
+		}
+		o, err = NewWeighted(WeightedOptions{Weights: weights, NumSamples: num, WithoutReplacement: without, Generator: &g})
+	default:
+		replicas := rapid.Int64Range(1, 9).Draw(t, "replicas")
+		o, err = NewDistributed(DistributedOptions{N: n, Replicas: replicas, Rank: rapid.Int64Range(0, replicas-1).Draw(t, "rank"),
+			Seed: rapid.Int64Range(0, math.MaxInt64).Draw(t, "seed"), Sequential: rapid.Bool().Draw(t, "sequential"),
+			DropLast: rapid.Bool().Draw(t, "drop"), Fixed: rapid.Bool().Draw(t, "fixed")})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// An order is a function of the position: blocks of any size at any place, in any
+// sequence, agree with one long block.
+func TestOrdersArePure(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := anyOrder(t)
+		whole := make([]int64, 3*o.EpochLen()+5)
+		whole = whole[:o.Fill(0, whole)]
+		if n, ok := o.Len(); !ok && len(whole) < 3 || ok && (n != 0 || len(whole) != 0) {
+			t.Fatalf("%v: %d positions, Len %d %t", o, len(whole), n, ok)
+		}
+		for range 10 {
+			pos := rapid.IntRange(0, len(whole)).Draw(t, "pos")
+			block := make([]int64, rapid.IntRange(0, len(whole)-pos).Draw(t, "length"))
+			if n := o.Fill(int64(pos), block); n != len(block) {
+				t.Fatalf("%v: %d of %d at %d", o, n, len(block), pos)
+			}
+			for i, id := range block {
+				if id != whole[pos+i] {
+					t.Fatalf("%v: %d at %d, was %d", o, id, pos+i, whole[pos+i])
+				}
+			}
+		}
+		if n := o.Fill(-1, make([]int64, 1)); n != 0 {
+			t.Fatalf("%v: %d positions before the first", o, n)
+		}
+	})
+}
+
+// The state that an epoch begins with makes the rest of the order.
+func TestOrdersContinueFromGenerators(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := RandomOptions{N: rapid.Int64Range(1, 50).Draw(t, "n"), NumSamples: rapid.Int64Range(1, 120).Draw(t, "num"),
+			Replacement: rapid.Bool().Draw(t, "replacement"), Torch: rapid.Bool().Draw(t, "torch")}
+		all, err := NewRandom(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		epoch := rapid.Int64Range(0, 40).Draw(t, "epoch")
+		g, ok := all.Generator(epoch)
+		if !ok {
+			t.Fatal("no generator")
+		}
+		b, err := g.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read Generator
+		if err := read.UnmarshalBinary(b); err != nil {
+			t.Fatal(err)
+		}
+		o.Generator = &read
+		rest, err := NewRandom(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, y := make([]int64, 200), make([]int64, 200)
+		if n, m := all.Fill(epoch*all.EpochLen(), x), rest.Fill(0, y); n != len(x) || m != len(y) {
+			t.Fatal(n, m)
+		}
+		for i := range x {
+			if x[i] != y[i] {
+				t.Fatalf("%+v: %d at %d, want %d", o, y[i], i, x[i])
+			}
+		}
+	})
+}
+
+// Every permutation is one, and discarding is the same as drawing.
+func TestGeneratorLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := NewGenerator(rapid.Uint64().Draw(t, "seed"))
+		n := rapid.Int64Range(0, 3000).Draw(t, "n")
+		other := g
+		ids, err := Randperm(n, &g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := make([]bool, n)
+		for _, id := range ids {
+			if id < 0 || id >= n || seen[id] {
+				t.Fatalf("%d twice or out of %d", id, n)
+			}
+			seen[id] = true
+		}
+		other.Discard(wordsOfRandperm(n))
+		x, _ := g.MarshalBinary()
+		y, _ := other.MarshalBinary()
+		if !bytes.Equal(x, y) {
+			t.Fatalf("after randperm(%d) and its words the states differ", n)
+		}
+	})
+}
+
+func TestConcurrentUse(t *testing.T) {
+	o, err := NewRandom(RandomOptions{N: 97, NumSamples: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]int64, 2000)
+	o.Fill(0, want)
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			got := make([]int64, 10)
+			for pos := 10 * w; pos+len(got) <= len(want); pos += 40 {
+				o.Fill(int64(pos), got)
+				for i, id := range got {
+					if id != want[pos+i] {
+						t.Errorf("position %d: %d, want %d", pos+i, id, want[pos+i])
+					}
+				}
+				if _, ok := o.Generator(int64(pos) / 200); !ok {
+					t.Error("no generator")
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestRefusals(t *testing.T) {
+	g := NewGenerator(1)
+	for name, err := range map[string]error{
+		"no samples":             second(NewRandom(RandomOptions{})),
+		"too many samples":       second(NewRandom(RandomOptions{N: MaxSamples + 1})),
+		"negative epoch":         second(NewRandom(RandomOptions{N: 1, NumSamples: -1})),
+		"id below 0":             second(NewSubsetRandom([]int64{0, -1}, nil)),
+		"no weights":             second(NewWeighted(WeightedOptions{NumSamples: 1})),
+		"negative weight":        second(NewWeighted(WeightedOptions{Weights: []float64{2, -1}, NumSamples: 1})),
+		"NaN":                    second(NewWeighted(WeightedOptions{Weights: []float64{math.NaN()}, NumSamples: 1})),
+		"infinite weight":        second(NewWeighted(WeightedOptions{Weights: []float64{math.Inf(1)}, NumSamples: 1})),
+		"infinite sum":           second(NewWeighted(WeightedOptions{Weights: []float64{1e308, 1e308}, NumSamples: 1})),
+		"weights of 0":           second(NewWeighted(WeightedOptions{Weights: []float64{0, 0}, NumSamples: 1})),
+		"no weighted samples":    second(NewWeighted(WeightedOptions{Weights: []float64{1}})),
+		"more than there are":    second(NewWeighted(WeightedOptions{Weights: []float64{1, 0, 1}, NumSamples: 3, WithoutReplacement: true})),
+		"rank":                   second(NewDistributed(DistributedOptions{N: 5, Replicas: 2, Rank: 2})),
+		"rank below 0":           second(NewDistributed(DistributedOptions{N: 5, Replicas: 2, Rank: -1})),
+		"no replicas":            second(NewDistributed(DistributedOptions{N: 5})),
+		"N below 0":              second(NewDistributed(DistributedOptions{N: -1, Replicas: 1})),
+		"seed below 0":           second(NewDistributed(DistributedOptions{N: 1, Replicas: 1, Seed: -1})),
+		"permutation below 0":    second(Randperm(-1, &g)),
+		"split of too few":       second(RandomSplit(5, []int64{2, 2}, &g)),
+		"split of too many":      second(RandomSplit(5, []int64{2, 4}, &g)),
+		"split below 0":          second(RandomSplit(5, []int64{6, -1}, &g)),
+		"split of n below 0":     second(RandomSplit(-1, nil, &g)),
+		"fractions below 1":      second(SplitLengths(5, []float64{.5, .4})),
+		"fraction above 1":       second(SplitLengths(5, []float64{1.5, -.5})),
+		"fraction NaN":           second(SplitLengths(5, []float64{math.NaN()})),
+		"fractions of n below 0": second(SplitLengths(-1, []float64{1})),
+	} {
+		if !errors.Is(err, errs.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// Positions too far away to be counted are the end, not a hang or a panic.
+func TestFarPositions(t *testing.T) {
+	o, err := NewRandom(RandomOptions{N: 1000, NumSamples: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := o.Fill(math.MaxInt64-1, make([]int64, 4)); n != 0 {
+		t.Errorf("%d samples", n)
+	}
+	if _, ok := o.Generator(math.MaxInt64 - 1); ok {
+		t.Error("a generator after 2^63 numbers")
+	}
+	d, err := NewDistributed(DistributedOptions{N: 10, Replicas: 3, Rank: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := d.Fill(math.MaxInt64-2, make([]int64, 9)); n < 1 || n > 3 {
+		t.Errorf("%d samples at the largest positions", n)
+	}
+}

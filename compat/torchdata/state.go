@@ -1,0 +1,89 @@
+package torchdata
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// StateSize is the length of a generator's state in bytes.
+const StateSize = 5056
+
+// The layout of a state, little-endian:
+//
+//	0     seed    uint64
+//	8     left    int32: numbers until the words are used up, plus one
+//	12    seeded  int32: 1
+//	16    next    uint64: the next word; 0 only before the first number
+//	24    words   624 times uint64, of which 32 bits are used
+//	5016  normal  what randn keeps for its next call
+const (
+	leftAt, seededAt, nextAt, wordsAt, tailAt = 8, 12, 16, 24, 5016
+
+	engineWords = 624
+	tailSize    = StateSize - tailAt
+)
+
+// MarshalBinary returns the state, the bytes of torch's get_state. It never fails.
+func (g Generator) MarshalBinary() ([]byte, error) {
+	engine, err := g.engine.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	next := binary.LittleEndian.Uint32(engine[4*engineWords:])
+	left := engineWords + 1 - next
+	if g.fresh {
+		next = 0
+	}
+	b := make([]byte, StateSize)
+	binary.LittleEndian.PutUint64(b, g.seed)
+	binary.LittleEndian.PutUint32(b[leftAt:], left)
+	binary.LittleEndian.PutUint32(b[seededAt:], 1)
+	binary.LittleEndian.PutUint64(b[nextAt:], uint64(next))
+	for i := range engineWords {
+		copy(b[wordsAt+8*i:], engine[4*i:4*i+4])
+	}
+	copy(b[tailAt:], g.normal[:])
+	return b, nil
+}
+
+// UnmarshalBinary restores a state that MarshalBinary or torch wrote, torch's
+// set_state. The error is of kind errs.Corrupt, for bytes that no generator
+// writes; then g is unchanged.
+func (g *Generator) UnmarshalBinary(b []byte) error {
+	if len(b) != StateSize {
+		return badState(fmt.Sprint(StateSize, " bytes"), len(b))
+	}
+	if seeded := binary.LittleEndian.Uint32(b[seededAt:]); seeded != 1 {
+		return badState("a generator that is seeded (1)", seeded)
+	}
+	left, next := binary.LittleEndian.Uint32(b[leftAt:]), binary.LittleEndian.Uint64(b[nextAt:])
+	fresh := next == 0 && left == 1
+	if !fresh && (next < 1 || next > engineWords || uint64(left) != engineWords+1-next) {
+		return badState("a place and a rest of 625 together", fmt.Sprint(next, " and ", left))
+	}
+	engine := make([]byte, 0, 4*(engineWords+1))
+	for i := range engineWords {
+		word := binary.LittleEndian.Uint64(b[wordsAt+8*i:])
+		if word>>32 != 0 {
+			return badState("words of 32 bits", word)
+		}
+		engine = binary.LittleEndian.AppendUint32(engine, uint32(word))
+	}
+	if fresh {
+		next = engineWords
+	}
+	engine = binary.LittleEndian.AppendUint32(engine, uint32(next))
+	read := Generator{seed: binary.LittleEndian.Uint64(b), fresh: fresh}
+	if err := read.engine.UnmarshalBinary(engine); err != nil {
+		return err
+	}
+	copy(read.normal[:], b[tailAt:])
+	*g = read
+	return nil
+}
+
+func badState(want string, got any) error {
+	return &errs.Error{Kind: errs.Corrupt, Op: "torchdata.Generator.UnmarshalBinary", Want: want, Got: fmt.Sprint(got)}
+}
