@@ -238,6 +238,7 @@ func warpAll[T pixel](k *warping, b *op.Block, out, in tensor.Tensor, f frames, 
 	if err := element.Convert(tensor.Tensor{DType: in.DType, Data: element.Bytes(src.fillPixel[:])}, tensor.ScalarOf(k.fill)); err != nil {
 		return err
 	}
+	src.fill = float32(src.fillPixel[0]) // limited to what the input can hold, as in DALI
 	all := element.View[T](in.Data)
 	frame := len(all) / max(f.n, 1)
 	to := tensor.Tensor{DType: out.DType, Shape: sampled.Shape}

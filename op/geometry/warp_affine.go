@@ -120,21 +120,31 @@ type affineMap struct {
 	offset [3]float64
 }
 
+// tile is how many pixels of a row are found by stepping from the one before, as
+// DALI does: each tile begins with the point of its first pixel.
+const tile = 256
+
 func (m *affineMap) row(z, y int, xs, ys, zs []float64) {
-	fy, fz := float64(y)+0.5, float64(z)+0.5
-	var start [3]float64
-	for i := range m.n {
-		start[i] = m.matrix[i][1]*fy + m.offset[i]
-		if m.n == 3 {
-			start[i] += m.matrix[i][2] * fz
+	fy, fz := float32(y)+0.5, float32(z)+0.5
+	for start := 0; start < len(xs); start += tile {
+		fx := float32(start) + 0.5
+		var at, step [3]float32
+		for i := range m.n {
+			step[i] = float32(m.matrix[i][0])
+			at[i] = float32(m.offset[i]) + float32(step[i]*fx)
+			at[i] += float32(float32(m.matrix[i][1]) * fy)
+			if m.n == 3 {
+				at[i] += float32(float32(m.matrix[i][2]) * fz)
+			}
 		}
-	}
-	for x := range xs {
-		fx := float64(x) + 0.5
-		xs[x] = float64(m.matrix[0][0]*fx) + start[0]
-		ys[x] = float64(m.matrix[1][0]*fx) + start[1]
-		if m.n == 3 {
-			zs[x] = float64(m.matrix[2][0]*fx) + start[2]
+		for x := start; x < min(start+tile, len(xs)); x++ {
+			xs[x], ys[x] = float64(at[0]), float64(at[1])
+			if m.n == 3 {
+				zs[x] = float64(at[2])
+			}
+			for i := range at {
+				at[i] += step[i]
+			}
 		}
 	}
 }

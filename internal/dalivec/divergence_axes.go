@@ -1,0 +1,31 @@
+package dalivec
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// axisTwice: DALI divides by the extent of an axis as often as normalize is given it,
+// so that means and deviations are none.
+var axisTwice = divergence{
+	name: "normalize_axis_twice",
+	applies: func(c *Case) bool {
+		axes, _ := c.Args["axes"].([]any)
+		seen := map[any]bool{}
+		for _, a := range axes {
+			if n, ok := a.(float64); ok && seen[n] {
+				return c.Op == "normalize"
+			}
+			seen[a] = true
+		}
+		return false
+	},
+	judge: func(_ *Set, _ *Case, _ Results, err error) error {
+		if !errors.Is(err, errs.Invalid) {
+			return fmt.Errorf("got %v, want the axis that is given twice to be refused", err)
+		}
+		return nil
+	},
+}
