@@ -13,12 +13,12 @@ var axisTwice = divergence{
 	name: "normalize_axis_twice",
 	applies: func(c *Case) bool {
 		axes, _ := c.Args["axes"].([]any)
-		seen := map[any]bool{}
+		seen := map[string]bool{}
 		for _, a := range axes {
-			if n, ok := a.(float64); ok && seen[n] {
+			if seen[fmt.Sprint(a)] {
 				return c.Op == "normalize"
 			}
-			seen[a] = true
+			seen[fmt.Sprint(a)] = true
 		}
 		return false
 	},
