@@ -32,7 +32,7 @@ FUZZTIME ?= 60s
 MUTATE_FLAGS ?=
 BENCH_FLAGS ?=
 
-.PHONY: help build demo test test-long fuzz mutate bench bench-peers bench-pipeline interop lint fmt generate gomod gofmt vet staticcheck archtest nocgo race
+.PHONY: help build demo test test-long fuzz mutate bench bench-peers bench-pipeline interop lint fmt generate gomod gofmt vet staticcheck kernels archtest nocgo race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -100,7 +100,7 @@ bench-pipeline: ## pipelines against DALI, OpenCV, Pillow and a C loop over libj
 interop: ## random checkpoints both ways between Bivouac and Orbax, TensorStore, zarr and safetensors (INTEROP_SEED, INTEROP_TREES; needs Python and PyPI)
 	@PYTHON=$(PYTHON) tools/interop/run
 
-lint: gomod gofmt vet staticcheck archtest ## what can be checked without running the code
+lint: gomod gofmt vet staticcheck kernels archtest ## what can be checked without running the code
 
 gomod:
 	@echo '== go.mod'
@@ -118,6 +118,14 @@ vet:
 staticcheck:
 	@echo '== staticcheck'
 	@go tool -modfile=tools/go.mod staticcheck ./... 2>&1
+
+# The first line of a generated file says how it was called.
+kernels:
+	@echo '== generated assembly'
+	@d=$$(mktemp -d) && trap 'rm -rf $$d' EXIT && \
+	same() { (cd tools && go run ./kernels/$$1 -out $$d/$$1.s -stubs $$d/$$1.go -pkg $$2) && \
+		cmp <(tail -n +2 $$d/$$1.s) <(tail -n +2 $$3) || { echo "$$3 is not what tools/kernels/$$1 writes (make generate)" >&2; exit 1; }; } && \
+	same image kernel internal/kernel/avx2_amd64.s && same jpeg pure codec/jpeg/internal/pure/kernels_amd64.s
 
 archtest:
 	@echo '== archtest'

@@ -65,7 +65,7 @@ func (b *Builder) checkCondition(e graph.Edge) {
 		return
 	}
 	spec := e.Spec()
-	if spec.Shape != nil && len(spec.Shape) > 0 {
+	if len(spec.Shape) > 0 {
 		b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.If", Subject: "condition, node " + e.String(),
 			Want: "a scalar, without dimensions", Got: fmt.Sprint(spec.DType, spec.Shape)})
 	}

@@ -20,7 +20,7 @@ import (
 
 func TestStatistics(t *testing.T) {
 	dir := dataset(t, prime)
-	p := start(t, pipeline.Options{BatchSize: 4, NumThreads: 2, EnableTiming: true, EnableMemoryStats: true, SetAffinity: true, BytesPerSample: 100}, training(dir))
+	p := start(t, pipeline.Options{BatchSize: 4, NumThreads: 2, EnableTiming: true, EnableMemoryStats: true, SetAffinity: true, BytesPerSample: 100_000}, training(dir))
 	samples := 0
 	for range 5 {
 		samples += next(t, p).Outputs[0].NumSamples()
@@ -47,7 +47,7 @@ func TestStatistics(t *testing.T) {
 	if len(read.RealMemorySize) != 2 || read.MaxRealMemorySize[1] != 4 || read.RealMemorySize[0] <= read.MaxRealMemorySize[0] {
 		t.Errorf("of the reader %+v", read)
 	}
-	if decoded := all["decoders.image"]; decoded.MaxReservedMemorySize[0] < 100 {
+	if decoded := all["decoders.image"]; decoded.MaxReservedMemorySize[0] < 100_000 {
 		t.Errorf("the hint is not heeded: %+v", decoded)
 	}
 	var b bytes.Buffer

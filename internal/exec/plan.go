@@ -49,7 +49,7 @@ func newPlan(g *graph.Graph, bytesPerSample int) *plan {
 			p.stages[n.Stage] = append(p.stages[n.Stage], n.Index)
 		}
 		for i, spec := range n.Specs {
-			v := value{named: p.named(n, i), spec: spec, static: op.Static(spec) && !n.Partial && !n.Fed, partial: n.Partial, read: n.Reader != nil, fed: n.Fed}
+			v := value{named: p.named(n, i), spec: spec, hint: hint(n, i, bytesPerSample), static: op.Static(spec) && !n.Partial && !n.Fed, partial: n.Partial, read: n.Reader != nil, fed: n.Fed}
 			v.frame = v.read || v.fed || n.Stage%2 == 1
 			if v.static {
 				v.size = spec.Shape.Len() * spec.DType.Size()

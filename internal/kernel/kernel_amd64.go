@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-//go:generate sh -c "cd ../../tools && go run ./kernelgen -out ../internal/kernel/avx2_amd64.s -stubs ../internal/kernel/avx2_amd64.go -pkg kernel"
+//go:generate sh -c "cd ../../tools && go run ./kernels/image -out ../internal/kernel/avx2_amd64.s -stubs ../internal/kernel/avx2_amd64.go -pkg kernel"
 
 var useAVX2 = cpu.X86.HasAVX2
 

@@ -62,7 +62,6 @@ type choice struct {
 	weighted bool
 	discrete libstdcxx.Discrete // of constant probabilities
 	extent   extent
-	layout   string // of the result, known from Infer on
 }
 
 func (k *choice) Grain() op.Grain { return op.PerSample }

@@ -1,4 +1,4 @@
-// Command kernelgen writes the AVX2 twins of internal/kernel. Run it there with
+// Image writes the AVX2 twins of internal/kernel. Run it there with
 //
 //	go generate ./internal/kernel
 //
