@@ -113,7 +113,8 @@ func (e *Executor) memoryOf(id int) MemoryStats {
 
 // hint returns how many bytes a sample of an output is expected to take: what the node says, or else all.
 func hint(n *graph.Node, output, all int) int {
-	if hints := op.Get[[]int](n.Config, "bytes_per_sample_hint"); len(hints) > 0 {
+	const param = "bytes_per_sample_hint"
+	if hints := op.Get[[]int](n.Config, param); n.Config.Given(param) && len(hints) > 0 {
 		all = hints[min(output, len(hints)-1)]
 	}
 	return max(0, all)
