@@ -18,6 +18,7 @@ func Module() Rules {
 					{Packages: "tree", Beside: []string{"tensor"}},
 					{Packages: "rng"},
 					{Packages: "rng/libstdcxx", Beside: []string{"rng"}},
+					{Packages: "rng/numpy", Beside: []string{"rng/libstdcxx"}},
 					{Packages: "order", Beside: []string{"rng"}},
 					{Packages: "state", Beside: []string{"order"}},
 					{Packages: "stream", Beside: []string{"state"}},
@@ -68,6 +69,7 @@ func Module() Rules {
 				{Packages: "compat/dali/pipeproto", Beside: []string{"compat/dali/internal/wire"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "compat/dali/stateproto", Beside: []string{"compat/dali/internal/wire"}},
 				{Packages: "compat/torchdata"},
+				{Packages: "compat/streaming"},
 			}},
 			{Name: "generated", Rows: []Row{
 				{Packages: "pipeline/fn"},

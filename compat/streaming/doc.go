@@ -1,0 +1,22 @@
+// Package streaming is the order of MosaicML Streaming's StreamingDataset (0.13),
+// sample for sample, so that a job can move here in the middle of an epoch.
+//
+//	Shuffle    position in the epoch → sample     numpy's draws, all of an epoch at once
+//	Partition  node, rank, worker, batch, place → position    arithmetic alone
+//	Order      one rank's, or all ranks', samples of an epoch, an order.Order
+//	State      what StreamingDataset.state_dict saves
+//
+// # What it costs to seek
+//
+// A Partition seeks in constant time and holds nothing. A Shuffle draws with
+// rejection, each span of samples after the one before, so that no part of an
+// epoch can be had without the draws ahead of it: Samples computes the whole
+// epoch, linear in its samples, 8 bytes for each (Py1e 32 more for those of one canonical node).
+// From then on an Order seeks in constant time, whatever the ranks and workers.
+//
+// # What differs
+//
+// Py1e sorts by floating-point numbers. Where two of them are equal, which needs
+// about 10^8 samples to be likely, NumPy's order depends on the processor; here
+// they stay in the order they had.
+package streaming

@@ -1,0 +1,93 @@
+package streaming
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// State is what StreamingDataset.state_dict returns.
+type State struct {
+	Epoch          int64
+	SampleInEpoch  int64 // of all ranks together
+	CanonicalNodes int64
+	Seed           int64
+	InitialNodes   int64 // 0 in states of versions that did not record it
+}
+
+// fields are the names of a state, in the order in which streaming writes them.
+func (s *State) fields() []struct {
+	name string
+	to   *int64
+} {
+	return []struct {
+		name string
+		to   *int64
+	}{
+		{"epoch", &s.Epoch}, {"sample_in_epoch", &s.SampleInEpoch}, {"num_canonical_nodes", &s.CanonicalNodes},
+		{"shuffle_seed", &s.Seed}, {"initial_physical_nodes", &s.InitialNodes},
+	}
+}
+
+// ParseState reads the JSON of a state, which zero bytes may follow as in the
+// shared memory of streaming. Every field must be there but
+// initial_physical_nodes, which may also be null, and no other. The error is of
+// kind errs.Corrupt.
+func ParseState(text []byte) (State, error) {
+	corrupt := func(got string, err error) (State, error) {
+		return State{}, &errs.Error{Kind: errs.Corrupt, Op: "streaming.ParseState", Want: "the state of a StreamingDataset", Got: got, Err: err}
+	}
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(strings.TrimRight(string(text), "\x00")), &values); err != nil {
+		return corrupt("", err)
+	}
+	var s State
+	for _, f := range s.fields() {
+		value, found := values[f.name]
+		delete(values, f.name)
+		if f.name == "initial_physical_nodes" && (!found || string(value) == "null") {
+			continue
+		}
+		if !found || string(value) == "null" {
+			return corrupt("no "+f.name, nil)
+		}
+		if err := json.Unmarshal(value, f.to); err != nil {
+			return corrupt(f.name, err)
+		}
+		if *f.to < 0 {
+			return corrupt(fmt.Sprintf("%s %d", f.name, *f.to), nil)
+		}
+	}
+	for name := range values {
+		return corrupt(fmt.Sprintf("field %q", name), nil)
+	}
+	return s, nil
+}
+
+// String returns the JSON of the state as Python writes it.
+func (s State) String() string {
+	var b strings.Builder
+	for i, f := range s.fields() {
+		value := fmt.Sprint(*f.to)
+		if f.to == &s.InitialNodes && s.InitialNodes == 0 {
+			value = "null"
+		}
+		fmt.Fprintf(&b, "%s%q: %s", [2]string{", ", "{"}[max(1-i, 0)], f.name, value)
+	}
+	return b.String() + "}"
+}
+
+// Resume returns the shuffle and the split with which a run goes on from the
+// state: its epoch, seed and canonical nodes, the samples it has seen dropped, and
+// the partition relaxed where the nodes have changed. A Block of 0 becomes the
+// default.
+func (s State) Resume(shuffle Shuffle, split Split) (Shuffle, Split) {
+	shuffle.Epoch, shuffle.Seed, shuffle.CanonicalNodes = s.Epoch, s.Seed, s.CanonicalNodes
+	if shuffle.Block == 0 {
+		shuffle.Block = DefaultBlock(s.CanonicalNodes)
+	}
+	split.CanonicalNodes, split.Drop, split.InitialNodes = s.CanonicalNodes, s.SampleInEpoch, s.InitialNodes
+	return shuffle, split
+}
