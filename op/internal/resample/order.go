@@ -8,7 +8,7 @@ type passes struct {
 }
 
 // costs are those of a pass along D, H and W, for each element that it makes: so
-// much for each input that takes part and for bias more.
+// much for each input that takes part, and bias besides.
 var costs = [3]float32{1.2, 1, 1.4}
 
 const bias = 3
@@ -39,7 +39,7 @@ func (p *passes) cost(order [3]int) (sum float32) {
 	}
 	for _, axis := range order {
 		size[axis] = p.out[axis]
-		sum += float32(size[0]) * float32(size[1]) * float32(size[2]) * (float32(p.support[axis]) + bias) * costs[axis]
+		sum += float32(size[0]) * float32(size[1]) * float32(size[2]) * (float32(p.support[axis])*costs[axis] + bias)
 	}
 	return sum
 }
