@@ -24,10 +24,10 @@
 // What an order has computed last it keeps, so that blocks one after the other
 // cost what they cost in torch; going elsewhere costs
 //
-//	words    of the generator that lie before, less than a nanosecond each, which
-//	         are passed over and not used for anything
-//	a shuffle  of the n samples where there is no replacement, with 4n bytes,
-//	         once for each permutation that is entered
+//	a leap     over the random numbers before, one or two nanoseconds each and
+//	           never more than some 15 milliseconds
+//	a shuffle  of the n samples where there is no replacement, 10 to 50 ns and 4
+//	           bytes each, once for each permutation that is entered
 //
 // and never the samples themselves. Without shuffling or with replacement there
 // is no memory that grows with n.

@@ -1,6 +1,11 @@
 package torchdata
 
-import "github.com/bivouac-ml/bivouac/rng/libstdcxx"
+import (
+	"encoding/binary"
+
+	"github.com/bivouac-ml/bivouac/compat/torchdata/internal/leap"
+	"github.com/bivouac-ml/bivouac/rng/libstdcxx"
+)
 
 // DefaultSeed is the seed of a torch.Generator() that was given none.
 const DefaultSeed = 67280421310721
@@ -71,11 +76,49 @@ func wordsOfInt63n(n int64) uint64 {
 	return 2
 }
 
-// Discard passes over that many words; 624 of them cost about as much as 300 of
-// Uint32.
+// leapFrom is the number of words from which a leap takes less time than passing
+// over them.
+const leapFrom = 1 << 23
+
+// Discard passes over that many words, 624 of them in about the time that 300 of
+// Uint32 take, and any number in some ten milliseconds.
 func (g *Generator) Discard(words uint64) {
-	if words > 0 {
-		g.fresh = false
+	if words == 0 {
+		return
+	}
+	g.fresh = false
+	if words < leapFrom {
 		g.engine.Discard(words)
+		return
+	}
+	x, used := g.words()
+	blocks := words / leap.Size
+	if used += uint32(words % leap.Size); used > leap.Size {
+		blocks, used = blocks+1, used-leap.Size
+	}
+	leap.Blocks(&x, blocks)
+	g.setWords(&x, used)
+}
+
+// words returns the words of the engine and how many of them are used up.
+func (g *Generator) words() (x [leap.Size]uint32, used uint32) {
+	b, err := g.engine.MarshalBinary()
+	if err != nil {
+		panic(err) // there is none
+	}
+	for i := range x {
+		x[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	return x, binary.LittleEndian.Uint32(b[4*leap.Size:])
+}
+
+// setWords is the reverse of words; used is at most leap.Size.
+func (g *Generator) setWords(x *[leap.Size]uint32, used uint32) {
+	b := make([]byte, 0, 4*(leap.Size+1))
+	for _, word := range x {
+		b = binary.LittleEndian.AppendUint32(b, word)
+	}
+	if err := g.engine.UnmarshalBinary(binary.LittleEndian.AppendUint32(b, used)); err != nil {
+		panic(err) // used is out of range
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -136,6 +137,42 @@ func TestGeneratorLaws(t *testing.T) {
 			t.Fatalf("after randperm(%d) and its words the states differ", n)
 		}
 	})
+}
+
+// A leap ends where passing over the words does, at any place in the engine's
+// words, with the same state.
+func TestLeaps(t *testing.T) {
+	for i, words := range []uint64{leapFrom, leapFrom + 1, leapFrom + 367, leapFrom + 623, 3*leapFrom + 13} {
+		leapt := NewGenerator(uint64(i))
+		leapt.Discard(uint64(311 * i))
+		passed := leapt
+		leapt.Discard(words)
+		for ; words > 0; words -= min(words, leapFrom-1) {
+			passed.Discard(min(words, leapFrom-1))
+		}
+		if leapt != passed {
+			t.Errorf("case %d: the generators differ", i)
+		}
+	}
+}
+
+// Epochs are exact however far away.
+func TestFarEpochs(t *testing.T) {
+	const n, epoch = 1000, 1 << 40
+	o, err := NewRandom(RandomOptions{N: n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]int64, n)
+	o.Fill(epoch*n, got)
+	g := NewGenerator(DefaultSeed)
+	for range 1 << 8 { // in steps of another size
+		g.Discard((n - 1) << 32)
+	}
+	want, err := Randperm(n, &g)
+	if err != nil || !cmp.Equal(got, want) {
+		t.Errorf("epoch %d: %v", epoch, err)
+	}
 }
 
 func TestConcurrentUse(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/bivouac-ml/bivouac/compat/torchdata/internal/leap"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -21,18 +22,13 @@ const StateSize = 5056
 const (
 	leftAt, seededAt, nextAt, wordsAt, tailAt = 8, 12, 16, 24, 5016
 
-	engineWords = 624
-	tailSize    = StateSize - tailAt
+	tailSize = StateSize - tailAt
 )
 
 // MarshalBinary returns the state, the bytes of torch's get_state. It never fails.
 func (g Generator) MarshalBinary() ([]byte, error) {
-	engine, err := g.engine.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	next := binary.LittleEndian.Uint32(engine[4*engineWords:])
-	left := engineWords + 1 - next
+	words, next := g.words()
+	left := leap.Size + 1 - next
 	if g.fresh {
 		next = 0
 	}
@@ -41,8 +37,8 @@ func (g Generator) MarshalBinary() ([]byte, error) {
 	binary.LittleEndian.PutUint32(b[leftAt:], left)
 	binary.LittleEndian.PutUint32(b[seededAt:], 1)
 	binary.LittleEndian.PutUint64(b[nextAt:], uint64(next))
-	for i := range engineWords {
-		copy(b[wordsAt+8*i:], engine[4*i:4*i+4])
+	for i, word := range words {
+		binary.LittleEndian.PutUint32(b[wordsAt+8*i:], word)
 	}
 	copy(b[tailAt:], g.normal[:])
 	return b, nil
@@ -60,25 +56,22 @@ func (g *Generator) UnmarshalBinary(b []byte) error {
 	}
 	left, next := binary.LittleEndian.Uint32(b[leftAt:]), binary.LittleEndian.Uint64(b[nextAt:])
 	fresh := next == 0 && left == 1
-	if !fresh && (next < 1 || next > engineWords || uint64(left) != engineWords+1-next) {
+	if !fresh && (next < 1 || next > leap.Size || uint64(left) != leap.Size+1-next) {
 		return badState("a place and a rest of 625 together", fmt.Sprint(next, " and ", left))
 	}
-	engine := make([]byte, 0, 4*(engineWords+1))
-	for i := range engineWords {
+	var words [leap.Size]uint32
+	for i := range words {
 		word := binary.LittleEndian.Uint64(b[wordsAt+8*i:])
 		if word>>32 != 0 {
 			return badState("words of 32 bits", word)
 		}
-		engine = binary.LittleEndian.AppendUint32(engine, uint32(word))
+		words[i] = uint32(word)
 	}
 	if fresh {
-		next = engineWords
+		next = leap.Size
 	}
-	engine = binary.LittleEndian.AppendUint32(engine, uint32(next))
 	read := Generator{seed: binary.LittleEndian.Uint64(b), fresh: fresh}
-	if err := read.engine.UnmarshalBinary(engine); err != nil {
-		return err
-	}
+	read.setWords(&words, uint32(next))
 	copy(read.normal[:], b[tailAt:])
 	*g = read
 	return nil

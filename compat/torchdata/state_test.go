@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/bivouac-ml/bivouac/compat/torchdata/internal/leap"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -40,7 +41,7 @@ func TestStatesThatNoGeneratorWrites(t *testing.T) {
 // At every place in the words a state comes back and goes on alike.
 func TestStateAtEveryPlace(t *testing.T) {
 	g := NewGenerator(77)
-	for draws := range 2 * engineWords {
+	for draws := range 2 * leap.Size {
 		b, err := g.MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
