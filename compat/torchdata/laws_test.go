@@ -22,9 +22,11 @@ func anyOrder(t *rapid.T) epochs {
 	var err error
 	switch rapid.IntRange(0, 4).Draw(t, "kind") {
 	case 0:
-		o, err = NewRandom(RandomOptions{N: n, NumSamples: num, Generator: &g, Torch: rapid.Bool().Draw(t, "torch")})
+		o, err = NewRandom(RandomOptions{N: n, NumSamples: num, Generator: &g, Torch: rapid.Bool().Draw(t, "torch"),
+			BaseSeeds: anyBaseSeeds.Draw(t, "seeds"), Resumed: rapid.Bool().Draw(t, "resumed")})
 	case 1:
-		o, err = NewRandom(RandomOptions{N: n, NumSamples: num, Generator: &g, Replacement: true, Torch: rapid.Bool().Draw(t, "torch")})
+		o, err = NewRandom(RandomOptions{N: n, NumSamples: num, Generator: &g, Replacement: true, Torch: rapid.Bool().Draw(t, "torch"),
+			BaseSeeds: anyBaseSeeds.Draw(t, "seeds"), Resumed: rapid.Bool().Draw(t, "resumed")})
 	case 2:
 		o, err = NewSubsetRandom(make([]int64, n), &g)
 	case 3:
@@ -45,6 +47,8 @@ func anyOrder(t *rapid.T) epochs {
 	}
 	return o
 }
+
+var anyBaseSeeds = rapid.SampledFrom([]BaseSeeds{NoBaseSeeds, TorchLoader, StatefulLoader, StatefulWorkers})
 
 // An order is a function of the position: blocks of any size at any place, in any
 // sequence, agree with one long block.
@@ -78,7 +82,7 @@ func TestOrdersArePure(t *testing.T) {
 func TestOrdersContinueFromGenerators(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := RandomOptions{N: rapid.Int64Range(1, 50).Draw(t, "n"), NumSamples: rapid.Int64Range(1, 120).Draw(t, "num"),
-			Replacement: rapid.Bool().Draw(t, "replacement"), Torch: rapid.Bool().Draw(t, "torch")}
+			Replacement: rapid.Bool().Draw(t, "replacement"), Torch: rapid.Bool().Draw(t, "torch"), BaseSeeds: anyBaseSeeds.Draw(t, "seeds")}
 		all, err := NewRandom(o)
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +100,7 @@ func TestOrdersContinueFromGenerators(t *testing.T) {
 		if err := read.UnmarshalBinary(b); err != nil {
 			t.Fatal(err)
 		}
-		o.Generator = &read
+		o.Generator, o.Resumed = &read, o.BaseSeeds == TorchLoader || o.BaseSeeds == StatefulWorkers // their seeds are before the state
 		rest, err := NewRandom(o)
 		if err != nil {
 			t.Fatal(err)
@@ -166,12 +170,26 @@ func TestFarEpochs(t *testing.T) {
 	got := make([]int64, n)
 	o.Fill(epoch*n, got)
 	g := NewGenerator(DefaultSeed)
-	for range 1 << 8 { // in steps of another size
-		g.Discard((n - 1) << 32)
+	for range 1 << 4 { // in steps of another size
+		g.Discard((n - 1) << 36)
 	}
 	want, err := Randperm(n, &g)
 	if err != nil || !cmp.Equal(got, want) {
 		t.Errorf("epoch %d: %v", epoch, err)
+	}
+}
+
+// torch 2.15: DataLoader(range(7), shuffle=True, generator=Generator().manual_seed(42)).
+func TestTorchLoaderWithOneGenerator(t *testing.T) {
+	g := NewGenerator(42)
+	o, err := NewRandom(RandomOptions{N: 7, Generator: &g, Torch: true, BaseSeeds: TorchLoader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]int64, 14)
+	o.Fill(0, got)
+	if d := cmp.Diff([]int64{4, 5, 3, 6, 1, 0, 2, 6, 2, 4, 5, 3, 1, 0}, got); d != "" {
+		t.Error(d)
 	}
 }
 

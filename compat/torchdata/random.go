@@ -24,21 +24,41 @@ type RandomOptions struct {
 	// that are missing, be it none. That of torchdata draws what it needs, with
 	// replacement in chunks of 32.
 	Torch bool
+	// BaseSeeds says when the loader draws base seeds from the same generator.
+	BaseSeeds BaseSeeds
+	// Resumed leaves out the first of the base seeds: a loader that has loaded a
+	// state draws it before it restores the generator.
+	Resumed bool
 }
+
+// BaseSeeds says when a loader draws the base seed of an epoch from the generator
+// of its sampler. It has the same one with shuffle=True and generator=g.
+type BaseSeeds uint8
+
+// The times, which are those of loaders.
+const (
+	NoBaseSeeds     BaseSeeds = iota // the loader has another generator
+	TorchLoader                      // before the samples
+	StatefulLoader                   // without workers: after the first permutation or chunk
+	StatefulWorkers                  // with workers: after one permutation or chunk more than is used
+)
 
 // Random is the order of a RandomSampler. It is immutable and safe for concurrent
 // use.
 type Random struct {
-	n, num      int64
-	replacement bool
-	torch       bool
-	words       *stream
-	epochWords  uint64
-	perm        last[uint64] // by the place of the first word
+	o          RandomOptions
+	num        int64
+	words      *stream
+	unit       int64  // samples drawn at once: a permutation or a chunk
+	unitWords  uint64 // random numbers that these take
+	epochWords uint64
+	perm       last[uint64] // by the place of the first word
 }
 
-// chunk is how many samples torchdata draws at once with replacement.
-const chunk = 32
+const (
+	chunk     = 32 // how many samples are drawn at once with replacement
+	seedWords = 2  // random numbers that a base seed takes
+)
 
 // NewRandom returns the order. The error is of kind errs.Invalid.
 func NewRandom(o RandomOptions) (*Random, error) {
@@ -49,14 +69,18 @@ func NewRandom(o RandomOptions) (*Random, error) {
 	if o.NumSamples < 0 || o.NumSamples > MaxSamples {
 		return nil, badCount(op, "NumSamples", o.NumSamples, 0)
 	}
-	r := &Random{n: o.N, num: o.NumSamples, replacement: o.Replacement, torch: o.Torch, words: newStream(startOf(o.Generator))}
+	r := &Random{o: o, num: o.NumSamples, words: newStream(startOf(o.Generator))}
 	if r.num == 0 {
-		r.num = r.n
+		r.num = r.o.N
+	}
+	r.unit, r.unitWords = o.N, wordsOfRandperm(o.N)
+	if o.Replacement {
+		r.unit, r.unitWords = chunk, chunk*wordsOfInt63n(o.N)
 	}
 	var ok bool
 	if r.epochWords, ok = r.wordsOfEpoch(); !ok {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Want: "less than 2^63 random numbers in an epoch",
-			Got: fmt.Sprintf("%d permutations of %d", r.num/r.n, r.n)}
+			Got: fmt.Sprintf("%d permutations of %d", r.num/o.N, o.N)}
 	}
 	return r, nil
 }
@@ -70,38 +94,72 @@ func startOf(g *Generator) Generator {
 }
 
 func (r *Random) wordsOfEpoch() (words uint64, ok bool) {
-	switch {
-	case r.replacement && r.torch:
-		return product(uint64(r.num), wordsOfInt63n(r.n))
-	case r.replacement:
-		chunks := (r.num + chunk - 1) / chunk
-		return product(uint64(chunks*chunk), wordsOfInt63n(r.n))
-	case r.torch:
-		return product(uint64(r.num/r.n+1), wordsOfRandperm(r.n))
-	default:
-		return product(uint64((r.num+r.n-1)/r.n), wordsOfRandperm(r.n))
+	units := uint64((r.num + r.unit - 1) / r.unit)
+	if r.o.Torch {
+		units = uint64(r.num/r.unit + 1)
 	}
+	words, ok = product(units, r.unitWords)
+	if r.o.Torch && r.o.Replacement { // the last chunk is no longer than it must be
+		words = uint64(r.num) * wordsOfInt63n(r.o.N)
+	}
+	return words + r.extraWords(), ok
+}
+
+// extraWords is how many words of an epoch are not for its samples.
+func (r *Random) extraWords() uint64 {
+	switch r.o.BaseSeeds {
+	case NoBaseSeeds:
+		return 0
+	case StatefulWorkers:
+		return r.unitWords + seedWords
+	default:
+		return seedWords
+	}
+}
+
+// first returns the place of the first word of an epoch.
+func (r *Random) first(epoch int64) (word uint64, ok bool) {
+	word, ok = product(uint64(epoch), r.epochWords)
+	if r.o.Resumed && epoch > 0 {
+		word -= r.extraWords()
+	}
+	return word, ok && epoch >= 0
+}
+
+// extraBefore is how many of the extra words of an epoch are before its sample i.
+func (r *Random) extraBefore(epoch, i int64) uint64 {
+	if !r.hasSeed(epoch) || r.o.BaseSeeds == StatefulLoader && i < r.unit {
+		return 0
+	}
+	return r.extraWords()
+}
+
+func (r *Random) hasSeed(epoch int64) bool {
+	return r.o.BaseSeeds != NoBaseSeeds && !(r.o.Resumed && epoch == 0)
 }
 
 // Fill implements order.Order. It ends, after 2^63 random numbers at the least,
 // where these are too many to be counted.
 func (r *Random) Fill(pos int64, dst []int64) int {
 	return fillEpochs(r.num, pos, dst, func(epoch, i int64, part []int64) int {
-		first, ok := product(uint64(epoch), r.epochWords)
+		word, ok := r.first(epoch)
 		if !ok {
 			return 0
 		}
-		if r.replacement {
-			each := wordsOfInt63n(r.n)
-			r.words.draw(first+uint64(i)*each, uint64(len(part))*each, func(g *Generator) {
-				for k := range part {
-					part[k] = g.Int63n(r.n)
-				}
-			})
-			return len(part)
+		word += uint64(i/r.unit)*r.unitWords + r.extraBefore(epoch, i)
+		if !r.o.Replacement {
+			return widen(part, r.permutation(word)[i%r.unit:])
 		}
-		i, first = i%r.n, first+uint64(i/r.n)*wordsOfRandperm(r.n)
-		return widen(part, r.permutation(first)[i:])
+		if i < r.unit { // then comes the seed
+			part = part[:min(int64(len(part)), r.unit-i)]
+		}
+		each := wordsOfInt63n(r.o.N)
+		r.words.draw(word+uint64(i%r.unit)*each, uint64(len(part))*each, func(g *Generator) {
+			for k := range part {
+				part[k] = g.Int63n(r.o.N)
+			}
+		})
+		return len(part)
 	})
 }
 
@@ -116,7 +174,7 @@ func widen(dst []int64, ids []uint32) int {
 
 func (r *Random) permutation(word uint64) []uint32 {
 	return r.perm.get(word, func() (ids []uint32) {
-		r.words.draw(word, wordsOfRandperm(r.n), func(g *Generator) { ids = randperm(r.n, g) })
+		r.words.draw(word, r.unitWords, func(g *Generator) { ids = randperm(r.o.N, g) })
 		return ids
 	})
 }
@@ -127,24 +185,34 @@ func (r *Random) Len() (n int64, ok bool) { return 0, false }
 // EpochLen is the number of positions of an epoch.
 func (r *Random) EpochLen() int64 { return r.num }
 
-// Generator returns the generator as it is when an epoch (>= 0) begins, before
-// anything of it is drawn: what torchdata saves, beside the samples delivered of
-// that epoch. ok is false where its numbers are too many to be counted.
+// Generator returns the generator as it is when the samples of an epoch (>= 0) are
+// to be drawn: what torchdata saves, beside the number delivered of that epoch. ok is false where its numbers are too many to be counted.
 func (r *Random) Generator(epoch int64) (g Generator, ok bool) {
-	return generatorAt(r.words, r.epochWords, epoch)
-}
-
-func generatorAt(words *stream, epochWords uint64, epoch int64) (g Generator, ok bool) {
-	first, ok := product(uint64(epoch), epochWords)
-	if !ok || epoch < 0 {
+	first, ok := r.first(epoch)
+	if !ok {
 		return Generator{}, false
 	}
-	return words.at(first), true
+	return r.words.at(first + r.extraBefore(epoch, 0)), true
+}
+
+// BaseSeed returns the base seed that the loader draws for an epoch (>= 0). ok is
+// false where it draws none from this generator.
+func (r *Random) BaseSeed(epoch int64) (seed int64, ok bool) {
+	word, ok := r.first(epoch)
+	if !ok || !r.hasSeed(epoch) {
+		return 0, false
+	}
+	if r.o.BaseSeeds != TorchLoader {
+		word += r.unitWords
+	}
+	g := r.words.at(word)
+	return BaseSeed(&g), true
 }
 
 // String implements order.Order.
 func (r *Random) String() string {
-	return fmt.Sprintf("torchdata.random(n=%d samples=%d replacement=%t torch=%t generator=%s)", r.n, r.num, r.replacement, r.torch, r.words.start.digest())
+	return fmt.Sprintf("torchdata.random(n=%d samples=%d replacement=%t torch=%t seeds=%d resumed=%t generator=%s)",
+		r.o.N, r.num, r.o.Replacement, r.o.Torch, r.o.BaseSeeds, r.o.BaseSeeds != NoBaseSeeds && r.o.Resumed, r.words.start.digest())
 }
 
 // digest tells generators apart.

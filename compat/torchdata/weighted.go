@@ -145,7 +145,11 @@ func (w *Weighted) EpochLen() int64 { return w.num }
 // Generator returns the generator as it is when an epoch (>= 0) begins. ok is
 // false where its numbers are too many to be counted.
 func (w *Weighted) Generator(epoch int64) (g Generator, ok bool) {
-	return generatorAt(w.words, w.epochWords, epoch)
+	first, ok := product(uint64(epoch), w.epochWords)
+	if !ok || epoch < 0 {
+		return Generator{}, false
+	}
+	return w.words.at(first), true
 }
 
 // String implements order.Order.
