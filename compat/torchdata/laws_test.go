@@ -193,6 +193,123 @@ func TestTorchLoaderWithOneGenerator(t *testing.T) {
 	}
 }
 
+// What torch does from 214,748,364 elements on, with fewer.
+func TestShuffledInsideOut(t *testing.T) {
+	g := NewGenerator(5)
+	want := []uint32{16, 17, 4, 11, 18, 0, 15, 13, 1, 19, 9, 8, 7, 2, 14, 5, 12, 10, 6, 3}
+	if d := cmp.Diff(want, shuffledInsideOut(20, &g)); d != "" {
+		t.Error(d)
+	}
+	if n := wordsOfRandperm(largePermutation); n != 2*largePermutation {
+		t.Errorf("%d words", n)
+	}
+	if n := wordsOfRandperm(largePermutation - 1); n != largePermutation-2 {
+		t.Errorf("%d words", n)
+	}
+}
+
+// torch 2.15: randint(n, (4,)) of seed 5, on both sides of 2^28; as an order, the
+// last of them is found by itself.
+func TestWideDraws(t *testing.T) {
+	for n, want := range map[int64][]int64{
+		1<<28 - 1: {148147046, 236996814, 250105852, 80864970},
+		1 << 28:   {236996814, 80864957, 220060790, 180152393},
+		1 << 32:   {236996814, 3570525885, 1562238070, 4206684233},
+	} {
+		g := NewGenerator(5)
+		o, err := NewRandom(RandomOptions{N: n, Replacement: true, Generator: &g})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]int64, 4)
+		for i := len(got) - 1; i >= 0; i-- {
+			o.Fill(int64(i), got[i:i+1])
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("n = %d: %s", n, d)
+		}
+	}
+}
+
+// Orders that differ in anything have different names.
+func TestNames(t *testing.T) {
+	g := NewGenerator(1)
+	names := map[string]bool{}
+	add := func(o epochs, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if names[o.String()] {
+			t.Errorf("%s twice", o)
+		}
+		names[o.String()] = true
+	}
+	for _, o := range []RandomOptions{{N: 5}, {N: 6}, {N: 5, NumSamples: 6}, {N: 5, Generator: &g}, {N: 5, Replacement: true}, {N: 5, Torch: true},
+		{N: 5, BaseSeeds: TorchLoader}, {N: 5, BaseSeeds: StatefulLoader}, {N: 5, BaseSeeds: StatefulLoader, Resumed: true}} {
+		add(NewRandom(o))
+	}
+	for _, o := range []WeightedOptions{{Weights: []float64{1, 2}, NumSamples: 2}, {Weights: []float64{2, 1}, NumSamples: 2}, {Weights: []float64{1, 2}, NumSamples: 1},
+		{Weights: []float64{1, 2}, NumSamples: 2, WithoutReplacement: true}, {Weights: []float64{1, 2}, NumSamples: 2, Generator: &g}} {
+		add(NewWeighted(o))
+	}
+	for _, ids := range [][]int64{nil, {1, 2}, {2, 1}} {
+		add(NewSubsetRandom(ids, nil))
+	}
+	add(NewSubsetRandom([]int64{1, 2}, &g))
+	for _, o := range []DistributedOptions{{N: 5, Replicas: 2}, {N: 6, Replicas: 2}, {N: 5, Replicas: 3}, {N: 5, Replicas: 2, Rank: 1}, {N: 5, Replicas: 2, Sequential: true},
+		{N: 5, Replicas: 2, Seed: 1}, {N: 5, Replicas: 2, DropLast: true}, {N: 5, Replicas: 2, Fixed: true}} {
+		add(NewDistributed(o))
+	}
+}
+
+// A subset and weighted samples go on from the generator of an epoch, too.
+func TestGeneratorsOfEpochs(t *testing.T) {
+	weights := []float64{3, 1, 2, 5}
+	type generators interface {
+		epochs
+		Generator(epoch int64) (Generator, bool)
+	}
+	for name, start := range map[string]func(g *Generator) (generators, error){
+		"subset": func(g *Generator) (generators, error) { return NewSubsetRandom([]int64{4, 9, 7, 7, 1}, g) },
+		"replacement": func(g *Generator) (generators, error) {
+			return NewWeighted(WeightedOptions{Weights: weights, NumSamples: 9, Generator: g})
+		},
+		"without": func(g *Generator) (generators, error) {
+			return NewWeighted(WeightedOptions{Weights: weights, NumSamples: 3, Generator: g, WithoutReplacement: true})
+		},
+	} {
+		all, err := start(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, ok := all.Generator(17)
+		if !ok {
+			t.Fatalf("%s: no generator", name)
+		}
+		rest, err := start(&g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, got := make([]int64, 30), make([]int64, 30)
+		all.Fill(17*all.EpochLen(), want)
+		rest.Fill(0, got)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if _, ok := all.Generator(-1); ok {
+			t.Errorf("%s: a generator of epoch -1", name)
+		}
+	}
+	empty, err := NewSubsetRandom(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := empty.Generator(0); ok || empty.Fill(0, make([]int64, 1)) != 0 {
+		t.Error("an empty subset has samples")
+	}
+}
+
 func TestConcurrentUse(t *testing.T) {
 	o, err := NewRandom(RandomOptions{N: 97, NumSamples: 200})
 	if err != nil {

@@ -31,23 +31,32 @@ func badCount(op, subject string, got, least int64) error {
 	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: subject, Want: fmt.Sprintf("%d to %d", least, int64(MaxSamples)), Got: fmt.Sprint(got)}
 }
 
-// randperm shuffles forward, or inside out where there are many elements.
 func randperm(n int64, g *Generator) []uint32 {
-	ids := make([]uint32, n)
 	if n >= largePermutation {
-		for i := range ids {
-			z := g.Uint64() % uint64(i+1)
-			ids[i] = ids[z]
-			ids[z] = uint32(i)
-		}
-		return ids
+		return shuffledInsideOut(n, g)
 	}
+	return shuffledForward(n, g)
+}
+
+func shuffledForward(n int64, g *Generator) []uint32 {
+	ids := make([]uint32, n)
 	for i := range ids {
 		ids[i] = uint32(i)
 	}
 	for i := 0; i+1 < len(ids); i++ {
 		z := i + int(g.Uint32()%uint32(len(ids)-i))
 		ids[i], ids[z] = ids[z], ids[i]
+	}
+	return ids
+}
+
+// shuffledInsideOut draws two words for each element, also for the first.
+func shuffledInsideOut(n int64, g *Generator) []uint32 {
+	ids := make([]uint32, n)
+	for i := range ids {
+		z := g.Uint64() % uint64(i+1)
+		ids[i] = ids[z]
+		ids[z] = uint32(i)
 	}
 	return ids
 }
