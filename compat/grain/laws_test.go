@@ -1,0 +1,219 @@
+package grain
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/order"
+)
+
+var (
+	_ order.Order = (*Sampler)(nil)
+	_ order.Order = Order{}
+)
+
+// A permutation has every sample once, where it says so; where not, one twice.
+func TestPermutation(t *testing.T) {
+	counts := func(t interface{ Fatal(...any) }, n int64, seed uint32, rounds int) (p *Permutation, twice, missing int) {
+		p, err := NewPermutation(n, seed, rounds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := make([]int, n)
+		for i := range n {
+			seen[p.At(i)]++
+		}
+		for _, k := range seen {
+			switch k {
+			case 0:
+				missing++
+			case 2:
+				twice++
+			}
+		}
+		return p, twice, missing
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int64Range(1, 3000).Draw(t, "n")
+		p, twice, missing := counts(t, n, rapid.Uint32().Draw(t, "seed"), 2*rapid.IntRange(2, 8).Draw(t, "half the rounds"))
+		if twice+missing > 0 || !p.Bijective() {
+			t.Fatalf("of %d samples %d come twice, %d never", n, twice, missing)
+		}
+	})
+	for n, faults := range map[int64]int{65535: 0, 65536: 0, 65537: 1, 65538: 0, 131073: 0, 262144: 0, 262145: 1, 262146: 0} {
+		p, twice, missing := counts(t, n, 42, DefaultRounds)
+		if twice != faults || missing != faults || p.Bijective() != (faults == 0) {
+			t.Errorf("of %d samples %d come twice, %d never; bijective: %t", n, twice, missing, p.Bijective())
+		}
+	}
+}
+
+// The shards of a sampler have the records of an epoch, and fill alike from
+// everywhere.
+func TestSamplerShards(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		records := rapid.Int64Range(1, 80).Draw(t, "records")
+		count := rapid.Int64Range(1, min(records, 7)).Draw(t, "shards")
+		seed := rapid.Uint32().Draw(t, "seed")
+		seen := map[int64]int{}
+		for index := range count {
+			s, err := NewSampler(SamplerOptions{Records: records, Shard: Shard{Index: index, Count: count}, Shuffle: true, Epochs: 1, Seed: &seed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, _ := s.Len()
+			ids := make([]int64, n)
+			s.Fill(0, ids)
+			for pos, id := range ids {
+				seen[id]++
+				one := []int64{-1, -1}
+				if got := s.Fill(int64(pos), one[:1]); got != 1 || one[0] != id {
+					t.Fatalf("%s at %d: %d, want %d", s, pos, one[0], id)
+				}
+			}
+		}
+		if int64(len(seen)) != records {
+			t.Fatalf("%d of %d records", len(seen), records)
+		}
+	})
+}
+
+// Elastic shards of any number make up the global batches.
+func TestElasticShards(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, err := Repeat(Shuffle(Range(0, rapid.Int64Range(24, 90).Draw(t, "n"), 1), rapid.Uint32().Draw(t, "seed")), 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const global = 12
+		count := rapid.SampledFrom([]int64{1, 2, 3, 4, 6, 12}).Draw(t, "shards")
+		next := global * rapid.Int64Range(0, 3).Draw(t, "batches before")
+		got := make([]int64, global)
+		for shard := range count {
+			b, err := Elastic(m, global, Shard{Index: shard, Count: count}, next)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, id := range b.At(1) {
+				got[int64(i)*count+shard] = id
+			}
+		}
+		want := make([]int64, global)
+		NewOrder(m).Fill(next+global, want)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+// A mixture draws on each source in its order, without gaps.
+func TestMixCounts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var maps []Map[int64]
+		weights := rapid.SliceOfN(rapid.Float64Range(0.01, 5), 1, 6).Draw(t, "weights")
+		for i := range weights {
+			maps = append(maps, Range(int64(i)<<32, int64(i)<<32+50, 1))
+		}
+		m, err := MixIterators(maps, weights)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := make([]int64, len(maps))
+		for k := range m.Len() {
+			id := m.At(k)
+			if next[id>>32] != id&(1<<32-1) {
+				t.Fatalf("element %d is %d of source %d, want %d", k, id&(1<<32-1), id>>32, next[id>>32])
+			}
+			next[id>>32]++
+		}
+		parts, _ := proportions(weights, len(weights))
+		if source, index := pick(m.Len(), parts); index != 50 || next[source] != 50 {
+			t.Fatalf("the end is at element %d of source %d", index, source)
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	seed, m := uint32(1), Range(0, 5, 1)
+	for name, call := range map[string]func() error{
+		"no samples":  func() error { _, err := NewPermutation(0, 1, 4); return err },
+		"rounds":      func() error { _, err := NewPermutation(9, 1, 5); return err },
+		"records":     func() error { _, err := NewSampler(SamplerOptions{}); return err },
+		"epochs":      func() error { _, err := NewSampler(SamplerOptions{Records: 5, Epochs: -1}); return err },
+		"many epochs": func() error { _, err := NewSampler(SamplerOptions{Records: 1 << 40, Epochs: 1 << 40}); return err },
+		"no seed":     func() error { _, err := NewSampler(SamplerOptions{Records: 5, Shuffle: true}); return err },
+		"shard": func() error {
+			_, err := NewSampler(SamplerOptions{Records: 5, Shard: Shard{Index: 2, Count: 2}})
+			return err
+		},
+		"empty shard": func() error {
+			_, err := NewSampler(SamplerOptions{Records: 5, Shard: Shard{Index: 6, Count: 7}, Seed: &seed})
+			return err
+		},
+		"repeat":          func() error { _, err := Repeat(m, -1); return err },
+		"repeat too long": func() error { _, err := Repeat(m, Endless); return err },
+		"slice":           func() error { _, err := Slice(m, 0, 5, 0); return err },
+		"batch":           func() error { _, err := Batch(m, 0, false); return err },
+		"weights":         func() error { _, err := Mix([]Map[int64]{m}, []float64{0}); return err },
+		"fewer weights":   func() error { _, err := Mix([]Map[int64]{m, m}, []float64{1}); return err },
+		"extreme weights": func() error { _, err := Mix([]Map[int64]{m, m}, []float64{1e-9, 1e9}); return err },
+		"nothing to mix":  func() error { _, err := Mix[int64](nil, nil); return err },
+		"empty to mix":    func() error { _, err := MixIterators([]Map[int64]{m, Range(0, 0, 1)}, nil); return err },
+		"elastic batch":   func() error { _, err := Elastic(m, 12, Shard{Count: 5}, 0); return err },
+		"elastic index":   func() error { _, err := Elastic(m, 12, Shard{Count: 4}, -1); return err },
+	} {
+		if err := call(); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestLoaderStateRefusals(t *testing.T) {
+	seed := uint32(3)
+	s, err := NewSampler(SamplerOptions{Records: 13, Shard: Shard{Index: 2, Count: 3, Drop: true}, Epochs: 2, Seed: &seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := s.State(4, "source")
+	if pos, err := good.Position(s); err != nil || pos != 4 {
+		t.Fatal(pos, err)
+	}
+	for kind, change := range map[errs.Kind]func(*LoaderState){
+		errs.Mismatch:    func(l *LoaderState) { l.Sampler = "SequentialSampler()" },
+		errs.Unsupported: func(l *LoaderState) { l.WorkerCount = 2 },
+		errs.Corrupt:     func(l *LoaderState) { l.LastSeenIndices = map[string]int64{"0": 12} },
+	} {
+		l := good
+		change(&l)
+		if _, err := l.Position(s); !errors.Is(err, kind) {
+			t.Errorf("%v: %v", kind, err)
+		}
+	}
+}
+
+// What reads is written as what reads as the same.
+func FuzzParseState(f *testing.F) {
+	f.Add([]byte(`{"global_next_index": 36}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, name := range []string{"next_index", "global_next_index"} {
+			if n, err := ParseNextIndex(text, name); err == nil && n < 0 || err != nil && !errors.Is(err, errs.Corrupt) {
+				t.Fatal(n, err)
+			}
+		}
+		s, err := ParseLoaderState(text)
+		if err != nil {
+			if !errors.Is(err, errs.Corrupt) {
+				t.Fatal(err)
+			}
+			return
+		}
+		again, err := ParseLoaderState([]byte(s.String()))
+		if d := cmp.Diff(s, again); err != nil || d != "" {
+			t.Fatal(d, err)
+		}
+	})
+}

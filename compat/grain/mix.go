@@ -1,0 +1,140 @@
+package grain
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"sort"
+)
+
+// proportions are Grain's integers for weights: the smallest becomes 100, the rest
+// is cut to whole numbers.
+func proportions(weights []float64, n int) ([]uint64, error) {
+	if weights == nil {
+		weights = make([]float64, n)
+		for i := range weights {
+			weights[i] = 1
+		}
+	}
+	if n == 0 || len(weights) != n {
+		return nil, invalid("grain.Mix", fmt.Sprintf("%d weights, at least one", n), fmt.Sprint(len(weights)))
+	}
+	least := math.Inf(1)
+	for _, w := range weights {
+		if !(w > 0) || math.IsInf(w, 1) {
+			return nil, invalid("grain.Mix", "positive weights", fmt.Sprint(w))
+		}
+		least = min(least, w)
+	}
+	scale, whole := 100/least, make([]uint64, n)
+	for i, w := range weights {
+		if w*scale > 1<<31 {
+			return nil, invalid("grain.Mix", "weights of at most 2^31/100 times the least", fmt.Sprint(w))
+		}
+		whole[i] = uint64(w * scale)
+	}
+	return whole, nil
+}
+
+// pick returns which data set element k of a mixture is of, and its index there.
+func pick(k int64, proportions []uint64) (source int, index int64) {
+	var rest uint64
+	for _, p := range proportions {
+		rest += p
+	}
+	at, next := uint64(k), uint64(k)+1
+	for i, p := range proportions {
+		after, afterNext := portion(at, rest-p, rest), portion(next, rest-p, rest)
+		if at-after != next-afterNext {
+			return i, int64(next - afterNext - 1)
+		}
+		rest -= p
+		at, next = after, afterNext
+	}
+	return 0, 0
+}
+
+// portion is k*part/whole for part <= whole.
+func portion(k, part, whole uint64) uint64 {
+	hi, lo := bits.Mul64(k, part)
+	quotient, _ := bits.Div64(hi, lo, whole)
+	return quotient
+}
+
+// Mix is MapDataset.mix: elements of maps in turn, by weight (nil: alike), until
+// the first of them has given its epoch. The error is of kind errs.Invalid where a
+// map is empty, or weights are not positive, or not one for each.
+func Mix[T any](maps []Map[T], weights []float64) (Map[T], error) {
+	parts, err := checkMix(maps, weights)
+	if err != nil {
+		return nil, err
+	}
+	var sum uint64
+	for _, p := range parts {
+		sum += p
+	}
+	least := math.Inf(1)
+	for i, p := range parts {
+		least = min(least, float64(maps[i].Len())/(float64(p)/float64(sum)))
+	}
+	n := int64(Endless)
+	if least < Endless {
+		n = int64(least)
+	}
+	return mixed("mix", maps, parts, n), nil
+}
+
+// MixIterators is IterDataset.mix of iterators over maps: the elements of Mix, but
+// until an iterator is asked for an element that it has not. Errors are those of Mix.
+func MixIterators[T any](maps []Map[T], weights []float64) (Map[T], error) {
+	parts, err := checkMix(maps, weights)
+	if err != nil {
+		return nil, err
+	}
+	var bound float64
+	for _, m := range maps {
+		bound += float64(m.Len())
+	}
+	n := int64(Endless)
+	if bound < 1<<62 {
+		n = int64(sort.Search(int(bound)+1, func(k int) bool {
+			return exhausted(int64(k), maps, parts)
+		}))
+	}
+	return mixed("mix-iterators", maps, parts, n), nil
+}
+
+// exhausted reports whether the elements up to k are more than a map has.
+func exhausted[T any](k int64, maps []Map[T], parts []uint64) bool {
+	var rest uint64
+	for _, p := range parts {
+		rest += p
+	}
+	next := uint64(k) + 1
+	for i, p := range parts {
+		after := portion(next, rest-p, rest)
+		if next-after > uint64(maps[i].Len()) {
+			return true
+		}
+		rest -= p
+		next = after
+	}
+	return false
+}
+
+func checkMix[T any](maps []Map[T], weights []float64) ([]uint64, error) {
+	for i, m := range maps {
+		if m.Len() == 0 {
+			return nil, invalid("grain.Mix", "data sets with elements", fmt.Sprintf("none in data set %d", i))
+		}
+	}
+	return proportions(weights, len(maps))
+}
+
+func mixed[T any](kind string, maps []Map[T], parts []uint64, n int64) Map[T] {
+	maps = append([]Map[T](nil), maps...)
+	return mapped[T]{n, func(k int64) T {
+		source, index := pick(k, parts)
+		return maps[source].At(index)
+	}, fmt.Sprintf("%s(proportions=%d of %v)", kind, parts, maps)}
+}
