@@ -68,7 +68,6 @@ func Module() Rules {
 				{Packages: "compat/dali/internal/wire", Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "compat/dali/pipeproto", Beside: []string{"compat/dali/internal/wire"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "compat/dali/stateproto", Beside: []string{"compat/dali/internal/wire"}},
-				{Packages: "compat/torchdata"},
 				{Packages: "compat/grain"},
 				{Packages: "compat/streaming"},
 				{Packages: "compat/torchdata", Beside: []string{"compat/torchdata/internal/leap"}},
