@@ -27,8 +27,8 @@ var update = flag.Bool("update", false, "write the generated files")
 func TestGenerated(t *testing.T) {
 	want := map[string][]byte{}
 	for module, schemas := range byModule() {
-		want[filepath.Join("..", "..", "op", "opargs", module+".go")] = source(t, argsFile(schemas))
-		want[module+".go"] = source(t, fnFile(schemas))
+		want[filepath.Join("..", "..", "op", "opargs", module+"_gen.go")] = source(t, argsFile(schemas))
+		want[module+"_gen.go"] = source(t, fnFile(schemas))
 	}
 	compareOrUpdate(t, want)
 }
