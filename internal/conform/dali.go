@@ -36,7 +36,7 @@ func daliCases(dir string) ([]testCase, error) {
 
 // daliDivergences are the kinds that docs/compat/dali.md lists, under "Divergences".
 func daliDivergences() []string {
-	return slices.Concat(dalivec.Divergences(), []string{"restore_checked", "compile_time", "executor_statistics"})
+	return slices.Concat(dalivec.Divergences(), []string{"restore_checked", "compile_time", "executor_statistics", "no_audio"})
 }
 
 // take makes a verdict the report's.
