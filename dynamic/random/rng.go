@@ -60,6 +60,14 @@ func (g *RNG) Uint32() uint32 {
 	return g.philox.Uint32()
 }
 
+// Draw takes rng.ForkWords numbers and returns the generator that they make, for one
+// call of an operator.
+func (g *RNG) Draw() rng.Philox {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.philox.Fork()
+}
+
 // Advance goes n numbers on, in constant time.
 func (g *RNG) Advance(n uint64) {
 	g.mu.Lock()
@@ -74,14 +82,22 @@ func (g *RNG) Clone() *RNG {
 	return &RNG{philox: g.philox}
 }
 
-// State returns where g stands.
-func (g *RNG) State() State {
+// Place returns where g stands, as a generator; equal places are equal values.
+func (g *RNG) Place() rng.Philox {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	p := g.philox
-	canonical, _ := rng.ParsePhilox(p.String()) // without what it has drawn ahead, so that equal places are equal
-	return State{canonical}
+	return g.philox.Canonical()
 }
+
+// Move goes to a place.
+func (g *RNG) Move(place rng.Philox) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.philox = place
+}
+
+// State returns where g stands.
+func (g *RNG) State() State { return State{g.Place()} }
 
 // GetState returns State; it makes *RNG something that a checkpoint can hold.
 func (g *RNG) GetState() (any, error) { return g.State(), nil }
@@ -101,8 +117,6 @@ func (g *RNG) SetState(state any) error {
 	default:
 		return &errs.Error{Kind: errs.Invalid, Op: "RNG.SetState", Want: "a random.State or its text", Got: fmt.Sprintf("%T", state)}
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.philox = p
+	g.Move(p)
 	return nil
 }
