@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/bench/internal/child"
+	"github.com/bivouac-ml/bivouac/bench/internal/turns"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
@@ -24,7 +24,7 @@ type runner func(context.Context) (units int, digest uint64, err error)
 // serve is the life of a side that is this program.
 func serve(ctx context.Context) error {
 	var run runner
-	return child.Serve(os.Stdin, os.Stdout, func(r request) (a answer, err error) {
+	return child.Serve(os.Stdin, os.Stdout, func(r turns.Request) (a turns.Answer, err error) {
 		if r.Op == "begin" {
 			run, err = begin(ctx, r)
 			return a, err
@@ -36,7 +36,7 @@ func serve(ctx context.Context) error {
 	})
 }
 
-func begin(ctx context.Context, r request) (runner, error) {
+func begin(ctx context.Context, r turns.Request) (runner, error) {
 	if r.Who == "limit" {
 		return memory(r.Threads), nil
 	}
@@ -66,7 +66,7 @@ func begin(ctx context.Context, r request) (runner, error) {
 				return 0, 0, err
 			}
 			for _, o := range b.Outputs {
-				digest ^= fold(o)
+				digest ^= turns.Fold(o)
 			}
 		}
 		if g.iterations {
@@ -74,22 +74,6 @@ func begin(ctx context.Context, r request) (runner, error) {
 		}
 		return g.batches * o.BatchSize, digest, nil
 	}, nil
-}
-
-// fold is the consumer of a batch: the exclusive or of all its words.
-func fold(b *tensor.Batch) uint64 {
-	var x0, x1, x2, x3 uint64
-	data := b.Data
-	for ; len(data) >= 32; data = data[32:] {
-		x0 ^= binary.LittleEndian.Uint64(data)
-		x1 ^= binary.LittleEndian.Uint64(data[8:])
-		x2 ^= binary.LittleEndian.Uint64(data[16:])
-		x3 ^= binary.LittleEndian.Uint64(data[24:])
-	}
-	for ; len(data) >= 8; data = data[8:] {
-		x0 ^= binary.LittleEndian.Uint64(data)
-	}
-	return x0 ^ x1 ^ x2 ^ x3
 }
 
 // states takes states of a running pipeline.

@@ -15,7 +15,7 @@ const images = 512
 func makeImages(dir string) error { return photos.Write(dir, images) }
 
 // startC compiles decode.c and runs it.
-func (b *bench) startC() (*child.Process, error) {
+func startC(source string) (*child.Process, error) {
 	cc := os.Getenv("CC")
 	if cc == "" {
 		cc = "cc"
@@ -26,7 +26,7 @@ func (b *bench) startC() (*child.Process, error) {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the system clears its temporary files
 	program := filepath.Join(dir, "decode")
-	out, err := exec.Command(cc, "-O2", "-o", program, filepath.Join(b.source, "testdata", "decode.c"), "-ljpeg").CombinedOutput()
+	out, err := exec.Command(cc, "-O2", "-o", program, filepath.Join(source, "testdata", "decode.c"), "-ljpeg").CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("%s of decode.c: %w: %.100s", cc, err, out)
 	}

@@ -94,6 +94,7 @@ func Module() Rules {
 				{Packages: "bench/dynamic", Beside: []string{"bench/internal/...", "internal/photos"}},
 				{Packages: "bench/pipeline", Beside: []string{"bench/internal/...", "internal/photos"}},
 				{Packages: "bench/internal/child"},
+				{Packages: "bench/internal/turns", Beside: []string{"bench/internal/child"}},
 				{Packages: "bench/internal/disk", Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/conform/...", Beside: []string{"internal/dalivec"}, Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "internal/crash/..."},
