@@ -98,12 +98,17 @@ func TestElasticShards(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, id := range b.At(1) {
+			batch, _ := b.At(1)
+			for i, id := range batch {
 				got[int64(i)*count+shard] = id
 			}
 		}
 		want := make([]int64, global)
-		NewOrder(m).Fill(next+global, want)
+		o, err := NewOrder(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Fill(next+global, want)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Fatal(d)
 		}
@@ -124,7 +129,7 @@ func TestMixCounts(t *testing.T) {
 		}
 		next := make([]int64, len(maps))
 		for k := range m.Len() {
-			id := m.At(k)
+			id, _ := m.At(k)
 			if next[id>>32] != id&(1<<32-1) {
 				t.Fatalf("element %d is %d of source %d, want %d", k, id&(1<<32-1), id>>32, next[id>>32])
 			}
@@ -157,14 +162,33 @@ func TestRefusals(t *testing.T) {
 		"repeat":          func() error { _, err := Repeat(m, -1); return err },
 		"repeat too long": func() error { _, err := Repeat(m, Endless); return err },
 		"slice":           func() error { _, err := Slice(m, 0, 5, 0); return err },
-		"batch":           func() error { _, err := Batch(m, 0, false); return err },
-		"weights":         func() error { _, err := Mix([]Map[int64]{m}, []float64{0}); return err },
-		"fewer weights":   func() error { _, err := Mix([]Map[int64]{m, m}, []float64{1}); return err },
-		"extreme weights": func() error { _, err := Mix([]Map[int64]{m, m}, []float64{1e-9, 1e9}); return err },
-		"nothing to mix":  func() error { _, err := Mix[int64](nil, nil); return err },
-		"empty to mix":    func() error { _, err := MixIterators([]Map[int64]{m, Range(0, 0, 1)}, nil); return err },
-		"elastic batch":   func() error { _, err := Elastic(m, 12, Shard{Count: 5}, 0); return err },
-		"elastic index":   func() error { _, err := Elastic(m, 12, Shard{Count: 4}, -1); return err },
+		"sparse order":    func() error { _, err := NewOrder(Filter(m, "", even)); return err },
+		"sparse batch":    func() error { _, err := Batch(Shuffle(Filter(m, "", even), 1), 2, true); return err },
+		"sparse elastic":  func() error { _, err := Elastic(Filter(m, "", even), 12, Shard{Count: 4}, 0); return err },
+		"sparse mix":      func() error { _, err := MixIterators([]Map[int64]{m, Filter(m, "", even)}, nil); return err },
+		"sparse zip":      func() error { _, err := Zip([]Map[int64]{Filter(m, "", even)}); return err },
+		"empty zip":       func() error { _, err := Zip[int64](nil); return err },
+		"uneven zip":      func() error { _, err := Zip([]Map[int64]{m, Range(0, 6, 1)}); return err },
+		"window":          func() error { _, err := ShuffleWindows(m, 0, 1); return err },
+		"window seeds":    func() error { _, err := ShuffleWindows(Range(0, 10, 1), 5, 1<<32-1); return err },
+		"endless concatenation": func() error {
+			endless, err := Repeat(m, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Concatenate([]Map[int64]{m, endless})
+			return err
+		},
+		"iterator batch":   func() error { _, err := BatchIter(Iterate(m), 0, false); return err },
+		"iterator weights": func() error { _, err := MixIter([]Iter[int64]{Iterate(m)}, []float64{-1}); return err },
+		"batch":            func() error { _, err := Batch(m, 0, false); return err },
+		"weights":          func() error { _, err := Mix([]Map[int64]{m}, []float64{0}); return err },
+		"fewer weights":    func() error { _, err := Mix([]Map[int64]{m, m}, []float64{1}); return err },
+		"extreme weights":  func() error { _, err := Mix([]Map[int64]{m, m}, []float64{1e-9, 1e9}); return err },
+		"nothing to mix":   func() error { _, err := Mix[int64](nil, nil); return err },
+		"empty to mix":     func() error { _, err := MixIterators([]Map[int64]{m, Range(0, 0, 1)}, nil); return err },
+		"elastic batch":    func() error { _, err := Elastic(m, 12, Shard{Count: 5}, 0); return err },
+		"elastic index":    func() error { _, err := Elastic(m, 12, Shard{Count: 4}, -1); return err },
 	} {
 		if err := call(); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%s: %v", name, err)
@@ -217,3 +241,5 @@ func FuzzParseState(f *testing.F) {
 		}
 	})
 }
+
+func even(x int64) bool { return x%2 == 0 }

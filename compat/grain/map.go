@@ -3,6 +3,7 @@ package grain
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // Endless is the length of a Map without end, sys.maxsize in Grain.
@@ -11,26 +12,31 @@ const Endless = math.MaxInt64
 // Map is a MapDataset: elements by index. It is immutable. Indices from Len on are
 // further epochs, as in Grain, and may go up to Endless.
 type Map[T any] interface {
-	// Len is the number of elements in an epoch, or Endless.
+	// Len is the number of elements in an epoch, with those left out, or Endless.
 	Len() int64
-	// At returns an element, index >= 0; of an empty Map a zero one.
-	At(index int64) T
+	// At returns an element, index >= 0; ok is false where a filter leaves it out,
+	// and for an empty Map.
+	At(index int64) (element T, ok bool)
+	// Sparse tells whether elements may be left out.
+	Sparse() bool
 	// String describes the map with its parameters; equal strings mean equal maps.
 	String() string
 }
 
 // mapped is a Map of functions.
 type mapped[T any] struct {
-	n    int64
-	at   func(int64) T
-	name string
+	n      int64
+	sparse bool
+	at     func(int64) (T, bool)
+	name   string
 }
 
 func (m mapped[T]) Len() int64     { return m.n }
+func (m mapped[T]) Sparse() bool   { return m.sparse }
 func (m mapped[T]) String() string { return m.name }
-func (m mapped[T]) At(index int64) (element T) {
+func (m mapped[T]) At(index int64) (element T, ok bool) {
 	if m.n == 0 || index < 0 {
-		return element
+		return element, false
 	}
 	return m.at(index)
 }
@@ -45,14 +51,21 @@ func Range(start, stop, step int64) Map[int64] {
 	case step < 0 && stop < start:
 		n = int64((uint64(start)-uint64(stop)-1)/-uint64(step) + 1)
 	}
-	return mapped[int64]{max(n, 0), func(i int64) int64 { return start + i%n*step }, fmt.Sprintf("range(%d, %d, %d)", start, stop, step)}
+	return mapped[int64]{n, false, func(i int64) (int64, bool) { return start + i%n*step, true }, fmt.Sprintf("range(%d, %d, %d)", start, stop, step)}
+}
+
+// Source is MapDataset.source of elements, which the name describes. They are the
+// map's from then on.
+func Source[T any](name string, elements []T) Map[T] {
+	n := int64(len(elements))
+	return mapped[T]{n, false, func(i int64) (T, bool) { return elements[i%n], true }, fmt.Sprintf("source(%s, n=%d)", strconv.Quote(name), n)}
 }
 
 // Shuffle is MapDataset.shuffle: in epoch e the permutation with seed+e, modulo
 // 2^32.
 func Shuffle[T any](m Map[T], seed uint32) Map[T] {
 	n := m.Len()
-	return mapped[T]{n, func(i int64) T {
+	return mapped[T]{n, m.Sparse(), func(i int64) (T, bool) {
 		var keys [DefaultRounds]uint32
 		epoch := i / n
 		p := makePermutation(n, seed+uint32(epoch), keys[:])
@@ -71,51 +84,66 @@ func Repeat[T any](m Map[T], epochs int64) (Map[T], error) {
 	if epochs == 0 && n > 0 {
 		length = Endless
 	}
-	return mapped[T]{length, m.At, fmt.Sprintf("repeat(epochs=%d of %s)", epochs, m)}, nil
+	return mapped[T]{length, m.Sparse(), m.At, fmt.Sprintf("repeat(epochs=%d of %s)", epochs, m)}, nil
 }
 
-// Slice is m[start:stop:step] with a positive step; negative bounds count from the
-// end, and Endless is an open stop. Where an epoch of m ends an epoch of the slice
-// ends. The error is of kind errs.Invalid for other steps.
+// Slice is m[start:stop:step] as Python has it: negative bounds count from the end,
+// and Endless and -Endless are open ones. Where an epoch of m ends an epoch of the
+// slice ends. The error is of kind errs.Invalid for a step of 0.
 func Slice[T any](m Map[T], start, stop, step int64) (Map[T], error) {
-	if step < 1 {
-		return nil, invalid("grain.Slice", "a step from 1 on", fmt.Sprint(step))
+	if step == 0 || step == math.MinInt64 {
+		return nil, invalid("grain.Slice", "a step that is not 0", fmt.Sprint(step))
 	}
 	parent := m.Len()
-	bound := func(i int64) int64 {
-		if i < 0 {
-			i += parent
-		}
-		return min(max(i, 0), parent)
-	}
-	first, end := bound(start), bound(stop)
-	n := int64(0)
-	if end > first {
-		n = (end-first-1)/step + 1
-	}
-	return mapped[T]{n, func(i int64) T { return m.At(first + i%n*step + i/n*parent) },
+	first, end, n := bounds(parent, start, stop, step)
+	return mapped[T]{n, m.Sparse(), func(i int64) (T, bool) { return m.At(first + i%n*step + i/n*parent) },
 		fmt.Sprintf("slice(%d:%d:%d of %s)", first, end, step, m)}, nil
+}
+
+// bounds are Python's slice.indices for n elements, and how many they select.
+func bounds(n, start, stop, step int64) (first, end, count int64) {
+	least, most := int64(0), n
+	if step < 0 {
+		least, most = -1, n-1
+	}
+	clamp := func(i int64) int64 {
+		if i < 0 {
+			i += n
+		}
+		return min(max(i, least), most)
+	}
+	first, end = clamp(start), clamp(stop)
+	switch {
+	case step > 0 && end > first:
+		count = (end-first-1)/step + 1
+	case step < 0 && end < first:
+		count = (first-end-1)/-step + 1
+	}
+	return first, end, count
 }
 
 // Batch is MapDataset.batch. Epochs are batched by themselves: the last batch of
 // one is short, or with drop left out. The error is of kind errs.Invalid for sizes
-// below 1.
+// below 1 and for maps that leave elements out, which only iterators batch.
 func Batch[T any](m Map[T], size int64, drop bool) (Map[[]T], error) {
 	if size < 1 {
 		return nil, invalid("grain.Batch", "a size from 1 on", fmt.Sprint(size))
+	}
+	if m.Sparse() {
+		return nil, invalid("grain.Batch", "a map that leaves no elements out", m.String())
 	}
 	parent := m.Len()
 	n := parent / size
 	if !drop && parent%size > 0 {
 		n++
 	}
-	return mapped[[]T]{n, func(i int64) []T {
+	return mapped[[]T]{n, false, func(i int64) ([]T, bool) {
 		first := i % n * size
 		batch := make([]T, min(size, parent-first))
 		for k := range batch {
-			batch[k] = m.At(i/n*parent + first + int64(k))
+			batch[k], _ = m.At(i/n*parent + first + int64(k))
 		}
-		return batch
+		return batch, true
 	}, fmt.Sprintf("batch(size=%d drop=%t of %s)", size, drop, m)}, nil
 }
 
@@ -123,8 +151,14 @@ func Batch[T any](m Map[T], size int64, drop bool) (Map[[]T], error) {
 // It seeks in constant time.
 type Order struct{ m Map[int64] }
 
-// NewOrder returns the order of m.
-func NewOrder(m Map[int64]) Order { return Order{m} }
+// NewOrder returns the order of m. The error is of kind errs.Invalid if m leaves
+// elements out: its positions would not be those of what it delivers.
+func NewOrder(m Map[int64]) (Order, error) {
+	if m.Sparse() {
+		return Order{}, invalid("grain.NewOrder", "a map that leaves no elements out", m.String())
+	}
+	return Order{m}, nil
+}
 
 // Fill implements order.Order.
 func (o Order) Fill(pos int64, dst []int64) int {
@@ -134,7 +168,7 @@ func (o Order) Fill(pos int64, dst []int64) int {
 	}
 	dst = dst[:min(int64(len(dst)), n-pos)]
 	for i := range dst {
-		dst[i] = o.m.At(pos + int64(i))
+		dst[i], _ = o.m.At(pos + int64(i))
 	}
 	return len(dst)
 }

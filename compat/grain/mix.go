@@ -91,6 +91,11 @@ func MixIterators[T any](maps []Map[T], weights []float64) (Map[T], error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, m := range maps {
+		if m.Sparse() {
+			return nil, invalid("grain.MixIterators", "maps that leave no elements out; use MixIter", m.String())
+		}
+	}
 	var bound float64
 	for _, m := range maps {
 		bound += float64(m.Len())
@@ -132,8 +137,11 @@ func checkMix[T any](maps []Map[T], weights []float64) ([]uint64, error) {
 }
 
 func mixed[T any](kind string, maps []Map[T], parts []uint64, n int64) Map[T] {
-	maps = append([]Map[T](nil), maps...)
-	return mapped[T]{n, func(k int64) T {
+	maps, sparse := append([]Map[T](nil), maps...), false
+	for _, m := range maps {
+		sparse = sparse || m.Sparse()
+	}
+	return mapped[T]{n, sparse, func(k int64) (T, bool) {
 		source, index := pick(k, parts)
 		return maps[source].At(index)
 	}, fmt.Sprintf("%s(proportions=%d of %v)", kind, parts, maps)}

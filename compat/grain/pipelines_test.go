@@ -35,9 +35,9 @@ func TestMapVectors(t *testing.T) {
 			t.Helper()
 			var got any
 			if m.batches != nil {
-				got = m.batches.At(i)
+				got, _ = m.batches.At(i)
 			} else {
-				got = m.ids.At(i)
+				got, _ = m.ids.At(i)
 			}
 			if b, _ := json.Marshal(got); string(b) != string(want) {
 				t.Errorf("%s: element %d is %s, want %s", c.Pipeline, i, b, want)

@@ -102,7 +102,7 @@ func (s *Sampler) Fill(pos int64, dst []int64) int {
 	}
 	dst = dst[:min(int64(len(dst)), n-pos)]
 	for i := range dst {
-		dst[i] = s.keys.At(pos + int64(i))
+		dst[i], _ = s.keys.At(pos + int64(i))
 	}
 	return len(dst)
 }
@@ -114,6 +114,9 @@ func (s *Sampler) Len() (n int64, ok bool) {
 	}
 	return max(s.indices-s.options.Shard.Index+s.options.Shard.count()-1, 0) / s.options.Shard.count(), true
 }
+
+// Indices is the number of indices over all shards, len(IndexSampler), or Endless.
+func (s *Sampler) Indices() int64 { return s.indices }
 
 // Index returns the index over all shards of a position, below 2^63.
 func (s *Sampler) Index(pos int64) int64 { return pos*s.options.Shard.count() + s.options.Shard.Index }

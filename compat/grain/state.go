@@ -10,7 +10,7 @@ import (
 // Elastic returns the batches that ElasticIterator gives a shard from a global
 // index on: m[next+Index::Count] in batches of global/Count, whole ones only. Any
 // shard's state, the next global index, is that of all. The error is of kind
-// errs.Invalid unless Count divides global.
+// errs.Invalid unless Count divides global, and for maps that leave elements out.
 func Elastic[T any](m Map[T], global int64, s Shard, next int64) (Map[[]T], error) {
 	count := s.count()
 	if global < 1 || global%count != 0 || s.Index < 0 || s.Index >= count || next < 0 || next > Endless-count {

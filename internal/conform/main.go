@@ -1,6 +1,6 @@
 // Command conform holds Bivouac against cases that the real systems made.
 //
-//	go run ./internal/conform -suite dali|formats|orbax|orbax-pure [-only a,b] [-json] [-status FILE] DIR
+//	go run ./internal/conform -suite dali|formats|grain|orbax|orbax-pure|streaming [-only a,b] [-json] [-status FILE] DIR
 //
 // A case is what the suite's README says it is. Every member of an expectation
 // is compared, or stands on the list of ignored names that the run prints; an
@@ -54,8 +54,10 @@ type testCase struct {
 var suites = map[string]suite{
 	"dali":       daliSuite,
 	"formats":    formatsSuite,
+	"grain":      grainSuite,
 	"orbax":      orbaxSuite,
 	"orbax-pure": pureSuite,
+	"streaming":  streamingSuite,
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -1,0 +1,108 @@
+package grain
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Filter is MapDataset.filter: elements that keep refuses are left out, and have
+// their index still. The name stands for keep in the String.
+func Filter[T any](m Map[T], name string, keep func(T) bool) Map[T] {
+	return mapped[T]{m.Len(), true, func(i int64) (none T, ok bool) {
+		if x, ok := m.At(i); ok && keep(x) {
+			return x, true
+		}
+		return none, false
+	}, fmt.Sprintf("filter(%s of %s)", strconv.Quote(name), m)}
+}
+
+// Apply is MapDataset.map. The name stands for fn in the String.
+func Apply[T, U any](m Map[T], name string, fn func(T) U) Map[U] {
+	return ApplyIndexed(m, name, func(_ int64, x T) U { return fn(x) })
+}
+
+// ApplyIndexed is MapDataset.map_with_index; the index counts on in further epochs.
+func ApplyIndexed[T, U any](m Map[T], name string, fn func(index int64, element T) U) Map[U] {
+	return mapped[U]{m.Len(), m.Sparse(), func(i int64) (none U, ok bool) {
+		if x, ok := m.At(i); ok {
+			return fn(i, x), true
+		}
+		return none, false
+	}, fmt.Sprintf("map(%s of %s)", strconv.Quote(name), m)}
+}
+
+// Concatenate is MapDataset.concatenate: the epochs of maps one behind the other. The
+// error is of kind errs.Invalid if one of them is endless, or they are too long
+// together.
+func Concatenate[T any](maps []Map[T]) (Map[T], error) {
+	maps, ends, n, sparse := append([]Map[T](nil), maps...), make([]int64, len(maps)), int64(0), false
+	for i, m := range maps {
+		if m.Len() >= Endless-n {
+			return nil, invalid("grain.Concatenate", "maps that end, of fewer elements than an endless one", m.String())
+		}
+		n += m.Len()
+		ends[i], sparse = n, sparse || m.Sparse()
+	}
+	return mapped[T]{n, sparse, func(i int64) (T, bool) {
+		epoch, at := i/n, i%n
+		k := upper(ends, at)
+		m := maps[k]
+		return m.At(epoch*m.Len() + at - (ends[k] - m.Len()))
+	}, fmt.Sprintf("concatenate%v", maps)}, nil
+}
+
+// upper returns the first of ends that is beyond at.
+func upper(ends []int64, at int64) int {
+	low, high := 0, len(ends)-1
+	for low < high {
+		if mid := (low + high) / 2; ends[mid] > at {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return low
+}
+
+// Zip is ZipMapDataset: the elements of an index of all maps. The error is of kind
+// errs.Invalid for none, for maps of different lengths, and for maps that leave
+// elements out.
+func Zip[T any](maps []Map[T]) (Map[[]T], error) {
+	maps = append([]Map[T](nil), maps...)
+	if len(maps) == 0 {
+		return nil, invalid("grain.Zip", "at least one map", "none")
+	}
+	n := maps[0].Len()
+	for _, m := range maps {
+		if m.Len() != n || m.Sparse() {
+			return nil, invalid("grain.Zip", fmt.Sprintf("maps of %d elements, with none left out", n), m.String())
+		}
+	}
+	return mapped[[]T]{n, false, func(i int64) ([]T, bool) {
+		row := make([]T, len(maps))
+		for k, m := range maps {
+			row[k], _ = m.At(i)
+		}
+		return row, true
+	}, fmt.Sprintf("zip%v", maps)}, nil
+}
+
+// ShuffleWindows is WindowShuffleMapDataset: window w of that many indices, counted
+// on in further epochs, is shuffled with seed+w. The error is of kind errs.Invalid
+// for windows below 1, or beyond the epoch, and where a seed of the epoch would be
+// 2^32 or more, at which Grain stops.
+func ShuffleWindows[T any](m Map[T], window int64, seed uint32) (Map[T], error) {
+	n := m.Len()
+	if window < 1 || n%window != 0 {
+		return nil, invalid("grain.ShuffleWindows", fmt.Sprintf("windows that divide %d elements", n), fmt.Sprint(window))
+	}
+	if most := (n - 1) / window; most > 1<<32-1-int64(seed) {
+		return nil, invalid("grain.ShuffleWindows", "seeds below 2^32 for all windows", fmt.Sprintf("%d+%d", seed, most))
+	}
+	return mapped[T]{n, m.Sparse(), func(i int64) (T, bool) {
+		var keys [DefaultRounds]uint32
+		w := i / window
+		p := makePermutation(window, seed+uint32(w), keys[:])
+		return m.At(w*window + p.At(i%window))
+	}, fmt.Sprintf("windows(size=%d seed=%d of %s)", window, seed, m)}, nil
+}

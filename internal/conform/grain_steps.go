@@ -1,0 +1,279 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/compat/grain"
+)
+
+// apply adds a step to a pipeline.
+func (b *builder) apply(d dataset, s *step) (dataset, error) {
+	switch s.name {
+	case "MapDataset.range", "MapDataset.source":
+		return source(s)
+	case "MapDataset.mix", "MapDataset.concatenate", "ge.ZipMapDataset", "grain.IterDataset.mix":
+		return b.join(s)
+	}
+	if d.m == nil && d.iter == nil {
+		return d, unknownStep(s.name)
+	}
+	if d.iter != nil {
+		return b.applyIter(d, s)
+	}
+	var err error
+	switch s.name {
+	case "shuffle":
+		seed, ok := seedOf(s)
+		if !ok {
+			return d, excluded
+		}
+		d.m = grain.Shuffle(d.m, seed)
+	case "repeat":
+		d.m, err = repeat(d.m, s)
+	case "slice":
+		d.m, err = sliced(d.m, s)
+	case "batch":
+		d.m, err = b.batch(d.m, s)
+	case "filter", "map", "map_with_index":
+		return b.transform(d, s)
+	case "ge.WindowShuffleMapDataset":
+		size, _, e := s.integer(0, "window_size")
+		seed, ok := seedOf(s)
+		if e != nil || !ok {
+			return d, excluded
+		}
+		d.m, err = grain.ShuffleWindows(d.m, size, seed)
+	case "to_iter_dataset":
+		s.arg(-1, "num_threads") // how it reads ahead, which has no part in what it gives
+		s.arg(-1, "prefetch_buffer_size")
+		m := d.m
+		return dataset{iter: func() (grain.Iter[any], error) { return grain.Iterate(m), nil }}, nil
+	default:
+		return d, unknownStep(s.name)
+	}
+	return d, err
+}
+
+func source(s *step) (dataset, error) {
+	if s.name == "MapDataset.source" {
+		l, _ := s.arg(0, "source").([]any)
+		elements := make([]any, len(l))
+		for i, v := range l {
+			element, err := call{}.eval(v)
+			if err != nil {
+				return dataset{}, err
+			}
+			elements[i] = element
+		}
+		return dataset{m: grain.Source("case", elements)}, nil
+	}
+	start, _, err := s.integer(0, "start")
+	if err != nil {
+		return dataset{}, err
+	}
+	stop, given, err := s.integer(1, "stop")
+	if err != nil {
+		return dataset{}, err
+	}
+	if !given {
+		start, stop = 0, start
+	}
+	by, given, err := s.integer(2, "step")
+	if err != nil {
+		return dataset{}, err
+	}
+	if !given {
+		by = 1
+	}
+	if by == 0 {
+		return dataset{}, fmt.Errorf("a range with a step of 0")
+	}
+	return dataset{m: boxed(grain.Range(start, stop, by), func(id int64) any { return id })}, nil
+}
+
+func seedOf(s *step) (uint32, bool) {
+	seed, err := strconv.ParseUint(fmt.Sprint(s.arg(-1, "seed")), 10, 32)
+	return uint32(seed), err == nil
+}
+
+func repeat(m grain.Map[any], s *step) (grain.Map[any], error) {
+	epochs, given, err := s.integer(0, "num_epochs")
+	if err != nil {
+		return nil, err
+	}
+	if given && epochs == 0 {
+		return nil, excluded // 0 is the word for no end
+	}
+	return grain.Repeat(m, epochs)
+}
+
+func sliced(m grain.Map[any], s *step) (grain.Map[any], error) {
+	by, given, err := s.integer(2, "step")
+	if err != nil {
+		return nil, err
+	}
+	if !given {
+		by = 1
+	}
+	start, stop := int64(0), int64(grain.Endless)
+	if by < 0 {
+		start, stop = grain.Endless, -grain.Endless
+	}
+	for place, to := range []*int64{&start, &stop} {
+		n, given, err := s.integer(place, [2]string{"start", "stop"}[place])
+		if err != nil {
+			return nil, err
+		}
+		if given {
+			*to = n
+		}
+	}
+	return grain.Slice(m, start, stop, by)
+}
+
+func batchArgs(s *step) (size int64, drop bool, err error) {
+	size, _, err = s.integer(0, "batch_size")
+	drop, _ = s.arg(1, "drop_remainder").(bool)
+	return size, drop, err
+}
+
+func (b *builder) batch(m grain.Map[any], s *step) (grain.Map[any], error) {
+	size, drop, err := batchArgs(s)
+	if err != nil {
+		return nil, err
+	}
+	batches, err := grain.Batch(m, size, drop)
+	if err != nil {
+		return nil, err
+	}
+	return boxed(batches, b.batches), nil
+}
+
+// transform adds a function of elements.
+func (b *builder) transform(d dataset, s *step) (dataset, error) {
+	f, err := b.function(s)
+	if err != nil {
+		return d, err
+	}
+	keep := func(x any) bool {
+		kept := false
+		v, err := f.call(nil, x)
+		if err == nil {
+			kept, err = truth(v)
+		}
+		b.keep(nil, err)
+		return kept
+	}
+	apply := func(x any) any { return b.keep(f.call(nil, x)) }
+	parent := d.iter
+	switch {
+	case s.name == "map_with_index" && d.m != nil:
+		d.m = grain.ApplyIndexed(d.m, "case", func(i int64, x any) any { return b.keep(f.call(nil, i, x)) })
+	case s.name == "filter" && d.m != nil:
+		d.m = grain.Filter(d.m, "case", keep)
+	case s.name == "map" && d.m != nil:
+		d.m = grain.Apply(d.m, "case", apply)
+	case s.name == "filter":
+		d.iter = over(parent, func(it grain.Iter[any]) (grain.Iter[any], error) { return grain.FilterIter(it, keep), nil })
+	case s.name == "map":
+		d.iter = over(parent, func(it grain.Iter[any]) (grain.Iter[any], error) { return grain.ApplyIter(it, apply), nil })
+	default:
+		return d, unknownStep(s.name + " of an iterator")
+	}
+	return d, nil
+}
+
+// over makes iterators that wrap those of a parent.
+func over(parent func() (grain.Iter[any], error), wrap func(grain.Iter[any]) (grain.Iter[any], error)) func() (grain.Iter[any], error) {
+	return func() (grain.Iter[any], error) {
+		it, err := parent()
+		if err != nil {
+			return nil, err
+		}
+		return wrap(it)
+	}
+}
+
+// applyIter adds a step to an IterDataset. That it is refused shows when an iterator
+// is made; Grain says it at once.
+func (b *builder) applyIter(d dataset, s *step) (dataset, error) {
+	switch s.name {
+	case "filter", "map":
+		return b.transform(d, s)
+	case "batch":
+		size, drop, err := batchArgs(s)
+		if err != nil {
+			return d, err
+		}
+		d.iter = over(d.iter, func(it grain.Iter[any]) (grain.Iter[any], error) {
+			batches, err := grain.BatchIter(it, size, drop)
+			if err != nil {
+				return nil, err
+			}
+			return grain.ApplyIter(batches, b.batches), nil
+		})
+	default:
+		return d, unknownStep(s.name + " of an iterator")
+	}
+	_, err := d.iterate()
+	return d, err
+}
+
+// join makes one pipeline of several.
+func (b *builder) join(s *step) (dataset, error) {
+	parents, err := b.parents(s)
+	if err != nil {
+		return dataset{}, err
+	}
+	weights, err := weightsOf(s)
+	if err != nil {
+		return dataset{}, err
+	}
+	if s.name == "grain.IterDataset.mix" {
+		d := dataset{iter: func() (grain.Iter[any], error) {
+			its, err := iterators(parents)
+			if err != nil {
+				return nil, err
+			}
+			return grain.MixIter(its, weights)
+		}}
+		_, err := d.iterate()
+		return d, err
+	}
+	all, err := mapsOf(parents)
+	if err != nil {
+		return dataset{}, err
+	}
+	var m grain.Map[any]
+	switch s.name {
+	case "MapDataset.mix":
+		m, err = grain.Mix(all, weights)
+	case "MapDataset.concatenate":
+		m, err = grain.Concatenate(all)
+	default:
+		var rows grain.Map[[]any]
+		if rows, err = grain.Zip(all); err == nil {
+			m = boxed(rows, func(row []any) any { return list(row) })
+		}
+	}
+	return dataset{m: m}, err
+}
+
+func weightsOf(s *step) ([]float64, error) {
+	l, given := s.arg(1, "weights").([]any)
+	if !given {
+		return nil, nil
+	}
+	weights := make([]float64, len(l))
+	for i, v := range l {
+		number, _ := v.(json.Number)
+		w, err := number.Float64()
+		if err != nil {
+			return nil, err
+		}
+		weights[i] = w
+	}
+	return weights, nil
+}
