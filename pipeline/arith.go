@@ -6,7 +6,6 @@ import (
 
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/arith"
-	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // Arithmetic works element by element, on shapes broadcast as in numpy. An operand
@@ -179,36 +178,7 @@ func (b *Builder) operand(v any) any {
 		}
 		return b.Constant(c)
 	}
-	if i, d, ok := integer(v); ok {
-		return arith.Constant{Value: i, DType: d}
-	}
-	if f, ok := v.(float32); ok {
-		return arith.Constant{Value: float64(f), DType: tensor.Float32}
-	}
 	return v
-}
-
-// integer returns an integer of a sized type as an int, and its type.
-func integer(v any) (int, tensor.DType, bool) {
-	switch v := v.(type) {
-	case int8:
-		return int(v), tensor.Int8, true
-	case int16:
-		return int(v), tensor.Int16, true
-	case int32:
-		return int(v), tensor.Int32, true
-	case int64:
-		return int(v), tensor.Int64, true
-	case uint8:
-		return int(v), tensor.Uint8, true
-	case uint16:
-		return int(v), tensor.Uint16, true
-	case uint32:
-		return int(v), tensor.Uint32, true
-	case uint64:
-		return int(v), tensor.Uint64, int(v) >= 0
-	}
-	return 0, tensor.Invalid, false
 }
 
 var _ op.Value = Node{}

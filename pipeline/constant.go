@@ -29,7 +29,7 @@ func (c Constant) scalar() (arith.Constant, bool) {
 		return arith.Constant{}, false
 	}
 	d, v := c.DType, c.Value
-	if i, own, ok := integer(v); ok {
+	if i, own, ok := arith.Integer(v); ok {
 		v = i
 		if d == tensor.Invalid {
 			d = own
@@ -94,7 +94,7 @@ func isList(v any) bool {
 
 // elements returns the numbers of a constant, one kind of them, and the type that they have by default.
 func elements(v any) (ints []int, floats []float64, d tensor.DType, err error) {
-	if i, own, ok := integer(v); ok {
+	if i, own, ok := arith.Integer(v); ok {
 		return []int{i}, nil, own, nil
 	}
 	switch v := v.(type) {

@@ -1,10 +1,8 @@
 package pipeline
 
 import (
-	"fmt"
-
-	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/arith"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -12,11 +10,11 @@ import (
 // Stop, each Step-th. Each is an int, a Node of one integer a sample, or nil: the
 // beginning, the end, 1. Numbers below 0 count from the end; a Step below 0 goes
 // backwards, from the end to the beginning by default. The zero Range takes all.
-type Range struct{ Start, Stop, Step any }
+type Range = arith.Range
 
 // NewAxis is an index that makes a new axis of length 1, whose letter in the
 // layout is Name: of all new axes or of none.
-type NewAxis struct{ Name string }
+type NewAxis = arith.NewAxis
 
 // Index returns part of each sample, as numpy's indexing does: an int or Node takes
 // one element of an axis, which disappears with its letter in the layout, a [Range]
@@ -28,65 +26,14 @@ func (n Node) Index(indices ...any) Node {
 	if n.b == nil {
 		return Node{}
 	}
-	args := op.Args{}
-	var axes []int
-	names, numbered, out := "", 0, 0 // out counts axes of the result
-	for i, index := range indices {
-		switch x := index.(type) {
-		case NewAxis:
-			axes = append(axes, out)
-			names += x.Name
-			out++
-			continue
-		case Range:
-			for k, v := range []any{x.Start, x.Stop, x.Step} {
-				if v != nil {
-					n.b.checkIndex(i, v)
-					args[fmt.Sprintf("%s_%d", []string{"lo", "hi", "step"}[k], numbered)] = v
-				}
-			}
-			out++
-		default:
-			n.b.checkIndex(i, index)
-			args[fmt.Sprintf("at_%d", numbered)] = index
-		}
-		numbered++
+	steps, err := arith.Index(indices...)
+	if err != nil {
+		n.b.fail(err)
 	}
-	if names != "" && len(names) != len(axes) {
-		n.b.fail(&errs.Error{Kind: errs.Invalid, Op: "index", Subject: "names of new axes", Want: "a letter for each new axis, or none",
-			Got: fmt.Sprintf("%q for %d axes", names, len(axes))})
+	for _, s := range steps {
+		n = n.b.Op(s.Op, s.Args, n)[0]
 	}
-	part := n
-	switch {
-	case len(args) > 0:
-		args["num_subscripts"] = numbered
-		part = n.b.Op("_tensor_subscript", args, n)[0]
-	case len(axes) == 0 || !isNewAxis(indices[len(indices)-1]): // all whole: are there so many?
-		part = n.b.Op("_subscript_dim_check", op.Args{"num_subscripts": numbered}, n)[0]
-	}
-	if len(axes) == 0 {
-		return part
-	}
-	expand := op.Args{"axes": axes}
-	if names != "" {
-		expand["new_axis_names"] = names
-	}
-	return n.b.Op("expand_dims", expand, part)[0]
-}
-
-func isNewAxis(index any) bool {
-	_, ok := index.(NewAxis)
-	return ok
-}
-
-// checkIndex refuses what is no index.
-func (b *Builder) checkIndex(i int, v any) {
-	switch v.(type) {
-	case int, Node:
-		return
-	}
-	b.fail(&errs.Error{Kind: errs.Invalid, Op: "index", Subject: fmt.Sprintf("index %d", i), Want: "an int, a Node, a Range or a NewAxis",
-		Got: fmt.Sprintf("%v of type %T", v, v)})
+	return n
 }
 
 // Shape returns the shape of each sample, as numbers of type int64.

@@ -32,7 +32,6 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/flow"
 	"github.com/bivouac-ml/bivouac/internal/graph"
-	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -51,6 +50,13 @@ type Config struct {
 	Timing         bool // the time of nodes is counted
 	Memory         bool // the memory of outputs is counted
 	Affinity       bool // each worker stays on a processor
+
+	// Pool is one of Threads workers that others use as well; nil: the executor has its own.
+	Pool *Pool
+	// Take has the caller take the outputs of every frame, see Frame.Take; Outputs are empty.
+	Take bool
+	// Allocate gives the memory of outputs that are taken, aligned to 8; nil: new memory.
+	Allocate func(n int) []byte
 }
 
 // Executor runs one graph. Start, Wait, Err and Abandon make it a flow.Stage;
@@ -59,7 +65,7 @@ type Executor struct {
 	plan     *plan
 	config   Config
 	sources  []reader.Source // of plan.readers
-	workers  []*worker       // one a thread, and one for the caller
+	workers  []*worker       // one a thread, and one for the caller; with a shared pool made when needed
 	fetchers []*fetcher
 	cpu      *flow.Pool[task]
 	io       *flow.Pool[task]
@@ -79,16 +85,12 @@ func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
 	if c.Memory {
 		e.usage = make([]usage, len(e.plan.values))
 	}
-	for range c.Threads + 1 {
-		e.workers = append(e.workers, newWorker(e))
+	e.workers = make([]*worker, c.Threads+1)
+	if c.Pool != nil {
+		e.cpu = c.Pool.tasks
+	} else {
+		e.cpu = e.ownPool()
 	}
-	e.cpu = flow.NewPool(c.Threads, func(w int, t task) {
-		if c.Affinity && !e.workers[w].pinned {
-			e.workers[w].pinned = true
-			pin(w)
-		}
-		e.compute(e.workers[w], t)
-	})
 	if len(sources) > 0 {
 		for range c.Fetchers {
 			e.fetchers = append(e.fetchers, newFetcher(e))
@@ -98,12 +100,28 @@ func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
 	return e
 }
 
-// Close ends all goroutines. Every frame must have been abandoned.
+// ownPool starts workers that are the executor's alone.
+func (e *Executor) ownPool() *flow.Pool[task] {
+	for w := range e.workers {
+		e.workers[w] = newWorker(e)
+	}
+	return flow.NewPool(e.config.Threads, func(w int, t task) {
+		if e.config.Affinity && !e.workers[w].pinned {
+			e.workers[w].pinned = true
+			pin(w)
+		}
+		e.compute(e.workers[w], t)
+	})
+}
+
+// Close ends all goroutines but those of a shared pool. Every frame must have been abandoned.
 func (e *Executor) Close() {
 	if e.io != nil {
 		e.io.Close()
 	}
-	e.cpu.Close()
+	if e.config.Pool == nil {
+		e.cpu.Close()
+	}
 }
 
 // Start begins to compute a frame whose positions and ids are set, and returns at once.
@@ -146,14 +164,24 @@ func (e *Executor) submit(f *Frame) {
 		e.cpu.Submit(task{f, 0, 1})
 		return
 	}
-	const blocksPerWorker = 4
-	step := max(1, n/(e.config.Threads*blocksPerWorker))
+	step := e.step(n)
 	f.tasks = f.tasks[:0]
 	for lo := 0; lo < n; lo += step {
 		f.tasks = append(f.tasks, task{f, int32(lo), int32(min(lo+step, n))})
 	}
 	f.pending.Store(int64(n))
 	e.cpu.Submit(f.tasks...)
+}
+
+// step returns how many of n samples make a block: enough to be worth handing over, and so
+// few that no worker waits long for the last block of another when nothing else is to be done.
+func (e *Executor) step(n int) int {
+	const blocksPerWorker, worthHanding = 4, int64(50 * time.Microsecond)
+	step := max(1, n/(e.config.Threads*blocksPerWorker))
+	if cost := e.cost.Load(); e.config.Take && cost > 0 {
+		step = min(step, int(max(1, worthHanding*int64(n)/cost)))
+	}
+	return step
 }
 
 // compute runs a task and, when it was the last of its stage, goes on with the next.
@@ -208,7 +236,7 @@ func (e *Executor) finish(f *Frame) {
 				break
 			}
 		}
-	} else if !f.cancelled.Load() {
+	} else if !f.cancelled.Load() && !e.config.Take {
 		f.err = f.collect(e.plan)
 	}
 	f.done <- struct{}{}
@@ -245,7 +273,7 @@ func canceled(err error) error { return &errs.Error{Kind: errs.Canceled, Op: "pi
 // runInline computes the frame on the caller.
 func (e *Executor) runInline(f *Frame) {
 	start := time.Now()
-	w, n := e.workers[e.config.Threads], f.Len()
+	w, n := e.worker(e.config.Threads), f.Len()
 	for stage := range e.plan.graph.Stages {
 		f.stage = stage
 		if f.failed.Load() || n == 0 {
@@ -285,6 +313,9 @@ func (e *Executor) Abandon(f *Frame) {
 		f.ctx, f.cancel = nil, nil
 	}
 	f.forget()
+	if e.config.Take {
+		e.release(f)
+	}
 	f.started, f.finished, f.err = false, false, nil
 	f.cancelled.Store(false)
 }
@@ -312,5 +343,3 @@ func (e *Executor) Specs() []tensor.Spec {
 	}
 	return specs
 }
-
-var _ op.Memory = (*run)(nil)

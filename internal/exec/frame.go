@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -92,6 +93,10 @@ func (e *Executor) NewFrame() *Frame {
 		if !v.frame || v.fed {
 			continue
 		}
+		if e.config.Take && slices.Contains(p.outputs, i) {
+			f.own[i] = make([][]byte, n) // the rest is new for each iteration
+			continue
+		}
 		f.values[i] = make([]tensor.Tensor, n)
 		size := v.size
 		if v.static {
@@ -113,6 +118,9 @@ func (e *Executor) NewFrame() *Frame {
 		f.bytes = make([]atomic.Int64, len(p.values))
 	}
 	for _, id := range p.outputs {
+		if e.config.Take {
+			break
+		}
 		f.Outputs = append(f.Outputs, newOutput(p.values[id], f.slabs[id], n))
 	}
 	return f
@@ -139,6 +147,9 @@ func (f *Frame) Begin(n int) {
 	for i := range f.IDs {
 		f.IDs[i] = f.IDs[i][:n]
 	}
+	if f.e.config.Take {
+		f.provide(n)
+	}
 }
 
 // Feed makes samples those of an output of the i-th input of the graph, for each
@@ -157,6 +168,9 @@ func (f *Frame) memory(v *value, id, s, size int) []byte {
 		return aligned(size)
 	}
 	before := cap(f.own[id][s])
+	if f.e.config.Take && before < size {
+		f.own[id][s] = f.e.allocate(size)
+	}
 	f.own[id][s] = grown(f.own[id][s], size)
 	if f.e.usage != nil && size > before {
 		f.e.reserved(id, size, before)

@@ -79,6 +79,9 @@ func (e *Executor) Stats() []NodeStats {
 	for _, n := range e.plan.graph.Nodes {
 		s := NodeStats{Name: n.Name, Reader: n.Reader != nil}
 		for _, w := range e.workers {
+			if w == nil {
+				continue
+			}
 			s.count(&w.runs[n.Index].clock)
 		}
 		if r := slices.Index(e.plan.readers, n); r >= 0 {

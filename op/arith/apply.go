@@ -3,7 +3,6 @@ package arith
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -19,53 +18,77 @@ type Constant struct {
 	DType tensor.DType // Bool, an integer of 8 to 64 bits, Float32 or Float64; of floats the value is that of float32
 }
 
+// Args are the arguments of the operator [Name].
+type Args struct {
+	Expression string    `op:"expression_desc"`
+	Integers   []int     `op:"integer_constants"`
+	Reals      []float64 `op:"real_constants"`
+}
+
 // Apply returns the arguments and inputs with which the operator [Name] computes
 // the function called name. An operand is an op.Value, which becomes an input, or
-// a constant: a bool, an int (int32 in the arithmetic), a float64 (float32) or a
-// [Constant]. One of them at least is an op.Value. The mistakes that can be seen
+// a constant: a bool, an int (int32 in the arithmetic), a float64 (float32), a number of
+// another type, which counts as what it is, or a [Constant]. One of them at least is an op.Value. The mistakes that can be seen
 // without the types of the inputs are errors.
-func Apply(name string, operands ...any) (op.Args, []op.Value, error) {
+func Apply(name string, operands ...any) (args Args, inputs []op.Value, err error) {
 	f, err := lookup(name)
 	if err != nil {
-		return nil, nil, err
+		return Args{}, nil, err
 	}
 	if err := f.checkArity(len(operands)); err != nil {
-		return nil, nil, err
+		return Args{}, nil, err
 	}
-	var inputs []op.Value
-	var integers []int
-	var reals []float64
-	parts := make([]string, len(operands))
+	text := append(make([]byte, 0, 64), name...)
 	for i, operand := range operands {
+		text = append(text, " ("[max(0, 1-i)])
 		if v, ok := operand.(op.Value); ok {
-			parts[i] = "&" + strconv.Itoa(len(inputs))
+			text = strconv.AppendInt(append(text, '&'), int64(len(inputs)), 10)
 			inputs = append(inputs, v)
 			continue
 		}
 		c, err := constantOf(f, operand)
 		if err != nil {
-			return nil, nil, err
+			return Args{}, nil, err
 		}
+		at := len(args.Integers)
 		switch v := c.Value.(type) {
 		case int:
-			parts[i] = fmt.Sprintf("$%d:%s", len(integers), c.DType)
-			integers = append(integers, v)
+			args.Integers = append(args.Integers, v)
 		case float64:
-			parts[i] = fmt.Sprintf("$%d:%s", len(reals), c.DType)
-			reals = append(reals, v)
+			at = len(args.Reals)
+			args.Reals = append(args.Reals, v)
 		}
+		text = append(strconv.AppendInt(append(text, '$'), int64(at), 10), ':')
+		text = append(text, c.DType.String()...)
 	}
 	if len(inputs) == 0 {
-		return nil, nil, f.error("operands", "a node among them", "constants alone", "compute it in Go")
+		return Args{}, nil, f.error("operands", "a node among them", "constants alone", "compute it in Go")
 	}
-	args := op.Args{"expression_desc": name + "(" + strings.Join(parts, " ") + ")"}
-	if integers != nil {
-		args["integer_constants"] = integers
-	}
-	if reals != nil {
-		args["real_constants"] = reals
-	}
+	args.Expression = string(append(text, ')'))
 	return args, inputs, nil
+}
+
+// Integer returns an integer of a sized type as an int, and its type.
+func Integer(v any) (int, tensor.DType, bool) {
+	switch v := v.(type) {
+	case int8:
+		return int(v), tensor.Int8, true
+	case int16:
+		return int(v), tensor.Int16, true
+	case int32:
+		return int(v), tensor.Int32, true
+	case int64:
+		return int(v), tensor.Int64, true
+	case uint8:
+		return int(v), tensor.Uint8, true
+	case uint16:
+		return int(v), tensor.Uint16, true
+	case uint32:
+		return int(v), tensor.Uint32, true
+	case uint64:
+		return int(v), tensor.Uint64, int(v) >= 0
+	}
+	return 0, tensor.Invalid, false
 }
 
 // constantOf returns an operand as a Constant whose value, an int or for floats a
@@ -74,14 +97,20 @@ func constantOf(f *function, operand any) (Constant, error) {
 	c, ok := operand.(Constant)
 	if !ok {
 		c.Value = operand
-		switch operand.(type) {
+		switch v := operand.(type) {
 		case bool:
 			c.DType = tensor.Bool
 		case int:
 			c.DType = tensor.Int32
 		case float64:
 			c.DType = tensor.Float32
+		case float32:
+			c = Constant{float64(v), tensor.Float32}
 		default:
+			if i, d, ok := Integer(v); ok {
+				c = Constant{i, d}
+				break
+			}
 			return c, f.error("operand", "a node, a bool, an int, a float64 or a Constant", fmt.Sprintf("%T", operand), "")
 		}
 	}

@@ -20,16 +20,16 @@ func TestApply(t *testing.T) {
 	for _, c := range []struct {
 		function string
 		operands []any
-		args     op.Args
+		args     Args
 		inputs   []op.Value
 	}{
-		{"add", []any{a, b}, op.Args{"expression_desc": "add(&0 &1)"}, []op.Value{a, b}},
-		{"sub", []any{2, a}, op.Args{"expression_desc": "sub($0:int32 &0)", "integer_constants": []int{2}}, []op.Value{a}},
-		{"clamp", []any{a, true, 1.5}, op.Args{"expression_desc": "clamp(&0 $0:bool $0:float32)",
-			"integer_constants": []int{1}, "real_constants": []float64{1.5}}, []op.Value{a}},
-		{"mul", []any{a, Constant{255, tensor.Uint8}}, op.Args{"expression_desc": "mul(&0 $0:uint8)", "integer_constants": []int{255}}, []op.Value{a}},
-		{"mul", []any{a, Constant{3, tensor.Float64}}, op.Args{"expression_desc": "mul(&0 $0:float64)", "real_constants": []float64{3}}, []op.Value{a}},
-		{"minus", []any{a}, op.Args{"expression_desc": "minus(&0)"}, []op.Value{a}},
+		{"add", []any{a, b}, Args{Expression: "add(&0 &1)"}, []op.Value{a, b}},
+		{"sub", []any{2, a}, Args{Expression: "sub($0:int32 &0)", Integers: []int{2}}, []op.Value{a}},
+		{"clamp", []any{a, true, 1.5}, Args{Expression: "clamp(&0 $0:bool $0:float32)",
+			Integers: []int{1}, Reals: []float64{1.5}}, []op.Value{a}},
+		{"mul", []any{a, Constant{255, tensor.Uint8}}, Args{Expression: "mul(&0 $0:uint8)", Integers: []int{255}}, []op.Value{a}},
+		{"mul", []any{a, Constant{3, tensor.Float64}}, Args{Expression: "mul(&0 $0:float64)", Reals: []float64{3}}, []op.Value{a}},
+		{"minus", []any{a}, Args{Expression: "minus(&0)"}, []op.Value{a}},
 	} {
 		args, inputs, err := Apply(c.function, c.operands...)
 		if err != nil || cmp.Diff(c.args, args) != "" || cmp.Diff(c.inputs, inputs, cmp.AllowUnexported(node{})) != "" {

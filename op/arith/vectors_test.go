@@ -136,7 +136,7 @@ func compute(function string, operands ...any) (optest.Samples, error) {
 	return run(args, inputs)
 }
 
-func run(args op.Args, inputs []op.Value) (optest.Samples, error) {
+func run(args any, inputs []op.Value) (optest.Samples, error) {
 	c := optest.Case{Op: arith.Name, Args: args}
 	for _, in := range inputs {
 		c.Inputs = append(c.Inputs, in.(optest.Samples))

@@ -1,0 +1,232 @@
+package dynamic
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/rng"
+)
+
+// Draw gives a call of a random operator its generator: a random.RNG.
+type Draw interface {
+	// Draw takes what one call needs and returns the generator of its samples.
+	Draw() rng.Philox
+}
+
+// Call is a call of an operator, as the functions of dynamic/fn make it.
+type Call struct {
+	Op     string  // full name: "decoders.image"
+	Args   any     // a struct of op/opargs or op.Args; nil: the defaults. It must not change afterwards.
+	Inputs []Value // nil at the end: not given
+	Draw   Draw    // of operators that draw random numbers
+	Batch  int     // the size of the batch where no Batch is among inputs and arguments; 0: a Tensor
+	Skip   int     // how many frames of the stack lie between the caller and Invoke
+}
+
+// Invoke calls an operator and returns its outputs, all of them *Batch where an input
+// or argument is one or c.Batch is set, otherwise all *Tensor. When it is computed says
+// the mode of ctx; when ctx ends before, the call fails with errs.Canceled.
+//
+// What is wrong with a call is an error of its outputs. That the sizes of
+// batches differ, errs.Invalid, and that there is no such operator, errs.NotFound,
+// is known at once, whatever the mode.
+func Invoke(ctx context.Context, c Call) []Value {
+	s := scopeOf(ctx)
+	if r := s.recorderOf(&c); r != nil {
+		return r.record(ctx, &c)
+	}
+	e := s.evalContext()
+	k := &call{e: e, ctx: ctx, mode: s.mode}
+	if err := k.prepare(&c); err != nil {
+		k.site.capture(1 + c.Skip)
+		return k.refused(err)
+	}
+	values := k.outputs()
+	if s.mode == Sync {
+		k.state.Store(claimed)
+		k.run()
+		for _, r := range k.outs {
+			r.seen.Store(true)
+		}
+		return values
+	}
+	k.site.capture(1 + c.Skip)
+	e.mu.Lock()
+	e.calls++
+	k.number = e.calls
+	if s.mode == Deferred {
+		e.deferred.add(k)
+	}
+	e.mu.Unlock()
+	if s.mode == Eager {
+		e.enqueue(k)
+	}
+	return values
+}
+
+// call is a call of an operator on its way.
+type call struct {
+	e        *EvalContext
+	ctx      context.Context
+	mode     Mode
+	site     site
+	number   uint64 // in the order of calls
+	operator *operator
+	args     arguments
+	inputs   []*result // and then those of arguments
+	ports    int       // how many of them are inputs
+	batch    bool
+	samples  int
+	draw     rng.Philox
+	outs     []*result
+
+	state atomic.Uint32
+	mu    sync.Mutex
+	done  chan struct{} // closed when it is computed; made for the first who waits
+}
+
+// The states of a call.
+const (
+	fresh   = iota
+	claimed // somebody computes it, or waits for what it needs
+	finished
+)
+
+func (k *call) finished() bool { return k.state.Load() == finished }
+
+// prepare checks what can be seen at the call.
+func (k *call) prepare(c *Call) error {
+	var err error
+	if k.operator, err = k.e.operator(c.Op); err != nil {
+		return err
+	}
+	if err = k.resolve(c.Args); err != nil {
+		return err
+	}
+	inputs := c.Inputs
+	for len(inputs) > 0 && absent(inputs[len(inputs)-1]) {
+		inputs = inputs[:len(inputs)-1]
+	}
+	k.ports = len(inputs)
+	k.inputs = make([]*result, 0, len(inputs)+len(k.args.values))
+	for i, v := range inputs {
+		if absent(v) {
+			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: fmt.Sprintf("input %d", i), Want: "a *dynamic.Tensor or *dynamic.Batch", Got: "nil"}
+		}
+		k.inputs = append(k.inputs, v.core())
+	}
+	for _, v := range k.args.values {
+		d, ok := v.(Value)
+		if !ok || absent(d) {
+			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "arguments", Want: "a *dynamic.Tensor or *dynamic.Batch per sample", Got: fmt.Sprintf("%T", v)}
+		}
+		k.inputs = append(k.inputs, d.core())
+	}
+	if err := k.size(c); err != nil {
+		return err
+	}
+	if k.operator.schema.Random {
+		if c.Draw == nil {
+			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "Draw", Want: "a generator, for the operator draws random numbers", Got: "none"}
+		}
+		k.draw = c.Draw.Draw()
+	}
+	for _, in := range k.inputs {
+		in.retain()
+	}
+	return nil
+}
+
+// size finds out how many samples the call has.
+func (k *call) size(c *Call) error {
+	k.samples, k.batch = max(1, c.Batch), c.Batch > 0
+	from := "the call"
+	for i, in := range k.inputs {
+		if !in.batch {
+			continue
+		}
+		if k.batch && in.n != k.samples {
+			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: k.inputName(i), Want: fmt.Sprintf("a batch of %d samples, as of %s", k.samples, from),
+				Got: fmt.Sprint(in.n), Remedy: "give batches of one size, or a Tensor, which serves all samples"}
+		}
+		if !k.batch {
+			k.samples, k.batch, from = in.n, true, k.inputName(i)
+		}
+	}
+	return nil
+}
+
+func (k *call) inputName(i int) string {
+	if i < k.ports {
+		return fmt.Sprintf("input %d", i)
+	}
+	return "an argument"
+}
+
+// outputs makes the values of the call.
+func (k *call) outputs() []Value {
+	n := k.countOutputs()
+	values := make([]Value, n)
+	k.outs = make([]*result, n)
+	for i := range values {
+		values[i], k.outs[i] = newValue(k.batch)
+		k.outs[i].n, k.outs[i].call = k.samples, k
+	}
+	return values
+}
+
+// refused returns the values of a call that cannot be made.
+func (k *call) refused(err error) []Value {
+	n := 1
+	if k.operator != nil {
+		n = k.countOutputs()
+	}
+	values := make([]Value, n)
+	for i := range values {
+		v, r := newValue(k.batch)
+		r.n, r.err = k.samples, k.wrap(err)
+		r.seen.Store(true)
+		values[i] = v
+	}
+	return values
+}
+
+// wrap adds the site to an error.
+func (k *call) wrap(err error) error {
+	return &errs.Error{Op: "dynamic", Subject: "call at " + k.site.String(), Err: err}
+}
+
+// absent reports whether v is nil, or a nil pointer.
+func absent(v Value) bool {
+	switch v := v.(type) {
+	case *Tensor:
+		return v == nil
+	case *Batch:
+		return v == nil
+	}
+	return true
+}
+
+var _ op.Value = (*Tensor)(nil)
+
+// recorder takes calls instead of the engine: a loop that is being compiled.
+type recorder interface {
+	record(ctx context.Context, c *Call) []Value
+}
+
+// recorderOf returns the recorder of the scope, or of a value that belongs to one.
+func (s *scope) recorderOf(c *Call) recorder {
+	if s.recorder != nil {
+		return s.recorder
+	}
+	for _, v := range c.Inputs {
+		if !absent(v) && v.core().recorder != nil {
+			return v.core().recorder
+		}
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package dynamic
+
+import (
+	"context"
+	"hash/maphash"
+	"runtime"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/internal/exec"
+)
+
+// Options are those of NewEvalContext. The zero Options are right for most.
+type Options struct {
+	// Threads compute calls; 0 and less are as many as the program may use processors.
+	Threads int
+}
+
+// EvalContext computes calls: it has the threads, the operators that were made ready
+// for earlier calls, and the calls that wait. It is safe for concurrent use.
+type EvalContext struct {
+	threads int
+	seed    maphash.Seed
+	memory  memory
+	lasting bool // the default, which Close does not end
+
+	mu        sync.Mutex
+	idle      sync.Cond // no call is being computed
+	pool      *exec.Pool
+	operators map[string]*operator
+	plans     plans
+	active    int // calls that are being computed
+	closed    bool
+	closing   bool
+	queue     queue
+	calls     uint64 // made so far, but in Sync mode
+	deferred  deferred
+	failed    failure
+	attached  map[any]any
+}
+
+// NewEvalContext returns a context of its own. Close must be called.
+func NewEvalContext(o Options) *EvalContext {
+	e := &EvalContext{threads: o.Threads, seed: maphash.MakeSeed(), operators: map[string]*operator{}, attached: map[any]any{}}
+	if e.threads < 1 {
+		e.threads = runtime.GOMAXPROCS(0)
+	}
+	e.idle.L = &e.mu
+	e.queue.changed.L = &e.mu
+	return e
+}
+
+var defaultContext = sync.OnceValue(func() *EvalContext {
+	e := NewEvalContext(Options{})
+	e.lasting = true
+	return e
+})
+
+// Default returns the context of calls that were given none. There is one for the process.
+func Default() *EvalContext { return defaultContext() }
+
+// Threads returns the number of threads.
+func (e *EvalContext) Threads() int { return e.threads }
+
+// Close waits for the calls that are under way and ends the goroutines. Values that
+// are computed stay; a deferred one that nobody wanted fails with errs.Closed, as
+// calls do from then on. The default context gives back what it holds and goes on
+// working. Close may be called more than once.
+func (e *EvalContext) Close() {
+	e.queue.wait(e)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed || e.closing {
+		return
+	}
+	e.closing = true
+	for e.active > 0 {
+		e.idle.Wait()
+	}
+	if e.pool != nil {
+		e.pool.Close()
+		e.pool = nil
+	}
+	e.plans = plans{}
+	e.closing, e.closed = false, !e.lasting
+	e.idle.Broadcast()
+}
+
+// EvaluateAll computes all calls made so far and waits for them. The error is that of
+// the first call, in the order of calls, that failed since the last EvaluateAll, of
+// those that were deferred or eager; or errs.Canceled when ctx ends before.
+func (e *EvalContext) EvaluateAll(ctx context.Context) error {
+	e.mu.Lock()
+	calls := append(e.deferred.take(), e.queue.calls()...)
+	e.mu.Unlock()
+	for _, c := range calls {
+		if err := c.wait(ctx); err != nil {
+			e.mu.Lock()
+			e.deferred.putBack(calls)
+			e.mu.Unlock()
+			return err
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	err := e.failed.err
+	e.failed = failure{}
+	return err
+}
+
+// Attach returns what belongs to the context under key; make makes it when it is
+// asked for first. Packages use types of their own as keys.
+func (e *EvalContext) Attach(key any, make func() any) any {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	v, ok := e.attached[key]
+	if !ok {
+		v = make()
+		e.attached[key] = v
+	}
+	return v
+}
+
+// failure is the first failed call since the last EvaluateAll.
+type failure struct {
+	number uint64
+	err    error
+}
+
+// note keeps err if its call came before that of the error that is kept.
+func (f *failure) note(number uint64, err error) {
+	if f.err == nil || number < f.number {
+		*f = failure{number, err}
+	}
+}
+
+// workers returns the threads, which are started when they are first needed.
+func (e *EvalContext) workers() *exec.Pool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.pool == nil {
+		e.pool = exec.NewPool(e.threads)
+	}
+	return e.pool
+}

@@ -1,0 +1,178 @@
+package dynamic
+
+import (
+	"context"
+	"errors"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// wait returns when the call is computed, successfully or not, and nil; or the error
+// of ctx when that ends before.
+func (k *call) wait(ctx context.Context) error {
+	if k.finished() {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return canceled(ctx)
+	}
+	if ctx.Done() == nil { // nothing can end the wait: instead of it do the work
+		evaluate(k)
+		if k.finished() {
+			return nil
+		}
+		<-k.doneChannel()
+		return nil
+	}
+	if k.mode == Deferred && k.state.Load() == fresh {
+		k.e.enqueue(k)
+	}
+	select {
+	case <-k.doneChannel():
+		return nil
+	case <-ctx.Done():
+		return canceled(ctx)
+	}
+}
+
+func canceled(ctx context.Context) error {
+	return &errs.Error{Kind: errs.Canceled, Op: "dynamic", Err: context.Cause(ctx)}
+}
+
+// doneChannel returns a channel that is closed when the call is computed.
+func (k *call) doneChannel() <-chan struct{} {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.done == nil {
+		k.done = make(chan struct{})
+		if k.finished() {
+			close(k.done)
+		}
+	}
+	return k.done
+}
+
+// evaluate computes a call after those that it needs, unless somebody does. Chains
+// may be long: the calls are on a stack of its own.
+func evaluate(k *call) {
+	if k.state.Load() != fresh {
+		return
+	}
+	stack := []*call{k}
+	for len(stack) > 0 {
+		top := stack[len(stack)-1]
+		if need := top.needs(); need != nil {
+			stack = append(stack, need)
+			continue
+		}
+		stack = stack[:len(stack)-1]
+		if top.state.CompareAndSwap(fresh, claimed) {
+			top.run()
+		}
+	}
+}
+
+// needs returns a call that k needs and that nobody computes yet, or nil.
+func (k *call) needs() *call {
+	if k.state.Load() != fresh {
+		return nil
+	}
+	for _, in := range k.inputs {
+		if c := in.origin(); c != nil && c.state.Load() == fresh {
+			return c
+		}
+	}
+	return nil
+}
+
+// run computes a call that was claimed. The calls that it needs are computed, or
+// somebody does that.
+func (k *call) run() {
+	err := k.compute()
+	if err != nil {
+		for _, r := range k.outs {
+			r.err = err
+		}
+	}
+	for _, in := range k.inputs {
+		in.drop()
+	}
+	k.inputs, k.args = nil, arguments{}
+	k.mu.Lock()
+	k.state.Store(finished)
+	if k.done != nil {
+		close(k.done)
+	}
+	k.mu.Unlock()
+}
+
+// compute fills the outputs. An error of an input is that of the call.
+func (k *call) compute() error {
+	for _, in := range k.inputs {
+		if err := in.wait(context.Background()); err != nil {
+			return err
+		}
+	}
+	if k.ctx.Err() != nil {
+		return k.fail(canceled(k.ctx))
+	}
+	p, err := k.e.enter(k)
+	if err != nil {
+		return k.fail(err)
+	}
+	defer k.e.leave()
+	if err := p.run(k); err != nil {
+		return k.fail(err)
+	}
+	return nil
+}
+
+// fail makes err the error of the call.
+func (k *call) fail(err error) error {
+	if k.mode == Sync {
+		k.site.capture(1)
+	}
+	err = k.wrap(err)
+	if k.mode != Sync && !errors.Is(err, errs.Canceled) {
+		k.e.mu.Lock()
+		k.e.failed.note(k.number, err)
+		k.e.mu.Unlock()
+	}
+	return err
+}
+
+// enter begins a computation and returns the plan for it; leave ends it.
+func (e *EvalContext) enter(k *call) (*plan, error) {
+	e.mu.Lock()
+	for e.closing {
+		e.idle.Wait()
+	}
+	if e.closed {
+		e.mu.Unlock()
+		return nil, &errs.Error{Kind: errs.Closed, Op: "EvalContext", Remedy: "evaluate values before Close"}
+	}
+	e.active++
+	p := e.plans.find(e, k)
+	e.mu.Unlock()
+	if p != nil {
+		return p, nil
+	}
+	p, err := newPlan(e, k)
+	if err != nil {
+		e.leave()
+		return nil, err
+	}
+	e.mu.Lock()
+	e.plans.add(p)
+	e.mu.Unlock()
+	return p, nil
+}
+
+func (e *EvalContext) leave() {
+	e.mu.Lock()
+	e.active--
+	if e.active == 0 {
+		e.idle.Broadcast()
+	}
+	e.mu.Unlock()
+}

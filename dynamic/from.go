@@ -1,0 +1,249 @@
+package dynamic
+
+import (
+	"fmt"
+	"image"
+	"image/draw"
+	"math"
+	"reflect"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Form says what becomes of data from Go.
+type Form struct {
+	DType  tensor.DType // elements are converted to it; by default the type that the data has
+	Layout string       // of the array or of each sample; by default the one that the data has
+	// NoCopy lets the value lie in the memory of a tensor.Tensor, tensor.Batch or
+	// slice that is given; it must not be changed then.
+	NoCopy bool
+}
+
+// TensorOf returns a Tensor of data from Go: a number or bool, nested slices or arrays of them of
+// regular shape, a string (its bytes), a tensor.Tensor, or an image.Image (HWC, uint8, RGB
+// or one channel of a grey one). An int becomes int32 and a float64 float32, as constants
+// of operators do, unless the Form says otherwise; other types stay. A *Tensor is
+// returned as it is when nothing about it changes.
+//
+// What cannot be taken is the error of the Tensor, of kind errs.Invalid.
+func TensorOf(data any, form ...Form) *Tensor {
+	f := formOf(form)
+	if t, ok := data.(*Tensor); ok && t != nil {
+		if f.DType == tensor.Invalid && f.Layout == "" {
+			return t
+		}
+		if err := t.wait(background); err != nil {
+			return failedTensor(err)
+		}
+		data = t.samples[0]
+	}
+	v, err := f.array(data)
+	if err == nil {
+		v, err = f.apply(v)
+	}
+	if err != nil {
+		return failedTensor(errs.Wrap("dynamic.TensorOf", "", err))
+	}
+	return tensorOf(v)
+}
+
+// tensorOf returns a Tensor that is v.
+func tensorOf(v tensor.Tensor) *Tensor {
+	return &Tensor{result{n: 1, samples: []tensor.Tensor{v}, spec: v.Spec()}}
+}
+
+func failedTensor(err error) *Tensor {
+	t := &Tensor{result{n: 1, err: err}}
+	t.seen.Store(true)
+	return t
+}
+
+func formOf(form []Form) Form {
+	if len(form) == 0 {
+		return Form{}
+	}
+	return form[len(form)-1]
+}
+
+// array returns data as an array of its own, unless it need not be copied.
+func (f *Form) array(data any) (tensor.Tensor, error) {
+	switch d := data.(type) {
+	case tensor.Tensor:
+		if err := d.Check(); err != nil {
+			return d, err
+		}
+		if f.NoCopy {
+			return d, nil
+		}
+		return d.Clone(), nil
+	case image.Image:
+		return pixels(d), nil
+	case string:
+		return tensor.FromSlice([]byte(d)), nil
+	case []byte:
+		if f.NoCopy {
+			return tensor.FromSlice(d), nil
+		}
+		return tensor.FromSlice(append([]byte{}, d...)), nil
+	}
+	return f.nested(reflect.ValueOf(data))
+}
+
+// apply gives an array the type and layout of the form.
+func (f *Form) apply(t tensor.Tensor) (tensor.Tensor, error) {
+	if f.Layout != "" {
+		if len(f.Layout) != len(t.Shape) {
+			return t, &errs.Error{Kind: errs.Invalid, Subject: "layout", Want: fmt.Sprintf("%d axes", len(t.Shape)), Got: strconv.Quote(f.Layout)}
+		}
+		t.Layout = f.Layout
+	}
+	if f.DType == tensor.Invalid || f.DType == t.DType {
+		return t, nil
+	}
+	return tensor.Cast(f.DType, t)
+}
+
+// nested returns an array of nested slices or a number.
+func (f *Form) nested(v reflect.Value) (tensor.Tensor, error) {
+	refused := func(got string) (tensor.Tensor, error) {
+		return tensor.Tensor{}, &errs.Error{Kind: errs.Invalid, Want: "a number, bool, slices of them, a string, a tensor.Tensor or an image.Image", Got: got}
+	}
+	if !v.IsValid() {
+		return refused("nil")
+	}
+	shape := tensor.Shape{}
+	typ, at := v.Type(), v
+	for typ.Kind() == reflect.Slice || typ.Kind() == reflect.Array {
+		n := 0
+		if at.IsValid() {
+			n = at.Len()
+		}
+		shape = append(shape, n)
+		if typ = typ.Elem(); n > 0 {
+			at = at.Index(0)
+		} else {
+			at = reflect.Value{}
+		}
+	}
+	d, ok := tensor.FromReflect(typ)
+	if !ok {
+		return refused(v.Type().String())
+	}
+	bytes, err := shape.Bytes(d)
+	if err != nil {
+		return tensor.Tensor{}, err
+	}
+	t := tensor.New(d, shape...)
+	p := &packer{dst: t.Data[:0:bytes], shape: shape, size: d.Size()}
+	if err := p.pack(v, 0); err != nil {
+		return tensor.Tensor{}, err
+	}
+	switch {
+	case f.DType != tensor.Invalid:
+	case typ.Kind() == reflect.Int:
+		return narrowed(t, tensor.Int32)
+	case typ.Kind() == reflect.Uint:
+		return narrowed(t, tensor.Uint32)
+	case typ.Kind() == reflect.Float64:
+		return narrowed(t, tensor.Float32)
+	}
+	return t, nil
+}
+
+// narrowed converts to 32 bits, as the constants of operators are. Integers that do not fit are refused.
+func narrowed(t tensor.Tensor, d tensor.DType) (tensor.Tensor, error) {
+	out, err := tensor.Cast(d, t)
+	if err != nil || d.IsFloat() {
+		return out, err
+	}
+	back, err := tensor.Cast(t.DType, out)
+	if err != nil {
+		return out, err
+	}
+	if !back.Equal(t) {
+		return out, &errs.Error{Kind: errs.Invalid, Want: "integers that " + d.String() + " holds", Got: "larger ones",
+			Remedy: "give sized integers or Form.DType"}
+	}
+	return out, nil
+}
+
+// packer writes the elements of nested slices one behind the other.
+type packer struct {
+	dst   []byte
+	shape tensor.Shape
+	size  int
+}
+
+func (p *packer) pack(v reflect.Value, axis int) error {
+	if axis == len(p.shape) {
+		p.dst = appendElement(p.dst, v, p.size)
+		return nil
+	}
+	if v.Len() != p.shape[axis] {
+		return &errs.Error{Kind: errs.Invalid, Subject: fmt.Sprintf("axis %d", axis), Want: fmt.Sprintf("%d elements everywhere", p.shape[axis]), Got: fmt.Sprint(v.Len())}
+	}
+	for i := range v.Len() {
+		if err := p.pack(v.Index(i), axis+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendElement appends a number of size bytes.
+func appendElement(dst []byte, v reflect.Value, size int) []byte {
+	put := func(x uint64, size int) {
+		for range size {
+			dst = append(dst, byte(x))
+			x >>= 8
+		}
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		if v.Bool() {
+			put(1, 1)
+		} else {
+			put(0, 1)
+		}
+	case reflect.Float32:
+		put(uint64(math.Float32bits(float32(v.Float()))), 4)
+	case reflect.Float64:
+		put(math.Float64bits(v.Float()), 8)
+	case reflect.Complex64:
+		put(uint64(math.Float32bits(float32(real(v.Complex())))), 4)
+		put(uint64(math.Float32bits(float32(imag(v.Complex())))), 4)
+	case reflect.Complex128:
+		put(math.Float64bits(real(v.Complex())), 8)
+		put(math.Float64bits(imag(v.Complex())), 8)
+	default:
+		if v.CanInt() {
+			put(uint64(v.Int()), size)
+		} else {
+			put(v.Uint(), size)
+		}
+	}
+	return dst
+}
+
+// pixels returns an image as an array, HWC, without its alpha.
+func pixels(img image.Image) tensor.Tensor {
+	r := img.Bounds()
+	if g, ok := img.(*image.Gray); ok {
+		t := tensor.New(tensor.Uint8, r.Dy(), r.Dx(), 1)
+		for y := range r.Dy() {
+			copy(t.Data[y*r.Dx():(y+1)*r.Dx()], g.Pix[g.PixOffset(r.Min.X, r.Min.Y+y):])
+		}
+		t.Layout = "HWC"
+		return t
+	}
+	plain := image.NewNRGBA(image.Rect(0, 0, r.Dx(), r.Dy()))
+	draw.Draw(plain, plain.Rect, img, r.Min, draw.Src)
+	t := tensor.New(tensor.Uint8, r.Dy(), r.Dx(), 3)
+	for i := range r.Dx() * r.Dy() {
+		copy(t.Data[3*i:3*i+3], plain.Pix[4*i:])
+	}
+	t.Layout = "HWC"
+	return t
+}

@@ -1,0 +1,149 @@
+package dynamic
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op/opargs"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// background is the context of those who cannot wait in vain.
+var background = context.Background()
+
+// BatchOf returns a Batch of data from Go: a slice with a sample in each element, whatever
+// TensorOf takes ([][]byte, []string, [][]float32, []tensor.Tensor, []image.Image,
+// []*Tensor …), a *tensor.Batch, a []*Tensor, or a tensor.Tensor whose first axis
+// are the samples. The samples have one type, number of axes and layout; shapes
+// may differ. A *Batch is returned as it is. A slice without elements needs Form.DType.
+//
+// What cannot be taken is the error of the Batch, of kind errs.Invalid or errs.Mismatch.
+func BatchOf(data any, form ...Form) *Batch {
+	f := formOf(form)
+	if b, ok := data.(*Batch); ok && b != nil && f.DType == tensor.Invalid && f.Layout == "" {
+		return b
+	}
+	samples, err := f.list(data)
+	for i := 0; i < len(samples) && err == nil; i++ {
+		if samples[i], err = f.apply(samples[i]); err == nil {
+			err = like(samples, i)
+		}
+	}
+	b := &Batch{result{batch: true, n: len(samples)}}
+	switch {
+	case err != nil:
+	case len(samples) > 0:
+		b.samples, b.spec = samples, samples[0].Spec()
+	case f.DType == tensor.Invalid:
+		err = &errs.Error{Kind: errs.Invalid, Want: "at least one sample, or Form.DType", Got: "none"}
+	default:
+		b.spec = tensor.Spec{DType: f.DType, Shape: make(tensor.Shape, max(1, len(f.Layout))), Layout: f.Layout}
+	}
+	if err != nil {
+		b.err = errs.Wrap("dynamic.BatchOf", "", err)
+		b.seen.Store(true)
+	}
+	return b
+}
+
+// like returns an error unless sample i is of the kind of the first.
+func like(samples []tensor.Tensor, i int) error {
+	first, t := samples[0], samples[i]
+	if t.DType != first.DType || len(t.Shape) != len(first.Shape) || t.Layout != first.Layout {
+		return &errs.Error{Kind: errs.Mismatch, Subject: "sample " + strconv.Itoa(i), Want: fmt.Sprintf("type, number of axes and layout of the first, %v %q", first, first.Layout),
+			Got: fmt.Sprintf("%v %q", t, t.Layout)}
+	}
+	return nil
+}
+
+// list returns the samples of data.
+func (f *Form) list(data any) ([]tensor.Tensor, error) {
+	switch d := data.(type) {
+	case *Batch:
+		if d == nil {
+			break
+		}
+		return append([]tensor.Tensor{}, d.samples...), d.wait(background)
+	case *tensor.Batch:
+		if d == nil {
+			break
+		}
+		if err := d.Check(); err != nil {
+			return nil, err
+		}
+		if !f.NoCopy {
+			d = d.Clone()
+		}
+		samples := make([]tensor.Tensor, d.NumSamples())
+		for i := range samples {
+			samples[i] = d.Sample(i)
+		}
+		return samples, nil
+	case tensor.Tensor:
+		if err := d.Check(); err != nil {
+			return nil, err
+		}
+		if len(d.Shape) == 0 {
+			return nil, &errs.Error{Kind: errs.Invalid, Want: "an array with the samples along its first axis", Got: d.String()}
+		}
+		if !f.NoCopy {
+			d = d.Clone()
+		}
+		samples := make([]tensor.Tensor, d.Shape[0])
+		for i := range samples {
+			samples[i] = d.Index(i)
+		}
+		return samples, nil
+	}
+	v := reflect.ValueOf(data)
+	if !v.IsValid() || v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
+		return nil, &errs.Error{Kind: errs.Invalid, Want: "a slice of samples, a *tensor.Batch or a tensor.Tensor", Got: fmt.Sprintf("%T", data)}
+	}
+	samples := make([]tensor.Tensor, v.Len())
+	for i := range samples {
+		var err error
+		if samples[i], err = f.sample(v.Index(i).Interface()); err != nil {
+			return nil, errs.Wrap("", "sample "+strconv.Itoa(i), err)
+		}
+	}
+	return samples, nil
+}
+
+// sample returns an element of a list as an array.
+func (f *Form) sample(data any) (tensor.Tensor, error) {
+	switch d := data.(type) {
+	case *Tensor:
+		if d != nil {
+			return d.Tensor(background)
+		}
+	case *Batch:
+		return tensor.Tensor{}, &errs.Error{Kind: errs.Invalid, Want: "a Tensor", Got: "a Batch"}
+	}
+	return f.array(data)
+}
+
+// Broadcast returns a Batch of n times t. It does not wait.
+func Broadcast(t *Tensor, n int) *Batch {
+	b := &Batch{result{batch: true, n: n}}
+	if n < 1 {
+		b.err = &errs.Error{Kind: errs.Invalid, Op: "dynamic.Broadcast", Want: "a batch size of 1 or more", Got: strconv.Itoa(n)}
+		b.n = 0
+		b.seen.Store(true)
+		return b
+	}
+	b.choose(&t.result, make([]int, n))
+	return b
+}
+
+// ReadFile returns the bytes of a file: the operator io.file.read.
+func ReadFile(ctx context.Context, path string) *Tensor {
+	return call1[*Tensor](ctx, Call{Op: "io.file.read", Args: opargs.IoFileRead{}, Inputs: []Value{TensorOf(path)}, Skip: 2})
+}
+
+// ReadFiles returns the bytes of files.
+func ReadFiles(ctx context.Context, paths ...string) *Batch {
+	return call1[*Batch](ctx, Call{Op: "io.file.read", Args: opargs.IoFileRead{}, Inputs: []Value{BatchOf(paths)}, Skip: 2})
+}

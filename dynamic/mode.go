@@ -1,0 +1,99 @@
+package dynamic
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Mode says when calls are computed. Results do not depend on it.
+type Mode uint8
+
+// The modes, in the order of DALI's.
+const (
+	Deferred Mode = iota + 1 // when a value is wanted, or by EvaluateAll
+	Eager                    // in the background, in the order of the calls: the default
+	Sync                     // before the call returns
+)
+
+var modeNames = [...]string{"", "deferred", "eager", "sync"}
+
+// String returns the name of the mode, as ParseMode takes it.
+func (m Mode) String() string {
+	if int(m) < len(modeNames) {
+		return modeNames[m]
+	}
+	return fmt.Sprintf("mode %d", uint8(m))
+}
+
+// ParseMode returns the mode of that name: "deferred", "eager" or "sync", and DALI's
+// "default", which is eager, "sync_cpu" and "sync_full", which are the same where there
+// is one device. The error is of kind errs.Invalid.
+func ParseMode(name string) (Mode, error) {
+	switch strings.ToLower(name) {
+	case "deferred":
+		return Deferred, nil
+	case "eager", "default":
+		return Eager, nil
+	case "sync", "sync_cpu", "sync_full":
+		return Sync, nil
+	}
+	return 0, &errs.Error{Kind: errs.Invalid, Op: "dynamic.ParseMode", Subject: name, Want: "deferred, eager, sync, sync_cpu or sync_full", Got: "another name"}
+}
+
+// scope is what a context says about the calls that are made with it.
+type scope struct {
+	mode     Mode
+	context  *EvalContext
+	recorder recorder // takes the calls instead of the engine, or nil
+}
+
+type scopeKey struct{}
+
+// scopeOf returns the scope of ctx.
+func scopeOf(ctx context.Context) scope {
+	if s, ok := ctx.Value(scopeKey{}).(*scope); ok {
+		return *s
+	}
+	return scope{mode: Eager}
+}
+
+// with returns ctx with a changed scope.
+func (s scope) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, scopeKey{}, &s)
+}
+
+// evalContext returns the EvalContext of the scope.
+func (s *scope) evalContext() *EvalContext {
+	if s.context != nil {
+		return s.context
+	}
+	return Default()
+}
+
+// WithMode returns a context in which calls are computed in that mode. What is no mode is Eager.
+func WithMode(ctx context.Context, m Mode) context.Context {
+	s := scopeOf(ctx)
+	if s.mode = m; m < Deferred || m > Sync {
+		s.mode = Eager
+	}
+	return s.in(ctx)
+}
+
+// ModeOf returns the mode of ctx, which is Eager unless WithMode set another.
+func ModeOf(ctx context.Context) Mode { return scopeOf(ctx).mode }
+
+// With returns a context whose calls e computes.
+func With(ctx context.Context, e *EvalContext) context.Context {
+	s := scopeOf(ctx)
+	s.context = e
+	return s.in(ctx)
+}
+
+// Current returns the EvalContext of ctx: that of With, or Default.
+func Current(ctx context.Context) *EvalContext {
+	s := scopeOf(ctx)
+	return s.evalContext()
+}

@@ -1,0 +1,148 @@
+package dynamic
+
+import (
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+)
+
+// operator is what an EvalContext knows of an operator that was called. It is immutable.
+type operator struct {
+	schema *op.Schema
+	typ    reflect.Type // of its arguments when it was called first
+	fields *op.Fields   // of typ
+}
+
+// operator returns the operator of that name.
+func (e *EvalContext) operator(name string) (*operator, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if o, ok := e.operators[name]; ok {
+		return o, nil
+	}
+	s, err := op.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	if s.Reader || s.Branch != op.Follows {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: name, Want: "an operator that gives a value for each sample", Got: "a reader or a branch",
+			Remedy: "readers are in dynamic/readers; branches are if statements"}
+	}
+	o := &operator{schema: s}
+	e.operators[name] = o
+	return o, nil
+}
+
+// learn returns an operator that knows the fields of typ, in place of o.
+func (e *EvalContext) learn(o *operator, typ reflect.Type, fields *op.Fields) *operator {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	known := &operator{o.schema, typ, fields}
+	e.operators[o.schema.FullName()] = known
+	return known
+}
+
+// arguments are those of a call, so that others can be compared with them.
+type arguments struct {
+	args   any
+	fields *op.Fields // of a struct; nil for anything else, which text stands for
+	text   string
+	values []op.Value // those that the arguments take for each sample
+}
+
+// resolve makes args the arguments of the call.
+func (k *call) resolve(args any) error {
+	typ := reflect.TypeOf(args)
+	if typ != nil && typ.Kind() == reflect.Struct {
+		if k.operator.typ != typ {
+			fields, err := op.FieldsOf(typ)
+			if err != nil {
+				return errs.Wrap(k.operator.schema.FullName(), "arguments", err)
+			}
+			k.operator = k.e.learn(k.operator, typ, fields)
+		}
+		k.args = arguments{args: args, fields: k.operator.fields}
+		k.args.values = k.args.fields.Values(nil, args)
+		return nil
+	}
+	_, set, err := op.Arguments(args)
+	if err != nil {
+		return errs.Wrap(k.operator.schema.FullName(), "arguments", err)
+	}
+	k.args = arguments{args: args}
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if v := set[name].From; v != nil {
+			k.args.values = append(k.args.values, v)
+			fmt.Fprintf(&text, "%s=? ", name)
+			continue
+		}
+		fmt.Fprintf(&text, "%s=%#v ", name, set[name].Const)
+	}
+	k.args.text = text.String()
+	return nil
+}
+
+func (a *arguments) hash(seed maphash.Seed) uint64 {
+	if a.fields != nil {
+		return a.fields.Hash(seed, a.args)
+	}
+	return maphash.String(seed, a.text)
+}
+
+func (a *arguments) equal(b *arguments) bool {
+	if a.fields != nil {
+		return a.fields == b.fields && a.fields.Equal(a.args, b.args)
+	}
+	return b.fields == nil && a.text == b.text
+}
+
+// names returns the parameters that take the values, in their order.
+func (a *arguments) names() (names []string, set map[string]op.Argument, err error) {
+	if _, set, err = op.Arguments(a.args); err != nil {
+		return nil, nil, err
+	}
+	of := map[string]op.Value{}
+	for name, arg := range set {
+		if arg.From != nil {
+			of[name] = arg.From
+		}
+	}
+	if a.fields == nil {
+		return slices.Sorted(maps.Keys(of)), set, nil
+	}
+	typ := reflect.TypeOf(a.args)
+	for i := range typ.NumField() {
+		if tag := typ.Field(i).Tag.Get("op"); of[tag] != nil {
+			names = append(names, tag)
+		}
+	}
+	return names, set, nil
+}
+
+// outputs returns how many values a call gives.
+func (k *call) countOutputs() int {
+	s := k.operator.schema
+	if s.OutputCount == nil {
+		return len(s.Outputs)
+	}
+	_, set, err := op.Arguments(k.args.args)
+	if err != nil {
+		return len(s.Outputs)
+	}
+	config, _, err := op.Resolve(s, s.FullName(), k.ports, set)
+	if err != nil {
+		return len(s.Outputs)
+	}
+	n, err := s.OutputCount(config)
+	if err != nil {
+		return len(s.Outputs)
+	}
+	return n
+}

@@ -1,0 +1,251 @@
+package dynamic
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/internal/exec"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// plan is a graph of one operator, ready to be run for calls of one kind: with the
+// same operator and constants, and inputs and argument inputs of the same
+// types, numbers of axes and layouts, for batches up to a power of two.
+type plan struct {
+	hash     uint64
+	operator *op.Schema
+	args     arguments // without values
+	inputs   []tensor.Spec
+	ports    int
+	capacity int
+
+	next         *plan // of the same hash
+	newer, older *plan // by use
+
+	mu      sync.Mutex // one call at a time
+	exec    *exec.Executor
+	frame   *exec.Frame
+	keyer   *rng.Forked
+	repeats [][]tensor.Tensor // of inputs that are the same for all samples
+	specs   []tensor.Spec     // of the outputs
+}
+
+// newPlan makes the plan for a call whose inputs are there.
+func newPlan(e *EvalContext, k *call) (*plan, error) {
+	p := &plan{hash: k.hash(e), operator: k.operator.schema, args: k.args, ports: k.ports, capacity: capacity(k.samples)}
+	p.args.values = nil
+	for _, in := range k.inputs {
+		p.inputs = append(p.inputs, in.describe())
+	}
+	names, set, err := k.args.names()
+	if err != nil {
+		return nil, err
+	}
+	var b graph.Builder
+	var edges []graph.Edge
+	described := make([][]tensor.Spec, len(p.inputs))
+	for i, spec := range p.inputs {
+		n, err := b.Input("", 1, nil)
+		if err != nil {
+			return nil, err
+		}
+		edges = append(edges, graph.Edge{Node: n})
+		described[i] = []tensor.Spec{spec}
+	}
+	for i, name := range names {
+		set[name] = op.Argument{From: edges[p.ports+i]}
+	}
+	n, err := b.AddSchema(p.operator, p.operator.FullName(), edges[:p.ports], set)
+	if err != nil {
+		return nil, err
+	}
+	g, err := specialized(&b, n, described)
+	if err != nil {
+		return nil, err
+	}
+	config := exec.Config{BatchSize: p.capacity, Threads: e.threads, Pool: e.workers(), Take: true, Allocate: e.memory.alloc, Keyers: make([]rng.Keyer, len(g.Nodes))}
+	p.keyer = &rng.Forked{}
+	for i := range config.Keyers {
+		config.Keyers[i] = p.keyer
+	}
+	p.exec = exec.New(g, nil, config)
+	p.frame, p.specs = p.exec.NewFrame(), p.exec.Specs()
+	p.repeats = make([][]tensor.Tensor, len(p.inputs))
+	return p, nil
+}
+
+// specialized returns the graph of n alone. Its inputs are the nodes before n; they keep their order.
+func specialized(b *graph.Builder, n *graph.Node, described [][]tensor.Spec) (*graph.Graph, error) {
+	outputs := make([]graph.Edge, len(n.Specs))
+	for i := range outputs {
+		outputs[i] = graph.Edge{Node: n, Output: i}
+	}
+	g, err := b.Graph(outputs)
+	if err != nil {
+		return nil, err
+	}
+	return g.Specialize(described)
+}
+
+// run computes a call. Its outputs are new.
+func (p *plan) run(k *call) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f, n := p.frame, k.samples
+	f.Begin(n)
+	for s := range n {
+		f.Positions[s], f.Slots[s] = int64(s), int32(s)
+	}
+	for i, in := range k.inputs {
+		f.Feed(i, 0, p.samples(i, in, n))
+	}
+	p.keyer.Start = k.draw
+	p.exec.Start(f)
+	err := p.exec.Wait(k.ctx, f)
+	if err == nil {
+		err = p.exec.Err(f)
+	}
+	if err == nil {
+		for i, r := range k.outs {
+			r.samples, r.slab = f.Take(i)
+			r.spec, r.memory = p.specs[i], &k.e.memory
+		}
+	}
+	p.exec.Abandon(f)
+	for _, list := range p.repeats {
+		clear(list)
+	}
+	return err
+}
+
+// samples returns what flows into input i: the samples of a batch, or one for all.
+func (p *plan) samples(i int, in *result, n int) []tensor.Tensor {
+	list := in.list()
+	if in.batch || n == 1 {
+		return list
+	}
+	if p.repeats[i] == nil {
+		p.repeats[i] = make([]tensor.Tensor, p.capacity)
+	}
+	repeated := p.repeats[i][:n]
+	for s := range repeated {
+		repeated[s] = list[0]
+	}
+	return repeated
+}
+
+// capacity returns the batch size of the plan for a batch of n.
+func capacity(n int) int { return 1 << bits.Len(uint(max(1, n)-1)) }
+
+// hash returns a number that is the same for calls of the same kind. The inputs are there.
+func (k *call) hash(e *EvalContext) uint64 {
+	h := maphash.String(e.seed, k.operator.schema.Name) ^ k.args.hash(e.seed)
+	for _, in := range k.inputs {
+		d, ndim, layout := in.kind()
+		h = h*0x9E3779B97F4A7C15 + uint64(d)<<8 + uint64(ndim)
+		if layout != "" {
+			h ^= maphash.String(e.seed, layout)
+		}
+	}
+	return h*0x9E3779B97F4A7C15 + uint64(capacity(k.samples))<<8 + uint64(k.ports)
+}
+
+// fits reports whether the plan is for calls like k.
+func (p *plan) fits(k *call) bool {
+	if p.operator != k.operator.schema || p.ports != k.ports || len(p.inputs) != len(k.inputs) || p.capacity != capacity(k.samples) {
+		return false
+	}
+	for i, in := range k.inputs {
+		d, ndim, layout := in.kind()
+		if s := &p.inputs[i]; s.DType != d || len(s.Shape) != ndim || s.Layout != layout {
+			return false
+		}
+	}
+	return p.args.equal(&k.args)
+}
+
+// plans are those that were used last.
+type plans struct {
+	byHash         map[uint64]*plan
+	newest, oldest *plan
+	count          int
+}
+
+// mostPlans bounds the plans of an EvalContext.
+const mostPlans = 256
+
+// find returns the plan for calls like k, or nil.
+func (l *plans) find(e *EvalContext, k *call) *plan {
+	for p := l.byHash[k.hash(e)]; p != nil; p = p.next {
+		if p.fits(k) {
+			l.use(p)
+			return p
+		}
+	}
+	return nil
+}
+
+// use makes p the newest.
+func (l *plans) use(p *plan) {
+	if l.newest == p {
+		return
+	}
+	l.unlink(p)
+	l.push(p)
+}
+
+func (l *plans) push(p *plan) {
+	if p.older = l.newest; p.older != nil {
+		p.older.newer = p
+	} else {
+		l.oldest = p
+	}
+	l.newest = p
+}
+
+func (l *plans) unlink(p *plan) {
+	if p.newer != nil {
+		p.newer.older = p.older
+	} else {
+		l.newest = p.older
+	}
+	if p.older != nil {
+		p.older.newer = p.newer
+	} else {
+		l.oldest = p.newer
+	}
+	p.newer, p.older = nil, nil
+}
+
+// add keeps a plan, in place of the one that was not used for longest when there are too many.
+func (l *plans) add(p *plan) {
+	if l.byHash == nil {
+		l.byHash = map[uint64]*plan{}
+	}
+	p.next = l.byHash[p.hash]
+	l.byHash[p.hash] = p
+	l.push(p)
+	if l.count++; l.count > mostPlans {
+		l.drop(l.oldest)
+	}
+}
+
+// drop forgets a plan; who runs it goes on.
+func (l *plans) drop(p *plan) {
+	l.unlink(p)
+	l.count--
+	if first := l.byHash[p.hash]; first != p {
+		for first.next != p {
+			first = first.next
+		}
+		first.next = p.next
+	} else if p.next == nil {
+		delete(l.byHash, p.hash)
+	} else {
+		l.byHash[p.hash] = p.next
+	}
+}

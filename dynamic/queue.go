@@ -1,0 +1,136 @@
+package dynamic
+
+import (
+	"sync"
+	"weak"
+)
+
+// queue holds the eager calls that wait for the background goroutine of their
+// EvalContext, which runs while there are any. The context's mutex guards it.
+type queue struct {
+	waiting []*call // a ring would keep the calls that are done
+	first   int
+	current *call
+	running bool
+	changed sync.Cond
+}
+
+// longestQueue bounds the calls that wait: who calls faster than they are computed
+// waits for the background.
+const longestQueue = 1024
+
+// enqueue has the background compute c.
+func (e *EvalContext) enqueue(c *call) {
+	q := &e.queue
+	e.mu.Lock()
+	for len(q.waiting)-q.first >= longestQueue {
+		q.changed.Wait()
+	}
+	if q.first > 0 && len(q.waiting) == cap(q.waiting) {
+		n := copy(q.waiting, q.waiting[q.first:])
+		clear(q.waiting[n:])
+		q.waiting, q.first = q.waiting[:n], 0
+	}
+	q.waiting = append(q.waiting, c)
+	start := !q.running
+	q.running = true
+	e.mu.Unlock()
+	if start {
+		go e.work()
+	}
+}
+
+// work computes the calls that wait, in their order, until there are none.
+func (e *EvalContext) work() {
+	q := &e.queue
+	for {
+		e.mu.Lock()
+		q.current = nil
+		full := len(q.waiting)-q.first >= longestQueue
+		if q.first == len(q.waiting) {
+			q.waiting, q.first, q.running = q.waiting[:0], 0, false
+			q.changed.Broadcast()
+			e.mu.Unlock()
+			return
+		}
+		c := q.waiting[q.first]
+		q.waiting[q.first] = nil
+		q.first++
+		q.current = c
+		if full {
+			q.changed.Broadcast()
+		}
+		e.mu.Unlock()
+		evaluate(c)
+	}
+}
+
+// wait waits until the background has nothing to do.
+func (q *queue) wait(e *EvalContext) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for q.running {
+		q.changed.Wait()
+	}
+}
+
+// calls returns the calls that wait or are under way.
+func (q *queue) calls() []*call {
+	var list []*call
+	if q.current != nil {
+		list = append(list, q.current)
+	}
+	return append(list, q.waiting[q.first:]...)
+}
+
+// deferred are the calls that nobody has wanted yet, in their order. Those whose values are
+// gone are forgotten, unless they have effects.
+type deferred struct {
+	calls []waiting
+	prune int // when there are so many, those that are done or gone are dropped
+}
+
+// waiting is a deferred call; kept holds it where that is needed.
+type waiting struct {
+	call weak.Pointer[call]
+	kept *call
+}
+
+func (d *deferred) add(c *call) {
+	if len(d.calls) >= max(64, d.prune) {
+		live := d.calls[:0]
+		for _, w := range d.calls {
+			if c := w.call.Value(); c != nil && !c.finished() {
+				live = append(live, w)
+			}
+		}
+		clear(d.calls[len(live):])
+		d.calls, d.prune = live, 2*len(live)
+	}
+	w := waiting{call: weak.Make(c)}
+	if c.operator.schema.Keep {
+		w.kept = c
+	}
+	d.calls = append(d.calls, w)
+}
+
+// take returns the calls that are still to be computed and forgets them.
+func (d *deferred) take() []*call {
+	var list []*call
+	for _, w := range d.calls {
+		if c := w.call.Value(); c != nil && !c.finished() {
+			list = append(list, c)
+		}
+	}
+	d.calls = nil
+	return list
+}
+
+// putBack takes calls back that take returned.
+func (d *deferred) putBack(list []*call) {
+	for _, c := range list {
+		if !c.finished() && c.mode == Deferred {
+			d.add(c)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package dynamic
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// site is where a call was made: the innermost program counters.
+type site [8]uintptr
+
+// here returns the site of who called the caller, skip frames further out.
+func (s *site) capture(skip int) { runtime.Callers(skip+2, s[:]) }
+
+// own is the import path of this package and, with a slash, of those below it.
+const own = "github.com/bivouac-ml/bivouac/dynamic"
+
+// String returns file and line of the first frame outside of dynamic mode, or "" when nothing was captured.
+func (s *site) String() string {
+	n := 0
+	for n < len(s) && s[n] != 0 {
+		n++
+	}
+	if n == 0 {
+		return ""
+	}
+	frames := runtime.CallersFrames(s[:n])
+	for {
+		f, more := frames.Next()
+		inside := strings.HasPrefix(f.Function, own+".") || strings.HasPrefix(f.Function, own+"/")
+		if !inside || strings.HasSuffix(f.File, "_test.go") || !more {
+			return fmt.Sprintf("%s:%d", f.File, f.Line)
+		}
+	}
+}

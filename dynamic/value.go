@@ -1,0 +1,214 @@
+package dynamic
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Value is a *Tensor or a *Batch: an input of operators and, by op.Of, an argument with a
+// value for each sample.
+type Value interface {
+	op.Value
+	// Evaluate computes the value if that was not done, waits for it, and returns
+	// its error, or errs.Canceled when ctx ends before.
+	Evaluate(ctx context.Context) error
+	// Err returns the error of a value that was waited for, or made in Sync mode. It never waits.
+	Err() error
+	// Release gives the memory of the value back; see Tensor.Release.
+	Release()
+
+	core() *result
+}
+
+// Kind is what functions take that work on either kind of value.
+type Kind interface {
+	*Tensor | *Batch
+	Value
+}
+
+// result is the inside of a value: samples, one of them in a Tensor, or what they come from.
+type result struct {
+	batch bool
+	n     int // samples
+	seen  atomic.Bool
+
+	// Exactly one of these is set, or neither where the samples were given.
+	call *call // computes samples, spec and err
+	view *view // of another value
+
+	samples []tensor.Tensor
+	spec    tensor.Spec // of the samples, with dtype and layout
+	err     error
+
+	slab     []byte  // the memory of all samples, where that is one piece
+	memory   *memory // it came from
+	uses     atomic.Int32
+	released atomic.Bool
+	recorder recorder // the value stands for those of a compiled loop
+	symbol   any      // of the recorder
+}
+
+// view is a choice of samples of another value.
+type view struct {
+	base *result
+	pick []int
+	once sync.Once
+}
+
+// newValue returns a value of a kind, and its inside.
+func newValue(batch bool) (Value, *result) {
+	if batch {
+		b := &Batch{result{batch: true}}
+		return b, &b.result
+	}
+	t := &Tensor{}
+	return t, &t.result
+}
+
+func (r *result) core() *result { return r }
+
+// OpValue implements op.Value.
+func (r *result) OpValue() {}
+
+// origin returns the call that computes the value, or nil.
+func (r *result) origin() *call {
+	for r.view != nil {
+		r = r.view.base
+	}
+	return r.call
+}
+
+// wait returns when the samples are there; or the error of the value, or of ctx.
+func (r *result) wait(ctx context.Context) error {
+	switch {
+	case r.call != nil:
+		if err := r.call.wait(ctx); err != nil {
+			return err
+		}
+	case r.view != nil:
+		if err := r.view.base.wait(ctx); err != nil {
+			return err
+		}
+		r.view.once.Do(r.look)
+	}
+	return r.err
+}
+
+// look takes the samples of a view.
+func (r *result) look() {
+	base := r.view.base
+	r.spec = base.spec
+	if len(r.view.pick) == 1 {
+		i := r.view.pick[0]
+		r.samples = base.samples[i : i+1 : i+1]
+		return
+	}
+	r.samples = make([]tensor.Tensor, len(r.view.pick))
+	for i, from := range r.view.pick {
+		r.samples[i] = base.samples[from]
+	}
+}
+
+// list returns the samples of a value that was waited for.
+func (r *result) list() []tensor.Tensor { return r.samples }
+
+// kind describes the samples of a value that was waited for.
+func (r *result) kind() (d tensor.DType, ndim int, layout string) {
+	if len(r.samples) > 0 {
+		t := &r.samples[0]
+		return t.DType, len(t.Shape), t.Layout
+	}
+	return r.spec.DType, len(r.spec.Shape), r.spec.Layout
+}
+
+// describe is kind as a Spec without extents.
+func (r *result) describe() tensor.Spec {
+	d, ndim, layout := r.kind()
+	s := tensor.Spec{DType: d, Shape: make(tensor.Shape, ndim), Layout: layout}
+	for i := range s.Shape {
+		s.Shape[i] = -1
+	}
+	return s
+}
+
+// Evaluate implements Value.
+func (r *result) Evaluate(ctx context.Context) error {
+	if r.released.Load() {
+		return &errs.Error{Kind: errs.Closed, Op: "dynamic", Want: "a value that is in use", Got: "one that was released"}
+	}
+	err := r.wait(ctx)
+	if err == nil || err == r.failure() {
+		r.seen.Store(true)
+	}
+	return err
+}
+
+// failure returns the error of the value itself, when it is computed.
+func (r *result) failure() error {
+	for r.view != nil && r.err == nil {
+		r = r.view.base
+	}
+	if r.call != nil && !r.call.finished() {
+		return nil
+	}
+	return r.err
+}
+
+// Err implements Value.
+func (r *result) Err() error {
+	if !r.seen.Load() {
+		return nil
+	}
+	return r.failure()
+}
+
+// ready evaluates the value for those who ask for a property of it, and reports whether that succeeded.
+func (r *result) ready() bool { return r.Evaluate(context.Background()) == nil }
+
+// retain and drop count who needs the memory of the samples besides the owner of the value.
+func (r *result) retain() {
+	for r.view != nil {
+		r = r.view.base
+	}
+	r.uses.Add(1)
+}
+
+func (r *result) drop() {
+	for r.view != nil {
+		r = r.view.base
+	}
+	if r.uses.Add(-1) < 0 {
+		r.free()
+	}
+}
+
+// Release gives the memory of a value that an operator made to the next calls, as soon
+// as the calls that take it are computed. The value, what was taken from it as a
+// tensor.Tensor, and views of it must not be used afterwards. Who does not call Release
+// leaves the memory to the garbage collector.
+func (r *result) Release() {
+	if r.released.Swap(true) || r.view != nil {
+		return
+	}
+	r.drop()
+}
+
+// free gives the memory back.
+func (r *result) free() {
+	if r.memory == nil {
+		return
+	}
+	if r.slab != nil {
+		r.memory.give(r.slab)
+	} else {
+		for _, t := range r.samples {
+			r.memory.give(t.Data)
+		}
+	}
+	r.samples, r.slab = nil, nil
+}

@@ -1,0 +1,71 @@
+package exec
+
+import (
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Where outputs are taken, a frame does not keep them: each iteration writes the samples
+// into memory of their own, which is the caller's for good. Nothing is gathered.
+
+// provide sets aside what the delivered values of n samples need.
+func (f *Frame) provide(n int) {
+	for _, id := range f.e.plan.outputs {
+		v := &f.e.plan.values[id]
+		if v.fed || len(f.values[id]) == n && f.values[id] != nil {
+			continue
+		}
+		samples := make([]tensor.Tensor, n)
+		if ndim := len(v.spec.Shape); ndim > 0 {
+			shapes := make([]int, n*ndim)
+			for s := range samples {
+				samples[s].Shape = shapes[s*ndim : s*ndim : (s+1)*ndim]
+			}
+		}
+		f.values[id] = samples
+		if v.static {
+			f.slabs[id] = f.e.allocate(n * v.size)
+		}
+	}
+}
+
+// allocate returns memory for outputs.
+func (e *Executor) allocate(n int) []byte {
+	if e.config.Allocate != nil && n > 0 {
+		return e.config.Allocate(n)
+	}
+	return aligned(n)
+}
+
+// Take returns the samples of output i of a frame that succeeded, with their memory,
+// and whether they lie one behind the other in one piece of it. Both are the caller's.
+func (f *Frame) Take(i int) (samples []tensor.Tensor, slab []byte) {
+	id := f.e.plan.outputs[i]
+	samples, slab = f.values[id][:f.Len()], f.slabs[id]
+	f.values[id], f.slabs[id] = nil, nil
+	clear(f.own[id])
+	return samples, slab
+}
+
+// release drops what the workers and the frame still know of samples that are not theirs.
+func (e *Executor) release(f *Frame) {
+	for _, w := range e.workers {
+		if w == nil {
+			continue
+		}
+		for i := range w.runs {
+			r := &w.runs[i]
+			for _, p := range r.imports {
+				*p.tensors = nil
+			}
+			for _, p := range r.exports {
+				*p.tensors = nil
+			}
+		}
+	}
+	for _, id := range f.fed {
+		f.values[id] = nil
+	}
+}
+
+var _ op.Memory = (*run)(nil)
