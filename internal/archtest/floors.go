@@ -64,6 +64,7 @@ func Module() Rules {
 				{Packages: "dynamic/random", Beside: []string{"dynamic"}},
 				{Packages: "dynamic/readers", Beside: []string{"dynamic", "dynamic/random", "dynamic/checkpoint", "pipeline"}},
 				{Packages: "loader"},
+				{Packages: "loader/nodes", Beside: []string{"loader"}},
 				{Packages: "compat/..."},
 				{Packages: "compat/dali", Beside: []string{"compat/dali/stateproto", "compat/dali/pipeproto", "pipeline"}},
 				{Packages: "compat/dali/internal/wire", Modules: []string{"google.golang.org/protobuf"}},

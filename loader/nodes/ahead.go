@@ -1,0 +1,257 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/flow"
+)
+
+// ahead runs a source, and a function over its values, ahead of the consumer. One
+// goroutine reads the source; with workers others call the function.
+//
+// The state is a snapshot of the source and the number of its values that were
+// passed since. A snapshot is taken behind every so many values, travels with the
+// value, and counts once this is delivered.
+type ahead[S, T any] struct {
+	op      string
+	source  Node[S]
+	fn      func(context.Context, S) (T, error)
+	workers int // 0: the reader calls fn
+	depth   int // values in the making
+	every   int // values from one snapshot to the next; 0: never but at the beginning
+
+	ring    *flow.Ring[*slot[S, T], int64]
+	readers *flow.Pool[*slot[S, T]]
+	callers *flow.Pool[*slot[S, T]]
+	ctx     context.Context // of what is in the making
+	cancel  context.CancelFunc
+
+	// Of the reader.
+	read  int
+	ended bool
+
+	// Of the consumer.
+	snapshot []byte
+	steps    int64 // values passed since the snapshot
+	failed   int64 // values in which fn failed since the value delivered last
+}
+
+// slot is a value in the making.
+type slot[S, T any] struct {
+	in       S
+	out      T
+	err      error // io.EOF behind the last value
+	consumed bool  // the source gave a value
+	taken    bool  // snapshot is that of the source behind this value
+	snapshot []byte
+	done     chan struct{}
+	pending  bool // done is still to be received; of the consumer
+}
+
+// stage begins slots for the ring.
+type stage[S, T any] struct{ a *ahead[S, T] }
+
+func (s stage[S, T]) Start(_ context.Context, f *slot[S, T], at int64, _ bool) (int64, flow.Outcome) {
+	f.pending = true
+	s.a.readers.Submit(f)
+	return at + 1, flow.Started
+}
+
+func (s stage[S, T]) Wait(ctx context.Context, f *slot[S, T]) error {
+	if !f.pending {
+		return nil
+	}
+	select {
+	case <-f.done:
+		f.pending = false
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Err returns nil: failures are delivered in their place, for a source cannot be
+// asked for the same value again.
+func (s stage[S, T]) Err(*slot[S, T]) error { return nil }
+
+func (s stage[S, T]) Abandon(f *slot[S, T]) {
+	if f.pending {
+		<-f.done
+	}
+	*f = slot[S, T]{done: f.done, snapshot: f.snapshot[:0]}
+}
+
+// Reset implements [Node]. It reads again what was delivered since the snapshot.
+func (a *ahead[S, T]) Reset(ctx context.Context, state []byte) error {
+	a.stop()
+	snapshot, steps := []byte(nil), int64(0)
+	if state != nil {
+		d := parse(a.op, state, "snapshot", "steps_since_snapshot")
+		snapshot, steps = d.object("snapshot"), d.count("steps_since_snapshot")
+		if d.err != nil {
+			return d.err
+		}
+	}
+	run, cancel := context.WithCancel(ctx)
+	if err := a.begin(run, snapshot, steps); err != nil {
+		cancel()
+		return err
+	}
+	if a.readers == nil {
+		a.readers = flow.NewPool(1, func(_ int, f *slot[S, T]) { a.make(f) })
+		if a.workers > 0 {
+			a.callers = flow.NewPool(a.workers, func(_ int, f *slot[S, T]) { a.apply(f) })
+		}
+		a.ring = flow.NewRing(stage[S, T]{a}, a.depth, func() *slot[S, T] { return &slot[S, T]{done: make(chan struct{}, 1)} }, 0)
+	}
+	a.ctx, a.cancel = run, cancel
+	return nil
+}
+
+// begin moves the source to a snapshot and passes over some of its values.
+func (a *ahead[S, T]) begin(ctx context.Context, snapshot []byte, steps int64) (err error) {
+	if err = a.source.Reset(ctx, snapshot); err != nil {
+		return err
+	}
+	if a.snapshot, err = a.source.AppendState(a.snapshot[:0]); err != nil {
+		return err
+	}
+	a.read, a.ended, a.steps, a.failed = 0, false, 0, 0
+	for passed := range steps {
+		_, err := a.source.Next(ctx)
+		if err == io.EOF {
+			return &errs.Error{Kind: errs.Mismatch, Op: "nodes." + a.op, Subject: "state: steps_since_snapshot",
+				Want: fmt.Sprint("a source that goes on for ", steps, " values"), Got: fmt.Sprint(passed)}
+		}
+		if err != nil {
+			return err
+		}
+		a.read++
+		a.steps++
+		if err := a.passSnapshot(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passSnapshot takes the snapshot that is due behind a value that is passed over.
+func (a *ahead[S, T]) passSnapshot() (err error) {
+	if a.due() {
+		a.snapshot, err = a.source.AppendState(a.snapshot[:0])
+		a.steps = 0
+	}
+	return err
+}
+
+// due reports whether a snapshot is taken behind the value read last.
+func (a *ahead[S, T]) due() bool { return a.every > 0 && a.read%a.every == 0 }
+
+// make reads the value of a slot. It runs in the reader.
+func (a *ahead[S, T]) make(f *slot[S, T]) {
+	switch {
+	case a.ctx.Err() != nil:
+		f.err = a.ctx.Err()
+	case a.ended:
+		f.err = io.EOF
+	default:
+		a.readInto(f)
+	}
+	switch {
+	case f.err != nil:
+		f.done <- struct{}{}
+	case a.callers != nil:
+		a.callers.Submit(f)
+	default:
+		a.apply(f)
+	}
+}
+
+func (a *ahead[S, T]) readInto(f *slot[S, T]) {
+	f.in, f.err = a.source.Next(a.ctx)
+	if f.err != nil {
+		a.ended = f.err == io.EOF
+		return
+	}
+	f.consumed = true
+	a.read++
+	if a.due() {
+		f.snapshot, f.err = a.source.AppendState(f.snapshot[:0])
+		f.taken = f.err == nil
+	}
+}
+
+// apply calls the function and ends the slot.
+func (a *ahead[S, T]) apply(f *slot[S, T]) {
+	if f.err = a.ctx.Err(); f.err == nil {
+		if f.out, f.err = call(a.ctx, a.fn, f.in); f.err != nil {
+			f.err = errs.Wrap("nodes."+a.op, "", f.err)
+		}
+	}
+	f.done <- struct{}{}
+}
+
+// Next implements [Node].
+func (a *ahead[S, T]) Next(ctx context.Context) (v T, err error) {
+	if a.cancel == nil {
+		if err := a.Reset(ctx, nil); err != nil {
+			return v, err
+		}
+	}
+	f, _, err := a.ring.Next(ctx)
+	if err != nil {
+		return v, err
+	}
+	if f.err != nil {
+		if f.consumed {
+			a.failed++
+		}
+		return v, f.err
+	}
+	a.steps += 1 + a.failed
+	a.failed = 0
+	if f.taken {
+		a.snapshot, f.snapshot = f.snapshot, a.snapshot
+		a.steps = 0
+	}
+	return f.out, nil
+}
+
+// AppendState implements [Node].
+func (a *ahead[S, T]) AppendState(dst []byte) ([]byte, error) {
+	dst = append(dst, '{')
+	if a.cancel == nil {
+		var err error
+		if dst, err = appendState(dst, "snapshot", a.source); err != nil {
+			return dst, err
+		}
+	} else {
+		dst = append(appendKey(dst, "snapshot"), a.snapshot...)
+	}
+	return append(appendCount(dst, "steps_since_snapshot", a.steps), '}'), nil
+}
+
+// stop drops what is in the making and waits for it.
+func (a *ahead[S, T]) stop() {
+	if a.cancel != nil {
+		a.cancel()
+		a.ring.Reset(0)
+		a.cancel = nil
+	}
+}
+
+// Close implements [Node].
+func (a *ahead[S, T]) Close() error {
+	a.stop()
+	if a.readers != nil {
+		a.readers.Close()
+		if a.callers != nil {
+			a.callers.Close()
+		}
+		a.readers, a.callers = nil, nil
+	}
+	return a.source.Close()
+}

@@ -1,0 +1,132 @@
+package nodes
+
+import (
+	"context"
+	"io"
+)
+
+// Batch returns the node that yields slices of size values, the last one of an
+// epoch with fewer unless they are dropped. The slices are the consumer's. The
+// error is of kind errs.Invalid.
+func Batch[T any](source Node[T], size int, dropLast bool) (Node[[]T], error) {
+	if size < 1 {
+		return nil, invalid("Batch", "size", "1 or more", size)
+	}
+	return &batcher[T]{source: source, size: size, dropLast: dropLast}, nil
+}
+
+type batcher[T any] struct {
+	source   Node[T]
+	size     int
+	dropLast bool
+	part     []T    // values of a batch that an error interrupted
+	before   []byte // state of the source before them
+}
+
+func (n *batcher[T]) Reset(ctx context.Context, state []byte) error {
+	n.part = nil
+	return resetSource(ctx, "Batch", n.source, state)
+}
+
+func (n *batcher[T]) Next(ctx context.Context) (batch []T, err error) {
+	if batch, n.part = n.part, nil; batch == nil {
+		if n.before, err = n.source.AppendState(n.before[:0]); err != nil {
+			return nil, err
+		}
+		batch = make([]T, 0, n.size)
+	}
+	for len(batch) < n.size {
+		v, err := n.source.Next(ctx)
+		if err == io.EOF {
+			if len(batch) == 0 || n.dropLast {
+				return nil, io.EOF
+			}
+			return batch, nil
+		}
+		if err != nil {
+			n.part = batch
+			return nil, err
+		}
+		batch = append(batch, v)
+	}
+	return batch, nil
+}
+
+func (n *batcher[T]) AppendState(dst []byte) ([]byte, error) {
+	if n.part == nil {
+		return appendSource(dst, n.source)
+	}
+	dst = append(appendKey(append(dst, '{'), "source"), n.before...)
+	return append(dst, '}'), nil
+}
+
+func (n *batcher[T]) Close() error { return n.source.Close() }
+
+// Unbatch returns the node that yields the values of slices one by one. To resume,
+// the slice is read again.
+func Unbatch[T any](source Node[[]T]) Node[T] { return &unbatcher[T]{source: source} }
+
+type unbatcher[T any] struct {
+	source Node[[]T]
+	batch  []T
+	index  int    // in batch, of the next value
+	before []byte // state of the source before batch; empty: not known yet
+}
+
+func (n *unbatcher[T]) Reset(ctx context.Context, state []byte) error {
+	n.batch, n.index, n.before = nil, 0, n.before[:0]
+	if state == nil {
+		return n.source.Reset(ctx, nil)
+	}
+	d := parse("Unbatch", state, "source", "batch_idx")
+	index := d.count("batch_idx")
+	if d.err != nil {
+		return d.err
+	}
+	if err := n.source.Reset(ctx, d.object("source")); err != nil {
+		return err
+	}
+	if err := n.pull(ctx); err != nil && err != io.EOF {
+		return err
+	}
+	n.index = int(min(index, int64(len(n.batch))))
+	return nil
+}
+
+// pull reads the next slice. At an error the position is the beginning of it.
+func (n *unbatcher[T]) pull(ctx context.Context) (err error) {
+	if n.before, err = n.source.AppendState(n.before[:0]); err != nil {
+		return err
+	}
+	batch, err := n.source.Next(ctx)
+	if err == io.EOF {
+		return err // the index stays: torchdata has it so
+	}
+	n.batch, n.index = batch, 0
+	return err
+}
+
+func (n *unbatcher[T]) Next(ctx context.Context) (v T, err error) {
+	for n.index >= len(n.batch) {
+		if err := n.pull(ctx); err != nil {
+			return v, err
+		}
+	}
+	n.index++
+	return n.batch[n.index-1], nil
+}
+
+func (n *unbatcher[T]) AppendState(dst []byte) ([]byte, error) {
+	dst = append(dst, '{')
+	if len(n.before) == 0 {
+		var err error
+		if dst, err = appendState(dst, "source", n.source); err != nil {
+			return dst, err
+		}
+	} else {
+		dst = append(appendKey(dst, "source"), n.before...)
+	}
+	return append(appendCount(dst, "batch_idx", int64(n.index)), '}'), nil
+}
+
+func (n *unbatcher[T]) Close() error { return n.source.Close() }

@@ -1,0 +1,180 @@
+package nodes
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// LoaderOptions say how a [Loader] goes on. The zero value is torchdata's default.
+type LoaderOptions struct {
+	// NoRestart makes the first epoch after SetState an empty one where the state
+	// was taken at the end of one. By default it is the next epoch.
+	NoRestart bool
+}
+
+// Loader reads a node epoch by epoch. It is a stream.Stream, for one goroutine at a
+// time, and owns the node: Close it.
+type Loader[T any] struct {
+	root    Node[T]
+	o       LoaderOptions
+	yielded int64 // in this epoch
+
+	ahead   bool // value and err, below, were read to see whether the epoch goes on
+	value   T
+	before  []byte // the state before that value; empty: that of root
+	pending []byte // a state to go to, or nil
+	begun   bool   // an epoch is being read
+	cancel  context.CancelFunc
+	closed  bool
+}
+
+// NewLoader returns a loader of root.
+func NewLoader[T any](root Node[T], o LoaderOptions) *Loader[T] { return &Loader[T]{root: root, o: o} }
+
+// Begin starts an epoch: the one that SetState has moved to, else the next; an epoch
+// that is being read is left. It is what iter does in Python. ctx is that of the
+// whole epoch. An error keeps the state that was to be gone to, unless it is that
+// of the value behind it.
+func (l *Loader[T]) Begin(ctx context.Context) error {
+	if l.closed {
+		return &errs.Error{Kind: errs.Closed, Op: "nodes.Loader"}
+	}
+	l.endContext()
+	ctx, l.cancel = context.WithCancel(ctx)
+	l.forget()
+	l.begun = false
+	if l.pending == nil {
+		l.yielded = 0
+		if err := l.root.Reset(ctx, nil); err != nil {
+			return err
+		}
+		l.begun = true
+		return nil
+	}
+	return l.resume(ctx)
+}
+
+// resume goes to the state that is pending, and looks whether the epoch goes on there.
+func (l *Loader[T]) resume(ctx context.Context) error {
+	d := parse("Loader", l.pending, "root", "num_yielded")
+	yielded := d.count("num_yielded")
+	if d.err != nil {
+		return d.err
+	}
+	if err := l.root.Reset(ctx, d.object("root")); err != nil {
+		return err
+	}
+	l.pending, l.yielded, l.begun = nil, yielded, true
+	if l.o.NoRestart {
+		return nil
+	}
+	before, err := l.AppendState(nil)
+	if err != nil {
+		return err
+	}
+	v, err := l.root.Next(ctx)
+	l.before = before
+	if err == io.EOF {
+		if err := l.root.Reset(ctx, nil); err != nil {
+			return err
+		}
+		l.yielded = 0
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l.ahead, l.value = true, v
+	return nil
+}
+
+func (l *Loader[T]) forget() {
+	var none T
+	l.ahead, l.value, l.before = false, none, nil
+}
+
+func (l *Loader[T]) endContext() {
+	if l.cancel != nil {
+		l.cancel()
+		l.cancel = nil
+	}
+}
+
+// Next returns the next value, io.EOF at the end of an epoch and then values of the
+// next one.
+func (l *Loader[T]) Next(ctx context.Context) (v T, err error) {
+	if l.pending != nil || !l.begun {
+		if err := l.Begin(context.WithoutCancel(ctx)); err != nil {
+			return v, err
+		}
+	}
+	if l.ahead {
+		v = l.value
+	} else if v, err = l.root.Next(ctx); err != nil {
+		l.begun = err != io.EOF
+		return v, err
+	}
+	l.forget()
+	l.yielded++
+	return v, nil
+}
+
+// Epoch begins an epoch, as Begin does, and yields its values. An error ends it; Next goes on behind it.
+func (l *Loader[T]) Epoch(ctx context.Context) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		if err := l.Begin(ctx); err != nil {
+			yield(none, err)
+			return
+		}
+		for {
+			v, err := l.Next(ctx)
+			if err == io.EOF || !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// AppendState appends the state of what was delivered: torchdata's
+// {"num_yielded", "root"}. It starts nothing.
+func (l *Loader[T]) AppendState(dst []byte) ([]byte, error) {
+	switch {
+	case l.pending != nil:
+		return append(dst, l.pending...), nil
+	case len(l.before) > 0:
+		return append(dst, l.before...), nil
+	}
+	dst = appendCount(append(dst, '{'), "num_yielded", l.yielded)
+	dst, err := appendState(dst, "root", l.root)
+	return append(dst, '}'), err
+}
+
+// SetState makes the next epoch that of a state, from there on. The error is of
+// kind errs.Corrupt or errs.Mismatch; then nothing has changed. What the nodes below
+// think of it, the first Next or Begin says.
+func (l *Loader[T]) SetState(saved []byte) error {
+	canonical, err := state.Canonical(saved)
+	if err != nil {
+		return errs.Wrap("nodes.Loader", "state", err)
+	}
+	d := parse("Loader", canonical, "root", "num_yielded")
+	d.count("num_yielded")
+	if d.err != nil {
+		return d.err
+	}
+	l.pending = canonical
+	return nil
+}
+
+// Close ends what runs below. It may be called twice.
+func (l *Loader[T]) Close() error {
+	l.closed = true
+	l.endContext()
+	l.forget()
+	return l.root.Close()
+}

@@ -1,0 +1,89 @@
+// Package nodes builds loaders of small parts that are put on top of each other,
+// as torchdata.nodes does:
+//
+//	ids  := nodes.FromSampler(sampler, nodes.SamplerOptions{})
+//	read := nodes.Map(ids, dataset.At)
+//	b, _ := nodes.Batch(read, 64, false)
+//	p, _ := nodes.Prefetch(b, 4, 1)
+//	l    := nodes.NewLoader(p, nodes.LoaderOptions{})
+//
+// A [Node] yields values one by one, is reset together with everything below it,
+// and describes where it stands by a small JSON object in which the states of its
+// sources are nested. The shape is that of torchdata.nodes, so that the states of
+// both can be exchanged:
+//
+//	FromIterable   {"_num_yielded", "iterable"}              "iterable" if it is state.Stateful
+//	FromSampler    {"_num_yielded", "_epoch", "_sampler"}        "_sampler" likewise
+//	Map            {"it_state": {"source"}}
+//	ParallelMap    {"it_state": {"snapshot", "steps_since_snapshot"}}
+//	Prefetch       {"snapshot", "steps_since_snapshot"}
+//	Batch          {"source"}
+//	Unbatch        {"source", "batch_idx"}
+//	Filter         {"source", "num_filtered", "num_yielded"}
+//	Head           {"source", "num_yielded"}
+//	Cycle          {"source", "num_cycles", "has_started", "num_yielded"}
+//	RoundRobin     {"current_dataset_index", "dataset_keys", "dataset_node_states", "datasets_exhausted"}
+//	Weighted       {"dataset_node_states", "datasets_exhausted", "epoch", "num_yielded", "weighted_sampler_state"}
+//	Loader         {"root", "num_yielded"}
+//
+// A node accepts only its own state: fields that are missing, unknown or of the
+// wrong type are an error of kind errs.Mismatch that names them. What a state
+// stands for, the source and the options of the nodes, is not in it: give it to
+// loaders that are built alike.
+//
+// # Running ahead
+//
+// ParallelMap and Prefetch read ahead in goroutines of their own; the order of the
+// values is that of the source. Their state is that of the values delivered and
+// not of those in the making: a snapshot of the source, taken every so many
+// values, and the number of values delivered since. To resume, the source goes to
+// the snapshot and that many values of it are dropped.
+//
+// # Errors
+//
+// An error of a source or a function comes out at its position, and the next Next
+// goes on behind it. A state taken right after an error of ParallelMap, Batch or Unbatch
+// describes the position before the value that failed. A panic of a function is such
+// an error.
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Node yields the values of an epoch. It owns the nodes below it: nobody else
+// may use them. Its methods are for one goroutine at a time.
+type Node[T any] interface {
+	// Reset goes to the beginning of the next epoch where state is nil, else to
+	// that state, which it does not keep. It does the same to all nodes below. ctx is that of everything read
+	// until the next Reset.
+	Reset(ctx context.Context, state []byte) error
+	// Next returns the next value, io.EOF at the end of the epoch and whenever it
+	// is asked again, or an error of this value. The first Next resets a node that
+	// was not reset yet.
+	Next(ctx context.Context) (T, error)
+	// AppendState appends the state, a JSON object, to dst: that of the values
+	// Next has returned. It starts nothing, also before the first Reset.
+	AppendState(dst []byte) ([]byte, error)
+	// Close ends goroutines and iterators here and below. It may be called twice.
+	Close() error
+}
+
+// call calls fn and makes an error of its panic.
+func call[S, T any](ctx context.Context, fn func(context.Context, S) (T, error), in S) (out T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &errs.Error{Kind: errs.Other, Op: "nodes", Subject: "function of a node", Got: fmt.Sprintf("panic: %v\n%s", p, debug.Stack())}
+		}
+	}()
+	return fn(ctx, in)
+}
+
+// invalid is the error of an option.
+func invalid(op, subject, want string, got any) error {
+	return &errs.Error{Kind: errs.Invalid, Op: "nodes." + op, Subject: subject, Want: want, Got: fmt.Sprint(got)}
+}

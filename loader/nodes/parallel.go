@@ -1,0 +1,103 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+)
+
+// ParallelOptions say how [ParallelMap] works. The zero value calls the function in
+// the caller, like [Map].
+type ParallelOptions struct {
+	// Workers is the number of goroutines that call the function.
+	Workers int
+	// MaxConcurrent bounds the values in the making, from 1 to Workers; 0 is twice
+	// the number of Workers.
+	MaxConcurrent int
+	// SnapshotEvery is the number of values from one snapshot of the source to the
+	// next; 0 is 1. Never takes none but the first.
+	SnapshotEvery int
+	// Prebatch hands so many values at a time to a worker; 0 is one by one.
+	Prebatch int
+}
+
+// Never is a SnapshotEvery: the state is that of the beginning and the number of
+// values since.
+const Never = -1
+
+// ParallelMap returns the node that yields fn of each value, in the order of the
+// source, called by several goroutines at once. The error is of kind errs.Invalid.
+func ParallelMap[S, T any](source Node[S], fn func(ctx context.Context, v S) (T, error), o ParallelOptions) (Node[T], error) {
+	const op = "ParallelMap"
+	switch {
+	case o.Workers < 0:
+		return nil, invalid(op, "Workers", "0 or more", o.Workers)
+	case o.MaxConcurrent < 0 || o.Workers > 0 && o.MaxConcurrent > o.Workers:
+		return nil, invalid(op, "MaxConcurrent", fmt.Sprint("0 to ", o.Workers, ", the number of workers"), o.MaxConcurrent)
+	case o.Prebatch < 0:
+		return nil, invalid(op, "Prebatch", "0 or more", o.Prebatch)
+	}
+	every, err := snapshotEvery(op, o.SnapshotEvery)
+	if err != nil {
+		return nil, err
+	}
+	if o.Prebatch == 0 {
+		return &enveloped[T]{mapping(source, fn, o, every)}, nil
+	}
+	batches := &batcher[S]{source: source, size: o.Prebatch}
+	return &enveloped[T]{Unbatch(mapping(Node[[]S](batches), overBatch(fn), o, every))}, nil
+}
+
+// mapping returns the node that calls fn, in the caller or ahead of it.
+func mapping[S, T any](source Node[S], fn func(context.Context, S) (T, error), o ParallelOptions, every int) Node[T] {
+	if o.Workers == 0 {
+		return &mapper[S, T]{source, fn}
+	}
+	depth := o.MaxConcurrent
+	if depth == 0 {
+		depth = 2 * o.Workers
+	}
+	return &ahead[S, T]{op: "ParallelMap", source: source, fn: fn, workers: o.Workers, depth: depth, every: every}
+}
+
+// overBatch makes a function of values one of batches.
+func overBatch[S, T any](fn func(context.Context, S) (T, error)) func(context.Context, []S) ([]T, error) {
+	return func(ctx context.Context, in []S) ([]T, error) {
+		out := make([]T, len(in))
+		for i, v := range in {
+			var err error
+			if out[i], err = fn(ctx, v); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+}
+
+// Prefetch returns the node that yields the values of source and reads up to factor
+// of them ahead, in a goroutine of its own. every is the number of values from one
+// snapshot of the source to the next; 0 is 1, and [Never] takes none but the first.
+// The error is of kind errs.Invalid.
+func Prefetch[T any](source Node[T], factor, every int) (Node[T], error) {
+	if factor < 1 {
+		return nil, invalid("Prefetch", "factor", "1 or more", factor)
+	}
+	every, err := snapshotEvery("Prefetch", every)
+	if err != nil {
+		return nil, err
+	}
+	same := func(_ context.Context, v T) (T, error) { return v, nil }
+	return &ahead[T, T]{op: "Prefetch", source: source, fn: same, depth: factor, every: every}, nil
+}
+
+// snapshotEvery returns the interval that an option stands for, 0 for never.
+func snapshotEvery(op string, every int) (int, error) {
+	switch {
+	case every < Never:
+		return 0, invalid(op, "SnapshotEvery", "0 or more, or Never", every)
+	case every == Never:
+		return 0, nil
+	case every == 0:
+		return 1, nil
+	}
+	return every, nil
+}

@@ -1,0 +1,252 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/rng"
+)
+
+// blockDraws is how many sources are drawn at once: the state of a weighted node is
+// that of the Draws before a block, and the number used of it. It is torchdata's.
+const blockDraws = 1000
+
+// Draws draws sources by their weights. compat/torchdata has those of torchdata.
+type Draws interface {
+	// Begin starts the draws of an epoch.
+	Begin(epoch int64)
+	// Draw fills dst with indices of weights, each at least 0 and finite, with a sum above 0.
+	Draw(weights []float64, dst []int64) error
+	// AppendState and SetState are those of state.Stateful; the state is JSON.
+	AppendState(dst []byte) ([]byte, error)
+	SetState([]byte) error
+}
+
+// WeightedOptions say how [Weighted] chooses. The zero value is a seed of 0 on
+// rank 0.
+type WeightedOptions struct {
+	Stop Stop
+	// Draws draws the sources; nil is NewDraws(0, 0).
+	Draws Draws
+}
+
+// Weighted returns the node that yields values of sources drawn by their weights.
+// The error is of kind errs.Invalid.
+func Weighted[T any](all []Source[T], o WeightedOptions) (Node[T], error) {
+	s, err := newSources("Weighted", all, o.Stop, CycleUntilAll, All, First, Forever)
+	if err != nil {
+		return nil, err
+	}
+	n := &weighted[T]{sources: s, draws: o.Draws}
+	for _, source := range all {
+		if !(source.Weight > 0) || math.IsInf(source.Weight, 1) {
+			return nil, invalid("Weighted", "weight of "+source.Name, "a finite number above 0", source.Weight)
+		}
+		n.weights = append(n.weights, source.Weight)
+	}
+	if n.draws == nil {
+		n.draws = NewDraws(0, 0)
+	}
+	return n, n.beginDraws(0)
+}
+
+type weighted[T any] struct {
+	sources[T]
+	weights []float64
+	draws   Draws
+	before  []byte  // state of draws before the block
+	block   []int64 // empty: not drawn yet
+	offset  int     // in block
+	epoch   int64
+	yielded int64
+	begun   bool
+	asked   bool // Next was called since the last Reset
+}
+
+// beginDraws starts the draws of an epoch.
+func (n *weighted[T]) beginDraws(epoch int64) (err error) {
+	n.draws.Begin(epoch)
+	n.epoch, n.block, n.offset = epoch, n.block[:0], 0
+	n.before, err = n.draws.AppendState(n.before[:0])
+	return err
+}
+
+func (n *weighted[T]) Reset(ctx context.Context, state []byte) error {
+	asked := n.asked
+	n.begun, n.asked = false, false
+	if state != nil {
+		return n.resumeFrom(ctx, state)
+	}
+	if asked {
+		n.epoch++
+	}
+	if err := n.beginDraws(n.epoch); err != nil {
+		return err
+	}
+	if err := n.reset(ctx); err != nil {
+		return err
+	}
+	n.yielded, n.begun = 0, true
+	return nil
+}
+
+func (n *weighted[T]) resumeFrom(ctx context.Context, state []byte) error {
+	d := parse(n.op, state, "dataset_node_states", "datasets_exhausted", "epoch", "num_yielded", "weighted_sampler_state")
+	epoch, yielded := d.count("epoch"), d.count("num_yielded")
+	states, exhausted := named[json.RawMessage](&n.sources, d, "dataset_node_states"), named[bool](&n.sources, d, "datasets_exhausted")
+	if d.err != nil {
+		return d.err
+	}
+	drawn := parse(n.op, d.object("weighted_sampler_state"), "g_state", "offset")
+	offset := read(drawn, "offset", "0 to "+strconv.Itoa(blockDraws), func(k int) bool { return k >= 0 && k <= blockDraws })
+	if drawn.err != nil {
+		return drawn.err
+	}
+	if err := n.beginDraws(epoch); err != nil {
+		return err
+	}
+	if err := n.draws.SetState(drawn.object("g_state")); err != nil {
+		return errs.Wrap("nodes.Weighted", "state: g_state", err)
+	}
+	var err error
+	if n.before, err = n.draws.AppendState(n.before[:0]); err != nil {
+		return err
+	}
+	if err := n.resume(ctx, states, exhausted); err != nil {
+		return err
+	}
+	n.offset, n.yielded, n.begun, n.asked = offset, yielded, true, yielded > 0
+	return nil
+}
+
+// draw returns the next source.
+func (n *weighted[T]) draw() (int, error) {
+	if n.offset == blockDraws {
+		if len(n.block) == 0 { // it was used up before the state was saved
+			if err := n.drawBlock(); err != nil {
+				return 0, err
+			}
+		}
+		var err error
+		if n.before, err = n.draws.AppendState(n.before[:0]); err != nil {
+			return 0, err
+		}
+		n.block, n.offset = n.block[:0], 0
+	}
+	if len(n.block) == 0 {
+		if err := n.drawBlock(); err != nil {
+			return 0, err
+		}
+	}
+	n.offset++
+	return int(n.block[n.offset-1]), nil
+}
+
+func (n *weighted[T]) drawBlock() error {
+	if cap(n.block) < blockDraws {
+		n.block = make([]int64, blockDraws)
+	}
+	n.block = n.block[:blockDraws]
+	if err := n.draws.Draw(n.weights, n.block); err != nil {
+		n.block = n.block[:0]
+		return err
+	}
+	return nil
+}
+
+func (n *weighted[T]) Next(ctx context.Context) (v T, err error) {
+	if !n.begun {
+		if err := n.Reset(ctx, nil); err != nil {
+			return v, err
+		}
+	}
+	n.asked = true
+	for !n.over() {
+		i, err := n.draw()
+		if err != nil {
+			return v, err
+		}
+		v, again, err := n.next(ctx, i)
+		if err != nil {
+			return v, err
+		}
+		if !again {
+			n.yielded++
+			return v, nil
+		}
+	}
+	return v, io.EOF
+}
+
+func (n *weighted[T]) AppendState(dst []byte) ([]byte, error) {
+	dst, err := n.appendNamed(append(dst, '{'), "datasets_exhausted", func(dst []byte, i int) ([]byte, error) {
+		return strconv.AppendBool(dst, n.exhausted[i]), nil
+	})
+	if err != nil {
+		return dst, err
+	}
+	dst, err = n.appendNamed(dst, "dataset_node_states", func(dst []byte, i int) ([]byte, error) {
+		return n.all[i].Node.AppendState(dst)
+	})
+	if err != nil {
+		return dst, err
+	}
+	dst = appendCount(appendCount(dst, "epoch", n.epoch), "num_yielded", n.yielded)
+	dst = append(appendKey(dst, "weighted_sampler_state"), '{')
+	dst = append(appendKey(dst, "g_state"), n.before...)
+	return append(appendCount(dst, "offset", int64(n.offset)), "}}"...), nil
+}
+
+func (n *weighted[T]) Close() error { return n.close() }
+
+// keyedDraws draws by the position in the epoch.
+type keyedDraws struct {
+	seed  uint64
+	rank  int64
+	epoch int64
+	drawn int64
+}
+
+// NewDraws returns draws that are a function of seed, rank, epoch and position. The
+// state is {"epoch", "drawn"}.
+func NewDraws(seed uint64, rank int64) Draws { return &keyedDraws{seed: seed, rank: rank} }
+
+func (k *keyedDraws) Begin(epoch int64) { k.epoch, k.drawn = epoch, 0 }
+
+func (k *keyedDraws) Draw(weights []float64, dst []int64) error {
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	generator := rng.NewPhilox(rng.Mix(k.seed)^rng.Mix(uint64(k.rank)+1), uint64(k.epoch), 2*uint64(k.drawn))
+	for i := range dst {
+		u := generator.Float64() * sum
+		last := len(weights) - 1
+		for j, w := range weights {
+			if u -= w; u < 0 || j == last {
+				dst[i] = int64(j)
+				break
+			}
+		}
+		k.drawn++
+	}
+	return nil
+}
+
+func (k *keyedDraws) AppendState(dst []byte) ([]byte, error) {
+	return append(appendCount(appendCount(append(dst, '{'), "drawn", k.drawn), "epoch", k.epoch), '}'), nil
+}
+
+func (k *keyedDraws) SetState(state []byte) error {
+	d := parse("Draws", state, "drawn", "epoch")
+	drawn, epoch := d.count("drawn"), d.count("epoch")
+	if d.err != nil {
+		return d.err
+	}
+	k.drawn, k.epoch = drawn, epoch
+	return nil
+}
