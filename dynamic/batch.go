@@ -64,28 +64,19 @@ func (b *Batch) Stack(ctx context.Context) (tensor.Tensor, error) {
 
 // DType returns the type of the elements.
 func (b *Batch) DType() tensor.DType {
-	if !b.ready() {
-		return tensor.Invalid
-	}
-	d, _, _ := b.kind()
+	d, _, _ := b.known()
 	return d
 }
 
 // NDim returns the number of axes of a sample.
 func (b *Batch) NDim() int {
-	if !b.ready() {
-		return 0
-	}
-	_, ndim, _ := b.kind()
+	_, ndim, _ := b.known()
 	return ndim
 }
 
 // Layout returns the letters of the axes of a sample, or "".
 func (b *Batch) Layout() string {
-	if !b.ready() {
-		return ""
-	}
-	_, _, layout := b.kind()
+	_, _, layout := b.known()
 	return layout
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // Draw gives a call of a random operator its generator: a random.RNG.
@@ -216,6 +217,10 @@ var _ op.Value = (*Tensor)(nil)
 // recorder takes calls instead of the engine: a loop that is being compiled.
 type recorder interface {
 	record(ctx context.Context, c *Call) []Value
+	// contents is called for a value that is asked for what it has not.
+	contents() error
+	// describe returns type, number of axes and layout of a value.
+	describe(r *result) tensor.Spec
 }
 
 // recorderOf returns the recorder of the scope, or of a value that belongs to one.

@@ -30,16 +30,25 @@ func (t *Tensor) value() tensor.Tensor {
 }
 
 // DType returns the type of the elements.
-func (t *Tensor) DType() tensor.DType { return t.value().DType }
+func (t *Tensor) DType() tensor.DType {
+	d, _, _ := t.known()
+	return d
+}
 
 // Shape returns the extents of the axes, as a copy.
 func (t *Tensor) Shape() tensor.Shape { return t.value().Shape.Clone() }
 
 // NDim returns the number of axes.
-func (t *Tensor) NDim() int { return len(t.value().Shape) }
+func (t *Tensor) NDim() int {
+	_, ndim, _ := t.known()
+	return ndim
+}
 
 // Layout returns the letters of the axes, or "".
-func (t *Tensor) Layout() string { return t.value().Layout }
+func (t *Tensor) Layout() string {
+	_, _, layout := t.known()
+	return layout
+}
 
 // Size returns the number of elements.
 func (t *Tensor) Size() int {
@@ -64,6 +73,8 @@ func (r *result) text(kind string) string {
 	switch {
 	case r.released.Load():
 		return kind + "(released)"
+	case r.recorder != nil:
+		return kind + "(of the body of a loop)"
 	case r.call != nil && !r.call.finished():
 		return kind + "(not computed)"
 	case r.failure() != nil:

@@ -86,6 +86,8 @@ func (r *result) origin() *call {
 // wait returns when the samples are there; or the error of the value, or of ctx.
 func (r *result) wait(ctx context.Context) error {
 	switch {
+	case r.recorder != nil && r.err == nil:
+		return r.recorder.contents()
 	case r.call != nil:
 		if err := r.call.wait(ctx); err != nil {
 			return err
@@ -124,6 +126,19 @@ func (r *result) kind() (d tensor.DType, ndim int, layout string) {
 		return t.DType, len(t.Shape), t.Layout
 	}
 	return r.spec.DType, len(r.spec.Shape), r.spec.Layout
+}
+
+// known is kind for those who ask for it: it evaluates the value, and gives zero ones where that
+// fails. In the body of a loop that is compiled they are known without that.
+func (r *result) known() (d tensor.DType, ndim int, layout string) {
+	if r.recorder != nil {
+		s := r.recorder.describe(r)
+		return s.DType, len(s.Shape), s.Layout
+	}
+	if !r.ready() {
+		return tensor.Invalid, 0, ""
+	}
+	return r.kind()
 }
 
 // describe is kind as a Spec without extents.

@@ -72,6 +72,7 @@ type Executor struct {
 	budget   *flow.Budget
 	memory   buffers
 	usage    []usage      // of plan.values, when memory is counted
+	underWay int          // frames that were started and not abandoned
 	cost     atomic.Int64 // nanoseconds of work of an iteration without readers, smoothed
 }
 
@@ -128,6 +129,7 @@ func (e *Executor) Close() {
 func (e *Executor) Start(f *Frame) {
 	n := f.Len()
 	f.stage, f.started, f.finished, f.err = 0, true, false, nil
+	e.underWay++
 	f.inline = len(e.sources) == 0 && e.cost.Load() < inlineBelow
 	if f.inline {
 		return
@@ -311,6 +313,9 @@ func (e *Executor) Abandon(f *Frame) {
 	if f.cancel != nil {
 		f.cancel()
 		f.ctx, f.cancel = nil, nil
+	}
+	if f.started {
+		e.underWay--
 	}
 	f.forget()
 	if e.config.Take {

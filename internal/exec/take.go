@@ -47,10 +47,11 @@ func (f *Frame) Take(i int) (samples []tensor.Tensor, slab []byte) {
 	return samples, slab
 }
 
-// release drops what the workers and the frame still know of samples that are not theirs.
+// release drops what the frame and, when no other is under way, the workers still know of
+// samples that are not theirs.
 func (e *Executor) release(f *Frame) {
 	for _, w := range e.workers {
-		if w == nil {
+		if w == nil || e.underWay > 0 {
 			continue
 		}
 		for i := range w.runs {

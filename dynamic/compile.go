@@ -1,0 +1,243 @@
+package dynamic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"sync/atomic"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/exec"
+	"github.com/bivouac-ml/bivouac/internal/flow"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Body is what a loop does in every step: the operators that it calls, with the ctx
+// and the values it is given, make what it returns.
+//
+// It is called once, when the loop is compiled, with values that have a type and no
+// contents. What it computes in Go from anything else is the same in all steps; values
+// made outside of it are constants. What takes a Go value out of a tensor, such as
+// Item, Shape or Evaluate, is an error of Compile that names the line.
+type Body func(ctx context.Context, in []Value) []Value
+
+// NoPrefetch as LoopOptions.PrefetchDepth makes each step when it is asked for.
+const NoPrefetch = -1
+
+// LoopOptions say how a loop runs. They do not enter results.
+type LoopOptions struct {
+	// PrefetchDepth is how many steps are in the making or ready while one is in use;
+	// 0 means 2, NoPrefetch none.
+	PrefetchDepth int
+	// Threads compute; 0 means as many as those of the context's EvalContext.
+	Threads int
+}
+
+// Loop runs a compiled body ahead of who takes its results. Methods but Statistics are for one
+// goroutine at a time; calls at the same time are errors of kind errs.Busy.
+//
+// Its results are those of calling the body in every step, bit for bit. Generators and root
+// stand where they would stand then: after the step that was delivered, however far the loop
+// has run ahead. So a checkpoint that is collected between two steps is exact, and goes on in
+// a loop that is compiled as in one that is not. A generator that was moved in between, by
+// drawing from it or by restoring a checkpoint, is followed: what was made ahead is made again.
+type Loop struct {
+	runner *runner
+	feeder *feeder
+	ring   *flow.Ring[*loopSlot, int64]
+	graph  *graph.Graph
+	depth  int
+	busy   atomic.Bool
+	closed bool
+
+	steps, queue atomic.Int64
+}
+
+// Compile calls body once, and returns the loop of what it does. With a nil root the
+// loop is endless and the body is given nothing. The first step of the root is asked for at
+// once: for the types of its values. Close must be called.
+//
+// Errors: those of the calls in the body with the line of the program; errs.Unsupported where the body takes a
+// Go value out of a tensor or draws from a generator that cannot be moved; errs.Mismatch for batches of several sizes.
+func Compile(ctx context.Context, root Root, body Body, o LoopOptions) (*Loop, error) {
+	if o.PrefetchDepth < NoPrefetch || o.PrefetchDepth > 1<<10 || o.Threads < 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "dynamic.Compile", Subject: "LoopOptions", Want: "a PrefetchDepth of 1 to 1024, or NoPrefetch, and no negative Threads",
+			Got: fmt.Sprintf("%+v", o)}
+	}
+	l := &Loop{depth: 2}
+	switch {
+	case o.PrefetchDepth == NoPrefetch:
+		l.depth = 0
+	case o.PrefetchDepth > 0:
+		l.depth = o.PrefetchDepth
+	}
+	if o.Threads == 0 {
+		o.Threads = Current(ctx).Threads()
+	}
+	t := newTrace()
+	in, err := l.begin(ctx, root, t)
+	if err == nil {
+		l.graph, err = t.finish(body(t.in(ctx), in))
+	}
+	if err != nil {
+		if l.feeder != nil {
+			l.feeder.close()
+		}
+		return nil, err
+	}
+	l.build(Current(ctx), t, o.Threads)
+	return l, nil
+}
+
+// begin has the root give its first step and returns the symbols of it.
+func (l *Loop) begin(ctx context.Context, root Root, t *trace) ([]Value, error) {
+	if root == nil {
+		return nil, nil
+	}
+	var place any
+	if r, ok := root.(Resumable); ok {
+		place = r.Here()
+		r.Show(place)
+	}
+	l.feeder = newFeeder(ctx, root, l.depth)
+	first, outcome := l.feeder.at(ctx, 0, true)
+	switch {
+	case outcome == flow.Ended:
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "dynamic.Compile", Subject: "root", Want: "at least one step", Got: "none"}
+	case outcome != flow.Started:
+		return nil, &errs.Error{Kind: errs.Canceled, Op: "dynamic.Compile", Err: context.Cause(ctx)}
+	case first.err != nil:
+		return nil, errs.Wrap("dynamic.Compile", "", first.err)
+	}
+	var specs []tensor.Spec
+	if d, ok := root.(interface{ Specs() []tensor.Spec }); ok {
+		specs = d.Specs()
+	}
+	return t.begin(first, specs)
+}
+
+// build makes what runs the graph.
+func (l *Loop) build(e *EvalContext, t *trace, threads int) {
+	r := &runner{feeder: l.feeder, size: t.size, fixed: t.fixed, sources: t.sources, starts: make([][]rng.Philox, l.depth+2), memory: &e.memory, outputs: t.outputs}
+	for i := range r.starts {
+		r.starts[i] = make([]rng.Philox, len(t.draws))
+	}
+	for _, n := range l.graph.Fed() { // some of what was brought may be needed by nothing
+		r.inputs = append(r.inputs, t.inputs[n.Name])
+	}
+	for i := range r.outputs {
+		r.outputs[i].same = slices.IndexFunc(r.outputs, func(o outlet) bool {
+			return o.made() && l.graph.Outputs[o.output] == l.graph.Outputs[r.outputs[i].output]
+		})
+	}
+	r.exec = exec.New(l.graph, nil, exec.Config{BatchSize: t.size, Threads: threads, Keyers: keyers(l.graph, r, t.draws, t.perStep), Take: true, Allocate: e.memory.alloc})
+	r.specs = r.exec.Specs()
+	l.runner = r
+	l.ring = flow.NewRing(r, l.depth, func() *loopSlot { return &loopSlot{} }, int64(0))
+}
+
+// Next returns what the body returns in the next step; io.EOF where the root ends an
+// epoch, and the call after it begins the next one.
+//
+// An error of a step is that of its first sample which failed; it counts as
+// delivered, as a call that failed does. When ctx ends, Next returns an errs.Canceled, nothing
+// is delivered and what was begun goes on.
+func (l *Loop) Next(ctx context.Context) ([]Value, error) {
+	if !l.busy.CompareAndSwap(false, true) {
+		return nil, &errs.Error{Kind: errs.Busy, Op: "dynamic.Loop.Next", Got: "another call at the same time"}
+	}
+	defer l.busy.Store(false)
+	if l.closed {
+		return nil, &errs.Error{Kind: errs.Closed, Op: "dynamic.Loop.Next"}
+	}
+	l.follow()
+	s, ok, err := l.ring.Next(ctx)
+	l.queue.Store(int64(l.ring.InFlight()))
+	switch {
+	case err != nil:
+		return nil, err
+	case ok:
+		return l.deliver(s)
+	case l.ring.Outcome() == flow.Ended:
+		l.feeder.delivered()
+		l.ring.Reset(l.ring.Token())
+		return nil, io.EOF
+	}
+	return nil, &errs.Error{Kind: errs.Canceled, Op: "dynamic.Loop.Next", Err: context.Cause(ctx)}
+}
+
+// follow goes to where the generators are, when somebody moved one of them.
+func (l *Loop) follow() {
+	moved := false
+	for _, s := range l.runner.sources {
+		moved = moved || s.moved()
+	}
+	if !moved {
+		return
+	}
+	l.ring.Reset(l.ring.Token())
+	for _, s := range l.runner.sources {
+		s.begin(l.ring.Token())
+	}
+}
+
+// deliver makes a step the caller's, and its place that of generators and root.
+func (l *Loop) deliver(s *loopSlot) ([]Value, error) {
+	for _, from := range l.runner.sources {
+		from.deliver(l.ring.Token() - 1)
+	}
+	var item *rootItem
+	if l.feeder != nil {
+		item = l.feeder.delivered()
+	}
+	l.runner.delivered++
+	l.steps.Add(1)
+	return l.runner.take(s, item)
+}
+
+// Steps yields the steps to the end of the root's epoch; without a root there is none. An error ends it.
+func (l *Loop) Steps(ctx context.Context) iter.Seq2[[]Value, error] {
+	return func(yield func([]Value, error) bool) {
+		for {
+			values, err := l.Next(ctx)
+			if errors.Is(err, io.EOF) || !yield(values, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// LoopStatistics is what a loop has done since it was compiled.
+type LoopStatistics struct {
+	Steps int64 // delivered
+	// Ready is how many of them were there when they were asked for.
+	Ready int64
+	// Queue is how many steps were in the making or ready after the last one was delivered, and Depth
+	// how many may be.
+	Queue, Depth int64
+}
+
+// Statistics returns what the loop has done. It is safe for concurrent use.
+func (l *Loop) Statistics() LoopStatistics {
+	return LoopStatistics{Steps: l.steps.Load(), Ready: l.runner.ready.Load(), Queue: l.queue.Load(), Depth: int64(l.depth)}
+}
+
+// Close ends all work, waits for it and releases everything. The root was asked ahead: it is used
+// up, and who wants to go on restores its state. Close may be called twice.
+func (l *Loop) Close() error {
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	l.ring.Reset(l.ring.Token())
+	if l.feeder != nil {
+		l.feeder.close()
+	}
+	l.runner.exec.Close()
+	return nil
+}

@@ -1,0 +1,277 @@
+package dynamic
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/exec"
+	"github.com/bivouac-ml/bivouac/internal/flow"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// runner makes the steps of a loop for its ring: a step is a frame of the executor.
+// Its token is the number of the step. Start is for the goroutine of the consumer.
+type runner struct {
+	exec    *exec.Executor
+	inputs  []loopInput
+	feeder  *feeder // nil without a root
+	size    int     // samples of a step; of one with a root, the most
+	fixed   bool    // every step must have that many
+	sources []*source
+	// starts are those of the draws of the steps in flight: [step modulo their number][draw].
+	starts    [][]rng.Philox
+	delivered int64        // steps
+	ready     atomic.Int64 // of them, those that were there when they were asked for
+	memory    *memory      // of what is delivered
+	outputs   []outlet
+	specs     []tensor.Spec // of the graph's outputs
+}
+
+// loopInput is an input of the graph: an output of the root, or a value that is the
+// same in every step.
+type loopInput struct {
+	spec     tensor.Spec // what every sample must agree with
+	root     int         // which output of the root; -1: a constant
+	constant []tensor.Tensor
+	batch    bool // of a constant: a sample each, not one for all
+}
+
+// loopSlot is a step in the making.
+type loopSlot struct {
+	frame *exec.Frame
+	fed   [][]tensor.Tensor // of each input
+	err   error             // why it was not begun
+}
+
+// Start implements flow.Stage.
+func (r *runner) Start(ctx context.Context, s *loopSlot, at int64, wait bool) (int64, flow.Outcome) {
+	n, item := r.size, (*rootItem)(nil)
+	s.err = nil
+	if r.feeder != nil {
+		var o flow.Outcome
+		if item, o = r.feeder.at(ctx, int(at-r.delivered), wait); o != flow.Started {
+			return at, o
+		}
+		if n, s.err = item.size, item.err; s.err == nil {
+			s.err = r.checkSize(n)
+		}
+	}
+	for len(s.fed) < len(r.inputs) {
+		s.fed = append(s.fed, nil)
+	}
+	for i := range r.inputs {
+		if s.err == nil {
+			s.fed[i], s.err = r.inputs[i].samples(s.fed[i], item, n)
+		}
+	}
+	if s.err != nil {
+		return at + 1, flow.Started
+	}
+	r.begin(s, at, n)
+	return at + 1, flow.Started
+}
+
+// begin starts a frame of n samples.
+func (r *runner) begin(s *loopSlot, at int64, n int) {
+	if s.frame == nil {
+		s.frame = r.exec.NewFrame()
+	}
+	f := s.frame
+	f.Begin(n)
+	for i := range n {
+		f.Positions[i], f.Slots[i] = at, int32(i)
+	}
+	starts := r.starts[at%int64(len(r.starts))]
+	for _, from := range r.sources {
+		from.draw(starts, at)
+	}
+	for i := range s.fed {
+		f.Feed(i, 0, s.fed[i])
+	}
+	r.exec.Start(f)
+}
+
+func (r *runner) checkSize(n int) error {
+	if n > r.size || r.fixed && n != r.size { // the frames have that many places
+		return sizeError(r.size, n)
+	}
+	return nil
+}
+
+// samples returns the n samples that the input has in a step; into is memory to use again.
+func (in *loopInput) samples(into []tensor.Tensor, item *rootItem, n int) ([]tensor.Tensor, error) {
+	list := in.constant
+	if in.root >= 0 {
+		list = item.samples[in.root]
+		if err := in.check(list); err != nil {
+			return into, err
+		}
+	}
+	if in.batch {
+		return list, nil
+	}
+	into = into[:0]
+	for range n {
+		into = append(into, list[0])
+	}
+	return into, nil
+}
+
+// check refuses samples of another type than those with which the loop was compiled.
+func (in *loopInput) check(list []tensor.Tensor) error {
+	for _, t := range list {
+		if t.DType != in.spec.DType || len(t.Shape) != len(in.spec.Shape) || t.Layout != in.spec.Layout {
+			return specError(in.root, in.spec, t)
+		}
+	}
+	return nil
+}
+
+// Wait implements flow.Stage.
+func (r *runner) Wait(ctx context.Context, s *loopSlot) error {
+	if s.err != nil {
+		return nil
+	}
+	if r.exec.Ready(s.frame) {
+		r.ready.Add(1)
+	}
+	return r.exec.Wait(ctx, s.frame)
+}
+
+// Err implements flow.Stage: a step that failed is delivered as such, for generators
+// and root have gone on, as they have after a call that failed.
+func (r *runner) Err(*loopSlot) error { return nil }
+
+// Abandon implements flow.Stage.
+func (r *runner) Abandon(s *loopSlot) {
+	if s.frame != nil {
+		r.exec.Abandon(s.frame)
+	}
+	s.err = nil
+}
+
+// take returns the values of a step that was waited for; item is what the root gave for it.
+func (r *runner) take(s *loopSlot, item *rootItem) ([]Value, error) {
+	if s.err == nil {
+		s.err = r.exec.Err(s.frame)
+	}
+	if s.err != nil {
+		return nil, errs.Wrap("dynamic.Loop", "", s.err)
+	}
+	values := make([]Value, len(r.outputs))
+	for i, o := range r.outputs {
+		switch {
+		case o.root >= 0:
+			values[i] = item.values[o.root]
+		case o.constant != nil:
+			values[i] = o.constant
+		case o.same < i: // Take gives each output once
+			values[i] = values[o.same]
+		default:
+			values[i] = r.value(s.frame, o)
+		}
+	}
+	return values, nil
+}
+
+// value makes what a frame has computed a value of its own.
+func (r *runner) value(f *exec.Frame, o outlet) Value {
+	v, out := newValue(o.batch)
+	out.samples, out.slab = f.Take(o.output)
+	out.spec, out.memory = r.specs[o.output], r.memory
+	if !o.batch {
+		out.samples = out.samples[:1]
+	}
+	out.n = len(out.samples)
+	out.seen.Store(true)
+	return v
+}
+
+// loopKeyer is the rng.Keyer of one node that draws: the position is the number of the step.
+type loopKeyer struct {
+	r    *runner
+	draw int
+	// shared nodes give one tensor for the whole step: every sample draws as the first.
+	shared bool
+}
+
+// Stream implements rng.Keyer.
+func (k loopKeyer) Stream(step int64, slot int, node uint64, call uint32) rng.Philox {
+	if k.shared {
+		slot = 0
+	}
+	starts := k.r.starts[step%int64(len(k.r.starts))]
+	return rng.Forked{Start: starts[k.draw]}.Stream(step, slot, node, call)
+}
+
+// source is a generator that a loop draws from.
+type source struct {
+	rng    Placed
+	draws  []int      // numbers of its draws, in their order
+	base   rng.Philox // where it stood before step first
+	first  int64
+	expect rng.Philox // where the loop left it
+}
+
+// Placed is a [Draw] that a compiled loop can run ahead of: *random.RNG.
+type Placed interface {
+	Draw
+	// Place returns where the generator stands: equal places are equal by ==.
+	Place() rng.Philox
+	// Move goes to a place.
+	Move(rng.Philox)
+}
+
+// at returns where the generator stands before a step.
+func (s *source) at(step int64) rng.Philox {
+	p := s.base
+	p.Skip(uint64(step-s.first) * uint64(len(s.draws)) * rng.ForkWords)
+	return p
+}
+
+// draw makes the starts of the draws of a step.
+func (s *source) draw(starts []rng.Philox, step int64) {
+	p := s.at(step)
+	for _, d := range s.draws {
+		starts[d] = p.Fork()
+	}
+}
+
+// moved reports whether somebody moved the generator since the loop did.
+func (s *source) moved() bool { return s.rng.Place() != s.expect }
+
+// begin makes the place where the generator stands that before a step.
+func (s *source) begin(step int64) {
+	s.base, s.first = s.rng.Place(), step
+	s.expect = s.base
+}
+
+// deliver moves the generator to where it stands after a step.
+func (s *source) deliver(step int64) {
+	s.expect = s.at(step + 1).Canonical()
+	s.rng.Move(s.expect)
+}
+
+// keyers returns those of the nodes of a graph.
+func keyers(g *graph.Graph, r *runner, draws map[string]int, shared map[string]bool) []rng.Keyer {
+	list := make([]rng.Keyer, len(g.Nodes))
+	for i, n := range g.Nodes {
+		list[i] = rng.Forked{}
+		if d, ok := draws[n.Name]; ok {
+			list[i] = loopKeyer{r: r, draw: d, shared: shared[n.Name]}
+		}
+	}
+	return list
+}
+
+func sizeError(want, got int) error {
+	return &errs.Error{Kind: errs.Mismatch, Subject: "batch size", Want: fmt.Sprint(want), Got: fmt.Sprint(got), Remedy: "the first step of a loop has the largest batch; a size that the body names is that of all"}
+}
+
+func specError(i int, want tensor.Spec, got tensor.Tensor) error {
+	return &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("value %d of the root", i), Want: fmt.Sprintf("%s of %d axes %s, as in the first step", want.DType, len(want.Shape), want.Layout), Got: fmt.Sprint(got, got.Layout)}
+}

@@ -1,0 +1,384 @@
+package dynamic
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// symbol is what stands for a value while the body of a loop is traced: it has a type
+// and no contents.
+type symbol struct {
+	trace *trace
+	edge  graph.Edge
+}
+
+// trace is the body of a loop as it is being called: the graph of the calls that it makes.
+type trace struct {
+	builder graph.Builder
+	size    int                    // samples of a step: of its batches
+	sized   string                 // what said so; empty: nothing yet
+	fixed   bool                   // a call or a constant did, so that every step must have so many
+	inputs  map[string]loopInput   // by the name of their node
+	known   map[*result]graph.Edge // constants
+	batched map[string]bool        // nodes that give a sample each, not one for all; by name
+	perStep map[string]bool        // nodes that draw once for the whole step
+	draws   map[string]int         // numbers of the draws of nodes
+	sources []*source
+	outputs []outlet
+	err     error // the first mistake
+	done    bool
+}
+
+// outlet says where an output of the loop comes from.
+type outlet struct {
+	output   int   // of the graph, unless one of the next two is set
+	root     int   // the value of the root that is passed on, or -1
+	constant Value // or the value that every step has
+	same     int   // the first of the outlets with that output of the graph
+	batch    bool
+}
+
+// made reports whether the graph makes the output.
+func (o outlet) made() bool { return o.root < 0 && o.constant == nil }
+
+func newTrace() *trace {
+	return &trace{inputs: map[string]loopInput{}, known: map[*result]graph.Edge{}, batched: map[string]bool{}, perStep: map[string]bool{}, draws: map[string]int{}}
+}
+
+// in returns the context of a body that is traced.
+func (t *trace) in(ctx context.Context) context.Context {
+	s := scopeOf(ctx)
+	s.recorder = t
+	return s.in(ctx)
+}
+
+// fail keeps the first mistake, with the line of the program that made it: skip is the number of
+// frames between that and the caller.
+func (t *trace) fail(skip int, err error) error {
+	var at site
+	at.capture(1 + skip)
+	err = &errs.Error{Op: "dynamic.Compile", Subject: "call at " + at.String(), Err: err}
+	if t.err == nil {
+		t.err = err
+	}
+	return err
+}
+
+// input appends an input of the graph.
+func (t *trace) input(in loopInput, name string) (graph.Edge, error) {
+	n, err := t.builder.Input(name, 1, []tensor.Spec{in.spec})
+	if err != nil {
+		return graph.Edge{}, err
+	}
+	n.Specs[0] = in.spec // known, with or without a layout
+	t.inputs[n.Name] = in
+	t.batched[n.Name] = in.batch
+	return graph.Edge{Node: n}, nil
+}
+
+// begin makes the values of the root's first step symbols.
+func (t *trace) begin(first *rootItem, specs []tensor.Spec) ([]Value, error) {
+	in := make([]Value, len(first.values))
+	for i, v := range first.values {
+		batch := v.core().batch
+		if batch {
+			t.size, t.sized = first.size, "the root"
+		}
+		spec, err := commonSpec(first.samples[i])
+		if err != nil {
+			return nil, err
+		}
+		for d := range spec.Shape {
+			spec.Shape[d] = -1 // of the next step it may be another
+		}
+		if i < len(specs) {
+			spec = specs[i]
+		}
+		e, err := t.input(loopInput{spec: spec, root: i, batch: batch}, fmt.Sprintf("root[%d]", i))
+		if err != nil {
+			return nil, err
+		}
+		in[i] = t.value(e, batch)
+	}
+	return in, nil
+}
+
+// value returns the symbol of an edge.
+func (t *trace) value(e graph.Edge, batch bool) Value {
+	v, r := newValue(batch)
+	r.n, r.recorder, r.symbol = 1, t, &symbol{trace: t, edge: e}
+	if batch {
+		r.n = t.size
+	}
+	return v
+}
+
+// record implements recorder: it appends a call to the graph and returns the symbols of its outputs.
+func (t *trace) record(_ context.Context, c *Call) []Value {
+	values, err := t.call(c)
+	if err == nil {
+		return values
+	}
+	err = t.fail(1+c.Skip, err)
+	outputs := 1
+	if s, lookup := op.Lookup(c.Op); lookup == nil {
+		outputs = len(s.Outputs)
+	}
+	failed := make([]Value, outputs)
+	for i := range failed {
+		v, r := newValue(c.Batch > 0)
+		r.n, r.err = 1, err
+		r.seen.Store(true)
+		failed[i] = v
+	}
+	return failed
+}
+
+func (t *trace) call(c *Call) ([]Value, error) {
+	if t.done {
+		return nil, &errs.Error{Kind: errs.Sequence, Op: c.Op, Want: "values with contents", Got: "one of the body of a compiled loop, which the loop delivers in its steps"}
+	}
+	s, err := op.Lookup(c.Op)
+	if err != nil {
+		return nil, err
+	}
+	_, set, err := op.Arguments(c.Args)
+	if err != nil {
+		return nil, errs.Wrap("", c.Op, err)
+	}
+	batch := c.Batch > 0
+	bring := func(v Value) (graph.Edge, error) {
+		e, err := t.bring(v)
+		batch = batch || err == nil && t.batched[e.Node.Name]
+		return e, err
+	}
+	edges := make([]graph.Edge, len(c.Inputs))
+	for i, in := range c.Inputs {
+		if edges[i], err = bring(in); err != nil {
+			return nil, errs.Wrap(c.Op, fmt.Sprintf("input %d", i), err)
+		}
+	}
+	for name, arg := range set {
+		if from, ok := arg.From.(Value); ok {
+			e, err := bring(from)
+			if err != nil {
+				return nil, errs.Wrap(c.Op, "argument "+name, err)
+			}
+			set[name] = op.Argument{From: e}
+		}
+	}
+	if err := t.agree(c); err != nil {
+		return nil, err
+	}
+	n, err := t.builder.AddSchema(s, "", edges, set)
+	if err != nil {
+		return nil, err
+	}
+	t.batched[n.Name] = batch
+	if err := t.draw(n, c.Draw); err != nil {
+		return nil, err
+	}
+	values := make([]Value, len(n.Specs))
+	for i := range values {
+		values[i] = t.value(graph.Edge{Node: n, Output: i}, batch)
+	}
+	return values, nil
+}
+
+// agree holds the size that a call asks for against that of the step.
+func (t *trace) agree(c *Call) error {
+	if c.Batch <= 0 {
+		return nil
+	}
+	return t.fix(c.Batch, c.Op)
+}
+
+// fix makes n the size of all steps.
+func (t *trace) fix(n int, who string) error {
+	if t.sized != "" && n != t.size {
+		return &errs.Error{Kind: errs.Mismatch, Op: who, Subject: "batch size", Want: fmt.Sprintf("%d, that of %s: a loop has one", t.size, t.sized), Got: fmt.Sprint(n)}
+	}
+	if t.sized == "" {
+		t.size, t.sized = n, who
+	}
+	t.fixed = true
+	return nil
+}
+
+// bring returns the edge of a value: its own, or that of an input which gives the same
+// in every step.
+func (t *trace) bring(v Value) (graph.Edge, error) {
+	if absent(v) {
+		return graph.Edge{}, &errs.Error{Kind: errs.Invalid, Want: "a *dynamic.Tensor or *dynamic.Batch", Got: "nil"}
+	}
+	r := v.core()
+	if s, ok := r.symbol.(*symbol); ok {
+		if s.trace != t {
+			return graph.Edge{}, &errs.Error{Kind: errs.Invalid, Want: "a value of this loop, or one with contents", Got: "a value of another loop"}
+		}
+		return s.edge, nil
+	}
+	if e, ok := t.known[r]; ok {
+		return e, nil
+	}
+	samples, err := samplesOf(context.Background(), v)
+	if err != nil {
+		return graph.Edge{}, err
+	}
+	spec, err := commonSpec(samples)
+	if err != nil {
+		return graph.Edge{}, err
+	}
+	if r.batch {
+		if err := t.fix(len(samples), "a batch from outside the loop"); err != nil {
+			return graph.Edge{}, err
+		}
+	}
+	e, err := t.input(loopInput{spec: spec, root: -1, constant: samples, batch: r.batch}, fmt.Sprintf("constant[%d]", len(t.known)))
+	if err == nil {
+		t.known[r] = e
+		r.retain()
+	}
+	return e, err
+}
+
+// draw notes which numbers of which generator a node draws.
+func (t *trace) draw(n *graph.Node, d Draw) error {
+	if !n.Schema.Random {
+		return nil
+	}
+	p, ok := d.(Placed)
+	if !ok {
+		return &errs.Error{Kind: errs.Unsupported, Op: n.Schema.FullName(), Subject: "generator", Want: "one that can be run ahead of, as *random.RNG", Got: fmt.Sprintf("%T", d)}
+	}
+	i := slices.IndexFunc(t.sources, func(s *source) bool { return s.rng == p })
+	if i < 0 {
+		i = len(t.sources)
+		t.sources = append(t.sources, &source{rng: p})
+		t.sources[i].begin(0)
+	}
+	number := len(t.draws)
+	t.draws[n.Name] = number
+	t.sources[i].draws = append(t.sources[i].draws, number)
+	t.perStep[n.Name] = !t.batched[n.Name]
+	return nil
+}
+
+// finish returns the graph of what the body returned.
+func (t *trace) finish(outputs []Value) (*graph.Graph, error) {
+	t.done = true
+	edges := t.collect(outputs)
+	for _, s := range t.sources {
+		if s.moved() {
+			t.refuse(&errs.Error{Kind: errs.Invalid, Subject: "generator", Want: "numbers drawn by operators alone", Got: "others drawn in the body, which is called once for all steps",
+				Remedy: "draw them with random.Uniform and its like"})
+		}
+	}
+	if len(edges) == 0 {
+		t.refuse(&errs.Error{Kind: errs.Invalid, Subject: "outputs", Want: "a result of an operator among them", Got: "none"})
+	}
+	if t.err != nil {
+		return nil, t.err
+	}
+	if t.sized == "" {
+		t.size, t.fixed = 1, true
+	}
+	g, err := t.builder.Graph(edges)
+	if err != nil {
+		return nil, errs.Wrap("dynamic.Compile", "", err)
+	}
+	if g, err = g.Merged(nil); err != nil {
+		return nil, errs.Wrap("dynamic.Compile", "", err)
+	}
+	return g, t.checkGrains(g)
+}
+
+// collect finds out what the outputs are, and returns those of the graph.
+func (t *trace) collect(outputs []Value) []graph.Edge {
+	var edges []graph.Edge
+	for i, v := range outputs {
+		if !absent(v) && v.Err() != nil {
+			t.refuse(errs.Wrap("", fmt.Sprintf("output %d", i), v.Err()))
+			continue
+		}
+		e, err := t.bring(v)
+		if err != nil {
+			t.refuse(errs.Wrap("", fmt.Sprintf("output %d", i), err))
+			continue
+		}
+		out := outlet{root: -1, batch: v.core().batch}
+		switch in, ok := t.inputs[e.Node.Name]; {
+		case !ok:
+			out.output = len(edges)
+			edges = append(edges, e)
+		case in.root >= 0:
+			out.root = in.root
+		default:
+			out.constant = v
+		}
+		t.outputs = append(t.outputs, out)
+	}
+	return edges
+}
+
+// refuse keeps a mistake that is of no line.
+func (t *trace) refuse(err error) {
+	if t.err == nil {
+		t.err = errs.Wrap("dynamic.Compile", "", err)
+	}
+}
+
+// checkGrains refuses operators that would see the same tensor for every sample as a batch.
+func (t *trace) checkGrains(g *graph.Graph) error {
+	for _, n := range g.Nodes {
+		if n.Kernel != nil && n.Kernel.Grain() == op.PerBatch && !t.batched[n.Name] && t.size > 1 {
+			return &errs.Error{Kind: errs.Unsupported, Op: "dynamic.Compile", Subject: n.Schema.FullName(), Want: "a batch", Got: "a single tensor, in a loop of batches", Remedy: "call it outside the loop"}
+		}
+	}
+	return nil
+}
+
+// contents implements recorder: a symbol has none. It makes what asks for them a mistake of the body.
+func (t *trace) contents() error {
+	if t.done {
+		return &errs.Error{Kind: errs.Sequence, Op: "dynamic", Want: "a value with contents", Got: "one of the body of a compiled loop, which the loop delivers in its steps"}
+	}
+	return t.fail(2, &errs.Error{
+		Kind: errs.Unsupported, Want: "operators alone in the body of a compiled loop", Got: "a Go value taken out of a tensor, which has no contents before the loop runs",
+		Remedy: "take it from what the loop delivers, or compute with operators and the context of the body",
+	})
+}
+
+// describe implements recorder.
+func (t *trace) describe(r *result) tensor.Spec {
+	if s, ok := r.symbol.(*symbol); ok {
+		return s.edge.Spec()
+	}
+	return tensor.Spec{}
+}
+
+// commonSpec describes samples of one type; a dimension in which they differ is -1.
+func commonSpec(samples []tensor.Tensor) (tensor.Spec, error) {
+	if len(samples) == 0 {
+		return tensor.Spec{}, &errs.Error{Kind: errs.Invalid, Want: "a batch of at least one sample", Got: "none"}
+	}
+	first := samples[0]
+	spec := tensor.Spec{DType: first.DType, Layout: first.Layout, Shape: append(tensor.Shape{}, first.Shape...)}
+	for _, s := range samples[1:] {
+		if s.DType != first.DType || len(s.Shape) != len(first.Shape) {
+			return spec, &errs.Error{Kind: errs.Mismatch, Subject: "samples of a batch", Want: first.String(), Got: s.String()}
+		}
+		for d, size := range s.Shape {
+			if spec.Shape[d] != size {
+				spec.Shape[d] = -1
+			}
+		}
+	}
+	return spec, nil
+}
