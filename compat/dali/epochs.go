@@ -96,17 +96,18 @@ const keptNumbers = 1 << 12
 type numbers struct {
 	shards order.Shards
 	fill   int64
+	first  int64 // the epoch before which nothing is known
 	stride int64
-	starts []libstdcxx.MinstdRand0 // of epochs 0, stride, 2*stride, …
+	starts []libstdcxx.MinstdRand0 // of epochs first, first+stride, first+2*stride, …
 }
 
 // start returns the generator as it is when an epoch begins.
 func (n *numbers) start(number int64) libstdcxx.MinstdRand0 {
-	k := min(number/n.stride, int64(len(n.starts)-1))
+	k := min(max(0, number-n.first)/n.stride, int64(len(n.starts)-1))
 	g := n.starts[k]
-	for e := k * n.stride; e < number; {
+	for e := n.first + k*n.stride; e < number; {
 		n.draw(&g, n.shards.Size(e), nil)
-		if e++; e == int64(len(n.starts))*n.stride {
+		if e++; e == n.first+int64(len(n.starts))*n.stride {
 			n.keep(g)
 		}
 	}

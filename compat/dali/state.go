@@ -45,11 +45,28 @@ func (r *ReaderOrder) Position(s stateproto.Loader) (int64, error) {
 	return r.shards.Begin(number) + age, nil
 }
 
+// From returns the order in which DALI goes on from a state, and the position in it,
+// whether the state is of a reader like this or not: DALI takes the random
+// state as it is, and passes over age samples from the beginning of the epoch. Before
+// that epoch the order is undefined. Negative numbers of epochs are taken as 0, as is an age.
+// The error is of kind errs.Corrupt where the random state is none.
+func (r *ReaderOrder) From(s stateproto.Loader) (*ReaderOrder, int64, error) {
+	engine, err := s.Engine()
+	if err != nil {
+		return nil, 0, err
+	}
+	number := int64(max(0, s.Epoch))
+	n := &numbers{shards: r.shards, fill: int64(r.options.InitialFill), first: number, stride: 1,
+		starts: []libstdcxx.MinstdRand0{libstdcxx.NewMinstdRand0(uint64(engine))}}
+	next := &ReaderOrder{options: r.options, shards: r.shards, list: r.list, numbers: n}
+	return next, r.shards.Begin(number) + int64(max(0, s.Age)), nil
+}
+
 // start returns the generator at the beginning of an epoch; it moves with
 // RandomShuffle only.
 func (r *ReaderOrder) start(number int64) libstdcxx.MinstdRand0 {
 	if !r.options.RandomShuffle {
-		number = 0
+		number = r.numbers.first
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

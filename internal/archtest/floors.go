@@ -66,7 +66,7 @@ func Module() Rules {
 				{Packages: "loader"},
 				{Packages: "loader/nodes", Beside: []string{"loader"}},
 				{Packages: "compat/..."},
-				{Packages: "compat/dali", Beside: []string{"compat/dali/stateproto", "compat/dali/pipeproto", "pipeline"}},
+				{Packages: "compat/dali", Beside: []string{"compat/dali/stateproto", "compat/dali/pipeproto", "pipeline", "dynamic/readers"}},
 				{Packages: "compat/dali/internal/wire", Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "compat/dali/pipeproto", Beside: []string{"compat/dali/internal/wire"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "compat/dali/stateproto", Beside: []string{"compat/dali/internal/wire"}},

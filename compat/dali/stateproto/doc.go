@@ -37,6 +37,7 @@
 //	             │ │ 3 age (1)            varint, samples since its   │ │
 //	             │ │                      start                       │ │
 //	             │ └──────────────────────────────────────────────────┘ │
+//	             │ 1000 bivouac         see Extension; not DALI's       │
 //	             └──────────────────────────────────────────────────────┘
 //	Opaque       all else, such as messages of older operators
 //

@@ -28,6 +28,19 @@ type Opaque []byte
 // Reader is the state of a reader, ReaderStateSnapshot.
 type Reader struct {
 	Loader Loader `dali:"1,loader_state,always"`
+	// Bivouac is what DALI has no place for, and passes over; nil in its own states.
+	Bivouac *Extension `dali:"1000,bivouac"`
+
+	Wire Layout
+}
+
+// Extension is what Bivouac says of a reader besides.
+type Extension struct {
+	Fingerprint string `dali:"1,fingerprint"` // of the data set
+	Order       string `dali:"2,order"`       // in words, with everything that decides it
+	Batch       int64  `dali:"3,batch"`       // size of the batches
+	Epoch       int64  `dali:"4,epoch"`       // of those that were gone through, from 0
+	Left        int64  `dali:"5,left"`        // samples of it that are to come; 0: it has not begun
 
 	Wire Layout
 }

@@ -1,0 +1,197 @@
+package dali
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
+	"github.com/bivouac-ml/bivouac/dynamic/readers"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/pipeline"
+)
+
+// Dynamic makes the readers of dynamic mode work as DALI's: as readers.Options.Compat
+// it gives them DALI's order, full batches and DALI's states; as readers.Restore.Compat
+// a restored reader goes on as DALI's does.
+//
+// DALI takes states of other seeds, shards and data sets without a word, and what is no state
+// fails with the first batch. So does Restore.Compat. Without it such states are refused.
+type Dynamic struct {
+	// Extend adds to states, in fields that DALI passes over, the fingerprint of the data
+	// set, and where the epoch ends, which DALI's tell only of readers that went through whole epochs.
+	Extend bool
+}
+
+// String implements readers.Compat.
+func (Dynamic) String() string { return "dali" }
+
+// Arrange implements readers.Compat.
+func (d Dynamic) Arrange(r readers.Request) (*readers.Arrangement, error) {
+	n, seed := r.Node, int64(-1)
+	if n.Seeded {
+		seed = int64(n.Seed)
+	}
+	o, err := NewReaderOrder(readerOptions(n, r.Info.Samples, seed, pipeline.Options{BatchSize: r.BatchSize, EnableCheckpointing: r.Checkpointing}))
+	if err != nil {
+		return nil, err
+	}
+	c := dynamicCodec{extend: d.Extend, order: o, stick: op.Get[bool](n.Config, "stick_to_shard"), batch: int64(r.BatchSize), fingerprint: r.Info.Fingerprint}
+	return c.arrangement(), nil
+}
+
+// Check implements readers.Compat.
+func (Dynamic) Check(text string) error {
+	_, err := parseDynamic(text)
+	return err
+}
+
+// parseDynamic reads a state as dynamic mode has it.
+func parseDynamic(text string) (*stateproto.Reader, error) {
+	var s stateproto.Reader
+	return &s, s.UnmarshalText([]byte(text))
+}
+
+// Accepts implements readers.Follower: text must be what Python's b64decode takes, which
+// passes over all that is not of the alphabet.
+func (Dynamic) Accepts(text string) error {
+	_, err := decodeLoosely(text)
+	return err
+}
+
+// decodeLoosely is Python's base64.b64decode of a string.
+func decodeLoosely(text string) ([]byte, error) {
+	bad := func(got string) ([]byte, error) {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "dali.Dynamic", Subject: "state", Want: "base64", Got: got}
+	}
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	var digits []byte
+	pads := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= 0x80:
+			return bad("a character that is not ASCII")
+		case c == '=':
+			if pads++; len(digits)%4 >= 2 && len(digits)%4+pads >= 4 { // the end: what follows is not looked at
+				return base64.RawStdEncoding.DecodeString(string(digits))
+			}
+		case strings.IndexByte(alphabet, c) >= 0:
+			digits, pads = append(digits, c), 0
+		}
+	}
+	if len(digits)%4 != 0 {
+		return bad(fmt.Sprintf("%d digits without padding", len(digits)))
+	}
+	return base64.RawStdEncoding.DecodeString(string(digits))
+}
+
+// Follow implements readers.Follower.
+func (Dynamic) Follow(a *readers.Arrangement, text string) (*readers.Arrangement, readers.Place, error) {
+	c, ok := a.Codec.(dynamicCodec)
+	if !ok {
+		return nil, readers.Place{}, &errs.Error{Kind: errs.Invalid, Op: "dali.Dynamic", Subject: "Restore.Compat", Want: "a reader whose Options.Compat is dali.Dynamic too", Got: "one of another way"}
+	}
+	b, err := decodeLoosely(text)
+	if err != nil {
+		return nil, readers.Place{}, err
+	}
+	s := &stateproto.Reader{Loader: stateproto.Loader{RNG: c.order.numbers.starts[0].String()}}
+	if len(b) > 0 {
+		if s, err = stateproto.ParseReader(b); err != nil {
+			return nil, readers.Place{}, err
+		}
+	}
+	o, pos, err := c.order.From(s.Loader)
+	if err != nil {
+		return nil, readers.Place{}, err
+	}
+	c.order = o
+	return c.arrangement(), readers.Place{Position: pos}, nil
+}
+
+// dynamicCodec reads and writes the states of one reader.
+type dynamicCodec struct {
+	extend      bool
+	order       *ReaderOrder
+	stick       bool // as the argument says, and not as shuffle_after_epoch implies: so DALI counts
+	batch       int64
+	fingerprint string
+}
+
+// arrangement returns that of the reader.
+func (c dynamicCodec) arrangement() *readers.Arrangement {
+	m := c.order.Meta()
+	shards := order.Shards{Samples: m.EpochSizePadded, Count: int64(m.NumberOfShards), ID: int64(m.ShardID), Stick: c.stick}
+	a := &readers.Arrangement{
+		Order: c.order, Codec: c, Length: shards.Size, Period: shards.Count, Whole: true, Restarts: true,
+		Meta: readers.Metadata{
+			EpochSize: m.EpochSize, EpochSizePadded: m.EpochSizePadded, NumberOfShards: int64(m.NumberOfShards), ShardID: int64(m.ShardID),
+			PadLastBatch: m.PadLastBatch == 1, StickToShard: m.StickToShard == 1,
+		},
+	}
+	if c.stick {
+		a.Period = 1
+	}
+	return a
+}
+
+// State implements readers.Codec.
+func (c dynamicCodec) State(at readers.Place) (string, error) {
+	loader, err := c.order.State(at.Position)
+	if err != nil {
+		return "", err
+	}
+	s := stateproto.Reader{Loader: loader}
+	if c.extend {
+		s.Bivouac = &stateproto.Extension{Fingerprint: c.fingerprint, Order: c.order.String(), Batch: c.batch, Epoch: at.Epoch, Left: at.Left}
+	}
+	text, err := s.MarshalText()
+	return string(text), err
+}
+
+// Place implements readers.Codec.
+func (c dynamicCodec) Place(text string) (*readers.Arrangement, readers.Place, error) {
+	s, err := parseDynamic(text)
+	if err != nil {
+		return nil, readers.Place{}, err
+	}
+	at := readers.Place{Left: readers.Unknown}
+	if x := s.Bivouac; x != nil {
+		if err := c.check(x); err != nil {
+			return nil, at, err
+		}
+		if x.Batch == c.batch {
+			at.Epoch, at.Left = x.Epoch, x.Left
+		}
+	}
+	if at.Position, err = c.order.Position(s.Loader); err != nil {
+		return nil, at, err
+	}
+	a := c.arrangement()
+	if at.Left > a.Length(at.Epoch) {
+		return nil, at, &errs.Error{Kind: errs.Corrupt, Subject: "bivouac.left", Want: fmt.Sprintf("at most %d", a.Length(at.Epoch)), Got: strconv.FormatInt(at.Left, 10)}
+	}
+	return a, at, nil
+}
+
+// check refuses the state of another data set or another order, which DALI cannot see.
+func (c dynamicCodec) check(x *stateproto.Extension) error {
+	const remedy = "resume with the data set and arguments of the reader that was saved"
+	switch {
+	case x.Fingerprint != c.fingerprint:
+		return &errs.Error{Kind: errs.Mismatch, Subject: "data set", Want: "fingerprint " + c.fingerprint, Got: strconv.Quote(x.Fingerprint), Remedy: remedy}
+	case x.Order != c.order.String():
+		return &errs.Error{Kind: errs.Mismatch, Subject: "order", Want: c.order.String(), Got: strconv.Quote(x.Order), Remedy: remedy}
+	case x.Epoch < 0 || x.Left < 0:
+		return &errs.Error{Kind: errs.Corrupt, Subject: "bivouac", Want: "numbers of epochs and samples", Got: fmt.Sprintf("epoch %d, %d left", x.Epoch, x.Left)}
+	}
+	return nil
+}
+
+var (
+	_ readers.Compat   = Dynamic{}
+	_ readers.Follower = Dynamic{}
+)

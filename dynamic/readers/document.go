@@ -1,0 +1,131 @@
+package readers
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// stateKind is that of the documents of readers.
+const stateKind = "reader"
+
+// extensionKey is where the cuts lie in a document.
+const extensionKey = "reader"
+
+// extension is what a document says besides its own fields: how the epoch was cut, the last
+// cut being that of the reader itself.
+type extension struct {
+	Cuts []cut `json:"cuts"`
+}
+
+// documents are the states of a reader in Bivouac's own order.
+type documents struct {
+	order       *sharded
+	meta        Metadata
+	kind        string
+	fingerprint string
+}
+
+// document returns the document of a place without its position.
+func (c documents) document() state.Document {
+	fields := map[string]string{"reader": c.kind, "order": c.order.String(), "stick_to_shard": strconv.FormatBool(c.meta.StickToShard)}
+	return state.Document{Version: state.Version, Kind: stateKind, Fingerprint: c.fingerprint, Config: state.HashFields(fields), Fields: fields}
+}
+
+// State implements Codec. The position of the document is that in the whole data set: how
+// many samples all shards together have delivered when each has delivered as many as this.
+func (c documents) State(at Place) (string, error) {
+	o := c.order
+	epoch, index := at.Epoch, int64(0)
+	if at.Left > 0 {
+		index = o.epochLength(epoch) - at.Left
+	}
+	var cuts []cut
+	if o.length > 0 && epoch == o.first {
+		for i := range o.rest.levels {
+			cuts = append(cuts, o.rest.levels[i].cut)
+		}
+	}
+	cuts = append(cuts, cut{Shards: o.shards.Count, Taken: index})
+	left, err := newRemainder(o.shards.Samples, cuts)
+	if err != nil {
+		return "", err
+	}
+	d := c.document()
+	d.Position, d.Epoch = (epoch+1)*o.shards.Samples-left.size, epoch
+	x, err := json.Marshal(extension{Cuts: cuts})
+	if err != nil {
+		return "", err
+	}
+	d.Extra = map[string]json.RawMessage{extensionKey: x}
+	b, err := d.Marshal()
+	return string(b), err
+}
+
+// parseDocument reads the document of a reader.
+func parseDocument(text string) (state.Document, error) {
+	d, err := state.Unmarshal([]byte(text))
+	if err == nil && d.Kind != stateKind {
+		err = &errs.Error{Kind: errs.Mismatch, Want: "the state of a reader", Got: "one of kind " + strconv.Quote(d.Kind)}
+	}
+	return d, err
+}
+
+// Place implements Codec.
+func (c documents) Place(text string) (*Arrangement, Place, error) {
+	d, err := parseDocument(text)
+	if err != nil {
+		return nil, Place{}, err
+	}
+	if err := d.Check(c.document()); err != nil {
+		return nil, Place{}, err
+	}
+	var x extension
+	if err := json.Unmarshal(d.Extra[extensionKey], &x); err != nil || len(x.Cuts) == 0 {
+		return nil, Place{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey, Want: "how the epoch was cut", Err: err}
+	}
+	const most = 1 << 31
+	if d.Epoch < 0 || d.Epoch >= most {
+		return nil, Place{}, &errs.Error{Kind: errs.Corrupt, Subject: "epoch", Want: fmt.Sprintf("0 to %d", int64(most)-1), Got: fmt.Sprint(d.Epoch)}
+	}
+	return c.place(d.Epoch, x.Cuts)
+}
+
+// place returns where a reader stands after the cuts of an epoch.
+func (c documents) place(epoch int64, cuts []cut) (*Arrangement, Place, error) {
+	own, taken := cuts[len(cuts)-1], int64(0)
+	if _, err := newRemainder(c.order.shards.Samples, cuts); err != nil {
+		return nil, Place{}, err
+	}
+	if own.Shards == c.order.shards.Count { // the cut of this very reader: it goes on behind it
+		cuts, taken = cuts[:len(cuts)-1], own.Taken
+	}
+	o := c.order
+	if len(cuts) > 0 {
+		rest, err := newRemainder(o.shards.Samples, cuts)
+		if err != nil {
+			return nil, Place{}, err
+		}
+		if rest.size < o.shards.Samples {
+			o = o.goOn(epoch, rest)
+		}
+	}
+	at := Place{Position: o.begin(epoch) + taken, Epoch: epoch}
+	switch length := o.epochLength(epoch); {
+	case o != c.order && o.length == 0: // nothing is left for this shard
+		o = c.order
+		at = Place{Position: o.begin(epoch + 1), Epoch: epoch + 1}
+	case taken > length && c.order.shards.Pad == 0:
+		return nil, Place{}, &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("at most %d samples of epoch %d", length, epoch), Got: fmt.Sprint(taken),
+			Remedy: "resume with the data set and arguments of the reader that was saved"}
+	case taken >= length:
+		at = Place{Position: o.begin(epoch + 1), Epoch: epoch + 1}
+	case taken > 0:
+		at.Left = length - taken
+	}
+	c.order = o
+	return o.arrangement(c), at, nil
+}

@@ -1,0 +1,215 @@
+package readers
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/exec"
+	"github.com/bivouac-ml/bivouac/internal/flow"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader"
+)
+
+// Options say how a reader works. The zero Options are those of Bivouac's own way, without states.
+type Options struct {
+	// EnableCheckpointing makes the reader have states. Checkpoint.Register and SetState
+	// do the same, before the first iteration.
+	EnableCheckpointing bool
+	// Compat makes the reader work as another system's; nil is Bivouac's own way.
+	Compat Compat
+	// Restore says how the reader goes on from a state.
+	Restore Restore
+	// Seed of the order, for a reader that shuffles and whose arguments have none.
+	Seed uint64
+	// IOThreads is the number of goroutines that read, 0 means 4.
+	IOThreads int
+	// ReadAheadBytes limits what they hold; 0 means 64 MiB. A single larger sample still passes.
+	ReadAheadBytes int64
+}
+
+// Reader iterates over a data set. It is safe for concurrent use, but one iteration goes on
+// at a time.
+type Reader struct {
+	node    *graph.Node
+	graph   *graph.Graph
+	options Options
+	typ     string // DALI's name of the class
+
+	mu      sync.Mutex
+	use     use
+	batch   int
+	states  bool // they may be asked for
+	pending *string
+	source  reader.Source
+	plan    *Arrangement // nil before the first iteration
+	exec    *exec.Executor
+	ring    *flow.Ring[*slot, Place]
+	ids     []int64
+	running int64 // number of the newest iteration
+	fresh   bool  // nothing was delivered since the state was set
+	shown   *Place
+	closed  bool
+}
+
+// use is what a reader is used for, once it is.
+type use string
+
+const (
+	forBatches use = "NextEpoch"
+	forSamples use = "Samples"
+	forLoop    use = "Root"
+)
+
+// New returns the reader of that name, such as "readers.file". args are a struct of
+// package opargs, or op.Args; there is a constructor of its own for each reader. The data set is opened when it is first
+// needed. The error is of kind errs.Invalid for arguments that cannot be.
+func New(name string, args any, o Options) (*Reader, error) {
+	label, set, err := op.Arguments(args)
+	if err != nil {
+		return nil, errs.Wrap(name, "", err)
+	}
+	s, err := op.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Reader {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "readers.New", Subject: name, Want: "a reader", Got: "another operator"}
+	}
+	var b graph.Builder
+	n, err := b.AddSchema(s, label, nil, set)
+	if err != nil {
+		return nil, err
+	}
+	outputs := make([]graph.Edge, len(n.Specs))
+	for i := range outputs {
+		outputs[i] = graph.Edge{Node: n, Output: i}
+	}
+	g, err := b.Graph(outputs)
+	if err != nil {
+		return nil, err
+	}
+	if o.Compat == nil {
+		o.Compat = native{}
+	}
+	if o.IOThreads <= 0 {
+		o.IOThreads = 4 // as pipelines
+	}
+	if o.ReadAheadBytes <= 0 {
+		o.ReadAheadBytes = 64 << 20
+	}
+	return &Reader{node: g.Nodes[0], graph: g, options: o, typ: className(s.Name), states: o.EnableCheckpointing, fresh: true}, nil
+}
+
+// Kind returns the name of the reader: "readers.file".
+func (r *Reader) Kind() string { return r.node.Schema.FullName() }
+
+// CheckpointType returns the name that checkpoints give the type: "File".
+func (r *Reader) CheckpointType() string { return r.typ }
+
+// fail returns an error of the reader.
+func (r *Reader) fail(kind errs.Kind, what, want, got, remedy string) error {
+	return &errs.Error{Kind: kind, Op: r.Kind() + "." + what, Want: want, Got: got, Remedy: remedy}
+}
+
+// Metadata tells the sizes of the data set and its shards. It opens the data set, and
+// begins no iteration.
+func (r *Reader) Metadata(ctx context.Context) (Metadata, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.plan != nil {
+		return r.plan.Meta, nil
+	}
+	if err := r.open(ctx); err != nil {
+		return Metadata{}, err
+	}
+	a, err := r.options.Compat.Arrange(r.request(max(1, r.batch)))
+	if err != nil {
+		return Metadata{}, r.wrap(err)
+	}
+	return a.Meta, nil
+}
+
+func (r *Reader) request(batch int) Request {
+	return Request{Node: r.node, Info: r.source.Info(), BatchSize: batch, Checkpointing: r.states, Seed: r.options.Seed}
+}
+
+func (r *Reader) wrap(err error) error { return errs.Wrap(r.Kind(), "", err) }
+
+// open opens the data set.
+func (r *Reader) open(ctx context.Context) error {
+	if r.closed {
+		return r.fail(errs.Closed, "open", "", "", "")
+	}
+	if r.source != nil {
+		return nil
+	}
+	var err error
+	r.source, err = r.node.Reader.Open(ctx, r.node.Config)
+	return err
+}
+
+// start makes the reader ready to give batches of a size, where the state says.
+func (r *Reader) start(ctx context.Context, u use, batch int) error {
+	switch {
+	case r.closed:
+		return r.fail(errs.Closed, string(u), "", "", "")
+	case batch < 1:
+		return r.fail(errs.Invalid, string(u), "a batch size above 0", fmt.Sprint(batch), "")
+	case r.use != "" && r.use != u:
+		return r.fail(errs.Sequence, string(u), string(r.use)+", as before", "another kind of iteration", "make another reader for it")
+	case r.plan != nil && r.batch != batch:
+		return r.fail(errs.Invalid, string(u), fmt.Sprintf("batches of %d, as before", r.batch), fmt.Sprint(batch), "make another reader for it")
+	case r.plan != nil:
+		return nil
+	}
+	r.use = u
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	plan, err := r.options.Compat.Arrange(r.request(batch))
+	if err != nil {
+		return r.wrap(err)
+	}
+	at := Place{}
+	if r.pending != nil {
+		if plan, at, err = r.restored(plan, *r.pending, batch); err != nil {
+			return errs.Wrap(r.Kind(), "state", err)
+		}
+	}
+	r.plan, r.batch, r.ids = plan, batch, make([]int64, batch)
+	r.begin(at)
+	return nil
+}
+
+// restored returns how a reader goes on from a state.
+func (r *Reader) restored(plan *Arrangement, text string, batch int) (*Arrangement, Place, error) {
+	if f := r.options.Restore.Compat; f != nil {
+		return f.Follow(plan, text)
+	}
+	next, at, err := plan.Codec.Place(text)
+	if err == nil && at.Left == Unknown {
+		at = next.located(at.Position, int64(batch))
+	}
+	return next, at, err
+}
+
+// Close stops all work and releases the data set. It may be called twice.
+func (r *Reader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	if r.ring != nil {
+		r.ring.Reset(r.ring.Token())
+		r.exec.Close()
+	}
+	if r.source != nil {
+		return r.source.Close()
+	}
+	return nil
+}
