@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/bivouac-ml/bivouac/internal/kernel/feistel"
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
@@ -54,15 +55,7 @@ type Permutation struct {
 	lmask, rmask uint64
 	rightBits    uint
 	rounds       int
-	round        [maxRounds]round
-}
-
-type round struct{ k, m uint64 }
-
-// of is the round function F of half an index.
-func (r *round) of(half uint64) uint64 {
-	h := (half ^ r.k) * r.m
-	return (h ^ h>>32) * 0x94D049BB133111EB >> 32
+	round        [maxRounds]feistel.Round
 }
 
 // NewPermutation returns the permutation of [0, n) that belongs to key; see Key
@@ -81,7 +74,7 @@ func makePermutation(n int64, key uint64) Permutation {
 	p.lmask, p.rmask = 1<<(b/2)-1, 1<<p.rightBits-1
 	x := rng.Mix(key)
 	for i := range p.rounds {
-		p.round[i] = round{k: rng.Mix(x + uint64(2*i)), m: rng.Mix(x+uint64(2*i+1)) | 1}
+		p.round[i] = feistel.Round{K: rng.Mix(x + uint64(2*i)), M: rng.Mix(x+uint64(2*i+1)) | 1}
 	}
 	return p
 }
@@ -111,33 +104,18 @@ func epochKey(base uint64, epoch int64) uint64 {
 func (p *Permutation) forward(x uint64) uint64 {
 	l, r := x>>(p.rightBits&63), x&p.rmask
 	for rs := p.round[:p.rounds]; len(rs) >= 2; rs = rs[2:] {
-		l ^= rs[0].of(r) & p.lmask
-		r ^= rs[1].of(l) & p.rmask
+		l ^= rs[0].Of(r) & p.lmask
+		r ^= rs[1].Of(l) & p.rmask
 	}
 	return l<<(p.rightBits&63) | r
-}
-
-// forward2 is forward for two indices at once: the processor works on one while
-// it waits for the other.
-func (p *Permutation) forward2(x, y uint64) (uint64, uint64) {
-	lmask, rmask, shift := p.lmask, p.rmask, p.rightBits&63
-	l, r := x>>shift, x&rmask
-	m, s := y>>shift, y&rmask
-	for rs := p.round[:p.rounds]; len(rs) >= 2; rs = rs[2:] {
-		l ^= rs[0].of(r) & lmask
-		m ^= rs[0].of(s) & lmask
-		r ^= rs[1].of(l) & rmask
-		s ^= rs[1].of(m) & rmask
-	}
-	return l<<shift | r, m<<shift | s
 }
 
 // backward is the inverse of forward.
 func (p *Permutation) backward(x uint64) uint64 {
 	l, r := x>>(p.rightBits&63), x&p.rmask
 	for rs := p.round[:p.rounds]; len(rs) >= 2; rs = rs[:len(rs)-2] {
-		r ^= rs[len(rs)-1].of(l) & p.rmask
-		l ^= rs[len(rs)-2].of(r) & p.lmask
+		r ^= rs[len(rs)-1].Of(l) & p.rmask
+		l ^= rs[len(rs)-2].Of(r) & p.lmask
 	}
 	return l<<(p.rightBits&63) | r
 }
@@ -169,8 +147,8 @@ func (p *Permutation) check(i int64) {
 	}
 }
 
-// walkBlock is how many indices Fill walks together: enough to fill the pipeline
-// of the processor, few enough to stay in its first cache.
+// walkBlock is how many indices Fill walks together: enough for the loops to pay,
+// few enough to stay in the first cache of the processor.
 const walkBlock = 256
 
 // Fill implements Order: the ids of positions pos, pos+1, …. It is several times
@@ -186,35 +164,36 @@ func (p *Permutation) Fill(pos int64, dst []int64) int {
 	return len(dst)
 }
 
-// fillBlock maps at most walkBlock indices. What falls outside [0, n) is listed
+// fillBlock maps at most walkBlock indices. What falls outside [0, n) is gathered,
 // without a branch, which would be mispredicted, and goes another round.
 func (p *Permutation) fillBlock(pos int64, dst []int64) {
-	var outside [walkBlock]uint8
-	count := 0
-	for i := 0; i+1 < len(dst); i += 2 {
-		x, y := p.forward2(uint64(pos)+uint64(i), uint64(pos)+uint64(i)+1)
-		dst[i], dst[i+1] = int64(x), int64(y)
-		outside[count&(walkBlock-1)] = uint8(i)
-		count += beyond(x, p.n)
-		outside[count&(walkBlock-1)] = uint8(i + 1)
-		count += beyond(y, p.n)
+	for i := range dst {
+		dst[i] = pos + int64(i)
 	}
-	if i := len(dst) - 1; i&1 == 0 {
-		x := p.forward(uint64(pos) + uint64(i))
-		dst[i] = int64(x)
-		outside[count&(walkBlock-1)] = uint8(i)
-		count += beyond(x, p.n)
+	p.forwardAll(dst)
+	var places [walkBlock]uint8
+	var walkers [walkBlock]int64
+	count := 0
+	for i, x := range dst {
+		places[count&(walkBlock-1)], walkers[count&(walkBlock-1)] = uint8(i), x
+		count += beyond(uint64(x), p.n)
 	}
 	for count > 0 {
+		p.forwardAll(walkers[:count])
 		again := 0
-		for _, i := range outside[:count] {
-			x := p.forward(uint64(dst[i]))
-			dst[i] = int64(x)
-			outside[again] = i
-			again += beyond(x, p.n)
+		for i, x := range walkers[:count] {
+			place := places[i]
+			dst[place] = x
+			places[again], walkers[again] = place, x
+			again += beyond(uint64(x), p.n)
 		}
 		count = again
 	}
+}
+
+// forwardAll is forward for each of x, in place.
+func (p *Permutation) forwardAll(x []int64) {
+	feistel.Map(x, p.round[:p.rounds], p.rightBits, p.lmask, p.rmask)
 }
 
 // beyond returns 1 when x >= n, else 0; both are below 2^63.

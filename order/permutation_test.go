@@ -67,7 +67,7 @@ func TestPermutationLaws(t *testing.T) {
 }
 
 func BenchmarkAt(b *testing.B) {
-	for _, n := range []int64{100, 1797, 1e6, 1e8, 1 << 40} {
+	for _, n := range []int64{100, 1797, 1e6, 1<<20 + 1, 1e8, 1e9, 1 << 40} {
 		b.Run(size(n), func(b *testing.B) {
 			b.ReportAllocs()
 			p := NewPermutation(n, Key(1, 0, ""))
@@ -83,7 +83,7 @@ func BenchmarkAt(b *testing.B) {
 }
 
 func BenchmarkFill(b *testing.B) {
-	for _, n := range []int64{100, 1797, 1e6, 1e8, 1 << 40} {
+	for _, n := range []int64{100, 1797, 1e6, 1<<20 + 1, 1e8, 1e9, 1 << 40} {
 		b.Run(size(n), func(b *testing.B) {
 			b.ReportAllocs()
 			p := NewPermutation(n, Key(1, 0, ""))

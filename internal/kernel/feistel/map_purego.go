@@ -1,0 +1,7 @@
+//go:build !amd64 || purego
+
+package feistel
+
+func mapAll(x []int64, rounds []Round, shift uint, lmask, rmask uint64) {
+	mapGeneric(x, rounds, shift, lmask, rmask)
+}

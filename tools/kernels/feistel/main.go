@@ -1,0 +1,121 @@
+// Feistel writes the AVX2 twin of internal/kernel/feistel. Run it there with
+//
+//	go generate ./internal/kernel/feistel
+//
+// A 64-bit product of a = k^x, with x below 2^32, and m is made of 32-bit ones:
+//
+//	low(a)*low(m) + (low(a)*high(m) + high(k)*low(m))<<32
+//
+// of which the last product is the same for all lanes of a round.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+const (
+	vectors = 4 // that go through the rounds together
+	lanes   = 4 // of a vector
+)
+
+func main() {
+	ConstraintExpr("amd64,!purego")
+	TEXT("mapAVX2", NOSPLIT, "func(x *int64, blocks int, rounds *uint64, pairs int, shift uint, lmask, rmask uint64)")
+	Doc("mapAVX2 maps 16*blocks indices in place, through 2*pairs rounds, at least 2.")
+	Pragma("noescape")
+	x, blocks := Load(Param("x"), GP64()), Load(Param("blocks"), GP64())
+	rounds, pairs := Load(Param("rounds"), GP64()), Load(Param("pairs"), GP64())
+
+	shift := XMM()
+	VMOVQ(param("shift"), shift)
+	masks := AllocLocal(64)
+	lmask, rmask := masks, masks.Offset(32)
+	spread(param("lmask"), lmask)
+	spread(param("rmask"), rmask)
+	mixer := GLOBL("mixer", RODATA|NOPTR)
+	for i := range lanes {
+		DATA(8*i, U64(0x94D049BB))
+	}
+	mixLow := YMM()
+	VPBROADCASTQ(ConstData("mixerLow", U64(0x133111EB)), mixLow)
+
+	Label("block")
+	TESTQ(blocks, blocks)
+	JZ(LabelRef("done"))
+	var left, right [vectors]VecVirtual
+	for v := range vectors {
+		left[v], right[v] = YMM(), YMM()
+		at := Mem{Base: x, Disp: 8 * lanes * v}
+		VMOVDQU(at, right[v])
+		VPSRLQ(shift, right[v], left[v])
+		VPAND(rmask, right[v], right[v])
+	}
+	at, left2 := GP64(), GP64()
+	MOVQ(rounds, at)
+	MOVQ(pairs, left2)
+	Label("pair")
+	round(at, 0, mixLow, mixer, lmask, right, left)
+	round(at, 16, mixLow, mixer, rmask, left, right)
+	ADDQ(Imm(32), at)
+	DECQ(left2)
+	JNZ(LabelRef("pair"))
+	for v := range vectors {
+		VPSLLQ(shift, left[v], left[v])
+		VPOR(right[v], left[v], left[v])
+		VMOVDQU(left[v], Mem{Base: x, Disp: 8 * lanes * v})
+	}
+	ADDQ(Imm(8*lanes*vectors), x)
+	DECQ(blocks)
+	JMP(LabelRef("block"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+	Generate()
+}
+
+// spread fills 32 bytes with a word.
+func spread(word, to Mem) {
+	v := YMM()
+	VPBROADCASTQ(word, v)
+	VMOVDQU(v, to)
+}
+
+func param(name string) Mem {
+	c, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return c.Addr
+}
+
+// round xors to with the round function of from.
+func round(at GPVirtual, disp int, mixLow VecVirtual, mixHigh, mask Mem, from, to [vectors]VecVirtual) {
+	k, m, high, same := YMM(), YMM(), YMM(), YMM()
+	VPBROADCASTQ(Mem{Base: at, Disp: disp}, k)
+	VPBROADCASTQ(Mem{Base: at, Disp: disp + 8}, m)
+	VPSRLQ(Imm(32), m, high)
+	VPSRLQ(Imm(32), k, same)
+	VPMULUDQ(m, same, same)
+	for v := range vectors {
+		a, b := YMM(), YMM()
+		VPXOR(k, from[v], a)
+		VPMULUDQ(high, a, b)
+		VPMULUDQ(m, a, a)
+		VPADDQ(same, b, b)
+		VPSLLQ(Imm(32), b, b)
+		VPADDQ(b, a, a) // h
+		VPSRLQ(Imm(32), a, b)
+		VPXOR(b, a, a) // h ^ h>>32
+		VPMULUDQ(mixLow, b, b)
+		c := YMM()
+		VPMULUDQ(mixHigh, a, c)
+		VPMULUDQ(mixLow, a, a)
+		VPADDQ(c, b, b)
+		VPSRLQ(Imm(32), a, a)
+		VPADDQ(b, a, a)
+		VPAND(mask, a, a)
+		VPXOR(a, to[v], to[v])
+	}
+}
