@@ -73,7 +73,7 @@ func (f *feeder) next(ctx context.Context) *rootItem {
 		it.err = it.evaluate(ctx)
 	}
 	if it.err != nil && !errors.Is(it.err, io.EOF) {
-		it.err = errs.Wrap("dynamic.Loop", "root", it.err)
+		it.err = errs.Wrap("", "root", it.err)
 	}
 	if r, ok := f.root.(Resumable); ok {
 		it.place = r.Here()
