@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"sync"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/exec"
 	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/op"
@@ -62,6 +63,9 @@ func newPlan(e *EvalContext, k *call) (*plan, error) {
 	n, err := b.AddSchema(p.operator, p.operator.FullName(), edges[:p.ports], set)
 	if err != nil {
 		return nil, err
+	}
+	if n.Seeded {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: p.operator.FullName(), Subject: "argument seed", Want: "none", Got: "one", Remedy: "give the call a generator with that seed"}
 	}
 	g, err := specialized(&b, n, described)
 	if err != nil {

@@ -16,7 +16,9 @@ var daliSuite = suite{cases: daliCases, divergences: daliDivergences(), counted:
 
 // daliSections list the cases of each section; a section whose files are not
 // there, as in an excerpt, has none.
-var daliSections = []func(set *dalivec.Set) ([]testCase, error){opsCases, orderCases, rngCases, ckptCases, dynamicReaderCases, graphCases, execCases, errorCases}
+var daliSections = []func(set *dalivec.Set) ([]testCase, error){
+	opsCases, orderCases, rngCases, ckptCases, generatorCases, dynamicReaderCases, graphCases, execCases, errorCases, dynamicCases,
+}
 
 func daliCases(dir string) ([]testCase, error) {
 	set, err := dalivec.Open(dir)

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	"github.com/bivouac-ml/bivouac/op"
@@ -39,14 +41,14 @@ type execCase interface {
 
 func execCases(set *dalivec.Set) ([]testCase, error) {
 	var f struct {
-		IteratorPolicy   []*iteratorPolicy `json:"iterator_policy"`
-		Sized            []*iteratorOfSize `json:"iterator_without_reader"`
-		Cycles           []*sourceCycle    `json:"external_source_cycle"`
-		FeedInput        []*feedInput      `json:"feed_input"`
-		RunAPI           []*runAPI         `json:"run_api"`
-		Statistics       []*statistics     `json:"executor_statistics"`
-		Properties       []*properties     `json:"properties"`
-		DynamicEvalModes map[string]any    `json:"dynamic_eval_modes"`
+		IteratorPolicy   []*iteratorPolicy    `json:"iterator_policy"`
+		Sized            []*iteratorOfSize    `json:"iterator_without_reader"`
+		Cycles           []*sourceCycle       `json:"external_source_cycle"`
+		FeedInput        []*feedInput         `json:"feed_input"`
+		RunAPI           []*runAPI            `json:"run_api"`
+		Statistics       []*statistics        `json:"executor_statistics"`
+		Properties       []*properties        `json:"properties"`
+		DynamicEvalModes map[string]*evalMode `json:"dynamic_eval_modes"`
 	}
 	if err := dalivec.ReadJSON(set.Path("exec.json"), &f); err != nil {
 		return nil, err
@@ -63,10 +65,10 @@ func execCases(set *dalivec.Set) ([]testCase, error) {
 	addAll("run_api", f.RunAPI, add)
 	addAll("executor_statistics", f.Statistics, add)
 	addAll("properties", f.Properties, add)
-	for mode := range f.DynamicEvalModes {
+	for _, mode := range slices.Sorted(maps.Keys(f.DynamicEvalModes)) {
 		name := path.Join("exec/dynamic_eval_modes", mode)
-		all = append(all, testCase{name: name, family: "exec", path: name, run: func(_ context.Context, r *report) {
-			r.skip = "dynamic: there is no dynamic mode yet"
+		all = append(all, testCase{name: name, family: "exec", path: name, run: func(ctx context.Context, r *report) {
+			r.take(dalivec.JudgeRun(nil, func() error { return f.DynamicEvalModes[mode].run(ctx, mode) }))
 		}})
 	}
 	return all, nil

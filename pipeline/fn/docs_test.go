@@ -43,6 +43,7 @@ func moduleTitle(module string) string {
 func operatorPage(s *op.Schema) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s\n\n```go\n%s\n```\n\n", s.FullName(), s.Doc, strings.TrimPrefix(signature(s), "func "))
+	b.WriteString(dynamicSignatures(s))
 	if s.Deprecated != "" {
 		fmt.Fprintf(&b, "Deprecated: %s\n\n", s.Deprecated)
 	}
@@ -74,6 +75,24 @@ func operatorPage(s *op.Schema) string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", p.Name, p.Type, cell(def), perSample, cell(doc))
 	}
 	b.WriteString("\n")
+	return b.String()
+}
+
+// dynamicSignatures are the operator's functions of dynamic mode.
+func dynamicSignatures(s *op.Schema) string {
+	pkg := "dynamic/fn"
+	switch {
+	case s.Reader:
+		return fmt.Sprintf("In dynamic mode: `readers.New%s`, package `dynamic/readers`.\n\n", goName(s.Name))
+	case inRandom(s):
+		pkg = "dynamic/random"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "In dynamic mode, package `%s`:\n\n```go\n", pkg)
+	for _, form := range dynamicForms(s) {
+		b.WriteString(strings.TrimPrefix(form.signature(), "func ") + "\n")
+	}
+	b.WriteString("```\n\n")
 	return b.String()
 }
 

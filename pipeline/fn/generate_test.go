@@ -22,13 +22,16 @@ import (
 
 var update = flag.Bool("update", false, "write the generated files")
 
-// TestGenerated makes op/opargs and pipeline/fn from the registered schemas and
-// compares them with what is there; with -update it writes them.
+// TestGenerated makes op/opargs, pipeline/fn and the functions of dynamic mode from the
+// registered schemas and compares them with what is there; with -update it writes them.
 func TestGenerated(t *testing.T) {
 	want := map[string][]byte{}
 	for module, schemas := range byModule() {
 		want[filepath.Join("..", "..", "op", "opargs", module+"_gen.go")] = source(t, argsFile(schemas))
 		want[module+"_gen.go"] = source(t, fnFile(schemas))
+		if path := dynamicPath(module); path != "" {
+			want[path] = source(t, dynamicFile(module, schemas))
+		}
 	}
 	compareOrUpdate(t, want)
 }

@@ -1,0 +1,62 @@
+// Code generated from the schemas by go generate ./pipeline/fn; DO NOT EDIT.
+
+package fn
+
+import (
+	"context"
+
+	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/random"
+	"github.com/bivouac-ml/bivouac/op/opargs"
+)
+
+// DecodersImageArgs are the arguments of decoders.image.
+type DecodersImageArgs = opargs.DecodersImage
+
+// DecodersImage is decoders.image. Decodes images: JPEG, PNG, BMP, PNM, TIFF, WebP and the first frame of
+// GIF.
+//
+// Input encoded: the bytes of an image file.
+// Output images: images, HWC.
+func DecodersImage[T dynamic.Kind](ctx context.Context, encoded T, args DecodersImageArgs) (images T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "decoders.image", Args: args, Inputs: []dynamic.Value{encoded}})
+}
+
+// DecodersImageCropArgs are the arguments of decoders.image_crop.
+type DecodersImageCropArgs = opargs.DecodersImageCrop
+
+// DecodersImageCrop is decoders.image_crop. Decodes a window of images, whose size and place are given as for
+// crop. It must not leave the image.
+//
+// Input encoded: the bytes of an image file.
+// Output images: images, HWC.
+func DecodersImageCrop[T dynamic.Kind](ctx context.Context, encoded T, args DecodersImageCropArgs) (images T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "decoders.image_crop", Args: args, Inputs: []dynamic.Value{encoded}})
+}
+
+// DecodersImageRandomCropArgs are the arguments of decoders.image_random_crop.
+type DecodersImageRandomCropArgs = opargs.DecodersImageRandomCrop
+
+// DecodersImageRandomCrop is decoders.image_random_crop. Decodes a window of images, of random area, aspect
+// ratio and place, as random_resized_crop draws it.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input encoded: the bytes of an image file.
+// Output images: images, HWC.
+func DecodersImageRandomCrop[T dynamic.Kind](ctx context.Context, rng *random.RNG, encoded T, args DecodersImageRandomCropArgs) (images T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "decoders.image_random_crop", Args: args, Inputs: []dynamic.Value{encoded}, Draw: random.Or(ctx, rng)})
+}
+
+// DecodersImageSliceArgs are the arguments of decoders.image_slice.
+type DecodersImageSliceArgs = opargs.DecodersImageSlice
+
+// DecodersImageSlice is decoders.image_slice. Decodes a window of images, given by its start and end or
+// extent, as inputs or arguments, as for slice. It must not leave the image.
+//
+// Input encoded: the bytes of an image file.
+// Input anchor: the start of the window on each axis; given together with the extent; may be left out.
+// Input extent: the extent of the window on each axis; may be left out.
+// Output images: images, HWC.
+func DecodersImageSlice[T dynamic.Kind](ctx context.Context, encoded T, args DecodersImageSliceArgs, inputs ...dynamic.Value) (images T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "decoders.image_slice", Args: args, Inputs: append([]dynamic.Value{encoded}, inputs...)})
+}

@@ -1,0 +1,24 @@
+// Code generated from the schemas by go generate ./pipeline/fn; DO NOT EDIT.
+
+package fn
+
+import (
+	"context"
+
+	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/op/opargs"
+)
+
+// ExperimentalPeekImageShapeArgs are the arguments of experimental.peek_image_shape.
+type ExperimentalPeekImageShapeArgs = opargs.ExperimentalPeekImageShape
+
+// ExperimentalPeekImageShape is experimental.peek_image_shape. Tells the shape of images, height, width and
+// channels, without decoding them.
+//
+// Input encoded: the bytes of an image file.
+// Output shapes: three numbers.
+//
+// Deprecated: use peek_image_shape
+func ExperimentalPeekImageShape[T dynamic.Kind](ctx context.Context, encoded T, args ExperimentalPeekImageShapeArgs) (shapes T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "experimental.peek_image_shape", Args: args, Inputs: []dynamic.Value{encoded}})
+}

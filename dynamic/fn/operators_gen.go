@@ -1,0 +1,812 @@
+// Code generated from the schemas by go generate ./pipeline/fn; DO NOT EDIT.
+
+package fn
+
+import (
+	"context"
+
+	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/random"
+	"github.com/bivouac-ml/bivouac/op/opargs"
+)
+
+// BatchPermutationArgs are the arguments of batch_permutation.
+type BatchPermutationArgs = opargs.BatchPermutation
+
+// BatchPermutation is batch_permutation. Draws a permutation of the samples of a batch, for permute_batch:
+// each sample is a number of one.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Output indices: int32 scalars.
+func BatchPermutation(ctx context.Context, rng *random.RNG, args BatchPermutationArgs) (indices *dynamic.Tensor) {
+	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "batch_permutation", Args: args, Draw: random.Or(ctx, rng)})
+}
+
+// BatchPermutationBatch is batch_permutation for n samples; where n is 0 inputs or arguments that differ by
+// sample tell how many.
+//
+// See [BatchPermutation].
+func BatchPermutationBatch(ctx context.Context, rng *random.RNG, n int, args BatchPermutationArgs) (indices *dynamic.Batch) {
+	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "batch_permutation", Args: args, Draw: random.Or(ctx, rng), Batch: n})
+}
+
+// BrightnessArgs are the arguments of brightness.
+type BrightnessArgs = opargs.Brightness
+
+// Brightness is brightness. Changes the brightness: brightness_shift * range + brightness * in, where range
+// is 1 for floats and the largest value of the output type otherwise.
+//
+// Input images: images, sequences or volumes.
+// Output adjusted: images of the same shape.
+func Brightness[T dynamic.Kind](ctx context.Context, images T, args BrightnessArgs) (adjusted T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "brightness", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// BrightnessContrastArgs are the arguments of brightness_contrast.
+type BrightnessContrastArgs = opargs.BrightnessContrast
+
+// BrightnessContrast is brightness_contrast. Changes brightness and contrast: brightness_shift * range +
+// brightness * (contrast_center + contrast * (in - contrast_center)), where range is 1 for floats and the
+// largest value of the output type otherwise.
+//
+// Input images: images, sequences or volumes.
+// Output adjusted: images of the same shape.
+func BrightnessContrast[T dynamic.Kind](ctx context.Context, images T, args BrightnessContrastArgs) (adjusted T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "brightness_contrast", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// CastArgs are the arguments of cast.
+type CastArgs = opargs.Cast
+
+// Cast is cast. Converts elements to another type: floats to integers are rounded half away from zero and
+// saturated, integers to narrower ones saturated.
+//
+// Input input: numbers of any shape.
+// Output output: the same shape in the other type.
+func Cast[T dynamic.Kind](ctx context.Context, input T, args CastArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "cast", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// CastLikeArgs are the arguments of cast_like.
+type CastLikeArgs = opargs.CastLike
+
+// CastLike is cast_like. Converts elements to the type of other data, as cast does.
+//
+// Input input: numbers of any shape.
+// Input like: data whose type is taken; its contents are not read.
+// Output output: the shape of the input in the other type.
+func CastLike[T dynamic.Kind](ctx context.Context, input T, like dynamic.Value, args CastLikeArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "cast_like", Args: args, Inputs: []dynamic.Value{input, like}})
+}
+
+// CatArgs are the arguments of cat.
+type CatArgs = opargs.Cat
+
+// Cat is cat. Joins data along an axis that they have. Samples without elements are left out, whatever their
+// shape. The layout is that of the first input.
+//
+// Input input: data of one type, whose shapes differ in that axis at most; up to 999 of them.
+// Output output: the joined data.
+func Cat[T dynamic.Kind](ctx context.Context, args CatArgs, inputs ...T) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "cat", Args: args, Inputs: dynamic.Values(inputs)})
+}
+
+// ColorTwistArgs are the arguments of color_twist.
+type ColorTwistArgs = opargs.ColorTwist
+
+// ColorTwist is color_twist. Turns the hue and changes saturation, contrast and brightness of RGB images, as
+// one linear map of the channels. Contrast leaves 0.5 of floats and 128 of integers alone.
+//
+// Input images: images of three channels, sequences or volumes: uint8, int16, int32, float16 or float32.
+// Output twisted: images of the same shape.
+func ColorTwist[T dynamic.Kind](ctx context.Context, images T, args ColorTwistArgs) (twisted T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "color_twist", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// ConstantArgs are the arguments of constant.
+type ConstantArgs = opargs.Constant
+
+// Constant is constant. Gives the same numbers for every sample.
+//
+// Output output: the numbers.
+func Constant(ctx context.Context, args ConstantArgs) (output *dynamic.Tensor) {
+	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "constant", Args: args})
+}
+
+// ConstantBatch is constant for n samples; where n is 0 inputs or arguments that differ by sample tell how
+// many.
+//
+// See [Constant].
+func ConstantBatch(ctx context.Context, n int, args ConstantArgs) (output *dynamic.Batch) {
+	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "constant", Args: args, Batch: n})
+}
+
+// ContrastArgs are the arguments of contrast.
+type ContrastArgs = opargs.Contrast
+
+// Contrast is contrast. Changes the contrast: contrast_center + contrast * (in - contrast_center).
+//
+// Input images: images, sequences or volumes.
+// Output adjusted: images of the same shape.
+func Contrast[T dynamic.Kind](ctx context.Context, images T, args ContrastArgs) (adjusted T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "contrast", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// CoordFlipArgs are the arguments of coord_flip.
+type CoordFlipArgs = opargs.CoordFlip
+
+// CoordFlip is coord_flip. Mirrors points: a flipped coordinate becomes 2 * center - x, in float32.
+//
+// Input points: a row for each point, of 1 to 3 coordinates.
+// Output output: the mirrored points.
+func CoordFlip[T dynamic.Kind](ctx context.Context, points T, args CoordFlipArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "coord_flip", Args: args, Inputs: []dynamic.Value{points}})
+}
+
+// CoordTransformArgs are the arguments of coord_transform.
+type CoordTransformArgs = opargs.CoordTransform
+
+// CoordTransform is coord_transform. Multiplies points by a matrix and adds an offset: M * x + T, in float32;
+// integers are rounded half away from zero and saturated.
+//
+// Input points: data whose last axis are the coordinates of points.
+// Output output: the points, with a coordinate for each row of the matrix.
+func CoordTransform[T dynamic.Kind](ctx context.Context, points T, args CoordTransformArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "coord_transform", Args: args, Inputs: []dynamic.Value{points}})
+}
+
+// CopyArgs are the arguments of copy.
+type CopyArgs = opargs.Copy
+
+// Copy is copy. Gives the data as they are.
+//
+// Input input: data of any kind.
+// Output output: the same data.
+func Copy[T dynamic.Kind](ctx context.Context, input T, args CopyArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "copy", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// CropArgs are the arguments of crop.
+type CropArgs = opargs.Crop
+
+// Crop is crop. Cuts a window out of an image, every image of a sequence or a volume.
+//
+// Input images: images to crop.
+// Output windows: the windows, with the layout of the input.
+func Crop[T dynamic.Kind](ctx context.Context, images T, args CropArgs) (windows T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "crop", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// CropMirrorNormalizeArgs are the arguments of crop_mirror_normalize.
+type CropMirrorNormalizeArgs = opargs.CropMirrorNormalize
+
+// CropMirrorNormalize is crop_mirror_normalize. Cuts a window out of an image, mirrors it when asked and
+// normalises it: scale * (in - mean) / std + shift, which is computed as (in - (mean - shift * std / scale))
+// * (scale / std). The output is laid out for training: CHW float32 by default.
+//
+// Input images: images, sequences or volumes.
+// Output normalized: normalised windows.
+func CropMirrorNormalize[T dynamic.Kind](ctx context.Context, images T, args CropMirrorNormalizeArgs) (normalized T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "crop_mirror_normalize", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// DumpImageArgs are the arguments of dump_image.
+type DumpImageArgs = opargs.DumpImage
+
+// DumpImage is dump_image. Writes each image to a file of the working directory and passes it on. The name of
+// the file is the place in the batch, the suffix and 0, as in 3-suffix-0.ppm, so that a batch overwrites the
+// one before; its format is PNM in text.
+//
+// Input image: an image of 1 or 3 channels, layout HWC.
+// Output same: the image.
+func DumpImage[T dynamic.Kind](ctx context.Context, image T, args DumpImageArgs) (same T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "dump_image", Args: args, Inputs: []dynamic.Value{image}})
+}
+
+// ElementExtractArgs are the arguments of element_extract.
+type ElementExtractArgs = opargs.ElementExtract
+
+// ElementExtract is element_extract. Takes elements, such as frames, out of sequences. There is one output
+// for each.
+//
+// Input input: sequences of two axes or more, the first of which is F where there is a layout.
+// Output element: an element of the sequence.
+func ElementExtract[T dynamic.Kind](ctx context.Context, input T, args ElementExtractArgs) []T {
+	return dynamic.InvokeN[T](ctx, dynamic.Call{Op: "element_extract", Args: args, Inputs: []dynamic.Value{input}}, 0)
+}
+
+// EraseArgs are the arguments of erase.
+type EraseArgs = opargs.Erase
+
+// Erase is erase. Overwrites regions of an array with a value. The regions are given by anchors and shapes
+// along some axes, region after region, and reach over the whole of the others. Starts and ends are cut to
+// integers.
+//
+// Input data: arrays of any rank.
+// Output erased: arrays of the same shape.
+func Erase[T dynamic.Kind](ctx context.Context, data T, args EraseArgs) (erased T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "erase", Args: args, Inputs: []dynamic.Value{data}})
+}
+
+// ExpandDimsArgs are the arguments of expand_dims.
+type ExpandDimsArgs = opargs.ExpandDims
+
+// ExpandDims is expand_dims. Puts axes of extent 1 between those of the data.
+//
+// Input data: data of any kind.
+// Output output: the data with the new axes.
+func ExpandDims[T dynamic.Kind](ctx context.Context, data T, args ExpandDimsArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "expand_dims", Args: args, Inputs: []dynamic.Value{data}})
+}
+
+// FlipArgs are the arguments of flip.
+type FlipArgs = opargs.Flip
+
+// Flip is flip. Reverses images along their axes: left and right, top and bottom, front and back.
+//
+// Input images: images, sequences or volumes of any type.
+// Output flipped: images of the same shape.
+func Flip[T dynamic.Kind](ctx context.Context, images T, args FlipArgs) (flipped T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "flip", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// FullArgs are the arguments of full.
+type FullArgs = opargs.Full
+
+// Full is full. Repeats data to a shape, as numpy broadcasts.
+//
+// Input fillValue: what is repeated: a scalar, or data whose shape fits the end of the new shape.
+// Output output: the repeated data.
+func Full[T dynamic.Kind](ctx context.Context, fillValue T, args FullArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "full", Args: args, Inputs: []dynamic.Value{fillValue}})
+}
+
+// FullLikeArgs are the arguments of full_like.
+type FullLikeArgs = opargs.FullLike
+
+// FullLike is full_like. Repeats data to the shape, layout and type of other data, as numpy broadcasts and
+// cast converts.
+//
+// Input dataLike: data whose shape, layout and type are taken; their contents are not read.
+// Input fillValue: what is repeated.
+// Output output: the repeated data.
+func FullLike[T dynamic.Kind](ctx context.Context, dataLike T, fillValue dynamic.Value, args FullLikeArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "full_like", Args: args, Inputs: []dynamic.Value{dataLike, fillValue}})
+}
+
+// GaussianBlurArgs are the arguments of gaussian_blur.
+type GaussianBlurArgs = opargs.GaussianBlur
+
+// GaussianBlur is gaussian_blur. Blurs with a Gaussian window along all axes but frames and channels, which
+// are the first or the last. At its edges the image is mirrored without repeating the edge.
+//
+// Input images: arrays of one to three axes besides frames and channels; without a layout none is either.
+// Output blurred: arrays of the same shape.
+func GaussianBlur[T dynamic.Kind](ctx context.Context, images T, args GaussianBlurArgs) (blurred T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "gaussian_blur", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// GetPropertyArgs are the arguments of get_property.
+type GetPropertyArgs = opargs.GetProperty
+
+// GetProperty is get_property. Tells what is known about samples, as text: the bytes of its characters.
+//
+// Input input: data of any kind.
+// Output output: the characters as uint8.
+func GetProperty[T dynamic.Kind](ctx context.Context, input T, args GetPropertyArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "get_property", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// GridMaskArgs are the arguments of grid_mask.
+type GridMaskArgs = opargs.GridMask
+
+// GridMask is grid_mask. Blackens squares of a grid.
+//
+// Input images: pictures.
+// Output output: the pictures with black squares.
+func GridMask[T dynamic.Kind](ctx context.Context, images T, args GridMaskArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "grid_mask", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// HsvArgs are the arguments of hsv.
+type HsvArgs = opargs.Hsv
+
+// Hsv is hsv. Turns the hue and changes the saturation and the value of RGB images, as one linear map of the
+// channels.
+//
+// Input images: images of three channels, sequences or volumes: uint8, int16, int32, float16 or float32.
+// Output twisted: images of the same shape.
+func Hsv[T dynamic.Kind](ctx context.Context, images T, args HsvArgs) (twisted T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "hsv", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// HueArgs are the arguments of hue.
+type HueArgs = opargs.Hue
+
+// Hue is hue. Turns the hue of RGB images, as a linear map of the channels.
+//
+// Input images: images of three channels, sequences or volumes: uint8, int16, int32, float16 or float32.
+// Output twisted: images of the same shape.
+func Hue[T dynamic.Kind](ctx context.Context, images T, args HueArgs) (twisted T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "hue", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// ImageDecoderArgs are the arguments of image_decoder.
+type ImageDecoderArgs = opargs.ImageDecoder
+
+// ImageDecoder is image_decoder. Decodes images: JPEG, PNG, BMP, PNM, TIFF, WebP and the first frame of GIF.
+//
+// Input encoded: the bytes of an image file.
+// Output images: images, HWC.
+//
+// Deprecated: use decoders.image
+func ImageDecoder[T dynamic.Kind](ctx context.Context, encoded T, args ImageDecoderArgs) (images T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "image_decoder", Args: args, Inputs: []dynamic.Value{encoded}})
+}
+
+// ImageDecoderCropArgs are the arguments of image_decoder_crop.
+type ImageDecoderCropArgs = opargs.ImageDecoderCrop
+
+// ImageDecoderCrop is image_decoder_crop. Decodes a window of images, whose size and place are given as for
+// crop. It must not leave the image.
+//
+// Input encoded: the bytes of an image file.
+// Output images: images, HWC.
+//
+// Deprecated: use decoders.image_crop
+func ImageDecoderCrop[T dynamic.Kind](ctx context.Context, encoded T, args ImageDecoderCropArgs) (images T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "image_decoder_crop", Args: args, Inputs: []dynamic.Value{encoded}})
+}
+
+// ImageDecoderRandomCropArgs are the arguments of image_decoder_random_crop.
+type ImageDecoderRandomCropArgs = opargs.ImageDecoderRandomCrop
+
+// ImageDecoderRandomCrop is image_decoder_random_crop. Decodes a window of images, of random area, aspect
+// ratio and place, as random_resized_crop draws it.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input encoded: the bytes of an image file.
+// Output images: images, HWC.
+//
+// Deprecated: use decoders.image_random_crop
+func ImageDecoderRandomCrop[T dynamic.Kind](ctx context.Context, rng *random.RNG, encoded T, args ImageDecoderRandomCropArgs) (images T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "image_decoder_random_crop", Args: args, Inputs: []dynamic.Value{encoded}, Draw: random.Or(ctx, rng)})
+}
+
+// ImageDecoderSliceArgs are the arguments of image_decoder_slice.
+type ImageDecoderSliceArgs = opargs.ImageDecoderSlice
+
+// ImageDecoderSlice is image_decoder_slice. Decodes a window of images, given by its start and end or extent,
+// as inputs or arguments, as for slice. It must not leave the image.
+//
+// Input encoded: the bytes of an image file.
+// Input anchor: the start of the window on each axis; given together with the extent; may be left out.
+// Input extent: the extent of the window on each axis; may be left out.
+// Output images: images, HWC.
+//
+// Deprecated: use decoders.image_slice
+func ImageDecoderSlice[T dynamic.Kind](ctx context.Context, encoded T, args ImageDecoderSliceArgs, inputs ...dynamic.Value) (images T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "image_decoder_slice", Args: args, Inputs: append([]dynamic.Value{encoded}, inputs...)})
+}
+
+// LookupTableArgs are the arguments of lookup_table.
+type LookupTableArgs = opargs.LookupTable
+
+// LookupTable is lookup_table. Replaces integers by what a table has for them.
+//
+// Input input: integers.
+// Output output: the entries, in the shape of the input.
+func LookupTable[T dynamic.Kind](ctx context.Context, input T, args LookupTableArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "lookup_table", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// MultiPasteArgs are the arguments of multi_paste.
+type MultiPasteArgs = opargs.MultiPaste
+
+// MultiPaste is multi_paste. Puts regions of pictures on a black canvas, later ones over earlier ones. The
+// pictures are samples of the batch, which in_ids names, or without it the sample of each input.
+//
+// Input images: pictures; up to 64 of them.
+// Output output: the canvases.
+func MultiPaste[T dynamic.Kind](ctx context.Context, args MultiPasteArgs, inputs ...T) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "multi_paste", Args: args, Inputs: dynamic.Values(inputs)})
+}
+
+// NormalizeArgs are the arguments of normalize.
+type NormalizeArgs = opargs.Normalize
+
+// Normalize is normalize. Takes the mean from elements and divides them by the standard deviation: scale *
+// (in - mean) / sqrt(stddev^2 + epsilon) + shift. What is not given is computed of the sample, or of the
+// batch; where a computed deviation and epsilon are 0, the quotient is 0. Means and deviations that are given
+// per sample have the shape of the input, but for extents of 1 in the axes that are folded.
+//
+// Input input: integers of up to 32 bits or float32.
+// Output output: the normalized data.
+func Normalize[T dynamic.Kind](ctx context.Context, input T, args NormalizeArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "normalize", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// OneHotArgs are the arguments of one_hot.
+type OneHotArgs = opargs.OneHot
+
+// OneHot is one_hot. Makes a row of classes of each index: on_value at the index, off_value elsewhere, and
+// everywhere when the index is of no class. Where every sample of the batch has one element and the axis is
+// left at -1, the output has no axis but that of the classes.
+//
+// Input input: indices; floats are truncated.
+// Output output: the data with the axis of the classes.
+func OneHot[T dynamic.Kind](ctx context.Context, input T, args OneHotArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "one_hot", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// OnesArgs are the arguments of ones.
+type OnesArgs = opargs.Ones
+
+// Ones is ones. Gives ones.
+//
+// Output output: ones.
+func Ones(ctx context.Context, args OnesArgs) (output *dynamic.Tensor) {
+	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "ones", Args: args})
+}
+
+// OnesBatch is ones for n samples; where n is 0 inputs or arguments that differ by sample tell how many.
+//
+// See [Ones].
+func OnesBatch(ctx context.Context, n int, args OnesArgs) (output *dynamic.Batch) {
+	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "ones", Args: args, Batch: n})
+}
+
+// OnesLikeArgs are the arguments of ones_like.
+type OnesLikeArgs = opargs.OnesLike
+
+// OnesLike is ones_like. Gives ones in the shape of other data.
+//
+// Input dataLike: data whose shape, layout and type are taken; their contents are not read.
+// Output output: ones.
+func OnesLike[T dynamic.Kind](ctx context.Context, dataLike T, args OnesLikeArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "ones_like", Args: args, Inputs: []dynamic.Value{dataLike}})
+}
+
+// PadArgs are the arguments of pad.
+type PadArgs = opargs.Pad
+
+// Pad is pad. Makes samples larger at the ends of axes: to a shape, to the largest sample of the batch where
+// no extent is given, and to a multiple of the alignment. Nothing becomes smaller.
+//
+// Input input: data of any kind, of one axis or more.
+// Output output: the padded data.
+func Pad[T dynamic.Kind](ctx context.Context, input T, args PadArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "pad", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// PasteArgs are the arguments of paste.
+type PasteArgs = opargs.Paste
+
+// Paste is paste. Puts pictures on a larger canvas of one colour.
+//
+// Input images: pictures of uint8.
+// Output output: the canvases.
+func Paste[T dynamic.Kind](ctx context.Context, images T, args PasteArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "paste", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// PeekImageShapeArgs are the arguments of peek_image_shape.
+type PeekImageShapeArgs = opargs.PeekImageShape
+
+// PeekImageShape is peek_image_shape. Tells the shape of images, height, width and channels, without decoding
+// them.
+//
+// Input encoded: the bytes of an image file.
+// Output shapes: three numbers.
+func PeekImageShape[T dynamic.Kind](ctx context.Context, encoded T, args PeekImageShapeArgs) (shapes T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "peek_image_shape", Args: args, Inputs: []dynamic.Value{encoded}})
+}
+
+// PermuteBatchArgs are the arguments of permute_batch.
+type PermuteBatchArgs = opargs.PermuteBatch
+
+// PermuteBatch is permute_batch. Gives samples of the batch in another order; samples may be left out or come
+// again.
+//
+// Input input: data of any kind.
+// Output output: the samples in the new order.
+func PermuteBatch[T dynamic.Kind](ctx context.Context, input T, args PermuteBatchArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "permute_batch", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// RandomBboxCropArgs are the arguments of random_bbox_crop.
+type RandomBboxCropArgs = opargs.RandomBboxCrop
+
+// RandomBboxCrop is random_bbox_crop. Draws a window of an image that agrees with its boxes: each must lie in
+// it by a share that is drawn from thresholds. Boxes that are not in the window are dropped, the others told
+// in its coordinates. A search that finds nothing is an error, where DALI never returns.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input boxes: one box a row, in coordinates from 0 to 1.
+// Input labels: one label, or row of labels, a box; may be left out.
+// Output anchor: corner of the window, x first; in pixels with crop_shape, else from 0 to 1.
+// Output extent: size of the window, likewise.
+// Output kept: boxes that are left, in coordinates of the window.
+// Output keptLabels: their labels, or where there are none their numbers.
+// Output indices: their numbers, with output_bbox_indices.
+func RandomBboxCrop[T dynamic.Kind](ctx context.Context, rng *random.RNG, boxes T, args RandomBboxCropArgs, inputs ...dynamic.Value) []T {
+	return dynamic.InvokeN[T](ctx, dynamic.Call{Op: "random_bbox_crop", Args: args, Inputs: append([]dynamic.Value{boxes}, inputs...), Draw: random.Or(ctx, rng)}, 0)
+}
+
+// RandomCropGeneratorArgs are the arguments of random_crop_generator.
+type RandomCropGeneratorArgs = opargs.RandomCropGenerator
+
+// RandomCropGenerator is random_crop_generator. Draws windows of random area, aspect ratio and place for
+// images of given shapes, to cut them with slice or while they are decoded.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input shapes: height, width and maybe channels of images, as integers.
+// Output anchor: row and column of the corner, int32.
+// Output extent: height and width, int32.
+func RandomCropGenerator[T dynamic.Kind](ctx context.Context, rng *random.RNG, shapes T, args RandomCropGeneratorArgs) (anchor, extent T) {
+	out := dynamic.InvokeN[T](ctx, dynamic.Call{Op: "random_crop_generator", Args: args, Inputs: []dynamic.Value{shapes}, Draw: random.Or(ctx, rng)}, 2)
+	return out[0], out[1]
+}
+
+// RandomResizedCropArgs are the arguments of random_resized_crop.
+type RandomResizedCropArgs = opargs.RandomResizedCrop
+
+// RandomResizedCrop is random_resized_crop. Cuts a window of random area, aspect ratio and place out of an
+// image and resizes it to a fixed size. Pixels outside the window but within reach of the filter take part.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input images: images: uint8, int16, uint16 or float32.
+// Output resized: images of the given size, with the layout of the input.
+func RandomResizedCrop[T dynamic.Kind](ctx context.Context, rng *random.RNG, images T, args RandomResizedCropArgs) (resized T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "random_resized_crop", Args: args, Inputs: []dynamic.Value{images}, Draw: random.Or(ctx, rng)})
+}
+
+// ReinterpretArgs are the arguments of reinterpret.
+type ReinterpretArgs = opargs.Reinterpret
+
+// Reinterpret is reinterpret. Takes the bytes of the elements for elements of another type. Without a shape
+// the last axis becomes longer or shorter by the ratio of the sizes of both types.
+//
+// Input data: data of any kind.
+// Input shapeInput: the new shape, as integers, in place of the argument; may be left out.
+// Output output: the same bytes with the other type and shape.
+func Reinterpret[T dynamic.Kind](ctx context.Context, data T, args ReinterpretArgs, inputs ...dynamic.Value) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "reinterpret", Args: args, Inputs: append([]dynamic.Value{data}, inputs...)})
+}
+
+// ReshapeArgs are the arguments of reshape.
+type ReshapeArgs = opargs.Reshape
+
+// Reshape is reshape. Gives the elements, in their order, another shape or layout.
+//
+// Input data: data of any kind.
+// Input shapeInput: the new shape, as integers, in place of the argument; may be left out.
+// Output output: the same elements in the other shape.
+func Reshape[T dynamic.Kind](ctx context.Context, data T, args ReshapeArgs, inputs ...dynamic.Value) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "reshape", Args: args, Inputs: append([]dynamic.Value{data}, inputs...)})
+}
+
+// ResizeArgs are the arguments of resize.
+type ResizeArgs = opargs.Resize
+
+// Resize is resize. Changes the size of images, of sequences of images and of volumes, or of a part of them.
+// The size is given by one of size, resize_shorter, resize_longer, or some of resize_x, resize_y and
+// resize_z.
+//
+// Input images: images: uint8, int16, uint16 or float32.
+// Output resized: images of the new size, with the layout of the input.
+// Output size: with save_attrs: the extents of the input's spatial axes, int32.
+func Resize[T dynamic.Kind](ctx context.Context, images T, args ResizeArgs) []T {
+	return dynamic.InvokeN[T](ctx, dynamic.Call{Op: "resize", Args: args, Inputs: []dynamic.Value{images}}, 0)
+}
+
+// ResizeCropMirrorArgs are the arguments of resize_crop_mirror.
+type ResizeCropMirrorArgs = opargs.ResizeCropMirror
+
+// ResizeCropMirror is resize_crop_mirror. Resizes an image, cuts a window out of the result and mirrors it
+// when asked, in one step: only the window is computed. It may reach beyond the resized image, whose edge is
+// continued.
+//
+// Input images: images: uint8, int16, uint16 or float32.
+// Output windows: the windows, with the layout of the input.
+func ResizeCropMirror[T dynamic.Kind](ctx context.Context, images T, args ResizeCropMirrorArgs) (windows T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "resize_crop_mirror", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// RoiRandomCropArgs are the arguments of roi_random_crop.
+type RoiRandomCropArgs = opargs.RoiRandomCrop
+
+// RoiRandomCrop is roi_random_crop. Draws where a window of a given size lies, so that it has as much of a
+// region as fits: the whole region in it, or it within the region. It stays within the image where that is
+// given.
+//
+// Numbers come from rng; where it is nil, from the generator of ctx.
+// Input data: what will be cut, in place of in_shape; may be left out.
+// Output start: the first index of the window along every axis, int64.
+func RoiRandomCrop(ctx context.Context, rng *random.RNG, args RoiRandomCropArgs, inputs ...*dynamic.Tensor) (start *dynamic.Tensor) {
+	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "roi_random_crop", Args: args, Inputs: dynamic.Values(inputs), Draw: random.Or(ctx, rng)})
+}
+
+// RoiRandomCropBatch is roi_random_crop for n samples; where n is 0 inputs or arguments that differ by sample
+// tell how many.
+//
+// See [RoiRandomCrop].
+func RoiRandomCropBatch(ctx context.Context, rng *random.RNG, n int, args RoiRandomCropArgs, inputs ...dynamic.Value) (start *dynamic.Batch) {
+	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "roi_random_crop", Args: args, Inputs: inputs, Draw: random.Or(ctx, rng), Batch: n})
+}
+
+// RotateArgs are the arguments of rotate.
+type RotateArgs = opargs.Rotate
+
+// Rotate is rotate. Turns images around their centre. The output is as large as the turned image, with
+// extents even or odd as the input's, so that the centre stays in the middle or at the corner of a pixel.
+//
+// Input data: pictures, volumes or sequences of them.
+// Output output: the turned images.
+func Rotate[T dynamic.Kind](ctx context.Context, data T, args RotateArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "rotate", Args: args, Inputs: []dynamic.Value{data}})
+}
+
+// SaturationArgs are the arguments of saturation.
+type SaturationArgs = opargs.Saturation
+
+// Saturation is saturation. Changes the saturation of RGB images, as a linear map of the channels.
+//
+// Input images: images of three channels, sequences or volumes: uint8, int16, int32, float16 or float32.
+// Output twisted: images of the same shape.
+func Saturation[T dynamic.Kind](ctx context.Context, images T, args SaturationArgs) (twisted T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "saturation", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// SequenceRearrangeArgs are the arguments of sequence_rearrange.
+type SequenceRearrangeArgs = opargs.SequenceRearrange
+
+// SequenceRearrange is sequence_rearrange. Puts the elements of sequences, such as frames, into another
+// order; elements may be left out or come again.
+//
+// Input input: sequences of two axes or more, the first of which is F where there is a layout.
+// Output output: the sequences in the new order.
+func SequenceRearrange[T dynamic.Kind](ctx context.Context, input T, args SequenceRearrangeArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "sequence_rearrange", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// ShapesArgs are the arguments of shapes.
+type ShapesArgs = opargs.Shapes
+
+// Shapes is shapes. Gives the extents of samples.
+//
+// Input input: data of any kind.
+// Output shape: the extents, outermost first.
+//
+// Deprecated: use Node.Shape
+func Shapes[T dynamic.Kind](ctx context.Context, input T, args ShapesArgs) (shape T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "shapes", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// SliceArgs are the arguments of slice.
+type SliceArgs = opargs.Slice
+
+// Slice is slice. Cuts a window out of an array of any rank: from a start to an end or of an extent, along
+// axes that have a number or a name. Relative positions are fractions of the extents.
+//
+// Input data: arrays of any rank.
+// Input anchor: the start on each axis; floats are relative unless normalized_anchor is false; may be left
+// out.
+// Input shape: the extent on each axis; floats are relative unless normalized_shape is false; may be left
+// out.
+// Output windows: the windows, with the layout of the data.
+func Slice[T dynamic.Kind](ctx context.Context, data T, args SliceArgs, inputs ...dynamic.Value) (windows T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "slice", Args: args, Inputs: append([]dynamic.Value{data}, inputs...)})
+}
+
+// SphereArgs are the arguments of sphere.
+type SphereArgs = opargs.Sphere
+
+// Sphere is sphere. Makes pictures look as if on a ball: points are drawn towards the middle, the more the
+// nearer they are to it.
+//
+// Input images: pictures of uint8 or float32.
+// Output output: the pictures with their pixels moved.
+func Sphere[T dynamic.Kind](ctx context.Context, images T, args SphereArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "sphere", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// SqueezeArgs are the arguments of squeeze.
+type SqueezeArgs = opargs.Squeeze
+
+// Squeeze is squeeze. Removes axes of extent 1.
+//
+// Input data: data of any kind.
+// Output output: the data without these axes.
+func Squeeze[T dynamic.Kind](ctx context.Context, data T, args SqueezeArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "squeeze", Args: args, Inputs: []dynamic.Value{data}})
+}
+
+// StackArgs are the arguments of stack.
+type StackArgs = opargs.Stack
+
+// Stack is stack. Joins data along a new axis.
+//
+// Input input: data of one type and shape; up to 999 of them.
+// Output output: the stacked data.
+func Stack[T dynamic.Kind](ctx context.Context, args StackArgs, inputs ...T) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "stack", Args: args, Inputs: dynamic.Values(inputs)})
+}
+
+// TensorResizeArgs are the arguments of tensor_resize.
+type TensorResizeArgs = opargs.TensorResize
+
+// TensorResize is tensor_resize. Changes the extents of some axes of arrays of any rank, to sizes or by
+// scales. The axes, with all that lie between them, are three at most; the others keep theirs but for a mode
+// that gives all the same scale.
+//
+// Input data: arrays of uint8, int16, uint16 or float32.
+// Output resized: arrays of the new extents, with the layout of the input.
+func TensorResize[T dynamic.Kind](ctx context.Context, data T, args TensorResizeArgs) (resized T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "tensor_resize", Args: args, Inputs: []dynamic.Value{data}})
+}
+
+// TransposeArgs are the arguments of transpose.
+type TransposeArgs = opargs.Transpose
+
+// Transpose is transpose. Puts the axes into another order.
+//
+// Input input: data of any kind.
+// Output output: the data with its axes in that order.
+func Transpose[T dynamic.Kind](ctx context.Context, input T, args TransposeArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "transpose", Args: args, Inputs: []dynamic.Value{input}})
+}
+
+// WarpAffineArgs are the arguments of warp_affine.
+type WarpAffineArgs = opargs.WarpAffine
+
+// WarpAffine is warp_affine. Warps images by an affine transform, of which each pixel of the output is mapped
+// to the point of the input that it shows. Points are counted from the corner of an image, so that the centre
+// of the first pixel is (0.5, 0.5).
+//
+// Input data: pictures, volumes or sequences of them.
+// Input mtx: the float32 transform, in place of the argument; may be left out.
+// Output output: the warped images.
+func WarpAffine[T dynamic.Kind](ctx context.Context, data T, args WarpAffineArgs, inputs ...dynamic.Value) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "warp_affine", Args: args, Inputs: append([]dynamic.Value{data}, inputs...)})
+}
+
+// WaterArgs are the arguments of water.
+type WaterArgs = opargs.Water
+
+// Water is water. Makes pictures look as if seen through moving water: pixels are moved sideways by a sine of
+// their row, up and down by a cosine of their column.
+//
+// Input images: pictures of uint8 or float32.
+// Output output: the pictures with their pixels moved.
+func Water[T dynamic.Kind](ctx context.Context, images T, args WaterArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "water", Args: args, Inputs: []dynamic.Value{images}})
+}
+
+// ZerosArgs are the arguments of zeros.
+type ZerosArgs = opargs.Zeros
+
+// Zeros is zeros. Gives zeros.
+//
+// Output output: zeros.
+func Zeros(ctx context.Context, args ZerosArgs) (output *dynamic.Tensor) {
+	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "zeros", Args: args})
+}
+
+// ZerosBatch is zeros for n samples; where n is 0 inputs or arguments that differ by sample tell how many.
+//
+// See [Zeros].
+func ZerosBatch(ctx context.Context, n int, args ZerosArgs) (output *dynamic.Batch) {
+	return dynamic.Invoke1[*dynamic.Batch](ctx, dynamic.Call{Op: "zeros", Args: args, Batch: n})
+}
+
+// ZerosLikeArgs are the arguments of zeros_like.
+type ZerosLikeArgs = opargs.ZerosLike
+
+// ZerosLike is zeros_like. Gives zeros in the shape of other data.
+//
+// Input dataLike: data whose shape, layout and type are taken; their contents are not read.
+// Output output: zeros.
+func ZerosLike[T dynamic.Kind](ctx context.Context, dataLike T, args ZerosLikeArgs) (output T) {
+	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "zeros_like", Args: args, Inputs: []dynamic.Value{dataLike}})
+}
