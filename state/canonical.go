@@ -203,6 +203,9 @@ func appendValue(dst []byte, v any) []byte {
 	return dst // parse makes nothing else
 }
 
+// AppendString appends a text as Canonical writes it.
+func AppendString(dst []byte, s string) []byte { return appendString(dst, s) }
+
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

@@ -86,10 +86,16 @@ func (d *Digest) Add(ids ...int64) {
 
 // Sum returns the digest in 32 hexadecimal digits.
 func (d Digest) Sum() string {
+	var b [2 * hashSize]byte
+	return string(d.Append(b[:0]))
+}
+
+// Append appends what Sum returns.
+func (d Digest) Append(dst []byte) []byte {
 	var b [hashSize]byte
 	binary.BigEndian.PutUint64(b[:], d.a)
 	binary.BigEndian.PutUint64(b[8:], d.b)
-	return hex.EncodeToString(b[:])
+	return hex.AppendEncode(dst, b[:])
 }
 
 // ParseDigest returns the digest of that Sum, to go on with; "" is that of no

@@ -1,6 +1,9 @@
 package flow
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // Pool is a fixed number of goroutines that take tasks from one queue in the
 // order in which they were given.
@@ -21,9 +24,23 @@ func NewPool[T any](workers int, run func(worker int, task T)) *Pool[T] {
 	p := &Pool[T]{run: run, queue: make([]T, 64)}
 	p.arrived.L = &p.mu
 	for w := range workers {
-		p.workers.Go(func() { p.work(w) })
+		p.start(w)
 	}
 	return p
+}
+
+// start begins a goroutine. One that a task ends (runtime.Goexit) has a successor.
+func (p *Pool[T]) start(worker int) {
+	p.workers.Go(func() {
+		closed := false
+		defer func() {
+			if !closed {
+				p.start(worker)
+			}
+		}()
+		p.work(worker)
+		closed = true
+	})
 }
 
 // Submit queues tasks and returns at once. After Close it drops them.
@@ -84,4 +101,22 @@ func (p *Pool[T]) Close() {
 	p.mu.Unlock()
 	p.arrived.Broadcast()
 	p.workers.Wait()
+}
+
+// CloseWithin is Close that waits no longer than d. It reports false when tasks
+// still run; their goroutines end with them.
+func (p *Pool[T]) CloseWithin(d time.Duration) bool {
+	closed := make(chan struct{})
+	go func() {
+		p.Close()
+		close(closed)
+	}()
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case <-closed:
+		return true
+	case <-late.C:
+		return false
+	}
 }

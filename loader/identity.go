@@ -1,0 +1,63 @@
+package loader
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// stateKind is the kind of a loader's state document.
+const stateKind = "loader"
+
+// identity is what a place is valid for: the data set, and in words what decides
+// the order.
+type identity struct {
+	document state.Document
+	head     string // of the JSON: `"config":"…",`
+	tail     string // of the JSON: `,"fields":{…},"fingerprint":"…","kind":"loader","position":`
+}
+
+func newIdentity(s *Setup, samples int64) identity {
+	fields := map[string]string{"seed": strconv.FormatUint(s.Seed, 10)}
+	switch {
+	case s.Iterable:
+		fields["data"] = "iterable"
+	case s.BatchSampler != nil:
+		fields["batch_sampler"] = describeSampler(s.BatchSampler)
+	case s.Sampler != nil:
+		fields["sampler"] = describeSampler(s.Sampler)
+	default:
+		o, _ := orderOf(s, samples)
+		fields["order"] = o.String()
+	}
+	if !s.Iterable {
+		fields["samples"] = strconv.FormatInt(samples, 10)
+	}
+	id := identity{document: state.Document{Version: state.Version, Kind: stateKind, Fingerprint: s.Fingerprint, Fields: fields, Config: state.HashFields(fields)}}
+	text := func(name, value string) string {
+		return string(state.AppendString(append(state.AppendString(nil, name), ':'), value))
+	}
+	id.head = text("config", id.document.Config)
+	id.tail = `,"fields":{`
+	for i, name := range sortedNames(fields) {
+		if i > 0 {
+			id.tail += ","
+		}
+		id.tail += text(name, fields[name])
+	}
+	id.tail += "},"
+	if s.Fingerprint != "" {
+		id.tail += text("fingerprint", s.Fingerprint) + ","
+	}
+	id.tail += text("kind", stateKind) + `,"position":`
+	return id
+}
+
+// describeSampler names a sampler: what it says of itself, or its type.
+func describeSampler(s any) string {
+	if d, ok := s.(fmt.Stringer); ok {
+		return d.String()
+	}
+	return fmt.Sprintf("%T", s)
+}

@@ -1,0 +1,197 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream"
+)
+
+// Loader delivers the batches of a data set, epoch after epoch. Its methods are
+// for one goroutine at a time. It must be closed.
+type Loader[S, B any] struct {
+	engine   *engine[S, B]
+	protocol Protocol
+	begun    bool // the pass in progress has been iterated over
+	closed   bool
+}
+
+// New returns a loader over a Map. The error is of kind errs.Invalid and names the
+// option at fault; options are looked at in the order in which torch does.
+func New[S, B any](ds Map[S], o Options[S, B]) (*Loader[S, B], error) {
+	if ds == nil {
+		return nil, invalid("data set", "a Map", nil)
+	}
+	return build(source[S]{mapped: ds}, o)
+}
+
+// NewIterable returns a loader over an Iterable. Errors are as those of New.
+func NewIterable[S, B any](ds Iterable[S], o Options[S, B]) (*Loader[S, B], error) {
+	if ds == nil {
+		return nil, invalid("data set", "an Iterable", nil)
+	}
+	return build(source[S]{iterable: ds}, o)
+}
+
+func build[S, B any](src source[S], o Options[S, B]) (*Loader[S, B], error) {
+	if err := o.check(src.iterable != nil); err != nil {
+		return nil, err
+	}
+	e, err := newEngine(src, o)
+	if err != nil {
+		return nil, err
+	}
+	l := &Loader[S, B]{engine: e, protocol: o.Compat}
+	if l.protocol == nil {
+		l.protocol = &native{}
+	}
+	if err := l.protocol.Attach(e); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	return l, nil
+}
+
+var _ stream.Stream[int] = (*Loader[int, int])(nil)
+
+// Start begins the pass that the next Next goes on with, as iter(loader) does in
+// torch: workers start and read ahead. Next and Epoch do so by themselves.
+func (l *Loader[S, B]) Start(ctx context.Context) error {
+	if l.closed {
+		return &errs.Error{Kind: errs.Closed, Op: "loader.Start"}
+	}
+	if l.engine.plan != nil && !l.begun {
+		return nil
+	}
+	l.begun = false
+	return errs.Wrap("loader.Start", "", l.engine.start(ctx, l.protocol))
+}
+
+// Next returns the next batch, which is the caller's. At the end of an epoch it
+// returns io.EOF, and the batches of the next one after that. Other errors are at
+// the position of their batch.
+func (l *Loader[S, B]) Next(ctx context.Context) (B, error) {
+	var none B
+	if l.closed {
+		return none, &errs.Error{Kind: errs.Closed, Op: "loader.Next"}
+	}
+	if l.engine.plan == nil {
+		if err := l.engine.start(ctx, l.protocol); err != nil {
+			return none, errs.Wrap("loader.Next", "", err)
+		}
+	}
+	l.begun = true
+	b, err := l.engine.next(ctx)
+	switch {
+	case err == nil:
+		return b, nil
+	case errors.Is(err, io.EOF):
+		return none, io.EOF
+	}
+	return none, errs.Wrap("loader.Next", "", err)
+}
+
+// Epoch returns the batches of one epoch, as iterating once over torch's loader:
+// the rest of the epoch to which a state was set, or else a whole new one. What a
+// loop that was broken off left over is not delivered; Next would go on with it.
+func (l *Loader[S, B]) Epoch(ctx context.Context) iter.Seq2[B, error] {
+	return func(yield func(B, error) bool) {
+		if l.begun && l.engine.plan != nil && !l.closed {
+			if err := l.Restart(ctx); err != nil {
+				var none B
+				yield(none, err)
+				return
+			}
+		}
+		for {
+			b, err := l.Next(ctx)
+			if errors.Is(err, io.EOF) || !yield(b, err) {
+				return
+			}
+			if err != nil && (l.closed || ctx.Err() != nil || l.engine.plan == nil) {
+				return
+			}
+		}
+	}
+}
+
+// Restart drops the rest of the epoch and begins the next one.
+func (l *Loader[S, B]) Restart(ctx context.Context) error {
+	if r, ok := l.protocol.(interface{ Leave() }); ok && l.engine.plan != nil {
+		r.Leave()
+	}
+	l.engine.drop()
+	return l.Start(ctx)
+}
+
+// AppendState appends the state of what was delivered so far. It may be called
+// whenever no Next is running.
+func (l *Loader[S, B]) AppendState(dst []byte) ([]byte, error) {
+	if l.closed {
+		return dst, &errs.Error{Kind: errs.Closed, Op: "loader.AppendState"}
+	}
+	b, err := l.protocol.AppendState(context.Background(), dst)
+	return b, errs.Wrap("loader.AppendState", "", err)
+}
+
+// SetState makes the loader go on from a state, its own or that of another loader
+// of the same data set and order. A state that does not fit is refused: it is of
+// kind errs.Mismatch when it is for another data set or order, and names what
+// differs, errs.Unsupported when it is of a newer version and errs.Corrupt when
+// it is none; the loader stays where it is then.
+func (l *Loader[S, B]) SetState(b []byte) error {
+	if l.closed {
+		return &errs.Error{Kind: errs.Closed, Op: "loader.SetState"}
+	}
+	if err := l.protocol.SetState(b); err != nil {
+		return errs.Wrap("loader.SetState", "", err)
+	}
+	l.engine.drop()
+	l.begun = false
+	return nil
+}
+
+// StateDict returns the state, as AppendState appends it.
+func (l *Loader[S, B]) StateDict() ([]byte, error) { return l.AppendState(nil) }
+
+// LoadStateDict is SetState.
+func (l *Loader[S, B]) LoadStateDict(b []byte) error { return l.SetState(b) }
+
+var _ state.Stateful = (*Loader[int, int])(nil)
+
+// Len is the number of batches in an epoch, by torch's rules: of the sampler, or
+// for an Iterable of the length it announces, which may not be what it gives. known
+// is false where nobody tells.
+func (l *Loader[S, B]) Len() (n int64, known bool) { return l.engine.length() }
+
+// Change is an assignment to an attribute of torch's loader after construction:
+// errs.Sequence for those that torch refuses to change, errs.Invalid for a value
+// of another type or a name that is none.
+func (l *Loader[S, B]) Change(name string, value any) error {
+	switch name {
+	case "batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers":
+		return &errs.Error{Kind: errs.Sequence, Op: "loader.Change", Subject: name, Want: "to be set before the loader is made"}
+	case "num_workers", "prefetch_factor", "snapshot_every_n_steps":
+		n, ok := value.(int)
+		if !ok || n < 0 {
+			return &errs.Error{Kind: errs.Invalid, Op: "loader.Change", Subject: name, Want: "an integer of 0 or more", Got: fmt.Sprint(value)}
+		}
+		return l.engine.change(name, n)
+	}
+	return &errs.Error{Kind: errs.Invalid, Op: "loader.Change", Subject: name, Want: "an attribute of a loader"}
+}
+
+// Close ends all workers and waits for them. The error names those that do not
+// end: a data set that blocks for longer than Options.Timeout, or five seconds.
+// It may be called twice.
+func (l *Loader[S, B]) Close() error {
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	return errs.Wrap("loader.Close", "", l.engine.close())
+}

@@ -1,0 +1,258 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// native is Bivouac's own Protocol: the state is a position.
+type native struct {
+	engine   Engine
+	setup    *Setup
+	identity identity
+	at       place // committed: behind the batch handed out last
+	snap     place // the place of the last snapshot, where not every batch has one
+	pass     *pass // in progress; nil: none
+	lenWarn  bool
+}
+
+// Attach implements Protocol.
+func (n *native) Attach(e Engine) error {
+	n.engine, n.setup = e, e.Setup()
+	s := n.setup
+	n.at.history = []segment{{global: int64(s.Global)}}
+	if s.Iterable || s.Stateful {
+		streams := s.Streams
+		if streams == 0 {
+			streams = max(1, s.Workers)
+		}
+		if s.Iterable && streams%s.World != 0 {
+			return invalid("Streams", fmt.Sprintf("a multiple of the %d ranks", s.World), streams)
+		}
+		n.at.streams = make([]streamPlace, streams)
+	}
+	n.identify()
+	n.takeSnapshot()
+	return nil
+}
+
+// laned reports whether batches belong to streams.
+func (n *native) laned() bool { return len(n.at.streams) > 0 }
+
+// identify makes the identity anew; the length of a data set may have changed.
+func (n *native) identify() {
+	samples, _ := n.setup.DataLen()
+	n.identity = newIdentity(n.setup, samples)
+}
+
+// snapshots reports whether there are batches without a state of their own. What
+// comes out of order always has one.
+func (n *native) snapshots() bool { return n.laned() && n.setup.InOrder && n.setup.SnapshotEvery != 1 }
+
+// Begin implements Protocol.
+func (n *native) Begin(ctx context.Context) error {
+	if n.snapshots() { // what was handed out behind the snapshot is made again
+		n.at = n.snap.clone()
+	}
+	since := n.at.since
+	n.at.since, n.snap.since = 0, 0
+	n.identify()
+	err := n.open(ctx)
+	if err == nil {
+		err = n.replay(ctx, since)
+	}
+	if err != nil {
+		n.engine.Abandon()
+		n.pass = nil
+		if n.snapshots() {
+			n.at = n.snap.clone()
+		}
+		n.at.since, n.snap.since = since, since
+	}
+	return err
+}
+
+func (n *native) open(ctx context.Context) error {
+	p, err := n.newPass()
+	if err != nil {
+		return err
+	}
+	n.pass = p
+	return n.engine.Open(ctx, p)
+}
+
+// replay makes the batches behind a snapshot again.
+func (n *native) replay(ctx context.Context, since int64) error {
+	for range since {
+		err := n.engine.Skip(ctx, 1)
+		switch {
+		case errors.Is(err, io.EOF):
+			return &errs.Error{Kind: errs.Mismatch, Subject: "data set", Want: fmt.Sprint(since, " batches behind the snapshot, as there were"), Got: "an end before"}
+		case err != nil && (n.setup.OnError.Action != PassOn || ctx.Err() != nil):
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *native) newPass() (*pass, error) {
+	s, at := n.setup, &n.at
+	p := &pass{native: n, drawn: *at, depth: max(1, s.Workers*s.Prefetch)}
+	if s.Iterable {
+		return p, nil
+	}
+	samples, _ := s.DataLen()
+	var err error
+	switch {
+	case s.BatchSampler != nil:
+		f := &batchFeed{sampler: s.BatchSampler, samples: samples, rank: s.Rank, world: s.World}
+		f.cursor, err = openCursor(s.BatchSampler, s.BatchSampler.Open, at)
+		p.feed = f
+	case s.Sampler != nil:
+		f := &samplerFeed{sampler: s.Sampler, samples: samples, rank: s.Rank, world: s.World, dropLast: s.DropLast}
+		f.cursor, err = openCursor(s.Sampler, s.Sampler.Open, at)
+		p.feed = f
+	default:
+		o, length := orderOf(s, samples)
+		start := at.epoch * length
+		if _, once := o.Len(); once {
+			start = 0
+		}
+		p.feed = &orderFeed{order: o, start: start, length: length, index: at.index, samples: samples, rank: s.Rank, world: s.World, dropLast: s.DropLast}
+	}
+	return p, err
+}
+
+// orderOf returns the order of a data set and the length of its epochs.
+func orderOf(s *Setup, samples int64) (o order.Order, epoch int64) {
+	switch {
+	case s.Order != nil:
+		if e, ok := s.Order.(interface{ EpochLen() int64 }); ok {
+			return s.Order, e.EpochLen()
+		}
+		if n, once := s.Order.Len(); once {
+			return s.Order, n
+		}
+		return s.Order, samples
+	case s.Shuffle:
+		return order.NewShuffled(samples, s.Seed, "loader"), samples
+	}
+	return order.Sequential(samples), samples
+}
+
+// Leave gives up the rest of the epoch.
+func (n *native) Leave() {
+	n.pass = nil
+	n.at.nextEpoch(n.at.position)
+	n.takeSnapshot()
+}
+
+// AppendState implements Protocol.
+func (n *native) AppendState(_ context.Context, dst []byte) ([]byte, error) {
+	at := &n.at
+	if n.snapshots() {
+		at = &n.snap
+	} else if n.pass != nil {
+		n.pass.window(&n.at.ahead)
+	}
+	return n.identity.append(dst, at, n.setup), nil
+}
+
+// SetState implements Protocol.
+func (n *native) SetState(b []byte) error {
+	at, err := n.identity.parse(b, n.setup)
+	if err != nil {
+		return err
+	}
+	if err := n.fits(&at); err != nil {
+		return err
+	}
+	if last := at.history[len(at.history)-1]; last.global != int64(n.setup.Global) {
+		if len(at.history) == mostSegments {
+			at.history = at.history[:copy(at.history, at.history[1:])]
+		}
+		at.history = append(at.history, segment{at.step, at.position, int64(n.setup.Global)})
+	}
+	n.at, n.pass = at, nil
+	n.takeSnapshot()
+	return nil
+}
+
+// fits refuses places that no run of this loader comes to.
+func (n *native) fits(at *place) error {
+	s := n.setup
+	if n.laned() != (len(at.streams) > 0) {
+		return &errs.Error{Kind: errs.Mismatch, Subject: "streams", Want: strconv.Itoa(len(n.at.streams)), Got: strconv.Itoa(len(at.streams)),
+			Remedy: "the state belongs to another kind of data set"}
+	}
+	if s.Iterable && len(at.streams)%s.World != 0 {
+		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprintf("a divisor of the %d streams of the state", len(at.streams)), Got: strconv.Itoa(s.World)}
+	}
+	if len(at.ahead.bits) > 0 && (at.ahead.world != int64(s.World)) {
+		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprint(at.ahead.world, ", for batches were handed out out of order"), Got: strconv.Itoa(s.World)}
+	}
+	if !s.Iterable && s.Sampler == nil && s.BatchSampler == nil {
+		samples, _ := s.DataLen()
+		if _, length := orderOf(s, samples); at.index > length {
+			return corruptState("extra.index", fmt.Sprintf("at most the %d samples of an epoch", length), at.index)
+		}
+	}
+	return nil
+}
+
+// takeSnapshot makes the place now the one to go on from.
+func (n *native) takeSnapshot() {
+	if n.snapshots() {
+		n.snap = n.at.clone()
+	}
+}
+
+// snapshotBefore takes the snapshot that is due before a turn, which may come after
+// turns of streams that are over.
+func (n *native) snapshotBefore(turn int64) {
+	every := int64(n.setup.SnapshotEvery)
+	if n.snapshots() && every > 0 && turn/every > n.at.turn/every {
+		n.takeSnapshot()
+	}
+}
+
+// snapshotBehind takes the snapshot that is due behind the last turn.
+func (n *native) snapshotBehind() {
+	every := int64(n.setup.SnapshotEvery)
+	if n.snapshots() && every > 0 && n.at.turn%every == 0 {
+		n.takeSnapshot()
+	}
+}
+
+// endSampler remembers the state of a sampler behind an epoch.
+func (n *native) endSampler() (err error) {
+	var sampler any = n.setup.Sampler
+	if n.setup.BatchSampler != nil {
+		sampler = n.setup.BatchSampler
+	}
+	if s, ok := sampler.(state.Stateful); ok {
+		n.at.sampler, err = s.AppendState(nil)
+	}
+	return errs.Wrap("", "state of the sampler", err)
+}
+
+// overrun warns of an Iterable that gives more batches than it announced.
+func (n *native) overrun() {
+	announced, known := n.setup.AnnouncedLen()
+	if !known || n.lenWarn || n.at.batch <= announced {
+		return
+	}
+	n.lenWarn = true
+	m := fmt.Sprintf("the data set announced %d batches, when Len was asked, but has given %d", announced, n.at.batch)
+	if n.setup.Workers > 0 {
+		m += "; it may not give each worker items of its own (see WorkerInfoOf)"
+	}
+	n.setup.Warn(m)
+}

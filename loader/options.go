@@ -1,0 +1,198 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/rng"
+)
+
+// NoBatching as Options.BatchSize hands out samples instead of batches, torch's
+// batch_size=None.
+const NoBatching = -1
+
+// SnapshotNever as Options.SnapshotEvery takes states only where an epoch begins.
+const SnapshotNever = -1
+
+// Options are the arguments of torch's DataLoader and of StatefulDataLoader, with
+// their meanings; the zero Options are torch's defaults. What is Bivouac's own comes last.
+type Options[S, B any] struct {
+	// BatchSize is the number of samples in a batch of one rank. 0 is 1.
+	BatchSize int
+	// Shuffle delivers each epoch in an order of its own. Maps only.
+	Shuffle bool
+	// Sampler gives the order instead. Maps only; not with Shuffle.
+	Sampler Sampler
+	// BatchSampler gives the batches instead. Maps only; not with BatchSize, Shuffle,
+	// Sampler or DropLast.
+	BatchSampler BatchSampler
+	// Workers is the number of goroutines that read. 0 reads in the caller.
+	Workers int
+	// Collate makes a batch of samples; it may keep neither the slice nor, with
+	// workers, rely on being called from one goroutine. nil is DefaultCollate, or
+	// without batching the sample itself.
+	Collate func([]S) (B, error)
+	// PinMemory moves tensors of a batch to memory that is aligned to pages and
+	// locked, as far as the system lets it.
+	PinMemory bool
+	// DropLast leaves out the last batch of an epoch where it is short.
+	DropLast bool
+	// Timeout bounds the wait for one batch. It needs workers. 0: no bound.
+	Timeout time.Duration
+	// WorkerInit is called in each worker after it is seeded and before it reads;
+	// WorkerInfoOf(ctx) tells which it is.
+	WorkerInit func(ctx context.Context) error
+	// MultiprocessingContext is checked as in torch, and has no effect: "", "fork",
+	// "spawn" or "forkserver". It needs workers.
+	MultiprocessingContext string
+	// Generator, if not nil, is where a seed is drawn from when Seed is 0.
+	Generator *rng.Philox
+	// PrefetchFactor is the number of batches in flight for each worker. 0 is 2. It
+	// needs workers.
+	PrefetchFactor int
+	// Persistent keeps the data sets of workers from epoch to epoch. It needs workers.
+	Persistent bool
+	// PinMemoryDevice is "" or "cpu".
+	PinMemoryDevice string
+	// SnapshotEvery is in how many batches the state of a data set or an iterator is
+	// taken; those after it are read again, and dropped, when a run goes on. 0 is 1.
+	// Where there is only a position it has no effect. SnapshotNever reads the whole
+	// epoch again.
+	SnapshotEvery int
+	// OutOfOrder hands out what is ready first, torch's in_order=False.
+	OutOfOrder bool
+
+	// Seed keys the order and all random numbers.
+	Seed uint64
+	// Order, if not nil, gives the order: one epoch after the other where it has no end,
+	// each of its EpochLen() if it has that method, else of the length of the data set.
+	Order order.Order
+	// GlobalBatch, if not 0, is the size of a batch over all ranks, instead of
+	// BatchSize*World; it need not divide by World.
+	GlobalBatch int
+	// Rank and World say which slice of the global batches is wanted. World 0 is 1.
+	Rank, World int
+	// Streams is by how many streams an iterable data set, or one with a state, is
+	// read. It is part of the state. 0 is the number of workers, at least 1.
+	Streams int
+	// OnError says what becomes of samples that cannot be read.
+	OnError Policy
+	// NoDigest leaves digest and coverage out of the state. They are taken over the ids
+	// of all ranks, which costs some nanoseconds an id.
+	NoDigest bool
+	// Compat makes the loader keep the books of another one; nil is Bivouac's own way.
+	Compat Protocol
+	// Warn is given warnings, each once. nil logs them.
+	Warn func(message string)
+}
+
+func (o *Options[S, B]) world() int { return max(1, o.World) }
+
+// check returns the first error in the order in which torch looks for them; its
+// own rules are followed by those of what torch lacks.
+func (o *Options[S, B]) check(iterable bool) error {
+	for _, rule := range slices.Concat(o.workerRules(), o.samplerRules(iterable), o.ownRules(iterable)) {
+		if rule.broken {
+			return invalid(rule.field, rule.want, rule.got)
+		}
+	}
+	return nil
+}
+
+type rule struct {
+	broken      bool
+	field, want string
+	got         any
+}
+
+func (o *Options[S, B]) workerRules() []rule {
+	contexts := []string{"", "fork", "spawn", "forkserver"}
+	return []rule{
+		{o.Workers < 0, "Workers", "0 or more", o.Workers},
+		{o.Timeout < 0, "Timeout", "0 or more", o.Timeout},
+		{o.Workers == 0 && o.PrefetchFactor != 0, "PrefetchFactor", "workers, for batches to be prefetched", "Workers 0"},
+		{o.PrefetchFactor < 0, "PrefetchFactor", "0 or more", o.PrefetchFactor},
+		{o.Persistent && o.Workers == 0, "Persistent", "workers, to be persistent", "Workers 0"},
+		{o.MultiprocessingContext != "" && o.Workers == 0, "MultiprocessingContext", "workers", "Workers 0"},
+		{!slices.Contains(contexts, o.MultiprocessingContext), "MultiprocessingContext", strings.Join(contexts[1:], ", "), o.MultiprocessingContext},
+	}
+}
+
+func (o *Options[S, B]) samplerRules(iterable bool) []rule {
+	own := o.BatchSize != 0 && o.BatchSize != 1 || o.Shuffle || o.Sampler != nil || o.DropLast || o.GlobalBatch != 0
+	return []rule{
+		{iterable && o.Shuffle, "Shuffle", "a Map", "an Iterable"},
+		{iterable && o.Sampler != nil, "Sampler", "a Map", "an Iterable"},
+		{iterable && o.BatchSampler != nil, "BatchSampler", "a Map", "an Iterable"},
+		{o.Sampler != nil && o.Shuffle, "Sampler", "no Shuffle beside it", "both"},
+		{o.BatchSampler != nil && own, "BatchSampler", "neither BatchSize, GlobalBatch, Shuffle, Sampler nor DropLast beside it", "one of them"},
+		{o.BatchSize == NoBatching && o.DropLast, "DropLast", "batches", "NoBatching"},
+		{o.BatchSize < NoBatching, "BatchSize", "1 or more, or NoBatching", o.BatchSize},
+	}
+}
+
+func (o *Options[S, B]) ownRules(iterable bool) []rule {
+	w := o.world()
+	return []rule{
+		{o.Timeout > 0 && o.Workers == 0, "Timeout", "workers, to wait for", "Workers 0"},
+		{o.PinMemoryDevice != "" && o.PinMemoryDevice != "cpu", "PinMemoryDevice", `"" or "cpu"`, o.PinMemoryDevice},
+		{o.SnapshotEvery < SnapshotNever, "SnapshotEvery", "1 or more, or SnapshotNever", o.SnapshotEvery},
+		{o.World < 0 || o.Rank < 0 || o.Rank >= w, "Rank", fmt.Sprintf("0 to %d, below World", w-1), o.Rank},
+		{o.Order != nil && (iterable || o.Shuffle || o.Sampler != nil || o.BatchSampler != nil), "Order", "a Map, and neither Shuffle nor a sampler", "more"},
+		{o.GlobalBatch != 0 && (iterable || o.BatchSize != 0), "GlobalBatch", "a Map, and no BatchSize beside it", "more"},
+		{o.GlobalBatch != 0 && o.GlobalBatch < w, "GlobalBatch", fmt.Sprintf("a sample for each of %d ranks", w), o.GlobalBatch},
+		{o.BatchSize > math.MaxInt32/w || o.GlobalBatch > math.MaxInt32, "BatchSize", "less than 2147483648 over all ranks", o.BatchSize},
+		{o.Streams < 0, "Streams", "0 or more", o.Streams},
+		{o.OnError.Action > Skip, "OnError.Action", "Fail, PassOn or Skip", o.OnError.Action},
+		{o.OnError.Retries < 0 || o.OnError.Backoff < 0, "OnError", "no negative Retries or Backoff", o.OnError},
+	}
+}
+
+func invalid(field, want string, got any) error {
+	return &errs.Error{Kind: errs.Invalid, Op: "loader.New", Subject: field, Want: want, Got: fmt.Sprint(got)}
+}
+
+// setup returns what a protocol is told of checked options.
+func (o *Options[S, B]) setup(iterable bool) Setup {
+	s := Setup{
+		Iterable: iterable, Batched: o.BatchSize != NoBatching, BatchSize: max(1, o.BatchSize), DropLast: o.DropLast,
+		Workers: o.Workers, Persistent: o.Persistent, InOrder: !o.OutOfOrder, SnapshotEvery: o.SnapshotEvery,
+		Shuffle: o.Shuffle, Sampler: o.Sampler, BatchSampler: o.BatchSampler, Order: o.Order, Streams: o.Streams,
+		Seed: o.Seed, Rank: o.Rank, World: o.world(), OnError: o.OnError, NoDigest: o.NoDigest, Warn: o.Warn,
+	}
+	switch o.SnapshotEvery {
+	case 0:
+		s.SnapshotEvery = 1
+	case SnapshotNever:
+		s.SnapshotEvery = 0
+	}
+	s.Global = s.BatchSize * s.World
+	if o.GlobalBatch > 0 {
+		s.Global = o.GlobalBatch
+		lo, hi := share(s.Global, s.Rank, s.World)
+		s.BatchSize = hi - lo
+	}
+	if s.Workers > 0 {
+		s.Prefetch = 2
+		if o.PrefetchFactor > 0 {
+			s.Prefetch = o.PrefetchFactor
+		}
+	}
+	if s.Seed == 0 && o.Generator != nil {
+		s.Seed = o.Generator.Uint64()
+	}
+	if s.Warn == nil {
+		s.Warn = func(m string) { slog.Warn(m, "from", "loader") }
+	}
+	return s
+}
+
+// share returns the slice of n samples that a rank gets; the slices of all ranks make them up.
+func share(n, rank, world int) (lo, hi int) { return n * rank / world, n * (rank + 1) / world }

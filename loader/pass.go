@@ -1,0 +1,309 @@
+package loader
+
+import (
+	"errors"
+	"io"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/order"
+)
+
+// pass is the Plan of one epoch of the native protocol. It draws ahead of the
+// place of the loader, and moves that when a batch is settled and all before it are.
+type pass struct {
+	native *native
+	feed   feed  // nil: an Iterable
+	drawn  place // how far tasks were given: index, position, turn, and which streams have ended
+	depth  int   // records that may be open
+	open   []*record
+	free   []*record
+	seq    int64
+	ended  bool  // the feed has no more
+	failed error // the feed failed; it is told when what came before was handed out
+}
+
+// record is a batch that was drawn and not yet committed.
+type record struct {
+	seq             int64
+	ids             []int64 // of all ranks
+	lo, hi          int     // the slice of this one
+	pos             int64   // of ids[0]
+	draws           int64   // from the cursor of a sampler
+	sampler, cursor []byte  // states behind the batch
+	turn            int64
+	settled         bool
+	ended           bool // no batch came of it, the stream has ended
+	items           int64
+}
+
+// Lanes implements Plan.
+func (p *pass) Lanes() int {
+	s := p.native.setup
+	switch {
+	case s.Iterable:
+		return len(p.native.at.streams) / s.World
+	case p.native.laned():
+		return len(p.native.at.streams)
+	}
+	return max(1, s.Workers)
+}
+
+// stream returns which of all streams a lane is.
+func (p *pass) stream(lane int) int {
+	if s := p.native.setup; s.Iterable {
+		return lane*s.World + s.Rank
+	}
+	return lane
+}
+
+// Lane implements Plan.
+func (p *pass) Lane(i int) LaneStart {
+	n, s := p.native, p.native.setup
+	id := p.stream(i)
+	start := LaneStart{Seed: order.Key(s.Seed, n.at.epoch, "worker "+strconv.Itoa(id)), Keep: s.Persistent}
+	if !n.laned() {
+		return start
+	}
+	at := n.at.streams[id]
+	start.ID, start.N = id, len(n.at.streams)
+	start.Dataset, start.Iterator, start.Ended = at.dataset, at.iterator, at.ended
+	if at.dataset == nil && at.iterator == nil {
+		start.Skip = at.items
+	}
+	return start
+}
+
+// Opened implements Plan: a lane can be brought back to where it began.
+func (p *pass) Opened(i int, s LaneState) {
+	if n := p.native; n.laned() {
+		at := &n.at.streams[p.stream(i)]
+		at.dataset, at.iterator = s.Dataset, s.Iterator
+		if n.snapshots() {
+			n.snap.streams[p.stream(i)] = *at
+		}
+	}
+}
+
+// Prime implements Plan.
+func (p *pass) Prime(dst []Task) []Task {
+	p.drawn.streams = append([]streamPlace(nil), p.drawn.streams...)
+	dst = p.reissue(dst)
+	if p.native.setup.Workers == 0 {
+		return dst
+	}
+	return p.fill(dst)
+}
+
+// reissue draws the batches again of which some were handed out out of order, with
+// the size that they had, and gives the others as tasks.
+func (p *pass) reissue(dst []Task) []Task {
+	w := p.native.at.ahead
+	for _, done := range w.bits {
+		r := p.draw(int(w.global))
+		if r == nil {
+			break
+		}
+		if r.settled = done; !done {
+			dst = append(dst, p.task(r))
+		}
+	}
+	return dst
+}
+
+// fill draws until as many batches are open as may be.
+func (p *pass) fill(dst []Task) []Task {
+	for len(p.open) < p.depth {
+		r := p.draw(p.native.setup.Global)
+		if r == nil {
+			break
+		}
+		dst = append(dst, p.task(r))
+	}
+	return dst
+}
+
+// draw opens the next record; nil at the end, or when the feed fails.
+func (p *pass) draw(global int) *record {
+	if p.ended || p.failed != nil {
+		return nil
+	}
+	var r *record
+	if n := len(p.free); n > 0 {
+		r, p.free = p.free[n-1], p.free[:n-1]
+	} else {
+		r = &record{}
+	}
+	*r = record{seq: p.seq, ids: r.ids, sampler: r.sampler[:0], cursor: r.cursor[:0], pos: p.drawn.position}
+	if !p.takeTurn(r) {
+		p.ended = true
+		return nil
+	}
+	if p.feed != nil {
+		if err := p.feed.draw(r, global); err != nil {
+			if p.ended = errors.Is(err, io.EOF); !p.ended {
+				p.failed = err
+			}
+			return nil
+		}
+		p.drawn.position += int64(len(r.ids))
+	}
+	p.drawn.turn = r.turn + 1
+	p.seq++
+	p.open = append(p.open, r)
+	return r
+}
+
+// takeTurn gives a record to the next stream that has not ended; it reports false
+// when all have. A turn of a stream that is over counts.
+func (p *pass) takeTurn(r *record) bool {
+	lanes := int64(p.Lanes())
+	r.turn = p.drawn.turn
+	if !p.native.setup.Iterable {
+		return true
+	}
+	for range lanes {
+		if !p.drawn.streams[p.stream(int(r.turn%lanes))].ended {
+			return true
+		}
+		r.turn++
+	}
+	return false
+}
+
+func (p *pass) task(r *record) Task {
+	n, s := p.native, p.native.setup
+	t := Task{Lane: AnyLane, IDs: r.ids[r.lo:r.hi], N: s.BatchSize, Pos: r.pos + int64(r.lo), Seq: r.seq}
+	if n.laned() {
+		lanes := int64(p.Lanes())
+		t.Lane = int(r.turn % lanes)
+		t.Want = true
+		if n.snapshots() {
+			every := int64(s.SnapshotEvery)
+			t.Want = every > 0 && every-r.turn%every <= lanes
+		}
+	}
+	return t
+}
+
+// Next implements Plan.
+func (p *pass) Next() (Task, bool, error) {
+	if r := p.draw(p.native.setup.Global); r != nil {
+		return p.task(r), true, nil
+	}
+	n := p.native
+	if p.failed != nil {
+		n.pass = nil
+		n.engine.Abandon()
+		return Task{}, false, p.failed
+	}
+	position := n.at.position
+	if f, ok := p.feed.(*orderFeed); ok {
+		position += f.length - n.at.index // with what DropLast left out
+	}
+	n.pass = nil
+	n.at.nextEpoch(position)
+	if err := n.endSampler(); err != nil {
+		n.engine.Abandon()
+		return Task{}, false, err
+	}
+	n.takeSnapshot()
+	return Task{}, false, nil
+}
+
+// Settle implements Plan.
+func (p *pass) Settle(t Task, o *Outcome, dst []Task) []Task {
+	n := p.native
+	r := p.find(t.Seq)
+	if o.Err != nil && n.setup.OnError.Action != PassOn {
+		p.window(&n.at.ahead)
+		n.pass = nil
+		n.engine.Abandon()
+		return dst
+	}
+	n.snapshotBefore(r.turn)
+	r.settled, r.ended = true, o.Ended
+	if o.Ended || o.State != nil && o.State.Ended {
+		p.drawn.streams[p.stream(t.Lane)].ended = true
+	}
+	if o.State != nil {
+		st := &n.at.streams[p.stream(t.Lane)]
+		r.items = o.State.Items - st.items
+		*st = streamPlace{items: o.State.Items, ended: o.State.Ended || o.Ended, dataset: o.State.Dataset, iterator: o.State.Iterator}
+	}
+	n.at.ledger.add(o.Faults)
+	p.commit()
+	if !o.Ended && !o.Empty {
+		n.snap.since++
+		n.overrun()
+	}
+	n.snapshotBehind()
+	if n.setup.Workers == 0 {
+		return dst
+	}
+	return p.fill(dst)
+}
+
+func (p *pass) find(seq int64) *record {
+	for _, r := range p.open {
+		if r.seq == seq {
+			return r
+		}
+	}
+	return nil
+}
+
+// commit moves the place behind all records that are settled without a gap.
+func (p *pass) commit() {
+	done := 0
+	for done < len(p.open) && p.open[done].settled {
+		p.native.pass.commitOne(p.open[done])
+		done++
+	}
+	p.free = append(p.free, p.open[:done]...)
+	p.open = p.open[:copy(p.open, p.open[done:])]
+}
+
+func (p *pass) commitOne(r *record) {
+	n := p.native
+	at := &n.at
+	at.turn = r.turn + 1
+	if p.feed == nil {
+		if n.laned() && !n.setup.NoDigest {
+			at.digest.Add(int64(p.stream(int(r.turn%int64(p.Lanes())))), r.items)
+		}
+		at.index += r.items
+		at.position += r.items
+	} else {
+		at.index += int64(len(r.ids))
+		at.position += int64(len(r.ids))
+		at.draws += r.draws
+		if !n.setup.NoDigest {
+			at.digest.Add(r.ids...)
+			at.coverage[1].add(r.ids)
+		}
+	}
+	if len(r.sampler) > 0 {
+		at.sampler, r.sampler = r.sampler, at.sampler
+	}
+	if len(r.cursor) > 0 {
+		at.cursor, r.cursor = r.cursor, at.cursor
+	}
+	if !r.ended {
+		at.batch++
+		at.step++
+	}
+}
+
+// window tells which of the open records were handed out already.
+func (p *pass) window(w *window) {
+	w.global, w.world, w.bits = int64(p.native.setup.Global), int64(p.native.setup.World), w.bits[:0]
+	last := 0
+	for i, r := range p.open {
+		if r.settled {
+			last = i + 1
+		}
+	}
+	for _, r := range p.open[:last] {
+		w.bits = append(w.bits, r.settled)
+	}
+}

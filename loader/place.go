@@ -1,0 +1,125 @@
+package loader
+
+import (
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// place is where a run stands: all that its state remembers but the identity.
+type place struct {
+	epoch    int64
+	index    int64 // samples drawn in the epoch, over all ranks; of streams, items read
+	position int64 // samples drawn since the beginning
+	batch    int64 // batches of the epoch, counting those that were empty
+	step     int64 // batches since the beginning
+	since    int64 // batches handed out after this place, which are to be made again
+
+	digest   state.Digest
+	coverage [2]coverage // of the last epoch and of this one
+	ahead    window
+	history  []segment
+	ledger   ledger
+
+	draws           int64  // items drawn from the cursor of a sampler in the epoch
+	sampler, cursor []byte // states of a sampler and of its cursor
+
+	turn    int64 // of the streams
+	streams []streamPlace
+}
+
+// coverage is a count of the ids drawn in an epoch, whatever their order: count, sum
+// and exclusive or of the ids 0 to n-1 are known, so that an epoch that has drawn
+// each exactly once can be told.
+type coverage struct {
+	epoch           int64
+	count, sum, xor int64 // sum modulo 2^63
+}
+
+func (c *coverage) add(ids []int64) {
+	sum, xor := c.sum, c.xor
+	for _, id := range ids {
+		sum += id
+		xor ^= id
+	}
+	c.count += int64(len(ids))
+	c.sum, c.xor = sum&(1<<63-1), xor
+}
+
+// segment begins where batches have another size than before.
+type segment struct{ step, position, global int64 }
+
+// mostSegments is how many changes of the batch size are remembered.
+const mostSegments = 8
+
+// window is what was handed out beyond the place when batches come out of order:
+// bit i says that the batch i after it was.
+type window struct {
+	global, world int64 // size of these batches, and of how many ranks
+	bits          []bool
+}
+
+// streamPlace is where a stream stands.
+type streamPlace struct {
+	items             int64
+	ended             bool
+	dataset, iterator []byte
+}
+
+// ledger is what was skipped: how many samples, the last of them and why.
+type ledger struct {
+	count  int64
+	last   []skipped
+	reason string
+}
+
+type skipped struct{ position, id int64 }
+
+// What a ledger keeps in a state of bounded size.
+const (
+	mostSkipped   = 8
+	longestReason = 100
+)
+
+func (l *ledger) add(faults []Fault) {
+	for _, f := range faults {
+		l.count++
+		if len(l.last) == mostSkipped {
+			l.last = l.last[:copy(l.last, l.last[1:])]
+		}
+		l.last = append(l.last, skipped{f.Position, f.ID})
+		l.reason = cutText(f.Err.Error(), longestReason)
+	}
+}
+
+// clone returns a place that shares nothing that changes.
+func (p *place) clone() place {
+	c := *p
+	c.ahead.bits = append([]bool(nil), p.ahead.bits...)
+	c.history = append([]segment(nil), p.history...)
+	c.ledger.last = append([]skipped(nil), p.ledger.last...)
+	c.streams = append([]streamPlace(nil), p.streams...)
+	return c
+}
+
+// nextEpoch moves to the start of the next epoch; position is where it begins.
+func (p *place) nextEpoch(position int64) {
+	p.epoch++
+	p.index, p.batch, p.draws, p.turn, p.position = 0, 0, 0, 0, position
+	p.cursor = nil
+	p.ahead.bits = p.ahead.bits[:0]
+	p.coverage[0], p.coverage[1] = p.coverage[1], coverage{epoch: p.epoch}
+	for i := range p.streams {
+		s := &p.streams[i]
+		s.items, s.ended, s.iterator = 0, false, nil
+	}
+}
+
+// cutText returns at most n bytes of a text, in whole characters.
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}

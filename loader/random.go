@@ -1,0 +1,36 @@
+package loader
+
+import (
+	"github.com/bivouac-ml/bivouac/rng"
+)
+
+// Random is the random numbers of one sample. They are keyed by the seed, the
+// position of the sample in the stream, a name and the number of the call:
+//
+//	flip := r.Stream("flip")
+//	if flip.Bool(0.5) { … }
+//
+// so that a sample is augmented alike whatever the number of workers or ranks,
+// the size of batches, and after any interruption, and differently in every
+// epoch. It is a value and safe for concurrent use.
+type Random struct {
+	keyer rng.Keyer
+	pos   int64
+}
+
+// NewRandom returns the random numbers of a position (>= 0) under a seed.
+func NewRandom(seed uint64, pos int64) Random { return Random{rng.NewKeyer(seed), pos} }
+
+// Stream returns the numbers for a purpose; those of different names are independent.
+func (r Random) Stream(name string) rng.Philox { return r.Call(name, 0) }
+
+// Call is Stream for purposes that occur several times in a sample.
+func (r Random) Call(name string, call uint32) rng.Philox {
+	if r.keyer == nil {
+		r.keyer = rng.NewKeyer(0)
+	}
+	return r.keyer.Stream(r.pos, 0, rng.NodeKey(name), call)
+}
+
+// Position is that of the sample in the stream.
+func (r Random) Position() int64 { return r.pos }

@@ -1,0 +1,215 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// slot is a task in the making, and what comes of it.
+type slot[S, B any] struct {
+	task    Task
+	lane    *lane[S]
+	opening bool // the lane is opened, there is no task
+
+	batch   B
+	outcome Outcome
+	state   LaneState
+	samples []S // of the batch, memory that is used again
+	begun   atomic.Bool
+	done    atomic.Bool
+}
+
+func (s *slot[S, B]) reset() {
+	var none B
+	clear(s.samples)
+	s.task, s.lane, s.batch, s.outcome, s.state, s.samples = Task{}, nil, none, Outcome{}, LaneState{}, s.samples[:0]
+	s.begun.Store(false)
+	s.done.Store(false)
+}
+
+// Dead is the error of a worker whose data set panicked or ended its goroutine.
+type Dead struct {
+	Value any    // of the panic; nil: the goroutine ended
+	Stack string // of the panic
+}
+
+// Error implements error.
+func (d *Dead) Error() string {
+	if d.Value == nil {
+		return "the data set ended the goroutine of its worker"
+	}
+	return fmt.Sprintf("the data set panicked: %v", d.Value)
+}
+
+// fill does the task of a slot. Whatever the data set does, there is an outcome.
+func (e *engine[S, B]) fill(s *slot[S, B]) {
+	over := false
+	defer func() {
+		if over {
+			return
+		}
+		dead := &Dead{Value: recover()}
+		if dead.Value != nil {
+			dead.Stack = string(debug.Stack())
+		}
+		s.outcome = Outcome{Err: e.failed(s, dead)}
+	}()
+	if s.opening {
+		e.open(s)
+	} else {
+		e.make(s)
+	}
+	over = true
+}
+
+func (e *engine[S, B]) open(s *slot[S, B]) {
+	alone := e.setup.Workers == 0 && s.lane.of == 1
+	err := s.lane.open(e.source, alone, e.options.WorkerInit)
+	if err == nil {
+		s.state, err = s.lane.state()
+	}
+	if err != nil {
+		s.outcome.Err = e.failed(s, err)
+	}
+}
+
+// make reads and collates a batch.
+func (e *engine[S, B]) make(s *slot[S, B]) {
+	var err error
+	o := &s.outcome
+	if e.setup.Iterable {
+		err = e.readItems(s)
+	} else {
+		err = e.readIDs(s)
+	}
+	if err == nil && !o.Ended {
+		if o.Count = len(s.samples); o.Count == 0 {
+			o.Empty = true
+		} else if s.batch, err = e.collate(s.samples); err == nil && e.pin != nil {
+			s.batch, err = pinned(e.pin, s.batch)
+		}
+	}
+	if s.task.Want || o.Ended {
+		st, stateErr := s.lane.state()
+		o.State = &st
+		err = errors.Join(err, stateErr)
+	}
+	if err != nil {
+		o.Err = e.failed(s, err)
+	}
+}
+
+// failed says where an error happened.
+func (e *engine[S, B]) failed(s *slot[S, B], err error) error {
+	return &errs.Error{Subject: s.lane.name(), Err: err}
+}
+
+// readIDs reads the samples of a Map.
+func (e *engine[S, B]) readIDs(s *slot[S, B]) error {
+	l, t := s.lane, &s.task
+	s.samples = s.samples[:0]
+	if l.bulk != nil {
+		samples, err := l.bulk.AtAll(l.ctx, t.IDs, func(i int) Random { return e.random(t.Pos + int64(i)) })
+		switch {
+		case err == nil && len(samples) == len(t.IDs):
+			s.samples = samples
+			return nil
+		case err == nil:
+			return &errs.Error{Kind: errs.Mismatch, Subject: "AtAll", Want: fmt.Sprint(len(t.IDs), " samples"), Got: fmt.Sprint(len(samples))}
+		case e.setup.OnError == Policy{} || l.ctx.Err() != nil:
+			return err
+		}
+	}
+	for i, id := range t.IDs {
+		r := Random{e.keyer, t.Pos + int64(i)}
+		sample, err := l.data.mapped.At(l.ctx, id, r)
+		if err != nil {
+			if sample, err = e.excuse(s, err, id, r); err != nil {
+				return err
+			}
+			if n := len(s.outcome.Faults); n > 0 && s.outcome.Faults[n-1].Position == r.pos {
+				continue
+			}
+		}
+		s.samples = append(s.samples, sample)
+	}
+	return nil
+}
+
+func (e *engine[S, B]) random(pos int64) Random { return Random{e.keyer, pos} }
+
+// excuse tries a sample again, and skips it if it may; then it is the last of the faults.
+func (e *engine[S, B]) excuse(s *slot[S, B], err error, id int64, r Random) (sample S, _ error) {
+	l, policy := s.lane, e.setup.OnError
+	for i := 0; i < policy.Retries && err != nil; i++ {
+		if l.ctx.Err() != nil || !pause(l.ctx, policy.Backoff<<min(i, 30)) {
+			break
+		}
+		sample, err = l.data.mapped.At(l.ctx, id, r)
+	}
+	if err == nil || l.ctx.Err() == nil && policy.Action == Skip {
+		if err != nil {
+			s.outcome.Faults = append(s.outcome.Faults, Fault{Position: r.pos, ID: id, Worker: l.index, Err: err})
+		}
+		return sample, nil
+	}
+	return sample, errs.Wrap("", "sample "+strconv.FormatInt(id, 10), err)
+}
+
+// pause waits; it reports false when the context ended before.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// mostFailures is how many items in a row may fail before an Iterable counts as broken.
+const mostFailures = 1000
+
+// readItems reads items of an Iterable.
+func (e *engine[S, B]) readItems(s *slot[S, B]) error {
+	l, t := s.lane, &s.task
+	s.samples = append(s.samples[:0], l.partial...)
+	l.partial = l.partial[:0]
+	for failures := 0; len(s.samples) < t.N && !l.ended; {
+		item, err := l.iterator.Next(l.ctx)
+		switch {
+		case err == nil:
+			l.items++
+			failures = 0
+			s.samples = append(s.samples, item)
+			continue
+		case errors.Is(err, io.EOF):
+			l.ended = true
+			continue
+		case l.ctx.Err() != nil:
+			l.partial = append(l.partial, s.samples...)
+			return err
+		}
+		l.items++
+		if failures++; e.setup.OnError.Action != Skip || failures > mostFailures {
+			return errs.Wrap("", "item "+strconv.FormatInt(l.items-1, 10), err)
+		}
+		s.outcome.Faults = append(s.outcome.Faults, Fault{Position: l.items - 1, ID: -1, Worker: l.index, Err: err})
+	}
+	if len(s.samples) == 0 || len(s.samples) < t.N && e.setup.DropLast && e.setup.Batched {
+		s.outcome.Ended = true
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// source is the data set of a loader: a Map or an Iterable.
+type source[S any] struct {
+	mapped   Map[S]
+	iterable Iterable[S]
+}
+
+// dataset returns the data set as the user gave it.
+func (s source[S]) dataset() any {
+	if s.mapped != nil {
+		return s.mapped
+	}
+	return s.iterable
+}
+
+// clone returns the data set for a worker; own says that it is one of its own.
+func (s source[S]) clone(ctx context.Context) (c source[S], own bool, err error) {
+	switch d := s.dataset().(type) {
+	case MapCloner[S]:
+		c.mapped, err = d.Clone(ctx)
+	case IterableCloner[S]:
+		c.iterable, err = d.Clone(ctx)
+	default:
+		return s, false, nil
+	}
+	if err == nil && c.mapped == nil && c.iterable == nil {
+		err = &errs.Error{Kind: errs.Invalid, Subject: "data set", Want: "a data set from Clone", Got: "nil"}
+	}
+	return c, true, err
+}
+
+// same reports whether an iterator is the data set itself.
+func same(iterator, dataset any) bool {
+	return reflect.TypeOf(iterator) == reflect.TypeOf(dataset) && reflect.TypeOf(iterator).Comparable() && iterator == dataset
+}
+
+func (s source[S]) length() (n int64, known bool) {
+	if s.mapped != nil {
+		return s.mapped.Len(), true
+	}
+	if sized, ok := s.iterable.(Sized); ok {
+		return sized.Len()
+	}
+	return 0, false
+}
+
+func (s source[S]) fingerprint() string { return fingerprintOf(s.dataset()) }
+
+func (s source[S]) stateful() bool {
+	_, ok := s.dataset().(state.Stateful)
+	return ok
+}
+
+// fingerprintOf returns what a data set says of its contents, or a hash of what it
+// is: the type of its samples cannot tell two data sets apart, but other types can.
+func fingerprintOf(dataset any) string {
+	if f, ok := dataset.(Fingerprinted); ok {
+		return f.Fingerprint()
+	}
+	h := state.NewHasher("bivouac.loader.dataset.v1")
+	h.String(fmt.Sprintf("%T", dataset))
+	return h.Sum()
+}
+
+// closeIfCloser closes what a clone or an iterator holds.
+func closeIfCloser(v any) error {
+	if c, ok := v.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+func outOfRange(id, n int64) error {
+	return &errs.Error{Kind: errs.Invalid, Subject: "sample " + strconv.FormatInt(id, 10),
+		Want: "an id below " + strconv.FormatInt(n, 10), Got: "one that the data set does not have"}
+}

@@ -1,0 +1,121 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// wait returns when a slot is done. An error of ctx, or that of a wait which took
+// too long, leaves the slot in flight.
+func (e *engine[S, B]) wait(ctx context.Context, s *slot[S, B]) error {
+	if e.setup.Workers == 0 {
+		e.caller.set(ctx)
+		if err := ctx.Err(); err != nil {
+			return canceled(ctx)
+		}
+		e.fill(s)
+		if ctx.Err() != nil && s.outcome.Err != nil {
+			s.outcome = Outcome{}
+			return canceled(ctx)
+		}
+		return nil
+	}
+	if s.done.Load() {
+		return nil
+	}
+	return e.waitFor(ctx, func() (*slot[S, B], bool) { return s, s.done.Load() })
+}
+
+// waitAny returns the index of the oldest slot that is done, when there is one.
+func (e *engine[S, B]) waitAny(ctx context.Context) (at int, err error) {
+	err = e.waitFor(ctx, func() (*slot[S, B], bool) {
+		for i, s := range e.flight {
+			if s.done.Load() {
+				at = i
+				return s, true
+			}
+		}
+		return e.flight[0], false
+	})
+	return at, err
+}
+
+// waitFor returns when ready says so. ready also tells which slot to name otherwise.
+func (e *engine[S, B]) waitFor(ctx context.Context, ready func() (*slot[S, B], bool)) error {
+	var late <-chan time.Time
+	if e.options.Timeout > 0 {
+		if e.timer == nil {
+			e.timer = time.NewTimer(e.options.Timeout)
+		} else {
+			e.timer.Reset(e.options.Timeout)
+		}
+		defer e.timer.Stop()
+		late = e.timer.C
+	}
+	for {
+		if _, ok := ready(); ok {
+			return nil
+		}
+		select {
+		case <-e.bell:
+		case <-ctx.Done():
+			return canceled(ctx)
+		case <-late:
+			if s, ok := ready(); !ok {
+				return e.late(s)
+			}
+			return nil
+		}
+	}
+}
+
+func canceled(ctx context.Context) error {
+	return &errs.Error{Kind: errs.Canceled, Err: context.Cause(ctx)}
+}
+
+// late is the error of a wait that took longer than Options.Timeout.
+func (e *engine[S, B]) late(s *slot[S, B]) error {
+	what := "has not begun it, as it is still busy with another"
+	if s.begun.Load() {
+		what = "is still busy with it"
+	}
+	return &errs.Error{Kind: errs.Exhausted, Subject: s.lane.name(), Want: fmt.Sprintf("a batch within %v", e.options.Timeout), Got: "none: the worker " + what,
+		Remedy: "the next call waits again", Err: context.DeadlineExceeded}
+}
+
+// callContext is the context of lanes that run in the caller: that of the call of
+// Next in progress, with the values of the pass.
+type callContext struct {
+	call atomic.Pointer[context.Context]
+}
+
+func (c *callContext) set(ctx context.Context) {
+	if p := c.call.Load(); p == nil || (*p).Done() != ctx.Done() {
+		c.store(ctx)
+	}
+}
+
+func (c *callContext) store(ctx context.Context) { c.call.Store(&ctx) }
+
+func (c *callContext) now() context.Context {
+	if p := c.call.Load(); p != nil {
+		return *p
+	}
+	return context.Background()
+}
+
+// Deadline implements context.Context.
+func (c *callContext) Deadline() (time.Time, bool) { return c.now().Deadline() }
+
+// Done implements context.Context.
+func (c *callContext) Done() <-chan struct{} { return c.now().Done() }
+
+// Err implements context.Context.
+func (c *callContext) Err() error { return c.now().Err() }
+
+// Value implements context.Context.
+func (c *callContext) Value(key any) any { return c.now().Value(key) }
