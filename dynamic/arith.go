@@ -34,7 +34,8 @@ func Apply[T Kind](ctx context.Context, function string, operands ...any) T {
 
 // call1 makes a call and returns its only output, which must be a T.
 func call1[T Kind](ctx context.Context, c Call) T {
-	v := Invoke(ctx, c)[0]
+	var one [1]Value
+	v := invoke(ctx, &c, one[:0])[0]
 	if t, ok := v.(T); ok {
 		return t
 	}

@@ -113,7 +113,7 @@ func (b *Batch) String() string { return b.text("Batch") }
 // At returns sample i, as a view that does not wait for the batch. That i is out of range
 // is an error of the Tensor, of kind errs.Invalid.
 func (b *Batch) At(i int) *Tensor {
-	t := &Tensor{result{n: 1}}
+	t := &Tensor{result: result{n: 1}}
 	if err := b.checkIndex(i); err != nil {
 		t.err = err
 		t.seen.Store(true)

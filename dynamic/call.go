@@ -35,38 +35,59 @@ type Call struct {
 // What is wrong with a call is an error of its outputs. That the sizes of
 // batches differ, errs.Invalid, and that there is no such operator, errs.NotFound,
 // is known at once, whatever the mode.
-func Invoke(ctx context.Context, c Call) []Value {
+func Invoke(ctx context.Context, c Call) []Value { return invoke(ctx, &c, nil) }
+
+// invoke is Invoke; it appends the outputs to dst.
+func invoke(ctx context.Context, c *Call, dst []Value) []Value {
 	s := scopeOf(ctx)
-	if r := s.recorderOf(&c); r != nil {
-		return r.record(ctx, &c)
+	if r := s.recorderOf(c); r != nil {
+		return r.record(ctx, c)
 	}
 	e := s.evalContext()
-	k := &call{e: e, ctx: ctx, mode: s.mode}
-	if err := k.prepare(&c); err != nil {
-		k.site.capture(1 + c.Skip)
-		return k.refused(err)
-	}
-	values := k.outputs()
 	if s.mode == Sync {
-		k.state.Store(claimed)
-		k.run()
-		for _, r := range k.outs {
-			r.seen.Store(true)
-		}
-		return values
+		return e.invokeSync(ctx, c, dst)
 	}
-	k.site.capture(1 + c.Skip)
-	e.mu.Lock()
-	e.calls++
-	k.number = e.calls
-	if s.mode == Deferred {
-		e.deferred.add(k)
+	k := &call{e: e, ctx: ctx, mode: s.mode}
+	k.site.capture(2 + c.Skip)
+	if err := k.prepare(c); err != nil {
+		return k.refused(err, dst)
 	}
-	e.mu.Unlock()
+	dst = k.outputs(dst)
+	for _, r := range k.outs {
+		r.call = k
+	}
 	if s.mode == Eager {
 		e.enqueue(k)
+		return dst
 	}
-	return values
+	e.mu.Lock()
+	k.number = e.next()
+	e.deferred.add(k)
+	e.mu.Unlock()
+	return dst
+}
+
+// invokeSync computes a call at once. Nothing of the call itself remains.
+func (e *EvalContext) invokeSync(ctx context.Context, c *Call, dst []Value) []Value {
+	k, ok := e.free.Get().(*call)
+	if !ok {
+		k = &call{}
+	}
+	k.e, k.ctx, k.mode = e, ctx, Sync
+	defer func() {
+		k.clear()
+		e.free.Put(k)
+	}()
+	if err := k.prepare(c); err != nil {
+		k.site.capture(3 + c.Skip)
+		return k.refused(err, dst)
+	}
+	dst = k.outputs(dst)
+	k.run()
+	for _, r := range k.outs {
+		r.seen.Store(true)
+	}
+	return dst
 }
 
 // call is a call of an operator on its way.
@@ -84,6 +105,8 @@ type call struct {
 	samples  int
 	draw     rng.Philox
 	outs     []*result
+	few      [3]*result // inputs, mostly
+	one      [1]*result // outs, mostly
 
 	state atomic.Uint32
 	mu    sync.Mutex
@@ -113,7 +136,7 @@ func (k *call) prepare(c *Call) error {
 		inputs = inputs[:len(inputs)-1]
 	}
 	k.ports = len(inputs)
-	k.inputs = make([]*result, 0, len(inputs)+len(k.args.values))
+	k.inputs = k.few[:0]
 	for i, v := range inputs {
 		if absent(v) {
 			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: fmt.Sprintf("input %d", i), Want: "a *dynamic.Tensor or *dynamic.Batch", Got: "nil"}
@@ -168,32 +191,38 @@ func (k *call) inputName(i int) string {
 	return "an argument"
 }
 
-// outputs makes the values of the call.
-func (k *call) outputs() []Value {
-	n := k.countOutputs()
-	values := make([]Value, n)
-	k.outs = make([]*result, n)
-	for i := range values {
-		values[i], k.outs[i] = newValue(k.batch)
-		k.outs[i].n, k.outs[i].call = k.samples, k
-	}
-	return values
+// clear makes the call as new.
+func (k *call) clear() {
+	k.ctx, k.operator, k.args = nil, nil, arguments{}
+	k.inputs, k.outs, k.few, k.one = nil, nil, [len(k.few)]*result{}, [1]*result{}
+	k.site[0] = 0
+	k.state.Store(fresh)
 }
 
-// refused returns the values of a call that cannot be made.
-func (k *call) refused(err error) []Value {
+// outputs makes the values of the call and appends them to dst.
+func (k *call) outputs(dst []Value) []Value {
+	k.outs = k.one[:0]
+	for range k.countOutputs() {
+		v, r := newValue(k.batch)
+		r.n = k.samples
+		k.outs, dst = append(k.outs, r), append(dst, v)
+	}
+	return dst
+}
+
+// refused appends the values of a call that cannot be made to dst.
+func (k *call) refused(err error, dst []Value) []Value {
 	n := 1
 	if k.operator != nil {
 		n = k.countOutputs()
 	}
-	values := make([]Value, n)
-	for i := range values {
+	for range n {
 		v, r := newValue(k.batch)
 		r.n, r.err = k.samples, k.wrap(err)
 		r.seen.Store(true)
-		values[i] = v
+		dst = append(dst, v)
 	}
-	return values
+	return dst
 }
 
 // wrap adds the site to an error.

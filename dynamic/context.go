@@ -21,7 +21,8 @@ type EvalContext struct {
 	threads int
 	seed    maphash.Seed
 	memory  memory
-	lasting bool // the default, which Close does not end
+	lasting bool      // the default, which Close does not end
+	free    sync.Pool // of *call that are done
 
 	mu        sync.Mutex
 	idle      sync.Cond // no call is being computed
@@ -141,4 +142,10 @@ func (e *EvalContext) workers() *exec.Pool {
 		e.pool = exec.NewPool(e.threads)
 	}
 	return e.pool
+}
+
+// next returns the number of the next call. The context is locked.
+func (e *EvalContext) next() uint64 {
+	e.calls++
+	return e.calls
 }

@@ -53,32 +53,32 @@ func (k *call) doneChannel() <-chan struct{} {
 }
 
 // evaluate computes a call after those that it needs, unless somebody does. Chains
-// may be long: the calls are on a stack of its own.
+// may be long: the calls are on a stack of its own. Who has claimed a call waits only for calls
+// that it needs, and none needs itself: nobody waits in a circle.
 func evaluate(k *call) {
-	if k.state.Load() != fresh {
+	if !k.claim() {
 		return
 	}
-	stack := []*call{k}
+	stack := append(make([]*call, 0, 8), k)
 	for len(stack) > 0 {
 		top := stack[len(stack)-1]
-		if need := top.needs(); need != nil {
+		if need := top.claimNeed(); need != nil {
 			stack = append(stack, need)
 			continue
 		}
 		stack = stack[:len(stack)-1]
-		if top.state.CompareAndSwap(fresh, claimed) {
-			top.run()
-		}
+		top.run()
 	}
 }
 
-// needs returns a call that k needs and that nobody computes yet, or nil.
-func (k *call) needs() *call {
-	if k.state.Load() != fresh {
-		return nil
-	}
+// claim makes the call the caller's to compute; it returns false when it is somebody else's.
+func (k *call) claim() bool { return k.state.CompareAndSwap(fresh, claimed) }
+
+// claimNeed claims and returns a call that k, which is claimed, needs and that nobody
+// computes yet; or nil.
+func (k *call) claimNeed() *call {
 	for _, in := range k.inputs {
-		if c := in.origin(); c != nil && c.state.Load() == fresh {
+		if c := in.origin(); c != nil && c.claim() {
 			return c
 		}
 	}
@@ -97,7 +97,10 @@ func (k *call) run() {
 	for _, in := range k.inputs {
 		in.drop()
 	}
-	k.inputs, k.args = nil, arguments{}
+	if k.mode == Sync {
+		return
+	}
+	k.ctx, k.inputs, k.args, k.few = nil, nil, arguments{}, [len(k.few)]*result{}
 	k.mu.Lock()
 	k.state.Store(finished)
 	if k.done != nil {

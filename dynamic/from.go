@@ -51,11 +51,13 @@ func TensorOf(data any, form ...Form) *Tensor {
 
 // tensorOf returns a Tensor that is v.
 func tensorOf(v tensor.Tensor) *Tensor {
-	return &Tensor{result{n: 1, samples: []tensor.Tensor{v}, spec: v.Spec()}}
+	t := &Tensor{own: [1]tensor.Tensor{v}}
+	t.n, t.samples = 1, t.own[:]
+	return t
 }
 
 func failedTensor(err error) *Tensor {
-	t := &Tensor{result{n: 1, err: err}}
+	t := &Tensor{result: result{n: 1, err: err}}
 	t.seen.Store(true)
 	return t
 }

@@ -36,11 +36,11 @@ func BatchOf(data any, form ...Form) *Batch {
 	switch {
 	case err != nil:
 	case len(samples) > 0:
-		b.samples, b.spec = samples, samples[0].Spec()
+		b.samples = samples
 	case f.DType == tensor.Invalid:
 		err = &errs.Error{Kind: errs.Invalid, Want: "at least one sample, or Form.DType", Got: "none"}
 	default:
-		b.spec = tensor.Spec{DType: f.DType, Shape: make(tensor.Shape, max(1, len(f.Layout))), Layout: f.Layout}
+		b.spec = &tensor.Spec{DType: f.DType, Shape: make(tensor.Shape, max(1, len(f.Layout))), Layout: f.Layout}
 	}
 	if err != nil {
 		b.err = errs.Wrap("dynamic.BatchOf", "", err)

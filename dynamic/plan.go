@@ -107,6 +107,11 @@ func (p *plan) run(k *call) error {
 	for i, in := range k.inputs {
 		f.Feed(i, 0, p.samples(i, in, n))
 	}
+	if !k.batch && n == 1 {
+		for i, r := range k.outs {
+			f.Give(i, r.samples)
+		}
+	}
 	p.keyer.Start = k.draw
 	p.exec.Start(f)
 	err := p.exec.Wait(k.ctx, f)
@@ -116,7 +121,7 @@ func (p *plan) run(k *call) error {
 	if err == nil {
 		for i, r := range k.outs {
 			r.samples, r.slab = f.Take(i)
-			r.spec, r.memory = p.specs[i], &k.e.memory
+			r.spec, r.memory = &p.specs[i], &k.e.memory
 		}
 	}
 	p.exec.Abandon(f)

@@ -23,6 +23,9 @@ const longestQueue = 1024
 func (e *EvalContext) enqueue(c *call) {
 	q := &e.queue
 	e.mu.Lock()
+	if c.number == 0 {
+		c.number = e.next()
+	}
 	for len(q.waiting)-q.first >= longestQueue {
 		q.changed.Wait()
 	}
@@ -62,6 +65,9 @@ func (e *EvalContext) work() {
 		}
 		e.mu.Unlock()
 		evaluate(c)
+		if !c.finished() { // who wanted its value is at it
+			<-c.doneChannel()
+		}
 	}
 }
 

@@ -11,7 +11,11 @@ import (
 // Tensor is an array, or one to be: what describes it waits until it is computed. Of a
 // Tensor that failed the descriptions are zero. It is immutable and safe for concurrent
 // use, but for Release.
-type Tensor struct{ result }
+type Tensor struct {
+	result
+	own  [1]tensor.Tensor // samples, of what a call gives
+	dims [3]int           // its shape
+}
 
 // Tensor returns the array, when it is computed. Its memory belongs to t and must not be written to.
 func (t *Tensor) Tensor(ctx context.Context) (tensor.Tensor, error) {
@@ -82,7 +86,8 @@ func (r *result) text(kind string) string {
 	case r.view != nil:
 		return r.view.base.text(kind + " of ")
 	case r.batch:
-		return fmt.Sprintf("%s(%d of %s, %d axes)", kind, r.n, r.spec.DType, len(r.spec.Shape))
+		d, ndim, _ := r.kind()
+		return fmt.Sprintf("%s(%d of %s, %d axes)", kind, r.n, d, ndim)
 	}
 	return fmt.Sprintf("%s(%s)", kind, r.samples[0])
 }

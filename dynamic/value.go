@@ -42,7 +42,7 @@ type result struct {
 	view *view // of another value
 
 	samples []tensor.Tensor
-	spec    tensor.Spec // of the samples, with dtype and layout
+	spec    *tensor.Spec // of the samples, with dtype, number of axes and layout; nil of what failed
 	err     error
 
 	slab     []byte  // the memory of all samples, where that is one piece
@@ -67,6 +67,8 @@ func newValue(batch bool) (Value, *result) {
 		return b, &b.result
 	}
 	t := &Tensor{}
+	t.samples = t.own[:]
+	t.own[0].Shape = t.dims[:0:len(t.dims)]
 	return t, &t.result
 }
 
@@ -124,6 +126,9 @@ func (r *result) kind() (d tensor.DType, ndim int, layout string) {
 	if len(r.samples) > 0 {
 		t := &r.samples[0]
 		return t.DType, len(t.Shape), t.Layout
+	}
+	if r.spec == nil {
+		return tensor.Invalid, 0, ""
 	}
 	return r.spec.DType, len(r.spec.Shape), r.spec.Layout
 }

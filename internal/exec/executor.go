@@ -130,7 +130,10 @@ func (e *Executor) Start(f *Frame) {
 	n := f.Len()
 	f.stage, f.started, f.finished, f.err = 0, true, false, nil
 	e.underWay++
-	f.inline = len(e.sources) == 0 && e.cost.Load() < inlineBelow
+	f.inline = len(e.sources) == 0 && (e.cost.Load() < inlineBelow || n == 1 && e.config.Take)
+	if e.config.Take {
+		f.provide()
+	}
 	if f.inline {
 		return
 	}
@@ -274,8 +277,12 @@ func canceled(err error) error { return &errs.Error{Kind: errs.Canceled, Op: "pi
 
 // runInline computes the frame on the caller.
 func (e *Executor) runInline(f *Frame) {
-	start := time.Now()
 	w, n := e.worker(e.config.Threads), f.Len()
+	var start time.Time
+	timed := n > 1 || !e.config.Take // one sample is run here whatever it costs
+	if timed {
+		start = time.Now()
+	}
 	for stage := range e.plan.graph.Stages {
 		f.stage = stage
 		if f.failed.Load() || n == 0 {
@@ -292,7 +299,9 @@ func (e *Executor) runInline(f *Frame) {
 			}
 		}
 	}
-	f.work.Store(int64(time.Since(start)))
+	if timed {
+		f.work.Store(int64(time.Since(start)))
+	}
 	e.finish(f)
 	<-f.done
 }

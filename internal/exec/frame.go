@@ -147,9 +147,6 @@ func (f *Frame) Begin(n int) {
 	for i := range f.IDs {
 		f.IDs[i] = f.IDs[i][:n]
 	}
-	if f.e.config.Take {
-		f.provide(n)
-	}
 }
 
 // Feed makes samples those of an output of the i-th input of the graph, for each

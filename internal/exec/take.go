@@ -8,25 +8,38 @@ import (
 // Where outputs are taken, a frame does not keep them: each iteration writes the samples
 // into memory of their own, which is the caller's for good. Nothing is gathered.
 
-// provide sets aside what the delivered values of n samples need.
-func (f *Frame) provide(n int) {
+// Give has the samples of output i written to samples, one for each of the frame, whose
+// shapes lie in what memory they have. It is called between Begin and Start; where it is not, the
+// frame makes samples.
+func (f *Frame) Give(i int, samples []tensor.Tensor) { f.values[f.e.plan.outputs[i]] = samples }
+
+// provide sets aside what the delivered values of the frame need.
+func (f *Frame) provide() {
+	n := f.Len()
 	for _, id := range f.e.plan.outputs {
 		v := &f.e.plan.values[id]
-		if v.fed || len(f.values[id]) == n && f.values[id] != nil {
+		if v.fed {
 			continue
 		}
-		samples := make([]tensor.Tensor, n)
-		if ndim := len(v.spec.Shape); ndim > 0 {
-			shapes := make([]int, n*ndim)
-			for s := range samples {
-				samples[s].Shape = shapes[s*ndim : s*ndim : (s+1)*ndim]
-			}
+		if f.values[id] == nil {
+			f.values[id] = newSamples(n, len(v.spec.Shape))
 		}
-		f.values[id] = samples
-		if v.static {
+		if v.static && len(f.slabs[id]) != n*v.size {
 			f.slabs[id] = f.e.allocate(n * v.size)
 		}
 	}
+}
+
+// newSamples returns n samples with room for shapes of ndim axes.
+func newSamples(n, ndim int) []tensor.Tensor {
+	samples := make([]tensor.Tensor, n)
+	if ndim > 0 {
+		shapes := make([]int, n*ndim)
+		for s := range samples {
+			samples[s].Shape = shapes[s*ndim : s*ndim : (s+1)*ndim]
+		}
+	}
+	return samples
 }
 
 // allocate returns memory for outputs.
@@ -65,6 +78,9 @@ func (e *Executor) release(f *Frame) {
 		}
 	}
 	for _, id := range f.fed {
+		f.values[id] = nil
+	}
+	for _, id := range e.plan.outputs {
 		f.values[id] = nil
 	}
 }
