@@ -43,7 +43,7 @@ func (b *Batch) Batch(ctx context.Context) (*tensor.Batch, error) {
 		}
 		return out, nil
 	}
-	out.Data = b.slab
+	out.Data = *b.slab
 	at := 0
 	for _, t := range samples {
 		at += len(t.Data)
@@ -141,7 +141,9 @@ func (b *Batch) Select(indices ...int) *Batch {
 // choose makes r a view.
 func (r *result) choose(base *result, pick []int) {
 	r.view = &view{base: base, pick: pick}
-	r.recorder = base.recorder
+	if base.symbol != nil {
+		r.symbol = &symbol{trace: base.symbol.trace}
+	}
 	base.retain()
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/rng"
-	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // Draw gives a call of a random operator its generator: a random.RNG.
@@ -40,8 +39,8 @@ func Invoke(ctx context.Context, c Call) []Value { return invoke(ctx, &c, nil) }
 // invoke is Invoke; it appends the outputs to dst.
 func invoke(ctx context.Context, c *Call, dst []Value) []Value {
 	s := scopeOf(ctx)
-	if r := s.recorderOf(c); r != nil {
-		return r.record(ctx, c)
+	if s.trace != nil {
+		return s.trace.record(ctx, c)
 	}
 	e := s.evalContext()
 	if s.mode == Sync {
@@ -51,6 +50,9 @@ func invoke(ctx context.Context, c *Call, dst []Value) []Value {
 	k.site.capture(2 + c.Skip)
 	if err := k.prepare(c); err != nil {
 		return k.refused(err, dst)
+	}
+	if k.trace != nil {
+		return k.trace.record(ctx, c)
 	}
 	dst = k.outputs(dst)
 	for _, r := range k.outs {
@@ -82,6 +84,9 @@ func (e *EvalContext) invokeSync(ctx context.Context, c *Call, dst []Value) []Va
 		k.site.capture(3 + c.Skip)
 		return k.refused(err, dst)
 	}
+	if k.trace != nil {
+		return k.trace.record(ctx, c)
+	}
 	dst = k.outputs(dst)
 	k.run()
 	for _, r := range k.outs {
@@ -105,6 +110,7 @@ type call struct {
 	samples  int
 	draw     rng.Philox
 	outs     []*result
+	trace    *trace     // takes the call instead, for an input is of its loop
 	few      [3]*result // inputs, mostly
 	one      [1]*result // outs, mostly
 
@@ -150,6 +156,12 @@ func (k *call) prepare(c *Call) error {
 		}
 		k.inputs = append(k.inputs, d.core())
 	}
+	for _, in := range k.inputs {
+		if in.symbol != nil {
+			k.trace = in.symbol.trace
+			return nil
+		}
+	}
 	if err := k.size(c); err != nil {
 		return err
 	}
@@ -193,7 +205,7 @@ func (k *call) inputName(i int) string {
 
 // clear makes the call as new.
 func (k *call) clear() {
-	k.ctx, k.operator, k.args = nil, nil, arguments{}
+	k.ctx, k.operator, k.args, k.trace = nil, nil, arguments{}, nil
 	k.inputs, k.outs, k.few, k.one = nil, nil, [len(k.few)]*result{}, [1]*result{}
 	k.site[0] = 0
 	k.state.Store(fresh)
@@ -242,25 +254,3 @@ func absent(v Value) bool {
 }
 
 var _ op.Value = (*Tensor)(nil)
-
-// recorder takes calls instead of the engine: a loop that is being compiled.
-type recorder interface {
-	record(ctx context.Context, c *Call) []Value
-	// contents is called for a value that is asked for what it has not.
-	contents() error
-	// describe returns type, number of axes and layout of a value.
-	describe(r *result) tensor.Spec
-}
-
-// recorderOf returns the recorder of the scope, or of a value that belongs to one.
-func (s *scope) recorderOf(c *Call) recorder {
-	if s.recorder != nil {
-		return s.recorder
-	}
-	for _, v := range c.Inputs {
-		if !absent(v) && v.core().recorder != nil {
-			return v.core().recorder
-		}
-	}
-	return nil
-}

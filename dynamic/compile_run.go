@@ -181,8 +181,7 @@ func (r *runner) take(s *loopSlot, item *rootItem) ([]Value, error) {
 // value makes what a frame has computed a value of its own.
 func (r *runner) value(f *exec.Frame, o outlet) Value {
 	v, out := newValue(o.batch)
-	out.samples, out.slab = f.Take(o.output)
-	out.spec, out.memory = r.specs[o.output], r.memory
+	out.take(f, o.output, &r.specs[o.output], r.memory)
 	if !o.batch {
 		out.samples = out.samples[:1]
 	}

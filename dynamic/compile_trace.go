@@ -54,7 +54,7 @@ func newTrace() *trace {
 // in returns the context of a body that is traced.
 func (t *trace) in(ctx context.Context) context.Context {
 	s := scopeOf(ctx)
-	s.recorder = t
+	s.trace = t
 	return s.in(ctx)
 }
 
@@ -112,14 +112,14 @@ func (t *trace) begin(first *rootItem, specs []tensor.Spec) ([]Value, error) {
 // value returns the symbol of an edge.
 func (t *trace) value(e graph.Edge, batch bool) Value {
 	v, r := newValue(batch)
-	r.n, r.recorder, r.symbol = 1, t, &symbol{trace: t, edge: e}
+	r.n, r.symbol = 1, &symbol{trace: t, edge: e}
 	if batch {
 		r.n = t.size
 	}
 	return v
 }
 
-// record implements recorder: it appends a call to the graph and returns the symbols of its outputs.
+// record appends a call to the graph and returns the symbols of its outputs.
 func (t *trace) record(_ context.Context, c *Call) []Value {
 	values, err := t.call(c)
 	if err == nil {
@@ -218,7 +218,7 @@ func (t *trace) bring(v Value) (graph.Edge, error) {
 		return graph.Edge{}, &errs.Error{Kind: errs.Invalid, Want: "a *dynamic.Tensor or *dynamic.Batch", Got: "nil"}
 	}
 	r := v.core()
-	if s, ok := r.symbol.(*symbol); ok {
+	if s := r.symbol; s != nil && r.view == nil {
 		if s.trace != t {
 			return graph.Edge{}, &errs.Error{Kind: errs.Invalid, Want: "a value of this loop, or one with contents", Got: "a value of another loop"}
 		}
@@ -344,7 +344,7 @@ func (t *trace) checkGrains(g *graph.Graph) error {
 	return nil
 }
 
-// contents implements recorder: a symbol has none. It makes what asks for them a mistake of the body.
+// contents is the error of who asks a symbol for what it has not. It makes what asks for them a mistake of the body.
 func (t *trace) contents() error {
 	if t.done {
 		return &errs.Error{Kind: errs.Sequence, Op: "dynamic", Want: "a value with contents", Got: "one of the body of a compiled loop, which the loop delivers in its steps"}
@@ -355,12 +355,12 @@ func (t *trace) contents() error {
 	})
 }
 
-// describe implements recorder.
+// describe returns type, number of axes and layout of a symbol.
 func (t *trace) describe(r *result) tensor.Spec {
-	if s, ok := r.symbol.(*symbol); ok {
-		return s.edge.Spec()
+	if r.view != nil {
+		return tensor.Spec{}
 	}
-	return tensor.Spec{}
+	return r.symbol.edge.Spec()
 }
 
 // commonSpec describes samples of one type; a dimension in which they differ is -1.

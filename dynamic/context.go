@@ -82,6 +82,9 @@ func (e *EvalContext) Close() {
 		e.pool = nil
 	}
 	e.plans = plans{}
+	for _, o := range e.operators {
+		o.last = nil
+	}
 	e.closing, e.closed = false, !e.lasting
 	e.idle.Broadcast()
 }

@@ -7,16 +7,23 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// operator is what an EvalContext knows of an operator that was called. It is immutable.
+// operator is what an EvalContext knows of an operator that was called.
 type operator struct {
 	schema *op.Schema
-	typ    reflect.Type // of its arguments when it was called first
-	fields *op.Fields   // of typ
+	args   atomic.Pointer[argsType] // the type of arguments that it was called with last
+	last   *plan                    // the plan that was used last, or nil; the context's mutex guards it
+}
+
+// argsType is a type of arguments.
+type argsType struct {
+	typ    reflect.Type
+	fields *op.Fields
 }
 
 // operator returns the operator of that name.
@@ -39,15 +46,6 @@ func (e *EvalContext) operator(name string) (*operator, error) {
 	return o, nil
 }
 
-// learn returns an operator that knows the fields of typ, in place of o.
-func (e *EvalContext) learn(o *operator, typ reflect.Type, fields *op.Fields) *operator {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	known := &operator{o.schema, typ, fields}
-	e.operators[o.schema.FullName()] = known
-	return known
-}
-
 // arguments are those of a call, so that others can be compared with them.
 type arguments struct {
 	args   any
@@ -60,14 +58,16 @@ type arguments struct {
 func (k *call) resolve(args any) error {
 	typ := reflect.TypeOf(args)
 	if typ != nil && typ.Kind() == reflect.Struct {
-		if k.operator.typ != typ {
+		of := k.operator.args.Load()
+		if of == nil || of.typ != typ {
 			fields, err := op.FieldsOf(typ)
 			if err != nil {
 				return errs.Wrap(k.operator.schema.FullName(), "arguments", err)
 			}
-			k.operator = k.e.learn(k.operator, typ, fields)
+			of = &argsType{typ, fields}
+			k.operator.args.Store(of)
 		}
-		k.args = arguments{args: args, fields: k.operator.fields}
+		k.args = arguments{args: args, fields: of.fields}
 		k.args.values = k.args.fields.Values(nil, args)
 		return nil
 	}
@@ -98,7 +98,7 @@ func (a *arguments) hash(seed maphash.Seed) uint64 {
 
 func (a *arguments) equal(b *arguments) bool {
 	if a.fields != nil {
-		return a.fields == b.fields && a.fields.Equal(a.args, b.args)
+		return b.fields != nil && a.fields.Same(b.fields) && a.fields.Equal(a.args, b.args)
 	}
 	return b.fields == nil && a.text == b.text
 }

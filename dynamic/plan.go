@@ -18,7 +18,7 @@ import (
 // types, numbers of axes and layouts, for batches up to a power of two.
 type plan struct {
 	hash     uint64
-	operator *op.Schema
+	operator *operator
 	args     arguments // without values
 	inputs   []tensor.Spec
 	ports    int
@@ -37,7 +37,7 @@ type plan struct {
 
 // newPlan makes the plan for a call whose inputs are there.
 func newPlan(e *EvalContext, k *call) (*plan, error) {
-	p := &plan{hash: k.hash(e), operator: k.operator.schema, args: k.args, ports: k.ports, capacity: capacity(k.samples)}
+	p := &plan{hash: k.hash(e), operator: k.operator, args: k.args, ports: k.ports, capacity: capacity(k.samples)}
 	p.args.values = nil
 	for _, in := range k.inputs {
 		p.inputs = append(p.inputs, in.describe())
@@ -60,7 +60,7 @@ func newPlan(e *EvalContext, k *call) (*plan, error) {
 	for i, name := range names {
 		set[name] = op.Argument{From: edges[p.ports+i]}
 	}
-	n, err := b.AddSchema(p.operator, p.operator.FullName(), edges[:p.ports], set)
+	n, err := b.AddSchema(p.operator.schema, p.operator.schema.FullName(), edges[:p.ports], set)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +120,7 @@ func (p *plan) run(k *call) error {
 	}
 	if err == nil {
 		for i, r := range k.outs {
-			r.samples, r.slab = f.Take(i)
-			r.spec, r.memory = &p.specs[i], &k.e.memory
+			r.take(f, i, &p.specs[i], &k.e.memory)
 		}
 	}
 	p.exec.Abandon(f)
@@ -165,7 +164,7 @@ func (k *call) hash(e *EvalContext) uint64 {
 
 // fits reports whether the plan is for calls like k.
 func (p *plan) fits(k *call) bool {
-	if p.operator != k.operator.schema || p.ports != k.ports || len(p.inputs) != len(k.inputs) || p.capacity != capacity(k.samples) {
+	if p.operator != k.operator || p.ports != k.ports || len(p.inputs) != len(k.inputs) || p.capacity != capacity(k.samples) {
 		return false
 	}
 	for i, in := range k.inputs {
@@ -189,9 +188,14 @@ const mostPlans = 256
 
 // find returns the plan for calls like k, or nil.
 func (l *plans) find(e *EvalContext, k *call) *plan {
+	if p := k.operator.last; p != nil && p.fits(k) {
+		l.use(p)
+		return p
+	}
 	for p := l.byHash[k.hash(e)]; p != nil; p = p.next {
 		if p.fits(k) {
 			l.use(p)
+			k.operator.last = p
 			return p
 		}
 	}
@@ -245,6 +249,7 @@ func (l *plans) add(p *plan) {
 
 // drop forgets a plan; who runs it goes on.
 func (l *plans) drop(p *plan) {
+	p.operator.last = nil
 	l.unlink(p)
 	l.count--
 	if first := l.byHash[p.hash]; first != p {

@@ -77,7 +77,7 @@ func (r *result) text(kind string) string {
 	switch {
 	case r.released.Load():
 		return kind + "(released)"
-	case r.recorder != nil:
+	case r.symbol != nil:
 		return kind + "(of the body of a loop)"
 	case r.call != nil && !r.call.finished():
 		return kind + "(not computed)"

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/exec"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -45,12 +46,24 @@ type result struct {
 	spec    *tensor.Spec // of the samples, with dtype, number of axes and layout; nil of what failed
 	err     error
 
-	slab     []byte  // the memory of all samples, where that is one piece
-	memory   *memory // it came from
+	memory   *memory // that the samples came from
+	slab     *[]byte // all of it, where that is one piece for several samples
 	uses     atomic.Int32
 	released atomic.Bool
-	recorder recorder // the value stands for those of a compiled loop
-	symbol   any      // of the recorder
+	symbol   *symbol // the value stands for those of a compiled loop
+}
+
+// take makes an output of a frame the samples of r.
+func (r *result) take(f *exec.Frame, output int, spec *tensor.Spec, m *memory) {
+	samples, slab := f.Take(output)
+	r.samples, r.spec, r.memory = samples, spec, m
+	switch {
+	case slab == nil:
+	case len(samples) == 1:
+		samples[0].Data = slab
+	default:
+		r.slab = &slab
+	}
 }
 
 // view is a choice of samples of another value.
@@ -88,8 +101,8 @@ func (r *result) origin() *call {
 // wait returns when the samples are there; or the error of the value, or of ctx.
 func (r *result) wait(ctx context.Context) error {
 	switch {
-	case r.recorder != nil && r.err == nil:
-		return r.recorder.contents()
+	case r.symbol != nil && r.err == nil:
+		return r.symbol.trace.contents()
 	case r.call != nil:
 		if err := r.call.wait(ctx); err != nil {
 			return err
@@ -136,8 +149,8 @@ func (r *result) kind() (d tensor.DType, ndim int, layout string) {
 // known is kind for those who ask for it: it evaluates the value, and gives zero ones where that
 // fails. In the body of a loop that is compiled they are known without that.
 func (r *result) known() (d tensor.DType, ndim int, layout string) {
-	if r.recorder != nil {
-		s := r.recorder.describe(r)
+	if r.symbol != nil {
+		s := r.symbol.trace.describe(r)
 		return s.DType, len(s.Shape), s.Layout
 	}
 	if !r.ready() {
@@ -224,7 +237,7 @@ func (r *result) free() {
 		return
 	}
 	if r.slab != nil {
-		r.memory.give(r.slab)
+		r.memory.give(*r.slab)
 	} else {
 		for _, t := range r.samples {
 			r.memory.give(t.Data)

@@ -20,6 +20,9 @@ type Fields struct {
 	steps []fieldStep
 }
 
+// Same reports whether both are of one type.
+func (f *Fields) Same(g *Fields) bool { return f.typ == g.typ }
+
 // fieldStep is a part of the struct.
 type fieldStep struct {
 	kind   fieldKind

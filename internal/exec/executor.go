@@ -227,6 +227,12 @@ func (e *Executor) completed(f *Frame, n int64) {
 
 // finish makes the outputs and tells who waits.
 func (e *Executor) finish(f *Frame) {
+	e.conclude(f)
+	f.done <- struct{}{}
+}
+
+// conclude makes the outputs, or the error.
+func (e *Executor) conclude(f *Frame) {
 	if e.usage != nil {
 		e.tally(f)
 	}
@@ -244,7 +250,6 @@ func (e *Executor) finish(f *Frame) {
 	} else if !f.cancelled.Load() && !e.config.Take {
 		f.err = f.collect(e.plan)
 	}
-	f.done <- struct{}{}
 }
 
 // Wait returns nil when the frame is computed, or failed, and ctx's error as an
@@ -302,8 +307,7 @@ func (e *Executor) runInline(f *Frame) {
 	if timed {
 		f.work.Store(int64(time.Since(start)))
 	}
-	e.finish(f)
-	<-f.done
+	e.conclude(f)
 }
 
 // Err returns why the frame failed: the error of its first sample that did.
