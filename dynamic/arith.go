@@ -2,9 +2,6 @@ package dynamic
 
 import (
 	"context"
-	"fmt"
-
-	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op/arith"
 	"github.com/bivouac-ml/bivouac/op/opargs"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -29,21 +26,7 @@ func Apply[T Kind](ctx context.Context, function string, operands ...any) T {
 	for i, v := range values {
 		inputs[i], _ = v.(Value)
 	}
-	return call1[T](ctx, Call{Op: arith.Name, Args: args, Inputs: inputs, Skip: 2})
-}
-
-// call1 makes a call and returns its only output, which must be a T.
-func call1[T Kind](ctx context.Context, c Call) T {
-	var one [1]Value
-	v := invoke(ctx, &c, one[:0])[0]
-	if t, ok := v.(T); ok {
-		return t
-	}
-	if err := v.Err(); err != nil {
-		return failed[T](err, 2)
-	}
-	return failed[T](&errs.Error{Kind: errs.Invalid, Op: c.Op, Want: fmt.Sprintf("operands that give a %T", *new(T)), Got: fmt.Sprintf("a %T", v),
-		Remedy: "name the kind of the result, as in Apply[*dynamic.Batch], or put the Batch first"}, 2)
+	return Invoke1[T](ctx, Call{Op: arith.Name, Args: args, Inputs: inputs, Skip: 2})
 }
 
 // failed returns a value that has an error, found in a call skip frames out.
@@ -113,5 +96,5 @@ func Invert[T Kind](ctx context.Context, x T) T { return Apply[T](ctx, "bitnot",
 
 // Cast converts the elements to a type: rounded and saturated where that is an integer.
 func Cast[T Kind](ctx context.Context, x T, d tensor.DType) T {
-	return call1[T](ctx, Call{Op: "cast", Args: opargs.Cast{DType: d}, Inputs: []Value{x}, Skip: 2})
+	return Invoke1[T](ctx, Call{Op: "cast", Args: opargs.Cast{DType: d}, Inputs: []Value{x}, Skip: 2})
 }

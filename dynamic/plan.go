@@ -65,7 +65,7 @@ func newPlan(e *EvalContext, k *call) (*plan, error) {
 		return nil, err
 	}
 	if n.Seeded {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: p.operator.FullName(), Subject: "argument seed", Want: "none", Got: "one", Remedy: "give the call a generator with that seed"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: p.operator.schema.FullName(), Subject: "argument seed", Want: "none", Got: "one", Remedy: "give the call a generator with that seed"}
 	}
 	g, err := specialized(&b, n, described)
 	if err != nil {

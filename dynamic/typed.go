@@ -12,7 +12,8 @@ import (
 // nothing tells its size.
 func Invoke1[T Kind](ctx context.Context, c Call) T {
 	c.Skip++
-	return typed[T](&c, Invoke(ctx, c)[0])
+	var one [1]Value
+	return typed[T](&c, invoke(ctx, &c, one[:0])[0])
 }
 
 // InvokeN is Invoke1 for an operator of several outputs: n, or where n is 0 as many as its
