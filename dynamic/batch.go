@@ -15,7 +15,12 @@ import (
 type Batch struct{ result }
 
 // Len returns the number of samples. It does not wait.
-func (b *Batch) Len() int { return b.n }
+func (b *Batch) Len() int {
+	if b.symbol != nil {
+		b.symbol.trace.measured()
+	}
+	return b.n
+}
 
 // Samples returns the arrays, when they are computed. Their memory belongs to b and
 // must not be written to, as the slice.

@@ -22,7 +22,8 @@ import (
 //
 // It is called once, when the loop is compiled, with values that have a type and no
 // contents. What it computes in Go from anything else is the same in all steps; values
-// made outside of it are constants. What takes a Go value out of a tensor, such as
+// made outside of it are constants, and a size that it has from Batch.Len is that of the
+// batches of each step. What takes a Go value out of a tensor, such as
 // Item, Shape or Evaluate, is an error of Compile that names the line.
 type Body func(ctx context.Context, in []Value) []Value
 

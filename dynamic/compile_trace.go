@@ -24,6 +24,7 @@ type trace struct {
 	size    int                    // samples of a step: of its batches
 	sized   string                 // what said so; empty: nothing yet
 	fixed   bool                   // a call or a constant did, so that every step must have so many
+	asked   bool                   // the body knows the size from the length of a batch
 	inputs  map[string]loopInput   // by the name of their node
 	known   map[*result]graph.Edge // constants
 	batched map[string]bool        // nodes that give a sample each, not one for all; by name
@@ -196,6 +197,9 @@ func (t *trace) agree(c *Call) error {
 	if c.Batch <= 0 {
 		return nil
 	}
+	if t.asked && c.Batch == t.size {
+		return nil // it means that of the step
+	}
 	return t.fix(c.Batch, c.Op)
 }
 
@@ -344,7 +348,7 @@ func (t *trace) checkGrains(g *graph.Graph) error {
 	return nil
 }
 
-// contents is the error of who asks a symbol for what it has not. It makes what asks for them a mistake of the body.
+// contents is the error of what asks a symbol for contents; it is a mistake of the body.
 func (t *trace) contents() error {
 	if t.done {
 		return &errs.Error{Kind: errs.Sequence, Op: "dynamic", Want: "a value with contents", Got: "one of the body of a compiled loop, which the loop delivers in its steps"}
@@ -354,6 +358,9 @@ func (t *trace) contents() error {
 		Remedy: "take it from what the loop delivers, or compute with operators and the context of the body",
 	})
 }
+
+// measured is told that the body asked for the length of a batch.
+func (t *trace) measured() { t.asked = true }
 
 // describe returns type, number of axes and layout of a symbol.
 func (t *trace) describe(r *result) tensor.Spec {
