@@ -26,7 +26,7 @@ func Apply[T Kind](ctx context.Context, function string, operands ...any) T {
 	for i, v := range values {
 		inputs[i], _ = v.(Value)
 	}
-	return Invoke1[T](ctx, Call{Op: arith.Name, Args: args, Inputs: inputs, Skip: 2})
+	return Invoke1[T](ctx, Call{Op: arith.Name, Args: args, Inputs: inputs})
 }
 
 // failed returns a value that has an error, found in a call skip frames out.
@@ -96,5 +96,5 @@ func Invert[T Kind](ctx context.Context, x T) T { return Apply[T](ctx, "bitnot",
 
 // Cast converts the elements to a type: rounded and saturated where that is an integer.
 func Cast[T Kind](ctx context.Context, x T, d tensor.DType) T {
-	return Invoke1[T](ctx, Call{Op: "cast", Args: opargs.Cast{DType: d}, Inputs: []Value{x}, Skip: 2})
+	return Invoke1[T](ctx, Call{Op: "cast", Args: opargs.Cast{DType: d}, Inputs: []Value{x}})
 }

@@ -24,7 +24,6 @@ type Call struct {
 	Inputs []Value // nil at the end: not given
 	Draw   Draw    // of operators that draw random numbers
 	Batch  int     // the size of the batch where no Batch is among inputs and arguments; 0: a Tensor
-	Skip   int     // how many frames of the stack lie between the caller and Invoke
 }
 
 // Invoke calls an operator and returns its outputs, all of them *Batch where an input
@@ -47,7 +46,7 @@ func invoke(ctx context.Context, c *Call, dst []Value) []Value {
 		return e.invokeSync(ctx, c, dst)
 	}
 	k := &call{e: e, ctx: ctx, mode: s.mode}
-	k.site.capture(2 + c.Skip)
+	k.site.capture(0)
 	if err := k.prepare(c); err != nil {
 		return k.refused(err, dst)
 	}
@@ -81,7 +80,7 @@ func (e *EvalContext) invokeSync(ctx context.Context, c *Call, dst []Value) []Va
 		e.free.Put(k)
 	}()
 	if err := k.prepare(c); err != nil {
-		k.site.capture(3 + c.Skip)
+		k.site.capture(0)
 		return k.refused(err, dst)
 	}
 	if k.trace != nil {

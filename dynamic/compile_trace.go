@@ -126,7 +126,7 @@ func (t *trace) record(_ context.Context, c *Call) []Value {
 	if err == nil {
 		return values
 	}
-	err = t.fail(1+c.Skip, err)
+	err = t.fail(1, err)
 	outputs := 1
 	if s, lookup := op.Lookup(c.Op); lookup == nil {
 		outputs = len(s.Outputs)

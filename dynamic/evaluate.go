@@ -133,7 +133,7 @@ func (k *call) compute() error {
 // fail makes err the error of the call.
 func (k *call) fail(err error) error {
 	if k.mode == Sync {
-		k.site.capture(1)
+		k.site.capture(3)
 	}
 	err = k.wrap(err)
 	if k.mode != Sync && !errors.Is(err, errs.Canceled) {

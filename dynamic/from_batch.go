@@ -140,10 +140,10 @@ func Broadcast(t *Tensor, n int) *Batch {
 
 // ReadFile returns the bytes of a file: the operator io.file.read.
 func ReadFile(ctx context.Context, path string) *Tensor {
-	return Invoke1[*Tensor](ctx, Call{Op: "io.file.read", Args: opargs.IoFileRead{}, Inputs: []Value{TensorOf(path)}, Skip: 2})
+	return Invoke1[*Tensor](ctx, Call{Op: "io.file.read", Args: opargs.IoFileRead{}, Inputs: []Value{TensorOf(path)}})
 }
 
 // ReadFiles returns the bytes of files.
 func ReadFiles(ctx context.Context, paths ...string) *Batch {
-	return Invoke1[*Batch](ctx, Call{Op: "io.file.read", Args: opargs.IoFileRead{}, Inputs: []Value{BatchOf(paths)}, Skip: 2})
+	return Invoke1[*Batch](ctx, Call{Op: "io.file.read", Args: opargs.IoFileRead{}, Inputs: []Value{BatchOf(paths)}})
 }

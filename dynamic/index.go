@@ -30,12 +30,12 @@ func Index[T Kind](ctx context.Context, x T, indices ...any) T {
 		return failed[T](err, 1)
 	}
 	for _, s := range steps {
-		x = Invoke1[T](ctx, Call{Op: s.Op, Args: s.Args, Inputs: []Value{x}, Skip: 2})
+		x = Invoke1[T](ctx, Call{Op: s.Op, Args: s.Args, Inputs: []Value{x}})
 	}
 	return x
 }
 
 // ShapeOf returns the shape of x, of each sample of a Batch, as numbers of type int64.
 func ShapeOf[T Kind](ctx context.Context, x T) T {
-	return Invoke1[T](ctx, Call{Op: "shapes", Args: opargs.Shapes{DType: tensor.Int64}, Inputs: []Value{x}, Skip: 2})
+	return Invoke1[T](ctx, Call{Op: "shapes", Args: opargs.Shapes{DType: tensor.Int64}, Inputs: []Value{x}})
 }

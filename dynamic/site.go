@@ -9,7 +9,8 @@ import (
 // site is where a call was made: the innermost program counters.
 type site [8]uintptr
 
-// here returns the site of who called the caller, skip frames further out.
+// capture makes s the place of who called the caller, skip frames further out. What belongs to
+// dynamic mode is left out by String, so skip need not be exact.
 func (s *site) capture(skip int) { runtime.Callers(skip+2, s[:]) }
 
 // own is the import path of this package and, with a slash, of those below it.

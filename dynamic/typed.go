@@ -11,7 +11,6 @@ import (
 // kind errs.Invalid: a Tensor where an input or argument is a Batch, and a Batch where
 // nothing tells its size.
 func Invoke1[T Kind](ctx context.Context, c Call) T {
-	c.Skip++
 	var one [1]Value
 	return typed[T](&c, invoke(ctx, &c, one[:0])[0])
 }
@@ -19,7 +18,6 @@ func Invoke1[T Kind](ctx context.Context, c Call) T {
 // InvokeN is Invoke1 for an operator of several outputs: n, or where n is 0 as many as its
 // arguments make.
 func InvokeN[T Kind](ctx context.Context, c Call, n int) []T {
-	c.Skip++
 	values := Invoke(ctx, c)
 	out := make([]T, max(n, len(values)))
 	for i := range out {
@@ -48,7 +46,7 @@ func typed[T Kind](c *Call, v Value) T {
 	}
 	if _, batch := v.(*Batch); batch {
 		return failed[T](&errs.Error{Kind: errs.Invalid, Op: c.Op, Want: "samples alone, as the first input is one or none was given", Got: "a Batch",
-			Remedy: "broadcast the first input, or call the function for batches"}, 2+c.Skip)
+			Remedy: "broadcast the first input, or call the function for batches"}, 1)
 	}
-	return failed[T](&errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "batch size", Want: "1 or more, or a Batch that tells it", Got: "neither"}, 2+c.Skip)
+	return failed[T](&errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "batch size", Want: "1 or more, or a Batch that tells it", Got: "neither"}, 1)
 }
