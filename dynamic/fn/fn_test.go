@@ -40,18 +40,29 @@ func TestEveryOperator(t *testing.T) {
 	}
 }
 
-// collect adds the operators that the functions of a file call.
+// collect adds the operators that the functions of a file call, each in the function of its name.
 func collect(t *testing.T, file string, called map[string]bool) {
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		if kv, ok := n.(*ast.KeyValueExpr); ok {
-			if key, ok := kv.Key.(*ast.Ident); ok && key.Name == "Op" {
-				called[strings.Trim(kv.Value.(*ast.BasicLit).Value, `"`)] = true
-			}
+	for _, d := range f.Decls {
+		function, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
 		}
-		return true
-	})
+		ast.Inspect(function, func(n ast.Node) bool {
+			kv, ok := n.(*ast.KeyValueExpr)
+			if !ok || kv.Key.(*ast.Ident).Name != "Op" {
+				return true
+			}
+			name := strings.Trim(kv.Value.(*ast.BasicLit).Value, `"`)
+			called[name] = true
+			plain := strings.NewReplacer("random.", "", ".", "", "_", "").Replace(name)
+			if own := strings.TrimSuffix(function.Name.Name, "Batch"); !strings.EqualFold(own, plain) && !strings.EqualFold(function.Name.Name, plain) {
+				t.Errorf("%s calls %s", function.Name.Name, name)
+			}
+			return true
+		})
+	}
 }

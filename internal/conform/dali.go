@@ -17,7 +17,7 @@ var daliSuite = suite{cases: daliCases, divergences: daliDivergences(), counted:
 // daliSections list the cases of each section; a section whose files are not
 // there, as in an excerpt, has none.
 var daliSections = []func(set *dalivec.Set) ([]testCase, error){
-	opsCases, orderCases, rngCases, ckptCases, generatorCases, dynamicReaderCases, graphCases, execCases, errorCases, dynamicCases,
+	opsCases, orderCases, rngCases, ckptCases, generatorCases, dynamicReaderCases, graphCases, execCases, errorCases, dynamicCases, dynamicRngCases,
 }
 
 func daliCases(dir string) ([]testCase, error) {

@@ -39,19 +39,27 @@ func dynamicCases(set *dalivec.Set) ([]testCase, error) {
 	return all, nil
 }
 
-// callOps computes a case of ops in dynamic mode.
+// callOps computes a case of ops in dynamic mode, on batches.
 func callOps(ctx context.Context, set *dalivec.Set, c *dalivec.Case) (dalivec.Results, error) {
+	return callSamples(ctx, set, c, -1)
+}
+
+// callSamples computes a case on batches or, where sample is not negative, on that sample alone.
+func callSamples(ctx context.Context, set *dalivec.Set, c *dalivec.Case, sample int) (dalivec.Results, error) {
 	inputs, err := set.Inputs(c)
 	if err != nil {
 		return nil, err
 	}
-	h := &caller{ctx: ctx, size: c.Batch, words: dali.PipelineSeeds(c.Seed())}
+	h := &caller{ctx: ctx, size: c.Batch, sample: sample, words: dali.PipelineSeeds(c.Seed())}
+	if sample >= 0 {
+		h.size = 0
+	}
 	names := map[string]any{}
 	var values []any
 	for i, samples := range inputs {
-		b := dynamic.BatchOf(samples)
-		values = append(values, b)
-		names[string(rune('a'+i))] = b
+		v := h.given(samples)
+		values = append(values, v)
+		names[string(rune('a'+i))] = v
 	}
 	var results dalivec.Results
 	for i := range c.Iters {
@@ -78,10 +86,20 @@ func callOps(ctx context.Context, set *dalivec.Set, c *dalivec.Case) (dalivec.Re
 // caller is the host that calls operators of dynamic mode.
 type caller struct {
 	ctx      context.Context
-	size     int // of batches that no input tells the size of
+	size     int // of batches that no input tells the size of; 0 for Tensors
+	sample   int // that Tensors are of
 	words    [1024]uint32
-	drawn    int    // words that were given to operators
-	sequence uint64 // of the generators
+	drawn    int         // words that were given to operators
+	sequence uint64      // of the generators
+	at       *rng.Philox // where operators draw from, in place of all that
+}
+
+// given is a Batch of recorded samples, or the Tensor of one.
+func (h *caller) given(samples []tensor.Tensor) dynamic.Value {
+	if h.sample >= 0 {
+		return dynamic.TensorOf(samples[h.sample])
+	}
+	return dynamic.BatchOf(samples)
 }
 
 // place is a generator that stands there at every call.
@@ -92,6 +110,9 @@ func (p place) Draw() rng.Philox { return p.Philox }
 
 // draw returns the generator that DALI's pipeline gives the next operator, which may have a seed.
 func (h *caller) draw(seed any) place {
+	if h.at != nil {
+		return place{*h.at}
+	}
 	if s, ok := seed.(int); ok && s != -1 {
 		return place{rng.NewPhilox(uint64(s), h.sequence, 0)}
 	}
@@ -108,7 +129,7 @@ func (h *caller) callCase(m *machine, c *dalivec.Case, inputs []any) (any, error
 		switch {
 		case err != nil:
 		case ok:
-			args[name] = dynamic.BatchOf(samples)
+			args[name] = h.given(samples)
 		default:
 			args[name], err = dalivec.Constant(v)
 		}

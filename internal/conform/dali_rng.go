@@ -98,29 +98,9 @@ func (c *rngCase) run(ctx context.Context, set *dalivec.Set) error {
 func (c *rngCase) define(g *grapher) ([]pipeline.Node, error) {
 	var all []pipeline.Node
 	for range max(1, c.Params.Copies) {
-		args := map[string]any{}
-		for name, v := range c.Params.Args {
-			var err error
-			if name == "dtype" {
-				v = map[string]any{"type": v}
-			}
-			if args[name], err = dalivec.Constant(v); err != nil {
-				return nil, err
-			}
-		}
-		var inputs []any
-		if c.Params.Input != nil {
-			t, err := c.input()
-			if err != nil {
-				return nil, err
-			}
-			inputs = []any{t}
-		} else if c.Params.Pos != nil {
-			v, err := dalivec.Constant(c.Params.Pos)
-			if err != nil {
-				return nil, err
-			}
-			inputs = []any{v}
+		inputs, args, err := c.operands()
+		if err != nil {
+			return nil, err
 		}
 		out, err := g.operator(nil, c.Params.Op, inputs, args)
 		if err != nil {
@@ -129,6 +109,29 @@ func (c *rngCase) define(g *grapher) ([]pipeline.Node, error) {
 		all = append(all, nodesOf(out)...)
 	}
 	return all, nil
+}
+
+// operands are the inputs and arguments of the operator.
+func (c *rngCase) operands() (inputs []any, args map[string]any, err error) {
+	args = map[string]any{}
+	for name, v := range c.Params.Args {
+		if name == "dtype" {
+			v = map[string]any{"type": v}
+		}
+		if args[name], err = dalivec.Constant(v); err != nil {
+			return nil, nil, err
+		}
+	}
+	var in any
+	switch {
+	case c.Params.Input != nil:
+		in, err = c.input()
+	case c.Params.Pos != nil:
+		in, err = dalivec.Constant(c.Params.Pos)
+	default:
+		return nil, args, nil
+	}
+	return []any{in}, args, err
 }
 
 // input is the constant that noise is added to: k*mul % mod for k = 0, 1, …

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
@@ -37,7 +38,7 @@ var (
 	// arithNames are the names in op/arith, for operands of which the first is a constant.
 	arithNames = map[string]string{
 		"+": "add", "-": "sub", "*": "mul", "/": "fdiv", "//": "div", "%": "mod", "**": "pow", "&": "bitand", "|": "bitor", "^": "bitxor",
-		"==": "eq", "!=": "neq", "<": "lt", "<=": "leq", ">": "gt", ">=": "geq",
+		"==": "eq", "!=": "neq", "<": "lt", "<=": "leq", ">": "gt", ">=": "geq", "unary -": "minus", "unary ~": "bitnot",
 	}
 )
 
@@ -57,8 +58,8 @@ func (h *caller) operate(operator string, operands ...any) (any, error) {
 	two, isBinary := dyadicCalls[operator]
 	var out batch
 	switch {
-	case operator == "unary +" && isBatch:
-		out = first
+	case operator == "unary +":
+		return given[0], nil
 	case isUnary && len(given) == 1 && isBatch:
 		out = one(h.ctx, first)
 	case isBinary && len(given) == 2 && isBatch:
@@ -70,10 +71,16 @@ func (h *caller) operate(operator string, operands ...any) (any, error) {
 		if n, ok := arithNames[operator]; ok {
 			name = n
 		}
+		if !slices.ContainsFunc(given, func(v any) bool { _, ok := v.(batch); return ok }) {
+			return made(dynamic.Apply[*dynamic.Tensor](h.ctx, name, given...))
+		}
 		out = dynamic.Apply[batch](h.ctx, name, given...)
 	}
-	return out, out.Err()
+	return made(out)
 }
+
+// made is a value, or the error that is known at once.
+func made(v dynamic.Value) (any, error) { return v, v.Err() }
 
 // operand is what arithmetic takes: a Batch, or a constant.
 func (h *caller) operand(v any) (any, error) {
@@ -146,10 +153,6 @@ func (h *caller) call(m *machine, name string, args []any, kw map[string]any) (a
 }
 
 func (h *caller) index(x any, indices []any) (any, error) {
-	b, ok := x.(batch)
-	if !ok {
-		return nil, raise("TypeError", "%T has no elements", x)
-	}
 	at := make([]any, len(indices))
 	for i, v := range indices {
 		switch v := v.(type) {
@@ -163,8 +166,13 @@ func (h *caller) index(x any, indices []any) (any, error) {
 			at[i] = v
 		}
 	}
-	out := dynamic.Index(h.ctx, b, at...)
-	return out, out.Err()
+	switch x := x.(type) {
+	case batch:
+		return made(dynamic.Index(h.ctx, x, at...))
+	case *dynamic.Tensor:
+		return made(dynamic.Index(h.ctx, x, at...))
+	}
+	return nil, raise("TypeError", "%T has no elements", x)
 }
 
 func (h *caller) method(_ *machine, receiver any, name string, args []any, kw map[string]any) (any, error) {
@@ -175,20 +183,27 @@ func (h *caller) method(_ *machine, receiver any, name string, args []any, kw ma
 			return r, nil
 		}
 	case batch:
-		switch name {
-		case "shape":
-			out := dynamic.ShapeOf(h.ctx, r)
-			if d, ok := kw["dtype"].(tensor.DType); ok {
-				out = dynamic.Cast(h.ctx, out, d)
-			}
-			return out, out.Err()
-		case "property":
-			return h.operator(nil, "get_property", []any{r}, map[string]any{"key": fmt.Sprint(args...)})
-		case "cpu":
-			return r, nil
-		case "gpu":
-			return nil, raise("RuntimeError", "no GPU")
-		}
+		return methodOf(h, r, name, args, kw)
+	case *dynamic.Tensor:
+		return methodOf(h, r, name, args, kw)
 	}
 	return nil, fmt.Errorf("unknown method %s of %T", name, receiver)
+}
+
+func methodOf[T dynamic.Kind](h *caller, x T, name string, args []any, kw map[string]any) (any, error) {
+	switch name {
+	case "shape":
+		out := dynamic.ShapeOf(h.ctx, x)
+		if d, ok := kw["dtype"].(tensor.DType); ok {
+			out = dynamic.Cast(h.ctx, out, d)
+		}
+		return made(out)
+	case "property":
+		return h.operator(nil, "get_property", []any{x}, map[string]any{"key": fmt.Sprint(args...)})
+	case "cpu":
+		return x, nil
+	case "gpu":
+		return nil, raise("RuntimeError", "no GPU")
+	}
+	return nil, fmt.Errorf("unknown method %s of %T", name, x)
 }
