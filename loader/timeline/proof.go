@@ -1,0 +1,128 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// Proof is what the ids up to a place come to.
+type Proof struct {
+	Samples  int64
+	Digest   string
+	Coverage [2]Coverage // of the epoch before and of that of the place
+}
+
+// Prove computes the proof of all that is delivered before a step, from the order
+// alone: some ten nanoseconds a sample. progress, if not nil, is told how many of how
+// many samples are done.
+func (t *Timeline) Prove(ctx context.Context, step int64, progress func(done, total int64)) (Proof, error) {
+	end, err := t.PlaceOf(step)
+	if err != nil {
+		return Proof{}, err
+	}
+	if t.first > 0 {
+		return Proof{}, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Want: "a state that tells of all steps", Got: fmt.Sprint("one that begins with step ", t.first)}
+	}
+	p := prover{t: t, end: end, progress: progress}
+	for p.epoch = 0; p.epoch <= end.Epoch; p.epoch++ {
+		if err := p.proveEpoch(ctx); err != nil {
+			return Proof{}, err
+		}
+	}
+	return Proof{p.samples, p.digest.Sum(), p.coverage}, nil
+}
+
+// prover goes through the epochs up to a place.
+type prover struct {
+	t        *Timeline
+	end      Place
+	progress func(done, total int64)
+	epoch    int64
+	samples  int64
+	digest   state.Digest
+	coverage [2]Coverage
+	block    [1 << 12]int64
+}
+
+func (p *prover) proveEpoch(ctx context.Context) error {
+	if p.epoch > 0 {
+		p.coverage[0], p.coverage[1] = p.coverage[1], Coverage{Epoch: p.epoch}
+	}
+	last := p.t.delivered(p.epoch)
+	if p.epoch == p.end.Epoch {
+		last = p.end.Index
+	}
+	for i := int64(0); i < last; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		ids := p.block[:min(int64(len(p.block)), last-i)]
+		if err := p.t.fill(p.epoch, i, ids); err != nil {
+			return err
+		}
+		p.digest.Add(ids...)
+		p.coverage[1].Add(ids)
+		i += int64(len(ids))
+		p.samples += int64(len(ids))
+		if p.progress != nil {
+			p.progress(p.samples, p.end.Epoch*p.t.length+p.end.Index)
+		}
+	}
+	return nil
+}
+
+// delivered returns how many samples of a whole epoch are delivered: all but a
+// batch that is left out at its end.
+func (t *Timeline) delivered(epoch int64) int64 {
+	if !t.dropLast {
+		return t.length
+	}
+	for i := len(t.segments) - 1; i >= 0; i-- {
+		s := t.segments[i]
+		if s.Epoch == epoch && s.Index < t.length {
+			return s.Index + (t.length-s.Index)/s.global*s.global
+		}
+		if s.Epoch < epoch {
+			return t.length / s.global * s.global
+		}
+	}
+	return t.length
+}
+
+// PlaceOf returns where a step begins. The error is of kind errs.Invalid for one that
+// the document does not tell of.
+func (t *Timeline) PlaceOf(step int64) (Place, error) {
+	if step == t.here.Step {
+		return t.here, nil
+	}
+	if step < t.first || t.length == 0 {
+		return Place{}, &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("step ", step), Want: fmt.Sprint("step ", t.first, " or later"), Got: "one of which the state does not tell"}
+	}
+	return t.at(t.segmentOf(step), step), nil
+}
+
+// Verify proves the document: its position, digest and coverage are those of the
+// order up to its place. Samples that a policy skipped count as delivered, as they do in the
+// loader. The error, of kind errs.Corrupt, names the first that differs; what the
+// document does not have is not compared.
+func (t *Timeline) Verify(ctx context.Context, progress func(done, total int64)) (Proof, error) {
+	if want := t.here.Epoch*t.length + t.here.Index; t.first == 0 && t.doc.Position != want {
+		return Proof{}, corrupt("position", fmt.Sprint(want, ", as epoch and index say"), t.doc.Position)
+	}
+	p, err := t.Prove(ctx, t.here.Step, progress)
+	if err != nil {
+		return p, err
+	}
+	if t.doc.Digest != "" && t.doc.Digest != p.Digest {
+		return p, corrupt("digest", p.Digest+", that of the order", t.doc.Digest)
+	}
+	for i, c := range t.extra.Coverage {
+		if i < len(p.Coverage) && c != p.Coverage[i] {
+			return p, corrupt(fmt.Sprintf("extra.coverage[%d]", i), fmt.Sprintf("%+v, that of the order", p.Coverage[i]), fmt.Sprintf("%+v", c))
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,53 @@
+package timeline
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+)
+
+// Seek returns the document of the same run before another step, with its digest
+// and coverage, as the loader itself would have written it there. The size of
+// batches is that of the last segment behind the place of t.
+func (t *Timeline) Seek(ctx context.Context, step int64, progress func(done, total int64)) ([]byte, error) {
+	p, err := t.PlaceOf(step)
+	if err != nil {
+		return nil, err
+	}
+	proof, err := t.Prove(ctx, step, progress)
+	if err != nil {
+		return nil, err
+	}
+	doc := t.doc
+	doc.Position, doc.Epoch, doc.Batch = p.Epoch*t.length+p.Index, p.Epoch, t.batchesBefore(p)
+	if doc.Digest != "" || t.here.Step == 0 {
+		doc.Digest = proof.Digest
+	}
+	history := slices.Clone(t.extra.History)
+	for len(history) > 1 && history[len(history)-1][0] > step {
+		history = history[:len(history)-1]
+	}
+	doc.Extra = map[string]json.RawMessage{}
+	for name, value := range t.doc.Extra {
+		doc.Extra[name] = value
+	}
+	set := map[string]any{"history": history, "index": p.Index, "step": step}
+	if len(t.extra.Coverage) > 0 {
+		set["coverage"] = proof.Coverage
+	}
+	for name, value := range set {
+		if doc.Extra[name], err = json.Marshal(value); err != nil {
+			return nil, err
+		}
+	}
+	return doc.Marshal()
+}
+
+// batchesBefore returns how many batches of its epoch come before a place.
+func (t *Timeline) batchesBefore(p Place) int64 {
+	first, ok := t.find(p.Epoch, 0)
+	if !ok {
+		return 0
+	}
+	return p.Step - first.Step
+}

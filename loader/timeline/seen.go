@@ -1,0 +1,101 @@
+package timeline
+
+import (
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/order"
+)
+
+// Seen is a place at which a sample is delivered.
+type Seen struct {
+	Place     // of its batch
+	Row   int // in the global batch
+	Size  int // of that batch
+}
+
+// Rank returns the rank, of so many, that gets the sample, and the row in its batch.
+func (s Seen) Rank(world int) (rank, row int) {
+	rank = s.Row * world / s.Size
+	for s.Size*(rank+1)/world <= s.Row {
+		rank++
+	}
+	for s.Size*rank/world > s.Row {
+		rank--
+	}
+	return rank, s.Row - s.Size*rank/world
+}
+
+// In returns where in an epoch a sample is delivered; ok is false where it is not:
+// in a short batch that is left out, or before FirstStep. An order that cannot be
+// inverted is looked through. The error is of kind errs.Invalid for an id that the
+// data set does not have.
+func (t *Timeline) In(epoch, id int64) (s Seen, ok bool, err error) {
+	if id < 0 || id >= t.length || epoch < 0 {
+		return s, false, &errs.Error{Kind: errs.Invalid, Op: "timeline.In", Subject: fmt.Sprint("sample ", id, " in epoch ", epoch), Want: fmt.Sprintf("a sample of 0 to %d", t.length-1)}
+	}
+	index, found, err := t.index(epoch, id)
+	if err != nil || !found {
+		return s, false, err
+	}
+	s, ok = t.find(epoch, index)
+	return s, ok, nil
+}
+
+// index returns where in an epoch's order a sample is.
+func (t *Timeline) index(epoch, id int64) (int64, bool, error) {
+	switch o := t.order.(type) {
+	case order.Sequential, order.Cycle:
+		return id, true, nil
+	case *order.Permutation:
+		return o.Inverse(id), true, nil
+	case *order.Shuffled:
+		return o.Epoch(epoch).Inverse(id), true, nil
+	}
+	block := make([]int64, min(t.length, 1<<16))
+	for i := int64(0); i < t.length; i += int64(len(block)) {
+		block = block[:min(int64(len(block)), t.length-i)]
+		if err := t.fill(epoch, i, block); err != nil {
+			return 0, false, err
+		}
+		for k, got := range block {
+			if got == id {
+				return i + int64(k), true, nil
+			}
+		}
+	}
+	return 0, false, nil
+}
+
+// find returns the batch that holds an index of an epoch.
+func (t *Timeline) find(epoch, index int64) (Seen, bool) {
+	for i, s := range t.segments {
+		if before(epoch, index, s.Place) {
+			return Seen{}, false
+		}
+		if i+1 < len(t.segments) && !before(epoch, index, t.segments[i+1].Place) {
+			continue
+		}
+		step, start := s.Step, s.Index
+		if epoch > s.Epoch {
+			step += t.batches(t.length-s.Index, s.global) + (epoch-s.Epoch-1)*t.batches(t.length, s.global)
+			start = 0
+		}
+		batch := (index - start) / s.global
+		from := start + batch*s.global
+		size := min(s.global, t.length-from)
+		if size < s.global && t.dropLast {
+			return Seen{}, false
+		}
+		return Seen{Place{step + batch, epoch, from}, int(index - from), int(size)}, true
+	}
+	return Seen{}, false
+}
+
+// before reports whether a sample comes before a place.
+func before(epoch, index int64, p Place) bool {
+	return epoch < p.Epoch || epoch == p.Epoch && index < p.Index
+}
+
+// Delivered reports whether the run had delivered a batch when the document was written.
+func (t *Timeline) Delivered(p Place) bool { return p.Step < t.here.Step }
