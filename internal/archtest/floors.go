@@ -65,6 +65,7 @@ func Module() Rules {
 				{Packages: "dynamic/readers", Beside: []string{"dynamic", "dynamic/random", "dynamic/checkpoint", "pipeline"}},
 				{Packages: "loader"},
 				{Packages: "loader/nodes", Beside: []string{"loader"}},
+				{Packages: "loader/timeline"},
 				{Packages: "compat/..."},
 				{Packages: "compat/dali", Beside: []string{"compat/dali/stateproto", "compat/dali/pipeproto", "pipeline", "dynamic/readers"}},
 				{Packages: "compat/dali/internal/wire", Modules: []string{"google.golang.org/protobuf"}},

@@ -13,6 +13,7 @@
 // both can be exchanged:
 //
 //	FromIterable   {"_num_yielded", "iterable"}              "iterable" if it is state.Stateful
+//	FromStream     the state of the stream
 //	FromSampler    {"_num_yielded", "_epoch", "_sampler"}        "_sampler" likewise
 //	Map            {"it_state": {"source"}}
 //	ParallelMap    {"it_state": {"snapshot", "steps_since_snapshot"}}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
@@ -15,15 +16,11 @@ type Sampler[T any] interface {
 }
 
 // Cursor yields what a sampler does in an epoch; ok is false at the end.
-type Cursor[T any] interface {
-	Next() (v T, ok bool, err error)
-}
+type Cursor[T any] = loader.Cursor[T]
 
 // EpochSetter is implemented by samplers whose order depends on the epoch. SetEpoch is
 // called before each Open.
-type EpochSetter interface {
-	SetEpoch(epoch int64)
-}
+type EpochSetter = loader.EpochSetter
 
 // SamplerOptions say how the epochs of a sampler are counted.
 type SamplerOptions struct {

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
@@ -13,15 +14,11 @@ import (
 // next Open from where its SetState put it; its state is JSON. Others are resumed by
 // passing over what was delivered: by [Skipper] where the iterator is one, else one
 // by one.
-type Iterable[T any] interface {
-	Open(ctx context.Context) (Iterator[T], error)
-}
+type Iterable[T any] = loader.Iterable[T]
 
 // Iterator yields the values of an epoch, and io.EOF behind them. It goes on behind
 // an error. If it is an io.Closer, it is closed.
-type Iterator[T any] interface {
-	Next(ctx context.Context) (T, error)
-}
+type Iterator[T any] = loader.Iterator[T]
 
 // Skipper is implemented by iterators that pass over values without reading them.
 // The error is io.EOF where there are less than n.

@@ -187,16 +187,17 @@ func (t *Timeline) consistent() bool {
 		if i+1 < len(t.segments) {
 			end = t.segments[i+1].Place
 		}
-		if end.Step < s.Step || t.normal(t.at(s, end.Step)) != t.normal(end) {
+		if end.Step < s.Step || t.normal(t.at(s, end.Step), s.global) != t.normal(end, s.global) {
 			return false
 		}
 	}
 	return true
 }
 
-// normal is the end of an epoch as the beginning of the next one.
-func (t *Timeline) normal(p Place) Place {
-	if t.length > 0 && p.Index >= t.length {
+// normal is the end of an epoch, behind which batches of a size do not come any more, as the
+// beginning of the next one.
+func (t *Timeline) normal(p Place, global int64) Place {
+	if t.length > 0 && t.batches(t.length-p.Index, global) == 0 {
 		p.Epoch, p.Index = p.Epoch+1, 0
 	}
 	return p
@@ -214,11 +215,8 @@ func (t *Timeline) batches(n, global int64) int64 {
 func (t *Timeline) at(s segment, step int64) Place {
 	d := step - s.Step
 	rest, epoch := t.batches(t.length-s.Index, s.global), t.batches(t.length, s.global)
-	switch {
-	case d < rest || epoch == 0:
+	if d < rest || epoch == 0 {
 		return Place{step, s.Epoch, s.Index + min(d, rest)*s.global}
-	case d == 0:
-		return s.Place
 	}
 	d -= rest
 	return Place{step, s.Epoch + 1 + d/epoch, d % epoch * s.global}

@@ -1,0 +1,56 @@
+package nodes
+
+import (
+	"context"
+	"io"
+
+	"github.com/bivouac-ml/bivouac/stream"
+)
+
+// FromStream returns the node that yields a stream, as a loader.Loader is one, epoch
+// by epoch. An epoch that is left is left as the stream's Restart does, where it
+// has that method; else the stream goes back to where it began.
+func FromStream[T any](s stream.Stream[T]) Node[T] { return &streamed[T]{stream: s} }
+
+type streamed[T any] struct {
+	stream  stream.Stream[T]
+	start   []byte // state of the stream at its first Reset
+	reading bool   // an epoch, not from its beginning
+	ended   bool   // the epoch, until Reset
+}
+
+func (n *streamed[T]) Reset(ctx context.Context, state []byte) (err error) {
+	if n.start == nil {
+		if n.start, err = n.stream.AppendState(nil); err != nil {
+			return err
+		}
+	}
+	reading := n.reading && !n.ended
+	n.reading, n.ended = false, false
+	if state != nil {
+		n.reading = true
+		return n.stream.SetState(state)
+	}
+	if !reading {
+		return nil
+	}
+	if s, ok := n.stream.(interface{ Restart(context.Context) error }); ok {
+		return s.Restart(ctx)
+	}
+	return n.stream.SetState(n.start)
+}
+
+func (n *streamed[T]) Next(ctx context.Context) (v T, err error) {
+	if n.ended {
+		return v, io.EOF
+	}
+	n.reading = true
+	if v, err = n.stream.Next(ctx); err == io.EOF {
+		n.ended = true
+	}
+	return v, err
+}
+
+func (n *streamed[T]) AppendState(dst []byte) ([]byte, error) { return n.stream.AppendState(dst) }
+
+func (n *streamed[T]) Close() error { return n.stream.Close() }
