@@ -98,11 +98,9 @@ func (Dynamic) Follow(a *readers.Arrangement, text string) (*readers.Arrangement
 	if err != nil {
 		return nil, readers.Place{}, err
 	}
-	s := &stateproto.Reader{Loader: stateproto.Loader{RNG: c.order.numbers.starts[0].String()}}
-	if len(b) > 0 {
-		if s, err = stateproto.ParseReader(b); err != nil {
-			return nil, readers.Place{}, err
-		}
+	s, err := stateproto.DecodeReader(b)
+	if err != nil {
+		return nil, readers.Place{}, err
 	}
 	o, pos, err := c.order.From(s.Loader)
 	if err != nil {

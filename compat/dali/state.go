@@ -49,15 +49,18 @@ func (r *ReaderOrder) Position(s stateproto.Loader) (int64, error) {
 // whether the state is of a reader like this or not: DALI takes the random
 // state as it is, and passes over age samples from the beginning of the epoch. Before
 // that epoch the order is undefined. Negative numbers of epochs are taken as 0, as is an age.
-// The error is of kind errs.Corrupt where the random state is none.
+// The error is of kind errs.Corrupt where the random state is none, but a reader that
+// does not shuffle goes on without; DALI's would shuffle for ever.
 func (r *ReaderOrder) From(s stateproto.Loader) (*ReaderOrder, int64, error) {
-	engine, err := s.Engine()
-	if err != nil {
+	var start libstdcxx.MinstdRand0
+	if engine, err := s.Engine(); err == nil {
+		start = libstdcxx.NewMinstdRand0(uint64(engine))
+	} else if r.options.RandomShuffle {
 		return nil, 0, err
 	}
 	number := int64(max(0, s.Epoch))
 	n := &numbers{shards: r.shards, fill: int64(r.options.InitialFill), first: number, stride: 1,
-		starts: []libstdcxx.MinstdRand0{libstdcxx.NewMinstdRand0(uint64(engine))}}
+		starts: []libstdcxx.MinstdRand0{start}}
 	next := &ReaderOrder{options: r.options, shards: r.shards, list: r.list, numbers: n}
 	return next, r.shards.Begin(number) + int64(max(0, s.Age)), nil
 }

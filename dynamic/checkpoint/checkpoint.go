@@ -98,14 +98,14 @@ func (c *Checkpoint) Register(object Stateful, name string) (key string, err err
 		return "", err
 	}
 	defer c.mu.Unlock()
+	if err := enable(object); err != nil {
+		return "", err
+	}
 	if name == "" {
 		return "", fail(errs.Invalid, "Register", "name", "some text, or RegisterAnonymous", "none")
 	}
 	if strings.HasPrefix(name, prefix) {
 		return "", fail(errs.Invalid, "Register", "name "+name, "one that does not begin with "+prefix, "a name as the checkpoint makes up")
-	}
-	if err := enable(object); err != nil {
-		return "", err
 	}
 	if old, ok := c.keys[object]; ok && old != name {
 		return "", fail(errs.Sequence, "Register", "name "+name, "the key that the object has, "+old, "another one")
@@ -251,6 +251,7 @@ func (c *Checkpoint) Collect() error {
 			return errs.Wrap("checkpoint.Collect", "object "+key, err)
 		}
 	}
+	c.order, c.states = nil, map[string]entry{} // in the order of the objects
 	for i, key := range c.names {
 		c.put(key, entry{state: taken[i], typeName: typeName(c.objects[key]), typed: true})
 	}
@@ -264,7 +265,7 @@ func (c *Checkpoint) without() []string {
 	return slices.DeleteFunc(slices.Clone(c.order), func(key string) bool { return c.objects[key] != nil })
 }
 
-// Restore applies all states that were set or loaded and not applied yet. The error
+// Restore applies all states that were set or loaded and not applied yet, in their order. The error
 // is of kind errs.Sequence where states and objects are not the same keys.
 func (c *Checkpoint) Restore() error {
 	if err := c.lock("Restore"); err != nil {

@@ -37,7 +37,7 @@ func (c *Checkpoint) serialize() (string, error) {
 		e := c.states[key]
 		quote(&b, key)
 		b.WriteString(`: {"state": `)
-		quote(&b, fmt.Sprint(e.state))
+		quote(&b, printed(e.state))
 		b.WriteString(`, "type": `)
 		if e.typed {
 			quote(&b, e.typeName)
@@ -48,6 +48,17 @@ func (c *Checkpoint) serialize() (string, error) {
 	}
 	b.WriteString("}}")
 	return b.String(), nil
+}
+
+// printed is the text of a state; none at all is written as Python writes it.
+func printed(state any) string {
+	switch s := state.(type) {
+	case nil:
+		return "None"
+	case []byte:
+		return string(s)
+	}
+	return fmt.Sprint(state)
 }
 
 // quote writes a string as Python's json does: ASCII alone, short escapes where there are some.

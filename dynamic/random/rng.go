@@ -102,21 +102,23 @@ func (g *RNG) State() State { return State{g.Place()} }
 // GetState returns State; it makes *RNG something that a checkpoint can hold.
 func (g *RNG) GetState() (any, error) { return g.State(), nil }
 
-// SetState goes to where the state says: a State, or its text as a string. Other
-// values and texts are errors of kind errs.Invalid, and leave g where it was.
+// SetState goes to where the state says: a State, or its text as a string or bytes. Other texts
+// are errors of kind errs.Invalid, other values of kind errs.Mismatch; they leave g where it was.
 func (g *RNG) SetState(state any) error {
 	var p rng.Philox
+	var err error
 	switch s := state.(type) {
 	case State:
 		p = s.philox
 	case string:
-		var err error
-		if p, err = rng.ParsePhilox(s); err != nil {
-			return err
-		}
+		p, err = rng.ParsePhilox(s)
+	case []byte:
+		p, err = rng.ParsePhilox(string(s))
 	default:
-		return &errs.Error{Kind: errs.Invalid, Op: "RNG.SetState", Want: "a random.State or its text", Got: fmt.Sprintf("%T", state)}
+		err = &errs.Error{Kind: errs.Mismatch, Op: "RNG.SetState", Want: "a random.State or its text", Got: fmt.Sprintf("%T", state)}
 	}
-	g.Move(p)
-	return nil
+	if err == nil {
+		g.Move(p)
+	}
+	return err
 }

@@ -49,9 +49,12 @@ func TestNumbers(t *testing.T) {
 func TestSetStateRefuses(t *testing.T) {
 	g := random.New(3)
 	before := g.State()
-	for _, state := range []any{"", "Philox_", 7, nil, []byte(before.String())} {
-		if err := g.SetState(state); !errors.Is(err, errs.Invalid) {
-			t.Errorf("%v: %v", state, err)
+	for _, c := range []struct {
+		state any
+		kind  errs.Kind
+	}{{"", errs.Invalid}, {"Philox_", errs.Invalid}, {[]byte("Philox_"), errs.Invalid}, {7, errs.Mismatch}, {nil, errs.Mismatch}} {
+		if err := g.SetState(c.state); !errors.Is(err, c.kind) {
+			t.Errorf("%v: %v", c.state, err)
 		}
 	}
 	if g.State() != before {

@@ -16,7 +16,8 @@ import (
 type slot struct{ frame *exec.Frame }
 
 // begin makes executor and ring, which stands at a place.
-func (r *Reader) begin(at Place) {
+func (r *Reader) begin(plan *Arrangement, at Place) {
+	r.plan, r.pending = plan, nil
 	r.exec = exec.New(r.graph, []reader.Source{r.source}, exec.Config{
 		BatchSize: r.batch, Threads: 1, Fetchers: r.options.IOThreads, ReadAhead: r.options.ReadAheadBytes,
 		Keyers: []rng.Keyer{rng.NewKeyer(0)},

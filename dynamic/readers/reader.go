@@ -173,15 +173,19 @@ func (r *Reader) start(ctx context.Context, u use, batch int) error {
 	if err != nil {
 		return r.wrap(err)
 	}
-	at := Place{}
-	if r.pending != nil {
-		if plan, at, err = r.restored(plan, *r.pending, batch); err != nil {
-			return errs.Wrap(r.Kind(), "state", err)
-		}
+	r.batch, r.ids = batch, make([]int64, batch)
+	if r.pending == nil {
+		r.begin(plan, Place{})
+		return nil
 	}
-	r.plan, r.batch, r.ids = plan, batch, make([]int64, batch)
-	r.begin(at)
-	return nil
+	next, at, err := r.restored(plan, *r.pending, batch)
+	switch {
+	case err == nil:
+		r.begin(next, at)
+	case r.options.Restore.Compat != nil: // which begins all the same, at the beginning
+		r.begin(plan, Place{})
+	}
+	return errs.Wrap(r.Kind(), "state", err)
 }
 
 // restored returns how a reader goes on from a state.

@@ -17,7 +17,7 @@ var daliSuite = suite{cases: daliCases, divergences: daliDivergences(), counted:
 // daliSections list the cases of each section; a section whose files are not
 // there, as in an excerpt, has none.
 var daliSections = []func(set *dalivec.Set) ([]testCase, error){
-	opsCases, orderCases, rngCases, ckptCases, generatorCases, dynamicReaderCases, graphCases, execCases, errorCases, dynamicCases, dynamicRngCases,
+	opsCases, orderCases, rngCases, ckptCases, generatorCases, dynamicReaderCases, ruleCases, graphCases, execCases, errorCases, dynamicCases, dynamicRngCases,
 }
 
 func daliCases(dir string) ([]testCase, error) {
@@ -38,7 +38,7 @@ func daliCases(dir string) ([]testCase, error) {
 
 // daliDivergences are the kinds that docs/compat/dali.md lists, under "Divergences".
 func daliDivergences() []string {
-	return slices.Concat(dalivec.Divergences(), []string{"restore_checked", "compile_time", "executor_statistics", "no_audio"})
+	return slices.Concat(dalivec.Divergences(), []string{"restore_checked", "compile_time", "executor_statistics", "no_audio", "compiled_checkpoint"})
 }
 
 // take makes a verdict the report's.

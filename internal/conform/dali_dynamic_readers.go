@@ -66,7 +66,9 @@ func dynamicReaderCases(set *dalivec.Set) ([]testCase, error) {
 		name := path.Join("ckpt/dynamic", c.Params.Name)
 		all = append(all, testCase{
 			name: name, family: "ckpt", path: name, operators: []string{"readers.file", "random.uniform"},
-			run: func(ctx context.Context, r *report) { r.take(dalivec.JudgeRun(nil, func() error { return c.run(ctx) })) },
+			run: func(ctx context.Context, r *report) {
+				r.take(dalivec.JudgeRun(nil, func() error { return c.run(ctx) }))
+			},
 		})
 	}
 	return all, nil

@@ -85,7 +85,7 @@ func (o *Op) Snapshot() Snapshot {
 // bytes that are no message, or one without a loader's state with a generator, and
 // those of Parse.
 func ParseReader(b []byte) (*Reader, error) {
-	r, err := readers.Parse(b)
+	r, err := DecodeReader(b)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +94,10 @@ func ParseReader(b []byte) (*Reader, error) {
 	}
 	return r, nil
 }
+
+// DecodeReader reads the state of a reader as DALI does, which takes every message:
+// what is missing is zero, and the generator may be none.
+func DecodeReader(b []byte) (*Reader, error) { return readers.Parse(b) }
 
 const maxEngine = 1<<31 - 2
 
