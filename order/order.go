@@ -8,7 +8,16 @@
 //	Cycle           0, 1, …, n-1, 0, 1, …              endless
 //	Permutation     a keyed bijection of [0, n)        once, with its inverse
 //	Shuffled        a new Permutation for every epoch  endless
-//	Shard           a rank's slices of global batches  as long as its order
+//	Windows         shards permuted, mixed window by window  endless
+//	Mixture         of orders, by weights that may change
+//	Selected        an order of what a Selection has; Filtered leaves out of an order
+//	Packs, Buckets  samples that fit together, or are alike in length, side by side
+//	Segments        pieces of orders one behind the other; Repeat the same again
+//	Batches         global batches with their Tail; Rank, what a rank sees of them
+//	Shard           a rank's slices of batches that span epochs
+//
+// They combine: Rank of Batches of Packs of a Mixture of Windows is a function of its
+// position still.
 package order
 
 // Order yields sample ids by stream position. Implementations are immutable

@@ -44,6 +44,9 @@ func (c Cycle) Fill(pos int64, dst []int64) int {
 // Len implements Order: it never ends, but for n = 0.
 func (c Cycle) Len() (n int64, ok bool) { return 0, c.n == 0 }
 
+// EpochLen implements Epochs.
+func (c Cycle) EpochLen() int64 { return c.n }
+
 // String implements Order.
 func (c Cycle) String() string { return fmt.Sprintf("cycle(n=%d)", c.n) }
 
@@ -71,6 +74,9 @@ func (s *Shuffled) Fill(pos int64, dst []int64) int {
 
 // Len implements Order: it never ends, but for n = 0.
 func (s *Shuffled) Len() (n int64, ok bool) { return 0, s.n == 0 }
+
+// EpochLen implements Epochs.
+func (s *Shuffled) EpochLen() int64 { return s.n }
 
 // String implements Order.
 func (s *Shuffled) String() string {

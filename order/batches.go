@@ -1,0 +1,255 @@
+package order
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Epochs is an order of epochs of equal length: epoch e is its positions
+// [e*EpochLen(), (e+1)*EpochLen()).
+type Epochs interface {
+	Order
+	EpochLen() int64
+}
+
+// epochLen is the length of the epochs of an order, of all of it where it has none,
+// math.MaxInt64 where it does not end either.
+func epochLen(o Order) int64 {
+	if e, ok := o.(Epochs); ok {
+		return e.EpochLen()
+	}
+	if n, ok := o.Len(); ok {
+		return n
+	}
+	return math.MaxInt64
+}
+
+// Tail says what becomes of an epoch that global batches do not divide.
+type Tail uint8
+
+// The tails.
+const (
+	Short Tail = iota // its last batch is short
+	Span              // batches go on into the next epoch; what ends, ends with a short one
+	Drop              // what is left at its end is left out
+	Pad               // its last batch is filled up with samples of the epoch, from its start
+)
+
+// String returns the name of the tail in lower case.
+func (t Tail) String() string {
+	switch t {
+	case Short:
+		return "short"
+	case Span:
+		return "span"
+	case Drop:
+		return "drop"
+	case Pad:
+		return "pad"
+	}
+	return fmt.Sprintf("tail(%d)", uint8(t))
+}
+
+// ParseTail returns the tail of that name. The error is of kind errs.Invalid.
+func ParseTail(name string) (Tail, error) {
+	for t := Short; t <= Pad; t++ {
+		if t.String() == name {
+			return t, nil
+		}
+	}
+	return 0, &errs.Error{Kind: errs.Invalid, Op: "order.ParseTail", Want: "short, span, drop or pad", Got: fmt.Sprintf("%q", name)}
+}
+
+// Batches are the global batches of an order, by number. Ranks and their number are
+// no part of them. It is immutable; everything takes constant time.
+type Batches struct {
+	order    Order
+	size     int64
+	tail     Tail
+	epoch    int64 // positions of an epoch; of everything, where batches span epochs
+	perEpoch int64 // batches of an epoch
+	epochs   int64 // 0: without end
+}
+
+// NewBatches cuts an order into batches of size samples. Its epochs are those that
+// it has, else all of it. The error is of kind errs.Invalid for a size below 1, and
+// where dropping leaves no batch of an epoch.
+func NewBatches(o Order, size int64, tail Tail) (*Batches, error) {
+	b := &Batches{order: o, size: size, tail: tail, epoch: epochLen(o), epochs: 1}
+	total, ends := o.Len()
+	switch {
+	case size < 1 || tail > Pad:
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBatches", Want: "a size from 1 on and a tail", Got: fmt.Sprintf("%d, %s", size, tail)}
+	case tail == Span && ends:
+		b.epoch = total
+	case tail == Span:
+		b.epoch = math.MaxInt64
+	case !ends && b.epoch < math.MaxInt64:
+		b.epochs = 0
+	case ends && b.epoch > 0:
+		b.epochs = total / b.epoch
+	}
+	b.perEpoch = b.epoch / size
+	if tail != Drop && b.epoch%size > 0 {
+		b.perEpoch++
+	}
+	if b.perEpoch == 0 && b.epoch > 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBatches", Want: fmt.Sprintf("batches of at most the %d samples of an epoch, of which the rest is dropped", b.epoch), Got: fmt.Sprint(size)}
+	}
+	return b, nil
+}
+
+// Batch is a global batch: samples from position First of the order on, Own of them,
+// then as many from the start of the epoch as make it Len.
+type Batch struct {
+	Epoch           int64 // 0 where batches span epochs
+	First, Own, Len int64
+}
+
+// At returns batch t, from 0 on; ok is false behind the last.
+func (b *Batches) At(t int64) (batch Batch, ok bool) {
+	if t < 0 || b.perEpoch == 0 {
+		return Batch{}, false
+	}
+	epoch, k := t/b.perEpoch, t%b.perEpoch
+	if b.epochs > 0 && epoch >= b.epochs || epoch > math.MaxInt64/b.epoch-1 {
+		return Batch{}, false
+	}
+	own := min(b.size, b.epoch-k*b.size)
+	batch = Batch{Epoch: epoch, First: epoch*b.epoch + k*b.size, Own: own, Len: own}
+	if b.tail == Pad {
+		batch.Len = b.size
+	}
+	return batch, true
+}
+
+// Len is the number of batches; ok is false when they never end.
+func (b *Batches) Len() (n int64, ok bool) {
+	if b.epochs == 0 || b.epoch == math.MaxInt64 {
+		return 0, b.epoch == 0
+	}
+	return b.epochs * b.perEpoch, true
+}
+
+// PerEpoch is the number of batches of an epoch, of all of them where they span
+// epochs.
+func (b *Batches) PerEpoch() int64 { return b.perEpoch }
+
+// Fill writes the samples of batch t from a place in it on into dst and returns how
+// many it wrote.
+func (b *Batches) Fill(t, place int64, dst []int64) int {
+	batch, ok := b.At(t)
+	if !ok || place < 0 || place >= batch.Len {
+		return 0
+	}
+	dst = dst[:min(int64(len(dst)), batch.Len-place)]
+	done := 0
+	if place < batch.Own {
+		done = b.order.Fill(batch.First+place, dst[:min(int64(len(dst)), batch.Own-place)])
+	}
+	for done < len(dst) && place+int64(done) >= batch.Own {
+		again := (place + int64(done) - batch.Own) % b.epoch
+		got := b.order.Fill(batch.Epoch*b.epoch+again, dst[done:min(int64(len(dst)), int64(done)+b.epoch-again)])
+		if got == 0 {
+			break
+		}
+		done += got
+	}
+	return done
+}
+
+// String describes the batches with all their parameters.
+func (b *Batches) String() string {
+	return fmt.Sprintf("batches(size=%d tail=%s of %s)", b.size, b.tail, b.order)
+}
+
+// Rank is what one of several ranks sees of global batches: of one with n samples
+// rank r of w has those from r*n/w to below (r+1)*n/w, rounded down. The slices make
+// up the batch for every w, so that a run goes on with other ranks, from the same
+// batch, without a sample lost or repeated. It is an Order of the rank's samples.
+type Rank struct {
+	batches     *Batches
+	rank, world int64
+	full, last  int64 // samples of a whole batch, and of the last one of an epoch
+	epoch       int64 // samples of an epoch; those of everything may be too many to count
+}
+
+// NewRank returns what a rank sees. The error is of kind errs.Invalid unless 0 <=
+// rank < world <= the size of a batch.
+func NewRank(b *Batches, rank, world int64) (*Rank, error) {
+	if rank < 0 || rank >= world || world > b.size || b.size > math.MaxInt64/world {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewRank", Want: fmt.Sprintf("0 <= rank < world <= %d, the size of a batch", b.size),
+			Got: fmt.Sprintf("rank %d, world %d", rank, world)}
+	}
+	r := &Rank{batches: b, rank: rank, world: world}
+	_, r.full = r.slice(b.size)
+	r.last = r.full
+	if b.tail == Short || b.tail == Span {
+		if rest := b.epoch % b.size; rest > 0 {
+			_, r.last = r.slice(rest)
+		}
+	}
+	r.epoch = max(b.perEpoch-1, 0)*r.full + min(b.perEpoch, 1)*r.last
+	return r, nil
+}
+
+// slice returns the part of a batch of n samples that is the rank's.
+func (r *Rank) slice(n int64) (first, length int64) {
+	first = r.rank * n / r.world
+	return first, (r.rank+1)*n/r.world - first
+}
+
+// Batch returns the positions [first, first+n) of the rank that are of batch t; ok is
+// false behind the last one.
+func (r *Rank) Batch(t int64) (first, n int64, ok bool) {
+	batch, ok := r.batches.At(t)
+	if !ok {
+		return 0, 0, false
+	}
+	_, n = r.slice(batch.Len)
+	per := r.batches.perEpoch
+	return t/per*r.epoch + t%per*r.full, n, true
+}
+
+// Fill implements Order; positions count the samples of the rank.
+func (r *Rank) Fill(pos int64, dst []int64) int {
+	if pos < 0 || r.epoch == 0 {
+		return 0
+	}
+	per := r.batches.perEpoch
+	epoch, i := pos/r.epoch, pos%r.epoch
+	if epoch > math.MaxInt64/per-1 {
+		return 0
+	}
+	k := min(i/r.full, per-1)
+	done := 0
+	for t, skip := epoch*per+k, i-k*r.full; done < len(dst); t, skip = t+1, 0 {
+		batch, ok := r.batches.At(t)
+		if !ok {
+			break
+		}
+		first, n := r.slice(batch.Len)
+		want := min(n-skip, int64(len(dst)-done))
+		got := r.batches.Fill(t, first+skip, dst[done:int64(done)+want])
+		done += got
+		if int64(got) < want {
+			break
+		}
+	}
+	return done
+}
+
+// Len implements Order.
+func (r *Rank) Len() (n int64, ok bool) {
+	if _, ok := r.batches.Len(); !ok {
+		return 0, r.epoch == 0
+	}
+	return r.batches.epochs * r.epoch, true
+}
+
+// String implements Order.
+func (r *Rank) String() string {
+	return fmt.Sprintf("rank(%d/%d of %s)", r.rank, r.world, r.batches)
+}

@@ -1,0 +1,74 @@
+package order
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Buckets is an order in which the samples of a batch are of like length. As in
+// Packs, samples change places within blocks of positions only, and a block is a
+// whole number of batches: its samples are sorted by the bucket of their length, each
+// bucket in the order below, and cut into batches, which come in the order of their
+// first sample. Where a bucket ends within a batch the next longer one fills it. It
+// is immutable but for the block kept, and safe for concurrent use.
+type Buckets struct {
+	planned
+	lengths *Lengths
+	bounds  []int64
+	batch   int64
+}
+
+// NewBuckets sorts the samples of an order into buckets: bucket i has the lengths
+// from bounds[i-1] to below bounds[i]. A block of block positions (0: 64 batches) is
+// a multiple of the batch. The error is of kind errs.Invalid where it is not, and for
+// bounds that do not rise.
+func NewBuckets(o Order, lengths *Lengths, bounds []int64, batch, block int64) (*Buckets, error) {
+	if block == 0 && batch <= maxBlock/64 {
+		block = 64 * batch
+	}
+	rise := slices.IsSorted(bounds) && len(slices.Compact(slices.Clone(bounds))) == len(bounds)
+	if batch < 1 || block%max(batch, 1) != 0 || !rise {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBuckets", Want: "bounds that rise, and blocks of whole batches", Got: fmt.Sprintf("%v, %d of %d", bounds, block, batch)}
+	}
+	b := &Buckets{lengths: lengths, bounds: slices.Clone(bounds), batch: batch}
+	var err error
+	b.planned, err = makePlanned("order.NewBuckets", o, block, batch, b.sort)
+	return b, err
+}
+
+// Bucket returns the bucket of a length.
+func (b *Buckets) Bucket(length int64) int {
+	return sort.Search(len(b.bounds), func(i int) bool { return b.bounds[i] > length })
+}
+
+// sort plans a block. A short batch, at the end of an epoch, stays there.
+func (b *Buckets) sort(ids []int64) []int32 {
+	places := make([]int32, len(ids))
+	buckets := make([]int, len(ids))
+	for i, id := range ids {
+		places[i], buckets[i] = int32(i), b.Bucket(b.lengths.Of(id))
+	}
+	slices.SortStableFunc(places, func(x, y int32) int { return buckets[x] - buckets[y] })
+	var batches [][]int32
+	for batch := range slices.Chunk(places, int(b.batch)) {
+		batches = append(batches, batch)
+	}
+	return arrange(ids, batches, len(ids)/int(b.batch))
+}
+
+// Fill implements Order.
+func (b *Buckets) Fill(pos int64, dst []int64) int { return b.fill(pos, dst) }
+
+// Len implements Order.
+func (b *Buckets) Len() (n int64, ok bool) { return b.order.Len() }
+
+// EpochLen implements Epochs.
+func (b *Buckets) EpochLen() int64 { return b.epoch }
+
+// String implements Order.
+func (b *Buckets) String() string {
+	return fmt.Sprintf("buckets(v%d batch=%d block=%d bounds=%v %s of %s)", Version, b.batch, b.block, b.bounds, b.lengths, b.order)
+}

@@ -1,0 +1,396 @@
+package order
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Source is one of the orders of a mixture.
+type Source struct {
+	Order  Order
+	Weight float64
+	// Samples is the number of its ids, which are below it; 0: the length of its
+	// epochs, or of all of it.
+	Samples int64
+}
+
+// Phase changes the weights of a mixture from a position on.
+type Phase struct {
+	From    int64
+	Weights []float64 // one for each source
+}
+
+// Exhaustion says what becomes of a mixture when a source that ends has ended.
+type Exhaustion uint8
+
+// The policies. Sources that never end are never exhausted.
+const (
+	StopFirst Exhaustion = iota // the mixture ends where a source that is asked has no more
+	DropEnded                   // the others go on, by their weights; it ends with the last
+	CycleAll                    // sources begin again; it ends when each has ended once
+	CycleOn                     // sources begin again, without end
+)
+
+// Mixture draws positions from several orders by weight. Of any of its first t
+// positions, counted from where the weights last changed, a source has its share t*w
+// to less than one sample. Its ids are those of the sources one behind the other.
+//
+// Weights that are whole numbers with a sum of at most MixtureParts, once divided by
+// what divides all, are exact; others are rounded to parts of MixtureParts. It seeks
+// in logarithmic time; the state is the position. For each set of weights it holds a
+// table of 6 bytes a part, made when it is. It is immutable and safe for concurrent
+// use.
+type Mixture struct {
+	sources    []Source
+	ends       []int64 // length of each source; math.MaxInt64 without end
+	offset     []int64 // of its ids
+	cycle      bool
+	segments   []mixSegment
+	n          int64 // math.MaxInt64 without end
+	exhaustion Exhaustion
+	phases     []Phase
+	scratch    sync.Pool
+}
+
+// MixtureParts is the number of parts that weights are rounded to.
+const MixtureParts = 1 << 14
+
+// maxSources bounds the sources of a mixture, whose numbers take two bytes.
+const maxSources = 4096
+
+// mixSegment is where the weights are the same, from a position up to the next
+// segment's.
+type mixSegment struct {
+	start int64
+	drawn []int64 // of each source before start
+	*turns
+}
+
+// count returns how many positions before pos are of a source.
+func (s *mixSegment) count(source int, pos int64) int64 {
+	period := int64(len(s.pick))
+	places := s.places[source]
+	at := int32((pos - s.start) % period)
+	return s.drawn[source] + (pos-s.start)/period*int64(len(places)) + int64(sort.Search(len(places), func(i int) bool { return places[i] >= at }))
+}
+
+// place returns the position at which a source is drawn from with index; that may be
+// behind the segment. ok is false where it never is.
+func (s *mixSegment) place(source int, index int64) (pos int64, ok bool) {
+	places := s.places[source]
+	if index -= s.drawn[source]; index < 0 || len(places) == 0 {
+		return 0, false
+	}
+	periods := index / int64(len(places))
+	if periods > (math.MaxInt64-s.start)/int64(len(s.pick))-1 {
+		return 0, false
+	}
+	return s.start + periods*int64(len(s.pick)) + int64(places[index%int64(len(places))]), true
+}
+
+// NewMixture mixes sources by their weights, and from the position of each phase on,
+// which rise, by the phase's. The error is of kind errs.Invalid for weights that are
+// negative, not finite, or all 0, for sources that are empty or of unknown ids, and
+// for none or too many of them.
+func NewMixture(sources []Source, exhaustion Exhaustion, phases ...Phase) (*Mixture, error) {
+	m := &Mixture{sources: append([]Source(nil), sources...), exhaustion: exhaustion, cycle: exhaustion == CycleAll || exhaustion == CycleOn, n: math.MaxInt64}
+	if err := m.check(phases); err != nil {
+		return nil, err
+	}
+	weights := make([]float64, len(sources))
+	for i, s := range sources {
+		weights[i] = s.Weight
+	}
+	m.phases = append([]Phase{{0, weights}}, phases...)
+	if exhaustion == DropEnded {
+		m.layDropping()
+	} else {
+		m.layPhases()
+	}
+	m.scratch.New = func() any { return &mixScratch{next: make([]int64, len(sources)), first: make([]int64, len(sources))} }
+	return m, nil
+}
+
+func (m *Mixture) check(phases []Phase) error {
+	invalid := func(subject, want string, got any) error {
+		return &errs.Error{Kind: errs.Invalid, Op: "order.NewMixture", Subject: subject, Want: want, Got: fmt.Sprint(got)}
+	}
+	if k := len(m.sources); k == 0 || k > maxSources || m.exhaustion > CycleOn {
+		return invalid("", fmt.Sprintf("1 to %d sources and a policy", maxSources), fmt.Sprintf("%d, policy %d", k, m.exhaustion))
+	}
+	sum, offset := 0.0, int64(0)
+	for i := range m.sources {
+		s, name := &m.sources[i], fmt.Sprintf("source %d", i)
+		if s.Samples == 0 {
+			s.Samples = epochLen(s.Order)
+		}
+		n, ends := s.Order.Len()
+		if !ends {
+			n = math.MaxInt64
+		}
+		switch {
+		case n == 0:
+			return invalid(name, "an order that is not empty", s.Order)
+		case s.Samples < 1 || s.Samples > math.MaxInt64-offset:
+			return invalid(name, "a number of ids, together below 2^63", s.Samples)
+		case !validWeight(s.Weight):
+			return invalid(name, "a weight from 0 on", s.Weight)
+		}
+		m.ends, m.offset = append(m.ends, n), append(m.offset, offset)
+		offset += s.Samples
+		sum += s.Weight
+	}
+	if sum == 0 || math.IsInf(sum, 1) {
+		return invalid("", "weights with a sum above 0", sum)
+	}
+	before := int64(0)
+	for i, p := range phases {
+		name, sum := fmt.Sprintf("phase %d", i), 0.0
+		for _, w := range p.Weights {
+			if !validWeight(w) {
+				return invalid(name, "weights from 0 on", w)
+			}
+			sum += w
+		}
+		if p.From <= before || len(p.Weights) != len(m.sources) || sum == 0 || math.IsInf(sum, 1) {
+			return invalid(name, fmt.Sprintf("a position beyond %d and %d weights with a sum above 0", before, len(m.sources)), fmt.Sprintf("%+v", p))
+		}
+		before = p.From
+	}
+	return nil
+}
+
+func validWeight(w float64) bool { return w >= 0 && !math.IsInf(w, 1) }
+
+// layPhases makes a segment of each phase, and ends the mixture where it does.
+func (m *Mixture) layPhases() {
+	drawn := make([]int64, len(m.sources))
+	for i, p := range m.phases {
+		s := mixSegment{p.From, drawn, newTurns(wholeParts(p.Weights))}
+		m.segments = append(m.segments, s)
+		if i+1 < len(m.phases) {
+			drawn = m.drawnAt(&s, m.phases[i+1].From)
+		}
+	}
+	switch m.exhaustion {
+	case StopFirst:
+		for i, end := range m.ends {
+			if pos, ok := m.Locate(i, end); ok && end < math.MaxInt64 {
+				m.n = min(m.n, pos)
+			}
+		}
+	case CycleAll:
+		last := int64(0)
+		for i, end := range m.ends {
+			pos, ok := m.Locate(i, end-1)
+			if end == math.MaxInt64 || !ok {
+				return // it never ends
+			}
+			last = max(last, pos+1)
+		}
+		m.n = last
+	}
+}
+
+func (m *Mixture) drawnAt(s *mixSegment, pos int64) []int64 {
+	drawn := make([]int64, len(m.sources))
+	for i := range drawn {
+		drawn[i] = s.count(i, pos)
+	}
+	return drawn
+}
+
+// layDropping makes a segment from each position on at which weights change or a
+// source has ended.
+func (m *Mixture) layDropping() {
+	drawn, start := make([]int64, len(m.sources)), int64(0)
+	for phase := 0; ; {
+		for phase+1 < len(m.phases) && m.phases[phase+1].From <= start {
+			phase++
+		}
+		weights, sum := append([]float64(nil), m.phases[phase].Weights...), 0.0
+		for i := range weights {
+			if drawn[i] >= m.ends[i] {
+				weights[i] = 0
+			}
+			sum += weights[i]
+		}
+		if sum == 0 {
+			m.n = start
+			return
+		}
+		s := mixSegment{start, drawn, newTurns(wholeParts(weights))}
+		m.segments = append(m.segments, s)
+		next := int64(math.MaxInt64)
+		if phase+1 < len(m.phases) {
+			next = m.phases[phase+1].From
+		}
+		for i, end := range m.ends {
+			if end == math.MaxInt64 || weights[i] == 0 {
+				continue
+			}
+			if pos, ok := s.place(i, end-1); ok {
+				next = min(next, pos+1)
+			}
+		}
+		if next == math.MaxInt64 {
+			return
+		}
+		drawn, start = m.drawnAt(&s, next), next
+	}
+}
+
+// At returns the source of a position and the position in it; ok is false behind the
+// end.
+func (m *Mixture) At(pos int64) (source int, index int64, ok bool) {
+	if pos < 0 || pos >= m.n {
+		return 0, 0, false
+	}
+	s := &m.segments[m.segmentOf(pos)]
+	period := int64(len(s.pick))
+	at := (pos - s.start) % period
+	source = int(s.pick[at])
+	index = s.drawn[source] + (pos-s.start)/period*int64(len(s.places[source])) + int64(s.rank[at])
+	return source, m.wrap(source, index), true
+}
+
+func (m *Mixture) segmentOf(pos int64) int {
+	return sort.Search(len(m.segments), func(i int) bool { return m.segments[i].start > pos }) - 1
+}
+
+// wrap lets sources begin again where the policy says so.
+func (m *Mixture) wrap(source int, index int64) int64 {
+	if m.cycle && m.ends[source] < math.MaxInt64 {
+		return index % m.ends[source]
+	}
+	return index
+}
+
+// Locate returns the position at which a source is drawn from for the time number
+// index, from 0 on; ok is false where it never is.
+func (m *Mixture) Locate(source int, index int64) (pos int64, ok bool) {
+	for i := range m.segments {
+		pos, ok = m.segments[i].place(source, index)
+		if ok && (i+1 == len(m.segments) || pos < m.segments[i+1].start) {
+			return pos, pos < m.n
+		}
+	}
+	return 0, false
+}
+
+// Split returns the source of an id of the mixture, and the id in it; the error is of
+// kind errs.Invalid where there is none.
+func (m *Mixture) Split(id int64) (source int, own int64, err error) {
+	source = sort.Search(len(m.offset), func(i int) bool { return m.offset[i] > id }) - 1
+	if source < 0 || id-m.offset[source] >= m.sources[source].Samples {
+		return 0, 0, &errs.Error{Kind: errs.Invalid, Op: "order.Mixture.Split", Want: "an id of the mixture", Got: fmt.Sprint(id)}
+	}
+	return source, id - m.offset[source], nil
+}
+
+// mixScratch is what a block of positions needs.
+type mixScratch struct {
+	sources     [walkBlock]uint16
+	ids         [walkBlock]int64
+	first, next []int64 // by source: the first index in the block, and its place in ids
+}
+
+// Fill implements Order. A source is asked once for all that a block has of it.
+func (m *Mixture) Fill(pos int64, dst []int64) int {
+	if pos < 0 || pos >= m.n {
+		return 0
+	}
+	dst = dst[:min(int64(len(dst)), m.n-pos)]
+	scratch, _ := m.scratch.Get().(*mixScratch)
+	defer m.scratch.Put(scratch)
+	for done := 0; done < len(dst); {
+		block := dst[done:min(done+walkBlock, len(dst))]
+		got := m.fillBlock(scratch, pos+int64(done), block)
+		if done += got; got < len(block) {
+			return done
+		}
+	}
+	return len(dst)
+}
+
+func (m *Mixture) fillBlock(b *mixScratch, pos int64, dst []int64) int {
+	clear(b.next)
+	for i := 0; i < len(dst); {
+		i = m.draw(b, pos, i, len(dst))
+	}
+	place := int64(0)
+	for source, n := range b.next {
+		if n == 0 {
+			continue
+		}
+		ids := b.ids[place : place+n]
+		for done := int64(0); done < n; {
+			got := m.sources[source].Order.Fill(m.wrap(source, b.first[source]+done), ids[done:])
+			if got == 0 {
+				return 0 // an order that ends before it says so
+			}
+			done += int64(got)
+		}
+		for i := range ids {
+			ids[i] += m.offset[source]
+		}
+		b.next[source] = place
+		place += n
+	}
+	for i, source := range b.sources[:len(dst)] {
+		dst[i] = b.ids[b.next[source]]
+		b.next[source]++
+	}
+	return len(dst)
+}
+
+// draw notes the sources of the positions from pos+i up to below pos+n that are of
+// one segment, and returns how many of the n are noted then.
+func (m *Mixture) draw(b *mixScratch, pos int64, i, n int) int {
+	k := m.segmentOf(pos + int64(i))
+	s := &m.segments[k]
+	if k+1 < len(m.segments) {
+		n = int(min(int64(n), m.segments[k+1].start-pos))
+	}
+	period := int64(len(s.pick))
+	periods, at := (pos+int64(i)-s.start)/period, (pos+int64(i)-s.start)%period
+	for ; i < n; i++ {
+		source := s.pick[at]
+		if b.next[source] == 0 {
+			b.first[source] = s.drawn[source] + periods*int64(len(s.places[source])) + int64(s.rank[at])
+		}
+		b.sources[i] = source
+		b.next[source]++
+		if at++; at == period {
+			periods, at = periods+1, 0
+		}
+	}
+	return n
+}
+
+// Len implements Order.
+func (m *Mixture) Len() (n int64, ok bool) {
+	if m.n == math.MaxInt64 {
+		return 0, false
+	}
+	return m.n, true
+}
+
+// String implements Order.
+func (m *Mixture) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "mixture(v%d exhaustion=%d", Version, m.exhaustion)
+	for _, p := range m.phases {
+		fmt.Fprintf(&b, " %d:%v", p.From, p.Weights)
+	}
+	for i, s := range m.sources {
+		fmt.Fprintf(&b, "; %d of %s", m.sources[i].Samples, s.Order)
+	}
+	b.WriteByte(')')
+	return b.String()
+}

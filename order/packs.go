@@ -1,0 +1,128 @@
+package order
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// PackOptions say what a pack holds.
+type PackOptions struct {
+	Capacity int64 // the room of a pack, at least 1
+	Block    int64 // positions that are packed together; 0: 1024
+	Most     int64 // samples of a pack; 0: no bound
+	// Padded counts every sample of a pack as long as the longest.
+	Padded bool
+}
+
+// Packs is an order in which samples that fit into one pack follow each other. A
+// position of it is one of the order below, of the same epochs: only within a block
+// of positions samples change places. So the state is a position, that of the first
+// sample of a pack, and any position is found by packing one block, which takes about
+// Block*log(Block) steps and 12 bytes a position; the latest is kept.
+//
+// Packs are filled by best fit, longest sample first, and come in the order of their
+// first sample below; a pack of Padded is a run of samples sorted by length. A sample
+// beyond the capacity has a pack of its own. It is immutable but for the block kept,
+// and safe for concurrent use.
+type Packs struct {
+	planned
+	lengths *Lengths
+	options PackOptions
+}
+
+// NewPacks packs the samples of an order by their lengths. The error is of kind
+// errs.Invalid for options out of bounds.
+func NewPacks(o Order, lengths *Lengths, options PackOptions) (*Packs, error) {
+	if options.Block == 0 {
+		options.Block = 1024
+	}
+	if options.Most == 0 {
+		options.Most = math.MaxInt64
+	}
+	if options.Capacity < 1 || options.Capacity > math.MaxInt64/maxBlock || options.Most < 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewPacks", Want: "a capacity from 1 on and a bound", Got: fmt.Sprintf("%+v", options)}
+	}
+	p := &Packs{lengths: lengths, options: options}
+	plan := p.bestFit
+	if options.Padded {
+		plan = p.runs
+	}
+	var err error
+	p.planned, err = makePlanned("order.NewPacks", o, options.Block, 1, plan)
+	return p, err
+}
+
+// longestFirst returns the places of ids by length, the longest first, and else as
+// they are.
+func (p *Packs) longestFirst(ids []int64) []int32 {
+	keys := make([]uint64, len(ids))
+	for place, id := range ids {
+		keys[place] = uint64(math.MaxInt32-p.lengths.Of(id))<<32 | uint64(place)
+	}
+	slices.Sort(keys)
+	places := make([]int32, len(ids))
+	for i, key := range keys {
+		places[i] = int32(key)
+	}
+	return places
+}
+
+// bestFit plans packs that hold the sum of lengths.
+func (p *Packs) bestFit(ids []int64) []int32 {
+	var packs [][]int32
+	var open []uint64 // packs with room for more: room<<blockBits | pack, sorted
+	for _, place := range p.longestFirst(ids) {
+		n := p.lengths.Of(ids[place])
+		pack, room := len(packs), p.options.Capacity
+		if at, _ := slices.BinarySearch(open, uint64(n)<<blockBits); at < len(open) {
+			pack, room = int(open[at]%maxBlock), int64(open[at]>>blockBits)
+			open = slices.Delete(open, at, at+1)
+		} else {
+			packs = append(packs, make([]int32, 0, 4))
+		}
+		packs[pack] = append(packs[pack], place)
+		if room -= n; room >= 0 && int64(len(packs[pack])) < p.options.Most {
+			key := uint64(room)<<blockBits | uint64(pack)
+			at, _ := slices.BinarySearch(open, key)
+			open = slices.Insert(open, at, key)
+		}
+	}
+	return arrange(ids, packs, len(packs))
+}
+
+// runs plans packs that hold their longest length as often as they have samples.
+func (p *Packs) runs(ids []int64) []int32 {
+	var packs [][]int32
+	longest := int64(0)
+	for _, place := range p.longestFirst(ids) {
+		last := len(packs) - 1
+		if last < 0 || int64(len(packs[last])+1)*longest > p.options.Capacity || int64(len(packs[last])) >= p.options.Most {
+			longest = p.lengths.Of(ids[place])
+			packs, last = append(packs, nil), last+1
+		}
+		packs[last] = append(packs[last], place)
+	}
+	return arrange(ids, packs, len(packs))
+}
+
+// Pack returns the positions [first, first+n) of the pack that has a position; ok is
+// false behind the end. The next pack begins at first+n.
+func (p *Packs) Pack(pos int64) (first, n int64, ok bool) { return p.group(pos) }
+
+// Fill implements Order.
+func (p *Packs) Fill(pos int64, dst []int64) int { return p.fill(pos, dst) }
+
+// Len implements Order.
+func (p *Packs) Len() (n int64, ok bool) { return p.order.Len() }
+
+// EpochLen implements Epochs.
+func (p *Packs) EpochLen() int64 { return p.epoch }
+
+// String implements Order.
+func (p *Packs) String() string {
+	o := p.options
+	return fmt.Sprintf("packs(v%d capacity=%d block=%d most=%d padded=%t %s of %s)", Version, o.Capacity, o.Block, o.Most, o.Padded, p.lengths, p.order)
+}

@@ -1,0 +1,116 @@
+package order
+
+import (
+	"math"
+	"sort"
+)
+
+// turns are a period in which sources take turns by whole parts, so that of its first
+// t positions each has its share t*part/sum to less than one (R. Tijdeman, "The
+// chairman assignment problem", Discrete Mathematics 32, 1980).
+type turns struct {
+	pick   []uint16  // the source of each position
+	rank   []int32   // how often it was picked before
+	places [][]int32 // of each source
+}
+
+// newTurns lays out a period of parts, whose sum is at most MixtureParts. A source
+// may be picked at a position when its share has come close enough to one more; of
+// those, the one is that would be too late first. It takes the sum times the sources.
+func newTurns(parts []int64) *turns {
+	sum, live := int64(0), make([]int, 0, len(parts))
+	for i, p := range parts {
+		if sum += p; p > 0 {
+			live = append(live, i)
+		}
+	}
+	t := &turns{pick: make([]uint16, sum), rank: make([]int32, sum), places: make([][]int32, len(parts))}
+	for _, i := range live {
+		t.places[i] = make([]int32, 0, parts[i])
+	}
+	slack := max(2*int64(len(live))-2, 1) // the share may be 1/slack below one more
+	for pos := range sum {
+		best, lateness := -1, 0.0
+		for _, i := range live {
+			// The share of pos+1 positions less what was picked, in units of 1/sum.
+			lack := (pos+1)*parts[i] - int64(len(t.places[i]))*sum
+			if lack*slack < sum {
+				continue
+			}
+			if left := (float64(sum)*(1-1/float64(slack)) - float64(lack)) / float64(parts[i]); best < 0 || left < lateness {
+				best, lateness = i, left
+			}
+		}
+		t.pick[pos], t.rank[pos] = uint16(best), int32(len(t.places[best]))
+		t.places[best] = append(t.places[best], int32(pos))
+	}
+	return t
+}
+
+// wholeParts returns whole numbers in the proportion of weights, exact if they are
+// whole themselves and small; else by the largest remainder, at least 1 for a weight
+// above 0, with a sum of MixtureParts.
+func wholeParts(weights []float64) []int64 {
+	if parts, ok := exactParts(weights); ok {
+		return parts
+	}
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	parts, rest, given := make([]int64, len(weights)), make([]float64, len(weights)), int64(0)
+	by := make([]int, len(weights))
+	for i, w := range weights {
+		share := w / sum * MixtureParts
+		parts[i] = int64(share)
+		rest[i], by[i] = share-float64(parts[i]), i
+		if w > 0 && parts[i] == 0 {
+			parts[i], rest[i] = 1, -1
+		}
+		given += parts[i]
+	}
+	sort.SliceStable(by, func(a, b int) bool { return rest[by[a]] > rest[by[b]] })
+	for k := 0; given < MixtureParts; k++ {
+		if i := by[k%len(by)]; weights[i] > 0 {
+			parts[i]++
+			given++
+		}
+	}
+	for ; given > MixtureParts; given-- { // what the smallest were given, the largest give
+		most := 0
+		for i, p := range parts {
+			if p > parts[most] {
+				most = i
+			}
+		}
+		parts[most]--
+	}
+	return parts
+}
+
+// exactParts are weights that are whole numbers, divided by what divides all.
+func exactParts(weights []float64) ([]int64, bool) {
+	parts, sum, divisor := make([]int64, len(weights)), 0.0, int64(0)
+	for i, w := range weights {
+		if w != math.Trunc(w) || w > 1<<53 {
+			return nil, false
+		}
+		parts[i] = int64(w)
+		divisor = gcd(divisor, parts[i])
+		sum += w
+	}
+	if sum/float64(divisor) > MixtureParts {
+		return nil, false
+	}
+	for i := range parts {
+		parts[i] /= divisor
+	}
+	return parts, true
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
