@@ -82,7 +82,7 @@ func (l *lane[S]) openIterator() error {
 	if it == nil {
 		return &errs.Error{Kind: errs.Invalid, Subject: "data set", Want: "an iterator from Open", Got: "nil"}
 	}
-	l.iterator, l.items, l.ended = it, 0, l.start.Ended
+	l.iterator, l.items, l.ended = it, l.start.Items, l.start.Ended
 	if l.self = same(it, l.data.iterable); l.self && l.of > 1 && !l.cloned {
 		l.iterator = nil
 		return &errs.Error{Kind: errs.Invalid, Subject: "data set", Want: "a Clone for each of several streams", Got: "a data set that is its own iterator, without one"}

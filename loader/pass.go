@@ -66,7 +66,7 @@ func (p *pass) Lane(i int) LaneStart {
 	}
 	at := n.at.streams[id]
 	start.ID, start.N = id, len(n.at.streams)
-	start.Dataset, start.Iterator, start.Ended = at.dataset, at.iterator, at.ended
+	start.Dataset, start.Iterator, start.Items, start.Ended = at.dataset, at.iterator, at.items, at.ended
 	if at.dataset == nil && at.iterator == nil {
 		start.Skip = at.items
 	}
@@ -268,7 +268,7 @@ func (p *pass) commitOne(r *record) {
 	at := &n.at
 	at.turn = r.turn + 1
 	if p.feed == nil {
-		if n.laned() && !n.setup.NoDigest {
+		if r.items > 0 && !n.setup.NoDigest {
 			at.digest.Add(int64(p.stream(int(r.turn%int64(p.Lanes())))), r.items)
 		}
 		at.index += r.items

@@ -125,6 +125,8 @@ type LaneStart struct {
 	ID, N int
 	// Dataset and Iterator are states to go on from; nil: none.
 	Dataset, Iterator []byte
+	// Items is how many items of this pass were read before.
+	Items int64
 	// Skip is how many items an iterator without a state reads and drops.
 	Skip int64
 	// Ended: the stream has ended before.
