@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/internal/exec"
 )
@@ -33,7 +34,8 @@ type EvalContext struct {
 	closed    bool
 	closing   bool
 	queue     queue
-	calls     uint64 // made so far, but in Sync mode
+	calls     uint64        // made so far, but in Sync mode
+	evaluated atomic.Uint64 // so many of them by EvaluateAll
 	deferred  deferred
 	failed    failure
 	attached  map[any]any
@@ -94,7 +96,7 @@ func (e *EvalContext) Close() {
 // those that were deferred or eager; or errs.Canceled when ctx ends before.
 func (e *EvalContext) EvaluateAll(ctx context.Context) error {
 	e.mu.Lock()
-	calls := append(e.deferred.take(), e.queue.calls()...)
+	calls, made := append(e.deferred.take(), e.queue.calls()...), e.calls
 	e.mu.Unlock()
 	for _, c := range calls {
 		if err := c.wait(ctx); err != nil {
@@ -108,6 +110,7 @@ func (e *EvalContext) EvaluateAll(ctx context.Context) error {
 	defer e.mu.Unlock()
 	err := e.failed.err
 	e.failed = failure{}
+	e.evaluated.Store(max(made, e.evaluated.Load()))
 	return err
 }
 

@@ -103,27 +103,45 @@ func (a *arguments) equal(b *arguments) bool {
 	return b.fields == nil && a.text == b.text
 }
 
-// names returns the parameters that take the values, in their order.
-func (a *arguments) names() (names []string, set map[string]op.Argument, err error) {
-	if _, set, err = op.Arguments(a.args); err != nil {
+// detached returns the arguments without anything of the call, to keep.
+func (a *arguments) detached() arguments {
+	kept := arguments{fields: a.fields, text: a.text}
+	if a.fields != nil {
+		kept.args = a.fields.Detached(a.args)
+	}
+	return kept
+}
+
+// build returns the arguments for a graph, and the parameters that take the values, in their
+// order. Lists are copies.
+func (a *arguments) build() (set map[string]op.Argument, names []string, err error) {
+	args := a.args
+	if a.fields != nil {
+		args = a.fields.Detached(args)
+	}
+	if _, set, err = op.Arguments(args); err != nil {
 		return nil, nil, err
 	}
-	of := map[string]op.Value{}
 	for name, arg := range set {
-		if arg.From != nil {
-			of[name] = arg.From
+		if v := reflect.ValueOf(arg.Const); a.fields == nil && arg.From == nil && v.Kind() == reflect.Slice {
+			set[name] = op.Argument{Const: reflect.AppendSlice(reflect.Zero(v.Type()), v).Interface()}
 		}
 	}
 	if a.fields == nil {
-		return slices.Sorted(maps.Keys(of)), set, nil
+		for _, name := range slices.Sorted(maps.Keys(set)) {
+			if set[name].From != nil {
+				names = append(names, name)
+			}
+		}
+		return set, names, nil
 	}
 	typ := reflect.TypeOf(a.args)
 	for i := range typ.NumField() {
-		if tag := typ.Field(i).Tag.Get("op"); of[tag] != nil {
+		if tag := typ.Field(i).Tag.Get("op"); set[tag].From != nil {
 			names = append(names, tag)
 		}
 	}
-	return names, set, nil
+	return set, names, nil
 }
 
 // countOutputs returns how many values a call gives.

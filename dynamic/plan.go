@@ -37,12 +37,11 @@ type plan struct {
 
 // newPlan makes the plan for a call whose inputs are there.
 func newPlan(e *EvalContext, k *call) (*plan, error) {
-	p := &plan{hash: k.hash(e), operator: k.operator, args: k.args, ports: k.ports, capacity: capacity(k.samples)}
-	p.args.values = nil
+	p := &plan{hash: k.hash(e), operator: k.operator, args: k.args.detached(), ports: k.ports, capacity: capacity(k.samples)}
 	for _, in := range k.inputs {
 		p.inputs = append(p.inputs, in.describe())
 	}
-	names, set, err := k.args.names()
+	set, names, err := k.args.build()
 	if err != nil {
 		return nil, err
 	}

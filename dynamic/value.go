@@ -18,7 +18,8 @@ type Value interface {
 	// Evaluate computes the value if that was not done, waits for it, and returns
 	// its error, or errs.Canceled when ctx ends before.
 	Evaluate(ctx context.Context) error
-	// Err returns the error of a value that was waited for, or made in Sync mode. It never waits.
+	// Err returns the error of a value that was waited for, itself or by EvaluateAll, or
+	// made in Sync mode. It never waits.
 	Err() error
 	// Release gives the memory of the value back; see Tensor.Release.
 	Release()
@@ -194,7 +195,7 @@ func (r *result) failure() error {
 
 // Err implements Value.
 func (r *result) Err() error {
-	if !r.seen.Load() {
+	if c := r.origin(); !r.seen.Load() && (c == nil || c.number == 0 || c.number > c.e.evaluated.Load()) {
 		return nil
 	}
 	return r.failure()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -172,6 +173,39 @@ func (s *fieldStep) equal(p, q unsafe.Pointer) bool {
 	}
 	return (*(*Value)(p) == nil) == (*(*Value)(q) == nil)
 }
+
+// Detached returns a copy of args to keep: its lists are its own, and one and the same value
+// stands for all that arguments take for each sample, so that none is held.
+func (f *Fields) Detached(args any) any {
+	box := reflect.New(f.typ)
+	box.Elem().Set(reflect.ValueOf(args))
+	base := box.UnsafePointer()
+	for _, s := range f.steps {
+		p := unsafe.Add(base, s.offset)
+		switch s.kind {
+		case listField:
+			if list := listAt(p, s.size); len(list) > 0 {
+				own := make([]uint64, (len(list)+7)/8) // aligned for all elements
+				copy(unsafe.Slice((*byte)(unsafe.Pointer(&own[0])), len(list)), list)
+				n := uintptr(len(list)) / s.size
+				*(*[]byte)(p) = unsafe.Slice((*byte)(unsafe.Pointer(&own[0])), n)
+			}
+		case stringsField:
+			*(*[]string)(p) = slices.Clone(*(*[]string)(p))
+		case valueField:
+			if v := (*Value)(p); *v != nil {
+				*v = someValue{}
+			}
+		}
+	}
+	return box.Elem().Interface()
+}
+
+// someValue stands for a value of which nothing but that there is one matters.
+type someValue struct{}
+
+// OpValue implements Value.
+func (someValue) OpValue() {}
 
 // listAt returns the memory of the elements of a slice, each of size bytes.
 func listAt(p unsafe.Pointer, size uintptr) []byte {

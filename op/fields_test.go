@@ -86,6 +86,19 @@ func TestFields(t *testing.T) {
 	if got := f.Values(nil, both); len(got) != 2 || got[0] != v || got[1] != w {
 		t.Errorf("values %v", got)
 	}
+	kept := f.Detached(both).(allKinds)
+	if !f.Equal(kept, both) || !f.Equal(f.Detached(groups[1][0]), groups[1][0]) || !f.Equal(f.Detached(allKinds{}), allKinds{}) {
+		t.Errorf("what is kept of %+v is %+v", both, kept)
+	}
+	both.Size[1], both.Files[0] = 9, "z"
+	if kept.Size[1] != 2 || kept.Files[0] != "a" || cap(kept.Size) != 2 {
+		t.Errorf("what is kept has changed: %+v", kept)
+	}
+	for _, held := range f.Values(nil, kept) {
+		if held == op.Value(v) || held == op.Value(w) {
+			t.Error("a value is held")
+		}
+	}
 	if n := testing.AllocsPerRun(100, func() { f.Equal(groups[1][0], groups[1][1]); f.Hash(seed, groups[1][0]) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -177,5 +177,8 @@ func (k *arithmetic) sample(b *op.Block, s int, w *state) error {
 			return err
 		}
 	}
-	return w.machine.run(b.Out(0, s, w.shape...), w.in)
+	err := w.machine.run(b.Out(0, s, w.shape...), w.in)
+	clear(w.in)
+	w.machine.forget()
+	return err
 }

@@ -32,6 +32,15 @@ func newMachine(p *program) *machine {
 	return m
 }
 
+// forget drops the inputs of the last run, so that their memory can be collected.
+func (m *machine) forget() {
+	for i := range m.sources {
+		if m.program.sources[i].input >= 0 {
+			m.sources[i].data = nil
+		}
+	}
+}
+
 // memory returns n bytes that suit every element.
 func memory(n int) []byte {
 	words := make([]uint64, (n+7)/8)
