@@ -10,8 +10,9 @@ import (
 
 // chain is four tiny operators.
 func chain(g *random.RNG) dynamic.Body {
+	const size = 4
 	return func(ctx context.Context, _ []dynamic.Value) []dynamic.Value {
-		x, y := uniform(ctx, g, 8).(*dynamic.Batch), uniform(ctx, g, 8).(*dynamic.Batch)
+		x, y := uniform(ctx, g, size).(*dynamic.Batch), uniform(ctx, g, size).(*dynamic.Batch)
 		return []dynamic.Value{dynamic.Add(ctx, dynamic.Mul(ctx, x, 2), y)}
 	}
 }

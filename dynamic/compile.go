@@ -136,7 +136,9 @@ func (l *Loop) build(e *EvalContext, t *trace, threads int) {
 			return o.made() && l.graph.Outputs[o.output] == l.graph.Outputs[r.outputs[i].output]
 		})
 	}
-	r.exec = exec.New(l.graph, nil, exec.Config{BatchSize: t.size, Threads: threads, Keyers: keyers(l.graph, r, t.draws, t.perStep), Take: true, Allocate: e.memory.alloc})
+	r.graph, r.pool = l.graph, exec.NewPool(threads)
+	r.config = exec.Config{Threads: threads, Pool: r.pool, Keyers: keyers(l.graph, r, t.draws, t.perStep), Take: true, Allocate: e.memory.alloc}
+	r.grow(t.size)
 	r.specs = r.exec.Specs()
 	l.runner = r
 	l.ring = flow.NewRing(r, l.depth, func() *loopSlot { return &loopSlot{} }, int64(0))
@@ -239,6 +241,6 @@ func (l *Loop) Close() error {
 	if l.feeder != nil {
 		l.feeder.close()
 	}
-	l.runner.exec.Close()
+	l.runner.close()
 	return nil
 }

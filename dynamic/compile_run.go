@@ -16,11 +16,14 @@ import (
 // runner makes the steps of a loop for its ring: a step is a frame of the executor.
 // Its token is the number of the step. Start is for the goroutine of the consumer.
 type runner struct {
-	exec    *exec.Executor
+	pool    *exec.Pool
+	config  exec.Config
+	graph   *graph.Graph
+	exec    *exec.Executor // for the largest steps so far
 	inputs  []loopInput
 	feeder  *feeder // nil without a root
-	size    int     // samples of a step; of one with a root, the most
-	fixed   bool    // every step must have that many
+	size    int     // samples of a step
+	fixed   bool    // every step has that many; with a root it may have others else
 	sources []*source
 	// starts are those of the draws of the steps in flight: [step modulo their number][draw].
 	starts    [][]rng.Philox
@@ -42,6 +45,7 @@ type loopInput struct {
 
 // loopSlot is a step in the making.
 type loopSlot struct {
+	exec  *exec.Executor // of the frame
 	frame *exec.Frame
 	fed   [][]tensor.Tensor // of each input
 	err   error             // why it was not begun
@@ -77,8 +81,11 @@ func (r *runner) Start(ctx context.Context, s *loopSlot, at int64, wait bool) (i
 
 // begin starts a frame of n samples.
 func (r *runner) begin(s *loopSlot, at int64, n int) {
-	if s.frame == nil {
-		s.frame = r.exec.NewFrame()
+	if n > r.config.BatchSize {
+		r.grow(n)
+	}
+	if s.exec != r.exec {
+		s.exec, s.frame = r.exec, r.exec.NewFrame()
 	}
 	f := s.frame
 	f.Begin(n)
@@ -92,11 +99,17 @@ func (r *runner) begin(s *loopSlot, at int64, n int) {
 	for i := range s.fed {
 		f.Feed(i, 0, s.fed[i])
 	}
-	r.exec.Start(f)
+	s.exec.Start(f)
+}
+
+// grow makes the executor one for steps of n samples. Steps under way stay where they are.
+func (r *runner) grow(n int) {
+	r.config.BatchSize = n
+	r.exec = exec.New(r.graph, nil, r.config)
 }
 
 func (r *runner) checkSize(n int) error {
-	if n > r.size || r.fixed && n != r.size { // the frames have that many places
+	if r.fixed && n != r.size {
 		return sizeError(r.size, n)
 	}
 	return nil
@@ -136,10 +149,10 @@ func (r *runner) Wait(ctx context.Context, s *loopSlot) error {
 	if s.err != nil {
 		return nil
 	}
-	if r.exec.Ready(s.frame) {
+	if s.exec.Ready(s.frame) {
 		r.ready.Add(1)
 	}
-	return r.exec.Wait(ctx, s.frame)
+	return s.exec.Wait(ctx, s.frame)
 }
 
 // Err implements flow.Stage: a step that failed is delivered as such, for generators
@@ -149,7 +162,7 @@ func (r *runner) Err(*loopSlot) error { return nil }
 // Abandon implements flow.Stage.
 func (r *runner) Abandon(s *loopSlot) {
 	if s.frame != nil {
-		r.exec.Abandon(s.frame)
+		s.exec.Abandon(s.frame)
 	}
 	s.err = nil
 }
@@ -157,7 +170,7 @@ func (r *runner) Abandon(s *loopSlot) {
 // take returns the values of a step that was waited for; item is what the root gave for it.
 func (r *runner) take(s *loopSlot, item *rootItem) ([]Value, error) {
 	if s.err == nil {
-		s.err = r.exec.Err(s.frame)
+		s.err = s.exec.Err(s.frame)
 	}
 	if s.err != nil {
 		return nil, errs.Wrap("dynamic.Loop", "", s.err)
@@ -177,6 +190,9 @@ func (r *runner) take(s *loopSlot, item *rootItem) ([]Value, error) {
 	}
 	return values, nil
 }
+
+// close ends the goroutines. Nothing is under way.
+func (r *runner) close() { r.pool.Close() }
 
 // value makes what a frame has computed a value of its own.
 func (r *runner) value(f *exec.Frame, o outlet) Value {
@@ -268,7 +284,7 @@ func keyers(g *graph.Graph, r *runner, draws map[string]int, shared map[string]b
 }
 
 func sizeError(want, got int) error {
-	return &errs.Error{Kind: errs.Mismatch, Subject: "batch size", Want: fmt.Sprint(want), Got: fmt.Sprint(got), Remedy: "the first step of a loop has the largest batch; a size that the body names is that of all"}
+	return &errs.Error{Kind: errs.Mismatch, Subject: "batch size", Want: fmt.Sprint(want), Got: fmt.Sprint(got), Remedy: "a size that the body names is that of all steps; Batch.Len is that of each"}
 }
 
 func specError(i int, want tensor.Spec, got tensor.Tensor) error {
