@@ -1,21 +1,28 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(int) { dynamic.Default().Close() }))
+func TestMain(m *testing.M) { goleak.VerifyTestMain(closing{m}) }
+
+// closing ends the goroutines of the default context after the tests.
+type closing struct{ *testing.M }
+
+func (c closing) Run() int {
+	defer dynamic.Default().Close()
+	return c.M.Run()
 }
 
 // way is how a program runs.
@@ -44,6 +51,8 @@ func (w way) run(t *testing.T, dir string, limit int) *sheet {
 	}
 	return p.sheet
 }
+
+func same(a, b [][]byte) bool { return slices.EqualFunc(a, b, bytes.Equal) }
 
 // album returns a directory with the pictures of another.
 func album(t *testing.T, root string) string {
@@ -79,12 +88,12 @@ func TestInterruptedAnywhere(t *testing.T) {
 			for stop := range batches {
 				dir := album(t, root)
 				if stop > 0 {
-					if got := ways[begin].run(t, dir, stop); !cmp.Equal(got.thumbs, want.thumbs[:len(got.thumbs)]) || len(got.thumbs) == 0 {
+					if got := ways[begin].run(t, dir, stop); !same(got.thumbs, want.thumbs[:len(got.thumbs)]) || len(got.thumbs) == 0 {
 						t.Fatalf("stopped after %d batches: other pictures", stop)
 					}
 				}
 				got := ways[then].run(t, dir, 0)
-				if !cmp.Equal(got.thumbs, want.thumbs) {
+				if !same(got.thumbs, want.thumbs) {
 					t.Errorf("stopped after %d batches: %d pictures are not those of a run without a stop", stop, len(got.thumbs))
 				}
 			}
