@@ -34,7 +34,7 @@ type engine[S, B any] struct {
 	bell      chan struct{} // rung when something is done
 	caller    callContext
 	timer     *time.Timer
-	announced atomic.Int64 // length that Len told of an Iterable, plus one
+	announced atomic.Int64 // items of an Iterable that Len was told of, plus one
 }
 
 func newEngine[S, B any](src source[S], o Options[S, B]) (*engine[S, B], error) {

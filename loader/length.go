@@ -21,11 +21,10 @@ func (e *engine[S, B]) length() (n int64, known bool) {
 	if !known {
 		return 0, false
 	}
-	n = batches(n, int64(s.Global), s.DropLast && s.Batched)
 	if s.Iterable {
 		e.announced.Store(n + 1)
 	}
-	return n, true
+	return batches(n, int64(s.Global), s.DropLast && s.Batched), true
 }
 
 // batches is the number of batches that n samples make.

@@ -64,9 +64,6 @@ func (l *Loader[S, B]) Start(ctx context.Context) error {
 	if l.closed {
 		return &errs.Error{Kind: errs.Closed, Op: "loader.Start"}
 	}
-	if l.engine.plan != nil && !l.begun {
-		return nil
-	}
 	l.begun = false
 	return errs.Wrap("loader.Start", "", l.engine.start(ctx, l.protocol))
 }

@@ -246,6 +246,7 @@ func (n *native) endSampler() (err error) {
 // overrun warns of an Iterable that gives more batches than it announced.
 func (n *native) overrun() {
 	announced, known := n.setup.AnnouncedLen()
+	announced = batches(announced, int64(n.setup.Global), n.setup.DropLast && n.setup.Batched)
 	if !known || n.lenWarn || n.at.batch <= announced {
 		return
 	}

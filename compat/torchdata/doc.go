@@ -1,8 +1,8 @@
-// Package torchdata holds what makes Bivouac imitate the random numbers of
-// PyTorch's data loading on CPUs, so that a job can move here in mid-epoch: the
-// generator with its state, the orders of the samplers of torch.utils.data and
-// of torchdata, the parts of random_split and the seeds of workers. It supplies
-// values to the engines, which know nothing of it.
+// Package torchdata holds what makes Bivouac imitate PyTorch's data loading on
+// CPUs, so that a job can move here in mid-epoch: the loader StatefulDataLoader
+// with its states, its samplers, the generator with its state, the parts of
+// random_split and the seeds of workers. It supplies values to the engines, which
+// know nothing of it.
 //
 //	Generator      torch.Generator(): mt19937, with the 5,056 bytes of get_state
 //	Randperm       torch.randperm
@@ -12,10 +12,32 @@
 //	Distributed    DistributedSampler, StatefulDistributedSampler
 //	RandomSplit    torch.utils.data.random_split
 //	BaseSeed       _base_seed of a loader; WorkerSeed, NumpySeed what workers get
+//	New            StatefulDataLoader, as the option Compat of a loader
+//	…Sampler       the samplers as objects, for the options Sampler and BatchSampler
+//	WorkerOf       the random numbers of torch, Python and numpy in a worker
+//
+// # Loader states
+//
+// A loader with the option Compat: New(Options{…}) does what StatefulDataLoader of
+// torchdata 0.11 does: it takes the same random numbers from the same generators at
+// the same times, gives the same batches, and its states are those of torchdata, so
+// that one goes on where the other was saved. A state is the JSON of torchdata's
+// dictionary in which
+//
+//	a tensor     is {"tensor":"uint8","shape":[5056],"hex":"…"}
+//	an integer   is exact, also above 2^53: read it as an integer
+//	a data set's or iterator's own state is itself where it is JSON, else {"bytes":"…"}
+//
+// tools/torchdata converts between that and files of torch.save. A state is for one
+// number of workers, as there; Bivouac's own states are for any. What torchdata does
+// wrong Bivouac does right; docs/compat/torchdata.md has the list.
+//
+// The samplers as objects go on with a shared Generator, as torch's do. The orders
+// below are functions of the position instead, without anything that changes.
 //
 // # Orders
 //
-// Each sampler is an order.Order without end: one epoch, which is one iteration
+// Each of Random, SubsetRandom, Weighted and Distributed is an order.Order without end: one epoch, which is one iteration
 // of the sampler, after the other. Position epoch*EpochLen() + i is sample i of
 // that epoch. A sampler that is given a generator goes on with it from epoch to
 // epoch, as in torch where each iteration is consumed whole.

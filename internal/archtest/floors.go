@@ -73,7 +73,7 @@ func Module() Rules {
 				{Packages: "compat/dali/stateproto", Beside: []string{"compat/dali/internal/wire"}},
 				{Packages: "compat/grain"},
 				{Packages: "compat/streaming"},
-				{Packages: "compat/torchdata", Beside: []string{"compat/torchdata/internal/leap"}},
+				{Packages: "compat/torchdata", Beside: []string{"compat/torchdata/internal/leap", "loader"}},
 				{Packages: "compat/torchdata/internal/leap"},
 			}},
 			{Name: "generated", Rows: []Row{

@@ -1,0 +1,166 @@
+package torchdata
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
+)
+
+// singleDoc is the state of a loader without workers.
+type singleDoc struct {
+	IndexSampler json.RawMessage `json:"_index_sampler_state"`
+	Cursor       json.RawMessage `json:"_sampler_iter_state"`
+	Drawn        int64           `json:"_sampler_iter_yielded"`
+	Yielded      *int64          `json:"_num_yielded"`
+	LenCalled    *int64          `json:"_IterableDataset_len_called"`
+	SharedSeed   *int64          `json:"_shared_seed"` // of datapipes: always null here
+	Fetcher      *fetcherDoc     `json:"fetcher_state"`
+	Dataset      json.RawMessage `json:"dataset_state"`
+	Finished     bool            `json:"_iterator_finished"`
+}
+
+// fetcherDoc is where the iterator of an iterable stands.
+type fetcherDoc struct {
+	Iterator json.RawMessage `json:"dataset_iter_state"`
+	Ended    bool            `json:"fetcher_ended"`
+}
+
+// workersDoc is the state of a loader with workers.
+type workersDoc struct {
+	Snapshot *snapshotDoc `json:"_snapshot"`
+	Since    int64        `json:"_steps_since_snapshot"`
+	Finished bool         `json:"_iterator_finished"`
+	// OutOfOrder is Bivouac's: torchdata's state has no place for what was delivered
+	// ahead of its turn.
+	OutOfOrder *outOfOrderDoc `json:"_out_of_order,omitempty"`
+}
+
+type snapshotDoc struct {
+	Step    int64                 `json:"_snapshot_step"`
+	Last    int                   `json:"_last_yielded_worker_id"`
+	Main    json.RawMessage       `json:"_main_snapshot"`
+	Workers map[string]*workerDoc `json:"_worker_snapshots"`
+}
+
+// mainDoc is what the caller's side remembers of the samplers.
+type mainDoc struct {
+	Workers      int             `json:"_num_workers"`
+	Cursor       json.RawMessage `json:"_sampler_iter_state"`
+	IndexSampler json.RawMessage `json:"_index_sampler_state"`
+	Drawn        int64           `json:"_sampler_iter_yielded"`
+	LenCalled    *int64          `json:"_IterableDataset_len_called"`
+	SharedSeed   *int64          `json:"_shared_seed"`
+	BaseSeed     *int64          `json:"_base_seed"`
+}
+
+type workerDoc struct {
+	ID      int             `json:"worker_id"`
+	Dataset json.RawMessage `json:"dataset_state"`
+	Fetcher *fetcherDoc     `json:"fetcher_state"`
+}
+
+// outOfOrderDoc is what was delivered beside what the snapshot says.
+type outOfOrderDoc struct {
+	// Ahead are tasks behind the snapshot, counted from it, that were delivered.
+	Ahead []int64 `json:"delivered_ahead"`
+	// Items is how many items each worker's iterator has given.
+	Items []int64 `json:"items"`
+}
+
+// workerKey is the name of a worker in a state.
+func workerKey(i int) string { return "worker_" + strconv.Itoa(i) }
+
+// fetcherOf returns the part of a lane that is its iterator.
+func fetcherOf(of *loader.Setup, s *loader.LaneState) *fetcherDoc {
+	if !of.Iterable {
+		return nil
+	}
+	return &fetcherDoc{Iterator: embedded(s.Iterator), Ended: s.Ended && of.Batched}
+}
+
+// embedded returns a state as JSON, null where there is none.
+func embedded(b []byte) json.RawMessage {
+	if b == nil {
+		return nil
+	}
+	return embed(b)
+}
+
+// extracted is the reverse of embedded.
+func extracted(raw json.RawMessage) ([]byte, error) {
+	if isNull(raw) {
+		return nil, nil
+	}
+	return extract(raw)
+}
+
+// laneOf returns what a worker's state says of its lane.
+func (w *workerDoc) laneOf() (s loader.LaneState, err error) {
+	if s.Dataset, err = extracted(w.Dataset); err != nil {
+		return s, err
+	}
+	if w.Fetcher != nil {
+		s.Ended = w.Fetcher.Ended
+		s.Iterator, err = extracted(w.Fetcher.Iterator)
+	}
+	return s, err
+}
+
+// parseSingle reads the state of a loader without workers.
+func parseSingle(b []byte) (*singleDoc, error) {
+	const op = "torchdata.SetState"
+	d := &singleDoc{}
+	if err := decode(op, b, d); err != nil {
+		return nil, err
+	}
+	if d.Yielded == nil {
+		return nil, noKey(op, "_num_yielded", "a state of a loader without workers")
+	}
+	if *d.Yielded < 0 || d.Drawn < 0 {
+		return nil, corrupt(op, "counts of 0 or more", fmt.Sprint(*d.Yielded, " and ", d.Drawn))
+	}
+	return d, nil
+}
+
+// parseWorkers reads the state of a loader with that many workers.
+func parseWorkers(b []byte, workers int) (*workersDoc, *mainDoc, error) {
+	const op = "torchdata.SetState"
+	d, m := &workersDoc{}, &mainDoc{}
+	if err := decode(op, b, d); err != nil {
+		return nil, nil, err
+	}
+	if d.Snapshot == nil {
+		return nil, nil, noKey(op, "_snapshot", "a state of a loader with workers")
+	}
+	if err := decode(op, d.Snapshot.Main, m); err != nil {
+		return nil, nil, err
+	}
+	if m.Workers != workers || len(d.Snapshot.Workers) != workers {
+		return nil, nil, &errs.Error{Kind: errs.Mismatch, Op: op, Subject: "_num_workers", Want: fmt.Sprint(workers), Got: fmt.Sprint(m.Workers, " with ", len(d.Snapshot.Workers), " states"),
+			Remedy: "torchdata's states are for one number of workers; Bivouac's own are for any"}
+	}
+	for i := range workers {
+		if w := d.Snapshot.Workers[workerKey(i)]; w == nil || w.ID != i {
+			return nil, nil, corrupt(op, "the state of "+workerKey(i), "none")
+		}
+	}
+	if last := d.Snapshot.Last; last < 0 || last >= workers {
+		return nil, nil, corrupt(op, "_last_yielded_worker_id below "+fmt.Sprint(workers), fmt.Sprint(last))
+	}
+	if d.Snapshot.Step < 0 || d.Since < 0 || m.Drawn < 0 || m.BaseSeed == nil {
+		return nil, nil, corrupt(op, "counts of 0 or more, and a _base_seed", clip(d.Snapshot.Main))
+	}
+	return d, m, nil
+}
+
+func noKey(op, key, want string) error {
+	return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: key, Want: want, Got: "a state without that key",
+		Remedy: "torchdata's states are for one number of workers; Bivouac's own are for any"}
+}
+
+func corrupt(op, want, got string) error {
+	return &errs.Error{Kind: errs.Corrupt, Op: op, Want: want, Got: got}
+}

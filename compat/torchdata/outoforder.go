@@ -1,0 +1,100 @@
+package torchdata
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// outOfOrder is what a pass whose batches come as they are ready remembers beyond
+// torchdata: which tasks were delivered before their turn, and how far each worker
+// came. With them a state is exact, whatever the timing.
+type outOfOrder struct {
+	begin   json.RawMessage // the samplers' state before the first task
+	settled int64           // all tasks before it are
+	beyond  map[int64]bool  // tasks that are settled, from there on
+	before  map[int64]bool  // tasks that were delivered before the state that the pass began with
+}
+
+// resume takes over what a state says; replay is for iterators without a state.
+func (o *outOfOrder) resume(w *workersPass, d *outOfOrderDoc, replay bool) error {
+	if d == nil {
+		return nil
+	}
+	if len(d.Items) != len(w.lanes) || w.p.setup.InOrder {
+		return &errs.Error{Kind: errs.Mismatch, Op: "torchdata.SetState", Subject: "in_order", Want: "the option of the loader that was saved", Got: fmt.Sprint(w.p.setup.InOrder)}
+	}
+	if replay {
+		w.skip = d.Items
+	}
+	o.before = map[int64]bool{}
+	for _, seq := range d.Ahead {
+		o.before[seq] = true
+	}
+	return nil
+}
+
+// deliveredAhead reports whether a task was delivered before the state.
+func (o *outOfOrder) deliveredAhead(seq int64) bool {
+	if !o.before[seq] {
+		return false
+	}
+	o.settle(seq)
+	return true
+}
+
+// settle notes that a task is done with.
+func (o *outOfOrder) settle(seq int64) {
+	if o.beyond == nil {
+		o.beyond = map[int64]bool{}
+	}
+	o.beyond[seq] = true
+	for o.beyond[o.settled] {
+		delete(o.beyond, o.settled)
+		o.settled++
+	}
+}
+
+// next returns the worker that has least to do, the next in turn of several.
+func (o *outOfOrder) next(w *workersPass) (worker int, ok bool) {
+	for k := range w.active {
+		i := (w.turn + k) % len(w.active)
+		if w.active[i] && (!ok || w.busy[i] < w.busy[worker]) {
+			worker, ok = i, true
+		}
+	}
+	w.turn = (worker + 1) % len(w.active)
+	return worker, ok
+}
+
+// shoot takes the snapshot behind a batch: the samplers where all is settled, the
+// workers where they are.
+func (o *outOfOrder) shoot(w *workersPass) {
+	main := o.begin
+	for len(w.mains) > 0 && w.mains[0].seq < o.settled {
+		main = w.mains[0].state
+		w.mains = w.mains[1:]
+	}
+	o.begin = main
+	w.shot = snapshot{w.yielded, w.last, main, slices.Clone(w.lanes)}
+}
+
+// document returns what a state has of it; nil where batches come in order.
+func (o *outOfOrder) document(w *workersPass) *outOfOrderDoc {
+	if w.p.setup.InOrder {
+		return nil
+	}
+	d := &outOfOrderDoc{Ahead: []int64{}, Items: make([]int64, len(w.lanes))}
+	if !w.p.setup.Iterable {
+		for _, seq := range slices.Sorted(maps.Keys(o.beyond)) {
+			d.Ahead = append(d.Ahead, seq-o.settled)
+		}
+	}
+	for i := range w.lanes {
+		d.Items[i] = w.lanes[i].Items
+	}
+	return d
+}

@@ -1,0 +1,142 @@
+package torchdata
+
+import (
+	"context"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
+)
+
+// callerPass is a pass without workers: the next ids are drawn when a batch is
+// asked for, and the state is that of the moment.
+type callerPass struct {
+	p         *Protocol
+	index     drawing
+	yielded   int64
+	announced *int64
+	ended     bool  // the iterable has nothing left
+	over      bool  // _iterator_finished
+	atEnd     bool  // this pass has come to its end
+	failed    error // of the task that was settled last
+	from      loader.LaneStart
+	last      loader.LaneState // where it stood at its end
+}
+
+func (c *callerPass) open(ctx context.Context, saved []byte) error {
+	c.announced = c.p.lenCalled()
+	c.index = drawing{of: c.p.index}
+	c.index.restart()
+	BaseSeed(c.p.o.Generator)
+	if saved == nil {
+		return c.p.engine.Open(ctx, c)
+	}
+	d, err := parseSingle(saved)
+	if err != nil {
+		return err
+	}
+	return c.resume(ctx, d)
+}
+
+// resume goes on from a state.
+func (c *callerPass) resume(ctx context.Context, d *singleDoc) (err error) {
+	if c.from.Dataset, err = extracted(d.Dataset); err != nil {
+		return err
+	}
+	if d.Fetcher != nil {
+		c.from.Ended = d.Fetcher.Ended
+		if c.from.Iterator, err = extracted(d.Fetcher.Iterator); err != nil {
+			return err
+		}
+	}
+	replay := c.p.setup.Iterable && c.from.Dataset == nil && c.from.Iterator == nil
+	if replay {
+		c.from.Ended = false
+	} else if err = c.index.resume(d.Drawn, d.IndexSampler, d.Cursor); err != nil {
+		return err
+	} else {
+		c.yielded = *d.Yielded
+	}
+	c.announced = d.LenCalled
+	if err := c.p.engine.Open(ctx, c); err != nil {
+		return err
+	}
+	if replay {
+		err = c.p.fastForward(ctx, *d.Yielded, &c.failed)
+	}
+	c.over = d.Finished
+	return err
+}
+
+func (c *callerPass) reset(context.Context) error {
+	return &errs.Error{Kind: errs.Invalid, Op: "torchdata.Begin", Subject: "persistent_workers", Want: "workers"}
+}
+
+func (c *callerPass) finished() bool { return c.over }
+
+// Lanes implements loader.Plan, and so do the following methods.
+func (c *callerPass) Lanes() int { return 1 }
+
+func (c *callerPass) Lane(int) loader.LaneStart { return c.from }
+
+func (c *callerPass) Opened(int, loader.LaneState) {}
+
+func (c *callerPass) Prime(dst []loader.Task) []loader.Task { return dst }
+
+func (c *callerPass) Next() (loader.Task, bool, error) {
+	if c.ended {
+		return loader.Task{}, false, c.end()
+	}
+	at := c.index.drawn
+	ids, ok, err := c.index.next()
+	if err == nil && !ok {
+		err = c.end()
+	}
+	if !ok || err != nil {
+		return loader.Task{}, false, err
+	}
+	return taskOf(c.p.setup, 0, at, ids), true, nil
+}
+
+// end keeps the state of the end, behind which the engine gives up the iterator.
+func (c *callerPass) end() (err error) {
+	c.over, c.atEnd = true, true
+	c.last, err = c.p.engine.Lane(0)
+	return err
+}
+
+// taskOf returns the task of ids that were drawn.
+func taskOf(s *loader.Setup, lane int, seq int64, ids []int64) loader.Task {
+	t := loader.Task{Lane: lane, Pos: seq * int64(s.BatchSize), Seq: seq}
+	if s.Iterable {
+		t.N = len(ids)
+	} else {
+		t.IDs = ids
+	}
+	return t
+}
+
+func (c *callerPass) Settle(_ loader.Task, o *loader.Outcome, dst []loader.Task) []loader.Task {
+	c.failed = o.Err
+	switch {
+	case o.Ended:
+		c.ended = true
+	case o.Err == nil && !o.Empty:
+		c.yielded++
+		c.p.overrun(c.announced, c.yielded)
+	}
+	return dst
+}
+
+func (c *callerPass) document() (any, error) {
+	lane, err := c.last, error(nil)
+	if !c.atEnd {
+		lane, err = c.p.engine.Lane(0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &singleDoc{Drawn: c.index.drawn, Yielded: new(c.yielded), LenCalled: c.announced, Finished: c.over,
+		Fetcher: fetcherOf(c.p.setup, &lane), Dataset: embedded(lane.Dataset)}
+	d.IndexSampler, d.Cursor, err = c.index.states()
+	return d, err
+}

@@ -1,0 +1,198 @@
+package torchdata
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
+)
+
+// workersPass is a pass with workers, each with a data set of its own: tasks go to
+// them in turn, ahead of what is delivered, and the state is that of the snapshot
+// taken last.
+type workersPass struct {
+	p         *Protocol
+	index     drawing
+	base      int64
+	announced *int64
+	workers   []*Worker
+	keep      bool
+
+	saved  []loader.LaneState // what the workers begin with; nil: anew
+	skip   []int64            // items that they pass over
+	active []bool             // workers that have something left, as far as is known
+	turn   int                // whose turn is next
+	busy   []int              // tasks in flight
+
+	sent    int64 // tasks, also those that were delivered ahead
+	given   int64 // tasks given to workers
+	settled int64 // of those
+	closing bool  // what comes is dropped
+	yielded int64
+	failed  int64 // tasks
+	last    int   // the worker that delivered last
+	mains   []mainAt
+	lanes   []loader.LaneState // by worker, of its last delivered batch that had a state
+	current []bool             // that was its last delivered batch
+	shot    snapshot
+	order   outOfOrder
+	over    bool
+	fault   error // of the task that was settled last
+	err     error // of the sampler
+	dead    error // the end of a worker, after which nothing comes
+}
+
+// mainAt is the state of the samplers when a task was sent.
+type mainAt struct {
+	seq   int64
+	state json.RawMessage
+}
+
+// snapshot is what the state says.
+type snapshot struct {
+	step  int64
+	last  int
+	main  json.RawMessage
+	lanes []loader.LaneState
+}
+
+func (w *workersPass) open(ctx context.Context, saved []byte) error {
+	if w.p.setup.Prefetch < 1 {
+		return &errs.Error{Kind: errs.Invalid, Op: "torchdata.Begin", Subject: "prefetch_factor", Want: "1 or more with workers", Got: fmt.Sprint(w.p.setup.Prefetch)}
+	}
+	w.index = drawing{of: w.p.index}
+	w.index.restart()
+	w.base = BaseSeed(w.p.o.Generator)
+	if saved == nil {
+		return w.start(ctx)
+	}
+	d, m, err := parseWorkers(saved, w.p.setup.Workers)
+	if err != nil {
+		return err
+	}
+	return w.resume(ctx, d, m)
+}
+
+// start begins without a state.
+func (w *workersPass) start(ctx context.Context) error {
+	w.clear()
+	if err := w.take(); err != nil {
+		return err
+	}
+	if err := w.p.engine.Open(ctx, w); err != nil {
+		return err
+	}
+	return w.err
+}
+
+// clear begins an iteration of the samplers and forgets what was delivered.
+func (w *workersPass) clear() {
+	n := w.p.setup.Workers
+	w.index.restart()
+	w.announced = w.p.lenCalled()
+	w.active, w.current, w.busy = make([]bool, n), make([]bool, n), make([]int, n)
+	for i := range n {
+		w.active[i], w.current[i] = true, true
+	}
+	w.lanes = make([]loader.LaneState, n)
+	w.turn, w.sent, w.yielded, w.failed, w.last = 0, 0, 0, 0, n-1
+	w.given, w.settled, w.closing = 0, 0, false
+	w.mains, w.over, w.fault, w.err, w.dead = nil, false, nil, nil, nil
+	w.order = outOfOrder{}
+	if !w.keep {
+		w.workers = make([]*Worker, n)
+		for i := range n {
+			w.workers[i] = NewWorker(w.base, i)
+		}
+	}
+}
+
+// take makes the state that of the beginning.
+func (w *workersPass) take() error {
+	main, err := w.main()
+	w.shot, w.order.begin = snapshot{step: w.yielded, last: w.last, main: main}, main
+	return err
+}
+
+// reset begins anew with the workers as they are. They first do what they were
+// given, as those of torchdata do, which their data sets may remember.
+func (w *workersPass) reset(ctx context.Context) error {
+	for w.closing = true; w.settled < w.given && w.dead == nil; {
+		if err := w.p.engine.Skip(ctx, 1); ctx.Err() != nil || errors.Is(err, io.EOF) {
+			break
+		}
+	}
+	w.keep, w.saved, w.skip = true, nil, nil
+	return w.start(ctx)
+}
+
+// resume goes on from a state.
+func (w *workersPass) resume(ctx context.Context, d *workersDoc, m *mainDoc) (err error) {
+	w.base = *m.BaseSeed
+	w.clear()
+	w.saved = make([]loader.LaneState, len(w.lanes))
+	for i := range w.saved {
+		if w.saved[i], err = d.Snapshot.Workers[workerKey(i)].laneOf(); err != nil {
+			return err
+		}
+	}
+	replay := w.p.setup.Iterable && w.saved[0].Dataset == nil && w.saved[0].Iterator == nil
+	if err := w.order.resume(w, d.OutOfOrder, replay); err != nil {
+		return err
+	}
+	if replay && d.OutOfOrder == nil {
+		return w.fastForward(ctx, d)
+	}
+	if err := w.index.resume(m.Drawn, m.IndexSampler, m.Cursor); err != nil {
+		return err
+	}
+	w.announced = m.LenCalled
+	w.yielded, w.last = d.Snapshot.Step, d.Snapshot.Last
+	w.turn = (w.last + 1) % len(w.lanes)
+	copy(w.lanes, w.saved)
+	w.shot, w.order.begin = snapshot{step: w.yielded, last: w.last, main: d.Snapshot.Main}, d.Snapshot.Main
+	if err := w.p.engine.Open(ctx, w); err != nil {
+		return err
+	}
+	if w.err != nil {
+		return w.err
+	}
+	err = w.p.replay(ctx, d.Since, &w.fault)
+	w.over = d.Finished
+	return err
+}
+
+// fastForward goes on with an iterable that has no state: from the beginning, over
+// what was delivered.
+func (w *workersPass) fastForward(ctx context.Context, d *workersDoc) error {
+	if err := w.start(ctx); err != nil {
+		return err
+	}
+	if err := w.p.fastForward(ctx, d.Snapshot.Step, &w.fault); err != nil {
+		return err
+	}
+	if w.last != d.Snapshot.Last {
+		return &errs.Error{Kind: errs.Mismatch, Op: "torchdata.SetState", Subject: "_last_yielded_worker_id", Want: fmt.Sprint(d.Snapshot.Last), Got: fmt.Sprint(w.last), Remedy: "the data set may have changed"}
+	}
+	err := w.p.replay(ctx, d.Since, &w.fault)
+	w.over = d.Finished
+	return err
+}
+
+func (w *workersPass) finished() bool { return w.over }
+
+func (w *workersPass) document() (any, error) {
+	if w.err != nil {
+		return nil, w.err
+	}
+	s := &snapshotDoc{Step: w.shot.step, Last: w.shot.last, Main: w.shot.main, Workers: map[string]*workerDoc{}}
+	for i := range w.shot.lanes {
+		lane := &w.shot.lanes[i]
+		s.Workers[workerKey(i)] = &workerDoc{ID: i, Dataset: embedded(lane.Dataset), Fetcher: fetcherOf(w.p.setup, lane)}
+	}
+	return &workersDoc{Snapshot: s, Since: w.yielded - w.shot.step, Finished: w.over, OutOfOrder: w.order.document(w)}, nil
+}

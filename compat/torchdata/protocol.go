@@ -1,0 +1,218 @@
+package torchdata
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
+)
+
+// Options are what a StatefulDataLoader has beside the options of a loader.
+type Options struct {
+	// Generator is the argument of that name: of the base seeds, and with shuffle of
+	// the sampler. nil is the global one.
+	Generator *Generator
+	// Global is torch's global generator, which is set by torch.manual_seed. Loaders
+	// of one program share it. nil is one of DefaultSeed, of this loader alone.
+	Global *Generator
+}
+
+// Protocol makes a loader one that imitates StatefulDataLoader of torchdata 0.11:
+// it reads what that reads and has its states. See Loader states in the
+// documentation of the package.
+type Protocol struct {
+	o       Options
+	engine  loader.Engine
+	setup   *loader.Setup
+	index   index
+	pass    pass   // _iterator
+	initial bool   // the pass was made for a state, and the next Begin takes it
+	saved   []byte // next_iter_state
+}
+
+// pass is one iteration over the loader.
+type pass interface {
+	loader.Plan
+	// open begins it, from a state if that is not nil.
+	open(ctx context.Context, saved []byte) error
+	// reset begins it anew with the same workers.
+	reset(ctx context.Context) error
+	finished() bool
+	document() (any, error)
+}
+
+// New returns the protocol for the option Compat of one loader.
+func New(o Options) *Protocol {
+	o.Global = globalOf(o.Global)
+	if o.Generator == nil {
+		o.Generator = o.Global
+	}
+	return &Protocol{o: o}
+}
+
+// Attach implements loader.Protocol.
+func (p *Protocol) Attach(e loader.Engine) (err error) {
+	p.engine, p.setup = e, e.Setup()
+	p.index, err = p.indexOf(p.setup)
+	return err
+}
+
+// measured is the length of a loader's data set.
+type measured func() (int64, bool)
+
+func (m measured) Len() int64 {
+	n, _ := m()
+	return n
+}
+
+// indexOf returns what yields the ids of each batch.
+func (p *Protocol) indexOf(s *loader.Setup) (index, error) {
+	if s.BatchSampler != nil {
+		return batchIndex{s.BatchSampler}, nil
+	}
+	sampler := s.Sampler
+	switch {
+	case s.Iterable:
+		sampler = constant{}
+	case sampler == nil && s.Shuffle:
+		o := RandomSamplerOptions{Global: p.o.Global}
+		if p.o.Generator != p.o.Global {
+			o.Generator = p.o.Generator
+		}
+		random, err := NewRandomSampler(measured(s.DataLen), o)
+		if err != nil {
+			return nil, err
+		}
+		sampler = random
+	case sampler == nil:
+		sampler = NewSequentialSampler(measured(s.DataLen))
+	}
+	if !s.Batched {
+		return singleIndex{sampler}, nil
+	}
+	b, err := NewBatchSampler(sampler, s.BatchSize, s.DropLast)
+	if err != nil {
+		return nil, err
+	}
+	return batchIndex{b}, nil
+}
+
+// newPass returns _get_iterator().
+func (p *Protocol) newPass(ctx context.Context) (pass, error) {
+	var made pass = &callerPass{p: p}
+	if p.setup.Workers > 0 {
+		made = &workersPass{p: p}
+	}
+	if err := made.open(ctx, p.saved); err != nil {
+		p.engine.Abandon()
+		return nil, err
+	}
+	p.saved = nil
+	return made, nil
+}
+
+// Begin implements loader.Protocol: iter(loader).
+func (p *Protocol) Begin(ctx context.Context) (err error) {
+	keep := p.setup.Persistent && p.setup.Workers > 0
+	switch {
+	case p.initial:
+		p.initial = false
+	case keep && p.pass != nil:
+		err = p.pass.reset(ctx)
+	default:
+		err = p.renew(ctx)
+	}
+	if err != nil || !p.pass.finished() {
+		return err
+	}
+	if keep {
+		return p.pass.reset(ctx)
+	}
+	return p.renew(ctx)
+}
+
+func (p *Protocol) renew(ctx context.Context) error {
+	made, err := p.newPass(ctx)
+	if err == nil {
+		p.pass = made
+	}
+	return err
+}
+
+// AppendState implements loader.Protocol: state_dict(). Without a pass it begins
+// one, which takes a base seed, and which the next Begin then goes on with.
+func (p *Protocol) AppendState(ctx context.Context, dst []byte) ([]byte, error) {
+	if p.pass == nil {
+		if err := p.renew(ctx); err != nil {
+			return nil, err
+		}
+		p.initial = true
+	}
+	doc, err := p.pass.document()
+	if err != nil {
+		return nil, err
+	}
+	return appendJSON(dst, doc)
+}
+
+// SetState implements loader.Protocol: load_state_dict(b). What the state says is
+// looked at by the next Begin, as in torchdata. An empty object only ends the pass.
+func (p *Protocol) SetState(b []byte) error {
+	var members map[string]json.RawMessage
+	if err := decode("torchdata.SetState", b, &members); err != nil {
+		return err
+	}
+	p.pass, p.initial = nil, false
+	if len(members) > 0 {
+		p.saved = bytes.Clone(b)
+	}
+	return nil
+}
+
+// lenCalled is the announced length that the loader was asked for.
+func (p *Protocol) lenCalled() *int64 {
+	if n, known := p.setup.AnnouncedLen(); known {
+		return &n
+	}
+	return nil
+}
+
+// overrun warns of an iterable that gives more than it has announced.
+func (p *Protocol) overrun(announced *int64, yielded int64) {
+	if !p.setup.Iterable || announced == nil || yielded <= *announced {
+		return
+	}
+	hint := ""
+	if p.setup.Workers > 0 {
+		hint = " Each worker must give a part of its own: loader.WorkerInfoOf tells which."
+	}
+	p.setup.Warn(fmt.Sprintf("the length of the data set was announced as %d, but %d batches have been fetched.%s", *announced, yielded, hint))
+}
+
+// replay passes over n batches that were delivered before. What failed among them
+// was reported before.
+func (p *Protocol) replay(ctx context.Context, n int64, failed *error) error {
+	for n > 0 {
+		*failed = nil
+		err := p.engine.Skip(ctx, 1)
+		switch {
+		case err == nil:
+			n--
+		case *failed == nil:
+			return errs.Wrap("torchdata.Begin", fmt.Sprintf("%d batches that were delivered before", n), err)
+		}
+	}
+	return nil
+}
+
+// fastForward says what an iterable without a state costs, and passes over n batches.
+func (p *Protocol) fastForward(ctx context.Context, n int64, failed *error) error {
+	if n == 0 {
+		return nil
+	}
+	p.setup.Warn(fmt.Sprintf("neither the data set nor its iterator is a state.Stateful: fast-forwarding by %d steps, which reads them", n))
+	return p.replay(ctx, n, failed)
+}

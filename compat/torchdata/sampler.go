@@ -1,0 +1,136 @@
+package torchdata
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// Samples is what a sampler needs to know of a data set. Its length is asked for
+// anew in each epoch, as data sets may grow.
+type Samples interface{ Len() int64 }
+
+// Range is the samples 0 to n-1.
+type Range int64
+
+// Len implements Samples.
+func (n Range) Len() int64 { return int64(n) }
+
+// SequentialSampler is torch's: the samples one after the other. It has no state.
+type SequentialSampler struct{ samples Samples }
+
+// NewSequentialSampler returns the sampler of a data set.
+func NewSequentialSampler(s Samples) *SequentialSampler { return &SequentialSampler{s} }
+
+// Open implements loader.Sampler.
+func (s *SequentialSampler) Open() loader.Cursor[int64] { return &counting{end: s.samples.Len()} }
+
+// Len implements loader.Sampler.
+func (s *SequentialSampler) Len() int64 { return s.samples.Len() }
+
+type counting struct{ next, end int64 }
+
+func (c *counting) Next() (int64, bool, error) {
+	if c.next >= c.end {
+		return 0, false, nil
+	}
+	c.next++
+	return c.next - 1, true, nil
+}
+
+// ListSampler yields what it was given, ids or batches of ids, in each epoch: a
+// list or an iterable without state. It is for loader.Sampler with T int64 and for
+// loader.BatchSampler with T []int64.
+type ListSampler[T any] []T
+
+// Open implements loader.Sampler or loader.BatchSampler.
+func (s ListSampler[T]) Open() loader.Cursor[T] { return &listing[T]{rest: s} }
+
+// Len implements them.
+func (s ListSampler[T]) Len() int64 { return int64(len(s)) }
+
+type listing[T any] struct{ rest []T }
+
+func (l *listing[T]) Next() (v T, ok bool, err error) {
+	if len(l.rest) == 0 {
+		return v, false, nil
+	}
+	v, l.rest = l.rest[0], l.rest[1:]
+	return v, true, nil
+}
+
+// lazy is the generator function of Python: its beginning runs with the first
+// value that is asked for, and after its end or an error nothing comes any more.
+type lazy[T any] struct {
+	begin func() (next func() (T, bool, error), err error)
+	next  func() (T, bool, error)
+	ended bool
+}
+
+func (l *lazy[T]) Next() (v T, ok bool, err error) {
+	if l.ended {
+		return v, false, nil
+	}
+	if l.next == nil {
+		if l.next, err = l.begin(); err != nil {
+			l.ended = true
+			return v, false, err
+		}
+	}
+	if v, ok, err = l.next(); !ok || err != nil {
+		l.ended = true
+	}
+	return v, ok, err
+}
+
+// skipping passes over the first values when the first is asked for.
+func skipping[T any](c loader.Cursor[T], n int64) loader.Cursor[T] {
+	return &lazy[T]{begin: func() (func() (T, bool, error), error) {
+		for range n {
+			if _, ok, err := c.Next(); !ok || err != nil {
+				return c.Next, err
+			}
+		}
+		return c.Next, nil
+	}}
+}
+
+// stateOf returns the state of a value, null where it has none.
+func stateOf(v any) (json.RawMessage, error) {
+	s, ok := v.(state.Stateful)
+	if !ok {
+		return nil, nil
+	}
+	b, err := s.AppendState(nil)
+	if err != nil {
+		return nil, err
+	}
+	return embed(b), nil
+}
+
+// isStateful reports whether a value has a state.
+func isStateful(v any) bool {
+	_, ok := v.(state.Stateful)
+	return ok
+}
+
+// restore gives a value its state, where it has one.
+func restore(v any, raw json.RawMessage) error {
+	s, ok := v.(state.Stateful)
+	if !ok {
+		return nil
+	}
+	b, err := extract(raw)
+	if err != nil {
+		return err
+	}
+	return s.SetState(b)
+}
+
+// badSampler is the error of a state that a sampler cannot go on from.
+func badSampler(op, subject, want string, got any) error {
+	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: subject, Want: want, Got: fmt.Sprint(got)}
+}
