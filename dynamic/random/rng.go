@@ -1,12 +1,26 @@
-// Package random holds the generator of dynamic mode: Philox with a state that can
-// be printed, saved and given back, in DALI's form.
+// Package random holds the generator of dynamic mode, Philox with a state that can be
+// printed, saved and given back in DALI's form, and the functions that draw with it.
 //
 //	g := random.New(42)
 //	v := g.Uint32()
 //	saved := g.State().String() // "Philox_000000000000002A_0000000000000000:0000000000000000_1"
 //	other, err := random.FromState(saved)
 //
-// The numbers of a seed are those of DALI's dynamic.random.RNG.
+//	angle := random.Uniform(ctx, g, random.UniformArgs{Range: op.Const([]float64{-10, 10})})
+//	angles := random.UniformBatch(ctx, g, 64, random.UniformArgs{Range: op.Const([]float64{-10, 10})})
+//
+// The numbers of a seed are those of DALI's dynamic.random.RNG, and those of a function
+// are what DALI's function draws with it: a call takes rng.ForkWords numbers, whatever
+// the size of its batch, as the state of a generator of its own; sample i of the batch
+// draws from i*65537 sequences behind it.
+//
+// # Generators and contexts
+//
+// There is no global generator. A function draws from the one that it is given, or where that
+// is nil from the one of its context, [From]: of [With], or else of the EvalContext, which
+// nobody can foresee. With(ctx, New(seed)) is DALI's set_seed.
+//
+// The functions of operators are generated from the schemas, with those of dynamic/fn.
 package random
 
 import (
