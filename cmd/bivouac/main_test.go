@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/bivouac-ml/bivouac/loader"
 )
 
 func TestMain(m *testing.M) {
@@ -42,6 +47,7 @@ func TestScripts(t *testing.T) {
 			"flip":    flip,
 			"removed": removed,
 			"tree":    copyTree,
+			"loader":  loaderState,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -116,4 +122,40 @@ func largest(ts *testscript.TestScript, pattern string) string {
 		ts.Fatalf("no file matches %s", pattern)
 	}
 	return best
+}
+
+// loaderState writes the state of a loader of samples by their ids, shuffled, after
+// some batches: loader FILE SAMPLES SEED, and for each leg GLOBAL/RANKS*BATCHES.
+func loaderState(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 4 {
+		ts.Fatalf("usage: loader FILE SAMPLES SEED GLOBAL/RANKS*BATCHES…")
+	}
+	samples, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	seed, err := strconv.ParseUint(args[2], 10, 64)
+	ts.Check(err)
+	data := loader.Func(samples, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil })
+	var state []byte
+	for _, leg := range args[3:] {
+		var global, world, batches int
+		_, err := fmt.Sscanf(leg, "%d/%d*%d", &global, &world, &batches)
+		ts.Check(err)
+		l, err := loader.New(data, loader.Options[int64, int]{Shuffle: true, Seed: seed, GlobalBatch: global, World: world,
+			Collate: func(s []int64) (int, error) { return len(s), nil }})
+		ts.Check(err)
+		if state != nil {
+			ts.Check(l.SetState(state))
+		}
+		for batches > 0 {
+			if _, err := l.Next(context.Background()); err == nil {
+				batches--
+			} else if err != io.EOF {
+				ts.Fatalf("%v", err)
+			}
+		}
+		state, err = l.AppendState(nil)
+		ts.Check(err)
+		ts.Check(l.Close())
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), state, 0o666))
 }

@@ -49,6 +49,7 @@ carries on as if nothing had happened.
 		newSurgeryCommand(g),
 		newExtractCommand(g),
 		newCatCommand(g),
+		newDataCommand(g),
 		newOpsCommand(g),
 		newVersionCommand(g),
 		newCompletionCommand(g),

@@ -99,3 +99,12 @@ func before(epoch, index int64, p Place) bool {
 
 // Delivered reports whether the run had delivered a batch when the document was written.
 func (t *Timeline) Delivered(p Place) bool { return p.Step < t.here.Step }
+
+// Begin returns where an epoch begins; ok is false where the document does not tell.
+func (t *Timeline) Begin(epoch int64) (p Place, ok bool, err error) {
+	if epoch < 0 {
+		return p, false, &errs.Error{Kind: errs.Invalid, Op: "timeline.Begin", Subject: fmt.Sprint("epoch ", epoch), Want: "0 or more"}
+	}
+	s, ok := t.find(epoch, 0)
+	return s.Place, ok, nil
+}

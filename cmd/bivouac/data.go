@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/timeline"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+func newDataCommand(g *global) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "data",
+		Short: "Look into the saved state of a loader: what was delivered, what comes, when",
+		Long: `Look into the saved state of a loader or pipeline, a file or - for standard input.
+
+A state of Bivouac's loader says its order, so that any step of the run is known
+from it alone: which samples were step 1234 on rank 3, when sample 77 comes
+again, whether two runs saw the same. States of Bivouac's pipelines, of
+torchdata (JSON), Grain, streaming and DALI can be inspected and compared.
+
+` + exitCodesHelp,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newDataInspectCommand(g),
+		newDataVerifyCommand(g),
+		newDataPeekCommand(g),
+		newDataReplayCommand(g),
+		newDataExplainCommand(g),
+		newDataSeekCommand(g),
+		newDataSkipCommand(g),
+		newDataDiffCommand(g),
+	)
+	return cmd
+}
+
+// saved is a state as it lies in a file.
+type saved struct {
+	name string
+	form string // what wrote it
+	raw  []byte
+	doc  *state.Document        // of Bivouac; else nil
+	tree map[string]any         // JSON, with json.Number
+	dali *stateproto.Checkpoint // of DALI
+}
+
+// The forms of states.
+const (
+	formBivouac = "bivouac"
+	formWorkers = "torchdata StatefulDataLoader, with workers"
+	formTorch   = "torchdata StatefulDataLoader, without workers"
+	formNodes   = "nodes loader, of torchdata's shape"
+	formGrain   = "grain"
+	formStream  = "streaming"
+	formDALI    = "dali"
+	formJSON    = "JSON of unknown shape"
+)
+
+// mostState bounds the size of a state.
+const mostState = 64 << 20
+
+// readState reads a file and finds out what it is.
+func readState(name string) (*saved, error) {
+	f := io.Reader(os.Stdin)
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, &errs.Error{Kind: errs.NotFound, Op: "data", Subject: name, Err: err}
+		}
+		defer file.Close() //nolint:errcheck // only read
+		f = file
+	}
+	b, err := io.ReadAll(io.LimitReader(f, mostState+1))
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.IO, Op: "data", Subject: name, Err: err}
+	}
+	if len(b) > mostState {
+		return nil, &errs.Error{Kind: errs.Exhausted, Op: "data", Subject: name, Want: "a state of at most 64 MiB"}
+	}
+	s := &saved{name: name, raw: b}
+	return s, errs.Wrap("data", name, s.recognize())
+}
+
+// recognize finds out what wrote a state.
+func (s *saved) recognize() error {
+	if first := bytes.TrimLeft(s.raw, " \t\r\n"); len(first) == 0 || first[0] != '{' {
+		c, err := stateproto.Parse(s.raw)
+		if err != nil || len(s.raw) == 0 {
+			return &errs.Error{Kind: errs.Corrupt, Want: "a state: JSON, or a checkpoint of DALI", Got: "neither", Err: err}
+		}
+		s.form, s.dali = formDALI, c
+		return nil
+	}
+	canonical, err := state.Canonical(s.raw)
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(canonical))
+	dec.UseNumber()
+	if err := dec.Decode(&s.tree); err != nil {
+		return &errs.Error{Kind: errs.Corrupt, Err: err}
+	}
+	has := func(names ...string) bool {
+		for _, n := range names {
+			if _, ok := s.tree[n]; !ok {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case has("kind", "position", "version"):
+		s.form = formBivouac
+		doc, err := state.Unmarshal(s.raw)
+		s.doc = &doc
+		return err
+	case has("_snapshot", "_steps_since_snapshot"):
+		s.form = formWorkers
+	case has("_sampler_iter_yielded", "_num_yielded"):
+		s.form = formTorch
+	case has("root", "num_yielded"):
+		s.form = formNodes
+	case has("next_index") || has("global_next_index") || has("last_seen_indices"):
+		s.form = formGrain
+	case has("epoch", "sample_in_epoch"):
+		s.form = formStream
+	default:
+		s.form = formJSON
+	}
+	return nil
+}
+
+// dataOptions are the flags of commands that need the order.
+type dataOptions struct {
+	timeline.Options
+}
+
+func (o *dataOptions) addFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.DropLast, "drop-last", false, "short batches at the end of epochs are left out, where the state is of the first epoch and does not tell")
+}
+
+// open reads the state of a loader whose order is in it.
+func (o *dataOptions) open(name string) (*timeline.Timeline, error) {
+	s, err := readState(name)
+	if err != nil {
+		return nil, err
+	}
+	return o.timeline(s)
+}
+
+func (o *dataOptions) timeline(s *saved) (*timeline.Timeline, error) {
+	if s.doc == nil {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "data", Subject: s.name, Want: "a state of Bivouac's loader, which holds its order", Got: "one of " + s.form}
+	}
+	t, err := timeline.Open(s.raw, o.Options)
+	return t, errs.Wrap("data", s.name, err)
+}
+
+// samplesDone returns what is told how many samples of a task are done.
+func samplesDone(w *work, task string) func(done, total int64) {
+	return func(done, total int64) {
+		if !w.begun {
+			w.screen.Begin(task, total)
+			w.begun = true
+		}
+		if done%(1<<20) == 0 || done == total {
+			w.screen.Advance(done, "")
+		}
+	}
+}

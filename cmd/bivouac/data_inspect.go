@@ -1,0 +1,249 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/timeline"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// fact is a line of an inspection.
+type fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+func newDataInspectCommand(g *global) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "inspect STATE",
+		Short: "Say in words what a saved state holds",
+		Long: `Say in words what a saved state holds: where the run stands, in which order, with
+which batches, what was skipped.
+
+` + exitCodesHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := readState(args[0])
+			if err != nil {
+				return err
+			}
+			facts := append([]fact{{"form", s.form}, {"size", fmt.Sprint(len(s.raw), " bytes")}}, s.facts()...)
+			if g.json {
+				return g.printJSON(facts)
+			}
+			printFacts(g, facts)
+			return nil
+		},
+	}
+	g.addJSON(cmd)
+	return cmd
+}
+
+func printFacts(g *global, facts []fact) {
+	width := 0
+	for _, f := range facts {
+		width = max(width, len(f.Name))
+	}
+	for _, f := range facts {
+		g.printf("%-*s  %s\n", width, f.Name, excerpt(f.Value))
+	}
+}
+
+func (s *saved) facts() []fact {
+	switch {
+	case s.doc != nil:
+		return documentFacts(s.doc, s.raw)
+	case s.dali != nil:
+		return daliFacts(s.dali)
+	case s.form == formWorkers:
+		return workerFacts(s.tree)
+	}
+	return leaves(nil, "", s.tree)
+}
+
+// documentFacts are those of a document of Bivouac.
+func documentFacts(d *state.Document, raw []byte) []fact {
+	facts := []fact{{"kind", d.Kind}, {"position", fmt.Sprint(d.Position, " samples")}, {"epoch", fmt.Sprint(d.Epoch)}}
+	if t, err := timeline.Open(raw, timeline.Options{}); err == nil {
+		facts = append(facts, timelineFacts(t)...)
+	} else if d.Kind == "loader" {
+		facts = append(facts, fact{"order known", "no: " + err.Error()})
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Fields)) {
+		facts = append(facts, fact{name, d.Fields[name]})
+	}
+	for _, f := range []fact{{"fingerprint", d.Fingerprint}, {"config", d.Config}, {"digest", d.Digest}} {
+		if f.Value != "" {
+			facts = append(facts, f)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Extra)) {
+		if name == "index" || name == "step" || name == "history" {
+			continue // in words already
+		}
+		facts = append(facts, fact{name, string(d.Extra[name])})
+	}
+	return facts
+}
+
+func timelineFacts(t *timeline.Timeline) []fact {
+	p := t.Here()
+	share := 100.0
+	if n := t.EpochLen(); n > 0 {
+		share = 100 * float64(p.Index) / float64(n)
+	}
+	facts := []fact{
+		{"in the epoch", fmt.Sprintf("%d of %d samples (%.1f %%)", p.Index, t.EpochLen(), share)},
+		{"step", fmt.Sprint(p.Step, ", over ", t.World(), " ranks")},
+	}
+	if b, err := t.Batch(p.Step); err == nil {
+		facts = append(facts, fact{"next batch", fmt.Sprint(len(b.IDs), " samples, of epoch ", b.Epoch)})
+	}
+	if first := t.FirstStep(); first > 0 {
+		facts = append(facts, fact{"known from", fmt.Sprint("step ", first)})
+	}
+	return facts
+}
+
+// workerFacts are those of torchdata's loader with workers.
+func workerFacts(tree map[string]any) []fact {
+	snapshot, _ := tree["_snapshot"].(map[string]any)
+	main, _ := snapshot["_main_snapshot"].(map[string]any)
+	workers, _ := snapshot["_worker_snapshots"].(map[string]any)
+	facts := []fact{
+		{"batches", fmt.Sprintf("%s at the snapshot, and %s since", show(snapshot["_snapshot_step"]), show(tree["_steps_since_snapshot"]))},
+		{"workers", fmt.Sprint(show(main["_num_workers"]), ", the last to deliver was ", show(snapshot["_last_yielded_worker_id"]))},
+		{"epoch finished", show(tree["_iterator_finished"])},
+	}
+	facts = leaves(facts, "main", main)
+	return leaves(facts, "", workers)
+}
+
+// daliFacts are those of a checkpoint of DALI.
+func daliFacts(c *stateproto.Checkpoint) (facts []fact) {
+	for i := range c.Ops {
+		op := &c.Ops[i]
+		switch s := op.Snapshot().(type) {
+		case *stateproto.Reader:
+			facts = append(facts, fact{op.Name, fmt.Sprintf("reader: epoch %d, %d samples since its start", s.Loader.Epoch, s.Loader.Age)})
+			if b := s.Bivouac; b != nil {
+				facts = append(facts, fact{op.Name + " order", b.Order}, fact{op.Name + " fingerprint", b.Fingerprint})
+			}
+		case stateproto.Random:
+			facts = append(facts, fact{op.Name, "random: " + s.String()})
+		case stateproto.Opaque:
+			facts = append(facts, fact{op.Name, fmt.Sprint(len(s), " bytes")})
+		}
+	}
+	if e := c.External; e != nil {
+		facts = append(facts, fact{"pipeline", string(e.Pipeline)}, fact{"iterator", string(e.Iterator)})
+	}
+	return facts
+}
+
+// leaves appends the leaves of JSON with their paths.
+func leaves(facts []fact, path string, v any) []fact {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			facts = leaves(facts, strings.TrimPrefix(path+"."+name, "."), v[name])
+		}
+		if len(v) == 0 {
+			facts = append(facts, fact{path, "{}"})
+		}
+	case []any:
+		if len(v) == 0 || !hasObject(v) {
+			return append(facts, fact{path, show(v)})
+		}
+		for i, e := range v {
+			facts = leaves(facts, path+"["+strconv.Itoa(i)+"]", e)
+		}
+	default:
+		facts = append(facts, fact{path, show(v)})
+	}
+	return facts
+}
+
+func hasObject(list []any) bool {
+	return slices.ContainsFunc(list, func(e any) bool {
+		_, ok := e.(map[string]any)
+		return ok
+	})
+}
+
+// show is a value as JSON.
+func show(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil { // never for what was JSON
+		return fmt.Sprint(v)
+	}
+	return string(b)
+}
+
+// excerpt is the beginning of a long text.
+func excerpt(s string) string {
+	const most = 100
+	if len(s) <= most {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:most], ""), len(s))
+}
+
+func newDataVerifyCommand(g *global) *cobra.Command {
+	var o dataOptions
+	cmd := &cobra.Command{
+		Use:   "verify STATE",
+		Short: "Check that a saved state is what its order makes of it",
+		Long: `Check a saved state. For one of Bivouac's loader the ids of all samples up to its
+place are drawn again from the order, some ten nanoseconds each; position,
+digest and coverage must be theirs. For others the form is checked, and the hash
+of the options.
+
+` + exitCodesHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := readState(args[0])
+			if err != nil {
+				return err
+			}
+			if s.doc == nil {
+				g.printf("well formed: %s\n", s.form)
+				return nil
+			}
+			if want := state.HashFields(s.doc.Fields); s.doc.Config != "" && s.doc.Config != want {
+				return &errs.Error{Kind: errs.Corrupt, Op: "data", Subject: s.name + ": config", Want: want + ", the hash of the fields", Got: s.doc.Config}
+			}
+			if s.doc.Kind != "loader" {
+				g.printf("well formed: %s, with the options that it names\n", s.doc.Kind)
+				return nil
+			}
+			t, err := o.timeline(s)
+			if err != nil {
+				return err
+			}
+			w := newWork(g)
+			proof, err := t.Verify(cmd.Context(), samplesDone(w, "verify"))
+			w.close()
+			if err != nil {
+				return errs.Wrap("data", s.name, err)
+			}
+			if g.json {
+				return g.printJSON(proof)
+			}
+			g.printf("sound: %d samples in %d batches, in the order of\n  %s\ndigest %s\n", proof.Samples, t.Here().Step, t.Order(), proof.Digest)
+			return nil
+		},
+	}
+	o.addFlags(cmd)
+	g.addJSON(cmd)
+	return cmd
+}

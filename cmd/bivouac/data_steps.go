@@ -1,0 +1,256 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/timeline"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// rankOptions say of which ranks batches are wanted.
+type rankOptions struct {
+	Rank  int // negative: all
+	World int // 0: as the run had it
+}
+
+func (o *rankOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVar(&o.Rank, "rank", -1, "only this rank's samples; by default those of each")
+	f.IntVar(&o.World, "world", 0, "number of ranks; by default that of the run when the state was saved")
+}
+
+// of returns the number of ranks.
+func (o *rankOptions) of(t *timeline.Timeline) (int, error) {
+	world := o.World
+	if world == 0 {
+		world = t.World()
+	}
+	if world < 1 || world > 1<<20 || o.Rank >= world {
+		return 0, usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--rank and --world", Want: "a rank below the number of ranks", Got: fmt.Sprint(o.Rank, " and ", world)}}
+	}
+	return world, nil
+}
+
+// stepInfo is what `peek --json` prints of a step.
+type stepInfo struct {
+	Step      int64     `json:"step"`
+	Epoch     int64     `json:"epoch"`
+	Index     int64     `json:"index"` // of its first sample in the epoch
+	Delivered bool      `json:"delivered"`
+	Rank      int       `json:"rank"` // the first of Ranks
+	Ranks     [][]int64 `json:"ranks"`
+}
+
+func (o *rankOptions) step(t *timeline.Timeline, step int64, world int) (stepInfo, []int64, error) {
+	b, err := t.Batch(step)
+	if err != nil {
+		return stepInfo{}, nil, err
+	}
+	s := stepInfo{Step: step, Epoch: b.Epoch, Index: b.Index, Delivered: t.Delivered(b.Place)}
+	if o.Rank >= 0 {
+		s.Rank, s.Ranks = o.Rank, [][]int64{b.Rank(o.Rank, world)}
+		return s, b.IDs, nil
+	}
+	for rank := range world {
+		s.Ranks = append(s.Ranks, b.Rank(rank, world))
+	}
+	return s, b.IDs, nil
+}
+
+func (s stepInfo) print(g *global) {
+	when := "to come"
+	if s.Delivered {
+		when = "delivered"
+	}
+	g.printf("step %d  epoch %d, from sample %d of it  %s\n", s.Step, s.Epoch, s.Index, when)
+	for i, ids := range s.Ranks {
+		g.printf("  rank %d  %s\n", s.Rank+i, strings.Trim(fmt.Sprint(ids), "[]"))
+	}
+}
+
+func newDataPeekCommand(g *global) *cobra.Command {
+	var o dataOptions
+	var ranks rankOptions
+	var step, count int64
+	cmd := &cobra.Command{
+		Use:   "peek STATE [--step N]",
+		Short: "List the samples of a step, before or after the state",
+		Long: `List the ids of the samples of a step, on each rank or one: by default of the step
+that comes next. Steps count from the beginning of the run, from 0.
+
+` + exitCodesHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			t, err := o.open(args[0])
+			if err != nil {
+				return err
+			}
+			world, err := ranks.of(t)
+			if err != nil {
+				return err
+			}
+			if step < 0 {
+				step = t.Here().Step
+			}
+			all := []stepInfo{}
+			for i := range count {
+				s, _, err := ranks.step(t, step+i, world)
+				if err != nil {
+					return errs.Wrap("data", args[0], err)
+				}
+				all = append(all, s)
+			}
+			if g.json {
+				return g.printJSON(all)
+			}
+			for _, s := range all {
+				s.print(g)
+			}
+			return nil
+		},
+	}
+	o.addFlags(cmd)
+	ranks.addFlags(cmd)
+	cmd.Flags().Int64Var(&step, "step", -1, "the step; by default the next one")
+	cmd.Flags().Int64Var(&count, "count", 1, "how many steps")
+	g.addJSON(cmd)
+	return cmd
+}
+
+func newDataReplayCommand(g *global) *cobra.Command {
+	var o dataOptions
+	var ranks rankOptions
+	var from, to int64
+	cmd := &cobra.Command{
+		Use:   "replay STATE [--from N] [--to N]",
+		Short: "List the samples of all steps, in their order, with their digest",
+		Long: `List the samples of steps one after the other, by default of all that were
+delivered up to the state, and then the digest of their ids. With --json a line
+for each step is an object.
+
+` + exitCodesHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := o.open(args[0])
+			if err != nil {
+				return err
+			}
+			world, err := ranks.of(t)
+			if err != nil {
+				return err
+			}
+			if to < 0 {
+				to = t.Here().Step
+			}
+			var digest state.Digest
+			samples := 0
+			for step := from; step < to; step++ {
+				if err := cmd.Context().Err(); err != nil {
+					return err
+				}
+				s, ids, err := ranks.step(t, step, world)
+				if err != nil {
+					return errs.Wrap("data", args[0], err)
+				}
+				digest.Add(ids...)
+				samples += len(ids)
+				if g.json {
+					g.printf("%s\n", show(s))
+				} else {
+					s.print(g)
+				}
+			}
+			if !g.json {
+				g.printf("%d samples, digest %s\n", samples, digest.Sum())
+			}
+			return nil
+		},
+	}
+	o.addFlags(cmd)
+	ranks.addFlags(cmd)
+	cmd.Flags().Int64Var(&from, "from", 0, "the first step")
+	cmd.Flags().Int64Var(&to, "to", -1, "the step before which to end; by default where the state is")
+	g.addJSON(cmd)
+	return cmd
+}
+
+// sighting is what `explain --json` prints of an epoch.
+type sighting struct {
+	Epoch     int64  `json:"epoch"`
+	Step      *int64 `json:"step"` // null: left out in this epoch
+	Rank      int    `json:"rank"`
+	Row       int    `json:"row"` // in the batch of the rank
+	Delivered bool   `json:"delivered"`
+}
+
+func newDataExplainCommand(g *global) *cobra.Command {
+	var o dataOptions
+	var ranks rankOptions
+	var sample, epoch, epochs int64
+	cmd := &cobra.Command{
+		Use:   "explain STATE --sample ID",
+		Short: "Say when a sample was seen, and when it is seen again",
+		Long: `Say in which step of an epoch, on which rank and in which row a sample was or will
+be delivered: by default in the epoch before, in that of the state and in the
+next one.
+
+` + exitCodesHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			t, err := o.open(args[0])
+			if err != nil {
+				return err
+			}
+			world, err := ranks.of(t)
+			if err != nil {
+				return err
+			}
+			if epoch < 0 {
+				epoch = max(0, t.Here().Epoch-1)
+			}
+			all := []sighting{}
+			for e := epoch; e < epoch+epochs; e++ {
+				seen, ok, err := t.In(e, sample)
+				if err != nil {
+					return errs.Wrap("data", args[0], err)
+				}
+				s := sighting{Epoch: e}
+				if ok {
+					s.Step, s.Delivered = &seen.Step, t.Delivered(seen.Place)
+					s.Rank, s.Row = seen.Rank(world)
+				}
+				all = append(all, s)
+			}
+			if g.json {
+				return g.printJSON(all)
+			}
+			for _, s := range all {
+				s.print(g, sample)
+			}
+			return nil
+		},
+	}
+	o.addFlags(cmd)
+	ranks.addFlags(cmd)
+	f := cmd.Flags()
+	f.Int64Var(&sample, "sample", -1, "the id of the sample")
+	f.Int64Var(&epoch, "epoch", -1, "the first epoch to look at")
+	f.Int64Var(&epochs, "epochs", 3, "how many epochs")
+	g.addJSON(cmd)
+	return cmd
+}
+
+func (s sighting) print(g *global, sample int64) {
+	switch {
+	case s.Step == nil:
+		g.printf("epoch %d  sample %d is not known to be delivered\n", s.Epoch, sample)
+	case s.Delivered:
+		g.printf("epoch %d  sample %d was delivered in step %d, on rank %d, row %d\n", s.Epoch, sample, *s.Step, s.Rank, s.Row)
+	default:
+		g.printf("epoch %d  sample %d will be delivered in step %d, on rank %d, row %d\n", s.Epoch, sample, *s.Step, s.Rank, s.Row)
+	}
+}
