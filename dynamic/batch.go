@@ -145,11 +145,16 @@ func (b *Batch) Select(indices ...int) *Batch {
 
 // choose makes r a view.
 func (r *result) choose(base *result, pick []int) {
+	if base.retain(); base.released.Load() {
+		base.drop()
+		r.err = errReleased()
+		r.seen.Store(true)
+		return
+	}
 	r.view = &view{base: base, pick: pick}
 	if base.symbol != nil {
 		r.symbol = &symbol{trace: base.symbol.trace}
 	}
-	base.retain()
 }
 
 func (b *Batch) checkIndex(i int) error {

@@ -170,8 +170,20 @@ func (k *call) prepare(c *Call) error {
 		}
 		k.draw = c.Draw.Draw()
 	}
-	for _, in := range k.inputs {
+	return k.retain(c)
+}
+
+// retain keeps the memory of the inputs until the call is computed.
+func (k *call) retain(c *Call) error {
+	for i, in := range k.inputs {
 		in.retain()
+		if !in.released.Load() {
+			continue
+		}
+		for _, held := range k.inputs[:i+1] {
+			held.drop()
+		}
+		return errs.Wrap(c.Op, k.inputName(i), errReleased())
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (e *EvalContext) EvaluateAll(ctx context.Context) error {
 }
 
 // Attach returns what belongs to the context under key; make makes it when it is
-// asked for first. Packages use types of their own as keys.
+// asked for first, and must not use the context. Packages use types of their own as keys.
 func (e *EvalContext) Attach(key any, make func() any) any {
 	e.mu.Lock()
 	defer e.mu.Unlock()

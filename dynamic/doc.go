@@ -36,7 +36,7 @@
 // names the operator, the sample, what was expected and found, and the file and line of
 // the call, whatever goroutine computed it:
 //
-//	dynamic: call at augment.go:42: crop: position 3: invalid: …
+//	dynamic: call at augment.go:42: crop: sample 3: invalid: …
 //
 // Err returns it without waiting, once the value was waited for; Evaluate waits.
 //

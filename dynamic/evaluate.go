@@ -152,7 +152,7 @@ func (e *EvalContext) enter(k *call) (*plan, error) {
 	}
 	if e.closed {
 		e.mu.Unlock()
-		return nil, &errs.Error{Kind: errs.Closed, Op: "EvalContext", Remedy: "evaluate values before Close"}
+		return nil, errClosed()
 	}
 	e.active++
 	p := e.plans.find(e, k)
@@ -169,6 +169,10 @@ func (e *EvalContext) enter(k *call) (*plan, error) {
 	e.plans.add(p)
 	e.mu.Unlock()
 	return p, nil
+}
+
+func errClosed() error {
+	return &errs.Error{Kind: errs.Closed, Op: "EvalContext", Remedy: "evaluate values before Close"}
 }
 
 func (e *EvalContext) leave() {

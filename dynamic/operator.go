@@ -30,6 +30,9 @@ type argsType struct {
 func (e *EvalContext) operator(name string) (*operator, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.closed {
+		return nil, errClosed()
+	}
 	if o, ok := e.operators[name]; ok {
 		return o, nil
 	}

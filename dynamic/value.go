@@ -173,13 +173,17 @@ func (r *result) describe() tensor.Spec {
 // Evaluate implements Value.
 func (r *result) Evaluate(ctx context.Context) error {
 	if r.released.Load() {
-		return &errs.Error{Kind: errs.Closed, Op: "dynamic", Want: "a value that is in use", Got: "one that was released"}
+		return errReleased()
 	}
 	err := r.wait(ctx)
 	if err == nil || err == r.failure() {
 		r.seen.Store(true)
 	}
 	return err
+}
+
+func errReleased() error {
+	return &errs.Error{Kind: errs.Closed, Want: "a value that is in use", Got: "one that was released"}
 }
 
 // failure returns the error of the value itself, when it is computed.

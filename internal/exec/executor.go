@@ -347,7 +347,12 @@ func (e *Executor) fail(f *Frame, s int, n *graph.Node, err error) {
 	if reader >= 0 {
 		where += e.sources[reader].Describe(f.IDs[reader][s]) + ", "
 	}
-	f.fail(s, reader, errs.Wrap(n.Schema.FullName(), fmt.Sprintf("%sposition %d", where, f.Positions[s]), err))
+	if e.config.Take { // a batch of its own, of no stream
+		where += fmt.Sprintf("sample %d", s)
+	} else {
+		where += fmt.Sprintf("position %d", f.Positions[s])
+	}
+	f.fail(s, reader, errs.Wrap(n.Schema.FullName(), where, err))
 }
 
 // ReadAhead returns the bytes of fetched samples that are held, and the most that ever were.
