@@ -241,7 +241,7 @@ func (k *call) refused(err error, dst []Value) []Value {
 	}
 	for range n {
 		v, r := newValue(k.batch)
-		r.n, r.err = k.samples, k.wrap(err)
+		r.n, r.err, r.refused = k.samples, k.wrap(err), true
 		r.seen.Store(true)
 		dst = append(dst, v)
 	}

@@ -134,7 +134,7 @@ func (t *trace) record(_ context.Context, c *Call) []Value {
 	failed := make([]Value, outputs)
 	for i := range failed {
 		v, r := newValue(c.Batch > 0)
-		r.n, r.err = 1, err
+		r.n, r.err, r.refused = 1, err, true
 		r.seen.Store(true)
 		failed[i] = v
 	}

@@ -39,9 +39,9 @@ func typed[T Kind](c *Call, v Value) T {
 	if t, ok := v.(T); ok {
 		return t
 	}
-	if err := v.Err(); err != nil && v.core().call == nil { // refused before its kind was known
+	if v.core().refused { // before its kind was known
 		t := failed[T](nil, 0)
-		t.core().err = err
+		t.core().err = v.Err()
 		return t
 	}
 	if _, batch := v.(*Batch); batch {

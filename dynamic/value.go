@@ -35,9 +35,10 @@ type Kind interface {
 
 // result is the inside of a value: samples, one of them in a Tensor, or what they come from.
 type result struct {
-	batch bool
-	n     int // samples
-	seen  atomic.Bool
+	batch   bool
+	refused bool // by Invoke: the call was not made
+	n       int  // samples
+	seen    atomic.Bool
 
 	// Exactly one of these is set, or neither where the samples were given.
 	call *call // computes samples, spec and err
