@@ -63,18 +63,9 @@ func (f *Frame) Take(i int) (samples []tensor.Tensor, slab []byte) {
 // release drops what the frame and, when no other is under way, the workers still know of
 // samples that are not theirs.
 func (e *Executor) release(f *Frame) {
-	for _, w := range e.workers {
-		if w == nil || e.underWay > 0 {
-			continue
-		}
-		for i := range w.runs {
-			r := &w.runs[i]
-			for _, p := range r.imports {
-				*p.tensors = nil
-			}
-			for _, p := range r.exports {
-				*p.tensors = nil
-			}
+	if e.underWay == 0 {
+		for _, w := range e.workers {
+			w.release()
 		}
 	}
 	for _, id := range f.fed {
@@ -82,6 +73,22 @@ func (e *Executor) release(f *Frame) {
 	}
 	for _, id := range e.plan.outputs {
 		f.values[id] = nil
+	}
+}
+
+// release drops the samples of the last block.
+func (w *worker) release() {
+	if w == nil {
+		return
+	}
+	for i := range w.runs {
+		r := &w.runs[i]
+		for _, p := range r.imports {
+			*p.tensors = nil
+		}
+		for _, p := range r.exports {
+			*p.tensors = nil
+		}
 	}
 }
 
