@@ -33,9 +33,9 @@ func serve(ctx context.Context) error {
 			run, err = begin(ctx, r)
 			return a, err
 		}
-		start := time.Now()
+		start, cpu := time.Now(), turns.CPU()
 		a.Units, a.Digest, err = run()
-		a.Seconds = time.Since(start).Seconds()
+		a.Seconds, a.CPU = time.Since(start).Seconds(), turns.CPU()-cpu
 		return a, err
 	})
 }

@@ -44,6 +44,8 @@ type row struct {
 	Max     float64  `json:"max"`
 	Ratio   float64  `json:"ratio,omitempty"` // the first's speed against this side's
 	Target  float64  `json:"target,omitempty"`
+	CPU     float64  `json:"cpu,omitempty"`      // microseconds of its threads a unit; the median
+	CPURate float64  `json:"cpu_rate,omitempty"` // this side's against the first's
 
 	process *child.Process
 }
@@ -129,14 +131,30 @@ func (r *result) summarize() {
 		}
 		if slices.Sort(rates); len(rates) > 0 {
 			n := len(rates)
-			w.Min, w.Median, w.Max = rates[0], (rates[(n-1)/2]+rates[n/2])/2, rates[n-1]
+			w.Min, w.Median, w.Max = rates[0], middle(rates), rates[n-1]
+		}
+		costs := make([]float64, len(w.Samples))
+		for k, a := range w.Samples {
+			costs[k] = 1e6 * a.CPU / float64(a.Units)
+		}
+		if slices.Sort(costs); len(costs) > 0 {
+			w.CPU = middle(costs)
 		}
 	}
 	for i := 1; i < len(r.Rows); i++ {
 		if w := &r.Rows[i]; w.Median > 0 {
 			w.Ratio = r.Rows[0].Median / w.Median
 		}
+		if w := &r.Rows[i]; r.Rows[0].CPU > 0 {
+			w.CPURate = w.CPU / r.Rows[0].CPU
+		}
 	}
+}
+
+// middle returns the median of sorted numbers.
+func middle(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // print writes the table.
@@ -147,20 +165,26 @@ func (r result) print(out io.Writer) {
 	}
 	fmt.Fprintf(out, "\n%s%s (%ss a second)\n", r.Title, threads, r.Unit)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "\tmin\tmedian\tmax\tBivouac is\ttarget\t\n")
+	fmt.Fprintf(t, "\tmin\tmedian\tmax\tBivouac is\ttarget\tCPU, us\tratio\t\n")
 	for _, w := range r.Rows {
 		if len(w.Samples) == 0 {
-			fmt.Fprintf(t, "%s\t–\t\t\t\t\t  %s\n", w.Name, w.Skip)
+			fmt.Fprintf(t, "%s\t–\t\t\t\t\t\t\t  %s\n", w.Name, w.Skip)
 			continue
 		}
-		ratio, target := "", ""
+		ratio, target, cpu, rate := "", "", "", ""
+		if w.CPU > 0 {
+			cpu = fmt.Sprintf("%.2f", w.CPU)
+		}
+		if w.CPURate > 0 {
+			rate = fmt.Sprintf("%.2fx", w.CPURate)
+		}
 		if w.Ratio > 0 {
 			ratio = fmt.Sprintf("%.2fx", w.Ratio)
 		}
 		if w.Target > 0 {
 			target = fmt.Sprintf("%.2fx", w.Target)
 		}
-		fmt.Fprintf(t, "%s\t%.0f\t%.0f\t%.0f\t%s\t%s\t  %s\n", w.Name, w.Min, w.Median, w.Max, ratio, target, cmp.Or(w.Skip, w.Note))
+		fmt.Fprintf(t, "%s\t%.0f\t%.0f\t%.0f\t%s\t%s\t%s\t%s\t  %s\n", w.Name, w.Min, w.Median, w.Max, ratio, target, cpu, rate, cmp.Or(w.Skip, w.Note))
 	}
 	t.Flush() //nolint:errcheck // a table on a terminal
 }

@@ -33,6 +33,7 @@ type Request struct {
 // Answer is what it did, by its own clock.
 type Answer struct {
 	Seconds  float64           `json:"seconds,omitempty"`
+	CPU      float64           `json:"cpu,omitempty"` // seconds of all its threads; of a machine that others use they tell more
 	Units    int               `json:"units,omitempty"`
 	Digest   uint64            `json:"digest,omitempty"` // what the words that were delivered fold into
 	Note     string            `json:"note,omitempty"`
