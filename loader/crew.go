@@ -9,57 +9,74 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/flow"
 )
 
-// crew is the goroutines of a loader, each with a queue of its own.
+// crew is the goroutines of a loader.
 type crew[T any] struct {
-	run     func(T)
-	workers []*worker[T]
-	lost    []*worker[T] // those that were given up
+	size int
+	run  func(worker int, task T)
+	now  *shift[T]
+	lost []*shift[T] // those in which workers were given up
 }
 
-type worker[T any] struct {
-	number  int
-	pool    *flow.Pool[T]
-	running atomic.Int64 // tasks given and not done
+// shift is a pool and what its workers are at.
+type shift[T any] struct {
+	pool  *flow.Pool[T]
+	busy  []atomic.Bool
+	given atomic.Int64 // tasks given and not done
 }
 
-func newCrew[T any](n int, run func(T)) *crew[T] {
-	c := &crew[T]{run: run}
-	for i := range n {
-		c.workers = append(c.workers, c.hire(i))
-	}
+func newCrew[T any](size int, run func(worker int, task T)) *crew[T] {
+	c := &crew[T]{size: size, run: run}
+	c.now = c.hire()
 	return c
 }
 
-func (c *crew[T]) hire(number int) *worker[T] {
-	w := &worker[T]{number: number}
-	w.pool = flow.NewPool(1, func(_ int, task T) {
-		defer w.running.Add(-1)
-		c.run(task)
+func (c *crew[T]) hire() *shift[T] {
+	s := &shift[T]{busy: make([]atomic.Bool, c.size)}
+	s.pool = flow.NewPool(c.size, func(worker int, task T) {
+		s.busy[worker].Store(true)
+		defer func() {
+			s.busy[worker].Store(false)
+			s.given.Add(-1)
+		}()
+		c.run(worker, task)
 	})
-	return w
+	return s
 }
 
+// submit gives a task to one worker.
 func (c *crew[T]) submit(worker int, task T) {
-	w := c.workers[worker]
-	w.running.Add(1)
-	w.pool.Submit(task)
+	c.now.given.Add(1)
+	c.now.pool.SubmitTo(worker, task)
+}
+
+// offer gives a task to whichever worker is free first.
+func (c *crew[T]) offer(task T) {
+	c.now.given.Add(1)
+	c.now.pool.Submit(task)
 }
 
 // settle drops all tasks and waits until none runs. Workers that take longer than
-// grace are given up and replaced; their numbers are returned.
+// grace are given up, and all replaced; the numbers of those are returned.
 func (c *crew[T]) settle(grace time.Duration) (lost []int) {
-	until := time.Now().Add(grace)
-	for i, w := range c.workers {
-		if w.running.Load() == 0 {
-			continue
-		}
-		if !w.pool.CloseWithin(time.Until(until)) {
-			c.lost = append(c.lost, w)
-			lost = append(lost, i)
-		}
-		c.workers[i] = c.hire(i)
+	s := c.now
+	if s.given.Load() == 0 {
+		return nil
 	}
+	if !s.pool.CloseWithin(grace) {
+		lost = s.working()
+		c.lost = append(c.lost, s)
+	}
+	c.now = c.hire()
 	return lost
+}
+
+func (s *shift[T]) working() (workers []int) {
+	for i := range s.busy {
+		if s.busy[i].Load() {
+			workers = append(workers, i)
+		}
+	}
+	return workers
 }
 
 // close ends all goroutines. The error, of kind errs.Busy, names those that did
@@ -67,11 +84,12 @@ func (c *crew[T]) settle(grace time.Duration) (lost []int) {
 func (c *crew[T]) close(grace time.Duration) error {
 	until := time.Now().Add(grace)
 	var busy error
-	for _, w := range append(c.lost, c.workers...) {
-		if !w.pool.CloseWithin(max(0, time.Until(until))) && busy == nil {
-			busy = &errs.Error{Kind: errs.Busy, Subject: fmt.Sprintf("worker %d", w.number), Want: "an end within " + grace.String(), Got: "a data set that blocks"}
+	for _, s := range append(c.lost, c.now) {
+		if s.pool.CloseWithin(max(0, time.Until(until))) || busy != nil {
+			continue
 		}
+		busy = &errs.Error{Kind: errs.Busy, Subject: fmt.Sprintf("workers %v", s.working()), Want: "an end within " + grace.String(), Got: "a data set that blocks"}
 	}
-	c.lost, c.workers = nil, nil
+	c.lost, c.now = nil, &shift[T]{pool: flow.NewPool[T](0, nil)}
 	return busy
 }

@@ -140,33 +140,32 @@ func (e *engine[S, B]) giveTask(t Task) {
 		s = &slot[S, B]{}
 	}
 	s.task = t
-	if t.Lane == AnyLane {
-		s.lane = e.lanes[0]
-		for _, l := range e.lanes[1:] {
-			if l.pending.Load() < s.lane.pending.Load() {
-				s.lane = l
-			}
-		}
-	} else {
-		s.lane = e.lanes[t.Lane]
+	if t.Lane != AnyLane || e.setup.Workers == 0 {
+		s.lane = e.lanes[max(0, t.Lane)]
 	}
 	e.give(s)
 }
 
-// give queues a slot; without workers it is made when it is waited for.
+// give queues a slot: for the worker of its lane, or for any, whose lane is that of
+// its number. Without workers it is made when it is waited for.
 func (e *engine[S, B]) give(s *slot[S, B]) {
 	e.flight = append(e.flight, s)
-	if e.setup.Workers > 0 {
-		s.lane.pending.Add(1)
+	switch {
+	case e.setup.Workers == 0:
+	case s.lane != nil:
 		e.crew.submit(s.lane.index%e.setup.Workers, s)
+	default:
+		e.crew.offer(s)
 	}
 }
 
 // work makes what is in a slot, on a goroutine of the crew.
-func (e *engine[S, B]) work(s *slot[S, B]) {
+func (e *engine[S, B]) work(worker int, s *slot[S, B]) {
+	if s.lane == nil {
+		s.lane = e.lanes[worker]
+	}
 	s.begun.Store(true)
 	defer func() {
-		s.lane.pending.Add(-1)
 		s.done.Store(true)
 		select {
 		case e.bell <- struct{}{}:

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"strconv"
-	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/state"
@@ -18,7 +17,6 @@ type lane[S any] struct {
 	start     LaneStart
 	info      WorkerInfo
 	ctx       context.Context
-	pending   atomic.Int32 // tasks given and not done
 
 	data     source[S] // empty until the lane is opened
 	cloned   bool      // data is the lane's own

@@ -88,7 +88,8 @@ type Plan interface {
 	Settle(t Task, o *Outcome, dst []Task) []Task
 }
 
-// AnyLane as Task.Lane is the lane with least to do.
+// AnyLane as Task.Lane is the lane of the worker that is free first; there are as
+// many lanes as workers then.
 const AnyLane = -1
 
 // Task is one batch to make.

@@ -79,11 +79,11 @@ func canceled(ctx context.Context) error {
 
 // late is the error of a wait that took longer than Options.Timeout.
 func (e *engine[S, B]) late(s *slot[S, B]) error {
-	what := "has not begun it, as it is still busy with another"
+	name, what := "workers", "no worker has begun it"
 	if s.begun.Load() {
-		what = "is still busy with it"
+		name, what = s.lane.name(), "the worker is still busy with it"
 	}
-	return &errs.Error{Kind: errs.Exhausted, Subject: s.lane.name(), Want: fmt.Sprintf("a batch within %v", e.options.Timeout), Got: "none: the worker " + what,
+	return &errs.Error{Kind: errs.Exhausted, Subject: name, Want: fmt.Sprintf("a batch within %v", e.options.Timeout), Got: "none: " + what,
 		Remedy: "the next call waits again", Err: context.DeadlineExceeded}
 }
 

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Pool is a fixed number of goroutines that take tasks from one queue in the
-// order in which they were given.
+// Pool is a fixed number of goroutines that take tasks from one queue, in the order
+// in which they were given. Tasks for one of them come before those, in their order.
 type Pool[T any] struct {
 	run     func(worker int, task T)
 	mu      sync.Mutex
 	arrived sync.Cond
-	queue   []T // a ring
-	first   int
-	count   int
+	shared  queue[T]
+	own     []queue[T] // nil until there is a task for one worker
+	size    int
 	closed  bool
 	workers sync.WaitGroup
 }
@@ -21,7 +21,7 @@ type Pool[T any] struct {
 // NewPool starts workers goroutines that call run, each with its own number
 // from 0 on, for one task at a time. Close must be called.
 func NewPool[T any](workers int, run func(worker int, task T)) *Pool[T] {
-	p := &Pool[T]{run: run, queue: make([]T, 64)}
+	p := &Pool[T]{run: run, size: workers}
 	p.arrived.L = &p.mu
 	for w := range workers {
 		p.start(w)
@@ -53,17 +53,7 @@ func (p *Pool[T]) Submit(tasks ...T) {
 		p.mu.Unlock()
 		return
 	}
-	for p.count+len(tasks) > len(p.queue) {
-		longer := make([]T, 2*len(p.queue))
-		for i := range p.count {
-			longer[i] = p.queue[(p.first+i)%len(p.queue)]
-		}
-		p.queue, p.first = longer, 0
-	}
-	for _, t := range tasks {
-		p.queue[(p.first+p.count)%len(p.queue)] = t
-		p.count++
-	}
+	p.shared.push(tasks...)
 	p.mu.Unlock()
 	if len(tasks) == 1 {
 		p.arrived.Signal()
@@ -72,24 +62,42 @@ func (p *Pool[T]) Submit(tasks ...T) {
 	}
 }
 
+// SubmitTo queues a task for one worker. After Close it drops it.
+func (p *Pool[T]) SubmitTo(worker int, task T) {
+	p.mu.Lock()
+	if !p.closed {
+		if p.own == nil {
+			p.own = make([]queue[T], p.size)
+		}
+		p.own[worker].push(task)
+	}
+	p.mu.Unlock()
+	p.arrived.Broadcast()
+}
+
 func (p *Pool[T]) work(worker int) {
 	for {
 		p.mu.Lock()
-		for p.count == 0 && !p.closed {
+		task, ok := p.take(worker)
+		for !ok && !p.closed {
 			p.arrived.Wait()
+			task, ok = p.take(worker)
 		}
-		if p.closed {
-			p.mu.Unlock()
+		closed := p.closed
+		p.mu.Unlock()
+		if closed {
 			return
 		}
-		var none T
-		task := p.queue[p.first]
-		p.queue[p.first] = none
-		p.first = (p.first + 1) % len(p.queue)
-		p.count--
-		p.mu.Unlock()
 		p.run(worker, task)
 	}
+}
+
+// take returns the next task of a worker. The mutex is held.
+func (p *Pool[T]) take(worker int) (task T, ok bool) {
+	if p.own != nil && p.own[worker].count > 0 {
+		return p.own[worker].pop()
+	}
+	return p.shared.pop()
 }
 
 // Close drops the tasks that nobody took, waits for those that run, and ends
@@ -97,7 +105,7 @@ func (p *Pool[T]) work(worker int) {
 func (p *Pool[T]) Close() {
 	p.mu.Lock()
 	p.closed = true
-	p.count = 0
+	p.shared, p.own = queue[T]{}, nil
 	p.mu.Unlock()
 	p.arrived.Broadcast()
 	p.workers.Wait()
@@ -119,4 +127,36 @@ func (p *Pool[T]) CloseWithin(d time.Duration) bool {
 	case <-late.C:
 		return false
 	}
+}
+
+// queue is a ring that grows.
+type queue[T any] struct {
+	items []T
+	first int
+	count int
+}
+
+func (q *queue[T]) push(tasks ...T) {
+	for q.count+len(tasks) > len(q.items) {
+		longer := make([]T, max(64, 2*len(q.items)))
+		for i := range q.count {
+			longer[i] = q.items[(q.first+i)%len(q.items)]
+		}
+		q.items, q.first = longer, 0
+	}
+	for _, t := range tasks {
+		q.items[(q.first+q.count)%len(q.items)] = t
+		q.count++
+	}
+}
+
+func (q *queue[T]) pop() (task T, ok bool) {
+	if q.count == 0 {
+		return task, false
+	}
+	var none T
+	task, q.items[q.first] = q.items[q.first], none
+	q.first = (q.first + 1) % len(q.items)
+	q.count--
+	return task, true
 }

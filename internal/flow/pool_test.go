@@ -2,6 +2,8 @@ package flow
 
 import (
 	"runtime"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -35,5 +37,31 @@ func TestCloseWithinSaysWhetherTasksStillRun(t *testing.T) {
 	close(release)
 	if !p.CloseWithin(time.Minute) {
 		t.Error("not closed although the task has ended")
+	}
+}
+
+func TestTasksOfOneWorkerComeInTheirOrder(t *testing.T) {
+	const workers, each = 3, 100
+	got := make([][]int, workers)
+	var done sync.WaitGroup
+	p := NewPool(workers, func(worker, task int) {
+		defer done.Done()
+		if task >= 0 {
+			got[worker] = append(got[worker], task)
+		}
+	})
+	defer p.Close()
+	done.Add(2 * workers * each)
+	for i := range each {
+		for w := range workers {
+			p.SubmitTo(w, i)
+			p.Submit(-1)
+		}
+	}
+	done.Wait()
+	for w := range got {
+		if len(got[w]) != each || !slices.IsSorted(got[w]) {
+			t.Errorf("worker %d did %v", w, got[w])
+		}
 	}
 }
