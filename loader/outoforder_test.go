@@ -131,7 +131,7 @@ func TestOutOfOrderStreams(t *testing.T) {
 type opener func(context.Context) (loader.Iterator[int64], error)
 
 func (o opener) Open(ctx context.Context) (loader.Iterator[int64], error) { return o(ctx) }
-func (opener) Fingerprint() string                                       { return "opener" }
+func (opener) Fingerprint() string                                        { return "opener" }
 
 type waiting struct {
 	loader.Iterator[int64]
