@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -200,8 +201,12 @@ func (n *native) fits(at *place) error {
 	}
 	if !s.Iterable && s.Sampler == nil && s.BatchSampler == nil {
 		samples, _ := s.DataLen()
-		if _, length := orderOf(s, samples); at.index > length {
+		_, length := orderOf(s, samples)
+		if at.index > length {
 			return corruptState("extra.index", fmt.Sprintf("at most the %d samples of an epoch", length), at.index)
+		}
+		if length > 0 && at.epoch >= math.MaxInt64/length {
+			return corruptState("epoch", "one that can be reached", at.epoch)
 		}
 	}
 	return nil

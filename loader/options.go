@@ -149,7 +149,7 @@ func (o *Options[S, B]) ownRules(iterable bool) []rule {
 		{o.GlobalBatch != 0 && (iterable || o.BatchSize != 0), "GlobalBatch", "a Map, and no BatchSize beside it", "more"},
 		{o.GlobalBatch != 0 && o.GlobalBatch < w, "GlobalBatch", fmt.Sprintf("a sample for each of %d ranks", w), o.GlobalBatch},
 		{o.BatchSize > math.MaxInt32/w || o.GlobalBatch > math.MaxInt32, "BatchSize", "less than 2147483648 over all ranks", o.BatchSize},
-		{o.Streams < 0, "Streams", "0 or more", o.Streams},
+		{o.Streams < 0 || o.Streams > mostStreams, "Streams", fmt.Sprintf("0 to %d", mostStreams), o.Streams},
 		{o.OnError.Action > Skip, "OnError.Action", "Fail, PassOn or Skip", o.OnError.Action},
 		{o.OnError.Retries < 0 || o.OnError.Backoff < 0, "OnError", "no negative Retries or Backoff", o.OnError},
 	}

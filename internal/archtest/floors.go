@@ -63,7 +63,7 @@ func Module() Rules {
 				{Packages: "dynamic/checkpoint", Beside: []string{"dynamic", "dynamic/random"}},
 				{Packages: "dynamic/random", Beside: []string{"dynamic"}},
 				{Packages: "dynamic/readers", Beside: []string{"dynamic", "dynamic/random", "dynamic/checkpoint", "pipeline"}},
-				{Packages: "loader"},
+				{Packages: "loader", Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "loader/nodes", Beside: []string{"loader"}},
 				{Packages: "loader/timeline"},
 				{Packages: "compat/..."},

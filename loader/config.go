@@ -1,0 +1,254 @@
+package loader
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// FromConfig returns base with what a text of YAML or JSON sets, under torch's names
+// and with torch's values:
+//
+//	batch_size: 64            # null: no batching
+//	shuffle: true
+//	num_workers: 4
+//	prefetch_factor: 2        # null: the default
+//	persistent_workers: true
+//	drop_last: false
+//	timeout: 30               # seconds
+//	pin_memory: false
+//	pin_memory_device: ""
+//	multiprocessing_context: fork
+//	snapshot_every_n_steps: 1 # 0 or null: never
+//	in_order: true
+//	seed: 7                   # Bivouac's own from here on
+//	global_batch: 512
+//	rank: 0
+//	world: 8
+//	streams: 4
+//	on_error: {action: skip, retries: 2, backoff: 0.1}
+//
+// What is code (dataset, sampler, batch_sampler, collate_fn, worker_init_fn,
+// generator) is given in base. Mistakes that the types of Options exclude are
+// refused here, with the line: unknown names, names twice, values of another type
+// and sizes that are not positive. What does not go together is for New.
+func FromConfig[S, B any](text []byte, base Options[S, B]) (Options[S, B], error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return base, configError("", "YAML or JSON", err.Error())
+	}
+	if len(document.Content) == 0 {
+		return base, nil
+	}
+	o := base
+	err := eachEntry("", document.Content[0], func(name string, v configValue) error {
+		return o.set(name, v)
+	})
+	if err != nil {
+		return base, err
+	}
+	return o, nil
+}
+
+// set is the assignment of a value to an option.
+func (o *Options[S, B]) set(name string, v configValue) (err error) {
+	switch name {
+	case "batch_size":
+		o.BatchSize = NoBatching
+		if !v.null() {
+			o.BatchSize, err = v.integer(1)
+		}
+	case "shuffle":
+		if !v.null() {
+			o.Shuffle, err = v.boolean()
+		}
+	case "num_workers":
+		o.Workers, err = v.integer(0)
+	case "prefetch_factor":
+		if !v.null() {
+			o.PrefetchFactor, err = v.integer(1)
+		}
+	case "persistent_workers":
+		o.Persistent, err = v.boolean()
+	case "drop_last":
+		o.DropLast, err = v.boolean()
+	case "timeout":
+		o.Timeout, err = v.seconds()
+	case "pin_memory":
+		o.PinMemory, err = v.boolean()
+	case "pin_memory_device":
+		o.PinMemoryDevice, err = v.text()
+	case "multiprocessing_context":
+		if !v.null() {
+			o.MultiprocessingContext, err = v.text()
+		}
+	case "snapshot_every_n_steps":
+		o.SnapshotEvery, err = v.interval()
+	case "in_order":
+		var in bool
+		in, err = v.boolean()
+		o.OutOfOrder = !in
+	case "dataset", "sampler", "batch_sampler", "collate_fn", "worker_init_fn", "generator":
+		return v.wrong("no " + name + ", which is code and given in Options")
+	default:
+		return o.setOwn(name, v)
+	}
+	return err
+}
+
+// setOwn is set for what torch does not have.
+func (o *Options[S, B]) setOwn(name string, v configValue) (err error) {
+	switch name {
+	case "seed":
+		o.Seed, err = v.unsigned()
+	case "global_batch":
+		o.GlobalBatch, err = v.integer(1)
+	case "rank":
+		o.Rank, err = v.integer(0)
+	case "world":
+		o.World, err = v.integer(1)
+	case "streams":
+		o.Streams, err = v.integer(1)
+	case "on_error":
+		err = eachEntry("on_error.", v.node, func(name string, v configValue) error { return o.OnError.set(name, v) })
+	default:
+		return v.wrong("a name that is known")
+	}
+	return err
+}
+
+func (p *Policy) set(name string, v configValue) (err error) {
+	switch name {
+	case "action":
+		var text string
+		if text, err = v.text(); err != nil {
+			return err
+		}
+		if p.Action, err = ParseAction(text); err != nil {
+			return v.wrong(`"fail", "pass on" or "skip"`)
+		}
+	case "retries":
+		p.Retries, err = v.integer(0)
+	case "backoff":
+		p.Backoff, err = v.seconds()
+	default:
+		return v.wrong("action, retries or backoff")
+	}
+	return err
+}
+
+// configValue is a value of a configuration with its name.
+type configValue struct {
+	name string
+	node *yaml.Node
+}
+
+// eachEntry calls set for the entries of a mapping, whose names come once.
+func eachEntry(prefix string, n *yaml.Node, set func(name string, v configValue) error) error {
+	if n.Kind != yaml.MappingNode {
+		return configValue{strings.TrimSuffix(prefix, "."), n}.wrong("names and values")
+	}
+	var seen []string
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		v := configValue{prefix + key.Value, n.Content[i+1]}
+		if key.Kind != yaml.ScalarNode || key.Tag != "!!str" {
+			return v.wrong("a name")
+		}
+		if slices.Contains(seen, key.Value) {
+			return v.wrong("each name once")
+		}
+		seen = append(seen, key.Value)
+		if err := set(key.Value, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func configError(field, want, got string) error {
+	return &errs.Error{Kind: errs.Invalid, Op: "loader.FromConfig", Subject: field, Want: want, Got: got}
+}
+
+func (v configValue) wrong(want string) error {
+	field := fmt.Sprintf("line %d", v.node.Line)
+	if v.name != "" {
+		field = v.name + " in " + field
+	}
+	got := strconv.Quote(cutText(v.node.Value, 60))
+	switch v.node.Kind {
+	case yaml.MappingNode:
+		got = "a mapping"
+	case yaml.SequenceNode:
+		got = "a list"
+	case yaml.AliasNode:
+		got = "an alias"
+	default:
+		if v.node.Tag != "!!str" {
+			got = v.node.Value
+		}
+	}
+	return configError(field, want, got)
+}
+
+func (v configValue) is(tag string) bool { return v.node.Kind == yaml.ScalarNode && v.node.Tag == tag }
+func (v configValue) null() bool         { return v.is("!!null") }
+
+func (v configValue) integer(least int) (n int, err error) {
+	if !v.is("!!int") || v.node.Decode(&n) != nil || n < least || n > math.MaxInt32 {
+		return 0, v.wrong(fmt.Sprintf("an integer of %d to %d", least, math.MaxInt32))
+	}
+	return n, nil
+}
+
+func (v configValue) unsigned() (n uint64, err error) {
+	if !v.is("!!int") || v.node.Decode(&n) != nil {
+		return 0, v.wrong("an integer of 0 or more")
+	}
+	return n, nil
+}
+
+// interval reads a number of steps: 0 and null are never, and as in torch, where
+// only what it divides counts, a negative number is as its positive one.
+func (v configValue) interval() (int, error) {
+	if v.null() {
+		return SnapshotNever, nil
+	}
+	var n int
+	if !v.is("!!int") || v.node.Decode(&n) != nil || n < -math.MaxInt32 || n > math.MaxInt32 {
+		return 0, v.wrong("an integer, or null")
+	}
+	if n == 0 {
+		return SnapshotNever, nil
+	}
+	return max(n, -n), nil
+}
+
+func (v configValue) boolean() (b bool, err error) {
+	if !v.is("!!bool") || v.node.Decode(&b) != nil {
+		return false, v.wrong("true or false")
+	}
+	return b, nil
+}
+
+func (v configValue) text() (s string, err error) {
+	if !v.is("!!str") {
+		return "", v.wrong("text")
+	}
+	return v.node.Value, nil
+}
+
+func (v configValue) seconds() (time.Duration, error) {
+	var s float64
+	if !v.is("!!int") && !v.is("!!float") || v.node.Decode(&s) != nil || !(s >= 0) || s > float64(math.MaxInt64/int64(time.Second)) {
+		return 0, v.wrong("a number of seconds, 0 or more")
+	}
+	return time.Duration(s * float64(time.Second)), nil
+}

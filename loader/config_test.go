@@ -1,0 +1,97 @@
+package loader_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+func TestFromConfig(t *testing.T) {
+	base := options{BatchSize: 3, Streams: 9}
+	want := options{BatchSize: 64, Shuffle: true, Workers: 4, PrefetchFactor: 3, Persistent: true, DropLast: true, Timeout: 1500 * time.Millisecond,
+		PinMemory: true, PinMemoryDevice: "cpu", MultiprocessingContext: "spawn", SnapshotEvery: 5, OutOfOrder: true, Seed: 1<<64 - 1, Rank: 2, World: 8, Streams: 9,
+		OnError: loader.Policy{Action: loader.Skip, Retries: 2, Backoff: 100 * time.Millisecond}}
+	yaml := `
+batch_size: 64
+shuffle: true
+num_workers: 4
+prefetch_factor: 3
+persistent_workers: true
+drop_last: true
+timeout: 1.5
+pin_memory: true
+pin_memory_device: cpu
+multiprocessing_context: spawn
+snapshot_every_n_steps: 5
+in_order: false
+seed: 18446744073709551615
+rank: 2
+world: 8
+on_error: {action: skip, retries: 2, backoff: 0.1}
+`
+	got, err := loader.FromConfig([]byte(yaml), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(options{}, "Collate", "WorkerInit", "Warn", "Generator")); diff != "" {
+		t.Error(diff)
+	}
+	for text, check := range map[string]func(options) bool{
+		``:                               func(o options) bool { return o.BatchSize == 3 },
+		`{"batch_size": null}`:           func(o options) bool { return o.BatchSize == loader.NoBatching },
+		`snapshot_every_n_steps: 0`:      func(o options) bool { return o.SnapshotEvery == loader.SnapshotNever },
+		`snapshot_every_n_steps: null`:   func(o options) bool { return o.SnapshotEvery == loader.SnapshotNever },
+		`snapshot_every_n_steps: -4`:     func(o options) bool { return o.SnapshotEvery == 4 },
+		`{"shuffle": null, "timeout":0}`: func(o options) bool { return !o.Shuffle && o.Timeout == 0 },
+	} {
+		if o, err := loader.FromConfig([]byte(text), base); err != nil || !check(o) {
+			t.Errorf("%s: %v %+v", text, err, o)
+		}
+	}
+}
+
+func TestFromConfigRefuses(t *testing.T) {
+	for text, name := range map[string]string{
+		`batch_size: 0`: "batch_size", `batch_size: -1`: "batch_size", `batch_size: true`: "batch_size", `batch_size: 1.5`: "batch_size",
+		`batch_size: "2"`: "batch_size", `batch_size: [2]`: "batch_size", `num_workers: -1`: "num_workers", `num_workers: null`: "num_workers",
+		`prefetch_factor: 0`: "prefetch_factor", `timeout: -1`: "timeout", `timeout: .nan`: "timeout", `timeout: 1e300`: "timeout", `shuffle: 1`: "shuffle",
+		`drop_last: "no"`: "drop_last", `in_order: null`: "in_order", `multiprocessing_context: 3`: "multiprocessing_context",
+		`snapshot_every_n_steps: x`: "snapshot_every_n_steps", `nonsense: 1`: "nonsense", `sampler: sequential`: "sampler",
+		"seed: 1\nseed: 2": "seed", `seed: -1`: "seed", `world: 0`: "world", `on_error: skip`: "on_error", `on_error: {action: leave}`: "on_error.action",
+		`on_error: {retry: 1}`: "on_error.retry", `[1]`: "line 1", `{`: "YAML", `1: 2`: "1 in line 1", "a: &x 1\nbatch_size: *x": "a in line 1",
+	} {
+		_, err := loader.FromConfig([]byte(text), options{})
+		if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func FuzzFromConfig(f *testing.F) {
+	f.Add("batch_size: 64\nshuffle: true")
+	f.Add(`{"on_error":{"action":"skip"},"timeout":3}`)
+	f.Add("a: &x [*x]")
+	f.Fuzz(func(t *testing.T, text string) {
+		o, err := loader.FromConfig[int64, tensor.Tensor]([]byte(text), options{})
+		if err != nil {
+			if !errors.Is(err, errs.Invalid) {
+				t.Fatalf("kind of %v", err)
+			}
+			return
+		}
+		o.Workers, o.PinMemory = min(o.Workers, 2), false
+		l, err := loader.New(ids(4), o)
+		if err != nil {
+			return
+		}
+		l.Close()
+	})
+}
