@@ -41,8 +41,9 @@ build: ## build bin/bivouac
 	@echo '== build bin/bivouac ($(VERSION))'
 	@$(BUILD) -o bin/bivouac ./cmd/bivouac
 
-demo: build ## train, kill five times, resume, compare bit for bit (DEMO_FLAGS, DEMO_DIR)
+demo: build ## train, kill five times, resume, compare bit for bit; then read over 8, 6, 13 and 1 ranks (DEMO_FLAGS, DEMO_DIR)
 	@bin/bivouac demo --dir $(DEMO_DIR) $(DEMO_FLAGS)
+	@bin/bivouac demo elastic
 
 test: lint unit nocgo race ## everything a change must pass: lint, all tests, without cgo, with the race detector
 	@echo '== make test: all stages passed'

@@ -47,6 +47,7 @@ Trainings that differ are exit status 4.`,
 	}
 	o.AddFlags(cmd)
 	g.addJSON(cmd)
+	cmd.AddCommand(newDemoElasticCommand(g))
 	return cmd
 }
 

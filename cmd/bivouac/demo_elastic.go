@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/examples/elastic"
+)
+
+func newDemoElasticCommand(g *global) *cobra.Command {
+	d := elastic.Options{}.WithDefaults()
+	o := elastic.Options{}
+	cmd := &cobra.Command{
+		Use:   "elastic",
+		Short: "Change the number of ranks in mid-epoch, and compare with a run in peace",
+		Long: `Read a data set over 8 ranks; stop in mid-epoch and go on over 6, then 13, then 1,
+with batches of another size each time; and compare with one rank that reads all
+of it uninterrupted: the samples in their order, the random numbers of their
+augmentation, and each sample exactly once in an epoch.
+
+` + exitCodesHelp + `
+Runs that differ are exit status 4.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemoElastic(cmd.Context(), o, g) },
+	}
+	f := cmd.Flags()
+	f.Int64Var(&o.Samples, "samples", d.Samples, "samples of the data set")
+	f.Int64Var(&o.Epochs, "epochs", d.Epochs, "how often to read it")
+	f.Uint64Var(&o.Seed, "seed", 7, "seed of order and augmentation")
+	g.addJSON(cmd)
+	return cmd
+}
+
+func runDemoElastic(ctx context.Context, o elastic.Options, g *global) error {
+	for flag, zero := range map[string]bool{"samples": o.Samples == 0, "epochs": o.Epochs == 0} {
+		if zero {
+			return &errs.Error{Kind: errs.Invalid, Op: "demo elastic", Subject: "--" + flag, Want: "at least 1", Got: "0"}
+		}
+	}
+	screen := newScreen(g)
+	report, err := elastic.Run(ctx, o, screen)
+	screen.close()
+	if err != nil {
+		return err
+	}
+	if g.json {
+		err = g.printJSON(report)
+	} else {
+		report.Print(g.stdout)
+	}
+	if len(report.Failures) > 0 {
+		return &errs.Error{Kind: errs.Mismatch, Op: "demo elastic", Got: report.Failures[0]}
+	}
+	return err
+}
