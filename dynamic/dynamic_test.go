@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -19,7 +20,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(int) { dynamic.Default().Close() }))
+	code := m.Run()
+	dynamic.Default().Close() // which lasts as long as the process
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 var modes = []dynamic.Mode{dynamic.Deferred, dynamic.Eager, dynamic.Sync}

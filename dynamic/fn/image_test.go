@@ -2,6 +2,7 @@ package fn_test
 
 import (
 	"errors"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -18,7 +19,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(int) { dynamic.Default().Close() }))
+	code := m.Run()
+	dynamic.Default().Close() // which lasts as long as the process
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 func TestReadImages(t *testing.T) {

@@ -1,6 +1,8 @@
 package random_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -10,7 +12,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(int) { dynamic.Default().Close() }))
+	code := m.Run()
+	dynamic.Default().Close() // which lasts as long as the process
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 // Functions draw from the generator that they are given, that of the context, or that of the

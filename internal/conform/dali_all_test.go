@@ -27,7 +27,7 @@ func TestAllDali(t *testing.T) {
 }
 
 // skipsOfDali are the reasons for which a case may be skipped: what the next parts bring.
-var skipsOfDali = []string{"operator", "reader", "codec", "dynamic"}
+var skipsOfDali = []string{"operator", "reader", "codec"}
 
 func checkDali(t *testing.T, code int, out string) {
 	t.Helper()

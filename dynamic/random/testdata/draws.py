@@ -1,9 +1,10 @@
 """Records what DALI's dynamic mode draws: draws.py > draws.json (nvidia-dali 2.4.0).
 
 Each case is an operator, its arguments, a seed and the calls made with one generator: for each call
-its batch size (null: a Tensor), the outputs as hexadecimal bytes of each sample with shape and dtype,
-and the state of the generator after it.
+its batch size (null: a Tensor), the outputs as hexadecimal bytes of each sample, or their hash, with shape and
+dtype, and the state of the generator after it.
 """
+import hashlib
 import json
 
 import numpy as np
@@ -16,7 +17,10 @@ CALLS = [None, 1, 3, None, 2]
 
 def sample(x):
     a = np.ascontiguousarray(np.array(x))
-    return {"shape": list(a.shape), "dtype": str(a.dtype), "bytes": a.tobytes().hex()}
+    r = {"shape": list(a.shape), "dtype": str(a.dtype)}
+    if a.nbytes > 128:
+        return r | {"sha256": hashlib.sha256(a.tobytes()).hexdigest()}
+    return r | {"bytes": a.tobytes().hex()}
 
 
 def values(x):
@@ -62,11 +66,16 @@ CASES = [
     ("batch_permutation", None, {}),
     ("batch_permutation", None, {"allow_repetitions": True}),
     ("batch_permutation", None, {"no_fixed_points": True}),
+    ("decoders.image_random_crop", "ppm", {}),
+    ("decoders.image_random_crop", "ppm", {"random_area": [0.1, 0.5], "random_aspect_ratio": [0.5, 2.0]}),
+    ("random_bbox_crop", "boxes", {"thresholds": [0.0, 0.3, 0.6], "bbox_layout": "xyXY"}),
     ("roi_random_crop", None, {"crop_shape": [4, 5], "roi_start": [2, 3], "roi_shape": [8, 9], "in_shape": [20, 30]}),
 ]
 
 INPUTS = {"float32": (ramp(np.float32), ""), "uint8": (ramp(np.uint8), ""), "image": (image(), "HWC"),
-          "shape": (np.array([20, 30, 3]), "")}
+          "shape": (np.array([20, 30, 3]), ""),
+          "ppm": (np.frombuffer(b"P6\n30 20\n255\n" + image().tobytes(), np.uint8).copy(), ""),
+          "boxes": (np.array([[0.1, 0.2, 0.5, 0.7], [0.4, 0.1, 0.9, 0.6]], np.float32), "")}
 
 
 def run(name, source, args, seed):
