@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
 )
 
 // Stateful is what a checkpoint captures. It must be comparable, as pointers are: it
@@ -39,7 +40,9 @@ const prefix = "__op_"
 // after the other: calls at the same time are an error of kind errs.Busy, for what
 // they would capture would be of no one moment.
 type Checkpoint struct {
-	mu sync.Mutex
+	mu      sync.Mutex
+	options Options
+	open    func(dir string) (store.Store, error)
 
 	names    []string // of the objects, in the order in which they came
 	objects  map[string]Stateful
@@ -57,13 +60,6 @@ type entry struct {
 	state    any
 	typeName string
 	typed    bool
-}
-
-// New returns an empty checkpoint.
-func New() *Checkpoint {
-	c := &Checkpoint{}
-	c.reset()
-	return c
 }
 
 func (c *Checkpoint) reset() {
@@ -180,7 +176,10 @@ func typeName(object Stateful) string {
 	if t, ok := object.(Typed); ok {
 		return t.CheckpointType()
 	}
-	t := reflect.TypeOf(object)
+	return typeNameOf(reflect.TypeOf(object))
+}
+
+func typeNameOf(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

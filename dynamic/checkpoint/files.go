@@ -3,18 +3,21 @@ package checkpoint
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
-	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // Save writes the states to the file that the pattern names with the next number, and
 // returns its path. The first time the next number is one more than the highest there
 // is; after Load, one more than that of the file. Files that exist are passed over,
-// never replaced; directories are made. When Save returns the file is durable.
+// never replaced; directories are made. When Save returns the file is durable. An error
+// leaves the files that were there as they were, and no part of a new one.
+//
+// With Options.Keep, files of the pattern with lower numbers are removed then, but the
+// newest; what cannot be removed is an error beside the path of the new file.
 //
 // A pattern has one field, {seq} or with the format of an integer {seq:04d}; {{ and }}
 // are braces. Other patterns are errors of kind errs.Invalid.
@@ -32,18 +35,18 @@ func (c *Checkpoint) Save(ctx context.Context, pattern string) (path string, err
 		return "", err
 	}
 	if c.sequence < 0 {
-		highest, _, err := p.highest()
+		files, err := c.files(ctx, p)
 		if err != nil {
 			return "", err
 		}
-		c.sequence = highest + 1
+		c.sequence = 0
+		if n := len(files); n > 0 {
+			c.sequence = files[n-1].number + 1
+		}
 	}
 	for ; ; c.sequence++ {
 		path = p.path(c.sequence)
-		if _, err := os.Lstat(path); err == nil {
-			continue
-		}
-		s, err := local.Open(filepath.Dir(path), nil)
+		s, err := c.open(filepath.Dir(path))
 		if err != nil {
 			return "", err
 		}
@@ -55,8 +58,30 @@ func (c *Checkpoint) Save(ctx context.Context, pattern string) (path string, err
 			return "", err
 		}
 		c.sequence++
-		return path, nil
+		return path, c.retire(ctx, p, c.sequence-1)
 	}
+}
+
+// retire removes the files of a pattern but the newest, of those up to a number.
+func (c *Checkpoint) retire(ctx context.Context, p pattern, newest int) error {
+	if c.options.Keep <= 0 {
+		return nil
+	}
+	files, err := c.files(ctx, p)
+	if err != nil {
+		return err
+	}
+	files = slices.DeleteFunc(files, func(f file) bool { return f.number > newest })
+	for _, f := range files[:max(0, len(files)-c.options.Keep)] {
+		s, err := c.open(filepath.Dir(f.path))
+		if err == nil {
+			err = s.RemoveTree(ctx, filepath.Base(f.path))
+		}
+		if err != nil && !errors.Is(err, errs.NotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Load takes the states from the file with the highest number that the pattern
@@ -71,24 +96,83 @@ func (c *Checkpoint) Load(pattern string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	highest, path, err := p.highest()
+	ctx := context.Background() // local files, without a network
+	files, err := c.files(ctx, p)
 	if err != nil {
 		return "", err
 	}
-	if highest < 0 {
+	if len(files) == 0 {
 		return "", fail(errs.NotFound, "Load", "pattern "+pattern, "a file", "none that matches")
 	}
+	newest := files[len(files)-1]
+	text, err := c.read(ctx, newest.path)
+	if err != nil {
+		return "", err
+	}
+	if err := c.deserialize(text); err != nil {
+		return "", errs.Wrap("checkpoint.Load", newest.path, err)
+	}
+	c.sequence = newest.number + 1
+	return newest.path, nil
+}
+
+// read returns the contents of a file.
+func (c *Checkpoint) read(ctx context.Context, path string) (string, error) {
+	s, err := c.open(filepath.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	r, err := s.Open(ctx, filepath.Base(path))
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
 	const largest = 1 << 30
-	if info, err := os.Stat(path); err == nil && info.Size() > largest {
+	if r.Size() > largest {
 		return "", fail(errs.Exhausted, "Load", path, "at most 1 GiB", "more")
 	}
-	text, err := os.ReadFile(path)
+	b := make([]byte, r.Size())
+	return string(b), r.ReadAt(ctx, b, 0)
+}
+
+// file is one of a pattern's.
+type file struct {
+	number int
+	path   string
+}
+
+// files returns the files that a pattern matches, by rising numbers. Numbers are decimal
+// whatever the format, as DALI reads them.
+func (c *Checkpoint) files(ctx context.Context, p pattern) ([]file, error) {
+	dir, head := filepath.Split(p.before)
+	at := dir
+	if at == "" {
+		at = "."
+	}
+	s, err := c.open(at)
 	if err != nil {
-		return "", &errs.Error{Kind: errs.IO, Op: "checkpoint.Load", Subject: path, Err: err}
+		return nil, err
 	}
-	if err := c.deserialize(string(text)); err != nil {
-		return "", errs.Wrap("checkpoint.Load", path, err)
+	var list []file
+	for e, err := range s.List(ctx, "") {
+		if errors.Is(err, errs.NotFound) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		n, rest, ok := p.number(e.Name, head)
+		if !ok {
+			continue
+		}
+		name := e.Name
+		if rest != "" {
+			name += "/" + rest
+		}
+		if info, err := s.Stat(ctx, name); err == nil && !info.Dir {
+			list = append(list, file{number: n, path: dir + filepath.FromSlash(name)})
+		}
 	}
-	c.sequence = highest + 1
-	return path, nil
+	slices.SortStableFunc(list, func(a, b file) int { return a.number - b.number })
+	return list, nil
 }

@@ -2,6 +2,8 @@ package checkpoint
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -29,7 +31,6 @@ func (c *Checkpoint) serialize() (string, error) {
 		return "", fail(errs.Sequence, "Serialize", "states", "some: call Collect first", "none")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `{"version": %d, "states": {`, version)
 	for i, key := range c.order {
 		if i > 0 {
 			b.WriteString(", ")
@@ -46,8 +47,43 @@ func (c *Checkpoint) serialize() (string, error) {
 		}
 		b.WriteString("}")
 	}
-	b.WriteString("}}")
-	return b.String(), nil
+	states := "{" + b.String() + "}"
+	if c.options.Extend {
+		return fmt.Sprintf(`{"version": %d, "states": %s, %q: {"checksum": %q}}`, version, states, extensionKey, checksum(states)), nil
+	}
+	return fmt.Sprintf(`{"version": %d, "states": %s}`, version, states), nil
+}
+
+// extensionKey is the member of the text that DALI does not know.
+const extensionKey = "bivouac"
+
+// checksum is that of the states as they are written.
+func checksum(states string) string {
+	sum := sha256.Sum256([]byte(states))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// checkSum holds the states against the checksum of the extension, if there is one.
+func checkSum(extension json.RawMessage, states string) error {
+	if extension == nil {
+		return nil
+	}
+	members, _, err := object(extension)
+	if err != nil {
+		return invalid(extensionKey, "an object", err.Error())
+	}
+	raw, ok := members["checksum"]
+	if !ok {
+		return nil
+	}
+	var want string
+	if err := json.Unmarshal(raw, &want); err != nil {
+		return invalid(extensionKey+".checksum", "text", string(raw))
+	}
+	if got := checksum(states); got != want {
+		return fail(errs.Corrupt, "Deserialize", "states", want, got)
+	}
+	return nil
 }
 
 // printed is the text of a state; none at all is written as Python writes it.
@@ -92,7 +128,8 @@ func quote(b *strings.Builder, s string) {
 }
 
 // Deserialize takes states from text; those that were there go, the objects stay. An
-// error, of kind errs.Invalid, names what is wrong, and leaves everything as it was.
+// error, of kind errs.Invalid, or errs.Corrupt where the states are not those of the
+// checksum, names what is wrong, and leaves everything as it was.
 func (c *Checkpoint) Deserialize(text string) error {
 	if err := c.lock("Deserialize"); err != nil {
 		return err
@@ -131,6 +168,9 @@ func parse(text string) (order []string, states map[string]entry, err error) {
 	}
 	if v, ok := top["version"]; !ok || !isVersion(v) {
 		return nil, nil, invalid("version", strconv.Itoa(version), string(v))
+	}
+	if err := checkSum(top[extensionKey], string(raw)); err != nil {
+		return nil, nil, err
 	}
 	entries, order, err := object(raw)
 	if err != nil {

@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -105,49 +104,23 @@ func (f format) text(n int) string {
 // path returns the path of number n.
 func (p pattern) path(n int) string { return p.before + p.format.text(n) + p.after }
 
-// highest returns the highest number of a file that the pattern matches, with its
-// path; -1 where there is none. Numbers are decimal whatever the format, as DALI reads them.
-func (p pattern) highest() (n int, path string, err error) {
-	dir, head := filepath.Split(p.before)
-	tail, deeper, nested := strings.Cut(p.after, string(filepath.Separator))
-	open := dir
-	if open == "" {
-		open = "."
-	}
-	entries, err := os.ReadDir(open)
-	if err != nil && !os.IsNotExist(err) {
-		return -1, "", &errs.Error{Kind: errs.IO, Op: "checkpoint.pattern", Subject: open, Err: err}
-	}
-	n = -1
-	for _, e := range entries {
-		digits, ok := strings.CutPrefix(e.Name(), head)
-		if digits, ok = cutSuffix(digits, tail, ok); !ok {
-			continue
-		}
-		v, ok := number(digits)
-		if !ok || v <= n {
-			continue
-		}
-		full := dir + e.Name()
-		if nested {
-			full += string(filepath.Separator) + deeper
-		}
-		if info, err := os.Stat(full); err == nil && !info.IsDir() {
-			n, path = v, full
-		}
-	}
-	return n, path, nil
-}
-
-func cutSuffix(s, suffix string, ok bool) (string, bool) {
+// number returns the number in the name of an entry of the directory of the pattern whose
+// names begin with head, and what of the path lies deeper.
+func (p pattern) number(name, head string) (n int, deeper string, ok bool) {
+	tail, deeper, _ := strings.Cut(p.after, string(filepath.Separator))
+	digits, ok := strings.CutPrefix(name, head)
 	if !ok {
-		return s, false
+		return 0, "", false
 	}
-	return strings.CutSuffix(s, suffix)
+	if digits, ok = strings.CutSuffix(digits, tail); !ok {
+		return 0, "", false
+	}
+	n, ok = decimal(digits)
+	return n, filepath.ToSlash(deeper), ok
 }
 
-// number reads decimal digits of any script.
-func number(digits string) (int, bool) {
+// decimal reads decimal digits of any script.
+func decimal(digits string) (int, bool) {
 	const largest = 1 << 53
 	n := 0
 	for _, r := range digits {

@@ -91,17 +91,17 @@ func quoted(s string) string {
 		case strconv.IsPrint(r):
 			b.WriteRune(r)
 		case r < 0x100:
-			b.WriteString(`\x` + hex(r, 2))
+			b.WriteString(`\x` + hexDigits(r, 2))
 		case r < 0x10000:
-			b.WriteString(`\u` + hex(r, 4))
+			b.WriteString(`\u` + hexDigits(r, 4))
 		default:
-			b.WriteString(`\U` + hex(r, 8))
+			b.WriteString(`\U` + hexDigits(r, 8))
 		}
 	}
 	return b.String() + q
 }
 
-func hex(r rune, width int) string {
+func hexDigits(r rune, width int) string {
 	s := strconv.FormatInt(int64(r), 16)
 	return strings.Repeat("0", width-len(s)) + s
 }
