@@ -109,23 +109,31 @@ func (c documents) place(epoch int64, cuts []cut) (*Arrangement, Place, error) {
 		if err != nil {
 			return nil, Place{}, err
 		}
-		if rest.size < o.shards.Samples {
+		switch {
+		case rest.size == 0:
+			return c.next(epoch)
+		case rest.size < o.shards.Count:
+			return nil, Place{}, &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("at most %d shards, as many as samples are left of epoch %d", rest.size, epoch), Got: fmt.Sprint(o.shards.Count),
+				Remedy: "go on with fewer shards, or begin the next epoch"}
+		case rest.size < o.shards.Samples:
 			o = o.goOn(epoch, rest)
 		}
 	}
+	c.order = o
 	at := Place{Position: o.begin(epoch) + taken, Epoch: epoch}
 	switch length := o.epochLength(epoch); {
-	case o != c.order && o.length == 0: // nothing is left for this shard
-		o = c.order
-		at = Place{Position: o.begin(epoch + 1), Epoch: epoch + 1}
-	case taken > length && c.order.shards.Pad == 0:
+	case taken > length && o.shards.Pad == 0:
 		return nil, Place{}, &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("at most %d samples of epoch %d", length, epoch), Got: fmt.Sprint(taken),
 			Remedy: "resume with the data set and arguments of the reader that was saved"}
 	case taken >= length:
-		at = Place{Position: o.begin(epoch + 1), Epoch: epoch + 1}
+		return c.next(epoch)
 	case taken > 0:
 		at.Left = length - taken
 	}
-	c.order = o
 	return o.arrangement(c), at, nil
+}
+
+// next returns where a reader stands after an epoch.
+func (c documents) next(epoch int64) (*Arrangement, Place, error) {
+	return c.order.arrangement(c), Place{Position: c.order.begin(epoch + 1), Epoch: epoch + 1}, nil
 }

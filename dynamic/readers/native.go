@@ -141,14 +141,13 @@ func (o *sharded) Len() (n int64, ok bool) { return 0, false }
 // String implements order.Order. Shards are not in it: states fit other numbers of them.
 func (o *sharded) String() string { return o.whole.String() }
 
-// goOn returns the order that goes on in an epoch of which rest is left. Its length is 0
-// where nothing of that falls to the shard.
+// goOn returns the order that goes on in an epoch of which rest is left, some of it for every shard.
 func (o *sharded) goOn(epoch int64, rest remainder) *sharded {
 	next := *o
 	next.rest, next.first = rest, epoch
 	lo, hi := rest.part(o.shards.Of(epoch), o.shards.Count)
 	next.length = hi - lo
-	if pad := o.shards.Pad; pad > 0 && next.length > 0 {
+	if pad := o.shards.Pad; pad > 0 {
 		largest := (rest.size + o.shards.Count - 1) / o.shards.Count
 		next.length = (largest + pad - 1) / pad * pad
 	}
