@@ -76,7 +76,7 @@ func TestNamedProofsExist(t *testing.T) {
 	}
 }
 
-var identifier = regexp.MustCompile("`(?:\\*|&|\\[\\])?((?:checkpoint|options|handler|partial|training|surgery|tree|tensor|errs|store|pipeline|fn)\\.[A-Z]\\w*(?:\\.[A-Z]\\w*)?)")
+var identifier = regexp.MustCompile("`(?:\\*|&|\\[\\])?((?:checkpoint|options|handler|partial|training|surgery|tree|tensor|errs|store|pipeline|fn|dynamic|random|readers)\\.[A-Z]\\w*(?:\\.[A-Z]\\w*)?)")
 
 // Names of packages that a document quotes are declared; members of
 // options are those of the embedded ones too.

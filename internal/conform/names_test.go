@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -21,11 +22,11 @@ const (
 	namesList     = "../../testdata/orbax-v1-names.txt"
 )
 
-// packagesOf are the packages that the document names, by directory.
+// packagesOf are the directories of the packages that documents name; some have a name in common.
 var packagesOf = map[string]string{
-	"checkpoint": "checkpoint", "options": "checkpoint/options", "handler": "checkpoint/handler", "partial": "checkpoint/partial",
+	"checkpoint": "checkpoint dynamic/checkpoint", "options": "checkpoint/options", "handler": "checkpoint/handler", "partial": "checkpoint/partial",
 	"training": "checkpoint/training", "surgery": "checkpoint/surgery", "tree": "tree", "tensor": "tensor", "errs": "errs", "store": "store",
-	"pipeline": "pipeline", "fn": "pipeline/fn",
+	"pipeline": "pipeline", "fn": "pipeline/fn dynamic/fn", "dynamic": "dynamic", "random": "dynamic/random", "readers": "dynamic/readers",
 }
 
 // beyondGo are counterparts that this module does not declare.
@@ -142,16 +143,19 @@ func isDeclared(declared map[string]map[string]bool, name string) error {
 		return nil
 	}
 	pkg, rest, _ := strings.Cut(name, ".")
-	dir, ok := packagesOf[pkg]
+	dirs, ok := packagesOf[pkg]
 	if !ok {
 		return fmt.Errorf("%q: an unknown package", name)
 	}
 	if declared[pkg] == nil {
-		names, err := declarations(filepath.Join("..", "..", filepath.FromSlash(dir)))
-		if err != nil {
-			return err
+		declared[pkg] = map[string]bool{}
+		for dir := range strings.FieldsSeq(dirs) {
+			names, err := declarations(filepath.Join("..", "..", filepath.FromSlash(dir)))
+			if err != nil {
+				return err
+			}
+			maps.Copy(declared[pkg], names)
 		}
-		declared[pkg] = names
 	}
 	if rest != "" && !declared[pkg][rest] {
 		return fmt.Errorf("%q is not declared", name)
