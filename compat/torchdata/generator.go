@@ -50,6 +50,10 @@ func (g *Generator) Int63() int64 { return int64(g.Uint64() &^ (1 << 63)) }
 // bits of two words.
 func (g *Generator) Float64() float64 { return float64(g.Uint64()&(1<<53-1)) * 0x1p-53 }
 
+// Float32 returns a number of [0, 1) as torch.rand has it in single precision: 24
+// bits of a word.
+func (g *Generator) Float32() float32 { return float32(g.Uint32()&(1<<24-1)) * 0x1p-24 }
+
 // wideRange is the range from which torch.randint draws two words: 2^28 since
 // torch 2.x, 2^32 before.
 const wideRange = 1 << 28

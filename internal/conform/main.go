@@ -1,6 +1,6 @@
 // Command conform holds Bivouac against cases that the real systems made.
 //
-//	go run ./internal/conform -suite dali|formats|grain|orbax|orbax-pure|streaming [-only a,b] [-json] [-status FILE] DIR
+//	go run ./internal/conform -suite dali|formats|grain|orbax|orbax-pure|streaming|torchdata [-only a,b] [-json] [-status FILE] DIR
 //
 // A case is what the suite's README says it is. Every member of an expectation
 // is compared, or stands on the list of ignored names that the run prints; an
@@ -10,12 +10,12 @@
 // layout).
 //
 // A line is printed for each failure, each skip and each divergence that was
-// judged by its own rule, all of which docs/compat/orbax.md and dali.md list; the
+// judged by its own rule, all of which docs/compat/orbax.md, dali.md and torchdata.md list; the
 // last line is
 //
 //	N passed, N failed, N skipped
 //
-// and in the dali suite ", N divergent", for there these are counted by
+// and in the suites dali and torchdata ", N divergent", for there these are counted by
 // themselves. -status writes the counts of that suite, by section and by operator,
 // into a document.
 //
@@ -58,6 +58,7 @@ var suites = map[string]suite{
 	"orbax":      orbaxSuite,
 	"orbax-pure": pureSuite,
 	"streaming":  streamingSuite,
+	"torchdata":  torchdataSuite,
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
