@@ -81,7 +81,7 @@ func collateMap(path string, column []reflect.Value, to reflect.Type) (reflect.V
 		part := make([]reflect.Value, len(column))
 		for i, v := range column {
 			if part[i] = v.MapIndex(key); !part[i].IsValid() {
-				return m, disagree(path, i, fmt.Sprintf("the key %v", key), "none")
+				return m, disagree(fmt.Sprintf("%s[%v]", path, key), i, "a value", "none")
 			}
 		}
 		v, err := collateColumn(fmt.Sprintf("%s[%v]", path, key), part, elem)

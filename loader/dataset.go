@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"iter"
+
+	"github.com/bivouac-ml/bivouac/stream"
 )
 
 // Map is a data set that is read by id. Without a Clone of its own (see
@@ -141,6 +143,18 @@ func (p *pulled[S]) Close() error {
 	p.stop()
 	return nil
 }
+
+// FromStream is an Iterable of what a stream gives, such as a pipeline, a reader of
+// one or another loader: a pass is what it gives up to an io.EOF. It has the state of
+// the stream, which stays the caller's to close. It is read as one stream.
+func FromStream[S any](s stream.Stream[S]) Iterable[S] { return &streamed[S]{s} }
+
+type streamed[S any] struct{ stream.Stream[S] }
+
+func (s *streamed[S]) Open(context.Context) (Iterator[S], error) { return s, nil }
+
+// Fingerprint implements Fingerprinted where the stream does.
+func (s *streamed[S]) Fingerprint() string { return fingerprintOf(s.Stream) }
 
 // Channel is an Iterable of the values that a channel gives until it is closed.
 // All streams take from the one channel, each value comes once, and there is

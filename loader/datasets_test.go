@@ -64,7 +64,7 @@ func (s seekable) Open(ctx context.Context) (loader.Iterator[int64], error) {
 	return &position{I: int64(w.ID), Step: int64(w.N), Size: s.size, read: s.read}, nil
 }
 
-// own is its own iterator, and counts its passes: items of pass e are e*1e6 more.
+// own is its own iterator, and counts its passes: items of pass e are e*1000000 more.
 type own struct {
 	Pass int64 `json:"pass"`
 	At   int64 `json:"at"` // -1: between passes
@@ -79,6 +79,7 @@ func (o *own) Clone(context.Context) (loader.Iterable[int64], error) { return ne
 func (o *own) Open(ctx context.Context) (loader.Iterator[int64], error) {
 	w, _ := loader.WorkerInfoOf(ctx)
 	o.step, o.At = int64(w.N), int64(w.ID)
+	o.Pass++
 	return o, nil
 }
 
@@ -86,7 +87,7 @@ func (o *own) Next(context.Context) (int64, error) {
 	if o.At >= o.size {
 		return 0, io.EOF
 	}
-	v := o.At
+	v := o.At + (o.Pass-1)*1_000_000
 	o.At += o.step
 	return v, nil
 }

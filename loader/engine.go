@@ -45,7 +45,7 @@ func newEngine[S, B any](src source[S], o Options[S, B]) (*engine[S, B], error) 
 		return nil, err
 	}
 	if o.PinMemory {
-		e.pin = &pinner{warn: s.Warn}
+		e.pin = newPinner(s.Warn)
 	}
 	e.keyer = rng.NewKeyer(s.Seed)
 	s.Fingerprint, s.Stateful = src.fingerprint(), src.stateful()
@@ -198,6 +198,9 @@ func (e *engine[S, B]) next(ctx context.Context) (B, error) {
 		e.tasks = e.plan.Settle(s.task, &s.outcome, e.tasks[:0])
 		e.settling = false
 		b, o := s.batch, s.outcome
+		if e.pin != nil {
+			e.pin.handOut(s.pinned)
+		}
 		s.reset()
 		e.free = append(e.free, s)
 		if e.abandoned {

@@ -20,6 +20,7 @@ type lane[S any] struct {
 
 	data     source[S] // empty until the lane is opened
 	cloned   bool      // data is the lane's own
+	initial  []byte    // state of the data set before it was opened
 	bulk     Bulk[S]
 	iterator Iterator[S]
 	self     bool  // the data set is its own iterator
@@ -63,6 +64,12 @@ func (l *lane[S]) open(src source[S], alone bool, workerInit func(context.Contex
 	if l.start.Dataset != nil {
 		if err := setState(l.data.dataset(), "data set", l.start.Dataset); err != nil {
 			return err
+		}
+	}
+	if d, ok := l.data.dataset().(state.Stateful); ok {
+		var err error
+		if l.initial, err = d.AppendState([]byte{}); err != nil {
+			return errs.Wrap("", "state of the data set", err)
 		}
 	}
 	l.bulk, _ = l.data.mapped.(Bulk[S])

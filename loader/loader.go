@@ -68,7 +68,7 @@ func (l *Loader[S, B]) Start(ctx context.Context) error {
 	return errs.Wrap("loader.Start", "", l.engine.start(ctx, l.protocol))
 }
 
-// Next returns the next batch, which is the caller's. At the end of an epoch it
+// Next returns the next batch, which is the caller's (but see Options.PinMemory). At the end of an epoch it
 // returns io.EOF, and the batches of the next one after that. Other errors are at
 // the position of their batch.
 func (l *Loader[S, B]) Next(ctx context.Context) (B, error) {

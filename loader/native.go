@@ -151,7 +151,7 @@ func orderOf(s *Setup, samples int64) (o order.Order, epoch int64) {
 // Leave gives up the rest of the epoch.
 func (n *native) Leave() {
 	n.pass = nil
-	n.at.nextEpoch(n.at.position)
+	n.at.nextEpoch(n.at.position, n.setup.Stateful)
 	n.takeSnapshot()
 }
 

@@ -39,8 +39,9 @@ type Options[S, B any] struct {
 	// workers, rely on being called from one goroutine. nil is DefaultCollate, or
 	// without batching the sample itself.
 	Collate func([]S) (B, error)
-	// PinMemory moves tensors of a batch to memory that is aligned to pages and
-	// locked, as far as the system lets it.
+	// PinMemory moves the tensors of a batch, and batches that are a Pinner, to memory
+	// that is aligned to pages and locked. It is the loader's, and used again after the
+	// next Next. Where the system does not let so much be locked there is one warning.
 	PinMemory bool
 	// DropLast leaves out the last batch of an epoch where it is short.
 	DropLast bool

@@ -77,7 +77,10 @@ func (p *pass) Lane(i int) LaneStart {
 func (p *pass) Opened(i int, s LaneState) {
 	if n := p.native; n.laned() {
 		at := &n.at.streams[p.stream(i)]
-		at.dataset, at.iterator = s.Dataset, s.Iterator
+		if at.items > 0 || at.iterator != nil {
+			return // it is within a pass
+		}
+		at.dataset = s.Initial
 		if n.snapshots() {
 			n.snap.streams[p.stream(i)] = *at
 		}
@@ -201,7 +204,7 @@ func (p *pass) Next() (Task, bool, error) {
 		position += f.length - n.at.index // with what DropLast left out
 	}
 	n.pass = nil
-	n.at.nextEpoch(position)
+	n.at.nextEpoch(position, n.setup.Stateful)
 	if err := n.endSampler(); err != nil {
 		n.engine.Abandon()
 		return Task{}, false, err

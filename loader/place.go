@@ -100,8 +100,9 @@ func (p *place) clone() place {
 	return c
 }
 
-// nextEpoch moves to the start of the next epoch; position is where it begins.
-func (p *place) nextEpoch(position int64) {
+// nextEpoch moves to the start of the next epoch; position is where it begins. A
+// data set with a state keeps it, also one that is its own iterator.
+func (p *place) nextEpoch(position int64, stateful bool) {
 	p.epoch++
 	p.index, p.batch, p.draws, p.turn, p.position = 0, 0, 0, 0, position
 	p.cursor = nil
@@ -109,6 +110,9 @@ func (p *place) nextEpoch(position int64) {
 	p.coverage[0], p.coverage[1] = p.coverage[1], coverage{epoch: p.epoch}
 	for i := range p.streams {
 		s := &p.streams[i]
+		if stateful && s.dataset == nil {
+			s.dataset = s.iterator
+		}
 		s.items, s.ended, s.iterator = 0, false, nil
 	}
 }

@@ -143,6 +143,8 @@ type LaneState struct {
 	// Dataset and Iterator are the states of those that are a state.Stateful, else nil.
 	// Dataset is nil when it is its own iterator.
 	Dataset, Iterator []byte
-	Items             int64 // read in this pass, failed ones included
-	Ended             bool  // there are no more
+	// Initial is the state of the data set before Open; only Plan.Opened is told.
+	Initial []byte
+	Items   int64 // read in this pass, failed ones included
+	Ended   bool  // there are no more
 }

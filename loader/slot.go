@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/arena"
 )
 
 // slot is a task in the making, and what comes of it.
@@ -23,6 +24,7 @@ type slot[S, B any] struct {
 	outcome Outcome
 	state   LaneState
 	samples []S // of the batch, memory that is used again
+	pinned  *arena.Arena
 	begun   atomic.Bool
 	done    atomic.Bool
 }
@@ -30,7 +32,7 @@ type slot[S, B any] struct {
 func (s *slot[S, B]) reset() {
 	var none B
 	clear(s.samples)
-	s.task, s.lane, s.batch, s.outcome, s.state, s.samples = Task{}, nil, none, Outcome{}, LaneState{}, s.samples[:0]
+	s.task, s.lane, s.batch, s.outcome, s.state, s.samples, s.pinned = Task{}, nil, none, Outcome{}, LaneState{}, s.samples[:0], nil
 	s.begun.Store(false)
 	s.done.Store(false)
 }
@@ -75,6 +77,7 @@ func (e *engine[S, B]) open(s *slot[S, B]) {
 	err := s.lane.open(e.source, alone, e.options.WorkerInit)
 	if err == nil {
 		s.state, err = s.lane.state()
+		s.state.Initial = s.lane.initial
 	}
 	if err != nil {
 		s.outcome.Err = e.failed(s, err)
@@ -94,7 +97,7 @@ func (e *engine[S, B]) make(s *slot[S, B]) {
 		if o.Count = len(s.samples); o.Count == 0 {
 			o.Empty = true
 		} else if s.batch, err = e.collate(s.samples); err == nil && e.pin != nil {
-			s.batch, err = pinned(e.pin, s.batch)
+			s.batch, s.pinned, err = pinned(e.pin, s.batch)
 		}
 	}
 	if s.task.Want || o.Ended {

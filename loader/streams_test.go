@@ -31,6 +31,7 @@ var kinds = map[string]func() loader.Iterable[int64]{
 	"plain":    func() loader.Iterable[int64] { return plain(61) },
 	"iterator": func() loader.Iterable[int64] { return seekable{size: 61} },
 	"itself":   func() loader.Iterable[int64] { return newOwn(61) },
+	"stream":   func() loader.Iterable[int64] { return loader.FromStream(numberStream(61)) },
 	"uneven":   func() loader.Iterable[int64] { return uneven(0, 40, 21) },
 }
 
@@ -39,12 +40,16 @@ var kinds = map[string]func() loader.Iterable[int64]{
 // goes on with the item that was not delivered yet; and the next epoch is whole.
 func TestStreamsGoOnWhereTheyWere(t *testing.T) {
 	for kind, dataset := range kinds {
-		whole := epochs(t, openIterable(t, dataset(), options{BatchSize: 4, Streams: 3}), 2)
+		streams := 3
+		if kind == "stream" {
+			streams = 1
+		}
+		whole := epochs(t, openIterable(t, dataset(), options{BatchSize: 4, Streams: streams}), 2)
 		if n := len(slices.Concat(whole[0]...)); n != 61 {
 			t.Fatalf("%s: %d items", kind, n)
 		}
 		for _, o := range []options{{}, {Workers: 1}, {Workers: 2, PrefetchFactor: 3}, {Workers: 3, Persistent: true}, {SnapshotEvery: 5}, {Workers: 2, SnapshotEvery: 4}, {SnapshotEvery: loader.SnapshotNever}} {
-			o.BatchSize, o.Streams = 4, 3
+			o.BatchSize, o.Streams = 4, streams
 			t.Run(fmt.Sprintf("%s workers=%d every=%d", kind, o.Workers, o.SnapshotEvery), func(t *testing.T) {
 				for k := range len(whole[0]) + 1 {
 					a := openIterable(t, dataset(), o)
@@ -66,6 +71,15 @@ func TestStreamsGoOnWhereTheyWere(t *testing.T) {
 			})
 		}
 	}
+}
+
+// numberStream is a loader of single numbers, as a stream.
+func numberStream(n int) *loader.Loader[int64, int64] {
+	l, err := loader.New[int64, int64](ids(n), loader.Options[int64, int64]{BatchSize: loader.NoBatching, Shuffle: true})
+	if err != nil {
+		panic(err)
+	}
+	return l
 }
 
 // S7 costs what it must: an iterator with a state reads nothing again.

@@ -95,6 +95,16 @@ func Open(size int, o *Options) (*Arena, error) {
 // already stays as it is. Where there are no large pages nothing happens.
 func Advise(mem []byte) { advise(mem) }
 
+// Lock keeps the pages of mem, wherever it lies, in physical memory until they are
+// unmapped. The error is that of the system, which bounds how much a process may
+// lock; where there is no such thing nothing happens.
+func Lock(mem []byte) error {
+	if len(mem) == 0 {
+		return nil
+	}
+	return lock(mem)
+}
+
 // minChunk keeps the number of mappings small when an arena starts empty.
 const minChunk = 1 << 20
 

@@ -246,3 +246,22 @@ func TestAdvise(t *testing.T) {
 		t.Errorf("byte %d is another", at)
 	}
 }
+
+func TestLock(t *testing.T) {
+	a, err := arena.Open(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	mem, err := a.Alloc(100, arena.MaxAlign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := arena.Lock(nil); err != nil {
+		t.Errorf("of nothing: %v", err)
+	}
+	if err := arena.Lock(mem); err != nil {
+		t.Logf("the system lets nothing be locked: %v", err)
+	}
+	mem[99] = 1
+}

@@ -46,3 +46,5 @@ func populate(mem []byte) {
 		mem = mem[n:]
 	}
 }
+
+func lock(mem []byte) error { return unix.Mlock(mem) }
