@@ -11,9 +11,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// BenchmarkCall is what a call costs on a tensor of one element: the cast of one, with
-// typed arguments, and arithmetic. "wait" evaluates each result before the next call, "chain"
-// takes each for the next call and waits at the end.
+// BenchmarkCall is what a call costs on a tensor of one element. "wait" evaluates each result
+// before the next call, "ctx" with a context that may end, and "chain" takes each for the next call and
+// waits at the end.
 func BenchmarkCall(b *testing.B) {
 	x := dynamic.TensorOf([]int32{1})
 	calls := []struct {
@@ -23,22 +23,22 @@ func BenchmarkCall(b *testing.B) {
 		{"cast", func(ctx context.Context, x *dynamic.Tensor) *dynamic.Tensor {
 			return dynamic.Cast(ctx, x, tensor.Int32)
 		}},
-		{"flip", func(ctx context.Context, x *dynamic.Tensor) *dynamic.Tensor {
+		{"pad", func(ctx context.Context, x *dynamic.Tensor) *dynamic.Tensor {
 			return dynamic.Invoke(ctx, dynamic.Call{Op: "pad", Args: opargs.Pad{FillValue: op.Const(3.0)}, Inputs: []dynamic.Value{x}})[0].(*dynamic.Tensor)
 		}},
 		{"add", func(ctx context.Context, x *dynamic.Tensor) *dynamic.Tensor { return dynamic.Add(ctx, x, 1) }},
 	}
 	for _, mode := range modes {
 		for _, c := range calls {
-			for _, chained := range []bool{false, true} {
-				how := "wait"
-				if chained {
-					how = "chain"
-				}
+			for _, how := range []string{"wait", "ctx", "chain"} {
 				b.Run(fmt.Sprintf("%s/%s/%s", mode, c.name, how), func(b *testing.B) {
 					e := dynamic.NewEvalContext(dynamic.Options{Threads: 2})
 					defer e.Close()
-					ctx := dynamic.WithMode(dynamic.With(context.Background(), e), mode)
+					ctx, chained := context.Background(), how == "chain"
+					if how == "ctx" {
+						ctx = b.Context()
+					}
+					ctx = dynamic.WithMode(dynamic.With(ctx, e), mode)
 					y := x
 					b.ReportAllocs()
 					for b.Loop() {

@@ -3,6 +3,7 @@ package dynamic
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -16,13 +17,11 @@ func (k *call) wait(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return canceled(ctx)
 	}
-	if ctx.Done() == nil { // nothing can end the wait: instead of it do the work
+	if ctx.Done() == nil || k.quick() { // instead of a wait do the work
 		evaluate(k)
 		if k.finished() {
 			return nil
 		}
-		<-k.doneChannel()
-		return nil
 	}
 	if k.mode == Deferred && k.state.Load() == fresh {
 		k.e.enqueue(k)
@@ -33,6 +32,23 @@ func (k *call) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return canceled(ctx)
 	}
+}
+
+// quick reports whether to compute the call takes less, as far as is known, than to
+// have the background do it: nothing is lost by looking at the context only afterwards.
+func (k *call) quick() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, in := range k.inputs {
+		if c := in.origin(); c != nil && !c.finished() {
+			return false
+		}
+	}
+	k.e.mu.Lock()
+	p := k.operator.last
+	k.e.mu.Unlock()
+	const handingOver = 20 * time.Microsecond
+	return p != nil && p.capacity == capacity(k.samples) && time.Duration(p.cost.Load()) < handingOver && p.cost.Load() > 0
 }
 
 func canceled(ctx context.Context) error {
@@ -100,8 +116,8 @@ func (k *call) run() {
 	if k.mode == Sync {
 		return
 	}
-	k.ctx, k.inputs, k.args, k.few = nil, nil, arguments{}, [len(k.few)]*result{}
 	k.mu.Lock()
+	k.ctx, k.inputs, k.args, k.few = nil, nil, arguments{}, [len(k.few)]*result{}
 	k.state.Store(finished)
 	if k.done != nil {
 		close(k.done)

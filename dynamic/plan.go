@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/exec"
@@ -33,6 +35,8 @@ type plan struct {
 	keyer   *rng.Forked
 	repeats [][]tensor.Tensor // of inputs that are the same for all samples
 	specs   []tensor.Spec     // of the outputs
+	runs    int
+	cost    atomic.Int64 // nanoseconds of a run, of one every now and then; 0: not known
 }
 
 // newPlan makes the plan for a call whose inputs are there.
@@ -112,6 +116,10 @@ func (p *plan) run(k *call) error {
 		}
 	}
 	p.keyer.Start = k.draw
+	const often = 16
+	if p.runs++; p.runs%often == 1 {
+		defer func(start time.Time) { p.cost.Store(int64(time.Since(start))) }(time.Now())
+	}
 	p.exec.Start(f)
 	err := p.exec.Wait(k.ctx, f)
 	if err == nil {
