@@ -47,6 +47,20 @@
 // axes and layouts, for batches up to the same power of two. [With] says which one a
 // context.Context means; [Default] is there for those that name none.
 //
+// # Compiled loops
+//
+// [Compile] calls a function once with values that have no contents, and makes of the
+// calls in it one graph, which runs ahead of who takes its results:
+//
+//	loop, err := dynamic.Compile(ctx, reader.Root(64), func(ctx context.Context, in []dynamic.Value) []dynamic.Value {
+//		images := fn.DecodersImage(ctx, in[0].(*dynamic.Batch), fn.DecodersImageArgs{})
+//		return []dynamic.Value{fn.RandomResizedCrop(ctx, rng, images, args), in[1]}
+//	}, dynamic.LoopOptions{})
+//	for values, err := range loop.Steps(ctx) {
+//
+// The results are those of the calls, and generators and root stand where the calls would
+// have left them after the step that was delivered, so that checkpoints know no difference.
+//
 // # Memory
 //
 // The outputs of a call are its own. They stay until nobody has them any more, or until
