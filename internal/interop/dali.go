@@ -92,8 +92,8 @@ func within(dir string, do func() error) error {
 	return errors.Join(do(), os.Chdir(before))
 }
 
-func writeDALICase(ctx context.Context, dir string, r *rand.Rand) error {
-	samples := 3 + r.IntN(20)
+// writeFiles makes the data of a case: files that contain their number.
+func writeFiles(dir string, samples int) error {
 	for k := range samples {
 		name := filepath.Join(dir, "data", fmt.Sprintf("c%d", k*3/samples), fmt.Sprintf("f%05d.jpg", k))
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -102,6 +102,14 @@ func writeDALICase(ctx context.Context, dir string, r *rand.Rand) error {
 		if err := os.WriteFile(name, fmt.Appendf(nil, "%07d", k), 0o666); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func writeDALICase(ctx context.Context, dir string, r *rand.Rand) error {
+	samples := 3 + r.IntN(20)
+	if err := writeFiles(dir, samples); err != nil {
+		return err
 	}
 	return within(dir, func() error {
 		m := &daliMaker{r: r, samples: samples}

@@ -16,7 +16,8 @@
 //
 // write-pipelines writes random pipelines in DALI's form, with what they deliver
 // and a checkpoint of each; compare-pipelines runs those that DALI wrote, from the
-// beginning and from DALI's checkpoints.
+// beginning and from DALI's checkpoints. write-dynamic and compare-dynamic do so with
+// programs of dynamic mode.
 //
 // compare prints one line for each library and layout, and one for each
 // difference. The exit status is 1 after a difference and when there was nothing
@@ -44,16 +45,18 @@ func main() {
 		os.Exit(status(err))
 	case len(args) == 2 && args[0] == "compare-pipelines":
 		os.Exit(status(compareDALI(ctx, args[1], os.Stdout)))
-	case len(args) == 4 && (args[0] == "write" || args[0] == "write-pipelines"):
+	case len(args) == 2 && args[0] == "compare-dynamic":
+		os.Exit(status(compareDynamic(ctx, args[1], os.Stdout)))
+	case len(args) == 4 && (args[0] == "write" || args[0] == "write-pipelines" || args[0] == "write-dynamic"):
 		seed, err := strconv.ParseUint(args[2], 10, 64)
 		n, err2 := strconv.Atoi(args[3])
-		write := map[string]func(context.Context, string, uint64, int) error{"write": writeAll, "write-pipelines": writeDALI}[args[0]]
+		write := map[string]func(context.Context, string, uint64, int) error{"write": writeAll, "write-pipelines": writeDALI, "write-dynamic": writeDynamic}[args[0]]
 		if err == nil && err2 == nil {
 			os.Exit(status(write(ctx, args[1], seed, n)))
 		}
 	}
 	fmt.Fprintln(os.Stderr, "usage: interop compare DIR | interop write DIR SEED TREES | interop exchange < REQUEST |"+
-		" interop compare-pipelines DIR | interop write-pipelines DIR SEED PIPELINES")
+		" interop compare-pipelines DIR | interop write-pipelines DIR SEED PIPELINES | interop compare-dynamic DIR | interop write-dynamic DIR SEED PROGRAMS")
 	os.Exit(2)
 }
 

@@ -3,6 +3,8 @@ interop.py merged DIR: Orbax reads what Bivouac merged there.
 interop.py read DIR: they read what Bivouac wrote below DIR and compare every leaf.
 interop.py write-pipelines DIR SEED PIPELINES: DALI writes random pipelines, what they deliver and a checkpoint of each.
 interop.py read-pipelines DIR: DALI runs those that Bivouac wrote, also from Bivouac's checkpoints.
+interop.py write-dynamic DIR SEED PROGRAMS: DALI writes random programs of dynamic mode, what they deliver and a checkpoint of each.
+interop.py read-dynamic DIR: DALI goes on from the checkpoints that Bivouac wrote.
 interop.py turns DIR SEED PROGRAM: Orbax and Bivouac, the PROGRAM, write to runs and sessions below DIR in turn.
 """
 
@@ -47,6 +49,10 @@ def main(command, root, *rest):
         import pipelines
 
         return 1 if (pipelines.write(root, *map(int, rest)) if rest else pipelines.read(root)) else 0
+    if command in ("write-dynamic", "read-dynamic"):
+        import dynamic
+
+        return 1 if (dynamic.write(root, *map(int, rest)) if rest else dynamic.read(root)) else 0
     sys.exit(__doc__)
 
 
