@@ -190,7 +190,11 @@ func (k *call) retain(c *Call) error {
 
 // size finds out how many samples the call has.
 func (k *call) size(c *Call) error {
-	k.samples, k.batch = max(1, c.Batch), c.Batch > 0
+	k.samples, k.batch = 1, c.Batch != 0
+	if c.Batch < 0 || c.Batch > mostSamples {
+		return badSize(c.Op, c.Batch)
+	}
+	k.samples = max(1, c.Batch)
 	from := "the call"
 	for i, in := range k.inputs {
 		if !in.batch {
@@ -205,6 +209,13 @@ func (k *call) size(c *Call) error {
 		}
 	}
 	return nil
+}
+
+// mostSamples is the largest batch, as of pipelines.
+const mostSamples = 1 << 24
+
+func badSize(op string, n int) error {
+	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: "batch size", Want: fmt.Sprintf("1 to %d", mostSamples), Got: fmt.Sprint(n)}
 }
 
 func (k *call) inputName(i int) string {

@@ -128,8 +128,8 @@ func (f *Form) sample(data any) (tensor.Tensor, error) {
 // Broadcast returns a Batch of n times t. It does not wait.
 func Broadcast(t *Tensor, n int) *Batch {
 	b := &Batch{result{batch: true, n: n}}
-	if n < 1 {
-		b.err = &errs.Error{Kind: errs.Invalid, Op: "dynamic.Broadcast", Want: "a batch size of 1 or more", Got: strconv.Itoa(n)}
+	if n < 1 || n > mostSamples {
+		b.err = badSize("dynamic.Broadcast", n)
 		b.n = 0
 		b.seen.Store(true)
 		return b

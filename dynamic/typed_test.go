@@ -53,3 +53,20 @@ func TestBroadcastOfFurtherInputs(t *testing.T) {
 		t.Errorf("%d numbers for a batch of 2, %v", len(n), err)
 	}
 }
+
+// Sizes that nobody can mean are errors, before memory ends.
+func TestSizesBeyondReason(t *testing.T) {
+	ctx := t.Context()
+	for name, v := range map[string]dynamic.Value{
+		"a batch of 2^62":      random.UniformBatch(ctx, random.New(1), 1<<62, random.UniformArgs{}),
+		"a batch of -3":        random.UniformBatch(ctx, random.New(1), -3, random.UniformArgs{}),
+		"a broadcast to 2^40":  dynamic.Broadcast(dynamic.TensorOf(1), 1<<40),
+		"a shape of 2^80":      random.Uniform(ctx, random.New(1), random.UniformArgs{Shape: op.Const([]int{1 << 40, 1 << 40})}),
+		"a shape of 2^60":      fn.Ones(ctx, fn.OnesArgs{Shape: op.Const([]int{1 << 60})}),
+		"a batch of 4 samples": fn.OnesBatch(ctx, 4, fn.OnesArgs{Shape: op.Const([]int{1 << 40})}),
+	} {
+		if err := v.Evaluate(ctx); !errors.Is(err, errs.Invalid) && !errors.Is(err, errs.Exhausted) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

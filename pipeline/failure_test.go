@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
@@ -121,6 +122,19 @@ func TestClosed(t *testing.T) {
 	for _, err := range []error{err, p.SetState(nil), p.Skip()} {
 		if !errors.Is(err, errs.Closed) {
 			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// A sample of a size that nobody has memory for, known before there is data, fails as one
+// whose size the data tells.
+func TestSamplesBeyondMemory(t *testing.T) {
+	for _, n := range []int{1 << 40, 1 << 60} {
+		p := start(t, pipeline.Options{BatchSize: 2}, func(b *pipeline.Builder) []pipeline.Node {
+			return b.Op("ones", op.Args{"shape": []int{n}})
+		})
+		if _, err := p.Next(context.Background()); !errors.Is(err, errs.Exhausted) {
+			t.Errorf("%d elements: %v", n, err)
 		}
 	}
 }

@@ -52,7 +52,10 @@ func newPlan(g *graph.Graph, bytesPerSample int) *plan {
 			v := value{named: p.named(n, i), spec: spec, hint: hint(n, i, bytesPerSample), static: op.Static(spec) && !n.Partial && !n.Fed, partial: n.Partial, read: n.Reader != nil, fed: n.Fed}
 			v.frame = v.read || v.fed || n.Stage%2 == 1
 			if v.static {
-				v.size = spec.Shape.Len() * spec.DType.Size()
+				size, err := spec.Shape.Bytes(spec.DType)
+				if v.size = size; err != nil || size > largestSample { // which is refused when a sample asks for it
+					v.static, v.size = false, 0
+				}
 			}
 			p.values = append(p.values, v)
 		}
