@@ -34,7 +34,12 @@ func newIdentity(s *Setup, samples int64) identity {
 	if !s.Iterable {
 		fields["samples"] = strconv.FormatInt(samples, 10)
 	}
-	id := identity{document: state.Document{Version: state.Version, Kind: stateKind, Fingerprint: s.Fingerprint, Fields: fields, Config: state.HashFields(fields)}}
+	return identityFor(s.Fingerprint, fields)
+}
+
+// identityFor is the identity of a data set and the fields.
+func identityFor(fingerprint string, fields map[string]string) identity {
+	id := identity{document: state.Document{Version: state.Version, Kind: stateKind, Fingerprint: fingerprint, Fields: fields, Config: state.HashFields(fields)}}
 	text := func(name, value string) string {
 		return string(state.AppendString(append(state.AppendString(nil, name), ':'), value))
 	}
@@ -47,8 +52,8 @@ func newIdentity(s *Setup, samples int64) identity {
 		id.tail += text(name, fields[name])
 	}
 	id.tail += "},"
-	if s.Fingerprint != "" {
-		id.tail += text("fingerprint", s.Fingerprint) + ","
+	if fingerprint != "" {
+		id.tail += text("fingerprint", fingerprint) + ","
 	}
 	id.tail += text("kind", stateKind) + `,"position":`
 	return id

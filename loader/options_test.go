@@ -1,0 +1,270 @@
+package loader_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/rng"
+)
+
+// Where several options are wrong, the one that torch would look at first is named.
+func TestChecksComeInTheOrderOfTorch(t *testing.T) {
+	sampler, batches := listSampler{0}, batchList{{0}}
+	for i, c := range []struct {
+		o        options
+		iterable bool
+		want     string
+	}{
+		{options{Workers: -1, Timeout: -1, PrefetchFactor: 2}, false, "Workers"},
+		{options{Timeout: -1, PrefetchFactor: 2}, false, "Timeout"},
+		{options{PrefetchFactor: 2, Persistent: true}, false, "PrefetchFactor"},
+		{options{Workers: 1, PrefetchFactor: -1, MultiprocessingContext: "x"}, false, "PrefetchFactor"},
+		{options{Persistent: true, MultiprocessingContext: "fork"}, false, "Persistent"},
+		{options{MultiprocessingContext: "fork", Shuffle: true}, true, "MultiprocessingContext"},
+		{options{Workers: 1, MultiprocessingContext: "bad", Shuffle: true}, true, "MultiprocessingContext: invalid: want fork, spawn, forkserver"},
+		{options{Shuffle: true, Sampler: sampler}, true, "Shuffle"},
+		{options{Sampler: sampler, BatchSampler: batches}, true, "Sampler"},
+		{options{BatchSampler: batches}, true, "BatchSampler"},
+		{options{Sampler: sampler, Shuffle: true, BatchSampler: batches}, false, "Sampler"},
+		{options{BatchSampler: batches, BatchSize: 2}, false, "BatchSampler"},
+		{options{BatchSampler: batches, Shuffle: true}, false, "BatchSampler"},
+		{options{BatchSampler: batches, Sampler: sampler}, false, "BatchSampler"},
+		{options{BatchSampler: batches, DropLast: true}, false, "BatchSampler"},
+		{options{BatchSize: loader.NoBatching, DropLast: true}, false, "DropLast"},
+		{options{BatchSize: -2}, false, "BatchSize"},
+		{options{Timeout: time.Second}, false, "Timeout"},
+		{options{PinMemoryDevice: "cuda"}, false, "PinMemoryDevice"},
+		{options{SnapshotEvery: -2}, false, "SnapshotEvery"},
+		{options{Rank: 1}, false, "Rank"},
+		{options{Rank: -1, World: 2}, false, "Rank"},
+		{options{World: -1}, false, "Rank"},
+		{options{Order: order.Sequential(3), Shuffle: true}, false, "Order"},
+		{options{GlobalBatch: 4, BatchSize: 2}, false, "GlobalBatch"},
+		{options{GlobalBatch: 2, World: 3}, false, "GlobalBatch"},
+		{options{BatchSize: 1 << 30, World: 8}, false, "BatchSize"},
+		{options{Streams: -1}, true, "Streams"},
+		{options{OnError: loader.Policy{Action: 9}}, false, "OnError.Action"},
+		{options{OnError: loader.Policy{Retries: -1}}, false, "OnError"},
+	} {
+		var err error
+		if c.iterable {
+			_, err = loader.NewIterable(plain(3), c.o)
+		} else {
+			_, err = loader.New(ids(3), c.o)
+		}
+		if !errors.Is(err, errs.Invalid) || !strings.HasPrefix(err.Error(), "loader.New: "+c.want) {
+			t.Errorf("case %d: %v, want %s", i, err, c.want)
+		}
+	}
+	if _, err := loader.New[int64](nil, options{}); !errors.Is(err, errs.Invalid) {
+		t.Errorf("no data set: %v", err)
+	}
+	if _, err := loader.NewIterable[int64](nil, options{}); !errors.Is(err, errs.Invalid) {
+		t.Errorf("no data set: %v", err)
+	}
+}
+
+func TestLen(t *testing.T) {
+	check := func(n int64, known bool, want int64, wantKnown bool) {
+		t.Helper()
+		if n != want || known != wantKnown {
+			t.Errorf("%d, %t, want %d, %t", n, known, want, wantKnown)
+		}
+	}
+	for _, c := range []struct {
+		o    options
+		want int64
+	}{
+		{options{}, 10}, {options{BatchSize: 3}, 4}, {options{BatchSize: 3, DropLast: true}, 3}, {options{BatchSize: 2, World: 2}, 3},
+		{options{GlobalBatch: 4}, 3}, {options{Sampler: listSampler{1, 2, 3}, BatchSize: 2}, 2}, {options{BatchSampler: batchList{{1}, {2}, {3}}}, 3},
+		{options{Order: order.Sequential(7), BatchSize: 2}, 4},
+	} {
+		n, known := open(t, ids(10), c.o).Len()
+		check(n, known, c.want, true)
+	}
+	n, known := open(t, ids(10), options{Sampler: endless{}}).Len()
+	check(n, known, 0, false)
+	n, known = openIterable(t, plain(5), options{}).Len()
+	check(n, known, 0, false)
+	n, known = openIterable(t, sized{plain(9), 7}, options{BatchSize: 2}).Len()
+	check(n, known, 4, true)
+}
+
+type endless struct{}
+
+func (endless) Len() int64                 { return -1 }
+func (endless) Open() loader.Cursor[int64] { return endless{} }
+func (endless) Next() (int64, bool, error) { return 0, true, nil }
+
+// sized announces a length that may be wrong.
+type sized struct {
+	loader.Iterable[int64]
+	n int64
+}
+
+func (s sized) Len() (int64, bool) { return s.n, true }
+
+// An Iterable that gives more than it announced is told of once, if Len was asked.
+func TestOverrunWarning(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		var warnings []string
+		l := openIterable(t, sized{plain(12), 7}, options{BatchSize: 2, Warn: func(m string) { warnings = append(warnings, m) }})
+		if asked {
+			l.Len()
+		}
+		epochs(t, l, 2)
+		if want := map[bool]int{true: 1}[asked]; len(warnings) != want {
+			t.Errorf("asked %t: warnings %q", asked, warnings)
+		}
+	}
+}
+
+func TestChange(t *testing.T) {
+	l := open(t, ids(10), options{BatchSize: 2})
+	for _, name := range []string{"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"} {
+		if err := l.Change(name, 3); !errors.Is(err, errs.Sequence) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, v := range []any{"x", -1, 1.5} {
+		if err := l.Change("num_workers", v); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%v: %v", v, err)
+		}
+	}
+	if err := l.Change("colour", 1); !errors.Is(err, errs.Invalid) {
+		t.Error(err)
+	}
+	take(t, l, -1)
+	if err := l.Change("num_workers", 2); err != nil {
+		t.Fatal(err)
+	}
+	take(t, l, 1)
+	if err := l.Change("num_workers", 1); !errors.Is(err, errs.Sequence) {
+		t.Errorf("within an epoch: %v", err)
+	}
+	if n := len(take(t, l, -1)); n != 4 {
+		t.Errorf("%d more batches", n)
+	}
+}
+
+// WorkerInit runs after a worker is seeded and before its data set is read; each
+// worker has its own data set if it can.
+func TestWorkers(t *testing.T) {
+	type seen struct {
+		id, n int
+		seed  uint64
+	}
+	started := make(chan seen, 8)
+	cloned := make(chan int, 8)
+	ds := loader.Factory(ids(8), func(ctx context.Context) (loader.Map[int64], error) {
+		w, ok := loader.WorkerInfoOf(ctx)
+		if !ok {
+			t.Error("a clone for no worker")
+		}
+		cloned <- w.ID
+		return ids(8), nil
+	})
+	for _, persistent := range []bool{false, true} {
+		l := open(t, ds, options{Workers: 2, Persistent: persistent, WorkerInit: func(ctx context.Context) error {
+			w, _ := loader.WorkerInfoOf(ctx)
+			if _, ok := w.Dataset.(loader.Slice[int64]); !ok {
+				t.Errorf("data set %T", w.Dataset)
+			}
+			started <- seen{w.ID, w.N, w.Seed}
+			return nil
+		}})
+		epochs(t, l, 2)
+		if want := map[bool]int{false: 4, true: 2}[persistent]; len(cloned) != want {
+			t.Errorf("persistent %t: %d clones", persistent, len(cloned))
+		}
+		seeds := map[uint64]bool{}
+		for range 4 {
+			s := <-started
+			seeds[s.seed] = true
+			if s.n != 2 || s.id > 1 {
+				t.Errorf("%+v", s)
+			}
+		}
+		if len(seeds) != 4 {
+			t.Errorf("%d seeds for two workers and two epochs", len(seeds))
+		}
+		for len(cloned) > 0 {
+			<-cloned
+		}
+	}
+	if _, ok := loader.WorkerInfoOf(context.Background()); ok {
+		t.Error("a worker outside of a loader")
+	}
+}
+
+func TestGeneratorGivesTheSeed(t *testing.T) {
+	orderOf := func(o options) string {
+		o.Shuffle, o.BatchSize = true, 100
+		return string(snapshot(t, open(t, ids(100), o)))
+	}
+	a, b := rng.NewPhilox(1, 0, 0), rng.NewPhilox(1, 0, 0)
+	if orderOf(options{Generator: &a}) != orderOf(options{Generator: &b}) {
+		t.Error("equal generators give different seeds")
+	}
+	if orderOf(options{Generator: &a}) == orderOf(options{Generator: &b, Seed: 4}) {
+		t.Error("a seed that is given counts")
+	}
+}
+
+// Breaking off a loop and beginning another is a new epoch, as in torch; Next would go on.
+func TestEpochAfterABrokenOffLoop(t *testing.T) {
+	for _, workers := range []int{0, 2} {
+		l := open(t, ids(10), options{BatchSize: 2, Shuffle: true, Workers: workers})
+		want := epochs(t, open(t, ids(10), options{BatchSize: 2, Shuffle: true}), 2)[1]
+		for range l.Epoch(context.Background()) {
+			break
+		}
+		n := 0
+		for _, err := range l.Epoch(context.Background()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if n != len(want) {
+			t.Errorf("%d batches in the epoch after", n)
+		}
+		// a state that was set is gone on from
+		take(t, l, 2)
+		saved := snapshot(t, l)
+		restore(t, l, saved)
+		n = 0
+		for range l.Epoch(context.Background()) {
+			n++
+		}
+		if n != 3 {
+			t.Errorf("%d batches after a state", n)
+		}
+	}
+}
+
+func TestClosedLoader(t *testing.T) {
+	l := open(t, ids(3), options{})
+	l.Close()
+	_, err := l.Next(context.Background())
+	_, err2 := l.StateDict()
+	for _, err := range []error{err, err2, l.SetState(nil), l.Start(context.Background()), l.Close()} {
+		if err != nil && !errors.Is(err, errs.Closed) {
+			t.Error(err)
+		}
+	}
+	for _, err := range l.Epoch(context.Background()) {
+		if !errors.Is(err, errs.Closed) {
+			t.Error(err)
+		}
+	}
+	if err == nil || err2 == nil {
+		t.Error("a closed loader works")
+	}
+}
