@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
+	"github.com/bivouac-ml/bivouac/dynamic/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader/timeline"
 	"github.com/bivouac-ml/bivouac/state"
@@ -50,6 +52,8 @@ type saved struct {
 	doc  *state.Document        // of Bivouac; else nil
 	tree map[string]any         // JSON, with json.Number
 	dali *stateproto.Checkpoint // of DALI
+	// alone are the facts of the state of one object of dynamic mode.
+	alone []fact
 }
 
 // The forms of states.
@@ -92,6 +96,10 @@ func readState(name string) (*saved, error) {
 // recognize finds out what wrote a state.
 func (s *saved) recognize() error {
 	if first := bytes.TrimLeft(s.raw, " \t\r\n"); len(first) == 0 || first[0] != '{' {
+		if one, ok := single(strings.TrimSpace(string(s.raw))); ok {
+			s.form, s.alone = one.Form, one.Facts
+			return nil
+		}
 		c, err := stateproto.Parse(s.raw)
 		if err != nil || len(s.raw) == 0 {
 			return &errs.Error{Kind: errs.Corrupt, Want: "a state: JSON, or a checkpoint of DALI", Got: "neither", Err: err}
@@ -117,6 +125,10 @@ func (s *saved) recognize() error {
 		return true
 	}
 	switch {
+	case has("states", "version"):
+		s.form = formDynamic
+		_, err := checkpoint.Entries(string(s.raw))
+		return err
 	case has("kind", "position", "version"):
 		s.form = formBivouac
 		doc, err := state.Unmarshal(s.raw)

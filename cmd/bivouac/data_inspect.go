@@ -66,6 +66,8 @@ func (s *saved) facts() []fact {
 		return daliFacts(s.dali)
 	case s.form == formWorkers:
 		return workerFacts(s.tree)
+	case s.alone != nil:
+		return s.alone
 	}
 	return leaves(nil, "", s.tree)
 }

@@ -50,6 +50,7 @@ carries on as if nothing had happened.
 		newExtractCommand(g),
 		newCatCommand(g),
 		newDataCommand(g),
+		newStateCommand(g),
 		newOpsCommand(g),
 		newVersionCommand(g),
 		newCompletionCommand(g),
