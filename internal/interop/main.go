@@ -6,6 +6,8 @@
 //	go run ./internal/interop exchange < REQUEST
 //	go run ./internal/interop write-pipelines DIR SEED PIPELINES
 //	go run ./internal/interop compare-pipelines DIR
+//	go run ./internal/interop write-loaders DIR SEED LOADERS
+//	go run ./internal/interop compare-loaders DIR
 //
 // Below DIR each case is a directory with a case.json, which says what was
 // written beside it; tools/interop/truth.py describes it. compare loads every
@@ -19,6 +21,9 @@
 // beginning and from DALI's checkpoints. write-dynamic and compare-dynamic do so with
 // programs of dynamic mode.
 //
+// write-loaders writes states of loaders in torchdata's form, with what comes after
+// them; compare-loaders goes on from those of torchdata.
+//
 // compare prints one line for each library and layout, and one for each
 // difference. The exit status is 1 after a difference and when there was nothing
 // to compare, 2 for a wrong call.
@@ -31,6 +36,11 @@ import (
 	"os"
 	"strconv"
 )
+
+// caseWriters write cases for the libraries.
+var caseWriters = map[string]func(ctx context.Context, root string, seed uint64, cases int) error{
+	"write": writeAll, "write-pipelines": writeDALI, "write-dynamic": writeDynamic, "write-loaders": writeLoaders,
+}
 
 func main() {
 	ctx := context.Background()
@@ -47,16 +57,18 @@ func main() {
 		os.Exit(status(compareDALI(ctx, args[1], os.Stdout)))
 	case len(args) == 2 && args[0] == "compare-dynamic":
 		os.Exit(status(compareDynamic(ctx, args[1], os.Stdout)))
-	case len(args) == 4 && (args[0] == "write" || args[0] == "write-pipelines" || args[0] == "write-dynamic"):
+	case len(args) == 2 && args[0] == "compare-loaders":
+		os.Exit(status(compareLoaders(ctx, args[1], os.Stdout)))
+	case len(args) == 4 && caseWriters[args[0]] != nil:
 		seed, err := strconv.ParseUint(args[2], 10, 64)
 		n, err2 := strconv.Atoi(args[3])
-		write := map[string]func(context.Context, string, uint64, int) error{"write": writeAll, "write-pipelines": writeDALI, "write-dynamic": writeDynamic}[args[0]]
 		if err == nil && err2 == nil {
-			os.Exit(status(write(ctx, args[1], seed, n)))
+			os.Exit(status(caseWriters[args[0]](ctx, args[1], seed, n)))
 		}
 	}
 	fmt.Fprintln(os.Stderr, "usage: interop compare DIR | interop write DIR SEED TREES | interop exchange < REQUEST |"+
-		" interop compare-pipelines DIR | interop write-pipelines DIR SEED PIPELINES | interop compare-dynamic DIR | interop write-dynamic DIR SEED PROGRAMS")
+		" interop compare-pipelines DIR | interop write-pipelines DIR SEED PIPELINES | interop compare-dynamic DIR | interop write-dynamic DIR SEED PROGRAMS |"+
+		" interop compare-loaders DIR | interop write-loaders DIR SEED LOADERS")
 	os.Exit(2)
 }
 
