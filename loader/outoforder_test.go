@@ -70,6 +70,13 @@ func TestOutOfOrderIsExactlyOnce(t *testing.T) {
 		if again := snapshot(t, next); !bytes.Equal(saved, again) && after.BatchSize == 2 {
 			t.Errorf("state after a state:\n%s\n%s", saved, again)
 		}
+		if err := next.Start(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		begun, err := state.Unmarshal(snapshot(t, next))
+		if err != nil || string(begun.Extra["window"]) != string(d.Extra["window"]) {
+			t.Errorf("%v: window %s after a start, %s before", err, begun.Extra["window"], d.Extra["window"])
+		}
 		all := append(first, slices.Concat(take(t, next, -1)...)...)
 		slices.Sort(all)
 		if diff := cmp.Diff([]int64(ids(20)), all); diff != "" {

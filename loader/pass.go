@@ -26,6 +26,7 @@ type pass struct {
 type record struct {
 	seq             int64
 	ids             []int64 // of all ranks
+	global          int     // size over all ranks that was asked for
 	lo, hi          int     // the slice of this one
 	pos             int64   // of ids[0]
 	draws           int64   // from the cursor of a sampler
@@ -113,9 +114,10 @@ func (p *pass) reissue(dst []Task) []Task {
 	return dst
 }
 
-// fill draws until as many batches are open as may be.
+// fill draws until as many batches are open as may be. Those of one size are all
+// done before there are any of another, so that a window is of one size.
 func (p *pass) fill(dst []Task) []Task {
-	for len(p.open) < p.depth {
+	for len(p.open) < p.depth && (len(p.open) == 0 || p.open[0].global == p.native.setup.Global) {
 		r := p.draw(p.native.setup.Global)
 		if r == nil {
 			break
@@ -136,7 +138,7 @@ func (p *pass) draw(global int) *record {
 	} else {
 		r = &record{}
 	}
-	*r = record{seq: p.seq, ids: r.ids, sampler: r.sampler[:0], cursor: r.cursor[:0], pos: p.drawn.position}
+	*r = record{seq: p.seq, global: global, ids: r.ids, sampler: r.sampler[:0], cursor: r.cursor[:0], pos: p.drawn.position}
 	if !p.takeTurn(r) {
 		p.ended = true
 		return nil
@@ -300,6 +302,9 @@ func (p *pass) commitOne(r *record) {
 // window tells which of the open records were handed out already.
 func (p *pass) window(w *window) {
 	w.global, w.world, w.bits = int64(p.native.setup.Global), int64(p.native.setup.World), w.bits[:0]
+	if len(p.open) > 0 {
+		w.global = int64(p.open[0].global)
+	}
 	last := 0
 	for i, r := range p.open {
 		if r.settled {
