@@ -8,7 +8,6 @@ import (
 
 	"github.com/bivouac-ml/bivouac/dynamic"
 	"github.com/bivouac-ml/bivouac/dynamic/random"
-	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/arith"
 	_ "github.com/bivouac-ml/bivouac/op/arith"
 	_ "github.com/bivouac-ml/bivouac/op/random"
@@ -81,10 +80,12 @@ func TestLoopEqualsCalls(t *testing.T) {
 				eg.Advance(3)
 			}
 		}
-		t.Logf("%+v", loop.Statistics())
+		ahead := map[int]int64{dynamic.NoPrefetch: 0, 0: 2, 1: 1, 7: 7}[depth]
+		if s := loop.Statistics(); s.Steps != 9 || s.Queue != ahead || s.Depth != ahead {
+			t.Errorf("depth %d: %+v", depth, s)
+		}
 		if err := loop.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_ = op.Args{}
 }

@@ -139,7 +139,7 @@ func ExampleCompile() {
 	}
 	loop, err := dynamic.Compile(ctx, reader.Root(2), body, dynamic.LoopOptions{PrefetchDepth: 3})
 	must(err)
-	defer loop.Close() //nolint:errcheck // never fails
+	defer loop.Close()                         //nolint:errcheck // never fails
 	for values, err := range loop.Steps(ctx) { // one epoch
 		must(err)
 		samples, err := values[0].(*dynamic.Batch).Stack(ctx)
