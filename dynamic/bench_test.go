@@ -60,3 +60,35 @@ func BenchmarkCall(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkNewPlan is what a call costs whose arguments were not seen before.
+func BenchmarkNewPlan(b *testing.B) {
+	e := dynamic.NewEvalContext(dynamic.Options{Threads: 2})
+	defer e.Close()
+	ctx := dynamic.WithMode(dynamic.With(context.Background(), e), dynamic.Sync)
+	x := dynamic.TensorOf(make([]int32, 1000))
+	b.Run("pad", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			dynamic.Invoke(ctx, dynamic.Call{Op: "pad", Args: opargs.Pad{FillValue: op.Const(float64(i))}, Inputs: []dynamic.Value{x}})
+		}
+	})
+	b.Run("index", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			dynamic.Index(ctx, x, i%1000)
+		}
+	})
+	b.Run("index of one plan", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			dynamic.Index(ctx, x, 3)
+		}
+	})
+	b.Run("add", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			dynamic.Add(ctx, x, i)
+		}
+	})
+}

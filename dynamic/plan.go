@@ -3,6 +3,7 @@ package dynamic
 import (
 	"hash/maphash"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,61 +42,55 @@ type plan struct {
 
 // newPlan makes the plan for a call whose inputs are there.
 func newPlan(e *EvalContext, k *call) (*plan, error) {
-	p := &plan{hash: k.hash(e), operator: k.operator, args: k.args.detached(), ports: k.ports, capacity: capacity(k.samples)}
+	p := &plan{hash: k.hash(e), operator: k.operator, args: k.args.detached(), ports: k.ports, capacity: capacity(k.samples), keyer: &rng.Forked{}}
 	for _, in := range k.inputs {
 		p.inputs = append(p.inputs, in.describe())
 	}
+	g, err := p.graph(k)
+	if err != nil {
+		return nil, err
+	}
+	p.exec = exec.New(g, nil, exec.Config{
+		BatchSize: p.capacity, Threads: e.threads, Pool: e.workers(), Keyers: slices.Repeat([]rng.Keyer{p.keyer}, len(g.Nodes)),
+		Take: true, Allocate: e.memory.alloc,
+	})
+	p.frame, p.specs = p.exec.NewFrame(), p.exec.Specs()
+	p.repeats = make([][]tensor.Tensor, len(p.inputs))
+	return p, nil
+}
+
+// graph returns the graph of the call alone. All its inputs and argument inputs are fed, in their order.
+func (p *plan) graph(k *call) (*graph.Graph, error) {
 	set, names, err := k.args.build()
 	if err != nil {
 		return nil, err
 	}
 	var b graph.Builder
 	var edges []graph.Edge
-	described := make([][]tensor.Spec, len(p.inputs))
-	for i, spec := range p.inputs {
-		n, err := b.Input("", 1, nil)
+	for _, spec := range p.inputs {
+		n, err := b.Input("", 1, []tensor.Spec{spec})
 		if err != nil {
 			return nil, err
 		}
+		n.Specs[0] = spec // known, with or without a layout
 		edges = append(edges, graph.Edge{Node: n})
-		described[i] = []tensor.Spec{spec}
 	}
 	for i, name := range names {
 		set[name] = op.Argument{From: edges[p.ports+i]}
 	}
-	n, err := b.AddSchema(p.operator.schema, p.operator.schema.FullName(), edges[:p.ports], set)
+	name := p.operator.schema.FullName()
+	n, err := b.AddSchema(p.operator.schema, name, edges[:p.ports], set)
 	if err != nil {
 		return nil, err
 	}
 	if n.Seeded {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: p.operator.schema.FullName(), Subject: "argument seed", Want: "none", Got: "one", Remedy: "give the call a generator with that seed"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: "argument seed", Want: "none", Got: "one", Remedy: "give the call a generator with that seed"}
 	}
-	g, err := specialized(&b, n, described)
-	if err != nil {
-		return nil, err
-	}
-	config := exec.Config{BatchSize: p.capacity, Threads: e.threads, Pool: e.workers(), Take: true, Allocate: e.memory.alloc, Keyers: make([]rng.Keyer, len(g.Nodes))}
-	p.keyer = &rng.Forked{}
-	for i := range config.Keyers {
-		config.Keyers[i] = p.keyer
-	}
-	p.exec = exec.New(g, nil, config)
-	p.frame, p.specs = p.exec.NewFrame(), p.exec.Specs()
-	p.repeats = make([][]tensor.Tensor, len(p.inputs))
-	return p, nil
-}
-
-// specialized returns the graph of n alone. Its inputs are the nodes before n; they keep their order.
-func specialized(b *graph.Builder, n *graph.Node, described [][]tensor.Spec) (*graph.Graph, error) {
 	outputs := make([]graph.Edge, len(n.Specs))
 	for i := range outputs {
 		outputs[i] = graph.Edge{Node: n, Output: i}
 	}
-	g, err := b.Graph(outputs)
-	if err != nil {
-		return nil, err
-	}
-	return g.Specialize(described)
+	return b.Graph(outputs)
 }
 
 // run computes a call. Its outputs are new.
@@ -181,92 +176,4 @@ func (p *plan) fits(k *call) bool {
 		}
 	}
 	return p.args.equal(&k.args)
-}
-
-// plans are those that were used last.
-type plans struct {
-	byHash         map[uint64]*plan
-	newest, oldest *plan
-	count          int
-}
-
-// mostPlans bounds the plans of an EvalContext.
-const mostPlans = 256
-
-// find returns the plan for calls like k, or nil.
-func (l *plans) find(e *EvalContext, k *call) *plan {
-	if p := k.operator.last; p != nil && p.fits(k) {
-		l.use(p)
-		return p
-	}
-	for p := l.byHash[k.hash(e)]; p != nil; p = p.next {
-		if p.fits(k) {
-			l.use(p)
-			k.operator.last = p
-			return p
-		}
-	}
-	return nil
-}
-
-// use makes p the newest.
-func (l *plans) use(p *plan) {
-	if l.newest == p {
-		return
-	}
-	l.unlink(p)
-	l.push(p)
-}
-
-func (l *plans) push(p *plan) {
-	if p.older = l.newest; p.older != nil {
-		p.older.newer = p
-	} else {
-		l.oldest = p
-	}
-	l.newest = p
-}
-
-func (l *plans) unlink(p *plan) {
-	if p.newer != nil {
-		p.newer.older = p.older
-	} else {
-		l.newest = p.older
-	}
-	if p.older != nil {
-		p.older.newer = p.newer
-	} else {
-		l.oldest = p.newer
-	}
-	p.newer, p.older = nil, nil
-}
-
-// add keeps a plan, in place of the one that was not used for longest when there are too many.
-func (l *plans) add(p *plan) {
-	if l.byHash == nil {
-		l.byHash = map[uint64]*plan{}
-	}
-	p.next = l.byHash[p.hash]
-	l.byHash[p.hash] = p
-	l.push(p)
-	if l.count++; l.count > mostPlans {
-		l.drop(l.oldest)
-	}
-}
-
-// drop forgets a plan; who runs it goes on.
-func (l *plans) drop(p *plan) {
-	p.operator.last = nil
-	l.unlink(p)
-	l.count--
-	if first := l.byHash[p.hash]; first != p {
-		for first.next != p {
-			first = first.next
-		}
-		first.next = p.next
-	} else if p.next == nil {
-		delete(l.byHash, p.hash)
-	} else {
-		l.byHash[p.hash] = p.next
-	}
 }

@@ -20,14 +20,17 @@ type NewAxis struct{ Name string }
 // Step is an operator that a value goes through.
 type Step struct {
 	Op   string
-	Args op.Args
+	Args any // a struct or op.Args
 }
 
 // Index returns the operators, one after the other, that take part of each sample as numpy's
 // indexing does. An index is an int or op.Value, which takes one element of an axis, a
 // [Range] or a [NewAxis]. Axes for which there is no index are taken whole.
 func Index(indices ...any) ([]Step, error) {
-	args := op.Args{}
+	var numbers subscripts
+	if len(indices) > 4 {
+		numbers.more = op.Args{}
+	}
 	var axes []int
 	names, numbered, out := "", 0, 0 // out counts axes of the result
 	for i, index := range indices {
@@ -38,21 +41,21 @@ func Index(indices ...any) ([]Step, error) {
 			out++
 			continue
 		case Range:
-			for k, v := range []any{x.Start, x.Stop, x.Step} {
+			for k, v := range [...]any{x.Start, x.Stop, x.Step} {
 				if v == nil {
 					continue
 				}
 				if err := checkIndex(i, v); err != nil {
 					return nil, err
 				}
-				args[fmt.Sprintf("%s_%d", []string{"lo", "hi", "step"}[k], numbered)] = v
+				numbers.set(rangeLo+k, numbered, v)
 			}
 			out++
 		default:
 			if err := checkIndex(i, index); err != nil {
 				return nil, err
 			}
-			args[fmt.Sprintf("at_%d", numbered)] = index
+			numbers.set(indexAt, numbered, index)
 		}
 		numbered++
 	}
@@ -62,9 +65,8 @@ func Index(indices ...any) ([]Step, error) {
 	}
 	var steps []Step
 	switch {
-	case len(args) > 0:
-		args["num_subscripts"] = numbered
-		steps = append(steps, Step{"_tensor_subscript", args})
+	case numbers.any:
+		steps = append(steps, Step{"_tensor_subscript", numbers.args(numbered)})
 	case len(axes) == 0 || !isNewAxis(indices[len(indices)-1]): // all whole: are there so many?
 		steps = append(steps, Step{"_subscript_dim_check", op.Args{"num_subscripts": numbered}})
 	}

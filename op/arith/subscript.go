@@ -82,11 +82,11 @@ func newSubscript(c *op.Config) (op.Kernel, error) {
 	}
 	k.axes = make([]axisSubscript, maxSubscripts)
 	for i := range k.axes {
-		get := func(name string) bound {
-			name = fmt.Sprintf("%s_%d", name, i)
+		get := func(kind int) bound {
+			name := subscriptName(kind, i)
 			return bound{op.GetScalar[int](c, name), c.Has(name)}
 		}
-		a := axisSubscript{index: get("at"), lo: get("lo"), hi: get("hi"), step: get("step")}
+		a := axisSubscript{index: get(indexAt), lo: get(rangeLo), hi: get(rangeHi), step: get(rangeStep)}
 		if a.index.given && (a.lo.given || a.hi.given || a.step.given) {
 			return nil, c.Invalid(fmt.Sprintf("at_%d", i), "an index or a range", "both", "")
 		}
