@@ -30,6 +30,12 @@
 // in the order of the keys' first appearance. Files are written beside their place,
 // synced, and renamed, so that a crash leaves the old state or the new one.
 //
+// # Beyond DALI
+//
+// [Of] makes pipelines, loaders and whatever else has a position something to register.
+// [Options] add a checksum of the states, in a member "bivouac" of the text that DALI
+// passes over, and keep the newest files alone. Calls at the same time are refused.
+//
 // Errors: errs.NotFound where DALI raises KeyError or FileNotFoundError, errs.Mismatch
 // where it raises TypeError, errs.Invalid where it raises ValueError, errs.Sequence
 // where it raises RuntimeError.

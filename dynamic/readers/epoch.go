@@ -33,8 +33,8 @@ func (r *Reader) Samples(ctx context.Context) iter.Seq2[[]*dynamic.Tensor, error
 	return func(yield func([]*dynamic.Tensor, error) bool) {
 		for outputs, err := range r.epoch(ctx, forSamples, 1) {
 			var values []*dynamic.Tensor
-			for _, b := range outputs {
-				values = append(values, dynamic.TensorOf(b.Sample(0), dynamic.Form{NoCopy: true}))
+			for _, samples := range outputs {
+				values = append(values, dynamic.TensorOf(samples[0], dynamic.Form{NoCopy: true}))
 			}
 			if !yield(values, err) {
 				return
@@ -43,20 +43,20 @@ func (r *Reader) Samples(ctx context.Context) iter.Seq2[[]*dynamic.Tensor, error
 	}
 }
 
-func batchesOf(outputs []*tensor.Batch) []*dynamic.Batch {
+func batchesOf(outputs [][]tensor.Tensor) []*dynamic.Batch {
 	var values []*dynamic.Batch
-	for _, b := range outputs {
-		values = append(values, dynamic.BatchOf(b, dynamic.Form{NoCopy: true}))
+	for _, samples := range outputs {
+		values = append(values, dynamic.BatchOf(samples, dynamic.Form{NoCopy: true}))
 	}
 	return values
 }
 
 // epoch yields the outputs of the batches of an epoch.
-func (r *Reader) epoch(ctx context.Context, u use, batch int) iter.Seq2[[]*tensor.Batch, error] {
-	return func(yield func([]*tensor.Batch, error) bool) {
+func (r *Reader) epoch(ctx context.Context, u use, batch int) iter.Seq2[[][]tensor.Tensor, error] {
+	return func(yield func([][]tensor.Tensor, error) bool) {
 		number, err := r.beginEpoch(ctx, u, batch)
 		for last := false; !last; {
-			var outputs []*tensor.Batch
+			var outputs [][]tensor.Tensor
 			if err == nil {
 				outputs, last, err = r.nextOf(ctx, number)
 			}
@@ -87,7 +87,7 @@ func (r *Reader) beginEpoch(ctx context.Context, u use, batch int) (int64, error
 }
 
 // nextOf returns the next batch of an iteration.
-func (r *Reader) nextOf(ctx context.Context, number int64) ([]*tensor.Batch, bool, error) {
+func (r *Reader) nextOf(ctx context.Context, number int64) ([][]tensor.Tensor, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.running != number {
@@ -120,9 +120,9 @@ func (o *Root) Next(ctx context.Context) ([]dynamic.Value, error) {
 	if err := r.start(ctx, forLoop, o.batch); err != nil {
 		return nil, err
 	}
-	if r.shown == nil { // until the first step is delivered, the state is that before it
+	if r.shown.Load() == nil { // until the first step is delivered, the state is that before it
 		at := r.ring.Token()
-		r.shown = &at
+		r.shown.Store(&at)
 	}
 	outputs, last, err := r.step(ctx)
 	o.ended = last && err == nil
@@ -144,13 +144,9 @@ func (o *Root) Here() any {
 	return r.ring.Token()
 }
 
-// Show implements dynamic.Resumable.
+// Show implements dynamic.Resumable. It does not wait for a Next that is under way.
 func (o *Root) Show(place any) {
-	at, ok := place.(Place)
-	if !ok {
-		return
+	if at, ok := place.(Place); ok {
+		o.reader.shown.Store(&at)
 	}
-	o.reader.mu.Lock()
-	defer o.reader.mu.Unlock()
-	o.reader.shown = &at
 }

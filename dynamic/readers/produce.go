@@ -20,7 +20,7 @@ func (r *Reader) begin(plan *Arrangement, at Place) {
 	r.plan, r.pending = plan, nil
 	r.exec = exec.New(r.graph, []reader.Source{r.source}, exec.Config{
 		BatchSize: r.batch, Threads: 1, Fetchers: r.options.IOThreads, ReadAhead: r.options.ReadAheadBytes,
-		Keyers: []rng.Keyer{rng.NewKeyer(0)},
+		Keyers: []rng.Keyer{rng.NewKeyer(0)}, Take: true,
 	})
 	ahead := op.Get[int](r.node.Config, "prefetch_queue_depth")
 	r.ring = flow.NewRing[*slot, Place](producer{r}, ahead, func() *slot { return &slot{frame: r.exec.NewFrame()} }, at)
@@ -64,9 +64,9 @@ func (m producer) Err(s *slot) error { return m.r.exec.Err(s.frame) }
 // Abandon implements flow.Stage.
 func (m producer) Abandon(s *slot) { m.r.exec.Abandon(s.frame) }
 
-// step returns the outputs of the next batch, which are the caller's, and whether it is the
-// last of its epoch.
-func (r *Reader) step(ctx context.Context) (outputs []*tensor.Batch, last bool, err error) {
+// step returns the samples of each output of the next batch, which are the caller's, and
+// whether it is the last of its epoch.
+func (r *Reader) step(ctx context.Context) (outputs [][]tensor.Tensor, last bool, err error) {
 	if r.closed {
 		return nil, false, r.fail(errs.Closed, string(r.use), "", "", "")
 	}
@@ -75,8 +75,9 @@ func (r *Reader) step(ctx context.Context) (outputs []*tensor.Batch, last bool, 
 		return nil, false, r.wrap(err)
 	}
 	r.fresh = false
-	for _, b := range s.frame.Outputs {
-		outputs = append(outputs, b.Clone())
+	for i := range r.node.Specs {
+		samples, _ := s.frame.Take(i)
+		outputs = append(outputs, samples)
 	}
 	return outputs, r.ring.Token().Left == 0, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/exec"
@@ -48,9 +49,9 @@ type Reader struct {
 	exec    *exec.Executor
 	ring    *flow.Ring[*slot, Place]
 	ids     []int64
-	running int64 // number of the newest iteration
-	fresh   bool  // nothing was delivered since the state was set
-	shown   *Place
+	running int64                 // number of the newest iteration
+	fresh   bool                  // nothing was delivered since the state was set
+	shown   atomic.Pointer[Place] // of a compiled loop, the place of the step delivered last
 	closed  bool
 }
 

@@ -58,8 +58,8 @@ func (r *Reader) State() (State, error) {
 		return State{}, r.notEnabled("State")
 	}
 	at := r.ring.Token()
-	if r.shown != nil {
-		at = *r.shown
+	if shown := r.shown.Load(); shown != nil {
+		at = *shown
 	}
 	text, err := r.plan.Codec.State(at)
 	return State{kind: r.Kind(), text: text}, errs.Wrap(r.Kind()+".State", "", err)
