@@ -32,7 +32,7 @@ FUZZTIME ?= 60s
 MUTATE_FLAGS ?=
 BENCH_FLAGS ?=
 
-.PHONY: help build demo test test-long fuzz mutate bench bench-peers bench-pipeline bench-dynamic interop lint fmt generate gomod gofmt vet staticcheck kernels archtest nocgo race
+.PHONY: help build demo test test-long fuzz mutate bench bench-peers bench-pipeline bench-loader bench-dynamic interop lint fmt generate gomod gofmt vet staticcheck kernels archtest nocgo race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -100,6 +100,9 @@ bench-pipeline: ## pipelines against DALI, OpenCV, Pillow and a C loop over libj
 
 bench-dynamic: ## operators one by one and compiled loops against DALI's dynamic mode (needs Python and PyPI; BENCH_FLAGS='-only call,uniform')
 	@PYTHON=$(PYTHON) bench/dynamic/peers $(BENCH_FLAGS)
+
+bench-loader: ## loaders against Grain, torch, torchdata and streaming (needs Python and PyPI, PEERS_TORCH for torch; BENCH_FLAGS='-only batch-64 -rounds 3')
+	@PYTHON=$(PYTHON) bench/loader/peers $(BENCH_FLAGS)
 
 interop: ## random checkpoints both ways between Bivouac and Orbax, TensorStore, zarr and safetensors (INTEROP_SEED, INTEROP_TREES; needs Python and PyPI)
 	@PYTHON=$(PYTHON) tools/interop/run

@@ -94,6 +94,7 @@ func Module() Rules {
 				{Packages: "bench", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/checkpoint", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/dynamic", Beside: []string{"bench/internal/...", "internal/photos"}},
+				{Packages: "bench/loader", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/pipeline", Beside: []string{"bench/internal/...", "internal/photos"}},
 				{Packages: "bench/internal/child"},
 				{Packages: "bench/internal/turns", Beside: []string{"bench/internal/child"}},
