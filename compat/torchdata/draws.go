@@ -1,13 +1,6 @@
 package torchdata
 
-import (
-	"bytes"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
-
-	"github.com/bivouac-ml/bivouac/errs"
-)
+import "github.com/bivouac-ml/bivouac/errs"
 
 // Draws draws the sources of torchdata.nodes.MultiNodeWeightedSampler, by
 // torch.multinomial: give it to the weighted node of loader/nodes. Its state is the generator, as
@@ -47,34 +40,17 @@ func (d *Draws) Draw(weights []float64, dst []int64) error {
 	return nil
 }
 
-// AppendState appends the state of the generator.
+// AppendState appends the state of the generator, as EncodeGenerator has it.
 func (d *Draws) AppendState(dst []byte) ([]byte, error) {
-	b, err := d.generator.MarshalBinary()
-	if err != nil {
-		return dst, err
-	}
-	dst = fmt.Appendf(dst, `{"tensor":"uint8","shape":[%d],"hex":"`, len(b))
-	return append(hex.AppendEncode(dst, b), `"}`...), nil
+	b, err := EncodeGenerator(&d.generator)
+	return append(dst, b...), err
 }
 
 // SetState restores it. The error is of kind errs.Corrupt; then nothing has changed.
 func (d *Draws) SetState(state []byte) error {
-	var tensor struct {
-		Tensor string
-		Shape  []int64
-		Hex    string
+	g, err := DecodeGenerator(state)
+	if err == nil {
+		d.generator = g
 	}
-	dec := json.NewDecoder(bytes.NewReader(state))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&tensor); err != nil {
-		return &errs.Error{Kind: errs.Corrupt, Op: "torchdata.Draws", Subject: "state", Want: "a tensor", Err: err}
-	}
-	if tensor.Tensor != "uint8" || len(tensor.Shape) != 1 || tensor.Shape[0] != StateSize {
-		return badState("a tensor of 5056 uint8", fmt.Sprint(tensor.Tensor, tensor.Shape))
-	}
-	b, err := hex.DecodeString(tensor.Hex)
-	if err != nil {
-		return &errs.Error{Kind: errs.Corrupt, Op: "torchdata.Draws", Subject: "state", Err: err}
-	}
-	return d.generator.UnmarshalBinary(b)
+	return err
 }

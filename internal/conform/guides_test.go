@@ -100,7 +100,7 @@ func TestQuotedNamesAreDeclared(t *testing.T) {
 // The code of the guide is that of the examples which it links: each line of a block
 // is in the file of the link before it, in this order.
 func TestGuideShowsExamples(t *testing.T) {
-	for guide, blocks := range map[string]int{"checkpoints.md": 8, "dynamic.md": 4, "pipelines.md": 9} {
+	for guide, blocks := range map[string]int{"checkpoints.md": 8, "dynamic.md": 4, "loader.md": 8, "moving-from-torchdata.md": 1, "pipelines.md": 9} {
 		if got := examplesOf(t, filepath.Join(module, "docs", "guide", guide)); got < blocks {
 			t.Errorf("%s has %d blocks", guide, got)
 		}
