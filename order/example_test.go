@@ -2,6 +2,7 @@ package order_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/order"
 )
@@ -34,4 +35,42 @@ func ExampleNewShard() {
 	// Output:
 	// 0 [0 1 4 5 8 9]
 	// 1 [2 3 6 7]
+}
+
+// A run of two sources goes on with other ranks, from the same batch.
+func ExampleNewMixture() {
+	mix, err := order.NewMixture([]order.Source{
+		{Order: order.NewShuffled(100, 1, "text"), Weight: 3},
+		{Order: order.NewCycle(10), Weight: 1},
+	}, order.StopFirst, order.Phase{From: 8, Weights: []float64{1, 1}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	batches, err := order.NewBatches(mix, 8, order.Span)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, world := range []int64{2, 4} {
+		var shares []string
+		for r := range world {
+			rank, err := order.NewRank(batches, r, world)
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			first, n, _ := rank.Batch(1)
+			ids := make([]int64, n)
+			rank.Fill(first, ids)
+			shares = append(shares, fmt.Sprint(ids))
+		}
+		fmt.Println(strings.Join(shares, " "))
+	}
+	source, id, _ := mix.Split(103)
+	fmt.Println("id 103 is", id, "of source", source)
+	// Output:
+	// [23 102 54 103] [35 104 34 105]
+	// [23 102] [54 103] [35 104] [34 105]
+	// id 103 is 3 of source 1
 }

@@ -1,8 +1,12 @@
 package grain
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
+
+	"github.com/bivouac-ml/bivouac/rng/numpy"
 )
 
 // Filter is MapDataset.filter: elements that keep refuses are left out, and have
@@ -29,6 +33,33 @@ func ApplyIndexed[T, U any](m Map[T], name string, fn func(index int64, element 
 		}
 		return none, false
 	}, fmt.Sprintf("map(%s of %s)", strconv.Quote(name), m)}
+}
+
+// RandomApply is MapDataset.random_map: fn is given a generator that depends on the
+// seed and the index alone, which counts on in further epochs.
+func RandomApply[T, U any](m Map[T], name string, seed uint32, fn func(element T, random *numpy.Generator) U) Map[U] {
+	keyed := numpy.SeedPhilox(seed)
+	return ApplyIndexed(m, fmt.Sprintf("%s seed=%d", name, seed), func(index int64, x T) U {
+		p := keyed.At([4]uint64{3: uint64(index)})
+		return fn(x, numpy.NewGenerator(&p))
+	})
+}
+
+// Seeded is a seed that MapDataset.seed gave, and how many steps behind it a
+// transformation stands: 1 is the next one.
+type Seeded struct{ Seed, Depth uint32 }
+
+// DefaultSeed is the seed of a transformation that is given none: of the nearest
+// seeds before it, in the order of the parents that they are of.
+func DefaultSeed(seeds ...Seeded) uint32 {
+	var words []uint32
+	nearest := slices.SortedStableFunc(slices.Values(seeds), func(a, b Seeded) int { return cmp.Compare(a.Depth, b.Depth) })
+	for _, s := range nearest {
+		words = append(words, s.Seed, s.Depth)
+	}
+	var seed [1]uint32
+	numpy.NewSeedSequence(words...).Generate32(seed[:])
+	return seed[0]
 }
 
 // Concatenate is MapDataset.concatenate: the epochs of maps one behind the other. The
@@ -88,16 +119,13 @@ func Zip[T any](maps []Map[T]) (Map[[]T], error) {
 }
 
 // ShuffleWindows is WindowShuffleMapDataset: window w of that many indices, counted
-// on in further epochs, is shuffled with seed+w. The error is of kind errs.Invalid
-// for windows below 1, or beyond the epoch, and where a seed of the epoch would be
-// 2^32 or more, at which Grain stops.
+// on in further epochs, is shuffled with seed+w, modulo 2^32, where Grain stops with
+// an error. The error is of kind errs.Invalid for windows below 1 and for ones that do
+// not divide the epoch, of which Grain lets some reach into the next.
 func ShuffleWindows[T any](m Map[T], window int64, seed uint32) (Map[T], error) {
 	n := m.Len()
 	if window < 1 || n%window != 0 {
 		return nil, invalid("grain.ShuffleWindows", fmt.Sprintf("windows that divide %d elements", n), fmt.Sprint(window))
-	}
-	if most := (n - 1) / window; most > 1<<32-1-int64(seed) {
-		return nil, invalid("grain.ShuffleWindows", "seeds below 2^32 for all windows", fmt.Sprintf("%d+%d", seed, most))
 	}
 	return mapped[T]{n, m.Sparse(), func(i int64) (T, bool) {
 		var keys [DefaultRounds]uint32

@@ -2,15 +2,16 @@
 // of the position, so that a job can move here in the middle of an epoch.
 //
 //	IndexShuffle, Permutation    Grain's index_shuffle
-//	Map                          MapDataset: Range, Shuffle, Repeat, Slice, Batch, Mix
+//	Map                          MapDataset: Range, Shuffle, Repeat, Slice, Batch, Mix, Filter, …
+//	Iter                         IterDataset's iterators with their states
 //	Sampler                      IndexSampler with its shards, an order.Order
 //	Elastic                      ElasticIterator over a Map
 //	LoaderState, NextIndex       states of DataLoader and of iterators
 //
 // # Seeking
 //
-// Everything here seeks in constant time, whatever the position; Mix in one step
-// for each of its data sets. An index of a Permutation costs rounds of a cipher on
+// Every Map seeks in constant time, whatever the position; Mix in one step for each
+// of its data sets. An Iter goes to a state in the time of a window that it shuffles. An index of a Permutation costs rounds of a cipher on
 // 16 bits or more: one or a few of them from 2^16 samples on, but 65536/n of them
 // for n samples below.
 //

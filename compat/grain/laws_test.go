@@ -170,7 +170,11 @@ func TestRefusals(t *testing.T) {
 		"empty zip":       func() error { _, err := Zip[int64](nil); return err },
 		"uneven zip":      func() error { _, err := Zip([]Map[int64]{m, Range(0, 6, 1)}); return err },
 		"window":          func() error { _, err := ShuffleWindows(m, 0, 1); return err },
-		"window seeds":    func() error { _, err := ShuffleWindows(Range(0, 10, 1), 5, 1<<32-1); return err },
+		"uneven window":   func() error { _, err := ShuffleWindows(m, 2, 1); return err },
+		"limit":           func() error { _, err := LimitIter(Iterate(m), 0); return err },
+		"repeat iterator": func() error { _, err := RepeatIter(Iterate(m), -1); return err },
+		"iterator window": func() error { _, err := ShuffleWindowsIter(Iterate(m), 0, 1); return err },
+		"cycle":           func() error { _, err := Interleave([]Iter[int64]{Iterate(m)}, 0); return err },
 		"endless concatenation": func() error {
 			endless, err := Repeat(m, 0)
 			if err != nil {

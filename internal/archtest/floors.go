@@ -95,6 +95,7 @@ func Module() Rules {
 				{Packages: "bench/checkpoint", Beside: []string{"bench/internal/..."}},
 				{Packages: "bench/dynamic", Beside: []string{"bench/internal/...", "internal/photos"}},
 				{Packages: "bench/loader", Beside: []string{"bench/internal/..."}},
+				{Packages: "bench/order", Beside: []string{"bench/internal/...", "internal/shuffletest"}},
 				{Packages: "bench/pipeline", Beside: []string{"bench/internal/...", "internal/photos"}},
 				{Packages: "bench/internal/child"},
 				{Packages: "bench/internal/turns", Beside: []string{"bench/internal/child"}},
@@ -103,6 +104,7 @@ func Module() Rules {
 				{Packages: "internal/crash/..."},
 				{Packages: "internal/crewtest"},
 				{Packages: "internal/dalivec"},
+				{Packages: "internal/shuffletest"},
 				{Packages: "internal/interop", Beside: []string{"internal/crewtest"}},
 				{Packages: "internal/mistake"},
 				{Packages: "internal/photos"},
@@ -116,7 +118,7 @@ func Module() Rules {
 			},
 			{
 				Package: "compat/...",
-				To:      []string{"cmd/...", "serve/...", "examples/...", "internal/conform/...", "internal/interop"},
+				To:      []string{"cmd/...", "serve/...", "examples/...", "internal/conform/...", "internal/interop", "bench/order"},
 				Reason:  "engines are handed the values of compat, they do not import it",
 			},
 			{

@@ -43,6 +43,8 @@ func comparePipeline(r *report, o *object) {
 		p.from(r, 0, nil)
 	}
 	switch {
+	case o.has("error") && b.windowSeed > 1<<31: // Grain adds the window's number beyond 2^32
+		r.diverge("window_seed", "want %v", o.get("error"))
 	case !o.has("error"):
 		p.resumed(r, o)
 	case d.m != nil && d.m.Len() == 0: // Grain fails at its elements; here it has none
@@ -148,21 +150,28 @@ func (s unknownStep) Error() string { return "no step " + string(s) }
 
 // dataset is a MapDataset, or an IterDataset that m is not set of.
 type dataset struct {
-	m    grain.Map[any]
-	iter func() (grain.Iter[any], error)
+	m     grain.Map[any]
+	iter  func(part) (grain.Iter[any], error)
+	seeds []grain.Seeded // of the seeds given before, seen from here
 }
 
-// iterate returns a new iterator over it.
+// part is every of-th element of the maps below, from index on: what a worker reads.
+type part struct{ index, of int64 }
+
+// iterate returns a new iterator over all of it.
 func (d dataset) iterate() (grain.Iter[any], error) {
 	if d.iter != nil {
-		return d.iter()
+		return d.iter(part{0, 1})
 	}
 	return grain.Iterate(d.m), nil
 }
 
 // builder makes pipelines of the trees of cases. Functions of elements leave their
 // first error in err.
-type builder struct{ err error }
+type builder struct {
+	err        error
+	windowSeed uint32 // the largest of windows
+}
 
 // step is a step with its arguments.
 type step struct {
@@ -236,8 +245,12 @@ func (b *builder) build(v any) (d dataset, err error) {
 		if err != nil {
 			return d, err
 		}
+		seeds := d.seeds
 		if d, err = b.apply(d, &s); err == nil {
 			err = s.left()
+		}
+		if s.name != "seed" && len(seeds) > 0 {
+			d.seeds = deeper(seeds)
 		}
 		if err != nil {
 			return d, err
@@ -247,6 +260,15 @@ func (b *builder) build(v any) (d dataset, err error) {
 		return d, fmt.Errorf("no steps: %v", v)
 	}
 	return d, nil
+}
+
+// deeper are seeds seen from one step further.
+func deeper(seeds []grain.Seeded) []grain.Seeded {
+	out := make([]grain.Seeded, len(seeds))
+	for i, s := range seeds {
+		out[i] = grain.Seeded{Seed: s.Seed, Depth: s.Depth + 1}
+	}
+	return out
 }
 
 // parents takes the argument that is a list of pipelines.
@@ -276,10 +298,13 @@ func mapsOf(all []dataset) ([]grain.Map[any], error) {
 }
 
 // iterators makes an iterator over each.
-func iterators(all []dataset) ([]grain.Iter[any], error) {
+func iterators(all []dataset, p part) ([]grain.Iter[any], error) {
 	out := make([]grain.Iter[any], len(all))
 	for i, d := range all {
-		it, err := d.iterate()
+		if d.iter == nil {
+			return nil, fmt.Errorf("data set %d is a MapDataset", i)
+		}
+		it, err := d.iter(p)
 		if err != nil {
 			return nil, err
 		}

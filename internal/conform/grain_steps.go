@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/compat/grain"
+	"github.com/bivouac-ml/bivouac/rng/numpy"
 )
 
 // apply adds a step to a pipeline.
@@ -13,7 +15,7 @@ func (b *builder) apply(d dataset, s *step) (dataset, error) {
 	switch s.name {
 	case "MapDataset.range", "MapDataset.source":
 		return source(s)
-	case "MapDataset.mix", "MapDataset.concatenate", "ge.ZipMapDataset", "grain.IterDataset.mix":
+	case "MapDataset.mix", "MapDataset.concatenate", "ge.ZipMapDataset", "grain.IterDataset.mix", "ge.InterleaveIterDataset":
 		return b.join(s)
 	}
 	if d.m == nil && d.iter == nil {
@@ -24,8 +26,14 @@ func (b *builder) apply(d dataset, s *step) (dataset, error) {
 	}
 	var err error
 	switch s.name {
+	case "seed":
+		seed, ok := seedAt(s, 0)
+		if !ok {
+			return d, excluded
+		}
+		d.seeds = []grain.Seeded{{Seed: seed, Depth: 1}}
 	case "shuffle":
-		seed, ok := seedOf(s)
+		seed, ok := d.seedOf(s)
 		if !ok {
 			return d, excluded
 		}
@@ -36,20 +44,37 @@ func (b *builder) apply(d dataset, s *step) (dataset, error) {
 		d.m, err = sliced(d.m, s)
 	case "batch":
 		d.m, err = b.batch(d.m, s)
+	case "random_map":
+		f, err := b.function(s)
+		seed, ok := d.seedOf(s)
+		if err != nil || !ok {
+			return d, errors.Join(err, excluded)
+		}
+		d.m = grain.RandomApply(d.m, "case", seed, func(x any, g *numpy.Generator) any { return b.keep(f.call(g, x)) })
 	case "filter", "map", "map_with_index":
 		return b.transform(d, s)
 	case "ge.WindowShuffleMapDataset":
 		size, _, e := s.integer(0, "window_size")
-		seed, ok := seedOf(s)
+		seed, ok := seedAt(s, -1)
 		if e != nil || !ok {
 			return d, excluded
 		}
+		b.windowSeed = max(b.windowSeed, seed)
 		d.m, err = grain.ShuffleWindows(d.m, size, seed)
 	case "to_iter_dataset":
 		s.arg(-1, "num_threads") // how it reads ahead, which has no part in what it gives
 		s.arg(-1, "prefetch_buffer_size")
 		m := d.m
-		return dataset{iter: func() (grain.Iter[any], error) { return grain.Iterate(m), nil }}, nil
+		return dataset{iter: func(p part) (grain.Iter[any], error) {
+			if p.of == 1 {
+				return grain.Iterate(m), nil
+			}
+			own, err := grain.Slice(m, p.index, grain.Endless, p.of)
+			if err != nil {
+				return nil, err
+			}
+			return grain.Iterate(own), nil
+		}}, nil
 	default:
 		return d, unknownStep(s.name)
 	}
@@ -93,9 +118,17 @@ func source(s *step) (dataset, error) {
 	return dataset{m: boxed(grain.Range(start, stop, by), func(id int64) any { return id })}, nil
 }
 
-func seedOf(s *step) (uint32, bool) {
-	seed, err := strconv.ParseUint(fmt.Sprint(s.arg(-1, "seed")), 10, 32)
+func seedAt(s *step, place int) (uint32, bool) {
+	seed, err := strconv.ParseUint(fmt.Sprint(s.arg(place, "seed")), 10, 32)
 	return uint32(seed), err == nil
+}
+
+// seedOf is the seed that a step is given, or has of those before.
+func (d dataset) seedOf(s *step) (uint32, bool) {
+	if _, given := s.named["seed"]; !given && len(d.seeds) > 0 {
+		return grain.DefaultSeed(d.seeds...), true
+	}
+	return seedAt(s, -1)
 }
 
 func repeat(m grain.Map[any], s *step) (grain.Map[any], error) {
@@ -186,9 +219,9 @@ func (b *builder) transform(d dataset, s *step) (dataset, error) {
 }
 
 // over makes iterators that wrap those of a parent.
-func over(parent func() (grain.Iter[any], error), wrap func(grain.Iter[any]) (grain.Iter[any], error)) func() (grain.Iter[any], error) {
-	return func() (grain.Iter[any], error) {
-		it, err := parent()
+func over(parent func(part) (grain.Iter[any], error), wrap func(grain.Iter[any]) (grain.Iter[any], error)) func(part) (grain.Iter[any], error) {
+	return func(p part) (grain.Iter[any], error) {
+		it, err := parent(p)
 		if err != nil {
 			return nil, err
 		}
@@ -214,10 +247,55 @@ func (b *builder) applyIter(d dataset, s *step) (dataset, error) {
 			}
 			return grain.ApplyIter(batches, b.batches), nil
 		})
+	case "ge.LimitIterDataset":
+		count, _, err := s.integer(0, "count")
+		if err != nil {
+			return d, err
+		}
+		d.iter = over(d.iter, func(it grain.Iter[any]) (grain.Iter[any], error) { return grain.LimitIter(it, count) })
+	case "ge.RepeatIterDataset":
+		epochs, given, err := s.integer(0, "num_epochs")
+		if err != nil || given && epochs == 0 {
+			return d, errors.Join(err, excluded)
+		}
+		d.iter = over(d.iter, func(it grain.Iter[any]) (grain.Iter[any], error) { return grain.RepeatIter(it, epochs) })
+	case "ge.WindowShuffleIterDataset":
+		size, _, err := s.integer(0, "window_size")
+		seed, ok := seedAt(s, -1)
+		if err != nil || !ok {
+			return d, errors.Join(err, excluded)
+		}
+		b.windowSeed = max(b.windowSeed, seed)
+		d.iter = over(d.iter, func(it grain.Iter[any]) (grain.Iter[any], error) { return grain.ShuffleWindowsIter(it, size, seed) })
+	case "mp_prefetch":
+		return prefetch(d, s)
 	default:
 		return d, unknownStep(s.name + " of an iterator")
 	}
 	_, err := d.iterate()
+	return d, err
+}
+
+// prefetch is what workers of their own processes give: each every n-th element.
+func prefetch(d dataset, s *step) (dataset, error) {
+	workers, _, err := s.integer(-1, "num_workers")
+	s.arg(-1, "per_worker_buffer_size") // how far they read ahead, which has no part in what they give
+	if err != nil || workers == 0 {
+		return d, err
+	}
+	parent := d.iter
+	d.iter = func(part) (grain.Iter[any], error) {
+		its := make([]grain.Iter[any], workers)
+		for i := range its {
+			it, err := parent(part{int64(i), workers})
+			if err != nil {
+				return nil, err
+			}
+			its[i] = it
+		}
+		return grain.Interleave(its, workers)
+	}
+	_, err = d.iterate()
 	return d, err
 }
 
@@ -231,13 +309,20 @@ func (b *builder) join(s *step) (dataset, error) {
 	if err != nil {
 		return dataset{}, err
 	}
-	if s.name == "grain.IterDataset.mix" {
-		d := dataset{iter: func() (grain.Iter[any], error) {
-			its, err := iterators(parents)
+	cycle, _, err := s.integer(-1, "cycle_length")
+	if err != nil {
+		return dataset{}, err
+	}
+	if s.name == "grain.IterDataset.mix" || s.name == "ge.InterleaveIterDataset" {
+		d := dataset{iter: func(p part) (grain.Iter[any], error) {
+			its, err := iterators(parents, p)
 			if err != nil {
 				return nil, err
 			}
-			return grain.MixIter(its, weights)
+			if s.name == "grain.IterDataset.mix" {
+				return grain.MixIter(its, weights)
+			}
+			return grain.Interleave(its, cycle)
 		}}
 		_, err := d.iterate()
 		return d, err
@@ -258,7 +343,11 @@ func (b *builder) join(s *step) (dataset, error) {
 			m = boxed(rows, func(row []any) any { return list(row) })
 		}
 	}
-	return dataset{m: m}, err
+	var seeds []grain.Seeded
+	for _, p := range parents {
+		seeds = append(seeds, deeper(p.seeds)...)
+	}
+	return dataset{m: m, seeds: seeds}, err
 }
 
 func weightsOf(s *step) ([]float64, error) {

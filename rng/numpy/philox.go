@@ -15,6 +15,17 @@ type Philox struct {
 // NewPhilox returns Philox(key=key), at its first word.
 func NewPhilox(key uint64) Philox { return Philox{key: [2]uint64{key, 0}} }
 
+// SeedPhilox returns Philox(seed), whose key is of SeedSequence(seed).
+func SeedPhilox(seed uint32) Philox {
+	var p Philox
+	NewSeedSequence(seed).Generate64(p.key[:])
+	return p
+}
+
+// At returns the generator with that counter and nothing of a block left, as one that
+// was given such a state.
+func (p Philox) At(counter [4]uint64) Philox { return Philox{key: p.key, counter: counter} }
+
 const (
 	philoxMul0  = 0xD2E7470EE14C6C93
 	philoxMul1  = 0xCA5A826395121157

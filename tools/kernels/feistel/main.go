@@ -1,4 +1,5 @@
-// Feistel writes the AVX2 twin of internal/kernel/feistel. Run it there with
+// Feistel writes the twins of internal/kernel/feistel in AVX2 and AVX-512. Run it there
+// with
 //
 //	go generate ./internal/kernel/feistel
 //
@@ -6,7 +7,8 @@
 //
 //	low(a)*low(m) + (low(a)*high(m) + high(k)*low(m))<<32
 //
-// of which the last product is the same for all lanes of a round.
+// of which the last product is the same for all lanes of a round. AVX-512 has the
+// product itself.
 package main
 
 import (
@@ -22,6 +24,12 @@ const (
 
 func main() {
 	ConstraintExpr("amd64,!purego")
+	avx2()
+	avx512()
+	Generate()
+}
+
+func avx2() {
 	TEXT("mapAVX2", NOSPLIT, "func(x *int64, blocks int, rounds *uint64, pairs int, shift uint, lmask, rmask uint64)")
 	Doc("mapAVX2 maps 16*blocks indices in place, through 2*pairs rounds, at least 2.")
 	Pragma("noescape")
@@ -72,7 +80,6 @@ func main() {
 	Label("done")
 	VZEROUPPER()
 	RET()
-	Generate()
 }
 
 // spread fills 32 bytes with a word.
@@ -118,4 +125,67 @@ func round(at GPVirtual, disp int, mixLow VecVirtual, mixHigh, mask Mem, from, t
 		VPAND(mask, a, a)
 		VPXOR(a, to[v], to[v])
 	}
+}
+
+// avx512 maps the same 16 indices in two vectors.
+func avx512() {
+	const lanes, vectors = 8, 2
+	TEXT("mapAVX512", NOSPLIT, "func(x *int64, blocks int, rounds *uint64, pairs int, shift uint, lmask, rmask uint64)")
+	Doc("mapAVX512 maps 16*blocks indices in place, through 2*pairs rounds, at least 2.")
+	Pragma("noescape")
+	x, blocks := Load(Param("x"), GP64()), Load(Param("blocks"), GP64())
+	rounds, pairs := Load(Param("rounds"), GP64()), Load(Param("pairs"), GP64())
+	shift := XMM()
+	VMOVQ(param("shift"), shift)
+	lmask, rmask, mixer := ZMM(), ZMM(), ZMM()
+	VPBROADCASTQ(param("lmask"), lmask)
+	VPBROADCASTQ(param("rmask"), rmask)
+	VPBROADCASTQ(ConstData("mixerWhole", U64(0x94D049BB133111EB)), mixer)
+
+	Label("block512")
+	TESTQ(blocks, blocks)
+	JZ(LabelRef("done512"))
+	var left, right [vectors]VecVirtual
+	for v := range vectors {
+		left[v], right[v] = ZMM(), ZMM()
+		VMOVDQU64(Mem{Base: x, Disp: 8 * lanes * v}, right[v])
+		VPSRLQ(shift, right[v], left[v])
+		VPANDQ(rmask, right[v], right[v])
+	}
+	at, count := GP64(), GP64()
+	MOVQ(rounds, at)
+	MOVQ(pairs, count)
+	Label("pair512")
+	half := func(disp int, mask VecVirtual, from, to [vectors]VecVirtual) {
+		k, m := ZMM(), ZMM()
+		VPBROADCASTQ(Mem{Base: at, Disp: disp}, k)
+		VPBROADCASTQ(Mem{Base: at, Disp: disp + 8}, m)
+		for v := range vectors {
+			a, b := ZMM(), ZMM()
+			VPXORQ(k, from[v], a)
+			VPMULLQ(m, a, a)
+			VPSRLQ(Imm(32), a, b)
+			VPXORQ(b, a, a)
+			VPMULLQ(mixer, a, a)
+			VPSRLQ(Imm(32), a, a)
+			VPANDQ(mask, a, a)
+			VPXORQ(a, to[v], to[v])
+		}
+	}
+	half(0, lmask, right, left)
+	half(16, rmask, left, right)
+	ADDQ(Imm(32), at)
+	DECQ(count)
+	JNZ(LabelRef("pair512"))
+	for v := range vectors {
+		VPSLLQ(shift, left[v], left[v])
+		VPORQ(right[v], left[v], left[v])
+		VMOVDQU64(left[v], Mem{Base: x, Disp: 8 * lanes * v})
+	}
+	ADDQ(Imm(8*lanes*vectors), x)
+	DECQ(blocks)
+	JMP(LabelRef("block512"))
+	Label("done512")
+	VZEROUPPER()
+	RET()
 }

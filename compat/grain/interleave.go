@@ -1,0 +1,129 @@
+package grain
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Interleave is InterleaveIterDataset: elements of cycle iterators in turn; where one
+// ends the next one of all takes its place. The error is of kind errs.Invalid for
+// cycles below 1.
+//
+// mp_prefetch gives what its workers make in this way: the iterators over every
+// n-th element of the map, with a cycle of n.
+func Interleave[T any](its []Iter[T], cycle int64) (Iter[T], error) {
+	if cycle < 1 {
+		return nil, invalid("grain.Interleave", "a cycle from 1 on", fmt.Sprint(cycle))
+	}
+	cycle = min(cycle, int64(len(its)))
+	it := &interleaveIter[T]{its: slices.Clone(its), starts: states(its), slots: make([]slot, cycle)}
+	for i := range it.slots {
+		it.slots[i].source = i
+	}
+	return it, nil
+}
+
+// slot is one place of the cycle: the iterator in it, open or at its end.
+type slot struct {
+	source int
+	open   bool
+	ended  json.RawMessage // the state at the end, nil before
+}
+
+type interleaveIter[T any] struct {
+	its    []Iter[T]
+	starts []json.RawMessage
+	slots  []slot
+	turn   int // of a slot
+	next   int // the first iterator that has had no place
+}
+
+type interleaveState struct {
+	Turn    int                        `json:"next_index_in_cycle"`
+	Next    int                        `json:"next_index_in_datasets"`
+	Sources []int                      `json:"iterators_in_use_indices"`
+	States  []json.RawMessage          `json:"iterators_in_use_states"`
+	Ended   []int                      `json:"exhausted"`
+	Future  map[string]json.RawMessage `json:"future_states"`
+}
+
+func (it *interleaveIter[T]) Next() (element T, ok bool) {
+	for idle := 0; idle <= len(it.slots) && len(it.slots) > 0; {
+		s := &it.slots[it.turn]
+		switch {
+		case s.open:
+			if element, ok = it.its[s.source].Next(); !ok {
+				s.open, s.ended = false, it.its[s.source].State()
+			}
+			it.turn = (it.turn + 1) % len(it.slots)
+			if ok {
+				return element, true
+			}
+			idle = 0
+		case it.next < len(it.its):
+			*s = slot{source: it.next, open: true}
+			it.next++
+		default:
+			it.turn = (it.turn + 1) % len(it.slots)
+			idle++
+		}
+	}
+	return element, false
+}
+
+// State opens the iterators of the first cycle, as Grain does.
+func (it *interleaveIter[T]) State() json.RawMessage {
+	s := interleaveState{Turn: it.turn, Future: map[string]json.RawMessage{}}
+	for i := range it.slots {
+		p := &it.slots[i]
+		if !p.open && p.ended == nil && it.next < len(it.its) {
+			*p = slot{source: it.next, open: true}
+			it.next++
+		}
+		state, ended := p.ended, 0
+		if p.open {
+			state = it.its[p.source].State()
+		} else if p.ended != nil {
+			ended = 1
+		}
+		s.Sources, s.States, s.Ended = append(s.Sources, p.source), append(s.States, state), append(s.Ended, ended)
+	}
+	s.Next = it.next
+	return encodeState(s)
+}
+
+func (it *interleaveIter[T]) SetState(state json.RawMessage) error {
+	const op = "grain.Interleave"
+	var s interleaveState
+	if err := decodeState(op, state, &s); err != nil {
+		return err
+	}
+	n := len(it.slots)
+	if len(s.Sources) != n || len(s.States) != n || len(s.Ended) != n || s.Turn < 0 || s.Turn > max(n-1, 0) || s.Next < 0 || s.Next > len(it.its) || len(s.Future) > 0 {
+		return corrupt(op, fmt.Sprintf("the state of %d iterators, %d in turn", len(it.its), n), string(state), nil)
+	}
+	for i, start := range it.starts {
+		if err := it.its[i].SetState(start); err != nil {
+			return err
+		}
+	}
+	for i, source := range s.Sources {
+		if source < 0 || source >= len(it.its) {
+			return corrupt(op, fmt.Sprintf("an iterator below %d", len(it.its)), fmt.Sprint(source), nil)
+		}
+		it.slots[i] = slot{source: source}
+		switch {
+		case s.States[i] == nil || string(s.States[i]) == "null":
+		case s.Ended[i] != 0:
+			it.slots[i].ended = s.States[i]
+		default:
+			it.slots[i].open = true
+			if err := it.its[source].SetState(s.States[i]); err != nil {
+				return err
+			}
+		}
+	}
+	it.turn, it.next = s.Turn, s.Next
+	return nil
+}
