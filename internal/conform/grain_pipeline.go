@@ -151,17 +151,17 @@ func (s unknownStep) Error() string { return "no step " + string(s) }
 // dataset is a MapDataset, or an IterDataset that m is not set of.
 type dataset struct {
 	m     grain.Map[any]
-	iter  func(part) (grain.Iter[any], error)
+	iter  func(share) (grain.Iter[any], error)
 	seeds []grain.Seeded // of the seeds given before, seen from here
 }
 
-// part is every of-th element of the maps below, from index on: what a worker reads.
-type part struct{ index, of int64 }
+// share is every of-th element of the maps below, from index on: what a worker reads.
+type share struct{ index, of int64 }
 
 // iterate returns a new iterator over all of it.
 func (d dataset) iterate() (grain.Iter[any], error) {
 	if d.iter != nil {
-		return d.iter(part{0, 1})
+		return d.iter(share{0, 1})
 	}
 	return grain.Iterate(d.m), nil
 }
@@ -298,7 +298,7 @@ func mapsOf(all []dataset) ([]grain.Map[any], error) {
 }
 
 // iterators makes an iterator over each.
-func iterators(all []dataset, p part) ([]grain.Iter[any], error) {
+func iterators(all []dataset, p share) ([]grain.Iter[any], error) {
 	out := make([]grain.Iter[any], len(all))
 	for i, d := range all {
 		if d.iter == nil {

@@ -65,7 +65,7 @@ func (b *builder) apply(d dataset, s *step) (dataset, error) {
 		s.arg(-1, "num_threads") // how it reads ahead, which has no part in what it gives
 		s.arg(-1, "prefetch_buffer_size")
 		m := d.m
-		return dataset{iter: func(p part) (grain.Iter[any], error) {
+		return dataset{iter: func(p share) (grain.Iter[any], error) {
 			if p.of == 1 {
 				return grain.Iterate(m), nil
 			}
@@ -219,8 +219,8 @@ func (b *builder) transform(d dataset, s *step) (dataset, error) {
 }
 
 // over makes iterators that wrap those of a parent.
-func over(parent func(part) (grain.Iter[any], error), wrap func(grain.Iter[any]) (grain.Iter[any], error)) func(part) (grain.Iter[any], error) {
-	return func(p part) (grain.Iter[any], error) {
+func over(parent func(share) (grain.Iter[any], error), wrap func(grain.Iter[any]) (grain.Iter[any], error)) func(share) (grain.Iter[any], error) {
+	return func(p share) (grain.Iter[any], error) {
 		it, err := parent(p)
 		if err != nil {
 			return nil, err
@@ -284,10 +284,10 @@ func prefetch(d dataset, s *step) (dataset, error) {
 		return d, err
 	}
 	parent := d.iter
-	d.iter = func(part) (grain.Iter[any], error) {
+	d.iter = func(share) (grain.Iter[any], error) {
 		its := make([]grain.Iter[any], workers)
 		for i := range its {
-			it, err := parent(part{int64(i), workers})
+			it, err := parent(share{int64(i), workers})
 			if err != nil {
 				return nil, err
 			}
@@ -314,7 +314,7 @@ func (b *builder) join(s *step) (dataset, error) {
 		return dataset{}, err
 	}
 	if s.name == "grain.IterDataset.mix" || s.name == "ge.InterleaveIterDataset" {
-		d := dataset{iter: func(p part) (grain.Iter[any], error) {
+		d := dataset{iter: func(p share) (grain.Iter[any], error) {
 			its, err := iterators(parents, p)
 			if err != nil {
 				return nil, err
