@@ -183,7 +183,8 @@ func typeNameOf(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	return t.Name()
+	name, _, _ := strings.Cut(t.Name(), "[") // without the parameters of a generic type
+	return name
 }
 
 // GetState returns the state under a key, nil where there is none yet. The error is

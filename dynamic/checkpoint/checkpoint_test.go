@@ -17,6 +17,9 @@ import (
 	"github.com/bivouac-ml/bivouac/dynamic/checkpoint"
 	"github.com/bivouac-ml/bivouac/dynamic/random"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -181,6 +184,63 @@ func TestOf(t *testing.T) {
 	}
 	if err := checkpoint.Of(&box{}).SetState(7); !errors.Is(err, errs.Mismatch) {
 		t.Error(err)
+	}
+}
+
+// generic is a stream with a type parameter, as loaders are.
+type generic[T any] struct{ box }
+
+// A pipeline and a loader are held as readers are.
+func TestOfStreams(t *testing.T) {
+	def, err := pipeline.Define(pipeline.Options{BatchSize: 3, Seed: 1}, func(p *pipeline.Builder) []pipeline.Node {
+		return p.Op("random.uniform", op.Args{"range": []float64{0, 1}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func(p *pipeline.Pipeline) []float32 {
+		t.Helper()
+		b, err := p.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := tensor.Of[float32](b.Outputs[0].Sample(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append([]float32{}, f...)
+	}
+	open := func() *pipeline.Pipeline {
+		t.Helper()
+		p, err := def.New(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Close() }) //nolint:errcheck // nothing is written
+		return p
+	}
+	p, c := open(), checkpoint.New()
+	next(p)
+	_, err1 := c.Register(checkpoint.Of(p), "data")
+	_, err2 := c.Register(checkpoint.Of(&generic[*int]{}), "loader")
+	if err := errors.Join(err1, err2, c.Collect()); err != nil {
+		t.Fatal(err)
+	}
+	text := serialized(t, c)
+	for _, name := range []string{`"type": "Pipeline"`, `"type": "generic"`} {
+		if !strings.Contains(text, name) {
+			t.Errorf("%s is not in %s", name, text)
+		}
+	}
+	q, resumed := open(), checkpoint.New()
+	if err := resumed.Deserialize(text); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := resumed.Register(checkpoint.Of(q), "data"); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(next(p), next(q)); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -334,3 +334,46 @@ func TestOtherReaders(t *testing.T) {
 		}
 	}
 }
+
+// A document that is well-formed, but of no reader, is told with the first batch.
+func TestDamagedStates(t *testing.T) {
+	args := opargs.ReadersFile{FileRoot: tree(t, 7)}
+	r := newReader(t, args, readers.Options{EnableCheckpointing: true})
+	if _, err := take(t, r, 2, 1); err != nil {
+		t.Fatal(err)
+	}
+	const cuts = `"cuts":[{"shards":1,"taken":2}]`
+	good := stateOf(t, r).String()
+	if !strings.Contains(good, cuts) {
+		t.Fatal(good)
+	}
+	for name, c := range map[string]struct {
+		old, changed string
+		kind         errs.Kind
+	}{
+		"no cuts":          {cuts, `"cuts":[]`, errs.Corrupt},
+		"no extension":     {`"reader":{` + cuts + `}`, `"other":{}`, errs.Corrupt},
+		"cuts of text":     {cuts, `"cuts":"2"`, errs.Corrupt},
+		"no shards":        {cuts, `"cuts":[{"shards":0,"taken":2}]`, errs.Corrupt},
+		"too many shards":  {cuts, `"cuts":[{"shards":9000000,"taken":2}]`, errs.Corrupt},
+		"less than none":   {cuts, `"cuts":[{"shards":1,"taken":-2}]`, errs.Corrupt},
+		"too many cuts":    {cuts, `"cuts":[` + strings.Repeat(`{"shards":2,"taken":0},`, 64) + `{"shards":1,"taken":2}]`, errs.Corrupt},
+		"more than it has": {cuts, `"cuts":[{"shards":1,"taken":8}]`, errs.Mismatch},
+		"too few are left": {cuts, `"cuts":[{"shards":7,"taken":0},{"shards":2,"taken":3},{"shards":3,"taken":0}]`, errs.Mismatch},
+		"a later epoch":    {`"extra"`, `"epoch":4294967296,"extra"`, errs.Corrupt},
+		"an epoch below 0": {`"extra"`, `"epoch":-1,"extra"`, errs.Corrupt},
+	} {
+		text, shards := strings.Replace(good, c.old, c.changed, 1), op.Arg[int]{}
+		if name == "too few are left" {
+			shards = op.Const(5)
+		}
+		q := newReader(t, opargs.ReadersFile{FileRoot: args.FileRoot, NumShards: shards}, readers.Options{})
+		err := q.SetState(text)
+		if err == nil {
+			_, err = take(t, q, 2, 1)
+		}
+		if !errors.Is(err, c.kind) {
+			t.Errorf("%s: %s gives %v, want kind %v", name, text, err, c.kind)
+		}
+	}
+}
