@@ -228,8 +228,8 @@ func (k *call) inputName(i int) string {
 // clear makes the call as new.
 func (k *call) clear() {
 	k.ctx, k.operator, k.args, k.trace = nil, nil, arguments{}, nil
+	k.ports, k.batch, k.samples = 0, false, 0
 	k.inputs, k.outs, k.few, k.one = nil, nil, [len(k.few)]*result{}, [1]*result{}
-	k.site[0] = 0
 	k.state.Store(fresh)
 }
 
@@ -252,7 +252,7 @@ func (k *call) refused(err error, dst []Value) []Value {
 	}
 	for range n {
 		v, r := newValue(k.batch)
-		r.n, r.err, r.refused = k.samples, k.wrap(err), true
+		r.n, r.err, r.refused = max(1, k.samples), k.wrap(err), true
 		r.seen.Store(true)
 		dst = append(dst, v)
 	}

@@ -127,6 +127,20 @@ func TestMistakes(t *testing.T) {
 	})
 }
 
+// A call that is refused knows nothing of the one before it.
+func TestRefusedAfterBatch(t *testing.T) {
+	every(t, func(t *testing.T, ctx context.Context) {
+		for range 3 {
+			if err := dynamic.Add(ctx, dynamic.BatchOf([]int{1, 2}), 1).Evaluate(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if v, ok := dynamic.Invoke(ctx, dynamic.Call{Op: "no such operator"})[0].(*dynamic.Tensor); !ok || !errors.Is(v.Err(), errs.NotFound) {
+				t.Errorf("%v", v)
+			}
+		}
+	})
+}
+
 // The error of a value is that of what it was computed from, with the first call.
 func TestErrorsStay(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {

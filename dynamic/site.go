@@ -11,7 +11,10 @@ type site [8]uintptr
 
 // capture makes s the place of who called the caller, skip frames further out. What belongs to
 // dynamic mode is left out by String, so skip need not be exact.
-func (s *site) capture(skip int) { runtime.Callers(skip+2, s[:]) }
+func (s *site) capture(skip int) {
+	n := runtime.Callers(skip+2, s[:])
+	clear(s[n:])
+}
 
 // own is the import path of this package and, with a slash, of those below it.
 const own = "github.com/bivouac-ml/bivouac/dynamic"
