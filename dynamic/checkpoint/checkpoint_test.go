@@ -250,7 +250,8 @@ func TestCurrent(t *testing.T) {
 	e := dynamic.NewEvalContext(dynamic.Options{})
 	defer e.Close()
 	inside := dynamic.With(ctx, e)
-	if checkpoint.Current(ctx) != checkpoint.Current(ctx) || checkpoint.Current(inside) != checkpoint.Current(inside) || checkpoint.Current(ctx) == checkpoint.Current(inside) {
+	outer, inner := checkpoint.Current(ctx), checkpoint.Current(inside)
+	if outer != checkpoint.Current(ctx) || inner != checkpoint.Current(inside) || outer == inner {
 		t.Error("the current checkpoint is not that of its context")
 	}
 }
