@@ -17,7 +17,7 @@ func (w *workersPass) Lane(i int) loader.LaneStart {
 		s.Dataset, s.Iterator = w.saved[i].Dataset, w.saved[i].Iterator
 	}
 	if w.skip != nil {
-		s.Skip = w.skip[i]
+		s.Skip, s.Items = w.skip[i], w.skip[i]
 	}
 	return s
 }
@@ -63,39 +63,39 @@ func (w *workersPass) Next() (loader.Task, bool, error) {
 	return loader.Task{}, false, nil
 }
 
-// send appends the next task, if there is one and a worker for it.
+// send appends the next task, if there is one and a worker for it. Those that were
+// delivered before the state are only drawn.
 func (w *workersPass) send(dst []loader.Task) []loader.Task {
-	if w.err != nil {
-		return dst
-	}
-	ids, ok, err := w.index.next()
-	if !ok || err != nil {
-		w.err = err
-		return dst
-	}
-	main, lane := w.wanted()
-	to, ok := w.next()
-	if !ok {
-		return dst
-	}
-	if main {
-		state, err := w.main()
-		if err != nil {
+	for w.err == nil {
+		ids, ok, err := w.index.next()
+		if !ok || err != nil {
 			w.err = err
 			return dst
 		}
-		w.mains = append(w.mains, mainAt{w.sent, state})
+		main, lane := w.wanted()
+		to, ok := w.next()
+		if !ok {
+			return dst
+		}
+		if main {
+			var state json.RawMessage
+			if state, w.err = w.main(); w.err != nil {
+				return dst
+			}
+			w.mains = append(w.mains, mainAt{w.sent, state})
+		}
+		seq := w.sent
+		w.sent++
+		if w.order.deliveredAhead(seq) {
+			continue
+		}
+		t := taskOf(w.p.setup, to, seq, ids)
+		t.Want = lane
+		w.busy[to]++
+		w.given++
+		return append(dst, t)
 	}
-	seq := w.sent
-	w.sent++
-	if w.order.deliveredAhead(seq) {
-		return w.send(dst)
-	}
-	t := taskOf(w.p.setup, to, seq, ids)
-	t.Want = lane
-	w.busy[to]++
-	w.given++
-	return append(dst, t)
+	return dst
 }
 
 // next returns the worker whose turn it is.

@@ -186,9 +186,6 @@ func (w *workersPass) fastForward(ctx context.Context, d *workersDoc) error {
 func (w *workersPass) finished() bool { return w.over }
 
 func (w *workersPass) document() (any, error) {
-	if w.err != nil {
-		return nil, w.err
-	}
 	s := &snapshotDoc{Step: w.shot.step, Last: w.shot.last, Main: w.shot.main, Workers: map[string]*workerDoc{}}
 	for i := range w.shot.lanes {
 		lane := &w.shot.lanes[i]
