@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/dynamic"
 	"github.com/bivouac-ml/bivouac/dynamic/random"
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	_ "github.com/bivouac-ml/bivouac/pipeline" // the operators
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -218,4 +220,14 @@ func samples(ctx context.Context, v dynamic.Value) ([]tensor.Tensor, error) {
 		return v.Samples(ctx)
 	}
 	return nil, v.Err()
+}
+
+// Values of which no count fits are errors, not endless draws.
+func TestShotOfNoCount(t *testing.T) {
+	for _, v := range []float32{float32(math.NaN()), float32(math.Inf(1)), 1e30} {
+		c := dynamic.Call{Op: "noise.shot", Draw: random.New(1), Inputs: []dynamic.Value{dynamic.TensorOf([]float32{1, v})}, Args: op.Args{"factor": 1.0}}
+		if err := dynamic.Invoke(t.Context(), c)[0].Evaluate(t.Context()); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%v: %v", v, err)
+		}
+	}
 }

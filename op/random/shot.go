@@ -1,6 +1,10 @@
 package random
 
 import (
+	"fmt"
+	"math"
+
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -58,8 +62,12 @@ func countPhotons[T value](k *shot, b *op.Block, s int, w *worker) error {
 	}
 	inverse := 1 / factor
 	for e := range out {
+		mean := float64(max(0, float32(in[e])*inverse))
+		if !(mean <= math.MaxUint32) { // of which no count fits, so that none would ever be drawn
+			return &errs.Error{Kind: errs.Invalid, Op: "noise.shot", Subject: fmt.Sprintf("element %d", e), Want: "a number, at most 2^32 times the factor", Got: fmt.Sprint(in[e])}
+		}
 		w.philox = rng.Element(stream, e)
-		w.poisson.Reset(float64(max(0, float32(in[e])*inverse)))
+		w.poisson.Reset(mean)
 		out[e] = convert[T](float64(float32(w.poisson.Next(w.source)) * factor))
 	}
 	return nil
