@@ -153,6 +153,7 @@ func (s *saved) recognize() error {
 // dataOptions are the flags of commands that need the order.
 type dataOptions struct {
 	timeline.Options
+	torchOptions
 }
 
 func (o *dataOptions) addFlags(cmd *cobra.Command) {
@@ -169,6 +170,10 @@ func (o *dataOptions) open(name string) (*timeline.Timeline, error) {
 }
 
 func (o *dataOptions) timeline(s *saved) (*timeline.Timeline, error) {
+	if o.told && (s.form == formTorch || s.form == formWorkers) {
+		t, err := o.torchTimeline(s, o.Options)
+		return t, errs.Wrap("data", s.name, err)
+	}
 	if s.doc == nil {
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "data", Subject: s.name, Want: "a state of Bivouac's loader, which holds its order", Got: "one of " + s.form}
 	}

@@ -114,6 +114,7 @@ that comes next. Steps count from the beginning of the run, from 0.
 		},
 	}
 	o.addFlags(cmd)
+	o.addTorchFlags(cmd)
 	ranks.addFlags(cmd)
 	cmd.Flags().Int64Var(&step, "step", -1, "the step; by default the next one")
 	cmd.Flags().Int64Var(&count, "count", 1, "how many steps")
@@ -171,6 +172,7 @@ for each step is an object.
 		},
 	}
 	o.addFlags(cmd)
+	o.addTorchFlags(cmd)
 	ranks.addFlags(cmd)
 	cmd.Flags().Int64Var(&from, "from", 0, "the first step")
 	cmd.Flags().Int64Var(&to, "to", -1, "the step before which to end; by default where the state is")
@@ -235,6 +237,7 @@ next one.
 		},
 	}
 	o.addFlags(cmd)
+	o.addTorchFlags(cmd)
 	ranks.addFlags(cmd)
 	f := cmd.Flags()
 	f.Int64Var(&sample, "sample", -1, "the id of the sample")

@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
+	"github.com/bivouac-ml/bivouac/compat/torchdata"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -64,4 +66,53 @@ func FuzzRecognize(f *testing.F) {
 			t.Errorf("differs from itself: %v", d)
 		}
 	})
+}
+
+// A state of torchdata with shuffle tells its epoch, with the length of the data set.
+func TestTorchTimeline(t *testing.T) {
+	g := torchdata.NewGenerator(42)
+	generator, err := torchdata.EncodeGenerator(&g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sampler := `{"samples_yielded":4,"sampler_iter_state":{"yielded":4,"generator":` + string(generator) + `}}`
+	for _, text := range []string{
+		`{"_num_yielded":2,"_sampler_iter_yielded":2,"_sampler_iter_state":` + sampler + `}`,
+		`{"_snapshot":{"_snapshot_step":1,"_main_snapshot":{"_num_workers":1,"_sampler_iter_state":` + sampler + `}},"_steps_since_snapshot":1}`,
+	} {
+		s := &saved{raw: []byte(text)}
+		if err := s.recognize(); err != nil {
+			t.Fatal(err)
+		}
+		o := dataOptions{torchOptions: torchOptions{10, 2, true}}
+		l, err := o.timeline(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := l.Batch(l.Here().Step)
+		if err != nil || l.Here().Step != 2 || !slices.Equal(b.IDs, []int64{4, 5}) { // torch.randperm(10)[4:6] of seed 42
+			t.Errorf("%+v, %v", b, err)
+		}
+		if _, err := l.Batch(5); !errors.Is(err, errs.Invalid) {
+			t.Errorf("the next epoch: %v", err)
+		}
+		if seen, ok, err := l.In(0, 4); err != nil || !ok || seen.Step != 2 || seen.Row != 0 {
+			t.Errorf("%+v %t %v", seen, ok, err)
+		}
+		if _, ok, err := l.In(1, 4); ok || err != nil {
+			t.Error(ok, err)
+		}
+		for _, bad := range []torchOptions{{told: true}, {10, 0, true}, {2, 2, true}, {10, 2, false}} {
+			if _, err := (&dataOptions{torchOptions: bad}).timeline(s); err == nil {
+				t.Errorf("%+v: no error", bad)
+			}
+		}
+	}
+	s := &saved{raw: []byte(`{"_num_yielded":2,"_sampler_iter_yielded":2}`)}
+	if err := s.recognize(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&dataOptions{torchOptions: torchOptions{10, 2, true}}).timeline(s); !errors.Is(err, errs.Unsupported) {
+		t.Error(err)
+	}
 }

@@ -34,6 +34,9 @@ func (t *Timeline) In(epoch, id int64) (s Seen, ok bool, err error) {
 	if id < 0 || id >= t.length || epoch < 0 {
 		return s, false, &errs.Error{Kind: errs.Invalid, Op: "timeline.In", Subject: fmt.Sprint("sample ", id, " in epoch ", epoch), Want: fmt.Sprintf("a sample of 0 to %d", t.length-1)}
 	}
+	if t.alone && epoch > 0 {
+		return s, false, nil
+	}
 	index, found, err := t.index(epoch, id)
 	if err != nil || !found {
 		return s, false, err

@@ -46,6 +46,7 @@ type Timeline struct {
 	order    order.Order
 	length   int64 // of an epoch
 	once     bool  // the order is that of one epoch, for all
+	alone    bool  // no other epoch than the first is known
 	here     Place
 	segments []segment // in order of their steps
 	dropLast bool
@@ -279,6 +280,9 @@ func (t *Timeline) Batch(step int64) (Batch, error) {
 		return Batch{}, &errs.Error{Kind: errs.Invalid, Op: "timeline.Batch", Subject: fmt.Sprint("step ", step), Got: "epochs have no batches"}
 	}
 	p := t.at(s, step)
+	if t.alone && p.Epoch > 0 {
+		return Batch{}, t.unknownEpoch(p.Epoch)
+	}
 	b := Batch{Place: p, IDs: make([]int64, min(s.global, t.length-p.Index))}
 	return b, t.fill(p.Epoch, p.Index, b.IDs)
 }
@@ -296,6 +300,23 @@ func (t *Timeline) fill(epoch, index int64, dst []int64) error {
 		return corrupt("fields: order", fmt.Sprint("ids up to position ", pos+int64(len(dst))), pos+int64(n))
 	}
 	return nil
+}
+
+// OneEpoch returns the timeline of a single epoch, in batches of one size of which
+// some were delivered: what states of others tell. The error is of kind errs.Invalid
+// for an order that does not end, sizes below 1, or more batches than there are.
+func OneEpoch(o order.Order, global, delivered int64, opt Options) (*Timeline, error) {
+	n, once := o.Len()
+	t := &Timeline{order: o, length: n, once: true, alone: true, dropLast: opt.DropLast, segments: []segment{{global: global}}}
+	if !once || global < 1 || delivered < 0 || delivered > t.batches(n, global) {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.OneEpoch", Want: "an order that ends, and batches of it", Got: fmt.Sprint(delivered, " batches of ", global, " from ", o)}
+	}
+	t.here = Place{Step: delivered, Index: min(n, delivered*global)}
+	return t, nil
+}
+
+func (t *Timeline) unknownEpoch(epoch int64) error {
+	return &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("epoch ", epoch), Want: "the epoch of the state", Got: "one of which it does not tell"}
 }
 
 func corrupt(subject, want string, got any) error {
