@@ -23,7 +23,14 @@ func pipelined(ctx context.Context, r turns.Request) (runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	begin, err := p.AppendState(nil)
+	if err != nil {
+		return nil, err
+	}
 	return func() (units int, digest uint64, err error) {
+		if err := p.SetState(begin); err != nil { // what was made ahead between two rounds does not count
+			return 0, 0, err
+		}
 		for b, err := range p.Batches(ctx) {
 			if err != nil {
 				return 0, 0, err
