@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -93,8 +94,8 @@ func (o *object) refusal(err error) bool {
 	return want || err != nil
 }
 
-// excluded is the refusal of arguments that the types here cannot hold.
-var excluded = fmt.Errorf("excluded by the type")
+// errExcluded is the refusal of arguments that the types here cannot hold.
+var errExcluded = errors.New("excluded by the type")
 
 func compareIndexShuffle(r *report, o *object) {
 	if o.has("call") {
@@ -103,7 +104,7 @@ func compareIndexShuffle(r *report, o *object) {
 		seed, ok := call.uint32Of("seed")
 		got, err := grain.IndexShuffle(index, most, seed, int(rounds))
 		if !ok {
-			err = excluded
+			err = errExcluded
 		}
 		call.done()
 		if !o.refusal(err) {

@@ -72,13 +72,13 @@ func samplerOf(o *object) (*grain.Sampler, error) {
 	}
 	if o.get("num_epochs") != nil {
 		if a.Epochs = o.integer("num_epochs"); a.Epochs == 0 {
-			return nil, excluded // 0 is the word for no end
+			return nil, errExcluded // 0 is the word for no end
 		}
 	}
 	if o.get("seed") != nil {
 		seed, ok := o.uint32Of("seed")
 		if !ok {
-			return nil, excluded
+			return nil, errExcluded
 		}
 		a.Seed = &seed
 	}

@@ -29,13 +29,13 @@ func (b *builder) apply(d dataset, s *step) (dataset, error) {
 	case "seed":
 		seed, ok := seedAt(s, 0)
 		if !ok {
-			return d, excluded
+			return d, errExcluded
 		}
 		d.seeds = []grain.Seeded{{Seed: seed, Depth: 1}}
 	case "shuffle":
 		seed, ok := d.seedOf(s)
 		if !ok {
-			return d, excluded
+			return d, errExcluded
 		}
 		d.m = grain.Shuffle(d.m, seed)
 	case "repeat":
@@ -48,7 +48,7 @@ func (b *builder) apply(d dataset, s *step) (dataset, error) {
 		f, err := b.function(s)
 		seed, ok := d.seedOf(s)
 		if err != nil || !ok {
-			return d, errors.Join(err, excluded)
+			return d, errors.Join(err, errExcluded)
 		}
 		d.m = grain.RandomApply(d.m, "case", seed, func(x any, g *numpy.Generator) any { return b.keep(f.call(g, x)) })
 	case "filter", "map", "map_with_index":
@@ -57,7 +57,7 @@ func (b *builder) apply(d dataset, s *step) (dataset, error) {
 		size, _, e := s.integer(0, "window_size")
 		seed, ok := seedAt(s, -1)
 		if e != nil || !ok {
-			return d, excluded
+			return d, errExcluded
 		}
 		b.windowSeed = max(b.windowSeed, seed)
 		d.m, err = grain.ShuffleWindows(d.m, size, seed)
@@ -137,7 +137,7 @@ func repeat(m grain.Map[any], s *step) (grain.Map[any], error) {
 		return nil, err
 	}
 	if given && epochs == 0 {
-		return nil, excluded // 0 is the word for no end
+		return nil, errExcluded // 0 is the word for no end
 	}
 	return grain.Repeat(m, epochs)
 }
@@ -256,14 +256,14 @@ func (b *builder) applyIter(d dataset, s *step) (dataset, error) {
 	case "ge.RepeatIterDataset":
 		epochs, given, err := s.integer(0, "num_epochs")
 		if err != nil || given && epochs == 0 {
-			return d, errors.Join(err, excluded)
+			return d, errors.Join(err, errExcluded)
 		}
 		d.iter = over(d.iter, func(it grain.Iter[any]) (grain.Iter[any], error) { return grain.RepeatIter(it, epochs) })
 	case "ge.WindowShuffleIterDataset":
 		size, _, err := s.integer(0, "window_size")
 		seed, ok := seedAt(s, -1)
 		if err != nil || !ok {
-			return d, errors.Join(err, excluded)
+			return d, errors.Join(err, errExcluded)
 		}
 		b.windowSeed = max(b.windowSeed, seed)
 		d.iter = over(d.iter, func(it grain.Iter[any]) (grain.Iter[any], error) { return grain.ShuffleWindowsIter(it, size, seed) })
