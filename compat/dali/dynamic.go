@@ -165,7 +165,7 @@ func (c dynamicCodec) Place(text string) (*readers.Arrangement, readers.Place, e
 			at.Epoch, at.Left = x.Epoch, x.Left
 		}
 	}
-	if at.Position, err = c.order.Position(s.Loader); err != nil {
+	if c.order, at.Position, err = c.order.resume(s.Loader); err != nil {
 		return nil, at, err
 	}
 	a := c.arrangement()
@@ -173,6 +173,26 @@ func (c dynamicCodec) Place(text string) (*readers.Arrangement, readers.Place, e
 		return nil, at, &errs.Error{Kind: errs.Corrupt, Subject: "bivouac.left", Want: fmt.Sprintf("at most %d", a.Length(at.Epoch)), Got: strconv.FormatInt(at.Left, 10)}
 	}
 	return a, at, nil
+}
+
+// mostReplayed is how many random numbers are drawn again to see whether a state is that of
+// this reader, half a second's worth.
+const mostReplayed = 1 << 26
+
+// resume returns the order that goes on from a state, and the position in it. Errors are those
+// of Position. The random state of an epoch that is far away is taken as it stands.
+func (r *ReaderOrder) resume(s stateproto.Loader) (*ReaderOrder, int64, error) {
+	epoch := int64(max(0, s.Epoch))
+	if !r.options.RandomShuffle || epoch <= mostReplayed/r.shards.Largest() {
+		pos, err := r.Position(s)
+		return r, pos, err
+	}
+	far, _, err := r.From(s)
+	if err != nil {
+		return nil, 0, err
+	}
+	pos, err := far.Position(s)
+	return far, pos, err
 }
 
 // check refuses the state of another data set or another order, which DALI cannot see.

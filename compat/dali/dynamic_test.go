@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -292,6 +293,36 @@ func TestDynamicFollows(t *testing.T) {
 	}
 	if got, err := epochsOf(t, r, 2, 1); err != nil || len(got.batches) != 4 || got.batches[0][0] != 0 { // which DALI forgets then
 		t.Errorf("after that came %v, %v", got, err)
+	}
+}
+
+// A state of a far epoch costs no time: its random state is believed, and what it says goes on.
+func TestDynamicFarEpoch(t *testing.T) {
+	args := op.Args{"file_root": numberedFiles(t, 7), "random_shuffle": true, "initial_fill": 3, "seed": 5}
+	far := textOf(t, stateproto.Reader{Loader: stateproto.NewLoader(1649374289, math.MaxInt32-1, 2)})
+	r := dynamicReader(t, args, readers.Options{})
+	if err := r.SetState(far); err != nil {
+		t.Fatal(err)
+	}
+	got, err := epochsOf(t, r, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lax := dynamicReader(t, args, readers.Options{Restore: readers.Restore{Compat: dali.Dynamic{}}})
+	if err := lax.SetState(far); err != nil {
+		t.Fatal(err)
+	}
+	want, err := epochsOf(t, lax, 1, 1)
+	if n := len(got.batches); err != nil || n != 5 || !slices.EqualFunc(got.batches, want.batches[:n], slices.Equal[[]int]) || !slices.Equal(got.states, want.states[:n]) {
+		t.Errorf("got %v, as DALI %v, %v", got, want, err)
+	}
+	late := textOf(t, stateproto.Reader{Loader: stateproto.NewLoader(1649374289, math.MaxInt32-1, 7)})
+	q := dynamicReader(t, args, readers.Options{})
+	if err := q.SetState(late); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := epochsOf(t, q, 1, 1); !errors.Is(err, errs.Mismatch) {
+		t.Error(err)
 	}
 }
 
