@@ -101,7 +101,7 @@ func (d *drawing) resume(drawn int64, sampler, cursor json.RawMessage) error {
 		if isNull(sampler) {
 			return unexpected("torchdata.SetState", "_index_sampler_state", "a state of a sampler that had none")
 		}
-		if err := restore(d.of.sampler(), sampler); err != nil {
+		if err := restoreAt(d.of.sampler(), sampler, drawn); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
@@ -201,6 +203,9 @@ func (p *Protocol) replay(ctx context.Context, n int64, failed *error) error {
 		switch {
 		case err == nil:
 			n--
+		case errors.Is(err, io.EOF):
+			return &errs.Error{Kind: errs.Mismatch, Op: "torchdata.Begin", Want: fmt.Sprintf("%d more batches that were delivered before", n), Got: "the end of the data set",
+				Remedy: "it may have shrunk"}
 		case *failed == nil:
 			return errs.Wrap("torchdata.Begin", fmt.Sprintf("%d batches that were delivered before", n), err)
 		}

@@ -130,6 +130,19 @@ func restore(v any, raw json.RawMessage) error {
 	return s.SetState(b)
 }
 
+// restoreAt is restore for a sampler of which so many samples were drawn in the epoch.
+// At its beginning the state of torchdata's distributed sampler is still that of the
+// epoch before, which would be skipped again.
+func restoreAt(v any, raw json.RawMessage, drawn int64) error {
+	if err := restore(v, raw); err != nil {
+		return err
+	}
+	if d, ok := v.(*StatefulDistributedSampler); ok && drawn == 0 {
+		d.resumed = nil
+	}
+	return nil
+}
+
 // badSampler is the error of a state that a sampler cannot go on from.
 func badSampler(op, subject, want string, got any) error {
 	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: subject, Want: want, Got: fmt.Sprint(got)}

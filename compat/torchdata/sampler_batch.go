@@ -110,7 +110,7 @@ func (c *batchCursor) SetState(b []byte) error {
 		if !isStateful(c.of.sampler) {
 			return unexpected(op, "sampler_state", "a sampler without state")
 		}
-		if err := restore(c.of.sampler, s.Sampler); err != nil {
+		if err := restoreAt(c.of.sampler, s.Sampler, s.Samples); err != nil {
 			return err
 		}
 	}

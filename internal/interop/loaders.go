@@ -237,6 +237,7 @@ func randomLoader(r *rand.Rand) *loaderCase {
 	case 4:
 		a.Sampler = &caseSampler{Kind: "random", Replacement: r.IntN(2) == 0, NumSamples: 1 + r.Int64N(100), Seed: r.Int64N(1 << 40)}
 	case 5:
+		c.Epochs = 0 // torchdata skips again what this sampler gave in the epoch before
 		a.Sampler = &caseSampler{Kind: "distributed", Replicas: 3, Rank: r.Int64N(3), DropLast: r.IntN(2) == 0, Seed: r.Int64N(1 << 40)}
 	}
 	return c

