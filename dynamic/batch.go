@@ -41,6 +41,11 @@ func (b *Batch) Batch(ctx context.Context) (*tensor.Batch, error) {
 	out := &tensor.Batch{}
 	out.Reset(d, ndim, layout)
 	if b.slab == nil {
+		total := 0
+		for _, t := range samples {
+			total += len(t.Data)
+		}
+		out.Data = words(total)[:0]
 		for _, t := range samples {
 			if err := out.Append(t); err != nil {
 				return nil, err

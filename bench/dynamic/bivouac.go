@@ -146,7 +146,9 @@ func queued(ctx context.Context) runner {
 // thumbnails is the body of the case of images.
 func thumbnails(ctx context.Context, in []dynamic.Value) []dynamic.Value {
 	images := fn.DecodersImage(ctx, in[0].(*dynamic.Batch), fn.DecodersImageArgs{})
-	return []dynamic.Value{fn.Resize(ctx, images, fn.ResizeArgs{Size: op.Const([]float64{224, 224})})[0]}
+	small := fn.Resize(ctx, images, fn.ResizeArgs{Size: op.Const([]float64{224, 224})})[0]
+	images.Release() // to the next batch, when it is resized
+	return []dynamic.Value{small}
 }
 
 // decode reads an epoch of images and makes them small.
