@@ -49,18 +49,18 @@ type rootItem struct {
 // feeder asks a root ahead. Its goroutine is that of its pool; all else is for that of
 // the consumer.
 type feeder struct {
-	root  Root
-	items []*rootItem // that were given and not delivered
-	depth int         // how many there may be besides
-	came  chan *rootItem
-	asked bool
-	pool  *flow.Pool[context.Context]
-	stop  context.CancelFunc
-	ctx   context.Context
+	root    Root
+	items   []*rootItem // that were given and not delivered
+	depth   int         // how many there may be besides
+	came    chan *rootItem
+	pending int // were asked for and have not come
+	pool    *flow.Pool[context.Context]
+	stop    context.CancelFunc
+	ctx     context.Context
 }
 
 func newFeeder(ctx context.Context, root Root, depth int) *feeder {
-	f := &feeder{root: root, depth: depth, came: make(chan *rootItem, 1)}
+	f := &feeder{root: root, depth: depth, came: make(chan *rootItem, depth+1)}
 	f.ctx, f.stop = context.WithCancel(context.WithoutCancel(ctx))
 	f.pool = flow.NewPool(1, func(_ int, ctx context.Context) { f.came <- f.next(ctx) })
 	return f
@@ -125,28 +125,25 @@ func (f *feeder) at(ctx context.Context, k int, wait bool) (*rootItem, flow.Outc
 			return nil, flow.Ended
 		case k < len(f.items):
 			return f.items[k], flow.Started
-		case !f.asked: // behind an error there is nothing until it is delivered
-			return nil, flow.Starved
 		case !wait && len(f.came) == 0:
 			return nil, flow.Starved
 		}
 		select {
 		case it := <-f.came:
-			f.items, f.asked = append(f.items, it), false
+			f.items = append(f.items, it)
+			f.pending--
 		case <-ctx.Done():
 			return nil, flow.Starved
 		}
 	}
 }
 
-// ask has the next item made, unless there are enough, or the last one was an error.
+// ask has items made until there are enough, those of the next epoch among them.
 func (f *feeder) ask() {
-	n := len(f.items)
-	if f.asked || n > f.depth || n > 0 && f.items[n-1].err != nil {
-		return
+	for len(f.items)+f.pending <= f.depth {
+		f.pending++
+		f.pool.Submit(f.ctx)
 	}
-	f.asked = true
-	f.pool.Submit(f.ctx)
 }
 
 // delivered returns the first item and forgets it: what the root says of itself is from there.
