@@ -51,24 +51,32 @@ var _ = readme
 
 // The README shows the code above, which compiles.
 func TestReadmeExample(t *testing.T) {
-	source, err := os.ReadFile("readme_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(source), "\t// begin\n")
-	code, _, ok := strings.Cut(rest, "\t// end\n")
-	if !ok {
-		t.Fatal("no marks")
-	}
-	var want strings.Builder
-	for line := range strings.Lines(code) {
-		want.WriteString(strings.TrimPrefix(line, "\t"))
-	}
 	page, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(page), "```go\n"+want.String()+"```\n") {
-		t.Errorf("README.md does not show the example as it compiles:\n%s", want.String())
+	examples := 0
+	for _, file := range []string{"readme_test.go", "readme_data_test.go"} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range strings.Split(string(source), "\t// begin\n")[1:] {
+			code, _, ok := strings.Cut(part, "\t// end\n")
+			if !ok {
+				t.Fatalf("%s: no end of an example", file)
+			}
+			var want strings.Builder
+			for line := range strings.Lines(code) {
+				want.WriteString(strings.TrimPrefix(line, "\t"))
+			}
+			if !strings.Contains(string(page), "```go\n"+want.String()+"```\n") {
+				t.Errorf("README.md does not show the example as it compiles:\n%s", want.String())
+			}
+			examples++
+		}
+	}
+	if examples != 3 {
+		t.Errorf("%d examples, want 3", examples)
 	}
 }

@@ -55,7 +55,6 @@ type tdPlay struct {
 	warnings []string
 	loaders  map[string]*tdSeat
 	states   map[string][]byte
-	from     map[string]string // state → the loader that gave it
 }
 
 // tdSeat is a loader of the script, with its iterator.
