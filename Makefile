@@ -101,7 +101,7 @@ bench-pipeline: ## pipelines against DALI, OpenCV, Pillow and a C loop over libj
 bench-dynamic: ## operators one by one and compiled loops against DALI's dynamic mode (needs Python and PyPI; BENCH_FLAGS='-only call,uniform')
 	@PYTHON=$(PYTHON) bench/dynamic/peers $(BENCH_FLAGS)
 
-bench-loader: ## loaders against Grain, torch, torchdata and streaming (needs Python and PyPI, PEERS_TORCH for torch; BENCH_FLAGS='-only batch-64 -rounds 3')
+bench-loader: ## loaders against Grain, torch, torchdata and streaming (needs Python and PyPI; PEERS_TORCH, PEERS_STREAMING: see bench/loader/requirements.txt; BENCH_FLAGS='-only batch-64 -rounds 3')
 	@PYTHON=$(PYTHON) bench/loader/peers $(BENCH_FLAGS)
 
 interop: ## random checkpoints both ways between Bivouac and Orbax, TensorStore, zarr and safetensors (INTEROP_SEED, INTEROP_TREES; needs Python and PyPI)

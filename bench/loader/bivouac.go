@@ -60,6 +60,11 @@ func begin(ctx context.Context, r turns.Request) (runner, error) {
 		return states(ctx)
 	case "resume":
 		return resumes(ctx, power(n))
+	case "py1e", "py1s":
+		if r.Who == "exact" {
+			return exactOrders(kind, power(n)), nil
+		}
+		return ownOrders(power(n)), nil
 	case "index", "indices", "epoch":
 		return indices(kind), nil
 	}

@@ -2,7 +2,8 @@
 // torchdata's StatefulDataLoader, Grain, and streaming's order of an epoch.
 //
 //	go run ./bench/loader                              Bivouac alone
-//	go run ./bench/loader -torch T/python -grain G/python  and the others (bench/loader/peers)
+//	go run ./bench/loader -torch T/python -grain G/python -streaming S/python
+//	                                                   and the others (bench/loader/peers)
 //	go run ./bench/loader -only batch-64,state         less of it
 //
 // The data set gives its ids and costs nothing. The sides are processes in turns,
@@ -39,13 +40,16 @@ var comparisons = []turns.Comparison{
 	{Name: "indices", Title: "permuted indices in blocks (10^9 samples; torch 10^7, into memory)", Unit: "place", Sides: []turns.Side{ours, side("torch.randperm", "torch", 0)}},
 	{Name: "flat", Title: "batches of 64 by the size of the data set, a state of each", Unit: "step", Sides: []turns.Side{
 		{Name: "10^3 samples", Who: "states", Use: "flat-3"}, {Name: "10^6 samples", Who: "states", Use: "flat-6"}, {Name: "10^9 samples", Who: "states", Use: "flat-9"}}},
-	{Name: "epoch", Title: "one place in the order of an epoch, 10^7 samples (streaming: py1e, 8 nodes of 8 ranks)", Unit: "place",
-		Sides: []turns.Side{ours, side("streaming", "streaming", 0)}},
+	{Name: "epoch", Title: "one place in the order of an epoch not entered before, 10^7 samples", Unit: "place", Sides: []turns.Side{ours}},
+	resumedOrders("py1e-6", "10^6 samples, py1e"),
+	resumedOrders("py1e-7", "10^7 samples, py1e"),
+	resumedOrders("py1s-6", "10^6 samples, py1s"),
+	resumedOrders("py1s-7", "10^7 samples, py1s"),
 }
 
 func main() {
 	b := &turns.Bench{
-		Name: "loader", Comparisons: comparisons, Own: []string{"bivouac", "states"}, Serve: serve,
+		Name: "loader", Comparisons: comparisons, Own: []string{"bivouac", "states", "exact"}, Serve: serve,
 		Prepare: func(string) error { return nil },
 		Peers:   map[string]string{"torch": "torch and torchdata", "grain": "Grain", "streaming": "mosaicml-streaming"},
 	}

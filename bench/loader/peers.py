@@ -129,22 +129,26 @@ def grain_side(who, case):
 
 
 # ----------------------------------------------------------------- streaming
-def streaming_side(_who, _case):
+def streaming_side(_who, case):
+    # What StreamingDataset computes before its first sample, and the first rank's
+    # first batch, as in streaming.go: 8 nodes of 8 ranks with 2 workers, batches of 64.
     import numpy as np
     from streaming.base.partition import get_partitions
     from streaming.base.shuffle import get_shuffle
-    n, shard = 10_000_000, 10_000
+    algorithm, _, size = case.partition("-")
+    n, shard, batch = 10 ** int(size), 10_000, 8 * 8 * 64
     sizes = np.full(n // shard, shard, np.int64)
+    seen = n // 2 // batch * batch
     epoch = 0
 
-    def place():
+    def resume():
         nonlocal epoch
-        parts = get_partitions("relaxed", n, 64, 8, 8, 2, 64, n // 2, 64)
-        ids = get_shuffle("py1e", sizes, 64, 1, epoch)
+        parts = get_partitions("relaxed", n, 64, 8, 8, 2, 64, seen, 8)
+        ids = get_shuffle(algorithm, sizes, 64, 9176, epoch, 1 << 18)
         order = np.where(parts != -1, ids[parts], -1)
         epoch += 1
-        return 1, int(order.reshape(-1)[0])
-    return place
+        return 1, int(np.dot(order[0, 0, 0, 0], np.arange(1, 65)))
+    return resume
 
 
 SIDES = {"torch": torch_side, "stateful": torch_side, "stateful-states": torch_side, "grain": grain_side,

@@ -118,7 +118,7 @@ func Module() Rules {
 			},
 			{
 				Package: "compat/...",
-				To:      []string{"cmd/...", "serve/...", "examples/...", "internal/conform/...", "internal/interop", "bench/order"},
+				To:      []string{"cmd/...", "serve/...", "examples/...", "internal/conform/...", "internal/interop", "bench/loader", "bench/order"},
 				Reason:  "engines are handed the values of compat, they do not import it",
 			},
 			{

@@ -31,6 +31,9 @@ type Side struct {
 	Use  string // case, where it is not that of the comparison
 	// Target is how many times as fast as this side the first should be; 0: no target.
 	Target float64
+	// Like, where it is not empty, is the Who of a side that delivers the same: a round
+	// in which the digests differ is an error of this one.
+	Like string
 }
 
 // row is what one side did.
@@ -94,8 +97,27 @@ func (b *Bench) compare(ctx context.Context, c Comparison, threads int) (r resul
 			}
 		}
 	}
+	r.verify(c.Sides)
 	r.summarize()
 	return r, nil
+}
+
+// verify leaves out the sides that did not deliver what they should.
+func (r *result) verify(sides []Side) {
+	for i, s := range sides {
+		other := slices.IndexFunc(sides, func(o Side) bool { return s.Like != "" && o.Who == s.Like })
+		if other < 0 {
+			continue
+		}
+		w, like := &r.Rows[i], r.Rows[other].Samples
+		for round := range min(len(w.Samples), len(like)) {
+			if got, want := w.Samples[round].Digest, like[round].Digest; got != want {
+				w.Skip = fmt.Sprintf("in round %d it delivered %#x, %s %#x", round+1, got, sides[other].Name, want)
+				w.Samples = nil
+				break
+			}
+		}
+	}
 }
 
 // begin starts the process of a side and has it build what the case needs.
@@ -184,9 +206,17 @@ func (r result) print(out io.Writer) {
 		if w.Target > 0 {
 			target = fmt.Sprintf("%.2fx", w.Target)
 		}
-		fmt.Fprintf(t, "%s\t%.0f\t%.0f\t%.0f\t%s\t%s\t%s\t%s\t  %s\n", w.Name, w.Min, w.Median, w.Max, ratio, target, cpu, rate, cmp.Or(w.Skip, w.Note))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", w.Name, figure(w.Min), figure(w.Median), figure(w.Max), ratio, target, cpu, rate, cmp.Or(w.Skip, w.Note))
 	}
 	t.Flush() //nolint:errcheck // a table on a terminal
+}
+
+// figure is a rate with as many digits as tell rates apart.
+func figure(rate float64) string {
+	if rate < 100 {
+		return fmt.Sprintf("%.2f", rate)
+	}
+	return fmt.Sprintf("%.0f", rate)
 }
 
 // write keeps all samples under the time of the run.
