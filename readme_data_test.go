@@ -17,9 +17,9 @@ func train(...any) {}
 // saved stands for the file or checkpoint where states are kept.
 var saved []byte
 
-func readmeLoader(ctx context.Context, texts []string) error {
+func readmeLoader(ctx context.Context, texts loader.Slice[string]) error {
 	// begin
-	l, err := loader.New(loader.Slice[string](texts), loader.Options[string, []string]{BatchSize: 64, Shuffle: true, Seed: 7, Workers: 4, Rank: 0, World: 8})
+	l, err := loader.New(texts, loader.Options[string, []string]{BatchSize: 64, Shuffle: true, Seed: 7, Workers: 4, Rank: 0, World: 8})
 	if err != nil {
 		return err
 	}
