@@ -225,7 +225,7 @@ func TestDeadWorker(t *testing.T) {
 			for range 2 {
 				_, err := l.Next(context.Background())
 				var dead *loader.Dead
-				if !errors.As(err, &dead) || !strings.Contains(err.Error(), "worker ") {
+				if !errors.As(err, &dead) || !strings.Contains(err.Error(), "worker ") || !strings.Contains(err.Error(), "sample 7") {
 					t.Fatalf("%s: error %v", name, err)
 				}
 				if name == "panic" && (dead.Value != "boom" || !strings.Contains(dead.Stack, "failure_test")) {

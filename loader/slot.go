@@ -20,6 +20,7 @@ type slot[S, B any] struct {
 	lane    *lane[S]
 	opening bool // the lane is opened, there is no task
 
+	reading int64 // the id, or number, of what the data set is asked for, plus one; 0: it is not asked
 	batch   B
 	outcome Outcome
 	state   LaneState
@@ -33,6 +34,7 @@ func (s *slot[S, B]) reset() {
 	var none B
 	clear(s.samples)
 	s.task, s.lane, s.batch, s.outcome, s.state, s.samples, s.pinned = Task{}, nil, none, Outcome{}, LaneState{}, s.samples[:0], nil
+	s.reading = 0
 	s.begun.Store(false)
 	s.done.Store(false)
 }
@@ -62,7 +64,7 @@ func (e *engine[S, B]) fill(s *slot[S, B]) {
 		if dead.Value != nil {
 			dead.Stack = string(debug.Stack())
 		}
-		s.outcome = Outcome{Err: e.failed(s, dead)}
+		s.outcome = Outcome{Err: e.failed(s, e.where(s, dead))}
 	}()
 	if s.opening {
 		e.open(s)
@@ -70,6 +72,18 @@ func (e *engine[S, B]) fill(s *slot[S, B]) {
 		e.make(s)
 	}
 	over = true
+}
+
+// where names the sample or item that the data set was asked for.
+func (e *engine[S, B]) where(s *slot[S, B], err error) error {
+	what := "sample "
+	switch {
+	case s.reading == 0:
+		return err
+	case e.setup.Iterable:
+		what = "item "
+	}
+	return errs.Wrap("", what+strconv.FormatInt(s.reading-1, 10), err)
 }
 
 func (e *engine[S, B]) open(s *slot[S, B]) {
@@ -133,6 +147,7 @@ func (e *engine[S, B]) readIDs(s *slot[S, B]) error {
 	}
 	for i, id := range t.IDs {
 		r := Random{e.keyer, t.Pos + int64(i)}
+		s.reading = id + 1
 		sample, err := l.data.mapped.At(l.ctx, id, r)
 		if err != nil {
 			if sample, err = e.excuse(s, err, id, r); err != nil {
@@ -144,6 +159,7 @@ func (e *engine[S, B]) readIDs(s *slot[S, B]) error {
 		}
 		s.samples = append(s.samples, sample)
 	}
+	s.reading = 0
 	return nil
 }
 
@@ -164,7 +180,7 @@ func (e *engine[S, B]) excuse(s *slot[S, B], err error, id int64, r Random) (sam
 		}
 		return sample, nil
 	}
-	return sample, errs.Wrap("", "sample "+strconv.FormatInt(id, 10), err)
+	return sample, e.where(s, err)
 }
 
 // pause waits; it reports false when the context ended before.
@@ -191,6 +207,7 @@ func (e *engine[S, B]) readItems(s *slot[S, B]) error {
 	s.samples = append(s.samples[:0], l.partial...)
 	l.partial = l.partial[:0]
 	for failures := 0; len(s.samples) < t.N && !l.ended; {
+		s.reading = l.items + 1
 		item, err := l.iterator.Next(l.ctx)
 		switch {
 		case err == nil:
@@ -207,10 +224,11 @@ func (e *engine[S, B]) readItems(s *slot[S, B]) error {
 		}
 		l.items++
 		if failures++; e.setup.OnError.Action != Skip || failures > mostFailures {
-			return errs.Wrap("", "item "+strconv.FormatInt(l.items-1, 10), err)
+			return e.where(s, err)
 		}
 		s.outcome.Faults = append(s.outcome.Faults, Fault{Position: l.items - 1, ID: -1, Worker: l.index, Err: err})
 	}
+	s.reading = 0
 	if len(s.samples) == 0 || len(s.samples) < t.N && e.setup.DropLast && e.setup.Batched {
 		s.outcome.Ended = true
 	}
