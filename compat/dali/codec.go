@@ -54,8 +54,8 @@ func newCodec(g *graph.Graph, seeds []uint64, orders map[*graph.Node]*ReaderOrde
 			c.entries = append(c.entries, entry{name: stateproto.Contiguous(e.Node.Name, e.Output, len(e.Node.Specs))})
 		}
 	}
-	w := walk(g)
-	for _, n := range w.nodes[:w.run] {
+	nodes, run := g.DepthFirst()
+	for _, n := range nodes[:run] {
 		visit(n)
 	}
 	return c

@@ -79,7 +79,8 @@ func dealSeeds(g *graph.Graph, seed uint64) []uint64 {
 	words, next := PipelineSeeds(int64(seed)), 0
 	seeds := make([]uint64, len(g.Nodes))
 	dealt := map[string]uint64{}
-	for _, n := range walk(g).nodes {
+	nodes, _ := g.DepthFirst()
+	for _, n := range nodes {
 		if !drawsSeed(n) {
 			continue
 		}
@@ -95,44 +96,6 @@ func dealSeeds(g *graph.Graph, seed uint64) []uint64 {
 		seeds[n.Index] = s
 	}
 	return seeds
-}
-
-// walked are the nodes of a graph in DALI's order: inputs first, from one output
-// after the other, then what is kept for itself, then the rest.
-type walked struct {
-	nodes []*graph.Node
-	run   int // how many of them DALI's executor runs; it leaves out sinks
-}
-
-func walk(g *graph.Graph) walked {
-	var w walked
-	seen := make([]bool, len(g.Nodes))
-	var visit func(n *graph.Node)
-	visit = func(n *graph.Node) {
-		if seen[n.Index] {
-			return
-		}
-		seen[n.Index] = true
-		for _, edges := range [][]graph.Edge{n.Inputs, n.Args} {
-			for _, e := range edges {
-				visit(e.Node)
-			}
-		}
-		w.nodes = append(w.nodes, n)
-	}
-	for _, e := range g.Outputs {
-		visit(e.Node)
-	}
-	for _, n := range g.Nodes {
-		if n.Schema.Keep || op.Get[bool](n.Config, "preserve") {
-			visit(n)
-		}
-	}
-	w.run = len(w.nodes)
-	for _, n := range g.Nodes {
-		visit(n)
-	}
-	return w
 }
 
 // containers are the readers that never shuffle the list of all their samples.

@@ -36,7 +36,8 @@ func Proto(d *pipeline.Definition) (*pipeproto.Pipeline, error) {
 	p := &pipeproto.Pipeline{}
 	describe(p, o)
 	ids := map[string]int32{} // of those whose random numbers others draw
-	for _, n := range walk(g).nodes {
+	nodes, _ := g.DepthFirst()
+	for _, n := range nodes {
 		ops, err := operators(d, n)
 		if err != nil {
 			return nil, errs.Wrap(serializing, "node "+n.Name, err)

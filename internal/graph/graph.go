@@ -49,19 +49,57 @@ func (g *Graph) Readers() []*Node {
 	return list
 }
 
-// rewrite returns a copy of g without the nodes that replaced maps to others of g, in which
-// change was called for every node, in order.
+// DepthFirst returns the nodes with their inputs before them: those of one output after the
+// other, then what is kept for itself, then the rest. It is the order in which DALI gets them;
+// its executor runs the first of them, as many as run says, and leaves out sinks.
+func (g *Graph) DepthFirst() (nodes []*Node, run int) {
+	seen := make([]bool, len(g.Nodes))
+	var visit func(n *Node)
+	visit = func(n *Node) {
+		if seen[n.Index] {
+			return
+		}
+		seen[n.Index] = true
+		for _, e := range n.from() {
+			visit(e.Node)
+		}
+		nodes = append(nodes, n)
+	}
+	for _, e := range g.Outputs {
+		visit(e.Node)
+	}
+	for _, n := range g.Nodes {
+		if n.kept() {
+			visit(n)
+		}
+	}
+	run = len(nodes)
+	for _, n := range g.Nodes {
+		visit(n)
+	}
+	return nodes, run
+}
+
+// rewrite returns a copy of g in which the node that replaced has for another, with the same inputs,
+// stands for it, and change was called for every node, in order.
 func (g *Graph) rewrite(replaced map[*Node]*Node, change func(n *Node) error) (*Graph, error) {
 	out := &Graph{}
-	copies := map[*Node]*Node{}
+	copies := map[*Node]*Node{} // of those that are not replaced
+	moved := func(edges []Edge) []Edge {
+		to := make([]Edge, len(edges))
+		for i, e := range edges {
+			to[i] = Edge{copies[standIn(replaced, e.Node)], e.Output}
+		}
+		return to
+	}
 	for _, n := range g.Nodes {
-		if other, ok := replaced[n]; ok {
-			copies[n] = copies[other]
+		n = standIn(replaced, n)
+		if copies[n] != nil {
 			continue
 		}
 		c := *n
 		c.Index = len(out.Nodes)
-		c.Inputs, c.Args = moved(n.Inputs, copies), moved(n.Args, copies)
+		c.Inputs, c.Args = moved(n.Inputs), moved(n.Args)
 		if err := change(&c); err != nil {
 			return nil, err
 		}
@@ -69,14 +107,14 @@ func (g *Graph) rewrite(replaced map[*Node]*Node, change func(n *Node) error) (*
 		out.Nodes = append(out.Nodes, &c)
 		out.Stages = max(out.Stages, c.Stage+1)
 	}
-	out.Outputs = moved(g.Outputs, copies)
+	out.Outputs = moved(g.Outputs)
 	return out, nil
 }
 
-func moved(edges []Edge, to map[*Node]*Node) []Edge {
-	out := make([]Edge, len(edges))
-	for i, e := range edges {
-		out[i] = Edge{Node: to[e.Node], Output: e.Output}
+// standIn returns the node that is in the place of n.
+func standIn(replaced map[*Node]*Node, n *Node) *Node {
+	if other, ok := replaced[n]; ok {
+		return other
 	}
-	return out
+	return n
 }

@@ -7,24 +7,19 @@ import (
 )
 
 // Merged returns the graph in which nodes that are written the same, with the same
-// operator, inputs and arguments, are one, the first of them. Readers, inputs, what draws random numbers,
+// operator, inputs and arguments, are one, the first of them depth first. Readers, inputs, what draws random numbers,
 // has a state or effects or has a name that was given to it stays as it is, what is preserved stays beside
 // others. alike makes exceptions of nodes that draw random numbers: two that are written the same draw the
 // same. It may be nil. All this is as in DALI, whose checkpoints tell.
 func (g *Graph) Merged(alike func(n *Node) bool) (*Graph, error) {
 	first := map[string]*Node{}
 	replaced := map[*Node]*Node{}
-	same := func(n *Node) *Node {
-		if other, ok := replaced[n]; ok {
-			return other
-		}
-		return n
-	}
-	for _, n := range g.Nodes {
+	nodes, _ := g.DepthFirst()
+	for _, n := range nodes {
 		if !n.mergeable(alike) {
 			continue
 		}
-		key := n.render(func(e Edge) string { return Edge{same(e.Node), e.Output}.String() }, n.Config.Written) + " as " + n.Draws
+		key := n.render(func(e Edge) string { return Edge{standIn(replaced, e.Node), e.Output}.String() }, n.Config.Written) + " as " + n.Draws
 		switch other, ok := first[key]; {
 		case !ok:
 			first[key] = n
