@@ -64,7 +64,11 @@ func (c *rngCase) call(ctx context.Context, iteration, k int) ([][]tensor.Tensor
 	}
 	h := &caller{ctx: ctx, size: c.Params.BatchSize, sample: -1, at: &rng.Philox{}}
 	if iteration < len(c.States) {
-		if *h.at, err = rng.ParsePhilox(c.States[iteration][k][1]); err != nil {
+		states := c.States[iteration] // one where DALI made one operator of copies that have the same seed
+		if len(states) == 0 {
+			return nil, fmt.Errorf("no state before iteration %d", iteration)
+		}
+		if *h.at, err = rng.ParsePhilox(states[min(k, len(states)-1)][1]); err != nil {
 			return nil, err
 		}
 	}
