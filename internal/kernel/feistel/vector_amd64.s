@@ -11,185 +11,186 @@ TEXT ·mapAVX2(SB), NOSPLIT, $64-56
 	MOVQ         blocks+8(FP), CX
 	MOVQ         rounds+16(FP), DX
 	MOVQ         pairs+24(FP), BX
-	VMOVQ        shift+32(FP), X0
-	VPBROADCASTQ lmask+40(FP), Y1
-	VMOVDQU      Y1, (SP)
-	VPBROADCASTQ rmask+48(FP), Y1
-	VMOVDQU      Y1, 32(SP)
-	VPBROADCASTQ mixerLow<>+0(SB), Y1
+	VPBROADCASTQ lmask+40(FP), Y0
+	VMOVDQU      Y0, (SP)
+	VPBROADCASTQ rmask+48(FP), Y0
+	VMOVDQU      Y0, 32(SP)
+	VPBROADCASTQ mixerLow<>+0(SB), Y0
 
 block:
 	TESTQ   CX, CX
 	JZ      done
+	VMOVQ   shift+32(FP), X1
 	VMOVDQU (AX), Y3
-	VPSRLQ  X0, Y3, Y2
+	VPSRLQ  X1, Y3, Y2
 	VPAND   32(SP), Y3, Y3
 	VMOVDQU 32(AX), Y5
-	VPSRLQ  X0, Y5, Y4
+	VPSRLQ  X1, Y5, Y4
 	VPAND   32(SP), Y5, Y5
 	VMOVDQU 64(AX), Y7
-	VPSRLQ  X0, Y7, Y6
+	VPSRLQ  X1, Y7, Y6
 	VPAND   32(SP), Y7, Y7
-	VMOVDQU 96(AX), Y9
-	VPSRLQ  X0, Y9, Y8
-	VPAND   32(SP), Y9, Y9
+	VMOVDQU 96(AX), Y8
+	VPSRLQ  X1, Y8, Y1
+	VPAND   32(SP), Y8, Y8
 	MOVQ    DX, SI
 	MOVQ    BX, DI
 
 pair:
-	VPBROADCASTQ (SI), Y10
-	VPBROADCASTQ 8(SI), Y11
-	VPSRLQ       $0x20, Y11, Y12
-	VPSRLQ       $0x20, Y10, Y13
-	VPMULUDQ     Y11, Y13, Y13
-	VPXOR        Y10, Y3, Y14
-	VPMULUDQ     Y12, Y14, Y15
-	VPMULUDQ     Y11, Y14, Y14
-	VPADDQ       Y13, Y15, Y15
-	VPSLLQ       $0x20, Y15, Y15
+	VPBROADCASTQ (SI), Y9
+	VPBROADCASTQ 8(SI), Y10
+	VPSRLQ       $0x20, Y10, Y11
+	VPSRLQ       $0x20, Y9, Y12
+	VPMULUDQ     Y10, Y12, Y12
+	VPXOR        Y9, Y3, Y13
+	VPMULUDQ     Y11, Y13, Y14
+	VPMULUDQ     Y10, Y13, Y13
+	VPADDQ       Y12, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y13, Y13
+	VPSRLQ       $0x20, Y13, Y14
+	VPXOR        Y14, Y13, Y13
+	VPMULUDQ     Y0, Y14, Y14
+	VPMULUDQ     mixer<>+0(SB), Y13, Y15
+	VPMULUDQ     Y0, Y13, Y13
 	VPADDQ       Y15, Y14, Y14
-	VPSRLQ       $0x20, Y14, Y15
-	VPXOR        Y15, Y14, Y14
-	VPMULUDQ     Y1, Y15, Y15
-	VPMULUDQ     mixer<>+0(SB), Y14, Y16
-	VPMULUDQ     Y1, Y14, Y14
-	VPADDQ       Y16, Y15, Y15
-	VPSRLQ       $0x20, Y14, Y14
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y14, Y13, Y13
+	VPAND        (SP), Y13, Y13
+	VPXOR        Y13, Y2, Y2
+	VPXOR        Y9, Y5, Y13
+	VPMULUDQ     Y11, Y13, Y14
+	VPMULUDQ     Y10, Y13, Y13
+	VPADDQ       Y12, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y13, Y13
+	VPSRLQ       $0x20, Y13, Y14
+	VPXOR        Y14, Y13, Y13
+	VPMULUDQ     Y0, Y14, Y14
+	VPMULUDQ     mixer<>+0(SB), Y13, Y15
+	VPMULUDQ     Y0, Y13, Y13
 	VPADDQ       Y15, Y14, Y14
-	VPAND        (SP), Y14, Y14
-	VPXOR        Y14, Y2, Y2
-	VPXOR        Y10, Y5, Y14
-	VPMULUDQ     Y12, Y14, Y15
-	VPMULUDQ     Y11, Y14, Y14
-	VPADDQ       Y13, Y15, Y15
-	VPSLLQ       $0x20, Y15, Y15
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y14, Y13, Y13
+	VPAND        (SP), Y13, Y13
+	VPXOR        Y13, Y4, Y4
+	VPXOR        Y9, Y7, Y13
+	VPMULUDQ     Y11, Y13, Y14
+	VPMULUDQ     Y10, Y13, Y13
+	VPADDQ       Y12, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y13, Y13
+	VPSRLQ       $0x20, Y13, Y14
+	VPXOR        Y14, Y13, Y13
+	VPMULUDQ     Y0, Y14, Y14
+	VPMULUDQ     mixer<>+0(SB), Y13, Y15
+	VPMULUDQ     Y0, Y13, Y13
 	VPADDQ       Y15, Y14, Y14
-	VPSRLQ       $0x20, Y14, Y15
-	VPXOR        Y15, Y14, Y14
-	VPMULUDQ     Y1, Y15, Y15
-	VPMULUDQ     mixer<>+0(SB), Y14, Y16
-	VPMULUDQ     Y1, Y14, Y14
-	VPADDQ       Y16, Y15, Y15
-	VPSRLQ       $0x20, Y14, Y14
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y14, Y13, Y13
+	VPAND        (SP), Y13, Y13
+	VPXOR        Y13, Y6, Y6
+	VPXOR        Y9, Y8, Y9
+	VPMULUDQ     Y11, Y9, Y11
+	VPMULUDQ     Y10, Y9, Y9
+	VPADDQ       Y12, Y11, Y11
+	VPSLLQ       $0x20, Y11, Y11
+	VPADDQ       Y11, Y9, Y9
+	VPSRLQ       $0x20, Y9, Y11
+	VPXOR        Y11, Y9, Y9
+	VPMULUDQ     Y0, Y11, Y11
+	VPMULUDQ     mixer<>+0(SB), Y9, Y10
+	VPMULUDQ     Y0, Y9, Y9
+	VPADDQ       Y10, Y11, Y11
+	VPSRLQ       $0x20, Y9, Y9
+	VPADDQ       Y11, Y9, Y9
+	VPAND        (SP), Y9, Y9
+	VPXOR        Y9, Y1, Y1
+	VPBROADCASTQ 16(SI), Y9
+	VPBROADCASTQ 24(SI), Y10
+	VPSRLQ       $0x20, Y10, Y11
+	VPSRLQ       $0x20, Y9, Y12
+	VPMULUDQ     Y10, Y12, Y12
+	VPXOR        Y9, Y2, Y13
+	VPMULUDQ     Y11, Y13, Y14
+	VPMULUDQ     Y10, Y13, Y13
+	VPADDQ       Y12, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y13, Y13
+	VPSRLQ       $0x20, Y13, Y14
+	VPXOR        Y14, Y13, Y13
+	VPMULUDQ     Y0, Y14, Y14
+	VPMULUDQ     mixer<>+0(SB), Y13, Y15
+	VPMULUDQ     Y0, Y13, Y13
 	VPADDQ       Y15, Y14, Y14
-	VPAND        (SP), Y14, Y14
-	VPXOR        Y14, Y4, Y4
-	VPXOR        Y10, Y7, Y14
-	VPMULUDQ     Y12, Y14, Y15
-	VPMULUDQ     Y11, Y14, Y14
-	VPADDQ       Y13, Y15, Y15
-	VPSLLQ       $0x20, Y15, Y15
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y14, Y13, Y13
+	VPAND        32(SP), Y13, Y13
+	VPXOR        Y13, Y3, Y3
+	VPXOR        Y9, Y4, Y13
+	VPMULUDQ     Y11, Y13, Y14
+	VPMULUDQ     Y10, Y13, Y13
+	VPADDQ       Y12, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y13, Y13
+	VPSRLQ       $0x20, Y13, Y14
+	VPXOR        Y14, Y13, Y13
+	VPMULUDQ     Y0, Y14, Y14
+	VPMULUDQ     mixer<>+0(SB), Y13, Y15
+	VPMULUDQ     Y0, Y13, Y13
 	VPADDQ       Y15, Y14, Y14
-	VPSRLQ       $0x20, Y14, Y15
-	VPXOR        Y15, Y14, Y14
-	VPMULUDQ     Y1, Y15, Y15
-	VPMULUDQ     mixer<>+0(SB), Y14, Y16
-	VPMULUDQ     Y1, Y14, Y14
-	VPADDQ       Y16, Y15, Y15
-	VPSRLQ       $0x20, Y14, Y14
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y14, Y13, Y13
+	VPAND        32(SP), Y13, Y13
+	VPXOR        Y13, Y5, Y5
+	VPXOR        Y9, Y6, Y13
+	VPMULUDQ     Y11, Y13, Y14
+	VPMULUDQ     Y10, Y13, Y13
+	VPADDQ       Y12, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y13, Y13
+	VPSRLQ       $0x20, Y13, Y14
+	VPXOR        Y14, Y13, Y13
+	VPMULUDQ     Y0, Y14, Y14
+	VPMULUDQ     mixer<>+0(SB), Y13, Y15
+	VPMULUDQ     Y0, Y13, Y13
 	VPADDQ       Y15, Y14, Y14
-	VPAND        (SP), Y14, Y14
-	VPXOR        Y14, Y6, Y6
-	VPXOR        Y10, Y9, Y10
-	VPMULUDQ     Y12, Y10, Y12
-	VPMULUDQ     Y11, Y10, Y10
-	VPADDQ       Y13, Y12, Y12
-	VPSLLQ       $0x20, Y12, Y12
-	VPADDQ       Y12, Y10, Y10
-	VPSRLQ       $0x20, Y10, Y12
-	VPXOR        Y12, Y10, Y10
-	VPMULUDQ     Y1, Y12, Y12
-	VPMULUDQ     mixer<>+0(SB), Y10, Y11
-	VPMULUDQ     Y1, Y10, Y10
-	VPADDQ       Y11, Y12, Y12
-	VPSRLQ       $0x20, Y10, Y10
-	VPADDQ       Y12, Y10, Y10
-	VPAND        (SP), Y10, Y10
-	VPXOR        Y10, Y8, Y8
-	VPBROADCASTQ 16(SI), Y10
-	VPBROADCASTQ 24(SI), Y11
-	VPSRLQ       $0x20, Y11, Y12
-	VPSRLQ       $0x20, Y10, Y13
-	VPMULUDQ     Y11, Y13, Y13
-	VPXOR        Y10, Y2, Y14
-	VPMULUDQ     Y12, Y14, Y15
-	VPMULUDQ     Y11, Y14, Y14
-	VPADDQ       Y13, Y15, Y15
-	VPSLLQ       $0x20, Y15, Y15
-	VPADDQ       Y15, Y14, Y14
-	VPSRLQ       $0x20, Y14, Y15
-	VPXOR        Y15, Y14, Y14
-	VPMULUDQ     Y1, Y15, Y15
-	VPMULUDQ     mixer<>+0(SB), Y14, Y16
-	VPMULUDQ     Y1, Y14, Y14
-	VPADDQ       Y16, Y15, Y15
-	VPSRLQ       $0x20, Y14, Y14
-	VPADDQ       Y15, Y14, Y14
-	VPAND        32(SP), Y14, Y14
-	VPXOR        Y14, Y3, Y3
-	VPXOR        Y10, Y4, Y14
-	VPMULUDQ     Y12, Y14, Y15
-	VPMULUDQ     Y11, Y14, Y14
-	VPADDQ       Y13, Y15, Y15
-	VPSLLQ       $0x20, Y15, Y15
-	VPADDQ       Y15, Y14, Y14
-	VPSRLQ       $0x20, Y14, Y15
-	VPXOR        Y15, Y14, Y14
-	VPMULUDQ     Y1, Y15, Y15
-	VPMULUDQ     mixer<>+0(SB), Y14, Y16
-	VPMULUDQ     Y1, Y14, Y14
-	VPADDQ       Y16, Y15, Y15
-	VPSRLQ       $0x20, Y14, Y14
-	VPADDQ       Y15, Y14, Y14
-	VPAND        32(SP), Y14, Y14
-	VPXOR        Y14, Y5, Y5
-	VPXOR        Y10, Y6, Y14
-	VPMULUDQ     Y12, Y14, Y15
-	VPMULUDQ     Y11, Y14, Y14
-	VPADDQ       Y13, Y15, Y15
-	VPSLLQ       $0x20, Y15, Y15
-	VPADDQ       Y15, Y14, Y14
-	VPSRLQ       $0x20, Y14, Y15
-	VPXOR        Y15, Y14, Y14
-	VPMULUDQ     Y1, Y15, Y15
-	VPMULUDQ     mixer<>+0(SB), Y14, Y16
-	VPMULUDQ     Y1, Y14, Y14
-	VPADDQ       Y16, Y15, Y15
-	VPSRLQ       $0x20, Y14, Y14
-	VPADDQ       Y15, Y14, Y14
-	VPAND        32(SP), Y14, Y14
-	VPXOR        Y14, Y7, Y7
-	VPXOR        Y10, Y8, Y10
-	VPMULUDQ     Y12, Y10, Y12
-	VPMULUDQ     Y11, Y10, Y10
-	VPADDQ       Y13, Y12, Y12
-	VPSLLQ       $0x20, Y12, Y12
-	VPADDQ       Y12, Y10, Y10
-	VPSRLQ       $0x20, Y10, Y12
-	VPXOR        Y12, Y10, Y10
-	VPMULUDQ     Y1, Y12, Y12
-	VPMULUDQ     mixer<>+0(SB), Y10, Y11
-	VPMULUDQ     Y1, Y10, Y10
-	VPADDQ       Y11, Y12, Y12
-	VPSRLQ       $0x20, Y10, Y10
-	VPADDQ       Y12, Y10, Y10
-	VPAND        32(SP), Y10, Y10
-	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y14, Y13, Y13
+	VPAND        32(SP), Y13, Y13
+	VPXOR        Y13, Y7, Y7
+	VPXOR        Y9, Y1, Y9
+	VPMULUDQ     Y11, Y9, Y11
+	VPMULUDQ     Y10, Y9, Y9
+	VPADDQ       Y12, Y11, Y11
+	VPSLLQ       $0x20, Y11, Y11
+	VPADDQ       Y11, Y9, Y9
+	VPSRLQ       $0x20, Y9, Y11
+	VPXOR        Y11, Y9, Y9
+	VPMULUDQ     Y0, Y11, Y11
+	VPMULUDQ     mixer<>+0(SB), Y9, Y10
+	VPMULUDQ     Y0, Y9, Y9
+	VPADDQ       Y10, Y11, Y11
+	VPSRLQ       $0x20, Y9, Y9
+	VPADDQ       Y11, Y9, Y9
+	VPAND        32(SP), Y9, Y9
+	VPXOR        Y9, Y8, Y8
 	ADDQ         $0x20, SI
 	DECQ         DI
 	JNZ          pair
-	VPSLLQ       X0, Y2, Y2
+	VMOVQ        shift+32(FP), X9
+	VPSLLQ       X9, Y2, Y2
 	VPOR         Y3, Y2, Y2
 	VMOVDQU      Y2, (AX)
-	VPSLLQ       X0, Y4, Y4
+	VPSLLQ       X9, Y4, Y4
 	VPOR         Y5, Y4, Y4
 	VMOVDQU      Y4, 32(AX)
-	VPSLLQ       X0, Y6, Y6
+	VPSLLQ       X9, Y6, Y6
 	VPOR         Y7, Y6, Y6
 	VMOVDQU      Y6, 64(AX)
-	VPSLLQ       X0, Y8, Y8
-	VPOR         Y9, Y8, Y8
-	VMOVDQU      Y8, 96(AX)
+	VPSLLQ       X9, Y1, Y1
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      Y1, 96(AX)
 	ADDQ         $0x80, AX
 	DECQ         CX
 	JMP          block

@@ -36,8 +36,6 @@ func avx2() {
 	x, blocks := Load(Param("x"), GP64()), Load(Param("blocks"), GP64())
 	rounds, pairs := Load(Param("rounds"), GP64()), Load(Param("pairs"), GP64())
 
-	shift := XMM()
-	VMOVQ(param("shift"), shift)
 	masks := AllocLocal(64)
 	lmask, rmask := masks, masks.Offset(32)
 	spread(param("lmask"), lmask)
@@ -53,6 +51,7 @@ func avx2() {
 	TESTQ(blocks, blocks)
 	JZ(LabelRef("done"))
 	var left, right [vectors]VecVirtual
+	shift := loadShift()
 	for v := range vectors {
 		left[v], right[v] = YMM(), YMM()
 		at := Mem{Base: x, Disp: 8 * lanes * v}
@@ -69,6 +68,7 @@ func avx2() {
 	ADDQ(Imm(32), at)
 	DECQ(left2)
 	JNZ(LabelRef("pair"))
+	shift = loadShift()
 	for v := range vectors {
 		VPSLLQ(shift, left[v], left[v])
 		VPOR(right[v], left[v], left[v])
@@ -80,6 +80,14 @@ func avx2() {
 	Label("done")
 	VZEROUPPER()
 	RET()
+}
+
+// loadShift reads the shift anew wherever it is used: the rounds need all 16 registers that
+// AVX2 has, and avo silently takes those of AVX-512 for a seventeenth value.
+func loadShift() VecVirtual {
+	shift := XMM()
+	VMOVQ(param("shift"), shift)
+	return shift
 }
 
 // spread fills 32 bytes with a word.
