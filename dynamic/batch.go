@@ -150,9 +150,8 @@ func (b *Batch) Select(indices ...int) *Batch {
 
 // choose makes r a view.
 func (r *result) choose(base *result, pick []int) {
-	if base.retain(); base.released.Load() {
-		base.drop()
-		r.err = errReleased()
+	if err := base.hold(); err != nil {
+		r.err = err
 		r.seen.Store(true)
 		return
 	}

@@ -56,6 +56,7 @@ func invoke(ctx context.Context, c *Call, dst []Value) []Value {
 	dst = k.outputs(dst)
 	for _, r := range k.outs {
 		r.call = k
+		r.holders.retain() // until it is computed, even if the value is released before
 	}
 	if s.mode == Eager {
 		e.enqueue(k)
@@ -176,14 +177,14 @@ func (k *call) prepare(c *Call) error {
 // retain keeps the memory of the inputs until the call is computed.
 func (k *call) retain(c *Call) error {
 	for i, in := range k.inputs {
-		in.retain()
-		if !in.released.Load() {
+		err := in.hold()
+		if err == nil {
 			continue
 		}
-		for _, held := range k.inputs[:i+1] {
+		for _, held := range k.inputs[:i] {
 			held.drop()
 		}
-		return errs.Wrap(c.Op, k.inputName(i), errReleased())
+		return errs.Wrap(c.Op, k.inputName(i), err)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func (it *rootItem) evaluate(ctx context.Context) error {
 		if absent(v) {
 			return &errs.Error{Kind: errs.Invalid, Want: "values", Got: "nil"}
 		}
-		samples, err := samplesOf(ctx, v)
+		samples, err := heldSamples(ctx, v)
 		if err != nil {
 			return err
 		}
@@ -107,12 +107,18 @@ func (it *rootItem) evaluate(ctx context.Context) error {
 	return nil
 }
 
-// samplesOf waits for a value and returns its samples.
-func samplesOf(ctx context.Context, v Value) ([]tensor.Tensor, error) {
-	if err := v.Evaluate(ctx); err != nil {
+// heldSamples waits for a value and returns its samples. Their memory stays, even if the value is
+// released: nobody drops the hold, so the garbage collector frees it.
+func heldSamples(ctx context.Context, v Value) ([]tensor.Tensor, error) {
+	r := v.core()
+	if err := r.hold(); err != nil {
 		return nil, err
 	}
-	return v.core().list(), nil
+	if err := r.Evaluate(ctx); err != nil {
+		r.drop()
+		return nil, err
+	}
+	return r.list(), nil
 }
 
 // at returns the k-th item that was not delivered. When it is not there yet, it waits

@@ -231,7 +231,7 @@ func (t *trace) bring(v Value) (graph.Edge, error) {
 	if e, ok := t.known[r]; ok {
 		return e, nil
 	}
-	samples, err := samplesOf(context.Background(), v)
+	samples, err := heldSamples(context.Background(), v)
 	if err != nil {
 		return graph.Edge{}, err
 	}
@@ -247,7 +247,6 @@ func (t *trace) bring(v Value) (graph.Edge, error) {
 	e, err := t.input(loopInput{spec: spec, root: -1, constant: samples, batch: r.batch}, fmt.Sprintf("constant[%d]", len(t.known)))
 	if err == nil {
 		t.known[r] = e
-		r.retain()
 	}
 	return e, err
 }

@@ -123,6 +123,9 @@ func (k *call) run() {
 		close(k.done)
 	}
 	k.mu.Unlock()
+	for _, r := range k.outs {
+		r.drop()
+	}
 }
 
 // compute fills the outputs. An error of an input is that of the call.

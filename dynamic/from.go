@@ -34,10 +34,14 @@ func TensorOf(data any, form ...Form) *Tensor {
 		if f.DType == tensor.Invalid && f.Layout == "" {
 			return t
 		}
-		if err := t.wait(background); err != nil {
+		samples, err := heldSamples(background, t)
+		if err != nil {
 			return failedTensor(err)
 		}
-		data = t.samples[0]
+		data = samples[0]
+		if !f.NoCopy { // array copies it
+			defer t.drop()
+		}
 	}
 	v, err := f.array(data)
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -66,7 +67,8 @@ func (f *Form) list(data any) ([]tensor.Tensor, error) {
 		if d == nil {
 			break
 		}
-		return append([]tensor.Tensor{}, d.samples...), d.wait(background)
+		samples, err := heldSamples(background, d)
+		return slices.Clone(samples), err
 	case *tensor.Batch:
 		if d == nil {
 			break
@@ -117,7 +119,11 @@ func (f *Form) sample(data any) (tensor.Tensor, error) {
 	switch d := data.(type) {
 	case *Tensor:
 		if d != nil {
-			return d.Tensor(background)
+			samples, err := heldSamples(background, d)
+			if err != nil {
+				return tensor.Tensor{}, err
+			}
+			return samples[0], nil
 		}
 	case *Batch:
 		return tensor.Tensor{}, &errs.Error{Kind: errs.Invalid, Want: "a Tensor", Got: "a Batch"}

@@ -148,9 +148,10 @@ func TestEagerOrder(t *testing.T) {
 		ctx := dynamic.With(context.Background(), e)
 		var order []int
 		var list []*gate
-		for range 5 {
-			g := newGate(func(number int) { order = append(order, number-list[0].number) })
-			list = append(list, g)
+		for range 5 { // all of them before the first call: the background reads the list
+			list = append(list, newGate(func(number int) { order = append(order, number-list[0].number) }))
+		}
+		for _, g := range list {
 			g.call(ctx, dynamic.TensorOf([]int64{1}))
 		}
 		for i, g := range list {

@@ -156,3 +156,123 @@ func TestBatchMemory(t *testing.T) {
 		}
 	})
 }
+
+// TestMemoryIsGivenBackOnce makes thousands of calls, views and releases in random order beside
+// the background, on released values too. Every value that is not released keeps its elements and
+// shares its memory with no other.
+func TestMemoryIsGivenBackOnce(t *testing.T) {
+	every(t, func(t *testing.T, ctx context.Context) {
+		const steps, values, elements = 3000, 12, 1024 // memory from 4 KiB on is used again
+		type entry struct {
+			value    *dynamic.Batch
+			number   int32
+			released bool
+		}
+		random := rand.New(rand.NewPCG(1, uint64(dynamic.ModeOf(ctx))))
+		source := dynamic.BatchOf([][]int32{make([]int32, elements), make([]int32, elements)})
+		made := func(number int32) entry {
+			return entry{value: dynamic.Add(ctx, source, number), number: number}
+		}
+		check := func(x *dynamic.Tensor, number int32) {
+			for _, v := range slice[int32](t, x) {
+				if v != number {
+					t.Fatalf("an element is %d, want %d", v, number)
+				}
+			}
+		}
+		entries := make([]entry, values)
+		for i := range entries {
+			entries[i] = made(int32(i))
+		}
+		for step := range steps {
+			i := random.IntN(values)
+			e := &entries[i]
+			switch random.IntN(6) {
+			case 0, 1:
+				e.value.Release()
+				e.released = true
+			case 2: // a call that may come too late
+				next := dynamic.Add(ctx, e.value, 1)
+				if e.released {
+					if err := next.Evaluate(ctx); !errors.Is(err, errs.Closed) {
+						t.Fatalf("a call on a released value: %v", err)
+					}
+					break
+				}
+				e.value.Release() // the call still needs the memory
+				*e = entry{value: next, number: e.number + 1}
+			case 3: // a view that may come too late
+				view := e.value.At(random.IntN(2))
+				if e.released {
+					if err := view.Err(); !errors.Is(err, errs.Closed) {
+						t.Fatalf("a view of a released value: %v", err)
+					}
+					break
+				}
+				if random.IntN(4) == 0 {
+					e.value.Release()
+					e.released = true
+					check(view, e.number)
+				}
+			case 4:
+				if chosen := e.value.Select(1, 0); !e.released {
+					check(chosen.At(0), e.number)
+				}
+			case 5:
+				*e = made(int32(step))
+			}
+		}
+		addresses := map[*byte]int{}
+		for i, e := range entries {
+			if e.released {
+				continue
+			}
+			samples, err := e.value.Samples(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for s, x := range samples {
+				check(e.value.At(s), e.number)
+				if other, ok := addresses[unsafe.SliceData(x.Data)]; ok {
+					t.Fatalf("values %d and %d share memory", other, i)
+				}
+				addresses[unsafe.SliceData(x.Data)] = i
+			}
+		}
+	})
+}
+
+// Data that a Batch was made of stays when its values are released, and a released value is
+// refused.
+func TestReleasedIsNotTaken(t *testing.T) {
+	every(t, func(t *testing.T, ctx context.Context) {
+		const elements = 2048
+		zeros := dynamic.TensorOf(make([]int32, elements))
+		x := dynamic.Add(ctx, zeros, 7)
+		whole := dynamic.Add(ctx, dynamic.BatchOf([][]int32{make([]int32, elements)}), 7)
+		taken := []*dynamic.Tensor{
+			dynamic.BatchOf([]*dynamic.Tensor{x}).At(0), dynamic.TensorOf(x, dynamic.Form{Layout: "X", NoCopy: true}),
+			dynamic.BatchOf(whole, dynamic.Form{Layout: "X"}).At(0),
+		}
+		x.Release()
+		whole.Release()
+		for range 4 {
+			if err := dynamic.Add(ctx, zeros, 9).Evaluate(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, y := range taken {
+			if got := slice[int32](t, y); got[0] != 7 || got[elements-1] != 7 {
+				t.Errorf("%d: elements have changed: %d", i, got[0])
+			}
+		}
+		for name, v := range map[string]dynamic.Value{
+			"TensorOf": dynamic.TensorOf(x, dynamic.Form{Layout: "X"}), "a list": dynamic.BatchOf([]*dynamic.Tensor{x}),
+			"BatchOf": dynamic.BatchOf(whole, dynamic.Form{Layout: "X"}),
+		} {
+			if err := v.Err(); !errors.Is(err, errs.Closed) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}

@@ -50,7 +50,7 @@ type result struct {
 
 	memory   *memory // that the samples came from
 	slab     *[]byte // all of it, where that is one piece for several samples
-	uses     atomic.Int32
+	holders  holders
 	released atomic.Bool
 	symbol   *symbol // the value stands for those of a compiled loop
 }
@@ -209,22 +209,53 @@ func (r *result) Err() error {
 // ready evaluates the value for those who ask for a property of it, and reports whether that succeeded.
 func (r *result) ready() bool { return r.Evaluate(context.Background()) == nil }
 
-// retain and drop count who needs the memory of the samples besides the owner of the value.
-func (r *result) retain() {
-	for r.view != nil {
-		r = r.view.base
+// hold keeps the memory of the samples until drop. It fails if the value was released.
+func (r *result) hold() error {
+	if !r.root().holders.retain() {
+		return errReleased()
 	}
-	r.uses.Add(1)
+	if r.released.Load() {
+		r.drop()
+		return errReleased()
+	}
+	return nil
 }
 
+// drop ends a hold.
 func (r *result) drop() {
+	if b := r.root(); b.holders.leave() {
+		b.free()
+	}
+}
+
+// root returns the value that the samples lie in: r, or the value that r is a view of.
+func (r *result) root() *result {
 	for r.view != nil {
 		r = r.view.base
 	}
-	if r.uses.Add(-1) < 0 {
-		r.free()
+	return r
+}
+
+// holders counts who needs the memory of a value besides its owner, who counts as long as the
+// value is not released. It goes from 0 to -1 once, with the last who leaves, and stays there: the
+// memory is given back once, whatever comes later.
+type holders struct{ n atomic.Int32 }
+
+// retain adds a holder. It returns false, and adds none, when the last holder has left.
+func (h *holders) retain() bool {
+	for {
+		n := h.n.Load()
+		if n < 0 {
+			return false
+		}
+		if h.n.CompareAndSwap(n, n+1) {
+			return true
+		}
 	}
 }
+
+// leave removes a holder, or the owner. It returns true for the last one.
+func (h *holders) leave() bool { return h.n.Add(-1) == -1 }
 
 // Release gives the memory of a value that an operator made to the next calls, as soon
 // as the calls that take it are computed. The value, what was taken from it as a
