@@ -31,6 +31,7 @@ DEMO_DIR ?= demo
 FUZZTIME ?= 60s
 MUTATE_FLAGS ?=
 BENCH_FLAGS ?=
+GROWTH_FLAGS ?=
 
 .PHONY: help build demo test test-long fuzz mutate bench bench-peers bench-pipeline bench-loader bench-dynamic interop lint fmt generate gomod gofmt vet staticcheck kernels archtest nocgo race
 
@@ -45,7 +46,7 @@ demo: build ## train, kill five times, resume, compare bit for bit; then read ov
 	@bin/bivouac demo --dir $(DEMO_DIR) $(DEMO_FLAGS)
 	@bin/bivouac demo elastic
 
-test: lint unit nocgo race ## everything a change must pass: lint, all tests, without cgo, with the race detector
+test: lint unit growth nocgo race ## everything a change must pass: lint, all tests, the growth gate, without cgo, with the race detector
 	@echo '== make test: all stages passed'
 
 .PHONY: unit
@@ -54,6 +55,12 @@ unit:
 	@go test -timeout 30m ./... 2>&1
 	@echo '== kernels without assembly'
 	@go test -tags purego ./internal/kernel ./op/internal/resample ./op/image 2>&1
+
+.PHONY: growth
+growth: ## each public operation at n, 2n, 4n and 8n: no cost may grow by more than 2.5 a doubling (GROWTH_FLAGS='-v -run tree')
+	@echo '== growth of public operations'
+	@d=$$(mktemp -d) && trap 'rm -rf $$d' EXIT && \
+		GOCOVERDIR=$$d go run -cover -covermode=atomic -coverpkg=./...,slices,strings,bytes,sort ./internal/growth/gate $(GROWTH_FLAGS) 2>&1
 
 # Where the default build has no cgo, the stage before was this one.
 nocgo:

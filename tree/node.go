@@ -3,8 +3,8 @@ package tree
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -43,7 +43,9 @@ func (k Kind) String() string {
 func (k Kind) keyed() bool { return k == Dict || k == Named }
 
 // Node is a leaf or a container. Dict and Named have as many Keys as Items, in
-// insertion order and without duplicates; List and Tuple have Items only.
+// insertion order and without duplicates; List and Tuple have Items only. Set adds
+// keys; a caller that renames a key of a node that has been searched gives it a new
+// slice of Keys, because Get and Set remember where keys are.
 //
 // The Value of a leaf is nil, bool, int64, uint64 (only above the range of
 // int64), float64, string or tensor.Tensor; Options.KeepUnknown admits others.
@@ -53,6 +55,9 @@ type Node struct {
 	Keys  []string
 	Items []*Node
 	Type  string // of a Named: the name of its type, may be empty
+
+	index    unsafe.Pointer // *keyIndex of many keys, or nil
+	searched uint32         // searches without an index
 }
 
 // NewLeaf returns a leaf of v, with integers and floats widened as From does.
@@ -70,23 +75,22 @@ func (n *Node) Set(key string, child *Node) *Node {
 	if !n.Kind.keyed() {
 		panic("tree: Set on a " + n.Kind.String())
 	}
-	if i := slices.Index(n.Keys, key); i >= 0 {
+	if i := n.find(key); i >= 0 {
 		n.Items[i] = child
-		return n
+	} else {
+		n.add(key, child)
 	}
-	n.Keys = append(n.Keys, key)
-	n.Items = append(n.Items, child)
 	return n
 }
 
 // Get returns the child of that key, or nil. The keys of lists and tuples are
-// their indices in decimal. It takes time in proportion to the number of keys.
+// their indices in decimal. Several goroutines may call Get.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
 	}
 	if n.Kind.keyed() {
-		if i := slices.Index(n.Keys, key); i >= 0 {
+		if i := n.find(key); i >= 0 {
 			return n.Items[i]
 		}
 		return nil
@@ -104,6 +108,9 @@ func (n *Node) At(p Path) *Node {
 	}
 	return n
 }
+
+// Equal implements what package cmp asks of values: see the function Equal.
+func (n *Node) Equal(other *Node) bool { return Equal(n, other) }
 
 // Len returns the number of children; 0 for a leaf.
 func (n *Node) Len() int { return len(n.Items) }

@@ -106,6 +106,8 @@ func Module() Rules {
 				{Packages: "internal/dalivec"},
 				{Packages: "internal/shuffletest"},
 				{Packages: "internal/interop", Beside: []string{"internal/crewtest"}},
+				{Packages: "internal/growth"},
+				{Packages: "internal/growth/gate", Beside: []string{"internal/growth"}},
 				{Packages: "internal/mistake"},
 				{Packages: "internal/photos"},
 			}},
@@ -113,12 +115,12 @@ func Module() Rules {
 		Restrictions: []Restriction{
 			{
 				Package: "internal/vfs/...",
-				To:      []string{"store/...", "internal/crash/..."},
+				To:      []string{"store/...", "internal/crash/...", "internal/growth/gate"},
 				Reason:  "the file system belongs to the stores",
 			},
 			{
 				Package: "compat/...",
-				To:      []string{"cmd/...", "serve/...", "examples/...", "internal/conform/...", "internal/interop", "bench/loader", "bench/order"},
+				To:      []string{"cmd/...", "serve/...", "examples/...", "internal/conform/...", "internal/interop", "internal/growth/gate", "bench/loader", "bench/order"},
 				Reason:  "engines are handed the values of compat, they do not import it",
 			},
 			{
