@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -52,7 +53,8 @@ func (r *Reader) Close() error { return r.tree.Close() }
 func (r *Reader) Info() ItemInfo { return r.info }
 
 // Leaf finds a leaf by its path, as Path.String spells it, or by its keys joined
-// with ".". One that is not there is errs.NotFound.
+// with ".". One that is not there is errs.NotFound, with the name that is most like
+// it.
 func (r *Reader) Leaf(name string) (LeafInfo, error) {
 	for _, same := range []func(LeafInfo) bool{
 		func(l LeafInfo) bool { return l.Path.String() == name },
@@ -64,8 +66,16 @@ func (r *Reader) Leaf(name string) (LeafInfo, error) {
 			}
 		}
 	}
-	return LeafInfo{}, &errs.Error{Kind: errs.NotFound, Op: "checkpoint.Reader", Subject: "leaf " + strconv.Quote(name),
+	e := &errs.Error{Kind: errs.NotFound, Op: "checkpoint.Reader", Subject: "leaf " + strconv.Quote(name),
 		Want: "one of the " + strconv.Itoa(len(r.info.Leaves)) + " leaves of " + strconv.Quote(r.info.Name), Remedy: "bivouac info lists them"}
+	names := make([]string, len(r.info.Leaves))
+	for i, l := range r.info.Leaves {
+		names[i] = l.Param
+	}
+	if near := errs.DidYouMean(strings.ReplaceAll(name, "/", "."), names); near != "" {
+		e.Remedy = near
+	}
+	return LeafInfo{}, e
 }
 
 // ReadBox reads the elements of a part of an array into dst, which has their

@@ -3,7 +3,6 @@ package op
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -63,42 +62,5 @@ func Schemas() []*Schema {
 }
 
 // Nearest returns `did you mean "x"?` for the one of names that is most like
-// name, or "" when none is like it.
-func Nearest(name string, names []string) string {
-	slices.Sort(names)
-	best, least := "", 1+len(name)/3
-	for _, n := range names {
-		d := distance(name, n)
-		if strings.HasSuffix(n, "."+name) {
-			d = 0
-		}
-		if d < least || d == least && best == "" {
-			best, least = n, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return `did you mean "` + best + `"?`
-}
-
-// distance is the Levenshtein distance of two short names.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
+// name, or "" when none is like it; see errs.DidYouMean.
+func Nearest(name string, names []string) string { return errs.DidYouMean(name, names) }

@@ -111,10 +111,14 @@ func (l located) catDocument(ctx context.Context, name string, err error, g *glo
 	if err != nil {
 		return err
 	}
-	_, err = g.stdout.Write(b)
 	if len(b) == 0 || b[len(b)-1] != '\n' {
-		g.printf("\n")
+		b = append(b, '\n')
 	}
+	if isTerminal(g.stdout) {
+		g.print(string(b))
+		return nil
+	}
+	_, err = g.stdout.Write(b)
 	return err
 }
 
@@ -131,7 +135,8 @@ func catText(l checkpoint.LeafInfo, item string, o CatOptions, g *global) error 
 		_, err := g.stdout.Write([]byte(l.Text))
 		return err
 	case l.Kind == checkpoint.StringLeaf:
-		g.printf("%s  string\n%s\n", l.Param, l.Text)
+		g.printf("%s  string\n", l.Param)
+		g.print(l.Text + "\n")
 	default:
 		g.printf("%s  %s\n", l.Param, l.Kind)
 	}
@@ -164,7 +169,7 @@ func catArray(ctx context.Context, r *checkpoint.Reader, l checkpoint.LeafInfo, 
 		of = "  [" + p.text + "] of " + l.Shape.String()
 	}
 	g.printf("%s  %s%s%s\n", l.Param, l.DType, p.shape(), of)
-	g.printf("%s\n", render(t, p.extent, p.kept))
+	g.print(render(t, p.extent, p.kept) + "\n")
 	return nil
 }
 

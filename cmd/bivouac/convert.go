@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -181,6 +182,10 @@ func converting(g *global, dst string, c *checkpoint.ConvertOptions, run func() 
 // npzLayout is the layout that is one .npz file.
 const npzLayout = "npz"
 
+// fileEndings are those of files that no layout is, and that a directory is hardly
+// meant to have.
+var fileEndings = []string{".bin", ".csv", ".gz", ".h5", ".hdf5", ".json", ".msgpack", ".onnx", ".pb", ".pkl", ".pt", ".pth", ".tar", ".txt", ".yaml", ".yml", ".zip"}
+
 // target is the layout that the flag, or else the name of the destination, means;
 // "" where neither says one.
 func target(to, dst string) (string, error) {
@@ -191,6 +196,9 @@ func target(to, dst string) (string, error) {
 			Remedy: "bivouac extract SRC '*' -o " + dst + " writes one file"}}
 	case to == "" && ext == "."+npzLayout:
 		return npzLayout, nil
+	case to != npzLayout && slices.Contains(fileEndings, strings.ToLower(ext)):
+		return "", usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: dst, Want: "the name of a directory, or of a file .npz", Got: "a name that ends in " + ext,
+			Remedy: "name it " + dst + "/ if it is to be a directory"}}
 	}
 	return to, nil
 }

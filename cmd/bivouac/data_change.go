@@ -31,8 +31,8 @@ func (o *moveOptions) move(cmd *cobra.Command, t *timeline.Timeline, name string
 		return errs.Wrap("data", name, err)
 	}
 	if o.Output == "-" {
-		g.printf("%s\n", b)
-		return nil
+		_, err := g.stdout.Write(append(b, '\n'))
+		return err
 	}
 	if err := os.WriteFile(o.Output, b, 0o666); err != nil {
 		return &errs.Error{Kind: errs.IO, Op: "data", Subject: o.Output, Err: err}
@@ -69,8 +69,8 @@ order, some ten nanoseconds a sample.
 		},
 	}
 	o.addFlags(cmd)
-	cmd.Flags().Int64Var(&step, "step", -1, "the step that comes next, from 0")
-	cmd.Flags().Int64Var(&epoch, "epoch", -1, "the epoch that begins")
+	atLeast(cmd.Flags(), &step, "step", 0, -1, "the step that comes next, from 0")
+	atLeast(cmd.Flags(), &epoch, "epoch", 0, -1, "the epoch that begins")
 	return cmd
 }
 
@@ -106,7 +106,7 @@ leaves them out. The digest is that of a run that delivered them.
 		},
 	}
 	o.addFlags(cmd)
-	cmd.Flags().Int64Var(&batches, "batches", 0, "how many batches to leave out")
+	atLeast(cmd.Flags(), &batches, "batches", 1, 0, "how many batches to leave out")
 	return cmd
 }
 

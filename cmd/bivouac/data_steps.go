@@ -19,8 +19,8 @@ type rankOptions struct {
 
 func (o *rankOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.Rank, "rank", -1, "only this rank's samples; by default those of each")
-	f.IntVar(&o.World, "world", 0, "number of ranks; by default that of the run when the state was saved")
+	atLeast(f, &o.Rank, "rank", 0, -1, "only this rank's samples; by default those of each")
+	atLeast(f, &o.World, "world", 1, 0, "number of ranks; by default that of the run when the state was saved")
 }
 
 // of returns the number of ranks.
@@ -116,8 +116,8 @@ that comes next. Steps count from the beginning of the run, from 0.
 	o.addFlags(cmd)
 	o.addTorchFlags(cmd)
 	ranks.addFlags(cmd)
-	cmd.Flags().Int64Var(&step, "step", -1, "the step; by default the next one")
-	cmd.Flags().Int64Var(&count, "count", 1, "how many steps")
+	atLeast(cmd.Flags(), &step, "step", 0, -1, "the step; by default the next one")
+	atLeast(cmd.Flags(), &count, "count", 1, 1, "how many steps")
 	g.addJSON(cmd)
 	return cmd
 }
@@ -160,7 +160,9 @@ for each step is an object.
 				digest.Add(ids...)
 				samples += len(ids)
 				if g.json {
-					g.printf("%s\n", show(s))
+					if err := g.printJSONLine(s); err != nil {
+						return err
+					}
 				} else {
 					s.print(g)
 				}
@@ -174,8 +176,8 @@ for each step is an object.
 	o.addFlags(cmd)
 	o.addTorchFlags(cmd)
 	ranks.addFlags(cmd)
-	cmd.Flags().Int64Var(&from, "from", 0, "the first step")
-	cmd.Flags().Int64Var(&to, "to", -1, "the step before which to end; by default where the state is")
+	atLeast(cmd.Flags(), &from, "from", 0, 0, "the first step")
+	atLeast(cmd.Flags(), &to, "to", 0, -1, "the step before which to end; by default where the state is")
 	g.addJSON(cmd)
 	return cmd
 }
@@ -240,9 +242,9 @@ next one.
 	o.addTorchFlags(cmd)
 	ranks.addFlags(cmd)
 	f := cmd.Flags()
-	f.Int64Var(&sample, "sample", -1, "the id of the sample")
-	f.Int64Var(&epoch, "epoch", -1, "the first epoch to look at")
-	f.Int64Var(&epochs, "epochs", 3, "how many epochs")
+	atLeast(f, &sample, "sample", 0, -1, "the id of the sample")
+	atLeast(f, &epoch, "epoch", 0, -1, "the first epoch to look at")
+	atLeast(f, &epochs, "epochs", 1, 3, "how many epochs")
 	g.addJSON(cmd)
 	return cmd
 }

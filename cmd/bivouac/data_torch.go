@@ -22,8 +22,8 @@ type torchOptions struct {
 func (o *torchOptions) addTorchFlags(cmd *cobra.Command) {
 	o.told = true
 	f := cmd.Flags()
-	f.Int64Var(&o.Samples, "samples", 0, "length of the data set, for a state of torchdata")
-	f.Int64Var(&o.BatchSize, "batch-size", 0, "size of its batches, likewise")
+	atLeast(f, &o.Samples, "samples", 1, 0, "length of the data set, for a state of torchdata")
+	atLeast(f, &o.BatchSize, "batch-size", 1, 0, "size of its batches, likewise")
 }
 
 // torchTimeline is the epoch of a state of StatefulDataLoader with shuffle=True: it

@@ -21,11 +21,11 @@ func (o *DemoOptions) AddFlags(cmd *cobra.Command) {
 	f, d := cmd.Flags(), demo.Options{}.WithDefaults()
 	f.StringVar(&o.Dir, "dir", "bivouac-demo", "directory for data set, checkpoints and plot; empty or of a demo before")
 	f.Uint64Var(&o.Seed, "seed", 7, "seed of weights, data order, augmentation and kills")
-	f.Int64Var(&o.Steps, "steps", d.Steps, "training steps")
-	f.Int64Var(&o.SaveEvery, "save-every", d.SaveEvery, "steps between two commits")
-	f.IntVar(&o.Kills, "kills", d.Kills, "how often to kill the training")
-	f.IntVar(&o.Threads, "threads", d.Threads, "threads of the data pipeline")
-	f.IntVar(&o.Prefetch, "prefetch", d.Prefetch, "batches prepared ahead")
+	atLeast(f, &o.Steps, "steps", 1, d.Steps, "training steps")
+	atLeast(f, &o.SaveEvery, "save-every", 1, d.SaveEvery, "steps between two commits")
+	atLeast(f, &o.Kills, "kills", 0, d.Kills, "how often to kill the training")
+	atLeast(f, &o.Threads, "threads", 1, d.Threads, "threads of the data pipeline")
+	atLeast(f, &o.Prefetch, "prefetch", 1, d.Prefetch, "batches prepared ahead")
 }
 
 func newDemoCommand(g *global) *cobra.Command {
@@ -54,11 +54,6 @@ Trainings that differ are exit status 4.`,
 func runDemo(ctx context.Context, o DemoOptions, g *global) error {
 	if o.Kills == 0 {
 		o.Kills = demo.NoKills
-	}
-	for flag, zero := range map[string]bool{"steps": o.Steps == 0, "save-every": o.SaveEvery == 0, "threads": o.Threads == 0, "prefetch": o.Prefetch == 0} {
-		if zero {
-			return &errs.Error{Kind: errs.Invalid, Op: "demo", Subject: "--" + flag, Want: "at least 1", Got: "0"}
-		}
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -26,19 +26,14 @@ Runs that differ are exit status 4.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemoElastic(cmd.Context(), o, g) },
 	}
 	f := cmd.Flags()
-	f.Int64Var(&o.Samples, "samples", d.Samples, "samples of the data set")
-	f.Int64Var(&o.Epochs, "epochs", d.Epochs, "how often to read it")
+	atLeast(f, &o.Samples, "samples", 1, d.Samples, "samples of the data set")
+	atLeast(f, &o.Epochs, "epochs", 1, d.Epochs, "how often to read it")
 	f.Uint64Var(&o.Seed, "seed", 7, "seed of order and augmentation")
 	g.addJSON(cmd)
 	return cmd
 }
 
 func runDemoElastic(ctx context.Context, o elastic.Options, g *global) error {
-	for flag, zero := range map[string]bool{"samples": o.Samples == 0, "epochs": o.Epochs == 0} {
-		if zero {
-			return &errs.Error{Kind: errs.Invalid, Op: "demo elastic", Subject: "--" + flag, Want: "at least 1", Got: "0"}
-		}
-	}
 	screen := newScreen(g)
 	report, err := elastic.Run(ctx, o, screen)
 	screen.close()

@@ -57,7 +57,36 @@ func (e *exporter) export(ctx context.Context, leaves []checkpoint.LeafInfo, out
 		}
 		return e.npy(ctx, leaves[0], output)
 	}
+	if err := directoryName(output); err != nil {
+		return err
+	}
 	return e.directory(ctx, leaves, output)
+}
+
+// directoryName refuses the name of a directory to be made that looks like that of
+// a file.
+func directoryName(name string) error {
+	ext := filepath.Ext(name)
+	if ext == "" || ext == name || strings.HasSuffix(name, "/") {
+		return nil
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return nil
+	}
+	return usageError{&errs.Error{Kind: errs.Invalid, Op: "extract", Subject: name, Want: "a directory, or a file .npy, .npz or .safetensors", Got: "a name that ends in " + ext,
+		Remedy: "name it " + name + "/ if it is to be a directory"}}
+}
+
+// staysInside refuses names of members of an archive that lead out of the
+// directory that it is unpacked in.
+func staysInside(leaves []checkpoint.LeafInfo) error {
+	for _, l := range leaves {
+		if !filepath.IsLocal(l.Param) || strings.ContainsAny(l.Param, "\\\x00") {
+			return &errs.Error{Kind: errs.Unsupported, Subject: "leaf " + strconv.Quote(l.Param), Want: "a name that stays inside of the directory that an archive is unpacked in",
+				Remedy: "write .safetensors, or rename the leaf first: bivouac surgery"}
+		}
+	}
+	return nil
 }
 
 // directory writes a .npy file for each leaf.
@@ -123,6 +152,9 @@ func (e *exporter) writeNpy(ctx context.Context, w io.Writer, l checkpoint.LeafI
 // npz writes an archive.
 func (e *exporter) npz(ctx context.Context, leaves []checkpoint.LeafInfo, name string) error {
 	if err := numpyHolds(leaves); err != nil {
+		return err
+	}
+	if err := staysInside(leaves); err != nil {
 		return err
 	}
 	return e.file(name, leaves, func(w io.Writer) error {

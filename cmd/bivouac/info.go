@@ -29,7 +29,7 @@ type InfoOptions struct {
 
 // AddFlags declares the flags.
 func (o *InfoOptions) AddFlags(cmd *cobra.Command) {
-	cmd.Flags().Int64Var(&o.Step, "step", anyStep, "step of a run; by default the newest")
+	atLeast(cmd.Flags(), &o.Step, "step", 0, anyStep, "step of a run; by default the newest")
 	cmd.Flags().BoolVar(&o.Tree, "tree", false, "draw the leaves as a tree")
 	cmd.Flags().BoolVar(&o.Files, "files", false, "list the files: size, bytes on the disk, hard links, time")
 	cmd.Flags().BoolVar(&o.Contents, "contents", false, "read everything: print JSON items, and the SHA-256 of each array")
@@ -219,7 +219,7 @@ func (d *description) printItem(g *global, it checkpoint.ItemInfo, drawn bool) {
 	}
 	g.printf("\n")
 	if item.JSON != nil {
-		g.printf("  %s\n", item.JSON)
+		g.print("  " + string(item.JSON) + "\n")
 	}
 	var root picture
 	for i, l := range it.Leaves {

@@ -49,23 +49,44 @@ const exitCodesHelp = `Exit status: 0 success, 1 failure, 2 usage, 3 not found,
 4 corrupt or belonging to another run, 130 interrupted.`
 
 // run executes the command line and returns the exit status. Errors go to
-// stderr on one line.
+// stderr on one line, with --json as JSON. A command whose output cannot be
+// written ends, and fails.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRootCommand(&global{stdout: stdout, stderr: stderr})
+	working, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	out := &output{w: stdout, fail: fail}
+	g := &global{stdout: out, stderr: stderr}
+	root := newRootCommand(g)
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	if err != nil {
-		fmt.Fprintf(stderr, "bivouac: %v\n", err)
+	err := root.ExecuteContext(working)
+	if lost := out.failed(); lost != nil {
+		err = lost
 	}
-	return exitCode(ctx, err)
+	code := exitCode(ctx, err)
+	switch {
+	case err == nil:
+	case g.json || asksJSON(args):
+		g.tellJSON(failure{newFailureText(err), code})
+	default:
+		fmt.Fprintf(stderr, "bivouac: %s\n", oneLine(err)) //nolint:errcheck // there is nowhere to tell it
+	}
+	return code
 }
 
-// usageError marks what the caller typed as the cause.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
+// asksJSON reports whether a command line that may be malformed has --json.
+func asksJSON(args []string) bool {
+	for _, a := range args {
+		switch a {
+		case "--json", "--json=true":
+			return true
+		case "--":
+			return false
+		}
+	}
+	return false
+}
 
 func exitCode(ctx context.Context, err error) int {
 	var usage usageError

@@ -50,8 +50,12 @@ func TestScripts(t *testing.T) {
 			"loader":  loaderState,
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" {
+			switch cond {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "full": // there is a file that takes nothing
+				_, err := os.Stat("/dev/full")
+				return err == nil, nil
 			}
 			return false, errors.New("unknown condition")
 		},

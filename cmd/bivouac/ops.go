@@ -87,7 +87,7 @@ func (g *global) listOperators() error {
 }
 
 func (g *global) describeOperator(o operatorInfo) {
-	g.printf("%s\n\n%s\n", o.Name, o.Doc)
+	g.print(o.Name + "\n\n" + o.Doc + "\n")
 	if o.Deprecated != "" {
 		g.printf("Deprecated: %s\n", o.Deprecated)
 	}
@@ -102,7 +102,7 @@ func (g *global) describeOperator(o operatorInfo) {
 		case i >= o.MinInputs:
 			note = " (may be left out)"
 		}
-		g.printf("\ninput %s: %s%s\n", in.Name, in.Doc, note)
+		g.print("\ninput " + in.Name + ": " + in.Doc + note + "\n")
 		if len(in.DTypes) > 0 {
 			g.printf("  types: %s\n", strings.Join(in.DTypes, ", "))
 		}
@@ -111,7 +111,7 @@ func (g *global) describeOperator(o operatorInfo) {
 		}
 	}
 	for _, out := range o.Outputs {
-		g.printf("\noutput %s: %s\n", out.Name, out.Doc)
+		g.print("\noutput " + out.Name + ": " + out.Doc + "\n")
 	}
 	for _, a := range o.Arguments {
 		kind := a.Type
@@ -124,7 +124,7 @@ func (g *global) describeOperator(o operatorInfo) {
 		if a.PerSample {
 			kind += ", may differ per sample"
 		}
-		g.printf("\n%s (%s)\n  %s\n", a.Name, kind, a.Doc)
+		g.print("\n" + a.Name + " (" + kind + ")\n  " + a.Doc + "\n")
 		if a.Deprecated != "" {
 			g.printf("  Deprecated: %s\n", a.Deprecated)
 		}

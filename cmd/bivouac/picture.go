@@ -39,7 +39,7 @@ func (p *picture) add(path tree.Path, text string, bytes int64) {
 
 // width is how wide the names are, with the lines in front of them.
 func (p *picture) width(depth int) int {
-	w := 3*depth + utf8.RuneCountInString(p.name)
+	w := 3*depth + utf8.RuneCountInString(printable(p.name))
 	for _, b := range p.below {
 		w = max(w, b.width(depth+1))
 	}
@@ -53,13 +53,13 @@ func (p *picture) draw(w io.Writer, before string, column int) {
 		if i == len(p.below)-1 {
 			branch, next = "└─ ", "   "
 		}
-		name := before + branch + b.name
+		name := before + branch + printable(b.name)
 		text := b.text
 		if len(b.below) > 0 {
 			text = fmt.Sprintf("%d leaves, %s", b.leafs, size(b.bytes))
 		}
 		pad := strings.Repeat(" ", max(0, column-utf8.RuneCountInString(name)))
-		fmt.Fprintf(w, "%s%s  %s\n", name, pad, text)
+		fmt.Fprintf(w, "%s%s  %s\n", name, pad, printable(text))
 		b.draw(w, before+next, column)
 	}
 }

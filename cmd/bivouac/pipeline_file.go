@@ -24,9 +24,9 @@ type PipelineOptions struct {
 // AddFlags declares the flags.
 func (o *PipelineOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.BatchSize, "batch-size", 0, "samples of a batch; by default as the file says")
-	f.IntVar(&o.Threads, "threads", 0, "threads that compute; by default as the file says")
-	f.Int64Var(&o.Seed, "seed", -1, "seed; by default as the file says")
+	atLeast(f, &o.BatchSize, "batch-size", 1, 0, "samples of a batch; by default as the file says")
+	atLeast(f, &o.Threads, "threads", 1, 0, "threads that compute; by default as the file says")
+	atLeast(f, &o.Seed, "seed", 0, -1, "seed; by default as the file says")
 	f.BoolVar(&o.CPU, "cpu", false, "run operators of a GPU on the CPU, and say which")
 	f.StringVar(&o.Compat, "compat", "dali", "orders, random numbers and states: dali, as DALI's, or none, as Bivouac's own")
 }

@@ -32,7 +32,7 @@ type RunOptions struct {
 func (o *RunOptions) AddFlags(cmd *cobra.Command) {
 	o.PipelineOptions.AddFlags(cmd)
 	f := cmd.Flags()
-	f.IntVar(&o.Iterations, "iterations", 0, "batches to make; by default one epoch, or one batch where there are no epochs")
+	atLeast(f, &o.Iterations, "iterations", 1, 0, "batches to make; by default one epoch, or one batch where there are no epochs")
 	f.StringVar(&o.CheckpointIn, "checkpoint-in", "", "state to go on from: a file that DALI, or --checkpoint-out, wrote")
 	f.StringVar(&o.CheckpointOut, "checkpoint-out", "", "file for the state after the last batch, which DALI can go on from")
 }

@@ -20,9 +20,17 @@ func newScreen(g *global) progress {
 	case g.json:
 		return &lineProgress{w: g.stderr}
 	case g.bars(g.stdout):
-		return newBars(g.stdout)
+		return newBars(underlying(g.stdout))
 	}
 	return &lineProgress{w: g.stdout}
+}
+
+// underlying returns the terminal below standard output, whose width bars ask for.
+func underlying(w io.Writer) io.Writer {
+	if o, ok := w.(*output); ok {
+		return o.w
+	}
+	return w
 }
 
 func newBars(w io.Writer) progress {
@@ -55,6 +63,7 @@ func newWork(g *global) *work {
 // on begins a task, and returns what is told how many bytes of how many are done.
 func (w *work) on(task string) func(done, total int64) {
 	w.end()
+	task = printable(task)
 	return func(done, total int64) {
 		if !w.begun || w.total != total {
 			w.end()

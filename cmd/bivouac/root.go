@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 
@@ -32,7 +30,7 @@ carries on as if nothing had happened.
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().BoolVar(&g.plain, "plain", false, "plain lines instead of progress bars, also on a terminal")
 	root.PersistentFlags().BoolVar(&g.quiet, "no-progress", false, "neither bars nor lines of progress")
 	root.AddCommand(
@@ -59,41 +57,18 @@ carries on as if nothing had happened.
 	return root
 }
 
-// markUsage makes wrong arguments usage errors, for the exit status.
-func markUsage(cmd *cobra.Command) {
-	if check := cmd.Args; check != nil {
-		cmd.Args = func(c *cobra.Command, args []string) error {
-			if err := check(c, args); err != nil {
-				return usageError{err}
-			}
-			return nil
-		}
-	}
-	for _, sub := range cmd.Commands() {
-		markUsage(sub)
-	}
-}
-
 // addJSON gives a command the flag --json.
 func (g *global) addJSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&g.json, "json", false, "print JSON for programs")
 }
 
-// printJSON prints v as one indented document.
-func (g *global) printJSON(v any) error {
-	enc := json.NewEncoder(g.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
-// printf writes to standard output.
-func (g *global) printf(format string, args ...any) {
-	fmt.Fprintf(g.stdout, format, args...)
-}
-
 // bars reports whether progress bars may be drawn on w.
 func (g *global) bars(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && !g.plain && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+	return !g.plain && os.Getenv("TERM") != "dumb" && isTerminal(w)
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := underlying(w).(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }

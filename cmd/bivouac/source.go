@@ -18,7 +18,7 @@ type source struct {
 
 func (s *source) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Int64Var(&s.Step, "step", anyStep, "step of a run; by default the newest")
+	atLeast(f, &s.Step, "step", 0, anyStep, "step of a run; by default the newest")
 	f.StringVar(&s.Item, "item", "", "tree to look in; by default state, or the first")
 	s.trust.addFlag(cmd)
 	s.settings.addFlag(cmd)

@@ -20,7 +20,7 @@ type VerifyOptions struct {
 
 // AddFlags declares the flags.
 func (o *VerifyOptions) AddFlags(cmd *cobra.Command) {
-	cmd.Flags().Int64Var(&o.Step, "step", anyStep, "a single step of a run; by default all")
+	atLeast(cmd.Flags(), &o.Step, "step", 0, anyStep, "a single step of a run; by default all")
 	o.addFlag(cmd)
 }
 

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// output is standard output. It keeps the first error of a write and tells fail of
+// it, so that a command whose output is lost does not go on and end with success.
+type output struct {
+	w    io.Writer
+	fail func(error)
+
+	mu  sync.Mutex
+	err error
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(p)
+	if err != nil {
+		o.err = &errs.Error{Kind: errs.IO, Op: "write", Subject: "standard output", Err: err}
+		o.fail(o.err)
+		return n, o.err
+	}
+	return n, nil
+}
+
+// failed returns the error of the first write that failed.
+func (o *output) failed() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// printf writes to standard output. Arguments are names and values that others
+// chose: what a terminal would obey is spelled out, line ends too, so that a name
+// cannot pass for a line of output. Numbers are formatted as they are.
+func (g *global) printf(format string, args ...any) {
+	safe := make([]any, len(args))
+	for i, a := range args {
+		safe[i] = safely(a)
+	}
+	fmt.Fprintf(g.stdout, format, safe...) //nolint:errcheck // output keeps the error
+}
+
+// print writes text of several lines. Only its line ends and tabs are kept.
+func (g *global) print(text string) {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		cells := strings.Split(line, "\t")
+		for k, cell := range cells {
+			cells[k] = printable(cell)
+		}
+		lines[i] = strings.Join(cells, "\t")
+	}
+	io.WriteString(g.stdout, strings.Join(lines, "\n")) //nolint:errcheck // output keeps the error
+}
+
+// safely returns an argument of printf with printable text.
+func safely(arg any) any {
+	switch v := arg.(type) {
+	case nil:
+		return nil
+	case string:
+		return printable(v)
+	case []byte:
+		return printable(string(v))
+	case json.RawMessage:
+		return printable(string(v))
+	case error:
+		return oneLine(v)
+	case fmt.Stringer:
+		return printable(v.String())
+	}
+	if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
+		return printable(v.String())
+	}
+	return arg
+}
+
+// printable returns text that a terminal shows as it is: other characters, such as
+// escapes, line ends and marks that turn the direction of writing, are spelled as
+// in a string of Go, and so are backslashes beside them.
+func printable(s string) string {
+	if !strings.ContainsFunc(s, obeyed) && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == '\\':
+			b.WriteString(`\\`)
+		case obeyed(r):
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		default:
+			b.WriteRune(r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// obeyed reports whether a terminal does something else with a character than
+// showing it.
+func obeyed(r rune) bool { return r != ' ' && !strconv.IsPrint(r) }
+
+// oneLine returns the text of an error on one line, as a terminal shows it.
+func oneLine(err error) string {
+	return printable(strings.ReplaceAll(strings.TrimRight(err.Error(), "\n"), "\n", "; "))
+}
+
+// printJSON prints v as one indented document.
+func (g *global) printJSON(v any) error {
+	b, err := encodeJSON(v, "  ")
+	if err == nil {
+		_, err = g.stdout.Write(b)
+	}
+	return err
+}
+
+// printJSONLine prints v as one line.
+func (g *global) printJSONLine(v any) error {
+	b, err := encodeJSON(v, "")
+	if err == nil {
+		_, err = g.stdout.Write(b)
+	}
+	return err
+}
+
+// encodeJSON returns v as JSON with a line end. Characters that terminals obey are
+// escaped, those that JSON lets stand too.
+func encodeJSON(v any, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	if !bytes.ContainsFunc(b.Bytes(), obeyedInJSON) {
+		return b.Bytes(), nil
+	}
+	var out []byte
+	for _, r := range b.String() {
+		switch {
+		case !obeyedInJSON(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xFFFF:
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xD800+(r-0x10000)>>10, 0xDC00+(r-0x10000)&0x3FF)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out, nil
+}
+
+// obeyedInJSON is obeyed for what an encoder leaves: line ends are its own, and
+// what cannot be shown but does no harm may stay.
+func obeyedInJSON(r rune) bool { return r != '\n' && r >= 0x7f && obeyed(r) }
+
+// failure is what a command that failed prints with --json, on standard error.
+type failure struct {
+	Error      failureText `json:"error"`
+	ExitStatus int         `json:"exit_status"`
+}
+
+// failureText is an error in its parts.
+type failureText struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"` // all of it, on one line
+	Op      string `json:"op,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	Want    string `json:"want,omitempty"`
+	Got     string `json:"got,omitempty"`
+	Remedy  string `json:"remedy,omitempty"`
+}
+
+// warning is what a command warns of with --json, on standard error.
+type warning struct {
+	Warning failureText `json:"warning"`
+}
+
+// newFailureText takes an error apart: of each part the outermost that is there,
+// of subjects the innermost.
+func newFailureText(err error) failureText {
+	f := failureText{Kind: errs.KindOf(err).String(), Message: oneLine(err)}
+	var e *errs.Error
+	for cause := err; errors.As(cause, &e); cause = e.Err {
+		for _, part := range []struct {
+			of   *string
+			text string
+		}{{&f.Op, e.Op}, {&f.Want, e.Want}, {&f.Got, e.Got}, {&f.Remedy, e.Remedy}} {
+			if *part.of == "" {
+				*part.of = part.text
+			}
+		}
+		if e.Subject != "" {
+			f.Subject = e.Subject
+		}
+	}
+	return f
+}
+
+// warn tells on standard error of what did not keep the command from its work.
+func (g *global) warn(err error) {
+	if g.json {
+		g.tellJSON(warning{newFailureText(err)})
+		return
+	}
+	fmt.Fprintf(g.stderr, "bivouac: warning: %s\n", oneLine(err)) //nolint:errcheck // there is nowhere to tell it
+}
+
+// tellJSON writes a line of JSON to standard error.
+func (g *global) tellJSON(v any) {
+	if b, err := encodeJSON(v, ""); err == nil {
+		g.stderr.Write(b) //nolint:errcheck // there is nowhere to tell it
+	}
+}

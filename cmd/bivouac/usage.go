@@ -1,0 +1,192 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// usageError marks what the caller typed as the cause.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// misused returns the usage error of a command, which points to its help where it
+// has no other advice.
+func misused(cmd *cobra.Command, subject, want, got, remedy string) error {
+	if remedy == "" {
+		remedy = cmd.CommandPath() + " --help"
+	}
+	op := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()), " ")
+	return usageError{&errs.Error{Kind: errs.Invalid, Op: op, Subject: subject, Want: want, Got: got, Remedy: remedy}}
+}
+
+// flagError puts an error of the flag library into words of this program.
+func flagError(cmd *cobra.Command, err error) error {
+	var (
+		unknown *pflag.NotExistError
+		missing *pflag.ValueRequiredError
+		invalid *pflag.InvalidValueError
+		syntax  *pflag.InvalidSyntaxError
+	)
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		return misused(cmd, "-"+unknown.GetSpecifiedShortnames(), "a flag of this command", "none of that name", "")
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		remedy := ""
+		if near := errs.Nearest(name, flagNames(cmd)); near != "" {
+			remedy = "did you mean --" + near + "?"
+		}
+		return misused(cmd, "--"+name, "a flag of this command", "none of that name", remedy)
+	case errors.As(err, &missing):
+		return misused(cmd, "--"+missing.GetFlag().Name, valueWanted(missing.GetFlag()), "nothing", "")
+	case errors.As(err, &invalid):
+		want, got := valueWanted(invalid.GetFlag()), strconv.Quote(invalid.GetValue())
+		var e *errs.Error
+		if errors.As(invalid.Unwrap(), &e) && e.Want != "" {
+			want = e.Want
+		} else if errors.Is(err, strconv.ErrRange) {
+			got += ", which is out of range"
+		}
+		return misused(cmd, "--"+invalid.GetFlag().Name, want, got, "")
+	case errors.As(err, &syntax):
+		return misused(cmd, syntax.GetSpecifiedFlag(), "a flag, such as --json", "this", "")
+	}
+	return usageError{err}
+}
+
+// valueWanted says in words what a flag takes.
+func valueWanted(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "int", "int64":
+		if w, ok := f.Value.(interface{ want() string }); ok {
+			return w.want()
+		}
+		return "a whole number"
+	case "uint64":
+		return "a whole number, 0 or more"
+	case "bool":
+		return "true or false"
+	case "string":
+		return "a value"
+	}
+	return "a value, " + f.Value.Type()
+}
+
+func flagNames(cmd *cobra.Command) (names []string) {
+	add := func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	}
+	cmd.Flags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
+	return names
+}
+
+// markUsage makes wrong arguments usage errors, for the exit status, and says what
+// the command takes.
+func markUsage(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return argumentsError(c, args)
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		markUsage(sub)
+	}
+}
+
+// argumentsError says what is wrong with the arguments of a command, which it
+// refused.
+func argumentsError(cmd *cobra.Command, args []string) error {
+	if cmd.HasAvailableSubCommands() {
+		remedy := errs.DidYouMean(args[0], commandNames(cmd))
+		if same, ok := words[args[0]]; ok && !cmd.HasParent() {
+			remedy = "did you mean " + strconv.Quote(same) + "?"
+		}
+		return misused(cmd, strconv.Quote(args[0]), "a command", "none of that name", remedy)
+	}
+	if len(cmd.ValidArgs) > 0 && len(args) == 1 {
+		return misused(cmd, strconv.Quote(args[0]), "one of "+strings.Join(cmd.ValidArgs, ", "), "another", errs.DidYouMean(args[0], cmd.ValidArgs))
+	}
+	_, want, _ := strings.Cut(cmd.Use, " ")
+	if want == "" {
+		want = "no arguments"
+	}
+	got := fmt.Sprint(len(args), " arguments")
+	switch len(args) {
+	case 0:
+		got = "no arguments"
+	case 1:
+		got = "only " + strconv.Quote(args[0])
+	}
+	if cmd.Args != nil && want == "no arguments" {
+		got = strconv.Quote(args[0])
+	}
+	return misused(cmd, "", want, got, "")
+}
+
+// words of other programs, and the commands that do what these do.
+var words = map[string]string{
+	"list": "ls", "dir": "ls", "steps": "ls", "show": "info", "describe": "info", "inspect": "info", "metadata": "info", "tree": "info",
+	"check": "verify", "fsck": "verify", "validate": "verify", "compare": "diff", "fix": "repair", "clean": "repair",
+	"print": "cat", "export": "extract", "copy": "convert", "rename": "surgery", "edit": "surgery", "operators": "ops", "loader": "data",
+}
+
+// commandNames are the names that may be meant where a command stands.
+func commandNames(cmd *cobra.Command) (names []string) {
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
+}
+
+// wanted is a value of a flag that must be a whole number in some range.
+type wanted[T int | int64] struct {
+	to    *T
+	least T
+	given bool
+}
+
+// Set implements pflag.Value.
+func (w *wanted[T]) Set(s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < int64(w.least) || int64(T(n)) != n {
+		return &errs.Error{Kind: errs.Invalid, Want: w.want(), Got: strconv.Quote(s)}
+	}
+	*w.to, w.given = T(n), true
+	return nil
+}
+
+func (w *wanted[T]) want() string { return fmt.Sprint("a whole number, ", w.least, " or more") }
+
+// String implements pflag.Value: a value that no caller can give is none.
+func (w *wanted[T]) String() string {
+	if w.to == nil || !w.given && *w.to < w.least {
+		return ""
+	}
+	return fmt.Sprint(*w.to)
+}
+
+// Type implements pflag.Value.
+func (w *wanted[T]) Type() string { return "int" }
+
+// atLeast declares a flag for a whole number that is least or more. Its default may
+// be less, and then stands for a flag that was not given.
+func atLeast[T int | int64](f *pflag.FlagSet, to *T, name string, least, value T, usage string) {
+	*to = value
+	f.Var(&wanted[T]{to: to, least: least}, name, usage)
+}
