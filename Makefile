@@ -29,11 +29,14 @@ PYTHON ?= python3
 DEMO_FLAGS ?=
 DEMO_DIR ?= demo
 FUZZTIME ?= 60s
+FLAKY ?= $(CONCURRENT)
+FLAKY_RUNS ?= 50
+FLAKY_BUSY ?= 20
 MUTATE_FLAGS ?=
 BENCH_FLAGS ?=
 GROWTH_FLAGS ?=
 
-.PHONY: help build demo test test-long fuzz mutate bench bench-peers bench-pipeline bench-loader bench-dynamic interop lint fmt generate gomod gofmt vet staticcheck kernels archtest nocgo race
+.PHONY: help build demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-loader bench-dynamic interop lint fmt generate gomod gofmt vet staticcheck kernels archtest nocgo race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -85,6 +88,22 @@ test-long: ## crash states in full, kills by the thousand, each fuzz target for 
 	@echo '== long tests'
 	@BIVOUAC_LONG=1 go test -count=1 -timeout 120m -v -run 'Long|PowerLoss|Every' ./... 2>&1 | grep -vE '^(ok|\?) .*(no tests to run|no test files)|^testing: warning: no tests to run|^PASS$$|^=== '
 	@$(MAKE) --no-print-directory fuzz
+
+# Packages run one by one, so that each failure is reported under its package, and all of them run.
+# The second pass shares the processors with two endless loops for each of them.
+test-flaky: ## tests of concurrent packages, FLAKY_RUNS (50) times under -race -cpu 1,2,4, then FLAKY_BUSY (20) times beside a busy machine (FLAKY='./dynamic ./loader')
+	@failed=; pids=; \
+	again() { \
+		for p in $(FLAKY); do \
+			echo "== $$p, $$1 times, $$2"; \
+			go test -race -short -timeout 120m -count=$$1 -cpu 1,2,4 $$p 2>&1 | tail -n 60 || failed="$$failed $$p ($$2)"; \
+		done; \
+	}; \
+	again $(FLAKY_RUNS) 'an idle machine'; \
+	trap 'kill $$pids 2>/dev/null || true' EXIT; \
+	for i in $$(seq $$((2 * $$(getconf _NPROCESSORS_ONLN)))); do (while :; do :; done) & pids="$$pids $$!"; done; \
+	again $(FLAKY_BUSY) 'a busy machine'; \
+	[ -z "$$failed" ] || { echo "== make test-flaky: failed at least once:$$failed" >&2; exit 1; }
 
 fuzz: ## each fuzz target for FUZZTIME (60s)
 	@grep -roE --include='*_test.go' --exclude-dir='.[a-z]*' --exclude-dir=testdata --exclude-dir=tools '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file name; do \
