@@ -153,6 +153,10 @@ func (v *visitor) classify(n ast.Node, init ast.Stmt, cond ast.Expr, body []ast.
 		return "", false, false
 	}
 	switch {
+	case kernel.MatchString(v.f.name) && isNumber(cond, token.NEQ): // what is not said to be tried again
+		return kindError, true, true
+	case kernel.MatchString(v.f.name) && isNumber(cond, token.EQL):
+		return kindError, false, true
 	case isError(cond):
 		return kindError, false, true
 	case isCompare(cond, token.EQL):
@@ -207,6 +211,11 @@ func (v *visitor) callsChecker(s ast.Stmt) bool {
 
 // returned enters a return of what a checker says.
 func (v *visitor) returned(r *ast.ReturnStmt) {
+	if kernel.MatchString(v.f.name) && len(r.Results) == 1 {
+		if u, ok := r.Results[0].(*ast.UnaryExpr); ok && u.Op == token.AND { // &os.PathError{…}
+			v.wrap(kindError, "return "+v.f.brief(u), u, "mutant.Skip("+number+", func() error { return ", " })")
+		}
+	}
 	types := v.fn.Type.Results
 	if !verified.MatchString(v.f.dir()) || len(r.Results) == 0 || types == nil || len(r.Results) != types.NumFields() {
 		return
@@ -277,6 +286,16 @@ func isCompare(cond ast.Expr, op token.Token) bool {
 		return ok && id.Name == "failures"
 	}
 	return false
+}
+
+// isNumber reports whether a condition compares an error with one of the kernel's.
+func isNumber(cond ast.Expr, op token.Token) bool {
+	b, ok := cond.(*ast.BinaryExpr)
+	if !ok || b.Op != op {
+		return false
+	}
+	sel, ok := b.Y.(*ast.SelectorExpr)
+	return ok && strings.HasPrefix(sel.Sel.Name, "E")
 }
 
 func isNil(e ast.Expr) bool {

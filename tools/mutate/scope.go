@@ -16,10 +16,12 @@ var (
 	verified = regexp.MustCompile(`^(store|store/local|format/ocdbt|format/zarr|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)
 	// damaging holds those whose checks for damage are.
 	damaging = regexp.MustCompile(`^checkpoint(/internal/(layout|manifest|parts))?$`)
+	// kernel holds the files that ask the kernel: what they make of its errors are sites as well.
+	kernel = regexp.MustCompile(`^internal/vfs/os[a-z_]*\.go$`)
 	// committing holds those whose error checks and orderings are, but for what
 	// is in the files of reading: those read, compute, or prepare what is committed.
-	committing = regexp.MustCompile(`^(store/local|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)
-	reading    = regexp.MustCompile(`^(store/local/(kind|live|local|read)|` +
+	committing = regexp.MustCompile(`^(store/local|internal/vfs|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)
+	reading    = regexp.MustCompile(`^(store/local/(kind|live|local|read)|internal/vfs/(call|fault|intercept|lock[a-z_]*|log|mem[a-z_]*|vfs)|` +
 		`checkpoint/(abstract|cells|checkpointables|compare|destination|diff[a-z_]*|engine|foreign[a-z_]*|layout|lazy|load|loading|metadata|nested|options|reader|repair|report|request|response|shards|stats|transform|verify|want|wanted_items)|` +
 		`checkpoint/internal/(cast|layout|locate|manifest|orbax|plan)/[a-z_]+|` +
 		`checkpoint/internal/image/(array|begin|cast|cut|database|digest|foreign|form|image|item|layout|leaf|pace|place|plain|raw|safetensors|schedule|snapshot|source|storage|tree)|` +
