@@ -14,8 +14,10 @@ type Epoch struct {
 	ids  []int64 // nil: the position
 }
 
-// NewEpoch shuffles an epoch; see Shuffle.Samples for time, memory and errors.
+// NewEpoch shuffles an epoch as a StreamingDataset does, which leaves out shards of 0
+// samples; see Shuffle.Samples for time, memory and errors.
 func NewEpoch(s Shuffle) (*Epoch, error) {
+	s = s.ofDataset()
 	ids, err := s.Samples()
 	if err != nil {
 		return nil, err

@@ -186,3 +186,44 @@ func TestRefusals(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A shard without samples does not change the order of a dataset: StreamingDataset
+// leaves it out before it shuffles. The ids are those of a live StreamingDataLoader.
+func TestEmptyShardsAreLeftOut(t *testing.T) {
+	recorded := Shuffle{Algorithm: Py1e, Shards: []int64{0, 16, 0, 0, 0, 0, 4}, CanonicalNodes: 4, Seed: 119257399, Block: 40}
+	e, err := NewEpoch(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := e.Rank(Split{CanonicalNodes: 4, Nodes: 1, Ranks: 1, Workers: 1, Batch: 1}, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]int64, 20)
+	o.Fill(0, got)
+	if d := cmp.Diff([]int64{2, 7, 10, 16, 4, 8, 13, 19, 3, 5, 14, 15, 0, 9, 11, 18, 1, 6, 12, 17}, got); d != "" {
+		t.Fatalf("(-streaming +got):\n%s", d)
+	}
+	recorded.KeepEmpty = true
+	kept, err := NewEpoch(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := recorded.Samples()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept.Fill(0, got); !slices.Equal(got, raw) || kept.String() == e.String() {
+		t.Errorf("%s keeps empty shards: %v, get_shuffle gives %v; without them it is %s", kept, got, raw, e)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawShuffle(t)
+		full := s
+		full.Shards = slices.DeleteFunc(slices.Clone(s.Shards), func(n int64) bool { return n == 0 })
+		a, errA := NewEpoch(s)
+		b, errB := NewEpoch(full)
+		if (errA == nil) != (errB == nil) || errA == nil && (!slices.Equal(a.ids, b.ids) || a.String() != b.String()) {
+			t.Fatalf("with empty shards %v (%v), without %v (%v)", a, errA, b, errB)
+		}
+	})
+}

@@ -40,6 +40,11 @@ type Shuffle struct {
 	CanonicalNodes int64   // at least 1; see DefaultCanonicalNodes
 	Seed, Epoch    int64   // not negative
 	Block          int64   // of Py1br and Py1e, in samples; see DefaultBlock
+	// KeepEmpty makes NewEpoch shuffle shards of 0 samples like the others, as
+	// get_shuffle does. StreamingDataset leaves them out before it shuffles, and so
+	// does NewEpoch without KeepEmpty. The two orders differ. Set KeepEmpty only to go
+	// on in an order that NewEpoch made when it did not leave them out.
+	KeepEmpty bool
 }
 
 // DefaultCanonicalNodes is num_canonical_nodes where none is given, for the nodes
@@ -89,7 +94,16 @@ func (s Shuffle) String() string {
 		s.Algorithm, len(s.Shards), h, s.CanonicalNodes, s.Seed, s.Epoch, s.Block)
 }
 
-// Samples returns the sample at each position of the epoch, get_shuffle. It is
+// ofDataset returns the shuffle that a StreamingDataset calls get_shuffle with.
+func (s Shuffle) ofDataset() Shuffle {
+	if !s.KeepEmpty && slices.Contains(s.Shards, 0) {
+		s.Shards = slices.DeleteFunc(slices.Clone(s.Shards), func(n int64) bool { return n == 0 })
+	}
+	return s
+}
+
+// Samples returns the sample at each position of the epoch, get_shuffle of all
+// Shards, those of 0 samples included. NewEpoch is the order of a dataset. Samples is
 // linear in time and memory. The error is of kind errs.Invalid where streaming
 // has one: a block too small to draw from, a canonical node of Py1e without
 // samples; or where Size has one.

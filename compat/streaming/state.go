@@ -10,7 +10,7 @@ import (
 
 // State is what StreamingDataset.state_dict returns.
 type State struct {
-	Epoch          int64
+	Epoch          int64 // -1 before the first batch of a run
 	SampleInEpoch  int64 // of all ranks together
 	CanonicalNodes int64
 	Seed           int64
@@ -56,9 +56,12 @@ func ParseState(text []byte) (State, error) {
 		if err := json.Unmarshal(value, f.to); err != nil {
 			return corrupt(f.name, err)
 		}
-		if *f.to < 0 {
+		if *f.to < 0 && (f.to != &s.Epoch || s.Epoch < -1) {
 			return corrupt(fmt.Sprintf("%s %d", f.name, *f.to), nil)
 		}
+	}
+	if s.Epoch < 0 && s.SampleInEpoch > 0 {
+		return corrupt(fmt.Sprintf("%d samples before the first epoch", s.SampleInEpoch), nil)
 	}
 	for name := range values {
 		return corrupt(fmt.Sprintf("field %q", name), nil)
@@ -82,8 +85,18 @@ func (s State) String() string {
 // Resume returns the shuffle and the split with which a run goes on from the
 // state: its epoch, seed and canonical nodes, the samples it has seen dropped, and
 // the partition relaxed where the nodes have changed. A Block of 0 becomes the
-// default.
+// default. streaming passes over a state from before the first batch of a run; of such a
+// state Resume takes the seed and the canonical nodes only where the arguments have 0.
 func (s State) Resume(shuffle Shuffle, split Split) (Shuffle, Split) {
+	if s.Epoch < 0 {
+		s.Epoch, s.InitialNodes = 0, 0
+		if shuffle.Seed != 0 {
+			s.Seed = shuffle.Seed
+		}
+		if shuffle.CanonicalNodes != 0 {
+			s.CanonicalNodes = shuffle.CanonicalNodes
+		}
+	}
 	shuffle.Epoch, shuffle.Seed, shuffle.CanonicalNodes = s.Epoch, s.Seed, s.CanonicalNodes
 	if shuffle.Block == 0 {
 		shuffle.Block = DefaultBlock(s.CanonicalNodes)

@@ -8,6 +8,8 @@
 //	go run ./internal/interop compare-pipelines DIR
 //	go run ./internal/interop write-loaders DIR SEED LOADERS
 //	go run ./internal/interop compare-loaders DIR
+//	go run ./internal/interop write-streaming DIR SEED DATASETS
+//	go run ./internal/interop compare-streaming DIR
 //
 // Below DIR each case is a directory with a case.json, which says what was
 // written beside it; tools/interop/truth.py describes it. compare loads every
@@ -22,7 +24,8 @@
 // programs of dynamic mode.
 //
 // write-loaders writes states of loaders in torchdata's form, with what comes after
-// them; compare-loaders goes on from those of torchdata.
+// them; compare-loaders goes on from those of torchdata. write-streaming and
+// compare-streaming do so with datasets of MosaicML Streaming.
 //
 // compare prints one line for each library and layout, and one for each
 // difference. The exit status is 1 after a difference and when there was nothing
@@ -40,25 +43,26 @@ import (
 // caseWriters write cases for the libraries.
 var caseWriters = map[string]func(ctx context.Context, root string, seed uint64, cases int) error{
 	"write": writeAll, "write-pipelines": writeDALI, "write-dynamic": writeDynamic, "write-loaders": writeLoaders,
+	"write-streaming": writeStreaming,
+}
+
+// caseReaders compare cases that the libraries wrote.
+var caseReaders = map[string]func(ctx context.Context, root string, out io.Writer) error{
+	"compare": compareAll, "compare-pipelines": compareDALI, "compare-dynamic": compareDynamic, "compare-loaders": compareLoaders,
+	"compare-streaming": compareStreaming,
 }
 
 func main() {
 	ctx := context.Background()
 	switch args := os.Args[1:]; {
-	case len(args) == 2 && args[0] == "compare":
-		os.Exit(status(compareAll(ctx, args[1], os.Stdout)))
 	case len(args) == 1 && args[0] == "exchange":
 		body, err := io.ReadAll(os.Stdin)
 		if err == nil {
 			err = exchange(ctx, body, os.Stdout)
 		}
 		os.Exit(status(err))
-	case len(args) == 2 && args[0] == "compare-pipelines":
-		os.Exit(status(compareDALI(ctx, args[1], os.Stdout)))
-	case len(args) == 2 && args[0] == "compare-dynamic":
-		os.Exit(status(compareDynamic(ctx, args[1], os.Stdout)))
-	case len(args) == 2 && args[0] == "compare-loaders":
-		os.Exit(status(compareLoaders(ctx, args[1], os.Stdout)))
+	case len(args) == 2 && caseReaders[args[0]] != nil:
+		os.Exit(status(caseReaders[args[0]](ctx, args[1], os.Stdout)))
 	case len(args) == 4 && caseWriters[args[0]] != nil:
 		seed, err := strconv.ParseUint(args[2], 10, 64)
 		n, err2 := strconv.Atoi(args[3])
@@ -66,9 +70,8 @@ func main() {
 			os.Exit(status(caseWriters[args[0]](ctx, args[1], seed, n)))
 		}
 	}
-	fmt.Fprintln(os.Stderr, "usage: interop compare DIR | interop write DIR SEED TREES | interop exchange < REQUEST |"+
-		" interop compare-pipelines DIR | interop write-pipelines DIR SEED PIPELINES | interop compare-dynamic DIR | interop write-dynamic DIR SEED PROGRAMS |"+
-		" interop compare-loaders DIR | interop write-loaders DIR SEED LOADERS")
+	fmt.Fprintln(os.Stderr, "usage: interop compare DIR | interop write DIR SEED CASES | interop exchange < REQUEST |"+
+		" interop compare-WHAT DIR | interop write-WHAT DIR SEED CASES, WHAT one of pipelines, dynamic, loaders, streaming")
 	os.Exit(2)
 }
 
