@@ -104,6 +104,7 @@ func Module() Rules {
 				{Packages: "internal/crash/..."},
 				{Packages: "internal/crewtest"},
 				{Packages: "internal/dalivec"},
+				{Packages: "internal/documents"},
 				{Packages: "internal/shuffletest"},
 				{Packages: "internal/interop", Beside: []string{"internal/crewtest"}},
 				{Packages: "internal/growth"},

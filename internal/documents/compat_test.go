@@ -1,0 +1,86 @@
+package documents_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/compat/grain"
+	"github.com/bivouac-ml/bivouac/compat/streaming"
+	"github.com/bivouac-ml/bivouac/compat/torchdata"
+	"github.com/bivouac-ml/bivouac/loader"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// openTorch returns the run of a loader that keeps torchdata's books.
+func openTorch(ds func() any, o options) func(t *testing.T) run {
+	return func(t *testing.T) run {
+		global := torchdata.NewGenerator(3)
+		o.Compat = torchdata.New(torchdata.Options{Global: &global})
+		return openLoader(ds(), o)(t)
+	}
+}
+
+func compatSpecimens() []specimen {
+	var all []specimen
+	torch := func(name string, ds func() any, o options, before int) {
+		all = append(all, resumed("torchdata/"+name+".json", openTorch(ds, o), openTorch(ds, o), before, 9))
+	}
+	ids := func() any { return numbers{n: 23} }
+	torch("caller", ids, options{BatchSize: 4, Shuffle: true}, 3)
+	torch("caller-end", ids, options{BatchSize: 4, Shuffle: true}, 7)
+	torch("workers", ids, options{BatchSize: 4, Shuffle: true, Workers: 2}, 3)
+	torch("workers-snapshot", ids, options{BatchSize: 4, Workers: 2, SnapshotEvery: 3}, 5)
+	torch("iterable", func() any { return seekable{size: 23} }, options{BatchSize: 4, Workers: 2}, 3)
+
+	all = append(all, specimen{
+		name: "grain/iterator.json",
+		write: func(t *testing.T, path string) {
+			it := grainIterator(t)
+			for range 7 {
+				it.Next()
+			}
+			b, err := json.Marshal(it.State())
+			check(t, err)
+			check(t, os.WriteFile(path, b, 0o666))
+		},
+		read: func(t *testing.T, path string) string {
+			it := grainIterator(t)
+			check(t, it.SetState(readFile(t, path)))
+			var b strings.Builder
+			for range 9 {
+				v, ok := it.Next()
+				fmt.Fprintln(&b, v, ok)
+			}
+			return b.String()
+		},
+	}, specimen{
+		name: "streaming/state.json",
+		write: func(t *testing.T, path string) {
+			s := streaming.State{Epoch: 1, SampleInEpoch: 40, CanonicalNodes: 4, Seed: 9176, InitialNodes: 2}
+			check(t, os.WriteFile(path, []byte(s.String()), 0o666))
+		},
+		read: func(t *testing.T, path string) string {
+			s, err := streaming.ParseState(readFile(t, path))
+			check(t, err)
+			return fmt.Sprintf("%+v\n", s)
+		},
+	})
+	return all
+}
+
+func grainIterator(t *testing.T) grain.Iter[int64] {
+	shuffled := grain.Iterate(grain.Shuffle(grain.Range(0, 100, 1), 7))
+	mixed, err := grain.MixIter([]grain.Iter[int64]{shuffled, grain.Iterate(grain.Range(1000, 1100, 1))}, []float64{2, 1})
+	check(t, err)
+	windowed, err := grain.ShuffleWindowsIter(mixed, 4, 3)
+	check(t, err)
+	return windowed
+}
+
+var _ loader.Map[int64] = numbers{}
