@@ -54,6 +54,7 @@ bivouac info prints it. The name of an item that is JSON or text prints that.
 		},
 	}
 	o.AddFlags(cmd)
+	g.addStepPrefix(cmd)
 	g.addJSON(cmd)
 	return cmd
 }
@@ -62,7 +63,7 @@ func runCat(ctx context.Context, path, name string, o CatOptions, g *global) err
 	if o.Raw && g.json {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cat", Subject: "--raw", Want: "--raw or --json", Got: "both"}}
 	}
-	ctx, src, err := o.locate(ctx, path)
+	ctx, src, err := o.locate(ctx, path, g)
 	if err != nil {
 		return err
 	}

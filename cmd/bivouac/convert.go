@@ -60,6 +60,7 @@ A file that DALI's Pipeline.serialize wrote, with a name that ends in .bin, .pb 
 		},
 	}
 	o.AddFlags(cmd)
+	g.addStepPrefix(cmd)
 	g.addJSON(cmd)
 	return cmd
 }
@@ -68,7 +69,7 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 	if isPipelineFile(src) {
 		return convertPipeline(src, dst, o, g)
 	}
-	ctx, from, err := o.locate(ctx, src)
+	ctx, from, err := o.locate(ctx, src, g)
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ Checkpoints that differ are exit status 4.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), args[0], args[1], o, g) },
 	}
 	o.AddFlags(cmd)
+	g.addStepPrefix(cmd)
 	g.addJSON(cmd)
 	return cmd
 }
@@ -59,7 +60,7 @@ func runDiff(ctx context.Context, a, b string, o DiffOptions, g *global) error {
 	for i, p := range []string{a, b} {
 		var load checkpoint.LoadOptions
 		var err error
-		if paths[i], load, err = o.find(ctx, p, anyStep); err != nil {
+		if paths[i], load, err = o.find(ctx, p, anyStep, g); err != nil {
 			return err
 		}
 		d.Keys[i], d.Labels[i] = load.Verification, load.Label

@@ -43,6 +43,7 @@ when they are whole.
 		},
 	}
 	o.AddFlags(cmd)
+	g.addStepPrefix(cmd)
 	g.addJSON(cmd)
 	return cmd
 }
@@ -58,7 +59,7 @@ func runExtract(ctx context.Context, path string, names []string, o ExtractOptio
 	if o.Output == "" {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "extract", Subject: "-o", Want: "a directory, or a file .npy, .npz or .safetensors", Got: "nothing"}}
 	}
-	ctx, src, err := o.locate(ctx, path)
+	ctx, src, err := o.locate(ctx, path, g)
 	if err != nil {
 		return err
 	}

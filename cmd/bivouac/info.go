@@ -84,24 +84,23 @@ are described as well.
 		RunE: func(cmd *cobra.Command, args []string) error { return runInfo(cmd.Context(), args[0], o, g) },
 	}
 	o.AddFlags(cmd)
+	g.addStepPrefix(cmd)
 	g.addJSON(cmd)
 	return cmd
 }
 
 func runInfo(ctx context.Context, path string, o InfoOptions, g *global) error {
-	path, err := resolve(ctx, path, o.Step)
+	found, err := resolve(ctx, path, o.Step, g)
 	if err != nil {
 		return err
 	}
+	path = found.path
 	info, err := checkpoint.Metadata(ctx, path, nil)
 	if err != nil {
 		return err
 	}
-	d := description{Path: path, Layout: info.Layout, Began: known(info.Began), Committed: known(info.Commit),
+	d := description{Path: path, Step: found.step, Layout: info.Layout, Began: known(info.Began), Committed: known(info.Commit),
 		Manifest: info.Manifest, Custom: info.Custom, Notes: info.Annotations, Items: map[string]itemJSON{}}
-	if step, ok := stepOf(path); ok {
-		d.Step = &step
-	}
 	var contents map[string]any
 	if o.Contents {
 		if contents, err = checkpoint.LoadCheckpointables(ctx, path, nil); err != nil {

@@ -15,7 +15,8 @@ import (
 type listing struct {
 	Directory string        `json:"directory"`
 	Steps     []listedStep  `json:"steps"`
-	Skipped   []skippedStep `json:"skipped"`
+	Skipped   []skippedStep `json:"skipped"`   // that look like steps and are no whole checkpoints
+	Aside     []string      `json:"set_aside"` // directories that are steps no more
 }
 
 type listedStep struct {
@@ -33,28 +34,30 @@ func newLsCommand(g *global) *cobra.Command {
 		Short: "List the steps of a run directory, or the leaves of a checkpoint",
 		Long: `List the committed steps of a run directory, oldest first. Directories that look
 like steps and are no whole checkpoints are named with the reason; they are never
-resumed from. Of a checkpoint, what bivouac info prints.
+resumed from. So are those that a repair or a start has set aside. Of a
+checkpoint, what bivouac info prints.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runLs(cmd.Context(), args[0], g) },
 	}
+	g.addStepPrefix(cmd)
 	g.addJSON(cmd)
 	return cmd
 }
 
 func runLs(ctx context.Context, dir string, g *global) error {
-	if needDirectory(dir) != nil && checkpoint.IsCheckpoint(ctx, dir, nil) {
-		return runInfo(ctx, dir, InfoOptions{Step: anyStep}, g) // one file
+	if checkpoint.IsCheckpoint(ctx, dir, nil) {
+		return runInfo(ctx, dir, InfoOptions{Step: anyStep}, g)
 	}
-	run, err := openRun(ctx, dir)
+	run, err := openRun(ctx, dir, g)
 	if err != nil {
 		return err
 	}
-	if len(run.steps) == 0 && checkpoint.IsCheckpoint(ctx, dir, nil) {
-		return runInfo(ctx, dir, InfoOptions{Step: anyStep}, g)
+	if run.empty() {
+		return run.missing(ctx, dir, anyStep)
 	}
-	l := listing{Directory: dir, Steps: []listedStep{}, Skipped: run.skipped}
+	l := listing{Directory: dir, Steps: []listedStep{}, Skipped: append([]skippedStep{}, run.skipped...), Aside: append([]string{}, run.aside...)}
 	for _, s := range run.steps {
 		files, err := filesBelow(filepath.Join(dir, s.Directory))
 		if err != nil {
@@ -74,6 +77,9 @@ func runLs(ctx context.Context, dir string, g *global) error {
 	}
 	for _, s := range l.Skipped {
 		g.printf("   skipped  %s: %s\n", s.Directory, s.Reason)
+	}
+	for _, name := range l.Aside {
+		g.printf(" set aside  %s: no step any more; bivouac verify says what is wrong with it\n", name)
 	}
 	if len(l.Steps) == 0 {
 		g.printf("no committed steps in %s\n", dir)

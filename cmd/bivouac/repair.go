@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -57,14 +58,19 @@ Damage that cannot be repaired is exit status 4.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runRepair(cmd.Context(), args[0], o, g) },
 	}
 	o.AddFlags(cmd)
+	g.addStepPrefix(cmd)
 	g.addJSON(cmd)
 	return cmd
 }
 
 func runRepair(ctx context.Context, path string, o RepairOptions, g *global) error {
+	isStep, err := stepsToRepair(ctx, path, g)
+	if err != nil {
+		return err
+	}
 	work, reading := newWork(g), ""
 	var tell func(done, total int64)
-	r, err := checkpoint.Repair(ctx, path, &checkpoint.RepairOptions{Apply: o.Apply, Quick: o.Quick, Progress: func(name string, done, total int64) {
+	r, err := checkpoint.Repair(ctx, path, &checkpoint.RepairOptions{Apply: o.Apply, Quick: o.Quick, IsStep: isStep, Progress: func(name string, done, total int64) {
 		if tell == nil || name != reading {
 			reading, tell = name, work.on(filepath.Base(filepath.Join(path, name)))
 		}
@@ -83,6 +89,30 @@ func runRepair(ctx context.Context, path string, o RepairOptions, g *global) err
 		err = &errs.Error{Kind: errs.Corrupt, Op: "repair", Subject: path, Got: fmt.Sprintf("%d problems that cannot be repaired", len(r.Problems))}
 	}
 	return err
+}
+
+// stepsToRepair returns what tells the steps of a run by their names; nil where
+// these are plain numbers, or path is no run.
+func stepsToRepair(ctx context.Context, path string, g *global) (func(name string) bool, error) {
+	if needDirectory(path) != nil || checkpoint.IsCheckpoint(ctx, path, nil) {
+		return nil, nil
+	}
+	list, err := os.ReadDir(path)
+	if err != nil {
+		return nil, nil // Repair says why
+	}
+	names := make([]string, len(list))
+	for i, e := range list {
+		names[i] = e.Name()
+	}
+	f, err := stepNames(ctx, path, names, g)
+	if err != nil {
+		return nil, err
+	}
+	return func(name string) bool {
+		_, ok := f.Format.Parse(name)
+		return ok
+	}, nil
 }
 
 func newRepairJSON(r *checkpoint.RepairReport, applied bool) repairJSON {

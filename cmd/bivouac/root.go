@@ -14,6 +14,7 @@ type global struct {
 	plain          bool
 	quiet          bool // no progress at all
 	json           bool
+	stepPrefix     *string // of the steps of runs; nil finds it out
 }
 
 func newRootCommand(g *global) *cobra.Command {

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
@@ -18,127 +21,291 @@ import (
 // anyStep, as a step to look for, is the newest one.
 const anyStep = -1
 
+// addStepPrefix gives a command that reads runs the flag --step-prefix.
+func (g *global) addStepPrefix(cmd *cobra.Command) {
+	cmd.Flags().Var(&optional{&g.stepPrefix}, "step-prefix", "steps of a run are directories PREFIX_N, '' for plain numbers; by default found by themselves")
+}
+
+// optional is the value of a flag for text that may be empty; nil is not given.
+type optional struct{ to **string }
+
+// Set implements pflag.Value.
+func (o *optional) Set(s string) error { *o.to = &s; return nil }
+
+// String implements pflag.Value.
+func (o *optional) String() string {
+	if o.to == nil || *o.to == nil {
+		return ""
+	}
+	return **o.to
+}
+
+// Type implements pflag.Value.
+func (o *optional) Type() string { return "prefix" }
+
 // runDir is what a run directory holds.
 type runDir struct {
+	family  training.NameFamily
 	steps   []training.Info // ascending
-	skipped []skippedStep   // directories that look like steps and are no whole checkpoints
+	skipped []skippedStep   // directories that look like steps and are no whole checkpoints, ascending
+	aside   []string        // directories that were set aside: steps as damaged, or all at a fresh start
 }
 
 type skippedStep struct {
+	Step      int64  `json:"step"`
 	Directory string `json:"directory"`
 	Reason    string `json:"reason"`
 	err       error
 }
 
+// empty reports whether there is nothing to say of a run.
+func (r *runDir) empty() bool { return len(r.steps)+len(r.skipped)+len(r.aside) == 0 }
+
 // openRun reads the steps of dir and changes nothing there.
-func openRun(ctx context.Context, dir string) (*runDir, error) {
+func openRun(ctx context.Context, dir string, g *global) (*runDir, error) {
 	if err := needDirectory(dir); err != nil {
 		return nil, err
 	}
 	var r runDir
-	c, err := training.Open(ctx, dir, &training.Options{OnEvent: func(e training.Event) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.IO, Subject: dir, Err: err}
+	}
+	var names []string
+	for _, e := range list {
+		switch {
+		case !e.IsDir():
+		case isAside(e.Name()):
+			r.aside = append(r.aside, e.Name())
+		default:
+			names = append(names, e.Name())
+		}
+	}
+	if r.family, err = stepNames(ctx, dir, names, g); err != nil {
+		return nil, err
+	}
+	c, err := training.Open(ctx, dir, &training.Options{Names: r.family.Format, OnEvent: func(e training.Event) {
 		if e.Kind == training.Skipped {
-			r.skipped = append(r.skipped, skippedStep{Directory: e.Name, Reason: e.Err.Error(), err: e.Err})
+			r.skipped = append(r.skipped, skippedStep{Step: e.Step, Directory: e.Name, Reason: e.Err.Error(), err: e.Err})
 		}
 	}})
 	if err != nil {
 		return nil, err
 	}
+	slices.SortFunc(r.skipped, func(a, b skippedStep) int { return cmp.Compare(a.Step, b.Step) })
 	r.steps = c.Checkpoints()
 	return &r, c.Close()
+}
+
+// isAside reports whether a directory of a run was set aside: a damaged step, by a
+// repair or a start, or all that lay there at a fresh start.
+func isAside(name string) bool {
+	step, n, ok := strings.Cut(name, ".damaged")
+	return ok && step != "" && strings.Trim(strings.TrimPrefix(n, "-"), "0123456789") == "" || strings.HasPrefix(name, "aside-")
+}
+
+// stepNames finds how the steps of a run are named: as --step-prefix says, or with
+// plain numbers, or in the one other way in which checkpoints there are named.
+func stepNames(ctx context.Context, dir string, names []string, g *global) (training.NameFamily, error) {
+	plain := training.NameFamily{Format: training.StandardNames{}}
+	families := training.NameFamilies(names)
+	if g.stepPrefix != nil {
+		for _, f := range families {
+			if f.Prefix == nil && *g.stepPrefix == "" || f.Prefix != nil && *f.Prefix == strings.TrimSuffix(*g.stepPrefix, "_") {
+				return f, nil
+			}
+		}
+		return plain, &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "steps named " + prefixed(*g.stepPrefix), Got: described(families)}
+	}
+	var found []training.NameFamily
+	for _, f := range families {
+		if f.Prefix == nil {
+			plain = f
+		}
+		if slices.ContainsFunc(f.Names, func(name string) bool { return checkpoint.IsCheckpoint(ctx, filepath.Join(dir, name), nil) }) {
+			found = append(found, f)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return plain, nil
+	case len(found) > 1 && found[0].Prefix == nil:
+		g.warn(&errs.Error{Subject: dir, Got: "checkpoints named " + described(found[1:]) + " lie beside the steps", Remedy: "--step-prefix reads them"})
+	case len(found) > 1:
+		return plain, &errs.Error{Kind: errs.Invalid, Subject: dir, Want: "steps that are named in one way", Got: described(found), Remedy: "choose with --step-prefix " + *found[0].Prefix}
+	}
+	return found[0], nil
+}
+
+// prefixed describes names with a prefix, or without where that is "".
+func prefixed(prefix string) string {
+	if prefix == "" {
+		return "N"
+	}
+	return strings.TrimSuffix(prefix, "_") + "_N"
+}
+
+// described lists families of names.
+func described(families []training.NameFamily) string {
+	var list []string
+	for _, f := range families {
+		if f.Prefix == nil {
+			list = append(list, prefixed(""))
+		} else {
+			list = append(list, prefixed(*f.Prefix))
+		}
+	}
+	if len(list) == 0 {
+		return "none"
+	}
+	return some(list)
 }
 
 func needDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "a directory"}
+		return &errs.Error{Kind: errs.NotFound, Subject: dir, Got: "no such file or directory"}
 	case errors.Is(err, fs.ErrPermission):
 		return &errs.Error{Kind: errs.Permission, Subject: dir, Err: err}
 	case err != nil:
 		return &errs.Error{Kind: errs.IO, Subject: dir, Err: err}
 	case !info.IsDir():
-		return &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "a directory", Got: "a file"}
+		return noCheckpoint(dir)
 	}
 	return nil
 }
 
+// noCheckpoint says of a file that it holds no checkpoint.
+func noCheckpoint(file string) error {
+	e := &errs.Error{Kind: errs.Invalid, Subject: file, Want: "a checkpoint: a directory, or a file .safetensors, .npz, .npy or .msgpack", Got: "another file"}
+	switch ext := strings.ToLower(filepath.Ext(file)); ext {
+	case ".pt", ".pth", ".ckpt", ".bin", ".pkl", ".pickle":
+		e.Got, e.Remedy = "a file "+ext, "Bivouac runs no pickle: save it as .safetensors with the program that wrote it"
+	case ".h5", ".hdf5", ".keras":
+		e.Got, e.Remedy = "a file of HDF5", "save it as .safetensors or .npz with the program that wrote it"
+	}
+	return e
+}
+
+// resolved is a checkpoint that was found.
+type resolved struct {
+	path string
+	step *int64 // of a run, or that the directory is named after; nil is none
+	run  bool   // it was found as a step of a run
+}
+
 // resolve finds the checkpoint that path means: path itself, or a step of the
-// run directory path.
-func resolve(ctx context.Context, path string, step int64) (string, error) {
-	if err := needDirectory(path); err != nil {
-		if errs.KindOf(err) == errs.NotFound && checkpoint.IsCheckpoint(ctx, path, nil) {
-			return path, nil // one safetensors file
-		}
-		return "", err
+// run directory path. That a newer step is damaged is told.
+func resolve(ctx context.Context, path string, step int64, g *global) (resolved, error) {
+	if err := needDirectory(path); err != nil && (errs.KindOf(err) != errs.Invalid || !checkpoint.IsCheckpoint(ctx, path, nil)) {
+		return resolved{}, err
 	}
 	if checkpoint.IsCheckpoint(ctx, path, nil) {
-		if own, ok := stepOf(path); step != anyStep && (!ok || own != step) {
-			return "", &errs.Error{Kind: errs.Invalid, Subject: "--step", Want: "the directory of a run", Got: path + ", which is a checkpoint"}
+		r := resolved{path: path}
+		if own, ok := stepOf(path); ok {
+			r.step = &own
 		}
-		return path, nil
+		if step != anyStep && (r.step == nil || *r.step != step) {
+			return r, &errs.Error{Kind: errs.Invalid, Subject: "--step", Want: "the directory of a run", Got: path + ", which is a checkpoint"}
+		}
+		return r, nil
 	}
-	r, err := openRun(ctx, path)
+	r, err := openRun(ctx, path, g)
 	if err != nil {
-		return "", err
+		return resolved{}, err
 	}
-	for i := len(r.steps) - 1; i >= 0; i-- {
-		if step == anyStep || r.steps[i].Step == step {
-			return filepath.Join(path, r.steps[i].Directory), nil
-		}
-	}
-	missing := &errs.Error{Kind: errs.NotFound, Subject: path, Want: "a checkpoint or the directory of a run", Got: "a directory without whole steps"}
-	if step != anyStep && len(r.steps) > 0 {
-		missing.Want, missing.Got = "step "+strconv.FormatInt(step, 10), "steps "+strconv.FormatInt(r.steps[0].Step, 10)+
-			" to "+strconv.FormatInt(r.steps[len(r.steps)-1].Step, 10)
-	}
-	return "", missing
+	return r.choose(ctx, path, step, g)
 }
 
-// stepOf reads the step from the name of a step's directory.
+// choose finds a step of the run in dir, or the newest.
+func (r *runDir) choose(ctx context.Context, dir string, step int64, g *global) (resolved, error) {
+	for i := len(r.steps) - 1; i >= 0; i-- {
+		s := r.steps[i]
+		if step != anyStep && s.Step != step {
+			continue
+		}
+		if step == anyStep {
+			r.warnPassed(dir, s, g)
+		}
+		return resolved{filepath.Join(dir, s.Directory), &s.Step, true}, nil
+	}
+	for i := len(r.skipped) - 1; i >= 0; i-- {
+		if s := r.skipped[i]; step == anyStep || s.Step == step {
+			return resolved{}, errs.Wrap("", filepath.Join(dir, s.Directory), s.reason())
+		}
+	}
+	return resolved{}, r.missing(ctx, dir, step)
+}
+
+// reason is why a directory with the name of a step is not a step: what was
+// interrupted or never a checkpoint is damage where a step should be.
+func (s skippedStep) reason() error {
+	if errs.KindOf(s.err) == errs.Invalid {
+		return &errs.Error{Kind: errs.Corrupt, Got: "a directory named after a step that is no whole checkpoint", Err: s.err}
+	}
+	return s.err
+}
+
+// warnPassed tells that the newest whole step is not the newest step.
+func (r *runDir) warnPassed(dir string, chosen training.Info, g *global) {
+	for i := len(r.skipped) - 1; i >= 0; i-- {
+		if s := r.skipped[i]; s.Step > chosen.Step {
+			g.warn(&errs.Error{Subject: filepath.Join(dir, s.Directory), Got: "passed over, step " + strconv.FormatInt(chosen.Step, 10) + " is read instead", Err: s.reason()})
+		}
+	}
+}
+
+// missing says what is not in a directory that holds no checkpoint, or not the step.
+func (r *runDir) missing(ctx context.Context, dir string, step int64) error {
+	if n := len(r.steps); n > 0 {
+		e := &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "step " + strconv.FormatInt(step, 10), Got: "only step " + strconv.FormatInt(r.steps[0].Step, 10)}
+		if n > 1 {
+			e.Got = "steps " + strconv.FormatInt(r.steps[0].Step, 10) + " to " + strconv.FormatInt(r.steps[n-1].Step, 10)
+		}
+		return e
+	}
+	_, err := checkpoint.Metadata(ctx, dir, nil)
+	var why *errs.Error
+	if kind := errs.KindOf(err); err != nil && kind != errs.NotFound && (kind != errs.Invalid || errors.As(err, &why) && why.Remedy != "") {
+		return err // it is one, of a newer version for example, or what is left of one
+	}
+	e := &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "a checkpoint or the directory of a run", Got: "a directory without steps"}
+	list, err := os.ReadDir(dir)
+	switch {
+	case err == nil && len(list) == 0:
+		e.Got = "an empty directory"
+	case len(r.aside) > 0:
+		e.Got, e.Remedy = "a directory whose steps were set aside: "+some(r.aside), "bivouac verify "+filepath.Join(dir, r.aside[0])+" says why"
+	}
+	for _, d := range list {
+		below := filepath.Join(dir, d.Name())
+		if e.Remedy == "" && d.IsDir() && (checkpoint.IsCheckpoint(ctx, below, nil) || holdsSteps(ctx, below)) {
+			e.Remedy = "did you mean " + below + "?"
+		}
+	}
+	return e
+}
+
+// holdsSteps reports whether a directory looks like that of a run.
+func holdsSteps(ctx context.Context, dir string) bool {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return false
+	}
+	names := make([]string, len(list))
+	for i, e := range list {
+		names[i] = e.Name()
+	}
+	for _, f := range training.NameFamilies(names) {
+		if checkpoint.IsCheckpoint(ctx, filepath.Join(dir, f.Names[len(f.Names)-1]), nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// stepOf reads the step from the name of a step's directory, of a plain number.
 func stepOf(path string) (int64, bool) {
 	return training.StandardNames{}.Parse(filepath.Base(filepath.Clean(path)))
-}
-
-// size renders bytes for people.
-func size(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	f, names := float64(n)/unit, "KMGTPE"
-	i := 0
-	for f >= unit && i < len(names)-1 {
-		f /= unit
-		i++
-	}
-	return strconv.FormatFloat(f, 'f', 1, 64) + " " + names[i:i+1] + "iB"
-}
-
-// units are what sizes may be given in.
-var units = []struct {
-	name  string
-	bytes int64
-}{
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
-	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
-}
-
-// parseSize parses a number of bytes as people write it; "" is 0.
-func parseSize(s string) (int64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	digits, unit := s, int64(1)
-	for _, u := range units {
-		if d, ok := strings.CutSuffix(s, u.name); ok {
-			digits, unit = d, u.bytes
-			break
-		}
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
-	if err != nil || n <= 0 || n > math.MaxInt64/unit {
-		return 0, &errs.Error{Kind: errs.Invalid, Subject: "--shard-size", Want: "a size such as 5GB, 512MiB or 1000000", Got: strconv.Quote(s)}
-	}
-	return n * unit, nil
 }

@@ -32,12 +32,12 @@ type located struct {
 
 // locate finds the checkpoint that path and the flags mean. The options of the
 // command line hold in the context that it returns.
-func (s source) locate(ctx context.Context, path string) (context.Context, located, error) {
+func (s source) locate(ctx context.Context, path string, g *global) (context.Context, located, error) {
 	ctx, err := s.scope(ctx)
 	if err != nil {
 		return ctx, located{}, err
 	}
-	found, load, err := s.find(ctx, path, s.Step)
+	found, load, err := s.find(ctx, path, s.Step, g)
 	load.Name = s.Item
 	return ctx, located{found, load}, err
 }

@@ -60,6 +60,7 @@ With --dry-run DST is not needed.
 		},
 	}
 	o.AddFlags(cmd)
+	g.addStepPrefix(cmd)
 	g.addJSON(cmd)
 	return cmd
 }
@@ -87,11 +88,11 @@ func runSurgery(ctx context.Context, rules string, paths []string, o SurgeryOpti
 
 // sources finds the checkpoints that paths mean; how to load them is the same for
 // all. With a key all steps must have been signed as the same one.
-func (o SurgeryOptions) sources(ctx context.Context, paths []string) (_ context.Context, found []string, load checkpoint.LoadOptions, err error) {
+func (o SurgeryOptions) sources(ctx context.Context, paths []string, g *global) (_ context.Context, found []string, load checkpoint.LoadOptions, err error) {
 	scope := ctx
 	for i, path := range paths {
 		var one located
-		if scope, one, err = o.locate(ctx, path); err != nil {
+		if scope, one, err = o.locate(ctx, path, g); err != nil {
 			return ctx, nil, load, err
 		}
 		if i > 0 && one.load.Label != load.Label {
@@ -105,7 +106,7 @@ func (o SurgeryOptions) sources(ctx context.Context, paths []string) (_ context.
 
 // drySurgery says what the rules would do. Nothing of the arrays is read.
 func drySurgery(ctx context.Context, script surgery.Script, paths []string, o SurgeryOptions, g *global) error {
-	ctx, paths, load, err := o.sources(ctx, paths)
+	ctx, paths, load, err := o.sources(ctx, paths, g)
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func drySurgery(ctx context.Context, script surgery.Script, paths []string, o Su
 }
 
 func writeSurgery(ctx context.Context, script surgery.Script, paths []string, dst string, o SurgeryOptions, g *global) error {
-	ctx, paths, load, err := o.sources(ctx, paths)
+	ctx, paths, load, err := o.sources(ctx, paths, g)
 	if err != nil {
 		return err
 	}

@@ -30,9 +30,9 @@ func (t trust) key() (ed25519.PublicKey, error) {
 
 // find finds the checkpoint that path means, as resolve does, and how to load
 // it. A step of a run must have been signed as that step.
-func (t trust) find(ctx context.Context, path string, step int64) (string, checkpoint.LoadOptions, error) {
+func (t trust) find(ctx context.Context, path string, step int64, g *global) (string, checkpoint.LoadOptions, error) {
 	var o checkpoint.LoadOptions
-	found, err := resolve(ctx, path, step)
+	found, err := resolve(ctx, path, step, g)
 	if err == nil {
 		o.Verification, err = t.key()
 	}
@@ -40,8 +40,8 @@ func (t trust) find(ctx context.Context, path string, step int64) (string, check
 	if o.Verification == nil {
 		o.Verification = wider.Verification
 	}
-	if own, ok := stepOf(found); o.Verification != nil && wider.Label == "" && ok && found != path {
-		o.Label = training.Label(own)
+	if o.Verification != nil && wider.Label == "" && found.run {
+		o.Label = training.Label(*found.step)
 	}
-	return found, o, err
+	return found.path, o, err
 }

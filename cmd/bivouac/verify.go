@@ -51,6 +51,7 @@ a run each as the step whose name it has.
 		RunE: func(cmd *cobra.Command, args []string) error { return runVerify(cmd.Context(), args[0], o, g) },
 	}
 	o.AddFlags(cmd)
+	g.addStepPrefix(cmd)
 	g.addJSON(cmd)
 	return cmd
 }
@@ -60,7 +61,7 @@ func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) err
 	if err != nil {
 		return err
 	}
-	verdicts, paths, err := toVerify(ctx, path, o.Step)
+	verdicts, paths, err := toVerify(ctx, path, o.Step, g)
 	if err != nil {
 		return err
 	}
@@ -99,12 +100,12 @@ func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) err
 
 // toVerify lists the checkpoints that path and step mean, and the verdicts on
 // what is no checkpoint and should be.
-func toVerify(ctx context.Context, path string, step int64) (verdicts []verdict, paths []string, err error) {
+func toVerify(ctx context.Context, path string, step int64, g *global) (verdicts []verdict, paths []string, err error) {
 	if step != anyStep || needDirectory(path) != nil || checkpoint.IsCheckpoint(ctx, path, nil) {
-		one, err := resolve(ctx, path, step)
-		return nil, []string{one}, err
+		one, err := resolve(ctx, path, step, g)
+		return nil, []string{one.path}, err
 	}
-	run, err := openRun(ctx, path)
+	run, err := openRun(ctx, path, g)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,7 +116,7 @@ func toVerify(ctx context.Context, path string, step int64) (verdicts []verdict,
 		paths = append(paths, filepath.Join(path, s.Directory))
 	}
 	if len(verdicts)+len(paths) == 0 {
-		_, err = resolve(ctx, path, anyStep)
+		err = run.missing(ctx, path, anyStep)
 	}
 	return verdicts, paths, err
 }
