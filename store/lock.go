@@ -18,3 +18,12 @@ type Locker interface {
 	// process, its host and since when; where there are no locks errs.Unsupported.
 	Lock(ctx context.Context, dir string) (io.Closer, error)
 }
+
+// HeldLock is a lock that can be looked at. What Locker.Lock returns may be one.
+type HeldLock interface {
+	io.Closer
+	// Check returns an error unless the lock still keeps others out: errs.NotFound when
+	// its file or directory was removed, errs.Busy when another file stands there, which
+	// another process may have locked.
+	Check(ctx context.Context) error
+}

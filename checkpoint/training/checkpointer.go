@@ -81,6 +81,9 @@ func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 
 // start puts the directory in order and reads what is there.
 func (c *Checkpointer) start(ctx context.Context) (err error) {
+	if err = c.checkLevel(ctx); err != nil {
+		return err
+	}
 	if err = c.openToWrite(ctx); err != nil {
 		return err
 	}

@@ -22,9 +22,10 @@ const (
 	Settled                            // what became of an uncertain save is known: the step is there and stays, or it is not and Err says so
 	Declined                           // a step was not saved, Reason says why
 	Spared                             // a step that the preservation policy gives up stays, Reason says why
+	MovedAside                         // Options.StartFresh moved a step, or what was left of one, to Name
 )
 
-var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned", "settled", "declined", "spared"}
+var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned", "settled", "declined", "spared", "moved aside"}
 
 // String returns the kind in words.
 func (k EventKind) String() string {

@@ -53,6 +53,11 @@ type Options struct {
 	// be saved again; at Open and Reload. Set it only in the one process that
 	// saves there, or on all that save together (Multiprocessing): the primary does it.
 	Clean bool
+	// StartFresh has Open move all steps, and what is left of others (see
+	// Checkpointer.Remains), into a new directory aside-<time> below the directory;
+	// nothing is deleted. The process must be the writer: Open takes the lock for it.
+	// Set it for one start only: each Open with it moves what the runs before have saved.
+	StartFresh bool
 	// NoLock has the process save without the lock that keeps a second writer out
 	// of the directory; see Open. Of several processes that save together
 	// (Multiprocessing) the primary takes it, and the others need none.

@@ -269,7 +269,11 @@ func (c *Checkpointer) ready(ctx context.Context, s *saving.Save, step int64, o 
 		return err
 	}
 	if !s.Follows() {
-		if err := c.takeLock(ctx); err != nil {
+		take := c.takeLock
+		if c.locked {
+			take = c.checkLock
+		}
+		if err := take(ctx); err != nil {
 			return err
 		}
 	}

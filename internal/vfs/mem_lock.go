@@ -58,3 +58,10 @@ func (l *memLock) Close() error {
 	})
 	return err
 }
+
+// Stat describes the locked file, as Mem.Stat does while it has a name.
+func (l *memLock) Stat() (fs.FileInfo, error) {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	return l.n.info(""), nil
+}

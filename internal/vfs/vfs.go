@@ -54,7 +54,8 @@ type FS interface {
 	// Lock takes the lock of a file until Close is called or the process ends,
 	// however it ends. A missing file is made; the note is what others are told
 	// who come too late, whose error is a *Held. It keeps out nobody who does not
-	// ask. It is errors.ErrUnsupported where the file system has no locks.
+	// ask. It is errors.ErrUnsupported where the file system has no locks. The lock
+	// has a method Stat() (fs.FileInfo, error) too, which describes its file.
 	Lock(name string, perm fs.FileMode, note []byte) (io.Closer, error)
 }
 

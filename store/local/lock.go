@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -33,7 +34,14 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 	if err := s.ensureDir(dir); err != nil {
 		return nil, wrap(op, dir, err)
 	}
-	lock, err := s.fs.Lock(s.path(path.Join(dir, store.LockName)), s.opt.FileMode, []byte(holder(time.Now())+"\n"))
+	l, err := s.takeLock(ctx, dir)
+	for range lockAttempts {
+		// The file may have been removed between its opening and its locking.
+		if kind := errs.KindOf(err); kind != errs.NotFound && kind != errs.Busy {
+			break
+		}
+		l, err = s.takeLock(ctx, dir)
+	}
 	var held *vfs.Held
 	if errors.As(err, &held) {
 		return nil, &errs.Error{
@@ -41,7 +49,65 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 			Remedy: "stop the other one or let it finish; one that has died holds no lock",
 		}
 	}
-	return lock, wrap(op, dir, err)
+	if err != nil {
+		return nil, wrap(op, dir, err)
+	}
+	return l, nil
+}
+
+// lockAttempts is how often a lock file is locked that is removed at once.
+const lockAttempts = 10
+
+// takeLock locks the file and looks whether that is still the one with the name.
+func (s *Store) takeLock(ctx context.Context, dir string) (*lock, error) {
+	name := s.path(path.Join(dir, store.LockName))
+	held, err := s.fs.Lock(name, s.opt.FileMode, []byte(holder(time.Now())+"\n"))
+	if err != nil {
+		return nil, err
+	}
+	l := &lock{Closer: held, s: s, name: name}
+	if err := l.Check(ctx); err != nil {
+		l.Close() //nolint:errcheck // nobody was told of it
+		return nil, err
+	}
+	return l, nil
+}
+
+// lock is a lock that is held.
+type lock struct {
+	io.Closer
+	s    *Store
+	name string
+}
+
+var _ store.HeldLock = (*lock)(nil)
+
+// Check implements store.HeldLock.
+func (l *lock) Check(ctx context.Context) error {
+	const op = "store.Lock"
+	if err := alive(ctx, op, l.name); err != nil {
+		return err
+	}
+	f, ok := l.Closer.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok {
+		return nil
+	}
+	locked, err := f.Stat()
+	if err != nil {
+		return wrap(op, l.name, err)
+	}
+	there, err := l.s.fs.Stat(l.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &errs.Error{Kind: errs.NotFound, Op: op, Subject: l.name, Want: "the lock file of this process", Got: "no file: it or its directory was removed",
+			Remedy: "find out who removes it, and open the run again"}
+	case err != nil:
+		return wrap(op, l.name, err)
+	case !vfs.SameFile(locked, there):
+		return &errs.Error{Kind: errs.Busy, Op: op, Subject: l.name, Want: "the lock file of this process", Got: "another file: it or its directory was replaced",
+			Remedy: "find out who saves there, and open the run again"}
+	}
+	return nil
 }
 
 // holder says who this process is.

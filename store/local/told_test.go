@@ -29,6 +29,7 @@ var calls = map[string]func(context.Context, store.Store) error{
 		return s.Put(ctx, "x", []byte("n"), store.PutOptions{IfAbsent: true})
 	},
 	"Rename":      func(ctx context.Context, s store.Store) error { return s.Rename(ctx, "1", "1.damaged") },
+	"Move":        func(ctx context.Context, s store.Store) error { return store.Move(ctx, s, "1", "aside/deep/1") },
 	"RemoveTree":  func(ctx context.Context, s store.Store) error { return s.RemoveTree(ctx, "1") },
 	"commit":      func(ctx context.Context, s store.Store) error { return save(ctx, s, "deep/2", 2) },
 	"overwriting": func(ctx context.Context, s store.Store) error { return save(ctx, s, "1", 3) },
@@ -326,6 +327,35 @@ func TestRenameRefusals(t *testing.T) {
 		if err := s.Rename(t.Context(), names[0], names[1]); errs.KindOf(err) != want {
 			t.Errorf("%q: got %v, want %v", names, err, want)
 		}
+	}
+}
+
+func TestMoveRefusals(t *testing.T) {
+	mem := vfs.NewMem()
+	if err := prepareCalls(mem); err != nil {
+		t.Fatal(err)
+	}
+	s := local.New(mem, root, nil)
+	for names, want := range map[[2]string]errs.Kind{
+		{"7", "8"}:    errs.NotFound,
+		{"..", "8"}:   errs.Invalid,
+		{"1", "../8"}: errs.Invalid,
+		{"1", "1/8"}:  errs.Invalid,
+		{"1", "n"}:    errs.Exists,
+		{"1", store.StagingName("9", "0123456789abcdef")}: errs.Invalid,
+	} {
+		if err := s.Move(t.Context(), names[0], names[1]); errs.KindOf(err) != want {
+			t.Errorf("%q: got %v, want %v", names, err, want)
+		}
+	}
+	if err := store.Move(t.Context(), struct{ store.Store }{s}, "1", "d/8"); errs.KindOf(err) != errs.Unsupported {
+		t.Errorf("a store that cannot move: %v", err)
+	}
+	if err := s.Move(t.Context(), "1", "d/8"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Stat(t.Context(), "d/8"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// damagedMark ends the names of directories that were set aside.
-const damagedMark = ".damaged"
+// DamagedMark ends the names of directories that were set aside, but for a number.
+const DamagedMark = ".damaged"
 
 // SetAside renames a directory to the first free name of <name>.damaged,
 // <name>.damaged-2, … and returns it. Nothing is deleted.
@@ -26,18 +26,23 @@ func SetAside(ctx context.Context, st store.Store, name string) (string, error) 
 
 // AsideName returns the n-th name, counted from 1, that SetAside tries.
 func AsideName(name string, n int) string {
+	return Numbered(name+DamagedMark, n)
+}
+
+// Numbered returns the n-th of the names name, name-2, name-3, ….
+func Numbered(name string, n int) string {
 	if n == 1 {
-		return name + damagedMark
+		return name
 	}
-	return name + damagedMark + "-" + strconv.Itoa(n)
+	return name + "-" + strconv.Itoa(n)
 }
 
 // IsSetAside reports whether name is one that SetAside gives.
 func IsSetAside(name string) bool {
-	i := strings.LastIndex(name, damagedMark)
+	i := strings.LastIndex(name, DamagedMark)
 	if i <= 0 {
 		return false
 	}
-	n, numbered := strings.CutPrefix(name[i+len(damagedMark):], "-")
+	n, numbered := strings.CutPrefix(name[i+len(DamagedMark):], "-")
 	return numbered && n != "" && strings.Trim(n, "0123456789") == "" || !numbered && n == ""
 }

@@ -308,6 +308,9 @@ func (c *Checkpoint) unrecognised(ctx context.Context, in entries) error {
 	case in.file(manifest.Name):
 		return missingFile(c.path(orbax.CheckpointFile), nil) // it was one of ours
 	}
+	if err := c.wrongLevel(ctx); err != nil {
+		return err
+	}
 	for _, d := range in.dirs() {
 		if _, err := c.st.Stat(ctx, path.Join(c.name, d, orbax.CheckpointFile)); err == nil {
 			e.Got, e.Remedy = "a directory of steps", "name one of them, such as "+path.Join(c.name, d)

@@ -40,6 +40,9 @@ func (c *Checkpoint) orbaxTree(ctx context.Context, it Item) (*OpenTree, error) 
 		return nil, errs.Wrap("", c.path(item), err)
 	}
 	if marked(doc.Custom) && c.Manifest == nil && !c.opts.AllowNoManifest {
+		if err := c.wrongLevel(ctx); err != nil {
+			return nil, err
+		}
 		return nil, c.manifestMissing()
 	}
 	t := &OpenTree{UseZarr3: doc.UseZarr3, Rich: doc.Rich, Custom: doc.Custom, files: newFiles(c, item), limit: c.opts.Reads}

@@ -225,7 +225,8 @@ func appendCRC(dst []byte, c uint32) []byte {
 }
 
 // Parse reads a document. Errors are errs.Corrupt, or errs.Unsupported for a
-// newer version.
+// newer version, which is one whose own checksum is right: documents of all versions
+// begin with the line of the version and end with the record "end".
 func Parse(b []byte) (*Manifest, error) {
 	const endLen = len("end 01234567\n")
 	b, signature, err := cutSignature(b)
@@ -234,20 +235,23 @@ func Parse(b []byte) (*Manifest, error) {
 		return nil, err
 	case !bytes.HasPrefix(b, []byte("bivouac.manifest ")):
 		return nil, corrupt("does not begin with the name of the format")
-	case !slices.ContainsFunc([]string{headerPlain, headerHashed, headerRuns, headerNodes}, func(h string) bool { return bytes.HasPrefix(b, []byte(h)) }):
+	case len(b) < len(headerPlain)+endLen:
+		return nil, corrupt("%d bytes, too short", len(b))
+	}
+	// Each version ends so, newer ones too: what does not is damaged, whatever its
+	// first line says.
+	body, end := b[:len(b)-endLen], b[len(b)-endLen:]
+	var want [endLen]byte
+	if !bytes.Equal(end, append(appendCRC(append(want[:0], "end "...), crc32.Checksum(body, castagnoli)), '\n')) {
+		return nil, corrupt("the document's own checksum does not match")
+	}
+	if !slices.ContainsFunc([]string{headerPlain, headerHashed, headerRuns, headerNodes}, func(h string) bool { return bytes.HasPrefix(b, []byte(h)) }) {
 		line, _, _ := bytes.Cut(b, []byte("\n"))
 		if len(line) > 40 {
 			line = line[:40]
 		}
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "manifest", Subject: Name, Want: "version 1, 2, 3 or 4", Got: fmt.Sprintf("%q", line),
 			Remedy: "use a newer Bivouac"}
-	case len(b) < len(headerPlain)+endLen:
-		return nil, corrupt("%d bytes, too short", len(b))
-	}
-	body, end := b[:len(b)-endLen], b[len(b)-endLen:]
-	var want [endLen]byte
-	if !bytes.Equal(end, append(appendCRC(append(want[:0], "end "...), crc32.Checksum(body, castagnoli)), '\n')) {
-		return nil, corrupt("the document's own checksum does not match")
 	}
 	m := &Manifest{files: map[string]int{}, leaves: make(map[[2]string]int, bytes.Count(body, []byte("\n"))), signature: signature, signed: message(b)}
 	for n, line := range strings.Split(strings.TrimSuffix(string(body[len(headerPlain):]), "\n"), "\n") {
