@@ -21,7 +21,8 @@ import (
 // and the values it is given, make what it returns.
 //
 // It is called once, when the loop is compiled, with values that have a type and no
-// contents. What it computes in Go from anything else is the same in all steps; values
+// contents. What it computes in Go from anything else is the same in all steps, as the branch of an
+// if statement: LoopOptions.Verify finds bodies that would do something else in a later step. Values
 // made outside of it are constants, and a size that it has from Batch.Len is that of the
 // batches of each step. What takes a Go value out of a tensor, such as
 // Item, Shape or Evaluate, is an error of Compile that names the line.
@@ -37,6 +38,12 @@ type LoopOptions struct {
 	PrefetchDepth int
 	// Threads compute; 0 means as many as those of the context's EvalContext.
 	Threads int
+	// Verify, where it is n > 0, calls the body again before the first step and then every n steps,
+	// without computing anything, and compares the calls that it makes with those of Compile. A
+	// body that makes others, because it depends on a Go value that has changed, is an error of
+	// kind errs.Mismatch of Next, again and again. The body must be prepared to be called more than
+	// once.
+	Verify int
 }
 
 // Loop runs a compiled body ahead of who takes its results. Methods but Statistics are for one
@@ -53,7 +60,8 @@ type Loop struct {
 	ring   *flow.Ring[*loopSlot, int64]
 	graph  *graph.Graph
 	depth  int
-	busy   atomic.Bool
+	verify *verifier // or nil
+	turn   flow.Turn
 	closed bool
 
 	steps, queue atomic.Int64
@@ -63,11 +71,11 @@ type Loop struct {
 // loop is endless and the body is given nothing. The first step of the root is asked for at
 // once: for the types of its values. Close must be called.
 //
-// Errors: those of the calls in the body with the line of the program; errs.Unsupported where the body takes a
+// Errors: those of the calls in the body with the line of the program, and its panic; errs.Unsupported where the body takes a
 // Go value out of a tensor or draws from a generator that cannot be moved; errs.Mismatch for batches of several sizes.
 func Compile(ctx context.Context, root Root, body Body, o LoopOptions) (*Loop, error) {
-	if o.PrefetchDepth < NoPrefetch || o.PrefetchDepth > 1<<10 || o.Threads < 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "dynamic.Compile", Subject: "LoopOptions", Want: "a PrefetchDepth of 1 to 1024, or NoPrefetch, and no negative Threads",
+	if o.PrefetchDepth < NoPrefetch || o.PrefetchDepth > 1<<10 || o.Threads < 0 || o.Verify < 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "dynamic.Compile", Subject: "LoopOptions", Want: "a PrefetchDepth of 1 to 1024, or NoPrefetch, and no negative Threads or Verify",
 			Got: fmt.Sprintf("%+v", o)}
 	}
 	l := &Loop{depth: 2}
@@ -83,7 +91,10 @@ func Compile(ctx context.Context, root Root, body Body, o LoopOptions) (*Loop, e
 	t := newTrace()
 	in, err := l.begin(ctx, root, t)
 	if err == nil {
-		l.graph, err = t.finish(body(t.in(ctx), in))
+		l.graph, err = t.of(ctx, body, in)
+	}
+	if err == nil && o.Verify > 0 {
+		l.verify = newVerifier(context.WithoutCancel(ctx), body, o.Verify, t, l.graph)
 	}
 	if err != nil {
 		if l.feeder != nil {
@@ -151,12 +162,17 @@ func (l *Loop) build(e *EvalContext, t *trace, threads int) {
 // delivered, as a call that failed does. When ctx ends, Next returns an errs.Canceled, nothing
 // is delivered and what was begun goes on.
 func (l *Loop) Next(ctx context.Context) ([]Value, error) {
-	if !l.busy.CompareAndSwap(false, true) {
-		return nil, &errs.Error{Kind: errs.Busy, Op: "dynamic.Loop.Next", Got: "another call at the same time"}
+	if err := l.turn.Take("dynamic.Loop.Next"); err != nil {
+		return nil, err
 	}
-	defer l.busy.Store(false)
+	defer l.turn.Leave()
 	if l.closed {
 		return nil, &errs.Error{Kind: errs.Closed, Op: "dynamic.Loop.Next"}
+	}
+	if l.verify != nil {
+		if err := l.verify.check(l.runner.delivered); err != nil {
+			return nil, errs.Wrap("dynamic.Loop.Next", "", err)
+		}
 	}
 	l.follow()
 	s, ok, err := l.ring.Next(ctx)
@@ -233,6 +249,10 @@ func (l *Loop) Statistics() LoopStatistics {
 // Close ends all work, waits for it and releases everything. The root was asked ahead: it is used
 // up, and who wants to go on restores its state. Close may be called twice.
 func (l *Loop) Close() error {
+	if err := l.turn.Take("dynamic.Loop.Close"); err != nil {
+		return err
+	}
+	defer l.turn.Leave()
 	if l.closed {
 		return nil
 	}

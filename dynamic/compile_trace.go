@@ -3,7 +3,11 @@ package dynamic
 import (
 	"context"
 	"fmt"
+	"maps"
+	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/graph"
@@ -32,7 +36,9 @@ type trace struct {
 	draws   map[string]int         // numbers of the draws of nodes
 	sources []*source
 	outputs []outlet
-	err     error // the first mistake
+	given   []rootInput     // to the body
+	sites   map[string]site // of calls, by the name of their node
+	err     error           // the first mistake
 	done    bool
 }
 
@@ -49,7 +55,7 @@ type outlet struct {
 func (o outlet) made() bool { return o.root < 0 && o.constant == nil }
 
 func newTrace() *trace {
-	return &trace{inputs: map[string]loopInput{}, known: map[*result]graph.Edge{}, batched: map[string]bool{}, perStep: map[string]bool{}, draws: map[string]int{}}
+	return &trace{inputs: map[string]loopInput{}, known: map[*result]graph.Edge{}, batched: map[string]bool{}, perStep: map[string]bool{}, draws: map[string]int{}, sites: map[string]site{}}
 }
 
 // in returns the context of a body that is traced.
@@ -101,13 +107,76 @@ func (t *trace) begin(first *rootItem, specs []tensor.Spec) ([]Value, error) {
 		if i < len(specs) {
 			spec = specs[i]
 		}
-		e, err := t.input(loopInput{spec: spec, root: i, batch: batch}, fmt.Sprintf("root[%d]", i))
-		if err != nil {
+		if in[i], err = t.give(rootInput{spec, batch}, i); err != nil {
 			return nil, err
 		}
-		in[i] = t.value(e, batch)
 	}
 	return in, nil
+}
+
+// rootInput describes a value that the root gives.
+type rootInput struct {
+	spec  tensor.Spec
+	batch bool
+}
+
+// give returns the symbol of value i of the root.
+func (t *trace) give(of rootInput, i int) (Value, error) {
+	e, err := t.input(loopInput{spec: of.spec, root: i, batch: of.batch}, fmt.Sprintf("root[%d]", i))
+	if err != nil {
+		return nil, err
+	}
+	t.given = append(t.given, of)
+	return t.value(e, of.batch), nil
+}
+
+// of calls the body and returns the graph of what it does. A panic of the body is an error.
+func (t *trace) of(ctx context.Context, body Body, in []Value) (g *graph.Graph, err error) {
+	var out []Value
+	err = func() (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				t.done = true
+				err = bodyPanicked(body, p)
+			}
+		}()
+		out = body(t.in(ctx), in)
+		return nil
+	}()
+	if err != nil {
+		return nil, err
+	}
+	return t.finish(out)
+}
+
+// bodyPanicked is the error for a panic of a body. The function that recovered calls it.
+func bodyPanicked(body Body, p any) error {
+	name := runtime.FuncForPC(reflect.ValueOf(body).Pointer()).Name()
+	e := &errs.Error{Op: "dynamic.Compile", Subject: "body " + name, Got: "a panic" + thrownAt(), Remedy: "the body is at fault"}
+	if cause, ok := p.(error); ok {
+		e.Err = cause
+	} else {
+		e.Got += fmt.Sprintf(": %v", p)
+	}
+	return e
+}
+
+// thrownAt is the line of the program at which the panic came that is being recovered.
+func thrownAt() string {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	for thrown := false; ; {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			thrown = true
+		case thrown && !strings.HasPrefix(f.Function, "runtime."):
+			return fmt.Sprintf(" at %s:%d", f.File, f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
 }
 
 // value returns the symbol of an edge.
@@ -165,8 +234,8 @@ func (t *trace) call(c *Call) ([]Value, error) {
 			return nil, errs.Wrap(c.Op, fmt.Sprintf("input %d", i), err)
 		}
 	}
-	for name, arg := range set {
-		if from, ok := arg.From.(Value); ok {
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if from, ok := set[name].From.(Value); ok {
 			e, err := bring(from)
 			if err != nil {
 				return nil, errs.Wrap(c.Op, "argument "+name, err)
@@ -182,6 +251,9 @@ func (t *trace) call(c *Call) ([]Value, error) {
 		return nil, err
 	}
 	t.batched[n.Name] = batch
+	var at site
+	at.capture(2)
+	t.sites[n.Name] = at
 	if err := t.draw(n, c.Draw); err != nil {
 		return nil, err
 	}

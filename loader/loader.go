@@ -8,15 +8,18 @@ import (
 	"iter"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/flow"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream"
 )
 
 // Loader delivers the batches of a data set, epoch after epoch. Its methods are
-// for one goroutine at a time. It must be closed.
+// for one goroutine at a time: a call while another is under way fails with errs.Busy
+// and changes nothing. It must be closed.
 type Loader[S, B any] struct {
 	engine   *engine[S, B]
 	protocol Protocol
+	turn     flow.Turn
 	begun    bool // the pass in progress has been iterated over
 	closed   bool
 }
@@ -61,6 +64,14 @@ var _ stream.Stream[int] = (*Loader[int, int])(nil)
 // Start begins the pass that the next Next goes on with, as iter(loader) does in
 // torch: workers start and read ahead. Next and Epoch do so by themselves.
 func (l *Loader[S, B]) Start(ctx context.Context) error {
+	if err := l.turn.Take("loader.Start"); err != nil {
+		return err
+	}
+	defer l.turn.Leave()
+	return l.start(ctx)
+}
+
+func (l *Loader[S, B]) start(ctx context.Context) error {
 	if l.closed {
 		return &errs.Error{Kind: errs.Closed, Op: "loader.Start"}
 	}
@@ -73,6 +84,10 @@ func (l *Loader[S, B]) Start(ctx context.Context) error {
 // the position of their batch.
 func (l *Loader[S, B]) Next(ctx context.Context) (B, error) {
 	var none B
+	if err := l.turn.Take("loader.Next"); err != nil {
+		return none, err
+	}
+	defer l.turn.Leave()
 	if l.closed {
 		return none, &errs.Error{Kind: errs.Closed, Op: "loader.Next"}
 	}
@@ -118,16 +133,24 @@ func (l *Loader[S, B]) Epoch(ctx context.Context) iter.Seq2[B, error] {
 
 // Restart drops the rest of the epoch and begins the next one.
 func (l *Loader[S, B]) Restart(ctx context.Context) error {
+	if err := l.turn.Take("loader.Restart"); err != nil {
+		return err
+	}
+	defer l.turn.Leave()
 	if r, ok := l.protocol.(interface{ Leave() }); ok && l.engine.plan != nil {
 		r.Leave()
 	}
 	l.engine.drop()
-	return l.Start(ctx)
+	return l.start(ctx)
 }
 
 // AppendState appends the state of what was delivered so far. It may be called
 // whenever no Next is running.
 func (l *Loader[S, B]) AppendState(dst []byte) ([]byte, error) {
+	if err := l.turn.Take("loader.AppendState"); err != nil {
+		return dst, err
+	}
+	defer l.turn.Leave()
 	if l.closed {
 		return dst, &errs.Error{Kind: errs.Closed, Op: "loader.AppendState"}
 	}
@@ -141,6 +164,10 @@ func (l *Loader[S, B]) AppendState(dst []byte) ([]byte, error) {
 // differs, errs.Unsupported when it is of a newer version and errs.Corrupt when
 // it is none; the loader stays where it is then.
 func (l *Loader[S, B]) SetState(b []byte) error {
+	if err := l.turn.Take("loader.SetState"); err != nil {
+		return err
+	}
+	defer l.turn.Leave()
 	if l.closed {
 		return &errs.Error{Kind: errs.Closed, Op: "loader.SetState"}
 	}
@@ -186,6 +213,10 @@ func (l *Loader[S, B]) Change(name string, value any) error {
 // end: a data set that blocks for longer than Options.Timeout, or five seconds.
 // It may be called twice.
 func (l *Loader[S, B]) Close() error {
+	if err := l.turn.Take("loader.Close"); err != nil {
+		return err
+	}
+	defer l.turn.Leave()
 	if l.closed {
 		return nil
 	}

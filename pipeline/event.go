@@ -49,7 +49,7 @@ type Event struct {
 // tell passes an event on.
 func (p *Pipeline) tell(e Event) {
 	if p.options.OnEvent != nil {
-		p.options.OnEvent(e)
+		p.turn.Callback(func() { p.options.OnEvent(e) })
 	}
 }
 

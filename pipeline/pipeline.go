@@ -59,7 +59,8 @@ type Batch struct {
 }
 
 // Pipeline is a stream of batches; it implements stream.Stream. Its methods are
-// for one goroutine at a time.
+// for one goroutine at a time: a call of Next, AppendState or any other method that moves the stream
+// or reads its state, while another is under way, fails with errs.Busy and changes nothing.
 type Pipeline struct {
 	options  Options
 	graph    *graph.Graph
@@ -85,6 +86,7 @@ type Pipeline struct {
 	setUps   int64  // batches before which it was called, since the last move
 	faults   Faults // of delivered batches
 	meter    meter
+	turn     flow.Turn
 	stuck    bool // the newest batch could not be begun
 	closed   bool
 }
@@ -175,6 +177,10 @@ func (p *Pipeline) openInputs(externals map[string]*sourceNode) error {
 // reason; the next Next tries the same batch again, Skip leaves it out. When ctx
 // ends, Next returns at once with an errs.Canceled, and what was begun goes on.
 func (p *Pipeline) Next(ctx context.Context) (*Batch, error) {
+	if err := p.turn.Take("pipeline.Next"); err != nil {
+		return nil, err
+	}
+	defer p.turn.Leave()
 	if p.closed {
 		return nil, &errs.Error{Kind: errs.Closed, Op: "pipeline.Next"}
 	}
@@ -207,6 +213,10 @@ func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, e
 
 // Skip passes over the next batch without making it. Its samples do not enter the digest.
 func (p *Pipeline) Skip() error {
+	if err := p.turn.Take("pipeline.Skip"); err != nil {
+		return err
+	}
+	defer p.turn.Leave()
 	if p.closed {
 		return &errs.Error{Kind: errs.Closed, Op: "pipeline.Skip"}
 	}
@@ -239,6 +249,10 @@ func (p *Pipeline) Skip() error {
 // Reset begins the next epoch after io.EOF: external sources start again. Before
 // the end of an epoch it does nothing.
 func (p *Pipeline) Reset() error {
+	if err := p.turn.Take("pipeline.Reset"); err != nil {
+		return err
+	}
+	defer p.turn.Leave()
 	if p.closed {
 		return &errs.Error{Kind: errs.Closed, Op: "pipeline.Reset"}
 	}
@@ -328,6 +342,10 @@ func (p *Pipeline) ReadAhead() (now, peak int64) {
 // Close stops all work, waits for it and releases everything. The pipeline and
 // its batches are unusable afterwards. It may be called twice.
 func (p *Pipeline) Close() error {
+	if err := p.turn.Take("pipeline.Close"); err != nil {
+		return err
+	}
+	defer p.turn.Leave()
 	if p.closed {
 		return nil
 	}

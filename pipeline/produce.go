@@ -126,7 +126,9 @@ func (p *Pipeline) setUp(number int64) (flow.Outcome, error) {
 	if p.setup == nil || number < p.setUps {
 		return flow.Started, nil
 	}
-	switch err := p.setup.IterSetup(p); {
+	var err error
+	p.turn.Callback(func() { err = p.setup.IterSetup(p) })
+	switch {
 	case errors.Is(err, io.EOF):
 		return flow.Ended, nil
 	case err != nil:

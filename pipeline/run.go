@@ -83,6 +83,10 @@ func (p *Pipeline) Run(ctx context.Context, inputs map[string]Data) (*Batch, err
 			return nil, err
 		}
 	}
+	if err := p.turn.Take(what); err != nil {
+		return nil, err
+	}
+	defer p.turn.Leave()
 	s, ok, err := p.ring.Next(ctx)
 	p.fail(err)
 	return p.deliver(ctx, what, s, ok, err)
@@ -94,6 +98,10 @@ func (p *Pipeline) ScheduleRun(ctx context.Context) error { return p.scheduleRun
 
 func (p *Pipeline) scheduleRun(ctx context.Context, who caller) error {
 	const what = "pipeline.ScheduleRun"
+	if err := p.turn.Take(what); err != nil {
+		return err
+	}
+	defer p.turn.Leave()
 	if err := p.enter(what, who); err != nil {
 		return err
 	}
@@ -128,6 +136,10 @@ func (p *Pipeline) ShareOutputs(ctx context.Context) (*Batch, error) {
 
 func (p *Pipeline) shareOutputs(ctx context.Context, who caller) (*Batch, error) {
 	const what = "pipeline.ShareOutputs"
+	if err := p.turn.Take(what); err != nil {
+		return nil, err
+	}
+	defer p.turn.Leave()
 	if err := p.enter(what, who); err != nil {
 		return nil, err
 	}
@@ -143,6 +155,10 @@ func (p *Pipeline) shareOutputs(ctx context.Context, who caller) (*Batch, error)
 func (p *Pipeline) ReleaseOutputs() error { return p.releaseOutputs(bySchedule) }
 
 func (p *Pipeline) releaseOutputs(who caller) error {
+	if err := p.turn.Take("pipeline.ReleaseOutputs"); err != nil {
+		return err
+	}
+	defer p.turn.Leave()
 	if err := p.enter("pipeline.ReleaseOutputs", who); err != nil {
 		return err
 	}

@@ -106,6 +106,10 @@ func (p *pieces) append(dst []byte, d state.Document) []byte {
 // it. A pipeline with another number of threads, prefetch depth or ranks can go
 // on from it.
 func (p *Pipeline) AppendState(dst []byte) ([]byte, error) {
+	if err := p.turn.Take("pipeline.AppendState"); err != nil {
+		return dst, err
+	}
+	defer p.turn.Leave()
 	if p.noStates != nil {
 		return dst, errs.Wrap("pipeline.AppendState", "", p.noStates)
 	}
@@ -122,6 +126,10 @@ func (p *Pipeline) Checkpoint() ([]byte, error) { return p.AppendState(nil) }
 // errs.Corrupt; the pipeline stays where it was then.
 func (p *Pipeline) SetState(b []byte) error {
 	const what = "pipeline.SetState"
+	if err := p.turn.Take(what); err != nil {
+		return err
+	}
+	defer p.turn.Leave()
 	if p.closed {
 		return &errs.Error{Kind: errs.Closed, Op: what}
 	}

@@ -1,0 +1,121 @@
+package dynamic
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// verifier calls the body of a loop again and compares what it does with what was compiled.
+type verifier struct {
+	ctx   context.Context
+	body  Body
+	every int64
+	next  int64 // the number of delivered steps at which to look again
+	first *trace
+	lines []traceLine
+	err   error
+}
+
+func newVerifier(ctx context.Context, body Body, every int, t *trace, g *graph.Graph) *verifier {
+	return &verifier{ctx: ctx, body: body, every: int64(every), first: t, lines: t.lines(g)}
+}
+
+// check looks at the body if it is time to do so after a number of delivered steps.
+func (v *verifier) check(delivered int64) error {
+	if v.err != nil || delivered < v.next {
+		return v.err
+	}
+	v.next = delivered + v.every
+	v.err = v.compare()
+	return v.err
+}
+
+func (v *verifier) compare() error {
+	t := newTrace()
+	in := make([]Value, len(v.first.given))
+	for i, of := range v.first.given {
+		if of.batch {
+			t.size, t.sized = v.first.size, "the root"
+		}
+		var err error
+		if in[i], err = t.give(of, i); err != nil {
+			return err
+		}
+	}
+	g, err := t.of(v.ctx, v.body, in)
+	if err != nil {
+		return errs.Wrap("", "the body, called again", err)
+	}
+	again := t.lines(g)
+	for i := range max(len(again), len(v.lines)) {
+		want, got := lineAt(v.lines, i), lineAt(again, i)
+		if want.text != got.text || !slices.EqualFunc(want.constant, got.constant, tensor.Tensor.Equal) {
+			if want.text == got.text {
+				want.text, got.text = want.text+" with one content", "another content"
+			}
+			return &errs.Error{Kind: errs.Mismatch, Subject: "the body, called again", Want: want.String() + ", as when the loop was compiled", Got: got.String(),
+				Remedy: "the body depends on a Go value that has changed: compute it with operators, give it by the root, or compile another loop"}
+		}
+	}
+	return nil
+}
+
+// traceLine is what a body does in one call, or with one output.
+type traceLine struct {
+	text     string
+	site     string
+	constant []tensor.Tensor
+}
+
+// String returns the call with its place in the program.
+func (l traceLine) String() string {
+	if l.site == "" {
+		return l.text
+	}
+	return l.text + " at " + l.site
+}
+
+func lineAt(lines []traceLine, i int) traceLine {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return traceLine{text: "no further call"}
+}
+
+// lines returns what a traced body does.
+func (t *trace) lines(g *graph.Graph) []traceLine {
+	var list []traceLine
+	for _, n := range g.Nodes {
+		l := traceLine{text: n.Name + " = " + n.Identity()}
+		if in, ok := t.inputs[n.Name]; ok {
+			l = traceLine{text: fmt.Sprintf("%s, %s %d axes %q", n.Name, in.spec.DType, len(in.spec.Shape), in.spec.Layout), constant: in.constant}
+		}
+		if at, ok := t.sites[n.Name]; ok {
+			l.site = at.String()
+		}
+		if number, ok := t.draws[n.Name]; ok {
+			i := slices.IndexFunc(t.sources, func(s *source) bool { return slices.Contains(s.draws, number) })
+			l.text += fmt.Sprintf(" draws %d from generator %p", slices.Index(t.sources[i].draws, number), t.sources[i].rng)
+		}
+		list = append(list, l)
+	}
+	for i, o := range t.outputs {
+		l := traceLine{text: fmt.Sprintf("output %d", i)}
+		switch {
+		case o.root >= 0:
+			l.text += fmt.Sprintf(": value %d of the root", o.root)
+		case o.constant != nil:
+			l.text += ": a constant"
+			l.constant = o.constant.core().list()
+		default:
+			l.text += ": " + g.Outputs[o.output].String()
+		}
+		list = append(list, l)
+	}
+	return append(list, traceLine{text: fmt.Sprintf("steps of %d samples, fixed %t", t.size, t.fixed)})
+}
