@@ -2,7 +2,10 @@ package ocdbt
 
 import (
 	"container/list"
+	"context"
 	"sync"
+
+	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // nodeCache keeps the nodes that were used last, by their place. It is safe for
@@ -14,6 +17,64 @@ type nodeCache struct {
 	size  int64
 	order list.List // of *cached, newest first
 	nodes map[Node]*list.Element
+	under map[Node]*flight // on their way
+}
+
+// flight is a node that one caller reads and others wait for.
+type flight struct {
+	done chan struct{}
+	node *node
+	err  error
+}
+
+// load returns a node of the cache, or what read returns, which is called by one at a
+// time for each node. The caller whose context ends stops to wait.
+func (c *nodeCache) load(ctx context.Context, ref Node, read func() (*node, error)) (*node, error) {
+	for {
+		c.mu.Lock()
+		if e, ok := c.nodes[ref]; ok {
+			c.order.MoveToFront(e)
+			c.mu.Unlock()
+			return e.Value.(*cached).node, nil
+		}
+		f, wait := c.under[ref]
+		if !wait {
+			f = &flight{done: make(chan struct{})}
+			if c.under == nil {
+				c.under = map[Node]*flight{}
+			}
+			c.under[ref] = f
+		}
+		c.mu.Unlock()
+		if !wait {
+			f.node, f.err = read()
+			c.land(ref, f)
+			return f.node, f.err
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, &errs.Error{Kind: errs.Canceled, Op: "ocdbt", Err: context.Cause(ctx)}
+		}
+		if f.err == nil {
+			return f.node, nil
+		}
+		// The error may be that of the other caller alone, whose context ended.
+		if errs.KindOf(f.err) != errs.Canceled {
+			return nil, f.err
+		}
+	}
+}
+
+// land ends a flight.
+func (c *nodeCache) land(ref Node, f *flight) {
+	c.mu.Lock()
+	delete(c.under, ref)
+	if f.err == nil && f.node != nil {
+		c.put(ref, f.node)
+	}
+	c.mu.Unlock()
+	close(f.done)
 }
 
 type cached struct {
@@ -21,22 +82,9 @@ type cached struct {
 	node *node
 }
 
-func (c *nodeCache) get(ref Node) *node {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.nodes[ref]
-	if !ok {
-		return nil
-	}
-	c.order.MoveToFront(e)
-	return e.Value.(*cached).node
-}
-
 // put keeps n. A node larger than the cache is kept alone, so that a database of
-// one huge leaf is not decoded again for every key.
+// one huge leaf is not decoded again for every key. The mutex is held.
 func (c *nodeCache) put(ref Node, n *node) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.limit <= 0 {
 		return
 	}

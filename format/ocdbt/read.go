@@ -130,21 +130,23 @@ func (b bounds) check(n *node, ref Node) error {
 
 // load returns the node at ref, checked against the bounds.
 func (db *DB) load(ctx context.Context, ref Node, b bounds) (*node, error) {
-	n := db.cache.get(ref)
-	if n == nil {
-		p, err := db.files.readObject(ctx, ref.File.Path(), ref.Offset, ref.Length)
-		if err != nil {
-			return nil, err
-		}
-		if n, err = decodeNode(p, ref, db.options.MaxNodeBytes); err != nil {
-			return nil, err
-		}
-		db.cache.put(ref, n)
+	n, err := db.cache.load(ctx, ref, func() (*node, error) { return db.decode(ctx, ref) })
+	if err != nil {
+		return nil, err
 	}
 	if err := b.check(n, ref); err != nil {
 		return nil, err
 	}
 	return n, nil
+}
+
+// decode reads the node that a reference leads to.
+func (db *DB) decode(ctx context.Context, ref Node) (*node, error) {
+	p, err := db.files.readObject(ctx, ref.File.Path(), ref.Offset, ref.Length)
+	if err != nil {
+		return nil, err
+	}
+	return decodeNode(p, ref, db.options.MaxNodeBytes)
 }
 
 // Range is a half-open interval of keys. The zero Range holds all of them.
@@ -183,12 +185,24 @@ type walker struct {
 	r     Range
 	yield func(Entry, error) bool
 	seen  map[location]bool // nodes on the way so far
+	once  bool              // nodes are not kept: nobody comes back to them
+}
+
+func (w *walker) load(ctx context.Context, s step) (*node, error) {
+	if !w.once {
+		return w.db.load(ctx, s.ref, s.bounds())
+	}
+	n, err := w.db.decode(ctx, s.ref)
+	if err == nil {
+		err = s.bounds().check(n, s.ref)
+	}
+	return n, err
 }
 
 // walk yields what is below s, whose keys lack prefix, and reports whether to go
 // on.
 func (w *walker) walk(ctx context.Context, s step, prefix string) bool {
-	n, err := w.db.load(ctx, s.ref, s.bounds())
+	n, err := w.load(ctx, s)
 	at := location{s.ref.File.Path(), s.ref.Offset}
 	if err == nil && w.seen[at] {
 		err = at.corrupt("two paths lead to the node") // a few nodes could stand for any number of keys

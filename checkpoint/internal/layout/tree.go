@@ -134,14 +134,22 @@ func (t *OpenTree) openValues(ctx context.Context) (zarr.KV, error) {
 			if err := errors.Join(derr, uerr); err != nil {
 				return nil, err
 			}
-			return u.Values(), nil
+			x, err := u.Index(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return x.Values(), nil
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
+	x, err := db.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
 	t.bound, t.db = t.files.speakFor(db), db
-	return db.Values(), nil
+	return x.Values(), nil
 }
 
 // processes lists the databases of the processes that wrote an item: what is

@@ -49,11 +49,10 @@
 package manifest
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"hash/crc32"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -86,8 +85,7 @@ type Manifest struct {
 	Label string
 	Nodes []File // ends of files, with their HashOf
 
-	files  map[string]int
-	leaves map[[2]string]int
+	files, leaves, heads, nodes index // of a document that was parsed
 
 	signature []byte // nil when it is not signed
 	signed    []byte // what the signature is of
@@ -224,216 +222,21 @@ func appendCRC(dst []byte, c uint32) []byte {
 	return dst
 }
 
-// Parse reads a document. Errors are errs.Corrupt, or errs.Unsupported for a
-// newer version, which is one whose own checksum is right: documents of all versions
-// begin with the line of the version and end with the record "end".
-func Parse(b []byte) (*Manifest, error) {
-	const endLen = len("end 01234567\n")
-	b, signature, err := cutSignature(b)
-	switch {
-	case err != nil:
-		return nil, err
-	case !bytes.HasPrefix(b, []byte("bivouac.manifest ")):
-		return nil, corrupt("does not begin with the name of the format")
-	case len(b) < len(headerPlain)+endLen:
-		return nil, corrupt("%d bytes, too short", len(b))
-	}
-	// Each version ends so, newer ones too: what does not is damaged, whatever its
-	// first line says.
-	body, end := b[:len(b)-endLen], b[len(b)-endLen:]
-	var want [endLen]byte
-	if !bytes.Equal(end, append(appendCRC(append(want[:0], "end "...), crc32.Checksum(body, castagnoli)), '\n')) {
-		return nil, corrupt("the document's own checksum does not match")
-	}
-	if !slices.ContainsFunc([]string{headerPlain, headerHashed, headerRuns, headerNodes}, func(h string) bool { return bytes.HasPrefix(b, []byte(h)) }) {
-		line, _, _ := bytes.Cut(b, []byte("\n"))
-		if len(line) > 40 {
-			line = line[:40]
-		}
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "manifest", Subject: Name, Want: "version 1, 2, 3 or 4", Got: fmt.Sprintf("%q", line),
-			Remedy: "use a newer Bivouac"}
-	}
-	m := &Manifest{files: map[string]int{}, leaves: make(map[[2]string]int, bytes.Count(body, []byte("\n"))), signature: signature, signed: message(b)}
-	for n, line := range strings.Split(strings.TrimSuffix(string(body[len(headerPlain):]), "\n"), "\n") {
-		if line == "" {
-			continue
-		}
-		if err := m.parseLine(line); err != nil {
-			return nil, corrupt("line %d: %v", n+2, err)
-		}
-	}
-	if got, least := string(b[:len(headerPlain)]), m.header(); got < least {
-		return nil, corrupt("%q with what only %q has", got, least)
-	}
-	return m, nil
-}
-
-func (m *Manifest) parseLine(line string) error {
-	if text, ok := strings.CutPrefix(line, labelWord); ok {
-		return m.parseLabel(text)
-	}
-	kind, rest, _ := strings.Cut(line, " ")
-	crc, rest, err := cutCRC(rest)
-	if err != nil {
-		return err
-	}
-	num, rest, _ := strings.Cut(rest, " ")
-	size, err := strconv.ParseInt(num, 10, 64)
-	if err != nil || size < 0 {
-		return fmt.Errorf("size %q", num)
-	}
-	switch kind {
-	case "file":
-		f := File{Size: size, CRC: crc}
-		if f.Name, rest, err = cutQuoted(rest); err != nil {
-			return fmt.Errorf("file name: %v", err)
-		}
-		if err := f.parseTail(rest); err != nil {
-			return err
-		}
-		if _, dup := m.files[f.Name]; dup {
-			return fmt.Errorf("file %q twice", f.Name)
-		}
-		m.files[f.Name] = len(m.Files)
-		m.Files = append(m.Files, f)
-	case "head":
-		head := File{Size: size, CRC: crc}
-		if head.Name, rest, err = cutQuoted(rest); err != nil || rest != "" {
-			return fmt.Errorf("file name: %v", err)
-		}
-		m.Heads, err = addPart(m.Heads, head)
-		return err
-	case "nodes":
-		nodes := File{Size: size, CRC: crc}
-		if nodes.Name, rest, err = cutQuoted(rest); err != nil {
-			return fmt.Errorf("file name: %v", err)
-		}
-		if err := nodes.Hash.parse(strings.TrimPrefix(rest, " ")); err != nil {
-			return err
-		}
-		m.Nodes, err = addPart(m.Nodes, nodes)
-		return err
-	case "leaf":
-		item, rest, err := cutQuoted(rest)
-		if err != nil {
-			return fmt.Errorf("item: %v", err)
-		}
-		param, rest, err := cutQuoted(strings.TrimPrefix(rest, " "))
-		if err != nil {
-			return fmt.Errorf("parameter: %v", err)
-		}
-		l := Leaf{Item: item, Param: param, Size: size, CRC: crc}
-		for rest != "" {
-			var c uint32
-			if c, rest, err = cutCRC(strings.TrimPrefix(rest, " ")); err != nil {
-				return err
-			}
-			l.Chunks = append(l.Chunks, c)
-			if rest != "" {
-				rest = " " + rest
-			}
-		}
-		key := [2]string{item, param}
-		if _, dup := m.leaves[key]; dup {
-			return fmt.Errorf("leaf %q of %q twice", param, item)
-		}
-		m.leaves[key] = len(m.Leaves)
-		m.Leaves = append(m.Leaves, l)
-	default:
-		return fmt.Errorf("record %q", kind)
-	}
-	return nil
-}
-
-// addPart adds the record of a part of a file.
-func addPart(parts []File, p File) ([]File, error) {
-	if _, dup := part(parts, p.Name); dup {
-		return parts, fmt.Errorf("the same part of %q twice", p.Name)
-	}
-	return append(parts, p), nil
-}
-
-// parseTail reads what follows the name: hash and age, runs, both, or nothing.
-func (f *File) parseTail(s string) error {
-	fields := strings.Split(s, " ")
-	if fields[0] != "" {
-		return fmt.Errorf("after the name of a file: %.60q", s)
-	}
-	fields = fields[1:]
-	if len(fields) > 1 && len(fields[0]) == hex.EncodedLen(len(f.Hash)) {
-		if err := f.parseHash(fields[0], fields[1]); err != nil {
-			return err
-		}
-		fields = fields[2:]
-	}
-	return f.parseRuns(fields)
-}
-
-// parse reads 32 digits that are not all zero.
-func (h *Hash) parse(digits string) error {
-	if len(digits) == hex.EncodedLen(len(h)) {
-		if _, err := hex.Decode(h[:], []byte(digits)); err == nil && *h != (Hash{}) {
-			return nil
-		}
-	}
-	return fmt.Errorf("hash %.60q", digits)
-}
-
-func (f *File) parseHash(digits, age string) error {
-	if err := f.Hash.parse(digits); err != nil {
-		return err
-	}
-	n, err := strconv.ParseInt(age, 10, 32)
-	if err != nil || n < 0 {
-		return fmt.Errorf("age %q", age)
-	}
-	f.Age = int(n)
-	return nil
-}
-
-// cutCRC takes eight hexadecimal digits and the space after them.
-func cutCRC(s string) (uint32, string, error) {
-	word, rest, _ := strings.Cut(s, " ")
-	if len(word) != 8 {
-		return 0, "", fmt.Errorf("checksum %q", word)
-	}
-	v, err := strconv.ParseUint(word, 16, 32)
-	return uint32(v), rest, err
-}
-
-func cutQuoted(s string) (string, string, error) {
-	if name, rest, ok := cutPlain(s); ok {
-		return name, rest, nil
-	}
-	q, err := strconv.QuotedPrefix(s)
-	if err != nil || q[0] != '"' {
-		return "", "", fmt.Errorf("no quoted name in %.40q", s)
-	}
-	name, err := strconv.Unquote(q)
-	return name, s[len(q):], err
-}
-
 // File looks a file up by name.
-func (m *Manifest) File(name string) (File, bool) {
-	i, ok := m.files[name]
+func (m *Manifest) File(name string) (File, bool) { return lookUp(m.files, m.Files, name) }
+
+// Head looks the beginning of a file up.
+func (m *Manifest) Head(name string) (File, bool) { return lookUp(m.heads, m.Heads, name) }
+
+// NodesOf looks up the end of a file that has the nodes of a database.
+func (m *Manifest) NodesOf(name string) (File, bool) { return lookUp(m.nodes, m.Nodes, name) }
+
+func lookUp(x index, files []File, name string) (File, bool) {
+	i, ok := x.find(len(files), func(i int) int { return strings.Compare(files[i].Name, name) })
 	if !ok {
 		return File{}, false
 	}
-	return m.Files[i], true
-}
-
-// Head looks the beginning of a file up.
-func (m *Manifest) Head(name string) (File, bool) { return part(m.Heads, name) }
-
-// NodesOf looks up the end of a file that has the nodes of a database.
-func (m *Manifest) NodesOf(name string) (File, bool) { return part(m.Nodes, name) }
-
-func part(parts []File, name string) (File, bool) {
-	i := slices.IndexFunc(parts, func(p File) bool { return p.Name == name })
-	if i < 0 {
-		return File{}, false
-	}
-	return parts[i], true
+	return files[i], true
 }
 
 // CheckBytes compares bytes with the record.
@@ -450,7 +253,9 @@ func (f File) CheckBytes(b []byte) error {
 
 // Leaf looks an array up.
 func (m *Manifest) Leaf(item, param string) (Leaf, bool) {
-	i, ok := m.leaves[[2]string{item, param}]
+	i, ok := m.leaves.find(len(m.Leaves), func(i int) int {
+		return cmp.Or(strings.Compare(m.Leaves[i].Item, item), strings.Compare(m.Leaves[i].Param, param))
+	})
 	if !ok {
 		return Leaf{}, false
 	}
@@ -482,20 +287,4 @@ func ChecksumError(subject string, want, got uint32) error {
 
 func corrupt(format string, args ...any) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "manifest", Subject: Name, Got: fmt.Sprintf(format, args...)}
-}
-
-// cutPlain is cutQuoted for names without escapes.
-func cutPlain(s string) (name, rest string, ok bool) {
-	if s == "" || s[0] != '"' {
-		return "", "", false
-	}
-	for i := 1; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"':
-			return s[1:i], s[i+1:], true
-		case c < ' ' || c > '~' || c == '\\':
-			return "", "", false
-		}
-	}
-	return "", "", false
 }
