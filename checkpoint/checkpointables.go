@@ -57,11 +57,11 @@ func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}
-	c, err := o.open(ctx, path)
-	if err != nil {
-		return nil, errs.Wrap(op, path, err)
-	}
-	out, err := o.loadItems(ctx, c)
+	var out map[string]any
+	err = o.read(ctx, path, func(c *layout.Checkpoint) (err error) {
+		out, err = o.loadItems(ctx, c)
+		return err
+	})
 	return out, errs.Wrap(op, path, err)
 }
 

@@ -17,6 +17,7 @@ func (c *conversion) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer to.Close()
 	for _, t := range c.trees {
 		if err := c.compareTree(ctx, to, t); err != nil {
 			return c.remove(ctx, t.item, err)

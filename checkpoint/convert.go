@@ -77,7 +77,8 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 		return errs.Wrap(op, dst, err)
 	}
 	src := strings.Join(srcs, ", ")
-	var from []*layout.Checkpoint
+	var from crowd
+	defer func() { from.close() }()
 	for _, path := range srcs {
 		lo := &LoadOptions{Options: o.Options, Store: o.Store}
 		lo.CheckpointLayout = options.Auto // o's is that of the copy
@@ -106,10 +107,10 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 	}
 	defer c.close()
 	if err := c.plan(ctx); err != nil {
-		return errs.Wrap(op, src, err)
+		return errs.Wrap(op, src, from.explain(ctx, err))
 	}
 	if err := c.write(ctx); err != nil {
-		return errs.Wrap(op, dst, err)
+		return errs.Wrap(op, dst, from.explain(ctx, err))
 	}
 	return errs.Wrap(op, dst, c.compare(ctx))
 }

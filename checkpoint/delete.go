@@ -128,6 +128,7 @@ func (d *deletion) without(ctx context.Context, item string, scope options.Optio
 	if err != nil {
 		return err
 	}
+	defer c.Close()
 	if !c.Has(item) {
 		return &errs.Error{Kind: errs.NotFound, Subject: "item " + strconv.Quote(item), Want: "an item of the checkpoint"}
 	}

@@ -88,15 +88,17 @@ func (d *differ) emit(l LeafDiff) bool {
 func (d *differ) run(a, b string, o *DiffOptions) error {
 	var side [2]*layout.Checkpoint
 	var items [2]map[string]layout.Item
-	names := map[string]bool{}
+	var opened crowd
+	defer func() { opened.close() }()
 	for i, path := range []string{a, b} {
 		c, err := (&LoadOptions{Options: signedBy(o.Keys[i], o.Labels[i]), Store: o.Store}).open(d.ctx, path)
 		if err != nil {
 			return err
 		}
+		opened = append(opened, c)
 		list, err := c.Items(d.ctx)
 		if err != nil {
-			return err
+			return c.Explain(d.ctx, err)
 		}
 		side[i], items[i] = c, map[string]layout.Item{}
 		for _, it := range list {
@@ -104,6 +106,12 @@ func (d *differ) run(a, b string, o *DiffOptions) error {
 		}
 	}
 	flatAsState(items)
+	return opened.explain(d.ctx, d.items(side, items))
+}
+
+// items compares the items of two checkpoints.
+func (d *differ) items(side [2]*layout.Checkpoint, items [2]map[string]layout.Item) error {
+	names := map[string]bool{}
 	for i := range items {
 		for name := range items[i] {
 			names[name] = true

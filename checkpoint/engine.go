@@ -97,6 +97,7 @@ func (engine) Load(ctx context.Context, dir handler.Reader, abstract any) (any, 
 	if err != nil {
 		return nil, err
 	}
+	defer c.Close()
 	return loadTree(ctx, c, "", nil, &LoadOptions{Abstract: abstract})
 }
 
@@ -106,6 +107,7 @@ func (engine) Metadata(ctx context.Context, dir handler.Reader) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer c.Close()
 	o, err := options.Resolve(ctx, options.Options{}, options.Options{})
 	if err != nil {
 		return nil, err

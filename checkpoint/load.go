@@ -86,9 +86,12 @@ type ProtoText = handler.ProtoText
 // Load reads one tree. Arrays are tensors whose memory is the caller's,
 // scalars int64, uint64, float64 and bool, typed PRNG keys Key.
 //
-// Errors: NotFound when there is nothing at path, Invalid when it is no
-// checkpoint, Corrupt when bytes are damaged or missing, Unsupported for layouts
-// that this version does not read.
+// What is loaded is one checkpoint, also beside a writer: one that is replaced
+// meanwhile is read whole as it was, or as it is now.
+//
+// Errors: NotFound when there is nothing at path, or it was removed while it was read
+// (store.ErrRemoved), Invalid when it is no checkpoint, Corrupt when bytes are damaged
+// or missing, Unsupported for layouts that this version does not read.
 func Load(ctx context.Context, path string, o *LoadOptions) (*tree.Node, error) {
 	n, err := load(ctx, path, nil, o)
 	return n, errs.Wrap("checkpoint.Load", path, err)
@@ -122,39 +125,67 @@ func load(ctx context.Context, path string, into *destination, o *LoadOptions) (
 	if err != nil {
 		return nil, err
 	}
-	c, err := o.open(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	item := o.Name
-	if item == "" {
-		if item, err = c.Default(ctx); err != nil {
-			return nil, err
+	var n *tree.Node
+	err = o.read(ctx, path, func(c *layout.Checkpoint) (err error) {
+		item := o.Name
+		if item == "" {
+			if item, err = c.Default(ctx); err != nil {
+				return err
+			}
 		}
-	}
-	return loadTree(ctx, c, item, into, o)
+		n, err = loadTree(ctx, c, item, into, o)
+		return err
+	})
+	return n, err
 }
 
-// open opens the checkpoint that is to be loaded.
-func (o *LoadOptions) open(ctx context.Context, path string) (*layout.Checkpoint, error) {
-	o, err := o.resolve(ctx)
+// opening says what opens the checkpoint that is to be loaded.
+func (o *LoadOptions) opening(ctx context.Context, path string) (lo layout.Options, st store.Store, name string, err error) {
+	o, err = o.resolve(ctx)
 	if err != nil {
-		return nil, err
+		return lo, nil, "", err
 	}
-	st, name, err := locate.Checkpoint(path, o.Store)
-	if err != nil {
-		return nil, err
-	}
-	lo := plan.Load(o.Options)
+	st, name, err = locate.Checkpoint(path, o.Store)
+	lo = plan.Load(o.Options)
 	lo.AllowNoManifest = o.AllowNoManifest
 	if o.reads != nil {
 		lo.Reads = o.reads
 	}
-	c, err := lo.Open(ctx, st, name)
-	if err == nil {
-		err = o.admits(c.Layout)
+	return lo, st, name, err
+}
+
+// open opens the checkpoint that is to be loaded, for long: it has a lease where the
+// store has those. Close of the checkpoint must be called.
+func (o *LoadOptions) open(ctx context.Context, path string) (*layout.Checkpoint, error) {
+	lo, st, name, err := o.opening(ctx, path)
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	lo.Lease = true
+	c, err := lo.Open(ctx, st, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.admits(c.Layout); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// read opens the checkpoint that is to be loaded and calls do with it, again when it
+// was replaced meanwhile.
+func (o *LoadOptions) read(ctx context.Context, path string, do func(*layout.Checkpoint) error) error {
+	lo, st, name, err := o.opening(ctx, path)
+	if err != nil {
+		return err
+	}
+	return lo.Read(ctx, st, name, func(c *layout.Checkpoint) error {
+		if err := o.admits(c.Layout); err != nil {
+			return err
+		}
+		return do(c)
+	})
 }
 
 // admits refuses a checkpoint of another family than the call asks for.
@@ -175,7 +206,7 @@ func (o *LoadOptions) admits(layout string) error {
 
 // isCheckpoint refuses what is none.
 func isCheckpoint(ctx context.Context, st store.Store, name string) error {
-	_, err := layout.Open(ctx, st, name)
+	err := layout.Options{}.Read(ctx, st, name, func(*layout.Checkpoint) error { return nil })
 	if errors.Is(err, errs.Corrupt) {
 		return nil // a damaged checkpoint is one
 	}

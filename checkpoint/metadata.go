@@ -145,13 +145,19 @@ func metadata(ctx context.Context, op, path string, o *LoadOptions, more func(*l
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}
-	c, err := o.open(ctx, path)
-	if err != nil {
-		return nil, errs.Wrap(op, path, err)
-	}
-	in := &Info{Path: path, Layout: c.Layout, Custom: c.Meta.Custom, Manifest: c.Manifest != nil}
+	var in *Info
+	err = o.read(ctx, path, func(c *layout.Checkpoint) (err error) {
+		in, err = o.describe(ctx, path, c, more)
+		return err
+	})
+	return in, errs.Wrap(op, path, err)
+}
+
+// describe is metadata of an open checkpoint.
+func (o *LoadOptions) describe(ctx context.Context, path string, c *layout.Checkpoint, more func(*layout.Checkpoint, layout.Item, *ItemInfo) error) (in *Info, err error) {
+	in = &Info{Path: path, Layout: c.Layout, Custom: c.Meta.Custom, Manifest: c.Manifest != nil}
 	if in.Annotations, err = c.Annotations(ctx); err != nil {
-		return nil, errs.Wrap(op, path, err)
+		return nil, err
 	}
 	if c.Meta.Init != 0 {
 		in.Began = time.Unix(0, c.Meta.Init)
@@ -161,17 +167,17 @@ func metadata(ctx context.Context, op, path string, o *LoadOptions, more func(*l
 	}
 	items, err := o.items(ctx, c)
 	if err != nil {
-		return nil, errs.Wrap(op, path, err)
+		return nil, err
 	}
 	for _, it := range items {
 		info := ItemInfo{Name: it.Name, Kind: it.Kind.String(), Handler: it.Handler}
 		if it.Kind == layout.Tree {
 			if err := describeTree(ctx, c, it.Name, o.PyTree.LeafHandlers, &info); err != nil {
-				return nil, errs.Wrap(op, path, err)
+				return nil, err
 			}
 		}
 		if err := more(c, it, &info); err != nil {
-			return nil, errs.Wrap(op, path, err)
+			return nil, err
 		}
 		in.Items = append(in.Items, info)
 	}
@@ -205,6 +211,6 @@ func IsCheckpoint(ctx context.Context, path string, o *LoadOptions) bool {
 	if o == nil {
 		o = &LoadOptions{}
 	}
-	_, err := o.open(ctx, path)
+	err := o.read(ctx, path, func(*layout.Checkpoint) error { return nil })
 	return err == nil || errs.KindOf(err) == errs.Corrupt
 }

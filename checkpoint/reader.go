@@ -11,8 +11,12 @@ import (
 )
 
 // Reader reads parts of one tree of a checkpoint, as tools want them: leaf by
-// leaf, and of an array box by box. It is safe for concurrent use until Close.
+// leaf, and of an array box by box. It is safe for concurrent use until Close. All
+// that it reads is of the checkpoint that it opened: one that is replaced or removed
+// meanwhile is an error with store.ErrReplaced or store.ErrRemoved in its chain where
+// the store has no leases, and read on where it has.
 type Reader struct {
+	c     *layout.Checkpoint
 	info  ItemInfo
 	tree  *layout.OpenTree
 	cells *cellCache
@@ -32,22 +36,33 @@ func OpenReader(ctx context.Context, path string, o *LoadOptions) (*Reader, erro
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}
-	item := o.Name
-	if item == "" {
-		if item, err = c.Default(ctx); err != nil {
-			return nil, errs.Wrap(op, path, err)
-		}
-	}
-	r := &Reader{info: ItemInfo{Name: item, Kind: layout.Tree.String()}, cells: newCellCache(readerCache)}
-	if err := describeTree(ctx, c, item, o.PyTree.LeafHandlers, &r.info); err != nil {
+	r := &Reader{c: c, cells: newCellCache(readerCache)}
+	if err := c.Explain(ctx, r.open(ctx, o)); err != nil {
+		c.Close()
 		return nil, errs.Wrap(op, path, err)
 	}
-	r.tree, err = c.Tree(ctx, item)
-	return r, errs.Wrap(op, path, err)
+	return r, nil
+}
+
+func (r *Reader) open(ctx context.Context, o *LoadOptions) (err error) {
+	item := o.Name
+	if item == "" {
+		if item, err = r.c.Default(ctx); err != nil {
+			return err
+		}
+	}
+	r.info = ItemInfo{Name: item, Kind: layout.Tree.String()}
+	if err = describeTree(ctx, r.c, item, o.PyTree.LeafHandlers, &r.info); err == nil {
+		r.tree, err = r.c.Tree(ctx, item)
+	}
+	return err
 }
 
 // Close closes the files.
-func (r *Reader) Close() error { return r.tree.Close() }
+func (r *Reader) Close() error {
+	defer r.c.Close()
+	return r.tree.Close()
+}
 
 // Info describes the tree. The slices are shared.
 func (r *Reader) Info() ItemInfo { return r.info }
@@ -91,7 +106,7 @@ func (r *Reader) ReadBox(ctx context.Context, l LeafInfo, origin, shape []int, d
 		if !box.Inside(leaf.Shape) || len(dst) != box.Len()*leaf.DType.Size() {
 			return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Reader", Subject: l.Param, Want: "a part of " + leaf.Shape.String() + " and memory of its size", Got: box.String()}
 		}
-		return r.cells.reader(leaf)(ctx, box, dst)
+		return r.c.Explain(ctx, r.cells.reader(leaf)(ctx, box, dst))
 	}
 	return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Reader", Subject: l.Param, Want: "an array"}
 }
@@ -103,19 +118,17 @@ func ReadDocument(ctx context.Context, path, item string, o *LoadOptions) ([]byt
 	if o == nil {
 		o = &LoadOptions{}
 	}
-	c, err := o.open(ctx, path)
-	if err != nil {
-		return nil, errs.Wrap(op, path, err)
-	}
-	it, err := c.Item(ctx, item)
-	if err != nil {
-		return nil, errs.Wrap(op, path, err)
-	}
 	var b []byte
-	if it.Kind == layout.Proto {
-		b, err = c.Proto(ctx, item)
-	} else {
-		b, err = c.JSON(ctx, item)
-	}
+	err := o.read(ctx, path, func(c *layout.Checkpoint) error {
+		it, err := c.Item(ctx, item)
+		switch {
+		case err != nil:
+		case it.Kind == layout.Proto:
+			b, err = c.Proto(ctx, item)
+		default:
+			b, err = c.JSON(ctx, item)
+		}
+		return err
+	})
 	return b, errs.Wrap(op, path, err)
 }

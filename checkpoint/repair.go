@@ -162,7 +162,7 @@ func (r *repairer) run(ctx context.Context) error {
 	if !info.Dir {
 		return &errs.Error{Kind: errs.Invalid, Want: "a directory", Got: "a file"}
 	}
-	_, err = layout.Open(ctx, r.st, r.root)
+	err = open(ctx, r.st, r.root)
 	switch kind := errs.KindOf(err); {
 	case err == nil, kind == errs.Corrupt:
 		if err := r.checkpoint(ctx, r.root, false); err != nil {
@@ -173,6 +173,11 @@ func (r *repairer) run(ctx context.Context) error {
 		return r.directory(ctx)
 	}
 	return err
+}
+
+// open says whether name is a checkpoint, as layout.Open does.
+func open(ctx context.Context, st store.Store, name string) error {
+	return layout.Options{}.Read(ctx, st, name, func(*layout.Checkpoint) error { return nil })
 }
 
 // finished removes the session of which the checkpoint was made, when that is what
@@ -245,7 +250,7 @@ func (r *repairer) directory(ctx context.Context) (err error) {
 
 // element repairs a directory that may be a checkpoint.
 func (r *repairer) element(ctx context.Context, name string, step bool) error {
-	_, err := layout.Open(ctx, r.st, name)
+	err := open(ctx, r.st, name)
 	switch kind := errs.KindOf(err); {
 	case err == nil, kind == errs.Corrupt:
 		return r.checkpoint(ctx, name, true)
@@ -309,6 +314,7 @@ func (r *repairer) merges(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	defer c.Close()
 	items, err := c.Items(ctx)
 	if err != nil {
 		return err
@@ -335,10 +341,7 @@ func (r *repairer) merges(ctx context.Context, name string) error {
 // damage returns the first damage of a checkpoint, nil when it is sound.
 func (r *repairer) damage(ctx context.Context, name string) (error, error) {
 	if r.opts.Quick {
-		c, err := layout.Open(ctx, r.st, name)
-		if err == nil {
-			err = c.CheckFiles(ctx)
-		}
+		err := layout.Options{}.Read(ctx, r.st, name, func(c *layout.Checkpoint) error { return c.CheckFiles(ctx) })
 		if errs.KindOf(err) == errs.Corrupt {
 			return err, nil
 		}

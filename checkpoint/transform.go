@@ -49,10 +49,13 @@ func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Tran
 	o.reads = layout.NewLimit(o.Memory.ReadConcurrentBytes.Bytes())
 	var in sources
 	defer in.close()
+	var opened crowd
+	defer opened.close()
 	for _, path := range paths {
 		c, err := o.open(ctx, path)
 		if err == nil {
-			err = in.add(ctx, c, o.Name, newCellCache(readerCache/int64(len(paths))))
+			opened = append(opened, c)
+			err = c.Explain(ctx, in.add(ctx, c, o.Name, newCellCache(readerCache/int64(len(paths)))))
 		}
 		if err != nil {
 			return nil, errs.Wrap(op, path, err)
@@ -67,7 +70,26 @@ func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Tran
 		made, origins := madeTree(n)
 		n, err = loadOpen(ctx, made, origins, o.Name, nil, &matched)
 	}
-	return n, errs.Wrap(op, "", err)
+	return n, errs.Wrap(op, "", opened.explain(ctx, err))
+}
+
+// crowd is several open checkpoints.
+type crowd []*layout.Checkpoint
+
+func (cs crowd) close() {
+	for _, c := range cs {
+		c.Close()
+	}
+}
+
+// explain is Checkpoint.Explain of an error that may have come from any of them.
+func (cs crowd) explain(ctx context.Context, err error) error {
+	for _, c := range cs {
+		if why := c.Explain(ctx, err); why != err {
+			return why
+		}
+	}
+	return err
 }
 
 // sources are the open trees that are transformed.

@@ -28,6 +28,7 @@ func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, i
 	if err != nil {
 		return err
 	}
+	defer old.Close()
 	if old.Layout == "safetensors" || old.Layout == "orbax v0 flat" || strings.HasPrefix(old.Layout, "npy") {
 		return &errs.Error{Kind: errs.Unsupported, Subject: name, Got: "a checkpoint of the layout " + old.Layout + ", to which nothing can be added",
 			Remedy: "convert it: bivouac convert"}

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
@@ -53,16 +54,28 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 	if o == nil {
 		o = &VerifyOptions{}
 	}
-	r := &Report{Path: path}
-	c, err := (&LoadOptions{Options: signedBy(o.Key, o.Label), Store: o.Store}).open(ctx, path)
-	if errs.KindOf(err) == errs.Corrupt {
-		r.Problems = append(r.Problems, err)
-		r.Coverage = "the checkpoint cannot be opened"
+	var r *Report
+	err := (&LoadOptions{Options: signedBy(o.Key, o.Label), Store: o.Store}).read(ctx, path, func(c *layout.Checkpoint) (err error) {
+		if r, err = verify(ctx, path, c, o); err == nil && !r.OK() {
+			err = c.Explain(ctx, damaged)
+		}
+		return err
+	})
+	switch {
+	case err == nil, err == damaged:
 		return r, nil
+	case errs.KindOf(err) == errs.Corrupt:
+		return &Report{Path: path, Problems: []error{err}, Coverage: "the checkpoint cannot be opened"}, nil
 	}
-	if err != nil {
-		return nil, errs.Wrap(op, path, err)
-	}
+	return nil, errs.Wrap(op, path, err)
+}
+
+// damaged stands for the problems of a report.
+var damaged = errors.New("damaged")
+
+// verify is Verify of an open checkpoint.
+func verify(ctx context.Context, path string, c *layout.Checkpoint, o *VerifyOptions) (*Report, error) {
+	r := &Report{Path: path}
 	v := &verifier{r: r, c: c, o: o}
 	r.Manifest = c.Manifest != nil
 	r.Coverage = coverage(c.Layout)
@@ -72,13 +85,10 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 			r.Coverage += "; signed with the key"
 		}
 		if err := v.files(ctx); err != nil {
-			return nil, errs.Wrap(op, path, err)
+			return nil, err
 		}
 	}
-	if err := v.items(ctx); err != nil {
-		return nil, errs.Wrap(op, path, err)
-	}
-	return r, nil
+	return r, v.items(ctx)
 }
 
 // coverage says what is covered where there is no manifest.

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync"
 	"time"
 )
 
@@ -47,9 +48,10 @@ type Store interface {
 	Rename(ctx context.Context, from, to string) error
 	// CleanStaging removes what dead transactions left directly below dir and
 	// returns their names, relative to dir. Only names for which IsLeftover is
-	// true are touched, and never those of live transactions of this process.
-	// Whether another process is still at work there it cannot know: one
-	// process at a time writes below dir. keep, when not nil, is asked first.
+	// true are touched, and never those of live transactions of this process, nor
+	// those that a reader has a lease of (Pinned). Whether another process is still at
+	// work there it can tell only where that holds a lock: see the store. keep, when
+	// not nil, is asked first.
 	CleanStaging(ctx context.Context, dir string, keep func(Info) bool) ([]string, error)
 	// Settle makes durable what Stat and List show of the names in dir: after an
 	// error with ErrUncertain, or where another process may have ended with one.
@@ -106,6 +108,9 @@ type TxnOptions struct {
 	// removes nothing, which is left to whoever began. When that one is over, what is
 	// written here fails. The other options but LinksOnly are not heeded.
 	Join string
+	// Publishing, when not nil, is held while Commit makes the result visible: what
+	// decides about names holds it too.
+	Publishing sync.Locker
 }
 
 // Reader reads one object. ReadAt may be called concurrently.

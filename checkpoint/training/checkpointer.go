@@ -32,6 +32,10 @@ type Checkpointer struct {
 	root  string // name of the directory in store
 	dir   string // the directory as it was given, for messages
 
+	// deciding is held while names of steps come, go or change, and while somebody
+	// decides about them by what he finds there; before mu.
+	deciding sync.Mutex
+
 	saving sync.Mutex   // held by the call that prepares a save
 	memory *arena.Arena // snapshots; owned by the save in flight
 	limit  int64        // of memory, 0 is none

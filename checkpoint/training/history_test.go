@@ -41,6 +41,16 @@ type history struct {
 	// updates are the versions that added a note to another version of the step,
 	// that of the value.
 	updates map[update]int
+	root    string           // the directory of the run; "" is that of the runs in memory
+	clock   func() time.Time // nil is one that goes by seconds
+}
+
+// at is the directory of the run.
+func (h *history) at() string {
+	if h.root == "" {
+		return "/run"
+	}
+	return h.root
 }
 
 // update names a version that is a partial update.
@@ -209,7 +219,10 @@ func (h *history) name(step int64) string {
 // options are those of a process on fsys.
 func (h *history) options(fsys vfs.FS) training.Options {
 	o := h.run
-	o.Store, o.Clean, o.Now = local.New(fsys, "/run", nil), true, clock()
+	o.Store, o.Clean, o.Now = local.New(fsys, h.at(), nil), true, clock()
+	if h.clock != nil {
+		o.Now = h.clock
+	}
 	return o
 }
 
@@ -226,7 +239,7 @@ func (h *history) saveOptions(step int64) *training.SaveOptions {
 }
 
 func (h *history) freeOptions(fsys vfs.FS) *checkpoint.SaveOptions {
-	return &checkpoint.SaveOptions{Store: local.New(fsys, "/run", nil), Overwrite: true}
+	return &checkpoint.SaveOptions{Store: local.New(fsys, h.at(), nil), Overwrite: true}
 }
 
 // items are what a version of a step holds, metrics aside.

@@ -354,7 +354,7 @@ func (h *history) judgeFree(fsys vfs.FS, r *record, found map[string]int) error 
 	if r == nil {
 		return nil
 	}
-	st := local.New(fsys, "/run", nil)
+	st := local.New(fsys, h.at(), nil)
 	if _, err := st.Stat(context.Background(), free); err != nil && r.absent {
 		return nil
 	}
@@ -374,7 +374,7 @@ func (h *history) judgeFree(fsys vfs.FS, r *record, found map[string]int) error 
 // judgeNames holds what is in the directory against what was promised.
 func (h *history) judgeNames(fsys vfs.FS, ledger map[string]*record, found map[string]int) error {
 	set := map[string]bool{}
-	for e, err := range local.New(fsys, "/run", nil).List(context.Background(), "") {
+	for e, err := range local.New(fsys, h.at(), nil).List(context.Background(), "") {
 		if err != nil {
 			return err
 		}

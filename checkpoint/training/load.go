@@ -109,15 +109,28 @@ func (c *Checkpointer) loadOptions(ctx context.Context, in Info, o *checkpoint.L
 
 // Reload lists the directory again, for what other processes did there.
 // Directories that look like steps and are no whole checkpoints are told to
-// OnEvent and not listed.
+// OnEvent and not listed. What it finds out of a step is of one directory, and it
+// decides while no save of this Checkpointer publishes, and none of its steps is
+// removed. A step that another process removes meanwhile is not there.
 func (c *Checkpointer) Reload(ctx context.Context) error {
+	events, err := c.reload(ctx)
+	for _, e := range events {
+		c.opts.OnEvent(e)
+	}
+	return errs.Wrap("training.Reload", c.dir, err)
+}
+
+// reload is Reload; it returns what OnEvent is to be told.
+func (c *Checkpointer) reload(ctx context.Context) (events []Event, err error) {
+	c.deciding.Lock()
+	defer c.deciding.Unlock()
 	whole := map[string]Info{}
 	for e, err := range c.store.List(ctx, c.root) {
 		if errs.KindOf(err) == errs.NotFound {
 			break // nothing was saved yet
 		}
 		if err != nil {
-			return errs.Wrap("training.Reload", c.dir, err)
+			return events, err
 		}
 		step, ok := c.opts.Names.Parse(e.Name)
 		if !ok || !e.Dir {
@@ -125,26 +138,35 @@ func (c *Checkpointer) Reload(ctx context.Context) error {
 		}
 		in, err := c.inspect(ctx, step, e)
 		switch errs.KindOf(err) {
-		case errs.Canceled, errs.Permission, errs.IO:
-			return errs.Wrap("training.Reload", c.dir, err)
+		case errs.Canceled, errs.Permission, errs.IO, errs.Exhausted:
+			return events, err
+		case errs.NotFound:
+			if _, gone := c.store.Stat(ctx, c.path(e.Name)); errs.KindOf(gone) == errs.NotFound {
+				continue // another process removed it
+			}
 		}
 		if err != nil {
-			if err := c.passOver(ctx, step, e.Name, err); err != nil {
-				return errs.Wrap("training.Reload", c.dir, err)
+			event, again, err := c.passOver(ctx, step, e, err)
+			if err != nil {
+				return events, err
 			}
-			continue
+			if again == nil {
+				events = append(events, event)
+				continue
+			}
+			in = *again
 		}
 		if err := c.trusted(ctx, in); err != nil {
-			c.opts.OnEvent(Event{Kind: Skipped, Step: step, Name: e.Name, Err: err})
+			events = append(events, Event{Kind: Skipped, Step: step, Name: e.Name, Err: err})
 			continue
 		}
 		whole[e.Name] = in
 	}
-	list := c.preferred(whole)
+	list, others := c.preferred(whole)
 	c.mu.Lock()
 	c.list = list
 	c.mu.Unlock()
-	return nil
+	return append(events, others...), nil
 }
 
 // trusted refuses a step that the verification key did not sign. It is left where it is:
@@ -154,39 +176,43 @@ func (c *Checkpointer) trusted(ctx context.Context, in Info) error {
 	if err != nil || o.Verification == nil {
 		return err
 	}
-	_, err = plan.Load(o.Options).Open(ctx, c.store, c.path(in.Directory))
-	return err
+	return plan.Load(o.Options).Read(ctx, c.store, c.path(in.Directory), func(*layout.Checkpoint) error { return nil })
 }
 
-// preferred returns one checkpoint a step, ascending; others are told to OnEvent.
-func (c *Checkpointer) preferred(whole map[string]Info) []Info {
+// preferred returns one checkpoint a step, ascending, and what is to be told of others.
+func (c *Checkpointer) preferred(whole map[string]Info) (list []Info, events []Event) {
 	steps, others := Resolve(c.opts.Names, slices.Sorted(maps.Keys(whole)))
 	for _, name := range others {
 		step := whole[name].Step
-		c.opts.OnEvent(Event{Kind: Skipped, Step: step, Name: name, Err: &errs.Error{
+		events = append(events, Event{Kind: Skipped, Step: step, Name: name, Err: &errs.Error{
 			Kind: errs.Exists, Subject: name, Got: "another checkpoint of the step, " + steps[step]}})
 	}
-	var list []Info
 	for _, step := range slices.Sorted(maps.Keys(steps)) {
 		list = append(list, whole[steps[step]])
 	}
-	return list
+	return list, events
 }
 
 // passOver deals with a directory that has the name of a step and is no whole
 // checkpoint. One that is damaged would stand in the way of the step of its
-// number; where Options.Clean allows it, it is set aside.
-func (c *Checkpointer) passOver(ctx context.Context, step int64, name string, why error) error {
+// number; where Options.Clean allows it, it is set aside. One that proves whole then,
+// because another process put it there in this instant, gets its name back and is
+// returned.
+func (c *Checkpointer) passOver(ctx context.Context, step int64, e store.Info, why error) (Event, *Info, error) {
 	if !c.opts.Clean || !c.writer || errs.KindOf(why) != errs.Corrupt {
-		c.opts.OnEvent(Event{Kind: Skipped, Step: step, Name: name, Err: why})
-		return nil
+		return Event{Kind: Skipped, Step: step, Name: e.Name, Err: why}, nil, nil
 	}
+	name := e.Name
 	to, err := c.setAside(ctx, name)
 	if err != nil {
-		return err
+		return Event{}, nil, err
 	}
-	c.opts.OnEvent(Event{Kind: Quarantined, Step: step, Name: to, Err: why})
-	return nil
+	e.Name = to
+	if in, err := c.inspect(ctx, step, e); err == nil && c.store.Rename(ctx, c.path(to), c.path(name)) == nil {
+		in.Directory = name
+		return Event{}, &in, nil
+	}
+	return Event{Kind: Quarantined, Step: step, Name: to, Err: why}, nil, nil
 }
 
 // inspect reads what the list says of a step. It fails when the directory is
@@ -198,10 +224,15 @@ func (c *Checkpointer) inspect(ctx context.Context, step int64, e store.Info) (I
 		return in, err
 	}
 	// Whose signature it has is for trusted to say.
-	cp, err := layout.Options{Committed: o.NeedsCommitFile()}.Open(ctx, c.store, c.path(e.Name))
-	if err != nil {
-		return in, err
-	}
+	err = layout.Options{Committed: o.NeedsCommitFile()}.Read(ctx, c.store, c.path(e.Name), func(cp *layout.Checkpoint) (err error) {
+		in, err = described(ctx, in, cp)
+		return err
+	})
+	return in, err
+}
+
+// described adds to a step what an open checkpoint says.
+func described(ctx context.Context, in Info, cp *layout.Checkpoint) (Info, error) {
 	if err := cp.CheckFiles(ctx); err != nil {
 		return in, err
 	}
@@ -247,11 +278,15 @@ func (c *Checkpointer) Quarantine(ctx context.Context, step int64, why error) er
 	if err != nil {
 		return err
 	}
+	c.deciding.Lock()
 	name, err := c.setAside(ctx, in.Directory)
+	if err == nil {
+		c.unlist(in.Step)
+	}
+	c.deciding.Unlock()
 	if err != nil {
 		return errs.Wrap("training.Quarantine", c.dir, err)
 	}
-	c.unlist(in.Step)
 	c.opts.OnEvent(Event{Kind: Quarantined, Step: in.Step, Name: name, Err: why})
 	return nil
 }

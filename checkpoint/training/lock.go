@@ -31,7 +31,9 @@ func (c *Checkpointer) openToWrite(ctx context.Context) error {
 
 // clean removes what interrupted saves have left.
 func (c *Checkpointer) clean(ctx context.Context) error {
+	c.deciding.Lock()
 	removed, err := c.store.CleanStaging(ctx, c.root, nil)
+	c.deciding.Unlock()
 	for _, name := range removed {
 		c.opts.OnEvent(Event{Kind: Cleaned, Name: name})
 	}

@@ -125,26 +125,36 @@ func (c *Checkpointer) look(ctx context.Context, in Info) (damage, err error) {
 // remove takes a step away as Options.Deletion says. What is no whole checkpoint
 // any more is no longer listed, told as Skipped, and left where it is.
 func (c *Checkpointer) remove(ctx context.Context, in Info) error {
+	c.deciding.Lock()
+	event, err := c.decide(ctx, in)
+	c.deciding.Unlock()
+	if event.Kind != 0 {
+		c.opts.OnEvent(event)
+	}
+	return err
+}
+
+// decide is remove; it returns what OnEvent is to be told. c.deciding is held.
+func (c *Checkpointer) decide(ctx context.Context, in Info) (Event, error) {
 	damage, err := c.look(ctx, in)
 	if err != nil {
-		return err
+		return Event{}, err
 	}
 	if damage != nil {
 		c.unlist(in.Step)
 		if errs.KindOf(damage) != errs.NotFound {
-			c.opts.OnEvent(Event{Kind: Skipped, Step: in.Step, Name: in.Directory, Err: damage})
+			return Event{Kind: Skipped, Step: in.Step, Name: in.Directory, Err: damage}, nil
 		}
-		return nil
+		return Event{}, nil
 	}
 	if err := c.drop(ctx, in); err != nil && errs.KindOf(err) != errs.NotFound {
 		if _, gone := c.store.Stat(ctx, c.path(in.Directory)); errs.KindOf(gone) == errs.NotFound {
 			c.unlist(in.Step)
 		}
-		return err
+		return Event{}, err
 	}
 	c.unlist(in.Step)
-	c.opts.OnEvent(Event{Kind: Removed, Step: in.Step, Name: in.Directory})
-	return nil
+	return Event{Kind: Removed, Step: in.Step, Name: in.Directory}, nil
 }
 
 // drop removes the directory of a step, or moves it to the trash.

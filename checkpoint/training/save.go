@@ -155,7 +155,7 @@ func (c *Checkpointer) target(st store.Store, step int64, overwrite bool) saving
 	name := c.directory(step)
 	return saving.Target{
 		Store: st, Name: c.path(name), Key: path.Join(filepath.ToSlash(c.dir), name),
-		Options: store.TxnOptions{Overwrite: overwrite, LinksOnly: c.opts.Dedup.On},
+		Options: store.TxnOptions{Overwrite: overwrite, LinksOnly: c.opts.Dedup.On, Publishing: &c.deciding},
 	}
 }
 
@@ -297,7 +297,7 @@ func (c *Checkpointer) replaceable(ctx context.Context, step int64) error {
 	name := c.directory(step)
 	_, err := c.store.Stat(ctx, c.path(name))
 	if err == nil {
-		_, err = layout.Options{AllowNoManifest: true}.Open(ctx, c.store, c.path(name))
+		err = layout.Options{AllowNoManifest: true}.Read(ctx, c.store, c.path(name), func(*layout.Checkpoint) error { return nil })
 		if errs.KindOf(err) == errs.Invalid || errs.KindOf(err) == errs.NotFound {
 			return &errs.Error{Kind: errs.Exists, Subject: name, Got: "something that is no checkpoint", Err: err, Remedy: "move it away"}
 		}

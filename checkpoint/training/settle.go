@@ -35,21 +35,33 @@ func (c *Checkpointer) settle(ctx context.Context) error {
 
 // settleStep lists a step that is there, and unlists one that is not.
 func (c *Checkpointer) settleStep(ctx context.Context, in Info) error {
+	c.deciding.Lock()
+	err := c.decideDoubt(ctx, &in)
+	c.deciding.Unlock()
+	switch errs.KindOf(err) {
+	case errs.Canceled, errs.Permission, errs.IO, errs.Exhausted:
+		return err
+	}
+	c.opts.OnEvent(Event{Kind: Settled, Step: in.Step, Name: in.Directory, Err: err})
+	return nil
+}
+
+// decideDoubt is settleStep; it returns why the step is not there. c.deciding is held.
+func (c *Checkpointer) decideDoubt(ctx context.Context, in *Info) error {
 	e, err := c.store.Stat(ctx, c.path(in.Directory))
 	if err == nil {
 		e.Name = in.Directory
-		in, err = c.inspect(ctx, in.Step, e)
+		*in, err = c.inspect(ctx, in.Step, e)
 	}
 	switch errs.KindOf(err) {
 	case errs.Canceled, errs.Permission, errs.IO, errs.Exhausted:
 		return err
 	}
 	c.mu.Lock()
-	c.enter(in, err == nil)
+	c.enter(*in, err == nil)
 	c.doubts = slices.DeleteFunc(c.doubts, func(d Info) bool { return d.Step == in.Step })
 	c.mu.Unlock()
-	c.opts.OnEvent(Event{Kind: Settled, Step: in.Step, Name: in.Directory, Err: err})
-	return nil
+	return err
 }
 
 // enter puts a step into the list, or takes it out. c.mu is held.

@@ -20,6 +20,8 @@ const (
 	OpLink
 	OpSyncDir
 	OpLock
+	OpOpenDir
+	OpLockDir
 	OpReadAt
 	OpWriteAt
 	OpAllocate
@@ -32,7 +34,7 @@ const (
 
 var opNames = [...]string{
 	"none", "create", "open", "mkdir", "readdir", "stat", "remove", "rename", "rename-no-replace", "exchange", "link",
-	"sync-dir", "lock", "read-at", "write-at", "allocate", "truncate", "set-direct", "sync", "file-stat", "close",
+	"sync-dir", "lock", "open-dir", "lock-dir", "read-at", "write-at", "allocate", "truncate", "set-direct", "sync", "file-stat", "close",
 }
 
 // String returns the name of the operation as it stands in golden lists.
@@ -59,7 +61,7 @@ type Call struct {
 	Name string
 	To   string // the second name of renames, exchanges and links
 	Off  int64  // of ReadAt and WriteAt
-	Size int64  // length of ReadAt and WriteAt; size of Allocate and Truncate; 1 for SetDirect(true)
+	Size int64  // length of ReadAt and WriteAt; size of Allocate and Truncate; 1 for SetDirect(true) and an exclusive LockDir
 }
 
 // String returns the call on one line, without anything that differs between runs but names.
@@ -72,6 +74,8 @@ func (c Call) String() string {
 		s += fmt.Sprintf(" off=%d len=%d", c.Off, c.Size)
 	case OpAllocate, OpTruncate:
 		s += fmt.Sprintf(" size=%d", c.Size)
+	case OpLockDir:
+		s += map[bool]string{true: " exclusive", false: " shared"}[c.Size == 1]
 	case OpSetDirect:
 		s += fmt.Sprintf(" %t", c.Size == 1)
 	}

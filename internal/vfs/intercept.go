@@ -3,6 +3,7 @@ package vfs
 import (
 	"io"
 	"io/fs"
+	"path"
 )
 
 // Around is called for every call to an intercepted file system. do performs
@@ -102,6 +103,64 @@ func (x *intercepted) Lock(name string, perm fs.FileMode, note []byte) (io.Close
 	}
 	return lock, err
 }
+
+// OpenDir has around be called for what is done in the directory too, by the name
+// that it had when it was opened.
+func (x *intercepted) OpenDir(name string) (Dir, error) {
+	var d Dir
+	err := x.around(&Call{Op: OpOpenDir, Name: name}, func() (err error) {
+		d, err = x.fsys.OpenDir(name)
+		return err
+	})
+	if err != nil {
+		if d != nil {
+			d.Close() //nolint:errcheck // the caller is told that there is none
+		}
+		return nil, err
+	}
+	return &interceptedDir{d, name, x}, nil
+}
+
+type interceptedDir struct {
+	d    Dir
+	name string
+	x    *intercepted
+}
+
+func (d *interceptedDir) Open(name string) (File, error) {
+	return d.x.file(OpOpen, path.Join(d.name, name), func() (File, error) { return d.d.Open(name) })
+}
+
+func (d *interceptedDir) Stat(name string) (info fs.FileInfo, err error) {
+	err = d.x.around(&Call{Op: OpStat, Name: path.Join(d.name, name)}, func() (err error) {
+		info, err = d.d.Stat(name)
+		return err
+	})
+	return info, err
+}
+
+func (d *interceptedDir) ReadDir(name string) (list []fs.DirEntry, err error) {
+	err = d.x.around(&Call{Op: OpReadDir, Name: path.Join(d.name, name)}, func() (err error) {
+		list, err = d.d.ReadDir(name)
+		return err
+	})
+	return list, err
+}
+
+func (d *interceptedDir) Lock(exclusive bool) (taken bool, err error) {
+	c := &Call{Op: OpLockDir, Name: d.name}
+	if exclusive {
+		c.Size = 1
+	}
+	err = d.x.around(c, func() (err error) {
+		taken, err = d.d.Lock(exclusive)
+		return err
+	})
+	return taken && err == nil, err
+}
+
+// Close closes the directory below. around is not told: nothing hangs on it.
+func (d *interceptedDir) Close() error { return d.d.Close() }
 
 type interceptedFile struct {
 	f      File

@@ -57,6 +57,8 @@ type Mem struct {
 	open    atomic.Int64
 	locked  map[*node][]byte // notes of the locks that are held
 
+	dirLocks map[*node]dirLock
+
 	capacity int64         // bytes of the disk; 0 = no bound
 	refused  int           // calls that the full disk refused
 	handles  map[*node]int // open files of each node, on a disk with a capacity

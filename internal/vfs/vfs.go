@@ -57,6 +57,9 @@ type FS interface {
 	// ask. It is errors.ErrUnsupported where the file system has no locks. The lock
 	// has a method Stat() (fs.FileInfo, error) too, which describes its file.
 	Lock(name string, perm fs.FileMode, note []byte) (io.Closer, error)
+	// OpenDir opens a directory, which stays the same one whatever becomes of its
+	// name. It does not follow a symbolic link in the last element.
+	OpenDir(name string) (Dir, error)
 }
 
 // File is an open file. ReadAt and WriteAt may be called concurrently and keep

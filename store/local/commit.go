@@ -33,6 +33,10 @@ func (t *txn) Commit(ctx context.Context, manifest store.Blob, markers ...store.
 		t.over = true // whoever began it publishes
 		return nil
 	}
+	if l := t.opt.Publishing; l != nil {
+		l.Lock()
+		defer l.Unlock()
+	}
 	return t.publish(op)
 }
 
@@ -98,6 +102,7 @@ func (t *txn) syncAbove(op, manifest string, before []string) error {
 
 // publish makes the staging tree visible, and that durable.
 func (t *txn) publish(op string) error {
+	defer t.disown()
 	from := t.path("")
 	id, err := t.s.fs.Stat(from)
 	if err != nil {
@@ -125,7 +130,7 @@ func (t *txn) publish(op string) error {
 	}
 	if replaced {
 		// Committed. What cannot be removed now is left to CleanStaging.
-		t.s.removeAll(from) //nolint:errcheck // see above
+		t.s.release(t.staging) //nolint:errcheck // see above
 	}
 	t.s.unstage(t.staging)
 	return nil

@@ -3,6 +3,8 @@ package local
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
+	"hash/crc32"
 	"path"
 	"sync"
 
@@ -37,13 +39,22 @@ var live = registry{names: map[place]use{}}
 // stage returns a new staging name, of what will or might be called final, and
 // enters it.
 func (s *Store) stage(final string) (name string) {
-	var nonce [8]byte
+	var nonce [(nonceDigits - sealDigits) / 2]byte
 	rand.Read(nonce[:]) //nolint:errcheck // documented never to fail
-	name = store.StagingName(final, hex.EncodeToString(nonce[:]))
+	name = store.StagingName(final, sealNonce(hex.EncodeToString(nonce[:])))
 	live.mu.Lock()
 	defer live.mu.Unlock()
 	live.names[place{s.fs, s.path(name)}] = atWork
 	return name
+}
+
+// A nonce of ours ends with digits of a checksum of those before: Orbax puts the time
+// there, and earlier versions of Bivouac put other digits.
+const nonceDigits, sealDigits = 16, 4
+
+// sealNonce adds the checksum to the digits of a nonce.
+func sealNonce(digits string) string {
+	return digits + fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte("bivouac "+digits)))[:sealDigits]
 }
 
 // unstage gives a staging name free for CleanStaging.

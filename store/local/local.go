@@ -28,6 +28,18 @@
 // the sync. Where the file system refuses, at once or at the first write
 // (EINVAL), the file is written through the cache, and TxnStats says so.
 //
+// # Owners and readers
+//
+// Whoever builds a transaction holds flock(2) of its staging directory, shared, until
+// it is over or the process ends. A later transaction in the same directory frees the
+// staging directories whose lock it can have alone: their makers are dead. It
+// recognises those whose makers take locks by their nonces, which end with a checksum.
+// A reader with a lease (store.Pinned) holds the same lock of the directory that it
+// reads: when that is removed or replaced, its name goes at once, and its files are
+// left to a later transaction or to CleanStaging. File systems that other hosts may
+// have mounted have no such locks here, since one host would not see those of another;
+// there, leftovers wait for CleanStaging.
+//
 // # Removal
 //
 // RemoveTree renames to a staging name, syncs the parent, and only then removes
@@ -129,6 +141,8 @@ type known struct {
 	mu      sync.Mutex
 	durable map[string]bool // directories whose own entry this Store has seen synced
 	owed    map[string]bool // directories made by this Store whose entry it could not sync yet
+	reaped  map[string]bool // directories in which it has freed what the dead had left
+	leased  map[string]bool // trees that were taken away and are still read
 }
 
 var (
@@ -180,7 +194,7 @@ func resolve(name string) (string, error) {
 func New(fsys vfs.FS, root string, o *Options) *Store {
 	return &Store{
 		fs: fsys, root: path.Clean(root), opt: o.withDefaults(),
-		known: &known{durable: map[string]bool{}, owed: map[string]bool{}},
+		known: &known{durable: map[string]bool{}, owed: map[string]bool{}, reaped: map[string]bool{}, leased: map[string]bool{}},
 	}
 }
 

@@ -109,14 +109,19 @@ func describe(name string, info fs.FileInfo) store.Info {
 // List implements store.Store. What vanishes while the listing is being made is
 // left out.
 func (s *Store) List(ctx context.Context, dir string) iter.Seq2[store.Info, error] {
+	return list(ctx, dir, func(ctx context.Context, op string) ([]fs.DirEntry, error) { return s.readDir(ctx, op, dir) })
+}
+
+// list describes what read returns.
+func list(ctx context.Context, dir string, read func(ctx context.Context, op string) ([]fs.DirEntry, error)) iter.Seq2[store.Info, error] {
 	return func(yield func(store.Info, error) bool) {
 		const op = "store.List"
-		list, err := s.readDir(ctx, op, dir)
+		entries, err := read(ctx, op)
 		if err != nil {
 			yield(store.Info{}, err)
 			return
 		}
-		for _, e := range list {
+		for _, e := range entries {
 			if err := alive(ctx, op, dir); err != nil {
 				yield(store.Info{}, err)
 				return
@@ -145,12 +150,20 @@ func (s *Store) readDir(ctx context.Context, op, dir string) ([]fs.DirEntry, err
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() {
-		if info.Mode()&fs.ModeSymlink != 0 {
-			return nil, notFollowed(op, dir)
-		}
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: dir, Want: "a directory", Got: "a file"}
+	if err := directory(op, dir, info); err != nil {
+		return nil, err
 	}
 	list, err := s.fs.ReadDir(s.path(dir))
 	return list, wrap(op, dir, err)
+}
+
+// directory refuses what is none.
+func directory(op, name string, info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		return notFollowed(op, name)
+	}
+	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a directory", Got: "a file"}
 }

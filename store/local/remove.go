@@ -36,7 +36,7 @@ func (s *Store) RemoveTree(ctx context.Context, name string) error {
 		s.doubt(trash) // and so it keeps its bytes: power loss may bring the old name back
 		return wrap(op, name, err)
 	}
-	err := s.removeAll(s.path(trash))
+	err := s.release(trash)
 	s.unstage(trash)
 	if err != nil {
 		return &errs.Error{
@@ -79,6 +79,7 @@ func (s *Store) CleanStaging(ctx context.Context, dir string, keep func(store.In
 		return nil, err
 	}
 	var removed []string
+	synced := false
 	for _, e := range list {
 		if !store.IsLeftover(e.Name()) || s.staged(dir, e.Name()) || (!e.IsDir() && !e.Type().IsRegular()) {
 			continue
@@ -98,15 +99,19 @@ func (s *Store) CleanStaging(ctx context.Context, dir string, keep func(store.In
 				continue
 			}
 		}
-		if len(removed) == 0 {
+		if !synced {
 			if err := s.fs.SyncDir(s.path(dir)); err != nil {
 				return nil, wrap(op, dir, err)
 			}
+			synced = true
 		}
-		if err := s.removeAll(s.path(path.Join(dir, e.Name()))); err != nil {
+		freed, err := s.free(path.Join(dir, e.Name()), true)
+		if err != nil {
 			return removed, wrap(op, path.Join(dir, e.Name()), err)
 		}
-		removed = append(removed, e.Name())
+		if freed {
+			removed = append(removed, e.Name())
+		}
 	}
 	return removed, nil
 }
@@ -128,6 +133,9 @@ func (s *Store) removeAll(name string) error {
 func (s *Store) removeEntry(name string, dir bool) error {
 	if dir {
 		list, err := s.fs.ReadDir(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		for _, e := range list {
 			if e := s.removeEntry(name+"/"+e.Name(), e.IsDir()); err == nil {
 				err = e

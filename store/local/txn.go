@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -18,6 +19,8 @@ type txn struct {
 	final   string
 	staging string
 	opt     store.TxnOptions
+
+	own vfs.Dir // has the lock of staging; nil where there is none
 
 	life sync.RWMutex // held for reading by Create, Put and Link, for writing by Commit and Abort
 	over bool
@@ -54,20 +57,50 @@ func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (st
 	if err := s.ensureDir(parent(final)); err != nil {
 		return nil, wrap(op, final, err)
 	}
+	if err := s.reap(parent(final)); err != nil {
+		return nil, wrap(op, final, err)
+	}
 	if _, err := s.occupied(op, final, o.Overwrite); err != nil {
 		return nil, err
 	}
 	t := &txn{
-		s: s, final: final, staging: s.stage(staging), opt: o,
+		s: s, final: final, opt: o,
 		dirs: map[string]bool{"": true}, objects: map[string]bool{}, writers: map[*writer]bool{},
 	}
-	if err := s.fs.Mkdir(s.path(t.staging), s.opt.DirMode); err != nil {
-		// It may have been made although the reply was lost; nobody else has this name.
-		s.fs.Remove(s.path(t.staging)) //nolint:errcheck // CleanStaging finds what is left
-		s.unstage(t.staging)
+	if err := t.begin(staging); err != nil {
 		return nil, wrap(op, final, err)
 	}
 	return t, nil
+}
+
+// begin makes the staging directory and takes its lock.
+func (t *txn) begin(staging string) error {
+	for range 16 {
+		var lost bool
+		t.staging = t.s.stage(staging)
+		err := t.s.fs.Mkdir(t.path(""), t.s.opt.DirMode)
+		if err == nil {
+			t.own, lost, err = t.s.own(t.staging)
+		}
+		if err == nil && !lost {
+			return nil
+		}
+		// It may have been made although the reply was lost; nobody else has this name.
+		t.s.fs.Remove(t.path("")) //nolint:errcheck // CleanStaging finds what is left
+		t.s.unstage(t.staging)
+		if err != nil {
+			return err
+		}
+	}
+	return &errs.Error{Kind: errs.Busy, Subject: t.final, Got: "others that remove what is begun", Remedy: "try again"}
+}
+
+// disown gives the lock of the staging directory back.
+func (t *txn) disown() {
+	if t.own != nil {
+		t.own.Close() //nolint:errcheck // nothing was written
+		t.own = nil
+	}
 }
 
 // join takes part in the transaction of somebody else.
@@ -368,6 +401,7 @@ func (t *txn) discard() error {
 		return nil // it is not ours
 	}
 	err := t.s.removeAll(t.path(""))
+	t.disown()
 	t.s.unstage(t.staging)
 	if err == nil {
 		return nil

@@ -3,6 +3,7 @@ package layout
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -14,15 +15,18 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Checkpoint is an open checkpoint. It holds no files open.
+// Checkpoint is an open checkpoint: all that is read of it is of one directory,
+// whatever its name leads to meanwhile. Close must be called.
 type Checkpoint struct {
 	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors", "numpy", "flax"
 	Meta     orbax.Checkpoint
 	Manifest *manifest.Manifest // nil when there is none
 
-	st    store.Store // what is read of the checkpoint is read from it
-	raw   store.Store // the same, whatever the manifest says
+	pin   store.Pinned // the directory; nil of a single file
+	st    store.Store  // what is read of the checkpoint is read from it
+	raw   store.Store  // the same, whatever the manifest says
 	name  string
+	info  store.Info // of what has the name
 	opts  Options
 	kind  *kind
 	items []string // ascending; "" is the checkpoint itself, of a flat one
@@ -129,6 +133,7 @@ type Options struct {
 	FillMissing     bool              // chunks that are missing are the fill value, also where every chunk was stored; not where there is a manifest
 	AllowNoManifest bool              // a checkpoint that was written with a manifest may have lost it
 	Committed       bool              // one of Orbax's layouts must have commit_success.txt
+	Lease           bool              // what is removed meanwhile keeps its files until Close, where the store can
 }
 
 // Open is Options.Open of the zero Options.
@@ -138,10 +143,21 @@ func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error)
 
 // Open recognises the checkpoint called name in st and reads its metadata.
 //
-// errs.NotFound: there is nothing of that name. errs.Invalid: it is no
-// checkpoint, and the error says what it is. errs.Corrupt: it is one, and
-// damaged, or not signed with the key.
-func (o Options) Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error) {
+// errs.NotFound: there is nothing of that name, or no longer (store.ErrRemoved).
+// errs.Invalid: it is no checkpoint, and the error says what it is. errs.Corrupt: it is
+// one, and damaged, or not signed with the key.
+func (o Options) Open(ctx context.Context, st store.Store, name string) (c *Checkpoint, err error) {
+	for range replacements {
+		if c, err = o.open(ctx, st, name); !errors.Is(err, store.ErrReplaced) {
+			return c, err
+		}
+		o.Lease = true
+	}
+	return nil, err
+}
+
+// open is Open of the directory that has the name now.
+func (o Options) open(ctx context.Context, st store.Store, name string) (*Checkpoint, error) {
 	const op = "checkpoint.Open"
 	if store.IsStaging(name) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "one that was never committed",
@@ -151,23 +167,35 @@ func (o Options) Open(ctx context.Context, st store.Store, name string) (*Checkp
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "a session of partial saves",
 			Remedy: "finalize it: bivouac repair --apply, checkpoint.Finalize, or the library that began it"}
 	}
-	if o.Reads != nil {
-		st = limited{st, o.Reads}
+	c := &Checkpoint{name: name, opts: o}
+	err := c.hold(ctx, st)
+	if err == nil {
+		err = c.Explain(ctx, c.begin(ctx))
 	}
-	c := &Checkpoint{st: st, raw: st, name: name, opts: o}
-	in, err := c.read(ctx)
 	if err != nil {
+		c.Close()
 		return nil, err
 	}
+	return c, nil
+}
+
+// begin recognises the checkpoint.
+func (c *Checkpoint) begin(ctx context.Context) error {
+	const op = "checkpoint.Open"
+	name := c.name
+	in, err := c.read(ctx)
+	if err != nil {
+		return err
+	}
 	if !c.recognise(in) {
-		return nil, c.unrecognised(ctx, in)
+		return c.unrecognised(ctx, in)
 	}
 	if c.opts.Committed && strings.HasPrefix(c.Layout, "orbax") && !in.file(orbax.CommitFile) {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "one without " + orbax.CommitFile,
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "one without " + orbax.CommitFile,
 			Remedy: "load another; where an Orbax before 0.12.3 saved it set atomicity.allow_legacy_atomic_rename"}
 	}
 	if in.file(manifest.Name) {
-		b, err := store.ReadAll(ctx, st, c.path(manifest.Name))
+		b, err := store.ReadAll(ctx, c.st, c.path(manifest.Name))
 		if err == nil {
 			c.Manifest, err = manifest.Parse(b)
 		}
@@ -175,16 +203,13 @@ func (o Options) Open(ctx context.Context, st store.Store, name string) (*Checkp
 			err = c.itemsThere(in)
 		}
 		if err != nil {
-			return nil, errs.Wrap(op, name, err)
+			return errs.Wrap(op, name, err)
 		}
 	}
 	if err := c.trust(in); err != nil {
-		return nil, errs.Wrap(op, name, err)
+		return errs.Wrap(op, name, err)
 	}
-	if err := c.kind.meta(c, ctx); err != nil {
-		return nil, errs.Wrap(op, name, err)
-	}
-	return c, nil
+	return errs.Wrap(op, name, c.kind.meta(c, ctx))
 }
 
 // sniff finds the kind of the checkpoint, nil when it is none.
@@ -270,10 +295,7 @@ func missingFile(name string, err error) error {
 // Flax stands for a directory that holds nothing else.
 func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 	if c.name != "" {
-		info, err := c.st.Stat(ctx, c.name)
-		if err != nil {
-			return nil, err
-		}
+		info := c.info
 		if !info.Dir && (isSafetensors(c.name) || isNumpy(c.name) || isFlax(path.Base(c.name))) {
 			dir, file := path.Split(c.name)
 			c.name, c.alone = strings.TrimSuffix(dir, "/"), true

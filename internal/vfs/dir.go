@@ -1,0 +1,50 @@
+package vfs
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Dir is an open directory. Names are slash-separated and relative to it, "." is the
+// directory itself; what they lead to lies in it, whatever becomes of its own name.
+// No symbolic link is followed, in no element. Methods may be called concurrently.
+type Dir interface {
+	// Open opens a file for reading.
+	Open(name string) (File, error)
+	// Stat describes what has the name.
+	Stat(name string) (fs.FileInfo, error)
+	// ReadDir lists a directory in ascending order of names.
+	ReadDir(name string) ([]fs.DirEntry, error)
+	// Lock takes a lock of the directory, shared with other shared ones or
+	// exclusive, until Close is called or the process ends, and reports whether it
+	// could: others may hold one in the way. Called again it changes one kind into the
+	// other, and loses the lock where it cannot. It keeps out nobody who does not
+	// ask. It is errors.ErrUnsupported where other hosts would not see it.
+	Lock(exclusive bool) (taken bool, err error)
+	// Close gives the directory and its lock back.
+	Close() error
+}
+
+// entry is a name in a directory that was opened.
+type entry struct {
+	fs.DirEntry
+	dir  Dir
+	name string
+}
+
+// Info describes what has the name in the directory, not what has it elsewhere.
+func (e entry) Info() (fs.FileInfo, error) { return e.dir.Stat(e.name) }
+
+// entriesOf returns a list of names in ascending order, as they are in d.
+func entriesOf(d Dir, dir string, list []fs.DirEntry) []fs.DirEntry {
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	for i, e := range list {
+		list[i] = entry{e, d, path.Join(dir, e.Name())}
+	}
+	return list
+}
+
+// OpenDir implements FS.
+func (osFS) OpenDir(name string) (Dir, error) { return openDir(name) }

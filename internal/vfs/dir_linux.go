@@ -1,0 +1,159 @@
+package vfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// openDir opens a directory for what is below it.
+func openDir(name string) (Dir, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|openNoFollow, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &osDir{f: f, name: name}, nil
+}
+
+// osDir is a directory that is held by its descriptor.
+type osDir struct {
+	f    *os.File
+	name string // that it had when it was opened, for messages
+}
+
+// withoutOpenat2 is set when the kernel, or a filter in front of it, does not know
+// openat2: names are then walked element by element.
+var withoutOpenat2 atomic.Bool
+
+// at opens a name below the directory with the flags.
+func (d *osDir) at(op, name string, flags int) (*os.File, error) {
+	full := path.Join(d.name, name)
+	if !fs.ValidPath(name) {
+		return nil, &os.PathError{Op: op, Path: full, Err: unix.EINVAL}
+	}
+	var fd int
+	err := control(d.f, func(dir int) (err error) {
+		flags |= unix.O_CLOEXEC | unix.O_NOFOLLOW
+		if !withoutOpenat2.Load() {
+			how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
+			fd, err = unix.Openat2(dir, name, &how)
+			if err != unix.ENOSYS && err != unix.EPERM {
+				return err
+			}
+		}
+		if fd, err = walkAt(dir, name, flags); err == nil {
+			withoutOpenat2.Store(true)
+		}
+		return err
+	})
+	if err != nil {
+		if err != os.ErrClosed {
+			err = &os.PathError{Op: op, Path: full, Err: err}
+		}
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), full), nil
+}
+
+// walkAt is openat2 without it: each element is opened as a directory that is no link.
+func walkAt(dir int, name string, flags int) (int, error) {
+	at := dir
+	elems := strings.Split(name, "/")
+	for i, elem := range elems {
+		f := unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+		if i == len(elems)-1 {
+			f = flags
+		}
+		next, err := unix.Openat(at, elem, f, 0)
+		if at != dir {
+			unix.Close(at) //nolint:errcheck // it was only walked through
+		}
+		if err != nil {
+			if err == unix.ENOTDIR && i < len(elems)-1 && isLink(dir, strings.Join(elems[:i+1], "/")) {
+				err = unix.ELOOP
+			}
+			return -1, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+func isLink(dir int, name string) bool {
+	var st unix.Stat_t
+	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
+}
+
+// Open implements Dir. A pipe without a writer does not block it.
+func (d *osDir) Open(name string) (File, error) {
+	f, err := d.at("open", name, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+// Stat implements Dir.
+func (d *osDir) Stat(name string) (fs.FileInfo, error) {
+	if name == "." {
+		return d.f.Stat()
+	}
+	f, err := d.at("lstat", name, unix.O_PATH)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only looked at
+	return f.Stat()
+}
+
+// ReadDir implements Dir.
+func (d *osDir) ReadDir(name string) ([]fs.DirEntry, error) {
+	f, err := d.at("open", name, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	list, err := f.ReadDir(-1)
+	return entriesOf(d, name, list), err
+}
+
+// Lock implements Dir. Only file systems of this machine are asked: the lock of a
+// directory on a network file system is one of the client alone, and another host
+// would not see it.
+func (d *osDir) Lock(exclusive bool) (taken bool, err error) {
+	var st unix.Statfs_t
+	err = control(d.f, func(fd int) error { return unix.Fstatfs(fd, &st) })
+	if err == nil && !localFS[uint32(st.Type)] {
+		err = unix.ENOTSUP
+	}
+	how := unix.LOCK_SH | unix.LOCK_NB
+	if exclusive {
+		how = unix.LOCK_EX | unix.LOCK_NB
+	}
+	if err == nil {
+		err = control(d.f, func(fd int) error { return unix.Flock(fd, how) })
+	}
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return false, nil
+	case errors.Is(err, unix.ENOLCK):
+		err = unix.ENOTSUP
+	}
+	return false, &os.PathError{Op: "flock", Path: d.name, Err: err}
+}
+
+// localFS are the file systems that no other host can have mounted.
+var localFS = map[uint32]bool{
+	unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true, unix.BTRFS_SUPER_MAGIC: true, unix.TMPFS_MAGIC: true,
+	unix.OVERLAYFS_SUPER_MAGIC: true, unix.F2FS_SUPER_MAGIC: true, unix.RAMFS_MAGIC: true, 0x2fc12fc1 /* zfs */ : true, 0xca451a4e /* bcachefs */ : true,
+}
+
+// Close implements Dir.
+func (d *osDir) Close() error { return d.f.Close() }

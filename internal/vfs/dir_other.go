@@ -1,0 +1,96 @@
+//go:build !linux
+
+package vfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+)
+
+// openDir opens a directory for what is below it.
+func openDir(name string) (Dir, error) {
+	info, err := os.Lstat(name)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		err = &os.PathError{Op: "open", Path: name, Err: syscall.ELOOP}
+	}
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	return &osDir{root}, nil
+}
+
+// osDir is a directory that is held by an os.Root.
+type osDir struct{ root *os.Root }
+
+// check refuses names that lead through symbolic links.
+func (d *osDir) check(name string) error {
+	if !fs.ValidPath(name) {
+		return &os.PathError{Op: "open", Path: name, Err: syscall.EINVAL}
+	}
+	for i, c := range name {
+		if c != '/' {
+			continue
+		}
+		info, err := d.root.Lstat(name[:i])
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			err = &os.PathError{Op: "open", Path: path.Join(d.root.Name(), name), Err: syscall.ELOOP}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open implements Dir.
+func (d *osDir) Open(name string) (File, error) {
+	info, err := d.Stat(name)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		err = &os.PathError{Op: "open", Path: path.Join(d.root.Name(), name), Err: syscall.ELOOP}
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := d.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+// Stat implements Dir.
+func (d *osDir) Stat(name string) (fs.FileInfo, error) {
+	if err := d.check(name); err != nil {
+		return nil, err
+	}
+	return d.root.Lstat(name)
+}
+
+// ReadDir implements Dir.
+func (d *osDir) ReadDir(name string) ([]fs.DirEntry, error) {
+	if err := d.check(name); err != nil {
+		return nil, err
+	}
+	f, err := d.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	list, err := f.ReadDir(-1)
+	return entriesOf(d, name, list), err
+}
+
+// Lock implements Dir: whether other hosts have the file system mounted is not known here.
+func (d *osDir) Lock(bool) (bool, error) {
+	return false, &os.PathError{Op: "flock", Path: d.root.Name(), Err: errors.ErrUnsupported}
+}
+
+// Close implements Dir.
+func (d *osDir) Close() error { return d.root.Close() }

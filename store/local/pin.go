@@ -1,0 +1,333 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+var _ store.Pinner = (*Store)(nil)
+
+// Pin implements store.Pinner by a descriptor of the directory.
+func (s *Store) Pin(ctx context.Context, name string) (store.Pinned, error) {
+	const op = "store.Pin"
+	info, err := s.locate(ctx, op, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, notFollowed(op, name)
+	case !info.IsDir():
+		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a directory", Got: "a file"}
+	}
+	dir, err := s.fs.OpenDir(s.path(name))
+	if err != nil {
+		return nil, wrap(op, name, err)
+	}
+	if info, err = dir.Stat("."); err != nil {
+		dir.Close() //nolint:errcheck // nothing was written
+		return nil, wrap(op, name, err)
+	}
+	return &pinned{Store: s, dir: dir, name: name, info: info}, nil
+}
+
+// pinned is the store with one directory held.
+type pinned struct {
+	*Store
+	dir  vfs.Dir
+	name string
+	info fs.FileInfo
+}
+
+// below returns a name relative to the directory.
+func (p *pinned) below(name string) (rel string, ok bool) {
+	switch {
+	case name == p.name:
+		return ".", true
+	case p.name == "":
+		return name, name != ""
+	case inside(name, p.name):
+		return name[len(p.name)+1:], true
+	}
+	return "", false
+}
+
+// in checks a name and returns it relative to the directory.
+func (p *pinned) in(ctx context.Context, op, name string) (rel string, ok bool, err error) {
+	if rel, ok = p.below(name); !ok || rel == "." {
+		return rel, ok, alive(ctx, op, name)
+	}
+	if err := store.CheckName(op, name); err != nil {
+		return "", true, err
+	}
+	return rel, true, alive(ctx, op, name)
+}
+
+// Open implements store.Store.
+func (p *pinned) Open(ctx context.Context, name string) (store.Reader, error) {
+	const op = "store.Open"
+	rel, ok, err := p.in(ctx, op, name)
+	if !ok {
+		return p.Store.Open(ctx, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := p.dir.Open(rel)
+	if err != nil {
+		if info, serr := p.dir.Stat(rel); serr == nil && !info.Mode().IsRegular() {
+			err = regular(op, name, info)
+		}
+		return nil, wrap(op, name, err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = regular(op, name, info)
+	}
+	if err != nil {
+		f.Close() //nolint:errcheck // nothing was written
+		return nil, wrap(op, name, err)
+	}
+	return &reader{f, name, info.Size()}, nil
+}
+
+// Stat implements store.Store.
+func (p *pinned) Stat(ctx context.Context, name string) (store.Info, error) {
+	const op = "store.Stat"
+	rel, ok, err := p.in(ctx, op, name)
+	if !ok {
+		return p.Store.Stat(ctx, name)
+	}
+	if err != nil {
+		return store.Info{}, err
+	}
+	info, err := p.dir.Stat(rel)
+	if err != nil {
+		return store.Info{}, wrap(op, name, err)
+	}
+	return describe(name, info), nil
+}
+
+// List implements store.Store.
+func (p *pinned) List(ctx context.Context, dir string) iter.Seq2[store.Info, error] {
+	rel, ok := p.below(dir)
+	if !ok {
+		return p.Store.List(ctx, dir)
+	}
+	return list(ctx, dir, func(ctx context.Context, op string) ([]fs.DirEntry, error) {
+		if _, _, err := p.in(ctx, op, dir); err != nil {
+			return nil, err
+		}
+		info, err := p.dir.Stat(rel)
+		if err != nil {
+			return nil, wrap(op, dir, err)
+		}
+		if err := directory(op, dir, info); err != nil {
+			return nil, err
+		}
+		entries, err := p.dir.ReadDir(rel)
+		return entries, wrap(op, dir, err)
+	})
+}
+
+// Fate implements store.Pinned.
+func (p *pinned) Fate(ctx context.Context, name string) error {
+	const op = "store.Fate"
+	info, err := p.Store.locate(ctx, op, name)
+	switch {
+	case errs.KindOf(err) == errs.NotFound:
+		return store.Gone(name, store.ErrRemoved)
+	case err != nil:
+		return err
+	case !vfs.SameFile(info, p.info):
+		return store.Gone(name, store.ErrReplaced)
+	}
+	return nil
+}
+
+// leasePatience is how often a lease is tried when somebody who looks for leases is in
+// the way, a millisecond apart.
+const leasePatience = 200
+
+// Lease implements store.Pinned by a shared lock of the directory.
+func (p *pinned) Lease(ctx context.Context) error {
+	const op = "store.Lease"
+	for range leasePatience {
+		taken, err := p.dir.Lock(false)
+		if err != nil {
+			return wrap(op, p.name, err)
+		}
+		if err := p.Fate(ctx, p.name); err != nil || taken {
+			return err // it may have been taken away before the lock
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return alive(ctx, op, p.name)
+		}
+	}
+	return &errs.Error{Kind: errs.Busy, Op: op, Subject: p.name, Got: "another process that holds the directory alone"}
+}
+
+// Leased implements store.Pinned. A lease of this Pinned is given up.
+func (p *pinned) Leased(context.Context) (bool, error) {
+	leased, err := p.leased()
+	return leased, wrap("store.Leased", p.name, err)
+}
+
+func (p *pinned) leased() (bool, error) {
+	dir, err := p.fs.OpenDir(p.path(p.name)) // a lock of its own, which ends here
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return false, err
+	}
+	defer dir.Close() //nolint:errcheck // nothing was written
+	taken, err := dir.Lock(true)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return false, nil
+	}
+	return err == nil && !taken, err
+}
+
+// Close implements store.Pinned.
+func (p *pinned) Close() error { return wrap("store.Close", p.name, p.dir.Close()) }
+
+// Leases and owners.
+//
+// Whoever builds a transaction holds the lock of its staging directory, shared, and
+// whoever has a lease that of the directory that it reads. What has a staging name
+// that was made here, and a lock that can be had alone, belongs to nobody any more.
+
+// own takes the lock of a new staging directory. There is none where the file system
+// has no such locks; somebody who frees what belongs to nobody may have been faster.
+func (s *Store) own(name string) (lock vfs.Dir, lost bool, err error) {
+	dir, err := s.fs.OpenDir(s.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	taken, err := dir.Lock(false)
+	if err == nil && taken {
+		var at, is fs.FileInfo
+		if is, err = dir.Stat("."); err == nil {
+			at, err = s.fs.Stat(s.path(name))
+		}
+		if taken = err == nil && vfs.SameFile(at, is); taken {
+			return dir, false, nil
+		}
+	}
+	dir.Close() //nolint:errcheck // nothing was written
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil, false, nil
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	}
+	return nil, err == nil, err
+}
+
+// free removes what has a staging name and belongs to nobody: who has its lock, as an
+// owner or a reader, keeps it. Where there are no such locks, unlocked says whether it
+// goes. freed is false when it was left.
+func (s *Store) free(name string, unlocked bool) (freed bool, err error) {
+	info, err := s.fs.Stat(s.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if info.IsDir() {
+		dir, err := s.fs.OpenDir(s.path(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		defer dir.Close() //nolint:errcheck // nothing was written
+		switch taken, err := dir.Lock(true); {
+		case errors.Is(err, errors.ErrUnsupported):
+			if !unlocked {
+				return false, nil
+			}
+		case err != nil:
+			return false, err
+		case !taken:
+			return false, nil
+		}
+	}
+	return true, s.removeAll(s.path(name))
+}
+
+// reap frees what dead transactions left in dir, once for each Store, and again what
+// was left to readers. Only what was made here goes, whose makers hold locks. What
+// cannot be freed is left to the next one and to CleanStaging.
+func (s *Store) reap(dir string) error {
+	s.mu.Lock()
+	first := !s.reaped[dir]
+	s.reaped[dir] = true
+	var names []string
+	for name := range s.leased {
+		if parent(name) == dir {
+			names = append(names, name)
+		}
+	}
+	s.mu.Unlock()
+	if first {
+		list, err := s.fs.ReadDir(s.path(dir))
+		if err != nil && !errors.Is(err, fs.ErrPermission) { // who may only write there cannot look
+			return err
+		}
+		for _, e := range list {
+			if isOurs(e.Name()) && e.IsDir() && !s.staged(dir, e.Name()) {
+				names = append(names, path.Join(dir, e.Name()))
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	if err := s.fs.SyncDir(s.path(dir)); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if freed, err := s.free(name, false); freed && err == nil {
+			s.mu.Lock()
+			delete(s.leased, name)
+			s.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// release frees the tree that was replaced or removed and has a staging name, or leaves
+// it to those who read it.
+func (s *Store) release(name string) error {
+	freed, err := s.free(name, true)
+	if !freed && err == nil {
+		s.mu.Lock()
+		s.leased[name] = true
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// isOurs reports whether a staging name was made by stage: others, and those made
+// before there were locks, do not hold the lock of what they build.
+func isOurs(name string) bool {
+	i := strings.LastIndexByte(name, '-')
+	return i > 0 && store.IsLeftover(name) && len(name)-i-1 == nonceDigits && sealNonce(name[i+1:][:nonceDigits-sealDigits]) == name[i+1:]
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// ErrRemoved is in the chain of an error of a read when what was read was removed
+// or renamed meanwhile, by retention for example. Its kind is errs.NotFound.
+var ErrRemoved = errors.New("removed while it was read")
+
+// ErrReplaced is in the chain of an error of a read when what was read was replaced
+// by another directory of the same name meanwhile. A second read finds that one.
+var ErrReplaced = errors.New("replaced while it was read")
+
+// Pinner is a Store that can hold on to a directory whose name may be given to
+// another one, or taken away, at any time.
+//
+// A store that wraps another one and adds to its reads implements Pinner by a Pin of
+// the store below, whose result it wraps in the same way. One that does not is read
+// by names, as Pin says.
+type Pinner interface {
+	// Pin holds the directory that has the name now. Close of the result must be
+	// called.
+	//
+	// Errors: NotFound for a missing name, Invalid for what is no directory.
+	Pin(ctx context.Context, name string) (Pinned, error)
+}
+
+// Pinned is a store that has one directory pinned: Open, Stat and List of that
+// directory and of names below it lead to what lies in it, whatever became of its
+// name. When it is removed its files go, and reads say NotFound. All other names,
+// and all other methods, are those of the store.
+type Pinned interface {
+	Store
+	// Fate says what became of the directory under the name: nil while it has it, an
+	// error with ErrReplaced in its chain when another one has it now, one with
+	// ErrRemoved when none has. A failure to look is returned as it is.
+	Fate(ctx context.Context, name string) error
+	// Lease keeps the files of the directory until Close, or until the process ends,
+	// however it does: RemoveTree, and a transaction that overwrites, take the name
+	// away at once and leave the files to CleanStaging. It is errs.Unsupported where the
+	// writer would not see it, errs.Busy when others are in the way for long, and has
+	// ErrRemoved or ErrReplaced in its chain when it comes too late.
+	Lease(ctx context.Context) error
+	// Leased reports whether somebody else has a lease of the directory; false where
+	// there are no leases.
+	Leased(ctx context.Context) (bool, error)
+	// Close gives the directory and its lease back. Open readers are not affected.
+	Close() error
+}
+
+// Pin holds the directory called name of st. Where st is no Pinner the result reads
+// by names, Fate looks whether the name is there at all, and there are no leases: of a
+// store whose directories are never replaced that is as good.
+func Pin(ctx context.Context, st Store, name string) (Pinned, error) {
+	if p, ok := st.(Pinner); ok {
+		return p.Pin(ctx, name)
+	}
+	return unpinned{st}, nil
+}
+
+// unpinned is a store that is read by names.
+type unpinned struct{ Store }
+
+// Fate implements Pinned.
+func (u unpinned) Fate(ctx context.Context, name string) error {
+	_, err := u.Stat(ctx, name)
+	if errs.KindOf(err) == errs.NotFound {
+		return Gone(name, ErrRemoved)
+	}
+	return err
+}
+
+// Lease implements Pinned.
+func (u unpinned) Lease(context.Context) error {
+	return &errs.Error{Kind: errs.Unsupported, Op: "store.Lease", Subject: u.Properties().Name, Got: "a store without leases"}
+}
+
+// Leased implements Pinned.
+func (u unpinned) Leased(context.Context) (bool, error) { return false, nil }
+
+// Close implements Pinned.
+func (u unpinned) Close() error { return nil }
+
+// Gone is what Pinned.Fate returns of a name; why is ErrRemoved or ErrReplaced.
+func Gone(name string, why error) error {
+	e := &errs.Error{Kind: errs.NotFound, Subject: name, Err: why, Remedy: "load another one; a lease keeps what is being read"}
+	if why == ErrReplaced {
+		e.Remedy = "read it again"
+	}
+	return e
+}
