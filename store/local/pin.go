@@ -83,8 +83,10 @@ func (p *pinned) Open(ctx context.Context, name string) (store.Reader, error) {
 	}
 	f, err := p.dir.Open(rel)
 	if err != nil {
-		if info, serr := p.dir.Stat(rel); serr == nil && !info.Mode().IsRegular() {
-			err = regular(op, name, info)
+		if !errors.Is(err, fs.ErrNotExist) { // a pipe or a socket cannot be opened like this
+			if info, serr := p.dir.Stat(rel); serr == nil && !info.Mode().IsRegular() {
+				err = regular(op, name, info)
+			}
 		}
 		return nil, wrap(op, name, err)
 	}
