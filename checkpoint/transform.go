@@ -179,10 +179,12 @@ func checkTransformed(n *tree.Node) error {
 // replaced returns the tree with other values in place of those of its leaves;
 // containers are new ones.
 func replaced(n *tree.Node, value func(*tree.Node) any) *tree.Node {
-	out := &tree.Node{Kind: n.Kind, Keys: n.Keys, Type: n.Type}
 	if n.Kind == tree.Leaf {
-		out.Value = value(n)
+		leaf := *n
+		leaf.Value = value(n)
+		return &leaf
 	}
+	out := &tree.Node{Kind: n.Kind, Keys: n.Keys, Type: n.Type}
 	for _, c := range n.Items {
 		out.Items = append(out.Items, replaced(c, value))
 	}
@@ -209,14 +211,8 @@ func madeLeaf(e tree.Entry) layout.Leaf {
 	if !ok {
 		var x tensor.Tensor
 		switch v := e.Node.Value.(type) {
-		case bool:
-			x = tensor.ScalarOf(v)
-		case int64:
-			x = tensor.ScalarOf(v)
-		case uint64:
-			x = tensor.ScalarOf(v)
-		case float64:
-			x = tensor.ScalarOf(v)
+		case bool, int64, uint64, float64:
+			x, _ = e.Node.Number()
 		case complex128:
 			x = tensor.ScalarOf(v)
 		case string:

@@ -176,6 +176,9 @@ func (ld *loading) readLeaves(ctx context.Context, t *layout.OpenTree, entries [
 			return err
 		}
 		entries[r.at].Node.Value = v
+		if r.leaf.DType == tensor.Uint64 {
+			entries[r.at].Node.StoreUnsigned() // when it is saved again
+		}
 	}
 	return nil
 }

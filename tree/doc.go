@@ -18,7 +18,9 @@
 //	other slice or array                       List
 //	tensor.Tensor                              Leaf
 //	bool, integers, floats, string             Leaf: bool, int64 (uint64 where
-//	                                           it does not fit), float64, string
+//	                                           it does not fit), float64, string;
+//	                                           stored as bool, int64 (uint64 for uint
+//	                                           and uint64), float64
 //	nil pointer, nil interface                 Leaf of nil
 //	*Node                                      itself
 //

@@ -99,7 +99,7 @@ func (o Options) from(v reflect.Value, at Path) (*Node, error) {
 		return n, nil
 	}
 	if s, ok := scalar(v); ok {
-		return &Node{Value: s}, nil
+		return &Node{Value: s, unsigned: isUnsigned(v)}, nil
 	}
 	return o.unknown(v, at)
 }
@@ -235,6 +235,9 @@ func scalar(v reflect.Value) (any, bool) {
 	}
 	return nil, false
 }
+
+// isUnsigned reports whether the type of v has values above the range of int64.
+func isUnsigned(v reflect.Value) bool { return v.Kind() == reflect.Uint || v.Kind() == reflect.Uint64 }
 
 func widen(v any) any {
 	if s, ok := scalar(reflect.ValueOf(v)); ok {

@@ -3,6 +3,7 @@ package tree
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"unsafe"
 
@@ -48,7 +49,8 @@ func (k Kind) keyed() bool { return k == Dict || k == Named }
 // slice of Keys, because Get and Set remember where keys are.
 //
 // The Value of a leaf is nil, bool, int64, uint64 (only above the range of
-// int64), float64, string or tensor.Tensor; Options.KeepUnknown admits others.
+// int64), float64, string or tensor.Tensor; Options.KeepUnknown admits others. What
+// dtype a number is stored as does not depend on its value; see Number.
 type Node struct {
 	Kind  Kind
 	Value any // of a Leaf
@@ -56,12 +58,37 @@ type Node struct {
 	Items []*Node
 	Type  string // of a Named: the name of its type, may be empty
 
+	unsigned bool           // an integer that is stored as uint64, whatever its value
 	index    unsafe.Pointer // *keyIndex of many keys, or nil
 	searched uint32         // searches without an index
 }
 
 // NewLeaf returns a leaf of v, with integers and floats widened as From does.
-func NewLeaf(v any) *Node { return &Node{Value: widen(v)} }
+func NewLeaf(v any) *Node { return &Node{Value: widen(v), unsigned: isUnsigned(reflect.ValueOf(v))} }
+
+// Number returns the value of a leaf that is a bool, an integer or a float as the
+// rank-0 tensor that it is stored as. Its dtype follows from the Go type: bool, int64
+// for signed integers and for uint8 to uint32, uint64 for uint and uint64, float64.
+func (n *Node) Number() (tensor.Tensor, bool) {
+	switch v := n.Value.(type) {
+	case bool:
+		return tensor.ScalarOf(v), true
+	case int64:
+		if n.unsigned && v >= 0 {
+			return tensor.ScalarOf(uint64(v)), true
+		}
+		return tensor.ScalarOf(v), true
+	case uint64:
+		return tensor.ScalarOf(v), true
+	case float64:
+		return tensor.ScalarOf(v), true
+	}
+	return tensor.Tensor{}, false
+}
+
+// StoreUnsigned has an integer stored as uint64 whatever its value is, as From does for
+// fields of type uint and uint64.
+func (n *Node) StoreUnsigned() { n.unsigned = true }
 
 // NewDict returns an empty dictionary.
 func NewDict() *Node { return &Node{Kind: Dict} }

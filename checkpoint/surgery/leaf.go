@@ -100,14 +100,9 @@ func (l leaf) array() (checkpoint.Lazy, error) {
 		}
 	case tensor.Tensor:
 		return checkpoint.LazyOf(v), nil
-	case bool:
-		return checkpoint.LazyOf(tensor.ScalarOf(v)), nil
-	case int64:
-		return checkpoint.LazyOf(tensor.ScalarOf(v)), nil
-	case uint64:
-		return checkpoint.LazyOf(tensor.ScalarOf(v)), nil
-	case float64:
-		return checkpoint.LazyOf(tensor.ScalarOf(v)), nil
+	}
+	if t, ok := l.node.Number(); ok {
+		return checkpoint.LazyOf(t), nil
 	}
 	return checkpoint.Lazy{}, l.mismatch("an array", l.describe())
 }

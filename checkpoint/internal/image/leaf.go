@@ -91,14 +91,13 @@ func newLeaf(e tree.Entry) (leaf, error) {
 	switch v := value.(type) {
 	case nil:
 		return empty(orbax.TypeNone)
-	case bool:
-		return scalar(tensor.ScalarOf(v))
-	case int64:
-		return scalar(tensor.ScalarOf(v))
-	case uint64:
-		return scalar(tensor.ScalarOf(v))
-	case float64:
-		return scalar(tensor.ScalarOf(v))
+	case bool, int64, uint64, float64:
+		n := tree.NewLeaf(v)
+		if value == e.Node.Value {
+			n = e.Node
+		}
+		t, _ := n.Number()
+		return scalar(t)
 	case complex128: // Orbax has no complex scalars
 		l.entry.ValueType, l.isArray, l.number, l.array = orbax.TypeNumpy, true, true, source{Tensor: tensor.ScalarOf(v)}
 		return l, nil
