@@ -299,6 +299,17 @@ func TestFailingHandlers(t *testing.T) {
 		"fails": {func(context.Context, handler.Writer) error { return own }, func(err error) bool { return errors.Is(err, own) }},
 		"writes a mark": {func(ctx context.Context, w handler.Writer) error { return w.Put(ctx, "commit_success.txt", nil) },
 			func(err error) bool { return errs.KindOf(err) == errs.Invalid }},
+		"writes the metadata of a tree": {func(ctx context.Context, w handler.Writer) error { return w.Put(ctx, "_METADATA", []byte("{}")) },
+			func(err error) bool { return errs.KindOf(err) == errs.Invalid }},
+		"writes metadata in small letters": {func(ctx context.Context, w handler.Writer) error { return w.Put(ctx, "_metadata", []byte("{}")) },
+			func(err error) bool { return errs.KindOf(err) == errs.Invalid }},
+		"writes names that differ in case": {func(ctx context.Context, w handler.Writer) error {
+			return errors.Join(w.Put(ctx, "weights", []byte("1")), w.Put(ctx, "Weights", []byte("2")))
+		}, func(err error) bool { return errs.KindOf(err) == errs.Invalid }},
+		"swallows an error": {func(ctx context.Context, w handler.Writer) error {
+			w.Put(ctx, "../x", nil) //nolint:errcheck // the mistake
+			return nil
+		}, func(err error) bool { return errs.KindOf(err) == errs.Invalid }},
 		"writes the manifest": {func(ctx context.Context, w handler.Writer) error { return w.Put(ctx, manifest.Name, nil) },
 			func(err error) bool { return errs.KindOf(err) == errs.Invalid }},
 	} {

@@ -296,7 +296,7 @@ func TestRunHoldsHandlersToTheRules(t *testing.T) {
 				_ = w.Close() // the mistake
 			}
 			return err
-		}, errs.Invalid},
+		}, errs.Exhausted},
 		{"own error", func(context.Context, Writer) error { return &errs.Error{Kind: errs.Busy} }, errs.Busy},
 	} {
 		if err := Run(t.Context(), c.commit, &full{}); errs.KindOf(err) != c.want {

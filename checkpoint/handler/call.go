@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -74,10 +75,32 @@ func nameOf(h CheckpointableHandler, v any) string {
 	return "handler " + h.TypeString()
 }
 
-// protected is a Commit whose errors and panics name the handler.
+// patience is for how long a Commit may go on when its context has ended.
+const patience = 5 * time.Second
+
+// protected is a Commit whose errors and panics name the handler. One that goes on long after ctx
+// has ended is left behind, and named.
 func protected(who string, commit Commit) Commit {
 	return func(ctx context.Context, dir Writer) error {
-		return protect(who, "Commit", func() error { return commit(ctx, dir) })
+		if ctx.Done() == nil {
+			return protect(who, "Commit", func() error { return commit(ctx, dir) })
+		}
+		done := make(chan error, 1)
+		go func() { done <- protect(who, "Commit", func() error { return commit(ctx, dir) }) }()
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+		}
+		late := time.NewTimer(patience)
+		defer late.Stop()
+		select {
+		case err := <-done:
+			return err
+		case <-late.C:
+			return &errs.Error{Kind: errs.Canceled, Op: who + ".Commit", Want: "to return when its context ends",
+				Got: fmt.Sprintf("one that was still at it %s later, and is left behind", patience), Remedy: "the handler is at fault", Err: context.Cause(ctx)}
+		}
 	}
 }
 

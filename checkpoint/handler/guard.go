@@ -4,17 +4,21 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // Run calls commit with a Writer that holds it to the rules: names are checked
-// and used once, files closed, nothing is written after it returned. It is
-// what engines call a Commit by, so that a mistake of a handler is an error of
-// that save instead of a checkpoint without a file.
+// and used once, also where a file system takes upper and lower case for the same, files closed,
+// nothing is written after it returned, and an error of the Writer is one of the save, whether the
+// handler returns it or not. It is what engines call a Commit by, so that a mistake of a handler is
+// an error of that save instead of a checkpoint without a file.
 func Run(ctx context.Context, commit Commit, dir Writer) error {
-	g := &guard{dir: dir, names: map[string]bool{}}
+	g := &guard{dir: dir, names: map[string]bool{}, folded: map[string]string{}}
 	err := commit(ctx, g)
 	if late := g.finish(); err == nil {
 		err = late
@@ -23,10 +27,34 @@ func Run(ctx context.Context, commit Commit, dir Writer) error {
 }
 
 type guard struct {
-	dir   Writer
-	mu    sync.Mutex
-	names map[string]bool // whether it is still open
-	done  bool
+	dir    Writer
+	using  sync.RWMutex // held for reading while dir is called: a handler that is left behind may be at it
+	mu     sync.Mutex
+	names  map[string]bool   // whether it is still open
+	folded map[string]string // names by what they are without case
+	failed error             // the first error of the Writer
+	done   bool
+}
+
+// note keeps the first error that the handler was told.
+func (g *guard) note(err error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.failed == nil && err != nil {
+		g.failed = err
+	}
+	return err
+}
+
+// fold returns a name as file systems have it that do not tell upper from lower case.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, name)
 }
 
 // take reserves a name.
@@ -42,14 +70,26 @@ func (g *guard) take(name string, open bool) error {
 	if _, ok := g.names[name]; ok {
 		return &errs.Error{Kind: errs.Exists, Subject: name, Got: "a file twice"}
 	}
-	g.names[name] = open
+	if other, ok := g.folded[fold(name)]; ok {
+		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "one that does not",
+			Remedy: "some file systems would take both for one file"}
+	}
+	g.names[name], g.folded[fold(name)] = open, name
 	return nil
 }
 
+// finish ends the commit: nothing calls the Writer when it has returned, nor later.
 func (g *guard) finish() error {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.done = true
+	g.mu.Unlock()
+	g.using.Lock()
+	defer g.using.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.failed != nil {
+		return g.failed
+	}
 	var open []string
 	for name, is := range g.names {
 		if is {
@@ -64,31 +104,63 @@ func (g *guard) finish() error {
 }
 
 func (g *guard) Put(ctx context.Context, name string, b []byte) error {
-	if err := g.take(name, false); err != nil {
-		return err
+	g.using.RLock()
+	defer g.using.RUnlock()
+	err := g.take(name, false)
+	if err == nil {
+		err = g.dir.Put(ctx, name, b)
 	}
-	return g.dir.Put(ctx, name, b)
+	return g.note(err)
 }
 
 func (g *guard) Create(ctx context.Context, name string) (io.WriteCloser, error) {
+	g.using.RLock()
+	defer g.using.RUnlock()
 	if err := g.take(name, true); err != nil {
-		return nil, err
+		return nil, g.note(err)
 	}
 	w, err := g.dir.Create(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, g.note(err)
 	}
 	return &guarded{w, g, name}, nil
 }
 
 type guarded struct {
-	io.WriteCloser
+	file  io.WriteCloser
 	guard *guard
 	name  string
 }
 
+// open returns an error once the commit is over.
+func (f *guarded) open() error {
+	f.guard.mu.Lock()
+	defer f.guard.mu.Unlock()
+	if f.guard.done {
+		return &errs.Error{Kind: errs.Closed, Subject: f.name, Got: "a file after the commit"}
+	}
+	return nil
+}
+
+// Write implements io.Writer.
+func (f *guarded) Write(b []byte) (n int, err error) {
+	f.guard.using.RLock()
+	defer f.guard.using.RUnlock()
+	if err = f.open(); err == nil {
+		n, err = f.file.Write(b)
+	}
+	return n, f.guard.note(err)
+}
+
+// Close implements io.Closer.
 func (f *guarded) Close() error {
-	err := f.WriteCloser.Close()
+	f.guard.using.RLock()
+	defer f.guard.using.RUnlock()
+	err := f.open()
+	if err == nil {
+		err = f.file.Close()
+	}
+	f.guard.note(err) //nolint:errcheck // it is returned
 	f.guard.mu.Lock()
 	defer f.guard.mu.Unlock()
 	f.guard.names[f.name] = err != nil // what failed to close is not complete

@@ -26,8 +26,10 @@ func (v Verdict) String() string {
 }
 
 // Commit writes what a Save isolated. It is called at most once, possibly from
-// another goroutine, and must return when ctx ends. An error makes the whole save
-// fail, and so does a panic, unless it is one of a goroutine that the handler began.
+// another goroutine, and must return when ctx ends: five seconds later the save fails without
+// it, and names it; what it writes from then on fails. An error makes the whole save
+// fail, and so does an error of dir that the Commit does not return, and a panic, unless it is one
+// of a goroutine that the handler began.
 type Commit func(ctx context.Context, dir Writer) error
 
 // CheckpointableHandler saves and loads items of one kind. Its methods may be

@@ -62,7 +62,9 @@ func (m *Meeting) rolls(ctx context.Context, mine roll) (map[int]roll, error) {
 	rolls := map[int]roll{}
 	for _, p := range m.group.Active {
 		var r roll
-		if err := m.hear(ctx, of("plan", p), &r); err != nil {
+		if err := m.hear(ctx, of("plan", p), &r); errs.KindOf(err) == errs.NotFound {
+			return nil, err
+		} else if err != nil {
 			return nil, errs.Wrap("", "process "+strconv.Itoa(p), err)
 		}
 		if p == m.group.Self {

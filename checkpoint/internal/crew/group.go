@@ -234,18 +234,18 @@ func (m *Meeting) barrier(ctx context.Context, op string) error {
 	if m.broken != nil {
 		return m.broken
 	}
-	ctx, cancel := patient(ctx)
+	long, cancel := patient(ctx)
 	defer cancel()
 	key := m.call.Key + ":" + op
-	err := m.group.Barrier(ctx, key)
-	switch {
-	case err == nil:
+	err := m.group.Barrier(long, key)
+	if err == nil {
 		return nil
-	case errs.KindOf(err) == errs.Other && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
-		m.broken = &errs.Error{Kind: errs.Canceled, Subject: "barrier " + key, Err: err}
-	default:
-		m.broken = errs.Wrap("", "barrier "+key, err)
 	}
+	broken := &errs.Error{Subject: "barrier " + key, Got: m.silent(ctx, op), Err: err}
+	if errs.KindOf(err) == errs.Other && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		broken.Kind = errs.Canceled
+	}
+	m.broken = broken
 	return m.broken
 }
 

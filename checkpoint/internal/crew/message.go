@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path"
 	"strconv"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
@@ -22,17 +24,75 @@ func (m *Meeting) say(ctx context.Context, name string, word any) error {
 	return m.talk.Put(ctx, name, b)
 }
 
-// hear reads a message of the meeting.
+// hear reads a message of the meeting. A message that is not there is errs.NotFound, which names
+// the process that has not said it.
 func (m *Meeting) hear(ctx context.Context, name string, word any) error {
 	ctx, cancel := patient(ctx)
 	defer cancel()
 	b, err := store.ReadAll(ctx, m.call.Store, path.Join(m.talk.Staging(), name))
-	if err == nil {
+	switch {
+	case errs.KindOf(err) == errs.NotFound:
+		return m.silence(name)
+	case err == nil:
 		if e := json.Unmarshal(b, word); e != nil {
 			err = &errs.Error{Kind: errs.Corrupt, Subject: path.Join(m.talk.Staging(), name), Err: e}
 		}
 	}
 	return err
+}
+
+// meaning says what the messages are about.
+var meaning = map[string]string{
+	"open": "the beginning of the save", "plan": "what it brings to the save", "report": "what it has written", "outcome": "whether the checkpoint is committed",
+}
+
+// silence is the error for a message that its process has not said.
+func (m *Meeting) silence(name string) error {
+	what, process, of := strings.Cut(name, ".")
+	who := "process " + process
+	if !of {
+		who = fmt.Sprintf("process %d, the primary", m.group.Primary)
+	}
+	return &errs.Error{Kind: errs.NotFound, Subject: who, Want: meaning[what], Got: "no word",
+		Remedy: "see whether and why that process has ended, and that all processes have the same directory; then save again"}
+}
+
+// silent names the processes that have not said what they say before a barrier; "" where all
+// have, or nobody can tell.
+func (m *Meeting) silent(ctx context.Context, op string) string {
+	if m.talk == nil {
+		return ""
+	}
+	ctx, cancel := patient(ctx)
+	defer cancel()
+	silent := func(name string) bool {
+		_, err := m.call.Store.Stat(ctx, path.Join(m.talk.Staging(), name))
+		return errs.KindOf(err) == errs.NotFound
+	}
+	var list []string
+	switch op {
+	case plan, written:
+		processes, what := m.group.Active, "plan"
+		if op == written {
+			processes, what = m.group.others(), "report"
+		}
+		for _, p := range processes {
+			if p != m.group.Self && silent(of(what, p)) {
+				list = append(list, strconv.Itoa(p))
+			}
+		}
+	case end:
+		if !m.group.Leads() && silent("outcome") {
+			list = append(list, strconv.Itoa(m.group.Primary)+", the primary")
+		}
+	}
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return "no word of process " + list[0]
+	}
+	return "no word of processes " + strings.Join(list, ", ")
 }
 
 // of names the message of a process.

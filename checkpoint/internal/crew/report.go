@@ -119,6 +119,9 @@ func (m *Meeting) Join(ctx context.Context, txn store.Txn, p *image.Piece) error
 	}
 	for _, process := range m.group.others() {
 		r, err := m.hearReport(ctx, process)
+		if errs.KindOf(err) == errs.NotFound {
+			return err
+		}
 		if err == nil {
 			if failed := r.Failure.from(process); failed != nil {
 				return failed
@@ -140,6 +143,9 @@ func (m *Meeting) add(ctx context.Context, r report, p *image.Piece) error {
 	}
 	for _, f := range written.Files {
 		in, err := m.call.Store.Stat(ctx, path.Join(m.txn.Staging(), f.Name))
+		if errs.KindOf(err) == errs.NotFound {
+			err = &errs.Error{Kind: errs.NotFound, Subject: f.Name, Want: "a file that the process has reported", Got: "none"}
+		}
 		if err == nil && in.Size != f.Size {
 			err = &errs.Error{Kind: errs.Corrupt, Subject: f.Name, Want: strconv.FormatInt(f.Size, 10) + " bytes", Got: strconv.FormatInt(in.Size, 10)}
 		}

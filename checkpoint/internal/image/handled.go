@@ -48,6 +48,9 @@ func (w *itemWriter) admit(name string) error {
 	if name == orbax.CommitFile || name == manifest.Name {
 		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that no document of the checkpoint has"}
 	}
+	if first, _, _ := strings.Cut(name, "/"); w.tree == nil && strings.EqualFold(first, orbax.TreeFile) && name != orbax.TreeFile {
+		return notTree(name, nil)
+	}
 	if w.tree != nil && w.tree.has(name) {
 		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that the arrays and documents of the tree do not have"}
 	}
@@ -55,6 +58,11 @@ func (w *itemWriter) admit(name string) error {
 		return w.im.opts.Admit(w.item, name)
 	}
 	return nil
+}
+
+// notTree refuses a file that would have its item taken for a tree of arrays.
+func notTree(name string, err error) error {
+	return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "in " + orbax.TreeFile + " of an item the document of a tree, as handler.Tree writes it, or another name", Err: err}
 }
 
 // has reports whether a file, or one above or below it, is the tree's own.
@@ -78,6 +86,11 @@ const dataDir = "d"
 func (w *itemWriter) Put(ctx context.Context, name string, b []byte) error {
 	if err := w.admit(name); err != nil {
 		return err
+	}
+	if name == orbax.TreeFile {
+		if _, err := orbax.ParseTree(b); err != nil {
+			return notTree(name, err)
+		}
 	}
 	name = path.Join(w.item, name)
 	if err := w.write(ctx, name, b); err != nil {
