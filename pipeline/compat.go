@@ -37,6 +37,9 @@ type Arrangement struct {
 	Epochs Epochs
 	// LastBatch is the policy that cuts the stream into batches.
 	LastBatch LastBatch
+	// Counted are the nodes of a branch whose Keyer is given, as position and slot, the number of
+	// a sample among all that came to the node, and among those of its batch. nil: none.
+	Counted []bool
 	// Codec of states; nil is that of Bivouac's documents.
 	Codec Codec
 	// NoStates is why the pipeline gives and takes no states, nil when it does.
@@ -61,6 +64,8 @@ type Progress struct {
 	First int64
 	// Sources are the states of external sources that have one, by the name of their node.
 	Sources map[string][]byte
+	// Came is how many samples came to each counted node, by its name; nil: to none.
+	Came map[string]int64
 	// Iterator is the state of an Iterator over the pipeline, if there is one.
 	Iterator []byte
 	// Faults are the samples that failed and were excused.

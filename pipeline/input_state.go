@@ -10,7 +10,15 @@ import (
 // progress returns how far the stream has come, with the states of its external sources.
 func (p *Pipeline) progress() Progress {
 	at := p.ring.Token()
-	at.Sources, at.Faults = nil, p.faults
+	at.Sources, at.Faults, at.Came = nil, p.faults, nil
+	for i, n := range p.counted {
+		if i < len(p.came) {
+			if at.Came == nil {
+				at.Came = map[string]int64{}
+			}
+			at.Came[n.Name] = p.came[i]
+		}
+	}
 	for _, in := range p.inputs {
 		if in.source.source.state == nil {
 			continue
@@ -55,7 +63,11 @@ func (p *Pipeline) moveInputs(at Progress) error {
 		return err
 	}
 	p.counters, p.faults = at.Iterator, at.Faults
-	at.Iterator, at.Sources, at.Faults = nil, nil, Faults{}
+	p.came = p.came[:0]
+	for _, n := range p.counted {
+		p.came = append(p.came, at.Came[n.Name])
+	}
+	at.Iterator, at.Sources, at.Faults, at.Came = nil, nil, Faults{}, nil
 	if err := p.move(at); err != nil {
 		return err
 	}

@@ -85,6 +85,9 @@ type Pipeline struct {
 	setup    IterSetter
 	setUps   int64  // batches before which it was called, since the last move
 	faults   Faults // of delivered batches
+	counted  []*graph.Node
+	came     []int64     // to the counted nodes, in delivered batches
+	last     *exec.Frame // that was started last, until it is abandoned
 	meter    meter
 	turn     flow.Turn
 	stuck    bool // the newest batch could not be begun
@@ -124,8 +127,13 @@ func newPipeline(g *graph.Graph, externals map[string]*sourceNode, seen *complet
 	}
 	p.config = exec.Config{
 		BatchSize: largest, Threads: o.NumThreads, Fetchers: o.IOThreads, ReadAhead: o.ReadAheadBytes,
-		Keyers: a.Keyers, OnError: actions(policies),
+		Keyers: a.Keyers, Counted: a.Counted, OnError: actions(policies),
 		BytesPerSample: o.BytesPerSample, Timing: o.EnableTiming, Memory: o.EnableMemoryStats, Affinity: o.SetAffinity,
+	}
+	for _, n := range g.Nodes {
+		if a.Counted != nil && a.Counted[n.Index] {
+			p.counted = append(p.counted, n)
+		}
 	}
 	if err := p.openInputs(externals); err != nil {
 		return nil, err
@@ -201,6 +209,9 @@ func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, e
 			in.delivered(p.ring.Token().number - 1)
 		}
 		p.settleFaults(s)
+		if len(p.counted) > 0 {
+			p.came = s.frame.Came(p.came[:0])
+		}
 		p.count(&s.batch)
 		return &s.batch, nil
 	case p.ring.Outcome() == flow.Starved && ctx.Err() != nil:

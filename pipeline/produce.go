@@ -73,6 +73,10 @@ func (m producer) Start(ctx context.Context, s *slot, at Progress, wait bool) (P
 	if len(f.IDs) > 0 {
 		s.batch.IDs = f.IDs[0]
 	}
+	if p.exec.Counts() {
+		f.Follow(p.last, p.came)
+		p.last = f
+	}
 	p.exec.Start(f)
 	return next, flow.Started
 }
@@ -211,6 +215,9 @@ func (m producer) Err(s *slot) error {
 // Abandon implements flow.Stage.
 func (m producer) Abandon(s *slot) {
 	if s.err == nil {
+		if m.p.last == s.frame { // what follows goes on behind what was delivered
+			m.p.last = nil
+		}
 		m.p.exec.Abandon(s.frame)
 	} else {
 		s.err, m.p.stuck = nil, false

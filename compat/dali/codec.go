@@ -24,12 +24,15 @@ type entry struct {
 	reader *ReaderOrder
 	random bool
 	seed   uint64
+	// counted marks a random operator of a branch: its state is the number of samples
+	// that came to it, which says nothing about the position.
+	counted bool
 }
 
 // newCodec returns the codec of a graph. The executor runs its nodes, and behind
 // each output of the pipeline a node that makes it contiguous, in the order in
 // which they are found from one output after the other.
-func newCodec(g *graph.Graph, seeds []uint64, orders map[*graph.Node]*ReaderOrder, batch int64) *codec {
+func newCodec(g *graph.Graph, seeds []uint64, orders map[*graph.Node]*ReaderOrder, counted []bool, batch int64) *codec {
 	c := &codec{batch: batch}
 	listed := map[*graph.Node]bool{}
 	var visit func(n *graph.Node)
@@ -44,14 +47,14 @@ func newCodec(g *graph.Graph, seeds []uint64, orders map[*graph.Node]*ReaderOrde
 			}
 		}
 		r := orders[n]
-		c.entries = append(c.entries, entry{name: n.Name, reader: r, random: r == nil && drawsSeed(n), seed: seeds[n.Index]})
+		c.entries = append(c.entries, entry{name: n.Name, reader: r, random: r == nil && drawsSeed(n), seed: seeds[n.Index], counted: counted != nil && counted[n.Index]})
 	}
 	delivered := map[graph.Edge]bool{}
-	for _, e := range g.Outputs {
+	for i, e := range g.Outputs {
 		visit(e.Node)
 		if !delivered[e] {
 			delivered[e] = true
-			c.entries = append(c.entries, entry{name: stateproto.Contiguous(e.Node.Name, e.Output, len(e.Node.Specs))})
+			c.entries = append(c.entries, entry{name: stateproto.Contiguous(g.Delivered(i), e.Output, len(e.Node.Specs))})
 		}
 	}
 	nodes, run := g.DepthFirst()
@@ -65,7 +68,11 @@ func newCodec(g *graph.Graph, seeds []uint64, orders map[*graph.Node]*ReaderOrde
 func (c *codec) AppendState(dst []byte, at pipeline.Progress) ([]byte, error) {
 	var s stateproto.Checkpoint
 	for _, e := range c.entries {
-		state, err := e.state(at.Position)
+		pos := at.Position
+		if e.counted {
+			pos = at.Came[e.name]
+		}
+		state, err := e.state(pos)
 		if err != nil {
 			return nil, errs.Wrap("dali.Checkpoint", "operator "+e.name, err)
 		}
@@ -114,6 +121,13 @@ func (c *codec) ParseState(b []byte) (pipeline.Progress, error) {
 		if err != nil {
 			return at, errs.Wrap("", "operator "+e.name, err)
 		}
+		if e.counted {
+			if at.Came == nil {
+				at.Came = map[string]int64{}
+			}
+			at.Came[e.name] = pos
+			continue
+		}
 		switch {
 		case pos < 0 || pos == at.Position:
 		case at.Position < 0:
@@ -125,6 +139,12 @@ func (c *codec) ParseState(b []byte) (pipeline.Progress, error) {
 	}
 	if at.Position < 0 {
 		at.Position = at.Batches * c.batch
+	}
+	for _, e := range c.entries {
+		if e.counted && at.Came[e.name] > at.Position {
+			return at, &errs.Error{Kind: errs.Mismatch, Subject: "operator " + e.name, Want: fmt.Sprintf("at most the %d samples that the pipeline has given", at.Position), Got: strconv.FormatInt(at.Came[e.name], 10),
+				Remedy: "resume with the batch size and the graph of the pipeline that was saved"}
+		}
 	}
 	at.First = max(0, at.Position-at.Batches*c.batch)
 	if s.External != nil && len(s.External.Iterator) > 0 {

@@ -38,6 +38,12 @@ func (mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Options)
 	a := &pipeline.Arrangement{LastBatch: pipeline.Fill, Keyers: make([]rng.Keyer, len(g.Nodes))}
 	for _, n := range g.Nodes {
 		a.Keyers[n.Index] = slotKeyer{key: seeds[n.Index]}
+		if o.World == 1 && counted(n) {
+			if a.Counted == nil {
+				a.Counted = make([]bool, len(g.Nodes))
+			}
+			a.Counted[n.Index] = true
+		}
 	}
 	orders := map[*graph.Node]*ReaderOrder{}
 	for i, n := range g.Readers() {
@@ -54,8 +60,24 @@ func (mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Options)
 	if !o.EnableCheckpointing {
 		a.NoStates = &errs.Error{Kind: errs.Invalid, Subject: "Options.EnableCheckpointing", Want: "true, for checkpoints as DALI's", Got: "false"}
 	}
-	a.Codec = newCodec(g, seeds, orders, int64(o.BatchSize))
+	a.Codec = newCodec(g, seeds, orders, a.Counted, int64(o.BatchSize))
 	return a, nil
+}
+
+// counted reports whether a random operator sees only the samples that took a branch. DALI
+// counts these, so that its numbers depend on the conditions of all batches before.
+func counted(n *graph.Node) bool {
+	if n.Reader != nil || !drawsSeed(n) {
+		return false
+	}
+	for _, edges := range [][]graph.Edge{n.Inputs, n.Args} {
+		for _, e := range edges {
+			if e.Node.Partial {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // slotKeyer gives the samples of a random operator their streams: sequences of its

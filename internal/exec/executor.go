@@ -26,6 +26,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +45,7 @@ type Config struct {
 	Fetchers  int         // I/O goroutines, when there are readers
 	ReadAhead int64       // bytes that fetched samples may take
 	Keyers    []rng.Keyer // of the graph's nodes
+	Counted   []bool      // of the graph's nodes: those of a branch whose Keyer is given, as position and slot, the number of a sample among those that came to the node, and in the frame; nil: none
 	OnError   []OnError   // of its readers; Fail where there is none
 
 	BytesPerSample int  // of an output whose size is not known, set aside before the data comes
@@ -71,6 +73,7 @@ type Executor struct {
 	io       *flow.Pool[task]
 	budget   *flow.Budget
 	memory   buffers
+	chain    sync.Mutex   // of frames that follow each other
 	usage    []usage      // of plan.values, when memory is counted
 	underWay int          // frames that were started and not abandoned
 	cost     atomic.Int64 // nanoseconds of work of an iteration without readers, smoothed
@@ -82,7 +85,7 @@ const inlineBelow = int64(20 * time.Microsecond)
 
 // New returns an executor for a graph whose i-th reader is sources[i]. Close must be called.
 func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
-	e := &Executor{plan: newPlan(g, c.BytesPerSample), config: c, sources: sources, budget: flow.NewBudget(c.ReadAhead)}
+	e := &Executor{plan: newPlan(restaged(g, c.Counted), c.Counted, c.BytesPerSample), config: c, sources: sources, budget: flow.NewBudget(c.ReadAhead)}
 	if c.Memory {
 		e.usage = make([]usage, len(e.plan.values))
 	}
@@ -134,6 +137,17 @@ func (e *Executor) Start(f *Frame) {
 	if e.config.Take {
 		f.provide()
 	}
+	if n > 0 && len(e.sources) > 0 {
+		f.ctx, f.cancel = context.WithCancel(context.Background())
+	}
+	if !f.waits() {
+		e.launch(f)
+	}
+}
+
+// launch begins the work on a frame that was started.
+func (e *Executor) launch(f *Frame) {
+	n := f.Len()
 	if f.inline {
 		return
 	}
@@ -141,7 +155,6 @@ func (e *Executor) Start(f *Frame) {
 		e.submit(f)
 		return
 	}
-	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.order = f.order[:n]
 	for s := range f.order {
 		f.order[s] = int32(s)
@@ -169,6 +182,7 @@ func (e *Executor) submit(f *Frame) {
 		e.cpu.Submit(task{f, 0, 1})
 		return
 	}
+	e.count(f)
 	step := e.step(n)
 	f.tasks = f.tasks[:0]
 	for lo := 0; lo < n; lo += step {
@@ -250,6 +264,7 @@ func (e *Executor) conclude(f *Frame) {
 	} else if !f.cancelled.Load() && !e.config.Take {
 		f.err = f.collect(e.plan)
 	}
+	e.handOn(f)
 }
 
 // Wait returns nil when the frame is computed, or failed, and ctx's error as an
@@ -297,6 +312,7 @@ func (e *Executor) runInline(f *Frame) {
 			w.batchThrough(f, stage)
 			continue
 		}
+		e.count(f)
 		w.block(f, stage, 0, n)
 		for s := range n {
 			if f.errs[s] != nil {
@@ -315,7 +331,7 @@ func (e *Executor) Err(f *Frame) error { return f.err }
 
 // Abandon stops work on the frame, waits until nothing touches it and makes it as new.
 func (e *Executor) Abandon(f *Frame) {
-	if f.started && !f.finished && !f.inline {
+	if parked := e.unchain(f); f.started && !f.finished && !f.inline && !parked {
 		f.cancelled.Store(true)
 		if f.cancel != nil {
 			f.cancel()

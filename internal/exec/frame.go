@@ -49,6 +49,11 @@ type Frame struct {
 	started   bool
 	finished  bool
 	done      chan struct{}
+	counted   []counting // of the counted nodes
+	// Of frames that follow each other, under the executor's chain:
+	prev, heir *Frame // the one that this one waits for, and the one that waits for it
+	parked     bool   // it is started, and not begun
+	concluded  bool
 }
 
 // loan is memory of a fetched file.
@@ -82,6 +87,9 @@ func (e *Executor) NewFrame() *Frame {
 		faults:    make([][]Fault, n),
 		lost:      make([]OnError, n),
 		done:      make(chan struct{}, 1),
+	}
+	for range p.counted {
+		f.counted = append(f.counted, counting{positions: make([]int64, n), slots: make([]int32, n)})
 	}
 	for i := range f.IDs {
 		f.IDs[i] = make([]int64, 0, n)

@@ -21,6 +21,7 @@ type plan struct {
 	wide    []bool        // of stages, whether nothing in them stays in a worker's memory and all samples come to all nodes
 	origin  []int         // per node: the reader that its data comes from, an index of readers, or -1
 	asks    []*graph.Node // per node: the reader of its image that tells what it wants, or nil
+	counted []*graph.Node // the counted ones
 }
 
 // value is what an output of a node holds.
@@ -37,10 +38,13 @@ type value struct {
 	keep    bool // of a reader's: needed after the first stage
 }
 
-func newPlan(g *graph.Graph, bytesPerSample int) *plan {
+func newPlan(g *graph.Graph, counted []bool, bytesPerSample int) *plan {
 	p := &plan{graph: g, readers: g.Readers(), fed: g.Fed(), stages: make([][]int, g.Stages)}
 	for _, n := range g.Nodes {
 		p.first = append(p.first, len(p.values))
+		if counted != nil && counted[n.Index] {
+			p.counted = append(p.counted, n)
+		}
 		origin := -1
 		switch {
 		case n.Reader != nil:

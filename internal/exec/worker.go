@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -37,6 +38,7 @@ type run struct {
 	imports, exports []port
 	clock            clock
 	needs            []int    // values that samples may lack, and then do not come here
+	count            int      // number of a counted node, or -1
 	at               int      // the first sample of the block in the frame
 	selected         selected // the samples of a batch-level run that some do not come to
 }
@@ -52,6 +54,7 @@ func newWorker(e *Executor) *worker {
 	for i, n := range p.graph.Nodes {
 		r := &w.runs[i]
 		r.w, r.node, r.first, r.needs = w, n, p.first[i], p.needs(n)
+		r.count = slices.Index(p.counted, n)
 		b := r.block.Binding()
 		b.Memory, b.Local, b.Specs, b.Source = r, &r.local, n.Specs, r.source
 		b.Keyer, b.Key = e.config.Keyers[i], rng.NodeKey(n.Drawer())
@@ -216,6 +219,10 @@ func (r *run) bind(s, n int) {
 	b := r.block.Binding()
 	r.at = s
 	b.Positions, b.Slots = f.Positions[s:s+n], f.Slots[s:s+n]
+	if r.count >= 0 {
+		c := &f.counted[r.count]
+		b.Positions, b.Slots = c.positions[s:s+n], c.slots[s:s+n]
+	}
 	for _, p := range r.imports {
 		*p.tensors = f.values[p.value][s : s+n]
 	}

@@ -17,10 +17,13 @@ type DotOptions struct {
 // the operator behind each output that makes it contiguous, depth first from the outputs.
 func (g *Graph) DOT(o DotOptions) []byte {
 	d := drawing{options: o, seen: map[string]bool{}, consumers: map[Edge][]consumer{}}
-	for _, e := range g.Outputs {
-		if name := contiguous + e.String(); !d.seen[name] {
+	delivered := map[Edge]bool{}
+	for i, e := range g.Outputs {
+		if !delivered[e] {
+			delivered[e] = true
 			d.visit(e.Node)
-			d.add(name, contiguousData+e.String(), []Edge{e})
+			name := e.named(g.Delivered(i))
+			d.add(contiguous+name, contiguousData+name, []Edge{e})
 		}
 	}
 	for _, n := range g.Nodes { // what is kept though nothing uses it

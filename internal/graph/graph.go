@@ -36,6 +36,17 @@ type Graph struct {
 	Nodes   []*Node // in topological order
 	Outputs []Edge
 	Stages  int
+
+	declared []string // of outputs: the names of their nodes before Merged; nil: those of now
+}
+
+// Delivered returns the name that the node of output i was declared with. Where Merged put
+// another in its place, it is not that one's: DALI names what it puts behind an output before it merges.
+func (g *Graph) Delivered(i int) string {
+	if g.declared != nil {
+		return g.declared[i]
+	}
+	return g.Outputs[i].Node.Name
 }
 
 // Readers returns the sources of the graph.
@@ -80,6 +91,25 @@ func (g *Graph) DepthFirst() (nodes []*Node, run int) {
 	return nodes, run
 }
 
+// Behind returns the graph in which each node that is picked begins a segment of its own: all
+// that flows into it was computed, for all samples, in stages before.
+func (g *Graph) Behind(picked func(n *Node) bool) *Graph {
+	out, _ := g.rewrite(nil, func(n *Node) error { // which fails where the function does
+		if n.Kernel == nil {
+			return nil
+		}
+		n.Stage = stage(n.Kernel.Grain(), n.from())
+		for _, e := range n.from() {
+			if picked(n) && e.Node.Stage == n.Stage {
+				n.Stage += 2
+				break
+			}
+		}
+		return nil
+	})
+	return out
+}
+
 // rewrite returns a copy of g in which the node that replaced has for another, with the same inputs,
 // stands for it, and change was called for every node, in order.
 func (g *Graph) rewrite(replaced map[*Node]*Node, change func(n *Node) error) (*Graph, error) {
@@ -108,6 +138,9 @@ func (g *Graph) rewrite(replaced map[*Node]*Node, change func(n *Node) error) (*
 		out.Stages = max(out.Stages, c.Stage+1)
 	}
 	out.Outputs = moved(g.Outputs)
+	for i := range g.Outputs {
+		out.declared = append(out.declared, g.Delivered(i))
+	}
 	return out, nil
 }
 

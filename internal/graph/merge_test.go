@@ -187,3 +187,30 @@ func TestPruning(t *testing.T) {
 		t.Errorf("a sink of another graph: %v", err)
 	}
 }
+
+// An output keeps the name of the node that was declared, whichever of the nodes that are
+// written the same stays.
+func TestMergedOutputsKeepTheirNames(t *testing.T) {
+	var b Builder
+	u := add(t, &b, "random.coin_flip", "", nil)
+	early, late := add(t, &b, "graphtest.pure", "__Pure_1", nil, u, u), add(t, &b, "graphtest.pure", "__Pure_2", nil, u, u)
+	user := add(t, &b, "graphtest.pure", "__Pure_3", nil, early, u)
+	g, err := b.Graph([]Edge{user, late, early})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := g.Merged(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Outputs[1] != m.Outputs[2] || m.Outputs[1].Node.Name != "__Pure_1" {
+		t.Fatalf("outputs %v", m.Outputs)
+	}
+	if got := []string{m.Delivered(0), m.Delivered(1), m.Delivered(2)}; !cmp.Equal(got, []string{"__Pure_3", "__Pure_2", "__Pure_1"}) {
+		t.Errorf("delivered as %v", got)
+	}
+	dot := string(m.DOT(DotOptions{}))
+	if !strings.Contains(dot, "__Pure_1 -> __MakeContiguous_CpuToCpu___Pure_2;") || strings.Contains(dot, "CpuToCpu___Pure_1") {
+		t.Errorf("drawn as\n%s", dot)
+	}
+}

@@ -53,11 +53,14 @@ func (e Edge) Spec() tensor.Spec { return e.Node.Specs[e.Output] }
 // OpValue makes an edge an argument.
 func (e Edge) OpValue() {}
 
-func (e Edge) String() string {
+func (e Edge) String() string { return e.named(e.Node.Name) }
+
+// named is the name of the edge if its node has that name.
+func (e Edge) named(node string) string {
 	if len(e.Node.Specs) == 1 {
-		return e.Node.Name
+		return node
 	}
-	return fmt.Sprintf("%s[%d]", e.Node.Name, e.Output)
+	return fmt.Sprintf("%s[%d]", node, e.Output)
 }
 
 // Params returns the names of the parameters that take a value per sample: the

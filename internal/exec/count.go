@@ -1,0 +1,133 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/internal/graph"
+)
+
+// A counted node of a branch gives the samples that come to it the numbers 0, 1, 2 …,
+// over all frames. Its random numbers are keyed by these, not by the positions of the
+// samples. So it begins a stage: when that begins, it is known which samples come, and
+// how many came in the frames before. For that a frame begins when the one before it is
+// finished.
+//
+//	frame k    ── count ── work ──┐ finished
+//	frame k+1                     └─ fetch ── count ── work ──
+
+// counting is what a frame knows of one counted node.
+type counting struct {
+	came      int64   // how many samples came in all frames before; from its stage on, in this one too
+	positions []int64 // of the frame's samples: their numbers, where they come
+	slots     []int32 // of these: their numbers in this frame
+}
+
+// restaged returns the graph in which counted nodes begin stages of their own.
+func restaged(g *graph.Graph, counted []bool) *graph.Graph {
+	if !slices.Contains(counted, true) {
+		return g
+	}
+	return g.Behind(func(n *graph.Node) bool { return counted[n.Index] })
+}
+
+// Counts reports whether the graph has counted nodes, so that each frame follows another.
+func (e *Executor) Counts() bool { return len(e.plan.counted) > 0 }
+
+// Follow makes f the frame after prev, which was started, or, when prev is nil, the one before
+// which came[i] samples came to counted node i; nil: none. It comes before Start.
+func (f *Frame) Follow(prev *Frame, came []int64) {
+	f.e.chain.Lock()
+	defer f.e.chain.Unlock()
+	f.concluded = false
+	if prev != nil && !prev.concluded {
+		prev.heir, f.prev = f, prev
+		return
+	}
+	for i := range f.counted {
+		switch {
+		case prev != nil:
+			f.counted[i].came = prev.counted[i].came
+		case came != nil:
+			f.counted[i].came = came[i]
+		default:
+			f.counted[i].came = 0
+		}
+	}
+}
+
+// Came appends how many samples came to each counted node, this frame included. It is valid after Wait.
+func (f *Frame) Came(dst []int64) []int64 {
+	for i := range f.counted {
+		dst = append(dst, f.counted[i].came)
+	}
+	return dst
+}
+
+// waits reports whether the frame begins only when the one before it is finished.
+func (f *Frame) waits() bool {
+	if len(f.counted) == 0 {
+		return false
+	}
+	f.e.chain.Lock()
+	defer f.e.chain.Unlock()
+	f.parked = f.prev != nil
+	return f.parked
+}
+
+// handOn begins the frame that follows f, which is finished.
+func (e *Executor) handOn(f *Frame) {
+	if len(f.counted) == 0 {
+		return
+	}
+	e.chain.Lock()
+	heir := f.heir
+	f.concluded, f.heir = true, nil
+	launch := false
+	if heir != nil {
+		for i := range f.counted {
+			heir.counted[i].came = f.counted[i].came
+		}
+		heir.prev, launch, heir.parked = nil, heir.parked, false
+	}
+	e.chain.Unlock()
+	if launch {
+		e.launch(heir)
+	}
+}
+
+// unchain makes f a frame that nothing waits for. It reports whether f never began.
+func (e *Executor) unchain(f *Frame) (parked bool) {
+	if len(f.counted) == 0 {
+		return false
+	}
+	e.chain.Lock()
+	defer e.chain.Unlock()
+	if f.prev != nil {
+		f.prev.heir, f.prev = nil, nil
+	}
+	if f.heir != nil { // which is dropped as well
+		f.heir.prev, f.heir = nil, nil
+	}
+	parked, f.parked = f.parked, false
+	return parked
+}
+
+// count gives the samples of the frame their numbers at the counted nodes that begin its stage.
+func (e *Executor) count(f *Frame) {
+	for i, n := range e.plan.counted {
+		if n.Stage != f.stage {
+			continue
+		}
+		c, needs, rank := &f.counted[i], e.plan.needs(n), int64(0)
+		for s := range f.Len() {
+			comes := f.lost[s] == Fail && f.errs[s] == nil && !slices.ContainsFunc(needs, func(id int) bool {
+				return !f.values[id][s].DType.Valid()
+			})
+			if comes {
+				c.positions[s], c.slots[s] = c.came+rank, int32(rank)
+				rank++
+			}
+		}
+		c.came += rank
+	}
+}
