@@ -87,7 +87,8 @@ func (c *listCursor[T]) Next() (item T, ok bool, err error) {
 func TestStateThatIsNone(t *testing.T) {
 	l := openIterable(t, seekable{size: 50}, options{BatchSize: 4, Streams: 2})
 	take(t, l, 3)
-	saved := snapshot(t, l)
+	sealed := snapshot(t, l)
+	saved := first(t, sealed) // without a checksum, which would refuse all alike
 	refuse := func(b []byte, kind errs.Kind, want string) {
 		t.Helper()
 		before := snapshot(t, l)
@@ -109,7 +110,9 @@ func TestStateThatIsNone(t *testing.T) {
 		}
 		return b
 	}
-	refuse(edit(`"version":1`, `"version":2`), errs.Unsupported, "newer")
+	refuse(edit(`"version":1`, `"version":3`), errs.Unsupported, "newer")
+	refuse(edit(`"version":1`, `"version":2`), errs.Corrupt, "checksum")
+	refuse(bytes.Replace(sealed, []byte(`"index":12`), []byte(`"index":8`), 1), errs.Corrupt, "checksum")
 	refuse(edit(`"kind":"loader"`, `"kind":"pipeline"`), errs.Mismatch, "kind")
 	refuse(edit(`"position":12`, `"position":-1`), errs.Corrupt, "position")
 	refuse(edit(`"position":12`, `"position":11`), errs.Corrupt, "extra.index")
@@ -137,7 +140,7 @@ func TestStateThatIsNone(t *testing.T) {
 
 	m := open(t, ids(10), options{BatchSize: 2})
 	take(t, m, 2)
-	b := bytes.Replace(snapshot(t, m), []byte(`"index":4`), []byte(`"index":11`), 1)
+	b := bytes.Replace(first(t, snapshot(t, m)), []byte(`"index":4`), []byte(`"index":11`), 1)
 	b = bytes.Replace(b, []byte(`"position":4`), []byte(`"position":11`), 1)
 	if err := m.LoadStateDict(b); !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "extra.index") {
 		t.Errorf("an index behind the end: %v", err)

@@ -14,7 +14,7 @@ const stateKind = "loader"
 // the order.
 type identity struct {
 	document state.Document
-	head     string // of the JSON: `"config":"…",`
+	head     string // of the JSON: `"checksum":"00000000","config":"…"`
 	tail     string // of the JSON: `,"fields":{…},"fingerprint":"…","kind":"loader","position":`
 }
 
@@ -43,7 +43,7 @@ func identityFor(fingerprint string, fields map[string]string) identity {
 	text := func(name, value string) string {
 		return string(state.AppendString(append(state.AppendString(nil, name), ':'), value))
 	}
-	id.head = text("config", id.document.Config)
+	id.head = state.Unsealed + text("config", id.document.Config)
 	id.tail = `,"fields":{`
 	for i, name := range sortedNames(fields) {
 		if i > 0 {

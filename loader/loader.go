@@ -22,6 +22,10 @@ type Loader[S, B any] struct {
 	turn     flow.Turn
 	begun    bool // the pass in progress has been iterated over
 	closed   bool
+
+	moved    bool   // a pass was begun, or a state was set
+	origin   []byte // the state before that
+	failures int    // errors of Next in a row
 }
 
 // New returns a loader over a Map. The error is of kind errs.Invalid and names the
@@ -76,7 +80,16 @@ func (l *Loader[S, B]) start(ctx context.Context) error {
 		return &errs.Error{Kind: errs.Closed, Op: "loader.Start"}
 	}
 	l.begun = false
+	l.leave()
 	return errs.Wrap("loader.Start", "", l.engine.start(ctx, l.protocol))
+}
+
+// leave remembers the state of the start before the loader moves from it.
+func (l *Loader[S, B]) leave() {
+	if n, ok := l.protocol.(*native); ok && !l.moved {
+		l.origin = n.identity.append(nil, &n.at, n.setup)
+	}
+	l.moved = true
 }
 
 // Next returns the next batch, which is the caller's (but see Options.PinMemory). At the end of an epoch it
@@ -91,20 +104,50 @@ func (l *Loader[S, B]) Next(ctx context.Context) (B, error) {
 	if l.closed {
 		return none, &errs.Error{Kind: errs.Closed, Op: "loader.Next"}
 	}
+	b, err := l.next(ctx)
+	switch {
+	case err == nil:
+		l.failures = 0
+		return b, nil
+	case errors.Is(err, io.EOF):
+		l.failures = 0
+		return none, io.EOF
+	}
+	return none, l.failed(ctx, err)
+}
+
+func (l *Loader[S, B]) next(ctx context.Context) (b B, err error) {
 	if l.engine.plan == nil {
+		l.leave()
 		if err := l.engine.start(ctx, l.protocol); err != nil {
-			return none, errs.Wrap("loader.Next", "", err)
+			return b, err
 		}
 	}
 	l.begun = true
-	b, err := l.engine.next(ctx)
-	switch {
-	case err == nil:
-		return b, nil
-	case errors.Is(err, io.EOF):
-		return none, io.EOF
+	return l.engine.next(ctx)
+}
+
+// failed returns the error of a batch. From the second in a row on it says that there is
+// no way past it: a loop that goes on after an error would ask for ever.
+func (l *Loader[S, B]) failed(ctx context.Context, err error) error {
+	if ctx.Err() == nil && l.engine.setup.OnError.Action != PassOn {
+		l.failures++
 	}
-	return none, errs.Wrap("loader.Next", "", err)
+	if l.failures < 2 {
+		return errs.Wrap("loader.Next", "", err)
+	}
+	return &errs.Error{Kind: errs.KindOf(err), Op: "loader.Next", Subject: fmt.Sprintf("the same batch, for the %s time", ordinal(l.failures)), Err: err,
+		Remedy: "an error keeps the position, so that Next tries the batch again: end the loop, or set Options.OnError to PassOn or Skip"}
+}
+
+func ordinal(n int) string {
+	if n == 3 {
+		return "third"
+	}
+	if n == 2 {
+		return "second"
+	}
+	return fmt.Sprint(n, "th")
 }
 
 // Epoch returns the batches of one epoch, as iterating once over torch's loader:
@@ -159,7 +202,8 @@ func (l *Loader[S, B]) AppendState(dst []byte) ([]byte, error) {
 }
 
 // SetState makes the loader go on from a state, its own or that of another loader
-// of the same data set and order. A state that does not fit is refused: it is of
+// of the same data set and order. No state at all, nil, is the start of the first
+// epoch: so the first run of a job needs no branch. Empty text is damage. A state that does not fit is refused: it is of
 // kind errs.Mismatch when it is for another data set or order, and names what
 // differs, errs.Unsupported when it is of a newer version and errs.Corrupt when
 // it is none; the loader stays where it is then.
@@ -171,9 +215,17 @@ func (l *Loader[S, B]) SetState(b []byte) error {
 	if l.closed {
 		return &errs.Error{Kind: errs.Closed, Op: "loader.SetState"}
 	}
+	if b == nil {
+		if !l.moved {
+			return nil
+		}
+		b = l.origin
+	}
+	l.leave()
 	if err := l.protocol.SetState(b); err != nil {
 		return errs.Wrap("loader.SetState", "", err)
 	}
+	l.failures = 0
 	l.engine.drop()
 	l.begun = false
 	return nil

@@ -111,7 +111,7 @@ func TestMergeRefuses(t *testing.T) {
 	m := open(t, ids(4), options{})
 	for want, states := range map[string][][]byte{
 		"Iterable": {}, "rank 2, epoch": {a, b, later}, "rank 1": {a, []byte("{"), c}, "multiple of 5": {a, b, c, a, b}, "states of the ranks": {snapshot(t, m)},
-		"fields": {a, []byte(strings.Replace(string(b), `"seed":"0"`, `"seed":"1"`, 1)), c},
+		"fields": {a, []byte(strings.Replace(string(first(t, b)), `"seed":"0"`, `"seed":"1"`, 1)), c},
 	} {
 		_, err := loader.Merge(states...)
 		if want == "fields" {

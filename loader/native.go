@@ -209,7 +209,7 @@ func (n *native) fits(at *place) error {
 			return corruptState("epoch", "one that can be reached", at.epoch)
 		}
 	}
-	return nil
+	return n.consistent(at)
 }
 
 // takeSnapshot makes the place now the one to go on from.

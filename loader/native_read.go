@@ -118,6 +118,7 @@ func (f *extraForm) into(at *place, s *Setup) error {
 		}
 		at.history = append(at.history, segment{h[0], h[1], h[2]})
 	}
+	at.covered, at.world = len(f.Coverage) == len(at.coverage), f.World
 	for i, c := range f.Coverage {
 		if i >= len(at.coverage) {
 			return corruptState("extra.coverage", "two epochs", len(f.Coverage))

@@ -16,6 +16,7 @@ func sortedNames(m map[string]string) []string { return slices.Sorted(maps.Keys(
 // append appends the state document of a place, as state.Document.Marshal would:
 // canonical JSON. It allocates nothing when dst has room.
 func (id *identity) append(dst []byte, at *place, s *Setup) []byte {
+	start := len(dst)
 	dst = append(dst, '{')
 	if at.batch > 0 {
 		dst = append(appendField(dst, "batch", at.batch), ',')
@@ -29,7 +30,9 @@ func (id *identity) append(dst []byte, at *place, s *Setup) []byte {
 	}
 	dst = appendExtra(append(dst, `,"extra":`...), at, s)
 	dst = strconv.AppendInt(append(dst, id.tail...), at.position, 10)
-	return append(strconv.AppendInt(append(dst, `,"version":`...), state.Version, 10), '}')
+	dst = append(strconv.AppendInt(append(dst, `,"version":`...), state.Version, 10), '}')
+	state.Seal(dst[start:])
+	return dst
 }
 
 // appendExtra appends what a place holds beyond a document, its names in order.

@@ -15,6 +15,8 @@ type place struct {
 
 	digest   state.Digest
 	coverage [2]coverage // of the last epoch and of this one
+	covered  bool        // the state that was read has a coverage
+	world    int64       // of the state that was read
 	ahead    window
 	history  []segment
 	ledger   ledger

@@ -126,6 +126,9 @@ func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
 		return nil, errs.Wrap("pipeline.New", "", err)
 	}
 	p.setup = d.setup
+	if p.noStates == nil {
+		p.origin, _ = p.codec.AppendState(nil, p.progress()) // where it cannot be told, SetState of nothing says so
+	}
 	if options.Checkpoint != nil {
 		if err := p.SetState(options.Checkpoint); err != nil {
 			p.Close()

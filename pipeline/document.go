@@ -67,6 +67,10 @@ func (c documents) ParseState(b []byte) (Progress, error) {
 	if err != nil {
 		return Progress{}, errs.Wrap("", "digest", err)
 	}
+	if epoch, batch := c.schedule.epoch(d.Position); !c.external && (epoch != d.Epoch || batch != d.Batch) {
+		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "position", Want: fmt.Sprintf("one in epoch %d, batch %d, as the state says", d.Epoch, d.Batch),
+			Got: fmt.Sprintf("%d, in epoch %d, batch %d", d.Position, epoch, batch)}
+	}
 	at := Progress{Position: d.Position, Digest: digest}
 	if !c.extended && d.Extra[extensionKey] == nil {
 		return at, nil

@@ -73,7 +73,8 @@ type Pipeline struct {
 	schedule schedule
 	identity identity
 	codec    Codec
-	noStates error // why there are none, or nil
+	noStates error  // why there are none, or nil
+	origin   []byte // the state of the start
 	declared declared
 	config   exec.Config
 	exec     *exec.Executor // nil until the first data shows what the graph works on

@@ -72,8 +72,8 @@ func (id *identity) document(s schedule, at Progress) state.Document {
 // pieces are the parts of a pipeline's document that never change, so that a
 // state in each step costs next to nothing:
 //
-//	{ "batch":1, │"config":"…",│ "digest":"…" ,"epoch":1 │,"fields":{…},…,│ "position":9 │,"version":1}│
-//	             └── config ───┘                         └──── fields ────┘              └─── tail ────┘
+//	{ "batch":1, │"checksum":"…","config":"…",│ "digest":"…" ,"epoch":1 │,"fields":{…},…,│ "position":9 │,"version":2}│
+//	             └────────── config ──────────┘                         └──── fields ────┘              └─── tail ────┘
 type pieces struct{ config, fields, tail string }
 
 // newPieces cuts a document at position 0 of epoch 0.
@@ -88,6 +88,7 @@ func newPieces(origin state.Document) (pieces, error) {
 }
 
 func (p *pieces) append(dst []byte, d state.Document) []byte {
+	start := len(dst)
 	dst = append(dst, '{')
 	if d.Batch > 0 {
 		dst = append(strconv.AppendInt(append(dst, `"batch":`...), d.Batch, 10), ',')
@@ -97,7 +98,9 @@ func (p *pieces) append(dst []byte, d state.Document) []byte {
 		dst = strconv.AppendInt(append(dst, `,"epoch":`...), d.Epoch, 10)
 	}
 	dst = strconv.AppendInt(append(append(dst, p.fields...), `"position":`...), d.Position, 10)
-	return append(dst, p.tail...)
+	dst = append(dst, p.tail...)
+	state.Seal(dst[start:])
+	return dst
 }
 
 // AppendState appends the state of what was delivered so far, as canonical JSON:
@@ -121,7 +124,8 @@ func (p *Pipeline) AppendState(dst []byte) ([]byte, error) {
 func (p *Pipeline) Checkpoint() ([]byte, error) { return p.AppendState(nil) }
 
 // SetState moves the pipeline to a state, in a time that does not depend on the
-// position. A state of another data set, seed, batch size or graph is refused
+// position. No state at all, nil, is the start of the first epoch. A state of
+// another data set, seed, batch size or graph is refused
 // with an errs.Mismatch that names what differs, a damaged one with
 // errs.Corrupt; the pipeline stays where it was then.
 func (p *Pipeline) SetState(b []byte) error {
@@ -135,6 +139,12 @@ func (p *Pipeline) SetState(b []byte) error {
 	}
 	if p.noStates != nil {
 		return errs.Wrap(what, "", p.noStates)
+	}
+	if b == nil {
+		if p.progress().Position == 0 {
+			return nil
+		}
+		b = p.origin
 	}
 	at, err := p.codec.ParseState(b)
 	if err != nil {

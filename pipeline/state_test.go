@@ -68,6 +68,9 @@ func TestDamagedState(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(m map[string]any){
+		"damaged":        func(m map[string]any) { m["version"], m["checksum"] = 2, "00000000" },
+		"another epoch":  func(m map[string]any) { m["epoch"] = 1 },
+		"another batch":  func(m map[string]any) { m["position"] = 4 },
 		"inside a batch": func(m map[string]any) { m["position"] = 3 },
 		"negative":       func(m map[string]any) { m["position"] = -2 },
 		"newer version":  func(m map[string]any) { m["version"] = 99 },
@@ -78,6 +81,8 @@ func TestDamagedState(t *testing.T) {
 		if err := json.Unmarshal(st, &m); err != nil {
 			t.Fatal(err)
 		}
+		m["version"] = 1 // without a checksum, which would refuse all changes alike
+		delete(m, "checksum")
 		change(m)
 		b, err := json.Marshal(m)
 		if err != nil {
@@ -99,6 +104,12 @@ func TestDamagedState(t *testing.T) {
 		if d, err = state.Unmarshal(save(t, p)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := p.SetState(nil); err != nil { // no state is the start
+		t.Fatal(err)
+	}
+	if b := next(t, p); b.Position != 0 {
+		t.Errorf("no state is position %d, want 0", b.Position)
 	}
 	if err := p.SetState(st); err != nil {
 		t.Fatal(err)

@@ -12,10 +12,11 @@ import (
 )
 
 // Version is that of the documents this package writes, and the newest it reads.
-const Version = 1
+// From version 2 on a document carries a checksum of itself; version 1 has none.
+const Version = 2
 
-// Document is the state of a stream. Marshal writes zero fields after Position
-// not at all.
+// Document is the state of a stream. Marshal does not write zero fields after
+// Position, and adds the checksum.
 type Document struct {
 	Version  int    // of the form of the document
 	Kind     string // of the stream: "pipeline"
@@ -34,6 +35,7 @@ type Document struct {
 // form is the JSON form of a Document.
 type form struct {
 	Batch       int64                      `json:"batch,omitempty"`
+	Checksum    string                     `json:"checksum,omitempty"`
 	Config      string                     `json:"config,omitempty"`
 	Digest      string                     `json:"digest,omitempty"`
 	Epoch       int64                      `json:"epoch,omitempty"`
@@ -66,6 +68,9 @@ func (d Document) Marshal() ([]byte, error) {
 	}
 	f := form{Batch: d.Batch, Config: d.Config, Digest: d.Digest, Epoch: d.Epoch, Extra: d.Extra, Fields: d.Fields,
 		Fingerprint: d.Fingerprint, Kind: d.Kind, Position: d.Position, Version: d.Version}
+	if d.Version > 1 {
+		f.Checksum = checksumZeros
+	}
 	if err := validText(f); err != nil {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "state.Marshal", Err: err}
 	}
@@ -77,13 +82,14 @@ func (d Document) Marshal() ([]byte, error) {
 	if err != nil {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "state.Marshal", Err: err}
 	}
+	Seal(b)
 	return b, nil
 }
 
 // Unmarshal reads a document, strictly: JSON with each name once and spelled
-// exactly, no unknown fields but inside "extra", integers that are integers and
-// nothing after it. Errors: errs.Unsupported for a newer version, else
-// errs.Corrupt.
+// exactly, no unknown fields but inside "extra", integers that are integers,
+// nothing after it, and from version 2 on the checksum of its contents. Errors:
+// errs.Unsupported for a newer version, else errs.Corrupt.
 func Unmarshal(b []byte) (Document, error) {
 	const op = "state.Unmarshal"
 	v, err := parse(b)
@@ -103,6 +109,15 @@ func Unmarshal(b []byte) (Document, error) {
 			Remedy: "it was written by a newer Bivouac"}
 	}
 	d.Version = int(version)
+	if r.err == nil && version > 1 {
+		top["version"] = json.Number(strconv.FormatInt(version, 10))
+		digits, _ := top[checksumName].(string)
+		if err := checkSeal(op, top, digits); err != nil {
+			return Document{}, err
+		}
+		delete(top, "version")
+		delete(top, checksumName)
+	}
 	d.Kind = r.text("kind", true)
 	d.Position = r.integer("position", true)
 	d.Epoch, d.Batch = r.integer("epoch", false), r.integer("batch", false)

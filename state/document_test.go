@@ -49,7 +49,7 @@ func genDocument() *rapid.Generator[Document] {
 	return rapid.Custom(func(t *rapid.T) Document {
 		count := rapid.Int64Range(0, math.MaxInt64)
 		d := Document{
-			Version: 1, Kind: rapid.StringN(1, 9, -1).Draw(t, "kind"), Position: count.Draw(t, "position"),
+			Version: rapid.IntRange(1, Version).Draw(t, "version"), Kind: rapid.StringN(1, 9, -1).Draw(t, "kind"), Position: count.Draw(t, "position"),
 			Epoch: count.Draw(t, "epoch"), Batch: count.Draw(t, "batch"),
 			Fingerprint: rapid.String().Draw(t, "fingerprint"), Config: rapid.String().Draw(t, "config"), Digest: rapid.String().Draw(t, "digest"),
 		}
@@ -127,7 +127,11 @@ func TestUnmarshalErrors(t *testing.T) {
 		{`{"kind":"k","position":0,"version":1,"epoch":-1}`, errs.Corrupt, "epoch"},
 		{`{"kind":"k","position":0,"version":1,"batch":-1}`, errs.Corrupt, "batch"},
 		{`{"kind":"k","position":0,"version":0}`, errs.Corrupt, "version"},
-		{`{"kind":"k","position":0,"version":2,"new":{}}`, errs.Unsupported, "newer"},
+		{`{"kind":"k","position":0,"version":3,"new":{}}`, errs.Unsupported, "newer"},
+		{`{"kind":"k","position":0,"version":2}`, errs.Corrupt, "checksum"},
+		{`{"checksum":7,"kind":"k","position":0,"version":2}`, errs.Corrupt, "checksum"},
+		{`{"checksum":"00000000","kind":"k","position":0,"version":2}`, errs.Corrupt, "checksum"},
+		{`{"checksum":"00000000","kind":"k","position":0,"version":1}`, errs.Corrupt, "checksum"},
 	} {
 		d, err := Unmarshal([]byte(c.json))
 		if errs.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.mention) || d.Kind != "" {
@@ -138,7 +142,7 @@ func TestUnmarshalErrors(t *testing.T) {
 
 func TestMarshalErrors(t *testing.T) {
 	for name, spoil := range map[string]func(*Document){
-		"version":  func(d *Document) { d.Version = 2 },
+		"version":  func(d *Document) { d.Version = 3 },
 		"kind":     func(d *Document) { d.Kind = "" },
 		"position": func(d *Document) { d.Position = -1 },
 		"utf-8":    func(d *Document) { d.Fields["x"] = "\xff" },

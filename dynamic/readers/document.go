@@ -91,7 +91,15 @@ func (c documents) Place(text string) (*Arrangement, Place, error) {
 	if d.Epoch < 0 || d.Epoch >= most {
 		return nil, Place{}, &errs.Error{Kind: errs.Corrupt, Subject: "epoch", Want: fmt.Sprintf("0 to %d", int64(most)-1), Got: fmt.Sprint(d.Epoch)}
 	}
-	return c.place(d.Epoch, x.Cuts)
+	a, at, err := c.place(d.Epoch, x.Cuts)
+	if err != nil {
+		return a, at, err
+	}
+	left, err := newRemainder(c.order.shards.Samples, x.Cuts)
+	if want := (d.Epoch+1)*c.order.shards.Samples - left.size; err != nil || d.Position != want {
+		return nil, Place{}, &errs.Error{Kind: errs.Corrupt, Subject: "position", Want: fmt.Sprintf("%d, as epoch and cuts say", want), Got: fmt.Sprint(d.Position), Err: err}
+	}
+	return a, at, nil
 }
 
 // place returns where a reader stands after the cuts of an epoch.

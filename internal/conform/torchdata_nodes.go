@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/loader/nodes"
+	"github.com/bivouac-ml/bivouac/state"
 )
 
 // tdNodes is a loader made of nodes.
@@ -39,7 +40,11 @@ func (l *tdNodes) state() ([]byte, error) {
 			return nil, err
 		}
 	}
-	return l.AppendState(nil)
+	b, err := l.AppendState(nil)
+	if err != nil {
+		return nil, err
+	}
+	return state.CheckSeal(b) // torchdata has no checksum
 }
 
 func (l *tdNodes) load(b []byte) error {

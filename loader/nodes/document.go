@@ -78,7 +78,7 @@ func excerpt(b []byte) string {
 
 // appendKey appends a field's name, with what comes before it.
 func appendKey(dst []byte, name string) []byte {
-	if len(dst) > 0 && dst[len(dst)-1] != '{' {
+	if len(dst) > 0 && dst[len(dst)-1] != '{' && dst[len(dst)-1] != ',' {
 		dst = append(dst, ',')
 	}
 	dst = append(dst, '"')

@@ -30,6 +30,17 @@ type Loader[T any] struct {
 	begun   bool   // an epoch is being read
 	cancel  context.CancelFunc
 	closed  bool
+	moved   bool   // an epoch was begun, or a state was set
+	origin  []byte // the state before that
+}
+
+// leave remembers the state of the start before the loader moves from it.
+func (l *Loader[T]) leave() (err error) {
+	if !l.moved {
+		l.origin, err = l.AppendState(nil)
+	}
+	l.moved = true
+	return err
 }
 
 // NewLoader returns a loader of root.
@@ -42,6 +53,9 @@ func NewLoader[T any](root Node[T], o LoaderOptions) *Loader[T] { return &Loader
 func (l *Loader[T]) Begin(ctx context.Context) error {
 	if l.closed {
 		return &errs.Error{Kind: errs.Closed, Op: "nodes.Loader"}
+	}
+	if err := l.leave(); err != nil {
+		return err
 	}
 	l.endContext()
 	ctx, l.cancel = context.WithCancel(ctx)
@@ -141,24 +155,47 @@ func (l *Loader[T]) Epoch(ctx context.Context) iter.Seq2[T, error] {
 }
 
 // AppendState appends the state of what was delivered: torchdata's
-// {"num_yielded", "root"}. It starts nothing.
+// {"num_yielded", "root"}, and a "checksum", which torchdata passes over. It starts
+// nothing. The error is that of a node, or of kind errs.Corrupt for the state of an
+// iterable or a sampler that is not JSON.
 func (l *Loader[T]) AppendState(dst []byte) ([]byte, error) {
+	start := len(dst)
 	switch {
 	case l.pending != nil:
-		return append(dst, l.pending...), nil
+		dst = append(append(append(dst, '{'), state.Unsealed...), l.pending[1:]...)
+		state.Seal(dst[start:])
+		return dst, nil
 	case len(l.before) > 0:
 		return append(dst, l.before...), nil
 	}
-	dst = appendCount(append(dst, '{'), "num_yielded", l.yielded)
+	dst = appendCount(append(append(dst, '{'), state.Unsealed...), "num_yielded", l.yielded)
 	dst, err := appendState(dst, "root", l.root)
-	return append(dst, '}'), err
+	if err != nil {
+		return dst, err
+	}
+	canonical, err := state.Canonical(append(dst, '}')[start:])
+	if err != nil {
+		return dst[:start], errs.Wrap("nodes.Loader", "state", err)
+	}
+	state.Seal(canonical)
+	return append(dst[:start], canonical...), nil
 }
 
-// SetState makes the next epoch that of a state, from there on. The error is of
+// SetState makes the next epoch that of a state, from there on. No state at all, nil,
+// is the start of the first epoch. The error is of
 // kind errs.Corrupt or errs.Mismatch; then nothing has changed. What the nodes below
 // think of it, the first Next or Begin says.
 func (l *Loader[T]) SetState(saved []byte) error {
-	canonical, err := state.Canonical(saved)
+	if saved == nil {
+		if !l.moved {
+			return nil
+		}
+		saved = l.origin
+	}
+	if err := l.leave(); err != nil {
+		return err
+	}
+	canonical, err := state.CheckSeal(saved)
 	if err != nil {
 		return errs.Wrap("nodes.Loader", "state", err)
 	}

@@ -25,7 +25,10 @@
 //	Cycle          {"source", "num_cycles", "has_started", "num_yielded"}
 //	RoundRobin     {"current_dataset_index", "dataset_keys", "dataset_node_states", "datasets_exhausted"}
 //	Weighted       {"dataset_node_states", "datasets_exhausted", "epoch", "num_yielded", "weighted_sampler_state"}
-//	Loader         {"root", "num_yielded"}
+//	Loader         {"root", "num_yielded", "checksum"}
+//
+// The checksum is of the whole state, see state.Seal; torchdata passes it over, and its own
+// states, which have none, are taken as they are.
 //
 // A node accepts only its own state: fields that are missing, unknown or of the
 // wrong type are an error of kind errs.Mismatch that names them. What a state

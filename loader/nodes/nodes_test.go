@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/loader/nodes"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -346,4 +347,67 @@ func TestConstructorsRefuse(t *testing.T) {
 	zero[0].Weight = 0
 	_, err = nodes.Weighted(zero, nodes.WeightedOptions{})
 	check("weight", err)
+}
+
+// No state is the start, also for a loader that has moved.
+func TestNoStateIsTheStart(t *testing.T) {
+	for name, build := range built {
+		if name == "weighted, forever" {
+			continue
+		}
+		l := nodes.NewLoader(build(), nodes.LoaderOptions{})
+		var want []string
+		for range 3 {
+			if err := l.SetState(nil); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			var got []string
+			for v, err := range l.Epoch(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, v)
+			}
+			if want == nil {
+				want = got
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A state that was changed is refused: torchdata's own have no checksum.
+func TestChangedStateIsRefused(t *testing.T) {
+	l := nodes.NewLoader(built["chain over all of it"](), nodes.LoaderOptions{})
+	defer l.Close()
+	if _, err := l.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := l.AppendState(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range saved {
+		if c < '0' || c > '9' {
+			continue
+		}
+		for digit := byte('0'); digit <= '9'; digit++ {
+			b := append([]byte(nil), saved...)
+			if b[i] = digit; digit != c && !errors.Is(l.SetState(b), errs.Corrupt) {
+				t.Errorf("accepted: %s", b)
+			}
+		}
+	}
+	own, err := state.CheckSeal(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.SetState(own); err != nil || strings.Contains(string(own), "checksum") {
+		t.Errorf("without a checksum, as torchdata writes it: %v, %s", err, own)
+	}
 }
