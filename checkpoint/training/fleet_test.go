@@ -418,7 +418,7 @@ func (f *fleet) play(t *testing.T, enough func(lives int) bool) {
 	var acked []string
 	began := time.Now()
 	for lives := 0; !enough(lives); lives++ {
-		events, err := f.life(acked, 20+r.IntN(200), r.IntN(100))
+		events, err := f.life(acked, 20+r.IntN(100), r.IntN(60))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -473,7 +473,7 @@ func TestFleet(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	f := &fleet{dir: filepath.Join(t.TempDir(), "run"), seed: uint64(time.Now().UnixNano())}
-	f.play(t, func(lives int) bool { return lives == 8 })
+	f.play(t, func(lives int) bool { return lives == 4 })
 }
 
 // TestLongFleet is TestFleet for ten minutes.

@@ -58,6 +58,10 @@ func (c *Checkpointer) retain(ctx context.Context) error {
 		return err
 	}
 	for _, in := range doomed {
+		if c.leased(ctx, in) {
+			c.opts.OnEvent(Event{Kind: Spared, Step: in.Step, Name: in.Directory, Reason: "a reader has a lease of it"})
+			continue
+		}
 		if err := c.remove(ctx, in); err != nil {
 			return err
 		}

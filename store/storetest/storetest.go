@@ -39,6 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"cleaning", cleaning},
 		{"settling", settling},
 		{"locks", locks},
+		{"pinning", pinning},
 		{"permissions", permissions},
 		{"concurrent objects", concurrentObjects},
 		{"concurrent transactions", concurrentTransactions},
