@@ -217,3 +217,47 @@ func TestBranchStatesAreChecked(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An external source of two outputs is two sources in DALI's checkpoints; one that has it as one is read.
+func TestSourcesOfSeveralOutputs(t *testing.T) {
+	d, err := pipeline.Define(pipeline.Options{BatchSize: 2, Seed: 3, Compat: dali.Mode(), EnableCheckpointing: true}, func(p *pipeline.Builder) []pipeline.Node {
+		out := pipeline.ExternalSource(p, pipeline.BatchFunc(func(_ context.Context, info pipeline.BatchInfo) ([]pipeline.Data, error) {
+			one := tensor.FromSlice([]int32{int32(info.Iteration)})
+			return []pipeline.Data{[]tensor.Tensor{one, one}, []tensor.Tensor{one, one}}, nil
+		}), pipeline.SourceOptions{Outputs: 2})
+		return []pipeline.Node{out[1].Add(out[0]), out[0]}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := d.New(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	bytesOf(t, p)
+	second := checkpointOf(t, p)
+	s, err := stateproto.Parse(second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, o := range s.Ops {
+		names = append(names, o.Name)
+	}
+	want := "__ExternalSource_0_1 __ExternalSource_0_0 ___ArithmeticGenericOp_1 __MakeContiguous_CpuToCpu____ArithmeticGenericOp_1 __MakeContiguous_CpuToCpu___ExternalSource_0_0"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	third := bytesOf(t, p)
+	s.Ops = s.Ops[1:] // as Bivouac wrote it when the source was one
+	s.Ops[0].Name, s.Ops[3].Name = "__ExternalSource_0", "__MakeContiguous_CpuToCpu___ExternalSource_0[0]"
+	for _, state := range [][]byte{second, stateproto.Append(nil, s)} {
+		if err := p.SetState(state); err != nil {
+			t.Fatal(err)
+		}
+		if got := bytesOf(t, p); got != third {
+			t.Errorf("%s, want %s", got, third)
+		}
+	}
+}

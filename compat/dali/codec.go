@@ -21,6 +21,7 @@ type codec struct {
 // a random operator, or nothing.
 type entry struct {
 	name   string
+	former string // its name in checkpoints of Bivouac that had one source for several outputs; empty: the same
 	reader *ReaderOrder
 	random bool
 	seed   uint64
@@ -34,16 +35,25 @@ type entry struct {
 // which they are found from one output after the other.
 func newCodec(g *graph.Graph, seeds []uint64, orders map[*graph.Node]*ReaderOrder, counted []bool, batch int64) *codec {
 	c := &codec{batch: batch}
-	listed := map[*graph.Node]bool{}
-	var visit func(n *graph.Node)
-	visit = func(n *graph.Node) {
-		if listed[n] {
+	listed := map[graph.Edge]bool{}
+	var visit func(e graph.Edge)
+	visit = func(e graph.Edge) {
+		n := e.Node
+		several := n.Fed && len(n.Specs) > 1
+		if !several {
+			e.Output = 0
+		}
+		if listed[e] {
 			return
 		}
-		listed[n] = true
+		listed[e] = true
+		if several { // in DALI a source for each output
+			c.entries = append(c.entries, entry{name: sourceName(e), former: n.Name})
+			return
+		}
 		for _, edges := range [][]graph.Edge{n.Inputs, n.Args} {
-			for _, e := range edges {
-				visit(e.Node)
+			for _, from := range edges {
+				visit(from)
 			}
 		}
 		r := orders[n]
@@ -51,15 +61,21 @@ func newCodec(g *graph.Graph, seeds []uint64, orders map[*graph.Node]*ReaderOrde
 	}
 	delivered := map[graph.Edge]bool{}
 	for i, e := range g.Outputs {
-		visit(e.Node)
+		visit(e)
 		if !delivered[e] {
 			delivered[e] = true
-			c.entries = append(c.entries, entry{name: stateproto.Contiguous(g.Delivered(i), e.Output, len(e.Node.Specs))})
+			behind := entry{name: stateproto.Contiguous(g.Delivered(i), e.Output, len(e.Node.Specs))}
+			if e.Node.Fed && len(e.Node.Specs) > 1 {
+				behind = entry{name: stateproto.Contiguous(sourceName(e), 0, 1), former: behind.name}
+			}
+			c.entries = append(c.entries, behind)
 		}
 	}
 	nodes, run := g.DepthFirst()
 	for _, n := range nodes[:run] {
-		visit(n)
+		if !n.Fed || len(n.Specs) == 1 { // of several outputs those are sources that something takes
+			visit(graph.Edge{Node: n})
+		}
 	}
 	return c
 }
@@ -117,7 +133,11 @@ func (c *codec) ParseState(b []byte) (pipeline.Progress, error) {
 	}
 	first := ""
 	for _, e := range c.entries {
-		pos, err := e.position(s.Op(e.name).Snapshot())
+		o := s.Op(e.name)
+		if o == nil {
+			o = s.Op(e.former)
+		}
+		pos, err := e.position(o.Snapshot())
 		if err != nil {
 			return at, errs.Wrap("", "operator "+e.name, err)
 		}
@@ -164,10 +184,15 @@ func (c *codec) checkNames(s *stateproto.Checkpoint) error {
 	known := map[string]bool{}
 	for _, e := range c.entries {
 		known[e.name] = true
-		if s.Op(e.name) == nil {
-			return &errs.Error{Kind: errs.Mismatch, Subject: "operator " + e.name, Want: "its state", Got: "a checkpoint without",
-				Remedy: "resume the pipeline that was saved: the same operators by the same names, and the same outputs"}
+		if s.Op(e.name) != nil {
+			continue
 		}
+		if e.former != "" && s.Op(e.former) != nil {
+			known[e.former] = true
+			continue
+		}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "operator " + e.name, Want: "its state", Got: "a checkpoint without",
+			Remedy: "resume the pipeline that was saved: the same operators by the same names, and the same outputs"}
 	}
 	for _, o := range s.Ops {
 		if !known[o.Name] {

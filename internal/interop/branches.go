@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -63,6 +65,30 @@ func (m *daliMaker) twins() []pipeline.Node {
 		outputs = append(outputs, build(n, 4))
 	}
 	return outputs
+}
+
+// source returns what becomes of an external source, which often has two outputs.
+func (m *daliMaker) source(batch int) []pipeline.Node {
+	m.fed = 1 + m.r.IntN(2)
+	numbers := func(_ context.Context, info pipeline.BatchInfo) ([]pipeline.Data, error) {
+		ints, floats := make([]tensor.Tensor, batch), make([]tensor.Tensor, batch)
+		for s := range batch {
+			ints[s] = tensor.FromSlice([]int32{int32(info.Iteration*100) + int32(s)})
+			floats[s] = tensor.FromSlice([]float32{float32(info.Iteration), float32(s) / 4})
+		}
+		return []pipeline.Data{ints, floats}[:m.fed], nil
+	}
+	specs := []tensor.Spec{{DType: tensor.Int32, Shape: tensor.Shape{-1}}, {DType: tensor.Float32, Shape: tensor.Shape{-1}}}[:m.fed]
+	out := pipeline.ExternalSource(m.p, pipeline.BatchFunc(numbers), pipeline.SourceOptions{Name: []string{"", "fed"}[m.r.IntN(2)], Outputs: m.fed, Specs: specs})
+	switch {
+	case m.flip():
+		out = append(out, out[0].Mul(2))
+	case m.fed == 2 && m.flip():
+		out = out[1:]
+	case m.fed == 2:
+		out = []pipeline.Node{out[1].Add(out[0]), out[1], out[0]}
+	}
+	return out
 }
 
 // condition returns a scalar of dtype bool or int32.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
@@ -30,6 +31,10 @@ type daliTruth struct {
 	After   int          `json:"after"` // the checkpoint
 	Ops     []string     `json:"ops"`
 	Batches [][]daliList `json:"batches"`
+	// Fed are the names of the external sources that DALI has of ours, and the output that each
+	// is; Batch is how many samples they give.
+	Fed   map[string]int `json:"fed,omitempty"`
+	Batch int            `json:"batch,omitempty"`
 	// Idle are the operators, random ones of branches, to which no sample of the batch before
 	// the checkpoint came. DALI's checkpoint has an older state of them, or cannot be taken.
 	Idle []string `json:"idle,omitempty"`
@@ -120,17 +125,34 @@ func writeDALICase(ctx context.Context, dir string, r *rand.Rand) error {
 		return err
 	}
 	return within(dir, func() error {
-		m := &daliMaker{r: r, samples: samples}
-		d, err := pipeline.Define(pipeline.Options{BatchSize: 1 + r.IntN(6), Seed: uint64(r.IntN(1 << 20)), Compat: dali.Mode(), EnableCheckpointing: true, NumThreads: 2}, m.define)
+		m := &daliMaker{r: r, samples: samples, batch: 1 + r.IntN(6)}
+		d, err := pipeline.Define(pipeline.Options{BatchSize: m.batch, Seed: uint64(r.IntN(1 << 20)), Compat: dali.Mode(), EnableCheckpointing: true, NumThreads: 2}, m.define)
 		if err != nil {
 			return err
 		}
-		return record(ctx, d, m.used, 1+r.IntN(7))
+		return record(ctx, d, m, 1+r.IntN(7))
 	})
 }
 
+// feed notes the external sources: one for each output that something takes.
+func (t *daliTruth) feed(d *pipeline.Definition) {
+	g := d.Graph()
+	edges := slices.Clone(g.Outputs)
+	for _, n := range g.Nodes {
+		edges = slices.Concat(edges, n.Inputs, n.Args)
+	}
+	t.Fed = map[string]int{}
+	for _, e := range edges {
+		if name := e.Node.Name; e.Node.Fed && len(e.Node.Specs) > 1 {
+			t.Fed[name+"_"+strconv.Itoa(e.Output)] = e.Output
+		} else if e.Node.Fed {
+			t.Fed[name] = 0
+		}
+	}
+}
+
 // record writes a pipeline, what it delivers and its checkpoint.
-func record(ctx context.Context, d *pipeline.Definition, ops []string, after int) error {
+func record(ctx context.Context, d *pipeline.Definition, m *daliMaker, after int) error {
 	b, err := dali.Serialize(d)
 	if err != nil {
 		return err
@@ -140,7 +162,8 @@ func record(ctx context.Context, d *pipeline.Definition, ops []string, after int
 		return err
 	}
 	defer p.Close()
-	truth := daliTruth{After: after, Ops: ops}
+	truth := daliTruth{After: after, Ops: m.used, Batch: m.batch}
+	truth.feed(d)
 	var checkpoint []byte
 	if truth.Batches, checkpoint, truth.Idle, err = untilCheckpoint(ctx, p, after); err != nil {
 		return err
@@ -322,6 +345,8 @@ type daliMaker struct {
 	samples int
 	used    []string
 	p       *pipeline.Builder
+	batch   int // samples of a batch
+	fed     int // outputs of the external source; 0: there is none
 }
 
 // op appends an operator and returns its first output.
@@ -337,6 +362,9 @@ func (m *daliMaker) define(p *pipeline.Builder) []pipeline.Node {
 	var outputs []pipeline.Node
 	if m.flip() {
 		outputs = append(outputs, m.reader()...)
+	}
+	if m.r.IntN(5) == 0 {
+		outputs = append(outputs, m.source(m.batch)...)
 	}
 	for range 1 + m.r.IntN(3) {
 		if m.r.IntN(5) == 0 {

@@ -14,9 +14,30 @@ import branches
 import numpy as np
 
 
-def batches(pipe, n):
+class Feed:
+    """What the external sources of one of Bivouac's pipelines are fed with, as internal/interop/branches.go makes it."""
+
+    def __init__(self, truth, start):
+        self.names, self.batch, self.next, self.begun = truth.get("fed", {}), truth.get("batch", 0), start, False
+
+    def give(self, pipe):
+        count = 1
+        if self.names and not self.begun:
+            pipe.build()
+            count, self.begun = pipe.input_feed_count(next(iter(self.names))), True
+        for _ in range(count if self.names else 0):
+            ints = [np.array([self.next * 100 + s], np.int32) for s in range(self.batch)]
+            floats = [np.array([self.next, s / 4], np.float32) for s in range(self.batch)]
+            for name, output in self.names.items():
+                pipe.feed_input(name, (ints, floats)[output])
+            self.next += 1
+
+
+def batches(pipe, n, feed=None):
     out = []
     for _ in range(n):
+        if feed:
+            feed.give(pipe)
         lists = []
         for o in pipe.run():
             samples = [np.ascontiguousarray(np.array(o[i])) for i in range(len(o))]
@@ -55,10 +76,10 @@ def read_case():
     with open("checkpoint.bin", "rb") as f:
         checkpoint = f.read()
     begin, rest = truth["batches"][: truth["after"]], truth["batches"][truth["after"] :]
-    p = loaded()
-    found = difference("from the beginning", batches(p, len(begin)), begin)
+    p, feed = loaded(), Feed(truth, 0)
+    found = difference("from the beginning", batches(p, len(begin), feed), begin)
     found = found or different_checkpoint(p, checkpoint, truth.get("idle", []))
-    return found or difference("going on", batches(p, len(rest)), rest) or difference("from Bivouac's checkpoint", batches(loaded(checkpoint), len(rest)), rest)
+    return found or difference("going on", batches(p, len(rest), feed), rest) or difference("from Bivouac's checkpoint", batches(loaded(checkpoint), len(rest), Feed(truth, truth["after"])), rest)
 
 
 def entries(checkpoint):
