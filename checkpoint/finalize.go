@@ -96,10 +96,20 @@ func finalize(ctx context.Context, st store.Store, name string, signing ed25519.
 
 // withoutSession says whether there is a checkpoint where there is no session.
 func withoutSession(ctx context.Context, st store.Store, name string, err error) error {
-	if _, serr := st.Stat(ctx, name); serr == nil {
-		return &errs.Error{Kind: errs.Exists, Subject: name, Want: "a session of partial saves", Got: "a finished checkpoint and no session", Err: err}
+	session := parts.Session(name)
+	if _, serr := st.Stat(ctx, session); errs.KindOf(serr) != errs.NotFound {
+		return err // what is missing lies in it
 	}
-	return err
+	_, serr := st.Stat(ctx, name)
+	switch {
+	case serr == nil:
+		return &errs.Error{Kind: errs.Exists, Subject: name, Want: "a session of partial saves", Got: "a finished checkpoint and no session",
+			Remedy: "there is nothing left to do"}
+	case errs.KindOf(serr) != errs.NotFound:
+		return serr
+	}
+	return &errs.Error{Kind: errs.NotFound, Subject: name, Want: "a session of partial saves, " + session, Got: "neither a session nor a checkpoint",
+		Remedy: "begin one with partial.Save, or name the directory that it lies in"}
 }
 
 // finish removes the session when the checkpoint that was made of it is sound;

@@ -23,7 +23,7 @@ type SaveOptions struct {
 	Options
 	// Overwrite replaces a checkpoint of the same name, atomically: the old one
 	// is there until the new one is durable. Without it a taken name is
-	// errs.Exists. What is no checkpoint is never replaced.
+	// errs.Exists. What is no checkpoint is never replaced, but for an empty directory.
 	Overwrite bool
 	// Name of the checkpointable; "" is "state".
 	Name string
@@ -164,7 +164,7 @@ func (o *SaveOptions) dedup(st store.Store, path string) (*image.Dedup, error) {
 }
 
 // admit decides whether name may be saved to: a free name, or with overwrite a
-// checkpoint.
+// checkpoint or an empty directory.
 func admit(ctx context.Context, st store.Store, name string, overwrite bool) error {
 	_, err := st.Stat(ctx, name)
 	switch {
@@ -175,5 +175,20 @@ func admit(ctx context.Context, st store.Store, name string, overwrite bool) err
 	case !overwrite:
 		return &errs.Error{Kind: errs.Exists, Remedy: "choose another path, or set Overwrite"}
 	}
-	return isCheckpoint(ctx, st, name)
+	err = isCheckpoint(ctx, st, name)
+	if errs.KindOf(err) == errs.Invalid && isEmpty(ctx, st, name) {
+		return nil // somebody made it for the checkpoint
+	}
+	return err
+}
+
+// isEmpty reports whether name is a directory in which there is nothing.
+func isEmpty(ctx context.Context, st store.Store, name string) bool {
+	if info, err := st.Stat(ctx, name); err != nil || !info.Dir {
+		return false
+	}
+	for range st.List(ctx, name) {
+		return false
+	}
+	return true
 }

@@ -21,7 +21,7 @@ func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, i
 	if s.Base != "" {
 		return &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Base", Want: "no base in a partial update, which links what is there"}
 	}
-	if _, err := st.Stat(ctx, name); errs.KindOf(err) == errs.NotFound {
+	if _, err := st.Stat(ctx, name); errs.KindOf(err) == errs.NotFound || s.Overwrite && isEmpty(ctx, st, name) {
 		return nil // the first part is a checkpoint
 	}
 	old, err := layout.Options{AllowNoManifest: true}.Open(ctx, st, name)

@@ -291,13 +291,16 @@ func (c *Checkpointer) ready(ctx context.Context, s *saving.Save, step int64, o 
 	return nil
 }
 
-// replaceable refuses to overwrite what is no checkpoint, damaged or not, and has
-// the name of a step.
+// replaceable refuses to overwrite what is no checkpoint, damaged or not, nor empty,
+// and has the name of a step.
 func (c *Checkpointer) replaceable(ctx context.Context, step int64) error {
 	name := c.directory(step)
 	_, err := c.store.Stat(ctx, c.path(name))
 	if err == nil {
 		err = layout.Options{AllowNoManifest: true}.Read(ctx, c.store, c.path(name), func(*layout.Checkpoint) error { return nil })
+		if errs.KindOf(err) == errs.Invalid && c.empty(ctx, name) {
+			return nil
+		}
 		if errs.KindOf(err) == errs.Invalid || errs.KindOf(err) == errs.NotFound {
 			return &errs.Error{Kind: errs.Exists, Subject: name, Got: "something that is no checkpoint", Err: err, Remedy: "move it away"}
 		}
@@ -307,6 +310,14 @@ func (c *Checkpointer) replaceable(ctx context.Context, step int64) error {
 		return nil
 	}
 	return err
+}
+
+// empty reports whether there is nothing in a directory of a step.
+func (c *Checkpointer) empty(ctx context.Context, name string) bool {
+	for range c.store.List(ctx, c.path(name)) {
+		return false
+	}
+	return true
 }
 
 func isThere() error { return &errs.Error{Kind: errs.Exists, Remedy: "set Overwrite to replace it"} }
