@@ -18,6 +18,9 @@ ifneq ($(LIBJPEG),)
 GOFLAGS += -tags=$(LIBJPEG)
 endif
 
+# With these the tests of concurrent packages watch for memory that is used after it was given back.
+DEBUG := -tags=bivouac_debug$(LIBJPEG:%=,%)
+
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 # The command is static: without cgo JPEG is decoded in Go, with the same pixels.
 BUILD := CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)'
@@ -79,7 +82,7 @@ nocgo:
 race:
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev/null - 2>/dev/null; then \
 		echo '== race detector on concurrent packages'; \
-		go test -race -short -timeout 40m $(CONCURRENT) 2>&1; \
+		go test -race $(DEBUG) -short -timeout 40m $(CONCURRENT) 2>&1; \
 	else \
 		echo '== race detector: skipped, there is no cgo or no C compiler here'; \
 	fi
@@ -96,7 +99,7 @@ test-flaky: ## tests of concurrent packages, FLAKY_RUNS (50) times under -race -
 	again() { \
 		for p in $(FLAKY); do \
 			echo "== $$p, $$1 times, $$2"; \
-			go test -race -short -timeout 120m -count=$$1 -cpu 1,2,4 $$p 2>&1 | tail -n 60 || failed="$$failed $$p ($$2)"; \
+			go test -race $(DEBUG) -short -timeout 120m -count=$$1 -cpu 1,2,4 $$p 2>&1 | tail -n 60 || failed="$$failed $$p ($$2)"; \
 		done; \
 	}; \
 	again $(FLAKY_RUNS) 'an idle machine'; \

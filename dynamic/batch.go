@@ -28,6 +28,7 @@ func (b *Batch) Samples(ctx context.Context) ([]tensor.Tensor, error) {
 	if err := b.Evaluate(ctx); err != nil {
 		return nil, err
 	}
+	b.lend()
 	return b.samples, nil
 }
 

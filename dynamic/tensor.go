@@ -22,6 +22,7 @@ func (t *Tensor) Tensor(ctx context.Context) (tensor.Tensor, error) {
 	if err := t.Evaluate(ctx); err != nil {
 		return tensor.Tensor{}, err
 	}
+	t.lend()
 	return t.samples[0], nil
 }
 

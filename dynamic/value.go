@@ -7,6 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/exec"
+	"github.com/bivouac-ml/bivouac/internal/loan"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -51,6 +52,7 @@ type result struct {
 	memory   *memory // that the samples came from
 	slab     *[]byte // all of it, where that is one piece for several samples
 	holders  holders
+	lent     loan.Mark // where the samples were handed out
 	released atomic.Bool
 	symbol   *symbol // the value stands for those of a compiled loop
 }
@@ -228,6 +230,13 @@ func (r *result) drop() {
 	}
 }
 
+// lend notes that the caller hands out the memory of the samples.
+func (r *result) lend() {
+	if loan.Debug {
+		r.root().lent.Set()
+	}
+}
+
 // root returns the value that the samples lie in: r, or the value that r is a view of.
 func (r *result) root() *result {
 	for r.view != nil {
@@ -259,7 +268,8 @@ func (h *holders) leave() bool { return h.n.Add(-1) == -1 }
 
 // Release gives the memory of a value that an operator made to the next calls, as soon
 // as the calls that take it are computed. The value, what was taken from it as a
-// tensor.Tensor, and views of it must not be used afterwards. Who does not call Release
+// tensor.Tensor, and views of it must not be used afterwards: a program that is built with
+// the tag bivouac_debug finds out who does. Who does not call Release
 // leaves the memory to the garbage collector.
 func (r *result) Release() {
 	if r.released.Swap(true) || r.view != nil {
@@ -273,11 +283,15 @@ func (r *result) free() {
 	if r.memory == nil {
 		return
 	}
+	give := r.memory.give
+	if loan.Debug && r.lent.IsSet() {
+		give = func(b []byte) { loan.Back(b, "memory of a released value", &r.lent) }
+	}
 	if r.slab != nil {
-		r.memory.give(*r.slab)
+		give(*r.slab)
 	} else {
 		for _, t := range r.samples {
-			r.memory.give(t.Data)
+			give(t.Data)
 		}
 	}
 	r.samples, r.slab = nil, nil

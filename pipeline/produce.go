@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/exec"
 	"github.com/bivouac-ml/bivouac/internal/flow"
+	"github.com/bivouac-ml/bivouac/internal/loan"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -20,6 +21,7 @@ type slot struct {
 	fed   []*feed // of each input
 	ids   []int64 // memory of the batch's, where samples were skipped
 	err   error   // why it could not be begun
+	lent  loan.Mark
 }
 
 // producer makes batches for the ring.
@@ -214,6 +216,13 @@ func (m producer) Err(s *slot) error {
 
 // Abandon implements flow.Stage.
 func (m producer) Abandon(s *slot) {
+	if loan.Debug && s.lent.IsSet() {
+		defer func() {
+			for _, o := range s.batch.Outputs {
+				loan.Back(o.Data, "a batch of a pipeline", &s.lent)
+			}
+		}()
+	}
 	if s.err == nil {
 		if m.p.last == s.frame { // what follows goes on behind what was delivered
 			m.p.last = nil

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/loan"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
@@ -19,6 +20,9 @@ import (
 )
 
 func TestStatistics(t *testing.T) {
+	if loan.Debug {
+		t.Skip("memory that was handed out is not used again, with bivouac_debug")
+	}
 	dir := dataset(t, prime)
 	p := start(t, pipeline.Options{BatchSize: 4, NumThreads: 2, EnableTiming: true, EnableMemoryStats: true, SetAffinity: true, BytesPerSample: 100_000}, training(dir))
 	samples := 0
@@ -99,6 +103,9 @@ func TestEvents(t *testing.T) {
 
 // TestSteadyStateAllocatesNothing: what was allocated once is used again.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
+	if loan.Debug {
+		t.Skip("memory that was handed out is not used again, with bivouac_debug")
+	}
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}

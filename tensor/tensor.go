@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/loan"
 )
 
 // Tensor is a view of memory as an array: row-major (C order), little-endian,
@@ -61,6 +62,11 @@ func (t Tensor) Bytes() []byte { return t.Data }
 // and of kind errs.Mismatch when the length of Data does not agree with them
 // or Layout is not empty and does not name every axis.
 func (t Tensor) Check() error {
+	if loan.Debug {
+		if err := loan.Check(t.Data); err != nil {
+			return errs.Wrap("tensor.Check", t.String(), err)
+		}
+	}
 	n, err := t.Shape.Bytes(t.DType)
 	if err != nil {
 		return err

@@ -19,7 +19,11 @@
 // bytes that they may hold. Pools own their goroutines, and Close waits for them.
 package flow
 
-import "context"
+import (
+	"context"
+
+	"github.com/bivouac-ml/bivouac/internal/loan"
+)
 
 // Outcome says what came of an attempt to begin a value.
 type Outcome uint8
@@ -144,7 +148,9 @@ func (r *Ring[F, T]) Release() {
 		s := r.held[0]
 		r.held = r.held[:copy(r.held, r.held[1:])]
 		r.stage.Abandon(s)
-		r.free = append(r.free, s)
+		if !loan.Debug { // what was handed out is used again
+			r.free = append(r.free, s)
+		}
 	}
 }
 
