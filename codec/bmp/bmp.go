@@ -58,7 +58,7 @@ func parse(data []byte) (*bitmap, error) {
 	if size != coreHeader && size < infoHeader || fileHeader+size > len(data) {
 		return nil, raster.Corrupt("bmp", "a whole header", fmt.Sprintf("one of %d bytes", size))
 	}
-	b := &bitmap{Header: raster.Header{Channels: 3, Depth: 8, Orientation: 1}}
+	b := &bitmap{Header: raster.Header{Channels: 3, Depth: 8, Orientation: 1, Luma: raster.LumaCV}}
 	info, rest := data[fileHeader:fileHeader+size], data[fileHeader+size:]
 	colors, entry := 0, 4
 	if size == coreHeader {

@@ -60,10 +60,9 @@ const (
 )
 
 // Pixels names the pixels that the options give: builds in which it is the same give
-// the same. It is that of libjpeg's defaults whoever computes them, but for FastIDCT,
-// which not all can.
+// the same, as all builds do.
 func Pixels(o Options) string {
-	if o.FastIDCT && hasFast {
+	if o.FastIDCT {
 		return "fast transform, fancy upsampling"
 	}
 	return "slow integer transform, fancy upsampling"
@@ -88,8 +87,9 @@ type Options struct {
 	Orient bool
 	// Region is the window, in the image as it is put out.
 	Region Region
-	// FastIDCT takes the fast inverse transform where the decoder has one: up to
-	// five levels off, and hardly faster on today's processors.
+	// FastIDCT takes the fast inverse transform of libjpeg: up to five levels off, and not
+	// faster than the accurate one on today's processors. It has no effect on images that
+	// are turned, as in DALI.
 	FastIDCT bool
 }
 
@@ -128,7 +128,7 @@ func (d *Decoder) Decode(dst, data []byte, h Header, o Options) error {
 	var stored Region
 	stored.X, stored.Y, stored.W, stored.H = exif.Stored(r.X, r.Y, r.W, r.H, h.Width, h.Height, h.Orientation)
 	d.rotated = grow(d.rotated, len(dst))
-	if err := d.backend.decode(d.rotated, data, h, stored, o.Format, o.FastIDCT); err != nil {
+	if err := d.backend.decode(d.rotated, data, h, stored, o.Format, false); err != nil {
 		return err
 	}
 	exif.Turn(dst, d.rotated, stored.W, stored.H, o.Format.Channels(), h.Orientation)

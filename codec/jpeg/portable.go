@@ -13,7 +13,8 @@ type portable struct {
 	inks    []uint8 // a window of four inks
 }
 
-func (d *portable) decode(dst, data []byte, h Header, r Region, format Format, _ bool) error {
+func (d *portable) decode(dst, data []byte, h Header, r Region, format Format, fast bool) error {
+	d.decoder.Fast = fast
 	d.decoder.Limits = pure.Limits{Pixels: MaxPixels, Scans: MaxScans}
 	defer d.decoder.Release()
 	is, err := d.decoder.ReadHeader(data)
@@ -61,7 +62,7 @@ func onPaper(dst, inks []uint8, format Format, inverted bool) {
 		}
 		switch format {
 		case Gray:
-			dst[i/4] = uint8((19595*v[0] + 38470*v[1] + 7471*v[2]) >> 16)
+			dst[i/4] = uint8(float32(0.299*float32(v[0])) + float32(0.587*float32(v[1])) + float32(0.114*float32(v[2])))
 		case BGR:
 			dst[i/4*3], dst[i/4*3+1], dst[i/4*3+2] = uint8(v[2]), uint8(v[1]), uint8(v[0])
 		default:

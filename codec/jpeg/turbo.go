@@ -40,8 +40,6 @@ func (b *backend) decode(dst, data []byte, h Header, r Region, format Format, fa
 
 const advice = ""
 
-const hasFast = true
-
 func identity() string {
 	const v = C.LIBJPEG_TURBO_VERSION_NUMBER
 	return fmt.Sprintf("libjpeg-turbo %d.%d.%d", v/1000000, v/1000%1000, v%1000)

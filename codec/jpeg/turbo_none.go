@@ -7,6 +7,4 @@ type backend = portable
 
 const advice = "for libjpeg-turbo build with cgo and -tags libjpeg where its headers are installed; the pixels are the same"
 
-const hasFast = false
-
 func identity() string { return "in Go" }

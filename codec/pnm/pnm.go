@@ -31,7 +31,7 @@ func ReadHeader(data []byte) (raster.Header, error) {
 }
 
 func parse(data []byte) (anymap, error) {
-	a := anymap{Header: raster.Header{Channels: 1, Depth: 8, Orientation: 1}, largest: 1}
+	a := anymap{Header: raster.Header{Channels: 1, Depth: 8, Orientation: 1, Luma: raster.LumaCV}, largest: 1}
 	if !Is(data) {
 		return a, raster.Corrupt("pnm", "a PNM file", "other bytes")
 	}

@@ -63,24 +63,35 @@ func (img *Image) Put(dst []byte, o Output) error {
 	pitch := len(dst) / max(o.H, 1)
 	for y := range o.H {
 		from := start + o.X*dx + (o.Y+y)*dy
-		if img.Depth == 16 {
-			row(img.levels, img.Wide, from, dx, img.Channels, o.Color)
-		} else {
-			row(img.levels, img.Pix, from, dx, img.Channels, o.Color)
+		to := dst[y*pitch : (y+1)*pitch]
+		switch {
+		case img.Depth == Float:
+			img.floats = Grow(img.floats, o.W*channels)
+			floatRow(img.floats, img.Floats, from, dx, img.Channels, o.Color)
+			if o.Color == YCbCr {
+				studioRow(to, img.floats, 0, 1, 3, 1, o.DType)
+			} else {
+				putFloats(to, img.floats, o.DType)
+			}
+		case o.Color == YCbCr && img.Depth == 16:
+			studioRow(to, img.Wide, from, dx, img.Channels, math.MaxUint16, o.DType)
+		case o.Color == YCbCr:
+			studioRow(to, img.Pix, from, dx, img.Channels, math.MaxUint8, o.DType)
+		case img.Depth == 16:
+			row(img.levels, img.Wide, from, dx, img.Channels, o.Color, img.Luma)
+			put(to, img.levels, 16, o.DType)
+		default:
+			row(img.levels, img.Pix, from, dx, img.Channels, o.Color, img.Luma)
+			put(to, img.levels, 8, o.DType)
 		}
-		depth := img.Depth
-		if o.Color == YCbCr {
-			depth = 8
-		}
-		put(dst[y*pitch:(y+1)*pitch], img.levels, depth, o.DType)
 	}
 	return nil
 }
 
-// row writes pixels in the colour, of which the first is number from and the others
-// follow dx apart.
-func row[S uint8 | uint16](out []uint16, pix []S, from, dx, channels int, color Color) {
-	scale := float32(1) / float32(^S(0))
+// row writes pixels in a colour that is not YCbCr, of which the first is number from and the
+// others follow dx apart.
+func row[S uint8 | uint16](out []uint16, pix []S, from, dx, channels int, color Color, luma Luma) {
+	wide := ^S(0) > math.MaxUint8
 	for at := 0; at < len(out); from += dx {
 		p := pix[from*channels : from*channels+channels : from*channels+channels]
 		if color == Any {
@@ -98,12 +109,10 @@ func row[S uint8 | uint16](out []uint16, pix []S, from, dx, channels int, color 
 		case Gray:
 			out[at] = uint16(r)
 			if channels > 2 {
-				out[at] = uint16((9797*uint32(r) + 19234*uint32(g) + 3737*uint32(b)) >> 15)
+				out[at] = luma.of(uint32(r), uint32(g), uint32(b), wide)
 			}
 			at++
 			continue
-		case YCbCr:
-			out[at], out[at+1], out[at+2] = studio(float32(r)*scale, float32(g)*scale, float32(b)*scale)
 		case BGR:
 			out[at], out[at+1], out[at+2] = uint16(b), uint16(g), uint16(r)
 		default:
@@ -113,12 +122,143 @@ func row[S uint8 | uint16](out []uint16, pix []S, from, dx, channels int, color 
 	}
 }
 
-// studio is the conversion of ITU-R BT.601 to 8 bits.
-func studio(r, g, b float32) (y, cb, cr uint16) {
-	sum := func(first, wr, wg, wb float32) uint16 {
-		return uint16(float32(wr*r) + float32(wg*g) + float32(wb*b) + first + 0.5)
+// of returns the gray of a colour, of samples with 8 bits or, when wide, 16.
+func (l Luma) of(r, g, b uint32, wide bool) uint16 {
+	switch l {
+	case LumaCV:
+		return uint16((4899*r + 9617*g + 1868*b + 1<<13) >> 14)
+	case LumaWebP:
+		return uint16((9798*r + 19235*g + 3735*b + 1<<14) >> 15)
+	case LumaTIFF:
+		return uint16(float32(luma(float32(r), float32(g), float32(b)) + 0.5))
 	}
-	return sum(16, 65.481, 128.553, 24.966), sum(128, -37.797, -74.203, 112), sum(128, 112, -93.786, -18.214)
+	sum := 9797*r + 19234*g + 3737*b
+	if wide {
+		sum += 1 << 14
+	}
+	return uint16(sum >> 15)
+}
+
+// luma is the weighted sum of ITU-R BT.601.
+func luma(r, g, b float32) float32 {
+	return float32(0.299*r) + float32(0.587*g) + float32(0.114*b)
+}
+
+// floatRow is row for samples of float32. YCbCr is left to the caller: its output is RGB.
+func floatRow(out, pix []float32, from, dx, channels int, color Color) {
+	for at := 0; at < len(out); from += dx {
+		p := pix[from*channels : from*channels+channels : from*channels+channels]
+		if color == Any {
+			at += copy(out[at:], p)
+			continue
+		}
+		r, g, b := p[0], p[0], p[0]
+		if channels > 2 {
+			g, b = p[1], p[2]
+		}
+		switch color {
+		case Gray:
+			out[at] = r
+			if channels > 2 {
+				out[at] = luma(r, g, b)
+			}
+			at++
+			continue
+		case BGR:
+			r, b = b, r
+		}
+		out[at], out[at+1], out[at+2] = r, g, b
+		at += 3
+	}
+}
+
+// studioRow writes the conversion of ITU-R BT.601 to studio range: a footroom of 1/16, and chroma
+// around 1/2, of 2^bits of the type. largest is the sample of full intensity.
+func studioRow[S uint8 | uint16 | float32](dst []byte, pix []S, from, dx, channels int, largest float64, dtype tensor.DType) {
+	full, levels := 1.0, float32(1)
+	if dtype != tensor.Float32 {
+		levels = float32(math.Exp2(float64(bits(dtype))))
+		full = math.Exp2(float64(bits(dtype))) - 1
+	}
+	scale := float32(full / largest)
+	var weights [3][3]float32
+	for i, w := range [3][3]float32{
+		{0.25678823529, 0.50412941176, 0.09790588235},
+		{-0.14822289945, -0.29099278682, 0.43921568627},
+		{0.43921568627, -0.36778831435, -0.07142737192},
+	} {
+		for j, v := range w {
+			weights[i][j] = v * scale
+		}
+	}
+	bias := [3]float32{0.0625 * levels, 0.5 * levels, 0.5 * levels}
+	size := dtype.Size()
+	for len(dst) > 0 {
+		p := pix[from*channels : from*channels+channels : from*channels+channels]
+		r, g, b := float32(p[0]), float32(p[0]), float32(p[0])
+		if channels > 2 {
+			g, b = float32(p[1]), float32(p[2])
+		}
+		for i := range weights {
+			w := &weights[i]
+			v := float32(float32(w[0]*r)+float32(w[1]*g)) + float32(w[2]*b) + bias[i]
+			store(dst, v, dtype)
+			dst = dst[size:]
+		}
+		from += dx
+	}
+}
+
+// bits is the number of bits of an integer type without its sign.
+func bits(dtype tensor.DType) int {
+	switch dtype {
+	case tensor.Int8, tensor.Int16, tensor.Int32:
+		return dtype.Bits() - 1
+	}
+	return dtype.Bits()
+}
+
+// store writes a value as a type: rounded half away from zero and limited, NaN as 0.
+func store(dst []byte, v float32, dtype tensor.DType) {
+	le := binary.LittleEndian
+	if dtype == tensor.Float32 {
+		le.PutUint32(dst, math.Float32bits(v))
+		return
+	}
+	most := math.Exp2(float64(bits(dtype))) - 1
+	least := 0.0
+	if bits(dtype) != dtype.Bits() {
+		least = -most - 1
+	}
+	x := float64(v)
+	switch {
+	case x >= 0:
+		x = math.Floor(x + 0.5)
+	case x < 0:
+		x = math.Ceil(x - 0.5)
+	default:
+		x = 0
+	}
+	n := uint32(int64(min(max(x, least), most)))
+	switch dtype.Size() {
+	case 1:
+		dst[0] = uint8(n)
+	case 2:
+		le.PutUint16(dst, uint16(n))
+	default:
+		le.PutUint32(dst, n)
+	}
+}
+
+// putFloats writes fractions of full intensity as a type. float32 keeps what exceeds it.
+func putFloats(dst []byte, values []float32, dtype tensor.DType) {
+	full := float32(1)
+	if dtype != tensor.Float32 {
+		full = float32(math.Exp2(float64(bits(dtype))) - 1)
+	}
+	for i, v := range values {
+		store(dst[i*dtype.Size():], v*full, dtype)
+	}
 }
 
 // put writes levels of that depth as a type.

@@ -1,6 +1,10 @@
 package tiff
 
-import "github.com/bivouac-ml/bivouac/codec/raster"
+import (
+	"math"
+
+	"github.com/bivouac-ml/bivouac/codec/raster"
+)
 
 // Decoder decodes one image after the other. The zero Decoder is ready. It is not
 // safe for concurrent use.
@@ -49,6 +53,12 @@ func (d *Decoder) tile(f *file, img *raster.Image, packed []byte, left, top, pla
 	rows, err := d.unpacker.unpack(f, packed, w, h, n, pitch)
 	if err != nil {
 		return err
+	}
+	if f.float {
+		for y := range min(h, f.Height-top) {
+			f.putFloats(img, rows[y*pitch:(y+1)*pitch], left, top+y, n, plane)
+		}
+		return nil
 	}
 	d.samples = raster.Grow(d.samples, w*n)
 	for y := range min(h, f.Height-top) {
@@ -106,12 +116,13 @@ func (f *file) put(img *raster.Image, s []uint16, left, y, n, plane int) {
 		switch {
 		case f.photometric == paletted && plane == 0:
 			for c := range 3 {
-				set(at+x*3+c, uint16((f.palette[int(p[0])+c<<f.bits]+128)/257))
+				set(at+x*3+c, uint16(f.palette[int(p[0])+c<<f.bits]))
 			}
 		case f.photometric == separated && !f.planar:
 			for c := range 3 {
-				set(at+x*3+c, uint16(uint32(most-p[c])*uint32(most-p[3])/uint32(most)))
+				set(at+x*4+c, uint16(uint32(most-p[c])*uint32(most-p[3])/uint32(most)))
 			}
+			set(at+x*4+3, full)
 		default:
 			for c, v := range p {
 				if c += plane; c >= f.Channels || f.photometric == paletted {
@@ -121,6 +132,22 @@ func (f *file) put(img *raster.Image, s []uint16, left, y, n, plane int) {
 					v = full - v
 				}
 				set(at+x*f.Channels+c, v)
+			}
+		}
+	}
+}
+
+// putFloats writes a row of float32 samples, n a pixel, to img from column left on.
+func (f *file) putFloats(img *raster.Image, row []byte, left, y, n, plane int) {
+	at := (y*f.Width + left) * f.Channels
+	for x := range min(f.tileW, f.Width-left) {
+		for c := range n {
+			v := math.Float32frombits(f.order.Uint32(row[4*(x*n+c):]))
+			if i := c + plane; i < f.Channels {
+				if f.photometric == whiteIsZero && i == 0 {
+					v = 1 - v
+				}
+				img.Floats[at+x*f.Channels+i] = v
 			}
 		}
 	}

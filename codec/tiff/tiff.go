@@ -1,12 +1,12 @@
 // Package tiff decodes the first image of TIFF files (TIFF 6.0): strips and tiles,
 // interleaved or in planes; 1, 2, 4, 8 and 16 bits a sample; bilevel, gray, RGB,
-// palettes, with alpha, and inks; stored plainly or compressed with LZW, Deflate,
+// palettes, with alpha, and inks; gray and RGB of float32; stored plainly or compressed with LZW, Deflate,
 // PackBits, CCITT groups 3 and 4 or JPEG, with horizontal differences undone.
 //
 //	┌ "II*\0" or "MM\0*" ┬ offset ┬ … ┬ n ┬ n entries of 12 bytes: tag, type, count, value ┬ … ┐
 //
-// One or two bits become 8 by repetition. Palettes, of 16 bits a colour, are rounded
-// to 8.
+// One or two bits become 8 by repetition. Palettes have 16 bits a colour. Inks become RGB with
+// a full alpha. Samples of float32 stay what they are: 1 is full intensity.
 package tiff
 
 import (
@@ -47,6 +47,13 @@ const (
 	tagJPEGTables   = 347
 )
 
+// Formats of samples.
+const (
+	formatUnsigned = 1
+	formatFloat    = 3
+	formatUnknown  = 4
+)
+
 // Kinds of pixels.
 const (
 	whiteIsZero = 0
@@ -65,7 +72,7 @@ type file struct {
 	bits, samples            int
 	compression, photometric int
 	predictor, fillOrder, t4 int
-	planar                   bool
+	planar, float            bool
 	tileW, tileH             int // of a tile, or of a strip
 	across, down             int // numbers of them
 	offsets, counts          []int
@@ -103,7 +110,7 @@ func parse(data []byte) (*file, error) {
 		return missing
 	}
 	f.Width, f.Height = one(tagWidth, 0), one(tagHeight, 0)
-	f.Orientation, f.Depth = one(tagOrientation, 1), 8
+	f.Orientation, f.Depth, f.Luma = one(tagOrientation, 1), 8, raster.LumaTIFF
 	if f.Orientation < 1 || f.Orientation > 8 {
 		f.Orientation = 1
 	}
@@ -135,14 +142,18 @@ func (f *file) readSamples(tags *tags) error {
 		}
 		f.bits = b
 	}
-	for _, format := range tags.values(tagFormat, f.samples) {
-		if format != 1 && format != 4 {
-			return raster.Unsupported("tiff", "samples that are not unsigned integers")
+	for i, format := range tags.values(tagFormat, f.samples) {
+		if f.float = format == formatFloat && (i == 0 || f.float); !f.float && format != formatUnsigned && format != formatUnknown {
+			return raster.Unsupported("tiff", "samples that are neither unsigned integers nor floats")
 		}
 	}
-	switch f.bits {
-	case 1, 2, 4, 8:
-	case 16:
+	switch {
+	case f.float && f.bits == 32 && f.predictor == 1 && f.photometric != paletted && f.photometric != separated:
+		f.Depth = raster.Float
+	case f.float:
+		return raster.Unsupported("tiff", fmt.Sprintf("floats of %d bits, with predictor %d", f.bits, f.predictor))
+	case f.bits == 1, f.bits == 2, f.bits == 4, f.bits == 8:
+	case f.bits == 16:
 		f.Depth = 16
 	default:
 		return raster.Unsupported("tiff", fmt.Sprintf("%d bits a sample", f.bits))
@@ -166,9 +177,9 @@ func (f *file) readSamples(tags *tags) error {
 		if f.palette = tags.values(tagColorMap, 3<<f.bits); len(f.palette) != 3<<f.bits {
 			return corrupt("a palette", "none")
 		}
-		f.Channels = 3
+		f.Channels, f.Depth = 3, 16
 	case separated:
-		f.Channels = 3
+		f.Channels, f.Luma = 4, raster.LumaCV // colours and a full alpha
 	default:
 		f.Channels = min(f.samples, least+1) // further samples are dropped
 	}

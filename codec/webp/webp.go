@@ -24,7 +24,7 @@ func Is(data []byte) bool {
 
 // ReadHeader returns the header of the image in data.
 func ReadHeader(data []byte) (raster.Header, error) {
-	h := raster.Header{Channels: 3, Depth: 8, Orientation: 1}
+	h := raster.Header{Channels: 3, Depth: 8, Orientation: 1, Luma: raster.LumaWebP}
 	if !Is(data) {
 		return h, raster.Corrupt("webp", "a WebP file", "other bytes")
 	}

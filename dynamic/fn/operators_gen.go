@@ -300,9 +300,10 @@ func GetProperty[T dynamic.Kind](ctx context.Context, input T, args GetPropertyA
 // GridMaskArgs are the arguments of grid_mask.
 type GridMaskArgs = opargs.GridMask
 
-// GridMask is grid_mask. Blackens squares of a grid.
+// GridMask is grid_mask. Blackens squares of a grid, in every picture of a sequence and every plane of a
+// volume. Numbers are multiplied by 0: what is not a number stays so, and infinities become NaN.
 //
-// Input images: pictures.
+// Input images: pictures, sequences or volumes.
 // Output output: the pictures with black squares.
 func GridMask[T dynamic.Kind](ctx context.Context, images T, args GridMaskArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "grid_mask", Args: args, Inputs: []dynamic.Value{images}})

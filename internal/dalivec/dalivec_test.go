@@ -136,6 +136,75 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// A tolerance of one level is for rounding: a formula that is one level off everywhere, or in one
+// direction, is within it at every element, and fails. So does one that is off at few elements by
+// a little and always the same.
+func TestCompareHasBoundsOnAllElements(t *testing.T) {
+	const n = 1000
+	levels := func(off func(i int) int) (got, want tensor.Tensor) {
+		want = tensor.New(tensor.Uint8, n)
+		got = tensor.New(tensor.Uint8, n)
+		for i := range n {
+			want.Data[i] = 100
+			got.Data[i] = uint8(100 + off(i))
+		}
+		return got, want
+	}
+	floats := func(off func(i int) float32) (got, want tensor.Tensor) {
+		a, b := make([]float32, n), make([]float32, n)
+		for i := range n {
+			b[i] = 1 + float32(i%7)/8
+			a[i] = b[i] + off(i)
+		}
+		return tensor.FromSlice(a, n), tensor.FromSlice(b, n)
+	}
+	every := func(k, up, down int) func(int) int {
+		return func(i int) int {
+			switch {
+			case i%k != 0:
+				return 0
+			case i/k%2 == 0:
+				return up
+			}
+			return down
+		}
+	}
+	share, bias := 0.6, 0.5
+	for name, c := range map[string]struct {
+		off   func(i int) int
+		tol   Tolerance
+		fails string
+	}{
+		"rounding, both ways":         {every(60, 1, -1), Tolerance{Abs: 1}, ""},
+		"a tenth, both ways":          {every(10, 1, -1), Tolerance{Abs: 1}, "a share of 0.1 "},
+		"a tenth, as the rule allows": {every(10, 1, -1), Tolerance{Abs: 1, Mismatch: &share}, ""},
+		"few, all one way":            {every(50, 1, 1), Tolerance{Abs: 1}, "a signed mean of 0.02"},
+		"half, all one way":           {every(2, 1, 1), Tolerance{Abs: 1, Mismatch: &share}, "a signed mean of 0.5"},
+		"a bias that the rule allows": {every(2, 1, 1), Tolerance{Abs: 1, Mismatch: &share, Bias: &bias}, ""},
+	} {
+		got, want := levels(c.off)
+		if err := Compare(got, want, c.tol); c.fails == "" && err != nil || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
+			t.Errorf("%s: got %v, want %q", name, err, c.fails)
+		}
+	}
+	for name, c := range map[string]struct {
+		off   func(i int) float32
+		fails string
+	}{
+		"last bits":           {func(i int) float32 { return float32(i%3-1) * 0x1p-22 }, ""},
+		"last bits, one way":  {func(int) float32 { return 0x1p-22 }, ""},
+		"a small bias":        {func(int) float32 { return 1e-5 }, "by more than rounding"},
+		"a few that are off":  {func(i int) float32 { return map[bool]float32{i%100 == 0: 1e-3}[true] }, ""},
+		"many that are off":   {func(i int) float32 { return map[bool]float32{i%20 == 0: 1e-3}[true] }, "a share of 0.05"},
+		"few, large, one way": {func(i int) float32 { return map[bool]float32{i%52 == 0: 9e-3}[true] }, "a signed mean"},
+	} {
+		got, want := floats(c.off)
+		if err := Compare(got, want, Tolerance{Abs: 0.01}); c.fails == "" && err != nil || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
+			t.Errorf("%s: got %v, want %q", name, err, c.fails)
+		}
+	}
+}
+
 // Dtype, shape and layout are exact, whatever the tolerance.
 func TestCompareValueLooksAtWhatSurroundsTheNumbers(t *testing.T) {
 	want := &Value{DType: "FLOAT", Shape: tensor.Shape{1, 2}, Layout: "HW", F32: []string{"3f800000", "40000000"}}
@@ -162,7 +231,7 @@ func TestCompareValueLooksAtWhatSurroundsTheNumbers(t *testing.T) {
 		got  tensor.Tensor
 		tol  Tolerance
 		same bool
-	}{"hash": {good, Tolerance{}, true}, "another": {other, Tolerance{}, false}, "not exact": {other, Tolerance{Abs: 1}, true}} {
+	}{"hash": {good, Tolerance{}, true}, "another": {other, Tolerance{}, false}, "another, within a tolerance that nothing can be measured by": {other, Tolerance{Abs: 1}, false}} {
 		if err := (&Set{}).CompareValue(c.got, want, "", c.tol); (err == nil) != c.same {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -234,6 +303,11 @@ func TestVerdicts(t *testing.T) {
 		"one more sample":    {Case{Outputs: expects}, Results{{{one, one}}}, nil, Failed},
 		"refused":            {Case{Outputs: expects}, nil, invalid, Failed},
 		"expected error":     {Case{Error: &Raised{Type: "RuntimeError"}}, nil, invalid, Passed},
+		"RuntimeError, I/O":  {Case{Error: &Raised{Type: "RuntimeError"}}, nil, &errs.Error{Kind: errs.IO}, Failed},
+		"decoder, invalid":   {Case{Error: &Raised{Type: "RuntimeError", Message: "Failed to decode sample #0"}}, nil, invalid, Failed},
+		"decoder, corrupt":   {Case{Error: &Raised{Type: "RuntimeError", Message: "Failed to decode sample #0"}}, nil, &errs.Error{Kind: errs.Corrupt}, Passed},
+		"no file":            {Case{Error: &Raised{Type: "RuntimeError", Message: "File mapping failed: x"}}, nil, &errs.Error{Kind: errs.NotFound}, Passed},
+		"a type of no kind":  {Case{Error: &Raised{Type: "AssertionError"}}, nil, &errs.Error{Kind: errs.Corrupt}, Failed},
 		"another kind":       {Case{Error: &Raised{Type: "ValueError"}}, nil, &errs.Error{Kind: errs.IO}, Failed},
 		"no kind":            {Case{Error: &Raised{Type: "RuntimeError"}}, nil, errors.New("x"), Failed},
 		"no error":           {Case{Error: &Raised{Type: "RuntimeError"}}, Results{{{one}}}, nil, Failed},

@@ -7,6 +7,10 @@
 // any of them can use it; internal/conform builds the graphs and programs of the
 // other sections on it.
 //
+// A tolerance bounds every element, and all elements together: the share of those that differ
+// and the signed mean of the differences (see bounds.go). An output of which only a hash is
+// recorded must have that hash. Errors are compared by kind (see raised.go).
+//
 // A case has one of four verdicts. What is divergent is judged by a rule of its
 // own, which the case meets; docs/compat/dali.md lists them.
 package dalivec

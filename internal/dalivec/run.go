@@ -110,42 +110,6 @@ func guard[T any](f func() (T, error)) (got T, err error) {
 	return f()
 }
 
-// SameKind reports whether an error is one of the kind that DALI raised: an error
-// of this module whose errs.Kind fits the Python type. Where DALI crashed or hung
-// anything but a panic is right.
-func SameKind(want *Raised, err error) error {
-	var panicked crashed
-	switch {
-	case errors.As(err, &panicked):
-		return err
-	case want.Type == "CRASH":
-		return nil
-	case err == nil:
-		return fmt.Errorf("no error, want %s: %.200s", want.Type, want.Message)
-	}
-	var e *errs.Error
-	if !errors.As(err, &e) {
-		return fmt.Errorf("an error without kind: %w", err)
-	}
-	kinds, ok := kindsOf[want.Type]
-	if ok && !slices.ContainsFunc(kinds, func(k errs.Kind) bool { return errors.Is(err, k) }) {
-		return fmt.Errorf("%w, of kind %v, want one of %v as %s", err, e.Kind, kinds, want.Type)
-	}
-	return nil
-}
-
-// kindsOf are the kinds that stand for a type of exception. RuntimeError and what
-// is not listed stand for all: DALI raises it for whatever its operators refuse.
-var kindsOf = map[string][]errs.Kind{
-	"TypeError":           {errs.Invalid, errs.Mismatch, errs.Unsupported},
-	"ValueError":          {errs.Invalid, errs.Mismatch, errs.Exists, errs.NotFound, errs.Unsupported},
-	"IndexError":          {errs.Invalid, errs.Mismatch, errs.NotFound},
-	"KeyError":            {errs.Invalid, errs.NotFound},
-	"AttributeError":      {errs.Invalid, errs.NotFound},
-	"NotImplementedError": {errs.Unsupported, errs.Invalid},
-	"ZeroDivisionError":   {errs.Invalid},
-}
-
 func (c *Case) optionalCodec() string {
 	for _, in := range c.Inputs {
 		for _, x := range in {

@@ -30,6 +30,9 @@ type Tolerance struct {
 	Rel      float64
 	RelMax   float64  `json:"rel_max"` // of the largest finite number that is wanted
 	Mismatch *float64 `json:"max_mismatch_fraction"`
+	// Bias bounds the absolute value of the signed mean of all differences. Without it the
+	// mean must be indistinguishable from chance, see bounds.
+	Bias *float64 `json:"max_bias"`
 	// Unbounded asks only for the fraction of elements that may differ.
 	Unbounded bool
 	Why       string `json:"-"`

@@ -36,7 +36,7 @@ func newImageCrop(c *op.Config) (op.Kernel, error) {
 		return h, w
 	}
 	k.where = func(b *op.Block, s, height, width, _ int) (jpeg.Region, error) {
-		box, err := crop.At(b, s, 1, height, width)
+		box, err := crop.At(b, s, window.NoDepth, height, width)
 		return jpeg.Region{X: box.X, Y: box.Y, W: box.W, H: box.H}, err
 	}
 	return k, nil

@@ -11,11 +11,14 @@ import (
 type displacement struct {
 	warping
 	mask  op.Scalar[int]
-	moves func(size volume) mapping
+	moves mover
 }
 
+// mover returns where the pixels of a picture of that size come from.
+type mover func(b *op.Block, size volume) mapping
+
 // registerDisplacement registers an operator whose map newMoves makes from its arguments.
-func registerDisplacement(name, doc string, params []op.Parameter, newMoves func(*op.Config) func(volume) mapping) {
+func registerDisplacement(name, doc string, params []op.Parameter, newMoves func(*op.Config) mover) {
 	op.Register(op.Schema{
 		Name:    name,
 		Doc:     doc,
@@ -29,7 +32,7 @@ func registerDisplacement(name, doc string, params []op.Parameter, newMoves func
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
 			w, err := newWarping(c)
-			w.clamp = false
+			w.clamp, w.cut = false, true
 			return &displacement{warping: w, mask: op.GetScalar[int](c, "mask"), moves: newMoves(c)}, err
 		},
 	})
@@ -61,6 +64,6 @@ func (k *displacement) Run(b *op.Block) error {
 			b.Alias(0, s, in)
 			return nil
 		}
-		return k.warp(b, s, f, f.volume, k.moves(f.volume))
+		return k.warp(b, s, f, f.volume, k.moves(b, f.volume))
 	})
 }

@@ -4,17 +4,20 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/element"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 func init() {
 	op.Register(op.Schema{
-		Name:    "grid_mask",
-		Doc:     "Blackens squares of a grid.",
-		Inputs:  []op.Port{{Name: "images", Doc: "pictures", Layouts: []string{"HWC"}}},
+		Name: "grid_mask",
+		Doc: "Blackens squares of a grid, in every picture of a sequence and every plane of a volume. " +
+			"Numbers are multiplied by 0: what is not a number stays so, and infinities become NaN.",
+		Inputs:  []op.Port{{Name: "images", Doc: "pictures, sequences or volumes", Layouts: []string{"HWC", "FHWC", "DHWC"}}},
 		Outputs: []op.Port{{Name: "output", Doc: "the pictures with black squares"}},
 		Params: []op.Parameter{
 			{Name: "angle", Type: op.Float, Default: 0.0, PerSample: true, Doc: "The angle in radians by which the grid is turned."},
@@ -46,8 +49,9 @@ func (k *gridMask) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	if !slices.Contains(warpTypes(), in[0].DType) {
 		return nil, k.config.InvalidInput(0, fmt.Sprint(warpTypes()), in[0].DType.String(), "cast it")
 	}
-	if in[0].Shape != nil && len(in[0].Shape) != 3 || in[0].Layout != "" && in[0].Layout != "HWC" {
-		return nil, k.config.InvalidInput(0, "pictures of layout HWC", fmt.Sprintf("%s, layout %q", in[0].Shape, in[0].Layout), "")
+	rank := len(in[0].Shape)
+	if in[0].Shape != nil && rank != 3 && rank != 4 || in[0].Layout != "" && !strings.HasSuffix(in[0].Layout, "HWC") {
+		return nil, k.config.InvalidInput(0, "pictures of layout HWC, FHWC or DHWC", fmt.Sprintf("%s, layout %q", in[0].Shape, in[0].Layout), "")
 	}
 	return in[:1:1], nil
 }
@@ -55,8 +59,9 @@ func (k *gridMask) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 func (k *gridMask) Run(b *op.Block) error {
 	return b.Each(func(s int) error {
 		in := b.In(0, s)
-		if len(in.Shape) != 3 {
-			return &errs.Error{Kind: errs.Mismatch, Want: "a picture of layout HWC", Got: in.String()}
+		rank := len(in.Shape)
+		if rank != 3 && rank != 4 {
+			return &errs.Error{Kind: errs.Mismatch, Want: "a picture of layout HWC, or a sequence of them", Got: in.String()}
 		}
 		g, err := k.grid(b, s)
 		if err != nil {
@@ -64,17 +69,31 @@ func (k *gridMask) Run(b *op.Block) error {
 		}
 		out := b.Out(0, s, in.Shape...)
 		copy(out.Data, in.Data)
-		n := in.Shape[2] * in.DType.Size()
-		for y := range in.Shape[0] {
-			for x := range in.Shape[1] {
-				if g.black(x, y) {
-					at := (y*in.Shape[1] + x) * n
-					clear(out.Data[at : at+n])
+		h, w, n := in.Shape[rank-3], in.Shape[rank-2], in.Shape[rank-1]*in.DType.Size()
+		frame := h * w * n
+		for y := range h {
+			for x := range w {
+				if !g.black(x, y) {
+					continue
+				}
+				for at := (y*w + x) * n; at < len(out.Data); at += frame {
+					blacken(in.DType, out.Data[at:at+n])
 				}
 			}
 		}
 		return nil
 	})
+}
+
+// blacken multiplies elements by 0.
+func blacken(dtype tensor.DType, pixel []byte) {
+	if dtype != tensor.Float32 {
+		clear(pixel)
+		return
+	}
+	for v := element.View[float32](pixel); len(v) > 0; v = v[1:] {
+		v[0] *= 0
+	}
 }
 
 // grid maps pixels to tiles, in float32.

@@ -47,12 +47,13 @@ func (k *rotate) Run(b *op.Block) error {
 			return err
 		}
 		kept := op.PerWorker[affineMap](b)
-		if err := k.turn(b, s, f.spatial, kept); err != nil {
+		sin, cos, err := k.turn(b, s, f.spatial, kept)
+		if err != nil {
 			return err
 		}
 		natural := f.volume
 		if !k.keep {
-			natural = kept.canvas(f.volume)
+			natural = kept.canvas(f.volume, sin, cos)
 		}
 		size, err := k.outputSize(b, s, f, natural)
 		if err != nil {
@@ -63,51 +64,64 @@ func (k *rotate) Run(b *op.Block) error {
 	})
 }
 
-// turn sets m to the rotation from the output to the input, without an offset.
-func (k *rotate) turn(b *op.Block, s int, spatial bool, m *affineMap) error {
+// turn sets m to the rotation from the output to the input, without an offset, and returns sine
+// and cosine of the angle.
+func (k *rotate) turn(b *op.Block, s int, spatial bool, m *affineMap) (sin, cos float64, err error) {
 	degrees, err := k.angle.At(b, s)
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	sin, cos := math.Sincos(radians(degrees))
+	sin, cos = math.Sincos(radians(degrees))
 	if sin != sin {
-		return &errs.Error{Kind: errs.Invalid, Subject: "angle", Want: "a finite number", Got: fmt.Sprint(degrees)}
+		return 0, 0, &errs.Error{Kind: errs.Invalid, Subject: "angle", Want: "a finite number", Got: fmt.Sprint(degrees)}
 	}
 	if !spatial {
-		*m = affineMap{n: 2, matrix: [3][3]float64{{cos, -sin}, {sin, cos}}}
-		return nil
+		s, c := float32(sin), float32(cos)
+		*m = affineMap{n: 2, matrix: [3][3]float32{{c, -s}, {s, c}}}
+		return sin, cos, nil
 	}
 	if !k.axis.given {
-		return k.axis.wrong("3 values, for volumes", 0)
+		return 0, 0, k.axis.wrong("3 values, for volumes", 0)
 	}
-	t, err := rotation{axis: k.axis}.space(b, s, sin, cos)
+	t, err := rotation{axis: k.axis}.space(b, s, float32(sin), float32(cos))
 	if err == nil && t.matrix[0] != t.matrix[0] {
 		err = &errs.Error{Kind: errs.Invalid, Subject: "axis", Want: "an axis of some length", Got: "one of length 0"}
 	}
 	*m = affineMap{n: 3}
 	for i := range 3 {
 		for j := range 3 {
-			m.matrix[j][i] = float64(t.matrix[i*3+j]) // the other way round
+			m.matrix[j][i] = t.matrix[i*3+j] // the other way round
 		}
 	}
-	return err
+	return sin, cos, err
 }
 
 // extents returns the extents of a volume in x, y, z.
 func (v volume) extents() [3]int { return [3]int{v.w, v.h, v.d} }
 
-// canvas returns the size of the image that a rotation turns.
-func (m *affineMap) canvas(in volume) volume {
+// canvas returns the size of the image that a rotation turns. Extents stay even or odd, as those
+// that contribute most to them.
+func (m *affineMap) canvas(in volume, sin, cos float64) volume {
 	from := in.extents()
 	out := [3]int{1, 1, 1}
 	for i := range m.n {
-		extent, dominant := -0.01, 0
-		for j := range m.n {
-			part := math.Abs(m.matrix[j][i])
-			extent += part * float64(from[j])
-			if part > math.Abs(m.matrix[dominant][i]) {
-				dominant = j
+		var extent float64
+		dominant := i
+		if m.n == 2 {
+			along, across := math.Abs(cos), math.Abs(sin)
+			extent = float64(along*float64(from[i])) + float64(across*float64(from[1-i])) - 0.01
+			if across > along {
+				dominant = 1 - i
 			}
+		} else {
+			var sum float32
+			for j := range m.n {
+				sum += float32(abs(m.matrix[j][i]) * float32(from[j]))
+				if abs(m.matrix[j][i]) > abs(m.matrix[dominant][i]) {
+					dominant = j
+				}
+			}
+			extent = float64(sum - 0.01)
 		}
 		out[i] = max(int(math.Ceil(extent)), 0)
 		if out[i]%2 != from[dominant]%2 {
@@ -121,9 +135,10 @@ func (m *affineMap) canvas(in volume) volume {
 func (m *affineMap) centre(in, out volume) {
 	from, to := in.extents(), out.extents()
 	for i := range m.n {
-		m.offset[i] = float64(from[i]) / 2
+		var sum float32
 		for j := range m.n {
-			m.offset[i] -= m.matrix[i][j] * float64(to[j]) / 2
+			sum += float32(m.matrix[i][j] * (-float32(to[j]) / 2))
 		}
+		m.offset[i] = sum + float32(from[i])/2
 	}
 }

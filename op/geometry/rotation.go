@@ -40,7 +40,7 @@ func (m rotation) make(b *op.Block, s, _ int) (affine, error) {
 	sin, cos := math.Sincos(radians(degrees))
 	t := affine{n: 2}
 	if m.axis.given {
-		if t, err = m.space(b, s, sin, cos); err != nil {
+		if t, err = m.space(b, s, float32(sin), float32(cos)); err != nil {
 			return affine{}, err
 		}
 	} else {
@@ -49,8 +49,8 @@ func (m rotation) make(b *op.Block, s, _ int) (affine, error) {
 	return t, around(b, s, &t, m.center)
 }
 
-// space returns the rotation around the axis of a sample.
-func (m rotation) space(b *op.Block, s int, sin, cos float64) (affine, error) {
+// space returns the rotation around the axis of a sample, computed in float32.
+func (m rotation) space(b *op.Block, s int, sin, cos float32) (affine, error) {
 	var axis [mostDims * mostDims]float32
 	n, err := m.axis.at(b, s, &axis)
 	if err != nil {
@@ -59,17 +59,38 @@ func (m rotation) space(b *op.Block, s int, sin, cos float64) (affine, error) {
 	if n != 3 {
 		return affine{}, m.axis.wrong("3 values", n)
 	}
-	x, y, z := float64(axis[0]), float64(axis[1]), float64(axis[2])
-	length := math.Sqrt(x*x + y*y + z*z)
-	x, y, z = x/length, y/length, z/length
-	versine := 1 - cos
-	t := affine{n: 3}
-	for i, v := range [9]float64{
-		cos + x*x*versine, x*y*versine - z*sin, x*z*versine + y*sin,
-		y*x*versine + z*sin, cos + y*y*versine, y*z*versine - x*sin,
-		z*x*versine - y*sin, z*y*versine + x*sin, cos + z*z*versine,
-	} {
-		t.matrix[i] = float32(v)
+	if sin == 0 && cos == 1 {
+		return identity(3), nil
 	}
+	x, y, z := unit(axis[0], axis[1], axis[2])
+	xx, yy, zz := float32(x*x), float32(y*y), float32(z*z)
+	versine := 1 - cos
+	xy, xz, yz := float32(float32(x*y)*versine), float32(float32(x*z)*versine), float32(float32(y*z)*versine)
+	xs, ys, zs := float32(x*sin), float32(y*sin), float32(z*sin)
+	t := affine{n: 3}
+	copy(t.matrix[:], []float32{
+		xx + float32((yy+zz)*cos), xy - zs, xz + ys,
+		xy + zs, yy + float32((xx+zz)*cos), yz - xs,
+		xz - ys, yz + xs, zz + float32((xx+yy)*cos),
+	})
 	return t, nil
+}
+
+// unit returns an axis of length 1.
+func unit(x, y, z float32) (float32, float32, float32) {
+	sign := func(v float32) float32 {
+		switch {
+		case v > 0:
+			return 1
+		case v < 0:
+			return -1
+		}
+		return v
+	}
+	switch {
+	case y == 0 && z == 0 && x != 0, x == 0 && z == 0 && y != 0, x == 0 && y == 0 && z != 0:
+		return sign(x), sign(y), sign(z)
+	}
+	length := float32(math.Sqrt(float64(float32(float32(x*x)+float32(y*y)) + float32(z*z))))
+	return x / length, y / length, z / length
 }

@@ -17,17 +17,17 @@ type source[T pixel] struct {
 	fillPixel [1]T
 }
 
-// index returns the coordinate of a pixel as an integer; what lies far outside,
-// and NaN, is the first one outside.
-func index(v float64) int {
-	v = math.Floor(v)
-	if !(v > -1<<30 && v < 1<<30) {
-		if v >= 1<<30 {
-			return 1 << 30
-		}
-		return -1 << 30
+// index returns the coordinate of a pixel as an integer. What lies beyond the integers of 32
+// bits, and NaN, is the least of them, as the conversion of DALI's processors has it.
+func index(v float32) int {
+	if !(v >= math.MinInt32 && v < -math.MinInt32) {
+		return math.MinInt32
 	}
-	return int(v)
+	i := int(v)
+	if float32(i) > v {
+		i--
+	}
+	return i
 }
 
 // at returns the channels of a pixel, or nil when it is outside and has the fill value.
@@ -42,7 +42,7 @@ func (s *source[T]) at(z, y, x int) []T {
 }
 
 // nearest writes the pixels that the points of a row lie in.
-func (s *source[T]) nearest(out []T, xs, ys, zs []float64) {
+func (s *source[T]) nearest(out []T, xs, ys, zs []float32) {
 	c := s.channels
 	for i := range xs {
 		to := out[i*c : (i+1)*c]
@@ -56,6 +56,19 @@ func (s *source[T]) nearest(out []T, xs, ys, zs []float64) {
 	}
 }
 
+// fillOutside writes the fill value as the output has it to the pixels whose points lie outside:
+// nearest writes what the input can hold of it.
+func (s *source[T]) fillOutside(out, fill []byte, xs, ys, zs []float32) {
+	size := s.channels * len(fill)
+	for i := range xs {
+		if s.at(index(zs[i]), index(ys[i]), index(xs[i])) == nil {
+			for to := out[i*size : (i+1)*size]; len(to) > 0; to = to[len(fill):] {
+				copy(to, fill)
+			}
+		}
+	}
+}
+
 // value returns channel j of a pixel of at.
 func (s *source[T]) value(p []T, j int) float32 {
 	if p == nil {
@@ -64,63 +77,53 @@ func (s *source[T]) value(p []T, j int) float32 {
 	return float32(p[j])
 }
 
+// mix weighs two values.
+func mix(a, b, q float32) float32 { return float32(a*(1-q)) + float32(b*q) }
+
 // bilinear writes the pixels around the points of a row, weighed.
-func (s *source[T]) bilinear(out []float32, xs, ys []float64) {
+func (s *source[T]) bilinear(out []float32, xs, ys []float32) {
 	c := s.channels
 	for i, x := range xs {
-		x0, y0 := index(x-0.5), index(ys[i]-0.5)
-		fx, fy := float32(x-0.5-float64(x0)), float32(ys[i]-0.5-float64(y0))
+		x, y := x-0.5, ys[i]-0.5
+		x0, y0 := index(x), index(y)
+		qx, qy := x-float32(x0), y-float32(y0)
 		to := out[i*c : (i+1)*c]
 		if x0 >= 0 && y0 >= 0 && x0+1 < s.w && y0+1 < s.h {
+			px := 1 - qx
 			upper := s.data[(y0*s.w+x0)*c:][:2*c]
 			lower := s.data[((y0+1)*s.w+x0)*c:][:2*c]
 			for j := range to {
-				a, b := float32(upper[j]), float32(lower[j])
-				a += float32((float32(upper[j+c]) - a) * fx)
-				b += float32((float32(lower[j+c]) - b) * fx)
-				to[j] = a + float32((b-a)*fy)
+				a := float32(float32(upper[j])*px) + float32(float32(upper[j+c])*qx)
+				b := float32(float32(lower[j])*px) + float32(float32(lower[j+c])*qx)
+				to[j] = a + float32((b-a)*qy)
 			}
 			continue
 		}
-		s.plane(to, 0, 0, y0, x0, fy, fx)
+		p00, p01, p10, p11 := s.at(0, y0, x0), s.at(0, y0, x0+1), s.at(0, y0+1, x0), s.at(0, y0+1, x0+1)
+		for j := range to {
+			a := mix(s.value(p00, j), s.value(p01, j), qx)
+			b := mix(s.value(p10, j), s.value(p11, j), qx)
+			to[j] = a + float32((b-a)*qy)
+		}
 	}
 }
-
-// mostChannels is how many channels of a volume are weighed at a time.
-const mostChannels = 16
 
 // trilinear writes the pixels of a volume around the points of a row, weighed.
-func (s *source[T]) trilinear(out []float32, xs, ys, zs []float64) {
+func (s *source[T]) trilinear(out []float32, xs, ys, zs []float32) {
 	c := s.channels
-	var behind [mostChannels]float32
 	for i, x := range xs {
-		x0, y0, z0 := index(x-0.5), index(ys[i]-0.5), index(zs[i]-0.5)
-		fx, fy, fz := float32(x-0.5-float64(x0)), float32(ys[i]-0.5-float64(y0)), float32(zs[i]-0.5-float64(z0))
+		x, y, z := x-0.5, ys[i]-0.5, zs[i]-0.5
+		x0, y0, z0 := index(x), index(y), index(z)
+		qx, qy, qz := x-float32(x0), y-float32(y0), z-float32(z0)
+		var p [8][]T
+		for k := range p {
+			p[k] = s.at(z0+k>>2, y0+k>>1&1, x0+k&1)
+		}
 		to := out[i*c : (i+1)*c]
-		s.plane(to, 0, z0, y0, x0, fy, fx)
-		if fz == 0 {
-			continue
+		for j := range to {
+			front := mix(mix(s.value(p[0], j), s.value(p[1], j), qx), mix(s.value(p[2], j), s.value(p[3], j), qx), qy)
+			back := mix(mix(s.value(p[4], j), s.value(p[5], j), qx), mix(s.value(p[6], j), s.value(p[7], j), qx), qy)
+			to[j] = front + float32((back-front)*qz)
 		}
-		for j := 0; j < c; j += mostChannels {
-			part := to[j:min(j+mostChannels, c)]
-			next := behind[:len(part)]
-			s.plane(next, j, z0+1, y0, x0, fy, fx)
-			for m := range part {
-				part[m] += float32((next[m] - part[m]) * fz)
-			}
-		}
-	}
-}
-
-// plane writes the weighed pixels around a point of plane z, wherever it is: as many
-// channels as to holds, from first on.
-func (s *source[T]) plane(to []float32, first, z, y, x int, fy, fx float32) {
-	p00, p01, p10, p11 := s.at(z, y, x), s.at(z, y, x+1), s.at(z, y+1, x), s.at(z, y+1, x+1)
-	for m := range to {
-		j := first + m
-		a, b := s.value(p00, j), s.value(p10, j)
-		a += float32((s.value(p01, j) - a) * fx)
-		b += float32((s.value(p11, j) - b) * fx)
-		to[m] = a + float32((b-a)*fy)
 	}
 }

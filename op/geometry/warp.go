@@ -17,8 +17,9 @@ import (
 // A warped image has for each pixel the point of the input that it shows. Points
 // are counted from the corner of the image: the centre of the first pixel is (0.5,
 // 0.5). INTERP_NN takes the pixel that a point lies in; INTERP_LINEAR weighs those
-// around it in float32. Outside the image lies the fill value, or without one what
-// lies at its border.
+// around it. Points and weights are float32, in DALI's order of operations, so that a
+// point at the border of two pixels lies in the pixel that DALI takes. Outside the image
+// lies the fill value, or without one what lies at its border.
 
 // volume is the extents of a picture or volume of channels; d is 1 for pictures.
 type volume struct{ d, h, w int }
@@ -27,7 +28,7 @@ type volume struct{ d, h, w int }
 type mapping interface {
 	// row writes the points that the pixels of a row of plane z show. The slices are
 	// as long as the row; zs is to be left alone where there is one plane.
-	row(z, y int, xs, ys, zs []float64)
+	row(z, y int, xs, ys, zs []float32)
 }
 
 // warpTypes are the types of images that can be warped.
@@ -42,6 +43,7 @@ type warping struct {
 	linear bool
 	fill   float32
 	clamp  bool // there is no fill value
+	cut    bool // the fill value is truncated, not rounded
 	size   vector
 }
 
@@ -221,7 +223,7 @@ func (k *warping) warp(b *op.Block, s int, f frames, size volume, m mapping) err
 }
 
 func warpAll[T pixel](k *warping, b *op.Block, out, in tensor.Tensor, f frames, size volume, m mapping) error {
-	xs, ys, zs := op.Scratch[float64](b, size.w), op.Scratch[float64](b, size.w), op.Scratch[float64](b, size.w)
+	xs, ys, zs := op.Scratch[float32](b, size.w), op.Scratch[float32](b, size.w), op.Scratch[float32](b, size.w)
 	clear(zs)
 	row := size.w * f.channels
 	sampled := tensor.Tensor{DType: in.DType, Shape: tensor.Shape{row}}
@@ -234,15 +236,20 @@ func warpAll[T pixel](k *warping, b *op.Block, out, in tensor.Tensor, f frames, 
 		pixels = element.View[T](op.Scratch[uint8](b, row*in.DType.Size()))
 		sampled.Data = element.Bytes(pixels)
 	}
-	src := source[T]{volume: f.volume, channels: f.channels, clamp: k.clamp, fill: k.fill}
-	if err := element.Convert(tensor.Tensor{DType: in.DType, Data: element.Bytes(src.fillPixel[:])}, tensor.ScalarOf(k.fill)); err != nil {
+	src := source[T]{volume: f.volume, channels: f.channels, clamp: k.clamp}
+	fill, err := k.fillOf(out.DType)
+	if err != nil {
 		return err
 	}
-	src.fill = float32(src.fillPixel[0]) // limited to what the input can hold, as in DALI
+	if err := element.Convert(tensor.Tensor{DType: in.DType, Data: element.Bytes(src.fillPixel[:])}, fill); err != nil {
+		return err
+	}
+	src.fill = float32(src.fillPixel[0]) // what is weighed is limited to what the input can hold, as in DALI
 	all := element.View[T](in.Data)
 	frame := len(all) / max(f.n, 1)
 	to := tensor.Tensor{DType: out.DType, Shape: sampled.Shape}
 	next := out.Data
+	whole := !k.linear && !k.clamp && out.DType != in.DType
 	for i := range f.n {
 		src.data = all[i*frame : (i+1)*frame]
 		for z := range size.d {
@@ -262,8 +269,21 @@ func warpAll[T pixel](k *warping, b *op.Block, out, in tensor.Tensor, f frames, 
 				if err := element.Convert(to, sampled); err != nil {
 					return err
 				}
+				if whole {
+					src.fillOutside(to.Data, fill.Data, xs, ys, zs)
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// fillOf returns the fill value as the output has it. Water and sphere cut a fraction off.
+func (k *warping) fillOf(dtype tensor.DType) (tensor.Tensor, error) {
+	fill := k.fill
+	if k.cut && dtype == tensor.Uint8 {
+		fill = float32(uint8(int32(fill)))
+	}
+	out := tensor.New(dtype)
+	return out, element.Convert(out, tensor.ScalarOf(fill))
 }

@@ -103,9 +103,9 @@ func (k *warpAffine) transform(b *op.Block, s int, spatial bool) (affineMap, err
 	}
 	for i := range m.n {
 		for j := range m.n {
-			m.matrix[i][j] = float64(values[i*(m.n+1)+j])
+			m.matrix[i][j] = values[i*(m.n+1)+j]
 		}
-		m.offset[i] = float64(values[i*(m.n+1)+m.n])
+		m.offset[i] = values[i*(m.n+1)+m.n]
 	}
 	if !k.inverse {
 		return m.inverse()
@@ -116,76 +116,104 @@ func (k *warpAffine) transform(b *op.Block, s int, spatial bool) (affineMap, err
 // affineMap is an affine transform of the plane or of space, in x, y, z.
 type affineMap struct {
 	n      int
-	matrix [3][3]float64
-	offset [3]float64
+	matrix [3][3]float32
+	offset [3]float32
 }
 
-// tile is how many pixels of a row are found by stepping from the one before, as
-// DALI does: each tile begins with the point of its first pixel.
+// tile is how many pixels of a row are found by stepping from the one before, as DALI does.
+// The first pixel of a tile is found by a step from that of the tile before.
 const tile = 256
 
-func (m *affineMap) row(z, y int, xs, ys, zs []float64) {
+func (m *affineMap) row(z, y int, xs, ys, zs []float32) {
 	fy, fz := float32(y)+0.5, float32(z)+0.5
-	for start := 0; start < len(xs); start += tile {
-		fx := float32(start) + 0.5
-		var at, step [3]float32
-		for i := range m.n {
-			step[i] = float32(m.matrix[i][0])
-			at[i] = float32(m.offset[i]) + float32(step[i]*fx)
-			at[i] += float32(float32(m.matrix[i][1]) * fy)
-			if m.n == 3 {
-				at[i] += float32(float32(m.matrix[i][2]) * fz)
-			}
+	var first, step [3]float32
+	for i := range m.n {
+		step[i] = m.matrix[i][0]
+		first[i] = m.offset[i] + float32(step[i]*0.5)
+		first[i] += float32(m.matrix[i][1] * fy)
+		if m.n == 3 {
+			first[i] += float32(m.matrix[i][2] * fz)
 		}
+	}
+	for start := 0; start < len(xs); start += tile {
+		at := first
 		for x := start; x < min(start+tile, len(xs)); x++ {
-			xs[x], ys[x] = float64(at[0]), float64(at[1])
+			xs[x], ys[x] = at[0], at[1]
 			if m.n == 3 {
-				zs[x] = float64(at[2])
+				zs[x] = at[2]
 			}
 			for i := range at {
 				at[i] += step[i]
 			}
 		}
+		for i := range first {
+			first[i] += tile * step[i]
+		}
 	}
 }
 
-// inverse returns the map the other way round, by Gauss and Jordan.
+// inverse returns the map the other way round: by the determinant in the plane, by Gauss and
+// Jordan in space.
 func (m *affineMap) inverse() (affineMap, error) {
 	out := affineMap{n: m.n}
-	for i := range m.n {
-		out.matrix[i][i] = 1
+	singular := &errs.Error{Kind: errs.Invalid, Subject: "matrix", Want: "a transform that has an inverse", Got: fmt.Sprint(m.matrix)}
+	if a := &m.matrix; m.n == 2 {
+		det := float32(a[0][0]*a[1][1]) - float32(a[0][1]*a[1][0])
+		if det == 0 || det != det {
+			return out, singular
+		}
+		out.matrix = [3][3]float32{{a[1][1] / det, -a[0][1] / det}, {-a[1][0] / det, a[0][0] / det}}
+	} else if !out.gauss(m.matrix) {
+		return out, singular
 	}
-	left := m.matrix
+	for i := range m.n {
+		var sum float32
+		for j := range m.n {
+			sum += float32(out.matrix[i][j] * m.offset[j])
+		}
+		out.offset[i] = -sum
+	}
+	return out, nil
+}
+
+// gauss sets the matrix of m to the inverse of left, and reports whether there is one.
+func (m *affineMap) gauss(left [3][3]float32) bool {
+	for i := range m.n {
+		m.matrix[i][i] = 1
+	}
 	for c := range m.n {
 		pivot := c
-		for r := c; r < m.n; r++ {
-			if math.Abs(left[r][c]) > math.Abs(left[pivot][c]) {
+		for r := c + 1; r < m.n; r++ {
+			if abs(left[r][c]) > abs(left[pivot][c]) {
 				pivot = r
 			}
 		}
 		left[c], left[pivot] = left[pivot], left[c]
-		out.matrix[c], out.matrix[pivot] = out.matrix[pivot], out.matrix[c]
-		scale := left[c][c]
-		if scale == 0 || scale != scale {
-			return out, &errs.Error{Kind: errs.Invalid, Subject: "matrix", Want: "a transform that has an inverse", Got: fmt.Sprint(m.matrix)}
+		m.matrix[c], m.matrix[pivot] = m.matrix[pivot], m.matrix[c]
+		if left[c][c] == 0 || left[c][c] != left[c][c] {
+			return false
 		}
+		scale := 1 / left[c][c]
 		for j := range m.n {
-			left[c][j] /= scale
-			out.matrix[c][j] /= scale
+			left[c][j] *= scale
+			m.matrix[c][j] *= scale
 		}
 		for r := range m.n {
-			if factor := left[r][c]; r != c {
+			if factor := -left[r][c]; r != c {
 				for j := range m.n {
-					left[r][j] -= factor * left[c][j]
-					out.matrix[r][j] -= factor * out.matrix[c][j]
+					left[r][j] = fma(factor, left[c][j], left[r][j])
+					m.matrix[r][j] = fma(factor, m.matrix[c][j], m.matrix[r][j])
 				}
 			}
 		}
 	}
-	for i := range m.n {
-		for j := range m.n {
-			out.offset[i] -= out.matrix[i][j] * m.offset[j]
-		}
-	}
-	return out, nil
+	return true
+}
+
+func abs(v float32) float32 { return float32(math.Abs(float64(v))) }
+
+// fma returns a*b + c, rounded once to float32.
+func fma(a, b, c float32) float32 {
+	// The product is exact in float64. The sum is rounded twice, which matters in one of 2^29 cases.
+	return float32(float64(a)*float64(b) + float64(c))
 }

@@ -58,18 +58,18 @@ func TestWarpRefuses(t *testing.T) {
 // TestWarpThereAndBack maps by a transform and by its inverse. Points are float32.
 func TestWarpThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.SliceOfN(rapid.Float64Range(-3, 3), 6, 6).Draw(t, "matrix")
-		m := affineMap{n: 2, matrix: [3][3]float64{{v[0], v[1]}, {v[3], v[4]}}, offset: [3]float64{v[2], v[5]}}
+		v := rapid.SliceOfN(rapid.Float32Range(-3, 3), 6, 6).Draw(t, "matrix")
+		m := affineMap{n: 2, matrix: [3][3]float32{{v[0], v[1]}, {v[3], v[4]}}, offset: [3]float32{v[2], v[5]}}
 		back, err := m.inverse()
-		if math.Abs(v[0]*v[4]-v[1]*v[3]) < 1e-1 || err != nil {
+		if abs(v[0]*v[4]-v[1]*v[3]) < 1e-1 || err != nil {
 			return
 		}
-		var xs, ys, zs [3]float64
+		var xs, ys, zs [3]float32
 		m.row(0, 4, xs[:], ys[:], zs[:])
 		for i := range xs {
 			x := back.matrix[0][0]*xs[i] + back.matrix[0][1]*ys[i] + back.offset[0]
 			y := back.matrix[1][0]*xs[i] + back.matrix[1][1]*ys[i] + back.offset[1]
-			if math.Abs(x-float64(i)-0.5) > 1e-2 || math.Abs(y-4.5) > 1e-2 {
+			if abs(x-float32(i)-0.5) > 1e-2 || abs(y-4.5) > 1e-2 {
 				t.Fatalf("pixel %d, 4 came back as %g, %g", i, x-0.5, y-0.5)
 			}
 		}

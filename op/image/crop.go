@@ -2,6 +2,7 @@ package image
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/window"
@@ -49,15 +50,25 @@ func (k *crop) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: dtype, Shape: cropShape(k.window, in[0].Shape, layout), Layout: layout}}, nil
 }
 
+// cropAxes are the axes that depth, height and width of a window are for. The depth of a window
+// of a sequence of images is in frames.
+func cropAxes(layout string) string {
+	if strings.Contains(layout, "F") && !strings.Contains(layout, "D") {
+		return "FHW"
+	}
+	return "DHW"
+}
+
 // cropShape returns the shape of windows of images of that shape, which may be nil.
 func cropShape(w *window.Crop, in tensor.Shape, layout string) tensor.Shape {
 	out := unknown(len(layout))
 	copy(out, in)
-	size := dims(in, layout, "DHW", 1)
+	size := dims(in, layout, cropAxes(layout), 1)
 	d, h, l := w.Infer(size[0], size[1], size[2])
-	for i, letter := range layout {
+	depth := cropAxes(layout)[0]
+	for i, letter := range []byte(layout) {
 		switch letter {
-		case 'D':
+		case depth:
 			out[i] = d
 		case 'H':
 			out[i] = h
@@ -70,15 +81,16 @@ func cropShape(w *window.Crop, in tensor.Shape, layout string) tensor.Shape {
 
 // cropSpans appends the window of sample s to spans: of every axis of the image.
 func cropSpans(w *window.Crop, b *op.Block, s int, in tensor.Shape, layout string, spans []window.Span) ([]window.Span, error) {
-	size := dims(in, layout, "DHW", 1)
+	size := dims(in, layout, cropAxes(layout), window.NoDepth)
 	box, err := w.At(b, s, size[0], size[1], size[2])
 	if err != nil {
 		return spans, err
 	}
-	for i, letter := range layout {
+	depth := cropAxes(layout)[0]
+	for i, letter := range []byte(layout) {
 		span := window.Span{Size: in[i]}
 		switch letter {
-		case 'D':
+		case depth:
 			span = window.Span{Start: box.Z, Size: box.D}
 		case 'H':
 			span = window.Span{Start: box.Y, Size: box.H}

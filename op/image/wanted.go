@@ -9,7 +9,7 @@ import (
 // wanted returns the part of an image that lies in the window of sample s. Where
 // there is none, or a mistake that Run will tell, it is not known.
 func wanted(w *window.Crop, b *op.Block, s, height, width int) (op.Region, bool) {
-	box, err := w.At(b, s, 1, height, width)
+	box, err := w.At(b, s, window.NoDepth, height, width)
 	if err != nil {
 		return op.Region{}, false
 	}

@@ -139,7 +139,8 @@ type ExperimentalDecodersImageCrop struct {
 	// and crop_w.
 	Crop op.Arg[[]float64] `op:"crop"`
 
-	// Depth of the window, of volumes; given together with crop_h and crop_w. Default: 0.
+	// Depth of the window of a volume, or number of frames of the window of a sequence; given together with
+	// crop_h and crop_w. Default: 0.
 	CropD op.Arg[float64] `op:"crop_d"`
 
 	// Height of the window; given together with crop_w. Default: 0.
@@ -154,7 +155,8 @@ type ExperimentalDecodersImageCrop struct {
 	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
-	// Where the window of a volume lies in depth: 0 at the front, 1 at the back. Default: 0.5.
+	// Where the window of a volume lies in depth, or that of a sequence in time: 0 at the front, 1 at the back.
+	// Default: 0.5.
 	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
 
 	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".

@@ -196,7 +196,8 @@ type Crop struct {
 	// and crop_w.
 	Crop op.Arg[[]float64] `op:"crop"`
 
-	// Depth of the window, of volumes; given together with crop_h and crop_w. Default: 0.
+	// Depth of the window of a volume, or number of frames of the window of a sequence; given together with
+	// crop_h and crop_w. Default: 0.
 	CropD op.Arg[float64] `op:"crop_d"`
 
 	// Height of the window; given together with crop_w. Default: 0.
@@ -211,7 +212,8 @@ type Crop struct {
 	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
-	// Where the window of a volume lies in depth: 0 at the front, 1 at the back. Default: 0.5.
+	// Where the window of a volume lies in depth, or that of a sequence in time: 0 at the front, 1 at the back.
+	// Default: 0.5.
 	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
 
 	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
@@ -242,7 +244,8 @@ type CropMirrorNormalize struct {
 	// and crop_w.
 	Crop op.Arg[[]float64] `op:"crop"`
 
-	// Depth of the window, of volumes; given together with crop_h and crop_w. Default: 0.
+	// Depth of the window of a volume, or number of frames of the window of a sequence; given together with
+	// crop_h and crop_w. Default: 0.
 	CropD op.Arg[float64] `op:"crop_d"`
 
 	// Height of the window; given together with crop_w. Default: 0.
@@ -257,7 +260,8 @@ type CropMirrorNormalize struct {
 	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
-	// Where the window of a volume lies in depth: 0 at the front, 1 at the back. Default: 0.5.
+	// Where the window of a volume lies in depth, or that of a sequence in time: 0 at the front, 1 at the back.
+	// Default: 0.5.
 	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
 
 	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
@@ -600,7 +604,8 @@ type ImageDecoderCrop struct {
 	// and crop_w.
 	Crop op.Arg[[]float64] `op:"crop"`
 
-	// Depth of the window, of volumes; given together with crop_h and crop_w. Default: 0.
+	// Depth of the window of a volume, or number of frames of the window of a sequence; given together with
+	// crop_h and crop_w. Default: 0.
 	CropD op.Arg[float64] `op:"crop_d"`
 
 	// Height of the window; given together with crop_w. Default: 0.
@@ -615,7 +620,8 @@ type ImageDecoderCrop struct {
 	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
-	// Where the window of a volume lies in depth: 0 at the front, 1 at the back. Default: 0.5.
+	// Where the window of a volume lies in depth, or that of a sequence in time: 0 at the front, 1 at the back.
+	// Default: 0.5.
 	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
 
 	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
@@ -1278,7 +1284,8 @@ type ResizeCropMirror struct {
 	// and crop_w.
 	Crop op.Arg[[]float64] `op:"crop"`
 
-	// Depth of the window, of volumes; given together with crop_h and crop_w. Default: 0.
+	// Depth of the window of a volume, or number of frames of the window of a sequence; given together with
+	// crop_h and crop_w. Default: 0.
 	CropD op.Arg[float64] `op:"crop_d"`
 
 	// Height of the window; given together with crop_w. Default: 0.
@@ -1293,7 +1300,8 @@ type ResizeCropMirror struct {
 	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
-	// Where the window of a volume lies in depth: 0 at the front, 1 at the back. Default: 0.5.
+	// Where the window of a volume lies in depth, or that of a sequence in time: 0 at the front, 1 at the back.
+	// Default: 0.5.
 	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
 
 	// How the position becomes a pixel: "round" (half away from zero) or "truncate". Default: "round".
@@ -1590,10 +1598,10 @@ type Water struct {
 	// How far pixels are moved up and down. Default: 10.
 	AmplY op.Arg[float64] `op:"ampl_y"`
 
-	// How many radians of the sine a row is. Default: 0.049087.
+	// How many radians of the sine a row is. Default: 0.04908738521234052.
 	FreqX op.Arg[float64] `op:"freq_x"`
 
-	// How many radians of the cosine a column is. Default: 0.049087.
+	// How many radians of the cosine a column is. Default: 0.04908738521234052.
 	FreqY op.Arg[float64] `op:"freq_y"`
 
 	// Where the sine begins, in radians. Default: 0.

@@ -70,7 +70,7 @@ func (q *boxSearch) find(words libstdcxx.Words, boxes []box, axes int, f *frame,
 				continue
 			}
 			overlap := q.overlap(&relative, boxes, axes)
-			reached := overlap >= threshold
+			reached := overlap >= threshold || len(boxes) == 0 // none contradicts the threshold
 			if overlap <= best && !reached {
 				continue
 			}

@@ -43,6 +43,9 @@ type given struct {
 	input int // argument input, or -1
 }
 
+// scalar reports whether it is one number for all samples.
+func (g given) scalar() bool { return g.set && g.input < 0 }
+
 func readGiven(c *op.Config, name string) given {
 	g := given{set: c.Given(name), value: float32(op.Get[float64](c, name)), input: -1}
 	if i, ok := c.ArgumentInput(name); ok {
@@ -79,6 +82,8 @@ func newNormalize(c *op.Config) (op.Kernel, error) {
 		return nil, c.Invalid("axes", "an axis or more, none of them negative", fmt.Sprint(numbers), "")
 	case c.Given("axis_names") && op.Get[string](c, "axis_names") == "":
 		return nil, c.Invalid("axis_names", "an axis or more", "none", "")
+	case (c.Given("axes") || c.Given("axis_names")) && k.mean.scalar() && k.stddev.scalar():
+		return nil, c.Invalid("axes", "a mean or a deviation to compute along them", "both as numbers", "leave axes out")
 	case k.batch && (k.mean.input >= 0 || k.stddev.input >= 0):
 		return nil, c.Invalid("batch", "a mean and a deviation that do not differ per sample", "one that does", "leave batch out")
 	}

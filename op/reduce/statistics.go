@@ -127,7 +127,12 @@ func (p *statistics) finishFactors(k *normalize) {
 			if k.epsilon != 0 {
 				d = float32(math.Sqrt(float64(float32(d*d) + k.epsilon)))
 			}
-			p.factors[i] = k.scale / d
+			switch {
+			case d == 0 && k.stddev.input >= 0:
+				p.factors[i] = 0 // of a deviation of its own DALI makes 0, of a number infinity
+			default:
+				p.factors[i] = k.scale / d
+			}
 		}
 		return
 	}

@@ -302,9 +302,10 @@ func GetProperty(p *pipeline.Builder, input pipeline.Node, args GetPropertyArgs)
 // GridMaskArgs are the arguments of grid_mask.
 type GridMaskArgs = opargs.GridMask
 
-// GridMask is grid_mask. Blackens squares of a grid.
+// GridMask is grid_mask. Blackens squares of a grid, in every picture of a sequence and every plane of a
+// volume. Numbers are multiplied by 0: what is not a number stays so, and infinities become NaN.
 //
-// Input images: pictures.
+// Input images: pictures, sequences or volumes.
 // Output output: the pictures with black squares.
 func GridMask(p *pipeline.Builder, images pipeline.Node, args GridMaskArgs) (output pipeline.Node) {
 	out := p.Op("grid_mask", args, images)

@@ -42,7 +42,11 @@ func (a *Axis) filter() filter {
 			shrink = a.extent() / float32(a.Out)
 		}
 	}
-	return newFilter(f.Kind, shrink)
+	g := newFilter(f.Kind, shrink)
+	if g.support() > maxSupport {
+		g = g.widened(maxSupport)
+	}
+	return g
 }
 
 // reach returns how many inputs take part in an output, and the range of those that

@@ -6,6 +6,9 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
+// maxSupport is how many inputs take part in an output at most. DALI narrows wider filters.
+const maxSupport = 8192
+
 // filter is a sampled kernel. at takes a position in samples; between two of them it
 // interpolates linearly, outside it is 0.
 type filter struct {

@@ -37,6 +37,7 @@ func (r *Resampler) horizontalFirst(h, w *Axis, channels int, dst, src pixels) {
 	for i := range b.have {
 		b.have[i] = -1
 	}
+	even := r.even.down(h, out, dst)
 	for i := range h.Out {
 		for k := range y.n {
 			row := min(max(int(y.first[i])+k, 0), h.In-1)
@@ -49,7 +50,7 @@ func (r *Resampler) horizontalFirst(h, w *Axis, channels int, dst, src pixels) {
 			r.offsets[k] = slot * pitch
 		}
 		kernel.WeighFloats(b.sum, b.ring, r.offsets, y.weights[i*y.n:(i+1)*y.n])
-		dst.put(i*out, b.sum, wholeBlocks(out))
+		dst.put(i*out, b.sum, even)
 	}
 }
 
@@ -59,6 +60,7 @@ func (r *Resampler) verticalFirst(h, w *Axis, channels int, dst, src pixels) {
 	b := &r.rows
 	b.wide, b.sum = grow(b.wide, in+kernel.Slack), grow(b.sum, out+kernel.Slack)
 	read := span{r.columns.from * channels, r.columns.to * channels}
+	even := r.even.across(w, x, channels, dst)
 	for i := range h.Out {
 		for k := range y.n {
 			r.offsets[k] = min(max(int(y.first[i])+k, 0), h.In-1)*in + read.from
@@ -69,7 +71,7 @@ func (r *Resampler) verticalFirst(h, w *Axis, channels int, dst, src pixels) {
 			kernel.WeighFloats(b.wide[read.from:read.to], src.floats, r.offsets, y.weights[i*y.n:(i+1)*y.n])
 		}
 		x.run(b.sum, b.wide, w.In, channels)
-		dst.put(i*out, b.sum[:out], x.wholeColumns(channels))
+		dst.put(i*out, b.sum[:out], even)
 	}
 }
 

@@ -13,7 +13,8 @@
 //	lanczos3  3 pixels, 193 samples
 //	gaussian  1 pixel, exp(-4x²), 65 samples, cut off at its edges
 //
-// Where an axis shrinks and the filter antialiases, it is wider by that factor.
+// Where an axis shrinks and the filter antialiases, it is wider by that factor, up to
+// 8192 inputs.
 // The axes are done one after another, in the order that costs least, with float32
 // in between; integers are rounded half to even, but half away from zero at the end
 // of rows, as DALI's vector code does. Nearest
@@ -55,6 +56,7 @@ type Resampler struct {
 	rows    rows
 	offsets []int
 	same    []byte // a frame in the type of the result
+	even    rounded
 }
 
 // Run resamples. The errors are those of types that cannot be converted and of
@@ -122,14 +124,14 @@ func (r *Resampler) frame(j *Job, dst, src []byte) error {
 		}
 		in = pixels{floats: r.in}
 	}
-	out := pixels{bytes: dst}
+	out := pixels{bytes: dst, lanes: 16 / j.DstType.Size()}
 	direct := j.DstType == tensor.Uint8
 	switch {
 	case j.DstType == tensor.Float32:
 		direct, out = true, pixels{floats: element.View[float32](dst)}
 	case !direct:
 		r.out = grow(r.out, len(dst)/j.DstType.Size())
-		out = pixels{floats: r.out, integers: true}
+		out = pixels{floats: r.out, lanes: 16 / j.DstType.Size()}
 	}
 	if j.Axes[0].trivial() {
 		r.image(j, out, in)
@@ -142,27 +144,34 @@ func (r *Resampler) frame(j *Job, dst, src []byte) error {
 	return element.Into(j.DstType, dst, tensor.Float32, element.Bytes(r.out))
 }
 
-// pixels are those of an image, as bytes or as floats, which may become integers.
+// pixels are those of an image, as bytes or as floats. lanes is how many integers DALI's vector
+// code makes at a time, 0 where pixels stay floats.
 type pixels struct {
-	bytes    []byte
-	floats   []float32
-	integers bool
+	bytes  []byte
+	floats []float32
+	lanes  int
 }
 
-// put writes a row that begins at element i. Where elements become integers, those
-// from even.from to even.to are rounded half to even, the others half away from zero.
-func (p pixels) put(i int, row []float32, even span) {
+// put writes a row that begins at element i. Where elements become integers, those of the spans
+// in even are rounded half to even, the others half away from zero.
+func (p pixels) put(i int, row []float32, even []span) {
 	if p.bytes != nil {
-		dst := p.bytes[i : i+len(row)]
-		kernel.RoundBytes(dst[even.from:even.to], row[even.from:even.to])
-		kernel.RoundBytesAway(dst[:even.from], row[:even.from])
-		kernel.RoundBytesAway(dst[even.to:], row[even.to:])
+		dst, at := p.bytes[i:i+len(row)], 0
+		for _, e := range even {
+			kernel.RoundBytesAway(dst[at:e.from], row[at:e.from])
+			kernel.RoundBytes(dst[e.from:e.to], row[e.from:e.to])
+			at = e.to
+		}
+		kernel.RoundBytesAway(dst[at:], row[at:])
 		return
 	}
 	copy(p.floats[i:], row)
-	if p.integers {
-		for k, v := range row[even.from:even.to] {
-			p.floats[i+even.from+k] = float32(math.RoundToEven(float64(v)))
+	if p.lanes == 0 {
+		return
+	}
+	for _, e := range even {
+		for k, v := range row[e.from:e.to] {
+			p.floats[i+e.from+k] = float32(math.RoundToEven(float64(v)))
 		}
 	}
 }
@@ -170,16 +179,47 @@ func (p pixels) put(i int, row []float32, even span) {
 // span is a range of elements of a row.
 type span struct{ from, to int }
 
-// block is how many elements DALI's vector code computes at a time. What does not
-// fill one it rounds in another way.
-const block = 16
+// rounded is where rows are rounded half to even: in what DALI's vector code computes, which is
+// as many elements at a time as fill 16 bytes. It copies nearest neighbours without.
+type rounded struct{ spans []span }
 
-// wholeBlocks returns the elements of a row of n that fill blocks.
-func wholeBlocks(n int) span { return span{0, n &^ (block - 1)} }
+// down sets e for a last pass along the columns of rows of n elements.
+func (e *rounded) down(a *Axis, n int, dst pixels) []span {
+	e.spans = e.spans[:0]
+	if dst.lanes > 0 && a.kind() != op.InterpNN {
+		e.spans = append(e.spans, span{0, n - n%dst.lanes})
+	}
+	return e.spans
+}
 
-// wholeColumns returns those of the columns that lie inside an axis.
-func (t *taps) wholeColumns(channels int) span {
-	return span{t.from * channels, (t.from + (t.to-t.from)&^(block-1)) * channels}
+// across sets e for a last pass along rows. DALI computes the outputs at both ends, some of whose
+// inputs lie outside, apart from those in the middle.
+func (e *rounded) across(a *Axis, t *taps, channels int, dst pixels) []span {
+	e.spans = e.spans[:0]
+	if dst.lanes == 0 || a.kind() == op.InterpNN {
+		return e.spans
+	}
+	out := len(t.first)
+	left := func(i int) bool { return t.first[i] < 0 }
+	right := func(i int) bool { return int(t.first[i])+t.n > a.In }
+	if t.first[out-1] < t.first[0] {
+		left, right = right, left
+	}
+	first, last := 0, out-1
+	for first < out && left(first) {
+		first++
+	}
+	for last >= 0 && right(last) {
+		last--
+	}
+	x := 0
+	for _, end := range []int{min(first, last+1), first, last + 1, out} {
+		if whole := (end - x) / dst.lanes * dst.lanes; whole > 0 {
+			e.spans = append(e.spans, span{x * channels, (x + whole) * channels})
+		}
+		x = max(x, end)
+	}
+	return e.spans
 }
 
 // load writes the elements from element i on to dst.

@@ -20,13 +20,15 @@ func (r *Resampler) solid(j *Job, dst pixels, src []float32) {
 		r.pass(&j.Axes[axis], &r.taps[axis], *next, src, outer, inner)
 		src = *next
 	}
-	rows, row, even := size[0]*size[1], size[2]*j.Channels, r.taps[2].wholeColumns(j.Channels)
-	switch r.order[2] {
-	case 0:
+	rows, row, last := size[0]*size[1], size[2]*j.Channels, r.order[2]
+	if last == 0 {
 		rows, row = 1, rows*row
-		even = wholeBlocks(row)
-	case 1:
-		even = wholeBlocks(row)
+	}
+	var even []span
+	if last == 2 {
+		even = r.even.across(&j.Axes[2], &r.taps[2], j.Channels, dst)
+	} else {
+		even = r.even.down(&j.Axes[last], row, dst)
 	}
 	for i := range rows {
 		dst.put(i*row, src[i*row:(i+1)*row], even)

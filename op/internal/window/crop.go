@@ -12,15 +12,18 @@ import (
 func CropParams() []op.Parameter {
 	return []op.Parameter{
 		{Name: "crop", Type: op.Floats, PerSample: true, Doc: "Height and width of the window, or depth, height and width; 0 is the whole axis. Excludes crop_d, crop_h and crop_w."},
-		{Name: "crop_d", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Depth of the window, of volumes; given together with crop_h and crop_w."},
+		{Name: "crop_d", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Depth of the window of a volume, or number of frames of the window of a sequence; given together with crop_h and crop_w."},
 		{Name: "crop_h", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Height of the window; given together with crop_w."},
 		{Name: "crop_w", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Width of the window; given together with crop_h."},
 		{Name: "crop_pos_x", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window lies horizontally: 0 at the left edge, 1 at the right."},
 		{Name: "crop_pos_y", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window lies vertically: 0 at the top, 1 at the bottom."},
-		{Name: "crop_pos_z", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window of a volume lies in depth: 0 at the front, 1 at the back."},
+		{Name: "crop_pos_z", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window of a volume lies in depth, or that of a sequence in time: 0 at the front, 1 at the back."},
 		{Name: "rounding", Type: op.String, Default: "round", Doc: `How the position becomes a pixel: "round" (half away from zero) or "truncate".`},
 	}
 }
+
+// NoDepth is the depth of an image, which has no such axis.
+const NoDepth = -1
 
 // Crop computes the windows of cropping operators. It is immutable and safe for
 // concurrent use.
@@ -105,12 +108,16 @@ func (w *Crop) Infer(depth, height, width int) (d, h, l int) {
 // extent rounds a size, which is at most MaxInt32 where it matters.
 func extent(size float64) int { return int(op.Round[int32](size)) }
 
-// At returns the window of sample s in an image, with depth 1, or a volume. Only
-// with Pad it may lie outside.
+// At returns the window of sample s in a volume or a sequence, or in an image, whose depth
+// is NoDepth. The depth of the window has no effect on images. Only with Pad the window may
+// lie outside.
 func (w *Crop) At(b *op.Block, s, depth, height, width int) (Box, error) {
 	size, err := w.sizes(b, s)
 	if err != nil {
 		return Box{}, err
+	}
+	if depth == NoDepth {
+		depth, size[0] = 1, 0
 	}
 	in, start, out := [3]int{depth, height, width}, [3]int{}, [3]int{}
 	for axis := range in {

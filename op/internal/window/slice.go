@@ -232,7 +232,7 @@ func (w *Slice) ends(b *op.Block, s, i, n int, extent float64) (start, end float
 		case err != nil:
 		case w.end.given:
 			if end, err = w.end.at(b, s, i, n); w.end.relative {
-				end *= extent
+				end = scaled(end, extent)
 			}
 		case hasSize:
 			size, err = w.shape.at(b, s, i, n)
@@ -241,20 +241,28 @@ func (w *Slice) ends(b *op.Block, s, i, n int, extent float64) (start, end float
 	if err != nil {
 		return 0, 0, err
 	}
+	times := scaled
+	if w.positional {
+		times = func(v, extent float64) float64 { return v * extent }
+	}
 	if hasSize && relStart && relSize {
-		return start * extent, (start + size) * extent, nil
+		return times(start, extent), (start + size) * extent, nil
 	}
 	if relStart {
-		start *= extent
+		start = times(start, extent)
 	}
 	if hasSize {
 		if relSize {
-			size *= extent
+			size = times(size, extent)
 		}
 		end = start + size
 	}
 	return start, end, nil
 }
+
+// scaled multiplies a relative argument by the extent in float32, as DALI does. It multiplies
+// positional inputs, and the sum of rel_start and rel_shape, in float64.
+func scaled(v, extent float64) float64 { return float64(float32(v) * float32(extent)) }
 
 // input returns the i-th of n values of a positional input.
 func input(name string, t tensor.Tensor, i, n int) (float64, error) {

@@ -9,8 +9,9 @@
 //
 // Sizes and positions are DALI's: a crop position is a fraction of the room that
 // the window leaves, start = round(position * (extent - size)) in float32; the
-// ends of a slice are rounded half away from zero in float64, and relative ones are
-// multiplied by the extent after start and extent are added.
+// ends of a slice are rounded half away from zero. Relative arguments are multiplied by
+// the extent in float32; relative inputs, and the sum of rel_start and rel_shape, in
+// float64.
 package window
 
 import (

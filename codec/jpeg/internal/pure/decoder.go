@@ -29,6 +29,8 @@ type Limits struct {
 // The zero Decoder is ready. It is for one goroutine at a time.
 type Decoder struct {
 	Limits Limits
+	// Fast chooses the fast transform.
+	Fast bool
 
 	data   []byte
 	pos    int
@@ -46,6 +48,7 @@ type Decoder struct {
 	interval   int
 
 	quant    [4][64]uint16
+	fast     [4][64]int16 // of quant, where Fast is set
 	hasQuant [4]bool
 	huff     [2][4]table
 
@@ -166,8 +169,8 @@ func (d *Decoder) oneScan(bottom int) error {
 			return
 		}
 		ac, q := d.sequential(c, &d.block), &d.quant[c.tq]
-		if ac {
-			inverse(p.at(bx, by), p.stride, &d.block, q)
+		if ac || d.Fast {
+			d.transformed(p.at(bx, by), p.stride, &d.block, c.tq)
 			d.block = [64]int16{}
 			return
 		}
@@ -180,17 +183,15 @@ func (d *Decoder) oneScan(bottom int) error {
 	return d.finish()
 }
 
-// finish goes to the end marker.
+// finish returns an error when the file ends with the data of its only scan: it is cut off then.
+// Of what follows nothing has a meaning for the image, so that nothing is read of it, as in
+// libjpeg: neither segments that are not whole nor markers that do not exist.
 func (d *Decoder) finish() error {
-	for scans := 0; ; scans++ {
-		m, err := d.segments()
-		if err != nil || m == mEOI {
-			return err
-		}
-		if d.Limits.Scans > 0 && scans > d.Limits.Scans {
-			return corrupt(d.pos, "more than %d scans", d.Limits.Scans)
-		}
+	const ahead = 8 // bytes that libjpeg reads beyond what it decodes
+	if d.unread != 0 || len(d.data)-d.pos >= ahead || d.bits.findMarker() {
+		return nil
 	}
+	return d.ended()
 }
 
 func (d *Decoder) indexOf(c *component) int {
@@ -204,11 +205,24 @@ func (d *Decoder) indexOf(c *component) int {
 
 func (d *Decoder) quantReady() error {
 	for i := range d.comps {
-		if !d.hasQuant[d.comps[i].tq] {
+		tq := d.comps[i].tq
+		if !d.hasQuant[tq] {
 			return corrupt(d.pos, "component %d without its quantization table", i)
+		}
+		if d.Fast {
+			d.fast[tq] = fastTable(&d.quant[tq])
 		}
 	}
 	return nil
+}
+
+// transformed writes the samples of a block, with quantization table tq.
+func (d *Decoder) transformed(dst []byte, stride int, blk *[64]int16, tq byte) {
+	if d.Fast {
+		fastInverse(dst, stride, blk, &d.fast[tq])
+		return
+	}
+	inverse(dst, stride, blk, &d.quant[tq])
 }
 
 // severalScans collects all coefficients, then transforms those of the window.
@@ -254,7 +268,7 @@ func (d *Decoder) severalScans(bottom int) error {
 		for by := p.by; by < p.by+p.bh; by++ {
 			for bx := p.bx; bx < p.bx+p.bw; bx++ {
 				at := (by*c.paddedW + bx) * 64
-				inverse(p.at(bx, by), p.stride, (*[64]int16)(d.coefs[i][at:at+64]), &d.quant[c.tq])
+				d.transformed(p.at(bx, by), p.stride, (*[64]int16)(d.coefs[i][at:at+64]), c.tq)
 			}
 		}
 	}
