@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"reflect"
+	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -140,6 +141,9 @@ func (it *ItemInfo) abstract() (*tree.Node, error) {
 	entries := make([]tree.Entry, len(it.Leaves))
 	for i, l := range it.Leaves {
 		n := &tree.Node{}
+		if l.Err != nil {
+			return nil, errs.Wrap("", "leaf "+strconv.Quote(l.Param), l.Err)
+		}
 		switch l.Kind {
 		case ArrayLeaf:
 			n.Value = Abstract{DType: l.DType, Shape: append(tensor.Shape{}, l.Shape...)}

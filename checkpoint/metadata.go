@@ -96,7 +96,11 @@ type LeafInfo struct {
 	File       string       // that holds the array, of a safetensors checkpoint
 	KeyImpl    string       // of a typed PRNG key
 	Text       string       // of a string
-	Abstract   any          // of a leaf with a leaf handler: what that says of it; nil where it is not in the options
+	// Err is why the leaf cannot be read: its array is missing, or of a type or
+	// codec that this build does not know. Then it has no DType and no Shape. Loads
+	// that ask for it fail.
+	Err      error
+	Abstract any // of a leaf with a leaf handler: what that says of it; nil where it is not in the options
 }
 
 // Bytes is the size of the array, 0 without one.
@@ -110,6 +114,7 @@ func (l LeafInfo) Bytes() int64 {
 // Metadata describes a checkpoint, of its items that of LoadOptions.Name, or all
 // where it names none; it reads its documents and none of its arrays. Leaf handlers
 // of the options describe their leaves. An item that is not there is errs.NotFound.
+// A leaf that cannot be read is described with LeafInfo.Err, beside the others.
 func Metadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
 	return metadata(ctx, "checkpoint.Metadata", path, o, func(*layout.Checkpoint, layout.Item, *ItemInfo) error { return nil })
 }
@@ -194,7 +199,7 @@ func (o *LoadOptions) items(ctx context.Context, c *layout.Checkpoint) ([]layout
 }
 
 func describeTree(ctx context.Context, c *layout.Checkpoint, item string, handlers *handler.LeafRegistry, info *ItemInfo) error {
-	t, err := c.Tree(ctx, item)
+	t, err := c.Describe(ctx, item)
 	if err != nil {
 		return err
 	}

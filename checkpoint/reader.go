@@ -53,7 +53,7 @@ func (r *Reader) open(ctx context.Context, o *LoadOptions) (err error) {
 	}
 	r.info = ItemInfo{Name: item, Kind: layout.Tree.String()}
 	if err = describeTree(ctx, r.c, item, o.PyTree.LeafHandlers, &r.info); err == nil {
-		r.tree, err = r.c.Tree(ctx, item)
+		r.tree, err = r.c.Describe(ctx, item)
 	}
 	return err
 }
@@ -99,6 +99,9 @@ func (r *Reader) Leaf(name string) (LeafInfo, error) {
 func (r *Reader) ReadBox(ctx context.Context, l LeafInfo, origin, shape []int, dst []byte) error {
 	for i := range r.tree.Leaves {
 		leaf := &r.tree.Leaves[i]
+		if leaf.Param == l.Param && leaf.Err != nil {
+			return errs.Wrap("checkpoint.Reader", "leaf "+strconv.Quote(l.Param), leaf.Err)
+		}
 		if leaf.Param != l.Param || !leaf.HasArray() {
 			continue
 		}

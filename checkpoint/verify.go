@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
@@ -31,22 +34,31 @@ type VerifyOptions struct {
 type Report struct {
 	Path     string
 	Manifest bool  // a bivouac.manifest covers every byte
-	Files    int   // checked
+	Files    int   // of the checkpoint
 	Leaves   int   // arrays read and checked
-	Bytes    int64 // read
+	Bytes    int64 // of all files
 	// Coverage says in words how far damage would have been noticed.
 	Coverage string
+	// Parts are the leaves and documents, and how much of each is covered.
+	Parts []Coverage
 	// Problems are damages, each an errs.Corrupt that names file or leaf.
 	Problems []error
+	// Orbax is what Orbax would refuse although it can be loaded here: errs.Unsupported
+	// of a layout that it does not have, else errs.Mismatch.
+	Orbax []error
+
+	unread error // why a leaf could not be looked at, that is not damaged
 }
 
-// OK reports whether no damage was found.
+// OK reports whether no damage was found; Verdict says whether it would have been.
 func (r *Report) OK() bool { return len(r.Problems) == 0 }
 
 // Verify reads a whole checkpoint and holds every byte against what covers it:
 // of ours every file, array and chunk against the manifest; of others what
 // their format checks (B+tree nodes, shard indices, compressed frames). It goes
-// on after a problem. The error is for what kept it from looking. It takes some
+// on after a problem. A tree without its document _METADATA is damaged. The error is
+// for what kept it from looking: a leaf of a type that this build cannot read is
+// told at the end, when all others were looked at. It takes some
 // 32 MiB of memory, whatever the size of the arrays, or else the largest chunk of
 // others that can only be decoded as a whole, which is read by one at a time.
 func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error) {
@@ -63,7 +75,7 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 	})
 	switch {
 	case err == nil, err == damaged:
-		return r, nil
+		return r, errs.Wrap(op, path, r.unread)
 	case errs.KindOf(err) == errs.Corrupt:
 		return &Report{Path: path, Problems: []error{err}, Coverage: "the checkpoint cannot be opened"}, nil
 	}
@@ -79,16 +91,39 @@ func verify(ctx context.Context, path string, c *layout.Checkpoint, o *VerifyOpt
 	v := &verifier{r: r, c: c, o: o}
 	r.Manifest = c.Manifest != nil
 	r.Coverage = coverage(c.Layout)
+	there, err := v.list(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if r.Manifest {
 		r.Coverage = "every byte of every file, and each chunk's place"
 		if o.Key != nil {
 			r.Coverage += "; signed with the key"
 		}
-		if err := v.files(ctx); err != nil {
+		if err := v.files(ctx, there); err != nil {
 			return nil, err
 		}
 	}
-	return r, v.items(ctx)
+	if err := v.content(ctx, there); err != nil {
+		return nil, err
+	}
+	if !r.Manifest {
+		v.documents(there)
+	}
+	return r, nil
+}
+
+// list lists the files of the checkpoint.
+func (v *verifier) list(ctx context.Context) ([]store.Info, error) {
+	there, err := v.c.Own(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.r.Files = len(there)
+	for _, f := range there {
+		v.r.Bytes += f.Size
+	}
+	return there, nil
 }
 
 // coverage says what is covered where there is no manifest.
@@ -106,7 +141,10 @@ type verifier struct {
 	r     *Report
 	c     *layout.Checkpoint
 	o     *VerifyOptions
-	total int64
+	total int64 // bytes to look at, and
+	done  int64 // those that were
+
+	items map[string]bool // the trees
 }
 
 // isDamage reports whether an error is about what was read, and not about reading.
@@ -125,19 +163,15 @@ func (v *verifier) found(err error) error {
 }
 
 func (v *verifier) progress(n int64) {
-	v.r.Bytes += n
+	v.done += n
 	if v.o.Progress != nil {
-		v.o.Progress(v.r.Bytes, max(v.total, v.r.Bytes))
+		v.o.Progress(v.done, max(v.total, v.done))
 	}
 }
 
 // files compares every file with the manifest, and the manifest's list with
 // the directory.
-func (v *verifier) files(ctx context.Context) error {
-	there, err := v.c.Files(ctx)
-	if err != nil {
-		return err
-	}
+func (v *verifier) files(ctx context.Context, there []store.Info) error {
 	names := map[string]bool{}
 	for _, f := range there {
 		names[f.Name] = true
@@ -160,7 +194,6 @@ func (v *verifier) files(ctx context.Context) error {
 		if err := v.found(v.file(ctx, f)); err != nil {
 			return err
 		}
-		v.r.Files++
 	}
 	return nil
 }
@@ -192,11 +225,37 @@ func (v *verifier) file(ctx context.Context, f manifest.File) error {
 	return nil
 }
 
-// items reads every array and document.
-func (v *verifier) items(ctx context.Context) error {
+// content reads every array and document.
+func (v *verifier) content(ctx context.Context, there []store.Info) error {
 	items, err := v.c.Items(ctx)
 	if err != nil {
 		return v.found(err)
+	}
+	v.items = map[string]bool{}
+	for _, it := range items {
+		if it.Kind == layout.Tree {
+			v.items[it.Name] = true
+		} else if err := v.found(v.lostTree(it, there)); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.c.Meta.Handlers)) {
+		if !v.c.Has(name) {
+			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: "item " + strconv.Quote(name), Got: "the item is missing"})
+		}
+	}
+	if !v.items[""] && strings.HasPrefix(v.c.Layout, "orbax") {
+		if err := v.found(lostRoot(there)); err != nil {
+			return err
+		}
+	}
+	if v.c.Manifest != nil {
+		for _, f := range v.c.Manifest.Files {
+			v.ours(f)
+		}
+	}
+	if err := v.found(v.forOrbax(ctx, items)); err != nil {
+		return err
 	}
 	for _, it := range items {
 		switch it.Kind {
@@ -215,7 +274,7 @@ func (v *verifier) items(ctx context.Context) error {
 }
 
 func (v *verifier) tree(ctx context.Context, item string) error {
-	t, err := v.c.Tree(ctx, item)
+	t, err := v.c.Describe(ctx, item)
 	if err != nil {
 		return err
 	}
@@ -225,22 +284,55 @@ func (v *verifier) tree(ctx context.Context, item string) error {
 			v.total += int64(t.Leaves[i].Bytes())
 		}
 	}
-	damages := map[*layout.Leaf]error{}
-	err = t.Check(ctx, &layout.Checker{
-		Progress: v.progress,
-		Verdict: func(l *layout.Leaf, err error) error {
-			v.r.Leaves++
-			if !isDamage(err) {
-				return err
-			}
-			damages[l] = err
-			return nil
-		},
-	})
+	parts := map[*layout.Leaf]*Coverage{}
+	c := &layout.Checker{Progress: v.progress}
+	part := func(l *layout.Leaf) *Coverage {
+		if parts[l] == nil {
+			parts[l] = &Coverage{Item: item, Path: l.Param, Bytes: int64(l.Bytes()), Covered: int64(l.Bytes())}
+		}
+		return parts[l]
+	}
+	c.Verdict = func(l *layout.Leaf, err error) error {
+		v.r.Leaves++
+		part(l).Err = err
+		if err != nil && !isDamage(err) {
+			return v.cannot(err)
+		}
+		return nil
+	}
+	if v.c.Manifest == nil {
+		c.Covered = func(l *layout.Leaf, stored, covered int64) { p := part(l); p.Bytes, p.Covered = stored, covered }
+	}
+	err = t.Check(ctx, c)
 	for i := range t.Leaves {
-		if err, ok := damages[&t.Leaves[i]]; ok {
-			v.r.Problems = append(v.r.Problems, err)
+		l := &t.Leaves[i]
+		if l.Err != nil && err == nil {
+			p := part(l)
+			if p.Err = l.Err; !strings.Contains(l.Err.Error(), l.Param) {
+				p.Err = errs.Wrap("", "array "+strconv.Quote(l.Param), l.Err)
+			}
+			if !isDamage(l.Err) {
+				err = v.cannot(p.Err)
+			}
+		}
+		if p := parts[l]; p != nil {
+			v.r.Parts = append(v.r.Parts, *p)
+			if isDamage(p.Err) {
+				v.r.Problems = append(v.r.Problems, p.Err)
+			}
 		}
 	}
 	return err
+}
+
+// cannot keeps why a leaf cannot be looked at by this build, and passes on what kept
+// the check from going on.
+func (v *verifier) cannot(err error) error {
+	if errs.KindOf(err) != errs.Unsupported {
+		return err
+	}
+	if v.r.unread == nil {
+		v.r.unread = err
+	}
+	return nil
 }

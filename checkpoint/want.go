@@ -76,7 +76,7 @@ type readings struct {
 func leafInfo(l *layout.Leaf) LeafInfo {
 	return LeafInfo{
 		Path: l.Path, Param: l.Param, Kind: LeafKind(l.Kind), ValueType: l.ValueType, WriteShape: l.WriteShape, KeyImpl: l.KeyImpl, Text: l.Text,
-		DType: l.DType, Shape: l.Shape, ChunkShape: l.ChunkShape, ReadShape: l.ReadShape, File: l.File,
+		DType: l.DType, Shape: l.Shape, ChunkShape: l.ChunkShape, ReadShape: l.ReadShape, File: l.File, Err: l.Err,
 	}
 }
 

@@ -76,6 +76,9 @@ func runCat(ctx context.Context, path, name string, o CatOptions, g *global) err
 	if err != nil {
 		return src.catDocument(ctx, name, err, g)
 	}
+	if l.Err != nil {
+		return errs.Wrap("cat", "leaf "+strconv.Quote(l.Param), l.Err)
+	}
 	if l.DType == tensor.Invalid {
 		return catText(l, r.Info().Name, o, g)
 	}

@@ -80,6 +80,9 @@ func npzLeaves(it checkpoint.ItemInfo) (leaves []checkpoint.LeafInfo, dropped []
 	flat := true
 	for _, l := range it.Leaves {
 		flat = flat && len(l.Path) == 1
+		if l.Err != nil {
+			return nil, nil, errs.Wrap("convert", "leaf "+strconv.Quote(l.Param), l.Err)
+		}
 		switch {
 		case l.Kind == checkpoint.StringLeaf || l.Kind == checkpoint.KeyLeaf:
 			bad = append(bad, l.Param+" ("+l.Kind.String()+")")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -115,6 +116,9 @@ func chooseLeaves(r *checkpoint.Reader, names []string) ([]checkpoint.LeafInfo, 
 // arraysOf refuses leaves that are no arrays.
 func arraysOf(leaves []checkpoint.LeafInfo) ([]checkpoint.LeafInfo, error) {
 	for _, l := range leaves {
+		if l.Err != nil {
+			return nil, errs.Wrap("extract", "leaf "+strconv.Quote(l.Param), l.Err)
+		}
 		if l.DType == tensor.Invalid {
 			return nil, &errs.Error{Kind: errs.Unsupported, Subject: l.Param, Want: "an array or a number", Got: l.Kind.String(), Remedy: "bivouac cat prints it"}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -69,6 +70,7 @@ type leafJSON struct {
 	File   string `json:"file,omitempty"`  // that holds it, where that is one by itself
 	Value  any    `json:"value,omitempty"` // of strings
 	SHA256 string `json:"sha256,omitempty"`
+	Error  string `json:"error,omitempty"` // why it cannot be read
 }
 
 func newInfoCommand(g *global) *cobra.Command {
@@ -119,10 +121,33 @@ func runInfo(ctx context.Context, path string, o InfoOptions, g *global) error {
 		d.Files = files
 	}
 	if g.json {
-		return g.printJSON(d)
+		if err := g.printJSON(d); err != nil {
+			return err
+		}
+		return unreadable(path, info)
 	}
 	d.print(g, info, o)
-	return nil
+	return unreadable(path, info)
+}
+
+// unreadable returns an error for leaves that cannot be read, after all were listed.
+func unreadable(path string, info *checkpoint.Info) error {
+	var first error
+	n := 0
+	for _, it := range info.Items {
+		for _, l := range it.Leaves {
+			if l.Err == nil {
+				continue
+			}
+			if n++; first == nil {
+				first = l.Err
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return &errs.Error{Kind: errs.KindOf(first), Op: "info", Subject: path, Got: fmt.Sprintf("%d leaves that cannot be read", n)}
 }
 
 func known(t time.Time) *time.Time {
@@ -145,7 +170,9 @@ func describe(it checkpoint.ItemInfo, contents any) itemJSON {
 	}
 	for _, l := range it.Leaves {
 		leaf := leafJSON{Path: l.Param, Kind: l.Kind.String(), Bytes: l.Bytes(), File: l.File, SHA256: sums[l.Param]}
-		if l.Kind == checkpoint.StringLeaf {
+		if l.Err != nil {
+			leaf.Error = oneLine(l.Err)
+		} else if l.Kind == checkpoint.StringLeaf {
 			leaf.Value = l.Text
 		}
 		if l.DType != tensor.Invalid {
@@ -235,6 +262,9 @@ func (d *description) printItem(g *global, it checkpoint.ItemInfo, drawn bool) {
 // words say what a leaf is, and what else there is to it.
 func (j leafJSON) words(l checkpoint.LeafInfo) (what, notes string) {
 	what = j.Kind
+	if j.Error != "" {
+		return what, "ERROR: " + j.Error
+	}
 	if j.DType != "" {
 		what = j.DType + l.Shape.String()
 	} else if j.Value != nil {

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -15,25 +17,76 @@ import (
 // VerifyOptions are the flags of `bivouac verify`.
 type VerifyOptions struct {
 	trust
-	Step int64
+	Step     int64
+	Leaves   bool
+	Coverage percent
+	For      string
 }
 
 // AddFlags declares the flags.
 func (o *VerifyOptions) AddFlags(cmd *cobra.Command) {
-	atLeast(cmd.Flags(), &o.Step, "step", 0, anyStep, "a single step of a run; by default all")
+	f := cmd.Flags()
+	atLeast(f, &o.Step, "step", 0, anyStep, "a single step of a run; by default all")
+	f.BoolVar(&o.Leaves, "leaves", false, "list how much of each leaf and document is covered")
+	f.Var(&o.Coverage, "require-coverage", "exit status 4 where checksums cover less than this share of the bytes; all of them where no PERCENT is given")
+	f.Lookup("require-coverage").NoOptDefVal = "100"
+	f.StringVar(&o.For, "for", "", "orbax: exit status 4 for what Orbax would refuse to load")
 	o.addFlag(cmd)
 }
+
+// percent is the value of a flag for a share; 0 asks for none.
+type percent float64
+
+// Set implements pflag.Value.
+func (p *percent) Set(s string) error {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(n >= 0 && n <= 100) {
+		return &errs.Error{Kind: errs.Invalid, Want: "a number from 0 to 100", Got: strconv.Quote(s)}
+	}
+	*p = percent(n)
+	return nil
+}
+
+// String implements pflag.Value.
+func (p *percent) String() string {
+	if *p == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(float64(*p), 'g', -1, 64)
+}
+
+// Type implements pflag.Value.
+func (p *percent) Type() string { return "percent" }
 
 // verdict is what `verify --json` prints of one checkpoint.
 type verdict struct {
 	Path     string   `json:"path"`
+	Verdict  string   `json:"verdict"` // sound, readable, damaged; "" where it could not be looked at
 	Sound    bool     `json:"sound"`
 	Manifest bool     `json:"manifest"`
 	Coverage string   `json:"coverage"`
+	Percent  float64  `json:"percent"` // of the bytes of leaves and documents that checksums cover
 	Files    int      `json:"files"`
 	Leaves   int      `json:"leaves"`
 	Bytes    int64    `json:"bytes"`
 	Problems []string `json:"problems"`
+	Orbax    []string `json:"orbax"` // why Orbax would refuse it
+	Unread   string   `json:"unread,omitempty"`
+	Parts    []cover  `json:"parts"`
+
+	failed  error // why it could not be looked at
+	ofOrbax bool  // it is of a layout of Orbax
+}
+
+// cover is how much of a leaf or document is covered.
+type cover struct {
+	Kind    string  `json:"kind"` // leaf or document
+	Item    string  `json:"item,omitempty"`
+	Path    string  `json:"path"`
+	Bytes   int64   `json:"bytes"`
+	Covered int64   `json:"covered"`
+	Percent float64 `json:"percent"`
+	Error   string  `json:"error,omitempty"`
 }
 
 func newVerifyCommand(g *global) *cobra.Command {
@@ -42,9 +95,18 @@ func newVerifyCommand(g *global) *cobra.Command {
 		Use:   "verify PATH",
 		Short: "Read a checkpoint, or all steps of a run, and check every byte",
 		Long: `Read a checkpoint, or all steps of a run directory, and hold every byte against
-the checksums that cover it. Directories that look like steps and are no whole
-checkpoints count as damaged, and with --key those that it did not sign, in
-a run each as the step whose name it has.
+the checksums that cover it. Of each it says one of three words:
+
+  sound     no damage was found, and a checksum covers every byte
+  readable  no damage was found, but of some bytes it would not be: checkpoints
+            that others wrote; how much is covered is said, by leaf with --leaves
+            (bivouac adopt has every byte covered from then on)
+  damaged   something is missing, or is not what was written
+
+Directories that look like steps and are no whole checkpoints count as damaged,
+and with --key those that it did not sign, in a run each as the step whose name it
+has. Damaged is exit status 4, sound and readable are 0. --require-coverage makes
+it 4 for what is not covered, --for orbax for what loads here and not in Orbax.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
@@ -57,91 +119,206 @@ a run each as the step whose name it has.
 }
 
 func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) error {
+	if o.For != "" && o.For != "orbax" {
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "verify", Subject: "--for", Want: "orbax", Got: o.For}}
+	}
 	key, err := o.key()
 	if err != nil {
 		return err
 	}
-	verdicts, paths, err := toVerify(ctx, path, o.Step, g)
+	verdicts, found, err := toVerify(ctx, path, o.Step, g)
 	if err != nil {
 		return err
 	}
 	work := newWork(g)
-	for _, p := range paths {
+	for _, f := range found {
 		label := ""
-		if own, ok := stepOf(p); ok && key != nil && p != path {
-			label = training.Label(own)
+		if key != nil && f.run {
+			label = training.Label(*f.step)
 		}
-		v, err := verify(ctx, p, checkpoint.VerifyOptions{Key: key, Label: label, Progress: work.on(filepath.Base(p))})
-		if err != nil {
+		v := verify(ctx, f.path, checkpoint.VerifyOptions{Key: key, Label: label, Progress: work.on(filepath.Base(f.path))})
+		if ctx.Err() != nil {
 			work.close()
-			return err
+			return v.failed
 		}
 		verdicts = append(verdicts, v)
 	}
 	work.close()
-	damaged := 0
-	for _, v := range verdicts {
-		if !v.Sound {
-			damaged++
-		}
-	}
 	if g.json {
 		if err := g.printJSON(verdicts); err != nil {
 			return err
 		}
 	} else {
-		printVerdicts(g, verdicts)
+		printVerdicts(g, verdicts, o)
 	}
-	if damaged > 0 {
-		return &errs.Error{Kind: errs.Corrupt, Op: "verify", Subject: path, Got: fmt.Sprintf("%d of %d checkpoints damaged", damaged, len(verdicts))}
+	return o.judge(path, verdicts)
+}
+
+// judge returns the error of what was found: damage, or less than what was asked
+// for, or what could not be looked at.
+func (o *VerifyOptions) judge(path string, verdicts []verdict) error {
+	damaged, bare, refused := 0, 0, 0
+	var failed error
+	for _, v := range verdicts {
+		switch {
+		case v.failed != nil:
+			failed = v.failed
+		case v.Verdict == checkpoint.Damaged.String():
+			damaged++
+		case v.Percent < float64(o.Coverage):
+			bare++
+		case o.For == "orbax" && len(v.Orbax) > 0:
+			refused++
+		}
 	}
-	return nil
+	for _, found := range []struct {
+		n    int
+		kind errs.Kind
+		what string
+	}{
+		{damaged, errs.Corrupt, "damaged"},
+		{bare, errs.Mismatch, "covered by checksums to less than " + o.Coverage.String() + " percent"},
+		{refused, errs.Mismatch, "refused by Orbax"},
+	} {
+		if found.n > 0 {
+			return &errs.Error{Kind: found.kind, Op: "verify", Subject: path, Got: fmt.Sprintf("%d of %d checkpoints %s", found.n, len(verdicts), found.what)}
+		}
+	}
+	return failed
 }
 
 // toVerify lists the checkpoints that path and step mean, and the verdicts on
 // what is no checkpoint and should be.
-func toVerify(ctx context.Context, path string, step int64, g *global) (verdicts []verdict, paths []string, err error) {
+func toVerify(ctx context.Context, path string, step int64, g *global) (verdicts []verdict, found []resolved, err error) {
 	if step != anyStep || needDirectory(path) != nil || checkpoint.IsCheckpoint(ctx, path, nil) {
 		one, err := resolve(ctx, path, step, g)
-		return nil, []string{one.path}, err
+		return nil, []resolved{one}, err
 	}
 	run, err := openRun(ctx, path, g)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, s := range run.skipped {
-		verdicts = append(verdicts, verdict{Path: filepath.Join(path, s.Directory), Problems: []string{s.Reason}})
+		v := verdict{Path: filepath.Join(path, s.Directory), Verdict: checkpoint.Damaged.String(), Problems: []string{s.Reason}, Orbax: []string{}, Parts: []cover{}}
+		if errs.KindOf(s.err) == errs.Unsupported { // written by a newer version, for example
+			v.Verdict, v.Problems, v.Unread, v.failed = "", []string{}, s.Reason, s.err
+		}
+		verdicts = append(verdicts, v)
 	}
 	for _, s := range run.steps {
-		paths = append(paths, filepath.Join(path, s.Directory))
+		found = append(found, resolved{filepath.Join(path, s.Directory), &s.Step, true})
 	}
-	if len(verdicts)+len(paths) == 0 {
+	if len(verdicts)+len(found) == 0 {
 		err = run.missing(ctx, path, anyStep)
 	}
-	return verdicts, paths, err
+	return verdicts, found, err
 }
 
-func verify(ctx context.Context, path string, o checkpoint.VerifyOptions) (verdict, error) {
+func verify(ctx context.Context, path string, o checkpoint.VerifyOptions) verdict {
+	v := verdict{Path: path, Problems: []string{}, Orbax: []string{}, Parts: []cover{}}
 	r, err := checkpoint.Verify(ctx, path, &o)
 	if err != nil {
-		return verdict{}, err
+		v.failed, v.Unread = err, oneLine(err)
 	}
-	v := verdict{Path: path, Sound: r.OK(), Manifest: r.Manifest, Coverage: r.Coverage, Files: r.Files, Leaves: r.Leaves, Bytes: r.Bytes, Problems: []string{}}
+	if r == nil {
+		return v
+	}
+	v.Manifest, v.Coverage, v.Files, v.Leaves, v.Bytes = r.Manifest, r.Coverage, r.Files, r.Leaves, r.Bytes
+	v.Percent = share(r.Share())
 	for _, p := range r.Problems {
 		v.Problems = append(v.Problems, p.Error())
 	}
-	return v, nil
+	for _, p := range r.Orbax {
+		v.Orbax = append(v.Orbax, p.Error())
+		v.ofOrbax = v.ofOrbax || errs.KindOf(p) != errs.Unsupported
+	}
+	for _, p := range r.Parts {
+		v.Parts = append(v.Parts, newCover(p))
+	}
+	if err == nil || !r.OK() {
+		v.failed = nil
+		v.Verdict, v.Sound = r.Verdict().String(), r.Verdict() == checkpoint.Sound
+	}
+	return v
 }
 
-func printVerdicts(g *global, verdicts []verdict) {
+func newCover(p checkpoint.Coverage) cover {
+	c := cover{Kind: "leaf", Item: p.Item, Path: p.Path, Bytes: p.Bytes, Covered: p.Covered, Percent: 100}
+	if p.Document {
+		c.Kind = "document"
+	}
+	if p.Bytes > 0 {
+		c.Percent = share(float64(p.Covered) / float64(p.Bytes))
+	}
+	if p.Err != nil {
+		c.Error = oneLine(p.Err)
+	}
+	return c
+}
+
+// share is a part of 1 in percent, with two digits: 100 only where it is all.
+func share(part float64) float64 {
+	if part >= 1 {
+		return 100
+	}
+	return math.Floor(part*1e4) / 1e2
+}
+
+func printVerdicts(g *global, verdicts []verdict, o VerifyOptions) {
 	for _, v := range verdicts {
-		if v.Sound {
-			g.printf("sound    %s  %d files, %d leaves, %s; covered: %s\n", v.Path, v.Files, v.Leaves, size(v.Bytes), v.Coverage)
+		switch {
+		case v.Verdict == "":
+			g.printf("UNKNOWN   %s\n          %s\n", v.Path, v.Unread)
 			continue
+		case v.Verdict == checkpoint.Damaged.String():
+			g.printf("DAMAGED   %s\n", v.Path)
+			for _, p := range v.Problems {
+				g.printf("          %s\n", p)
+			}
+		case v.Sound:
+			g.printf("sound     %s  %d files, %d leaves, %s; covered: %s\n", v.Path, v.Files, v.Leaves, size(v.Bytes), v.Coverage)
+		default:
+			g.printf("readable  %s  %d files, %d leaves, %s; %g %% of the bytes are covered\n", v.Path, v.Files, v.Leaves, size(v.Bytes), v.Percent)
+			g.printf("          covered: %s\n", v.Coverage)
+			v.printBare(g)
 		}
-		g.printf("DAMAGED  %s\n", v.Path)
-		for _, p := range v.Problems {
-			g.printf("         %s\n", p)
+		for _, p := range v.Orbax {
+			if v.ofOrbax || o.For != "" {
+				g.printf("          loads here, not in Orbax: %s\n", p)
+			}
 		}
+		if o.Leaves {
+			v.printParts(g)
+		}
+	}
+}
+
+// printBare names what damage would not be noticed of.
+func (v *verdict) printBare(g *global) {
+	bare := map[string][]string{}
+	for _, p := range v.Parts {
+		if p.Covered < p.Bytes {
+			bare[p.Kind] = append(bare[p.Kind], p.Path)
+		}
+	}
+	for _, kind := range []string{"leaf", "document"} {
+		if list := bare[kind]; len(list) > 0 {
+			g.printf("          not covered: %s: %s\n", map[string]string{"leaf": "leaves", "document": "documents"}[kind], some(list))
+		}
+	}
+}
+
+// printParts prints how much of each leaf and document is covered.
+func (v *verdict) printParts(g *global) {
+	for _, p := range v.Parts {
+		name := p.Path
+		if p.Item != "" {
+			name = p.Item + "  " + name
+		}
+		g.printf("          %6g %%  %10s  %-8s  %s", p.Percent, size(p.Bytes), p.Kind, name)
+		if p.Error != "" {
+			g.printf("  %s", p.Error)
+		}
+		g.printf("\n")
 	}
 }

@@ -16,6 +16,9 @@ type Checker struct {
 	// Verdict is told of each array, when it has been looked at, the first thing
 	// that is wrong with it, or nil. An error that it returns ends the check.
 	Verdict func(l *Leaf, err error) error
+	// Covered, when not nil, is told before Verdict how many bytes the array takes as
+	// it is stored, and how many of them a checksum of the format covers.
+	Covered func(l *Leaf, stored, covered int64)
 
 	mu sync.Mutex
 }
@@ -46,6 +49,8 @@ type checked struct {
 	*Leaf
 	left  atomic.Int64 // pieces of it
 	first atomic.Pointer[failure]
+
+	stored, covered atomic.Int64
 }
 
 // region is a piece of an array, the at-th one.
@@ -95,7 +100,16 @@ func (c *Checker) divide(t *OpenTree) (tasks [][]region) {
 
 // check looks at a piece; the one that comes last tells of the whole array.
 func (c *Checker) check(ctx context.Context, p region, w *worker) error {
-	if err := p.read(ctx, w); err != nil {
+	if c.Covered != nil {
+		w.cover = &cover{}
+	}
+	err := p.read(ctx, w)
+	if w.cover != nil {
+		w.cover.whole(p.of.Leaf, p.box)
+		p.of.stored.Add(w.cover.stored)
+		p.of.covered.Add(w.cover.covered)
+	}
+	if err != nil {
 		f := &failure{p.at, p.of.wrap(err)}
 		for {
 			old := p.of.first.Load()
@@ -112,9 +126,12 @@ func (c *Checker) check(ctx context.Context, p region, w *worker) error {
 	if p.of.left.Add(-1) > 0 {
 		return nil
 	}
-	var err error
+	err = nil
 	if f := p.of.first.Load(); f != nil {
 		err = f.err
+	}
+	if c.Covered != nil {
+		c.Covered(p.of.Leaf, p.of.stored.Load(), p.of.covered.Load())
 	}
 	return c.Verdict(p.of.Leaf, err)
 }

@@ -34,6 +34,8 @@ type Item struct {
 	Kind    ItemKind
 	Handler string // type string recorded for it, may be empty
 	File    string // of a JSON or Proto item, below the checkpoint
+
+	lenient bool // of a tree: see Describe
 }
 
 // files that tell what an item is, in the order in which they are looked for.
@@ -70,6 +72,16 @@ func (c *Checkpoint) Item(ctx context.Context, name string) (Item, error) {
 
 // Tree opens a tree item. Close must be called on the result.
 func (c *Checkpoint) Tree(ctx context.Context, name string) (*OpenTree, error) {
+	return c.openTree(ctx, name, false)
+}
+
+// Describe is Tree with what is wrong with single leaves in Leaf.Err: such leaves
+// have no arrays.
+func (c *Checkpoint) Describe(ctx context.Context, name string) (*OpenTree, error) {
+	return c.openTree(ctx, name, true)
+}
+
+func (c *Checkpoint) openTree(ctx context.Context, name string, lenient bool) (*OpenTree, error) {
 	it, err := c.Item(ctx, name)
 	if err != nil {
 		return nil, err
@@ -77,7 +89,20 @@ func (c *Checkpoint) Tree(ctx context.Context, name string) (*OpenTree, error) {
 	if it.Kind != Tree {
 		return nil, &errs.Error{Kind: errs.Mismatch, Op: "checkpoint", Subject: c.path(name), Want: "a tree of arrays", Got: it.Kind.String()}
 	}
-	return c.kind.tree(c, ctx, it)
+	it.lenient = lenient
+	t, err := c.kind.tree(c, ctx, it)
+	if err != nil || !lenient {
+		return t, err
+	}
+	for i := range t.Leaves {
+		if strange := t.Leaves[i].Err; strange != nil {
+			if gone := c.Explain(ctx, strange); gone != strange {
+				return nil, joinClose(gone, t) // all of it, not this leaf
+			}
+			break
+		}
+	}
+	return t, nil
 }
 
 // orbaxItem tells by the files in its directory what an item is.
@@ -199,6 +224,23 @@ func (c *Checkpoint) Default(ctx context.Context) (string, error) {
 func sizeError(subject string, want, got int64) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: subject,
 		Want: strconv.FormatInt(want, 10) + " bytes", Got: strconv.FormatInt(got, 10)}
+}
+
+// Own is Files, of one file that was named that file alone.
+func (c *Checkpoint) Own(ctx context.Context) ([]store.Info, error) {
+	if !c.alone || c.Manifest != nil {
+		return c.Files(ctx)
+	}
+	var out []store.Info
+	for _, name := range c.parts {
+		info, err := c.raw.Stat(ctx, c.path(name))
+		if err != nil {
+			return nil, err
+		}
+		info.Name = name
+		out = append(out, info)
+	}
+	return out, nil
 }
 
 // Files returns the names of all files of the checkpoint, ascending.

@@ -36,6 +36,7 @@ type Leaf struct {
 	WriteShape []int
 	Text       string // of a String
 	KeyImpl    string // of a PRNGKey
+	Err        error  // why the leaf cannot be read, of a tree that was opened with Describe
 
 	// Of a leaf with an array.
 	DType      tensor.DType

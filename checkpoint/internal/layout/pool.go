@@ -92,6 +92,8 @@ type worker struct {
 	encoded []byte // of the part that is being decoded
 	whole   []byte // the sub-chunk or region that is to be copied from
 	shared  []byte // a region that several boxes are copied from
+
+	cover *cover // counts what is read, where a check asks for it; else nil
 }
 
 // take returns n bytes in *b, one of the worker's pieces; what it held before is

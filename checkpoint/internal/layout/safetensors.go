@@ -42,8 +42,8 @@ func (c *Checkpoint) safetensorsItem(_ context.Context, name string) (Item, erro
 }
 
 // safetensorsTree opens all files.
-func (c *Checkpoint) safetensorsTree(ctx context.Context, _ Item) (*OpenTree, error) {
-	t := &OpenTree{files: newFiles(c, ""), limit: c.opts.Reads}
+func (c *Checkpoint) safetensorsTree(ctx context.Context, it Item) (*OpenTree, error) {
+	t := &OpenTree{lenient: it.lenient, files: newFiles(c, ""), limit: c.opts.Reads}
 	if err := c.fillSafetensors(ctx, t); err != nil {
 		return nil, errs.Wrap("", c.name, joinClose(err, t))
 	}
@@ -69,7 +69,15 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 			in[e.Name] = file
 			spec, err := e.Spec()
 			if err != nil {
-				return err
+				l := Leaf{Path: tree.Path{{Name: e.Name, Kind: tree.KeyDict}}, Param: e.Name, Kind: Array, File: file}
+				if c.structure != nil {
+					return err // which says of which leaf
+				}
+				if err := t.tolerate(&l, err); err != nil {
+					return err
+				}
+				t.Leaves = append(t.Leaves, l)
+				continue
 			}
 			sums, err := c.recorded(e.Name, spec)
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/format/zarr"
+	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -22,10 +23,11 @@ type OpenTree struct {
 	Custom             json.RawMessage
 	Leaves             []Leaf // in file order
 
-	files *files
-	db    *ocdbt.DB // nil where arrays lie in directories
-	limit *Limit    // of reads; nil is none
-	bound bool      // the manifest has a hash of the nodes that small arrays lie in
+	files   *files
+	db      *ocdbt.DB // nil where arrays lie in directories
+	limit   *Limit    // of reads; nil is none
+	bound   bool      // the manifest has a hash of the nodes that small arrays lie in
+	lenient bool      // a leaf that cannot be read does not stand in the way of the others
 }
 
 // orbaxTree opens an item with a _METADATA.
@@ -45,7 +47,7 @@ func (c *Checkpoint) orbaxTree(ctx context.Context, it Item) (*OpenTree, error) 
 		}
 		return nil, c.manifestMissing()
 	}
-	t := &OpenTree{UseZarr3: doc.UseZarr3, Rich: doc.Rich, Custom: doc.Custom, files: newFiles(c, item), limit: c.opts.Reads}
+	t := &OpenTree{lenient: it.lenient, UseZarr3: doc.UseZarr3, Rich: doc.Rich, Custom: doc.Custom, files: newFiles(c, item), limit: c.opts.Reads}
 	if err := c.fillTree(ctx, t, doc); err != nil {
 		return nil, errs.Wrap("", c.path(item), joinClose(err, t))
 	}
@@ -97,29 +99,54 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 				arrays = zarr.NewOpener(values)
 			}
 			l.KeyImpl = impls[l.Param]
-			if err := c.openArray(ctx, t, l, values, arrays, doc.StoreFill); err != nil {
+			if err := t.tolerate(l, c.openArray(ctx, t, l, values, arrays, doc.StoreFill)); err != nil {
 				return err
 			}
 		case String:
 			if texts == nil {
-				raw, err := c.file(ctx, path.Join(t.files.item, orbax.StringsFile))
-				if err != nil {
+				texts = &orbax.StringsFileContent{}
+				parsed, err := c.strings(ctx, t.files.item)
+				if err := t.tolerate(l, err); err != nil {
 					return err
 				}
-				parsed, err := orbax.ParseStrings(raw)
-				if err != nil {
-					return err
-				}
-				texts = &parsed
+				*texts = parsed
 			}
 			s, ok := texts.Get(l.Param)
-			if !ok {
-				return &errs.Error{Kind: errs.Corrupt, Subject: orbax.StringsFile, Want: "string " + strconv.Quote(l.Param), Got: "no such member"}
+			if l.Text = s; !ok && l.Err == nil {
+				err := &errs.Error{Kind: errs.Corrupt, Subject: orbax.StringsFile, Want: "string " + strconv.Quote(l.Param), Got: "no such member"}
+				if err := t.tolerate(l, err); err != nil {
+					return err
+				}
 			}
-			l.Text = s
 		}
 	}
 	return nil
+}
+
+// strings reads the strings of an item.
+func (c *Checkpoint) strings(ctx context.Context, item string) (orbax.StringsFileContent, error) {
+	raw, err := c.file(ctx, path.Join(item, orbax.StringsFile))
+	if err != nil {
+		if errs.KindOf(err) == errs.NotFound {
+			err = missingFile(path.Join(item, orbax.StringsFile), nil)
+		}
+		return orbax.StringsFileContent{}, err
+	}
+	return orbax.ParseStrings(raw)
+}
+
+// tolerate keeps what is wrong with one leaf of a lenient tree. What is wrong with
+// reading is passed on.
+func (t *OpenTree) tolerate(l *Leaf, err error) error {
+	if err == nil || !t.lenient {
+		return err
+	}
+	switch errs.KindOf(err) {
+	case errs.Corrupt, errs.NotFound, errs.Unsupported, errs.Invalid, errs.Mismatch, errs.Exhausted:
+		l.Err, l.array, l.DType, l.Shape = err, nil, tensor.Invalid, nil
+		return nil
+	}
+	return err
 }
 
 // openValues opens where the item's arrays lie: its database, or its directory.

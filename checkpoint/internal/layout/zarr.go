@@ -21,6 +21,7 @@ type zarrArray struct {
 	lost   *lost // counts those that do although they were to be stored; nil where none may
 	sums   *sums // nil when there is no manifest, or the array is bound
 	bound  bool  // the manifest has no record of it, but a hash of the nodes: its value lies there
+	nodes  bool  // values lie in a database, whose nodes have checksums
 }
 
 // lost says that a chunk was missing, and the fill value taken for it.
@@ -48,7 +49,7 @@ func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values
 		return err
 	}
 	m := array.Metadata()
-	z := &zarrArray{param: l.Param, values: values, array: array, fill: !stored}
+	z := &zarrArray{param: l.Param, values: values, array: array, fill: !stored, nodes: t.UseOCDBT}
 	if stored && c.opts.FillMissing && c.Manifest == nil {
 		z.fill, z.lost = true, new(lost)
 	}
@@ -91,6 +92,7 @@ func (l *zarrArray) readRegion(ctx context.Context, region, box zarr.Box, dst []
 	if len(dst) <= atHandBytes && slices.Equal(region.Shape, l.array.Metadata().Shape) {
 		ok, err := l.array.ReadAtHand(ctx, dst)
 		if ok && err == nil {
+			w.cover.add(len(dst), l.nodes)
 			err = l.sums.all(dst)
 		}
 		if ok || err != nil {
@@ -204,12 +206,15 @@ func (l *zarrArray) again(ctx context.Context, p *zarr.Part, around zarr.Box) it
 // memory of box.
 func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, box zarr.Box, dst []byte, w *worker) error {
 	if p.Missing {
+		w.cover.add(p.Region.Len()*l.array.Metadata().DType.Size(), l.nodes)
 		return l.fillPart(p, box, dst)
 	}
 	if place, ok := p.Direct(box); ok {
+		w.cover.part(ctx, l, p, nil)
 		return l.readDirect(ctx, p, check, dst[place.Offset:place.Offset+place.Length])
 	}
 	if count, size, ok := p.Rows(); ok {
+		w.cover.part(ctx, l, p, nil)
 		return l.readRows(ctx, p, check, count, size, box, dst, w)
 	}
 	encoded := p.Data
@@ -219,6 +224,7 @@ func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, b
 			return err
 		}
 	}
+	w.cover.part(ctx, l, p, encoded)
 	if err := l.sums.suffix(check, p.Region, encoded); err != nil {
 		return err
 	}

@@ -1,0 +1,202 @@
+package checkpoint
+
+import (
+	"context"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/ocdbt"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// Verdict says in one word what Verify found.
+type Verdict uint8
+
+// The verdicts.
+const (
+	// Damaged: something is missing, or is not what was written.
+	Damaged Verdict = iota
+	// Readable: no damage was found, and damage of some bytes would not be; see
+	// Report.Covered.
+	Readable
+	// Sound: no damage was found, and a checksum covers every byte.
+	Sound
+)
+
+// String returns "damaged", "readable" or "sound".
+func (v Verdict) String() string {
+	return [...]string{"damaged", "readable", "sound"}[min(v, Sound)]
+}
+
+// Coverage says how much of one leaf or document a checksum covers.
+type Coverage struct {
+	Item string // that a leaf is of
+	Path string // of a leaf its parameter, of a document its file below the checkpoint
+	// Document is a file with something else than arrays: metadata, strings, items
+	// that are no trees.
+	Document bool
+	Bytes    int64 // as they are stored, those of arrays without what is around them
+	Covered  int64 // of them
+	Err      error // what is wrong with it, nil when nothing was found
+}
+
+// Verdict returns what was found in one word.
+func (r *Report) Verdict() Verdict {
+	switch {
+	case len(r.Problems) > 0:
+		return Damaged
+	case r.Manifest:
+		return Sound
+	}
+	for _, p := range r.Parts {
+		if p.Covered < p.Bytes {
+			return Readable
+		}
+	}
+	return Sound
+}
+
+// Covered returns how many bytes of Parts a checksum covers, and how many they are.
+func (r *Report) Covered() (covered, bytes int64) {
+	for _, p := range r.Parts {
+		covered += p.Covered
+		bytes += p.Bytes
+	}
+	return covered, bytes
+}
+
+// Share returns the part of the bytes of Parts that a checksum covers, from 0 to 1.
+// It is 1 only when each byte is covered.
+func (r *Report) Share() float64 {
+	covered, bytes := r.Covered()
+	if covered >= bytes {
+		return 1
+	}
+	return min(float64(covered)/float64(bytes), 1-1e-9)
+}
+
+// dataFile reports whether a file of a checkpoint holds arrays or the nodes of a
+// database, which is what leaves are counted by.
+func (v *verifier) dataFile(name string) bool {
+	base := path.Base(name)
+	if base == ocdbt.ManifestName {
+		return true
+	}
+	switch base {
+	case "zarr.json", ".zarray", ".zattrs", ".zgroup":
+		return false
+	}
+	item, below := "", name
+	if !v.items[""] {
+		var ok bool
+		if item, below, ok = strings.Cut(name, "/"); !ok {
+			return false
+		}
+	}
+	if !v.items[item] {
+		return false // of an item that is no tree
+	}
+	first, _, deeper := strings.Cut(below, "/")
+	return deeper && first != orbax.ArraysDir
+}
+
+// documents counts the files that are not arrays of a checkpoint without a
+// manifest. Of one file that has all there is the bytes around arrays are such.
+func (v *verifier) documents(files []store.Info) {
+	if !strings.HasPrefix(v.c.Layout, "orbax") {
+		arrays := int64(0)
+		for _, p := range v.r.Parts {
+			arrays += p.Bytes
+		}
+		v.r.Parts = append(v.r.Parts, Coverage{Path: v.around(), Document: true, Bytes: max(0, v.r.Bytes-arrays)})
+		return
+	}
+	for _, f := range files {
+		if f.Size > 0 && !v.dataFile(f.Name) {
+			v.r.Parts = append(v.r.Parts, Coverage{Path: f.Name, Document: true, Bytes: f.Size})
+		}
+	}
+}
+
+// around names what lies around the arrays in files of one's own format.
+func (v *verifier) around() string {
+	switch v.c.Layout {
+	case "safetensors":
+		return "headers"
+	case "numpy":
+		return "names and headers"
+	}
+	return "everything else"
+}
+
+// ours gives each leaf of a checkpoint with a manifest, and each file that holds no
+// arrays, as covered.
+func (v *verifier) ours(f manifest.File) {
+	if !v.dataFile(f.Name) && strings.HasPrefix(v.c.Layout, "orbax") {
+		v.r.Parts = append(v.r.Parts, Coverage{Path: f.Name, Document: true, Bytes: f.Size, Covered: f.Size})
+	}
+}
+
+// lostTree returns the damage of an item that was a tree and has no document any
+// more, by what still lies there; nil for another item.
+func (v *verifier) lostTree(it layout.Item, files []store.Info) error {
+	if it.Kind != layout.Unknown || orbax.OwnHandler(it.Handler) {
+		return nil
+	}
+	lost := strings.Contains(it.Handler, "PyTree") || strings.Contains(it.Handler, "StandardCheckpointHandler")
+	for _, f := range files {
+		below, ok := strings.CutPrefix(f.Name, it.Name+"/")
+		if !ok || lost {
+			continue
+		}
+		switch first, _, _ := strings.Cut(below, "/"); {
+		case first == ocdbt.ManifestName, first == orbax.StringsFile, ocdbt.IsProcessDir(first), path.Base(below) == ".zarray", path.Base(below) == "zarr.json":
+			lost = true
+		}
+	}
+	if !lost {
+		return nil
+	}
+	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: path.Join(it.Name, orbax.TreeFile), Got: "the file is missing",
+		Remedy: "without it nobody knows the leaves of " + strconv.Quote(it.Name)}
+}
+
+// lostRoot is lostTree of a checkpoint that was a tree itself.
+func lostRoot(files []store.Info) error {
+	for _, f := range files {
+		if f.Name == ocdbt.ManifestName || path.Dir(f.Name) == orbax.ArraysDir {
+			return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: orbax.TreeFile, Got: "the file is missing", Remedy: "without it nobody knows the leaves"}
+		}
+	}
+	return nil
+}
+
+// forOrbax finds what Orbax would refuse of a checkpoint that is loaded here.
+func (v *verifier) forOrbax(ctx context.Context, items []layout.Item) error {
+	refused := func(kind errs.Kind, subject, got, remedy string) {
+		v.r.Orbax = append(v.r.Orbax, &errs.Error{Kind: kind, Op: "orbax", Subject: subject, Got: got, Remedy: remedy})
+	}
+	switch v.c.Layout {
+	case "numpy", "flax":
+		refused(errs.Unsupported, v.r.Path, "a layout that Orbax does not load: "+v.c.Layout, "bivouac convert writes one that it does")
+		return nil
+	}
+	for _, it := range items {
+		if it.Kind != layout.Tree || !strings.HasPrefix(v.c.Layout, "orbax") {
+			continue
+		}
+		dirs, err := v.c.Unmerged(ctx, it.Name)
+		if err != nil {
+			return err
+		}
+		if len(dirs) > 0 {
+			refused(errs.Mismatch, path.Join(it.Name, ocdbt.ManifestName), "the databases of "+strconv.Itoa(len(dirs))+" processes were never merged", "bivouac repair --apply merges them")
+		}
+	}
+	return nil
+}
