@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -20,7 +21,8 @@ func newDataCommand(g *global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "data",
 		Short: "Look into the saved state of a loader: what was delivered, what comes, when",
-		Long: `Look into the saved state of a loader or pipeline, a file or - for standard input.
+		Long: `Look into the saved state of a loader or pipeline: a file, - for standard input, or
+the run or step of a job that kept it (--at N is the step, --item its item).
 
 A state of Bivouac's loader says its order, so that any step of the run is known
 from it alone: which samples were step 1234 on rank 3, when sample 77 comes
@@ -54,6 +56,8 @@ type saved struct {
 	dali *stateproto.Checkpoint // of DALI
 	// alone are the facts of the state of one object of dynamic mode.
 	alone []fact
+	// job are the facts of the job that kept it.
+	job []fact
 }
 
 // The forms of states.
@@ -77,7 +81,7 @@ func readState(name string) (*saved, error) {
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, &errs.Error{Kind: errs.NotFound, Op: "data", Subject: name, Err: err}
+			return nil, unopened("data", name, err)
 		}
 		defer file.Close() //nolint:errcheck // only read
 		f = file
@@ -95,6 +99,16 @@ func readState(name string) (*saved, error) {
 
 // recognize finds out what wrote a state.
 func (s *saved) recognize() error {
+	if wrapped, err := s.unwrap(); wrapped && err == nil {
+		return s.recognizeStream()
+	} else if err != nil {
+		return err
+	}
+	return s.recognizeStream()
+}
+
+// recognizeStream finds out what wrote the state of a stream.
+func (s *saved) recognizeStream() error {
 	if first := bytes.TrimLeft(s.raw, " \t\r\n"); len(first) == 0 || first[0] != '{' {
 		if one, ok := single(strings.TrimSpace(string(s.raw))); ok {
 			s.form, s.alone = one.Form, one.Facts
@@ -154,15 +168,17 @@ func (s *saved) recognize() error {
 type dataOptions struct {
 	timeline.Options
 	torchOptions
+	stateSource
 }
 
-func (o *dataOptions) addFlags(cmd *cobra.Command) {
+func (o *dataOptions) addFlags(cmd *cobra.Command, g *global) {
+	o.stateSource.addFlags(cmd, g)
 	cmd.Flags().BoolVar(&o.DropLast, "drop-last", false, "short batches at the end of epochs are left out, where the state is of the first epoch and does not tell")
 }
 
 // open reads the state of a loader whose order is in it.
-func (o *dataOptions) open(name string) (*timeline.Timeline, error) {
-	s, err := readState(name)
+func (o *dataOptions) open(ctx context.Context, name string, g *global) (*timeline.Timeline, error) {
+	s, err := o.read(ctx, name, g)
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ type moveOptions struct {
 	Output string
 }
 
-func (o *moveOptions) addFlags(cmd *cobra.Command) {
-	o.dataOptions.addFlags(cmd)
+func (o *moveOptions) addFlags(cmd *cobra.Command, g *global) {
+	o.dataOptions.addFlags(cmd, g)
 	cmd.Flags().StringVarP(&o.Output, "output", "o", "-", "file for the new state, or - for standard output")
 }
 
@@ -56,7 +56,7 @@ order, some ten nanoseconds a sample.
 			if (step < 0) == (epoch < 0) {
 				return usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--step and --epoch", Want: "one of them"}}
 			}
-			t, err := o.open(args[0])
+			t, err := o.open(cmd.Context(), args[0], g)
 			if err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ order, some ten nanoseconds a sample.
 			return o.move(cmd, t, args[0], step, g)
 		},
 	}
-	o.addFlags(cmd)
+	o.addFlags(cmd, g)
 	atLeast(cmd.Flags(), &step, "step", 0, -1, "the step that comes next, from 0")
 	atLeast(cmd.Flags(), &epoch, "epoch", 0, -1, "the epoch that begins")
 	return cmd
@@ -98,14 +98,14 @@ leaves them out. The digest is that of a run that delivered them.
 			if batches < 1 {
 				return usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--batches", Want: "1 or more", Got: fmt.Sprint(batches)}}
 			}
-			t, err := o.open(args[0])
+			t, err := o.open(cmd.Context(), args[0], g)
 			if err != nil {
 				return err
 			}
 			return o.move(cmd, t, args[0], t.Here().Step+batches, g)
 		},
 	}
-	o.addFlags(cmd)
+	o.addFlags(cmd, g)
 	atLeast(cmd.Flags(), &batches, "batches", 1, 0, "how many batches to leave out")
 	return cmd
 }
@@ -124,11 +124,11 @@ both have come. Other states are compared member by member.
 States of runs that differ are exit status 4.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := readState(args[0])
+			a, err := o.read(cmd.Context(), args[0], g)
 			if err != nil {
 				return err
 			}
-			b, err := readState(args[1])
+			b, err := o.read(cmd.Context(), args[1], g)
 			if err != nil {
 				return err
 			}
@@ -147,14 +147,14 @@ States of runs that differ are exit status 4.`,
 			return err
 		},
 	}
-	o.addFlags(cmd)
+	o.addFlags(cmd, g)
 	g.addJSON(cmd)
 	return cmd
 }
 
 // compare returns what there is to say of two states, and how their runs differ.
 func (o *dataOptions) compare(cmd *cobra.Command, a, b *saved, g *global) (facts []fact, differ string, err error) {
-	if a.doc == nil || b.doc == nil || a.doc.Kind != "loader" {
+	if !o.comparable(a) || !o.comparable(b) {
 		facts = compareLeaves(a.all(), b.all())
 		if len(facts) > 0 {
 			return facts, fmt.Sprint(len(facts), " members differ"), nil
@@ -186,6 +186,15 @@ func (o *dataOptions) compare(cmd *cobra.Command, a, b *saved, g *global) (facts
 		}
 	}
 	return append(facts, fact{"runs", fmt.Sprintf("equal as far as both have come; they are %d samples apart", max(a.doc.Position, b.doc.Position)-min(a.doc.Position, b.doc.Position))}), "", nil
+}
+
+// comparable reports whether a state tells which samples were delivered.
+func (o *dataOptions) comparable(s *saved) bool {
+	if s.doc == nil || s.doc.Kind == "loader" {
+		return s.doc != nil
+	}
+	_, err := o.timeline(s)
+	return err == nil
 }
 
 // all are the leaves of a state, with what wrote it.

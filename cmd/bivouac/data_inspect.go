@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
-	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader/timeline"
 	"github.com/bivouac-ml/bivouac/state"
 )
@@ -23,20 +22,22 @@ type fact struct {
 }
 
 func newDataInspectCommand(g *global) *cobra.Command {
+	var src stateSource
 	cmd := &cobra.Command{
-		Use:   "inspect STATE",
+		Use:   "inspect STATE|RUN|STEP",
 		Short: "Say in words what a saved state holds",
 		Long: `Say in words what a saved state holds: where the run stands, in which order, with
 which batches, what was skipped.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := readState(args[0])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := src.read(cmd.Context(), args[0], g)
 			if err != nil {
 				return err
 			}
-			facts := append([]fact{{"form", s.form}, {"size", fmt.Sprint(len(s.raw), " bytes")}}, s.facts()...)
+			facts := append([]fact{{"form", s.form}, {"size", fmt.Sprint(len(s.raw), " bytes")}}, s.job...)
+			facts = append(facts, s.facts()...)
 			if g.json {
 				return g.printJSON(facts)
 			}
@@ -44,6 +45,7 @@ which batches, what was skipped.
 			return nil
 		},
 	}
+	src.addFlags(cmd, g)
 	g.addJSON(cmd)
 	return cmd
 }
@@ -198,54 +200,4 @@ func excerpt(s string) string {
 		return s
 	}
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:most], ""), len(s))
-}
-
-func newDataVerifyCommand(g *global) *cobra.Command {
-	var o dataOptions
-	cmd := &cobra.Command{
-		Use:   "verify STATE",
-		Short: "Check that a saved state is what its order makes of it",
-		Long: `Check a saved state. For one of Bivouac's loader the ids of all samples up to its
-place are drawn again from the order, some ten nanoseconds each; position,
-digest and coverage must be theirs. For others the form is checked, and the hash
-of the options.
-
-` + exitCodesHelp,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := readState(args[0])
-			if err != nil {
-				return err
-			}
-			if s.doc == nil {
-				g.printf("well formed: %s\n", s.form)
-				return nil
-			}
-			if want := state.HashFields(s.doc.Fields); s.doc.Config != "" && s.doc.Config != want {
-				return &errs.Error{Kind: errs.Corrupt, Op: "data", Subject: s.name + ": config", Want: want + ", the hash of the fields", Got: s.doc.Config}
-			}
-			if s.doc.Kind != "loader" {
-				g.printf("well formed: %s, with the options that it names\n", s.doc.Kind)
-				return nil
-			}
-			t, err := o.timeline(s)
-			if err != nil {
-				return err
-			}
-			w := newWork(g)
-			proof, err := t.Verify(cmd.Context(), samplesDone(w, "verify"))
-			w.close()
-			if err != nil {
-				return errs.Wrap("data", s.name, err)
-			}
-			if g.json {
-				return g.printJSON(proof)
-			}
-			g.printf("sound: %d samples in %d batches, in the order of\n  %s\ndigest %s\n", proof.Samples, t.Here().Step, t.Order(), proof.Digest)
-			return nil
-		},
-	}
-	o.addFlags(cmd)
-	g.addJSON(cmd)
-	return cmd
 }

@@ -84,8 +84,8 @@ that comes next. Steps count from the beginning of the run, from 0.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			t, err := o.open(args[0])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := o.open(cmd.Context(), args[0], g)
 			if err != nil {
 				return err
 			}
@@ -113,7 +113,7 @@ that comes next. Steps count from the beginning of the run, from 0.
 			return nil
 		},
 	}
-	o.addFlags(cmd)
+	o.addFlags(cmd, g)
 	o.addTorchFlags(cmd)
 	ranks.addFlags(cmd)
 	atLeast(cmd.Flags(), &step, "step", 0, -1, "the step; by default the next one")
@@ -136,7 +136,7 @@ for each step is an object.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := o.open(args[0])
+			t, err := o.open(cmd.Context(), args[0], g)
 			if err != nil {
 				return err
 			}
@@ -173,7 +173,7 @@ for each step is an object.
 			return nil
 		},
 	}
-	o.addFlags(cmd)
+	o.addFlags(cmd, g)
 	o.addTorchFlags(cmd)
 	ranks.addFlags(cmd)
 	atLeast(cmd.Flags(), &from, "from", 0, 0, "the first step")
@@ -204,8 +204,11 @@ next one.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			t, err := o.open(args[0])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if sample < 0 {
+				return usageError{&errs.Error{Kind: errs.Invalid, Op: "data explain", Subject: "--sample", Want: "the id of a sample", Got: "nothing"}}
+			}
+			t, err := o.open(cmd.Context(), args[0], g)
 			if err != nil {
 				return err
 			}
@@ -238,7 +241,7 @@ next one.
 			return nil
 		},
 	}
-	o.addFlags(cmd)
+	o.addFlags(cmd, g)
 	o.addTorchFlags(cmd)
 	ranks.addFlags(cmd)
 	f := cmd.Flags()

@@ -16,7 +16,7 @@ import (
 func readSigningKey(name string) (ed25519.PrivateKey, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return nil, errs.Wrap("sign", name, err)
+		return nil, unopened("sign", name, err)
 	}
 	if block, _ := pem.Decode(b); block != nil {
 		any, err := x509.ParsePKCS8PrivateKey(block.Bytes)
@@ -32,7 +32,7 @@ func readSigningKey(name string) (ed25519.PrivateKey, error) {
 func readKey(name string) (ed25519.PublicKey, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return nil, errs.Wrap("key", name, err)
+		return nil, unopened("key", name, err)
 	}
 	key := parseKey(b)
 	if key == nil {

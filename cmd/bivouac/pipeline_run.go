@@ -110,7 +110,7 @@ func restore(p *pipeline.Pipeline, path string) error {
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return &errs.Error{Kind: errs.NotFound, Op: "run", Subject: path, Err: err}
+		return unopened("run", path, err)
 	}
 	return errs.Wrap("run", path, p.SetState(b))
 }

@@ -52,6 +52,11 @@ func readText(name, op string) ([]byte, error) {
 	if err == nil {
 		return b, nil
 	}
+	return nil, unopened(op, name, err)
+}
+
+// unopened says why a file that the command line names could not be opened.
+func unopened(op, name string, err error) error {
 	kind := errs.IO
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -59,5 +64,5 @@ func readText(name, op string) ([]byte, error) {
 	case errors.Is(err, fs.ErrPermission):
 		kind = errs.Permission
 	}
-	return nil, &errs.Error{Kind: kind, Op: op, Subject: name, Err: err}
+	return &errs.Error{Kind: kind, Op: op, Subject: name, Err: err}
 }

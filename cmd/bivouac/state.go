@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,22 +39,23 @@ const (
 )
 
 func newStateCommand(g *global) *cobra.Command {
+	var src stateSource
 	cmd := &cobra.Command{
-		Use:   "state FILE",
+		Use:   "state FILE|RUN|STEP",
 		Short: "Print a saved state in readable form",
 		Long: `Print what a file with saved states holds: a checkpoint of dynamic mode, with the state of
 each of its objects; the state of a pipeline, a loader or a reader; a checkpoint of a
-pipeline of DALI. FILE may be - for standard input. bivouac data looks into the samples of a
-loader's.
+pipeline of DALI. FILE may be - for standard input, and a run or a step of a job: then the
+state that it kept. bivouac data looks into the samples of a loader's.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := readState(args[0])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := src.read(cmd.Context(), args[0], g)
 			if err != nil {
 				return err
 			}
-			d := stateDump{File: args[0], Form: s.form, Bytes: len(s.raw)}
+			d := stateDump{File: s.name, Form: s.form, Bytes: len(s.raw)}
 			if d.Entries, err = s.entries(); err != nil {
 				return errs.Wrap("state", args[0], err)
 			}
@@ -64,6 +66,7 @@ loader's.
 			return nil
 		},
 	}
+	src.addFlags(cmd, g)
 	g.addJSON(cmd)
 	return cmd
 }
@@ -85,7 +88,7 @@ func (g *global) printState(d stateDump) {
 // entries are the states in a file: one, or those of a checkpoint of dynamic mode.
 func (s *saved) entries() ([]stateText, error) {
 	if s.form != formDynamic {
-		return []stateText{{Form: s.form, Facts: s.facts()}}, nil
+		return []stateText{{Form: s.form, Facts: append(slices.Clone(s.job), s.facts()...)}}, nil
 	}
 	list, err := checkpoint.Entries(string(s.raw))
 	if err != nil {

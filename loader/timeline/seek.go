@@ -23,6 +23,9 @@ func (t *Timeline) Seek(ctx context.Context, step int64, progress func(done, tot
 	if doc.Digest != "" || t.here.Step == 0 {
 		doc.Digest = proof.Digest
 	}
+	if doc.Kind == "pipeline" { // which keeps nothing else that a place decides
+		return doc.Marshal()
+	}
 	history := slices.Clone(t.extra.History)
 	for len(history) > 1 && history[len(history)-1][0] > step {
 		history = history[:len(history)-1]
@@ -45,6 +48,9 @@ func (t *Timeline) Seek(ctx context.Context, step int64, progress func(done, tot
 
 // batchesBefore returns how many batches of its epoch come before a place.
 func (t *Timeline) batchesBefore(p Place) int64 {
+	if t.wrap {
+		return p.Index / t.segments[0].global
+	}
 	first, ok := t.find(p.Epoch, 0)
 	if !ok {
 		return 0

@@ -72,6 +72,9 @@ func (t *Timeline) index(epoch, id int64) (int64, bool, error) {
 
 // find returns the batch that holds an index of an epoch.
 func (t *Timeline) find(epoch, index int64) (Seen, bool) {
+	if t.wrap {
+		return t.findAround(epoch, index), true
+	}
 	for i, s := range t.segments {
 		if before(epoch, index, s.Place) {
 			return Seen{}, false

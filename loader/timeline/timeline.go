@@ -47,6 +47,7 @@ type Timeline struct {
 	length   int64 // of an epoch
 	once     bool  // the order is that of one epoch, for all
 	alone    bool  // no other epoch than the first is known
+	wrap     bool  // batches go on over the end of an epoch
 	here     Place
 	segments []segment // in order of their steps
 	dropLast bool
@@ -91,7 +92,7 @@ type Options struct {
 	DropLast bool
 }
 
-// Open reads the state document of a loader. Errors: as those of state.Unmarshal;
+// Open reads the state document of a loader, or of a pipeline with one reader. Errors: as those of state.Unmarshal;
 // errs.Unsupported where the order cannot be told from it, errs.Corrupt where it
 // contradicts itself.
 func Open(document []byte, o Options) (*Timeline, error) {
@@ -99,10 +100,14 @@ func Open(document []byte, o Options) (*Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	if doc.Kind != "loader" {
-		return nil, unsupported("kind", "the state of a loader", strconv.Quote(doc.Kind))
-	}
 	t := &Timeline{doc: doc, dropLast: o.DropLast}
+	switch doc.Kind {
+	case "loader":
+	case "pipeline":
+		return t, t.readPipeline()
+	default:
+		return nil, unsupported("kind", "the state of a loader or a pipeline", strconv.Quote(doc.Kind))
+	}
 	if err := readExtra(doc, &t.extra); err != nil {
 		return nil, err
 	}
@@ -214,6 +219,9 @@ func (t *Timeline) batches(n, global int64) int64 {
 
 // at returns where a step of a segment begins.
 func (t *Timeline) at(s segment, step int64) Place {
+	if t.wrap {
+		return t.around(s, step)
+	}
 	d := step - s.Step
 	rest, epoch := t.batches(t.length-s.Index, s.global), t.batches(t.length, s.global)
 	if d < rest || epoch == 0 {
@@ -283,7 +291,11 @@ func (t *Timeline) Batch(step int64) (Batch, error) {
 	if t.alone && p.Epoch > 0 {
 		return Batch{}, t.unknownEpoch(p.Epoch)
 	}
-	b := Batch{Place: p, IDs: make([]int64, min(s.global, t.length-p.Index))}
+	n := min(s.global, t.length-p.Index)
+	if t.wrap {
+		n = s.global
+	}
+	b := Batch{Place: p, IDs: make([]int64, n)}
 	return b, t.fill(p.Epoch, p.Index, b.IDs)
 }
 

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/compat/grain"
+	"github.com/bivouac-ml/bivouac/compat/streaming"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/timeline"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+// stateProof is what `data verify --json` prints.
+type stateProof struct {
+	State    string
+	Form     string
+	Proved   bool // that the samples are those of the order; else only the form was checked
+	Samples  int64
+	Digest   string
+	Coverage *[2]timeline.Coverage `json:",omitempty"`
+	Why      string                `json:",omitempty"` // nothing more could be checked
+}
+
+func newDataVerifyCommand(g *global) *cobra.Command {
+	var o dataOptions
+	cmd := &cobra.Command{
+		Use:   "verify STATE|RUN|STEP",
+		Short: "Check that a saved state is what its order makes of it",
+		Long: `Check a saved state. For one of Bivouac's loader or pipeline the ids of all samples
+up to its place are drawn again from the order, some ten nanoseconds each; position,
+digest and coverage must be theirs. For others the form is checked, and the hash
+of the options, and it is said that no more can be. JSON that is no state of a known
+form is damaged.
+
+` + exitCodesHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := o.read(cmd.Context(), args[0], g)
+			if err != nil {
+				return err
+			}
+			if err := s.check(); err != nil {
+				return errs.Wrap("data verify", s.name, err)
+			}
+			p := stateProof{State: s.name, Form: s.form}
+			t, err := o.provable(s)
+			if err != nil {
+				return err
+			}
+			if t == nil {
+				p.Why = "only the form of such a state can be checked"
+				if g.json {
+					return g.printJSON(p)
+				}
+				g.printf("well formed: %s; %s\n", s.form, p.Why)
+				return nil
+			}
+			w := newWork(g)
+			proof, err := t.Verify(cmd.Context(), samplesDone(w, "verify"))
+			w.close()
+			if err != nil {
+				return errs.Wrap("data", s.name, err)
+			}
+			p.Proved, p.Samples, p.Digest, p.Coverage = true, proof.Samples, proof.Digest, &proof.Coverage
+			if g.json {
+				return g.printJSON(p)
+			}
+			g.printf("sound: %d samples in %d batches, in the order of\n  %s\ndigest %s\n", proof.Samples, t.Here().Step, t.Order(), proof.Digest)
+			return nil
+		},
+	}
+	o.addFlags(cmd, g)
+	g.addJSON(cmd)
+	return cmd
+}
+
+// provable returns the timeline of a state of Bivouac's; nil where the state does not
+// tell which samples were delivered.
+func (o *dataOptions) provable(s *saved) (*timeline.Timeline, error) {
+	if s.doc == nil {
+		return nil, nil
+	}
+	t, err := o.timeline(s)
+	if errs.KindOf(err) == errs.Unsupported && s.doc.Kind != "loader" {
+		return nil, nil
+	}
+	return t, err
+}
+
+// check holds a state against what its form asks for.
+func (s *saved) check() error {
+	switch {
+	case s.doc != nil:
+		if want := state.HashFields(s.doc.Fields); s.doc.Config != "" && s.doc.Config != want {
+			return damagedState("config", want+", the hash of the fields", s.doc.Config)
+		}
+		if s.doc.Position < 0 || s.doc.Epoch < 0 || s.doc.Batch < 0 {
+			return damagedState("position, epoch and batch", "0 or more", strconv.FormatInt(min(s.doc.Position, s.doc.Epoch, s.doc.Batch), 10))
+		}
+		return nil
+	case s.form == formWorkers:
+		return s.checkWorkers()
+	case s.form == formTorch:
+		return wholeNumbers(s.tree, "_sampler_iter_yielded", "_num_yielded")
+	case s.form == formNodes:
+		return wholeNumbers(s.tree, "num_yielded")
+	case s.form == formStream:
+		_, err := streaming.ParseState(s.raw)
+		return err
+	case s.form == formGrain && s.tree["last_seen_indices"] != nil:
+		_, err := grain.ParseLoaderState(s.raw)
+		return err
+	case s.form == formGrain:
+		for _, name := range []string{"next_index", "global_next_index"} {
+			if s.tree[name] != nil {
+				return wholeNumbers(s.tree, name)
+			}
+		}
+	case s.form == formJSON:
+		return damagedState("", "a state of a known form", "JSON of unknown shape")
+	}
+	return nil
+}
+
+// checkWorkers checks the state of torchdata's loader with workers: as many
+// snapshots as there are workers, and counts that can be.
+func (s *saved) checkWorkers() error {
+	if err := wholeNumbers(s.tree, "_steps_since_snapshot"); err != nil {
+		return err
+	}
+	snapshot := member(s.tree, "_snapshot")
+	if err := wholeNumbers(snapshot, "_snapshot_step"); err != nil {
+		return err
+	}
+	main, workers := member(snapshot, "_main_snapshot"), member(snapshot, "_worker_snapshots")
+	if err := wholeNumbers(main, "_num_workers", "_sampler_iter_yielded"); err != nil {
+		return err
+	}
+	n := integer(main, "_num_workers")
+	if int64(len(workers)) != n {
+		return damagedState("_snapshot._worker_snapshots", strconv.FormatInt(n, 10)+" workers", strconv.Itoa(len(workers)))
+	}
+	for i := range n {
+		name := "worker_" + strconv.FormatInt(i, 10)
+		if w := member(workers, name); w == nil || integer(w, "worker_id") != i {
+			return damagedState("_snapshot._worker_snapshots."+name, "the state of worker "+strconv.FormatInt(i, 10), "another, or none")
+		}
+	}
+	if last := integer(snapshot, "_last_yielded_worker_id"); last < -1 || last >= n {
+		return damagedState("_snapshot._last_yielded_worker_id", "a worker below "+strconv.FormatInt(n, 10), show(snapshot["_last_yielded_worker_id"]))
+	}
+	return nil
+}
+
+// wholeNumbers checks that members are whole numbers, 0 or more.
+func wholeNumbers(m map[string]any, names ...string) error {
+	for _, name := range names {
+		if m == nil || integer(m, name) < 0 {
+			return damagedState(name, "a whole number, 0 or more", show(m[name]))
+		}
+	}
+	return nil
+}
+
+func damagedState(subject, want, got string) error {
+	return &errs.Error{Kind: errs.Corrupt, Subject: subject, Want: want, Got: got}
+}

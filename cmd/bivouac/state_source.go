@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// stateSource are the flags of commands that read a saved state out of a run or a
+// step: which.
+type stateSource struct {
+	At   int64
+	Item string
+}
+
+// addFlags declares the flags, and --step-prefix.
+func (s *stateSource) addFlags(cmd *cobra.Command, g *global) {
+	atLeast(cmd.Flags(), &s.At, "at", 0, anyStep, "step of a run; by default the newest")
+	cmd.Flags().StringVar(&s.Item, "item", "", "item of a checkpoint that is a state; by default data, or the only one")
+	g.addStepPrefix(cmd)
+}
+
+// read reads a saved state: a file, - for standard input, an item of a checkpoint, or
+// of a step of a run.
+func (s stateSource) read(ctx context.Context, name string, g *global) (*saved, error) {
+	if info, err := os.Stat(name); name == "-" || err != nil || !info.IsDir() {
+		if s.Item != "" || s.At != anyStep {
+			return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--item and --at", Want: "a run or a checkpoint", Got: name}}
+		}
+		return readState(name)
+	}
+	dir, item := name, s.Item
+	if parent := filepath.Dir(filepath.Clean(name)); item == "" && !checkpoint.IsCheckpoint(ctx, name, nil) && checkpoint.IsCheckpoint(ctx, parent, nil) {
+		dir, item = parent, filepath.Base(name) // the directory of an item
+	}
+	found, err := resolve(ctx, dir, s.At, g)
+	if err != nil {
+		return nil, err
+	}
+	return itemState(ctx, found.path, item)
+}
+
+// itemState reads the state in an item of a checkpoint, or the only one that is one.
+func itemState(ctx context.Context, path, item string) (*saved, error) {
+	info, err := checkpoint.Metadata(ctx, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	var states []*saved
+	for _, it := range info.Items {
+		names = append(names, it.Name)
+		if item != "" && it.Name != item {
+			continue
+		}
+		b, err := itemBytes(ctx, path, it)
+		if err != nil || b == nil {
+			if item != "" && err != nil {
+				return nil, err
+			}
+			continue
+		}
+		s := &saved{name: filepath.Join(path, it.Name), raw: b}
+		switch err := s.recognize(); {
+		case err != nil && (item != "" || it.Name == dataItem):
+			return nil, errs.Wrap("data", s.name, err)
+		case err != nil || item == "" && s.form == formJSON:
+		case it.Name == dataItem:
+			return s, nil
+		default:
+			states = append(states, s)
+		}
+	}
+	if len(states) == 1 {
+		return states[0], nil
+	}
+	e := &errs.Error{Kind: errs.NotFound, Op: "data", Subject: path, Want: "an item that is a saved state", Got: "items " + some(names)}
+	switch {
+	case len(states) > 1:
+		e.Kind, e.Want, e.Got, e.Remedy = errs.Invalid, "one saved state", strconv.Itoa(len(states)), "choose one with --item: "+names[0]
+	case item != "":
+		e.Want, e.Remedy = "item "+strconv.Quote(item), errs.DidYouMean(item, names)
+	}
+	return nil, e
+}
+
+// dataItem is the item in which a job keeps the state of its data.
+const dataItem = "data"
+
+// itemBytes reads an item that may be a state: JSON, or a file of one process as
+// Grain's handler writes it. nil is none.
+func itemBytes(ctx context.Context, path string, it checkpoint.ItemInfo) ([]byte, error) {
+	switch it.Kind {
+	case "json":
+		return checkpoint.ReadDocument(ctx, path, it.Name, nil)
+	case "tree", "proto":
+		return nil, nil
+	}
+	files, err := filepath.Glob(filepath.Join(escapeGlob(filepath.Join(path, it.Name)), "process_*.json"))
+	if err != nil || len(files) == 0 {
+		return nil, nil //nolint:nilerr // of a pattern, which is none of the caller's
+	}
+	f, err := os.Open(files[0])
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.IO, Op: "data", Subject: files[0], Err: err}
+	}
+	defer f.Close() //nolint:errcheck // only read
+	b, err := io.ReadAll(io.LimitReader(f, mostState))
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.IO, Op: "data", Subject: files[0], Err: err}
+	}
+	return b, nil
+}
+
+func escapeGlob(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
+}
+
+// jobDocument is what a job keeps in its item: the state of its stream, of a step.
+type jobDocument struct {
+	Version  int             `json:"version"`
+	Identity string          `json:"identity"`
+	Step     *int64          `json:"step"`
+	Stream   json.RawMessage `json:"stream"`
+}
+
+// unwrap takes the state of a stream out of the document of a job; ok is false for
+// another state.
+func (s *saved) unwrap() (ok bool, err error) {
+	var d jobDocument
+	if json.Unmarshal(s.raw, &d) != nil || d.Step == nil || len(d.Stream) == 0 || d.Version == 0 {
+		return false, nil
+	}
+	if d.Version != 1 {
+		return true, &errs.Error{Kind: errs.Unsupported, Subject: "version", Want: "1", Got: strconv.Itoa(d.Version), Remedy: "a newer version of Bivouac wrote the job's document"}
+	}
+	if *d.Step < 0 {
+		return true, &errs.Error{Kind: errs.Corrupt, Subject: "step", Want: "0 or more", Got: strconv.FormatInt(*d.Step, 10)}
+	}
+	s.job = []fact{{"job step", strconv.FormatInt(*d.Step, 10)}}
+	if d.Identity != "" {
+		s.job = append(s.job, fact{"identity", d.Identity})
+	}
+	s.raw = d.Stream
+	var text string
+	if json.Unmarshal(d.Stream, &text) == nil {
+		s.raw = []byte(text)
+	}
+	return true, nil
+}
