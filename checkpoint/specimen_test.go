@@ -38,6 +38,8 @@ type contentStore struct {
 
 func below(name string) string { return strings.TrimPrefix(strings.TrimPrefix(name, "c"), "/") }
 
+func (s contentStore) Properties() store.Properties { return store.Properties{Name: "content"} }
+
 func (s contentStore) Open(_ context.Context, name string) (store.Reader, error) {
 	b, ok := s.files[below(name)]
 	if !ok {
@@ -48,6 +50,9 @@ func (s contentStore) Open(_ context.Context, name string) (store.Reader, error)
 
 func (s contentStore) Stat(_ context.Context, name string) (store.Info, error) {
 	in := below(name)
+	if name != "c" && !strings.HasPrefix(name, "c/") {
+		return store.Info{}, &errs.Error{Kind: errs.NotFound, Op: "store.Stat", Subject: name}
+	}
 	if b, ok := s.files[in]; ok {
 		return store.Info{Name: name, Size: int64(len(b))}, nil
 	}
