@@ -8,7 +8,6 @@ import (
 	"iter"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
@@ -31,6 +30,10 @@ type Job[B any] struct {
 	steps *training.Checkpointer
 	emit  func(Event)
 
+	notice  *notice // from the first Steps to the end of all of them, or Close
+	cancels []context.CancelFunc
+	told    bool // that the job was preempted
+
 	step    int64 // steps done
 	saved   int64 // last step handed to the checkpointer, -1 for none
 	resumed int64 // step that Open restored, -1 for none
@@ -40,31 +43,40 @@ type Job[B any] struct {
 
 // Open opens the run in dir, makes it when there is none, and restores
 // Options.State and data to the newest step that is whole. What interrupted
-// saves had left is removed; a damaged step is set aside under another name,
-// and the one before it is taken. dir must be this job's own while it is open.
+// saves had left is removed. When a step is damaged, the one before it is taken, and the
+// damaged one is set aside under another name. dir must be this job's own while it is
+// open, and hold no step of a newer version.
+//
+// A run begins at step 0 only where no step lies in dir and none is left of one:
+// whatever training.Checkpointer.Remains names makes Open fail when there is no whole
+// step to go on behind. An Open that fails sets no step aside that looks whole.
+// Options.StartFresh begins at 0 all the same, and deletes nothing.
 //
 // The job owns data from here on and closes it in Close; when Open fails, data
 // stays the caller's.
 //
 // Errors: Mismatch when the step is of another data set, configuration,
 // identity or shape of state; Corrupt when there are steps and none is whole;
-// Invalid for options; what the store says.
+// Unsupported when a newer version wrote one of the steps; Invalid for options, for a
+// State that could not be restored, and for a directory that is a checkpoint or lies in
+// one; Busy when another process saves there; what the store says.
 func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Options) (*Job[B], error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	if err := checkState(o.State); err != nil {
+		return nil, err
+	}
 	o = o.withDefaults()
 	j := &Job[B]{opts: o, data: data, emit: serialized(o.OnEvent), saved: -1, resumed: -1}
-	if _, err := tree.From(o.State); err != nil {
-		return nil, errs.Wrap("bivouac.Open", "Options.State", err)
-	}
 	keep := training.PreservationPolicy(training.LatestN{N: o.Keep})
 	steps, err := training.Open(ctx, dir, &training.Options{
-		Store:    o.Store,
-		Save:     training.AnySave{training.InitialSave{}, training.FixedInterval{Steps: 1}}, // the job decides
-		Preserve: keep,
-		Clean:    true,
-		OnEvent:  j.relay,
+		Store:      o.Store,
+		Save:       training.AnySave{training.InitialSave{}, training.FixedInterval{Steps: 1}}, // the job decides
+		Preserve:   keep,
+		Clean:      true,
+		StartFresh: o.StartFresh,
+		OnEvent:    j.relay,
 	})
 	if err != nil {
 		return nil, errs.Wrap("bivouac.Open", dir, err)
@@ -74,6 +86,15 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 		return nil, errors.Join(errs.Wrap("bivouac.Open", dir, err), steps.Close())
 	}
 	return j, nil
+}
+
+// checkState refuses on the first run what a later one could not restore.
+func checkState(state any) error {
+	node, err := tree.From(state)
+	if err == nil {
+		err = tree.Into(node, state) // the same values: nothing changes
+	}
+	return errs.Wrap("bivouac.Open", "Options.State", err)
 }
 
 // serialized makes f safe to call from two goroutines.
@@ -91,13 +112,10 @@ func serialized(f func(Event)) func(Event) {
 
 // relay passes on what the checkpointer tells.
 func (j *Job[B]) relay(e training.Event) {
-	kinds := map[training.EventKind]EventKind{
-		training.SaveBegin: SaveBegin, training.SaveCommitted: SaveCommitted, training.SaveFailed: SaveFailed,
-		training.Removed: Removed, training.Quarantined: Quarantined, training.Cleaned: Cleaned,
-	}
-	if k, ok := kinds[e.Kind]; ok {
-		j.emit(Event{Kind: k, Step: e.Step, Name: e.Name, Bytes: e.Bytes, Blocked: e.Blocked, Took: e.Took, Err: e.Err})
-	}
+	j.emit(Event{
+		Kind: eventKinds[e.Kind], Step: e.Step, Name: e.Name, Bytes: e.Bytes, Blocked: e.Blocked, Took: e.Took,
+		Uncertain: e.Uncertain, Reason: e.Reason, Err: e.Err,
+	})
 }
 
 // document is the JSON of the data item.
@@ -109,37 +127,6 @@ type document struct {
 }
 
 const documentVersion = 1
-
-// restore loads the newest step that is whole.
-func (j *Job[B]) restore(ctx context.Context) error {
-	start := time.Now()
-	for {
-		last, ok := j.steps.Latest()
-		if !ok {
-			return nil
-		}
-		items, err := j.steps.LoadCheckpointables(ctx, last.Step, nil)
-		if errors.Is(err, errs.Corrupt) {
-			// Not the last word: an older step carries on just as exactly.
-			if qerr := j.steps.Quarantine(ctx, last.Step, err); qerr != nil {
-				return errors.Join(err, qerr)
-			}
-			if _, more := j.steps.Latest(); !more {
-				return err
-			}
-			continue
-		}
-		if err == nil {
-			err = j.apply(last, items)
-		}
-		if err != nil {
-			return errs.Wrap("", "step "+strconv.FormatInt(last.Step, 10), err)
-		}
-		j.step, j.saved, j.resumed = last.Step, last.Step, last.Step
-		j.emit(Event{Kind: Resumed, Step: last.Step, Name: last.Directory, Took: time.Since(start)})
-		return nil
-	}
-}
 
 // apply moves the stream and fills the state: the stream first, so that only a
 // state of another shape leaves the caller's half filled. Whatever it refuses,
@@ -189,21 +176,41 @@ func (j *Job[B]) Latest() (step int64, ok bool) {
 }
 
 // Steps yields the batches that follow the last step done. A batch is valid
-// until the loop body ends. Saves are made between steps; at the end of the
-// stream, or after Options.Steps, the last step is saved and waited for.
+// until the loop body ends. Saves are made between steps. After Options.Steps, or where
+// the stream ends, the last step is saved and waited for. The end of a pass of the
+// stream (an epoch) is told to OnEvent and ends nothing; see package stream.
 //
 // An error of the stream or of a save is yielded once, and ends the iteration;
-// the step it stands for was not done. Ranging again carries on.
+// the step it stands for was not done. Ranging again carries on. A stream that ends before
+// Options.Steps is such an error, with io.ErrUnexpectedEOF in its chain, after the last
+// step is saved.
+//
+// From the first Steps on SIGTERM does not end the process, until all steps are done or
+// Close is called. The step in hand is finished and committed, and the loop ends with a
+// PreemptedError, which says "preempted at step 12, committed". When that takes longer
+// than Options.Grace the last commit stands, and another SIGTERM ends the process.
 func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) {
 		var zero B
-		for j.opts.Steps == 0 || j.step < j.opts.Steps {
-			batch, err := j.data.Next(ctx)
-			if errors.Is(err, io.EOF) {
+		pulling := j.begin(ctx)
+		fail := func(err error) {
+			if j.notice.isGiven() || ctx.Err() != nil && j.notice.wasGiven() {
+				err = j.leave(ctx)
+			}
+			yield(zero, err)
+		}
+		ended := false
+		for !ended && (j.opts.Steps == 0 || j.step < j.opts.Steps) {
+			if j.notice.isGiven() {
+				fail(nil)
+				return
+			}
+			batch, err := j.next(pulling)
+			if ended = errors.Is(err, io.EOF); ended {
 				break
 			}
 			if err != nil {
-				yield(zero, err)
+				fail(err)
 				return
 			}
 			if !yield(batch, nil) {
@@ -212,15 +219,82 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 			j.step++
 			if j.opts.SaveEvery > 0 && j.step%j.opts.SaveEvery == 0 {
 				if err := j.saveAsync(ctx); err != nil {
-					yield(zero, err)
+					fail(err)
 					return
 				}
 			}
 		}
-		if err := j.Save(ctx); err != nil {
-			yield(zero, err)
+		if err := j.saveLast(ctx); err != nil {
+			fail(err)
+			return
+		}
+		j.endNotice()
+		if ended && j.opts.Steps > 0 {
+			yield(zero, j.tooShort())
 		}
 	}
+}
+
+// begin waits for SIGTERM from here on, and returns the context in which the stream is
+// asked: it ends when the signal comes.
+func (j *Job[B]) begin(ctx context.Context) context.Context {
+	if j.opts.Grace < 0 || j.closed {
+		return ctx
+	}
+	if j.notice == nil {
+		j.notice = newNotice(j.opts.Grace)
+	}
+	pulling, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(j.notice.came, func() { cancel(ErrPreempted) })
+	j.cancels = append(j.cancels, func() { stop(); cancel(nil) })
+	return pulling
+}
+
+// endNotice gives SIGTERM back its meaning.
+func (j *Job[B]) endNotice() {
+	j.notice.stop()
+	j.notice = nil
+	for _, cancel := range j.cancels {
+		cancel()
+	}
+	j.cancels = nil
+}
+
+// next returns the next batch, over the end of a pass, or io.EOF where the stream ends.
+func (j *Job[B]) next(ctx context.Context) (B, error) {
+	batch, err := j.data.Next(ctx)
+	if !errors.Is(err, io.EOF) {
+		return batch, err
+	}
+	batch, err = j.data.Next(ctx)
+	if r, ok := j.data.(stream.Resetter); ok && errors.Is(err, io.EOF) && j.opts.Steps > 0 {
+		if err := r.Reset(); err != nil {
+			return batch, err
+		}
+		batch, err = j.data.Next(ctx)
+	}
+	if err == nil {
+		j.emit(Event{Kind: PassEnded, Step: j.step})
+	}
+	return batch, err
+}
+
+// saveLast commits the current step; a preemption gives it the grace time, no more.
+func (j *Job[B]) saveLast(ctx context.Context) error {
+	if j.notice == nil {
+		return j.Save(ctx)
+	}
+	bounded, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(j.notice.over, func() { cancel(context.Cause(j.notice.over)) })()
+	return j.Save(bounded)
+}
+
+// tooShort says that the stream has ended before the last step.
+func (j *Job[B]) tooShort() error {
+	return &errs.Error{Kind: errs.Invalid, Op: "bivouac.Job", Subject: "Options.Steps", Want: strconv.FormatInt(j.opts.Steps, 10) + " steps",
+		Got:    "the end of the stream after " + strconv.FormatInt(j.step, 10) + ", which are committed",
+		Remedy: "set it to 0 to train to the end of the stream", Err: io.ErrUnexpectedEOF}
 }
 
 // Save commits the current step, unless it is saved already, and waits for it
@@ -281,5 +355,14 @@ func (j *Job[B]) Close() error {
 		return nil
 	}
 	j.closed = true
-	return errors.Join(j.steps.Close(), j.data.Close())
+	var preempted error
+	if j.notice.isGiven() && !j.told {
+		e := &PreemptedError{Step: j.step, Committed: -1, Err: errors.New("the loop was left before")}
+		if last, ok := j.Latest(); ok {
+			e.Committed = last
+		}
+		preempted = e
+	}
+	j.endNotice()
+	return errors.Join(preempted, j.steps.Close(), j.data.Close())
 }

@@ -387,7 +387,7 @@ func TestFailedSaveIsTold(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()
 	m := newModel()
-	broken := local.New(vfs.NewFault(mem, vfs.Plan{N: 60, Forever: true, Err: errDisk}), "/", nil)
+	broken := local.New(vfs.NewFault(mem, vfs.Plan{N: 100, Forever: true, Err: errDisk}), "/", nil)
 	job, err := bivouac.Open(ctx, "run", &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: 3, Steps: 30, Store: broken})
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -12,16 +13,26 @@ import (
 type Options struct {
 	// State is what is saved and restored: a pointer to a struct, a map or a
 	// *tree.Node, as tree.From and tree.Into take it. Required. It is read
-	// between two steps, and written once, by Open.
+	// between two steps, and written by Open. What could not be restored, such as a
+	// struct by value, is refused by the first Open.
 	State any
 	// SaveEvery saves after each step whose number is a multiple of it.
 	// 0 is 100; Never saves only at the end of Steps and when Save is called.
 	SaveEvery int64
 	// Keep is how many of the newest steps stay. 0 is 3; KeepAll keeps all.
 	Keep int
-	// Steps ends the iteration after so many steps in all, those before a
-	// resumption included. 0 goes on until the stream ends.
+	// Steps is how many steps are trained in all, those before a resumption included,
+	// over as many passes (epochs) of the stream as that takes. 0 goes on until the
+	// stream ends, which a loader never does; see package stream.
 	Steps int64
+	// Grace is how long the job may take to finish its step and commit it after
+	// SIGTERM. 0 is 25 seconds; Never leaves the signal alone, so that it ends the
+	// process as ever. See Job.Steps.
+	Grace time.Duration
+	// StartFresh moves all steps in the directory, and what is left of others, into a
+	// new directory aside-<time> below it, and begins at step 0. Nothing is deleted. Set it
+	// for one start, by a flag for instance: each start with it begins at 0 again.
+	StartFresh bool
 	// Identity describes what else must be equal for two runs to be the same
 	// run, a hash of the model's configuration for instance. A step that was
 	// saved under another identity is refused.
@@ -36,7 +47,7 @@ type Options struct {
 
 // Values of Options fields.
 const (
-	Never   = -1 // Options.SaveEvery
+	Never   = -1 // Options.SaveEvery, Options.Grace
 	KeepAll = -1 // Options.Keep
 )
 
@@ -46,6 +57,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Keep == 0 {
 		o.Keep = 3 // one to load, one should it be damaged, one to compare with
+	}
+	if o.Grace == 0 {
+		o.Grace = 25 * time.Second // Kubernetes, Slurm and preemptible machines give 30
 	}
 	return o
 }
@@ -64,6 +78,8 @@ func (o Options) Validate() error {
 		return bad("Keep", "a number of steps, or KeepAll", strconv.Itoa(o.Keep))
 	case o.Steps < 0:
 		return bad("Steps", "a number of steps, or 0", strconv.FormatInt(o.Steps, 10))
+	case o.Grace < Never:
+		return bad("Grace", "a time, or Never", o.Grace.String())
 	}
 	return nil
 }
@@ -80,9 +96,26 @@ const (
 	Removed                            // retention removed a step
 	Quarantined                        // Open passed over a damaged step and set it aside; Err says why
 	Cleaned                            // Open removed what an interrupted save had left
+	Skipped                            // a directory with the name of a step is no whole step and is not listed; Err says why
+	Settled                            // what became of an uncertain save is known: the step stays, or Err says that it is gone
+	Declined                           // a step was not saved; Reason says why
+	Spared                             // a step that retention gives up stays; Reason says why
+	MovedAside                         // Options.StartFresh moved a step, or what was left of one, to Name
+	PassEnded                          // a pass of the stream ended, such as an epoch, and the next one has begun
+	Preempted                          // SIGTERM came, and Step is the last one; Err is the PreemptedError
 )
 
-var eventNames = [...]string{"", "resumed", "save begin", "save committed", "save failed", "removed", "quarantined", "cleaned"}
+// eventKinds are the kinds of the checkpointer's events.
+var eventKinds = map[training.EventKind]EventKind{
+	training.SaveBegin: SaveBegin, training.SaveCommitted: SaveCommitted, training.SaveFailed: SaveFailed,
+	training.Removed: Removed, training.Quarantined: Quarantined, training.Skipped: Skipped, training.Cleaned: Cleaned,
+	training.Settled: Settled, training.Declined: Declined, training.Spared: Spared, training.MovedAside: MovedAside,
+}
+
+var eventNames = [...]string{
+	"", "resumed", "save begin", "save committed", "save failed", "removed", "quarantined", "cleaned",
+	"skipped", "settled", "declined", "spared", "moved aside", "pass ended", "preempted",
+}
 
 // String returns the kind in words.
 func (k EventKind) String() string {
@@ -100,5 +133,9 @@ type Event struct {
 	Bytes   int64         // SaveBegin, SaveCommitted: size of the step
 	Blocked time.Duration // SaveBegin: how long the trainer stood still for it
 	Took    time.Duration // SaveCommitted: from the begin of the save to its commit; Resumed: of the restore
-	Err     error         // SaveFailed, Quarantined
+	// Uncertain is of SaveFailed: the step is seen, and whether it would survive power
+	// loss is unknown. Settled follows.
+	Uncertain bool
+	Reason    string // Declined, Spared
+	Err       error  // SaveFailed, Quarantined, Skipped, Settled, Preempted
 }

@@ -1,19 +1,49 @@
 // Package stream defines the pull contract between producers of batches and
 // their consumers. Pull is the contract; iter.Seq2 is sugar at the faces.
+//
+// # Passes, and the end
+//
+// A stream delivers its values in passes: the epochs of a loader, or one pass for all.
+// io.EOF is the end of a pass. The next call of Next returns the first value of the next
+// pass. When it returns io.EOF again the stream has ended: each call returns io.EOF from
+// then on, until SetState moves the stream. A pass without values is thus the end.
+//
+//	values      a  b  EOF  c  d  EOF  EOF …
+//	            └pass 1    └pass 2    └the stream has ended
+//
+// A consumer that wants one pass stops at the first io.EOF. One that trains a number of
+// steps, as bivouac.Job, asks once more. A stream that never ends need not return io.EOF
+// at all. One whose next pass begins only when the caller says so is a [Resetter].
+//
+// # States
+//
+// A state stands for all that was delivered. The values behind it do not depend on when
+// it was taken, on what was prefetched, or on whether the io.EOF of the pass was seen: a
+// stream that is set to a state of the end of a pass returns io.EOF first, or the values
+// of the next pass at once. Package stream/streamtest holds implementations to all this.
 package stream
 
 import "context"
 
-// Stream yields values one by one.
+// Stream yields values one by one. Its methods are for one goroutine at a time.
 type Stream[T any] interface {
-	// Next returns the next value, io.EOF at the end, or an error that keeps
-	// the position. The value is valid until the next call of Next or Close.
+	// Next returns the next value, io.EOF at the end of a pass, or an error that keeps
+	// the position: the value comes with a later Next. When ctx ends, Next returns soon,
+	// with such an error. The value is valid until the next call of Next or Close.
 	Next(ctx context.Context) (T, error)
-	// AppendState appends the state of what was delivered so far.
+	// AppendState appends the state of what was delivered so far, and changes nothing.
 	AppendState(dst []byte) ([]byte, error)
 	// SetState moves the stream; it is legal before the first Next and
-	// whenever no Next is running. What was prefetched is dropped.
+	// whenever no Next is running. What was prefetched is dropped. A state that it
+	// refuses leaves the stream where it is.
 	SetState([]byte) error
 	// Close releases everything and waits for all goroutines. It may be called twice.
 	Close() error
+}
+
+// Resetter is a Stream whose next pass begins only when Reset is called: until then Next
+// returns io.EOF again and again, and the stream counts as ended.
+type Resetter interface {
+	// Reset begins the next pass. Before the end of a pass it does nothing.
+	Reset() error
 }

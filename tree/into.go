@@ -5,10 +5,12 @@ import (
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // Into fills dst from n: the inverse of From. dst is a pointer, a map that is
-// not nil, or a slice of numbers to be filled in place.
+// not nil, or a slice of numbers to be filled in place. A *Node keeps its structure: its
+// tensors are filled in place and its scalars replaced; one that is zero becomes n.
 //
 // What dst already holds is a promise of structure, and memory to be reused: a
 // tensor, slice or array of numbers must agree in type and shape and is filled
@@ -28,9 +30,13 @@ func Into(n *Node, dst any) error {
 	v := reflect.ValueOf(dst)
 	switch v.Kind() {
 	case reflect.Pointer:
-		if !v.IsNil() {
-			return into(n, v.Elem(), nil)
+		if v.IsNil() {
+			break
 		}
+		if into, ok := dst.(*Node); ok {
+			return intoNode(n, into, nil)
+		}
+		return into(n, v.Elem(), nil)
 	case reflect.Map, reflect.Slice:
 		if v.Len() > 0 || v.Kind() == reflect.Map && !v.IsNil() {
 			return into(n, addressable(v), nil)
@@ -92,6 +98,60 @@ func into(n *Node, v reflect.Value, at Path) error {
 		return intoList(n, v, at)
 	}
 	return intoScalar(n, v, at)
+}
+
+// intoNode fills a tree from another one of the same structure.
+func intoNode(n, dst *Node, at Path) error {
+	switch {
+	case n == nil || dst == nil:
+		return &errs.Error{Kind: errs.Invalid, Op: "tree.Into", Subject: at.String(), Want: "a node", Got: "nil"}
+	case n == dst:
+		return nil
+	case isNil(dst) && len(dst.Items) == 0:
+		*dst = *n
+		return nil
+	case dst.Kind == Leaf && isNil(n):
+		dst.Value = nil
+		return nil
+	case n.Kind == Leaf && dst.Kind == Leaf:
+		return intoLeaf(n, dst, at)
+	case n.Len() != dst.Len() || n.Kind.keyed() != dst.Kind.keyed() || n.Kind == Leaf || dst.Kind == Leaf:
+		return mismatch(at, dst.String(), n.String())
+	}
+	for i, child := range dst.Items {
+		from := n.Get(dst.Key(i).Name)
+		if from == nil {
+			return mismatch(append(at, dst.Key(i)), child.String(), "nothing")
+		}
+		if err := intoNode(from, child, append(at, dst.Key(i))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// intoLeaf fills a leaf: a tensor in its place, a scalar by one of the same type.
+func intoLeaf(n, dst *Node, at Path) error {
+	if t, ok := dst.Value.(tensor.Tensor); ok {
+		return intoTensor(n, reflect.ValueOf(&t).Elem(), at)
+	}
+	v := reflect.New(reflect.TypeOf(dst.Value)).Elem()
+	if err := into(n, v, at); err != nil {
+		if n.Kind != Leaf || reflect.TypeOf(n.Value) == nil || !isInteger(n.Value) || !isInteger(dst.Value) {
+			return err
+		}
+		v = reflect.ValueOf(n.Value) // int64 and uint64 are one type: "int"
+	}
+	dst.Value = v.Interface()
+	return nil
+}
+
+func isInteger(v any) bool {
+	switch v.(type) {
+	case int64, uint64:
+		return true
+	}
+	return false
 }
 
 func isNil(n *Node) bool { return n.Kind == Leaf && n.Value == nil }

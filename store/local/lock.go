@@ -34,14 +34,8 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 	if err := s.ensureDir(dir); err != nil {
 		return nil, wrap(op, dir, err)
 	}
-	l, err := s.takeLock(ctx, dir)
-	for range lockAttempts {
-		// The file may have been removed between its opening and its locking.
-		if kind := errs.KindOf(err); kind != errs.NotFound && kind != errs.Busy {
-			break
-		}
-		l, err = s.takeLock(ctx, dir)
-	}
+	name := s.path(path.Join(dir, store.LockName))
+	l, err := s.fs.Lock(name, s.opt.FileMode, []byte(holder(time.Now())+"\n"))
 	var held *vfs.Held
 	if errors.As(err, &held) {
 		return nil, &errs.Error{
@@ -52,25 +46,7 @@ func (s *Store) Lock(ctx context.Context, dir string) (io.Closer, error) {
 	if err != nil {
 		return nil, wrap(op, dir, err)
 	}
-	return l, nil
-}
-
-// lockAttempts is how often a lock file is locked that is removed at once.
-const lockAttempts = 10
-
-// takeLock locks the file and looks whether that is still the one with the name.
-func (s *Store) takeLock(ctx context.Context, dir string) (*lock, error) {
-	name := s.path(path.Join(dir, store.LockName))
-	held, err := s.fs.Lock(name, s.opt.FileMode, []byte(holder(time.Now())+"\n"))
-	if err != nil {
-		return nil, err
-	}
-	l := &lock{Closer: held, s: s, name: name}
-	if err := l.Check(ctx); err != nil {
-		l.Close() //nolint:errcheck // nobody was told of it
-		return nil, err
-	}
-	return l, nil
+	return &lock{Closer: l, s: s, name: name}, nil
 }
 
 // lock is a lock that is held.

@@ -1,0 +1,179 @@
+package bivouac
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// ExitPreempted is the exit status for a program whose job was preempted: EX_TEMPFAIL of
+// sysexits.h, "try again later". A supervisor that sees it starts the program again; the
+// run goes on behind the last committed step. The program exits itself:
+//
+//	if errors.Is(err, bivouac.ErrPreempted) {
+//		os.Exit(bivouac.ExitPreempted)
+//	}
+const ExitPreempted = 75
+
+// ErrPreempted is in the chain of the error with which Steps ends after SIGTERM; see
+// PreemptedError.
+var ErrPreempted = errors.New("preempted")
+
+// PreemptedError says how far a job came before it was preempted. It is ErrPreempted and
+// errs.Canceled.
+type PreemptedError struct {
+	Step      int64 // steps done
+	Committed int64 // the newest committed step, -1 for none
+	Err       error // why Step is not committed; nil when it is
+}
+
+// Error implements error: "preempted at step 12, committed".
+func (e *PreemptedError) Error() string {
+	text := "bivouac.Job: preempted at step " + strconv.FormatInt(e.Step, 10)
+	switch {
+	case e.Err == nil:
+		return text + ", committed"
+	case e.Committed < 0:
+		return text + ", not committed, as no step before it: " + e.Err.Error()
+	}
+	return text + ", not committed; step " + strconv.FormatInt(e.Committed, 10) + " is the last that is: " + e.Err.Error()
+}
+
+// Is reports whether target is ErrPreempted or errs.Canceled.
+func (e *PreemptedError) Is(target error) bool {
+	return target == ErrPreempted || target == errs.Canceled
+}
+
+// Unwrap returns why the step is not committed.
+func (e *PreemptedError) Unwrap() error { return e.Err }
+
+// notice waits for SIGTERM. The signal does nothing else until the grace time after the
+// first one is over, or stop is called.
+type notice struct {
+	grace   time.Duration
+	signals chan os.Signal
+	came    context.Context // ends with the first signal
+	give    context.CancelFunc
+	asked   chan chan<- struct{} // answered when what was delivered before is known
+	over    context.Context      // ends with the grace time
+	expire  context.CancelCauseFunc
+	quit    chan struct{}
+	done    sync.WaitGroup
+}
+
+func newNotice(grace time.Duration) *notice {
+	n := &notice{grace: grace, signals: make(chan os.Signal, 1), asked: make(chan chan<- struct{}), quit: make(chan struct{})}
+	n.came, n.give = context.WithCancel(context.Background())
+	n.over, n.expire = context.WithCancelCause(context.Background())
+	signal.Notify(n.signals, syscall.SIGTERM)
+	n.done.Go(n.watch)
+	return n
+}
+
+func (n *notice) watch() {
+	var deadline <-chan time.Time
+	take := func() {
+		if deadline == nil {
+			deadline = time.After(n.grace)
+			n.give()
+		}
+	}
+	for {
+		select {
+		case <-n.signals:
+			take()
+		case answer := <-n.asked:
+			select {
+			case <-n.signals:
+				take()
+			default:
+			}
+			close(answer)
+		case <-deadline:
+			signal.Stop(n.signals) // whoever is still here can be ended
+			n.expire(&errs.Error{Kind: errs.Canceled, Got: "Options.Grace of " + n.grace.String() + " is over"})
+			deadline = make(chan time.Time)
+		case <-n.quit:
+			return
+		}
+	}
+}
+
+// isGiven reports whether the signal has come, as far as this goroutine can know.
+func (n *notice) isGiven() bool { return n != nil && n.came.Err() != nil }
+
+// wasGiven is isGiven that also knows of a signal that the system has handed to another
+// receiver of the process: one that has ended the context of the caller for it.
+func (n *notice) wasGiven() bool {
+	if n == nil || n.isGiven() {
+		return n.isGiven()
+	}
+	signal.Notify(n.signals, syscall.SIGTERM) // returns when deliveries are over
+	answer := make(chan struct{})
+	n.asked <- answer
+	<-answer
+	return n.isGiven()
+}
+
+// stop gives the signal back its meaning.
+func (n *notice) stop() {
+	if n == nil {
+		return
+	}
+	signal.Stop(n.signals)
+	close(n.quit)
+	n.done.Wait()
+	n.expire(nil)
+	n.give()
+}
+
+// leave commits the current step within the grace time and returns the error that ends
+// the loop.
+func (j *Job[B]) leave(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // which may have ended for the same reason
+	defer cancel(nil)
+	defer context.AfterFunc(j.notice.over, func() { cancel(context.Cause(j.notice.over)) })()
+	err := j.commitLast(ctx)
+	if ctx.Err() != nil && err != nil {
+		err = context.Cause(ctx)
+		if j.pending != nil {
+			j.pending.Cancel() // Close must not wait for it
+		}
+	}
+	e := &PreemptedError{Step: j.step, Committed: -1, Err: err}
+	if last, ok := j.Latest(); ok {
+		e.Committed = last
+		if last == j.step {
+			e.Err = nil
+		}
+	}
+	if !j.told {
+		j.emit(Event{Kind: Preempted, Step: j.step, Err: e})
+	}
+	j.told = true
+	return e
+}
+
+// commitLast saves the current step. The failure of a save before is no reason not to.
+func (j *Job[B]) commitLast(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	err := j.Save(ctx)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if last, ok := j.Latest(); ok && last == j.step {
+		return nil
+	}
+	j.steps.Wait(ctx) //nolint:errcheck // err is the same, or about another step
+	j.pending, j.saved = nil, -1
+	return j.Save(ctx)
+}

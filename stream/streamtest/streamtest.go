@@ -1,0 +1,270 @@
+// Package streamtest holds implementations of stream.Stream to their contract.
+//
+//	func TestStream(t *testing.T) {
+//		streamtest.Run(t, streamtest.Suite[[]byte]{
+//			New:  func() (stream.Stream[[]byte], error) { return open(…) },
+//			Text: func(b []byte) string { return string(b) },
+//		})
+//	}
+package streamtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/stream"
+)
+
+// Suite says how the streams under test are made and compared.
+type Suite[T any] struct {
+	// New returns a stream at its start; each delivers the same.
+	New func() (stream.Stream[T], error)
+	// Text returns what tells two values apart. It must not keep the value; nil is
+	// fmt.Sprint.
+	Text func(T) string
+	// Values is how many values are looked at, over all passes; 0 is 40.
+	Values int
+	// Foreign are states that the stream must refuse. Bytes that are no state of any
+	// stream are tried anyway.
+	Foreign [][]byte
+}
+
+// end stands for io.EOF in what a stream delivered.
+const end = "EOF"
+
+// Run tries the contract, each law as a test of its own.
+func Run[T any](t *testing.T, s Suite[T]) {
+	if s.Text == nil {
+		s.Text = func(v T) string { return fmt.Sprint(v) }
+	}
+	if s.Values == 0 {
+		s.Values = 40
+	}
+	for _, law := range []struct {
+		name string
+		hold func(*testing.T, Suite[T])
+	}{
+		{"TwoEndsAreTheEnd", twoEnds[T]},
+		{"StateIsThePosition", position[T]},
+		{"StateChangesNothing", taking[T]},
+		{"SetStateInTheMiddle", moving[T]},
+		{"RefusedStateKeepsThePosition", refused[T]},
+		{"EndedContextKeepsThePosition", cancelled[T]},
+		{"Close", closed[T]},
+	} {
+		t.Run(law.name, func(t *testing.T) { law.hold(t, s) })
+	}
+}
+
+// open returns a new stream, which the test closes.
+func (s Suite[T]) open(t *testing.T) stream.Stream[T] {
+	t.Helper()
+	st, err := s.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return st
+}
+
+// pull returns the text of the next value, or end.
+func (s Suite[T]) pull(t *testing.T, st stream.Stream[T]) string {
+	t.Helper()
+	v, err := st.Next(t.Context())
+	switch {
+	case errors.Is(err, io.EOF):
+		return end
+	case err != nil:
+		t.Fatalf("Next: %v", err)
+	}
+	return s.Text(v)
+}
+
+// take returns up to n values, ends of passes included; it stops behind two ends.
+func (s Suite[T]) take(t *testing.T, st stream.Stream[T], n int) (got []string) {
+	t.Helper()
+	for values := 0; values < n; {
+		v := s.pull(t, st)
+		if v == end && len(got) > 0 && got[len(got)-1] == end {
+			return append(got, end)
+		}
+		if got = append(got, v); v != end {
+			values++
+		}
+	}
+	return got
+}
+
+// values are what was delivered without the ends of passes.
+func values(got []string) []string {
+	return slices.DeleteFunc(slices.Clone(got), func(v string) bool { return v == end })
+}
+
+func save[T any](t *testing.T, st stream.Stream[T]) []byte {
+	t.Helper()
+	b, err := st.AppendState(nil)
+	if err != nil {
+		t.Fatalf("AppendState: %v", err)
+	}
+	return b
+}
+
+// Behind two ends in a row there are only ends, and SetState leads away from them.
+func twoEnds[T any](t *testing.T, s Suite[T]) {
+	st := s.open(t)
+	start := save(t, st)
+	got := s.take(t, st, s.Values)
+	if len(values(got)) == 0 {
+		t.Fatal("the stream has no values")
+	}
+	if n := len(got); n < 2 || got[n-1] != end || got[n-2] != end {
+		t.Logf("no end within %d values", s.Values)
+		return
+	}
+	for range 3 {
+		if v := s.pull(t, st); v != end {
+			t.Fatalf("%s behind the end of the stream", v)
+		}
+	}
+	if err := st.SetState(start); err != nil {
+		t.Fatalf("SetState behind the end: %v", err)
+	}
+	if again := s.take(t, st, s.Values); !slices.Equal(values(again), values(got)) {
+		t.Errorf("from the start again: %q, want %q", again, got)
+	}
+}
+
+// A state taken behind any value, or behind the end of a pass, leads another stream to
+// the same values.
+func position[T any](t *testing.T, s Suite[T]) {
+	all := s.take(t, s.open(t), s.Values)
+	for n := 0; n <= len(all); n++ {
+		st := s.open(t)
+		for range n {
+			s.pull(t, st)
+		}
+		state := save(t, st)
+		rest := values(all[n:])
+		other := s.open(t)
+		if err := other.SetState(state); err != nil {
+			t.Fatalf("state behind %d: %v", n, err)
+		}
+		if again := save(t, other); len(rest) > 0 {
+			third := s.open(t)
+			if err := third.SetState(again); err != nil {
+				t.Fatalf("state of a stream that was set behind %d: %v", n, err)
+			}
+			if got := values(s.take(t, third, len(rest))); !slices.Equal(got, rest) {
+				t.Fatalf("behind %d, saved twice: %q, want %q", n, got, rest)
+			}
+		}
+		if got := values(s.take(t, other, len(rest))); !slices.Equal(got, rest) {
+			t.Fatalf("behind %d: %q, want %q", n, got, rest)
+		}
+	}
+}
+
+// AppendState appends, gives the same twice, and changes nothing of what comes.
+func taking[T any](t *testing.T, s Suite[T]) {
+	all := s.take(t, s.open(t), s.Values)
+	st := s.open(t)
+	for i, want := range all {
+		first := save(t, st)
+		second, err := st.AppendState([]byte("before "))
+		if err != nil || string(second) != "before "+string(first) {
+			t.Fatalf("behind %d: %q, then %q, %v", i, first, second, err)
+		}
+		if got := s.pull(t, st); got != want {
+			t.Fatalf("value %d: %s, want %s", i, got, want)
+		}
+	}
+}
+
+// SetState drops what was prefetched, from any place to any other.
+func moving[T any](t *testing.T, s Suite[T]) {
+	st := s.open(t)
+	states := [][]byte{save(t, st)}
+	var all []string
+	for range s.Values {
+		v := s.pull(t, st)
+		if all = append(all, v); v == end && len(all) > 1 && all[len(all)-2] == end {
+			break
+		}
+		states = append(states, save(t, st))
+	}
+	for i := range states {
+		to := (i*7 + 3) % len(states)
+		if err := st.SetState(states[to]); err != nil {
+			t.Fatalf("SetState to %d: %v", to, err)
+		}
+		want := values(all[to:])
+		want = want[:min(3, len(want))]
+		if got := values(s.take(t, st, len(want))); !slices.Equal(got, want) {
+			t.Fatalf("moved behind %d: %q, want %q", to, got, want)
+		}
+	}
+}
+
+// What is no state is refused, and the stream stays where it is.
+func refused[T any](t *testing.T, s Suite[T]) {
+	all := s.take(t, s.open(t), s.Values)
+	st := s.open(t)
+	s.pull(t, st)
+	for _, bad := range append([][]byte{[]byte("not a state"), []byte("{"), []byte(`{"a":1}`), {0xff, 0}}, s.Foreign...) {
+		if err := st.SetState(bad); err == nil {
+			t.Errorf("%q was taken for a state", bad)
+		}
+	}
+	if got := values(s.take(t, st, 3)); !slices.Equal(got, values(all[1:])[:len(got)]) {
+		t.Errorf("behind refused states: %q, want %q", got, all[1:])
+	}
+}
+
+// A context that has ended stops Next, or changes nothing; no value is lost.
+func cancelled[T any](t *testing.T, s Suite[T]) {
+	all := s.take(t, s.open(t), s.Values)
+	st := s.open(t)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	var got []string
+	for i := range all {
+		v, err := st.Next(over)
+		switch {
+		case err == nil:
+			got = append(got, s.Text(v))
+			continue
+		case errors.Is(err, io.EOF):
+			got = append(got, end)
+			continue
+		}
+		if v := s.pull(t, st); v != all[i] {
+			t.Fatalf("value %d behind an ended context: %s, want %s", i, v, all[i])
+		}
+		got = append(got, all[i])
+	}
+	if !slices.Equal(got, all) {
+		t.Errorf("got %q, want %q", got, all)
+	}
+}
+
+// Close may be called twice; behind it Next fails.
+func closed[T any](t *testing.T, s Suite[T]) {
+	st := s.open(t)
+	s.pull(t, st)
+	for range 2 {
+		if err := st.Close(); err != nil {
+			t.Fatalf("Close: %v", err)
+		}
+	}
+	if _, err := st.Next(t.Context()); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("Next behind Close: %v, want an error that is not the end", err)
+	}
+}
