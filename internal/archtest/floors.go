@@ -31,6 +31,7 @@ func Module() Rules {
 				{Packages: "internal/vfs/...", Beside: []string{"internal/vfs/..."}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "store", Beside: []string{}},
 				{Packages: "store/local", Beside: []string{"store", "internal/vfs/..."}, Modules: []string{"golang.org/x/sys"}},
+				{Packages: "stream/streamtest"},
 				{Packages: "store/storetest", Beside: []string{"store", "internal/vfs/..."}},
 			}},
 			{Name: "formats", Rows: []Row{

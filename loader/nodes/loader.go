@@ -121,6 +121,9 @@ func (l *Loader[T]) endContext() {
 // Next returns the next value, io.EOF at the end of an epoch and then values of the
 // next one.
 func (l *Loader[T]) Next(ctx context.Context) (v T, err error) {
+	if l.closed {
+		return v, &errs.Error{Kind: errs.Closed, Op: "nodes.Loader"}
+	}
 	if l.pending != nil || !l.begun {
 		if err := l.Begin(context.WithoutCancel(ctx)); err != nil {
 			return v, err
