@@ -59,7 +59,7 @@ func (marks) Metadata(_ context.Context, _ handler.Reader, leaves []handler.Want
 
 func (marks) Finalize(context.Context, handler.Writer) error { return nil }
 
-// blob is an item of a handler of its own, in files that documents are called.
+// blob is an item of a handler of its own, in files with names much like those of documents.
 type blob string
 
 type blobs struct{}
@@ -80,7 +80,7 @@ func (blobs) Save(_ context.Context, v any) (handler.Commit, error) {
 		if err := dir.Put(ctx, "d/0", []byte(v.(blob))); err != nil {
 			return err
 		}
-		return dir.Put(ctx, "_METADATA", []byte("no JSON"))
+		return dir.Put(ctx, "_METADATA.txt", []byte("no JSON"))
 	}, nil
 }
 

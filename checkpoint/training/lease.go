@@ -56,14 +56,16 @@ func (l *Lease) Close() error {
 	return pin.Close()
 }
 
-// leased reports whether somebody has a lease of a step. What cannot be looked at is
-// for the removal to tell.
-func (c *Checkpointer) leased(ctx context.Context, in Info) bool {
+// leased reports whether somebody has a lease of a step. A step that is gone has none.
+// Any other failure to look is returned: without an answer the step must stay.
+func (c *Checkpointer) leased(ctx context.Context, in Info) (bool, error) {
 	pin, err := store.Pin(ctx, c.store, c.path(in.Directory))
 	if err != nil {
-		return false
+		if errs.KindOf(err) == errs.NotFound {
+			err = nil
+		}
+		return false, err
 	}
 	defer pin.Close() //nolint:errcheck // nothing was written
-	leased, err := pin.Leased(ctx)
-	return err == nil && leased
+	return pin.Leased(ctx)
 }

@@ -58,7 +58,11 @@ func (c *Checkpointer) retain(ctx context.Context) error {
 		return err
 	}
 	for _, in := range doomed {
-		if c.leased(ctx, in) {
+		leased, err := c.leased(ctx, in)
+		if err != nil {
+			return err
+		}
+		if leased {
 			c.opts.OnEvent(Event{Kind: Spared, Step: in.Step, Name: in.Directory, Reason: "a reader has a lease of it"})
 			continue
 		}
