@@ -60,7 +60,7 @@ func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[
 	var out map[string]any
 	err = o.read(ctx, path, func(c *layout.Checkpoint) (err error) {
 		out, err = o.loadItems(ctx, c)
-		return err
+		return o.excused(ctx, c, err)
 	})
 	return out, errs.Wrap(op, path, err)
 }

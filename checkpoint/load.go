@@ -59,6 +59,11 @@ type LoadOptions struct {
 	LossyCast bool
 	// Report, when not nil, is told which leaves did not come as they were saved.
 	Report *LoadReport
+	// Salvage loads what is whole of a damaged checkpoint: an array, number or PRNG key
+	// whose bytes are damaged or missing is Placeholder{} in the tree, and Report, which
+	// must be set, has it with the reason in LeafReport.Lost. What is loaded was held
+	// against all that covers it, as ever. It goes not together with LoadInto.
+	Salvage bool
 	// AllowNoManifest loads a checkpoint of ours that lost its bivouac.manifest.
 	// Without it damage to most bytes goes unnoticed.
 	AllowNoManifest bool
@@ -134,9 +139,38 @@ func load(ctx context.Context, path string, into *destination, o *LoadOptions) (
 			}
 		}
 		n, err = loadTree(ctx, c, item, into, o)
-		return err
+		return o.excused(ctx, c, err)
 	})
 	return n, err
+}
+
+// salvages says whether leaves that are not whole are left out, or refuses to.
+func (o *LoadOptions) salvages(into *destination) (bool, error) {
+	bad := &errs.Error{Kind: errs.Invalid, Subject: "LoadOptions.Salvage"}
+	switch {
+	case !o.Salvage:
+		return false, nil
+	case o.Report == nil:
+		bad.Want, bad.Got = "a Report, which names the leaves that are lost", "none"
+	case into != nil:
+		bad.Want, bad.Got = "Load", "LoadInto, which cannot leave leaves out"
+	default:
+		return true, nil
+	}
+	return false, bad
+}
+
+// excused returns the error of a load, or what became of the checkpoint where the load
+// has left leaves out that went with it.
+func (o *LoadOptions) excused(ctx context.Context, c *layout.Checkpoint, err error) error {
+	if err != nil || !o.Salvage || o.Report == nil || len(o.Report.Lost()) == 0 {
+		return err
+	}
+	if why := c.Explain(ctx, damaged); why != damaged {
+		o.Report.Leaves = nil
+		return why
+	}
+	return nil
 }
 
 // opening says what opens the checkpoint that is to be loaded.
@@ -229,6 +263,9 @@ func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *dest
 func loadOpen(ctx context.Context, t *layout.OpenTree, origins map[*layout.Leaf]origin, item string, into *destination, o *LoadOptions) (*tree.Node, error) {
 	ld, err := o.newLoading(ctx, item, into)
 	if err != nil {
+		return nil, err
+	}
+	if ld.salvage, err = o.salvages(into); err != nil {
 		return nil, err
 	}
 	ld.origins = origins

@@ -24,6 +24,8 @@ type loading struct {
 
 	pad, truncate, partial bool
 
+	salvage bool // leaves that are not whole are left out
+
 	handlers *handler.LeafRegistry   // of leaves of types of their own; nil is none
 	origins  map[*layout.Leaf]origin // of those that were made of others
 }

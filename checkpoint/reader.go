@@ -114,6 +114,32 @@ func (r *Reader) ReadBox(ctx context.Context, l LeafInfo, origin, shape []int, d
 	return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Reader", Subject: l.Param, Want: "an array"}
 }
 
+// Check reads all of an array piece by piece and returns what is wrong with it, nil when
+// it is whole. It takes some megabytes of memory.
+func (r *Reader) Check(ctx context.Context, l LeafInfo) error {
+	for i := range r.tree.Leaves {
+		leaf := &r.tree.Leaves[i]
+		if leaf.Param != l.Param || !leaf.HasArray() {
+			continue
+		}
+		if err := leaf.Prove(ctx); err != nil {
+			return r.c.Explain(ctx, err)
+		}
+		var b []byte
+		for box := range leaf.Tiles(4 << 20) {
+			n := box.Len() * leaf.DType.Size()
+			if n > cap(b) {
+				b = make([]byte, n)
+			}
+			if err := r.cells.reader(leaf)(ctx, box, b[:n]); err != nil {
+				return r.c.Explain(ctx, err)
+			}
+		}
+		return nil
+	}
+	return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Reader", Subject: l.Param, Want: "an array"}
+}
+
 // ReadDocument reads an item that is JSON or a protobuf in text format. A tree is
 // errs.Mismatch.
 func ReadDocument(ctx context.Context, path, item string, o *LoadOptions) ([]byte, error) {

@@ -29,6 +29,9 @@ type LeafReport struct {
 	Skipped   bool // not read: asked not to, or with PartialLoad not asked to
 	Filled    bool // chunks of it are missing and were taken for the fill value: Array.Loading.RaiseArrayDataMissingError
 	Missing   bool // not saved: with PartialLoad the value of the abstract tree was kept
+
+	// Lost says why the leaf is not whole: with LoadOptions.Salvage. Nothing was loaded of it.
+	Lost error
 }
 
 // String returns the leaf and what became of it on one line.
@@ -44,6 +47,7 @@ func (l LeafReport) String() string {
 		{l.Filled, "filled where chunks are missing"},
 		{l.Skipped, "not read"},
 		{l.Missing, "not saved: kept"},
+		{l.Lost != nil, fmt.Sprint("lost: ", l.Lost)},
 	} {
 		if d.done {
 			did = append(did, d.text)
@@ -65,8 +69,19 @@ func (r *LoadReport) String() string {
 	return b.String()
 }
 
+// Lost returns the leaves that are not whole: see LoadOptions.Salvage.
+func (r *LoadReport) Lost() []LeafReport {
+	var lost []LeafReport
+	for _, l := range r.Leaves {
+		if l.Lost != nil {
+			lost = append(lost, l)
+		}
+	}
+	return lost
+}
+
 func (r *LoadReport) add(l LeafReport) {
-	if l.Cast || l.Padded || l.Truncated || l.Filled || l.Skipped || l.Missing {
+	if l.Cast || l.Padded || l.Truncated || l.Filled || l.Skipped || l.Missing || l.Lost != nil {
 		r.Leaves = append(r.Leaves, l)
 	}
 }

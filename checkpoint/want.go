@@ -164,10 +164,20 @@ func (ld *loading) readLeaves(ctx context.Context, t *layout.OpenTree, entries [
 			return errs.Wrap("", LeafKind(l.Kind).String()+" "+strconv.Quote(l.Param), err)
 		}
 	}
-	if err := t.Read(ctx, rs.targets); err != nil {
+	err := t.Read(ctx, rs.targets)
+	lost := map[int]error{}
+	if ld.salvage && isDamage(err) {
+		lost, err = rs.each(ctx, t)
+	}
+	if err != nil {
 		return err
 	}
 	for _, r := range rs.list {
+		if why := lost[r.at]; why != nil {
+			entries[r.at].Node.Value = Placeholder{}
+			ld.report.add(LeafReport{Item: ld.item, Path: r.leaf.Path, Saved: tensor.Spec{DType: r.leaf.DType, Shape: r.leaf.Shape}, Lost: why})
+			continue
+		}
 		if r.leaf.Filled() {
 			ld.filled(&r)
 		}
@@ -181,6 +191,20 @@ func (ld *loading) readLeaves(ctx context.Context, t *layout.OpenTree, entries [
 		}
 	}
 	return nil
+}
+
+// each reads leaf by leaf and returns what is wrong with those that are not whole.
+func (rs *readings) each(ctx context.Context, t *layout.OpenTree) (map[int]error, error) {
+	lost := map[int]error{}
+	for _, r := range rs.list {
+		switch err := t.Read(ctx, r.targets); {
+		case isDamage(err):
+			lost[r.at] = err
+		case err != nil:
+			return nil, err
+		}
+	}
+	return lost, nil
 }
 
 // value returns the value that was read for the leaf.

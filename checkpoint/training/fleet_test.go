@@ -209,7 +209,7 @@ func (m *member) evaluate() {
 		if err == nil {
 			delete(items, "note")
 			if !same(map[string]any{"state": m.h.items(0, versionIn(items))["state"]}, items) {
-				m.finding("the checkpoint that is no step holds what nobody saved")
+				m.finding("the checkpoint that is no step holds what nobody saved: version %d, %v", versionIn(items), items)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -17,6 +19,7 @@ type ExtractOptions struct {
 	source
 	Output    string
 	Overwrite bool
+	Salvage   bool
 }
 
 // AddFlags declares the flags.
@@ -25,6 +28,7 @@ func (o *ExtractOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&o.Output, "output", "o", "", "a file .npy, .npz or .safetensors, or a directory for a .npy each")
 	f.BoolVar(&o.Overwrite, "overwrite", false, "replace files that are there")
+	f.BoolVar(&o.Salvage, "salvage", false, "of a damaged checkpoint, write the arrays that are whole, name the others, and exit with 4")
 }
 
 func newExtractCommand(g *global) *cobra.Command {
@@ -54,6 +58,32 @@ type extracted struct {
 	Source string         `json:"source"`
 	Item   string         `json:"item"`
 	Files  []exportedFile `json:"files"`
+	Lost   []lostLeaf     `json:"lost,omitempty"` // with --salvage
+}
+
+// lostLeaf is an array that is not whole.
+type lostLeaf struct {
+	Leaf   string `json:"leaf"`
+	Reason string `json:"reason"`
+}
+
+// salvage returns the leaves that are whole, and those that are not.
+func salvage(ctx context.Context, r *checkpoint.Reader, leaves []checkpoint.LeafInfo) (whole []checkpoint.LeafInfo, lost []lostLeaf, err error) {
+	for _, l := range leaves {
+		switch err := r.Check(ctx, l); errs.KindOf(err) {
+		case errs.Corrupt, errs.NotFound:
+			if errors.Is(err, store.ErrRemoved) || errors.Is(err, store.ErrReplaced) {
+				return nil, nil, err
+			}
+			lost = append(lost, lostLeaf{l.Param, err.Error()})
+		default:
+			if err != nil {
+				return nil, nil, err
+			}
+			whole = append(whole, l)
+		}
+	}
+	return whole, lost, nil
 }
 
 func runExtract(ctx context.Context, path string, names []string, o ExtractOptions, g *global) error {
@@ -73,11 +103,25 @@ func runExtract(ctx context.Context, path string, names []string, o ExtractOptio
 	if err != nil {
 		return err
 	}
+	var lost []lostLeaf
+	if o.Salvage {
+		if leaves, lost, err = salvage(ctx, r, leaves); err != nil {
+			return err
+		}
+	}
 	e := newExporter(r, o.Overwrite, g)
-	err = e.export(ctx, leaves, o.Output)
+	if len(leaves) > 0 || len(lost) == 0 {
+		err = e.export(ctx, leaves, o.Output)
+	}
 	e.work.close()
-	if g.json && err == nil {
-		return g.printJSON(extracted{Source: src.path, Item: r.Info().Name, Files: e.files})
+	if err == nil && len(lost) > 0 {
+		err = &errs.Error{Kind: errs.Corrupt, Op: "extract", Subject: src.path, Got: strconv.Itoa(len(lost)) + " arrays that are not whole, the first " + lost[0].Leaf}
+	}
+	if g.json && (err == nil || len(lost) > 0) {
+		return errors.Join(g.printJSON(extracted{Source: src.path, Item: r.Info().Name, Files: e.files, Lost: lost}), err)
+	}
+	for _, l := range lost {
+		g.printf("lost  %s: %s\n", l.Leaf, l.Reason)
 	}
 	for _, f := range e.files {
 		if !g.json {

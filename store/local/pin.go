@@ -242,8 +242,9 @@ func (s *Store) own(name string) (lock vfs.Dir, lost bool, err error) {
 
 // free removes what has a staging name and belongs to nobody: who has its lock, as an
 // owner or a reader, keeps it. Where there are no such locks, unlocked says whether it
-// goes. freed is false when it was left.
-func (s *Store) free(name string, unlocked bool) (freed bool, err error) {
+// goes. With sync the name is made durable first: power loss must not bring back
+// another one with part of the bytes. freed is false when it was left.
+func (s *Store) free(name string, unlocked, sync bool) (freed bool, err error) {
 	info, err := s.fs.Stat(s.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
@@ -260,18 +261,39 @@ func (s *Store) free(name string, unlocked bool) (freed bool, err error) {
 			return false, err
 		}
 		defer dir.Close() //nolint:errcheck // nothing was written
-		switch taken, err := dir.Lock(true); {
+		switch alone, err := s.alone(name, dir); {
 		case errors.Is(err, errors.ErrUnsupported):
 			if !unlocked {
 				return false, nil
 			}
-		case err != nil:
+		case err != nil || !alone:
 			return false, err
-		case !taken:
-			return false, nil
+		}
+	}
+	if sync {
+		if err := s.fs.SyncDir(s.path(parent(name))); err != nil {
+			return false, err
 		}
 	}
 	return true, s.removeAll(s.path(name))
+}
+
+// alone takes the lock of a directory that has the name, and reports whether it could:
+// a transaction may have given the directory its name in this instant.
+func (s *Store) alone(name string, dir vfs.Dir) (bool, error) {
+	taken, err := dir.Lock(true)
+	if err != nil || !taken {
+		return false, err
+	}
+	is, err := dir.Stat(".")
+	if err != nil {
+		return false, err
+	}
+	at, err := s.fs.Stat(s.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && vfs.SameFile(at, is), err
 }
 
 // reap frees what dead transactions left in dir, once for each Store, and again what
@@ -299,14 +321,8 @@ func (s *Store) reap(dir string) error {
 			}
 		}
 	}
-	if len(names) == 0 {
-		return nil
-	}
-	if err := s.fs.SyncDir(s.path(dir)); err != nil {
-		return err
-	}
 	for _, name := range names {
-		if freed, err := s.free(name, false); freed && err == nil {
+		if freed, err := s.free(name, false, true); freed && err == nil {
 			s.mu.Lock()
 			delete(s.leased, name)
 			s.mu.Unlock()
@@ -318,7 +334,7 @@ func (s *Store) reap(dir string) error {
 // release frees the tree that was replaced or removed and has a staging name, or leaves
 // it to those who read it.
 func (s *Store) release(name string) error {
-	freed, err := s.free(name, true)
+	freed, err := s.free(name, true, false)
 	if !freed && err == nil {
 		s.mu.Lock()
 		s.leased[name] = true

@@ -79,7 +79,6 @@ func (s *Store) CleanStaging(ctx context.Context, dir string, keep func(store.In
 		return nil, err
 	}
 	var removed []string
-	synced := false
 	for _, e := range list {
 		if !store.IsLeftover(e.Name()) || s.staged(dir, e.Name()) || (!e.IsDir() && !e.Type().IsRegular()) {
 			continue
@@ -99,13 +98,7 @@ func (s *Store) CleanStaging(ctx context.Context, dir string, keep func(store.In
 				continue
 			}
 		}
-		if !synced {
-			if err := s.fs.SyncDir(s.path(dir)); err != nil {
-				return nil, wrap(op, dir, err)
-			}
-			synced = true
-		}
-		freed, err := s.free(path.Join(dir, e.Name()), true)
+		freed, err := s.free(path.Join(dir, e.Name()), true, true)
 		if err != nil {
 			return removed, wrap(op, path.Join(dir, e.Name()), err)
 		}
