@@ -172,6 +172,9 @@ func (o Options) open(ctx context.Context, st store.Store, name string) (*Checkp
 	if err == nil {
 		err = c.Explain(ctx, c.begin(ctx))
 	}
+	if err == nil {
+		err = c.complete(ctx)
+	}
 	if err != nil {
 		c.Close()
 		return nil, err

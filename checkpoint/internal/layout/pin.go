@@ -22,7 +22,9 @@ func (o Options) Read(ctx context.Context, st store.Store, name string, do func(
 		if c, err = o.Open(ctx, st, name); err != nil {
 			return err
 		}
-		err = c.Explain(ctx, do(c))
+		if err = c.Explain(ctx, do(c)); err == nil {
+			err = c.complete(ctx)
+		}
 		c.Close()
 		if !errors.Is(err, store.ErrReplaced) {
 			return err
@@ -58,6 +60,15 @@ func (c *Checkpoint) Explain(ctx context.Context, err error) error {
 		return fate
 	}
 	return err
+}
+
+// complete returns what became of a checkpoint without a manifest, which would have
+// said what went with it: what was read may have been what was left.
+func (c *Checkpoint) complete(ctx context.Context) error {
+	if c.Manifest != nil {
+		return nil
+	}
+	return c.Fate(ctx)
 }
 
 func isGone(err error) bool {
