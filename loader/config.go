@@ -29,6 +29,7 @@ import (
 //	snapshot_every_n_steps: 1 # 0 or null: never
 //	in_order: true
 //	seed: 7                   # Bivouac's own from here on
+//	name: images
 //	global_batch: 512
 //	rank: 0
 //	world: 8
@@ -106,6 +107,8 @@ func (o *Options[S, B]) set(name string, v configValue) (err error) {
 // setOwn is set for what torch does not have.
 func (o *Options[S, B]) setOwn(name string, v configValue) (err error) {
 	switch name {
+	case "name":
+		o.Name, err = v.text()
 	case "seed":
 		o.Seed, err = v.unsigned()
 	case "global_batch":

@@ -91,7 +91,7 @@ func (n *native) checkPosition(at *place) error {
 		return nil
 	}
 	samples, _ := s.DataLen()
-	_, length := orderOf(s, samples)
+	_, length := orderOf(s, samples, n.version)
 	whole := at.epoch*length + at.index
 	if at.position == whole {
 		return nil

@@ -47,7 +47,7 @@ func newEngine[S, B any](src source[S], o Options[S, B]) (*engine[S, B], error) 
 	if o.PinMemory {
 		e.pin = newPinner(s.Warn)
 	}
-	e.keyer = rng.NewKeyer(s.Seed)
+	e.keyer = rng.NewKeyer(s.randomSeed())
 	s.Fingerprint, s.Stateful = src.fingerprint(), src.stateful()
 	s.DataLen = src.length
 	s.AnnouncedLen = func() (int64, bool) { n := e.announced.Load(); return n - 1, n > 0 }

@@ -37,12 +37,12 @@ func Example() {
 		}
 	}
 	// Output:
-	// 0 [36 16 0 25]
-	// 0 [49 1 4 64]
-	// 0 [81 9]
-	// 1 [36 49 0 4]
-	// 1 [9 25 81 16]
-	// 1 [64 1]
+	// 0 [36 9 25 16]
+	// 0 [1 81 4 0]
+	// 0 [49 64]
+	// 1 [16 49 36 81]
+	// 1 [1 0 64 9]
+	// 1 [4 25]
 }
 
 // A run over two ranks stops in mid-epoch and goes on over one, with other batches.
@@ -85,10 +85,10 @@ func ExampleLoader_SetState() {
 		show("rank 0 of 1:", batch, err)
 	}
 	// Output:
-	// rank 0 of 2: [6 11] <nil>
-	// rank 1 of 2: [0 5] <nil>
-	// rank 0 of 1: [7 1 2 10 9] <nil>
-	// rank 0 of 1: [3 8 4] <nil>
+	// rank 0 of 2: [4 2] <nil>
+	// rank 1 of 2: [3 0] <nil>
+	// rank 0 of 1: [8 6 10 5 7] <nil>
+	// rank 0 of 1: [1 9 11] <nil>
 }
 
 // Random numbers are those of the sample's place in the stream, whoever reads it.

@@ -18,7 +18,7 @@ type identity struct {
 	tail     string // of the JSON: `,"fields":{…},"fingerprint":"…","kind":"loader","position":`
 }
 
-func newIdentity(s *Setup, samples int64) identity {
+func newIdentity(s *Setup, samples int64, version int) identity {
 	fields := map[string]string{"seed": strconv.FormatUint(s.Seed, 10)}
 	switch {
 	case s.Iterable:
@@ -28,8 +28,11 @@ func newIdentity(s *Setup, samples int64) identity {
 	case s.Sampler != nil:
 		fields["sampler"] = describeSampler(s.Sampler)
 	default:
-		o, _ := orderOf(s, samples)
+		o, _ := orderOf(s, samples, version)
 		fields["order"] = o.String()
+	}
+	if s.Name != "" {
+		fields["name"] = s.Name
 	}
 	if !s.Iterable {
 		fields["samples"] = strconv.FormatInt(samples, 10)

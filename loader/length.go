@@ -15,7 +15,7 @@ func (e *engine[S, B]) length() (n int64, known bool) {
 				return 0, false
 			}
 		default:
-			_, n = orderOf(s, n)
+			_, n = orderOf(s, n, 0)
 		}
 	}
 	if !known {

@@ -21,6 +21,7 @@ type native struct {
 	at       place // committed: behind the batch handed out last
 	snap     place // the place of the last snapshot, where not every batch has one
 	pass     *pass // in progress; nil: none
+	version  int   // of the order: 0 for the newest, 1 for states that name it
 	lenWarn  bool
 }
 
@@ -50,7 +51,7 @@ func (n *native) laned() bool { return len(n.at.streams) > 0 }
 // identify makes the identity anew; the length of a data set may have changed.
 func (n *native) identify() {
 	samples, _ := n.setup.DataLen()
-	n.identity = newIdentity(n.setup, samples)
+	n.identity = newIdentity(n.setup, samples, n.version)
 }
 
 // snapshots reports whether there are batches without a state of their own. What
@@ -121,7 +122,7 @@ func (n *native) newPass() (*pass, error) {
 		f.cursor, err = openCursor(s.Sampler, s.Sampler.Open, at)
 		p.feed = f
 	default:
-		o, length := orderOf(s, samples)
+		o, length := orderOf(s, samples, n.version)
 		start := at.epoch * length
 		if _, once := o.Len(); once {
 			start = 0
@@ -131,19 +132,42 @@ func (n *native) newPass() (*pass, error) {
 	return p, err
 }
 
-// orderOf returns the order of a data set and the length of its epochs.
-func orderOf(s *Setup, samples int64) (o order.Order, epoch int64) {
+// domain is that of the order of Shuffle and of random numbers, for a purpose.
+func (s *Setup) domain(purpose string) string {
+	if s.Name == "" {
+		return purpose
+	}
+	return purpose + "/" + s.Name
+}
+
+// randomSeed is the seed of the random numbers of samples.
+func (s *Setup) randomSeed() uint64 {
+	if s.Name == "" {
+		return s.Seed
+	}
+	return order.Key(s.Seed, 0, s.domain("random"))
+}
+
+// orderOf returns the order of a data set, as a version of package order has it, and
+// the length of its epochs. Version 0 is the newest.
+func orderOf(s *Setup, samples int64, version int) (o order.Order, epoch int64) {
 	switch {
 	case s.Order != nil:
-		if e, ok := s.Order.(interface{ EpochLen() int64 }); ok {
-			return s.Order, e.EpochLen()
+		o = s.Order
+		if version != 0 {
+			o = order.At(o, version)
 		}
-		if n, once := s.Order.Len(); once {
-			return s.Order, n
+		if e, ok := o.(interface{ EpochLen() int64 }); ok {
+			return o, e.EpochLen()
 		}
-		return s.Order, samples
+		if n, once := o.Len(); once {
+			return o, n
+		}
+		return o, samples
+	case s.Shuffle && version != 0:
+		return order.At(order.NewShuffled(samples, s.Seed, s.domain("loader")), version), samples
 	case s.Shuffle:
-		return order.NewShuffled(samples, s.Seed, "loader"), samples
+		return order.NewShuffled(samples, s.Seed, s.domain("loader")), samples
 	}
 	return order.Sequential(samples), samples
 }
@@ -167,8 +191,15 @@ func (n *native) AppendState(_ context.Context, dst []byte) ([]byte, error) {
 }
 
 // SetState implements Protocol.
-func (n *native) SetState(b []byte) error {
-	at, err := n.identity.parse(b, n.setup)
+func (n *native) SetState(b []byte) (err error) {
+	before := n.version
+	defer func() {
+		if err != nil {
+			n.version = before
+			n.identify()
+		}
+	}()
+	at, err := n.parse(b)
 	if err != nil {
 		return err
 	}
@@ -186,6 +217,25 @@ func (n *native) SetState(b []byte) error {
 	return nil
 }
 
+// parse reads a state of the newest version of orders, or else of the first.
+func (n *native) parse(b []byte) (at place, err error) {
+	for i, version := range []int{0, 1} {
+		n.version = version
+		n.identify()
+		var failed error
+		if at, failed = n.identity.parse(b, n.setup); failed == nil {
+			return at, nil
+		}
+		if i == 0 || errs.KindOf(failed) != errs.Mismatch {
+			err = failed
+		}
+		if errs.KindOf(failed) != errs.Mismatch || n.setup.Name != "" {
+			break // loaders of version 1 had no names
+		}
+	}
+	return at, err
+}
+
 // fits refuses places that no run of this loader comes to.
 func (n *native) fits(at *place) error {
 	s := n.setup
@@ -201,7 +251,7 @@ func (n *native) fits(at *place) error {
 	}
 	if !s.Iterable && s.Sampler == nil && s.BatchSampler == nil {
 		samples, _ := s.DataLen()
-		_, length := orderOf(s, samples)
+		_, length := orderOf(s, samples, n.version)
 		if at.index > length {
 			return corruptState("extra.index", fmt.Sprintf("at most the %d samples of an epoch", length), at.index)
 		}

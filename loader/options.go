@@ -72,6 +72,10 @@ type Options[S, B any] struct {
 
 	// Seed keys the order and all random numbers.
 	Seed uint64
+	// Name tells loaders of one program apart: it enters the order of Shuffle and the
+	// random numbers, so that two data sets of one length, as anchors and negatives,
+	// are not read in lockstep under one seed. "" is a name, too.
+	Name string
 	// Order, if not nil, gives the order: one epoch after the other where it has no end,
 	// each of its EpochLen() if it has that method, else of the length of the data set.
 	Order order.Order
@@ -168,7 +172,7 @@ func (o *Options[S, B]) setup(iterable bool) Setup {
 		Iterable: iterable, Batched: o.BatchSize != NoBatching, BatchSize: max(1, o.BatchSize), DropLast: o.DropLast,
 		Workers: o.Workers, Persistent: o.Persistent, InOrder: !o.OutOfOrder, SnapshotEvery: o.SnapshotEvery,
 		Shuffle: o.Shuffle, Sampler: o.Sampler, BatchSampler: o.BatchSampler, Order: o.Order, Streams: o.Streams,
-		Seed: o.Seed, Rank: o.Rank, World: o.world(), OnError: o.OnError, NoDigest: o.NoDigest, Warn: o.Warn,
+		Seed: o.Seed, Name: o.Name, Rank: o.Rank, World: o.world(), OnError: o.OnError, NoDigest: o.NoDigest, Warn: o.Warn,
 	}
 	switch o.SnapshotEvery {
 	case 0:

@@ -61,7 +61,7 @@ func (p *pass) stream(lane int) int {
 func (p *pass) Lane(i int) LaneStart {
 	n, s := p.native, p.native.setup
 	id := p.stream(i)
-	start := LaneStart{Seed: order.Key(s.Seed, n.at.epoch, "worker "+strconv.Itoa(id)), Keep: s.Persistent}
+	start := LaneStart{Seed: order.Key(s.Seed, n.at.epoch, s.domain("worker "+strconv.Itoa(id))), Keep: s.Persistent}
 	if !n.laned() {
 		return start
 	}

@@ -55,6 +55,7 @@ type Setup struct {
 	Order         order.Order  // nil: none was given
 	Streams       int          // 0: not given
 	Seed          uint64
+	Name          string // of the loader
 	Rank, World   int
 	OnError       Policy
 	NoDigest      bool   // no digest and coverage

@@ -39,6 +39,13 @@ func NewBuckets(o Order, lengths *Lengths, bounds []int64, batch, block int64) (
 	return b, err
 }
 
+// over returns the same buckets of another order.
+func (b *Buckets) over(o Order) *Buckets {
+	next := &Buckets{lengths: b.lengths, bounds: b.bounds, batch: b.batch}
+	next.order, next.epoch, next.block, next.plan = o, b.epoch, b.block, next.sort
+	return next
+}
+
 // Bucket returns the bucket of a length.
 func (b *Buckets) Bucket(length int64) int {
 	return sort.Search(len(b.bounds), func(i int) bool { return b.bounds[i] > length })
@@ -70,5 +77,5 @@ func (b *Buckets) EpochLen() int64 { return b.epoch }
 
 // String implements Order.
 func (b *Buckets) String() string {
-	return fmt.Sprintf("buckets(v%d batch=%d block=%d bounds=%v %s of %s)", Version, b.batch, b.block, b.bounds, b.lengths, b.order)
+	return fmt.Sprintf("buckets(v%d batch=%d block=%d bounds=%v %s of %s)", plannedVersion, b.batch, b.block, b.bounds, b.lengths, b.order)
 }

@@ -17,9 +17,9 @@ func Example() {
 	fmt.Println(ids[:5])
 	fmt.Println("sample 5 is seen in epoch 1 at", o.Epoch(1).Inverse(5))
 	// Output:
-	// [5 0 6 3 7 4 1 2] [5 4 1 7 0 2 3 6]
-	// [7 0 2 3 6]
-	// sample 5 is seen in epoch 1 at 0
+	// [1 7 4 3 6 2 0 5] [6 5 4 1 2 7 3 0]
+	// [1 2 7 3 0]
+	// sample 5 is seen in epoch 1 at 1
 }
 
 func ExampleNewShard() {
@@ -70,7 +70,7 @@ func ExampleNewMixture() {
 	source, id, _ := mix.Split(103)
 	fmt.Println("id 103 is", id, "of source", source)
 	// Output:
-	// [23 102 54 103] [35 104 34 105]
-	// [23 102] [54 103] [35 104] [34 105]
+	// [11 102 64 103] [72 104 18 105]
+	// [11 102] [64 103] [72 104] [18 105]
 	// id 103 is 3 of source 1
 }

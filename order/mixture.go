@@ -17,6 +17,9 @@ type Source struct {
 	// Samples is the number of its ids, which are below it; 0: the length of its
 	// epochs, or of all of it.
 	Samples int64
+	// Name, if it is not empty, enters the domains of the shuffles of Order: sources of
+	// one length under one seed and domain have orders of their own then.
+	Name string
 }
 
 // Phase changes the weights of a mixture from a position on.
@@ -41,11 +44,14 @@ const (
 // to less than one sample. Its ids are those of the sources one behind the other.
 //
 // Weights that are whole numbers with a sum of at most MixtureParts, once divided by
-// what divides all, are exact; others are rounded to parts of MixtureParts. It seeks
+// what divides all, are exact. So are decimal numbers and fractions that stand in such
+// a proportion: .62, .3 and .08 are 31, 15 and 4. Others are rounded to parts of
+// MixtureParts. It seeks
 // in logarithmic time; the state is the position. For each set of weights it holds a
 // table of 6 bytes a part, made when it is. It is immutable and safe for concurrent
 // use.
 type Mixture struct {
+	version    int
 	sources    []Source
 	ends       []int64 // length of each source; math.MaxInt64 without end
 	offset     []int64 // of its ids
@@ -98,13 +104,25 @@ func (s *mixSegment) place(source int, index int64) (pos int64, ok bool) {
 // negative, not finite, or all 0, for sources that are empty or of unknown ids, and
 // for none or too many of them.
 func NewMixture(sources []Source, exhaustion Exhaustion, phases ...Phase) (*Mixture, error) {
-	m := &Mixture{sources: append([]Source(nil), sources...), exhaustion: exhaustion, cycle: exhaustion == CycleAll || exhaustion == CycleOn, n: math.MaxInt64}
-	if err := m.check(phases); err != nil {
+	m := &Mixture{sources: append([]Source(nil), sources...), version: Version}
+	if err := m.init(exhaustion, phases); err != nil {
 		return nil, err
 	}
-	weights := make([]float64, len(sources))
-	for i, s := range sources {
+	return m, nil
+}
+
+// init lays out a mixture of which sources and version are known.
+func (m *Mixture) init(exhaustion Exhaustion, phases []Phase) error {
+	m.exhaustion, m.cycle, m.n = exhaustion, exhaustion == CycleAll || exhaustion == CycleOn, math.MaxInt64
+	if err := m.check(phases); err != nil {
+		return err
+	}
+	weights := make([]float64, len(m.sources))
+	for i, s := range m.sources {
 		weights[i] = s.Weight
+		if s.Name != "" {
+			m.sources[i].Order = rebuild(s.Order, 0, s.Name)
+		}
 	}
 	m.phases = append([]Phase{{0, weights}}, phases...)
 	if exhaustion == DropEnded {
@@ -112,8 +130,10 @@ func NewMixture(sources []Source, exhaustion Exhaustion, phases ...Phase) (*Mixt
 	} else {
 		m.layPhases()
 	}
-	m.scratch.New = func() any { return &mixScratch{next: make([]int64, len(sources)), first: make([]int64, len(sources))} }
-	return m, nil
+	m.scratch.New = func() any {
+		return &mixScratch{next: make([]int64, len(m.sources)), first: make([]int64, len(m.sources))}
+	}
+	return nil
 }
 
 func (m *Mixture) check(phases []Phase) error {
@@ -167,11 +187,21 @@ func (m *Mixture) check(phases []Phase) error {
 
 func validWeight(w float64) bool { return w >= 0 && !math.IsInf(w, 1) }
 
+// parts are the weights in whole numbers.
+func (m *Mixture) parts(weights []float64) []int64 {
+	if m.version > 1 {
+		if parts, ok := decimalParts(weights); ok {
+			return parts
+		}
+	}
+	return wholeParts(weights)
+}
+
 // layPhases makes a segment of each phase, and ends the mixture where it does.
 func (m *Mixture) layPhases() {
 	drawn := make([]int64, len(m.sources))
 	for i, p := range m.phases {
-		s := mixSegment{p.From, drawn, newTurns(wholeParts(p.Weights))}
+		s := mixSegment{p.From, drawn, newTurns(m.parts(p.Weights))}
 		m.segments = append(m.segments, s)
 		if i+1 < len(m.phases) {
 			drawn = m.drawnAt(&s, m.phases[i+1].From)
@@ -224,7 +254,7 @@ func (m *Mixture) layDropping() {
 			m.n = start
 			return
 		}
-		s := mixSegment{start, drawn, newTurns(wholeParts(weights))}
+		s := mixSegment{start, drawn, newTurns(m.parts(weights))}
 		m.segments = append(m.segments, s)
 		next := int64(math.MaxInt64)
 		if phase+1 < len(m.phases) {
@@ -384,7 +414,7 @@ func (m *Mixture) Len() (n int64, ok bool) {
 // String implements Order.
 func (m *Mixture) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "mixture(v%d exhaustion=%d", Version, m.exhaustion)
+	fmt.Fprintf(&b, "mixture(v%d exhaustion=%d", m.version, m.exhaustion)
 	for _, p := range m.phases {
 		fmt.Fprintf(&b, " %d:%v", p.From, p.Weights)
 	}

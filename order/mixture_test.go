@@ -204,9 +204,11 @@ func TestMixtureRefusals(t *testing.T) {
 		"not a number": func() (*Mixture, error) {
 			return NewMixture([]Source{{Order: NewCycle(3), Weight: math.NaN()}}, StopFirst)
 		},
-		"all 0":   func() (*Mixture, error) { return NewMixture([]Source{{Order: NewCycle(3)}}, StopFirst) },
-		"empty":   func() (*Mixture, error) { return NewMixture([]Source{{Order: Sequential(0), Weight: 1}}, StopFirst) },
-		"too big": func() (*Mixture, error) { return NewMixture([]Source{ok, {NewCycle(3), 1, math.MaxInt64}}, StopFirst) },
+		"all 0": func() (*Mixture, error) { return NewMixture([]Source{{Order: NewCycle(3)}}, StopFirst) },
+		"empty": func() (*Mixture, error) { return NewMixture([]Source{{Order: Sequential(0), Weight: 1}}, StopFirst) },
+		"too big": func() (*Mixture, error) {
+			return NewMixture([]Source{ok, {Order: NewCycle(3), Weight: 1, Samples: math.MaxInt64}}, StopFirst)
+		},
 		"phase at 0": func() (*Mixture, error) {
 			return NewMixture([]Source{ok}, StopFirst, Phase{0, []float64{1}})
 		},
@@ -246,5 +248,67 @@ func BenchmarkMixture(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(dst)), "ns/index")
 		})
+	}
+}
+
+// Decimal weights and fractions are the proportion that was meant: of any number of
+// samples no source is off by one.
+func TestDecimalWeightsAreExact(t *testing.T) {
+	for _, c := range []struct {
+		weights []float64
+		parts   []int64
+	}{
+		{[]float64{.62, .3, .08}, []int64{31, 15, 4}},
+		{[]float64{.1, .2, .7}, []int64{1, 2, 7}},
+		{[]float64{1. / 3, 1. / 3, 1. / 3}, []int64{1, 1, 1}},
+		{[]float64{1. / 3, 2. / 7, 8. / 21}, []int64{7, 6, 8}},
+		{[]float64{0, .25, .75}, []int64{0, 1, 3}},
+		{[]float64{1e-3, .999}, []int64{1, 999}},
+		{[]float64{.0001, .9999}, []int64{1, 9999}},
+	} {
+		if got, ok := decimalParts(c.weights); !ok || !slices.Equal(got, c.parts) {
+			t.Errorf("%v: %v, want %v", c.weights, got, c.parts)
+		}
+	}
+	for _, none := range [][]float64{{0.1, 1. / 3, 3.14159}, {1e-9, 1}, {math.Pi, math.E}, {1, 1e300}, {1e-300, 1}} {
+		if got, ok := decimalParts(none); ok {
+			t.Errorf("%v: %v", none, got)
+		}
+	}
+	m, err := NewMixture([]Source{{Order: NewCycle(1 << 40), Weight: .62}, {Order: NewCycle(1 << 40), Weight: .3}, {Order: NewCycle(1 << 40), Weight: .08}}, CycleOn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []int{1, Version} {
+		counts, as := make([]int64, 3), At(m, version).(*Mixture)
+		for pos := range int64(300_000) {
+			source, _, _ := as.At(pos)
+			counts[source]++
+		}
+		if exact := slices.Equal(counts, []int64{186_000, 90_000, 24_000}); exact != (version == Version) {
+			t.Errorf("version %d: %v", version, counts)
+		}
+	}
+}
+
+// Sources of one length under one seed and domain have orders of their own by name.
+func TestNamesTellSourcesApart(t *testing.T) {
+	lockstep := func(a, b string) bool {
+		m, err := NewMixture([]Source{{Order: NewShuffled(1000, 7, "d"), Weight: 1, Name: a}, {Order: NewSelected(NewShuffled(1000, 7, "d"), NewSelection(1000, func(int64) bool { return true })), Weight: 1, Name: b}}, CycleOn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := make([]int64, 200)
+		m.Fill(0, ids)
+		equal := 0
+		for i := 0; i < len(ids); i += 2 {
+			if ids[i]%1000 == ids[i+1]%1000 {
+				equal++
+			}
+		}
+		return equal == 100
+	}
+	if !lockstep("", "") || lockstep("anchors", "negatives") || lockstep("", "negatives") {
+		t.Error("names do not tell sources apart")
 	}
 }

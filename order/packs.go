@@ -46,13 +46,23 @@ func NewPacks(o Order, lengths *Lengths, options PackOptions) (*Packs, error) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewPacks", Want: "a capacity from 1 on and a bound", Got: fmt.Sprintf("%+v", options)}
 	}
 	p := &Packs{lengths: lengths, options: options}
-	plan := p.bestFit
-	if options.Padded {
-		plan = p.runs
-	}
 	var err error
-	p.planned, err = makePlanned("order.NewPacks", o, options.Block, 1, plan)
+	p.planned, err = makePlanned("order.NewPacks", o, options.Block, 1, p.plan())
 	return p, err
+}
+
+func (p *Packs) plan() func(ids []int64) []int32 {
+	if p.options.Padded {
+		return p.runs
+	}
+	return p.bestFit
+}
+
+// over returns the same packs of another order.
+func (p *Packs) over(o Order) *Packs {
+	next := &Packs{lengths: p.lengths, options: p.options}
+	next.planned.order, next.epoch, next.block, next.planned.plan = o, p.epoch, p.block, next.plan()
+	return next
 }
 
 // longestFirst returns the places of ids by length, the longest first, and else as
@@ -124,5 +134,5 @@ func (p *Packs) EpochLen() int64 { return p.epoch }
 // String implements Order.
 func (p *Packs) String() string {
 	o := p.options
-	return fmt.Sprintf("packs(v%d capacity=%d block=%d most=%d padded=%t %s of %s)", Version, o.Capacity, o.Block, o.Most, o.Padded, p.lengths, p.order)
+	return fmt.Sprintf("packs(v%d capacity=%d block=%d most=%d padded=%t %s of %s)", plannedVersion, o.Capacity, o.Block, o.Most, o.Padded, p.lengths, p.order)
 }

@@ -38,15 +38,16 @@ func Parse(description string) (Order, error) {
 		o = NewCycle(n)
 	case "permutation":
 		_, err = fmt.Sscanf(rest, "v%d n=%d key=%x", &version, &n, &key)
-		o = NewPermutation(n, key)
+		p := makePermutation(version, n, key)
+		o = &p
 	case "shuffled":
 		_, err = fmt.Sscanf(rest, "v%d n=%d seed=%d domain=%q", &version, &n, &seed, &domain)
-		o = NewShuffled(n, seed, domain)
+		o = newShuffled(version, n, seed, domain)
 	default:
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "order.Parse", Subject: strconv.Quote(name), Got: "an order that its description does not hold"}
 	}
-	if err == nil && version != 0 && version != Version {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "order.Parse", Subject: name, Want: fmt.Sprint("version ", Version), Got: strconv.Itoa(version)}
+	if err == nil && (version < 0 || version > Version) {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "order.Parse", Subject: name, Want: fmt.Sprint("versions 1 to ", Version), Got: strconv.Itoa(version)}
 	}
 	if err != nil || o.String() != description {
 		return nil, notAnOrder(description)

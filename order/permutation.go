@@ -10,11 +10,6 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// Version numbers the mapping from seeds to orders. The order of a stream is a
-// promise across versions of this package: it changes only with this number,
-// which enters the String of every shuffled order and so its fingerprint.
-const Version = 1
-
 // roundsFor returns the rounds of the Feistel network for indices of that many
 // bits. From 7 bits on, six rounds cannot be told from Fisher-Yates by the tests
 // of this package but for the differences of neighbours, and eight by none.
@@ -47,9 +42,11 @@ const maxRounds = 32
 //	round   L ^= F(R) or R ^= F(L), in turn; 8 rounds, more for n <= 64
 //	F(x)    h = (x ^ k) * m;  h = (h ^ h>>32) * C;  low bits of h>>32
 //
-// The 64-bit k and odd m of each round come from the key. It is a shuffle and no
-// cipher: who sees enough of it can find the key.
+// The 64-bit k and odd m of each round come from the key and from n: permutations
+// of different lengths share nothing. It is a shuffle and no cipher: who sees enough
+// of it can find the key.
 type Permutation struct {
+	version      int
 	n            int64
 	key          uint64
 	lmask, rmask uint64
@@ -61,18 +58,21 @@ type Permutation struct {
 // NewPermutation returns the permutation of [0, n) that belongs to key; see Key
 // for making one. For n below 1 it is empty.
 func NewPermutation(n int64, key uint64) *Permutation {
-	p := makePermutation(n, key)
+	p := makePermutation(Version, n, key)
 	return &p
 }
 
-func makePermutation(n int64, key uint64) Permutation {
+func makePermutation(version int, n int64, key uint64) Permutation {
 	b := uint(0)
 	if n > 1 {
 		b = uint(bits.Len64(uint64(n - 1)))
 	}
-	p := Permutation{n: max(n, 0), key: key, rightBits: b - b/2, rounds: roundsFor(b)}
+	p := Permutation{version: version, n: max(n, 0), key: key, rightBits: b - b/2, rounds: roundsFor(b)}
 	p.lmask, p.rmask = 1<<(b/2)-1, 1<<p.rightBits-1
 	x := rng.Mix(key)
+	if version > 1 {
+		x = rng.Mix(x ^ rng.Mix(uint64(p.n)))
+	}
 	for i := range p.rounds {
 		p.round[i] = feistel.Round{K: rng.Mix(x + uint64(2*i)), M: rng.Mix(x+uint64(2*i+1)) | 1}
 	}
@@ -206,5 +206,5 @@ func (p *Permutation) Len() (n int64, ok bool) { return p.n, true }
 
 // String implements Order.
 func (p *Permutation) String() string {
-	return fmt.Sprintf("permutation(v%d n=%d key=%016x)", Version, p.n, p.key)
+	return fmt.Sprintf("permutation(v%d n=%d key=%016x)", p.version, p.n, p.key)
 }

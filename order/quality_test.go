@@ -2,6 +2,7 @@ package order
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/internal/shuffletest"
@@ -12,7 +13,7 @@ func shuffled(k int, p []int64) {
 }
 
 func twoRounds(k int, p []int64) {
-	f := makePermutation(int64(len(p)), Key(1, int64(k), "quality"))
+	f := makePermutation(Version, int64(len(p)), Key(1, int64(k), "quality"))
 	f.rounds = 2
 	f.Fill(0, p)
 }
@@ -59,22 +60,34 @@ func TestShuffleUniform(t *testing.T) {
 	}
 }
 
-// Orders of neighbouring seeds and epochs, other domains and keys that differ in
-// one bit are unrelated.
+// Orders of neighbouring seeds and epochs, other domains, keys that differ in one bit
+// and other lengths are unrelated. Version 1 fails for lengths.
 func TestKeysAreIndependent(t *testing.T) {
 	const n, keys = 1000, 400
-	a, b := make([]int64, n), make([]int64, n)
-	for name, other := range map[string]func(k int64) uint64{
-		"epoch":  func(k int64) uint64 { return Key(7, k+1, "d") },
-		"seed":   func(k int64) uint64 { return Key(8, k, "d") },
-		"domain": func(k int64) uint64 { return Key(7, k, "e") },
-		"bit":    func(k int64) uint64 { return Key(7, k, "d") ^ 1<<(k%64) },
+	same := func(k int64) uint64 { return Key(7, k, "d") }
+	for name, other := range map[string]struct {
+		key     func(k int64) uint64
+		n       int64
+		version int
+	}{
+		"epoch":              {func(k int64) uint64 { return Key(7, k+1, "d") }, n, Version},
+		"seed":               {func(k int64) uint64 { return Key(8, k, "d") }, n, Version},
+		"domain":             {func(k int64) uint64 { return Key(7, k, "e") }, n, Version},
+		"bit":                {func(k int64) uint64 { return Key(7, k, "d") ^ 1<<(k%64) }, n, Version},
+		"length + 1":         {same, n + 1, Version},
+		"length + 10":        {same, n + 10, Version},
+		"a quarter longer":   {same, n + n/4, Version},
+		"twice the length":   {same, 2 * n, Version},
+		"first, length + 10": {same, n + 10, 1},
 	} {
+		a, b := make([]int64, n), make([]int64, other.n)
 		var sum, sq float64
 		equal := 0
 		for k := range int64(keys) {
-			NewPermutation(n, Key(7, k, "d")).Fill(0, a)
-			NewPermutation(n, other(k)).Fill(0, b)
+			p, q := makePermutation(other.version, n, same(k)), makePermutation(other.version, other.n, other.key(k))
+			p.Fill(0, a)
+			q.Fill(0, b)
+			b := ranks(b[:n])
 			r := shuffletest.Correlation(a, b) * math.Sqrt(n-1)
 			sum += r
 			sq += r * r
@@ -86,8 +99,56 @@ func TestKeysAreIndependent(t *testing.T) {
 		}
 		mean, variance := sum/math.Sqrt(keys), (sq/keys-1)/math.Sqrt(2.0/keys)
 		same := (float64(equal) - keys) / math.Sqrt(keys)
-		if math.Abs(mean) > 5 || math.Abs(variance) > 5 || math.Abs(same) > 5 {
+		if off := math.Abs(mean) > 5 || math.Abs(variance) > 5 || math.Abs(same) > 5; off != (other.version == 1) {
 			t.Errorf("%s: correlation off by %.1f, its variance by %.1f, equal places by %.1f standard deviations", name, mean, variance, same)
 		}
+	}
+}
+
+// ranks replaces each id by its rank among them: the ids that only the longer of two
+// data sets has are left out.
+func ranks(ids []int64) []int64 {
+	sorted := slices.Clone(ids)
+	slices.Sort(sorted)
+	out := make([]int64, len(ids))
+	for i, id := range ids {
+		rank, _ := slices.BinarySearch(sorted, id)
+		out[i] = int64(rank)
+	}
+	return out
+}
+
+// Two data sets of like length share no more places than chance gives, in any pair of
+// lengths, seeds, domains and epochs; in version 1 nearly all.
+func TestLikeLengthsHaveOrdersOfTheirOwn(t *testing.T) {
+	const n = 100_000
+	draw := func(version int, n int64, seed uint64, domain string, epoch int64) []int64 {
+		ids := make([]int64, n)
+		At(NewShuffled(n, seed, domain), version).Fill(epoch*n, ids)
+		return ids
+	}
+	share := func(a, b []int64) int {
+		equal := 0
+		for i := range min(len(a), len(b)) {
+			if a[i] == b[i] {
+				equal++
+			}
+		}
+		return equal
+	}
+	for _, longer := range []int64{1, 17, 1000, n / 4, n} {
+		for _, c := range []struct {
+			seed   uint64
+			domain string
+			epoch  int64
+		}{{7, "loader", 0}, {7, "loader", 1}, {8, "loader", 0}, {7, "other", 0}} {
+			equal := share(draw(Version, n, 7, "loader", 0), draw(Version, n+longer, c.seed, c.domain, c.epoch))
+			if equal > 12 { // about 1 of 100,000 by chance
+				t.Errorf("%d and %d samples, %+v: %d places alike", n, n+longer, c, equal)
+			}
+		}
+	}
+	if equal := share(draw(1, n, 7, "loader", 0), draw(1, n+1000, 7, "loader", 0)); equal < n*9/10 {
+		t.Errorf("version 1: %d places alike: the test does not see what it is for", equal)
 	}
 }

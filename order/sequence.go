@@ -52,22 +52,27 @@ func (c Cycle) String() string { return fmt.Sprintf("cycle(n=%d)", c.n) }
 
 // Shuffled is an endless order in which every epoch is a permutation of its own.
 type Shuffled struct {
-	n      int64
-	seed   uint64
-	domain string
-	base   uint64
+	version int
+	n       int64
+	seed    uint64
+	domain  string
+	base    uint64
 }
 
 // NewShuffled returns the endless shuffled order of n samples. The permutation of
 // an epoch has the key Key(seed, epoch, domain). For n below 1 it is empty.
 func NewShuffled(n int64, seed uint64, domain string) *Shuffled {
-	return &Shuffled{n: max(n, 0), seed: seed, domain: domain, base: base(seed, domain)}
+	return newShuffled(Version, n, seed, domain)
+}
+
+func newShuffled(version int, n int64, seed uint64, domain string) *Shuffled {
+	return &Shuffled{version: version, n: max(n, 0), seed: seed, domain: domain, base: base(seed, domain)}
 }
 
 // Fill implements Order; it allocates nothing.
 func (s *Shuffled) Fill(pos int64, dst []int64) int {
 	return fillEpochs(s.n, pos, dst, func(epoch, i int64, part []int64) {
-		p := makePermutation(s.n, epochKey(s.base, epoch))
+		p := makePermutation(s.version, s.n, epochKey(s.base, epoch))
 		p.Fill(i, part)
 	})
 }
@@ -80,13 +85,14 @@ func (s *Shuffled) EpochLen() int64 { return s.n }
 
 // String implements Order.
 func (s *Shuffled) String() string {
-	return fmt.Sprintf("shuffled(v%d n=%d seed=%d domain=%s)", Version, s.n, s.seed, strconv.Quote(s.domain))
+	return fmt.Sprintf("shuffled(v%d n=%d seed=%d domain=%s)", s.version, s.n, s.seed, strconv.Quote(s.domain))
 }
 
 // Epoch returns the permutation of an epoch (>= 0). Position epoch*n + i has the
 // sample Epoch(epoch).At(i); its Inverse tells when a sample is seen.
 func (s *Shuffled) Epoch(epoch int64) *Permutation {
-	return NewPermutation(s.n, epochKey(s.base, epoch))
+	p := makePermutation(s.version, s.n, epochKey(s.base, epoch))
+	return &p
 }
 
 // fillEpochs cuts a block of an endless order of n samples at the borders of

@@ -52,17 +52,17 @@ func TestOrders(t *testing.T) {
 		{NewCycle(3), 2, []int64{2, 0, 1, 2, 0, 1, 2}, "cycle(n=3)", 0, false},
 		{NewCycle(0), 2, nil, "cycle(n=0)", 0, true},
 		{NewCycle(1), math.MaxInt64 - 2, []int64{0, 0}, "cycle(n=1)", 0, false},
-		{NewShuffled(0, 1, ""), 0, nil, `shuffled(v1 n=0 seed=1 domain="")`, 0, true},
-		{NewShuffled(1, 1, "x y"), 9, []int64{0, 0, 0, 0, 0, 0, 0}, `shuffled(v1 n=1 seed=1 domain="x y")`, 0, false},
-		{NewShuffled(3, 1, ""), -4, nil, `shuffled(v1 n=3 seed=1 domain="")`, 0, false},
+		{NewShuffled(0, 1, ""), 0, nil, `shuffled(v2 n=0 seed=1 domain="")`, 0, true},
+		{NewShuffled(1, 1, "x y"), 9, []int64{0, 0, 0, 0, 0, 0, 0}, `shuffled(v2 n=1 seed=1 domain="x y")`, 0, false},
+		{NewShuffled(3, 1, ""), -4, nil, `shuffled(v2 n=3 seed=1 domain="")`, 0, false},
 		{shard(Sequential(11), 4, 1, 2), 0, []int64{2, 3, 6, 7, 10}, "shard(batch=4 rank=1/2 of sequential(n=11))", 5, true},
 		{shard(Sequential(11), 5, 0, 2), 0, []int64{0, 1, 5, 6, 10}, "shard(batch=5 rank=0/2 of sequential(n=11))", 5, true},
 		{shard(Sequential(11), 2, 1, 2), 1, []int64{3, 5, 7, 9}, "shard(batch=2 rank=1/2 of sequential(n=11))", 5, true},
 		{shard(NewCycle(3), 2, 1, 2), 0, []int64{1, 0, 2, 1, 0, 2, 1}, "shard(batch=2 rank=1/2 of cycle(n=3))", 0, false},
 		{shard(NewCycle(3), 2, 1, 2), math.MaxInt64, nil, "shard(batch=2 rank=1/2 of cycle(n=3))", 0, false},
 		{shard(NewCycle(3), 2, 1, 2), -1, nil, "shard(batch=2 rank=1/2 of cycle(n=3))", 0, false},
-		{NewPermutation(0, 1), 0, nil, "permutation(v1 n=0 key=0000000000000001)", 0, true},
-		{NewPermutation(1, 1), 0, []int64{0}, "permutation(v1 n=1 key=0000000000000001)", 1, true},
+		{NewPermutation(0, 1), 0, nil, "permutation(v2 n=0 key=0000000000000001)", 0, true},
+		{NewPermutation(1, 1), 0, []int64{0}, "permutation(v2 n=1 key=0000000000000001)", 1, true},
 	} {
 		if diff := cmp.Diff(c.want, take(c.o, c.pos, 7, 3)); diff != "" {
 			t.Errorf("%s at %d: %s", c.o, c.pos, diff)
@@ -145,19 +145,20 @@ func TestShardLaw(t *testing.T) {
 // against a second implementation, in Python, of what the comments of Permutation
 // and Key say.
 func TestGoldenOrders(t *testing.T) {
-	if Version != 1 {
+	if Version != 2 {
 		t.Fatal("new version: make new golden numbers, keep the old ones")
 	}
 	if got := fmt.Sprintf("%016x %016x", Key(0, 0, ""), Key(7, 3, "train")); got != "d58ff719840054d1 4083bace165f9d8e" {
 		t.Errorf("keys %s", got)
 	}
-	for _, c := range []struct {
+	type golden struct {
 		n      int64
 		seed   uint64
 		pos    int64
 		first  []int64
 		digest string // SHA-256 of the first 5,000 ids from pos, 8 bytes each
-	}{
+	}
+	for version, list := range [][]golden{1: {
 		{2, 0, 0, []int64{1, 0, 0, 1}, "bee33e29fd97e8cf"},
 		{7, 1, 0, []int64{4, 5, 0, 6}, "47b5399e0cd55572"},
 		{33, 2, 0, []int64{28, 3, 8, 16}, "3f2b50e492a1cb57"},
@@ -167,15 +168,27 @@ func TestGoldenOrders(t *testing.T) {
 		{65537, 7, 0, []int64{22553, 25753, 57194, 48617}, "f93389bc2e277594"},
 		{1_000_000_007, 42, 1 << 40, []int64{369032397, 391459761, 800633493, 71142739}, "9b389a0d47468aee"},
 		{1 << 50, 42, 1 << 55, []int64{235523014334547, 396819883329867, 556811935609807, 586948297232419}, "e16b7393b4e86d99"},
-	} {
-		ids := take(NewShuffled(c.n, c.seed, "train"), c.pos, 5000, 5000)
-		h := sha256.New()
-		for _, id := range ids {
-			h.Write(binary.LittleEndian.AppendUint64(nil, uint64(id)))
-		}
-		digest := fmt.Sprintf("%x", h.Sum(nil)[:8])
-		if !slices.Equal(ids[:4], c.first) || digest != c.digest {
-			t.Errorf("{%d, %d, %d, %#v, %q},", c.n, c.seed, c.pos, ids[:4], digest)
+	}, 2: {
+		{2, 0, 0, []int64{1, 0, 0, 1}, "8579f51035f9d81c"},
+		{7, 1, 0, []int64{2, 4, 1, 6}, "ace33bb365531f23"},
+		{33, 2, 0, []int64{6, 19, 12, 26}, "472060921b3b845b"},
+		{100, 3, 0, []int64{26, 35, 55, 71}, "085fdbbbf6f804b0"},
+		{1797, 7, 0, []int64{1103, 1625, 1708, 209}, "88addbcfa4e48c02"},
+		{65536, 7, 0, []int64{20659, 37621, 36700, 27364}, "1a0daa24f2f376df"},
+		{65537, 7, 0, []int64{31905, 42512, 49522, 48693}, "f2d4e6889208112a"},
+		{1_000_000_007, 42, 1 << 40, []int64{865216501, 857329385, 184095291, 960105910}, "e3cc5aaa8ebfeb25"},
+		{1 << 50, 42, 1 << 55, []int64{80970090957469, 675365246973311, 823278926719059, 246661349872327}, "1341321eeb5303c0"},
+	}} {
+		for _, c := range list {
+			ids := take(At(NewShuffled(c.n, c.seed, "train"), version), c.pos, 5000, 5000)
+			h := sha256.New()
+			for _, id := range ids {
+				h.Write(binary.LittleEndian.AppendUint64(nil, uint64(id)))
+			}
+			digest := fmt.Sprintf("%x", h.Sum(nil)[:8])
+			if !slices.Equal(ids[:4], c.first) || digest != c.digest {
+				t.Errorf("version %d: {%d, %d, %d, %#v, %q},", version, c.n, c.seed, c.pos, ids[:4], digest)
+			}
 		}
 	}
 }

@@ -88,6 +88,48 @@ func wholeParts(weights []float64) []int64 {
 	return parts
 }
 
+// decimalParts are weights that stand in the proportion of small whole numbers but for
+// the rounding of float64: decimal numbers and fractions, as they were meant.
+func decimalParts(weights []float64) ([]int64, bool) {
+	if parts, ok := exactParts(weights); ok {
+		return parts, true
+	}
+	unit := 0.0 // the smallest weight
+	for _, w := range weights {
+		if w > 0 && (unit == 0 || w < unit) {
+			unit = w
+		}
+	}
+	// Some multiple of the smallest weight is a whole number, and with it all others are.
+	parts := make([]int64, len(weights))
+	for k := 1.0; k <= MixtureParts; k++ {
+		sum, divisor, ok := int64(0), int64(0), true
+		for i, w := range weights {
+			if w/unit > MixtureParts {
+				return nil, false
+			}
+			x := w / unit * k
+			whole := math.Round(x)
+			if ok = math.Abs(x-whole) <= 1e-12*x; !ok {
+				break
+			}
+			parts[i] = int64(whole)
+			sum += parts[i]
+			divisor = gcd(divisor, parts[i])
+		}
+		switch {
+		case ok && sum/divisor <= MixtureParts:
+			for i := range parts {
+				parts[i] /= divisor
+			}
+			return parts, true
+		case ok:
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
 // exactParts are weights that are whole numbers, divided by what divides all.
 func exactParts(weights []float64) ([]int64, bool) {
 	parts, sum, divisor := make([]int64, len(weights)), 0.0, int64(0)

@@ -23,6 +23,7 @@ import (
 // table of 8 bytes a shard, which takes as long as permuting the shards; the latest
 // two are kept. It is immutable but for these, and safe for concurrent use.
 type Windows struct {
+	version  int
 	first    []int64 // id of each shard, and behind the last
 	window   int64
 	seed     uint64
@@ -39,7 +40,7 @@ type Windows struct {
 // those of the one before. The error is of kind errs.Invalid for a window below 1 and
 // for negative sizes.
 func NewWindows(sizes []int64, window int64, seed uint64, domain string) (*Windows, error) {
-	w := &Windows{first: make([]int64, 1, len(sizes)+1), window: window, seed: seed, domain: domain,
+	w := &Windows{version: Version, first: make([]int64, 1, len(sizes)+1), window: window, seed: seed, domain: domain,
 		shards: base(seed, domain+"/shards"), samples: base(seed, domain+"/windows"), uniform: true}
 	invalid := func(want, got string) error {
 		return &errs.Error{Kind: errs.Invalid, Op: "order.NewWindows", Want: want, Got: got}
@@ -63,6 +64,12 @@ func NewWindows(sizes []int64, window int64, seed uint64, domain string) (*Windo
 	return w, nil
 }
 
+// again returns the same windows at a version, under a domain.
+func (w *Windows) again(version int, domain string) *Windows {
+	return &Windows{version: version, first: w.first, window: w.window, seed: w.seed, domain: domain,
+		shards: base(w.seed, domain+"/shards"), samples: base(w.seed, domain+"/windows"), uniform: w.uniform, hash: w.hash, capacity: w.capacity}
+}
+
 // shardOrder is the order of the shards in an epoch.
 type shardOrder struct {
 	epoch  int64
@@ -79,7 +86,7 @@ func (w *Windows) of(epoch int64) *shardOrder {
 		return o
 	}
 	k := int64(len(w.first) - 1)
-	o := &shardOrder{epoch: epoch, p: makePermutation(k, epochKey(w.shards, epoch))}
+	o := &shardOrder{epoch: epoch, p: makePermutation(w.version, k, epochKey(w.shards, epoch))}
 	if w.uniform {
 		o.last, o.missing = o.p.Inverse(k-1), w.capacity-(w.first[k]-w.first[k-1])
 	} else {
@@ -135,7 +142,7 @@ func (w *Windows) fillWindow(o *shardOrder, i int64, dst []int64) int {
 	number, from, to := w.span(o, i)
 	first := w.before(o, from)
 	n := w.before(o, to) - first
-	p := makePermutation(n, epochKey(epochKey(w.samples, o.epoch), number))
+	p := makePermutation(w.version, n, epochKey(epochKey(w.samples, o.epoch), number))
 	filled := p.Fill(i-first, dst)
 	var shards, ends [listed]int64 // of the window, if it has no more
 	places := min(to-from, listed)
@@ -190,5 +197,5 @@ func (w *Windows) EpochLen() int64 { return w.first[len(w.first)-1] }
 
 // String implements Order.
 func (w *Windows) String() string {
-	return fmt.Sprintf("windows(v%d shards=%d:%016x n=%d window=%d seed=%d domain=%s)", Version, len(w.first)-1, w.hash, w.EpochLen(), w.window, w.seed, strconv.Quote(w.domain))
+	return fmt.Sprintf("windows(v%d shards=%d:%016x n=%d window=%d seed=%d domain=%s)", w.version, len(w.first)-1, w.hash, w.EpochLen(), w.window, w.seed, strconv.Quote(w.domain))
 }

@@ -69,7 +69,8 @@ type Pipeline struct {
 	seen     *completions
 	sources  []reader.Source
 	orders   []order.Order
-	inputs   []*input // the external sources, in the order of the graph's inputs
+	newest   []order.Order // orders as they are by themselves; a state may name another version
+	inputs   []*input      // the external sources, in the order of the graph's inputs
 	calls    *flow.Pool[call]
 	counts   bool // the epochs of external sources are counted from reset to reset, and not those of a reader
 	schedule schedule
@@ -115,6 +116,7 @@ func newPipeline(g *graph.Graph, externals map[string]*sourceNode, seen *complet
 	if p.identity, err = newIdentity(g, sources, p.orders, o); err != nil {
 		return nil, err
 	}
+	p.newest = p.orders
 	p.counts = len(g.Fed()) > 0 && (a.Epochs == nil || a.Codec != nil)
 	if p.codec == nil {
 		p.codec = documents{identity: p.identity, schedule: p.schedule, external: p.counts, extended: len(g.Fed()) > 0}

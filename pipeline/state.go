@@ -146,7 +146,7 @@ func (p *Pipeline) SetState(b []byte) error {
 		}
 		b = p.origin
 	}
-	at, err := p.codec.ParseState(b)
+	at, fitting, err := p.parseState(b)
 	if err != nil {
 		return errs.Wrap(what, "", err)
 	}
@@ -160,7 +160,49 @@ func (p *Pipeline) SetState(b []byte) error {
 		return &errs.Error{Kind: errs.Corrupt, Op: what, Subject: "position",
 			Want: fmt.Sprintf("the start of a batch of %d", p.options.BatchSize), Got: strconv.FormatInt(at.Position, 10)}
 	}
-	return errs.Wrap(what, "", p.moveInputs(at))
+	orders, id, codec := p.orders, p.identity, p.codec
+	fitting()
+	if err := p.moveInputs(at); err != nil {
+		p.orders, p.identity, p.codec = orders, id, codec
+		return errs.Wrap(what, "", err)
+	}
+	return nil
+}
+
+// parseState reads a state under the newest version of the orders, or else under the
+// first, in which states of before name them. fitting makes the pipeline deliver in
+// the version that the state names; nothing may run then.
+func (p *Pipeline) parseState(b []byte) (at Progress, fitting func(), err error) {
+	own, ok := p.codec.(documents)
+	if !ok {
+		at, err = p.codec.ParseState(b)
+		return at, func() {}, err
+	}
+	for i, version := range []int{0, 1} {
+		orders := p.newest
+		if version > 0 {
+			orders = make([]order.Order, len(p.newest))
+			for r, o := range p.newest {
+				orders[r] = order.At(o, version)
+			}
+		}
+		id, failed := newIdentity(p.graph, p.sources, orders, p.options)
+		if failed != nil {
+			return at, nil, failed
+		}
+		codec := own
+		codec.identity = id
+		if at, failed = codec.ParseState(b); failed == nil {
+			return at, func() { p.orders, p.identity, p.codec = orders, id, codec }, nil
+		}
+		if i == 0 {
+			err = failed
+		}
+		if errs.KindOf(failed) != errs.Mismatch {
+			return at, nil, failed
+		}
+	}
+	return at, nil, err
 }
 
 // Fingerprint names the contents of the data set.

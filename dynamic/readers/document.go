@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
@@ -81,7 +82,12 @@ func (c documents) Place(text string) (*Arrangement, Place, error) {
 		return nil, Place{}, err
 	}
 	if err := d.Check(c.document()); err != nil {
-		return nil, Place{}, err
+		first := *c.order
+		first.whole = order.At(first.whole, 1) // states of before name the first version
+		c.order = &first
+		if d.Check(c.document()) != nil {
+			return nil, Place{}, err
+		}
 	}
 	var x extension
 	if err := json.Unmarshal(d.Extra[extensionKey], &x); err != nil || len(x.Cuts) == 0 {

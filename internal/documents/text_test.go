@@ -3,6 +3,7 @@ package documents_test
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -45,8 +46,13 @@ bivouac: {compression: zstd, label: run 7}
 	config := func(t *testing.T, text []byte) string {
 		o, err := loader.FromConfig(text, options{})
 		check(t, err)
-		o.Collate = nil
-		return fmt.Sprintf("%+v\n", o)
+		out, v := "", reflect.ValueOf(o)
+		for i := range v.NumField() {
+			if !v.Field(i).IsZero() {
+				out += fmt.Sprintf("%s: %+v\n", v.Type().Field(i).Name, v.Field(i))
+			}
+		}
+		return out
 	}
 	add("loader.yaml", `batch_size: 64
 shuffle: true

@@ -39,8 +39,8 @@ func Example() {
 		fmt.Println(batch, len(saved) < 200, err)
 	}
 	// Output:
-	// [sample 3 sample 4 sample 2] true <nil>
-	// [sample 6 sample 5 sample 1] true <nil>
+	// [sample 6 sample 5 sample 4] true <nil>
+	// [sample 2 sample 1 sample 3] true <nil>
 	// [sample 0] true <nil>
 }
 

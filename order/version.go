@@ -1,0 +1,108 @@
+package order
+
+import "slices"
+
+// Version numbers the mapping from seeds to orders. The order of a stream is a
+// promise across versions of this package: it changes only with this number,
+// which enters the String of every shuffled order and so its fingerprint.
+//
+// In version 1 the keys of a permutation did not depend on its length, so that two
+// data sets of like length had nearly the same order under one seed and domain; and
+// weights of a mixture that are no whole numbers were rounded to 1/16,384. At gives
+// an order as an earlier version had it, for states that name it.
+const Version = 2
+
+// plannedVersion is that of packs and buckets, whose plans are those of version 1.
+const plannedVersion = 1
+
+// Versioned is implemented by orders outside of this package that are made of others,
+// so that At reaches those.
+type Versioned interface {
+	Order
+	// AtVersion returns the order with its parts as At returns them.
+	AtVersion(version int) Order
+}
+
+// At returns an order with all its parts as a version of this package had them. What
+// has no version, and orders of other packages that are not Versioned, stay as they
+// are. A state that was saved under version 1 describes order.At(o, 1).
+func At(o Order, version int) Order {
+	return rebuild(o, version, "")
+}
+
+// rebuild returns an order with its parts at a version, 0 for the one that they have, and
+// their domains extended by a name, if it is not empty.
+func rebuild(o Order, version int, name string) Order {
+	pick := func(own int) int {
+		if version == 0 {
+			return own
+		}
+		return version
+	}
+	below := func(o Order) Order { return rebuild(o, version, name) }
+	switch o := o.(type) {
+	case *Permutation:
+		p := makePermutation(pick(o.version), o.n, o.key)
+		return &p
+	case *Shuffled:
+		return newShuffled(pick(o.version), o.n, o.seed, named(o.domain, name))
+	case *Windows:
+		return o.again(pick(o.version), named(o.domain, name))
+	case *Mixture:
+		sources := slices.Clone(o.sources)
+		for i := range sources {
+			sources[i].Order, sources[i].Name = below(sources[i].Order), ""
+		}
+		m := &Mixture{sources: sources, version: pick(o.version)}
+		if m.init(o.exhaustion, o.phases[1:]) == nil {
+			for i := range m.sources {
+				m.sources[i].Name = o.sources[i].Name
+			}
+			return m
+		}
+	case *Packs:
+		return o.over(below(o.order))
+	case *Buckets:
+		return o.over(below(o.order))
+	case *Selected:
+		return &Selected{below(o.order), o.selection}
+	case *Filtered:
+		if e, ok := below(o.order).(Epochs); ok {
+			return &Filtered{order: e, selection: o.selection}
+		}
+	case *Segments:
+		s := &Segments{segments: slices.Clone(o.segments), ends: o.ends}
+		for i := range s.segments {
+			s.segments[i].Order = below(s.segments[i].Order)
+		}
+		return s
+	case *Repeated:
+		return &Repeated{order: below(o.order), n: o.n, epochs: o.epochs}
+	case *Shard:
+		s := *o
+		s.order = below(o.order)
+		return &s
+	case *Sharded:
+		s := *o
+		s.order = below(o.order)
+		return &s
+	case *Rank:
+		r, b := *o, *o.batches
+		b.order = below(b.order)
+		r.batches = &b
+		return &r
+	case Versioned:
+		if version > 0 {
+			return o.AtVersion(version)
+		}
+	}
+	return o
+}
+
+// named returns a domain that a name has entered.
+func named(domain, name string) string {
+	if name == "" {
+		return domain
+	}
+	return domain + "/" + name
+}
