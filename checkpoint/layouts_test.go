@@ -236,7 +236,7 @@ func TestLayoutsNames(t *testing.T) {
 	long := strings.Repeat("n", 300)
 	for name, plain := range map[string]bool{
 		"a.b": true, "mlp/~/linear_0": true, `qu"ote's`: true, "ключ 鍵": true, "007": true, " ": true, "x\n": true, "d": true, "manifest.ocdbt": true,
-		"..": false, "a//b": false, "/a": false, "a/": false, "a/../b": false, `back\slash`: false, "nul\x00": false, "": true,
+		"..": false, "a//b": false, "/a": false, "a/": true, "/": false, "//": false, "a//": false, "a/b/": true, "a/../b": false, `back\slash`: false, "nul\x00": false, "": true,
 		"_METADATA": false, "_strings.json": false, long: false, "w.orbax-checkpoint-tmp": false,
 	} {
 		for _, o := range storages() {

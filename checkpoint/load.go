@@ -333,15 +333,21 @@ func applyTypes(n *tree.Node, rich *orbax.Rich) {
 	case rich.Kind == tree.Named && n.Kind == tree.Named:
 		n.Type = rich.Type
 	}
+	var places map[string]int // of the keys that were recorded, where they lie in another order
 	for i, c := range n.Items {
-		if n.Kind == tree.Dict || n.Kind == tree.Named {
-			k := slices.Index(rich.Keys, n.Keys[i])
-			if k < 0 {
+		k := i
+		if (n.Kind == tree.Dict || n.Kind == tree.Named) && (len(rich.Keys) != len(n.Keys) || rich.Keys[i] != n.Keys[i]) {
+			if places == nil {
+				places = make(map[string]int, len(rich.Keys))
+				for k, key := range slices.Backward(rich.Keys) {
+					places[key] = k
+				}
+			}
+			var ok bool
+			if k, ok = places[n.Keys[i]]; !ok {
 				return
 			}
-			applyTypes(c, rich.Items[k])
-			continue
 		}
-		applyTypes(c, rich.Items[i])
+		applyTypes(c, rich.Items[k])
 	}
 }

@@ -327,7 +327,8 @@ func (m *Mixture) Split(id int64) (source int, own int64, err error) {
 type mixScratch struct {
 	sources     [walkBlock]uint16
 	ids         [walkBlock]int64
-	first, next []int64 // by source: the first index in the block, and its place in ids
+	first, next []int64  // by source: the first index in the block, and its place in ids
+	drawn       []uint16 // the sources that the block has; next is 0 for others
 }
 
 // Fill implements Order. A source is asked once for all that a block has of it.
@@ -349,18 +350,19 @@ func (m *Mixture) Fill(pos int64, dst []int64) int {
 }
 
 func (m *Mixture) fillBlock(b *mixScratch, pos int64, dst []int64) int {
-	clear(b.next)
+	for _, source := range b.drawn { // not all of them: a mixture may have thousands
+		b.next[source] = 0
+	}
+	b.drawn = b.drawn[:0]
 	for i := 0; i < len(dst); {
 		i = m.draw(b, pos, i, len(dst))
 	}
 	place := int64(0)
-	for source, n := range b.next {
-		if n == 0 {
-			continue
-		}
+	for _, source := range b.drawn {
+		n := b.next[source]
 		ids := b.ids[place : place+n]
 		for done := int64(0); done < n; {
-			got := m.sources[source].Order.Fill(m.wrap(source, b.first[source]+done), ids[done:])
+			got := m.sources[source].Order.Fill(m.wrap(int(source), b.first[source]+done), ids[done:])
 			if got == 0 {
 				return 0 // an order that ends before it says so
 			}
@@ -392,6 +394,7 @@ func (m *Mixture) draw(b *mixScratch, pos int64, i, n int) int {
 	for ; i < n; i++ {
 		source := s.pick[at]
 		if b.next[source] == 0 {
+			b.drawn = append(b.drawn, source)
 			b.first[source] = s.drawn[source] + periods*int64(len(s.places[source])) + int64(s.rank[at])
 		}
 		b.sources[i] = source

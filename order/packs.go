@@ -83,21 +83,18 @@ func (p *Packs) longestFirst(ids []int64) []int32 {
 // bestFit plans packs that hold the sum of lengths.
 func (p *Packs) bestFit(ids []int64) []int32 {
 	var packs [][]int32
-	var open []uint64 // packs with room for more: room<<blockBits | pack, sorted
+	var open keySet // packs with room for more: room<<blockBits | pack
 	for _, place := range p.longestFirst(ids) {
 		n := p.lengths.Of(ids[place])
 		pack, room := len(packs), p.options.Capacity
-		if at, _ := slices.BinarySearch(open, uint64(n)<<blockBits); at < len(open) {
-			pack, room = int(open[at]%maxBlock), int64(open[at]>>blockBits)
-			open = slices.Delete(open, at, at+1)
+		if key, ok := open.takeFrom(uint64(n) << blockBits); ok {
+			pack, room = int(key%maxBlock), int64(key>>blockBits)
 		} else {
 			packs = append(packs, make([]int32, 0, 4))
 		}
 		packs[pack] = append(packs[pack], place)
 		if room -= n; room >= 0 && int64(len(packs[pack])) < p.options.Most {
-			key := uint64(room)<<blockBits | uint64(pack)
-			at, _ := slices.BinarySearch(open, key)
-			open = slices.Insert(open, at, key)
+			open.add(uint64(room)<<blockBits | uint64(pack))
 		}
 	}
 	return arrange(ids, packs, len(packs))

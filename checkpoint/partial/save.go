@@ -254,8 +254,9 @@ func (p *part) compareItem(before *parts.Assembly, it image.Item, removal parts.
 	}
 	removal[it.Name] = append(removal[it.Name], clash...)
 	if it.Name == p.item() {
+		held := parts.Held(old)
 		for _, names := range p.opts.Remove {
-			if !slices.ContainsFunc(old.Entries, func(e orbax.Entry) bool { return parts.Matches([][]string{names}, e.Path) }) {
+			if !held(names) {
 				return p.notThere(names)
 			}
 			removal[it.Name] = append(removal[it.Name], names)

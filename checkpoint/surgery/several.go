@@ -155,10 +155,12 @@ func (r Fuse) check() error {
 		return &errs.Error{Kind: errs.Invalid, Subject: "parts", Want: "a pattern that they are parts of", Got: "keys"}
 	}
 	for _, list := range [][]string{r.Keys, r.Parts} {
-		for i, k := range list {
-			if slices.Contains(list[:i], k) {
+		seen := make(map[string]bool, len(list))
+		for _, k := range list {
+			if seen[k] {
 				return &errs.Error{Kind: errs.Invalid, Subject: strconv.Quote(k), Want: "each once", Got: "twice"}
 			}
+			seen[k] = true
 		}
 	}
 	if r.Pattern == "" {
@@ -206,9 +208,13 @@ func (r Fuse) edits(leaves []leaf) ([]edit, error) {
 func (r Fuse) byKeys(leaves []leaf) ([]edit, error) {
 	var members []leaf
 	var in []int
+	at := make(map[string]int, len(leaves))
+	for i, l := range leaves {
+		at[l.name] = i
+	}
 	for _, key := range r.Keys {
-		i := slices.IndexFunc(leaves, func(l leaf) bool { return l.name == key })
-		if i < 0 {
+		i, there := at[key]
+		if !there {
 			if r.Optional {
 				return nil, nil
 			}
@@ -236,10 +242,14 @@ func (r Fuse) ordered(f *family) ([]leaf, error) {
 		return nil, err
 	}
 	out, have := make([]leaf, len(r.Parts)), make([]bool, len(r.Parts))
+	places := make(map[string]int, len(r.Parts))
+	for i, name := range r.Parts {
+		places[name] = i
+	}
 	for _, m := range f.members {
-		i := slices.Index(r.Parts, m.group(g))
+		i, known := places[m.group(g)]
 		switch {
-		case i < 0:
+		case !known:
 			return nil, m.leaf.mismatch("one of the parts", strconv.Quote(m.group(g)))
 		case have[i]:
 			return nil, m.leaf.mismatch("part "+strconv.Quote(r.Parts[i])+" once for "+strconv.Quote(f.to), "leaf "+strconv.Quote(out[i].name)+" for it too")

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -207,10 +208,8 @@ func (c *Checkpointer) find(op string, step int64) (Info, error) {
 	if step == Latest && len(list) > 0 {
 		return list[len(list)-1], nil
 	}
-	for _, in := range list {
-		if in.Step == step {
-			return in, nil
-		}
+	if i, ok := slices.BinarySearchFunc(list, step, func(in Info, step int64) int { return cmp.Compare(in.Step, step) }); ok {
+		return list[i], nil
 	}
 	e := &errs.Error{Kind: errs.NotFound, Op: op, Subject: c.dir, Want: "step " + strconv.FormatInt(step, 10), Got: steps(list)}
 	if step == Latest {

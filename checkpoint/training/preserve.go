@@ -136,9 +136,13 @@ type CustomSteps []int64
 
 // Preserve implements PreservationPolicy.
 func (p CustomSteps) Preserve(cs []Info, _ time.Time) []bool {
+	listed := make(map[int64]bool, len(p))
+	for _, step := range p {
+		listed[step] = true
+	}
 	keep := make([]bool, len(cs))
 	for i, c := range cs {
-		keep[i] = slices.Contains(p, c.Step)
+		keep[i] = listed[c.Step]
 	}
 	return keep
 }

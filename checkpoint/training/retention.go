@@ -39,17 +39,25 @@ func explain(p PreservationPolicy, list []Info, now time.Time, out []Retained) {
 		}
 		return
 	}
+	name := "" // long where it lists steps
 	for i, keep := range p.Preserve(list, now) {
 		if !keep {
 			continue
+		}
+		if name == "" {
+			name = policyName(p)
 		}
 		if out[i].Keep {
 			out[i].Reason += ", "
 		}
 		out[i].Keep = true
-		out[i].Reason += policyName(p)
+		out[i].Reason += name
 	}
 }
+
+// longestName is how much of a policy stands in a reason: one that lists thousands of
+// steps would stand in each of them.
+const longestName = 120
 
 // policyName is the policy as data, or its type.
 func policyName(p PreservationPolicy) string {
@@ -57,7 +65,11 @@ func policyName(p PreservationPolicy) string {
 	if err != nil {
 		return typeName(p)
 	}
-	return spec.String()
+	name := spec.String()
+	if len(name) > longestName {
+		name = strings.Clone(strings.ToValidUTF8(name[:longestName], "")) + "…"
+	}
+	return name
 }
 
 func typeName(p any) string { return strings.TrimPrefix(fmt.Sprintf("%T", p), "training.") }

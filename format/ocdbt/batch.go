@@ -3,6 +3,7 @@ package ocdbt
 import (
 	"context"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -14,6 +15,7 @@ import (
 type Batch struct {
 	changes map[string]change
 	ranges  []Range // removed; changes on top of it
+	pending []Range // the last of ranges, which changes that are older may still be in
 }
 
 // change is what becomes of one key.
@@ -25,6 +27,7 @@ type change struct {
 }
 
 func (b *Batch) set(key string, c change) {
+	b.settle()
 	if b.changes == nil {
 		b.changes = map[string]change{}
 	}
@@ -48,12 +51,22 @@ func (b *Batch) DeleteRange(r Range) {
 	if r.End != "" && r.Start >= r.End {
 		return
 	}
+	b.ranges = append(b.ranges, r)
+	b.pending = append(b.pending, r)
+}
+
+// settle takes out the changes that ranges removed since: those of many ranges at once.
+func (b *Batch) settle() {
+	if len(b.pending) == 0 {
+		return
+	}
+	removed := edit{ranges: mergeRanges(b.pending)}
+	b.pending = b.pending[:0]
 	for key := range b.changes {
-		if r.contains(key) {
+		if removed.removesKey(key) {
 			delete(b.changes, key)
 		}
 	}
-	b.ranges = append(b.ranges, r)
 }
 
 // Embed puts all entries of child by reference: child is a database in the
@@ -76,6 +89,7 @@ func (b *Batch) Embed(ctx context.Context, child *DB, dir string) error {
 // Files returns the files that hold the values which the batch sets by reference,
 // by their paths.
 func (b *Batch) Files() map[string]bool {
+	b.settle()
 	files := map[string]bool{}
 	for _, c := range b.changes {
 		if c.stored && !c.ref.IsInline() {
@@ -144,10 +158,13 @@ func (e edit) within(s span) edit {
 		j = max(i, search(s.high))
 	}
 	out := edit{keys: e.keys[i:j]}
-	for k, r := range e.ranges {
-		if (r.End == "" || r.End > s.low) && (!s.hasEnd || r.Start < s.high) {
-			out.ranges = append(out.ranges, e.ranges[k])
-		}
+	first := sort.Search(len(e.ranges), func(k int) bool { return e.ranges[k].End == "" || e.ranges[k].End > s.low })
+	last := len(e.ranges)
+	if s.hasEnd {
+		last = sort.Search(len(e.ranges), func(k int) bool { return e.ranges[k].Start >= s.high })
+	}
+	if first < last {
+		out.ranges = e.ranges[first:last]
 	}
 	return out
 }
@@ -157,12 +174,12 @@ func (e edit) empty() bool { return len(e.keys) == 0 && len(e.ranges) == 0 }
 
 // removes reports whether a range holds all of s.
 func (e edit) removes(s span) bool {
-	for _, r := range e.ranges {
-		if r.Start <= s.low && (r.End == "" || s.hasEnd && s.high <= r.End) {
-			return true
-		}
+	k := sort.Search(len(e.ranges), func(k int) bool { return e.ranges[k].Start > s.low }) - 1
+	if k < 0 {
+		return false
 	}
-	return false
+	r := e.ranges[k]
+	return r.End == "" || s.hasEnd && s.high <= r.End
 }
 
 // removesKey reports whether a range holds key.

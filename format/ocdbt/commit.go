@@ -153,6 +153,7 @@ func (w *commitWriter) edit(b *Batch) (edit, error) {
 	if b == nil {
 		return e, nil
 	}
+	b.settle()
 	e.ranges = mergeRanges(b.ranges)
 	var entries []Entry
 	for _, key := range slices.Sorted(maps.Keys(b.changes)) {

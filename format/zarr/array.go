@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -40,10 +41,15 @@ type Array struct {
 	small  *single // nil where there is more than one chunk, or it is not stored plainly
 }
 
-// keyPrefix is what the keys of an array of that name begin with.
-func keyPrefix(name string) string {
-	if name == "" {
+// KeyPrefix returns what the keys of an array of that name begin with, as TensorStore
+// has it: a slash follows the name unless it ends in one, and the names "" and "/" are
+// those of arrays at the root.
+func KeyPrefix(name string) string {
+	switch {
+	case name == "" || name == "/":
 		return ""
+	case strings.HasSuffix(name, "/"):
+		return name
 	}
 	return name + "/"
 }
@@ -73,8 +79,13 @@ func NewOpener(kv KV) *Opener { return &Opener{kv: kv, like: map[string]*Array{}
 
 // Open is the function Open.
 func (o *Opener) Open(ctx context.Context, name string) (*Array, error) {
-	key, parse := keyPrefix(name)+V3.MetadataKey(), ParseMetadata
-	prefix := key[:len(key)-len(V3.MetadataKey())]
+	return o.OpenAt(ctx, KeyPrefix(name))
+}
+
+// OpenAt opens the array whose keys begin with a prefix.
+func (o *Opener) OpenAt(ctx context.Context, prefix string) (*Array, error) {
+	key, parse := prefix+V3.MetadataKey(), ParseMetadata
+	prefix = key[:len(prefix)]
 	b, err := o.kv.Get(ctx, key)
 	if isNotFound(err) {
 		key2 := prefix + o.keyV2()
@@ -94,7 +105,7 @@ func (o *Opener) Open(ctx context.Context, name string) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := New(o.kv, name, m)
+	a, err := newArray(o.kv, prefix, m)
 	if err == nil {
 		o.like[string(b)], o.last, o.text = a, a, b
 	}
@@ -124,7 +135,10 @@ func (o *Opener) same(b []byte) *Array {
 // New returns the array of that name whose metadata is known. The array keeps m,
 // which must not be changed afterwards.
 func New(kv KV, name string, m *Metadata) (*Array, error) {
-	prefix := keyPrefix(name)
+	return newArray(kv, KeyPrefix(name), m)
+}
+
+func newArray(kv KV, prefix string, m *Metadata) (*Array, error) {
 	c, err := m.chain(&document{key: prefix + m.Format.MetadataKey()})
 	if err != nil {
 		return nil, err

@@ -180,6 +180,16 @@ func checkpointSpecimens() []specimen {
 		},
 		read: readCheckpoint(nil),
 	}, specimen{
+		// Keys of arrays whose names end in a slash had one slash more than those of
+		// TensorStore, so that "tail" and "tail/" could lie side by side.
+		name: "checkpoint/two-slashes",
+		write: func(t *testing.T, path string) {
+			check(t, checkpoint.Save(t.Context(), path, map[string]any{
+				"tail/": ramp(tensor.Float32, 5), "tail": ramp(tensor.Float32, 5, 2), "/": ramp(tensor.Int32, 4), "a/": map[string]any{"b/": ramp(tensor.Int32, 400)},
+			}, nil))
+		},
+		read: readCheckpoint(nil),
+	}, specimen{
 		name: "checkpoint/several-processes",
 		write: func(t *testing.T, path string) {
 			barrier := crewtest.NewBarrier(2, nil)

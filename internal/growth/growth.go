@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 )
 
 // Factor is the most that a cost may grow by when the input doubles.
@@ -101,6 +102,7 @@ func (c Cost) least(d Cost) Cost {
 const (
 	fewAllocs = 2000
 	fewBytes  = 1 << 20
+	fewRuns   = 64 // of a block, for each element of the input
 )
 
 // faults says which costs grow too fast.
@@ -119,23 +121,24 @@ func faults(sizes []int, costs []Cost) []string {
 	row("allocated bytes", fewBytes, func(c Cost) uint64 { return c.Bytes })
 	last := len(costs) - 1
 	for _, b := range costs[last].Steps.most() {
-		// A block that does not run once for each element is not what an operation is slow for.
-		row("runs of "+b.String(), uint64(sizes[last]), func(c Cost) uint64 { return c.Steps[b] })
+		row("runs of "+b.String(), fewRuns*uint64(sizes[last]), func(c Cost) uint64 { return c.Steps[b] })
 	}
 	return out
 }
 
-// tooFast says whether costs grow by more than Factor a doubling, at the last one and
-// over all: the first ones may be of another kind, such as what one buffer still holds.
+// tooFast says whether costs grow by more than Factor a doubling, up to the last one
+// from whichever size: so a cost that jumps once is not, such as one that depends on
+// chance or begins to be needed.
 func tooFast(costs []uint64, few uint64) bool {
 	last := len(costs) - 1
 	if costs[last] <= few {
 		return false
 	}
-	over := 1.0
-	for range last {
-		over *= Factor
+	most := float64(costs[last])
+	for _, c := range slices.Backward(costs[:last]) {
+		if most /= Factor; float64(c) >= most {
+			return false
+		}
 	}
-	lately := float64(costs[last]) > Factor*float64(costs[last-1])
-	return lately && (float64(costs[last]) > over*float64(costs[0]) || float64(costs[last-1]) > Factor*float64(costs[last-2]))
+	return true
 }

@@ -330,10 +330,7 @@ func (a *array) unchanged(l manifest.Leaf) error {
 
 // entries are the keys of the array in the database.
 func (a *array) entries(out []ocdbt.Entry) []ocdbt.Entry {
-	prefix := ""
-	if a.param != "" {
-		prefix = a.param + "/"
-	}
+	prefix := zarr.KeyPrefix(a.param)
 	out = append(out, ocdbt.Entry{Key: prefix + a.metaKey, Value: ocdbt.InlineRef(a.meta)})
 	for i := range a.values {
 		v := &a.values[i]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -44,6 +45,28 @@ func (t *treeImage) plainFiles() []store.Blob {
 	return out
 }
 
+// checkPrefixes refuses arrays whose keys begin alike, as those of "a" and "a/" do: one
+// would lie over the other, in databases too.
+func (t *treeImage) checkPrefixes() error {
+	odd := false
+	for _, a := range t.arrays {
+		odd = odd || zarr.KeyPrefix(a.param) != a.param+"/"
+	}
+	if !odd {
+		return nil
+	}
+	of := make(map[string]string, len(t.arrays))
+	for _, a := range t.arrays {
+		prefix := zarr.KeyPrefix(a.param)
+		if other, taken := of[prefix]; taken {
+			return &errs.Error{Kind: errs.Invalid, Subject: "array " + strconv.Quote(a.param), Want: "keys of its own",
+				Got: "those of array " + strconv.Quote(other) + ": a slash at the end of a name does not tell them apart", Remedy: "rename one of them"}
+		}
+		of[prefix] = a.param
+	}
+	return nil
+}
+
 // longestName is what file systems take for one element of a path.
 const longestName = 255
 
@@ -60,7 +83,7 @@ func (t *treeImage) checkNames() error {
 		used[f] = ""
 	}
 	for _, a := range t.arrays {
-		if a.param != "" && store.CheckFinalName("", a.param) != nil {
+		if dir := strings.TrimSuffix(a.param, "/"); a.param != "" && (dir == "" || store.CheckFinalName("", dir) != nil) {
 			return bad(a.param, "a name that no directory can have")
 		}
 		for _, e := range strings.Split(a.param, "/") {

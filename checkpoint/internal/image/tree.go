@@ -70,6 +70,9 @@ func planTree(it Item, o Options) (*treeImage, error) {
 	if err := axes.check(); err != nil {
 		return nil, err
 	}
+	if err := t.checkPrefixes(); err != nil {
+		return nil, err
+	}
 	if !o.Layout.ocdbt() {
 		err := t.planPlain()
 		t.mayLink(o)

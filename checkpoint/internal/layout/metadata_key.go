@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
+	"github.com/bivouac-ml/bivouac/format/zarr"
 )
 
 // TensorStore may give the metadata of zarr v2 arrays another name than .zarray
@@ -20,12 +21,9 @@ import (
 // zarr.json nor .zarray, or missing where there is no one such name.
 func (t *OpenTree) metadataKey(ctx context.Context, param string, missing error) (string, error) {
 	found := ""
-	prefix := param + "/"
-	if param == "" {
-		prefix = ""
-	}
+	prefix := zarr.KeyPrefix(param)
 	take := func(name string) bool {
-		if isChunkKey(name) || param == "" && slices.Contains(documents, name) {
+		if isChunkKey(name) || prefix == "" && slices.Contains(documents, name) {
 			return true
 		}
 		unique := found == ""

@@ -97,9 +97,10 @@ func (c *Checkpoint) arrange(t *OpenTree) error {
 	}
 	out := make([]Leaf, 0, len(t.Leaves))
 	t.Rich = c.structure.Rich
+	types := newTyped(t.Rich)
 	for _, e := range c.structure.Entries {
 		if e.Skip {
-			out = append(out, Leaf{Path: richPath(e.Path, t.Rich), Param: e.Path.Param(), ValueType: e.ValueType, Kind: kindOf(e, false)})
+			out = append(out, Leaf{Path: types.path(e.Path), Param: e.Path.Param(), ValueType: e.ValueType, Kind: kindOf(e, false)})
 			continue
 		}
 		if e.ValueType == orbax.TypeString {
@@ -107,7 +108,7 @@ func (c *Checkpoint) arrange(t *OpenTree) error {
 			if !ok {
 				return &errs.Error{Kind: errs.Corrupt, Subject: "string " + strconv.Quote(e.Path.Param()), Got: "no such string"}
 			}
-			out = append(out, Leaf{Path: richPath(e.Path, t.Rich), Param: e.Path.Param(), ValueType: e.ValueType, Kind: String, Text: text})
+			out = append(out, Leaf{Path: types.path(e.Path), Param: e.Path.Param(), ValueType: e.ValueType, Kind: String, Text: text})
 			continue
 		}
 		i, ok := byName[e.Path.Param()]
@@ -117,7 +118,7 @@ func (c *Checkpoint) arrange(t *OpenTree) error {
 		delete(byName, e.Path.Param())
 		l := t.Leaves[i]
 		l.KeyImpl = c.keys[l.Param]
-		l.Path, l.ValueType, l.Kind = richPath(e.Path, t.Rich), e.ValueType, kindOf(e, l.KeyImpl != "")
+		l.Path, l.ValueType, l.Kind = types.path(e.Path), e.ValueType, kindOf(e, l.KeyImpl != "")
 		out = append(out, l)
 	}
 	for name := range byName {

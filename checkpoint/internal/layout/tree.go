@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -24,10 +25,11 @@ type OpenTree struct {
 	Leaves             []Leaf // in file order
 
 	files   *files
-	db      *ocdbt.DB // nil where arrays lie in directories
-	limit   *Limit    // of reads; nil is none
-	bound   bool      // the manifest has a hash of the nodes that small arrays lie in
-	lenient bool      // a leaf that cannot be read does not stand in the way of the others
+	db      *ocdbt.DB       // nil where arrays lie in directories
+	limit   *Limit          // of reads; nil is none
+	bound   bool            // the manifest has a hash of the nodes that small arrays lie in
+	lenient bool            // a leaf that cannot be read does not stand in the way of the others
+	slashed map[string]bool // names of leaves that end in a slash
 }
 
 // orbaxTree opens an item with a _METADATA.
@@ -86,9 +88,18 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 		texts  *orbax.StringsFileContent
 	)
 	t.Leaves = make([]Leaf, len(doc.Entries))
+	types := newTyped(doc.Rich)
+	for _, e := range doc.Entries {
+		if name := e.Path.Param(); strings.HasSuffix(name, "/") {
+			if t.slashed == nil {
+				t.slashed = map[string]bool{}
+			}
+			t.slashed[name] = true
+		}
+	}
 	for i, e := range doc.Entries {
 		l := &t.Leaves[i]
-		*l = Leaf{Path: richPath(e.Path, doc.Rich), Param: e.Path.Param(), ValueType: e.ValueType, WriteShape: e.WriteShape}
+		*l = Leaf{Path: types.path(e.Path), Param: e.Path.Param(), ValueType: e.ValueType, WriteShape: e.WriteShape}
 		l.Kind = kindOf(e, impls[l.Param] != "")
 		switch l.Kind {
 		case Array, Scalar, PRNGKey:
@@ -267,8 +278,34 @@ func (c *Checkpoint) keyImpls(ctx context.Context, item string) (map[string]stri
 	return impls, nil
 }
 
-// richPath gives the keys of a path the kinds that the recorded types say.
-func richPath(p tree.Path, rich *orbax.Rich) tree.Path {
+// typed gives the keys of paths the kinds that the recorded types say.
+type typed struct {
+	root *orbax.Rich                    // nil: none are recorded
+	keys map[*orbax.Rich]map[string]int // of structs and dictionaries that were met
+}
+
+func newTyped(root *orbax.Rich) typed { return typed{root, map[*orbax.Rich]map[string]int{}} }
+
+// find returns the place of a key of r, or -1.
+func (t typed) find(r *orbax.Rich, key string) int {
+	at := t.keys[r]
+	if at == nil {
+		at = make(map[string]int, len(r.Keys))
+		for i, k := range r.Keys {
+			if _, twice := at[k]; !twice {
+				at[k] = i
+			}
+		}
+		t.keys[r] = at
+	}
+	if i, ok := at[key]; ok {
+		return i
+	}
+	return -1
+}
+
+func (t typed) path(p tree.Path) tree.Path {
+	rich := t.root
 	if rich == nil {
 		return p
 	}
@@ -288,7 +325,7 @@ func richPath(p tree.Path, rich *orbax.Rich) tree.Path {
 			if rich.Kind == tree.Named {
 				out[i].Kind = tree.KeyAttr
 			}
-			n := slices.Index(rich.Keys, k.Name)
+			n := t.find(rich, k.Name)
 			if n < 0 {
 				return p
 			}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -36,10 +37,10 @@ func (l *Leaf) Filled() bool {
 
 // openArray opens the array of a leaf and finds the manifest's record of it.
 func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values zarr.KV, arrays *zarr.Opener, stored bool) error {
-	array, err := arrays.Open(ctx, l.Param)
+	array, err := t.openNamed(ctx, arrays, l.Param)
 	if errs.KindOf(err) == errs.NotFound && arrays.KeyV2 == "" {
 		if arrays.KeyV2, err = t.metadataKey(ctx, l.Param, err); err == nil {
-			array, err = arrays.Open(ctx, l.Param)
+			array, err = t.openNamed(ctx, arrays, l.Param)
 		}
 	}
 	if errs.KindOf(err) == errs.NotFound {
@@ -71,6 +72,18 @@ func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values
 	}
 	z.sums = newSums(sums, m, l.ReadShape)
 	return nil
+}
+
+// openNamed opens an array by its name. A name that ends in a slash once had another
+// one behind it in the keys of ours, unlike those of TensorStore: what was written so
+// is read, unless an array has a name with that slash.
+func (t *OpenTree) openNamed(ctx context.Context, arrays *zarr.Opener, param string) (*zarr.Array, error) {
+	if t.UseOCDBT && strings.HasSuffix(param, "/") && !t.slashed[param+"/"] {
+		if a, err := arrays.OpenAt(ctx, param+"/"); errs.KindOf(err) != errs.NotFound {
+			return a, err
+		}
+	}
+	return arrays.Open(ctx, param)
 }
 
 // unit implements source.

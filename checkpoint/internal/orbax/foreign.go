@@ -27,6 +27,10 @@ func (t Tree) HasForeign() bool {
 // its arrays, which have directories where there is no database.
 func ForeignFiles(names, arrays []string) []string {
 	database := slices.Contains(names, databaseFile)
+	dirs := make(map[string]bool, len(arrays))
+	for _, param := range arrays {
+		dirs[strings.TrimSuffix(param, "/")] = true
+	}
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		first, _, deeper := strings.Cut(name, "/")
 		switch {
@@ -35,7 +39,12 @@ func ForeignFiles(names, arrays []string) []string {
 		case database:
 			return first == databaseFile || deeper && (first == "d" || strings.HasPrefix(first, "ocdbt.process_"))
 		}
-		return slices.ContainsFunc(arrays, func(param string) bool { return param == "" || strings.HasPrefix(name, param+"/") })
+		for i, c := range name {
+			if c == '/' && dirs[name[:i]] {
+				return true
+			}
+		}
+		return dirs[""]
 	})
 }
 

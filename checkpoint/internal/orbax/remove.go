@@ -66,6 +66,7 @@ func RemoveArrays(doc []byte, params []string) ([]byte, error) {
 	if err != nil {
 		return nil, corrupt(ArraysDir, "%v", err)
 	}
+	gone := setOf(params)
 	for i, m := range ms {
 		var records []json.RawMessage
 		if m.key != "array_metadatas" || json.Unmarshal(m.value, &records) != nil {
@@ -77,13 +78,21 @@ func RemoveArrays(doc []byte, params []string) ([]byte, error) {
 					Param string `json:"param_name"`
 				} `json:"array_metadata"`
 			}
-			return json.Unmarshal(raw, &r) == nil && slices.Contains(params, r.Array.Param)
+			return json.Unmarshal(raw, &r) == nil && gone[r.Array.Param]
 		})
 		if ms[i].value, err = json.Marshal(records); err != nil {
 			return nil, corrupt(ArraysDir, "%v", err)
 		}
 	}
 	return appendMembers(nil, ms), nil
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, n := range names {
+		set[n] = true
+	}
+	return set
 }
 
 // RemoveSharding takes parameters out of _sharding, whose keys are their names in
@@ -93,9 +102,10 @@ func RemoveSharding(doc []byte, params []string) ([]byte, error) {
 	if err != nil {
 		return nil, corrupt(ShardingFile, "%v", err)
 	}
+	gone := setOf(params)
 	ms = slices.DeleteFunc(ms, func(m member) bool {
 		name, err := base64.StdEncoding.DecodeString(m.key)
-		return err == nil && slices.Contains(params, string(name))
+		return err == nil && gone[string(name)]
 	})
 	return appendMembers(nil, ms), nil
 }

@@ -72,15 +72,24 @@ func joinTypes(a, b *Rich, at tree.Path) (*Rich, error) {
 		return nil, &errs.Error{Kind: errs.Mismatch, Op: "orbax", Subject: TreeFile + ": " + at.String(),
 			Want: a.Kind.String() + " " + a.Type + ", as in another part", Got: b.Kind.String() + " " + b.Type}
 	}
+	places := make(map[string]int, len(out.Keys))
+	for k, name := range out.Keys {
+		places[name] = k
+	}
 	for i, item := range b.Items {
 		k, key := i, tree.Key{}
 		if named {
-			k, key.Name = slices.Index(out.Keys, b.Keys[i]), b.Keys[i]
+			key.Name = b.Keys[i]
+			var there bool
+			if k, there = places[key.Name]; !there {
+				k = len(out.Items)
+			}
 		}
-		if k < 0 || k >= len(out.Items) {
+		if k >= len(out.Items) {
 			out.Items = append(out.Items, item)
 			if named {
-				out.Keys = append(out.Keys, b.Keys[i])
+				places[key.Name] = len(out.Keys)
+				out.Keys = append(out.Keys, key.Name)
 			}
 			continue
 		}

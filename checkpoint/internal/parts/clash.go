@@ -2,7 +2,6 @@ package parts
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
@@ -72,7 +71,7 @@ func (a *Assembly) HasStrings(item string) bool {
 // the same leaves, leaves above and leaves below. An empty container stands in
 // nobody's way.
 func Clash(old orbax.Tree, added []tree.Entry) (paths [][]string) {
-	leaves, above := map[string]bool{}, map[string]bool{}
+	leaves, above, told := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, e := range old.Entries {
 		if isEmpty(e.ValueType) {
 			continue
@@ -93,7 +92,8 @@ func Clash(old orbax.Tree, added []tree.Entry) (paths [][]string) {
 			continue
 		}
 		for n := range names {
-			if leaves[joined(names[:n])] && !slices.ContainsFunc(paths, func(p []string) bool { return slices.Equal(p, names[:n]) }) {
+			if key := joined(names[:n]); leaves[key] && !told[key] {
+				told[key] = true
 				paths = append(paths, names[:n])
 			}
 		}
@@ -126,6 +126,3 @@ func joined(names []string) string {
 	}
 	return b.String()
 }
-
-// Matches reports whether a path lies in or below one of those key names.
-func Matches(paths [][]string, p tree.Path) bool { return matches(paths, p) }

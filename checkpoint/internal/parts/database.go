@@ -13,6 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
+	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -27,6 +28,7 @@ type step struct {
 	embed  string        // a database in this sub-directory, ending in "/", comes in
 	put    []ocdbt.Entry // these come in
 	remove []string      // the arrays of these parameters go
+	kept   []string      // beside them: the beginnings of the keys of the arrays that stay, ascending
 }
 
 func (d *database) embed(dir string) {
@@ -35,7 +37,34 @@ func (d *database) embed(dir string) {
 	}
 }
 
-func (d *database) remove(params []string) { d.steps = append(d.steps, step{remove: params}) }
+// remove takes arrays out, beside those that are kept.
+func (d *database) remove(params, kept []string) {
+	prefixes := make([]string, len(kept))
+	for i, p := range kept {
+		prefixes[i] = zarr.KeyPrefix(p)
+	}
+	slices.Sort(prefixes)
+	d.steps = append(d.steps, step{remove: params, kept: prefixes})
+}
+
+// keysOf returns the ranges of the keys of an array, without those of others that are
+// kept and whose names begin with its name and a slash.
+func keysOf(param string, kept []string) []ocdbt.Range {
+	whole := ocdbt.Prefix(zarr.KeyPrefix(param))
+	var out []ocdbt.Range
+	first, _ := slices.BinarySearch(kept, whole.Start)
+	for _, p := range kept[first:] {
+		if whole.End != "" && p >= whole.End {
+			break
+		}
+		if p <= whole.Start { // inside of the one before, or of the same name in another part
+			continue
+		}
+		out = append(out, ocdbt.Range{Start: whole.Start, End: p})
+		whole.Start = ocdbt.Prefix(p).End
+	}
+	return append(out, whole)
+}
 
 // built is a database that was made of steps.
 type built struct {
@@ -79,7 +108,9 @@ func (d *database) build(ctx context.Context, files ocdbt.Files) (built, error) 
 	}
 	for _, s := range d.steps {
 		for _, p := range s.remove {
-			b.DeleteRange(ocdbt.Range{Start: p + "/", End: p + "0"}) // "0" comes after "/"
+			for _, r := range keysOf(p, s.kept) {
+				b.DeleteRange(r)
+			}
 			seed.Write([]byte("-" + p + "\n"))
 		}
 		for _, e := range s.put {

@@ -48,11 +48,34 @@ func readRemoval(ctx context.Context, st store.Store, p Part) (Removal, error) {
 	return ParseRemoval(b)
 }
 
-// matches reports whether a leaf of that path is taken away.
-func matches(paths [][]string, p tree.Path) bool {
-	return slices.ContainsFunc(paths, func(names []string) bool {
-		return len(names) <= len(p) && slices.EqualFunc(names, p[:len(names)], func(n string, k tree.Key) bool { return n == k.Name })
-	})
+// Below returns a function that reports whether a leaf lies at or below one of the
+// paths.
+func Below(paths [][]string) func(tree.Path) bool {
+	at := make(map[string]bool, len(paths))
+	for _, names := range paths {
+		at[joined(names)] = true
+	}
+	return func(p tree.Path) bool {
+		names := keyNames(p)
+		for n := range len(names) + 1 {
+			if at[joined(names[:n])] {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// Held returns a function that reports whether a tree has a leaf at or below a path.
+func Held(t orbax.Tree) func(names []string) bool {
+	at := map[string]bool{}
+	for _, e := range t.Entries {
+		names := keyNames(e.Path)
+		for n := range len(names) + 1 {
+			at[joined(names[:n])] = true
+		}
+	}
+	return func(names []string) bool { return at[joined(names)] }
 }
 
 // remove takes away.
@@ -87,7 +110,7 @@ func (a *Assembly) removeItem(item string) (err error) {
 }
 
 func (a *Assembly) removeLeaves(item string, paths [][]string) error {
-	doc, params, err := orbax.RemoveEntries(a.docs[path.Join(item, orbax.TreeFile)], func(p tree.Path) bool { return matches(paths, p) })
+	doc, params, err := orbax.RemoveEntries(a.docs[path.Join(item, orbax.TreeFile)], Below(paths))
 	if err != nil {
 		return err
 	}
@@ -115,13 +138,36 @@ func (a *Assembly) removeLeaves(item string, paths [][]string) error {
 	}
 	a.leaves = slices.DeleteFunc(a.leaves, func(l manifest.Leaf) bool { return l.Item == item && gone[l.Param] })
 	if d := a.items[item]; d != nil {
-		d.remove(params)
+		t, err := orbax.ParseTree(doc)
+		if err != nil {
+			return err
+		}
+		d.remove(params, t.Arrays())
 		return a.dropForeign(item)
 	}
-	for _, p := range params { // plain arrays lie in directories of their names
-		dir := path.Join(item, p) + "/"
-		maps.DeleteFunc(a.links, func(name, _ string) bool { return strings.HasPrefix(name, dir) })
-		maps.DeleteFunc(a.records, func(name string, _ manifest.File) bool { return strings.HasPrefix(name, dir) })
+	// Plain arrays lie in directories of their names, in which others may lie that stay.
+	t, err := orbax.ParseTree(doc)
+	if err != nil {
+		return err
 	}
+	stays := map[string]bool{}
+	for _, dirs := range []struct {
+		of    []string
+		stays bool
+	}{{params, false}, {t.Arrays(), true}} {
+		for _, p := range dirs.of {
+			stays[path.Join(item, p)] = dirs.stays
+		}
+	}
+	goes := func(name string) bool {
+		for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
+			if stay, known := stays[dir]; known {
+				return !stay
+			}
+		}
+		return false
+	}
+	maps.DeleteFunc(a.links, func(name, _ string) bool { return goes(name) })
+	maps.DeleteFunc(a.records, func(name string, _ manifest.File) bool { return goes(name) })
 	return a.dropForeign(item)
 }

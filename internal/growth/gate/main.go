@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"flag"
 	"fmt"
 	"os"
@@ -19,7 +20,7 @@ import (
 
 // tables are all rows.
 func tables() []growth.Op {
-	return slices.Concat(treeOps())
+	return slices.Concat(treeOps(), orderOps(), checkpointOps())
 }
 
 func main() {
@@ -57,6 +58,9 @@ func fail(format string, args ...any) {
 	os.Exit(2)
 }
 
+// signingKey signs what the operations save.
+var signingKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+
 // planted is quadratic in a way that allocates nothing.
 var planted = growth.Op{Name: "planted search", N: 500, Prepare: func(_ growth.TB, n int) func() error {
 	s := make([]int, n)
@@ -73,8 +77,8 @@ var planted = growth.Op{Name: "planted search", N: 500, Prepare: func(_ growth.T
 }}
 
 // check runs one operation.
-func check(op growth.Op, verbose bool) *run {
-	r := &run{}
+func check(op growth.Op, verbose bool) (r *run) {
+	r = &run{}
 	defer func() {
 		for _, dir := range r.dirs {
 			os.RemoveAll(dir)
