@@ -286,7 +286,8 @@ func (j *Job[B]) saveLast(ctx context.Context) error {
 	}
 	bounded, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(j.notice.over, func() { cancel(context.Cause(j.notice.over)) })()
+	over := j.notice.over
+	defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
 	return j.Save(bounded)
 }
 
@@ -364,5 +365,9 @@ func (j *Job[B]) Close() error {
 		preempted = e
 	}
 	j.endNotice()
-	return errors.Join(preempted, j.steps.Close(), j.data.Close())
+	err := j.steps.Close()
+	if j.told && errors.Is(err, errs.Canceled) {
+		err = nil // the save that the grace time has ended, as leave has told
+	}
+	return errors.Join(preempted, err, j.data.Close())
 }

@@ -137,10 +137,14 @@ func (n *notice) stop() {
 // leave commits the current step within the grace time and returns the error that ends
 // the loop.
 func (j *Job[B]) leave(ctx context.Context) error {
+	over := j.notice.over
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // which may have ended for the same reason
 	defer cancel(nil)
-	defer context.AfterFunc(j.notice.over, func() { cancel(context.Cause(j.notice.over)) })()
-	err := j.commitLast(ctx)
+	defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
+	err := context.Cause(over)
+	if err == nil {
+		err = j.commitLast(ctx)
+	}
 	if ctx.Err() != nil && err != nil {
 		err = context.Cause(ctx)
 		if j.pending != nil {
@@ -163,9 +167,6 @@ func (j *Job[B]) leave(ctx context.Context) error {
 
 // commitLast saves the current step. The failure of a save before is no reason not to.
 func (j *Job[B]) commitLast(ctx context.Context) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
 	err := j.Save(ctx)
 	if err == nil || ctx.Err() != nil {
 		return err

@@ -8,6 +8,7 @@
 //	2    usage: unknown command or flag, malformed value
 //	3    not found: the directory, step or data set does not exist
 //	4    corrupt or mismatched: stored bytes are damaged, or belong to another run
+//	75   preempted: a training got SIGTERM and committed its last step; start it again
 //	130  interrupted
 //
 // A file of this package holds one command.
@@ -22,6 +23,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/bivouac-ml/bivouac"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -42,11 +44,12 @@ const (
 	exitUsage       = 2
 	exitNotFound    = 3
 	exitCorrupt     = 4
+	exitPreempted   = bivouac.ExitPreempted
 	exitInterrupted = 130
 )
 
 const exitCodesHelp = `Exit status: 0 success, 1 failure, 2 usage, 3 not found,
-4 corrupt or belonging to another run, 130 interrupted.`
+4 corrupt or belonging to another run, 75 preempted, 130 interrupted.`
 
 // run executes the command line and returns the exit status. Errors go to
 // stderr on one line, with --json as JSON. A command whose output cannot be
@@ -93,6 +96,8 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.Is(err, bivouac.ErrPreempted):
+		return exitPreempted
 	case ctx.Err() != nil:
 		return exitInterrupted
 	case errors.As(err, &usage):

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"strings"
 	"time"
 
+	"github.com/bivouac-ml/bivouac"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -23,7 +25,7 @@ type life struct {
 	last     int64 // last step it announced
 	begun    int64 // step of the last save it began, 0 for none
 	acked    int64 // newest step it announced as committed, or resumed from
-	killed   bool
+	killed   bool  // by the parent, or preempted: another child goes on
 	finished bool
 }
 
@@ -79,6 +81,9 @@ func (c *child) live(ctx context.Context, plan *kill) (life, error) {
 		stop() // kills it, if need be
 	}
 	waitErr := cmd.Wait()
+	if exit := (*exec.ExitError)(nil); errors.As(waitErr, &exit) && exit.ExitCode() == bivouac.ExitPreempted {
+		l.killed, err = true, nil // SIGTERM from elsewhere; its last step is committed
+	}
 	switch {
 	case err != nil:
 		return l, err
