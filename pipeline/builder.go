@@ -38,7 +38,11 @@ func NewBuilder(o Options) (*Builder, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return &Builder{options: o, graph: graph.Builder{Name: o.compat().NodeName}}, nil
+	b := &Builder{options: o}
+	if c := o.compat(); c != (native{}) { // Bivouac's own names are the graph's
+		b.graph.Name = c.NodeName
+	}
+	return b, nil
 }
 
 // SetOutputs says which nodes are delivered. It is for graphs that are put

@@ -12,35 +12,42 @@ import (
 // Filter is MapDataset.filter: elements that keep refuses are left out, and have
 // their index still. The name stands for keep in the String.
 func Filter[T any](m Map[T], name string, keep func(T) bool) Map[T] {
-	return mapped[T]{m.Len(), true, func(i int64) (none T, ok bool) {
-		if x, ok := m.At(i); ok && keep(x) {
+	at, end := reached(m)
+	return mapped[T]{m.Len(), true, func(i wide) (none T, ok bool) {
+		if x, ok := at(i); ok && keep(x) {
 			return x, true
 		}
 		return none, false
-	}, fmt.Sprintf("filter(%s of %s)", strconv.Quote(name), m)}
+	}, fmt.Sprintf("filter(%s of %s)", strconv.Quote(name), m), end}
 }
 
 // Apply is MapDataset.map. The name stands for fn in the String.
 func Apply[T, U any](m Map[T], name string, fn func(T) U) Map[U] {
-	return ApplyIndexed(m, name, func(_ int64, x T) U { return fn(x) })
+	return indexed(m, name, everywhere, func(_ wide, x T) U { return fn(x) })
 }
 
 // ApplyIndexed is MapDataset.map_with_index; the index counts on in further epochs.
 func ApplyIndexed[T, U any](m Map[T], name string, fn func(index int64, element T) U) Map[U] {
-	return mapped[U]{m.Len(), m.Sparse(), func(i int64) (none U, ok bool) {
-		if x, ok := m.At(i); ok {
+	return indexed(m, name, wide{lo: 1 << 63}, func(index wide, x T) U { return fn(int64(index.lo), x) })
+}
+
+// indexed applies a function of indices below most.
+func indexed[T, U any](m Map[T], name string, most wide, fn func(index wide, element T) U) Map[U] {
+	at, end := reached(m)
+	return mapped[U]{m.Len(), m.Sparse(), func(i wide) (none U, ok bool) {
+		if x, ok := at(i); ok {
 			return fn(i, x), true
 		}
 		return none, false
-	}, fmt.Sprintf("map(%s of %s)", strconv.Quote(name), m)}
+	}, fmt.Sprintf("map(%s of %s)", strconv.Quote(name), m), least(end, most)}
 }
 
 // RandomApply is MapDataset.random_map: fn is given a generator that depends on the
 // seed and the index alone, which counts on in further epochs.
 func RandomApply[T, U any](m Map[T], name string, seed uint32, fn func(element T, random *numpy.Generator) U) Map[U] {
 	keyed := numpy.SeedPhilox(seed)
-	return ApplyIndexed(m, fmt.Sprintf("%s seed=%d", name, seed), func(index int64, x T) U {
-		p := keyed.At([4]uint64{3: uint64(index)})
+	return indexed(m, fmt.Sprintf("%s seed=%d", name, seed), wide{hi: 1}, func(index wide, x T) U {
+		p := keyed.At([4]uint64{3: index.lo})
 		return fn(x, numpy.NewGenerator(&p))
 	})
 }
@@ -67,6 +74,7 @@ func DefaultSeed(seeds ...Seeded) uint32 {
 // together.
 func Concatenate[T any](maps []Map[T]) (Map[T], error) {
 	maps, ends, n, sparse := append([]Map[T](nil), maps...), make([]int64, len(maps)), int64(0), false
+	ats, end := make([]func(wide) (T, bool), len(maps)), everywhere
 	for i, m := range maps {
 		if m.Len() >= Endless-n {
 			return nil, invalid("grain.Concatenate", "maps that end, of fewer elements than an endless one", m.String())
@@ -74,12 +82,16 @@ func Concatenate[T any](maps []Map[T]) (Map[T], error) {
 		n += m.Len()
 		ends[i], sparse = n, sparse || m.Sparse()
 	}
-	return mapped[T]{n, sparse, func(i int64) (T, bool) {
-		epoch, at := i/n, i%n
+	for i, m := range maps {
+		at, until := reached(m)
+		ats[i], end = at, least(end, epochs(until, m.Len(), n))
+	}
+	return mapped[T]{n, sparse, func(i wide) (T, bool) {
+		epoch, at := i.divide(n)
 		k := upper(ends, at)
-		m := maps[k]
-		return m.At(epoch*m.Len() + at - (ends[k] - m.Len()))
-	}, fmt.Sprintf("concatenate%v", maps)}, nil
+		length := maps[k].Len()
+		return ats[k](epoch.at(length, at-(ends[k]-length)))
+	}, fmt.Sprintf("concatenate%v", maps), end}, nil
 }
 
 // upper returns the first of ends that is beyond at.
@@ -103,34 +115,38 @@ func Zip[T any](maps []Map[T]) (Map[[]T], error) {
 	if len(maps) == 0 {
 		return nil, invalid("grain.Zip", "at least one map", "none")
 	}
-	n := maps[0].Len()
-	for _, m := range maps {
+	n, ats, end := maps[0].Len(), make([]func(wide) (T, bool), len(maps)), everywhere
+	for i, m := range maps {
 		if m.Len() != n || m.Sparse() {
 			return nil, invalid("grain.Zip", fmt.Sprintf("maps of %d elements, with none left out", n), m.String())
 		}
+		at, until := reached(m)
+		ats[i], end = at, least(end, until)
 	}
-	return mapped[[]T]{n, false, func(i int64) ([]T, bool) {
-		row := make([]T, len(maps))
-		for k, m := range maps {
-			row[k], _ = m.At(i)
+	return mapped[[]T]{n, false, func(i wide) ([]T, bool) {
+		row := make([]T, len(ats))
+		for k, at := range ats {
+			row[k], _ = at(i)
 		}
 		return row, true
-	}, fmt.Sprintf("zip%v", maps)}, nil
+	}, fmt.Sprintf("zip%v", maps), end}, nil
 }
 
 // ShuffleWindows is WindowShuffleMapDataset: window w of that many indices, counted
 // on in further epochs, is shuffled with seed+w, modulo 2^32, where Grain stops with
-// an error. The error is of kind errs.Invalid for windows below 1 and for ones that do
-// not divide the epoch, of which Grain lets some reach into the next.
+// an error. Where windows do not divide the epoch, its last one reaches into the next, as in
+// Grain: some elements of the epoch come twice, others never. The error is of kind errs.Invalid
+// for windows below 1.
 func ShuffleWindows[T any](m Map[T], window int64, seed uint32) (Map[T], error) {
 	n := m.Len()
-	if window < 1 || n%window != 0 {
-		return nil, invalid("grain.ShuffleWindows", fmt.Sprintf("windows that divide %d elements", n), fmt.Sprint(window))
+	if window < 1 {
+		return nil, invalid("grain.ShuffleWindows", "a window from 1 on", fmt.Sprint(window))
 	}
-	return mapped[T]{n, m.Sparse(), func(i int64) (T, bool) {
+	at, end := reached(m)
+	return mapped[T]{n, m.Sparse(), func(i wide) (T, bool) {
 		var keys [DefaultRounds]uint32
-		w := i / window
-		p := makePermutation(window, seed+uint32(w), keys[:])
-		return m.At(w*window + p.At(i%window))
-	}, fmt.Sprintf("windows(size=%d seed=%d of %s)", window, seed, m)}, nil
+		w, k := i.divide(window)
+		p := makePermutation(window, seed+uint32(w.lo), keys[:])
+		return at(w.at(window, p.At(k)))
+	}, fmt.Sprintf("windows(size=%d seed=%d of %s)", window, seed, m), epochs(end, window, window)}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // Interleave is InterleaveIterDataset: elements of cycle iterators in turn; where one
@@ -12,12 +14,26 @@ import (
 //
 // mp_prefetch gives what its workers make in this way: the iterators over every
 // n-th element of the map, with a cycle of n.
+//
+// Grain writes a wrong state in every epoch of a repeated data set but the first: it says of an
+// iterator in use that it has ended, and going on from there leaves out the rest of it. SetState
+// refuses such a state, with kind errs.Corrupt; see InterleaveMended.
 func Interleave[T any](its []Iter[T], cycle int64) (Iter[T], error) {
+	return interleave(its, cycle, false)
+}
+
+// InterleaveMended is Interleave, but goes on from the wrong states of Grain that Interleave
+// refuses, as Grain would have gone on without a stop: nothing is left out.
+func InterleaveMended[T any](its []Iter[T], cycle int64) (Iter[T], error) {
+	return interleave(its, cycle, true)
+}
+
+func interleave[T any](its []Iter[T], cycle int64, mend bool) (Iter[T], error) {
 	if cycle < 1 {
 		return nil, invalid("grain.Interleave", "a cycle from 1 on", fmt.Sprint(cycle))
 	}
 	cycle = min(cycle, int64(len(its)))
-	it := &interleaveIter[T]{its: slices.Clone(its), starts: states(its), slots: make([]slot, cycle)}
+	it := &interleaveIter[T]{its: slices.Clone(its), starts: states(its), slots: make([]slot, cycle), mend: mend}
 	for i := range it.slots {
 		it.slots[i].source = i
 	}
@@ -37,6 +53,7 @@ type interleaveIter[T any] struct {
 	slots  []slot
 	turn   int // of a slot
 	next   int // the first iterator that has had no place
+	mend   bool
 }
 
 type interleaveState struct {
@@ -116,7 +133,22 @@ func (it *interleaveIter[T]) SetState(state json.RawMessage) error {
 		switch {
 		case s.States[i] == nil || string(s.States[i]) == "null":
 		case s.Ended[i] != 0:
-			it.slots[i].ended = s.States[i]
+			if err := it.its[source].SetState(s.States[i]); err != nil {
+				return err
+			}
+			if _, more := it.its[source].Next(); !more {
+				it.slots[i].ended = s.States[i]
+				continue
+			}
+			if !it.mend {
+				return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: fmt.Sprintf("iterator %d", source), Want: "no more elements, for the state says that it has ended",
+					Got:    "more, for Grain writes a wrong state in a later epoch of a repeated data set, and leaves them out itself",
+					Remedy: "make the iterator with grain.InterleaveMended, which goes on with them"}
+			}
+			it.slots[i].open = true
+			if err := it.its[source].SetState(s.States[i]); err != nil {
+				return err
+			}
 		default:
 			it.slots[i].open = true
 			if err := it.its[source].SetState(s.States[i]); err != nil {

@@ -54,7 +54,7 @@ type mapIter[T any] struct {
 }
 
 func (it *mapIter[T]) Next() (element T, ok bool) {
-	for it.next < it.m.Len() && !ok {
+	for n := known(it.m); it.next < n && !ok; {
 		element, ok = it.m.At(it.next)
 		it.next++
 	}
@@ -70,8 +70,8 @@ func (it *mapIter[T]) SetState(state json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if next > it.m.Len() {
-		return corrupt("grain.Iter", fmt.Sprintf("an index up to %d", it.m.Len()), fmt.Sprint(next), nil)
+	if n := known(it.m); next > n {
+		return corrupt("grain.Iter", fmt.Sprintf("an index up to %d", n), fmt.Sprint(next), nil)
 	}
 	it.next = next
 	return nil

@@ -2,6 +2,8 @@ package grain
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -170,7 +172,6 @@ func TestRefusals(t *testing.T) {
 		"empty zip":       func() error { _, err := Zip[int64](nil); return err },
 		"uneven zip":      func() error { _, err := Zip([]Map[int64]{m, Range(0, 6, 1)}); return err },
 		"window":          func() error { _, err := ShuffleWindows(m, 0, 1); return err },
-		"uneven window":   func() error { _, err := ShuffleWindows(m, 2, 1); return err },
 		"limit":           func() error { _, err := LimitIter(Iterate(m), 0); return err },
 		"repeat iterator": func() error { _, err := RepeatIter(Iterate(m), -1); return err },
 		"iterator window": func() error { _, err := ShuffleWindowsIter(Iterate(m), 0, 1); return err },
@@ -247,3 +248,106 @@ func FuzzParseState(f *testing.F) {
 }
 
 func even(x int64) bool { return x%2 == 0 }
+
+// An index of a map behind an endless repeat is a larger one of what it repeats, beyond 2^63 too:
+// Grain's integers have no end. The elements are those of Grain.
+func TestIndicesBeyond63Bits(t *testing.T) {
+	batches, err := Batch(Range(0, 13, 1), 4, false)
+	compareFirst(t, repeated(t, batches, err), [][]int64{{12}, {8, 9, 10, 11}, {4, 5, 6, 7}, {0, 1, 2, 3}, {12}, {8, 9, 10, 11}, {4, 5, 6, 7}, {0, 1, 2, 3}})
+
+	evens, err := Repeat(Filter(Range(0, 13, 1), "even", even), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	third, err := Slice(evens, 0, Endless, 3)
+	compareFirst(t, repeated(t, third, err), []int64{0, 12, 8, 12, -1, 10, -1, 4, -1, 6, 8, -1})
+
+	a, errA := Repeat(Range(0, 13, 1), 0)
+	b, errB := Repeat(Range(100, 107, 1), 0)
+	mixed, errC := Mix([]Map[int64]{a, b}, []float64{2, 1})
+	if err := errors.Join(errA, errB, errC); err != nil {
+		t.Fatal(err)
+	}
+	batches, err = Batch(mixed, 2, false)
+	compareFirst(t, repeated(t, batches, err), [][]int64{{0, 1}, {105, 6}, {104, 10}, {103, 6}, {4, 105}, {104, 8}, {0, 106}, {105, 1}})
+
+	// A function of the index is given none beyond 2^63: what would need one has no elements.
+	counted := ApplyIndexed(Range(0, 13, 1), "index", func(i, _ int64) int64 { return i })
+	batches, err = Batch(counted, 4, false)
+	if m := repeated(t, batches, err); m.Len() != 0 {
+		t.Errorf("%s has %d elements", m, m.Len())
+	}
+	if m, err := Repeat(batches, 0); err != nil || m.Len() != Endless {
+		t.Errorf("%v, %v", m, err)
+	} else if err := Iterate(m).SetState([]byte(`{"next_index": 9223372036854775806}`)); !errors.Is(err, errs.Corrupt) {
+		t.Errorf("an index that needs one of a function beyond 2^63: %v", err)
+	}
+}
+
+// repeated is a map, shuffled behind an endless repeat.
+func repeated[T any](t *testing.T, m Map[T], err error) Map[T] {
+	t.Helper()
+	if err == nil {
+		m, err = Repeat(m, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Shuffle(m, 7)
+}
+
+// compareFirst compares the first elements of a map; -1 is one that is left out.
+func compareFirst[T any](t *testing.T, m Map[T], want []T) {
+	t.Helper()
+	for i, want := range want {
+		got, ok := m.At(int64(i))
+		if left := fmt.Sprint(want) == "-1"; ok == left || ok && fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: element %d is %v (%t), Grain gives %v", m, i, got, ok, want)
+		}
+	}
+}
+
+// The last window of an epoch that windows do not divide reaches into the next one, as Grain's does.
+func TestWindowsBeyondTheEpoch(t *testing.T) {
+	m, err := ShuffleWindows(Range(0, 13, 1), 5, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareFirst(t, m, []int64{4, 3, 0, 1, 2, 6, 5, 9, 8, 7, 1, 10, 12, 0, 11, 4, 6, 2, 5, 3, 11, 7, 10, 8, 9, 0})
+}
+
+// Grain says in the second epoch of iterators in use that they have ended, and goes on without
+// the rest of them. Such a state, as Grain wrote it, is refused, or mended.
+func TestInterleaveInASecondEpoch(t *testing.T) {
+	const state = `{"parent": {"next_index_in_cycle": 0, "next_index_in_datasets": 2, "iterators_in_use_indices": [0, 1],
+		"iterators_in_use_states": [{"next_index": 1}, {"next_index": 1}], "exhausted": [1, 1], "future_states": {}}, "epoch": 1}`
+	iterator := func(of func([]Iter[int64], int64) (Iter[int64], error)) Iter[int64] {
+		var its []Iter[int64]
+		for i := range int64(3) {
+			its = append(its, Iterate(Range(10*i, 11*i+2, 1)))
+		}
+		it, err := of(its, 2)
+		if err == nil {
+			it, err = RepeatIter(it, 2)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return it
+	}
+	var e *errs.Error
+	if err := iterator(Interleave[int64]).SetState([]byte(state)); !errors.As(err, &e) || e.Kind != errs.Corrupt || !strings.Contains(e.Remedy, "InterleaveMended") {
+		t.Errorf("%v", err)
+	}
+	it := iterator(InterleaveMended[int64])
+	if err := it.SetState([]byte(state)); err != nil {
+		t.Fatal(err)
+	}
+	var rest []int64
+	for x, ok := it.Next(); ok; x, ok = it.Next() {
+		rest = append(rest, x)
+	}
+	if d := cmp.Diff([]int64{1, 11, 12, 20, 21, 22, 23}, rest); d != "" {
+		t.Errorf("(-Grain without a stop +got):\n%s", d)
+	}
+}

@@ -27,15 +27,25 @@ type Map[T any] interface {
 type mapped[T any] struct {
 	n      int64
 	sparse bool
-	at     func(int64) (T, bool)
+	at     func(wide) (T, bool)
 	name   string
+	until  wide
 }
 
 func (m mapped[T]) Len() int64     { return m.n }
 func (m mapped[T]) Sparse() bool   { return m.sparse }
 func (m mapped[T]) String() string { return m.name }
 func (m mapped[T]) At(index int64) (element T, ok bool) {
-	if m.n == 0 || index < 0 {
+	if index < 0 {
+		return element, false
+	}
+	return m.reach(narrow(index))
+}
+
+func (m mapped[T]) end() wide { return m.until }
+
+func (m mapped[T]) reach(index wide) (element T, ok bool) {
+	if m.n == 0 || !index.below(m.until) {
 		return element, false
 	}
 	return m.at(index)
@@ -51,26 +61,42 @@ func Range(start, stop, step int64) Map[int64] {
 	case step < 0 && stop < start:
 		n = int64((uint64(start)-uint64(stop)-1)/-uint64(step) + 1)
 	}
-	return mapped[int64]{n, false, func(i int64) (int64, bool) { return start + i%n*step, true }, fmt.Sprintf("range(%d, %d, %d)", start, stop, step)}
+	return mapped[int64]{n, false, func(i wide) (int64, bool) {
+		_, k := i.divide(n)
+		return start + k*step, true
+	}, fmt.Sprintf("range(%d, %d, %d)", start, stop, step), everywhere}
 }
 
 // Source is MapDataset.source of elements, which the name describes. They are the
 // map's from then on.
 func Source[T any](name string, elements []T) Map[T] {
 	n := int64(len(elements))
-	return mapped[T]{n, false, func(i int64) (T, bool) { return elements[i%n], true }, fmt.Sprintf("source(%s, n=%d)", strconv.Quote(name), n)}
+	return mapped[T]{n, false, func(i wide) (T, bool) {
+		_, k := i.divide(n)
+		return elements[k], true
+	}, fmt.Sprintf("source(%s, n=%d)", strconv.Quote(name), n), everywhere}
 }
 
 // Shuffle is MapDataset.shuffle: in epoch e the permutation with seed+e, modulo
-// 2^32.
+// 2^32. It is empty where m does not know all elements of an epoch: behind an endless
+// Repeat of what makes several elements one, an index of ApplyIndexed may exceed 2^63.
 func Shuffle[T any](m Map[T], seed uint32) Map[T] {
 	n := m.Len()
-	return mapped[T]{n, m.Sparse(), func(i int64) (T, bool) {
+	at, end := reached(m)
+	if end.below(narrow(n)) {
+		n = 0
+	}
+	return mapped[T]{n, m.Sparse(), func(i wide) (T, bool) {
 		var keys [DefaultRounds]uint32
-		epoch := i / n
-		p := makePermutation(n, seed+uint32(epoch), keys[:])
-		return m.At(epoch*n + p.At(i%n))
-	}, fmt.Sprintf("shuffle(seed=%d of %s)", seed, m)}
+		epoch, k := i.divide(n)
+		p := makePermutation(n, seed+uint32(epoch.lo), keys[:])
+		return at(epoch.at(n, p.At(k)))
+	}, fmt.Sprintf("shuffle(seed=%d of %s)", seed, m), epochs(end, n, n)}
+}
+
+// unreachable is the refusal of a map that would draw on elements which another does not know.
+func unreachable(op string, end wide, of fmt.Stringer) error {
+	return invalid(op, fmt.Sprintf("elements below %d, all that are known", end.short()), of.String())
 }
 
 // Repeat is MapDataset.repeat: epochs of m, without end if epochs is 0. The error is
@@ -84,7 +110,8 @@ func Repeat[T any](m Map[T], epochs int64) (Map[T], error) {
 	if epochs == 0 && n > 0 {
 		length = Endless
 	}
-	return mapped[T]{length, m.Sparse(), m.At, fmt.Sprintf("repeat(epochs=%d of %s)", epochs, m)}, nil
+	at, end := reached(m)
+	return mapped[T]{length, m.Sparse(), at, fmt.Sprintf("repeat(epochs=%d of %s)", epochs, m), end}, nil
 }
 
 // Slice is m[start:stop:step] as Python has it: negative bounds count from the end,
@@ -95,9 +122,20 @@ func Slice[T any](m Map[T], start, stop, step int64) (Map[T], error) {
 		return nil, invalid("grain.Slice", "a step that is not 0", fmt.Sprint(step))
 	}
 	parent := m.Len()
-	first, end, n := bounds(parent, start, stop, step)
-	return mapped[T]{n, m.Sparse(), func(i int64) (T, bool) { return m.At(first + i%n*step + i/n*parent) },
-		fmt.Sprintf("slice(%d:%d:%d of %s)", first, end, step, m)}, nil
+	first, last, n := bounds(parent, start, stop, step)
+	at, end := reached(m)
+	if narrow(parent).below(end) || narrow(parent) == end || n == 0 {
+		end = epochs(end, parent, n)
+	} else { // not even an epoch is known whole
+		if !narrow(first).below(end) || step < 0 {
+			return nil, unreachable("grain.Slice", end, m)
+		}
+		end = narrow(min(n, (end.short()-first-1)/step+1))
+	}
+	return mapped[T]{n, m.Sparse(), func(i wide) (T, bool) {
+		epoch, k := i.divide(n)
+		return at(epoch.at(parent, first+k*step))
+	}, fmt.Sprintf("slice(%d:%d:%d of %s)", first, last, step, m), end}, nil
 }
 
 // bounds are Python's slice.indices for n elements, and how many they select.
@@ -137,14 +175,21 @@ func Batch[T any](m Map[T], size int64, drop bool) (Map[[]T], error) {
 	if !drop && parent%size > 0 {
 		n++
 	}
-	return mapped[[]T]{n, false, func(i int64) ([]T, bool) {
-		first := i % n * size
+	at, end := reached(m)
+	if narrow(parent).below(end) || narrow(parent) == end {
+		end = epochs(end, parent, n)
+	} else {
+		end, _ = end.divide(size)
+	}
+	return mapped[[]T]{n, false, func(i wide) ([]T, bool) {
+		epoch, k := i.divide(n)
+		first := k * size
 		batch := make([]T, min(size, parent-first))
 		for k := range batch {
-			batch[k], _ = m.At(i/n*parent + first + int64(k))
+			batch[k], _ = at(epoch.at(parent, first+int64(k)))
 		}
 		return batch, true
-	}, fmt.Sprintf("batch(size=%d drop=%t of %s)", size, drop, m)}, nil
+	}, fmt.Sprintf("batch(size=%d drop=%t of %s)", size, drop, m), end}, nil
 }
 
 // Order is a Map of indices as an order.Order that ends where its first epoch ends.
@@ -162,7 +207,7 @@ func NewOrder(m Map[int64]) (Order, error) {
 
 // Fill implements order.Order.
 func (o Order) Fill(pos int64, dst []int64) int {
-	n := o.m.Len()
+	n := known(o.m)
 	if pos < 0 || pos >= n {
 		return 0
 	}

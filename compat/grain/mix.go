@@ -138,11 +138,17 @@ func checkMix[T any](maps []Map[T], weights []float64) ([]uint64, error) {
 
 func mixed[T any](kind string, maps []Map[T], parts []uint64, n int64) Map[T] {
 	maps, sparse := append([]Map[T](nil), maps...), false
-	for _, m := range maps {
-		sparse = sparse || m.Sparse()
+	ats, end, whole := make([]func(wide) (T, bool), len(maps)), everywhere, int64(0)
+	for _, p := range parts {
+		whole += int64(p)
 	}
-	return mapped[T]{n, sparse, func(k int64) (T, bool) {
-		source, index := pick(k, parts)
-		return maps[source].At(index)
-	}, fmt.Sprintf("%s(proportions=%d of %v)", kind, parts, maps)}
+	for i, m := range maps {
+		at, until := reached(m)
+		ats[i], end, sparse = at, least(end, until), sparse || m.Sparse()
+	}
+	return mapped[T]{n, sparse, func(k wide) (T, bool) {
+		round, rest := k.divide(whole) // each round draws on every source as often as its part says
+		source, index := pick(rest, parts)
+		return ats[source](round.at(int64(parts[source]), index))
+	}, fmt.Sprintf("%s(proportions=%d of %v)", kind, parts, maps), end}
 }

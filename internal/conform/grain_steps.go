@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/compat/grain"
@@ -152,7 +153,7 @@ func sliced(m grain.Map[any], s *step) (grain.Map[any], error) {
 	}
 	start, stop := int64(0), int64(grain.Endless)
 	if by < 0 {
-		start, stop = grain.Endless, -grain.Endless
+		start, stop = grain.Endless, math.MinInt64
 	}
 	for place, to := range []*int64{&start, &stop} {
 		n, given, err := s.integer(place, [2]string{"start", "stop"}[place])
@@ -293,7 +294,7 @@ func prefetch(d dataset, s *step) (dataset, error) {
 			}
 			its[i] = it
 		}
-		return grain.Interleave(its, workers)
+		return grain.InterleaveMended(its, workers)
 	}
 	_, err = d.iterate()
 	return d, err
@@ -322,7 +323,7 @@ func (b *builder) join(s *step) (dataset, error) {
 			if s.name == "grain.IterDataset.mix" {
 				return grain.MixIter(its, weights)
 			}
-			return grain.Interleave(its, cycle)
+			return grain.InterleaveMended(its, cycle)
 		}}
 		_, err := d.iterate()
 		return d, err

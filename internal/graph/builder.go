@@ -18,15 +18,25 @@ type Builder struct {
 	nodes   []*Node
 	names   map[string]bool // that nodes have
 	unnamed int             // nodes without a name of their own
+	numbers map[string]int  // by operator: all numbers of names below are taken
 }
 
 // NumberedName is the operator's name, with "#2", "#3" … for further nodes.
 func NumberedName(s *op.Schema, _ int, taken func(string) bool) string {
-	name := s.FullName()
-	for i := 2; taken(name); i++ {
-		name = fmt.Sprintf("%s#%d", s.FullName(), i)
-	}
+	name, _ := numberedName(s, 0, taken)
 	return name
+}
+
+// numberedName is NumberedName where the numbers below from are known to be taken; 1 is the operator's name.
+func numberedName(s *op.Schema, from int, taken func(string) bool) (name string, number int) {
+	for number = max(from, 1); ; number++ {
+		if name = s.FullName(); number > 1 {
+			name = fmt.Sprintf("%s#%d", s.FullName(), number)
+		}
+		if !taken(name) {
+			return name, number
+		}
+	}
 }
 
 // Add appends a node. The sources of argument inputs, Argument.From, are Edges.
@@ -85,16 +95,28 @@ func (b *Builder) append(n *Node) {
 	b.nodes = append(b.nodes, n)
 }
 
+// numbered returns what NumberedName does, in a time that does not depend on how many nodes
+// there are: a number that is taken stays so.
+func (b *Builder) numbered(s *op.Schema, taken func(string) bool) string {
+	if b.numbers == nil {
+		b.numbers = map[string]int{}
+	}
+	name, number := numberedName(s, b.numbers[s.FullName()], taken)
+	b.numbers[s.FullName()] = number
+	return name
+}
+
 func (b *Builder) claim(s *op.Schema, name string) (string, error) {
 	if b.names == nil {
 		b.names = map[string]bool{}
 	}
 	if name == "" {
-		choose := b.Name
-		if choose == nil {
-			choose = NumberedName
+		taken := func(name string) bool { return b.names[name] }
+		if b.Name != nil {
+			name = b.Name(s, b.unnamed, taken)
+		} else {
+			name = b.numbered(s, taken)
 		}
-		name = choose(s, b.unnamed, func(name string) bool { return b.names[name] })
 		b.unnamed++
 	}
 	if !utf8.ValidString(name) {

@@ -109,3 +109,30 @@ func TestRefused(t *testing.T) {
 		t.Errorf("a foreign output: %v", err)
 	}
 }
+
+// Naming a node asks as many times whether a name is taken, however many nodes there are.
+func TestNamesAreFoundAtOnce(t *testing.T) {
+	asked := 0
+	var b Builder
+	s, err := op.Lookup("random.coin_flip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{"random.coin_flip#3": true, "random.coin_flip#900": true} // given by the user
+	const n = 4000
+	for i := range n {
+		name := b.numbered(s, func(name string) bool { asked++; return names[name] })
+		if i < 50 {
+			if want := NumberedName(s, i, func(name string) bool { return names[name] }); name != want {
+				t.Fatalf("node %d is %q, want %q", i, name, want)
+			}
+		}
+		if names[name] {
+			t.Fatalf("node %d has the name %q of another", i, name)
+		}
+		names[name] = true
+	}
+	if asked > 2*n+2 {
+		t.Errorf("%d nodes asked %d times", n, asked)
+	}
+}
