@@ -262,6 +262,16 @@ func TestIndicesBeyond63Bits(t *testing.T) {
 	third, err := Slice(evens, 0, Endless, 3)
 	compareFirst(t, repeated(t, third, err), []int64{0, 12, 8, 12, -1, 10, -1, 4, -1, 6, 8, -1})
 
+	endless, err := Repeat(Range(0, 25, 1), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Slice(endless, 1, -Endless, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareFirst(t, back, []int64{1, 0, 8, 7, 15, 14}) // an epoch of 2^63-1 elements is 7 of 25 further
+
 	a, errA := Repeat(Range(0, 13, 1), 0)
 	b, errB := Repeat(Range(100, 107, 1), 0)
 	mixed, errC := Mix([]Map[int64]{a, b}, []float64{2, 1})

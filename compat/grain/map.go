@@ -145,6 +145,9 @@ func bounds(n, start, stop, step int64) (first, end, count int64) {
 		least, most = -1, n-1
 	}
 	clamp := func(i int64) int64 {
+		if i <= -Endless {
+			return least // an open bound, also of an endless map
+		}
 		if i < 0 {
 			i += n
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/compat/grain"
@@ -153,7 +152,7 @@ func sliced(m grain.Map[any], s *step) (grain.Map[any], error) {
 	}
 	start, stop := int64(0), int64(grain.Endless)
 	if by < 0 {
-		start, stop = grain.Endless, math.MinInt64
+		start, stop = grain.Endless, -grain.Endless
 	}
 	for place, to := range []*int64{&start, &stop} {
 		n, given, err := s.integer(place, [2]string{"start", "stop"}[place])
