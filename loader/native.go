@@ -42,7 +42,23 @@ func (n *native) Attach(e Engine) error {
 	}
 	n.identify()
 	n.takeSnapshot()
+	n.warnOfUnevenEnd()
 	return nil
+}
+
+// warnOfUnevenEnd says at construction that some ranks will end an epoch a step before
+// the others: an all-reduce in that step would wait for ever.
+func (n *native) warnOfUnevenEnd() {
+	s := n.setup
+	if s.Iterable || s.Sampler != nil || s.BatchSampler != nil || s.DropLast || s.World < 2 {
+		return
+	}
+	samples, _ := s.DataLen()
+	_, length := orderOf(s, samples, n.version)
+	if rest := length % int64(s.Global); rest > 0 && rest < int64(s.World) {
+		s.Warn(fmt.Sprintf("the last batch of an epoch has %d samples for %d ranks: %d of them end the epoch a step before the others, and a collective call in that step waits for ever; set DropLast, or another batch size",
+			rest, s.World, int64(s.World)-rest))
+	}
 }
 
 // laned reports whether batches belong to streams.

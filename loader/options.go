@@ -84,7 +84,7 @@ type Options[S, B any] struct {
 	GlobalBatch int
 	// Rank and World say which slice of the global batches is wanted. World 0 is 1. Where
 	// the last batch of an epoch has fewer samples than there are ranks, those without
-	// one end a step before the others, unless DropLast leaves it out.
+	// one end a step before the others, unless DropLast leaves it out; New warns of it.
 	Rank, World int
 	// Streams is by how many streams an iterable data set, or one with a state, is
 	// read. It is part of the state. 0 is the number of workers, at least 1.
