@@ -76,6 +76,9 @@ func TestOverwriteRefusals(t *testing.T) {
 	if err := fsys.Mkdir("/photos", 0o777); err != nil {
 		t.Fatal(err)
 	}
+	if err := fsys.Mkdir("/photos/of", 0o777); err != nil { // an empty directory may be overwritten
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		path string
 		o    checkpoint.SaveOptions
