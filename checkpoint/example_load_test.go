@@ -139,7 +139,7 @@ func ExampleLoadInto() {
 		log.Fatal(err)
 	}
 	fmt.Println(model.Params.W, model.Params.B, len(model.Opt["mu"]), model.Step)
-	// Output: float32[2,3] [0.5 0.25] 6 100
+	// Output: float32[2,3] [[1 2 3] [4 5 6]] [0.5 0.25] 6 100
 }
 
 // Every layout loads in the background.

@@ -145,7 +145,7 @@ func ExampleKey() {
 	}
 	again := n.Get("rng").Value.(checkpoint.Key)
 	fmt.Println(again.Impl, again.Data)
-	// Output: threefry2x32 uint32[2]
+	// Output: threefry2x32 uint32[2] [0 42]
 }
 
 // Two leaves that would have one name on disk are refused, both by name.

@@ -122,9 +122,19 @@ func (o *Options[S, B]) setOwn(name string, v configValue) (err error) {
 	case "on_error":
 		err = eachEntry("on_error.", v.node, func(name string, v configValue) error { return o.OnError.set(name, v) })
 	default:
-		return v.wrong("a name that is known")
+		return v.unknown(name, configNames)
 	}
 	return err
+}
+
+// configNames are the names of options that a configuration may have.
+var configNames = []string{"batch_size", "shuffle", "num_workers", "prefetch_factor", "persistent_workers", "drop_last", "timeout", "pin_memory",
+	"pin_memory_device", "multiprocessing_context", "snapshot_every_n_steps", "in_order", "seed", "global_batch", "rank", "world", "streams", "on_error"}
+
+// unknown is the error of a name that is none of names.
+func (v configValue) unknown(name string, names []string) error {
+	return &errs.Error{Kind: errs.Invalid, Op: "loader.FromConfig", Subject: v.name + " in line " + strconv.Itoa(v.node.Line), Want: "a name that is known",
+		Got: strconv.Quote(cutText(name, 60)), Remedy: errs.DidYouMean(name, names)}
 }
 
 func (p *Policy) set(name string, v configValue) (err error) {
@@ -142,7 +152,7 @@ func (p *Policy) set(name string, v configValue) (err error) {
 	case "backoff":
 		p.Backoff, err = v.seconds()
 	default:
-		return v.wrong("action, retries or backoff")
+		return v.unknown(name, []string{"action", "retries", "backoff"})
 	}
 	return err
 }

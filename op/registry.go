@@ -35,12 +35,16 @@ func Register(s Schema) {
 }
 
 // Lookup returns the operator called name ("decoders.image"). The error of an
-// unknown name proposes the nearest known one.
+// unknown name proposes the nearest known one; that of an operator of DALI that is not
+// there yet says so, and is errs.Unsupported.
 func Lookup(name string) (*Schema, error) {
 	registry.RLock()
 	defer registry.RUnlock()
 	if s, ok := registry.byName[name]; ok {
 		return s, nil
+	}
+	if inDALI[name] {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "operator", Subject: name, Got: "an operator of DALI that is not there yet", Remedy: "docs/compat/dali.md lists what is"}
 	}
 	names := make([]string, 0, len(registry.byName))
 	for n := range registry.byName {
@@ -48,6 +52,9 @@ func Lookup(name string) (*Schema, error) {
 	}
 	return nil, &errs.Error{Kind: errs.NotFound, Op: "operator", Subject: name, Remedy: Nearest(name, names)}
 }
+
+// InDALI reports whether name is that of an operator of DALI that is not there yet.
+func InDALI(name string) bool { return inDALI[name] }
 
 // Schemas returns all registered operators, sorted by full name.
 func Schemas() []*Schema {

@@ -13,7 +13,7 @@ func Example() {
 
 	row, err := tensor.Of[float32](t.Index(0))
 	fmt.Println(t, row, err)
-	// Output: float32[2,3] [10 2 3] <nil>
+	// Output: float32[2,3] [[10 2 3] [4 5 6]] [10 2 3] <nil>
 }
 
 func ExampleDType() {
@@ -42,5 +42,5 @@ func ExampleBatch() {
 		}
 	}
 	fmt.Println(b.NumSamples(), b.Sample(1), b.Sample(1).Data, b.Uniform())
-	// Output: 2 uint8[1,3] [0 1 2] false
+	// Output: 2 uint8[1,3] [[0 1 2]] [0 1 2] false
 }

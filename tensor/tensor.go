@@ -98,7 +98,7 @@ func (t Tensor) Equal(o Tensor) bool {
 }
 
 // String describes type and shape, such as "float32[3,224,224]"; it does not
-// print the elements.
+// print the elements, which Format does.
 func (t Tensor) String() string { return t.DType.String() + t.Shape.String() }
 
 // Spec returns the description of t, whose shape is not nil: that of a scalar is known as well.

@@ -42,6 +42,7 @@ carries on as if nothing had happened.
 		newVerifyCommand(g),
 		newDiffCommand(g),
 		newRepairCommand(g),
+		newAdoptCommand(g),
 		newConvertCommand(g),
 		newRunCommand(g),
 		newGraphCommand(g),

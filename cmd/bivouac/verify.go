@@ -223,6 +223,20 @@ func verify(ctx context.Context, path string, o checkpoint.VerifyOptions) verdic
 	if r == nil {
 		return v
 	}
+	failed, unread := v.failed, v.Unread
+	v = newVerdict(path, r)
+	if err != nil {
+		v.Unread = unread
+		if r.OK() {
+			v.failed, v.Verdict, v.Sound = failed, "", false
+		}
+	}
+	return v
+}
+
+// newVerdict is what a report says.
+func newVerdict(path string, r *checkpoint.Report) verdict {
+	v := verdict{Path: path, Problems: []string{}, Orbax: []string{}, Parts: []cover{}}
 	v.Manifest, v.Coverage, v.Files, v.Leaves, v.Bytes = r.Manifest, r.Coverage, r.Files, r.Leaves, r.Bytes
 	v.Percent = share(r.Share())
 	for _, p := range r.Problems {
@@ -235,10 +249,7 @@ func verify(ctx context.Context, path string, o checkpoint.VerifyOptions) verdic
 	for _, p := range r.Parts {
 		v.Parts = append(v.Parts, newCover(p))
 	}
-	if err == nil || !r.OK() {
-		v.failed = nil
-		v.Verdict, v.Sound = r.Verdict().String(), r.Verdict() == checkpoint.Sound
-	}
+	v.Verdict, v.Sound = r.Verdict().String(), r.Verdict() == checkpoint.Sound
 	return v
 }
 

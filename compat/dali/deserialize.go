@@ -278,6 +278,9 @@ func (r *rebuilder) put(e pipeproto.Edge, n pipeline.Node) error {
 
 // unknownOperator proposes the schema whose name is most like it.
 func unknownOperator(schema string) error {
+	if name, _ := Operator(schema); op.InDALI(name) {
+		return &errs.Error{Kind: errs.Unsupported, Subject: schema, Got: "an operator of DALI that is not there yet", Remedy: "docs/compat/dali.md lists what is"}
+	}
 	var names []string
 	for _, s := range op.Schemas() {
 		names = append(names, SchemaName(s.FullName()))

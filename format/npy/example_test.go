@@ -22,7 +22,7 @@ func Example() {
 	}
 	values, _ := tensor.Of[int32](t)
 	fmt.Println(t, values)
-	// Output: int32[2,3] [1 2 3 4 5 6]
+	// Output: int32[2,3] [[1 2 3] [4 5 6]] [1 2 3 4 5 6]
 }
 
 // An archive is written as numpy.savez_compressed does, and one array of it read.

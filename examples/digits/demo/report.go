@@ -151,6 +151,9 @@ func (r *Report) Print(w io.Writer) {
 		}
 		p("%4d  %10d  %12s  %13d  %10d  %7d\n", i+1, k.Step, commit, k.Resumed, k.Lost, k.Bound)
 	}
+	if len(r.Kills) > 0 {
+		p("allowed: the steps since the last commit that was acknowledged before the kill; more would be a lost commit\n")
+	}
 	p("\n%-24s %-34s %-34s\n", "", "uninterrupted", "interrupted")
 	for _, row := range r.rows() {
 		verdict := "equal"

@@ -1,0 +1,65 @@
+package tensor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// How much of a tensor is printed: with %v all elements of one with at most
+// printSmall, with %+v those of any; of one with more than printAll only printEdge at
+// either end of each axis.
+const (
+	printSmall = 16
+	printAll   = 1000
+	printEdge  = 3
+)
+
+// Format implements fmt.Formatter. Println and %v print type and shape, and of a tensor
+// with at most 16 elements these too: "float32[2,2] [[1 2] [3 4]]". %+v prints the
+// elements of every tensor, of a large one those at the edges. %s prints String.
+func (t Tensor) Format(f fmt.State, verb rune) {
+	text := t.String()
+	n, err := t.Shape.Bytes(t.DType)
+	if verb == 'v' && err == nil && n == len(t.Data) && t.DType.Valid() && (f.Flag('+') || t.Shape.Len() <= printSmall) {
+		var b strings.Builder
+		b.WriteString(text + " ")
+		t.print(&b, 0, 0, t.Shape.Len() > printAll)
+		text = b.String()
+	}
+	if w, ok := f.Width(); ok && len(text) < w {
+		pad := strings.Repeat(" ", w-len(text))
+		if f.Flag('-') {
+			text += pad
+		} else {
+			text = pad + text
+		}
+	}
+	io.WriteString(f, text) //nolint:errcheck // a State keeps its errors
+}
+
+// print writes the elements from an axis on; at is the place of the first.
+func (t Tensor) print(b *strings.Builder, axis, at int, short bool) {
+	if axis == len(t.Shape) {
+		b.WriteString(t.Element(at))
+		return
+	}
+	n, below := t.Shape[axis], 1
+	for _, d := range t.Shape[axis+1:] {
+		below *= d
+	}
+	b.WriteByte('[')
+	for i := 0; i < n; i++ {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if short && n > 2*printEdge && i == printEdge {
+			b.WriteString("... ")
+			i = n - printEdge
+		}
+		t.print(b, axis+1, at+i*below, short)
+	}
+	b.WriteByte(']')
+}
+
+var _ fmt.Formatter = Tensor{}
