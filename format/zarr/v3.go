@@ -109,10 +109,18 @@ func (d *document) keyEncoding(v any) KeyEncoding {
 	return k
 }
 
+// maxCodecs bounds a list of codecs: real ones have a handful, and each takes many times
+// its text in memory.
+const maxCodecs = 256
+
 func (d *document) codecList(v any, name string) []CodecSpec {
 	list, ok := v.([]any)
 	if !ok {
 		d.corrupt("%s is not a list", name)
+		return nil
+	}
+	if len(list) > maxCodecs {
+		d.unsupported("%s with %d members: at most %d", name, len(list), maxCodecs)
 		return nil
 	}
 	specs := make([]CodecSpec, 0, len(list))

@@ -62,6 +62,9 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 		if err != nil {
 			return err
 		}
+		if err := noneTwice(m, file); err != nil {
+			return err
+		}
 		for _, e := range m.Entries() {
 			if other, dup := in[e.Name]; dup {
 				return &errs.Error{Kind: errs.Corrupt, Subject: "tensor " + strconv.Quote(e.Name), Got: "in " + other + " and in " + file}
@@ -93,6 +96,18 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 	}
 	if c.structure != nil {
 		return c.arrange(t)
+	}
+	return nil
+}
+
+// noneTwice refuses a header that has a tensor more than once. The reference library
+// takes the last one; whoever meant the other would get wrong numbers without a word.
+func noneTwice(m *safetensors.Model, file string) error {
+	for _, p := range m.Parts() {
+		if twice := p.Header.Duplicates; len(twice) > 0 {
+			return &errs.Error{Kind: errs.Corrupt, Subject: file, Want: "each tensor once", Got: strconv.Quote(twice[0]) + " more than once in the header",
+				Remedy: "write the file again: nobody can tell which one was meant"}
+		}
 	}
 	return nil
 }
