@@ -68,12 +68,15 @@ func decodeLoosely(text string) ([]byte, error) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "dali.Dynamic", Subject: "state", Want: "base64", Got: got}
 	}
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	for i := range len(text) {
+		if text[i] >= 0x80 { // looked for first: also behind the end
+			return bad("a character that is not ASCII")
+		}
+	}
 	var digits []byte
 	pads := 0
 	for i := range len(text) {
 		switch c := text[i]; {
-		case c >= 0x80:
-			return bad("a character that is not ASCII")
 		case c == '=':
 			if pads++; len(digits)%4 >= 2 && len(digits)%4+pads >= 4 { // the end: what follows is not looked at
 				return base64.RawStdEncoding.DecodeString(string(digits))
@@ -185,7 +188,7 @@ func (r *ReaderOrder) resume(s stateproto.Loader) (*ReaderOrder, int64, error) {
 	epoch := int64(max(0, s.Epoch))
 	if !r.options.RandomShuffle || epoch <= mostReplayed/r.shards.Largest() {
 		pos, err := r.Position(s)
-		return r, pos, err
+		return r.resumedFrom(s), pos, err
 	}
 	far, _, err := r.From(s)
 	if err != nil {

@@ -101,6 +101,7 @@ type ReaderOrder struct {
 	shards  order.Shards
 	list    []int32 // shuffled at the start; nil for 0, 1, …
 	numbers *numbers
+	resumed resumed
 
 	mu     sync.Mutex
 	recent [2]*epoch // the later used first; immutable
@@ -142,9 +143,9 @@ func (r *ReaderOrder) Fill(pos int64, dst []int64) int {
 		dst = dst[:left]
 	}
 	for done := 0; done < len(dst); {
-		number, age := r.shards.Locate(pos + int64(done))
+		number, age := r.Locate(pos + int64(done))
 		part := dst[done:]
-		if left := r.shards.EpochLength(number) - age; int64(len(part)) > left {
+		if left := r.EpochLength(number) - age; int64(len(part)) > left {
 			part = part[:left]
 		}
 		r.fillEpoch(number, age, part)
@@ -217,7 +218,24 @@ func (r *ReaderOrder) Meta() ReaderMeta {
 
 // Locate returns the epoch of a position (>= 0), and how many samples of it come
 // before.
-func (r *ReaderOrder) Locate(pos int64) (epoch, age int64) { return r.shards.Locate(pos) }
+func (r *ReaderOrder) Locate(pos int64) (epoch, age int64) {
+	t := r.resumed
+	if t.length == 0 {
+		return r.shards.Locate(pos)
+	}
+	switch begin := r.shards.Begin(t.epoch); {
+	case pos < begin:
+		return r.shards.Locate(pos)
+	case pos < begin+t.length:
+		return t.epoch, pos - begin
+	}
+	return r.shards.Locate(pos - t.length + r.shards.EpochLength(t.epoch))
+}
 
 // EpochLength returns how many samples an epoch (>= 0) delivers, with padding.
-func (r *ReaderOrder) EpochLength(epoch int64) int64 { return r.shards.EpochLength(epoch) }
+func (r *ReaderOrder) EpochLength(epoch int64) int64 {
+	if t := r.resumed; t.length > 0 && epoch == t.epoch {
+		return t.length
+	}
+	return r.shards.EpochLength(epoch)
+}

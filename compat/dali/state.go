@@ -3,6 +3,7 @@ package dali
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
@@ -15,7 +16,7 @@ import (
 // epoch, and how many samples of it were delivered. The error is of kind
 // errs.Unsupported where the number of the epoch exceeds DALI's 31 bits.
 func (r *ReaderOrder) State(pos int64) (stateproto.Loader, error) {
-	number, age := r.shards.Locate(pos)
+	number, age := r.Locate(pos)
 	if number > math.MaxInt32 {
 		return stateproto.Loader{}, &errs.Error{Kind: errs.Unsupported, Op: "dali.ReaderOrder.State",
 			Want: "an epoch below 2^31", Got: "epoch " + strconv.FormatInt(number, 10)}
@@ -61,8 +62,36 @@ func (r *ReaderOrder) From(s stateproto.Loader) (*ReaderOrder, int64, error) {
 	number := int64(max(0, s.Epoch))
 	n := &numbers{shards: r.shards, fill: int64(r.options.InitialFill), first: number, stride: 1,
 		starts: []libstdcxx.MinstdRand0{start}}
-	next := &ReaderOrder{options: r.options, shards: r.shards, list: r.list, numbers: n}
+	next := &ReaderOrder{options: r.options, shards: r.shards, list: r.list, numbers: n, resumed: r.resumedAt(s)}
 	return next, r.shards.Begin(number) + int64(max(0, s.Age)), nil
+}
+
+// resumed is an epoch that is resumed with other batches than it was begun with: as PadLastBatch
+// fills the last of these, it has another length than epochs that are read from their beginning.
+type resumed struct{ epoch, length int64 } // length 0: there is none
+
+// resumedAt returns what becomes of the epoch of a state. Batches begin where the state stands.
+func (r *ReaderOrder) resumedAt(s stateproto.Loader) resumed {
+	number, age := int64(max(0, s.Epoch)), int64(max(0, s.Age))
+	batch, most := r.shards.Pad, r.shards.Largest()
+	if batch == 0 || age%batch == 0 || age >= most {
+		return resumed{}
+	}
+	return resumed{number, age + (most-age+batch-1)/batch*batch}
+}
+
+// resumedFrom returns the order for a reader that goes on from a state of r, with batches that
+// begin there.
+func (r *ReaderOrder) resumedFrom(s stateproto.Loader) *ReaderOrder {
+	t := r.resumedAt(s)
+	if t.length == 0 {
+		return r
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := *r.numbers
+	n.starts = slices.Clone(n.starts)
+	return &ReaderOrder{options: r.options, shards: r.shards, list: r.list, numbers: &n, resumed: t}
 }
 
 // start returns the generator at the beginning of an epoch; it moves with

@@ -22,7 +22,7 @@ import (
 
 func TestPatternsRefused(t *testing.T) {
 	c := collected(t, checkpoint.New(), 1)
-	for _, p := range []string{"", "a.json", "a_{}.json", "a_{n}.json", "a_{seq}_{seq}.json", "a_{seq", "a_seq}", "{seq:zz}", "{seq!x}", "{seq.real}", "{seq:-4d}"} {
+	for _, p := range []string{"", "a.json", "a_{}.json", "a_{n}.json", "a_{seq}_{seq}.json", "a_{seq", "a_seq}", "{seq:zz}", "{seq!x}", "{seq.real}", "{seq:.2d}", "{seq:,x}", "{seq:,n}", "{seq:f}", "{seq:c}", "{seq:65}", "{seq:é}"} {
 		if _, err := c.Save(t.Context(), filepath.Join(t.TempDir(), p)); !errors.Is(err, errs.Invalid) {
 			t.Errorf("Save(%q): %v", p, err)
 		}

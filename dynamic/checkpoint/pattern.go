@@ -15,14 +15,6 @@ type pattern struct {
 	format        format
 }
 
-// format is that of an integer: zeros up to a width, and the base.
-type format struct {
-	zeros bool
-	width int
-	base  int
-	upper bool
-}
-
 // parsePattern reads what Python's str.format takes, restricted to one field {seq}.
 func parsePattern(text string) (pattern, error) {
 	bad := func(want, got string) (pattern, error) {
@@ -58,7 +50,7 @@ func parsePattern(text string) (pattern, error) {
 		}
 		f, ok := parseFormat(spec)
 		if !ok {
-			return bad("the format of an integer, as 04d", strconv.Quote(spec))
+			return bad("the format of an integer, as 04d or a comma", strconv.Quote(spec))
 		}
 		p.before, p.format = literal.String(), f
 		literal.Reset()
@@ -69,36 +61,6 @@ func parsePattern(text string) (pattern, error) {
 	}
 	p.after = literal.String()
 	return p, nil
-}
-
-func parseFormat(spec string) (format, bool) {
-	f := format{base: 10}
-	spec, f.zeros = strings.CutPrefix(spec, "0")
-	if n := len(spec); n > 0 {
-		if base, ok := map[byte]int{'d': 10, 'b': 2, 'o': 8, 'x': 16, 'X': 16}[spec[n-1]]; ok {
-			f.base, f.upper = base, spec[n-1] == 'X'
-			spec = spec[:n-1]
-		}
-	}
-	if spec == "" {
-		return f, true
-	}
-	const widest = 64
-	width, err := strconv.Atoi(spec)
-	f.width = width
-	return f, err == nil && width >= 0 && width <= widest && spec[0] != '+' && spec[0] != '-'
-}
-
-func (f format) text(n int) string {
-	s := strconv.FormatInt(int64(n), f.base)
-	if f.upper {
-		s = strings.ToUpper(s)
-	}
-	pad := " "
-	if f.zeros {
-		pad = "0"
-	}
-	return strings.Repeat(pad, max(0, f.width-len(s))) + s
 }
 
 // path returns the path of number n.
@@ -115,7 +77,9 @@ func (p pattern) number(name, head string) (n int, deeper string, ok bool) {
 	if digits, ok = strings.CutSuffix(digits, tail); !ok {
 		return 0, "", false
 	}
-	n, ok = decimal(digits)
+	if n, ok = decimal(digits); !ok {
+		n, ok = p.format.number(digits)
+	}
 	return n, filepath.ToSlash(deeper), ok
 }
 

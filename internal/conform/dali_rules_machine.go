@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"math"
+	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/dynamic/random"
 	"github.com/bivouac-ml/bivouac/dynamic/readers"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
 )
 
 // ruleMachine runs the steps of a program.
@@ -73,7 +76,11 @@ func (m *ruleMachine) value(v any) (any, error) {
 		return v, nil
 	case map[string]any:
 		if name, ok := v["state_of"].(string); ok {
-			return m.objects[name].GetState()
+			o, err := m.object(name)
+			if err != nil {
+				return nil, err
+			}
+			return o.GetState()
 		}
 		if text, ok := v["bytes"].(string); ok {
 			return pythonBytes(text), nil
@@ -100,7 +107,11 @@ func (m *ruleMachine) step(verb string, a []any) (any, error) {
 	name, _ := nth(a, 0).(string)
 	switch verb {
 	case "rng":
-		g := random.New(uint64(numberOf(a[1])))
+		seed, err := seedOf(a[1])
+		if err != nil {
+			return nil, err
+		}
+		g := random.New(seed)
 		m.objects[name] = &pythonRNG{g}
 		return g.State().String(), nil
 	case "duck":
@@ -117,30 +128,79 @@ func (m *ruleMachine) step(verb string, a []any) (any, error) {
 			return nil, err
 		}
 		r, err := newDynamicReader(root, args, readers.Options{Restore: readers.Restore{Compat: dali.Dynamic{}}})
-		m.objects[name] = &pythonReader{r}
-		return nil, err
+		if err == nil {
+			m.objects[name] = &pythonReader{Reader: r}
+			return nil, nil
+		}
+		if !knownArguments("readers.file", args) || strings.Contains(err.Error(), "shard") {
+			return nil, err // there is no object then, as in Python
+		}
+		// DALI's class looks at shards; all else is refused in the first iteration.
+		r, fails := newDynamicReader(root, nil, readers.Options{Restore: readers.Restore{Compat: dali.Dynamic{}}})
+		m.objects[name] = &pythonReader{r, err}
+		return nil, fails
 	case "epoch", "next":
 		return m.iterate(verb, name, a)
+	case "state", "set", "draw", "advance":
+		o, err := m.object(name)
+		if err != nil {
+			return nil, err
+		}
+		return m.use(verb, o, a)
+	}
+	return m.choose(verb, name, a)
+}
+
+// object returns an object of the program. Python raises a KeyError for one whose making failed.
+func (m *ruleMachine) object(name string) (checkpoint.Stateful, error) {
+	if o, ok := m.objects[name]; ok {
+		return o, nil
+	}
+	return nil, &errs.Error{Kind: errs.NotFound, Subject: name, Want: "an object of the program", Got: "none"}
+}
+
+// use runs a step on an object.
+func (m *ruleMachine) use(verb string, o checkpoint.Stateful, a []any) (any, error) {
+	switch verb {
 	case "state":
-		s, err := m.objects[name].GetState()
+		s, err := o.GetState()
 		return printed(s), err
 	case "set":
 		v, err := m.value(a[1])
 		if err != nil {
 			return nil, err
 		}
-		return nil, m.objects[name].SetState(v)
+		return nil, o.SetState(v)
 	case "draw":
 		list := make([]uint32, numberOf(a[1]))
 		for i := range list {
-			list[i] = m.objects[name].(*pythonRNG).Uint32()
+			list[i] = o.(*pythonRNG).Uint32()
 		}
 		return list, nil
-	case "advance":
-		m.objects[name].(*pythonRNG).Advance(uint64(numberOf(a[1])))
-		return nil, nil
 	}
-	return m.choose(verb, name, a)
+	o.(*pythonRNG).Advance(uint64(numberOf(a[1])))
+	return nil, nil
+}
+
+// knownArguments reports whether an operator has all these arguments.
+func knownArguments(name string, args map[string]any) bool {
+	s, err := op.Lookup(name)
+	for arg := range args {
+		if _, ok := s.Param(arg); err != nil || !ok && arg != "enable_checkpointing" {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// seedOf returns a seed: an integer modulo 2^64, as DALI takes it.
+func seedOf(v any) (uint64, error) {
+	n, _ := v.(json.Number)
+	i, ok := new(big.Int).SetString(n.String(), 10)
+	if !ok {
+		return 0, &errs.Error{Kind: errs.Mismatch, Subject: "seed", Want: "an integer", Got: fmt.Sprint(v)}
+	}
+	return i.And(i, new(big.Int).SetUint64(math.MaxUint64)).Uint64(), nil
 }
 
 func nth(a []any, i int) any {
@@ -158,13 +218,21 @@ func numberOf(v any) int64 {
 
 // iterate begins an epoch, or takes batches of it.
 func (m *ruleMachine) iterate(verb, name string, a []any) (any, error) {
-	r := m.objects[name].(*pythonReader)
 	if verb == "epoch" {
+		o, err := m.object(name)
+		if err != nil {
+			return nil, err
+		}
+		r := o.(*pythonReader)
 		if e := m.epochs[name]; e != nil {
 			e.stop()
 		}
 		options, _ := nth(a, 2).(map[string]any)
 		seq := dynamicEpoch(m.ctx(), r.Reader, int(numberOf(a[1])))
+		if r.refused != nil {
+			seq = func(yield func([]int64, error) bool) { yield(nil, r.refused) }
+			options = nil
+		}
 		if captured, _ := options["capture"].(bool); captured {
 			seq = capturedEpoch(m.ctx(), r.Root(int(numberOf(a[1]))))
 		}
@@ -242,10 +310,14 @@ func (m *ruleMachine) call(verb, name string, a []any) (any, error) {
 	c := m.c
 	switch verb {
 	case "register":
-		if a[1] == nil {
-			return c.RegisterAnonymous(m.objects[name])
+		o, err := m.object(name)
+		if err != nil {
+			return nil, err
 		}
-		return c.Register(m.objects[name], a[1].(string))
+		if a[1] == nil {
+			return c.RegisterAnonymous(o)
+		}
+		return c.Register(o, a[1].(string))
 	case "get":
 		s, err := c.GetState(name)
 		return describedState(s), err

@@ -101,7 +101,10 @@ func (b pythonBytes) String() string { return "b'" + string(b) + "'" }
 // pythonRNG and pythonReader take bytes that went through a checkpoint.
 type (
 	pythonRNG    struct{ *random.RNG }
-	pythonReader struct{ *readers.Reader }
+	pythonReader struct {
+		*readers.Reader
+		refused error // what its first iteration raises
+	}
 )
 
 // CheckpointType returns DALI's name of the class.
