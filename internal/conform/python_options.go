@@ -73,9 +73,13 @@ func setOption(o *pipeline.Options, name string, v any) error {
 		o.OutputLayout = make([]string, 1)
 		o.OutputLayout[0], ok = v.(string)
 	case "seed":
-		var n int
-		if n, ok = v.(int); n != -1 { // -1 is any seed
-			o.Seed = uint64(n)
+		switch n := v.(type) {
+		case int:
+			if ok = true; n != -1 { // -1 is any seed
+				o.Seed = uint64(n)
+			}
+		case uint64: // from 2^63 on
+			o.Seed, ok = n, true
 		}
 	case "prefetch_queue_depth":
 		queues, separated := v.(map[string]any)

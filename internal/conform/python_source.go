@@ -13,6 +13,7 @@ import (
 func (g *grapher) externalSource(m *machine, kw map[string]any) (any, error) {
 	var source pipeline.Source
 	o := pipeline.SourceOptions{}
+	var declared tensor.Spec
 	for k, v := range kw {
 		switch k {
 		case "name":
@@ -27,9 +28,26 @@ func (g *grapher) externalSource(m *machine, kw map[string]any) (any, error) {
 				return []pipeline.Data{samples}, err
 			})
 		case "batch":
+		case "dtype":
+			d, ok := v.(tensor.DType)
+			if !ok {
+				return nil, raise("TypeError", "external_source: dtype %v", v)
+			}
+			declared.DType = d
+		case "ndim":
+			n, ok := v.(int)
+			if !ok || n < 0 {
+				return nil, raise("TypeError", "external_source: ndim %v", v)
+			}
+			declared.Shape = slices.Repeat(tensor.Shape{-1}, n)
+		case "layout":
+			declared.Layout = fmt.Sprint(v)
 		default:
 			return nil, fmt.Errorf("unknown argument %s of external_source", k)
 		}
+	}
+	if declared.DType != tensor.Invalid || declared.Shape != nil || declared.Layout != "" {
+		o.Specs = []tensor.Spec{declared}
 	}
 	nodes := pipeline.ExternalSource(g.b, source, o)
 	return nodes[0], g.b.Err()

@@ -19,6 +19,9 @@ func Constant(v any) (any, error) {
 		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
 			return int(n), nil
 		}
+		if n, err := strconv.ParseUint(v.String(), 10, 64); err == nil {
+			return n, nil // seeds from 2^63 on
+		}
 		return v.Float64()
 	case []any:
 		out := make([]any, len(v))
