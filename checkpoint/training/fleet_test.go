@@ -24,6 +24,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -383,18 +384,29 @@ func (f *fleet) judge(acked []string) ([]string, error) {
 	}
 }
 
-// notarySpared hides what the notary has under way from the judge of the steps.
+// notarySpared hides what the notary has under way from the judge of the steps, and
+// what a reader has a lease of or another member is freeing.
 type notarySpared struct{ vfs.FS }
 
 func (n notarySpared) ReadDir(name string) ([]os.DirEntry, error) {
 	list, err := n.FS.ReadDir(name)
 	kept := list[:0]
 	for _, e := range list {
-		if !strings.HasPrefix(e.Name(), free+".") {
+		if !strings.HasPrefix(e.Name(), free+".") && !(store.IsStaging(e.Name()) && inUse(filepath.Join(name, e.Name()))) {
 			kept = append(kept, e)
 		}
 	}
 	return kept, err
+}
+
+// inUse reports whether somebody has the lock of a directory, or it is gone.
+func inUse(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil
 }
 
 // play lets the fleet loose for some lives of the trainer, or until enough says so.
@@ -424,7 +436,7 @@ func (f *fleet) play(t *testing.T, enough func(lives int) bool) {
 		}
 		f.found(t, began)
 		if acked, err = f.judge(events); err != nil {
-			t.Errorf("after kill %d: %v\nacknowledged: %s", lives, err, strings.Join(events, "; "))
+			t.Errorf("after kill %d: %v\nacknowledged: %s", lives, err, strings.Join(events[max(0, len(events)-60):], "; "))
 		}
 		f.found(t, began)
 		if t.Failed() {
