@@ -3,9 +3,13 @@ package main
 import (
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // global holds what all commands share.
@@ -29,6 +33,8 @@ carries on as if nothing had happened.
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		PersistentPreRunE: checkPaths,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
@@ -73,4 +79,25 @@ func (g *global) bars(w io.Writer) bool {
 func isTerminal(w io.Writer) bool {
 	f, ok := underlying(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// pathFlags are the flags of all commands whose values are paths.
+var pathFlags = map[string]bool{"dir": true, "output": true, "key": true, "sign-key": true, "checkpoint-in": true, "checkpoint-out": true}
+
+// checkPaths refuses URLs and home directories where a path is meant: files and
+// directories of these names would be looked for, or made.
+func checkPaths(cmd *cobra.Command, args []string) (err error) {
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "~/") || strings.Contains(arg, "://") {
+			if err := local.CheckPath(arg); err != nil {
+				return err
+			}
+		}
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if err == nil && pathFlags[f.Name] {
+			err = local.CheckPath(f.Value.String())
+		}
+	})
+	return err
 }

@@ -158,6 +158,9 @@ func Open(dir string, o *Options) (*Store, error) {
 	if dir == "" || strings.ContainsRune(dir, 0) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: dir, Want: "the name of a directory"}
 	}
+	if err := CheckPath(dir); err != nil {
+		return nil, err
+	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, wrap(op, dir, err)

@@ -39,6 +39,9 @@ func Checkpoint(path string, st store.Store) (store.Store, string, error) {
 	if path == "" {
 		return nil, "", &errs.Error{Kind: errs.Invalid, Op: "path", Got: "empty", Remedy: "name a checkpoint"}
 	}
+	if err := local.CheckPath(path); err != nil {
+		return nil, "", err
+	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, "", &errs.Error{Kind: errs.Invalid, Op: "path", Subject: path, Err: err}
