@@ -19,6 +19,7 @@ import (
 // an error of that save instead of a checkpoint without a file.
 func Run(ctx context.Context, commit Commit, dir Writer) error {
 	g := &guard{dir: dir, names: map[string]bool{}, folded: map[string]string{}}
+	g.idle.L = &g.mu
 	err := commit(ctx, g)
 	if late := g.finish(); err == nil {
 		err = late
@@ -28,12 +29,28 @@ func Run(ctx context.Context, commit Commit, dir Writer) error {
 
 type guard struct {
 	dir    Writer
-	using  sync.RWMutex // held for reading while dir is called: a handler that is left behind may be at it
 	mu     sync.Mutex
+	calls  int               // of dir that are under way: a handler that is left behind may be at one
+	idle   sync.Cond         // calls is 0
 	names  map[string]bool   // whether it is still open
 	folded map[string]string // names by what they are without case
 	failed error             // the first error of the Writer
 	done   bool
+}
+
+// enter and leave stand around each call of dir.
+func (g *guard) enter() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.calls++
+}
+
+func (g *guard) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.calls--; g.calls == 0 {
+		g.idle.Broadcast()
+	}
 }
 
 // note keeps the first error that the handler was told.
@@ -81,12 +98,11 @@ func (g *guard) take(name string, open bool) error {
 // finish ends the commit: nothing calls the Writer when it has returned, nor later.
 func (g *guard) finish() error {
 	g.mu.Lock()
-	g.done = true
-	g.mu.Unlock()
-	g.using.Lock()
-	defer g.using.Unlock()
-	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.done = true
+	for g.calls > 0 {
+		g.idle.Wait()
+	}
 	if g.failed != nil {
 		return g.failed
 	}
@@ -104,8 +120,8 @@ func (g *guard) finish() error {
 }
 
 func (g *guard) Put(ctx context.Context, name string, b []byte) error {
-	g.using.RLock()
-	defer g.using.RUnlock()
+	g.enter()
+	defer g.leave()
 	err := g.take(name, false)
 	if err == nil {
 		err = g.dir.Put(ctx, name, b)
@@ -114,8 +130,8 @@ func (g *guard) Put(ctx context.Context, name string, b []byte) error {
 }
 
 func (g *guard) Create(ctx context.Context, name string) (io.WriteCloser, error) {
-	g.using.RLock()
-	defer g.using.RUnlock()
+	g.enter()
+	defer g.leave()
 	if err := g.take(name, true); err != nil {
 		return nil, g.note(err)
 	}
@@ -144,8 +160,8 @@ func (f *guarded) open() error {
 
 // Write implements io.Writer.
 func (f *guarded) Write(b []byte) (n int, err error) {
-	f.guard.using.RLock()
-	defer f.guard.using.RUnlock()
+	f.guard.enter()
+	defer f.guard.leave()
 	if err = f.open(); err == nil {
 		n, err = f.file.Write(b)
 	}
@@ -154,8 +170,8 @@ func (f *guarded) Write(b []byte) (n int, err error) {
 
 // Close implements io.Closer.
 func (f *guarded) Close() error {
-	f.guard.using.RLock()
-	defer f.guard.using.RUnlock()
+	f.guard.enter()
+	defer f.guard.leave()
 	err := f.open()
 	if err == nil {
 		err = f.file.Close()
