@@ -45,7 +45,7 @@ func TestNamesOfDynamicMode(t *testing.T) {
 			t.Errorf("%s is not in the document", name)
 		}
 		switch _, err := op.Lookup(name); {
-		case errors.Is(err, errs.NotFound):
+		case errors.Is(err, errs.NotFound), errors.Is(err, errs.Unsupported): // no operator, or one that is not there yet
 			continue
 		case err != nil:
 			t.Error(err)
