@@ -166,7 +166,7 @@ func (o *LoadOptions) excused(ctx context.Context, c *layout.Checkpoint, err err
 	if err != nil || !o.Salvage || o.Report == nil || len(o.Report.Lost()) == 0 {
 		return err
 	}
-	if why := c.Explain(ctx, damaged); why != damaged {
+	if why := c.Explain(ctx, errDamaged); why != errDamaged {
 		o.Report.Leaves = nil
 		return why
 	}

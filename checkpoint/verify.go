@@ -69,12 +69,12 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 	var r *Report
 	err := (&LoadOptions{Options: signedBy(o.Key, o.Label), Store: o.Store}).read(ctx, path, func(c *layout.Checkpoint) (err error) {
 		if r, err = verify(ctx, path, c, o); err == nil && !r.OK() {
-			err = c.Explain(ctx, damaged)
+			err = c.Explain(ctx, errDamaged)
 		}
 		return err
 	})
 	switch {
-	case err == nil, err == damaged:
+	case err == nil, err == errDamaged:
 		return r, errs.Wrap(op, path, r.unread)
 	case errs.KindOf(err) == errs.Corrupt:
 		return &Report{Path: path, Problems: []error{err}, Coverage: "the checkpoint cannot be opened"}, nil
@@ -82,8 +82,8 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 	return nil, errs.Wrap(op, path, err)
 }
 
-// damaged stands for the problems of a report.
-var damaged = errors.New("damaged")
+// errDamaged stands for the problems of a report.
+var errDamaged = errors.New("damaged")
 
 // verify is Verify of an open checkpoint.
 func verify(ctx context.Context, path string, c *layout.Checkpoint, o *VerifyOptions) (*Report, error) {
