@@ -7,7 +7,8 @@
 //     integer transform, or the fast one where asked, and triangle-filtered
 //     ("fancy") upsampling, which is what DALI, Pillow and torchvision give, bit for
 //     bit. One call an image; a Decoder keeps its decompressor, so that a steady
-//     state allocates nothing in Go.
+//     state allocates nothing in Go. What it refuses, or does otherwise than DALI, the
+//     decoder in Go decodes.
 //   - A decoder in Go otherwise (internal/pure), with the same pixels, for whole images
 //     and windows, and about as fast on AMD64. It has no fast transform, and some
 //     damaged files come out otherwise. There it decodes windows in all builds, for it

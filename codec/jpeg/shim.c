@@ -116,16 +116,11 @@ void bivouac_jpeg_free(bivouac_jpeg *d) {
 const char *bivouac_jpeg_message(bivouac_jpeg *d) { return d->message; }
 
 // Inks on white paper; Adobe's files hold 255 - ink.
-static void inks(unsigned char *out, const JSAMPLE *in, int n, int format, int inverted) {
+static void inks(unsigned char *out, const JSAMPLE *in, int n, int bgr, int inverted) {
   for (int i = 0; i < n; i++, in += 4) {
     int v[3];
     for (int j = 0; j < 3; j++)
       v[j] = inverted ? in[3] * in[j] / 255 : (255 - in[3]) * (255 - in[j]) / 255;
-    if (format == BIVOUAC_JPEG_GRAY) {
-      *out++ = (19595 * v[0] + 38470 * v[1] + 7471 * v[2]) >> 16;
-      continue;
-    }
-    int bgr = format == BIVOUAC_JPEG_BGR;
     *out++ = v[bgr ? 2 : 0];
     *out++ = v[1];
     *out++ = v[bgr ? 0 : 2];
@@ -133,7 +128,10 @@ static void inks(unsigned char *out, const JSAMPLE *in, int n, int format, int i
 }
 
 static void set_output(j_decompress_ptr c, const bivouac_jpeg_window *r) {
-  if (c->jpeg_color_space == JCS_CMYK || c->jpeg_color_space == JCS_YCCK)
+  int ink = c->jpeg_color_space == JCS_CMYK || c->jpeg_color_space == JCS_YCCK;
+  if (ink && r->format == BIVOUAC_JPEG_GRAY)
+    fail((bivouac_jpeg *)c, BIVOUAC_JPEG_UNSUPPORTED, "gray of four inks");
+  if (ink)
     c->out_color_space = JCS_CMYK;
   else if (r->format == BIVOUAC_JPEG_GRAY)
     c->out_color_space = JCS_GRAYSCALE;
@@ -185,7 +183,7 @@ static void read_rows(bivouac_jpeg *d, unsigned char *dst, const bivouac_jpeg_wi
     for (int i = 0; i < got && !direct; i++) {
       const JSAMPLE *from = rows[i] + (r->x - first) * channels;
       if (ink)
-        inks(dst + i * pitch, from, r->w, r->format, c->saw_Adobe_marker);
+        inks(dst + i * pitch, from, r->w, r->format == BIVOUAC_JPEG_BGR, c->saw_Adobe_marker);
       else
         memcpy(dst + i * pitch, from, pitch);
     }

@@ -25,7 +25,7 @@ typedef struct {
 bivouac_jpeg *bivouac_jpeg_new(void); // NULL without memory
 void bivouac_jpeg_free(bivouac_jpeg *d);
 
-// Decodes the window to dst, h rows of w pixels without padding.
+// Decodes the window to dst, h rows of w pixels without padding; four inks not to gray.
 int bivouac_jpeg_decode(bivouac_jpeg *d, const unsigned char *data, size_t size, unsigned char *dst, bivouac_jpeg_window r);
 
 // Why the last call failed.

@@ -16,6 +16,7 @@ package jpeg
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -24,8 +25,13 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// backend is the decoder of this build. Windows go to the one in Go where that has
-// vector instructions, for it passes over what lies outside of them faster.
+// backend is the decoder of this build: libjpeg-turbo, and the decoder in Go for
+//
+//   - windows where that has vector instructions, for it passes over what lies outside of
+//     them faster,
+//   - the gray of four inks, which DALI does not compute as libjpeg would,
+//   - files that libjpeg-turbo refuses. Some of them DALI decodes, among them those with bytes
+//     behind the data of the only scan that look like markers which do not exist.
 type backend struct {
 	turbo    turbo
 	portable portable
@@ -35,7 +41,14 @@ func (b *backend) decode(dst, data []byte, h Header, r Region, format Format, fa
 	if !fast && pure.Vectors() && (r.W < h.Width || r.H < h.Height) {
 		return b.portable.decode(dst, data, h, r, format, false)
 	}
-	return b.turbo.decode(dst, data, h, r, format, fast)
+	if format == Gray && h.Components == 4 {
+		return b.portable.decode(dst, data, h, r, format, fast)
+	}
+	err := b.turbo.decode(dst, data, h, r, format, fast)
+	if err == nil || errors.Is(err, errs.Exhausted) || b.portable.decode(dst, data, h, r, format, fast) != nil {
+		return err
+	}
+	return nil
 }
 
 const advice = ""
@@ -46,7 +59,7 @@ func identity() string {
 }
 
 // turbo decodes with libjpeg-turbo. It keeps one decompressor, whose memory the
-// library takes and gives back itself.
+// library takes and gives back itself. It knows no gray of four inks.
 type turbo struct{ *handle }
 
 type handle struct{ c *C.bivouac_jpeg }

@@ -7,13 +7,15 @@ import (
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // TestPortableIsTurbo shows that both decoders give the same bytes: whole images and
-// windows, in every format, whole files and damaged ones.
+// windows, in every format, whole files and damaged ones. Only the decoder in Go has the gray of
+// four inks.
 func TestPortableIsTurbo(t *testing.T) {
 	images, _ := filepath.Glob(filepath.Join("testdata", "*.jpg"))
 	r := rand.New(rand.NewPCG(1, 2))
@@ -59,6 +61,9 @@ func same(t *testing.T, path string, data []byte, format Format, w Region, must 
 	if err != nil || h.Width*h.Height > 1<<20 {
 		return true
 	}
+	if format == Gray && h.Components == 4 {
+		return true
+	}
 	if w == (Region{}) {
 		w = Region{W: h.Width, H: h.Height}
 	}
@@ -76,6 +81,42 @@ func same(t *testing.T, path string, data []byte, format Format, w Region, must 
 		t.Errorf("%s, format %d, %v: libjpeg-turbo says %v, this %v", path, format, w, errWant, errGot)
 	}
 	return false
+}
+
+// TestPortableInstead shows that images that libjpeg-turbo does not decode as DALI does have the
+// pixels of the decoder in Go: the gray of four inks, and what stands behind the data of the only
+// scan and looks like a marker that does not exist, which libjpeg-turbo refuses.
+func TestPortableInstead(t *testing.T) {
+	behind := read(t, "j420_q30.jpg")
+	end := bytes.LastIndex(behind, []byte{0xff, endOfImage})
+	behind = slices.Concat(behind[:end], []byte{0xff, 0xff, 0xff, 0x64, 1, 2, 3, 4}, behind[end:])
+	for _, c := range []struct {
+		name   string
+		data   []byte
+		format Format
+	}{{"gray of four inks", read(t, "j_cmyk.jpg"), Gray}, {"no marker", behind, RGB}, {"no marker", behind, Gray}} {
+		h, err := ReadHeader(c.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fast := range []bool{false, true} {
+			whole := Region{W: h.Width, H: h.Height}
+			n := h.Width * h.Height * c.format.Channels()
+			want, got := make([]byte, n), make([]byte, n)
+			var raw turbo
+			if err := raw.decode(got, c.data, h, whole, c.format, fast); err == nil {
+				t.Errorf("%s, format %d: libjpeg-turbo decodes it, so the case shows nothing", c.name, c.format)
+			}
+			var p portable
+			if err := p.decode(want, c.data, h, whole, c.format, fast); err != nil {
+				t.Fatal(err)
+			}
+			var d Decoder
+			if err := d.Decode(got, c.data, h, Options{Format: c.format, FastIDCT: fast}); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s, format %d, fast %v: got other pixels than in Go, %v", c.name, c.format, fast, err)
+			}
+		}
+	}
 }
 
 // TestSteadyState shows that decoding allocates nothing in Go.
