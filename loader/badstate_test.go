@@ -254,6 +254,13 @@ func TestDataSetThatChangesItsLength(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 
+	ds = &resized{10}
+	l = open(t, ds, options{BatchSize: 2})
+	take(t, l, -1)
+	ds.n = 8
+	take(t, l, 1)
+	restore(t, open(t, ds, options{BatchSize: 2}), first(t, snapshot(t, l)))
+
 	ds = &resized{8}
 	l = open(t, ds, options{BatchSize: 2})
 	take(t, l, 1)
@@ -268,6 +275,23 @@ func TestDataSetThatChangesItsLength(t *testing.T) {
 	restore(t, other, snapshot(t, short))
 	if _, err := other.Next(context.Background()); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "shrunk") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// Digest and coverage may be switched on within an epoch, whatever the batch size.
+func TestDigestThatIsSwitchedOnLater(t *testing.T) {
+	l := open(t, ids(23), options{BatchSize: 2, NoDigest: true})
+	take(t, l, -1)
+	take(t, l, -1)
+	take(t, l, 2)
+	for range 3 { // within this epoch, and in two after it
+		next := open(t, ids(23), options{BatchSize: 5})
+		restore(t, next, first(t, snapshot(t, l)))
+		take(t, next, 1)
+		restore(t, open(t, ids(23), options{BatchSize: 5}), first(t, snapshot(t, next)))
+		take(t, next, -1)
+		take(t, next, 1)
+		l = next
 	}
 }
 

@@ -2,14 +2,16 @@ package loader
 
 import (
 	"fmt"
+	"math"
 )
 
 // consistent returns an error for a place that contradicts itself: a state without
-// a checksum may have been changed, and would give other samples. It takes constant
-// time and draws no ids. Some numbers may be left out on purpose: an epoch that was broken
-// off advances the epoch alone, and digest and coverage may be switched off for a while.
+// a checksum may have been changed, and would give other samples. One with a checksum
+// is as a loader wrote it. It takes constant time and draws no ids. Some numbers may be
+// left out on purpose: an epoch that was broken off advances the epoch alone, and digest
+// and coverage may be switched off for a while.
 func (n *native) consistent(at *place) error {
-	if err := at.checkHistory(); err != nil {
+	if err := at.checkHistory(); err != nil || at.sealed {
 		return err
 	}
 	s := n.setup
@@ -46,17 +48,32 @@ func (p *place) checkHistory() error {
 	return nil
 }
 
-// batchBounds returns which numbers of samples the batches of the epoch can have; ok
-// is false where the history does not tell, or not for sure.
-func (p *place) batchBounds() (least, most int64, ok bool) {
-	last := p.history[len(p.history)-1]
-	if last.step > p.step-p.batch || len(p.ahead.bits) > 0 {
-		return 0, 0, false
+// sizes returns the least and the most samples that a full batch behind a step can
+// have, where no batch that was drawn before it can be left; ok is false where the
+// history does not tell. The batches of a window keep their size when the loader goes
+// on with another, so that a segment can give batches long after the next has begun,
+// but not in the epoch after.
+func (p *place) sizes(step int64) (least, most int64, ok bool) {
+	if len(p.history) == mostSegments && p.history[0].step >= step {
+		return 0, 0, false // one that was forgotten may have given some
 	}
+	least = math.MaxInt64
+	for i, h := range p.history {
+		if i+1 == len(p.history) || p.history[i+1].step >= step {
+			least, most = min(least, h.global), max(most, h.global)
+		}
+	}
+	return least, most, true
+}
+
+// batchBounds returns which numbers of samples the batches of the epoch can have; ok
+// is false where the history does not tell.
+func (p *place) batchBounds() (least, most int64, ok bool) {
+	least, most, ok = p.sizes(p.step - p.batch)
 	if p.batch == 0 {
 		return 0, 0, true
 	}
-	return (p.batch-1)*last.global + 1, p.batch * last.global, true
+	return (p.batch-1)*least + 1, p.batch * most, ok
 }
 
 // checkIndex holds the index against the coverage of the epoch and against the number
@@ -64,7 +81,7 @@ func (p *place) batchBounds() (least, most int64, ok bool) {
 func (p *place) checkIndex(s *Setup) error {
 	c := p.coverage[1]
 	covered := p.covered && c.epoch == p.epoch && c.count == p.index
-	if p.covered && p.epoch > 0 && p.coverage[0] != (coverage{}) && p.coverage[0].epoch != p.epoch-1 {
+	if p.covered && p.epoch > 0 && p.coverage[0].epoch != 0 && p.coverage[0].epoch != p.epoch-1 {
 		return corruptState("extra.coverage", fmt.Sprint("epoch ", p.epoch-1, " before this one"), p.coverage[0].epoch)
 	}
 	begun := p.covered && (c.epoch != p.epoch || c.count != p.index) // NoDigest was on at first, or it is wrong
@@ -77,7 +94,7 @@ func (p *place) checkIndex(s *Setup) error {
 		return nil
 	case begun && c.epoch != p.epoch && c.epoch != 0:
 		return corruptState("extra.coverage", fmt.Sprint("epoch ", p.epoch, ", that of the state"), c.epoch)
-	case c.count > p.index || !known:
+	case c.count > p.index:
 		return corruptState("extra.coverage", fmt.Sprint(p.index, " samples, as the index says"), c.count)
 	}
 	return nil
@@ -96,44 +113,40 @@ func (n *native) checkPosition(at *place) error {
 	if at.position == whole {
 		return nil
 	}
-	if at.position > whole {
-		return corruptState("position", fmt.Sprintf("%d, that of epoch %d and index %d", whole, at.epoch, at.index), at.position)
+	if at.epoch == 0 {
+		return corruptState("position", fmt.Sprint(whole, ", the index"), at.position)
 	}
-	// Epochs were broken off. Then the steps tell how many samples there can have been.
-	last := at.history[len(at.history)-1]
-	most, steps := int64(0), at.step-last.step
-	for _, h := range at.history {
-		most = max(most, h.global)
-	}
-	if left, drawn := (at.epoch+1)*most, at.position-last.position; drawn > steps*most+left || drawn < (steps-at.epoch-1)*last.global-int64(len(at.ahead.bits))*most {
+	// Epochs were broken off, or the data set had another length. Then the steps tell how
+	// many samples there can have been; each epoch can have had one batch that was not
+	// full, or samples that DropLast left out.
+	least, most, known := at.sizes(0)
+	if known && (at.position > at.step*most+(at.epoch+1)*most || at.position < (at.step-at.epoch-1)*least) {
 		return corruptState("position", fmt.Sprintf("%d, or what %d steps give", whole, at.step), at.position)
 	}
 	return nil
 }
 
-// checkStreams holds the index against the items of the streams, and the turn against
-// them where all batches of the epoch were full and of one size.
+// checkStreams holds the turn against the items of the streams where all batches of
+// the epoch were full and of one size, and else the index.
 func (p *place) checkStreams(s *Setup) error {
-	if s.World > 1 || p.world != 1 || len(p.ahead.bits) > 0 {
-		return nil // other ranks have read of them, or the streams are ahead of the place
+	if s.World > 1 || p.world != 1 || len(p.ahead.bits) > 0 || !s.InOrder || s.OnError.Action == PassOn {
+		return nil // other ranks have read of them, streams are or were ahead of the place, or batches failed
 	}
-	items := int64(0)
-	for _, st := range p.streams {
-		items += st.items
-	}
-	if items != p.index {
-		return corruptState("extra.index", fmt.Sprint(items, ", the items of all streams"), p.index)
-	}
-	last := p.history[len(p.history)-1]
+	least, most, known := p.sizes(p.step - p.batch)
+	full := known && least == most && p.ledger.count == 0 && p.since == 0
+	items, ended := int64(0), false
 	streams := int64(len(p.streams))
-	if p.ledger.count > 0 || last.step > p.step-p.batch || p.since > 0 || streams == 0 {
-		return nil
-	}
 	for i, st := range p.streams {
+		items += st.items
+		ended = ended || st.ended
 		turns := (p.turn - int64(i) + streams - 1) / streams
-		if full := turns * last.global; !st.ended && st.items != full {
+		if full && !st.ended && st.items != turns*most {
 			return corruptState("extra.turn", fmt.Sprintf("one at which stream %d has read %d items", i, st.items), p.turn)
 		}
+	}
+	// What was handed out ahead of an interruption is among the items alone.
+	if items < p.index || items > p.index && (!full || ended) {
+		return corruptState("extra.index", fmt.Sprint(items, ", the items of all streams"), p.index)
 	}
 	return nil
 }

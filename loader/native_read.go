@@ -74,7 +74,7 @@ func (id *identity) parse(b []byte, s *Setup) (place, error) {
 	if err := d.Check(id.document); err != nil {
 		return place{}, err
 	}
-	at := place{epoch: d.Epoch, batch: d.Batch, position: d.Position}
+	at := place{epoch: d.Epoch, batch: d.Batch, position: d.Position, sealed: d.Version > 1}
 	if at.digest, err = state.ParseDigest(d.Digest); err != nil {
 		return place{}, err
 	}

@@ -17,6 +17,7 @@ type place struct {
 	coverage [2]coverage // of the last epoch and of this one
 	covered  bool        // the state that was read has a coverage
 	world    int64       // of the state that was read
+	sealed   bool        // it has a checksum
 	ahead    window
 	history  []segment
 	ledger   ledger
