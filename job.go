@@ -205,6 +205,10 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 				fail(nil)
 				return
 			}
+			if ctx.Err() != nil { // steps that are done now could not be committed
+				fail(errs.Wrap("bivouac.Job", "step "+strconv.FormatInt(j.step+1, 10), context.Cause(ctx)))
+				return
+			}
 			batch, err := j.next(pulling)
 			if ended = errors.Is(err, io.EOF); ended {
 				break
