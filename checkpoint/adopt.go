@@ -29,7 +29,7 @@ const adoptPiece = 4 << 20
 // from then on: Verify calls it sound, and loads hold what they read against it. No
 // other file is changed, and Orbax ignores this one. The checkpoint is verified before,
 // and once more against the manifest after; what the manifest covers is what was read
-// then. No other process may write there meanwhile. The report is that of the second
+// then. No other process may write there meanwhile. The report is of the second
 // look.
 //
 // Errors: Corrupt when damage is found; Exists when there is a manifest; Unsupported

@@ -23,7 +23,7 @@ type SaveOptions struct {
 	Options
 	// Overwrite replaces a checkpoint of the same name, atomically: the old one
 	// is there until the new one is durable. Without it a taken name is
-	// errs.Exists. What is no checkpoint is never replaced, but for an empty directory.
+	// errs.Exists. A directory that is not a checkpoint is never replaced, unless it is empty.
 	Overwrite bool
 	// Name of the checkpointable; "" is "state".
 	Name string

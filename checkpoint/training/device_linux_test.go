@@ -137,7 +137,7 @@ func deviceCrashes(t *testing.T, kind string) {
 }
 
 // serveDevice mounts a FUSE file system at dir with one file, device, which is d: its writes and
-// syncs are those of the loop device over it.
+// syncs counts the syncs of the loop device over it.
 func serveDevice(t *testing.T, d *crash.Device, dir string) {
 	fd, err := syscall.Open("/dev/fuse", syscall.O_RDWR, 0)
 	if err == nil {
@@ -170,7 +170,7 @@ func serveDevice(t *testing.T, d *crash.Device, dir string) {
 	}()
 }
 
-// fuse answers a request of the kernel; nil is no answer. The numbers are those of linux/fuse.h, 7.31.
+// fuse answers a request of the kernel. It returns nil for a request without an answer. The numbers are those of linux/fuse.h, 7.31.
 func fuse(d *crash.Device, b []byte) []byte {
 	const (
 		lookup, forget, getattr, setattr, open, read, write = 1, 2, 3, 4, 14, 15, 16

@@ -335,7 +335,7 @@ func (f *fleet) listen(cmd *exec.Cmd, role string, out io.Reader, told func(line
 	}
 }
 
-// life is one life of the trainer, which is killed after so many of its events.
+// life is one life of the trainer, which is killed after a given number of its events.
 func (f *fleet) life(acked []string, events, stopAt int) ([]string, error) {
 	var cmd *exec.Cmd
 	started := make(chan struct{})

@@ -41,7 +41,7 @@ type history struct {
 	// updates are the versions that added a note to another version of the step,
 	// that of the value.
 	updates map[update]int
-	root    string           // the directory of the run; "" is that of the runs in memory
+	root    string           // the directory of the run; "" means the directory of runs in memory
 	clock   func() time.Time // nil is one that goes by seconds
 }
 

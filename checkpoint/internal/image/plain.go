@@ -45,7 +45,7 @@ func (t *treeImage) plainFiles() []store.Blob {
 	return out
 }
 
-// checkPrefixes refuses arrays whose keys begin alike, as those of "a" and "a/" do: one
+// checkPrefixes refuses arrays whose keys begin alike, such as "a" and "a/": one
 // would lie over the other, in databases too.
 func (t *treeImage) checkPrefixes() error {
 	odd := false

@@ -9,7 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// DamagedMark ends the names of directories that were set aside, but for a number.
+// DamagedMark ends the name of a directory that was set aside. A number may follow it.
 const DamagedMark = ".damaged"
 
 // SetAside renames a directory to the first free name of <name>.damaged,

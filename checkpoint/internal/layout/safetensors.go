@@ -101,7 +101,7 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 }
 
 // noneTwice refuses a header that has a tensor more than once. The reference library
-// takes the last one; whoever meant the other would get wrong numbers without a word.
+// takes the last one. A caller who meant the other would silently get wrong numbers.
 func noneTwice(m *safetensors.Model, file string) error {
 	for _, p := range m.Parts() {
 		if twice := p.Header.Duplicates; len(twice) > 0 {

@@ -26,7 +26,7 @@ type OpenTree struct {
 
 	files   *files
 	db      *ocdbt.DB       // nil where arrays lie in directories
-	limit   *Limit          // of reads; nil is none
+	limit   *Limit          // limits reads; nil means no limit
 	bound   bool            // the manifest has a hash of the nodes that small arrays lie in
 	lenient bool            // a leaf that cannot be read does not stand in the way of the others
 	slashed map[string]bool // names of leaves that end in a slash
