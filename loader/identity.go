@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
@@ -18,7 +19,9 @@ type identity struct {
 	tail     string // of the JSON: `,"fields":{…},"fingerprint":"…","kind":"loader","position":`
 }
 
-func newIdentity(s *Setup, samples int64, version int) identity {
+// newIdentity is the identity of a loader. full has the description of its order as it
+// is, however long, as states had it before there were digests.
+func newIdentity(s *Setup, samples int64, version int, full bool) identity {
 	fields := map[string]string{"seed": strconv.FormatUint(s.Seed, 10)}
 	switch {
 	case s.Iterable:
@@ -29,7 +32,9 @@ func newIdentity(s *Setup, samples int64, version int) identity {
 		fields["sampler"] = describeSampler(s.Sampler)
 	default:
 		o, _ := orderOf(s, samples, version)
-		fields["order"] = o.String()
+		if fields["order"] = o.String(); !full {
+			fields["order"] = order.IdentityOf(fields["order"])
+		}
 	}
 	if s.Name != "" {
 		fields["name"] = s.Name

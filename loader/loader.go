@@ -244,6 +244,20 @@ var _ state.Stateful = (*Loader[int, int])(nil)
 // is false where nobody tells.
 func (l *Loader[S, B]) Len() (n int64, known bool) { return l.engine.length() }
 
+// Description is the String of the order that the loader follows, in full; "" where
+// samplers, streams or a Compat decide. A state holds a digest of it where it is long:
+// keep it once beside the states, and timeline.Open can tell of their steps. It changes
+// when a state of an earlier version is set.
+func (l *Loader[S, B]) Description() string {
+	n, ok := l.protocol.(*native)
+	if !ok || n.setup.Iterable || n.setup.Sampler != nil || n.setup.BatchSampler != nil {
+		return ""
+	}
+	samples, _ := n.setup.DataLen()
+	o, _ := orderOf(n.setup, samples, n.version)
+	return o.String()
+}
+
 // Change is an assignment to an attribute of torch's loader after construction:
 // errs.Sequence for those that torch refuses to change, errs.Invalid for a value
 // of another type or a name that is none.

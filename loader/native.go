@@ -67,7 +67,7 @@ func (n *native) laned() bool { return len(n.at.streams) > 0 }
 // identify makes the identity anew; the length of a data set may have changed.
 func (n *native) identify() {
 	samples, _ := n.setup.DataLen()
-	n.identity = newIdentity(n.setup, samples, n.version)
+	n.identity = newIdentity(n.setup, samples, n.version, false)
 }
 
 // snapshots reports whether there are batches without a state of their own. What
@@ -241,6 +241,13 @@ func (n *native) parse(b []byte) (at place, err error) {
 		var failed error
 		if at, failed = n.identity.parse(b, n.setup); failed == nil {
 			return at, nil
+		}
+		if order.IsDigest(n.identity.document.Fields["order"]) && errs.KindOf(failed) == errs.Mismatch {
+			samples, _ := n.setup.DataLen()
+			full := newIdentity(n.setup, samples, version, true)
+			if at, err := full.parse(b, n.setup); err == nil {
+				return at, nil // later states have the digest
+			}
 		}
 		if i == 0 || errs.KindOf(failed) != errs.Mismatch {
 			err = failed

@@ -15,6 +15,10 @@ import (
 // order of another version or one that its description does not hold, as those
 // over tables.
 func Parse(description string) (Order, error) {
+	if IsDigest(description) {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "order.Parse", Subject: description, Want: "a description of the order", Got: "its digest",
+			Remedy: "give the description, which Loader.Description returns and a job keeps in its directory"}
+	}
 	name, rest, ok := strings.Cut(description, "(")
 	rest, closed := strings.CutSuffix(rest, ")")
 	if !ok || !closed {

@@ -15,7 +15,7 @@ import (
 const orderField = "order "
 
 // readPipeline reads the document of a pipeline with one reader.
-func (t *Timeline) readPipeline() (err error) {
+func (t *Timeline) readPipeline(o Options) (err error) {
 	description := ""
 	for name, value := range t.doc.Fields {
 		if !strings.HasPrefix(name, orderField) {
@@ -29,7 +29,7 @@ func (t *Timeline) readPipeline() (err error) {
 	if description == "" {
 		return unsupported("fields", "a pipeline with a reader, whose order is named", "none")
 	}
-	if t.order, err = order.Parse(description); err != nil {
+	if t.order, err = o.orderOf(description); err != nil {
 		return unsupported("fields: order", "an order that is known", strconv.Quote(description))
 	}
 	n, ok := epochLen(t.order)

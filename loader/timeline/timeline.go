@@ -90,6 +90,11 @@ type Options struct {
 	// DropLast says that short batches at the end of epochs are left out, where the
 	// steps counted so far do not tell.
 	DropLast bool
+	// Order, if not nil, is the order of the run, and Description its String. One of them
+	// is needed where the document holds a digest of the order, Order also where the
+	// description does not hold all of it, as for packs. They are held against the document.
+	Order       order.Order
+	Description string
 }
 
 // Open reads the state document of a loader, or of a pipeline with one reader. Errors: as those of state.Unmarshal;
@@ -104,7 +109,7 @@ func Open(document []byte, o Options) (*Timeline, error) {
 	switch doc.Kind {
 	case "loader":
 	case "pipeline":
-		return t, t.readPipeline()
+		return t, t.readPipeline(o)
 	default:
 		return nil, unsupported("kind", "the state of a loader or a pipeline", strconv.Quote(doc.Kind))
 	}
@@ -114,7 +119,7 @@ func Open(document []byte, o Options) (*Timeline, error) {
 	if t.extra.Window != nil || t.extra.Since > 0 {
 		return nil, unsupported("extra", "a state of batches in order", "one with batches handed out out of order, or since a snapshot")
 	}
-	if err := t.readOrder(); err != nil {
+	if err := t.readOrder(o); err != nil {
 		return nil, err
 	}
 	t.here = Place{Step: t.extra.Step, Epoch: doc.Epoch, Index: t.extra.Index}
@@ -136,12 +141,12 @@ func readExtra(doc state.Document, e *extra) error {
 	return nil
 }
 
-func (t *Timeline) readOrder() (err error) {
-	description, ok := t.doc.Fields["order"]
+func (t *Timeline) readOrder(o Options) (err error) {
+	identity, ok := t.doc.Fields["order"]
 	if !ok {
 		return unsupported("fields", "an order", "a sampler or streams, which only the program knows")
 	}
-	if t.order, err = order.Parse(description); err != nil {
+	if t.order, err = o.orderOf(identity); err != nil {
 		return errs.Wrap("timeline.Open", "fields: order", err)
 	}
 	if t.length, err = strconv.ParseInt(t.doc.Fields["samples"], 10, 64); err != nil || t.length < 0 {
@@ -151,6 +156,28 @@ func (t *Timeline) readOrder() (err error) {
 		t.length, t.once = n, true
 	}
 	return nil
+}
+
+// orderOf returns the order of which a document has the identity.
+func (o Options) orderOf(identity string) (order.Order, error) {
+	differs := func(what, got string) error {
+		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: identity + ", that of the state", Got: got, Remedy: "it is the order of another run, or of the run before it was extended"}
+	}
+	if o.Order != nil {
+		for _, version := range []int{order.Version, 1} {
+			if as := order.At(o.Order, version); as.String() == identity || order.Identity(as) == identity {
+				return as, nil
+			}
+		}
+		return nil, differs("Options.Order", order.Identity(o.Order))
+	}
+	description := identity
+	if o.Description != "" {
+		if description = o.Description; description != identity && order.IdentityOf(description) != identity {
+			return nil, differs("Options.Description", order.IdentityOf(description))
+		}
+	}
+	return order.Parse(description)
 }
 
 // readHistory finds the segments. It tells by the steps whether short batches were
