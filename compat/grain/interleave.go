@@ -44,7 +44,11 @@ func interleave[T any](its []Iter[T], cycle int64, mend bool) (Iter[T], error) {
 type slot struct {
 	source int
 	open   bool
-	ended  json.RawMessage // the state at the end, nil before
+	ended  bool
+	// state is that of the iterator after the last element that it gave, nil before it was opened. Grain
+	// asks for it with each element, since a thread reads ahead; so what is left out behind the last
+	// element is not in the state of an iterator that has ended.
+	state json.RawMessage
 }
 
 type interleaveIter[T any] struct {
@@ -70,17 +74,16 @@ func (it *interleaveIter[T]) Next() (element T, ok bool) {
 		s := &it.slots[it.turn]
 		switch {
 		case s.open:
-			if element, ok = it.its[s.source].Next(); !ok {
-				s.open, s.ended = false, it.its[s.source].State()
-			}
+			element, ok = it.its[s.source].Next()
 			it.turn = (it.turn + 1) % len(it.slots)
 			if ok {
+				s.state = it.its[s.source].State()
 				return element, true
 			}
+			s.open, s.ended = false, true
 			idle = 0
 		case it.next < len(it.its):
-			*s = slot{source: it.next, open: true}
-			it.next++
+			it.open(s)
 		default:
 			it.turn = (it.turn + 1) % len(it.slots)
 			idle++
@@ -89,22 +92,25 @@ func (it *interleaveIter[T]) Next() (element T, ok bool) {
 	return element, false
 }
 
+// open gives a slot the next iterator of all.
+func (it *interleaveIter[T]) open(s *slot) {
+	*s = slot{source: it.next, open: true, state: it.its[it.next].State()}
+	it.next++
+}
+
 // State opens the iterators of the first cycle, as Grain does.
 func (it *interleaveIter[T]) State() json.RawMessage {
 	s := interleaveState{Turn: it.turn, Future: map[string]json.RawMessage{}}
 	for i := range it.slots {
 		p := &it.slots[i]
-		if !p.open && p.ended == nil && it.next < len(it.its) {
-			*p = slot{source: it.next, open: true}
-			it.next++
+		if !p.open && !p.ended && it.next < len(it.its) {
+			it.open(p)
 		}
-		state, ended := p.ended, 0
-		if p.open {
-			state = it.its[p.source].State()
-		} else if p.ended != nil {
+		ended := 0
+		if p.ended {
 			ended = 1
 		}
-		s.Sources, s.States, s.Ended = append(s.Sources, p.source), append(s.States, state), append(s.Ended, ended)
+		s.Sources, s.States, s.Ended = append(s.Sources, p.source), append(s.States, p.state), append(s.Ended, ended)
 	}
 	s.Next = it.next
 	return encodeState(s)
@@ -130,14 +136,15 @@ func (it *interleaveIter[T]) SetState(state json.RawMessage) error {
 			return corrupt(op, fmt.Sprintf("an iterator below %d", len(it.its)), fmt.Sprint(source), nil)
 		}
 		it.slots[i] = slot{source: source}
-		switch {
-		case s.States[i] == nil || string(s.States[i]) == "null":
-		case s.Ended[i] != 0:
-			if err := it.its[source].SetState(s.States[i]); err != nil {
-				return err
-			}
+		if s.States[i] == nil || string(s.States[i]) == "null" {
+			continue
+		}
+		if err := it.its[source].SetState(s.States[i]); err != nil {
+			return err
+		}
+		if s.Ended[i] != 0 {
 			if _, more := it.its[source].Next(); !more {
-				it.slots[i].ended = s.States[i]
+				it.slots[i].ended, it.slots[i].state = true, s.States[i]
 				continue
 			}
 			if !it.mend {
@@ -145,16 +152,11 @@ func (it *interleaveIter[T]) SetState(state json.RawMessage) error {
 					Got:    "more, for Grain writes a wrong state in a later epoch of a repeated data set, and leaves them out itself",
 					Remedy: "make the iterator with grain.InterleaveMended, which goes on with them"}
 			}
-			it.slots[i].open = true
-			if err := it.its[source].SetState(s.States[i]); err != nil {
-				return err
-			}
-		default:
-			it.slots[i].open = true
 			if err := it.its[source].SetState(s.States[i]); err != nil {
 				return err
 			}
 		}
+		it.slots[i].open, it.slots[i].state = true, it.its[source].State()
 	}
 	it.turn, it.next = s.Turn, s.Next
 	return nil

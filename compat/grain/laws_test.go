@@ -1,6 +1,7 @@
 package grain
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -359,5 +360,71 @@ func TestInterleaveInASecondEpoch(t *testing.T) {
 	}
 	if d := cmp.Diff([]int64{1, 11, 12, 20, 21, 22, 23}, rest); d != "" {
 		t.Errorf("(-Grain without a stop +got):\n%s", d)
+	}
+}
+
+// The state of a source that has ended is that behind its last element, not that at its end:
+// what Grain's filter left out behind it does not count. As Grain wrote it, at each step.
+func TestInterleaveRemembersTheLastElement(t *testing.T) {
+	for name, c := range map[string]struct {
+		below  []int64 // of the sources, which have 6 and 8 elements
+		states []string
+	}{
+		"the last elements are left out": {[]int64{2, 3}, []string{
+			`[{"next_index": 0}, {"next_index": 0}] [0,0]`, `[{"next_index": 1}, {"next_index": 0}] [0,0]`, `[{"next_index": 1}, {"next_index": 1}] [0,0]`,
+			`[{"next_index": 2}, {"next_index": 1}] [0,0]`, `[{"next_index": 2}, {"next_index": 2}] [0,0]`, `[{"next_index": 2}, {"next_index": 3}] [1,0]`,
+			`[{"next_index": 2}, {"next_index": 3}] [1,1]`}},
+		"one has none": {[]int64{0, 3}, []string{
+			`[{"next_index": 0}, {"next_index": 0}] [0,0]`, `[{"next_index": 0}, {"next_index": 1}] [1,0]`, `[{"next_index": 0}, {"next_index": 2}] [1,0]`,
+			`[{"next_index": 0}, {"next_index": 3}] [1,0]`, `[{"next_index": 0}, {"next_index": 3}] [1,1]`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			iterator := func() Iter[int64] {
+				var its []Iter[int64]
+				for i, n := range []int64{6, 8} {
+					its = append(its, Iterate(Filter(Range(0, n, 1), "below", func(x int64) bool { return x < c.below[i] })))
+				}
+				it, err := Interleave(its, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return it
+			}
+			short := func(state json.RawMessage) string {
+				var s interleaveState
+				if err := json.Unmarshal(state, &s); err != nil {
+					t.Fatal(err)
+				}
+				states := make([]string, len(s.States))
+				for i, one := range s.States {
+					states[i] = string(one)
+				}
+				return fmt.Sprintf("[%s] [%d,%d]", strings.ReplaceAll(strings.Join(states, ", "), `":`, `": `), s.Ended[0], s.Ended[1])
+			}
+			whole := iterator()
+			got := []string{short(whole.State())}
+			var elements []int64
+			for step := 0; ; step++ {
+				again := iterator()
+				if err := again.SetState(whole.State()); err != nil {
+					t.Fatalf("step %d: %v", step, err)
+				}
+				x, ok := whole.Next()
+				if y, more := again.Next(); y != x || more != ok {
+					t.Fatalf("step %d, resumed: got %d, %t, want %d, %t", step, y, more, x, ok)
+				}
+				got = append(got, short(whole.State()))
+				if resumed := short(again.State()); resumed != got[len(got)-1] {
+					t.Errorf("step %d, resumed: got %s, want %s", step, resumed, got[len(got)-1])
+				}
+				if !ok {
+					break
+				}
+				elements = append(elements, x)
+			}
+			if d := cmp.Diff(c.states, got); d != "" {
+				t.Errorf("after %v (-Grain +got):\n%s", elements, d)
+			}
+		})
 	}
 }
