@@ -24,10 +24,19 @@ func newDataCommand(g *global) *cobra.Command {
 		Long: `Look into the saved state of a loader or pipeline: a file, - for standard input, or
 the run or step of a job that kept it (--at N is the step, --item its item).
 
-A state of Bivouac's loader says its order, so that any step of the run is known
-from it alone: which samples were step 1234 on rank 3, when sample 77 comes
-again, whether two runs saw the same. States of Bivouac's pipelines, of
-torchdata (JSON), Grain, streaming and DALI can be inspected and compared.
+A state of Bivouac's loader or pipeline says its order, so that any step of the run is
+known from it alone: which samples were step 1234 on rank 3, when sample 77 comes
+again, whether two runs saw the same. States of torchdata (JSON), Grain, streaming
+and DALI can be inspected and compared.
+
+Tables that an order is over are not in the state, which has a hash of each: the
+lengths of samples, by which packs and buckets are made; the sizes of shards of
+windows, unless all are equal; which samples a filter has. Give each with
+--table FILE: numbers in a .npy file, a JSON list, or a text file. Which table a
+file is is found by the hash.
+
+The readers of a pipeline deliver together. Where the state leaves open which of
+them is the first in its graph, --readers NAME,NAME,… gives their order.
 
 ` + exitCodesHelp,
 		Args: cobra.NoArgs,
@@ -169,10 +178,12 @@ type dataOptions struct {
 	timeline.Options
 	torchOptions
 	stateSource
+	tableOptions
 }
 
 func (o *dataOptions) addFlags(cmd *cobra.Command, g *global) {
 	o.stateSource.addFlags(cmd, g)
+	o.tableOptions.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.DropLast, "drop-last", false, "short batches at the end of epochs are left out, where the state is of the first epoch and does not tell")
 }
 
@@ -191,9 +202,9 @@ func (o *dataOptions) timeline(s *saved) (*timeline.Timeline, error) {
 		return t, errs.Wrap("data", s.name, err)
 	}
 	if s.doc == nil {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "data", Subject: s.name, Want: "a state of Bivouac's loader, which holds its order", Got: "one of " + s.form}
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "data", Subject: s.name, Want: "a state of Bivouac's loader or pipeline, which holds its order", Got: "one of " + s.form}
 	}
-	t, err := timeline.Open(s.raw, o.Options)
+	t, err := o.tell(s, o.Options)
 	return t, errs.Wrap("data", s.name, err)
 }
 

@@ -79,7 +79,7 @@ func documentFacts(d *state.Document, raw []byte) []fact {
 	facts := []fact{{"kind", d.Kind}, {"position", fmt.Sprint(d.Position, " samples")}, {"epoch", fmt.Sprint(d.Epoch)}}
 	if t, err := timeline.Open(raw, timeline.Options{}); err == nil {
 		facts = append(facts, timelineFacts(t)...)
-	} else if d.Kind == "loader" {
+	} else if d.Kind == "loader" || d.Kind == "pipeline" {
 		facts = append(facts, fact{"order known", "no: " + err.Error()})
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Fields)) {
@@ -111,6 +111,9 @@ func timelineFacts(t *timeline.Timeline) []fact {
 	}
 	if b, err := t.Batch(p.Step); err == nil {
 		facts = append(facts, fact{"next batch", fmt.Sprint(len(b.IDs), " samples, of epoch ", b.Epoch)})
+	}
+	if readers := t.Readers(); len(readers) > 1 {
+		facts = append(facts, fact{"readers", strings.Join(readers, ", ")})
 	}
 	if first := t.FirstStep(); first > 0 {
 		facts = append(facts, fact{"known from", fmt.Sprint("step ", first)})

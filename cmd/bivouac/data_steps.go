@@ -41,8 +41,49 @@ type stepInfo struct {
 	Epoch     int64     `json:"epoch"`
 	Index     int64     `json:"index"` // of its first sample in the epoch
 	Delivered bool      `json:"delivered"`
-	Rank      int       `json:"rank"` // the first of Ranks
+	Reader    string    `json:"reader,omitempty"` // of a pipeline with several
+	Rank      int       `json:"rank"`             // the first of Ranks
 	Ranks     [][]int64 `json:"ranks"`
+}
+
+// readerOptions say of which readers of a pipeline samples are wanted.
+type readerOptions struct{ Reader string }
+
+func (o *readerOptions) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.Reader, "reader", "", "only the samples of this reader of a pipeline; by default those of each")
+}
+
+// of returns a timeline for each of the readers, by their names, which are empty where
+// there is no more than one.
+func (o *readerOptions) of(t *timeline.Timeline) (names []string, all []*timeline.Timeline, err error) {
+	names = t.Readers()
+	switch {
+	case o.Reader != "":
+		names = []string{o.Reader}
+	case len(names) < 2:
+		return []string{""}, []*timeline.Timeline{t}, nil
+	}
+	for _, name := range names {
+		one, err := t.Of(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, one)
+	}
+	return names, all, nil
+}
+
+// steps returns what each reader delivers in a step, and the ids of all one behind the other.
+func (o *rankOptions) steps(names []string, readers []*timeline.Timeline, step int64, world int) (all []stepInfo, ids []int64, err error) {
+	for i, t := range readers {
+		s, own, err := o.step(t, step, world)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.Reader = names[i]
+		all, ids = append(all, s), append(ids, own...)
+	}
+	return all, ids, nil
 }
 
 func (o *rankOptions) step(t *timeline.Timeline, step int64, world int) (stepInfo, []int64, error) {
@@ -66,6 +107,9 @@ func (s stepInfo) print(g *global) {
 	if s.Delivered {
 		when = "delivered"
 	}
+	if s.Reader != "" {
+		when += "  reader " + s.Reader
+	}
 	g.printf("step %d  epoch %d, from sample %d of it  %s\n", s.Step, s.Epoch, s.Index, when)
 	for i, ids := range s.Ranks {
 		g.printf("  rank %d  %s\n", s.Rank+i, strings.Trim(fmt.Sprint(ids), "[]"))
@@ -75,6 +119,7 @@ func (s stepInfo) print(g *global) {
 func newDataPeekCommand(g *global) *cobra.Command {
 	var o dataOptions
 	var ranks rankOptions
+	var reader readerOptions
 	var step, count int64
 	cmd := &cobra.Command{
 		Use:   "peek STATE [--step N]",
@@ -96,13 +141,17 @@ that comes next. Steps count from the beginning of the run, from 0.
 			if step < 0 {
 				step = t.Here().Step
 			}
+			names, readers, err := reader.of(t)
+			if err != nil {
+				return errs.Wrap("data", args[0], err)
+			}
 			all := []stepInfo{}
 			for i := range count {
-				s, _, err := ranks.step(t, step+i, world)
+				s, _, err := ranks.steps(names, readers, step+i, world)
 				if err != nil {
 					return errs.Wrap("data", args[0], err)
 				}
-				all = append(all, s)
+				all = append(all, s...)
 			}
 			if g.json {
 				return g.printJSON(all)
@@ -116,6 +165,7 @@ that comes next. Steps count from the beginning of the run, from 0.
 	o.addFlags(cmd, g)
 	o.addTorchFlags(cmd)
 	ranks.addFlags(cmd)
+	reader.addFlags(cmd)
 	atLeast(cmd.Flags(), &step, "step", 0, -1, "the step; by default the next one")
 	atLeast(cmd.Flags(), &count, "count", 1, 1, "how many steps")
 	g.addJSON(cmd)
@@ -125,13 +175,14 @@ that comes next. Steps count from the beginning of the run, from 0.
 func newDataReplayCommand(g *global) *cobra.Command {
 	var o dataOptions
 	var ranks rankOptions
+	var reader readerOptions
 	var from, to int64
 	cmd := &cobra.Command{
 		Use:   "replay STATE [--from N] [--to N]",
 		Short: "List the samples of all steps, in their order, with their digest",
 		Long: `List the samples of steps one after the other, by default of all that were
 delivered up to the state, and then the digest of their ids. With --json a line
-for each step is an object.
+for each step, and each reader of a pipeline with several, is an object.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
@@ -147,24 +198,28 @@ for each step is an object.
 			if to < 0 {
 				to = t.Here().Step
 			}
+			names, readers, err := reader.of(t)
+			if err != nil {
+				return errs.Wrap("data", args[0], err)
+			}
 			var digest state.Digest
 			samples := 0
 			for step := from; step < to; step++ {
 				if err := cmd.Context().Err(); err != nil {
 					return err
 				}
-				s, ids, err := ranks.step(t, step, world)
+				all, ids, err := ranks.steps(names, readers, step, world)
 				if err != nil {
 					return errs.Wrap("data", args[0], err)
 				}
 				digest.Add(ids...)
 				samples += len(ids)
-				if g.json {
-					if err := g.printJSONLine(s); err != nil {
+				for _, s := range all {
+					if !g.json {
+						s.print(g)
+					} else if err := g.printJSONLine(s); err != nil {
 						return err
 					}
-				} else {
-					s.print(g)
 				}
 			}
 			if !g.json {
@@ -176,6 +231,7 @@ for each step is an object.
 	o.addFlags(cmd, g)
 	o.addTorchFlags(cmd)
 	ranks.addFlags(cmd)
+	reader.addFlags(cmd)
 	atLeast(cmd.Flags(), &from, "from", 0, 0, "the first step")
 	atLeast(cmd.Flags(), &to, "to", 0, -1, "the step before which to end; by default where the state is")
 	g.addJSON(cmd)
@@ -189,18 +245,34 @@ type sighting struct {
 	Rank      int    `json:"rank"`
 	Row       int    `json:"row"` // in the batch of the rank
 	Delivered bool   `json:"delivered"`
+	More      bool   `json:"more,omitempty"` // there are others in this epoch, which are not listed
+}
+
+// one returns the timeline of the reader that is asked for, or of the only one.
+func (o *readerOptions) one(t *timeline.Timeline) (*timeline.Timeline, error) {
+	names, all, err := o.of(t)
+	if err == nil && len(all) > 1 {
+		err = usageError{&errs.Error{Kind: errs.Invalid, Op: "data explain", Subject: "--reader", Want: "one of " + strings.Join(names, ", "), Got: "nothing"}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
 }
 
 func newDataExplainCommand(g *global) *cobra.Command {
 	var o dataOptions
 	var ranks rankOptions
+	var reader readerOptions
 	var sample, epoch, epochs int64
+	var most int
 	cmd := &cobra.Command{
 		Use:   "explain STATE --sample ID",
 		Short: "Say when a sample was seen, and when it is seen again",
 		Long: `Say in which step of an epoch, on which rank and in which row a sample was or will
 be delivered: by default in the epoch before, in that of the state and in the
-next one.
+next one. A mixture may deliver a sample more than once in an epoch: at most --most
+of its places are listed.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
@@ -216,21 +288,26 @@ next one.
 			if err != nil {
 				return err
 			}
+			if t, err = reader.one(t); err != nil {
+				return errs.Wrap("data", args[0], err)
+			}
 			if epoch < 0 {
 				epoch = max(0, t.Here().Epoch-1)
 			}
 			all := []sighting{}
 			for e := epoch; e < epoch+epochs; e++ {
-				seen, ok, err := t.In(e, sample)
+				places, err := t.All(cmd.Context(), e, sample, most+1)
 				if err != nil {
 					return errs.Wrap("data", args[0], err)
 				}
-				s := sighting{Epoch: e}
-				if ok {
-					s.Step, s.Delivered = &seen.Step, t.Delivered(seen.Place)
-					s.Rank, s.Row = seen.Rank(world)
+				for i := range places[:min(most, len(places))] {
+					s := sighting{Epoch: e, Step: &places[i].Step, Delivered: t.Delivered(places[i].Place), More: i+1 == most && len(places) > most}
+					s.Rank, s.Row = places[i].Rank(world)
+					all = append(all, s)
 				}
-				all = append(all, s)
+				if len(places) == 0 {
+					all = append(all, sighting{Epoch: e})
+				}
 			}
 			if g.json {
 				return g.printJSON(all)
@@ -244,10 +321,12 @@ next one.
 	o.addFlags(cmd, g)
 	o.addTorchFlags(cmd)
 	ranks.addFlags(cmd)
+	reader.addFlags(cmd)
 	f := cmd.Flags()
 	atLeast(f, &sample, "sample", 0, -1, "the id of the sample")
 	atLeast(f, &epoch, "epoch", 0, -1, "the first epoch to look at")
 	atLeast(f, &epochs, "epochs", 1, 3, "how many epochs")
+	atLeast(f, &most, "most", 1, 10, "how many places of an epoch to list")
 	g.addJSON(cmd)
 	return cmd
 }
@@ -260,5 +339,8 @@ func (s sighting) print(g *global, sample int64) {
 		g.printf("epoch %d  sample %d was delivered in step %d, on rank %d, row %d\n", s.Epoch, sample, *s.Step, s.Rank, s.Row)
 	default:
 		g.printf("epoch %d  sample %d will be delivered in step %d, on rank %d, row %d\n", s.Epoch, sample, *s.Step, s.Rank, s.Row)
+	}
+	if s.More {
+		g.printf("epoch %d  sample %d comes again; see --most\n", s.Epoch, sample)
 	}
 }

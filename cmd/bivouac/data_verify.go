@@ -45,12 +45,12 @@ form is damaged.
 				return errs.Wrap("data verify", s.name, err)
 			}
 			p := stateProof{State: s.name, Form: s.form}
-			t, err := o.provable(s)
+			t, why, err := o.provable(s)
 			if err != nil {
 				return err
 			}
 			if t == nil {
-				p.Why = "only the form of such a state can be checked"
+				p.Why = "only the form of such a state can be checked" + why
 				if g.json {
 					return g.printJSON(p)
 				}
@@ -67,8 +67,13 @@ form is damaged.
 			if g.json {
 				return g.printJSON(p)
 			}
-			g.printf("sound: %d samples in %d batches, in the order of\n  %s\ndigest %s\n", proof.Samples, t.Here().Step, t.Order(), proof.Digest)
-			return nil
+			g.printf("sound: %d samples in %d batches, in the order of\n", proof.Samples, t.Here().Step)
+			_, readers, err := (&readerOptions{}).of(t)
+			for _, r := range readers {
+				g.printf("  %s\n", r.Order())
+			}
+			g.printf("digest %s\n", proof.Digest)
+			return err
 		},
 	}
 	o.addFlags(cmd, g)
@@ -77,16 +82,16 @@ form is damaged.
 }
 
 // provable returns the timeline of a state of Bivouac's; nil where the state does not
-// tell which samples were delivered.
-func (o *dataOptions) provable(s *saved) (*timeline.Timeline, error) {
+// tell which samples were delivered, and why, if there is more to say.
+func (o *dataOptions) provable(s *saved) (t *timeline.Timeline, why string, err error) {
 	if s.doc == nil {
-		return nil, nil
+		return nil, "", nil
 	}
-	t, err := o.timeline(s)
+	t, err = o.timeline(s)
 	if errs.KindOf(err) == errs.Unsupported && s.doc.Kind != "loader" {
-		return nil, nil
+		return nil, ": " + err.Error(), nil
 	}
-	return t, err
+	return t, "", err
 }
 
 // check holds a state against what its form asks for.

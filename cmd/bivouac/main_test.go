@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 func TestMain(m *testing.M) {
@@ -48,6 +49,7 @@ func TestScripts(t *testing.T) {
 			"removed": removed,
 			"tree":    copyTree,
 			"loader":  loaderState,
+			"ordered": orderedState,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -162,4 +164,41 @@ func loaderState(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(l.Close())
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), state, 0o666))
+}
+
+// orderedState writes the state of a loader of 12 samples in packs of what a filter leaves
+// of windows, after some batches of 2, and order.txt: ordered FILE BATCHES.
+func orderedState(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: ordered FILE BATCHES")
+	}
+	batches, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	windows, err := order.NewWindows([]int64{5, 3, 4}, 2, 7, "loader")
+	ts.Check(err)
+	selection, err := order.SelectIDs(12, []int64{0, 2, 3, 4, 7, 8, 10, 11})
+	ts.Check(err)
+	filtered, err := order.NewFiltered(windows, selection)
+	ts.Check(err)
+	lengths, err := order.NewLengths([]int32{5, 1, 2, 7, 3, 3, 6, 1, 4, 4, 2, 5})
+	ts.Check(err)
+	packs, err := order.NewPacks(filtered, lengths, order.PackOptions{Capacity: 8})
+	ts.Check(err)
+	mixture, err := order.NewMixture([]order.Source{{Order: packs, Weight: 3, Samples: 12}, {Order: order.NewShuffled(5, 7, "other"), Weight: 1}}, order.CycleOn)
+	ts.Check(err)
+	data := loader.Func(17, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil })
+	l, err := loader.New(data, loader.Options[int64, int]{Order: mixture, BatchSize: 2, Collate: func(s []int64) (int, error) { return len(s), nil }})
+	ts.Check(err)
+	for batches > 0 {
+		if _, err := l.Next(context.Background()); err == nil {
+			batches--
+		} else if err != io.EOF {
+			ts.Fatalf("%v", err)
+		}
+	}
+	state, err := l.AppendState(nil)
+	ts.Check(err)
+	ts.Check(l.Close())
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), state, 0o666))
+	ts.Check(os.WriteFile(ts.MkAbs("order.txt"), []byte(l.Description()), 0o666))
 }

@@ -2,78 +2,190 @@ package timeline
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/order"
 )
 
 // A pipeline's document has the order of each of its readers in a field of its own,
-// "order NAME", and the size of its batches in batch_size. Where there is one reader
-// the samples of each batch are known.
+// "order NAME", and the size of its batches in batch_size. All readers are at one
+// position, and the epochs are those of the first in the graph. Which one that is, and
+// the order in which the digest has their ids, the document does not say; Options.Readers
+// does where it matters.
 
 const orderField = "order "
 
-// readPipeline reads the document of a pipeline with one reader.
+// reader is a reader of a pipeline.
+type reader struct {
+	name   string
+	order  order.Order
+	length int64 // of its epochs
+}
+
+// readPipeline reads the document of a pipeline.
 func (t *Timeline) readPipeline(o Options) (err error) {
-	description := ""
-	for name, value := range t.doc.Fields {
-		if !strings.HasPrefix(name, orderField) {
-			continue
-		}
-		if description != "" {
-			return unsupported("fields", "a pipeline with one reader", "several")
-		}
-		description = value
+	if err := t.readReaders(o); err != nil {
+		return err
 	}
-	if description == "" {
-		return unsupported("fields", "a pipeline with a reader, whose order is named", "none")
-	}
-	if t.order, err = o.orderOf(description); err != nil {
-		return unsupported("fields: order", "an order that is known", strconv.Quote(description))
-	}
-	n, ok := epochLen(t.order)
 	size, err := strconv.ParseInt(t.doc.Fields["batch_size"], 10, 64)
-	if !ok || n < 1 || err != nil || size < 1 {
-		return unsupported("fields", "epochs of a known length, and the size of a batch", fmt.Sprintf("%q and %q", description, t.doc.Fields["batch_size"]))
-	}
-	t.length = n
-	if _, once := t.order.Len(); once {
-		t.once = true
+	if err != nil || size < 1 {
+		return unsupported("fields: batch_size", "the size of a batch", strconv.Quote(t.doc.Fields["batch_size"]))
 	}
 	t.segments = []segment{{global: size}}
 	switch t.doc.Fields["last_batch"] {
 	case "fill":
 		t.wrap = true
-		t.here = Place{t.doc.Position / size, t.doc.Position / n, t.doc.Position % n}
-		if t.doc.Position%size != 0 {
-			return corrupt("position", fmt.Sprint("a multiple of ", size), t.doc.Position)
-		}
-		return nil
 	case "drop":
 		t.dropLast = true
 	case "", "partial":
 	default:
 		return unsupported("fields: last_batch", "partial, drop or fill", t.doc.Fields["last_batch"])
 	}
-	epoch, batch := t.doc.Epoch, t.doc.Batch
-	if most := t.batches(n, size); epoch < 0 || batch < 0 || batch > most {
-		return corrupt("batch", fmt.Sprint("at most the ", most, " of an epoch"), batch)
+	first, err := t.firstReader(size)
+	if err != nil {
+		return err
 	}
-	t.here = Place{epoch*t.batches(n, size) + batch, epoch, min(n, batch*size)}
-	if t.dropLast && batch == t.batches(n, size) {
-		t.here.Index = batch * size
+	t.show(t.readers[first])
+	t.length = t.readers[first].length
+	t.here, err = t.placeOf(t.length, size)
+	return err
+}
+
+// readReaders reads the orders of the readers, in the order of their names unless the
+// options know better.
+func (t *Timeline) readReaders(o Options) error {
+	names := o.Readers
+	var have []string
+	for _, field := range slices.Sorted(maps.Keys(t.doc.Fields)) {
+		if name, ok := strings.CutPrefix(field, orderField); ok {
+			have = append(have, name)
+		}
+	}
+	switch {
+	case len(have) == 0:
+		return unsupported("fields", "a pipeline with a reader, whose order is named", "none")
+	case names == nil:
+		names = have
+	case !slices.Equal(slices.Sorted(slices.Values(names)), have):
+		return &errs.Error{Kind: errs.Invalid, Op: "timeline.Open", Subject: "readers", Want: "each of " + strings.Join(have, ", "), Got: strings.Join(names, ", ")}
+	}
+	t.sorted = o.Readers != nil || len(have) == 1
+	for _, name := range names {
+		description := t.doc.Fields[orderField+name]
+		with := o
+		if len(have) > 1 {
+			with.Order, with.Description = nil, "" // which are of one order
+		}
+		parsed, err := with.orderOf(description)
+		switch {
+		case errs.KindOf(err) == errs.Invalid:
+			return unsupported("fields: "+orderField+name, "an order that is known", strconv.Quote(description))
+		case err != nil:
+			return errs.Wrap("timeline.Open", "fields: "+orderField+name, err)
+		}
+		n, ok := epochLen(parsed)
+		if !ok || n < 1 {
+			return unsupported("fields: "+orderField+name, "epochs of a known length", strconv.Quote(description))
+		}
+		t.readers = append(t.readers, reader{name, parsed, n})
 	}
 	return nil
 }
 
-// epochLen returns the number of samples of an epoch of an order.
+// firstReader returns a reader with the epochs of the pipeline: the first one, or the only
+// length of an epoch with which the place of the document can be.
+func (t *Timeline) firstReader(size int64) (int, error) {
+	if t.sorted {
+		return 0, nil
+	}
+	first := -1
+	for i, r := range t.readers {
+		p, err := t.placeOf(r.length, size)
+		if err != nil || !t.wrap && t.doc.Position != p.Epoch*r.length+p.Index {
+			continue
+		}
+		if first >= 0 && t.readers[first].length != r.length {
+			return 0, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Open", Subject: "fields", Want: "to know which reader is the first in the graph, since its epochs count",
+				Got: fmt.Sprintf("epochs of %d samples of %s, and of %d of %s", t.readers[first].length, t.readers[first].name, r.length, r.name), Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
+		}
+		if first < 0 {
+			first = i
+		}
+	}
+	if first < 0 {
+		return 0, corrupt("position", "one that epoch and batch lead to", t.doc.Position)
+	}
+	return first, nil
+}
+
+// placeOf returns the place of the document with epochs of n samples.
+func (t *Timeline) placeOf(n, size int64) (Place, error) {
+	if t.wrap {
+		position := t.doc.Position
+		if position%size != 0 {
+			return Place{}, corrupt("position", fmt.Sprint("a multiple of ", size), position)
+		}
+		if len(t.readers) > 1 && !t.sorted && t.doc.Epoch != position/n {
+			return Place{}, corrupt("epoch", fmt.Sprint(position/n), t.doc.Epoch)
+		}
+		return Place{position / size, position / n, position % n}, nil
+	}
+	epoch, batch := t.doc.Epoch, t.doc.Batch
+	if most := t.batches(n, size); epoch < 0 || batch < 0 || batch > most {
+		return Place{}, corrupt("batch", fmt.Sprint("at most the ", most, " of an epoch"), batch)
+	}
+	p := Place{epoch*t.batches(n, size) + batch, epoch, min(n, batch*size)}
+	if t.dropLast && batch == t.batches(n, size) {
+		p.Index = batch * size
+	}
+	return p, nil
+}
+
+// show makes t tell of the samples of a reader.
+func (t *Timeline) show(r reader) {
+	t.order, t.own, t.samples = r.order, r.length, r.length
+	if s, ok := r.order.(*order.Sharded); ok {
+		t.samples = s.Shards().Samples
+	}
+}
+
+// Readers returns the names of the readers of a pipeline: in the order of its graph if it
+// is known, else sorted. Of a loader it returns nil.
+func (t *Timeline) Readers() (names []string) {
+	for _, r := range t.readers {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// Of returns the timeline with the samples of a reader of the pipeline. The error is of
+// kind errs.NotFound for a reader that it does not have.
+func (t *Timeline) Of(name string) (*Timeline, error) {
+	for _, r := range t.readers {
+		if r.name == name {
+			of := *t
+			of.show(r)
+			return &of, nil
+		}
+	}
+	return nil, &errs.Error{Kind: errs.NotFound, Op: "timeline.Of", Subject: "reader " + strconv.Quote(name), Want: "one of " + strings.Join(t.Readers(), ", "), Remedy: errs.DidYouMean(name, t.Readers())}
+}
+
+// epochLen returns the number of samples of an epoch of an order, if all have as many.
 func epochLen(o order.Order) (int64, bool) {
 	if n, ok := o.Len(); ok {
 		return n, true
 	}
-	if e, ok := o.(interface{ EpochLen() int64 }); ok {
-		return e.EpochLen(), true
+	switch o := o.(type) {
+	case order.Epochs:
+		return o.EpochLen(), true
+	case *order.Sharded:
+		s := o.Shards()
+		return s.EpochLength(0), s.Stick || s.Pad > 0 || s.Samples%s.Count == 0
 	}
 	return 0, false
 }

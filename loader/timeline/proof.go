@@ -3,6 +3,8 @@ package timeline
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/state"
@@ -25,6 +27,9 @@ func (t *Timeline) Prove(ctx context.Context, step int64, progress func(done, to
 	}
 	if t.first > 0 {
 		return Proof{}, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Want: "a state that tells of all steps", Got: fmt.Sprint("one that begins with step ", t.first)}
+	}
+	if len(t.readers) > 1 {
+		return t.proveReaders(ctx, step, end, progress)
 	}
 	p := prover{t: t, end: end, progress: progress}
 	for p.epoch = 0; p.epoch <= end.Epoch; p.epoch++ {
@@ -72,6 +77,128 @@ func (p *prover) proveEpoch(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// mostReaders bounds the readers whose order in the graph is found by trying.
+const mostReaders = 4
+
+// proveReaders proves a pipeline with several readers, whose ids enter the digest batch by
+// batch, reader by reader. Where their order is not known, all are tried, and the one that
+// leads to the digest of the document is taken.
+func (t *Timeline) proveReaders(ctx context.Context, step int64, end Place, progress func(done, total int64)) (Proof, error) {
+	orders, err := t.readerOrders(ctx)
+	if err != nil {
+		return Proof{}, err
+	}
+	p, digests, err := t.digests(ctx, step, end, orders, progress)
+	if err != nil {
+		return Proof{}, err
+	}
+	p.Digest = digests[0]
+	for _, d := range digests {
+		if step == t.here.Step && d == t.doc.Digest {
+			p.Digest = d
+		}
+	}
+	if step == t.here.Step {
+		return p, nil
+	}
+	for i, d := range digests {
+		if d != digests[0] {
+			return Proof{}, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Subject: "readers", Want: "to know their order in the graph, in which the digest has their ids",
+				Got: fmt.Sprintf("%s, or %s", t.named(orders[0]), t.named(orders[i])), Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
+		}
+	}
+	return p, nil
+}
+
+// readerOrders returns the orders in which the readers may be in the graph: all that lead
+// to the digest of the document, or else all.
+func (t *Timeline) readerOrders(ctx context.Context) ([][]int, error) {
+	own := make([]int, len(t.readers))
+	for i := range own {
+		own[i] = i
+	}
+	if t.sorted {
+		return [][]int{own}, nil
+	}
+	if len(own) > mostReaders {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Prove", Subject: "readers", Want: fmt.Sprintf("their order in the graph, which is not found by trying for more than %d", mostReaders),
+			Got: fmt.Sprint(len(own), " readers"), Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
+	}
+	all := permutations(own)
+	_, digests, err := t.digests(ctx, t.here.Step, t.here, all, nil)
+	if err != nil {
+		return nil, err
+	}
+	var fit [][]int
+	for i, d := range digests {
+		if d == t.doc.Digest {
+			fit = append(fit, all[i])
+		}
+	}
+	if fit == nil {
+		return all, nil
+	}
+	return fit, nil
+}
+
+// permutations returns the orders of numbers, the given one first.
+func permutations(of []int) (all [][]int) {
+	if len(of) < 2 {
+		return [][]int{slices.Clone(of)}
+	}
+	for i, first := range of {
+		rest := slices.Delete(slices.Clone(of), i, i+1)
+		for _, p := range permutations(rest) {
+			all = append(all, append([]int{first}, p...))
+		}
+	}
+	return all
+}
+
+// named names readers.
+func (t *Timeline) named(readers []int) string {
+	names := make([]string, len(readers))
+	for i, r := range readers {
+		names[i] = t.readers[r].name
+	}
+	return strings.Join(names, ", ")
+}
+
+// digests goes through the batches before a step, and returns the digest for each order of
+// the readers.
+func (t *Timeline) digests(ctx context.Context, step int64, end Place, orders [][]int, progress func(done, total int64)) (p Proof, sums []string, err error) {
+	digests := make([]state.Digest, len(orders))
+	ids := make([][]int64, len(t.readers))
+	total := end.Epoch*t.length + end.Index
+	for s := int64(0); s < step; s++ {
+		if err := ctx.Err(); err != nil {
+			return p, nil, err
+		}
+		at, n := t.span(s)
+		for i, r := range t.readers {
+			ids[i] = slices.Grow(ids[i][:0], int(n))[:n]
+			r.order.Fill(at.Epoch*t.length+at.Index, ids[i])
+		}
+		for i, order := range orders {
+			for _, r := range order {
+				digests[i].Add(ids[r]...)
+			}
+		}
+		p.Samples += n
+		if at.Epoch > p.Coverage[1].Epoch {
+			p.Coverage[0], p.Coverage[1] = p.Coverage[1], Coverage{Epoch: at.Epoch}
+		}
+		p.Coverage[1].Add(ids[0])
+		if progress != nil {
+			progress(p.Samples, total)
+		}
+	}
+	for _, d := range digests {
+		sums = append(sums, d.Sum())
+	}
+	return p, sums, nil
 }
 
 // delivered returns how many samples of a whole epoch are delivered: all but a

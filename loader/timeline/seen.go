@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -26,48 +27,71 @@ func (s Seen) Rank(world int) (rank, row int) {
 	return rank, s.Row - s.Size*rank/world
 }
 
-// In returns where in an epoch a sample is delivered; ok is false where it is not:
-// in a short batch that is left out, or before FirstStep. An order that cannot be
-// inverted is looked through. The error is of kind errs.Invalid for an id that the
-// data set does not have.
+// In returns where in an epoch a sample is delivered first; ok is false where it is not:
+// in a short batch that is left out, before FirstStep, or in an epoch that does not have
+// it. An order that cannot be inverted is looked through. The error is of kind
+// errs.Invalid for an id that the data set does not have.
 func (t *Timeline) In(epoch, id int64) (s Seen, ok bool, err error) {
-	if id < 0 || id >= t.length || epoch < 0 {
-		return s, false, &errs.Error{Kind: errs.Invalid, Op: "timeline.In", Subject: fmt.Sprint("sample ", id, " in epoch ", epoch), Want: fmt.Sprintf("a sample of 0 to %d", t.length-1)}
-	}
-	if t.alone && epoch > 0 {
-		return s, false, nil
-	}
-	index, found, err := t.index(epoch, id)
-	if err != nil || !found {
+	all, err := t.All(context.Background(), epoch, id, 1)
+	if len(all) == 0 || err != nil {
 		return s, false, err
 	}
-	s, ok = t.find(epoch, index)
-	return s, ok, nil
+	return all[0], true, nil
 }
 
-// index returns where in an epoch's order a sample is.
-func (t *Timeline) index(epoch, id int64) (int64, bool, error) {
+// All returns the places of an epoch at which a sample is delivered, at most so many: a
+// mixture may have it often, a selection never. Otherwise it is as In.
+func (t *Timeline) All(ctx context.Context, epoch, id int64, most int) (all []Seen, err error) {
+	if id < 0 || id >= t.samples && t.samples > 0 || t.length == 0 || epoch < 0 {
+		want := fmt.Sprintf("a sample of 0 to %d", t.samples-1)
+		if t.samples == 0 {
+			want = "a sample from 0 on"
+		}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.In", Subject: fmt.Sprint("sample ", id, " in epoch ", epoch), Want: want}
+	}
+	if t.alone && epoch > 0 {
+		return nil, nil
+	}
+	err = t.indices(ctx, epoch, id, func(index int64) bool {
+		if s, ok := t.find(epoch, index); ok {
+			all = append(all, s)
+		}
+		return len(all) < most
+	})
+	return all, err
+}
+
+// indices yields where in an epoch's order a sample is, until yield says that it is enough.
+func (t *Timeline) indices(ctx context.Context, epoch, id int64, yield func(int64) bool) error {
+	index := int64(-1)
 	switch o := t.order.(type) {
 	case order.Sequential, order.Cycle:
-		return id, true, nil
+		index = id
 	case *order.Permutation:
-		return o.Inverse(id), true, nil
+		index = o.Inverse(id)
 	case *order.Shuffled:
-		return o.Epoch(epoch).Inverse(id), true, nil
+		index = o.Epoch(epoch).Inverse(id)
+	}
+	if index >= 0 && t.own == t.length {
+		yield(index)
+		return nil
 	}
 	block := make([]int64, min(t.length, 1<<16))
 	for i := int64(0); i < t.length; i += int64(len(block)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		block = block[:min(int64(len(block)), t.length-i)]
 		if err := t.fill(epoch, i, block); err != nil {
-			return 0, false, err
+			return err
 		}
 		for k, got := range block {
-			if got == id {
-				return i + int64(k), true, nil
+			if got == id && !yield(i+int64(k)) {
+				return nil
 			}
 		}
 	}
-	return 0, false, nil
+	return nil
 }
 
 // find returns the batch that holds an index of an epoch.

@@ -5,7 +5,7 @@
 // A loader's document names its order, where in it the run stands, and how large
 // its batches were from which step on:
 //
-//	fields.order     an order that order.Parse knows
+//	fields.order     an order that order.Parse knows; the tables that it is over are given
 //	fields.samples   the length of the data set
 //	epoch, extra.index       the place
 //	extra.step               batches since the beginning
@@ -15,6 +15,9 @@
 // So nothing is read and nothing is replayed: any step is found in constant time.
 // Where samplers, streams or batches out of order decide what is delivered, a
 // document does not tell it; then Open says so.
+//
+// The document of a pipeline names the order of each of its readers. They share one
+// position; Of tells of the samples of one of them.
 package timeline
 
 import (
@@ -44,7 +47,9 @@ type segment struct {
 // Timeline is a run that a document describes. It is immutable.
 type Timeline struct {
 	order    order.Order
-	length   int64 // of an epoch
+	own      int64 // samples of an epoch of order
+	samples  int64 // ids of order are below; 0: not known
+	length   int64 // samples of an epoch of the run
 	once     bool  // the order is that of one epoch, for all
 	alone    bool  // no other epoch than the first is known
 	wrap     bool  // batches go on over the end of an epoch
@@ -54,6 +59,8 @@ type Timeline struct {
 	first    int64 // the first step that can be told
 	doc      state.Document
 	extra    extra
+	readers  []reader // of a pipeline
+	sorted   bool     // readers are in the order of the graph
 }
 
 // extra is what a loader's document holds of use here.
@@ -91,15 +98,21 @@ type Options struct {
 	// steps counted so far do not tell.
 	DropLast bool
 	// Order, if not nil, is the order of the run, and Description its String. One of them
-	// is needed where the document holds a digest of the order, Order also where the
-	// description does not hold all of it, as for packs. They are held against the document.
+	// is needed where the document holds a digest of the order. They are held against the
+	// document.
 	Order       order.Order
 	Description string
+	// Tables are those that orders are over, which a document names only by a hash: lengths,
+	// sizes of shards, selections. See order.Parse.
+	Tables []order.Table
+	// Readers are the names of the readers of a pipeline in the order of its graph, of which
+	// the first decides the epochs. They are needed only where the document leaves it open.
+	Readers []string
 }
 
-// Open reads the state document of a loader, or of a pipeline with one reader. Errors: as those of state.Unmarshal;
-// errs.Unsupported where the order cannot be told from it, errs.Corrupt where it
-// contradicts itself.
+// Open reads the state document of a loader or of a pipeline. Errors: as those of
+// state.Unmarshal; errs.Unsupported where the order cannot be told from it, which wraps an
+// *order.MissingTables where tables are missing; errs.Corrupt where it contradicts itself.
 func Open(document []byte, o Options) (*Timeline, error) {
 	doc, err := state.Unmarshal(document)
 	if err != nil {
@@ -141,6 +154,7 @@ func readExtra(doc state.Document, e *extra) error {
 	return nil
 }
 
+// readOrder finds the order of a loader and the length of its epochs, as the loader does.
 func (t *Timeline) readOrder(o Options) (err error) {
 	identity, ok := t.doc.Fields["order"]
 	if !ok {
@@ -149,12 +163,17 @@ func (t *Timeline) readOrder(o Options) (err error) {
 	if t.order, err = o.orderOf(identity); err != nil {
 		return errs.Wrap("timeline.Open", "fields: order", err)
 	}
-	if t.length, err = strconv.ParseInt(t.doc.Fields["samples"], 10, 64); err != nil || t.length < 0 {
+	if t.samples, err = strconv.ParseInt(t.doc.Fields["samples"], 10, 64); err != nil || t.samples < 0 {
 		return corrupt("fields: samples", "a number of samples", strconv.Quote(t.doc.Fields["samples"]))
 	}
-	if n, once := t.order.Len(); once {
-		t.length, t.once = n, true
+	n, once := t.order.Len()
+	t.length, t.once = t.samples, once
+	if e, ok := t.order.(order.Epochs); ok {
+		t.length = e.EpochLen()
+	} else if once {
+		t.length = n
 	}
+	t.own = t.length
 	return nil
 }
 
@@ -177,7 +196,7 @@ func (o Options) orderOf(identity string) (order.Order, error) {
 			return nil, differs("Options.Description", order.IdentityOf(description))
 		}
 	}
-	return order.Parse(description)
+	return order.Parse(description, o.Tables...)
 }
 
 // readHistory finds the segments. It tells by the steps whether short batches were
@@ -310,20 +329,25 @@ func (t *Timeline) Batch(step int64) (Batch, error) {
 	if step < t.first {
 		return Batch{}, &errs.Error{Kind: errs.Invalid, Op: "timeline.Batch", Subject: fmt.Sprint("step ", step), Want: fmt.Sprint("step ", t.first, " or later"), Got: "one of which the state does not tell"}
 	}
-	s := t.segmentOf(step)
-	if t.length == 0 || t.batches(t.length, s.global) == 0 {
+	if t.length == 0 || t.batches(t.length, t.segmentOf(step).global) == 0 {
 		return Batch{}, &errs.Error{Kind: errs.Invalid, Op: "timeline.Batch", Subject: fmt.Sprint("step ", step), Got: "epochs have no batches"}
 	}
-	p := t.at(s, step)
+	p, n := t.span(step)
 	if t.alone && p.Epoch > 0 {
 		return Batch{}, t.unknownEpoch(p.Epoch)
 	}
-	n := min(s.global, t.length-p.Index)
-	if t.wrap {
-		n = s.global
-	}
 	b := Batch{Place: p, IDs: make([]int64, n)}
 	return b, t.fill(p.Epoch, p.Index, b.IDs)
+}
+
+// span returns where a step begins, and its samples.
+func (t *Timeline) span(step int64) (p Place, n int64) {
+	s := t.segmentOf(step)
+	p = t.at(s, step)
+	if t.wrap {
+		return p, s.global
+	}
+	return p, min(s.global, t.length-p.Index)
 }
 
 // fill writes the ids of an epoch from an index on.
@@ -346,7 +370,7 @@ func (t *Timeline) fill(epoch, index int64, dst []int64) error {
 // for an order that does not end, sizes below 1, or more batches than there are.
 func OneEpoch(o order.Order, global, delivered int64, opt Options) (*Timeline, error) {
 	n, once := o.Len()
-	t := &Timeline{order: o, length: n, once: true, alone: true, dropLast: opt.DropLast, segments: []segment{{global: global}}}
+	t := &Timeline{order: o, length: n, own: n, samples: n, once: true, alone: true, dropLast: opt.DropLast, segments: []segment{{global: global}}}
 	if !once || global < 1 || delivered < 0 || delivered > t.batches(n, global) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.OneEpoch", Want: "an order that ends, and batches of it", Got: fmt.Sprint(delivered, " batches of ", global, " from ", o)}
 	}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/npy"
+	"github.com/bivouac-ml/bivouac/loader/timeline"
+	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// tableOptions are the flags of commands that need what a state has only a hash of.
+type tableOptions struct {
+	Tables      []string
+	Readers     []string
+	Description string
+}
+
+func (o *tableOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVar(&o.Tables, "table", nil, "`FILE` with a table that the order is over: lengths of samples, sizes of shards, or the samples of a filter; may be given again")
+	f.StringVar(&o.Description, "description", "", "`FILE` with the description of the order, where the state has only a digest of it: what Loader.Description returns")
+	f.StringSliceVar(&o.Readers, "readers", nil, "`NAMES` of the readers of a pipeline, in the order of its graph, where the state leaves it open")
+}
+
+// tell returns the timeline of a state of Bivouac's.
+func (o *tableOptions) tell(s *saved, with timeline.Options) (*timeline.Timeline, error) {
+	with.Readers = o.Readers
+	switch {
+	case o.Description != "":
+		b, err := os.ReadFile(o.Description)
+		if err != nil {
+			return nil, unopened("data", o.Description, err)
+		}
+		with.Description = strings.TrimSpace(string(b))
+	case order.IsDigest(s.doc.Fields["order"]):
+		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "order", Want: "the description of the order, of which the state has a digest", Got: s.doc.Fields["order"],
+			Remedy: "give the text that Loader.Description returns with --description FILE"}
+	}
+	for _, name := range o.Tables {
+		t, err := readTable(name)
+		if err != nil {
+			return nil, err
+		}
+		with.Tables = append(with.Tables, t)
+	}
+	t, err := timeline.Open(s.raw, with)
+	if m := (*order.MissingTables)(nil); errors.As(err, &m) {
+		return nil, &errs.Error{Kind: errs.Unsupported, Want: "tables that the state has only a hash of", Got: m.Error(), Err: m,
+			Remedy: "give each with --table FILE: numbers in a .npy file, a JSON list, or a text file with one number a line"}
+	}
+	return t, err
+}
+
+// mostTable bounds the size of a file with a table.
+const mostTable = 16 << 30
+
+// readTable reads numbers from a .npy file, a JSON list, or a text file.
+func readTable(name string) (order.Table, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, unopened("data", name, err)
+	}
+	if info.Size() > mostTable {
+		return nil, &errs.Error{Kind: errs.Exhausted, Op: "data", Subject: name, Want: "a table of at most 16 GiB", Got: fmt.Sprint(info.Size(), " bytes")}
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, unopened("data", name, err)
+	}
+	var t order.Table
+	switch trimmed := bytes.TrimSpace(b); {
+	case bytes.HasPrefix(b, []byte("\x93NUMPY")):
+		t, err = arrayTable(b)
+	case bytes.HasPrefix(trimmed, []byte("[")):
+		err = json.Unmarshal(trimmed, &t)
+	default:
+		t, err = textTable(b)
+	}
+	if err != nil {
+		return nil, &errs.Error{Kind: errs.Corrupt, Op: "data", Subject: name, Want: "whole numbers: a .npy file of one dimension, a JSON list, or a text file with one number a line", Err: err}
+	}
+	return t, nil
+}
+
+// arrayTable reads an array of integers or booleans.
+func arrayTable(b []byte) (order.Table, error) {
+	a, err := npy.Decode(b)
+	if err != nil {
+		return nil, err
+	}
+	if d := a.DType; len(a.Shape) != 1 || !(d.IsInteger() || d == tensor.Bool) {
+		return nil, &errs.Error{Kind: errs.Invalid, Want: "integers or booleans of one dimension", Got: fmt.Sprint(d, a.Shape)}
+	}
+	if a, err = tensor.Cast(tensor.Int64, a); err != nil {
+		return nil, err
+	}
+	return tensor.Of[int64](a)
+}
+
+// textTable reads numbers that stand between white space.
+func textTable(b []byte) (order.Table, error) {
+	t := order.Table{}
+	for word := range bytes.FieldsSeq(b) {
+		n, err := strconv.ParseInt(string(word), 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		t = append(t, n)
+	}
+	return t, nil
+}
