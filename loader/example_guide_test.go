@@ -37,12 +37,12 @@ func Example() {
 		}
 	}
 	// Output:
-	// 0 [36 9 25 16]
-	// 0 [1 81 4 0]
-	// 0 [49 64]
-	// 1 [16 49 36 81]
-	// 1 [1 0 64 9]
-	// 1 [4 25]
+	// 0 [81 4 9 16]
+	// 0 [49 1 0 25]
+	// 0 [36 64]
+	// 1 [36 25 16 4]
+	// 1 [64 0 49 9]
+	// 1 [1 81]
 }
 
 // A run over two ranks stops in mid-epoch and goes on over one, with other batches.
@@ -85,10 +85,10 @@ func ExampleLoader_SetState() {
 		show("rank 0 of 1:", batch, err)
 	}
 	// Output:
-	// rank 0 of 2: [4 2] <nil>
-	// rank 1 of 2: [3 0] <nil>
-	// rank 0 of 1: [8 6 10 5 7] <nil>
-	// rank 0 of 1: [1 9 11] <nil>
+	// rank 0 of 2: [6 9] <nil>
+	// rank 1 of 2: [2 11] <nil>
+	// rank 0 of 1: [7 8 0 10 3] <nil>
+	// rank 0 of 1: [4 5 1] <nil>
 }
 
 // Random numbers are those of the sample's place in the stream, whoever reads it.

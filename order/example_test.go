@@ -17,8 +17,8 @@ func Example() {
 	fmt.Println(ids[:5])
 	fmt.Println("sample 5 is seen in epoch 1 at", o.Epoch(1).Inverse(5))
 	// Output:
-	// [1 7 4 3 6 2 0 5] [6 5 4 1 2 7 3 0]
-	// [1 2 7 3 0]
+	// [6 1 3 4 0 2 5 7] [3 5 6 7 0 1 4 2]
+	// [7 0 1 4 2]
 	// sample 5 is seen in epoch 1 at 1
 }
 
@@ -70,7 +70,7 @@ func ExampleNewMixture() {
 	source, id, _ := mix.Split(103)
 	fmt.Println("id 103 is", id, "of source", source)
 	// Output:
-	// [11 102 64 103] [72 104 18 105]
-	// [11 102] [64 103] [72 104] [18 105]
+	// [29 102 62 103] [32 104 73 105]
+	// [29 102] [62 103] [32 104] [73 105]
 	// id 103 is 3 of source 1
 }

@@ -31,28 +31,34 @@ const maxRounds = 32
 // Permutation is a keyed bijection of [0, n), computed and not stored: any index
 // can be mapped, forward and back, in constant time and memory. It is immutable.
 //
-// It is a Feistel network over the halves of an index of b = bits(n-1) bits,
-// which may be of unequal length. A result of n or more goes through the network
+// It is a Feistel network over two halves of an index, the right one of s bits and
+// the left one modulo ceil(n / 2^s). A result of n or more goes through the network
 // again until it falls inside ("cycle walking": Black and Rogaway, "Ciphers with
-// arbitrary finite domains", CT-RSA 2002); since 2^b < 2n that takes fewer than
-// two evaluations on average. Each round is an involution, so that this is a
-// bijection for every n.
+// arbitrary finite domains", CT-RSA 2002). The network permutes fewer than n + 2^s
+// indices, so that this is rare: s is half the bits of an index. Each round can be
+// undone, so that this is a bijection for every n.
 //
-//	index   LLLLL RRRRRR      b/2 bits, b-b/2 bits
-//	round   L ^= F(R) or R ^= F(L), in turn; 8 rounds, more for n <= 64
-//	F(x)    h = (x ^ k) * m;  h = (h ^ h>>32) * C;  low bits of h>>32
+//	index   left<<s | right   b = bits(n-1), s = b/2; 1 for n <= 16, 32 for n > 2^62
+//	round   left = (left + F(right)*m >> 32) mod m, where m = ceil(n / 2^s)
+//	        right ^= low s bits of F(left)
+//	        in turn; 8 rounds, 16 for n <= 64, 32 for n <= 16
+//	F(x)    h = (x ^ k) * m;  h = (h ^ h>>32) * C;  bits 32 to 63 of h
 //
 // The 64-bit k and odd m of each round come from the key and from n: permutations
 // of different lengths share nothing. It is a shuffle and no cipher: who sees enough
 // of it can find the key.
+//
+// In version 1 both halves are of whole bits, s = b - b/2, and both kinds of rounds
+// xor. Just above a power of two it takes two passes on average.
 type Permutation struct {
-	version      int
-	n            int64
-	key          uint64
-	lmask, rmask uint64
-	rightBits    uint
-	rounds       int
-	round        [maxRounds]feistel.Round
+	version   int
+	n         int64
+	key       uint64
+	radix     uint64 // of the left half
+	rmask     uint64
+	rightBits uint
+	rounds    int
+	round     [maxRounds]feistel.Round
 }
 
 // NewPermutation returns the permutation of [0, n) that belongs to key; see Key
@@ -67,16 +73,35 @@ func makePermutation(version int, n int64, key uint64) Permutation {
 	if n > 1 {
 		b = uint(bits.Len64(uint64(n - 1)))
 	}
-	p := Permutation{version: version, n: max(n, 0), key: key, rightBits: b - b/2, rounds: roundsFor(b)}
-	p.lmask, p.rmask = 1<<(b/2)-1, 1<<p.rightBits-1
+	p := Permutation{version: version, n: max(n, 0), key: key, rounds: roundsFor(b)}
 	x := rng.Mix(key)
 	if version > 1 {
+		p.rightBits = rightBits(b)
+		p.radix = (uint64(p.n) + 1<<p.rightBits - 1) >> p.rightBits
 		x = rng.Mix(x ^ rng.Mix(uint64(p.n)))
+	} else {
+		p.rightBits = b - b/2
+		p.radix = 1 << (b / 2)
 	}
+	p.rmask = 1<<p.rightBits - 1
 	for i := range p.rounds {
 		p.round[i] = feistel.Round{K: rng.Mix(x + uint64(2*i)), M: rng.Mix(x+uint64(2*i+1)) | 1}
 	}
 	return p
+}
+
+// rightBits returns the bits of the right half of an index of b bits. A right half of
+// one bit gives odd permutations as well, of which longer ones may give none: that is
+// seen where n is small.
+func rightBits(b uint) uint {
+	switch {
+	case b <= 4:
+		return min(b/2, 1)
+	case b == 63:
+		return 32 // so that the left half keeps to feistel.MaxRadix
+	default:
+		return b / 2
+	}
 }
 
 // Key hashes what an order depends on: the seed of the run, the epoch, and a
@@ -103,9 +128,16 @@ func epochKey(base uint64, epoch int64) uint64 {
 // forward is one pass through the network.
 func (p *Permutation) forward(x uint64) uint64 {
 	l, r := x>>(p.rightBits&63), x&p.rmask
-	for rs := p.round[:p.rounds]; len(rs) >= 2; rs = rs[2:] {
-		l ^= rs[0].Of(r) & p.lmask
-		r ^= rs[1].Of(l) & p.rmask
+	if p.version == 1 {
+		for rs := p.round[:p.rounds]; len(rs) >= 2; rs = rs[2:] {
+			l ^= rs[0].Of(r) & (p.radix - 1)
+			r ^= rs[1].Of(l) & p.rmask
+		}
+	} else {
+		for rs := p.round[:p.rounds]; len(rs) >= 2; rs = rs[2:] {
+			l = rs[0].Add(l, r, p.radix)
+			r ^= rs[1].Of(l) & p.rmask
+		}
 	}
 	return l<<(p.rightBits&63) | r
 }
@@ -115,7 +147,11 @@ func (p *Permutation) backward(x uint64) uint64 {
 	l, r := x>>(p.rightBits&63), x&p.rmask
 	for rs := p.round[:p.rounds]; len(rs) >= 2; rs = rs[:len(rs)-2] {
 		r ^= rs[len(rs)-1].Of(l) & p.rmask
-		l ^= rs[len(rs)-2].Of(r) & p.lmask
+		if p.version == 1 {
+			l ^= rs[len(rs)-2].Of(r) & (p.radix - 1)
+		} else {
+			l = rs[len(rs)-2].Sub(l, r, p.radix)
+		}
 	}
 	return l<<(p.rightBits&63) | r
 }
@@ -165,12 +201,20 @@ func (p *Permutation) Fill(pos int64, dst []int64) int {
 }
 
 // fillBlock maps at most walkBlock indices. What falls outside [0, n) is gathered,
-// without a branch, which would be mispredicted, and goes another round.
+// without a branch, which would be mispredicted, and goes another round. Most blocks
+// of a version above 1 have nothing outside.
 func (p *Permutation) fillBlock(pos int64, dst []int64) {
 	for i := range dst {
 		dst[i] = pos + int64(i)
 	}
 	p.forwardAll(dst)
+	outside := uint64(0)
+	for _, x := range dst {
+		outside |= uint64(p.n) - 1 - uint64(x) // the highest bit is set where x >= n
+	}
+	if outside>>63 == 0 {
+		return
+	}
 	var places [walkBlock]uint8
 	var walkers [walkBlock]int64
 	count := 0
@@ -193,7 +237,11 @@ func (p *Permutation) fillBlock(pos int64, dst []int64) {
 
 // forwardAll is forward for each of x, in place.
 func (p *Permutation) forwardAll(x []int64) {
-	feistel.Map(x, p.round[:p.rounds], p.rightBits, p.lmask, p.rmask)
+	if p.version == 1 {
+		feistel.Map(x, p.round[:p.rounds], p.rightBits, p.radix-1, p.rmask)
+	} else {
+		feistel.MapMixed(x, p.round[:p.rounds], p.rightBits, p.radix)
+	}
 }
 
 // beyond returns 1 when x >= n, else 0; both are below 2^63.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/bivouac-ml/bivouac/internal/kernel/feistel"
 )
 
 // sizes are those where a bijection is likely to break: all small ones, and the
@@ -41,6 +43,31 @@ func TestBijection(t *testing.T) {
 				t.Fatalf("n = %d: position %d: Fill %d, At %d, Inverse %d", n, i, id, p.At(int64(i)), p.Inverse(id))
 			}
 		}
+	}
+}
+
+// The network permutes hardly more indices than there are samples, so that one pass is
+// enough nearly always. In version 1 just above a power of two it is half of the time.
+func TestOnePassIsEnough(t *testing.T) {
+	outside := func(version int, n int64) (share float64) {
+		p := makePermutation(version, n, 1)
+		domain := p.radix << p.rightBits
+		if domain < uint64(n) || p.radix > feistel.MaxRadix || p.rightBits > 32 {
+			t.Fatalf("version %d, n = %d: %d left halves, %d bits of the right one", version, n, p.radix, p.rightBits)
+		}
+		return float64(domain-uint64(n)) / float64(domain)
+	}
+	list := append(sizes(), math.MaxInt64)
+	for k := 21; k < 63; k++ {
+		list = append(list, 1<<k-1, 1<<k, 1<<k+1)
+	}
+	for _, n := range list {
+		if got, want := outside(Version, n), 2/math.Sqrt(float64(n)); got > want {
+			t.Errorf("n = %d: a share of %.5f falls outside, want %.5f at most", n, got, want)
+		}
+	}
+	if got := outside(1, 1<<20+1); got < .49 {
+		t.Errorf("version 1: %.5f: the test does not see what it is for", got)
 	}
 }
 

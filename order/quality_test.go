@@ -23,7 +23,7 @@ func twoRounds(k int, p []int64) {
 // same test must see that two rounds are not enough.
 func TestShuffleQuality(t *testing.T) {
 	const limit = 5
-	for _, c := range []struct{ n, keys int }{{10, 2000}, {100, 2000}, {256, 2000}, {257, 2000}, {1000, 1000}, {1797, 1000}, {65536, 40}, {65537, 40}} {
+	for _, c := range []struct{ n, keys int }{{10, 2000}, {20, 2000}, {65, 2000}, {100, 2000}, {256, 2000}, {257, 2000}, {1000, 1000}, {1797, 1000}, {65536, 40}, {65537, 40}} {
 		control, what := shuffletest.Worst(c.n, c.keys, shuffletest.FisherYates)
 		if math.Abs(control) > limit {
 			t.Errorf("n = %d: the control fails: %s is off by %.1f", c.n, what, control)
@@ -41,7 +41,7 @@ func TestShuffleQuality(t *testing.T) {
 
 // The differences of neighbours must be distributed as those of Fisher-Yates.
 func TestShuffleDifferences(t *testing.T) {
-	for _, c := range []struct{ n, keys int }{{16, 4000}, {33, 4000}, {65, 4000}, {100, 4000}, {257, 1000}, {1000, 1000}, {1797, 500}, {4096, 200}} {
+	for _, c := range []struct{ n, keys int }{{16, 4000}, {20, 4000}, {33, 4000}, {65, 4000}, {100, 4000}, {257, 1000}, {1000, 1000}, {1797, 500}, {4096, 200}} {
 		if z := shuffletest.DifferencesOff(c.n, c.keys, shuffled); math.Abs(z) > 5 {
 			t.Errorf("n = %d: off by %.1f standard deviations", c.n, z)
 		}

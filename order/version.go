@@ -7,8 +7,8 @@ import "slices"
 // which enters the String of every shuffled order and so its fingerprint.
 //
 // In version 1 the keys of a permutation did not depend on its length, so that two
-// data sets of like length had nearly the same order under one seed and domain; and
-// weights of a mixture that are no whole numbers were rounded to 1/16,384. At gives
+// data sets of like length had nearly the same order under one seed and domain; its
+// network took two passes just above powers of two; and weights of a mixture that are no whole numbers were rounded to 1/16,384. At gives
 // an order as an earlier version had it, for states that name it.
 const Version = 2
 

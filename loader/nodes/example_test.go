@@ -39,9 +39,9 @@ func Example() {
 		fmt.Println(batch, len(saved) < 200, err)
 	}
 	// Output:
-	// [sample 6 sample 5 sample 4] true <nil>
-	// [sample 2 sample 1 sample 3] true <nil>
-	// [sample 0] true <nil>
+	// [sample 4 sample 0 sample 6] true <nil>
+	// [sample 5 sample 3 sample 1] true <nil>
+	// [sample 2] true <nil>
 }
 
 // Two sources, of which one is read three times as often, until both were read once.

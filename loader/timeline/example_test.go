@@ -41,7 +41,7 @@ func Example() {
 	proof, err := line.Verify(ctx, nil)
 	fmt.Println(proof.Samples, "samples, as the order says", err)
 	// Output:
-	// step 1234 on rank 3: [9 813 678 533 594 518 461 316] <nil>
-	// sample 77 in this epoch: step 4 rank 1 row 6 <nil>
+	// step 1234 on rank 3: [484 987 149 200 643 661 944 646] <nil>
+	// sample 77 in this epoch: step 17 rank 1 row 4 <nil>
 	// 96 samples, as the order says <nil>
 }

@@ -25,3 +25,15 @@ func mapAll(x []int64, rounds []Round, shift uint, lmask, rmask uint64) {
 	}
 	mapGeneric(x, rounds, shift, lmask, rmask)
 }
+
+func mixedAll(x []int64, rounds []Round, shift uint, radix, rmask uint64) {
+	if whole := len(x) &^ (block - 1); useAVX2 && whole > 0 {
+		if useAVX512 {
+			mixedAVX512(&x[0], whole/block, &rounds[0].K, len(rounds)/2, shift, radix, rmask)
+		} else {
+			mixedAVX2(&x[0], whole/block, &rounds[0].K, len(rounds)/2, shift, radix, rmask)
+		}
+		x = x[whole:]
+	}
+	mixedGeneric(x, rounds, shift, radix, rmask)
+}

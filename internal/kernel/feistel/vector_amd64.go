@@ -13,3 +13,13 @@ func mapAVX2(x *int64, blocks int, rounds *uint64, pairs int, shift uint, lmask 
 //
 //go:noescape
 func mapAVX512(x *int64, blocks int, rounds *uint64, pairs int, shift uint, lmask uint64, rmask uint64)
+
+// mixedAVX2 maps 16*blocks indices in place, through 2*pairs rounds, at least 2.
+//
+//go:noescape
+func mixedAVX2(x *int64, blocks int, rounds *uint64, pairs int, shift uint, radix uint64, rmask uint64)
+
+// mixedAVX512 maps 16*blocks indices in place, through 2*pairs rounds, at least 2.
+//
+//go:noescape
+func mixedAVX512(x *int64, blocks int, rounds *uint64, pairs int, shift uint, radix uint64, rmask uint64)

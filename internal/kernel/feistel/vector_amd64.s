@@ -4,9 +4,18 @@
 
 #include "textflag.h"
 
+DATA mixerLow<>+0(SB)/8, $0x00000000133111eb
+GLOBL mixerLow<>(SB), RODATA|NOPTR, $8
+
+DATA mixerHigh<>+0(SB)/8, $0x0000000094d049bb
+GLOBL mixerHigh<>(SB), RODATA|NOPTR, $8
+
+DATA mixerWhole<>+0(SB)/8, $0x94d049bb133111eb
+GLOBL mixerWhole<>(SB), RODATA|NOPTR, $8
+
 // func mapAVX2(x *int64, blocks int, rounds *uint64, pairs int, shift uint, lmask uint64, rmask uint64)
 // Requires: AVX, AVX2
-TEXT ·mapAVX2(SB), NOSPLIT, $64-56
+TEXT ·mapAVX2(SB), NOSPLIT, $96-56
 	MOVQ         x+0(FP), AX
 	MOVQ         blocks+8(FP), CX
 	MOVQ         rounds+16(FP), DX
@@ -15,6 +24,8 @@ TEXT ·mapAVX2(SB), NOSPLIT, $64-56
 	VMOVDQU      Y0, (SP)
 	VPBROADCASTQ rmask+48(FP), Y0
 	VMOVDQU      Y0, 32(SP)
+	VPBROADCASTQ mixerHigh<>+0(SB), Y0
+	VMOVDQU      Y0, 64(SP)
 	VPBROADCASTQ mixerLow<>+0(SB), Y0
 
 block:
@@ -51,7 +62,7 @@ pair:
 	VPSRLQ       $0x20, Y13, Y14
 	VPXOR        Y14, Y13, Y13
 	VPMULUDQ     Y0, Y14, Y14
-	VPMULUDQ     mixer<>+0(SB), Y13, Y15
+	VPMULUDQ     64(SP), Y13, Y15
 	VPMULUDQ     Y0, Y13, Y13
 	VPADDQ       Y15, Y14, Y14
 	VPSRLQ       $0x20, Y13, Y13
@@ -67,7 +78,7 @@ pair:
 	VPSRLQ       $0x20, Y13, Y14
 	VPXOR        Y14, Y13, Y13
 	VPMULUDQ     Y0, Y14, Y14
-	VPMULUDQ     mixer<>+0(SB), Y13, Y15
+	VPMULUDQ     64(SP), Y13, Y15
 	VPMULUDQ     Y0, Y13, Y13
 	VPADDQ       Y15, Y14, Y14
 	VPSRLQ       $0x20, Y13, Y13
@@ -83,7 +94,7 @@ pair:
 	VPSRLQ       $0x20, Y13, Y14
 	VPXOR        Y14, Y13, Y13
 	VPMULUDQ     Y0, Y14, Y14
-	VPMULUDQ     mixer<>+0(SB), Y13, Y15
+	VPMULUDQ     64(SP), Y13, Y15
 	VPMULUDQ     Y0, Y13, Y13
 	VPADDQ       Y15, Y14, Y14
 	VPSRLQ       $0x20, Y13, Y13
@@ -99,7 +110,7 @@ pair:
 	VPSRLQ       $0x20, Y9, Y11
 	VPXOR        Y11, Y9, Y9
 	VPMULUDQ     Y0, Y11, Y11
-	VPMULUDQ     mixer<>+0(SB), Y9, Y10
+	VPMULUDQ     64(SP), Y9, Y10
 	VPMULUDQ     Y0, Y9, Y9
 	VPADDQ       Y10, Y11, Y11
 	VPSRLQ       $0x20, Y9, Y9
@@ -120,7 +131,7 @@ pair:
 	VPSRLQ       $0x20, Y13, Y14
 	VPXOR        Y14, Y13, Y13
 	VPMULUDQ     Y0, Y14, Y14
-	VPMULUDQ     mixer<>+0(SB), Y13, Y15
+	VPMULUDQ     64(SP), Y13, Y15
 	VPMULUDQ     Y0, Y13, Y13
 	VPADDQ       Y15, Y14, Y14
 	VPSRLQ       $0x20, Y13, Y13
@@ -136,7 +147,7 @@ pair:
 	VPSRLQ       $0x20, Y13, Y14
 	VPXOR        Y14, Y13, Y13
 	VPMULUDQ     Y0, Y14, Y14
-	VPMULUDQ     mixer<>+0(SB), Y13, Y15
+	VPMULUDQ     64(SP), Y13, Y15
 	VPMULUDQ     Y0, Y13, Y13
 	VPADDQ       Y15, Y14, Y14
 	VPSRLQ       $0x20, Y13, Y13
@@ -152,7 +163,7 @@ pair:
 	VPSRLQ       $0x20, Y13, Y14
 	VPXOR        Y14, Y13, Y13
 	VPMULUDQ     Y0, Y14, Y14
-	VPMULUDQ     mixer<>+0(SB), Y13, Y15
+	VPMULUDQ     64(SP), Y13, Y15
 	VPMULUDQ     Y0, Y13, Y13
 	VPADDQ       Y15, Y14, Y14
 	VPSRLQ       $0x20, Y13, Y13
@@ -168,7 +179,7 @@ pair:
 	VPSRLQ       $0x20, Y9, Y11
 	VPXOR        Y11, Y9, Y9
 	VPMULUDQ     Y0, Y11, Y11
-	VPMULUDQ     mixer<>+0(SB), Y9, Y10
+	VPMULUDQ     64(SP), Y9, Y10
 	VPMULUDQ     Y0, Y9, Y9
 	VPADDQ       Y10, Y11, Y11
 	VPSRLQ       $0x20, Y9, Y9
@@ -198,15 +209,6 @@ pair:
 done:
 	VZEROUPPER
 	RET
-
-DATA mixer<>+0(SB)/8, $0x0000000094d049bb
-DATA mixer<>+8(SB)/8, $0x0000000094d049bb
-DATA mixer<>+16(SB)/8, $0x0000000094d049bb
-DATA mixer<>+24(SB)/8, $0x0000000094d049bb
-GLOBL mixer<>(SB), RODATA|NOPTR, $32
-
-DATA mixerLow<>+0(SB)/8, $0x00000000133111eb
-GLOBL mixerLow<>(SB), RODATA|NOPTR, $8
 
 // func mapAVX512(x *int64, blocks int, rounds *uint64, pairs int, shift uint, lmask uint64, rmask uint64)
 // Requires: AVX, AVX512DQ, AVX512F
@@ -286,5 +288,295 @@ done512:
 	VZEROUPPER
 	RET
 
-DATA mixerWhole<>+0(SB)/8, $0x94d049bb133111eb
-GLOBL mixerWhole<>(SB), RODATA|NOPTR, $8
+// func mixedAVX2(x *int64, blocks int, rounds *uint64, pairs int, shift uint, radix uint64, rmask uint64)
+// Requires: AVX, AVX2
+TEXT ·mixedAVX2(SB), NOSPLIT, $96-56
+	MOVQ         x+0(FP), AX
+	MOVQ         blocks+8(FP), CX
+	MOVQ         rounds+16(FP), DX
+	MOVQ         pairs+24(FP), BX
+	VPBROADCASTQ radix+40(FP), Y0
+	VMOVDQU      Y0, (SP)
+	VPBROADCASTQ rmask+48(FP), Y0
+	VMOVDQU      Y0, 32(SP)
+	VPBROADCASTQ mixerHigh<>+0(SB), Y0
+	VMOVDQU      Y0, 64(SP)
+	VPBROADCASTQ mixerLow<>+0(SB), Y0
+
+block:
+	TESTQ   CX, CX
+	JZ      done
+	VMOVQ   shift+32(FP), X1
+	VMOVDQU (AX), Y3
+	VPSRLQ  X1, Y3, Y2
+	VPAND   32(SP), Y3, Y3
+	VMOVDQU 32(AX), Y5
+	VPSRLQ  X1, Y5, Y4
+	VPAND   32(SP), Y5, Y5
+	VMOVDQU 64(AX), Y7
+	VPSRLQ  X1, Y7, Y6
+	VPAND   32(SP), Y7, Y7
+	VMOVDQU 96(AX), Y8
+	VPSRLQ  X1, Y8, Y1
+	VPAND   32(SP), Y8, Y8
+	MOVQ    DX, SI
+	MOVQ    BX, DI
+
+pair:
+	VPBROADCASTQ (SI), Y9
+	VPBROADCASTQ 8(SI), Y10
+	VPSRLQ       $0x20, Y10, Y11
+	VPSRLQ       $0x20, Y9, Y12
+	VPMULUDQ     Y10, Y12, Y12
+	VPXOR        Y9, Y3, Y13
+	VPMULUDQ     Y11, Y13, Y14
+	VPMULUDQ     Y10, Y13, Y13
+	VPADDQ       Y12, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y13, Y13
+	VPSRLQ       $0x20, Y13, Y14
+	VPXOR        Y14, Y13, Y13
+	VPMULUDQ     Y0, Y14, Y14
+	VPMULUDQ     64(SP), Y13, Y15
+	VPMULUDQ     Y0, Y13, Y13
+	VPADDQ       Y15, Y14, Y14
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y14, Y13, Y13
+	VPMULUDQ     (SP), Y13, Y13
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y13, Y2, Y2
+	VPSUBD       (SP), Y2, Y13
+	VPMINUD      Y13, Y2, Y2
+	VPXOR        Y9, Y5, Y13
+	VPMULUDQ     Y11, Y13, Y14
+	VPMULUDQ     Y10, Y13, Y13
+	VPADDQ       Y12, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y13, Y13
+	VPSRLQ       $0x20, Y13, Y14
+	VPXOR        Y14, Y13, Y13
+	VPMULUDQ     Y0, Y14, Y14
+	VPMULUDQ     64(SP), Y13, Y15
+	VPMULUDQ     Y0, Y13, Y13
+	VPADDQ       Y15, Y14, Y14
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y14, Y13, Y13
+	VPMULUDQ     (SP), Y13, Y13
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y13, Y4, Y4
+	VPSUBD       (SP), Y4, Y13
+	VPMINUD      Y13, Y4, Y4
+	VPXOR        Y9, Y7, Y13
+	VPMULUDQ     Y11, Y13, Y14
+	VPMULUDQ     Y10, Y13, Y13
+	VPADDQ       Y12, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y13, Y13
+	VPSRLQ       $0x20, Y13, Y14
+	VPXOR        Y14, Y13, Y13
+	VPMULUDQ     Y0, Y14, Y14
+	VPMULUDQ     64(SP), Y13, Y15
+	VPMULUDQ     Y0, Y13, Y13
+	VPADDQ       Y15, Y14, Y14
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y14, Y13, Y13
+	VPMULUDQ     (SP), Y13, Y13
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y13, Y6, Y6
+	VPSUBD       (SP), Y6, Y13
+	VPMINUD      Y13, Y6, Y6
+	VPXOR        Y9, Y8, Y9
+	VPMULUDQ     Y11, Y9, Y11
+	VPMULUDQ     Y10, Y9, Y9
+	VPADDQ       Y12, Y11, Y11
+	VPSLLQ       $0x20, Y11, Y11
+	VPADDQ       Y11, Y9, Y9
+	VPSRLQ       $0x20, Y9, Y11
+	VPXOR        Y11, Y9, Y9
+	VPMULUDQ     Y0, Y11, Y11
+	VPMULUDQ     64(SP), Y9, Y10
+	VPMULUDQ     Y0, Y9, Y9
+	VPADDQ       Y10, Y11, Y11
+	VPSRLQ       $0x20, Y9, Y9
+	VPADDQ       Y11, Y9, Y9
+	VPMULUDQ     (SP), Y9, Y9
+	VPSRLQ       $0x20, Y9, Y9
+	VPADDQ       Y9, Y1, Y1
+	VPSUBD       (SP), Y1, Y9
+	VPMINUD      Y9, Y1, Y1
+	VPBROADCASTQ 16(SI), Y9
+	VPBROADCASTQ 24(SI), Y10
+	VPSRLQ       $0x20, Y10, Y11
+	VPSRLQ       $0x20, Y9, Y12
+	VPMULUDQ     Y10, Y12, Y12
+	VPXOR        Y9, Y2, Y13
+	VPMULUDQ     Y11, Y13, Y14
+	VPMULUDQ     Y10, Y13, Y13
+	VPADDQ       Y12, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y13, Y13
+	VPSRLQ       $0x20, Y13, Y14
+	VPXOR        Y14, Y13, Y13
+	VPMULUDQ     Y0, Y14, Y14
+	VPMULUDQ     64(SP), Y13, Y15
+	VPMULUDQ     Y0, Y13, Y13
+	VPADDQ       Y15, Y14, Y14
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y14, Y13, Y13
+	VPAND        32(SP), Y13, Y13
+	VPXOR        Y13, Y3, Y3
+	VPXOR        Y9, Y4, Y13
+	VPMULUDQ     Y11, Y13, Y14
+	VPMULUDQ     Y10, Y13, Y13
+	VPADDQ       Y12, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y13, Y13
+	VPSRLQ       $0x20, Y13, Y14
+	VPXOR        Y14, Y13, Y13
+	VPMULUDQ     Y0, Y14, Y14
+	VPMULUDQ     64(SP), Y13, Y15
+	VPMULUDQ     Y0, Y13, Y13
+	VPADDQ       Y15, Y14, Y14
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y14, Y13, Y13
+	VPAND        32(SP), Y13, Y13
+	VPXOR        Y13, Y5, Y5
+	VPXOR        Y9, Y6, Y13
+	VPMULUDQ     Y11, Y13, Y14
+	VPMULUDQ     Y10, Y13, Y13
+	VPADDQ       Y12, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y13, Y13
+	VPSRLQ       $0x20, Y13, Y14
+	VPXOR        Y14, Y13, Y13
+	VPMULUDQ     Y0, Y14, Y14
+	VPMULUDQ     64(SP), Y13, Y15
+	VPMULUDQ     Y0, Y13, Y13
+	VPADDQ       Y15, Y14, Y14
+	VPSRLQ       $0x20, Y13, Y13
+	VPADDQ       Y14, Y13, Y13
+	VPAND        32(SP), Y13, Y13
+	VPXOR        Y13, Y7, Y7
+	VPXOR        Y9, Y1, Y9
+	VPMULUDQ     Y11, Y9, Y11
+	VPMULUDQ     Y10, Y9, Y9
+	VPADDQ       Y12, Y11, Y11
+	VPSLLQ       $0x20, Y11, Y11
+	VPADDQ       Y11, Y9, Y9
+	VPSRLQ       $0x20, Y9, Y11
+	VPXOR        Y11, Y9, Y9
+	VPMULUDQ     Y0, Y11, Y11
+	VPMULUDQ     64(SP), Y9, Y10
+	VPMULUDQ     Y0, Y9, Y9
+	VPADDQ       Y10, Y11, Y11
+	VPSRLQ       $0x20, Y9, Y9
+	VPADDQ       Y11, Y9, Y9
+	VPAND        32(SP), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	ADDQ         $0x20, SI
+	DECQ         DI
+	JNZ          pair
+	VMOVQ        shift+32(FP), X9
+	VPSLLQ       X9, Y2, Y2
+	VPOR         Y3, Y2, Y2
+	VMOVDQU      Y2, (AX)
+	VPSLLQ       X9, Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VMOVDQU      Y4, 32(AX)
+	VPSLLQ       X9, Y6, Y6
+	VPOR         Y7, Y6, Y6
+	VMOVDQU      Y6, 64(AX)
+	VPSLLQ       X9, Y1, Y1
+	VPOR         Y8, Y1, Y1
+	VMOVDQU      Y1, 96(AX)
+	ADDQ         $0x80, AX
+	DECQ         CX
+	JMP          block
+
+done:
+	VZEROUPPER
+	RET
+
+// func mixedAVX512(x *int64, blocks int, rounds *uint64, pairs int, shift uint, radix uint64, rmask uint64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·mixedAVX512(SB), NOSPLIT, $0-56
+	MOVQ         x+0(FP), AX
+	MOVQ         blocks+8(FP), CX
+	MOVQ         rounds+16(FP), DX
+	MOVQ         pairs+24(FP), BX
+	VMOVQ        shift+32(FP), X0
+	VPBROADCASTQ radix+40(FP), Z1
+	VPBROADCASTQ rmask+48(FP), Z2
+	VPBROADCASTQ mixerWhole<>+0(SB), Z3
+
+block512:
+	TESTQ     CX, CX
+	JZ        done512
+	VMOVDQU64 (AX), Z5
+	VPSRLQ    X0, Z5, Z4
+	VPANDQ    Z2, Z5, Z5
+	VMOVDQU64 64(AX), Z7
+	VPSRLQ    X0, Z7, Z6
+	VPANDQ    Z2, Z7, Z7
+	MOVQ      DX, SI
+	MOVQ      BX, DI
+
+pair512:
+	VPBROADCASTQ (SI), Z8
+	VPBROADCASTQ 8(SI), Z9
+	VPXORQ       Z8, Z5, Z10
+	VPMULLQ      Z9, Z10, Z10
+	VPSRLQ       $0x20, Z10, Z11
+	VPXORQ       Z11, Z10, Z10
+	VPMULLQ      Z3, Z10, Z10
+	VPSRLQ       $0x20, Z10, Z10
+	VPMULUDQ     Z1, Z10, Z10
+	VPSRLQ       $0x20, Z10, Z10
+	VPADDQ       Z10, Z4, Z4
+	VPSUBD       Z1, Z4, Z10
+	VPMINUD      Z10, Z4, Z4
+	VPXORQ       Z8, Z7, Z8
+	VPMULLQ      Z9, Z8, Z8
+	VPSRLQ       $0x20, Z8, Z9
+	VPXORQ       Z9, Z8, Z8
+	VPMULLQ      Z3, Z8, Z8
+	VPSRLQ       $0x20, Z8, Z8
+	VPMULUDQ     Z1, Z8, Z8
+	VPSRLQ       $0x20, Z8, Z8
+	VPADDQ       Z8, Z6, Z6
+	VPSUBD       Z1, Z6, Z8
+	VPMINUD      Z8, Z6, Z6
+	VPBROADCASTQ 16(SI), Z8
+	VPBROADCASTQ 24(SI), Z9
+	VPXORQ       Z8, Z4, Z10
+	VPMULLQ      Z9, Z10, Z10
+	VPSRLQ       $0x20, Z10, Z11
+	VPXORQ       Z11, Z10, Z10
+	VPMULLQ      Z3, Z10, Z10
+	VPSRLQ       $0x20, Z10, Z10
+	VPANDQ       Z2, Z10, Z10
+	VPXORQ       Z10, Z5, Z5
+	VPXORQ       Z8, Z6, Z8
+	VPMULLQ      Z9, Z8, Z8
+	VPSRLQ       $0x20, Z8, Z9
+	VPXORQ       Z9, Z8, Z8
+	VPMULLQ      Z3, Z8, Z8
+	VPSRLQ       $0x20, Z8, Z8
+	VPANDQ       Z2, Z8, Z8
+	VPXORQ       Z8, Z7, Z7
+	ADDQ         $0x20, SI
+	DECQ         DI
+	JNZ          pair512
+	VPSLLQ       X0, Z4, Z4
+	VPORQ        Z5, Z4, Z4
+	VMOVDQU64    Z4, (AX)
+	VPSLLQ       X0, Z6, Z6
+	VPORQ        Z7, Z6, Z6
+	VMOVDQU64    Z6, 64(AX)
+	ADDQ         $0x80, AX
+	DECQ         CX
+	JMP          block512
+
+done512:
+	VZEROUPPER
+	RET

@@ -9,6 +9,10 @@
 //
 // of which the last product is the same for all lanes of a round. AVX-512 has the
 // product itself.
+//
+// A sum modulo radix is the smaller one of the sum and the sum less radix, which wraps
+// around where the sum is below radix. That is done with 32 bits, since AVX2 has no
+// minimum of 64.
 package main
 
 import (
@@ -24,28 +28,43 @@ const (
 
 func main() {
 	ConstraintExpr("amd64,!purego")
-	avx2()
-	avx512()
+	mixer := constants{ConstData("mixerLow", U64(0x133111EB)), ConstData("mixerHigh", U64(0x94D049BB)), ConstData("mixerWhole", U64(0x94D049BB133111EB))}
+	for _, n := range []network{{name: "map", left: "lmask"}, {name: "mixed", left: "radix", mixed: true}} {
+		n.avx2(mixer)
+		n.avx512(mixer)
+	}
 	Generate()
 }
 
-func avx2() {
-	TEXT("mapAVX2", NOSPLIT, "func(x *int64, blocks int, rounds *uint64, pairs int, shift uint, lmask, rmask uint64)")
-	Doc("mapAVX2 maps 16*blocks indices in place, through 2*pairs rounds, at least 2.")
+// constants are the multiplier of the round function: its halves, and whole.
+type constants struct{ low, high, whole Mem }
+
+// network is one of the two networks: left is the parameter that keeps left halves within
+// their bounds, a mask, or the radix of mixed ones.
+type network struct {
+	name, left string
+	mixed      bool
+}
+
+// begin opens a function.
+func (n network) begin(set string) {
+	TEXT(n.name+set, NOSPLIT, "func(x *int64, blocks int, rounds *uint64, pairs int, shift uint, "+n.left+", rmask uint64)")
+	Doc(n.name + set + " maps 16*blocks indices in place, through 2*pairs rounds, at least 2.")
 	Pragma("noescape")
+}
+
+func (n network) avx2(c constants) {
+	n.begin("AVX2")
 	x, blocks := Load(Param("x"), GP64()), Load(Param("blocks"), GP64())
 	rounds, pairs := Load(Param("rounds"), GP64()), Load(Param("pairs"), GP64())
 
-	masks := AllocLocal(64)
-	lmask, rmask := masks, masks.Offset(32)
-	spread(param("lmask"), lmask)
+	bounds := AllocLocal(96)
+	lbound, rmask, mixer := bounds, bounds.Offset(32), bounds.Offset(64)
+	spread(param(n.left), lbound)
 	spread(param("rmask"), rmask)
-	mixer := GLOBL("mixer", RODATA|NOPTR)
-	for i := range lanes {
-		DATA(8*i, U64(0x94D049BB))
-	}
+	spread(c.high, mixer)
 	mixLow := YMM()
-	VPBROADCASTQ(ConstData("mixerLow", U64(0x133111EB)), mixLow)
+	VPBROADCASTQ(c.low, mixLow)
 
 	Label("block")
 	TESTQ(blocks, blocks)
@@ -63,8 +82,22 @@ func avx2() {
 	MOVQ(rounds, at)
 	MOVQ(pairs, left2)
 	Label("pair")
-	round(at, 0, mixLow, mixer, lmask, right, left)
-	round(at, 16, mixLow, mixer, rmask, left, right)
+	round(at, 0, mixLow, mixer, right, func(v int, hash VecVirtual) {
+		if n.mixed {
+			VPMULUDQ(lbound, hash, hash)
+			VPSRLQ(Imm(32), hash, hash)
+			VPADDQ(hash, left[v], left[v])
+			VPSUBD(lbound, left[v], hash)
+			VPMINUD(hash, left[v], left[v])
+			return
+		}
+		VPAND(lbound, hash, hash)
+		VPXOR(hash, left[v], left[v])
+	})
+	round(at, 16, mixLow, mixer, left, func(v int, hash VecVirtual) {
+		VPAND(rmask, hash, hash)
+		VPXOR(hash, right[v], right[v])
+	})
 	ADDQ(Imm(32), at)
 	DECQ(left2)
 	JNZ(LabelRef("pair"))
@@ -105,8 +138,8 @@ func param(name string) Mem {
 	return c.Addr
 }
 
-// round xors to with the round function of from.
-func round(at GPVirtual, disp int, mixLow VecVirtual, mixHigh, mask Mem, from, to [vectors]VecVirtual) {
+// round hands the round function of from, in the low 32 bits of each lane, to use.
+func round(at GPVirtual, disp int, mixLow VecVirtual, mixHigh Mem, from [vectors]VecVirtual, use func(v int, hash VecVirtual)) {
 	k, m, high, same := YMM(), YMM(), YMM(), YMM()
 	VPBROADCASTQ(Mem{Base: at, Disp: disp}, k)
 	VPBROADCASTQ(Mem{Base: at, Disp: disp + 8}, m)
@@ -130,25 +163,22 @@ func round(at GPVirtual, disp int, mixLow VecVirtual, mixHigh, mask Mem, from, t
 		VPADDQ(c, b, b)
 		VPSRLQ(Imm(32), a, a)
 		VPADDQ(b, a, a)
-		VPAND(mask, a, a)
-		VPXOR(a, to[v], to[v])
+		use(v, a)
 	}
 }
 
 // avx512 maps the same 16 indices in two vectors.
-func avx512() {
+func (n network) avx512(c constants) {
 	const lanes, vectors = 8, 2
-	TEXT("mapAVX512", NOSPLIT, "func(x *int64, blocks int, rounds *uint64, pairs int, shift uint, lmask, rmask uint64)")
-	Doc("mapAVX512 maps 16*blocks indices in place, through 2*pairs rounds, at least 2.")
-	Pragma("noescape")
+	n.begin("AVX512")
 	x, blocks := Load(Param("x"), GP64()), Load(Param("blocks"), GP64())
 	rounds, pairs := Load(Param("rounds"), GP64()), Load(Param("pairs"), GP64())
 	shift := XMM()
 	VMOVQ(param("shift"), shift)
-	lmask, rmask, mixer := ZMM(), ZMM(), ZMM()
-	VPBROADCASTQ(param("lmask"), lmask)
+	lbound, rmask, mixer := ZMM(), ZMM(), ZMM()
+	VPBROADCASTQ(param(n.left), lbound)
 	VPBROADCASTQ(param("rmask"), rmask)
-	VPBROADCASTQ(ConstData("mixerWhole", U64(0x94D049BB133111EB)), mixer)
+	VPBROADCASTQ(c.whole, mixer)
 
 	Label("block512")
 	TESTQ(blocks, blocks)
@@ -164,7 +194,7 @@ func avx512() {
 	MOVQ(rounds, at)
 	MOVQ(pairs, count)
 	Label("pair512")
-	half := func(disp int, mask VecVirtual, from, to [vectors]VecVirtual) {
+	half := func(disp int, from [vectors]VecVirtual, use func(v int, hash VecVirtual)) {
 		k, m := ZMM(), ZMM()
 		VPBROADCASTQ(Mem{Base: at, Disp: disp}, k)
 		VPBROADCASTQ(Mem{Base: at, Disp: disp + 8}, m)
@@ -176,12 +206,25 @@ func avx512() {
 			VPXORQ(b, a, a)
 			VPMULLQ(mixer, a, a)
 			VPSRLQ(Imm(32), a, a)
-			VPANDQ(mask, a, a)
-			VPXORQ(a, to[v], to[v])
+			use(v, a)
 		}
 	}
-	half(0, lmask, right, left)
-	half(16, rmask, left, right)
+	half(0, right, func(v int, hash VecVirtual) {
+		if n.mixed {
+			VPMULUDQ(lbound, hash, hash)
+			VPSRLQ(Imm(32), hash, hash)
+			VPADDQ(hash, left[v], left[v])
+			VPSUBD(lbound, left[v], hash)
+			VPMINUD(hash, left[v], left[v])
+			return
+		}
+		VPANDQ(lbound, hash, hash)
+		VPXORQ(hash, left[v], left[v])
+	})
+	half(16, left, func(v int, hash VecVirtual) {
+		VPANDQ(rmask, hash, hash)
+		VPXORQ(hash, right[v], right[v])
+	})
 	ADDQ(Imm(32), at)
 	DECQ(count)
 	JNZ(LabelRef("pair512"))
