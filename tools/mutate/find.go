@@ -57,6 +57,7 @@ func (f *source) comparesChecksum(init ast.Stmt, cond ast.Expr) bool {
 }
 
 func (v *visitor) function() {
+	v.decisions()
 	ast.Inspect(v.fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BlockStmt:

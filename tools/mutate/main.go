@@ -7,6 +7,7 @@
 //	damage    checks whose outcome is that bytes are damaged or missing
 //	error     checks of an error on the commit path
 //	order     pairs of steps of which one must come before the other
+//	decision  conditions of a job that never hold, or always, and operands that play no part
 //
 // Which functions are looked at follows from what they call, not from the file
 // they stand in; a site is named by its function and what stands there, so that
@@ -56,6 +57,7 @@ type options struct {
 	only    *regexp.Regexp
 	tests   *regexp.Regexp // that are run, by package and name
 	skip    *regexp.Regexp // that are not; nil is none
+	pkgs    *regexp.Regexp // whose tests are compiled
 	fresh   bool           // only sites that the list does not know
 	shard   int            // this one, from 0
 	shards  int            // of so many
@@ -89,6 +91,7 @@ func parse(args []string) (*options, error) {
 	only := f.String("only", "", "only sites whose line matches this `expression`")
 	tests := f.String("tests", "", "only tests whose package and name match this `expression`: survivors prove nothing then")
 	skip := f.String("skip", "", "no tests whose package and name match this `expression`, such as slow ones: the same")
+	pkgs := f.String("packages", "", "only tests of packages that match this `expression`, relative to the module; no others are compiled: the same")
 	f.BoolVar(&o.fresh, "new", false, "only sites that the list does not know")
 	shard := f.String("shard", "0/1", "only this part of the sites: `i/n`, i from 0")
 	f.IntVar(&o.jobs, "j", runtime.GOMAXPROCS(0), "tests and mutants tried at a time")
@@ -112,6 +115,9 @@ func parse(args []string) (*options, error) {
 		if o.skip, err = regexp.Compile(*skip); err != nil {
 			return nil, err
 		}
+	}
+	if o.pkgs, err = regexp.Compile(*pkgs); err != nil {
+		return nil, err
 	}
 	i, n, _ := strings.Cut(*shard, "/")
 	a, errA := strconv.Atoi(i)
@@ -153,7 +159,7 @@ func run(ctx context.Context, o *options) error {
 		}
 	}
 	fmt.Printf("%d sites (%s), %d chosen\n", len(sites), count(sites), len(chosen))
-	w, err := compile(ctx, o.root, sites)
+	w, err := compile(ctx, o.root, sites, o.pkgs)
 	if err != nil {
 		return err
 	}

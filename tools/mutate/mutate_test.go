@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -222,6 +223,69 @@ func load(b []byte) error { return zarr.Load(b) }
 	}
 }
 
+// Every condition of a deciding file is a site, both ways unless it is an error's, and
+// every operand.
+func TestFindDecisions(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "go.mod"), "module example.org/m\n")
+	write(t, filepath.Join(root, "job.go"), `package m
+
+func (j *Job[B]) run(n int) (bool, error) {
+	if err := j.start(); err != nil {
+		return false, err
+	}
+	for n > 0 && !j.ended {
+		n--
+	}
+	switch {
+	case j.told:
+		return true, nil
+	}
+	return j.a == nil || j.b, nil
+}
+`)
+	sites, err := find(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, s := range sites {
+		got[strings.TrimPrefix(s.ID(), "decision bivouac.(*Job[B]).run: ")] = true
+	}
+	want := []string{
+		"err := j.start(); err != nil … never",
+		"n > 0 && !j.ended … never",
+		"n > 0 && !j.ended … without n > 0",
+		"n > 0 && !j.ended … without !j.ended",
+		"j.told … never",
+		"j.told … always",
+		"j.a == nil || j.b … without j.a == nil",
+		"j.a == nil || j.b … without j.b",
+	}
+	for _, id := range want {
+		if !got[id] {
+			t.Errorf("not found: %s", id)
+		}
+	}
+	if len(sites) != len(want) {
+		t.Errorf("found %d sites: %v", len(sites), got)
+	}
+	dir := t.TempDir()
+	if _, err := overlay(dir, root, sites); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "job.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.ParseFile(token.NewFileSet(), "job.go", b, 0); err != nil {
+		t.Errorf("%v in\n%s", err, b)
+	}
+	if part := "for (((n > 0) || mutant.Off("; !strings.Contains(string(b), part) {
+		t.Errorf("%q is not in\n%s", part, b)
+	}
+}
+
 func TestBatches(t *testing.T) {
 	got := batches([]string{"a", "b/x", "c/x", "c/y", "d/x"}, path.Base)
 	want := [][]string{{"a", "b/x", "c/y"}, {"c/x"}, {"d/x"}}
@@ -314,7 +378,7 @@ func suiteOf(t *testing.T, source, tests string) (*suite, []*site) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := compile(t.Context(), root, sites)
+	s, err := compile(t.Context(), root, sites, regexp.MustCompile(""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,9 @@ var (
 	damaging = regexp.MustCompile(`^checkpoint(/internal/(layout|manifest|parts))?$`)
 	// kernel holds the files that ask the kernel: what they make of its errors are sites as well.
 	kernel = regexp.MustCompile(`^internal/vfs/os[a-z_]*\.go$`)
+	// deciding holds the files whose every decision is a site: what a job makes of what lies in
+	// its directory, of its stream and of signals, and what a directory of steps is.
+	deciding = regexp.MustCompile(`^((job|resume|preempt)|checkpoint/training/(remains|level))\.go$`)
 	// committing holds those whose error checks and orderings are, but for what
 	// is in the files of reading: those read, compute, or prepare what is committed.
 	committing = regexp.MustCompile(`^(store/local|internal/vfs|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)

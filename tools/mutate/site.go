@@ -26,9 +26,10 @@ const (
 	kindDamage   kind = "damage"
 	kindError    kind = "error"
 	kindOrder    kind = "order"
+	kindDecision kind = "decision"
 )
 
-var kinds = []kind{kindSync, kindChecksum, kindDamage, kindError, kindOrder}
+var kinds = []kind{kindSync, kindChecksum, kindDamage, kindError, kindOrder, kindDecision}
 
 // site is one thing that can be taken out.
 type site struct {

@@ -32,15 +32,15 @@ type suite struct {
 // looked at.
 var always = []string{".", "internal/crash", "internal/vfs"}
 
-// compile compiles the tests.
-func compile(ctx context.Context, root string, sites []*site) (*suite, error) {
+// compile compiles the tests of the packages that match.
+func compile(ctx context.Context, root string, sites []*site, packages *regexp.Regexp) (*suite, error) {
 	start := time.Now()
 	dir, err := os.MkdirTemp("", "mutate-")
 	if err != nil {
 		return nil, err
 	}
 	s := &suite{dir: dir, root: root, subs: map[string]*test{}}
-	if err := s.build(ctx, sites); err != nil {
+	if err := s.build(ctx, sites, packages); err != nil {
 		s.remove()
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func compile(ctx context.Context, root string, sites []*site) (*suite, error) {
 
 func (s *suite) remove() { os.RemoveAll(s.dir) } //nolint:errcheck // a temporary directory
 
-func (s *suite) build(ctx context.Context, sites []*site) error {
+func (s *suite) build(ctx context.Context, sites []*site, match *regexp.Regexp) error {
 	if err := os.Mkdir(filepath.Join(s.dir, "tmp"), 0o777); err != nil {
 		return err
 	}
@@ -62,6 +62,7 @@ func (s *suite) build(ctx context.Context, sites []*site) error {
 	if err != nil {
 		return err
 	}
+	packages = slices.DeleteFunc(packages, func(pkg string) bool { return !match.MatchString(pkg) })
 	module, err := modulePath(s.root)
 	if err != nil {
 		return err
