@@ -1,6 +1,11 @@
 package bivouac
 
-import "github.com/bivouac-ml/bivouac/checkpoint/training"
+import (
+	"syscall"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/training"
+)
 
 // KindOfTraining is as what an event of the checkpointer is told.
 func KindOfTraining(k training.EventKind) EventKind { return eventKinds[k] }
@@ -10,3 +15,18 @@ func AwaitSignal[B any](j *Job[B]) { <-j.notice.came.Done() }
 
 // AwaitGrace returns when the grace time after SIGTERM is over.
 func AwaitGrace[B any](j *Job[B]) { <-j.notice.over.Done() }
+
+// Notice is what waits for SIGTERM.
+type Notice struct{ *notice }
+
+// NewNotice waits for SIGTERM.
+func NewNotice(grace time.Duration) Notice { return Notice{newNotice(grace)} }
+
+// Signal is as if the signal came.
+func (n Notice) Signal() { n.signals <- syscall.SIGTERM }
+
+// Over is closed when the grace time is over.
+func (n Notice) Over() <-chan struct{} { return n.over.Done() }
+
+// Stop ends the waiting.
+func (n Notice) Stop() { n.stop() }

@@ -183,7 +183,7 @@ func (j *Job[B]) Latest() (step int64, ok bool) {
 // An error of the stream or of a save is yielded once, and ends the iteration;
 // the step it stands for was not done. Ranging again carries on. A stream that ends before
 // Options.Steps is such an error, with io.ErrUnexpectedEOF in its chain, after the last
-// step is saved.
+// step is saved. After Close the error is errs.Closed.
 //
 // From the first Steps on SIGTERM does not end the process, until all steps are done or
 // Close is called. The step in hand is finished and committed, and the loop ends with a
@@ -192,15 +192,19 @@ func (j *Job[B]) Latest() (step int64, ok bool) {
 func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) {
 		var zero B
+		if j.closed {
+			yield(zero, &errs.Error{Kind: errs.Closed, Op: "bivouac.Job", Subject: "Steps"})
+			return
+		}
 		pulling := j.begin(ctx)
 		fail := func(err error) {
-			if j.notice.isGiven() || ctx.Err() != nil && j.notice.wasGiven() {
+			if j.notice.wasGiven() {
 				err = j.leave(ctx)
 			}
 			yield(zero, err)
 		}
 		ended := false
-		for !ended && (j.opts.Steps == 0 || j.step < j.opts.Steps) {
+		for j.opts.Steps == 0 || j.step < j.opts.Steps {
 			if j.notice.isGiven() {
 				fail(nil)
 				return
@@ -242,7 +246,7 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 // begin waits for SIGTERM from here on, and returns the context in which the stream is
 // asked: it ends when the signal comes.
 func (j *Job[B]) begin(ctx context.Context) context.Context {
-	if j.opts.Grace < 0 || j.closed {
+	if j.opts.Grace < 0 {
 		return ctx
 	}
 	if j.notice == nil {
@@ -303,7 +307,7 @@ func (j *Job[B]) tooShort() error {
 }
 
 // Save commits the current step, unless it is saved already, and waits for it
-// and any save before it. It must not be called while a loop body of Steps runs:
+// and any save before it. After a failure it may be called again, and tries again. It must not be called while a loop body of Steps runs:
 // the batch in hand would count as not seen, and its effects as saved.
 func (j *Job[B]) Save(ctx context.Context) error {
 	if j.saved != j.step {
@@ -311,7 +315,17 @@ func (j *Job[B]) Save(ctx context.Context) error {
 			return err
 		}
 	}
-	return j.Wait(ctx)
+	err := j.Wait(ctx)
+	if err != nil && ctx.Err() == nil {
+		j.forget(ctx)
+	}
+	return err
+}
+
+// forget drops a save that failed, which was told: the next one tries again.
+func (j *Job[B]) forget(ctx context.Context) {
+	j.steps.Wait(ctx) //nolint:errcheck // the same error, which the next save would tell once more
+	j.pending, j.saved = nil, -1
 }
 
 // saveAsync copies the state and starts writing it. It waits for the save
@@ -322,7 +336,7 @@ func (j *Job[B]) saveAsync(ctx context.Context) error {
 	}
 	if err := j.Wait(ctx); err != nil {
 		if ctx.Err() == nil {
-			j.pending, j.saved = nil, -1 // reported; the next call tries again
+			j.forget(ctx)
 		}
 		return err
 	}
@@ -343,7 +357,7 @@ func (j *Job[B]) saveAsync(ctx context.Context) error {
 }
 
 // Wait waits for the save in flight and returns its error, every time until
-// the next save.
+// the next save, or until Save or the loop has returned it.
 func (j *Job[B]) Wait(ctx context.Context) error {
 	if j.pending == nil {
 		return nil

@@ -57,19 +57,16 @@ func (j *Job[B]) restore(ctx context.Context) error {
 // behind an older step would have two histories.
 func refuseNewer(remains []training.Remains) error {
 	var names []string
-	var first error
+	var why []error
 	for _, r := range remains {
 		if errs.KindOf(r.Err) == errs.Unsupported {
-			names = append(names, r.Name)
-			if first == nil {
-				first = r.Err
-			}
+			names, why = append(names, r.Name), append(why, r.Err)
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Unsupported, Want: "steps that this version reads", Got: listed(names) + ", written by a newer version", Err: first,
+	return &errs.Error{Kind: errs.Unsupported, Want: "steps that this version reads", Got: listed(names) + ", written by a newer version", Err: why[0],
 		Remedy: "use that version; Options.StartFresh moves all steps into aside-<time> and begins at step 0"}
 }
 
