@@ -23,6 +23,7 @@ import (
 //	put NAME [if-absent]
 //	link NAME FROM   commit a step that takes an object over
 //	remove NAME
+//	move NAME TO
 //	clean DIR
 //
 // Run with -rewrite to accept a change; the change is then to be reviewed as
@@ -58,6 +59,8 @@ func TestCallLists(t *testing.T) {
 			err = link(t, s, arg[0], arg[1])
 		case "remove":
 			err = s.RemoveTree(t.Context(), arg[0])
+		case "move":
+			err = s.Move(t.Context(), arg[0], arg[1])
 		case "clean":
 			_, err = s.CleanStaging(t.Context(), arg[0], nil)
 		default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"slices"
 	"syscall"
 	"testing"
@@ -28,8 +29,39 @@ var calls = map[string]func(context.Context, store.Store) error{
 	"Put once": func(ctx context.Context, s store.Store) error {
 		return s.Put(ctx, "x", []byte("n"), store.PutOptions{IfAbsent: true})
 	},
-	"Rename":      func(ctx context.Context, s store.Store) error { return s.Rename(ctx, "1", "1.damaged") },
-	"Move":        func(ctx context.Context, s store.Store) error { return store.Move(ctx, s, "1", "aside/deep/1") },
+	"Rename": func(ctx context.Context, s store.Store) error { return s.Rename(ctx, "1", "1.damaged") },
+	"Move":   func(ctx context.Context, s store.Store) error { return store.Move(ctx, s, "1", "aside/deep/1") },
+	"reading what is pinned": func(ctx context.Context, s store.Store) error {
+		p, err := store.Pin(ctx, s, "1")
+		if err != nil {
+			return err
+		}
+		defer p.Close() //nolint:errcheck // nothing was written
+		_, err = store.ReadAll(ctx, p, "1/d/x")
+		if err == nil {
+			_, err = p.Stat(ctx, "1/small")
+		}
+		if err == nil {
+			err = errors.Join(slices.Collect(failures(p.List(ctx, "1")))...)
+		}
+		if err == nil {
+			err = p.Fate(ctx, "1")
+		}
+		if err == nil {
+			_, err = p.Leased(ctx)
+		}
+		if err == nil {
+			err = p.Lease(ctx)
+		}
+		return err
+	},
+	"locking": func(ctx context.Context, s store.Store) error {
+		l, err := s.(store.Locker).Lock(ctx, "")
+		if err != nil {
+			return err
+		}
+		return errors.Join(l.(store.HeldLock).Check(ctx), l.Close())
+	},
 	"RemoveTree":  func(ctx context.Context, s store.Store) error { return s.RemoveTree(ctx, "1") },
 	"commit":      func(ctx context.Context, s store.Store) error { return save(ctx, s, "deep/2", 2) },
 	"overwriting": func(ctx context.Context, s store.Store) error { return save(ctx, s, "1", 3) },
@@ -48,6 +80,17 @@ var calls = map[string]func(context.Context, store.Store) error{
 		}
 		return txn.Commit(ctx, store.Blob{Name: "manifest", Data: []byte("m")})
 	},
+}
+
+// failures are the errors of a listing.
+func failures(list iter.Seq2[store.Info, error]) iter.Seq[error] {
+	return func(yield func(error) bool) {
+		for _, err := range list {
+			if err != nil && !yield(err) {
+				return
+			}
+		}
+	}
 }
 
 func prepareCalls(fsys vfs.FS) error {
@@ -106,6 +149,8 @@ func TestEveryFailureIsTold(t *testing.T) {
 // that the rename repeats, and the closing of what was only read.
 func idle(name string, c vfs.Call) bool {
 	switch name {
+	case "reading what is pinned":
+		return c.Op == vfs.OpClose
 	case "overwriting":
 		last := c.Op == vfs.OpOpenDir || c.Op == vfs.OpLockDir && c.Size == 1
 		return last || c.Op == vfs.OpStat || c.Op == vfs.OpReadDir && c.Name != root || c.Op == vfs.OpRemove

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -33,6 +34,7 @@ func pinning(s *suite) {
 	s.ok(err)
 	_, err = p.Stat(s.ctx, "1/d/y")
 	s.ok(err)
+	pinnedRefusals(s, p)
 	leased := p.Lease(s.ctx)
 	s.ok(s.RemoveTree(s.ctx, "1"))
 	s.missing("1")
@@ -59,4 +61,44 @@ func pinning(s *suite) {
 	s.ok(s.Put(s.ctx, "file", nil, store.PutOptions{}))
 	_, err = store.Pin(s.ctx, s.Store, "file")
 	s.is(err, errs.Invalid)
+}
+
+// pinnedRefusals checks what a pinned directory with the file 1/d/y refuses.
+func pinnedRefusals(s *suite, p store.Pinned) {
+	reads := map[string]func(context.Context, string) error{
+		"Open": func(ctx context.Context, name string) error { return opens(ctx, p, name) },
+		"Stat": func(ctx context.Context, name string) error {
+			_, err := p.Stat(ctx, name)
+			return err
+		},
+		"List": func(ctx context.Context, name string) error {
+			for _, err := range p.List(ctx, name) {
+				return err
+			}
+			return nil
+		},
+	}
+	ended, cancel := context.WithCancel(s.ctx)
+	cancel()
+	for op, read := range reads {
+		for name, want := range map[string]errs.Kind{"1/none": errs.NotFound, "1/../1/d": errs.Invalid, "1/d//y": errs.Invalid} {
+			if err := read(s.ctx, name); errs.KindOf(err) != want {
+				s.Errorf("%s of %s: got %v, want %v", op, name, err, want)
+			}
+		}
+		if err := read(ended, "1/d"); errs.KindOf(err) != errs.Canceled {
+			s.Errorf("%s without time: %v", op, err)
+		}
+	}
+	s.is(opens(s.ctx, p, "1/d"), errs.Invalid)
+	s.is(reads["List"](s.ctx, "1/d/y"), errs.Invalid)
+	s.ok(reads["List"](s.ctx, "1/d"))
+}
+
+func opens(ctx context.Context, p store.Pinned, name string) error {
+	r, err := p.Open(ctx, name)
+	if err == nil {
+		err = r.Close()
+	}
+	return err
 }
