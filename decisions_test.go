@@ -157,6 +157,13 @@ type closing struct {
 
 func (c *closing) Close() error { c.closed++; return nil }
 
+func (c *closing) AppendState(dst []byte) ([]byte, error) {
+	if c.closed > 0 {
+		c.Pos = -1 // asked all the same
+	}
+	return c.counter.AppendState(dst)
+}
+
 // A job that is closed does nothing any more, and says so.
 func TestClosedJob(t *testing.T) {
 	m, data := newModel(), &closing{counter: counter{Seed: 1}}
@@ -169,8 +176,23 @@ func TestClosedJob(t *testing.T) {
 	if err := drive(t.Context(), job, &m); !errors.Is(err, errs.Closed) || data.closed != 1 || data.Pos != 0 {
 		t.Errorf("closed %d times, at %d: %v", data.closed, data.Pos, err)
 	}
-	if err := job.Save(t.Context()); !errors.Is(err, errs.Closed) {
-		t.Errorf("Save: %v", err)
+	if err := job.Save(t.Context()); !errors.Is(err, errs.Closed) || data.Pos != 0 {
+		t.Errorf("Save, at %d: %v", data.Pos, err)
+	}
+}
+
+// A step that is saved is not saved again.
+func TestSaveOfSavedStep(t *testing.T) {
+	var events []string
+	m := newModel()
+	job := opened(t, t.TempDir(), &counter{Seed: 1}, bivouac.Options{State: &m, OnEvent: func(e bivouac.Event) { events = append(events, fmt.Sprint(e.Kind, " ", e.Step)) }})
+	for range 3 {
+		if err := job.Save(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := job.Close(); err != nil || !slices.Equal(events, []string{"save begin 0", "save committed 0"}) {
+		t.Errorf("events %q, %v", events, err)
 	}
 }
 
@@ -753,64 +775,75 @@ func TestCloseNamesTheCommit(t *testing.T) {
 	}
 }
 
-// Whichever call of Open fails, Open says so: it neither begins at 0 beside steps nor
-// takes a step that it cannot read for one of another kind. The next Open goes on.
+// Whichever call of Open fails, once or from then on, Open says so, or goes on as if it
+// had not: it neither begins at 0 beside steps nor takes a step that it cannot read for
+// one of another kind, nor goes on beside a damaged step that keeps its name, nor behind
+// a step of a newer version that it has not seen. The next Open goes on.
 func TestEveryFailureOfOpenIsTold(t *testing.T) {
 	d, m := newDisk(), newModel()
 	job := opened(t, "run", &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: 5, Steps: 15, Store: d.store()})
 	if err := errors.Join(drive(t.Context(), job, &m), job.Close()); err != nil {
 		t.Fatal(err)
 	}
-	flipIn(t, d.Mem, "/run/15/state/d")
-	var failed, told int
-	for n := 1; ; n++ {
-		mem := d.Clone()
-		fault := vfs.NewFault(mem, vfs.Plan{N: n, Forever: true, Err: errDisk, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
-		m := newModel()
-		job, err := bivouac.Open(t.Context(), "run", &counter{Seed: 1}, bivouac.Options{State: &m, Store: local.New(fault, "/", nil)})
-		if _, hits := fault.Hit(); hits == 0 {
-			if err != nil {
-				t.Fatal(err)
-			}
-			job.Close() //nolint:errcheck // an intact disk
-			break
-		}
-		failed++
-		if err == nil {
-			if at, ok := job.Resumed(); !ok || at != 10 {
-				t.Errorf("call %d fails, and the job is at step %d", n, at)
-			}
-			job.Close() //nolint:errcheck // the disk is gone
-		} else if told++; !errors.Is(err, errDisk) {
-			hit, _ := fault.Hit()
-			t.Errorf("call %d, %v, fails: %v", n, hit, err)
-		}
-		m = newModel()
-		job, err = bivouac.Open(t.Context(), "run", &counter{Seed: 1}, bivouac.Options{State: &m, Store: local.New(mem, "/", nil)})
-		if err != nil {
-			t.Fatalf("after call %d failed: %v", n, err)
-		}
-		if at, ok := job.Resumed(); !ok || at != 10 {
-			t.Errorf("after call %d failed: at step %d", n, at)
-		}
-		if err := job.Close(); err != nil {
-			t.Error(err)
-		}
+	newer := d.Clone()
+	changeIn(t, newer, "/run/15/bivouac.manifest", ofNewerVersion)
+	list, err := d.ReadDir("/run/15/state/d")
+	if err != nil || len(list) == 0 {
+		t.Fatal("no data file", err)
 	}
-	t.Logf("%d calls failed, %d told", failed, told)
-	if told == 0 {
-		t.Error("no call of Open failed")
+	changeIn(t, d.Mem, path.Join("/run/15/state/d", list[0].Name()), func(b []byte) []byte { b[len(b)/2] ^= 4; return b })
+	for name, c := range map[string]struct {
+		mem   *vfs.Mem
+		newer bool
+	}{"a damaged step": {d.Mem, false}, "a newer step": {newer, true}} {
+		for _, forever := range []bool{true, false} {
+			told := 0
+			for n := 1; ; n++ {
+				mem := c.mem.Clone()
+				fault := vfs.NewFault(mem, vfs.Plan{N: n, Forever: forever, Err: errDisk, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
+				m := newModel()
+				job, err := bivouac.Open(t.Context(), "run", &counter{Seed: 1}, bivouac.Options{State: &m, Store: local.New(fault, "/", nil)})
+				hit, hits := fault.Hit()
+				if err == nil {
+					at, ok := job.Resumed()
+					if _, e := mem.Stat("/run/15.damaged"); c.newer || !ok || at != 10 || e != nil {
+						t.Errorf("%s, call %d, %v, fails: the job is at step %d, %v", name, n, hit, at, e)
+					}
+					job.Close() //nolint:errcheck // the disk may be gone
+				} else if told++; !errors.Is(err, errDisk) && (!c.newer || !errors.Is(err, errs.Unsupported)) {
+					t.Errorf("%s, call %d, %v, fails: %v", name, n, hit, err)
+				}
+				if hits == 0 {
+					break
+				}
+				m = newModel()
+				job, err = bivouac.Open(t.Context(), "run", &counter{Seed: 1}, bivouac.Options{State: &m, Store: local.New(mem, "/", nil)})
+				if c.newer {
+					if !errors.Is(err, errs.Unsupported) {
+						t.Errorf("%s, after call %d, %v: %v", name, n, hit, err)
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatalf("%s, after call %d, %v: %v", name, n, hit, err)
+				}
+				if at, ok := job.Resumed(); !ok || at != 10 {
+					t.Errorf("%s, after call %d, %v: at step %d", name, n, hit, at)
+				}
+				if err := job.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			if told == 0 {
+				t.Errorf("%s: no call failed", name)
+			}
+		}
 	}
 }
 
-// flipIn changes a bit of the first file of a directory.
-func flipIn(t *testing.T, mem *vfs.Mem, dir string) {
+// changeIn replaces a file.
+func changeIn(t *testing.T, mem *vfs.Mem, name string, change func([]byte) []byte) {
 	t.Helper()
-	list, err := mem.ReadDir(dir)
-	if err != nil || len(list) == 0 {
-		t.Fatal(dir, err)
-	}
-	name := path.Join(dir, list[0].Name())
 	f, err := mem.Open(name)
 	if err != nil {
 		t.Fatal(err)
@@ -824,7 +857,6 @@ func flipIn(t *testing.T, mem *vfs.Mem, dir string) {
 		t.Fatal(err)
 	}
 	f.Close() //nolint:errcheck // was read
-	b[len(b)/2] ^= 4
 	if err := mem.Remove(name); err != nil {
 		t.Fatal(err)
 	}
@@ -832,9 +864,61 @@ func flipIn(t *testing.T, mem *vfs.Mem, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.WriteAt(b, 0)
-	if err := errors.Join(err, f.Sync(), f.Close(), mem.SyncDir(dir)); err != nil {
+	_, err = f.WriteAt(change(b), 0)
+	if err := errors.Join(err, f.Sync(), f.Close(), mem.SyncDir(path.Dir(name))); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A step that could not be removed behind the last commit is told, by the loop or by Close.
+func TestFailedRemovalIsTold(t *testing.T) {
+	guard(t)
+	d, m := newDisk(), newModel()
+	job := opened(t, "run", &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: 2, Keep: 1, Store: d.store()})
+	e := preempted(t, job, &m, func(step int64) {
+		if step == 5 {
+			if err := job.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			d.before(func(c *vfs.Call) error {
+				if c.To != "" && c.Name == "/run/4" {
+					return errDisk
+				}
+				return nil
+			})
+			raise(t)
+			bivouac.AwaitSignal(job)
+		}
+	})
+	if e.Error() != "bivouac.Job: preempted at step 5, committed" {
+		t.Errorf("told %q", e)
+	}
+	if err := job.Close(); !errors.Is(err, errDisk) {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+// A save in flight goes on when the context of the loop ends, and Close waits for it.
+func TestSaveOutlivesItsLoop(t *testing.T) {
+	d, m := newDisk(), newModel()
+	job := opened(t, "run", &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: 2, Store: d.store()})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	d.before(func(c *vfs.Call) error {
+		if staging(c) {
+			cancel()
+		}
+		return nil
+	})
+	for b, err := range job.Steps(ctx) {
+		if err != nil {
+			break
+		}
+		m.train(b)
+	}
+	err := job.Close()
+	if got := d.steps(t); err != nil || !slices.Equal(got, []string{"2"}) {
+		t.Errorf("steps %q, Close: %v", got, err)
 	}
 }
 

@@ -134,28 +134,16 @@ func (n *notice) stop() {
 	n.give()
 }
 
-// graceful is a context that ends with the grace time and has the values of the caller's,
-// which may have ended for the same reason.
-type graceful struct {
-	context.Context
-	values context.Context
-}
-
-// Value implements context.Context.
-func (g graceful) Value(key any) any {
-	if v := g.Context.Value(key); v != nil {
-		return v
-	}
-	return g.values.Value(key)
-}
-
 // leave commits the current step within the grace time and returns the error that ends
 // the loop.
 func (j *Job[B]) leave(ctx context.Context) error {
 	over := j.notice.over
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // which may have ended for the same reason
+	defer cancel(nil)
+	defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
 	err := context.Cause(over)
 	if err == nil {
-		err = j.commitLast(graceful{over, ctx})
+		err = j.commitLast(ctx)
 	}
 	if over.Err() != nil {
 		err = context.Cause(over)
@@ -179,12 +167,9 @@ func (j *Job[B]) leave(ctx context.Context) error {
 
 // commitLast saves the current step. The failure of a save before is no reason not to.
 func (j *Job[B]) commitLast(ctx context.Context) error {
-	err := j.Save(ctx)
+	j.Save(ctx) //nolint:errcheck // what is committed decides
 	if last, ok := j.Latest(); ok && last == j.step {
 		return nil
-	}
-	if ctx.Err() != nil {
-		return err
 	}
 	return j.Save(ctx)
 }

@@ -39,12 +39,16 @@ func newer(t *testing.T, step string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(b), "\n")
-	body := "bivouac.manifest 99\n" + rest[:strings.LastIndex(rest, "end ")]
-	body += fmt.Sprintf("end %08x\n", crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)))
-	if err := os.WriteFile(file, []byte(body), 0o666); err != nil {
+	if err := os.WriteFile(file, ofNewerVersion(b), 0o666); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// ofNewerVersion returns a manifest as one of a version that does not exist yet.
+func ofNewerVersion(b []byte) []byte {
+	_, rest, _ := strings.Cut(string(b), "\n")
+	body := "bivouac.manifest 99\n" + rest[:strings.LastIndex(rest, "end ")]
+	return fmt.Appendf([]byte(body), "end %08x\n", crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)))
 }
 
 // damages are what may happen to steps, and what their directories are called after an

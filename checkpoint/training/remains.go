@@ -133,7 +133,7 @@ func (c *Checkpointer) wasStep(ctx context.Context, name string) (bool, error) {
 // root, the newest step last. It is called before anything is listed.
 func (c *Checkpointer) startFresh(ctx context.Context) error {
 	remains, err := c.Remains(ctx)
-	if err != nil || len(remains) == 0 {
+	if err != nil {
 		return err
 	}
 	slices.SortStableFunc(remains, func(a, b Remains) int {
