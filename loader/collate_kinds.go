@@ -1,9 +1,11 @@
 package loader
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -33,6 +35,9 @@ func stack(path string, column []reflect.Value, to reflect.Type) (reflect.Value,
 	}
 	for i, v := range column {
 		one := v.Interface().(tensor.Tensor)
+		if one.DType == first.DType && len(one.Shape) == len(first.Shape) && !one.Shape.Equal(first.Shape) {
+			return reflect.Value{}, ragged(disagree(path, i, first.String(), one.String()))
+		}
 		if one.DType != first.DType || !one.Shape.Equal(first.Shape) {
 			return reflect.Value{}, disagree(path, i, first.String(), one.String())
 		}
@@ -51,10 +56,19 @@ func equalLengths(path string, column []reflect.Value) error {
 	n := column[0].Len()
 	for i, v := range column {
 		if v.Len() != n {
-			return disagree(path, i, fmt.Sprint("a length of ", n), fmt.Sprint(v.Len()))
+			return ragged(disagree(path, i, fmt.Sprint("a length of ", n), fmt.Sprint(v.Len())))
 		}
 	}
 	return nil
+}
+
+// ragged adds to the error of samples of several lengths what can be done about them.
+func ragged(err error) error {
+	var e *errs.Error
+	if errors.As(err, &e) {
+		e.Remedy = "pad them (Collate: loader.PadTokens), pack them (Order: order.NewPacks, CollatePacks: loader.PackTokens), or batch samples of one length (Order: order.NewBuckets)"
+	}
+	return err
 }
 
 func transpose(path string, column []reflect.Value, to reflect.Type) (reflect.Value, error) {

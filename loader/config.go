@@ -34,6 +34,8 @@ import (
 //	rank: 0
 //	world: 8
 //	streams: 4
+//	uneven: repeat sample     # or: end early
+//	settle_every_n_steps: 100
 //	on_error: {action: skip, retries: 2, backoff: 0.1}
 //
 // What is code (dataset, sampler, batch_sampler, collate_fn, worker_init_fn,
@@ -119,6 +121,16 @@ func (o *Options[S, B]) setOwn(name string, v configValue) (err error) {
 		o.World, err = v.integer(1)
 	case "streams":
 		o.Streams, err = v.integer(1)
+	case "uneven":
+		var text string
+		if text, err = v.text(); err != nil {
+			return err
+		}
+		if o.Uneven, err = ParseUneven(text); err != nil {
+			return v.wrong(`"repeat sample" or "end early"`)
+		}
+	case "settle_every_n_steps":
+		o.SettleEvery, err = v.integer(0)
 	case "on_error":
 		err = eachEntry("on_error.", v.node, func(name string, v configValue) error { return o.OnError.set(name, v) })
 	default:
@@ -129,7 +141,7 @@ func (o *Options[S, B]) setOwn(name string, v configValue) (err error) {
 
 // configNames are the names of options that a configuration may have.
 var configNames = []string{"batch_size", "shuffle", "num_workers", "prefetch_factor", "persistent_workers", "drop_last", "timeout", "pin_memory",
-	"pin_memory_device", "multiprocessing_context", "snapshot_every_n_steps", "in_order", "seed", "global_batch", "rank", "world", "streams", "on_error"}
+	"pin_memory_device", "multiprocessing_context", "snapshot_every_n_steps", "in_order", "seed", "name", "global_batch", "rank", "world", "streams", "uneven", "settle_every_n_steps", "on_error"}
 
 // unknown is the error of a name that is none of names.
 func (v configValue) unknown(name string, names []string) error {

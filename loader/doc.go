@@ -38,7 +38,8 @@
 //	fingerprint   of the data set
 //	fields        what must not change: order, samples, seed, …
 //	extra         where in the epoch, coverage of this epoch and the last, batches
-//	              delivered out of order, streams, samplers, what was skipped
+//	              delivered out of order, streams, samplers, what was skipped or
+//	              repeated, and the rank where the state is of one rank alone
 //
 // It is taken in less than a microsecond, without allocation, and is as large
 // for a billion samples as for a thousand.

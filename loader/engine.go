@@ -19,6 +19,7 @@ type engine[S, B any] struct {
 	setup   Setup
 	source  source[S]
 	collate func([]S) (B, error)
+	packs   func([][]S) (B, error) // takes its place, if not nil
 	keyer   rng.Keyer
 	pin     *pinner
 
@@ -34,6 +35,7 @@ type engine[S, B any] struct {
 	bell      chan struct{} // rung when something is done
 	caller    callContext
 	timer     *time.Timer
+	last      BatchInfo
 	announced atomic.Int64 // items of an Iterable that Len was told of, plus one
 }
 
@@ -41,8 +43,10 @@ func newEngine[S, B any](src source[S], o Options[S, B]) (*engine[S, B], error) 
 	e := &engine[S, B]{options: o, setup: o.setup(src.iterable != nil), source: src, bell: make(chan struct{}, 1)}
 	s := &e.setup
 	var err error
-	if e.collate, err = collatorOf[S, B](o.Collate, s.Batched); err != nil {
-		return nil, err
+	if e.packs = o.CollatePacks; e.packs == nil {
+		if e.collate, err = collatorOf[S, B](o.Collate, s.Batched); err != nil {
+			return nil, err
+		}
 	}
 	if o.PinMemory {
 		e.pin = newPinner(s.Warn)
@@ -198,6 +202,10 @@ func (e *engine[S, B]) next(ctx context.Context) (B, error) {
 		e.tasks = e.plan.Settle(s.task, &s.outcome, e.tasks[:0])
 		e.settling = false
 		b, o := s.batch, s.outcome
+		info := BatchInfo{Samples: o.Count, Repeated: o.Repeated}
+		if !e.setup.Iterable {
+			info.Position = s.task.Pos
+		}
 		if e.pin != nil {
 			e.pin.handOut(s.pinned)
 		}
@@ -212,6 +220,7 @@ func (e *engine[S, B]) next(ctx context.Context) (B, error) {
 		case o.Err != nil:
 			return none, o.Err
 		case !o.Ended && !o.Empty:
+			e.last = info
 			return b, nil
 		}
 	}

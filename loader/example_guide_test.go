@@ -8,6 +8,7 @@ import (
 	"log"
 
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -151,4 +152,37 @@ func ExampleFromConfig() {
 	// Output:
 	// 64 true 4 7 <nil>
 	// true
+}
+
+// Sentences of several lengths, packed into rows of 8 tokens: a batch is two packs.
+func ExamplePackTokens() {
+	sentences := loader.Slice[[]int32]{{11, 12, 13}, {21}, {31, 32, 33, 34, 35}, {41, 42}, {51, 52, 53, 54}}
+	lengths, err := order.NewLengths([]int32{3, 1, 5, 2, 4})
+	if err != nil {
+		log.Fatal(err)
+	}
+	packs, err := order.NewPacks(order.Sequential(5), lengths, order.PackOptions{Capacity: 8})
+	if err != nil {
+		log.Fatal(err)
+	}
+	l, err := loader.New(sentences, loader.Options[[]int32, loader.Packed]{
+		Order: packs, BatchSize: 2, CollatePacks: loader.PackTokens[int32](8, 0),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	for batch, err := range l.Epoch(context.Background()) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, t := range []tensor.Tensor{batch.Tokens, batch.SegmentIDs, batch.Positions} {
+			values, err := tensor.Of[int32](t)
+			fmt.Println(t.Shape, values, err)
+		}
+	}
+	// Output:
+	// [2,8] [11 12 13 31 32 33 34 35 21 41 42 51 52 53 54 0] <nil>
+	// [2,8] [1 1 1 2 2 2 2 2 1 2 2 3 3 3 3 0] <nil>
+	// [2,8] [0 1 2 0 1 2 3 4 0 0 1 0 1 2 3 0] <nil>
 }

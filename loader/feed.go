@@ -19,16 +19,20 @@ type feed interface {
 
 // orderFeed draws from an order.
 type orderFeed struct {
-	order       order.Order
-	start       int64 // position of the epoch in the order
-	length      int64 // of the epoch
-	index       int64
-	samples     int64 // of the data set
-	rank, world int
-	dropLast    bool
+	order   order.Order
+	start   int64 // position of the epoch in the order
+	length  int64 // of the epoch
+	index   int64
+	samples int64 // of the data set
+	dealer
+	dropLast bool
+	packs    order.Packer // nil: batches are of samples
 }
 
 func (f *orderFeed) draw(r *record, global int) error {
+	if f.packs != nil {
+		return f.drawPacks(r, global)
+	}
 	n := int(min(int64(global), f.length-f.index))
 	if n <= 0 || n < global && f.dropLast {
 		return io.EOF
@@ -40,12 +44,80 @@ func (f *orderFeed) draw(r *record, global int) error {
 	if got := f.order.Fill(f.start+f.index, r.ids); got < n {
 		return &errs.Error{Kind: errs.Invalid, Subject: "order", Want: fmt.Sprint(n, " ids at position ", f.start+f.index), Got: strconv.Itoa(got)}
 	}
-	r.lo, r.hi = share(n, f.rank, f.world)
+	f.deal(r)
 	if err := checkIDs(r.ids, f.samples); err != nil {
 		return err
 	}
 	f.index += int64(n)
 	return nil
+}
+
+// drawPacks draws that many packs.
+func (f *orderFeed) drawPacks(r *record, global int) error {
+	at := f.start + f.index
+	pos, end := at, f.start+f.length
+	for len(r.ends) < global && pos < end {
+		first, n, ok := f.packs.Pack(pos)
+		switch {
+		case !ok || n < 1:
+			return &errs.Error{Kind: errs.Invalid, Subject: "order", Want: fmt.Sprint("a pack at position ", pos), Got: "none"}
+		case first != pos:
+			return &errs.Error{Kind: errs.Mismatch, Subject: "position", Want: fmt.Sprint(first, " or ", first+n, ", where a pack begins"), Got: fmt.Sprint(pos),
+				Remedy: "another order of packs wrote the state, or batches that did not keep to them"}
+		}
+		pos += n
+		r.ends = append(r.ends, int(pos-at))
+	}
+	if len(r.ends) == 0 || len(r.ends) < global && f.dropLast {
+		return io.EOF
+	}
+	n := int(pos - at)
+	if cap(r.ids) < n {
+		r.ids = make([]int64, n)
+	}
+	r.ids = r.ids[:n]
+	if got := f.order.Fill(at, r.ids); got < n {
+		return &errs.Error{Kind: errs.Invalid, Subject: "order", Want: fmt.Sprint(n, " ids at position ", at), Got: strconv.Itoa(got)}
+	}
+	f.deal(r)
+	f.index += int64(n)
+	return checkIDs(r.ids, f.samples)
+}
+
+// dealer gives ranks their slices of global batches.
+type dealer struct {
+	rank, world int
+	even        bool // a rank that would get nothing repeats what another one has
+}
+
+// deal sets the slice of the rank: of samples, or of packs.
+func (d dealer) deal(r *record) {
+	n := len(r.ids)
+	if len(r.ends) > 0 {
+		n = len(r.ends)
+	}
+	lo, hi := share(n, d.rank, d.world)
+	if d.even && n > 0 && n < d.world {
+		r.repeats = d.world - n
+		if lo == hi {
+			hi, r.repeated = lo+1, true
+		}
+	}
+	if r.lo, r.hi = lo, hi; len(r.ends) == 0 {
+		return
+	}
+	r.lo, r.hi = r.begin(lo), r.begin(hi)
+	for _, end := range r.ends[lo:hi] {
+		r.own = append(r.own, end-r.lo)
+	}
+}
+
+// begin returns where a pack of the record begins.
+func (r *record) begin(pack int) int {
+	if pack == 0 {
+		return 0
+	}
+	return r.ends[pack-1]
 }
 
 // checkIDs refuses ids that the data set does not have.
@@ -61,11 +133,11 @@ func checkIDs(ids []int64, samples int64) error {
 
 // samplerFeed draws from a sampler of the user.
 type samplerFeed struct {
-	sampler     Sampler
-	cursor      Cursor[int64]
-	samples     int64
-	rank, world int
-	dropLast    bool
+	sampler Sampler
+	cursor  Cursor[int64]
+	samples int64
+	dealer
+	dropLast bool
 }
 
 func (f *samplerFeed) draw(r *record, global int) error {
@@ -84,7 +156,7 @@ func (f *samplerFeed) draw(r *record, global int) error {
 		return io.EOF
 	}
 	r.draws = int64(len(r.ids))
-	r.lo, r.hi = share(len(r.ids), f.rank, f.world)
+	f.deal(r)
 	if err := checkIDs(r.ids, f.samples); err != nil {
 		return err
 	}
@@ -93,15 +165,18 @@ func (f *samplerFeed) draw(r *record, global int) error {
 
 // batchFeed draws from a batch sampler of the user: a batch for each rank.
 type batchFeed struct {
-	sampler     BatchSampler
-	cursor      Cursor[[]int64]
-	samples     int64
-	rank, world int
+	sampler BatchSampler
+	cursor  Cursor[[]int64]
+	samples int64
+	dealer
 }
 
 func (f *batchFeed) draw(r *record, _ int) error {
 	r.ids, r.lo, r.hi = r.ids[:0], 0, 0
 	for rank := range f.world {
+		if rank > 0 {
+			r.ends = append(r.ends, len(r.ids))
+		}
 		ids, ok, err := f.cursor.Next()
 		if err != nil {
 			return errs.Wrap("", "batch sampler", err)
@@ -118,6 +193,13 @@ func (f *batchFeed) draw(r *record, _ int) error {
 		}
 		r.ids = append(r.ids, ids...)
 	}
+	if drawn := int(r.draws); drawn < f.world && f.even {
+		if r.repeats = f.world - drawn; f.rank >= drawn {
+			again := f.rank % drawn
+			r.lo, r.hi, r.repeated = r.begin(again), r.ends[again], true
+		}
+	}
+	r.ends = r.ends[:0]
 	if err := checkIDs(r.ids, f.samples); err != nil {
 		return err
 	}

@@ -36,6 +36,9 @@ func newIdentity(s *Setup, samples int64, version int, full bool) identity {
 			fields["order"] = order.IdentityOf(fields["order"])
 		}
 	}
+	if s.Packs {
+		fields["batches"] = "packs"
+	}
 	if s.Name != "" {
 		fields["name"] = s.Name
 	}

@@ -14,6 +14,8 @@ func (e *engine[S, B]) length() (n int64, known bool) {
 			if n = s.Sampler.Len(); n < 0 {
 				return 0, false
 			}
+		case s.Packs:
+			return 0, false // all of an epoch would have to be planned
 		default:
 			_, n = orderOf(s, n, 0)
 		}

@@ -244,6 +244,9 @@ var _ state.Stateful = (*Loader[int, int])(nil)
 // is false where nobody tells.
 func (l *Loader[S, B]) Len() (n int64, known bool) { return l.engine.length() }
 
+// LastBatch tells of the batch that Next returned last, such as what is repeated in it.
+func (l *Loader[S, B]) LastBatch() BatchInfo { return l.engine.last }
+
 // Description is the String of the order that the loader follows, in full; "" where
 // samplers, streams or a Compat decide. A state holds a digest of it where it is long:
 // keep it once beside the states, and timeline.Open can tell of their steps. It changes

@@ -52,7 +52,8 @@ func mergePlaces(places []place) (place, error) {
 	world := len(places)
 	first := slices.MinFunc(places, func(a, b place) int { return cmp.Compare(a.epoch, b.epoch) })
 	m := first.clone()
-	m.digest, m.ledger = state.Digest{}, ledger{}
+	m.digest, m.ledger, m.own = state.Digest{}, ledger{}, false
+	m.ahead.bits = nil // what streams have given is among their items
 	m.index, m.position, m.turn = 0, 0, 0
 	for rank := range places {
 		p := &places[rank]
@@ -62,10 +63,12 @@ func mergePlaces(places []place) (place, error) {
 		switch {
 		case p.epoch != m.epoch && (p.epoch != m.epoch+1 || p.batch > 0):
 			return m, differ("epoch", m.epoch, p.epoch)
-		case p.since != 0 || len(p.ahead.bits) > 0:
-			return m, differ("batches beyond the state", 0, max(p.since, int64(len(p.ahead.bits))))
+		case p.since != 0:
+			return m, differ("batches beyond the state", 0, p.since)
 		case len(p.streams) != len(m.streams) || len(m.streams)%world != 0:
 			return m, differ("streams", fmt.Sprint("a multiple of ", world, " and ", len(m.streams)), len(p.streams))
+		case p.own && (p.rank != int64(rank) || p.world != int64(world)):
+			return m, differ("place among the states", fmt.Sprintf("rank %d of %d", rank, world), fmt.Sprintf("rank %d of %d", p.rank, p.world))
 		}
 		for i := rank; i < len(m.streams); i += world {
 			m.streams[i] = p.streams[i]

@@ -23,6 +23,8 @@ type native struct {
 	pass     *pass // in progress; nil: none
 	version  int   // of the order: 0 for the newest, 1 for states that name it
 	lenWarn  bool
+
+	unevenTold bool
 }
 
 // Attach implements Protocol.
@@ -43,22 +45,8 @@ func (n *native) Attach(e Engine) error {
 	n.identify()
 	n.takeSnapshot()
 	n.warnOfUnevenEnd()
+	n.warnOfPacks()
 	return nil
-}
-
-// warnOfUnevenEnd says at construction that some ranks will end an epoch a step before
-// the others: an all-reduce in that step would wait for ever.
-func (n *native) warnOfUnevenEnd() {
-	s := n.setup
-	if s.Iterable || s.Sampler != nil || s.BatchSampler != nil || s.DropLast || s.World < 2 {
-		return
-	}
-	samples, _ := s.DataLen()
-	_, length := orderOf(s, samples, n.version)
-	if rest := length % int64(s.Global); rest > 0 && rest < int64(s.World) {
-		s.Warn(fmt.Sprintf("the last batch of an epoch has %d samples for %d ranks: %d of them end the epoch a step before the others, and a collective call in that step waits for ever; set DropLast, or another batch size",
-			rest, s.World, int64(s.World)-rest))
-	}
 }
 
 // laned reports whether batches belong to streams.
@@ -127,14 +115,15 @@ func (n *native) newPass() (*pass, error) {
 		return p, nil
 	}
 	samples, _ := s.DataLen()
+	deal := dealer{s.Rank, s.World, s.Uneven == RepeatSample}
 	var err error
 	switch {
 	case s.BatchSampler != nil:
-		f := &batchFeed{sampler: s.BatchSampler, samples: samples, rank: s.Rank, world: s.World}
+		f := &batchFeed{sampler: s.BatchSampler, samples: samples, dealer: deal}
 		f.cursor, err = openCursor(s.BatchSampler, s.BatchSampler.Open, at)
 		p.feed = f
 	case s.Sampler != nil:
-		f := &samplerFeed{sampler: s.Sampler, samples: samples, rank: s.Rank, world: s.World, dropLast: s.DropLast}
+		f := &samplerFeed{sampler: s.Sampler, samples: samples, dealer: deal, dropLast: s.DropLast}
 		f.cursor, err = openCursor(s.Sampler, s.Sampler.Open, at)
 		p.feed = f
 	default:
@@ -143,7 +132,11 @@ func (n *native) newPass() (*pass, error) {
 		if _, once := o.Len(); once {
 			start = 0
 		}
-		p.feed = &orderFeed{order: o, start: start, length: length, index: at.index, samples: samples, rank: s.Rank, world: s.World, dropLast: s.DropLast}
+		f := &orderFeed{order: o, start: start, length: length, index: at.index, samples: samples, dealer: deal, dropLast: s.DropLast}
+		if s.Packs {
+			f.packs, _ = o.(order.Packer)
+		}
+		p.feed = f
 	}
 	return p, err
 }
@@ -191,8 +184,14 @@ func orderOf(s *Setup, samples int64, version int) (o order.Order, epoch int64) 
 // Leave gives up the rest of the epoch.
 func (n *native) Leave() {
 	n.pass = nil
-	n.at.nextEpoch(n.at.position, n.setup.Stateful)
+	n.nextEpoch(n.at.position)
 	n.takeSnapshot()
+}
+
+// nextEpoch moves to the next epoch, which begins at a position.
+func (n *native) nextEpoch(position int64) {
+	n.at.nextEpoch(position, n.setup.Stateful)
+	n.at.own = n.at.own && n.setup.Iterable
 }
 
 // AppendState implements Protocol.
@@ -269,8 +268,8 @@ func (n *native) fits(at *place) error {
 	if s.Iterable && len(at.streams)%s.World != 0 {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprintf("a divisor of the %d streams of the state", len(at.streams)), Got: strconv.Itoa(s.World)}
 	}
-	if len(at.ahead.bits) > 0 && (at.ahead.world != int64(s.World)) {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprint(at.ahead.world, ", for batches were handed out out of order"), Got: strconv.Itoa(s.World)}
+	if err := fitsRank(at, s); err != nil {
+		return err
 	}
 	if !s.Iterable && s.Sampler == nil && s.BatchSampler == nil {
 		samples, _ := s.DataLen()
@@ -283,6 +282,29 @@ func (n *native) fits(at *place) error {
 		}
 	}
 	return n.consistent(at)
+}
+
+// fitsRank refuses the state of one rank for another one. What is handed out of order in
+// a run of one rank goes on over any number: all of it is known.
+func fitsRank(at *place, s *Setup) error {
+	world := at.ahead.world
+	if at.own {
+		world = at.world
+	}
+	rank := fmt.Sprintf("rank %d of %d", s.Rank, s.World)
+	switch {
+	case at.own && (at.world != int64(s.World) || at.rank != int64(s.Rank)) && s.Iterable:
+		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprintf("rank %d of %d, which has read its own streams", at.rank, at.world), Got: rank,
+			Remedy: "make one state of those of all ranks with loader.Merge: any number of ranks goes on from it"}
+	case at.own && (at.world != int64(s.World) || at.rank != int64(s.Rank)), !at.own && len(at.ahead.bits) > 0 && world != int64(s.World) && (world != 1 || s.BatchSampler != nil):
+		want := fmt.Sprint(world, " ranks")
+		if at.own {
+			want = fmt.Sprintf("rank %d of %d", at.rank, at.world)
+		}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: want + ", for batches were handed out out of order", Got: rank,
+			Remedy: "go on with the same ranks, each from its own state, to the end of the epoch; or take states at the steps of Options.SettleEvery, from which any number of ranks goes on"}
+	}
+	return nil
 }
 
 // takeSnapshot makes the place now the one to go on from.

@@ -17,7 +17,10 @@ type extraForm struct {
 	History  [][3]int64     `json:"history"`
 	Index    int64          `json:"index"`
 	Ledger   *ledgerForm    `json:"ledger"`
+	Rank     *int64         `json:"rank"`
+	Repeated int64          `json:"repeated"`
 	Sampler  *samplerForm   `json:"sampler"`
+	Settle   int64          `json:"settle"`
 	Since    int64          `json:"since"`
 	Step     int64          `json:"step"`
 	Streams  []streamForm   `json:"streams"`
@@ -100,12 +103,18 @@ func (f *extraForm) into(at *place, s *Setup) error {
 	for _, c := range []struct {
 		field string
 		value int64
-	}{{"index", f.Index}, {"since", f.Since}, {"step", f.Step}, {"turn", f.Turn}} {
+	}{{"index", f.Index}, {"since", f.Since}, {"step", f.Step}, {"turn", f.Turn}, {"repeated", f.Repeated}, {"settle", f.Settle}} {
 		if c.value < 0 {
 			return corruptState("extra."+c.field, "0 or more", c.value)
 		}
 	}
-	at.index, at.since, at.step = f.Index, f.Since, f.Step
+	at.index, at.since, at.step, at.repeated = f.Index, f.Since, f.Step, f.Repeated
+	if f.Rank != nil {
+		at.own, at.rank, at.settle = true, *f.Rank, f.Settle
+		if at.rank < 0 || at.rank >= f.World {
+			return corruptState("extra.rank", fmt.Sprint("one of ", f.World), at.rank)
+		}
+	}
 	if at.index > at.position {
 		return corruptState("extra.index", fmt.Sprintf("at most the position, %d", at.position), at.index)
 	}

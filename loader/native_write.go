@@ -49,8 +49,17 @@ func appendExtra(dst []byte, at *place, s *Setup) []byte {
 	if at.ledger.count > 0 {
 		dst = at.ledger.append(append(dst, `,"ledger":`...))
 	}
+	if at.own {
+		dst = appendField(append(dst, ','), "rank", int64(s.Rank))
+	}
+	if at.repeated > 0 {
+		dst = appendField(append(dst, ','), "repeated", at.repeated)
+	}
 	if at.draws > 0 || at.sampler != nil || at.cursor != nil {
 		dst = appendSampler(append(dst, `,"sampler":`...), at)
+	}
+	if at.own && at.settle > 0 {
+		dst = appendField(append(dst, ','), "settle", at.settle)
 	}
 	if at.since > 0 {
 		dst = appendField(append(dst, ','), "since", at.since)

@@ -39,6 +39,11 @@ type Options[S, B any] struct {
 	// workers, rely on being called from one goroutine. nil is DefaultCollate, or
 	// without batching the sample itself.
 	Collate func([]S) (B, error)
+	// CollatePacks makes a batch of packs, each the samples of one pack of Order, which
+	// must be an order.Packer such as order.Packs. BatchSize and GlobalBatch count packs
+	// then: with BatchSize 1 a pack is a batch. PackTokens and PadTokens return one. It
+	// takes the place of Collate, under the same rules.
+	CollatePacks func(packs [][]S) (B, error)
 	// PinMemory moves the tensors of a batch, and batches that are a Pinner, to memory
 	// that is aligned to pages and locked. It is the loader's, and used again after the
 	// next Next. Where the system does not let so much be locked there is one warning.
@@ -67,7 +72,8 @@ type Options[S, B any] struct {
 	// Where there is only a position it has no effect. SnapshotNever reads the whole
 	// epoch again.
 	SnapshotEvery int
-	// OutOfOrder hands out what is ready first, torch's in_order=False.
+	// OutOfOrder hands out what is ready first, torch's in_order=False. With several
+	// ranks a state between two settled steps (SettleEvery) belongs to its rank.
 	OutOfOrder bool
 
 	// Seed keys the order and all random numbers.
@@ -82,10 +88,20 @@ type Options[S, B any] struct {
 	// GlobalBatch, if not 0, is the size of a batch over all ranks, instead of
 	// BatchSize*World; it need not divide by World.
 	GlobalBatch int
-	// Rank and World say which slice of the global batches is wanted. World 0 is 1. Where
-	// the last batch of an epoch has fewer samples than there are ranks, those without
-	// one end a step before the others, unless DropLast leaves it out; New warns of it.
+	// Rank and World say which slice of the global batches is wanted. World 0 is 1. All
+	// ranks of a Map have the same number of steps in each epoch, see Uneven. Ranks of an
+	// Iterable read their own streams, and each ends its epoch with them.
 	Rank, World int
+	// Uneven says what a rank does that gets nothing of the last batch of an epoch,
+	// because that has fewer samples than there are ranks. The zero Uneven repeats a
+	// sample, so that no collective call waits for a rank that has ended. New warns where
+	// it will happen, and LastBatch tells which samples are repeated.
+	Uneven Uneven
+	// SettleEvery lets batches overtake each other with OutOfOrder only within that many
+	// steps of an epoch: whenever so many more are done, exactly the first ones are. The
+	// states of all ranks are the same then, and any number of ranks goes on from them.
+	// Set it to the interval of checkpoints. 0: batches overtake each other freely.
+	SettleEvery int
 	// Streams is by how many streams an iterable data set, or one with a state, is
 	// read. It is part of the state. 0 is the number of workers, at least 1.
 	Streams int
@@ -133,6 +149,7 @@ func (o *Options[S, B]) workerRules() []rule {
 }
 
 func (o *Options[S, B]) samplerRules(iterable bool) []rule {
+	_, packs := o.Order.(order.Packer)
 	own := o.BatchSize != 0 && o.BatchSize != 1 || o.Shuffle || o.Sampler != nil || o.DropLast || o.GlobalBatch != 0
 	return []rule{
 		{iterable && o.Shuffle, "Shuffle", "a Map", "an Iterable"},
@@ -142,6 +159,8 @@ func (o *Options[S, B]) samplerRules(iterable bool) []rule {
 		{o.BatchSampler != nil && own, "BatchSampler", "neither BatchSize, GlobalBatch, Shuffle, Sampler nor DropLast beside it", "one of them"},
 		{o.BatchSize == NoBatching && o.DropLast, "DropLast", "batches", "NoBatching"},
 		{o.BatchSize < NoBatching, "BatchSize", "1 or more, or NoBatching", o.BatchSize},
+		{o.CollatePacks != nil && !packs, "CollatePacks", "an Order of packs, such as order.Packs", "another"},
+		{o.CollatePacks != nil && (o.Collate != nil || o.BatchSize == NoBatching || o.Compat != nil), "CollatePacks", "neither Collate, NoBatching nor Compat beside it", "one of them"},
 	}
 }
 
@@ -157,6 +176,8 @@ func (o *Options[S, B]) ownRules(iterable bool) []rule {
 		{o.GlobalBatch != 0 && o.GlobalBatch < w, "GlobalBatch", fmt.Sprintf("a sample for each of %d ranks", w), o.GlobalBatch},
 		{o.BatchSize > math.MaxInt32/w || o.GlobalBatch > math.MaxInt32, "BatchSize", "less than 2147483648 over all ranks", o.BatchSize},
 		{o.Streams < 0 || o.Streams > mostStreams, "Streams", fmt.Sprintf("0 to %d", mostStreams), o.Streams},
+		{o.Uneven > EndEarly, "Uneven", "RepeatSample or EndEarly", o.Uneven},
+		{o.SettleEvery < 0, "SettleEvery", "0 or more", o.SettleEvery},
 		{o.OnError.Action > Skip, "OnError.Action", "Fail, PassOn or Skip", o.OnError.Action},
 		{o.OnError.Retries < 0 || o.OnError.Backoff < 0, "OnError", "no negative Retries or Backoff", o.OnError},
 	}
@@ -173,6 +194,7 @@ func (o *Options[S, B]) setup(iterable bool) Setup {
 		Workers: o.Workers, Persistent: o.Persistent, InOrder: !o.OutOfOrder, SnapshotEvery: o.SnapshotEvery,
 		Shuffle: o.Shuffle, Sampler: o.Sampler, BatchSampler: o.BatchSampler, Order: o.Order, Streams: o.Streams,
 		Seed: o.Seed, Name: o.Name, Rank: o.Rank, World: o.world(), OnError: o.OnError, NoDigest: o.NoDigest, Warn: o.Warn,
+		Packs: o.CollatePacks != nil, Uneven: o.Uneven, SettleEvery: o.SettleEvery,
 	}
 	switch o.SnapshotEvery {
 	case 0:

@@ -3,6 +3,7 @@ package loader
 import (
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/order"
@@ -28,6 +29,10 @@ type record struct {
 	ids             []int64 // of all ranks
 	global          int     // size over all ranks that was asked for
 	lo, hi          int     // the slice of this one
+	ends            []int   // of packs, behind each pack of ids
+	own             []int   // the same of the slice of this rank
+	repeats         int     // ranks that have nothing of their own, and repeat what others have
+	repeated        bool    // this one does
 	pos             int64   // of ids[0]
 	draws           int64   // from the cursor of a sampler
 	sampler, cursor []byte  // states behind the batch
@@ -117,7 +122,7 @@ func (p *pass) reissue(dst []Task) []Task {
 // fill draws until as many batches are open as may be. Those of one size are all
 // done before there are any of another, so that a window is of one size.
 func (p *pass) fill(dst []Task) []Task {
-	for len(p.open) < p.depth && (len(p.open) == 0 || p.open[0].global == p.native.setup.Global) {
+	for len(p.open) < p.depth && (len(p.open) == 0 || p.open[0].global == p.native.setup.Global) && !p.settles() {
 		r := p.draw(p.native.setup.Global)
 		if r == nil {
 			break
@@ -125,6 +130,13 @@ func (p *pass) fill(dst []Task) []Task {
 		dst = append(dst, p.task(r))
 	}
 	return dst
+}
+
+// settles reports whether the next batch has to wait until all before it are handed out.
+func (p *pass) settles() bool {
+	s, open := p.native.setup, int64(len(p.open))
+	every := int64(s.SettleEvery)
+	return every > 0 && !s.InOrder && open > 0 && (p.native.at.step+open)%every == 0
 }
 
 // draw opens the next record; nil at the end, or when the feed fails.
@@ -138,7 +150,7 @@ func (p *pass) draw(global int) *record {
 	} else {
 		r = &record{}
 	}
-	*r = record{seq: p.seq, global: global, ids: r.ids, sampler: r.sampler[:0], cursor: r.cursor[:0], pos: p.drawn.position}
+	*r = record{seq: p.seq, global: global, ids: r.ids, ends: r.ends[:0], own: r.own[:0], sampler: r.sampler[:0], cursor: r.cursor[:0], pos: p.drawn.position}
 	if !p.takeTurn(r) {
 		p.ended = true
 		return nil
@@ -177,7 +189,10 @@ func (p *pass) takeTurn(r *record) bool {
 
 func (p *pass) task(r *record) Task {
 	n, s := p.native, p.native.setup
-	t := Task{Lane: AnyLane, IDs: r.ids[r.lo:r.hi], N: s.BatchSize, Pos: r.pos + int64(r.lo), Seq: r.seq}
+	t := Task{Lane: AnyLane, IDs: r.ids[r.lo:r.hi], N: s.BatchSize, Pos: r.pos + int64(r.lo), Seq: r.seq, Ends: r.own, Repeated: r.repeated}
+	if s.OnError.Action == Skip && s.World > 1 && s.Uneven == RepeatSample {
+		t.Spare, t.SparePos = r.ids, r.pos
+	}
 	if n.laned() {
 		lanes := int64(p.Lanes())
 		t.Lane = int(r.turn % lanes)
@@ -206,7 +221,7 @@ func (p *pass) Next() (Task, bool, error) {
 		position += f.length - n.at.index // with what DropLast left out
 	}
 	n.pass = nil
-	n.at.nextEpoch(position, n.setup.Stateful)
+	n.nextEpoch(position)
 	if err := n.endSampler(); err != nil {
 		n.engine.Abandon()
 		return Task{}, false, err
@@ -236,16 +251,42 @@ func (p *pass) Settle(t Task, o *Outcome, dst []Task) []Task {
 		*st = streamPlace{items: o.State.Items, ended: o.State.Ended || o.Ended, dataset: o.State.Dataset, iterator: o.State.Iterator}
 	}
 	n.at.ledger.add(o.Faults)
+	n.markOwn()
 	p.commit()
 	if !o.Ended && !o.Empty {
 		n.snap.since++
 		n.overrun()
 	}
 	n.snapshotBehind()
-	if n.setup.Workers == 0 {
-		return dst
+	if n.setup.Workers > 0 {
+		dst = p.fill(dst)
 	}
-	return p.fill(dst)
+	p.unmarkOwn()
+	return dst
+}
+
+// markOwn notes that the other ranks may have handed out other batches than this one.
+func (n *native) markOwn() {
+	s, at := n.setup, &n.at
+	switch every := int64(s.SettleEvery); {
+	case s.World == 1 || !s.Iterable && (s.InOrder || s.Workers == 0):
+	case !at.own:
+		at.own, at.settle = true, every
+	case at.settle != every:
+		at.settle = 0
+	}
+}
+
+// unmarkOwn notes that all ranks have handed out the same batches: at a settled step,
+// and at the end of an epoch. Ranks of an Iterable never have.
+func (p *pass) unmarkOwn() {
+	at := &p.native.at
+	if !at.own || p.native.setup.Iterable || slices.ContainsFunc(p.open, func(r *record) bool { return r.settled }) {
+		return
+	}
+	if p.ended && len(p.open) == 0 || at.settle > 0 && at.step%at.settle == 0 {
+		at.own = false
+	}
 }
 
 func (p *pass) find(seq int64) *record {
@@ -282,6 +323,9 @@ func (p *pass) commitOne(r *record) {
 		at.index += int64(len(r.ids))
 		at.position += int64(len(r.ids))
 		at.draws += r.draws
+		if at.repeated += int64(r.repeats); r.repeats > 0 {
+			n.tellUneven(int64(n.setup.World-r.repeats), "parts")
+		}
 		if !n.setup.NoDigest {
 			at.digest.Add(r.ids...)
 			at.coverage[1].add(r.ids)

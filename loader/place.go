@@ -13,6 +13,11 @@ type place struct {
 	step     int64 // batches since the beginning
 	since    int64 // batches handed out after this place, which are to be made again
 
+	repeated int64 // what ranks repeated that had nothing of their own, over all ranks
+	own      bool  // other ranks have, or may have, handed out other batches: the state is one rank's
+	rank     int64 // of an own state that was read
+	settle   int64 // every how many steps of an own place all ranks have the same; 0: not before the epoch ends
+
 	digest   state.Digest
 	coverage [2]coverage // of the last epoch and of this one
 	covered  bool        // the state that was read has a coverage

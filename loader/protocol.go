@@ -58,6 +58,9 @@ type Setup struct {
 	Name          string // of the loader
 	Rank, World   int
 	OnError       Policy
+	Uneven        Uneven
+	SettleEvery   int    // 0: never
+	Packs         bool   // batches are of packs of Order, and their sizes count those
 	NoDigest      bool   // no digest and coverage
 	Fingerprint   string // of the data set
 	Stateful      bool   // the data set has a state
@@ -100,7 +103,15 @@ type Task struct {
 	N    int     // Iterable: how many items
 	Pos  int64   // position of the first of them, which keys its random numbers
 	Want bool    // the state of the lane after it is wanted
-	Seq  int64   // the plan's own
+	// Ends says, where batches are of packs, behind which of IDs each pack ends.
+	Ends []int
+	// Repeated says that another rank has all of IDs, too.
+	Repeated bool
+	// Spare are the ids of all ranks, the first at position SparePos: where all of IDs are
+	// skipped the batch has the first of them that can be read.
+	Spare    []int64
+	SparePos int64
+	Seq      int64 // the plan's own
 }
 
 // Outcome is what came of a task.
@@ -110,8 +121,9 @@ type Outcome struct {
 	Ended bool
 	// Empty: all samples were skipped. There is no batch.
 	Empty bool
-	// Count is how many samples are in the batch.
-	Count int
+	// Count is how many samples are in the batch, Repeated how many of them other ranks
+	// have, too.
+	Count, Repeated int
 	// State is that of the lane behind the task, if it was wanted or the lane ended. It
 	// is the plan's.
 	State *LaneState

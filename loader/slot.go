@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,8 @@ type slot[S, B any] struct {
 	batch   B
 	outcome Outcome
 	state   LaneState
-	samples []S // of the batch, memory that is used again
+	samples []S   // of the batch, memory that is used again
+	ends    []int // of packs, behind each pack of samples
 	pinned  *arena.Arena
 	begun   atomic.Bool
 	done    atomic.Bool
@@ -108,9 +110,12 @@ func (e *engine[S, B]) make(s *slot[S, B]) {
 		err = e.readIDs(s)
 	}
 	if err == nil && !o.Ended {
-		if o.Count = len(s.samples); o.Count == 0 {
+		if o.Count = len(s.samples); s.task.Repeated {
+			o.Repeated = o.Count
+		}
+		if o.Count == 0 {
 			o.Empty = true
-		} else if s.batch, err = e.collate(s.samples); err == nil && e.pin != nil {
+		} else if s.batch, err = e.collateSlot(s); err == nil && e.pin != nil {
 			s.batch, s.pinned, err = pinned(e.pin, s.batch)
 		}
 	}
@@ -124,6 +129,20 @@ func (e *engine[S, B]) make(s *slot[S, B]) {
 	}
 }
 
+// collateSlot makes a batch of the samples of a slot, or of its packs.
+func (e *engine[S, B]) collateSlot(s *slot[S, B]) (B, error) {
+	if e.packs == nil {
+		return e.collate(s.samples)
+	}
+	packs, begin := make([][]S, 0, len(s.ends)), 0
+	for _, end := range s.ends {
+		if end > begin { // something of it could be read
+			packs, begin = append(packs, s.samples[begin:end:end]), end
+		}
+	}
+	return e.packs(packs)
+}
+
 // failed says where an error happened.
 func (e *engine[S, B]) failed(s *slot[S, B], err error) error {
 	return &errs.Error{Subject: s.lane.name(), Err: err}
@@ -132,7 +151,7 @@ func (e *engine[S, B]) failed(s *slot[S, B], err error) error {
 // readIDs reads the samples of a Map.
 func (e *engine[S, B]) readIDs(s *slot[S, B]) error {
 	l, t := s.lane, &s.task
-	s.samples = s.samples[:0]
+	s.samples, s.ends = s.samples[:0], append(s.ends[:0], t.Ends...)
 	if l.bulk != nil {
 		samples, err := l.bulk.AtAll(l.ctx, t.IDs, func(i int) Random { return e.random(t.Pos + int64(i)) })
 		switch {
@@ -145,7 +164,11 @@ func (e *engine[S, B]) readIDs(s *slot[S, B]) error {
 			return err
 		}
 	}
+	pack := 0
 	for i, id := range t.IDs {
+		for ; pack < len(t.Ends) && t.Ends[pack] == i; pack++ {
+			s.ends[pack] = len(s.samples)
+		}
 		r := Random{e.keyer, t.Pos + int64(i)}
 		s.reading = id + 1
 		sample, err := l.data.mapped.At(l.ctx, id, r)
@@ -159,8 +182,35 @@ func (e *engine[S, B]) readIDs(s *slot[S, B]) error {
 		}
 		s.samples = append(s.samples, sample)
 	}
+	if pack < len(s.ends) {
+		s.ends[pack] = len(s.samples)
+	}
 	s.reading = 0
+	if len(s.samples) == 0 {
+		e.readSpare(s)
+	}
 	return nil
+}
+
+// readSpare reads a sample of another rank in place of those of this one, which were all
+// skipped: without a batch the rank would be a step behind the others.
+func (e *engine[S, B]) readSpare(s *slot[S, B]) {
+	l, t := s.lane, &s.task
+	for i, id := range t.Spare {
+		if slices.Contains(t.IDs, id) {
+			continue
+		}
+		s.reading = id + 1
+		sample, err := l.data.mapped.At(l.ctx, id, Random{e.keyer, t.SparePos + int64(i)})
+		if s.reading = 0; err == nil {
+			s.samples, s.ends = append(s.samples, sample), append(s.ends[:0], 1)
+			s.outcome.Repeated = 1
+			return
+		}
+		if l.ctx.Err() != nil {
+			return
+		}
+	}
 }
 
 func (e *engine[S, B]) random(pos int64) Random { return Random{e.keyer, pos} }

@@ -8,6 +8,14 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
+// Packer is an order in which samples that belong together follow each other.
+type Packer interface {
+	Order
+	// Pack returns the positions [first, first+n) of the pack that has a position (>= 0);
+	// ok is false behind the end. The next pack begins at first+n.
+	Pack(pos int64) (first, n int64, ok bool)
+}
+
 // PackOptions say what a pack holds.
 type PackOptions struct {
 	Capacity int64 // the room of a pack, at least 1
@@ -115,8 +123,7 @@ func (p *Packs) runs(ids []int64) []int32 {
 	return arrange(ids, packs, len(packs))
 }
 
-// Pack returns the positions [first, first+n) of the pack that has a position; ok is
-// false behind the end. The next pack begins at first+n.
+// Pack implements Packer.
 func (p *Packs) Pack(pos int64) (first, n int64, ok bool) { return p.group(pos) }
 
 // Fill implements Order.

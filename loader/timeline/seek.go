@@ -7,8 +7,9 @@ import (
 )
 
 // Seek returns the document of the same run before another step, with its digest
-// and coverage, as the loader itself would have written it there. The size of
-// batches is that of the last segment behind the place of t.
+// and coverage, as the loader itself would have written it there, but for the number of
+// repeated samples, which begins again. The size of batches is that of the last segment
+// behind the place of t.
 func (t *Timeline) Seek(ctx context.Context, step int64, progress func(done, total int64)) ([]byte, error) {
 	p, err := t.PlaceOf(step)
 	if err != nil {
@@ -33,6 +34,9 @@ func (t *Timeline) Seek(ctx context.Context, step int64, progress func(done, tot
 	doc.Extra = map[string]json.RawMessage{}
 	for name, value := range t.doc.Extra {
 		doc.Extra[name] = value
+	}
+	if step != t.here.Step {
+		delete(doc.Extra, "repeated") // it depends on how many ranks there were
 	}
 	set := map[string]any{"history": history, "index": p.Index, "step": step}
 	if len(t.extra.Coverage) > 0 {

@@ -132,6 +132,9 @@ func Open(document []byte, o Options) (*Timeline, error) {
 	if t.extra.Window != nil || t.extra.Since > 0 {
 		return nil, unsupported("extra", "a state of batches in order", "one with batches handed out out of order, or since a snapshot")
 	}
+	if unit := doc.Fields["batches"]; unit != "" {
+		return nil, unsupported("fields: batches", "batches of a number of samples", "batches of "+unit+", whose sizes only the order knows")
+	}
 	if err := t.readOrder(o); err != nil {
 		return nil, err
 	}
@@ -316,10 +319,15 @@ type Batch struct {
 	IDs []int64
 }
 
-// Rank returns the samples of one of so many ranks.
+// Rank returns the samples of one of so many ranks. A rank of a batch with fewer samples
+// than ranks has the sample that it repeats, as loader.RepeatSample has it.
 func (b Batch) Rank(rank, world int) []int64 {
 	n := len(b.IDs)
-	return b.IDs[n*rank/world : n*(rank+1)/world]
+	lo, hi := n*rank/world, n*(rank+1)/world
+	if n > 0 {
+		hi = max(hi, lo+1)
+	}
+	return b.IDs[lo:hi]
 }
 
 // Batch returns what was or will be delivered in a step, by batches of the size they
