@@ -252,6 +252,7 @@ var elsewhere = map[string]string{
 	"atomicity.allow_legacy_atomic_rename":         "TestLoadsByCommitFile",
 	"atomicity.mode":                               "TestLoadsByCommitFile",
 	"bivouac.annotations":                          "TestAnnotations",
+	"bivouac.parity":                               "TestMend",
 	"bivouac.zarr_metadata_key":                    "TestZarrMetadataKey",
 	"file.path_permission_mode":                    "TestPathPermissionMode",
 	"file.temporary_path_class":                    "TestLoadsByCommitFile",

@@ -17,6 +17,7 @@ type FinalizeOptions struct {
 	// Options are the scope of the call. Of them Bivouac.Signing signs the checkpoint;
 	// it must have signed all parts, and without it parts that are signed are refused.
 	// File.PathPermissionMode is of the directories and documents that are made.
+	// Bivouac.Parity is of the checkpoint; parts have none, and are read for it.
 	Options
 	// Store holds the session; nil is Options.File.Store, and where that is nil the
 	// local file system. The path is then a name in it.
@@ -56,13 +57,13 @@ func Finalize(ctx context.Context, name string, o *FinalizeOptions) error {
 	}
 	st, final, err := locate.Target(parts.Final(name), o.Store, o.File.PathPermissionMode)
 	if err == nil {
-		err = finalize(ctx, st, final, o.Signing)
+		err = finalize(ctx, st, final, o.Signing, o.Parity)
 	}
 	return errs.Wrap(op, name, err)
 }
 
 // finalize makes the checkpoint name of its session.
-func finalize(ctx context.Context, st store.Store, name string, signing ed25519.PrivateKey) error {
+func finalize(ctx context.Context, st store.Store, name string, signing ed25519.PrivateKey, percent int) error {
 	a, err := parts.Assemble(ctx, st, parts.Session(name))
 	if err == nil {
 		err = a.Sign(signing)
@@ -88,6 +89,7 @@ func finalize(ctx context.Context, st store.Store, name string, signing ed25519.
 	if err := store.Sync(ctx, st, parts.Session(name)); err != nil {
 		return err
 	}
+	a.Protect(percent)
 	if err := a.Commit(ctx, name); err != nil {
 		return err
 	}

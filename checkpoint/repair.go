@@ -27,11 +27,12 @@ const (
 	RepairFinalize                       // a session of partial saves becomes a checkpoint
 	RepairSetAside                       // a damaged step gets a name that is no step's
 	RepairClean                          // what an interrupted save left is removed
+	RepairMend                           // damaged and lost files are computed from parity
 )
 
 // String returns the kind in words.
 func (k RepairKind) String() string {
-	return [...]string{"none", "merge", "finalize", "set aside", "clean"}[k]
+	return [...]string{"none", "merge", "finalize", "set aside", "clean", "mend"}[k]
 }
 
 // RepairAction is one thing to do, or that was done.
@@ -39,8 +40,13 @@ type RepairAction struct {
 	Kind RepairKind
 	Path string // what it is about, below the directory that was given; "" is that directory
 	To   string // the name that it gets, where it gets one
-	Why  error  // of a step that is set aside: its damage
+	Why  error  // of a step that is set aside, or mended: its damage
 	Done bool
+
+	Files []string // of RepairMend: the damaged files, below the checkpoint
+	// Shared are checkpoints beside the one that is mended, of which at least one damaged
+	// file is a link to the same bytes. Repair of the directory mends them all.
+	Shared []string
 }
 
 // RepairOptions modify Repair; nil is the zero value.
@@ -78,7 +84,12 @@ type RepairReport struct {
 //   - databases of several processes that were never merged are merged, when all
 //     that the checkpoint should hold is in them;
 //   - sessions of partial saves are finalized, see Finalize;
-//   - steps of a run that are damaged are renamed to <name>.damaged;
+//   - damaged and lost files of a checkpoint that was saved with Options.Parity are
+//     computed from the others, held against its manifest, and put in their place
+//     together: what is whole is linked into a new directory, and the two are exchanged.
+//     A step that was set aside gets its name back then, where that is free. What steps
+//     share by Dedup is mended once and shared again;
+//   - other steps of a run that are damaged are renamed to <name>.damaged;
 //   - staging leftovers are removed.
 //
 // Nothing else is removed or renamed, and no data file is ever written to. A
@@ -112,6 +123,7 @@ type repairer struct {
 	root   string
 	opts   RepairOptions
 	report *RepairReport
+	mended map[string]string // files that were mended, by their content
 }
 
 // below returns the name of an element relative to the root.
@@ -230,13 +242,15 @@ func (r *repairer) directory(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if e.Dir && !store.IsStaging(e.Name) && !layout.IsSetAside(e.Name) {
+		if e.Dir && !store.IsStaging(e.Name) {
 			names = append(names, e.Name)
 		}
 	}
 	for _, n := range names {
 		var err error
-		if parts.IsSession(n) {
+		if layout.IsSetAside(n) {
+			err = r.restore(ctx, path.Join(r.root, n))
+		} else if parts.IsSession(n) {
 			err = r.session(ctx, path.Join(r.root, n))
 		} else {
 			err = r.element(ctx, path.Join(r.root, n), r.opts.IsStep(n))
@@ -293,12 +307,25 @@ func (r *repairer) checkpoint(ctx context.Context, name string, oneOfMany bool) 
 		return err
 	}
 	damage, err := r.damage(ctx, name)
+	if errs.KindOf(err) == errs.IO { // of a disk that has lost sectors, perhaps
+		if done, merr := r.mend(ctx, name, name, err, oneOfMany); done || merr != nil {
+			return merr
+		}
+	}
 	switch {
 	case errs.KindOf(err) == errs.Unsupported:
 		r.problem(err)
 		return nil
 	case err != nil:
 		return err
+	}
+	if damage != nil {
+		done, err := r.mend(ctx, name, name, damage, oneOfMany)
+		if done || err != nil {
+			return err
+		}
+	}
+	switch {
 	case damage != nil && oneOfMany:
 		return r.setAside(ctx, name, damage)
 	case damage != nil:
@@ -387,7 +414,7 @@ func (r *repairer) session(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return r.act(RepairAction{Kind: RepairFinalize, Path: r.below(name), To: path.Base(final)}, func() error { return finalize(ctx, r.st, final, nil) })
+	return r.act(RepairAction{Kind: RepairFinalize, Path: r.below(name), To: path.Base(final)}, func() error { return finalize(ctx, r.st, final, nil, 0) })
 }
 
 // leftovers removes what interrupted saves left directly below dir.

@@ -24,6 +24,7 @@ type SaveStats struct {
 	LinkedBytes int64 // of these
 	Verified    int   // of these, read back before they were linked
 	Damaged     int   // files of the earlier checkpoint that were found damaged when they were read back, and written anew
+	ParityBytes int64 // of the files with which bivouac repair mends others
 	Refused     int   // files that would have been linked, but for the file system, which refused it; they were written
 }
 
@@ -33,6 +34,6 @@ func NewSaveStats(im *image.Image) SaveStats {
 	return SaveStats{
 		Bytes: s.Bytes, Files: s.Files, Direct: s.Direct, Copied: s.Copied,
 		Blocked: s.Blocked, Copy: s.Snapshot, Persist: s.Persist, Commit: s.Commit,
-		Linked: s.Linked, LinkedBytes: s.LinkedBytes, Verified: s.Verified, Damaged: s.Damaged, Refused: s.Refused,
+		Linked: s.Linked, LinkedBytes: s.LinkedBytes, Verified: s.Verified, Damaged: s.Damaged, ParityBytes: s.ParityBytes, Refused: s.Refused,
 	}
 }

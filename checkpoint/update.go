@@ -49,6 +49,11 @@ func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, i
 		o.Style = image.Step
 	}
 	o.Join, o.Admit = a.Join, a.Admit
+	percent, bases := a.Parity()
+	if o.Parity == 0 || percent == 0 && len(bases) == 0 {
+		o.Parity = percent // as it was; none where there is no manifest to list it
+	}
+	o.Linked, o.ParityBases = st, bases
 	return nil
 }
 

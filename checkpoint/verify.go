@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
@@ -47,7 +48,12 @@ type Report struct {
 	// of a layout that it does not have, else errs.Mismatch.
 	Orbax []error
 
-	unread error // why a leaf could not be looked at, that is not damaged
+	// Mendable: all of the damage can be mended by Repair, as the checkpoint was saved
+	// with Options.Parity.
+	Mendable bool
+
+	strangers int   // files that the manifest does not list
+	unread    error // why a leaf could not be looked at, that is not damaged
 }
 
 // OK reports whether no damage was found; Verdict says whether it would have been.
@@ -74,12 +80,35 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 		return err
 	})
 	switch {
-	case err == nil, err == errDamaged:
+	case err == nil:
 		return r, errs.Wrap(op, path, r.unread)
+	case err == errDamaged:
 	case errs.KindOf(err) == errs.Corrupt:
-		return &Report{Path: path, Problems: []error{err}, Coverage: "the checkpoint cannot be opened"}, nil
+		r = &Report{Path: path, Problems: []error{err}, Coverage: "the checkpoint cannot be opened"}
+	default:
+		return nil, errs.Wrap(op, path, err)
 	}
-	return nil, errs.Wrap(op, path, err)
+	if err := r.mendable(ctx, o); err != nil {
+		return nil, errs.Wrap(op, path, err)
+	}
+	return r, errs.Wrap(op, path, r.unread)
+}
+
+// mendable finds out whether the damage can be mended. Files that the manifest does not
+// list are not.
+func (r *Report) mendable(ctx context.Context, o *VerifyOptions) error {
+	if r.strangers > 0 {
+		return nil
+	}
+	st, name, err := locate.Checkpoint(r.Path, o.Store)
+	if err != nil {
+		return err
+	}
+	x, err := examine(ctx, st, name, nil)
+	if err == nil && x != nil {
+		r.Mendable = x.Mendable()
+	}
+	return err
 }
 
 // errDamaged stands for the problems of a report.
@@ -178,6 +207,7 @@ func (v *verifier) files(ctx context.Context, there []store.Info) error {
 		if _, listed := v.c.Manifest.File(f.Name); !listed && f.Name != manifest.Name {
 			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: f.Name,
 				Got: "a file that the manifest does not list", Remedy: "remove it if it does not belong there"})
+			v.r.strangers++
 		}
 	}
 	for _, f := range v.c.Manifest.Files {

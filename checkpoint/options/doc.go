@@ -102,6 +102,7 @@
 //	bivouac.verification_key                                        acts
 //	bivouac.label                                                   acts
 //	bivouac.annotations                                             acts
+//	bivouac.parity                                                  acts
 //	bivouac.pad                                                     acts
 //	bivouac.truncate                                                acts
 //	bivouac.zarr_metadata_key                                       acts, with zarr v2

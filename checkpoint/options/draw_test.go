@@ -58,6 +58,10 @@ func draw(t *rapid.T, typ reflect.Type) reflect.Value {
 		switch typ.Kind() {
 		case reflect.Struct:
 			for i := range typ.NumField() {
+				if typ.Field(i).Name == "Parity" {
+					out.Field(i).SetInt(rapid.OneOf(rapid.Just(int64(-1)), rapid.Int64Range(1, 50)).Draw(t, "parity"))
+					continue
+				}
 				out.Field(i).Set(draw(t, typ.Field(i).Type))
 			}
 		case reflect.String:

@@ -204,6 +204,12 @@ type Bivouac struct {
 	// Orbax does not see them. Scopes are joined key by key, as are the parts of a
 	// checkpoint, and what a conversion says and its source has. Default: none.
 	Annotations map[string]string `json:"annotations"`
+	// Parity is how many blocks of redundancy a checkpoint has for 100 blocks of data,
+	// from 1 to 50, so that bivouac repair can mend damaged and lost blocks of its files
+	// as far as it goes; it costs as many per cent of disk and of writing. Orbax does not
+	// see it. -1 is none. Default: none, and what a checkpoint has that is added to or
+	// converted.
+	Parity int `json:"parity"`
 	// Pad fills an array that was saved smaller than it is wanted with zeros.
 	// Default: Array.Loading.EnablePaddingAndTruncation.
 	Pad Toggle `json:"pad"`

@@ -234,6 +234,9 @@ func (o Options) checkFiles() error {
 // with every checkpoint.
 const maxAnnotations = 64 << 10
 
+// maxParity bounds Bivouac.Parity.
+const maxParity = 50
+
 func (o Options) checkOurs() error {
 	b := o.Bivouac
 	if b.Signing != nil && len(b.Signing) != ed25519.PrivateKeySize {
@@ -244,6 +247,9 @@ func (o Options) checkOurs() error {
 	}
 	if k := b.ZarrMetadataKey; k != "" && (strings.ContainsAny(k, "/\\\x00") || k == "." || k == ".." || k == "zarr.json" || strings.Trim(k, "0123456789.") == "") {
 		return invalid("bivouac.zarr_metadata_key", "a file name that no chunk has", strconv.Quote(k), "")
+	}
+	if b.Parity < -1 || b.Parity > maxParity {
+		return invalid("bivouac.parity", fmt.Sprintf("1 to %d blocks for 100 blocks of data, or -1 for none", maxParity), strconv.Itoa(b.Parity), "")
 	}
 	size := 0
 	for k, v := range b.Annotations {

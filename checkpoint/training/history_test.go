@@ -127,6 +127,10 @@ var histories = []*history{
 			l.open()
 			l.save(3)
 		}},
+	{title: "parity", run: training.Options{Options: options.Options{Bivouac: options.Bivouac{Parity: 5}}, Preserve: training.LatestN{N: 1}}, before: saved(1),
+		script: func(l *life) { l.open(); l.save(2); l.save(3) }},
+	{title: "parity, a step overwritten, signed", run: training.Options{Options: options.Options{Bivouac: options.Bivouac{Parity: 3, Signing: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))}}},
+		one: training.SaveOptions{Overwrite: true}, before: saved(1), script: func(l *life) { l.open(); l.save(1) }},
 	{title: "dedup, one tree of two changes", run: training.Options{Dedup: training.Dedup{On: true}, Preserve: training.LatestN{N: 2}}, more: true, still: 1,
 		before: saved(10, 20), script: func(l *life) { l.open(); l.save(30); l.save(40) }},
 	{title: "dedup, no array changes", run: training.Options{Dedup: training.Dedup{On: true, VerifyEvery: 1}, Preserve: training.LatestN{N: 1}}, more: true, still: 2,

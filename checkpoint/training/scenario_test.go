@@ -153,6 +153,7 @@ func drawScenario(t *rapid.T, count *tally) *scenario {
 	if s.h.run.Dedup.On {
 		s.h.still = rapid.IntRange(0, 2).Draw(t, "still")
 	}
+	s.h.run.Parity = rapid.SampledFrom([]int{0, 0, 4}).Draw(t, "parity")
 	if rapid.Bool().Draw(t, "padded") {
 		s.h.run.Names = training.StandardNames{Prefix: new("step"), FixedLength: 3}
 	}

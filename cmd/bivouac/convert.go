@@ -25,6 +25,7 @@ type ConvertOptions struct {
 	Compress  string // "" is what the options say
 	Budget    mebibytes
 	ShardSize string
+	Parity    int
 	Overwrite bool
 }
 
@@ -37,6 +38,7 @@ func (o *ConvertOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.Compress, "compress", "", "compression of the arrays: none (the default), zstd or bytesplit")
 	f.Var(&o.Budget, "budget", "memory in MiB, the largest chunk of the source aside; by default "+strconv.Itoa(checkpoint.ConvertBudget>>20))
 	f.StringVar(&o.ShardSize, "shard-size", "", "most bytes of a data file, such as 5GB or 512MiB: safetensors in several files with an index")
+	f.IntVar(&o.Parity, "parity", 0, "blocks of redundancy for 100 blocks of data, with which repair mends damage: 1 to 50, -1 for none; by default as the source has")
 	f.StringVar(&o.SignKey, "sign-key", "", "file of the private Ed25519 key that signs the destination: PKCS #8 in PEM")
 	f.BoolVar(&o.Overwrite, "overwrite", false, "replace a checkpoint at the destination")
 }
@@ -131,7 +133,7 @@ func (m *mebibytes) Set(s string) error {
 // the memory, and the name of the layout.
 func (o ConvertOptions) library(ctx context.Context, load checkpoint.LoadOptions) (c checkpoint.ConvertOptions, layout string, err error) {
 	c = checkpoint.ConvertOptions{Overwrite: o.Overwrite, Item: o.Item, Options: load.Options}
-	c.MemoryBudget = options.Limit(o.Budget << 20)
+	c.MemoryBudget, c.Parity = options.Limit(o.Budget<<20), o.Parity
 	if o.SignKey != "" {
 		if c.Signing, err = readSigningKey(o.SignKey); err != nil {
 			return c, "", err

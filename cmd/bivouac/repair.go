@@ -39,6 +39,9 @@ type repairActionJSON struct {
 	To   string `json:"to,omitempty"`
 	Why  string `json:"why,omitempty"`
 	Done bool   `json:"done"`
+
+	Files  []string `json:"files,omitempty"`  // that are mended
+	Shared []string `json:"shared,omitempty"` // checkpoints beside it with the same damaged files
 }
 
 func newRepairCommand(g *global) *cobra.Command {
@@ -48,9 +51,12 @@ func newRepairCommand(g *global) *cobra.Command {
 		Short: "Put right what interrupted programs left behind; by default only say what",
 		Long: `Look at a checkpoint, a session of partial saves or a run directory, and with
 --apply put it right: merge databases of several processes that were never
-merged, finalize sessions of partial saves, rename damaged steps of a run to
-<name>.damaged, remove what interrupted saves left. Nothing else is removed, and
-no data file is ever written to. No other process may write there meanwhile.
+merged, finalize sessions of partial saves, mend damaged and lost files of
+checkpoints that were saved with parity, as far as that goes, rename other damaged
+steps of a run to <name>.damaged, remove what interrupted saves left. Nothing else
+is removed, and no data file is ever written to: what is mended is held against the
+manifest, and then takes the place of the damaged checkpoint. No other process may
+write there meanwhile.
 
 ` + exitCodesHelp + `
 Damage that cannot be repaired is exit status 4.`,
@@ -118,7 +124,7 @@ func stepsToRepair(ctx context.Context, path string, g *global) (func(name strin
 func newRepairJSON(r *checkpoint.RepairReport, applied bool) repairJSON {
 	out := repairJSON{Path: r.Path, Applied: applied, Checked: r.Checked, Actions: []repairActionJSON{}, Problems: []string{}}
 	for _, a := range r.Actions {
-		j := repairActionJSON{Kind: a.Kind.String(), Path: a.Path, To: a.To, Done: a.Done}
+		j := repairActionJSON{Kind: a.Kind.String(), Path: a.Path, To: a.To, Done: a.Done, Files: a.Files, Shared: a.Shared}
 		if a.Why != nil {
 			j.Why = a.Why.Error()
 		}
@@ -143,6 +149,15 @@ func printRepair(g *global, r *checkpoint.RepairReport, applied bool) {
 			g.printf("finalize   %s -> %s\n", name, a.To)
 		case checkpoint.RepairSetAside:
 			g.printf("set aside  %s -> %s\n           %v\n", name, a.To, a.Why)
+		case checkpoint.RepairMend:
+			to := ""
+			if a.To != "" {
+				to = " -> " + a.To
+			}
+			g.printf("mend       %s%s: %s\n           %v\n", name, to, some(a.Files), a.Why)
+			if len(a.Shared) > 0 {
+				g.printf("           the same files are in %s beside it: repair the directory to mend them all\n", some(a.Shared))
+			}
 		case checkpoint.RepairClean:
 			g.printf("remove     %s: an interrupted save left it\n", name)
 		}

@@ -70,7 +70,8 @@ type verdict struct {
 	Leaves   int      `json:"leaves"`
 	Bytes    int64    `json:"bytes"`
 	Problems []string `json:"problems"`
-	Orbax    []string `json:"orbax"` // why Orbax would refuse it
+	Mendable bool     `json:"mendable"` // bivouac repair can mend all of it
+	Orbax    []string `json:"orbax"`    // why Orbax would refuse it
 	Unread   string   `json:"unread,omitempty"`
 	Parts    []cover  `json:"parts"`
 
@@ -101,7 +102,8 @@ the checksums that cover it. Of each it says one of three words:
   readable  no damage was found, but of some bytes it would not be: checkpoints
             that others wrote; how much is covered is said, by leaf with --leaves
             (bivouac adopt has every byte covered from then on)
-  damaged   something is missing, or is not what was written
+  damaged   something is missing, or is not what was written; where the checkpoint
+            was saved with parity it is said whether bivouac repair can mend it
 
 Directories that look like steps and are no whole checkpoints count as damaged,
 and with --key those that it did not sign, in a run each as the step whose name it
@@ -238,7 +240,7 @@ func verify(ctx context.Context, path string, o checkpoint.VerifyOptions) verdic
 func newVerdict(path string, r *checkpoint.Report) verdict {
 	v := verdict{Path: path, Problems: []string{}, Orbax: []string{}, Parts: []cover{}}
 	v.Manifest, v.Coverage, v.Files, v.Leaves, v.Bytes = r.Manifest, r.Coverage, r.Files, r.Leaves, r.Bytes
-	v.Percent = share(r.Share())
+	v.Percent, v.Mendable = share(r.Share()), r.Mendable
 	for _, p := range r.Problems {
 		v.Problems = append(v.Problems, p.Error())
 	}
@@ -285,6 +287,9 @@ func printVerdicts(g *global, verdicts []verdict, o VerifyOptions) {
 			g.printf("DAMAGED   %s\n", v.Path)
 			for _, p := range v.Problems {
 				g.printf("          %s\n", p)
+			}
+			if v.Mendable {
+				g.printf("          repair can mend it: bivouac repair --apply %s\n", v.Path)
 			}
 		case v.Sound:
 			g.printf("sound     %s  %d files, %d leaves, %s; covered: %s\n", v.Path, v.Files, v.Leaves, size(v.Bytes), v.Coverage)

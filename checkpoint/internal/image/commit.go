@@ -27,6 +27,10 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	start := time.Now()
 	now := im.opts.Now()
 	im.base = im.opts.Dedup.openBase(ctx)
+	guard := im.guard(txn)
+	if guard != nil {
+		txn = guard
+	}
 	if err := im.pack(ctx, txn); err != nil {
 		return now, err
 	}
@@ -70,6 +74,11 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	markers := im.markers()
 	for _, b := range markers {
 		im.small(m, b.Name, b.Data)
+	}
+	if guard != nil && !bare {
+		if err := im.addParity(ctx, guard, m, markers); err != nil {
+			return now, err
+		}
 	}
 	last := store.Blob{Name: im.manifestName(), Data: manifest.Sign(m.Append(nil), im.opts.Signing)}
 	if last.Name == "" || bare {

@@ -140,6 +140,7 @@ type base struct {
 	sizes map[int64]bool // of these
 
 	manifest *manifest.Manifest // nil where there is no base
+	name     string             // of the base
 
 	linked, bytes, verified, damaged, refused atomic.Int64
 }
@@ -147,6 +148,7 @@ type base struct {
 // twin is a data file of the base.
 type twin struct {
 	name string // in the store
+	file string // below the base
 	age  int
 }
 
@@ -169,10 +171,10 @@ func (d *Dedup) openBase(ctx context.Context) *base {
 		if err != nil {
 			continue
 		}
-		b.manifest = m
+		b.manifest, b.name = m, name
 		for _, f := range m.Files {
 			if f.Hash != (manifest.Hash{}) {
-				b.files[content{f.Size, f.Hash}] = twin{path.Join(name, f.Name), f.Age}
+				b.files[content{f.Size, f.Hash}] = twin{path.Join(name, f.Name), f.Name, f.Age}
 				b.sizes[f.Size] = true
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -90,10 +91,15 @@ type Options struct {
 	// Progress, when not nil, is told after each write how many bytes of the
 	// data files are with the store, and how many there are; one call at a time.
 	Progress func(done, total int64)
-	Signing  ed25519.PrivateKey // of the manifest, which is not signed where it is nil
-	Label    string             // that is signed with it
-	Now      func() time.Time
-	Random   io.Reader // for names and identifiers; nil is crypto/rand
+	// Parity is how many parity blocks there are for 100 data blocks; 0 makes none. The
+	// committed files that Join links are read from Linked, and may be of ParityBases.
+	Parity      int
+	Linked      store.Store
+	ParityBases []parity.Base
+	Signing     ed25519.PrivateKey // of the manifest, which is not signed where it is nil
+	Label       string             // that is signed with it
+	Now         func() time.Time
+	Random      io.Reader // for names and identifiers; nil is crypto/rand
 }
 
 // Image is a checkpoint on its way to a store.
@@ -215,6 +221,7 @@ type Stats struct {
 	LinkedBytes int64 // of these
 	Verified    int   // of these, read back before
 	Damaged     int   // data files of the base that were found damaged when they were read back; written anew
+	ParityBytes int64 // of parity files
 	Refused     int   // data files that could have been taken over, but for the store; written
 }
 

@@ -29,6 +29,9 @@ func AsideName(name string, n int) string {
 	return Numbered(name+DamagedMark, n)
 }
 
+// BeforeAside returns the name that a directory had before SetAside renamed it.
+func BeforeAside(name string) string { return name[:strings.LastIndex(name, DamagedMark)] }
+
 // Numbered returns the n-th of the names name, name-2, name-3, ….
 func Numbered(name string, n int) string {
 	if n == 1 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -135,6 +136,9 @@ func (s *sealed) listed(in entries) (entries, error) {
 	out := entries{}
 	for e := range s.List(context.Background(), s.root) {
 		dir, there := in[e.Name]
+		if !there && parity.Is(e.Name) {
+			continue // what is lost of it harms no load
+		}
 		if !there || dir != e.Dir {
 			return nil, missingFile(path.Join(s.root, e.Name), nil)
 		}

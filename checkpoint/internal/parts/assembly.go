@@ -11,6 +11,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/store"
@@ -38,6 +39,9 @@ type Assembly struct {
 	bare    bool            // a part had none
 	own     map[string]bool // items that handlers of their writer's own wrote
 	signing ed25519.PrivateKey
+
+	parity int           // blocks of it for 100 blocks of data; 0 makes none
+	bases  []parity.Base // whose files are linked, with their parity
 }
 
 // Read reads the documents of a session and joins them.
@@ -323,7 +327,7 @@ func (a *Assembly) IsAt(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	files = slices.DeleteFunc(files, func(f string) bool { return f == manifest.Name })
+	files = slices.DeleteFunc(files, func(f string) bool { return f == manifest.Name || parity.Is(f) })
 	if len(files) != len(a.docs)+len(a.links) {
 		return false, other
 	}
@@ -350,6 +354,19 @@ func (a *Assembly) holds(ctx context.Context, name, at string) (bool, error) {
 	}
 	b, err := store.ReadAll(ctx, a.st, at)
 	return bytes.Equal(b, doc), err
+}
+
+// Protect has the checkpoint made with parity: blocks of it for 100 blocks of data.
+// Without manifests there is none.
+func (a *Assembly) Protect(percent int) { a.parity = max(0, percent) }
+
+// Parity returns what the checkpoint that something is added to has of it, and how its
+// files are linked with it.
+func (a *Assembly) Parity() (percent int, bases []parity.Base) {
+	if !a.covered {
+		return 0, nil
+	}
+	return a.parity, a.bases
 }
 
 // Sign has the checkpoint signed with the key that must have signed all parts. A
@@ -386,6 +403,11 @@ func (a *Assembly) commit(ctx context.Context, name string, o store.TxnOptions) 
 		return err
 	}
 	defer txn.Abort() //nolint:errcheck // no-op after Commit; else the reason is already being returned
+	var guard *parity.Txn
+	if a.parity > 0 && a.covered {
+		guard = parity.Wrap(txn, parity.Options{Percent: a.parity, Signed: a.signing != nil, Store: a.st, Bases: a.bases})
+		txn = guard
+	}
 	m := &manifest.Manifest{Label: a.label}
 	if err := a.take(ctx, txn, m); err != nil {
 		return err
@@ -402,6 +424,13 @@ func (a *Assembly) commit(ctx context.Context, name string, o store.TxnOptions) 
 	mark := store.Blob{Name: orbax.CommitFile, Data: a.docs[orbax.CommitFile]}
 	if !a.covered {
 		return txn.Commit(ctx, mark)
+	}
+	if guard != nil {
+		files, err := guard.Finish(ctx, mark)
+		if err != nil {
+			return err
+		}
+		m.Files = append(m.Files, files...)
 	}
 	return txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: manifest.Sign(m.Append(nil), a.signing)}, mark)
 }

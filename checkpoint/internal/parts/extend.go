@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/store"
@@ -41,6 +42,7 @@ func Open(ctx context.Context, st store.Store, name string, signing ed25519.Priv
 			return nil, err
 		}
 		a.leaves, a.nodes, a.label = m.Leaves, m.Nodes, m.Label
+		a.parity, a.bases = parity.Percent(ctx, st, name, m), []parity.Base{{Name: name, Manifest: m}}
 	} else if signing != nil {
 		return nil, &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a signed checkpoint to add to with a signature", Got: "one without a manifest"}
 	}
@@ -54,8 +56,8 @@ func Open(ctx context.Context, st store.Store, name string, signing ed25519.Priv
 		}
 	}
 	for _, f := range files {
-		if f == manifest.Name {
-			continue
+		if f == manifest.Name || parity.Is(f) {
+			continue // made anew, or linked with what it is for
 		}
 		if err := a.keep(ctx, name, f, m); err != nil {
 			return nil, err

@@ -41,7 +41,7 @@ func Image(o options.Options) (image.Options, error) {
 		WriteBytes: o.Memory.WriteConcurrentBytes.Bytes(), Copied: copied(o), Status: status(o),
 		Annotations: o.Annotations, MetadataKey: o.ZarrMetadataKey,
 		Rich:   o.PyTree.Saving.Metadata.SupportRichTypes == options.On,
-		Budget: o.Budget(), Signing: o.Signing, Label: o.Label,
+		Budget: o.Budget(), Signing: o.Signing, Label: o.Label, Parity: o.Parity,
 	}, nil
 }
 

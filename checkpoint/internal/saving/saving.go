@@ -16,6 +16,7 @@ package saving
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/crew"
@@ -83,7 +84,12 @@ func New(c Call) (*Save, error) {
 		return nil, err
 	}
 	io.Watch, io.OnRelease, io.Progress = c.Watch, c.Release, c.Progress
-	return &Save{call: c, Image: io, role: roleOf(c.Options.Multiprocessing)}, nil
+	s := &Save{call: c, Image: io, role: roleOf(c.Options.Multiprocessing)}
+	if s.role.joint && io.Parity > 0 {
+		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "bivouac.parity", Want: "no parity in a save of several processes", Got: strconv.Itoa(io.Parity),
+			Remedy: "leave it out; bivouac convert --parity writes a copy with parity"}
+	}
+	return s, nil
 }
 
 // Take turns values into items in the order of their names; what is not a tree is

@@ -1,0 +1,13 @@
+package layout
+
+import (
+	"context"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
+)
+
+// Parity returns how many parity blocks the checkpoint has for 100 data blocks, 0 where
+// it has none or nobody can tell.
+func (c *Checkpoint) Parity(ctx context.Context) int {
+	return parity.Percent(ctx, c.raw, c.name, c.Manifest)
+}

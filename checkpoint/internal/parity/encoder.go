@@ -1,0 +1,131 @@
+package parity
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/crc"
+)
+
+// encoder computes parity blocks and checksums from data that comes in any order, from
+// several goroutines. It holds the parity blocks of a region from its first byte on
+// until its last one has come.
+type encoder struct {
+	*table
+	emit func(r region, blocks []byte) error // takes the parity blocks of a region
+
+	mu      sync.Mutex
+	regions map[int]*held  // by their first blocks
+	pieces  map[int][]part // of blocks that came in several
+}
+
+// held is a region of which not all data has come.
+type held struct {
+	region
+	blocks []byte
+	left   int64 // bytes, with encoder.mu
+	groups [depth]sync.Mutex
+}
+
+// part is a part of a block.
+type part struct {
+	off, n int
+	sum    uint32
+}
+
+func newEncoder(t *table, emit func(r region, blocks []byte) error) *encoder {
+	return &encoder{table: t, emit: emit, regions: map[int]*held{}, pieces: map[int][]part{}}
+}
+
+// add takes the data b at off. Each byte comes once.
+func (e *encoder) add(b []byte, off int64) error {
+	if off < 0 || off > e.size || int64(len(b)) > e.size-off {
+		return &errs.Error{Kind: errs.Invalid, Op: "parity", Got: "bytes beyond the end of the file"}
+	}
+	for len(b) > 0 {
+		i, from := int(off/int64(e.block)), int(off%int64(e.block))
+		n := min(e.block-from, len(b))
+		if err := e.addBlock(i, from, b[:n]); err != nil {
+			return err
+		}
+		b, off = b[n:], off+int64(n)
+	}
+	return nil
+}
+
+// addBlock takes a part of data block i.
+func (e *encoder) addBlock(i, from int, b []byte) error {
+	h := e.hold(i)
+	code, err := codeOf(h.parity)
+	if err != nil {
+		return err
+	}
+	group, shard := h.place(i)
+	into := make([][]byte, h.parity)
+	for p := range into {
+		at := (p*h.region.groups+group)*e.block + from
+		into[p] = h.blocks[at : at+len(b)]
+	}
+	h.groups[group].Lock()
+	err = code.EncodeIdx(b, shard, into)
+	h.groups[group].Unlock()
+	if err != nil {
+		return &errs.Error{Kind: errs.Invalid, Op: "parity", Err: err}
+	}
+	sum := crc.Sum(b)
+	e.mu.Lock()
+	e.sum(i, part{from, len(b), sum})
+	h.left -= int64(len(b))
+	last := h.left == 0
+	if last {
+		delete(e.regions, h.first)
+	}
+	e.mu.Unlock()
+	if !last {
+		return nil
+	}
+	for k := range h.region.groups * h.parity {
+		e.parity[h.at+k] = crc.Sum(h.blocks[k*e.block : (k+1)*e.block])
+	}
+	return e.emit(h.region, h.blocks)
+}
+
+// hold returns the region with data block i.
+func (e *encoder) hold(i int) *held {
+	r := e.region(i)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	h := e.regions[r.first]
+	if h == nil {
+		h = &held{region: r, left: min(int64(r.n)*int64(e.block), e.size-int64(r.first)*int64(e.block))}
+		h.blocks = make([]byte, r.groups*r.parity*e.block)
+		e.regions[r.first] = h
+	}
+	return h
+}
+
+// sum notes the checksum of a part of block i, and that of the block when all is there.
+func (e *encoder) sum(i int, p part) {
+	length := e.length(i)
+	if p.n == length {
+		e.data[i] = p.sum
+		return
+	}
+	parts := append(e.pieces[i], p)
+	e.pieces[i] = parts
+	n := 0
+	for _, p := range parts {
+		n += p.n
+	}
+	if n < length {
+		return
+	}
+	slices.SortFunc(parts, func(a, b part) int { return a.off - b.off })
+	sum := uint32(0)
+	for _, p := range parts {
+		sum = crc.Combine(sum, p.sum, int64(p.n))
+	}
+	e.data[i] = sum
+	delete(e.pieces, i)
+}

@@ -1,0 +1,202 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// examined is what can be mended of a damaged checkpoint.
+type examined struct {
+	*parity.Report
+	manifest *manifest.Manifest
+	raw      []byte // the manifest as it lies there
+}
+
+// examine looks at a damaged checkpoint. It returns nil for one without parity, or
+// whose manifest cannot be read.
+func examine(ctx context.Context, st store.Store, name string, progress func(done, total int64)) (*examined, error) {
+	raw, err := store.ReadAll(ctx, st, path.Join(name, manifest.Name))
+	var m *manifest.Manifest
+	if err == nil {
+		m, err = manifest.Parse(raw)
+	}
+	if err != nil {
+		if errs.KindOf(err) == errs.Canceled {
+			return nil, err
+		}
+		return nil, nil
+	}
+	if !parity.Has(m) {
+		return nil, nil
+	}
+	r, err := parity.Examine(ctx, st, name, m, progress)
+	if err != nil {
+		return nil, err
+	}
+	return &examined{r, m, raw}, nil
+}
+
+// mend mends the checkpoint name, which gets the name final where that is another one. It
+// reports whether there is nothing else to do about the damage why.
+func (r *repairer) mend(ctx context.Context, name, final string, why error, oneOfMany bool) (done bool, err error) {
+	x, err := examine(ctx, r.st, name, r.progress(name))
+	if err != nil || x == nil || !x.Mendable() {
+		return false, err
+	}
+	a := RepairAction{Kind: RepairMend, Path: r.below(name), Why: why}
+	if final != name {
+		a.To = path.Base(final)
+	}
+	for _, b := range x.Bad {
+		a.Files = append(a.Files, b.File.Name)
+	}
+	if !oneOfMany {
+		a.Shared = r.sharers(ctx, name, x)
+	}
+	return true, r.act(a, func() error {
+		if err := r.replace(ctx, name, final, x); err != nil {
+			return err
+		}
+		found, err := damages(ctx, final, &VerifyOptions{Store: r.st})
+		if err == nil && len(found) > 0 {
+			err = found[0]
+		}
+		return err
+	})
+}
+
+// replace makes the checkpoint final of the checkpoint name, with the damaged files as
+// they were, and exchanges the two at once where they are one. Else name goes afterwards.
+func (r *repairer) replace(ctx context.Context, name, final string, x *examined) error {
+	files, err := parts.Files(ctx, r.st, name, func(e store.Info) bool { return store.IsStaging(e.Name) })
+	if err != nil {
+		return err
+	}
+	txn, err := r.st.Begin(ctx, final, store.TxnOptions{Overwrite: final == name})
+	if err != nil {
+		return err
+	}
+	defer txn.Abort() //nolint:errcheck // no-op after Commit; else the reason is already being returned
+	bad := map[string]bool{}
+	for _, b := range x.Bad {
+		bad[b.File.Name] = true
+		from := r.mended[x.content(b.File)]
+		if from == "" {
+			err = x.Write(ctx, txn, b.File)
+		} else {
+			err = txn.Link(ctx, b.File.Name, from)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		if f == manifest.Name || bad[f] {
+			continue
+		}
+		if err := txn.Link(ctx, f, path.Join(name, f)); err != nil {
+			return err
+		}
+	}
+	now, err := store.ReadAll(ctx, r.st, path.Join(name, manifest.Name))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, x.raw) {
+		return &errs.Error{Kind: errs.Mismatch, Subject: name, Want: "a checkpoint that nobody changes", Got: "another one than before", Remedy: "repair it again, while no other process writes there"}
+	}
+	if err := txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: x.raw}); err != nil {
+		return err
+	}
+	for _, b := range x.Bad {
+		if c := x.content(b.File); c != "" && r.mended[c] == "" {
+			if r.mended == nil {
+				r.mended = map[string]string{}
+			}
+			r.mended[c] = path.Join(final, b.File.Name)
+		}
+	}
+	if final == name {
+		return nil
+	}
+	return r.st.RemoveTree(ctx, name)
+}
+
+// content names what a file holds, whatever its name: equal names are of equal bytes. It
+// is "" where that is not known.
+func (x *examined) content(f manifest.File) string {
+	kind, hash := "data", f.Hash
+	if parity.Is(f.Name) {
+		i := slices.IndexFunc(x.manifest.Files, func(d manifest.File) bool { return parity.Name(d.Name) == f.Name })
+		if i < 0 {
+			return ""
+		}
+		kind, hash = "parity", x.manifest.Files[i].Hash
+	}
+	if hash == (manifest.Hash{}) {
+		return ""
+	}
+	// The size of a parity file says its redundancy.
+	return fmt.Sprintf("%s %d %x", kind, f.Size, hash)
+}
+
+// sharers are the checkpoints beside name that share a damaged file with it.
+func (r *repairer) sharers(ctx context.Context, name string, x *examined) (names []string) {
+	contents := map[string]bool{}
+	for _, b := range x.Bad {
+		if c := x.content(b.File); c != "" {
+			contents[c] = true
+		}
+	}
+	if len(contents) == 0 {
+		return nil
+	}
+	parent := parts.ParentOf(name)
+	for e, err := range r.st.List(ctx, parent) {
+		if err != nil {
+			return names
+		}
+		beside := path.Join(parent, e.Name)
+		if !e.Dir || beside == name || store.IsStaging(e.Name) {
+			continue
+		}
+		raw, err := store.ReadAll(ctx, r.st, path.Join(beside, manifest.Name))
+		if err != nil {
+			continue
+		}
+		m, err := manifest.Parse(raw)
+		if err != nil {
+			continue
+		}
+		other := &examined{manifest: m}
+		if slices.ContainsFunc(m.Files, func(f manifest.File) bool { return contents[other.content(f)] }) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// restore mends a step that was set aside and gives it its name back, where that is
+// free. Others are left as they are.
+func (r *repairer) restore(ctx context.Context, name string) error {
+	final := path.Join(path.Dir(name), layout.BeforeAside(path.Base(name)))
+	if _, err := r.st.Stat(ctx, final); errs.KindOf(err) != errs.NotFound || !r.opts.IsStep(path.Base(final)) {
+		return nil
+	}
+	found, err := damages(ctx, name, &VerifyOptions{Store: r.st})
+	if err != nil || len(found) == 0 {
+		return nil // somebody set it aside for another reason
+	}
+	_, err = r.mend(ctx, name, final, found[0], true)
+	return err
+}

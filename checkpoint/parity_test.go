@@ -1,0 +1,422 @@
+package checkpoint_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/checkpoint/training"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/crash"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store/local"
+)
+
+// parityState has an array with a data file of its own, small ones and documents.
+func parityState(n int) map[string]any {
+	r := rand.New(rand.NewPCG(uint64(n), 7))
+	large, small := make([]float32, 600_000), make([]float32, 2000)
+	for i := range large {
+		large[i] = r.Float32()
+	}
+	for i := range small {
+		small[i] = r.Float32()
+	}
+	return map[string]any{"large": large, "small": small, "step": int64(n), "name": "protected"}
+}
+
+func withParity(percent int, b options.Bivouac) options.Options {
+	b.Parity = percent
+	return options.Options{Bivouac: b}
+}
+
+// bytesBelow reads all files below dir.
+func bytesBelow(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, name)
+		out[rel], err = os.ReadFile(name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func sameFiles(t *testing.T, got, want map[string][]byte) {
+	t.Helper()
+	for n, b := range want {
+		if now, ok := got[n]; !ok || !bytes.Equal(now, b) {
+			t.Errorf("%s is not what it was", n)
+		}
+	}
+	for n := range got {
+		if _, ok := want[n]; !ok {
+			t.Errorf("%s was not there", n)
+		}
+	}
+}
+
+// TestMend: each layout, signed or not: damage of each file but the manifest is told as
+// damage that repair can mend; repair without Apply changes nothing; with it every file is
+// what it was, to the bit.
+func TestMend(t *testing.T) {
+	_, key := signingKey(1)
+	for name, o := range map[string]options.Bivouac{
+		"default":     {},
+		"signed":      {Signing: key, Label: "x"},
+		"zarr3":       {Layout: checkpoint.PlainZarr3},
+		"safetensors": {Layout: checkpoint.Safetensors},
+		"zstd":        {Compression: checkpoint.Zstd},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			dir := filepath.Join(t.TempDir(), "c")
+			if err := checkpoint.Save(ctx, dir, parityState(1), &checkpoint.SaveOptions{Options: withParity(4, o)}); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := checkpoint.Verify(ctx, dir, nil); err != nil || !r.OK() || r.Mendable {
+				t.Fatalf("as it was saved: %v %+v", err, r)
+			}
+			whole := bytesBelow(t, dir)
+			protected := 0
+			for n := range whole {
+				if parity.Is(n) {
+					protected++
+				}
+			}
+			if protected == 0 {
+				t.Fatal("no parity was saved")
+			}
+			for n, b := range whole {
+				if n == "bivouac.manifest" {
+					continue
+				}
+				at := filepath.Join(dir, n)
+				for kind, damage := range map[string]func() error{
+					"flip": func() error {
+						bad := slices.Clone(b)
+						if len(bad) == 0 {
+							return os.Remove(at)
+						}
+						bad[len(bad)/3] ^= 4
+						return os.WriteFile(at, bad, 0o666)
+					},
+					"cut": func() error { return os.WriteFile(at, b[:max(0, len(b)-1000)], 0o666) },
+					"lost": func() error {
+						if len(b) > 1<<20 && !parity.Is(n) {
+							return os.WriteFile(at, append(slices.Clone(b), 1), 0o666) // more than there is parity for
+						}
+						return os.Remove(at)
+					},
+				} {
+					if len(b) == 0 && kind == "cut" {
+						continue
+					}
+					if err := damage(); err != nil {
+						t.Fatal(err)
+					}
+					mended(t, dir, n+" "+kind)
+					sameFiles(t, bytesBelow(t, dir), whole)
+				}
+			}
+		})
+	}
+}
+
+// mended has a damaged checkpoint repaired.
+func mended(t *testing.T, dir, what string) {
+	t.Helper()
+	ctx := t.Context()
+	r, err := checkpoint.Verify(ctx, dir, nil)
+	if err != nil || r.OK() || !r.Mendable {
+		t.Fatalf("%s: verify says %v %+v", what, err, r)
+	}
+	before := bytesBelow(t, dir)
+	for _, apply := range []bool{false, true} {
+		r, err := checkpoint.Repair(ctx, dir, &checkpoint.RepairOptions{Apply: apply})
+		if err != nil || len(r.Problems) > 0 || len(r.Actions) != 1 || r.Actions[0].Kind != checkpoint.RepairMend || r.Actions[0].Done != apply || len(r.Actions[0].Files) == 0 {
+			t.Fatalf("%s: repair, apply %v: %v %+v", what, apply, err, r)
+		}
+		if !apply {
+			sameFiles(t, bytesBelow(t, dir), before)
+		}
+	}
+}
+
+// TestMendBeyond: what is lost beyond the redundancy is told, and repair changes nothing.
+func TestMendBeyond(t *testing.T) {
+	ctx := t.Context()
+	dir := filepath.Join(t.TempDir(), "c")
+	if err := checkpoint.Save(ctx, dir, parityState(1), &checkpoint.SaveOptions{Options: withParity(2, options.Bivouac{})}); err != nil {
+		t.Fatal(err)
+	}
+	for n, b := range bytesBelow(t, dir) {
+		if len(b) > 1<<20 && !parity.Is(n) {
+			clear(b[:len(b)/2])
+			if err := os.WriteFile(filepath.Join(dir, n), b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	before := bytesBelow(t, dir)
+	if r, err := checkpoint.Verify(ctx, dir, nil); err != nil || r.OK() || r.Mendable {
+		t.Fatalf("verify says %v %+v", err, r)
+	}
+	r, err := checkpoint.Repair(ctx, dir, &checkpoint.RepairOptions{Apply: true})
+	if err != nil || len(r.Actions) > 0 || len(r.Problems) == 0 {
+		t.Fatalf("repair says %v %+v", err, r)
+	}
+	sameFiles(t, bytesBelow(t, dir), before)
+}
+
+// TestLostParityHarmsNothing: a checkpoint without its parity files loads, signed or not,
+// and a run lists the step.
+func TestLostParityHarmsNothing(t *testing.T) {
+	ctx := t.Context()
+	public, key := signingKey(1)
+	dir := t.TempDir()
+	o := training.Options{Options: withParity(3, options.Bivouac{Signing: key, Verification: public}), Clean: true}
+	c, err := training.Open(ctx, dir, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := saveStep(ctx, c, "3"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for n := range bytesBelow(t, filepath.Join(dir, "3")) {
+		if parity.Is(n) {
+			if err := os.Remove(filepath.Join(dir, "3", n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if c, err = training.Open(ctx, dir, &o); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // nothing was saved
+	if _, err := c.Load(ctx, 3, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestParityIsCarried: what is made of a checkpoint with parity has parity.
+func TestParityIsCarried(t *testing.T) {
+	ctx := t.Context()
+	dir := t.TempDir()
+	src, dst := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	if err := checkpoint.Save(ctx, src, parityState(1), &checkpoint.SaveOptions{Options: withParity(4, options.Bivouac{})}); err != nil {
+		t.Fatal(err)
+	}
+	check := func(dir string, want bool) {
+		t.Helper()
+		n := 0
+		for name := range bytesBelow(t, dir) {
+			if parity.Is(name) {
+				n++
+			}
+		}
+		r, err := checkpoint.Verify(ctx, dir, nil)
+		if err != nil || !r.OK() || (n > 0) != want {
+			t.Fatalf("%d parity files, %v %+v", n, err, r)
+		}
+		if !want {
+			return
+		}
+		meta := filepath.Join(dir, "_CHECKPOINT_METADATA")
+		if err := os.Remove(meta); err != nil {
+			t.Fatal(err)
+		}
+		mended(t, dir, "after a change")
+	}
+	if err := checkpoint.Convert(ctx, src, dst, nil); err != nil {
+		t.Fatal(err)
+	}
+	check(dst, true)
+	if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Overwrite: true, Options: withParity(-1, options.Bivouac{})}); err != nil {
+		t.Fatal(err)
+	}
+	check(dst, false)
+	if err := checkpoint.Save(ctx, src, map[string]any{"more": []int32{1, 2, 3}}, &checkpoint.SaveOptions{PartialUpdate: true}); err != nil {
+		t.Fatal(err)
+	}
+	check(src, true)
+	if _, err := checkpoint.Load(ctx, src, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSharedDamageIsMended: steps that share a damaged file by dedup are all mended, and
+// share the mended one; a step that Open has set aside gets its name back.
+func TestSharedDamageIsMended(t *testing.T) {
+	ctx := t.Context()
+	dir := t.TempDir()
+	c, err := training.Open(ctx, dir, &training.Options{Options: withParity(3, options.Bivouac{}), Dedup: training.Dedup{On: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := int64(1); s <= 3; s++ {
+		if _, err := c.Save(ctx, s, parityState(1), &training.SaveOptions{Force: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var data string
+	whole := map[string]map[string][]byte{}
+	links := func(s string) (linked int) {
+		names, _ := filepath.Glob(filepath.Join(dir, s, "state/d/*"))
+		names = append(names, globParity(dir, s)...)
+		for _, n := range names {
+			a, _ := os.Stat(n)
+			others, _ := filepath.Glob(filepath.Join(dir, "1/state/d/*"))
+			for _, o := range append(others, globParity(dir, "1")...) {
+				if b, _ := os.Stat(o); os.SameFile(a, b) {
+					linked++
+					if a.Size() > 1<<20 && !parity.Is(filepath.Base(n)) {
+						data = n
+					}
+				}
+			}
+		}
+		return linked
+	}
+	for _, s := range []string{"1", "2", "3"} {
+		whole[s] = bytesBelow(t, filepath.Join(dir, s))
+	}
+	before := links("3")
+	if before < 2 || data == "" {
+		t.Fatalf("%d files of step 3 are links: want the data and its parity", before)
+	}
+	f, err := os.OpenFile(data, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("damage"), 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if err := os.Remove(filepath.Join(dir, "2/_CHECKPOINT_METADATA")); err != nil {
+		t.Fatal(err)
+	}
+	if c, err = training.Open(ctx, dir, &training.Options{Clean: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(c.Steps()); got != "[1 3]" {
+		t.Fatal(got)
+	}
+	c.Close()
+	one, err := checkpoint.Repair(ctx, filepath.Join(dir, "1"), nil)
+	if err != nil || len(one.Actions) != 1 || fmt.Sprint(one.Actions[0].Shared) != "[2.damaged 3]" {
+		t.Fatalf("repair of one step: %v %+v", err, one)
+	}
+	r, err := checkpoint.Repair(ctx, dir, &checkpoint.RepairOptions{Apply: true})
+	if err != nil || len(r.Problems) > 0 || len(r.Actions) != 3 {
+		t.Fatalf("repair: %v %+v", err, r)
+	}
+	for s, files := range whole {
+		sameFiles(t, bytesBelow(t, filepath.Join(dir, s)), files)
+	}
+	if after := links("3"); after != before {
+		t.Errorf("%d files of step 3 are links, %d were", after, before)
+	}
+}
+
+func globParity(dir, step string) []string {
+	names, _ := filepath.Glob(filepath.Join(dir, step, parity.Prefix+"*"))
+	return names
+}
+
+// TestMendIsRepeatable: power lost at any moment of a repair that mends leaves a checkpoint
+// that the next repair mends; a call that fails at any moment, likewise.
+func TestMendIsRepeatable(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	var whole string
+	setup := func(fsys vfs.FS) error {
+		st := local.New(fsys, "/", nil)
+		if err := checkpoint.Save(ctx, "run/7", goldenState(1), &checkpoint.SaveOptions{Store: st, Options: withParity(5, options.Bivouac{})}); err != nil {
+			return err
+		}
+		n, err := checkpoint.Load(ctx, "run/7", &checkpoint.LoadOptions{Store: st})
+		whole = fmt.Sprint(treeText(n))
+		return errors.Join(err, cutOff(fsys, "/run/7", "_METADATA"), fsys.Remove("/run/7/_CHECKPOINT_METADATA"))
+	}
+	repair := func(fsys vfs.FS) error {
+		r, err := checkpoint.Repair(ctx, "run", &checkpoint.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
+		if err == nil && len(r.Problems) > 0 {
+			err = r.Problems[0]
+		}
+		return err
+	}
+	check := func(fsys vfs.FS) error {
+		if err := repair(fsys); err != nil {
+			return err
+		}
+		st := local.New(fsys, "/", nil)
+		n, err := checkpoint.Load(ctx, "run/7", &checkpoint.LoadOptions{Store: st})
+		if err == nil && fmt.Sprint(treeText(n)) != whole {
+			err = errors.New("other leaves")
+		}
+		if err != nil {
+			return err
+		}
+		r, err := checkpoint.Repair(ctx, "run", &checkpoint.RepairOptions{Store: st})
+		if err == nil && len(r.Actions)+len(r.Problems) > 0 {
+			err = fmt.Errorf("still to do: %+v", r)
+		}
+		return err
+	}
+	report, err := crash.Run(func(fsys vfs.FS, _ func(string)) error { return repair(fsys) },
+		func(fsys vfs.FS, _ []string) error { return check(fsys) }, &crash.Options{Setup: setup, Limit: 32, Samples: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(report)
+	for n := 1; ; n++ {
+		mem := vfs.NewMem()
+		if err := setup(mem); err != nil {
+			t.Fatal(err)
+		}
+		fault := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO})
+		err := repair(fault)
+		if _, hits := fault.Hit(); hits == 0 {
+			break
+		}
+		if cerr := check(mem); cerr != nil {
+			t.Fatalf("call %d failed (%v): %v", n, err, cerr)
+		}
+	}
+}
+
+// TestParityValidates: percentages that make no sense are refused by name.
+func TestParityValidates(t *testing.T) {
+	for _, n := range []int{-2, 51, 1000} {
+		err := checkpoint.Save(t.Context(), filepath.Join(t.TempDir(), "c"), goldenState(1), &checkpoint.SaveOptions{Options: withParity(n, options.Bivouac{})})
+		if errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), "parity") {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+}
