@@ -102,6 +102,7 @@ const (
 	Spared                             // a step that retention gives up stays; Reason says why
 	MovedAside                         // Options.StartFresh moved a step, or what was left of one, to Name
 	PassEnded                          // a pass of the stream ended, such as an epoch, and the next one has begun
+	Unfreed                            // the bytes of a step that retention removed are still there, Err says why; a later save or Open frees them
 	Preempted                          // SIGTERM came, and Step is the last one; Err is the PreemptedError
 )
 
@@ -109,12 +110,12 @@ const (
 var eventKinds = map[training.EventKind]EventKind{
 	training.SaveBegin: SaveBegin, training.SaveCommitted: SaveCommitted, training.SaveFailed: SaveFailed,
 	training.Removed: Removed, training.Quarantined: Quarantined, training.Skipped: Skipped, training.Cleaned: Cleaned,
-	training.Settled: Settled, training.Declined: Declined, training.Spared: Spared, training.MovedAside: MovedAside,
+	training.Settled: Settled, training.Declined: Declined, training.Spared: Spared, training.MovedAside: MovedAside, training.Unfreed: Unfreed,
 }
 
 var eventNames = [...]string{
 	"", "resumed", "save begin", "save committed", "save failed", "removed", "quarantined", "cleaned",
-	"skipped", "settled", "declined", "spared", "moved aside", "pass ended", "preempted",
+	"skipped", "settled", "declined", "spared", "moved aside", "pass ended", "unfreed", "preempted",
 }
 
 // String returns the kind in words.

@@ -48,6 +48,7 @@ type Checkpointer struct {
 	list     []Info // ascending
 	doubts   []Info // saves of which nobody knows whether they would survive power loss
 	pending  *checkpoint.Response[bool]
+	retired  *removal        // after the last commit; nil before the first, and with Options.Foreground
 	removing <-chan struct{} // closed when the last removals are over, and all before; nil before the first
 	failed   []error         // of saves and removals in the background that no call has returned yet
 	closed   bool
@@ -251,15 +252,18 @@ func (c *Checkpointer) inFlight() bool {
 // Wait waits for the save in flight and for removals, those after the save
 // included, and returns the failures in the background that no call has returned
 // yet. When ctx ends first, that is the error, and the work goes on.
-func (c *Checkpointer) Wait(ctx context.Context) error {
+func (c *Checkpointer) Wait(ctx context.Context) error { return c.wait(ctx, c.removals) }
+
+// wait waits for the save in flight and for what else is to be over.
+func (c *Checkpointer) wait(ctx context.Context, last func() <-chan struct{}) error {
 	c.mu.Lock()
 	r := c.pending
 	c.mu.Unlock()
-	saved := c.removals
+	saved := last
 	if r != nil {
 		saved = r.Done
 	}
-	for _, over := range []func() <-chan struct{}{saved, c.removals} { // in this order: the save starts the removals
+	for _, over := range []func() <-chan struct{}{saved, last} { // in this order: the save starts the removals
 		select {
 		case <-over():
 		case <-ctx.Done():
@@ -274,11 +278,26 @@ func (c *Checkpointer) removals() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.removing == nil {
-		none := make(chan struct{})
-		close(none)
-		return none
+		return over()
 	}
 	return c.removing
+}
+
+// hidden is closed when what the last save has given up is invisible.
+func (c *Checkpointer) hidden() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.retired == nil {
+		return over()
+	}
+	return c.retired.hidden
+}
+
+// over is what is over before it began.
+func over() <-chan struct{} {
+	none := make(chan struct{})
+	close(none)
+	return none
 }
 
 // keepFailure keeps what failed in the background for the next call that tells.

@@ -120,5 +120,9 @@ func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOpti
 				Remedy: "set DeleteOptions.Last to be left without a checkpoint"}
 		}
 	}
-	return true, c.remove(ctx, in)
+	free, err := c.remove(ctx, in)
+	if free != nil && err == nil {
+		err = c.free([]hiddenStep{{in, free}})
+	}
+	return true, err
 }

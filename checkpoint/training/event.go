@@ -23,9 +23,10 @@ const (
 	Declined                           // a step was not saved, Reason says why
 	Spared                             // a step that the preservation policy gives up stays, Reason says why
 	MovedAside                         // Options.StartFresh moved a step, or what was left of one, to Name
+	Unfreed                            // a step was removed, but its bytes are still there, Err says why; a later save or Open frees them
 )
 
-var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned", "settled", "declined", "spared", "moved aside"}
+var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned", "settled", "declined", "spared", "moved aside", "unfreed"}
 
 // String returns the kind in words.
 func (k EventKind) String() string {

@@ -143,7 +143,7 @@ func TestEveryFailureOfRemovalIsTold(t *testing.T) {
 			}},
 		"retention": {training.Options{Preserve: training.LatestN{N: 1}}, func(c *training.Checkpointer) error {
 			_, err := c.Save(ctx, 4, model(4), nil)
-			return err
+			return errors.Join(err, c.Wait(ctx)) // the bytes go behind the save
 		}},
 	} {
 		for n := 1; ; n++ {

@@ -2,46 +2,93 @@ package training
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/store"
 )
+
+// removal is what the preservation policy gives up after a commit: first all steps
+// become invisible, then their bytes go.
+type removal struct {
+	hidden chan struct{} // closed when no name is left
+	err    error         // why one is left, set before hidden is closed
+	over   chan struct{} // closed when the bytes are gone as well, and all that was removed before
+}
+
+// hiddenStep is a step that was removed and whose bytes are still there.
+type hiddenStep struct {
+	Info
+	free func() error
+}
 
 // retire lets the preservation policy speak: in the background, where the next
 // save and Close wait for it and tell its failure, or at once.
 func (c *Checkpointer) retire(ctx context.Context, subject string) error {
 	ctx = context.WithoutCancel(ctx) // which ends with the save
-	retain := func() error {
-		err := errs.Wrap("training.Save", subject+" is committed, removing older steps", c.retain(ctx))
-		if err != nil {
+	fail := func(err error) error {
+		if err = errs.Wrap("training.Save", subject+" is committed, removing older steps", err); err != nil {
 			c.keepFailure(err)
 		}
 		return err
 	}
 	if c.opts.Foreground {
-		return retain()
+		hidden, err := c.retain(ctx)
+		return fail(errors.Join(err, c.free(hidden)))
 	}
-	over := make(chan struct{})
+	r := &removal{hidden: make(chan struct{}), over: make(chan struct{})}
 	c.mu.Lock()
 	before := c.removing
-	c.removing = over
+	c.removing, c.retired = r.over, r
 	c.mu.Unlock()
 	go func() {
-		defer close(over)
+		defer close(r.over)
 		if before != nil {
 			<-before
 		}
-		retain() //nolint:errcheck // it is kept
+		hidden, err := c.retain(ctx)
+		r.err = fail(err)
+		close(r.hidden)
+		fail(c.free(hidden)) //nolint:errcheck // it is kept
 	}()
 	return nil
 }
 
-// retain removes what the preservation policy gives up, oldest first, never the
-// newest, and never the last step that is whole.
-func (c *Checkpointer) retain(ctx context.Context) error {
+// retirement waits until what the last save has given up is invisible, and returns the
+// failure of that. A failure to free its bytes may come any time later.
+func (c *Checkpointer) retirement() error {
+	<-c.hidden()
+	c.mu.Lock()
+	r := c.retired
+	c.mu.Unlock()
+	if r == nil || r.err == nil {
+		return nil
+	}
+	c.forgive(r.err)
+	return r.err
+}
+
+// free has the bytes of removed steps go. What stays is told as Unfreed, and is what a
+// dead save has left.
+func (c *Checkpointer) free(hidden []hiddenStep) error {
+	var all []error
+	for _, h := range hidden {
+		if err := h.free(); err != nil {
+			c.opts.OnEvent(Event{Kind: Unfreed, Step: h.Step, Name: h.Directory, Err: err})
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// retain makes invisible what the preservation policy gives up, oldest first, never the
+// newest, and never the last step that is whole. The caller must free what it returns,
+// after an error too.
+func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err error) {
 	var kept, doomed []Info
 	for _, r := range c.Retention() {
 		if r.Keep {
@@ -51,26 +98,29 @@ func (c *Checkpointer) retain(ctx context.Context) error {
 		}
 	}
 	if len(doomed) == 0 {
-		return nil
+		return nil, nil
 	}
-	doomed, err := c.spare(ctx, kept, doomed)
-	if err != nil {
-		return err
+	if doomed, err = c.spare(ctx, kept, doomed); err != nil {
+		return nil, err
 	}
 	for _, in := range doomed {
 		leased, err := c.leased(ctx, in)
 		if err != nil {
-			return err
+			return hidden, err
 		}
 		if leased {
 			c.opts.OnEvent(Event{Kind: Spared, Step: in.Step, Name: in.Directory, Reason: "a reader has a lease of it"})
 			continue
 		}
-		if err := c.remove(ctx, in); err != nil {
-			return err
+		free, err := c.remove(ctx, in)
+		if free != nil {
+			hidden = append(hidden, hiddenStep{in, free})
+		}
+		if err != nil {
+			return hidden, err
 		}
 	}
-	return nil
+	return hidden, nil
 }
 
 // follow takes out of the list what the process removes that this one saves with.
@@ -131,47 +181,50 @@ func (c *Checkpointer) look(ctx context.Context, in Info) (damage, err error) {
 }
 
 // remove takes a step away as Options.Deletion says. What is no whole checkpoint
-// any more is no longer listed, told as Skipped, and left where it is.
-func (c *Checkpointer) remove(ctx context.Context, in Info) error {
+// any more is no longer listed, told as Skipped, and left where it is. The step is
+// invisible then; free, which is nil where there is nothing to do, has its bytes go.
+func (c *Checkpointer) remove(ctx context.Context, in Info) (free func() error, err error) {
 	c.deciding.Lock()
-	event, err := c.decide(ctx, in)
+	event, free, err := c.decide(ctx, in)
 	c.deciding.Unlock()
 	if event.Kind != 0 {
 		c.opts.OnEvent(event)
 	}
-	return err
+	return free, err
 }
 
 // decide is remove; it returns what OnEvent is to be told. c.deciding is held.
-func (c *Checkpointer) decide(ctx context.Context, in Info) (Event, error) {
+func (c *Checkpointer) decide(ctx context.Context, in Info) (Event, func() error, error) {
 	damage, err := c.look(ctx, in)
 	if err != nil {
-		return Event{}, err
+		return Event{}, nil, err
 	}
 	if damage != nil {
 		c.unlist(in.Step)
 		if errs.KindOf(damage) != errs.NotFound {
-			return Event{Kind: Skipped, Step: in.Step, Name: in.Directory, Err: damage}, nil
+			return Event{Kind: Skipped, Step: in.Step, Name: in.Directory, Err: damage}, nil, nil
 		}
-		return Event{}, nil
+		return Event{}, nil, nil
 	}
-	if err := c.drop(ctx, in); err != nil && errs.KindOf(err) != errs.NotFound {
+	free, err := c.drop(ctx, in)
+	if err != nil && errs.KindOf(err) != errs.NotFound {
 		if _, gone := c.store.Stat(ctx, c.path(in.Directory)); errs.KindOf(gone) == errs.NotFound {
 			c.unlist(in.Step)
 		}
-		return Event{}, err
+		return Event{}, nil, err
 	}
 	c.unlist(in.Step)
-	return Event{Kind: Removed, Step: in.Step, Name: in.Directory}, nil
+	return Event{Kind: Removed, Step: in.Step, Name: in.Directory}, free, nil
 }
 
-// drop removes the directory of a step, or moves it to the trash.
-func (c *Checkpointer) drop(ctx context.Context, in Info) error {
+// drop takes the directory of a step away, or moves it to the trash; free has its
+// bytes go, and is nil in the trash.
+func (c *Checkpointer) drop(ctx context.Context, in Info) (free func() error, err error) {
 	if c.opts.Deletion == (options.Deletion{}) {
-		return c.store.RemoveTree(ctx, c.path(in.Directory))
+		return store.Hide(ctx, c.store, c.path(in.Directory))
 	}
-	_, err := c.deleteAt(ctx, in, checkpoint.DeleteOptions{Options: options.Options{Deletion: c.deletion()}})
-	return err
+	_, err = c.deleteAt(ctx, in, checkpoint.DeleteOptions{Options: options.Options{Deletion: c.deletion()}})
+	return nil, err
 }
 
 // deleteAt is checkpoint.Delete of a step, in the store of the run whatever ctx says.

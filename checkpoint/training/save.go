@@ -54,8 +54,10 @@ func (c *Checkpointer) SaveAsync(ctx context.Context, step int64, state any, o *
 	return c.SaveCheckpointablesAsync(ctx, step, map[string]any{orbax.StateItem: state}, o)
 }
 
-// SaveCheckpointables saves several items as one step and waits for the
-// commit, and for the removal of what the preservation policy gives up. When ctx ends first the save is cancelled, and nothing of it visible.
+// SaveCheckpointables saves several items as one step and waits for the commit, and
+// until the steps that the preservation policy gives up are no longer there. Their bytes
+// go in the background: the next save, Wait and Close wait for that and return its
+// failure. When ctx ends first the save is cancelled, and nothing of it visible.
 func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (bool, error) {
 	r, _, err := c.begin(ctx, step, items, o, false)
 	if err != nil {
@@ -66,7 +68,10 @@ func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, item
 		c.takeFailure()
 		return saved, err
 	}
-	return saved, c.Wait(context.WithoutCancel(ctx))
+	if saved {
+		return true, c.retirement()
+	}
+	return false, c.wait(context.WithoutCancel(ctx), c.hidden)
 }
 
 // SaveCheckpointablesAsync saves several items as one step: what tree.From

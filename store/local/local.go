@@ -43,7 +43,8 @@
 // # Removal
 //
 // RemoveTree renames to a staging name, syncs the parent, and only then removes
-// the bytes. CleanStaging syncs the directory first for the same reason: a name
+// the bytes. Hide ends before the bytes go and has the caller say when; if the process
+// ends before, they are what a dead transaction has left. CleanStaging syncs the directory first for the same reason: a name
 // seen as staging must be durably so before its bytes go, else power loss could
 // bring back the old name with part of its bytes.
 //
@@ -142,7 +143,7 @@ type known struct {
 	durable map[string]bool // directories whose own entry this Store has seen synced
 	owed    map[string]bool // directories made by this Store whose entry it could not sync yet
 	reaped  map[string]bool // directories in which it has freed what the dead had left
-	leased  map[string]bool // trees that were taken away and are still read
+	leased  map[string]bool // trees that were taken away and are still read, or could not be freed
 }
 
 var (

@@ -332,10 +332,10 @@ func (s *Store) reap(dir string) error {
 }
 
 // release frees the tree that was replaced or removed and has a staging name, or leaves
-// it to those who read it.
+// it to those who read it. What it leaves, or cannot free, the next transaction tries.
 func (s *Store) release(name string) error {
 	freed, err := s.free(name, true, false)
-	if !freed && err == nil {
+	if !freed || err != nil {
 		s.mu.Lock()
 		s.leased[name] = true
 		s.mu.Unlock()

@@ -12,12 +12,21 @@ import (
 
 // RemoveTree implements store.Store.
 func (s *Store) RemoveTree(ctx context.Context, name string) error {
-	const op = "store.RemoveTree"
-	if err := store.CheckFinalName(op, name); err != nil {
+	free, err := s.Hide(ctx, name)
+	if err != nil {
 		return err
 	}
+	return free()
+}
+
+// Hide implements store.Hider.
+func (s *Store) Hide(ctx context.Context, name string) (free func() error, err error) {
+	const op = "store.RemoveTree"
+	if err := store.CheckFinalName(op, name); err != nil {
+		return nil, err
+	}
 	if _, err := s.locate(ctx, op, name); err != nil {
-		return err
+		return nil, err
 	}
 	trash := s.stage(name)
 	if err := s.fs.Rename(s.path(name), s.path(trash)); err != nil {
@@ -25,25 +34,27 @@ func (s *Store) RemoveTree(ctx context.Context, name string) error {
 		case e == nil: // it took place; only the reply was lost
 		case errors.Is(e, fs.ErrNotExist):
 			s.unstage(trash)
-			return wrap(op, name, err)
+			return nil, wrap(op, name, err)
 		default:
 			s.doubt(trash)
-			return wrap(op, name, err)
+			return nil, wrap(op, name, err)
 		}
 	}
 	s.forget(s.path(name))
 	if err := s.fs.SyncDir(s.path(parent(name))); err != nil {
 		s.doubt(trash) // and so it keeps its bytes: power loss may bring the old name back
-		return wrap(op, name, err)
+		return nil, wrap(op, name, err)
 	}
-	err := s.release(trash)
-	s.unstage(trash)
-	if err != nil {
-		return &errs.Error{
-			Op: op, Subject: name, Err: wrap(op, trash, err), Remedy: "it is no longer visible; CleanStaging frees the rest",
+	return func() error {
+		err := s.release(trash)
+		s.unstage(trash)
+		if err != nil {
+			return &errs.Error{
+				Op: op, Subject: name, Err: wrap(op, trash, err), Remedy: "it is no longer visible; CleanStaging frees the rest",
+			}
 		}
-	}
-	return nil
+		return nil
+	}, nil
 }
 
 // Settle implements store.Store. A directory whose sync has failed is synced

@@ -403,6 +403,18 @@ func remove(s *suite) {
 	s.ok(s.RemoveTree(s.ctx, "run"))
 	s.commit("run/1", "x", "once more")
 	s.want("run/1/x", "once more")
+	// The name goes first, and can be taken again before the bytes are gone.
+	free, err := store.Hide(s.ctx, s.Store, "run/1")
+	s.ok(err)
+	s.missing("run/1")
+	_, err = s.CleanStaging(s.ctx, "run", nil)
+	s.ok(err)
+	s.commit("run/1", "x", "at last")
+	s.ok(free())
+	s.want("run/1/x", "at last")
+	s.wantList("run", "1")
+	_, err = store.Hide(s.ctx, s.Store, "run/2")
+	s.is(err, errs.NotFound)
 }
 
 func afterTheEnd(s *suite) {
