@@ -10,6 +10,8 @@
 //	go run ./internal/interop compare-loaders DIR
 //	go run ./internal/interop write-streaming DIR SEED DATASETS
 //	go run ./internal/interop compare-streaming DIR
+//	go run ./internal/interop write-nodes DIR SEED GRAPHS
+//	go run ./internal/interop compare-nodes DIR
 //
 // Below DIR each case is a directory with a case.json, which says what was
 // written beside it; tools/interop/truth.py describes it. compare loads every
@@ -25,7 +27,8 @@
 //
 // write-loaders writes states of loaders in torchdata's form, with what comes after
 // them; compare-loaders goes on from those of torchdata. write-streaming and
-// compare-streaming do so with datasets of MosaicML Streaming.
+// compare-streaming do so with datasets of MosaicML Streaming. write-nodes writes graphs of
+// nodes with what they give and their states; compare-nodes plays those of torchdata.
 //
 // compare prints one line for each library and layout, and one for each
 // difference. The exit status is 1 after a difference and when there was nothing
@@ -43,13 +46,13 @@ import (
 // caseWriters write cases for the libraries.
 var caseWriters = map[string]func(ctx context.Context, root string, seed uint64, cases int) error{
 	"write": writeAll, "write-pipelines": writeDALI, "write-dynamic": writeDynamic, "write-loaders": writeLoaders,
-	"write-streaming": writeStreaming,
+	"write-streaming": writeStreaming, "write-nodes": writeNodes,
 }
 
 // caseReaders compare cases that the libraries wrote.
 var caseReaders = map[string]func(ctx context.Context, root string, out io.Writer) error{
 	"compare": compareAll, "compare-pipelines": compareDALI, "compare-dynamic": compareDynamic, "compare-loaders": compareLoaders,
-	"compare-streaming": compareStreaming,
+	"compare-streaming": compareStreaming, "compare-nodes": compareNodes,
 }
 
 func main() {
@@ -71,7 +74,7 @@ func main() {
 		}
 	}
 	fmt.Fprintln(os.Stderr, "usage: interop compare DIR | interop write DIR SEED CASES | interop exchange < REQUEST |"+
-		" interop compare-WHAT DIR | interop write-WHAT DIR SEED CASES, WHAT one of pipelines, dynamic, loaders, streaming")
+		" interop compare-WHAT DIR | interop write-WHAT DIR SEED CASES, WHAT one of pipelines, dynamic, loaders, nodes, streaming")
 	os.Exit(2)
 }
 

@@ -119,7 +119,7 @@ func (n *weighted[T]) resumeFrom(ctx context.Context, state []byte) error {
 	if err := n.resume(ctx, states, exhausted); err != nil {
 		return err
 	}
-	n.offset, n.yielded, n.begun, n.asked = offset, yielded, true, yielded > 0
+	n.offset, n.yielded, n.begun, n.asked = offset, yielded, true, offset > 0 || yielded > 0
 	return nil
 }
 
