@@ -4,10 +4,13 @@
 // the colour space and type that is asked for.
 //
 //	bytes ── by magic ── jpeg ───────────── RGB, BGR, gray of 8 bits ─┐
-//	              └───── png, bmp, … ── raster.Image ── Put ─────────┴── window
+//	              └───── png, bmp, … ── rows ── raster.Image ────────┴── window
 //
 // JPEG images that are wanted as bytes go straight to the caller's memory; of them
-// only the window is decoded. Other images are decoded whole.
+// only the window is decoded. Other images are decoded whole, row by row straight to the caller's memory. What
+// is kept beside it are a few rows, but for these: a JPEG of another type or turned (the window in bytes), a
+// progressive JPEG (its coefficients), GIF and WebP (the frame as its decoder makes it), TIFF (a strip or tile,
+// or the image when it is in planes).
 //
 // JPEG 2000 files are errors of kind errs.Unsupported that name codec:jp2.
 package codec
@@ -122,6 +125,8 @@ type Output struct {
 	Region jpeg.Region
 	// FastIDCT is that of jpeg.Options.
 	FastIDCT bool
+	// Limits bound what decoding may cost.
+	Limits raster.Limits
 }
 
 // Size returns the size of the whole image in o.
@@ -136,9 +141,10 @@ func (o Output) Size(h Header) (width, height, channels int) {
 // Decoder decodes one image after the other. The zero Decoder is ready. It must not
 // be copied after use and is not safe for concurrent use.
 type Decoder struct {
-	jpeg  jpeg.Decoder
-	tiff  tiff.Decoder
-	image raster.Image
+	jpeg   jpeg.Decoder
+	tiff   tiff.Decoder
+	image  raster.Image
+	pixels []byte // of a JPEG image before they are converted
 }
 
 // Decode writes the image in data, whose header is h, to dst: the window that o
@@ -155,9 +161,12 @@ func (d *Decoder) Decode(dst, data []byte, h Header, o Output) error {
 	if r == (jpeg.Region{}) {
 		r = jpeg.Region{W: width, H: height}
 	}
+	if err := o.Limits.CheckPixels(h.Format.String(), h.Width, h.Height); err != nil {
+		return err
+	}
 	put := raster.Output{Color: o.Color, DType: o.DType, Orientation: 1, X: r.X, Y: r.Y, W: r.W, H: r.H}
 	if h.Format == JPEG {
-		jo := jpeg.Options{Format: jpegFormat(o.Color, h.Channels), Orient: o.Orient, Region: r, FastIDCT: o.FastIDCT}
+		jo := jpeg.Options{Format: jpegFormat(o.Color, h.Channels), Orient: o.Orient, Region: r, FastIDCT: o.FastIDCT, Limits: o.Limits}
 		head := jpeg.Header{Width: h.Width, Height: h.Height, Components: h.Channels, Orientation: h.Orientation}
 		if o.DType == tensor.Uint8 && o.Color != raster.YCbCr {
 			return d.jpeg.Decode(dst, data, head, jo)
@@ -166,23 +175,43 @@ func (d *Decoder) Decode(dst, data []byte, h Header, o Output) error {
 			return &errs.Error{Kind: errs.Invalid, Op: "codec.Decode", Want: fmt.Sprintf("a window of the image of %dx%d", width, height), Got: fmt.Sprintf("%+v", r)}
 		}
 		// What is put below is the window alone, turned already.
-		d.image.Reset(raster.Header{Width: r.W, Height: r.H, Channels: jo.Format.Channels(), Depth: 8})
-		if err := d.jpeg.Decode(d.image.Pix, data, head, jo); err != nil {
-			return err
-		}
 		put.X, put.Y = 0, 0
 		if put.Color == raster.BGR {
 			put.Color = raster.RGB
 		}
-		return d.image.Put(dst, put)
+		return d.convert(dst, data, head, jo, put)
 	}
 	if o.Orient {
 		put.Orientation = h.Orientation
 	}
-	if err := d.decode(data, h.Format); err != nil {
+	d.image.Limits = o.Limits
+	d.image.To(dst, put)
+	defer d.image.Release()
+	return d.decode(data, h.Format)
+}
+
+// convert decodes a window of a JPEG image, and then makes of its bytes what they are put out as.
+func (d *Decoder) convert(dst, data []byte, h jpeg.Header, o jpeg.Options, put raster.Output) error {
+	n := put.W * put.H * o.Format.Channels()
+	if err := o.Limits.CheckBytes("jpeg", "the image before it is converted", int64(n)); err != nil {
 		return err
 	}
-	return d.image.Put(dst, put)
+	d.pixels = raster.Grow(d.pixels, n)
+	if err := d.jpeg.Decode(d.pixels, data, h, o); err != nil {
+		return err
+	}
+	d.image.To(dst, put)
+	defer d.image.Release()
+	d.image.Limits = o.Limits
+	if err := d.image.Reset(raster.Header{Width: put.W, Height: put.H, Channels: o.Format.Channels(), Depth: 8}); err != nil {
+		return err
+	}
+	for y := range put.H {
+		if err := d.image.Put(y, 0, 1, d.pixels[y*n/put.H:(y+1)*n/put.H]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // jpegFormat returns what a JPEG image of that many components is decoded to, from

@@ -8,18 +8,29 @@ import (
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/internal/exec"
+	"github.com/bivouac-ml/bivouac/op"
 )
 
 // Options are those of NewEvalContext. The zero Options are right for most.
 type Options struct {
 	// Threads compute calls; 0 and less are as many as the program may use processors.
 	Threads int
+	// Limits bound what a sample may cost, in calls and in compiled loops; the zero Limits are sane for
+	// pictures. Readers have Limits of their own, in readers.Options.
+	Limits Limits
 }
+
+// Limits bound what a sample may cost; see op.Limits.
+type Limits = op.Limits
+
+// NoLimit as a field of Limits lifts the limit.
+const NoLimit = op.NoLimit
 
 // EvalContext computes calls: it has the threads, the operators that were made ready
 // for earlier calls, and the calls that wait. It is safe for concurrent use.
 type EvalContext struct {
 	threads int
+	limits  Limits
 	seed    maphash.Seed
 	memory  memory
 	lasting bool      // the default, which Close does not end
@@ -43,7 +54,7 @@ type EvalContext struct {
 
 // NewEvalContext returns a context of its own. Close must be called.
 func NewEvalContext(o Options) *EvalContext {
-	e := &EvalContext{threads: o.Threads, seed: maphash.MakeSeed(), operators: map[string]*operator{}, attached: map[any]any{}}
+	e := &EvalContext{threads: o.Threads, limits: o.Limits, seed: maphash.MakeSeed(), operators: map[string]*operator{}, attached: map[any]any{}}
 	if e.threads < 1 {
 		e.threads = runtime.GOMAXPROCS(0)
 	}
@@ -63,6 +74,9 @@ func Default() *EvalContext { return defaultContext() }
 
 // Threads returns the number of threads.
 func (e *EvalContext) Threads() int { return e.threads }
+
+// Limits returns what a sample may cost, with the defaults.
+func (e *EvalContext) Limits() Limits { return e.limits.WithDefaults() }
 
 // Close waits for the calls that are under way and ends the goroutines. Values that
 // are computed stay; a deferred one that nobody wanted fails with errs.Closed, as

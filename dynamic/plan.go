@@ -52,7 +52,7 @@ func newPlan(e *EvalContext, k *call) (*plan, error) {
 	}
 	p.exec = exec.New(g, nil, exec.Config{
 		BatchSize: p.capacity, Threads: e.threads, Pool: e.workers(), Keyers: slices.Repeat([]rng.Keyer{p.keyer}, len(g.Nodes)),
-		Take: true, Allocate: e.memory.alloc,
+		Take: true, Allocate: e.memory.alloc, Limits: e.limits,
 	})
 	p.frame, p.specs = p.exec.NewFrame(), p.exec.Specs()
 	p.repeats = make([][]tensor.Tensor, len(p.inputs))

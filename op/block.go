@@ -3,6 +3,7 @@ package op
 import (
 	"encoding/binary"
 	"math"
+	"time"
 	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/rng"
@@ -55,6 +56,9 @@ type Binding struct {
 	Wanted func(s, height, width int) (Region, bool)
 	// Source names where sample s of input i was read from, or returns "".
 	Source func(i, s int) string
+	Limits Limits // of samples
+	// Deadline is when the time for the block is over; zero: never.
+	Deadline time.Time
 }
 
 // Block is a run of samples that a kernel computes. Tensors of inputs must not
@@ -100,12 +104,21 @@ func (b *Block) Source(i, s int) string {
 
 // Out gives sample s of output i its shape and returns it with memory whose
 // contents are undefined: the kernel writes every byte. Dtype and layout are
-// those that Infer promised.
+// those that Infer promised. A shape beyond Limits ends Run by a panic with an *errs.Error, which
+// the executor makes the error of the sample.
 func (b *Block) Out(i, s int, shape ...int) tensor.Tensor {
 	t, spec := &b.x.Out[i][s], &b.x.Specs[i]
 	t.DType, t.Layout = spec.DType, spec.Layout
 	t.Shape = append(t.Shape[:0], shape...)
-	t.Data = b.x.Memory.Output(i, s, t.Shape.Len()*t.DType.Size())
+	size, err := t.Shape.Bytes(t.DType)
+	if err != nil {
+		size = -1
+	}
+	if size < 0 || int64(size) > b.x.Limits.MaxBytes && int64(size) > b.Limits().MaxBytes {
+		t.Data = nil
+		panic(b.x.Limits.CheckBytes("an output "+t.DType.String()+t.Shape.String(), int64(size)))
+	}
+	t.Data = b.x.Memory.Output(i, s, size)
 	return *t
 }
 
@@ -133,13 +146,38 @@ func (b *Block) Fail(s int, err error) {
 	}
 }
 
-// Scratch returns memory for n Ts that stays until Run returns, of undefined contents.
+// Limits returns what a sample may cost.
+func (b *Block) Limits() Limits { return b.x.Limits.WithDefaults() }
+
+// Overdue returns an error once the time that Limits give is over. Kernels that can take long ask for
+// it now and then and stop.
+func (b *Block) Overdue() error {
+	if b.x.Deadline.IsZero() {
+		return nil
+	}
+	late := time.Since(b.x.Deadline)
+	if late <= 0 {
+		return nil
+	}
+	return b.x.Limits.CheckTime(late+b.x.Limits.MaxTime*time.Duration(b.Len()), b.Len())
+}
+
+// Scratch returns memory for n Ts that stays until Run returns, of undefined contents. More than
+// Limits allow ends Run as too large an output does.
 func Scratch[T int32 | int64 | float32 | float64 | uint8](b *Block, n int) []T {
 	if n == 0 {
 		return nil
 	}
 	var zero T
-	p := b.x.Memory.Scratch(n * int(unsafe.Sizeof(zero)))
+	size := int64(unsafe.Sizeof(zero))
+	if n < 0 || int64(n) > b.x.Limits.MaxBytes/size && int64(n) > b.Limits().MaxBytes/size {
+		bytes := int64(-1)
+		if n >= 0 && int64(n) <= unlimited/size {
+			bytes = int64(n) * size
+		}
+		panic(b.x.Limits.CheckBytes("memory to work in", bytes))
+	}
+	p := b.x.Memory.Scratch(n * int(size))
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p))), n)
 }
 

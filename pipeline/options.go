@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -127,6 +128,11 @@ type Options struct {
 	// becomes of samples that fail. Identity.
 	OnError map[string]ErrorPolicy
 
+	// Limits bound what a sample may cost; the zero Limits are sane for pictures. A sample beyond them is an
+	// error by OnError. They are not part of the identity, so that a run which met a larger sample can go
+	// on with larger limits; with another policy than FailOnError they decide which samples are delivered.
+	Limits Limits
+
 	// World is the number of ranks that share each batch, 0 means 1, and Rank the
 	// one that this pipeline serves: samples n*Rank/World to n*(Rank+1)/World of a
 	// batch of n. A state is that of all ranks and can go on in another world.
@@ -190,6 +196,12 @@ type Options struct {
 	Log *slog.Logger
 }
 
+// Limits bound what a sample may cost; see op.Limits.
+type Limits = op.Limits
+
+// NoLimit as a field of Limits lifts the limit.
+const NoLimit = op.NoLimit
+
 // withDefaults replaces the zeros.
 func (o Options) withDefaults() Options {
 	set(&o.BatchSize, 1)
@@ -229,7 +241,16 @@ func (o Options) Override(by *Options) Options {
 	if by.World != 0 {
 		over.Rank = by.Rank
 	}
+	over.Limits = mergeLimits(by.Limits, o.Limits)
 	return over
+}
+
+// mergeLimits returns l with the limits of missing where it has none.
+func mergeLimits(l, missing Limits) Limits {
+	set(&l.MaxPixels, missing.MaxPixels)
+	set(&l.MaxBytes, missing.MaxBytes)
+	set(&l.MaxTime, missing.MaxTime)
+	return l
 }
 
 // set gives a field its default when it is zero.

@@ -37,6 +37,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/exec"
@@ -132,8 +133,12 @@ func newPipeline(g *graph.Graph, externals map[string]*sourceNode, seen *complet
 	}
 	p.config = exec.Config{
 		BatchSize: largest, Threads: o.NumThreads, Fetchers: o.IOThreads, ReadAhead: o.ReadAheadBytes,
-		Keyers: a.Keyers, Counted: a.Counted, OnError: actions(policies),
+		Keyers: a.Keyers, Counted: a.Counted, OnError: actions(policies), Limits: o.Limits,
 		BytesPerSample: o.BytesPerSample, Timing: o.EnableTiming, Memory: o.EnableMemoryStats, Affinity: o.SetAffinity,
+	}
+	if o.Limits.MaxTime > 0 && slices.Contains(a.Counted, true) && slices.ContainsFunc(policies, func(e ErrorPolicy) bool { return e != FailOnError }) {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "pipeline", Subject: "Options.Limits.MaxTime", Want: "every OnError to be FailOnError",
+			Got: "random operators in branches, whose numbers depend on how many samples came before: the clock would decide them", Remedy: "leave out MaxTime, or let samples fail"}
 	}
 	for _, n := range g.Nodes {
 		if a.Counted != nil && a.Counted[n.Index] {

@@ -156,14 +156,16 @@ func Decode(data []byte, img *raster.Image) error {
 	if err != nil {
 		return err
 	}
-	img.Reset(b.Header)
+	if err := img.Reset(b.Header); err != nil {
+		return err
+	}
 	if b.compression == rle8 || b.compression == rle4 {
 		return b.runs(img)
 	}
 	pitch := b.pitch()
 	for y := range b.Height {
 		row := b.pixels[y*pitch : (y+1)*pitch]
-		out := b.row(img, y)
+		out := img.Row(b.Width)
 		switch {
 		case b.depth <= 8:
 			for x := range b.Width {
@@ -177,17 +179,19 @@ func Decode(data []byte, img *raster.Image) error {
 		default:
 			b.fields(out, row)
 		}
+		if err := b.put(img, y, out); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// row returns the y-th stored row of img.
-func (b *bitmap) row(img *raster.Image, y int) []uint8 {
+// put hands the y-th stored row on.
+func (b *bitmap) put(img *raster.Image, y int, row []uint8) error {
 	if !b.topDown {
 		y = b.Height - 1 - y
 	}
-	n := b.Width * b.Channels
-	return img.Pix[y*n : (y+1)*n]
+	return img.Put(y, 0, 1, row)
 }
 
 // set makes pixel x of a row colour number i; one that the palette lacks is black.
@@ -223,18 +227,30 @@ func (b *bitmap) fields(out, row []uint8) {
 
 // runs decodes run lengths. Pixels that no run reaches are colour 0.
 func (b *bitmap) runs(img *raster.Image) error {
-	for y := range b.Height {
-		row := b.row(img, y)
+	row := img.Row(b.Width)
+	blank := func() {
 		for x := range b.Width {
 			b.set(row, x, 0)
 		}
 	}
+	blank()
 	x, y, p := 0, 0, b.pixels
 	put := func(i uint8) {
 		if x < b.Width && y < b.Height {
-			b.set(b.row(img, y), x, i)
+			b.set(row, x, i)
 		}
 		x++
+	}
+	// down hands on what is above row to.
+	down := func(to int) error {
+		for ; y < min(to, b.Height); y++ {
+			if err := b.put(img, y, row); err != nil {
+				return err
+			}
+			blank()
+		}
+		y = to
+		return nil
 	}
 	for len(p) >= 2 && y < b.Height {
 		n, v := int(p[0]), p[1]
@@ -245,14 +261,20 @@ func (b *bitmap) runs(img *raster.Image) error {
 				put(b.index(v, i))
 			}
 		case v == 0: // end of the row
-			x, y = 0, y+1
+			if err := down(y + 1); err != nil {
+				return err
+			}
+			x = 0
 		case v == 1: // end of the image
-			return nil
+			return down(b.Height)
 		case v == 2: // skip
 			if len(p) < 2 {
 				return raster.Corrupt("bmp", "a distance", "the end")
 			}
-			x, y, p = x+int(p[0]), y+int(p[1]), p[2:]
+			if err := down(y + int(p[1])); err != nil {
+				return err
+			}
+			x, p = x+int(p[0]), p[2:]
 		default: // as they are
 			count := int(v)
 			size := (count*b.depth + 15) / 16 * 2

@@ -46,7 +46,17 @@ func Decode(data []byte, img *raster.Image) error {
 	if err != nil {
 		return err
 	}
-	decoded, err := gif.Decode(bytes.NewReader(data))
+	if err := img.Reset(h); err != nil {
+		return err
+	}
+	// The frame, and a copy of one that is interlaced.
+	if err := img.Limits.CheckBytes("gif", "the frame", 2*int64(h.Width)*int64(h.Height)); err != nil {
+		return err
+	}
+	decoded, err := gif.Decode(img.Limits.Reader(data))
+	if late := img.Limits.Interrupted(); late != nil {
+		return late
+	}
 	if err != nil {
 		return &errs.Error{Kind: errs.Corrupt, Op: "gif", Got: "Failed to decode", Err: err}
 	}
@@ -54,11 +64,7 @@ func Decode(data []byte, img *raster.Image) error {
 	if !ok || !frame.Rect.In(image.Rect(0, 0, h.Width, h.Height)) {
 		return raster.Corrupt("gif", "a frame within the screen", decoded.Bounds().String())
 	}
-	img.Reset(h)
 	back := background(data)
-	for i := 0; i < len(img.Pix); i += 3 {
-		copy(img.Pix[i:], back[:])
-	}
 	var colors [256][3]uint8
 	for i, c := range frame.Palette {
 		if r, g, b, a := c.RGBA(); a != 0 {
@@ -67,10 +73,17 @@ func Decode(data []byte, img *raster.Image) error {
 			colors[i] = back
 		}
 	}
-	for y := frame.Rect.Min.Y; y < frame.Rect.Max.Y; y++ {
-		row := frame.Pix[(y-frame.Rect.Min.Y)*frame.Stride:]
-		for x := frame.Rect.Min.X; x < frame.Rect.Max.X; x++ {
-			copy(img.Pix[3*(y*h.Width+x):], colors[row[x-frame.Rect.Min.X]][:])
+	for y := range h.Height {
+		row := img.Row(h.Width)
+		for x := range h.Width {
+			color := &back
+			if (image.Point{X: x, Y: y}).In(frame.Rect) {
+				color = &colors[frame.Pix[(y-frame.Rect.Min.Y)*frame.Stride+x-frame.Rect.Min.X]]
+			}
+			copy(row[3*x:3*x+3], color[:])
+		}
+		if err := img.Put(y, 0, 1, row); err != nil {
+			return err
 		}
 	}
 	return nil

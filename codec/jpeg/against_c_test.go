@@ -45,7 +45,7 @@ func BenchmarkAgainstC(b *testing.B) {
 	var p portable
 	dst := make([]byte, 1<<20)
 	decode := func(d interface {
-		decode(dst, data []byte, h Header, r Region, format Format, fast bool) error
+		decode(j *job) error
 	}, window func(h Header) Region) time.Duration {
 		start := time.Now()
 		for _, f := range data {
@@ -55,7 +55,7 @@ func BenchmarkAgainstC(b *testing.B) {
 			}
 			r := window(h)
 			out := dst[:r.W*r.H*3]
-			if err := d.decode(out, f, h, r, RGB, false); err != nil {
+			if err := d.decode(&job{dst: out, data: f, header: h, region: r}); err != nil {
 				b.Fatal(err)
 			}
 			fold(out)

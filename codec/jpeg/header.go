@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bivouac-ml/bivouac/codec/internal/exif"
+	"github.com/bivouac-ml/bivouac/codec/raster"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -117,12 +118,33 @@ func (h Header) plausible(size int) error {
 	switch {
 	case pixels <= 0:
 		return corrupt("an image with pixels", h.size())
-	case pixels > MaxPixels:
-		return &errs.Error{Kind: errs.Exhausted, Op: "jpeg", Want: fmt.Sprintf("at most %d pixels", MaxPixels), Got: h.size()}
+	case pixels/perByte > size && pixels > raster.MaxPixels:
+		return &errs.Error{Kind: errs.Exhausted, Op: "jpeg", Want: "data for an image of " + h.size(), Got: fmt.Sprintf("%d bytes", size)}
 	case pixels/perByte > size:
 		return corrupt("data for an image of "+h.size(), fmt.Sprintf("%d bytes", size))
 	}
 	return nil
+}
+
+// checkCoefficients returns an error when the image is progressive and the coefficients of all its pixels, which
+// are kept until the last scan, take more memory than the limit.
+func (h Header) checkCoefficients(data []byte, limits raster.Limits) error {
+	const size, progressive, arithmetic = 2, 0xc2, 0xca
+	n := int64(h.Width) * int64(h.Height) * int64(h.Components) * size
+	err := limits.CheckBytes("jpeg", "the coefficients of all scans", n)
+	if err == nil {
+		return nil
+	}
+	for at := 2; ; {
+		marker, _, next := segment(data, at)
+		switch {
+		case marker == progressive || marker == arithmetic:
+			return err
+		case next < 0 || marker == startOfScan || isFrame(marker):
+			return nil
+		}
+		at = next
+	}
 }
 
 func (h Header) size() string { return fmt.Sprintf("%dx%d", h.Width, h.Height) }

@@ -21,8 +21,8 @@
 // repeats it. Images of four inks become RGB by (255-K)(255-C)/255.
 //
 // Nothing here panics or allocates out of proportion, whatever the bytes:
-// dimensions that the length of the file cannot fill are refused before memory is
-// taken, and more than MaxScans scans are. A stream that ends before its end marker
+// dimensions that the length of the file cannot fill, or beyond Options.Limits, are refused before
+// memory is taken, and more than MaxScans scans are. A stream that ends before its end marker
 // is an error of kind errs.Corrupt even when all pixels are there, unless a window
 // above the end was asked for; damage that leaves a stream readable is decoded as
 // libjpeg does. Features that the decoder lacks are errs.Unsupported.
@@ -32,6 +32,7 @@ import (
 	"fmt"
 
 	"github.com/bivouac-ml/bivouac/codec/internal/exif"
+	"github.com/bivouac-ml/bivouac/codec/raster"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -53,12 +54,8 @@ func (f Format) Channels() int {
 	return 3
 }
 
-// MaxPixels is the largest image that is decoded, MaxScans the most scans of a
-// progressive one, as each of them costs a pass over the whole image.
-const (
-	MaxPixels = 1 << 28
-	MaxScans  = 256
-)
+// MaxScans is the most scans of a progressive image, as each of them costs a pass over the whole image.
+const MaxScans = 256
 
 // Pixels names the pixels that the options give: builds in which it is the same give
 // the same, as all builds do.
@@ -92,6 +89,8 @@ type Options struct {
 	// faster than the accurate one on today's processors. It has no effect on images that
 	// are turned, as in DALI.
 	FastIDCT bool
+	// Limits bound what decoding may cost.
+	Limits raster.Limits
 }
 
 // Decoder decodes one image after the other. The zero Decoder is ready. It must
@@ -99,6 +98,7 @@ type Options struct {
 type Decoder struct {
 	backend backend
 	rotated []uint8
+	job     job // being done
 }
 
 // ReadHeader returns the header of the image in data.
@@ -123,17 +123,39 @@ func (d *Decoder) Decode(dst, data []byte, h Header, o Options) error {
 	if want := r.W * r.H * o.Format.Channels(); len(dst) != want {
 		return &errs.Error{Kind: errs.Invalid, Op: "jpeg.Decode", Want: fmt.Sprintf("%d bytes of memory", want), Got: fmt.Sprint(len(dst))}
 	}
+	if err := o.Limits.CheckPixels("jpeg", h.Width, h.Height); err != nil {
+		return err
+	}
+	if err := h.checkCoefficients(data, o.Limits); err != nil {
+		return err
+	}
+	d.job = job{dst: dst, data: data, header: h, region: r, format: o.Format, fast: o.FastIDCT, limits: o.Limits}
+	defer func() { d.job = job{} }()
 	if !turn {
-		return d.backend.decode(dst, data, h, r, o.Format, o.FastIDCT)
+		return d.backend.decode(&d.job)
+	}
+	if err := o.Limits.CheckBytes("jpeg", "the image before it is turned", int64(len(dst))); err != nil {
+		return err
 	}
 	var stored Region
 	stored.X, stored.Y, stored.W, stored.H = exif.Stored(r.X, r.Y, r.W, r.H, h.Width, h.Height, h.Orientation)
 	d.rotated = grow(d.rotated, len(dst))
-	if err := d.backend.decode(d.rotated, data, h, stored, o.Format, false); err != nil {
+	d.job.dst, d.job.region, d.job.fast = d.rotated, stored, false
+	if err := d.backend.decode(&d.job); err != nil {
 		return err
 	}
 	exif.Turn(dst, d.rotated, stored.W, stored.H, o.Format.Channels(), h.Orientation)
 	return nil
+}
+
+// job is an image to be decoded.
+type job struct {
+	dst, data []byte
+	header    Header
+	region    Region // of the image as it is stored
+	format    Format
+	fast      bool
+	limits    raster.Limits
 }
 
 // grow returns b with length n, reallocated when its capacity is less.

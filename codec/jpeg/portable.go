@@ -13,9 +13,10 @@ type portable struct {
 	inks    []uint8 // a window of four inks
 }
 
-func (d *portable) decode(dst, data []byte, h Header, r Region, format Format, fast bool) error {
-	d.decoder.Fast = fast
-	d.decoder.Limits = pure.Limits{Pixels: MaxPixels, Scans: MaxScans}
+func (d *portable) decode(j *job) error {
+	dst, data, h, r, format := j.dst, j.data, j.header, j.region, j.format
+	d.decoder.Fast = j.fast
+	d.decoder.Limits = pure.Limits{Scans: MaxScans, Check: j.limits.Check}
 	defer d.decoder.Release()
 	is, err := d.decoder.ReadHeader(data)
 	if err != nil {
@@ -26,6 +27,9 @@ func (d *portable) decode(dst, data []byte, h Header, r Region, format Format, f
 	}
 	switch {
 	case is.Components == 4:
+		if err := j.limits.CheckBytes("jpeg", "inks", 4*int64(r.W)*int64(r.H)); err != nil {
+			return err
+		}
 		d.inks = grow(d.inks, 4*r.W*r.H)
 		if err := d.decoder.Decode(d.inks, 4*r.W, r.X, r.Y, r.W, r.H, pure.Ink); err != nil {
 			return decodeError(err)

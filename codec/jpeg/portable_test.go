@@ -12,7 +12,7 @@ import (
 func BenchmarkPortable(b *testing.B) {
 	var p portable
 	benchmark(b, func(dst, data []byte, h Header) error {
-		return p.decode(dst, data, h, Region{W: h.Width, H: h.Height}, RGB, false)
+		return p.decode(&job{dst: dst, data: data, header: h, region: Region{W: h.Width, H: h.Height}})
 	})
 }
 
@@ -28,7 +28,7 @@ func BenchmarkPortableWindows(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	benchmark(b, func(dst, data []byte, h Header) error {
 		w := crop(r, h)
-		return p.decode(dst[:3*w.W*w.H], data, h, w, RGB, false)
+		return p.decode(&job{dst: dst[:3*w.W*w.H], data: data, header: h, region: w})
 	})
 }
 

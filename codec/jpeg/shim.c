@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <jpeglib.h>
 #include <jerror.h>
@@ -18,6 +19,7 @@ struct bivouac_jpeg {
   jmp_buf failed;
   int code;
   int max_scans;
+  long long deadline; // 0: none
   char message[JMSG_LENGTH_MAX];
   JSAMPLE *row;
   size_t row_size;
@@ -59,9 +61,26 @@ static void emit_message(j_common_ptr c, int level) {
 
 static void output_message(j_common_ptr c) { (void)c; }
 
+static long long now(void) { // in milliseconds
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+static void check_time(bivouac_jpeg *d) {
+  if (d->deadline != 0 && now() >= d->deadline)
+    fail(d, BIVOUAC_JPEG_LATE, "the time is over");
+}
+
 static void source_nop(j_decompress_ptr c) { (void)c; }
 
 static boolean source_ends(j_decompress_ptr c) {
+  // Rows that are not even begun need data that is not there. At the very end it could be bytes behind the scan
+  // that were looked for.
+  int ahead = 4 * c->max_v_samp_factor * DCTSIZE;
+  int scanning = c->output_height > 0 && c->global_state > 202; // DSTATE_READY
+  if (scanning && !jpeg_has_multiple_scans(c) && c->restart_interval == 0 && c->output_scanline + ahead < c->output_height)
+    fail((bivouac_jpeg *)c, BIVOUAC_JPEG_CUT, "the data ends before the image does");
   fail((bivouac_jpeg *)c, BIVOUAC_JPEG_CORRUPT, "the data ends before the image does");
   return FALSE;
 }
@@ -78,6 +97,7 @@ static void source_skip(j_decompress_ptr c, long n) {
 // Every scan of a progressive image goes over all of its coefficients.
 static void count_scans(j_common_ptr c) {
   bivouac_jpeg *d = (bivouac_jpeg *)c;
+  check_time(d);
   if (d->c.input_scan_number > d->max_scans)
     fail(d, BIVOUAC_JPEG_EXHAUSTED, "too many scans");
 }
@@ -177,6 +197,7 @@ static void read_rows(bivouac_jpeg *d, unsigned char *dst, const bivouac_jpeg_wi
     int n = left < most_rows ? left : most_rows;
     for (int i = 0; i < n; i++)
       rows[i] = direct ? dst + i * pitch : d->row + i * size;
+    check_time(d);
     int got = jpeg_read_scanlines(c, rows, n);
     if (got < 1)
       fail(d, BIVOUAC_JPEG_CORRUPT, "a row is missing");
@@ -201,6 +222,8 @@ int bivouac_jpeg_decode(bivouac_jpeg *d, const unsigned char *data, size_t size,
   d->source.next_input_byte = data;
   d->source.bytes_in_buffer = size;
   d->max_scans = r.max_scans;
+  d->deadline = r.milliseconds > 0 ? now() + r.milliseconds : 0;
+  c->output_height = 0;
   jpeg_read_header(c, TRUE);
   if ((int)c->image_width != r.width || (int)c->image_height != r.height)
     fail(d, BIVOUAC_JPEG_CORRUPT, "the size is not that of the first header");

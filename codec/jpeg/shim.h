@@ -8,7 +8,10 @@
 typedef struct bivouac_jpeg bivouac_jpeg;
 
 // What a call returns.
-enum { BIVOUAC_JPEG_OK, BIVOUAC_JPEG_CORRUPT, BIVOUAC_JPEG_UNSUPPORTED, BIVOUAC_JPEG_EXHAUSTED };
+enum { BIVOUAC_JPEG_OK, BIVOUAC_JPEG_CORRUPT, BIVOUAC_JPEG_UNSUPPORTED, BIVOUAC_JPEG_EXHAUSTED,
+       BIVOUAC_JPEG_CUT,  // corrupt: the file ends within the data of its only scan
+       BIVOUAC_JPEG_LATE, // the time is over
+};
 
 // What the samples of the output are.
 enum { BIVOUAC_JPEG_RGB, BIVOUAC_JPEG_GRAY, BIVOUAC_JPEG_BGR };
@@ -20,6 +23,7 @@ typedef struct {
   int format;
   int fast;          // the fast transform instead of the accurate one
   int max_scans;
+  long long milliseconds; // that it may take; 0: any time
 } bivouac_jpeg_window;
 
 bivouac_jpeg *bivouac_jpeg_new(void); // NULL without memory

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/codec/jpeg/internal/pure"
@@ -31,24 +32,31 @@ import (
 //     them faster,
 //   - the gray of four inks, which DALI does not compute as libjpeg would,
 //   - files that libjpeg-turbo refuses. Some of them DALI decodes, among them those with bytes
-//     behind the data of the only scan that look like markers which do not exist.
+//     behind the data of the only scan that look like markers which do not exist. A file that is cut
+//     off within its only scan is not tried again: both refuse it.
 type backend struct {
 	turbo    turbo
 	portable portable
 }
 
-func (b *backend) decode(dst, data []byte, h Header, r Region, format Format, fast bool) error {
-	if !fast && pure.Vectors() && (r.W < h.Width || r.H < h.Height) {
-		return b.portable.decode(dst, data, h, r, format, false)
+func (b *backend) decode(j *job) error {
+	if !j.fast && pure.Vectors() && (j.region.W < j.header.Width || j.region.H < j.header.Height) {
+		return b.portable.decode(j)
 	}
-	if format == Gray && h.Components == 4 {
-		return b.portable.decode(dst, data, h, r, format, fast)
+	if j.format == Gray && j.header.Components == 4 {
+		return b.portable.decode(j)
 	}
-	err := b.turbo.decode(dst, data, h, r, format, fast)
-	if err == nil || errors.Is(err, errs.Exhausted) || b.portable.decode(dst, data, h, r, format, fast) != nil {
+	err := b.turbo.decode(j)
+	if err == nil || b.turbo.cut || errors.Is(err, errs.Exhausted) {
 		return err
 	}
-	return nil
+	switch other := b.portable.decode(j); {
+	case other == nil:
+		return nil
+	case errors.Is(other, errs.Exhausted):
+		return other
+	}
+	return err
 }
 
 const advice = ""
@@ -60,7 +68,10 @@ func identity() string {
 
 // turbo decodes with libjpeg-turbo. It keeps one decompressor, whose memory the
 // library takes and gives back itself. It knows no gray of four inks.
-type turbo struct{ *handle }
+type turbo struct {
+	*handle
+	cut bool // the last file ended within the data of its only scan
+}
 
 type handle struct{ c *C.bivouac_jpeg }
 
@@ -74,7 +85,9 @@ func (t *turbo) open() error {
 	return nil
 }
 
-func (t *turbo) decode(dst, data []byte, h Header, r Region, format Format, fast bool) error {
+func (t *turbo) decode(j *job) (err error) {
+	t.cut = false
+	dst, data, h, r := j.dst, j.data, j.header, j.region
 	if t.handle == nil {
 		if err := t.open(); err != nil {
 			return err
@@ -83,14 +96,23 @@ func (t *turbo) decode(dst, data []byte, h Header, r Region, format Format, fast
 	w := C.bivouac_jpeg_window{
 		width: C.int(h.Width), height: C.int(h.Height),
 		x: C.int(r.X), y: C.int(r.Y), w: C.int(r.W), h: C.int(r.H),
-		format: C.int(format), max_scans: MaxScans,
+		format: C.int(j.format), max_scans: MaxScans,
 	}
-	if fast {
+	if j.fast {
 		w.fast = 1
 	}
+	if !j.limits.Deadline.IsZero() {
+		w.milliseconds = C.longlong(max(1, time.Until(j.limits.Deadline).Milliseconds()))
+	}
 	code := C.bivouac_jpeg_decode(t.c, (*C.uchar)(unsafe.SliceData(data)), C.size_t(len(data)), (*C.uchar)(unsafe.SliceData(dst)), w)
-	var err error
-	if code != C.BIVOUAC_JPEG_OK {
+	switch code {
+	case C.BIVOUAC_JPEG_OK:
+	case C.BIVOUAC_JPEG_LATE:
+		if err = j.limits.Interrupted(); err == nil {
+			err = &errs.Error{Kind: errs.Exhausted, Op: "jpeg", Got: "no time left"}
+		}
+	default:
+		t.cut = code == C.BIVOUAC_JPEG_CUT
 		kind := map[C.int]errs.Kind{C.BIVOUAC_JPEG_UNSUPPORTED: errs.Unsupported, C.BIVOUAC_JPEG_EXHAUSTED: errs.Exhausted}[code]
 		if kind == 0 {
 			kind = errs.Corrupt

@@ -70,8 +70,8 @@ func same(t *testing.T, path string, data []byte, format Format, w Region, must 
 	var d turbo
 	var p portable
 	want, got := make([]byte, w.W*w.H*format.Channels()), make([]byte, w.W*w.H*format.Channels())
-	errWant := d.decode(want, data, h, w, format, false)
-	errGot := p.decode(got, data, h, w, format, false)
+	errWant := d.decode(&job{dst: want, data: data, header: h, region: w, format: format})
+	errGot := p.decode(&job{dst: got, data: data, header: h, region: w, format: format})
 	switch {
 	case errWant != nil && errGot != nil:
 		return true
@@ -104,11 +104,11 @@ func TestPortableInstead(t *testing.T) {
 			n := h.Width * h.Height * c.format.Channels()
 			want, got := make([]byte, n), make([]byte, n)
 			var raw turbo
-			if err := raw.decode(got, c.data, h, whole, c.format, fast); err == nil {
+			if err := raw.decode(&job{dst: got, data: c.data, header: h, region: whole, format: c.format, fast: fast}); err == nil {
 				t.Errorf("%s, format %d: libjpeg-turbo decodes it, so the case shows nothing", c.name, c.format)
 			}
 			var p portable
-			if err := p.decode(want, c.data, h, whole, c.format, fast); err != nil {
+			if err := p.decode(&job{dst: want, data: c.data, header: h, region: whole, format: c.format, fast: fast}); err != nil {
 				t.Fatal(err)
 			}
 			var d Decoder
@@ -160,5 +160,44 @@ func TestScans(t *testing.T) {
 		if (c.kind != 0) != (err != nil) || err != nil && !errors.Is(err, c.kind) {
 			t.Errorf("%d scans: got %v", c.repeat, err)
 		}
+	}
+}
+
+// TestCutFilesAreDecodedOnce cuts files in many places. Where libjpeg-turbo has found that the data ends too
+// early, the decoder in Go refuses the file too, and is not asked.
+func TestCutFilesAreDecodedOnce(t *testing.T) {
+	images, _ := filepath.Glob(filepath.Join("testdata", "*.jpg"))
+	once := 0
+	for _, path := range images {
+		data := read(t, filepath.Base(path))
+		h, err := ReadHeader(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 40 {
+			cut := data[:len(data)*(i+1)/41]
+			if _, err := ReadHeader(cut); err != nil || h.Components == 4 {
+				continue
+			}
+			j := job{dst: make([]byte, 3*h.Width*h.Height), data: cut, header: h, region: Region{W: h.Width, H: h.Height}}
+			var b backend
+			if err := b.decode(&j); err == nil {
+				t.Errorf("%s: %d of %d bytes are an image", path, len(cut), len(data))
+			}
+			if !b.turbo.cut {
+				continue
+			}
+			once++
+			if b.portable.decoder.Limits.Scans != 0 || b.portable.inks != nil {
+				t.Errorf("%s: %d of %d bytes were decoded twice", path, len(cut), len(data))
+			}
+			var p portable
+			if err := p.decode(&j); !errors.Is(err, errs.Corrupt) {
+				t.Errorf("%s: %d of %d bytes in Go: %v", path, len(cut), len(data), err)
+			}
+		}
+	}
+	if once < 100 {
+		t.Errorf("only %d files were decoded once", once)
 	}
 }

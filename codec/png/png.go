@@ -1,15 +1,18 @@
-// Package png decodes PNG images (ISO/IEC 15948) with the standard library: all
-// depths, interlaced or not, palettes as RGB. Transparency that a tRNS chunk
-// describes is dropped. The orientation is that of an eXIf chunk.
+// Package png decodes PNG images (ISO/IEC 15948): all depths, interlaced or not, palettes as RGB.
+// Transparency that a tRNS chunk describes is dropped. The orientation is that of an eXIf chunk.
+//
+//	chunks ── IDAT ── inflate ── row ── filter undone ── samples ── raster.Image
+//
+// Two rows are all that is kept of an image. Files are accepted and refused as by the standard library.
 package png
 
 import (
 	"bytes"
+	"compress/zlib"
 	"encoding/binary"
+	"errors"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
+	"io"
 
 	"github.com/bivouac-ml/bivouac/codec/internal/exif"
 	"github.com/bivouac-ml/bivouac/codec/raster"
@@ -88,89 +91,42 @@ func readHeader(h *raster.Header, b []byte) error {
 	return nil
 }
 
-// Decode decodes the image in data to img.
+// Decode decodes the image in data to img, row by row: of the image itself nothing is kept.
 func Decode(data []byte, img *raster.Image) error {
 	h, err := ReadHeader(data)
 	if err != nil {
 		return err
 	}
-	decoded, err := png.Decode(bytes.NewReader(data))
+	d := decoder{data: data[len(Magic):]}
+	pixels, err := d.chunks()
 	if err != nil {
-		return &errs.Error{Kind: errs.Corrupt, Op: "png", Got: "Failed to decode", Err: err}
+		return decodeError(err)
 	}
-	if size := decoded.Bounds().Size(); size.X != h.Width || size.Y != h.Height {
-		return raster.Corrupt("png", fmt.Sprintf("an image of %dx%d", h.Width, h.Height), size.String())
+	if err := img.Reset(h); err != nil {
+		return err
 	}
-	img.Reset(h)
-	return fill(img, decoded)
-}
-
-// fill copies the samples of the channels that the header has: the standard library
-// widens gray with alpha and images with transparency to RGBA.
-func fill(img *raster.Image, decoded image.Image) error {
-	switch p := decoded.(type) {
-	case *image.Gray:
-		narrow(img, p.Pix, p.Stride, 1)
-	case *image.RGBA:
-		narrow(img, p.Pix, p.Stride, 4)
-	case *image.NRGBA:
-		narrow(img, p.Pix, p.Stride, 4)
-	case *image.Gray16:
-		wide(img, p.Pix, p.Stride, 1)
-	case *image.RGBA64:
-		wide(img, p.Pix, p.Stride, 4)
-	case *image.NRGBA64:
-		wide(img, p.Pix, p.Stride, 4)
-	case *image.Paletted:
-		var colors [256][3]uint8
-		for i, c := range p.Palette {
-			switch c := c.(type) { // what the standard library puts into palettes
-			case color.RGBA:
-				colors[i] = [3]uint8{c.R, c.G, c.B}
-			case color.NRGBA:
-				colors[i] = [3]uint8{c.R, c.G, c.B}
-			}
-		}
-		for y := range img.Height {
-			for x, v := range p.Pix[y*p.Stride : y*p.Stride+img.Width] {
-				copy(img.Pix[3*(y*img.Width+x):], colors[v][:])
-			}
-		}
-	default:
-		return raster.Unsupported("png", fmt.Sprintf("%T", decoded))
+	z, err := zlib.NewReader(&pixels)
+	if err != nil {
+		return decodeError(err)
+	}
+	defer z.Close() //nolint:errcheck // it is read to its end
+	if err := d.passes(z, img); err != nil {
+		return decodeError(err)
+	}
+	// Behind the pixels comes the check sum of the stream, and nothing more.
+	switch n, err := io.ReadFull(z, make([]byte, 1)); {
+	case n > 0 || pixels.rest > 0:
+		return decodeError(raster.Corrupt("png", "the end of the pixels", "more pixels"))
+	case !errors.Is(err, io.EOF):
+		return decodeError(err)
 	}
 	return nil
 }
 
-// source returns the place among n samples of a pixel that channel c of channels has.
-func source(c, channels, n int) int {
-	if n == 4 && channels == 2 && c == 1 {
-		return 3
+// decodeError says that a file is damaged. Errors of limits stay what they are.
+func decodeError(err error) error {
+	if errors.Is(err, errs.Exhausted) {
+		return err
 	}
-	return c
-}
-
-func narrow(img *raster.Image, pix []uint8, stride, n int) {
-	c := img.Channels
-	for y := range img.Height {
-		row, out := pix[y*stride:], img.Pix[y*img.Width*c:(y+1)*img.Width*c]
-		if c == n {
-			copy(out, row)
-			continue
-		}
-		for i := range out {
-			out[i] = row[i/c*n+source(i%c, c, n)]
-		}
-	}
-}
-
-func wide(img *raster.Image, pix []uint8, stride, n int) {
-	c := img.Channels
-	for y := range img.Height {
-		row, out := pix[y*stride:], img.Wide[y*img.Width*c:(y+1)*img.Width*c]
-		for i := range out {
-			at := 2 * (i/c*n + source(i%c, c, n))
-			out[i] = uint16(row[at])<<8 | uint16(row[at+1])
-		}
-	}
+	return &errs.Error{Kind: errs.Corrupt, Op: "png", Got: "Failed to decode", Err: err}
 }

@@ -109,30 +109,49 @@ func Decode(data []byte, img *raster.Image) error {
 	if err != nil {
 		return err
 	}
-	img.Reset(a.Header)
-	if a.kind == '4' {
-		pitch := (a.Width + 7) / 8
-		for i := range img.Pix {
-			x, y := i%a.Width, i/a.Width
-			img.Pix[i] = 255 * (^(a.data[y*pitch+x/8] >> (7 - x%8)) & 1)
+	if err := img.Reset(a.Header); err != nil {
+		return err
+	}
+	for y := range a.Height {
+		switch {
+		case a.kind == '4':
+			err = a.bitmap(img, y)
+		case a.Depth == 16:
+			row := img.Row16(a.Width)
+			if err = samples(&a, y, 65535, row); err == nil {
+				err = img.Put16(y, 0, 1, row)
+			}
+		default:
+			row := img.Row(a.Width)
+			if err = samples(&a, y, 255, row); err == nil {
+				err = img.Put(y, 0, 1, row)
+			}
 		}
-		return nil
-	}
-	full := 255
-	if a.Depth == 16 {
-		full = 65535
-	}
-	for i := range a.Width * a.Height * a.Channels {
-		v, err := a.sample(i)
 		if err != nil {
 			return err
 		}
-		v = (v*full + a.largest/2) / a.largest
-		if a.Depth == 16 {
-			img.Wide[i] = uint16(v)
-		} else {
-			img.Pix[i] = uint8(v)
+	}
+	return nil
+}
+
+// bitmap decodes row y of a binary bitmap.
+func (a *anymap) bitmap(img *raster.Image, y int) error {
+	row := img.Row(a.Width)
+	packed := a.data[y*((a.Width+7)/8):]
+	for x := range row {
+		row[x] = 255 * (^(packed[x/8] >> (7 - x%8)) & 1)
+	}
+	return img.Put(y, 0, 1, row)
+}
+
+// samples decodes row y, whose largest value becomes full.
+func samples[T uint8 | uint16](a *anymap, y, full int, row []T) error {
+	for i := range row {
+		v, err := a.sample(y*len(row) + i)
+		if err != nil {
+			return err
 		}
+		row[i] = T((v*full + a.largest/2) / a.largest)
 	}
 	return nil
 }

@@ -2,11 +2,8 @@ package raster
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 
-	"github.com/bivouac-ml/bivouac/codec/internal/exif"
-	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -46,53 +43,40 @@ func Types() []tensor.DType {
 	return []tensor.DType{tensor.Uint8, tensor.Int8, tensor.Uint16, tensor.Int16, tensor.Uint32, tensor.Int32, tensor.Float32}
 }
 
-// Put writes the window of img that o describes to dst, whose length is that of the
-// window in the type of o.
-func (img *Image) Put(dst []byte, o Output) error {
+// convert writes stored pixels, that follow each other in pix8, pix16 or floats, in the colour and type of o.
+func (img *Image) convert(to []byte, pix8 []uint8, pix16 []uint16, floats []float32, n int, o *Output) {
 	channels := o.Color.Channels(img.Channels)
-	width, height := exif.Size(img.Width, img.Height, o.Orientation)
-	if o.X < 0 || o.Y < 0 || o.W < 0 || o.H < 0 || o.X > width-o.W || o.Y > height-o.H || len(dst) != o.W*o.H*channels*o.DType.Size() {
-		return &errs.Error{Kind: errs.Invalid, Op: "raster.Put", Want: fmt.Sprintf("a window of the image of %dx%d", width, height),
-			Got: fmt.Sprintf("%dx%d at row %d, column %d in %d bytes", o.W, o.H, o.Y, o.X, len(dst))}
+	if img.Depth != Float && o.Color != YCbCr {
+		img.levels = Grow(img.levels, n*channels)
 	}
-	if o.Color == Any && img.Mixed {
-		return Unsupported("raster", fmt.Sprintf("%d channels put out as they are stored", img.Channels))
-	}
-	start, dx, dy := exif.Steps(img.Width, img.Height, o.Orientation)
-	img.levels = Grow(img.levels, o.W*channels)
-	pitch := len(dst) / max(o.H, 1)
-	for y := range o.H {
-		from := start + o.X*dx + (o.Y+y)*dy
-		to := dst[y*pitch : (y+1)*pitch]
-		switch {
-		case img.Depth == Float:
-			img.floats = Grow(img.floats, o.W*channels)
-			floatRow(img.floats, img.Floats, from, dx, img.Channels, o.Color)
-			if o.Color == YCbCr {
-				studioRow(to, img.floats, 0, 1, 3, 1, o.DType)
-			} else {
-				putFloats(to, img.floats, o.DType)
-			}
-		case o.Color == YCbCr && img.Depth == 16:
-			studioRow(to, img.Wide, from, dx, img.Channels, math.MaxUint16, o.DType)
-		case o.Color == YCbCr:
-			studioRow(to, img.Pix, from, dx, img.Channels, math.MaxUint8, o.DType)
-		case img.Depth == 16:
-			row(img.levels, img.Wide, from, dx, img.Channels, o.Color, img.Luma)
-			put(to, img.levels, 16, o.DType)
-		default:
-			row(img.levels, img.Pix, from, dx, img.Channels, o.Color, img.Luma)
-			put(to, img.levels, 8, o.DType)
+	switch {
+	case img.Depth == Float:
+		img.floats = Grow(img.floats, n*channels)
+		floatRow(img.floats, floats, img.Channels, o.Color)
+		if o.Color == YCbCr {
+			studioRow(to, img.floats, 3, 1, o.DType)
+		} else {
+			putFloats(to, img.floats, o.DType)
 		}
+	case o.Color == YCbCr && img.Depth == 16:
+		studioRow(to, pix16, img.Channels, math.MaxUint16, o.DType)
+	case o.Color == YCbCr:
+		studioRow(to, pix8, img.Channels, math.MaxUint8, o.DType)
+	case img.Depth == 16:
+		row(img.levels, pix16, img.Channels, o.Color, img.Luma)
+		put(to, img.levels, 16, o.DType)
+	case o.DType == tensor.Uint8 && (o.Color == Any || o.Color == RGB && img.Channels == 3 || o.Color == Gray && img.Channels == 1):
+		copy(to, pix8[:n*channels])
+	default:
+		row(img.levels, pix8, img.Channels, o.Color, img.Luma)
+		put(to, img.levels, 8, o.DType)
 	}
-	return nil
 }
 
-// row writes pixels in a colour that is not YCbCr, of which the first is number from and the
-// others follow dx apart.
-func row[S uint8 | uint16](out []uint16, pix []S, from, dx, channels int, color Color, luma Luma) {
+// row writes pixels in a colour that is not YCbCr.
+func row[S uint8 | uint16](out []uint16, pix []S, channels int, color Color, luma Luma) {
 	wide := ^S(0) > math.MaxUint8
-	for at := 0; at < len(out); from += dx {
+	for at, from := 0, 0; at < len(out); from++ {
 		p := pix[from*channels : from*channels+channels : from*channels+channels]
 		if color == Any {
 			for _, v := range p {
@@ -145,8 +129,8 @@ func luma(r, g, b float32) float32 {
 }
 
 // floatRow is row for samples of float32. YCbCr is left to the caller: its output is RGB.
-func floatRow(out, pix []float32, from, dx, channels int, color Color) {
-	for at := 0; at < len(out); from += dx {
+func floatRow(out, pix []float32, channels int, color Color) {
+	for at, from := 0, 0; at < len(out); from++ {
 		p := pix[from*channels : from*channels+channels : from*channels+channels]
 		if color == Any {
 			at += copy(out[at:], p)
@@ -174,7 +158,7 @@ func floatRow(out, pix []float32, from, dx, channels int, color Color) {
 
 // studioRow writes the conversion of ITU-R BT.601 to studio range: a footroom of 1/16, and chroma
 // around 1/2, of 2^bits of the type. largest is the sample of full intensity.
-func studioRow[S uint8 | uint16 | float32](dst []byte, pix []S, from, dx, channels int, largest float64, dtype tensor.DType) {
+func studioRow[S uint8 | uint16 | float32](dst []byte, pix []S, channels int, largest float64, dtype tensor.DType) {
 	full, levels := 1.0, float32(1)
 	if dtype != tensor.Float32 {
 		levels = float32(math.Exp2(float64(bits(dtype))))
@@ -193,7 +177,7 @@ func studioRow[S uint8 | uint16 | float32](dst []byte, pix []S, from, dx, channe
 	}
 	bias := [3]float32{0.0625 * levels, 0.5 * levels, 0.5 * levels}
 	size := dtype.Size()
-	for len(dst) > 0 {
+	for from := 0; len(dst) > 0; from++ {
 		p := pix[from*channels : from*channels+channels : from*channels+channels]
 		r, g, b := float32(p[0]), float32(p[0]), float32(p[0])
 		if channels > 2 {
@@ -205,7 +189,6 @@ func studioRow[S uint8 | uint16 | float32](dst []byte, pix []S, from, dx, channe
 			store(dst, v, dtype)
 			dst = dst[size:]
 		}
-		from += dx
 	}
 }
 

@@ -22,7 +22,10 @@
 package raster
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/codec/internal/exif"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -57,23 +60,97 @@ const (
 // Oriented returns the size of the image when it is turned as its orientation asks.
 func (h Header) Oriented() (width, height int) { return exif.Size(h.Width, h.Height, h.Orientation) }
 
-// Limits of images. A file of n bytes may hold freePixels + n * pixelsPerByte
-// pixels, which no image of use exceeds, and never more than MaxPixels.
+// Limits bound what decoding an image may cost. The zero Limits are the defaults.
+type Limits struct {
+	Pixels int64 // width times height; 0: MaxPixels
+	Bytes  int64 // of one piece of memory that a decoder needs beside the output; 0: MaxBytes
+	// Check, when not nil, is asked now and then while an image is decoded. Its error ends that. Deadline
+	// is when it will return one, for decoders that cannot ask; zero: never.
+	Check    func() error
+	Deadline time.Time
+}
+
+// Defaults of Limits.
 const (
-	MaxPixels     = 1 << 28
-	freePixels    = 1 << 24
-	pixelsPerByte = 1 << 13
+	MaxPixels = 1 << 28
+	MaxBytes  = 1 << 32
 )
 
-// Check returns an error when an image of that header, from a file of size bytes,
-// must not be decoded: before memory is taken for it.
+// CheckPixels returns an error when an image has more pixels than the limit: before memory is taken for it.
+func (l Limits) CheckPixels(op string, width, height int) error {
+	most := l.Pixels
+	if most == 0 {
+		most = MaxPixels
+	}
+	if width <= 0 || height <= 0 || int64(width) > most/int64(height) {
+		return &errs.Error{Kind: errs.Exhausted, Op: op, Want: fmt.Sprintf("at most %d pixels", most), Got: fmt.Sprintf("%dx%d, which is %d", width, height, int64(width)*int64(height)),
+			Remedy: "raise Options.Limits.MaxPixels if the file is sound"}
+	}
+	return nil
+}
+
+// CheckBytes returns an error when a decoder would need more memory at once than the limit, beside the output.
+func (l Limits) CheckBytes(op, what string, n int64) error {
+	most := l.Bytes
+	if most == 0 {
+		most = MaxBytes
+	}
+	if n < 0 || n > most {
+		return &errs.Error{Kind: errs.Exhausted, Op: op, Want: fmt.Sprintf("at most %d bytes", most), Got: fmt.Sprintf("%d bytes for %s", n, what),
+			Remedy: "raise Options.Limits.MaxBytes if the file is sound"}
+	}
+	return nil
+}
+
+// Interrupted returns the error of l.Check.
+func (l Limits) Interrupted() error {
+	if l.Check == nil {
+		return nil
+	}
+	return l.Check()
+}
+
+// Reader reads data and fails with the error of l.Check.
+func (l Limits) Reader(data []byte) io.Reader {
+	if l.Check == nil {
+		return bytes.NewReader(data)
+	}
+	return &checkedReader{*bytes.NewReader(data), l}
+}
+
+type checkedReader struct {
+	data   bytes.Reader
+	limits Limits
+}
+
+// Read implements io.Reader. It gives little at a time, so that the limits are looked at.
+func (r *checkedReader) Read(p []byte) (int, error) {
+	const piece = 4096
+	if err := r.limits.Check(); err != nil {
+		return 0, err
+	}
+	return r.data.Read(p[:min(len(p), piece)])
+}
+
+// What files can hold. A file of n bytes may hold freePixels + n * pixelsPerByte pixels, which no image
+// of use exceeds, and never more than mostPixels, so that sizes fit an int.
+const (
+	freePixels    = 1 << 24
+	pixelsPerByte = 1 << 13
+	mostPixels    = 1 << 44
+)
+
+// Check returns an error when a file of size bytes cannot hold an image of that header: of kind
+// errs.Exhausted when it claims more pixels than MaxPixels, and otherwise of kind errs.Corrupt.
 func (h Header) Check(op string, size int) error {
 	got := fmt.Sprintf("%dx%d", h.Width, h.Height)
 	switch {
 	case h.Width <= 0 || h.Height <= 0:
 		return Corrupt(op, "an image with pixels", got)
-	case h.Width > MaxPixels/h.Height:
-		return &errs.Error{Kind: errs.Exhausted, Op: op, Want: fmt.Sprintf("at most %d pixels", MaxPixels), Got: got}
+	case h.Width > mostPixels/h.Height:
+		return Limits{Pixels: mostPixels}.CheckPixels(op, h.Width, h.Height)
+	case h.Width*h.Height > max(MaxPixels, freePixels+size*pixelsPerByte):
+		return &errs.Error{Kind: errs.Exhausted, Op: op, Want: "data for an image of " + got, Got: fmt.Sprintf("%d bytes", size)}
 	case h.Width*h.Height > freePixels+size*pixelsPerByte:
 		return Corrupt(op, "data for an image of "+got, fmt.Sprintf("%d bytes", size))
 	}
@@ -90,33 +167,57 @@ func Unsupported(op, got string) error {
 	return &errs.Error{Kind: errs.Unsupported, Op: op, Got: got}
 }
 
-// Image is a decoded image: interleaved samples, row by row without padding, in Pix
-// or, when Depth is 16, in Wide, or else in Floats.
+// Image takes what a decoder decodes: it keeps the image, or, after To, writes each pixel straight to where
+// it belongs and keeps nothing. A kept image is interleaved samples, row by row without padding, in
+// Pix or, when Depth is 16, in Wide, or else in Floats.
 type Image struct {
 	Header
-	Pix  []uint8
-	Wide []uint16
+	Limits Limits
+	Pix    []uint8
+	Wide   []uint16
 	// Floats are the samples when Depth is Float.
 	Floats []float32
 
-	levels []uint16 // one row while converting
+	levels []uint16 // some pixels while converting
 	floats []float32
+	bytes  []byte
+	line8  []uint8 // what Row gives
+	line16 []uint16
+	lineF  []float32
+	to     *target // nil: the image is kept
+	target target
 }
 
-// Reset makes img an image of that header with samples of undefined contents. It
-// reuses memory.
-func (img *Image) Reset(h Header) {
+// Reset begins an image of that header, whose samples are undefined. A decoder calls it before it puts
+// pixels, and after the checks of the header. It reuses memory.
+func (img *Image) Reset(h Header) error {
+	if err := img.Limits.CheckPixels("raster", h.Width, h.Height); err != nil {
+		return err
+	}
 	img.Header = h
+	if img.to != nil {
+		return img.to.begin(h)
+	}
+	size := int64(1)
+	switch h.Depth {
+	case 16:
+		size = 2
+	case Float:
+		size = 4
+	}
 	n := h.Width * h.Height * h.Channels
+	if err := img.Limits.CheckBytes("raster", "the image as it is stored", int64(n)*size); err != nil {
+		return err
+	}
 	switch h.Depth {
 	case 16:
 		img.Wide = Grow(img.Wide, n)
-		return
 	case Float:
 		img.Floats = Grow(img.Floats, n)
-		return
+	default:
+		img.Pix = Grow(img.Pix, n)
 	}
-	img.Pix = Grow(img.Pix, n)
+	return nil
 }
 
 // Grow returns b with length n, reallocated when its capacity is less.

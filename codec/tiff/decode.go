@@ -10,7 +10,8 @@ import (
 // safe for concurrent use.
 type Decoder struct {
 	unpacker unpacker
-	samples  []uint16 // of a strip or tile
+	samples  []uint16     // of a row of a strip or tile
+	planes   raster.Image // of an image in planes, until all are there
 }
 
 // Decode decodes the image in data to img.
@@ -19,10 +20,17 @@ func (d *Decoder) Decode(data []byte, img *raster.Image) error {
 	if err != nil {
 		return err
 	}
-	img.Reset(f.Header)
-	planes := 1
+	if err := img.Reset(f.Header); err != nil {
+		return err
+	}
+	d.unpacker.limits = img.Limits
+	planes, to := 1, img
 	if f.planar {
-		planes = f.samples
+		planes, to = f.samples, &d.planes
+		to.Limits = img.Limits
+		if err := to.Reset(f.Header); err != nil {
+			return err
+		}
 	}
 	for plane := range planes {
 		for i := range f.across * f.down {
@@ -31,9 +39,30 @@ func (d *Decoder) Decode(data []byte, img *raster.Image) error {
 				return err
 			}
 			left, top := i%f.across*f.tileW, i/f.across*f.tileH
-			if err := d.tile(f, img, packed, left, top, plane); err != nil {
+			if err := d.tile(f, to, packed, left, top, plane); err != nil {
 				return err
 			}
+			if err := img.Limits.Interrupted(); err != nil {
+				return err
+			}
+		}
+	}
+	if !f.planar {
+		return nil
+	}
+	n := f.Width * f.Channels
+	for y := range f.Height {
+		var err error
+		switch f.Depth {
+		case 16:
+			err = img.Put16(y, 0, 1, to.Wide[y*n:(y+1)*n])
+		case raster.Float:
+			err = img.PutFloats(y, 0, 1, to.Floats[y*n:(y+1)*n])
+		default:
+			err = img.Put(y, 0, 1, to.Pix[y*n:(y+1)*n])
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -50,20 +79,39 @@ func (d *Decoder) tile(f *file, img *raster.Image, packed []byte, left, top, pla
 		h = min(h, f.Height-top)
 	}
 	pitch := (w*n*f.bits + 7) / 8
+	if err := d.unpacker.limits.CheckBytes("tiff", "a strip or tile", int64(pitch)*int64(h)); err != nil {
+		return err
+	}
 	rows, err := d.unpacker.unpack(f, packed, w, h, n, pitch)
 	if err != nil {
 		return err
 	}
 	if f.float {
 		for y := range min(h, f.Height-top) {
-			f.putFloats(img, rows[y*pitch:(y+1)*pitch], left, top+y, n, plane)
+			if err := f.putFloats(img, rows[y*pitch:(y+1)*pitch], left, top+y, n, plane); err != nil {
+				return err
+			}
 		}
 		return nil
 	}
 	d.samples = raster.Grow(d.samples, w*n)
 	for y := range min(h, f.Height-top) {
 		d.row(f, rows[y*pitch:(y+1)*pitch], n)
-		f.put(img, d.samples, left, top+y, n, plane)
+		var err error
+		if f.Depth == 16 {
+			row, at := room(f, img.Wide, img.Row16, left, top+y)
+			if f.put(func(i int, v uint16) { row[at+i] = v }, d.samples, left, n, plane); !f.planar {
+				err = img.Put16(top+y, left, 1, row)
+			}
+		} else {
+			row, at := room(f, img.Pix, img.Row, left, top+y)
+			if f.put(func(i int, v uint16) { row[at+i] = uint8(v) }, d.samples, left, n, plane); !f.planar {
+				err = img.Put(top+y, left, 1, row)
+			}
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -95,34 +143,35 @@ func (d *Decoder) row(f *file, b []byte, n int) {
 	}
 }
 
-// put writes a row of samples, n a pixel, to img from column left on.
-func (f *file) put(img *raster.Image, s []uint16, left, y, n, plane int) {
+// room returns where a row of a strip or tile goes: its place in a kept image of planes, which come one after
+// the other, or else memory of its own; and the element of its first pixel.
+func room[T any](f *file, all []T, own func(n int) []T, left, y int) (row []T, at int) {
+	if f.planar {
+		return all, (y*f.Width + left) * f.Channels
+	}
+	return own(min(f.tileW, f.Width-left)), 0
+}
+
+// put sets the elements of a row of samples, n a pixel, whose first column is left.
+func (f *file) put(set func(i int, v uint16), s []uint16, left, n, plane int) {
 	w := min(f.tileW, f.Width-left)
-	at := (y*f.Width + left) * f.Channels
 	most := uint16(1<<f.bits - 1)
 	full := uint16(255)
 	if f.Depth == 16 {
 		full = 65535
-	}
-	set := func(i int, v uint16) {
-		if f.Depth == 16 {
-			img.Wide[i] = v
-		} else {
-			img.Pix[i] = uint8(v)
-		}
 	}
 	for x := range w {
 		p := s[x*n : x*n+n]
 		switch {
 		case f.photometric == paletted && plane == 0:
 			for c := range 3 {
-				set(at+x*3+c, uint16(f.palette[int(p[0])+c<<f.bits]))
+				set(x*3+c, uint16(f.palette[int(p[0])+c<<f.bits]))
 			}
 		case f.photometric == separated && !f.planar:
 			for c := range 3 {
-				set(at+x*4+c, uint16(uint32(most-p[c])*uint32(most-p[3])/uint32(most)))
+				set(x*4+c, uint16(uint32(most-p[c])*uint32(most-p[3])/uint32(most)))
 			}
-			set(at+x*4+3, full)
+			set(x*4+3, full)
 		default:
 			for c, v := range p {
 				if c += plane; c >= f.Channels || f.photometric == paletted {
@@ -131,15 +180,15 @@ func (f *file) put(img *raster.Image, s []uint16, left, y, n, plane int) {
 				if v = v * (full / most); f.photometric == whiteIsZero && c == 0 {
 					v = full - v
 				}
-				set(at+x*f.Channels+c, v)
+				set(x*f.Channels+c, v)
 			}
 		}
 	}
 }
 
 // putFloats writes a row of float32 samples, n a pixel, to img from column left on.
-func (f *file) putFloats(img *raster.Image, row []byte, left, y, n, plane int) {
-	at := (y*f.Width + left) * f.Channels
+func (f *file) putFloats(img *raster.Image, row []byte, left, y, n, plane int) error {
+	out, at := room(f, img.Floats, img.RowFloats, left, y)
 	for x := range min(f.tileW, f.Width-left) {
 		for c := range n {
 			v := math.Float32frombits(f.order.Uint32(row[4*(x*n+c):]))
@@ -147,8 +196,12 @@ func (f *file) putFloats(img *raster.Image, row []byte, left, y, n, plane int) {
 				if f.photometric == whiteIsZero && i == 0 {
 					v = 1 - v
 				}
-				img.Floats[at+x*f.Channels+i] = v
+				out[at+x*f.Channels+i] = v
 			}
 		}
 	}
+	if f.planar {
+		return nil
+	}
+	return img.PutFloats(y, left, 1, out)
 }

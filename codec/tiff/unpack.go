@@ -32,6 +32,8 @@ type unpacker struct {
 	out    []byte
 	stream []byte
 	jpeg   jpeg.Decoder
+	limits raster.Limits
+	zlib   io.ReadCloser // nil until it is needed
 }
 
 // unpack returns the rows of a strip or tile of w x h pixels of n samples, pitch
@@ -53,12 +55,10 @@ func (u *unpacker) unpack(f *file, packed []byte, w, h, n, pitch int) ([]byte, e
 		defer r.Close()
 		return u.read(r, size)
 	case compressionDeflate, compressionDeflateOld:
-		r, err := zlib.NewReader(bytes.NewReader(packed))
-		if err != nil {
+		if err := u.inflate(packed); err != nil {
 			return nil, unpackError(err)
 		}
-		defer r.Close()
-		return u.read(r, size)
+		return u.read(u.zlib, size)
 	case compressionPackBits:
 		return u.packBits(packed, size)
 	case compressionG3, compressionG4:
@@ -67,6 +67,15 @@ func (u *unpacker) unpack(f *file, packed []byte, w, h, n, pitch int) ([]byte, e
 		return u.decodeJPEG(f, packed, w, h, n)
 	}
 	return nil, raster.Unsupported("tiff", fmt.Sprintf("compression %d", f.compression))
+}
+
+// inflate begins to read what Deflate has compressed. The reader and its memory are kept.
+func (u *unpacker) inflate(packed []byte) (err error) {
+	if u.zlib == nil {
+		u.zlib, err = zlib.NewReader(bytes.NewReader(packed))
+		return err
+	}
+	return u.zlib.(zlib.Resetter).Reset(bytes.NewReader(packed), nil)
 }
 
 func unpackError(err error) error {
@@ -162,8 +171,11 @@ func (u *unpacker) decodeJPEG(f *file, packed []byte, w, h, n int) ([]byte, erro
 	if n == 1 {
 		format = jpeg.Gray
 	}
+	if err := u.limits.CheckBytes("tiff", "a strip or tile", int64(header.Width)*int64(header.Height)*int64(n)); err != nil {
+		return nil, err
+	}
 	u.out = raster.Grow(u.out, header.Width*header.Height*n)
-	err = u.jpeg.Decode(u.out, u.stream, header, jpeg.Options{Format: format})
+	err = u.jpeg.Decode(u.out, u.stream, header, jpeg.Options{Format: format, Limits: u.limits})
 	return u.out[:w*h*n], err
 }
 

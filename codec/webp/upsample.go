@@ -6,10 +6,10 @@ import (
 	"github.com/bivouac-ml/bivouac/codec/raster"
 )
 
-// convert writes an image with 4:2:0 chroma to the first three channels of img. A
+// convert puts out an image with 4:2:0 chroma, and its alpha where img has a fourth channel. A
 // chroma sample lies in the middle of four pixels, whose values are 9/16, 3/16, 3/16
 // and 1/16 of the samples around, with the roundings of libwebp's upsampler.
-func convert(img *raster.Image, p *image.YCbCr) {
+func convert(img *raster.Image, p *image.YCbCr, alpha []uint8, stride int) error {
 	w, h := img.Width, img.Height
 	uv := [2][]uint8{make([]uint8, 2*w), make([]uint8, 2*w)} // of two rows of pixels
 	chroma := func(i, row int) []uint8 {
@@ -19,13 +19,20 @@ func convert(img *raster.Image, p *image.YCbCr) {
 		}
 		return plane[row*p.CStride : row*p.CStride+(w+1)/2]
 	}
-	write := func(y int, half int) {
-		out := img.Pix[y*w*img.Channels:]
+	write := func(y int, half int) error {
+		out := img.Row(w)
 		luma := p.Y[y*p.YStride : y*p.YStride+w]
 		for x, l := range luma {
 			c := out[x*img.Channels : x*img.Channels+3]
 			c[0], c[1], c[2] = pixel(int32(l), int32(uv[0][half*w+x]), int32(uv[1][half*w+x]))
 		}
+		for x := 0; img.Channels == 4 && x < w; x++ {
+			out[4*x+3] = 255
+			if alpha != nil {
+				out[4*x+3] = alpha[y*stride+x]
+			}
+		}
+		return img.Put(y, 0, 1, out)
 	}
 	last := (h+1)/2 - 1
 	for pair := 0; 2*pair-1 < h; pair++ { // rows 2*pair-1 and 2*pair lie between two rows of chroma
@@ -34,12 +41,17 @@ func convert(img *raster.Image, p *image.YCbCr) {
 			upsample(uv[i][:w], uv[i][w:], chroma(i, above), chroma(i, below))
 		}
 		if y := 2*pair - 1; y >= 0 {
-			write(y, 0)
+			if err := write(y, 0); err != nil {
+				return err
+			}
 		}
 		if y := 2 * pair; y < h {
-			write(y, 1)
+			if err := write(y, 1); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // upsample makes the two rows of pixels between two rows of chroma.

@@ -106,31 +106,41 @@ func Decode(data []byte, img *raster.Image) error {
 	if err := checkFrames(data, h); err != nil {
 		return err
 	}
-	decoded, err := webp.Decode(bytes.NewReader(data))
+	if err := img.Reset(h); err != nil {
+		return err
+	}
+	// What the decoder makes of the file: four bytes a pixel of lossless images, up to two and a half of others.
+	if err := img.Limits.CheckBytes("webp", "the image as it is stored", 4*int64(h.Width)*int64(h.Height)); err != nil {
+		return err
+	}
+	decoded, err := webp.Decode(img.Limits.Reader(data))
+	if late := img.Limits.Interrupted(); late != nil {
+		return late
+	}
 	if err != nil {
 		return decodeError(err)
 	}
 	if size := decoded.Bounds().Size(); size.X != h.Width || size.Y != h.Height {
 		return raster.Corrupt("webp", fmt.Sprintf("an image of %dx%d", h.Width, h.Height), size.String())
 	}
-	img.Reset(h)
 	switch p := decoded.(type) {
 	case *image.NRGBA:
 		for y := range h.Height {
+			row := img.Row(h.Width)
 			for x := range h.Width {
-				copy(img.Pix[(y*h.Width+x)*h.Channels:][:h.Channels], p.Pix[y*p.Stride+4*x:])
+				copy(row[x*h.Channels:][:h.Channels], p.Pix[y*p.Stride+4*x:])
+			}
+			if err := img.Put(y, 0, 1, row); err != nil {
+				return err
 			}
 		}
+		return nil
 	case *image.YCbCr:
-		convert(img, p)
-		setAlpha(img, nil, 0)
+		return convert(img, p, nil, 0)
 	case *image.NYCbCrA:
-		convert(img, &p.YCbCr)
-		setAlpha(img, p.A, p.AStride)
-	default:
-		return raster.Unsupported("webp", fmt.Sprintf("%T", decoded))
+		return convert(img, &p.YCbCr, p.A, p.AStride)
 	}
-	return nil
+	return raster.Unsupported("webp", fmt.Sprintf("%T", decoded))
 }
 
 // checkFrames returns an error where an image of an extended file has another size
@@ -158,20 +168,4 @@ func checkFrames(data []byte, h raster.Header) error {
 
 func decodeError(err error) error {
 	return &errs.Error{Kind: errs.Corrupt, Op: "webp", Got: "Failed to decode", Err: err}
-}
-
-// setAlpha fills the fourth channel, where there is one.
-func setAlpha(img *raster.Image, alpha []uint8, stride int) {
-	if img.Channels != 4 {
-		return
-	}
-	for y := range img.Height {
-		for x := range img.Width {
-			a := uint8(255)
-			if alpha != nil {
-				a = alpha[y*stride+x]
-			}
-			img.Pix[4*(y*img.Width+x)+3] = a
-		}
-	}
 }

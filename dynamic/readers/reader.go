@@ -29,6 +29,8 @@ type Options struct {
 	IOThreads int
 	// ReadAheadBytes limits what they hold; 0 means 64 MiB. A single larger sample still passes.
 	ReadAheadBytes int64
+	// Limits bound what a sample may cost; the zero Limits are sane for pictures.
+	Limits op.Limits
 }
 
 // Reader iterates over a data set. It is safe for concurrent use, but one iteration goes on

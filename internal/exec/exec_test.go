@@ -279,8 +279,8 @@ func TestBrokenKernels(t *testing.T) {
 		"panic":   {errs.Other, "out of order"},
 		"error":   {errs.Unsupported, "the whole block"},
 		"shape":   {errs.Mismatch, "promised int64[1]"},
-		"size":    {errs.Exhausted, "for a sample"},
-		"scratch": {errs.Exhausted, "for a sample"},
+		"size":    {errs.Exhausted, "bytes a sample"},
+		"scratch": {errs.Exhausted, "bytes a sample"},
 		"dtype":   {errs.Mismatch, "promised int64[1]"},
 	} {
 		g := build(t, func(add func(string, op.Args, ...node) node) []node {

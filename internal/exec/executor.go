@@ -33,12 +33,13 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/flow"
 	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Config says how a graph is run. Only Keyers, and OnError when a sample fails, enter results.
+// Config says how a graph is run. Only Keyers, and OnError and Limits when a sample fails, enter results.
 type Config struct {
 	BatchSize int         // the most samples of a frame
 	Threads   int         // workers
@@ -47,6 +48,7 @@ type Config struct {
 	Keyers    []rng.Keyer // of the graph's nodes
 	Counted   []bool      // of the graph's nodes: those of a branch whose Keyer is given, as position and slot, the number of a sample among those that came to the node, and in the frame; nil: none
 	OnError   []OnError   // of its readers; Fail where there is none
+	Limits    op.Limits   // of a sample
 
 	BytesPerSample int  // of an output whose size is not known, set aside before the data comes
 	Timing         bool // the time of nodes is counted
@@ -85,7 +87,8 @@ const inlineBelow = int64(20 * time.Microsecond)
 
 // New returns an executor for a graph whose i-th reader is sources[i]. Close must be called.
 func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
-	e := &Executor{plan: newPlan(restaged(g, c.Counted), c.Counted, c.BytesPerSample), config: c, sources: sources, budget: flow.NewBudget(c.ReadAhead)}
+	c.Limits = c.Limits.WithDefaults()
+	e := &Executor{plan: newPlan(restaged(g, c.Counted), &c), config: c, sources: sources, budget: flow.NewBudget(c.ReadAhead)}
 	if c.Memory {
 		e.usage = make([]usage, len(e.plan.values))
 	}
@@ -137,6 +140,7 @@ func (e *Executor) Start(f *Frame) {
 	if e.config.Take {
 		f.provide()
 	}
+	e.checkFed(f)
 	if n > 0 && len(e.sources) > 0 {
 		f.ctx, f.cancel = context.WithCancel(context.Background())
 	}

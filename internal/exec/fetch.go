@@ -1,9 +1,11 @@
 package exec
 
 import (
+	"context"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -30,7 +32,7 @@ func newFetcher(e *Executor) *fetcher {
 		r := &f.reads[i]
 		r.e, r.first = e, e.plan.first[n.Index]
 		b := r.block.Binding()
-		b.Memory, b.Local, b.Specs, b.Out = r, &r.local, n.Specs, make([][]tensor.Tensor, len(n.Specs))
+		b.Memory, b.Local, b.Specs, b.Out, b.Limits = r, &r.local, n.Specs, make([][]tensor.Tensor, len(n.Specs)), e.config.Limits
 	}
 	return f
 }
@@ -67,7 +69,7 @@ func (f *fetcher) read(frame *Frame, s int) {
 			b.Out[o] = frame.values[r.first+o][s : s+1]
 		}
 		start := f.e.now()
-		if err := f.e.sources[i].Fetch(frame.ctx, frame.IDs[i][s:s+1], &r.block); err != nil {
+		if err := r.fetch(f.e.sources[i], frame.IDs[i][s:s+1]); err != nil {
 			f.e.fail(frame, s, n, err)
 		}
 		if f.e.config.Timing {
@@ -87,8 +89,31 @@ func (f *fetcher) read(frame *Frame, s int) {
 	}
 }
 
+// fetch has the source read a sample within the limits.
+func (r *fetch) fetch(source reader.Source, ids []int64) (err error) {
+	if err := r.e.config.Limits.CheckBytes("a file", source.Size(ids[0])); err != nil {
+		return err
+	}
+	ctx := r.frame.ctx
+	start := r.e.allow(r.block.Binding())
+	if !start.IsZero() {
+		limited, cancel := context.WithDeadline(ctx, r.block.Binding().Deadline)
+		defer cancel()
+		ctx = limited
+	}
+	defer func() {
+		if over := r.e.overdue(start, 1); over != nil && r.frame.ctx.Err() == nil {
+			clear(r.block.Binding().Errors) // which say that the context ended
+			err = over
+		}
+	}()
+	defer recovered(&err)
+	return source.Fetch(ctx, ids, &r.block)
+}
+
 // Output implements op.Memory: fetched bytes lie in recycled buffers.
 func (r *fetch) Output(i, s, size int) []byte {
+	r.e.checkSize("an output", size)
 	id := r.first + i
 	if r.e.usage != nil {
 		r.e.used(r.frame, id, size)

@@ -1,23 +1,18 @@
 package exec
 
 import (
-	"fmt"
 	"math/bits"
 	"sync"
 	"unsafe"
-
-	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// largestSample bounds what an operator gets at once. What asks for more was not meant:
-// a size that was computed from damaged or hostile data.
-const largestSample = 8 << 30
-
-// checkSize panics with an error that becomes that of the samples, before memory
-// that nobody has ends the program.
-func checkSize(n int) {
-	if n > largestSample {
-		panic(&errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("at most %d bytes for a sample", largestSample), Got: fmt.Sprint(n)})
+// checkSize panics with an error that becomes that of the samples, before memory beyond the limit is taken.
+func (e *Executor) checkSize(what string, n int) {
+	if n >= 0 && int64(n) <= e.config.Limits.MaxBytes {
+		return
+	}
+	if err := e.config.Limits.CheckBytes(what, int64(n)); err != nil {
+		panic(err)
 	}
 }
 

@@ -38,7 +38,8 @@ type value struct {
 	keep    bool // of a reader's: needed after the first stage
 }
 
-func newPlan(g *graph.Graph, counted []bool, bytesPerSample int) *plan {
+func newPlan(g *graph.Graph, c *Config) *plan {
+	counted, bytesPerSample := c.Counted, c.BytesPerSample
 	p := &plan{graph: g, readers: g.Readers(), fed: g.Fed(), stages: make([][]int, g.Stages)}
 	for _, n := range g.Nodes {
 		p.first = append(p.first, len(p.values))
@@ -57,7 +58,7 @@ func newPlan(g *graph.Graph, counted []bool, bytesPerSample int) *plan {
 			v.frame = v.read || v.fed || n.Stage%2 == 1
 			if v.static {
 				size, err := spec.Shape.Bytes(spec.DType)
-				if v.size = size; err != nil || size > largestSample { // which is refused when a sample asks for it
+				if v.size = size; err != nil || int64(size) > c.Limits.MaxBytes { // which is refused when a sample asks for it
 					v.static, v.size = false, 0
 				}
 			}

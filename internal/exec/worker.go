@@ -56,7 +56,7 @@ func newWorker(e *Executor) *worker {
 		r.w, r.node, r.first, r.needs = w, n, p.first[i], p.needs(n)
 		r.count = slices.Index(p.counted, n)
 		b := r.block.Binding()
-		b.Memory, b.Local, b.Specs, b.Source = r, &r.local, n.Specs, r.source
+		b.Memory, b.Local, b.Specs, b.Source, b.Limits = r, &r.local, n.Specs, r.source, e.config.Limits
 		b.Keyer, b.Key = e.config.Keyers[i], rng.NodeKey(n.Drawer())
 		b.In, b.Args = w.bind(n.Inputs, &r.imports), w.bind(n.Args, &r.imports)
 		outputs := make([]graph.Edge, len(n.Specs))
@@ -89,7 +89,7 @@ func (w *worker) bind(edges []graph.Edge, far *[]port) [][]tensor.Tensor {
 
 // Output implements op.Memory.
 func (r *run) Output(i, s, size int) []byte {
-	checkSize(size)
+	r.w.e.checkSize("an output", size)
 	id, s := r.first+i, r.selected.sample(s)
 	if r.w.e.usage != nil {
 		r.w.e.used(r.w.frame, id, size)
@@ -115,14 +115,15 @@ func (r *run) source(i, s int) string {
 
 // Scratch implements op.Memory.
 func (r *run) Scratch(size int) []byte {
-	checkSize(size)
+	r.w.e.checkSize("memory to work in", size)
 	return r.w.scratch.alloc(size)
 }
 
 // block takes the samples lo to hi through the nodes of a segment: each sample through all of
 // them, or, where nothing stays in the worker's memory, all samples through each.
 func (w *worker) block(f *Frame, stage, lo, hi int) {
-	if w.e.plan.wide[stage] && hi-lo > 1 && !f.losses.Load() && w.allThrough(f, stage, lo, hi) {
+	together := w.e.plan.wide[stage] && hi-lo > 1 && w.e.config.Limits.MaxTime == 0 // each sample has its time
+	if together && !f.losses.Load() && w.allThrough(f, stage, lo, hi) {
 		return
 	}
 	if w.e.config.Timing {
@@ -266,11 +267,15 @@ func (r *run) do(s, n int) {
 // run runs the kernel for a block that begins with sample s of the frame, and notes what failed.
 func (r *run) run(f *Frame, s int) {
 	b := r.block.Binding()
+	start := r.w.e.allow(b)
 	if err := r.kernel(); err != nil {
 		r.w.e.fail(f, r.selected.sample(s), r.node, err)
 	}
 	for i, err := range b.Errors {
 		r.w.e.fail(f, r.selected.sample(s+i), r.node, err)
+	}
+	if err := r.w.e.overdue(start, len(b.Positions)); err != nil {
+		r.w.e.fail(f, r.selected.sample(s), r.node, err)
 	}
 	clear(b.Errors)
 	r.w.scratch.reset()
@@ -279,16 +284,19 @@ func (r *run) run(f *Frame, s int) {
 // kernel runs the kernel; its panic is the error of the samples, so that one
 // broken operator does not take a training job with it.
 func (r *run) kernel() (err error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case *errs.Error: // of checkSize
-			err = p
-		default:
-			err = &errs.Error{Got: fmt.Sprintf("the operator panicked: %v\n%s", p, debug.Stack())}
-		}
-	}()
+	defer recovered(&err)
 	return r.node.Kernel.Run(&r.block)
+}
+
+// recovered makes a panic of an operator an error. It is deferred.
+func recovered(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case *errs.Error: // of a limit
+		*err = p
+	default:
+		*err = &errs.Error{Got: fmt.Sprintf("the operator panicked: %v\n%s", p, debug.Stack())}
+	}
 }
 
 func notPromised(want tensor.Spec, got tensor.Tensor) error {

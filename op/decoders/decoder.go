@@ -169,6 +169,14 @@ func (k *decoder) sample(b *op.Block, s int, worker *worker) error {
 	}
 	width, height, channels := k.output.Size(h)
 	o := k.output
+	limits := b.Limits()
+	o.Limits = raster.Limits{Pixels: limits.MaxPixels, Bytes: limits.MaxBytes}
+	if err := o.Limits.CheckPixels(h.Format.String(), h.Width, h.Height); err != nil {
+		return err // before memory is taken for the output
+	}
+	if limits.MaxTime > 0 {
+		o.Limits.Check, o.Limits.Deadline = b.Overdue, b.Binding().Deadline
+	}
 	o.Region = jpeg.Region{W: width, H: height}
 	if k.where != nil {
 		if o.Region, err = k.where(b, s, height, width, channels); err != nil {

@@ -78,16 +78,10 @@ func checkRank(t tensor.Tensor, layout string) error {
 	return nil
 }
 
-// largestSample bounds what a sample may take: a size that goes beyond is a mistake, or
-// hostile, and must not exhaust the memory.
-const largestSample = 1 << 33
-
-// checkSize returns an error unless a sample of that shape can be made.
+// checkSize returns an error when no sample can have that shape. Whether it is within the limits,
+// Block.Out checks.
 func checkSize(shape []int, dtype tensor.DType) error {
-	n, err := tensor.Shape(shape).Bytes(dtype)
-	if err == nil && int64(n) > largestSample {
-		err = &errs.Error{Kind: errs.Invalid, Want: fmt.Sprintf("at most %d bytes a sample", int64(largestSample)), Got: dtype.String() + tensor.Shape(shape).String()}
-	}
+	_, err := tensor.Shape(shape).Bytes(dtype)
 	return err
 }
 

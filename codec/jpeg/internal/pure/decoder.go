@@ -21,8 +21,9 @@ func (o Output) Channels() int { return [...]int{1, 3, 4}[o] }
 
 // Limits bound what an image may cost.
 type Limits struct {
-	Pixels int // width times height; 0: no limit
-	Scans  int // 0: no limit
+	Scans int // 0: no limit
+	// Check, when not nil, is asked before each row of MCUs. Its error ends the decoding.
+	Check func() error
 }
 
 // Decoder decodes one image at a time and keeps its memory from one to the next.
@@ -98,8 +99,6 @@ func (d *Decoder) Decode(dst []byte, stride, x, y, w, h int, out Output) error {
 		return &errs.Error{Kind: errs.Invalid, Op: "jpeg", Got: "no header was read"}
 	case x < 0 || y < 0 || w < 1 || h < 1 || x+w > hd.Width || y+h > hd.Height:
 		return &errs.Error{Kind: errs.Invalid, Op: "jpeg", Subject: "window", Got: "not inside the image"}
-	case d.Limits.Pixels > 0 && hd.Width*hd.Height > d.Limits.Pixels:
-		return &errs.Error{Kind: errs.Exhausted, Op: "jpeg", Got: "more pixels than are allowed"}
 	case (out == Ink) != (hd.Components == 4):
 		return unsupported(d.pos, "%d components in this output", hd.Components)
 	}

@@ -88,6 +88,11 @@ func (d *Decoder) decodeScan(rows int, each func(c *component, bx, by int)) erro
 		w, h = c.blocksW, min(c.blocksH, rows*c.v)
 	}
 	for my := range h {
+		if d.Limits.Check != nil {
+			if err := d.Limits.Check(); err != nil {
+				return err
+			}
+		}
 		for mx := range w {
 			if d.interval > 0 {
 				if d.restarts == 0 {

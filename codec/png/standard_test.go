@@ -1,0 +1,205 @@
+package png
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/codec/raster"
+)
+
+// FuzzStandard holds the decoder against the standard library: the same files are images, of the same pixels.
+func FuzzStandard(f *testing.F) {
+	for _, pattern := range []string{"../testdata/pillow/*.png", "../../testdata/dali/inputs/*.png"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			f.Fatal(pattern, err)
+		}
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+	}
+	for _, b := range made(f) {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h, err := ReadHeader(data)
+		if err != nil || h.Width*h.Height > 1<<18 {
+			return
+		}
+		compare(t, h, data)
+	})
+}
+
+func compare(t *testing.T, h raster.Header, data []byte) {
+	t.Helper()
+	want, wantErr := png.Decode(bytes.NewReader(data))
+	var img raster.Image
+	err := Decode(data, &img)
+	if (err == nil) != (wantErr == nil) {
+		t.Fatalf("error %v, of the standard library %v", err, wantErr)
+	}
+	if err != nil {
+		return
+	}
+	for y := range h.Height {
+		for x := range h.Width {
+			at := (y*h.Width + x) * h.Channels
+			for c := range h.Channels {
+				if h.Depth == 16 {
+					if got := img.Wide[at+c]; got != sample16(want, x, y, c, h.Channels) {
+						t.Fatalf("pixel %d, %d, channel %d: %d", x, y, c, got)
+					}
+				} else if got := img.Pix[at+c]; got != sample8(want, x, y, c, h.Channels) {
+					t.Fatalf("pixel %d, %d, channel %d: %d", x, y, c, got)
+				}
+			}
+		}
+	}
+}
+
+// channel returns the place of a channel in red, green, blue and alpha.
+func channel(c, channels int) int {
+	if channels == 2 && c == 1 {
+		return 3
+	}
+	return c
+}
+
+func sample8(m image.Image, x, y, c, channels int) uint8 {
+	switch p := m.(type) {
+	case *image.Gray:
+		return p.GrayAt(x, y).Y
+	case *image.RGBA:
+		v := p.RGBAAt(x, y)
+		return [4]uint8{v.R, v.G, v.B, v.A}[channel(c, channels)]
+	case *image.NRGBA:
+		v := p.NRGBAAt(x, y)
+		return [4]uint8{v.R, v.G, v.B, v.A}[channel(c, channels)]
+	case *image.Paletted:
+		switch v := p.At(x, y).(type) {
+		case color.RGBA:
+			return [3]uint8{v.R, v.G, v.B}[c]
+		case color.NRGBA:
+			return [3]uint8{v.R, v.G, v.B}[c]
+		}
+	}
+	return 0
+}
+
+func sample16(m image.Image, x, y, c, channels int) uint16 {
+	switch p := m.(type) {
+	case *image.Gray16:
+		return p.Gray16At(x, y).Y
+	case *image.RGBA64:
+		v := p.RGBA64At(x, y)
+		return [4]uint16{v.R, v.G, v.B, v.A}[channel(c, channels)]
+	case *image.NRGBA64:
+		v := p.NRGBA64At(x, y)
+		return [4]uint16{v.R, v.G, v.B, v.A}[channel(c, channels)]
+	}
+	return 0
+}
+
+// made returns files of all kinds: depths, filters, sizes, and the same with an interlaced image inside.
+func made(t testing.TB) (files [][]byte) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, size := range []image.Rectangle{image.Rect(0, 0, 1, 1), image.Rect(0, 0, 3, 9), image.Rect(0, 0, 17, 5)} {
+		var palette color.Palette
+		for i := range 5 {
+			palette = append(palette, color.NRGBA{uint8(40 * i), uint8(7 * i), 9, uint8(255 - i)})
+		}
+		for _, m := range []interface {
+			image.Image
+			Set(x, y int, c color.Color)
+		}{
+			image.NewGray(size), image.NewRGBA(size), image.NewNRGBA(size), image.NewGray16(size), image.NewRGBA64(size), image.NewNRGBA64(size),
+			image.NewPaletted(size, palette),
+		} {
+			for y := range size.Dy() {
+				for x := range size.Dx() {
+					m.Set(x, y, color.NRGBA64{uint16(r.Uint32()), uint16(r.Uint32()), uint16(r.Uint32()), uint16(r.Uint32())})
+				}
+			}
+			var b bytes.Buffer
+			if err := png.Encode(&b, m); err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, b.Bytes(), interlaced(b.Bytes()))
+		}
+	}
+	return files
+}
+
+// interlaced returns the file with the flag of interlaced images set: what is left of its pixels is enough for a
+// small image or none, which both decoders must find out.
+func interlaced(file []byte) []byte {
+	b := bytes.Clone(file)
+	const header = 8 + 8
+	b[header+12] = 1
+	binary.BigEndian.PutUint32(b[header+13:], crc32.ChecksumIEEE(b[header-4:header+13]))
+	return b
+}
+
+// TestDamagedAsStandard damages files in many places, with and without right check sums.
+func TestDamagedAsStandard(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, file := range made(t) {
+		for range 60 {
+			b := bytes.Clone(file)
+			switch r.IntN(3) {
+			case 0:
+				b[r.IntN(len(b))] ^= 1 << r.IntN(8)
+			case 1: // in the header, with its check sum
+				b[16+8+r.IntN(5)] = uint8(r.IntN(17))
+				binary.BigEndian.PutUint32(b[29:], crc32.ChecksumIEEE(b[12:29]))
+			case 2: // a chunk twice, or away
+				b = shuffled(r, b)
+			}
+			h, err := ReadHeader(b)
+			if err != nil || h.Width*h.Height > 1<<18 {
+				continue
+			}
+			compare(t, h, b)
+		}
+	}
+}
+
+// shuffled returns the file with two of its chunks behind the header exchanged, and some split.
+func shuffled(r *rand.Rand, file []byte) []byte {
+	var chunks [][]byte
+	for rest := file[8:]; len(rest) > 0; {
+		n := 12 + int(binary.BigEndian.Uint32(rest))
+		chunks = append(chunks, rest[:n])
+		rest = rest[n:]
+	}
+	i, j := r.IntN(len(chunks)), r.IntN(len(chunks))
+	chunks[i], chunks[j] = chunks[j], chunks[i]
+	out := bytes.Clone(file[:8])
+	for _, c := range chunks {
+		body := c[8 : len(c)-4]
+		if string(c[4:8]) != "IDAT" || len(body) == 0 {
+			out = append(out, c...)
+			continue
+		}
+		cut := r.IntN(len(body) + 1)
+		for _, part := range [][]byte{body[:cut], body[cut:]} {
+			at := len(out)
+			out = binary.BigEndian.AppendUint32(out, uint32(len(part)))
+			out = append(append(out, "IDAT"...), part...)
+			out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out[at+4:]))
+		}
+	}
+	return out
+}

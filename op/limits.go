@@ -1,0 +1,86 @@
+package op
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Limits bound what one sample may cost. They stop files and arguments, damaged or hostile, from
+// exhausting memory or time. A zero field is its default; NoLimit, or any negative number, lifts a limit.
+//
+// A sample beyond a limit is an error of kind errs.Exhausted. It names the sample, its size, the limit
+// and the field. Limits never change the bytes of a sample that stays within them.
+type Limits struct {
+	// MaxPixels is the most pixels of a file that is decoded, before a window is cut out of it: width
+	// times height, as its header says. It is checked before memory is taken. 0 means 2^28, a square
+	// of 16,384.
+	MaxPixels int64 `json:"max_pixels,omitempty" yaml:"max_pixels,omitempty"`
+	// MaxBytes is the most bytes of one sample at one place: a file that is read, what an external source
+	// gives, an output of an operator, or one piece of memory that an operator needs beside it. It is
+	// checked before memory is taken. 0 means 4 GiB, which 2^28 pixels of four float32 take.
+	MaxBytes int64 `json:"max_bytes,omitempty" yaml:"max_bytes,omitempty"`
+	// MaxTime is the longest time that reading one sample, or one operator, may take for it. An
+	// operator of the whole batch has that time for each of its samples. 0 means no limit.
+	//
+	// Readers and decoders stop soon after it is over. Other operators are not interrupted: their samples
+	// fail when they return. The time decides whether a sample is an error and nothing else: positions,
+	// orders and random numbers of all other samples stay what they are.
+	MaxTime time.Duration `json:"max_time,omitempty" yaml:"max_time,omitempty"`
+}
+
+// NoLimit as a field of Limits lifts the limit. What cannot be addressed is refused nevertheless.
+const NoLimit = -1
+
+// The defaults of Limits.
+const (
+	DefaultMaxPixels = 1 << 28
+	DefaultMaxBytes  = 1 << 32
+)
+
+// unlimited stands for no limit: no memory has so many bytes.
+const unlimited = 1 << 62
+
+// WithDefaults replaces what is zero by the defaults, and what is negative by numbers that nothing exceeds;
+// no limit of time is 0.
+func (l Limits) WithDefaults() Limits {
+	limit := func(v, missing int64) int64 {
+		switch {
+		case v < 0:
+			return unlimited
+		case v == 0:
+			return missing
+		}
+		return v
+	}
+	l.MaxPixels, l.MaxBytes = limit(l.MaxPixels, DefaultMaxPixels), limit(l.MaxBytes, DefaultMaxBytes)
+	l.MaxTime = max(0, l.MaxTime)
+	return l
+}
+
+// CheckBytes returns an error when something of n bytes is beyond the limit. what says what it is.
+func (l Limits) CheckBytes(what string, n int64) error {
+	if n >= 0 && n <= l.WithDefaults().MaxBytes {
+		return nil
+	}
+	got := fmt.Sprintf("%s of %d bytes", what, n)
+	if n < 0 {
+		got = what + " of more bytes than can be addressed"
+	}
+	return &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("at most %d bytes a sample", l.WithDefaults().MaxBytes), Got: got,
+		Remedy: "raise Options.Limits.MaxBytes if the data is sound"}
+}
+
+// CheckTime returns an error when took is beyond the limit for n samples.
+func (l Limits) CheckTime(took time.Duration, n int) error {
+	if l.MaxTime <= 0 || took <= l.MaxTime*time.Duration(n) {
+		return nil
+	}
+	want := fmt.Sprintf("at most %v a sample", l.MaxTime)
+	got := took.String()
+	if n > 1 {
+		got += fmt.Sprintf(" for %d samples", n)
+	}
+	return &errs.Error{Kind: errs.Exhausted, Want: want, Got: got, Remedy: "raise Options.Limits.MaxTime if the data is sound"}
+}
