@@ -21,9 +21,10 @@ const (
 	EpochEnded                          // an external source has no more, and Reset begins it again
 	BatchFailed                         // a batch could not be made: Err
 	Moved                               // SetState or Skip moved the stream to Position
+	SampleOverdue                       // an operator works longer on a sample than Options.Limits.MaxTime allows, and is waited for: Err
 )
 
-var eventNames = [...]string{"", "batch delivered", "sample excused", "epoch ended", "batch failed", "moved"}
+var eventNames = [...]string{"", "batch delivered", "sample excused", "epoch ended", "batch failed", "moved", "sample overdue"}
 
 // String returns the kind in words.
 func (k EventKind) String() string {
@@ -43,7 +44,7 @@ type Event struct {
 	Queue    int    // BatchDelivered: how many batches are in the making or ready
 	Position int64  // Moved
 	Fault    *Fault // SampleExcused
-	Err      error  // BatchFailed
+	Err      error  // BatchFailed, SampleOverdue
 }
 
 // tell passes an event on.
@@ -71,6 +72,8 @@ func LogEvents(log *slog.Logger, every int) func(Event) {
 			log.Warn("pipeline: a sample failed", "position", e.Fault.Position, "reader", e.Fault.Reader, "id", e.Fault.ID, "action", e.Fault.Action, "reason", e.Fault.Reason)
 		case BatchFailed:
 			log.Error("pipeline: a batch failed", "error", e.Err)
+		case SampleOverdue:
+			log.Warn("pipeline: a sample takes long", "error", e.Err)
 		case Moved:
 			log.Info("pipeline: moved", "position", e.Position)
 		default:

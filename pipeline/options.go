@@ -150,6 +150,9 @@ type Options struct {
 	// ExecPipelined and ExecAsync say whether batches are made ahead of their use,
 	// and beside the caller; both by default.
 	ExecPipelined, ExecAsync Switch
+	// ExecDynamic Off has Run fail for good, as in DALI, when a batch was not fed by the time it is begun, be it ahead of its
+	// use; otherwise Run fails when it has no batch, and goes on when that is fed.
+	ExecDynamic Switch
 	// CPUQueueSize and GPUQueueSize, given together, are DALI's separated queues: the
 	// first is the number of batches ahead, as PrefetchDepth, the second has no effect.
 	CPUQueueSize, GPUQueueSize int
@@ -186,7 +189,6 @@ type Options struct {
 
 	MaxStreams                int
 	DefaultCUDAStreamPriority int
-	ExecDynamic               Switch // the executor is always dynamic
 	StreamPolicy              StreamPolicy
 	Concurrency               Concurrency
 	PyStartMethod             string // fork (the default) or spawn

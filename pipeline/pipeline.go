@@ -140,6 +140,9 @@ func newPipeline(g *graph.Graph, externals map[string]*sourceNode, seen *complet
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "pipeline", Subject: "Options.Limits.MaxTime", Want: "every OnError to be FailOnError",
 			Got: "random operators in branches, whose numbers depend on how many samples came before: the clock would decide them", Remedy: "leave out MaxTime, or let samples fail"}
 	}
+	if o.OnEvent != nil {
+		p.config.Overdue = func(err error) { p.tell(Event{Kind: SampleOverdue, Err: err}) }
+	}
 	for _, n := range g.Nodes {
 		if a.Counted != nil && a.Counted[n.Index] {
 			p.counted = append(p.counted, n)
@@ -290,7 +293,7 @@ func (p *Pipeline) Reset() error {
 // move brings the stream to a place at which no batch has come yet, and the sources with it.
 func (p *Pipeline) move(at Progress) error {
 	p.ring.Reset(at)
-	p.manual.scheduled, p.setUps = false, at.number
+	p.manual.scheduled, p.manual.missing, p.setUps = false, nil, at.number
 	for _, in := range p.inputs {
 		if in.gives == nil {
 			in.base = at.number

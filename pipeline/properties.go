@@ -93,7 +93,6 @@ func (o Options) withoutEffect() []string {
 		{"GPUQueueSize", o.GPUQueueSize != 0},
 		{"MaxStreams", o.MaxStreams != 0},
 		{"DefaultCUDAStreamPriority", o.DefaultCUDAStreamPriority != 0},
-		{"ExecDynamic", o.ExecDynamic == Off},
 		{"StreamPolicy", o.StreamPolicy != StreamDefault},
 		{"Concurrency", o.Concurrency != ConcurrencyDefault},
 		{"PyStartMethod", o.PyStartMethod == "spawn"},

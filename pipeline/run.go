@@ -23,6 +23,7 @@ type manual struct {
 	unchecked bool
 	scheduled bool  // the first batches of the epoch were scheduled
 	failed    error // why the pipeline is not run again
+	missing   error // why the next run fails
 }
 
 // caller is who runs the pipeline.
@@ -87,9 +88,39 @@ func (p *Pipeline) Run(ctx context.Context, inputs map[string]Data) (*Batch, err
 		return nil, err
 	}
 	defer p.turn.Leave()
+	if err := p.demand(what); err != nil {
+		return nil, err
+	}
 	s, ok, err := p.ring.Next(ctx)
 	p.fail(err)
 	return p.deliver(ctx, what, s, ok, err)
+}
+
+// demand asks for the batch that DALI's executor begins with this run when it is not dynamic: the first run begins
+// as many as are prefetched, and each one after it another. One that was not fed is an error, after which the
+// pipeline is not run again. What was begun before is delivered first.
+func (p *Pipeline) demand(what string) error {
+	if p.options.ExecDynamic != Off {
+		return nil
+	}
+	m, at := &p.manual, p.ring.Token().number
+	if m.missing != nil {
+		m.failed = m.missing
+		return errs.Wrap(what, "", m.missing)
+	}
+	ahead := int64(max(1, p.options.ahead()))
+	for _, in := range p.inputs {
+		if in.gives != nil || in.last != nil && in.source.options.RepeatLast || int64(len(in.window)) >= at-in.base+ahead {
+			continue
+		}
+		m.missing = p.unfed([]string{in.node.Name})
+		if ahead == 1 || !m.scheduled {
+			m.failed = m.missing
+			return errs.Wrap(what, "", m.missing)
+		}
+	}
+	m.scheduled = true
+	return nil
 }
 
 // ScheduleRun begins a batch; the first call of an epoch as many as are prefetched. At the end of
@@ -115,6 +146,9 @@ func (p *Pipeline) scheduleRun(ctx context.Context, who caller) error {
 			return nil
 		case flow.Starved:
 			switch {
+			case p.options.ExecDynamic == Off && !p.stuck && ctx.Err() == nil:
+				p.manual.failed = p.hungry()
+				return errs.Wrap(what, "", p.manual.failed)
 			case i > 0 || p.stuck:
 				p.manual.scheduled = true
 				return nil
@@ -266,6 +300,10 @@ func (p *Pipeline) hungry() error {
 			names = append(names, in.node.Name)
 		}
 	}
+	return p.unfed(names)
+}
+
+func (p *Pipeline) unfed(names []string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "external_source", Subject: "node " + strings.Join(names, ", "), Want: "a batch", Got: "none that was fed",
 		Remedy: "call FeedInput before each run, and as often as InputFeedCount says before the first"}
 }

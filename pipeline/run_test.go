@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -234,5 +235,65 @@ func sequence[T any](list []T) iter.Seq2[T, error] {
 				return
 			}
 		}
+	}
+}
+
+// TestMissingBatchOfStaticExecutor holds Run with ExecDynamic off against DALI 2.4.0: the first run begins as many
+// batches as are prefetched, and each one after it another. What was not fed by then fails the pipeline for good. What was
+// begun before is delivered first.
+func TestMissingBatchOfStaticExecutor(t *testing.T) {
+	for _, c := range []struct {
+		depth, fed int
+		runs       string // one letter a run
+		executor   pipeline.Switch
+	}{
+		{1, 0, "xx", pipeline.Off},
+		{1, 1, ".xx", pipeline.Off},
+		{1, 3, "...xx", pipeline.Off},
+		{2, 0, "xx", pipeline.Off},
+		{2, 1, "xx", pipeline.Off},
+		{2, 3, "...xx", pipeline.Off},
+		{3, 2, "xx", pipeline.Off},
+		{2, 1, ".", pipeline.Default},
+	} {
+		p := start(t, pipeline.Options{BatchSize: 2, PrefetchDepth: c.depth, ExecDynamic: c.executor}, external(pipeline.Source{}, pipeline.SourceOptions{Name: "x"}))
+		feed := func(v int32) {
+			t.Helper()
+			if err := p.FeedInput("x", []tensor.Tensor{ints(v), ints(v)}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range c.fed {
+			feed(int32(i))
+		}
+		got := ""
+		for i := range c.runs {
+			b, err := p.Run(context.Background(), nil)
+			if err != nil {
+				got += "x"
+				if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "node x") {
+					t.Errorf("depth %d, %d fed: %v", c.depth, c.fed, err)
+				}
+				feed(9) // too late
+				continue
+			}
+			got += "."
+			if v := values(t, b); v[0][0] != int32(i) {
+				t.Errorf("depth %d, %d fed: run %d gives %v", c.depth, c.fed, i, v)
+			}
+		}
+		if got != c.runs {
+			t.Errorf("depth %d, %d fed: runs %s, want %s", c.depth, c.fed, got, c.runs)
+		}
+		if c.executor == pipeline.Default {
+			if _, err := p.Run(context.Background(), nil); err == nil {
+				t.Error("a batch that was not fed")
+			}
+			feed(5)
+			if _, err := p.Run(context.Background(), nil); err != nil {
+				t.Errorf("a batch that was fed later: %v", err)
+			}
+		}
+		p.Close()
 	}
 }

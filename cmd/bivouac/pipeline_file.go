@@ -17,6 +17,7 @@ type PipelineOptions struct {
 	Seed      int64
 	CPU       bool
 	Compat    string
+	Limits    pipeline.Limits
 
 	checkpointing bool // states are read or written
 }
@@ -27,6 +28,9 @@ func (o *PipelineOptions) AddFlags(cmd *cobra.Command) {
 	atLeast(f, &o.BatchSize, "batch-size", 1, 0, "samples of a batch; by default as the file says")
 	atLeast(f, &o.Threads, "threads", 1, 0, "threads that compute; by default as the file says")
 	atLeast(f, &o.Seed, "seed", 0, -1, "seed; by default as the file says")
+	f.Int64Var(&o.Limits.MaxPixels, "max-pixels", 0, "most pixels of an image that is decoded; 0: 2^28, negative: any")
+	f.Int64Var(&o.Limits.MaxBytes, "max-bytes", 0, "most bytes of a sample anywhere; 0: 4 GiB, negative: any")
+	f.DurationVar(&o.Limits.MaxTime, "max-time", 0, "longest time of an operator for a sample; 0: any")
 	f.BoolVar(&o.CPU, "cpu", false, "run operators of a GPU on the CPU, and say which")
 	f.StringVar(&o.Compat, "compat", "dali", "orders, random numbers and states: dali, as DALI's, or none, as Bivouac's own")
 }
@@ -36,7 +40,7 @@ func (o *PipelineOptions) define(path string) (*pipeline.Definition, error) {
 	if o.Compat != "dali" && o.Compat != "none" {
 		return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "run", Subject: "--compat", Want: "dali or none", Got: o.Compat}}
 	}
-	change := &dali.DeserializeOptions{Options: pipeline.Options{BatchSize: o.BatchSize, NumThreads: o.Threads}}
+	change := &dali.DeserializeOptions{Options: pipeline.Options{BatchSize: o.BatchSize, NumThreads: o.Threads, Limits: o.Limits}}
 	if o.CPU {
 		change.OnGPU = pipeline.RunOnCPU
 	}

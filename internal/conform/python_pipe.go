@@ -30,6 +30,8 @@ type programmer struct {
 type program struct {
 	def  *pipeline.Definition
 	pipe *pipeline.Pipeline // nil: not built
+
+	building *pipeline.Builder // of dali.Pipeline(), until it is built
 }
 
 func (h *programmer) close() {
@@ -46,6 +48,8 @@ func (h *programmer) call(m *machine, name string, args []any, kw map[string]any
 		return h.pipe(m, args[0], kw)
 	case name == "ckpt" && len(args) >= 2:
 		return h.restore(m, args)
+	case name == "dali.Pipeline":
+		return h.begin(kw)
 	case name == "dali.Pipeline.deserialize":
 		return h.deserialize(args)
 	case h.b == nil && strings.HasPrefix(name, "fn."):
@@ -125,6 +129,54 @@ func (h *programmer) pipe(m *machine, outs any, kw map[string]any) (any, error) 
 		}
 	}
 	return p, nil
+}
+
+// begin is dali.Pipeline(**options): what follows is appended to its graph until it is built.
+func (h *programmer) begin(kw map[string]any) (any, error) {
+	o := daliOptions(2, nil)
+	for name, v := range kw {
+		if err := setOption(&o, name, v); err != nil {
+			return nil, err
+		}
+	}
+	b, err := pipeline.NewBuilder(o)
+	if err != nil {
+		return nil, err
+	}
+	h.b = b
+	p := &program{building: b}
+	h.made = append(h.made, p)
+	return p, nil
+}
+
+// build is build() of a pipeline that a program has put together.
+func (h *programmer) build(p *program) (err error) {
+	if p.building != nil {
+		b := p.building
+		if p.building = nil; h.b == b {
+			h.b = nil
+		}
+		if p.def, err = b.Definition(); err != nil {
+			return err
+		}
+	}
+	if p.pipe == nil {
+		p.pipe, err = p.def.New(h.ctx, nil)
+	}
+	return err
+}
+
+// setOutputs is set_outputs(*nodes).
+func (h *programmer) setOutputs(p *program, args []any) error {
+	if p.building == nil {
+		return raise("RuntimeError", "set_outputs: the pipeline is built")
+	}
+	nodes, err := h.outputs(tuple(args))
+	if err != nil {
+		return err
+	}
+	p.building.SetOutputs(nodes...)
+	return p.building.Err()
 }
 
 // onlyInYAML returns the lines of the serialized form for an option of a value that
@@ -218,7 +270,21 @@ func (h *programmer) method(m *machine, receiver any, name string, args []any, k
 	if !ok {
 		return h.grapher.method(m, receiver, name, args, kw)
 	}
+	switch name {
+	case "set_outputs":
+		return nil, h.setOutputs(p, args)
+	case "build", "run", "checkpoint", "epoch_size", "reader_meta", "serialize":
+		if err := h.build(p); err != nil {
+			return nil, err
+		}
+	default:
+		if p.pipe == nil {
+			return nil, raise("RuntimeError", "%s: the pipeline is not built", name)
+		}
+	}
 	switch {
+	case name == "build":
+		return nil, nil
 	case name == "checkpoint":
 		return p.pipe.Checkpoint()
 	case name == "serialize":

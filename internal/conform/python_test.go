@@ -187,3 +187,42 @@ func TestMistakesComeFromTheEngine(t *testing.T) {
 		t.Errorf("a refused state of another seed: %v, %q", err, r.divergence)
 	}
 }
+
+// TestPipelinesPutTogether reads programs that name outputs by set_outputs, and feed a static executor.
+func TestPipelinesPutTogether(t *testing.T) {
+	for _, c := range []struct {
+		ast   string
+		fails bool
+	}{
+		{`[["let", "p", ["call", "dali.Pipeline", [], {"batch_size": ["const", 2]}]],
+			["let", "x", ["call", "fn.external_source", [], {"name": ["const", "x"]}]],
+			["do", ["call", "p.set_outputs", [["name", "x"]], {}]],
+			["do", ["call", "p.build", [], {}]],
+			["do", ["call", "p.feed_input", [["const", "x"], ["list", [["name", "img"], ["name", "img"]]]], {}]],
+			["do", ["call", "p.run", [], {}]]]`, false},
+		{`[["let", "p", ["call", "dali.Pipeline", [], {}]],
+			["let", "x", ["call", "fn.external_source", [], {"name": ["const", "x"]}]],
+			["do", ["call", "p.set_outputs", [["name", "x"]], {}]],
+			["do", ["call", "p.set_outputs", [["name", "x"]], {}]]]`, true},
+		{`[["let", "p", ["call", "dali.Pipeline", [], {"exec_dynamic": ["const", false]}]],
+			["let", "x", ["call", "fn.external_source", [], {"name": ["const", "x"]}]],
+			["do", ["call", "p.set_outputs", [["name", "x"]], {}]],
+			["do", ["call", "p.build", [], {}]],
+			["do", ["call", "p.feed_input", [["const", "x"], ["list", [["name", "img"]]]], {}]],
+			["do", ["call", "p.run", [], {}]]]`, true},
+		{`[["let", "p", ["call", "pipe", [["lambda", [], ["call", "fn.external_source", [], {"name": ["const", "x"]}]]], {"run": ["const", null]}]],
+			["do", ["call", "p.set_outputs", [["const", 1]], {}]]]`, true},
+		{`[["let", "p", ["call", "dali.Pipeline", [], {}]], ["do", ["call", "p.feed_input", [["const", "x"], ["list", []]], {}]]]`, true},
+	} {
+		host := &programmer{grapher: &grapher{}, ctx: t.Context()}
+		image, err := zeros([]any{4, 5, 3}, "uint8")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &machine{host: host, names: map[string]any{"img": image}}
+		if err := m.run(parseAST(t, c.ast)); (err != nil) != c.fails {
+			t.Errorf("%s: %v", c.ast, err)
+		}
+		host.close()
+	}
+}

@@ -49,6 +49,7 @@ type Config struct {
 	Counted   []bool      // of the graph's nodes: those of a branch whose Keyer is given, as position and slot, the number of a sample among those that came to the node, and in the frame; nil: none
 	OnError   []OnError   // of its readers; Fail where there is none
 	Limits    op.Limits   // of a sample
+	Overdue   func(error) // told, by the goroutine that waits, of an operator that works on and on beyond Limits.MaxTime; nil: nobody
 
 	BytesPerSample int  // of an output whose size is not known, set aside before the data comes
 	Timing         bool // the time of nodes is counted
@@ -285,12 +286,18 @@ func (e *Executor) Wait(ctx context.Context, f *Frame) error {
 		f.finished = true
 		return nil
 	}
-	select {
-	case <-f.done:
-		f.finished = true
-		return nil
-	case <-ctx.Done():
-		return canceled(context.Cause(ctx))
+	tick, stop := e.watch()
+	defer stop()
+	for {
+		select {
+		case <-f.done:
+			f.finished = true
+			return nil
+		case <-ctx.Done():
+			return canceled(context.Cause(ctx))
+		case <-tick:
+			e.tellOverdue()
+		}
 	}
 }
 

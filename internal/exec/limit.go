@@ -1,10 +1,12 @@
 package exec
 
 import (
+	"fmt"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/op"
-	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // allow gives the samples of a block the time that the limits allow, from now on. Without a limit
@@ -34,9 +36,53 @@ func (e *Executor) checkFed(f *Frame) {
 			for s := range min(f.Len(), len(samples)) {
 				if size := int64(len(samples[s].Data)); size > e.config.Limits.MaxBytes {
 					f.failed.Store(true)
-					e.fail(f, s, n, e.config.Limits.CheckBytes("a sample "+samples[s].DType.String()+tensor.Shape(samples[s].Shape).String(), size))
+					e.fail(f, s, n, e.config.Limits.CheckBytes("a sample "+samples[s].DType.String()+samples[s].Shape.String(), size))
 				}
 			}
+		}
+	}
+}
+
+// doing is what a worker is at.
+type doing struct {
+	node     *graph.Node
+	position int64 // of the first of samples
+	samples  int
+	start    time.Time
+	told     bool // by the goroutine that waits
+}
+
+// begin notes what w does from start on, when somebody watches.
+func (w *worker) begin(r *run, s int, start time.Time) {
+	if start.IsZero() || w.e.config.Overdue == nil {
+		return
+	}
+	b := r.block.Binding()
+	w.doing.Store(&doing{node: r.node, position: w.frame.Positions[r.selected.sample(s)], samples: len(b.Positions), start: start})
+}
+
+// watch returns a channel that tells when to look for operators that take too long, and what ends it.
+func (e *Executor) watch() (tick <-chan time.Time, stop func()) {
+	if e.config.Limits.MaxTime == 0 || e.config.Overdue == nil {
+		return nil, func() {}
+	}
+	t := time.NewTicker(e.config.Limits.MaxTime)
+	return t.C, t.Stop
+}
+
+// tellOverdue tells of each operator that takes too long, once.
+func (e *Executor) tellOverdue() {
+	for _, w := range e.workers {
+		d := (*doing)(nil)
+		if w != nil {
+			d = w.doing.Load()
+		}
+		if d == nil || d.told {
+			continue
+		}
+		if err := e.overdue(d.start, d.samples); err != nil {
+			d.told = true
+			e.config.Overdue(errs.Wrap(d.node.Schema.FullName(), fmt.Sprintf("node %s, position %d, still under way", d.node.Name, d.position), err))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -25,6 +26,7 @@ type worker struct {
 	sample  int // the first of the current task's block
 	timed   int // samples that the current one stands for in clocks; 0: it is not timed
 	pinned  bool
+	doing   atomic.Pointer[doing] // nil between operators, and where nobody watches
 }
 
 // run is a node in the hands of a worker, and the memory of its block.
@@ -268,12 +270,14 @@ func (r *run) do(s, n int) {
 func (r *run) run(f *Frame, s int) {
 	b := r.block.Binding()
 	start := r.w.e.allow(b)
+	r.w.begin(r, s, start)
 	if err := r.kernel(); err != nil {
 		r.w.e.fail(f, r.selected.sample(s), r.node, err)
 	}
 	for i, err := range b.Errors {
 		r.w.e.fail(f, r.selected.sample(s+i), r.node, err)
 	}
+	r.w.doing.Store(nil)
 	if err := r.w.e.overdue(start, len(b.Positions)); err != nil {
 		r.w.e.fail(f, r.selected.sample(s), r.node, err)
 	}

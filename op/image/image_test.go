@@ -327,7 +327,7 @@ func TestTooLarge(t *testing.T) {
 	} {
 		c.Inputs = [][]tensor.Tensor{{img(1, 4, 4, 3)}}
 		r, err := optest.Run(c)
-		if err != nil || !errors.Is(r.Errors[0], errs.Invalid) {
+		if err != nil || !errors.Is(r.Errors[0], errs.Exhausted) {
 			t.Errorf("%s: got %v, %v", c.Op, err, r.Errors)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -171,7 +172,7 @@ func (r *Runner) Run() error {
 				b.Args[i] = args[i][lo:hi]
 			}
 		}
-		err := r.kernel.Run(&r.block)
+		err := r.run(lo, hi)
 		for s, e := range b.Errors {
 			if r.Result.Errors == nil {
 				r.Result.Errors = map[int]error{}
@@ -206,4 +207,24 @@ func Run(c Case) (Result, error) {
 	}
 	err = r.Run()
 	return r.Result, err
+}
+
+// run runs the kernel. A panic of a limit is the error of the samples lo to hi, as in executors.
+func (r *Runner) run(lo, hi int) (err error) {
+	b := r.block.Binding()
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *errs.Error:
+			if b.Errors == nil {
+				b.Errors = map[int]error{}
+			}
+			for s := range hi - lo {
+				b.Errors[s] = p
+			}
+		default:
+			panic(p)
+		}
+	}()
+	return r.kernel.Run(&r.block)
 }
