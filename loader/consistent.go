@@ -107,8 +107,7 @@ func (n *native) checkPosition(at *place) error {
 	if s.Sampler != nil || s.BatchSampler != nil {
 		return nil
 	}
-	samples, _ := s.DataLen()
-	_, length := orderOf(s, samples, n.version)
+	_, length := orderOf(s, at.spans[0].samples, n.version) // such a state is from before any extension
 	whole := at.epoch*length + at.index
 	if at.position == whole {
 		return nil

@@ -71,6 +71,14 @@ type Fingerprinted interface {
 	Fingerprint() string
 }
 
+// Growing is implemented by Fingerprinted data sets to which samples are added: it proves
+// to Loader.Extend that those that there were are the same.
+type Growing interface {
+	// FingerprintOf returns the Fingerprint that the data set had when it had its first n
+	// samples alone.
+	FingerprintOf(n int64) string
+}
+
 // Slice is the Map of the elements of a slice.
 type Slice[S any] []S
 

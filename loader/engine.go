@@ -53,7 +53,7 @@ func newEngine[S, B any](src source[S], o Options[S, B]) (*engine[S, B], error) 
 	}
 	e.keyer = rng.NewKeyer(s.randomSeed())
 	s.Fingerprint, s.Stateful = src.fingerprint(), src.stateful()
-	s.DataLen = src.length
+	s.DataLen, s.FingerprintOf = src.length, src.fingerprintOfFirst
 	s.AnnouncedLen = func() (int64, bool) { n := e.announced.Load(); return n - 1, n > 0 }
 	e.crew = newCrew(e.setup.Workers, e.work)
 	return e, nil

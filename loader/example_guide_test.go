@@ -186,3 +186,44 @@ func ExamplePackTokens() {
 	// [2,8] [1 1 1 2 2 2 2 2 1 2 2 3 3 3 3 0] <nil>
 	// [2,8] [0 1 2 0 1 2 3 4 0 0 1 0 1 2 3 0] <nil>
 }
+
+// Samples are added while a run is in its first epoch: the epoch ends as it would have,
+// and the next one has all.
+func ExampleLoader_Extend() {
+	ctx := context.Background()
+	open := func(n int64) *loader.Loader[int64, tensor.Tensor] {
+		ids := loader.Func(n, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil })
+		l, err := loader.New(ids, loader.Options[int64, tensor.Tensor]{BatchSize: 4, Shuffle: true, Seed: 7})
+		if err != nil {
+			log.Fatal(err)
+		}
+		return l
+	}
+	l := open(8)
+	defer l.Close()
+	if _, err := l.Next(ctx); err != nil {
+		log.Fatal(err)
+	}
+	saved, err := l.AppendState(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	more := open(11)
+	defer more.Close()
+	if err := more.Extend(saved); err != nil {
+		log.Fatal(err)
+	}
+	for epoch := range 2 {
+		n := 0
+		for batch, err := range more.Epoch(ctx) {
+			if err != nil {
+				log.Fatal(err)
+			}
+			n += batch.Shape[0]
+		}
+		fmt.Println(n, "samples in what is left of epoch", epoch)
+	}
+	// Output:
+	// 4 samples in what is left of epoch 0
+	// 11 samples in what is left of epoch 1
+}

@@ -207,13 +207,19 @@ func (l *Loader[S, B]) AppendState(dst []byte) ([]byte, error) {
 // kind errs.Mismatch when it is for another data set or order, and names what
 // differs, errs.Unsupported when it is of a newer version and errs.Corrupt when
 // it is none; the loader stays where it is then.
-func (l *Loader[S, B]) SetState(b []byte) error {
-	if err := l.turn.Take("loader.SetState"); err != nil {
+func (l *Loader[S, B]) SetState(b []byte) error { return l.setState("loader.SetState", b) }
+
+func (l *Loader[S, B]) setState(op string, b []byte) error {
+	if err := l.turn.Take(op); err != nil {
 		return err
 	}
 	defer l.turn.Leave()
 	if l.closed {
-		return &errs.Error{Kind: errs.Closed, Op: "loader.SetState"}
+		return &errs.Error{Kind: errs.Closed, Op: op}
+	}
+	if extend := &l.engine.setup.Extend; op == extendOp && !*extend {
+		*extend = true
+		defer func() { *extend = false }()
 	}
 	if b == nil {
 		if !l.moved {
@@ -223,7 +229,7 @@ func (l *Loader[S, B]) SetState(b []byte) error {
 	}
 	l.leave()
 	if err := l.protocol.SetState(b); err != nil {
-		return errs.Wrap("loader.SetState", "", err)
+		return errs.Wrap(op, "", err)
 	}
 	l.failures = 0
 	l.engine.drop()

@@ -42,11 +42,20 @@ func (n *native) Attach(e Engine) error {
 		}
 		n.at.streams = make([]streamPlace, streams)
 	}
+	if n.ordered() {
+		samples, _ := s.DataLen()
+		n.at.spans = []span{{samples: samples}}
+	}
 	n.identify()
 	n.takeSnapshot()
 	n.warnOfUnevenEnd()
 	n.warnOfPacks()
 	return nil
+}
+
+// ordered reports whether an order decides, and no stream or sampler.
+func (n *native) ordered() bool {
+	return !n.setup.Iterable && n.setup.Sampler == nil && n.setup.BatchSampler == nil
 }
 
 // laned reports whether batches belong to streams.
@@ -70,6 +79,9 @@ func (n *native) Begin(ctx context.Context) error {
 	since := n.at.since
 	n.at.since, n.snap.since = 0, 0
 	n.identify()
+	if samples, _ := n.setup.DataLen(); n.ordered() && n.at.spans[len(n.at.spans)-1].samples != samples {
+		n.at.grow(samples)
+	}
 	err := n.open(ctx)
 	if err == nil {
 		err = n.replay(ctx, since)
@@ -127,11 +139,8 @@ func (n *native) newPass() (*pass, error) {
 		f.cursor, err = openCursor(s.Sampler, s.Sampler.Open, at)
 		p.feed = f
 	default:
-		o, length := orderOf(s, samples, n.version)
-		start := at.epoch * length
-		if _, once := o.Len(); once {
-			start = 0
-		}
+		o, length := orderOf(s, at.spanOf(at.epoch).samples, n.version)
+		start := n.epochStart(at, o, length)
 		f := &orderFeed{order: o, start: start, length: length, index: at.index, samples: samples, dealer: deal, dropLast: s.DropLast}
 		if s.Packs {
 			f.packs, _ = o.(order.Packer)
@@ -139,6 +148,19 @@ func (n *native) newPass() (*pass, error) {
 		p.feed = f
 	}
 	return p, err
+}
+
+// epochStart returns the position of an order at which the epoch of a place begins. An
+// order that ends begins again in each, and one without epochs goes on.
+func (n *native) epochStart(at *place, o order.Order, length int64) int64 {
+	if _, once := o.Len(); once {
+		return 0
+	}
+	if _, epochs := o.(interface{ EpochLen() int64 }); epochs {
+		return at.epoch * length
+	}
+	s := at.spanOf(at.epoch)
+	return s.start + (at.epoch-s.epoch)*length
 }
 
 // domain is that of the order of Shuffle and of random numbers, for a purpose.
@@ -215,8 +237,20 @@ func (n *native) SetState(b []byte) (err error) {
 		}
 	}()
 	at, err := n.parse(b)
+	if errs.KindOf(err) == errs.Mismatch && n.setup.Extend {
+		at, err = n.parseEarlier(b, err)
+	}
 	if err != nil {
 		return err
+	}
+	if n.ordered() {
+		samples, _ := n.setup.DataLen()
+		if len(at.spans) == 0 {
+			at.spans = []span{{samples: samples}}
+		}
+		if last := at.spans[len(at.spans)-1]; last.samples != samples {
+			return corruptState("extra.spans", fmt.Sprint(samples, " samples at last"), last.samples)
+		}
 	}
 	if err := n.fits(&at); err != nil {
 		return err
@@ -272,8 +306,7 @@ func (n *native) fits(at *place) error {
 		return err
 	}
 	if !s.Iterable && s.Sampler == nil && s.BatchSampler == nil {
-		samples, _ := s.DataLen()
-		_, length := orderOf(s, samples, n.version)
+		_, length := orderOf(s, at.spanOf(at.epoch).samples, n.version)
 		if at.index > length {
 			return corruptState("extra.index", fmt.Sprintf("at most the %d samples of an epoch", length), at.index)
 		}

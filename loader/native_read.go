@@ -22,6 +22,7 @@ type extraForm struct {
 	Sampler  *samplerForm   `json:"sampler"`
 	Settle   int64          `json:"settle"`
 	Since    int64          `json:"since"`
+	Spans    [][3]int64     `json:"spans"`
 	Step     int64          `json:"step"`
 	Streams  []streamForm   `json:"streams"`
 	Turn     int64          `json:"turn"`
@@ -126,6 +127,15 @@ func (f *extraForm) into(at *place, s *Setup) error {
 			return corruptState("extra.history", "no negative numbers", h)
 		}
 		at.history = append(at.history, segment{h[0], h[1], h[2]})
+	}
+	if len(f.Spans) == 1 || len(f.Spans) > mostSpans {
+		return corruptState("extra.spans", fmt.Sprintf("none, or 2 to %d", mostSpans), len(f.Spans))
+	}
+	for i, g := range f.Spans {
+		if g[0] < 0 || g[1] < 0 || g[2] < 0 || i > 0 && g[0] < f.Spans[i-1][0] {
+			return corruptState("extra.spans", "epochs that rise, and no negative numbers", g)
+		}
+		at.spans = append(at.spans, span{g[0], g[1], g[2]})
 	}
 	at.covered, at.world = len(f.Coverage) == len(at.coverage), f.World
 	for i, c := range f.Coverage {

@@ -64,6 +64,13 @@ func appendExtra(dst []byte, at *place, s *Setup) []byte {
 	if at.since > 0 {
 		dst = appendField(append(dst, ','), "since", at.since)
 	}
+	if len(at.spans) > 1 {
+		dst = append(dst, `,"spans":[`...)
+		for i, g := range at.spans {
+			dst = appendIntegers(comma(dst, i), g.epoch, g.samples, g.start)
+		}
+		dst = append(dst, ']')
+	}
 	dst = appendField(append(dst, ','), "step", at.step)
 	if len(at.streams) > 0 {
 		dst = appendStreams(append(dst, `,"streams":[`...), at.streams)

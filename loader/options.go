@@ -107,6 +107,9 @@ type Options[S, B any] struct {
 	Streams int
 	// OnError says what becomes of samples that cannot be read.
 	OnError Policy
+	// Extend makes SetState take states from before the run was extended, as Loader.Extend
+	// does. Set it where the state is set by somebody else, as a bivouac.Job.
+	Extend bool
 	// NoDigest leaves digest and coverage out of the state. They are taken over the ids
 	// of all ranks, which costs some nanoseconds an id.
 	NoDigest bool
@@ -194,7 +197,7 @@ func (o *Options[S, B]) setup(iterable bool) Setup {
 		Workers: o.Workers, Persistent: o.Persistent, InOrder: !o.OutOfOrder, SnapshotEvery: o.SnapshotEvery,
 		Shuffle: o.Shuffle, Sampler: o.Sampler, BatchSampler: o.BatchSampler, Order: o.Order, Streams: o.Streams,
 		Seed: o.Seed, Name: o.Name, Rank: o.Rank, World: o.world(), OnError: o.OnError, NoDigest: o.NoDigest, Warn: o.Warn,
-		Packs: o.CollatePacks != nil, Uneven: o.Uneven, SettleEvery: o.SettleEvery,
+		Packs: o.CollatePacks != nil, Uneven: o.Uneven, SettleEvery: o.SettleEvery, Extend: o.Extend,
 	}
 	switch o.SnapshotEvery {
 	case 0:

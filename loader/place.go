@@ -25,6 +25,7 @@ type place struct {
 	sealed   bool        // it has a checksum
 	ahead    window
 	history  []segment
+	spans    []span // lengths of the data set; the first is that of the start
 	ledger   ledger
 
 	draws           int64  // items drawn from the cursor of a sampler in the epoch
@@ -57,6 +58,53 @@ type segment struct{ step, position, global int64 }
 
 // mostSegments is how many changes of the batch size are remembered.
 const mostSegments = 8
+
+// span is from which epoch on the data set has had how many samples, and at which
+// position of an endless order that epoch begins.
+type span struct{ epoch, samples, start int64 }
+
+// mostSpans is how many changes of the length are remembered.
+const mostSpans = 32
+
+// spanOf returns the span of an epoch.
+func (p *place) spanOf(epoch int64) span {
+	s := p.spans[0]
+	for _, next := range p.spans[1:] {
+		if next.epoch <= epoch {
+			s = next
+		}
+	}
+	return s
+}
+
+// begun reports whether something of the epoch was drawn.
+func (p *place) begun() bool {
+	return p.index > 0 || p.batch > 0 || len(p.ahead.bits) > 0
+}
+
+// grow notes that the data set has another length: from this epoch on if nothing of it was
+// drawn, else from the next one on.
+func (p *place) grow(samples int64) {
+	epoch := p.epoch
+	if p.begun() {
+		epoch++
+	}
+	for len(p.spans) > 0 && p.spans[len(p.spans)-1].epoch >= epoch && (len(p.spans) > 1 || epoch == 0) {
+		p.spans = p.spans[:len(p.spans)-1]
+	}
+	next := span{epoch: epoch, samples: samples}
+	if len(p.spans) > 0 {
+		last := p.spans[len(p.spans)-1]
+		if last.samples == samples {
+			return
+		}
+		next.start = last.start + (epoch-last.epoch)*last.samples
+	}
+	if len(p.spans) == mostSpans {
+		p.spans = p.spans[:copy(p.spans, p.spans[1:])]
+	}
+	p.spans = append(p.spans, next)
+}
 
 // window is what was handed out beyond the place when batches come out of order:
 // bit i says that the batch i after it was.
@@ -103,6 +151,7 @@ func (p *place) clone() place {
 	c := *p
 	c.ahead.bits = append([]bool(nil), p.ahead.bits...)
 	c.history = append([]segment(nil), p.history...)
+	c.spans = append([]span(nil), p.spans...)
 	c.ledger.last = append([]skipped(nil), p.ledger.last...)
 	c.streams = append([]streamPlace(nil), p.streams...)
 	return c

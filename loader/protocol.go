@@ -61,10 +61,14 @@ type Setup struct {
 	Uneven        Uneven
 	SettleEvery   int    // 0: never
 	Packs         bool   // batches are of packs of Order, and their sizes count those
+	Extend        bool   // states from before the run was extended are taken
 	NoDigest      bool   // no digest and coverage
 	Fingerprint   string // of the data set
 	Stateful      bool   // the data set has a state
 
+	// FingerprintOf is the fingerprint of the first n samples; ok is false where the data
+	// set does not tell.
+	FingerprintOf func(n int64) (fingerprint string, ok bool)
 	// DataLen is the length of the data set now: of a Map, or announced by a Sized.
 	DataLen func() (n int64, known bool)
 	// AnnouncedLen is the length that Loader.Len told last; known is false before,

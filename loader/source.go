@@ -58,6 +58,13 @@ func (s source[S]) length() (n int64, known bool) {
 
 func (s source[S]) fingerprint() string { return fingerprintOf(s.dataset()) }
 
+func (s source[S]) fingerprintOfFirst(n int64) (string, bool) {
+	if g, ok := s.dataset().(Growing); ok {
+		return g.FingerprintOf(n), true
+	}
+	return "", false
+}
+
 func (s source[S]) stateful() bool {
 	_, ok := s.dataset().(state.Stateful)
 	return ok

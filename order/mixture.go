@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"sort"
-	"strings"
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -60,6 +59,7 @@ type Mixture struct {
 	n          int64 // math.MaxInt64 without end
 	exhaustion Exhaustion
 	phases     []Phase
+	origins    []Origin // of which Extend was called
 	scratch    sync.Pool
 }
 
@@ -415,15 +415,4 @@ func (m *Mixture) Len() (n int64, ok bool) {
 }
 
 // String implements Order.
-func (m *Mixture) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "mixture(v%d exhaustion=%d", m.version, m.exhaustion)
-	for _, p := range m.phases {
-		fmt.Fprintf(&b, " %d:%v", p.From, p.Weights)
-	}
-	for i, s := range m.sources {
-		fmt.Fprintf(&b, "; %d of %s", m.sources[i].Samples, s.Order)
-	}
-	b.WriteByte(')')
-	return b.String()
-}
+func (m *Mixture) String() string { return m.describe(len(m.phases), len(m.sources)) }

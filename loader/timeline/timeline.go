@@ -68,6 +68,7 @@ type extra struct {
 	Coverage []Coverage `json:"coverage"`
 	History  [][3]int64 `json:"history"`
 	Index    int64      `json:"index"`
+	Spans    [][3]int64 `json:"spans"`
 	Since    int64      `json:"since"`
 	Step     int64      `json:"step"`
 	World    int        `json:"world"`
@@ -139,10 +140,26 @@ func Open(document []byte, o Options) (*Timeline, error) {
 		return nil, err
 	}
 	t.here = Place{Step: t.extra.Step, Epoch: doc.Epoch, Index: t.extra.Index}
+	if err := t.checkSpans(); err != nil {
+		return nil, err
+	}
 	if t.here.Index < 0 || t.here.Index > t.length || t.here.Step < 0 || t.length == 0 && t.here.Step > 0 {
 		return nil, corrupt("extra", fmt.Sprint("a place in an epoch of ", t.length, " samples"), t.here)
 	}
 	return t, t.readHistory()
+}
+
+// checkSpans refuses the state of a run whose data set has grown, while it is in an epoch
+// of another length than those that come. Later it tells of that epoch and what comes.
+func (t *Timeline) checkSpans() error {
+	if len(t.extra.Spans) == 0 {
+		return nil
+	}
+	_, epochs := t.order.(order.Epochs)
+	if last := t.extra.Spans[len(t.extra.Spans)-1]; t.here.Epoch < last[0] || !epochs && !t.once {
+		return unsupported("extra.spans", fmt.Sprint("a state of epoch ", last[0], " or later, of an order with epochs"), fmt.Sprint("one of epoch ", t.here.Epoch, ", in a run whose data set has grown"))
+	}
+	return nil
 }
 
 // readExtra decodes the part of a document that is the loader's own.
@@ -221,7 +238,7 @@ func (t *Timeline) readHistory() error {
 	t.first = t.segments[0].Step
 	for _, drop := range []bool{t.dropLast, !t.dropLast} {
 		t.dropLast = drop
-		if t.consistent() {
+		if len(t.extra.Spans) == 0 && t.consistent() {
 			return nil
 		}
 	}

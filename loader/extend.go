@@ -1,0 +1,113 @@
+package loader
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/state"
+)
+
+const extendOp = "loader.Extend"
+
+// Extend makes the loader go on from a state of the same run before it was extended. It
+// takes what SetState takes, and beyond that:
+//
+//	more samples        the epoch of the state goes on as it was, and those after it have
+//	                    all samples; an epoch of which nothing was drawn has all, too
+//	another future      Options.Order is what order.Mixture.Extend returns of the order
+//	of a mixture        that there was, or has phases more than that: new weights, new
+//	                    phases and new sources from a position on
+//
+// What lies behind the state is as it was: the samples, their ids and random numbers. The
+// error is of kind errs.Mismatch where that would change: for fewer samples, other samples
+// (a Fingerprinted data set must be Growing), an extension before the position of the
+// state, or another run. Later states are those of the extended run, which SetState takes;
+// they hold the lengths that the data set has had.
+func (l *Loader[S, B]) Extend(b []byte) error { return l.setState(extendOp, b) }
+
+// parseEarlier reads the state of a run that this one is an extension of. refused is why
+// it is no state of this one.
+func (n *native) parseEarlier(b []byte, refused error) (at place, err error) {
+	d, err := state.Unmarshal(b)
+	if err != nil || !n.ordered() || d.Kind != stateKind {
+		return at, refused
+	}
+	samples, _ := n.setup.DataLen()
+	before, err := strconv.ParseInt(d.Fields["samples"], 10, 64)
+	switch {
+	case err != nil || before < 0:
+		return at, refused
+	case before > samples:
+		return at, &errs.Error{Kind: errs.Mismatch, Subject: "samples", Want: fmt.Sprint(before, " or more, as there were"), Got: fmt.Sprint(samples), Remedy: "an extended data set keeps its samples"}
+	}
+	for _, version := range []int{0, 1} {
+		n.version = version
+		n.identify()
+		for _, origin := range n.origins(before) {
+			fields := maps.Clone(n.identity.document.Fields)
+			fields["samples"] = strconv.FormatInt(before, 10)
+			for _, text := range []string{order.IdentityOf(origin.Description), origin.Description} {
+				fields["order"] = text
+				id := identityFor(n.fingerprintBefore(d.Fingerprint, before), fields)
+				if at, err = id.parse(b, n.setup); err == nil {
+					return at, n.extendPlace(&at, origin.Until, before, samples)
+				}
+			}
+		}
+		if n.setup.Name != "" {
+			break
+		}
+	}
+	if prints, ok := n.setup.FingerprintOf(before); !ok && d.Fingerprint != n.setup.Fingerprint {
+		return at, &errs.Error{Kind: errs.Mismatch, Subject: "data set fingerprint", Want: d.Fingerprint, Got: n.setup.Fingerprint,
+			Remedy: "implement loader.Growing, so that the data set proves that the samples that there were are the same"}
+	} else if ok && prints != d.Fingerprint && d.Fingerprint != n.setup.Fingerprint {
+		return at, &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("fingerprint of the first %d samples", before), Want: d.Fingerprint, Got: prints, Remedy: "the samples that there were have changed"}
+	}
+	return at, refused
+}
+
+// fingerprintBefore is what the fingerprint of a state must be.
+func (n *native) fingerprintBefore(got string, samples int64) string {
+	if first, ok := n.setup.FingerprintOf(samples); ok && got != n.setup.Fingerprint {
+		return first
+	}
+	return n.setup.Fingerprint
+}
+
+// origins are the orders from which the loader can go on, where the data set had so many
+// samples.
+func (n *native) origins(samples int64) []order.Origin {
+	o, _ := orderOf(n.setup, samples, n.version)
+	origins := []order.Origin{{Description: o.String(), Until: math.MaxInt64}}
+	if n.setup.Order != nil {
+		origins = append(origins, order.Origins(o)...)
+	}
+	return origins
+}
+
+// extendPlace makes the place of a run before it was extended that of this one. Up to a
+// position both orders are the same.
+func (n *native) extendPlace(at *place, until, before, samples int64) error {
+	if len(at.spans) == 0 {
+		at.spans = []span{{samples: before}}
+	}
+	if last := at.spans[len(at.spans)-1]; last.samples != before {
+		return corruptState("extra.spans", fmt.Sprint(before, " samples at last"), last.samples)
+	}
+	o, length := orderOf(n.setup, at.spanOf(at.epoch).samples, n.version)
+	drawn := at.index + int64(len(at.ahead.bits))*at.ahead.global
+	if n.setup.Packs && len(at.ahead.bits) > 0 {
+		drawn = length // packs do not tell how many samples they have
+	}
+	if pos := n.epochStart(at, o, length) + drawn; pos > until {
+		return &errs.Error{Kind: errs.Mismatch, Subject: "order", Want: fmt.Sprintf("one that is extended from position %d on, or later", pos), Got: fmt.Sprintf("one that is another from position %d on", until),
+			Remedy: "what was delivered does not change: extend the order from where the state stands"}
+	}
+	at.grow(samples)
+	return nil
+}
