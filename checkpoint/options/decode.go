@@ -3,8 +3,9 @@ package options
 import (
 	"fmt"
 	"reflect"
-	"sort"
 	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
 )
 
 func decode(v value) (Options, error) {
@@ -161,52 +162,14 @@ func unknown(t reflect.Type, k key, name string) error {
 			near = append(near, n)
 		}
 	}
-	remedy := ""
-	if n := nearest(k.name, near); n != "" {
-		remedy = "did you mean " + n + "?"
-	} else {
+	remedy := errs.DidYouMean(k.name, near)
+	if remedy == "" {
 		walk(Options{}, func(f field) bool {
 			if f.text && f.name != name && (f.name == k.name || len(f.name) > len(k.name) && f.name[len(f.name)-len(k.name)-1:] == "."+k.name) {
-				remedy = "did you mean " + f.name + "?"
+				remedy = errs.DidYouMean(f.name, []string{f.name})
 			}
 			return remedy == ""
 		})
 	}
 	return at(k.line, k.col, name, "a known option", "an unknown one", remedy)
-}
-
-// nearest returns the name at the least edit distance, at most a third of its
-// length; "" where there is none.
-func nearest(name string, names []string) string {
-	best, least := "", len(name)
-	sort.Strings(names)
-	for _, n := range names {
-		if d := distance(name, n); d < least && 3*d <= max(len(name), len(n)) {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// distance is the number of bytes to insert, delete or replace.
-func distance(a, b string) int {
-	if len(a) > 64 {
-		a = a[:64]
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := corner
-			if a[i] != b[j] {
-				d = 1 + min(corner, row[j], row[j+1])
-			}
-			corner, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
 }

@@ -35,5 +35,5 @@ bivouac: {compression: zstd}
 func ExampleParseJSON() {
 	_, err := options.ParseJSON([]byte(`{"array": {"saving": {"use_zar3": true}}}`))
 	fmt.Println(err)
-	// Output: options.ParseJSON: array.saving.use_zar3, line 1, column 23: invalid: want a known option, got an unknown one (did you mean use_zarr3?)
+	// Output: options.ParseJSON: array.saving.use_zar3, line 1, column 23: invalid: want a known option, got an unknown one (did you mean "use_zarr3"?)
 }

@@ -113,8 +113,8 @@ func TestParseRefuses(t *testing.T) {
 		name, json, yaml string
 		want             []string
 	}{
-		{"misspelt", `{"array": {"saving": {"use_zar3": true}}}`, "array:\n  saving:\n    use_zar3: true", []string{"array.saving.use_zar3", "did you mean use_zarr3?"}},
-		{"another level", `{"use_zarr3": true}`, "use_zarr3: true", []string{"did you mean array.saving.use_zarr3?"}},
+		{"misspelt", `{"array": {"saving": {"use_zar3": true}}}`, "array:\n  saving:\n    use_zar3: true", []string{"array.saving.use_zar3", "did you mean \"use_zarr3\"?"}},
+		{"another level", `{"use_zarr3": true}`, "use_zarr3: true", []string{"did you mean \"array.saving.use_zarr3\"?"}},
 		{"nothing near", `{"colour": 1}`, "colour: 1", []string{"colour", "unknown"}},
 		{"function", `{"memory": {"is_prioritized_key_fn": "f"}}`, "memory: {is_prioritized_key_fn: f}", []string{"IsPrioritizedKey"}},
 		{"private key", `{"bivouac": {"signing_key": "x"}}`, "bivouac: {signing_key: x}", []string{"set Signing"}},
@@ -138,7 +138,7 @@ func TestParseRefuses(t *testing.T) {
 		{"annotation", `{"bivouac": {"annotations": {"n": 7}}}`, "bivouac: {annotations: {n: 7}}", []string{"annotations.n", "quotes"}},
 		{"contradiction", `{"bivouac": {"layout": "zarr3"}, "array": {"saving": {"use_ocdbt": true}}}`, "bivouac: {layout: zarr3}\narray: {saving: {use_ocdbt: true}}", []string{"array.saving.use_ocdbt", "bivouac.layout"}},
 		{"leaf pattern", `{"bivouac": {"leaf_storage": [{"match": "["}]}}`, `bivouac: {leaf_storage: [{match: "["}]}`, []string{"bivouac.leaf_storage[0].match"}},
-		{"leaf name", `{"bivouac": {"leaf_storage": [{"mach": "a"}]}}`, `bivouac: {leaf_storage: [{mach: a}]}`, []string{"leaf_storage[0].mach", "did you mean match?"}},
+		{"leaf name", `{"bivouac": {"leaf_storage": [{"mach": "a"}]}}`, `bivouac: {leaf_storage: [{mach: a}]}`, []string{"leaf_storage[0].mach", "did you mean \"match\"?"}},
 		{"two values", `{} {}`, "--- {}\n--- {}", []string{"line 1"}},
 		{"no syntax", `{"array":`, "array: [", []string{"line 1"}},
 		{"nothing", ``, "[]", []string{"line 1"}},

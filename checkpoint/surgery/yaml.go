@@ -2,9 +2,11 @@ package surgery
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,9 +109,13 @@ func parse(b []byte) (Script, error) {
 	if err := nodes.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return Script{}, &errs.Error{Kind: errs.Invalid, Want: "one document", Got: "more"}
 	}
-	d := yaml.NewDecoder(bytes.NewReader(b))
-	d.KnownFields(true)
-	if err := d.Decode(&doc); err != nil {
+	if root.Kind == 0 || len(root.Content) != 1 {
+		return Script{}, notYAML(io.EOF)
+	}
+	if err := known(root.Content[0], reflect.TypeOf(doc), ""); err != nil {
+		return Script{}, err
+	}
+	if err := root.Decode(&doc); err != nil {
 		return Script{}, notYAML(err)
 	}
 	s := Script{Sources: doc.Sources}
@@ -123,8 +129,106 @@ func parse(b []byte) (Script, error) {
 	return s, nil
 }
 
+// notYAML says where a text is no YAML. What the library says of it is for those who know
+// its grammar.
 func notYAML(err error) error {
-	return &errs.Error{Kind: errs.Invalid, Want: "rules in YAML", Got: strings.ReplaceAll(err.Error(), "\n", " "), Remedy: "see docs/guide/surgery.md"}
+	e := &errs.Error{Kind: errs.Invalid, Want: "rules in YAML", Got: "text that is not YAML", Remedy: "see docs/guide/surgery.md"}
+	if errors.Is(err, io.EOF) {
+		e.Got = "nothing"
+	}
+	if _, rest, ok := strings.Cut(err.Error(), "line "); ok {
+		if line, _, ok := strings.Cut(rest, ":"); ok {
+			e.Subject = "line " + line
+		}
+	}
+	return e
+}
+
+// known refuses a node that is not what a Go value of type t is written as: a member that
+// t has not, or has twice, and a value of another kind. name is the member whose value n is.
+func known(n *yaml.Node, t reflect.Type, name string) error {
+	bad := func(want, got string) *errs.Error {
+		return &errs.Error{Kind: errs.Invalid, Subject: "line " + strconv.Itoa(n.Line), Want: want, Got: got}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return known(n, t.Elem(), name)
+	case reflect.Slice:
+		if n.Kind != yaml.SequenceNode {
+			return bad("a list"+after(" in ", name), shape(n))
+		}
+		for _, c := range n.Content {
+			if err := known(c, t.Elem(), name); err != nil {
+				return err
+			}
+		}
+		return nil
+	case reflect.Struct:
+		if n.Kind != yaml.MappingNode {
+			return bad("a mapping"+after(" in ", name), shape(n))
+		}
+		types := map[string]reflect.Type{}
+		names := members(t, types)
+		seen := map[string]bool{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			member, ok := types[key.Value]
+			if !ok || key.Kind != yaml.ScalarNode {
+				return &errs.Error{Kind: errs.Invalid, Subject: "line " + strconv.Itoa(key.Line), Want: "one of " + strings.Join(names, ", ") + after(" in ", name),
+					Got: strconv.Quote(key.Value), Remedy: errs.DidYouMean(key.Value, names)}
+			}
+			if seen[key.Value] {
+				return &errs.Error{Kind: errs.Invalid, Subject: "line " + strconv.Itoa(key.Line), Want: "each member once", Got: strconv.Quote(key.Value) + " twice"}
+			}
+			seen[key.Value] = true
+			if err := known(n.Content[i+1], member, key.Value); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if n.Kind != yaml.ScalarNode || n.Decode(reflect.New(t).Interface()) != nil {
+		want := map[reflect.Kind]string{reflect.String: "a text", reflect.Bool: "true or false", reflect.Int: "an integer", reflect.Float64: "a number"}[t.Kind()]
+		return bad(cmp.Or(want, "a value")+after(" in ", name), shape(n))
+	}
+	return nil
+}
+
+// members returns the names of the members of a struct in order, those of embedded ones
+// included, and enters their types.
+func members(t reflect.Type, types map[string]reflect.Type) (names []string) {
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		switch {
+		case name == "-" || !f.IsExported() && !f.Anonymous:
+		case strings.Contains(options, "inline"):
+			names = append(names, members(f.Type, types)...)
+		default:
+			name = cmp.Or(name, strings.ToLower(f.Name))
+			types[name] = f.Type
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// after returns text with something before it, and "" for no text.
+func after(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
+}
+
+// shape says what a node is.
+func shape(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	return strconv.Quote(n.Value)
 }
 
 // plain refuses null, which decodes as nothing where there should be something,

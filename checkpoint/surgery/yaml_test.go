@@ -71,6 +71,27 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// A mistake is told by its line, in words of this package, with the name that was meant.
+func TestParseTells(t *testing.T) {
+	for text, want := range map[string]string{
+		"rules:\n- renam: {pattern: a, to: b}":        `surgery.Parse: line 2: invalid: want one of rename, copy, drop, cast, transpose, repeat, stack, unstack, fuse, split in rules, got "renam" (did you mean "rename"?)`,
+		"rules:\n- rename:\n    patern: a\n    to: b": `surgery.Parse: line 3: invalid: want one of pattern, optional, to in rename, got "patern" (did you mean "pattern"?)`,
+		"rulse: []":             `surgery.Parse: line 1: invalid: want one of sources, rules, got "rulse" (did you mean "rules"?)`,
+		"rules: {rename: {}}":   `surgery.Parse: line 1: invalid: want a list in rules, got a mapping`,
+		"rules:\n- rename: [a]": `surgery.Parse: line 2: invalid: want a mapping in rename, got a list`,
+		"rules:\n- transpose: {pattern: a, axes: [0, x]}": `surgery.Parse: line 2: invalid: want an integer in axes, got "x"`,
+		"rules:\n- drop: {pattern: a, optional: perhaps}": `surgery.Parse: line 2: invalid: want true or false in optional, got "perhaps"`,
+		"rules:\n- drop:\n    pattern: a\n    pattern: b": `surgery.Parse: line 4: invalid: want each member once, got "pattern" twice`,
+		"rules:\n- drop: {pattern: a\n- copy: {}":         `surgery.Parse: line 1: invalid: want rules in YAML, got text that is not YAML (see docs/guide/surgery.md)`,
+		"": `surgery.Parse: invalid: want rules in YAML, got nothing (see docs/guide/surgery.md)`,
+		"rules: [{rename: {pattern: a, to: b}, drop: {pattern: c}}]": `surgery.Parse: rule 1: invalid: want one of rename, copy, drop, cast, transpose, repeat, stack, unstack, fuse or split, got 2 of them`,
+	} {
+		if _, err := surgery.Parse([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%q:\ngot  %v\nwant %s", text, err, want)
+		}
+	}
+}
+
 // What is read prints as what reads the same.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(everything))
