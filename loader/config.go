@@ -45,7 +45,12 @@ import (
 func FromConfig[S, B any](text []byte, base Options[S, B]) (Options[S, B], error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
-		return base, configError("", "YAML or JSON", err.Error())
+		where := ""
+		if _, rest, ok := strings.Cut(err.Error(), "line "); ok {
+			line, _, _ := strings.Cut(rest, ":")
+			where = "line " + line
+		}
+		return base, configError(where, "YAML or JSON", "text that is neither")
 	}
 	if len(document.Content) == 0 {
 		return base, nil

@@ -2,6 +2,7 @@ package loader_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,30 @@ func TestFromConfigRefuses(t *testing.T) {
 	} {
 		_, err := loader.FromConfig([]byte(text), options{})
 		if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// A misspelt name is told with its line and the name that was meant: of each option that
+// a configuration may have, and of their parts.
+func TestFromConfigSuggests(t *testing.T) {
+	names := []string{"batch_size", "shuffle", "num_workers", "prefetch_factor", "persistent_workers", "drop_last", "timeout", "pin_memory", "pin_memory_device",
+		"multiprocessing_context", "snapshot_every_n_steps", "in_order", "seed", "name", "global_batch", "rank", "world", "streams", "uneven", "settle_every_n_steps", "on_error"}
+	for _, name := range names {
+		wrong := name[:len(name)-1] + "x"
+		_, err := loader.FromConfig([]byte("# options\n"+wrong+": 1"), options{})
+		if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), "did you mean "+strconv.Quote(name)+"?") {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"on_error: {retrie: 1}":  `did you mean "retries"?`,
+		"on_error: {acton: 1}":   `did you mean "action"?`,
+		"batch_size: 1\nseed: {": "line 2",
+		"{":                      "want YAML or JSON, got text that is neither",
+	} {
+		if _, err := loader.FromConfig([]byte(text), options{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "yaml:") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -1,0 +1,38 @@
+package op_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
+	_ "github.com/bivouac-ml/bivouac/pipeline" // registers all operators
+)
+
+// An operator of DALI that is not there yet is told to be one; it is neither called
+// unknown nor taken for another. None that is there is called absent.
+func TestAbsentOperators(t *testing.T) {
+	for _, name := range []string{"audio_decoder", "decoders.video", "readers.coco", "experimental.remap", "jitter", "spectrogram"} {
+		_, err := op.Lookup(name)
+		if !op.InDALI(name) || !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "not there yet") || strings.Contains(err.Error(), "did you mean") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if all := op.Schemas(); len(all) < 50 {
+		t.Errorf("%d operators are registered", len(all))
+	}
+	for _, s := range op.Schemas() {
+		if op.InDALI(s.FullName()) {
+			t.Errorf("%s is there and called absent", s.FullName())
+		}
+		if _, err := op.Lookup(s.FullName()); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, near := range map[string]string{"decoders.imagee": `"decoders.image"`, "uniform": `"random.uniform"`, "readers.cocoo": ""} {
+		if _, err := op.Lookup(name); !errors.Is(err, errs.NotFound) || !strings.Contains(err.Error(), near) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
