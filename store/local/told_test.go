@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -511,5 +514,55 @@ func TestCancelledSync(t *testing.T) {
 	}), root, nil)
 	if err := s.Sync(ctx, "d"); errs.KindOf(err) != errs.Canceled || synced != 1 {
 		t.Errorf("%d files synced, error %v", synced, err)
+	}
+}
+
+// A lock that was given back, or that nobody waits for, is not told to be held.
+func TestLockCheckRefusals(t *testing.T) {
+	s, err := local.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.Lock(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := l.(store.HeldLock)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := held.Check(ended); errs.KindOf(err) != errs.Canceled {
+		t.Errorf("without time: %v", err)
+	}
+	if err := errors.Join(held.Check(t.Context()), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Check(t.Context()); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("given back: %v", err)
+	}
+}
+
+// A socket in the place of a file is told to be no file.
+func TestPinnedSocket(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "1"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir) // the name of a socket must be short
+	socket, err := net.Listen("unix", "1/s")
+	if err != nil {
+		t.Skip("no sockets here:", err)
+	}
+	defer socket.Close() //nolint:errcheck // a listener of this test
+	s, err := local.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Pin(t.Context(), "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close() //nolint:errcheck // nothing was written
+	if _, err := p.Open(t.Context(), "1/s"); errs.KindOf(err) != errs.Invalid {
+		t.Errorf("got %v", err)
 	}
 }
