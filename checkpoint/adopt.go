@@ -29,7 +29,7 @@ const adoptPiece = 4 << 20
 // from then on: Verify calls it sound, and loads hold what they read against it. No
 // other file is changed, and Orbax ignores this one. The checkpoint is verified before,
 // and once more against the manifest after; what the manifest covers is what was read
-// then. No other process may write there meanwhile. The report is of the second
+// then. A checkpoint that another process replaces meanwhile is errs.Busy. The report is of the second
 // look.
 //
 // Errors: Corrupt when damage is found; Exists when there is a manifest; Unsupported
@@ -55,6 +55,14 @@ func Adopt(ctx context.Context, path string, o *AdoptOptions) (*Report, error) {
 	if err != nil {
 		return r, errs.Wrap(op, path, err)
 	}
+	old, err := store.Pin(ctx, st, name)
+	if errs.KindOf(err) == errs.Invalid {
+		err = &errs.Error{Kind: errs.Unsupported, Want: "a layout of Orbax", Got: "a single file", Remedy: "bivouac convert writes a copy with a manifest"}
+	}
+	if err != nil {
+		return r, errs.Wrap(op, path, err)
+	}
+	defer old.Close() //nolint:errcheck // nothing was written
 	var m manifest.Manifest
 	err = (&LoadOptions{Store: o.Store}).read(ctx, path, func(c *layout.Checkpoint) error {
 		if !strings.HasPrefix(c.Layout, "orbax") {
@@ -66,12 +74,19 @@ func Adopt(ctx context.Context, path string, o *AdoptOptions) (*Report, error) {
 		return r, errs.Wrap(op, path, err)
 	}
 	file := name + "/" + manifest.Name
-	if err := st.Put(ctx, file, m.Append(nil), store.PutOptions{IfAbsent: true}); err != nil {
+	err = store.Overtaken(ctx, st, old, name)
+	if err == nil {
+		err = st.Put(ctx, file, m.Append(nil), store.PutOptions{IfAbsent: true})
+	}
+	if err != nil {
 		return r, errs.Wrap(op, path, err)
 	}
 	r, err = Verify(ctx, path, &VerifyOptions{Store: o.Store, Progress: o.Progress})
 	if err == nil && !r.OK() {
 		err = r.Problems[0]
+	}
+	if err == nil {
+		err = store.Overtaken(ctx, st, old, name)
 	}
 	if err != nil {
 		if rerr := st.RemoveTree(context.WithoutCancel(ctx), file); rerr != nil {

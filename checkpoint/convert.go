@@ -13,6 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -110,8 +111,16 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 		return errs.Wrap(op, src, from.explain(ctx, err))
 	}
 	if err := c.write(ctx); err != nil {
-		return errs.Wrap(op, dst, from.explain(ctx, err))
+		if errs.KindOf(err) != errs.Busy { // which says itself that another writer was faster
+			err = from.explain(ctx, err)
+		}
+		return errs.Wrap(op, dst, err)
 	}
+	defer func() {
+		from.close()
+		from = nil
+		c.clean(ctx)
+	}()
 	return errs.Wrap(op, dst, c.compare(ctx))
 }
 
@@ -130,7 +139,8 @@ type conversion struct {
 	cells  *cellCache
 	files  []copiedFiles
 
-	opened []*sources
+	opened  []*sources
+	staging string // of a conversion in place: where its source is once it was replaced
 }
 
 // convertedTree is what the tree of an item of the destination must be.
@@ -289,12 +299,35 @@ func (c *conversion) write(ctx context.Context) (err error) {
 		return err
 	}
 	defer im.Abandon()
-	txn, err := c.st.Begin(ctx, c.name, store.TxnOptions{Overwrite: c.opts.Overwrite})
+	replaces := c.replaces()
+	txn, err := c.st.Begin(ctx, c.name, store.TxnOptions{Overwrite: c.opts.Overwrite, Replaces: replaces})
 	if err != nil {
 		return err
 	}
+	if replaces != nil {
+		c.staging = txn.Staging()
+	}
 	_, err = im.Commit(ctx, txn)
 	return err
+}
+
+// clean removes the source of a conversion in place, which had a lease until it was
+// compared. What cannot be removed now is left to the next one.
+func (c *conversion) clean(ctx context.Context) {
+	if c.staging != "" {
+		c.st.CleanStaging(ctx, parts.ParentOf(c.name), func(in store.Info) bool { return in.Name != path.Base(c.staging) }) //nolint:errcheck // see above
+	}
+}
+
+// replaces returns the directory that is read, when it is the one that is written over:
+// it must still be there then.
+func (c *conversion) replaces() store.Pinned {
+	for _, from := range append([]*layout.Checkpoint{c.from}, c.others...) {
+		if p := from.At(c.st, c.name); p != nil && c.opts.Overwrite {
+			return p
+		}
+	}
+	return nil
 }
 
 // annotations are those of the source, and of the options above them.

@@ -53,8 +53,8 @@ func Delete(ctx context.Context, path string, o *DeleteOptions) (bool, error) {
 	return r.Await(ctx)
 }
 
-// DeleteAsync finds out what is to be deleted and deletes it in the background.
-// Meanwhile nobody may write to path.
+// DeleteAsync finds out what is to be deleted and deletes it in the background. Another
+// writer that replaces the checkpoint before an item is deleted makes it errs.Busy.
 func DeleteAsync(ctx context.Context, path string, o *DeleteOptions) (*Response[bool], error) {
 	const op = "checkpoint.Delete"
 	if o == nil {
@@ -78,6 +78,7 @@ type deletion struct {
 	st    store.Store
 	name  string
 	rest  *parts.Assembly    // of a checkpoint that loses an item; nil for a whole one
+	old   store.Pinned       // the directory of which rest was made
 	key   ed25519.PrivateKey // that signs it
 	trash string             // where to the whole is moved; "" is nowhere
 }
@@ -98,7 +99,11 @@ func (o *DeleteOptions) prepare(ctx context.Context, path string) (*deletion, er
 		return nil, err
 	}
 	if o.Name != "" {
-		return d, d.without(ctx, o.Name, scope)
+		if err := d.without(ctx, o.Name, scope); err != nil {
+			d.close()
+			return nil, err
+		}
+		return d, nil
 	}
 	d.trash, err = trashName(path, name, scope.Deletion.GCS.TodeleteFullPath, given == nil)
 	return d, err
@@ -124,7 +129,12 @@ func (d *deletion) check(ctx context.Context) error {
 
 // without plans the checkpoint without an item.
 func (d *deletion) without(ctx context.Context, item string, scope options.Options) error {
-	c, err := layout.Options{AllowNoManifest: true}.Open(ctx, d.st, d.name)
+	old, err := store.Pin(ctx, d.st, d.name)
+	if err != nil {
+		return err
+	}
+	d.old = old
+	c, err := layout.Options{AllowNoManifest: true}.Open(ctx, old, d.name)
 	if err != nil {
 		return err
 	}
@@ -149,7 +159,7 @@ func (d *deletion) without(ctx context.Context, item string, scope options.Optio
 		return &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(item), Got: "the only item", Remedy: "delete the checkpoint"}
 	}
 	d.key = scope.Signing
-	if d.rest, err = parts.Open(ctx, d.st, d.name, d.key); err != nil {
+	if d.rest, err = parts.Open(ctx, old, d.name, d.key); err != nil {
 		return err
 	}
 	return d.rest.Take(parts.Removal{item: {{}}})
@@ -177,9 +187,23 @@ func trashName(at, name, trash string, local bool) (string, error) {
 	return to, nil
 }
 
+// close gives back the directory that was read.
+func (d *deletion) close() {
+	if d.old != nil {
+		d.old.Close() //nolint:errcheck // nothing was written
+	}
+}
+
 func (d *deletion) run(ctx context.Context) error {
+	defer d.close()
 	if d.rest != nil {
-		return d.rest.Replace(ctx, d.name, d.key)
+		err := d.rest.Replace(ctx, d.name, d.old, d.key)
+		if kind := errs.KindOf(err); kind == errs.NotFound || kind == errs.Corrupt {
+			if why := store.Overtaken(context.WithoutCancel(ctx), d.st, d.old, d.name); errs.KindOf(why) == errs.Busy {
+				return why
+			}
+		}
+		return err
 	}
 	if d.trash != "" {
 		if err := d.move(ctx); err != nil {

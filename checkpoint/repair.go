@@ -94,8 +94,8 @@ type RepairReport struct {
 //
 // Nothing else is removed or renamed, and no data file is ever written to. A
 // repair that is interrupted can be repeated; one that was done has nothing to do.
-// No other process may write there meanwhile; one that saves in a directory of
-// steps and holds its lock is errs.Busy.
+// One that saves in a directory of steps and holds its lock is errs.Busy, and so is a
+// checkpoint that another process replaces meanwhile.
 func Repair(ctx context.Context, dir string, o *RepairOptions) (*RepairReport, error) {
 	const op = "checkpoint.Repair"
 	if o == nil {
@@ -137,7 +137,7 @@ func (r *repairer) act(a RepairAction, do func() error) error {
 	if r.opts.Apply {
 		if err := do(); err != nil {
 			switch errs.KindOf(err) {
-			case errs.Corrupt, errs.Mismatch, errs.Exists, errs.Unsupported, errs.NotFound, errs.Invalid:
+			case errs.Corrupt, errs.Mismatch, errs.Exists, errs.Unsupported, errs.NotFound, errs.Invalid, errs.Busy:
 				r.report.Problems = append(r.report.Problems, err)
 				return nil
 			}
@@ -273,12 +273,17 @@ func (r *repairer) element(ctx context.Context, name string, step bool) error {
 	case !step:
 		return nil // nobody said that this is a checkpoint
 	}
-	torn, terr := r.torn(ctx, name)
+	old, perr := store.Pin(ctx, r.st, name)
+	if perr != nil {
+		return perr
+	}
+	defer old.Close() //nolint:errcheck // nothing was written
+	torn, terr := r.torn(ctx, old, name)
 	switch {
 	case terr != nil:
 		return terr
 	case torn:
-		return r.setAside(ctx, name, err)
+		return r.setAside(ctx, name, old, err)
 	}
 	r.problem(err)
 	return nil
@@ -286,8 +291,8 @@ func (r *repairer) element(ctx context.Context, name string, step bool) error {
 
 // torn reports whether a directory that is no checkpoint is what is left of one:
 // empty, or with a file that only checkpoints have.
-func (r *repairer) torn(ctx context.Context, name string) (bool, error) {
-	files, err := parts.Files(ctx, r.st, name, nil)
+func (r *repairer) torn(ctx context.Context, st store.Store, name string) (bool, error) {
+	files, err := parts.Files(ctx, st, name, nil)
 	if err != nil {
 		return false, err
 	}
@@ -306,14 +311,22 @@ func (r *repairer) checkpoint(ctx context.Context, name string, oneOfMany bool) 
 	if err := r.leftoversBelow(ctx, name); err != nil {
 		return err
 	}
+	old, err := store.Pin(ctx, r.st, name)
+	if err != nil {
+		return err
+	}
+	defer old.Close() //nolint:errcheck // nothing was written
 	damage, err := r.damage(ctx, name)
 	if errs.KindOf(err) == errs.IO { // of a disk that has lost sectors, perhaps
 		if done, merr := r.mend(ctx, name, name, err, oneOfMany); done || merr != nil {
 			return merr
 		}
 	}
-	switch {
-	case errs.KindOf(err) == errs.Unsupported:
+	if err == nil {
+		err = store.Overtaken(ctx, r.st, old, name)
+	}
+	switch kind := errs.KindOf(err); {
+	case kind == errs.Unsupported, kind == errs.Busy:
 		r.problem(err)
 		return nil
 	case err != nil:
@@ -327,7 +340,7 @@ func (r *repairer) checkpoint(ctx context.Context, name string, oneOfMany bool) 
 	}
 	switch {
 	case damage != nil && oneOfMany:
-		return r.setAside(ctx, name, damage)
+		return r.setAside(ctx, name, old, damage)
 	case damage != nil:
 		r.problem(damage)
 		return nil
@@ -389,11 +402,20 @@ func (r *repairer) progress(name string) func(done, total int64) {
 	return func(done, total int64) { r.opts.Progress(r.below(name), done, total) }
 }
 
-func (r *repairer) setAside(ctx context.Context, name string, why error) error {
+// setAside renames the directory that was looked at, old. Another one that has taken its
+// place in the last instant gets its name back.
+func (r *repairer) setAside(ctx context.Context, name string, old store.Pinned, why error) error {
 	a := RepairAction{Kind: RepairSetAside, Path: r.below(name), To: layout.AsideName(path.Base(name), 1), Why: why}
 	return r.act(a, func() error {
+		if err := store.Overtaken(ctx, r.st, old, name); err != nil {
+			return err
+		}
 		to, err := layout.SetAside(ctx, r.st, name)
 		a.To = path.Base(to)
+		if err == nil && errors.Is(old.Fate(ctx, to), store.ErrReplaced) {
+			err = errors.Join(&errs.Error{Kind: errs.Busy, Subject: name, Want: "the directory that was read", Got: "another one", Err: store.ErrReplaced,
+				Remedy: "run it again: it reads what is there now"}, r.st.Rename(ctx, to, name))
+		}
 		return err
 	})
 }

@@ -31,7 +31,9 @@ type SaveOptions struct {
 	// first of it: leaves, and items, beside those that are there. What is there
 	// already is errs.Exists; with Overwrite it is replaced, leaf by leaf. The
 	// checkpoint is what it was or what it becomes, whole, whatever happens; data
-	// files are linked, not copied. Package partial is for checkpoints that are not
+	// files are linked, not copied. When another writer has replaced, made or removed the
+	// checkpoint since the update read it, the save changes nothing and is errs.Busy:
+	// run it again. Package partial is for checkpoints that are not
 	// to be seen before they are complete.
 	PartialUpdate bool
 	// Custom is the checkpoint's metadata, a value that encodes to a JSON object.
@@ -104,10 +106,12 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 		err = s.Begin(ctx, to, err)
 	}
 	if err != nil {
+		letGo(to)
 		return nil, nil, errs.Wrap(op, path, err)
 	}
 	return Go(ctx, func(ctx context.Context) (SaveStats, error) {
-		err := s.Run(ctx, to)
+		defer letGo(to)
+		err := o.overtaken(ctx, to, s.Run(ctx, to))
 		return NewSaveStats(s.Made), errs.Wrap(op, path, err)
 	}), s, nil
 }
@@ -140,12 +144,13 @@ func (o *SaveOptions) prepare(ctx context.Context, path string, values map[strin
 		s.Image.Style = image.V1
 		s.Image.Dedup, err = o.dedup(st, path)
 	}
+	to = saving.Target{Store: st, Name: name, Key: path, Options: store.TxnOptions{
+		Overwrite: o.Overwrite && !o.PartialUpdate, LinksOnly: s.Image.Dedup != nil,
+	}}
 	if err == nil && o.PartialUpdate {
-		err = o.update(ctx, st, name, s.Items, &s.Image)
+		to.Options.Replaces, err = o.update(ctx, st, name, s.Items, &s.Image)
 	}
-	return s, saving.Target{Store: st, Name: name, Key: path, Options: store.TxnOptions{
-		Overwrite: o.Overwrite || s.Image.Join != nil, LinksOnly: s.Image.Dedup != nil,
-	}}, err
+	return s, to, err
 }
 
 // dedup is what Base asks for.

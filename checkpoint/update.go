@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -16,14 +18,27 @@ import (
 
 // update has the image that o describes added to the checkpoint name, if there is
 // one: what that holds is taken over by links, documents and databases are joined,
-// and the two exchanged at once.
-func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, items []image.Item, o *image.Options) error {
+// and the two exchanged at once. It returns the directory that was read, which the
+// new one is to replace; nil when there is none.
+func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, items []image.Item, o *image.Options) (store.Pinned, error) {
 	if s.Base != "" {
-		return &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Base", Want: "no base in a partial update, which links what is there"}
+		return nil, &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Base", Want: "no base in a partial update, which links what is there"}
 	}
-	if _, err := st.Stat(ctx, name); errs.KindOf(err) == errs.NotFound || s.Overwrite && isEmpty(ctx, st, name) {
-		return nil // the first part is a checkpoint
+	pin, err := store.Pin(ctx, st, name)
+	switch {
+	case errs.KindOf(err) == errs.NotFound:
+		return nil, nil // the first part is a checkpoint
+	case err != nil:
+		return nil, err
 	}
+	if s.Overwrite && isEmpty(ctx, pin, name) {
+		return pin, nil // likewise
+	}
+	return pin, s.join(ctx, pin, name, items, o)
+}
+
+// join is update of a checkpoint that is there.
+func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, items []image.Item, o *image.Options) error {
 	old, err := layout.Options{AllowNoManifest: true}.Open(ctx, st, name)
 	if err != nil {
 		return err
@@ -94,4 +109,29 @@ func sameLayout(a *parts.Assembly, items []image.Item, o *image.Options) error {
 		o.Layout = want
 	}
 	return nil
+}
+
+// letGo gives back the directory that a save was to replace.
+func letGo(to saving.Target) {
+	if to.Options.Replaces != nil {
+		to.Options.Replaces.Close() //nolint:errcheck // nothing was written
+	}
+}
+
+// overtaken returns the error of a save, or what another writer did to the checkpoint
+// meanwhile, when that is why a partial update failed.
+func (s *SaveOptions) overtaken(ctx context.Context, to saving.Target, err error) error {
+	if err == nil || !s.PartialUpdate || errors.Is(err, store.ErrUncertain) {
+		return err
+	}
+	switch kind := errs.KindOf(err); {
+	case to.Options.Replaces != nil && (kind == errs.NotFound || kind == errs.Corrupt || kind == errs.Mismatch):
+		if why := store.Overtaken(context.WithoutCancel(ctx), to.Store, to.Options.Replaces, to.Name); errs.KindOf(why) == errs.Busy {
+			return why
+		}
+	case to.Options.Replaces == nil && kind == errs.Exists:
+		return &errs.Error{Kind: errs.Busy, Want: "no checkpoint, as when the update began", Got: "one that another writer has made since", Err: store.ErrReplaced,
+			Remedy: "run it again: it adds to what is there now"}
+	}
+	return err
 }

@@ -85,6 +85,34 @@ func (u unpinned) Leased(context.Context) (bool, error) { return false, nil }
 // Close implements Pinned.
 func (u unpinned) Close() error { return nil }
 
+// Overtaken returns nil while name leads to the directory that p holds. When it leads to
+// another one, or to none, the error is errs.Busy, names both by the time of their last
+// change, and has ErrReplaced or ErrRemoved in its chain: what was made of the directory
+// that p holds would undo what somebody else has done since. A failure to look is
+// returned as it is.
+func Overtaken(ctx context.Context, st Store, p Pinned, name string) error {
+	err := p.Fate(ctx, name)
+	e := &errs.Error{Kind: errs.Busy, Subject: name, Want: "the directory that was read", Remedy: "run it again: it reads what is there now"}
+	if read, err := p.Stat(ctx, name); err == nil {
+		e.Want += ", changed " + read.ModTime.UTC().Format(stamp)
+	}
+	switch {
+	case errors.Is(err, ErrReplaced):
+		e.Err, e.Got = ErrReplaced, "another one"
+		if now, err := st.Stat(ctx, name); err == nil {
+			e.Got += ", changed " + now.ModTime.UTC().Format(stamp)
+		}
+	case errors.Is(err, ErrRemoved):
+		e.Err, e.Got = ErrRemoved, "none"
+	default:
+		return err
+	}
+	return e
+}
+
+// stamp is a time in messages.
+const stamp = "2006-01-02T15:04:05.000000Z"
+
 // Gone is what Pinned.Fate returns of a name; why is ErrRemoved or ErrReplaced.
 func Gone(name string, why error) error {
 	e := &errs.Error{Kind: errs.NotFound, Subject: name, Err: why, Remedy: "load another one; a lease keeps what is being read"}

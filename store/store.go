@@ -90,6 +90,11 @@ type TxnOptions struct {
 	// Overwrite lets Commit replace a directory at final: the new tree is
 	// exchanged with the old one atomically and the old one removed after.
 	Overwrite bool
+	// Replaces, when not nil, is the directory at final that the new tree was made of:
+	// Commit replaces that one and no other. When another directory has the name by then, or none,
+	// nothing becomes visible and the error is that of Overtaken. Overwrite is not
+	// needed. The caller closes it when the transaction is over.
+	Replaces Pinned
 	// Staging, when not empty, is used in place of the last element of final in
 	// the name under which the transaction is built: for finals whose names mean
 	// something to others who look into the directory.

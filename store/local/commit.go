@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -37,7 +38,7 @@ func (t *txn) Commit(ctx context.Context, manifest store.Blob, markers ...store.
 		l.Lock()
 		defer l.Unlock()
 	}
-	return t.publish(op)
+	return t.publish(context.WithoutCancel(ctx), op)
 }
 
 // prepare makes the staging tree whole and durable.
@@ -101,7 +102,7 @@ func (t *txn) syncAbove(op, manifest string, before []string) error {
 }
 
 // publish makes the staging tree visible, and that durable.
-func (t *txn) publish(op string) error {
+func (t *txn) publish(ctx context.Context, op string) error {
 	defer t.disown()
 	from := t.path("")
 	id, err := t.s.fs.Stat(from)
@@ -109,11 +110,11 @@ func (t *txn) publish(op string) error {
 		t.discard() //nolint:errcheck // the reason comes first; CleanStaging finds what is left
 		return wrap(op, t.final, err)
 	}
-	replaced, err := t.moveIn(op, from, t.s.path(t.final))
+	replaced, err := t.moveIn(ctx, op, from, t.s.path(t.final))
 	if err != nil {
-		switch t.s.landed(id, t.s.path(t.final)) {
-		case yes:
-		case no:
+		switch landed := t.s.landed(id, t.s.path(t.final)); {
+		case landed == yes && !errors.Is(err, errNotReturned):
+		case landed == no:
 			t.discard() //nolint:errcheck // as above
 			return wrap(op, t.final, err)
 		default:
@@ -137,15 +138,23 @@ func (t *txn) publish(op string) error {
 }
 
 // moveIn renames or exchanges, and reports which; it follows a name that comes
-// or goes meanwhile by the hand of another writer.
-func (t *txn) moveIn(op, from, to string) (replaced bool, err error) {
+// or goes meanwhile by the hand of another writer, unless it is to replace one
+// directory and no other.
+func (t *txn) moveIn(ctx context.Context, op, from, to string) (replaced bool, err error) {
+	overwrite := t.opt.Overwrite || t.opt.Replaces != nil
+	if overwrite {
+		defer t.s.turn(parent(t.final))()
+	}
 	for range 3 {
-		if replaced, err = t.s.occupied(op, t.final, t.opt.Overwrite); err != nil {
+		if err := t.overtaken(ctx, op); err != nil {
+			return false, err
+		}
+		if replaced, err = t.s.occupied(op, t.final, overwrite); err != nil {
 			return replaced, err
 		}
 		if !replaced {
 			err = t.s.renameNoReplace(from, to, true)
-			if t.opt.Overwrite && errors.Is(err, fs.ErrExist) {
+			if overwrite && errors.Is(err, fs.ErrExist) {
 				continue
 			}
 			return false, err
@@ -157,11 +166,69 @@ func (t *txn) moveIn(op, from, to string) (replaced bool, err error) {
 				Remedy: "this file system cannot exchange two directories: remove the old one first, or save under another name",
 			}
 		}
+		if err == nil {
+			return true, t.exchanged(ctx, op, from, to)
+		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return true, err
 		}
 	}
 	return replaced, err
+}
+
+// overtaken returns an error when the name has not the directory that is to be replaced.
+func (t *txn) overtaken(ctx context.Context, op string) error {
+	if t.opt.Replaces == nil {
+		return nil
+	}
+	return errs.Wrap(op, "", store.Overtaken(ctx, t.s, t.opt.Replaces, t.final))
+}
+
+// errNotReturned is in the chain of an error of moveIn that has replaced another
+// directory than it should, and could not give that its name back.
+var errNotReturned = errors.New("another directory was replaced, and could not get its name back")
+
+// exchanged looks at the directory that an exchange has replaced. One that a writer
+// without turn put there after the last look gets its name back.
+func (t *txn) exchanged(ctx context.Context, op, from, to string) error {
+	if t.opt.Replaces == nil {
+		return nil
+	}
+	if err := t.opt.Replaces.Fate(ctx, t.staging); !errors.Is(err, store.ErrReplaced) {
+		return nil
+	}
+	if err := t.s.fs.Exchange(from, to); err != nil {
+		return errors.Join(errNotReturned, err)
+	}
+	return &errs.Error{Kind: errs.Busy, Op: op, Subject: t.final, Want: "the directory that was read", Got: "another one", Err: store.ErrReplaced,
+		Remedy: "run it again: it reads what is there now"}
+}
+
+// turnPatience is how often the turn in a directory is asked for, a millisecond apart.
+const turnPatience = 200
+
+// turn waits until no other transaction, of this process or another one, replaces a directory in
+// dir, and keeps others out until the function that it returns is called. It does not
+// wait for long: where there are no locks, or somebody holds the lock for other reasons, the
+// looks before and after an exchange stand alone.
+func (s *Store) turn(dir string) (end func()) {
+	none := func() {}
+	d, err := s.fs.OpenDir(s.path(dir))
+	if err != nil {
+		return none
+	}
+	for range turnPatience {
+		taken, err := d.Lock(true)
+		if taken && err == nil {
+			return func() { d.Close() } //nolint:errcheck // nothing was written
+		}
+		if err != nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	d.Close() //nolint:errcheck // nothing was written
+	return none
 }
 
 type answer uint8

@@ -60,7 +60,7 @@ func (s *Store) Begin(ctx context.Context, final string, o store.TxnOptions) (st
 	if err := s.reap(parent(final)); err != nil {
 		return nil, wrap(op, final, err)
 	}
-	if _, err := s.occupied(op, final, o.Overwrite); err != nil {
+	if _, err := s.occupied(op, final, o.Overwrite || o.Replaces != nil); err != nil {
 		return nil, err
 	}
 	t := &txn{

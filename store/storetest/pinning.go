@@ -102,3 +102,44 @@ func opens(ctx context.Context, p store.Pinned, name string) error {
 	}
 	return err
 }
+
+// replacing checks that a transaction replaces the directory that it was made of, and
+// no other.
+func replacing(s *suite) {
+	if _, ok := s.Store.(store.Pinner); !ok {
+		s.Skip("directories cannot be pinned")
+	}
+	one := store.Blob{Name: "manifest", Data: []byte("1")}
+	s.commit("1", "x", "old")
+	pin := func() store.Pinned {
+		p, err := store.Pin(s.ctx, s.Store, "1")
+		s.ok(err)
+		return p
+	}
+	p := pin()
+	first, second, third := s.begin("1", store.TxnOptions{Replaces: p}), s.begin("1", store.TxnOptions{Replaces: p}), s.begin("1", store.TxnOptions{Replaces: p})
+	s.write(first, "x", "first")
+	s.write(second, "x", "second")
+	s.ok(first.Commit(s.ctx, one))
+	overtaken := func(err, want error) {
+		s.T.Helper()
+		if s.is(err, errs.Busy); !errors.Is(err, want) {
+			s.Errorf("want %v in the chain, got %v", want, err)
+		}
+	}
+	overtaken(second.Commit(s.ctx, one), store.ErrReplaced)
+	s.want("1/x", "first")
+	s.ok(s.RemoveTree(s.ctx, "1"))
+	overtaken(third.Commit(s.ctx, one), store.ErrRemoved)
+	s.missing("1")
+	s.ok(p.Close())
+
+	s.commit("1", "x", "again")
+	p = pin()
+	last := s.begin("1", store.TxnOptions{Replaces: p})
+	s.write(last, "x", "last")
+	s.ok(last.Commit(s.ctx, one))
+	s.ok(p.Close())
+	s.want("1/x", "last")
+	s.wantList("", "1")
+}

@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"settling", settling},
 		{"locks", locks},
 		{"pinning", pinning},
+		{"replacing", replacing},
 		{"permissions", permissions},
 		{"concurrent objects", concurrentObjects},
 		{"concurrent transactions", concurrentTransactions},

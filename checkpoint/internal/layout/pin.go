@@ -50,6 +50,15 @@ func (c *Checkpoint) Fate(ctx context.Context) error {
 	return errs.Wrap("checkpoint", c.name, c.pin.Fate(ctx, c.name))
 }
 
+// At returns the directory of the checkpoint, when it was opened as name of st, and nil
+// otherwise. It is closed by Close of the checkpoint.
+func (c *Checkpoint) At(st store.Store, name string) store.Pinned {
+	if c.pin == nil || c.name != name || c.pin.Properties().Name != st.Properties().Name {
+		return nil
+	}
+	return c.pin
+}
+
 // Explain returns the error of a read of the checkpoint, or what became of the
 // checkpoint, when that is why: files that go with it look like damage.
 func (c *Checkpoint) Explain(ctx context.Context, err error) error {

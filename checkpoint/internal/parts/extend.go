@@ -103,15 +103,16 @@ func (a *Assembly) IsStep() bool {
 func (a *Assembly) Take(r Removal) error { return a.remove(r) }
 
 // Replace puts the assembly in the place of the committed checkpoint name, of
-// which it was made, at once: data files are linked, documents written anew.
-func (a *Assembly) Replace(ctx context.Context, name string, signing ed25519.PrivateKey) error {
+// which it was made, at once: data files are linked, documents written anew. old is the
+// directory that was read: errs.Busy when the name has another one now.
+func (a *Assembly) Replace(ctx context.Context, name string, old store.Pinned, signing ed25519.PrivateKey) error {
 	if err := a.complete(); err != nil {
 		return err
 	}
 	a.signing = signing
 	a.unlink(orbax.CommitFile)
 	a.docs[orbax.CommitFile] = []byte(commitText)
-	return a.commit(ctx, name, store.TxnOptions{Overwrite: true})
+	return a.commit(ctx, name, store.TxnOptions{Replaces: old})
 }
 
 // Join adds an image: it is an image.Join.

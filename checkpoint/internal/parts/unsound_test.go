@@ -42,7 +42,7 @@ func TestUnsoundTrees(t *testing.T) {
 	} {
 		docs := map[string]string{orbax.TreeFile: doc}
 		for how, err := range map[string]error{
-			"replaced": assemblyOf(docs).Replace(t.Context(), "c", nil),
+			"replaced": assemblyOf(docs).Replace(t.Context(), "c", nil, nil),
 			"joined":   assemblyOf(docs).Join(t.Context(), nil, &image.Piece{Manifest: &manifest.Manifest{}}),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "state") {
