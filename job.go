@@ -75,6 +75,7 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 		Save:       training.AnySave{training.InitialSave{}, training.FixedInterval{Steps: 1}}, // the job decides
 		Preserve:   keep,
 		Clean:      true,
+		LookFirst:  true, // an Open that fails renames nothing
 		StartFresh: o.StartFresh,
 		OnEvent:    j.relay,
 	})

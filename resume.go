@@ -41,16 +41,33 @@ func (j *Job[B]) restore(ctx context.Context) error {
 		if err != nil {
 			return errs.Wrap("", "step "+strconv.FormatInt(in.Step, 10), err)
 		}
-		for _, d := range unread {
-			if err := j.steps.Quarantine(ctx, d.Step, d.err); err != nil {
-				return errors.Join(d.err, err)
-			}
+		if err := j.setAside(ctx, unread, remains); err != nil {
+			return err
 		}
 		j.step, j.saved, j.resumed = in.Step, in.Step, in.Step
 		j.emit(Event{Kind: Resumed, Step: in.Step, Name: in.Directory, Took: time.Since(start)})
 		return nil
 	}
 	return refuseRemains(unread, remains)
+}
+
+// setAside renames what is damaged and has the name of a step: another one of that name is
+// to be saved.
+func (j *Job[B]) setAside(ctx context.Context, unread []damaged, remains []training.Remains) error {
+	for _, r := range remains {
+		if errs.KindOf(r.Err) == errs.Corrupt {
+			if err := j.steps.Reload(ctx); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	for _, d := range unread {
+		if err := j.steps.Quarantine(ctx, d.Step, d.err); err != nil {
+			return errors.Join(d.err, err)
+		}
+	}
+	return nil
 }
 
 // refuseNewer fails when a newer version wrote one of the steps: a run that went on

@@ -51,26 +51,24 @@ func ofNewerVersion(b []byte) []byte {
 	return fmt.Appendf([]byte(body), "end %08x\n", crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// damages are what may happen to steps, and what their directories are called after an
-// Open that failed.
+// damages are what may happen to steps.
 var damages = map[string]struct {
-	do    func(t *testing.T, step string)
-	aside bool // it is seen without reading the contents, and set aside
-	kind  errs.Kind
+	do   func(t *testing.T, step string)
+	kind errs.Kind
 }{
-	"cut":                 {func(t *testing.T, step string) { truncate(t, dataFile(t, step)) }, true, errs.Corrupt},
-	"file missing":        {func(t *testing.T, step string) { remove(t, filepath.Join(step, "data", "data.json")) }, true, errs.Corrupt},
-	"flipped":             {func(t *testing.T, step string) { flip(t, dataFile(t, step)) }, false, errs.Corrupt},
-	"version flipped":     {func(t *testing.T, step string) { flipVersion(t, step) }, true, errs.Corrupt},
-	"of a newer version":  {newer, false, errs.Unsupported},
-	"metadata missing":    {func(t *testing.T, step string) { remove(t, filepath.Join(step, "_CHECKPOINT_METADATA")) }, true, errs.Corrupt},
-	"no document left":    {bare, false, errs.Corrupt},
-	"empty":               {func(t *testing.T, step string) { hollow(t, step) }, false, errs.Corrupt},
-	"another name":        {func(t *testing.T, step string) { rename(t, step, "ckpt_000"+filepath.Base(step)) }, false, errs.Corrupt},
-	"set aside long ago":  {func(t *testing.T, step string) { rename(t, step, filepath.Base(step)+".damaged-3") }, false, errs.Corrupt},
-	"replaced by a link":  {func(t *testing.T, step string) { hollow(t, step); remove(t, step); link(t, step) }, false, errs.Corrupt},
-	"replaced by a file":  {func(t *testing.T, step string) { hollow(t, step); remove(t, step); touch(t, step) }, false, errs.Corrupt},
-	"_METADATA truncated": {func(t *testing.T, step string) { empty(t, filepath.Join(step, "state", "_METADATA")) }, true, errs.Corrupt},
+	"cut":                 {func(t *testing.T, step string) { truncate(t, dataFile(t, step)) }, errs.Corrupt},
+	"file missing":        {func(t *testing.T, step string) { remove(t, filepath.Join(step, "data", "data.json")) }, errs.Corrupt},
+	"flipped":             {func(t *testing.T, step string) { flip(t, dataFile(t, step)) }, errs.Corrupt},
+	"version flipped":     {func(t *testing.T, step string) { flipVersion(t, step) }, errs.Corrupt},
+	"of a newer version":  {newer, errs.Unsupported},
+	"metadata missing":    {func(t *testing.T, step string) { remove(t, filepath.Join(step, "_CHECKPOINT_METADATA")) }, errs.Corrupt},
+	"no document left":    {bare, errs.Corrupt},
+	"empty":               {func(t *testing.T, step string) { hollow(t, step) }, errs.Corrupt},
+	"another name":        {func(t *testing.T, step string) { rename(t, step, "ckpt_000"+filepath.Base(step)) }, errs.Corrupt},
+	"set aside long ago":  {func(t *testing.T, step string) { rename(t, step, filepath.Base(step)+".damaged-3") }, errs.Corrupt},
+	"replaced by a link":  {func(t *testing.T, step string) { hollow(t, step); remove(t, step); link(t, step) }, errs.Corrupt},
+	"replaced by a file":  {func(t *testing.T, step string) { hollow(t, step); remove(t, step); touch(t, step) }, errs.Corrupt},
+	"_METADATA truncated": {func(t *testing.T, step string) { empty(t, filepath.Join(step, "state", "_METADATA")) }, errs.Corrupt},
 }
 
 func flipVersion(t *testing.T, step string) {
@@ -118,7 +116,8 @@ func touch(t *testing.T, step string) {
 }
 
 // A run in which nothing can be resumed does not begin again at 0: not at the first
-// Open, and not at the second. StartFresh moves what lies there and deletes nothing.
+// Open, and not at the second. An Open that fails renames nothing. StartFresh moves what
+// lies there and deletes nothing.
 func TestNothingToResume(t *testing.T) {
 	for name, d := range damages {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +141,7 @@ func TestNothingToResume(t *testing.T) {
 				}
 			}
 			left := names(t, dir)
-			if len(left) != 3 || !d.aside && !slices.Equal(first, left) {
+			if len(left) != 3 || !slices.Equal(first, left) {
 				t.Errorf("%q became %q", first, left)
 			}
 			var moved []string
@@ -188,13 +187,20 @@ func TestNewerVersionBesideOlder(t *testing.T) {
 	}
 }
 
-// An Open that fails sets aside no step that looks whole, whatever it fails for.
+// An Open that fails renames nothing, whatever it fails for: neither what looks whole nor
+// what is damaged in size.
 func TestFailedOpenSetsNothingAside(t *testing.T) {
+	for _, damage := range []string{"flipped", "cut", "file missing"} {
+		t.Run(damage, func(t *testing.T) { failedOpen(t, damages[damage].do) })
+	}
+}
+
+func failedOpen(t *testing.T, damage func(t *testing.T, step string)) {
 	dir := t.TempDir()
 	if _, err := run(t, dir, 15, bivouac.Options{Identity: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	flip(t, dataFile(t, filepath.Join(dir, "15")))
+	damage(t, filepath.Join(dir, "15"))
 	if _, err := run(t, dir, 30, bivouac.Options{Identity: "b"}); !errors.Is(err, errs.Mismatch) {
 		t.Fatalf("another identity: %v", err)
 	}

@@ -96,6 +96,9 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 	if err == nil {
 		err = admit(ctx, st, name, o.Overwrite)
 	}
+	if err == nil {
+		err = layout.CheckOutside(ctx, dst, o.Store)
+	}
 	if err != nil {
 		return errs.Wrap(op, dst, err)
 	}

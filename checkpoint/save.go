@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
@@ -102,6 +103,7 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 		return absent(ctx, o.Release), nil, nil
 	}
 	s, to, err := o.prepare(ctx, path, values, background)
+	err = o.overtaken(ctx, to, err)
 	if s != nil {
 		err = s.Begin(ctx, to, err)
 	}
@@ -138,6 +140,9 @@ func (o *SaveOptions) prepare(ctx context.Context, path string, values map[strin
 		return nil, to, err
 	}
 	if err = admit(ctx, st, name, o.Overwrite || o.PartialUpdate); err == nil {
+		err = layout.CheckOutside(ctx, path, o.Store)
+	}
+	if err == nil {
 		err = s.Take(ctx, values)
 	}
 	if err == nil {
@@ -177,7 +182,16 @@ func admit(ctx context.Context, st store.Store, name string, overwrite bool) err
 		return nil
 	case err != nil:
 		return err
-	case !overwrite:
+	}
+	if step := layout.StepIn(ctx, st, name); step != "" {
+		e := &errs.Error{Kind: errs.Invalid, Want: "the path of a checkpoint", Got: "the directory of a run, in which there is " + step,
+			Remedy: "save below it, under the name of a step; training.Open saves steps there"}
+		if !overwrite {
+			e.Kind = errs.Exists
+		}
+		return e
+	}
+	if !overwrite {
 		return &errs.Error{Kind: errs.Exists, Remedy: "choose another path, or set Overwrite"}
 	}
 	err = isCheckpoint(ctx, st, name)

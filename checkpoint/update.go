@@ -74,6 +74,9 @@ func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, it
 
 // replace takes away what the item replaces, or refuses to.
 func (s *SaveOptions) replace(a *parts.Assembly, it image.Item) error {
+	if other := a.Like(it.Name); other != "" {
+		return image.SameFolded(it.Name, other)
+	}
 	old, isTree, err := a.Tree(it.Name)
 	if err != nil || !a.Has(it.Name) {
 		return err

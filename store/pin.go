@@ -92,20 +92,19 @@ func (u unpinned) Close() error { return nil }
 // returned as it is.
 func Overtaken(ctx context.Context, st Store, p Pinned, name string) error {
 	err := p.Fate(ctx, name)
-	e := &errs.Error{Kind: errs.Busy, Subject: name, Want: "the directory that was read", Remedy: "run it again: it reads what is there now"}
+	replaced := errors.Is(err, ErrReplaced)
+	if !replaced && !errors.Is(err, ErrRemoved) {
+		return err
+	}
+	e := &errs.Error{Kind: errs.Busy, Subject: name, Want: "the directory that was read", Got: "none", Err: ErrRemoved, Remedy: "run it again: it reads what is there now"}
 	if read, err := p.Stat(ctx, name); err == nil {
 		e.Want += ", changed " + read.ModTime.UTC().Format(stamp)
 	}
-	switch {
-	case errors.Is(err, ErrReplaced):
+	if replaced {
 		e.Err, e.Got = ErrReplaced, "another one"
 		if now, err := st.Stat(ctx, name); err == nil {
 			e.Got += ", changed " + now.ModTime.UTC().Format(stamp)
 		}
-	case errors.Is(err, ErrRemoved):
-		e.Err, e.Got = ErrRemoved, "none"
-	default:
-		return err
 	}
 	return e
 }

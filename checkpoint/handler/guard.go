@@ -5,11 +5,10 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/fold"
 )
 
 // Run calls commit with a Writer that holds it to the rules: names are checked
@@ -63,17 +62,6 @@ func (g *guard) note(err error) error {
 	return err
 }
 
-// fold returns a name as file systems have it that do not tell upper from lower case.
-func fold(name string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			least = min(least, other)
-		}
-		return least
-	}, name)
-}
-
 // take reserves a name.
 func (g *guard) take(name string, open bool) error {
 	if err := CheckName(name); err != nil {
@@ -87,11 +75,11 @@ func (g *guard) take(name string, open bool) error {
 	if _, ok := g.names[name]; ok {
 		return &errs.Error{Kind: errs.Exists, Subject: name, Got: "a file twice"}
 	}
-	if other, ok := g.folded[fold(name)]; ok {
+	if other, ok := g.folded[fold.Name(name)]; ok {
 		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "one that does not",
 			Remedy: "some file systems would take both for one file"}
 	}
-	g.names[name], g.folded[fold(name)] = open, name
+	g.names[name], g.folded[fold.Name(name)] = open, name
 	return nil
 }
 

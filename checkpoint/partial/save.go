@@ -9,6 +9,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
@@ -94,7 +95,10 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 		return nil, nil, errs.Wrap(op, path, err)
 	}
 	p := &part{st: st, name: name, opts: o}
-	s, err := p.prepare(ctx, values, background)
+	var s *saving.Save
+	if err = layout.CheckOutside(ctx, parts.Final(path), o.Store); err == nil {
+		s, err = p.prepare(ctx, values, background)
+	}
 	if err != nil {
 		turn.leave()
 		return nil, nil, errs.Wrap(op, path, err)
@@ -228,6 +232,9 @@ func (p *part) compare(ctx context.Context, items []image.Item) (parts.Removal, 
 }
 
 func (p *part) compareItem(before *parts.Assembly, it image.Item, removal parts.Removal) error {
+	if other := before.Like(it.Name); other != "" {
+		return image.SameFolded(it.Name, other)
+	}
 	old, isTree, err := before.Tree(it.Name)
 	if err != nil {
 		return err

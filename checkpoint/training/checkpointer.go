@@ -36,6 +36,7 @@ type Checkpointer struct {
 	// deciding is held while names of steps come, go or change, and while somebody
 	// decides about them by what he finds there; before mu.
 	deciding sync.Mutex
+	looking  bool // Open has Options.LookFirst and is not over
 
 	saving sync.Mutex   // held by the call that prepares a save
 	memory *arena.Arena // snapshots; owned by the save in flight
@@ -96,11 +97,16 @@ func (c *Checkpointer) start(ctx context.Context) (err error) {
 	if err = c.writeRoot(ctx); err != nil {
 		return err
 	}
-	if err = c.Reload(ctx); err != nil {
-		return err
-	}
 	if c.opts.Reserve > 0 {
-		c.memory, err = arena.Open(c.reserve(), &arena.Options{Limit: int(c.limit), Touch: true})
+		if c.memory, err = arena.Open(c.reserve(), &arena.Options{Limit: int(c.limit), Touch: true}); err != nil {
+			return err
+		}
+	}
+	c.looking = c.opts.LookFirst && c.opts.Clean
+	err = c.Reload(ctx) // the last that may rename something
+	c.looking = false
+	if err != nil && c.memory != nil {
+		err = errors.Join(err, c.memory.Close())
 	}
 	return err
 }

@@ -125,6 +125,7 @@ func (c *Checkpointer) reload(ctx context.Context) (events []Event, err error) {
 	c.deciding.Lock()
 	defer c.deciding.Unlock()
 	whole := map[string]Info{}
+	var damaged []suspect
 	for e, err := range c.store.List(ctx, c.root) {
 		if errs.KindOf(err) == errs.NotFound {
 			break // nothing was saved yet
@@ -146,15 +147,8 @@ func (c *Checkpointer) reload(ctx context.Context) (events []Event, err error) {
 			}
 		}
 		if err != nil {
-			event, again, err := c.passOver(ctx, step, e, err)
-			if err != nil {
-				return events, err
-			}
-			if again == nil {
-				events = append(events, event)
-				continue
-			}
-			in = *again
+			damaged = append(damaged, suspect{step, e, err})
+			continue
 		}
 		if err := c.trusted(ctx, in); err != nil {
 			events = append(events, Event{Kind: Skipped, Step: step, Name: e.Name, Err: err})
@@ -162,11 +156,36 @@ func (c *Checkpointer) reload(ctx context.Context) (events []Event, err error) {
 		}
 		whole[e.Name] = in
 	}
+	// Nothing is renamed before everything was looked at.
+	for _, d := range damaged {
+		event, again, err := c.passOver(ctx, d.step, d.entry, d.why)
+		if err != nil {
+			return events, err
+		}
+		if again == nil {
+			if event.Kind != 0 {
+				events = append(events, event)
+			}
+			continue
+		}
+		if err := c.trusted(ctx, *again); err != nil {
+			events = append(events, Event{Kind: Skipped, Step: d.step, Name: d.entry.Name, Err: err})
+			continue
+		}
+		whole[d.entry.Name] = *again
+	}
 	list, others := c.preferred(whole)
 	c.mu.Lock()
 	c.list = list
 	c.mu.Unlock()
 	return append(events, others...), nil
+}
+
+// suspect is a directory that has the name of a step and is no whole checkpoint.
+type suspect struct {
+	step  int64
+	entry store.Info
+	why   error
 }
 
 // trusted refuses a step that the verification key did not sign. It is left where it is:
@@ -199,6 +218,9 @@ func (c *Checkpointer) preferred(whole map[string]Info) (list []Info, events []E
 // because another process put it there in this instant, gets its name back and is
 // returned.
 func (c *Checkpointer) passOver(ctx context.Context, step int64, e store.Info, why error) (Event, *Info, error) {
+	if c.looking && errs.KindOf(why) == errs.Corrupt {
+		return Event{}, nil, nil // Reload tells
+	}
 	if !c.opts.Clean || !c.writer || errs.KindOf(why) != errs.Corrupt {
 		return Event{Kind: Skipped, Step: step, Name: e.Name, Err: why}, nil, nil
 	}

@@ -53,6 +53,9 @@ type Options struct {
 	// be saved again; at Open and Reload. Set it only in the one process that
 	// saves there, or on all that save together (Multiprocessing): the primary does it.
 	Clean bool
+	// LookFirst has Open rename no damaged step, for a caller who may refuse to go on:
+	// the next Reload does it, where Clean is set.
+	LookFirst bool
 	// StartFresh has Open move all steps, and what is left of others (see
 	// Checkpointer.Remains), into a new directory aside-<time> below the directory;
 	// nothing is deleted. The process must be the writer: Open takes the lock for it.

@@ -363,6 +363,9 @@ func addMetrics(s *saving.Save, values map[string]any, metrics map[string]float6
 		return &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Metrics", Want: "finite numbers", Err: err}
 	}
 	s.Items = append(s.Items, image.Item{Name: orbax.MetricsItem, JSON: raw, File: orbax.MetricsFile, Handler: orbax.HandlerMetrics})
+	if err := image.CheckFolded(s.Items); err != nil {
+		return err
+	}
 	return nil
 }
 

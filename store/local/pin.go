@@ -47,6 +47,20 @@ type pinned struct {
 	info fs.FileInfo
 }
 
+// borrowed is a directory that somebody else has pinned and closes.
+type borrowed struct{ *pinned }
+
+// Close implements store.Pinned. The directory stays with the one who has pinned it.
+func (borrowed) Close() error { return nil }
+
+// Pin implements store.Pinner: the directory of the name is the one that is held.
+func (p *pinned) Pin(ctx context.Context, name string) (store.Pinned, error) {
+	if name != p.name {
+		return p.Store.Pin(ctx, name)
+	}
+	return borrowed{p}, alive(ctx, "store.Pin", name)
+}
+
 // below returns a name relative to the directory.
 func (p *pinned) below(name string) (rel string, ok bool) {
 	switch {

@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/fold"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -56,7 +57,7 @@ func (h Handlers) Of(ctx context.Context, values map[string]any) ([]Item, error)
 		}
 		items = append(items, it)
 	}
-	return items, nil
+	return items, CheckFolded(items)
 }
 
 func (h Handlers) item(ctx context.Context, name string, v any) (Item, error) {
@@ -128,6 +129,26 @@ func TreeOf(v any) (*tree.Node, error) {
 var reserved = []string{
 	orbax.MarkerFile, orbax.CheckpointFile, orbax.CommitFile, orbax.TreeFile, manifest.Name,
 	orbax.AnnotationsFile, orbax.MetricsItem, "AUTO", "_CHECKPOINT_DELETION",
+}
+
+// CheckFolded refuses items whose names differ in case only.
+func CheckFolded(items []Item) error {
+	seen := make(map[string]string, len(items))
+	for _, it := range items {
+		folded := fold.Name(it.Name)
+		if other, ok := seen[folded]; ok {
+			return SameFolded(it.Name, other)
+		}
+		seen[folded] = it.Name
+	}
+	return nil
+}
+
+// SameFolded is the error of an item whose name differs from that of another one in case
+// only.
+func SameFolded(item, other string) error {
+	return &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(item), Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "one that does not",
+		Remedy: "some file systems would take both for one directory"}
 }
 
 func checkName(name string) error {

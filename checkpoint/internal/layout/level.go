@@ -5,6 +5,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
@@ -15,6 +17,59 @@ import (
 func IsRoot(ctx context.Context, st store.Store, dir string) bool {
 	_, err := st.Stat(ctx, path.Join(dir, orbax.CheckpointFile))
 	return err == nil
+}
+
+// levels is how far above a directory is looked for a checkpoint that it lies in: an
+// array of an item of a checkpoint is three levels below it, its chunks are further.
+const levels = 4
+
+// marks are files that a directory has at its root when it is a checkpoint of ours or of
+// Orbax, or an item of one.
+var marks = []string{orbax.CheckpointFile, manifest.Name, orbax.TreeFile}
+
+// Within returns the checkpoint that is, or holds, the directory at, a path or a name in
+// st where that is not nil: the outermost of those that begin from levels above at. ok is
+// false when there is none.
+func Within(ctx context.Context, at string, st store.Store, from int) (dir string, up int, ok bool) {
+	for n := from; n <= levels; n++ {
+		above, there := locate.Above(at, st, n)
+		if !there {
+			break
+		}
+		for _, mark := range marks {
+			if locate.Holds(ctx, above, st, mark) {
+				dir, up, ok = above, n, true
+				break
+			}
+		}
+	}
+	return dir, up, ok
+}
+
+// CheckOutside returns errs.Invalid when at, which is to become a checkpoint, lies in one.
+func CheckOutside(ctx context.Context, at string, st store.Store) error {
+	dir, _, ok := Within(ctx, at, st, 1)
+	if !ok {
+		return nil
+	}
+	return &errs.Error{Kind: errs.Invalid, Want: "a path outside of checkpoints", Got: "one inside of the checkpoint " + dir,
+		Remedy: "save beside it; to add items to it, or replace them, save to " + dir + " with SaveOptions.Name and PartialUpdate"}
+}
+
+// StepIn returns the name of a checkpoint that lies in the directory, as in one of a run,
+// or of the lock file of a run; "" when there is none.
+func StepIn(ctx context.Context, st store.Store, dir string) string {
+	for e, err := range st.List(ctx, dir) {
+		switch {
+		case err != nil:
+			return ""
+		case e.Name == store.LockName:
+			return e.Name
+		case e.Dir && !store.IsStaging(e.Name) && IsRoot(ctx, st, path.Join(dir, e.Name)):
+			return e.Name
+		}
+	}
+	return ""
 }
 
 // wrongLevel says that a directory lies in a checkpoint and names that. It returns nil

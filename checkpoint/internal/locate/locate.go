@@ -2,7 +2,10 @@
 package locate
 
 import (
+	"context"
 	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -62,6 +65,41 @@ func Target(path string, st store.Store, mode fs.FileMode) (store.Store, string,
 		st, err = store.WithPermissions(st, mode)
 	}
 	return st, name, err
+}
+
+// Above returns the directory that is up levels above at, a path or, where st is not nil,
+// a name in it; ok is false where there is none.
+func Above(at string, st store.Store, up int) (dir string, ok bool) {
+	if st == nil {
+		abs, err := filepath.Abs(at)
+		for range up {
+			if dir = filepath.Dir(abs); dir == abs {
+				return "", false
+			}
+			abs = dir
+		}
+		return abs, err == nil
+	}
+	for dir = at; up > 0; up-- {
+		if dir == "" {
+			return "", false
+		}
+		if dir = path.Dir(dir); dir == "." {
+			dir = ""
+		}
+	}
+	return dir, true
+}
+
+// Holds reports whether there is a file called name in dir, a path or, where st is not
+// nil, a name in it. What cannot be looked at is not there.
+func Holds(ctx context.Context, dir string, st store.Store, name string) bool {
+	if st != nil {
+		info, err := st.Stat(ctx, path.Join(dir, name))
+		return err == nil && !info.Dir
+	}
+	info, err := os.Stat(filepath.Join(dir, name))
+	return err == nil && !info.IsDir()
 }
 
 // Beside locates the checkpoint base in the store where Checkpoint finds path;

@@ -1,12 +1,15 @@
 package parts
 
 import (
+	"iter"
+	"maps"
 	"path"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
+	"github.com/bivouac-ml/bivouac/internal/fold"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
@@ -59,6 +62,21 @@ func (a *Assembly) Has(item string) bool {
 		}
 	}
 	return false
+}
+
+// Like returns an item whose name differs from the given one in case only, "" when there
+// is none: some file systems would take both for one directory.
+func (a *Assembly) Like(item string) string {
+	folded := fold.Name(item)
+	for _, names := range []iter.Seq[string]{maps.Keys(a.docs), maps.Keys(a.links)} {
+		for name := range names {
+			other, _, below := strings.Cut(name, "/")
+			if below && other != item && fold.Name(other) == folded {
+				return other
+			}
+		}
+	}
+	return ""
 }
 
 // HasStrings reports whether the item holds strings.

@@ -22,7 +22,8 @@ func New(st store.Store, name string) *Assembly { return newAssembly(st, name) }
 
 // Open reads the documents of the committed checkpoint name, that something may be
 // added. Where signing is not nil the checkpoint must be signed by that key, else
-// not signed at all: what is made of it has the same signature, or none.
+// not signed at all: what is made of it has the same signature, or none. st is a
+// store.Pinned of the name where others may write meanwhile.
 func Open(ctx context.Context, st store.Store, name string, signing ed25519.PrivateKey) (*Assembly, error) {
 	a := newAssembly(st, name)
 	files, err := Files(ctx, st, name, func(e store.Info) bool { return store.IsStaging(e.Name) })
