@@ -39,7 +39,10 @@ func (p BestN) Preserve(cs []Info, _ time.Time) []bool {
 	}
 	ranked := p.ranked(cs)
 	for i := range keep {
-		keep[i] = !p.DropWithoutMetrics && !slices.Contains(ranked, i)
+		keep[i] = !p.DropWithoutMetrics
+	}
+	for _, i := range ranked {
+		keep[i] = false
 	}
 	for _, i := range ranked[max(0, len(ranked)-p.N):] {
 		keep[i] = true

@@ -46,7 +46,7 @@ type Checkpointer struct {
 	lock   io.Closer    // nil when there is none
 
 	mu       sync.Mutex
-	list     []Info // ascending
+	list     []Info // ascending; what it holds never changes, so that snapshot may share it
 	doubts   []Info // saves of which nobody knows whether they would survive power loss
 	pending  *checkpoint.Response[bool]
 	retired  *removal        // after the last commit; nil before the first, and with Options.Foreground
@@ -172,6 +172,13 @@ func (c *Checkpointer) Checkpoints() []Info {
 	return append([]Info(nil), c.list...)
 }
 
+// snapshot returns what is committed, ascending by step. It must not be changed.
+func (c *Checkpointer) snapshot() []Info {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clip(c.list)
+}
+
 // Latest returns the newest committed checkpoint; ok is false when there is none.
 func (c *Checkpointer) Latest() (last Info, ok bool) {
 	c.mu.Lock()
@@ -211,7 +218,7 @@ func (c *Checkpointer) Steps() []int64 {
 
 // find returns the checkpoint of a step, or the newest one for Latest.
 func (c *Checkpointer) find(op string, step int64) (Info, error) {
-	list := c.Checkpoints()
+	list := c.snapshot()
 	if step == Latest && len(list) > 0 {
 		return list[len(list)-1], nil
 	}

@@ -106,7 +106,7 @@ func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOpti
 	}
 	if !o.Last {
 		var others []Info
-		for _, other := range c.Checkpoints() {
+		for _, other := range c.snapshot() {
 			if other.Step != in.Step {
 				others = append(others, other)
 			}

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"maps"
 	"path"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -126,6 +129,7 @@ func (c *Checkpointer) reload(ctx context.Context) (events []Event, err error) {
 	defer c.deciding.Unlock()
 	whole := map[string]Info{}
 	var damaged []suspect
+	var found []*looked
 	for e, err := range c.store.List(ctx, c.root) {
 		if errs.KindOf(err) == errs.NotFound {
 			break // nothing was saved yet
@@ -137,7 +141,11 @@ func (c *Checkpointer) reload(ctx context.Context) (events []Event, err error) {
 		if !ok || !e.Dir {
 			continue
 		}
-		in, err := c.inspect(ctx, step, e)
+		found = append(found, &looked{step: step, entry: e})
+	}
+	c.inspectAll(ctx, found)
+	for _, l := range found {
+		step, e, in, err := l.step, l.entry, l.in, l.err
 		switch errs.KindOf(err) {
 		case errs.Canceled, errs.Permission, errs.IO, errs.Exhausted:
 			return events, err
@@ -179,6 +187,47 @@ func (c *Checkpointer) reload(ctx context.Context) (events []Event, err error) {
 	c.list = list
 	c.mu.Unlock()
 	return append(events, others...), nil
+}
+
+// looked is a directory that has the name of a step, and what inspect says of it.
+type looked struct {
+	step  int64
+	entry store.Info
+	in    Info
+	err   error
+}
+
+// manySteps is from how many on steps are inspected by several goroutines: each is a few
+// dozen calls of the system, which wait for each other or for the disk.
+const manySteps = 128
+
+// inspectAll inspects all that were found, in order up to the first of which nobody can
+// tell what it is.
+func (c *Checkpointer) inspectAll(ctx context.Context, found []*looked) {
+	workers := 1
+	if len(found) >= manySteps {
+		workers = min(runtime.GOMAXPROCS(0), 16)
+	}
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(len(found)); i = next.Add(1) - 1 {
+			l := found[i]
+			l.in, l.err = c.inspect(ctx, l.step, l.entry)
+			switch errs.KindOf(l.err) {
+			case errs.Canceled, errs.Permission, errs.IO, errs.Exhausted:
+				next.Store(int64(len(found))) // those before it are inspected, or being so
+			}
+		}
+	}
+	if workers == 1 {
+		work()
+		return
+	}
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(work)
+	}
+	group.Wait()
 }
 
 // suspect is a directory that has the name of a step and is no whole checkpoint.

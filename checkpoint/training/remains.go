@@ -31,7 +31,7 @@ type Remains struct {
 // A directory that has the name of a step and only other content is not a step.
 func (c *Checkpointer) Remains(ctx context.Context) ([]Remains, error) {
 	listed := map[string]bool{}
-	for _, in := range c.Checkpoints() {
+	for _, in := range c.snapshot() {
 		listed[in.Directory] = true
 	}
 	var out []Remains

@@ -89,16 +89,22 @@ func (c *Checkpointer) free(hidden []hiddenStep) error {
 // newest, and never the last step that is whole. The caller must free what it returns,
 // after an error too.
 func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err error) {
-	var kept, doomed []Info
-	for _, r := range c.Retention() {
-		if r.Keep {
-			kept = append(kept, r.Info)
-		} else {
-			doomed = append(doomed, r.Info)
+	list := c.snapshot()
+	keep := c.keeps(list)
+	var doomed []Info
+	for i, in := range list {
+		if !keep[i] {
+			doomed = append(doomed, in)
 		}
 	}
 	if len(doomed) == 0 {
 		return nil, nil
+	}
+	kept := make([]Info, 0, len(list)-len(doomed))
+	for i, in := range list {
+		if keep[i] {
+			kept = append(kept, in)
+		}
 	}
 	if doomed, err = c.spare(ctx, kept, doomed); err != nil {
 		return nil, err
@@ -125,11 +131,42 @@ func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err err
 
 // follow takes out of the list what the process removes that this one saves with.
 func (c *Checkpointer) follow() {
-	for _, r := range c.Retention() {
-		if !r.Keep {
-			c.unlist(r.Step)
+	list := c.snapshot()
+	for i, keep := range c.keeps(list) {
+		if !keep {
+			c.unlist(list[i].Step)
 		}
 	}
+}
+
+// keeps says which steps the preservation policy keeps, and the newest. Policies of the
+// caller get a list of their own, which they may sort.
+func (c *Checkpointer) keeps(list []Info) []bool {
+	given := list
+	if !builtIn(c.opts.Preserve) {
+		given = slices.Clone(list)
+	}
+	keep := c.opts.Preserve.Preserve(given, c.opts.Now())
+	if n := len(list); n > 0 {
+		keep[n-1] = true
+	}
+	return keep
+}
+
+// builtIn reports whether a policy, with all that are in it, is one of this package, which
+// only read their list.
+func builtIn(p PreservationPolicy) bool {
+	var parts []PreservationPolicy
+	switch q := p.(type) {
+	case PreserveAll, LatestN, EveryInterval, EveryNSteps, EveryNStepsClosest, CustomSteps, LatestDuration, BestN:
+	case AnyPreservation:
+		parts = q
+	case AllPreservation:
+		parts = q
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(parts, func(q PreservationPolicy) bool { return !builtIn(q) })
 }
 
 // spare takes the newest whole step out of those that are to go when none of those
@@ -251,6 +288,6 @@ func (c *Checkpointer) unlist(step int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if i, found := c.index(step); found {
-		c.list = slices.Delete(c.list, i, i+1)
+		c.list = slices.Delete(slices.Clone(c.list), i, i+1)
 	}
 }

@@ -206,7 +206,7 @@ func (c *Checkpointer) dedup() *image.Dedup {
 		return nil
 	}
 	d := &image.Dedup{Store: c.store, VerifyEvery: c.opts.Dedup.VerifyEvery}
-	list := c.Checkpoints()
+	list := c.snapshot()
 	for _, in := range list[max(0, len(list)-linkable):] {
 		d.Bases = append(d.Bases, c.path(in.Directory))
 	}

@@ -69,10 +69,13 @@ func (c *Checkpointer) enter(in Info, there bool) {
 	i, found := c.index(in.Step)
 	switch {
 	case there && found:
+		c.list = slices.Clone(c.list)
 		c.list[i] = in
+	case there && i == len(c.list):
+		c.list = append(c.list, in) // behind every snapshot
 	case there:
-		c.list = slices.Insert(c.list, i, in)
+		c.list = slices.Insert(slices.Clip(slices.Clone(c.list)), i, in)
 	case found:
-		c.list = slices.Delete(c.list, i, i+1)
+		c.list = slices.Delete(slices.Clone(c.list), i, i+1)
 	}
 }

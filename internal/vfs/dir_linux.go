@@ -7,6 +7,8 @@ import (
 	"path"
 	"strings"
 	"sync/atomic"
+	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -74,7 +76,7 @@ func walkAt(dir int, name string, flags int) (int, error) {
 			unix.Close(at) //nolint:errcheck // it was only walked through
 		}
 		if err != nil {
-			if err == unix.ENOTDIR && i < len(elems)-1 && isLink(dir, strings.Join(elems[:i+1], "/")) {
+			if err == unix.ENOTDIR && (i < len(elems)-1 || flags&unix.O_DIRECTORY != 0) && isLink(dir, strings.Join(elems[:i+1], "/")) {
 				err = unix.ELOOP
 			}
 			return -1, err
@@ -103,12 +105,103 @@ func (d *osDir) Stat(name string) (fs.FileInfo, error) {
 	if name == "." {
 		return d.f.Stat()
 	}
-	f, err := d.at("lstat", name, unix.O_PATH)
-	if err != nil {
+	dir, base := path.Split(name)
+	parent := d.f
+	if dir != "" {
+		f, err := d.at("lstat", strings.TrimSuffix(dir, "/"), unix.O_PATH|unix.O_DIRECTORY)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close() //nolint:errcheck // it was only looked at
+		parent = f
+	}
+	if !fs.ValidPath(base) {
+		return nil, &os.PathError{Op: "lstat", Path: path.Join(d.name, name), Err: unix.EINVAL}
+	}
+	info := &statInfo{name: base}
+	if err := control(parent, func(fd int) error { return unix.Fstatat(fd, base, &info.stat, unix.AT_SYMLINK_NOFOLLOW) }); err != nil {
+		if err != os.ErrClosed {
+			err = &os.PathError{Op: "lstat", Path: path.Join(d.name, name), Err: err}
+		}
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only looked at
-	return f.Stat()
+	return info, nil
+}
+
+// statInfo is what fstatat says of a name: one call of the system, without a descriptor.
+type statInfo struct {
+	name string
+	stat unix.Stat_t
+}
+
+// Name implements fs.FileInfo.
+func (i *statInfo) Name() string { return i.name }
+
+// Size implements fs.FileInfo.
+func (i *statInfo) Size() int64 { return i.stat.Size }
+
+// ModTime implements fs.FileInfo.
+func (i *statInfo) ModTime() time.Time { return time.Unix(i.stat.Mtim.Unix()) }
+
+// IsDir implements fs.FileInfo.
+func (i *statInfo) IsDir() bool { return i.Mode().IsDir() }
+
+// Sys implements fs.FileInfo.
+func (i *statInfo) Sys() any { return &i.stat }
+
+// Mode implements fs.FileInfo.
+func (i *statInfo) Mode() fs.FileMode {
+	mode := fs.FileMode(i.stat.Mode & 0o777)
+	switch i.stat.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		mode |= fs.ModeDir
+	case unix.S_IFLNK:
+		mode |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		mode |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		mode |= fs.ModeSocket
+	case unix.S_IFCHR:
+		mode |= fs.ModeDevice | fs.ModeCharDevice
+	case unix.S_IFBLK:
+		mode |= fs.ModeDevice
+	default:
+		mode |= fs.ModeIrregular
+	}
+	if i.stat.Mode&unix.S_ISUID != 0 {
+		mode |= fs.ModeSetuid
+	}
+	if i.stat.Mode&unix.S_ISGID != 0 {
+		mode |= fs.ModeSetgid
+	}
+	if i.stat.Mode&unix.S_ISVTX != 0 {
+		mode |= fs.ModeSticky
+	}
+	return mode
+}
+
+// sameInode reports whether two results of Stat describe one inode; ok is false when
+// neither is a statInfo.
+func sameInode(a, b fs.FileInfo) (same, ok bool) {
+	_, x := a.(*statInfo)
+	_, y := b.(*statInfo)
+	if !x && !y {
+		return false, false
+	}
+	devA, inoA, okA := inode(a)
+	devB, inoB, okB := inode(b)
+	return okA && okB && devA == devB && inoA == inoB, true
+}
+
+func inode(i fs.FileInfo) (dev, ino uint64, ok bool) {
+	switch st := i.Sys().(type) {
+	case *unix.Stat_t:
+		return uint64(st.Dev), st.Ino, true //nolint:unconvert // other systems have other types
+	case *syscall.Stat_t:
+		return uint64(st.Dev), st.Ino, true //nolint:unconvert // likewise
+	}
+	return 0, 0, false
 }
 
 // ReadDir implements Dir.

@@ -101,5 +101,8 @@ func SameFile(a, b fs.FileInfo) bool {
 	if ok || ok2 {
 		return ok && ok2 && x.id == y.id
 	}
+	if same, ok := sameInode(a, b); ok {
+		return same
+	}
 	return os.SameFile(a, b)
 }
