@@ -183,7 +183,11 @@ func admit(ctx context.Context, st store.Store, name string, overwrite bool) err
 	case err != nil:
 		return err
 	}
-	if step := layout.StepIn(ctx, st, name); step != "" {
+	step, err := layout.StepIn(ctx, st, name)
+	if err != nil {
+		return err
+	}
+	if step != "" {
 		e := &errs.Error{Kind: errs.Invalid, Want: "the path of a checkpoint", Got: "the directory of a run, in which there is " + step,
 			Remedy: "save below it, under the name of a step; training.Open saves steps there"}
 		if !overwrite {

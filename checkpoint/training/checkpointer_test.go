@@ -67,7 +67,7 @@ func TestFailureIsToldOnce(t *testing.T) {
 // A failure that nobody asked for is told by Close.
 func TestCloseTellsFailure(t *testing.T) {
 	ctx := context.Background()
-	c, err := training.Open(ctx, "run", &training.Options{Store: local.New(vfs.NewFault(vfs.NewMem(), vfs.Plan{N: 9, Forever: true, Err: syscall.EIO}), "/", nil)})
+	c, err := training.Open(ctx, "run", &training.Options{Store: local.New(vfs.NewFault(vfs.NewMem(), vfs.Plan{N: 14, Forever: true, Err: syscall.EIO}), "/", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,9 @@ func (c *Checkpointer) checkLevel(ctx context.Context) error {
 	if c.opts.Store != nil {
 		at = c.root
 	}
-	dir, up, ok := layout.Within(ctx, at, c.opts.Store, 0)
+	dir, up, ok, err := layout.Within(ctx, at, c.opts.Store, 0)
 	if !ok {
-		return nil
+		return err
 	}
 	got := "a checkpoint"
 	if up > 0 {

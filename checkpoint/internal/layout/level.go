@@ -30,27 +30,31 @@ var marks = []string{orbax.CheckpointFile, manifest.Name, orbax.TreeFile}
 // Within returns the checkpoint that is, or holds, the directory at, a path or a name in
 // st where that is not nil: the outermost of those that begin from levels above at. ok is
 // false when there is none.
-func Within(ctx context.Context, at string, st store.Store, from int) (dir string, up int, ok bool) {
+func Within(ctx context.Context, at string, st store.Store, from int) (dir string, up int, ok bool, err error) {
 	for n := from; n <= levels; n++ {
 		above, there := locate.Above(at, st, n)
 		if !there {
 			break
 		}
 		for _, mark := range marks {
-			if locate.Holds(ctx, above, st, mark) {
+			is, err := locate.Holds(ctx, above, st, mark)
+			if err != nil {
+				return "", 0, false, err
+			}
+			if is {
 				dir, up, ok = above, n, true
 				break
 			}
 		}
 	}
-	return dir, up, ok
+	return dir, up, ok, nil
 }
 
 // CheckOutside returns errs.Invalid when at, which is to become a checkpoint, lies in one.
 func CheckOutside(ctx context.Context, at string, st store.Store) error {
-	dir, _, ok := Within(ctx, at, st, 1)
+	dir, _, ok, err := Within(ctx, at, st, 1)
 	if !ok {
-		return nil
+		return err
 	}
 	return &errs.Error{Kind: errs.Invalid, Want: "a path outside of checkpoints", Got: "one inside of the checkpoint " + dir,
 		Remedy: "save beside it; to add items to it, or replace them, save to " + dir + " with SaveOptions.Name and PartialUpdate"}
@@ -58,18 +62,22 @@ func CheckOutside(ctx context.Context, at string, st store.Store) error {
 
 // StepIn returns the name of a checkpoint that lies in the directory, as in one of a run,
 // or of the lock file of a run; "" when there is none.
-func StepIn(ctx context.Context, st store.Store, dir string) string {
+func StepIn(ctx context.Context, st store.Store, dir string) (string, error) {
 	for e, err := range st.List(ctx, dir) {
 		switch {
+		case errs.KindOf(err) == errs.NotFound, errs.KindOf(err) == errs.Invalid: // it is gone, or a file
+			return "", nil
 		case err != nil:
-			return ""
+			return "", err
 		case e.Name == store.LockName:
-			return e.Name
-		case e.Dir && !store.IsStaging(e.Name) && IsRoot(ctx, st, path.Join(dir, e.Name)):
-			return e.Name
+			return e.Name, nil
+		case e.Dir && !store.IsStaging(e.Name):
+			if is, err := locate.Holds(ctx, path.Join(dir, e.Name), st, orbax.CheckpointFile); is || err != nil {
+				return e.Name, err
+			}
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // wrongLevel says that a directory lies in a checkpoint and names that. It returns nil

@@ -3,10 +3,12 @@ package locate
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"syscall"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
@@ -92,14 +94,24 @@ func Above(at string, st store.Store, up int) (dir string, ok bool) {
 }
 
 // Holds reports whether there is a file called name in dir, a path or, where st is not
-// nil, a name in it. What cannot be looked at is not there.
-func Holds(ctx context.Context, dir string, st store.Store, name string) bool {
+// nil, a name in it. A directory that may not be looked into holds none.
+func Holds(ctx context.Context, dir string, st store.Store, name string) (bool, error) {
 	if st != nil {
 		info, err := st.Stat(ctx, path.Join(dir, name))
-		return err == nil && !info.Dir
+		switch errs.KindOf(err) {
+		case errs.NotFound, errs.Permission, errs.Invalid:
+			return false, nil
+		}
+		return err == nil && !info.Dir, err
 	}
 	info, err := os.Stat(filepath.Join(dir, name))
-	return err == nil && !info.IsDir()
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	if err != nil {
+		return false, &errs.Error{Kind: errs.IO, Subject: dir, Err: err}
+	}
+	return !info.IsDir(), nil
 }
 
 // Beside locates the checkpoint base in the store where Checkpoint finds path;
