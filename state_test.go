@@ -330,7 +330,7 @@ func TestAcceptedStatesAreRestored(t *testing.T) {
 
 // A state by value, of which the job could only save copies, is refused by the first Open,
 // before anything is written.
-func TestStateByValue(t *testing.T) {
+func TestStatesThatAreRefused(t *testing.T) {
 	m := newModel()
 	var none *model
 	for name, state := range map[string]any{

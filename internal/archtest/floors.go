@@ -9,6 +9,7 @@ func Module() Rules {
 				{Packages: "internal/kernel/...", Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/crc", Beside: []string{"internal/kernel/..."}},
 				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
+				{Packages: "internal/fold"},
 				{Packages: "internal/loan", Beside: []string{"errs"}},
 				{Packages: "errs"}, // pure, and below everything that can fail
 			}},

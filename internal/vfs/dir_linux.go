@@ -44,6 +44,9 @@ func (d *osDir) at(op, name string, flags int) (*os.File, error) {
 		if !withoutOpenat2.Load() {
 			how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
 			fd, err = unix.Openat2(dir, name, &how)
+			if err == unix.ENOTDIR && flags&unix.O_DIRECTORY != 0 && isLink(dir, name) {
+				err = unix.ELOOP
+			}
 			if err != unix.ENOSYS && err != unix.EPERM {
 				return err
 			}
