@@ -62,12 +62,18 @@ func move(t *testing.T, dir, from, to string) {
 // what has the name of a step is told, in the format of the run and in others.
 func TestRemainsByName(t *testing.T) {
 	dir := t.TempDir()
-	makeRun(t, dir, 1, 2, 3, 4, 5, 6)
+	makeRun(t, dir, 1, 2, 3, 4, 5, 6, 7)
 	move(t, dir, "2", "best")
 	move(t, dir, "3", "notes_")
 	move(t, dir, "4", "step_4")
 	move(t, dir, "5", "step_5.damaged")
 	move(t, dir, "6", "best.damaged")
+	move(t, dir, "7", "step_8")
+	for _, name := range []string{"bivouac.manifest", "_CHECKPOINT_METADATA"} {
+		if err := os.Truncate(filepath.Join(dir, "step_8", name), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, name := range []string{"step_7/data", "8/data", "9"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
 			t.Fatal(err)
@@ -76,8 +82,27 @@ func TestRemainsByName(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "0007"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := remainsOf(t, dir, nil), []string{"8 invalid", "9 invalid", "step_4 invalid", "step_5.damaged corrupt"}; !slices.Equal(got, want) {
+	if got, want := remainsOf(t, dir, nil), []string{"8 invalid", "9 invalid", "step_4 invalid", "step_5.damaged corrupt", "step_8 corrupt"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A second checkpoint of a listed step remains as one.
+func TestRemainsOfTwoNames(t *testing.T) {
+	dir, prefix := t.TempDir(), "step"
+	makeRun(t, dir, 5)
+	if err := os.CopyFS(filepath.Join(dir, "step_5"), os.DirFS(filepath.Join(dir, "5"))); err != nil {
+		t.Fatal(err)
+	}
+	names := training.CompositeNames{Write: training.StandardNames{}, Read: []training.NameFormat{training.StandardNames{}, training.StandardNames{Prefix: &prefix}}}
+	c, err := training.Open(t.Context(), dir, &training.Options{Names: names})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	remains, err := c.Remains(t.Context())
+	if err != nil || len(remains) != 1 || remains[0].Name != "step_5" || errs.KindOf(remains[0].Err) != errs.Exists {
+		t.Errorf("%v, %v", remains, err)
 	}
 }
 
@@ -188,6 +213,24 @@ func TestRemainsOnBadDisk(t *testing.T) {
 	if remains, err := c.Remains(ctx); !errors.Is(err, errs.Canceled) {
 		t.Errorf("without time: %v, %v", remains, err)
 	}
+	late, stop := context.WithCancel(t.Context())
+	defer stop()
+	armed := false
+	fsys := vfs.Intercept(runInMemory(t), func(c *vfs.Call, do func() error) error {
+		if armed && strings.HasPrefix(c.Name, "/run/40") {
+			stop() // while it is looked at
+		}
+		return do()
+	})
+	c, err = training.Open(t.Context(), "run", &training.Options{Store: local.New(fsys, "/", nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	armed = true
+	if remains, err := c.Remains(late); !errors.Is(err, errs.Canceled) {
+		t.Errorf("when time ends: %v, %v", remains, err)
+	}
 }
 
 // What goes while it is looked at does not remain, and fails nothing.
@@ -216,13 +259,19 @@ func TestRemainsBesideRemoval(t *testing.T) {
 
 // Of a directory that is not there nothing remains.
 func TestRemainsOfNothing(t *testing.T) {
-	c, err := training.Open(t.Context(), filepath.Join(t.TempDir(), "run"), &training.Options{NoLock: true})
+	dir := filepath.Join(t.TempDir(), "run")
+	c, err := training.Open(t.Context(), dir, &training.Options{NoLock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if remains, err := c.Remains(t.Context()); err != nil || len(remains) != 0 {
-		t.Errorf("%v, %v", remains, err)
+	for range 2 {
+		if remains, err := c.Remains(t.Context()); err != nil || len(remains) != 0 {
+			t.Errorf("%v, %v", remains, err)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -231,9 +280,9 @@ func TestRemainsOfNothing(t *testing.T) {
 func TestStartFreshOnBadDisk(t *testing.T) {
 	want := map[string]bool{"20": true, "30.damaged": true, "40": true, "50": true}
 	tried := 0
-	for n := 1; ; n++ {
+	for n := 2; ; n++ { // once, and from then on
 		mem := runInMemory(t)
-		fault := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
+		fault := vfs.NewFault(mem, vfs.Plan{N: n / 2, Forever: n%2 == 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
 		c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(fault, "/", nil), StartFresh: true, Clean: true})
 		call, hits := fault.Hit()
 		if err == nil {

@@ -179,6 +179,16 @@ func TestWrongLevel(t *testing.T) {
 			t.Errorf("training.Open of %s: got %v, want the remedy to open %s", below, err, dir)
 		}
 	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := training.Open(t.Context(), filepath.Join(file, "run"), &training.Options{Clean: true}); err == nil {
+		t.Error("a run below a file was opened")
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
 	for below, remedy := range map[string]string{"640/state": "open " + filepath.Join(dir, "640"), "640/state/d": "open the checkpoint above " + filepath.Join(dir, "640/state")} {
 		at := filepath.Join(dir, below)
 		if _, err := checkpoint.Load(t.Context(), at, nil); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), remedy) {
