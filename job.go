@@ -38,6 +38,7 @@ type Job[B any] struct {
 	saved   int64 // last step handed to the checkpointer, -1 for none
 	resumed int64 // step that Open restored, -1 for none
 	pending *checkpoint.Response[bool]
+	order   string // identity of the order whose description is kept
 	closed  bool
 }
 
@@ -344,6 +345,9 @@ func (j *Job[B]) saveAsync(ctx context.Context) error {
 	token, err := j.data.AppendState(nil)
 	if err != nil {
 		return errs.Wrap("bivouac.Job", "state of the stream", err)
+	}
+	if err := j.keepDescription(ctx, token); err != nil {
+		return err
 	}
 	raw, err := json.Marshal(document{Version: documentVersion, Identity: j.opts.Identity, Step: j.step, Stream: token})
 	if err != nil {

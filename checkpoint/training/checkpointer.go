@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
@@ -134,6 +135,21 @@ func (c *Checkpointer) writeRoot(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// PutMetadata writes a file beside the metadata of the run, once: one of that name stays
+// as it is, so the name must tell the contents, by a digest for instance. The error is of
+// kind errs.Invalid for a name that is not one of letters, digits, ".", "-" and "_".
+func (c *Checkpointer) PutMetadata(ctx context.Context, name string, b []byte) error {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+	if name == "" || name[0] == '.' || strings.Trim(name, letters) != "" || name == orbax.RootFile {
+		return &errs.Error{Kind: errs.Invalid, Op: "training.PutMetadata", Subject: strconv.Quote(name), Want: "a name of letters, digits, '.', '-' and '_'"}
+	}
+	err := c.store.Put(ctx, c.path(orbax.RootDir, name), b, store.PutOptions{IfAbsent: true})
+	if errors.Is(err, errs.Exists) {
+		return nil
+	}
+	return errs.Wrap("training.PutMetadata", c.dir, err)
 }
 
 func (c *Checkpointer) path(elem ...string) string {

@@ -136,6 +136,19 @@ func TestSaveRules(t *testing.T) {
 	if raw, err := again.RootMetadata(ctx); err != nil || string(raw) != `{"run":1}` {
 		t.Errorf("root metadata %s, %v", raw, err)
 	}
+	for _, text := range []string{"first", "second"} {
+		if err := c.PutMetadata(ctx, "order-1.txt", []byte(text)); err != nil {
+			t.Error(err)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "metadata", "order-1.txt")); err != nil || string(b) != "first" {
+		t.Errorf("a file of the run is %q, %v", b, err)
+	}
+	for _, name := range []string{"", ".hidden", "a/b", "../b", "_ROOT_METADATA"} {
+		if err := c.PutMetadata(ctx, name, nil); !errors.Is(err, errs.Invalid) {
+			t.Errorf("a file of the run called %q: %v", name, err)
+		}
+	}
 	if _, err := again.Load(ctx, 77, nil); !errors.Is(err, errs.NotFound) {
 		t.Errorf("unknown step: %v", err)
 	}

@@ -13,6 +13,7 @@
 //
 //	root/
 //	  metadata/_ROOT_METADATA     metadata of the run, when given
+//	  metadata/<name>             what PutMetadata keeps of the run
 //	  23/                         a step; NameFormat spells the number
 //	    _CHECKPOINT_METADATA
 //	    commit_success.txt

@@ -82,6 +82,9 @@ func documentFacts(d *state.Document, raw []byte) []fact {
 	} else if d.Kind == "loader" || d.Kind == "pipeline" {
 		facts = append(facts, fact{"order known", "no: " + err.Error()})
 	}
+	if d.Kind == "loader" {
+		facts = append(facts, fact{"goes on over", goesOnOver(d)})
+	}
 	for _, name := range slices.Sorted(maps.Keys(d.Fields)) {
 		facts = append(facts, fact{name, d.Fields[name]})
 	}
@@ -97,6 +100,26 @@ func documentFacts(d *state.Document, raw []byte) []fact {
 		facts = append(facts, fact{name, string(d.Extra[name])})
 	}
 	return facts
+}
+
+// goesOnOver says which ranks can go on from the state of a loader.
+func goesOnOver(d *state.Document) string {
+	rank, own := d.Extra["rank"]
+	iterable := d.Fields["data"] == "iterable"
+	switch world := string(d.Extra["world"]); {
+	case own && iterable:
+		return fmt.Sprintf("rank %s of %s alone; any number of ranks goes on from what loader.Merge makes of the states of all", rank, world)
+	case own:
+		return fmt.Sprintf("rank %s of %s alone, for batches were handed out out of order; any number of ranks goes on from states at the steps of SettleEvery and between epochs", rank, world)
+	case iterable:
+		return "any number of ranks that divides that of the streams"
+	case len(d.Extra["window"]) > 0:
+		var w struct{ World int }
+		if json.Unmarshal(d.Extra["window"], &w) == nil && w.World > 1 {
+			return fmt.Sprint(w.World, " ranks, for batches were handed out out of order")
+		}
+	}
+	return "any number of ranks"
 }
 
 func timelineFacts(t *timeline.Timeline) []fact {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,7 @@ type tableOptions struct {
 func (o *tableOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Tables, "table", nil, "`FILE` with a table that the order is over: lengths of samples, sizes of shards, or the samples of a filter; may be given again")
-	f.StringVar(&o.Description, "description", "", "`FILE` with the description of the order, where the state has only a digest of it: what Loader.Description returns")
+	f.StringVar(&o.Description, "description", "", "`FILE` with the description of the order, where the state has only a digest of it: what Loader.Description returns; a job keeps it in its run, where it is found")
 	f.StringSliceVar(&o.Readers, "readers", nil, "`NAMES` of the readers of a pipeline, in the order of its graph, where the state leaves it open")
 }
 
@@ -43,6 +44,9 @@ func (o *tableOptions) tell(s *saved, with timeline.Options) (*timeline.Timeline
 		}
 		with.Description = strings.TrimSpace(string(b))
 	case order.IsDigest(s.doc.Fields["order"]):
+		if with.Description = keptDescription(s); with.Description != "" {
+			break
+		}
 		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "order", Want: "the description of the order, of which the state has a digest", Got: s.doc.Fields["order"],
 			Remedy: "give the text that Loader.Description returns with --description FILE"}
 	}
@@ -59,6 +63,19 @@ func (o *tableOptions) tell(s *saved, with timeline.Options) (*timeline.Timeline
 			Remedy: "give each with --table FILE: numbers in a .npy file, a JSON list, or a text file with one number a line"}
 	}
 	return t, err
+}
+
+// keptDescription returns the description of the order of a state that a job keeps in the
+// directory of its run; "" where there is none.
+func keptDescription(s *saved) string {
+	_, digest, _ := strings.Cut(s.doc.Fields["order"], "digest=")
+	digest, _, _ = strings.Cut(digest, " ")
+	run := filepath.Dir(filepath.Dir(s.name)) // of the item of a step
+	b, err := os.ReadFile(filepath.Join(run, "metadata", "order-"+digest+".txt"))
+	if err != nil || order.IdentityOf(string(b)) != s.doc.Fields["order"] {
+		return ""
+	}
+	return string(b)
 }
 
 // mostTable bounds the size of a file with a table.
