@@ -95,8 +95,10 @@ func saveStep(ctx context.Context, c *training.Checkpointer, step string) error 
 		return err
 	}
 	items := map[string]any{"state": goldenState(n), "data": position(int(n))}
-	_, err = c.SaveCheckpointables(ctx, n, items, &training.SaveOptions{Force: true, Metrics: map[string]float64{"loss": 0.5}})
-	return err
+	if _, err = c.SaveCheckpointables(ctx, n, items, &training.SaveOptions{Force: true, Metrics: map[string]float64{"loss": 0.5}}); err != nil {
+		return err
+	}
+	return c.Wait(ctx) // for the bytes of what was removed to go
 }
 
 // masks replaces what differs between runs.

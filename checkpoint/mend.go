@@ -49,7 +49,12 @@ func examine(ctx context.Context, st store.Store, name string, progress func(don
 // mend mends the checkpoint name, which gets the name final where that is another one. It
 // reports whether there is nothing else to do about the damage why.
 func (r *repairer) mend(ctx context.Context, name, final string, why error, oneOfMany bool) (done bool, err error) {
-	x, err := examine(ctx, r.st, name, r.progress(name))
+	old, err := store.Pin(ctx, r.st, name)
+	if err != nil {
+		return false, err
+	}
+	defer old.Close() //nolint:errcheck // nothing was written
+	x, err := examine(ctx, old, name, r.progress(name))
 	if err != nil || x == nil || !x.Mendable() {
 		return false, err
 	}
@@ -64,7 +69,7 @@ func (r *repairer) mend(ctx context.Context, name, final string, why error, oneO
 		a.Shared = r.sharers(ctx, name, x)
 	}
 	return true, r.act(a, func() error {
-		if err := r.replace(ctx, name, final, x); err != nil {
+		if err := r.replace(ctx, name, final, old, x); err != nil {
 			return err
 		}
 		found, err := damages(ctx, final, &VerifyOptions{Store: r.st})
@@ -77,12 +82,16 @@ func (r *repairer) mend(ctx context.Context, name, final string, why error, oneO
 
 // replace makes the checkpoint final of the checkpoint name, with the damaged files as
 // they were, and exchanges the two at once where they are one. Else name goes afterwards.
-func (r *repairer) replace(ctx context.Context, name, final string, x *examined) error {
-	files, err := parts.Files(ctx, r.st, name, func(e store.Info) bool { return store.IsStaging(e.Name) })
+func (r *repairer) replace(ctx context.Context, name, final string, old store.Pinned, x *examined) error {
+	files, err := parts.Files(ctx, old, name, func(e store.Info) bool { return store.IsStaging(e.Name) })
 	if err != nil {
 		return err
 	}
-	txn, err := r.st.Begin(ctx, final, store.TxnOptions{Overwrite: final == name})
+	var o store.TxnOptions
+	if final == name {
+		o.Replaces = old
+	}
+	txn, err := r.st.Begin(ctx, final, o)
 	if err != nil {
 		return err
 	}
