@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/stream"
@@ -78,6 +79,8 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 		Clean:      true,
 		LookFirst:  true, // an Open that fails renames nothing
 		StartFresh: o.StartFresh,
+		Scrub:      o.Scrub,
+		Options:    checkpoint.Options{Bivouac: options.Bivouac{Parity: o.Parity}},
 		OnEvent:    j.relay,
 	})
 	if err != nil {

@@ -37,8 +37,14 @@ type Options struct {
 	// run, a hash of the model's configuration for instance. A step that was
 	// saved under another identity is refused.
 	Identity string
-	// OnEvent, when not nil, is told what happens. It is called one at a time,
-	// from the trainer's goroutine or the one that saves, and should return soon.
+	// Parity is how many blocks of redundancy each step has for 100 blocks of data, so
+	// that bivouac repair can mend damage; see checkpoint/options, Bivouac.Parity.
+	Parity int
+	// Scrub has kept steps read again in the background; damage is told to OnEvent as
+	// DamageFound.
+	Scrub training.Scrub
+	// OnEvent, when not nil, is told what happens. It is called one at a time, from the
+	// trainer's goroutine, the one that saves or the one that scrubs, and should return soon.
 	OnEvent func(Event)
 	// Store, when not nil, holds the steps in place of the local file system;
 	// the directory given to Open is then a name in it.
@@ -104,6 +110,7 @@ const (
 	PassEnded                          // a pass of the stream ended, such as an epoch, and the next one has begun
 	Unfreed                            // the bytes of a step that retention removed are still there, Err says why; a later save or Open frees them
 	Preempted                          // SIGTERM came, and Step is the last one; Err is the PreemptedError
+	DamageFound                        // a scrub found a damaged file of a step, which Err names
 )
 
 // eventKinds are the kinds of the checkpointer's events.
@@ -111,11 +118,12 @@ var eventKinds = map[training.EventKind]EventKind{
 	training.SaveBegin: SaveBegin, training.SaveCommitted: SaveCommitted, training.SaveFailed: SaveFailed,
 	training.Removed: Removed, training.Quarantined: Quarantined, training.Skipped: Skipped, training.Cleaned: Cleaned,
 	training.Settled: Settled, training.Declined: Declined, training.Spared: Spared, training.MovedAside: MovedAside, training.Unfreed: Unfreed,
+	training.DamageFound: DamageFound,
 }
 
 var eventNames = [...]string{
 	"", "resumed", "save begin", "save committed", "save failed", "removed", "quarantined", "cleaned",
-	"skipped", "settled", "declined", "spared", "moved aside", "pass ended", "unfreed", "preempted",
+	"skipped", "settled", "declined", "spared", "moved aside", "pass ended", "unfreed", "preempted", "damage found",
 }
 
 // String returns the kind in words.

@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/scrub"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -70,6 +71,9 @@ func (r *repairer) mend(ctx context.Context, name, final string, why error, oneO
 	}
 	return true, r.act(a, func() error {
 		if err := r.replace(ctx, name, final, old, x); err != nil {
+			return err
+		}
+		if err := scrub.Forget(ctx, r.st, parts.ParentOf(final), path.Base(final)); err != nil {
 			return err
 		}
 		found, err := damages(ctx, final, &VerifyOptions{Store: r.st})

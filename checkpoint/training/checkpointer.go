@@ -45,6 +45,7 @@ type Checkpointer struct {
 	locked bool         // this is the writer of the directory, or there are no locks
 	writer bool         // no other process, that saves with this one, is the writer
 	lock   io.Closer    // nil when there is none
+	scrub  *scrubber    // nil when there is none
 
 	mu       sync.Mutex
 	list     []Info // ascending; what it holds never changes, so that snapshot may share it
@@ -108,6 +109,9 @@ func (c *Checkpointer) start(ctx context.Context) (err error) {
 	c.looking = false
 	if err != nil && c.memory != nil {
 		err = errors.Join(err, c.memory.Close())
+	}
+	if err == nil {
+		c.startScrub(ctx)
 	}
 	return err
 }
@@ -352,7 +356,7 @@ func (c *Checkpointer) forgive(err error) {
 	c.failed = slices.DeleteFunc(c.failed, func(kept error) bool { return kept == err })
 }
 
-// Close waits for the save in flight and for removals, releases the memory of
+// Close waits for the save in flight and for removals, ends the scrub, releases the memory of
 // snapshots and the lock, and returns the failures in the background that no other
 // call has returned. It may be called twice; saving and deleting afterwards is
 // errs.Closed, where Orbax saves on, without anybody to wait for it; loading works.
@@ -367,6 +371,7 @@ func (c *Checkpointer) Close() error {
 	if closed {
 		return nil
 	}
+	c.stopScrub()
 	if r != nil {
 		<-r.Done()
 	}

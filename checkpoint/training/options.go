@@ -74,9 +74,11 @@ type Options struct {
 	// Pace holds saves in the background back, so that the steps of the trainer
 	// beside them take as long as ever.
 	Pace Pace
-	// OnEvent, when not nil, is told what happens, from the caller's goroutine
-	// or the one that saves, one call at a time a goroutine. It must not save,
-	// delete or wait.
+	// Scrub has kept steps read again in the background, to find damage.
+	Scrub Scrub
+	// OnEvent, when not nil, is told what happens, from the caller's goroutine,
+	// the one that saves or the one that scrubs, one call at a time a goroutine. It must
+	// not save, delete or wait.
 	OnEvent func(Event)
 	// Now replaces time.Now in tests; it decides the times that are recorded.
 	Now func() time.Time
@@ -146,6 +148,9 @@ func (o Options) Validate() error {
 	}
 	if o.Pace.Writers < 0 || o.Pace.Rate < 0 {
 		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Pace", Want: "writers and bytes a second, 0 or more"}
+	}
+	if o.Scrub.Every < 0 || o.Scrub.Rate < 0 {
+		return &errs.Error{Kind: errs.Invalid, Subject: "Options.Scrub", Want: "a duration and bytes a second, 0 or more"}
 	}
 	if o.Names != nil {
 		if err := o.Names.Validate(); err != nil {

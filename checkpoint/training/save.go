@@ -205,7 +205,7 @@ func (c *Checkpointer) dedup() *image.Dedup {
 	if !c.opts.Dedup.On {
 		return nil
 	}
-	d := &image.Dedup{Store: c.store, VerifyEvery: c.opts.Dedup.VerifyEvery}
+	d := &image.Dedup{Store: c.store, VerifyEvery: c.opts.Dedup.VerifyEvery, Avoid: c.avoid}
 	list := c.snapshot()
 	for _, in := range list[max(0, len(list)-linkable):] {
 		d.Bases = append(d.Bases, c.path(in.Directory))
@@ -383,6 +383,7 @@ func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Targ
 		err = c.failedSave(in, errs.Wrap("training.Save", subject, err))
 		return false, err
 	}
+	c.noticeCommit()
 	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: s.Made.Size(), Took: time.Since(start), Stats: checkpoint.NewSaveStats(s.Made)})
 	if s.Follows() {
 		c.follow()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/training"
 )
 
 // listing is what `ls --json` prints.
@@ -24,8 +25,17 @@ type listedStep struct {
 	Directory string    `json:"directory"`
 	Committed time.Time `json:"committed"`
 	storage
+	Scrub   *listedScrub       `json:"scrub,omitempty"` // what the last scrub of it found
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	Custom  json.RawMessage    `json:"custom,omitempty"`
+}
+
+// listedScrub is what the last scrub of a step found.
+type listedScrub struct {
+	Time    time.Time `json:"time"`
+	Bytes   int64     `json:"bytes"`
+	Sound   bool      `json:"sound"`
+	Damaged []string  `json:"damaged"` // each a file, and what is wrong with it
 }
 
 func newLsCommand(g *global) *cobra.Command {
@@ -34,7 +44,8 @@ func newLsCommand(g *global) *cobra.Command {
 		Short: "List the steps of a run directory, or the leaves of a checkpoint",
 		Long: `List the committed steps of a run directory, oldest first. Directories that look
 like steps and are no whole checkpoints are named with the reason; they are never
-resumed from. So are those that a repair or a start has set aside. Of a
+resumed from. So are those that a repair or a start has set aside. Where the run
+is scrubbed it is said when each step was read last, and what was found. Of a
 checkpoint, what bivouac info prints.
 
 ` + exitCodesHelp,
@@ -57,13 +68,17 @@ func runLs(ctx context.Context, dir string, g *global) error {
 	if run.empty() {
 		return run.missing(ctx, dir, anyStep)
 	}
+	scrubbed, err := scrubs(ctx, dir)
+	if err != nil {
+		return err
+	}
 	l := listing{Directory: dir, Steps: []listedStep{}, Skipped: append([]skippedStep{}, run.skipped...), Aside: append([]string{}, run.aside...)}
 	for _, s := range run.steps {
 		files, err := filesBelow(filepath.Join(dir, s.Directory))
 		if err != nil {
 			return err
 		}
-		l.Steps = append(l.Steps, listedStep{Step: s.Step, Directory: s.Directory, Committed: s.Time.UTC(), storage: sum(files), Metrics: s.Metrics, Custom: s.Custom})
+		l.Steps = append(l.Steps, listedStep{Step: s.Step, Directory: s.Directory, Committed: s.Time.UTC(), storage: sum(files), Scrub: scrubbed[s.Directory], Metrics: s.Metrics, Custom: s.Custom})
 	}
 	if g.json {
 		return g.printJSON(l)
@@ -73,7 +88,19 @@ func runLs(ctx context.Context, dir string, g *global) error {
 		if s.LinkedBytes > 0 {
 			linked = "  " + size(s.LinkedBytes) + " of it linked"
 		}
-		g.printf("%10d  %s  %10s  %s%s\n", s.Step, s.Committed.Local().Format(time.DateTime), size(s.Bytes), s.Directory, linked)
+		scrubbed := ""
+		if s.Scrub != nil {
+			scrubbed = "  scrubbed " + s.Scrub.Time.Local().Format(time.DateTime)
+			if !s.Scrub.Sound {
+				scrubbed += ": DAMAGED"
+			}
+		}
+		g.printf("%10d  %s  %10s  %s%s%s\n", s.Step, s.Committed.Local().Format(time.DateTime), size(s.Bytes), s.Directory, linked, scrubbed)
+		if s.Scrub != nil {
+			for _, d := range s.Scrub.Damaged {
+				g.printf("            %s\n", d)
+			}
+		}
 	}
 	for _, s := range l.Skipped {
 		g.printf("   skipped  %s: %s\n", s.Directory, s.Reason)
@@ -85,4 +112,21 @@ func runLs(ctx context.Context, dir string, g *global) error {
 		g.printf("no committed steps in %s\n", dir)
 	}
 	return nil
+}
+
+// scrubs returns what the last scrub of each step found, by directory.
+func scrubs(ctx context.Context, dir string) (map[string]*listedScrub, error) {
+	found, err := training.ScrubResults(ctx, dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]*listedScrub{}
+	for _, r := range found {
+		s := &listedScrub{Time: r.At.UTC(), Bytes: r.Bytes, Sound: len(r.Damages) == 0, Damaged: []string{}}
+		for _, d := range r.Damages {
+			s.Damaged = append(s.Damaged, d.File+": "+d.What)
+		}
+		out[r.Directory] = s
+	}
+	return out, nil
 }

@@ -55,6 +55,7 @@ func Module() Rules {
 				{Packages: "checkpoint/internal/saving", Beside: []string{"checkpoint/options", "checkpoint/internal/..."}},
 				{Packages: "checkpoint/internal/manifest", Beside: []string{"checkpoint/internal/..."}, Modules: []string{"github.com/zeebo/xxh3"}},
 				{Packages: "checkpoint/internal/parity", Beside: []string{"checkpoint/internal/manifest"}, Modules: []string{"github.com/klauspost/reedsolomon"}},
+				{Packages: "checkpoint/internal/scrub", Beside: []string{"checkpoint/internal/manifest"}},
 				{Packages: "checkpoint/internal/image", Beside: []string{"checkpoint/internal/...", "checkpoint/handler"}, Modules: []string{"github.com/zeebo/xxh3"}},
 			}},
 			{Name: "engines", Rows: []Row{

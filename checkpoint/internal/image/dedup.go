@@ -40,6 +40,8 @@ type Dedup struct {
 	// VerifyEvery is at the latest which save in a row reads a file back before
 	// it links it; 1 is each, 0 is 10.
 	VerifyEvery int
+	// Avoid, when not nil, says of a committed file that it is not to be linked.
+	Avoid func(ctx context.Context, name string) bool
 }
 
 // verifyEvery is the default of Dedup.VerifyEvery.
@@ -136,6 +138,7 @@ type content struct {
 type base struct {
 	st    store.Store
 	every int
+	avoid func(ctx context.Context, name string) bool // may be nil
 	files map[content]twin
 	sizes map[int64]bool // of these
 
@@ -158,7 +161,7 @@ func (d *Dedup) openBase(ctx context.Context) *base {
 	if d == nil {
 		return nil
 	}
-	b := &base{st: d.Store, every: d.VerifyEvery, files: map[content]twin{}, sizes: map[int64]bool{}}
+	b := &base{st: d.Store, avoid: d.Avoid, every: d.VerifyEvery, files: map[content]twin{}, sizes: map[int64]bool{}}
 	if b.every == 0 {
 		b.every = verifyEvery
 	}
@@ -192,6 +195,10 @@ func (b *base) mayHave(f *dataFile) bool { return b != nil && f.hashed && b.size
 func (b *base) link(ctx context.Context, txn store.Txn, name string, f *dataFile) (bool, error) {
 	t, ok := b.files[content{f.size, f.hash()}]
 	if !ok {
+		return false, nil
+	}
+	if b.avoid != nil && b.avoid(ctx, t.name) {
+		b.damaged.Add(1)
 		return false, nil
 	}
 	age := t.age + 1

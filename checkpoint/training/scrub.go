@@ -1,0 +1,349 @@
+package training
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/scrub"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/crc"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// Scrub says how kept steps are read again in the background, so that damage is found
+// while other steps, or parity, can still help. The zero value reads none.
+//
+// Files are read past the cache of the system, where it lets that be, and held against
+// the manifest of their step; the step that was read longest ago comes first, and a file
+// that several steps share is read once. It waits while a save is written. A damaged
+// file is told to OnEvent, as DamageFound, is not linked by later saves (Dedup), and is
+// kept with the other results in the file .bivouac.scrub of the run, which bivouac ls
+// shows and a later Open goes on from. Nothing is renamed: a process may be reading the
+// step. The next Open tells what was found again; bivouac repair mends the step, or sets it
+// aside.
+type Scrub struct {
+	// Every is how long after it was read, or committed, a step is read again; 0 is never.
+	Every time.Duration
+	// Rate is how many bytes a second are read at most; 0 is 32 MiB.
+	Rate int64
+}
+
+// scrubRate is the default of Scrub.Rate.
+const scrubRate = 32 << 20
+
+// ScrubResult is what the last scrub of a step found.
+type ScrubResult struct {
+	Step      int64
+	Directory string    // of the step, below the run
+	At        time.Time // when it had been read
+	Bytes     int64     // of all its files
+	Damages   []ScrubDamage
+}
+
+// ScrubDamage is a file of a step that is not what it was.
+type ScrubDamage struct {
+	File string // below the step
+	What string // is wrong with it
+}
+
+// ScrubResults returns what the last scrub of each step found that is still what it was
+// then, ascending by step: none where the run was never scrubbed, or nobody can tell.
+// st is as Options.Store.
+func ScrubResults(ctx context.Context, dir string, st store.Store) ([]ScrubResult, error) {
+	st, root, err := locate.Directory(dir, st)
+	if err != nil {
+		return nil, errs.Wrap("training.ScrubResults", dir, err)
+	}
+	return results(scrub.Read(ctx, st, root)), nil
+}
+
+func results(list []scrub.Entry) []ScrubResult {
+	out := make([]ScrubResult, 0, len(list))
+	for _, e := range list {
+		r := ScrubResult{Step: e.Step, Directory: e.Directory, At: e.At, Bytes: e.Bytes}
+		for _, d := range e.Damages {
+			r.Damages = append(r.Damages, ScrubDamage(d))
+		}
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b ScrubResult) int { return cmp.Compare(a.Step, b.Step) })
+	return out
+}
+
+// scrubber reads the steps of a Checkpointer again.
+type scrubber struct {
+	c       *Checkpointer
+	every   time.Duration
+	rate    int64
+	stop    context.CancelFunc
+	over    chan struct{}
+	changed chan struct{} // gets a value when a step was committed
+
+	entries map[string]scrub.Entry // by directory; of the goroutine
+	read    map[string]reading     // by identity; of the goroutine
+
+	mu  sync.Mutex
+	bad map[string]bool // identities of files that are damaged
+}
+
+// reading is what a file was when it was read.
+type reading struct {
+	at   time.Time
+	size int64
+	sum  uint32
+	err  error
+}
+
+// startScrub begins to scrub in the background where Options.Scrub says so, and tells what
+// was found before.
+func (c *Checkpointer) startScrub(ctx context.Context) {
+	known := scrub.Read(ctx, c.store, c.root)
+	for _, e := range known {
+		if i, err := c.find("", e.Step); err != nil || i.Directory != e.Directory {
+			continue
+		}
+		for _, d := range e.Damages {
+			c.opts.OnEvent(damageFound(e, d))
+		}
+	}
+	if c.opts.Scrub.Every <= 0 || !c.writer {
+		return
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s := &scrubber{
+		c: c, every: c.opts.Scrub.Every, rate: cmp.Or(c.opts.Scrub.Rate, scrubRate), stop: stop,
+		over: make(chan struct{}), changed: make(chan struct{}, 1),
+		entries: map[string]scrub.Entry{}, read: map[string]reading{}, bad: map[string]bool{},
+	}
+	for _, e := range known {
+		s.entries[e.Directory] = e
+	}
+	c.scrub = s
+	go s.run(ctx)
+}
+
+func damageFound(e scrub.Entry, d scrub.Damage) Event {
+	return Event{Kind: DamageFound, Step: e.Step, Name: e.Directory, Bytes: e.Bytes, Err: &errs.Error{
+		Kind: errs.Corrupt, Op: "training.Scrub", Subject: path.Join(e.Directory, d.File), Got: d.What,
+		Remedy: "bivouac repair mends or sets aside the step; loads of it fail",
+	}}
+}
+
+// stopScrub ends the scrub and waits for it.
+func (c *Checkpointer) stopScrub() {
+	if c.scrub != nil {
+		c.scrub.stop()
+		<-c.scrub.over
+	}
+}
+
+// noticeCommit has the scrub look at the list of steps again.
+func (c *Checkpointer) noticeCommit() {
+	if c.scrub != nil {
+		select {
+		case c.scrub.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// avoid reports whether a file is one that a scrub has found damaged.
+func (c *Checkpointer) avoid(ctx context.Context, name string) bool {
+	s := c.scrub
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	any := len(s.bad) > 0
+	s.mu.Unlock()
+	if !any {
+		return false
+	}
+	id, err := store.Identity(ctx, c.store, name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return err == nil && id != "" && s.bad[id]
+}
+
+func (s *scrubber) run(ctx context.Context) {
+	defer close(s.over)
+	for ctx.Err() == nil {
+		in, wait := s.next()
+		if in == nil {
+			t := time.NewTimer(wait)
+			select {
+			case <-t.C:
+			case <-s.changed:
+			case <-ctx.Done():
+			}
+			t.Stop()
+			continue
+		}
+		s.step(ctx, *in)
+	}
+}
+
+// next returns the step to read, that was read longest ago, or how long to wait for one.
+func (s *scrubber) next() (in *Info, wait time.Duration) {
+	wait = s.every
+	now, oldest := s.c.opts.Now(), time.Time{}
+	for _, i := range s.c.Checkpoints() {
+		at := i.Time
+		if e, ok := s.entries[i.Directory]; ok && e.Step == i.Step && !e.At.Before(i.Time.Truncate(time.Second)) {
+			at = e.At
+		}
+		if at.After(now) {
+			at = now // the clock was set back
+		}
+		if due := at.Add(s.every).Sub(now); due > 0 {
+			wait = min(wait, due)
+		} else if in == nil || at.Before(oldest) {
+			in, oldest = &i, at
+		}
+	}
+	for id, r := range s.read {
+		if now.Sub(r.at) >= s.every {
+			delete(s.read, id)
+		}
+	}
+	return in, max(wait, time.Second)
+}
+
+// step reads a step and keeps what it finds.
+func (s *scrubber) step(ctx context.Context, in Info) {
+	dir := s.c.path(in.Directory)
+	e := scrub.Entry{Step: in.Step, Directory: in.Directory}
+	raw, err := store.ReadAll(ctx, s.c.store, path.Join(dir, manifest.Name))
+	var m *manifest.Manifest
+	if err == nil {
+		e.Manifest = manifest.HashOf(raw)
+		m, err = manifest.Parse(raw)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return
+	case errs.KindOf(err) == errs.Corrupt:
+		e.Damages = append(e.Damages, scrub.Damage{File: manifest.Name, What: err.Error()})
+	case err != nil: // a step of others, or that goes in this instant, or a disk that cannot be read
+		m = nil
+	}
+	if m != nil {
+		for _, f := range m.Files {
+			what, err := s.file(ctx, path.Join(dir, f.Name), f)
+			if err != nil {
+				return // of the context
+			}
+			e.Bytes += f.Size
+			if what != nil {
+				e.Damages = append(e.Damages, scrub.Damage{File: f.Name, What: what.Error()})
+			}
+		}
+	}
+	if len(e.Damages) > 0 {
+		now, err := store.ReadAll(ctx, s.c.store, path.Join(dir, manifest.Name))
+		if err != nil || manifest.HashOf(now) != e.Manifest {
+			if errs.KindOf(err) != errs.NotFound && err == nil {
+				return // it was replaced while it was read: it comes again
+			}
+			e.Damages = nil // it went
+		}
+	}
+	e.At = s.c.opts.Now()
+	before := s.entries[in.Directory]
+	s.entries[in.Directory] = e
+	s.keep(ctx)
+	for _, d := range e.Damages {
+		if before.Manifest != e.Manifest || !slices.ContainsFunc(before.Damages, func(o scrub.Damage) bool { return o.File == d.File }) {
+			s.c.opts.OnEvent(damageFound(e, d))
+		}
+	}
+}
+
+// file reads a file, unless it was read for another step, and says what is wrong with
+// it. err is the end of the context.
+func (s *scrubber) file(ctx context.Context, name string, f manifest.File) (what, err error) {
+	id, _ := store.Identity(ctx, s.c.store, name)
+	r, known := s.read[id]
+	if !known || id == "" {
+		r = reading{at: s.c.opts.Now()}
+		r.err = s.scan(ctx, name, &r)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if id != "" {
+			s.read[id] = r
+		}
+	}
+	switch {
+	case r.err != nil:
+		what = r.err
+	case r.size != f.Size:
+		what = &errs.Error{Kind: errs.Corrupt, Got: "another size than in the manifest"}
+	case r.sum != f.CRC:
+		what = manifest.ChecksumError("", f.CRC, r.sum)
+	}
+	if what != nil && id != "" {
+		s.mu.Lock()
+		s.bad[id] = true
+		s.mu.Unlock()
+	}
+	return what, nil
+}
+
+// scan reads a file slowly.
+func (s *scrubber) scan(ctx context.Context, name string, r *reading) error {
+	return store.Scan(ctx, s.c.store, name, func(b []byte) error {
+		r.sum, r.size = crc.Update(r.sum, b), r.size+int64(len(b))
+		if err := s.idle(ctx); err != nil {
+			return err
+		}
+		t := time.NewTimer(time.Duration(float64(len(b)) / float64(s.rate) * float64(time.Second)))
+		defer t.Stop()
+		select {
+		case <-t.C:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+}
+
+// idle waits until no save is being written.
+func (s *scrubber) idle(ctx context.Context) error {
+	for s.c.IsSavingInProgress() {
+		s.c.mu.Lock()
+		r := s.c.pending
+		s.c.mu.Unlock()
+		select {
+		case <-r.Done():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// keep writes the results of the steps that are there. Where that fails the steps are read
+// again by the next process: nothing depends on it.
+func (s *scrubber) keep(ctx context.Context) {
+	there := map[string]bool{}
+	for _, in := range s.c.Checkpoints() {
+		there[in.Directory] = true
+	}
+	var list []scrub.Entry
+	for dir, e := range s.entries {
+		if !there[dir] {
+			delete(s.entries, dir)
+			continue
+		}
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b scrub.Entry) int { return cmp.Compare(a.Step, b.Step) })
+	scrub.Write(ctx, s.c.store, s.c.root, list) //nolint:errcheck // see above
+}
