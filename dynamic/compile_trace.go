@@ -7,10 +7,10 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/internal/thrown"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -152,31 +152,13 @@ func (t *trace) of(ctx context.Context, body Body, in []Value) (g *graph.Graph, 
 // bodyPanicked is the error for a panic of a body. The function that recovered calls it.
 func bodyPanicked(body Body, p any) error {
 	name := runtime.FuncForPC(reflect.ValueOf(body).Pointer()).Name()
-	e := &errs.Error{Op: "dynamic.Compile", Subject: "body " + name, Got: "a panic" + thrownAt(), Remedy: "the body is at fault"}
+	e := &errs.Error{Op: "dynamic.Compile", Subject: "body " + name, Got: "a panic" + thrown.At(), Remedy: "the body is at fault"}
 	if cause, ok := p.(error); ok {
 		e.Err = cause
 	} else {
 		e.Got += fmt.Sprintf(": %v", p)
 	}
 	return e
-}
-
-// thrownAt is the line of the program at which the panic came that is being recovered.
-func thrownAt() string {
-	var pcs [64]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
-	for thrown := false; ; {
-		f, more := frames.Next()
-		switch {
-		case f.Function == "runtime.gopanic":
-			thrown = true
-		case thrown && !strings.HasPrefix(f.Function, "runtime."):
-			return fmt.Sprintf(" at %s:%d", f.File, f.Line)
-		}
-		if !more {
-			return ""
-		}
-	}
 }
 
 // value returns the symbol of an edge.

@@ -3,13 +3,10 @@ package handler
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"runtime"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/thrown"
 )
 
 // Save calls h.Save as engines do: what h returns, and the Commit with it, names
@@ -117,27 +114,9 @@ func protect(who, method string, call func() error) (err error) {
 
 // panicked is the error for a panic. It is called by the function that recovered.
 func panicked(who, method string, p any) error {
-	e := &errs.Error{Kind: errs.Invalid, Op: who + "." + method, Got: fmt.Sprintf("a panic%s: %v", origin(), p), Remedy: "the handler is at fault"}
+	e := &errs.Error{Kind: errs.Invalid, Op: who + "." + method, Got: fmt.Sprintf("a panic%s: %v", thrown.At(), p), Remedy: "the handler is at fault"}
 	if cause, ok := p.(error); ok {
-		e.Err, e.Got = cause, "a panic"+origin()
+		e.Err, e.Got = cause, "a panic"+thrown.At()
 	}
 	return e
-}
-
-// origin is where the panic came from that is being recovered.
-func origin() string {
-	var pcs [32]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
-	for thrown := false; ; {
-		f, more := frames.Next()
-		switch {
-		case f.Function == "runtime.gopanic":
-			thrown = true
-		case thrown && !strings.HasPrefix(f.Function, "runtime."):
-			return " at " + filepath.Base(f.File) + ":" + strconv.Itoa(f.Line)
-		}
-		if !more {
-			return ""
-		}
-	}
 }

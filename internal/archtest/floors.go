@@ -11,6 +11,7 @@ func Module() Rules {
 				{Packages: "internal/arena", Beside: []string{"errs"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/fold"},
 				{Packages: "internal/loan", Beside: []string{"errs"}},
+				{Packages: "internal/thrown"},
 				{Packages: "errs"}, // pure, and below everything that can fail
 			}},
 			{

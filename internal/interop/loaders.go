@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
@@ -188,31 +186,13 @@ func (c *loaderCase) resumed(ctx context.Context) (rest [][][]int64, err error) 
 
 // compareLoaders goes on from the states of torchdata.
 func compareLoaders(ctx context.Context, root string, out io.Writer) error {
-	dirs, err := os.ReadDir(root)
-	if err != nil {
-		return err
-	}
-	failed := 0
-	for _, d := range dirs {
-		b, err := os.ReadFile(filepath.Join(root, d.Name(), "case.json"))
-		if err != nil {
-			return err
-		}
-		var c loaderCase
-		if err := json.Unmarshal(b, &c); err != nil {
-			return err
-		}
+	return compareCases(root, out, "Bivouac goes on from torchdata", "loaders", func(c *loaderCase) string {
 		rest, err := c.resumed(ctx)
-		if err != nil || !reflect.DeepEqual(rest, c.Rest) {
-			failed++
-			fmt.Fprintf(out, "DIFFERENCE %s: Bivouac goes on with %v (%v), torchdata with %v\n", filepath.Join(root, d.Name()), rest, err, c.Rest)
+		if err == nil && reflect.DeepEqual(rest, c.Rest) {
+			return ""
 		}
-	}
-	fmt.Fprintf(out, "Bivouac goes on from torchdata: %d loaders, %d differences\n", len(dirs), failed)
-	if failed > 0 || len(dirs) == 0 {
-		return fmt.Errorf("%d of %d loaders differ", failed, len(dirs))
-	}
-	return nil
+		return fmt.Sprintf("Bivouac goes on with %v (%v), torchdata with %v", rest, err, c.Rest)
+	})
 }
 
 // randomLoader draws a case.
@@ -251,15 +231,7 @@ func writeLoaders(ctx context.Context, root string, seed uint64, cases int) erro
 		if err := c.play(ctx); err != nil {
 			return fmt.Errorf("%+v: %w", c, err)
 		}
-		dir := filepath.Join(root, fmt.Sprintf("%03d", i))
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		b, err := json.Marshal(c)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, "case.json"), b, 0o644); err != nil {
+		if err := writeCase(root, i, c); err != nil {
 			return err
 		}
 	}

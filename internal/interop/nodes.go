@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 
@@ -317,31 +315,13 @@ func (c *nodesCase) differs(ctx context.Context) (string, error) {
 
 // compareNodes plays graphs of torchdata.
 func compareNodes(ctx context.Context, root string, out io.Writer) error {
-	dirs, err := os.ReadDir(root)
-	if err != nil {
-		return err
-	}
-	failed := 0
-	for _, d := range dirs {
-		b, err := os.ReadFile(filepath.Join(root, d.Name(), "case.json"))
-		if err != nil {
-			return err
-		}
-		var c nodesCase
-		if err := json.Unmarshal(b, &c); err != nil {
-			return err
-		}
+	return compareCases(root, out, "Bivouac plays torchdata's nodes", "graphs", func(c *nodesCase) string {
 		how, err := c.differs(ctx)
-		if err != nil || how != "" {
-			failed++
-			fmt.Fprintf(out, "DIFFERENCE %s: Bivouac: %s (%v)\n", filepath.Join(root, d.Name()), how, err)
+		if err == nil && how == "" {
+			return ""
 		}
-	}
-	fmt.Fprintf(out, "Bivouac plays torchdata's nodes: %d graphs, %d differences\n", len(dirs), failed)
-	if failed > 0 || len(dirs) == 0 {
-		return fmt.Errorf("%d of %d graphs of nodes differ", failed, len(dirs))
-	}
-	return nil
+		return fmt.Sprintf("Bivouac: %s (%v)", how, err)
+	})
 }
 
 // forgets reports whether the state of a graph lacks a generator, so that a later epoch
@@ -421,15 +401,7 @@ func writeNodes(ctx context.Context, root string, seed uint64, cases int) error 
 				return fmt.Errorf("%+v: %w", c.Graph, err)
 			}
 		}
-		dir := filepath.Join(root, fmt.Sprintf("%03d", i))
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		b, err := json.Marshal(c)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, "case.json"), b, 0o644); err != nil {
+		if err := writeCase(root, i, c); err != nil {
 			return err
 		}
 	}

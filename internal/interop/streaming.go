@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 
@@ -161,33 +159,8 @@ func sameStreaming(text []byte, want streaming.State) bool {
 
 // compareStreaming goes on from the states of streaming.
 func compareStreaming(_ context.Context, root string, out io.Writer) error {
-	dirs, err := os.ReadDir(root)
-	if err != nil {
-		return err
-	}
-	failed := 0
-	for _, d := range dirs {
-		b, err := os.ReadFile(filepath.Join(root, d.Name(), "case.json"))
-		if err != nil {
-			return err
-		}
-		var c streamingCase
-		if err := json.Unmarshal(b, &c); err != nil {
-			return err
-		}
-		if told := c.differs(); told != "" {
-			failed++
-			fmt.Fprintf(out, "DIFFERENCE %s: %s\n", filepath.Join(root, d.Name()), told)
-		}
-	}
-	fmt.Fprintf(out, "Bivouac goes on from streaming: %d datasets, %d differences\n", len(dirs), failed)
-	if failed > 0 || len(dirs) == 0 {
-		return fmt.Errorf("%d of %d datasets differ", failed, len(dirs))
-	}
-	return nil
+	return compareCases(root, out, "Bivouac goes on from streaming", "datasets", (*streamingCase).differs)
 }
-
-func caseName(i int) string { return fmt.Sprintf("%03d", i) }
 
 // randomStreaming draws a case.
 func randomStreaming(r *rand.Rand) *streamingCase {
@@ -229,15 +202,7 @@ func writeStreaming(_ context.Context, root string, seed uint64, cases int) erro
 		if err != nil {
 			continue // streaming would refuse it too, which its own cases show
 		}
-		dir := filepath.Join(root, caseName(i))
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		b, err := json.Marshal(c)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, "case.json"), b, 0o644); err != nil {
+		if err := writeCase(root, i, c); err != nil {
 			return err
 		}
 		i++

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -359,44 +360,44 @@ func TestCancelledCleaning(t *testing.T) {
 	}
 }
 
-func TestRenameRefusals(t *testing.T) {
-	mem := vfs.NewMem()
-	if err := prepareCalls(mem); err != nil {
-		t.Fatal(err)
-	}
-	s := local.New(mem, root, nil)
-	for names, want := range map[[2]string]errs.Kind{
-		{"7", "8"}:    errs.NotFound,
-		{"n", "8"}:    errs.Invalid,
-		{"..", "8"}:   errs.Invalid,
-		{"1", "../8"}: errs.Invalid,
-		{"1", "d/8"}:  errs.Invalid,
-		{store.StagingName("9", "0123456789abcdef"), "9"}: errs.Invalid,
-	} {
-		if err := s.Rename(t.Context(), names[0], names[1]); errs.KindOf(err) != want {
+// refused checks what a call that gives an object another name refuses.
+func refused(t *testing.T, s *local.Store, call func(ctx context.Context, from, to string) error, more map[[2]string]errs.Kind) {
+	t.Helper()
+	cases := map[[2]string]errs.Kind{{"7", "8"}: errs.NotFound, {"..", "8"}: errs.Invalid, {"1", "../8"}: errs.Invalid}
+	maps.Copy(cases, more)
+	for names, want := range cases {
+		if err := call(t.Context(), names[0], names[1]); errs.KindOf(err) != want {
 			t.Errorf("%q: got %v, want %v", names, err, want)
 		}
 	}
 }
 
-func TestMoveRefusals(t *testing.T) {
+// calledStore is a store on what prepareCalls makes.
+func calledStore(t *testing.T) *local.Store {
+	t.Helper()
 	mem := vfs.NewMem()
 	if err := prepareCalls(mem); err != nil {
 		t.Fatal(err)
 	}
-	s := local.New(mem, root, nil)
-	for names, want := range map[[2]string]errs.Kind{
-		{"7", "8"}:    errs.NotFound,
-		{"..", "8"}:   errs.Invalid,
-		{"1", "../8"}: errs.Invalid,
-		{"1", "1/8"}:  errs.Invalid,
-		{"1", "n"}:    errs.Exists,
+	return local.New(mem, root, nil)
+}
+
+func TestRenameRefusals(t *testing.T) {
+	s := calledStore(t)
+	refused(t, s, s.Rename, map[[2]string]errs.Kind{
+		{"n", "8"}:   errs.Invalid,
+		{"1", "d/8"}: errs.Invalid,
+		{store.StagingName("9", "0123456789abcdef"), "9"}: errs.Invalid,
+	})
+}
+
+func TestMoveRefusals(t *testing.T) {
+	s := calledStore(t)
+	refused(t, s, s.Move, map[[2]string]errs.Kind{
+		{"1", "1/8"}: errs.Invalid,
+		{"1", "n"}:   errs.Exists,
 		{"1", store.StagingName("9", "0123456789abcdef")}: errs.Invalid,
-	} {
-		if err := s.Move(t.Context(), names[0], names[1]); errs.KindOf(err) != want {
-			t.Errorf("%q: got %v, want %v", names, err, want)
-		}
-	}
+	})
 	if err := store.Move(t.Context(), struct{ store.Store }{s}, "1", "d/8"); errs.KindOf(err) != errs.Unsupported {
 		t.Errorf("a store that cannot move: %v", err)
 	}

@@ -1,0 +1,35 @@
+package thrown_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/internal/thrown"
+)
+
+// recovered returns what At says of a panic of f.
+func recovered(f func()) (at string) {
+	defer func() {
+		if recover() != nil {
+			at = thrown.At()
+		}
+	}()
+	f()
+	return ""
+}
+
+func TestAt(t *testing.T) {
+	line := regexp.MustCompile(`^ at thrown_test\.go:\d+$`)
+	for name, f := range map[string]func(){
+		"panic":         func() { panic("now") },
+		"of the system": func() { var m map[string]int; m["a"] = 1 },
+		"bounds":        func() { var s []int; s[len(t.Name())] = 1 },
+	} {
+		if at := recovered(f); !line.MatchString(at) {
+			t.Errorf("%s: %q", name, at)
+		}
+	}
+	if at := thrown.At(); at != "" {
+		t.Errorf("without a panic: %q", at)
+	}
+}
