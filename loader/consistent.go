@@ -125,11 +125,14 @@ func (n *native) checkPosition(at *place) error {
 	return nil
 }
 
-// checkStreams holds the turn against the items of the streams where all batches of
-// the epoch were full and of one size, and else the index.
+// checkStreams holds the turn against the batches, and the items of the streams against
+// the index and the turn. Which loader wrote the state is not known: where errors were
+// passed on batches are not full, and what was handed out ahead of an interruption is
+// among the items alone. Both together cannot be told from damage; then a loader that
+// does one of them takes the state, and another one refuses it.
 func (p *place) checkStreams(s *Setup) error {
-	if s.World > 1 || p.world != 1 || len(p.ahead.bits) > 0 || !s.InOrder || s.OnError.Action == PassOn {
-		return nil // other ranks have read of them, streams are or were ahead of the place, or batches failed
+	if s.World > 1 || p.world != 1 || len(p.ahead.bits) > 0 {
+		return nil // other ranks have read of them, or streams are ahead of the place
 	}
 	least, most, known := p.sizes(p.step - p.batch)
 	full := known && least == most && p.ledger.count == 0 && p.since == 0
@@ -139,12 +142,12 @@ func (p *place) checkStreams(s *Setup) error {
 		items += st.items
 		ended = ended || st.ended
 		turns := (p.turn - int64(i) + streams - 1) / streams
-		if full && !st.ended && st.items != turns*most {
-			return corruptState("extra.turn", fmt.Sprintf("one at which stream %d has read %d items", i, st.items), p.turn)
-		}
+		full = full && (st.ended || st.items == turns*most)
 	}
-	// What was handed out ahead of an interruption is among the items alone.
-	if items < p.index || items > p.index && (!full || ended) {
+	switch {
+	case p.turn < p.batch || !ended && p.turn > p.batch:
+		return corruptState("extra.turn", fmt.Sprint(p.batch, ", as many as batches, or more where streams have ended"), p.turn)
+	case items < p.index, items > p.index && s.InOrder && s.OnError.Action != PassOn && known && least == most && p.ledger.count == 0 && p.since == 0 && !full:
 		return corruptState("extra.index", fmt.Sprint(items, ", the items of all streams"), p.index)
 	}
 	return nil

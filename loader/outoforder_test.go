@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"testing"
 
@@ -232,6 +233,70 @@ func TestOutOfOrderLaw(t *testing.T) {
 		slices.Sort(all)
 		if diff := cmp.Diff([]int64(ids(int(n))), all, cmp.Transformer("nil", func(s []int64) []int64 { return append([]int64{}, s...) })); diff != "" {
 			t.Fatal(diff)
+		}
+	})
+}
+
+// A state of version 1 over streams is taken whatever wrote it, in or out of order, with
+// errors passed on or skipped, at any size of batches. Another loader takes it, too, unless
+// errors were passed on or skipped out of order.
+func TestStatesOfStreamsAreTakenWhateverWroteThem(t *testing.T) {
+	whole := t
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.Int64Range(0, 40).Draw(t, "size")
+		bad := rapid.SliceOfN(rapid.Int64Range(0, 40), 0, 4).Draw(t, "bad")
+		streams := rapid.IntRange(1, 4).Draw(t, "streams")
+		ds := loader.IterFunc[int64](func(ctx context.Context) iter.Seq2[int64, error] {
+			w, _ := loader.WorkerInfoOf(ctx)
+			return func(yield func(int64, error) bool) {
+				for i := int64(w.ID); i < size; i += int64(w.N) {
+					var err error
+					if slices.Contains(bad, i) {
+						err = errBad
+					}
+					if !yield(i, err) {
+						return
+					}
+				}
+			}
+		})
+		ahead, action := rapid.Bool().Draw(t, "out of order"), loader.Action(rapid.IntRange(1, 2).Draw(t, "action"))
+		draw := func(name string) options {
+			o := options{Streams: streams, BatchSize: rapid.IntRange(1, 3).Draw(t, name+" batch"), Workers: rapid.IntRange(0, 2).Draw(t, name+" workers"),
+				OutOfOrder: ahead, SnapshotEvery: rapid.IntRange(0, 3).Draw(t, name+" snapshot"), Warn: func(string) {}}
+			o.OnError.Action = action
+			return o
+		}
+		var saved []byte
+		for leg := range 3 {
+			l, err := loader.NewIterable[int64, tensor.Tensor](ds, draw(fmt.Sprint("leg ", leg)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			if saved != nil {
+				if err := l.SetState(saved); err != nil {
+					t.Fatalf("%v\n%s", err, saved)
+				}
+			}
+			for range rapid.IntRange(0, 9).Draw(t, fmt.Sprint("steps ", leg)) {
+				l.Next(context.Background())
+			}
+			if saved, err = l.AppendState(nil); err != nil {
+				t.Fatal(err)
+			}
+			saved = first(whole, saved)
+		}
+		if ahead && len(bad) > 0 {
+			return // such a state is like a damaged one
+		}
+		strict, err := loader.NewIterable[int64, tensor.Tensor](ds, options{Streams: streams, BatchSize: 2, Warn: func(string) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer strict.Close()
+		if err := strict.SetState(saved); err != nil {
+			t.Fatalf("%v\n%s", err, saved)
 		}
 	})
 }
