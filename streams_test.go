@@ -39,7 +39,44 @@ func openNodes() (stream.Stream[[]int64], error) {
 	return nodes.NewLoader(batches, nodes.LoaderOptions{}), nil
 }
 
+// gated is a stream whose passes begin when Reset is called.
+type gated struct {
+	stream.Stream[[]int64]
+	ended bool
+}
+
+func openGated() (stream.Stream[[]int64], error) {
+	s, err := openLoader(18, 0)
+	return &gated{Stream: s}, err
+}
+
+// Next implements stream.Stream.
+func (g *gated) Next(ctx context.Context) ([]int64, error) {
+	if g.ended {
+		return nil, io.EOF
+	}
+	v, err := g.Stream.Next(ctx)
+	g.ended = errors.Is(err, io.EOF)
+	return v, err
+}
+
+// SetState implements stream.Stream.
+func (g *gated) SetState(b []byte) error {
+	err := g.Stream.SetState(b)
+	g.ended = g.ended && err != nil
+	return err
+}
+
+// Reset implements stream.Resetter.
+func (g *gated) Reset() error {
+	g.ended = false
+	return nil
+}
+
 func TestStreams(t *testing.T) {
+	t.Run("passes that begin with Reset", func(t *testing.T) {
+		streamtest.Run(t, streamtest.Suite[[]int64]{New: openGated})
+	})
 	t.Run("loader", func(t *testing.T) {
 		streamtest.Run(t, streamtest.Suite[[]int64]{New: func() (stream.Stream[[]int64], error) { return openLoader(18, 0) }})
 	})
@@ -55,8 +92,9 @@ func TestStreams(t *testing.T) {
 // interrupted at the end of one, and its batches are those of the stream by itself.
 func TestStepsOverEpochs(t *testing.T) {
 	for name, open := range map[string]func() (stream.Stream[[]int64], error){
-		"loader": func() (stream.Stream[[]int64], error) { return openLoader(18, 0) },
-		"nodes":  openNodes,
+		"loader":                       func() (stream.Stream[[]int64], error) { return openLoader(18, 0) },
+		"nodes":                        openNodes,
+		"passes that begin with Reset": openGated,
 	} {
 		t.Run(name, func(t *testing.T) {
 			const total = 23
@@ -67,6 +105,12 @@ func TestStepsOverEpochs(t *testing.T) {
 			var want [][]int64
 			for len(want) < total {
 				b, err := s.Next(t.Context())
+				if r, ok := s.(stream.Resetter); ok && errors.Is(err, io.EOF) {
+					err = r.Reset()
+					if err == nil {
+						continue
+					}
+				}
 				if errors.Is(err, io.EOF) {
 					continue
 				}

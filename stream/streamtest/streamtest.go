@@ -54,6 +54,7 @@ func Run[T any](t *testing.T, s Suite[T]) {
 		{"SetStateInTheMiddle", moving[T]},
 		{"RefusedStateKeepsThePosition", refused[T]},
 		{"EndedContextKeepsThePosition", cancelled[T]},
+		{"ResetBeginsAPass", resetting[T]},
 		{"Close", closed[T]},
 	} {
 		t.Run(law.name, func(t *testing.T) { law.hold(t, s) })
@@ -252,6 +253,63 @@ func cancelled[T any](t *testing.T, s Suite[T]) {
 	}
 	if !slices.Equal(got, all) {
 		t.Errorf("got %q, want %q", got, all)
+	}
+}
+
+// A stream.Resetter does nothing when Reset is called within a pass. At its end there are only ends until Reset,
+// and then the values of the next pass, whose states lead there.
+func resetting[T any](t *testing.T, s Suite[T]) {
+	st := s.open(t)
+	r, ok := st.(stream.Resetter)
+	if !ok {
+		t.Skip("the stream is not a stream.Resetter")
+	}
+	reset := func(r stream.Resetter) {
+		t.Helper()
+		if err := r.Reset(); err != nil {
+			t.Fatalf("Reset: %v", err)
+		}
+	}
+	all := s.take(t, s.open(t), s.Values)
+	var passes [][]string
+	for range 3 {
+		var pass []string
+		for len(pass) < s.Values {
+			reset(r)
+			v := s.pull(t, st)
+			if v == end {
+				break
+			}
+			pass = append(pass, v)
+		}
+		if len(pass) == s.Values {
+			t.Logf("no end within %d values", s.Values)
+			return
+		}
+		if v := s.pull(t, st); v != end {
+			t.Fatalf("%s behind the end of a pass, before Reset", v)
+		}
+		other := s.open(t)
+		if err := other.SetState(save(t, st)); err != nil {
+			t.Fatalf("SetState: %v", err)
+		}
+		reset(r)
+		next := s.pull(t, st)
+		if v := s.pull(t, other); v != end && v != next {
+			t.Fatalf("behind the state of the end of a pass: %s, want %s", v, next)
+		} else if v == end {
+			reset(other.(stream.Resetter))
+			if v := s.pull(t, other); v != next {
+				t.Fatalf("behind the state of the end of a pass, and Reset: %s, want %s", v, next)
+			}
+		}
+		passes = append(passes, append(pass, next))
+		if err := st.SetState(save(t, st)); err != nil {
+			t.Fatalf("SetState: %v", err)
+		}
+	}
+	if first := values(all); !slices.Equal(passes[0][:len(passes[0])-1], first) {
+		t.Errorf("the first pass is %q, without Reset %q", passes[0], first)
 	}
 }
 
