@@ -63,6 +63,11 @@ type files struct {
 
 func openFiles(ctx context.Context, c *op.Config) (Source, error) {
 	f := &files{root: op.Get[string](c, "file_root")}
+	for _, path := range []string{f.root, op.Get[string](c, "file_list")} {
+		if err := errs.CheckPath(path); err != nil {
+			return nil, errs.Wrap(fileName, "", err)
+		}
+	}
 	var err error
 	switch {
 	case c.Has("files"):
@@ -153,30 +158,32 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 	if info, err := os.Stat(f.root); err == nil && !info.IsDir() {
 		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "a directory", Got: "a file"}
 	}
-	classes, err := children(f.root, true)
+	classes, err := classesOf(f.root)
 	if err != nil {
 		return err
 	}
-	classes = slices.DeleteFunc(classes, func(e child) bool { return !matchDir(e.name) })
+	classes = slices.DeleteFunc(classes, func(name string) bool { return !matchDir(name) })
 	if len(classes) == 0 {
 		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "a folder for each class", Got: "none",
 			Remedy: "move the files into folders, or name them with files"}
 	}
 	seen := 0
+	lists, err := listAll(ctx, f.root, classes, matchFile)
+	if err != nil {
+		return err
+	}
 	for label, class := range classes {
-		if err := ctx.Err(); err != nil {
-			return fileError(f.root, err)
-		}
-		entries, err := children(filepath.Join(f.root, class.name), false)
-		if err != nil {
-			return err
-		}
-		seen += len(entries)
-		for _, e := range entries {
-			if matchFile(e.name) {
-				f.add(class.name+"/"+e.name, e.size, int32(label))
+		l := &lists[label]
+		seen += l.seen
+		for _, e := range l.files {
+			if e.size < 0 {
+				continue
 			}
+			f.paths.WriteString(class)
+			f.paths.WriteByte('/')
+			f.add(l.name(e), e.size, int32(label))
 		}
+		*l = listing{}
 	}
 	if len(f.ends) == 0 {
 		return &errs.Error{Kind: errs.Invalid, Op: fileName, Subject: f.root, Want: "files that match " + strings.Join(op.Get[[]string](c, "file_filters"), " "),
@@ -185,37 +192,27 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 	return nil
 }
 
-type child struct {
-	name string
-	size int64
-}
-
-// children returns the folders or the files of a directory, sorted by the bytes
-// of their names. Links count as what they point to.
-func children(dir string, folders bool) ([]child, error) {
-	entries, err := os.ReadDir(dir)
+// classesOf returns the names of the folders in a directory, sorted by their bytes. Links count as what they point to.
+func classesOf(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir) // which sorts
 	if err != nil {
 		return nil, fileError(dir, err)
 	}
-	var list []child
+	var list []string
 	for _, e := range entries {
-		if !folders && e.IsDir() || folders && e.Type().IsRegular() {
-			continue
-		}
-		var info fs.FileInfo
+		is := e.IsDir()
 		if e.Type()&fs.ModeSymlink != 0 {
-			info, err = os.Stat(filepath.Join(dir, e.Name()))
-		} else {
-			info, err = e.Info()
+			info, err := os.Stat(filepath.Join(dir, e.Name()))
+			if err != nil {
+				return nil, fileError(filepath.Join(dir, e.Name()), err)
+			}
+			is = info.IsDir()
 		}
-		if err != nil {
-			return nil, fileError(filepath.Join(dir, e.Name()), err)
-		}
-		if info.IsDir() == folders && (folders || info.Mode().IsRegular()) {
-			list = append(list, child{name: e.Name(), size: info.Size()})
+		if is {
+			list = append(list, e.Name())
 		}
 	}
-	return list, nil // os.ReadDir sorts by name
+	return list, nil
 }
 
 // newFilter returns whether a name matches one of the patterns, as fnmatch does;
@@ -232,11 +229,23 @@ func newFilter(c *op.Config, arg string) (func(name string) bool, error) {
 			return nil, c.Invalid(arg, "patterns such as *.jpg", fmt.Sprintf("%q", p), "")
 		}
 	}
+	var ends []string // of patterns that are a star and an end
+	patterns = slices.DeleteFunc(patterns, func(p string) bool {
+		end, ok := strings.CutPrefix(p, "*")
+		if ok = ok && end != "" && !strings.ContainsAny(end, `*?[\`); ok {
+			ends = append(ends, end)
+		}
+		return ok
+	})
+	all := len(patterns)+len(ends) == 0
 	return func(name string) bool {
 		if !exact {
 			name = strings.ToLower(name)
 		}
-		return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, name); return ok })
+		if slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) }) {
+			return true
+		}
+		return all || slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, name); return ok })
 	}, nil
 }
 
@@ -316,6 +325,11 @@ func readError(err error) error {
 }
 
 func fileError(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) { // for a name that means something else than a file
+		if other := errs.CheckPath(path); other != nil {
+			return errs.Wrap(fileName, "", other)
+		}
+	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		err = p.Err

@@ -16,7 +16,10 @@ const hashSize = 16
 // Hasher makes fingerprints: the first 128 bits of SHA-256 over items that are
 // framed, so that "ab", "c" and "a", "bc" differ. Each item is one byte of type,
 // its length or value in 8 bytes, little-endian, and its bytes.
-type Hasher struct{ h hash.Hash }
+type Hasher struct {
+	h      hash.Hash
+	buffer []byte // what is added at a time
+}
 
 // NewHasher returns a Hasher for a purpose: hashes of different domains differ.
 func NewHasher(domain string) *Hasher {
@@ -28,7 +31,8 @@ func NewHasher(domain string) *Hasher {
 // String adds a text.
 func (h *Hasher) String(s string) {
 	h.head('s', uint64(len(s)))
-	h.h.Write([]byte(s))
+	h.buffer = append(h.buffer[:0], s...)
+	h.h.Write(h.buffer)
 }
 
 // Bytes adds bytes.
@@ -41,10 +45,8 @@ func (h *Hasher) Bytes(b []byte) {
 func (h *Hasher) Int(i int64) { h.head('i', uint64(i)) }
 
 func (h *Hasher) head(kind byte, n uint64) {
-	var b [9]byte
-	b[0] = kind
-	binary.LittleEndian.PutUint64(b[1:], n)
-	h.h.Write(b[:])
+	h.buffer = binary.LittleEndian.AppendUint64(append(h.buffer[:0], kind), n)
+	h.h.Write(h.buffer)
 }
 
 // Sum returns the hash of what was added so far, in 32 hexadecimal digits.

@@ -54,6 +54,9 @@ const maxFile = 64 << 20
 
 // ReadFile reads a serialized pipeline as DeserializeFile does, and makes nothing of it.
 func ReadFile(path string) (*pipeproto.Pipeline, error) {
+	if err := errs.CheckPath(path); err != nil {
+		return nil, errs.Wrap(deserializing, "", err)
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, &errs.Error{Kind: errs.NotFound, Op: deserializing, Subject: path, Err: err}

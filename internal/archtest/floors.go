@@ -44,7 +44,7 @@ func Module() Rules {
 				{Packages: "op", Beside: []string{}},
 				{Packages: "op/...", Beside: []string{"op", "op/internal/..."}},
 				{Packages: "op/internal/...", Beside: []string{"op", "op/internal/..."}},
-				{Packages: "reader/...", Beside: []string{"op", "reader"}},
+				{Packages: "reader/...", Beside: []string{"op", "reader"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/flow"},
 				{Packages: "internal/graph", Beside: []string{"op", "reader"}},
 				{Packages: "internal/exec", Beside: []string{"op", "op/...", "reader", "internal/graph", "internal/flow"}, Modules: []string{"golang.org/x/sys"}},

@@ -69,6 +69,11 @@ func (k *fileRead) Run(b *op.Block) error {
 }
 
 func fileError(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) { // for a name that means something else than a file
+		if other := errs.CheckPath(path); other != nil {
+			return other
+		}
+	}
 	kind := errs.IO
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
