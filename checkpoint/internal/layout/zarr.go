@@ -245,7 +245,7 @@ func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, b
 }
 
 // tile is how much is read before it is summed: what stays in the cache.
-const tile = 256 << 10
+const tile = crc.Tile
 
 // readDirect reads a part straight into place. Where a checksum follows, the
 // bytes are summed while they are in the cache.
