@@ -15,6 +15,8 @@
 //	struct                                     Named, in the order of its fields
 //	slice or array of numbers, or of arrays    Leaf, a tensor.Tensor
 //	of numbers
+//	slice of slices of numbers, in a field     Leaf, a tensor.Tensor, if all rows are
+//	with the option array: `bivouac:",array"`  equally long
 //	other slice or array                       List
 //	tensor.Tensor                              Leaf
 //	bool, integers, floats, string             Leaf: bool, int64 (uint64 where

@@ -13,6 +13,7 @@ type field struct {
 	name      string
 	index     []int // for reflect's FieldByIndex
 	omitEmpty bool
+	array     bool // a slice of slices that is an array
 }
 
 // structFields lists the fields of t in order, those of embedded structs in
@@ -59,15 +60,28 @@ func collect(t reflect.Type, prefix []int, out *[]field) error {
 		if name == "" {
 			f.name = sf.Name
 		}
-		switch options {
-		case "":
-		case "omitempty":
-			f.omitEmpty = true
-		default:
-			return &errs.Error{Kind: errs.Invalid, Subject: t.String() + "." + sf.Name,
-				Want: "the option omitempty", Got: strconv.Quote(options)}
+		for option := range strings.SplitSeq(options, ",") {
+			switch option {
+			case "":
+				if options != "" {
+					return wrongOption(t, sf, options)
+				}
+			case "omitempty":
+				f.omitEmpty = true
+			case "array":
+				if _, _, _, f.array = rectangle(sf.Type); !f.array {
+					return &errs.Error{Kind: errs.Invalid, Subject: t.String() + "." + sf.Name,
+						Want: "a slice of slices of numbers, such as [][]float32, for the option array", Got: sf.Type.String()}
+				}
+			default:
+				return wrongOption(t, sf, options)
+			}
 		}
 		*out = append(*out, f)
 	}
 	return nil
+}
+
+func wrongOption(t reflect.Type, f reflect.StructField, options string) error {
+	return &errs.Error{Kind: errs.Invalid, Subject: t.String() + "." + f.Name, Want: "the options omitempty and array", Got: strconv.Quote(options)}
 }

@@ -31,8 +31,9 @@ type Opaque interface{ TreeLeaf() any }
 // memory; other arrays are copied, since Go gives no address for them.
 //
 // Fields of structs are named by their tag `bivouac:"name"`, else as in Go;
-// "omitempty" leaves out zero values and empty ones, "-" the field; fields of
-// embedded structs count as those of the outer one; unexported fields are left
+// "omitempty" leaves out zero values and empty ones, "-" the field, and "array" makes
+// a slice of slices of numbers, as [][]float32, an array, which is a copy; its rows
+// must be equally long. Fields of embedded structs count as those of the outer one; unexported fields are left
 // out.
 //
 // Errors name the path: errs.Unsupported for a value that has no place in a
@@ -196,7 +197,11 @@ func (o Options) fromStruct(v reflect.Value, at Path) (*Node, error) {
 		if f.omitEmpty && isEmpty(fv) {
 			continue
 		}
-		child, err := o.from(fv, append(at, Key{Name: f.name, Kind: KeyAttr}))
+		from := o.from
+		if f.array {
+			from = fromRectangle
+		}
+		child, err := from(fv, append(at, Key{Name: f.name, Kind: KeyAttr}))
 		if err != nil {
 			return nil, err
 		}

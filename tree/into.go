@@ -17,7 +17,9 @@ import (
 // in place; a struct, and a map or list that is not empty, must have the same
 // keys or length. Zero values promise nothing: nil slices and maps are
 // allocated, a zero tensor.Tensor becomes a view of the leaf's memory, an any
-// gets the values of ToGo. Structs are filled from Dict nodes as well. A field
+// gets the values of ToGo. A slice of slices in a field with the option array is filled
+// from an array, or from a list of equally long rows. Structs are filled from Dict nodes
+// as well. A field
 // with omitempty may be missing and is then set to its zero value.
 //
 // Numbers convert where the value is kept: integers between widths and to
@@ -212,7 +214,11 @@ func intoStruct(n *Node, v reflect.Value, at Path) error {
 			continue
 		}
 		used++
-		if err := into(child, fv, append(at, Key{f.name, KeyAttr})); err != nil {
+		fill := into
+		if f.array {
+			fill = intoRectangle
+		}
+		if err := fill(child, fv, append(at, Key{f.name, KeyAttr})); err != nil {
 			return err
 		}
 	}
@@ -310,7 +316,12 @@ func parseKey(name string, t reflect.Type) (reflect.Value, error) {
 
 func intoList(n *Node, v reflect.Value, at Path) error {
 	if n.Kind != List && n.Kind != Tuple {
-		return mismatch(at, describeGo(v), n.String())
+		e := &errs.Error{Kind: errs.Mismatch, Op: "tree.Into", Subject: at.String(), Want: describeGo(v), Got: n.String()}
+		_, array := n.Tensor()
+		if _, _, _, ok := rectangle(v.Type()); ok && array {
+			e.Remedy = asArray
+		}
+		return e
 	}
 	if v.Len() == 0 && v.Kind() == reflect.Slice {
 		v.Set(reflect.MakeSlice(v.Type(), n.Len(), n.Len()))

@@ -335,7 +335,7 @@ func (g *nodesGraph) forgets() bool {
 // below an Unbatch.
 //
 // Weighted nodes break epochs off. A random sampler and an iterable with a state stay where
-// they are then; and whether a node counts an epoch of which nothing was taken depends, in
+// they are then; a source without values ends their epoch, in torchdata; and whether a node counts an epoch of which nothing was taken depends, in
 // torchdata, on whether something above has read ahead. The state of an Unbatch at the end
 // of an epoch does not bear an iterable that has gone back to its beginning by itself.
 func randomNodes(r *rand.Rand, depth int, start int64, below string) *nodesGraph {
@@ -373,14 +373,14 @@ func randomNodes(r *rand.Rand, depth int, start int64, below string) *nodesGraph
 		}
 		return g
 	case "unbatch":
-		g.Source = &nodesGraph{Kind: "batch", Size: 1 + r.IntN(4), Drop: r.IntN(3) == 0, Source: randomNodes(r, depth-1, start, cmp.Or(below, belowUnbatch))}
+		g.Source = &nodesGraph{Kind: "batch", Size: 1 + r.IntN(4), Drop: below == "" && r.IntN(3) == 0, Source: randomNodes(r, depth-1, start, cmp.Or(below, belowUnbatch))}
 		return g
 	case "parallel":
 		g.Workers, g.Every, g.Prebatch = r.IntN(3), every, []int{0, 0, 0, 1, 2, 3}[r.IntN(6)]
 	case "prefetch":
 		g.Factor, g.Every = 1+r.IntN(3), every
 	case "batch":
-		g.Size, g.Drop = 1+r.IntN(4), r.IntN(3) == 0
+		g.Size, g.Drop = 1+r.IntN(4), below == "" && r.IntN(3) == 0
 	}
 	g.Source = randomNodes(r, depth-1, start, below)
 	return g

@@ -1,0 +1,124 @@
+package tree
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// A field with the option array is a slice of slices of numbers whose rows are equally long,
+// and a leaf of the tree: an array of as many dimensions.
+
+// asArray is what to do for a slice of slices to be an array.
+const asArray = "tag the field of the struct `bivouac:\",array\"`: then a slice whose rows are equally long is an array"
+
+// rectangle returns the number of slices around the innermost type that numericType takes,
+// of a type that may be an array: a slice of slices of numbers.
+func rectangle(t reflect.Type) (d tensor.DType, depth int, dims tensor.Shape, ok bool) {
+	for t.Kind() == reflect.Slice {
+		depth++
+		if d, dims, ok = numericType(t); ok {
+			return d, depth, dims, depth > 1
+		}
+		t = t.Elem()
+	}
+	return tensor.Invalid, 0, nil, false
+}
+
+// fromRectangle returns the leaf of a slice of slices: a copy of its numbers.
+func fromRectangle(v reflect.Value, at Path) (*Node, error) {
+	d, depth, dims, _ := rectangle(v.Type())
+	shape := firstRows(v, depth)
+	t := tensor.New(d, append(shape, dims...)...)
+	rest := t.Data
+	err := eachRow(v, shape, at, "tree.From", func(row reflect.Value) {
+		rest = rest[copy(rest, memory(row)):]
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Node{Value: t}, nil
+}
+
+// firstRows returns the lengths of a slice of slices, of its first row, and so on; 0 where
+// there is none.
+func firstRows(v reflect.Value, depth int) tensor.Shape {
+	shape := make(tensor.Shape, depth)
+	for i := range shape {
+		if shape[i] = v.Len(); shape[i] == 0 {
+			break
+		}
+		if i+1 < depth {
+			v = v.Index(0)
+		}
+	}
+	return shape
+}
+
+// eachRow calls do for the innermost slices in their order. The error names the first slice
+// that is not as long as shape says.
+func eachRow(v reflect.Value, shape tensor.Shape, at Path, op string, do func(row reflect.Value)) error {
+	if v.Len() != shape[0] {
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: at.String(), Want: fmt.Sprintf("%d elements, as in the first row", shape[0]), Got: strconv.Itoa(v.Len()),
+			Remedy: "an array has rows of one length; without the option array of the tag it is a list of rows"}
+	}
+	if len(shape) == 1 {
+		do(v)
+		return nil
+	}
+	for i := range v.Len() {
+		if err := eachRow(v.Index(i), shape[1:], append(at, Key{strconv.Itoa(i), KeyIndex}), op, do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// intoRectangle fills a slice of slices from an array: in place where it has elements, which
+// then promise the shape. A list of rows, as it was saved without the option, is taken too.
+func intoRectangle(n *Node, v reflect.Value, at Path) error {
+	if n.Kind == List || n.Kind == Tuple {
+		if err := intoList(n, v, at); err != nil {
+			return err
+		}
+		_, err := fromRectangle(v, at)
+		return err
+	}
+	d, depth, dims, _ := rectangle(v.Type())
+	src, ok := n.Tensor()
+	if !ok || src.DType != d || len(src.Shape) != depth+len(dims) || !src.Shape[depth:].Equal(dims) {
+		return mismatch(at, fmt.Sprintf("an array of %d dimensions for %s", depth+len(dims), v.Type()), n.String())
+	}
+	if err := src.Check(); err != nil {
+		return mismatch(at, "a well-formed array", err.Error())
+	}
+	if d == tensor.Bool {
+		if _, err := tensor.Of[bool](src); err != nil {
+			return mismatch(at, "an array of booleans", err.Error())
+		}
+	}
+	if v.Len() == 0 {
+		v.Set(makeRectangle(v.Type(), src.Shape[:depth]))
+	}
+	if rows := firstRows(v, depth); src.Shape.Len() > 0 && !rows.Equal(src.Shape[:depth]) {
+		return mismatch(at, tensor.Tensor{DType: d, Shape: append(rows, dims...)}.String(), src.String())
+	}
+	rest := src.Data
+	return eachRow(v, src.Shape[:depth], at, "tree.Into", func(row reflect.Value) {
+		to := memory(row)
+		fill(to, rest[:len(to)])
+		rest = rest[len(to):]
+	})
+}
+
+// makeRectangle makes slices of slices of a shape.
+func makeRectangle(t reflect.Type, shape tensor.Shape) reflect.Value {
+	v := reflect.MakeSlice(t, shape[0], shape[0])
+	for i := 0; i < shape[0] && len(shape) > 1; i++ {
+		v.Index(i).Set(makeRectangle(t.Elem(), shape[1:]))
+	}
+	return v
+}
