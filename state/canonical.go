@@ -36,10 +36,7 @@ func Canonical(b []byte) ([]byte, error) {
 // parse reads one JSON value into nil, bool, json.Number in canonical form,
 // string, []any and map[string]any.
 func parse(b []byte) (any, error) {
-	if !utf8.Valid(b) {
-		return nil, corrupt("", "", "UTF-8", "other bytes")
-	}
-	if err := checkSurrogates(b); err != nil {
+	if err := CheckText(b); err != nil {
 		return nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -115,6 +112,16 @@ func malformed(err error) error {
 		err = io.ErrUnexpectedEOF
 	}
 	return &errs.Error{Kind: errs.Corrupt, Want: "JSON", Err: err}
+}
+
+// CheckText returns an error, of kind errs.Corrupt, for JSON that package encoding/json
+// would change without a word as it reads it: bytes that are not UTF-8, and \u escapes of
+// half a surrogate pair.
+func CheckText(b []byte) error {
+	if !utf8.Valid(b) {
+		return corrupt("", "", "UTF-8", "other bytes")
+	}
+	return checkSurrogates(b)
 }
 
 // checkSurrogates refuses \u escapes of half a surrogate pair, which package

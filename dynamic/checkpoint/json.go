@@ -10,14 +10,16 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/state"
 )
 
 const version = 2
 
 // Serialize returns the states as text. The error is of kind errs.Sequence where
-// there are none.
+// there are none, and errs.Invalid for a key or a state that is not UTF-8.
 func (c *Checkpoint) Serialize() (string, error) {
 	if err := c.lock("Serialize"); err != nil {
 		return "", err
@@ -36,6 +38,11 @@ func (c *Checkpoint) serialize() (string, error) {
 			b.WriteString(", ")
 		}
 		e := c.states[key]
+		for _, text := range []string{key, printed(e.state), e.typeName} {
+			if !utf8.ValidString(text) {
+				return "", fail(errs.Invalid, "Serialize", "entry "+strconv.QuoteToASCII(key), "UTF-8", "other bytes: write the state as text, such as base64")
+			}
+		}
 		quote(&b, key)
 		b.WriteString(`: {"state": `)
 		quote(&b, printed(e.state))
@@ -129,7 +136,8 @@ func quote(b *strings.Builder, s string) {
 
 // Deserialize takes states from text; those that were there go, the objects stay. An
 // error, of kind errs.Invalid, or errs.Corrupt where the states are not those of the
-// checksum, names what is wrong, and leaves everything as it was.
+// checksum, names what is wrong, and leaves everything as it was. Half a surrogate pair and
+// bytes that are not UTF-8 are refused, since no Go text could hold them.
 func (c *Checkpoint) Deserialize(text string) error {
 	if err := c.lock("Deserialize"); err != nil {
 		return err
@@ -158,6 +166,9 @@ func invalid(subject, want, got string) error {
 
 // parse reads the format. Other members than those of the format are passed over.
 func parse(text string) (order []string, states map[string]entry, err error) {
+	if err := state.CheckText([]byte(text)); err != nil {
+		return nil, nil, fail(errs.Invalid, "Deserialize", "text", "text that is kept as it is: UTF-8, and pairs of surrogates", "other bytes, or half a pair")
+	}
 	top, _, err := object([]byte(text))
 	if err != nil {
 		return nil, nil, invalid("text", "a JSON object", err.Error())
