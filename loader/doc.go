@@ -41,6 +41,9 @@
 //	              delivered out of order, streams, samplers, what was skipped or
 //	              repeated, and the rank where the state is of one rank alone
 //
+// A state is followed by what followed it: behind the last batch of an epoch by io.EOF,
+// behind io.EOF by the next epoch. Package stream has this rule for all streams.
+//
 // It is taken in less than a microsecond, without allocation, and is as large
 // for a billion samples as for a thousand.
 //

@@ -17,10 +17,11 @@
 //
 // # States
 //
-// A state stands for all that was delivered. The values behind it do not depend on when
-// it was taken, on what was prefetched, or on whether the io.EOF of the pass was seen: a
-// stream that is set to a state of the end of a pass returns io.EOF first, or the values
-// of the next pass at once. Package stream/streamtest holds implementations to all this.
+// A state stands for all that Next returned, io.EOF included. A stream that is set to it
+// returns what it would have returned there without the interruption, whatever was
+// prefetched: behind the last value of a pass io.EOF first, and behind io.EOF the values of
+// the next pass. So a loop over epochs counts them alike, interrupted or not. Package
+// stream/streamtest holds implementations to all this.
 package stream
 
 import "context"

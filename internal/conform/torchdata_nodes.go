@@ -44,7 +44,15 @@ func (l *tdNodes) state() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return state.CheckSeal(b) // torchdata has no checksum
+	if b, err = state.CheckSeal(b); err != nil { // torchdata has no checksum
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(b, &members); err != nil {
+		return nil, err
+	}
+	delete(members, "ended") // nor this
+	return json.Marshal(members)
 }
 
 func (l *tdNodes) load(b []byte) error {

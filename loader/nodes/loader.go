@@ -12,7 +12,8 @@ import (
 // LoaderOptions say how a [Loader] goes on. The zero value is torchdata's default.
 type LoaderOptions struct {
 	// NoRestart makes the first epoch after SetState an empty one where the state
-	// was taken at the end of one. By default it is the next epoch.
+	// was taken behind the io.EOF of one, or is torchdata's at the end of one. By default
+	// it is the next epoch.
 	NoRestart bool
 }
 
@@ -28,6 +29,7 @@ type Loader[T any] struct {
 	before  []byte // the state before that value; empty: that of root
 	pending []byte // a state to go to, or nil
 	begun   bool   // an epoch is being read
+	ended   bool   // the io.EOF of the epoch was returned, and no other was begun
 	cancel  context.CancelFunc
 	closed  bool
 	moved   bool   // an epoch was begun, or a state was set
@@ -62,7 +64,7 @@ func (l *Loader[T]) Begin(ctx context.Context) error {
 	l.forget()
 	l.begun = false
 	if l.pending == nil {
-		l.yielded = 0
+		l.yielded, l.ended = 0, false
 		if err := l.root.Reset(ctx, nil); err != nil {
 			return err
 		}
@@ -72,9 +74,10 @@ func (l *Loader[T]) Begin(ctx context.Context) error {
 	return l.resume(ctx)
 }
 
-// resume goes to the state that is pending, and looks whether the epoch goes on there.
+// resume goes to the state that is pending. Unless the state says that its epoch goes on,
+// resume looks whether it does, and else begins the next one.
 func (l *Loader[T]) resume(ctx context.Context) error {
-	d := parse("Loader", l.pending, "root", "num_yielded")
+	d, ended := parseLoader(l.pending)
 	yielded := d.count("num_yielded")
 	if d.err != nil {
 		return d.err
@@ -82,9 +85,12 @@ func (l *Loader[T]) resume(ctx context.Context) error {
 	if err := l.root.Reset(ctx, d.object("root")); err != nil {
 		return err
 	}
-	l.pending, l.yielded, l.begun = nil, yielded, true
-	if l.o.NoRestart {
+	l.pending, l.yielded, l.begun, l.ended = nil, yielded, true, false
+	if l.o.NoRestart || ended == goesOn {
 		return nil
+	}
+	if ended == hasEnded { // a source that began again by itself is in the next epoch already
+		l.yielded = 0
 	}
 	before, err := l.AppendState(nil)
 	if err != nil {
@@ -104,6 +110,27 @@ func (l *Loader[T]) resume(ctx context.Context) error {
 	}
 	l.ahead, l.value = true, v
 	return nil
+}
+
+// What a state says of the end of its epoch.
+type ending int
+
+const (
+	unsaid   ending = iota // torchdata's states, and those of Bivouac before there was the member
+	goesOn                 // io.EOF was not returned yet
+	hasEnded               // it was
+)
+
+// parseLoader reads the state of a loader.
+func parseLoader(saved []byte) (*document, ending) {
+	d := parse("Loader", saved, "root", "num_yielded", "ended")
+	if d.err != nil {
+		return parse("Loader", saved, "root", "num_yielded"), unsaid
+	}
+	if d.flag("ended") {
+		return d, hasEnded
+	}
+	return d, goesOn
 }
 
 func (l *Loader[T]) forget() {
@@ -133,6 +160,7 @@ func (l *Loader[T]) Next(ctx context.Context) (v T, err error) {
 		v = l.value
 	} else if v, err = l.root.Next(ctx); err != nil {
 		l.begun = err != io.EOF
+		l.ended = l.ended || err == io.EOF
 		return v, err
 	}
 	l.forget()
@@ -158,7 +186,8 @@ func (l *Loader[T]) Epoch(ctx context.Context) iter.Seq2[T, error] {
 }
 
 // AppendState appends the state of what was delivered: torchdata's
-// {"num_yielded", "root"}, and a "checksum", which torchdata passes over. It starts
+// {"num_yielded", "root"}; a "checksum"; and "ended", whether the io.EOF of the epoch was
+// returned. torchdata passes these two over. It starts
 // nothing. The error is that of a node, or of kind errs.Corrupt for the state of an
 // iterable or a sampler that is not JSON.
 func (l *Loader[T]) AppendState(dst []byte) ([]byte, error) {
@@ -171,7 +200,8 @@ func (l *Loader[T]) AppendState(dst []byte) ([]byte, error) {
 	case len(l.before) > 0:
 		return append(dst, l.before...), nil
 	}
-	dst = appendCount(append(append(dst, '{'), state.Unsealed...), "num_yielded", l.yielded)
+	dst = appendFlag(append(append(dst, '{'), state.Unsealed...), "ended", l.ended)
+	dst = appendCount(dst, "num_yielded", l.yielded)
 	dst, err := appendState(dst, "root", l.root)
 	if err != nil {
 		return dst, err
@@ -184,7 +214,10 @@ func (l *Loader[T]) AppendState(dst []byte) ([]byte, error) {
 	return append(dst[:start], canonical...), nil
 }
 
-// SetState makes the next epoch that of a state, from there on. No state at all, nil,
+// SetState makes the next epoch that of a state, from there on: what comes is what came
+// behind the state. So behind the last value of an epoch io.EOF comes first, and behind the
+// io.EOF the next epoch. A state of torchdata, or of Bivouac before states said which it is,
+// is followed by the next epoch in both cases, as in torchdata. No state at all, nil,
 // is the start of the first epoch. The error is of
 // kind errs.Corrupt or errs.Mismatch; then nothing has changed. What the nodes below
 // think of it, the first Next or Begin says.
@@ -202,7 +235,7 @@ func (l *Loader[T]) SetState(saved []byte) error {
 	if err != nil {
 		return errs.Wrap("nodes.Loader", "state", err)
 	}
-	d := parse("Loader", canonical, "root", "num_yielded")
+	d, _ := parseLoader(canonical)
 	d.count("num_yielded")
 	if d.err != nil {
 		return d.err

@@ -25,10 +25,11 @@
 //	Cycle          {"source", "num_cycles", "has_started", "num_yielded"}
 //	RoundRobin     {"current_dataset_index", "dataset_keys", "dataset_node_states", "datasets_exhausted"}
 //	Weighted       {"dataset_node_states", "datasets_exhausted", "epoch", "num_yielded", "weighted_sampler_state"}
-//	Loader         {"root", "num_yielded", "checksum"}
+//	Loader         {"root", "num_yielded", "checksum", "ended"}
 //
-// The checksum is of the whole state, see state.Seal; torchdata passes it over, and its own
-// states, which have none, are taken as they are.
+// The checksum is of the whole state, see state.Seal; "ended" says whether the io.EOF of the
+// epoch was returned. torchdata passes both over, and its own states, which have neither,
+// are taken as they are.
 //
 // A node accepts only its own state: fields that are missing, unknown or of the
 // wrong type are an error of kind errs.Mismatch that names them. What a state

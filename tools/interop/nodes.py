@@ -196,7 +196,7 @@ def write(root, seed, cases):
 
 
 def bare(state):
-    return {k: v for k, v in state.items() if k != "checksum"}
+    return {k: v for k, v in state.items() if k not in ("checksum", "ended")}
 
 
 def read(root):
