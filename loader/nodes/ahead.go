@@ -34,9 +34,12 @@ type ahead[S, T any] struct {
 	ended bool
 
 	// Of the consumer.
-	snapshot []byte
+	snapshot snapshot
 	steps    int64 // values passed since the snapshot
 	failed   int64 // values in which fn failed since the value delivered last
+
+	// The book is the reader's while it runs.
+	keeper
 }
 
 // slot is a value in the making.
@@ -46,7 +49,7 @@ type slot[S, T any] struct {
 	err      error // io.EOF behind the last value
 	consumed bool  // the source gave a value
 	taken    bool  // snapshot is that of the source behind this value
-	snapshot []byte
+	snapshot snapshot
 	done     chan struct{}
 	pending  bool // done is still to be received; of the consumer
 }
@@ -81,7 +84,7 @@ func (s stage[S, T]) Abandon(f *slot[S, T]) {
 	if f.pending {
 		<-f.done
 	}
-	*f = slot[S, T]{done: f.done, snapshot: f.snapshot[:0]}
+	*f = slot[S, T]{done: f.done, snapshot: snapshot{text: f.snapshot.text[:0]}}
 }
 
 // Reset implements [Node]. It reads again what was delivered since the snapshot.
@@ -113,10 +116,11 @@ func (a *ahead[S, T]) Reset(ctx context.Context, state []byte) error {
 
 // begin moves the source to a snapshot and passes over some of its values.
 func (a *ahead[S, T]) begin(ctx context.Context, snapshot []byte, steps int64) (err error) {
+	sketched(a.source, &a.book)
 	if err = a.source.Reset(ctx, snapshot); err != nil {
 		return err
 	}
-	if a.snapshot, err = a.source.AppendState(a.snapshot[:0]); err != nil {
+	if err = a.take(&a.snapshot, a.source); err != nil {
 		return err
 	}
 	a.read, a.ended, a.steps, a.failed = 0, false, 0, 0
@@ -141,7 +145,7 @@ func (a *ahead[S, T]) begin(ctx context.Context, snapshot []byte, steps int64) (
 // passSnapshot takes the snapshot that is due behind a value that is passed over.
 func (a *ahead[S, T]) passSnapshot() (err error) {
 	if a.due() {
-		a.snapshot, err = a.source.AppendState(a.snapshot[:0])
+		err = a.take(&a.snapshot, a.source)
 		a.steps = 0
 	}
 	return err
@@ -179,7 +183,7 @@ func (a *ahead[S, T]) readInto(f *slot[S, T]) {
 	f.consumed = true
 	a.read++
 	if a.due() {
-		f.snapshot, f.err = a.source.AppendState(f.snapshot[:0])
+		f.err = a.take(&f.snapshot, a.source)
 		f.taken = f.err == nil
 	}
 }
@@ -222,16 +226,14 @@ func (a *ahead[S, T]) Next(ctx context.Context) (v T, err error) {
 
 // AppendState implements [Node].
 func (a *ahead[S, T]) AppendState(dst []byte) ([]byte, error) {
-	dst = append(dst, '{')
+	dst = appendKey(append(dst, '{'), "snapshot")
+	var err error
 	if a.cancel == nil {
-		var err error
-		if dst, err = appendState(dst, "snapshot", a.source); err != nil {
-			return dst, err
-		}
+		dst, err = a.appendNow(dst, a.source)
 	} else {
-		dst = append(appendKey(dst, "snapshot"), a.snapshot...)
+		dst, err = a.keeper.append(dst, &a.snapshot)
 	}
-	return append(appendCount(dst, "steps_since_snapshot", a.steps), '}'), nil
+	return append(appendCount(dst, "steps_since_snapshot", a.steps), '}'), err
 }
 
 // stop drops what is in the making and waits for it.

@@ -19,18 +19,20 @@ type batcher[T any] struct {
 	source   Node[T]
 	size     int
 	dropLast bool
-	part     []T    // values of a batch that an error interrupted
-	before   []byte // state of the source before them
+	part     []T      // values of a batch that an error interrupted
+	before   snapshot // of the source before them
+	keeper
 }
 
 func (n *batcher[T]) Reset(ctx context.Context, state []byte) error {
 	n.part = nil
+	sketched(n.source, &n.book)
 	return resetSource(ctx, "Batch", n.source, state)
 }
 
 func (n *batcher[T]) Next(ctx context.Context) (batch []T, err error) {
 	if batch, n.part = n.part, nil; batch == nil {
-		if n.before, err = n.source.AppendState(n.before[:0]); err != nil {
+		if err = n.take(&n.before, n.source); err != nil {
 			return nil, err
 		}
 		batch = make([]T, 0, n.size)
@@ -53,11 +55,14 @@ func (n *batcher[T]) Next(ctx context.Context) (batch []T, err error) {
 }
 
 func (n *batcher[T]) AppendState(dst []byte) ([]byte, error) {
+	dst = appendKey(append(dst, '{'), "source")
+	var err error
 	if n.part == nil {
-		return appendSource(dst, n.source)
+		dst, err = n.appendNow(dst, n.source)
+	} else {
+		dst, err = n.keeper.append(dst, &n.before)
 	}
-	dst = append(appendKey(append(dst, '{'), "source"), n.before...)
-	return append(dst, '}'), nil
+	return append(dst, '}'), err
 }
 
 func (n *batcher[T]) Close() error { return n.source.Close() }
@@ -69,12 +74,14 @@ func Unbatch[T any](source Node[[]T]) Node[T] { return &unbatcher[T]{source: sou
 type unbatcher[T any] struct {
 	source Node[[]T]
 	batch  []T
-	index  int    // in batch, of the next value
-	before []byte // state of the source before batch; empty: not known yet
+	index  int      // in batch, of the next value
+	before snapshot // of the source before batch; empty: not known yet
+	keeper
 }
 
 func (n *unbatcher[T]) Reset(ctx context.Context, state []byte) error {
-	n.batch, n.index, n.before = nil, 0, n.before[:0]
+	n.batch, n.index, n.before = nil, 0, snapshot{}
+	sketched(n.source, &n.book)
 	if state == nil {
 		return n.source.Reset(ctx, nil)
 	}
@@ -95,7 +102,7 @@ func (n *unbatcher[T]) Reset(ctx context.Context, state []byte) error {
 
 // pull reads the next slice. At an error the position is the beginning of it.
 func (n *unbatcher[T]) pull(ctx context.Context) (err error) {
-	if n.before, err = n.source.AppendState(n.before[:0]); err != nil {
+	if err = n.take(&n.before, n.source); err != nil {
 		return err
 	}
 	batch, err := n.source.Next(ctx)
@@ -117,16 +124,14 @@ func (n *unbatcher[T]) Next(ctx context.Context) (v T, err error) {
 }
 
 func (n *unbatcher[T]) AppendState(dst []byte) ([]byte, error) {
-	dst = append(dst, '{')
-	if len(n.before) == 0 {
-		var err error
-		if dst, err = appendState(dst, "source", n.source); err != nil {
-			return dst, err
-		}
+	dst = appendKey(append(dst, '{'), "source")
+	var err error
+	if len(n.before.text) == 0 {
+		dst, err = n.appendNow(dst, n.source)
 	} else {
-		dst = append(appendKey(dst, "source"), n.before...)
+		dst, err = n.keeper.append(dst, &n.before)
 	}
-	return append(appendCount(dst, "batch_idx", int64(n.index)), '}'), nil
+	return append(appendCount(dst, "batch_idx", int64(n.index)), '}'), err
 }
 
 func (n *unbatcher[T]) Close() error { return n.source.Close() }

@@ -35,6 +35,8 @@ func (n *mapper[S, T]) Next(ctx context.Context) (v T, err error) {
 
 func (n *mapper[S, T]) AppendState(dst []byte) ([]byte, error) { return appendSource(dst, n.source) }
 
+func (n *mapper[S, T]) sketch(b *book) { sketched(n.source, b) }
+
 func (n *mapper[S, T]) Close() error { return n.source.Close() }
 
 // enveloped is a node whose state is the only field, it_state, of another one.
@@ -57,6 +59,8 @@ func (n *enveloped[T]) AppendState(dst []byte) ([]byte, error) {
 	dst, err := appendState(append(dst, '{'), "it_state", n.inner)
 	return append(dst, '}'), err
 }
+
+func (n *enveloped[T]) sketch(b *book) { sketched(n.inner, b) }
 
 func (n *enveloped[T]) Close() error { return n.inner.Close() }
 

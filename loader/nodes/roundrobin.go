@@ -80,29 +80,43 @@ func (n *roundRobin[T]) Next(ctx context.Context) (v T, err error) {
 }
 
 func (n *roundRobin[T]) AppendState(dst []byte) ([]byte, error) {
-	dst = appendCount(append(dst, '{'), "current_dataset_index", int64(n.current))
+	states, err := n.shelve()
+	if err != nil {
+		return dst, err
+	}
+	v := roundRobinState[T]{n, states, n.current}
+	if n.above != nil {
+		n.above.versions = append(n.above.versions, &v)
+		return append(dst, mark), nil
+	}
+	return v.appendTo(dst), nil
+}
+
+// roundRobinState is a version of a round-robin node.
+type roundRobinState[T any] struct {
+	node    *roundRobin[T] // for the names, which never change
+	states  *shelf
+	current int
+}
+
+func (s *roundRobinState[T]) appendTo(dst []byte) []byte {
+	dst = appendCount(append(dst, '{'), "current_dataset_index", int64(s.current))
 	dst = append(appendKey(dst, "dataset_keys"), '[')
-	for i, source := range n.all {
+	for i, source := range s.node.all {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = appendText(dst, source.Name)
 	}
 	dst = append(appendKey(append(dst, ']'), "dataset_node_states"), '{')
-	for i, source := range n.all {
-		var err error
-		if dst, err = appendState(dst, strconv.Itoa(i), source.Node); err != nil {
-			return dst, err
-		}
-	}
+	i, exhausted := 0, []byte(nil)
+	s.states.each(func(one sourceState) {
+		dst = append(appendKey(dst, strconv.Itoa(i)), one.text...)
+		exhausted = strconv.AppendBool(append(exhausted, ','), one.exhausted)
+		i++
+	})
 	dst = append(appendKey(append(dst, '}'), "datasets_exhausted"), '[')
-	for i, e := range n.exhausted {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendBool(dst, e)
-	}
-	return append(dst, "]}"...), nil
+	return append(append(dst, exhausted[1:]...), "]}"...)
 }
 
 func (n *roundRobin[T]) Close() error { return n.close() }

@@ -58,6 +58,8 @@ func (n *filter[T]) AppendState(dst []byte) ([]byte, error) {
 	return append(dst, '}'), err
 }
 
+func (n *filter[T]) sketch(b *book) { sketched(n.source, b) }
+
 func (n *filter[T]) Close() error { return n.source.Close() }
 
 // Head returns the node that yields the first count values of an epoch. The error is of
@@ -105,6 +107,8 @@ func (n *head[T]) AppendState(dst []byte) ([]byte, error) {
 	dst, err := appendState(append(dst, '{'), "source", n.source)
 	return append(appendCount(dst, "num_yielded", n.yielded), '}'), err
 }
+
+func (n *head[T]) sketch(b *book) { sketched(n.source, b) }
 
 func (n *head[T]) Close() error { return n.source.Close() }
 
@@ -156,5 +160,7 @@ func (n *cycler[T]) AppendState(dst []byte) ([]byte, error) {
 	dst = appendFlag(appendCount(dst, "num_cycles", n.cycles), "has_started", n.started)
 	return append(appendCount(dst, "num_yielded", n.yielded), '}'), err
 }
+
+func (n *cycler[T]) sketch(b *book) { sketched(n.source, b) }
 
 func (n *cycler[T]) Close() error { return n.source.Close() }

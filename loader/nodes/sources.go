@@ -40,6 +40,15 @@ type sources[T any] struct {
 	stop      Stop
 	exhausted []bool // in this epoch
 	empty     []bool // without any value when it was begun anew
+	ended     int    // sources that are exhausted
+	empties   int    // sources that are empty
+
+	// Of sketches.
+	above   *book  // where versions go; nil: states are written out
+	states  *shelf // as they were at the last version; nil: none was made since all changed
+	height  int    // of states
+	changed []int  // sources that may have changed since
+	marked  []bool // sources that are in changed
 }
 
 func newSources[T any](op string, all []Source[T], stop Stop, stops ...Stop) (sources[T], error) {
@@ -52,10 +61,12 @@ func newSources[T any](op string, all []Source[T], stop Stop, stops ...Stop) (so
 	if len(all) == 0 {
 		return sources[T]{}, invalid(op, "sources", "at least one", 0)
 	}
-	for i, s := range all {
-		if slices.ContainsFunc(all[:i], func(other Source[T]) bool { return other.Name == s.Name }) {
+	names := make(map[string]bool, len(all))
+	for _, s := range all {
+		if names[s.Name] {
 			return sources[T]{}, invalid(op, "sources", "names that differ", fmt.Sprintf("%q twice", s.Name))
 		}
+		names[s.Name] = true
 	}
 	s := sources[T]{op: op, all: slices.Clone(all), stop: stop}
 	s.begin()
@@ -64,7 +75,55 @@ func newSources[T any](op string, all []Source[T], stop Stop, stops ...Stop) (so
 
 // begin forgets what was exhausted.
 func (s *sources[T]) begin() {
-	s.exhausted, s.empty = make([]bool, len(s.all)), make([]bool, len(s.all))
+	s.exhausted, s.empty, s.marked = make([]bool, len(s.all)), make([]bool, len(s.all)), make([]bool, len(s.all))
+	s.ended, s.empties = 0, 0
+	s.states, s.changed = nil, s.changed[:0]
+}
+
+func (s *sources[T]) sketch(b *book) {
+	if s.above != b {
+		s.above, s.states = b, nil
+	}
+}
+
+// change notes that a source may have changed.
+func (s *sources[T]) change(i int) {
+	if !s.marked[i] {
+		s.marked[i] = true
+		s.changed = append(s.changed, i)
+	}
+}
+
+// shelve returns the states of all sources: those that changed are asked for theirs.
+func (s *sources[T]) shelve() (*shelf, error) {
+	state := func(i int) (sourceState, error) {
+		text, err := s.all[i].Node.AppendState(nil)
+		return sourceState{text, s.exhausted[i]}, err
+	}
+	if s.states == nil || s.above == nil {
+		states := make([]sourceState, len(s.all))
+		for i := range states {
+			var err error
+			if states[i], err = state(i); err != nil {
+				return nil, err
+			}
+		}
+		s.states = newShelf(states)
+		s.height = s.states.height()
+	} else {
+		for _, i := range s.changed {
+			one, err := state(i)
+			if err != nil {
+				return nil, err
+			}
+			s.states = s.states.put(i, s.height, one)
+		}
+	}
+	for _, i := range s.changed {
+		s.marked[i] = false
+	}
+	s.changed = s.changed[:0]
+	return s.states, nil
 }
 
 // reset begins an epoch of all of them.
@@ -86,11 +145,11 @@ func (s *sources[T]) resetOne(ctx context.Context, i int, state []byte) error {
 func (s *sources[T]) over() bool {
 	switch s.stop {
 	case Forever:
-		return !slices.Contains(s.empty, false)
+		return s.empties == len(s.all)
 	case First:
-		return slices.Contains(s.exhausted, true)
+		return s.ended > 0
 	}
-	return !slices.Contains(s.exhausted, false)
+	return s.ended == len(s.all)
 }
 
 // next asks the source i. again is true where another one is to be chosen.
@@ -98,11 +157,15 @@ func (s *sources[T]) next(ctx context.Context, i int) (v T, again bool, err erro
 	if s.exhausted[i] && s.stop == All {
 		return v, true, nil
 	}
+	s.change(i)
 	node := s.all[i].Node
 	if v, err = node.Next(ctx); err != io.EOF {
 		return v, false, err
 	}
-	s.exhausted[i] = true
+	if !s.exhausted[i] {
+		s.exhausted[i] = true
+		s.ended++
+	}
 	if s.over() {
 		return v, false, io.EOF
 	}
@@ -113,11 +176,21 @@ func (s *sources[T]) next(ctx context.Context, i int) (v T, again bool, err erro
 		return v, false, err
 	}
 	if v, err = node.Next(ctx); err == io.EOF {
-		s.empty[i] = true
+		s.setEmpty(i, true)
 		return v, true, nil
 	}
-	s.empty[i] = false
+	s.setEmpty(i, false)
 	return v, false, err
+}
+
+func (s *sources[T]) setEmpty(i int, empty bool) {
+	switch {
+	case empty && !s.empty[i]:
+		s.empties++
+	case !empty && s.empty[i]:
+		s.empties--
+	}
+	s.empty[i] = empty
 }
 
 func (s *sources[T]) close() (err error) {
@@ -180,5 +253,10 @@ func (s *sources[T]) resume(ctx context.Context, states []json.RawMessage, exhau
 		}
 	}
 	copy(s.exhausted, exhausted)
+	for _, e := range s.exhausted {
+		if e {
+			s.ended++
+		}
+	}
 	return nil
 }

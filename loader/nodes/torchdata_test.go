@@ -124,3 +124,17 @@ func TestStatesThatDoNotSayWhetherTheEpochEnded(t *testing.T) {
 	}
 	checkResumes(t, build, nodes.LoaderOptions{}, sealed(`{"ended":false,"num_yielded":3,"root":{"it_state":{"source":{"_num_yielded":3}}}}`), []string{"end", "0", "1"})
 }
+
+// A source without values does not end the epoch of a weighted node: the others go on. In
+// torchdata it ends it.
+func TestSourcesWithoutValues(t *testing.T) {
+	build := func() nodes.Node[string] {
+		return text(must(nodes.Weighted([]nodes.Source[int]{{Name: "none", Node: numbers(0), Weight: 1}, {Name: "some", Node: numbers(3), Weight: 1}}, nodes.WeightedOptions{})))
+	}
+	l := nodes.NewLoader(build(), nodes.LoaderOptions{})
+	defer l.Close()
+	values, _ := run(t, l, 2)
+	if got := strings.Join(values, " "); got != "0 1 2 end 0 1 2 end" {
+		t.Errorf("%s", got)
+	}
+}

@@ -59,6 +59,7 @@ type weighted[T any] struct {
 	weights []float64
 	draws   Draws
 	before  []byte  // state of draws before the block
+	lent    bool    // a version has before
 	block   []int64 // empty: not drawn yet
 	offset  int     // in block
 	epoch   int64
@@ -68,11 +69,10 @@ type weighted[T any] struct {
 }
 
 // beginDraws starts the draws of an epoch.
-func (n *weighted[T]) beginDraws(epoch int64) (err error) {
+func (n *weighted[T]) beginDraws(epoch int64) error {
 	n.draws.Begin(epoch)
 	n.epoch, n.block, n.offset = epoch, n.block[:0], 0
-	n.before, err = n.draws.AppendState(n.before[:0])
-	return err
+	return n.setBefore()
 }
 
 func (n *weighted[T]) Reset(ctx context.Context, state []byte) error {
@@ -112,8 +112,7 @@ func (n *weighted[T]) resumeFrom(ctx context.Context, state []byte) error {
 	if err := n.draws.SetState(drawn.object("g_state")); err != nil {
 		return errs.Wrap("nodes.Weighted", "state: g_state", err)
 	}
-	var err error
-	if n.before, err = n.draws.AppendState(n.before[:0]); err != nil {
+	if err := n.setBefore(); err != nil {
 		return err
 	}
 	if err := n.resume(ctx, states, exhausted); err != nil {
@@ -131,8 +130,7 @@ func (n *weighted[T]) draw() (int, error) {
 				return 0, err
 			}
 		}
-		var err error
-		if n.before, err = n.draws.AppendState(n.before[:0]); err != nil {
+		if err := n.setBefore(); err != nil {
 			return 0, err
 		}
 		n.block, n.offset = n.block[:0], 0
@@ -183,6 +181,15 @@ func (n *weighted[T]) Next(ctx context.Context) (v T, err error) {
 }
 
 func (n *weighted[T]) AppendState(dst []byte) ([]byte, error) {
+	if n.above != nil {
+		states, err := n.shelve()
+		if err != nil {
+			return dst, err
+		}
+		n.above.versions = append(n.above.versions, &weightedState[T]{n, states, n.epoch, n.yielded, n.before, n.offset})
+		n.lent = true
+		return append(dst, mark), nil
+	}
 	dst, err := n.appendNamed(append(dst, '{'), "datasets_exhausted", func(dst []byte, i int) ([]byte, error) {
 		return strconv.AppendBool(dst, n.exhausted[i]), nil
 	})
@@ -195,10 +202,44 @@ func (n *weighted[T]) AppendState(dst []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	dst = appendCount(appendCount(dst, "epoch", n.epoch), "num_yielded", n.yielded)
+	return appendDraws(dst, n.epoch, n.yielded, n.before, n.offset), nil
+}
+
+// appendDraws appends the members behind those of the sources.
+func appendDraws(dst []byte, epoch, yielded int64, before []byte, offset int) []byte {
+	dst = appendCount(appendCount(dst, "epoch", epoch), "num_yielded", yielded)
 	dst = append(appendKey(dst, "weighted_sampler_state"), '{')
-	dst = append(appendKey(dst, "g_state"), n.before...)
-	return append(appendCount(dst, "offset", int64(n.offset)), "}}"...), nil
+	dst = append(appendKey(dst, "g_state"), before...)
+	return append(appendCount(dst, "offset", int64(offset)), "}}"...)
+}
+
+// weightedState is a version of a weighted node.
+type weightedState[T any] struct {
+	node           *weighted[T] // for the names, which never change
+	states         *shelf
+	epoch, yielded int64
+	before         []byte
+	offset         int
+}
+
+func (s *weightedState[T]) appendTo(dst []byte) []byte {
+	var all []sourceState
+	s.states.each(func(one sourceState) { all = append(all, one) })
+	dst, _ = s.node.appendNamed(append(dst, '{'), "datasets_exhausted", func(dst []byte, i int) ([]byte, error) {
+		return strconv.AppendBool(dst, all[i].exhausted), nil
+	})
+	dst, _ = s.node.appendNamed(dst, "dataset_node_states", func(dst []byte, i int) ([]byte, error) { return append(dst, all[i].text...), nil })
+	return appendDraws(dst, s.epoch, s.yielded, s.before, s.offset)
+}
+
+// setBefore remembers the state of the draws before a block. A version may have the one of
+// before.
+func (n *weighted[T]) setBefore() (err error) {
+	if n.lent {
+		n.before, n.lent = nil, false
+	}
+	n.before, err = n.draws.AppendState(n.before[:0])
+	return err
 }
 
 func (n *weighted[T]) Close() error { return n.close() }
