@@ -80,8 +80,10 @@ func Open[B any](ctx context.Context, dir string, data stream.Stream[B], o Optio
 		LookFirst:  true, // an Open that fails renames nothing
 		StartFresh: o.StartFresh,
 		Scrub:      o.Scrub,
-		Options:    checkpoint.Options{Bivouac: options.Bivouac{Parity: o.Parity}},
-		OnEvent:    j.relay,
+
+		AcceptMissing: o.AcceptMissing,
+		Options:       checkpoint.Options{Bivouac: options.Bivouac{Parity: o.Parity}},
+		OnEvent:       j.relay,
 	})
 	if err != nil {
 		return nil, errs.Wrap("bivouac.Open", dir, err)

@@ -33,6 +33,8 @@ type Options struct {
 	// new directory aside-<time> below it, and begins at step 0. Nothing is deleted. Set it
 	// for one start, by a flag for instance: each start with it begins at 0 again.
 	StartFresh bool
+	// AcceptMissing goes on where signed steps are missing; see training.Options.
+	AcceptMissing bool
 	// Identity describes what else must be equal for two runs to be the same
 	// run, a hash of the model's configuration for instance. A step that was
 	// saved under another identity is refused.
@@ -111,6 +113,7 @@ const (
 	Unfreed                            // the bytes of a step that retention removed are still there, Err says why; a later save or Open frees them
 	Preempted                          // SIGTERM came, and Step is the last one; Err is the PreemptedError
 	DamageFound                        // a scrub found a damaged file of a step, which Err names
+	StepMissing                        // a signed step is not there any more, and AcceptMissing goes on
 )
 
 // eventKinds are the kinds of the checkpointer's events.
@@ -118,12 +121,12 @@ var eventKinds = map[training.EventKind]EventKind{
 	training.SaveBegin: SaveBegin, training.SaveCommitted: SaveCommitted, training.SaveFailed: SaveFailed,
 	training.Removed: Removed, training.Quarantined: Quarantined, training.Skipped: Skipped, training.Cleaned: Cleaned,
 	training.Settled: Settled, training.Declined: Declined, training.Spared: Spared, training.MovedAside: MovedAside, training.Unfreed: Unfreed,
-	training.DamageFound: DamageFound,
+	training.DamageFound: DamageFound, training.StepMissing: StepMissing,
 }
 
 var eventNames = [...]string{
 	"", "resumed", "save begin", "save committed", "save failed", "removed", "quarantined", "cleaned",
-	"skipped", "settled", "declined", "spared", "moved aside", "pass ended", "unfreed", "preempted", "damage found",
+	"skipped", "settled", "declined", "spared", "moved aside", "pass ended", "unfreed", "preempted", "damage found", "step missing",
 }
 
 // String returns the kind in words.

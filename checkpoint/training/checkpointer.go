@@ -3,6 +3,7 @@ package training
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"io"
@@ -46,6 +47,10 @@ type Checkpointer struct {
 	writer bool         // no other process, that saves with this one, is the writer
 	lock   io.Closer    // nil when there is none
 	scrub  *scrubber    // nil when there is none
+	head   head
+
+	signing ed25519.PrivateKey // of what is saved, unless a call says otherwise
+	trust   ed25519.PublicKey  // that signed the head; nil asks for nothing
 
 	mu       sync.Mutex
 	list     []Info // ascending; what it holds never changes, so that snapshot may share it
@@ -81,7 +86,10 @@ func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 	if err != nil {
 		return nil, errs.Wrap("training.Open", dir, err)
 	}
-	c := &Checkpointer{opts: opts, store: st, root: root, dir: dir, limit: eff.Budget(), writer: !saving.Follows(eff) && !saving.Absent(eff)}
+	c := &Checkpointer{opts: opts, store: st, root: root, dir: dir, limit: eff.Budget(), writer: !saving.Follows(eff) && !saving.Absent(eff), trust: eff.Verification, signing: eff.Signing}
+	if c.trust == nil && eff.Signing != nil {
+		c.trust = eff.Signing.Public().(ed25519.PublicKey)
+	}
 	if err := c.start(ctx); err != nil {
 		return nil, errs.Wrap("training.Open", dir, errors.Join(err, c.unlock()))
 	}
@@ -99,6 +107,9 @@ func (c *Checkpointer) start(ctx context.Context) (err error) {
 	if err = c.writeRoot(ctx); err != nil {
 		return err
 	}
+	if err = c.loadHead(ctx); err != nil {
+		return err
+	}
 	if c.opts.Reserve > 0 {
 		if c.memory, err = arena.Open(c.reserve(), &arena.Options{Limit: int(c.limit), Touch: true}); err != nil {
 			return err
@@ -107,6 +118,9 @@ func (c *Checkpointer) start(ctx context.Context) (err error) {
 	c.looking = c.opts.LookFirst && c.opts.Clean
 	err = c.Reload(ctx) // the last that may rename something
 	c.looking = false
+	if err == nil {
+		err = c.checkHead(ctx, c.trust)
+	}
 	if err != nil && c.memory != nil {
 		err = errors.Join(err, c.memory.Close())
 	}

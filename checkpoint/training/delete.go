@@ -102,7 +102,7 @@ func (c *Checkpointer) deleteStep(ctx context.Context, step int64, o *DeleteOpti
 	if o.Name != "" {
 		do := checkpoint.DeleteOptions{Name: o.Name, MissingOK: o.MissingOK}
 		do.Signing = c.opts.Signing
-		return c.deleteAt(ctx, in, do)
+		return c.changed(ctx, in, func() (bool, error) { return c.deleteAt(ctx, in, do) })
 	}
 	if !o.Last {
 		var others []Info

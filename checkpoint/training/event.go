@@ -24,10 +24,11 @@ const (
 	Spared                             // a step that the preservation policy gives up stays, Reason says why
 	MovedAside                         // Options.StartFresh moved a step, or what was left of one, to Name
 	Unfreed                            // a step was removed, but its bytes are still there, Err says why; a later save or Open frees them
+	StepMissing                        // a signed step is not there any more, or another one is, Err says what; Options.AcceptMissing goes on
 	DamageFound                        // a scrub found a damaged file of a step, which Err names; Open tells what was found before
 )
 
-var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned", "settled", "declined", "spared", "moved aside", "unfreed", "damage found"}
+var eventNames = [...]string{"", "save begin", "save committed", "save failed", "removed", "quarantined", "skipped", "cleaned", "settled", "declined", "spared", "moved aside", "unfreed", "step missing", "damage found"}
 
 // String returns the kind in words.
 func (k EventKind) String() string {

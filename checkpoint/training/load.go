@@ -274,6 +274,9 @@ func (c *Checkpointer) passOver(ctx context.Context, step int64, e store.Info, w
 		return Event{Kind: Skipped, Step: step, Name: e.Name, Err: why}, nil, nil
 	}
 	name := e.Name
+	if err := c.headLoses(ctx, step); err != nil {
+		return Event{}, nil, err
+	}
 	to, err := c.setAside(ctx, name)
 	if err != nil {
 		return Event{}, nil, err
@@ -350,6 +353,10 @@ func (c *Checkpointer) Quarantine(ctx context.Context, step int64, why error) er
 		return err
 	}
 	c.deciding.Lock()
+	if err := c.headLoses(ctx, in.Step); err != nil {
+		c.deciding.Unlock()
+		return errs.Wrap("training.Quarantine", c.dir, err)
+	}
 	name, err := c.setAside(ctx, in.Directory)
 	if err == nil {
 		c.unlist(in.Step)

@@ -61,6 +61,11 @@ type Options struct {
 	// nothing is deleted. The process must be the writer: Open takes the lock for it.
 	// Set it for one start only: each Open with it moves what the runs before have saved.
 	StartFresh bool
+	// AcceptMissing has Open go on where steps of a run whose steps are signed are missing
+	// (see Checkpointer.MissingSteps), and tell them as StepMissing; else Open fails with
+	// errs.Corrupt when there is a key, Bivouac.Verification or Bivouac.Signing. The next
+	// signed save makes what is there then the list of the run.
+	AcceptMissing bool
 	// NoLock has the process save without the lock that keeps a second writer out
 	// of the directory; see Open. Of several processes that save together
 	// (Multiprocessing) the primary takes it, and the others need none.

@@ -136,6 +136,7 @@ func (c *Checkpointer) startFresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	_, headless := c.store.Stat(ctx, c.path(headName))
 	slices.SortStableFunc(remains, func(a, b Remains) int {
 		return cmp.Compare(c.stepOf(a.Name), c.stepOf(b.Name))
 	})
@@ -149,6 +150,9 @@ func (c *Checkpointer) startFresh(ctx context.Context) error {
 			return err
 		}
 		c.opts.OnEvent(Event{Kind: MovedAside, Step: max(c.stepOf(r.Name), 0), Name: to})
+	}
+	if headless == nil { // last: without it what is left would look whole
+		return store.Move(ctx, c.store, c.path(headName), c.path(path.Join(aside, headName)))
 	}
 	return nil
 }

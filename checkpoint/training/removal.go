@@ -243,6 +243,9 @@ func (c *Checkpointer) decide(ctx context.Context, in Info) (Event, func() error
 		}
 		return Event{}, nil, nil
 	}
+	if err := c.headLoses(ctx, in.Step); err != nil {
+		return Event{}, nil, err
+	}
 	free, err := c.drop(ctx, in)
 	if err != nil && errs.KindOf(err) != errs.NotFound {
 		if _, gone := c.store.Stat(ctx, c.path(in.Directory)); errs.KindOf(gone) == errs.NotFound {

@@ -177,6 +177,9 @@ func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, to saving.Ta
 	}
 	s.Image.Style, s.Image.Memory, s.Image.Now = image.Step, c.memory, c.opts.Now
 	s.Image.Dedup, s.Image.Pace, s.Image.Label = c.dedup(), c.pace(background), Label(step)
+	if err == nil {
+		s.Image.Extra, err = c.chain(ctx, s.Image.Signing, step)
+	}
 	return s.Begin(ctx, to, err)
 }
 
@@ -383,13 +386,27 @@ func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Targ
 		err = c.failedSave(in, errs.Wrap("training.Save", subject, err))
 		return false, err
 	}
+	unlisted := c.listed(ctx, s, in)
 	c.noticeCommit()
 	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: s.Made.Size(), Took: time.Since(start), Stats: checkpoint.NewSaveStats(s.Made)})
 	if s.Follows() {
 		c.follow()
 		return true, nil
 	}
+	if unlisted != nil {
+		err := errs.Wrap("training.Save", subject+" is committed, writing "+headName, unlisted)
+		c.keepFailure(err)
+		return true, err // nothing is removed by a list that is behind
+	}
 	return true, c.retire(ctx, subject)
+}
+
+// listed puts a step that was committed on the head, where it was signed.
+func (c *Checkpointer) listed(ctx context.Context, s *saving.Save, in Info) error {
+	if s.Image.Signing == nil || s.Follows() {
+		return nil
+	}
+	return c.headHas(context.WithoutCancel(ctx), in, s.Made.ManifestSum())
 }
 
 // failedSave keeps and tells why a step was not saved, or not for certain.

@@ -43,6 +43,9 @@ func (c *Checkpointer) settleStep(ctx context.Context, in Info) error {
 		return err
 	}
 	c.opts.OnEvent(Event{Kind: Settled, Step: in.Step, Name: in.Directory, Err: err})
+	if err == nil {
+		return c.listAgain(ctx, in)
+	}
 	return nil
 }
 

@@ -16,8 +16,9 @@ import (
 type listing struct {
 	Directory string        `json:"directory"`
 	Steps     []listedStep  `json:"steps"`
-	Skipped   []skippedStep `json:"skipped"`   // that look like steps and are no whole checkpoints
-	Aside     []string      `json:"set_aside"` // directories that are steps no more
+	Skipped   []skippedStep `json:"skipped"`           // that look like steps and are no whole checkpoints
+	Missing   []string      `json:"missing,omitempty"` // signed steps that others removed, and why they are missed
+	Aside     []string      `json:"set_aside"`         // directories that are steps no more
 }
 
 type listedStep struct {
@@ -80,6 +81,9 @@ func runLs(ctx context.Context, dir string, g *global) error {
 		}
 		l.Steps = append(l.Steps, listedStep{Step: s.Step, Directory: s.Directory, Committed: s.Time.UTC(), storage: sum(files), Scrub: scrubbed[s.Directory], Metrics: s.Metrics, Custom: s.Custom})
 	}
+	for _, m := range run.gone {
+		l.Missing = append(l.Missing, m.Name+": "+oneLine(m.Err))
+	}
 	if g.json {
 		return g.printJSON(l)
 	}
@@ -104,6 +108,9 @@ func runLs(ctx context.Context, dir string, g *global) error {
 	}
 	for _, s := range l.Skipped {
 		g.printf("   skipped  %s: %s\n", s.Directory, s.Reason)
+	}
+	for _, m := range l.Missing {
+		g.printf("   MISSING  %s\n", m)
 	}
 	for _, name := range l.Aside {
 		g.printf(" set aside  %s: no step any more; bivouac verify says what is wrong with it\n", name)

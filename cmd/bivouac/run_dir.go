@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"io/fs"
 	"os"
@@ -46,9 +47,10 @@ func (o *optional) Type() string { return "prefix" }
 // runDir is what a run directory holds.
 type runDir struct {
 	family  training.NameFamily
-	steps   []training.Info // ascending
-	skipped []skippedStep   // directories that look like steps and are no whole checkpoints, ascending
-	aside   []string        // directories that were set aside: steps as damaged, or all at a fresh start
+	steps   []training.Info    // ascending
+	skipped []skippedStep      // directories that look like steps and are no whole checkpoints, ascending
+	gone    []training.Missing // signed steps that are not there any more
+	aside   []string           // directories that were set aside: steps as damaged, or all at a fresh start
 }
 
 type skippedStep struct {
@@ -63,6 +65,12 @@ func (r *runDir) empty() bool { return len(r.steps)+len(r.skipped)+len(r.aside) 
 
 // openRun reads the steps of dir and changes nothing there.
 func openRun(ctx context.Context, dir string, g *global) (*runDir, error) {
+	return openRunOf(ctx, dir, nil, g)
+}
+
+// openRunOf is openRun of a run whose head the key must have signed, where it has one; nil
+// asks for no signature.
+func openRunOf(ctx context.Context, dir string, key ed25519.PublicKey, g *global) (*runDir, error) {
 	if err := needDirectory(dir); err != nil {
 		return nil, err
 	}
@@ -94,6 +102,10 @@ func openRun(ctx context.Context, dir string, g *global) (*runDir, error) {
 	}
 	slices.SortFunc(r.skipped, func(a, b skippedStep) int { return cmp.Compare(a.Step, b.Step) })
 	r.steps = c.Checkpoints()
+	r.gone, err = c.MissingSteps(ctx, key)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	return &r, c.Close()
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -107,7 +108,7 @@ the checksums that cover it. Of each it says one of three words:
 
 Directories that look like steps and are no whole checkpoints count as damaged,
 and with --key those that it did not sign, in a run each as the step whose name it
-has. Damaged is exit status 4, sound and readable are 0. --require-coverage makes
+has; so do steps that were saved with a signature and removed by others since. Damaged is exit status 4, sound and readable are 0. --require-coverage makes
 it 4 for what is not covered, --for orbax for what loads here and not in Orbax.
 
 ` + exitCodesHelp,
@@ -128,7 +129,7 @@ func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) err
 	if err != nil {
 		return err
 	}
-	verdicts, found, err := toVerify(ctx, path, o.Step, g)
+	verdicts, found, err := toVerify(ctx, path, o.Step, key, g)
 	if err != nil {
 		return err
 	}
@@ -191,12 +192,12 @@ func (o *VerifyOptions) judge(path string, verdicts []verdict) error {
 
 // toVerify lists the checkpoints that path and step mean, and the verdicts on
 // what is no checkpoint and should be.
-func toVerify(ctx context.Context, path string, step int64, g *global) (verdicts []verdict, found []resolved, err error) {
+func toVerify(ctx context.Context, path string, step int64, key ed25519.PublicKey, g *global) (verdicts []verdict, found []resolved, err error) {
 	if step != anyStep || needDirectory(path) != nil || checkpoint.IsCheckpoint(ctx, path, nil) {
 		one, err := resolve(ctx, path, step, g)
 		return nil, []resolved{one}, err
 	}
-	run, err := openRun(ctx, path, g)
+	run, err := openRunOf(ctx, path, key, g)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -206,6 +207,9 @@ func toVerify(ctx context.Context, path string, step int64, g *global) (verdicts
 			v.Verdict, v.Problems, v.Unread, v.failed = "", []string{}, s.Reason, s.err
 		}
 		verdicts = append(verdicts, v)
+	}
+	for _, m := range run.gone {
+		verdicts = append(verdicts, verdict{Path: filepath.Join(path, m.Name), Verdict: checkpoint.Damaged.String(), Problems: []string{oneLine(m.Err)}, Orbax: []string{}, Parts: []cover{}})
 	}
 	for _, s := range run.steps {
 		found = append(found, resolved{filepath.Join(path, s.Directory), &s.Step, true})

@@ -2,6 +2,8 @@ package image
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"path"
 	"time"
 
@@ -81,6 +83,7 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 		}
 	}
 	last := store.Blob{Name: im.manifestName(), Data: manifest.Sign(m.Append(nil), im.opts.Signing)}
+	im.sum = sha256.Sum256(last.Data)
 	if last.Name == "" || bare {
 		last, markers = markers[0], markers[1:]
 	}
@@ -89,6 +92,10 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	im.stats.TxnStats = txn.Stats()
 	return now, err
 }
+
+// ManifestSum returns the SHA-256 of the manifest, in hexadecimal digits, when Commit has
+// returned.
+func (im *Image) ManifestSum() string { return hex.EncodeToString(im.sum[:]) }
 
 // manifestName is where the manifest lies: of a part beside its database, where
 // a finalization by Orbax keeps it apart from those of other parts. A part

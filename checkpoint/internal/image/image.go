@@ -121,6 +121,7 @@ type Image struct {
 	base     *base    // nil without Dedup
 	rooms    [][]byte // of workers
 	stats    Stats
+	sum      [32]byte // the SHA-256 of the manifest
 }
 
 // Plan lays the items out. Scalars, strings and arrays of up to 1024 bytes are

@@ -1,0 +1,424 @@
+package training
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/crc"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// The head of a run whose steps are signed is the file .bivouac.head beside the steps. It
+// lists them, with the SHA-256 of the manifest of each, and is signed with their key:
+//
+//	bivouac.head 1
+//	step <step> "<directory>" <sha256 in hexadecimal digits, or *>
+//	end <crc>
+//	signed <signature in base64>     Ed25519, over "bivouac.head signature 1\n" and the SHA-256 of all bytes before
+//
+// A step with * is being changed. The head is written before a step goes and after one
+// was committed, so that a step on it that is not there was removed by somebody else. Each
+// signed step has the file bivouac.chain, which its manifest lists:
+//
+//	bivouac.chain 1
+//	previous <step> "<directory>" <sha256>    the newest step of the head before; not of the first
+//
+// A step that is newer than the head, as after a crash, must name its newest step.
+const (
+	headName   = ".bivouac.head"
+	chainName  = "bivouac.chain"
+	headHeader = "bivouac.head 1\n"
+	headSigned = "bivouac.head signature 1\n"
+	inChange   = "*"
+)
+
+// headStep is a step on the head.
+type headStep struct {
+	step      int64
+	directory string
+	sum       string // of its manifest, or inChange
+}
+
+func (h headStep) line() string {
+	return strconv.FormatInt(h.step, 10) + " " + strconv.Quote(h.directory) + " " + h.sum + "\n"
+}
+
+func parseHeadStep(s string) (h headStep, ok bool) {
+	step, rest, _ := strings.Cut(s, " ")
+	q, err := strconv.QuotedPrefix(rest)
+	if err != nil {
+		return h, false
+	}
+	h.step, err = strconv.ParseInt(step, 10, 64)
+	if err == nil {
+		h.directory, err = strconv.Unquote(q)
+	}
+	h.sum = strings.TrimPrefix(rest[len(q):], " ")
+	_, bad := hex.DecodeString(h.sum)
+	return h, err == nil && (h.sum == inChange || bad == nil && len(h.sum) == 2*sha256.Size)
+}
+
+func headMessage(doc []byte) []byte {
+	sum := sha256.Sum256(doc)
+	return append([]byte(headSigned), sum[:]...)
+}
+
+// appendHead returns the document.
+func appendHead(list []headStep, key ed25519.PrivateKey) []byte {
+	doc := []byte(headHeader)
+	for _, h := range list {
+		doc = append(doc, "step "+h.line()...)
+	}
+	doc = fmt.Appendf(doc, "end %08x\n", crc.Sum(doc))
+	signature := ed25519.Sign(key, headMessage(doc))
+	return append(doc, "signed "+base64.StdEncoding.EncodeToString(signature)+"\n"...)
+}
+
+// parseHead reads a document. A nil key asks for no signature.
+func parseHead(b []byte, key ed25519.PublicKey) ([]headStep, error) {
+	bad := func(want, got string) error {
+		return &errs.Error{Kind: errs.Corrupt, Op: "training", Subject: headName, Want: want, Got: got}
+	}
+	at := bytes.LastIndex(b, []byte("\nsigned ")) + 1
+	if !bytes.HasPrefix(b, []byte("bivouac.head ")) || at < len("end 01234567\n") {
+		return nil, bad("the head of a run", "another document")
+	}
+	doc := b[:at]
+	body, end := doc[:len(doc)-len("end 01234567\n")], doc[len(doc)-len("end 01234567\n"):]
+	signature, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(string(b[at+len("signed "):]), "\n"))
+	if err != nil || string(end) != fmt.Sprintf("end %08x\n", crc.Sum(body)) {
+		return nil, bad("a whole document", "one whose checksum does not match")
+	}
+	if !bytes.HasPrefix(b, []byte(headHeader)) {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "training", Subject: headName, Want: "version 1", Remedy: "use a newer Bivouac"}
+	}
+	if key != nil && !ed25519.Verify(key, headMessage(doc), signature) {
+		return nil, bad("a signature by the key of the run", "another")
+	}
+	var list []headStep
+	for line := range strings.Lines(string(body[len(headHeader):])) {
+		text, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "step ")
+		h, valid := parseHeadStep(text)
+		if !ok || !valid {
+			return nil, bad("a step", fmt.Sprintf("%.60q", line))
+		}
+		list = append(list, h)
+	}
+	return list, nil
+}
+
+// head is what this process knows of the head.
+type head struct {
+	mu    sync.Mutex
+	known bool // it was read, or made
+	list  []headStep
+	key   ed25519.PrivateKey // with which it is written; nil until the first signed save
+}
+
+// readHead reads the head of a run; there is false where there is none.
+func readHead(ctx context.Context, st store.Store, root string, key ed25519.PublicKey) (list []headStep, there bool, err error) {
+	b, err := store.ReadAll(ctx, st, path.Join(root, headName))
+	if errs.KindOf(err) == errs.NotFound {
+		return nil, false, nil
+	}
+	if err == nil {
+		list, err = parseHead(b, key)
+	}
+	return list, true, err
+}
+
+// latestOn returns the newest step on the head.
+func latestOn(list []headStep) (h headStep, ok bool) {
+	for _, s := range list {
+		if !ok || s.step > h.step {
+			h, ok = s, true
+		}
+	}
+	return h, ok
+}
+
+// chain returns the file that ties a step to the head, and has the head ready for it.
+// c.saving is held.
+func (c *Checkpointer) chain(ctx context.Context, key ed25519.PrivateKey, step int64) ([]store.Blob, error) {
+	if key == nil || !c.writer {
+		return nil, nil
+	}
+	h := &c.head
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.known {
+		list, _, err := readHead(ctx, c.store, c.root, key.Public().(ed25519.PublicKey))
+		if err != nil {
+			return nil, missingError(err)
+		}
+		h.list, h.known = list, true
+	}
+	h.key = key
+	doc := "bivouac.chain 1\n"
+	if last, ok := latestOn(h.list); ok {
+		doc += "previous " + last.line()
+	}
+	for i := range h.list {
+		if h.list[i].step == step { // it is overwritten
+			h.list[i].sum = inChange
+			if err := c.writeHead(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return []store.Blob{{Name: chainName, Data: []byte(doc)}}, nil
+}
+
+// writeHead writes the head. c.head.mu is held.
+func (c *Checkpointer) writeHead(ctx context.Context) error {
+	if c.head.key == nil {
+		return nil
+	}
+	slices.SortFunc(c.head.list, func(a, b headStep) int { return cmp.Compare(a.step, b.step) })
+	return c.store.Put(ctx, c.path(headName), appendHead(c.head.list, c.head.key), store.PutOptions{})
+}
+
+// headHas puts a step, whose manifest has the sum, on the head.
+func (c *Checkpointer) headHas(ctx context.Context, in Info, sum string) error {
+	h := &c.head
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.key == nil {
+		return nil
+	}
+	h.list = slices.DeleteFunc(h.list, func(s headStep) bool { return s.step == in.Step })
+	h.list = append(h.list, headStep{in.Step, in.Directory, sum})
+	return c.writeHead(ctx)
+}
+
+// changed does what gives a step another manifest.
+func (c *Checkpointer) changed(ctx context.Context, in Info, do func() (bool, error)) (bool, error) {
+	on := func() bool {
+		c.head.mu.Lock()
+		defer c.head.mu.Unlock()
+		return slices.ContainsFunc(c.head.list, func(h headStep) bool { return h.step == in.Step })
+	}()
+	if !on {
+		return do()
+	}
+	if err := c.headHas(ctx, in, inChange); err != nil {
+		return false, err
+	}
+	done, err := do()
+	if err != nil {
+		return done, err
+	}
+	return done, c.listAgain(ctx, in)
+}
+
+// listAgain puts a step on the head as it is now.
+func (c *Checkpointer) listAgain(ctx context.Context, in Info) error {
+	b, err := store.ReadAll(ctx, c.store, c.path(in.Directory, manifest.Name))
+	if errs.KindOf(err) == errs.NotFound {
+		return nil // it was not signed
+	}
+	if err != nil {
+		return err
+	}
+	return c.headHas(ctx, in, sumOf(b))
+}
+
+// headLoses takes a step off the head, before it goes.
+func (c *Checkpointer) headLoses(ctx context.Context, step int64) error {
+	h := &c.head
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := len(h.list)
+	h.list = slices.DeleteFunc(h.list, func(s headStep) bool { return s.step == step })
+	if len(h.list) == n {
+		return nil
+	}
+	return c.writeHead(ctx)
+}
+
+// Missing is what is wrong with the steps of a run whose steps are signed.
+type Missing struct {
+	Step int64 // -1 for the head itself
+	Name string
+	Err  error
+}
+
+// missingError says what a caller can do.
+func missingError(err error) error {
+	return &errs.Error{Kind: errs.KindOf(err), Err: err,
+		Remedy: "put the steps back, or find out who removed them; Options.AcceptMissing goes on with what is there, StartFresh begins anew"}
+}
+
+// MissingSteps holds the steps that are listed against the head of the run, which lists
+// what was saved with a signature and not removed by a Checkpointer since. It returns what
+// is not there any more, is another checkpoint than was saved, or why nobody can tell; none for a run
+// that has no head. key must have signed the head; nil asks for no signature, and then
+// notices what was removed by accident.
+//
+// What puts an old head back together with the steps of that time is not noticed.
+func (c *Checkpointer) MissingSteps(ctx context.Context, key ed25519.PublicKey) ([]Missing, error) {
+	list, there, err := readHead(ctx, c.store, c.root, key)
+	switch errs.KindOf(err) {
+	case errs.Canceled, errs.IO, errs.Permission, errs.Exhausted:
+		return nil, err
+	}
+	if err != nil {
+		return []Missing{{Step: -1, Name: headName, Err: err}}, nil
+	}
+	var out []Missing
+	on := map[string]bool{}
+	for _, h := range list {
+		on[h.directory] = true
+		why, err := c.holdsStep(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		if why != nil {
+			out = append(out, Missing{h.step, h.directory, why})
+		}
+	}
+	last, _ := latestOn(list)
+	listed := c.Checkpoints()
+	for _, in := range listed {
+		if on[in.Directory] || there && in.Step < last.step {
+			continue
+		}
+		before, ok, err := c.previous(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || there && before == last || slices.ContainsFunc(listed, func(o Info) bool { return there && !on[o.Directory] && o.Step == before.step }) {
+			continue
+		}
+		if !there {
+			return append(out, Missing{-1, headName, &errs.Error{Kind: errs.Corrupt, Subject: headName,
+				Want: "the list of the steps of the run", Got: "none, although " + in.Directory + " was saved after another step"}}), nil
+		}
+		if why, err := c.holdsStep(ctx, before); err != nil || why == nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		out = append(out, Missing{before.step, before.directory, &errs.Error{Kind: errs.Corrupt, Subject: before.directory,
+			Got: "a step that is missing, after which " + in.Directory + " was saved"}})
+	}
+	return out, nil
+}
+
+// holdsStep says why a step on the head is not there, nil where it is. A directory of its
+// name that is not listed is damage, which is told elsewhere.
+func (c *Checkpointer) holdsStep(ctx context.Context, h headStep) (why, err error) {
+	b, err := store.ReadAll(ctx, c.store, c.path(h.directory, manifest.Name))
+	switch errs.KindOf(err) {
+	case errs.NotFound, errs.Invalid:
+		if _, err := c.store.Stat(ctx, c.path(h.directory)); err == nil {
+			return nil, nil
+		}
+		e := &errs.Error{Kind: errs.Corrupt, Subject: h.directory, Got: "a step that is missing"}
+		if _, err := c.store.Stat(ctx, c.path(h.directory+".damaged")); err == nil {
+			e.Got = "a step that is missing: " + h.directory + ".damaged lies there"
+		}
+		return e, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if h.sum == inChange || h.sum == sumOf(b) {
+		return nil, nil
+	}
+	m, perr := manifest.Parse(b)
+	if perr != nil {
+		return nil, nil // damaged, and told elsewhere
+	}
+	return &errs.Error{Kind: errs.Corrupt, Subject: h.directory, Want: "the step that was saved last", Got: "another one, signed as " + strconv.Quote(m.Label)}, nil
+}
+
+func sumOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// previous returns the step that another one names; ok is false where it names none.
+func (c *Checkpointer) previous(ctx context.Context, in Info) (h headStep, ok bool, err error) {
+	b, err := store.ReadAll(ctx, c.store, c.path(in.Directory, chainName))
+	if errs.KindOf(err) == errs.NotFound {
+		return h, false, nil
+	}
+	if err != nil {
+		return h, false, err
+	}
+	text, ok := strings.CutPrefix(string(b), "bivouac.chain 1\nprevious ")
+	if !ok {
+		return h, false, nil
+	}
+	h, ok = parseHeadStep(strings.TrimSuffix(text, "\n"))
+	return h, ok, nil
+}
+
+// loadHead reads the head for a writer, so that what it sets aside at Open is taken off.
+// A head that cannot be trusted is told by checkHead.
+func (c *Checkpointer) loadHead(ctx context.Context) error {
+	if c.trust == nil || !c.writer || c.signing == nil {
+		return nil
+	}
+	list, _, err := readHead(ctx, c.store, c.root, c.trust)
+	switch errs.KindOf(err) {
+	case errs.Canceled, errs.IO, errs.Permission, errs.Exhausted:
+		return err
+	}
+	if err == nil {
+		c.head.list, c.head.known, c.head.key = list, true, c.signing
+	}
+	return nil
+}
+
+// checkHead fails where steps of a signed run are missing, or tells it where that is
+// accepted.
+func (c *Checkpointer) checkHead(ctx context.Context, key ed25519.PublicKey) error {
+	if key == nil {
+		return nil
+	}
+	missing, err := c.MissingSteps(ctx, key)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	if !c.opts.AcceptMissing {
+		return missingError(joined(missing))
+	}
+	h := &c.head
+	h.mu.Lock()
+	h.list, h.known = nil, true
+	for _, in := range c.Checkpoints() {
+		if b, err := store.ReadAll(ctx, c.store, c.path(in.Directory, manifest.Name)); err == nil {
+			h.list = append(h.list, headStep{in.Step, in.Directory, sumOf(b)})
+		}
+	}
+	h.mu.Unlock()
+	for _, m := range missing {
+		c.opts.OnEvent(Event{Kind: StepMissing, Step: max(m.Step, 0), Name: m.Name, Err: m.Err})
+	}
+	return nil
+}
+
+// joined makes one error of what is missing, whose kind is that of the first.
+func joined(missing []Missing) error {
+	texts := make([]string, len(missing))
+	for i, m := range missing {
+		texts[i] = m.Err.Error()
+	}
+	return &errs.Error{Kind: errs.KindOf(missing[0].Err), Got: strings.Join(texts, "; ")}
+}
