@@ -128,6 +128,9 @@ func TestKeyOfCommands(t *testing.T) {
 			{signed, public, errs.Other}, {signed, "", errs.Other}, {signed, stranger, errs.Corrupt},
 			{plain, "", errs.Other}, {plain, public, errs.Corrupt}, {replayed, public, errs.Corrupt}, {replayed, "", errs.Other},
 		} {
+			if name == "verify" && c.run == replayed {
+				c.want = errs.Corrupt // the head of the run misses step 1, whoever signed it
+			}
 			g := &global{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, plain: true}
 			if err := command(c.run, c.key, g); errs.KindOf(err) != c.want || c.want == errs.Other && err != nil {
 				t.Errorf("%s of %s with key %q: %v, want %v", name, filepath.Base(c.run), filepath.Base(c.key), err, c.want)
