@@ -66,7 +66,7 @@ func TestExtendKeepsWhatLiesBehind(t *testing.T) {
 		e := order.Extension{Sources: []order.Source{{Order: order.NewShuffled(30, 9, "new"), Weight: 2}}}
 		if rapid.Bool().Draw(t, "later") {
 			w := make([]float64, 0, 8)
-			for i := 0; len(w) == 0 || order.IdentityOf(m.String()) != "" && i < sourcesIn(m); i++ {
+			for i := range sourcesIn(m) {
 				w = append(w, float64(1+i))
 			}
 			e.Phases = []order.Phase{{From: from + rapid.Int64Range(0, 30).Draw(t, "later by"), Weights: append(w, 1)}}
