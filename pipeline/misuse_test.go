@@ -36,6 +36,7 @@ func TestCallsAtTheSameTime(t *testing.T) {
 		"ScheduleRun":    func() error { return p.ScheduleRun(t.Context()) },
 		"ShareOutputs":   func() error { _, err := p.ShareOutputs(t.Context()); return err },
 		"ReleaseOutputs": p.ReleaseOutputs,
+		"FeedInput":      func() error { return p.FeedInput("in", ints(1), nil) },
 		"Skip":           p.Skip,
 		"Reset":          p.Reset,
 		"AppendState":    func() error { _, err := p.AppendState(nil); return err },

@@ -227,7 +227,8 @@ type FeedOptions struct {
 // FeedInput queues a batch for the external source called name, which must have no function
 // or sequence to take it from. Later batches may be of other sizes, up to the batch size.
 //
-// Errors: errs.NotFound for an unknown name, errs.Invalid and errs.Mismatch for data that does not fit.
+// It is one of the calls of which one goroutine makes one at a time: a source must not call it. Errors: errs.Busy
+// beside another call, errs.NotFound for an unknown name, errs.Invalid and errs.Mismatch for data that does not fit.
 func (p *Pipeline) FeedInput(name string, data Data, o *FeedOptions) error {
 	return p.feed(name, []Data{data}, o)
 }
@@ -239,6 +240,10 @@ func (p *Pipeline) FeedInputs(name string, data []Data, o *FeedOptions) error {
 
 func (p *Pipeline) feed(name string, data []Data, o *FeedOptions) error {
 	const what = "pipeline.FeedInput"
+	if err := p.turn.Take(what); err != nil {
+		return err
+	}
+	defer p.turn.Leave()
 	if p.closed {
 		return &errs.Error{Kind: errs.Closed, Op: what}
 	}

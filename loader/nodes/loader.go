@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/flow"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
@@ -18,7 +19,7 @@ type LoaderOptions struct {
 }
 
 // Loader reads a node epoch by epoch. It is a stream.Stream, for one goroutine at a
-// time, and owns the node: Close it.
+// time, and owns the node: Close it. A call while another is under way fails with errs.Busy and changes nothing.
 type Loader[T any] struct {
 	root    Node[T]
 	o       LoaderOptions
@@ -34,12 +35,13 @@ type Loader[T any] struct {
 	closed  bool
 	moved   bool   // an epoch was begun, or a state was set
 	origin  []byte // the state before that
+	turn    flow.Turn
 }
 
 // leave remembers the state of the start before the loader moves from it.
 func (l *Loader[T]) leave() (err error) {
 	if !l.moved {
-		l.origin, err = l.AppendState(nil)
+		l.origin, err = l.appendState(nil)
 	}
 	l.moved = true
 	return err
@@ -53,6 +55,14 @@ func NewLoader[T any](root Node[T], o LoaderOptions) *Loader[T] { return &Loader
 // whole epoch. An error keeps the state that was to be gone to, unless it is that
 // of the value behind it.
 func (l *Loader[T]) Begin(ctx context.Context) error {
+	if err := l.turn.Take("nodes.Loader.Begin"); err != nil {
+		return err
+	}
+	defer l.turn.Leave()
+	return l.begin(ctx)
+}
+
+func (l *Loader[T]) begin(ctx context.Context) error {
 	if l.closed {
 		return &errs.Error{Kind: errs.Closed, Op: "nodes.Loader"}
 	}
@@ -92,7 +102,7 @@ func (l *Loader[T]) resume(ctx context.Context) error {
 	if ended == hasEnded { // a source that began again by itself is in the next epoch already
 		l.yielded = 0
 	}
-	before, err := l.AppendState(nil)
+	before, err := l.appendState(nil)
 	if err != nil {
 		return err
 	}
@@ -148,11 +158,15 @@ func (l *Loader[T]) endContext() {
 // Next returns the next value, io.EOF at the end of an epoch and then values of the
 // next one.
 func (l *Loader[T]) Next(ctx context.Context) (v T, err error) {
+	if err := l.turn.Take("nodes.Loader.Next"); err != nil {
+		return v, err
+	}
+	defer l.turn.Leave()
 	if l.closed {
 		return v, &errs.Error{Kind: errs.Closed, Op: "nodes.Loader"}
 	}
 	if l.pending != nil || !l.begun {
-		if err := l.Begin(context.WithoutCancel(ctx)); err != nil {
+		if err := l.begin(context.WithoutCancel(ctx)); err != nil {
 			return v, err
 		}
 	}
@@ -191,6 +205,14 @@ func (l *Loader[T]) Epoch(ctx context.Context) iter.Seq2[T, error] {
 // nothing. The error is that of a node, or of kind errs.Corrupt for the state of an
 // iterable or a sampler that is not JSON.
 func (l *Loader[T]) AppendState(dst []byte) ([]byte, error) {
+	if err := l.turn.Take("nodes.Loader.AppendState"); err != nil {
+		return dst, err
+	}
+	defer l.turn.Leave()
+	return l.appendState(dst)
+}
+
+func (l *Loader[T]) appendState(dst []byte) ([]byte, error) {
 	start := len(dst)
 	switch {
 	case l.pending != nil:
@@ -222,6 +244,10 @@ func (l *Loader[T]) AppendState(dst []byte) ([]byte, error) {
 // kind errs.Corrupt or errs.Mismatch; then nothing has changed. What the nodes below
 // think of it, the first Next or Begin says.
 func (l *Loader[T]) SetState(saved []byte) error {
+	if err := l.turn.Take("nodes.Loader.SetState"); err != nil {
+		return err
+	}
+	defer l.turn.Leave()
 	if saved == nil {
 		if !l.moved {
 			return nil
@@ -244,8 +270,12 @@ func (l *Loader[T]) SetState(saved []byte) error {
 	return nil
 }
 
-// Close ends what runs below. It may be called twice.
+// Close ends what runs below. It may be called twice. Beside another call it does nothing and fails with errs.Busy.
 func (l *Loader[T]) Close() error {
+	if err := l.turn.Take("nodes.Loader.Close"); err != nil {
+		return err
+	}
+	defer l.turn.Leave()
 	l.closed = true
 	l.endContext()
 	l.forget()
