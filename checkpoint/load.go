@@ -250,7 +250,11 @@ func isCheckpoint(ctx context.Context, st store.Store, name string) error {
 // loadTree reads the leaves of an item, into memory of their own unless there is
 // a destination, and builds the tree.
 func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *destination, o *LoadOptions) (*tree.Node, error) {
-	t, err := c.Tree(ctx, item)
+	open := c.Tree
+	if o.Salvage {
+		open = c.Describe
+	}
+	t, err := open(ctx, item)
 	if err != nil {
 		return nil, err
 	}

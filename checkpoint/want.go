@@ -148,12 +148,18 @@ func (rs *readings) memory(l *layout.Leaf, box tensor.Spec, one bool) ([]byte, e
 // readLeaves reads the arrays of the leaves at the given indices and sets the
 // values of their entries.
 func (ld *loading) readLeaves(ctx context.Context, t *layout.OpenTree, entries []tree.Entry, arrays []int) error {
+	if err := ld.leaveOut(t, entries); err != nil {
+		return err
+	}
 	rs := &readings{loading: ld}
 	if ld.LoadOptions.Want == nil {
 		rs.list, rs.targets = make([]reading, 0, len(arrays)), make([]layout.Target, 0, len(arrays))
 	}
 	for _, i := range arrays {
 		l := &t.Leaves[i]
+		if l.Err != nil {
+			continue // leaveOut has told
+		}
 		w := ld.want(l)
 		if w.Skip {
 			entries[i].Node.Value = ld.into.kept(l)
@@ -189,6 +195,23 @@ func (ld *loading) readLeaves(ctx context.Context, t *layout.OpenTree, entries [
 		if r.leaf.DType == tensor.Uint64 {
 			entries[r.at].Node.StoreUnsigned() // when it is saved again
 		}
+	}
+	return nil
+}
+
+// leaveOut puts Placeholder in the place of leaves that could not be opened, of a tree
+// that was opened with Describe. What is not damage is returned.
+func (ld *loading) leaveOut(t *layout.OpenTree, entries []tree.Entry) error {
+	for i := range t.Leaves {
+		l := &t.Leaves[i]
+		switch {
+		case l.Err == nil:
+			continue
+		case !ld.salvage || !isDamage(l.Err):
+			return l.Err
+		}
+		entries[i].Node.Value = Placeholder{}
+		ld.report.add(LeafReport{Item: ld.item, Path: l.Path, Saved: tensor.Spec{DType: l.DType, Shape: l.Shape}, Lost: l.Err})
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -277,10 +276,12 @@ func value[R Rule](p *R) Rule {
 // Check refuses, with errs.Invalid, what could never be applied: patterns that are
 // no regular expressions, names that are none, counts below zero.
 func (s Script) Check() error {
-	for i, name := range s.Sources {
-		if name == "" || strings.Contains(name, ".") || slices.Contains(s.Sources[:i], name) {
+	seen := make(map[string]bool, len(s.Sources))
+	for _, name := range s.Sources {
+		if name == "" || strings.Contains(name, ".") || seen[name] {
 			return &errs.Error{Kind: errs.Invalid, Subject: "sources", Want: "names, without dots and each once", Got: strconv.Quote(name)}
 		}
+		seen[name] = true
 	}
 	for i, r := range s.Rules {
 		if r == nil {

@@ -1,7 +1,9 @@
 package ocdbt
 
 import (
+	"container/heap"
 	"context"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -14,8 +16,8 @@ import (
 // use.
 type Batch struct {
 	changes map[string]change
-	ranges  []Range // removed; changes on top of it
-	pending []Range // the last of ranges, which changes that are older may still be in
+	ranges  []Range // removed, in the order in which that was asked for
+	settled int     // of ranges: changes that these remove are gone
 }
 
 // change is what becomes of one key.
@@ -24,10 +26,11 @@ type change struct {
 	data    []byte // the value, if it is to be stored by the commit
 	stored  bool   // the value is at ref
 	ref     Ref
+	after   int // how many ranges were removed before it
 }
 
 func (b *Batch) set(key string, c change) {
-	b.settle()
+	c.after = len(b.ranges)
 	if b.changes == nil {
 		b.changes = map[string]change{}
 	}
@@ -52,21 +55,55 @@ func (b *Batch) DeleteRange(r Range) {
 		return
 	}
 	b.ranges = append(b.ranges, r)
-	b.pending = append(b.pending, r)
 }
 
-// settle takes out the changes that ranges removed since: those of many ranges at once.
+// settle takes out the changes that ranges removed after them: all at once, in one pass
+// over the keys and the ranges in their order.
 func (b *Batch) settle() {
-	if len(b.pending) == 0 {
+	if b.settled == len(b.ranges) || len(b.changes) == 0 {
 		return
 	}
-	removed := edit{ranges: mergeRanges(b.pending)}
-	b.pending = b.pending[:0]
-	for key := range b.changes {
-		if removed.removesKey(key) {
+	order := make([]int, 0, len(b.ranges)-b.settled)
+	for i := b.settled; i < len(b.ranges); i++ {
+		order = append(order, i)
+	}
+	slices.SortFunc(order, func(x, y int) int { return strings.Compare(b.ranges[x].Start, b.ranges[y].Start) })
+	var open newestFirst // ranges that begin at or before the key, some of which have ended
+	for _, key := range slices.Sorted(maps.Keys(b.changes)) {
+		for len(order) > 0 && b.ranges[order[0]].Start <= key {
+			heap.Push(&open, order[0])
+			order = order[1:]
+		}
+		for len(open) > 0 && !b.ranges[open[0]].contains(key) {
+			heap.Pop(&open)
+		}
+		if len(open) > 0 && open[0] >= b.changes[key].after {
 			delete(b.changes, key)
 		}
 	}
+	b.settled = len(b.ranges)
+}
+
+// newestFirst is a heap of indices of ranges, the largest first.
+type newestFirst []int
+
+// Len implements heap.Interface.
+func (h newestFirst) Len() int { return len(h) }
+
+// Less implements heap.Interface.
+func (h newestFirst) Less(i, j int) bool { return h[i] > h[j] }
+
+// Swap implements heap.Interface.
+func (h newestFirst) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push implements heap.Interface.
+func (h *newestFirst) Push(x any) { *h = append(*h, x.(int)) }
+
+// Pop implements heap.Interface.
+func (h *newestFirst) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
 }
 
 // Embed puts all entries of child by reference: child is a database in the
