@@ -20,7 +20,8 @@
 // A state stands for all that Next returned, io.EOF included. A stream that is set to it
 // returns what it would have returned there without the interruption, whatever was
 // prefetched: behind the last value of a pass io.EOF first, and behind io.EOF the values of
-// the next pass. So a loop over epochs counts them alike, interrupted or not. Package
+// the next pass. (A [Resetter] that is set to a state from behind io.EOF may have begun the
+// next pass.) So a loop over epochs counts them alike, interrupted or not. Package
 // stream/streamtest holds implementations to all this.
 package stream
 

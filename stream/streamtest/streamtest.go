@@ -160,9 +160,19 @@ func position[T any](t *testing.T, s Suite[T]) {
 		if err := third.SetState(save(t, other)); err != nil {
 			t.Fatalf("state of a stream that was set behind %d: %v", n, err)
 		}
+		if waits(st, all, n) {
+			continue
+		}
 		s.follows(t, third, all[n:], fmt.Sprintf("behind %d, saved twice", n))
 		s.follows(t, other, all[n:], fmt.Sprintf("behind %d", n))
 	}
+}
+
+// waits reports whether a stream waits behind n values for Reset. To be set to that state
+// may begin the next pass; the law of Reset tells the rest.
+func waits[T any](st stream.Stream[T], all []string, n int) bool {
+	_, ok := st.(stream.Resetter)
+	return ok && n > 0 && all[n-1] == end
 }
 
 // follows checks what a stream returns next.
@@ -208,8 +218,9 @@ func moving[T any](t *testing.T, s Suite[T]) {
 		if err := st.SetState(states[to]); err != nil {
 			t.Fatalf("SetState to %d: %v", to, err)
 		}
-		want := all[to:]
-		s.follows(t, st, want[:min(4, len(want))], fmt.Sprintf("moved behind %d", to))
+		if want := all[to:]; !waits(st, all, to) {
+			s.follows(t, st, want[:min(4, len(want))], fmt.Sprintf("moved behind %d", to))
+		}
 	}
 }
 
