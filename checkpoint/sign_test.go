@@ -158,8 +158,11 @@ func TestSignedRun(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "3"), filepath.Join(dir, "5")); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := training.Open(ctx, dir, &training.Options{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}}); errs.KindOf(err) != errs.Corrupt {
+		t.Errorf("without step 3: %v, want Corrupt", err)
+	}
 	var skipped []string
-	c, err := training.Open(ctx, dir, &training.Options{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, Clean: true, OnEvent: func(e training.Event) {
+	c, err := training.Open(ctx, dir, &training.Options{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, Clean: true, AcceptMissing: true, OnEvent: func(e training.Event) {
 		if e.Kind == training.Skipped {
 			skipped = append(skipped, e.Name)
 		}

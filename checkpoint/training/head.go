@@ -269,7 +269,38 @@ func missingError(err error) error {
 // notices what was removed by accident.
 //
 // What puts an old head back together with the steps of that time is not noticed.
-func (c *Checkpointer) MissingSteps(ctx context.Context, key ed25519.PublicKey) ([]Missing, error) {
+func (c *Checkpointer) MissingSteps(ctx context.Context, key ed25519.PublicKey) (missing []Missing, err error) {
+	const attempts = 16
+	for range attempts {
+		before, err := c.rawHead(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if missing, err = c.missingSteps(ctx, key); err != nil || len(missing) == 0 {
+			return missing, err
+		}
+		after, err := c.rawHead(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Equal(before, after) {
+			break // a writer would have written the head before it removed a step
+		}
+	}
+	return missing, nil
+}
+
+// rawHead returns the bytes of the head, nil where there is none.
+func (c *Checkpointer) rawHead(ctx context.Context) ([]byte, error) {
+	b, err := store.ReadAll(ctx, c.store, c.path(headName))
+	if errs.KindOf(err) == errs.NotFound {
+		return nil, nil
+	}
+	return b, err
+}
+
+// missingSteps is MissingSteps of one look.
+func (c *Checkpointer) missingSteps(ctx context.Context, key ed25519.PublicKey) ([]Missing, error) {
 	list, there, err := readHead(ctx, c.store, c.root, key)
 	switch errs.KindOf(err) {
 	case errs.Canceled, errs.IO, errs.Permission, errs.Exhausted:

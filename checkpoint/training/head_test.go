@@ -15,6 +15,8 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // chained is a run whose steps are signed.
@@ -232,4 +234,42 @@ func TestRunsWithoutHead(t *testing.T) {
 	if err != nil || len(missing) != 1 || fmt.Sprint(missing[0].Name) != "3" {
 		t.Errorf("%v %v", missing, err)
 	}
+}
+
+// TestHeadBesideAWriter: a reader that opens a run while the run itself removes a step misses
+// nothing.
+func TestHeadBesideAWriter(t *testing.T) {
+	r := &chained{T: t, dir: filepath.Join(t.TempDir(), "run")}
+	r.save(training.Options{}, 1, 2, 3)
+	writer, err := training.Open(t.Context(), r.dir, &training.Options{Options: options.Options{Bivouac: options.Bivouac{Signing: chainKey(1)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	deleted, reads := false, 0
+	fsys := vfs.Intercept(vfs.OS(), func(c *vfs.Call, do func() error) error {
+		if c.Op == vfs.OpReadAt && strings.HasSuffix(c.Name, ".bivouac.head") {
+			err := do()
+			if reads++; reads != 2 { // the second is that of the list
+				return err
+			}
+			deleted = true
+			if _, derr := writer.Delete(t.Context(), 2, nil); derr != nil {
+				t.Error(derr)
+			}
+			return err
+		}
+		return do()
+	})
+	c, err := training.Open(t.Context(), "run", &training.Options{
+		Options: options.Options{Bivouac: options.Bivouac{Verification: chainKey(1).Public().(ed25519.PublicKey)}},
+		Store:   local.New(fsys, filepath.ToSlash(filepath.Dir(r.dir)), nil),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !deleted {
+		t.Error("the head was not read")
+	}
+	c.Close()
 }
