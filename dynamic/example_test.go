@@ -115,11 +115,11 @@ func Example_checkpoint() {
 	must(err)
 	program(second, 2)
 	// Output:
-	// file 1 flip 0
-	// file 3 flip 0
-	// saved state_0000.json
-	// file 0 flip 1
+	// file 0 flip 0
 	// file 2 flip 0
+	// saved state_0000.json
+	// file 1 flip 1
+	// file 3 flip 0
 }
 
 // A compiled loop runs ahead of its consumer and gives what its calls would give.
