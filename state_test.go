@@ -24,7 +24,8 @@ type inner struct {
 	Rate  float32 `bivouac:"rate"`
 	Count uint64
 	Notes []string `bivouac:"notes,omitempty"`
-	inert int      //nolint:unused // it is not saved
+	//lint:ignore U1000 a field that is not exported is not saved
+	inert int
 }
 
 // level is a type of a number.

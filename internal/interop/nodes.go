@@ -110,14 +110,14 @@ func (g *nodesCounting) Next(context.Context) (any, error) {
 }
 
 // doubled is the function of mappers.
-func doubled(_ context.Context, v any) (any, error) {
+func doubled(ctx context.Context, v any) (any, error) {
 	list, ok := v.([]any)
 	if !ok {
 		return 2 * v.(float64), nil
 	}
 	out := make([]any, len(list))
 	for i := range list {
-		out[i], _ = doubled(nil, list[i]) //nolint:staticcheck,errcheck // it needs no context and does not fail
+		out[i], _ = doubled(ctx, list[i]) //nolint:errcheck // it does not fail
 	}
 	return out, nil
 }

@@ -18,11 +18,14 @@ func recovered(f func()) (at string) {
 	return ""
 }
 
+// write panics where there is no map.
+func write(m map[string]int) { m["a"] = 1 }
+
 func TestAt(t *testing.T) {
 	line := regexp.MustCompile(`^ at thrown_test\.go:\d+$`)
 	for name, f := range map[string]func(){
 		"panic":         func() { panic("now") },
-		"of the system": func() { var m map[string]int; m["a"] = 1 },
+		"of the system": func() { m := map[string]int(nil); write(m) },
 		"bounds":        func() { var s []int; s[len(t.Name())] = 1 },
 	} {
 		if at := recovered(f); !line.MatchString(at) {

@@ -68,8 +68,6 @@ type region struct {
 	at       int // the first parity block
 }
 
-func (s shape) regions() int { return (s.blocks() + shards*depth - 1) / (shards * depth) }
-
 // region returns the region with the data block i.
 func (s shape) region(i int) region {
 	const full = shards * depth
