@@ -98,7 +98,30 @@ func compare(ctx context.Context, dir string, c testCase) []string {
 	for _, p := range r.Problems {
 		diff = append(diff, "verify: "+p.Error())
 	}
+	if c.Kind == "tree" && strings.HasPrefix(c.Library, "orbax") {
+		diff = append(diff, adopt(ctx, path, c)...)
+	}
 	return diff
+}
+
+// adopt gives a checkpoint of Orbax a manifest, and compares it again.
+func adopt(ctx context.Context, path string, c testCase) []string {
+	r, err := checkpoint.Adopt(ctx, path, nil)
+	if err != nil {
+		return []string{"adopt: " + err.Error()}
+	}
+	var out []string
+	if r.Verdict() != checkpoint.Sound {
+		out = append(out, fmt.Sprintf("adopted: %v", r.Verdict()))
+	}
+	got, err := checkpoint.Load(ctx, path, nil)
+	if err != nil {
+		return append(out, "adopted: "+err.Error())
+	}
+	for _, d := range differences(c.Leaves, describe(got)) {
+		out = append(out, "adopted: "+d)
+	}
+	return out
 }
 
 // merge has Repair merge the databases of a checkpoint, and compares it again.

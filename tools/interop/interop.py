@@ -1,5 +1,5 @@
 """interop.py write DIR SEED TREES: the libraries write random checkpoints below DIR.
-interop.py merged DIR: Orbax reads what Bivouac merged there.
+interop.py changed DIR: Orbax reads what Bivouac merged and adopted there.
 interop.py read DIR: they read what Bivouac wrote below DIR and compare every leaf.
 interop.py write-pipelines DIR SEED PIPELINES: DALI writes random pipelines, what they deliver and a checkpoint of each.
 interop.py read-pipelines DIR: DALI runs those that Bivouac wrote, also from Bivouac's checkpoints.
@@ -28,10 +28,10 @@ def main(command, root, *rest):
 
         writers.write(root, *map(int, rest))
         return 0
-    if command == "merged":
+    if command == "changed":
         import readers
 
-        return 1 if readers.read_merged(root) else 0
+        return 1 if readers.read_changed(root) else 0
     if command == "read":
         import limits
         import readers

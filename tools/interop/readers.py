@@ -220,8 +220,8 @@ def compare(reader, select, loose, folder, case):
     return len(want), len(case["leaves"]) - len(want), wrong + truth.differences(want, got, loose)
 
 
-def read(root, readers=READERS, together=True):
-    """Reads every case below root with every library; returns the number of differences."""
+def read(root, readers=READERS, together=True, of=""):
+    """Reads every case below root, by libraries whose names begin with of, with every library; returns the number of differences."""
     cases = [(os.path.join(root, name), truth.load(os.path.join(root, name))) for name in sorted(os.listdir(root))]
     tallies, total = collections.OrderedDict(), 0
 
@@ -236,7 +236,7 @@ def read(root, readers=READERS, together=True):
 
     for folder, case in cases:
         for kind, layouts, library, reader, select, loose in readers:
-            if kind == case["kind"] and case["layout"] in layouts:
+            if kind == case["kind"] and case["layout"] in layouts and case.get("library", "").startswith(of):
                 tally(library, folder, case, *compare(reader, select, loose, folder, case))
     if together:
         mine = {folder: case for folder, case in cases if case["kind"] == "tree" and case["layout"] in OCDBT + PLAIN}
@@ -248,6 +248,15 @@ def read(root, readers=READERS, together=True):
     return total or not tallies
 
 
-def read_merged(root):
-    """Reads what several processes wrote below root and Bivouac merged."""
-    return read(root, [("unmerged", OCDBT, "orbax v1.load of merged", sharded_v1, None, ORBAX_LOOSE)], together=False)
+def adopted(folder, case):
+    """What several processes wrote asks for a sharding."""
+    return (sharded_v1 if "processes" in case["library"] else tree_v1)(folder, case)
+
+
+def read_changed(root):
+    """Reads what Orbax wrote below root and Bivouac changed: databases of several processes that it merged, trees that it adopted."""
+    changed = [
+        ("unmerged", OCDBT, "orbax v1.load of merged", sharded_v1, None, ORBAX_LOOSE),
+        ("tree", OCDBT + PLAIN, "orbax v1.load of adopted", adopted, None, ORBAX_LOOSE),
+    ]
+    return read(root, changed, together=False, of="orbax")
