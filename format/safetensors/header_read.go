@@ -1,6 +1,7 @@
 package safetensors
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -34,6 +35,10 @@ func headerLength(first []byte, size int64, file string) (int64, error) {
 	return int64(n), nil
 }
 
+// shortestTensor is about the length of the shortest entry of a tensor:
+// "a":{"dtype":"U8","shape":[],"data_offsets":[0,1]},
+const shortestTensor = 48
+
 // ParseHeader parses the JSON of the header of a file of size bytes. file is for
 // errors, which are errs.Corrupt, or errs.Unsupported for an element type that
 // the format did not have when this was written.
@@ -42,7 +47,8 @@ func ParseHeader(json []byte, size int64, file string, o *Options) (*Header, err
 		return nil, corrupt(file, "", "a header that is not UTF-8", "")
 	}
 	p := headerParser{scanner: scanner{b: json}, strict: o != nil && o.Strict}
-	h := &Header{DataStart: lengthBytes + int64(len(json)), index: map[string]int{}}
+	tensors := min(bytes.Count(json, []byte(`"data_offsets"`)), len(json)/shortestTensor)
+	h := &Header{DataStart: lengthBytes + int64(len(json)), Tensors: make([]Info, 0, tensors), index: make(map[string]int, tensors)}
 	p.header(h)
 	if p.err != nil {
 		kind := errs.Corrupt

@@ -56,7 +56,7 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 			return err
 		}
 	}
-	in := map[string]string{} // tensor → file
+	in := map[string]string{} // tensor → file, where there are several
 	for _, file := range c.parts {
 		m, err := safetensors.Open(ctx, t.files, file, &safetensors.Options{OverRead: c.opts.OverRead, MaxRead: c.opts.ReadBytes})
 		if err != nil {
@@ -65,11 +65,15 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 		if err := noneTwice(m, file); err != nil {
 			return err
 		}
-		for _, e := range m.Entries() {
+		entries := m.Entries()
+		t.Leaves = slices.Grow(t.Leaves, len(entries))
+		for _, e := range entries {
 			if other, dup := in[e.Name]; dup {
 				return &errs.Error{Kind: errs.Corrupt, Subject: "tensor " + strconv.Quote(e.Name), Got: "in " + other + " and in " + file}
 			}
-			in[e.Name] = file
+			if len(c.parts) > 1 {
+				in[e.Name] = file
+			}
 			spec, err := e.Spec()
 			if err != nil {
 				l := Leaf{Path: tree.Path{{Name: e.Name, Kind: tree.KeyDict}}, Param: e.Name, Kind: Array, File: file}
