@@ -305,47 +305,66 @@ func (r *repairer) torn(ctx context.Context, st store.Store, name string) (bool,
 	return len(files) == 0, nil
 }
 
+// looks is how often a checkpoint is looked at that others replace meanwhile.
+const looks = 16
+
 // checkpoint repairs one checkpoint, whole or damaged.
 func (r *repairer) checkpoint(ctx context.Context, name string, oneOfMany bool) error {
 	r.report.Checked++
 	if err := r.leftoversBelow(ctx, name); err != nil {
 		return err
 	}
+	for range looks - 1 {
+		if replaced, err := r.look(ctx, name, oneOfMany); replaced == nil || err != nil {
+			return err
+		}
+	}
+	replaced, err := r.look(ctx, name, oneOfMany)
+	if replaced != nil {
+		r.problem(replaced)
+	}
+	return err
+}
+
+// look repairs a checkpoint, unless another process replaces it while it is read.
+func (r *repairer) look(ctx context.Context, name string, oneOfMany bool) (replaced, err error) {
 	old, err := store.Pin(ctx, r.st, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer old.Close() //nolint:errcheck // nothing was written
 	damage, err := r.damage(ctx, name)
 	if errs.KindOf(err) == errs.IO { // of a disk that has lost sectors, perhaps
 		if done, merr := r.mend(ctx, name, name, err, oneOfMany); done || merr != nil {
-			return merr
+			return nil, merr
 		}
 	}
 	if err == nil {
 		err = store.Overtaken(ctx, r.st, old, name)
 	}
 	switch kind := errs.KindOf(err); {
-	case kind == errs.Unsupported, kind == errs.Busy:
+	case kind == errs.Busy:
+		return err, nil
+	case kind == errs.Unsupported:
 		r.problem(err)
-		return nil
+		return nil, nil
 	case err != nil:
-		return err
+		return nil, err
 	}
 	if damage != nil {
 		done, err := r.mend(ctx, name, name, damage, oneOfMany)
 		if done || err != nil {
-			return err
+			return nil, err
 		}
 	}
 	switch {
 	case damage != nil && oneOfMany:
-		return r.setAside(ctx, name, old, damage)
+		return nil, r.setAside(ctx, name, old, damage)
 	case damage != nil:
 		r.problem(damage)
-		return nil
+		return nil, nil
 	}
-	return r.merges(ctx, name)
+	return nil, r.merges(ctx, name)
 }
 
 // merges merges what was never merged in a sound checkpoint.

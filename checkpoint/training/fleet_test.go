@@ -269,7 +269,9 @@ func (m *member) repair() {
 			continue
 		}
 		for _, p := range r.Problems {
-			m.finding("repair has a problem: %v", p)
+			if !errors.Is(p, errs.Busy) { // what it was about to change was replaced: it can be run again
+				m.finding("repair has a problem: %v", p)
+			}
 		}
 		for _, a := range r.Actions {
 			if a.Kind == checkpoint.RepairSetAside {
