@@ -188,6 +188,44 @@ const addLeaves = "BIVOUAC_ADD_LEAVES"
 // leavesEach is how many leaves each writer of TestUpdatesAtOnce adds.
 const leavesEach = 12
 
+// replacing is a store in which a checkpoint is replaced right after it was pinned for the
+// nth time.
+type replacing struct {
+	*local.Store
+	nth   int
+	again func()
+}
+
+func (r *replacing) Pin(ctx context.Context, name string) (store.Pinned, error) {
+	p, err := r.Store.Pin(ctx, name)
+	if r.nth--; r.nth == 0 {
+		r.again()
+	}
+	return p, err
+}
+
+// A repair looks again at a whole checkpoint that is replaced while it is read, and has
+// nothing to tell.
+func TestRepairLooksAgain(t *testing.T) {
+	for nth := 1; ; nth++ {
+		ctx, st := t.Context(), local.New(vfs.NewMem(), "/", nil)
+		save := func() {
+			if err := checkpoint.Save(ctx, "c", map[string]any{"a": count(600, 1)}, &checkpoint.SaveOptions{Store: st, Overwrite: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		save()
+		other := &replacing{st, nth, save}
+		r, err := checkpoint.Repair(ctx, "c", &checkpoint.RepairOptions{Apply: true, Quick: true, Store: other})
+		if err != nil || len(r.Actions) > 0 || len(r.Problems) > 0 {
+			t.Errorf("replaced at look %d: %+v, %v", nth, r, err)
+		}
+		if other.nth > 0 { // it was never replaced
+			break
+		}
+	}
+}
+
 // addAll adds the leaves of a writer one by one, again when another one was faster.
 func addAll(ctx context.Context, path, who string) (overtaken int, err error) {
 	for i := range leavesEach {

@@ -343,7 +343,7 @@ func (r *repairer) look(ctx context.Context, name string, oneOfMany bool) (repla
 		err = store.Overtaken(ctx, r.st, old, name)
 	}
 	switch kind := errs.KindOf(err); {
-	case kind == errs.Busy:
+	case kind == errs.Busy, errors.Is(err, store.ErrReplaced):
 		return err, nil
 	case kind == errs.Unsupported:
 		r.problem(err)

@@ -14,8 +14,8 @@ import (
 type BestN struct {
 	// Metric is the name of the number in the metrics to rank by.
 	Metric string
-	// Value returns the number to rank by; ok is false when there is none. NaN is
-	// none.
+	// Value returns the number to rank by; ok is false for a step without one. NaN
+	// counts as no number.
 	Value func(Info) (value float64, ok bool)
 	// Compare is negative where a is worse than b, and positive where it is
 	// better. It is asked of checkpoints with metrics.

@@ -60,8 +60,8 @@ func CheckOutside(ctx context.Context, at string, st store.Store) error {
 		Remedy: "save beside it; to add items to it, or replace them, save to " + dir + " with SaveOptions.Name and PartialUpdate"}
 }
 
-// StepIn returns the name of a checkpoint that lies in the directory, as in one of a run,
-// or of the lock file of a run; "" when there is none.
+// StepIn tells the directory of a run from others: it returns the name of a checkpoint that
+// lies in it, or that of its lock file, and "" when it finds neither.
 func StepIn(ctx context.Context, st store.Store, dir string) (string, error) {
 	for e, err := range st.List(ctx, dir) {
 		switch {

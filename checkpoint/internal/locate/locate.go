@@ -70,7 +70,7 @@ func Target(path string, st store.Store, mode fs.FileMode) (store.Store, string,
 }
 
 // Above returns the directory that is up levels above at, a path or, where st is not nil,
-// a name in it; ok is false where there is none.
+// a name in it; ok is false for a path that has fewer levels.
 func Above(at string, st store.Store, up int) (dir string, ok bool) {
 	if st == nil {
 		abs, err := filepath.Abs(at)

@@ -17,8 +17,8 @@ func Has(m *manifest.Manifest) bool {
 	return m != nil && slices.ContainsFunc(m.Files, func(f manifest.File) bool { return Is(f.Name) })
 }
 
-// Percent returns the redundancy of a checkpoint with parity, as the first parity file
-// that can be read says, and 0 where none can or there is none.
+// Percent returns how many parity blocks a checkpoint has for 100 blocks of data. The first
+// parity file that can be read says it; without such a file the result is 0.
 func Percent(ctx context.Context, st store.Store, name string, m *manifest.Manifest) int {
 	if m == nil {
 		return 0
@@ -61,7 +61,8 @@ func (r *Report) Mendable() bool {
 	return len(r.Bad) > 0 && !slices.ContainsFunc(r.Bad, func(b Bad) bool { return b.Beyond != nil })
 }
 
-// Beyond returns why the damage cannot be mended, nil where it can or there is none.
+// Beyond returns why the damage cannot be mended. It is nil for damage that can be mended,
+// and without damage.
 func (r *Report) Beyond() error {
 	for _, b := range r.Bad {
 		if b.Beyond != nil {

@@ -10,7 +10,7 @@ import (
 // Prefix begins the name of each parity file, which lies at the root of a checkpoint.
 const Prefix = ".bivouac.parity."
 
-// Is reports whether name, below a checkpoint, is that of a parity file.
+// Is reports whether the file of this name, relative to the checkpoint, is a parity file.
 func Is(name string) bool { return strings.HasPrefix(name, Prefix) }
 
 // Name returns the name of the parity file that a large file has to itself.
@@ -32,10 +32,10 @@ const (
 	alignment   = 4 << 10 // of what lies in a parity file
 )
 
-// Large files have a parity file to themselves.
+// Sizes in bytes from which a file has a parity file to itself.
 const (
-	Large       = 1 << 20   // from so many bytes on
-	LargeLinked = 256 << 10 // likewise, where saves link what did not change
+	Large       = 1 << 20
+	LargeLinked = 256 << 10 // where saves link what did not change
 )
 
 // shape says where the blocks of a parity file and of what it is for lie.

@@ -9,7 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 )
 
-// sharedName is that of the n-th parity file that several files share.
+// sharedName returns the name of the n-th parity file that several files share.
 func sharedName(n int) string { return Prefix + strconv.Itoa(n) }
 
 // isShared reports whether a parity file is for several files.

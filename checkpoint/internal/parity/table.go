@@ -54,7 +54,7 @@ func (t *table) bytes() int64 {
 func (t *table) head() int64 { return aligned(t.bytes()) }
 func (t *table) tail() int64 { return t.head() + aligned(int64(len(t.parity))*int64(t.block)) }
 
-// fileSize is that of the parity file.
+// fileSize returns the size of the parity file in bytes.
 func (t *table) fileSize() int64 { return t.tail() + t.bytes() + trailer }
 
 func (t *table) append(dst []byte) []byte {
