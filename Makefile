@@ -60,7 +60,7 @@ unit:
 	@echo '== tests'
 	@go test -timeout 30m ./... 2>&1
 	@echo '== kernels without assembly'
-	@go test -tags purego ./internal/kernel ./op/internal/resample ./op/image 2>&1
+	@go test -tags purego ./internal/kernel/... ./op/internal/resample ./op/image 2>&1
 
 .PHONY: growth
 growth: ## each public operation at n, 2n, 4n and 8n: no cost may grow by more than 2.5 a doubling (GROWTH_FLAGS='-v -run tree')
@@ -165,7 +165,8 @@ kernels:
 	same() { (cd tools && go run ./kernels/$$1 -out $$d/$$1.s -stubs $$d/$$1.go -pkg $$2) && \
 		cmp <(tail -n +2 $$d/$$1.s) <(tail -n +2 $$3) || { echo "$$3 is not what tools/kernels/$$1 writes (make generate)" >&2; exit 1; }; } && \
 	same image kernel internal/kernel/avx2_amd64.s && same jpeg pure codec/jpeg/internal/pure/kernels_amd64.s && \
-	same feistel feistel internal/kernel/feistel/vector_amd64.s
+	same feistel feistel internal/kernel/feistel/vector_amd64.s && \
+	same castagnoli castagnoli internal/kernel/castagnoli/fold_amd64.s
 
 archtest:
 	@echo '== archtest'

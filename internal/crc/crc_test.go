@@ -17,15 +17,14 @@ func TestCheckValue(t *testing.T) {
 	}
 }
 
-// Long ones are summed in parts: the sum is that of hash/crc32 at every length
-// around the bounds of these.
+// Copies are in tiles: the sum is that of hash/crc32 around the bounds of these.
 func TestUpdateInParts(t *testing.T) {
 	p := make([]byte, 3*Tile+100)
 	for i := range p {
 		p[i] = byte(i*i>>3 + i)
 	}
 	table := crc32.MakeTable(crc32.Castagnoli)
-	for _, n := range []int{0, 1, fetch - 1, fetch, fetch + 1, Tile - 1, Tile, Tile + 1, Tile + fetch, Tile + fetch + 1, 2 * Tile, len(p)} {
+	for _, n := range []int{0, 1, Tile - 1, Tile, Tile + 1, 2 * Tile, len(p)} {
 		for _, start := range []int{0, 1, 63} {
 			b := p[start:max(start, n)]
 			if got, want := Update(7, b), crc32.Update(7, table, b); got != want {

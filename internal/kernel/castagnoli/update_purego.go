@@ -1,0 +1,5 @@
+//go:build !amd64 || purego
+
+package castagnoli
+
+func update(sum uint32, p []byte) uint32 { return updateGeneric(sum, p) }
