@@ -24,6 +24,7 @@ func sizes() []int64 {
 }
 
 func TestBijection(t *testing.T) {
+	oneGoroutine(t)
 	ids := make([]int64, 1<<20+1)
 	seen := make([]int64, 1<<20+1)
 	for mark, n := range sizes() {

@@ -18,10 +18,20 @@ func twoRounds(k int, p []int64) {
 	f.Fill(0, p)
 }
 
+// oneGoroutine skips a test that computes much in one goroutine, where the race
+// detector has nothing to see.
+func oneGoroutine(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("one goroutine computes: there is nothing for the race detector")
+	}
+}
+
 // The shuffle must be as good as Fisher-Yates in the five statistics: no mean or
 // variance further than 5 standard deviations off, of ten looked at per size. The
 // same test must see that two rounds are not enough.
 func TestShuffleQuality(t *testing.T) {
+	oneGoroutine(t)
 	const limit = 5
 	for _, c := range []struct{ n, keys int }{{10, 2000}, {20, 2000}, {65, 2000}, {100, 2000}, {256, 2000}, {257, 2000}, {1000, 1000}, {1797, 1000}, {65536, 40}, {65537, 40}} {
 		control, what := shuffletest.Worst(c.n, c.keys, shuffletest.FisherYates)
@@ -41,6 +51,7 @@ func TestShuffleQuality(t *testing.T) {
 
 // The differences of neighbours must be distributed as those of Fisher-Yates.
 func TestShuffleDifferences(t *testing.T) {
+	oneGoroutine(t)
 	for _, c := range []struct{ n, keys int }{{16, 4000}, {20, 4000}, {33, 4000}, {65, 4000}, {100, 4000}, {257, 1000}, {1000, 1000}, {1797, 500}, {4096, 200}} {
 		if z := shuffletest.DifferencesOff(c.n, c.keys, shuffled); math.Abs(z) > 5 {
 			t.Errorf("n = %d: off by %.1f standard deviations", c.n, z)
@@ -53,6 +64,7 @@ func TestShuffleDifferences(t *testing.T) {
 
 // For tiny n every permutation must be as likely as any other.
 func TestShuffleUniform(t *testing.T) {
+	oneGoroutine(t)
 	for n := 2; n <= 7; n++ {
 		if z := shuffletest.Uniform(n, 100, shuffled); z > 5 {
 			t.Errorf("n = %d: chi² is %.1f standard deviations too large", n, z)
@@ -63,6 +75,7 @@ func TestShuffleUniform(t *testing.T) {
 // Orders of neighbouring seeds and epochs, other domains, keys that differ in one bit
 // and other lengths are unrelated. Version 1 fails for lengths.
 func TestKeysAreIndependent(t *testing.T) {
+	oneGoroutine(t)
 	const n, keys = 1000, 400
 	same := func(k int64) uint64 { return Key(7, k, "d") }
 	for name, other := range map[string]struct {

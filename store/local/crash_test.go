@@ -67,6 +67,9 @@ func TestPowerLossLesser(t *testing.T) {
 // TestPowerLossFindsMissingSync proves that TestPowerLoss can fail: each sync
 // of the protocol is left out in turn, then all of a kind.
 func TestPowerLossFindsMissingSync(t *testing.T) {
+	if testing.Short() {
+		t.Skip("in full without -short")
+	}
 	syncs := 0
 	for n := 1; ; n++ {
 		o := omission{n: n}
@@ -129,7 +132,7 @@ func (o *omission) redundant() bool {
 func TestPowerLossAfterFault(t *testing.T) {
 	states, runs, step := 0, 0, 1
 	if testing.Short() {
-		step = 5 // odd, so that both kinds of fault are met
+		step = 41 // odd, so that both kinds of fault are met
 	}
 	for n := 1; ; n += step {
 		var fault *vfs.Fault

@@ -24,6 +24,9 @@ func TestLongPowerLoss(t *testing.T) {
 	want := 100_000
 	if os.Getenv("BIVOUAC_LONG") == "" {
 		want = 2_000
+		if testing.Short() {
+			want = 500
+		}
 	}
 	states := 0
 	for seed := uint64(1); states < want; seed++ {

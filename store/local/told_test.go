@@ -270,8 +270,11 @@ func TestLinksOnly(t *testing.T) {
 // A sync that failed promises nothing: whatever was not acknowledged may be lost,
 // and nothing else.
 func TestPowerLossAfterFailedSync(t *testing.T) {
-	states := 0
-	for n := 1; ; n++ {
+	states, step := 0, 1
+	if testing.Short() {
+		step = 7
+	}
+	for n := 1; ; n += step {
 		var fault *vfs.Fault
 		report, err := crash.Run(work, check, &crash.Options{
 			Setup: setup, Limit: 128, Samples: 64, Seed: uint64(n), Tolerate: func(error) bool { return true },
