@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"context"
 	"path"
 	"strconv"
 	"strings"
@@ -171,31 +170,6 @@ func lostRoot(files []store.Info) error {
 	for _, f := range files {
 		if f.Name == ocdbt.ManifestName || path.Dir(f.Name) == orbax.ArraysDir {
 			return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: orbax.TreeFile, Got: "the file is missing", Remedy: "without it nobody knows the leaves"}
-		}
-	}
-	return nil
-}
-
-// forOrbax finds what Orbax would refuse of a checkpoint that is loaded here.
-func (v *verifier) forOrbax(ctx context.Context, items []layout.Item) error {
-	refused := func(kind errs.Kind, subject, got, remedy string) {
-		v.r.Orbax = append(v.r.Orbax, &errs.Error{Kind: kind, Op: "orbax", Subject: subject, Got: got, Remedy: remedy})
-	}
-	switch v.c.Layout {
-	case "numpy", "flax":
-		refused(errs.Unsupported, v.r.Path, "a layout that Orbax does not load: "+v.c.Layout, "bivouac convert writes one that it does")
-		return nil
-	}
-	for _, it := range items {
-		if it.Kind != layout.Tree || !strings.HasPrefix(v.c.Layout, "orbax") {
-			continue
-		}
-		dirs, err := v.c.Unmerged(ctx, it.Name)
-		if err != nil {
-			return err
-		}
-		if len(dirs) > 0 {
-			refused(errs.Mismatch, path.Join(it.Name, ocdbt.ManifestName), "the databases of "+strconv.Itoa(len(dirs))+" processes were never merged", "bivouac repair --apply merges them")
 		}
 	}
 	return nil

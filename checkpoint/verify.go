@@ -44,8 +44,10 @@ type Report struct {
 	Parts []Coverage
 	// Problems are damages, each an errs.Corrupt that names file or leaf.
 	Problems []error
-	// Orbax is what Orbax would refuse although it can be loaded here: errs.Unsupported
-	// of a layout that it does not have, else errs.Mismatch.
+	// Orbax says what Orbax 0.12.8 would refuse to load without being told anything of
+	// the checkpoint, although it can be loaded here: errs.Unsupported for a layout that
+	// Orbax does not have, else errs.Mismatch. What depends on the devices of the machine
+	// that loads is not judged.
 	Orbax []error
 
 	// Mendable: all of the damage can be mended by Repair, as the checkpoint was saved
@@ -284,7 +286,7 @@ func (v *verifier) content(ctx context.Context, there []store.Info) error {
 			v.ours(f)
 		}
 	}
-	if err := v.found(v.forOrbax(ctx, items)); err != nil {
+	if err := v.forOrbax(ctx, items); err != nil {
 		return err
 	}
 	for _, it := range items {
@@ -308,7 +310,10 @@ func (v *verifier) tree(ctx context.Context, item string) error {
 	if err != nil {
 		return err
 	}
-	defer t.Close()          //nolint:errcheck // nothing was written
+	defer t.Close() //nolint:errcheck // nothing was written
+	if err := v.treeForOrbax(ctx, item, t); err != nil {
+		return err
+	}
 	if v.c.Manifest == nil { // which would say how much there is
 		for i := range t.Leaves {
 			v.total += int64(t.Leaves[i].Bytes())

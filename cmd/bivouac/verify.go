@@ -109,7 +109,8 @@ the checksums that cover it. Of each it says one of three words:
 Directories that look like steps and are no whole checkpoints count as damaged,
 and with --key those that it did not sign, in a run each as the step whose name it
 has; so do steps that were saved with a signature and removed by others since. Damaged is exit status 4, sound and readable are 0. --require-coverage makes
-it 4 for what is not covered, --for orbax for what loads here and not in Orbax.
+it 4 for what is not covered, --for orbax for what loads here and not in Orbax 0.12.8
+when it is told nothing of the checkpoint. Both say which and why.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),

@@ -12,6 +12,7 @@
 //	go run ./internal/interop compare-streaming DIR
 //	go run ./internal/interop write-nodes DIR SEED GRAPHS
 //	go run ./internal/interop compare-nodes DIR
+//	go run ./internal/interop compare-refusals DIR
 //
 // Below DIR each case is a directory with a case.json, which says what was
 // written beside it; tools/interop/truth.py describes it. compare loads every
@@ -29,6 +30,9 @@
 // them; compare-loaders goes on from those of torchdata. write-streaming and
 // compare-streaming do so with datasets of MosaicML Streaming. write-nodes writes graphs of
 // nodes with what they give and their states; compare-nodes plays those of torchdata.
+//
+// compare-refusals holds what Verify says of odd and damaged checkpoints against what Orbax
+// says of them.
 //
 // compare prints one line for each library and layout, and one for each
 // difference. The exit status is 1 after a difference and when there was nothing
@@ -52,7 +56,7 @@ var caseWriters = map[string]func(ctx context.Context, root string, seed uint64,
 // caseReaders compare cases that the libraries wrote.
 var caseReaders = map[string]func(ctx context.Context, root string, out io.Writer) error{
 	"compare": compareAll, "compare-pipelines": compareDALI, "compare-dynamic": compareDynamic, "compare-loaders": compareLoaders,
-	"compare-streaming": compareStreaming, "compare-nodes": compareNodes,
+	"compare-streaming": compareStreaming, "compare-nodes": compareNodes, "compare-refusals": compareRefusals,
 }
 
 func main() {
@@ -74,7 +78,7 @@ func main() {
 		}
 	}
 	fmt.Fprintln(os.Stderr, "usage: interop compare DIR | interop write DIR SEED CASES | interop exchange < REQUEST |"+
-		" interop compare-WHAT DIR | interop write-WHAT DIR SEED CASES, WHAT one of pipelines, dynamic, loaders, nodes, streaming")
+		" interop compare-WHAT DIR | interop write-WHAT DIR SEED CASES, WHAT one of pipelines, dynamic, loaders, nodes, streaming; compare has refusals too")
 	os.Exit(2)
 }
 

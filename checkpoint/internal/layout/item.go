@@ -195,6 +195,40 @@ func (c *Checkpoint) document(ctx context.Context, item string, want ItemKind) (
 	return c.file(ctx, it.File)
 }
 
+// Document reads a small file by its name below the checkpoint. One that is not there is
+// errs.NotFound, or errs.Corrupt when the manifest lists it.
+func (c *Checkpoint) Document(ctx context.Context, name string) ([]byte, error) {
+	return c.file(ctx, name)
+}
+
+// Names lists the files of a directory below the checkpoint, ascending: none when the
+// directory is not there.
+func (c *Checkpoint) Names(ctx context.Context, dir string) ([]string, error) {
+	return c.list(ctx, dir, false)
+}
+
+// Dirs lists the directories in a directory below the checkpoint as Names lists its files.
+func (c *Checkpoint) Dirs(ctx context.Context, dir string) ([]string, error) {
+	return c.list(ctx, dir, true)
+}
+
+func (c *Checkpoint) list(ctx context.Context, dir string, dirs bool) ([]string, error) {
+	var out []string
+	for e, err := range c.st.List(ctx, c.path(dir)) {
+		if errs.KindOf(err) == errs.NotFound {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if e.Dir == dirs {
+			out = append(out, e.Name)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
 // Default returns the item that is meant when none is named: "state" if it is a
 // tree, else the first tree in the order of names.
 func (c *Checkpoint) Default(ctx context.Context) (string, error) {

@@ -41,9 +41,10 @@ type Leaf struct {
 	// Of a leaf with an array.
 	DType      tensor.DType
 	Shape      tensor.Shape
-	ChunkShape []int  // of a chunk of the grid
-	ReadShape  []int  // of the smallest part that can be read by itself
-	File       string // that holds it, where that is one by itself
+	ChunkShape []int       // of a chunk of the grid
+	ReadShape  []int       // of the smallest part that can be read by itself
+	File       string      // that holds it, where that is one by itself
+	Format     zarr.Format // of its metadata, where it is stored in zarr's form
 
 	array source
 	slab  int // bytes that are read at once where they go to their place directly; slabBytes at least

@@ -331,8 +331,8 @@ func (c *Checkpoint) unrecognised(ctx context.Context, in entries) error {
 	switch {
 	case len(in) == 0:
 		e.Got = "an empty directory"
-	case in.file(manifest.Name):
-		return missingFile(c.path(orbax.CheckpointFile), nil) // it was one of ours
+	case in.file(manifest.Name), in.file(orbax.MarkerFile): // it was one of ours, or of Orbax
+		return missingFile(c.path(orbax.CheckpointFile), nil)
 	}
 	if err := c.wrongLevel(ctx); err != nil {
 		return err

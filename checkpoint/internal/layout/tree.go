@@ -263,6 +263,9 @@ func (c *Checkpoint) keyImpls(ctx context.Context, item string) (map[string]stri
 		if err != nil {
 			return nil, err
 		}
+		if !strings.HasPrefix(e.Name, orbax.ArraysPrefix) || e.Dir {
+			continue // Orbax reads no other files there
+		}
 		raw, err := c.file(ctx, path.Join(item, orbax.ArraysDir, e.Name))
 		if err != nil {
 			return nil, err

@@ -55,7 +55,7 @@ func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values
 		z.fill, z.lost = true, new(lost)
 	}
 	l.DType, l.Shape, l.ChunkShape, l.array = m.DType, m.Shape, m.ChunkShape, z
-	l.ReadShape = array.SubChunkShape()
+	l.ReadShape, l.Format = array.SubChunkShape(), m.Format
 	if c.Manifest == nil {
 		return nil
 	}

@@ -2,7 +2,9 @@ package orbax
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 
@@ -17,6 +19,9 @@ type Checkpoint struct {
 	Commit      int64             // Unix nanoseconds, 0 when absent
 	Custom      json.RawMessage   // the user's JSON object, nil when absent or null
 	Performance map[string]float64
+
+	// Refused says why Orbax would not read the document; it is not written.
+	Refused []string
 }
 
 // Append appends the document.
@@ -55,15 +60,21 @@ func (c Checkpoint) Append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// ParseCheckpoint reads _CHECKPOINT_METADATA. Every member is optional;
-// members that Orbax does not know are refused, as Orbax does.
+// ParseCheckpoint reads _CHECKPOINT_METADATA. Every member is optional. Members of
+// another version of Orbax become custom metadata where there are none, as in Orbax;
+// Orbax refuses the document where there are some.
 func ParseCheckpoint(b []byte) (Checkpoint, error) {
 	var c Checkpoint
 	ms, err := members(b)
 	if err != nil {
 		return c, corrupt(CheckpointFile, "%v", err)
 	}
+	var unknown []member
 	for _, m := range ms {
+		if !slices.Contains(checkpointMembers, m.key) {
+			unknown = append(unknown, m)
+			continue
+		}
 		if isNull(m.value) {
 			continue
 		}
@@ -86,9 +97,9 @@ func ParseCheckpoint(b []byte) (Checkpoint, error) {
 				}
 			}
 		case "init_timestamp_nsecs":
-			c.Init, err = nanos(m.value)
+			c.Init, err = c.nanos(m)
 		case "commit_timestamp_nsecs":
-			c.Commit, err = nanos(m.value)
+			c.Commit, err = c.nanos(m)
 		case "custom_metadata":
 			_, err = members(m.value)
 			c.Custom = m.value
@@ -96,26 +107,55 @@ func ParseCheckpoint(b []byte) (Checkpoint, error) {
 			err = json.Unmarshal(m.value, &c.Performance)
 		case "metrics":
 			_, err = members(m.value)
-		default:
-			return c, corrupt(CheckpointFile, "unknown member %q", m.key)
 		}
 		if err != nil {
 			return c, corrupt(CheckpointFile, "member %q: %v", m.key, err)
 		}
 	}
-	return c, nil
+	return c, c.add(unknown)
 }
 
-// nanos reads a time stamp: an integer, or a float as early versions wrote it.
-func nanos(raw json.RawMessage) (int64, error) {
-	n, err := strconv.ParseInt(string(raw), 10, 64)
+// checkpointMembers are the members of _CHECKPOINT_METADATA that Orbax 0.12.8 writes.
+var checkpointMembers = []string{"item_handlers", "metrics", "performance_metrics", "init_timestamp_nsecs", "commit_timestamp_nsecs", "custom_metadata"}
+
+// add makes members that this version of Orbax does not know custom metadata.
+func (c *Checkpoint) add(unknown []member) error {
+	if len(unknown) == 0 {
+		return nil
+	}
+	if c.Custom != nil {
+		custom, err := members(c.Custom)
+		if err != nil {
+			return corrupt(CheckpointFile, "member %q: %v", "custom_metadata", err)
+		}
+		if len(custom) > 0 {
+			c.Refused = append(c.Refused, fmt.Sprintf("it has custom metadata and the unknown member %q", unknown[0].key))
+			return nil
+		}
+	}
+	b := []byte{'{'}
+	for i, m := range unknown {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(append(appendString(b, m.key), ": "...), m.value...)
+	}
+	c.Custom = append(b, '}')
+	return nil
+}
+
+// nanos reads a time stamp: an integer, or a float as early versions wrote it, which
+// Orbax refuses today.
+func (c *Checkpoint) nanos(m member) (int64, error) {
+	n, err := strconv.ParseInt(string(m.value), 10, 64)
 	if err == nil {
 		return n, nil
 	}
-	f, ferr := strconv.ParseFloat(string(raw), 64)
+	f, ferr := strconv.ParseFloat(string(m.value), 64)
 	if ferr != nil || math.Abs(f) > 1<<62 {
 		return 0, err
 	}
+	c.Refused = append(c.Refused, fmt.Sprintf("%s is no integer", m.key))
 	return int64(f), nil
 }
 

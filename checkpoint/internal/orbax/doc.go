@@ -21,6 +21,7 @@ const (
 	TreeFile       = "_METADATA" // in every tree item
 	StringsFile    = "_strings.json"
 	ArraysDir      = "array_metadatas"
+	ArraysPrefix   = "process_" // of the files in ArraysDir
 	ShardingFile   = "_sharding"
 	JSONFile       = "data.json"   // v1
 	JSONFileV0     = "metadata"    // v0
@@ -47,12 +48,14 @@ var ManifestMark = json.RawMessage(`{"bivouac":{"manifest":1}}`)
 
 // Handler type strings, spelled so that Python resolves its own handlers.
 const (
-	HandlerPrefix  = "orbax." // of all of them, also those of v0
-	handlersV1     = HandlerPrefix + "checkpoint.experimental.v1._src.handlers."
-	HandlerTree    = handlersV1 + "pytree_handler.PyTreeHandler"
-	HandlerJSON    = handlersV1 + "json_handler.JsonHandler"
-	HandlerMetrics = handlersV1 + "json_handler.MetricsHandler"
-	HandlerProto   = handlersV1 + "proto_handler.ProtoHandler"
+	HandlerPrefix   = "orbax." // of all of them, also those of v0
+	handlersV1      = HandlerPrefix + "checkpoint.experimental.v1._src.handlers."
+	handlersV0      = HandlerPrefix + "checkpoint._src.handlers."
+	handlersV0Later = HandlerPrefix + "checkpoint.v0._src.handlers."
+	HandlerTree     = handlersV1 + "pytree_handler.PyTreeHandler"
+	HandlerJSON     = handlersV1 + "json_handler.JsonHandler"
+	HandlerMetrics  = handlersV1 + "json_handler.MetricsHandler"
+	HandlerProto    = handlersV1 + "proto_handler.ProtoHandler"
 )
 
 // Value types as recorded in _METADATA.

@@ -11,6 +11,39 @@ func OwnHandler(typeString string) bool {
 	return typeString != "" && !strings.HasPrefix(typeString, HandlerPrefix)
 }
 
+// handlerTypes are the type strings that the registry of Orbax 0.12.8 knows, but for that
+// of metrics, by the handler that loads them.
+var handlerTypes = map[string]string{
+	HandlerTree:  HandlerTree,
+	HandlerJSON:  HandlerJSON,
+	HandlerProto: HandlerProto,
+
+	handlersV0 + "pytree_checkpoint_handler.PyTreeCheckpointHandler":          HandlerTree,
+	handlersV0Later + "pytree_checkpoint_handler.PyTreeCheckpointHandler":     HandlerTree,
+	handlersV0 + "standard_checkpoint_handler.StandardCheckpointHandler":      HandlerTree,
+	handlersV0Later + "standard_checkpoint_handler.StandardCheckpointHandler": HandlerTree,
+	handlersV0 + "json_checkpoint_handler.JsonCheckpointHandler":              HandlerJSON,
+	handlersV0Later + "json_checkpoint_handler.JsonCheckpointHandler":         HandlerJSON,
+	handlersV0 + "proto_checkpoint_handler.ProtoCheckpointHandler":            HandlerProto,
+	handlersV0Later + "proto_checkpoint_handler.ProtoCheckpointHandler":       HandlerProto,
+	HandlerMetrics: HandlerMetrics,
+}
+
+// LoadsWith returns the handler that Orbax loads an item with: by its name, by the type
+// string recorded for it, else that of trees.
+func LoadsWith(item, typeString string) string {
+	switch item {
+	case StateItem:
+		return HandlerTree
+	case MetricsItem:
+		return HandlerMetrics
+	}
+	if h, ok := handlerTypes[typeString]; ok {
+		return h
+	}
+	return HandlerTree
+}
+
 // IsForeign reports whether a value_type is the type string of a leaf handler:
 // these are dotted.
 func IsForeign(valueType string) bool {
