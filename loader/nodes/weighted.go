@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/rng"
 )
 
 // blockDraws is how many sources are drawn at once: the state of a weighted node is
@@ -243,51 +242,3 @@ func (n *weighted[T]) setBefore() (err error) {
 }
 
 func (n *weighted[T]) Close() error { return n.close() }
-
-// keyedDraws draws by the position in the epoch.
-type keyedDraws struct {
-	seed  uint64
-	rank  int64
-	epoch int64
-	drawn int64
-}
-
-// NewDraws returns draws that are a function of seed, rank, epoch and position. The
-// state is {"epoch", "drawn"}.
-func NewDraws(seed uint64, rank int64) Draws { return &keyedDraws{seed: seed, rank: rank} }
-
-func (k *keyedDraws) Begin(epoch int64) { k.epoch, k.drawn = epoch, 0 }
-
-func (k *keyedDraws) Draw(weights []float64, dst []int64) error {
-	sum := 0.0
-	for _, w := range weights {
-		sum += w
-	}
-	generator := rng.NewPhilox(rng.Mix(k.seed)^rng.Mix(uint64(k.rank)+1), uint64(k.epoch), 2*uint64(k.drawn))
-	for i := range dst {
-		u := generator.Float64() * sum
-		last := len(weights) - 1
-		for j, w := range weights {
-			if u -= w; u < 0 || j == last {
-				dst[i] = int64(j)
-				break
-			}
-		}
-		k.drawn++
-	}
-	return nil
-}
-
-func (k *keyedDraws) AppendState(dst []byte) ([]byte, error) {
-	return append(appendCount(appendCount(append(dst, '{'), "drawn", k.drawn), "epoch", k.epoch), '}'), nil
-}
-
-func (k *keyedDraws) SetState(state []byte) error {
-	d := parse("Draws", state, "drawn", "epoch")
-	drawn, epoch := d.count("drawn"), d.count("epoch")
-	if d.err != nil {
-		return d.err
-	}
-	k.drawn, k.epoch = drawn, epoch
-	return nil
-}
