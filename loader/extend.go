@@ -17,7 +17,12 @@ const extendOp = "loader.Extend"
 // takes what SetState takes, and beyond that:
 //
 //	more samples        the epoch of the state goes on as it was, and those after it have
-//	                    all samples; an epoch of which nothing was drawn has all, too
+//	                    all samples; an epoch of which nothing was drawn has all, too;
+//	                    Options.Order is then that of all samples, and what order.First
+//	                    returns of it is what it was: Shuffled, Windows of more shards or
+//	                    with a last one that is longer, and Packs, Buckets, Filtered and
+//	                    Selected of such, with the same lengths and selection for the
+//	                    samples that there were
 //	another future      Options.Order is what order.Mixture.Extend returns of the order
 //	of a mixture        that there was, or has phases more than that: new weights, new
 //	                    phases and new sources from a position on

@@ -23,6 +23,10 @@ import (
 func TestExtendedDataSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shuffle := rapid.Bool().Draw(t, "shuffle")
+		own := rapid.SampledFrom(append([]string{""}, grownOrders...)).Draw(t, "order")
+		if own != "" {
+			shuffle = false
+		}
 		n := rapid.Int64Range(1, 40).Draw(t, "samples")
 		const epochs = 4
 		lengths := make([]int64, epochs) // of each epoch, as they should be
@@ -44,7 +48,7 @@ func TestExtendedDataSet(t *testing.T) {
 			var last []byte
 			ranks := make([]*loader.Loader[int64, tensor.Tensor], world)
 			for r := range ranks {
-				l, err := loader.New(augmented(n), options{Shuffle: shuffle, Seed: 5, BatchSize: batch, World: world, Rank: r, Workers: r % 2, Warn: func(string) {}})
+				l, err := loader.New(augmented(n), options{Shuffle: shuffle, Order: grownOrder(t, own, n), Seed: 5, BatchSize: batch, World: world, Rank: r, Workers: r % 2, Warn: func(string) {}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -81,7 +85,7 @@ func TestExtendedDataSet(t *testing.T) {
 				}
 				last = b
 				// A state of the extended run is set as any other.
-				again, err := loader.New(augmented(n), options{Shuffle: shuffle, Seed: 5, BatchSize: batch, Warn: func(string) {}})
+				again, err := loader.New(augmented(n), options{Shuffle: shuffle, Order: grownOrder(t, own, n), Seed: 5, BatchSize: batch, Warn: func(string) {}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -94,11 +98,19 @@ func TestExtendedDataSet(t *testing.T) {
 		var want []int64
 		position := int64(0)
 		for e, n := range lengths {
-			ids := make([]int64, n)
-			if o := order.Order(order.Sequential(n)); shuffle {
-				order.NewShuffled(n, 5, "loader").Fill(int64(e)*n, ids)
-			} else {
-				o.Fill(0, ids)
+			o := grownOrder(t, own, n)
+			switch {
+			case shuffle:
+				o = order.NewShuffled(n, 5, "loader")
+			case o == nil:
+				o = order.Sequential(n)
+			}
+			ids, first := make([]int64, n), int64(0)
+			if _, ends := o.Len(); ends {
+				ids = ids[:o.Fill(0, ids)]
+			} else if epochs, ok := o.(order.Epochs); ok {
+				ids, first = ids[:epochs.EpochLen()], int64(e)*epochs.EpochLen()
+				o.Fill(first, ids)
 			}
 			for _, id := range ids {
 				v, _ := augmented(n).At(context.Background(), id, loader.NewRandom(5, position))
@@ -107,9 +119,57 @@ func TestExtendedDataSet(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("epochs of %v samples: %s", lengths, diff)
+			t.Fatalf("%s: epochs of %v samples: %s", own, lengths, diff)
 		}
 	})
+}
+
+// grownOrders are the kinds of orders of a caller that grow with a data set.
+var grownOrders = []string{"sequential", "cycle", "shuffled", "permutation", "windows", "packs", "buckets", "filtered", "selected", "repeated"}
+
+// grownOrder is such an order over so many samples, nil for none: shards of 4 samples, of
+// which the last may have fewer, and lengths and a selection that the id decides.
+func grownOrder(t *rapid.T, kind string, n int64) (o order.Order) {
+	shuffled := order.NewShuffled(n, 9, "own")
+	of := make([]int32, n)
+	for i := range of {
+		of[i] = int32(1 + i*i%7)
+	}
+	lengths, err := order.NewLengths(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	selection := order.NewSelection(n, func(id int64) bool { return id%3 != 1 })
+	switch kind {
+	case "sequential":
+		o = order.Sequential(n)
+	case "cycle":
+		o = order.NewCycle(n)
+	case "shuffled":
+		o = shuffled
+	case "permutation":
+		o = order.NewPermutation(n, 9)
+	case "windows":
+		var sizes []int64
+		for left := n; left > 0; left -= 4 {
+			sizes = append(sizes, min(left, 4))
+		}
+		o, err = order.NewWindows(sizes, 2, 9, "own")
+	case "packs":
+		o, err = order.NewPacks(shuffled, lengths, order.PackOptions{Capacity: 9, Block: 16})
+	case "buckets":
+		o, err = order.NewBuckets(shuffled, lengths, []int64{3, 5}, 4, 16)
+	case "filtered":
+		o, err = order.NewFiltered(shuffled, selection)
+	case "selected":
+		o = order.NewSelected(order.NewShuffled(selection.Count(), 9, "own"), selection)
+	case "repeated":
+		o, err = order.Repeat(order.NewPermutation(n, 9), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 // A mixture that gets other weights, a phase or a source goes on over any ranks: what was

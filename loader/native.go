@@ -25,6 +25,7 @@ type native struct {
 	lenWarn  bool
 
 	unevenTold bool
+	counted    *counted // of packsLen; nil: not yet, or another state was set
 }
 
 // Attach implements Protocol.
@@ -179,14 +180,19 @@ func (s *Setup) randomSeed() uint64 {
 	return order.Key(s.Seed, 0, s.domain("random"))
 }
 
-// orderOf returns the order of a data set, as a version of package order has it, and
-// the length of its epochs. Version 0 is the newest.
+// orderOf returns the order of a data set with so many samples, as a version of package order
+// has it, and the length of its epochs. Version 0 is the newest.
 func orderOf(s *Setup, samples int64, version int) (o order.Order, epoch int64) {
 	switch {
 	case s.Order != nil:
 		o = s.Order
 		if version != 0 {
 			o = order.At(o, version)
+		}
+		if now, _ := s.DataLen(); samples < now { // of an epoch that began before the data set grew
+			if first, ok := order.First(o, samples); ok {
+				o = first
+			}
 		}
 		if e, ok := o.(interface{ EpochLen() int64 }); ok {
 			return o, e.EpochLen()
@@ -261,7 +267,7 @@ func (n *native) SetState(b []byte) (err error) {
 		}
 		at.history = append(at.history, segment{at.step, at.position, int64(n.setup.Global)})
 	}
-	n.at, n.pass = at, nil
+	n.at, n.pass, n.counted = at, nil, nil
 	n.takeSnapshot()
 	return nil
 }
@@ -379,7 +385,7 @@ func (n *native) endSampler() (err error) {
 // overrun warns of an Iterable that gives more batches than it announced.
 func (n *native) overrun() {
 	announced, known := n.setup.AnnouncedLen()
-	announced = batches(announced, int64(n.setup.Global), n.setup.DropLast && n.setup.Batched)
+	announced = batchesOf(announced, int64(n.setup.Global), n.setup.DropLast && n.setup.Batched)
 	if !known || n.lenWarn || n.at.batch <= announced {
 		return
 	}
