@@ -1,5 +1,11 @@
 package loader
 
+import (
+	"math"
+
+	"github.com/bivouac-ml/bivouac/order"
+)
+
 // length is the number of batches of an epoch.
 func (e *engine[S, B]) length() (n int64, known bool) {
 	s := &e.setup
@@ -15,7 +21,7 @@ func (e *engine[S, B]) length() (n int64, known bool) {
 				return 0, false
 			}
 		case s.Packs:
-			return 0, false // all of an epoch would have to be planned
+			return 0, false // only the order knows: see packsLen
 		default:
 			_, n = orderOf(s, n, 0)
 		}
@@ -26,13 +32,40 @@ func (e *engine[S, B]) length() (n int64, known bool) {
 	if s.Iterable {
 		e.announced.Store(n + 1)
 	}
-	return batches(n, int64(s.Global), s.DropLast && s.Batched), true
+	return batchesOf(n, int64(s.Global), s.DropLast && s.Batched), true
 }
 
-// batches is the number of batches that n samples make.
-func batches(n, size int64, dropLast bool) int64 {
+// batchesOf is the number of batches that n samples, or packs, make.
+func batchesOf(n, size int64, dropLast bool) int64 {
 	if dropLast {
 		return n / size
 	}
 	return (n + size - 1) / size
+}
+
+// counted is how many batches of packs an epoch of a length has.
+type counted struct{ epoch, length, batches int64 }
+
+// packsLen is the number of batches of packs in the epoch of the place: those that it had,
+// and those that are left of it. It is not known where the epoch never ends.
+func (n *native) packsLen() (batches int64, known bool) {
+	s, at := n.setup, &n.at
+	o, length := orderOf(s, at.spanOf(at.epoch).samples, n.version)
+	packs, ok := o.(order.Packer)
+	if !ok || length == math.MaxInt64 {
+		return 0, false
+	}
+	if c := n.counted; c != nil && c.epoch == at.epoch && c.length == length {
+		return c.batches, true
+	}
+	left, start := int64(0), n.epochStart(at, o, length)
+	for index := at.index; index < length; left++ {
+		_, size, ok := packs.Pack(start + index)
+		if !ok || size < 1 {
+			return 0, false
+		}
+		index += size
+	}
+	n.counted = &counted{at.epoch, length, at.batch + batchesOf(left, int64(s.Global), s.DropLast)}
+	return n.counted.batches, true
 }

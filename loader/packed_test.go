@@ -14,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -124,6 +125,64 @@ func TestBatchesArePacks(t *testing.T) {
 				t.Errorf("%d ranks, %+v: %s", world, o.BatchSize, diff)
 			}
 		}
+	}
+}
+
+// Len of batches of packs is the number of steps of the epoch in which the loader stands,
+// wherever in it, and whatever the size of batches was before. An epoch without end has none.
+func TestLenOfPacks(t *testing.T) {
+	const n = 150
+	var saved []byte
+	for i, o := range []tokenOptions{{BatchSize: 1}, {BatchSize: 4, DropLast: true}, {BatchSize: 3}, {BatchSize: 2, OutOfOrder: true, Workers: 3}} {
+		l := packedRanks(t, n, 1, o, saved)[0]
+		for range 3 {
+			steps := int64(0)
+			if saved != nil {
+				d, err := state.Unmarshal(saved)
+				if err != nil {
+					t.Fatal(err)
+				}
+				steps, saved = d.Batch, nil
+			}
+			want, known := l.Len()
+			for {
+				if got, ok := l.Len(); !ok || !known || got != want {
+					t.Fatalf("loader %d: %d steps at step %d, and %d before", i, got, steps, want)
+				}
+				if _, err := l.Next(t.Context()); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				steps++
+			}
+			if steps != want {
+				t.Fatalf("loader %d: %d steps, Len said %d", i, steps, want)
+			}
+		}
+		for range 5 {
+			if _, err := l.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		saved = snapshot(t, l)
+	}
+	ds, lengths := sentences(n)
+	endless, err := order.NewMixture([]order.Source{{Order: order.NewCycle(n), Weight: 1}}, order.CycleOn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packs, err := order.NewPacks(endless, lengths, order.PackOptions{Capacity: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := loader.New(ds, tokenOptions{Order: packs, CollatePacks: loader.PackTokens[int32](8, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if got, known := l.Len(); known {
+		t.Errorf("an epoch without end has %d steps", got)
 	}
 }
 
