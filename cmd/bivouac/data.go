@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -34,6 +35,8 @@ lengths of samples, by which packs and buckets are made; the sizes of shards of
 windows, unless all are equal; which samples a filter has. Give each with
 --table FILE: numbers in a .npy file, a JSON list, or a text file. Which table a
 file is is found by the hash.
+
+Where batches are of packs, the packs of an epoch are gone through to find a step.
 
 The readers of a pipeline deliver together. Where the state leaves open which of
 them is the first in its graph, --readers NAME,NAME,… gives their order.
@@ -185,6 +188,29 @@ func (o *dataOptions) addFlags(cmd *cobra.Command, g *global) {
 	o.stateSource.addFlags(cmd, g)
 	o.tableOptions.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.DropLast, "drop-last", false, "short batches at the end of epochs are left out, where the state is of the first epoch and does not tell")
+}
+
+// read reads a state. Going through the packs of a run shows how far it has come.
+func (o *dataOptions) read(ctx context.Context, name string, g *global) (*saved, error) {
+	var w *work
+	o.Walk = func(epoch, done, total int64) error {
+		if w == nil {
+			w = newWork(g)
+		}
+		if !w.begun && done < total {
+			w.screen.Begin(fmt.Sprint("packs of epoch ", epoch), total)
+			w.begun = true
+		}
+		if w.begun {
+			w.screen.Advance(done, "")
+		}
+		if done == total || ctx.Err() != nil {
+			w.close()
+			w = nil
+		}
+		return ctx.Err()
+	}
+	return o.stateSource.read(ctx, name, g)
 }
 
 // open reads the state of a loader whose order is in it.

@@ -44,6 +44,8 @@ type stepInfo struct {
 	Reader    string    `json:"reader,omitempty"` // of a pipeline with several
 	Rank      int       `json:"rank"`             // the first of Ranks
 	Ranks     [][]int64 `json:"ranks"`
+	// Packs are the samples of each pack of each of Ranks, where batches are of packs.
+	Packs [][][]int64 `json:"packs,omitempty"`
 }
 
 // readerOptions say of which readers of a pipeline samples are wanted.
@@ -92,12 +94,15 @@ func (o *rankOptions) step(t *timeline.Timeline, step int64, world int) (stepInf
 		return stepInfo{}, nil, err
 	}
 	s := stepInfo{Step: step, Epoch: b.Epoch, Index: b.Index, Delivered: t.Delivered(b.Place)}
+	first, last := 0, world-1
 	if o.Rank >= 0 {
-		s.Rank, s.Ranks = o.Rank, [][]int64{b.Rank(o.Rank, world)}
-		return s, b.IDs, nil
+		s.Rank, first, last = o.Rank, o.Rank, o.Rank
 	}
-	for rank := range world {
+	for rank := first; rank <= last; rank++ {
 		s.Ranks = append(s.Ranks, b.Rank(rank, world))
+		if b.Packs != nil {
+			s.Packs = append(s.Packs, b.PacksOf(rank, world))
+		}
 	}
 	return s, b.IDs, nil
 }
@@ -112,7 +117,11 @@ func (s stepInfo) print(g *global) {
 	}
 	g.printf("step %d  epoch %d, from sample %d of it  %s\n", s.Step, s.Epoch, s.Index, when)
 	for i, ids := range s.Ranks {
-		g.printf("  rank %d  %s\n", s.Rank+i, strings.Trim(fmt.Sprint(ids), "[]"))
+		text := strings.Trim(fmt.Sprint(ids), "[]")
+		if s.Packs != nil {
+			text = strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Packs[i]), "] [", " | "), "[]")
+		}
+		g.printf("  rank %d  %s\n", s.Rank+i, text)
 	}
 }
 
@@ -125,7 +134,8 @@ func newDataPeekCommand(g *global) *cobra.Command {
 		Use:   "peek STATE [--step N]",
 		Short: "List the samples of a step, before or after the state",
 		Long: `List the ids of the samples of a step, on each rank or one: by default of the step
-that comes next. Steps count from the beginning of the run, from 0.
+that comes next. Steps count from the beginning of the run, from 0. Where batches
+are of packs, | is between the samples of two packs.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),

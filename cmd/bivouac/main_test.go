@@ -169,8 +169,8 @@ func loaderState(ts *testscript.TestScript, neg bool, args []string) {
 // orderedState writes the state of a loader of 12 samples in packs of what a filter leaves
 // of windows, after some batches of 2, and order.txt: ordered FILE BATCHES.
 func orderedState(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: ordered FILE BATCHES")
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: ordered FILE BATCHES [packs]")
 	}
 	batches, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -187,7 +187,11 @@ func orderedState(ts *testscript.TestScript, neg bool, args []string) {
 	mixture, err := order.NewMixture([]order.Source{{Order: packs, Weight: 3, Samples: 12}, {Order: order.NewShuffled(5, 7, "other"), Weight: 1}}, order.CycleOn)
 	ts.Check(err)
 	data := loader.Func(17, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil })
-	l, err := loader.New(data, loader.Options[int64, int]{Order: mixture, BatchSize: 2, Collate: func(s []int64) (int, error) { return len(s), nil }})
+	o := loader.Options[int64, int]{Order: mixture, BatchSize: 2, Collate: func(s []int64) (int, error) { return len(s), nil }}
+	if len(args) > 2 { // batches of two packs
+		o = loader.Options[int64, int]{Order: packs, BatchSize: 2, CollatePacks: func(p [][]int64) (int, error) { return len(p), nil }}
+	}
+	l, err := loader.New(data, o)
 	ts.Check(err)
 	for batches > 0 {
 		if _, err := l.Next(context.Background()); err == nil {

@@ -23,7 +23,8 @@ const orderField = "order "
 type reader struct {
 	name   string
 	order  order.Order
-	length int64 // of its epochs
+	length int64         // of its epochs
+	shards *order.Shards // of epochs of different lengths; else nil
 }
 
 // readPipeline reads the document of a pipeline.
@@ -49,10 +50,16 @@ func (t *Timeline) readPipeline(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	t.show(t.readers[first])
-	t.length = t.readers[first].length
-	t.here, err = t.placeOf(t.length, size)
+	t.follow(t.readers[first])
+	t.here, err = t.placeOf(size)
 	return err
+}
+
+// follow makes the epochs those of a reader.
+func (t *Timeline) follow(r reader) {
+	t.oneEra(r.order, r.length, false)
+	t.shards = r.shards
+	t.show(r)
 }
 
 // readReaders reads the orders of the readers, in the order of their names unless the
@@ -87,11 +94,17 @@ func (t *Timeline) readReaders(o Options) error {
 		case err != nil:
 			return errs.Wrap("timeline.Open", "fields: "+orderField+name, err)
 		}
+		r := reader{name: name, order: parsed}
 		n, ok := epochLen(parsed)
+		if sharded, is := parsed.(*order.Sharded); is && !ok {
+			shards := sharded.Shards()
+			n, ok, r.shards = shards.Largest(), true, &shards
+		}
 		if !ok || n < 1 {
 			return unsupported("fields: "+orderField+name, "epochs of a known length", strconv.Quote(description))
 		}
-		t.readers = append(t.readers, reader{name, parsed, n})
+		r.length = n
+		t.readers = append(t.readers, r)
 	}
 	return nil
 }
@@ -104,11 +117,13 @@ func (t *Timeline) firstReader(size int64) (int, error) {
 	}
 	first := -1
 	for i, r := range t.readers {
-		p, err := t.placeOf(r.length, size)
-		if err != nil || !t.wrap && t.doc.Position != p.Epoch*r.length+p.Index {
+		as := *t
+		as.follow(r)
+		p, err := as.placeOf(size)
+		if begin, _ := as.begin(p.Epoch); err != nil || !t.wrap && t.doc.Position != begin+p.Index {
 			continue
 		}
-		if first >= 0 && t.readers[first].length != r.length {
+		if first >= 0 && !t.readers[first].epochsOf(r) {
 			return 0, &errs.Error{Kind: errs.Unsupported, Op: "timeline.Open", Subject: "fields", Want: "to know which reader is the first in the graph, since its epochs count",
 				Got: fmt.Sprintf("epochs of %d samples of %s, and of %d of %s", t.readers[first].length, t.readers[first].name, r.length, r.name), Remedy: "name the readers in the order of the graph: Options.Readers, or --readers NAME,NAME"}
 		}
@@ -122,32 +137,45 @@ func (t *Timeline) firstReader(size int64) (int, error) {
 	return first, nil
 }
 
-// placeOf returns the place of the document with epochs of n samples.
-func (t *Timeline) placeOf(n, size int64) (Place, error) {
+// epochsOf reports whether two readers have the same epochs.
+func (r reader) epochsOf(other reader) bool {
+	same := (r.shards == nil) == (other.shards == nil) && r.length == other.length
+	return same && (r.shards == nil || *r.shards == *other.shards)
+}
+
+// placeOf returns the place of the document.
+func (t *Timeline) placeOf(size int64) (Place, error) {
 	if t.wrap {
 		position := t.doc.Position
 		if position%size != 0 {
 			return Place{}, corrupt("position", fmt.Sprint("a multiple of ", size), position)
 		}
-		if len(t.readers) > 1 && !t.sorted && t.doc.Epoch != position/n {
-			return Place{}, corrupt("epoch", fmt.Sprint(position/n), t.doc.Epoch)
+		epoch, index := t.locate(position)
+		if len(t.readers) > 1 && !t.sorted && t.doc.Epoch != epoch {
+			return Place{}, corrupt("epoch", fmt.Sprint(epoch), t.doc.Epoch)
 		}
-		return Place{position / size, position / n, position % n}, nil
+		return Place{position / size, epoch, index}, nil
 	}
 	epoch, batch := t.doc.Epoch, t.doc.Batch
-	if most := t.batches(n, size); epoch < 0 || batch < 0 || batch > most {
+	if _, ok := t.begin(max(epoch, 0)); !ok || epoch < 0 {
+		return Place{}, corrupt("epoch", "one that can be reached", epoch)
+	}
+	n := t.lengthOf(epoch)
+	if most := t.batches(n, size); batch < 0 || batch > most {
 		return Place{}, corrupt("batch", fmt.Sprint("at most the ", most, " of an epoch"), batch)
 	}
-	p := Place{epoch*t.batches(n, size) + batch, epoch, min(n, batch*size)}
+	before, _, err := t.stepsTo(segment{global: size}, epoch)
+	p := Place{before + batch, epoch, min(n, batch*size)}
 	if t.dropLast && batch == t.batches(n, size) {
 		p.Index = batch * size
 	}
-	return p, nil
+	return p, err
 }
 
 // show makes t tell of the samples of a reader.
 func (t *Timeline) show(r reader) {
-	t.order, t.own, t.samples = r.order, r.length, r.length
+	t.eras = []era{{length: t.eras[0].length, order: r.order}}
+	t.samples = r.length
 	if s, ok := r.order.(*order.Sharded); ok {
 		t.samples = s.Shards().Samples
 	}
@@ -190,16 +218,10 @@ func epochLen(o order.Order) (int64, bool) {
 	return 0, false
 }
 
-// around is at for batches that go on over the end of an epoch.
-func (t *Timeline) around(s segment, step int64) Place {
-	pos := s.Epoch*t.length + s.Index + (step-s.Step)*s.global
-	return Place{step, pos / t.length, pos % t.length}
-}
-
-// findAround is find for such batches.
+// findAround is find for batches that go on over the end of an epoch.
 func (t *Timeline) findAround(epoch, index int64) Seen {
 	global := t.segments[0].global
-	pos := epoch*t.length + index
-	p := t.around(t.segments[0], pos/global)
-	return Seen{p, int(pos % global), int(global)}
+	begin, _ := t.begin(epoch)
+	pos := begin + index
+	return Seen{Place: t.around(t.segments[0], pos/global), Row: int(pos % global), Size: int(global)}
 }

@@ -31,7 +31,8 @@ func (t *Timeline) Prove(ctx context.Context, step int64, progress func(done, to
 	if len(t.readers) > 1 {
 		return t.proveReaders(ctx, step, end, progress)
 	}
-	p := prover{t: t, end: end, progress: progress}
+	total, _ := t.begin(end.Epoch)
+	p := prover{t: t, end: end, total: total + end.Index, progress: progress}
 	for p.epoch = 0; p.epoch <= end.Epoch; p.epoch++ {
 		if err := p.proveEpoch(ctx); err != nil {
 			return Proof{}, err
@@ -44,6 +45,7 @@ func (t *Timeline) Prove(ctx context.Context, step int64, progress func(done, to
 type prover struct {
 	t        *Timeline
 	end      Place
+	total    int64
 	progress func(done, total int64)
 	epoch    int64
 	samples  int64
@@ -56,9 +58,12 @@ func (p *prover) proveEpoch(ctx context.Context) error {
 	if p.epoch > 0 {
 		p.coverage[0], p.coverage[1] = p.coverage[1], Coverage{Epoch: p.epoch}
 	}
-	last := p.t.delivered(p.epoch)
-	if p.epoch == p.end.Epoch {
-		last = p.end.Index
+	last := p.end.Index
+	if p.epoch < p.end.Epoch {
+		var err error
+		if last, err = p.t.delivered(p.epoch); err != nil {
+			return err
+		}
 	}
 	for i := int64(0); i < last; {
 		if err := ctx.Err(); err != nil {
@@ -73,7 +78,7 @@ func (p *prover) proveEpoch(ctx context.Context) error {
 		i += int64(len(ids))
 		p.samples += int64(len(ids))
 		if p.progress != nil {
-			p.progress(p.samples, p.end.Epoch*p.t.length+p.end.Index)
+			p.progress(p.samples, p.total)
 		}
 	}
 	return nil
@@ -171,15 +176,21 @@ func (t *Timeline) named(readers []int) string {
 func (t *Timeline) digests(ctx context.Context, step int64, end Place, orders [][]int, progress func(done, total int64)) (p Proof, sums []string, err error) {
 	digests := make([]state.Digest, len(orders))
 	ids := make([][]int64, len(t.readers))
-	total := end.Epoch*t.length + end.Index
+	total, _ := t.begin(end.Epoch)
+	total += end.Index
 	for s := int64(0); s < step; s++ {
 		if err := ctx.Err(); err != nil {
 			return p, nil, err
 		}
-		at, n := t.span(s)
+		at, n, err := t.span(s)
+		if err != nil {
+			return p, nil, err
+		}
 		for i, r := range t.readers {
 			ids[i] = slices.Grow(ids[i][:0], int(n))[:n]
-			r.order.Fill(at.Epoch*t.length+at.Index, ids[i])
+			if err := t.fillFrom(r.order, at.Epoch, at.Index, ids[i]); err != nil {
+				return p, nil, err
+			}
 		}
 		for i, order := range orders {
 			for _, r := range order {
@@ -203,20 +214,21 @@ func (t *Timeline) digests(ctx context.Context, step int64, end Place, orders []
 
 // delivered returns how many samples of a whole epoch are delivered: all but a
 // batch that is left out at its end.
-func (t *Timeline) delivered(epoch int64) int64 {
-	if !t.dropLast {
-		return t.length
+func (t *Timeline) delivered(epoch int64) (int64, error) {
+	length := t.lengthOf(epoch)
+	if !t.DropLast() {
+		return length, nil
 	}
-	for i := len(t.segments) - 1; i >= 0; i-- {
-		s := t.segments[i]
-		if s.Epoch == epoch && s.Index < t.length {
-			return s.Index + (t.length-s.Index)/s.global*s.global
-		}
-		if s.Epoch < epoch {
-			return t.length / s.global * s.global
-		}
+	s, from := t.lastOf(epoch)
+	if !t.packs {
+		return from + (length-from)/s.global*s.global, nil
 	}
-	return t.length
+	n, err := t.count(epoch, from, s.global)
+	if err != nil || n == 0 {
+		return from, err
+	}
+	first, size, _, _, err := t.batchOf(epoch, from, s.global, n-1)
+	return first + size, err
 }
 
 // PlaceOf returns where a step begins. The error is of kind errs.Invalid for one that
@@ -225,10 +237,10 @@ func (t *Timeline) PlaceOf(step int64) (Place, error) {
 	if step == t.here.Step {
 		return t.here, nil
 	}
-	if step < t.first || t.length == 0 {
+	if step < t.first {
 		return Place{}, &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("step ", step), Want: fmt.Sprint("step ", t.first, " or later"), Got: "one of which the state does not tell"}
 	}
-	return t.at(t.segmentOf(step), step), nil
+	return t.at(t.segmentOf(step), step)
 }
 
 // Verify proves the document: its position, digest and coverage are those of the
@@ -236,8 +248,8 @@ func (t *Timeline) PlaceOf(step int64) (Place, error) {
 // loader. The error, of kind errs.Corrupt, names the first that differs; what the
 // document does not have is not compared.
 func (t *Timeline) Verify(ctx context.Context, progress func(done, total int64)) (Proof, error) {
-	if want := t.here.Epoch*t.length + t.here.Index; t.first == 0 && t.doc.Position != want {
-		return Proof{}, corrupt("position", fmt.Sprint(want, ", as epoch and index say"), t.doc.Position)
+	if want, _ := t.begin(t.here.Epoch); t.first == 0 && t.doc.Position != want+t.here.Index {
+		return Proof{}, corrupt("position", fmt.Sprint(want+t.here.Index, ", as epoch and index say"), t.doc.Position)
 	}
 	p, err := t.Prove(ctx, t.here.Step, progress)
 	if err != nil {

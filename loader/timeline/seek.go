@@ -20,7 +20,11 @@ func (t *Timeline) Seek(ctx context.Context, step int64, progress func(done, tot
 		return nil, err
 	}
 	doc := t.doc
-	doc.Position, doc.Epoch, doc.Batch = p.Epoch*t.length+p.Index, p.Epoch, t.batchesBefore(p)
+	begin, _ := t.begin(p.Epoch)
+	doc.Position, doc.Epoch = begin+p.Index, p.Epoch
+	if doc.Batch, err = t.batchesBefore(p); err != nil {
+		return nil, err
+	}
 	if doc.Digest != "" || t.here.Step == 0 {
 		doc.Digest = proof.Digest
 	}
@@ -51,13 +55,13 @@ func (t *Timeline) Seek(ctx context.Context, step int64, progress func(done, tot
 }
 
 // batchesBefore returns how many batches of its epoch come before a place.
-func (t *Timeline) batchesBefore(p Place) int64 {
+func (t *Timeline) batchesBefore(p Place) (int64, error) {
 	if t.wrap {
-		return p.Index / t.segments[0].global
+		return p.Index / t.segments[0].global, nil
 	}
-	first, ok := t.find(p.Epoch, 0)
-	if !ok {
-		return 0
+	first, ok, err := t.find(p.Epoch, 0)
+	if !ok || err != nil {
+		return 0, err
 	}
-	return p.Step - first.Step
+	return p.Step - first.Step, nil
 }

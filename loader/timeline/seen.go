@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"fmt"
+	"sort"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/order"
@@ -10,21 +11,27 @@ import (
 
 // Seen is a place at which a sample is delivered.
 type Seen struct {
-	Place     // of its batch
-	Row   int // in the global batch
-	Size  int // of that batch
+	Place       // of its batch
+	Row   int   // in the global batch
+	Size  int   // of that batch
+	Packs []int // of a batch of packs: where each of them ends in it
 }
 
-// Rank returns the rank, of so many, that gets the sample, and the row in its batch.
+// Rank returns the rank, of so many, that gets the sample, and the row in its batch: of
+// packs, that of its pack.
 func (s Seen) Rank(world int) (rank, row int) {
-	rank = s.Row * world / s.Size
-	for s.Size*(rank+1)/world <= s.Row {
+	row, size := s.Row, s.Size
+	if s.Packs != nil {
+		row, size = sort.SearchInts(s.Packs, s.Row+1), len(s.Packs)
+	}
+	rank = row * world / size
+	for size*(rank+1)/world <= row {
 		rank++
 	}
-	for s.Size*rank/world > s.Row {
+	for size*rank/world > row {
 		rank--
 	}
-	return rank, s.Row - s.Size*rank/world
+	return rank, row - size*rank/world
 }
 
 // In returns where in an epoch a sample is delivered first; ok is false where it is not:
@@ -42,7 +49,7 @@ func (t *Timeline) In(epoch, id int64) (s Seen, ok bool, err error) {
 // All returns the places of an epoch at which a sample is delivered, at most so many: a
 // mixture may have it often, a selection never. Otherwise it is as In.
 func (t *Timeline) All(ctx context.Context, epoch, id int64, most int) (all []Seen, err error) {
-	if id < 0 || id >= t.samples && t.samples > 0 || t.length == 0 || epoch < 0 {
+	if id < 0 || id >= t.samples && t.samples > 0 || epoch < 0 || t.lengthOf(epoch) == 0 {
 		want := fmt.Sprintf("a sample of 0 to %d", t.samples-1)
 		if t.samples == 0 {
 			want = "a sample from 0 on"
@@ -52,36 +59,44 @@ func (t *Timeline) All(ctx context.Context, epoch, id int64, most int) (all []Se
 	if t.alone && epoch > 0 {
 		return nil, nil
 	}
+	var failed error
 	err = t.indices(ctx, epoch, id, func(index int64) bool {
-		if s, ok := t.find(epoch, index); ok {
+		s, ok, err := t.find(epoch, index)
+		if failed = err; ok && err == nil {
 			all = append(all, s)
 		}
-		return len(all) < most
+		return failed == nil && len(all) < most
 	})
+	if err == nil {
+		err = failed
+	}
 	return all, err
 }
 
 // indices yields where in an epoch's order a sample is, until yield says that it is enough.
 func (t *Timeline) indices(ctx context.Context, epoch, id int64, yield func(int64) bool) error {
-	index := int64(-1)
-	switch o := t.order.(type) {
+	index, length := int64(-1), t.lengthOf(epoch)
+	o, first, _ := t.orderAt(epoch)
+	switch o := o.(type) {
 	case order.Sequential, order.Cycle:
 		index = id
 	case *order.Permutation:
 		index = o.Inverse(id)
 	case *order.Shuffled:
-		index = o.Epoch(epoch).Inverse(id)
+		if o.EpochLen() == length {
+			index = o.Epoch(first / length).Inverse(id)
+		}
 	}
-	if index >= 0 && t.own == t.length {
+	if n, ends := epochLen(o); index >= 0 && index < length && ends && n == length {
 		yield(index)
 		return nil
 	}
-	block := make([]int64, min(t.length, 1<<16))
-	for i := int64(0); i < t.length; i += int64(len(block)) {
+	block := make([]int64, min(length, 1<<16))
+	for i := int64(0); i < length; i += int64(len(block)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		block = block[:min(int64(len(block)), t.length-i)]
+		block = block[:min(int64(len(block)), length-i)]
 		if err := t.fill(epoch, i, block); err != nil {
 			return err
 		}
@@ -95,31 +110,37 @@ func (t *Timeline) indices(ctx context.Context, epoch, id int64, yield func(int6
 }
 
 // find returns the batch that holds an index of an epoch.
-func (t *Timeline) find(epoch, index int64) (Seen, bool) {
+func (t *Timeline) find(epoch, index int64) (seen Seen, ok bool, err error) {
 	if t.wrap {
-		return t.findAround(epoch, index), true
+		return t.findAround(epoch, index), true, nil
 	}
 	for i, s := range t.segments {
 		if before(epoch, index, s.Place) {
-			return Seen{}, false
+			return Seen{}, false, nil
 		}
 		if i+1 < len(t.segments) && !before(epoch, index, t.segments[i+1].Place) {
 			continue
 		}
-		step, start := s.Step, s.Index
-		if epoch > s.Epoch {
-			step += t.batches(t.length-s.Index, s.global) + (epoch-s.Epoch-1)*t.batches(t.length, s.global)
-			start = 0
+		if err := t.checkPast(s); err != nil {
+			return Seen{}, false, err
 		}
-		batch := (index - start) / s.global
-		from := start + batch*s.global
-		size := min(s.global, t.length-from)
-		if size < s.global && t.dropLast {
-			return Seen{}, false
+		step, from, err := t.stepsTo(s, epoch)
+		if err != nil {
+			return Seen{}, false, err
 		}
-		return Seen{Place{step + batch, epoch, from}, int(index - from), int(size)}, true
+		k, ok, err := t.number(epoch, from, s.global, index)
+		if err != nil || !ok {
+			return Seen{}, false, err
+		}
+		first, size, _, _, err := t.batchOf(epoch, from, s.global, k)
+		if err != nil {
+			return Seen{}, false, err
+		}
+		seen = Seen{Place: Place{step + k, epoch, first}, Row: int(index - first), Size: int(size)}
+		seen.Packs, err = t.packEnds(seen.Place, size)
+		return seen, err == nil, err
 	}
-	return Seen{}, false
+	return Seen{}, false, nil
 }
 
 // before reports whether a sample comes before a place.
@@ -135,6 +156,6 @@ func (t *Timeline) Begin(epoch int64) (p Place, ok bool, err error) {
 	if epoch < 0 {
 		return p, false, &errs.Error{Kind: errs.Invalid, Op: "timeline.Begin", Subject: fmt.Sprint("epoch ", epoch), Want: "0 or more"}
 	}
-	s, ok := t.find(epoch, 0)
-	return s.Place, ok, nil
+	s, ok, err := t.find(epoch, 0)
+	return s.Place, ok, err
 }

@@ -46,21 +46,23 @@ type segment struct {
 
 // Timeline is a run that a document describes. It is immutable.
 type Timeline struct {
-	order    order.Order
-	own      int64 // samples of an epoch of order
-	samples  int64 // ids of order are below; 0: not known
-	length   int64 // samples of an epoch of the run
-	once     bool  // the order is that of one epoch, for all
-	alone    bool  // no other epoch than the first is known
-	wrap     bool  // batches go on over the end of an epoch
-	here     Place
-	segments []segment // in order of their steps
-	dropLast bool
-	first    int64 // the first step that can be told
-	doc      state.Document
-	extra    extra
-	readers  []reader // of a pipeline
-	sorted   bool     // readers are in the order of the graph
+	eras      []era         // of the epochs, in their order
+	shards    *order.Shards // of the epochs of a pipeline that are of different lengths
+	packs     bool          // batches are of packs
+	walker    *walker
+	broken    bool  // the epochs before that of the state are not known
+	epochStep int64 // of packs: the step with which the epoch of the state begins
+	samples   int64 // ids of orders are below; 0: not known
+	alone     bool  // no other epoch than the first is known
+	wrap      bool  // batches go on over the end of an epoch
+	here      Place
+	segments  []segment // in order of their steps
+	dropLast  bool
+	first     int64 // the first step that can be told
+	doc       state.Document
+	extra     extra
+	readers   []reader // of a pipeline
+	sorted    bool     // readers are in the order of the graph
 }
 
 // extra is what a loader's document holds of use here.
@@ -98,6 +100,10 @@ type Options struct {
 	// DropLast says that short batches at the end of epochs are left out, where the
 	// steps counted so far do not tell.
 	DropLast bool
+	// Walk, if not nil, is told how many of the samples of an epoch have been gone through to
+	// find its batches of packs: every 65,536 packs, and then at the end, where done is total.
+	// total is 0 where it is not known. An error of Walk ends that, and is returned.
+	Walk func(epoch, done, total int64) error
 	// Order, if not nil, is the order of the run, and Description its String. One of them
 	// is needed where the document holds a digest of the order. They are held against the
 	// document.
@@ -133,33 +139,24 @@ func Open(document []byte, o Options) (*Timeline, error) {
 	if t.extra.Window != nil || t.extra.Since > 0 {
 		return nil, unsupported("extra", "a state of batches in order", "one with batches handed out out of order, or since a snapshot")
 	}
-	if unit := doc.Fields["batches"]; unit != "" {
-		return nil, unsupported("fields: batches", "batches of a number of samples", "batches of "+unit+", whose sizes only the order knows")
+	switch unit := doc.Fields["batches"]; unit {
+	case "":
+	case "packs":
+		t.packs, t.walker = true, &walker{counts: map[walkKey]int64{}, told: o.Walk, drop: o.DropLast}
+	default:
+		return nil, unsupported("fields: batches", "batches of a number of samples or packs", "batches of "+unit)
 	}
 	if err := t.readOrder(o); err != nil {
 		return nil, err
 	}
 	t.here = Place{Step: t.extra.Step, Epoch: doc.Epoch, Index: t.extra.Index}
-	if err := t.checkSpans(); err != nil {
-		return nil, err
+	if t.here.Epoch < 0 || t.here.Index < 0 || t.here.Index > t.lengthOf(t.here.Epoch) || t.here.Step < 0 || t.lengthOf(t.here.Epoch) == 0 && len(t.eras) == 1 && t.here.Step > 0 {
+		return nil, corrupt("extra", fmt.Sprint("a place in an epoch of ", t.lengthOf(t.here.Epoch), " samples"), t.here)
 	}
-	if t.here.Index < 0 || t.here.Index > t.length || t.here.Step < 0 || t.length == 0 && t.here.Step > 0 {
-		return nil, corrupt("extra", fmt.Sprint("a place in an epoch of ", t.length, " samples"), t.here)
+	if t.packs {
+		return t, t.readPackedHistory()
 	}
 	return t, t.readHistory()
-}
-
-// checkSpans refuses the state of a run whose data set has grown, while it is in an epoch
-// of another length than those that come. Later it tells of that epoch and what comes.
-func (t *Timeline) checkSpans() error {
-	if len(t.extra.Spans) == 0 {
-		return nil
-	}
-	_, epochs := t.order.(order.Epochs)
-	if last := t.extra.Spans[len(t.extra.Spans)-1]; t.here.Epoch < last[0] || !epochs && !t.once {
-		return unsupported("extra.spans", fmt.Sprint("a state of epoch ", last[0], " or later, of an order with epochs"), fmt.Sprint("one of epoch ", t.here.Epoch, ", in a run whose data set has grown"))
-	}
-	return nil
 }
 
 // readExtra decodes the part of a document that is the loader's own.
@@ -180,21 +177,57 @@ func (t *Timeline) readOrder(o Options) (err error) {
 	if !ok {
 		return unsupported("fields", "an order", "a sampler or streams, which only the program knows")
 	}
-	if t.order, err = o.orderOf(identity); err != nil {
+	last, err := o.orderOf(identity)
+	if err != nil {
 		return errs.Wrap("timeline.Open", "fields: order", err)
+	}
+	if _, are := last.(order.Packer); t.packs && !are {
+		return corrupt("fields: order", "an order of packs, as batches say", identity)
 	}
 	if t.samples, err = strconv.ParseInt(t.doc.Fields["samples"], 10, 64); err != nil || t.samples < 0 {
 		return corrupt("fields: samples", "a number of samples", strconv.Quote(t.doc.Fields["samples"]))
 	}
-	n, once := t.order.Len()
-	t.length, t.once = t.samples, once
-	if e, ok := t.order.(order.Epochs); ok {
-		t.length = e.EpochLen()
-	} else if once {
-		t.length = n
+	spans := t.extra.Spans
+	if len(spans) == 0 {
+		spans = [][3]int64{{0, t.samples, 0}}
 	}
-	t.own = t.length
+	for i, span := range spans {
+		if span[0] < 0 || span[1] < 0 || span[2] < 0 || i > 0 && span[0] < spans[i-1][0] || i == len(spans)-1 && span[1] != t.samples {
+			return corrupt("extra.spans", fmt.Sprint("epochs that rise, up to ", t.samples, " samples"), span)
+		}
+		t.addEra(last, span)
+	}
 	return nil
+}
+
+// addEra adds the epochs from one on in which the data set has had so many samples, with the
+// order that the loader has in them.
+func (t *Timeline) addEra(o order.Order, span [3]int64) {
+	e := era{epoch: span[0], order: o, start: span[2]}
+	if span[1] < t.samples {
+		if first, ok := order.First(o, span[1]); ok {
+			e.order = first
+		}
+	}
+	n, once := e.order.Len()
+	e.length, e.once = span[1], once
+	if epochs, ok := e.order.(order.Epochs); ok {
+		e.length = epochs.EpochLen()
+		e.start = e.epoch * e.length
+	} else if once {
+		e.length = n
+	}
+	if k := len(t.eras); k > 0 {
+		last := t.eras[k-1]
+		e.position = last.position + (e.epoch-last.epoch)*last.length
+		if last.epoch == e.epoch {
+			t.eras = t.eras[:k-1]
+		}
+	} else if e.epoch > 0 {
+		t.broken = true // what came before is not in the document
+		e.position = t.doc.Position - t.extra.Index - (t.doc.Epoch-e.epoch)*e.length
+	}
+	t.eras = append(t.eras, e)
 }
 
 // orderOf returns the order of which a document has the identity.
@@ -230,19 +263,18 @@ func (t *Timeline) readHistory() error {
 			return corrupt("extra.history", "steps, positions and sizes of batches up to the place", h)
 		}
 		s := segment{Place: Place{Step: h[0]}, global: h[2]}
-		if t.length > 0 {
-			s.Epoch, s.Index = h[1]/t.length, h[1]%t.length
-		}
+		s.Epoch, s.Index = t.locate(h[1])
 		t.segments = append(t.segments, s)
 	}
 	t.first = t.segments[0].Step
 	for _, drop := range []bool{t.dropLast, !t.dropLast} {
 		t.dropLast = drop
-		if len(t.extra.Spans) == 0 && t.consistent() {
-			return nil
+		if ok, err := t.consistent(t.here); ok && !t.broken || err != nil {
+			return err
 		}
 	}
 	last := t.segments[len(t.segments)-1]
+	t.broken = true
 	t.segments = []segment{{Place: t.here, global: last.global}}
 	t.first = t.here.Step
 	if back := min(t.doc.Batch, t.here.Step-last.Step); back > 0 && back*last.global <= t.here.Index+last.global-1 {
@@ -252,49 +284,71 @@ func (t *Timeline) readHistory() error {
 	return nil
 }
 
-// consistent reports whether the segments lead to one another and to the place.
-func (t *Timeline) consistent() bool {
+// readPackedHistory finds the segments where batches are of packs. The first batch of the
+// epoch of the state begins one, so that its steps are found without those before it.
+func (t *Timeline) readPackedHistory() error {
+	begin, ok := t.begin(t.here.Epoch)
+	if !ok || len(t.extra.History) == 0 || t.doc.Batch < 0 || t.doc.Batch > t.here.Step {
+		return corrupt("extra.history", "batches that lead to the place", t.here)
+	}
+	t.broken = t.broken || t.doc.Position != begin+t.here.Index
+	t.epochStep = t.here.Step - t.doc.Batch
+	epoch := segment{Place: Place{Step: t.epochStep, Epoch: t.here.Epoch}}
+	within := []segment{epoch}
+	for _, h := range t.extra.History {
+		if h[0] < 0 || h[1] < 0 || h[2] < 1 || h[0] > t.here.Step || h[1] > t.doc.Position {
+			return corrupt("extra.history", "steps, positions and sizes of batches up to the place", h)
+		}
+		s := segment{Place: Place{Step: h[0]}, global: h[2]}
+		if h[0] > t.epochStep {
+			s.Epoch, s.Index = t.here.Epoch, t.here.Index-(t.doc.Position-h[1])
+			if s.Index < 0 {
+				return corrupt("extra.history", "a position in the epoch", h)
+			}
+			within = append(within, s)
+			continue
+		}
+		within[0].global = h[2]
+		if s.Epoch, s.Index = t.locate(h[1]); !t.broken && s.Epoch < t.here.Epoch {
+			t.segments = append(t.segments, s)
+		}
+	}
+	if within[0].global == 0 {
+		within = within[1:] // what came before the first change was forgotten
+	}
+	t.segments = append(t.segments, within...)
+	if last := t.segments[len(t.segments)-1]; last.Step < t.here.Step {
+		t.segments = append(t.segments, segment{t.here, last.global}) // what comes is found from here
+	}
+	t.first = t.segments[0].Step
+	return nil
+}
+
+// consistent reports whether the segments lead to one another and to a place.
+func (t *Timeline) consistent(end Place) (bool, error) {
 	for i, s := range t.segments {
-		end := t.here
+		if t.packs && s.Epoch == t.here.Epoch {
+			break
+		}
+		to := end
 		if i+1 < len(t.segments) {
-			end = t.segments[i+1].Place
+			to = t.segments[i+1].Place
 		}
-		if end.Step < s.Step || t.normal(t.at(s, end.Step), s.global) != t.normal(end, s.global) {
-			return false
+		if to.Step < s.Step || to.Epoch < s.Epoch {
+			return false, nil
+		}
+		p, _, err := t.placeUnchecked(s, to.Step)
+		if err != nil {
+			return false, err
+		}
+		if p, err = t.normal(p, s.global); err != nil {
+			return false, err
+		}
+		if to, err = t.normal(to, s.global); err != nil || p != to {
+			return false, err
 		}
 	}
-	return true
-}
-
-// normal is the end of an epoch, behind which batches of a size do not come any more, as the
-// beginning of the next one.
-func (t *Timeline) normal(p Place, global int64) Place {
-	if t.length > 0 && t.batches(t.length-p.Index, global) == 0 {
-		p.Epoch, p.Index = p.Epoch+1, 0
-	}
-	return p
-}
-
-// batches is how many batches of a size n samples give.
-func (t *Timeline) batches(n, global int64) int64 {
-	if t.dropLast {
-		return n / global
-	}
-	return (n + global - 1) / global
-}
-
-// at returns where a step of a segment begins.
-func (t *Timeline) at(s segment, step int64) Place {
-	if t.wrap {
-		return t.around(s, step)
-	}
-	d := step - s.Step
-	rest, epoch := t.batches(t.length-s.Index, s.global), t.batches(t.length, s.global)
-	if d < rest || epoch == 0 {
-		return Place{step, s.Epoch, s.Index + min(d, rest)*s.global}
-	}
-	d -= rest
-	return Place{step, s.Epoch + 1 + d/epoch, d % epoch * s.global}
+	return true, nil
 }
 
 // segmentOf returns the segment of a step.
@@ -311,11 +365,25 @@ func (t *Timeline) segmentOf(step int64) segment {
 // Here returns where the run stands: the batch that comes next begins there.
 func (t *Timeline) Here() Place { return t.here }
 
-// EpochLen returns the number of samples of an epoch.
-func (t *Timeline) EpochLen() int64 { return t.length }
+// EpochLen returns the number of samples of the epoch in which the run stands.
+func (t *Timeline) EpochLen() int64 { return t.lengthOf(t.here.Epoch) }
 
-// Order returns the order.
-func (t *Timeline) Order() order.Order { return t.order }
+// Batches returns the number of batches of the epoch in which the run stands, as those left
+// of it and those of which the document tells.
+func (t *Timeline) Batches() (int64, error) {
+	if t.wrap {
+		return 0, unsupported("fields: last_batch", "batches that end with their epoch", "fill")
+	}
+	before, err := t.batchesBefore(t.here)
+	if err != nil {
+		return 0, err
+	}
+	left, err := t.count(t.here.Epoch, t.here.Index, t.segmentOf(t.here.Step).global)
+	return before + left, err
+}
+
+// Order returns the order: of a data set that has grown, that of all its samples.
+func (t *Timeline) Order() order.Order { return t.eras[len(t.eras)-1].order }
 
 // Document returns the document.
 func (t *Timeline) Document() state.Document { return t.doc }
@@ -324,7 +392,15 @@ func (t *Timeline) Document() state.Document { return t.doc }
 func (t *Timeline) World() int { return max(1, t.extra.World) }
 
 // DropLast reports whether short batches at the end of epochs are left out.
-func (t *Timeline) DropLast() bool { return t.dropLast }
+func (t *Timeline) DropLast() bool {
+	if t.packs {
+		t.walker.mu.Lock()
+		defer t.walker.mu.Unlock()
+		drop, err := t.drops()
+		return drop && err == nil
+	}
+	return t.dropLast
+}
 
 // FirstStep returns the first step that the document tells of: 0, unless the size
 // of batches changed more often than is remembered, or an epoch was broken off.
@@ -333,18 +409,44 @@ func (t *Timeline) FirstStep() int64 { return t.first }
 // Batch is a global batch: the samples of a step on all ranks.
 type Batch struct {
 	Place
-	IDs []int64
+	IDs   []int64
+	Packs []int // of a batch of packs: where each ends in IDs
 }
 
 // Rank returns the samples of one of so many ranks. A rank of a batch with fewer samples
 // than ranks has the sample that it repeats, as loader.RepeatSample has it.
 func (b Batch) Rank(rank, world int) []int64 {
+	first, last, _ := b.share(rank, world)
+	return b.IDs[first:last]
+}
+
+// share returns the slice of the samples that is a rank's, and the packs in it.
+func (b Batch) share(rank, world int) (first, last int, ends []int) {
 	n := len(b.IDs)
+	if b.Packs != nil {
+		n = len(b.Packs)
+	}
 	lo, hi := n*rank/world, n*(rank+1)/world
 	if n > 0 {
 		hi = max(hi, lo+1)
 	}
-	return b.IDs[lo:hi]
+	if b.Packs == nil || n == 0 {
+		return lo, hi, nil
+	}
+	if lo > 0 {
+		first = b.Packs[lo-1]
+	}
+	return first, b.Packs[hi-1], b.Packs[lo:hi]
+}
+
+// PacksOf returns the samples of each pack of a rank, nil where batches are of samples.
+func (b Batch) PacksOf(rank, world int) (packs [][]int64) {
+	first, _, ends := b.share(rank, world)
+	for _, end := range ends {
+		packs = append(packs, b.IDs[first:end])
+		first = end
+	}
+	return packs
 }
 
 // Batch returns what was or will be delivered in a step, by batches of the size they
@@ -354,37 +456,36 @@ func (t *Timeline) Batch(step int64) (Batch, error) {
 	if step < t.first {
 		return Batch{}, &errs.Error{Kind: errs.Invalid, Op: "timeline.Batch", Subject: fmt.Sprint("step ", step), Want: fmt.Sprint("step ", t.first, " or later"), Got: "one of which the state does not tell"}
 	}
-	if t.length == 0 || t.batches(t.length, t.segmentOf(step).global) == 0 {
+	p, n, err := t.span(step)
+	if err != nil {
+		return Batch{}, err
+	}
+	if n < 1 {
 		return Batch{}, &errs.Error{Kind: errs.Invalid, Op: "timeline.Batch", Subject: fmt.Sprint("step ", step), Got: "epochs have no batches"}
 	}
-	p, n := t.span(step)
 	if t.alone && p.Epoch > 0 {
 		return Batch{}, t.unknownEpoch(p.Epoch)
 	}
 	b := Batch{Place: p, IDs: make([]int64, n)}
-	return b, t.fill(p.Epoch, p.Index, b.IDs)
-}
-
-// span returns where a step begins, and its samples.
-func (t *Timeline) span(step int64) (p Place, n int64) {
-	s := t.segmentOf(step)
-	p = t.at(s, step)
-	if t.wrap {
-		return p, s.global
+	if b.Packs, err = t.packEnds(p, n); err != nil {
+		return Batch{}, err
 	}
-	return p, min(s.global, t.length-p.Index)
+	return b, t.fill(p.Epoch, p.Index, b.IDs)
 }
 
 // fill writes the ids of an epoch from an index on.
 func (t *Timeline) fill(epoch, index int64, dst []int64) error {
-	pos := index
-	if !t.once {
-		if epoch > (math.MaxInt64-index)/max(1, t.length) {
-			return &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("epoch ", epoch), Got: "beyond the largest position"}
-		}
-		pos += epoch * t.length
+	return t.fillFrom(t.eraOf(epoch).order, epoch, index, dst)
+}
+
+// fillFrom writes the ids that an order of the run has from an index of an epoch on.
+func (t *Timeline) fillFrom(o order.Order, epoch, index int64, dst []int64) error {
+	_, first, ok := t.orderAt(epoch)
+	if !ok || first > math.MaxInt64-index {
+		return &errs.Error{Kind: errs.Invalid, Op: "timeline", Subject: fmt.Sprint("epoch ", epoch), Got: "beyond the largest position"}
 	}
-	if n := t.order.Fill(pos, dst); n < len(dst) {
+	pos := first + index
+	if n := o.Fill(pos, dst); n < len(dst) {
 		return corrupt("fields: order", fmt.Sprint("ids up to position ", pos+int64(len(dst))), pos+int64(n))
 	}
 	return nil
@@ -395,7 +496,8 @@ func (t *Timeline) fill(epoch, index int64, dst []int64) error {
 // for an order that does not end, sizes below 1, or more batches than there are.
 func OneEpoch(o order.Order, global, delivered int64, opt Options) (*Timeline, error) {
 	n, once := o.Len()
-	t := &Timeline{order: o, length: n, own: n, samples: n, once: true, alone: true, dropLast: opt.DropLast, segments: []segment{{global: global}}}
+	t := &Timeline{samples: n, alone: true, dropLast: opt.DropLast, segments: []segment{{global: global}}}
+	t.oneEra(o, n, true)
 	if !once || global < 1 || delivered < 0 || delivered > t.batches(n, global) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "timeline.OneEpoch", Want: "an order that ends, and batches of it", Got: fmt.Sprint(delivered, " batches of ", global, " from ", o)}
 	}

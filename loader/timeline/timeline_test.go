@@ -42,7 +42,9 @@ func play(t *rapid.T, o loader.Options[int64, []int64], samples int64, legs []le
 			with := o
 			with.GlobalBatch, with.Rank, with.World = g.global, i, g.world
 			with.Warn = func(string) {}
-			with.Collate = func(s []int64) ([]int64, error) { return slices.Clone(s), nil }
+			if with.CollatePacks == nil {
+				with.Collate = func(s []int64) ([]int64, error) { return slices.Clone(s), nil }
+			}
 			l, err := loader.New(data, with)
 			if err == nil && saved != nil {
 				err = l.SetState(saved)
