@@ -20,31 +20,80 @@ import (
 type examined struct {
 	*parity.Report
 	manifest *manifest.Manifest
-	raw      []byte // the manifest as it lies there
+	raw      []byte // the manifest, as it was written
+	why      error  // what is wrong with the manifest; nil where it lies there as raw
+	found    []byte // the manifest as it lies there, as far as it can be read
 }
 
-// examine looks at a damaged checkpoint. It returns nil for one without parity, or
-// whose manifest cannot be read.
-func examine(ctx context.Context, st store.Store, name string, progress func(done, total int64)) (*examined, error) {
-	raw, err := store.ReadAll(ctx, st, path.Join(name, manifest.Name))
-	var m *manifest.Manifest
+// Mendable reports whether there is damage and all of it can be mended.
+func (x *examined) Mendable() bool {
+	return (x.why != nil || len(x.Bad) > 0) && x.Beyond() == nil
+}
+
+// files are the names of the damaged files.
+func (x *examined) files() (names []string) {
+	if x.why != nil {
+		names = append(names, manifest.Name)
+	}
+	for _, b := range x.Bad {
+		names = append(names, b.File.Name)
+	}
+	return names
+}
+
+// examine looks at a damaged checkpoint. It returns nil for one without parity, unless
+// any is set, and for one whose manifest cannot be had; beyond says why it cannot, where
+// there is a copy of it.
+func examine(ctx context.Context, st store.Store, name string, anyway bool, progress func(done, total int64)) (x *examined, beyond, err error) {
+	x = &examined{}
+	if x.found, err = readable(ctx, st, path.Join(name, manifest.Name)); errs.KindOf(err) == errs.Canceled {
+		return nil, nil, err
+	}
+	x.raw, x.why = x.found, err
 	if err == nil {
-		m, err = manifest.Parse(raw)
+		x.manifest, x.why = manifest.Parse(x.raw)
 	}
-	if err != nil {
-		if errs.KindOf(err) == errs.Canceled {
-			return nil, err
+	if x.why != nil {
+		if kind := errs.KindOf(x.why); kind != errs.Corrupt && kind != errs.NotFound && kind != errs.IO {
+			return nil, nil, nil
 		}
-		return nil, nil
+		x.raw, err = parity.Manifest(ctx, st, name, x.found)
+		if err == nil {
+			x.manifest, err = manifest.Parse(x.raw)
+		}
+		switch {
+		case errs.KindOf(err) == errs.Canceled:
+			return nil, nil, err
+		case err != nil:
+			return nil, err, nil
+		}
 	}
-	if !parity.Has(m) {
-		return nil, nil
+	if !anyway && !parity.Has(x.manifest) {
+		return nil, nil, nil
 	}
-	r, err := parity.Examine(ctx, st, name, m, progress)
-	if err != nil {
+	if x.Report, err = parity.Examine(ctx, st, name, x.manifest, progress); err != nil {
+		return nil, nil, err
+	}
+	return x, nil, nil
+}
+
+// readable reads a file. Of one that cannot be read as a whole it returns the last bytes,
+// where these can be read, with the error.
+func readable(ctx context.Context, st store.Store, name string) ([]byte, error) {
+	b, err := store.ReadAll(ctx, st, name)
+	if errs.KindOf(err) != errs.IO {
+		return b, err
+	}
+	r, e := st.Open(ctx, name)
+	if e != nil {
 		return nil, err
 	}
-	return &examined{r, m, raw}, nil
+	defer r.Close() //nolint:errcheck // nothing was written
+	b = make([]byte, min(r.Size(), 512))
+	if r.ReadAt(ctx, b, r.Size()-int64(len(b))) != nil {
+		return nil, err
+	}
+	return b, err
 }
 
 // mend mends the checkpoint name, which gets the name final where that is another one. It
@@ -55,16 +104,13 @@ func (r *repairer) mend(ctx context.Context, name, final string, why error, oneO
 		return false, err
 	}
 	defer old.Close() //nolint:errcheck // nothing was written
-	x, err := examine(ctx, old, name, r.progress(name))
+	x, _, err := examine(ctx, old, name, false, r.progress(name))
 	if err != nil || x == nil || !x.Mendable() {
 		return false, err
 	}
-	a := RepairAction{Kind: RepairMend, Path: r.below(name), Why: why}
+	a := RepairAction{Kind: RepairMend, Path: r.below(name), Why: why, Files: x.files()}
 	if final != name {
 		a.To = path.Base(final)
-	}
-	for _, b := range x.Bad {
-		a.Files = append(a.Files, b.File.Name)
 	}
 	if !oneOfMany {
 		a.Shared = r.sharers(ctx, name, x)
@@ -121,11 +167,11 @@ func (r *repairer) replace(ctx context.Context, name, final string, old store.Pi
 			return err
 		}
 	}
-	now, err := store.ReadAll(ctx, r.st, path.Join(name, manifest.Name))
-	if err != nil {
+	now, err := readable(ctx, r.st, path.Join(name, manifest.Name))
+	if err != nil && x.why == nil {
 		return err
 	}
-	if !bytes.Equal(now, x.raw) {
+	if !bytes.Equal(now, x.found) {
 		return &errs.Error{Kind: errs.Mismatch, Subject: name, Want: "a checkpoint that nobody changes", Got: "another one than before", Remedy: "repair it again, while no other process writes there"}
 	}
 	if err := txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: x.raw}); err != nil {

@@ -74,9 +74,10 @@ func sameFiles(t *testing.T, got, want map[string][]byte) {
 	}
 }
 
-// TestMend: each layout, signed or not: damage of each file but the manifest is told as
-// damage that repair can mend; repair without Apply changes nothing; with it every file is
-// what it was, to the bit.
+// TestMend: each layout, signed or not: damage of each file is told as damage that repair
+// can mend; repair without Apply changes nothing; with it every file is what it was, to the
+// bit. Only the signature, of which there is no copy, is lost with the end of the manifest:
+// that is told, and changes nothing.
 func TestMend(t *testing.T) {
 	_, key := signingKey(1)
 	for name, o := range map[string]options.Bivouac{
@@ -107,9 +108,6 @@ func TestMend(t *testing.T) {
 				t.Fatal("no parity was saved")
 			}
 			for n, b := range whole {
-				if n == "bivouac.manifest" {
-					continue
-				}
 				at := filepath.Join(dir, n)
 				for kind, damage := range map[string]func() error{
 					"flip": func() error {
@@ -133,6 +131,13 @@ func TestMend(t *testing.T) {
 					}
 					if err := damage(); err != nil {
 						t.Fatal(err)
+					}
+					if n == "bivouac.manifest" && o.Signing != nil && kind != "flip" {
+						notMended(t, dir, "signature")
+						if err := os.WriteFile(at, b, 0o666); err != nil {
+							t.Fatal(err)
+						}
+						continue
 					}
 					mended(t, dir, n+" "+kind)
 					sameFiles(t, bytesBelow(t, dir), whole)
@@ -160,6 +165,100 @@ func mended(t *testing.T, dir, what string) {
 			sameFiles(t, bytesBelow(t, dir), before)
 		}
 	}
+}
+
+// notMended has a checkpoint looked at that is damaged beyond repair, and whose problems
+// have a word.
+func notMended(t *testing.T, dir, word string) {
+	t.Helper()
+	ctx := t.Context()
+	before := bytesBelow(t, dir)
+	r, err := checkpoint.Verify(ctx, dir, nil)
+	if err != nil || r.OK() || r.Mendable || !strings.Contains(errors.Join(r.Problems...).Error(), word) {
+		t.Fatalf("verify says %v %+v", err, r)
+	}
+	done, err := checkpoint.Repair(ctx, dir, &checkpoint.RepairOptions{Apply: true})
+	if err != nil || len(done.Actions) > 0 || len(done.Problems) == 0 {
+		t.Fatalf("repair says %v %+v", err, done)
+	}
+	sameFiles(t, bytesBelow(t, dir), before)
+}
+
+// TestMendManifest: with the manifest and other files damaged at once, verify names each
+// of them, and repair mends all. A manifest with any one flipped bit is mended, signed too,
+// the signature included; with its copy damaged as well it is told, and nothing is changed.
+func TestMendManifest(t *testing.T) {
+	ctx := t.Context()
+	public, key := signingKey(1)
+	dir := filepath.Join(t.TempDir(), "c")
+	save := &checkpoint.SaveOptions{Options: withParity(4, options.Bivouac{Signing: key, Label: "x"})}
+	if err := checkpoint.Save(ctx, dir, map[string]any{"w": []float32{1, 2, 3}}, save); err != nil {
+		t.Fatal(err)
+	}
+	whole := bytesBelow(t, dir)
+	write := func(n string, b []byte) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, n), b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flip := func(n string, bit int) []byte {
+		b := slices.Clone(whole[n])
+		b[bit/8] ^= 1 << (bit % 8)
+		write(n, b)
+		return b
+	}
+	size := len(whole["bivouac.manifest"])
+	for i := 0; i < size; i += max(1, size/60) {
+		flip("bivouac.manifest", 8*i+i%8)
+		mended(t, dir, fmt.Sprint("bit ", 8*i+i%8))
+		sameFiles(t, bytesBelow(t, dir), whole)
+	}
+	for i := 8 * (size - 103); i < 8*size; i += 17 { // the line of the signature
+		flip("bivouac.manifest", i)
+		mended(t, dir, fmt.Sprint("bit ", i))
+		sameFiles(t, bytesBelow(t, dir), whole)
+	}
+	load := &checkpoint.LoadOptions{}
+	load.Verification = public
+	if _, err := checkpoint.Load(ctx, dir, load); err != nil {
+		t.Fatal(err)
+	}
+
+	flip("bivouac.manifest", 300)
+	flip("_CHECKPOINT_METADATA", 40)
+	if err := os.Remove(filepath.Join(dir, "state/_METADATA")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := checkpoint.Verify(ctx, dir, nil)
+	if err != nil || !r.Mendable || len(r.Problems) != 3 {
+		t.Fatalf("verify says %v %+v", err, r)
+	}
+	mended(t, dir, "three files")
+	sameFiles(t, bytesBelow(t, dir), whole)
+
+	flip("bivouac.manifest", 300)
+	flip(parity.CopyName, 500)
+	notMended(t, dir, parity.CopyName)
+	write("bivouac.manifest", whole["bivouac.manifest"])
+	mended(t, dir, "the copy")
+	sameFiles(t, bytesBelow(t, dir), whole)
+}
+
+// TestLostManifestIsTold: a checkpoint of one document, which nothing else says had a
+// manifest, is damaged without it, and mended.
+func TestLostManifestIsTold(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "c")
+	values := map[string]any{"note": map[string]any{"a": 1}}
+	if err := checkpoint.SaveCheckpointables(t.Context(), dir, values, &checkpoint.SaveOptions{Options: withParity(4, options.Bivouac{})}); err != nil {
+		t.Fatal(err)
+	}
+	whole := bytesBelow(t, dir)
+	if err := os.Remove(filepath.Join(dir, "bivouac.manifest")); err != nil {
+		t.Fatal(err)
+	}
+	mended(t, dir, "the manifest")
+	sameFiles(t, bytesBelow(t, dir), whole)
 }
 
 // TestMendBeyond: what is lost beyond the redundancy is told, and repair changes nothing.

@@ -89,7 +89,8 @@ type RepairReport struct {
 //     together: what is whole is linked into a new directory, and the two are exchanged.
 //     A step that was set aside gets its name back then, where that is free. What steps
 //     share by Dedup is mended once and shared again;
-//   - other steps of a run that are damaged are renamed to <name>.damaged;
+//   - other steps of a run that are damaged are renamed to <name>.damaged; one that the
+//     disk does not give back is a problem, and keeps its name, as another look may read it;
 //   - staging leftovers are removed.
 //
 // Nothing else is removed or renamed, and no data file is ever written to. A
@@ -176,7 +177,7 @@ func (r *repairer) run(ctx context.Context) error {
 	}
 	err = open(ctx, r.st, r.root)
 	switch kind := errs.KindOf(err); {
-	case err == nil, kind == errs.Corrupt:
+	case err == nil, kind == errs.Corrupt, isUnreadable(err):
 		if err := r.checkpoint(ctx, r.root, false); err != nil {
 			return err
 		}
@@ -266,7 +267,7 @@ func (r *repairer) directory(ctx context.Context) (err error) {
 func (r *repairer) element(ctx context.Context, name string, step bool) error {
 	err := open(ctx, r.st, name)
 	switch kind := errs.KindOf(err); {
-	case err == nil, kind == errs.Corrupt:
+	case err == nil, kind == errs.Corrupt, isUnreadable(err):
 		return r.checkpoint(ctx, name, true)
 	case kind != errs.Invalid && kind != errs.Unsupported:
 		return err
@@ -358,7 +359,7 @@ func (r *repairer) look(ctx context.Context, name string, oneOfMany bool) (repla
 		}
 	}
 	switch {
-	case damage != nil && oneOfMany:
+	case damage != nil && oneOfMany && !isUnreadable(damage):
 		return nil, r.setAside(ctx, name, old, damage)
 	case damage != nil:
 		r.problem(damage)

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/store"
@@ -82,18 +84,71 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error)
 		return err
 	})
 	switch {
-	case err == nil:
-		return r, errs.Wrap(op, path, r.unread)
 	case err == errDamaged:
-	case errs.KindOf(err) == errs.Corrupt:
-		r = &Report{Path: path, Problems: []error{err}, Coverage: "the checkpoint cannot be opened"}
-	default:
-		return nil, errs.Wrap(op, path, err)
+		err = r.mendable(ctx, o)
+	case errs.KindOf(err) == errs.Corrupt || isUnreadable(err):
+		r = &Report{Path: path, Problems: []error{asDamage(err)}, Coverage: "the checkpoint cannot be opened"}
+		err = r.unopened(ctx, o)
 	}
-	if err := r.mendable(ctx, o); err != nil {
+	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}
 	return r, errs.Wrap(op, path, r.unread)
+}
+
+// unopened looks at the files of a checkpoint that cannot be opened, where there is a
+// manifest, or a copy of it, that says what they are.
+func (r *Report) unopened(ctx context.Context, o *VerifyOptions) error {
+	st, name, err := locate.Checkpoint(r.Path, o.Store)
+	if err != nil {
+		return err
+	}
+	x, beyond, err := examine(ctx, st, name, true, o.Progress)
+	if beyond != nil && errs.KindOf(beyond) != errs.NotFound {
+		r.Problems = append(r.Problems, errs.Wrap("checkpoint.Verify", manifest.Name, beyond))
+	}
+	if err != nil || x == nil {
+		return err
+	}
+	there, err := parts.Files(ctx, st, name, nil)
+	if err != nil {
+		return asError(err)
+	}
+	r.Coverage = "the checkpoint cannot be opened; every byte of every file"
+	if x.why != nil {
+		r.Coverage += ", by the copy of the manifest"
+	}
+	r.Files = len(there)
+	for _, f := range there {
+		if _, listed := x.manifest.File(f); !listed && f != manifest.Name {
+			r.Problems = append(r.Problems, stranger(f))
+			r.strangers++
+		}
+	}
+	told := r.Problems[0].Error()
+	for _, f := range x.manifest.Files {
+		r.Bytes += f.Size
+	}
+	for _, b := range x.Bad {
+		if err := errs.Wrap("checkpoint.Verify", b.File.Name, asDamage(b.Why)); !strings.Contains(told, b.File.Name) {
+			r.Problems = append(r.Problems, err)
+		}
+	}
+	r.Mendable = r.strangers == 0 && x.Mendable()
+	return nil
+}
+
+// asError is an error that is no damage; nil of one that is told otherwise.
+func asError(err error) error {
+	if isDamage(err) || isUnreadable(err) {
+		return nil
+	}
+	return err
+}
+
+func stranger(name string) error {
+	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: name,
+		Got: "a file that the manifest does not list", Remedy: "remove it if it does not belong there"}
 }
 
 // mendable finds out whether the damage can be mended. Files that the manifest does not
@@ -106,7 +161,7 @@ func (r *Report) mendable(ctx context.Context, o *VerifyOptions) error {
 	if err != nil {
 		return err
 	}
-	x, err := examine(ctx, st, name, nil)
+	x, _, err := examine(ctx, st, name, false, nil)
 	if err == nil && x != nil {
 		r.Mendable = x.Mendable()
 	}
@@ -184,8 +239,30 @@ func isDamage(err error) bool {
 	return kind == errs.Corrupt || kind == errs.NotFound
 }
 
+// isUnreadable reports whether an error says that the disk does not give bytes back that
+// it was given: a damage as others are.
+func isUnreadable(err error) bool {
+	return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EBADMSG)
+}
+
+// asDamage returns what cannot be read, or is not there, as errs.Corrupt, and other errors
+// as they are.
+func asDamage(err error) error {
+	if err == nil || errs.KindOf(err) == errs.Corrupt || !isDamage(err) && !isUnreadable(err) {
+		return err
+	}
+	e := &errs.Error{Kind: errs.Corrupt, Err: err}
+	if isUnreadable(err) {
+		e.Got, e.Remedy = "bytes that the disk does not give back", "look at the disk, and load another step; bivouac repair mends files of a checkpoint with parity"
+	}
+	return e
+}
+
 // found keeps a damage and passes on any other error.
 func (v *verifier) found(err error) error {
+	if isUnreadable(err) {
+		err = asDamage(err)
+	}
 	if isDamage(err) {
 		v.r.Problems = append(v.r.Problems, err)
 		return nil
@@ -207,8 +284,7 @@ func (v *verifier) files(ctx context.Context, there []store.Info) error {
 	for _, f := range there {
 		names[f.Name] = true
 		if _, listed := v.c.Manifest.File(f.Name); !listed && f.Name != manifest.Name {
-			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: f.Name,
-				Got: "a file that the manifest does not list", Remedy: "remove it if it does not belong there"})
+			v.r.Problems = append(v.r.Problems, stranger(f.Name))
 			v.r.strangers++
 		}
 	}
@@ -329,6 +405,9 @@ func (v *verifier) tree(ctx context.Context, item string) error {
 	}
 	c.Verdict = func(l *layout.Leaf, err error) error {
 		v.r.Leaves++
+		if isUnreadable(err) {
+			err = errs.Wrap("", "array "+strconv.Quote(l.Param), asDamage(err))
+		}
 		part(l).Err = err
 		if err != nil && !isDamage(err) {
 			return v.cannot(err)
@@ -342,6 +421,9 @@ func (v *verifier) tree(ctx context.Context, item string) error {
 	for i := range t.Leaves {
 		l := &t.Leaves[i]
 		if l.Err != nil && err == nil {
+			if isUnreadable(l.Err) {
+				l.Err = asDamage(l.Err)
+			}
 			p := part(l)
 			if p.Err = l.Err; !strings.Contains(l.Err.Error(), l.Param) {
 				p.Err = errs.Wrap("", "array "+strconv.Quote(l.Param), l.Err)

@@ -23,13 +23,20 @@ func (im *Image) guard(txn store.Txn) *parity.Txn {
 	return parity.Wrap(txn, p)
 }
 
-// addParity lists the parity files.
+// addParity lists the parity files in a manifest that lists all else, and makes its copy.
 func (im *Image) addParity(ctx context.Context, guard *parity.Txn, m *manifest.Manifest, markers []store.Blob) error {
 	files, err := guard.Finish(ctx, markers...)
 	for _, f := range files {
 		im.stats.ParityBytes += f.Size
 	}
 	m.Files = append(m.Files, files...)
+	if err != nil {
+		return err
+	}
+	err = guard.Copy(ctx, m)
+	if err == nil {
+		im.stats.ParityBytes += m.Files[len(m.Files)-1].Size
+	}
 	return err
 }
 

@@ -210,6 +210,9 @@ func (c *Checkpoint) begin(ctx context.Context) error {
 			return errs.Wrap(op, name, err)
 		}
 	}
+	if c.Manifest == nil && in.file(parity.CopyName) && !c.opts.AllowNoManifest {
+		return errs.Wrap(op, name, c.manifestMissing())
+	}
 	if err := c.trust(in); err != nil {
 		return errs.Wrap(op, name, err)
 	}

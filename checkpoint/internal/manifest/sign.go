@@ -126,3 +126,31 @@ func (m *Manifest) CheckSignature(key ed25519.PublicKey) error {
 	}
 	return refused
 }
+
+// SignatureLine returns the line of the signature of a damaged document. Of the line
+// itself, one flipped bit is set right, which its checksum tells.
+func SignatureLine(raw []byte) (line []byte, ok bool) {
+	if at := bytes.LastIndex(raw, append([]byte("\n"), signedWord...)); at >= 0 && len(raw)-at-1 >= signedLen {
+		if line = raw[at+1 : at+1+signedLen]; isSignature(line) {
+			return line, true
+		}
+	}
+	if len(raw) < signedLen {
+		return nil, false
+	}
+	line = bytes.Clone(raw[len(raw)-signedLen:])
+	for i := range 8 * signedLen {
+		line[i/8] ^= 1 << (i % 8)
+		if isSignature(line) {
+			return line, true
+		}
+		line[i/8] ^= 1 << (i % 8)
+	}
+	return nil, false
+}
+
+// isSignature reports whether b is the line of a signature, and whole.
+func isSignature(b []byte) bool {
+	doc, signature, err := cutSignature(append([]byte("\n"), b...))
+	return err == nil && signature != nil && len(doc) == 1
+}

@@ -5,8 +5,9 @@
 // any other file. Its name begins with ".bivouac.parity.". A file that is large has a
 // parity file of its own, whose name ends with the XXH3 of 128 bits of the name of the
 // file, so that saves that link the one link the other. All other files share parity
-// files, which have numbers for names and list their files. Only the manifest itself
-// has no parity.
+// files, which have numbers for names and list their files. Where several processes
+// save together, the number follows that of the process. The manifest, which lists
+// them all, has a copy in the last one: see CopyName.
 //
 // The code is Reed–Solomon over GF(2^8), as package klauspost/reedsolomon has it by
 // default: a systematic code from a Vandermonde matrix, 100 data blocks and some

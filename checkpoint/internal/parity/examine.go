@@ -24,7 +24,7 @@ func Percent(ctx context.Context, st store.Store, name string, m *manifest.Manif
 		return 0
 	}
 	for _, f := range m.Files {
-		if !Is(f.Name) {
+		if !Is(f.Name) || f.Name == CopyName {
 			continue
 		}
 		r, err := st.Open(ctx, path.Join(name, f.Name))
@@ -257,7 +257,7 @@ func (x *examination) volume(ctx context.Context, file string) (*volume, error) 
 	}
 	var failed error
 	for _, f := range x.m.Files {
-		if !Is(f.Name) || !isShared(f.Name) {
+		if !isShared(f.Name) {
 			continue
 		}
 		v, err := openVolume(ctx, f.Name, "", x.open)
@@ -284,6 +284,9 @@ func (x *examination) lists(name string) bool {
 // remake computes a parity file from the files that it is for.
 func (x *examination) remake(ctx context.Context, to files, f manifest.File) error {
 	signed := len(f.Runs) > 0
+	if f.Name == CopyName {
+		return x.remakeCopy(ctx, to, f)
+	}
 	if isShared(f.Name) {
 		return x.remakeShared(ctx, to, f, signed)
 	}

@@ -13,7 +13,7 @@ import (
 func sharedName(n int) string { return Prefix + strconv.Itoa(n) }
 
 // isShared reports whether a parity file is for several files.
-func isShared(name string) bool { return len(name) < len(Prefix)+32 }
+func isShared(name string) bool { return Is(name) && name != CopyName && len(name) < len(Prefix)+32 }
 
 // sharedTable is the table for small files, whose names and sizes count.
 func sharedTable(small []manifest.File, percent int) *table {

@@ -431,6 +431,9 @@ func (a *Assembly) commit(ctx context.Context, name string, o store.TxnOptions) 
 			return err
 		}
 		m.Files = append(m.Files, files...)
+		if err := guard.Copy(ctx, m); err != nil {
+			return err
+		}
 	}
 	return txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: manifest.Sign(m.Append(nil), a.signing)}, mark)
 }
