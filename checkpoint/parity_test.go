@@ -20,8 +20,10 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crash"
+	"github.com/bivouac-ml/bivouac/internal/crewtest"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store/local"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // parityState has an array with a data file of its own, small ones and documents.
@@ -517,5 +519,73 @@ func TestParityValidates(t *testing.T) {
 		if errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), "parity") {
 			t.Errorf("%d: %v", n, err)
 		}
+	}
+}
+
+// TestSeveralProcessesHaveParity: what several processes save together has the parity of
+// each, linked or new, signed or not; damage of any file is mended. A process with
+// another redundancy than the primary is told.
+func TestSeveralProcessesHaveParity(t *testing.T) {
+	_, key := signingKey(1)
+	for name, b := range map[string]options.Bivouac{"plain": {}, "signed": {Signing: key}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, dir := t.Context(), t.TempDir()
+			s := together(3, vfs.OS())
+			save := func(step string, o checkpoint.SaveOptions, percent func(p int) int) error {
+				return failed(crewtest.Run(s.n, func(p int) error {
+					own := s.options(p, o)
+					own.Store, own.Bivouac = local.New(vfs.OS(), filepath.ToSlash(dir), nil), b
+					own.Parity = percent(p)
+					large := noise(rand.New(rand.NewPCG(uint64(p), 1)), tensor.Float32, 400_000)
+					small := noise(rand.New(rand.NewPCG(uint64(p), 2)), tensor.Float32, 50_000)
+					parts := []checkpoint.Shard{{Origin: []int{400_000 * p}, Data: large}}
+					if p == 2 {
+						parts = nil // all that it writes is small
+					}
+					return checkpoint.Save(ctx, step, map[string]any{
+						"large": checkpoint.Shards{DType: tensor.Float32, Shape: tensor.Shape{800_000}, Parts: parts},
+						"small": checkpoint.Shards{DType: tensor.Float32, Shape: tensor.Shape{150_000}, Parts: []checkpoint.Shard{{Origin: []int{50_000 * p}, Data: small}}},
+						"step":  7,
+					}, own)
+				}))
+			}
+			three := func(int) int { return 3 }
+			if err := save("1", checkpoint.SaveOptions{}, three); err != nil {
+				t.Fatal(err)
+			}
+			if err := save("2", checkpoint.SaveOptions{Base: "1"}, three); err != nil {
+				t.Fatal(err)
+			}
+			if err := save("3", checkpoint.SaveOptions{}, func(p int) int { return 3 + p/2 }); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "Parity") {
+				t.Fatalf("different redundancy: %v", err)
+			}
+			for _, step := range []string{"1", "2"} {
+				at := filepath.Join(dir, step)
+				whole := bytesBelow(t, at)
+				tagged, data := 0, 0
+				for n, bytes := range whole {
+					if strings.HasPrefix(n, parity.Prefix+"p") {
+						tagged++
+					}
+					if strings.Contains(n, "/d/") {
+						data++
+					}
+					if !strings.Contains(n, "/d/") && !strings.HasPrefix(n, parity.Prefix+"p") && n != parity.CopyName {
+						continue
+					}
+					bad := slices.Clone(bytes)
+					bad[len(bad)/2] ^= 8
+					if err := os.WriteFile(filepath.Join(at, n), bad, 0o666); err != nil {
+						t.Fatal(err)
+					}
+					mended(t, at, step+": "+n)
+					sameFiles(t, bytesBelow(t, at), whole)
+				}
+				if data < 3 || tagged == 0 && step == "1" {
+					t.Errorf("step %s has %d data files, and %d parity files of other processes", step, data, tagged)
+				}
+			}
+		})
 	}
 }

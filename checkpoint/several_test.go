@@ -129,6 +129,7 @@ func TestSeveralProcessesAreOne(t *testing.T) {
 		if rapid.Bool().Draw(t, "dedup") {
 			o.Base = "c"
 		}
+		o.Parity = rapid.SampledFrom([]int{0, 3}).Draw(t, "parity")
 		m := rapid.SampledFrom([]manner{waiting, copying, handingOver}).Draw(t, "manner")
 		if err := failed(s.save(m, func(p int) any { return has[p] }, o)); err != nil {
 			t.Fatal(err)

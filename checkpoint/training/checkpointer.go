@@ -38,16 +38,18 @@ type Checkpointer struct {
 	// deciding is held while names of steps come, go or change, and while somebody
 	// decides about them by what he finds there; before mu.
 	deciding sync.Mutex
-	looking  bool // Open has Options.LookFirst and is not over
+	looking  bool // Open is not over, and nothing is to be renamed yet
+	passed   bool // a damaged step was passed over for that
 
-	saving sync.Mutex   // held by the call that prepares a save
-	memory *arena.Arena // snapshots; owned by the save in flight
-	limit  int64        // of memory, 0 is none
-	locked bool         // this is the writer of the directory, or there are no locks
-	writer bool         // no other process, that saves with this one, is the writer
-	lock   io.Closer    // nil when there is none
-	scrub  *scrubber    // nil when there is none
-	head   head
+	saving  sync.Mutex   // held by the call that prepares a save
+	memory  *arena.Arena // snapshots; owned by the save in flight
+	limit   int64        // of memory, 0 is none
+	locked  bool         // this is the writer of the directory, or there are no locks
+	writer  bool         // no other process, that saves with this one, is the writer
+	lock    io.Closer    // nil when there is none
+	scrub   *scrubber    // nil when there is none
+	unsound unsound
+	head    head
 
 	signing ed25519.PrivateKey // of what is saved, unless a call says otherwise
 	trust   ed25519.PublicKey  // that signed the head; nil asks for nothing
@@ -115,12 +117,7 @@ func (c *Checkpointer) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	c.looking = c.opts.LookFirst && c.opts.Clean
-	err = c.Reload(ctx) // the last that may rename something
-	c.looking = false
-	if err == nil {
-		err = c.checkHead(ctx, c.trust)
-	}
+	err = c.listFirst(ctx) // the last that may rename something
 	if err != nil && c.memory != nil {
 		err = errors.Join(err, c.memory.Close())
 	}
@@ -128,6 +125,24 @@ func (c *Checkpointer) start(ctx context.Context) (err error) {
 		c.startScrub(ctx)
 	}
 	return err
+}
+
+// listFirst lists the directory for Open. Damaged steps are set aside when nothing is left for
+// which Open fails.
+func (c *Checkpointer) listFirst(ctx context.Context) error {
+	c.looking = c.opts.Clean && (c.opts.LookFirst || c.trust != nil)
+	events, err := c.reload(ctx)
+	c.looking = false
+	if err == nil {
+		err = c.checkHead(ctx, c.trust)
+	}
+	if err == nil && c.passed && !c.opts.LookFirst {
+		return c.Reload(ctx) // which tells it all
+	}
+	for _, e := range events {
+		c.opts.OnEvent(e)
+	}
+	return errs.Wrap("training.Reload", c.dir, err)
 }
 
 // reserve is Options.Reserve within the budget.

@@ -273,3 +273,40 @@ func TestHeadBesideAWriter(t *testing.T) {
 	}
 	c.Close()
 }
+
+// TestFailedOpenOfSignedRunRenamesNothing: an Open that fails as a signed step is missing
+// leaves damaged steps where they are; one that accepts it sets them aside.
+func TestFailedOpenOfSignedRunRenamesNothing(t *testing.T) {
+	r := &chained{T: t, dir: t.TempDir()}
+	r.save(training.Options{}, 1, 2, 3, 4)
+	if err := errors.Join(os.Remove(filepath.Join(r.dir, "2/_CHECKPOINT_METADATA")), os.RemoveAll(filepath.Join(r.dir, "4"))); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := r.open(training.Options{Clean: true}); !errors.Is(err, errs.Corrupt) {
+			t.Fatal(err)
+		}
+		for _, e := range r.events {
+			if e.Kind == training.Quarantined {
+				t.Errorf("%s was set aside by an Open that failed", e.Name)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(r.dir, "2")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := r.open(training.Options{Clean: true, AcceptMissing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // nothing was saved
+	set := 0
+	for _, e := range r.events {
+		if e.Kind == training.Quarantined && e.Step == 2 {
+			set++
+		}
+	}
+	if got := fmt.Sprint(c.Steps()); got != "[1 3]" || set != 1 {
+		t.Fatalf("steps %s, %d set aside: %v", got, set, r.events)
+	}
+}

@@ -268,6 +268,7 @@ func (c *Checkpointer) preferred(whole map[string]Info) (list []Info, events []E
 // returned.
 func (c *Checkpointer) passOver(ctx context.Context, step int64, e store.Info, why error) (Event, *Info, error) {
 	if c.looking && errs.KindOf(why) == errs.Corrupt {
+		c.passed = true
 		return Event{}, nil, nil // Reload tells
 	}
 	if !c.opts.Clean || !c.writer || errs.KindOf(why) != errs.Corrupt {

@@ -90,7 +90,7 @@ func (c *Checkpointer) free(hidden []hiddenStep) error {
 // after an error too.
 func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err error) {
 	list := c.snapshot()
-	keep := c.keeps(list)
+	keep := c.keeps(ctx, list)
 	var doomed []Info
 	for i, in := range list {
 		if !keep[i] {
@@ -130,9 +130,9 @@ func (c *Checkpointer) retain(ctx context.Context) (hidden []hiddenStep, err err
 }
 
 // follow takes out of the list what the process removes that this one saves with.
-func (c *Checkpointer) follow() {
+func (c *Checkpointer) follow(ctx context.Context) {
 	list := c.snapshot()
-	for i, keep := range c.keeps(list) {
+	for i, keep := range c.keeps(ctx, list) {
 		if !keep {
 			c.unlist(list[i].Step)
 		}
@@ -140,13 +140,22 @@ func (c *Checkpointer) follow() {
 }
 
 // keeps says which steps the preservation policy keeps, and the newest. Policies of the
-// caller get a list of their own, which they may sort.
-func (c *Checkpointer) keeps(list []Info) []bool {
-	given := list
-	if !builtIn(c.opts.Preserve) {
-		given = slices.Clone(list)
+// caller get a list of their own, which they may sort. Steps that a scrub found damaged
+// take nobody's place: what the policy keeps of the others is kept as well.
+func (c *Checkpointer) keeps(ctx context.Context, list []Info) []bool {
+	policy := func(list []Info) []bool {
+		given := list
+		if !builtIn(c.opts.Preserve) {
+			given = slices.Clone(list)
+		}
+		return c.opts.Preserve.Preserve(given, c.opts.Now())
 	}
-	keep := c.opts.Preserve.Preserve(given, c.opts.Now())
+	keep := policy(list)
+	if sound, at := c.sound(ctx, list); len(sound) < len(list) {
+		for i, k := range policy(sound) {
+			keep[at[i]] = keep[at[i]] || k
+		}
+	}
 	if n := len(list); n > 0 {
 		keep[n-1] = true
 	}
@@ -185,8 +194,9 @@ func (c *Checkpointer) spare(ctx context.Context, kept, doomed []Info) ([]Info, 
 }
 
 // newestWhole returns the newest of some steps that is still a whole checkpoint,
-// signed where there is a key; nil when none is.
+// signed where there is a key, and in which no scrub has found damage; nil when none is.
 func (c *Checkpointer) newestWhole(ctx context.Context, list []Info) (*Info, error) {
+	list, _ = c.sound(ctx, list)
 	for _, in := range slices.Backward(list) {
 		damage, err := c.look(ctx, in)
 		if err != nil {

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -25,6 +26,15 @@ func (c *Checkpointer) Retention() []Retained {
 		out[i].Info = in
 	}
 	explain(c.opts.Preserve, list, c.opts.Now(), out)
+	if sound, at := c.sound(context.Background(), list); len(sound) < len(list) {
+		others := make([]Retained, len(sound))
+		explain(c.opts.Preserve, sound, c.opts.Now(), others)
+		for i, o := range others {
+			if k := &out[at[i]]; o.Keep && !k.Keep {
+				k.Keep, k.Reason = true, o.Reason+", as a scrub found others damaged"
+			}
+		}
+	}
 	if n := len(out); n > 0 && !out[n-1].Keep {
 		out[n-1].Keep, out[n-1].Reason = true, "the newest"
 	}

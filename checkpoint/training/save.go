@@ -390,7 +390,7 @@ func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Targ
 	c.noticeCommit()
 	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: s.Made.Size(), Took: time.Since(start), Stats: checkpoint.NewSaveStats(s.Made)})
 	if s.Follows() {
-		c.follow()
+		c.follow(ctx)
 		return true, nil
 	}
 	if unlisted != nil {

@@ -3,6 +3,7 @@ package training
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path"
 	"slices"
 	"sync"
@@ -25,7 +26,7 @@ import (
 // file is told to OnEvent, as DamageFound, is not linked by later saves (Dedup), and is
 // kept with the other results in the file .bivouac.scrub of the run, which bivouac ls
 // shows and a later Open goes on from. Nothing is renamed: a process may be reading the
-// step. The next Open tells what was found again; bivouac repair mends the step, or sets it
+// step. It takes no other step's place in what the preservation policy keeps. The next Open tells what was found again; bivouac repair mends the step, or sets it
 // aside.
 type Scrub struct {
 	// Every is how long after it was read, or committed, a step is read again; 0 is never.
@@ -108,6 +109,7 @@ func (c *Checkpointer) startScrub(ctx context.Context) {
 		if i, err := c.find("", e.Step); err != nil || i.Directory != e.Directory {
 			continue
 		}
+		c.unsound.note(e)
 		for _, d := range e.Damages {
 			c.opts.OnEvent(damageFound(e, d))
 		}
@@ -133,6 +135,49 @@ func damageFound(e scrub.Entry, d scrub.Damage) Event {
 		Kind: errs.Corrupt, Op: "training.Scrub", Subject: path.Join(e.Directory, d.File), Got: d.What,
 		Remedy: "bivouac repair mends or sets aside the step; loads of it fail",
 	}}
+}
+
+// unsound are the steps in which a scrub has found damage, by directory, with the hash of
+// their manifest.
+type unsound struct {
+	mu    sync.Mutex
+	steps map[string]manifest.Hash
+}
+
+// note takes what was found of a step.
+func (u *unsound) note(e scrub.Entry) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(e.Damages) == 0 {
+		delete(u.steps, e.Directory)
+		return
+	}
+	if u.steps == nil {
+		u.steps = map[string]manifest.Hash{}
+	}
+	u.steps[e.Directory] = e.Manifest
+}
+
+// sound returns the steps of a list in which no scrub has found damage, and their places
+// in the list. What has become of a step that was replaced is not known.
+func (c *Checkpointer) sound(ctx context.Context, list []Info) (sound []Info, at []int) {
+	u := &c.unsound
+	u.mu.Lock()
+	known := maps.Clone(u.steps)
+	u.mu.Unlock()
+	if len(known) == 0 {
+		return list, nil
+	}
+	for i, in := range list {
+		if sum, bad := known[in.Directory]; bad {
+			b, err := store.ReadAll(ctx, c.store, c.path(in.Directory, manifest.Name))
+			if err == nil && manifest.HashOf(b) == sum {
+				continue
+			}
+		}
+		sound, at = append(sound, in), append(at, i)
+	}
+	return sound, at
 }
 
 // stopScrub ends the scrub and waits for it.
@@ -257,6 +302,7 @@ func (s *scrubber) step(ctx context.Context, in Info) {
 	e.At = s.c.opts.Now()
 	before := s.entries[in.Directory]
 	s.entries[in.Directory] = e
+	s.c.unsound.note(e)
 	s.keep(ctx)
 	for _, d := range e.Damages {
 		if before.Manifest != e.Manifest || !slices.ContainsFunc(before.Damages, func(o scrub.Damage) bool { return o.File == d.File }) {

@@ -370,3 +370,43 @@ func TestScrubKeepsDamageFromSpreading(t *testing.T) {
 		s.close()
 	})
 }
+
+// TestScrubbedDamageIsNotCounted: steps that a scrub found damaged do not count for the
+// preservation policy, here and in the next process: as many whole ones stay as it keeps.
+func TestScrubbedDamageIsNotCounted(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		inBubble(t, func(t *testing.T) {
+			s := newScrubbed(t)
+			o := training.Options{Preserve: training.LatestN{N: 3}, Foreground: true}
+			s.open(o)
+			for step := int64(1); step <= 3; step++ {
+				s.save(step)
+			}
+			s.flip(s.largest("2"))
+			s.flip(s.largest("3"))
+			time.Sleep(2 * scrubEvery)
+			if got := s.found(); len(got) != 2 {
+				t.Fatalf("found %v", got)
+			}
+			if again {
+				s.close()
+				s.open(o)
+			}
+			s.save(4)
+			s.save(5)
+			if got := fmt.Sprint(s.c.Steps()); got != "[1 3 4 5]" {
+				t.Fatalf("steps %s: want three whole ones, and what the policy keeps of the damaged ones", got)
+			}
+			for _, r := range s.c.Retention() {
+				if !r.Keep {
+					t.Errorf("%+v", r)
+				}
+			}
+			s.save(6)
+			if got := fmt.Sprint(s.c.Steps()); got != "[4 5 6]" {
+				t.Fatalf("steps %s", got)
+			}
+			s.close()
+		})
+	}
+}

@@ -54,6 +54,9 @@ func (m *Meeting) Agree(ctx context.Context, items []image.Item, o *image.Option
 		m.next = parts.New(m.call.Store, m.call.Name).Join
 	}
 	o.Join = m.Join
+	if !m.group.Leads() {
+		o.Guest = "p" + strconv.Itoa(m.group.Self) + "."
+	}
 	return items, nil
 }
 
@@ -104,6 +107,6 @@ func termsOf(o *image.Options) []term {
 	of := func(name string, v any) term { return term{name, fmt.Sprint(v)} }
 	return []term{
 		of("Bivouac.Layout", o.Layout), of("Bivouac.Compression", o.Compression), of("Storage.ChunkByteSize", o.ChunkBytes), of("Storage.ShardAxes", o.ShardAxes),
-		of("the kind of checkpoint", o.Style), of("Bivouac.Signing", public(o.Signing)), of("Bivouac.Label", o.Label), of("Base", o.Dedup != nil), of("PartialUpdate of a checkpoint", o.Join != nil),
+		of("the kind of checkpoint", o.Style), of("Bivouac.Signing", public(o.Signing)), of("Bivouac.Label", o.Label), of("Base", o.Dedup != nil), of("PartialUpdate of a checkpoint", o.Join != nil), of("Bivouac.Parity", o.Parity),
 	}
 }

@@ -62,6 +62,12 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 	im.stats.Persist = time.Since(start)
 	start = time.Now()
 	small = append(append(append(small, im.root(now)...), im.annotations()...), im.opts.Extra...)
+	if guest := guard != nil && im.opts.Guest != ""; guest {
+		if err := im.finishParity(ctx, guard, m); err != nil {
+			return now, err
+		}
+		guard = nil
+	}
 	small, bare, err := im.join(ctx, txn, small, m)
 	if err != nil {
 		return now, err

@@ -93,7 +93,11 @@ type Options struct {
 	Progress func(done, total int64)
 	// Parity is how many parity blocks there are for 100 data blocks; 0 makes none. The
 	// committed files that Join links are read from Linked, and may be of ParityBases.
-	Parity      int
+	Parity int
+	// Guest is one of several processes that make a checkpoint together, but for the
+	// primary, which lists the parity of each: it is made before Join then. Others give
+	// their parity files names with this tag; "" is the primary, or a save by one process.
+	Guest       string
 	Linked      store.Store
 	ParityBases []parity.Base
 	Signing     ed25519.PrivateKey // of the manifest, which is not signed where it is nil

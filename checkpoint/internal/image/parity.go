@@ -15,7 +15,7 @@ func (im *Image) guard(txn store.Txn) *parity.Txn {
 	if o.Parity <= 0 || o.Style == Pending {
 		return nil
 	}
-	p := parity.Options{Percent: o.Parity, Signed: im.signed(), Store: o.Linked, Bases: o.ParityBases}
+	p := parity.Options{Percent: o.Parity, Signed: im.signed(), Store: o.Linked, Bases: o.ParityBases, Tag: o.Guest}
 	if o.Dedup != nil {
 		p.Large, p.Store = parity.LargeLinked, o.Dedup.Store
 		im.base.guard(&p)
@@ -25,18 +25,23 @@ func (im *Image) guard(txn store.Txn) *parity.Txn {
 
 // addParity lists the parity files in a manifest that lists all else, and makes its copy.
 func (im *Image) addParity(ctx context.Context, guard *parity.Txn, m *manifest.Manifest, markers []store.Blob) error {
+	err := im.finishParity(ctx, guard, m, markers...)
+	if err == nil {
+		err = guard.Copy(ctx, m)
+	}
+	if err == nil {
+		im.stats.ParityBytes += m.Files[len(m.Files)-1].Size
+	}
+	return err
+}
+
+// finishParity lists the parity files of what was written.
+func (im *Image) finishParity(ctx context.Context, guard *parity.Txn, m *manifest.Manifest, markers ...store.Blob) error {
 	files, err := guard.Finish(ctx, markers...)
 	for _, f := range files {
 		im.stats.ParityBytes += f.Size
 	}
 	m.Files = append(m.Files, files...)
-	if err != nil {
-		return err
-	}
-	err = guard.Copy(ctx, m)
-	if err == nil {
-		im.stats.ParityBytes += m.Files[len(m.Files)-1].Size
-	}
 	return err
 }
 

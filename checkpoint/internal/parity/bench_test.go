@@ -2,6 +2,7 @@ package parity
 
 import (
 	"fmt"
+	"syscall"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/internal/crc"
@@ -22,6 +23,8 @@ func BenchmarkEncoder(b *testing.B) {
 	for _, percent := range []int{1, 3, 5, 10} {
 		b.Run(fmt.Sprint(percent), func(b *testing.B) {
 			b.ReportAllocs()
+			before := cpu()
+			defer func() { b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op") }()
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
 				e := newEncoder(newTable(shapeOf(int64(len(data)), percent), nil), func(region, []byte) error { return nil })
@@ -33,4 +36,14 @@ func BenchmarkEncoder(b *testing.B) {
 			}
 		})
 	}
+}
+
+// cpu is the time of the processor that this process took, in nanoseconds: a busy machine
+// does not change it much.
+func cpu() int64 {
+	var r syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
+		return 0
+	}
+	return r.Utime.Nano() + r.Stime.Nano()
 }

@@ -46,7 +46,14 @@ func (e *encoder) add(b []byte, off int64) error {
 	for len(b) > 0 {
 		i, from := int(off/int64(e.block)), int(off%int64(e.block))
 		n := min(e.block-from, len(b))
-		if err := e.addBlock(i, from, b[:n]); err != nil {
+		var err error
+		if blocks := e.run(i, from, len(b)); blocks > 0 {
+			n = blocks * e.block
+			err = e.addRun(i, blocks, b[:n])
+		} else {
+			err = e.addBlock(i, from, b[:n])
+		}
+		if err != nil {
 			return err
 		}
 		b, off = b[n:], off+int64(n)
@@ -76,7 +83,65 @@ func (e *encoder) addBlock(i, from int, b []byte) error {
 	sum := crc.Sum(b)
 	e.mu.Lock()
 	e.sum(i, part{from, len(b), sum})
-	h.left -= int64(len(b))
+	e.mu.Unlock()
+	return e.took(h, len(b))
+}
+
+// fewParity is up to how many parity blocks of a group stay in the cache while each data
+// block is multiplied by itself: EncodeIdx is as fast then.
+const fewParity = 4
+
+// run returns how many whole blocks from block i on are there in n bytes and lie in its
+// region, where it pays to take them together: some group has at least two; else 0.
+func (e *encoder) run(i, from, n int) int {
+	if from != 0 {
+		return 0
+	}
+	r := e.region(i)
+	blocks := min(n/e.block, r.first+r.n-i)
+	if blocks <= r.groups || r.parity <= fewParity {
+		return 0
+	}
+	return blocks
+}
+
+// addRun takes n whole blocks from block i on, of one region. The blocks of a group are
+// multiplied together, in one pass over its parity blocks for up to columns of them.
+func (e *encoder) addRun(i, n int, b []byte) error {
+	h := e.hold(i)
+	g := h.region.groups
+	ins := make([][]byte, 0, columns)
+	into := make([][]byte, h.parity)
+	for d := range g {
+		group, shard := h.place(i + d)
+		for p := range into {
+			at := (p*g + group) * e.block
+			into[p] = h.blocks[at : at+e.block]
+		}
+		for at := d; at < n; shard += len(ins) {
+			ins = ins[:0]
+			for ; at < n && len(ins) < columns; at += g {
+				ins = append(ins, b[at*e.block:(at+1)*e.block])
+			}
+			if err := addShards(ins, shard, into, &h.groups[group]); err != nil {
+				return err
+			}
+		}
+	}
+	sums := make([]uint32, n)
+	for k := range sums {
+		sums[k] = crc.Sum(b[k*e.block : (k+1)*e.block])
+	}
+	e.mu.Lock()
+	copy(e.data[i:], sums)
+	e.mu.Unlock()
+	return e.took(h, len(b))
+}
+
+// took counts bytes of a region, and hands its parity on after the last ones.
+func (e *encoder) took(h *held, n int) error {
+	e.mu.Lock()
+	h.left -= int64(n)
 	last := h.left == 0
 	if last {
 		delete(e.regions, h.first)

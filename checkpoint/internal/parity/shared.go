@@ -10,7 +10,7 @@ import (
 )
 
 // sharedName returns the name of the n-th parity file that several files share.
-func sharedName(n int) string { return Prefix + strconv.Itoa(n) }
+func sharedName(tag string, n int) string { return Prefix + tag + strconv.Itoa(n) }
 
 // isShared reports whether a parity file is for several files.
 func isShared(name string) bool { return Is(name) && name != CopyName && len(name) < len(Prefix)+32 }

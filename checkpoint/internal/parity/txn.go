@@ -16,6 +16,9 @@ type Options struct {
 	Percent int   // parity blocks for 100 data blocks
 	Large   int64 // from how many bytes on a file has a parity file to itself
 	Signed  bool  // the manifest has digests
+	// Tag is in the names of the parity files that several files share: processes that
+	// write one checkpoint together have different ones.
+	Tag string
 	// Store holds what is linked; nil is for a transaction that links nothing.
 	Store store.Store
 	// Bases are committed checkpoints from which files are linked. Where one has the
@@ -271,7 +274,7 @@ func (t *Txn) flush(ctx context.Context) error {
 	t.small, t.held = nil, 0
 	t.made++
 	t.mu.Unlock()
-	f, err := writeShared(ctx, t.Txn, small, sharedName(n), t.o.Percent, t.o.Signed)
+	f, err := writeShared(ctx, t.Txn, small, sharedName(t.o.Tag, n), t.o.Percent, t.o.Signed)
 	if err == nil {
 		t.add(f)
 	}

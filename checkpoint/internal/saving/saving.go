@@ -16,7 +16,6 @@ package saving
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/crew"
@@ -85,10 +84,6 @@ func New(c Call) (*Save, error) {
 	}
 	io.Watch, io.OnRelease, io.Progress = c.Watch, c.Release, c.Progress
 	s := &Save{call: c, Image: io, role: roleOf(c.Options.Multiprocessing)}
-	if s.role.joint && io.Parity > 0 {
-		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "bivouac.parity", Want: "no parity in a save of several processes", Got: strconv.Itoa(io.Parity),
-			Remedy: "leave it out; bivouac convert --parity writes a copy with parity"}
-	}
 	return s, nil
 }
 
