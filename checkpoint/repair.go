@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -177,11 +178,13 @@ func (r *repairer) run(ctx context.Context) error {
 	}
 	err = open(ctx, r.st, r.root)
 	switch kind := errs.KindOf(err); {
-	case err == nil, kind == errs.Corrupt, isUnreadable(err):
+	case err == nil, kind == errs.Corrupt:
 		if err := r.checkpoint(ctx, r.root, false); err != nil {
 			return err
 		}
 		return r.finished(ctx)
+	case isUnreadable(err):
+		return r.unreadable(ctx, r.root, false, err)
 	case kind == errs.Invalid:
 		return r.directory(ctx)
 	}
@@ -267,8 +270,10 @@ func (r *repairer) directory(ctx context.Context) (err error) {
 func (r *repairer) element(ctx context.Context, name string, step bool) error {
 	err := open(ctx, r.st, name)
 	switch kind := errs.KindOf(err); {
-	case err == nil, kind == errs.Corrupt, isUnreadable(err):
+	case err == nil, kind == errs.Corrupt:
 		return r.checkpoint(ctx, name, true)
+	case isUnreadable(err):
+		return r.unreadable(ctx, name, true, err)
 	case kind != errs.Invalid && kind != errs.Unsupported:
 		return err
 	case !step:
@@ -366,6 +371,19 @@ func (r *repairer) look(ctx context.Context, name string, oneOfMany bool) (repla
 		return nil, nil
 	}
 	return nil, r.merges(ctx, name)
+}
+
+// unreadable repairs a checkpoint that the disk does not give back. Where another look
+// finds no damage, why is told.
+func (r *repairer) unreadable(ctx context.Context, name string, oneOfMany bool, why error) error {
+	done, problems := len(r.report.Actions), len(r.report.Problems)
+	if err := r.checkpoint(ctx, name, oneOfMany); err != nil {
+		return err
+	}
+	if len(r.report.Problems) > problems || slices.ContainsFunc(r.report.Actions[done:], func(a RepairAction) bool { return a.Kind == RepairMend || a.Kind == RepairSetAside }) {
+		return nil
+	}
+	return why
 }
 
 // merges merges what was never merged in a sound checkpoint.
