@@ -173,7 +173,7 @@ func (w *commitWriter) edit(b *Batch) (edit, error) {
 		}
 		e.keys = append(e.keys, k)
 	}
-	return e, checkEntries(entries)
+	return e, checkEntries(entryList(entries))
 }
 
 // commit encodes the manifest. An empty data file is left out.

@@ -56,7 +56,7 @@ func (w *commitWriter) encode(c content, top bool) ([]innerEntry, error) {
 	var err error
 	switch {
 	case len(c.entries) > 0:
-		level, err = w.enc.leaves(c.entries, top)
+		level, err = w.enc.leaves(entryList(c.entries), top)
 	case len(c.children) > 0:
 		level, err = w.enc.inner(c.children, c.height, top)
 	}

@@ -74,7 +74,7 @@ func Compact(ctx context.Context, db *DB, o *CompactOptions) (*Compaction, error
 		entries = append(entries, e)
 	}
 	w := newCommitWriter(db, File{Name: commit.Name})
-	if err := checkEntries(entries); err != nil {
+	if err := checkEntries(entryList(entries)); err != nil {
 		return nil, err
 	}
 	root, err := w.root(content{entries: entries})

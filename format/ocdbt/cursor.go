@@ -3,6 +3,8 @@ package ocdbt
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
+	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -31,15 +33,42 @@ type cursor struct {
 	b   []byte
 	pos int
 	err error
+
+	// Of a body that is decoded as it is read: what follows b, and its size. The bytes
+	// before b are base bytes.
+	more io.Reader
+	left int
+	base int
+	room []byte // memory of b
+}
+
+// streamBytes is how much of a body is decoded at once.
+const streamBytes = 64 << 10
+
+// want makes the next n bytes be in b, or as many as there are. What was returned of the
+// body before may change then.
+func (c *cursor) want(n int) {
+	rest := c.b[c.pos:]
+	if c.left == 0 || len(rest) >= n || c.err != nil {
+		return
+	}
+	b := slices.Grow(c.room[:0], max(n, streamBytes))
+	c.room, b = b, b[:min(len(rest)+c.left, max(n, streamBytes))]
+	if _, err := io.ReadFull(c.more, b[copy(b, rest):]); err != nil {
+		c.fail("%v", err)
+		return
+	}
+	c.base, c.left = c.base+c.pos, c.left-(len(b)-len(rest))
+	c.b, c.pos = b, 0
 }
 
 func (c *cursor) fail(format string, args ...any) {
 	if c.err == nil {
-		c.err = c.at.corrupt("body byte %d: %s", c.pos, fmt.Sprintf(format, args...))
+		c.err = c.at.corrupt("body byte %d: %s", c.base+c.pos, fmt.Sprintf(format, args...))
 	}
 }
 
-func (c *cursor) remaining() int { return len(c.b) - c.pos }
+func (c *cursor) remaining() int { return len(c.b) - c.pos + c.left }
 
 // bytes returns the next n bytes, not copied.
 func (c *cursor) bytes(n int, what string) []byte {
@@ -48,6 +77,9 @@ func (c *cursor) bytes(n int, what string) []byte {
 	}
 	if n > c.remaining() {
 		c.fail("%s: %d bytes wanted, %d left", what, n, c.remaining())
+		return nil
+	}
+	if c.want(n); c.err != nil {
 		return nil
 	}
 	p := c.b[c.pos : c.pos+n : c.pos+n]
@@ -66,6 +98,9 @@ func (c *cursor) u8(what string) byte {
 // varint returns the next number, which must not exceed limit.
 func (c *cursor) varint(limit uint64, what string) uint64 {
 	if c.err != nil {
+		return 0
+	}
+	if c.want(binary.MaxVarintLen64); c.err != nil {
 		return 0
 	}
 	if c.pos < len(c.b) && c.b[c.pos] < 0x80 { // most of them
@@ -152,6 +187,11 @@ func (c *cursor) u64s(n int, what string) []uint64 {
 func (c *cursor) done() error {
 	if c.err == nil && c.remaining() != 0 {
 		c.fail("%d bytes left over", c.remaining())
+	}
+	if c.err == nil && c.more != nil {
+		if n, err := io.ReadFull(c.more, make([]byte, 1)); n > 0 || err != io.EOF {
+			c.fail("want the end of the compressed body, got %d more bytes and error %v", n, err)
+		}
 	}
 	return c.err
 }

@@ -23,13 +23,19 @@ type EncodedNode struct {
 // Nodes are split by c.MaxDecodedNodeBytes exactly as TensorStore splits them.
 // Entries that no reader could take are errs.Invalid.
 func EncodeTree(entries []Entry, c Config, place func(size int) (File, int64)) ([]EncodedNode, Node, error) {
+	return EncodeEntries(entryList(entries), c, place)
+}
+
+// EncodeEntries is EncodeTree of entries that are made when they are asked for, so that
+// a tree of very many keys takes little more memory than its nodes.
+func EncodeEntries(entries Entries, c Config, place func(size int) (File, int64)) ([]EncodedNode, Node, error) {
 	if err := c.Validate(); err != nil {
 		return nil, Node{}, err
 	}
 	if err := checkEntries(entries); err != nil {
 		return nil, Node{}, err
 	}
-	if len(entries) == 0 {
+	if entries.Len() == 0 {
 		return nil, Node{}, nil
 	}
 	e := treeEncoder{seal: newSealer(c), limit: uint64(c.MaxDecodedNodeBytes), place: place}
@@ -51,26 +57,28 @@ func invalid(subject, want string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "ocdbt.EncodeTree", Subject: subject, Want: want}
 }
 
-func checkEntries(entries []Entry) error {
+func checkEntries(entries Entries) error {
 	var last File
-	for i := range entries {
-		key, v := entries[i].Key, &entries[i].Value
+	var key, before []byte
+	for i := range entries.Len() {
+		key, before = entries.AppendKey(before[:0], i), key
+		v := entries.Value(i)
 		switch {
 		case len(key) > MaxKeyLength:
-			return invalid("key "+key[:64]+"…", "at most 65535 bytes")
-		case i > 0 && key <= entries[i-1].Key:
-			return invalid("key "+key, "a key greater than "+entries[i-1].Key)
+			return invalid("key "+string(key[:64])+"…", "at most 65535 bytes")
+		case i > 0 && string(key) <= string(before):
+			return invalid("key "+string(key), "a key greater than "+string(before))
 		case v.IsInline():
 			if len(v.Inline) > MaxInlineValue || int64(len(v.Inline)) != v.Length {
-				return invalid("value of "+key, "Length bytes, at most 1 MiB")
+				return invalid("value of "+string(key), "Length bytes, at most 1 MiB")
 			}
 			continue
 		case v.Offset < 0 || v.Length < 0 || v.Offset > maxInt64-v.Length:
-			return invalid("value of "+key, "an offset and a length of 63 bits together")
+			return invalid("value of "+string(key), "an offset and a length of 63 bits together")
 		}
 		if v.File != last || last == (File{}) {
 			if why := checkFile(v.File); why != "" {
-				return invalid("file of "+key, why)
+				return invalid("file of "+string(key), why)
 			}
 			last = v.File
 		}
@@ -106,23 +114,26 @@ type innerEntry struct {
 const maxHeight = math.MaxUint8
 
 // leaves writes entries as leaves; top: no other node is at their height.
-func (e *treeEncoder) leaves(entries []Entry, top bool) ([]innerEntry, error) {
+func (e *treeEncoder) leaves(entries Entries, top bool) ([]innerEntry, error) {
+	var key []byte
 	size := func(i int) uint64 {
-		v := &entries[i].Value
+		v := entries.Value(i)
+		key = entries.AppendKey(key[:0], i)
 		if v.IsInline() {
-			return 16 + uint64(len(entries[i].Key)+len(v.Inline))
+			return 16 + uint64(len(key)+len(v.Inline))
 		}
-		return 32 + uint64(len(entries[i].Key)+len(v.File.Base)+len(v.File.Name))
+		return 32 + uint64(len(key)+len(v.File.Base)+len(v.File.Name))
 	}
-	n := len(entries)
-	return e.level(n, commonPrefix(entries[0].Key, entries[n-1].Key), 1, size, func(i, j int) ([]byte, innerEntry) {
-		part := entries[i:j]
+	n := entries.Len()
+	shared := func(i, j int) int { return commonPrefix(keyOf(entries, i), keyOf(entries, j)) }
+	return e.level(n, shared(0, n-1), 1, size, func(i, j int) ([]byte, innerEntry, error) {
 		var prefix int
 		if !top || i > 0 || j < n {
-			prefix = commonPrefix(part[0].Key, part[len(part)-1].Key)
+			prefix = shared(i, j-1)
 		}
-		body, stats := leafBody(part, prefix)
-		return body, innerEntry{key: part[0].Key, prefix: prefix, node: Node{Stats: stats}}
+		part := newLeafPart(entries, i, j, prefix)
+		b, err := e.seal.stream(magicNode, part.write)
+		return b, innerEntry{key: keyOf(entries, i), prefix: prefix, node: Node{Stats: part.stats()}}, err
 	})
 }
 
@@ -133,7 +144,7 @@ func (e *treeEncoder) inner(children []innerEntry, height int, top bool) ([]inne
 		return 56 + uint64(len(c.key)+len(c.node.File.Base)+len(c.node.File.Name))
 	}
 	n := len(children)
-	return e.level(n, commonPrefix(children[0].key, children[n-1].key), 2, size, func(i, j int) ([]byte, innerEntry) {
+	return e.level(n, commonPrefix(children[0].key, children[n-1].key), 2, size, func(i, j int) ([]byte, innerEntry, error) {
 		part := children[i:j]
 		var prefix int
 		if !top || i > 0 || j < n {
@@ -143,15 +154,15 @@ func (e *treeEncoder) inner(children []innerEntry, height int, top bool) ([]inne
 			}
 		}
 		body, stats := innerBody(part, prefix, height)
-		return body, innerEntry{key: part[0].key, prefix: prefix, node: Node{Height: height, Stats: stats}}
+		return e.seal.seal(magicNode, body), innerEntry{key: part[0].key, prefix: prefix, node: Node{Height: height, Stats: stats}}, nil
 	})
 }
 
 // level cuts n entries into nodes and encodes them. shared is the length of the
-// prefix of all keys of the level; encode makes the body of entries i … j-1 and
+// prefix of all keys of the level; encode makes the node of entries i … j-1 and
 // the entry for the parent, of which level fills in the place.
 func (e *treeEncoder) level(n, shared, minArity int, size func(i int) uint64,
-	encode func(i, j int) ([]byte, innerEntry)) ([]innerEntry, error) {
+	encode func(i, j int) ([]byte, innerEntry, error)) ([]innerEntry, error) {
 	sums := make([]uint64, n+1)
 	for i := range n {
 		sums[i+1] = sums[i] + size(i)
@@ -160,8 +171,10 @@ func (e *treeEncoder) level(n, shared, minArity int, size func(i int) uint64,
 	var out []innerEntry
 	for i := 0; i < n; {
 		j := e.cut(i, n, minArity, span)
-		body, entry := encode(i, j)
-		b := e.seal.seal(magicNode, body)
+		b, entry, err := encode(i, j)
+		if err != nil {
+			return nil, err
+		}
 		file, offset := e.place(len(b))
 		if why := checkFile(file); why != "" {
 			return nil, invalid("file of a node", why)
@@ -203,73 +216,29 @@ func (e *treeEncoder) cut(i, n, minArity int, span func(i, j int) uint64) int {
 
 func ceilDiv(a, b uint64) uint64 { return (a + b - 1) / b }
 
-// appendKeys appends the columns of n keys, which lack their first prefix bytes;
-// children are those of an interior node.
-func appendKeys(b []byte, n, prefix int, key func(i int) string, children []innerEntry) []byte {
-	shared := make([]int, n)
-	for i := 1; i < n; i++ {
-		shared[i] = commonPrefix(key(i-1), key(i))
+// appendKeys appends the columns of the keys of an interior node, which lack their first
+// prefix bytes.
+func appendKeys(b []byte, prefix int, children []innerEntry) []byte {
+	shared := make([]int, len(children))
+	for i := 1; i < len(children); i++ {
+		shared[i] = commonPrefix(children[i-1].key, children[i].key)
 		b = binary.AppendUvarint(b, uint64(shared[i]-prefix))
 	}
 	shared[0] = prefix
-	for i := range n {
-		b = binary.AppendUvarint(b, uint64(len(key(i))-shared[i]))
+	for i := range children {
+		b = binary.AppendUvarint(b, uint64(len(children[i].key)-shared[i]))
 	}
 	for i := range children {
 		b = binary.AppendUvarint(b, uint64(children[i].prefix-prefix))
 	}
-	for i := range n {
-		b = append(b, key(i)[shared[i]:]...)
+	for i := range children {
+		b = append(b, children[i].key[shared[i]:]...)
 	}
 	return b
 }
 
-// leafBody encodes a leaf whose keys lack their first prefix bytes. The node's
-// own size is not in the statistics.
-func leafBody(entries []Entry, prefix int) ([]byte, Stats) {
-	files := newFileSet(func(yield func(File) bool) {
-		for i := range entries {
-			if v := &entries[i].Value; !v.IsInline() && !yield(v.File) {
-				return
-			}
-		}
-	})
-	stats := Stats{Keys: uint64(len(entries))}
-	room := 0 // about
-	for i := range entries {
-		room += 16 + len(entries[i].Key) - prefix + len(entries[i].Value.Inline)
-	}
-	b := files.append(make([]byte, 1, 64+room))
-	b = binary.AppendUvarint(b, uint64(len(entries)))
-	b = appendKeys(b, len(entries), prefix, func(i int) string { return entries[i].Key }, nil)
-	for i := range entries {
-		b = binary.AppendUvarint(b, uint64(entries[i].Value.Length))
-	}
-	for i := range entries {
-		if entries[i].Value.IsInline() {
-			b = append(b, 0)
-		} else {
-			b = append(b, 1)
-			stats.IndirectBytes = saturate(stats.IndirectBytes, uint64(entries[i].Value.Length))
-		}
-	}
-	for i := range entries {
-		if v := &entries[i].Value; !v.IsInline() {
-			b = binary.AppendUvarint(b, files.index[v.File])
-		}
-	}
-	for i := range entries {
-		if v := &entries[i].Value; !v.IsInline() {
-			b = binary.AppendUvarint(b, uint64(v.Offset))
-		}
-	}
-	for i := range entries {
-		b = append(b, entries[i].Value.Inline...)
-	}
-	return b, stats
-}
-
-// innerBody encodes an interior node likewise.
+// innerBody encodes an interior node whose keys lack their first prefix bytes. The
+// node's own size is not in the statistics.
 func innerBody(children []innerEntry, prefix, height int) ([]byte, Stats) {
 	files := newFileSet(func(yield func(File) bool) {
 		for i := range children {
@@ -284,7 +253,7 @@ func innerBody(children []innerEntry, prefix, height int) ([]byte, Stats) {
 	}
 	b := files.append([]byte{byte(height)})
 	b = binary.AppendUvarint(b, uint64(len(children)))
-	b = appendKeys(b, len(children), prefix, func(i int) string { return children[i].key }, children)
+	b = appendKeys(b, prefix, children)
 	column := func(field func(n *Node) uint64) {
 		for i := range children {
 			b = binary.AppendUvarint(b, field(&children[i].node))

@@ -2,6 +2,7 @@ package ocdbt
 
 import (
 	"encoding/binary"
+	"io"
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/internal/zframe"
@@ -30,50 +31,58 @@ const (
 	CompressionZstd Compression = 1
 )
 
-// openEnvelope checks the wrapper of the object in b and returns its body,
-// which may alias b. The body takes at most limit bytes.
-func openEnvelope(b []byte, magic uint32, limit int64, at location) ([]byte, error) {
+// unwrap checks the wrapper of the object in b and returns its body as it is stored.
+func unwrap(b []byte, magic uint32, at location) (body []byte, method Compression, err error) {
 	if len(b) < minEnvelope {
-		return nil, at.corrupt("object of %d bytes, the smallest has %d", len(b), minEnvelope)
+		return nil, 0, at.corrupt("object of %d bytes, the smallest has %d", len(b), minEnvelope)
 	}
 	if got := binary.BigEndian.Uint32(b); got != magic {
-		return nil, at.corrupt("magic is %08x, want %08x", got, magic)
+		return nil, 0, at.corrupt("magic is %08x, want %08x", got, magic)
 	}
 	if got := binary.LittleEndian.Uint64(b[4:]); got != uint64(len(b)) {
-		return nil, at.corrupt("header says %d bytes, the object has %d", got, len(b))
+		return nil, 0, at.corrupt("header says %d bytes, the object has %d", got, len(b))
 	}
 	end := len(b) - 4
 	if got, want := crc.Sum(b[:end]), binary.LittleEndian.Uint32(b[end:]); got != want {
-		return nil, at.corrupt("CRC-32C is %08x, stored is %08x", got, want)
+		return nil, 0, at.corrupt("CRC-32C is %08x, stored is %08x", got, want)
 	}
 	c := cursor{at: at, b: b[:end], pos: headerSize}
 	version := c.varint(1<<32-1, "format version")
-	method := c.varint(1<<32-1, "compression")
+	stored := c.varint(1<<32-1, "compression")
 	if c.err != nil {
-		return nil, c.err
+		return nil, 0, c.err
 	}
 	if version != 0 {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "ocdbt", Subject: at.file,
+		return nil, 0, &errs.Error{Kind: errs.Unsupported, Op: "ocdbt", Subject: at.file,
 			Want: "format version 0", Got: utoa(version)}
 	}
-	body := c.b[c.pos:]
-	switch Compression(min(method, 255)) {
-	case CompressionNone:
+	if stored > uint64(CompressionZstd) {
+		return nil, 0, at.corrupt("unknown compression method %d", stored)
+	}
+	return c.b[c.pos:], Compression(stored), nil
+}
+
+// openEnvelope checks the wrapper of the object in b and returns its body,
+// which may alias b. The body takes at most limit bytes.
+func openEnvelope(b []byte, magic uint32, limit int64, at location) ([]byte, error) {
+	body, method, err := unwrap(b, magic, at)
+	if err != nil {
+		return nil, err
+	}
+	if method == CompressionNone {
 		if int64(len(body)) > limit {
 			return nil, tooLarge(at, limit)
 		}
 		return body, nil
-	case CompressionZstd:
-		out, err := zframe.Decode(nil, body, int(min(limit, maxInt)))
-		if err == zframe.ErrSize {
-			return nil, tooLarge(at, limit)
-		}
-		if err != nil {
-			return nil, at.corrupt("%v", err)
-		}
-		return out, nil
 	}
-	return nil, at.corrupt("unknown compression method %d", method)
+	out, err := zframe.Decode(nil, body, int(min(limit, maxInt)))
+	if err == zframe.ErrSize {
+		return nil, tooLarge(at, limit)
+	}
+	if err != nil {
+		return nil, at.corrupt("%v", err)
+	}
+	return out, nil
 }
 
 func tooLarge(at location, limit int64) error {
@@ -96,17 +105,56 @@ func newSealer(c Config) sealer {
 
 // seal returns the object of the given magic and body.
 func (s sealer) seal(magic uint32, body []byte) []byte {
-	b := make([]byte, headerSize, headerSize+2+len(body)+4)
-	binary.BigEndian.PutUint32(b, magic)
-	b = append(b, 0) // format version
+	b := s.begin(magic, len(body))
 	if s.zstd != nil {
-		b = append(b, byte(CompressionZstd))
 		b = s.zstd.Append(b, body)
 	} else {
-		b = append(b, byte(CompressionNone))
 		b = append(b, body...)
 	}
 	return finish(b)
+}
+
+// stream is seal of what write writes, the same each time. A large body that is
+// compressed is never in memory as a whole.
+func (s sealer) stream(magic uint32, write func(*columns)) ([]byte, error) {
+	var count columns
+	write(&count)
+	if s.zstd != nil && count.size > zframe.StreamFrom {
+		b, err := s.zstd.AppendStream(s.begin(magic, 0), count.size, func(w io.Writer) error {
+			c := columns{w: w}
+			write(&c)
+			c.flush()
+			return c.err
+		})
+		if err != nil {
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "ocdbt.EncodeEntries", Subject: "entries", Want: "the same each time", Err: err}
+		}
+		return finish(b), nil
+	}
+	body := gathered{make([]byte, 0, count.size)}
+	c := columns{w: &body}
+	write(&c)
+	c.flush()
+	return s.seal(magic, body.b), nil
+}
+
+// gathered is a Writer into memory.
+type gathered struct{ b []byte }
+
+func (g *gathered) Write(b []byte) (int, error) {
+	g.b = append(g.b, b...)
+	return len(b), nil
+}
+
+// begin is the beginning of an object, with room for that many bytes of its body.
+func (s sealer) begin(magic uint32, room int) []byte {
+	b := make([]byte, headerSize, headerSize+2+room+4)
+	binary.BigEndian.PutUint32(b, magic)
+	method := CompressionNone
+	if s.zstd != nil {
+		method = CompressionZstd
+	}
+	return append(b, 0, byte(method)) // format version 0
 }
 
 // finish puts the length into the header of b, and appends the checksum.

@@ -50,16 +50,6 @@ func (u *Union) Index(ctx context.Context) (*Index, error) {
 	return newIndex(u.files, u.List(ctx, Range{}))
 }
 
-// pass is List of everything, which keeps no node for later.
-func (db *DB) pass(ctx context.Context) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		if !db.version.Empty() {
-			w := walker{db: db, yield: yield, seen: map[location]bool{}, once: true}
-			w.walk(ctx, step{ref: db.version.Root}, "")
-		}
-	}
-}
-
 func newIndex(f files, entries iter.Seq2[Entry, error]) (*Index, error) {
 	x := &Index{files: f}
 	files, like := map[File]int{}, map[string]int{}

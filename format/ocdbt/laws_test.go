@@ -20,6 +20,17 @@ import (
 
 var testTime = time.Unix(1_700_000_000, 123_456_789)
 
+// leafBody encodes a leaf whose keys lack their first prefix bytes. The node's own size
+// is not in the statistics.
+func leafBody(entries []Entry, prefix int) ([]byte, Stats) {
+	var body gathered
+	p := newLeafPart(entryList(entries), 0, len(entries), prefix)
+	c := columns{w: &body}
+	p.write(&c)
+	c.flush()
+	return body.b, p.stats()
+}
+
 // build writes a database of one version and returns its files.
 func build(t rapid.TB, c Config, entries []Entry, node File) (mem, []EncodedNode, Node) {
 	files := mem{}

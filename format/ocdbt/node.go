@@ -97,10 +97,19 @@ func decodeNode(b []byte, ref Node, limit int64) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got := n.stats(int64(len(b))); got != ref.Stats {
-		return nil, at.corrupt("statistics are %+v, the reference says %+v", got, ref.Stats)
+	if err := n.checkStats(ref, int64(len(b)), at); err != nil {
+		return nil, err
 	}
 	return n, nil
+}
+
+// checkStats holds the statistics of the node, which takes length encoded bytes, against
+// the reference.
+func (n *node) checkStats(ref Node, length int64, at location) error {
+	if got := n.stats(length); got != ref.Stats {
+		return at.corrupt("statistics are %+v, the reference says %+v", got, ref.Stats)
+	}
+	return nil
 }
 
 func parseNode(b []byte, ref Node, at location, limit int64) (*node, error) {
@@ -109,19 +118,10 @@ func parseNode(b []byte, ref Node, at location, limit int64) (*node, error) {
 		return nil, err
 	}
 	c := &cursor{at: at, b: body}
-	n := &node{height: int(c.u8("height"))}
-	if c.err == nil && n.height != ref.Height {
-		c.fail("height is %d, want %d", n.height, ref.Height)
-	}
-	n.files = readFileTable(c, ref.File.Base, limit)
-	n.files.check(c)
-	count := c.count(MaxNodeArity, "number of entries")
-	if c.err == nil && count == 0 {
-		c.fail("no entries")
-	}
-	prefixes := n.readKeys(c, count, limit)
+	n, count, prefixes := beginNode(c, ref, limit)
 	if n.height == 0 {
-		n.readLeaf(c, count)
+		n.readPlaces(c, count)
+		n.readValues(c)
 	} else {
 		n.readInner(c, count, prefixes)
 	}
@@ -130,6 +130,22 @@ func parseNode(b []byte, ref Node, at location, limit int64) (*node, error) {
 	}
 	n.size = int64(len(body)) + int64(len(n.keys.bytes)) + int64(count)*64
 	return n, nil
+}
+
+// beginNode reads what nodes of every height begin with: the files and the keys, and for
+// an interior node the prefix lengths of its children.
+func beginNode(c *cursor, ref Node, limit int64) (n *node, count int, prefixes []uint16) {
+	n = &node{height: int(c.u8("height"))}
+	if c.err == nil && n.height != ref.Height {
+		c.fail("height is %d, want %d", n.height, ref.Height)
+	}
+	n.files = readFileTable(c, ref.File.Base, limit)
+	n.files.check(c)
+	count = c.count(MaxNodeArity, "number of entries")
+	if c.err == nil && count == 0 {
+		c.fail("no entries")
+	}
+	return n, count, n.readKeys(c, count, limit)
 }
 
 // readKeys reads the columns of keys, and for an interior node the prefix
@@ -200,7 +216,8 @@ func (n *node) readKeys(c *cursor, count int, limit int64) []uint16 {
 	return prefixes
 }
 
-func (n *node) readLeaf(c *cursor, count int) {
+// readPlaces reads where the values of a leaf are, up to the first inline value.
+func (n *node) readPlaces(c *cursor, count int) {
 	length := c.varints(count, maxInt64, "value length")
 	kind := c.bytes(count, "value kind")
 	if c.err != nil {
@@ -240,10 +257,11 @@ func (n *node) readLeaf(c *cursor, count int) {
 	if c.err == nil && inline != int64(c.remaining()) {
 		c.fail("inline values have %d bytes, %d are left", inline, c.remaining())
 	}
-	if c.err != nil {
-		return
-	}
-	for i := range n.leaf {
+}
+
+// readValues reads the inline values of a leaf.
+func (n *node) readValues(c *cursor) {
+	for i := 0; i < len(n.leaf) && c.err == nil; i++ {
 		if v := &n.leaf[i]; v.file < 0 {
 			v.inline = c.bytes(int(v.length), "inline value")
 		}

@@ -188,21 +188,27 @@ type walker struct {
 	once  bool              // nodes are not kept: nobody comes back to them
 }
 
-func (w *walker) load(ctx context.Context, s step) (*node, error) {
+// load returns a node, and for a large leaf of a pass the cursor at its values.
+func (w *walker) load(ctx context.Context, s step) (*node, *cursor, error) {
 	if !w.once {
-		return w.db.load(ctx, s.ref, s.bounds())
+		n, err := w.db.load(ctx, s.ref, s.bounds())
+		return n, nil, err
 	}
-	n, err := w.db.decode(ctx, s.ref)
+	p, err := w.db.files.readObject(ctx, s.ref.File.Path(), s.ref.Offset, s.ref.Length)
+	if err != nil {
+		return nil, nil, err
+	}
+	n, c, err := decodeLarge(p, s.ref, w.db.options.MaxNodeBytes, largeNode)
 	if err == nil {
 		err = s.bounds().check(n, s.ref)
 	}
-	return n, err
+	return n, c, err
 }
 
 // walk yields what is below s, whose keys lack prefix, and reports whether to go
 // on.
 func (w *walker) walk(ctx context.Context, s step, prefix string) bool {
-	n, err := w.load(ctx, s)
+	n, values, err := w.load(ctx, s)
 	at := location{s.ref.File.Path(), s.ref.Offset}
 	if err == nil && w.seen[at] {
 		err = at.corrupt("two paths lead to the node") // a few nodes could stand for any number of keys
@@ -221,12 +227,24 @@ func (w *walker) walk(ctx context.Context, s step, prefix string) bool {
 			return false
 		}
 		if n.height == 0 {
-			if !w.yield(Entry{Key: key, Value: n.value(i)}, nil) {
+			v := n.value(i)
+			if values != nil && n.leaf[i].file < 0 {
+				v.Inline = values.bytes(int(v.Length), "inline value")
+			}
+			if values != nil && values.err != nil {
+				w.yield(Entry{}, values.err)
+				return false
+			}
+			if !w.yield(Entry{Key: key, Value: v}, nil) {
 				return false
 			}
 		} else if !w.walk(ctx, s.down(n, i), key[:len(prefix)+int(n.inner[i].prefix)]) {
 			return false
 		}
+	}
+	if values != nil && values.done() != nil {
+		w.yield(Entry{}, values.err)
+		return false
 	}
 	return true
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -326,19 +325,4 @@ func (a *array) unchanged(l manifest.Leaf) error {
 		Kind: errs.Mismatch, Subject: "array " + strconv.Quote(a.param), Want: "the bytes that were handed over", Got: "others",
 		Remedy: "change nothing before Release is called",
 	}
-}
-
-// entries are the keys of the array in the database.
-func (a *array) entries(out []ocdbt.Entry) []ocdbt.Entry {
-	prefix := zarr.KeyPrefix(a.param)
-	out = append(out, ocdbt.Entry{Key: prefix + a.metaKey, Value: ocdbt.InlineRef(a.meta)})
-	for i := range a.values {
-		v := &a.values[i]
-		ref := ocdbt.InlineRef(v.inline)
-		if v.inFile() {
-			ref = ocdbt.Ref{File: ocdbt.File{Name: v.file.name}, Offset: v.offset, Length: int64(v.size)}
-		}
-		out = append(out, ocdbt.Entry{Key: prefix + v.key(), Value: ref})
-	}
-	return out
 }

@@ -16,13 +16,13 @@ const shortTree = 512
 // database appends the nodes of the database to a data file, and returns the
 // manifest of the database.
 func (t *treeImage) database(uuid [16]byte, now time.Time) (db store.Blob, err error) {
-	entries := t.entries()
+	entries := t.values()
 	open := slices.DeleteFunc(slices.Clone(t.files), func(f *dataFile) bool { return f.written })
 	last := slices.MinFunc(open, func(a, b *dataFile) int { return cmp.Compare(a.size, b.size) })
-	start := last.beginTail(len(entries) <= shortTree)
+	start := last.beginTail(entries.Len() <= shortTree)
 	at := start
 	config := ocdbt.OrbaxConfig(uuid)
-	nodes, root, err := ocdbt.EncodeTree(entries, config, func(size int) (ocdbt.File, int64) {
+	nodes, root, err := ocdbt.EncodeEntries(entries, config, func(size int) (ocdbt.File, int64) {
 		offset := at
 		at += int64(size)
 		return ocdbt.File{Name: last.name}, offset

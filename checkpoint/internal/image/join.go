@@ -2,8 +2,6 @@ package image
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
@@ -26,16 +24,6 @@ type Piece struct {
 	Bare bool
 }
 
-// entries are those of the database of the item.
-func (t *treeImage) entries() []ocdbt.Entry {
-	var out []ocdbt.Entry
-	for _, a := range t.arrays {
-		out = a.entries(out)
-	}
-	slices.SortFunc(out, func(a, b ocdbt.Entry) int { return strings.Compare(a.Key, b.Key) })
-	return out
-}
-
 // join has Options.Join make what is committed.
 func (im *Image) join(ctx context.Context, txn store.Txn, docs []store.Blob, m *manifest.Manifest) (_ []store.Blob, bare bool, _ error) {
 	if im.opts.Join == nil {
@@ -46,7 +34,7 @@ func (im *Image) join(ctx context.Context, txn store.Txn, docs []store.Blob, m *
 		if t == nil || !t.layout.ocdbt() {
 			continue
 		}
-		p.Entries[t.item] = t.entries()
+		p.Entries[t.item] = t.values().all()
 	}
 	err := im.opts.Join(ctx, txn, p)
 	return p.Docs, p.Bare, err

@@ -12,7 +12,9 @@
 package zframe
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"math"
 	"sync"
 
@@ -134,6 +136,48 @@ func Decode(dst, src []byte, limit int) ([]byte, error) {
 	return out, nil
 }
 
+// readerWindow is the largest window of a frame that NewReader reads.
+const readerWindow = 16 << 20
+
+// NewReader returns a Reader of what the single frame that fills src decompresses to, and
+// how many bytes those are. It takes the window of the frame of memory, and little more.
+// There is none, and no error, for a frame of at most from bytes, and for one whose window
+// is too large to be worth it: Decode it. A frame of more than limit bytes is ErrSize.
+func NewReader(src []byte, from, limit int) (io.Reader, int, error) {
+	size, declared, err := bound(src)
+	if err != nil {
+		return nil, 0, err
+	}
+	if declared && size > uint64(limit) {
+		return nil, 0, ErrSize
+	}
+	var h zstd.Header
+	if err := h.Decode(src); err != nil || size <= uint64(from) || h.WindowSize > readerWindow {
+		return nil, 0, nil
+	}
+	open := func() (io.Reader, error) {
+		return zstd.NewReader(bytes.NewReader(src), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(readerWindow))
+	}
+	r, err := open()
+	if err != nil {
+		return nil, 0, ErrContent
+	}
+	if declared {
+		return r, int(size), nil
+	}
+	n, err := io.Copy(io.Discard, io.LimitReader(r, int64(min(limit, math.MaxInt-1))+1))
+	switch {
+	case err != nil:
+		return nil, 0, ErrContent
+	case n > int64(limit):
+		return nil, 0, ErrSize
+	}
+	if r, err = open(); err != nil {
+		return nil, 0, ErrContent
+	}
+	return r, int(n), nil
+}
+
 // singleLimit is the size up to which a frame is a single segment, which states
 // its content size however small it is; larger ones keep a bounded window, so
 // that streaming decoders can read them in little memory.
@@ -141,7 +185,11 @@ const singleLimit = 1 << 20
 
 // Encoder compresses frames that carry their content size. It is safe for
 // concurrent use.
-type Encoder struct{ single, windowed func() *zstd.Encoder }
+type Encoder struct {
+	single, windowed func() *zstd.Encoder
+	level            zstd.EncoderLevel
+	checksum         bool
+}
 
 // encoders has one encoder for each way to compress, made when it is first
 // needed: by level of the library, checksum, and single segment. They keep no
@@ -151,14 +199,7 @@ var encoders = func() (all [zstd.SpeedBestCompression + 1][2][2]func() *zstd.Enc
 		for checksum := range 2 {
 			for single := range 2 {
 				all[level][checksum][single] = sync.OnceValue(func() *zstd.Encoder {
-					// Literals without matches are what floating-point data consists of; the
-					// library leaves them uncompressed at its lower levels unless told otherwise.
-					enc, err := zstd.NewWriter(nil,
-						zstd.WithEncoderLevel(zstd.EncoderLevel(level)),
-						zstd.WithEncoderCRC(checksum == 1),
-						zstd.WithAllLitEntropyCompression(true),
-						zstd.WithZeroFrames(true),
-						zstd.WithSingleSegment(single == 1))
+					enc, err := zstd.NewWriter(nil, append(options(zstd.EncoderLevel(level), checksum == 1), zstd.WithSingleSegment(single == 1))...)
 					if err != nil {
 						panic(err) // every option is valid for every level
 					}
@@ -169,6 +210,15 @@ var encoders = func() (all [zstd.SpeedBestCompression + 1][2][2]func() *zstd.Enc
 	}
 	return all
 }()
+
+// options of every encoder of a level. Literals without matches are what floating-point
+// data consists of; the library leaves them uncompressed at its lower levels unless told
+// otherwise.
+func options(level zstd.EncoderLevel, checksum bool) []zstd.EOption {
+	return []zstd.EOption{
+		zstd.WithEncoderLevel(level), zstd.WithEncoderCRC(checksum), zstd.WithAllLitEntropyCompression(true), zstd.WithZeroFrames(true),
+	}
+}
 
 // NewEncoder returns an encoder of the given level of libzstd (0 is its
 // default); checksum appends the content checksum to each frame. A level
@@ -181,8 +231,37 @@ func NewEncoder(level int, checksum bool) *Encoder {
 	if checksum {
 		sum = 1
 	}
-	way := &encoders[zstd.EncoderLevelFromZstd(level)][sum]
-	return &Encoder{single: way[1], windowed: way[0]}
+	l := zstd.EncoderLevelFromZstd(level)
+	way := &encoders[l][sum]
+	return &Encoder{single: way[1], windowed: way[0], level: l, checksum: checksum}
+}
+
+// StreamFrom is from how many bytes on a frame is worth a stream.
+const StreamFrom = singleLimit
+
+// streamWindow is how far a streamed frame refers back, and about what its writer and
+// its reader take of memory.
+const streamWindow = 1 << 20
+
+// AppendStream compresses what write writes, which is size bytes, into one frame
+// appended to dst. What was written is not kept: that takes a few MiB, whatever the
+// size. It fails if write fails, or writes more or less than size bytes.
+func (e *Encoder) AppendStream(dst []byte, size int, write func(io.Writer) error) ([]byte, error) {
+	out := appender{dst}
+	w, err := zstd.NewWriter(nil, append(options(e.level, e.checksum), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(streamWindow))...)
+	if err == nil {
+		w.ResetContentSize(&out, int64(size))
+		err = errors.Join(write(w), w.Close())
+	}
+	return out.b, err
+}
+
+// appender is a Writer into memory.
+type appender struct{ b []byte }
+
+func (a *appender) Write(b []byte) (int, error) {
+	a.b = append(a.b, b...)
+	return len(b), nil
 }
 
 // Append compresses src into one frame appended to dst.

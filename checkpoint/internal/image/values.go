@@ -1,0 +1,97 @@
+package image
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/format/ocdbt"
+)
+
+// values are the entries of the database of an item, in the order of their keys. They
+// are made when they are asked for: an item of very many small arrays would else take
+// more memory for them than for all that is written.
+type values struct {
+	arrays []*array
+	order  []valueAt
+}
+
+// valueAt is the place of an entry: value at of an array, or the metadata of the array
+// where at is -1.
+type valueAt struct{ array, at int32 }
+
+// values lists what the database of the item is to hold.
+func (t *treeImage) values() *values {
+	n := 0
+	for _, a := range t.arrays {
+		n += 1 + len(a.values)
+	}
+	vs := &values{arrays: t.arrays, order: make([]valueAt, 0, n)}
+	for i, a := range t.arrays {
+		for at := range a.values {
+			vs.order = append(vs.order, valueAt{int32(i), int32(at)})
+		}
+		vs.order = append(vs.order, valueAt{int32(i), -1}) // behind the chunks in most formats
+	}
+	var x, y []byte
+	slices.SortFunc(vs.order, func(a, b valueAt) int {
+		if a.array == b.array {
+			return strings.Compare(vs.name(a), vs.name(b))
+		}
+		p, q := vs.arrays[a.array].param, vs.arrays[b.array].param
+		if n := min(len(p), len(q)); p[:n] != q[:n] {
+			return strings.Compare(p, q)
+		}
+		x, y = vs.appendKey(x[:0], a), vs.appendKey(y[:0], b)
+		return bytes.Compare(x, y)
+	})
+	return vs
+}
+
+// name is the key of a value below that of its array.
+func (vs *values) name(v valueAt) string {
+	a := vs.arrays[v.array]
+	if v.at < 0 {
+		return a.metaKey
+	}
+	return a.values[v.at].key()
+}
+
+// appendKey appends the key of a value: zarr.KeyPrefix of the array, and the name.
+func (vs *values) appendKey(dst []byte, v valueAt) []byte {
+	if p := vs.arrays[v.array].param; p != "" && p != "/" {
+		if dst = append(dst, p...); p[len(p)-1] != '/' {
+			dst = append(dst, '/')
+		}
+	}
+	return append(dst, vs.name(v)...)
+}
+
+// Len implements ocdbt.Entries.
+func (vs *values) Len() int { return len(vs.order) }
+
+// AppendKey implements ocdbt.Entries.
+func (vs *values) AppendKey(dst []byte, i int) []byte { return vs.appendKey(dst, vs.order[i]) }
+
+// Value implements ocdbt.Entries.
+func (vs *values) Value(i int) ocdbt.Ref {
+	at := vs.order[i]
+	a := vs.arrays[at.array]
+	if at.at < 0 {
+		return ocdbt.InlineRef(a.meta)
+	}
+	v := &a.values[at.at]
+	if !v.inFile() {
+		return ocdbt.InlineRef(v.inline)
+	}
+	return ocdbt.Ref{File: ocdbt.File{Name: v.file.name}, Offset: v.offset, Length: int64(v.size)}
+}
+
+// all are the entries in memory.
+func (vs *values) all() []ocdbt.Entry {
+	out := make([]ocdbt.Entry, vs.Len())
+	for i := range out {
+		out[i] = ocdbt.Entry{Key: string(vs.AppendKey(nil, i)), Value: vs.Value(i)}
+	}
+	return out
+}
