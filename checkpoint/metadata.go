@@ -205,8 +205,11 @@ func describeTree(ctx context.Context, c *layout.Checkpoint, item string, handle
 	}
 	defer t.Close() //nolint:errcheck // nothing was written
 	info.UseOCDBT, info.UseZarr3, info.RichTypes = t.UseOCDBT, t.UseZarr3, t.Rich != nil
+	info.Leaves = make([]LeafInfo, len(t.Leaves))
 	for i := range t.Leaves {
-		info.Leaves = append(info.Leaves, leafInfo(&t.Leaves[i]))
+		l := &t.Leaves[i]
+		info.Leaves[i] = leafInfo(l)
+		l.Forget()
 	}
 	return describeForeign(ctx, t, handlers, info.Leaves)
 }

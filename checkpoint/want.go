@@ -152,8 +152,8 @@ func (ld *loading) readLeaves(ctx context.Context, t *layout.OpenTree, entries [
 		return err
 	}
 	rs := &readings{loading: ld}
-	if ld.LoadOptions.Want == nil {
-		rs.list, rs.targets = make([]reading, 0, len(arrays)), make([]layout.Target, 0, len(arrays))
+	if n := min(len(arrays), readAtOnce); ld.LoadOptions.Want == nil {
+		rs.list, rs.targets = make([]reading, 0, n), make([]layout.Target, 0, n)
 	}
 	for _, i := range arrays {
 		l := &t.Leaves[i]
@@ -169,7 +169,23 @@ func (ld *loading) readLeaves(ctx context.Context, t *layout.OpenTree, entries [
 		if err := rs.plan(i, l, w); err != nil {
 			return errs.Wrap("", LeafKind(l.Kind).String()+" "+strconv.Quote(l.Param), err)
 		}
+		if len(rs.list) == readAtOnce {
+			if err := rs.read(ctx, t, entries); err != nil {
+				return err
+			}
+		}
 	}
+	return rs.read(ctx, t, entries)
+}
+
+// readAtOnce is how many leaves are read at a time. What a load notes of each while it
+// reads it is more than many leaves have bytes.
+const readAtOnce = 16 << 10
+
+// read reads what was planned, sets the values of the entries, and begins a new list.
+func (rs *readings) read(ctx context.Context, t *layout.OpenTree, entries []tree.Entry) error {
+	ld := rs.loading
+	defer func() { rs.list, rs.targets = rs.list[:0], rs.targets[:0] }()
 	err := t.Read(ctx, rs.targets)
 	lost := map[int]error{}
 	if ld.salvage && isDamage(err) {
@@ -195,6 +211,7 @@ func (ld *loading) readLeaves(ctx context.Context, t *layout.OpenTree, entries [
 		if r.leaf.DType == tensor.Uint64 {
 			entries[r.at].Node.StoreUnsigned() // when it is saved again
 		}
+		r.leaf.Forget()
 	}
 	return nil
 }

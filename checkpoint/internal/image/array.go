@@ -46,14 +46,17 @@ type value struct {
 	shares [][]runShare // of a raw value: what each piece adds to the checksums of sub-chunks
 }
 
-// newArray plans the storage of one array. Small ones are
-// encoded at once, unless they are still to be read.
-func newArray(param string, src source, how Storage, known *forms) (*array, error) {
+// newArray plans the storage of one array in a, or in memory of its own where that is
+// nil. Small arrays are encoded at once, unless they are still to be read.
+func newArray(a *array, param string, src source, how Storage, known *forms) (*array, error) {
 	f, err := known.of(&src, how)
 	if err != nil {
 		return nil, err
 	}
-	a := &array{form: f, param: param, src: src}
+	if a == nil {
+		a = new(array)
+	}
+	*a = array{form: f, param: param, src: src}
 	a.values = a.one[:0]
 	if len(f.cells) > 1 {
 		a.values = make([]value, 0, len(f.cells))

@@ -274,7 +274,7 @@ func TestRottenBase(t *testing.T) {
 		},
 		"another leaf of a right checksum": func(f *os.File) error {
 			// As long as the checksum follows its bytes, that of the file is the same.
-			a, err := newArray("a", source{Tensor: fill(1500, 9)}, Storage{}, newForms(&Options{}))
+			a, err := newArray(nil, "a", source{Tensor: fill(1500, 9)}, Storage{}, newForms(&Options{}))
 			if err != nil {
 				return err
 			}
@@ -419,7 +419,7 @@ func TestGroup(t *testing.T) {
 		plan := func(sizes []int) (out []string) {
 			var arrays []*array
 			for i, n := range sizes {
-				a, err := newArray(fmt.Sprint(i), source{Tensor: tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{n}, Data: make([]byte, min(n, inlineBytes))}}, Storage{}, known)
+				a, err := newArray(nil, fmt.Sprint(i), source{Tensor: tensor.Tensor{DType: tensor.Uint8, Shape: tensor.Shape{n}, Data: make([]byte, min(n, inlineBytes))}}, Storage{}, known)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -106,7 +106,7 @@ func CheckLeaves(n *tree.Node) error {
 		case nil, bool, int64, uint64, float64, complex128, string, tensor.Tensor, Key, Lazy, Parts:
 			continue
 		}
-		if _, err := newLeaf(e); err != nil {
+		if _, err := newLeaf(e, new(orbax.Entry)); err != nil {
 			if len(e.Path) == 0 { // the item itself
 				return err
 			}

@@ -15,52 +15,55 @@ import (
 // leaf is one entry of a tree as it will be stored: an array, a string, or
 // nothing but its entry.
 type leaf struct {
-	entry   orbax.Entry
+	entry   *orbax.Entry
 	param   string
 	isArray bool
-	node    *tree.Node // of a leaf that a handler writes
 	number  bool       // is a number in Go, whose type is not a choice of storage
-	array   source
+	node    *tree.Node // of a leaf that a handler writes
+	array   *source    // until the array is planned
 	text    string
 	keyImpl string // of typed PRNG keys
 }
 
 // leaves lists the entries of a tree and refuses what the format cannot hold.
-func leaves(n *tree.Node, foreign map[*tree.Node]string) ([]leaf, error) {
+func leaves(n *tree.Node, foreign map[*tree.Node]string) ([]leaf, []orbax.Entry, error) {
 	if n.IsEmpty() || n.Kind == tree.Leaf && n.Value == nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Got: "an empty tree", Remedy: "save something, or nothing"}
+		return nil, nil, &errs.Error{Kind: errs.Invalid, Got: "an empty tree", Remedy: "save something, or nothing"}
 	}
 	entries := tree.Flatten(n)
 	if err := tree.Collisions(entries); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := make([]leaf, len(entries))
+	out, listed := make([]leaf, len(entries)), make([]orbax.Entry, len(entries))
 	for i, e := range entries {
 		if typeString, ok := foreign[e.Node]; ok {
-			out[i] = leaf{entry: orbax.Entry{Path: e.Path, ValueType: typeString}, param: e.Path.Param(), node: e.Node}
+			listed[i] = orbax.Entry{Path: e.Path, ValueType: typeString}
+			out[i] = leaf{entry: &listed[i], param: e.Path.Param(), node: e.Node}
 			continue
 		}
-		l, err := newLeaf(e)
+		l, err := newLeaf(e, &listed[i])
 		if err != nil {
-			return nil, errs.Wrap("", e.Path.String(), err)
+			return nil, nil, errs.Wrap("", e.Path.String(), err)
 		}
 		out[i] = l
 	}
-	return out, nil
+	return out, listed, nil
 }
 
 // stored decides how the array of a leaf is stored, and casts it to that type.
 func (l *leaf) stored(o *Options) (Storage, error) {
 	how, err := o.storageOf(l.entry.Path, l.array.Spec())
 	if err == nil && how.DType != tensor.Invalid && how.DType != l.array.DType && !l.number && l.keyImpl == "" {
-		l.array = l.array.castTo(how.DType)
+		*l.array = l.array.castTo(how.DType)
 		_, err = l.array.Shape.Bytes(how.DType)
 	}
 	return how, err
 }
 
-func newLeaf(e tree.Entry) (leaf, error) {
-	l := leaf{entry: orbax.Entry{Path: e.Path}, param: e.Path.Param()}
+// newLeaf makes the leaf of e, and its entry.
+func newLeaf(e tree.Entry, entry *orbax.Entry) (leaf, error) {
+	*entry = orbax.Entry{Path: e.Path}
+	l := leaf{entry: entry, param: e.Path.Param()}
 	for _, k := range e.Path {
 		if !utf8.ValidString(k.Name) {
 			return l, &errs.Error{Kind: errs.Invalid, Subject: "key " + strconv.Quote(k.Name), Want: "UTF-8"}
@@ -81,7 +84,7 @@ func newLeaf(e tree.Entry) (leaf, error) {
 		return empty(orbax.TypeNamedTuple)
 	}
 	scalar := func(t tensor.Tensor) (leaf, error) {
-		l.entry.ValueType, l.isArray, l.number, l.array = orbax.TypeScalar, true, true, source{Tensor: t}
+		l.entry.ValueType, l.isArray, l.number, l.array = orbax.TypeScalar, true, true, &source{Tensor: t}
 		return l, nil
 	}
 	value := e.Node.Value
@@ -99,7 +102,7 @@ func newLeaf(e tree.Entry) (leaf, error) {
 		t, _ := n.Number()
 		return scalar(t)
 	case complex128: // Orbax has no complex scalars
-		l.entry.ValueType, l.isArray, l.number, l.array = orbax.TypeNumpy, true, true, source{Tensor: tensor.ScalarOf(v)}
+		l.entry.ValueType, l.isArray, l.number, l.array = orbax.TypeNumpy, true, true, &source{Tensor: tensor.ScalarOf(v)}
 		return l, nil
 	case string:
 		if !utf8.ValidString(v) {
@@ -116,7 +119,7 @@ func newLeaf(e tree.Entry) (leaf, error) {
 	if !ok {
 		return l, &errs.Error{Kind: errs.Unsupported, Got: fmt.Sprintf("a leaf of type %T", value), Want: "tensors, numbers, strings, bytes, nil"}
 	}
-	l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, src
+	l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, &src
 	l.entry.WriteShape = src.cells()
 	switch v := value.(type) {
 	case Lazy:

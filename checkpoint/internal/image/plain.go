@@ -49,20 +49,25 @@ func (t *treeImage) plainFiles() []store.Blob {
 // would lie over the other, in databases too.
 func (t *treeImage) checkPrefixes() error {
 	odd := false
-	for _, a := range t.arrays {
-		odd = odd || zarr.KeyPrefix(a.param) != a.param+"/"
+	for i := range t.leaves {
+		l := &t.leaves[i]
+		odd = odd || l.isArray && (l.param == "" || strings.HasSuffix(l.param, "/"))
 	}
 	if !odd {
 		return nil
 	}
-	of := make(map[string]string, len(t.arrays))
-	for _, a := range t.arrays {
-		prefix := zarr.KeyPrefix(a.param)
+	of := make(map[string]string, len(t.leaves))
+	for i := range t.leaves {
+		l := &t.leaves[i]
+		if !l.isArray {
+			continue
+		}
+		prefix := zarr.KeyPrefix(l.param)
 		if other, taken := of[prefix]; taken {
-			return &errs.Error{Kind: errs.Invalid, Subject: "array " + strconv.Quote(a.param), Want: "keys of its own",
+			return &errs.Error{Kind: errs.Invalid, Subject: "array " + strconv.Quote(l.param), Want: "keys of its own",
 				Got: "those of array " + strconv.Quote(other) + ": a slash at the end of a name does not tell them apart", Remedy: "rename one of them"}
 		}
-		of[prefix] = a.param
+		of[prefix] = l.param
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (t *treeImage) planSafetensors(o Options) error {
 			texts[l.param] = l.text
 		}
 		if l.entry.Skip || l.entry.ValueType == orbax.TypeString { // it has no tensor
-			doc.Entries = append(doc.Entries, l.entry)
+			doc.Entries = append(doc.Entries, *l.entry)
 			continue
 		}
 		if !l.isArray {
@@ -42,10 +42,10 @@ func (t *treeImage) planSafetensors(o Options) error {
 		if _, ok := l.array.DType.Safetensors(); !ok {
 			return errs.Wrap("", l.entry.Path.String(), unsupported("dtype "+l.array.DType.String(), "a dtype of the format"))
 		}
-		a := newRaw(l.param, l.array)
+		a := newRaw(l.param, *l.array)
 		a.path, a.first = l.entry.Path, o.copies(l.entry.Path)
 		specs[l.param], arrays[l.param] = l.array.Spec(), a
-		doc.Entries = append(doc.Entries, l.entry)
+		doc.Entries = append(doc.Entries, *l.entry)
 	}
 	meta := map[string]string{orbax.TreeMember: string(doc.Append(nil))}
 	if len(texts) > 0 {

@@ -27,8 +27,11 @@ type treeImage struct {
 	joins  bool   // the database is made by Options.Join
 	layout Layout
 	rich   *orbax.Rich // types of containers
+	told   bool        // Options.Status is told of leaves
 	leaves []leaf
+	listed []orbax.Entry // of the leaves
 	arrays []*array
+	small  []smallArray // in place of arrays
 	files  []*dataFile
 	index  []byte    // of the files of a safetensors checkpoint, when there are several
 	nodes  *dataFile // whose tail are the nodes of the database
@@ -36,11 +39,11 @@ type treeImage struct {
 
 // planTree places every array of the item, as far as sizes are known.
 func planTree(it Item, o Options) (*treeImage, error) {
-	ls, err := leaves(it.Tree, it.Foreign)
+	ls, listed, err := leaves(it.Tree, it.Foreign)
 	if err != nil {
 		return nil, err
 	}
-	t := &treeImage{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending, joins: o.Join != nil, layout: o.Layout, rich: it.Rich, leaves: ls}
+	t := &treeImage{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending, joins: o.Join != nil, layout: o.Layout, rich: it.Rich, told: o.Status != nil, leaves: ls, listed: listed}
 	if o.Rich && t.rich == nil {
 		t.rich = orbax.RichOf(it.Tree)
 	}
@@ -49,25 +52,7 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		t.mayLink(o)
 		return t, err
 	}
-	known, axes := newForms(&o), namedAxes{}
-	for i := range ls {
-		l := &ls[i]
-		if !l.isArray {
-			continue
-		}
-		how, err := l.stored(&o)
-		var a *array
-		if err == nil {
-			a, err = newArray(l.param, l.array, how, known)
-		}
-		if err != nil {
-			return nil, errs.Wrap("", l.entry.Path.String(), err)
-		}
-		a.path, a.first = l.entry.Path, o.copies(l.entry.Path)
-		t.arrays = append(t.arrays, a)
-		axes.add(l.param, l.array.Spec(), how.ShardAxes)
-	}
-	if err := axes.check(); err != nil {
+	if err := t.planArrays(&o); err != nil {
 		return nil, err
 	}
 	if err := t.checkPrefixes(); err != nil {
@@ -89,6 +74,40 @@ func planTree(it Item, o Options) (*treeImage, error) {
 		}
 	}
 	return t, nil
+}
+
+// planArrays plans how each array is stored.
+func (t *treeImage) planArrays(o *Options) error {
+	known, axes := newForms(o), namedAxes{}
+	var spare *array
+	for i := range t.leaves {
+		l := &t.leaves[i]
+		if !l.isArray {
+			continue
+		}
+		how, err := l.stored(o)
+		var a *array
+		if err == nil {
+			a, err = newArray(spare, l.param, *l.array, how, known)
+		}
+		if err != nil {
+			return errs.Wrap("", l.entry.Path.String(), err)
+		}
+		axes.add(l.param, l.array.Spec(), how.ShardAxes)
+		if l.keyImpl == "" {
+			l.array = nil
+		}
+		if spare = nil; !t.told && t.layout.ocdbt() && a.src.read == nil && a.inNode() {
+			if t.small == nil {
+				t.small = make([]smallArray, 0, len(t.leaves)-i)
+			}
+			t.small, spare = append(t.small, smallArray{a.form, a.param, a.values[0].inline}), a
+			continue
+		}
+		a.path, a.first = l.entry.Path, o.copies(l.entry.Path)
+		t.arrays = append(t.arrays, a)
+	}
+	return axes.check()
 }
 
 // fileName draws the name of a data file.
@@ -123,18 +142,21 @@ func (t *treeImage) documents(uuid [16]byte, now time.Time) ([]store.Blob, error
 		return []store.Blob{{Name: path.Join(t.dir, safetensors.IndexName), Data: t.index}}, nil
 	}
 	use := t.layout.ocdbt()
-	doc := orbax.Tree{UseOCDBT: &use, UseZarr3: !t.layout.zarr2(), StoreFill: true, Rich: t.rich}
+	doc := orbax.Tree{UseOCDBT: &use, UseZarr3: !t.layout.zarr2(), StoreFill: true, Rich: t.rich, Entries: t.listed}
 	if t.mark {
 		doc.Custom = orbax.ManifestMark
 	}
 	texts := orbax.Strings{}
 	for _, l := range t.leaves {
-		doc.Entries = append(doc.Entries, l.entry)
 		if l.entry.ValueType == orbax.TypeString {
 			texts[l.param] = l.text
 		}
 	}
 	small := []store.Blob{{Name: path.Join(t.dir, orbax.TreeFile), Data: doc.Append(nil)}}
+	keys := t.keys()
+	if !t.told { // the nodes take as much memory again
+		t.leaves, t.listed, doc.Entries = nil, nil, nil
+	}
 	switch {
 	case use && t.joins:
 	case use:
@@ -146,7 +168,7 @@ func (t *treeImage) documents(uuid [16]byte, now time.Time) ([]store.Blob, error
 	default:
 		small = append(small, t.plainFiles()...)
 	}
-	if keys := t.keys(); len(keys) > 0 {
+	if len(keys) > 0 {
 		small = append(small, store.Blob{Name: path.Join(t.dir, orbax.ArraysDir, "process_0"), Data: orbax.AppendArrays(nil, keys)},
 			store.Blob{Name: path.Join(t.dir, orbax.ShardingFile), Data: orbax.AppendSharding(nil, keys)})
 	}

@@ -67,6 +67,9 @@ type source interface {
 // HasArray reports whether there is something to Read.
 func (l *Leaf) HasArray() bool { return l.array != nil }
 
+// Forget gives back what reading the array takes: the leaf has none any more.
+func (l *Leaf) Forget() { l.array = nil }
+
 // Bytes is the size of the array in memory, 0 without one.
 func (l *Leaf) Bytes() int {
 	if l.array == nil {

@@ -2,6 +2,7 @@ package orbax
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/tree"
@@ -30,6 +31,7 @@ type Entry struct {
 // Append appends the document in Orbax's spelling, but for the blanks between
 // tokens: a tree of many small leaves is hardly more than this document.
 func (t Tree) Append(dst []byte) []byte {
+	dst = slices.Grow(dst, t.size())
 	dst = append(dst, `{"tree_metadata":{`...)
 	var repr []byte
 	for i, e := range t.Entries {
@@ -77,6 +79,20 @@ func (t Tree) Append(dst []byte) []byte {
 		dst = appendString(append(dst, `,"value_metadata_tree":`...), string(appendRich(nil, t.Rich, t.Entries)))
 	}
 	return append(dst, '}')
+}
+
+// size is about how many bytes the document has, rather more, so that it need not be
+// copied while it grows.
+func (t Tree) size() int {
+	n := 256 + len(t.Custom)
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		n += 100 + len(e.ValueType) + 8*len(e.WriteShape)
+		for _, k := range e.Path {
+			n += 28 + 2*len(k.Name)
+		}
+	}
+	return n
 }
 
 // appendShape appends a list of extents without blanks.
