@@ -112,13 +112,14 @@ func (e *EvalContext) EvaluateAll(ctx context.Context) error {
 	e.mu.Lock()
 	calls, made := append(e.deferred.take(), e.queue.calls()...), e.calls
 	e.mu.Unlock()
-	for _, c := range calls {
+	for i, c := range calls {
 		if err := c.wait(ctx); err != nil {
 			e.mu.Lock()
-			e.deferred.putBack(calls)
+			e.deferred.putBack(calls[i:])
 			e.mu.Unlock()
 			return err
 		}
+		calls[i] = nil // a call that is computed keeps its values
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -82,6 +82,7 @@ func evaluate(k *call) {
 			stack = append(stack, need)
 			continue
 		}
+		stack[len(stack)-1] = nil // a call that is computed keeps its values
 		stack = stack[:len(stack)-1]
 		top.run()
 	}
