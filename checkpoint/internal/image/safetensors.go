@@ -22,7 +22,7 @@ func (t *treeImage) planSafetensors(o Options) error {
 	t.dir, t.data = "", ""
 	specs := make(map[string]tensor.Spec, len(t.leaves))
 	arrays := make(map[string]*array, len(t.leaves))
-	doc := orbax.Tree{UseOCDBT: new(bool), Custom: orbax.ManifestMark, Rich: t.rich}
+	doc := orbax.Tree{UseOCDBT: new(bool), Custom: orbax.ManifestMark, Rich: t.rich, Numbered: true}
 	texts := map[string]string{}
 	for i := range t.leaves {
 		l := &t.leaves[i]

@@ -18,6 +18,9 @@ type Tree struct {
 	StoreFill bool
 	Custom    json.RawMessage // nil when absent or null
 	Rich      *Rich           // containers with their types, nil when not recorded
+	// Numbered has Append name the entries by their places instead of their keys, which
+	// follow anyway: for documents that Orbax does not read. ParseTree reads both.
+	Numbered bool
 }
 
 // Entry is one leaf or empty container.
@@ -38,8 +41,12 @@ func (t Tree) Append(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		repr = appendTupleRepr(repr[:0], e.Path)
-		dst = appendString(dst, string(repr))
+		if t.Numbered {
+			dst = append(strconv.AppendInt(append(dst, '"'), int64(i), 10), '"')
+		} else {
+			repr = appendTupleRepr(repr[:0], e.Path)
+			dst = appendString(dst, string(repr))
+		}
 		dst = append(dst, `:{"key_metadata":[`...)
 		for j, k := range e.Path {
 			if j > 0 {
