@@ -152,6 +152,7 @@ func (im *Image) root(now time.Time) []store.Blob {
 		handlers[it.Name] = it.Handler
 	}
 	doc := orbax.Checkpoint{Handlers: handlers, Init: im.began.UnixNano(), Commit: now.UnixNano(), Custom: im.opts.Custom}
+	im.opts.Custom = nil // the document has it
 	return append(small, store.Blob{Name: orbax.CheckpointFile, Data: doc.Append(nil)})
 }
 

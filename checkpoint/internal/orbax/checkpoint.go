@@ -26,6 +26,7 @@ type Checkpoint struct {
 
 // Append appends the document.
 func (c Checkpoint) Append(dst []byte) []byte {
+	dst = slices.Grow(dst, 512+256*len(c.Handlers)+len(c.Custom)) // the metadata of the user may be large
 	dst = append(dst, `{"item_handlers": `...)
 	switch {
 	case c.Flat != "":
@@ -60,7 +61,7 @@ func (c Checkpoint) Append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// ParseCheckpoint reads _CHECKPOINT_METADATA. Every member is optional. Members of
+// ParseCheckpoint reads _CHECKPOINT_METADATA; Custom is a part of b. Every member is optional. Members of
 // another version of Orbax become custom metadata where there are none, as in Orbax;
 // Orbax refuses the document where there are some.
 func ParseCheckpoint(b []byte) (Checkpoint, error) {

@@ -17,7 +17,7 @@ type member struct {
 }
 
 // members splits a JSON object into its members, in order. Duplicate names are
-// an error: which of two counts would depend on the reader.
+// an error: which of two counts would depend on the reader. The values are parts of b.
 func members(b []byte) ([]member, error) {
 	s, err := newScanner(b)
 	if err != nil {
@@ -33,7 +33,7 @@ func members(b []byte) ([]member, error) {
 		if err != nil {
 			return fmt.Errorf("member %q: %w", key, err)
 		}
-		out = append(out, member{strings.Clone(key), json.RawMessage(raw)})
+		out = append(out, member{strings.Clone(key), json.RawMessage(b[s.at-len(raw) : s.at : s.at])})
 		return nil
 	})
 	if err == nil {

@@ -127,6 +127,7 @@ func (s *Save) layOut() (err error) {
 	if s.Made, err = image.Begin(s.Items, s.call.mode(), s.Image); err != nil {
 		return errors.Join(err, s.free())
 	}
+	s.Image.Custom = nil // the image has it, as long as it needs it
 	return nil
 }
 
