@@ -68,6 +68,12 @@ growth: ## each public operation at n, 2n, 4n and 8n: no cost may grow by more t
 	@d=$$(mktemp -d) && trap 'rm -rf $$d' EXIT && \
 		GOCOVERDIR=$$d go run -cover -covermode=atomic -coverpkg=./...,slices,strings,bytes,sort ./internal/growth/gate $(GROWTH_FLAGS) 2>&1
 
+.PHONY: scale
+scale: ## seconds and memory of a checkpoint of 10^6 leaves, and of an array of 262,144 chunks (SCALE_FLAGS='-dir /mnt')
+	@go build -o bin/scale ./internal/growth/scale
+	@echo '== 1,000,000 leaves' && bin/scale -leaves 1000000 $(SCALE_FLAGS)
+	@echo '== 262,144 chunks' && bin/scale -chunks 262144 $(SCALE_FLAGS)
+
 # cgo plays a part in codec/jpeg alone, and so in what decodes images.
 DECODING = ./codec/... ./op/decoders ./op/image ./pipeline ./dynamic ./internal/conform ./cmd/bivouac ./examples/...
 

@@ -115,6 +115,7 @@ func Module() Rules {
 				{Packages: "internal/interop", Beside: []string{"internal/crewtest"}},
 				{Packages: "internal/growth"},
 				{Packages: "internal/growth/gate", Beside: []string{"internal/growth"}},
+				{Packages: "internal/growth/scale"},
 				{Packages: "internal/mistake"},
 				{Packages: "internal/photos"},
 			}},

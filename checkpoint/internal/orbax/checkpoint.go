@@ -61,7 +61,8 @@ func (c Checkpoint) Append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// ParseCheckpoint reads _CHECKPOINT_METADATA; Custom is a part of b. Every member is optional. Members of
+// ParseCheckpoint reads _CHECKPOINT_METADATA; Custom is a part of b. Every member is
+// optional. Members of
 // another version of Orbax become custom metadata where there are none, as in Orbax;
 // Orbax refuses the document where there are some.
 func ParseCheckpoint(b []byte) (Checkpoint, error) {
