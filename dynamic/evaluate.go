@@ -117,6 +117,11 @@ func (k *call) run() {
 	if k.mode == Sync {
 		return
 	}
+	// Who waits for the call must not find it holding its results still: Release
+	// gives back the memory of a value that is computed before it returns.
+	for _, r := range k.outs {
+		r.drop()
+	}
 	k.mu.Lock()
 	k.ctx, k.inputs, k.args, k.few = nil, nil, arguments{}, [len(k.few)]*result{}
 	k.state.Store(finished)
@@ -124,9 +129,6 @@ func (k *call) run() {
 		close(k.done)
 	}
 	k.mu.Unlock()
-	for _, r := range k.outs {
-		r.drop()
-	}
 }
 
 // compute fills the outputs. An error of an input is that of the call.
