@@ -376,6 +376,11 @@ func (r *repairer) look(ctx context.Context, name string, oneOfMany bool) (repla
 // unreadable repairs a checkpoint that the disk does not give back. Where another look
 // finds no damage, why is told.
 func (r *repairer) unreadable(ctx context.Context, name string, oneOfMany bool, why error) error {
+	if _, err := r.st.Stat(ctx, path.Join(name, manifest.Name)); err != nil {
+		if _, err = r.st.Stat(ctx, path.Join(name, orbax.CheckpointFile)); err != nil {
+			return why // a directory of steps, perhaps
+		}
+	}
 	done, problems := len(r.report.Actions), len(r.report.Problems)
 	if err := r.checkpoint(ctx, name, oneOfMany); err != nil {
 		return err
