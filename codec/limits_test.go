@@ -199,7 +199,11 @@ func TestLimits(t *testing.T) {
 	}
 	files["webp"] = webp
 	files["jpeg, progressive"] = bytes.Clone(read(t, "j_prog420.jpg"))
-	resize(t, files["jpeg, progressive"])
+	resize(t, files["jpeg, progressive"], 0xc2)
+	files["jpeg, a scan for each component"] = bytes.Clone(read(t, "j444_q98.jpg"))
+	resize(t, files["jpeg, a scan for each component"], 0xc0)
+	scan := bytes.Index(files["jpeg, a scan for each component"], []byte{0xff, 0xda})
+	files["jpeg, a scan for each component"][scan+4] = 1
 	small := raster.Limits{Pixels: 1 << 20, Bytes: 1 << 19}
 	for name, data := range files {
 		h, err := ReadHeader(data)
@@ -216,7 +220,7 @@ func TestLimits(t *testing.T) {
 			n := 3
 			if c.limits.Bytes > 0 {
 				switch name {
-				case "tiff in planes", "gif", "webp", "jpeg, progressive":
+				case "tiff in planes", "gif", "webp", "jpeg, progressive", "jpeg, a scan for each component":
 				case "jpeg":
 					o.DType, n = tensor.Float32, 12
 				default:
@@ -233,10 +237,10 @@ func TestLimits(t *testing.T) {
 }
 
 // resize writes another size into the frame header of a JPEG file.
-func resize(t *testing.T, data []byte) {
-	at := bytes.Index(data, []byte{0xff, 0xc2})
+func resize(t *testing.T, data []byte, frame byte) {
+	at := bytes.Index(data, []byte{0xff, frame})
 	if at < 0 {
-		t.Fatal("the image is not progressive")
+		t.Fatalf("the image has no frame %x", frame)
 	}
 	binary.BigEndian.PutUint16(data[at+5:], 1040)
 	binary.BigEndian.PutUint16(data[at+7:], 1024)

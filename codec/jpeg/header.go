@@ -126,8 +126,9 @@ func (h Header) plausible(size int) error {
 	return nil
 }
 
-// checkCoefficients returns an error when the image is progressive and the coefficients of all its pixels, which
-// are kept until the last scan, take more memory than the limit.
+// checkCoefficients returns an error when the image has several scans, and the coefficients of all its pixels,
+// which are kept until the last one, take more memory than the limit. An image is progressive, or its first scan
+// lacks components.
 func (h Header) checkCoefficients(data []byte, limits raster.Limits) error {
 	const size, progressive, arithmetic = 2, 0xc2, 0xca
 	n := int64(h.Width) * int64(h.Height) * int64(h.Components) * size
@@ -136,11 +137,13 @@ func (h Header) checkCoefficients(data []byte, limits raster.Limits) error {
 		return nil
 	}
 	for at := 2; ; {
-		marker, _, next := segment(data, at)
+		marker, body, next := segment(data, at)
 		switch {
 		case marker == progressive || marker == arithmetic:
 			return err
-		case next < 0 || marker == startOfScan || isFrame(marker):
+		case marker == startOfScan && len(body) > 0 && int(body[0]) < h.Components:
+			return err
+		case next < 0 || marker == startOfScan:
 			return nil
 		}
 		at = next
