@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store"
@@ -219,6 +220,40 @@ func TestRepairLooksAgain(t *testing.T) {
 		r, err := checkpoint.Repair(ctx, "c", &checkpoint.RepairOptions{Apply: true, Quick: true, Store: other})
 		if err != nil || len(r.Actions) > 0 || len(r.Problems) > 0 {
 			t.Errorf("replaced at look %d: %+v, %v", nth, r, err)
+		}
+		if other.nth > 0 { // it was never replaced
+			break
+		}
+	}
+}
+
+// A repair of a damaged checkpoint with parity, in whose place a whole one comes while it is
+// read, does not tell the damage of the one before.
+func TestRepairOfDamagedLooksAgain(t *testing.T) {
+	for nth := 1; ; nth++ {
+		ctx, mem := t.Context(), vfs.NewMem()
+		st := local.New(mem, "/", nil)
+		save := func() {
+			if err := checkpoint.Save(ctx, "c", map[string]any{"a": count(600, 1)}, &checkpoint.SaveOptions{Store: st, Overwrite: true, Options: withParity(3, options.Bivouac{})}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		save()
+		if err := mem.Remove("/c/_CHECKPOINT_METADATA"); err != nil {
+			t.Fatal(err)
+		}
+		other := &replacing{st, nth, save}
+		r, err := checkpoint.Repair(ctx, "c", &checkpoint.RepairOptions{Apply: true, Store: other})
+		for _, p := range r.Problems {
+			if !errors.Is(p, errs.Busy) {
+				t.Errorf("replaced at look %d: %v", nth, p)
+			}
+		}
+		if err != nil {
+			t.Errorf("replaced at look %d: %v", nth, err)
+		}
+		if v, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st}); err != nil || !v.OK() {
+			t.Errorf("replaced at look %d: %+v, %v", nth, v, err)
 		}
 		if other.nth > 0 { // it was never replaced
 			break

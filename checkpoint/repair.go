@@ -362,6 +362,14 @@ func (r *repairer) look(ctx context.Context, name string, oneOfMany bool) (repla
 		if done || err != nil {
 			return nil, err
 		}
+		// What cannot be mended may be whole by now, as another one.
+		err = store.Overtaken(ctx, r.st, old, name)
+		if errs.KindOf(err) == errs.Busy {
+			return err, nil
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	switch {
 	case damage != nil && oneOfMany && !isUnreadable(damage):
