@@ -43,6 +43,13 @@ type ConvertOptions struct {
 	// Progress, when not nil, is told how many bytes of the data files were
 	// written, of how many, one call at a time and from other goroutines.
 	Progress func(done, total int64)
+	// Salvage converts what is whole of a damaged checkpoint: an array, number, string or
+	// PRNG key that is damaged or missing is None in the destination, a JSON or text item
+	// is left out, and Report, which must be set, has each with the reason in
+	// LeafReport.Lost. The source is read once more for it.
+	Salvage bool
+	// Report, when not nil, is told what Salvage left out, once the destination is whole.
+	Report *LoadReport
 	// Store holds source and destination; nil is Options.File.Store, and where that
 	// is nil the local file system.
 	Store store.Store
@@ -76,6 +83,9 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 	o, err := o.resolve(ctx)
 	if err != nil {
 		return errs.Wrap(op, dst, err)
+	}
+	if o.Salvage && (o.Report == nil || fn != nil) {
+		return errs.Wrap(op, dst, &errs.Error{Kind: errs.Invalid, Subject: "ConvertOptions.Salvage", Want: "Convert, and a Report, which names what is lost"})
 	}
 	src := strings.Join(srcs, ", ")
 	var from crowd
@@ -124,7 +134,11 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 		from = nil
 		c.clean(ctx)
 	}()
-	return errs.Wrap(op, dst, c.compare(ctx))
+	err = c.compare(ctx)
+	if err == nil && o.Report != nil {
+		o.Report.Leaves = append(o.Report.Leaves, c.lost...)
+	}
+	return errs.Wrap(op, dst, err)
 }
 
 // conversion is one Convert.
@@ -143,7 +157,8 @@ type conversion struct {
 	files  []copiedFiles
 
 	opened  []*sources
-	staging string // of a conversion in place: where its source is once it was replaced
+	lost    []LeafReport // with Salvage
+	staging string       // of a conversion in place: where its source is once it was replaced
 }
 
 // convertedTree is what the tree of an item of the destination must be.
@@ -201,6 +216,10 @@ func (c *conversion) plan(ctx context.Context) error {
 			b, err = c.from.Proto(ctx, it.Name)
 			out.JSON = json.RawMessage(b)
 		}
+		if c.opts.Salvage && it.Kind != layout.Tree && isDamage(err) && c.from.Explain(ctx, err) == err {
+			c.lost = append(c.lost, LeafReport{Item: it.Name, Lost: err})
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -232,7 +251,13 @@ func itemNames(items []layout.Item) string {
 func (c *conversion) tree(ctx context.Context, from, item string, transformed bool) (*tree.Node, *orbax.Rich, error) {
 	var in sources
 	c.opened = append(c.opened, &in)
-	if err := in.add(ctx, c.from, from, c.cells); err != nil {
+	if c.opts.Salvage {
+		lost, err := in.salvage(ctx, c.from, from, c.cells)
+		if err != nil {
+			return nil, nil, err
+		}
+		c.lost = append(c.lost, lost...)
+	} else if err := in.add(ctx, c.from, from, c.cells); err != nil {
 		return nil, nil, err
 	}
 	if !transformed {

@@ -144,3 +144,49 @@ func TestSalvage(t *testing.T) {
 		}
 	}
 }
+
+// TestConvertSalvages: a copy of a damaged checkpoint has all that is whole, None for each
+// leaf that is lost, and its report has every one of these and no other. Without Salvage
+// there is no copy.
+func TestConvertSalvages(t *testing.T) {
+	ctx := context.Background()
+	state := map[string]any{"a": []float32{1, 2, 3}, "b": make([]float64, 3000), "c": map[string]any{"d": make([]int16, 500), "e": "text"}}
+	for _, gone := range []bool{false, true} {
+		mem := vfs.NewMem()
+		st := local.New(mem, "/", nil)
+		o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}, Store: st}
+		if err := checkpoint.Save(ctx, "c", state, o); err != nil {
+			t.Fatal(err)
+		}
+		spoil(t, mem, "/c/state/b/zarr.json", gone)
+		spoil(t, mem, "/c/state/c.d/c/0", false)
+		if err := checkpoint.Convert(ctx, "c", "refused", &checkpoint.ConvertOptions{Store: st}); errs.KindOf(err) != errs.Corrupt {
+			t.Fatalf("without Salvage: %v", err)
+		}
+		if err := checkpoint.Convert(ctx, "c", "refused", &checkpoint.ConvertOptions{Store: st, Salvage: true}); errs.KindOf(err) != errs.Invalid {
+			t.Fatalf("without a Report: %v", err)
+		}
+		var report checkpoint.LoadReport
+		if err := checkpoint.Convert(ctx, "c", "copy", &checkpoint.ConvertOptions{Store: st, Salvage: true, Report: &report}); err != nil {
+			t.Fatal(err)
+		}
+		var lost []string
+		for _, l := range report.Lost() {
+			lost = append(lost, l.Path.Param())
+		}
+		if got := strings.Join(lost, " "); got != "b c.d" {
+			t.Fatalf("lost %q, want b and c.d", got)
+		}
+		got, err := checkpoint.Load(ctx, "copy", &checkpoint.LoadOptions{Store: st})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := tree.From(map[string]any{"a": state["a"], "b": nil, "c": map[string]any{"d": nil, "e": "text"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !tree.Equal(got, want) {
+			t.Errorf("the copy has %v, want %v", got, want)
+		}
+	}
+}

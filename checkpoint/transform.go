@@ -2,6 +2,8 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
+	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
@@ -115,6 +117,50 @@ func (s *sources) add(ctx context.Context, c *layout.Checkpoint, item string, ce
 	if err != nil {
 		return err
 	}
+	return s.take(ctx, t, item, cells)
+}
+
+// salvage is add of what is whole of a tree: it reads all arrays, makes None of those that
+// are damaged and returns them.
+func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string, cells *cellCache) ([]LeafReport, error) {
+	t, err := c.Describe(ctx, item)
+	if err != nil {
+		return nil, err
+	}
+	why := map[*layout.Leaf]error{}
+	err = t.Check(ctx, &layout.Checker{Verdict: func(l *layout.Leaf, err error) error {
+		if isDamage(err) {
+			why[l], err = err, nil
+		}
+		return err
+	}})
+	var lost []LeafReport
+	for i := range t.Leaves {
+		l := &t.Leaves[i]
+		if l.Err != nil {
+			why[l] = errs.Wrap("", "leaf "+strconv.Quote(l.Param), l.Err)
+			if !isDamage(l.Err) {
+				err = errors.Join(err, why[l])
+			}
+		}
+		if why[l] != nil {
+			lost = append(lost, LeafReport{Item: item, Path: l.Path, Saved: tensor.Spec{DType: l.DType, Shape: l.Shape}, Lost: why[l]})
+			l.Kind, l.Err = layout.None, nil
+		}
+	}
+	if len(lost) > 0 && err == nil {
+		if gone := c.Explain(ctx, errDamaged); gone != errDamaged {
+			err = gone // all of it, not these leaves
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return lost, s.take(ctx, t, item, cells)
+}
+
+// take adds an open tree.
+func (s *sources) take(ctx context.Context, t *layout.OpenTree, item string, cells *cellCache) error {
 	s.open = append(s.open, t)
 	n, err := lazyTree(ctx, t, item, cells)
 	s.nodes = append(s.nodes, n)

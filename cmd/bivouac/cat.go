@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -15,8 +16,9 @@ import (
 // CatOptions are the flags of `bivouac cat`.
 type CatOptions struct {
 	source
-	Slice string
-	Raw   bool
+	Slice   string
+	Raw     bool
+	Salvage bool
 }
 
 // AddFlags declares the flags.
@@ -24,6 +26,7 @@ func (o *CatOptions) AddFlags(cmd *cobra.Command) {
 	o.addFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.Slice, "slice", "", "part of the array as numpy has it, such as 0:3,:,-1")
+	f.BoolVar(&o.Salvage, "salvage", false, "of a damaged array, print the elements of its chunks that are whole, and exit with 4")
 	f.BoolVar(&o.Raw, "raw", false, "bytes of the elements, in C order, little-endian")
 }
 
@@ -35,7 +38,9 @@ type leafContent struct {
 	DType  string `json:"dtype,omitempty"`
 	Shape  []int  `json:"shape,omitzero"` // of the whole array
 	Slice  string `json:"slice,omitempty"`
-	Values any    `json:"values"` // nested lists; text where JSON has no such number
+	Values any    `json:"values"` // nested lists; text where JSON has no such number, null for what is lost
+
+	Lost []lostBox `json:"lost,omitempty"` // with --salvage
 }
 
 func newCatCommand(g *global) *cobra.Command {
@@ -60,6 +65,9 @@ bivouac info prints it. The name of an item that is JSON or text prints that.
 }
 
 func runCat(ctx context.Context, path, name string, o CatOptions, g *global) error {
+	if o.Raw && o.Salvage {
+		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cat", Subject: "--salvage", Want: "text or --json, where lost elements can be told from others", Got: "--raw"}}
+	}
 	if o.Raw && g.json {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "cat", Subject: "--raw", Want: "--raw or --json", Got: "both"}}
 	}
@@ -86,6 +94,9 @@ func runCat(ctx context.Context, path, name string, o CatOptions, g *global) err
 	if err != nil {
 		return usageError{err}
 	}
+	if o.Salvage {
+		part.holes = &holes{}
+	}
 	switch {
 	case o.Raw:
 		return copyBox(ctx, g.stdout, r, l, part.origin, part.extent)
@@ -94,8 +105,8 @@ func runCat(ctx context.Context, path, name string, o CatOptions, g *global) err
 		if err != nil {
 			return err
 		}
-		return g.printJSON(leafContent{Item: r.Info().Name, Path: l.Param, Kind: l.Kind.String(), DType: l.DType.String(),
-			Shape: append([]int{}, l.Shape...), Slice: o.Slice, Values: nested(t, part.kept, 0, new(int))})
+		return errors.Join(g.printJSON(leafContent{Item: r.Info().Name, Path: l.Param, Kind: l.Kind.String(), DType: l.DType.String(),
+			Shape: append([]int{}, l.Shape...), Slice: o.Slice, Values: part.nested(t, 0, new(int)), Lost: part.holes.boxes()}), part.holes.err(l))
 	}
 	return catArray(ctx, r, l, part, g)
 }
@@ -173,8 +184,11 @@ func catArray(ctx context.Context, r *checkpoint.Reader, l checkpoint.LeafInfo, 
 		of = "  [" + p.text + "] of " + l.Shape.String()
 	}
 	g.printf("%s  %s%s%s\n", l.Param, l.DType, p.shape(), of)
-	g.print(render(t, p.extent, p.kept) + "\n")
-	return nil
+	g.print(p.render(t) + "\n")
+	for _, b := range p.holes.boxes() {
+		g.printf("lost  elements %v to %v: %s\n", b.From, b.To, b.Reason)
+	}
+	return p.holes.err(l)
 }
 
 // element is an element as JSON: a number or bool where it is one, else text.
@@ -187,17 +201,19 @@ func element(t tensor.Tensor, i int) any {
 }
 
 // nested gives the elements as nested lists; axes that are not kept have none.
-func nested(t tensor.Tensor, kept []bool, axis int, at *int) any {
+func (p part) nested(t tensor.Tensor, axis int, at *int) any {
 	if axis == len(t.Shape) {
-		*at++
+		if *at++; p.holes.at(*at - 1) {
+			return nil
+		}
 		return element(t, *at-1)
 	}
-	if !kept[axis] {
-		return nested(t, kept, axis+1, at)
+	if !p.kept[axis] {
+		return p.nested(t, axis+1, at)
 	}
 	list := make([]any, t.Shape[axis])
 	for i := range list {
-		list[i] = nested(t, kept, axis+1, at)
+		list[i] = p.nested(t, axis+1, at)
 	}
 	return list
 }

@@ -27,6 +27,7 @@ type ConvertOptions struct {
 	ShardSize string
 	Parity    int
 	Overwrite bool
+	Salvage   bool
 }
 
 // AddFlags declares the flags.
@@ -41,6 +42,7 @@ func (o *ConvertOptions) AddFlags(cmd *cobra.Command) {
 	f.IntVar(&o.Parity, "parity", 0, "blocks of redundancy for 100 blocks of data, with which repair mends damage: 1 to 50, -1 for none; by default as the source has")
 	f.StringVar(&o.SignKey, "sign-key", "", "file of the private Ed25519 key that signs the destination: PKCS #8 in PEM")
 	f.BoolVar(&o.Overwrite, "overwrite", false, "replace a checkpoint at the destination")
+	f.BoolVar(&o.Salvage, "salvage", false, "of a damaged checkpoint, convert what is whole, leave None in place of the rest, name it, and exit with 4")
 }
 
 func newConvertCommand(g *global) *cobra.Command {
@@ -88,6 +90,8 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 	if err != nil {
 		return err
 	}
+	var report checkpoint.LoadReport
+	c.Salvage, c.Report = o.Salvage, &report
 	if err := converting(g, dst, &c, func() error { return checkpoint.Convert(ctx, from.path, dst, &c) }); err != nil {
 		return err
 	}
@@ -98,6 +102,9 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 	out := converted{Source: from.path, Destination: dst, Layout: layout, Compared: true}
 	for _, it := range info.Items {
 		out.Items = append(out.Items, it.Name)
+	}
+	for _, l := range report.Lost() {
+		out.Lost = append(out.Lost, lostLeaf{l.Item, l.Path.Param(), oneLine(l.Lost)})
 	}
 	return reportConversion(g, out)
 }
@@ -228,14 +235,17 @@ type converted struct {
 	Items       []string `json:"items"`
 	Compared    bool     `json:"compared"` // what was written with the source, element by element
 	NotKept     []string `json:"not_kept"` // of the source, in words
+
+	Lost []lostLeaf `json:"lost,omitempty"` // with --salvage
 }
 
 func reportConversion(g *global, c converted) error {
 	if c.NotKept == nil {
 		c.NotKept = []string{}
 	}
+	lost := lostError("convert", c.Source, c.Lost)
 	if g.json {
-		return g.printJSON(c)
+		return errors.Join(g.printJSON(c), lost)
 	}
 	g.printf("%s: %s, ", c.Destination, c.Layout)
 	if c.Compared {
@@ -246,5 +256,6 @@ func reportConversion(g *global, c converted) error {
 	for _, n := range c.NotKept {
 		g.printf("not kept: %s\n", n)
 	}
-	return nil
+	printLost(g, c.Lost)
+	return lost
 }

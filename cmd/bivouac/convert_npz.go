@@ -27,16 +27,22 @@ func convertToNpz(ctx context.Context, from located, dst string, o ConvertOption
 	if err != nil {
 		return err
 	}
-	leaves, dropped, err := npzLeaves(item)
-	if err != nil {
-		return err
-	}
 	from.load.Name = item.Name
 	r, err := from.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer r.Close() //nolint:errcheck // nothing was written
+	var lost []lostLeaf
+	if o.Salvage {
+		if item.Leaves, lost, err = salvage(ctx, r, item.Leaves); err != nil {
+			return err
+		}
+	}
+	leaves, dropped, err := npzLeaves(item)
+	if err != nil {
+		return err
+	}
 	if info.Custom != nil {
 		dropped = append(dropped, "the custom metadata")
 	}
@@ -46,7 +52,7 @@ func convertToNpz(ctx context.Context, from located, dst string, o ConvertOption
 	if err != nil {
 		return err
 	}
-	return reportConversion(g, converted{Source: from.path, Destination: dst, Layout: npzLayout, Items: []string{item.Name}, NotKept: dropped})
+	return reportConversion(g, converted{Source: from.path, Destination: dst, Layout: npzLayout, Items: []string{item.Name}, NotKept: dropped, Lost: lost})
 }
 
 // npzItem finds the tree that goes into an archive: the one that is named, or the

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -61,31 +60,6 @@ type extracted struct {
 	Lost   []lostLeaf     `json:"lost,omitempty"` // with --salvage
 }
 
-// lostLeaf is an array that is not whole.
-type lostLeaf struct {
-	Leaf   string `json:"leaf"`
-	Reason string `json:"reason"`
-}
-
-// salvage returns the leaves that are whole, and those that are not.
-func salvage(ctx context.Context, r *checkpoint.Reader, leaves []checkpoint.LeafInfo) (whole []checkpoint.LeafInfo, lost []lostLeaf, err error) {
-	for _, l := range leaves {
-		switch err := r.Check(ctx, l); errs.KindOf(err) {
-		case errs.Corrupt, errs.NotFound:
-			if errors.Is(err, store.ErrRemoved) || errors.Is(err, store.ErrReplaced) {
-				return nil, nil, err
-			}
-			lost = append(lost, lostLeaf{l.Param, err.Error()})
-		default:
-			if err != nil {
-				return nil, nil, err
-			}
-			whole = append(whole, l)
-		}
-	}
-	return whole, lost, nil
-}
-
 func runExtract(ctx context.Context, path string, names []string, o ExtractOptions, g *global) error {
 	if o.Output == "" {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "extract", Subject: "-o", Want: "a directory, or a file .npy, .npz or .safetensors", Got: "nothing"}}
@@ -100,29 +74,28 @@ func runExtract(ctx context.Context, path string, names []string, o ExtractOptio
 	}
 	defer r.Close() //nolint:errcheck // nothing was written
 	leaves, err := chooseLeaves(r, names)
+	var lost []lostLeaf
+	if err == nil && o.Salvage {
+		leaves, lost, err = salvage(ctx, r, leaves)
+	}
+	if err == nil {
+		leaves, err = arraysOf(leaves)
+	}
 	if err != nil {
 		return err
-	}
-	var lost []lostLeaf
-	if o.Salvage {
-		if leaves, lost, err = salvage(ctx, r, leaves); err != nil {
-			return err
-		}
 	}
 	e := newExporter(r, o.Overwrite, g)
 	if len(leaves) > 0 || len(lost) == 0 {
 		err = e.export(ctx, leaves, o.Output)
 	}
 	e.work.close()
-	if err == nil && len(lost) > 0 {
-		err = &errs.Error{Kind: errs.Corrupt, Op: "extract", Subject: src.path, Got: strconv.Itoa(len(lost)) + " arrays that are not whole, the first " + lost[0].Leaf}
+	if err == nil {
+		err = lostError("extract", src.path, lost)
 	}
 	if g.json && (err == nil || len(lost) > 0) {
 		return errors.Join(g.printJSON(extracted{Source: src.path, Item: r.Info().Name, Files: e.files, Lost: lost}), err)
 	}
-	for _, l := range lost {
-		g.printf("lost  %s: %s\n", l.Leaf, l.Reason)
-	}
+	printLost(g, lost)
 	for _, f := range e.files {
 		if !g.json {
 			g.printf("%s  %s\n", f.Path, size(f.Bytes))
@@ -154,7 +127,7 @@ func chooseLeaves(r *checkpoint.Reader, names []string) ([]checkpoint.LeafInfo, 
 			return nil, &errs.Error{Kind: errs.NotFound, Op: "extract", Subject: name, Want: "leaves of these names", Remedy: "bivouac info lists them"}
 		}
 	}
-	return arraysOf(out)
+	return out, nil
 }
 
 // arraysOf refuses leaves that are no arrays.

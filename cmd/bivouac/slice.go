@@ -15,6 +15,8 @@ type part struct {
 	text           string // as it was given
 	origin, extent []int
 	kept           []bool // axes that are not a single index
+
+	holes *holes // of a damaged array, where they are asked for
 }
 
 // parseSlice reads a part as numpy has it, without steps: "1:3,:,-1". Axes that
@@ -76,6 +78,9 @@ func (p part) read(ctx context.Context, r *checkpoint.Reader, l checkpoint.LeafI
 		}
 	}
 	t := tensor.New(l.DType, shape...)
+	if p.holes != nil {
+		p.holes.lost = tensor.New(tensor.Bool, shape...)
+	}
 	return t, p.readEdges(ctx, r, l, t, slices.Clone(p.origin), slices.Clone(p.extent), make([]int, len(shape)), 0)
 }
 
@@ -96,11 +101,14 @@ func (p part) readEdges(ctx context.Context, r *checkpoint.Reader, l checkpoint.
 		}
 	}
 	buf := make([]byte, tensor.Shape(extent).Len()*l.DType.Size())
-	if err := r.ReadBox(ctx, l, origin, extent, buf); err != nil {
-		return err
+	err := r.ReadBox(ctx, l, origin, extent, buf)
+	if p.holes != nil && isLost(err) {
+		return p.holes.read(ctx, r, l, t, origin, extent, at)
 	}
-	place(t, at, extent, buf)
-	return nil
+	if err == nil {
+		place(t, at, extent, buf)
+	}
+	return err
 }
 
 // place copies a box of elements to its place in t.
@@ -133,13 +141,15 @@ func place(t tensor.Tensor, at, extent []int, buf []byte) {
 
 // render prints elements in nested brackets, the last axis on one line, aligned.
 // Axes of which t has less than extent are cut in the middle.
-func render(t tensor.Tensor, extent []int, kept []bool) string {
+func (p part) render(t tensor.Tensor) string {
 	words, width := make([]string, t.Len()), 0
 	for i := range words {
-		words[i] = t.Element(i)
+		if words[i] = t.Element(i); p.holes.at(i) {
+			words[i] = "lost"
+		}
 		width = max(width, len(words[i]))
 	}
-	w := renderer{words: words, width: width, extent: extent, have: t.Shape, kept: kept}
+	w := renderer{words: words, width: width, extent: p.extent, have: t.Shape, kept: p.kept}
 	w.axis(0, 0)
 	return w.out.String()
 }
