@@ -129,3 +129,50 @@ func TestMergeRefuses(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A state that has batches behind its snapshot tells how many there were, and not of which
+// streams: another number of ranks does not go on from it, for each would read its own streams
+// too far. From a snapshot itself they do, and nothing is lost or repeated.
+func TestSnapshotsGoToOtherRanks(t *testing.T) {
+	for _, every := range []int{1, 2, 3, loader.SnapshotNever} {
+		for taken := range 9 {
+			o := options{BatchSize: 3, Streams: 4, SnapshotEvery: every, Warn: func(string) {}}
+			one, err := loader.NewIterable(plain(60), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := slices.Concat(take(t, one, taken)...)
+			saved := snapshot(t, one)
+			if err := one.Close(); err != nil {
+				t.Fatal(err)
+			}
+			refused := 0
+			for rank := range 2 {
+				o.Rank, o.World = rank, 2
+				l, err := loader.NewIterable(plain(60), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch err := l.SetState(saved); {
+				case errors.Is(err, errs.Mismatch) && strings.Contains(err.Error(), "SnapshotEvery"):
+					refused++
+				case err != nil:
+					t.Fatal(err)
+				default:
+					got = append(got, slices.Concat(take(t, l, -1)...)...)
+				}
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			between := taken > 0 && (every == loader.SnapshotNever || taken%every != 0)
+			if between != (refused == 2) || !between && refused > 0 {
+				t.Errorf("every %d: %d ranks refuse the state behind %d batches", every, refused, taken)
+			}
+			slices.Sort(got)
+			if refused == 0 && (len(got) != 60 || len(slices.Compact(got)) != 60) {
+				t.Errorf("every %d, behind %d batches: %v", every, taken, got)
+			}
+		}
+	}
+}

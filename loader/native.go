@@ -308,6 +308,11 @@ func (n *native) fits(at *place) error {
 	if s.Iterable && len(at.streams)%s.World != 0 {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprintf("a divisor of the %d streams of the state", len(at.streams)), Got: strconv.Itoa(s.World)}
 	}
+	if s.Iterable && at.since > 0 && at.world != int64(s.World) {
+		// Which of the batches behind the snapshot are of which streams is not in the state.
+		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprint(at.world, " ranks, for ", at.since, " batches were handed out behind the snapshot that the state has"), Got: strconv.Itoa(s.World),
+			Remedy: "take the state right behind a snapshot, as Options.SnapshotEvery 1 always does: go on with as many ranks as there were up to such a step, or to the end of the epoch"}
+	}
 	if err := fitsRank(at, s); err != nil {
 		return err
 	}
