@@ -30,18 +30,37 @@ func (e *engine[S, B]) wait(ctx context.Context, s *slot[S, B]) error {
 	return e.waitFor(ctx, func() (*slot[S, B], bool) { return s, s.done.Load() })
 }
 
-// waitAny returns the index of the oldest slot that is done, when there is one.
+// waitAny returns the index of the oldest slot that is done, when there is one. Slots of one
+// lane are handed out in their order.
 func (e *engine[S, B]) waitAny(ctx context.Context) (at int, err error) {
 	err = e.waitFor(ctx, func() (*slot[S, B], bool) {
-		for i, s := range e.flight {
-			if s.done.Load() {
-				at = i
-				return s, true
-			}
-		}
-		return e.flight[0], false
+		i, ok := oldestDone(len(e.flight), func(i int) int { return e.flight[i].task.Lane }, func(i int) bool { return e.flight[i].done.Load() })
+		at = i
+		return e.flight[i], ok
 	})
 	return at, err
+}
+
+// oldestDone returns the first of n slots that is done, and ok false where none is. While it
+// looks, slots get done: one that was not done when it was looked at may be done now, and so
+// may one behind it in the same lane. The state of a stream is that of the batch that was
+// handed out last, so the first slot of the lane is taken then: a lane does one after the
+// other.
+func oldestDone(n int, lane func(i int) int, done func(i int) bool) (at int, ok bool) {
+	for i := range n {
+		if !done(i) {
+			continue
+		}
+		if own := lane(i); own != AnyLane {
+			for k := range i {
+				if lane(k) == own {
+					return k, true
+				}
+			}
+		}
+		return i, true
+	}
+	return 0, false
 }
 
 // waitFor returns when ready says so. ready also tells which slot to name otherwise.
