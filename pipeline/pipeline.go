@@ -114,7 +114,7 @@ func newPipeline(g *graph.Graph, externals map[string]*sourceNode, seen *complet
 	if len(sources) > 0 {
 		p.ids, p.samples = make([]int64, o.BatchSize), sources[0].Info().Samples
 	}
-	if p.identity, err = newIdentity(g, sources, p.orders, o); err != nil {
+	if p.identity, err = newIdentity(g, sources, p.orders, o, false); err != nil {
 		return nil, err
 	}
 	p.newest = p.orders

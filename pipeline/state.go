@@ -24,7 +24,9 @@ type identity struct {
 	pieces      pieces
 }
 
-func newIdentity(g *graph.Graph, sources []reader.Source, orders []order.Order, o Options) (identity, error) {
+// newIdentity is the identity of a pipeline. full has the descriptions of orders as they are,
+// however long, as states had them before there were digests.
+func newIdentity(g *graph.Graph, sources []reader.Source, orders []order.Order, o Options, full bool) (identity, error) {
 	id := identity{fields: map[string]string{
 		"seed":       strconv.FormatUint(o.Seed, 10),
 		"batch_size": strconv.Itoa(o.BatchSize),
@@ -49,13 +51,28 @@ func newIdentity(g *graph.Graph, sources []reader.Source, orders []order.Order, 
 		if policies[i] != FailOnError {
 			id.fields["on_error "+n.Name] = policies[i].String()
 		}
-		id.fields["order "+n.Name] = orders[i].String()
+		description := orders[i].String()
+		if !full {
+			description = order.IdentityOf(description)
+		}
+		id.fields["order "+n.Name] = description
 		prints = append(prints, sources[i].Info().Fingerprint)
 	}
 	id.fingerprint = strings.Join(prints, "+")
 	id.config = state.HashFields(id.fields)
 	id.pieces, err = newPieces(id.document(schedule{batch: 1}, Progress{}))
 	return id, err
+}
+
+// digested reports whether the description of an order is so long that the identity has a
+// digest of it.
+func (id *identity) digested() bool {
+	for name, text := range id.fields {
+		if strings.HasPrefix(name, "order ") && order.IsDigest(text) {
+			return true
+		}
+	}
+	return false
 }
 
 // document returns the state after a batch.
@@ -186,14 +203,26 @@ func (p *Pipeline) parseState(b []byte) (at Progress, fitting func(), err error)
 				orders[r] = order.At(o, version)
 			}
 		}
-		id, failed := newIdentity(p.graph, p.sources, orders, p.options)
+		id, failed := newIdentity(p.graph, p.sources, orders, p.options, false)
 		if failed != nil {
 			return at, nil, failed
 		}
 		codec := own
 		codec.identity = id
+		fitting = func() { p.orders, p.identity, p.codec = orders, id, codec }
 		if at, failed = codec.ParseState(b); failed == nil {
-			return at, func() { p.orders, p.identity, p.codec = orders, id, codec }, nil
+			return at, fitting, nil
+		}
+		if errs.KindOf(failed) == errs.Mismatch && id.digested() {
+			full, err := newIdentity(p.graph, p.sources, orders, p.options, true)
+			if err != nil {
+				return at, nil, err
+			}
+			before := own
+			before.identity = full
+			if at, err := before.ParseState(b); err == nil {
+				return at, fitting, nil // later states have the digest
+			}
 		}
 		if i == 0 {
 			err = failed
@@ -211,6 +240,16 @@ func (p *Pipeline) Fingerprint() string { return p.identity.fingerprint }
 // Config is a hash of everything in definition and options that decides what is
 // delivered. Pipelines with equal Fingerprint and Config deliver the same stream.
 func (p *Pipeline) Config() string { return p.identity.config }
+
+// Description is the String of the order of the reader in full, where there is one reader, and
+// else "". A state holds a digest of it where it is long: keep it once beside the states, and
+// timeline.Open can tell of their steps. It changes when a state of an earlier version is set.
+func (p *Pipeline) Description() string {
+	if len(p.orders) != 1 {
+		return ""
+	}
+	return p.orders[0].String()
+}
 
 // Position returns where the stream stands: the position after the batch delivered last.
 func (p *Pipeline) Position() int64 { return p.ring.Token().Position }

@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/timeline"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
@@ -119,5 +122,57 @@ func TestDamagedState(t *testing.T) {
 	}
 	if b := next(t, p); b.Position != 2 {
 		t.Errorf("goes on at %d, want 2", b.Position)
+	}
+}
+
+// The state of a pipeline has a digest of an order whose description is long, and Description
+// is all of it. States that have the description, as all had, are read as before.
+func TestStatesHoldADigestOfALongOrder(t *testing.T) {
+	dir := dataset(t, 9)
+	long := func(p *pipeline.Builder) []pipeline.Node {
+		_, labels := fn.ReadersFile(p, fn.ReadersFileArgs{FileRoot: dir, RandomShuffle: true, Name: strings.Repeat("reader", 60)})
+		return []pipeline.Node{labels}
+	}
+	field := "order " + strings.Repeat("reader", 60)
+	p := start(t, pipeline.Options{BatchSize: 2}, long)
+	for range 3 {
+		next(t, p)
+	}
+	st := save(t, p)
+	d, err := state.Unmarshal(st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if identity := d.Fields[field]; !order.IsDigest(identity) || order.IdentityOf(p.Description()) != identity {
+		t.Fatalf("%s, of %s", identity, p.Description())
+	}
+	l, err := timeline.Open(st, timeline.Options{Description: p.Description()})
+	if err == nil {
+		_, err = l.Verify(t.Context(), nil)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	d.Fields[field] = p.Description()
+	d.Config = state.HashFields(d.Fields)
+	old, err := d.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := start(t, pipeline.Options{BatchSize: 2}, long)
+	if err := q.SetState(old); err != nil {
+		t.Fatal(err)
+	}
+	if got := save(t, q); !bytes.Equal(got, st) {
+		t.Errorf("a state of before is read as\n%s, want\n%s", got, st)
+	}
+	d.Fields[field] = strings.Replace(p.Description(), "n=9", "n=8", 1)
+	d.Config = state.HashFields(d.Fields)
+	other, err := d.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.SetState(other); !errors.Is(err, errs.Mismatch) {
+		t.Errorf("another order: %v", err)
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/bivouac-ml/bivouac/format/npy"
 	"github.com/bivouac-ml/bivouac/loader/timeline"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -43,11 +46,12 @@ func (o *tableOptions) tell(s *saved, with timeline.Options) (*timeline.Timeline
 			return nil, unopened("data", o.Description, err)
 		}
 		with.Description = strings.TrimSpace(string(b))
-	case order.IsDigest(s.doc.Fields["order"]):
-		if with.Description = keptDescription(s); with.Description != "" {
+	case digestOf(s.doc) != "":
+		identity := digestOf(s.doc)
+		if with.Description = keptDescription(s, identity); with.Description != "" {
 			break
 		}
-		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "order", Want: "the description of the order, of which the state has a digest", Got: s.doc.Fields["order"],
+		return nil, &errs.Error{Kind: errs.Unsupported, Subject: "order", Want: "the description of the order, of which the state has a digest", Got: identity,
 			Remedy: "give the text that Loader.Description returns with --description FILE"}
 	}
 	for _, name := range o.Tables {
@@ -65,14 +69,25 @@ func (o *tableOptions) tell(s *saved, with timeline.Options) (*timeline.Timeline
 	return t, err
 }
 
-// keptDescription returns the description of the order of a state that a job keeps in the
-// directory of its run; "" where there is none.
-func keptDescription(s *saved) string {
-	_, digest, _ := strings.Cut(s.doc.Fields["order"], "digest=")
+// digestOf returns the digest that a state has of an order, of the loader or of a reader of
+// the pipeline; "" where it has none.
+func digestOf(d *state.Document) string {
+	for _, name := range slices.Sorted(maps.Keys(d.Fields)) {
+		if (name == "order" || strings.HasPrefix(name, "order ")) && order.IsDigest(d.Fields[name]) {
+			return d.Fields[name]
+		}
+	}
+	return ""
+}
+
+// keptDescription returns the description of the order with an identity that a job keeps in
+// the directory of its run, if the state is one of it; "" where there is none.
+func keptDescription(s *saved, identity string) string {
+	_, digest, _ := strings.Cut(identity, "digest=")
 	digest, _, _ = strings.Cut(digest, " ")
 	run := filepath.Dir(filepath.Dir(s.name)) // of the item of a step
 	b, err := os.ReadFile(filepath.Join(run, "metadata", "order-"+digest+".txt"))
-	if err != nil || order.IdentityOf(string(b)) != s.doc.Fields["order"] {
+	if err != nil || order.IdentityOf(string(b)) != identity {
 		return ""
 	}
 	return string(b)

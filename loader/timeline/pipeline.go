@@ -84,8 +84,10 @@ func (t *Timeline) readReaders(o Options) error {
 	for _, name := range names {
 		description := t.doc.Fields[orderField+name]
 		with := o
-		if len(have) > 1 {
-			with.Order, with.Description = nil, "" // which are of one order
+		if len(have) > 1 { // the options are of one order
+			if with.Order = nil; order.IdentityOf(o.Description) != description {
+				with.Description = ""
+			}
 		}
 		parsed, err := with.orderOf(description)
 		switch {

@@ -12,7 +12,8 @@
 //	extra.history            [step, position, size of a global batch] from which on
 //	digest, extra.coverage   of all ids, and of those of the last and of this epoch
 //
-// So nothing is read and nothing is replayed: any step is found in constant time.
+// So nothing is read and nothing is replayed: any step is found in constant time. Batches of
+// packs are found by going through the packs from the place, or from the start of the epoch.
 // Where samplers, streams or batches out of order decide what is delivered, a
 // document does not tell it; then Open says so.
 //
