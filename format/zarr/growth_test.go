@@ -34,6 +34,39 @@ func TestParseMetadataGrowth(t *testing.T) {
 	}
 }
 
+// What no writer makes is refused in memory in proportion to it, however deep and long
+// its codecs are.
+func TestRefusedMetadataGrowth(t *testing.T) {
+	shard := func(n int) string {
+		return strings.Repeat(`{"name":"sharding_indexed","configuration":{"chunk_shape":[4],"codecs":[`, n) + `{"name":"bytes"}` +
+			strings.Repeat(`],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}`, n)
+	}
+	for name, codecs := range map[string]func(n int) string{
+		"nested shards": shard,
+		"nested lists":  func(n int) string { return strings.Repeat(`[`, n) + strings.Repeat(`]`, n) },
+		"cut short":     func(n int) string { return strings.Repeat(`{"name":"crc32c"},[`, n) },
+		"many codecs":   func(n int) string { return `{"name":"bytes"}` + strings.Repeat(`,{"name":"crc32c"}`, n) },
+		"shards of shards": func(n int) string {
+			return shard(8) + strings.Repeat(`,`+shard(8), n/8)
+		},
+		"configurations": func(n int) string {
+			return `{"name":"bytes","configuration":{` + strings.Repeat(`"a":{},`, n) + `"b":1}}`
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			growth.Check(t, growth.Op{Name: name, N: 2000, Prepare: func(_ growth.TB, n int) func() error {
+				b := metadataWith(`{}`, codecs(n))
+				return func() error {
+					if _, err := ParseMetadata(b, "zarr.json"); err == nil {
+						return fmt.Errorf("%d bytes were taken", len(b))
+					}
+					return nil
+				}
+			}})
+		})
+	}
+}
+
 // A list of codecs that no writer makes is refused before each of them is made, inside
 // of shards too.
 func TestTooManyCodecs(t *testing.T) {

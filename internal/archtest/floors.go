@@ -114,7 +114,7 @@ func Module() Rules {
 				{Packages: "internal/shuffletest"},
 				{Packages: "internal/interop", Beside: []string{"internal/crewtest"}},
 				{Packages: "internal/growth"},
-				{Packages: "internal/growth/gate", Beside: []string{"internal/growth"}},
+				{Packages: "internal/growth/gate", Beside: []string{"internal/crewtest", "internal/growth"}},
 				{Packages: "internal/growth/scale"},
 				{Packages: "internal/mistake"},
 				{Packages: "internal/photos"},
