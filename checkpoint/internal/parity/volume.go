@@ -57,49 +57,60 @@ func openVolume(ctx context.Context, name, file string, open func(ctx context.Co
 
 // readTable reads the first table, or else the second.
 func readTable(ctx context.Context, r store.Reader) (*table, error) {
-	size := r.Size()
-	first := make([]byte, min(size, tableRead))
-	err := r.ReadAt(ctx, first, 0)
-	if err == nil {
-		t, perr := parse(first)
-		if perr != nil && size > tableRead { // it may be longer
-			if n, ok := tableLength(ctx, r); ok {
-				first = make([]byte, n)
-				if err = r.ReadAt(ctx, first, 0); err == nil {
-					t, perr = parse(first)
-				}
-			}
-		}
-		if err == nil && perr == nil {
-			return t, nil
-		}
+	t, err := firstTable(ctx, r)
+	if err == nil || !lost(err) {
+		return t, err
 	}
-	if errs.KindOf(err) == errs.Canceled {
+	n, err := tableLength(ctx, r)
+	if err != nil {
 		return nil, err
 	}
-	n, ok := tableLength(ctx, r)
-	if !ok {
-		return nil, damaged("no whole table")
-	}
-	second := make([]byte, n)
-	if err := r.ReadAt(ctx, second, size-trailer-n); err != nil {
+	b := make([]byte, n)
+	if err := r.ReadAt(ctx, b, r.Size()-trailer-n); err != nil {
 		return nil, err
 	}
-	return parse(second)
+	return parse(b)
 }
 
 // tableRead is what is read at first, which most tables do not fill.
 const tableRead = 256 << 10
 
+// firstTable reads the table at the start of the file.
+func firstTable(ctx context.Context, r store.Reader) (*table, error) {
+	b := make([]byte, min(r.Size(), tableRead))
+	if err := r.ReadAt(ctx, b, 0); err != nil {
+		return nil, err
+	}
+	t, err := parse(b)
+	if err == nil || r.Size() <= tableRead {
+		return t, err
+	}
+	n, err := tableLength(ctx, r) // it may be longer
+	if err != nil {
+		return nil, err
+	}
+	b = make([]byte, n)
+	if err := r.ReadAt(ctx, b, 0); err != nil {
+		return nil, err
+	}
+	return parse(b)
+}
+
 // tableLength is what the end of the file says.
-func tableLength(ctx context.Context, r store.Reader) (int64, bool) {
+func tableLength(ctx context.Context, r store.Reader) (int64, error) {
 	size := r.Size()
+	if size < trailer {
+		return 0, damaged("no whole table")
+	}
 	var b [trailer]byte
-	if size < trailer || r.ReadAt(ctx, b[:], size-trailer) != nil {
-		return 0, false
+	if err := r.ReadAt(ctx, b[:], size-trailer); err != nil {
+		return 0, err
 	}
 	n, ok := parseTrailer(b[:])
-	return n, ok && n <= size-trailer && n <= maxTable
+	if !ok || n > size-trailer || n > maxTable {
+		return 0, damaged("no whole table")
+	}
+	return n, nil
 }
 
 // maxTable bounds the memory for a table: that of a file of some 16 TiB.

@@ -132,10 +132,7 @@ func parseStep(s string) (e Entry, err error) {
 }
 
 func cutQuoted(s string) (text, rest string, err error) {
-	q, err := strconv.QuotedPrefix(s)
-	if err != nil {
-		return "", "", err
-	}
+	q, _ := strconv.QuotedPrefix(s) // "" is refused by Unquote
 	text, err = strconv.Unquote(q)
 	return text, strings.TrimPrefix(s[len(q):], " "), err
 }
@@ -172,8 +169,10 @@ func Write(ctx context.Context, st store.Store, root string, entries []Entry) er
 // Forget takes a step out of the document, if there is one: what it said of the step is
 // no longer so.
 func Forget(ctx context.Context, st store.Store, root, directory string) error {
-	if _, err := st.Stat(ctx, path.Join(root, Name)); err != nil {
+	if _, err := st.Stat(ctx, path.Join(root, Name)); errs.KindOf(err) == errs.NotFound {
 		return nil
+	} else if err != nil {
+		return err
 	}
 	list := Read(ctx, st, root)
 	return Write(ctx, st, root, slices.DeleteFunc(list, func(e Entry) bool { return e.Directory == directory }))

@@ -3,12 +3,19 @@ package scrub
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/crc"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 var entries = []Entry{
@@ -32,6 +39,79 @@ func TestDocument(t *testing.T) {
 		if _, err := Parse(bad); err == nil {
 			t.Fatalf("bit %d: no error", i)
 		}
+	}
+}
+
+// A line that is no record is refused, though the checksum of the document is right.
+func TestLinesThatAreNoRecords(t *testing.T) {
+	const hash = "0123456789abcdef0123456789abcdef"
+	parse := func(lines string) error {
+		doc := []byte(header + lines)
+		_, err := Parse(fmt.Appendf(doc, "end %08x\n", crc.Sum(doc)))
+		return err
+	}
+	whole := "step 1 \"1\" " + hash + " 5 6\n"
+	if err := parse(whole + "damage \"a\" \"b\"\n"); err != nil {
+		t.Fatal(err)
+	}
+	for _, lines := range []string{
+		"else\n",
+		"damage \"a\" \"b\"\n",
+		"step x \"1\" " + hash + " 5 6\n",
+		"step 1 1 " + hash + " 5 6\n",
+		"step 1 " + hash + " 5 6\n",
+		"step 1 \"1\" " + hash[1:] + " 5 6\n",
+		"step 1 \"1\" " + hash[1:] + "g 5 6\n",
+		"step 1 \"1\" " + hash + " x 6\n",
+		"step 1 \"1\" " + hash + " 5 x\n",
+		"step 1 \"1\" " + hash + " 5\n",
+		"step 1 \"1\" " + hash + " 5 6 7\n",
+		whole + "damage a \"b\"\n",
+		whole + "damage \"a\" b\n",
+		whole + "damage \"a\"\n",
+		whole + "damage \"a\" \"b\" c\n",
+	} {
+		if err := parse(lines); !errors.Is(err, errs.Corrupt) {
+			t.Errorf("%q: %v", lines, err)
+		}
+	}
+}
+
+// Forget takes one step out, makes no document where there is none, and tells when
+// nobody knows whether there is one.
+func TestForget(t *testing.T) {
+	ctx := t.Context()
+	mem := vfs.NewMem()
+	st := local.New(mem, "/", nil)
+	if err := Forget(ctx, st, "run", "1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Stat(ctx, "run/"+Name); !errors.Is(err, errs.NotFound) {
+		t.Errorf("a document was made: %v", err)
+	}
+	var kept []Entry
+	for i, dir := range []string{"1", "2"} {
+		doc := []byte("manifest of " + dir)
+		if err := st.Put(ctx, "run/"+dir+"/"+manifest.Name, doc, store.PutOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, Entry{Step: int64(i + 1), Directory: dir, Manifest: manifest.HashOf(doc), At: time.Unix(9, 0), Damages: []Damage{{"a", "b"}}})
+	}
+	if err := Write(ctx, st, "run", kept); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(kept, Read(ctx, st, "run")); d != "" {
+		t.Error(d)
+	}
+	bad := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpStat }})
+	if err := Forget(ctx, local.New(bad, "/", nil), "run", "1"); !errors.Is(err, syscall.EIO) {
+		t.Errorf("on a disk that does not answer: %v", err)
+	}
+	if err := Forget(ctx, st, "run", "1"); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(kept[1:], Read(ctx, st, "run")); d != "" {
+		t.Error(d)
 	}
 }
 
