@@ -317,7 +317,9 @@ func (c *conversion) write(ctx context.Context) (err error) {
 	io.Style, io.Custom, io.Memory, io.Budget = image.V1, custom, memory, c.budget/2
 	io.Progress, io.Label = c.opts.Progress, c.label()
 	if io.Parity == 0 {
-		io.Parity = c.from.Parity(ctx)
+		if io.Parity, err = c.from.Parity(ctx); err != nil {
+			return err
+		}
 	}
 	if io.Annotations, err = c.annotations(ctx); err != nil {
 		return err

@@ -58,17 +58,12 @@ func (h headStep) line() string {
 
 func parseHeadStep(s string) (h headStep, ok bool) {
 	step, rest, _ := strings.Cut(s, " ")
-	q, err := strconv.QuotedPrefix(rest)
-	if err != nil {
-		return h, false
-	}
-	h.step, err = strconv.ParseInt(step, 10, 64)
-	if err == nil {
-		h.directory, err = strconv.Unquote(q)
-	}
-	h.sum = strings.TrimPrefix(rest[len(q):], " ")
-	_, bad := hex.DecodeString(h.sum)
-	return h, err == nil && (h.sum == inChange || bad == nil && len(h.sum) == 2*sha256.Size)
+	q, _ := strconv.QuotedPrefix(rest) // "" is refused by Unquote
+	n, badStep := strconv.ParseInt(step, 10, 64)
+	directory, badName := strconv.Unquote(q)
+	h = headStep{n, directory, strings.TrimPrefix(rest[len(q):], " ")}
+	_, badSum := hex.DecodeString(h.sum)
+	return h, badStep == nil && badName == nil && (h.sum == inChange || badSum == nil && len(h.sum) == 2*sha256.Size)
 }
 
 func headMessage(doc []byte) []byte {

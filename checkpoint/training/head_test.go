@@ -74,6 +74,9 @@ func (r *chained) refuses(want ...string) {
 				r.Errorf("%s: %v, want %q", name, err, w)
 			}
 		}
+		if _, there := os.Stat(filepath.Join(r.dir, "4.damaged")); there != nil && strings.Contains(err.Error(), "lies there") {
+			r.Errorf("%s: %v, and nothing lies there", name, err)
+		}
 	}
 }
 

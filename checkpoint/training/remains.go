@@ -136,7 +136,11 @@ func (c *Checkpointer) startFresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, headless := c.store.Stat(ctx, c.path(headName))
+	_, err = c.store.Stat(ctx, c.path(headName))
+	signed := errs.KindOf(err) != errs.NotFound
+	if signed && err != nil {
+		return err // a head that stayed behind would miss its steps for ever
+	}
 	slices.SortStableFunc(remains, func(a, b Remains) int {
 		return cmp.Compare(c.stepOf(a.Name), c.stepOf(b.Name))
 	})
@@ -151,7 +155,7 @@ func (c *Checkpointer) startFresh(ctx context.Context) error {
 		}
 		c.opts.OnEvent(Event{Kind: MovedAside, Step: max(c.stepOf(r.Name), 0), Name: to})
 	}
-	if headless == nil { // last: without it what is left would look whole
+	if signed { // last: without it what is left would look whole
 		return store.Move(ctx, c.store, c.path(headName), c.path(path.Join(aside, headName)))
 	}
 	return nil

@@ -17,27 +17,45 @@ func Has(m *manifest.Manifest) bool {
 	return m != nil && slices.ContainsFunc(m.Files, func(f manifest.File) bool { return Is(f.Name) })
 }
 
-// Percent returns how many parity blocks a checkpoint has for 100 blocks of data. The first
-// parity file that can be read says it; without such a file the result is 0.
-func Percent(ctx context.Context, st store.Store, name string, m *manifest.Manifest) int {
+// Percent returns how many parity blocks a checkpoint has for 100 blocks of data, 0 for a
+// checkpoint without parity. The first parity file that can be read says it; where none
+// can be read Percent fails.
+func Percent(ctx context.Context, st store.Store, name string, m *manifest.Manifest) (int, error) {
 	if m == nil {
-		return 0
+		return 0, nil
 	}
+	var failed error
 	for _, f := range m.Files {
 		if !Is(f.Name) || f.Name == CopyName {
 			continue
 		}
-		r, err := st.Open(ctx, path.Join(name, f.Name))
-		if err != nil {
-			continue
-		}
-		t, err := readTable(ctx, r)
-		r.Close() //nolint:errcheck // nothing was written
+		percent, err := percentOf(ctx, st, path.Join(name, f.Name))
 		if err == nil {
-			return t.percent
+			return percent, nil
 		}
+		failed = errs.Wrap("", f.Name, err)
 	}
-	return 0
+	if failed != nil {
+		kind := errs.KindOf(failed)
+		if kind == errs.NotFound || kind == errs.Invalid {
+			kind = errs.Corrupt // the checkpoint is there, and its parity is not
+		}
+		failed = &errs.Error{Kind: kind, Op: "parity", Got: "no parity file that can be read", Err: failed, Remedy: "bivouac repair makes lost parity anew"}
+	}
+	return 0, failed
+}
+
+func percentOf(ctx context.Context, st store.Store, name string) (int, error) {
+	r, err := st.Open(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close() //nolint:errcheck // nothing was written
+	t, err := readTable(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	return t.percent, nil
 }
 
 // Bad is a file that is not what the manifest lists.

@@ -160,7 +160,7 @@ func TestEveryFailureOfASaveIsTold(t *testing.T) {
 	}
 	old := &manifest.Manifest{}
 	with := Wrap(txn, Options{Percent: percent, Large: large})
-	for name, n := range map[string]int{"small": 5000, "twin": large, "alone": large + 1} {
+	for name, n := range map[string]int{"small": 5000, "twin": large, "alone": 2300 << 10} {
 		b, to := bytesOf(n), store.Txn(with)
 		if name == "alone" {
 			to = txn
@@ -175,7 +175,11 @@ func TestEveryFailureOfASaveIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	old.Files = append(old.Files, made...)
-	if err := txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: old.Append(nil)}); err != nil {
+	doc := old.Append(nil)
+	if err := txn.Commit(ctx, store.Blob{Name: manifest.Name, Data: doc}); err != nil {
+		t.Fatal(err)
+	}
+	if old, err = manifest.Parse(doc); err != nil {
 		t.Fatal(err)
 	}
 	write := func(to store.Txn, name string, b []byte, piece int) error {
@@ -191,8 +195,10 @@ func TestEveryFailureOfASaveIsTold(t *testing.T) {
 	tiny, medium, huge := bytesOf(8192), bytesOf(large), bytesOf(2300<<10)
 	for name, do := range map[string]func(to *Txn) error{
 		"files with parity files to themselves": func(to *Txn) error {
-			if err := to.Put(ctx, "put", medium); err != nil {
-				return err
+			for name, b := range map[string][]byte{"put": medium, "huge": huge} {
+				if err := to.Put(ctx, name, b); err != nil {
+					return err
+				}
 			}
 			return write(to, "written", huge, 1<<20)
 		},
@@ -496,7 +502,8 @@ func TestLongTable(t *testing.T) {
 	}
 }
 
-// TestPercent: the first parity file that can be read says it.
+// TestPercent: the first parity file that can be read says it; where none can be read, that
+// is told, and not taken for a checkpoint without parity.
 func TestPercent(t *testing.T) {
 	ctx := t.Context()
 	d, m := saved(t, rand.New(rand.NewPCG(15, 16)), 7, false, 10, 1<<20)
@@ -512,21 +519,22 @@ func TestPercent(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage func(d *disk)
 		want   int
+		kind   errs.Kind
 	}{
-		"whole":                     {func(*disk) {}, 7},
-		"the first is lost":         {func(d *disk) { delete(d.files, names[0]) }, 7},
-		"the first has no table":    {func(d *disk) { clear(d.files[names[0]]) }, 7},
-		"both are lost":             {func(d *disk) { delete(d.files, names[0]); delete(d.files, names[1]) }, 0},
-		"the second is lost":        {func(d *disk) { delete(d.files, names[1]) }, 7},
-		"neither has a whole table": {func(d *disk) { clear(d.files[names[0]]); clear(d.files[names[1]]) }, 0},
+		"whole":                     {func(*disk) {}, 7, errs.Other},
+		"the first is lost":         {func(d *disk) { delete(d.files, names[0]) }, 7, errs.Other},
+		"the first has no table":    {func(d *disk) { clear(d.files[names[0]]) }, 7, errs.Other},
+		"the second is lost":        {func(d *disk) { delete(d.files, names[1]) }, 7, errs.Other},
+		"both are lost":             {func(d *disk) { delete(d.files, names[0]); delete(d.files, names[1]) }, 0, errs.Corrupt},
+		"neither has a whole table": {func(d *disk) { clear(d.files[names[0]]); clear(d.files[names[1]]) }, 0, errs.Corrupt},
 	} {
 		hurt := d.clone()
 		c.damage(hurt)
-		if got := Percent(ctx, hurt, "ckpt", m); got != c.want {
-			t.Errorf("%s: %d per cent, want %d", name, got, c.want)
+		if got, err := Percent(ctx, hurt, "ckpt", m); got != c.want || errs.KindOf(err) != c.kind || (err != nil) != (c.want == 0) {
+			t.Errorf("%s: %d per cent, %v, want %d", name, got, err, c.want)
 		}
 	}
-	if got := Percent(ctx, d, "ckpt", nil); got != 0 {
-		t.Errorf("without a manifest: %d per cent", got)
+	if got, err := Percent(ctx, d, "ckpt", nil); got != 0 || err != nil {
+		t.Errorf("without a manifest: %d per cent, %v", got, err)
 	}
 }

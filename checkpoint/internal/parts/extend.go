@@ -43,7 +43,10 @@ func Open(ctx context.Context, st store.Store, name string, signing ed25519.Priv
 			return nil, err
 		}
 		a.leaves, a.nodes, a.label = m.Leaves, m.Nodes, m.Label
-		a.parity, a.bases = parity.Percent(ctx, st, name, m), []parity.Base{{Name: name, Manifest: m}}
+		if a.parity, err = parity.Percent(ctx, st, name, m); err != nil {
+			return nil, err
+		}
+		a.bases = []parity.Base{{Name: name, Manifest: m}}
 	} else if signing != nil {
 		return nil, &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a signed checkpoint to add to with a signature", Got: "one without a manifest"}
 	}

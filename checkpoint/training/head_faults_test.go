@@ -1,0 +1,163 @@
+package training_test
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/training"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store/local"
+)
+
+// headDeeds are what touches the head of a run with the signed steps 1 and 2, of which 2
+// has two items.
+var headDeeds = map[string]struct {
+	o     training.Options
+	opens bool // it is Open itself that does it
+	do    func(t *testing.T, c *training.Checkpointer) error
+}{
+	"open":        {training.Options{}, true, func(*testing.T, *training.Checkpointer) error { return nil }},
+	"save":        {training.Options{}, false, saves(3)},
+	"overwriting": {training.Options{}, false, saves(2)},
+	"delete": {training.Options{}, false, func(t *testing.T, c *training.Checkpointer) error {
+		_, err := c.Delete(t.Context(), 1, nil)
+		return err
+	}},
+	"delete of an item": {training.Options{}, false, func(t *testing.T, c *training.Checkpointer) error {
+		_, err := c.Delete(t.Context(), 2, &training.DeleteOptions{Name: "data"})
+		return err
+	}},
+	"retention": {training.Options{Preserve: training.LatestN{N: 1}, Foreground: true}, false, saves(3)},
+	"missing steps": {training.Options{}, false, func(t *testing.T, c *training.Checkpointer) error {
+		missing, err := c.MissingSteps(t.Context(), chainKey(1).Public().(ed25519.PublicKey))
+		if err == nil && len(missing) > 0 {
+			err = fmt.Errorf("missing: %v", missing)
+		}
+		return err
+	}},
+	"a fresh start":             {training.Options{StartFresh: true, Clean: true}, true, saves(1)},
+	"accepting what is missing": {training.Options{AcceptMissing: true}, true, saves(3)},
+}
+
+func saves(step int64) func(*testing.T, *training.Checkpointer) error {
+	return func(t *testing.T, c *training.Checkpointer) error {
+		_, err := c.Save(t.Context(), step, model(9), &training.SaveOptions{Force: true, Overwrite: true})
+		return err
+	}
+}
+
+// signedRun is a run in memory of which the head is there, and of which one step was
+// taken away when torn.
+func signedRun(t *testing.T, torn bool) *vfs.Mem {
+	t.Helper()
+	mem := vfs.NewMem()
+	c := opened(t, mem, signedOptions(training.Options{}), 1)
+	if _, err := c.SaveCheckpointables(t.Context(), 2, map[string]any{"state": model(2), "data": position(2)}, &training.SaveOptions{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if torn {
+		if err := local.New(mem, "/run", nil).RemoveTree(t.Context(), "1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mem.SyncAll()
+	return mem
+}
+
+func signedOptions(o training.Options) training.Options {
+	o.Signing = chainKey(1)
+	o.Verification = chainKey(1).Public().(ed25519.PublicKey)
+	return o
+}
+
+// Whichever call fails while the head of a run is read or written, it is told, or all was
+// done; and no later look takes what the run did itself for the deed of another.
+func TestEveryFailureOfTheHeadIsTold(t *testing.T) {
+	for name, d := range headDeeds {
+		t.Run(name, func(t *testing.T) {
+			whole := signedRun(t, d.o.AcceptMissing)
+			for n := 1; ; n++ {
+				mem := whole.Clone()
+				armed := d.opens // else Open has passed over what it could not read
+				f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return armed && c.Op != vfs.OpClose }})
+				o := signedOptions(d.o)
+				o.Store = local.New(f, "/run", nil)
+				c, err := training.Open(t.Context(), "", &o)
+				armed = true
+				if err == nil {
+					err = d.do(t, c)
+					err = errors.Join(err, c.Close())
+				}
+				call, hits := f.Hit()
+				if hits > 0 && err != nil && !errors.Is(err, syscall.EIO) {
+					t.Errorf("call %d, %v, failed, and the error says something else: %v", n, call, err)
+				}
+				if hits > 0 && err == nil && strings.HasSuffix(call.Name, ".bivouac.head") {
+					t.Errorf("call %d, %v, failed, and nobody was told", n, call)
+				}
+				if hits == 0 && err != nil {
+					t.Fatal(err)
+				}
+				o.Store = local.New(mem, "/run", nil)
+				o.AcceptMissing = o.AcceptMissing && err != nil // it may not have been accepted
+				c, again := training.Open(t.Context(), "", &o)
+				if again != nil {
+					t.Errorf("call %d, %v, failed with %v; the next Open: %v", n, call, err, again)
+				} else if again = c.Close(); again != nil {
+					t.Error(again)
+				}
+				if hits == 0 {
+					break
+				}
+			}
+		})
+	}
+}
+
+// A head with a line that is no step is refused, though checksum and signature are right.
+func TestHeadOfOtherLines(t *testing.T) {
+	r := &chained{T: t, dir: filepath.Join(t.TempDir(), "run")}
+	r.save(training.Options{}, 1)
+	sum := strings.Repeat("ab", sha256.Size)
+	for line, ok := range map[string]bool{
+		"step 0 \"0\" *":                true,
+		"step 0 \"0\" " + sum:           true, // and is missing
+		"step x \"0\" *":                false,
+		"step 0 0 *":                    false,
+		"step 0 *":                      false,
+		"step 0 \"0\" " + sum[2:]:       false,
+		"step 0 \"0\" " + sum[1:] + "x": false,
+		"step 0 \"0\"":                  false,
+		"other":                         false,
+	} {
+		doc := "bivouac.head 1\n" + line + "\n"
+		doc += fmt.Sprintf("end %08x\n", crc32.Checksum([]byte(doc), crc32.MakeTable(crc32.Castagnoli)))
+		hash := sha256.Sum256([]byte(doc))
+		signature := ed25519.Sign(chainKey(1), append([]byte("bivouac.head signature 1\n"), hash[:]...))
+		doc += "signed " + base64.StdEncoding.EncodeToString(signature) + "\n"
+		if err := os.WriteFile(filepath.Join(r.dir, ".bivouac.head"), []byte(doc), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err := r.open(training.Options{})
+		want := "a step that is missing"
+		if !ok {
+			want = "want a step, got"
+		}
+		if !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
