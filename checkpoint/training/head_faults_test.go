@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -54,6 +56,12 @@ func saves(step int64) func(*testing.T, *training.Checkpointer) error {
 		_, err := c.Save(t.Context(), step, model(9), &training.SaveOptions{Force: true, Overwrite: true})
 		return err
 	}
+}
+
+// writes reports whether a call is one without which nothing new is committed. Looks may
+// fail, and what removes bytes that were given up.
+func writes(c vfs.Call) bool {
+	return slices.Contains([]vfs.Op{vfs.OpCreate, vfs.OpWriteAt, vfs.OpSync, vfs.OpSyncDir, vfs.OpLink, vfs.OpMkdir, vfs.OpRename, vfs.OpRenameNoReplace, vfs.OpExchange}, c.Op)
 }
 
 // signedRun is a run in memory of which the head is there, and of which one step was
@@ -105,7 +113,7 @@ func TestEveryFailureOfTheHeadIsTold(t *testing.T) {
 				if hits > 0 && err != nil && !errors.Is(err, syscall.EIO) {
 					t.Errorf("call %d, %v, failed, and the error says something else: %v", n, call, err)
 				}
-				if hits > 0 && err == nil && strings.HasSuffix(call.Name, ".bivouac.head") {
+				if hits > 0 && err == nil && (!d.opens && writes(call) || strings.Contains(call.Name, ".bivouac.head")) {
 					t.Errorf("call %d, %v, failed, and nobody was told", n, call)
 				}
 				if hits == 0 && err != nil {
@@ -124,6 +132,72 @@ func TestEveryFailureOfTheHeadIsTold(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Where the head is that of before the newest steps, and one of these went, that is found
+// whichever call fails, or the failure is told.
+func TestEveryFailureBehindTheHeadIsTold(t *testing.T) {
+	mem := vfs.NewMem()
+	st := local.New(mem, "/run", nil)
+	c := opened(t, mem, signedOptions(training.Options{}), 1)
+	old, err := store.ReadAll(t.Context(), st, ".bivouac.head")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step := int64(2); step <= 3; step++ {
+		if err := saves(step)(t, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(st.RemoveTree(t.Context(), "2"), st.Put(t.Context(), ".bivouac.head", old, store.PutOptions{})); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; ; n++ {
+		armed := false
+		f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return armed && c.Op != vfs.OpClose }})
+		c, err := training.Open(t.Context(), "", &training.Options{Store: local.New(f, "/run", nil), NoLock: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		armed = true
+		missing, err := c.MissingSteps(t.Context(), nil)
+		call, hits := f.Hit()
+		c.Close() //nolint:errcheck // nothing was saved
+		if err == nil && (len(missing) != 1 || missing[0].Step != 2 || missing[0].Name != "2") || err != nil && !errors.Is(err, syscall.EIO) {
+			t.Errorf("call %d, %v, failed: missing are %v, %v", n, call, missing, err)
+		}
+		if hits == 0 {
+			break
+		}
+	}
+}
+
+// A run that is opened without a key reads its head when the first save is signed.
+func TestHeadOfFirstSignedSave(t *testing.T) {
+	for n := 1; ; n++ {
+		armed := false
+		f := vfs.NewFault(signedRun(t, false), vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool {
+			return armed && strings.HasSuffix(c.Name, "/.bivouac.head") && c.Op != vfs.OpClose
+		}})
+		c := opened(t, f, training.Options{})
+		armed = true
+		o := &training.SaveOptions{Force: true}
+		o.Signing = chainKey(1)
+		_, err := c.Save(t.Context(), 3, model(3), o)
+		call, hits := f.Hit()
+		if hits == 0 {
+			if err != nil || n < 3 {
+				t.Fatalf("%v after %d calls", err, n-1)
+			}
+			break
+		}
+		if !errors.Is(err, syscall.EIO) {
+			t.Errorf("call %d, %v, failed: %v", n, call, err)
+		}
 	}
 }
 

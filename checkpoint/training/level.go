@@ -11,11 +11,7 @@ import (
 // checkLevel refuses a directory that is a checkpoint or lies in one: steps that are
 // saved there would ruin it.
 func (c *Checkpointer) checkLevel(ctx context.Context) error {
-	at := c.dir
-	if c.opts.Store != nil {
-		at = c.root
-	}
-	dir, up, ok, err := layout.Within(ctx, at, c.opts.Store, 0)
+	dir, up, ok, err := layout.Within(ctx, c.dir, c.opts.Store, 0)
 	if !ok {
 		return err
 	}
@@ -24,7 +20,7 @@ func (c *Checkpointer) checkLevel(ctx context.Context) error {
 		got = "a directory inside of the checkpoint " + dir
 	}
 	remedy := "open the directory that holds the checkpoint"
-	if above, ok := locate.Above(dir, c.opts.Store, 1); ok && above != "" {
+	if above, _ := locate.Above(dir, c.opts.Store, 1); above != "" {
 		remedy += ", " + above
 	}
 	return &errs.Error{Kind: errs.Invalid, Want: "the directory of a run", Got: got, Remedy: remedy}

@@ -63,12 +63,13 @@ func TestSaveRefusals(t *testing.T) {
 		items map[string]any
 		o     training.SaveOptions
 	}{
-		"no items":            {nil, training.SaveOptions{}},
-		"an item's name":      {map[string]any{"a/b": model(1)}, training.SaveOptions{}},
-		"an item of bad JSON": {map[string]any{"data": json.RawMessage("{")}, training.SaveOptions{}},
-		"a leaf":              {map[string]any{"state": map[string]any{"f": func() {}}}, training.SaveOptions{}},
-		"metrics":             {good, training.SaveOptions{Metrics: map[string]float64{"loss": math.NaN()}}},
-		"metadata":            {good, training.SaveOptions{Custom: 3}},
+		"no items":             {nil, training.SaveOptions{}},
+		"an item's name":       {map[string]any{"a/b": model(1)}, training.SaveOptions{}},
+		"an item of bad JSON":  {map[string]any{"data": json.RawMessage("{")}, training.SaveOptions{}},
+		"a leaf":               {map[string]any{"state": map[string]any{"f": func() {}}}, training.SaveOptions{}},
+		"metrics":              {good, training.SaveOptions{Metrics: map[string]float64{"loss": math.NaN()}}},
+		"metadata":             {good, training.SaveOptions{Custom: 3}},
+		"an item like metrics": {map[string]any{"METRICS": model(1)}, training.SaveOptions{Metrics: map[string]float64{"loss": 1}}},
 	} {
 		try.o.Force = true
 		saved, err := c.SaveCheckpointables(ctx, 1, try.items, &try.o)

@@ -213,23 +213,25 @@ func TestRemainsOnBadDisk(t *testing.T) {
 	if remains, err := c.Remains(ctx); !errors.Is(err, errs.Canceled) {
 		t.Errorf("without time: %v, %v", remains, err)
 	}
-	late, stop := context.WithCancel(t.Context())
-	defer stop()
-	armed := false
-	fsys := vfs.Intercept(runInMemory(t), func(c *vfs.Call, do func() error) error {
-		if armed && strings.HasPrefix(c.Name, "/run/40") {
-			stop() // while it is looked at
+	for _, name := range []string{"/run/40", "/run/50"} { // one of several, and the last
+		late, stop := context.WithCancel(t.Context())
+		defer stop()
+		armed := false
+		fsys := vfs.Intercept(runInMemory(t), func(c *vfs.Call, do func() error) error {
+			if armed && strings.HasPrefix(c.Name, name) {
+				stop() // while it is looked at
+			}
+			return do()
+		})
+		c, err = training.Open(t.Context(), "run", &training.Options{Store: local.New(fsys, "/", nil)})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return do()
-	})
-	c, err = training.Open(t.Context(), "run", &training.Options{Store: local.New(fsys, "/", nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	armed = true
-	if remains, err := c.Remains(late); !errors.Is(err, errs.Canceled) {
-		t.Errorf("when time ends: %v, %v", remains, err)
+		defer c.Close()
+		armed = true
+		if remains, err := c.Remains(late); !errors.Is(err, errs.Canceled) {
+			t.Errorf("when time ends at %s: %v, %v", name, remains, err)
+		}
 	}
 }
 
@@ -272,6 +274,14 @@ func TestRemainsOfNothing(t *testing.T) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
+	}
+	below, err := training.Open(t.Context(), "run", &training.Options{NoLock: true, Store: local.New(vfs.NewMem(), "/", nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer below.Close()
+	if remains, err := below.Remains(t.Context()); err != nil || len(remains) != 0 {
+		t.Errorf("below a store: %v, %v", remains, err)
 	}
 }
 
@@ -359,7 +369,7 @@ func TestWrongLevelInStore(t *testing.T) {
 		{st, "a/run/640", "got a checkpoint (open the directory that holds the checkpoint, a/run)"},
 		{st, "a/run/640/state", "inside of the checkpoint a/run/640 ("},
 		{st, "a/run/640/state/d", "inside of the checkpoint a/run/640 ("},
-		{st, "640/new", "inside of the checkpoint 640 ("},
+		{st, "640/new", "inside of the checkpoint 640 (open the directory that holds the checkpoint)"},
 		{inside, "new", "want"},
 	} {
 		_, err := training.Open(t.Context(), c.dir, &training.Options{Store: c.st})

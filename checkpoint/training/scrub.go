@@ -275,10 +275,8 @@ func (s *scrubber) step(ctx context.Context, in Info) {
 		return
 	case errs.KindOf(err) == errs.Corrupt:
 		e.Damages = append(e.Damages, scrub.Damage{File: manifest.Name, What: err.Error()})
-	case err != nil: // a step of others, or that goes in this instant, or a disk that cannot be read
-		m = nil
 	}
-	if m != nil {
+	if m != nil { // else it is damaged, a step of others, one that goes in this instant, or on a disk that cannot be read
 		for _, f := range m.Files {
 			what, err := s.file(ctx, path.Join(dir, f.Name), f)
 			if err != nil {

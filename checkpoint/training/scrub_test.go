@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +34,7 @@ type scrubbed struct {
 	reads  []string         // files, in the order in which they were first read
 	bytes  map[string]int64 // read of each, below the run
 	hold   func(name string)
+	fail   func(name string) error // of an open
 }
 
 func newScrubbed(t *testing.T) *scrubbed {
@@ -59,7 +61,7 @@ func (s *scrubbed) open(o training.Options) {
 	s.Helper()
 	fsys := vfs.Intercept(vfs.OS(), func(c *vfs.Call, do func() error) error {
 		s.mu.Lock()
-		hold := s.hold
+		hold, fail := s.hold, s.fail
 		if c.Op == vfs.OpReadAt {
 			if s.bytes[c.Name] == 0 {
 				s.reads = append(s.reads, c.Name)
@@ -69,6 +71,11 @@ func (s *scrubbed) open(o training.Options) {
 		s.mu.Unlock()
 		if hold != nil && c.Op == vfs.OpSync {
 			hold(c.Name)
+		}
+		if fail != nil && c.Op == vfs.OpOpen {
+			if err := fail(c.Name); err != nil {
+				return err
+			}
 		}
 		return do()
 	})
@@ -303,6 +310,40 @@ func TestScrubWaitsForSaves(t *testing.T) {
 			t.Error("the scrub did not go on")
 		}
 		s.close()
+	})
+}
+
+// TestScrubOnBadDisk: a manifest that cannot be read, and a step that nobody has finished
+// reading when the run is closed, are no damage, and the step counts as not read.
+func TestScrubOnBadDisk(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newScrubbed(t)
+		s.open(training.Options{})
+		s.save(1)
+		s.mu.Lock()
+		s.fail = func(name string) error {
+			if strings.HasSuffix(name, "/run/1/bivouac.manifest") {
+				return syscall.EIO
+			}
+			return nil
+		}
+		s.mu.Unlock()
+		time.Sleep(2 * scrubEvery)
+		if got := s.found(); got != nil {
+			t.Errorf("a disk that does not answer: found %v", got)
+		}
+		s.mu.Lock()
+		s.fail = nil
+		s.mu.Unlock()
+		s.save(2)
+		time.Sleep(scrubEvery + 2*time.Second) // in the middle of a file
+		s.close()
+		if r, ok := s.results()["2"]; ok || s.found() != nil {
+			t.Errorf("a step of which nobody has read all: %+v", r)
+		}
+		if _, err := training.ScrubResults(t.Context(), "../run", local.New(vfs.NewMem(), "/", nil)); errs.KindOf(err) != errs.Invalid {
+			t.Errorf("a name that a store cannot have: %v", err)
+		}
 	})
 }
 
