@@ -2,6 +2,7 @@ package checkpoint_test
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -163,6 +164,9 @@ func TestVerdicts(t *testing.T) {
 		}
 		if r.Verdict() != c.want || len(r.Orbax) > 0 != c.orbax {
 			t.Errorf("%s: %v, %v, Orbax %v; want %v", c.name, r.Verdict(), r.Problems, r.Orbax, c.want)
+		}
+		if c.name == "v0-standard" && !strings.Contains(fmt.Sprint(r.Problems), "nobody knows the leaves") {
+			t.Errorf("%s: the document that is gone is not told: %v", c.name, r.Problems)
 		}
 		size := int64(0)
 		for _, b := range files {

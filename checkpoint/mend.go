@@ -54,8 +54,12 @@ func examine(ctx context.Context, st store.Store, name string, anyway bool, prog
 		x.manifest, x.why = manifest.Parse(x.raw)
 	}
 	if x.why != nil {
-		if kind := errs.KindOf(x.why); kind != errs.Corrupt && kind != errs.NotFound && kind != errs.IO {
+		switch errs.KindOf(x.why) {
+		case errs.Corrupt, errs.NotFound, errs.IO:
+		case errs.Unsupported, errs.Invalid:
 			return nil, nil, nil
+		default: // nobody can tell
+			return nil, nil, x.why
 		}
 		x.raw, err = parity.Manifest(ctx, st, name, x.found)
 		if err == nil {

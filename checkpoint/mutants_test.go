@@ -378,6 +378,7 @@ func TestForeignDamage(t *testing.T) {
 		"a string is gone":       replace("state/_strings.json", `"note"`, `"nope"`),
 		"an array is gone":       replace("state/_METADATA", `left`, `lost`),
 		"an array for a scalar":  replace("state/_METADATA", `"step"`, `"left"`),
+		"the strings are gone":   files.with("state/_strings.json", nil),
 		"documents are no JSON":  files.with("state/_strings.json", []byte("[")),
 		"the tree is no JSON":    files.with("state/_METADATA", []byte("[")),
 		"a scalar of rank 1":     replace("state/_METADATA", `np.ndarray`, `scalar`),

@@ -208,3 +208,17 @@ func TestVersions(t *testing.T) {
 		}
 	}
 }
+
+// A part of a file that is not listed is refused, also one without bytes.
+func TestPartOfNoFile(t *testing.T) {
+	for name, m := range map[string]*Manifest{
+		"a head":        {Heads: []File{{Name: "b"}}},
+		"nodes":         {Nodes: []File{{Name: "b"}}},
+		"a longer head": {Heads: []File{{Name: "a", Size: 2}}},
+	} {
+		m.Files = []File{{Name: "a", Size: 1}}
+		if _, err := Parse(m.Append(nil)); errs.KindOf(err) != errs.Corrupt {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
