@@ -80,18 +80,6 @@ func lesserTurns(t *testing.T) []turn {
 			after: both(loads("b", partOf(1)), mendable("b")),
 		},
 		{
-			name:  "look of a checkpoint that was never merged",
-			setup: unmergedCase("/c"),
-			do: func(ctx context.Context, st store.Store) error {
-				r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st})
-				if err == nil && (!r.OK() || len(r.Orbax) != 1) {
-					err = errWrong
-				}
-				return err
-			},
-			after: func(vfs.FS) error { return nil },
-		},
-		{
 			name:  "part",
 			setup: func(fsys vfs.FS) error { return part(1)(context.Background(), local.New(fsys, "/", nil)) },
 			do:    part(2),

@@ -103,21 +103,6 @@ func TestEveryFailureOfALookIsTold(t *testing.T) {
 			break
 		}
 	}
-	for n := 1; ; n++ { // a disk that cannot read the manifest for an instant
-		f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool {
-			return c.Op == vfs.OpReadAt && strings.HasSuffix(c.Name, manifest.Name)
-		}})
-		_, err := checkpoint.Verify(t.Context(), "run/7", &checkpoint.VerifyOptions{Store: local.New(f, "/", nil)})
-		if _, hits := f.Hit(); hits == 0 {
-			if err != nil || n < 2 {
-				t.Errorf("%v after %d reads", err, n-1)
-			}
-			break
-		}
-		if !errors.Is(err, syscall.EIO) {
-			t.Errorf("read %d of the manifest failed: %v", n, err)
-		}
-	}
 }
 
 // A step that is damaged again in the moment in which it is mended is told.

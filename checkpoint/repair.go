@@ -390,7 +390,10 @@ func (r *repairer) unreadable(ctx context.Context, name string, oneOfMany bool, 
 		}
 	}
 	done, problems := len(r.report.Actions), len(r.report.Problems)
-	if err := r.checkpoint(ctx, name, oneOfMany); err != nil {
+	switch err := r.checkpoint(ctx, name, oneOfMany); {
+	case errs.KindOf(err) == errs.Invalid:
+		return why // it is no checkpoint, which the first look could not see
+	case err != nil:
 		return err
 	}
 	if len(r.report.Problems) > problems || slices.ContainsFunc(r.report.Actions[done:], func(a RepairAction) bool { return a.Kind == RepairMend || a.Kind == RepairSetAside }) {

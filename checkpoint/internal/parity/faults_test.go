@@ -384,7 +384,7 @@ func TestForgedDigest(t *testing.T) {
 func TestLostTables(t *testing.T) {
 	ctx := t.Context()
 	d, m := saved(t, rand.New(rand.NewPCG(13, 14)), 2, false, append(slices.Repeat([]int{1<<20 - 1}, 17), 1<<20)...)
-	own, first, second := "ckpt/"+Name("d/17"), "ckpt/"+sharedName(0), "ckpt/"+sharedName(1)
+	own, first, second := "ckpt/"+Name("d/17"), "ckpt/"+sharedName("", 0), "ckpt/"+sharedName("", 1)
 	for name, c := range map[string]struct {
 		damage func(d *disk)
 		beyond []string
