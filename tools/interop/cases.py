@@ -281,8 +281,47 @@ def shapes():
         record("reductions.mean_square", [[literal(x)]], {"axes": [R.randint(0, 2)]}, exact=False, group="reduce")
 
 
+UNARY = "abs fabs floor ceil sqrt rsqrt cbrt exp log log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh".split()
+
+
+def functions():
+    """Functions of one and two numbers, of all signs, with and without a value that is defined."""
+    for name in UNARY:
+        for _ in range(18):
+            x = (N.randn(4) * R.choice([0.5, 3, 40])).astype(R.choice(["float32", "float32", "int32"]))
+            record("math." + name, [[literal(x)]], ast=["call", "math." + name, [["name", "a"]], {}], exact=False, group="arith")
+    for name in ("pow", "fpow", "atan2"):
+        for _ in range(18):
+            kind = R.choice(["float32", "int32"])
+            x, y = (N.randn(4) * 4).astype(kind), (np.abs(N.randn(4)) * 3).astype(kind)
+            record("math." + name, [[literal(x)], [literal(y)]], ast=["call", "math." + name, [["name", "a"], ["name", "b"]], {}], exact=False, group="arith")
+    for _ in range(16):
+        x = (N.randn(5) * 9).astype(R.choice(["float32", "int32", "int8"]))
+        lo = R.randint(-9, 5)
+        record("math.clamp", [[literal(x)]], ast=["call", "math.clamp", [["name", "a"], ["const", lo], ["const", lo + R.randint(0, 9)]], {}], exact=False, group="arith")
+
+
+def more():
+    """What the families before have fewer than 20 cases of, and which Bivouac has."""
+    for _ in range(6):
+        x = N.randint(0, 100, [R.randint(2, 5) for _ in range(3)]).astype(R.choice(["uint8", "float32"]))
+        record("normalize", [[literal(x)]], {"axes": [R.randint(0, 2)], "epsilon": f(0, 3), "shift": f(-2, 2)}, exact=False)
+        record("transpose", [[literal(x)]], {"perm": R.sample([0, 1, 2], 3)})
+        record("flip", [[literal(x, "HWC")]], {"horizontal": R.randint(0, 1), "vertical": R.randint(0, 1)})
+        record("pad", [[literal(x)]], {"fill_value": f(0, 9), "axes": [R.randint(0, 2)], "align": [R.randint(1, 5)]})
+        record("cat", [[literal(x)], [literal(x)]], {"axis": R.randint(0, 2)})
+        record("stack", [[literal(x)], [literal(x)]], {"axis": R.randint(0, 3)})
+        record("erase", [[literal(x, "HWC")]], {"anchor": [f(0, 2), f(0, 2)], "shape": [f(0, 3), f(0, 3)], "axes": [0, 1], "fill_value": f(0, 9)})
+        record("one_hot", [[literal(np.array(R.randint(0, 9), dtype=np.int32))]], {"num_classes": R.randint(1, 9)})
+        record("coord_flip", [[literal(N.rand(3, 2).astype(np.float32))]], {"layout": "xy", "flip_x": R.randint(0, 1), "flip_y": R.randint(0, 1), "center_x": f(0, 1)})
+        record("reductions.mean_square", [[literal(x)]], {"axes": [R.randint(0, 2)]}, exact=False, group="reduce")
+    for _ in range(16):
+        record("gaussian_blur", [[literal(image(R.randint(3, 7), R.randint(3, 7)), "HWC")]], {"window_size": R.choice([1, 3, 5])}, exact=False, group="filter")
+    colors()
+
+
 if __name__ == "__main__":
-    for family in (waters, spheres, masks, normalizations, slices, large, images, boxes, colors, shapes):
+    for family in (waters, spheres, masks, normalizations, slices, large, images, boxes, colors, shapes, functions, more):
         family()
     os.makedirs(sys.argv[1], exist_ok=True)
     with open(os.path.join(sys.argv[1], "cases.json"), "w") as out:
