@@ -98,51 +98,16 @@ func unfilter(filter byte, row, above []byte, n int) error {
 	above = above[:len(row)]
 	switch filter {
 	case 0:
-	case 1: // left
-		for i := n; i < len(row); i++ {
-			row[i] += row[i-n]
-		}
-	case 2: // above
-		for i, v := range above {
-			row[i] += v
-		}
-	case 3: // the mean of both
-		for i := range min(n, len(row)) {
-			row[i] += above[i] / 2
-		}
-		for i := n; i < len(row); i++ {
-			row[i] += uint8((int(row[i-n]) + int(above[i])) / 2)
-		}
-	case 4: // Paeth's
-		for i := range min(n, len(row)) {
-			row[i] += above[i]
-		}
-		for i := n; i < len(row); i++ {
-			row[i] += paeth(int(row[i-n]), int(above[i]), int(above[i-n]))
-		}
+	case 1:
+		addLeft(row, n)
+	case 2:
+		addAbove(row, above)
+	case 3:
+		addMean(row, above, n)
+	case 4:
+		addPaeth(row, above, n)
 	default:
 		return raster.Corrupt("png", "filter 0 to 4", fmt.Sprint(filter))
 	}
 	return nil
-}
-
-// paeth returns which of left, above and the corner between is nearest to left + above - corner; the first of them.
-func paeth(left, above, corner int) uint8 {
-	toLeft, toAbove := above-corner, left-corner
-	toCorner := toLeft + toAbove
-	toLeft, toAbove, toCorner = abs(toLeft), abs(toAbove), abs(toCorner)
-	switch {
-	case toLeft <= toAbove && toLeft <= toCorner:
-		return uint8(left)
-	case toAbove <= toCorner:
-		return uint8(above)
-	}
-	return uint8(corner)
-}
-
-func abs(v int) int {
-	if v < 0 {
-		return -v
-	}
-	return v
 }

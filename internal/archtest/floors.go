@@ -38,7 +38,7 @@ func Module() Rules {
 			}},
 			{Name: "formats", Rows: []Row{
 				{Packages: "format/...", Beside: []string{"format/..."}, Modules: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
-				{Packages: "codec/...", Beside: []string{"codec/...", "codec"}, Modules: []string{"golang.org/x/image", "golang.org/x/sys"}},
+				{Packages: "codec/...", Beside: []string{"codec/...", "codec"}, Modules: []string{"github.com/klauspost/compress", "golang.org/x/image", "golang.org/x/sys"}},
 			}},
 			{Name: "machinery", Rows: []Row{
 				{Packages: "op", Beside: []string{}},
