@@ -3,12 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
+	"image"
+	"image/draw"
 	"image/jpeg"
+	"image/png"
 	"math/rand/v2"
 	"os"
 	"time"
 
 	bjpeg "github.com/bivouac-ml/bivouac/codec/jpeg"
+	bpng "github.com/bivouac-ml/bivouac/codec/png"
+	"github.com/bivouac-ml/bivouac/codec/raster"
 	"github.com/bivouac-ml/bivouac/order"
 )
 
@@ -26,32 +31,64 @@ func jpegDecode(_ context.Context, b *bench) (measurement, error) {
 	}
 	dst := make([]byte, h.Width*h.Height*bjpeg.RGB.Channels())
 	const images = 50
-	repeat := func(f func() error) func(context.Context) (time.Duration, error) {
-		return func(context.Context) (time.Duration, error) {
-			return timed(func() error {
-				for range images {
-					if err := f(); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		}
-	}
 	return measurement{
 		title: "JPEG decoding, 1 thread", unit: "image", amount: images,
 		contenders: []contender{
-			{name: "image/jpeg, to YCbCr", baseline: true, once: repeat(func() error {
+			{name: "image/jpeg, to YCbCr", baseline: true, once: repeat(images, func() error {
 				_, err := jpeg.Decode(bytes.NewReader(photo))
 				return err
 			})},
-			{name: "codec/jpeg, to RGB", once: repeat(func() error {
+			{name: "codec/jpeg, to RGB", once: repeat(images, func() error {
 				h, err := d.ReadHeader(photo)
 				if err != nil {
 					return err
 				}
 				return d.Decode(dst, photo, h, bjpeg.Options{Orient: true})
 			})},
+		},
+	}, nil
+}
+
+// repeat measures n calls.
+func repeat(n int, f func() error) func(context.Context) (time.Duration, error) {
+	return func(context.Context) (time.Duration, error) {
+		return timed(func() error {
+			for range n {
+				if err := f(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// pngDecode compares decoding to RGB with the standard library, which decodes to RGBA.
+func pngDecode(_ context.Context, b *bench) (measurement, error) {
+	data, err := os.ReadFile(b.photo)
+	if err != nil {
+		return measurement{}, err
+	}
+	photo, err := jpeg.Decode(bytes.NewReader(data))
+	if err != nil {
+		return measurement{}, err
+	}
+	pixels := image.NewRGBA(photo.Bounds())
+	draw.Draw(pixels, pixels.Rect, photo, pixels.Rect.Min, draw.Src)
+	var file bytes.Buffer
+	if err := png.Encode(&file, pixels); err != nil {
+		return measurement{}, err
+	}
+	var img raster.Image
+	const images = 20
+	return measurement{
+		title: "PNG decoding, 1 thread", unit: "image", amount: images,
+		contenders: []contender{
+			{name: "image/png, to RGBA", baseline: true, once: repeat(images, func() error {
+				_, err := png.Decode(bytes.NewReader(file.Bytes()))
+				return err
+			})},
+			{name: "codec/png, to RGB", once: repeat(images, func() error { return bpng.Decode(file.Bytes(), &img) })},
 		},
 	}, nil
 }

@@ -59,7 +59,7 @@ var measurements = []struct {
 	make func(context.Context, *bench) (measurement, error)
 }{
 	{"save", save}, {"blocked", blocked}, {"jitter", jitter(50)}, {"jitter99", jitter(99)},
-	{"restore", restore}, {"jpeg", jpegDecode}, {"permutation", permutation},
+	{"restore", restore}, {"jpeg", jpegDecode}, {"png", pngDecode}, {"permutation", permutation},
 }
 
 func names() string {

@@ -49,8 +49,10 @@ func loads(cold bool) []side {
 	list := []side{
 		{name: "raw read, 1 thread", who: "raw", config: "1", op: "load", baseline: true},
 		{name: "raw read, 2 threads", who: "raw", config: "2", op: "load", baseline: true},
+		{name: "raw read, 2 threads, tiles, unverified", who: "raw", config: "2 tiles", op: "load"},
+		{name: "raw read, 2 threads, new memory", who: "raw", config: "2 new", op: "load"},
 		{name: "Bivouac, LoadInto", who: "bivouac", config: "into", op: "load"},
-		{name: "Bivouac, Load", who: "bivouac", config: "load", op: "load"},
+		{name: "Bivouac, Load into new memory", who: "bivouac", config: "load", op: "load"},
 		{name: "Orbax", who: "orbax", config: "default", op: "load"},
 		{name: "Orbax, uncompressed", who: "orbax", config: "uncompressed", op: "load"},
 		{name: "safetensors", who: "safetensors", op: "load"},

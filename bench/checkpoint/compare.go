@@ -21,6 +21,7 @@ type row struct {
 	Skip     string   `json:"skip,omitempty"` // why there is nothing
 	Samples  []answer `json:"samples,omitempty"`
 	Median   float64  `json:"median"` // seconds
+	CPU      float64  `json:"cpu"`    // seconds of all threads; the median
 	Min      float64  `json:"min"`
 	Max      float64  `json:"max"`
 	Ratio    float64  `json:"ratio"` // speed against the fastest baseline; without one, against Bivouac's fastest
@@ -186,6 +187,7 @@ func (r *result) summarize() {
 		}
 		seconds := sorted(w.Samples, func(a answer) float64 { return a.Seconds })
 		w.Min, w.Median, w.Max = seconds[0], middle(seconds), seconds[len(seconds)-1]
+		w.CPU = middle(sorted(w.Samples, func(a answer) float64 { return a.CPU }))
 		peaks := sorted(w.Samples, func(a answer) int64 { return a.Peak })
 		w.Peak = peaks[len(peaks)-1]
 		w.Read = middle(sorted(w.Samples, func(a answer) int64 { return a.Read }))

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bivouac-ml/bivouac/bench/internal/turns"
 )
 
 // measured does the work and reads the process's counters around it. They are
@@ -18,9 +20,9 @@ func measured(work func() error) (answer, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	resident, read, written := procField("status", "VmRSS"), procField("io", "rchar"), procField("io", "wchar")
-	start := time.Now()
+	start, cpu := time.Now(), turns.CPU()
 	err := work()
-	a := answer{Seconds: time.Since(start).Seconds()}
+	a := answer{Seconds: time.Since(start).Seconds(), CPU: turns.CPU() - cpu}
 	a.Read, a.Written = procField("io", "rchar")-read, procField("io", "wchar")-written
 	a.Peak = max(0, procField("status", "VmHWM")-resident)
 	runtime.ReadMemStats(&after)

@@ -8,13 +8,19 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bivouac-ml/bivouac/bench/internal/disk"
+	"github.com/bivouac-ml/bivouac/bench/internal/turns"
+	"github.com/bivouac-ml/bivouac/internal/arena"
+	"github.com/bivouac-ml/bivouac/internal/crc"
 )
 
 // raw does the same work with nothing around it: writes from aligned memory,
-// reads into memory that was used before, and copies. The configuration is the
-// number of a way to write, or of threads.
+// reads and copies. The configuration is the number of a way to write, or of
+// threads. Reads are into memory that was used before, array by array; "2 tiles"
+// reads as many bytes at a time as a load that checks them, "2 new" reads into new
+// memory.
 type raw struct {
 	flat    [][]byte
 	scratch [][]byte            // as flat
@@ -47,7 +53,8 @@ func (r *raw) copies() [][]byte {
 }
 
 func (r *raw) do(_ context.Context, op, config, path string) (answer, error) {
-	n, err := strconv.Atoi(config)
+	threads, how, _ := strings.Cut(config, " ")
+	n, err := strconv.Atoi(threads)
 	if err != nil {
 		return answer{}, err
 	}
@@ -57,6 +64,12 @@ func (r *raw) do(_ context.Context, op, config, path string) (answer, error) {
 	case "keep":
 		return answer{}, r.keep(path)
 	case "load":
+		switch how {
+		case "tiles":
+			return r.loadTiles(n, path)
+		case "new":
+			return r.loadNew(n, path)
+		}
 		return r.load(n, path)
 	case "copy":
 		to := r.copies()
@@ -87,8 +100,9 @@ func (r *raw) save(way int, path string) (a answer, err error) {
 	if err != nil {
 		return a, err
 	}
+	cpu := turns.CPU()
 	took, err := ways[way].Once(path, r.gathered)
-	a.Seconds, a.Written = took.Seconds(), int64(len(r.gathered))
+	a.Seconds, a.CPU, a.Written = took.Seconds(), turns.CPU()-cpu, int64(len(r.gathered))
 	return a, err
 }
 
@@ -113,14 +127,55 @@ func (r *raw) keep(path string) error {
 
 func (r *raw) load(workers int, path string) (answer, error) {
 	to := r.copies()
+	return measured(func() error { return r.read(workers, path, to) })
+}
+
+// loadTiles reads tile by tile, as a load does that takes the checksum of each
+// while it is in the cache.
+func (r *raw) loadTiles(workers int, path string) (answer, error) {
+	var tiles [][]byte
+	for _, p := range r.copies() {
+		tiles = slices.AppendSeq(tiles, slices.Chunk(p, crc.Tile))
+	}
+	return measured(func() error { return r.read(workers, path, tiles) })
+}
+
+// loadNew reads into memory that the system has to make.
+func (r *raw) loadNew(workers int, path string) (a answer, err error) {
+	size := 0
+	for _, p := range r.flat {
+		size += len(p)
+	}
+	var mem *arena.Arena
+	a, err = measured(func() error {
+		var err error
+		if mem, err = arena.Open(size, nil); err != nil {
+			return err
+		}
+		whole, err := mem.Alloc(size, arena.MaxAlign)
+		if err != nil {
+			return err
+		}
+		to := make([][]byte, len(r.flat))
+		for i, p := range r.flat {
+			to[i], whole = whole[:len(p):len(p)], whole[len(p):]
+		}
+		return r.read(workers, path, to)
+	})
+	if mem != nil {
+		err = errors.Join(err, mem.Close())
+	}
+	return a, err
+}
+
+// read reads what keep wrote into parts that follow each other.
+func (r *raw) read(workers int, path string, to [][]byte) error {
 	offsets := make([]int64, len(to))
 	for i := range offsets[1:] {
 		offsets[i+1] = offsets[i] + int64(len(to[i]))
 	}
-	return measured(func() error {
-		return disk.Each(workers, len(to), func(i int) error {
-			_, err := r.files[path].ReadAt(to[i], offsets[i])
-			return err
-		})
+	return disk.Each(workers, len(to), func(i int) error {
+		_, err := r.files[path].ReadAt(to[i], offsets[i])
+		return err
 	})
 }

@@ -14,18 +14,18 @@ import (
 func (r result) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s (%s of values)\n", r.Title, bytes(r.Bytes))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "\tmin\tmedian\tmax\tratio\tpeak memory\tread\twritten\tGo heap\tfiles\t\n")
+	fmt.Fprintf(t, "\tmin\tmedian\tmax\tratio\tCPU\tpeak memory\tread\twritten\tGo heap\tfiles\t\n")
 	for _, x := range r.Rows {
 		name := x.Name
 		if x.Baseline {
 			name += " *"
 		}
 		if len(x.Samples) == 0 {
-			fmt.Fprintf(t, "%s\t–\t\t\t\t\t\t\t\t\t%s\n", name, x.Skip)
+			fmt.Fprintf(t, "%s\t–\t\t\t\t\t\t\t\t\t\t%s\n", name, x.Skip)
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\n", name, seconds(x.Min), seconds(x.Median), seconds(x.Max), x.Ratio,
-			bytes(x.Peak), bytes(x.Read), bytes(x.Written), bytes(x.Alloc), bytes(x.Disk), x.Skip)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, seconds(x.Min), seconds(x.Median), seconds(x.Max), x.Ratio,
+			cpu(x.CPU), bytes(x.Peak), bytes(x.Read), bytes(x.Written), bytes(x.Alloc), bytes(x.Disk), x.Skip)
 	}
 	t.Flush() //nolint:errcheck // a table on a terminal
 }
@@ -35,6 +35,14 @@ func seconds(s float64) string {
 		return fmt.Sprintf("%.3f s", s)
 	}
 	return fmt.Sprintf("%.2f ms", s*1e3)
+}
+
+// cpu renders the time of threads. Peers do not tell theirs.
+func cpu(s float64) string {
+	if s == 0 {
+		return "–"
+	}
+	return seconds(s)
 }
 
 func bytes(n int64) string {
