@@ -13,10 +13,8 @@ package crc
 
 import "github.com/bivouac-ml/bivouac/internal/kernel/castagnoli"
 
-// Tile is the most bytes that Copy moves before it checksums them: small enough
-// to stay in the cache, and to keep every call of memmove and of the checksum
-// loop short, since neither can be preempted.
-const Tile = 128 << 10
+// Tile is how many bytes stay in the cache between two passes over them.
+const Tile = castagnoli.Tile
 
 // Sum returns the CRC-32C of p.
 func Sum(p []byte) uint32 { return Update(0, p) }
@@ -28,15 +26,7 @@ func Update(sum uint32, p []byte) uint32 { return castagnoli.Update(sum, p) }
 // Copy copies src to dst, which must be at least as long, and returns the
 // CRC-32C of src. The slices must not overlap. It panics if dst is shorter.
 func Copy(dst, src []byte) uint32 {
-	dst = dst[:len(src)]
-	var sum uint32
-	for len(src) > 0 {
-		n := min(len(src), Tile)
-		copy(dst, src[:n])
-		sum = castagnoli.Update(sum, dst[:n])
-		dst, src = dst[n:], src[n:]
-	}
-	return sum
+	return castagnoli.Copy(0, dst[:len(src)], src)
 }
 
 // Combine returns the CRC-32C of A followed by B, given the CRC-32C of each and

@@ -244,8 +244,8 @@ func (l *zarrArray) decodePart(ctx context.Context, p *zarr.Part, check check, b
 	return l.array.Decode(p, encoded, box, dst, l.options())
 }
 
-// tile is how much is read before it is summed: what stays in the cache.
-const tile = crc.Tile
+// tile is how much is read straight into place before it is summed: what stays in the cache.
+const tile = 2 * crc.Tile
 
 // readDirect reads a part straight into place. Where a checksum follows, the
 // bytes are summed while they are in the cache.
@@ -276,7 +276,7 @@ func (l *zarrArray) readDirect(ctx context.Context, p *zarr.Part, check check, t
 // readRows reads a part by tiles of rows, and sums each and copies it into place
 // while it is in the cache.
 func (l *zarrArray) readRows(ctx context.Context, p *zarr.Part, check check, count, size int, box zarr.Box, dst []byte, w *worker) error {
-	step := min(count, max(1, tile/size))
+	step := min(count, max(1, crc.Tile/size))
 	behind := int(p.Length) - count*size
 	b := w.take(&w.encoded, step*size+behind)
 	var suffix []byte

@@ -16,6 +16,26 @@ var table = crc32.MakeTable(Polynomial)
 // Update returns the CRC-32C of the bytes whose checksum is sum followed by p.
 func Update(sum uint32, p []byte) uint32 { return update(sum, p) }
 
+// Tile is the most bytes that Copy moves before it takes their checksum: small enough to stay in
+// the cache, and to keep every call of memmove and of the checksum loop short, since neither can
+// be preempted.
+const Tile = 128 << 10
+
+// Copy copies src to dst, which has the same length and does not overlap it, and returns the
+// CRC-32C of the bytes whose checksum is sum followed by src. Long copies go past the cache where
+// the processor can.
+func Copy(sum uint32, dst, src []byte) uint32 { return copyAll(sum, dst, src) }
+
+func copyGeneric(sum uint32, dst, src []byte) uint32 {
+	for len(src) > 0 {
+		n := min(len(src), Tile)
+		copy(dst, src[:n])
+		sum = update(sum, dst[:n])
+		dst, src = dst[n:], src[n:]
+	}
+	return sum
+}
+
 // fetch is how much updateGeneric brings into the cache before it takes the checksum.
 const fetch = 16 << 10
 

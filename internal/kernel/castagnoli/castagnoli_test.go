@@ -1,6 +1,7 @@
 package castagnoli
 
 import (
+	"bytes"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
@@ -67,6 +68,41 @@ func TestLongSumsInParts(t *testing.T) {
 		if got, inGo := Update(7, p[:n]), updateGeneric(7, p[:n]); got != want || inGo != want {
 			t.Errorf("%d bytes: %08x, in Go %08x, want %08x", n, got, inGo, want)
 		}
+	}
+}
+
+// Copy copies exactly its bytes, wherever they begin, and returns their sum.
+func TestCopy(t *testing.T) {
+	const most = 1<<20 + 30000
+	src := random(most + 64)
+	dst := make([]byte, most+256)
+	for _, n := range []int{0, 1, Tile, Tile + 1, 1<<20 - 1, 1 << 20, 1<<20 + 1, 1<<20 + 4567, 1<<20 + 8000, most} {
+		for _, from := range []int{0, 1, 8, 63} {
+			for _, to := range []int{64, 65, 80} {
+				clear(dst)
+				got := Copy(9, dst[to:to+n], src[from:from+n])
+				if want := crc32.Update(9, table, src[from:from+n]); got != want {
+					t.Fatalf("%d bytes from %d to %d: %08x, want %08x", n, from, to, got, want)
+				}
+				if !bytes.Equal(dst[to:to+n], src[from:from+n]) || !bytes.Equal(dst[:to], make([]byte, to)) || !bytes.Equal(dst[to+n:to+n+64], make([]byte, 64)) {
+					t.Fatalf("%d bytes from %d to %d: others", n, from, to)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkCopy(b *testing.B) {
+	src, dst := random(4<<20), random(32<<20)
+	for name, f := range map[string]func(sum uint32, dst, src []byte) uint32{"kernel": Copy, "tiles": copyGeneric} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(src)))
+			at := 0
+			for b.Loop() {
+				f(0, dst[at:at+len(src)], src)
+				at = (at + len(src)) % len(dst)
+			}
+		})
 	}
 }
 

@@ -16,3 +16,12 @@ func foldVPCLMULQDQ(state uint32, p *byte, iterations int, k *uint64) uint32
 //
 //go:noescape
 func foldPCLMULQDQ(state uint32, p *byte, iterations int, k *uint64) uint32
+
+// copyVPCLMULQDQ copies a block of that many iterations, at least 1, to dst, which begins a cache line,
+// and returns the state behind it. A fence must follow.
+//
+//go:noescape
+func copyVPCLMULQDQ(state uint32, dst *byte, p *byte, iterations int, k *uint64) uint32
+
+// fence lets other threads see what was stored past the cache.
+func fence()

@@ -243,3 +243,160 @@ foldPCLMULQDQNext:
 	MOVL       CX, ret+32(FP)
 	VZEROUPPER
 	RET
+
+// func copyVPCLMULQDQ(state uint32, dst *byte, p *byte, iterations int, k *uint64) uint32
+// Requires: AVX, AVX2, MMX+, PCLMULQDQ, SSE4.2, VPCLMULQDQ
+TEXT ·copyVPCLMULQDQ(SB), NOSPLIT, $0-44
+	MOVQ           p+16(FP), AX
+	MOVQ           iterations+24(FP), CX
+	MOVQ           k+32(FP), DX
+	MOVQ           dst+8(FP), BX
+	SUBQ           AX, BX
+	MOVQ           CX, DI
+	IMUL3Q         $0x00000080, DI, DI
+	LEAQ           128(DI)(AX*1), DI
+	MOVQ           CX, SI
+	IMUL3Q         $0x00000040, SI, SI
+	LEAQ           (DI)(SI*1), R8
+	LEAQ           (R8)(SI*1), R9
+	LEAQ           (R9)(SI*1), SI
+	VMOVDQU        (AX), Y0
+	VMOVNTDQ       Y0, (AX)(BX*1)
+	VMOVDQU        32(AX), Y1
+	VMOVNTDQ       Y1, 32(AX)(BX*1)
+	VMOVDQU        64(AX), Y2
+	VMOVNTDQ       Y2, 64(AX)(BX*1)
+	VMOVDQU        96(AX), Y3
+	VMOVNTDQ       Y3, 96(AX)(BX*1)
+	MOVL           state+0(FP), R10
+	VMOVD          R10, X4
+	VPXOR          Y4, Y0, Y0
+	VBROADCASTI128 (DX), Y4
+	XORQ           R10, R10
+	XORQ           R11, R11
+	XORQ           R12, R12
+
+copyVPCLMULQDQNext:
+	ADDQ           $0x80, AX
+	VMOVDQU        (AX), Y5
+	VMOVNTDQ       Y5, (AX)(BX*1)
+	VPCLMULQDQ     $0x00, Y4, Y0, Y6
+	VPCLMULQDQ     $0x11, Y4, Y0, Y0
+	VPXOR          Y5, Y6, Y6
+	VPXOR          Y0, Y6, Y6
+	VMOVDQA        Y6, Y0
+	CRC32Q         (DI), R10
+	CRC32Q         (R8), R11
+	CRC32Q         (R9), R12
+	CRC32Q         8(DI), R10
+	CRC32Q         8(R8), R11
+	CRC32Q         8(R9), R12
+	VMOVDQU        32(AX), Y5
+	VMOVNTDQ       Y5, 32(AX)(BX*1)
+	VPCLMULQDQ     $0x00, Y4, Y1, Y6
+	VPCLMULQDQ     $0x11, Y4, Y1, Y1
+	VPXOR          Y5, Y6, Y6
+	VPXOR          Y1, Y6, Y6
+	VMOVDQA        Y6, Y1
+	CRC32Q         16(DI), R10
+	CRC32Q         16(R8), R11
+	CRC32Q         16(R9), R12
+	CRC32Q         24(DI), R10
+	CRC32Q         24(R8), R11
+	CRC32Q         24(R9), R12
+	VMOVDQU        64(AX), Y5
+	VMOVNTDQ       Y5, 64(AX)(BX*1)
+	VPCLMULQDQ     $0x00, Y4, Y2, Y6
+	VPCLMULQDQ     $0x11, Y4, Y2, Y2
+	VPXOR          Y5, Y6, Y6
+	VPXOR          Y2, Y6, Y6
+	VMOVDQA        Y6, Y2
+	CRC32Q         32(DI), R10
+	CRC32Q         32(R8), R11
+	CRC32Q         32(R9), R12
+	CRC32Q         40(DI), R10
+	CRC32Q         40(R8), R11
+	CRC32Q         40(R9), R12
+	VMOVDQU        96(AX), Y5
+	VMOVNTDQ       Y5, 96(AX)(BX*1)
+	VPCLMULQDQ     $0x00, Y4, Y3, Y6
+	VPCLMULQDQ     $0x11, Y4, Y3, Y3
+	VPXOR          Y5, Y6, Y6
+	VPXOR          Y3, Y6, Y6
+	VMOVDQA        Y6, Y3
+	CRC32Q         48(DI), R10
+	CRC32Q         48(R8), R11
+	CRC32Q         48(R9), R12
+	CRC32Q         56(DI), R10
+	CRC32Q         56(R8), R11
+	CRC32Q         56(R9), R12
+	VMOVDQU        (DI), Y5
+	VMOVNTDQ       Y5, (DI)(BX*1)
+	VMOVDQU        32(DI), Y5
+	VMOVNTDQ       Y5, 32(DI)(BX*1)
+	VMOVDQU        (R8), Y5
+	VMOVNTDQ       Y5, (R8)(BX*1)
+	VMOVDQU        32(R8), Y5
+	VMOVNTDQ       Y5, 32(R8)(BX*1)
+	VMOVDQU        (R9), Y5
+	VMOVNTDQ       Y5, (R9)(BX*1)
+	VMOVDQU        32(R9), Y5
+	VMOVNTDQ       Y5, 32(R9)(BX*1)
+	PREFETCHT0     (SI)
+	PREFETCHT0     64(SI)
+	PREFETCHT0     128(SI)
+	PREFETCHT0     192(SI)
+	PREFETCHT0     256(SI)
+	ADDQ           $0x00000140, SI
+	ADDQ           $0x40, DI
+	ADDQ           $0x40, R8
+	ADDQ           $0x40, R9
+	DECQ           CX
+	JNZ            copyVPCLMULQDQNext
+	VBROADCASTI128 16(DX), Y4
+	VPCLMULQDQ     $0x00, Y4, Y0, Y5
+	VPCLMULQDQ     $0x11, Y4, Y0, Y0
+	VPXOR          Y1, Y5, Y5
+	VPXOR          Y0, Y5, Y5
+	VPCLMULQDQ     $0x00, Y4, Y5, Y0
+	VPCLMULQDQ     $0x11, Y4, Y5, Y1
+	VPXOR          Y2, Y0, Y0
+	VPXOR          Y1, Y0, Y0
+	VPCLMULQDQ     $0x00, Y4, Y0, Y1
+	VPCLMULQDQ     $0x11, Y4, Y0, Y0
+	VPXOR          Y3, Y1, Y1
+	VPXOR          Y0, Y1, Y1
+	VEXTRACTI128   $0x01, Y1, X0
+	VMOVDQU        32(DX), X2
+	VPCLMULQDQ     $0x00, X2, X1, X3
+	VPCLMULQDQ     $0x11, X2, X1, X1
+	VPXOR          X0, X3, X3
+	VPXOR          X1, X3, X3
+	XORQ           CX, CX
+	VMOVQ          X3, AX
+	CRC32Q         AX, CX
+	VPEXTRQ        $0x01, X3, AX
+	CRC32Q         AX, CX
+	VMOVQ          CX, X0
+	VPCLMULQDQ     $0x00, 48(DX), X0, X0
+	VMOVQ          R10, X2
+	VMOVQ          56(DX), X1
+	VPCLMULQDQ     $0x00, X1, X2, X2
+	VPXOR          X2, X0, X0
+	VMOVQ          R11, X2
+	VMOVQ          64(DX), X1
+	VPCLMULQDQ     $0x00, X1, X2, X2
+	VPXOR          X2, X0, X0
+	VMOVQ          X0, AX
+	XORQ           CX, CX
+	CRC32Q         AX, CX
+	XORQ           R12, CX
+	MOVL           CX, ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func fence()
+// Requires: MMX+
+TEXT ·fence(SB), NOSPLIT, $0
+	SFENCE
+	RET

@@ -4,6 +4,7 @@ package castagnoli
 
 import (
 	"hash/crc32"
+	"unsafe"
 
 	"golang.org/x/sys/cpu"
 )
@@ -88,4 +89,24 @@ func updateBlocks(sum uint32, p []byte, fold fold, blocks *[2]block) uint32 {
 		}
 	}
 	return crc32.Update(^state, table, p)
+}
+
+// copied is the block of copies.
+var copied = newBlock(32, 32, 8)
+
+// pastCache is from how many bytes on a copy is not worth a place in the cache.
+const pastCache = 1 << 20
+
+func copyAll(sum uint32, dst, src []byte) uint32 {
+	if racing || !useVPCLMULQDQ || len(src) < pastCache || uintptr(unsafe.Pointer(&dst[0]))%line != 0 {
+		return copyGeneric(sum, dst, src)
+	}
+	state := ^sum
+	for len(src) >= copied.bytes {
+		_ = dst[copied.bytes-1]
+		state = copyVPCLMULQDQ(state, &dst[0], &src[0], copied.iterations, &copied.far[0])
+		dst, src = dst[copied.bytes:], src[copied.bytes:]
+	}
+	fence()
+	return copyGeneric(^state, dst, src)
 }

@@ -26,6 +26,8 @@ func main() {
 	cpuid()
 	vectors{name: "foldVPCLMULQDQ", width: 32, words: 6}.fold()
 	vectors{name: "foldPCLMULQDQ", width: 16, words: 6}.fold()
+	vectors{name: "copyVPCLMULQDQ", width: 32, words: 8, copies: true}.fold()
+	fence()
 	Generate()
 }
 
@@ -40,11 +42,21 @@ func cpuid() {
 	RET()
 }
 
+// fence orders stores.
+func fence() {
+	TEXT("fence", NOSPLIT, "func()")
+	Doc("fence lets other threads see what was stored past the cache.")
+	SFENCE()
+	RET()
+}
+
 // vectors are those of one instruction set. An iteration takes one vector for each accumulator,
 // and words of 8 bytes from each stream.
 type vectors struct {
 	name         string
 	width, words int
+	// copies also stores all bytes elsewhere, past the cache: an iteration takes whole cache lines.
+	copies bool
 }
 
 func (v vectors) stride() int { return accumulators * v.width }
@@ -78,10 +90,28 @@ func (v vectors) move(a, k VecVirtual, there Op) VecVirtual {
 }
 
 func (v vectors) fold() {
-	TEXT(v.name, NOSPLIT, "func(state uint32, p *byte, iterations int, k *uint64) uint32")
+	to := ""
+	if v.copies {
+		to = "dst, "
+	}
+	TEXT(v.name, NOSPLIT, "func(state uint32, "+to+"p *byte, iterations int, k *uint64) uint32")
 	Doc(v.name + " returns the state behind a block of that many iterations, at least 1.")
+	if v.copies {
+		Doc(v.name+" copies a block of that many iterations, at least 1, to dst, which begins a cache line,", "and returns the state behind it. A fence must follow.")
+	}
 	Pragma("noescape")
 	p, n, k := Load(Param("p"), GP64()), Load(Param("iterations"), GP64()), Load(Param("k"), GP64())
+	var away Register // from a byte to its copy
+	if v.copies {
+		away = Load(Param("dst"), GP64())
+		SUBQ(p, away)
+	}
+	store := func(vector VecVirtual, at Mem) {
+		if v.copies {
+			at.Index, at.Scale = away, 1
+			VMOVNTDQ(vector, at)
+		}
+	}
 	word := 8 * v.words
 
 	// The streams lie behind stride*(iterations+1) bytes.
@@ -100,6 +130,7 @@ func (v vectors) fold() {
 	for i := range a {
 		a[i] = v.register()
 		VMOVDQU(Mem{Base: p, Disp: i * v.width}, a[i])
+		store(a[i], Mem{Base: p, Disp: i * v.width})
 	}
 	state, first := GP32(), XMM()
 	Load(Param("state"), state)
@@ -122,7 +153,14 @@ func (v vectors) fold() {
 	each := (v.words + accumulators - 1) / accumulators
 	at := 0
 	for i := range a {
-		moved := v.move(a[i], far, Mem{Base: p, Disp: i * v.width})
+		var there Op = Mem{Base: p, Disp: i * v.width}
+		if v.copies {
+			vector := v.register()
+			VMOVDQU(there, vector)
+			store(vector, there.(Mem))
+			there = vector
+		}
+		moved := v.move(a[i], far, there)
 		VMOVDQA(moved, a[i])
 		for range each {
 			if at == v.words {
@@ -132,6 +170,13 @@ func (v vectors) fold() {
 				CRC32Q(Mem{Base: streams[s], Disp: 8 * at}, sums[s])
 			}
 			at++
+		}
+	}
+	for s := range streams {
+		for at := 0; v.copies && at < word; at += v.width {
+			vector := v.register()
+			VMOVDQU(Mem{Base: streams[s], Disp: at}, vector)
+			store(vector, Mem{Base: streams[s], Disp: at})
 		}
 	}
 	for i := 0; i < v.stride()+3*word; i += 64 {

@@ -1,0 +1,5 @@
+//go:build !race && !purego
+
+package castagnoli
+
+const racing = false
