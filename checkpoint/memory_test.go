@@ -225,12 +225,12 @@ func TestIsPrioritizedKey(t *testing.T) {
 		}
 		clear(x.Data)
 		clear(y.Data)
-		close(st.open)
 		if o.Layout != checkpoint.Safetensors {
 			if i, j := seen.at("transfer first.0"), seen.at("transfer later"); i < 0 || j >= 0 {
 				t.Errorf("%s: before anything was written %v", labelOf(o), seen)
 			}
 		}
+		close(st.open)
 		if _, err := res.Result(t.Context()); err != nil {
 			t.Fatal(labelOf(o), err)
 		}
