@@ -8,10 +8,10 @@ package png
 
 import (
 	"bytes"
-	"github.com/klauspost/compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"github.com/klauspost/compress/zlib"
 	"io"
 
 	"github.com/bivouac-ml/bivouac/codec/internal/exif"
