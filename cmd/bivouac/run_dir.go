@@ -296,7 +296,28 @@ func (r *runDir) missing(ctx context.Context, dir string, step int64) error {
 			e.Remedy = "did you mean " + below + "?"
 		}
 	}
+	if files := checkpointFiles(list); e.Remedy == "" && len(files) > 0 {
+		e.Got = "a directory of files: " + some(files)
+		e.Remedy = "each of them is a checkpoint of its own; name one, such as " + filepath.Join(dir, files[len(files)-1])
+	}
 	return e
+}
+
+// checkpointFiles returns the files that are named as checkpoints of one file are, those of
+// Flax by their steps.
+func checkpointFiles(list []os.DirEntry) []string {
+	var files []string
+	for _, d := range list {
+		step, flax := strings.CutPrefix(d.Name(), "checkpoint_")
+		_, err := strconv.ParseUint(step, 10, 64)
+		if !d.IsDir() && (flax && err == nil || slices.Contains([]string{".msgpack", ".npz", ".npy"}, filepath.Ext(d.Name()))) {
+			files = append(files, d.Name())
+		}
+	}
+	slices.SortFunc(files, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
+	return files
 }
 
 // holdsSteps reports whether a directory looks like that of a run.
