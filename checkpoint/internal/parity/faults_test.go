@@ -502,6 +502,54 @@ func TestLongTable(t *testing.T) {
 	}
 }
 
+// TestEveryFailureOfACopyIsTold: a copy of the manifest that cannot be written, small or
+// large, is told, is not listed and leaves no file open.
+func TestEveryFailureOfACopyIsTold(t *testing.T) {
+	for _, files := range []int{1, 8000} {
+		m := &manifest.Manifest{}
+		for i := range files {
+			m.Add(fmt.Sprintf("%s/%d", strings.Repeat("n", 150), i), nil)
+		}
+		for n := 1; ; n++ {
+			f := &faulty{n: n, kind: errs.IO}
+			to, list := &faultyTxn{kept: kept{}, faulty: f}, *m
+			err := Wrap(to, Options{Percent: 5}).Copy(t.Context(), &list)
+			if f.hit == "" {
+				if err != nil || len(list.Files) != files+1 || n < 2 {
+					t.Fatalf("%v after %d calls", err, n-1)
+				}
+				break
+			}
+			if !errors.Is(err, errs.IO) || len(list.Files) != files || to.open > 0 {
+				t.Errorf("%d files, call %d, the %s, failed: %v, %d files are open", files, n, f.hit, err, to.open)
+			}
+		}
+	}
+}
+
+// TestCopyThatDoesNotHold: a copy that is damaged, cannot be looked at, or is listed with
+// other bytes than the manifest has, is told.
+func TestCopyThatDoesNotHold(t *testing.T) {
+	ctx := t.Context()
+	m := &manifest.Manifest{}
+	m.Add("a", nil)
+	d := &disk{files: map[string][]byte{"ckpt/a": {}, "ckpt/" + CopyName: []byte("no manifest")}}
+	if _, err := Manifest(ctx, d, "ckpt", nil); !errors.Is(err, errs.Corrupt) {
+		t.Errorf("damaged: %v", err)
+	}
+	if _, err := Manifest(ctx, faultyStore{d, &faulty{n: 1, kind: errs.Permission}}, "ckpt", nil); !errors.Is(err, errs.Permission) {
+		t.Errorf("not to be looked at: %v", err)
+	}
+	m.Files = append(m.Files, manifest.File{Name: CopyName, Size: 11, CRC: 1})
+	m, err := manifest.Parse(m.Append(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Examine(ctx, d, "ckpt", m, nil); err != nil || len(r.Bad) != 1 || !errors.Is(r.Beyond(), errs.Corrupt) {
+		t.Errorf("listed with other bytes: %+v, %v", r, err)
+	}
+}
+
 // TestPercent: the first parity file that can be read says it; where none can be read, that
 // is told, and not taken for a checkpoint without parity.
 func TestPercent(t *testing.T) {
