@@ -70,7 +70,8 @@ type Options[S, B any] struct {
 	// SnapshotEvery is in how many batches the state of a data set or an iterator is
 	// taken; those after it are read again, and dropped, when a run goes on. 0 is 1.
 	// Where there is only a position it has no effect. SnapshotNever reads the whole
-	// epoch again.
+	// epoch again. The state of an Iterable between two snapshots goes on over as many ranks
+	// as there were; one right at a snapshot over any.
 	SnapshotEvery int
 	// OutOfOrder hands out what is ready first, torch's in_order=False. With several
 	// ranks a state between two settled steps (SettleEvery) belongs to its rank.
