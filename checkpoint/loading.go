@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
@@ -20,6 +19,7 @@ type loading struct {
 	abstract *tree.Node // nil is as saved
 	request  *request   // nil without abstract
 	report   LoadReport
+	reported map[*layout.Leaf]int // the places in report of arrays that did not come as they were saved
 	item     string
 
 	pad, truncate, partial bool
@@ -139,13 +139,19 @@ func (ld *loading) told(l *layout.Leaf, w Want, given tensor.Spec) {
 			r.Truncated = r.Truncated || n < l.Shape[i]
 		}
 	}
-	ld.report.add(r)
+	n := len(ld.report.Leaves)
+	if ld.report.add(r); len(ld.report.Leaves) > n {
+		if ld.reported == nil {
+			ld.reported = map[*layout.Leaf]int{}
+		}
+		ld.reported[l] = n
+	}
 }
 
 // filled notes that chunks of a leaf were missing.
 func (ld *loading) filled(r *reading) {
-	i := slices.IndexFunc(ld.report.Leaves, func(l LeafReport) bool { return slices.Equal(l.Path, r.leaf.Path) })
-	if i < 0 {
+	i, known := ld.reported[r.leaf]
+	if !known {
 		spec := tensor.Spec{DType: r.leaf.DType, Shape: r.leaf.Shape}
 		ld.report.add(LeafReport{Item: ld.item, Path: r.leaf.Path, Saved: spec, Given: spec, Filled: true})
 		return

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -45,23 +46,25 @@ func severalOps() []growth.Op {
 			return func() error { return checkpoint.LoadInto(tb.Context(), path, into, nil) }
 		}},
 		{Name: "checkpoint: load what is whole", N: 30, Prepare: func(tb growth.TB, n int) func() error {
-			path := filepath.Join(tb.TempDir(), "c")
-			o := checkpoint.SaveOptions{}
-			o.Array.Saving.UseOCDBT = options.Off
-			d := tree.NewDict()
-			for i := range n {
-				d.Set(name(i), tree.NewLeaf(vector(4)))
-			}
-			if err := checkpoint.Save(tb.Context(), path, d, &o); err != nil {
-				tb.Fatal(err)
-			}
-			for i := range n / 2 {
-				if err := os.RemoveAll(filepath.Join(path, "state", name(2*i), "c")); err != nil {
-					tb.Fatal(err)
-				}
-			}
+			path := holed(tb, n)
 			return func() error {
 				_, err := checkpoint.Load(tb.Context(), path, &checkpoint.LoadOptions{Salvage: true, Report: &checkpoint.LoadReport{}})
+				return err
+			}
+		}},
+		{Name: "checkpoint: load what is missing as the fill value", N: 30, Prepare: func(tb growth.TB, n int) func() error {
+			path := holed(tb, n)
+			if err := os.Remove(filepath.Join(path, "bivouac.manifest")); err != nil {
+				tb.Fatal(err)
+			}
+			o := checkpoint.LoadOptions{AllowNoManifest: true, Report: &checkpoint.LoadReport{}}
+			o.Array.Loading.RaiseArrayDataMissingError = options.Off
+			return func() error {
+				o.Report.Leaves = nil
+				_, err := checkpoint.Load(tb.Context(), path, &o)
+				if err == nil && len(o.Report.Leaves) != n/2 {
+					return fmt.Errorf("%d leaves were filled, want %d", len(o.Report.Leaves), n/2)
+				}
 				return err
 			}
 		}},
@@ -82,6 +85,26 @@ func severalOps() []growth.Op {
 			}
 		}},
 	}
+}
+
+// holed is a checkpoint of n arrays in files, of which every second one is gone.
+func holed(tb growth.TB, n int) string {
+	path := filepath.Join(tb.TempDir(), "c")
+	o := checkpoint.SaveOptions{}
+	o.Array.Saving.UseOCDBT = options.Off
+	d := tree.NewDict()
+	for i := range n {
+		d.Set(name(i), tree.NewLeaf(vector(4)))
+	}
+	if err := checkpoint.Save(tb.Context(), path, d, &o); err != nil {
+		tb.Fatal(err)
+	}
+	for i := range n / 2 {
+		if err := os.RemoveAll(filepath.Join(path, "state", name(2*i), "c")); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return path
 }
 
 // stateOps are definitions of pipelines, and states of what has many parts.
