@@ -11,8 +11,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"github.com/klauspost/compress/zlib"
 	"io"
+
+	"github.com/klauspost/compress/zlib"
 
 	"github.com/bivouac-ml/bivouac/codec/internal/exif"
 	"github.com/bivouac-ml/bivouac/codec/raster"
