@@ -91,8 +91,21 @@ func runRepair(ctx context.Context, path string, o RepairOptions, g *global) err
 	} else {
 		printRepair(g, r, o.Apply)
 	}
+	if err == nil && r.Checked+len(r.Actions)+len(r.Problems) == 0 {
+		return nothingToRepair(ctx, path, g)
+	}
 	if err == nil && len(r.Problems) > 0 {
 		err = &errs.Error{Kind: errs.Corrupt, Op: "repair", Subject: path, Got: fmt.Sprintf("%d problems that cannot be repaired", len(r.Problems))}
+	}
+	return err
+}
+
+// nothingToRepair is the error where there is no checkpoint, as ls and verify have it; nil
+// where all steps were set aside.
+func nothingToRepair(ctx context.Context, path string, g *global) error {
+	run, err := openRun(ctx, path, g)
+	if err == nil && run.empty() {
+		err = run.missing(ctx, path, anyStep)
 	}
 	return err
 }
