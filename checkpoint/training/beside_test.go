@@ -160,6 +160,53 @@ func TestReloadBesideOverwriting(t *testing.T) {
 	}
 }
 
+// A reload during which another writer puts a whole step in the place of one, at any call,
+// finds the step, and sets nothing aside.
+func TestReloadBesideAnotherWriter(t *testing.T) {
+	ctx := context.Background()
+	for n := 1; ; n++ {
+		mem := vfs.NewMem()
+		if err := prepared(10, 20)(mem); err != nil {
+			t.Fatal(err)
+		}
+		calls, began := 0, false
+		fsys := vfs.Intercept(mem, func(_ *vfs.Call, do func() error) error {
+			if began {
+				if calls++; calls == n {
+					began = false
+					if err := checkpoint.Save(ctx, "20", model(21), &checkpoint.SaveOptions{Store: local.New(mem, "/run", nil), Overwrite: true}); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			return do()
+		})
+		c, err := training.Open(ctx, "", &training.Options{Store: local.New(fsys, "/run", nil), Clean: true, OnEvent: func(e training.Event) {
+			if e.Kind == training.Quarantined || e.Kind == training.Skipped {
+				t.Errorf("call %d: %v of step %d: %v", n, e.Kind, e.Step, e.Err)
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began = true
+		if err := c.Reload(ctx); err != nil {
+			t.Errorf("call %d: %v", n, err)
+		}
+		if got := c.Steps(); len(got) != 2 || got[1] != 20 {
+			t.Errorf("call %d: the steps are %v", n, got)
+		}
+		over := began // it had fewer calls
+		began = false
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if over {
+			break
+		}
+	}
+}
+
 // Retention spares what somebody has a lease of, until the lease ends; a step that is
 // deleted all the same is read to the end by who has one, and its bytes go afterwards.
 func TestLease(t *testing.T) {
