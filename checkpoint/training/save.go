@@ -133,10 +133,10 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 		return skipped(ctx, o, background), nil, nil
 	}
 	start, to := time.Now(), c.target(st, step, o.Overwrite) // of a step that is there only now, perhaps
-	if err = c.prepare(ctx, s, to, step, items, o, background, err); err != nil {
+	in := Info{Step: step, Directory: c.directory(step), Metrics: o.Metrics}
+	if in.Custom, err = c.prepare(ctx, s, to, step, items, o, background, err); err != nil {
 		return fail(err)
 	}
-	in := Info{Step: step, Directory: c.directory(step), Metrics: o.Metrics, Custom: s.Image.Custom}
 	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: s.Made.Size(), Blocked: time.Since(start)})
 	r := checkpoint.Go(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, s, to, in, start) })
 	c.mu.Lock()
@@ -164,11 +164,12 @@ func (c *Checkpointer) target(st store.Store, step int64, overwrite bool) saving
 	}
 }
 
-// prepare lays the image of a step out, or gives it up because of err.
-func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, to saving.Target, step int64, items map[string]any, o *SaveOptions, background bool, err error) error {
+// prepare lays the image of a step out, or gives it up because of err. It returns the metadata of the step.
+func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, to saving.Target, step int64, items map[string]any, o *SaveOptions, background bool, err error) (custom json.RawMessage, _ error) {
 	if err == nil {
 		err = s.Take(ctx, items)
 	}
+	custom = s.Image.Custom // which the list keeps, and the save gives away
 	if err == nil {
 		err = addMetrics(s, items, o.Metrics)
 	}
@@ -180,7 +181,7 @@ func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, to saving.Ta
 	if err == nil {
 		s.Image.Extra, err = c.chain(ctx, s.Image.Signing, step)
 	}
-	return s.Begin(ctx, to, err)
+	return custom, s.Begin(ctx, to, err)
 }
 
 // prepareMemory empties the memory of snapshots, of which a save maps at most
