@@ -35,6 +35,7 @@ FUZZTIME ?= 60s
 FLAKY ?= $(CONCURRENT)
 FLAKY_RUNS ?= 50
 FLAKY_BUSY ?= 20
+FLAKY_SLOW ?= 2
 MUTATE_FLAGS ?=
 BENCH_FLAGS ?=
 GROWTH_FLAGS ?=
@@ -102,13 +103,17 @@ test-long: ## crash states in full, kills by the thousand, each fuzz target for 
 	@$(MAKE) --no-print-directory fuzz
 
 # Packages run one by one, so that each failure is reported under its package, and all of them run.
-# The second pass shares the processors with two endless loops for each of them.
+# A test of FLAKY_SLOW seconds and more runs a tenth as often: those go through crash states one by
+# one, and would take days. The second pass shares the processors with two endless loops for each of them.
 test-flaky: ## tests of concurrent packages, FLAKY_RUNS (50) times under -race -cpu 1,2,4, then FLAKY_BUSY (20) times beside a busy machine (FLAKY='./dynamic ./loader')
 	@failed=; pids=; \
+	tests() { go test -race $(DEBUG) -short -timeout 300m -cpu 1,2,4 "$$@" 2>&1; }; \
 	again() { \
 		for p in $(FLAKY); do \
-			echo "== $$p, $$1 times, $$2"; \
-			go test -race $(DEBUG) -short -timeout 120m -count=$$1 -cpu 1,2,4 $$p 2>&1 | tail -n 60 || failed="$$failed $$p ($$2)"; \
+			slow=$$(tests -count=1 -v $$p | awk '/^--- / && substr($$NF, 2) + 0 >= $(FLAKY_SLOW) { print $$3 }' | sort -u | paste -sd'|' -) || failed="$$failed $$p (its first run)"; \
+			echo "== $$p, $$1 times, $$2$${slow:+, a tenth as often $$slow}"; \
+			tests -count=$$1 -skip "^($${slow:-none})\$$" $$p | tail -n 60 || failed="$$failed $$p ($$2)"; \
+			[ -z "$$slow" ] || tests -count=$$((($$1 + 9) / 10)) -run "^($$slow)\$$" $$p | tail -n 60 || failed="$$failed $$p ($$2)"; \
 		done; \
 	}; \
 	again $(FLAKY_RUNS) 'an idle machine'; \
