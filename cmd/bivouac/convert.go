@@ -42,7 +42,6 @@ func (o *ConvertOptions) AddFlags(cmd *cobra.Command) {
 	f.IntVar(&o.Parity, "parity", 0, "blocks of redundancy for 100 blocks of data, with which repair mends damage: 1 to 50, -1 for none; by default as the source has")
 	f.StringVar(&o.SignKey, "sign-key", "", "file of the private Ed25519 key that signs the destination: PKCS #8 in PEM")
 	f.BoolVar(&o.Overwrite, "overwrite", false, "replace a checkpoint at the destination")
-	f.BoolVar(&o.Salvage, "salvage", false, "of a damaged checkpoint, convert what is whole, leave None in place of the rest, name it, and exit with 4")
 }
 
 func newConvertCommand(g *global) *cobra.Command {
@@ -64,6 +63,7 @@ A file that DALI's Pipeline.serialize wrote, with a name that ends in .bin, .pb 
 		},
 	}
 	o.AddFlags(cmd)
+	cmd.Flags().BoolVar(&o.Salvage, "salvage", false, "of a damaged checkpoint, convert what is whole, leave None in place of the rest, name it, and exit with 4")
 	g.addStepPrefix(cmd)
 	g.addJSON(cmd)
 	return cmd

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -207,6 +208,9 @@ for each step, and each reader of a pipeline with several, is an object.
 			}
 			if to < 0 {
 				to = t.Here().Step
+			}
+			if from > to {
+				return usageError{&errs.Error{Kind: errs.Invalid, Op: "data replay", Subject: "--from", Want: fmt.Sprint("a step before the end, ", to), Got: strconv.FormatInt(from, 10)}}
 			}
 			names, readers, err := reader.of(t)
 			if err != nil {

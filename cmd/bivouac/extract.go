@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -124,10 +125,26 @@ func chooseLeaves(r *checkpoint.Reader, names []string) ([]checkpoint.LeafInfo, 
 			}
 		}
 		if len(out) == found {
-			return nil, &errs.Error{Kind: errs.NotFound, Op: "extract", Subject: name, Want: "leaves of these names", Remedy: "bivouac info lists them"}
+			return nil, &errs.Error{Kind: errs.NotFound, Op: "extract", Subject: name, Want: "leaves of these names",
+				Remedy: cmp.Or(errs.DidYouMean(name, groupsOf(r.Info().Leaves)), "bivouac info lists them")}
 		}
 	}
 	return out, nil
+}
+
+// groupsOf returns what stands for several leaves each: a name below which there are
+// leaves, and ".*".
+func groupsOf(leaves []checkpoint.LeafInfo) (groups []string) {
+	seen := map[string]bool{}
+	for _, l := range leaves {
+		for i, c := range l.Param {
+			if group := l.Param[:i] + ".*"; c == '.' && !seen[group] {
+				seen[group] = true
+				groups = append(groups, group)
+			}
+		}
+	}
+	return groups
 }
 
 // arraysOf refuses leaves that are no arrays.

@@ -63,7 +63,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(working)
+	err := checkCommand(root, args)
+	if err == nil {
+		err = root.ExecuteContext(working)
+	}
 	if lost := out.failed(); lost != nil {
 		err = lost
 	}

@@ -38,11 +38,16 @@ func (s stateSource) read(ctx context.Context, name string, g *global) (*saved, 
 		}
 		return readState(name)
 	}
-	dir, item := name, s.Item
-	if parent := filepath.Dir(filepath.Clean(name)); item == "" && !checkpoint.IsCheckpoint(ctx, name, nil) && checkpoint.IsCheckpoint(ctx, parent, nil) {
-		dir, item = parent, filepath.Base(name) // the directory of an item
+	item := s.Item
+	found, err := resolve(ctx, name, s.At, g)
+	if err != nil && item == "" && errs.KindOf(err) == errs.Invalid {
+		// The directory of an item is no run, and says so. Runs and other directories may lie
+		// beside files that make their parent look like a checkpoint.
+		if parent := filepath.Dir(filepath.Clean(name)); checkpoint.IsCheckpoint(ctx, parent, nil) {
+			item = filepath.Base(name)
+			found, err = resolve(ctx, parent, s.At, g)
+		}
 	}
-	found, err := resolve(ctx, dir, s.At, g)
 	if err != nil {
 		return nil, err
 	}

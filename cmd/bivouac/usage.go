@@ -43,6 +43,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		remedy := ""
 		if near := errs.Nearest(name, flagNames(cmd)); near != "" {
 			remedy = "did you mean --" + near + "?"
+		} else if name == "version" && !cmd.HasParent() {
+			remedy = "did you mean " + cmd.Name() + " version?"
 		}
 		return misused(cmd, "--"+name, "a flag of this command", "none of that name", remedy)
 	case errors.As(err, &missing):
@@ -107,6 +109,20 @@ func markUsage(cmd *cobra.Command) {
 	}
 }
 
+// checkCommand refuses a command line whose command does not exist, whatever flags
+// follow: the flag library would show the help of the command above, as a success.
+func checkCommand(root *cobra.Command, args []string) error {
+	if len(args) > 0 && args[0] == "help" {
+		args = args[1:]
+	}
+	root.InitDefaultHelpCmd()
+	cmd, rest, err := root.Find(args)
+	if err != nil || len(rest) == 0 || !cmd.HasAvailableSubCommands() || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], cobra.ShellCompRequestCmd) {
+		return nil //nolint:nilerr // Execute says it
+	}
+	return argumentsError(cmd, rest)
+}
+
 // argumentsError says what is wrong with the arguments of a command, which it
 // refused.
 func argumentsError(cmd *cobra.Command, args []string) error {
@@ -134,7 +150,13 @@ func argumentsError(cmd *cobra.Command, args []string) error {
 	if cmd.Args != nil && want == "no arguments" {
 		got = strconv.Quote(args[0])
 	}
-	return misused(cmd, "", want, got, "")
+	remedy := ""
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if len(args) > 1 && f.NoOptDefVal != "" && f.Value.Type() != "bool" {
+			remedy = "the value of --" + f.Name + " follows a =, as in --" + f.Name + "=" + f.NoOptDefVal
+		}
+	})
+	return misused(cmd, "", want, got, remedy)
 }
 
 // words of other programs, and the commands that do what these do.

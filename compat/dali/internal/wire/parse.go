@@ -2,10 +2,12 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -76,6 +78,16 @@ func (f *fault) in(path string) *fault {
 	return f
 }
 
+// reason says what a negative length of protowire means. Its own messages begin with
+// "proto:" and a space or a no-break space, by chance.
+func reason(n int) error {
+	err := protowire.ParseError(n)
+	if text, ok := strings.CutPrefix(err.Error(), "proto:"); ok {
+		return errors.New(strings.Trim(text, " \u00a0"))
+	}
+	return err
+}
+
 type parser struct {
 	buf    []byte
 	limits Limits
@@ -111,7 +123,7 @@ func (p *parser) message(s *Schema, v reflect.Value, pos, end, depth int) *fault
 func (p *parser) occurrence(s *Schema, v reflect.Value, last []int, pos, end, depth int) (int, *fault) {
 	number, typ, n := protowire.ConsumeTag(p.buf[pos:end])
 	if n < 0 {
-		return 0, &fault{kind: errs.Corrupt, at: pos, want: "a field", err: protowire.ParseError(n)}
+		return 0, &fault{kind: errs.Corrupt, at: pos, want: "a field", err: reason(n)}
 	}
 	at, ok := s.number[number]
 	path := "field " + strconv.Itoa(int(number))
@@ -120,7 +132,7 @@ func (p *parser) occurrence(s *Schema, v reflect.Value, last []int, pos, end, de
 	}
 	size := protowire.ConsumeFieldValue(number, typ, p.buf[pos+n:end])
 	if size < 0 {
-		return 0, (&fault{kind: errs.Corrupt, at: pos, want: "a value of wire type " + strconv.Itoa(int(typ)), err: protowire.ParseError(size)}).in(path)
+		return 0, (&fault{kind: errs.Corrupt, at: pos, want: "a value of wire type " + strconv.Itoa(int(typ)), err: reason(size)}).in(path)
 	}
 	if p.fields++; p.fields > p.limits.Fields {
 		return 0, p.tooMany(pos).in(path)
