@@ -20,17 +20,22 @@
 // replaced for the compiler only (go test -overlay); the tree stays as it is.
 //
 // sites.txt lists every site with the test that killed it last, which is tried
-// first, after it has passed unchanged. Only where that does not fail the suite is
-// run: each test by itself says which sites it reaches and how long it takes, and
-// the mutant is tried with the tests that reach it, the fastest first, until one
-// fails. A site is reached where its removal would make a difference: an error
-// check when there is an error, a comparison when it does not hold. The suite
-// also runs with all sites off that the list excuses; where a test fails then
-// each of them is tried by itself.
+// first, after it has passed unchanged. Only where that does not fail other tests are
+// run: each by itself says which sites it reaches and how long it takes, once a mutant
+// asks, and the mutant is tried with those that reach it until one fails. A site is
+// reached where its removal would make a difference: an error check when there is an
+// error, a comparison when it does not hold. The tests of each package also run
+// together with all sites off that the list excuses; those that fail then are tried
+// with each of these sites by itself.
+//
+// A test that runs past its time limit (20 seconds and five times what it takes) does
+// not kill a mutant: the machine may have been busy. It is told as killed by time, and
+// accepted where the list says that the mutant is a loop that does not end.
 //
 // The command fails when
 //
-//   - a mutant survives that the list does not excuse, with a reason;
+//   - a mutant survives that the list does not excuse, with a reason, or is killed by
+//     time alone and the list does not say endless;
 //   - the list excuses one that a test kills, or lists a site that is gone;
 //   - the source has a site that the list does not know: -update adds it, once
 //     its mutant was killed.
@@ -96,7 +101,7 @@ func parse(args []string) (*options, error) {
 	shard := f.String("shard", "0/1", "only this part of the sites: `i/n`, i from 0")
 	f.IntVar(&o.jobs, "j", runtime.GOMAXPROCS(0), "tests and mutants tried at a time")
 	f.BoolVar(&o.update, "update", false, "rewrite the list: add new sites that were killed, drop those that are gone")
-	f.BoolVar(&o.print, "print", false, "print the sites and do nothing else")
+	f.BoolVar(&o.print, "print", false, "print the chosen sites and do nothing else")
 	f.BoolVar(&o.verbose, "v", false, "print the test that killed each mutant")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -138,12 +143,6 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	if o.print {
-		for _, s := range sites {
-			fmt.Println(s.ID())
-		}
-		return nil
-	}
 	known, err := readList(o.list)
 	if err != nil {
 		return err
@@ -157,6 +156,12 @@ func run(ctx context.Context, o *options) error {
 		if i%o.shards == o.shard && o.only.MatchString(s.ID()) {
 			chosen = append(chosen, s)
 		}
+	}
+	if o.print {
+		for _, s := range chosen {
+			fmt.Println(s.ID())
+		}
+		return nil
 	}
 	fmt.Printf("%d sites (%s), %d chosen\n", len(sites), count(sites), len(chosen))
 	w, err := compile(ctx, o.root, sites, o.pkgs)

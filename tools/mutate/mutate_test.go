@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -355,6 +354,8 @@ func TestBadLists(t *testing.T) {
 	for name, text := range map[string]string{
 		"reason first":      "\tsame: x\n",
 		"empty reason":      "sync a.f: x\n\tsame:  \n",
+		"empty killer":      "sync a.f: x\n\tkilled: \n",
+		"killer twice":      "sync a.f: x\n\tkilled: a Test\n\tendless: a Test\n",
 		"two reasons":       "sync a.f: x\n\tsame: a\n\tsame: b\n",
 		"killer and reason": "sync a.f: x\n\tkilled: a Test\n\tsame: b\n",
 		"site twice":        "sync a.f: x\nsync a.f: x\n",
@@ -364,99 +365,5 @@ func TestBadLists(t *testing.T) {
 		if _, err := readList(file); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
-	}
-}
-
-// suiteOf builds a suite of a module of one package, store/local.
-func suiteOf(t *testing.T, source, tests string) (*suite, []*site) {
-	t.Helper()
-	root := t.TempDir()
-	write(t, filepath.Join(root, "go.mod"), "module example.org/m\n\ngo 1.26\n")
-	write(t, filepath.Join(root, "store/local/write.go"), source)
-	write(t, filepath.Join(root, "store/local/write_test.go"), tests)
-	sites, err := find(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := compile(t.Context(), root, sites, regexp.MustCompile(""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.remove)
-	return s, sites
-}
-
-// A mutant is tried with the test that the list names, then with all; the
-// part of a test that kills it is found.
-func TestTry(t *testing.T) {
-	s, sites := suiteOf(t, `package local
-
-type file struct{ synced, closed bool }
-
-func (f *file) Sync() error  { f.synced = true; return nil }
-func (f *file) Close() error { f.closed = true; return nil }
-
-func write(f *file, fail error) error {
-	err := fail
-	if err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	return err
-}
-`, `package local
-
-import (
-	"errors"
-	"testing"
-	"time"
-)
-
-func TestOther(t *testing.T) {}
-
-func TestWrite(t *testing.T) {
-	t.Run("slow", func(t *testing.T) { time.Sleep(300 * time.Millisecond) })
-	t.Run("synced", func(t *testing.T) {
-		if f := (&file{}); write(f, nil) != nil || !f.synced {
-			t.Error("not synced")
-		}
-	})
-	t.Run("failed", func(t *testing.T) {
-		if f := (&file{}); write(f, errors.New("failed")) == nil || f.synced {
-			t.Error("lost")
-		}
-	})
-}
-`)
-	list := filepath.Join(t.TempDir(), "sites.txt")
-	write(t, list, "sync store/local.write: f.Sync()\n\tkilled: store/local TestOther\n"+
-		"error store/local.write: err := fail; err == nil\n\tkilled: store/local TestWrite/failed\n"+
-		"error store/local.write: e := f.Close(); err == nil\n\tsame: Close never fails here\n")
-	known, err := readList(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	known.match(sites)
-	r := &trial{suite: s, known: known, runs: func(string) bool { return true }, jobs: 2, report: func(*site) {}}
-	if err := r.try(t.Context(), sites); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]string{
-		"sync store/local.write: f.Sync()":                    "store/local TestWrite/synced",
-		"error store/local.write: err := fail; err == nil":    "store/local TestWrite/failed",
-		"error store/local.write: e := f.Close(); err == nil": "",
-	}
-	for _, s := range sites {
-		if by, ok := want[s.ID()]; !ok || s.by != by || s.killed != (by != "") {
-			t.Errorf("%s: killed %v by %q, want %q", s.ID(), s.killed, s.by, by)
-		}
-	}
-	if len(sites) != len(want) || len(r.broken()) != 0 {
-		t.Errorf("%d sites, broken %v", len(sites), r.broken())
-	}
-	if p := known.judge(sites, sites); len(p) != 0 {
-		t.Errorf("problems: %q", p)
 	}
 }

@@ -40,11 +40,13 @@ type site struct {
 	line  string // file:line
 	edits []edit
 
-	lock   sync.Mutex // guards killed and by, where several tests are tried at once
+	lock   sync.Mutex // guards killed, by and late, where several tests are tried at once
 	killed bool
 	by     string // package and test
 	took   time.Duration
 	tried  int // tests
+	late   int // of those ran past their time limit, where none failed
+	passed int // packages whose tests all passed with this and others off
 }
 
 // ID names the site; it does not change when lines move.

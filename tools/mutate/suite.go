@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -197,7 +198,8 @@ type test struct {
 	tmp       string // for what it writes
 	seeded    bool   // draws from rapid
 
-	once    sync.Once // guards what follows, which a run without mutation tells
+	lock    sync.Mutex // guards what follows, which a run without mutation tells
+	known   bool       // it has run
 	took    time.Duration
 	broken  error // it fails unchanged
 	reaches map[int]bool
@@ -205,17 +207,26 @@ type test struct {
 
 func (t *test) String() string { return t.pkg + " " + t.name }
 
-// errKilled says that a test failed.
-var errKilled = errors.New("failed")
+var (
+	// errKilled says that a test failed.
+	errKilled = errors.New("failed")
+	// errLate is errKilled of a test that ran past its time limit.
+	errLate = fmt.Errorf("%w: ran past its time limit", errKilled)
+)
 
-// run runs the test, with the environment added. A test that fails or runs too
-// long is errKilled.
+// run runs the test, with the environment added. A test that fails is errKilled,
+// one that runs too long errLate.
 func (t *test) run(ctx context.Context, limit time.Duration, env ...string) ([]byte, error) {
 	var pattern []string
 	for part := range strings.SplitSeq(t.name, "/") {
 		pattern = append(pattern, "^"+regexp.QuoteMeta(part)+"$")
 	}
-	args := []string{"-test.run=" + strings.Join(pattern, "/"), "-test.count=1", "-test.failfast", "-test.timeout=" + limit.String()}
+	return t.exec(ctx, limit, env, "-test.run="+strings.Join(pattern, "/"), "-test.failfast")
+}
+
+// exec runs the binary of the test.
+func (t *test) exec(ctx context.Context, limit time.Duration, env []string, args ...string) ([]byte, error) {
+	args = append(args, "-test.count=1", "-test.timeout="+limit.String())
 	if t.seeded {
 		args = append(args, "-rapid.seed=2", "-rapid.nofailfile", "-rapid.shrinktime=0s")
 	}
@@ -227,6 +238,8 @@ func (t *test) run(ctx context.Context, limit time.Duration, env ...string) ([]b
 	switch {
 	case ctx.Err() != nil:
 		return out, ctx.Err()
+	case errors.As(err, &exit) && bytes.Contains(out, []byte("panic: test timed out after ")):
+		return out, errLate
 	case errors.As(err, &exit):
 		return out, errKilled
 	}
@@ -235,8 +248,12 @@ func (t *test) run(ctx context.Context, limit time.Duration, env ...string) ([]b
 
 // with runs the test with sites switched off.
 func (t *test) with(ctx context.Context, sites ...*site) ([]byte, error) {
-	return t.run(ctx, 20*time.Second+5*t.took, off(sites))
+	return t.run(ctx, limitBase+5*t.took, off(sites))
 }
+
+// limitBase is how long a test may run with a mutant, besides five times what it takes
+// without: as long as the slowest of tests needs on a busy machine. A law sets it lower.
+var limitBase = 20 * time.Second
 
 func off(sites []*site) string {
 	text := "MUTATE_OFF="
@@ -249,47 +266,65 @@ func off(sites []*site) string {
 // unchanged runs the test without any mutation, once, and reports whether it
 // passes then.
 func (t *test) unchanged(ctx context.Context) (bool, error) {
-	var err error
-	t.once.Do(func() { err = t.measure(ctx) })
-	return err == nil && t.broken == nil, err
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.passes(ctx)
+}
+
+// passes is unchanged for who holds the lock.
+func (t *test) passes(ctx context.Context) (bool, error) {
+	if !t.known {
+		if err := t.measure(ctx); err != nil {
+			return false, err
+		}
+		t.known = true
+	}
+	return t.broken == nil, nil
 }
 
 // measure runs the test with the sites off, and learns how long it takes and
 // what it reaches.
-func (t *test) measure(ctx context.Context, sites ...*site) error {
-	file, err := os.CreateTemp(t.tmp, "reached-")
-	if err != nil {
+func (t *test) measure(ctx context.Context, sites ...*site) (err error) {
+	t.broken = nil
+	t.reaches, err = reached(t.tmp, func(env string) error {
+		began := time.Now()
+		out, err := t.run(ctx, 10*time.Minute, env, off(sites))
+		if errors.Is(err, errKilled) { // once more: a test that watches memory or threads minds its neighbours
+			began = time.Now()
+			out, err = t.run(ctx, 10*time.Minute, env, off(sites))
+		}
+		t.took = time.Since(began)
+		if errors.Is(err, errKilled) {
+			t.broken = fmt.Errorf("%s fails with %d sites off:\n%s", t, len(sites), out)
+			return nil
+		}
 		return err
+	})
+	return err
+}
+
+// reached returns the sites that are reached while f runs tests with the variable env.
+func reached(tmp string, f func(env string) error) (map[int]bool, error) {
+	file, err := os.CreateTemp(tmp, "reached-")
+	if err != nil {
+		return nil, err
 	}
 	name := file.Name()
 	defer os.Remove(name) //nolint:errcheck // a temporary file
-	if err := file.Close(); err != nil {
-		return err
-	}
-	began := time.Now()
-	out, err := t.run(ctx, 10*time.Minute, "MUTATE_REACHED="+name, off(sites))
-	if errors.Is(err, errKilled) { // once more: a test that watches memory or threads minds its neighbours
-		began = time.Now()
-		out, err = t.run(ctx, 10*time.Minute, "MUTATE_REACHED="+name, off(sites))
-	}
-	t.took = time.Since(began)
-	t.broken = nil
-	if errors.Is(err, errKilled) {
-		t.broken = fmt.Errorf("%s fails with %d sites off:\n%s", t, len(sites), out)
-	} else if err != nil {
-		return err
+	if err := errors.Join(file.Close(), f("MUTATE_REACHED="+name)); err != nil {
+		return nil, err
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t.reaches = map[int]bool{}
+	sites := map[int]bool{}
 	for n := range strings.FieldsSeq(string(b)) {
 		k, err := strconv.Atoi(n)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		t.reaches[k] = true
+		sites[k] = true
 	}
-	return nil
+	return sites, nil
 }
