@@ -2,7 +2,6 @@ package image
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
@@ -47,7 +46,7 @@ func (t *treeImage) values() *values {
 		vs.order = append(vs.order, valueAt{i, 0}, valueAt{i, -1})
 	}
 	var x, y []byte
-	slices.SortFunc(vs.order, func(a, b valueAt) int {
+	sortRuns(vs.order, func(a, b valueAt) int {
 		if a.array == b.array {
 			return strings.Compare(vs.name(a), vs.name(b))
 		}
