@@ -148,7 +148,7 @@ func (l *Loop) build(e *EvalContext, t *trace, threads int) {
 		})
 	}
 	r.graph, r.pool = l.graph, exec.NewPool(threads)
-	r.config = exec.Config{Threads: threads, Pool: r.pool, Keyers: keyers(l.graph, r, t.draws, t.perStep), Take: true, Allocate: e.memory.alloc, Limits: e.limits}
+	r.config = exec.Config{Threads: threads, Pool: r.pool, Keyers: keyers(l.graph, r, t.draws, t.perStep), Take: true, Allocate: e.memory.alloc, Limits: e.limits, InFlight: l.depth + 1}
 	r.grow(t.size)
 	r.specs = r.exec.Specs()
 	l.runner = r

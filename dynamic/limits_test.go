@@ -81,3 +81,62 @@ func TestLimits(t *testing.T) {
 	_, err = r.Root(1).Next(ctx)
 	check("a reader", err, "readers.file", "x.png", "2097152 bytes", "Options.Limits.MaxBytes")
 }
+
+// TestTotalBytes needs more at once than the total allows, in calls, in a loop and in a reader. Each sample is within its own limit.
+func TestTotalBytes(t *testing.T) {
+	const most = 1 << 20
+	limits := dynamic.Limits{MaxTotalBytes: most}
+	e := dynamic.NewEvalContext(dynamic.Options{Threads: 2, Limits: limits})
+	defer e.Close()
+	check := func(what string, err error, says ...string) {
+		t.Helper()
+		for _, s := range append(says, "Options.Limits.MaxTotalBytes, which is 1048576") {
+			if !errors.Is(err, errs.Exhausted) || !strings.Contains(fmt.Sprint(err), s) {
+				t.Errorf("%s: %v does not say %q", what, err, s)
+			}
+		}
+	}
+	large, small := make([]uint8, 150_000), make([]uint8, 10_000)
+	for _, mode := range []dynamic.Mode{dynamic.Deferred, dynamic.Eager, dynamic.Sync} {
+		ctx := dynamic.WithMode(dynamic.With(context.Background(), e), mode)
+		check("a call", dynamic.Cast(ctx, dynamic.TensorOf(large), tensor.Float32).Evaluate(ctx), "cast", "at most 524288 bytes a batch", "one of 2 parts")
+		if err := dynamic.Cast(ctx, dynamic.TensorOf(small), tensor.Float32).Evaluate(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	ctx := dynamic.With(context.Background(), e)
+	for _, c := range []struct {
+		data []uint8
+		fits bool
+	}{{large, false}, {small, true}} {
+		loop, err := dynamic.Compile(ctx, nil, func(ctx context.Context, _ []dynamic.Value) []dynamic.Value {
+			return []dynamic.Value{dynamic.Cast(ctx, dynamic.TensorOf(c.data), tensor.Float32)}
+		}, dynamic.LoopOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			if _, err = loop.Next(ctx); !c.fits {
+				check("a loop", err, "cast", "at most 262144 bytes a batch", "one of 4 parts")
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		loop.Close()
+	}
+
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a", "x.bin"), make([]byte, most), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := readers.NewFile(opargs.ReadersFile{FileRoot: dir, FileFilters: []string{"*"}}, readers.Options{Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	_, err = r.Root(1).Next(ctx)
+	check("a reader", err, "readers.file", "x.bin", "1048576 bytes")
+}

@@ -7,7 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Limits bound what one sample may cost. They stop files and arguments, damaged or hostile, from
+// Limits bound what one sample may cost, and what a pipeline holds at once. They stop files and arguments, damaged or hostile, from
 // exhausting memory or time. A zero field is its default; NoLimit, or any negative number, lifts a limit.
 //
 // A sample beyond a limit is an error of kind errs.Exhausted. It names the sample, its size, the limit
@@ -21,6 +21,16 @@ type Limits struct {
 	// gives, an output of an operator, or one piece of memory that an operator needs beside it. It is
 	// checked before memory is taken. 0 means 4 GiB, which 2^28 pixels of four float32 take.
 	MaxBytes int64 `json:"max_bytes,omitempty" yaml:"max_bytes,omitempty"`
+	// MaxTotalBytes is the most bytes that a pipeline, a compiled loop, one dynamic call or a dynamic reader needs at
+	// once: for the batches in the making, ready and in use, their outputs, what workers work in and what was read
+	// ahead. 0 means no limit: how much is free depends on the machine and on what else runs there.
+	//
+	// It is cut into equal parts: one for each of the PrefetchDepth+1 batches, and one for workers and reading. A
+	// batch that needs more than its part is an error of the batch, whatever the policies for samples are. Its data,
+	// the batch size and the prefetch depth decide that, and for the last part the threads; the batches beside it do not. It is
+	// checked before memory is taken. Memory that is kept for later batches, at most as much again, and garbage that
+	// is not collected yet come on top.
+	MaxTotalBytes int64 `json:"max_total_bytes,omitempty" yaml:"max_total_bytes,omitempty"`
 	// MaxTime is the longest time that reading one sample, or one operator, may take for it. An
 	// operator of the whole batch has that time for each of its samples. 0 means no limit.
 	//
@@ -55,6 +65,7 @@ func (l Limits) WithDefaults() Limits {
 		return v
 	}
 	l.MaxPixels, l.MaxBytes = limit(l.MaxPixels, DefaultMaxPixels), limit(l.MaxBytes, DefaultMaxBytes)
+	l.MaxTotalBytes = max(0, l.MaxTotalBytes)
 	l.MaxTime = max(0, l.MaxTime)
 	return l
 }

@@ -220,8 +220,8 @@ func TestTimeOfSamples(t *testing.T) {
 
 // TestLimitsAreOverriddenOneByOne keeps the limits of a definition that a start does not name.
 func TestLimitsAreOverriddenOneByOne(t *testing.T) {
-	o := pipeline.Options{Limits: pipeline.Limits{MaxPixels: 1, MaxBytes: 2}}.Override(&pipeline.Options{Limits: pipeline.Limits{MaxBytes: 3, MaxTime: 4}})
-	if want := (pipeline.Limits{MaxPixels: 1, MaxBytes: 3, MaxTime: 4}); o.Limits != want {
+	o := pipeline.Options{Limits: pipeline.Limits{MaxPixels: 1, MaxBytes: 2, MaxTotalBytes: 5}}.Override(&pipeline.Options{Limits: pipeline.Limits{MaxBytes: 3, MaxTime: 4}})
+	if want := (pipeline.Limits{MaxPixels: 1, MaxBytes: 3, MaxTotalBytes: 5, MaxTime: 4}); o.Limits != want {
 		t.Errorf("%+v, want %+v", o.Limits, want)
 	}
 }

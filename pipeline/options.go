@@ -128,7 +128,7 @@ type Options struct {
 	// becomes of samples that fail. Identity.
 	OnError map[string]ErrorPolicy
 
-	// Limits bound what a sample may cost; the zero Limits are sane for pictures. A sample beyond them is an
+	// Limits bound what a sample may cost, and what the pipeline holds at once; the zero Limits are sane for pictures. A sample beyond them is an
 	// error by OnError. They are not part of the identity, so that a run which met a larger sample can go
 	// on with larger limits; with another policy than FailOnError they decide which samples are delivered.
 	Limits Limits
@@ -251,6 +251,7 @@ func (o Options) Override(by *Options) Options {
 func mergeLimits(l, missing Limits) Limits {
 	set(&l.MaxPixels, missing.MaxPixels)
 	set(&l.MaxBytes, missing.MaxBytes)
+	set(&l.MaxTotalBytes, missing.MaxTotalBytes)
 	set(&l.MaxTime, missing.MaxTime)
 	return l
 }

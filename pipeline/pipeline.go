@@ -133,7 +133,7 @@ func newPipeline(g *graph.Graph, externals map[string]*sourceNode, seen *complet
 	}
 	p.config = exec.Config{
 		BatchSize: largest, Threads: o.NumThreads, Fetchers: o.IOThreads, ReadAhead: o.ReadAheadBytes,
-		Keyers: a.Keyers, Counted: a.Counted, OnError: actions(policies), Limits: o.Limits,
+		Keyers: a.Keyers, Counted: a.Counted, OnError: actions(policies), Limits: o.Limits, InFlight: o.ahead() + 1,
 		BytesPerSample: o.BytesPerSample, Timing: o.EnableTiming, Memory: o.EnableMemoryStats, Affinity: o.SetAffinity,
 	}
 	if o.Limits.MaxTime > 0 && slices.Contains(a.Counted, true) && slices.ContainsFunc(policies, func(e ErrorPolicy) bool { return e != FailOnError }) {

@@ -18,11 +18,11 @@ type slot struct{ frame *exec.Frame }
 // begin makes executor and ring, which stands at a place.
 func (r *Reader) begin(plan *Arrangement, at Place) {
 	r.plan, r.pending = plan, nil
+	ahead := op.Get[int](r.node.Config, "prefetch_queue_depth")
 	r.exec = exec.New(r.graph, []reader.Source{r.source}, exec.Config{
 		BatchSize: r.batch, Threads: 1, Fetchers: r.options.IOThreads, ReadAhead: r.options.ReadAheadBytes,
-		Keyers: []rng.Keyer{rng.NewKeyer(0)}, Take: true, Limits: r.options.Limits,
+		Keyers: []rng.Keyer{rng.NewKeyer(0)}, Take: true, Limits: r.options.Limits, InFlight: ahead + 1,
 	})
-	ahead := op.Get[int](r.node.Config, "prefetch_queue_depth")
 	r.ring = flow.NewRing[*slot, Place](producer{r}, ahead, func() *slot { return &slot{frame: r.exec.NewFrame()} }, at)
 }
 

@@ -48,7 +48,8 @@ type Config struct {
 	Keyers    []rng.Keyer // of the graph's nodes
 	Counted   []bool      // of the graph's nodes: those of a branch whose Keyer is given, as position and slot, the number of a sample among those that came to the node, and in the frame; nil: none
 	OnError   []OnError   // of its readers; Fail where there is none
-	Limits    op.Limits   // of a sample
+	Limits    op.Limits   // of a sample, and of all that is in flight
+	InFlight  int         // the most frames at a time, for Limits.MaxTotalBytes; 0: 1
 	Overdue   func(error) // told, by the goroutine that waits, of an operator that works on and on beyond Limits.MaxTime; nil: nobody
 
 	BytesPerSample int  // of an output whose size is not known, set aside before the data comes
@@ -75,6 +76,7 @@ type Executor struct {
 	cpu      *flow.Pool[task]
 	io       *flow.Pool[task]
 	budget   *flow.Budget
+	shares   shares
 	memory   buffers
 	chain    sync.Mutex   // of frames that follow each other
 	usage    []usage      // of plan.values, when memory is counted
@@ -89,7 +91,8 @@ const inlineBelow = int64(20 * time.Microsecond)
 // New returns an executor for a graph whose i-th reader is sources[i]. Close must be called.
 func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
 	c.Limits = c.Limits.WithDefaults()
-	e := &Executor{plan: newPlan(restaged(g, c.Counted), &c), config: c, sources: sources, budget: flow.NewBudget(c.ReadAhead)}
+	e := &Executor{plan: newPlan(restaged(g, c.Counted), &c), config: c, sources: sources, shares: newShares(&c)}
+	e.budget, e.memory.most = flow.NewBudget(e.readAhead()), e.shares.fetch
 	if c.Memory {
 		e.usage = make([]usage, len(e.plan.values))
 	}
@@ -138,6 +141,7 @@ func (e *Executor) Start(f *Frame) {
 	f.stage, f.started, f.finished, f.err = 0, true, false, nil
 	e.underWay++
 	f.inline = len(e.sources) == 0 && (e.cost.Load() < inlineBelow || n == 1 && e.config.Take)
+	e.open(f)
 	if e.config.Take {
 		f.provide()
 	}
@@ -259,7 +263,9 @@ func (e *Executor) conclude(f *Frame) {
 		cost := e.cost.Load()
 		e.cost.Store(cost + (f.work.Swap(0)-cost)/8)
 	}
-	if f.failed.Load() {
+	if over := f.over.Load(); over != nil {
+		f.err = over.err
+	} else if f.failed.Load() {
 		for _, err := range f.errs[:f.Len()] {
 			if err != nil {
 				f.err = err
@@ -367,6 +373,11 @@ func (e *Executor) Abandon(f *Frame) {
 
 // fail makes err the result of sample s, with operator, origin and place.
 func (e *Executor) fail(f *Frame, s int, n *graph.Node, err error) {
+	f.fail(s, e.plan.origin[n.Index], e.named(f, s, n, err))
+}
+
+// named returns err with operator, origin and place.
+func (e *Executor) named(f *Frame, s int, n *graph.Node, err error) error {
 	where, reader := "", e.plan.origin[n.Index]
 	if n.Name != n.Schema.FullName() {
 		where = "node " + n.Name + ", "
@@ -379,7 +390,7 @@ func (e *Executor) fail(f *Frame, s int, n *graph.Node, err error) {
 	} else {
 		where += fmt.Sprintf("position %d", f.Positions[s])
 	}
-	f.fail(s, reader, errs.Wrap(n.Schema.FullName(), where, err))
+	return errs.Wrap(n.Schema.FullName(), where, err)
 }
 
 // ReadAhead returns the bytes of fetched samples that are held, and the most that ever were.

@@ -39,7 +39,7 @@ func (e *Executor) excuse(f *Frame, s int) (again bool) {
 		action = e.config.OnError[r]
 	}
 	again = action == Replace && f.stage == 0 && len(f.faults[s]) < replacements
-	if action == Fail || action == Replace && !again || f.cancelled.Load() {
+	if action == Fail || action == Replace && !again || f.cancelled.Load() || f.over.Load() != nil {
 		f.failed.Store(true)
 		return false
 	}
@@ -76,6 +76,7 @@ func (f *Frame) forget() {
 		clear(f.faults)
 		clear(f.lost)
 	}
+	f.over.Store(nil)
 	f.failed.Store(false)
 	f.faulty.Store(false)
 	f.losses.Store(false)

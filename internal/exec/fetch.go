@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -41,7 +42,10 @@ func newFetcher(e *Executor) *fetcher {
 func (f *fetcher) fetch(t task) {
 	frame, s := t.frame, int(t.lo)
 	// All at once: who holds bytes of one reader while it waits for those of another can wait for ever.
-	if size := f.e.size(frame, s); f.e.budget.Acquire(size, frame.cancelled.Load) {
+	size := f.e.size(frame, s)
+	if err := f.e.checkFetch(frame, s, size); err != nil {
+		f.e.fail(frame, s, f.e.plan.readers[0], err)
+	} else if f.e.budget.Acquire(size, frame.cancelled.Load) {
 		frame.loans[s] = append(frame.loans[s], loan{bytes: size})
 		f.read(frame, s)
 	}
@@ -119,6 +123,9 @@ func (r *fetch) Output(i, s, size int) []byte {
 		r.e.used(r.frame, id, size)
 	}
 	if v := &r.e.plan.values[id]; v.static {
+		if err := r.frame.claim(v, id, r.sample+s, size); err != nil {
+			panic(&errs.Error{Kind: errs.Exhausted, Err: err})
+		}
 		return r.frame.memory(v, id, r.sample+s, size)
 	}
 	b := r.e.memory.get(size)

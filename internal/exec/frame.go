@@ -21,15 +21,18 @@ type Frame struct {
 	// Outputs are the delivered values; valid after Wait, until Begin.
 	Outputs []*tensor.Batch
 
-	fed    []int             // numbers of the first values of the inputs of the graph
-	values [][]tensor.Tensor // of the values that live in frames: [value][sample]
-	slabs  [][]byte          // of the static ones
-	own    [][][]byte        // of the others: [value][sample]
-	bytes  []atomic.Int64    // of each value in this iteration, when memory is counted
-	e      *Executor
-	loans  [][]loan // what each sample holds of the I/O memory
-	order  []int32  // in which samples are fetched
-	tasks  []task
+	fed     []int                  // numbers of the first values of the inputs of the graph
+	values  [][]tensor.Tensor      // of the values that live in frames: [value][sample]
+	slabs   [][]byte               // of the static ones
+	own     [][][]byte             // of the others: [value][sample]
+	bytes   []atomic.Int64         // of each value in this iteration, when memory is counted
+	claimed [][]int                // [value][sample]: bytes claimed in this iteration, where there is a total
+	taken   atomic.Int64           // bytes claimed, all together
+	over    atomic.Pointer[excess] // why the frame is refused, or nil
+	e       *Executor
+	loans   [][]loan // what each sample holds of the I/O memory
+	order   []int32  // in which samples are fetched
+	tasks   []task
 
 	ctx       context.Context
 	cancel    context.CancelFunc
@@ -97,9 +100,17 @@ func (e *Executor) NewFrame() *Frame {
 	for _, node := range p.fed {
 		f.fed = append(f.fed, p.first[node.Index])
 	}
+	_, fixed := e.fixed(n)
+	tooLarge := e.shares.total > 0 && fixed > e.shares.frame // each iteration is refused
+	if e.shares.total > 0 {
+		f.claimed = make([][]int, len(p.values))
+	}
 	for i, v := range p.values {
 		if !v.frame || v.fed {
 			continue
+		}
+		if f.claimed != nil {
+			f.claimed[i] = make([]int, n)
 		}
 		if e.config.Take && slices.Contains(p.outputs, i) {
 			f.own[i] = make([][]byte, n) // the rest is new for each iteration
@@ -108,11 +119,16 @@ func (e *Executor) NewFrame() *Frame {
 		f.values[i] = make([]tensor.Tensor, n)
 		size := v.size
 		if v.static {
-			f.slabs[i] = aligned(n * v.size)
+			if !tooLarge {
+				f.slabs[i] = aligned(n * v.size)
+			}
 		} else {
 			size = v.hint
 			f.own[i] = make([][]byte, n)
 			for s := range f.own[i] {
+				if f.claimed != nil {
+					break // memory is taken when it was claimed
+				}
 				f.own[i][s] = aligned(v.hint)
 			}
 		}
@@ -192,6 +208,9 @@ func (f *Frame) settle(v *value, id, s int) error {
 	}
 	if t.DType != v.spec.DType || v.static && !t.Shape.Equal(v.spec.Shape) {
 		return notPromised(v.spec, *t)
+	}
+	if err := f.claim(v, id, s, len(t.Data)); err != nil {
+		return err
 	}
 	m := f.memory(v, id, s, len(t.Data))
 	if !same(m, t.Data) {

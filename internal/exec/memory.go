@@ -69,6 +69,8 @@ func (a *arena) reset() {
 type buffers struct {
 	mu   sync.Mutex
 	free [64][][]byte
+	kept int64 // bytes of free
+	most int64 // that are kept; 0: any number
 }
 
 func (p *buffers) get(n int) []byte {
@@ -80,6 +82,7 @@ func (p *buffers) get(n int) []byte {
 	if list := p.free[class]; len(list) > 0 {
 		b := list[len(list)-1]
 		p.free[class] = list[:len(list)-1]
+		p.kept -= int64(cap(b))
 		p.mu.Unlock()
 		return b[:n]
 	}
@@ -93,6 +96,9 @@ func (p *buffers) put(b []byte) {
 	}
 	class := bits.Len(uint(cap(b))) - 1
 	p.mu.Lock()
-	p.free[class] = append(p.free[class], b)
+	if p.most == 0 || p.kept+int64(cap(b)) <= p.most {
+		p.free[class] = append(p.free[class], b)
+		p.kept += int64(cap(b))
+	}
 	p.mu.Unlock()
 }

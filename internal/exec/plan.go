@@ -26,16 +26,17 @@ type plan struct {
 
 // value is what an output of a node holds.
 type value struct {
-	spec    tensor.Spec
-	static  bool // its size is known before the data, and every sample has it
-	size    int  // bytes of a static sample
-	frame   bool // exists for the whole batch, in the frame
-	partial bool // samples may lack it
-	named   int  // the reader whose samples it has the name of, or -1
-	read    bool // comes from a reader
-	fed     bool // comes from outside
-	hint    int  // bytes that a sample is expected to take
-	keep    bool // of a reader's: needed after the first stage
+	spec     tensor.Spec
+	static   bool // its size is known before the data, and every sample has it
+	size     int  // bytes of a static sample
+	frame    bool // exists for the whole batch, in the frame
+	partial  bool // samples may lack it
+	named    int  // the reader whose samples it has the name of, or -1
+	read     bool // comes from a reader
+	fed      bool // comes from outside
+	hint     int  // bytes that a sample is expected to take
+	keep     bool // of a reader's: needed after the first stage
+	gathered bool // delivered in a batch that is put together when all samples are there
 }
 
 func newPlan(g *graph.Graph, c *Config) *plan {
@@ -76,7 +77,7 @@ func newPlan(g *graph.Graph, c *Config) *plan {
 	}
 	for _, e := range g.Outputs {
 		v := p.value(e)
-		v.frame, v.keep = true, true
+		v.frame, v.keep, v.gathered = true, true, !v.static && !c.Take
 		p.outputs = append(p.outputs, p.number(e))
 	}
 	p.pair()

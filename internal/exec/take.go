@@ -24,7 +24,7 @@ func (f *Frame) provide() {
 		if f.values[id] == nil {
 			f.values[id] = newSamples(n, len(v.spec.Shape))
 		}
-		if v.static && len(f.slabs[id]) != n*v.size {
+		if v.static && len(f.slabs[id]) != n*v.size && f.over.Load() == nil {
 			f.slabs[id] = f.e.allocate(n * v.size)
 		}
 	}

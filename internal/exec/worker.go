@@ -43,6 +43,7 @@ type run struct {
 	count            int      // number of a counted node, or -1
 	at               int      // the first sample of the block in the frame
 	selected         selected // the samples of a batch-level run that some do not come to
+	trying           bool     // what fails is tried again, one sample at a time
 }
 
 type port struct {
@@ -97,8 +98,12 @@ func (r *run) Output(i, s, size int) []byte {
 		r.w.e.used(r.w.frame, id, size)
 	}
 	if v := &r.w.e.plan.values[id]; v.frame {
+		if err := r.w.frame.claim(v, id, r.w.sample+s, size); err != nil {
+			panic(&errs.Error{Kind: errs.Exhausted, Err: err})
+		}
 		return r.w.frame.memory(v, id, r.w.sample+s, size)
 	}
+	r.claim(size)
 	return r.w.arena.alloc(size)
 }
 
@@ -118,6 +123,7 @@ func (r *run) source(i, s int) string {
 // Scratch implements op.Memory.
 func (r *run) Scratch(size int) []byte {
 	r.w.e.checkSize("memory to work in", size)
+	r.claim(size)
 	return r.w.scratch.alloc(size)
 }
 
@@ -239,7 +245,9 @@ func (r *run) try(s, n int) bool {
 	f := r.w.frame
 	r.bind(s, n)
 	b := r.block.Binding()
+	r.trying = true
 	ok := r.kernel() == nil && len(b.Errors) == 0
+	r.trying = false
 	clear(b.Errors)
 	r.w.scratch.reset()
 	for _, p := range r.exports {
