@@ -18,6 +18,7 @@ type PipelineOptions struct {
 	CPU       bool
 	Compat    string
 	Limits    pipeline.Limits
+	Options   string
 
 	checkpointing bool // states are read or written
 }
@@ -30,7 +31,9 @@ func (o *PipelineOptions) AddFlags(cmd *cobra.Command) {
 	atLeast(f, &o.Seed, "seed", 0, -1, "seed; by default as the file says")
 	f.Int64Var(&o.Limits.MaxPixels, "max-pixels", 0, "most pixels of an image that is decoded; 0: 2^28, negative: any")
 	f.Int64Var(&o.Limits.MaxBytes, "max-bytes", 0, "most bytes of a sample anywhere; 0: 4 GiB, negative: any")
+	f.Int64Var(&o.Limits.MaxTotalBytes, "max-total-bytes", 0, "most bytes of all batches in flight; 0: any")
 	f.DurationVar(&o.Limits.MaxTime, "max-time", 0, "longest time of an operator for a sample; 0: any")
+	f.StringVar(&o.Options, "options", "", "file with options in YAML or JSON, such as limits; flags replace them one by one")
 	f.BoolVar(&o.CPU, "cpu", false, "run operators of a GPU on the CPU, and say which")
 	f.StringVar(&o.Compat, "compat", "dali", "orders, random numbers and states: dali, as DALI's, or none, as Bivouac's own")
 }
@@ -40,7 +43,15 @@ func (o *PipelineOptions) define(path string) (*pipeline.Definition, error) {
 	if o.Compat != "dali" && o.Compat != "none" {
 		return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "run", Subject: "--compat", Want: "dali or none", Got: o.Compat}}
 	}
-	change := &dali.DeserializeOptions{Options: pipeline.Options{BatchSize: o.BatchSize, NumThreads: o.Threads, Limits: o.Limits}}
+	options := pipeline.Options{BatchSize: o.BatchSize, NumThreads: o.Threads, Limits: o.Limits}
+	if o.Options != "" {
+		file, err := pipeline.ReadOptions(o.Options)
+		if err != nil {
+			return nil, err
+		}
+		options = file.Override(&options)
+	}
+	change := &dali.DeserializeOptions{Options: options}
 	if o.CPU {
 		change.OnGPU = pipeline.RunOnCPU
 	}

@@ -64,7 +64,7 @@ func Module() Rules {
 				{Packages: "checkpoint/training", Beside: []string{"checkpoint"}},
 				{Packages: "checkpoint/partial", Beside: []string{"checkpoint"}},
 				{Packages: "checkpoint/surgery", Beside: []string{"checkpoint"}, Modules: []string{"go.yaml.in/yaml/v3"}},
-				{Packages: "pipeline"},
+				{Packages: "pipeline", Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "dynamic", Beside: []string{"pipeline"}},
 				{Packages: "dynamic/checkpoint", Beside: []string{"dynamic", "dynamic/random"}},
 				{Packages: "dynamic/random", Beside: []string{"dynamic"}},
