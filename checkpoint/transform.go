@@ -128,9 +128,9 @@ func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string
 		return nil, err
 	}
 	why := map[*layout.Leaf]error{}
-	err = t.Check(ctx, &layout.Checker{Verdict: func(l *layout.Leaf, err error) error {
+	err = t.Check(ctx, &layout.Checker{Verdict: func(i int, err error) error {
 		if isDamage(err) {
-			why[l], err = err, nil
+			why[&t.Leaves[i]], err = err, nil
 		}
 		return err
 	}})
@@ -145,7 +145,10 @@ func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string
 		}
 		if why[l] != nil {
 			lost = append(lost, LeafReport{Item: item, Path: l.Path, Saved: tensor.Spec{DType: l.DType, Shape: l.Shape}, Lost: why[l]})
-			l.Kind, l.Err = layout.None, nil
+			l.Kind = layout.None
+			if l.Err != nil { // then the form is of this leaf alone
+				l.Err = nil
+			}
 		}
 	}
 	if len(lost) > 0 && err == nil {
@@ -252,7 +255,7 @@ func madeTree(n *tree.Node) (*layout.OpenTree, map[*layout.Leaf]origin) {
 }
 
 func madeLeaf(e tree.Entry) layout.Leaf {
-	l := layout.Leaf{Path: e.Path, Param: e.Path.Param()}
+	l := layout.Leaf{Path: e.Path, Param: e.Path.Param(), Form: new(layout.Form)}
 	a, ok := arrayOf(e.Node)
 	if !ok {
 		var x tensor.Tensor

@@ -395,49 +395,58 @@ func (v *verifier) tree(ctx context.Context, item string) error {
 			v.total += int64(t.Leaves[i].Bytes())
 		}
 	}
-	parts := map[*layout.Leaf]*Coverage{}
+	parts, looked := make([]Coverage, len(t.Leaves)), make([]bool, len(t.Leaves))
 	c := &layout.Checker{Progress: v.progress}
-	part := func(l *layout.Leaf) *Coverage {
-		if parts[l] == nil {
-			parts[l] = &Coverage{Item: item, Path: l.Param, Bytes: int64(l.Bytes()), Covered: int64(l.Bytes())}
+	part := func(i int) *Coverage {
+		if !looked[i] {
+			l := &t.Leaves[i]
+			looked[i], parts[i] = true, Coverage{Item: item, Path: l.Param, Bytes: int64(l.Bytes()), Covered: int64(l.Bytes())}
 		}
-		return parts[l]
+		return &parts[i]
 	}
-	c.Verdict = func(l *layout.Leaf, err error) error {
+	c.Verdict = func(i int, err error) error {
 		v.r.Leaves++
+		l := &t.Leaves[i]
 		if isUnreadable(err) {
 			err = errs.Wrap("", "array "+strconv.Quote(l.Param), asDamage(err))
 		}
-		part(l).Err = err
+		part(i).Err = err
 		if err != nil && !isDamage(err) {
 			return v.cannot(err)
 		}
 		return nil
 	}
 	if v.c.Manifest == nil {
-		c.Covered = func(l *layout.Leaf, stored, covered int64) { p := part(l); p.Bytes, p.Covered = stored, covered }
+		c.Covered = func(i int, stored, covered int64) { p := part(i); p.Bytes, p.Covered = stored, covered }
 	}
 	err = t.Check(ctx, c)
+	found := parts[:0] // in the memory of parts: none is overwritten before it was seen
 	for i := range t.Leaves {
 		l := &t.Leaves[i]
 		if l.Err != nil && err == nil {
-			if isUnreadable(l.Err) {
-				l.Err = asDamage(l.Err)
+			why := l.Err
+			if isUnreadable(why) {
+				why = asDamage(why)
 			}
-			p := part(l)
-			if p.Err = l.Err; !strings.Contains(l.Err.Error(), l.Param) {
-				p.Err = errs.Wrap("", "array "+strconv.Quote(l.Param), l.Err)
+			p := part(i)
+			if p.Err = why; !strings.Contains(why.Error(), l.Param) {
+				p.Err = errs.Wrap("", "array "+strconv.Quote(l.Param), why)
 			}
-			if !isDamage(l.Err) {
+			if !isDamage(why) {
 				err = v.cannot(p.Err)
 			}
 		}
-		if p := parts[l]; p != nil {
-			v.r.Parts = append(v.r.Parts, *p)
+		if p := &parts[i]; looked[i] {
+			found = append(found, *p)
 			if isDamage(p.Err) {
 				v.r.Problems = append(v.r.Problems, p.Err)
 			}
 		}
+	}
+	if v.r.Parts == nil && len(found) > 0 {
+		v.r.Parts = found
+	} else {
+		v.r.Parts = append(v.r.Parts, found...)
 	}
 	return err
 }

@@ -45,7 +45,7 @@ func Unflatten(entries []Entry) (*Node, error) {
 	if len(entries) == 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "tree.Unflatten", Want: "at least one entry", Got: "none"}
 	}
-	root := &branch{}
+	var root child
 	for _, e := range entries {
 		if err := root.insert(e); err != nil {
 			return nil, err
@@ -54,16 +54,52 @@ func Unflatten(entries []Entry) (*Node, error) {
 	return root.build(nil)
 }
 
-// branch is a node under construction: a leaf (or empty container), or a
-// container with its children by name.
+// branch is a container under construction. The root is one until it is known to be a
+// leaf.
 type branch struct {
-	leaf     *Node
 	kind     KeyKind
 	names    []string
-	children map[string]*branch
+	children []child
+	places   map[string]int // of the names; nil while they ascend
 }
 
-func (b *branch) insert(e Entry) error {
+// child is a leaf (or empty container), or a container under construction.
+type child struct {
+	leaf  *Node
+	inner *branch
+}
+
+// find returns the place of a name, or -1. Names that ascend, as those of sorted trees
+// do, need no map: a tree of a million leaves has little beside itself.
+func (b *branch) find(name string) int {
+	last := len(b.names) - 1
+	switch {
+	case last >= 0 && b.names[last] == name:
+		return last
+	case b.places == nil && (last < 0 || b.names[last] < name):
+		return -1
+	case b.places == nil:
+		b.places = make(map[string]int, len(b.names)+1)
+		for i, n := range b.names {
+			b.places[n] = i
+		}
+	}
+	if i, ok := b.places[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// add makes a child of a name that find does not find.
+func (b *branch) add(name string) *child {
+	if b.places != nil {
+		b.places[name] = len(b.names)
+	}
+	b.names, b.children = append(b.names, name), append(b.children, child{})
+	return &b.children[len(b.children)-1]
+}
+
+func (c *child) insert(e Entry) error {
 	fail := func(at Path, want, got string) error {
 		return &errs.Error{Kind: errs.Invalid, Op: "tree.Unflatten", Subject: at.String(), Want: want, Got: got}
 	}
@@ -71,34 +107,34 @@ func (b *branch) insert(e Entry) error {
 		return fail(e.Path[:min(len(e.Path), 4)], "a node at a sensible depth", e.Node.String())
 	}
 	for i, k := range e.Path {
-		if b.leaf != nil {
-			return fail(e.Path[:i], b.leaf.String(), "the child "+e.Path[i:].String())
+		if c.leaf != nil {
+			return fail(e.Path[:i], c.leaf.String(), "the child "+e.Path[i:].String())
 		}
-		if b.children == nil {
-			b.kind, b.children = k.Kind, map[string]*branch{}
+		if c.inner == nil {
+			c.inner = &branch{kind: k.Kind}
 		}
+		b := c.inner
 		if k.Kind != b.kind {
 			return fail(e.Path[:i+1], "a "+b.kind.String()+" like its siblings", k.Kind.String())
 		}
-		child := b.children[k.Name]
-		if child == nil {
-			child = &branch{}
-			b.children[k.Name] = child
-			b.names = append(b.names, k.Name)
+		if at := b.find(k.Name); at >= 0 {
+			c = &b.children[at]
+		} else {
+			c = b.add(k.Name)
 		}
-		b = child
 	}
-	if b.leaf != nil || b.children != nil {
+	if c.leaf != nil || c.inner != nil {
 		return fail(e.Path, "one entry a path", "a second one")
 	}
-	b.leaf = e.Node
+	c.leaf = e.Node
 	return nil
 }
 
-func (b *branch) build(at Path) (*Node, error) {
-	if b.leaf != nil {
-		return b.leaf, nil
+func (c *child) build(at Path) (*Node, error) {
+	if c.leaf != nil {
+		return c.leaf, nil
 	}
+	b := c.inner
 	n := &Node{Items: make([]*Node, len(b.names))}
 	switch b.kind {
 	case KeyIndex:
@@ -114,26 +150,33 @@ func (b *branch) build(at Path) (*Node, error) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "tree.Unflatten", Subject: at.String(), Got: b.kind.String()}
 	}
 	for i, name := range b.names {
-		child, err := b.children[name].build(append(at, Key{Name: name, Kind: b.kind}))
+		item, err := b.children[i].build(append(at, Key{Name: name, Kind: b.kind}))
 		if err != nil {
 			return nil, err
 		}
-		n.Items[i] = child
+		n.Items[i] = item
 	}
 	return n, nil
 }
 
-// sortIndices puts names in the order 0, 1, … or says which is missing.
+// sortIndices puts children in the order 0, 1, … or says which is missing.
 func (b *branch) sortIndices(at Path) error {
+	sorted := make([]child, len(b.names))
 	for i := range b.names {
-		if name := strconv.Itoa(i); b.children[name] == nil {
-			return &errs.Error{Kind: errs.Invalid, Op: "tree.Unflatten", Subject: at.String(),
-				Want: fmt.Sprintf("the indices 0 to %d", len(b.names)-1), Got: "no " + name}
+		place := i
+		if name := strconv.Itoa(i); b.names[i] != name {
+			place = b.find(name)
 		}
+		if place < 0 {
+			return &errs.Error{Kind: errs.Invalid, Op: "tree.Unflatten", Subject: at.String(),
+				Want: fmt.Sprintf("the indices 0 to %d", len(b.names)-1), Got: "no " + strconv.Itoa(i)}
+		}
+		sorted[i] = b.children[place]
 	}
 	for i := range b.names {
 		b.names[i] = strconv.Itoa(i)
 	}
+	b.children, b.places = sorted, nil
 	return nil
 }
 

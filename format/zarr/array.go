@@ -33,12 +33,17 @@ type InlineKV interface {
 // Array is an array open for reading. It is immutable and safe for concurrent
 // use, as far as its KV is.
 type Array struct {
-	kv     KV
+	*common
 	prefix string
-	meta   *Metadata
-	chain  *chain
-	sub    []int   // shape of the smallest part that can be read by itself
-	small  *single // nil where there is more than one chunk, or it is not stored plainly
+}
+
+// common is what arrays of one store with the same metadata share.
+type common struct {
+	kv    KV
+	meta  *Metadata
+	chain *chain
+	sub   []int   // shape of the smallest part that can be read by itself
+	small *single // nil where there is more than one chunk, or it is not stored plainly
 }
 
 // KeyPrefix returns what the keys of an array of that name begin with, as TensorStore
@@ -97,9 +102,7 @@ func (o *Opener) OpenAt(ctx context.Context, prefix string) (*Array, error) {
 		return nil, errs.Wrap("zarr.Open", key, err)
 	}
 	if a := o.same(b); a != nil {
-		same := *a
-		same.prefix = prefix
-		return &same, nil
+		return &Array{a.common, prefix}, nil
 	}
 	m, err := parse(b, key)
 	if err != nil {
@@ -143,7 +146,7 @@ func newArray(kv KV, prefix string, m *Metadata) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Array{kv: kv, prefix: prefix, meta: m, chain: c, sub: c.subChunkShape(), small: newSingle(m, c)}, nil
+	return &Array{&common{kv: kv, meta: m, chain: c, sub: c.subChunkShape(), small: newSingle(m, c)}, prefix}, nil
 }
 
 func (a *Array) metadataKey() string { return a.prefix + a.meta.Format.MetadataKey() }

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -13,12 +14,12 @@ import (
 type Checker struct {
 	// Progress is told how many more bytes of elements were looked at.
 	Progress func(bytes int64)
-	// Verdict is told of each array, when it has been looked at, the first thing
-	// that is wrong with it, or nil. An error that it returns ends the check.
-	Verdict func(l *Leaf, err error) error
+	// Verdict is told of the array of the i-th leaf, when it has been looked at, the
+	// first thing that is wrong with it, or nil. An error that it returns ends the check.
+	Verdict func(i int, err error) error
 	// Covered, when not nil, is told before Verdict how many bytes the array takes as
 	// it is stored, and how many of them a checksum of the format covers.
-	Covered func(l *Leaf, stored, covered int64)
+	Covered func(i int, stored, covered int64)
 
 	mu sync.Mutex
 }
@@ -32,7 +33,7 @@ func (t *OpenTree) Check(ctx context.Context, c *Checker) error {
 	return each(len(tasks), func(i int) error {
 		w := worker{pool: pool}
 		defer w.release()
-		for _, p := range tasks[i] {
+		for p := range tasks[i].regions(t) {
 			if ctx.Err() != nil {
 				return &errs.Error{Kind: errs.Canceled, Err: context.Cause(ctx)}
 			}
@@ -47,6 +48,7 @@ func (t *OpenTree) Check(ctx context.Context, c *Checker) error {
 // checked is an array that is being looked at.
 type checked struct {
 	*Leaf
+	i     int          // of the leaf
 	left  atomic.Int64 // pieces of it
 	first atomic.Pointer[failure]
 
@@ -60,39 +62,70 @@ type region struct {
 	box zarr.Box
 }
 
-// divide makes the tasks of a check: pieces that one worker looks at.
-func (c *Checker) divide(t *OpenTree) (tasks [][]region) {
-	var small []region
-	bytes := 0
+// look is what one worker looks at: a piece of a large array, or the small arrays of
+// the leaves from first to last.
+type look struct {
+	piece       *region
+	first, last int
+}
+
+// regions yields the pieces, those of small arrays as they are asked for.
+func (k look) regions(t *OpenTree) iter.Seq[region] {
+	return func(yield func(region) bool) {
+		if k.piece != nil {
+			yield(*k.piece)
+			return
+		}
+		for i := k.first; i <= k.last; i++ {
+			l := &t.Leaves[i]
+			if !l.HasArray() {
+				continue
+			}
+			of := &checked{Leaf: l, i: i}
+			of.left.Store(1)
+			if !yield(region{of: of, box: zarr.WholeBox(l.Shape)}) {
+				return
+			}
+		}
+	}
+}
+
+// divide makes the tasks of a check.
+func (c *Checker) divide(t *OpenTree) (tasks []look) {
+	var small look
+	n, bytes := 0, 0
 	flush := func() {
-		if len(small) > 0 {
+		if n > 0 {
 			tasks = append(tasks, small)
 		}
-		small, bytes = nil, 0
+		n, bytes = 0, 0
 	}
 	for i := range t.Leaves {
 		l := &t.Leaves[i]
 		if !l.HasArray() {
 			continue
 		}
-		of := &checked{Leaf: l}
 		size := l.Bytes()
 		if size <= taskBytes || l.proven() {
-			if len(small) == taskBoxes || bytes+size > taskBytes {
+			if n == taskBoxes || bytes+size > taskBytes {
 				flush()
 			}
-			of.left.Store(1)
-			small = append(small, region{of: of, box: zarr.WholeBox(l.Shape)})
+			if n == 0 {
+				small.first = i
+			}
+			small.last = i
+			n++
 			bytes += size
 			continue
 		}
 		flush()
-		n := 0
+		of := &checked{Leaf: l, i: i}
+		tiles := 0
 		for box := range l.Tiles(slabBytes) {
-			tasks = append(tasks, []region{{of, n, box}})
-			n++
+			tasks = append(tasks, look{piece: &region{of, tiles, box}})
+			tiles++
 		}
-		of.left.Store(int64(n))
+		of.left.Store(int64(tiles))
 	}
 	flush()
 	return tasks
@@ -131,9 +164,9 @@ func (c *Checker) check(ctx context.Context, p region, w *worker) error {
 		err = f.err
 	}
 	if c.Covered != nil {
-		c.Covered(p.of.Leaf, p.of.stored.Load(), p.of.covered.Load())
+		c.Covered(p.of.i, p.of.stored.Load(), p.of.covered.Load())
 	}
-	return c.Verdict(p.of.Leaf, err)
+	return c.Verdict(p.of.i, err)
 }
 
 // read reads a piece and holds it against what covers it.

@@ -67,13 +67,13 @@ func (c *Checkpoint) fillFlax(ctx context.Context, t *OpenTree, entries []tree.E
 	_, err := c.st.Stat(ctx, c.path("manifest.ocdbt"))
 	t.UseOCDBT = err == nil
 	var (
-		values zarr.KV
+		values *stored
 		arrays *zarr.Opener
 	)
 	t.Leaves = make([]Leaf, len(entries))
 	for i, e := range entries {
 		l := &t.Leaves[i]
-		*l = Leaf{Path: e.Path, Param: e.Path.Param()}
+		*l = Leaf{Path: e.Path, Param: e.Path.Param(), Form: new(Form)}
 		param, elsewhere := elsewhere(e.Node)
 		if !elsewhere {
 			if err := l.fromMemory(e.Node); err != nil {
@@ -82,13 +82,13 @@ func (c *Checkpoint) fillFlax(ctx context.Context, t *OpenTree, entries []tree.E
 			continue
 		}
 		if values == nil {
-			if values, err = t.openValues(ctx); err != nil {
+			if values, err = c.openStored(ctx, t, true); err != nil {
 				return err
 			}
-			arrays = zarr.NewOpener(values)
+			arrays = zarr.NewOpener(values.values)
 		}
 		l.Kind, l.Param, l.ValueType = Array, param, orbax.TypeNumpy
-		if err := c.openArray(ctx, t, l, values, arrays, true); err != nil {
+		if err := c.openArray(ctx, t, l, values, arrays); err != nil {
 			return err
 		}
 	}

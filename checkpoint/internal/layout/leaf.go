@@ -29,9 +29,18 @@ const (
 
 // Leaf is one leaf or empty container of a tree.
 type Leaf struct {
-	Path       tree.Path
-	Param      string
-	Kind       Kind
+	Path  tree.Path
+	Param string
+	Kind  Kind
+	*Form // of this leaf, or of several leaves that are alike
+
+	array source
+}
+
+// Form is what leaves of one tree may have in common. A tree of a million leaves has a
+// few forms. A form that several leaves share must not be changed; one with an Err
+// belongs to one leaf.
+type Form struct {
 	ValueType  string
 	WriteShape []int
 	Text       string // of a String
@@ -46,8 +55,7 @@ type Leaf struct {
 	File       string      // that holds it, where that is one by itself
 	Format     zarr.Format // of its metadata, where it is stored in zarr's form
 
-	array source
-	slab  int // bytes that are read at once where they go to their place directly; slabBytes at least
+	slab int // bytes that are read at once where they go to their place directly; slabBytes at least
 }
 
 // source reads the bytes of one array.

@@ -15,7 +15,7 @@ import (
 func TestMade(t *testing.T) {
 	bad := errors.New("bad")
 	for _, failure := range []error{nil, bad} {
-		l := Leaf{DType: tensor.Uint8, Shape: tensor.Shape{3, 3}}
+		l := Leaf{Form: &Form{DType: tensor.Uint8, Shape: tensor.Shape{3, 3}}}
 		l.Make(func(_ context.Context, box zarr.Box, dst []byte) error {
 			for i := range dst {
 				dst[i] = byte(10*box.Origin[1] + i)

@@ -103,8 +103,8 @@ func (c *Checkpoint) fillNpy(ctx context.Context, t *OpenTree) error {
 
 // add makes the leaf of an array.
 func (t *OpenTree) add(a numpyArray) {
-	l := Leaf{Path: tree.Path{{Name: a.name, Kind: tree.KeyDict}}, Param: a.name, Kind: Array, ValueType: orbax.TypeNumpy,
-		DType: a.h.DType, Shape: a.h.Shape, ChunkShape: a.h.Shape, ReadShape: a.h.Shape, array: a}
+	l := Leaf{Path: tree.Path{{Name: a.name, Kind: tree.KeyDict}}, Param: a.name, Kind: Array, array: a,
+		Form: &Form{ValueType: orbax.TypeNumpy, DType: a.h.DType, Shape: a.h.Shape, ChunkShape: a.h.Shape, ReadShape: a.h.Shape}}
 	if a.inPlace() {
 		l.File = a.file.name
 	}

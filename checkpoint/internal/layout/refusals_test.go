@@ -131,7 +131,7 @@ func TestSubChunkRefused(t *testing.T) {
 		t.Error(err)
 	}
 	wantCorrupt(t, "of another place", s.suffix(bySuffix, region, binary.LittleEndian.AppendUint32([]byte("data"), 8)))
-	a := &zarrArray{fill: true, sums: s}
+	a := &zarrArray{stored: &stored{fill: true}, sums: s}
 	wantCorrupt(t, "missing", a.fillPart(&zarr.Part{Key: "k", Missing: true}, region, make([]byte, 8)))
 }
 

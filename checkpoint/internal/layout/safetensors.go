@@ -76,7 +76,7 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 			}
 			spec, err := e.Spec()
 			if err != nil {
-				l := Leaf{Path: tree.Path{{Name: e.Name, Kind: tree.KeyDict}}, Param: e.Name, Kind: Array, File: file}
+				l := Leaf{Path: tree.Path{{Name: e.Name, Kind: tree.KeyDict}}, Param: e.Name, Kind: Array, Form: &Form{File: file}}
 				if c.structure != nil {
 					return err // which says of which leaf
 				}
@@ -92,8 +92,8 @@ func (c *Checkpoint) fillSafetensors(ctx context.Context, t *OpenTree) error {
 			}
 			t.Leaves = append(t.Leaves, Leaf{
 				Path: tree.Path{{Name: e.Name, Kind: tree.KeyDict}}, Param: e.Name, Kind: Array,
-				DType: spec.DType, Shape: spec.Shape, ChunkShape: spec.Shape, ReadShape: spec.Shape, File: file,
-				slab:  int(min(c.opts.ReadBytes, math.MaxInt32)),
+				Form: &Form{DType: spec.DType, Shape: spec.Shape, ChunkShape: spec.Shape, ReadShape: spec.Shape, File: file,
+					slab: int(min(c.opts.ReadBytes, math.MaxInt32))},
 				array: safetensorsArray{m, e.Name, spec, sums},
 			})
 		}

@@ -100,7 +100,7 @@ func (c *Checkpoint) arrange(t *OpenTree) error {
 	types := newTyped(t.Rich)
 	for _, e := range c.structure.Entries {
 		if e.Skip {
-			out = append(out, Leaf{Path: types.path(e.Path), Param: e.Path.Param(), ValueType: e.ValueType, Kind: kindOf(e, false)})
+			out = append(out, Leaf{Path: types.path(e.Path), Param: e.Path.Param(), Kind: kindOf(e, false), Form: &Form{ValueType: e.ValueType}})
 			continue
 		}
 		if e.ValueType == orbax.TypeString {
@@ -108,7 +108,7 @@ func (c *Checkpoint) arrange(t *OpenTree) error {
 			if !ok {
 				return &errs.Error{Kind: errs.Corrupt, Subject: "string " + strconv.Quote(e.Path.Param()), Got: "no such string"}
 			}
-			out = append(out, Leaf{Path: types.path(e.Path), Param: e.Path.Param(), ValueType: e.ValueType, Kind: String, Text: text})
+			out = append(out, Leaf{Path: types.path(e.Path), Param: e.Path.Param(), Kind: String, Form: &Form{ValueType: e.ValueType, Text: text}})
 			continue
 		}
 		i, ok := byName[e.Path.Param()]

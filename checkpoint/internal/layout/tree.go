@@ -83,12 +83,13 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 		return err
 	}
 	var (
-		values zarr.KV
+		values *stored
 		arrays *zarr.Opener
 		texts  *orbax.StringsFileContent
 	)
 	t.Leaves = make([]Leaf, len(doc.Entries))
 	types := newTyped(doc.Rich)
+	var forms forms
 	for _, e := range doc.Entries {
 		if name := e.Path.Param(); strings.HasSuffix(name, "/") {
 			if t.slashed == nil {
@@ -99,18 +100,19 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 	}
 	for i, e := range doc.Entries {
 		l := &t.Leaves[i]
-		*l = Leaf{Path: types.path(e.Path), Param: e.Path.Param(), ValueType: e.ValueType, WriteShape: e.WriteShape}
+		*l = Leaf{Path: types.path(e.Path), Param: e.Path.Param(), Form: forms.next()}
+		l.ValueType, l.WriteShape = e.ValueType, e.WriteShape
 		l.Kind = kindOf(e, impls[l.Param] != "")
 		switch l.Kind {
 		case Array, Scalar, PRNGKey:
 			if values == nil {
-				if values, err = t.openValues(ctx); err != nil {
+				if values, err = c.openStored(ctx, t, doc.StoreFill); err != nil {
 					return err
 				}
-				arrays = zarr.NewOpener(values)
+				arrays = zarr.NewOpener(values.values)
 			}
 			l.KeyImpl = impls[l.Param]
-			if err := t.tolerate(l, c.openArray(ctx, t, l, values, arrays, doc.StoreFill)); err != nil {
+			if err := t.tolerate(l, c.openArray(ctx, t, l, values, arrays)); err != nil {
 				return err
 			}
 		case String:
@@ -130,6 +132,7 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 				}
 			}
 		}
+		l.Form = forms.share(l.Form)
 	}
 	return nil
 }

@@ -15,14 +15,30 @@ import (
 
 // zarrArray is an array in the chunks of a key-value store.
 type zarrArray struct {
-	param  string
+	*stored
+	array *zarr.Array
+	lost  *lost // counts the chunks that are filled although they were to be stored; nil where none may
+	sums  *sums // nil when there is no manifest, or the array is bound
+	bound bool  // the manifest has no record of it, but a hash of the nodes: its value lies there
+}
+
+// stored is what the arrays of a tree have in common.
+type stored struct {
 	values zarr.KV
-	array  *zarr.Array
-	fill   bool  // a missing chunk holds the fill value
-	lost   *lost // counts those that do although they were to be stored; nil where none may
-	sums   *sums // nil when there is no manifest, or the array is bound
-	bound  bool  // the manifest has no record of it, but a hash of the nodes: its value lies there
-	nodes  bool  // values lie in a database, whose nodes have checksums
+	fill   bool // a missing chunk holds the fill value
+	told   bool // although it was to be stored: arrays count such chunks
+	nodes  bool // values lie in a database, whose nodes have checksums
+}
+
+// openStored opens where the arrays of a tree lie. all says that chunks that are equal
+// to the fill value were stored.
+func (c *Checkpoint) openStored(ctx context.Context, t *OpenTree, all bool) (*stored, error) {
+	values, err := t.openValues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	told := all && c.opts.FillMissing && c.Manifest == nil
+	return &stored{values: values, fill: !all || told, told: told, nodes: t.UseOCDBT}, nil
 }
 
 // lost says that a chunk was missing, and the fill value taken for it.
@@ -36,7 +52,7 @@ func (l *Leaf) Filled() bool {
 }
 
 // openArray opens the array of a leaf and finds the manifest's record of it.
-func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values zarr.KV, arrays *zarr.Opener, stored bool) error {
+func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values *stored, arrays *zarr.Opener) error {
 	array, err := t.openNamed(ctx, arrays, l.Param)
 	if errs.KindOf(err) == errs.NotFound && arrays.KeyV2 == "" {
 		if arrays.KeyV2, err = t.metadataKey(ctx, l.Param, err); err == nil {
@@ -50,9 +66,9 @@ func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values
 		return err
 	}
 	m := array.Metadata()
-	z := &zarrArray{param: l.Param, values: values, array: array, fill: !stored, nodes: t.UseOCDBT}
-	if stored && c.opts.FillMissing && c.Manifest == nil {
-		z.fill, z.lost = true, new(lost)
+	z := &zarrArray{stored: values, array: array}
+	if values.told {
+		z.lost = new(lost)
 	}
 	l.DType, l.Shape, l.ChunkShape, l.array = m.DType, m.Shape, m.ChunkShape, z
 	l.ReadShape, l.Format = array.SubChunkShape(), m.Format
