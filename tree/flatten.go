@@ -149,8 +149,10 @@ func (c *child) build(at Path) (*Node, error) {
 	default:
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "tree.Unflatten", Subject: at.String(), Got: b.kind.String()}
 	}
+	at = append(at, Key{Kind: b.kind})
 	for i, name := range b.names {
-		item, err := b.children[i].build(append(at, Key{Name: name, Kind: b.kind}))
+		at[len(at)-1].Name = name
+		item, err := b.children[i].build(at)
 		if err != nil {
 			return nil, err
 		}

@@ -277,3 +277,29 @@ func TestDiffLaws(t *testing.T) {
 		}
 	})
 }
+
+// A dictionary of many leaves takes no allocation a leaf where its names ascend, and
+// those that do not ascend are found all the same.
+func TestUnflattenOfManyLeaves(t *testing.T) {
+	const n = 10_000
+	entries := make([]Entry, n)
+	for i := range entries {
+		entries[i] = Entry{Path{{Name: fmt.Sprintf("leaf%05d", i), Kind: KeyDict}}, NewLeaf(int64(i))}
+	}
+	build := func() {
+		back, err := Unflatten(entries)
+		if err != nil || len(back.Items) != n {
+			t.Fatalf("%v", err)
+		}
+	}
+	if a := testing.AllocsPerRun(3, build); a > 200 {
+		t.Errorf("%v allocations of %d leaves, want at most 200", a, n)
+	}
+	slices.Reverse(entries)
+	build()
+	entries[0], entries[n/2] = entries[n/2], entries[0]
+	build()
+	if _, err := Unflatten(append(entries, entries[n/3])); !errors.Is(err, errs.Invalid) {
+		t.Errorf("one name twice: %v", err)
+	}
+}
