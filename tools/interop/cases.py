@@ -320,8 +320,46 @@ def more():
     colors()
 
 
+def rest():
+    """Operators of tensors, colours, reductions and affine maps that had few cases; its random numbers are its own."""
+    R.seed(3)
+    N.seed(3)
+    for _ in range(20):
+        x = N.randint(0, 100, [R.randint(1, 4) for _ in range(3)]).astype(R.choice(["uint8", "int32", "float32"]))
+        y = N.randint(0, 100, (2, 3, 2)).astype(R.choice(["uint8", "int16", "float32"]))
+        record("cast_like", [[literal(x)], [literal(y)]])
+        record("copy", [[literal(x)]])
+        record("full_like", [[literal(x)], [literal(np.array(R.randint(0, 9), dtype=np.int32))]])
+        record("ones_like", [[literal(x)]], {"dtype": enum(R.choice(["FLOAT", "UINT8", "INT64"]))} if maybe() else {})
+        record("zeros_like", [[literal(x)]], {"dtype": enum(R.choice(["FLOAT", "UINT8", "INT64"]))} if maybe() else {})
+        record("expand_dims", [[literal(x)]], {"axes": sorted(R.sample([0, 1, 2, 3], R.randint(1, 2)))})
+        record("squeeze", [[literal(x[:1, :, :1])]], {"axes": R.choice([[0], [2], [0, 2]])})
+        record("reshape", [[literal(y)]], {"shape": R.choice([[12], [3, 4], [2, 6], [-1, 2], [1, -1, 3], [6, 2, 1]])})
+        record("reinterpret", [[literal(y.astype(np.int32))]], {"dtype": enum(R.choice(["UINT8", "FLOAT", "INT16", "UINT32"]))})
+        record("permute_batch", [[literal(x), literal(x + 1), literal(x + 2)]], {"indices": [R.randint(0, 2) for _ in range(3)]})
+        record("sequence_rearrange", [[literal(y, "FHW")]], {"new_order": [R.randint(0, 1) for _ in range(R.randint(1, 4))]})
+        record("element_extract", [[literal(y, "FHW")]], {"element_map": [R.randint(0, 1)]})
+        record("paste", [[literal(image(R.randint(1, 4), R.randint(1, 4)), "HWC")]],
+               {"ratio": f(1, 3), "paste_x": f(0, 1), "paste_y": f(0, 1), "fill_value": [R.randint(0, 255) for _ in range(3)]})
+        record("color_twist", [[literal(image(R.randint(1, 4), R.randint(1, 4)), "HWC")]],
+               {k: f(*v) for k, v in dict(hue=(-180, 180), saturation=(0, 3), brightness=(0, 2), contrast=(0, 2)).items() if maybe(0.7)}, exact=False, group="color")
+        record("brightness_contrast", [[literal(image(R.randint(1, 4), R.randint(1, 4)), "HWC")]],
+               {k: f(*v) for k, v in dict(brightness=(0, 2), brightness_shift=(-0.5, 0.5), contrast=(0, 2), contrast_center=(0, 200)).items() if maybe(0.7)}, exact=False, group="color")
+        for op in ("max", "min", "rms", "std_dev", "sum", "variance"):
+            inputs = [[literal(y)]]
+            if op in ("std_dev", "variance"):
+                inputs.append([literal(np.array(f(0, 50), dtype=np.float32))])
+            record("reductions." + op, inputs, {} if op in ("std_dev", "variance") else {"axes": R.sample([0, 1, 2], R.randint(1, 2)), "keep_dims": maybe()}, exact=False, group="reduce")
+        record("coord_transform", [[literal((N.rand(3, 2) * 9).astype(np.float32))]], {"M": [f(-2, 2) for _ in range(4)], "T": [f(-5, 5), f(-5, 5)]}, exact=False, group="geom")
+        two = [f(-3, 3), f(-3, 3)]
+        for op, a in (("translation", {"offset": two}), ("scale", {"scale": two, "center": [f(0, 9), f(0, 9)]}), ("rotation", {"angle": f(-180, 180), "center": [f(0, 9), f(0, 9)]}),
+                      ("shear", {"shear": two}), ("crop", {"from_start": [0.0, f(0, 1)], "from_end": [f(1, 2), f(2, 3)], "to_start": two, "to_end": [f(4, 5), f(4, 5)]})):
+            record("transforms." + op, [[literal(N.randn(2, 3).astype(np.float32))]], a, exact=False, group="geom")
+        record("transforms.combine", [[literal(N.randn(2, 3).astype(np.float32))], [literal(N.randn(2, 3).astype(np.float32))]], {"reverse_order": maybe()}, exact=False, group="geom")
+
+
 if __name__ == "__main__":
-    for family in (waters, spheres, masks, normalizations, slices, large, images, boxes, colors, shapes, functions, more):
+    for family in (waters, spheres, masks, normalizations, slices, large, images, boxes, colors, shapes, functions, more, rest):
         family()
     os.makedirs(sys.argv[1], exist_ok=True)
     with open(os.path.join(sys.argv[1], "cases.json"), "w") as out:
