@@ -295,11 +295,13 @@ func TestEveryFailureOfOpenIsTold(t *testing.T) {
 	if err != nil || len(list) == 0 {
 		t.Fatal("no data file", err)
 	}
+	cut := d.Clone() // listed as damaged, which the other one is not
+	changeIn(t, cut, path.Join("/run/15/state/d", list[0].Name()), func(b []byte) []byte { return b[:len(b)/2] })
 	changeIn(t, d.Mem, path.Join("/run/15/state/d", list[0].Name()), func(b []byte) []byte { b[len(b)/2] ^= 4; return b })
 	for name, c := range map[string]struct {
 		mem   *vfs.Mem
 		newer bool
-	}{"a damaged step": {d.Mem, false}, "a newer step": {newer, true}} {
+	}{"a damaged step": {d.Mem, false}, "a cut step": {cut, false}, "a newer step": {newer, true}} {
 		for _, forever := range []bool{true, false} {
 			told := 0
 			for n := 1; ; n++ {

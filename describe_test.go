@@ -2,14 +2,18 @@ package bivouac_test
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/loader/timeline"
 	"github.com/bivouac-ml/bivouac/order"
@@ -98,5 +102,45 @@ func TestJobKeepsTheDescription(t *testing.T) {
 	}
 	if told != len(states) {
 		t.Errorf("%d of %d states have a description", told, len(states))
+	}
+}
+
+// A description that cannot be kept is told by the save that asks for it: the state of the
+// step cannot be told of without.
+func TestLostDescriptionIsTold(t *testing.T) {
+	var list []order.Source
+	for i := range 100 {
+		list = append(list, order.Source{Order: order.NewShuffled(20, uint64(i), "source"), Weight: 1})
+	}
+	m, err := order.NewMixture(list, order.CycleOn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := loader.New(loader.Map[int64](digits(2000)), loader.Options[int64, []int64]{
+		BatchSize: 4, Order: m, Collate: func(b []int64) ([]int64, error) { return slices.Clone(b), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, weights := newDisk(), []float32{0}
+	d.before(func(c *vfs.Call) error {
+		if strings.Contains(c.Name+c.To, "/order-") {
+			return errDisk
+		}
+		return nil
+	})
+	job, err := bivouac.Open(t.Context(), "run", l, bivouac.Options{State: &weights, SaveEvery: 1, Steps: 1, Grace: bivouac.Never, Store: d.store()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told error
+	for _, err := range job.Steps(t.Context()) {
+		told = errors.Join(told, err)
+	}
+	if told = errors.Join(told, job.Close()); !errors.Is(told, errDisk) {
+		t.Errorf("got %v", told)
+	}
+	if _, err := d.Stat("/run/1"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the step is there without the description: %v", err)
 	}
 }

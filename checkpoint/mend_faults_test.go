@@ -55,36 +55,64 @@ func repairedRun(fsys vfs.FS) error {
 // mended and no scrub is quoted against it. Only where the parity itself cannot be read, as
 // on lost sectors, the step is set aside.
 func TestEveryFailureOfAMendIsTold(t *testing.T) {
+	failureOfAMend(t, syscall.EIO, false)
+	failureOfAMend(t, syscall.EACCES, false)
+	failureOfAMend(t, syscall.EACCES, true) // a disk of which nothing can be read is damage, and told as that
+}
+
+func failureOfAMend(t *testing.T, errno syscall.Errno, forever bool) {
 	whole := damagedRun(t)
-	for _, errno := range []syscall.Errno{syscall.EIO, syscall.EACCES} {
-		for n := 1; ; n++ {
-			mem := whole.Clone()
-			f := vfs.NewFault(mem, vfs.Plan{N: n, Err: errno, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
-			err := repairedRun(f)
-			call, hits := f.Hit()
-			if errno == syscall.EIO && strings.Contains(call.Name, ".bivouac.parity.") && there("/run/7.damaged")(mem) == nil {
-				continue
+	for n := 1; ; n++ {
+		mem := whole.Clone()
+		f := vfs.NewFault(mem, vfs.Plan{N: n, Forever: forever, Err: errno, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
+		err := repairedRun(f)
+		call, hits := f.Hit()
+		if errno == syscall.EIO && strings.Contains(call.Name, ".bivouac.parity.") && there("/run/7.damaged")(mem) == nil {
+			continue
+		}
+		st := local.New(mem, "/", nil)
+		switch {
+		case err == nil:
+			if lerr := loads("run/7", partOf(1))(mem); lerr != nil {
+				t.Errorf("%v of call %d, %v: nothing was told, and: %v", errno, n, call, lerr)
 			}
-			st := local.New(mem, "/", nil)
-			switch {
-			case err == nil:
-				if lerr := loads("run/7", partOf(1))(mem); lerr != nil {
-					t.Errorf("%v of call %d, %v: nothing was told, and: %v", errno, n, call, lerr)
-				}
-				if left := scrub.Read(t.Context(), st, "run"); len(left) > 0 {
-					t.Errorf("%v of call %d, %v: nothing was told, and the scrub still tells %v", errno, n, call, left)
-				}
-			case hits == 0:
-				t.Fatal(err)
-			case !errors.Is(err, errno):
-				t.Errorf("%v of call %d, %v, failed, and the error says something else: %v", errno, n, call, err)
+			if left := scrub.Read(t.Context(), st, "run"); len(left) > 0 {
+				t.Errorf("%v of call %d, %v: nothing was told, and the scrub still tells %v", errno, n, call, left)
 			}
-			if _, err := mem.Stat("/run/7"); err != nil {
-				t.Errorf("%v of call %d, %v: %v", errno, n, call, err)
+		case hits == 0:
+			t.Fatal(err)
+		case !errors.Is(err, errno):
+			t.Errorf("%v of call %d, %v, failed, and the error says something else: %v", errno, n, call, err)
+		}
+		if _, err := mem.Stat("/run/7"); err != nil {
+			t.Errorf("%v of call %d, %v: %v", errno, n, call, err)
+		}
+		if hits == 0 {
+			break
+		}
+	}
+}
+
+// A manifest that the disk does not give back, from some call on, is damage: the step is
+// mended, or the reason is told.
+func TestLostManifestOfAMendIsTold(t *testing.T) {
+	whole := damagedRun(t)
+	for n := 1; ; n++ {
+		mem := whole.Clone()
+		f := vfs.NewFault(mem, vfs.Plan{N: n, Forever: true, Err: syscall.EIO, Only: func(c vfs.Call) bool {
+			return c.Op != vfs.OpClose && strings.HasSuffix(c.Name, "/"+manifest.Name)
+		}})
+		err := repairedRun(f)
+		call, hits := f.Hit()
+		if err == nil {
+			if err := loads("run/7", partOf(1))(mem); err != nil {
+				t.Errorf("call %d, %v, and later ones failed: nothing was told, and: %v", n, call, err)
 			}
-			if hits == 0 {
-				break
-			}
+		} else if !errors.Is(err, syscall.EIO) && errs.KindOf(err) != errs.Corrupt {
+			t.Errorf("call %d, %v, and later ones failed, and the error says something else: %v", n, call, err)
+		}
+		if hits == 0 {
+			break
 		}
 	}
 }
