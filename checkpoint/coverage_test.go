@@ -152,6 +152,8 @@ func TestVerdicts(t *testing.T) {
 		{"v1-containers", func(f content) { delete(f, "state/_METADATA") }, checkpoint.Damaged, false},
 		{"v1-two-processes", func(f content) { delete(f, "state/manifest.ocdbt") }, checkpoint.Readable, true},
 		{"v0-standard", func(f content) { delete(f, "_METADATA") }, checkpoint.Damaged, false},
+		{"v0-standard", func(f content) { f["sub/_METADATA"] = []byte("{}") }, checkpoint.Readable, true},
+		{"v0-standard", func(f content) { f["sub/_METADATA/file"] = []byte("{}") }, checkpoint.Readable, true},
 		{"st-single", func(content) {}, checkpoint.Readable, false},
 	} {
 		dir := foreignDir(t, c.name)
@@ -165,7 +167,7 @@ func TestVerdicts(t *testing.T) {
 		if r.Verdict() != c.want || len(r.Orbax) > 0 != c.orbax {
 			t.Errorf("%s: %v, %v, Orbax %v; want %v", c.name, r.Verdict(), r.Problems, r.Orbax, c.want)
 		}
-		if c.name == "v0-standard" && !strings.Contains(fmt.Sprint(r.Problems), "checkpoint.Verify: _METADATA: ") {
+		if c.name == "v0-standard" && c.want == checkpoint.Damaged && !strings.Contains(fmt.Sprint(r.Problems), "checkpoint.Verify: _METADATA: ") {
 			t.Errorf("%s: the document that is gone is not told: %v", c.name, r.Problems)
 		}
 		size := int64(0)
