@@ -1,3 +1,7 @@
+// Bytes are counted here, nothing is concurrent, and pools give less back under the race detector.
+
+//go:build !race
+
 package ocdbt
 
 import (
