@@ -70,7 +70,7 @@ var deeds = []deed{
 	{"verify", false, func(ctx context.Context, st store.Store, _ func(string)) error {
 		r, err := checkpoint.Verify(ctx, "ckpt", &checkpoint.VerifyOptions{Store: st})
 		if err == nil && !r.OK() {
-			// What the disk does not give back is damage; any other failure is none.
+			// Verify reports EIO as damage. It must return any other failure as an error.
 			if err = r.Problems[0]; !errors.Is(err, syscall.EIO) {
 				err = errWrong
 			}

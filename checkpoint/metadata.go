@@ -82,7 +82,8 @@ func (k LeafKind) String() string {
 	return [...]string{"array", "scalar", "string", "none", "empty_dict", "empty_list", "empty_tuple", "empty_namedtuple", "prng_key", "handled"}[k]
 }
 
-// LeafInfo describes one leaf or empty container of a tree.
+// LeafInfo describes one leaf or empty container of a tree. Leaves that are alike share
+// their shapes: clone a shape before you change it.
 type LeafInfo struct {
 	Path       tree.Path
 	Param      string // the keys joined with "."

@@ -43,11 +43,11 @@ type Checkpointer struct {
 
 	saving  sync.Mutex   // held by the call that prepares a save
 	memory  *arena.Arena // snapshots; owned by the save in flight
-	limit   int64        // of memory, 0 is none
+	limit   int64        // bytes of memory; 0 means no limit
 	locked  bool         // this is the writer of the directory, or there are no locks
 	writer  bool         // no other process, that saves with this one, is the writer
-	lock    io.Closer    // nil when there is none
-	scrub   *scrubber    // nil when there is none
+	lock    io.Closer    // nil without a lock
+	scrub   *scrubber    // nil without Options.Scrub
 	unsound unsound
 	head    head
 

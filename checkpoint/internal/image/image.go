@@ -94,9 +94,9 @@ type Options struct {
 	// Parity is how many parity blocks there are for 100 data blocks; 0 makes none. The
 	// committed files that Join links are read from Linked, and may be of ParityBases.
 	Parity int
-	// Guest is one of several processes that make a checkpoint together, but for the
-	// primary, which lists the parity of each: it is made before Join then. Others give
-	// their parity files names with this tag; "" is the primary, or a save by one process.
+	// Guest is a tag in the names of the parity files of this process, where several
+	// processes make a checkpoint together. Their parity is made before Join, and the
+	// primary lists it. The primary itself and a save by one process have "".
 	Guest       string
 	Linked      store.Store
 	ParityBases []parity.Base

@@ -20,8 +20,8 @@ func (f *forms) next() *Form {
 	return form
 }
 
-// share returns a form like form that another leaf has, or form where there is none
-// among the last ones.
+// share looks among the forms of the last leaves for one that equals form, and returns
+// it. If it finds none, it returns form.
 func (f *forms) share(form *Form) *Form {
 	if form.Err != nil {
 		return form

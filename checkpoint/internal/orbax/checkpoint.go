@@ -62,9 +62,8 @@ func (c Checkpoint) Append(dst []byte) []byte {
 }
 
 // ParseCheckpoint reads _CHECKPOINT_METADATA; Custom is a part of b. Every member is
-// optional. Members of
-// another version of Orbax become custom metadata where there are none, as in Orbax;
-// Orbax refuses the document where there are some.
+// optional. Where there is no custom metadata, members that are not known here become
+// custom metadata, as in Orbax. Where there is custom metadata, Orbax refuses them.
 func ParseCheckpoint(b []byte) (Checkpoint, error) {
 	var c Checkpoint
 	ms, err := members(b)

@@ -11,8 +11,8 @@ func OwnHandler(typeString string) bool {
 	return typeString != "" && !strings.HasPrefix(typeString, HandlerPrefix)
 }
 
-// handlerTypes are the type strings that the registry of Orbax 0.12.8 knows, but for that
-// of metrics, by the handler that loads them.
+// handlerTypes maps each type string in the registry of Orbax 0.12.8 to the handler that
+// loads it. The type string of metrics is not here.
 var handlerTypes = map[string]string{
 	HandlerTree:  HandlerTree,
 	HandlerJSON:  HandlerJSON,

@@ -10,9 +10,9 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// CopyName is the file that holds the manifest once more, but for the record of the file
-// itself: that record follows from the bytes of the file. The signature is not in it, as
-// it is made of a document that lists the file.
+// CopyName is the file with a copy of the manifest. Two things are left out of the copy:
+// the record of this file, which follows from the bytes of the file, and the signature,
+// which signs a document that lists this file.
 const CopyName = Prefix + "manifest"
 
 // Copy writes the copy of a manifest that is complete, and lists it there.

@@ -356,8 +356,8 @@ func (a *Assembly) holds(ctx context.Context, name, at string) (bool, error) {
 	return bytes.Equal(b, doc), err
 }
 
-// Protect makes the checkpoint with so many parity blocks for 100 blocks of data. A
-// checkpoint without a manifest gets no parity.
+// Protect sets how many parity blocks are made for 100 blocks of data. A checkpoint
+// without a manifest gets no parity.
 func (a *Assembly) Protect(percent int) { a.parity = max(0, percent) }
 
 // Parity returns what the checkpoint that something is added to has of it, and how its

@@ -77,8 +77,8 @@ func TestLinesThatAreNoRecords(t *testing.T) {
 	}
 }
 
-// Forget takes one step out, makes no document where there is none, and tells when
-// nobody knows whether there is one.
+// Forget removes one step from the document. Without a document it makes none. If it
+// cannot find out whether there is a document, it returns the error.
 func TestForget(t *testing.T) {
 	ctx := t.Context()
 	mem := vfs.NewMem()
