@@ -202,7 +202,11 @@ func TestGraceBoundsTheLastSave(t *testing.T) {
 						if c.steps > 0 {
 							raise(t)
 						}
-						<-release
+						select {
+						case <-release:
+						case <-time.After(10 * time.Second):
+							t.Error("the last save was waited for 10 s beyond Grace")
+						}
 					})
 				}
 				return nil
@@ -266,7 +270,9 @@ func TestAfterGraceChild(t *testing.T) {
 
 // When the grace time is over another SIGTERM ends the process.
 func TestSignalAfterGrace(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAfterGraceChild$")
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second) // a child that outlives the signal is killed
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestAfterGraceChild$")
 	cmd.Env = append(os.Environ(), afterGrace+"=1")
 	in, err := cmd.StdinPipe()
 	if err != nil {

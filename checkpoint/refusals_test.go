@@ -413,6 +413,42 @@ func TestUnsoundSession(t *testing.T) {
 	}
 }
 
+// A finalized checkpoint that cannot be looked at is not damaged: neither it nor its
+// session goes, and the next Finalize ends what this one began.
+func TestFinalizedButNotSeen(t *testing.T) {
+	ctx := t.Context()
+	mem := vfs.NewMem()
+	st := local.New(mem, "/", nil)
+	for version := 1; version <= 2; version++ {
+		o := &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}, Replace: version == 2}
+		if err := sessions.Save(ctx, "c", partOf(version), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := 1; ; n++ {
+		fsys := mem.Clone()
+		f := vfs.NewFault(fsys, vfs.Plan{N: n, Err: syscall.EACCES, Only: func(c vfs.Call) bool {
+			return c.Op == vfs.OpReadAt && strings.HasPrefix(c.Name, "/c/")
+		}})
+		err := checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: local.New(f, "/", nil)})
+		if _, hits := f.Hit(); hits == 0 {
+			if n == 1 {
+				t.Error("nothing of the checkpoint was read")
+			}
+			break
+		}
+		if !errors.Is(err, syscall.EACCES) || there("/c")(fsys) != nil || there("/c.partial_save")(fsys) != nil {
+			t.Errorf("read %d: %v, checkpoint %v, session %v", n, err, there("/c")(fsys), there("/c.partial_save")(fsys))
+		}
+		if err := checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: local.New(fsys, "/", nil)}); err != nil {
+			t.Errorf("read %d, again: %v", n, err)
+		}
+		if err := loads("c", partOf(2))(fsys); err != nil {
+			t.Errorf("read %d: %v", n, err)
+		}
+	}
+}
+
 func flippedAt(b []byte, i int) []byte {
 	b = bytes.Clone(b)
 	b[i] ^= 4

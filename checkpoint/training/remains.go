@@ -153,7 +153,7 @@ func (c *Checkpointer) startFresh(ctx context.Context) error {
 		if err := store.Move(ctx, c.store, c.path(r.Name), c.path(to)); err != nil {
 			return err
 		}
-		c.opts.OnEvent(Event{Kind: MovedAside, Step: max(c.stepOf(r.Name), 0), Name: to})
+		c.opts.OnEvent(Event{Kind: MovedAside, Step: c.stepOf(r.Name), Name: to})
 	}
 	if signed { // last: without it what is left would look whole
 		return store.Move(ctx, c.store, c.path(headName), c.path(path.Join(aside, headName)))
@@ -161,12 +161,10 @@ func (c *Checkpointer) startFresh(ctx context.Context) error {
 	return nil
 }
 
-// stepOf returns the step that a name spells, and -1 where it spells none.
+// stepOf returns the step that a name spells, and 0 where it spells none.
 func (c *Checkpointer) stepOf(name string) int64 {
-	if step, ok := c.opts.Names.Parse(name); ok {
-		return step
-	}
-	return -1
+	step, _ := c.opts.Names.Parse(name)
+	return max(step, 0)
 }
 
 // freeName returns the first of name, name-2, … that is not taken.

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"errors"
+	"hash/crc32"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -34,7 +35,9 @@ func TestCheckFileSameChecksumOtherSize(t *testing.T) {
 
 // What is no manifest at all is damage, not a version of the future.
 func TestParseForeign(t *testing.T) {
-	for _, text := range []string{"", "x", "bivouac.manifes", "another text\nend 00000000\n"} {
+	sealed := []byte("another text, sealed in the same way\n")
+	sealed = append(appendCRC(append(sealed, "end "...), crc32.Checksum(sealed, castagnoli)), '\n')
+	for _, text := range []string{"", "x", "bivouac.manifes", "another text\nend 00000000\n", string(sealed)} {
 		if _, err := Parse([]byte(text)); !errors.Is(err, errs.Corrupt) {
 			t.Errorf("%q: %v", text, err)
 		}
