@@ -281,3 +281,40 @@ func TestGrownSourceOfPacks(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A mixture that ends begins again in each epoch, so that another future of it is another past
+// from the second epoch on: it is refused there, and taken in the first.
+func TestExtendOfAMixtureThatEnds(t *testing.T) {
+	was, err := order.NewMixture([]order.Source{{Order: order.Sequential(10), Weight: 1}, {Order: order.NewPermutation(30, 1), Weight: 1}}, order.DropEnded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := was.Extend(10, order.Extension{Phases: []order.Phase{{From: 10, Weights: []float64{1, 3}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, ids(40), options{BatchSize: 4, Order: was})
+	take(t, l, 2)
+	early := snapshot(t, l)
+	take(t, l, -1)
+	for steps := range 2 {
+		take(t, l, steps)
+		next := open(t, ids(40), options{BatchSize: 4, Order: more})
+		if err := next.Extend(snapshot(t, l)); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "epoch 0 had all 40 positions") {
+			t.Errorf("%d steps of epoch 1: %v", steps, err)
+		}
+	}
+	next := open(t, ids(40), options{BatchSize: 4, Order: more})
+	if err := next.Extend(early); err != nil {
+		t.Fatal(err)
+	}
+	take(t, next, -1)
+	take(t, next, 1)
+	line, err := timeline.Open(snapshot(t, next), timeline.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := line.Verify(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}
