@@ -44,7 +44,7 @@ type Growth struct {
 // Extend returns the mixture with another future: its positions before from (at least 1)
 // are those of m, and from there on e decides. Each source goes on where it is. The error
 // is of kind errs.Invalid where e would change what lies before from, where m ends before,
-// where added samples would never be drawn because the mixture ends before, and as for
+// where the mixture ends before the next pass over a source that grows, and as for
 // NewMixture.
 func (m *Mixture) Extend(from int64, e Extension) (*Mixture, error) {
 	if from < 1 || from > m.n {

@@ -393,3 +393,28 @@ func TestGrownSourcesBelowPacks(t *testing.T) {
 		}
 	}
 }
+
+// A source under CycleAll has ended once when its first pass is over, also where it grows: the
+// mixture ends where it did.
+func TestGrowthUnderCycleAll(t *testing.T) {
+	m, err := order.NewMixture([]order.Source{{Order: order.Sequential(2), Weight: 1}, {Order: order.Sequential(9), Weight: 1}}, order.CycleAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := m.Extend(5, order.Extension{Grown: []order.Growth{{Source: 0, Order: order.Sequential(3)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(idsUpTo(next, 30)), "[0 2 1 3 0 4 1 5 0 6 1 7 11 8 0 9 1 10]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(idsUpTo(m, 30)), "[0 2 1 3 0 4 1 5 0 6 1 7 0 8 1 9 0 10]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if origins := order.Origins(next); len(origins) != 2 || origins[0] != origins[1] || origins[0] != (order.Origin{Description: m.String(), Until: 8}) {
+		t.Errorf("%+v", origins)
+	}
+	if _, err := m.Extend(5, order.Extension{Grown: []order.Growth{{Source: 1, Order: order.Sequential(12)}}}); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "ends at position 18") {
+		t.Errorf("source 1 does not begin again: %v", err)
+	}
+}
