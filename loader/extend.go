@@ -117,8 +117,10 @@ func (n *native) extendPlace(at *place, until, before, samples int64) error {
 			Remedy: "what was delivered does not change: extend the order from where the state stands"}
 	}
 	if _, ends := o.Len(); ends && at.epoch > 0 && until < length {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "order", Want: fmt.Sprint("one without end, or a state of epoch 0, for epoch 0 had all ", length, " positions of the order that there was"),
-			Got: fmt.Sprintf("epoch %d of one that ends, and is another from position %d on", at.epoch, until), Remedy: "an order that ends begins again in each epoch: extend a mixture that has no end, as order.CycleOn makes it"}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "order",
+			Want:   fmt.Sprint("one without end, or a state of epoch 0, for epoch 0 had all ", length, " positions of the order that there was"),
+			Got:    fmt.Sprintf("epoch %d of one that ends, and is another from position %d on", at.epoch, until),
+			Remedy: "an order that ends begins again in each epoch: extend a mixture that has no end, as order.CycleOn makes it"}
 	}
 	at.grow(samples)
 	return nil

@@ -77,7 +77,8 @@ func TestGrownSourceOfAMixture(t *testing.T) {
 			world, batch := rapid.IntRange(1, 4).Draw(t, fmt.Sprint("world ", leg)), rapid.IntRange(1, 6).Draw(t, fmt.Sprint("batch ", leg))
 			var last []byte
 			ranks := make([]*loader.Loader[int64, []int64], world)
-			base := loader.Options[int64, []int64]{Seed: 5, BatchSize: batch, Order: m, Warn: func(string) {}, Collate: func(b []int64) ([]int64, error) { return slices.Clone(b), nil }}
+			base := loader.Options[int64, []int64]{Seed: 5, BatchSize: batch, Order: m, Warn: func(string) {}}
+			base.Collate = func(b []int64) ([]int64, error) { return slices.Clone(b), nil }
 			for r := range ranks {
 				o := base
 				o.Rank, o.World, o.Workers = r, world, r%2

@@ -91,8 +91,8 @@ func (m *Mixture) Extend(from int64, e Extension) (*Mixture, error) {
 		case drawn:
 			until = max(from, min(until, pos))
 		case next.n < math.MaxInt64:
-			return nil, notExtended(fmt.Sprintf("growth %d, of source %d", i, g.Source), "a mixture that comes to the next pass over the source, which has the added samples",
-				fmt.Sprintf("one that ends at position %d, before", next.n))
+			return nil, notExtended(fmt.Sprintf("growth %d, of source %d", i, g.Source),
+				"a mixture that comes to the next pass over the source, which has the added samples", fmt.Sprintf("one that ends at position %d, before", next.n))
 		}
 	}
 	next.origins = append(next.origins, origin{Origin{m.String(), until}, m.samples()})

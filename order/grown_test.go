@@ -194,7 +194,8 @@ func TestGrownSources(t *testing.T) {
 				e.Sources = append(e.Sources, draw(fmt.Sprint("source ", len(model.sources))))
 			}
 			if rapid.Bool().Draw(t, fmt.Sprint(leg, " phase")) {
-				e.Phases = append(e.Phases, order.Phase{From: from + rapid.Int64Range(0, 9).Draw(t, fmt.Sprint(leg, " later")), Weights: weights(fmt.Sprint(leg, " weights"))})
+				later := from + rapid.Int64Range(0, 9).Draw(t, fmt.Sprint(leg, " later"))
+				e.Phases = append(e.Phases, order.Phase{From: later, Weights: weights(fmt.Sprint(leg, " weights"))})
 			}
 			if m, err = m.Extend(from, e); err != nil {
 				t.Fatalf("%v\n%s", err, was[len(was)-1])
@@ -235,7 +236,8 @@ func checkGrown(t *rapid.T, m *order.Mixture, was []*order.Mixture, want []int64
 			for _, o := range []order.Order{m, as, parsed} {
 				// What Extend has noted is neither in the description nor in another version.
 				origins := order.Origins(o)
-				if v == order.Version && o == m && !slices.ContainsFunc(origins, func(o order.Origin) bool { return o.Description == old.String() }) {
+				named := slices.ContainsFunc(origins, func(o order.Origin) bool { return o.Description == old.String() })
+				if v == order.Version && o == m && !named {
 					t.Fatalf("%s\ndoes not name\n%s", o, old)
 				}
 				for _, origin := range origins {
@@ -254,11 +256,15 @@ func checkGrown(t *rapid.T, m *order.Mixture, was []*order.Mixture, want []int64
 // of any earlier version of it is taken, under whatever version of this package.
 func TestGrownSourcesShowWhatTheyWere(t *testing.T) {
 	build := func(version int) (was []order.Order, is *order.Mixture) {
-		m, err := order.NewMixture([]order.Source{{Order: order.NewShuffled(7, 1, "a"), Weight: 1, Name: "web"}, {Order: order.NewPermutation(5, 2), Weight: 2}}, order.CycleOn)
+		list := []order.Source{{Order: order.NewShuffled(7, 1, "a"), Weight: 1, Name: "web"}, {Order: order.NewPermutation(5, 2), Weight: 2}}
+		m, err := order.NewMixture(list, order.CycleOn)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, g := range [][]order.Growth{{{Source: 0, Order: order.NewShuffled(9, 1, "a")}}, {{Source: 0, Order: order.NewShuffled(12, 1, "a")}, {Source: 1, Order: order.NewPermutation(8, 2)}}} {
+		for i, g := range [][]order.Growth{
+			{{Source: 0, Order: order.NewShuffled(9, 1, "a")}},
+			{{Source: 0, Order: order.NewShuffled(12, 1, "a")}, {Source: 1, Order: order.NewPermutation(8, 2)}},
+		} {
 			was = append(was, order.At(m, version))
 			if m, err = m.Extend(int64(10+30*i), order.Extension{Grown: g}); err != nil {
 				t.Fatal(err)
@@ -294,7 +300,10 @@ func TestGrowthRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := []order.Source{{Order: order.NewShuffled(7, 1, "a"), Weight: 1}, {Order: order.NewPermutation(5, 2), Weight: 1}, {Order: nested, Weight: 1, Samples: 4}}
+	list := []order.Source{{Order: order.NewShuffled(7, 1, "a"), Weight: 1}, {Order: order.NewPermutation(5, 2), Weight: 1},
+		{Order: nested, Weight: 1, Samples: 4}}
+	nine := order.Growth{Source: 0, Order: order.NewShuffled(9, 1, "a")}
+	most := order.Growth{Source: 0, Order: order.NewShuffled(9, 1, "a"), Samples: 1 << 62}
 	for want, c := range map[string]struct {
 		policy order.Exhaustion
 		grown  []order.Growth
@@ -305,8 +314,8 @@ func TestGrowthRefuses(t *testing.T) {
 		"more than the 7 samples":                          {order.CycleOn, []order.Growth{{Source: 0, Order: order.NewShuffled(7, 1, "a")}}},
 		"an order of more samples":                         {order.CycleOn, []order.Growth{{Source: 0, Order: order.NewShuffled(7, 1, "a"), Samples: 9}}},
 		`shuffled(v2 n=7 seed=1 domain="b")`:               {order.CycleOn, []order.Growth{{Source: 0, Order: order.NewShuffled(9, 1, "b")}}},
-		"got source 0 again":                               {order.CycleOn, []order.Growth{{Source: 0, Order: order.NewShuffled(9, 1, "a")}, {Source: 0, Order: order.NewShuffled(10, 1, "a")}}},
-		"together below 2^63":                              {order.CycleOn, []order.Growth{{Source: 0, Order: order.NewShuffled(9, 1, "a"), Samples: 1 << 62}, {Source: 1, Order: order.NewPermutation(9, 2), Samples: 1 << 62}}},
+		"got source 0 again":                               {order.CycleOn, []order.Growth{nine, {Source: 0, Order: order.NewShuffled(10, 1, "a")}}},
+		"together below 2^63":                              {order.CycleOn, []order.Growth{most, {Source: 1, Order: order.NewPermutation(9, 2), Samples: 1 << 62}}},
 		"order.First tells the first samples, got mixture": {order.CycleOn, []order.Growth{{Source: 2, Order: nested, Samples: 9}}},
 		"source 1: invalid: want an order without end":     {order.DropEnded, []order.Growth{{Source: 1, Order: order.NewPermutation(9, 2)}}},
 		"one that ends at position 16, before":             {order.StopFirst, []order.Growth{{Source: 0, Order: order.NewShuffled(9, 1, "a")}}},
@@ -325,7 +334,8 @@ func TestGrowthRefuses(t *testing.T) {
 // A source of which nothing was drawn has all samples from its first pass on, also one that
 // ends.
 func TestGrowthOfAnUntouchedSource(t *testing.T) {
-	m, err := order.NewMixture([]order.Source{{Order: order.NewCycle(3), Weight: 1}, {Order: order.Sequential(2)}}, order.DropEnded, order.Phase{From: 4, Weights: []float64{1, 1}})
+	list := []order.Source{{Order: order.NewCycle(3), Weight: 1}, {Order: order.Sequential(2)}}
+	m, err := order.NewMixture(list, order.DropEnded, order.Phase{From: 4, Weights: []float64{1, 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +376,8 @@ func TestGrownSourcesBelowPacks(t *testing.T) {
 		}
 		return []order.Order{p, b}
 	}
-	m, err := order.NewMixture([]order.Source{{Order: order.NewShuffled(50, 7, "a"), Weight: 2}, {Order: order.NewShuffled(50, 7, "b"), Weight: 1}}, order.CycleOn)
+	list := []order.Source{{Order: order.NewShuffled(50, 7, "a"), Weight: 2}, {Order: order.NewShuffled(50, 7, "b"), Weight: 1}}
+	m, err := order.NewMixture(list, order.CycleOn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +425,8 @@ func TestGrowthUnderCycleAll(t *testing.T) {
 	if origins := order.Origins(next); len(origins) != 2 || origins[0] != origins[1] || origins[0] != (order.Origin{Description: m.String(), Until: 8}) {
 		t.Errorf("%+v", origins)
 	}
-	if _, err := m.Extend(5, order.Extension{Grown: []order.Growth{{Source: 1, Order: order.Sequential(12)}}}); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "ends at position 18") {
+	_, err = m.Extend(5, order.Extension{Grown: []order.Growth{{Source: 1, Order: order.Sequential(12)}}})
+	if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "ends at position 18") {
 		t.Errorf("source 1 does not begin again: %v", err)
 	}
 }

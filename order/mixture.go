@@ -166,8 +166,9 @@ func (m *Mixture) check(phases []Phase) error {
 		case s.Samples < 1 || s.Samples > math.MaxInt64-total:
 			return invalid(name, "a number of ids, together below 2^63", s.Samples)
 		case g != nil && g.once && !m.cycle:
-			return &errs.Error{Kind: errs.Invalid, Op: "order.NewMixture", Subject: name, Want: "an order without end, or CycleAll or CycleOn: added samples come with the next pass of a source",
-				Got: s.Order.String(), Remedy: "add the samples as a source of their own"}
+			return &errs.Error{Kind: errs.Invalid, Op: "order.NewMixture", Subject: name, Got: s.Order.String(),
+				Want:   "an order without end, or CycleAll or CycleOn: added samples come with the next pass over a source",
+				Remedy: "add the samples as a source of their own"}
 		case !validWeight(s.Weight):
 			return invalid(name, "a weight from 0 on", s.Weight)
 		}
