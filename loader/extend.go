@@ -25,7 +25,10 @@ const extendOp = "loader.Extend"
 //	                    samples that there were
 //	another future      Options.Order is what order.Mixture.Extend returns of the order
 //	of a mixture        that there was, or has phases more than that: new weights, new
-//	                    phases and new sources from a position on
+//	                    phases and new sources from a position on, and sources with more
+//	                    samples from their next pass on; and Packs and Buckets of such,
+//	                    with the same lengths for the samples that there were. A mixture
+//	                    that ends begins again in each epoch: it is extended in the first
 //
 // What lies behind the state is as it was: the samples, their ids and random numbers. The
 // error is of kind errs.Mismatch where that would change: for fewer samples, other samples
@@ -112,6 +115,12 @@ func (n *native) extendPlace(at *place, until, before, samples int64) error {
 	if pos := n.epochStart(at, o, length) + drawn; pos > until {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "order", Want: fmt.Sprintf("one that is extended from position %d on, or later", pos), Got: fmt.Sprintf("one that is another from position %d on", until),
 			Remedy: "what was delivered does not change: extend the order from where the state stands"}
+	}
+	if _, ends := o.Len(); ends && at.epoch > 0 && until < length {
+		return &errs.Error{Kind: errs.Mismatch, Subject: "order",
+			Want:   fmt.Sprint("one without end, or a state of epoch 0, for epoch 0 had all ", length, " positions of the order that there was"),
+			Got:    fmt.Sprintf("epoch %d of one that ends, and is another from position %d on", at.epoch, until),
+			Remedy: "an order that ends begins again in each epoch: extend a mixture that has no end, as order.CycleOn makes it"}
 	}
 	at.grow(samples)
 	return nil

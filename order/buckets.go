@@ -76,6 +76,9 @@ func (b *Buckets) Len() (n int64, ok bool) { return b.order.Len() }
 func (b *Buckets) EpochLen() int64 { return b.epoch }
 
 // String implements Order.
-func (b *Buckets) String() string {
-	return fmt.Sprintf("buckets(v%d batch=%d block=%d bounds=%v %s of %s)", plannedVersion, b.batch, b.block, b.bounds, b.lengths, b.order)
+func (b *Buckets) String() string { return b.describe(b.lengths, b.order.String()) }
+
+// describe is the String of the buckets of an order that has a description, by lengths.
+func (b *Buckets) describe(lengths *Lengths, below string) string {
+	return fmt.Sprintf("buckets(v%d batch=%d block=%d bounds=%v %s of %s)", plannedVersion, b.batch, b.block, b.bounds, lengths, below)
 }

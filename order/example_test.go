@@ -2,6 +2,7 @@ package order_test
 
 import (
 	"fmt"
+	"log"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/order"
@@ -73,4 +74,34 @@ func ExampleNewMixture() {
 	// [29 102 62 103] [32 104 73 105]
 	// [29 102] [62 103] [32 104] [73 105]
 	// id 103 is 3 of source 1
+}
+
+// The web part of a mixture gets a shard. The pass over it that has begun ends without it; the
+// next one has it, under ids behind all others.
+func ExampleMixture_Extend() {
+	web := func(shards ...int64) order.Order {
+		o, err := order.NewWindows(shards, 2, 7, "web")
+		if err != nil {
+			log.Fatal(err)
+		}
+		return o
+	}
+	mixture, err := order.NewMixture([]order.Source{
+		{Order: web(3, 2), Weight: 2},
+		{Order: order.NewShuffled(4, 7, "code"), Weight: 1},
+	}, order.CycleOn)
+	if err != nil {
+		log.Fatal(err)
+	}
+	more, err := mixture.Extend(6, order.Extension{Grown: []order.Growth{{Source: 0, Order: web(3, 2, 2)}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ids := make([]int64, 18)
+	more.Fill(0, ids)
+	fmt.Println(ids)
+	fmt.Println(more.Split(9)) // sample 5 of source 0, the first of the new shard
+	// Output:
+	// [2 6 4 1 8 3 0 5 0 2 7 9 1 7 10 4 6 3]
+	// 0 5 <nil>
 }

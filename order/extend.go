@@ -4,37 +4,114 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
 // Extension is another future of a mixture.
+//
+// No id changes: the ids of added samples lie behind those that there are, first those of
+// Grown and then those of Sources, each in the order of its list. Mixture.Split tells which
+// sample of which source an id is.
 type Extension struct {
-	// Sources are put behind those that there are, so that no id changes. Where Phases do
-	// not begin at the position of the extension, they are drawn from there on by their
-	// Weight beside the weights that the others have.
+	// Sources are put behind those that there are. Where Phases do not begin at the position
+	// of the extension, they are drawn from there on by their Weight beside the weights that
+	// the others have.
 	Sources []Source
 	// Phases take the place of all phases from the position of the extension on. Each has a
-	// weight for every source, added ones included.
+	// weight for every source, added ones included. Without Phases and Sources the mixture
+	// keeps those that it has.
 	Phases []Phase
+	// Grown are sources that the mixture has and that get more samples.
+	Grown []Growth
+}
+
+// Growth is more samples of a source of a mixture. The pass over the source that has begun
+// at the position of the extension goes on as it was, and those behind it have all samples;
+// a pass of which nothing was drawn has all, too. That is how a data set grows that is no
+// mixture.
+type Growth struct {
+	Source int // its number in the mixture
+	// Order is the order of all samples of the source. What First returns of it for the
+	// samples that there were is the order that the source had. The Name of the source enters
+	// its domains, as it did those.
+	Order Order
+	// Samples is the number of ids of the source, with those added; 0: the length of the
+	// epochs of Order, or of all of it.
+	Samples int64
 }
 
 // Extend returns the mixture with another future: its positions before from (at least 1)
 // are those of m, and from there on e decides. Each source goes on where it is. The error
 // is of kind errs.Invalid where e would change what lies before from, where m ends before,
-// and as for NewMixture.
+// where the mixture ends before the next pass over a source that grows, and as for
+// NewMixture.
 func (m *Mixture) Extend(from int64, e Extension) (*Mixture, error) {
-	invalid := func(subject, want string, got any) error {
-		return &errs.Error{Kind: errs.Invalid, Op: "order.Mixture.Extend", Subject: subject, Want: want, Got: fmt.Sprint(got)}
-	}
 	if from < 1 || from > m.n {
-		return nil, invalid("from", fmt.Sprintf("a position from 1 to %d", m.n), from)
+		return nil, notExtended("from", fmt.Sprintf("a position from 1 to %d", m.n), from)
 	}
+	if len(e.Sources) == 0 && len(e.Phases) == 0 && len(e.Grown) == 0 {
+		return nil, notExtended("extension", "sources, phases or sources that grow", "none")
+	}
+	next := &Mixture{version: m.version, sources: slices.Concat(m.sources, e.Sources), blocks: slices.Clone(m.blocks)}
+	starts := make([]int64, len(e.Grown)) // of each, the position in the source from which on it has all samples
+	for i, g := range e.Grown {
+		if slices.ContainsFunc(e.Grown[:i], func(other Growth) bool { return other.Source == g.Source }) {
+			return nil, notExtended(fmt.Sprintf("growth %d", i), "each source once", fmt.Sprintf("source %d again", g.Source))
+		}
+		var err error
+		if starts[i], err = next.grow(m, from, g); err != nil {
+			return nil, errs.Wrap("order.Mixture.Extend", fmt.Sprintf("growth %d, of source %d", i, g.Source), err)
+		}
+	}
+	phases, err := m.phasesFrom(from, e)
+	if err != nil {
+		return nil, err
+	}
+	for i := range next.sources {
+		if i < len(m.sources) {
+			next.sources[i].Name = "" // it is in the domains already
+		} else {
+			next.sources[i].Weight = 0 // before the extension
+		}
+	}
+	if err := next.init(m.exhaustion, phases[1:]); err != nil {
+		return nil, errs.Wrap("order.Mixture.Extend", "", err)
+	}
+	for i, s := range m.sources {
+		next.sources[i].Name = s.Name
+	}
+	until := from
 	if len(e.Sources) == 0 && len(e.Phases) == 0 {
-		return nil, invalid("extension", "sources or phases", "neither")
+		until = math.MaxInt64
 	}
-	next := &Mixture{version: m.version, sources: slices.Concat(m.sources, e.Sources)}
+	for i, g := range e.Grown {
+		pos, drawn := next.Locate(g.Source, starts[i])
+		switch {
+		case drawn:
+			until = max(from, min(until, pos))
+		case next.n < math.MaxInt64:
+			return nil, notExtended(fmt.Sprintf("growth %d, of source %d", i, g.Source),
+				"a mixture that comes to the next pass over the source, which has the added samples", fmt.Sprintf("one that ends at position %d, before", next.n))
+		}
+	}
+	next.origins = append(next.origins, origin{Origin{m.String(), until}, m.samples()})
+	for _, o := range m.origins {
+		o.Until = min(o.Until, until)
+		next.origins = append(next.origins, o)
+	}
+	return next, nil
+}
+
+func notExtended(subject, want string, got any) error {
+	return &errs.Error{Kind: errs.Invalid, Op: "order.Mixture.Extend", Subject: subject, Want: want, Got: fmt.Sprint(got)}
+}
+
+// phasesFrom returns the phases of a mixture that is extended from a position on.
+func (m *Mixture) phasesFrom(from int64, e Extension) ([]Phase, error) {
+	if len(e.Sources) == 0 && len(e.Phases) == 0 {
+		return slices.Clone(m.phases), nil
+	}
 	var phases []Phase
 	for _, p := range m.phases {
 		if p.From < from {
@@ -50,28 +127,56 @@ func (m *Mixture) Extend(from int64, e Extension) (*Mixture, error) {
 	}
 	for i, p := range e.Phases {
 		if p.From < from {
-			return nil, invalid(fmt.Sprintf("phase %d", i), fmt.Sprintf("a position from %d on: what lies before does not change", from), p.From)
+			return nil, notExtended(fmt.Sprintf("phase %d", i), fmt.Sprintf("a position from %d on: what lies before does not change", from), p.From)
 		}
 		phases = append(phases, p)
 	}
-	for i := range next.sources {
-		if i < len(m.sources) {
-			next.sources[i].Name = "" // it is in the domains already
-		} else {
-			next.sources[i].Weight = 0 // before the extension
-		}
+	return phases, nil
+}
+
+// grow gives a source of was more samples, in m, which is not laid out yet. It returns the
+// position in the source from which on it has all of them.
+func (m *Mixture) grow(was *Mixture, from int64, g Growth) (start int64, err error) {
+	invalid := func(want string, got any) (int64, error) {
+		return 0, &errs.Error{Kind: errs.Invalid, Want: want, Got: fmt.Sprint(got)}
 	}
-	if err := next.init(m.exhaustion, phases[1:]); err != nil {
-		return nil, errs.Wrap("order.Mixture.Extend", "", err)
+	switch {
+	case g.Source < 0 || g.Source >= len(was.sources):
+		return invalid(fmt.Sprintf("a source from 0 to %d", len(was.sources)-1), g.Source)
+	case g.Order == nil:
+		return invalid("an order of all samples", "none")
 	}
-	for i, s := range m.sources {
-		next.sources[i].Name = s.Name
+	s := &m.sources[g.Source]
+	more := rebuild(g.Order, 0, s.Name)
+	samples := g.Samples
+	if samples == 0 {
+		samples = epochLen(more)
 	}
-	next.origins = append(next.origins, Origin{m.String(), from})
-	for _, o := range m.origins {
-		next.origins = append(next.origins, Origin{o.Description, min(o.Until, from)})
+	had, as := s.Samples, whole(s.Order)
+	first, ok := First(more, had)
+	switch {
+	case samples <= had:
+		return invalid(fmt.Sprintf("more than the %d samples that the source has", had), samples)
+	case !ok:
+		return invalid("an order of which order.First tells the first samples", more)
+	case first.String() != as.String():
+		return invalid(fmt.Sprintf("an order that is %s for the first %d samples", as, had), first)
+	case more.String() == as.String():
+		return invalid("an order of more samples", more)
 	}
-	return next, nil
+	at := &was.segments[was.segmentOf(from)]
+	if s.Order, start, err = growTo(s.Order, had, more, samples, at.count(g.Source, from)); err != nil {
+		return 0, err
+	}
+	s.Samples = samples
+	m.blocks = append(m.blocks, idBlock{source: g.Source, n: samples - had})
+	return start, nil
+}
+
+// samples is the number of ids.
+func (m *Mixture) samples() int64 {
+	last := m.blocks[len(m.blocks)-1]
+	return last.id + last.n
 }
 
 // weightsAt returns the weights of the phase that has a position.
@@ -83,80 +188,4 @@ func (m *Mixture) weightsAt(pos int64) []float64 {
 		}
 	}
 	return weights
-}
-
-// Origin is an order that another one goes on from: their positions before Until are the
-// same.
-type Origin struct {
-	Description string // the String of the order
-	Until       int64
-}
-
-// Origins returns the orders that o is an extension of, as far as o shows them: mixtures
-// with fewer phases, and without the sources that have no weight before these; those that
-// Mixture.Extend was called of; and packs and buckets of such. They are at the version of
-// o. What At returns of o has those that it shows itself, and not what Extend has noted.
-func Origins(o Order) []Origin {
-	switch o := o.(type) {
-	case *Mixture:
-		return slices.Concat(o.origins, o.shown())
-	case *Packs:
-		return below(o, o.order, o.block)
-	case *Buckets:
-		return below(o, o.order, o.block)
-	}
-	return nil
-}
-
-// below returns the origins of blocks of positions over an inner order: a block that one
-// position of has changed may be another from its start on.
-func below(o, inner Order, block int64) (origins []Origin) {
-	outer, ok := strings.CutSuffix(o.String(), inner.String()+")")
-	if !ok {
-		return nil
-	}
-	for _, origin := range Origins(inner) {
-		origins = append(origins, Origin{outer + origin.Description + ")", origin.Until / block * block})
-	}
-	return origins
-}
-
-// mostOrigins bounds the origins that a mixture shows.
-const mostOrigins = 256
-
-// shown returns the mixtures with the first of the phases, each with all sources and
-// without the last ones, as far as these have no weight in those phases.
-func (m *Mixture) shown() (origins []Origin) {
-	until := int64(math.MaxInt64)
-	for kept := len(m.phases); kept > 0; kept-- {
-		if kept < len(m.phases) {
-			until = m.phases[kept].From
-		}
-		for sources := len(m.sources); sources > 0 && len(origins) < mostOrigins; sources-- {
-			if sources < len(m.sources) && m.exhaustion == CycleAll {
-				break // without them it would have ended
-			}
-			if sources < len(m.sources) && slices.ContainsFunc(m.phases[:kept], func(p Phase) bool { return p.Weights[sources] != 0 }) {
-				break
-			}
-			if kept < len(m.phases) || sources < len(m.sources) {
-				origins = append(origins, Origin{m.describe(kept, sources), until})
-			}
-		}
-	}
-	return origins
-}
-
-// describe is the String of the mixture with its first phases and sources.
-func (m *Mixture) describe(phases, sources int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "mixture(v%d exhaustion=%d", m.version, m.exhaustion)
-	for _, p := range m.phases[:phases] {
-		fmt.Fprintf(&b, " %d:%v", p.From, p.Weights[:sources])
-	}
-	for _, s := range m.sources[:sources] {
-		fmt.Fprintf(&b, "; %d of %s", s.Samples, s.Order)
-	}
-	b.WriteByte(')')
-	return b.String()
 }

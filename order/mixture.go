@@ -40,7 +40,8 @@ const (
 
 // Mixture draws positions from several orders by weight. Of any of its first t
 // positions, counted from where the weights last changed, a source has its share t*w
-// to less than one sample. Its ids are those of the sources one behind the other.
+// to less than one sample. Its ids are those of the sources one behind the other; the
+// ids of samples that Extend added lie behind all others. Split tells of each whose it is.
 //
 // Weights that are whole numbers with a sum of at most MixtureParts, once divided by
 // what divides all, are exact. So are decimal numbers and fractions that stand in such
@@ -52,14 +53,16 @@ const (
 type Mixture struct {
 	version    int
 	sources    []Source
-	ends       []int64 // length of each source; math.MaxInt64 without end
-	offset     []int64 // of its ids
+	ends       []int64 // length of each source, or of its first pass; math.MaxInt64 without end
+	turn       []int64 // positions behind which a source begins again; math.MaxInt64 for never
+	blocks     []idBlock
+	pieces     [][]idBlock // of each source
 	cycle      bool
 	segments   []mixSegment
 	n          int64 // math.MaxInt64 without end
 	exhaustion Exhaustion
 	phases     []Phase
-	origins    []Origin // of which Extend was called
+	origins    []origin // of which Extend was called
 	scratch    sync.Pool
 }
 
@@ -143,7 +146,7 @@ func (m *Mixture) check(phases []Phase) error {
 	if k := len(m.sources); k == 0 || k > maxSources || m.exhaustion > CycleOn {
 		return invalid("", fmt.Sprintf("1 to %d sources and a policy", maxSources), fmt.Sprintf("%d, policy %d", k, m.exhaustion))
 	}
-	sum, offset := 0.0, int64(0)
+	sum, total := 0.0, int64(0)
 	for i := range m.sources {
 		s, name := &m.sources[i], fmt.Sprintf("source %d", i)
 		if s.Samples == 0 {
@@ -153,17 +156,31 @@ func (m *Mixture) check(phases []Phase) error {
 		if !ends {
 			n = math.MaxInt64
 		}
+		turn, g := n, (*grown)(nil)
+		if g, _ = s.Order.(*grown); g != nil && g.once {
+			n = g.stages[0].n
+		}
 		switch {
 		case n == 0:
 			return invalid(name, "an order that is not empty", s.Order)
-		case s.Samples < 1 || s.Samples > math.MaxInt64-offset:
+		case s.Samples < 1 || s.Samples > math.MaxInt64-total:
 			return invalid(name, "a number of ids, together below 2^63", s.Samples)
+		case g != nil && g.once && !m.cycle:
+			return &errs.Error{Kind: errs.Invalid, Op: "order.NewMixture", Subject: name, Got: s.Order.String(),
+				Want:   "an order without end, or CycleAll or CycleOn: added samples come with the next pass over a source",
+				Remedy: "add the samples as a source of their own"}
 		case !validWeight(s.Weight):
 			return invalid(name, "a weight from 0 on", s.Weight)
 		}
-		m.ends, m.offset = append(m.ends, n), append(m.offset, offset)
-		offset += s.Samples
+		if !m.cycle {
+			turn = math.MaxInt64
+		}
+		m.ends, m.turn = append(m.ends, n), append(m.turn, turn)
+		total += s.Samples
 		sum += s.Weight
+	}
+	if err := m.layIDs(); err != nil {
+		return err
 	}
 	if sum == 0 || math.IsInf(sum, 1) {
 		return invalid("", "weights with a sum above 0", sum)
@@ -295,8 +312,8 @@ func (m *Mixture) segmentOf(pos int64) int {
 
 // wrap lets sources begin again where the policy says so.
 func (m *Mixture) wrap(source int, index int64) int64 {
-	if m.cycle && m.ends[source] < math.MaxInt64 {
-		return index % m.ends[source]
+	if n := m.turn[source]; n < math.MaxInt64 {
+		return index % n
 	}
 	return index
 }
@@ -311,16 +328,6 @@ func (m *Mixture) Locate(source int, index int64) (pos int64, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// Split returns the source of an id of the mixture, and the id in it; the error is of
-// kind errs.Invalid where there is none.
-func (m *Mixture) Split(id int64) (source int, own int64, err error) {
-	source = sort.Search(len(m.offset), func(i int) bool { return m.offset[i] > id }) - 1
-	if source < 0 || id-m.offset[source] >= m.sources[source].Samples {
-		return 0, 0, &errs.Error{Kind: errs.Invalid, Op: "order.Mixture.Split", Want: "an id of the mixture", Got: fmt.Sprint(id)}
-	}
-	return source, id - m.offset[source], nil
 }
 
 // mixScratch is what a block of positions needs.
@@ -368,9 +375,7 @@ func (m *Mixture) fillBlock(b *mixScratch, pos int64, dst []int64) int {
 			}
 			done += int64(got)
 		}
-		for i := range ids {
-			ids[i] += m.offset[source]
-		}
+		m.number(int(source), ids)
 		b.next[source] = place
 		place += n
 	}
@@ -415,4 +420,4 @@ func (m *Mixture) Len() (n int64, ok bool) {
 }
 
 // String implements Order.
-func (m *Mixture) String() string { return m.describe(len(m.phases), len(m.sources)) }
+func (m *Mixture) String() string { return m.describe(len(m.phases), m.sources, m.blocks) }

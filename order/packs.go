@@ -136,7 +136,10 @@ func (p *Packs) Len() (n int64, ok bool) { return p.order.Len() }
 func (p *Packs) EpochLen() int64 { return p.epoch }
 
 // String implements Order.
-func (p *Packs) String() string {
+func (p *Packs) String() string { return p.describe(p.lengths, p.order.String()) }
+
+// describe is the String of the packs of an order that has a description, by lengths.
+func (p *Packs) describe(lengths *Lengths, below string) string {
 	o := p.options
-	return fmt.Sprintf("packs(v%d capacity=%d block=%d most=%d padded=%t %s of %s)", plannedVersion, o.Capacity, o.Block, o.Most, o.Padded, p.lengths, p.order)
+	return fmt.Sprintf("packs(v%d capacity=%d block=%d most=%d padded=%t %s of %s)", plannedVersion, o.Capacity, o.Block, o.Most, o.Padded, lengths, below)
 }

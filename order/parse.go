@@ -44,6 +44,7 @@ const (
 	mostNested  = 64   // orders within orders
 	mostWeights = 5000 // sets of weights of mixtures: each has a table of up to 96 kB
 	mostShards  = 1 << 25
+	mostStages  = 1 << 10 // of an order that grew
 )
 
 // parser reads a description from its start to its end.
@@ -98,7 +99,7 @@ var readers map[string]func(*parser) (Order, error)
 func init() {
 	readers = map[string]func(*parser) (Order, error){
 		"sequential": (*parser).sequential, "cycle": (*parser).cycle, "permutation": (*parser).permutation, "shuffled": (*parser).shuffled,
-		"windows": (*parser).windows, "mixture": (*parser).mixture, "packs": (*parser).packs, "buckets": (*parser).buckets,
+		"windows": (*parser).windows, "mixture": (*parser).mixture, "grown": (*parser).grown, "packs": (*parser).packs, "buckets": (*parser).buckets,
 		"selected": (*parser).selected, "filtered": (*parser).filtered, "segments": (*parser).segments, "repeat": (*parser).repeat,
 		"rank": (*parser).rank, "shard": (*parser).shard, "sharded": (*parser).sharded,
 	}

@@ -72,7 +72,8 @@ func (p *parser) windows() (Order, error) {
 func (p *parser) mixture() (Order, error) {
 	v := version{newest: Version}
 	var exhaustion int
-	if err := p.read("v", &v, " exhaustion=", &exhaustion); err != nil {
+	err := p.read("v", &v, " exhaustion=", &exhaustion)
+	if err != nil {
 		return nil, err
 	}
 	var phases []Phase
@@ -94,7 +95,14 @@ func (p *parser) mixture() (Order, error) {
 		phases = append(phases, phase)
 	}
 	var sources []Source
+	var blocks []idBlock
 	for p.skips("; ") && len(sources) <= maxSources {
+		if p.skips("ids") {
+			if blocks, err = p.blocks(len(sources)); err != nil {
+				return nil, err
+			}
+			break
+		}
 		var s Source
 		if err := p.read(&s.Samples, " of ", &s.Order); err != nil {
 			return nil, err
@@ -113,11 +121,63 @@ func (p *parser) mixture() (Order, error) {
 	for i, w := range phases[0].Weights {
 		sources[i].Weight = w
 	}
-	m := &Mixture{sources: sources, version: v.n}
+	m := &Mixture{sources: sources, version: v.n, blocks: blocks}
 	if err := m.init(Exhaustion(exhaustion), phases[1:]); err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// blocks reads which ids of a mixture are of which of its sources.
+func (p *parser) blocks(sources int) (blocks []idBlock, err error) {
+	for p.skips(" ") {
+		var b idBlock
+		if err := p.read(&b.source, ":", &b.n); err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, b)
+	}
+	if len(blocks) <= sources {
+		return nil, notAnOrder(p.text) // the ids of sources one behind the other are not written
+	}
+	return blocks, nil
+}
+
+// grown reads the order of a source that got more samples.
+func (p *parser) grown() (Order, error) {
+	var stages []grownStage
+	for !p.skips("of ") {
+		var s grownStage
+		if err := p.read(&s.pass, ":", &s.samples, " "); err != nil {
+			return nil, err
+		}
+		stages = append(stages, s)
+	}
+	var below Order
+	if err := p.read(&below); err != nil || len(p.missing) > 0 {
+		return below, err
+	}
+	if p.shards -= int64(len(stages)) * shardsOf(below); p.shards < 0 || len(stages) > mostStages {
+		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("orders that grew at most %d times, of few shards", mostStages-1)}
+	}
+	return errOr(newGrown(below, stages))
+}
+
+// shardsOf returns the number of shards that an order has, each of which takes memory.
+func shardsOf(o Order) int64 {
+	switch o := o.(type) {
+	case *Windows:
+		return int64(len(o.first))
+	case *Packs:
+		return shardsOf(o.order)
+	case *Buckets:
+		return shardsOf(o.order)
+	case *Selected:
+		return shardsOf(o.order)
+	case *Filtered:
+		return shardsOf(o.order)
+	}
+	return 0
 }
 
 func (p *parser) packs() (Order, error) {

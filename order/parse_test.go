@@ -61,7 +61,16 @@ func (d *drawnTables) drawOrder(t *rapid.T, depth int) Order {
 		if rapid.Bool().Draw(t, "phase") {
 			phases = append(phases, Phase{From: 7, Weights: slices.Repeat([]float64{2}, len(sources))})
 		}
-		o, err = NewMixture(sources, Exhaustion(rapid.IntRange(0, int(CycleOn)).Draw(t, "policy")), phases...)
+		m, failed := NewMixture(sources, Exhaustion(rapid.IntRange(0, int(CycleOn)).Draw(t, "policy")), phases...)
+		if o, err = m, failed; failed == nil && rapid.Bool().Draw(t, "extended") {
+			more, failed := m.Extend(1, Extension{Sources: []Source{{Order: NewShuffled(n, seed, domain), Weight: 9}}})
+			if failed == nil { // the source that was added grows
+				more, failed = more.Extend(4, Extension{Grown: []Growth{{Source: len(sources), Order: NewShuffled(n+2, seed, domain)}}})
+			}
+			if failed == nil {
+				o = more
+			}
+		}
 	case "packs", "buckets":
 		lengths := rapid.SliceOfN(rapid.Int32Range(0, 50), 60, 60).Draw(t, "lengths")
 		table := make(Table, len(lengths))
@@ -197,6 +206,21 @@ func TestParseRefuses(t *testing.T) {
 		"mixture(v1 exhaustion=9 0:[1]; 1 of cycle(n=1))":                                           errs.Invalid,
 		"mixture(v1 exhaustion=0 0:[1 1]; 1 of cycle(n=1))":                                         errs.Invalid,
 		"mixture(v1 exhaustion=0 0:[NaN]; 1 of cycle(n=1))":                                         errs.Invalid,
+		"grown(0:3 of cycle(n=5))":                                                                  errs.Invalid,
+		"grown(1:3 2:5 of cycle(n=5))":                                                              errs.Invalid,
+		"grown(0:3 0:5 of cycle(n=5))":                                                              errs.Invalid,
+		"grown(0:5 1:5 of cycle(n=5))":                                                              errs.Invalid,
+		"grown(0:0 1:5 of cycle(n=5))":                                                              errs.Invalid,
+		"grown(0:-1 1:5 of cycle(n=5))":                                                             errs.Invalid,
+		"grown(0:3 1:4 of cycle(n=5))":                                                              errs.Invalid,
+		"grown(0:3 9223372036854775807:5 of cycle(n=5))":                                            errs.Invalid,
+		"grown(0:3 1:5 of grown(0:3 1:5 of cycle(n=5)))":                                            errs.Invalid,
+		"mixture(v2 exhaustion=0 0:[1]; 5 of grown(0:3 1:5 of sequential(n=5)); ids 0:3 0:2)":       errs.Invalid,
+		"mixture(v2 exhaustion=3 0:[1]; 5 of cycle(n=5); ids 0:5)":                                  errs.Invalid,
+		"mixture(v2 exhaustion=3 0:[1]; 5 of cycle(n=5); ids 0:3 0:1)":                              errs.Invalid,
+		"mixture(v2 exhaustion=3 0:[1]; 5 of cycle(n=5); ids 0:3 0:3)":                              errs.Invalid,
+		"mixture(v2 exhaustion=3 0:[1]; 5 of cycle(n=5); ids 0:5 1:1)":                              errs.Invalid,
+		"mixture(v2 exhaustion=3 0:[1 1]; 5 of cycle(n=5); 5 of cycle(n=5); ids 1:5 0:3 0:2)":       errs.Invalid,
 		"filtered(selection(1/2 hash=0000000000000000) of sequential(n=2))":                         errs.Invalid,
 		strings.Repeat("repeat(epochs=1 of ", 100) + strings.Repeat(")", 100):                       errs.Exhausted,
 		"windows(v1 shards=9223372036854775807:0 n=9 window=1 seed=1 domain=\"\")":                  errs.Unsupported,
@@ -220,6 +244,17 @@ func TestParseIsBounded(t *testing.T) {
 	if _, err := p.order(); err != nil || len(p.missing) != 100 || p.shards < 0 {
 		t.Errorf("%v, %d missing, %d left", err, len(p.missing), p.shards)
 	}
+	text = "grown("
+	for i := range mostStages {
+		text += fmt.Sprint(i, ":", i+1, " ")
+	}
+	w, _ := NewWindows(slices.Repeat([]int64{1}, 1<<16), 1, 1, "")
+	if _, err := Parse(text + "of " + w.String() + ")"); !errors.Is(err, errs.Exhausted) {
+		t.Error(err)
+	}
+	if _, err := Parse(text + fmt.Sprintf("%d:%d of %s)", mostStages, 1<<16, NewCycle(1<<16))); !errors.Is(err, errs.Exhausted) {
+		t.Error(err)
+	}
 	text = "mixture(v1 exhaustion=3 0:[1]" + strings.Repeat(" 1:[1]", mostWeights) + "; 1 of cycle(n=1))"
 	if _, err := Parse(text); !errors.Is(err, errs.Exhausted) {
 		t.Error(err)
@@ -234,6 +269,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("mixture(v1 exhaustion=1 0:[7 2 1] 700:[1 1 2]; 5 of cycle(n=5); 3 of sequential(n=3); 2 of sequential(n=2))")
 	f.Add("segments(0+3 of cycle(n=3); 1+4 of repeat(epochs=2 of sequential(n=9)))")
 	f.Add("rank(1/3 of batches(size=4 tail=pad of cycle(n=9)))")
+	f.Add("mixture(v2 exhaustion=3 0:[2 1]; 5 of grown(0:3 4:5 of cycle(n=5)); 3 of cycle(n=3); ids 0:3 1:3 0:2)")
 	l, _ := NewLengths([]int32{1, 2, 3})
 	for _, o := range []Order{
 		&Packs{planned: planned{order: NewCycle(3), block: 8}, lengths: l, options: PackOptions{Capacity: 9, Block: 8, Most: 3}},

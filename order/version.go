@@ -53,7 +53,7 @@ func rebuild(o Order, version int, name string) Order {
 		for i := range sources {
 			sources[i].Order, sources[i].Name = below(sources[i].Order), ""
 		}
-		m := &Mixture{sources: sources, version: pick(o.version)}
+		m := &Mixture{sources: sources, version: pick(o.version), blocks: o.blocks}
 		if m.init(o.exhaustion, o.phases[1:]) == nil {
 			for i := range m.sources {
 				m.sources[i].Name = o.sources[i].Name
@@ -69,6 +69,14 @@ func rebuild(o Order, version int, name string) Order {
 	case *Filtered:
 		if e, ok := below(o.order).(Epochs); ok {
 			return &Filtered{order: e, selection: o.selection}
+		}
+	case *grown:
+		stages := make([]grownStage, len(o.stages))
+		for i, s := range o.stages {
+			stages[i] = grownStage{pass: s.pass, samples: s.samples}
+		}
+		if g, err := newGrown(below(o.order), stages); err == nil {
+			return g
 		}
 	case *Segments:
 		s := &Segments{segments: slices.Clone(o.segments), ends: o.ends}

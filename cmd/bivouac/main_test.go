@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 			"tree":    copyTree,
 			"loader":  loaderState,
 			"ordered": orderedState,
+			"grown":   grownState,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -205,4 +206,49 @@ func orderedState(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(l.Close())
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), state, 0o666))
 	ts.Check(os.WriteFile(ts.MkAbs("order.txt"), []byte(l.Description()), 0o666))
+}
+
+// grownState writes the state of a run of which a source of the mixture got samples: a file,
+// the batches of two samples before that, and those behind it. The description goes into
+// order.txt, as in orderedState.
+func grownState(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: grown FILE BATCHES MORE")
+	}
+	windows := func(sizes ...int64) *order.Windows {
+		w, err := order.NewWindows(sizes, 2, 7, "web")
+		ts.Check(err)
+		return w
+	}
+	m, err := order.NewMixture([]order.Source{{Order: windows(5, 3, 4), Weight: 3}, {Order: order.NewShuffled(5, 7, "other"), Weight: 1}}, order.CycleOn)
+	ts.Check(err)
+	var state []byte
+	for i, n := range []int64{17, 23} {
+		batches, err := strconv.Atoi(args[1+i])
+		ts.Check(err)
+		if i > 0 {
+			before, err := strconv.ParseInt(args[1], 10, 64)
+			ts.Check(err)
+			m, err = m.Extend(2*before, order.Extension{Grown: []order.Growth{{Source: 0, Order: windows(5, 3, 4, 6)}}})
+			ts.Check(err)
+		}
+		data := loader.Func(n, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil })
+		l, err := loader.New(data, loader.Options[int64, int]{Order: m, BatchSize: 2, Collate: func(s []int64) (int, error) { return len(s), nil }})
+		ts.Check(err)
+		if state != nil {
+			ts.Check(l.Extend(state))
+		}
+		for batches > 0 {
+			if _, err := l.Next(context.Background()); err == nil {
+				batches--
+			} else if err != io.EOF {
+				ts.Fatalf("%v", err)
+			}
+		}
+		state, err = l.AppendState(nil)
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs("order.txt"), []byte(l.Description()), 0o666))
+		ts.Check(l.Close())
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), state, 0o666))
 }

@@ -29,6 +29,11 @@ func orders() []named {
 		return must(order.NewMixture(sources(weights...), e, phases...))
 	}
 	windows := must(order.NewWindows(sizes, 2, 7, "code"))
+	// Source 0 grows in pass 1, and again with source 2 behind it; a source is added between.
+	grown := must(order.NewMixture(sources(7, 2, 1), order.CycleOn))
+	grown = must(grown.Extend(900, order.Extension{Grown: []order.Growth{{Source: 0, Order: order.NewShuffled(600, 7, "a")}}}))
+	grown = must(grown.Extend(1000, order.Extension{Sources: []order.Source{{Order: order.NewShuffled(50, 7, "d"), Weight: 1}}}))
+	grown = must(grown.Extend(2000, order.Extension{Grown: []order.Growth{{Source: 2, Order: order.NewCycle(250)}, {Source: 0, Order: order.NewShuffled(700, 7, "a")}}}))
 	batches := must(order.NewBatches(shuffled, 24, order.Pad))
 	return []named{
 		{"sequential", order.Sequential(1000)},
@@ -44,6 +49,7 @@ func orders() []named {
 		{"mixture-uneven", mix(order.CycleAll, []float64{0.1, 1.0 / 3, 3.14159})},
 		{"mixture-phases", mix(order.CycleOn, []float64{7, 2, 1}, order.Phase{From: 100, Weights: []float64{1, 1, 1}}, order.Phase{From: 1300, Weights: []float64{0, .25, .75}})},
 		{"mixture-dropping", mix(order.DropEnded, []float64{7, 2, 1}, order.Phase{From: 700, Weights: []float64{1, 1, 2}})},
+		{"mixture-grown", grown},
 		{"packs", must(order.NewPacks(shuffled, lengths, order.PackOptions{Capacity: 128, Block: 200}))},
 		{"packs-padded", must(order.NewPacks(shuffled, lengths, order.PackOptions{Capacity: 256, Most: 6, Padded: true}))},
 		{"buckets", must(order.NewBuckets(shuffled, lengths, []int64{16, 32, 64}, 8, 0))},

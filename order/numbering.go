@@ -1,0 +1,112 @@
+package order
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// idBlock is ids of a mixture that follow each other and are of one source: those of the
+// source as it was at first, or of the samples that it got.
+type idBlock struct {
+	source int
+	n      int64
+	id     int64 // the first, in the mixture
+	own    int64 // the first, in the source
+}
+
+// layIDs numbers the ids of all sources: those of the blocks that are given, and behind
+// them those of each source that has none.
+func (m *Mixture) layIDs() error {
+	bad := func(want string, got any) error {
+		return &errs.Error{Kind: errs.Invalid, Op: "order.NewMixture", Subject: "ids", Want: want, Got: fmt.Sprint(got)}
+	}
+	own := make([]int64, len(m.sources)) // ids that have a number
+	blocks, sources, id := make([]idBlock, 0, len(m.sources)), 0, int64(0)
+	add := func(b idBlock) error {
+		switch {
+		case b.source < 0 || b.source > sources || b.source >= len(m.sources):
+			return bad(fmt.Sprint("the first ids of source ", sources, " or more of those before it"), b.source)
+		case b.n < 1 || b.n > m.sources[b.source].Samples-own[b.source]:
+			return bad(fmt.Sprintf("1 to %d ids of source %d", m.sources[b.source].Samples-own[b.source], b.source), b.n)
+		}
+		sources = max(sources, b.source+1)
+		blocks = append(blocks, idBlock{b.source, b.n, id, own[b.source]})
+		id += b.n
+		own[b.source] += b.n
+		return nil
+	}
+	for _, b := range m.blocks {
+		if err := add(b); err != nil {
+			return err
+		}
+	}
+	for sources < len(m.sources) {
+		if err := add(idBlock{source: sources, n: m.sources[sources].Samples}); err != nil {
+			return err
+		}
+	}
+	for i, s := range m.sources {
+		if own[i] != s.Samples {
+			return bad(fmt.Sprintf("the %d ids of source %d", s.Samples, i), own[i])
+		}
+	}
+	m.blocks, m.pieces = blocks, make([][]idBlock, len(m.sources))
+	for i, b := range blocks {
+		if b.source == i {
+			m.pieces[i] = blocks[i : i+1 : i+1]
+		} else {
+			m.pieces[b.source] = append(m.pieces[b.source], b)
+		}
+	}
+	return nil
+}
+
+// number makes ids of a source those of the mixture, in place.
+func (m *Mixture) number(source int, ids []int64) {
+	pieces := m.pieces[source]
+	if offset := pieces[0].id; len(pieces) == 1 {
+		for i := range ids {
+			ids[i] += offset
+		}
+		return
+	}
+	for i, own := range ids {
+		p := pieces[sort.Search(len(pieces)-1, func(k int) bool { return pieces[k+1].own > own })]
+		ids[i] = p.id + own - p.own
+	}
+}
+
+// Split returns the source of an id of the mixture, and the id in it; the error is of
+// kind errs.Invalid where there is none. Data sets that are made of those of the sources
+// find the samples by it: a source that got more samples has ids in several places.
+func (m *Mixture) Split(id int64) (source int, own int64, err error) {
+	k := sort.Search(len(m.blocks), func(i int) bool { return m.blocks[i].id > id }) - 1
+	if k < 0 || id-m.blocks[k].id >= m.blocks[k].n {
+		return 0, 0, &errs.Error{Kind: errs.Invalid, Op: "order.Mixture.Split", Want: "an id of the mixture", Got: fmt.Sprint(id)}
+	}
+	return m.blocks[k].source, id - m.blocks[k].id + m.blocks[k].own, nil
+}
+
+// describe is the String of the mixture with its first phases, and with the sources and ids
+// that it has or had.
+func (m *Mixture) describe(phases int, sources []Source, blocks []idBlock) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "mixture(v%d exhaustion=%d", m.version, m.exhaustion)
+	for _, p := range m.phases[:phases] {
+		fmt.Fprintf(&b, " %d:%v", p.From, p.Weights[:len(sources)])
+	}
+	for _, s := range sources {
+		fmt.Fprintf(&b, "; %d of %s", s.Samples, s.Order)
+	}
+	if len(blocks) > len(sources) { // else the ids are those of the sources one behind the other
+		b.WriteString("; ids")
+		for _, block := range blocks {
+			fmt.Fprintf(&b, " %d:%d", block.source, block.n)
+		}
+	}
+	b.WriteByte(')')
+	return b.String()
+}
