@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
@@ -228,6 +229,35 @@ func TestGraceBoundsTheLastSave(t *testing.T) {
 				t.Errorf("steps %q", got)
 			}
 		})
+	}
+}
+
+// A signal that came before Steps may end the context of the caller only some steps later,
+// when its receiver gets a turn: these steps are committed all the same.
+func TestSignalBeforeStepsEndsTheContextLater(t *testing.T) {
+	received, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	raise(t)
+	<-received.Done()
+
+	m := newModel()
+	job := opened(t, t.TempDir(), &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: bivouac.Never})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var told error
+	for b, err := range job.Steps(ctx) {
+		if told = err; err != nil {
+			break
+		}
+		if m.train(b); job.Step() == 3 {
+			cancel(context.Cause(received))
+		}
+	}
+	if told == nil || told.Error() != "bivouac.Job: preempted at step 4, committed" {
+		t.Errorf("told %v", told)
+	}
+	if err := job.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -205,7 +205,7 @@ func (j *Job[B]) Steps(ctx context.Context) iter.Seq2[B, error] {
 		}
 		pulling := j.begin(ctx)
 		fail := func(err error) {
-			if j.notice.wasGiven() {
+			if j.notice.wasGiven(ctx) {
 				err = j.leave(ctx)
 			}
 			yield(zero, err)

@@ -110,16 +110,29 @@ func (n *notice) watch() {
 func (n *notice) isGiven() bool { return n != nil && n.came.Err() != nil }
 
 // wasGiven is isGiven that also knows of a signal that the system has handed to another
-// receiver of the process: one that has ended the context of the caller for it.
-func (n *notice) wasGiven() bool {
+// receiver of the process, which has ended ctx for it: while the notice was there, or before.
+func (n *notice) wasGiven(ctx context.Context) bool {
 	if n == nil || n.isGiven() {
 		return n.isGiven()
 	}
 	signal.Notify(n.signals, syscall.SIGTERM) // returns when deliveries are over
+	if endedBySIGTERM(ctx) {
+		select {
+		case n.signals <- syscall.SIGTERM: // delivered before the notice was there
+		default:
+		}
+	}
 	answer := make(chan struct{})
 	n.asked <- answer
 	<-answer
 	return n.isGiven()
+}
+
+// endedBySIGTERM reports whether signal.NotifyContext has ended ctx for SIGTERM. Its cause
+// has no exported type, only this text.
+func endedBySIGTERM(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	return cause != nil && cause.Error() == syscall.SIGTERM.String()+" signal received"
 }
 
 // stop gives the signal back its meaning.
