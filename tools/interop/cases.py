@@ -558,6 +558,10 @@ def parts():
         for op, words in (("crop", {"crop": size}), ("crop_mirror_normalize", {"crop_h": size[0], "crop_w": size[1]}), ("resize_crop_mirror", {"size": [7, 7], "crop": size})):
             record(op, [[literal(image(6, 5), "HWC")]], {**words, **({"dtype": enum("UINT8")} if op == "crop_mirror_normalize" else {})}, exact=False)
 
+    for h, w, pos in ((11, 8, 0.13), (8, 11, 0.5), (11, 8, 0.7)):  # the rounding of where a part begins decides where truncated filters do
+        record("resize_crop_mirror", [[literal(image(h, w), "HWC")]], {"interp_type": enum("INTERP_GAUSSIAN"), "antialias": False, "dtype": enum("FLOAT"), "resize_x": 12,
+                                                                       "crop": [4, 2], "mirror": 1, "crop_pos_x": pos}, exact=False)
+
 
 def fewest():
     values()
