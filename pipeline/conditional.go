@@ -175,7 +175,7 @@ func (b *Builder) OrElse(left Node, right func() Node) Node {
 		func() []Node { return []Node{b.validate("or", "right", right())} })[0]
 }
 
-// Not negates a scalar of dtype bool.
+// Not negates a scalar: the result is a bool, true where the value is false or 0.
 func (b *Builder) Not(n Node) Node { return b.Op(notOp, nil, n)[0] }
 
 func (b *Builder) noOperand(expression string) Node {

@@ -235,7 +235,9 @@ func TestConditionalMistakes(t *testing.T) {
 		"operand of and": {func(p *pipeline.Builder) []pipeline.Node {
 			return []pipeline.Node{p.AndThen(uniform(p, ""), func() pipeline.Node { return coin(p, "") })}
 		}, "left operand of and"},
-		"operand of not": {func(p *pipeline.Builder) []pipeline.Node { return []pipeline.Node{p.Not(uniform(p, ""))} }, "operand of not"},
+		"operand of not": {func(p *pipeline.Builder) []pipeline.Node {
+			return []pipeline.Node{p.Not(fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{1})}))}
+		}, "operand of not"},
 		"value 1": {func(p *pipeline.Builder) []pipeline.Node {
 			x, y := uniform(p, ""), p.Constant(pipeline.Constant{Value: 3})
 			return p.If(coin(p, ""), same(x, x), same(x, y))

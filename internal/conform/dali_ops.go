@@ -97,7 +97,9 @@ func opsCases(set *dalivec.Set) ([]testCase, error) {
 				name: name, family: "ops", path: name, operators: operatorsOf(c),
 				run: func(ctx context.Context, r *report) {
 					if !skipOperator(r, operatorsOf(c)...) {
-						r.take(set.Judge(c, func() (dalivec.Results, error) { return runOps(ctx, set, c) }))
+						r.take(judgeFiles(ctx, c, func() dalivec.Verdict {
+							return set.Judge(c, func() (dalivec.Results, error) { return runOps(ctx, set, c) })
+						}))
 					}
 				},
 			})
@@ -122,7 +124,9 @@ func operatorsOf(c *dalivec.Case) []string {
 		case "bin", "un", "cmp":
 			add("_arithmetic_generic_op")
 		case "index":
-			add("_tensor_subscript")
+			for _, name := range indexOperators(n) {
+				add(name)
+			}
 		case "call":
 			if f, ok := n[0].(string); !ok {
 				return
@@ -137,6 +141,35 @@ func operatorsOf(c *dalivec.Case) []string {
 			}
 		}
 	})
+	return names
+}
+
+// indexOperators names the operators that an index of a node becomes, as DALI's DataNode does it.
+func indexOperators(n []any) []string {
+	if len(n) < 2 {
+		return nil
+	}
+	if of, _ := n[0].([]any); text(of, 0) == "call" && text(of, 1) == "fn._conditional.split" {
+		return nil // one of its outputs
+	}
+	indices, _ := n[1].([]any)
+	var names []string
+	last := false
+	for _, x := range indices {
+		i, _ := x.([]any)
+		last = text(i, 0) == "call" && text(i, 1) == "newaxis"
+		whole := last || text(i, 0) == "slice" && !slices.ContainsFunc(i[1:], func(p any) bool { return p != nil }) ||
+			text(i, 0) == "const" && len(i) == 2 && i[1] == nil
+		if last && !slices.Contains(names, "expand_dims") {
+			names = append(names, "expand_dims")
+		}
+		if !whole && !slices.Contains(names, "_tensor_subscript") {
+			names = append(names, "_tensor_subscript")
+		}
+	}
+	if !last && !slices.Contains(names, "_tensor_subscript") {
+		names = append(names, "_subscript_dim_check")
+	}
 	return names
 }
 

@@ -142,14 +142,19 @@ func TestStatusNeedsItsPlace(t *testing.T) {
 // Operators of an expression are counted, wherever they stand in it.
 func TestOperatorsOfExpressions(t *testing.T) {
 	call := func(name string, args ...any) []any { return []any{"call", name, args, map[string]any{}} }
-	a := []any{"name", "a"}
+	a, one, whole := []any{"name", "a"}, []any{"const", 1}, []any{"slice", nil, nil, nil}
 	for name, c := range map[string]struct {
 		ast  []any
 		want []string
 	}{
 		"arithmetic": {[]any{"bin", "+", a, []any{"un", "-", a}}, []string{"_arithmetic_generic_op"}},
 		"math":       {call("math.sqrt", a), []string{"_arithmetic_generic_op"}},
-		"nested":     {call("fn.reductions.sum", call("fn.cast", []any{"index", a, []any{}})), []string{"reductions.sum", "cast", "_tensor_subscript"}},
+		"nested":     {call("fn.reductions.sum", call("fn.cast", []any{"index", a, []any{one}})), []string{"reductions.sum", "cast", "_tensor_subscript"}},
+		"whole":      {[]any{"index", a, []any{whole, []any{"const", nil}}}, []string{"_subscript_dim_check"}},
+		"new axis":   {[]any{"index", a, []any{call("newaxis"), whole}}, []string{"expand_dims", "_subscript_dim_check"}},
+		"last axis":  {[]any{"index", a, []any{whole, call("newaxis")}}, []string{"expand_dims"}},
+		"both":       {[]any{"index", a, []any{one, call("newaxis")}}, []string{"_tensor_subscript", "expand_dims"}},
+		"one output": {[]any{"index", call("fn._conditional.split", a), []any{one}}, []string{"_conditional.split"}},
 		"shape":      {call("a.shape"), []string{"_shape"}},
 		"constant":   {call("types.Constant", []any{"const", true}), []string{"constant"}},
 		"keyword":    {[]any{"call", "fn.resize", []any{a}, map[string]any{"size": call("fn.cast", a)}}, []string{"resize", "cast"}},

@@ -10,13 +10,14 @@ import (
 // A tolerance for each element is not enough: a wrong formula can stay within one level
 // everywhere. Every tolerance therefore has two bounds on all elements together.
 //
-//   - Share: at most defaultShare of the elements may differ by more than rounding, unless the
-//     rule names a share (max_mismatch_fraction).
+//   - Share: at most largestShare of the elements may differ by more than rounding. Where the rule
+//     names a share (max_mismatch_fraction), at most that share may differ at all; the share of a
+//     rule that names more than largestShare, which no case needs, is largestShare.
 //   - Bias: the signed mean of the differences must be what chance gives, at most sigmas standard
 //     errors and a rounding, unless the rule names a bound (max_bias). Differences that all have
 //     one sign come from a formula, not from rounding.
 const (
-	defaultShare = 0.02
+	largestShare = 0.02
 	sigmas       = 4
 	roundings    = 8 // units in the last place of the largest element, for floats
 )
@@ -48,8 +49,8 @@ func (b *bounds) check(tol Tolerance) string {
 		if float64(b.differ) > *tol.Mismatch*n {
 			return fmt.Sprintf(", a share of %.3g where %g may", float64(b.differ)/n, *tol.Mismatch)
 		}
-	} else if float64(b.far) > max(1, defaultShare*n) {
-		return fmt.Sprintf(", a share of %.3g by more than rounding where %g may", float64(b.far)/n, defaultShare)
+	} else if float64(b.far) > largestShare*n {
+		return fmt.Sprintf(", a share of %.3g by more than rounding where %g may", float64(b.far)/n, largestShare)
 	}
 	mean, limit := b.sum/n, sigmas*math.Sqrt(b.squares)/n+b.rounding
 	if tol.Bias != nil {

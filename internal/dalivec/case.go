@@ -47,7 +47,8 @@ type Case struct {
 	Error                 *Raised
 	Batch                 int // samples of a batch where there are no inputs
 	Iters                 int
-	PipeSeed              *int64 `json:"pipe_seed"`
+	PipeSeed              *int64            `json:"pipe_seed"`
+	Files                 map[string]string // that the operator writes to the working directory, with their text
 }
 
 // Raised is an exception that DALI raised; the type CRASH stands for a process
@@ -107,7 +108,7 @@ func (s *Set) Inputs(c *Case) ([][]tensor.Tensor, error) {
 	inputs, err := s.Batches(c.Inputs)
 	if c.Op == "io.file.read" || strings.Contains(c.Expr, "io.file.read") {
 		for i, x := range c.Inputs[0] {
-			path := []byte(s.Path("inputs/" + x.Text))
+			path := []byte(s.dir + string(filepath.Separator) + filepath.FromSlash("inputs/"+x.Text)) // as it is, with any ".."
 			inputs[0][i].Data, inputs[0][i].Shape = path, tensor.Shape{len(path)}
 		}
 	}

@@ -67,6 +67,23 @@ func TestEverythingIsDecoded(t *testing.T) {
 	}
 }
 
+// No rule leaves more elements to chance than the share that bounds all.
+func TestRulesHaveShares(t *testing.T) {
+	set := openSet(t)
+	named := 0
+	for i := range set.rules {
+		if m := set.rules[i].tolerance.Mismatch; m != nil {
+			named++
+			if *m > largestShare {
+				t.Errorf("rule %d: a share of %g", i, *m)
+			}
+		}
+	}
+	if named < 10 {
+		t.Errorf("%d rules name a share", named)
+	}
+}
+
 func TestRulesAreFound(t *testing.T) {
 	set := openSet(t)
 	enum := func(name string) map[string]any { return map[string]any{"type": name} }
@@ -104,7 +121,7 @@ func TestRulesAreFound(t *testing.T) {
 func TestCompare(t *testing.T) {
 	f := func(v ...float32) tensor.Tensor { return tensor.FromSlice(v, len(v)) }
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
-	half := 0.5
+	half, all := 0.5, 1.0
 	for name, c := range map[string]struct {
 		got, want tensor.Tensor
 		tol       Tolerance
@@ -113,10 +130,11 @@ func TestCompare(t *testing.T) {
 		"same":                {f(1, nan, inf), f(1, nan, inf), Tolerance{}, ""},
 		"zeros and NaNs":      {f(0, -nan), f(float32(math.Copysign(0, -1)), nan), Tolerance{}, ""},
 		"last bit":            {f(1), f(math.Nextafter32(1, 2)), Tolerance{}, "1 of 1 elements differ"},
-		"absolute":            {f(1.5, 3), f(1, 3), Tolerance{Abs: 0.5}, ""},
+		"absolute":            {f(1.5, 3), f(1, 3), Tolerance{Abs: 0.5, Mismatch: &half}, ""},
+		"one of a few":        {f(1.5, 3), f(1, 3), Tolerance{Abs: 0.5}, "a share of 0.5 by more than rounding"},
 		"beyond absolute":     {f(3, 1.6), f(3, 1), Tolerance{Abs: 0.5}, "at [1] got 1.6, want 1"},
-		"relative":            {f(110), f(100), Tolerance{Rel: 0.1}, ""},
-		"relative to largest": {f(10, 200), f(0, 200), Tolerance{RelMax: 0.05}, ""},
+		"relative":            {f(110), f(100), Tolerance{Rel: 0.1, Mismatch: &all}, ""},
+		"relative to largest": {f(10, 200), f(0, 200), Tolerance{RelMax: 0.05, Mismatch: &half}, ""},
 		"infinite is no max":  {f(10, inf), f(0, inf), Tolerance{RelMax: 0.05}, "1 beyond"},
 		"NaN for a number":    {f(nan), f(1), Tolerance{Abs: 100}, "1 beyond"},
 		"number for NaN":      {f(1), f(nan), Tolerance{Abs: 100}, "1 beyond"},

@@ -77,6 +77,9 @@ func (r *rule) prepare() (err error) {
 		err = fmt.Errorf("unknown check %q", word)
 	}
 	r.tolerance.Why = r.Why
+	if m := r.tolerance.Mismatch; m != nil {
+		*m = min(*m, largestShare)
+	}
 	return err
 }
 

@@ -11,9 +11,9 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "not_", Module: module,
-		Doc:     "Negates a scalar truth value.",
-		Inputs:  []op.Port{{Name: "value", Doc: "a scalar of dtype bool"}},
-		Outputs: []op.Port{{Name: "negated", Doc: "true where the value is false"}},
+		Doc:     "Negates a scalar: of a number it tells whether it is 0.",
+		Inputs:  []op.Port{{Name: "value", Doc: "a scalar"}},
+		Outputs: []op.Port{{Name: "negated", Doc: "a bool: true where the value is false or 0"}},
 		New:     func(*op.Config) (op.Kernel, error) { return not{}, nil },
 	})
 	op.Register(op.Schema{
@@ -46,7 +46,12 @@ type not struct{}
 
 // Infer implements op.Kernel.
 func (not) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	return in[:1], truth("operand of not", in[0].DType, in[0].Shape)
+	if in[0].Shape != nil && len(in[0].Shape) != 0 {
+		return nil, scalarWanted("operand of not", in[0].DType, in[0].Shape)
+	}
+	out := in[0]
+	out.DType = tensor.Bool
+	return []tensor.Spec{out}, nil
 }
 
 // Grain implements op.Kernel.
@@ -56,13 +61,17 @@ func (not) Grain() op.Grain { return op.PerSample }
 func (not) Run(b *op.Block) error {
 	for s := range b.Len() {
 		in := b.In(0, s)
-		if err := truth("operand of not", in.DType, in.Shape); err != nil {
-			b.Fail(s, err)
+		if len(in.Shape) != 0 {
+			b.Fail(s, scalarWanted("operand of not", in.DType, in.Shape))
 			continue
 		}
-		negated := byte(1)
-		if in.Data[0] != 0 {
-			negated = 0
+		v, ok := in.Float64(0)
+		if !ok {
+			return &errs.Error{Kind: errs.Unsupported, Subject: "operand of not", Want: "a number or a bool", Got: fmt.Sprint(in.DType)}
+		}
+		negated := byte(0)
+		if v == 0 {
+			negated = 1
 		}
 		b.Out(0, s).Data[0] = negated
 	}

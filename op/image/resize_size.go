@@ -56,8 +56,9 @@ type target struct {
 	lo, hi float64
 }
 
-// scale returns inputs an output; it is negative on mirrored axes.
-func (t target) scale() float64 { return (t.hi - t.lo) / float64(t.size) }
+// scale returns inputs an output; it is negative on mirrored axes. As in DALI the extent is a
+// difference in float32, which decides where truncated filters begin.
+func (t target) scale() float64 { return float64(float32(t.hi)-float32(t.lo)) / float64(t.size) }
 
 // resizeSize computes the sizes of resizing operators.
 type resizeSize struct {

@@ -149,11 +149,13 @@ func (k *tensorResize) sample(b *op.Block, s int) (err error) {
 	if st.targets, err = k.targets(b, s, st, in.Shape, axes); err != nil {
 		return err
 	}
-	// Axes at both ends that keep their extent are frames and channels, but two axes at
-	// least are resampled, which matters to filters that change what keeps its size.
+	// Axes at both ends that keep their extent, of which the part, truncated to integers, is the
+	// whole, are frames and channels, as in DALI. But two axes at least are resampled, which
+	// matters to filters that change what keeps its size.
 	first, last := 0, len(in.Shape)
 	keeps := func(axis int) bool {
-		return st.targets[axis].size == in.Shape[axis] && !(k.roi.given && slices.Contains(axes, axis))
+		t, extent := st.targets[axis], in.Shape[axis]
+		return t.size == extent && int(t.lo) == 0 && int(t.hi) == extent
 	}
 	for first < last-1 && keeps(first) {
 		first++

@@ -83,7 +83,7 @@ func (w *Crop) Infer(depth, height, width int) (d, h, l int) {
 		switch {
 		case !constant || w.policy == Trim:
 			size[axis] = -1
-		case v != 0:
+		case extent(v) != 0:
 			size[axis] = extent(v)
 		}
 	}
@@ -105,8 +105,9 @@ func (w *Crop) Infer(depth, height, width int) (d, h, l int) {
 	return size[0], size[1], size[2]
 }
 
-// extent rounds a size, which is at most MaxInt32 where it matters.
-func extent(size float64) int { return int(op.Round[int32](size)) }
+// extent returns the elements of a size, which DALI takes as float32 and truncates. It is at
+// most MaxInt32 where it matters.
+func extent(size float64) int { return int(op.Round[int32](math.Trunc(float64(float32(size))))) }
 
 // At returns the window of sample s in a volume or a sequence, or in an image, whose depth
 // is NoDepth. The depth of the window has no effect on images. Only with Pad the window may
@@ -129,7 +130,7 @@ func (w *Crop) At(b *op.Block, s, depth, height, width int) (Box, error) {
 			return Box{}, &errs.Error{Kind: errs.Invalid, Subject: "crop window", Want: "a size of at least 0 at a position from 0 to 1",
 				Got: fmt.Sprintf("size %g at position %g", size[axis], p)}
 		}
-		if out[axis] = in[axis]; size[axis] != 0 {
+		if out[axis] = in[axis]; extent(size[axis]) != 0 {
 			out[axis] = extent(size[axis])
 		}
 		at := float64(float32(p)) * float64(in[axis]-out[axis])

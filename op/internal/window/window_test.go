@@ -52,6 +52,7 @@ func TestCrop(t *testing.T) {
 		{args: op.Args{"crop_h": 15, "crop_w": 29, "crop_pos_y": 0.5, "crop_pos_x": 0.5}, want: window.Box{Y: 3, X: 1, D: 1, H: 15, W: 29}},
 		{args: op.Args{"crop_h": 10, "crop_w": 29, "crop_pos_y": 0.95}, want: window.Box{Y: 9, X: 1, D: 1, H: 10, W: 29}}, // the float32 0.95 times 10 is below 9.5
 		{args: op.Args{"crop_h": 15, "crop_w": 29, "rounding": "truncate"}, want: window.Box{Y: 2, X: 0, D: 1, H: 15, W: 29}},
+		{args: op.Args{"crop": []float64{10.9, 0.7}}, want: window.Box{Y: 5, D: 1, H: 10, W: 30}}, // sizes are truncated, and 0 is the whole axis
 		{args: op.Args{"crop": []int{40, 10}}, kind: errs.Invalid},
 		{args: op.Args{"crop": []int{40, 10}}, policy: window.Trim, want: window.Box{X: 10, D: 1, H: 20, W: 10}},
 		{args: op.Args{"crop": []int{40, 10}}, policy: window.Pad, want: window.Box{Y: -10, X: 10, D: 1, H: 40, W: 10}},
