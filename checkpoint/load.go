@@ -252,7 +252,7 @@ func isCheckpoint(ctx context.Context, st store.Store, name string) error {
 func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *destination, o *LoadOptions) (*tree.Node, error) {
 	open := c.Tree
 	if o.Salvage {
-		open = c.Describe
+		open = c.Salvage
 	}
 	t, err := open(ctx, item)
 	if err != nil {
