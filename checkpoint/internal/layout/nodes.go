@@ -93,8 +93,10 @@ func (t *OpenTree) salvageValues(ctx context.Context, why error) (zarr.KV, error
 	case !isDamage(why):
 		return nil, why
 	case t.files.c.opts.Key != nil:
-		return nil, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: t.files.c.path(t.files.item), Got: "a database that is not the one that was signed", Err: why,
-			Remedy: "with a key nothing is salvaged by the CRC-32C of single nodes, which proves nothing against a forger; load without the key if you trust it all the same"}
+		return nil, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: t.files.c.path(t.files.item),
+			Got: "a database that is not the one that was signed", Err: why,
+			Remedy: "with a key Salvage does not go by the CRC-32C of single nodes, which proves nothing against a forger; " +
+				"load without the key if you trust it all the same"}
 	}
 	x, err := t.salvageIndex(ctx)
 	switch {
