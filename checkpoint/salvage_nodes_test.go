@@ -244,6 +244,29 @@ func TestSalvageWithoutADatabase(t *testing.T) {
 	}
 }
 
+// TestSalvageAmongTheNodes: a node that does not lie where the manifest lists the nodes is
+// lost, though it holds by its own CRC-32C.
+func TestSalvageAmongTheNodes(t *testing.T) {
+	c := newManyNodes(t)
+	m, err := manifest.Parse(c.file(t, manifest.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range c.nodes[:3] {
+		m.Nodes[0].Size -= int64(len(n.Bytes))
+	}
+	c.put(t, manifest.Name, m.Append(nil))
+	lost := c.salvaged(t, "three nodes before the others")
+	if len(lost) == 0 || len(lost) > leavesInNodes/3 {
+		t.Errorf("%d leaves are lost", len(lost))
+	}
+	for name, why := range lost {
+		if !strings.Contains(why.Error(), "a node among those that the manifest lists") {
+			t.Errorf("%s: %v", name, why)
+		}
+	}
+}
+
 // TestSalvageSigned: with a key, nodes that are not those that were signed are refused,
 // though each may hold by its own CRC-32C, and the error says so. Without the key they are
 // salvaged as others are.
