@@ -66,7 +66,8 @@ type LoadOptions struct {
 	//
 	// Where nodes of an OCDBT database are damaged, the leaves below them are lost, and
 	// each other node is held against its own CRC-32C, as the hash of all nodes does not
-	// hold. With Options.Verification that is not done, and the load is errs.Corrupt: a
+	// hold. A database without its manifest.ocdbt opens by its nodes, whose hash must hold
+	// then. With Options.Verification that is not done, and the load is errs.Corrupt: a
 	// CRC-32C proves nothing against a forger.
 	//
 	// OpenReader and Metadata need no Report: LeafInfo.Err has the reason.

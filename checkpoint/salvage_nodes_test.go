@@ -219,14 +219,31 @@ func TestSalvageBesideDamagedNodes(t *testing.T) {
 	}
 }
 
-// TestSalvageWithoutADatabase: where the document of the database is damaged or missing,
+// TestSalvageWithoutADocument: where the document of the database alone is damaged or
+// missing, nothing is lost, as the manifest lists the nodes and their hash.
+func TestSalvageWithoutADocument(t *testing.T) {
+	c := newManyNodes(t)
+	restore := c.flip(t, "state/"+ocdbt.ManifestName, 40)
+	if lost := c.salvaged(t, "damaged"); len(lost) > 0 {
+		t.Errorf("%d leaves are lost: %v", len(lost), lost["layer07.step"])
+	}
+	restore()
+	spoil(t, c.mem, "/c/state/"+ocdbt.ManifestName, true)
+	if lost := c.salvaged(t, "missing"); len(lost) > 0 {
+		t.Errorf("%d leaves are lost: %v", len(lost), lost["layer07.step"])
+	}
+}
+
+// TestSalvageWithoutADatabase: where the document of the database and a node are damaged,
 // or its nodes are others that hold by themselves, all arrays are lost, each with the
 // reason, and the strings are not.
 func TestSalvageWithoutADatabase(t *testing.T) {
 	for what, damage := range map[string]func(c *manyNodes){
-		"document":    func(c *manyNodes) { c.flip(t, "state/"+ocdbt.ManifestName, 40) },
-		"no document": func(c *manyNodes) { spoil(t, c.mem, "/c/state/"+ocdbt.ManifestName, true) },
-		"no data":     func(c *manyNodes) { spoil(t, c.mem, "/c/"+c.data, true) },
+		"document and a node": func(c *manyNodes) {
+			c.flip(t, "state/"+ocdbt.ManifestName, 40)
+			c.flip(t, c.data, c.nodes[0].Offset)
+		},
+		"no data": func(c *manyNodes) { spoil(t, c.mem, "/c/"+c.data, true) },
 		"other nodes": func(c *manyNodes) {
 			m, err := manifest.Parse(c.file(t, manifest.Name))
 			if err != nil {

@@ -3,6 +3,7 @@ package ocdbt
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"iter"
 	"slices"
 	"strconv"
@@ -36,6 +37,52 @@ func (db *DB) Salvage(ctx context.Context, admit func(Node) error) (*Index, erro
 	}
 	x.lose(*lost)
 	return x, nil
+}
+
+// OpenNodes opens a database whose manifest is lost: its nodes, those of one version and no
+// others, are the bytes from start to end of a file, the root last, as EncodeTree has them.
+// Other bytes are errs.Corrupt. Nothing tells whether they are the nodes that are meant: the
+// caller holds them against what it knows of them. Of o, what is about versions is ignored.
+func OpenNodes(ctx context.Context, f Files, file File, start, end int64, o *Options) (*DB, error) {
+	db := &DB{files: files{f}, options: o.withDefaults(), manifest: &Manifest{}, name: ManifestName}
+	db.cache.limit = db.options.CacheBytes
+	root := Node{File: file, Offset: start}
+	for at := start; at < end; at += root.Length {
+		header, err := db.files.readObject(ctx, file.Path(), at, min(headerSize, end-at))
+		if err != nil {
+			return nil, err
+		}
+		here := location{file.Path(), at}
+		if len(header) < headerSize || binary.BigEndian.Uint32(header) != magicNode {
+			return nil, here.corrupt("want a node, got other bytes")
+		}
+		length := binary.LittleEndian.Uint64(header[4:])
+		if length < minEnvelope || length > uint64(end-at) {
+			return nil, here.corrupt("a node of %d bytes, with %d left", length, end-at)
+		}
+		root.Offset, root.Length = at, int64(length)
+	}
+	b, err := db.files.readObject(ctx, file.Path(), root.Offset, root.Length)
+	if err != nil {
+		return nil, err
+	}
+	at := location{file.Path(), root.Offset}
+	body, err := openEnvelope(b, magicNode, db.options.MaxNodeBytes, at)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > 0 {
+		root.Height = int(body[0])
+	}
+	n, err := parseNode(b, root, at, db.options.MaxNodeBytes)
+	if err != nil {
+		return nil, err
+	}
+	if root.Stats = n.stats(root.Length); root.Stats.TreeBytes != uint64(end-start) {
+		return nil, at.corrupt("the last node is the root of %d bytes of nodes, want %d", root.Stats.TreeBytes, end-start)
+	}
+	db.version = Version{Generation: 1, Root: root}
+	return db, nil
 }
 
 // SalvageUnion is Salvage of the databases in sub-directories, as OpenUnion opens them.

@@ -210,3 +210,36 @@ func TestSalvageUnion(t *testing.T) {
 		}
 	}
 }
+
+// A database whose manifest is lost opens by its nodes, and by no other bytes.
+func TestOpenNodes(t *testing.T) {
+	ctx := context.Background()
+	file := File{Name: "d/nodes"}
+	for _, n := range []int{1, 40} {
+		entries, config := salvageable(n)
+		files, nodes, root := build(t, config, entries, file)
+		end := root.Offset + root.Length
+		delete(files, ManifestName)
+		db, err := OpenNodes(ctx, files, file, 0, end, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(root, db.Version().Root); d != "" {
+			t.Error(d)
+		}
+		if x, err := db.Index(ctx); err != nil || x.Len() != n {
+			t.Errorf("%d keys, want %d: %v", x.Len(), n, err)
+		}
+		for what, of := range map[string][2]int64{
+			"without the root": {0, root.Offset}, "beyond the file": {0, end + 1}, "from inside of a node": {1, end}, "nothing": {end, end},
+			"without the first": {int64(len(nodes[0].Bytes)), end}, "without the last byte": {0, end - 1}, "a few bytes": {0, 5},
+		} {
+			if n == 1 && of[1] == root.Offset {
+				continue // nothing
+			}
+			if _, err := OpenNodes(ctx, files, file, of[0], of[1], nil); !errors.Is(err, errs.Corrupt) {
+				t.Errorf("%d keys, %s: %v", n, what, err)
+			}
+		}
+	}
+}

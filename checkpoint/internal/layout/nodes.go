@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
@@ -99,13 +100,53 @@ func (t *OpenTree) salvageValues(ctx context.Context, why error) (zarr.KV, error
 				"load without the key if you trust it all the same"}
 	}
 	x, err := t.salvageIndex(ctx)
-	switch {
-	case err != nil && !isDamage(err):
+	if err == nil && len(x.Lost()) == 0 {
+		err = why
+	}
+	if isDamage(err) {
+		x, err = t.listedNodes(ctx, why)
+	}
+	if err != nil {
 		return nil, err
-	case err != nil || len(x.Lost()) == 0:
-		return nil, why
 	}
 	return x.Values(), nil
+}
+
+// listedNodes finds the keys of a database without its document, manifest.ocdbt: the
+// manifest lists where the nodes are, and has the hash of them all, which must hold.
+// Otherwise it returns why.
+func (t *OpenTree) listedNodes(ctx context.Context, why error) (*ocdbt.Index, error) {
+	t.files.apart = false
+	var found *nodes
+	if m := t.files.c.Manifest; m != nil {
+		for _, f := range m.Nodes {
+			name, below := strings.CutPrefix(f.Name, t.files.item+"/")
+			if t.files.item == "" {
+				name, below = f.Name, true
+			}
+			if below && found != nil {
+				return nil, why
+			}
+			if below {
+				found = t.files.nodes(name)
+			}
+		}
+	}
+	if found == nil {
+		return nil, why
+	}
+	db, err := ocdbt.OpenNodes(ctx, t.files, ocdbt.File{Name: found.name}, found.start, found.end, nil)
+	if err == nil {
+		var x *ocdbt.Index
+		if x, err = db.Index(ctx); err == nil {
+			t.bound, t.db = true, db
+			return x, nil
+		}
+	}
+	if isDamage(err) {
+		err = why
+	}
+	return nil, err
 }
 
 // isDamage reports whether an error is about what was read, and not about reading.
