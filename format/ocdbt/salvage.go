@@ -67,11 +67,7 @@ func OpenNodes(ctx context.Context, f Files, file File, start, end int64, o *Opt
 		return nil, err
 	}
 	at := location{file.Path(), root.Offset}
-	body, err := openEnvelope(b, magicNode, db.options.MaxNodeBytes, at)
-	if err != nil {
-		return nil, err
-	}
-	if len(body) > 0 {
+	if body, err := openEnvelope(b, magicNode, db.options.MaxNodeBytes, at); err == nil && len(body) > 0 {
 		root.Height = int(body[0])
 	}
 	n, err := parseNode(b, root, at, db.options.MaxNodeBytes)

@@ -241,5 +241,9 @@ func TestOpenNodes(t *testing.T) {
 				t.Errorf("%d keys, %s: %v", n, what, err)
 			}
 		}
+		files["d/nodes"][end-1] ^= 1
+		if _, err := OpenNodes(ctx, files, file, 0, end, nil); !errors.Is(err, errs.Corrupt) {
+			t.Errorf("%d keys, a damaged root: %v", n, err)
+		}
 	}
 }
