@@ -46,7 +46,8 @@ type ConvertOptions struct {
 	// Salvage converts what is whole of a damaged checkpoint: an array, number, string or
 	// PRNG key that is damaged or missing is None in the destination, a JSON or text item
 	// is left out, and Report, which must be set, has each with the reason in
-	// LeafReport.Lost. The source is read once more for it.
+	// LeafReport.Lost. The source is read once more for it. Damaged nodes of a database
+	// are as LoadOptions.Salvage has them.
 	Salvage bool
 	// Report, when not nil, is told what Salvage left out, once the destination is whole.
 	Report *LoadReport

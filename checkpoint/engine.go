@@ -113,6 +113,6 @@ func (engine) Metadata(ctx context.Context, dir handler.Reader) (any, error) {
 		return nil, err
 	}
 	info := ItemInfo{Kind: layout.Tree.String(), Handler: orbax.HandlerTree}
-	err = describeTree(ctx, c, "", o.PyTree.LeafHandlers, &info)
+	err = describeTree(ctx, c.Describe, "", o.PyTree.LeafHandlers, &info)
 	return info, err
 }

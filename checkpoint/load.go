@@ -63,6 +63,14 @@ type LoadOptions struct {
 	// whose bytes are damaged or missing is Placeholder{} in the tree, and Report, which
 	// must be set, has it with the reason in LeafReport.Lost. What is loaded was held
 	// against all that covers it, as ever. It goes not together with LoadInto.
+	//
+	// Where nodes of an OCDBT database are damaged, the leaves below them are lost, and
+	// each other node is held against its own CRC-32C, as the hash of all nodes does not
+	// hold. A database without its manifest.ocdbt opens by its nodes, whose hash must hold
+	// then. With Options.Verification that is not done, and the load is errs.Corrupt: a
+	// CRC-32C proves nothing against a forger.
+	//
+	// OpenReader and Metadata need no Report: LeafInfo.Err has the reason.
 	Salvage bool
 	// AllowNoManifest loads a checkpoint of ours that lost its bivouac.manifest.
 	// Without it damage to most bytes goes unnoticed.
@@ -252,7 +260,7 @@ func isCheckpoint(ctx context.Context, st store.Store, name string) error {
 func loadTree(ctx context.Context, c *layout.Checkpoint, item string, into *destination, o *LoadOptions) (*tree.Node, error) {
 	open := c.Tree
 	if o.Salvage {
-		open = c.Describe
+		open = c.Salvage
 	}
 	t, err := open(ctx, item)
 	if err != nil {

@@ -178,7 +178,7 @@ func (o *LoadOptions) describe(ctx context.Context, path string, c *layout.Check
 	for _, it := range items {
 		info := ItemInfo{Name: it.Name, Kind: it.Kind.String(), Handler: it.Handler}
 		if it.Kind == layout.Tree {
-			if err := describeTree(ctx, c, it.Name, o.PyTree.LeafHandlers, &info); err != nil {
+			if err := describeTree(ctx, o.describer(c), it.Name, o.PyTree.LeafHandlers, &info); err != nil {
 				return nil, err
 			}
 		}
@@ -199,8 +199,19 @@ func (o *LoadOptions) items(ctx context.Context, c *layout.Checkpoint) ([]layout
 	return []layout.Item{it}, err
 }
 
-func describeTree(ctx context.Context, c *layout.Checkpoint, item string, handlers *handler.LeafRegistry, info *ItemInfo) error {
-	t, err := c.Describe(ctx, item)
+// describer opens a tree of a checkpoint beside leaves that are damaged, and with Salvage
+// beside nodes of its database that are.
+type describer = func(ctx context.Context, item string) (*layout.OpenTree, error)
+
+func (o *LoadOptions) describer(c *layout.Checkpoint) describer {
+	if o.Salvage {
+		return c.Salvage
+	}
+	return c.Describe
+}
+
+func describeTree(ctx context.Context, open describer, item string, handlers *handler.LeafRegistry, info *ItemInfo) error {
+	t, err := open(ctx, item)
 	if err != nil {
 		return err
 	}

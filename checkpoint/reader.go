@@ -52,8 +52,9 @@ func (r *Reader) open(ctx context.Context, o *LoadOptions) (err error) {
 		}
 	}
 	r.info = ItemInfo{Name: item, Kind: layout.Tree.String()}
-	if err = describeTree(ctx, r.c, item, o.PyTree.LeafHandlers, &r.info); err == nil {
-		r.tree, err = r.c.Describe(ctx, item)
+	open := o.describer(r.c)
+	if err = describeTree(ctx, open, item, o.PyTree.LeafHandlers, &r.info); err == nil {
+		r.tree, err = open(ctx, item)
 	}
 	return err
 }

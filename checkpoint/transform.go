@@ -123,7 +123,7 @@ func (s *sources) add(ctx context.Context, c *layout.Checkpoint, item string, ce
 // salvage is add of what is whole of a tree: it reads all arrays, makes None of those that
 // are damaged and returns them.
 func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string, cells *cellCache) ([]LeafReport, error) {
-	t, err := c.Describe(ctx, item)
+	t, err := c.Salvage(ctx, item)
 	if err != nil {
 		return nil, err
 	}

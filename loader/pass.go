@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -289,13 +290,14 @@ func (p *pass) unmarkOwn() {
 	}
 }
 
+// find returns the record of a task. Records are open in the order of their numbers, and as
+// many as there are batches in flight.
 func (p *pass) find(seq int64) *record {
-	for _, r := range p.open {
-		if r.seq == seq {
-			return r
-		}
+	i, ok := slices.BinarySearchFunc(p.open, seq, func(r *record, seq int64) int { return cmp.Compare(r.seq, seq) })
+	if !ok {
+		return nil
 	}
-	return nil
+	return p.open[i]
 }
 
 // commit moves the place behind all records that are settled without a gap.

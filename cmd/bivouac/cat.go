@@ -75,6 +75,7 @@ func runCat(ctx context.Context, path, name string, o CatOptions, g *global) err
 	if err != nil {
 		return err
 	}
+	src.load.Salvage = o.Salvage
 	r, err := src.open(ctx)
 	if err != nil {
 		return src.catDocument(ctx, name, err, g)

@@ -19,7 +19,7 @@ func convertToNpz(ctx context.Context, from located, dst string, o ConvertOption
 	if o.SignKey != "" {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--sign-key", Want: "a layout with a manifest", Got: npzLayout}}
 	}
-	info, err := checkpoint.Metadata(ctx, from.path, &checkpoint.LoadOptions{Options: from.load.Options})
+	info, err := checkpoint.Metadata(ctx, from.path, &checkpoint.LoadOptions{Options: from.load.Options, Salvage: o.Salvage})
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func convertToNpz(ctx context.Context, from located, dst string, o ConvertOption
 	if err != nil {
 		return err
 	}
-	from.load.Name = item.Name
+	from.load.Name, from.load.Salvage = item.Name, o.Salvage
 	r, err := from.open(ctx)
 	if err != nil {
 		return err

@@ -69,6 +69,7 @@ func runExtract(ctx context.Context, path string, names []string, o ExtractOptio
 	if err != nil {
 		return err
 	}
+	src.load.Salvage = o.Salvage
 	r, err := src.open(ctx)
 	if err != nil {
 		return err

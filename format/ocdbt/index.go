@@ -21,6 +21,7 @@ type Index struct {
 	values [][]byte // long inline values, each once
 	blocks []int    // where blocks of entries begin in b
 	b      []byte
+	lost   [][]Lost // of each database that was salvaged; nil of one that is whole
 }
 
 // The entries of a block follow each other in the order of their keys:
@@ -106,13 +107,20 @@ func (x *Index) Len() int { return x.keys }
 
 // Get finds the value of key, as DB.Get does.
 func (x *Index) Get(_ context.Context, key string) (ref Ref, ok bool, err error) {
+	if ref, ok = x.find(key); !ok {
+		err = x.absent(key)
+	}
+	return ref, ok, err
+}
+
+func (x *Index) find(key string) (ref Ref, ok bool) {
 	block := sort.Search(len(x.blocks), func(i int) bool {
 		c := reading{b: x.b[x.blocks[i]:]}
 		c.number()
 		return string(c.take(c.number())) > key
 	})
 	if block == 0 {
-		return Ref{}, false, nil
+		return Ref{}, false
 	}
 	c := reading{b: x.b[x.blocks[block-1]:]}
 	if block < len(x.blocks) {
@@ -125,22 +133,22 @@ func (x *Index) Get(_ context.Context, key string) (ref Ref, ok bool, err error)
 		suffix := c.take(c.number())
 		switch {
 		case shared < matched:
-			return Ref{}, false, nil
+			return Ref{}, false
 		case shared == matched:
 			n := 0
 			for n < len(suffix) && matched < len(key) && suffix[n] == key[matched] {
 				n, matched = n+1, matched+1
 			}
 			if n == len(suffix) && matched == len(key) {
-				return x.value(&c), true, nil
+				return x.value(&c), true
 			}
 			if n < len(suffix) && (matched == len(key) || suffix[n] > key[matched]) {
-				return Ref{}, false, nil
+				return Ref{}, false
 			}
 		}
 		x.value(&c)
 	}
-	return Ref{}, false, nil
+	return Ref{}, false
 }
 
 // value reads the value of an entry.

@@ -186,10 +186,16 @@ type walker struct {
 	yield func(Entry, error) bool
 	seen  map[location]bool // nodes on the way so far
 	once  bool              // nodes are not kept: nobody comes back to them
+
+	salvage *salvager // nil: an error ends the walk
 }
 
 // load returns a node, and for a large leaf of a pass the cursor at its values.
 func (w *walker) load(ctx context.Context, s step) (*node, *cursor, error) {
+	if w.salvage != nil {
+		n, err := w.salvage.load(ctx, s)
+		return n, nil, err
+	}
 	if !w.once {
 		n, err := w.db.load(ctx, s.ref, s.bounds())
 		return n, nil, err
@@ -216,6 +222,9 @@ func (w *walker) walk(ctx context.Context, s step, prefix string) bool {
 	w.seen[at] = true
 	if err == nil && ctx.Err() != nil {
 		err = &errs.Error{Kind: errs.Canceled, Op: "ocdbt.List", Err: context.Cause(ctx)}
+	}
+	if err != nil && w.salvage != nil && w.salvage.lose(s, prefix, err) {
+		return true
 	}
 	if err != nil {
 		w.yield(Entry{}, err)

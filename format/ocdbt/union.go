@@ -3,6 +3,7 @@ package ocdbt
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -130,13 +131,23 @@ func (u *Union) Get(ctx context.Context, key string) (ref Ref, ok bool, err erro
 // List yields the entries of a range in the order of their keys, as DB.List
 // does. Files are relative to the directory of the union.
 func (u *Union) List(ctx context.Context, r Range) iter.Seq2[Entry, error] {
+	heads := make([]head, len(u.parts))
+	for i, p := range u.parts {
+		heads[i] = head{entries: p.db.List(ctx, r), dir: p.dir}
+	}
+	return merged(heads)
+}
+
+// merged yields the entries of several lists in the order of their keys, those of equal
+// keys from the last list. Files are relative to the directory that holds the others.
+func merged(of []head) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		heads := make([]head, len(u.parts))
-		for i, p := range u.parts {
-			next, stop := iter.Pull2(p.db.List(ctx, r))
+		heads := slices.Clone(of)
+		for i := range heads {
+			next, stop := iter.Pull2(heads[i].entries)
 			defer stop()
 			heads[i].next = next
-			heads[i].advance(p.dir)
+			heads[i].advance()
 		}
 		for {
 			least := -1
@@ -158,7 +169,7 @@ func (u *Union) List(ctx context.Context, r Range) iter.Seq2[Entry, error] {
 			}
 			for i := range heads {
 				if heads[i].ok && heads[i].entry.Key == e.Key {
-					heads[i].advance(u.parts[i].dir)
+					heads[i].advance()
 				}
 			}
 		}
@@ -167,15 +178,17 @@ func (u *Union) List(ctx context.Context, r Range) iter.Seq2[Entry, error] {
 
 // head is the next entry of one list.
 type head struct {
-	next  func() (Entry, error, bool)
-	entry Entry
-	err   error
-	ok    bool
+	entries iter.Seq2[Entry, error]
+	dir     string // of the database, which ends in "/"
+	next    func() (Entry, error, bool)
+	entry   Entry
+	err     error
+	ok      bool
 }
 
-func (h *head) advance(dir string) {
+func (h *head) advance() {
 	h.entry, h.err, h.ok = h.next()
-	h.entry = h.entry.Below(dir)
+	h.entry = h.entry.Below(h.dir)
 }
 
 // ReadValue returns the bytes of a value, as DB.ReadValue does.

@@ -14,6 +14,7 @@ type files struct {
 	c       *Checkpoint
 	item    string
 	readers *readers
+	apart   bool // each node is read by itself: see salvageValues
 
 	mu   sync.Mutex
 	ends map[string]*nodes // of the files that were read
@@ -37,7 +38,7 @@ func (f *files) ReadAt(ctx context.Context, name string, p []byte, off int64) er
 		return err
 	}
 	defer f.readers.giveBack(r)
-	if n := f.nodes(name); n.holds(off, int64(len(p))) {
+	if n := f.nodes(name); !f.apart && n.holds(off, int64(len(p))) {
 		return n.readAt(ctx, r, p, off)
 	}
 	return r.ReadAt(ctx, p, off)

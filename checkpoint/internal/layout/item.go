@@ -36,6 +36,7 @@ type Item struct {
 	File    string // of a JSON or Proto item, below the checkpoint
 
 	lenient bool // of a tree: see Describe
+	salvage bool // of a tree: see Salvage
 }
 
 // files that tell what an item is, in the order in which they are looked for.
@@ -72,16 +73,24 @@ func (c *Checkpoint) Item(ctx context.Context, name string) (Item, error) {
 
 // Tree opens a tree item. Close must be called on the result.
 func (c *Checkpoint) Tree(ctx context.Context, name string) (*OpenTree, error) {
-	return c.openTree(ctx, name, false)
+	return c.openTree(ctx, name, func(*Item) {})
 }
 
 // Describe is Tree with what is wrong with single leaves in Leaf.Err: such leaves
 // have no arrays.
 func (c *Checkpoint) Describe(ctx context.Context, name string) (*OpenTree, error) {
-	return c.openTree(ctx, name, true)
+	return c.openTree(ctx, name, func(it *Item) { it.lenient = true })
 }
 
-func (c *Checkpoint) openTree(ctx context.Context, name string, lenient bool) (*OpenTree, error) {
+// Salvage is Describe that finds what is whole of a damaged database too: each node of it
+// is held against its own checksum, and the leaves below one that does not hold have that
+// as their Err. Where nothing of the database can be found, all its leaves have it. Of a
+// checkpoint that is read with a key it is Describe: only what was signed counts.
+func (c *Checkpoint) Salvage(ctx context.Context, name string) (*OpenTree, error) {
+	return c.openTree(ctx, name, func(it *Item) { it.lenient, it.salvage = true, true })
+}
+
+func (c *Checkpoint) openTree(ctx context.Context, name string, how func(*Item)) (*OpenTree, error) {
 	it, err := c.Item(ctx, name)
 	if err != nil {
 		return nil, err
@@ -89,9 +98,9 @@ func (c *Checkpoint) openTree(ctx context.Context, name string, lenient bool) (*
 	if it.Kind != Tree {
 		return nil, &errs.Error{Kind: errs.Mismatch, Op: "checkpoint", Subject: c.path(name), Want: "a tree of arrays", Got: it.Kind.String()}
 	}
-	it.lenient = lenient
+	how(&it)
 	t, err := c.kind.tree(c, ctx, it)
-	if err != nil || !lenient {
+	if err != nil || !it.lenient {
 		return t, err
 	}
 	for i := range t.Leaves {

@@ -3,10 +3,14 @@ package layout
 import (
 	"context"
 	"path"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
+	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -67,4 +71,109 @@ func (n *nodes) readAt(ctx context.Context, r store.Reader, p []byte, off int64)
 func (f *files) speakFor(db *ocdbt.DB) bool {
 	root := db.Version().Root
 	return f.nodes(root.File.Path()).holds(root.Offset, root.Length)
+}
+
+// admit refuses a node that does not lie where the manifest lists the nodes.
+func (f *files) admit(n ocdbt.Node) error {
+	if name := n.File.Path(); !f.nodes(name).holds(n.Offset, n.Length) {
+		return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: name + " at offset " + strconv.FormatInt(n.Offset, 10),
+			Want: "a node among those that the manifest lists", Got: strconv.FormatInt(n.Length, 10) + " bytes beside them"}
+	}
+	return nil
+}
+
+// salvageValues is openValues of a tree whose database is damaged, which why says. Each
+// node is read by itself and held against its own CRC-32C, as the hash of all of them does
+// not hold. Keys below a node that does not hold are errs.Corrupt.
+//
+// A CRC-32C proves nothing against a forger: with a key nothing is salvaged, and why is
+// returned. The same holds where each node holds by itself: these are other nodes than
+// those that were written, and nothing tells whose.
+func (t *OpenTree) salvageValues(ctx context.Context, why error) (zarr.KV, error) {
+	switch {
+	case !isDamage(why):
+		return nil, why
+	case t.files.c.opts.Key != nil:
+		return nil, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint", Subject: t.files.c.path(t.files.item),
+			Got: "a database that is not the one that was signed", Err: why,
+			Remedy: "with a key Salvage does not go by the CRC-32C of single nodes, which proves nothing against a forger; " +
+				"load without the key if you trust it all the same"}
+	}
+	x, err := t.salvageIndex(ctx)
+	if err == nil && len(x.Lost()) == 0 {
+		err = why
+	}
+	if isDamage(err) {
+		x, err = t.listedNodes(ctx, why)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x.Values(), nil
+}
+
+// listedNodes finds the keys of a database without its document, manifest.ocdbt: the
+// manifest lists where the nodes are, and has the hash of them all, which must hold.
+// Otherwise it returns why.
+func (t *OpenTree) listedNodes(ctx context.Context, why error) (*ocdbt.Index, error) {
+	t.files.apart = false
+	var found *nodes
+	if m := t.files.c.Manifest; m != nil {
+		for _, f := range m.Nodes {
+			name, below := strings.CutPrefix(f.Name, t.files.item+"/")
+			if t.files.item == "" {
+				name, below = f.Name, true
+			}
+			if below && found != nil {
+				return nil, why
+			}
+			if below {
+				found = t.files.nodes(name)
+			}
+		}
+	}
+	if found == nil {
+		return nil, why
+	}
+	db, err := ocdbt.OpenNodes(ctx, t.files, ocdbt.File{Name: found.name}, found.start, found.end, nil)
+	if err == nil {
+		var x *ocdbt.Index
+		if x, err = db.Index(ctx); err == nil {
+			t.bound, t.db = true, db
+			return x, nil
+		}
+	}
+	if isDamage(err) {
+		err = why
+	}
+	return nil, err
+}
+
+// isDamage reports whether an error is about what was read, and not about reading.
+func isDamage(err error) bool {
+	kind := errs.KindOf(err)
+	return kind == errs.Corrupt || kind == errs.NotFound
+}
+
+// salvageIndex finds the keys of all nodes that hold by themselves.
+func (t *OpenTree) salvageIndex(ctx context.Context) (*ocdbt.Index, error) {
+	db, err := ocdbt.Open(ctx, t.files, nil)
+	if errs.KindOf(err) == errs.NotFound {
+		dirs, derr := t.processes(ctx)
+		switch {
+		case derr != nil:
+			return nil, derr
+		case len(dirs) > 0:
+			return ocdbt.SalvageUnion(ctx, t.files, dirs, nil)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var admit func(ocdbt.Node) error
+	if t.bound = t.files.speakFor(db); t.bound {
+		admit = t.files.admit
+	}
+	t.db, t.files.apart = db, true
+	return db.Salvage(ctx, admit)
 }

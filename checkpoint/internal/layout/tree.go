@@ -29,6 +29,7 @@ type OpenTree struct {
 	limit   *Limit          // limits reads; nil means no limit
 	bound   bool            // the manifest has a hash of the nodes that small arrays lie in
 	lenient bool            // a leaf that cannot be read does not stand in the way of the others
+	salvage bool            // nor does a damaged database
 	slashed map[string]bool // names of leaves that end in a slash
 }
 
@@ -49,7 +50,8 @@ func (c *Checkpoint) orbaxTree(ctx context.Context, it Item) (*OpenTree, error) 
 		}
 		return nil, c.manifestMissing()
 	}
-	t := &OpenTree{lenient: it.lenient, UseZarr3: doc.UseZarr3, Rich: doc.Rich, Custom: doc.Custom, files: newFiles(c, item), limit: c.opts.Reads}
+	t := &OpenTree{lenient: it.lenient, salvage: it.salvage, UseZarr3: doc.UseZarr3, Rich: doc.Rich, Custom: doc.Custom,
+		files: newFiles(c, item), limit: c.opts.Reads}
 	if err := c.fillTree(ctx, t, doc); err != nil {
 		return nil, errs.Wrap("", c.path(item), joinClose(err, t))
 	}
@@ -84,6 +86,7 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 	}
 	var (
 		values *stored
+		gone   error // why there is nothing to be found where the arrays lie
 		arrays *zarr.Opener
 		texts  *orbax.StringsFileContent
 	)
@@ -105,14 +108,21 @@ func (c *Checkpoint) fillTree(ctx context.Context, t *OpenTree, doc orbax.Tree) 
 		l.Kind = kindOf(e, impls[l.Param] != "")
 		switch l.Kind {
 		case Array, Scalar, PRNGKey:
-			if values == nil {
-				if values, err = c.openStored(ctx, t, doc.StoreFill); err != nil {
+			if values == nil && gone == nil {
+				values, err = c.openStored(ctx, t, doc.StoreFill)
+				if gone = t.nothing(err); err != nil && gone == nil {
 					return err
 				}
-				arrays = zarr.NewOpener(values.values)
+				if gone == nil {
+					arrays = zarr.NewOpener(values.values)
+				}
 			}
 			l.KeyImpl = impls[l.Param]
-			if err := t.tolerate(l, c.openArray(ctx, t, l, values, arrays)); err != nil {
+			err := gone
+			if gone == nil {
+				err = c.openArray(ctx, t, l, values, arrays)
+			}
+			if err := t.tolerate(l, err); err != nil {
 				return err
 			}
 		case String:
@@ -163,11 +173,29 @@ func (t *OpenTree) tolerate(l *Leaf, err error) error {
 	return err
 }
 
+// nothing returns why no array of a tree that is salvaged can be found, or nil where err
+// says something else.
+func (t *OpenTree) nothing(err error) error {
+	if !t.salvage || !t.UseOCDBT || t.files.c.opts.Key != nil || !isDamage(err) {
+		return nil
+	}
+	return &errs.Error{Kind: errs.Corrupt, Got: "no array can be found, as the database is not whole", Err: err}
+}
+
 // openValues opens where the item's arrays lie: its database, or its directory.
 func (t *OpenTree) openValues(ctx context.Context) (zarr.KV, error) {
 	if !t.UseOCDBT {
 		return zarr.NewFiles(t.files), nil
 	}
+	values, err := t.openDatabase(ctx)
+	if err != nil && t.salvage {
+		return t.salvageValues(ctx, err)
+	}
+	return values, err
+}
+
+// openDatabase opens the database of the item, or those of its processes.
+func (t *OpenTree) openDatabase(ctx context.Context) (zarr.KV, error) {
 	db, err := ocdbt.Open(ctx, t.files, nil)
 	if errs.KindOf(err) == errs.NotFound {
 		if dirs, derr := t.processes(ctx); derr != nil || len(dirs) > 0 {

@@ -152,6 +152,11 @@ func (l *zarrArray) readBound(ctx context.Context, box zarr.Box, dst []byte, w *
 		return err
 	}
 	if !ok {
+		for _, err := range l.plan(ctx, whole) {
+			if err != nil {
+				return l.missing(err)
+			}
+		}
 		return &errs.Error{Kind: errs.Corrupt, Got: "neither in the manifest nor in the nodes of the database"}
 	}
 	if !box.Equal(whole) {

@@ -20,7 +20,7 @@ import (
 
 // tables are all rows.
 func tables() []growth.Op {
-	return slices.Concat(treeOps(), orderOps(), nodesOps(), checkpointOps(), severalOps(), formatOps(), stateOps())
+	return slices.Concat(treeOps(), orderOps(), nodesOps(), checkpointOps(), severalOps(), formatOps(), stateOps(), resumeOps())
 }
 
 func main() {
