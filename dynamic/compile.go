@@ -34,7 +34,7 @@ const NoPrefetch = -1
 // LoopOptions say how a loop runs. They do not enter results.
 type LoopOptions struct {
 	// PrefetchDepth is how many steps are in the making or ready while one is in use;
-	// 0 means 2, NoPrefetch none. The root is asked for one step more than that.
+	// 0 means 2, NoPrefetch none.
 	PrefetchDepth int
 	// Threads compute; 0 means as many as those of the context's EvalContext.
 	Threads int

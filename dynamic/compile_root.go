@@ -153,18 +153,12 @@ func (f *feeder) ask() {
 }
 
 // delivered returns the first item and forgets it: what the root says of itself is from there.
-// The root is asked for another one at once, so that it is there when the next step is to be
-// begun: with a step in use, depth of them are in the making and one is asked for. Without
-// prefetching nothing is asked for ahead.
 func (f *feeder) delivered() *rootItem {
 	it := f.items[0]
 	f.items[0] = nil
 	f.items = f.items[1:]
 	if r, ok := f.root.(Resumable); ok {
 		r.Show(it.place)
-	}
-	if f.depth > 0 {
-		f.ask()
 	}
 	return it
 }

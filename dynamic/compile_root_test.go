@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -105,38 +104,6 @@ func TestLoopRoot(t *testing.T) {
 		if err := loop.Close(); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// While a step is in use the root is asked for those in the making and for one more, so that
-// each can be begun when the one before it is handed out. Without prefetching it is asked for
-// no step before it is due.
-func TestRootIsAskedAhead(t *testing.T) {
-	for depth, ahead := range map[int]int{dynamic.NoPrefetch: 0, 1: 2, 3: 4} {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, calls := t.Context(), 0
-			root := dynamic.From(func(context.Context) ([]dynamic.Value, error) {
-				if calls++; calls%5 == 0 {
-					return nil, io.EOF
-				}
-				return []dynamic.Value{dynamic.BatchOf([]float32{1, 2}), dynamic.TensorOf(float32(calls))}, nil
-			})
-			loop, err := dynamic.Compile(ctx, root, double, dynamic.LoopOptions{PrefetchDepth: depth})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for step := 1; step <= 12; step++ {
-				if _, err := loop.Next(ctx); err != nil && (step%5 != 0 || !errors.Is(err, io.EOF)) {
-					t.Fatal(err)
-				}
-				if synctest.Wait(); calls != step+ahead {
-					t.Errorf("depth %d: after step %d the root was asked for %d steps, want %d", depth, step, calls, step+ahead)
-				}
-			}
-			if err := loop.Close(); err != nil {
-				t.Fatal(err)
-			}
-		})
 	}
 }
 
