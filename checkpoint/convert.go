@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
@@ -150,9 +150,9 @@ type conversion struct {
 	st     store.Store
 	name   string
 	opts   ConvertOptions
-	image  image.Options // as the options have it
-	budget int64         // bytes of memory
-	items  []image.Item
+	image  writer.Options // as the options have it
+	budget int64          // bytes of memory
+	items  []writer.Item
 	trees  []convertedTree
 	cells  *cellCache
 	files  []copiedFiles
@@ -187,9 +187,9 @@ func (c *conversion) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	single := c.image.Layout == image.Safetensors
+	single := c.image.Layout == writer.Safetensors
 	for _, it := range items {
-		out := image.Item{Name: it.Name, Handler: it.Handler}
+		out := writer.Item{Name: it.Name, Handler: it.Handler}
 		if it.Name == "" || single {
 			out.Name = orbax.StateItem
 		}
@@ -315,7 +315,7 @@ func (c *conversion) write(ctx context.Context) (err error) {
 		custom = nil
 	}
 	io := c.image
-	io.Style, io.Custom, io.Memory, io.Budget = image.V1, custom, memory, c.budget/2
+	io.Style, io.Custom, io.Memory, io.Budget = writer.V1, custom, memory, c.budget/2
 	io.Progress, io.Label = c.opts.Progress, c.label()
 	if io.Parity == 0 {
 		if io.Parity, err = c.from.Parity(ctx); err != nil {
@@ -325,7 +325,7 @@ func (c *conversion) write(ctx context.Context) (err error) {
 	if io.Annotations, err = c.annotations(ctx); err != nil {
 		return err
 	}
-	im, err := image.Begin(c.items, image.InPlace, io)
+	im, err := writer.Begin(c.items, writer.InPlace, io)
 	if err != nil {
 		return err
 	}

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
@@ -91,7 +91,7 @@ type Key struct {
 
 // TreeLeaf makes Key a leaf of a tree: it returns what is saved for it, which
 // Orbax loads as typed keys.
-func (k Key) TreeLeaf() any { return image.Key{Impl: k.Impl, Data: k.Data} }
+func (k Key) TreeLeaf() any { return writer.Key{Impl: k.Impl, Data: k.Data} }
 
 // ProtoText is an item in protobuf text format.
 type ProtoText = handler.ProtoText

@@ -3,11 +3,11 @@ package checkpoint
 import (
 	"context"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -146,7 +146,7 @@ func (o *SaveOptions) prepare(ctx context.Context, path string, values map[strin
 		err = s.Take(ctx, values)
 	}
 	if err == nil {
-		s.Image.Style = image.V1
+		s.Image.Style = writer.V1
 		s.Image.Dedup, err = o.dedup(st, path)
 	}
 	to = saving.Target{Store: st, Name: name, Key: path, Options: store.TxnOptions{
@@ -159,7 +159,7 @@ func (o *SaveOptions) prepare(ctx context.Context, path string, values map[strin
 }
 
 // dedup is what Base asks for.
-func (o *SaveOptions) dedup(st store.Store, path string) (*image.Dedup, error) {
+func (o *SaveOptions) dedup(st store.Store, path string) (*writer.Dedup, error) {
 	if o.Base == "" {
 		return nil, nil
 	}
@@ -170,7 +170,7 @@ func (o *SaveOptions) dedup(st store.Store, path string) (*image.Dedup, error) {
 	if err != nil {
 		return nil, errs.Wrap("", "SaveOptions.Base", err)
 	}
-	return &image.Dedup{Store: st, Bases: []string{name}, VerifyEvery: o.VerifyEvery}, nil
+	return &writer.Dedup{Store: st, Bases: []string{name}, VerifyEvery: o.VerifyEvery}, nil
 }
 
 // admit decides whether name may be saved to: a free name, or with overwrite a

@@ -3,7 +3,7 @@ package checkpoint
 import (
 	"time"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 )
 
 // SaveStats tells how a save went.
@@ -29,7 +29,7 @@ type SaveStats struct {
 }
 
 // NewSaveStats is for this module: the statistics of an image that was committed.
-func NewSaveStats(im *image.Image) SaveStats {
+func NewSaveStats(im *writer.Image) SaveStats {
 	s := im.Stats()
 	return SaveStats{
 		Bytes: s.Bytes, Files: s.Files, Direct: s.Direct, Copied: s.Copied,

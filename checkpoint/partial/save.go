@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
@@ -155,7 +155,7 @@ func (p *part) prepare(ctx context.Context, values map[string]any, background bo
 	now, id := time.Now(), [16]byte{}
 	rand.Read(id[:]) //nolint:errcheck // documented never to fail
 	p.at = parts.NewPart(p.name, now, id)
-	s.Image.Style, s.Image.Process = image.Pending, parts.Process
+	s.Image.Style, s.Image.Process = writer.Pending, parts.Process
 	if len(removal) > 0 {
 		s.Image.Extra = append(s.Image.Extra, store.Blob{Name: parts.RemovalFile, Data: removal.Append(nil)})
 	}
@@ -210,7 +210,7 @@ func (o *SaveOptions) validate() error {
 // compare holds the items against what the session has. It returns what the part
 // takes away from it, and what the session has without that, nil before the first
 // part; and decides whether Orbax can finalize the session then.
-func (p *part) compare(ctx context.Context, items []image.Item) (parts.Removal, *parts.Assembly, error) {
+func (p *part) compare(ctx context.Context, items []writer.Item) (parts.Removal, *parts.Assembly, error) {
 	removal := parts.Removal{}
 	before, err := parts.Read(ctx, p.st, parts.Session(p.name))
 	if errs.KindOf(err) == errs.NotFound {
@@ -231,9 +231,9 @@ func (p *part) compare(ctx context.Context, items []image.Item) (parts.Removal, 
 	return removal, before, before.Take(removal)
 }
 
-func (p *part) compareItem(before *parts.Assembly, it image.Item, removal parts.Removal) error {
+func (p *part) compareItem(before *parts.Assembly, it writer.Item, removal parts.Removal) error {
 	if other := before.Like(it.Name); other != "" {
-		return image.SameFolded(it.Name, other)
+		return writer.SameFolded(it.Name, other)
 	}
 	old, isTree, err := before.Tree(it.Name)
 	if err != nil {

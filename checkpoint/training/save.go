@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
@@ -176,7 +176,7 @@ func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, to saving.Ta
 	if err == nil {
 		err = c.prepareMemory(s.Image.Budget)
 	}
-	s.Image.Style, s.Image.Memory, s.Image.Now = image.Step, c.memory, c.opts.Now
+	s.Image.Style, s.Image.Memory, s.Image.Now = writer.Step, c.memory, c.opts.Now
 	s.Image.Dedup, s.Image.Pace, s.Image.Label = c.dedup(), c.pace(background), Label(step)
 	if err == nil {
 		s.Image.Extra, err = c.chain(ctx, s.Image.Signing, step)
@@ -205,11 +205,11 @@ func (c *Checkpointer) prepareMemory(limit int64) (err error) {
 const linkable = 3
 
 // dedup is what Options.Dedup asks for, of the steps that are there now.
-func (c *Checkpointer) dedup() *image.Dedup {
+func (c *Checkpointer) dedup() *writer.Dedup {
 	if !c.opts.Dedup.On {
 		return nil
 	}
-	d := &image.Dedup{Store: c.store, VerifyEvery: c.opts.Dedup.VerifyEvery, Avoid: c.avoid}
+	d := &writer.Dedup{Store: c.store, VerifyEvery: c.opts.Dedup.VerifyEvery, Avoid: c.avoid}
 	list := c.snapshot()
 	for _, in := range list[max(0, len(list)-linkable):] {
 		d.Bases = append(d.Bases, c.path(in.Directory))
@@ -219,11 +219,11 @@ func (c *Checkpointer) dedup() *image.Dedup {
 }
 
 // pace is that of saves beside which somebody computes.
-func (c *Checkpointer) pace(background bool) image.Pace {
+func (c *Checkpointer) pace(background bool) writer.Pace {
 	if !background {
-		return image.Pace{}
+		return writer.Pace{}
 	}
-	return image.Pace(c.opts.Pace)
+	return writer.Pace(c.opts.Pace)
 }
 
 // admit waits for the save before, makes known what became of it, and decides
@@ -366,8 +366,8 @@ func addMetrics(s *saving.Save, values map[string]any, metrics map[string]float6
 	if err != nil {
 		return &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Metrics", Want: "finite numbers", Err: err}
 	}
-	s.Items = append(s.Items, image.Item{Name: orbax.MetricsItem, JSON: raw, File: orbax.MetricsFile, Handler: orbax.HandlerMetrics})
-	if err := image.CheckFolded(s.Items); err != nil {
+	s.Items = append(s.Items, writer.Item{Name: orbax.MetricsItem, JSON: raw, File: orbax.MetricsFile, Handler: orbax.HandlerMetrics})
+	if err := writer.CheckFolded(s.Items); err != nil {
 		return err
 	}
 	return nil

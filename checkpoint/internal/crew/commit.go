@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -17,8 +17,8 @@ type outcome struct {
 
 // Commit writes the image, made of what Agree returned, and returns when the
 // checkpoint of all processes is committed, with the time that was recorded; or when it
-// will not be. err is why there is no image. The meeting is over when it returns.
-func (m *Meeting) Commit(ctx context.Context, im *image.Image, err error) (at time.Time, _ error) {
+// will not be. err is why there is no writer. The meeting is over when it returns.
+func (m *Meeting) Commit(ctx context.Context, im *writer.Image, err error) (at time.Time, _ error) {
 	if m.group.Leads() {
 		return m.publish(ctx, im, err)
 	}
@@ -41,7 +41,7 @@ func (m *Meeting) Commit(ctx context.Context, im *image.Image, err error) (at ti
 }
 
 // publish is Commit of the primary.
-func (m *Meeting) publish(ctx context.Context, im *image.Image, err error) (at time.Time, _ error) {
+func (m *Meeting) publish(ctx context.Context, im *writer.Image, err error) (at time.Time, _ error) {
 	if err == nil {
 		at, err = im.Commit(ctx, m.txn)
 	} else {

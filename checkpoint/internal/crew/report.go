@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/store"
@@ -101,10 +101,10 @@ func (m *Meeting) hearReport(ctx context.Context, process int) (r report, err er
 	return r, nil
 }
 
-// Join is image.Options.Join. On the primary it waits for the others, and adds what
+// Join is writer.Options.Join. On the primary it waits for the others, and adds what
 // they have written; on the others it takes the image for the report, of which the
 // primary makes the documents.
-func (m *Meeting) Join(ctx context.Context, txn store.Txn, p *image.Piece) error {
+func (m *Meeting) Join(ctx context.Context, txn store.Txn, p *writer.Piece) error {
 	if !m.group.Leads() {
 		m.report = report{Manifest: p.Manifest.Append(nil), Entries: map[string][]entry{}}
 		for item, list := range p.Entries {
@@ -136,7 +136,7 @@ func (m *Meeting) Join(ctx context.Context, txn store.Txn, p *image.Piece) error
 }
 
 // add adds what a process has written, of which every file has to be there.
-func (m *Meeting) add(ctx context.Context, r report, p *image.Piece) error {
+func (m *Meeting) add(ctx context.Context, r report, p *writer.Piece) error {
 	written, err := manifest.Parse(r.Manifest)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (m *Meeting) add(ctx context.Context, r report, p *image.Piece) error {
 
 // addEntries adds entries of a database. What several processes have under one key is
 // the metadata of an array, and the same.
-func addEntries(p *image.Piece, item string, list []entry) error {
+func addEntries(p *writer.Piece, item string, list []entry) error {
 	inline := make(map[string][]byte, len(p.Entries[item]))
 	for _, e := range p.Entries[item] {
 		inline[e.Key] = e.Value.Inline

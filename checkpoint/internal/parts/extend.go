@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/store"
@@ -119,8 +119,8 @@ func (a *Assembly) Replace(ctx context.Context, name string, old store.Pinned, s
 	return a.commit(ctx, name, store.TxnOptions{Replaces: old})
 }
 
-// Join adds an image: it is an image.Join.
-func (a *Assembly) Join(ctx context.Context, txn store.Txn, p *image.Piece) error {
+// Join adds an image: it is a writer.Join.
+func (a *Assembly) Join(ctx context.Context, txn store.Txn, p *writer.Piece) error {
 	for _, d := range p.Docs {
 		if d.Name == orbax.CheckpointFile {
 			if err := a.knowHandlers(d.Data); err != nil {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -43,7 +43,7 @@ func TestUnsoundTrees(t *testing.T) {
 		docs := map[string]string{orbax.TreeFile: doc}
 		for how, err := range map[string]error{
 			"replaced": assemblyOf(docs).Replace(t.Context(), "c", nil, nil),
-			"joined":   assemblyOf(docs).Join(t.Context(), nil, &image.Piece{Manifest: &manifest.Manifest{}}),
+			"joined":   assemblyOf(docs).Join(t.Context(), nil, &writer.Piece{Manifest: &manifest.Manifest{}}),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "state") {
 				t.Errorf("%s, %s: %v, want an error that names the item", name, how, err)
@@ -62,7 +62,7 @@ func TestUnsoundJoin(t *testing.T) {
 		"shardings that are no document": {store.Blob{Name: "state/" + orbax.ShardingFile, Data: []byte(`[`)}, errs.Mismatch},
 	} {
 		a := assemblyOf(map[string]string{orbax.TreeFile: treeOf("a"), orbax.ShardingFile: `{}`})
-		err := a.Join(t.Context(), nil, &image.Piece{Docs: []store.Blob{c.doc}, Manifest: &manifest.Manifest{}})
+		err := a.Join(t.Context(), nil, &writer.Piece{Docs: []store.Blob{c.doc}, Manifest: &manifest.Manifest{}})
 		if errs.KindOf(err) != c.want {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/crew"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
@@ -34,25 +34,25 @@ type Call struct {
 	Background bool            // the caller does not wait for Run
 	Custom     any             // the metadata, which encodes to a JSON object; nil is none
 	Release    func()          // in the background, not nil: nothing is copied, and this called when the memory is not needed any more
-	Watch      bool            // as in image.Options
+	Watch      bool            // as in writer.Options
 	Progress   func(done, total int64)
 }
 
-func (c Call) mode() image.Mode {
+func (c Call) mode() writer.Mode {
 	switch {
 	case !c.Background:
-		return image.InPlace
+		return writer.InPlace
 	case c.Release != nil:
-		return image.HandOver
+		return writer.HandOver
 	}
-	return image.Copy
+	return writer.Copy
 }
 
 // Save is one save under way.
 type Save struct {
-	Items []image.Item  // of Take; the engine may add its own
-	Image image.Options // of New and Take; the engine completes it
-	Made  *image.Image  // of Begin
+	Items []writer.Item  // of Take; the engine may add its own
+	Image writer.Options // of New and Take; the engine completes it
+	Made  *writer.Image  // of Begin
 
 	call    Call
 	until   time.Time // the end of the time that it may take; the zero Time is none
@@ -95,7 +95,7 @@ func (s *Save) Take(ctx context.Context, values map[string]any) (err error) {
 	if d := o.Asynchronous.SaveBound(s.call.Background); d > 0 {
 		s.until = time.Now().Add(d)
 	}
-	s.Items, err = image.Handlers{Items: o.Checkpointables.Registry, Leaves: o.PyTree.LeafHandlers}.Of(ctx, values)
+	s.Items, err = writer.Handlers{Items: o.Checkpointables.Registry, Leaves: o.PyTree.LeafHandlers}.Of(ctx, values)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *Save) layOut() (err error) {
 		}
 		s.Image.Memory = s.memory
 	}
-	if s.Made, err = image.Begin(s.Items, s.call.mode(), s.Image); err != nil {
+	if s.Made, err = writer.Begin(s.Items, s.call.mode(), s.Image); err != nil {
 		return errors.Join(err, s.free())
 	}
 	s.Image.Custom = nil // the image has it, as long as it needs it

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/internal/crewtest"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -17,9 +17,9 @@ import (
 )
 
 // half is what a process has of an array.
-func half(p int) image.Parts {
+func half(p int) writer.Parts {
 	const n = 5000
-	return image.Parts{DType: tensor.Float32, Shape: tensor.Shape{2 * n}, Parts: []image.Part{{Origin: []int{p * n}, Data: tensor.New(tensor.Float32, n)}}}
+	return writer.Parts{DType: tensor.Float32, Shape: tensor.Shape{2 * n}, Parts: []writer.Part{{Origin: []int{p * n}, Data: tensor.New(tensor.Float32, n)}}}
 }
 
 // A process that cannot lay out what it agreed to write tells the others, who fail

@@ -1,0 +1,152 @@
+package writer
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/format/zarr"
+	"github.com/bivouac-ml/bivouac/internal/crc"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Most pieces are a run: elements as they lie in the memory of their source,
+// with their checksum behind them where the layout has one. Such a piece is
+// compared with a base without being encoded.
+//
+//	┌──────────────────────────────┬──────────┐
+//	│ content: elements, a run     │ checksum │
+//	└──────────────────────────────┴──────────┘
+
+// content returns the content of a piece that is a run. dst is the memory of the
+// piece, which holds the content where it was copied there. Booleans are none:
+// they are checked while they are copied.
+func (p *piece) content(dst []byte) ([]byte, bool) {
+	if p.value == nil || p.state == encoded || p.sub == shardIndex || p.value.array.src.DType == tensor.Bool {
+		return nil, false
+	}
+	n := p.size - p.value.array.suffix
+	if p.state == copied {
+		return dst[:n], p.value.holds(p) == n
+	}
+	b, ok := p.value.run(p)
+	return b, ok && len(b) == n
+}
+
+// holds is how many bytes of elements a piece has.
+func (v *value) holds(p *piece) int {
+	if v.array.raw {
+		return p.size
+	}
+	region, _ := v.region(p.sub)
+	return region.Len() * v.array.src.DType.Size()
+}
+
+// seal takes the checksums of a piece that is a run, and puts that of its
+// content behind it.
+func (p *piece) seal(content, behind []byte) {
+	if p.value.array.raw {
+		p.sum = p.value.sealRaw(p, content)
+		return
+	}
+	sum := crc.Sum(content)
+	if len(behind) > 0 {
+		binary.LittleEndian.PutUint32(behind, sum)
+	}
+	p.sum = crc.Update(sum, behind)
+	p.value.know(p, content, sum)
+}
+
+// know has sum as the checksum of the content of a piece.
+func (v *value) know(p *piece, content []byte, sum uint32) {
+	i := max(p.sub, 0)
+	v.stored[i] = sum
+	region, _ := v.region(p.sub)
+	v.sumSource(i, zarr.Source{Data: content, Box: region})
+}
+
+// checksums returns what is believed to be the checksum of the content of a
+// sub-chunk.
+type checksums func(v *value, sub int) (sum uint32, ok bool)
+
+// likeness returns the hash of the bytes of the unit with the least work: for the
+// checksum of a run it takes that which believed knows, if any. When the hash is
+// that of a unit that was written, its content and checksum are those too;
+// when it is not, the unit is to be encoded, whatever its checksums now are.
+func (u *unit) likeness(ctx context.Context, memory []byte, believed checksums) (manifest.Hash, error) {
+	if len(u.pieces) == 0 || u.tail != nil {
+		b, err := u.image(ctx, memory)
+		return manifest.HashOf(b), err
+	}
+	dst := u.placed
+	if dst == nil {
+		dst = memory[:u.size]
+	}
+	h := xxh3.New()
+	at := 0
+	for _, p := range u.pieces {
+		from := int(p.off - u.off)
+		addZeros(h, from-at)
+		at = from + p.size
+		if err := p.likeness(ctx, h, dst[from:at], believed); err != nil {
+			return manifest.Hash{}, p.explain(err)
+		}
+		if u.placed != nil && p.state == elsewhere {
+			p.state = encoded
+		}
+	}
+	addZeros(h, u.size-at)
+	return h.Sum128().Bytes(), nil
+}
+
+// likeness adds the bytes of the piece to a hash. dst is its memory.
+func (p *piece) likeness(ctx context.Context, h *xxh3.Hasher, dst []byte, believed checksums) error {
+	content, ok := p.content(dst)
+	if ok {
+		if sum, ok := believed(p.value, p.sub); ok {
+			var behind [suffix]byte
+			binary.LittleEndian.PutUint32(behind[:], sum)
+			h.Write(content)   //nolint:errcheck // never fails
+			h.Write(behind[:]) //nolint:errcheck // as above
+			p.sum = crc.Update(sum, behind[:])
+			p.value.know(p, content, sum)
+			return nil
+		}
+	}
+	state := p.state
+	err := p.encode(ctx, dst)
+	h.Write(dst) //nolint:errcheck // as above
+	p.state = state
+	return err
+}
+
+// addZeros adds zero bytes to a hash.
+func addZeros(h *xxh3.Hasher, n int) {
+	var zeros [1024]byte
+	for ; n > 0; n -= len(zeros) {
+		h.Write(zeros[:min(n, len(zeros))]) //nolint:errcheck // never fails
+	}
+}
+
+// believed are the checksums that the base has of the arrays of an item. Only
+// those that lie behind their content are of use: a hash tells whether they are
+// right.
+func (b *base) believed(item string) checksums {
+	return func(v *value, sub int) (uint32, bool) {
+		a := v.array
+		if b.manifest == nil || a.raw || !a.tied {
+			return 0, false
+		}
+		l, ok := b.manifest.Leaf(item, a.param)
+		if !ok || l.Size != int64(a.bytes()) {
+			return 0, false
+		}
+		region, ok := v.region(sub)
+		if !ok {
+			return 0, false
+		}
+		return l.Chunk(a.place(region))
+	}
+}

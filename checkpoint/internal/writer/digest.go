@@ -1,0 +1,57 @@
+package writer
+
+import (
+	"context"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// What a signature is to speak for has SHA-256 digests, taken of each unit from
+// the memory from which it is written, while it lies in the cache. Checkpoints
+// that are not signed have none.
+
+// signed reports whether digests are wanted.
+func (im *Image) signed() bool { return im.opts.Signing != nil }
+
+// digest takes the digests of a unit with the bytes b. Sub-chunks of large
+// arrays are read by themselves, and so are arrays and the nodes behind them.
+func (u *unit) digest(b []byte) {
+	parts := make([]int, 0, len(u.pieces)+1)
+	for _, p := range u.pieces {
+		parts = append(parts, int(p.off-u.off))
+	}
+	u.runs = manifest.Runs(b, u.off, append(parts, len(b)-len(u.tail))...)
+}
+
+// runs are those of the file, when all units have theirs.
+func (f *dataFile) runs() []manifest.Run {
+	var runs []manifest.Run
+	for _, u := range f.units {
+		runs = append(runs, u.runs...)
+	}
+	return runs
+}
+
+// same reports whether the file that r reads still has the bytes of the unit, by
+// their digests. What cannot be read has not.
+func (u *unit) same(ctx context.Context, r store.Reader, buf []byte) (bool, error) {
+	for _, run := range u.runs {
+		b := buf[:run.Size]
+		if err := r.ReadAt(ctx, b, run.Off); err != nil {
+			return false, canceled(err)
+		}
+		if !run.Check(b) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// small lists a file of known content.
+func (im *Image) small(m *manifest.Manifest, name string, content []byte) {
+	m.Add(name, content)
+	if im.signed() {
+		m.Files[len(m.Files)-1].Runs = manifest.Runs(content, 0)
+	}
+}

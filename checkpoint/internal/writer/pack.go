@@ -1,0 +1,226 @@
+package writer
+
+import (
+	"context"
+	"path"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/crc"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// packBytes is how much a packer encodes before it writes it as a data file.
+const packBytes = 32 << 20
+
+// packed is the size of the elements that are still to be packed: of chunks
+// whose encoded size depends on them.
+func (t *treeImage) packed() int64 {
+	n := int64(0)
+	for _, a := range t.arrays {
+		if a.varies() {
+			n += int64(a.bytes())
+		}
+	}
+	return n
+}
+
+// varies reports whether the encoded size of the chunks depends on the data.
+func (a *array) varies() bool { return !a.raw && len(a.values) > 0 && a.values[0].size < 0 }
+
+// packer encodes chunks into memory, and writes this as a file when it is full:
+// a file has its size before it is made.
+type packer struct {
+	im     *Image
+	txn    store.Txn
+	memory []byte
+	bound  int // of a file of several chunks
+	tree   *treeImage
+	held   []*value // in memory
+	pieces []*piece // of these
+	used   int
+	sum    uint32
+	mu     *sync.Mutex // of the files of trees
+}
+
+// pack encodes and writes the chunks whose size depends on the data: as many to
+// a data file of a database as its memory holds, or each to a file of its own.
+// With Dedup what a file holds does not depend on their sizes. Those that
+// Options.Copied names come before the others.
+func (im *Image) pack(ctx context.Context, txn store.Txn) error {
+	if im.opts.Copied == nil {
+		return im.packSome(ctx, txn, func(*array) bool { return true })
+	}
+	if err := im.packSome(ctx, txn, func(a *array) bool { return a.first }); err != nil {
+		return err
+	}
+	return im.packSome(ctx, txn, func(a *array) bool { return !a.first })
+}
+
+func (im *Image) packSome(ctx context.Context, txn store.Txn, which func(*array) bool) error {
+	largest, total := 0, int64(0)
+	for _, t := range im.trees {
+		if t == nil {
+			continue
+		}
+		for _, a := range t.arrays {
+			if a.varies() && which(a) {
+				largest, total = max(largest, a.enc.MaxChunkSize(a.cells[0])), total+int64(a.bytes())
+			}
+		}
+	}
+	bound := min(packBytes, total+int64(largest))
+	if most := im.opts.maxFileBytes(); most > 0 {
+		bound = min(bound, most)
+	}
+	if most := im.opts.WriteBytes; most > 0 {
+		bound = min(bound, most)
+	}
+	room := max(bound, int64(largest)) // one chunk may be larger than the bound
+	todo := im.batches(int(bound), which)
+	if len(todo) == 0 {
+		return nil
+	}
+	im.progress.total += total
+	var next atomic.Int64
+	var mu sync.Mutex
+	work := func(ctx context.Context, memory []byte) error {
+		p := &packer{im: im, txn: txn, memory: memory, bound: int(bound), mu: &mu}
+		for i := next.Add(1) - 1; i < int64(len(todo)); i = next.Add(1) - 1 {
+			for _, v := range todo[i].values {
+				if err := p.add(ctx, todo[i].tree, v); err != nil {
+					return err
+				}
+			}
+			if im.opts.Dedup == nil {
+				continue
+			}
+			if err := p.flush(ctx); err != nil {
+				return err
+			}
+		}
+		return p.flush(ctx)
+	}
+	return im.share(ctx, im.within(min(runtime.GOMAXPROCS(0), writers/2, len(todo)), int(room)), int(room), largest, work)
+}
+
+// batch is what a packer takes at once.
+type batch struct {
+	tree   *treeImage
+	values []*value
+}
+
+// batches are single chunks, with Dedup those of one data file: in the order of
+// names, up to bound bytes whatever they are; a larger chunk has a file to itself.
+func (im *Image) batches(bound int, which func(*array) bool) (out []batch) {
+	for _, t := range im.trees {
+		if t == nil {
+			continue
+		}
+		used := bound
+		for _, a := range byName(t.arrays) {
+			if !a.varies() || !which(a) {
+				continue
+			}
+			for i := range a.values {
+				v := &a.values[i]
+				most := a.enc.MaxChunkSize(v.cell())
+				if im.opts.Dedup == nil || used+most > bound {
+					out, used = append(out, batch{tree: t}), 0
+				}
+				used += most
+				last := &out[len(out)-1]
+				last.values = append(last.values, v)
+			}
+		}
+	}
+	return out
+}
+
+// add encodes a chunk.
+func (p *packer) add(ctx context.Context, t *treeImage, v *value) error {
+	most := v.array.enc.MaxChunkSize(v.cell())
+	if p.tree != t || p.used+most > min(p.bound, len(p.memory)) {
+		if err := p.flush(ctx); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return &errs.Error{Kind: errs.Canceled, Op: "checkpoint.Save", Err: context.Cause(ctx)}
+	}
+	one := &piece{value: v, sub: wholeShard, off: int64(p.used)}
+	sum, err := v.encode(ctx, one, p.memory[p.used:p.used+most])
+	if err != nil {
+		return one.explain(err)
+	}
+	p.im.status.readOne(v.array)
+	p.tree, p.held, p.pieces = t, append(p.held, v), append(p.pieces, one)
+	v.offset, v.size = int64(p.used), one.size
+	p.sum = crc.Combine(p.sum, sum, int64(v.size))
+	p.used += v.size
+	if !t.layout.ocdbt() {
+		return p.flush(ctx)
+	}
+	return nil
+}
+
+// flush writes what is held as a file.
+func (p *packer) flush(ctx context.Context) error {
+	if len(p.held) == 0 {
+		return nil
+	}
+	f := &dataFile{size: int64(p.used), crc: p.sum, written: true}
+	first := p.held[0]
+	f.name = path.Join(first.array.param, first.key())
+	if p.tree.layout.ocdbt() {
+		var err error
+		if f.name, err = p.name(); err != nil {
+			return err
+		}
+	}
+	if err := p.write(ctx, f); err != nil {
+		return err
+	}
+	done := 0
+	for _, v := range p.held {
+		v.file = f
+		region, _ := v.region(wholeShard)
+		done += region.Len() * v.array.src.DType.Size()
+		p.im.status.writtenOne(v.array)
+	}
+	p.mu.Lock()
+	p.tree.files = append(p.tree.files, f)
+	p.mu.Unlock()
+	p.im.progress.add(int64(done))
+	p.held, p.pieces, p.used, p.sum = p.held[:0], nil, 0, 0
+	return nil
+}
+
+// write writes what is held as the file f, or links it.
+func (p *packer) write(ctx context.Context, f *dataFile) error {
+	name := path.Join(p.tree.data, f.name)
+	f.hashed, f.units = p.im.opts.Dedup != nil, []*unit{{size: p.used, pieces: p.pieces}}
+	p.im.note(f, f.units[0], p.memory[:p.used])
+	if p.im.base.mayHave(f) {
+		if linked, err := p.im.base.link(ctx, p.txn, name, f); linked || err != nil {
+			return err
+		}
+	}
+	w, err := p.txn.Create(ctx, name, f.size)
+	if err == nil {
+		err = w.WriteAt(ctx, p.memory[:p.used], 0)
+	}
+	if err == nil {
+		err = w.Seal(ctx)
+	}
+	return err
+}
+
+// name draws the name of a data file; the source of random numbers is one for all.
+func (p *packer) name() (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return fileName(p.im.opts.Random)
+}
