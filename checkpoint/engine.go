@@ -68,25 +68,28 @@ func (engine) Save(ctx context.Context, v any) (handler.Commit, error) {
 	if err != nil {
 		return nil, err
 	}
-	io, err := plan.Image(o)
+	io, err := plan.Save(o)
 	if err != nil {
 		return nil, err
 	}
 	if io.Layout == writer.Safetensors { // which has no place for items
 		io.Layout = writer.OCDBTZarr3
 	}
-	it, err := writer.Handlers{Leaves: o.PyTree.LeafHandlers}.Tree(ctx, orbax.StateItem, v)
+	it, err := writer.Handlers{Leaves: o.PyTree.LeafHandlers}.CollectTree(ctx, orbax.StateItem, v)
 	if err != nil {
 		return nil, err
 	}
 	io.Style, io.Signing = writer.Pending, nil // the checkpoint is signed
-	im, err := writer.Begin([]writer.Item{it}, writer.Copy, io)
+	w, err := writer.Plan([]writer.Item{it}, writer.Copy, io)
 	if err != nil {
 		return nil, err
 	}
+	if err := w.Snapshot(); err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, dir handler.Writer) error {
-		_, err := im.Commit(ctx, &nested{dir: dir})
-		im.Abandon()
+		_, err := w.Write(ctx, &nested{dir: dir})
+		w.Close()
 		return err
 	}, nil
 }

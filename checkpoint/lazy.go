@@ -81,8 +81,8 @@ func (l Lazy) castTo(d tensor.DType) Lazy {
 	}}
 }
 
-// image is the Lazy as what is written.
-func (l Lazy) image() writer.Lazy {
+// leaf returns the Lazy as package writer takes it.
+func (l Lazy) leaf() writer.Lazy {
 	return writer.Lazy{DType: l.DType, Shape: l.Shape, KeyImpl: l.KeyImpl, Read: func(ctx context.Context, box zarr.Box, dst []byte) error {
 		return l.ReadBox(ctx, Box(box), dst)
 	}}

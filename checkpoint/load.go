@@ -246,8 +246,8 @@ func (o *LoadOptions) admits(layout string) error {
 	return nil
 }
 
-// isCheckpoint refuses what is none.
-func isCheckpoint(ctx context.Context, st store.Store, name string) error {
+// checkCheckpoint returns an error unless name holds a checkpoint.
+func checkCheckpoint(ctx context.Context, st store.Store, name string) error {
 	err := layout.Options{}.Read(ctx, st, name, func(*layout.Checkpoint) error { return nil })
 	if errors.Is(err, errs.Corrupt) {
 		return nil // a damaged checkpoint is one

@@ -407,7 +407,7 @@ func TestSaveRefusals(t *testing.T) {
 	if err := checkpoint.Save(ctx, "d", map[string]any{"a": 1}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: -2}}, Store: local.New(mem, "/", nil)}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("a negative budget: %v", err)
 	}
-	if _, err := (writer.Handlers{}).Of(ctx, map[string]any{"data": json.RawMessage("{")}); errs.KindOf(err) != errs.Invalid {
+	if _, err := (writer.Handlers{}).Collect(ctx, map[string]any{"data": json.RawMessage("{")}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("an item that is no JSON: %v", err)
 	}
 }

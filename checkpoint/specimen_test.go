@@ -130,24 +130,27 @@ func preserve(t testing.TB, name string, style writer.Style, seed byte, items ma
 	return preserveAs(t, name, writer.Options{Style: style}, seed, items)
 }
 
-// preserveAs is preserve with options of the image, but for its times and names.
+// preserveAs is preserve with options of the Writer, but for its times and names.
 func preserveAs(t testing.TB, name string, o writer.Options, seed byte, items map[string]any) specimen {
 	t.Helper()
 	ctx := context.Background()
 	st := local.New(vfs.NewMem(), "/", nil)
-	list, err := writer.Handlers{}.Of(ctx, items)
+	list, err := writer.Handlers{}.Collect(ctx, items)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Now = func() time.Time { return time.Unix(1_700_000_000, int64(seed)) }
 	o.Random = seeded(seed)
-	im, err := writer.Take(list, o)
+	w, err := writer.Plan(list, writer.Copy, o)
+	if err == nil {
+		err = w.Snapshot()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	txn, err := st.Begin(ctx, "c", store.TxnOptions{})
 	if err == nil {
-		_, err = im.Commit(ctx, txn)
+		_, err = w.Write(ctx, txn)
 	}
 	if err != nil {
 		t.Fatal(err)

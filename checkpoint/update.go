@@ -16,7 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// update has the image that o describes added to the checkpoint name, if there is
+// update has the items added, as o describes, to the checkpoint name, if there is
 // one: what that holds is taken over by links, documents and databases are joined,
 // and the two exchanged at once. It returns the directory that was read, which the
 // new one is to replace; nil when there is none.
@@ -75,7 +75,7 @@ func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, it
 // replace takes away what the item replaces, or refuses to.
 func (s *SaveOptions) replace(a *parts.Assembly, it writer.Item) error {
 	if other := a.Like(it.Name); other != "" {
-		return writer.SameFolded(it.Name, other)
+		return writer.NameClash(it.Name, other)
 	}
 	old, isTree, err := a.Tree(it.Name)
 	if err != nil || !a.Has(it.Name) {
@@ -93,10 +93,10 @@ func (s *SaveOptions) replace(a *parts.Assembly, it writer.Item) error {
 	if !s.Overwrite {
 		return &errs.Error{Kind: errs.Exists, Subject: what, Got: "it is in the checkpoint", Remedy: "set Overwrite to replace it, or leave it out"}
 	}
-	return a.Take(removal)
+	return a.Remove(removal)
 }
 
-// sameLayout has the image stored as the trees of the checkpoint are.
+// sameLayout has the items stored as the trees of the checkpoint are.
 func sameLayout(a *parts.Assembly, items []writer.Item, o *writer.Options) error {
 	want, known := a.Layout()
 	if !known {

@@ -10,8 +10,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Agree returns what of the items this process writes, and has o make an image of
-// that: everything else of o is what it would be for a save by one process. It fails
+// Agree returns what of the items this process writes, and has o write
+// only that: everything else of o is what it would be for a save by one process. It fails
 // on all processes where they do not agree, naming the leaf or option and both sides,
 // and where one of them cannot go on; the save is over then.
 func (m *Meeting) Agree(ctx context.Context, items []writer.Item, o *writer.Options) ([]writer.Item, error) {
@@ -37,7 +37,7 @@ func (m *Meeting) Agree(ctx context.Context, items []writer.Item, o *writer.Opti
 	switch missing := errs.KindOf(heard) == errs.NotFound; {
 	case err != nil: // and so all know, by what was said or is missing
 	case heard != nil && !missing: // the others may well have heard all, and wait for this process
-		_, err = m.Commit(ctx, nil, heard)
+		_, err = m.Write(ctx, nil, heard)
 		return nil, err
 	default:
 		err = heard

@@ -15,15 +15,15 @@ type outcome struct {
 	Time    int64    `json:"time,omitempty"` // of the commit, in nanoseconds
 }
 
-// Commit writes the image, made of what Agree returned, and returns when the
+// Write writes what Agree returned, which w has planned, and returns when the
 // checkpoint of all processes is committed, with the time that was recorded; or when it
 // will not be. err is why there is no writer. The meeting is over when it returns.
-func (m *Meeting) Commit(ctx context.Context, im *writer.Image, err error) (at time.Time, _ error) {
+func (m *Meeting) Write(ctx context.Context, w *writer.Writer, err error) (at time.Time, _ error) {
 	if m.group.Leads() {
-		return m.publish(ctx, im, err)
+		return m.publish(ctx, w, err)
 	}
 	if err == nil {
-		_, err = im.Commit(ctx, guest{m.txn})
+		_, err = w.Write(ctx, guest{m.txn})
 	}
 	said := m.sayReport(ctx, err)
 	m.barrier(ctx, written) //nolint:errcheck // what counts is the outcome
@@ -40,10 +40,10 @@ func (m *Meeting) Commit(ctx context.Context, im *writer.Image, err error) (at t
 	return time.Unix(0, is.Time), is.Failure.from(m.group.Primary)
 }
 
-// publish is Commit of the primary.
-func (m *Meeting) publish(ctx context.Context, im *writer.Image, err error) (at time.Time, _ error) {
+// publish is Write on the primary.
+func (m *Meeting) publish(ctx context.Context, w *writer.Writer, err error) (at time.Time, _ error) {
 	if err == nil {
-		at, err = im.Commit(ctx, m.txn)
+		at, err = w.Write(ctx, m.txn)
 	} else {
 		m.txn.Abort() //nolint:errcheck // the reason is already being returned
 	}
@@ -56,8 +56,8 @@ func (m *Meeting) publish(ctx context.Context, im *writer.Image, err error) (at 
 	return at, err
 }
 
-// guest is the transaction as an image that is one of several has it: its documents
-// are those of the primary.
+// guest is the transaction of a process that is not the primary: the primary writes the
+// documents.
 type guest struct{ store.Txn }
 
 // Commit makes durable what was written.

@@ -99,9 +99,9 @@ func TestReports(t *testing.T) {
 		default:
 			say(t, m, of("report", 1), word)
 		}
-		m.next = func(context.Context, store.Txn, *writer.Piece) error { return nil }
-		p := &writer.Piece{Manifest: &manifest.Manifest{Leaves: []manifest.Leaf{{Item: "state", Param: "w", Size: 8}}}}
-		err := m.Join(t.Context(), m.txn, p)
+		m.next = func(context.Context, store.Txn, *writer.Draft) error { return nil }
+		draft := &writer.Draft{Manifest: &manifest.Manifest{Leaves: []manifest.Leaf{{Item: "state", Param: "w", Size: 8}}}}
+		err := m.Join(t.Context(), m.txn, draft)
 		if errs.KindOf(err) != c.want || (c.want != errs.Other && !strings.Contains(err.Error(), "process 1")) || (c.want == errs.Other && err != nil) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
@@ -204,22 +204,22 @@ func TestOwnFailure(t *testing.T) {
 	}
 }
 
-// A process without an image says why, has its own error, and nothing is committed.
-func TestCommitWithoutImage(t *testing.T) {
+// A process that has planned nothing says why, has its own error, and nothing is committed.
+func TestWriteWithoutPlan(t *testing.T) {
 	mem := vfs.NewMem()
 	leads, joins := meet(t, one(0), mem), meet(t, one(1), mem)
 	say(t, leads, "outcome", outcome{Failure: fail(&errs.Error{Kind: errs.Busy})})
 	if err := joins.sayReport(t.Context(), syscall.EIO); err != nil {
 		t.Fatal(err)
 	}
-	p := &writer.Piece{Manifest: &manifest.Manifest{}}
-	if err := leads.Join(t.Context(), leads.txn, p); err == nil || !strings.Contains(err.Error(), syscall.EIO.Error()) {
+	draft := &writer.Draft{Manifest: &manifest.Manifest{}}
+	if err := leads.Join(t.Context(), leads.txn, draft); err == nil || !strings.Contains(err.Error(), syscall.EIO.Error()) {
 		t.Errorf("the primary heard: %v", err)
 	}
-	if _, err := joins.Commit(t.Context(), nil, syscall.EIO); !errors.Is(err, syscall.EIO) {
+	if _, err := joins.Write(t.Context(), nil, syscall.EIO); !errors.Is(err, syscall.EIO) {
 		t.Errorf("the other: %v", err)
 	}
-	if _, err := leads.Commit(t.Context(), nil, syscall.ENOSPC); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := leads.Write(t.Context(), nil, syscall.ENOSPC); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("the primary: %v", err)
 	}
 	if in, err := mem.ReadDir("/"); err != nil || len(in) != 0 {

@@ -21,7 +21,7 @@ func named(t *testing.T, when string, err error, process string) {
 
 // After the death of a process, at whatever barrier, the others are told which one it was.
 func TestDeadProcessIsNamed(t *testing.T) {
-	piece := func() *writer.Piece { return &writer.Piece{Manifest: &manifest.Manifest{}} }
+	piece := func() *writer.Draft { return &writer.Draft{Manifest: &manifest.Manifest{}} }
 	three := func(g Group) Group {
 		g.Active = []int{0, 1, 2}
 		return g

@@ -15,10 +15,10 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Image returns how a save stores, bounds and signs what it writes. What one
+// Save returns how a save stores, bounds and signs what it writes. What one
 // save alone says, such as its style and its memory, is left to the caller.
 // o is what options.Resolve returned.
-func Image(o options.Options) (writer.Options, error) {
+func Save(o options.Options) (writer.Options, error) {
 	if o.InPlace() {
 		return writer.Options{}, &errs.Error{Kind: errs.Unsupported, Subject: "atomicity.mode", Want: "a save that becomes visible whole", Got: options.CommitFile.String(),
 			Remedy: "leave it out: what is saved has commit_success.txt for readers that ask for it"}
@@ -31,12 +31,12 @@ func Image(o options.Options) (writer.Options, error) {
 	if err != nil {
 		return writer.Options{}, err
 	}
-	all, err := storage(o.Array.Saving.Storage, imageCompressions[c])
+	all, err := storage(o.Array.Saving.Storage, writerCompressions[c])
 	if err != nil {
 		return writer.Options{}, err
 	}
 	return writer.Options{
-		Layout: imageLayouts[l], DType: all.DType, Compression: all.Compression, ShardAxes: all.ShardAxes, ChunkBytes: all.ChunkBytes,
+		Layout: writerLayouts[l], DType: all.DType, Compression: all.Compression, ShardAxes: all.ShardAxes, ChunkBytes: all.ChunkBytes,
 		MaxFileBytes: int64(o.Array.Saving.OCDBTTargetDataFileSize), Leaf: leaf(o),
 		WriteBytes: o.Memory.WriteConcurrentBytes.Bytes(), Copied: copied(o), Status: status(o),
 		Annotations: o.Annotations, MetadataKey: o.ZarrMetadataKey,
@@ -77,19 +77,19 @@ func Load(o options.Options) layout.Options {
 	return out
 }
 
-// imageLayouts are the layouts as package image numbers them.
-var imageLayouts = [...]writer.Layout{
+// writerLayouts are the layouts as package writer numbers them.
+var writerLayouts = [...]writer.Layout{
 	options.OCDBTZarr3: writer.OCDBTZarr3, options.OCDBTZarr2: writer.OCDBTZarr2,
 	options.PlainZarr3: writer.PlainZarr3, options.PlainZarr2: writer.PlainZarr2, options.SafetensorsLayout: writer.Safetensors,
 }
 
 // Layout returns a layout of package writer.
 func Layout(l writer.Layout) options.Layout {
-	return options.Layout(slices.Index(imageLayouts[1:], l) + 1)
+	return options.Layout(slices.Index(writerLayouts[1:], l) + 1)
 }
 
-// imageCompressions are the compressions as package image numbers them.
-var imageCompressions = [...]writer.Compression{
+// writerCompressions are the compressions as package writer numbers them.
+var writerCompressions = [...]writer.Compression{
 	options.Uncompressed: writer.Uncompressed, options.Zstd: writer.Zstd, options.ByteSplit: writer.ByteSplit,
 }
 
@@ -103,11 +103,11 @@ func leaf(o options.Options) func(tree.Path, tensor.Spec, writer.Storage) (write
 		if c == options.DefaultCompression {
 			return storage(s, all.Compression)
 		}
-		return storage(s, imageCompressions[c])
+		return storage(s, writerCompressions[c])
 	}
 }
 
-// storage returns storage options as package image takes them.
+// storage returns storage options as package writer takes them.
 func storage(s options.Storage, c writer.Compression) (writer.Storage, error) {
 	if s.ChunkByteSize > math.MaxInt32 {
 		return writer.Storage{}, &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "2 GiB at most", Got: strconv.FormatInt(s.ChunkByteSize, 10)}

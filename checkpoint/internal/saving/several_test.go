@@ -37,18 +37,18 @@ func TestLayOutFailureIsTold(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			s, err := saving.New(saving.Call{Options: o})
+			s, err := saving.Resolve(saving.Call{Options: o})
 			if err == nil {
-				err = s.Take(t.Context(), map[string]any{"state": tree.NewDict().Set("w", tree.NewLeaf(half(p)))})
+				err = s.Collect(t.Context(), map[string]any{"state": tree.NewDict().Set("w", tree.NewLeaf(half(p)))})
 			}
 			if err == nil {
 				if p == failing {
-					s.Image.Random = iotest.ErrReader(bad)
+					s.Options.Random = iotest.ErrReader(bad)
 				}
-				err = s.Begin(t.Context(), to, nil)
+				err = s.Snapshot(t.Context(), to, nil)
 			}
 			if err == nil {
-				err = s.Run(context.WithoutCancel(t.Context()), to)
+				err = s.Write(context.WithoutCancel(t.Context()), to)
 			}
 			failures[p] = err
 			return err

@@ -22,20 +22,20 @@ type array struct {
 	first   bool     // is copied and written before others: Options.Copied
 	tracked *tracked // nil where nobody is told
 	src     source
-	values  []value   // one for each chunk that is stored
-	one     [1]value  // memory of values, where there is one
-	size    int       // of the values in data files, where that is known
-	file    *dataFile // that they lie in, where it is one
-	watched *uint32   // what the checksum of the source was when it was handed over
+	chunks  []chunk  // one for each chunk that is stored
+	one     [1]chunk // memory of chunks, where there is one
+	size    int      // of the chunks in data files, where that is known
+	file    *file    // that they lie in, where it is one
+	watched *uint32  // what the checksum of the source was when it was handed over
 }
 
-// value is one chunk of an array: what is stored under one key.
-type value struct {
+// chunk is one chunk of an array: what is stored under one key.
+type chunk struct {
 	array  *array
 	at     int    // in the list of the form
 	size   int    // -1 until it is encoded, where it depends on the data
 	inline []byte // the bytes, when they lie in a B+tree node or a small file
-	file   *dataFile
+	file   *file
 	offset int64 // in file
 
 	// Set while its pieces are encoded, each by whoever encodes that piece.
@@ -43,7 +43,7 @@ type value struct {
 	plain  []uint32 // of the elements of the array in it
 	share  []uint32 // what they add to the checksum of the array
 	one    [3]uint32
-	shares [][]runShare // of a raw value: what each piece adds to the checksums of sub-chunks
+	shares [][]runShare // of a raw chunk: what each piece adds to the checksums of sub-chunks
 }
 
 // newArray plans the storage of one array in a, or in memory of its own where that is
@@ -57,22 +57,22 @@ func newArray(a *array, param string, src source, how Storage, known *forms) (*a
 		a = new(array)
 	}
 	*a = array{form: f, param: param, src: src}
-	a.values = a.one[:0]
+	a.chunks = a.one[:0]
 	if len(f.cells) > 1 {
-		a.values = make([]value, 0, len(f.cells))
+		a.chunks = make([]chunk, 0, len(f.cells))
 	}
 	for i := range f.cells {
-		if region, ok := f.chunk(i); src.grid != nil && (!ok || !src.has(region)) {
+		if region, ok := f.chunkBox(i); src.grid != nil && (!ok || !src.has(region)) {
 			continue
 		}
-		a.values = append(a.values, value{array: a, at: i, size: f.sizes[i]})
-		v := &a.values[len(a.values)-1]
-		v.makeSums(f.enc.SubChunks())
-		if v.size < 0 || v.size > inlineBytes {
-			a.size += max(0, v.size)
+		a.chunks = append(a.chunks, chunk{array: a, at: i, size: f.sizes[i]})
+		c := &a.chunks[len(a.chunks)-1]
+		c.makeSums(f.enc.SubChunks())
+		if c.size < 0 || c.size > inlineBytes {
+			a.size += max(0, c.size)
 			continue
 		}
-		v.inline = make([]byte, v.size)
+		c.inline = make([]byte, c.size)
 	}
 	if src.read != nil {
 		return a, nil
@@ -80,82 +80,82 @@ func newArray(a *array, param string, src source, how Storage, known *forms) (*a
 	return a, a.fillInline(context.Background())
 }
 
-// fillInline encodes the values that lie in B+tree nodes or small files.
+// fillInline encodes the chunks that lie in B+tree nodes or small files.
 func (a *array) fillInline(ctx context.Context) error {
-	for i := range a.values {
-		v := &a.values[i]
-		if v.inFile() {
+	for i := range a.chunks {
+		c := &a.chunks[i]
+		if c.inFile() {
 			continue
 		}
-		if _, err := v.encode(ctx, &piece{value: v, sub: wholeShard, size: v.size}, v.inline); err != nil {
+		if _, err := c.encode(ctx, &piece{chunk: c, sub: wholeShard, size: c.size}, c.inline); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (v *value) makeSums(n int) {
-	sums := v.one[:]
+func (c *chunk) makeSums(n int) {
+	sums := c.one[:]
 	if n > 1 {
 		sums = make([]uint32, 3*n)
 	}
-	v.stored, v.plain, v.share = sums[:n:n], sums[n:2*n:2*n], sums[2*n:]
+	c.stored, c.plain, c.share = sums[:n:n], sums[n:2*n:2*n], sums[2*n:]
 }
 
-func (v *value) cell() []int { return v.array.cells[v.at] }
+func (c *chunk) cell() []int { return c.array.cells[c.at] }
 
-func (v *value) key() string { return v.array.keys[v.at] }
+func (c *chunk) key() string { return c.array.keys[c.at] }
 
-// inFile reports whether the value lies in a data file.
-func (v *value) inFile() bool { return v.inline == nil }
+// inFile reports whether the chunk lies in a data file.
+func (c *chunk) inFile() bool { return c.inline == nil }
 
 // bytes is the size of the array.
 func (a *array) bytes() int { return a.src.Shape.Len() * a.src.DType.Size() }
 
 // region returns the part of the array that a piece of a chunk holds.
-func (v *value) region(sub int) (zarr.Box, bool) {
+func (c *chunk) region(sub int) (zarr.Box, bool) {
 	if sub != wholeShard {
-		return v.array.enc.Region(v.cell(), sub)
+		return c.array.enc.Region(c.cell(), sub)
 	}
-	return v.array.chunk(v.at)
+	return c.array.chunkBox(c.at)
 }
 
 // encode writes the bytes of a piece into dst, which has its size unless that
 // depends on the data, and returns their checksum. p.size becomes their number.
 // Pieces may be encoded at once, each once.
-func (v *value) encode(ctx context.Context, p *piece, dst []byte) (sum uint32, err error) {
-	a := v.array
+func (c *chunk) encode(ctx context.Context, p *piece, dst []byte) (sum uint32, err error) {
+	a := c.array
 	switch {
 	case a.raw:
-		return v.encodeRaw(ctx, p, dst)
+		return c.encodeRaw(ctx, p, dst)
 	case p.sub == shardIndex:
-		_, err = a.enc.EncodeIndex(dst, v.cell())
+		_, err = a.enc.EncodeIndex(dst, c.cell())
 		return crc.Sum(dst), err
 	}
-	region, ok := v.region(p.sub)
+	region, ok := c.region(p.sub)
 	if !ok {
 		return 0, &errs.Error{Kind: errs.Invalid, Want: "a sub-chunk inside of the array"}
 	}
-	src, done, err := a.elements(ctx, region, v.bare(p, region), dst)
+	src, done, err := a.elements(ctx, region, c.bare(p, region), dst)
 	if err != nil {
 		return 0, err
 	}
 	defer done()
 	if p.sub == wholeShard {
-		if p.size, sum, err = a.enc.EncodeChunk(dst, v.cell(), src, v.stored); err != nil {
+		if p.size, sum, err = a.enc.EncodeChunk(dst, c.cell(), src, c.stored); err != nil {
 			return 0, err
 		}
-		for i := range v.stored {
-			v.sumSource(i, src)
+		for i := range c.stored {
+			c.sumSource(i, src)
 		}
 		return sum, nil
 	}
-	n, sum, err := a.enc.EncodeSubChunk(dst, v.cell(), p.sub, src)
+	n, sum, err := a.enc.EncodeSubChunk(dst, c.cell(), p.sub, src)
 	if err != nil {
 		return 0, err
 	}
-	v.stored[p.sub] = sum
-	v.sumSource(p.sub, src)
+	c.stored[p.sub] = sum
+	c.sumSource(p.sub, src)
 	return crc.Update(sum, dst[n-a.suffix:n]), nil
 }
 
@@ -184,26 +184,26 @@ func (a *array) elements(ctx context.Context, region zarr.Box, bare bool, dst []
 
 // bare reports whether a piece begins with the elements of region as they are,
 // and holds no others.
-func (v *value) bare(p *piece, region zarr.Box) bool {
-	a := v.array
-	return p.sub != shardIndex && a.enc.Fixed() && (p.sub != wholeShard || len(v.stored) == 1) &&
+func (c *chunk) bare(p *piece, region zarr.Box) bool {
+	a := c.array
+	return p.sub != shardIndex && a.enc.Fixed() && (p.sub != wholeShard || len(c.stored) == 1) &&
 		region.Len()*a.src.DType.Size() == a.enc.MaxSubChunkSize()-a.suffix
 }
 
 // sumSource takes the checksums of the elements in sub-chunk i, which src holds.
-func (v *value) sumSource(i int, src zarr.Source) {
-	a := v.array
-	region, ok := a.enc.Region(v.cell(), i)
+func (c *chunk) sumSource(i int, src zarr.Source) {
+	a := c.array
+	region, ok := a.enc.Region(c.cell(), i)
 	if !ok {
 		return
 	}
 	size := a.src.DType.Size()
 	bare := a.enc.Fixed() && region.Len()*size == a.enc.MaxSubChunkSize()-a.suffix
 	if bare && region.Len()*size == a.bytes() {
-		v.plain[i], v.share[i] = v.stored[i], v.stored[i]
+		c.plain[i], c.share[i] = c.stored[i], c.stored[i]
 		return
 	}
-	v.plain[i], v.share[i] = sumRuns(region, src, a.src.Shape, size, v.stored[i], bare)
+	c.plain[i], c.share[i] = sumRuns(region, src, a.src.Shape, size, c.stored[i], bare)
 }
 
 // sumRuns returns the checksum of the elements of region, in C order, and what
@@ -224,17 +224,17 @@ func sumRuns(region zarr.Box, src zarr.Source, shape tensor.Shape, size int, sum
 
 // run returns the bytes of the source that a piece consists of, if it is one
 // sub-chunk without padding whose elements are one run of memory.
-func (v *value) run(p *piece) ([]byte, bool) {
-	a := v.array
+func (c *chunk) run(p *piece) ([]byte, bool) {
+	a := c.array
 	switch {
 	case a.raw && a.src.direct() && a.src.DType.Bits()%8 == 0:
-		at := p.off - v.offset
+		at := p.off - c.offset
 		return a.src.Data[at : at+int64(p.size)], true
 	case a.raw || p.sub == shardIndex:
 		return nil, false
 	}
-	region, ok := v.region(p.sub)
-	if !ok || !v.bare(p, region) {
+	region, ok := c.region(p.sub)
+	if !ok || !c.bare(p, region) {
 		return nil, false
 	}
 	src, ok := a.src.view(region)
@@ -247,23 +247,23 @@ func (v *value) run(p *piece) ([]byte, bool) {
 }
 
 // seal is encode for a piece whose elements are in dst already.
-func (v *value) seal(p *piece, dst []byte) (sum uint32, err error) {
-	a := v.array
+func (c *chunk) seal(p *piece, dst []byte) (sum uint32, err error) {
+	a := c.array
 	if a.raw {
-		return v.sealRaw(p, dst), nil
+		return c.sealRaw(p, dst), nil
 	}
-	region, _ := v.region(p.sub)
+	region, _ := c.region(p.sub)
 	src := zarr.Source{Data: dst[:region.Len()*a.src.DType.Size()], Box: region}
 	i := max(p.sub, 0)
 	if p.sub == wholeShard {
-		_, sum, err = a.enc.EncodeChunk(dst, v.cell(), src, v.stored)
+		_, sum, err = a.enc.EncodeChunk(dst, c.cell(), src, c.stored)
 	} else {
 		var n int
-		n, v.stored[i], err = a.enc.EncodeSubChunk(dst, v.cell(), i, src)
-		sum = crc.Update(v.stored[i], dst[n-a.suffix:n])
+		n, c.stored[i], err = a.enc.EncodeSubChunk(dst, c.cell(), i, src)
+		sum = crc.Update(c.stored[i], dst[n-a.suffix:n])
 	}
 	if err == nil {
-		v.sumSource(i, src)
+		c.sumSource(i, src)
 	}
 	return sum, err
 }
@@ -271,38 +271,38 @@ func (v *value) seal(p *piece, dst []byte) (sum uint32, err error) {
 // inNode reports whether a database has the array in a node as its elements are,
 // so that the hash of the nodes speaks for it.
 func (a *array) inNode() bool {
-	return !a.raw && a.enc.AtHand() && len(a.cells) == 1 && len(a.values) == 1 && !a.values[0].inFile()
+	return !a.raw && a.enc.AtHand() && len(a.cells) == 1 && len(a.chunks) == 1 && !a.chunks[0].inFile()
 }
 
-// absent reports whether all of the array is in other images.
-func (a *array) absent() bool { return a.src.grid != nil && len(a.values) == 0 && len(a.cells) > 0 }
+// absent reports whether another process writes the whole of the array.
+func (a *array) absent() bool { return a.src.grid != nil && len(a.chunks) == 0 && len(a.cells) > 0 }
 
-// leaf is the entry of the manifest, when all pieces were encoded.
-func (a *array) leaf(item string) manifest.Leaf {
+// record returns the entry of the manifest, when all pieces were encoded.
+func (a *array) record(item string) manifest.Leaf {
 	l := manifest.Leaf{Item: item, Param: a.param, Size: int64(a.bytes())}
 	if n := tensor.Shape(a.grid).Len(); n > 1 {
 		l.Chunks = make([]uint32, n)
 	}
-	for i := range a.values {
-		v := &a.values[i]
-		for k := range v.share {
-			l.CRC ^= v.share[k]
+	for i := range a.chunks {
+		c := &a.chunks[i]
+		for k := range c.share {
+			l.CRC ^= c.share[k]
 			if l.Chunks == nil {
 				continue
 			}
 			if a.raw {
-				for _, r := range v.shares[k] {
+				for _, r := range c.shares[k] {
 					l.Chunks[r.at] ^= r.sum
 				}
 				continue
 			}
-			region, ok := a.enc.Region(v.cell(), k)
+			region, ok := a.enc.Region(c.cell(), k)
 			if !ok {
 				continue
 			}
-			sum := v.plain[k]
+			sum := c.plain[k]
 			if a.tied {
-				sum = v.stored[k]
+				sum = c.stored[k]
 			}
 			l.Chunks[a.place(region)] = sum
 		}

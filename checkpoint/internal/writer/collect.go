@@ -9,9 +9,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Tree makes the tree of an item. Leaf handlers have isolated the leaves of their
+// CollectTree makes the item of a tree. Leaf handlers have isolated the leaves of their
 // types when it returns.
-func (h Handlers) Tree(ctx context.Context, name string, v any) (it Item, err error) {
+func (h Handlers) CollectTree(ctx context.Context, name string, v any) (it Item, err error) {
 	it = Item{Name: name, Handler: orbax.HandlerTree}
 	if len(h.Leaves.All()) == 0 {
 		it.Tree, err = TreeOf(v)
@@ -55,9 +55,9 @@ func (h Handlers) Tree(ctx context.Context, name string, v any) (it Item, err er
 	return it, nil
 }
 
-// handler finds what saves an item. A tree is one also where leaf handlers have
+// handlerOf finds what saves an item. A tree is one also where leaf handlers have
 // leaves of it, unless another handler than that of JSON takes it.
-func (h Handlers) handler(registry *handler.Registry, name string, v any) (handler.CheckpointableHandler, error) {
+func (h Handlers) handlerOf(registry *handler.Registry, name string, v any) (handler.CheckpointableHandler, error) {
 	by, err := registry.ForSave(name, v)
 	if _, isJSON := by.(handler.JSON); err == nil && !isJSON || err != nil && errs.KindOf(err) != errs.NotFound || len(h.Leaves.All()) == 0 {
 		return by, err

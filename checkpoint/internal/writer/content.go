@@ -24,31 +24,31 @@ import (
 // piece, which holds the content where it was copied there. Booleans are none:
 // they are checked while they are copied.
 func (p *piece) content(dst []byte) ([]byte, bool) {
-	if p.value == nil || p.state == encoded || p.sub == shardIndex || p.value.array.src.DType == tensor.Bool {
+	if p.chunk == nil || p.state == encoded || p.sub == shardIndex || p.chunk.array.src.DType == tensor.Bool {
 		return nil, false
 	}
-	n := p.size - p.value.array.suffix
+	n := p.size - p.chunk.array.suffix
 	if p.state == copied {
-		return dst[:n], p.value.holds(p) == n
+		return dst[:n], p.chunk.holds(p) == n
 	}
-	b, ok := p.value.run(p)
+	b, ok := p.chunk.run(p)
 	return b, ok && len(b) == n
 }
 
 // holds is how many bytes of elements a piece has.
-func (v *value) holds(p *piece) int {
-	if v.array.raw {
+func (c *chunk) holds(p *piece) int {
+	if c.array.raw {
 		return p.size
 	}
-	region, _ := v.region(p.sub)
-	return region.Len() * v.array.src.DType.Size()
+	region, _ := c.region(p.sub)
+	return region.Len() * c.array.src.DType.Size()
 }
 
 // seal takes the checksums of a piece that is a run, and puts that of its
 // content behind it.
 func (p *piece) seal(content, behind []byte) {
-	if p.value.array.raw {
-		p.sum = p.value.sealRaw(p, content)
+	if p.chunk.array.raw {
+		p.sum = p.chunk.sealRaw(p, content)
 		return
 	}
 	sum := crc.Sum(content)
@@ -56,28 +56,28 @@ func (p *piece) seal(content, behind []byte) {
 		binary.LittleEndian.PutUint32(behind, sum)
 	}
 	p.sum = crc.Update(sum, behind)
-	p.value.know(p, content, sum)
+	p.chunk.know(p, content, sum)
 }
 
 // know has sum as the checksum of the content of a piece.
-func (v *value) know(p *piece, content []byte, sum uint32) {
+func (c *chunk) know(p *piece, content []byte, sum uint32) {
 	i := max(p.sub, 0)
-	v.stored[i] = sum
-	region, _ := v.region(p.sub)
-	v.sumSource(i, zarr.Source{Data: content, Box: region})
+	c.stored[i] = sum
+	region, _ := c.region(p.sub)
+	c.sumSource(i, zarr.Source{Data: content, Box: region})
 }
 
 // checksums returns what is believed to be the checksum of the content of a
 // sub-chunk.
-type checksums func(v *value, sub int) (sum uint32, ok bool)
+type checksums func(c *chunk, sub int) (sum uint32, ok bool)
 
-// likeness returns the hash of the bytes of the unit with the least work: for the
+// quickHash returns the hash of the bytes of the unit with the least work: for the
 // checksum of a run it takes that which believed knows, if any. When the hash is
 // that of a unit that was written, its content and checksum are those too;
 // when it is not, the unit is to be encoded, whatever its checksums now are.
-func (u *unit) likeness(ctx context.Context, memory []byte, believed checksums) (manifest.Hash, error) {
+func (u *unit) quickHash(ctx context.Context, memory []byte, believed checksums) (manifest.Hash, error) {
 	if len(u.pieces) == 0 || u.tail != nil {
-		b, err := u.image(ctx, memory)
+		b, err := u.bytes(ctx, memory)
 		return manifest.HashOf(b), err
 	}
 	dst := u.placed
@@ -90,7 +90,7 @@ func (u *unit) likeness(ctx context.Context, memory []byte, believed checksums) 
 		from := int(p.off - u.off)
 		addZeros(h, from-at)
 		at = from + p.size
-		if err := p.likeness(ctx, h, dst[from:at], believed); err != nil {
+		if err := p.addHash(ctx, h, dst[from:at], believed); err != nil {
 			return manifest.Hash{}, p.explain(err)
 		}
 		if u.placed != nil && p.state == elsewhere {
@@ -101,17 +101,17 @@ func (u *unit) likeness(ctx context.Context, memory []byte, believed checksums) 
 	return h.Sum128().Bytes(), nil
 }
 
-// likeness adds the bytes of the piece to a hash. dst is its memory.
-func (p *piece) likeness(ctx context.Context, h *xxh3.Hasher, dst []byte, believed checksums) error {
+// addHash adds the bytes of the piece to a hash. dst is its memory.
+func (p *piece) addHash(ctx context.Context, h *xxh3.Hasher, dst []byte, believed checksums) error {
 	content, ok := p.content(dst)
 	if ok {
-		if sum, ok := believed(p.value, p.sub); ok {
+		if sum, ok := believed(p.chunk, p.sub); ok {
 			var behind [suffix]byte
 			binary.LittleEndian.PutUint32(behind[:], sum)
 			h.Write(content)   //nolint:errcheck // never fails
 			h.Write(behind[:]) //nolint:errcheck // as above
 			p.sum = crc.Update(sum, behind[:])
-			p.value.know(p, content, sum)
+			p.chunk.know(p, content, sum)
 			return nil
 		}
 	}
@@ -134,8 +134,8 @@ func addZeros(h *xxh3.Hasher, n int) {
 // those that lie behind their content are of use: a hash tells whether they are
 // right.
 func (b *base) believed(item string) checksums {
-	return func(v *value, sub int) (uint32, bool) {
-		a := v.array
+	return func(c *chunk, sub int) (uint32, bool) {
+		a := c.array
 		if b.manifest == nil || a.raw || !a.tied {
 			return 0, false
 		}
@@ -143,7 +143,7 @@ func (b *base) believed(item string) checksums {
 		if !ok || l.Size != int64(a.bytes()) {
 			return 0, false
 		}
-		region, ok := v.region(sub)
+		region, ok := c.region(sub)
 		if !ok {
 			return 0, false
 		}

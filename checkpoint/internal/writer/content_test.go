@@ -79,7 +79,7 @@ func write(t *testing.T, root *tree.Node, how Mode, o Options) map[string][]byte
 	if o.Dedup != nil {
 		o.Dedup = &Dedup{Store: st}
 	}
-	im, err := Begin(items, how, o)
+	w, err := snapshot(items, how, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func write(t *testing.T, root *tree.Node, how Mode, o Options) map[string][]byte
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := im.Commit(ctx, txn); err != nil {
+	if _, err := w.Write(ctx, txn); err != nil {
 		t.Fatal(err)
 	}
 	files := map[string][]byte{}
@@ -154,18 +154,18 @@ func TestBelievedChecksums(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				im, err := Begin(items, how, Options{Dedup: &Dedup{Store: st, Bases: bases}})
+				w, err := snapshot(items, how, Options{Dedup: &Dedup{Store: st, Bases: bases}})
 				if err != nil {
 					t.Fatal(err)
 				}
 				txn, err := st.Begin(t.Context(), name, store.TxnOptions{})
 				if err == nil {
-					_, err = im.Commit(t.Context(), txn)
+					_, err = w.Write(t.Context(), txn)
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
-				return im.Stats()
+				return w.Stats()
 			}
 			read := func(name string) *manifest.Manifest {
 				b, err := store.ReadAll(t.Context(), st, name+"/"+manifest.Name)

@@ -15,10 +15,10 @@ const shortTree = 512
 
 // database appends the nodes of the database to a data file, and returns the
 // manifest of the database.
-func (t *treeImage) database(uuid [16]byte, now time.Time) (db store.Blob, err error) {
-	entries := t.values()
-	open := slices.DeleteFunc(slices.Clone(t.files), func(f *dataFile) bool { return f.written })
-	last := slices.MinFunc(open, func(a, b *dataFile) int { return cmp.Compare(a.size, b.size) })
+func (t *treePlan) database(uuid [16]byte, now time.Time) (db store.Blob, err error) {
+	entries := t.entries()
+	open := slices.DeleteFunc(slices.Clone(t.files), func(f *file) bool { return f.written })
+	last := slices.MinFunc(open, func(a, b *file) int { return cmp.Compare(a.size, b.size) })
 	start := last.beginTail(entries.Len() <= shortTree)
 	at := start
 	config := ocdbt.OrbaxConfig(uuid)

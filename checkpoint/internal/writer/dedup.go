@@ -65,15 +65,15 @@ func (o *Options) maxFileBytes() int64 {
 // group deals the arrays out to files of up to most bytes, less where the item
 // is small, so that several are written at once. Small arrays share files in
 // the order of their names, large ones have their own.
-func group(arrays []*array, perFile, most int64) []*dataFile {
+func group(arrays []*array, perFile, most int64) []*file {
 	arrays = byName(arrays)
 	total := int64(0)
 	for _, a := range arrays {
 		total += int64(a.size)
 	}
 	limit := min(max(total/maxFiles, perFile), most)
-	var files []*dataFile
-	var shared *dataFile
+	var files []*file
+	var shared *file
 	for _, a := range arrays {
 		if a.size == 0 {
 			continue
@@ -81,10 +81,10 @@ func group(arrays []*array, perFile, most int64) []*dataFile {
 		size := int64(a.size)
 		switch {
 		case size > limit:
-			a.file = &dataFile{}
+			a.file = &file{}
 			files = append(files, a.file)
 		case shared == nil || alignUp(shared.size)+size > limit:
-			shared = &dataFile{}
+			shared = &file{}
 			files = append(files, shared)
 			fallthrough
 		default:
@@ -92,7 +92,7 @@ func group(arrays []*array, perFile, most int64) []*dataFile {
 		}
 		a.file.placeArray(a)
 	}
-	return append(files, &dataFile{}) // for the nodes
+	return append(files, &file{}) // for the nodes
 }
 
 // byName returns the arrays in the order of their names.
@@ -102,15 +102,15 @@ func byName(arrays []*array) []*array {
 	return arrays
 }
 
-// mayLink has the files that hold arrays hashed.
-func (t *treeImage) mayLink(o Options) {
+// markHashed has the files that hold arrays hashed: later checkpoints may link them.
+func (t *treePlan) markHashed(o Options) {
 	for _, f := range t.files {
 		f.hashed = o.Dedup != nil && len(f.pieces) > 0
 	}
 }
 
 // hash is that of the file, when all units have theirs.
-func (f *dataFile) hash() manifest.Hash {
+func (f *file) hash() manifest.Hash {
 	if !f.hashed {
 		return manifest.Hash{}
 	}
@@ -187,12 +187,12 @@ func (d *Dedup) openBase(ctx context.Context) *base {
 }
 
 // mayHave reports whether it is worth knowing the hash of f before it is written.
-func (b *base) mayHave(f *dataFile) bool { return b != nil && f.hashed && b.sizes[f.size] }
+func (b *base) mayHave(f *file) bool { return b != nil && f.hashed && b.sizes[f.size] }
 
 // link makes name, below the checkpoint, the file of the base that has the
 // bytes of f, whose units are hashed. It reports whether there was one that
 // could be linked; else f is to be written.
-func (b *base) link(ctx context.Context, txn store.Txn, name string, f *dataFile) (bool, error) {
+func (b *base) link(ctx context.Context, txn store.Txn, name string, f *file) (bool, error) {
 	t, ok := b.files[content{f.size, f.hash()}]
 	if !ok {
 		return false, nil
@@ -238,7 +238,7 @@ const rereadBytes = 1 << 20
 
 // reread reports whether the file name still holds the bytes of f, by its hash.
 // What cannot be read does not. The error is for a context that ended.
-func (b *base) reread(ctx context.Context, name string, f *dataFile) (bool, error) {
+func (b *base) reread(ctx context.Context, name string, f *file) (bool, error) {
 	r, err := b.st.Open(ctx, name)
 	if err != nil {
 		return false, canceled(err)

@@ -68,11 +68,11 @@ func (s *series) save(ctx context.Context) (Stats, error) {
 	slices.Reverse(bases)
 	o := s.form
 	o.Memory, o.Budget, o.FileBytes, o.Dedup = memory, int64(s.budget), 2000, &Dedup{Store: st, Bases: bases, VerifyEvery: s.every}
-	im, err := Begin(items, s.how, o)
+	w, err := snapshot(items, s.how, o)
 	if err != nil {
 		return Stats{}, err
 	}
-	if im.Stats().Copied {
+	if w.Stats().Copied {
 		for _, x := range s.state {
 			clear(x.Data) // it is the copy that is saved
 		}
@@ -80,9 +80,9 @@ func (s *series) save(ctx context.Context) (Stats, error) {
 	name := fmt.Sprint(len(s.kept))
 	txn, err := st.Begin(ctx, name, store.TxnOptions{LinksOnly: true})
 	if err == nil {
-		_, err = im.Commit(ctx, txn)
+		_, err = w.Write(ctx, txn)
 	}
-	im.Abandon()
+	w.Close()
 	for n, x := range s.state {
 		copy(x.Data, copied[n].Data)
 	}
@@ -90,7 +90,7 @@ func (s *series) save(ctx context.Context) (Stats, error) {
 	if err == nil {
 		s.saved = append(s.saved, name)
 	}
-	return im.Stats(), err
+	return w.Stats(), err
 }
 
 // check reads a checkpoint and compares every file and leaf.
@@ -279,7 +279,7 @@ func TestRottenBase(t *testing.T) {
 				return err
 			}
 			b := make([]byte, a.size)
-			if _, err = a.values[0].encode(ctx, &piece{value: &a.values[0], sub: wholeShard, size: a.size}, b); err != nil {
+			if _, err = a.chunks[0].encode(ctx, &piece{chunk: &a.chunks[0], sub: wholeShard, size: a.size}, b); err != nil {
 				return err
 			}
 			_, err = f.WriteAt(b, 0)
@@ -432,7 +432,7 @@ func TestGroup(t *testing.T) {
 			for _, f := range files[:len(files)-1] {
 				held := map[string]bool{}
 				for _, p := range f.pieces {
-					held[p.value.array.param] = true
+					held[p.chunk.array.param] = true
 				}
 				if f.size > groupBytes && len(held) != 1 {
 					t.Fatalf("%d bytes of %d arrays", f.size, len(held))
@@ -443,7 +443,7 @@ func TestGroup(t *testing.T) {
 			}
 			for _, a := range arrays {
 				if a.size > 0 {
-					out = append(out, fmt.Sprint(slices.Index(files, a.file), " ", a.values[0].offset))
+					out = append(out, fmt.Sprint(slices.Index(files, a.file), " ", a.chunks[0].offset))
 				}
 			}
 			return out

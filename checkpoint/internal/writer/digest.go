@@ -12,7 +12,7 @@ import (
 // that are not signed have none.
 
 // signed reports whether digests are wanted.
-func (im *Image) signed() bool { return im.opts.Signing != nil }
+func (w *Writer) signed() bool { return w.opts.Signing != nil }
 
 // digest takes the digests of a unit with the bytes b. Sub-chunks of large
 // arrays are read by themselves, and so are arrays and the nodes behind them.
@@ -25,7 +25,7 @@ func (u *unit) digest(b []byte) {
 }
 
 // runs are those of the file, when all units have theirs.
-func (f *dataFile) runs() []manifest.Run {
+func (f *file) runs() []manifest.Run {
 	var runs []manifest.Run
 	for _, u := range f.units {
 		runs = append(runs, u.runs...)
@@ -48,10 +48,10 @@ func (u *unit) same(ctx context.Context, r store.Reader, buf []byte) (bool, erro
 	return true, nil
 }
 
-// small lists a file of known content.
-func (im *Image) small(m *manifest.Manifest, name string, content []byte) {
+// listSmall lists a small file in the manifest.
+func (w *Writer) listSmall(m *manifest.Manifest, name string, content []byte) {
 	m.Add(name, content)
-	if im.signed() {
+	if w.signed() {
 		m.Files[len(m.Files)-1].Runs = manifest.Runs(content, 0)
 	}
 }

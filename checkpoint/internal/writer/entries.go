@@ -7,130 +7,130 @@ import (
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 )
 
-// smallArray is an array whose one value lies in a node of the database. Nothing else is
+// smallArray is an array whose one chunk lies in a node of the database. Nothing else is
 // to be known of it when it is planned, and there may be very many.
 type smallArray struct {
 	*form
-	param string
-	value []byte
+	param  string
+	inline []byte
 }
 
-// values are the entries of the database of an item, in the order of their keys. They
+// entries are the entries of the database of an item, in the order of their keys. They
 // are made when they are asked for: an item of very many small arrays would else take
 // more memory for them than for all that is written.
-type values struct {
+type entries struct {
 	arrays []*array
 	small  []smallArray
-	order  []valueAt
+	order  []entryAt
 }
 
-// valueAt is the place of an entry: value at of an array, or the metadata of the array
+// entryAt is the place of an entry: chunk at of an array, or the metadata of the array
 // where at is -1. Behind the arrays are the small ones.
-type valueAt struct{ array, at int32 }
+type entryAt struct{ array, at int32 }
 
-// values lists what the database of the item is to hold.
-func (t *treeImage) values() *values {
+// entries lists what the database of the item is to hold.
+func (t *treePlan) entries() *entries {
 	n := len(t.arrays) + 2*len(t.small)
 	for _, a := range t.arrays {
-		n += len(a.values)
+		n += len(a.chunks)
 	}
-	vs := &values{arrays: t.arrays, small: t.small, order: make([]valueAt, 0, n)}
+	es := &entries{arrays: t.arrays, small: t.small, order: make([]entryAt, 0, n)}
 	for i, a := range t.arrays {
-		for at := range a.values {
-			vs.order = append(vs.order, valueAt{int32(i), int32(at)})
+		for at := range a.chunks {
+			es.order = append(es.order, entryAt{int32(i), int32(at)})
 		}
-		vs.order = append(vs.order, valueAt{int32(i), -1}) // behind the chunks in most formats
+		es.order = append(es.order, entryAt{int32(i), -1}) // behind the chunks in most formats
 	}
 	for i := range t.small {
 		i := int32(len(t.arrays) + i)
-		vs.order = append(vs.order, valueAt{i, 0}, valueAt{i, -1})
+		es.order = append(es.order, entryAt{i, 0}, entryAt{i, -1})
 	}
 	var x, y []byte
-	sortRuns(vs.order, func(a, b valueAt) int {
+	sortRuns(es.order, func(a, b entryAt) int {
 		if a.array == b.array {
-			return strings.Compare(vs.name(a), vs.name(b))
+			return strings.Compare(es.name(a), es.name(b))
 		}
-		p, q := vs.param(a), vs.param(b)
+		p, q := es.param(a), es.param(b)
 		if n := min(len(p), len(q)); p[:n] != q[:n] {
 			return strings.Compare(p, q)
 		}
-		x, y = vs.appendKey(x[:0], a), vs.appendKey(y[:0], b)
+		x, y = es.appendKey(x[:0], a), es.appendKey(y[:0], b)
 		return bytes.Compare(x, y)
 	})
-	return vs
+	return es
 }
 
-// of returns the array of a value: a small one, or the other kind.
-func (vs *values) of(v valueAt) (*array, *smallArray) {
-	if i := int(v.array) - len(vs.arrays); i >= 0 {
-		return nil, &vs.small[i]
+// of returns the array of an entry: a small one, or the other kind.
+func (es *entries) of(e entryAt) (*array, *smallArray) {
+	if i := int(e.array) - len(es.arrays); i >= 0 {
+		return nil, &es.small[i]
 	}
-	return vs.arrays[v.array], nil
+	return es.arrays[e.array], nil
 }
 
-// param is the name of the array of a value.
-func (vs *values) param(v valueAt) string {
-	a, s := vs.of(v)
+// param is the name of the array of an entry.
+func (es *entries) param(e entryAt) string {
+	a, s := es.of(e)
 	if s != nil {
 		return s.param
 	}
 	return a.param
 }
 
-// name is the key of a value below that of its array.
-func (vs *values) name(v valueAt) string {
-	a, s := vs.of(v)
+// name is the key of an entry below the key of its array.
+func (es *entries) name(e entryAt) string {
+	a, s := es.of(e)
 	switch {
-	case s != nil && v.at < 0:
+	case s != nil && e.at < 0:
 		return s.metaKey
 	case s != nil:
 		return s.keys[0]
-	case v.at < 0:
+	case e.at < 0:
 		return a.metaKey
 	}
-	return a.values[v.at].key()
+	return a.chunks[e.at].key()
 }
 
-// appendKey appends the key of a value: zarr.KeyPrefix of the array, and the name.
-func (vs *values) appendKey(dst []byte, v valueAt) []byte {
-	if p := vs.param(v); p != "" && p != "/" {
+// appendKey appends the key of an entry: zarr.KeyPrefix of the array, and the name.
+func (es *entries) appendKey(dst []byte, e entryAt) []byte {
+	if p := es.param(e); p != "" && p != "/" {
 		if dst = append(dst, p...); p[len(p)-1] != '/' {
 			dst = append(dst, '/')
 		}
 	}
-	return append(dst, vs.name(v)...)
+	return append(dst, es.name(e)...)
 }
 
 // Len implements ocdbt.Entries.
-func (vs *values) Len() int { return len(vs.order) }
+func (es *entries) Len() int { return len(es.order) }
 
 // AppendKey implements ocdbt.Entries.
-func (vs *values) AppendKey(dst []byte, i int) []byte { return vs.appendKey(dst, vs.order[i]) }
+func (es *entries) AppendKey(dst []byte, i int) []byte { return es.appendKey(dst, es.order[i]) }
 
 // Value implements ocdbt.Entries.
-func (vs *values) Value(i int) ocdbt.Ref {
-	at := vs.order[i]
-	a, s := vs.of(at)
+func (es *entries) Value(i int) ocdbt.Ref {
+	at := es.order[i]
+	a, s := es.of(at)
 	switch {
 	case s != nil && at.at < 0:
 		return ocdbt.InlineRef(s.meta)
 	case s != nil:
-		return ocdbt.InlineRef(s.value)
+		return ocdbt.InlineRef(s.inline)
 	case at.at < 0:
 		return ocdbt.InlineRef(a.meta)
 	}
-	v := &a.values[at.at]
-	if !v.inFile() {
-		return ocdbt.InlineRef(v.inline)
+	c := &a.chunks[at.at]
+	if !c.inFile() {
+		return ocdbt.InlineRef(c.inline)
 	}
-	return ocdbt.Ref{File: ocdbt.File{Name: v.file.name}, Offset: v.offset, Length: int64(v.size)}
+	return ocdbt.Ref{File: ocdbt.File{Name: c.file.name}, Offset: c.offset, Length: int64(c.size)}
 }
 
 // all are the entries in memory.
-func (vs *values) all() []ocdbt.Entry {
-	out := make([]ocdbt.Entry, vs.Len())
+func (es *entries) all() []ocdbt.Entry {
+	out := make([]ocdbt.Entry, es.Len())
 	for i := range out {
-		out[i] = ocdbt.Entry{Key: string(vs.AppendKey(nil, i)), Value: vs.Value(i)}
+		out[i] = ocdbt.Entry{Key: string(es.AppendKey(nil, i)), Value: es.Value(i)}
 	}
 	return out
 }

@@ -42,19 +42,19 @@ func saveSeveral(fsys vfs.FS, ack func(string)) error {
 		return err
 	}
 	released := 0
-	im, err := Begin(items, HandOver, Options{FileBytes: 2000, OnRelease: func() { released++ }})
+	w, err := snapshot(items, HandOver, Options{FileBytes: 2000, OnRelease: func() { released++ }})
 	if err != nil {
 		return err
 	}
 	txn, err := local.New(fsys, "/", options).Begin(ctx, "c", store.TxnOptions{})
 	if err == nil {
-		_, err = im.Commit(ctx, txn)
+		_, err = w.Write(ctx, txn)
 	}
-	im.Abandon()
+	w.Close()
 	if released != 1 {
 		panic(fmt.Sprintf("released %d times", released))
 	}
-	if s := im.Stats(); err == nil && (s.Files < 6 || s.Copied) {
+	if s := w.Stats(); err == nil && (s.Files < 6 || s.Copied) {
 		panic(fmt.Sprintf("%+v", s))
 	}
 	if err == nil {
@@ -155,12 +155,12 @@ func TestBudget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		im, err := Begin(items, Copy, Options{Memory: memory, Budget: int64(c.budget)})
+		w, err := snapshot(items, Copy, Options{Memory: memory, Budget: int64(c.budget)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if c.copied {
-			im.WaitCopied()
+			w.WaitCopied()
 			x.Data[7]++
 		}
 		fsys := vfs.NewMem()
@@ -168,10 +168,10 @@ func TestBudget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = im.Commit(ctx, txn)
-		im.WaitCopied()
-		if errs.KindOf(err) != c.kind || im.Stats().Copied != c.copied {
-			t.Errorf("budget %d: %v, %+v", c.budget, err, im.Stats())
+		_, err = w.Write(ctx, txn)
+		w.WaitCopied()
+		if errs.KindOf(err) != c.kind || w.Stats().Copied != c.copied {
+			t.Errorf("budget %d: %v, %+v", c.budget, err, w.Stats())
 		}
 		if m := memory.Stats().Mapped; c.budget > 0 && m > c.budget {
 			t.Errorf("budget %d: %d bytes mapped", c.budget, m)
@@ -196,7 +196,7 @@ func TestHandOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		var last [2]int64
-		im, err := Begin(items, HandOver, Options{
+		w, err := snapshot(items, HandOver, Options{
 			Watch: true, Now: func() time.Time { return time.Unix(9, 0) }, Progress: func(done, total int64) { last = [2]int64{done, total} },
 		})
 		if err != nil {
@@ -209,7 +209,7 @@ func TestHandOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = im.Commit(ctx, txn)
+		_, err = w.Write(ctx, txn)
 		if errors.Is(err, errs.Mismatch) != change || (err != nil) != change {
 			t.Errorf("changed %v: %v", change, err)
 		}
@@ -234,7 +234,7 @@ func TestFirstLeafFails(t *testing.T) {
 			}})
 		}
 		items := []Item{{Name: "state", Tree: tree.NewDict().Set("a", lazy("a")).Set("b", lazy("b"))}}
-		im, err := Begin(items, HandOver, Options{
+		w, err := snapshot(items, HandOver, Options{
 			Compression: Zstd, Copied: func(p tree.Path) bool { return p.String() == "a" }, Now: func() time.Time { return time.Unix(9, 0) },
 		})
 		if err != nil {
@@ -244,7 +244,7 @@ func TestFirstLeafFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := im.Commit(ctx, txn); !errors.Is(err, bad) {
+		if _, err := w.Write(ctx, txn); !errors.Is(err, bad) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

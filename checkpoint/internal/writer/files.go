@@ -19,17 +19,17 @@ const writers = 8
 // the first is written.
 const openFiles = 16
 
-// persist encodes all data files and writes them, or links those that the base
+// writeFiles encodes all data files and writes them, or links those that the base
 // has: each worker has memory for one unit, begins with a file of its own, and
 // helps with the others when that is done. Sources are not needed any more when
 // it returns, whatever it returns.
 //
 // Files of arrays that Options.Copied names are written before the others.
-func (im *Image) persist(ctx context.Context, txn store.Txn) error {
-	defer im.release()
-	var outputs [2][]*output
+func (w *Writer) writeFiles(ctx context.Context, txn store.Txn) error {
+	defer w.release()
+	var files [2][]*file
 	units := 0
-	for _, t := range im.trees {
+	for _, t := range w.trees {
 		if t == nil {
 			continue
 		}
@@ -37,50 +37,50 @@ func (im *Image) persist(ctx context.Context, txn store.Txn) error {
 			if f.written {
 				continue
 			}
-			o := &output{file: f, item: t.item, name: path.Join(t.data, f.name), stage: writing}
-			if im.base.mayHave(f) {
-				o.stage = comparing
+			f.item, f.path, f.stage = t.item, path.Join(t.data, f.name), writing
+			if w.base.mayHave(f) {
+				f.stage = comparing
 			}
 			wave := 0
-			if im.opts.Copied != nil && !f.first() {
+			if w.opts.Copied != nil && !f.first() {
 				wave = 1
 			}
-			outputs[wave] = append(outputs[wave], o)
-			im.progress.total += f.size
+			files[wave] = append(files[wave], f)
+			w.progress.total += f.size
 			units += len(f.units)
 		}
 	}
-	im.unread.Store(int64(units))
-	for _, wave := range outputs {
-		if err := im.persistFiles(ctx, txn, wave); err != nil {
+	w.unread.Store(int64(units))
+	for _, wave := range files {
+		if err := w.writeWave(ctx, txn, wave); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// persistFiles writes files side by side.
-func (im *Image) persistFiles(ctx context.Context, txn store.Txn, outputs []*output) error {
+// writeWave writes files side by side.
+func (w *Writer) writeWave(ctx context.Context, txn store.Txn, files []*file) error {
 	units, room, largest := 0, 0, 0
-	for _, o := range outputs {
-		units += len(o.file.units)
-		for _, u := range o.file.units {
+	for _, f := range files {
+		units += len(f.units)
+		for _, u := range f.units {
 			largest = max(largest, u.size)
 			if len(u.pieces) > 0 && u.placed == nil {
 				room = max(room, u.size)
 			}
 		}
 	}
-	if len(outputs) <= openFiles && im.base == nil {
-		for _, o := range outputs {
-			if _, err := o.writer(ctx, txn); err != nil {
+	if len(files) <= openFiles && w.base == nil {
+		for _, f := range files {
+			if _, err := f.create(ctx, txn); err != nil {
 				return err
 			}
 		}
 	}
-	s := newSchedule(outputs)
-	return im.share(ctx, im.within(min(im.opts.Pace.writers(), units), largest), room, room, func(ctx context.Context, memory []byte) error {
-		err := im.work(ctx, txn, s, memory)
+	s := newSchedule(files)
+	return w.runWorkers(ctx, w.within(min(w.opts.Pace.writers(), units), largest), room, room, func(ctx context.Context, memory []byte) error {
+		err := w.work(ctx, txn, s, memory)
 		if err != nil {
 			s.stop()
 		}
@@ -90,24 +90,24 @@ func (im *Image) persistFiles(ctx context.Context, txn store.Txn, outputs []*out
 
 // within is how many of n may be on their way at once that have up to size bytes
 // each: Options.WriteBytes.
-func (im *Image) within(n, size int) int {
-	if most := im.opts.WriteBytes; most > 0 && size > 0 {
+func (w *Writer) within(n, size int) int {
+	if most := w.opts.WriteBytes; most > 0 && size > 0 {
 		return min(n, int(max(1, min(most/int64(size), writers))))
 	}
 	return n
 }
 
-// share runs work in n goroutines, each with memory of its own: room bytes, or
+// runWorkers runs work in n goroutines, each with memory of its own: room bytes, or
 // least where there is not as much. There are fewer where memory does not suffice.
-func (im *Image) share(ctx context.Context, n, room, least int, work func(ctx context.Context, memory []byte) error) error {
+func (w *Writer) runWorkers(ctx context.Context, n, room, least int, work func(ctx context.Context, memory []byte) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	failures := make([]error, max(n, 1))
 	var wg sync.WaitGroup
 	for i := range n {
-		memory, err := im.room(i, room)
+		memory, err := w.room(i, room)
 		if i == 0 && errs.KindOf(err) == errs.Exhausted {
-			memory, err = im.room(i, least)
+			memory, err = w.room(i, least)
 		}
 		if i > 0 && errs.KindOf(err) == errs.Exhausted {
 			break
@@ -122,12 +122,12 @@ func (im *Image) share(ctx context.Context, n, room, least int, work func(ctx co
 				stop()
 			}
 		}
-		if n == 1 && !im.opts.Pace.Background {
+		if n == 1 && !w.opts.Pace.Background {
 			run() // a goroutine would be for nothing
 			break
 		}
 		wg.Go(func() {
-			im.opts.Pace.enter()
+			w.opts.Pace.enter()
 			run()
 		})
 	}
@@ -137,17 +137,17 @@ func (im *Image) share(ctx context.Context, n, room, least int, work func(ctx co
 
 // room returns memory of n bytes for a worker: what that had before, where it
 // suffices.
-func (im *Image) room(worker, n int) ([]byte, error) {
-	if worker < len(im.rooms) && len(im.rooms[worker]) >= n {
-		return im.rooms[worker][:n], nil
+func (w *Writer) room(worker, n int) ([]byte, error) {
+	if worker < len(w.rooms) && len(w.rooms[worker]) >= n {
+		return w.rooms[worker][:n], nil
 	}
-	b, err := im.opts.Memory.Alloc(n, alignment)
+	b, err := w.opts.Memory.Alloc(n, alignment)
 	switch {
 	case err != nil:
-	case worker < len(im.rooms):
-		im.rooms[worker] = b
+	case worker < len(w.rooms):
+		w.rooms[worker] = b
 	default:
-		im.rooms = append(im.rooms, b)
+		w.rooms = append(w.rooms, b)
 	}
 	return b, err
 }
@@ -168,20 +168,20 @@ func firstCause(failures []error) error {
 }
 
 // work takes units until none is left.
-func (im *Image) work(ctx context.Context, txn store.Txn, s *schedule, memory []byte) error {
-	var o *output
+func (w *Writer) work(ctx context.Context, txn store.Txn, s *schedule, memory []byte) error {
+	var f *file
 	var at stage
 	var i int
 	for {
-		if o, at, i = s.claim(o); o == nil {
+		if f, at, i = s.claim(f); f == nil {
 			return nil
 		}
-		u := o.file.units[i]
+		u := f.units[i]
 		var err error
 		if at == comparing {
-			err = im.compare(ctx, txn, s, o, u, memory)
+			err = w.compareUnit(ctx, txn, s, f, u, memory)
 		} else {
-			err = im.write(ctx, txn, s, o, u, memory)
+			err = w.writeUnit(ctx, txn, s, f, u, memory)
 		}
 		if err != nil {
 			return err
@@ -191,83 +191,84 @@ func (im *Image) work(ctx context.Context, txn store.Txn, s *schedule, memory []
 
 // note takes what is recorded of the bytes b of a unit. Digests of a unit that was
 // compared before are those of the same bytes as long as its hash is.
-func (im *Image) note(f *dataFile, u *unit, b []byte) {
+func (w *Writer) note(f *file, u *unit, b []byte) {
 	fresh := u.runs == nil
 	if f.hashed {
 		was := u.hash
 		u.hash = manifest.HashOf(b)
 		fresh = fresh || u.hash != was
 	}
-	if im.signed() && fresh {
+	if w.signed() && fresh {
 		u.digest(b)
 	}
 }
 
-// compare takes the hash of a unit, and decides about the file when it was the
+// compareUnit takes the hash of a unit, and decides about the file when it was the
 // last one.
-func (im *Image) compare(ctx context.Context, txn store.Txn, s *schedule, o *output, u *unit, memory []byte) (err error) {
-	if im.signed() {
+func (w *Writer) compareUnit(ctx context.Context, txn store.Txn, s *schedule, f *file, u *unit, memory []byte) (err error) {
+	if w.signed() {
 		var b []byte
-		b, err = u.image(ctx, memory)
-		im.note(o.file, u, b)
+		b, err = u.bytes(ctx, memory)
+		w.note(f, u, b)
 	} else {
-		u.hash, err = u.likeness(ctx, memory, im.base.believed(o.item))
+		u.hash, err = u.quickHash(ctx, memory, w.base.believed(f.item))
 	}
 	if err != nil {
-		return errs.Wrap("", o.file.name, err)
+		return errs.Wrap("", f.name, err)
 	}
-	if !s.complete(o) {
+	if !s.complete(f) {
 		return nil
 	}
-	linked, err := im.base.link(ctx, txn, o.name, o.file)
+	linked, err := w.base.link(ctx, txn, f.path, f)
 	if err != nil {
 		return err
 	}
 	if !linked {
-		s.enter(o, writing)
+		s.enter(f, writing)
 		return nil
 	}
-	im.read(len(o.file.units))
-	for _, u := range o.file.units {
-		im.status.read(u)
-		im.status.written(u)
+	w.read(len(f.units))
+	for _, u := range f.units {
+		w.status.read(u)
+		w.status.written(u)
 	}
-	im.progress.add(o.file.size)
-	s.enter(o, finished)
+	w.progress.add(f.size)
+	s.enter(f, finished)
 	return nil
 }
 
-// write writes the bytes of a unit, and seals the file after the last one.
-func (im *Image) write(ctx context.Context, txn store.Txn, s *schedule, o *output, u *unit, memory []byte) error {
-	b, err := u.image(ctx, memory)
+// writeUnit writes the bytes of a unit, and seals the file after the last one.
+func (w *Writer) writeUnit(ctx context.Context, txn store.Txn, s *schedule, f *file, u *unit, memory []byte) error {
+	b, err := u.bytes(ctx, memory)
 	if err != nil {
-		return errs.Wrap("", o.file.name, err)
+		return errs.Wrap("", f.name, err)
 	}
-	im.note(o.file, u, b)
-	im.read(1)
-	im.status.read(u)
-	w, err := o.writer(ctx, txn)
+	w.note(f, u, b)
+	w.read(1)
+	w.status.read(u)
+	out, err := f.create(ctx, txn)
 	if err != nil {
 		return err
 	}
-	if err := w.WriteAt(ctx, b, u.off); err != nil {
+	if err := out.WriteAt(ctx, b, u.off); err != nil {
 		return err
 	}
-	im.progress.add(int64(len(b)))
-	im.status.written(u)
-	if err := im.opts.Pace.wait(ctx, len(b)); err != nil {
+	w.progress.add(int64(len(b)))
+	w.status.written(u)
+	if err := w.opts.Pace.wait(ctx, len(b)); err != nil {
 		return err
 	}
-	if !s.complete(o) {
+	if !s.complete(f) {
 		return nil
 	}
-	return w.Seal(ctx)
+	f.out = nil // nobody asks for it after the last unit
+	return out.Seal(ctx)
 }
 
 // read tells that the sources of n more units are not needed any more.
-func (im *Image) read(n int) {
-	if im.unread.Add(int64(-n)) == 0 {
-		im.release()
+func (w *Writer) read(n int) {
+	if w.unread.Add(int64(-n)) == 0 {
+		w.release()
 	}
 }
 

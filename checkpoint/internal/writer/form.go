@@ -56,7 +56,7 @@ func newForm(d tensor.DType, shape tensor.Shape, l zarr.Layout) (*form, error) {
 	f.tied = m.Format == zarr.V3 && f.enc.Fixed()
 	f.grid = m.Grid()
 	if shape.Len() > 0 {
-		f.chunks(f.grid)
+		f.listChunks(f.grid)
 	}
 	for k, n := range f.grid {
 		f.grid[k] = n * (m.ChunkShape[k] / f.sub[k])
@@ -64,8 +64,8 @@ func newForm(d tensor.DType, shape tensor.Shape, l zarr.Layout) (*form, error) {
 	return f, nil
 }
 
-// chunk returns the part of the array that chunk i of the list holds.
-func (f *form) chunk(i int) (zarr.Box, bool) {
+// chunkBox returns the part of the array that chunk i of the list holds.
+func (f *form) chunkBox(i int) (zarr.Box, bool) {
 	m := f.enc.Metadata()
 	box := zarr.Box{Origin: slices.Clone(f.cells[i]), Shape: m.ChunkShape}
 	for k := range box.Origin {
@@ -84,8 +84,8 @@ func alignOf(subChunkBytes int) int {
 	return align
 }
 
-// chunks lists the chunks of the grid.
-func (f *form) chunks(grid []int) {
+// listChunks lists the chunks of the grid.
+func (f *form) listChunks(grid []int) {
 	cell := make([]int, len(grid))
 	for {
 		at := append([]int(nil), cell...)

@@ -17,14 +17,14 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// handled has the handlers write their items, one after the other.
-func (im *Image) handled(ctx context.Context, txn store.Txn, m *manifest.Manifest) error {
-	for i, it := range im.items {
+// runHandlers has the handlers write their items, one after the other.
+func (w *Writer) runHandlers(ctx context.Context, txn store.Txn, m *manifest.Manifest) error {
+	for i, it := range w.items {
 		if it.Commit == nil {
 			continue
 		}
-		w := &itemWriter{im: im, txn: txn, manifest: m, item: it.Name, tree: im.trees[i]}
-		if err := handler.Run(ctx, it.Commit, w); err != nil {
+		d := &itemWriter{writer: w, txn: txn, manifest: m, item: it.Name, tree: w.trees[i]}
+		if err := handler.Run(ctx, it.Commit, d); err != nil {
 			return errs.Wrap("", "item "+it.Name, err)
 		}
 	}
@@ -34,28 +34,28 @@ func (im *Image) handled(ctx context.Context, txn store.Txn, m *manifest.Manifes
 // itemWriter is the directory of an item that a handler writes: files go through
 // the transaction, and into the manifest.
 type itemWriter struct {
-	im   *Image
-	txn  store.Txn
-	item string
-	tree *treeImage // of which handlers have leaves; nil is none
+	writer *Writer
+	txn    store.Txn
+	item   string
+	tree   *treePlan // of which handlers have leaves; nil is none
 
 	mu       sync.Mutex
 	manifest *manifest.Manifest
 }
 
 // admit refuses names that the item has already.
-func (w *itemWriter) admit(name string) error {
+func (d *itemWriter) admit(name string) error {
 	if name == orbax.CommitFile || name == manifest.Name {
 		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that no document of the checkpoint has"}
 	}
-	if first, _, _ := strings.Cut(name, "/"); w.tree == nil && strings.EqualFold(first, orbax.TreeFile) && name != orbax.TreeFile {
+	if first, _, _ := strings.Cut(name, "/"); d.tree == nil && strings.EqualFold(first, orbax.TreeFile) && name != orbax.TreeFile {
 		return notTree(name, nil)
 	}
-	if w.tree != nil && w.tree.has(name) {
+	if d.tree != nil && d.tree.has(name) {
 		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that the arrays and documents of the tree do not have"}
 	}
-	if w.im.opts.Admit != nil {
-		return w.im.opts.Admit(w.item, name)
+	if d.writer.opts.Admit != nil {
+		return d.writer.opts.Admit(d.item, name)
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func notTree(name string, err error) error {
 }
 
 // has reports whether a file, or one above or below it, is the tree's own.
-func (t *treeImage) has(name string) bool {
+func (t *treePlan) has(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	if slices.Contains(treeFiles, first) || t.layout.ocdbt() && (first == dataDir || ocdbt.IsProcessDir(first)) {
 		return true
@@ -83,8 +83,8 @@ var treeFiles = []string{orbax.TreeFile, orbax.StringsFile, orbax.ShardingFile, 
 const dataDir = "d"
 
 // Put implements handler.Writer.
-func (w *itemWriter) Put(ctx context.Context, name string, b []byte) error {
-	if err := w.admit(name); err != nil {
+func (d *itemWriter) Put(ctx context.Context, name string, b []byte) error {
+	if err := d.admit(name); err != nil {
 		return err
 	}
 	if name == orbax.TreeFile {
@@ -92,24 +92,24 @@ func (w *itemWriter) Put(ctx context.Context, name string, b []byte) error {
 			return notTree(name, err)
 		}
 	}
-	name = path.Join(w.item, name)
-	if err := w.write(ctx, name, b); err != nil {
+	name = path.Join(d.item, name)
+	if err := d.write(ctx, name, b); err != nil {
 		return err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.im.small(w.manifest, name, b)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.writer.listSmall(d.manifest, name, b)
 	return nil
 }
 
 // putBytes is up to where a file goes to the store as a small one.
 const putBytes = 1 << 20
 
-func (w *itemWriter) write(ctx context.Context, name string, b []byte) error {
+func (d *itemWriter) write(ctx context.Context, name string, b []byte) error {
 	if len(b) <= putBytes {
-		return w.txn.Put(ctx, name, b)
+		return d.txn.Put(ctx, name, b)
 	}
-	f, err := w.txn.Create(ctx, name, int64(len(b)))
+	f, err := d.txn.Create(ctx, name, int64(len(b)))
 	if err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func (w *itemWriter) write(ctx context.Context, name string, b []byte) error {
 
 // Create implements handler.Writer. The store wants to know the size of a file
 // first: its bytes are kept until it is closed.
-func (w *itemWriter) Create(ctx context.Context, name string) (io.WriteCloser, error) {
-	return &itemFile{ctx: ctx, dir: w, name: name}, w.admit(name)
+func (d *itemWriter) Create(ctx context.Context, name string) (io.WriteCloser, error) {
+	return &itemFile{ctx: ctx, dir: d, name: name}, d.admit(name)
 }
 
 type itemFile struct {

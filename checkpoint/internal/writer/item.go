@@ -38,10 +38,10 @@ type Handlers struct {
 	Leaves *handler.LeafRegistry // of leaves in trees; nil is none
 }
 
-// Of turns named values into items in the order of their names, each by its
-// handler; trees of arrays are not written by theirs, but as an image. Handlers
-// have isolated their values when it returns. values is not changed.
-func (h Handlers) Of(ctx context.Context, values map[string]any) ([]Item, error) {
+// Collect turns named values into items in the order of their names, each by its
+// handler. Trees of arrays are written by a Writer, not by their handler. Handlers
+// have isolated their values when Collect returns. values is not changed.
+func (h Handlers) Collect(ctx context.Context, values map[string]any) ([]Item, error) {
 	if len(values) == 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Got: "nothing to save"}
 	}
@@ -50,17 +50,17 @@ func (h Handlers) Of(ctx context.Context, values map[string]any) ([]Item, error)
 		err := checkName(n)
 		var it Item
 		if err == nil {
-			it, err = h.item(ctx, n, values[n])
+			it, err = h.collectItem(ctx, n, values[n])
 		}
 		if err != nil {
 			return nil, errs.Wrap("", "item "+strconv.Quote(n), err)
 		}
 		items = append(items, it)
 	}
-	return items, CheckFolded(items)
+	return items, CheckNames(items)
 }
 
-func (h Handlers) item(ctx context.Context, name string, v any) (Item, error) {
+func (h Handlers) collectItem(ctx context.Context, name string, v any) (Item, error) {
 	if raw, ok := v.(json.RawMessage); ok && !json.Valid(raw) {
 		return Item{}, &errs.Error{Kind: errs.Invalid, Want: "valid JSON"}
 	}
@@ -68,13 +68,13 @@ func (h Handlers) item(ctx context.Context, name string, v any) (Item, error) {
 	if registry == nil {
 		registry = handler.Global()
 	}
-	by, err := h.handler(registry, name, v)
+	by, err := h.handlerOf(registry, name, v)
 	if err != nil {
 		return Item{}, explain(v, err)
 	}
 	it := Item{Name: name, Handler: by.TypeString()}
 	if _, ok := by.(handler.Tree); ok {
-		return h.Tree(ctx, name, v)
+		return h.CollectTree(ctx, name, v)
 	}
 	it.Commit, err = handler.Save(ctx, by, v)
 	return it, err
@@ -131,22 +131,22 @@ var reserved = []string{
 	orbax.AnnotationsFile, orbax.MetricsItem, "AUTO", "_CHECKPOINT_DELETION",
 }
 
-// CheckFolded refuses items whose names differ in case only.
-func CheckFolded(items []Item) error {
+// CheckNames refuses items whose names differ in case only.
+func CheckNames(items []Item) error {
 	seen := make(map[string]string, len(items))
 	for _, it := range items {
 		folded := fold.Name(it.Name)
 		if other, ok := seen[folded]; ok {
-			return SameFolded(it.Name, other)
+			return NameClash(it.Name, other)
 		}
 		seen[folded] = it.Name
 	}
 	return nil
 }
 
-// SameFolded is the error of an item whose name differs from that of another one in case
+// NameClash is the error of an item whose name differs from that of another one in case
 // only.
-func SameFolded(item, other string) error {
+func NameClash(item, other string) error {
 	return &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(item), Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "one that does not",
 		Remedy: "some file systems would take both for one directory"}
 }

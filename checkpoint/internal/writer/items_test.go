@@ -33,6 +33,15 @@ func testItems(values map[string]any) ([]Item, error) {
 	if err := registry.Add(handler.JSON{}, ""); err != nil {
 		return nil, err
 	}
-	items, err := Handlers{Items: registry}.Of(context.Background(), rest)
+	items, err := Handlers{Items: registry}.Collect(context.Background(), rest)
 	return append(trees, items...), err
+}
+
+// snapshot is Plan and Snapshot.
+func snapshot(items []Item, how Mode, o Options) (*Writer, error) {
+	w, err := Plan(items, how, o)
+	if err == nil {
+		err = w.Snapshot()
+	}
+	return w, err
 }

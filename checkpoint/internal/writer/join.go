@@ -8,16 +8,15 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Join turns what an image consists of into what is committed. It is called when
+// Join turns the draft of a checkpoint into what is committed. It is called when
 // the data files are written, and may take committed files over through txn.
-type Join func(ctx context.Context, txn store.Txn, p *Piece) error
+type Join func(ctx context.Context, txn store.Txn, draft *Draft) error
 
-// Piece is an image on its way into a larger checkpoint: all but the bytes of
-// its data files.
-type Piece struct {
+// Draft is a checkpoint, or a part of one, whose data files are written: all but their bytes.
+type Draft struct {
 	Docs     []store.Blob       // small files, written after Join
 	Manifest *manifest.Manifest // of the data files and arrays; that of the Docs is added
-	// Entries are the values for the database of each tree item that has one, in
+	// Entries are the entries of the database of each tree item that has one, in
 	// the order of their keys, files relative to the directory of the item.
 	Entries map[string][]ocdbt.Entry
 	// Bare is set by Join where the manifest would not list all files: none is made.
@@ -25,17 +24,17 @@ type Piece struct {
 }
 
 // join has Options.Join make what is committed.
-func (im *Image) join(ctx context.Context, txn store.Txn, docs []store.Blob, m *manifest.Manifest) (_ []store.Blob, bare bool, _ error) {
-	if im.opts.Join == nil {
+func (w *Writer) join(ctx context.Context, txn store.Txn, docs []store.Blob, m *manifest.Manifest) (_ []store.Blob, bare bool, _ error) {
+	if w.opts.Join == nil {
 		return docs, false, nil
 	}
-	p := &Piece{Docs: docs, Manifest: m, Entries: map[string][]ocdbt.Entry{}}
-	for _, t := range im.trees {
+	draft := &Draft{Docs: docs, Manifest: m, Entries: map[string][]ocdbt.Entry{}}
+	for _, t := range w.trees {
 		if t == nil || !t.layout.ocdbt() {
 			continue
 		}
-		p.Entries[t.item] = t.values().all()
+		draft.Entries[t.item] = t.entries().all()
 	}
-	err := im.opts.Join(ctx, txn, p)
-	return p.Docs, p.Bare, err
+	err := w.opts.Join(ctx, txn, draft)
+	return draft.Docs, draft.Bare, err
 }

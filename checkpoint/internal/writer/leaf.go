@@ -20,7 +20,7 @@ type leaf struct {
 	isArray bool
 	number  bool       // is a number in Go, whose type is not a choice of storage
 	node    *tree.Node // of a leaf that a handler writes
-	array   *source    // until the array is planned
+	source  *source    // until the array is planned
 	text    string
 	keyImpl string // of typed PRNG keys
 }
@@ -52,10 +52,10 @@ func leaves(n *tree.Node, foreign map[*tree.Node]string) ([]leaf, []orbax.Entry,
 
 // stored decides how the array of a leaf is stored, and casts it to that type.
 func (l *leaf) stored(o *Options) (Storage, error) {
-	how, err := o.storageOf(l.entry.Path, l.array.Spec())
-	if err == nil && how.DType != tensor.Invalid && how.DType != l.array.DType && !l.number && l.keyImpl == "" {
-		*l.array = l.array.castTo(how.DType)
-		_, err = l.array.Shape.Bytes(how.DType)
+	how, err := o.storageOf(l.entry.Path, l.source.Spec())
+	if err == nil && how.DType != tensor.Invalid && how.DType != l.source.DType && !l.number && l.keyImpl == "" {
+		*l.source = l.source.castTo(how.DType)
+		_, err = l.source.Shape.Bytes(how.DType)
 	}
 	return how, err
 }
@@ -84,7 +84,7 @@ func newLeaf(e tree.Entry, entry *orbax.Entry) (leaf, error) {
 		return empty(orbax.TypeNamedTuple)
 	}
 	scalar := func(t tensor.Tensor) (leaf, error) {
-		l.entry.ValueType, l.isArray, l.number, l.array = orbax.TypeScalar, true, true, &source{Tensor: t}
+		l.entry.ValueType, l.isArray, l.number, l.source = orbax.TypeScalar, true, true, &source{Tensor: t}
 		return l, nil
 	}
 	value := e.Node.Value
@@ -102,7 +102,7 @@ func newLeaf(e tree.Entry, entry *orbax.Entry) (leaf, error) {
 		t, _ := n.Number()
 		return scalar(t)
 	case complex128: // Orbax has no complex scalars
-		l.entry.ValueType, l.isArray, l.number, l.array = orbax.TypeNumpy, true, true, &source{Tensor: tensor.ScalarOf(v)}
+		l.entry.ValueType, l.isArray, l.number, l.source = orbax.TypeNumpy, true, true, &source{Tensor: tensor.ScalarOf(v)}
 		return l, nil
 	case string:
 		if !utf8.ValidString(v) {
@@ -119,7 +119,7 @@ func newLeaf(e tree.Entry, entry *orbax.Entry) (leaf, error) {
 	if !ok {
 		return l, &errs.Error{Kind: errs.Unsupported, Got: fmt.Sprintf("a leaf of type %T", value), Want: "tensors, numbers, strings, bytes, nil"}
 	}
-	l.entry.ValueType, l.isArray, l.array = orbax.TypeNumpy, true, &src
+	l.entry.ValueType, l.isArray, l.source = orbax.TypeNumpy, true, &src
 	l.entry.WriteShape = src.cells()
 	switch v := value.(type) {
 	case Lazy:

@@ -1,67 +1,56 @@
 package writer
 
-import (
-	"time"
-)
+import "time"
 
 // Mode says what becomes of the caller's memory.
 type Mode uint8
 
 // The modes.
 const (
-	Copy     Mode = iota // copied while the caller waits; where the budget forbids that, read by Commit while he waits
-	InPlace              // read by Commit; the caller waits for that
-	HandOver             // read by Commit; the caller waits for Options.OnRelease before he changes it
+	Copy     Mode = iota // copied while the caller waits; where the budget forbids that, read by Write while the caller waits
+	InPlace              // read by Write; the caller waits for that
+	HandOver             // read by Write; the caller waits for Options.OnRelease before changing it
 )
 
-// Begin is Plan and what the mode wants before Commit.
-func Begin(items []Item, how Mode, o Options) (*Image, error) {
-	released := o.OnRelease
-	o.OnRelease = nil
-	if how == InPlace {
-		o.Copied = nil // the caller waits for all of it
-	}
-	im, err := Plan(items, o)
-	if err != nil {
-		return nil, err
-	}
-	im.mode = how
+// Snapshot copies what the mode has copied: all arrays, those that Options.Copied names,
+// or none. The caller may change what was copied when Snapshot returns. It is called once,
+// after Plan and before Write.
+func (w *Writer) Snapshot() error {
+	var err error
 	switch {
-	case how == HandOver || o.Copied != nil:
-		err = im.handOver(released)
-	case how == Copy && im.fits(o.Budget):
-		err = im.Snapshot(im.opts.Memory)
+	case w.mode == HandOver:
+		err = w.handOver()
+	case w.mode == Copy && w.fits(w.opts.Budget):
+		err = w.copyArrays(w.opts.Memory)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		w.status.apart(w, func(a *array) bool { return w.stats.Copied && w.copied(a) })
 	}
-	im.status.apart(im, func(a *array) bool { return im.stats.Copied && im.copied(a) })
-	return im, nil
+	return err
 }
 
-// handOver copies what Options.Copied names, and leaves the rest to Commit.
-func (im *Image) handOver(released func()) error {
-	im.mode, im.opts.OnRelease = HandOver, released
-	if im.opts.Watch {
-		im.watch()
+// handOver copies what Options.Copied names, and leaves the rest to Write.
+func (w *Writer) handOver() error {
+	if w.opts.Watch {
+		w.watch()
 	}
-	if im.SnapshotSize() > 0 && im.opts.Copied != nil {
-		memory := im.opts.Memory
-		if !im.fits(im.opts.Budget) {
+	if w.snapshotSize() > 0 && w.opts.Copied != nil {
+		memory := w.opts.Memory
+		if !w.fits(w.opts.Budget) {
 			memory = Heap{} // what is named is copied in any case
 		}
-		if err := im.Snapshot(memory); err != nil {
+		if err := w.copyArrays(memory); err != nil {
 			return err
 		}
 	}
-	im.stats.Blocked = time.Since(im.start)
+	w.stats.Blocked = time.Since(w.start)
 	return nil
 }
 
-// WaitCopied returns when the caller may go on, Commit running in the
-// background: at once, unless a copy would have passed the budget.
-func (im *Image) WaitCopied() {
-	if im.mode == Copy {
-		<-im.released
+// WaitCopied returns when the caller may change the arrays in mode Copy, while Write runs in
+// the background: at once, unless a copy would have passed the budget.
+func (w *Writer) WaitCopied() {
+	if w.mode == Copy {
+		<-w.released
 	}
 }

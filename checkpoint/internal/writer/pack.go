@@ -17,7 +17,7 @@ const packBytes = 32 << 20
 
 // packed is the size of the elements that are still to be packed: of chunks
 // whose encoded size depends on them.
-func (t *treeImage) packed() int64 {
+func (t *treePlan) packed() int64 {
 	n := int64(0)
 	for _, a := range t.arrays {
 		if a.varies() {
@@ -28,40 +28,40 @@ func (t *treeImage) packed() int64 {
 }
 
 // varies reports whether the encoded size of the chunks depends on the data.
-func (a *array) varies() bool { return !a.raw && len(a.values) > 0 && a.values[0].size < 0 }
+func (a *array) varies() bool { return !a.raw && len(a.chunks) > 0 && a.chunks[0].size < 0 }
 
 // packer encodes chunks into memory, and writes this as a file when it is full:
 // a file has its size before it is made.
 type packer struct {
-	im     *Image
+	writer *Writer
 	txn    store.Txn
 	memory []byte
 	bound  int // of a file of several chunks
-	tree   *treeImage
-	held   []*value // in memory
+	tree   *treePlan
+	held   []*chunk // in memory
 	pieces []*piece // of these
 	used   int
 	sum    uint32
 	mu     *sync.Mutex // of the files of trees
 }
 
-// pack encodes and writes the chunks whose size depends on the data: as many to
+// writePacked encodes and writes the chunks whose size depends on the data: as many to
 // a data file of a database as its memory holds, or each to a file of its own.
 // With Dedup what a file holds does not depend on their sizes. Those that
 // Options.Copied names come before the others.
-func (im *Image) pack(ctx context.Context, txn store.Txn) error {
-	if im.opts.Copied == nil {
-		return im.packSome(ctx, txn, func(*array) bool { return true })
+func (w *Writer) writePacked(ctx context.Context, txn store.Txn) error {
+	if w.opts.Copied == nil {
+		return w.writePackedArrays(ctx, txn, func(*array) bool { return true })
 	}
-	if err := im.packSome(ctx, txn, func(a *array) bool { return a.first }); err != nil {
+	if err := w.writePackedArrays(ctx, txn, func(a *array) bool { return a.first }); err != nil {
 		return err
 	}
-	return im.packSome(ctx, txn, func(a *array) bool { return !a.first })
+	return w.writePackedArrays(ctx, txn, func(a *array) bool { return !a.first })
 }
 
-func (im *Image) packSome(ctx context.Context, txn store.Txn, which func(*array) bool) error {
+func (w *Writer) writePackedArrays(ctx context.Context, txn store.Txn, which func(*array) bool) error {
 	largest, total := 0, int64(0)
-	for _, t := range im.trees {
+	for _, t := range w.trees {
 		if t == nil {
 			continue
 		}
@@ -72,29 +72,29 @@ func (im *Image) packSome(ctx context.Context, txn store.Txn, which func(*array)
 		}
 	}
 	bound := min(packBytes, total+int64(largest))
-	if most := im.opts.maxFileBytes(); most > 0 {
+	if most := w.opts.maxFileBytes(); most > 0 {
 		bound = min(bound, most)
 	}
-	if most := im.opts.WriteBytes; most > 0 {
+	if most := w.opts.WriteBytes; most > 0 {
 		bound = min(bound, most)
 	}
 	room := max(bound, int64(largest)) // one chunk may be larger than the bound
-	todo := im.batches(int(bound), which)
+	todo := w.batches(int(bound), which)
 	if len(todo) == 0 {
 		return nil
 	}
-	im.progress.total += total
+	w.progress.total += total
 	var next atomic.Int64
 	var mu sync.Mutex
 	work := func(ctx context.Context, memory []byte) error {
-		p := &packer{im: im, txn: txn, memory: memory, bound: int(bound), mu: &mu}
+		p := &packer{writer: w, txn: txn, memory: memory, bound: int(bound), mu: &mu}
 		for i := next.Add(1) - 1; i < int64(len(todo)); i = next.Add(1) - 1 {
-			for _, v := range todo[i].values {
-				if err := p.add(ctx, todo[i].tree, v); err != nil {
+			for _, c := range todo[i].chunks {
+				if err := p.add(ctx, todo[i].tree, c); err != nil {
 					return err
 				}
 			}
-			if im.opts.Dedup == nil {
+			if w.opts.Dedup == nil {
 				continue
 			}
 			if err := p.flush(ctx); err != nil {
@@ -103,19 +103,19 @@ func (im *Image) packSome(ctx context.Context, txn store.Txn, which func(*array)
 		}
 		return p.flush(ctx)
 	}
-	return im.share(ctx, im.within(min(runtime.GOMAXPROCS(0), writers/2, len(todo)), int(room)), int(room), largest, work)
+	return w.runWorkers(ctx, w.within(min(runtime.GOMAXPROCS(0), writers/2, len(todo)), int(room)), int(room), largest, work)
 }
 
 // batch is what a packer takes at once.
 type batch struct {
-	tree   *treeImage
-	values []*value
+	tree   *treePlan
+	chunks []*chunk
 }
 
 // batches are single chunks, with Dedup those of one data file: in the order of
 // names, up to bound bytes whatever they are; a larger chunk has a file to itself.
-func (im *Image) batches(bound int, which func(*array) bool) (out []batch) {
-	for _, t := range im.trees {
+func (w *Writer) batches(bound int, which func(*array) bool) (out []batch) {
+	for _, t := range w.trees {
 		if t == nil {
 			continue
 		}
@@ -124,15 +124,15 @@ func (im *Image) batches(bound int, which func(*array) bool) (out []batch) {
 			if !a.varies() || !which(a) {
 				continue
 			}
-			for i := range a.values {
-				v := &a.values[i]
-				most := a.enc.MaxChunkSize(v.cell())
-				if im.opts.Dedup == nil || used+most > bound {
+			for i := range a.chunks {
+				c := &a.chunks[i]
+				most := a.enc.MaxChunkSize(c.cell())
+				if w.opts.Dedup == nil || used+most > bound {
 					out, used = append(out, batch{tree: t}), 0
 				}
 				used += most
 				last := &out[len(out)-1]
-				last.values = append(last.values, v)
+				last.chunks = append(last.chunks, c)
 			}
 		}
 	}
@@ -140,8 +140,8 @@ func (im *Image) batches(bound int, which func(*array) bool) (out []batch) {
 }
 
 // add encodes a chunk.
-func (p *packer) add(ctx context.Context, t *treeImage, v *value) error {
-	most := v.array.enc.MaxChunkSize(v.cell())
+func (p *packer) add(ctx context.Context, t *treePlan, c *chunk) error {
+	most := c.array.enc.MaxChunkSize(c.cell())
 	if p.tree != t || p.used+most > min(p.bound, len(p.memory)) {
 		if err := p.flush(ctx); err != nil {
 			return err
@@ -150,16 +150,16 @@ func (p *packer) add(ctx context.Context, t *treeImage, v *value) error {
 	if ctx.Err() != nil {
 		return &errs.Error{Kind: errs.Canceled, Op: "checkpoint.Save", Err: context.Cause(ctx)}
 	}
-	one := &piece{value: v, sub: wholeShard, off: int64(p.used)}
-	sum, err := v.encode(ctx, one, p.memory[p.used:p.used+most])
+	one := &piece{chunk: c, sub: wholeShard, off: int64(p.used)}
+	sum, err := c.encode(ctx, one, p.memory[p.used:p.used+most])
 	if err != nil {
 		return one.explain(err)
 	}
-	p.im.status.readOne(v.array)
-	p.tree, p.held, p.pieces = t, append(p.held, v), append(p.pieces, one)
-	v.offset, v.size = int64(p.used), one.size
-	p.sum = crc.Combine(p.sum, sum, int64(v.size))
-	p.used += v.size
+	p.writer.status.readOne(c.array)
+	p.tree, p.held, p.pieces = t, append(p.held, c), append(p.pieces, one)
+	c.offset, c.size = int64(p.used), one.size
+	p.sum = crc.Combine(p.sum, sum, int64(c.size))
+	p.used += c.size
 	if !t.layout.ocdbt() {
 		return p.flush(ctx)
 	}
@@ -171,7 +171,7 @@ func (p *packer) flush(ctx context.Context) error {
 	if len(p.held) == 0 {
 		return nil
 	}
-	f := &dataFile{size: int64(p.used), crc: p.sum, written: true}
+	f := &file{size: int64(p.used), crc: p.sum, written: true}
 	first := p.held[0]
 	f.name = path.Join(first.array.param, first.key())
 	if p.tree.layout.ocdbt() {
@@ -184,36 +184,36 @@ func (p *packer) flush(ctx context.Context) error {
 		return err
 	}
 	done := 0
-	for _, v := range p.held {
-		v.file = f
-		region, _ := v.region(wholeShard)
-		done += region.Len() * v.array.src.DType.Size()
-		p.im.status.writtenOne(v.array)
+	for _, c := range p.held {
+		c.file = f
+		region, _ := c.region(wholeShard)
+		done += region.Len() * c.array.src.DType.Size()
+		p.writer.status.writtenOne(c.array)
 	}
 	p.mu.Lock()
 	p.tree.files = append(p.tree.files, f)
 	p.mu.Unlock()
-	p.im.progress.add(int64(done))
+	p.writer.progress.add(int64(done))
 	p.held, p.pieces, p.used, p.sum = p.held[:0], nil, 0, 0
 	return nil
 }
 
 // write writes what is held as the file f, or links it.
-func (p *packer) write(ctx context.Context, f *dataFile) error {
+func (p *packer) write(ctx context.Context, f *file) error {
 	name := path.Join(p.tree.data, f.name)
-	f.hashed, f.units = p.im.opts.Dedup != nil, []*unit{{size: p.used, pieces: p.pieces}}
-	p.im.note(f, f.units[0], p.memory[:p.used])
-	if p.im.base.mayHave(f) {
-		if linked, err := p.im.base.link(ctx, p.txn, name, f); linked || err != nil {
+	f.hashed, f.units = p.writer.opts.Dedup != nil, []*unit{{size: p.used, pieces: p.pieces}}
+	p.writer.note(f, f.units[0], p.memory[:p.used])
+	if p.writer.base.mayHave(f) {
+		if linked, err := p.writer.base.link(ctx, p.txn, name, f); linked || err != nil {
 			return err
 		}
 	}
-	w, err := p.txn.Create(ctx, name, f.size)
+	out, err := p.txn.Create(ctx, name, f.size)
 	if err == nil {
-		err = w.WriteAt(ctx, p.memory[:p.used], 0)
+		err = out.WriteAt(ctx, p.memory[:p.used], 0)
 	}
 	if err == nil {
-		err = w.Seal(ctx)
+		err = out.Seal(ctx)
 	}
 	return err
 }
@@ -222,5 +222,5 @@ func (p *packer) write(ctx context.Context, f *dataFile) error {
 func (p *packer) name() (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return fileName(p.im.opts.Random)
+	return fileName(p.writer.opts.Random)
 }

@@ -8,46 +8,46 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// guard returns the transaction with parity, nil where none is asked for. Parts of a
+// withParity returns the transaction with parity, nil where none is asked for. Parts of a
 // checkpoint that is still to be made have none: Finalize makes that of the whole.
-func (im *Image) guard(txn store.Txn) *parity.Txn {
-	o := im.opts
+func (w *Writer) withParity(txn store.Txn) *parity.Txn {
+	o := w.opts
 	if o.Parity <= 0 || o.Style == Pending {
 		return nil
 	}
-	p := parity.Options{Percent: o.Parity, Signed: im.signed(), Store: o.Linked, Bases: o.ParityBases, Tag: o.Guest}
+	p := parity.Options{Percent: o.Parity, Signed: w.signed(), Store: o.Linked, Bases: o.ParityBases, Tag: o.Guest}
 	if o.Dedup != nil {
 		p.Large, p.Store = parity.LargeLinked, o.Dedup.Store
-		im.base.guard(&p)
+		w.base.keepGuarded(&p)
 	}
 	return parity.Wrap(txn, p)
 }
 
 // addParity lists the parity files in a manifest that lists all else, and makes its copy.
-func (im *Image) addParity(ctx context.Context, guard *parity.Txn, m *manifest.Manifest, markers []store.Blob) error {
-	err := im.finishParity(ctx, guard, m, markers...)
+func (w *Writer) addParity(ctx context.Context, guard *parity.Txn, m *manifest.Manifest, markers []store.Blob) error {
+	err := w.finishParity(ctx, guard, m, markers...)
 	if err == nil {
 		err = guard.Copy(ctx, m)
 	}
 	if err == nil {
-		im.stats.ParityBytes += m.Files[len(m.Files)-1].Size
+		w.stats.ParityBytes += m.Files[len(m.Files)-1].Size
 	}
 	return err
 }
 
 // finishParity lists the parity files of what was written.
-func (im *Image) finishParity(ctx context.Context, guard *parity.Txn, m *manifest.Manifest, markers ...store.Blob) error {
+func (w *Writer) finishParity(ctx context.Context, guard *parity.Txn, m *manifest.Manifest, markers ...store.Blob) error {
 	files, err := guard.Finish(ctx, markers...)
 	for _, f := range files {
-		im.stats.ParityBytes += f.Size
+		w.stats.ParityBytes += f.Size
 	}
 	m.Files = append(m.Files, files...)
 	return err
 }
 
-// guard has only such files taken over from the base as have a parity file of their own
+// keepGuarded has only such files taken over from the base as have a parity file of their own
 // there, which is linked with them: the others are written anew.
-func (b *base) guard(o *parity.Options) {
+func (b *base) keepGuarded(o *parity.Options) {
 	if b.manifest == nil {
 		return
 	}

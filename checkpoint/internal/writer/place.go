@@ -5,10 +5,12 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
+	"github.com/bivouac-ml/bivouac/store"
 )
 
 // Sizes that decide where arrays lie.
@@ -25,11 +27,11 @@ const (
 )
 
 // piece is what is encoded at once: a chunk, a sub-chunk of it, its index, a
-// range of a raw value, or bytes that are known.
+// range of a raw chunk, or bytes that are known.
 type piece struct {
-	value *value
+	chunk *chunk
 	sub   int
-	known []byte // then there is no value
+	known []byte // then there is no chunk
 	off   int64  // in the file
 	size  int
 	state pieceState
@@ -46,8 +48,8 @@ const (
 )
 
 // first reports whether the file holds an array that is copied before others.
-func (f *dataFile) first() bool {
-	return slices.ContainsFunc(f.pieces, func(p *piece) bool { return p.value != nil && p.value.array.first })
+func (f *file) first() bool {
+	return slices.ContainsFunc(f.pieces, func(p *piece) bool { return p.chunk != nil && p.chunk.array.first })
 }
 
 // unit is what is written at once: whole blocks of a file, the last of it aside.
@@ -61,8 +63,8 @@ type unit struct {
 	runs   []manifest.Run // of its bytes, when the checkpoint is signed
 }
 
-// dataFile is one file of the database. Its image is the pieces in ascending
-// order, zeros between them, then the tail.
+// file is one data file. It holds the pieces in ascending order, zeros between
+// them, then the tail.
 //
 //	┌───────────────────────────┬─────────────┬─────────────┬──────┬─ … ─┬───────┐
 //	│ small arrays, one shard   │ sub-chunk 0 │ sub-chunk 1 │ index│     │ nodes │
@@ -70,7 +72,7 @@ type unit struct {
 //	└───────────────────────────┴─────────────┴─────────────┴──────┴─ … ─┴───────┘
 //	0                           4096·k        4096·l                     4096·m
 //	└─ unit 0 ──────────────────┴─ unit 1 ────┴─ unit 2 ───────────┴─ … ─┴───────┘
-type dataFile struct {
+type file struct {
 	name   string // below the directory of the item
 	head   []byte // what it begins with, when that is a document
 	size   int64
@@ -82,12 +84,25 @@ type dataFile struct {
 
 	written bool   // as it was encoded
 	crc     uint32 // then
+
+	// Set when it is the turn of the file to be written.
+	item string // of which it holds arrays
+	path string // below the checkpoint
+	made sync.Once
+	out  store.Writer
+	err  error // of making it
+
+	// Owned by the schedule.
+	stage   stage
+	claimed int // units of this stage that somebody is at, or done with
+	done    int // units of this stage
+	active  int // workers
 }
 
 // place deals the arrays out to data files: those that are copied first to files of
 // their own.
-func place(arrays []*array, o *Options) []*dataFile {
-	deal := func(arrays []*array) []*dataFile {
+func place(arrays []*array, o *Options) []*file {
+	deal := func(arrays []*array) []*file {
 		if most := o.maxFileBytes(); most > 0 {
 			return group(arrays, o.FileBytes, most)
 		}
@@ -104,13 +119,13 @@ func place(arrays []*array, o *Options) []*dataFile {
 	if len(first) == 0 || len(rest) == 0 {
 		return deal(arrays)
 	}
-	files := slices.DeleteFunc(deal(first), func(f *dataFile) bool { return f.size == 0 })
+	files := slices.DeleteFunc(deal(first), func(f *file) bool { return f.size == 0 })
 	return append(files, deal(rest)...)
 }
 
 // spread deals the arrays out to at most maxFiles files of about the same size,
 // the largest first, and places them in each in the order given.
-func spread(arrays []*array, perFile int64) []*dataFile {
+func spread(arrays []*array, perFile int64) []*file {
 	var stored []*array
 	total := int64(0)
 	for _, a := range arrays {
@@ -120,9 +135,9 @@ func spread(arrays []*array, perFile int64) []*dataFile {
 		}
 	}
 	n := max(1, min(maxFiles, int(total/perFile), len(stored)))
-	files := make([]*dataFile, n)
+	files := make([]*file, n)
 	for i := range files {
-		files[i] = &dataFile{}
+		files[i] = &file{}
 	}
 	load := make([]int64, n)
 	bySize := slices.Clone(stored)
@@ -146,63 +161,63 @@ func spread(arrays []*array, perFile int64) []*dataFile {
 func alignUp(n int64) int64 { return (n + alignment - 1) &^ (alignment - 1) }
 
 // placeArray appends the chunks of an array whose sizes are known.
-func (f *dataFile) placeArray(a *array) {
-	for i := range a.values {
-		if v := &a.values[i]; v.inFile() {
-			f.place(v)
+func (f *file) placeArray(a *array) {
+	for i := range a.chunks {
+		if c := &a.chunks[i]; c.inFile() {
+			f.place(c)
 		}
 	}
 }
 
 // place appends a chunk.
-func (f *dataFile) place(v *value) {
-	v.file, v.offset = f, f.size
-	if v.size >= alignFrom || f.full(f.size+int64(v.size)) {
-		v.offset = alignUp(f.size)
+func (f *file) place(c *chunk) {
+	c.file, c.offset = f, f.size
+	if c.size >= alignFrom || f.full(f.size+int64(c.size)) {
+		c.offset = alignUp(f.size)
 	}
-	enc, cell := v.array.enc, v.cell()
-	if v.undivided() {
-		f.add(&piece{value: v, sub: wholeShard, off: v.offset, size: v.size})
+	enc, cell := c.array.enc, c.cell()
+	if c.undivided() {
+		f.add(&piece{chunk: c, sub: wholeShard, off: c.offset, size: c.size})
 		return
 	}
 	for i := range enc.SubChunks() {
 		if off, n, ok := enc.SubChunk(cell, i); ok {
-			f.add(&piece{value: v, sub: i, off: v.offset + int64(off), size: n})
+			f.add(&piece{chunk: c, sub: i, off: c.offset + int64(off), size: n})
 		}
 	}
 	if off, n, ok := enc.IndexPlace(cell); ok && n > 0 {
-		f.add(&piece{value: v, sub: shardIndex, off: v.offset + int64(off), size: n})
+		f.add(&piece{chunk: c, sub: shardIndex, off: c.offset + int64(off), size: n})
 	}
 }
 
 // undivided reports whether a chunk is one piece: a small one, one that would be
 // many pieces, and one that is not sharded.
-func (v *value) undivided() bool {
-	enc := v.array.enc
+func (c *chunk) undivided() bool {
+	enc := c.array.enc
 	if n := enc.SubChunks(); n > 1 {
-		return v.size <= unitBytes
+		return c.size <= unitBytes
 	}
-	_, index, _ := enc.IndexPlace(v.cell())
-	return v.size < alignFrom || index == 0
+	_, index, _ := enc.IndexPlace(c.cell())
+	return c.size < alignFrom || index == 0
 }
 
 // placeBytes appends bytes that are known.
-func (f *dataFile) placeBytes(b []byte) {
+func (f *file) placeBytes(b []byte) {
 	f.stream(len(b), func(from, to int) *piece { return &piece{known: b[from:to]} })
 }
 
-// placeRaw appends a raw value right behind what there is.
-func (f *dataFile) placeRaw(v *value) {
-	v.file, v.offset = f, f.size
-	f.stream(v.size, func(int, int) *piece {
-		v.share, v.shares = append(v.share, 0), append(v.shares, nil)
-		return &piece{value: v, sub: len(v.share) - 1}
+// placeRaw appends a raw chunk right behind what there is.
+func (f *file) placeRaw(c *chunk) {
+	c.file, c.offset = f, f.size
+	f.stream(c.size, func(int, int) *piece {
+		c.share, c.shares = append(c.share, 0), append(c.shares, nil)
+		return &piece{chunk: c, sub: len(c.share) - 1}
 	})
 }
 
 // stream appends n bytes as pieces that are cut where units end: at multiples of
 // subChunkBytes.
-func (f *dataFile) stream(n int, next func(from, to int) *piece) {
+func (f *file) stream(n int, next func(from, to int) *piece) {
 	for at := 0; at < n; {
 		if f.size%subChunkBytes == 0 {
 			f.cutUnit(f.size)
@@ -218,14 +233,14 @@ func (f *dataFile) stream(n int, next func(from, to int) *piece) {
 }
 
 // full reports whether the last unit is not to grow up to end.
-func (f *dataFile) full(end int64) bool {
+func (f *file) full(end int64) bool {
 	n := len(f.units)
 	return n > 0 && end-f.units[n-1].off > unitBytes
 }
 
 // add appends a piece: to the last unit, unless that is full and the piece
 // begins on a block.
-func (f *dataFile) add(p *piece) {
+func (f *file) add(p *piece) {
 	end := p.off + int64(p.size)
 	if len(f.units) == 0 || p.off%alignment == 0 && f.full(end) {
 		f.cutUnit(p.off)
@@ -238,7 +253,7 @@ func (f *dataFile) add(p *piece) {
 }
 
 // cutUnit begins a unit at off and extends the one before to it.
-func (f *dataFile) cutUnit(off int64) {
+func (f *file) cutUnit(off int64) {
 	if n := len(f.units); n > 0 {
 		f.units[n-1].size = int(off - f.units[n-1].off)
 	}
@@ -250,7 +265,7 @@ func (f *dataFile) cutUnit(off int64) {
 const joinBytes = 64 << 10
 
 // beginTail makes the place where a tail, short or long, will begin.
-func (f *dataFile) beginTail(short bool) (offset int64) {
+func (f *file) beginTail(short bool) (offset int64) {
 	if n := len(f.units); n == 0 || !short || f.units[n-1].size > joinBytes {
 		f.cutUnit(alignUp(f.size))
 	}
@@ -259,16 +274,16 @@ func (f *dataFile) beginTail(short bool) (offset int64) {
 }
 
 // append adds the tail at the place that beginTail made.
-func (f *dataFile) append(tail []byte) {
+func (f *file) append(tail []byte) {
 	u := f.units[len(f.units)-1]
 	u.tail = tail
 	u.size += len(tail)
 	f.size = u.off + int64(u.size)
 }
 
-// image returns the bytes of the unit, which it writes into memory where that
+// bytes returns the bytes of the unit, which it encodes into memory where that
 // is needed.
-func (u *unit) image(ctx context.Context, memory []byte) ([]byte, error) {
+func (u *unit) bytes(ctx context.Context, memory []byte) ([]byte, error) {
 	switch {
 	case len(u.pieces) == 0:
 		return u.tail, nil
@@ -294,9 +309,9 @@ func (p *piece) encode(ctx context.Context, dst []byte) (err error) {
 			p.seal(content, dst[len(content):])
 			return nil
 		}
-		p.sum, err = p.value.seal(p, dst)
+		p.sum, err = p.chunk.seal(p, dst)
 	default:
-		p.sum, err = p.value.encode(ctx, p, dst)
+		p.sum, err = p.chunk.encode(ctx, p, dst)
 	}
 	return err
 }
@@ -327,20 +342,20 @@ func (u *unit) encode(ctx context.Context, dst []byte) (err error) {
 
 // explain says of an error which array it is about.
 func (p *piece) explain(err error) error {
-	if err == nil || p.value == nil {
+	if err == nil || p.chunk == nil {
 		return err
 	}
-	return errs.Wrap("", "array "+strconv.Quote(p.value.array.param), err)
+	return errs.Wrap("", "array "+strconv.Quote(p.chunk.array.param), err)
 }
 
 // lastPart is the record of the tail.
-func (f *dataFile) lastPart(name string) manifest.File {
+func (f *file) lastPart(name string) manifest.File {
 	tail := f.units[len(f.units)-1].tail
 	return manifest.File{Name: name, Size: int64(len(tail)), CRC: crc.Sum(tail), Hash: manifest.HashOf(tail)}
 }
 
 // sum is the checksum of the file, when all pieces were encoded.
-func (f *dataFile) sum() uint32 {
+func (f *file) sum() uint32 {
 	if f.written {
 		return f.crc
 	}

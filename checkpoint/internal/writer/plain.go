@@ -12,18 +12,18 @@ import (
 )
 
 // planPlain gives every chunk a file of its own.
-func (t *treeImage) planPlain() error {
+func (t *treePlan) planPlain() error {
 	if err := t.checkNames(); err != nil {
 		return err
 	}
 	for _, a := range t.arrays {
-		for i := range a.values {
-			v := &a.values[i]
-			if !v.inFile() || v.size < 0 {
+		for i := range a.chunks {
+			c := &a.chunks[i]
+			if !c.inFile() || c.size < 0 {
 				continue
 			}
-			f := &dataFile{name: path.Join(a.param, v.key())}
-			f.place(v)
+			f := &file{name: path.Join(a.param, c.key())}
+			f.place(c)
 			t.files = append(t.files, f)
 		}
 	}
@@ -32,13 +32,13 @@ func (t *treeImage) planPlain() error {
 
 // plainFiles are the metadata of all arrays, and the chunks that were small
 // enough to be encoded at once.
-func (t *treeImage) plainFiles() []store.Blob {
+func (t *treePlan) plainFiles() []store.Blob {
 	var out []store.Blob
 	for _, a := range t.arrays {
 		out = append(out, store.Blob{Name: path.Join(t.dir, a.param, a.metaKey), Data: a.meta})
-		for i := range a.values {
-			if v := &a.values[i]; !v.inFile() {
-				out = append(out, store.Blob{Name: path.Join(t.dir, a.param, v.key()), Data: v.inline})
+		for i := range a.chunks {
+			if c := &a.chunks[i]; !c.inFile() {
+				out = append(out, store.Blob{Name: path.Join(t.dir, a.param, c.key()), Data: c.inline})
 			}
 		}
 	}
@@ -47,7 +47,7 @@ func (t *treeImage) plainFiles() []store.Blob {
 
 // checkPrefixes refuses arrays whose keys begin alike, such as "a" and "a/": one
 // would lie over the other, in databases too.
-func (t *treeImage) checkPrefixes() error {
+func (t *treePlan) checkPrefixes() error {
 	odd := false
 	for i := range t.leaves {
 		l := &t.leaves[i]
@@ -77,7 +77,7 @@ const longestName = 255
 
 // checkNames refuses names of parameters that a file system cannot have as
 // directories, or that would be files of one another.
-func (t *treeImage) checkNames() error {
+func (t *treePlan) checkNames() error {
 	bad := func(param, got string) error {
 		return &errs.Error{Kind: errs.Unsupported, Subject: "array " + strconv.Quote(param), Got: got,
 			Remedy: "rename a key, or choose a layout with a database"}

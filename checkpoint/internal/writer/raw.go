@@ -10,10 +10,10 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// A raw value is an array as safetensors files have it: its elements in C order,
+// A raw chunk is an array as safetensors files have it: its elements in C order,
 // those of less than a byte packed. Its pieces are cut by bytes of the file.
 
-// newRaw returns an array that is one raw value, or none when it has no elements.
+// newRaw returns an array that is one raw chunk, or none when it has no elements.
 func newRaw(param string, src source) *array {
 	a := &array{form: &form{sub: manifest.RunShape(src.Shape, src.DType)}, raw: true, param: param, src: src}
 	for axis, n := range a.sub {
@@ -21,14 +21,14 @@ func newRaw(param string, src source) *array {
 	}
 	if n := tensor.PackedSize(src.DType, src.Shape.Len()); n > 0 {
 		a.size = n
-		a.one[0] = value{array: a, size: n}
-		a.values = a.one[:]
+		a.one[0] = chunk{array: a, size: n}
+		a.chunks = a.one[:]
 	}
 	return a
 }
 
 // elementsOf returns which elements of a type have bytes from … to of a raw
-// value, and the first that begins there.
+// chunk, and the first that begins there.
 func elementsOf(d tensor.DType, count, from, to int) (low, own, high int) {
 	unit, group := d.Size(), 1
 	if bits := d.Bits(); bits%8 != 0 {
@@ -37,10 +37,10 @@ func elementsOf(d tensor.DType, count, from, to int) (low, own, high int) {
 	return from / unit * group, min(count, (from+unit-1)/unit*group), min(count, (to+unit-1)/unit*group)
 }
 
-// encodeRaw is encode for a piece of a raw value.
-func (v *value) encodeRaw(ctx context.Context, p *piece, dst []byte) (uint32, error) {
-	s := &v.array.src
-	from := int(p.off - v.offset)
+// encodeRaw is encode for a piece of a raw chunk.
+func (c *chunk) encodeRaw(ctx context.Context, p *piece, dst []byte) (uint32, error) {
+	s := &c.array.src
+	from := int(p.off - c.offset)
 	low, own, high := elementsOf(s.DType, s.Shape.Len(), from, from+p.size)
 	size := s.DType.Size()
 	packed := s.DType.Bits()%8 != 0
@@ -71,9 +71,9 @@ func (v *value) encodeRaw(ctx context.Context, p *piece, dst []byte) (uint32, er
 		copy(dst, data)
 	}
 	if !packed {
-		return v.sealRaw(p, dst), nil
+		return c.sealRaw(p, dst), nil
 	}
-	v.share[p.sub] = crc.Combine(crc.Sum(data[(own-low)*size:]), 0, int64((s.Shape.Len()-high)*size))
+	c.share[p.sub] = crc.Combine(crc.Sum(data[(own-low)*size:]), 0, int64((s.Shape.Len()-high)*size))
 	return crc.Sum(dst), nil
 }
 
@@ -86,10 +86,10 @@ type runShare struct {
 // sealRaw takes the checksums of a piece of elements that are not packed, whose
 // bytes are in dst: of the piece, which it returns, and of what it has of each
 // sub-chunk.
-func (v *value) sealRaw(p *piece, dst []byte) (sum uint32) {
-	runs := v.runs()
-	from := int(p.off - v.offset)
-	shares := v.shares[p.sub][:0] // a piece may be encoded again
+func (c *chunk) sealRaw(p *piece, dst []byte) (sum uint32) {
+	runs := c.runs()
+	from := int(p.off - c.offset)
+	shares := c.shares[p.sub][:0] // a piece may be encoded again
 	for at := 0; at < len(dst); {
 		k, end := runs.at(from + at)
 		b := dst[at:min(len(dst), end-from)]
@@ -98,17 +98,17 @@ func (v *value) sealRaw(p *piece, dst []byte) (sum uint32) {
 		sum = crc.Combine(sum, one, int64(len(b)))
 		shares = append(shares, runShare{k, crc.Combine(one, 0, int64(end-from-at))})
 	}
-	v.share[p.sub], v.shares[p.sub] = crc.Combine(sum, 0, int64(v.size-from-len(dst))), shares
+	c.share[p.sub], c.shares[p.sub] = crc.Combine(sum, 0, int64(c.size-from-len(dst))), shares
 	return sum
 }
 
-// rawRuns is where the sub-chunks of a raw value lie: runs of bytes, the last of
+// rawRuns is where the sub-chunks of a raw chunk lie: runs of bytes, the last of
 // each block shorter where they do not divide it.
 type rawRuns struct{ block, run int }
 
-func (v *value) runs() rawRuns {
-	a := v.array
-	r := rawRuns{v.size, v.size}
+func (c *chunk) runs() rawRuns {
+	a := c.array
+	r := rawRuns{c.size, c.size}
 	for axis := len(a.sub) - 1; axis >= 0; axis-- {
 		if n := a.src.Shape[axis]; a.sub[axis] < n {
 			row := tensor.Shape(a.src.Shape[axis+1:]).Len() * a.src.DType.Size()

@@ -42,7 +42,7 @@ func (s halfRead) ReadAt(_ context.Context, p []byte, off int64) error {
 // both halves are the same.
 func TestRereadOfHalf(t *testing.T) {
 	const size = 2 * rereadBytes
-	f := &dataFile{size: size, hashed: true, units: []*unit{{size: size, hash: manifest.HashOf(make([]byte, size))}}}
+	f := &file{size: size, hashed: true, units: []*unit{{size: size, hash: manifest.HashOf(make([]byte, size))}}}
 	at := content{size, f.hash()}
 	for _, c := range []struct {
 		err  error
@@ -75,14 +75,14 @@ func savedBeside(t *testing.T, read func(p []byte) error) error {
 			return err
 		}
 		defer memory.Close() //nolint:errcheck // nothing is lost
-		im, err := Begin(items, InPlace, Options{Memory: memory, Dedup: &Dedup{Store: st, Bases: []string{"a"}}})
+		w, err := snapshot(items, InPlace, Options{Memory: memory, Dedup: &Dedup{Store: st, Bases: []string{"a"}}})
 		if err != nil {
 			return err
 		}
-		defer im.Abandon()
+		defer w.Close()
 		txn, err := st.Begin(ctx, name, store.TxnOptions{LinksOnly: true})
 		if err == nil {
-			_, err = im.Commit(ctx, txn)
+			_, err = w.Write(ctx, txn)
 		}
 		return err
 	}
@@ -151,14 +151,14 @@ func saveDrawing(t *testing.T, compression Compression, random io.Reader) error 
 		return err
 	}
 	defer memory.Close() //nolint:errcheck // nothing is lost
-	im, err := Begin(items, InPlace, Options{Memory: memory, Compression: compression, Random: random})
+	w, err := snapshot(items, InPlace, Options{Memory: memory, Compression: compression, Random: random})
 	if err != nil {
 		return err
 	}
-	defer im.Abandon()
+	defer w.Close()
 	txn, err := local.New(vfs.NewMem(), "/", nil).Begin(t.Context(), "c", store.TxnOptions{})
 	if err == nil {
-		_, err = im.Commit(t.Context(), txn)
+		_, err = w.Write(t.Context(), txn)
 	}
 	return err
 }

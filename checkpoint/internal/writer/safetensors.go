@@ -18,7 +18,7 @@ const safetensorsItem = orbax.StateItem
 // metadata of the first header holds what the format has no place for: paths and
 // kinds of leaves as _METADATA has them, strings by the names of their leaves, and
 // the user's metadata.
-func (t *treeImage) planSafetensors(o Options) error {
+func (t *treePlan) planSafetensors(o Options) error {
 	t.dir, t.data = "", ""
 	specs := make(map[string]tensor.Spec, len(t.leaves))
 	arrays := make(map[string]*array, len(t.leaves))
@@ -39,12 +39,12 @@ func (t *treeImage) planSafetensors(o Options) error {
 		if _, err := l.stored(&o); err != nil {
 			return errs.Wrap("", l.entry.Path.String(), err)
 		}
-		if _, ok := l.array.DType.Safetensors(); !ok {
-			return errs.Wrap("", l.entry.Path.String(), unsupported("dtype "+l.array.DType.String(), "a dtype of the format"))
+		if _, ok := l.source.DType.Safetensors(); !ok {
+			return errs.Wrap("", l.entry.Path.String(), unsupported("dtype "+l.source.DType.String(), "a dtype of the format"))
 		}
-		a := newRaw(l.param, *l.array)
+		a := newRaw(l.param, *l.source)
 		a.path, a.first = l.entry.Path, o.copies(l.entry.Path)
-		specs[l.param], arrays[l.param] = l.array.Spec(), a
+		specs[l.param], arrays[l.param] = l.source.Spec(), a
 		doc.Entries = append(doc.Entries, *l.entry)
 	}
 	meta := map[string]string{orbax.TreeMember: string(doc.Append(nil))}
@@ -67,7 +67,7 @@ func (t *treeImage) planSafetensors(o Options) error {
 	}
 	index := safetensors.Index{Files: make(map[string]string, len(specs))}
 	for i, names := range parts {
-		f := &dataFile{name: safetensors.PartName(i, len(parts))}
+		f := &file{name: safetensors.PartName(i, len(parts))}
 		t.files = append(t.files, f)
 		own := make(map[string]tensor.Spec, len(names))
 		for _, n := range names {
@@ -101,9 +101,9 @@ func divide(specs map[string]tensor.Spec, most int64) ([][]string, error) {
 }
 
 // placeRaw adds an array to a file.
-func (t *treeImage) placeRaw(f *dataFile, a *array) {
+func (t *treePlan) placeRaw(f *file, a *array) {
 	t.arrays = append(t.arrays, a)
-	for i := range a.values {
-		f.placeRaw(&a.values[i])
+	for i := range a.chunks {
+		f.placeRaw(&a.chunks[i])
 	}
 }

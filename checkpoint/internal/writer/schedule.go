@@ -7,31 +7,14 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// output is a data file on its way to the store.
-type output struct {
-	file *dataFile
-	item string
-	name string // below the checkpoint
-
-	made sync.Once
-	w    store.Writer
-	err  error // of making it
-
-	// Owned by the schedule.
-	stage   stage
-	claimed int // units of this stage that somebody is at, or done with
-	done    int // units of this stage
-	active  int // workers
-}
-
-// writer makes the file when its first unit is to be written: there may be more
+// create makes the file in the store when its first unit is to be written: there may be more
 // files than a process may have open.
-func (o *output) writer(ctx context.Context, txn store.Txn) (store.Writer, error) {
-	o.made.Do(func() { o.w, o.err = txn.Create(ctx, o.name, o.file.size) })
-	return o.w, o.err
+func (f *file) create(ctx context.Context, txn store.Txn) (store.Writer, error) {
+	f.made.Do(func() { f.out, f.err = txn.Create(ctx, f.path, f.size) })
+	return f.out, f.err
 }
 
-// stage of an output.
+// stage of a file.
 type stage uint8
 
 const (
@@ -44,13 +27,13 @@ const (
 // to the base is compared first, and then finished, or written.
 type schedule struct {
 	mu      sync.Mutex
-	changed sync.Cond // an output entered another stage, or the work is stopped
-	outputs []*output
+	changed sync.Cond // a file entered another stage, or the work is stopped
+	files   []*file
 	stopped bool
 }
 
-func newSchedule(outputs []*output) *schedule {
-	s := &schedule{outputs: outputs}
+func newSchedule(files []*file) *schedule {
+	s := &schedule{files: files}
 	s.changed.L = &s.mu
 	return s
 }
@@ -59,18 +42,18 @@ func newSchedule(outputs []*output) *schedule {
 // then of one that is being written, with the fewest workers, so that files are
 // written side by side and few are open. It waits while there may be work later
 // and returns nil when there will be none.
-func (s *schedule) claim(last *output) (o *output, at stage, unit int) {
+func (s *schedule) claim(last *file) (f *file, at stage, unit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if last != nil {
 		last.active--
 	}
 	for !s.stopped {
-		o, open := s.pick(last)
-		if o != nil {
-			o.active++
-			o.claimed++
-			return o, o.stage, o.claimed - 1
+		f, open := s.pick(last)
+		if f != nil {
+			f.active++
+			f.claimed++
+			return f, f.stage, f.claimed - 1
 		}
 		if !open {
 			break
@@ -82,40 +65,40 @@ func (s *schedule) claim(last *output) (o *output, at stage, unit int) {
 
 // pick chooses a file with a unit to claim; open is false when no file will
 // ever have one again. Files at the front with nothing to claim are dropped.
-func (s *schedule) pick(last *output) (best *output, open bool) {
-	for len(s.outputs) > 0 && s.outputs[0].exhausted() {
-		s.outputs = s.outputs[1:]
+func (s *schedule) pick(last *file) (best *file, open bool) {
+	for len(s.files) > 0 && s.files[0].exhausted() {
+		s.files = s.files[1:]
 	}
 	if last != nil && last.claimable() {
 		return last, true
 	}
-	for _, o := range s.outputs {
-		open = open || !o.exhausted()
-		if o.claimable() && (best == nil || o.stage > best.stage || o.stage == best.stage && o.active < best.active) {
-			best = o
+	for _, f := range s.files {
+		open = open || !f.exhausted()
+		if f.claimable() && (best == nil || f.stage > best.stage || f.stage == best.stage && f.active < best.active) {
+			best = f
 		}
 	}
 	return best, open
 }
 
-func (o *output) claimable() bool { return o.stage != finished && o.claimed < len(o.file.units) }
+func (f *file) claimable() bool { return f.stage != finished && f.claimed < len(f.units) }
 
-func (o *output) exhausted() bool { return o.stage > comparing && !o.claimable() }
+func (f *file) exhausted() bool { return f.stage > comparing && !f.claimable() }
 
 // complete tells that a unit is done, and reports whether it was the last of
 // its stage: then it is for the caller to call enter.
-func (s *schedule) complete(o *output) (last bool) {
+func (s *schedule) complete(f *file) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o.done++
-	return o.done == len(o.file.units)
+	f.done++
+	return f.done == len(f.units)
 }
 
 // enter begins a stage of a file.
-func (s *schedule) enter(o *output, at stage) {
+func (s *schedule) enter(f *file, at stage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o.stage, o.claimed, o.done = at, 0, 0
+	f.stage, f.claimed, f.done = at, 0, 0
 	s.changed.Broadcast()
 }
 

@@ -12,16 +12,16 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// SnapshotSize returns the bytes of memory that Snapshot takes.
-func (im *Image) SnapshotSize() int64 {
+// snapshotSize returns the bytes of memory that copyArrays takes.
+func (w *Writer) snapshotSize() int64 {
 	n := int64(0)
-	for f := range im.dataFiles() {
-		if im.copies(f) {
+	for f := range w.files() {
+		if w.copies(f) {
 			n += alignUp(f.size)
 		}
 	}
-	for _, a := range im.large() {
-		if !a.varies() || !im.copiesPacked(a) {
+	for _, a := range w.large() {
+		if !a.varies() || !w.copiesPacked(a) {
 			continue
 		}
 		for _, b := range a.src.memory() {
@@ -32,29 +32,29 @@ func (im *Image) SnapshotSize() int64 {
 }
 
 // copies reports whether a snapshot has the data file.
-func (im *Image) copies(f *dataFile) bool { return im.opts.Copied == nil || f.first() }
+func (w *Writer) copies(f *file) bool { return w.opts.Copied == nil || f.first() }
 
 // copiesPacked reports whether a snapshot has an array that is still to be packed.
-func (im *Image) copiesPacked(a *array) bool { return im.opts.Copied == nil || a.first }
+func (w *Writer) copiesPacked(a *array) bool { return w.opts.Copied == nil || a.first }
 
 // copied reports whether a snapshot has the array.
-func (im *Image) copied(a *array) bool {
+func (w *Writer) copied(a *array) bool {
 	switch {
-	case im.opts.Copied == nil || a.first:
+	case w.opts.Copied == nil || a.first:
 		return true
 	case a.varies():
 		return false
 	}
-	return !slices.ContainsFunc(a.values, func(v value) bool { return v.inFile() && !v.file.first() })
+	return !slices.ContainsFunc(a.chunks, func(c chunk) bool { return c.inFile() && !c.file.first() })
 }
 
 // copies reports whether a leaf is copied before others.
 func (o *Options) copies(p tree.Path) bool { return o.Copied != nil && o.Copied(p) }
 
-// dataFiles yields the data files of all items.
-func (im *Image) dataFiles() iter.Seq[*dataFile] {
-	return func(yield func(*dataFile) bool) {
-		for _, t := range im.trees {
+// files yields the data files of all items.
+func (w *Writer) files() iter.Seq[*file] {
+	return func(yield func(*file) bool) {
+		for _, t := range w.trees {
 			if t == nil {
 				continue
 			}
@@ -68,14 +68,14 @@ func (im *Image) dataFiles() iter.Seq[*dataFile] {
 }
 
 // large lists the arrays whose bytes are still those of the caller.
-func (im *Image) large() []*array {
+func (w *Writer) large() []*array {
 	var out []*array
-	for _, t := range im.trees {
+	for _, t := range w.trees {
 		if t == nil {
 			continue
 		}
 		for _, a := range t.arrays {
-			if slices.ContainsFunc(a.values, func(v value) bool { return v.inFile() }) {
+			if slices.ContainsFunc(a.chunks, func(c chunk) bool { return c.inFile() }) {
 				out = append(out, a)
 			}
 		}
@@ -83,19 +83,19 @@ func (im *Image) large() []*array {
 	return out
 }
 
-// Snapshot copies the arrays, or those that Options.Copied names, each to where it lies in the image of its data
-// file, those to compress as they are; the caller may change his own when it returns. Commit takes the
-// checksums, adds them, and writes the images from there. It must not be
-// called after Commit.
-func (im *Image) Snapshot(memory Memory) error {
+// copyArrays copies the arrays, or those that Options.Copied names. Each is copied to its
+// place in the bytes of its data file; arrays that are to be compressed are copied as they
+// are. The caller may change the originals when it returns. Write takes the checksums, adds
+// them, and writes the files from the copies.
+func (w *Writer) copyArrays(memory Memory) error {
 	start := time.Now()
-	all, err := memory.Alloc(int(im.SnapshotSize()), alignment)
+	all, err := memory.Alloc(int(w.snapshotSize()), alignment)
 	if err != nil {
 		return err
 	}
 	var c copying
-	for f := range im.dataFiles() {
-		if !im.copies(f) {
+	for f := range w.files() {
+		if !w.copies(f) {
 			continue
 		}
 		for _, u := range f.units {
@@ -105,9 +105,9 @@ func (im *Image) Snapshot(memory Memory) error {
 		}
 		all = all[alignUp(f.size):]
 	}
-	large := im.large()
+	large := w.large()
 	for _, a := range large {
-		if !a.varies() || !im.copiesPacked(a) {
+		if !a.varies() || !w.copiesPacked(a) {
 			continue
 		}
 		for _, b := range a.src.memory() {
@@ -120,13 +120,13 @@ func (im *Image) Snapshot(memory Memory) error {
 		return err
 	}
 	for _, a := range large {
-		if !a.varies() && im.copied(a) {
+		if !a.varies() && w.copied(a) {
 			a.src.drop()
 		}
 	}
-	im.stats.Snapshot, im.stats.Copied = time.Since(start), true
-	if im.opts.Copied == nil {
-		im.release()
+	w.stats.Snapshot, w.stats.Copied = time.Since(start), true
+	if w.opts.Copied == nil {
+		w.release()
 	}
 	return nil
 }
@@ -137,10 +137,10 @@ func (im *Image) Snapshot(memory Memory) error {
 func (c *copying) add(u *unit) {
 	for _, p := range u.pieces {
 		dst := u.placed[p.off-u.off:][:p.size]
-		if p.known != nil || p.value.array.src.read != nil {
+		if p.known != nil || p.chunk.array.src.read != nil {
 			continue
 		}
-		src, ok := p.value.run(p)
+		src, ok := p.chunk.run(p)
 		if !ok {
 			c.encode = append(c.encode, encoding{p, dst})
 			continue
@@ -158,20 +158,20 @@ func (c *copying) copy(dst, src []byte) {
 }
 
 // fits reports whether a snapshot fits into a budget; 0 is no bound.
-func (im *Image) fits(budget int64) bool {
-	return budget == 0 || im.SnapshotSize() <= budget
+func (w *Writer) fits(budget int64) bool {
+	return budget == 0 || w.snapshotSize() <= budget
 }
 
-// watch takes the checksums of the arrays, so that Commit fails with
+// watch takes the checksums of the arrays, so that Write fails with
 // errs.Mismatch when they change before it has read them.
-func (im *Image) watch() {
-	arrays := im.large()
+func (w *Writer) watch() {
+	arrays := w.large()
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range max(1, copiers(im.size)) {
+	for range max(1, copiers(w.size)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(arrays)); i = next.Add(1) - 1 {
-				if im.opts.Copied == nil || !im.copied(arrays[i]) {
+				if w.opts.Copied == nil || !w.copied(arrays[i]) {
 					arrays[i].watched = arrays[i].src.sum()
 				}
 			}

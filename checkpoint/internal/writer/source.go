@@ -11,7 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Lazy is a leaf whose elements are read while they are written, by Commit and
+// Lazy is a leaf whose elements are read while they are written, by Write and
 // in every mode: for arrays that lie elsewhere and need not fit into memory.
 type Lazy struct {
 	DType tensor.DType
@@ -32,7 +32,7 @@ type Parts struct {
 	Parts []Part
 	// Grid, when not nil, is the shape of the chunks, the last of each axis aside.
 	// The parts are then made of whole chunks and need not tile the shape: what they
-	// lack is in the images of others, which are given the same grid.
+	// lack is written by other processes, which are given the same grid.
 	Grid tensor.Shape
 }
 
@@ -173,7 +173,7 @@ func (s *source) places() []zarr.Source {
 // drop forgets the memory.
 func (s *source) drop() { s.Data, s.parts = nil, nil }
 
-// newSource returns the source of a leaf's value; ok is false when it is none.
+// newSource returns the source of a leaf; ok is false when value has no elements of an array.
 func newSource(value any) (s source, ok bool, err error) {
 	switch v := value.(type) {
 	case tensor.Tensor:

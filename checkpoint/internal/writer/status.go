@@ -22,18 +22,18 @@ type tracked struct {
 	unread, unwritten atomic.Int64
 }
 
-// status tells Options.Status about the leaves of an image; without one it does
+// status tells Options.Status about the leaves of a save; without one it does
 // nothing.
 type status struct{ tell Status }
 
 // track counts the units and packed chunks of arrays.
-func (s status) track(t *treeImage) {
+func (s status) track(t *treePlan) {
 	if s.tell == nil {
 		return
 	}
 	for _, a := range t.arrays {
 		if a.varies() {
-			a.count(int64(len(a.values)))
+			a.count(int64(len(a.chunks)))
 		}
 	}
 	for _, f := range t.files {
@@ -58,8 +58,8 @@ func (u *unit) arrays() func(yield func(*array) bool) {
 	return func(yield func(*array) bool) {
 		var last *array
 		for _, p := range u.pieces {
-			if p.value != nil && p.value.array != last {
-				last = p.value.array
+			if p.chunk != nil && p.chunk.array != last {
+				last = p.chunk.array
 				if !yield(last) {
 					return
 				}
@@ -68,18 +68,18 @@ func (u *unit) arrays() func(yield func(*array) bool) {
 	}
 }
 
-// apart tells of the leaves whose memory is not needed when Begin returns: those
+// apart tells of the leaves whose memory is not needed when Snapshot returns: those
 // that a snapshot has, and what lies in no data file.
-func (s status) apart(im *Image, copied func(*array) bool) {
+func (s status) apart(w *Writer, copied func(*array) bool) {
 	if s.tell == nil {
 		return
 	}
-	for i, t := range im.trees {
+	for i, t := range w.trees {
 		if t == nil {
 			continue
 		}
 		for _, l := range t.leaves {
-			if _, handled := im.items[i].Foreign[l.node]; handled || l.small() {
+			if _, handled := w.items[i].Foreign[l.node]; handled || l.small() {
 				s.tell.OnTransferEnd(l.entry.Path)
 			}
 		}
@@ -132,16 +132,16 @@ func (s status) writtenOne(a *array) {
 }
 
 // handled tells that the handlers have written the leaves of their types.
-func (s status) handled(im *Image) {
+func (s status) handled(w *Writer) {
 	if s.tell == nil {
 		return
 	}
-	for i, t := range im.trees {
+	for i, t := range w.trees {
 		if t == nil {
 			continue
 		}
 		for _, l := range t.leaves {
-			if _, foreign := im.items[i].Foreign[l.node]; foreign {
+			if _, foreign := w.items[i].Foreign[l.node]; foreign {
 				s.tell.OnWriteEnd(l.entry.Path)
 			}
 		}
@@ -150,11 +150,11 @@ func (s status) handled(im *Image) {
 
 // documents tells that the small files are with the store, and so the leaves in
 // them. Those that were read for them are apart then too.
-func (s status) documents(im *Image) {
+func (s status) documents(w *Writer) {
 	if s.tell == nil {
 		return
 	}
-	for _, t := range im.trees {
+	for _, t := range w.trees {
 		if t == nil {
 			continue
 		}

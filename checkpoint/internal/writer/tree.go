@@ -15,11 +15,11 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// inlineBytes is up to where values lie in B+tree nodes: Orbax's limit.
+// inlineBytes is up to where chunks lie in B+tree nodes: Orbax's limit.
 const inlineBytes = 1024
 
-// treeImage is a tree item on its way to disk.
-type treeImage struct {
+// treePlan is a tree item laid out: how its arrays are stored, and in which files.
+type treePlan struct {
 	item   string
 	dir    string // of its files, below the checkpoint
 	data   string // of its data files and database
@@ -32,24 +32,24 @@ type treeImage struct {
 	listed []orbax.Entry // of the leaves
 	arrays []*array
 	small  []smallArray // in place of arrays
-	files  []*dataFile
-	index  []byte    // of the files of a safetensors checkpoint, when there are several
-	nodes  *dataFile // whose tail are the nodes of the database
+	files  []*file
+	index  []byte // of the files of a safetensors checkpoint, when there are several
+	nodes  *file  // whose tail are the nodes of the database
 }
 
 // planTree places every array of the item, as far as sizes are known.
-func planTree(it Item, o Options) (*treeImage, error) {
+func planTree(it Item, o Options) (*treePlan, error) {
 	ls, listed, err := leaves(it.Tree, it.Foreign)
 	if err != nil {
 		return nil, err
 	}
-	t := &treeImage{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending, joins: o.Join != nil, layout: o.Layout, rich: it.Rich, told: o.Status != nil, leaves: ls, listed: listed}
+	t := &treePlan{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending, joins: o.Join != nil, layout: o.Layout, rich: it.Rich, told: o.Status != nil, leaves: ls, listed: listed}
 	if o.Rich && t.rich == nil {
 		t.rich = orbax.RichOf(it.Tree)
 	}
 	if o.Layout == Safetensors {
 		err := t.planSafetensors(o)
-		t.mayLink(o)
+		t.markHashed(o)
 		return t, err
 	}
 	if err := t.planArrays(&o); err != nil {
@@ -60,13 +60,13 @@ func planTree(it Item, o Options) (*treeImage, error) {
 	}
 	if !o.Layout.ocdbt() {
 		err := t.planPlain()
-		t.mayLink(o)
+		t.markHashed(o)
 		return t, err
 	}
 	t.files = place(t.arrays, &o)
-	t.mayLink(o)
+	t.markHashed(o)
 	if t.joins { // and the nodes that a file without arrays is for are not in it
-		t.files = slices.DeleteFunc(t.files, func(f *dataFile) bool { return f.size == 0 })
+		t.files = slices.DeleteFunc(t.files, func(f *file) bool { return f.size == 0 })
 	}
 	for _, f := range t.files {
 		if f.name, err = fileName(o.Random); err != nil {
@@ -77,7 +77,7 @@ func planTree(it Item, o Options) (*treeImage, error) {
 }
 
 // planArrays plans how each array is stored.
-func (t *treeImage) planArrays(o *Options) error {
+func (t *treePlan) planArrays(o *Options) error {
 	known, axes := newForms(o), namedAxes{}
 	var spare *array
 	for i := range t.leaves {
@@ -88,20 +88,20 @@ func (t *treeImage) planArrays(o *Options) error {
 		how, err := l.stored(o)
 		var a *array
 		if err == nil {
-			a, err = newArray(spare, l.param, *l.array, how, known)
+			a, err = newArray(spare, l.param, *l.source, how, known)
 		}
 		if err != nil {
 			return errs.Wrap("", l.entry.Path.String(), err)
 		}
-		axes.add(l.param, l.array.Spec(), how.ShardAxes)
+		axes.add(l.param, l.source.Spec(), how.ShardAxes)
 		if l.keyImpl == "" {
-			l.array = nil
+			l.source = nil
 		}
 		if spare = nil; !t.told && t.layout.ocdbt() && a.src.read == nil && a.inNode() {
 			if t.small == nil {
 				t.small = make([]smallArray, 0, len(t.leaves)-i)
 			}
-			t.small, spare = append(t.small, smallArray{a.form, a.param, a.values[0].inline}), a
+			t.small, spare = append(t.small, smallArray{a.form, a.param, a.chunks[0].inline}), a
 			continue
 		}
 		a.path, a.first = l.entry.Path, o.copies(l.entry.Path)
@@ -120,7 +120,7 @@ func fileName(random io.Reader) (string, error) {
 }
 
 // finish is documents, after what was still to be read of them.
-func (t *treeImage) finish(ctx context.Context, uuid [16]byte, now time.Time) ([]store.Blob, error) {
+func (t *treePlan) finish(ctx context.Context, uuid [16]byte, now time.Time) ([]store.Blob, error) {
 	for _, a := range t.arrays {
 		if a.src.read == nil {
 			continue
@@ -134,7 +134,7 @@ func (t *treeImage) finish(ctx context.Context, uuid [16]byte, now time.Time) ([
 
 // documents encodes the small files of the item. The data files of a database
 // grow by its nodes.
-func (t *treeImage) documents(uuid [16]byte, now time.Time) ([]store.Blob, error) {
+func (t *treePlan) documents(uuid [16]byte, now time.Time) ([]store.Blob, error) {
 	if t.layout == Safetensors {
 		if t.index == nil {
 			return nil, nil
@@ -180,11 +180,11 @@ func (t *treeImage) documents(uuid [16]byte, now time.Time) ([]store.Blob, error
 }
 
 // keys lists the arrays of typed PRNG keys.
-func (t *treeImage) keys() []orbax.KeyArray {
+func (t *treePlan) keys() []orbax.KeyArray {
 	var keys []orbax.KeyArray
 	for _, l := range t.leaves {
 		if l.keyImpl != "" {
-			keys = append(keys, orbax.KeyArray{Param: l.param, Impl: l.keyImpl, Shape: l.array.Shape})
+			keys = append(keys, orbax.KeyArray{Param: l.param, Impl: l.keyImpl, Shape: l.source.Shape})
 		}
 	}
 	return keys

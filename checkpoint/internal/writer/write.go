@@ -17,58 +17,58 @@ import (
 // a checkpoint may be moved.
 const commitText = "Checkpoint commit was successful"
 
-// Commit writes the image through the transaction and commits it; the
-// transaction is over when it returns. The time is the one recorded as that of
-// the commit.
+// Write writes the checkpoint through the transaction and commits it; the
+// transaction is over when it returns. The time is the one that the checkpoint records
+// as its commit.
 //
-// Arrays of which there is no snapshot are read from the caller's memory, which
-// must not change before Released.
-func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
-	defer txn.Abort() //nolint:errcheck // no-op after Commit; else the reason is already being returned
-	defer im.release()
+// Arrays that Snapshot has not copied are read from the memory of the caller, who
+// must not change them before Options.OnRelease is called, or Write has returned.
+func (w *Writer) Write(ctx context.Context, txn store.Txn) (time.Time, error) {
+	defer txn.Abort() //nolint:errcheck // no-op after txn.Commit; else the reason is already being returned
+	defer w.release()
 	start := time.Now()
-	now := im.opts.Now()
-	im.base = im.opts.Dedup.openBase(ctx)
-	guard := im.guard(txn)
+	now := w.opts.Now()
+	w.base = w.opts.Dedup.openBase(ctx)
+	guard := w.withParity(txn)
 	if guard != nil {
 		txn = guard
 	}
-	if err := im.pack(ctx, txn); err != nil {
+	if err := w.writePacked(ctx, txn); err != nil {
 		return now, err
 	}
 	var small []store.Blob
-	for i := range im.items {
-		files, err := im.documents(ctx, i, now)
+	for i := range w.items {
+		files, err := w.itemDocuments(ctx, i, now)
 		if err != nil {
 			return now, err
 		}
 		small = append(small, files...)
 	}
-	if err := im.persist(ctx, txn); err != nil {
+	if err := w.writeFiles(ctx, txn); err != nil {
 		return now, err
 	}
 	m := &manifest.Manifest{}
-	if im.signed() {
-		m.Label = im.opts.Label
+	if w.signed() {
+		m.Label = w.opts.Label
 	}
-	if err := im.sums(m); err != nil {
+	if err := w.listWritten(m); err != nil {
 		return now, err
 	}
-	if err := im.handled(ctx, txn, m); err != nil {
+	if err := w.runHandlers(ctx, txn, m); err != nil {
 		return now, err
 	}
-	im.status.handled(im)
-	im.base.tell(&im.stats)
-	im.stats.Persist = time.Since(start)
+	w.status.handled(w)
+	w.base.tell(&w.stats)
+	w.stats.Persist = time.Since(start)
 	start = time.Now()
-	small = append(append(append(small, im.root(now)...), im.annotations()...), im.opts.Extra...)
-	if guest := guard != nil && im.opts.Guest != ""; guest {
-		if err := im.finishParity(ctx, guard, m); err != nil {
+	small = append(append(append(small, w.rootDocuments(now)...), w.annotations()...), w.opts.Extra...)
+	if guest := guard != nil && w.opts.Guest != ""; guest {
+		if err := w.finishParity(ctx, guard, m); err != nil {
 			return now, err
 		}
 		guard = nil
 	}
-	small, bare, err := im.join(ctx, txn, small, m)
+	small, bare, err := w.join(ctx, txn, small, m)
 	if err != nil {
 		return now, err
 	}
@@ -76,106 +76,107 @@ func (im *Image) Commit(ctx context.Context, txn store.Txn) (time.Time, error) {
 		if err := txn.Put(ctx, f.Name, f.Data); err != nil {
 			return now, err
 		}
-		im.small(m, f.Name, f.Data)
+		w.listSmall(m, f.Name, f.Data)
 	}
-	im.status.documents(im)
-	markers := im.markers()
+	w.status.documents(w)
+	markers := w.markers()
 	for _, b := range markers {
-		im.small(m, b.Name, b.Data)
+		w.listSmall(m, b.Name, b.Data)
 	}
 	if guard != nil && !bare {
-		if err := im.addParity(ctx, guard, m, markers); err != nil {
+		if err := w.addParity(ctx, guard, m, markers); err != nil {
 			return now, err
 		}
 	}
-	last := store.Blob{Name: im.manifestName(), Data: manifest.Sign(m.Append(nil), im.opts.Signing)}
-	im.sum = sha256.Sum256(last.Data)
+	last := store.Blob{Name: w.manifestName(), Data: manifest.Sign(m.Append(nil), w.opts.Signing)}
+	w.sum = sha256.Sum256(last.Data)
 	if last.Name == "" || bare {
 		last, markers = markers[0], markers[1:]
 	}
 	err = txn.Commit(ctx, last, markers...)
-	im.stats.Commit = time.Since(start)
-	im.stats.TxnStats = txn.Stats()
+	w.stats.Commit = time.Since(start)
+	w.stats.TxnStats = txn.Stats()
 	return now, err
 }
 
-// ManifestSum returns the SHA-256 of the manifest, in hexadecimal digits, when Commit has
+// ManifestSum returns the SHA-256 of the manifest, in hexadecimal digits, when Write has
 // returned.
-func (im *Image) ManifestSum() string { return hex.EncodeToString(im.sum[:]) }
+func (w *Writer) ManifestSum() string { return hex.EncodeToString(w.sum[:]) }
 
 // manifestName is where the manifest lies: of a part beside its database, where
 // a finalization by Orbax keeps it apart from those of other parts. A part
 // without a database has none.
-func (im *Image) manifestName() string {
-	if im.opts.Style != Pending {
+func (w *Writer) manifestName() string {
+	if w.opts.Style != Pending {
 		return manifest.Name
 	}
-	for i, t := range im.trees {
+	for i, t := range w.trees {
 		if t != nil {
-			return path.Join(im.items[i].Name, im.opts.Process, manifest.Name)
+			return path.Join(w.items[i].Name, w.opts.Process, manifest.Name)
 		}
 	}
 	return ""
 }
 
-// documents are the small files of an item. The data files grow by what the
+// itemDocuments returns the small files of an item. The data files grow by what the
 // database wants of them.
-func (im *Image) documents(ctx context.Context, i int, now time.Time) ([]store.Blob, error) {
-	it, t := im.items[i], im.trees[i]
+func (w *Writer) itemDocuments(ctx context.Context, i int, now time.Time) ([]store.Blob, error) {
+	it, t := w.items[i], w.trees[i]
 	var files []store.Blob
 	if it.Commit == nil {
 		files = []store.Blob{{Name: path.Join(it.Name, it.File), Data: it.JSON}}
 	}
 	if t != nil {
 		var err error
-		if files, err = t.finish(ctx, im.uuids[i], now); err != nil {
+		if files, err = t.finish(ctx, w.uuids[i], now); err != nil {
 			return nil, err
 		}
 	}
-	if im.opts.Style == Step && im.opts.Layout != Safetensors {
+	if w.opts.Style == Step && w.opts.Layout != Safetensors {
 		files = append(files, store.Blob{Name: path.Join(it.Name, orbax.CommitFile), Data: []byte(commitText)})
 	}
 	return files, nil
 }
 
-// root are the small files at the root.
-func (im *Image) root(now time.Time) []store.Blob {
-	if im.opts.Layout == Safetensors {
+// rootDocuments returns the small files at the root.
+func (w *Writer) rootDocuments(now time.Time) []store.Blob {
+	if w.opts.Layout == Safetensors {
 		return nil
 	}
 	var small []store.Blob
-	if im.opts.Style != Step {
+	if w.opts.Style != Step {
 		small = append(small, store.Blob{Name: orbax.MarkerFile, Data: nil})
 	}
-	handlers := make(map[string]string, len(im.items))
-	for _, it := range im.items {
+	handlers := make(map[string]string, len(w.items))
+	for _, it := range w.items {
 		handlers[it.Name] = it.Handler
 	}
-	doc := orbax.Checkpoint{Handlers: handlers, Init: im.began.UnixNano(), Commit: now.UnixNano(), Custom: im.opts.Custom}
-	im.opts.Custom = nil // the document has it
+	doc := orbax.Checkpoint{Handlers: handlers, Init: w.began.UnixNano(), Commit: now.UnixNano(), Custom: w.opts.Custom}
+	w.opts.Custom = nil // the document has it
 	return append(small, store.Blob{Name: orbax.CheckpointFile, Data: doc.Append(nil)})
 }
 
 // annotations lie at the root, or beside the manifest of a part: two parts of one
 // checkpoint have files of other names.
-func (im *Image) annotations() []store.Blob {
-	if len(im.opts.Annotations) == 0 {
+func (w *Writer) annotations() []store.Blob {
+	if len(w.opts.Annotations) == 0 {
 		return nil
 	}
-	return []store.Blob{{Name: path.Join(path.Dir(im.manifestName()), orbax.AnnotationsFile), Data: im.opts.Annotations.Append(nil)}}
+	return []store.Blob{{Name: path.Join(path.Dir(w.manifestName()), orbax.AnnotationsFile), Data: w.opts.Annotations.Append(nil)}}
 }
 
 // markers are the files that say that a checkpoint is whole.
-func (im *Image) markers() []store.Blob {
-	if im.opts.Layout == Safetensors {
+func (w *Writer) markers() []store.Blob {
+	if w.opts.Layout == Safetensors {
 		return nil
 	}
 	return []store.Blob{{Name: orbax.CommitFile, Data: []byte(commitText)}}
 }
 
-// sums lists the arrays and data files, which were written, with their checksums.
-func (im *Image) sums(m *manifest.Manifest) error {
-	for _, t := range im.trees {
+// listWritten lists in the manifest the arrays and data files that were written, with
+// their checksums.
+func (w *Writer) listWritten(m *manifest.Manifest) error {
+	for _, t := range w.trees {
 		if t == nil {
 			continue
 		}
@@ -183,7 +184,7 @@ func (im *Image) sums(m *manifest.Manifest) error {
 			if t.layout.ocdbt() && a.inNode() || a.absent() {
 				continue
 			}
-			l := a.leaf(t.item)
+			l := a.record(t.item)
 			if err := a.unchanged(l); err != nil {
 				return err
 			}

@@ -28,8 +28,8 @@ const (
 	Pending              // as one part of v1.partial.save: V1, but the databases in Options.Process and not merged
 )
 
-// Memory gives memory for images. It is reset and reused by its owner when the
-// image is committed.
+// Memory gives memory for snapshots and for what is being encoded. Its owner may reset and
+// reuse it when Write has returned.
 type Memory interface {
 	// Alloc returns n bytes of any content, aligned.
 	Alloc(n, align int) ([]byte, error)
@@ -42,7 +42,7 @@ type Heap struct{}
 // buffered writes do not even need.
 func (Heap) Alloc(n, _ int) ([]byte, error) { return make([]byte, n), nil }
 
-// Options of Take.
+// Options of a save.
 type Options struct {
 	Style       Style
 	Layout      Layout
@@ -63,8 +63,8 @@ type Options struct {
 	Extra []store.Blob
 	// Admit, when not nil, is asked before a handler writes a file of an item.
 	Admit func(item, name string) error
-	// Join, when not nil, makes one checkpoint of the image and others. The image
-	// then makes no databases.
+	// Join, when not nil, makes one checkpoint of this save and what is there
+	// already. This save then makes no databases.
 	Join Join
 
 	Annotations orbax.Annotations // kept with the checkpoint
@@ -81,12 +81,13 @@ type Options struct {
 	WriteBytes   int64  // encoded bytes that are on their way to the store at a time, or one unit; 0 is no bound
 	Watch        bool   // fail when memory that was handed over changes before it is read
 	Pace         Pace   // of encoding and writing
-	// Copied, when not nil, says which leaves are copied before Begin returns, in
+	// Copied, when not nil, says which leaves are copied by Snapshot, in
 	// mode Copy and HandOver, and written before the others; the others are handed
 	// over. A leaf that shares a data file with one that is copied is copied too.
 	Copied func(tree.Path) bool
 	Status Status // nil is told nothing
-	// OnRelease, when not nil, is called once, when Released is closed.
+	// OnRelease, when not nil, is called once in mode HandOver, when the caller may
+	// change the arrays.
 	OnRelease func()
 	// Progress, when not nil, is told after each write how many bytes of the
 	// data files are with the store, and how many there are; one call at a time.
@@ -106,20 +107,20 @@ type Options struct {
 	Random      io.Reader // for names and identifiers; nil is crypto/rand
 }
 
-// Image is a checkpoint on its way to a store.
-type Image struct {
+// Writer is one save: a checkpoint that is planned, and on its way to a store.
+type Writer struct {
 	opts  Options
 	items []Item
 	mode  Mode
-	trees []*treeImage // nil for JSON items
+	trees []*treePlan // nil for JSON items
 	uuids [][16]byte
 	began time.Time // as recorded
 	start time.Time
 	size  int64
 
-	unread   atomic.Int64 // units that were not encoded yet
-	released chan struct{}
-	once     sync.Once // closes released
+	unread   atomic.Int64  // units that were not encoded yet
+	released chan struct{} // closed when the memory of the caller is not needed any more
+	once     sync.Once     // closes released
 	progress progress
 	status   status
 	base     *base    // nil without Dedup
@@ -128,10 +129,49 @@ type Image struct {
 	sum      [32]byte // the SHA-256 of the manifest
 }
 
-// Plan lays the items out. Scalars, strings and arrays of up to 1024 bytes are
-// copied, the others are the caller's until Snapshot or Commit is done with
-// them. Errors name the leaf.
-func Plan(items []Item, o Options) (*Image, error) {
+// Plan collects the leaves of the items, decides how each array is stored, and gives
+// every chunk its place in a file. Scalars, strings and arrays of up to 1024 bytes are
+// copied; the other arrays are the caller's until Snapshot or Write is done with them.
+// Errors name the leaf. Plan touches no storage. A Writer that is not used further needs
+// no Close.
+func Plan(items []Item, how Mode, o Options) (*Writer, error) {
+	how = o.settle(how)
+	if err := o.validate(items); err != nil {
+		return nil, err
+	}
+	if err := manifest.CheckSigning(o.Signing); err != nil {
+		return nil, err
+	}
+	w := &Writer{
+		opts: o, mode: how, items: items, trees: make([]*treePlan, len(items)), uuids: make([][16]byte, len(items)), began: o.Now(),
+		start: time.Now(), released: make(chan struct{}), progress: progress{tell: o.Progress},
+		status: status{o.Status},
+	}
+	for i, it := range items {
+		if it.Tree == nil {
+			w.size += int64(len(it.JSON))
+			continue
+		}
+		t, err := planTree(it, o)
+		if err == nil {
+			_, err = io.ReadFull(o.Random, w.uuids[i][:])
+		}
+		if err != nil {
+			return nil, errs.Wrap("", it.Name, err)
+		}
+		w.trees[i] = t
+		w.status.track(t)
+		for _, f := range t.files {
+			w.size += f.size
+		}
+		w.size += t.packed()
+	}
+	return w, nil
+}
+
+// settle gives the options that were left out their defaults. It returns the mode as these
+// options have it.
+func (o *Options) settle(how Mode) Mode {
 	if o.Memory == nil {
 		o.Memory = Heap{}
 	}
@@ -144,72 +184,40 @@ func Plan(items []Item, o Options) (*Image, error) {
 	if o.FileBytes == 0 {
 		o.FileBytes = fileBytes
 	}
-	if err := o.validate(items); err != nil {
-		return nil, err
+	if how == InPlace {
+		o.Copied = nil // the caller waits for all of it
 	}
-	if err := manifest.CheckSigning(o.Signing); err != nil {
-		return nil, err
+	if o.Copied != nil {
+		how = HandOver
 	}
-	im := &Image{
-		opts: o, items: items, trees: make([]*treeImage, len(items)), uuids: make([][16]byte, len(items)), began: o.Now(),
-		start: time.Now(), released: make(chan struct{}), progress: progress{tell: o.Progress},
-		status: status{o.Status},
+	if how != HandOver {
+		o.OnRelease = nil
 	}
-	for i, it := range items {
-		if it.Tree == nil {
-			im.size += int64(len(it.JSON))
-			continue
-		}
-		t, err := planTree(it, o)
-		if err == nil {
-			_, err = io.ReadFull(o.Random, im.uuids[i][:])
-		}
-		if err != nil {
-			return nil, errs.Wrap("", it.Name, err)
-		}
-		im.trees[i] = t
-		im.status.track(t)
-		for _, f := range t.files {
-			im.size += f.size
-		}
-		im.size += t.packed()
-	}
-	return im, nil
-}
-
-// Take is Plan and Snapshot into the memory of o.
-func Take(items []Item, o Options) (*Image, error) {
-	im, err := Plan(items, o)
-	if err != nil {
-		return nil, err
-	}
-	return im, im.Snapshot(im.opts.Memory)
+	return how
 }
 
 // Size returns the bytes of array data and JSON items.
-func (im *Image) Size() int64 { return im.size }
+func (w *Writer) Size() int64 { return w.size }
 
-// Released is closed when the caller's memory is not needed any more: by
-// Snapshot, by Commit when everything was read or it gave up.
-func (im *Image) Released() <-chan struct{} { return im.released }
-
-func (im *Image) release() {
-	im.once.Do(func() {
-		if im.mode == Copy {
-			im.stats.Blocked = time.Since(im.start)
+// release tells that the caller's memory is not needed any more: everything was copied, or
+// read, or the save was given up.
+func (w *Writer) release() {
+	w.once.Do(func() {
+		if w.mode == Copy {
+			w.stats.Blocked = time.Since(w.start)
 		}
-		close(im.released)
-		if im.opts.OnRelease != nil {
-			im.opts.OnRelease()
+		close(w.released)
+		if w.opts.OnRelease != nil {
+			w.opts.OnRelease()
 		}
 	})
 }
 
-// Abandon says that Commit will read nothing any more, or was never called.
-func (im *Image) Abandon() {
-	im.release()
-	if im.mode == InPlace {
-		im.stats.Blocked = time.Since(im.start)
+// Close gives the caller's memory back: Write has returned, or will not be called.
+func (w *Writer) Close() {
+	w.release()
+	if w.mode == InPlace {
+		w.stats.Blocked = time.Since(w.start)
 	}
 }
 
@@ -230,5 +238,5 @@ type Stats struct {
 	Refused     int   // data files that could have been taken over, but for the store; written
 }
 
-// Stats returns what is known when Commit has returned.
-func (im *Image) Stats() Stats { return im.stats }
+// Stats returns what is known when Write has returned.
+func (w *Writer) Stats() Stats { return w.stats }

@@ -81,7 +81,7 @@ func TestSumsAreThoseOfTheBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	im, err := Take(items, Options{Memory: dirty{}, Now: func() time.Time { return time.Unix(5, 0) }})
+	w, err := snapshot(items, Copy, Options{Memory: dirty{}, Now: func() time.Time { return time.Unix(5, 0) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestSumsAreThoseOfTheBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := im.Commit(ctx, txn); err != nil {
+	if _, err := w.Write(ctx, txn); err != nil {
 		t.Fatal(err)
 	}
 	b, err := store.ReadAll(ctx, st, "c/"+manifest.Name)
