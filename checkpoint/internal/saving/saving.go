@@ -1,16 +1,16 @@
 // Package saving is the frame of a save, which is the same for a checkpoint, a step
-// and a part:
+// and a part. It has four methods; package writer describes the stages behind them:
 //
 //	Resolve   the options of the call become the options of a writer.Writer
 //	Collect   the values become items, each by its handler; the metadata is encoded
 //	Snapshot  the files are planned; arrays are copied, where that is asked for and fits
 //	Write     in the background: a transaction, written and committed, or nothing of it
 //
-// An engine decides between these steps what is its own: it admits the save before
-// Collect, looks at Items and completes Options before Snapshot, and says in a Target where
-// Write commits, and what happens just before and after. The methods are called one
-// after the other, each once. A Save whose Snapshot has returned nil ends with Write; one
-// that is given up before owns nothing.
+// An engine (checkpoint, training, partial) does its own part between these calls. It admits the
+// save before Collect. It reads Items and completes Options before Snapshot. In a Target it says
+// where Write commits, and what happens just before and after. The methods are called one after
+// the other, each once. A Save whose Snapshot has returned nil ends with Write; a Save that is
+// given up before owns nothing.
 package saving
 
 import (
@@ -32,8 +32,8 @@ import (
 type Call struct {
 	Options    options.Options // what options.Resolve returned
 	Background bool            // the caller does not wait for Write
-	Custom     any             // the metadata, which encodes to a JSON object; nil is none
-	Release    func()          // in the background, not nil: nothing is copied, and this called when the memory is not needed any more
+	Custom     any             // the metadata, which encodes to a JSON object; may be nil
+	Release    func()          // not nil in the background: nothing is copied; called when the caller may change the arrays
 	Watch      bool            // as in writer.Options
 	Progress   func(done, total int64)
 }
@@ -55,7 +55,7 @@ type Save struct {
 	Writer  *writer.Writer // of Snapshot
 
 	call    Call
-	until   time.Time // the end of the time that it may take; the zero Time is none
+	until   time.Time // the end of the time that it may take; zero for no limit
 	role    role
 	meeting *crew.Meeting // of a Joint save, from Meet on
 	over    bool          // Meet has failed
@@ -88,8 +88,8 @@ func Resolve(c Call) (*Save, error) {
 }
 
 // Collect turns values into items in the order of their names; what is not a tree is
-// isolated when it returns. values is not changed. The time that the save may take
-// begins, which is not that for which it waited for another.
+// isolated when it returns. values is not changed. The time limit of the save begins here, so
+// waiting for an earlier save does not count.
 func (s *Save) Collect(ctx context.Context, values map[string]any) (err error) {
 	o := s.call.Options
 	if d := o.Asynchronous.SaveBound(s.call.Background); d > 0 {
@@ -117,6 +117,7 @@ func (s *Save) Snapshot(ctx context.Context, t Target, err error) error {
 	return err
 }
 
+// plan plans the files and copies the arrays. On failure it gives the memory of the save back.
 func (s *Save) plan() (err error) {
 	if s.Options.Memory == nil {
 		if s.memory, err = arena.Open(0, &arena.Options{Limit: int(s.Options.Budget)}); err != nil {
@@ -134,10 +135,10 @@ func (s *Save) plan() (err error) {
 	return nil
 }
 
-// Write writes and commits the checkpoint, or leaves nothing visible of it. One that fails because ctx
-// ended is errs.Canceled; so is one that takes longer than it may, with
-// context.DeadlineExceeded in its chain. The caller's memory is not needed any more
-// when it returns.
+// Write writes and commits the checkpoint, or leaves nothing visible of it. It fails with
+// errs.Canceled when ctx ends, and when the save takes longer than it may, then with
+// context.DeadlineExceeded in the chain. The caller's memory is not needed any more when it
+// returns.
 func (s *Save) Write(ctx context.Context, t Target) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()

@@ -25,7 +25,7 @@ type array struct {
 	chunks  []chunk  // one for each chunk that is stored
 	one     [1]chunk // memory of chunks, where there is one
 	size    int      // of the chunks in data files, where that is known
-	file    *file    // that they lie in, where it is one
+	file    *file    // of a database that its chunks lie in; else nil
 	watched *uint32  // what the checksum of the source was when it was handed over
 }
 
@@ -38,7 +38,7 @@ type chunk struct {
 	file   *file
 	offset int64 // in file
 
-	// Set while its pieces are encoded, each by whoever encodes that piece.
+	// Set while its pieces are encoded, each by the worker that encodes that piece.
 	stored []uint32 // checksum of each sub-chunk with its padding
 	plain  []uint32 // of the elements of the array in it
 	share  []uint32 // what they add to the checksum of the array
@@ -159,9 +159,9 @@ func (c *chunk) encode(ctx context.Context, p *piece, dst []byte) (sum uint32, e
 	return crc.Update(sum, dst[n-a.suffix:n]), nil
 }
 
-// elements returns memory with the elements of a region: that of the source, or
-// what is read or gathered, into dst where they lie at its beginning. done gives
-// the memory back.
+// elements returns memory that holds the elements of a region. It is the memory of the
+// source, where one piece of it holds the region. Otherwise the elements are read or gathered:
+// into dst if bare, else into scratch memory, which done gives back.
 func (a *array) elements(ctx context.Context, region zarr.Box, bare bool, dst []byte) (src zarr.Source, done func(), err error) {
 	done = func() {}
 	if src, ok := a.src.view(region); ok {
@@ -206,9 +206,9 @@ func (c *chunk) sumSource(i int, src zarr.Source) {
 	c.plain[i], c.share[i] = sumRuns(region, src, a.src.Shape, size, c.stored[i], bare)
 }
 
-// sumRuns returns the checksum of the elements of region, in C order, and what
-// it adds to that of an array of that shape. Where the first is known already,
-// and the region is one run of the array, nothing is read.
+// sumRuns returns the checksum of the elements of region, in C order, and what they add to
+// the checksum of an array of that shape. If known, sum is the first of the two, and nothing
+// is read of a region that is one run of the array.
 func sumRuns(region zarr.Box, src zarr.Source, shape tensor.Shape, size int, sum uint32, known bool) (plain, share uint32) {
 	total := shape.Len() * size
 	zarr.Runs(region, src.Box, shape, size, func(at, whole, n int) {
@@ -319,7 +319,7 @@ func (a *array) place(region zarr.Box) int {
 	return n
 }
 
-// unchanged holds the array against what was handed over.
+// unchanged returns an error if the array was changed after it was handed over.
 func (a *array) unchanged(l manifest.Leaf) error {
 	if a.watched == nil || *a.watched == l.CRC {
 		return nil

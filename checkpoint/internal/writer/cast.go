@@ -89,8 +89,8 @@ func seenFrom(from, b zarr.Box) zarr.Box {
 	return zarr.Box{Origin: origin, Shape: b.Shape}
 }
 
-// rows returns the shape of parts of at most so many elements, one at least: those
-// that lie behind one another.
+// rows returns the shape of the largest parts of at most most elements, but at least one,
+// whose elements lie behind each other.
 func rows(shape []int, most int) []int {
 	out := slices.Clone(shape)
 	n := tensor.Shape(shape).Len()

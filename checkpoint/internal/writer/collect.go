@@ -55,8 +55,8 @@ func (h Handlers) CollectTree(ctx context.Context, name string, v any) (it Item,
 	return it, nil
 }
 
-// handlerOf finds what saves an item. A tree is one also where leaf handlers have
-// leaves of it, unless another handler than that of JSON takes it.
+// handlerOf finds the handler that saves an item. A tree some of whose leaves belong to leaf
+// handlers is still saved as a tree, unless a handler other than handler.JSON takes it.
 func (h Handlers) handlerOf(registry *handler.Registry, name string, v any) (handler.CheckpointableHandler, error) {
 	by, err := registry.ForSave(name, v)
 	if _, isJSON := by.(handler.JSON); err == nil && !isJSON || err != nil && errs.KindOf(err) != errs.NotFound || len(h.Leaves.All()) == 0 {

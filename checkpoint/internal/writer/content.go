@@ -20,9 +20,9 @@ import (
 //	│ content: elements, a run     │ checksum │
 //	└──────────────────────────────┴──────────┘
 
-// content returns the content of a piece that is a run. dst is the memory of the
-// piece, which holds the content where it was copied there. Booleans are none:
-// they are checked while they are copied.
+// content returns the content of a piece that is a run. dst is the memory of the piece, which
+// holds the content if the snapshot copied it there. A piece of booleans is not a run: its
+// elements are checked while they are copied.
 func (p *piece) content(dst []byte) ([]byte, bool) {
 	if p.chunk == nil || p.state == encoded || p.sub == shardIndex || p.chunk.array.src.DType == tensor.Bool {
 		return nil, false
@@ -35,7 +35,7 @@ func (p *piece) content(dst []byte) ([]byte, bool) {
 	return b, ok && len(b) == n
 }
 
-// holds is how many bytes of elements a piece has.
+// holds returns the number of bytes of elements in a piece.
 func (c *chunk) holds(p *piece) int {
 	if c.array.raw {
 		return p.size
@@ -44,8 +44,8 @@ func (c *chunk) holds(p *piece) int {
 	return region.Len() * c.array.src.DType.Size()
 }
 
-// seal takes the checksums of a piece that is a run, and puts that of its
-// content behind it.
+// seal takes the checksums of a piece that is a run, and writes the checksum of its content
+// behind the content.
 func (p *piece) seal(content, behind []byte) {
 	if p.chunk.array.raw {
 		p.sum = p.chunk.sealRaw(p, content)
@@ -59,7 +59,7 @@ func (p *piece) seal(content, behind []byte) {
 	p.chunk.know(p, content, sum)
 }
 
-// know has sum as the checksum of the content of a piece.
+// know records sum as the checksum of the content of a piece.
 func (c *chunk) know(p *piece, content []byte, sum uint32) {
 	i := max(p.sub, 0)
 	c.stored[i] = sum
@@ -67,14 +67,14 @@ func (c *chunk) know(p *piece, content []byte, sum uint32) {
 	c.sumSource(i, zarr.Source{Data: content, Box: region})
 }
 
-// checksums returns what is believed to be the checksum of the content of a
-// sub-chunk.
+// checksums returns the checksum that a sub-chunk is believed to have; ok is false when
+// nothing is known of it.
 type checksums func(c *chunk, sub int) (sum uint32, ok bool)
 
-// quickHash returns the hash of the bytes of the unit with the least work: for the
-// checksum of a run it takes that which believed knows, if any. When the hash is
-// that of a unit that was written, its content and checksum are those too;
-// when it is not, the unit is to be encoded, whatever its checksums now are.
+// quickHash returns the hash of the bytes of the unit with the least work: it takes the
+// checksums of runs from believed, where they are known there. If a unit of the base has the
+// same hash, then content and checksums are right. If none has, the unit must be encoded,
+// and the checksums that it has now mean nothing.
 func (u *unit) quickHash(ctx context.Context, memory []byte, believed checksums) (manifest.Hash, error) {
 	if len(u.pieces) == 0 || u.tail != nil {
 		b, err := u.bytes(ctx, memory)

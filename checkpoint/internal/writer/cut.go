@@ -92,8 +92,8 @@ func cutAxes(chunk, sub []int, shape tensor.Shape, axes []int, bytes int) int {
 	return bytes
 }
 
-// split returns into how many parts to cut n rows: the fewest that keep each
-// within so many rows, or up to twice as many when that divides n.
+// split returns into how many parts to cut n rows: the fewest of at most rows rows, or up to
+// twice as many when their number divides n.
 func split(n, rows int) int {
 	least := (n + rows - 1) / rows
 	for count := least; count <= 2*least && count <= n; count++ {
@@ -158,8 +158,8 @@ func gcd(a, b int) int {
 }
 
 // regular returns the shape of the parts if they are the chunks of a regular
-// grid: all alike, but for those at the far edges, which may be smaller. It is
-// nil when they are not, or when there is but one.
+// grid: all of one shape, except that parts at the far edges may be smaller. It returns nil
+// when they are not, or when there is only one part.
 func regular(shape tensor.Shape, parts []Part) []int {
 	if len(parts) < 2 {
 		return nil

@@ -16,21 +16,19 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Dedup has data files taken over from an earlier checkpoint by link where
-// their bytes are the same.
+// Dedup links data files of an earlier checkpoint instead of writing files of the same bytes.
 //
-// The arrays of an item are grouped into data files of at most 64 MiB, larger
-// arrays have files of their own, and the nodes of the database a file that is
-// always new: what else changes, a file changes only with the arrays in it. The
-// grouping follows from names, dtypes and shapes alone. Where chunks are
-// compressed a file holds those that make 32 MiB before. Plain layouts have a
-// file a chunk, safetensors parts like the data files of a database.
+// The arrays of an item are grouped into data files of at most 64 MiB. Larger arrays have files
+// of their own. The nodes of the database are in a file that is always new. So a data file
+// changes only when an array in it changes. The grouping follows from names, dtypes and shapes
+// alone. Compressed chunks are grouped by their sizes before compression, 32 MiB for each file.
+// Plain layouts have one file for each chunk; safetensors checkpoints have parts, which are
+// grouped like the data files of a database.
 //
-// Two files are the same when their sizes and hashes are: 128 bits, the XXH3 of
-// size and XXH3 of each unit in turn, so that units are hashed in any order
-// while they lie in the cache. A linked file is read back and its hash compared
-// when VerifyEvery saves have linked it: one damaged inode must not become all
-// copies there are.
+// Two files are the same when their sizes and hashes are the same. The hash has 128 bits: it is
+// the XXH3 of the size and XXH3 of each unit in turn, so units can be hashed in any order, while
+// they lie in the cache. A linked file is read back and its hash compared when VerifyEvery saves
+// have linked it, so that one damaged inode does not become all copies.
 type Dedup struct {
 	Store store.Store // holds the bases; the transaction is one of it, with LinksOnly
 	// Bases are the names of committed checkpoints. Of the first whose manifest
@@ -102,14 +100,15 @@ func byName(arrays []*array) []*array {
 	return arrays
 }
 
-// markHashed has the files that hold arrays hashed: later checkpoints may link them.
+// markHashed marks the files that hold arrays: they are hashed, so that later checkpoints may
+// link them.
 func (t *treePlan) markHashed(o Options) {
 	for _, f := range t.files {
 		f.hashed = o.Dedup != nil && len(f.pieces) > 0
 	}
 }
 
-// hash is that of the file, when all units have theirs.
+// hash returns the hash of the file, when all units have been hashed.
 func (f *file) hash() manifest.Hash {
 	if !f.hashed {
 		return manifest.Hash{}

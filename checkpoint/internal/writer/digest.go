@@ -7,15 +7,15 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// What a signature is to speak for has SHA-256 digests, taken of each unit from
-// the memory from which it is written, while it lies in the cache. Checkpoints
-// that are not signed have none.
+// A signature covers SHA-256 digests of all data. They are taken of each unit, from the memory
+// from which it is written, while it lies in the cache. Checkpoints that are not signed have no
+// digests.
 
 // signed reports whether digests are wanted.
 func (w *Writer) signed() bool { return w.opts.Signing != nil }
 
-// digest takes the digests of a unit with the bytes b. Sub-chunks of large
-// arrays are read by themselves, and so are arrays and the nodes behind them.
+// digest takes the digests of a unit with the bytes b. Each piece has digests of its own, and so
+// has the tail, because readers read them one by one.
 func (u *unit) digest(b []byte) {
 	parts := make([]int, 0, len(u.pieces)+1)
 	for _, p := range u.pieces {
@@ -24,7 +24,7 @@ func (u *unit) digest(b []byte) {
 	u.runs = manifest.Runs(b, u.off, append(parts, len(b)-len(u.tail))...)
 }
 
-// runs are those of the file, when all units have theirs.
+// runs returns the digests of the file, when all units have theirs.
 func (f *file) runs() []manifest.Run {
 	var runs []manifest.Run
 	for _, u := range f.units {

@@ -11,7 +11,7 @@
 //	plan      Plan                leaves become arrays, chunks and files; names and sizes are decided
 //	snapshot  Writer.Snapshot     arrays are copied, so that the caller may change them
 //	write     Writer.Write        arrays are encoded, checksummed, and written into data files
-//	commit    store.Txn.Commit    called by Write after the documents, with the manifest as the last file
+//	commit    store.Txn.Commit    called by Write, with the manifest as the last file
 //
 // Plan touches no storage. The caller of an asynchronous save waits until Snapshot is done;
 // Write then runs in the background. Close follows Write, and stands for it when Write is not

@@ -189,8 +189,8 @@ func (w *Writer) work(ctx context.Context, txn store.Txn, s *schedule, memory []
 	}
 }
 
-// note takes what is recorded of the bytes b of a unit. Digests of a unit that was
-// compared before are those of the same bytes as long as its hash is.
+// note takes the hash and the digests of the bytes b of a unit. Digests that were taken when
+// the unit was compared are kept if its hash has not changed since.
 func (w *Writer) note(f *file, u *unit, b []byte) {
 	fresh := u.runs == nil
 	if f.hashed {

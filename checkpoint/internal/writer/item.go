@@ -23,19 +23,19 @@ import (
 type Item struct {
 	Name    string
 	Handler string          // type string recorded for it
-	Rich    *orbax.Rich     // types of the containers of Tree that are recorded; nil is none
+	Rich    *orbax.Rich     // types of the containers of Tree that are recorded; nil records no types
 	Tree    *tree.Node      // or
-	Commit  handler.Commit  // of the handler, which has isolated the value, or of those of Foreign; or
+	Commit  handler.Commit  // of the handler, which has isolated the value, or of the leaf handlers of Foreign; or
 	JSON    json.RawMessage // kept as it is
 	File    string          // of the JSON, below the item's directory
 	// Foreign are the leaves of Tree that Commit writes, with their type strings.
 	Foreign map[*tree.Node]string
 }
 
-// Handlers find what saves an item. The zero value has those of handler.Global.
+// Handlers find the handler of an item. The zero value has the handlers of handler.Global.
 type Handlers struct {
 	Items  *handler.Registry     // nil is handler.Global()
-	Leaves *handler.LeafRegistry // of leaves in trees; nil is none
+	Leaves *handler.LeafRegistry // of leaves in trees; nil has no handlers
 }
 
 // Collect turns named values into items in the order of their names, each by its
@@ -116,7 +116,7 @@ func CheckLeaves(n *tree.Node) error {
 	return nil
 }
 
-// TreeOf returns v as a tree whose leaves can be saved, or says why it is none.
+// TreeOf returns v as a tree whose leaves can be saved, or says why it cannot be.
 func TreeOf(v any) (*tree.Node, error) {
 	n, err := tree.Options{KeepUnknown: true}.From(v)
 	if err != nil {
@@ -144,8 +144,7 @@ func CheckNames(items []Item) error {
 	return nil
 }
 
-// NameClash is the error of an item whose name differs from that of another one in case
-// only.
+// NameClash returns the error of two items whose names differ in case only.
 func NameClash(item, other string) error {
 	return &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(item), Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "one that does not",
 		Remedy: "some file systems would take both for one directory"}

@@ -27,8 +27,8 @@ func (p Pace) writers() int {
 	return writers
 }
 
-// enter is called at the begin of a goroutine that encodes and writes, and does
-// nothing else afterwards. The thread of a background one is given up with it.
+// enter is called at the beginning of a goroutine that only encodes and writes. In the
+// background the goroutine keeps its thread, which ends with it.
 func (p Pace) enter() {
 	if p.Background {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine, and with it its priority

@@ -30,8 +30,8 @@ func (t *treePlan) packed() int64 {
 // varies reports whether the encoded size of the chunks depends on the data.
 func (a *array) varies() bool { return !a.raw && len(a.chunks) > 0 && a.chunks[0].size < 0 }
 
-// packer encodes chunks into memory, and writes this as a file when it is full:
-// a file has its size before it is made.
+// packer encodes chunks into memory, and writes the memory as a file when it is full: a store
+// wants to know the size of a file first.
 type packer struct {
 	writer *Writer
 	txn    store.Txn
@@ -112,8 +112,9 @@ type batch struct {
 	chunks []*chunk
 }
 
-// batches are single chunks, with Dedup those of one data file: in the order of
-// names, up to bound bytes whatever they are; a larger chunk has a file to itself.
+// batches returns single chunks or, with Dedup, the chunks of one data file each: chunks in the
+// order of names that take at most bound bytes, however well they compress. A larger chunk is a
+// batch by itself.
 func (w *Writer) batches(bound int, which func(*array) bool) (out []batch) {
 	for _, t := range w.trees {
 		if t == nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// withParity returns the transaction with parity, nil where none is asked for. Parts of a
-// checkpoint that is still to be made have none: Finalize makes that of the whole.
+// withParity wraps the transaction in one that makes parity files; it returns nil when the
+// options ask for no parity. Parts of a session have no parity: Finalize makes it for the whole
+// checkpoint.
 func (w *Writer) withParity(txn store.Txn) *parity.Txn {
 	o := w.opts
 	if o.Parity <= 0 || o.Style == Pending {
@@ -45,8 +46,8 @@ func (w *Writer) finishParity(ctx context.Context, guard *parity.Txn, m *manifes
 	return err
 }
 
-// keepGuarded has only such files taken over from the base as have a parity file of their own
-// there, which is linked with them: the others are written anew.
+// keepGuarded keeps only the files of the base that have a parity file of their own there, which
+// is linked with them. The other files are written anew.
 func (b *base) keepGuarded(o *parity.Options) {
 	if b.manifest == nil {
 		return

@@ -42,7 +42,7 @@ type piece struct {
 type pieceState uint8
 
 const (
-	elsewhere pieceState = iota // its elements are those of the source
+	elsewhere pieceState = iota // its elements are still with the source
 	copied                      // its elements are where they will be written from
 	encoded                     // it is complete there
 )
@@ -316,8 +316,8 @@ func (p *piece) encode(ctx context.Context, dst []byte) (err error) {
 	return err
 }
 
-// encode writes the bytes of the unit into dst, which has its size, but for a
-// tail where the unit is part of a snapshot.
+// encode writes the bytes of the unit into dst, which has the size of the unit. In a snapshot
+// dst has no room for the tail.
 func (u *unit) encode(ctx context.Context, dst []byte) (err error) {
 	at := 0
 	for _, p := range u.pieces {

@@ -13,9 +13,9 @@ import (
 // safetensorsItem is the one item of a safetensors checkpoint.
 const safetensorsItem = orbax.StateItem
 
-// planSafetensors makes the header, and places the tensors behind it in its
-// order; where there is a bound for files, those of several, and an index. The
-// metadata of the first header holds what the format has no place for: paths and
+// planSafetensors makes the header, and places the tensors behind it in its order. If the size
+// of files is bounded, it does so for several files, and makes an index. The metadata of the
+// first header holds what the format has no place for: paths and
 // kinds of leaves as _METADATA has them, strings by the names of their leaves, and
 // the user's metadata.
 func (t *treePlan) planSafetensors(o Options) error {
@@ -91,8 +91,8 @@ func (t *treePlan) planSafetensors(o Options) error {
 	return nil
 }
 
-// divide deals tensors out to files of at most so many bytes, unless they hold
-// one tensor; 0 is one file.
+// divide deals tensors out to files of at most most bytes. A larger tensor has a file of its
+// own. 0 puts all tensors into one file.
 func divide(specs map[string]tensor.Spec, most int64) ([][]string, error) {
 	if most == 0 {
 		most = math.MaxInt64

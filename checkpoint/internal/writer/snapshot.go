@@ -67,7 +67,7 @@ func (w *Writer) files() iter.Seq[*file] {
 	}
 }
 
-// large lists the arrays whose bytes are still those of the caller.
+// large lists the arrays whose elements are still in the memory of the caller.
 func (w *Writer) large() []*array {
 	var out []*array
 	for _, t := range w.trees {

@@ -194,10 +194,11 @@ func newSource(value any) (s source, ok bool, err error) {
 	return source{}, false, nil
 }
 
-// Check refuses what is no leaf, but for parts that do not tile the shape.
+// Check returns an error unless p can be a leaf. It does not ask whether the parts tile the
+// shape.
 func (p Parts) Check() error { return checkParts(p.DType, p.Shape, p.Parts) }
 
-// checkParts refuses parts that are none of an array of that shape.
+// checkParts returns an error unless all parts lie in an array of that dtype and shape.
 func checkParts(d tensor.DType, shape tensor.Shape, parts []Part) error {
 	if _, err := shape.Bytes(d); err != nil {
 		return err

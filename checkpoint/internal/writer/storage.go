@@ -25,12 +25,12 @@ type Storage struct {
 	ChunkBytes int
 }
 
-// storage is that of all arrays, as the options say.
+// storage returns the Storage that the options ask for by default.
 func (o *Options) storage() Storage {
 	return Storage{DType: o.DType, Compression: o.Compression, ShardAxes: o.ShardAxes, ChunkBytes: o.ChunkBytes}
 }
 
-// storageOf is that of one array.
+// storageOf returns the Storage of one array.
 func (o *Options) storageOf(p tree.Path, s tensor.Spec) (Storage, error) {
 	one := o.storage()
 	var err error

@@ -37,7 +37,7 @@ type treePlan struct {
 	nodes  *file  // whose tail are the nodes of the database
 }
 
-// planTree places every array of the item, as far as sizes are known.
+// planTree plans the arrays of the item, and places the chunks whose sizes are known.
 func planTree(it Item, o Options) (*treePlan, error) {
 	ls, listed, err := leaves(it.Tree, it.Foreign)
 	if err != nil {

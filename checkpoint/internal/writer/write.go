@@ -13,8 +13,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// commitText is what Orbax writes into commit_success.txt, but for the path:
-// a checkpoint may be moved.
+// commitText is what Orbax writes into commit_success.txt, without the path: a checkpoint may
+// be moved.
 const commitText = "Checkpoint commit was successful"
 
 // Write writes the checkpoint through the transaction and commits it; the
@@ -103,9 +103,9 @@ func (w *Writer) Write(ctx context.Context, txn store.Txn) (time.Time, error) {
 // returned.
 func (w *Writer) ManifestSum() string { return hex.EncodeToString(w.sum[:]) }
 
-// manifestName is where the manifest lies: of a part beside its database, where
-// a finalization by Orbax keeps it apart from those of other parts. A part
-// without a database has none.
+// manifestName returns the name of the manifest. The manifest of a part lies beside its
+// database, where a finalization by Orbax keeps it apart from the manifests of other parts. A
+// part without a database has no manifest, and its name is "".
 func (w *Writer) manifestName() string {
 	if w.opts.Style != Pending {
 		return manifest.Name

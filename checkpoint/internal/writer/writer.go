@@ -56,7 +56,7 @@ type Options struct {
 	MetadataKey string // of arrays of zarr v2, in place of .zarray
 	Rich        bool   // types of containers are recorded
 
-	// Process is the directory, in that of each item, of the database: "" is the
+	// Process is the directory of the database, below each item: "" is the
 	// item's own, as of a database that is whole, else ocdbt.process_<id>.
 	Process string
 	// Extra are further small files, by their names below the checkpoint.
@@ -74,7 +74,7 @@ type Options struct {
 	// file, up to four; 0 is 16 MiB.
 	FileBytes int64
 	// MaxFileBytes is how many bytes of arrays a data file holds at most, unless it
-	// is one array; -1 is no bound, and 0 too but for 64 MiB with Dedup.
+	// is one array; -1 is no bound; 0 is 64 MiB with Dedup, and no bound without.
 	MaxFileBytes int64
 	Dedup        *Dedup // nil writes everything
 	Budget       int64  // bytes of Memory, where a copy would need more it is not made; 0 is no bound
@@ -235,7 +235,7 @@ type Stats struct {
 	Verified    int   // of these, read back before
 	Damaged     int   // data files of the base that were found damaged when they were read back; written anew
 	ParityBytes int64 // of parity files
-	Refused     int   // data files that could have been taken over, but for the store; written
+	Refused     int   // data files that the store refused to link; they were written
 }
 
 // Stats returns what is known when Write has returned.
