@@ -304,14 +304,14 @@ func (a *array) record(item string) manifest.Leaf {
 			if a.tied {
 				sum = c.stored[k]
 			}
-			l.Chunks[a.place(region)] = sum
+			l.Chunks[a.gridIndex(region)] = sum
 		}
 	}
 	return l
 }
 
-// place is where in the grid of sub-chunks, in C order, a region lies.
-func (a *array) place(region zarr.Box) int {
+// gridIndex returns where in the grid of sub-chunks, in C order, a region lies.
+func (a *array) gridIndex(region zarr.Box) int {
 	n := 0
 	for k, g := range a.grid {
 		n = n*g + region.Origin[k]/a.sub[k]

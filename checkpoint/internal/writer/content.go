@@ -29,14 +29,14 @@ func (p *piece) content(dst []byte) ([]byte, bool) {
 	}
 	n := p.size - p.chunk.array.suffix
 	if p.state == copied {
-		return dst[:n], p.chunk.holds(p) == n
+		return dst[:n], p.chunk.elementBytes(p) == n
 	}
 	b, ok := p.chunk.run(p)
 	return b, ok && len(b) == n
 }
 
-// holds returns the number of bytes of elements in a piece.
-func (c *chunk) holds(p *piece) int {
+// elementBytes returns the number of bytes of elements in a piece.
+func (c *chunk) elementBytes(p *piece) int {
 	if c.array.raw {
 		return p.size
 	}
@@ -56,11 +56,11 @@ func (p *piece) seal(content, behind []byte) {
 		binary.LittleEndian.PutUint32(behind, sum)
 	}
 	p.sum = crc.Update(sum, behind)
-	p.chunk.know(p, content, sum)
+	p.chunk.setSums(p, content, sum)
 }
 
-// know records sum as the checksum of the content of a piece.
-func (c *chunk) know(p *piece, content []byte, sum uint32) {
+// setSums records sum as the checksum of the content of a piece.
+func (c *chunk) setSums(p *piece, content []byte, sum uint32) {
 	i := max(p.sub, 0)
 	c.stored[i] = sum
 	region, _ := c.region(p.sub)
@@ -111,7 +111,7 @@ func (p *piece) addHash(ctx context.Context, h *xxh3.Hasher, dst []byte, believe
 			h.Write(content)   //nolint:errcheck // never fails
 			h.Write(behind[:]) //nolint:errcheck // as above
 			p.sum = crc.Update(sum, behind[:])
-			p.chunk.know(p, content, sum)
+			p.chunk.setSums(p, content, sum)
 			return nil
 		}
 	}
@@ -147,6 +147,6 @@ func (b *base) believed(item string) checksums {
 		if !ok {
 			return 0, false
 		}
-		return l.Chunk(a.place(region))
+		return l.Chunk(a.gridIndex(region))
 	}
 }

@@ -248,7 +248,7 @@ func (b *base) reread(ctx context.Context, name string, f *file) (bool, error) {
 	}
 	buf := make([]byte, min(rereadBytes, f.size))
 	for _, u := range f.units {
-		if u.runs != nil {
+		if u.digests != nil {
 			if same, err := u.same(ctx, r, buf); !same {
 				return false, err
 			}
@@ -278,8 +278,8 @@ func canceled(err error) error {
 	return nil
 }
 
-// tell sets what the save took over.
-func (b *base) tell(s *Stats) {
+// report sets in s what the save took over.
+func (b *base) report(s *Stats) {
 	if b == nil {
 		return
 	}

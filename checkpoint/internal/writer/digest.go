@@ -21,14 +21,14 @@ func (u *unit) digest(b []byte) {
 	for _, p := range u.pieces {
 		parts = append(parts, int(p.off-u.off))
 	}
-	u.runs = manifest.Runs(b, u.off, append(parts, len(b)-len(u.tail))...)
+	u.digests = manifest.Runs(b, u.off, append(parts, len(b)-len(u.tail))...)
 }
 
-// runs returns the digests of the file, when all units have theirs.
-func (f *file) runs() []manifest.Run {
+// digests returns the digests of the file, when all units have theirs.
+func (f *file) digests() []manifest.Run {
 	var runs []manifest.Run
 	for _, u := range f.units {
-		runs = append(runs, u.runs...)
+		runs = append(runs, u.digests...)
 	}
 	return runs
 }
@@ -36,7 +36,7 @@ func (f *file) runs() []manifest.Run {
 // same reports whether the file that r reads still has the bytes of the unit, by
 // their digests. What cannot be read has not.
 func (u *unit) same(ctx context.Context, r store.Reader, buf []byte) (bool, error) {
-	for _, run := range u.runs {
+	for _, run := range u.digests {
 		b := buf[:run.Size]
 		if err := r.ReadAt(ctx, b, run.Off); err != nil {
 			return false, canceled(err)

@@ -192,7 +192,7 @@ func (w *Writer) work(ctx context.Context, txn store.Txn, s *schedule, memory []
 // note takes the hash and the digests of the bytes b of a unit. Digests that were taken when
 // the unit was compared are kept if its hash has not changed since.
 func (w *Writer) note(f *file, u *unit, b []byte) {
-	fresh := u.runs == nil
+	fresh := u.digests == nil
 	if f.hashed {
 		was := u.hash
 		u.hash = manifest.HashOf(b)

@@ -54,13 +54,13 @@ func (f *file) first() bool {
 
 // unit is what is written at once: whole blocks of a file, the last of it aside.
 type unit struct {
-	off    int64
-	size   int
-	pieces []*piece
-	tail   []byte         // follows the pieces
-	placed []byte         // memory of the pieces in a snapshot
-	hash   manifest.Hash  // of its bytes, when the file is hashed
-	runs   []manifest.Run // of its bytes, when the checkpoint is signed
+	off     int64
+	size    int
+	pieces  []*piece
+	tail    []byte         // follows the pieces
+	placed  []byte         // memory of the pieces in a snapshot
+	hash    manifest.Hash  // of its bytes, when the file is hashed
+	digests []manifest.Run // of its bytes, when the checkpoint is signed
 }
 
 // file is one data file. It holds the pieces in ascending order, zeros between

@@ -119,8 +119,9 @@ func fileName(random io.Reader) (string, error) {
 	return dataDir + "/" + hex.EncodeToString(id[:]), nil
 }
 
-// finish is documents, after what was still to be read of them.
-func (t *treePlan) finish(ctx context.Context, uuid [16]byte, now time.Time) ([]store.Blob, error) {
+// readAndEncode reads the small arrays that are still with a Lazy, and encodes the small files
+// of the item.
+func (t *treePlan) readAndEncode(ctx context.Context, uuid [16]byte, now time.Time) ([]store.Blob, error) {
 	for _, a := range t.arrays {
 		if a.src.read == nil {
 			continue

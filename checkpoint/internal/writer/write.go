@@ -58,7 +58,7 @@ func (w *Writer) Write(ctx context.Context, txn store.Txn) (time.Time, error) {
 		return now, err
 	}
 	w.status.handled(w)
-	w.base.tell(&w.stats)
+	w.base.report(&w.stats)
 	w.stats.Persist = time.Since(start)
 	start = time.Now()
 	small = append(append(append(small, w.rootDocuments(now)...), w.annotations()...), w.opts.Extra...)
@@ -128,7 +128,7 @@ func (w *Writer) itemDocuments(ctx context.Context, i int, now time.Time) ([]sto
 	}
 	if t != nil {
 		var err error
-		if files, err = t.finish(ctx, w.uuids[i], now); err != nil {
+		if files, err = t.readAndEncode(ctx, w.uuids[i], now); err != nil {
 			return nil, err
 		}
 	}
@@ -191,7 +191,7 @@ func (w *Writer) listWritten(m *manifest.Manifest) error {
 			m.Leaves = append(m.Leaves, l)
 		}
 		for _, f := range t.files {
-			m.Files = append(m.Files, manifest.File{Name: path.Join(t.data, f.name), Size: f.size, CRC: f.sum(), Hash: f.hash(), Age: f.age, Runs: f.runs()})
+			m.Files = append(m.Files, manifest.File{Name: path.Join(t.data, f.name), Size: f.size, CRC: f.sum(), Hash: f.hash(), Age: f.age, Runs: f.digests()})
 		}
 		for _, f := range t.files {
 			if f.head != nil {
