@@ -20,7 +20,7 @@ import (
 // naming them; NotFound for an item that no handler takes; Exists for a taken
 // name; what handlers and the store say. items is not changed.
 func SaveCheckpointables(ctx context.Context, path string, items map[string]any, o *SaveOptions) error {
-	r, _, err := begin(ctx, path, items, o, false)
+	r, _, err := startSave(ctx, path, items, o, false)
 	if err == nil {
 		_, err = r.Await(ctx)
 	}
@@ -30,12 +30,12 @@ func SaveCheckpointables(ctx context.Context, path string, items map[string]any,
 // SaveCheckpointablesAsync copies the items, which the caller may change when it
 // returns, and saves them in the background, as SaveAsync does.
 func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string]any, o *SaveOptions) (*Response[SaveStats], error) {
-	r, s, err := begin(ctx, path, items, o, true)
+	r, s, err := startSave(ctx, path, items, o, true)
 	if err != nil {
 		return nil, err
 	}
 	if s != nil {
-		s.Made.WaitCopied()
+		s.Writer.WaitCopied()
 	}
 	return r, nil
 }

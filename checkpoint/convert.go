@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
@@ -117,7 +117,7 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 	if c.budget == 0 {
 		c.budget = ConvertBudget
 	}
-	if c.image, err = plan.Image(o.Options); err != nil {
+	if c.options, err = plan.Save(o.Options); err != nil {
 		return errs.Wrap(op, dst, err)
 	}
 	defer c.close()
@@ -144,18 +144,18 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 
 // conversion is one Convert.
 type conversion struct {
-	from   *layout.Checkpoint
-	others []*layout.Checkpoint // that give a tree too
-	fn     Transform            // nil converts what there is
-	st     store.Store
-	name   string
-	opts   ConvertOptions
-	image  image.Options // as the options have it
-	budget int64         // bytes of memory
-	items  []image.Item
-	trees  []convertedTree
-	cells  *cellCache
-	files  []copiedFiles
+	from    *layout.Checkpoint
+	others  []*layout.Checkpoint // that give a tree too
+	fn      Transform            // nil converts what there is
+	st      store.Store
+	name    string
+	opts    ConvertOptions
+	options writer.Options // as the options have it
+	budget  int64          // bytes of memory
+	items   []writer.Item
+	trees   []convertedTree
+	cells   *cellCache
+	files   []copiedFiles
 
 	opened  []*sources
 	lost    []LeafReport // with Salvage
@@ -187,9 +187,9 @@ func (c *conversion) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	single := c.image.Layout == image.Safetensors
+	single := c.options.Layout == writer.Safetensors
 	for _, it := range items {
-		out := image.Item{Name: it.Name, Handler: it.Handler}
+		out := writer.Item{Name: it.Name, Handler: it.Handler}
 		if it.Name == "" || single {
 			out.Name = orbax.StateItem
 		}
@@ -297,7 +297,7 @@ func (c *conversion) writable(item string, n *tree.Node) *tree.Node {
 	c.trees = append(c.trees, convertedTree{item, n})
 	return replaced(n, func(leaf *tree.Node) any {
 		if l, ok := arrayOf(leaf); ok {
-			return l.image()
+			return l.leaf()
 		}
 		return leaf.Value
 	})
@@ -314,8 +314,8 @@ func (c *conversion) write(ctx context.Context) (err error) {
 	if string(custom) == "{}" {
 		custom = nil
 	}
-	io := c.image
-	io.Style, io.Custom, io.Memory, io.Budget = image.V1, custom, memory, c.budget/2
+	io := c.options
+	io.Style, io.Custom, io.Memory, io.Budget = writer.V1, custom, memory, c.budget/2
 	io.Progress, io.Label = c.opts.Progress, c.label()
 	if io.Parity == 0 {
 		if io.Parity, err = c.from.Parity(ctx); err != nil {
@@ -325,11 +325,14 @@ func (c *conversion) write(ctx context.Context) (err error) {
 	if io.Annotations, err = c.annotations(ctx); err != nil {
 		return err
 	}
-	im, err := image.Begin(c.items, image.InPlace, io)
+	w, err := writer.Plan(c.items, writer.InPlace, io)
 	if err != nil {
 		return err
 	}
-	defer im.Abandon()
+	defer w.Close()
+	if err := w.Snapshot(); err != nil {
+		return err
+	}
 	replaces := c.replaces()
 	txn, err := c.st.Begin(ctx, c.name, store.TxnOptions{Overwrite: c.opts.Overwrite, Replaces: replaces})
 	if err != nil {
@@ -338,7 +341,7 @@ func (c *conversion) write(ctx context.Context) (err error) {
 	if replaces != nil {
 		c.staging = txn.Staging()
 	}
-	_, err = im.Commit(ctx, txn)
+	_, err = w.Write(ctx, txn)
 	return err
 }
 
@@ -364,13 +367,13 @@ func (c *conversion) replaces() store.Pinned {
 // annotations are those of the source, and of the options above them.
 func (c *conversion) annotations(ctx context.Context) (map[string]string, error) {
 	out, err := c.from.Annotations(ctx)
-	if err != nil || len(c.image.Annotations) == 0 {
+	if err != nil || len(c.options.Annotations) == 0 {
 		return out, err
 	}
 	if out == nil {
 		out = map[string]string{}
 	}
-	maps.Copy(out, c.image.Annotations)
+	maps.Copy(out, c.options.Annotations)
 	return out, nil
 }
 

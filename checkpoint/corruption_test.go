@@ -18,8 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -388,12 +388,12 @@ func mixtures(s, other specimen) iter.Seq[damage] {
 // file, and in a database that was written that way.
 func TestRightChunkInTheWrongPlace(t *testing.T) {
 	v := values(7)
-	s := preserve(t, "small", image.V1, 7, map[string]any{"state": v})
+	s := preserve(t, "small", writer.V1, 7, map[string]any{"state": v})
 	s.run(t, func(yield func(damage) bool) {
 		for _, pair := range [][2]string{{"left", "right"}, {"a", "b"}} {
 			w := maps.Clone(v)
 			w[pair[0]], w[pair[1]] = v[pair[1]], v[pair[0]]
-			swapped := preserve(t, "swapped", image.V1, 7, map[string]any{"state": w})
+			swapped := preserve(t, "swapped", writer.V1, 7, map[string]any{"state": w})
 			files := s.files
 			for name, b := range swapped.files {
 				if name != manifest.Name {
@@ -430,7 +430,7 @@ func relisted(t *testing.T, files content) []byte {
 // Chunks of arrays that have several, moved about within one array and between
 // two, each with its checksum: nothing but the manifest could tell.
 func TestChunksMoved(t *testing.T) {
-	const chunk = 4 << 20 // as checkpoint/internal/image cuts
+	const chunk = 4 << 20 // as checkpoint/internal/writer cuts
 	count := 3
 	if sampled() {
 		count = 2
@@ -441,7 +441,7 @@ func TestChunksMoved(t *testing.T) {
 		return x
 	}
 	left, right := fill(1), fill(2)
-	s := preserve(t, "chunks", image.V1, 8, map[string]any{"state": map[string]any{"left": left, "right": right}})
+	s := preserve(t, "chunks", writer.V1, 8, map[string]any{"state": map[string]any{"left": left, "right": right}})
 	var file string
 	for name := range s.files {
 		if strings.Contains(name, "/d/") {

@@ -124,7 +124,7 @@ func (d *deletion) check(ctx context.Context) error {
 			return err
 		}
 	}
-	return isCheckpoint(ctx, d.st, d.name)
+	return checkCheckpoint(ctx, d.st, d.name)
 }
 
 // without plans the checkpoint without an item.
@@ -162,7 +162,7 @@ func (d *deletion) without(ctx context.Context, item string, scope options.Optio
 	if d.rest, err = parts.Open(ctx, old, d.name, d.key); err != nil {
 		return err
 	}
-	return d.rest.Take(parts.Removal{item: {{}}})
+	return d.rest.Remove(parts.Removal{item: {{}}})
 }
 
 // trashName is the name in the store that a deleted checkpoint gets.

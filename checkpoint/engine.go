@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -25,8 +25,8 @@ func (engine) Handles(v any) bool {
 	if encodesItself(v) {
 		return false
 	}
-	n, err := image.TreeOf(v)
-	return err == nil && image.CheckLeaves(n) == nil
+	n, err := writer.TreeOf(v)
+	return err == nil && writer.CheckLeaves(n) == nil
 }
 
 // HandlesAbstract implements handler.TreeEngine.
@@ -42,7 +42,7 @@ func (engine) HandlesAbstract(a any) bool {
 	if err != nil {
 		return false
 	}
-	return image.CheckLeaves(replaced(n, func(leaf *tree.Node) any {
+	return writer.CheckLeaves(replaced(n, func(leaf *tree.Node) any {
 		switch leaf.Value.(type) {
 		case Abstract, LeafType, Placeholder:
 			return nil
@@ -68,25 +68,28 @@ func (engine) Save(ctx context.Context, v any) (handler.Commit, error) {
 	if err != nil {
 		return nil, err
 	}
-	io, err := plan.Image(o)
+	io, err := plan.Save(o)
 	if err != nil {
 		return nil, err
 	}
-	if io.Layout == image.Safetensors { // which has no place for items
-		io.Layout = image.OCDBTZarr3
+	if io.Layout == writer.Safetensors { // which has no place for items
+		io.Layout = writer.OCDBTZarr3
 	}
-	it, err := image.Handlers{Leaves: o.PyTree.LeafHandlers}.Tree(ctx, orbax.StateItem, v)
+	it, err := writer.Handlers{Leaves: o.PyTree.LeafHandlers}.CollectTree(ctx, orbax.StateItem, v)
 	if err != nil {
 		return nil, err
 	}
-	io.Style, io.Signing = image.Pending, nil // the checkpoint is signed
-	im, err := image.Begin([]image.Item{it}, image.Copy, io)
+	io.Style, io.Signing = writer.Pending, nil // the checkpoint is signed
+	w, err := writer.Plan([]writer.Item{it}, writer.Copy, io)
 	if err != nil {
+		return nil, err
+	}
+	if err := w.Snapshot(); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, dir handler.Writer) error {
-		_, err := im.Commit(ctx, &nested{dir: dir})
-		im.Abandon()
+		_, err := w.Write(ctx, &nested{dir: dir})
+		w.Close()
 		return err
 	}, nil
 }

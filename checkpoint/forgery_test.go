@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
@@ -346,12 +346,12 @@ func signedSpecimens(t *testing.T, private ed25519.PrivateKey, seed ...int) []sp
 	v := values(n)
 	tensors := map[string]any{"left": v["left"], "right": v["right"], "a": v["a"], "b": v["b"]}
 	var out []specimen
-	for l := image.OCDBTZarr3; l <= image.Safetensors; l++ {
+	for l := writer.OCDBTZarr3; l <= writer.Safetensors; l++ {
 		items := map[string]any{"state": v, "data": position(n)}
-		if l == image.Safetensors {
+		if l == writer.Safetensors {
 			items = map[string]any{"state": tensors}
 		}
-		out = append(out, preserveAs(t, allLayouts[l].String(), image.Options{Layout: l, Signing: private}, byte(n), items))
+		out = append(out, preserveAs(t, allLayouts[l].String(), writer.Options{Layout: l, Signing: private}, byte(n), items))
 	}
 	return out
 }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -39,7 +39,7 @@ type origin struct {
 
 // copied has an item keep the leaves of leaf handlers that are left in its tree,
 // made of the tree from: the files of these handlers are copied.
-func (c *conversion) copied(ctx context.Context, out *image.Item, from *layout.OpenTree) error {
+func (c *conversion) copied(ctx context.Context, out *writer.Item, from *layout.OpenTree) error {
 	for _, e := range tree.Flatten(out.Tree) {
 		h, ok := e.Node.Value.(Handled)
 		if !ok {
@@ -64,7 +64,7 @@ func (c *conversion) copied(ctx context.Context, out *image.Item, from *layout.O
 }
 
 // copiedItem has an item that only its handler knows be copied.
-func (c *conversion) copiedItem(ctx context.Context, out *image.Item, name string) error {
+func (c *conversion) copiedItem(ctx context.Context, out *writer.Item, name string) error {
 	dir := c.from.Directory(name)
 	names, err := dir.List(ctx)
 	out.Commit = c.copies(out.Name, dir, names)

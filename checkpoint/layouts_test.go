@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
@@ -122,7 +122,7 @@ const (
 	waiting manner = iota
 	copying
 	handingOver
-	streaming // as image.Lazy
+	streaming // as writer.Lazy
 	tight     // copying, with less memory than the state
 	manners
 )
@@ -151,7 +151,7 @@ func saveIn(ctx context.Context, m manner, state *tree.Node, o checkpoint.SaveOp
 func lazy(n *tree.Node) *tree.Node {
 	out := &tree.Node{Kind: n.Kind, Keys: n.Keys, Value: n.Value, Type: n.Type}
 	if x, ok := n.Value.(tensor.Tensor); ok {
-		out.Value = image.Lazy{DType: x.DType, Shape: x.Shape, Read: func(_ context.Context, box zarr.Box, dst []byte) error {
+		out.Value = writer.Lazy{DType: x.DType, Shape: x.Shape, Read: func(_ context.Context, box zarr.Box, dst []byte) error {
 			zarr.CopyBox(box, dst, zarr.WholeBox(x.Shape), x.Data, x.DType.Size())
 			return nil
 		}}

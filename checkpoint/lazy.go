@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/cast"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -81,9 +81,9 @@ func (l Lazy) castTo(d tensor.DType) Lazy {
 	}}
 }
 
-// image is the Lazy as what is written.
-func (l Lazy) image() image.Lazy {
-	return image.Lazy{DType: l.DType, Shape: l.Shape, KeyImpl: l.KeyImpl, Read: func(ctx context.Context, box zarr.Box, dst []byte) error {
+// leaf returns the Lazy as package writer takes it.
+func (l Lazy) leaf() writer.Lazy {
+	return writer.Lazy{DType: l.DType, Shape: l.Shape, KeyImpl: l.KeyImpl, Read: func(ctx context.Context, box zarr.Box, dst []byte) error {
 		return l.ReadBox(ctx, Box(box), dst)
 	}}
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
@@ -91,7 +91,7 @@ type Key struct {
 
 // TreeLeaf makes Key a leaf of a tree: it returns what is saved for it, which
 // Orbax loads as typed keys.
-func (k Key) TreeLeaf() any { return image.Key{Impl: k.Impl, Data: k.Data} }
+func (k Key) TreeLeaf() any { return writer.Key{Impl: k.Impl, Data: k.Data} }
 
 // ProtoText is an item in protobuf text format.
 type ProtoText = handler.ProtoText
@@ -246,8 +246,8 @@ func (o *LoadOptions) admits(layout string) error {
 	return nil
 }
 
-// isCheckpoint refuses what is none.
-func isCheckpoint(ctx context.Context, st store.Store, name string) error {
+// checkCheckpoint returns an error unless name holds a checkpoint.
+func checkCheckpoint(ctx context.Context, st store.Store, name string) error {
 	err := layout.Options{}.Read(ctx, st, name, func(*layout.Checkpoint) error { return nil })
 	if errors.Is(err, errs.Corrupt) {
 		return nil // a damaged checkpoint is one

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
@@ -164,7 +164,7 @@ func plain(t *testing.T, codecs ...zarr.CodecSpec) (files content, array string)
 	t.Helper()
 	x := tensor.New(tensor.Float32, 3, 8<<10)
 	rand.NewChaCha8([32]byte{25}).Read(x.Data) //nolint:errcheck // documented never to fail
-	s := preserve(t, "plain", image.V1, 25, map[string]any{"state": map[string]any{"x": x}})
+	s := preserve(t, "plain", writer.V1, 25, map[string]any{"state": map[string]any{"x": x}})
 	meta, err := zarr.NewMetadata(x.DType, x.Shape, zarr.Layout{SubChunk: []int{1, 8 << 10}, Codecs: codecs})
 	if err != nil {
 		t.Fatal(err)
@@ -407,7 +407,7 @@ func TestSaveRefusals(t *testing.T) {
 	if err := checkpoint.Save(ctx, "d", map[string]any{"a": 1}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{MemoryBudget: -2}}, Store: local.New(mem, "/", nil)}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("a negative budget: %v", err)
 	}
-	if _, err := (image.Handlers{}).Of(ctx, map[string]any{"data": json.RawMessage("{")}); errs.KindOf(err) != errs.Invalid {
+	if _, err := (writer.Handlers{}).Collect(ctx, map[string]any{"data": json.RawMessage("{")}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("an item that is no JSON: %v", err)
 	}
 }

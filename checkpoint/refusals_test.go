@@ -11,8 +11,8 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	sessions "github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -518,7 +518,7 @@ func copyTree(to, from vfs.FS, dir string) error {
 // not signed that it is one.
 func TestSignedWithoutDocument(t *testing.T) {
 	public, private := signingKey(1)
-	s := preserveAs(t, "signed", image.Options{Signing: private}, 31, map[string]any{"state": values(31)})
+	s := preserveAs(t, "signed", writer.Options{Signing: private}, 31, map[string]any{"state": values(31)})
 	load := func(files content) error {
 		_, err := checkpoint.LoadCheckpointables(t.Context(), "c", &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: public}}, Store: contentStore{files: files}})
 		return err

@@ -3,11 +3,11 @@ package checkpoint
 import (
 	"context"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -91,9 +91,9 @@ func (o *SaveOptions) named(state any) map[string]any {
 	return map[string]any{o.Name: state}
 }
 
-// begin lays the state out, copies it where that is asked for and fits, and
+// startSave lays the state out, copies it where that is asked for and fits, and
 // saves in the background.
-func begin(ctx context.Context, path string, values map[string]any, o *SaveOptions, background bool) (*Response[SaveStats], *saving.Save, error) {
+func startSave(ctx context.Context, path string, values map[string]any, o *SaveOptions, background bool) (*Response[SaveStats], *saving.Save, error) {
 	const op = "checkpoint.Save"
 	o, err := o.resolve(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 	s, to, err := o.prepare(ctx, path, values, background)
 	err = o.overtaken(ctx, to, err)
 	if s != nil {
-		err = s.Begin(ctx, to, err)
+		err = s.Snapshot(ctx, to, err)
 	}
 	if err != nil {
 		letGo(to)
@@ -113,8 +113,8 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 	}
 	return Go(ctx, func(ctx context.Context) (SaveStats, error) {
 		defer letGo(to)
-		err := o.overtaken(ctx, to, s.Run(ctx, to))
-		return NewSaveStats(s.Made), errs.Wrap(op, path, err)
+		err := o.overtaken(ctx, to, s.Write(ctx, to))
+		return NewSaveStats(s.Writer), errs.Wrap(op, path, err)
 	}), s, nil
 }
 
@@ -129,13 +129,13 @@ func absent(ctx context.Context, release func()) *Response[SaveStats] {
 }
 
 // prepare admits the save, and says what is written and where to. o is resolved. With
-// an error there may be a save, which is given up in its Begin.
+// an error there may be a save, which is given up in its Snapshot.
 func (o *SaveOptions) prepare(ctx context.Context, path string, values map[string]any, background bool) (s *saving.Save, to saving.Target, err error) {
 	st, name, err := locate.Target(path, o.Store, o.File.PathPermissionMode)
 	if err != nil {
 		return nil, to, err
 	}
-	s, err = saving.New(saving.Call{Options: o.Options, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
+	s, err = saving.Resolve(saving.Call{Options: o.Options, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
 	if err != nil {
 		return nil, to, err
 	}
@@ -143,23 +143,23 @@ func (o *SaveOptions) prepare(ctx context.Context, path string, values map[strin
 		err = layout.CheckOutside(ctx, path, o.Store)
 	}
 	if err == nil {
-		err = s.Take(ctx, values)
+		err = s.Collect(ctx, values)
 	}
 	if err == nil {
-		s.Image.Style = image.V1
-		s.Image.Dedup, err = o.dedup(st, path)
+		s.Options.Style = writer.V1
+		s.Options.Dedup, err = o.dedup(st, path)
 	}
 	to = saving.Target{Store: st, Name: name, Key: path, Options: store.TxnOptions{
-		Overwrite: o.Overwrite && !o.PartialUpdate, LinksOnly: s.Image.Dedup != nil,
+		Overwrite: o.Overwrite && !o.PartialUpdate, LinksOnly: s.Options.Dedup != nil,
 	}}
 	if err == nil && o.PartialUpdate {
-		to.Options.Replaces, err = o.update(ctx, st, name, s.Items, &s.Image)
+		to.Options.Replaces, err = o.update(ctx, st, name, s.Items, &s.Options)
 	}
 	return s, to, err
 }
 
 // dedup is what Base asks for.
-func (o *SaveOptions) dedup(st store.Store, path string) (*image.Dedup, error) {
+func (o *SaveOptions) dedup(st store.Store, path string) (*writer.Dedup, error) {
 	if o.Base == "" {
 		return nil, nil
 	}
@@ -170,7 +170,7 @@ func (o *SaveOptions) dedup(st store.Store, path string) (*image.Dedup, error) {
 	if err != nil {
 		return nil, errs.Wrap("", "SaveOptions.Base", err)
 	}
-	return &image.Dedup{Store: st, Bases: []string{name}, VerifyEvery: o.VerifyEvery}, nil
+	return &writer.Dedup{Store: st, Bases: []string{name}, VerifyEvery: o.VerifyEvery}, nil
 }
 
 // admit decides whether name may be saved to: a free name, or with overwrite a
@@ -198,7 +198,7 @@ func admit(ctx context.Context, st store.Store, name string, overwrite bool) err
 	if !overwrite {
 		return &errs.Error{Kind: errs.Exists, Remedy: "choose another path, or set Overwrite"}
 	}
-	err = isCheckpoint(ctx, st, name)
+	err = checkCheckpoint(ctx, st, name)
 	if errs.KindOf(err) == errs.Invalid && isEmpty(ctx, st, name) {
 		return nil // somebody made it for the checkpoint
 	}

@@ -1,7 +1,7 @@
 package checkpoint
 
 import (
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -25,9 +25,9 @@ type Shard struct {
 
 // TreeLeaf makes Shards a leaf of a tree: it returns what is saved for it.
 func (s Shards) TreeLeaf() any {
-	p := image.Parts{DType: s.DType, Shape: s.Shape, Parts: make([]image.Part, len(s.Parts))}
+	p := writer.Parts{DType: s.DType, Shape: s.Shape, Parts: make([]writer.Part, len(s.Parts))}
 	for i, part := range s.Parts {
-		p.Parts[i] = image.Part{Origin: part.Origin, Data: part.Data}
+		p.Parts[i] = writer.Part{Origin: part.Origin, Data: part.Data}
 	}
 	return p
 }

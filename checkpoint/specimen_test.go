@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -125,29 +125,32 @@ type boxed struct {
 func seeded(seed byte) io.Reader { return rand.NewChaCha8([32]byte{seed}) }
 
 // preserve saves items as a checkpoint in memory.
-func preserve(t testing.TB, name string, style image.Style, seed byte, items map[string]any) specimen {
+func preserve(t testing.TB, name string, style writer.Style, seed byte, items map[string]any) specimen {
 	t.Helper()
-	return preserveAs(t, name, image.Options{Style: style}, seed, items)
+	return preserveAs(t, name, writer.Options{Style: style}, seed, items)
 }
 
-// preserveAs is preserve with options of the image, but for its times and names.
-func preserveAs(t testing.TB, name string, o image.Options, seed byte, items map[string]any) specimen {
+// preserveAs is preserve with options of the Writer, but for its times and names.
+func preserveAs(t testing.TB, name string, o writer.Options, seed byte, items map[string]any) specimen {
 	t.Helper()
 	ctx := context.Background()
 	st := local.New(vfs.NewMem(), "/", nil)
-	list, err := image.Handlers{}.Of(ctx, items)
+	list, err := writer.Handlers{}.Collect(ctx, items)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Now = func() time.Time { return time.Unix(1_700_000_000, int64(seed)) }
 	o.Random = seeded(seed)
-	im, err := image.Take(list, o)
+	w, err := writer.Plan(list, writer.Copy, o)
+	if err == nil {
+		err = w.Snapshot()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	txn, err := st.Begin(ctx, "c", store.TxnOptions{})
 	if err == nil {
-		_, err = im.Commit(ctx, txn)
+		_, err = w.Write(ctx, txn)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -213,8 +216,8 @@ func position(seed int) json.RawMessage { return json.RawMessage(fmt.Sprintf(`{"
 // specimens are one checkpoint of each style, in the default layout.
 func specimens(t testing.TB, seed byte, n int) []specimen {
 	out := []specimen{
-		preserve(t, "v1", image.V1, seed, map[string]any{"state": values(n)}),
-		preserve(t, "step", image.Step, seed, map[string]any{"state": values(n), "data": position(n)}),
+		preserve(t, "v1", writer.V1, seed, map[string]any{"state": values(n)}),
+		preserve(t, "step", writer.Step, seed, map[string]any{"state": values(n), "data": position(n)}),
 	}
 	out[1].coarse = 3 // most of it is as in the first
 	return out
@@ -227,17 +230,17 @@ func layouts(t testing.TB, seed byte, n int) []specimen {
 	var out []specimen
 	for _, l := range []struct {
 		name  string
-		o     image.Options
+		o     writer.Options
 		items map[string]any
 	}{
-		{"ocdbt-zarr2", image.Options{Layout: image.OCDBTZarr2}, map[string]any{"state": v}},
-		{"zarr3", image.Options{Layout: image.PlainZarr3}, map[string]any{"state": v, "data": position(n)}},
-		{"zarr2", image.Options{Layout: image.PlainZarr2, Style: image.Step}, map[string]any{"state": v}},
-		{"safetensors", image.Options{Layout: image.Safetensors}, map[string]any{"state": tensors}},
-		{"ocdbt-zarr3, zstd", image.Options{Compression: image.Zstd}, map[string]any{"state": tensors}},
-		{"zarr2, byte-split", image.Options{Layout: image.PlainZarr2, Compression: image.ByteSplit}, map[string]any{"state": tensors}},
-		{"zarr3 in shards, zstd", image.Options{Layout: image.PlainZarr3, Compression: image.Zstd, ChunkBytes: 400}, map[string]any{"state": tensors}},
-		{"safetensors in parts", image.Options{Layout: image.Safetensors, MaxFileBytes: 1300}, map[string]any{"state": tensors}},
+		{"ocdbt-zarr2", writer.Options{Layout: writer.OCDBTZarr2}, map[string]any{"state": v}},
+		{"zarr3", writer.Options{Layout: writer.PlainZarr3}, map[string]any{"state": v, "data": position(n)}},
+		{"zarr2", writer.Options{Layout: writer.PlainZarr2, Style: writer.Step}, map[string]any{"state": v}},
+		{"safetensors", writer.Options{Layout: writer.Safetensors}, map[string]any{"state": tensors}},
+		{"ocdbt-zarr3, zstd", writer.Options{Compression: writer.Zstd}, map[string]any{"state": tensors}},
+		{"zarr2, byte-split", writer.Options{Layout: writer.PlainZarr2, Compression: writer.ByteSplit}, map[string]any{"state": tensors}},
+		{"zarr3 in shards, zstd", writer.Options{Layout: writer.PlainZarr3, Compression: writer.Zstd, ChunkBytes: 400}, map[string]any{"state": tensors}},
+		{"safetensors in parts", writer.Options{Layout: writer.Safetensors, MaxFileBytes: 1300}, map[string]any{"state": tensors}},
 	} {
 		s := preserveAs(t, l.name, l.o, seed, l.items)
 		s.coarse = 13

@@ -3,7 +3,7 @@ package checkpoint
 import (
 	"time"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 )
 
 // SaveStats tells how a save went.
@@ -28,9 +28,9 @@ type SaveStats struct {
 	Refused     int   // files that would have been linked, but for the file system, which refused it; they were written
 }
 
-// NewSaveStats is for this module: the statistics of an image that was committed.
-func NewSaveStats(im *image.Image) SaveStats {
-	s := im.Stats()
+// NewSaveStats is for this module: the statistics of a save that was committed.
+func NewSaveStats(w *writer.Writer) SaveStats {
+	s := w.Stats()
 	return SaveStats{
 		Bytes: s.Bytes, Files: s.Files, Direct: s.Direct, Copied: s.Copied,
 		Blocked: s.Blocked, Copy: s.Snapshot, Persist: s.Persist, Commit: s.Commit,

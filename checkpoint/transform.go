@@ -281,6 +281,6 @@ func madeLeaf(e tree.Entry) layout.Leaf {
 		l.Kind, l.KeyImpl = layout.PRNGKey, a.KeyImpl
 	}
 	l.DType, l.Shape = a.DType, a.Shape
-	l.Make(a.image().Read)
+	l.Make(a.leaf().Read)
 	return l
 }

@@ -6,21 +6,21 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// update has the image that o describes added to the checkpoint name, if there is
+// update has the items added, as o describes, to the checkpoint name, if there is
 // one: what that holds is taken over by links, documents and databases are joined,
 // and the two exchanged at once. It returns the directory that was read, which the
 // new one is to replace; nil when there is none.
-func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, items []image.Item, o *image.Options) (store.Pinned, error) {
+func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, items []writer.Item, o *writer.Options) (store.Pinned, error) {
 	if s.Base != "" {
 		return nil, &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Base", Want: "no base in a partial update, which links what is there"}
 	}
@@ -38,7 +38,7 @@ func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, i
 }
 
 // join is update of a checkpoint that is there.
-func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, items []image.Item, o *image.Options) error {
+func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, items []writer.Item, o *writer.Options) error {
 	old, err := layout.Options{AllowNoManifest: true}.Open(ctx, st, name)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, it
 		return err
 	}
 	if a.IsStep() {
-		o.Style = image.Step
+		o.Style = writer.Step
 	}
 	o.Join, o.Admit = a.Join, a.Admit
 	percent, bases := a.Parity()
@@ -73,9 +73,9 @@ func (s *SaveOptions) join(ctx context.Context, st store.Pinned, name string, it
 }
 
 // replace takes away what the item replaces, or refuses to.
-func (s *SaveOptions) replace(a *parts.Assembly, it image.Item) error {
+func (s *SaveOptions) replace(a *parts.Assembly, it writer.Item) error {
 	if other := a.Like(it.Name); other != "" {
-		return image.SameFolded(it.Name, other)
+		return writer.NameClash(it.Name, other)
 	}
 	old, isTree, err := a.Tree(it.Name)
 	if err != nil || !a.Has(it.Name) {
@@ -93,11 +93,11 @@ func (s *SaveOptions) replace(a *parts.Assembly, it image.Item) error {
 	if !s.Overwrite {
 		return &errs.Error{Kind: errs.Exists, Subject: what, Got: "it is in the checkpoint", Remedy: "set Overwrite to replace it, or leave it out"}
 	}
-	return a.Take(removal)
+	return a.Remove(removal)
 }
 
-// sameLayout has the image stored as the trees of the checkpoint are.
-func sameLayout(a *parts.Assembly, items []image.Item, o *image.Options) error {
+// sameLayout has the items stored as the trees of the checkpoint are.
+func sameLayout(a *parts.Assembly, items []writer.Item, o *writer.Options) error {
 	want, known := a.Layout()
 	if !known {
 		return nil
@@ -106,7 +106,7 @@ func sameLayout(a *parts.Assembly, items []image.Item, o *image.Options) error {
 		if it.Tree == nil {
 			continue
 		}
-		if o.Layout != image.OCDBTZarr3 && o.Layout != want {
+		if o.Layout != writer.OCDBTZarr3 && o.Layout != want {
 			return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: plan.Layout(want).String() + ", as the checkpoint has it", Got: plan.Layout(o.Layout).String()}
 		}
 		o.Layout = want

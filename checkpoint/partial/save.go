@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
@@ -60,7 +60,7 @@ func named(state any, o *SaveOptions) map[string]any {
 
 // SaveCheckpointables adds several items, or leaves of several, as one part.
 func SaveCheckpointables(ctx context.Context, path string, items map[string]any, o *SaveOptions) error {
-	r, _, err := begin(ctx, path, items, o, false)
+	r, _, err := startSave(ctx, path, items, o, false)
 	if err == nil {
 		_, err = r.Await(ctx)
 	}
@@ -71,16 +71,16 @@ func SaveCheckpointables(ctx context.Context, path string, items map[string]any,
 // copied. A failure that no Result has returned is returned by Finalize, which
 // then makes nothing.
 func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string]any, o *SaveOptions) (*checkpoint.Response[checkpoint.SaveStats], error) {
-	r, s, err := begin(ctx, path, items, o, true)
+	r, s, err := startSave(ctx, path, items, o, true)
 	if err != nil {
 		return nil, err
 	}
-	s.Made.WaitCopied()
+	s.Writer.WaitCopied()
 	return r, nil
 }
 
-// begin finds out what the part may add, lays it out, and saves in the background.
-func begin(ctx context.Context, path string, values map[string]any, o *SaveOptions, background bool) (*checkpoint.Response[checkpoint.SaveStats], *saving.Save, error) {
+// startSave finds out what the part may add, lays it out, and saves in the background.
+func startSave(ctx context.Context, path string, values map[string]any, o *SaveOptions, background bool) (*checkpoint.Response[checkpoint.SaveStats], *saving.Save, error) {
 	const op = "partial.Save"
 	o, err := o.resolve(ctx)
 	if err != nil {
@@ -106,12 +106,12 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 	f := &failure{}
 	r := checkpoint.Go(ctx, func(ctx context.Context) (checkpoint.SaveStats, error) {
 		defer turn.leave()
-		err := errs.Wrap(op, path, s.Run(ctx, p.target()))
+		err := errs.Wrap(op, path, s.Write(ctx, p.target()))
 		if err != nil {
 			f.err = err
 			turn.keep(f)
 		}
-		return checkpoint.NewSaveStats(s.Made), err
+		return checkpoint.NewSaveStats(s.Writer), err
 	})
 	f.response.Store(r)
 	return r, s, nil
@@ -138,11 +138,11 @@ func (p *part) prepare(ctx context.Context, values map[string]any, background bo
 	} else if errs.KindOf(err) != errs.NotFound {
 		return nil, err
 	}
-	s, err := saving.New(saving.Call{Options: o.Options, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
+	s, err := saving.Resolve(saving.Call{Options: o.Options, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Take(ctx, values); err != nil {
+	if err := s.Collect(ctx, values); err != nil {
 		return nil, err
 	}
 	removal, before, err := p.compare(ctx, s.Items)
@@ -150,16 +150,16 @@ func (p *part) prepare(ctx context.Context, values map[string]any, background bo
 		return nil, err
 	}
 	if before != nil {
-		s.Image.Admit = before.Admit
+		s.Options.Admit = before.Admit
 	}
 	now, id := time.Now(), [16]byte{}
 	rand.Read(id[:]) //nolint:errcheck // documented never to fail
 	p.at = parts.NewPart(p.name, now, id)
-	s.Image.Style, s.Image.Process = image.Pending, parts.Process
+	s.Options.Style, s.Options.Process = writer.Pending, parts.Process
 	if len(removal) > 0 {
-		s.Image.Extra = append(s.Image.Extra, store.Blob{Name: parts.RemovalFile, Data: removal.Append(nil)})
+		s.Options.Extra = append(s.Options.Extra, store.Blob{Name: parts.RemovalFile, Data: removal.Append(nil)})
 	}
-	return s, s.Begin(ctx, saving.Target{}, nil)
+	return s, s.Snapshot(ctx, saving.Target{}, nil)
 }
 
 // target is the directory of the part in the session.
@@ -210,7 +210,7 @@ func (o *SaveOptions) validate() error {
 // compare holds the items against what the session has. It returns what the part
 // takes away from it, and what the session has without that, nil before the first
 // part; and decides whether Orbax can finalize the session then.
-func (p *part) compare(ctx context.Context, items []image.Item) (parts.Removal, *parts.Assembly, error) {
+func (p *part) compare(ctx context.Context, items []writer.Item) (parts.Removal, *parts.Assembly, error) {
 	removal := parts.Removal{}
 	before, err := parts.Read(ctx, p.st, parts.Session(p.name))
 	if errs.KindOf(err) == errs.NotFound {
@@ -228,12 +228,12 @@ func (p *part) compare(ctx context.Context, items []image.Item) (parts.Removal, 
 		}
 	}
 	p.guard = p.guard || len(removal) > 0
-	return removal, before, before.Take(removal)
+	return removal, before, before.Remove(removal)
 }
 
-func (p *part) compareItem(before *parts.Assembly, it image.Item, removal parts.Removal) error {
+func (p *part) compareItem(before *parts.Assembly, it writer.Item, removal parts.Removal) error {
 	if other := before.Like(it.Name); other != "" {
-		return image.SameFolded(it.Name, other)
+		return writer.NameClash(it.Name, other)
 	}
 	old, isTree, err := before.Tree(it.Name)
 	if err != nil {

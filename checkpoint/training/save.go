@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
@@ -59,7 +59,7 @@ func (c *Checkpointer) SaveAsync(ctx context.Context, step int64, state any, o *
 // go in the background: the next save, Wait and Close wait for that and return its
 // failure. When ctx ends first the save is cancelled, and nothing of it visible.
 func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (bool, error) {
-	r, _, err := c.begin(ctx, step, items, o, false)
+	r, _, err := c.startSave(ctx, step, items, o, false)
 	if err != nil {
 		return false, err
 	}
@@ -89,19 +89,19 @@ func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, item
 // want it. What the preservation policy gives up is removed afterwards; the next
 // save, Wait and Close wait for that and return its failure.
 func (c *Checkpointer) SaveCheckpointablesAsync(ctx context.Context, step int64, items map[string]any, o *SaveOptions) (*checkpoint.Response[bool], error) {
-	r, s, err := c.begin(ctx, step, items, o, true)
+	r, s, err := c.startSave(ctx, step, items, o, true)
 	if err != nil {
 		return nil, err
 	}
 	if s != nil {
-		s.Made.WaitCopied()
+		s.Writer.WaitCopied()
 	}
 	return r, nil
 }
 
-// begin lays the state out, copies it where that is asked for and fits, and
+// startSave lays the state out, copies it where that is asked for and fits, and
 // saves in the background. There is no save when the policy did not want the step.
-func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]any, o *SaveOptions, background bool) (*checkpoint.Response[bool], *saving.Save, error) {
+func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[string]any, o *SaveOptions, background bool) (*checkpoint.Response[bool], *saving.Save, error) {
 	if o == nil {
 		o = &SaveOptions{}
 	}
@@ -119,7 +119,7 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	if err != nil {
 		return fail(err)
 	}
-	s, err := saving.New(saving.Call{Options: eff, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
+	s, err := saving.Resolve(saving.Call{Options: eff, Background: background, Custom: o.Custom, Release: o.Release, Watch: o.Watch, Progress: o.Progress})
 	if err != nil {
 		return fail(err)
 	}
@@ -137,7 +137,7 @@ func (c *Checkpointer) begin(ctx context.Context, step int64, items map[string]a
 	if in.Custom, err = c.prepare(ctx, s, to, step, items, o, background, err); err != nil {
 		return fail(err)
 	}
-	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: s.Made.Size(), Blocked: time.Since(start)})
+	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: s.Writer.Size(), Blocked: time.Since(start)})
 	r := checkpoint.Go(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, s, to, in, start) })
 	c.mu.Lock()
 	c.pending = r
@@ -164,24 +164,24 @@ func (c *Checkpointer) target(st store.Store, step int64, overwrite bool) saving
 	}
 }
 
-// prepare lays the image of a step out, or gives it up because of err. It returns the metadata of the step.
+// prepare plans and copies a step, or gives it up because of err. It returns the metadata of the step.
 func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, to saving.Target, step int64, items map[string]any, o *SaveOptions, background bool, err error) (custom json.RawMessage, _ error) {
 	if err == nil {
-		err = s.Take(ctx, items)
+		err = s.Collect(ctx, items)
 	}
-	custom = s.Image.Custom // which the list keeps, and the save gives away
+	custom = s.Options.Custom // which the list keeps, and the save gives away
 	if err == nil {
 		err = addMetrics(s, items, o.Metrics)
 	}
 	if err == nil {
-		err = c.prepareMemory(s.Image.Budget)
+		err = c.prepareMemory(s.Options.Budget)
 	}
-	s.Image.Style, s.Image.Memory, s.Image.Now = image.Step, c.memory, c.opts.Now
-	s.Image.Dedup, s.Image.Pace, s.Image.Label = c.dedup(), c.pace(background), Label(step)
+	s.Options.Style, s.Options.Memory, s.Options.Now = writer.Step, c.memory, c.opts.Now
+	s.Options.Dedup, s.Options.Pace, s.Options.Label = c.dedup(), c.pace(background), Label(step)
 	if err == nil {
-		s.Image.Extra, err = c.chain(ctx, s.Image.Signing, step)
+		s.Options.Extra, err = c.chain(ctx, s.Options.Signing, step)
 	}
-	return custom, s.Begin(ctx, to, err)
+	return custom, s.Snapshot(ctx, to, err)
 }
 
 // prepareMemory empties the memory of snapshots, of which a save maps at most
@@ -205,11 +205,11 @@ func (c *Checkpointer) prepareMemory(limit int64) (err error) {
 const linkable = 3
 
 // dedup is what Options.Dedup asks for, of the steps that are there now.
-func (c *Checkpointer) dedup() *image.Dedup {
+func (c *Checkpointer) dedup() *writer.Dedup {
 	if !c.opts.Dedup.On {
 		return nil
 	}
-	d := &image.Dedup{Store: c.store, VerifyEvery: c.opts.Dedup.VerifyEvery, Avoid: c.avoid}
+	d := &writer.Dedup{Store: c.store, VerifyEvery: c.opts.Dedup.VerifyEvery, Avoid: c.avoid}
 	list := c.snapshot()
 	for _, in := range list[max(0, len(list)-linkable):] {
 		d.Bases = append(d.Bases, c.path(in.Directory))
@@ -219,11 +219,11 @@ func (c *Checkpointer) dedup() *image.Dedup {
 }
 
 // pace is that of saves beside which somebody computes.
-func (c *Checkpointer) pace(background bool) image.Pace {
+func (c *Checkpointer) pace(background bool) writer.Pace {
 	if !background {
-		return image.Pace{}
+		return writer.Pace{}
 	}
-	return image.Pace(c.opts.Pace)
+	return writer.Pace(c.opts.Pace)
 }
 
 // admit waits for the save before, makes known what became of it, and decides
@@ -366,8 +366,8 @@ func addMetrics(s *saving.Save, values map[string]any, metrics map[string]float6
 	if err != nil {
 		return &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Metrics", Want: "finite numbers", Err: err}
 	}
-	s.Items = append(s.Items, image.Item{Name: orbax.MetricsItem, JSON: raw, File: orbax.MetricsFile, Handler: orbax.HandlerMetrics})
-	if err := image.CheckFolded(s.Items); err != nil {
+	s.Items = append(s.Items, writer.Item{Name: orbax.MetricsItem, JSON: raw, File: orbax.MetricsFile, Handler: orbax.HandlerMetrics})
+	if err := writer.CheckNames(s.Items); err != nil {
 		return err
 	}
 	return nil
@@ -383,13 +383,13 @@ func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Targ
 		c.enter(in, true)
 		c.mu.Unlock()
 	}
-	if err := s.Run(ctx, to); err != nil {
+	if err := s.Write(ctx, to); err != nil {
 		err = c.failedSave(in, errs.Wrap("training.Save", subject, err))
 		return false, err
 	}
 	unlisted := c.listed(ctx, s, in)
 	c.noticeCommit()
-	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: s.Made.Size(), Took: time.Since(start), Stats: checkpoint.NewSaveStats(s.Made)})
+	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: s.Writer.Size(), Took: time.Since(start), Stats: checkpoint.NewSaveStats(s.Writer)})
 	if s.Follows() {
 		c.follow(ctx)
 		return true, nil
@@ -404,10 +404,10 @@ func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Targ
 
 // listed puts a step that was committed on the head, where it was signed.
 func (c *Checkpointer) listed(ctx context.Context, s *saving.Save, in Info) error {
-	if s.Image.Signing == nil || s.Follows() {
+	if s.Options.Signing == nil || s.Follows() {
 		return nil
 	}
-	return c.headHas(context.WithoutCancel(ctx), in, s.Made.ManifestSum())
+	return c.headHas(context.WithoutCancel(ctx), in, s.Writer.ManifestSum())
 }
 
 // failedSave keeps and tells why a step was not saved, or not for certain.

@@ -163,8 +163,8 @@ func TestBrief(t *testing.T) {
 	write(t, filepath.Join(root, "checkpoint/save.go"), `package checkpoint
 
 func save() error {
-	if im, err := image.Begin(items, image.Options{
-		Style: image.V1, // or another one
+	if w, err := writer.Plan(items, writer.Options{
+		Style: writer.V1, // or another one
 	}, func() int { return 1 }, []int{}); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func save() error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "error checkpoint.save: im, err := image.Begin(items, image.Options{…}, func() int {…}, []int{}); err != nil"
+	want := "error checkpoint.save: w, err := writer.Plan(items, writer.Options{…}, func() int {…}, []int{}); err != nil"
 	if len(sites) != 1 || sites[0].ID() != want {
 		t.Errorf("got %v, want %s", sites, want)
 	}

@@ -27,7 +27,7 @@ var (
 	reading    = regexp.MustCompile(`^(store/local/(kind|live|local|read)|internal/vfs/(call|fault|intercept|lock[a-z_]*|log|mem[a-z_]*|vfs)|` +
 		`checkpoint/(abstract|cells|checkpointables|compare|destination|diff[a-z_]*|engine|foreign[a-z_]*|layout|lazy|load|loading|metadata|nested|options|reader|repair|report|request|response|shards|stats|transform|verify|want|wanted_items)|` +
 		`checkpoint/internal/(cast|layout|locate|manifest|orbax|plan)/[a-z_]+|` +
-		`checkpoint/internal/image/(array|begin|cast|cut|database|digest|foreign|form|image|item|layout|leaf|pace|place|plain|raw|safetensors|schedule|snapshot|source|storage|tree)|` +
+		`checkpoint/internal/writer/(array|cast|collect|cut|database|digest|form|item|layout|leaf|mode|pace|place|plain|raw|safetensors|schedule|snapshot|source|storage|tree|writer)|` +
 		`checkpoint/training/(async|best|checkpointer|decide|event|info|interface|load|names|options|preserve|retention|spec|transform))\.go$`)
 )
 

@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Agree returns what of the items this process writes, and has o make an image of
-// that: everything else of o is what it would be for a save by one process. It fails
+// Agree returns what of the items this process writes, and has o write
+// only that: everything else of o is what it would be for a save by one process. It fails
 // on all processes where they do not agree, naming the leaf or option and both sides,
 // and where one of them cannot go on; the save is over then.
-func (m *Meeting) Agree(ctx context.Context, items []image.Item, o *image.Options) ([]image.Item, error) {
+func (m *Meeting) Agree(ctx context.Context, items []writer.Item, o *writer.Options) ([]writer.Item, error) {
 	mine, err := roll{}, m.call.Err
 	if err == nil {
 		err = storable(o)
@@ -37,7 +37,7 @@ func (m *Meeting) Agree(ctx context.Context, items []image.Item, o *image.Option
 	switch missing := errs.KindOf(heard) == errs.NotFound; {
 	case err != nil: // and so all know, by what was said or is missing
 	case heard != nil && !missing: // the others may well have heard all, and wait for this process
-		_, err = m.Commit(ctx, nil, heard)
+		_, err = m.Write(ctx, nil, heard)
 		return nil, err
 	default:
 		err = heard
@@ -79,7 +79,7 @@ func (m *Meeting) rolls(ctx context.Context, mine roll) (map[int]roll, error) {
 }
 
 // settle holds the rolls against each other, and deals out.
-func (g Group) settle(items []image.Item, rolls map[int]roll) ([]image.Item, error) {
+func (g Group) settle(items []writer.Item, rolls map[int]roll) ([]writer.Item, error) {
 	for _, p := range g.Active {
 		if err := rolls[p].Failure.from(p); err != nil {
 			return nil, err
@@ -94,8 +94,8 @@ func (g Group) settle(items []image.Item, rolls map[int]roll) ([]image.Item, err
 }
 
 // storable refuses layouts in which what several processes write is not one.
-func storable(o *image.Options) error {
-	if o.Layout == image.OCDBTZarr3 || o.Layout == image.OCDBTZarr2 {
+func storable(o *writer.Options) error {
+	if o.Layout == writer.OCDBTZarr3 || o.Layout == writer.OCDBTZarr2 {
 		return nil
 	}
 	return &errs.Error{Kind: errs.Unsupported, Subject: "Bivouac.Layout", Got: "a layout without a database, into which several processes cannot write",
@@ -103,7 +103,7 @@ func storable(o *image.Options) error {
 }
 
 // termsOf lists the options that decide about bytes, and so have to be the same.
-func termsOf(o *image.Options) []term {
+func termsOf(o *writer.Options) []term {
 	of := func(name string, v any) term { return term{name, fmt.Sprint(v)} }
 	return []term{
 		of("Bivouac.Layout", o.Layout), of("Bivouac.Compression", o.Compression), of("Storage.ChunkByteSize", o.ChunkBytes), of("Storage.ShardAxes", o.ShardAxes),

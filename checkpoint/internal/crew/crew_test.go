@@ -9,8 +9,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -93,15 +93,15 @@ func TestReportsAreHeldAgainstFiles(t *testing.T) {
 		"other cut": {listing("state/d/1", 4, manifest.Leaf{Item: "state", Param: "w", Size: 8, Chunks: []uint32{1, 2, 3}}, entry{Key: "w/c/1"}), errs.Mismatch},
 		"twice":     {listing("state/d/1", 4, leaf, entry{Key: "w/c/0", File: "d/1", Length: 4}), errs.Mismatch},
 	} {
-		p := &image.Piece{
+		draft := &writer.Draft{
 			Manifest: &manifest.Manifest{Leaves: []manifest.Leaf{{Item: "state", Param: "w", Size: 8, CRC: 3, Chunks: []uint32{3, 0}}}},
 			Entries:  map[string][]ocdbt.Entry{"state": {{Key: "w/zarr.json", Value: ocdbt.InlineRef([]byte("{}"))}, {Key: "w/c/0", Value: ocdbt.Ref{File: ocdbt.File{Name: "d/0"}, Length: 4}}}},
 		}
-		err := host.add(t.Context(), c.report, p)
+		err := host.add(t.Context(), c.report, draft)
 		if errs.KindOf(err) != c.kind || (err == nil) != (name == "right") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got := p.Manifest.Leaves[0]; err == nil && (got.CRC != 6 || got.Chunks[0] != 3 || got.Chunks[1] != 5) {
+		if got := draft.Manifest.Leaves[0]; err == nil && (got.CRC != 6 || got.Chunks[0] != 3 || got.Chunks[1] != 5) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -6,8 +6,8 @@
 //
 //	Group.Meet       the primary opens a meeting, the others find it
 //	Meeting.Agree    what each brings is held against the primary's; who writes what
-//	Meeting.Join     as image.Options.Join, of the image of what this process writes
-//	Meeting.Commit   all write; the primary merges and publishes; all know the outcome
+//	Meeting.Join     as writer.Options.Join, of the draft of what this process writes
+//	Meeting.Write    all write; the primary merges and publishes; all know the outcome
 //
 // # Meeting
 //

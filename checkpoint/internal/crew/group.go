@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -62,7 +62,7 @@ type Meeting struct {
 	talk  store.Txn // of the meeting
 	txn   store.Txn // of the checkpoint
 
-	next image.Join // of what the processes have written; on the primary
+	next writer.Join // of what the processes have written; on the primary
 
 	signing ed25519.PrivateKey
 	report  report // of another process

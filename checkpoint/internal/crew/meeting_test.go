@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store"
@@ -99,9 +99,9 @@ func TestReports(t *testing.T) {
 		default:
 			say(t, m, of("report", 1), word)
 		}
-		m.next = func(context.Context, store.Txn, *image.Piece) error { return nil }
-		p := &image.Piece{Manifest: &manifest.Manifest{Leaves: []manifest.Leaf{{Item: "state", Param: "w", Size: 8}}}}
-		err := m.Join(t.Context(), m.txn, p)
+		m.next = func(context.Context, store.Txn, *writer.Draft) error { return nil }
+		draft := &writer.Draft{Manifest: &manifest.Manifest{Leaves: []manifest.Leaf{{Item: "state", Param: "w", Size: 8}}}}
+		err := m.Join(t.Context(), m.txn, draft)
 		if errs.KindOf(err) != c.want || (c.want != errs.Other && !strings.Contains(err.Error(), "process 1")) || (c.want == errs.Other && err != nil) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
@@ -114,7 +114,7 @@ func TestBrokenBarriers(t *testing.T) {
 		m, err := broken(0, at).Meet(t.Context(), Call{Store: local.New(vfs.NewMem(), "/", nil), Name: "c", Key: "k"})
 		if at != begin && err == nil {
 			say(t, m, of("plan", 1), roll{})
-			_, err = m.Agree(t.Context(), nil, &image.Options{})
+			_, err = m.Agree(t.Context(), nil, &writer.Options{})
 		}
 		if !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("at %s: %v", at, err)
@@ -135,11 +135,11 @@ func TestBrokenBarrierOfOthers(t *testing.T) {
 func TestNoAgreement(t *testing.T) {
 	for name, c := range map[string]struct {
 		said bool
-		o    image.Options
+		o    writer.Options
 		want errs.Kind
 	}{
-		"nothing said": {false, image.Options{}, errs.NotFound},
-		"no database":  {true, image.Options{Layout: image.PlainZarr3}, errs.Unsupported},
+		"nothing said": {false, writer.Options{}, errs.NotFound},
+		"no database":  {true, writer.Options{Layout: writer.PlainZarr3}, errs.Unsupported},
 	} {
 		m := meet(t, one(0), vfs.NewMem())
 		if c.said {
@@ -172,8 +172,8 @@ func TestUnreadableOpening(t *testing.T) {
 
 // Shards that make no array are no part of what a process brings.
 func TestUnsoundShards(t *testing.T) {
-	w := image.Parts{DType: tensor.Int8, Shape: tensor.Shape{4}, Parts: []image.Part{{Origin: []int{3}, Data: tensor.New(tensor.Int8, 2)}}}
-	items := []image.Item{{Name: "state", Tree: tree.NewDict().Set("w", tree.NewLeaf(w))}}
+	w := writer.Parts{DType: tensor.Int8, Shape: tensor.Shape{4}, Parts: []writer.Part{{Origin: []int{3}, Data: tensor.New(tensor.Int8, 2)}}}
+	items := []writer.Item{{Name: "state", Tree: tree.NewDict().Set("w", tree.NewLeaf(w))}}
 	if r, err := rollOf(items, nil); err == nil || !strings.Contains(err.Error(), "state") {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -192,34 +192,34 @@ func TestOwnFailure(t *testing.T) {
 			m, other = joins, leads
 		}
 		m.Fail(failed)
-		if _, err := m.Agree(t.Context(), nil, &image.Options{}); !errors.Is(err, syscall.EIO) {
+		if _, err := m.Agree(t.Context(), nil, &writer.Options{}); !errors.Is(err, syscall.EIO) {
 			t.Errorf("process %d: %v", self, err)
 		}
 		if self == 1 {
 			continue // the meeting of the primary is over only when it says so
 		}
-		if _, err := other.Agree(t.Context(), nil, &image.Options{}); err == nil {
+		if _, err := other.Agree(t.Context(), nil, &writer.Options{}); err == nil {
 			t.Error("the other was not told")
 		}
 	}
 }
 
-// A process without an image says why, has its own error, and nothing is committed.
-func TestCommitWithoutImage(t *testing.T) {
+// A process that has planned nothing says why, has its own error, and nothing is committed.
+func TestWriteWithoutPlan(t *testing.T) {
 	mem := vfs.NewMem()
 	leads, joins := meet(t, one(0), mem), meet(t, one(1), mem)
 	say(t, leads, "outcome", outcome{Failure: fail(&errs.Error{Kind: errs.Busy})})
 	if err := joins.sayReport(t.Context(), syscall.EIO); err != nil {
 		t.Fatal(err)
 	}
-	p := &image.Piece{Manifest: &manifest.Manifest{}}
-	if err := leads.Join(t.Context(), leads.txn, p); err == nil || !strings.Contains(err.Error(), syscall.EIO.Error()) {
+	draft := &writer.Draft{Manifest: &manifest.Manifest{}}
+	if err := leads.Join(t.Context(), leads.txn, draft); err == nil || !strings.Contains(err.Error(), syscall.EIO.Error()) {
 		t.Errorf("the primary heard: %v", err)
 	}
-	if _, err := joins.Commit(t.Context(), nil, syscall.EIO); !errors.Is(err, syscall.EIO) {
+	if _, err := joins.Write(t.Context(), nil, syscall.EIO); !errors.Is(err, syscall.EIO) {
 		t.Errorf("the other: %v", err)
 	}
-	if _, err := leads.Commit(t.Context(), nil, syscall.ENOSPC); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := leads.Write(t.Context(), nil, syscall.ENOSPC); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("the primary: %v", err)
 	}
 	if in, err := mem.ReadDir("/"); err != nil || len(in) != 0 {
@@ -241,7 +241,7 @@ func TestEveryFailureIsTold(t *testing.T) {
 			g.Active = []int{0, self}[:self+1]
 			m, err := g.Meet(t.Context(), Call{Store: local.New(f, "/", nil), Name: "c", Key: "k"})
 			if err == nil {
-				_, err = m.Agree(t.Context(), nil, &image.Options{})
+				_, err = m.Agree(t.Context(), nil, &writer.Options{})
 			}
 			call, hits := f.Hit()
 			if m != nil {

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/store"
@@ -101,16 +101,16 @@ func (m *Meeting) hearReport(ctx context.Context, process int) (r report, err er
 	return r, nil
 }
 
-// Join is image.Options.Join. On the primary it waits for the others, and adds what
-// they have written; on the others it takes the image for the report, of which the
+// Join is writer.Options.Join. On the primary it waits for the others, and adds what
+// they have written; on the others it takes the draft for the report, of which the
 // primary makes the documents.
-func (m *Meeting) Join(ctx context.Context, txn store.Txn, p *image.Piece) error {
+func (m *Meeting) Join(ctx context.Context, txn store.Txn, draft *writer.Draft) error {
 	if !m.group.Leads() {
-		m.report = report{Manifest: p.Manifest.Append(nil), Entries: map[string][]entry{}}
-		for item, list := range p.Entries {
+		m.report = report{Manifest: draft.Manifest.Append(nil), Entries: map[string][]entry{}}
+		for item, list := range draft.Entries {
 			m.report.Entries[item] = entriesOf(list)
 		}
-		p.Docs = nil
+		draft.Docs = nil
 		return nil
 	}
 	m.said = true
@@ -126,17 +126,17 @@ func (m *Meeting) Join(ctx context.Context, txn store.Txn, p *image.Piece) error
 			if failed := r.Failure.from(process); failed != nil {
 				return failed
 			}
-			err = m.add(ctx, r, p)
+			err = m.add(ctx, r, draft)
 		}
 		if err != nil {
 			return errs.Wrap("", "process "+strconv.Itoa(process), err)
 		}
 	}
-	return m.next(ctx, txn, p)
+	return m.next(ctx, txn, draft)
 }
 
 // add adds what a process has written, of which every file has to be there.
-func (m *Meeting) add(ctx context.Context, r report, p *image.Piece) error {
+func (m *Meeting) add(ctx context.Context, r report, draft *writer.Draft) error {
 	written, err := manifest.Parse(r.Manifest)
 	if err != nil {
 		return err
@@ -153,14 +153,14 @@ func (m *Meeting) add(ctx context.Context, r report, p *image.Piece) error {
 			return err
 		}
 	}
-	p.Manifest.Files = append(p.Manifest.Files, written.Files...)
+	draft.Manifest.Files = append(draft.Manifest.Files, written.Files...)
 	for _, l := range written.Leaves {
-		if err := addLeaf(p.Manifest, l); err != nil {
+		if err := addLeaf(draft.Manifest, l); err != nil {
 			return err
 		}
 	}
 	for item, list := range r.Entries {
-		if err := addEntries(p, item, list); err != nil {
+		if err := addEntries(draft, item, list); err != nil {
 			return err
 		}
 	}
@@ -169,9 +169,9 @@ func (m *Meeting) add(ctx context.Context, r report, p *image.Piece) error {
 
 // addEntries adds entries of a database. What several processes have under one key is
 // the metadata of an array, and the same.
-func addEntries(p *image.Piece, item string, list []entry) error {
-	inline := make(map[string][]byte, len(p.Entries[item]))
-	for _, e := range p.Entries[item] {
+func addEntries(draft *writer.Draft, item string, list []entry) error {
+	inline := make(map[string][]byte, len(draft.Entries[item]))
+	for _, e := range draft.Entries[item] {
 		inline[e.Key] = e.Value.Inline
 	}
 	for _, e := range list {
@@ -179,7 +179,7 @@ func addEntries(p *image.Piece, item string, list []entry) error {
 			return &errs.Error{Kind: errs.Mismatch, Subject: item + ": " + e.Key, Want: "an array that is stored alike on all processes", Got: "another",
 				Remedy: "give all processes the same storage options of leaves"}
 		}
-		p.Entries[item] = append(p.Entries[item], e.ocdbt())
+		draft.Entries[item] = append(draft.Entries[item], e.ocdbt())
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -36,7 +36,7 @@ type leafRoll struct {
 	Is    string `json:"is"`              // in words: what it is, its dtype and shape
 	Boxes []box  `json:"boxes,omitempty"` // of a leaf in shards, those that the process has
 
-	parts *image.Parts // here; nil for a leaf that is not in shards
+	parts *writer.Parts // here; nil for a leaf that is not in shards
 }
 
 // box is the place of a shard.
@@ -46,7 +46,7 @@ type box struct {
 }
 
 // rollOf describes the items of this process.
-func rollOf(items []image.Item, terms []term) (roll, error) {
+func rollOf(items []writer.Item, terms []term) (roll, error) {
 	r := roll{Terms: terms}
 	for _, it := range items {
 		ir := itemRoll{Name: it.Name, Handler: it.Handler, Tree: it.Tree != nil}
@@ -83,11 +83,11 @@ func leafOf(e tree.Entry, foreign map[*tree.Node]string) (leafRoll, error) {
 		l.Is = "nil"
 	case tensor.Tensor:
 		l.Is = spec(v.DType, v.Shape)
-	case image.Key:
+	case writer.Key:
 		l.Is = "keys of " + v.Impl + ", " + spec(v.Data.DType, v.Data.Shape)
-	case image.Lazy:
+	case writer.Lazy:
 		l.Is = spec(v.DType, v.Shape)
-	case image.Parts:
+	case writer.Parts:
 		l.Is = spec(v.DType, v.Shape) + " in shards"
 		l.parts = &v
 		for _, p := range v.Parts {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -13,13 +13,13 @@ import (
 // share is what a process writes of a leaf that is in shards.
 type share struct {
 	grid  tensor.Shape // of the chunks; nil where the primary has all, and cuts as it likes
-	parts []image.Part
+	parts []writer.Part
 }
 
 // owned is a shard and who writes it.
 type owned struct {
-	image.Part     // without data
-	by         int // the lowest process that has it
+	writer.Part     // without data
+	by          int // the lowest process that has it
 }
 
 // shareOf finds out what this process writes of a leaf, whose roll on each process is
@@ -31,15 +31,15 @@ func (g Group) shareOf(leaves map[int]leafRoll) (share, error) {
 	for _, p := range g.Active {
 		for _, b := range leaves[p].Boxes {
 			if !slices.ContainsFunc(all, func(o owned) bool { return slices.Equal(o.Origin, b.Origin) && slices.Equal(o.Data.Shape, b.Shape) }) {
-				all = append(all, owned{image.Part{Origin: b.Origin, Data: tensor.Tensor{DType: mine.DType, Shape: b.Shape}}, p})
+				all = append(all, owned{writer.Part{Origin: b.Origin, Data: tensor.Tensor{DType: mine.DType, Shape: b.Shape}}, p})
 			}
 		}
 	}
-	parts := make([]image.Part, len(all))
+	parts := make([]writer.Part, len(all))
 	for i, o := range all {
 		parts[i] = o.Part
 	}
-	if err := image.Tiles(shape, parts); err != nil {
+	if err := writer.Tiles(shape, parts); err != nil {
 		return share{}, &errs.Error{Err: err, Remedy: "the shards of all processes together have to tile the array; " + who(leaves, g.Active)}
 	}
 	var s share
@@ -49,7 +49,7 @@ func (g Group) shareOf(leaves map[int]leafRoll) (share, error) {
 			alone = false
 			continue
 		}
-		i := slices.IndexFunc(mine.Parts, func(p image.Part) bool {
+		i := slices.IndexFunc(mine.Parts, func(p writer.Part) bool {
 			return slices.Equal(p.Origin, o.Origin) && slices.Equal(p.Data.Shape, o.Data.Shape)
 		})
 		s.parts = append(s.parts, mine.Parts[i])
@@ -58,7 +58,7 @@ func (g Group) shareOf(leaves map[int]leafRoll) (share, error) {
 		return s, nil
 	}
 	var err error
-	s.grid, err = image.Grid(shape, parts)
+	s.grid, err = writer.Grid(shape, parts)
 	return s, err
 }
 
@@ -76,7 +76,7 @@ func who(leaves map[int]leafRoll, active []int) string {
 
 // dealOut returns what of the items this process writes, given the rolls of all, which
 // have been held against the primary's.
-func (g Group) dealOut(items []image.Item, rolls map[int]roll) (mine []image.Item, err error) {
+func (g Group) dealOut(items []writer.Item, rolls map[int]roll) (mine []writer.Item, err error) {
 	for _, it := range items {
 		if it.Tree == nil {
 			if g.Leads() {
@@ -95,7 +95,7 @@ func (g Group) dealOut(items []image.Item, rolls map[int]roll) (mine []image.Ite
 			it.Tree = t
 			mine = append(mine, it)
 		case d.writes > 0:
-			mine = append(mine, image.Item{Name: it.Name, Handler: it.Handler, Tree: t})
+			mine = append(mine, writer.Item{Name: it.Name, Handler: it.Handler, Tree: t})
 		}
 	}
 	return mine, nil
@@ -157,7 +157,7 @@ func (d *dealer) deal(n *tree.Node, at tree.Path) *tree.Node {
 	if o, ok := value.(tree.Opaque); ok {
 		value = o.TreeLeaf()
 	}
-	p := value.(image.Parts) // as it was when the roll was made
+	p := value.(writer.Parts) // as it was when the roll was made
 	p.Parts, p.Grid = s.parts, s.grid
 	if len(s.parts) > 0 {
 		d.writes++

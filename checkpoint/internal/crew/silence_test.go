@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -21,7 +21,7 @@ func named(t *testing.T, when string, err error, process string) {
 
 // After the death of a process, at whatever barrier, the others are told which one it was.
 func TestDeadProcessIsNamed(t *testing.T) {
-	piece := func() *image.Piece { return &image.Piece{Manifest: &manifest.Manifest{}} }
+	piece := func() *writer.Draft { return &writer.Draft{Manifest: &manifest.Manifest{}} }
 	three := func(g Group) Group {
 		g.Active = []int{0, 1, 2}
 		return g
@@ -44,9 +44,9 @@ func TestDeadProcessIsNamed(t *testing.T) {
 		mem := vfs.NewMem()
 		host, other := meeting(group(0, plan), mem), meeting(group(1, plan), mem)
 		say(t, host, of("plan", 0), roll{})
-		_, err := other.Agree(t.Context(), nil, &image.Options{})
+		_, err := other.Agree(t.Context(), nil, &writer.Options{})
 		named(t, "a plan is missing, to another", err, "process 2")
-		_, err = host.Agree(t.Context(), nil, &image.Options{})
+		_, err = host.Agree(t.Context(), nil, &writer.Options{})
 		named(t, "a plan is missing, to the primary", err, "process 2")
 
 		mem = vfs.NewMem()

@@ -7,17 +7,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// New returns an assembly of nothing yet: of an image alone it makes what that would
-// make by itself, and whatever its Piece was given besides.
+// New returns an assembly of nothing yet: of a draft alone it makes what the save would
+// make by itself, and whatever the draft was given besides.
 func New(st store.Store, name string) *Assembly { return newAssembly(st, name) }
 
 // Open reads the documents of the committed checkpoint name, that something may be
@@ -103,8 +103,8 @@ func (a *Assembly) IsStep() bool {
 	return !marked
 }
 
-// Take takes away, as a later part would.
-func (a *Assembly) Take(r Removal) error { return a.remove(r) }
+// Remove removes leaves and items, as a later part would.
+func (a *Assembly) Remove(r Removal) error { return a.remove(r) }
 
 // Replace puts the assembly in the place of the committed checkpoint name, of
 // which it was made, at once: data files are linked, documents written anew. old is the
@@ -119,16 +119,16 @@ func (a *Assembly) Replace(ctx context.Context, name string, old store.Pinned, s
 	return a.commit(ctx, name, store.TxnOptions{Replaces: old})
 }
 
-// Join adds an image: it is an image.Join.
-func (a *Assembly) Join(ctx context.Context, txn store.Txn, p *image.Piece) error {
-	for _, d := range p.Docs {
+// Join adds what a save has written: it is a writer.Join.
+func (a *Assembly) Join(ctx context.Context, txn store.Txn, draft *writer.Draft) error {
+	for _, d := range draft.Docs {
 		if d.Name == orbax.CheckpointFile {
 			if err := a.knowHandlers(d.Data); err != nil {
 				return errs.Wrap("", d.Name, err)
 			}
 		}
 	}
-	for _, d := range p.Docs {
+	for _, d := range draft.Docs {
 		merge := a.joins(d.Name)
 		if merge == nil {
 			merge = func(_, later []byte) ([]byte, error) { return later, nil }
@@ -137,7 +137,7 @@ func (a *Assembly) Join(ctx context.Context, txn store.Txn, p *image.Piece) erro
 			return errs.Wrap("", d.Name, err)
 		}
 	}
-	for item, entries := range p.Entries {
+	for item, entries := range draft.Entries {
 		d := a.database(item)
 		d.steps = append(d.steps, step{put: entries})
 	}
@@ -149,17 +149,17 @@ func (a *Assembly) Join(ctx context.Context, txn store.Txn, p *image.Piece) erro
 	if err := a.complete(); err != nil {
 		return err
 	}
-	p.Manifest.Files = slices.DeleteFunc(p.Manifest.Files, func(f manifest.File) bool { return a.links[f.Name] != "" })
-	if err := a.take(ctx, txn, p.Manifest); err != nil {
+	draft.Manifest.Files = slices.DeleteFunc(draft.Manifest.Files, func(f manifest.File) bool { return a.links[f.Name] != "" })
+	if err := a.take(ctx, txn, draft.Manifest); err != nil {
 		return err
 	}
-	p.Bare = !a.covered
-	p.Docs = p.Docs[:0]
+	draft.Bare = !a.covered
+	draft.Docs = draft.Docs[:0]
 	for name, b := range a.docs {
-		if name != orbax.CommitFile { // which the image has
-			p.Docs = append(p.Docs, store.Blob{Name: name, Data: b})
+		if name != orbax.CommitFile { // which the Writer has
+			draft.Docs = append(draft.Docs, store.Blob{Name: name, Data: b})
 		}
 	}
-	slices.SortFunc(p.Docs, func(x, y store.Blob) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(draft.Docs, func(x, y store.Blob) int { return strings.Compare(x.Name, y.Name) })
 	return nil
 }

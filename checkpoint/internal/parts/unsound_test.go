@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -43,7 +43,7 @@ func TestUnsoundTrees(t *testing.T) {
 		docs := map[string]string{orbax.TreeFile: doc}
 		for how, err := range map[string]error{
 			"replaced": assemblyOf(docs).Replace(t.Context(), "c", nil, nil),
-			"joined":   assemblyOf(docs).Join(t.Context(), nil, &image.Piece{Manifest: &manifest.Manifest{}}),
+			"joined":   assemblyOf(docs).Join(t.Context(), nil, &writer.Draft{Manifest: &manifest.Manifest{}}),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "state") {
 				t.Errorf("%s, %s: %v, want an error that names the item", name, how, err)
@@ -52,7 +52,7 @@ func TestUnsoundTrees(t *testing.T) {
 	}
 }
 
-// What an image adds must go with what is there.
+// What a save adds must go with what is there.
 func TestUnsoundJoin(t *testing.T) {
 	for name, c := range map[string]struct {
 		doc  store.Blob
@@ -62,7 +62,7 @@ func TestUnsoundJoin(t *testing.T) {
 		"shardings that are no document": {store.Blob{Name: "state/" + orbax.ShardingFile, Data: []byte(`[`)}, errs.Mismatch},
 	} {
 		a := assemblyOf(map[string]string{orbax.TreeFile: treeOf("a"), orbax.ShardingFile: `{}`})
-		err := a.Join(t.Context(), nil, &image.Piece{Docs: []store.Blob{c.doc}, Manifest: &manifest.Manifest{}})
+		err := a.Join(t.Context(), nil, &writer.Draft{Docs: []store.Blob{c.doc}, Manifest: &manifest.Manifest{}})
 		if errs.KindOf(err) != c.want {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -76,11 +76,11 @@ func TestUnsoundRemoval(t *testing.T) {
 		"no tree":                        {},
 		"shardings that are no document": {orbax.TreeFile: treeOf("a", "b"), orbax.ShardingFile: `[`},
 	} {
-		if err := assemblyOf(docs).Take(leaf); errs.KindOf(err) != errs.Corrupt {
+		if err := assemblyOf(docs).Remove(leaf); errs.KindOf(err) != errs.Corrupt {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := assemblyOf(map[string]string{orbax.TreeFile: treeOf("a", "b"), orbax.ShardingFile: `{}`}).Take(leaf); err != nil {
+	if err := assemblyOf(map[string]string{orbax.TreeFile: treeOf("a", "b"), orbax.ShardingFile: `{}`}).Remove(leaf); err != nil {
 		t.Error(err)
 	}
 	for _, doc := range []string{`{`, `{"remove": 3}`, `[]`} {

@@ -7,36 +7,36 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Image returns how a save stores, bounds and signs what it writes. What one
+// Save returns how a save stores, bounds and signs what it writes. What one
 // save alone says, such as its style and its memory, is left to the caller.
 // o is what options.Resolve returned.
-func Image(o options.Options) (image.Options, error) {
+func Save(o options.Options) (writer.Options, error) {
 	if o.InPlace() {
-		return image.Options{}, &errs.Error{Kind: errs.Unsupported, Subject: "atomicity.mode", Want: "a save that becomes visible whole", Got: options.CommitFile.String(),
+		return writer.Options{}, &errs.Error{Kind: errs.Unsupported, Subject: "atomicity.mode", Want: "a save that becomes visible whole", Got: options.CommitFile.String(),
 			Remedy: "leave it out: what is saved has commit_success.txt for readers that ask for it"}
 	}
 	l, err := o.StoredLayout()
 	if err != nil {
-		return image.Options{}, err
+		return writer.Options{}, err
 	}
 	c, err := o.StoredCompression()
 	if err != nil {
-		return image.Options{}, err
+		return writer.Options{}, err
 	}
-	all, err := storage(o.Array.Saving.Storage, imageCompressions[c])
+	all, err := storage(o.Array.Saving.Storage, writerCompressions[c])
 	if err != nil {
-		return image.Options{}, err
+		return writer.Options{}, err
 	}
-	return image.Options{
-		Layout: imageLayouts[l], DType: all.DType, Compression: all.Compression, ShardAxes: all.ShardAxes, ChunkBytes: all.ChunkBytes,
+	return writer.Options{
+		Layout: writerLayouts[l], DType: all.DType, Compression: all.Compression, ShardAxes: all.ShardAxes, ChunkBytes: all.ChunkBytes,
 		MaxFileBytes: int64(o.Array.Saving.OCDBTTargetDataFileSize), Leaf: leaf(o),
 		WriteBytes: o.Memory.WriteConcurrentBytes.Bytes(), Copied: copied(o), Status: status(o),
 		Annotations: o.Annotations, MetadataKey: o.ZarrMetadataKey,
@@ -57,7 +57,7 @@ func copied(o options.Options) func(tree.Path) bool {
 }
 
 // status is who is told of leaves; nil is nobody.
-func status(o options.Options) image.Status {
+func status(o options.Options) writer.Status {
 	if o.Memory.Status == nil {
 		return nil
 	}
@@ -77,40 +77,40 @@ func Load(o options.Options) layout.Options {
 	return out
 }
 
-// imageLayouts are the layouts as package image numbers them.
-var imageLayouts = [...]image.Layout{
-	options.OCDBTZarr3: image.OCDBTZarr3, options.OCDBTZarr2: image.OCDBTZarr2,
-	options.PlainZarr3: image.PlainZarr3, options.PlainZarr2: image.PlainZarr2, options.SafetensorsLayout: image.Safetensors,
+// writerLayouts are the layouts as package writer numbers them.
+var writerLayouts = [...]writer.Layout{
+	options.OCDBTZarr3: writer.OCDBTZarr3, options.OCDBTZarr2: writer.OCDBTZarr2,
+	options.PlainZarr3: writer.PlainZarr3, options.PlainZarr2: writer.PlainZarr2, options.SafetensorsLayout: writer.Safetensors,
 }
 
-// Layout returns a layout of package image.
-func Layout(l image.Layout) options.Layout {
-	return options.Layout(slices.Index(imageLayouts[1:], l) + 1)
+// Layout returns a layout of package writer.
+func Layout(l writer.Layout) options.Layout {
+	return options.Layout(slices.Index(writerLayouts[1:], l) + 1)
 }
 
-// imageCompressions are the compressions as package image numbers them.
-var imageCompressions = [...]image.Compression{
-	options.Uncompressed: image.Uncompressed, options.Zstd: image.Zstd, options.ByteSplit: image.ByteSplit,
+// writerCompressions are the compressions as package writer numbers them.
+var writerCompressions = [...]writer.Compression{
+	options.Uncompressed: writer.Uncompressed, options.Zstd: writer.Zstd, options.ByteSplit: writer.ByteSplit,
 }
 
 // leaf decides about single arrays; nil where all are stored alike.
-func leaf(o options.Options) func(tree.Path, tensor.Spec, image.Storage) (image.Storage, error) {
+func leaf(o options.Options) func(tree.Path, tensor.Spec, writer.Storage) (writer.Storage, error) {
 	if o.Array.Saving.ScopedStorage == nil && len(o.LeafStorage) == 0 {
 		return nil
 	}
-	return func(p tree.Path, spec tensor.Spec, all image.Storage) (image.Storage, error) {
+	return func(p tree.Path, spec tensor.Spec, all writer.Storage) (writer.Storage, error) {
 		s, c := o.StorageFor(p, spec)
 		if c == options.DefaultCompression {
 			return storage(s, all.Compression)
 		}
-		return storage(s, imageCompressions[c])
+		return storage(s, writerCompressions[c])
 	}
 }
 
-// storage returns storage options as package image takes them.
-func storage(s options.Storage, c image.Compression) (image.Storage, error) {
+// storage returns storage options as package writer takes them.
+func storage(s options.Storage, c writer.Compression) (writer.Storage, error) {
 	if s.ChunkByteSize > math.MaxInt32 {
-		return image.Storage{}, &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "2 GiB at most", Got: strconv.FormatInt(s.ChunkByteSize, 10)}
+		return writer.Storage{}, &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "2 GiB at most", Got: strconv.FormatInt(s.ChunkByteSize, 10)}
 	}
-	return image.Storage{DType: s.DType, Compression: c, ShardAxes: s.ShardAxes, ChunkBytes: int(s.ChunkByteSize)}, nil
+	return writer.Storage{DType: s.DType, Compression: c, ShardAxes: s.ShardAxes, ChunkBytes: int(s.ChunkByteSize)}, nil
 }

@@ -1,16 +1,16 @@
 // Package saving is the frame of a save, which is the same for a checkpoint, a step
-// and a part:
+// and a part. It has four methods; package writer describes the stages behind them:
 //
-//	New      what the options of the call say of the image
-//	Take     the values as items, each by its handler, and the metadata
-//	Begin    the image, laid out; copied, where that is asked for and fits
-//	Run      in the background: a transaction, written and committed, or nothing of it
+//	Resolve   the options of the call become the options of a writer.Writer
+//	Collect   the values become items, each by its handler; the metadata is encoded
+//	Snapshot  the files are planned; arrays are copied, where that is asked for and fits
+//	Write     in the background: a transaction, written and committed, or nothing of it
 //
-// An engine decides between these steps what is its own: it admits the save before
-// Take, looks at Items and completes Image before Begin, and says in a Target where
-// Run commits, and what happens just before and after. The methods are called one
-// after the other, each once. A Save whose Begin has returned nil ends with Run; one
-// that is given up before owns nothing.
+// An engine (checkpoint, training, partial) does its own part between these calls. It admits the
+// save before Collect. It reads Items and completes Options before Snapshot. In a Target it says
+// where Write commits, and what happens just before and after. The methods are called one after
+// the other, each once. A Save whose Snapshot has returned nil ends with Write; a Save that is
+// given up before owns nothing.
 package saving
 
 import (
@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/crew"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
@@ -31,38 +31,38 @@ import (
 // Call is what the caller of a save says, whatever the engine.
 type Call struct {
 	Options    options.Options // what options.Resolve returned
-	Background bool            // the caller does not wait for Run
-	Custom     any             // the metadata, which encodes to a JSON object; nil is none
-	Release    func()          // in the background, not nil: nothing is copied, and this called when the memory is not needed any more
-	Watch      bool            // as in image.Options
+	Background bool            // the caller does not wait for Write
+	Custom     any             // the metadata, which encodes to a JSON object; may be nil
+	Release    func()          // not nil in the background: nothing is copied; called when the caller may change the arrays
+	Watch      bool            // as in writer.Options
 	Progress   func(done, total int64)
 }
 
-func (c Call) mode() image.Mode {
+func (c Call) mode() writer.Mode {
 	switch {
 	case !c.Background:
-		return image.InPlace
+		return writer.InPlace
 	case c.Release != nil:
-		return image.HandOver
+		return writer.HandOver
 	}
-	return image.Copy
+	return writer.Copy
 }
 
 // Save is one save under way.
 type Save struct {
-	Items []image.Item  // of Take; the engine may add its own
-	Image image.Options // of New and Take; the engine completes it
-	Made  *image.Image  // of Begin
+	Items   []writer.Item  // of Collect; the engine may add its own
+	Options writer.Options // of Resolve and Collect; the engine completes it
+	Writer  *writer.Writer // of Snapshot
 
 	call    Call
-	until   time.Time // the end of the time that it may take; the zero Time is none
+	until   time.Time // the end of the time that it may take; zero for no limit
 	role    role
 	meeting *crew.Meeting // of a Joint save, from Meet on
 	over    bool          // Meet has failed
 	memory  *arena.Arena  // of this save alone; nil where the engine gave it some
 }
 
-// Target is where Run commits.
+// Target is where Write commits.
 type Target struct {
 	Store   store.Store
 	Name    string // of the directory that becomes visible
@@ -76,70 +76,74 @@ type Target struct {
 	Committed func(at time.Time)
 }
 
-// New plans a save.
-func New(c Call) (*Save, error) {
-	io, err := plan.Image(c.Options)
+// Resolve begins a save: it turns the options of the call into those of a Writer.
+func Resolve(c Call) (*Save, error) {
+	io, err := plan.Save(c.Options)
 	if err != nil {
 		return nil, err
 	}
 	io.Watch, io.OnRelease, io.Progress = c.Watch, c.Release, c.Progress
-	s := &Save{call: c, Image: io, role: roleOf(c.Options.Multiprocessing)}
+	s := &Save{call: c, Options: io, role: roleOf(c.Options.Multiprocessing)}
 	return s, nil
 }
 
-// Take turns values into items in the order of their names; what is not a tree is
-// isolated when it returns. values is not changed. The time that the save may take
-// begins, which is not that for which it waited for another.
-func (s *Save) Take(ctx context.Context, values map[string]any) (err error) {
+// Collect turns values into items in the order of their names; what is not a tree is
+// isolated when it returns. values is not changed. The time limit of the save begins here, so
+// waiting for an earlier save does not count.
+func (s *Save) Collect(ctx context.Context, values map[string]any) (err error) {
 	o := s.call.Options
 	if d := o.Asynchronous.SaveBound(s.call.Background); d > 0 {
 		s.until = time.Now().Add(d)
 	}
-	s.Items, err = image.Handlers{Items: o.Checkpointables.Registry, Leaves: o.PyTree.LeafHandlers}.Of(ctx, values)
+	s.Items, err = writer.Handlers{Items: o.Checkpointables.Registry, Leaves: o.PyTree.LeafHandlers}.Collect(ctx, values)
 	if err != nil {
 		return err
 	}
-	s.Image.Custom, err = orbax.Custom(s.call.Custom)
+	s.Options.Custom, err = orbax.Custom(s.call.Custom)
 	return errs.Wrap("", "SaveOptions.Custom", err)
 }
 
-// Begin lays the image out, in memory of its own where the engine gave it none. err is
-// why the engine gives the save up: it is returned, when the other processes of a Joint
-// save have been told. Of these, Begin agrees with them who writes what.
-func (s *Save) Begin(ctx context.Context, t Target, err error) error {
+// Snapshot plans the files and copies the arrays, into memory of its own where the engine
+// gave it none. In a Joint save the processes agree first who writes what. err is why the
+// engine gives the save up: it is returned when the other processes have been told.
+func (s *Save) Snapshot(ctx context.Context, t Target, err error) error {
 	if err = s.agree(ctx, t, err); err != nil {
 		return err
 	}
-	err = s.layOut()
+	err = s.plan()
 	if err != nil && s.meeting != nil {
-		_, err = s.meeting.Commit(ctx, nil, err)
+		_, err = s.meeting.Write(ctx, nil, err)
 	}
 	return err
 }
 
-func (s *Save) layOut() (err error) {
-	if s.Image.Memory == nil {
-		if s.memory, err = arena.Open(0, &arena.Options{Limit: int(s.Image.Budget)}); err != nil {
+// plan plans the files and copies the arrays. On failure it gives the memory of the save back.
+func (s *Save) plan() (err error) {
+	if s.Options.Memory == nil {
+		if s.memory, err = arena.Open(0, &arena.Options{Limit: int(s.Options.Budget)}); err != nil {
 			return errs.Wrap("", "SaveOptions.MemoryBudget", err)
 		}
-		s.Image.Memory = s.memory
+		s.Options.Memory = s.memory
 	}
-	if s.Made, err = image.Begin(s.Items, s.call.mode(), s.Image); err != nil {
+	if s.Writer, err = writer.Plan(s.Items, s.call.mode(), s.Options); err != nil {
 		return errors.Join(err, s.free())
 	}
-	s.Image.Custom = nil // the image has it, as long as it needs it
+	s.Options.Custom = nil // the Writer has it, as long as it needs it
+	if err := s.Writer.Snapshot(); err != nil {
+		return errors.Join(err, s.free())
+	}
 	return nil
 }
 
-// Run commits the image, or leaves nothing visible of it. One that fails because ctx
-// ended is errs.Canceled; so is one that takes longer than it may, with
-// context.DeadlineExceeded in its chain. The caller's memory is not needed any more
-// when it returns.
-func (s *Save) Run(ctx context.Context, t Target) error {
+// Write writes and commits the checkpoint, or leaves nothing visible of it. It fails with
+// errs.Canceled when ctx ends, and when the save takes longer than it may, then with
+// context.DeadlineExceeded in the chain. The caller's memory is not needed any more when it
+// returns.
+func (s *Save) Write(ctx context.Context, t Target) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	at, err := s.commit(ctx, t)
-	s.Made.Abandon()
+	at, err := s.transact(ctx, t)
+	s.Writer.Close()
 	s.free() //nolint:errcheck // what is unmapped twice was unmapped
 	if err != nil {
 		return ended(ctx, err)
@@ -178,20 +182,20 @@ func ended(ctx context.Context, err error) error {
 	return &errs.Error{Kind: errs.Canceled, Err: errors.Join(why, err)}
 }
 
-func (s *Save) commit(ctx context.Context, t Target) (at time.Time, err error) {
+func (s *Save) transact(ctx context.Context, t Target) (at time.Time, err error) {
 	if t.Before != nil {
 		if err := t.Before(ctx); err != nil {
 			return at, err
 		}
 	}
 	if s.meeting != nil {
-		return s.meeting.Commit(ctx, s.Made, nil)
+		return s.meeting.Write(ctx, s.Writer, nil)
 	}
 	txn, err := t.Store.Begin(ctx, t.Name, t.Options)
 	if err != nil {
 		return at, err
 	}
-	return s.Made.Commit(ctx, txn)
+	return s.Writer.Write(ctx, txn)
 }
 
 // free gives the memory of this save back.

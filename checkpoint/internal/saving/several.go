@@ -52,7 +52,7 @@ func (s *Save) Joint() bool { return s.role.joint }
 // Follows reports whether another process admits and publishes it.
 func (s *Save) Follows() bool { return s.role.joint && !s.role.group.Leads() }
 
-// Meet has the processes of a Joint save meet before Begin, so that the primary says
+// Meet has the processes of a Joint save meet before Snapshot, so that the primary says
 // whether it wants the save: decline is why not, and "" that it does; what others say
 // does not count. err is why this process cannot go on. What the primary says is
 // returned; where that is no, or an error, the save is over.
@@ -78,6 +78,6 @@ func (s *Save) agree(ctx context.Context, t Target, err error) error {
 	} else if err != nil {
 		s.meeting.Fail(err)
 	}
-	s.Items, err = s.meeting.Agree(ctx, s.Items, &s.Image)
+	s.Items, err = s.meeting.Agree(ctx, s.Items, &s.Options)
 	return err
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/image"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/internal/crewtest"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -17,9 +17,9 @@ import (
 )
 
 // half is what a process has of an array.
-func half(p int) image.Parts {
+func half(p int) writer.Parts {
 	const n = 5000
-	return image.Parts{DType: tensor.Float32, Shape: tensor.Shape{2 * n}, Parts: []image.Part{{Origin: []int{p * n}, Data: tensor.New(tensor.Float32, n)}}}
+	return writer.Parts{DType: tensor.Float32, Shape: tensor.Shape{2 * n}, Parts: []writer.Part{{Origin: []int{p * n}, Data: tensor.New(tensor.Float32, n)}}}
 }
 
 // A process that cannot lay out what it agreed to write tells the others, who fail
@@ -37,18 +37,18 @@ func TestLayOutFailureIsTold(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			s, err := saving.New(saving.Call{Options: o})
+			s, err := saving.Resolve(saving.Call{Options: o})
 			if err == nil {
-				err = s.Take(t.Context(), map[string]any{"state": tree.NewDict().Set("w", tree.NewLeaf(half(p)))})
+				err = s.Collect(t.Context(), map[string]any{"state": tree.NewDict().Set("w", tree.NewLeaf(half(p)))})
 			}
 			if err == nil {
 				if p == failing {
-					s.Image.Random = iotest.ErrReader(bad)
+					s.Options.Random = iotest.ErrReader(bad)
 				}
-				err = s.Begin(t.Context(), to, nil)
+				err = s.Snapshot(t.Context(), to, nil)
 			}
 			if err == nil {
-				err = s.Run(context.WithoutCancel(t.Context()), to)
+				err = s.Write(context.WithoutCancel(t.Context()), to)
 			}
 			failures[p] = err
 			return err

@@ -1,0 +1,136 @@
+package writer
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/format/ocdbt"
+)
+
+// smallArray is an array whose one chunk lies in a node of the database. Nothing else is
+// to be known of it when it is planned, and there may be very many.
+type smallArray struct {
+	*form
+	param  string
+	inline []byte
+}
+
+// entries are the entries of the database of an item, in the order of their keys. They
+// are made when they are asked for: an item of very many small arrays would else take
+// more memory for them than for all that is written.
+type entries struct {
+	arrays []*array
+	small  []smallArray
+	order  []entryAt
+}
+
+// entryAt is the place of an entry: chunk at of an array, or the metadata of the array
+// where at is -1. Behind the arrays are the small ones.
+type entryAt struct{ array, at int32 }
+
+// entries lists what the database of the item is to hold.
+func (t *treePlan) entries() *entries {
+	n := len(t.arrays) + 2*len(t.small)
+	for _, a := range t.arrays {
+		n += len(a.chunks)
+	}
+	es := &entries{arrays: t.arrays, small: t.small, order: make([]entryAt, 0, n)}
+	for i, a := range t.arrays {
+		for at := range a.chunks {
+			es.order = append(es.order, entryAt{int32(i), int32(at)})
+		}
+		es.order = append(es.order, entryAt{int32(i), -1}) // behind the chunks in most formats
+	}
+	for i := range t.small {
+		i := int32(len(t.arrays) + i)
+		es.order = append(es.order, entryAt{i, 0}, entryAt{i, -1})
+	}
+	var x, y []byte
+	sortRuns(es.order, func(a, b entryAt) int {
+		if a.array == b.array {
+			return strings.Compare(es.name(a), es.name(b))
+		}
+		p, q := es.param(a), es.param(b)
+		if n := min(len(p), len(q)); p[:n] != q[:n] {
+			return strings.Compare(p, q)
+		}
+		x, y = es.appendKey(x[:0], a), es.appendKey(y[:0], b)
+		return bytes.Compare(x, y)
+	})
+	return es
+}
+
+// of returns the array of an entry: a small one, or the other kind.
+func (es *entries) of(e entryAt) (*array, *smallArray) {
+	if i := int(e.array) - len(es.arrays); i >= 0 {
+		return nil, &es.small[i]
+	}
+	return es.arrays[e.array], nil
+}
+
+// param is the name of the array of an entry.
+func (es *entries) param(e entryAt) string {
+	a, s := es.of(e)
+	if s != nil {
+		return s.param
+	}
+	return a.param
+}
+
+// name is the key of an entry below the key of its array.
+func (es *entries) name(e entryAt) string {
+	a, s := es.of(e)
+	switch {
+	case s != nil && e.at < 0:
+		return s.metaKey
+	case s != nil:
+		return s.keys[0]
+	case e.at < 0:
+		return a.metaKey
+	}
+	return a.chunks[e.at].key()
+}
+
+// appendKey appends the key of an entry: zarr.KeyPrefix of the array, and the name.
+func (es *entries) appendKey(dst []byte, e entryAt) []byte {
+	if p := es.param(e); p != "" && p != "/" {
+		if dst = append(dst, p...); p[len(p)-1] != '/' {
+			dst = append(dst, '/')
+		}
+	}
+	return append(dst, es.name(e)...)
+}
+
+// Len implements ocdbt.Entries.
+func (es *entries) Len() int { return len(es.order) }
+
+// AppendKey implements ocdbt.Entries.
+func (es *entries) AppendKey(dst []byte, i int) []byte { return es.appendKey(dst, es.order[i]) }
+
+// Value implements ocdbt.Entries.
+func (es *entries) Value(i int) ocdbt.Ref {
+	at := es.order[i]
+	a, s := es.of(at)
+	switch {
+	case s != nil && at.at < 0:
+		return ocdbt.InlineRef(s.meta)
+	case s != nil:
+		return ocdbt.InlineRef(s.inline)
+	case at.at < 0:
+		return ocdbt.InlineRef(a.meta)
+	}
+	c := &a.chunks[at.at]
+	if !c.inFile() {
+		return ocdbt.InlineRef(c.inline)
+	}
+	return ocdbt.Ref{File: ocdbt.File{Name: c.file.name}, Offset: c.offset, Length: int64(c.size)}
+}
+
+// all are the entries in memory.
+func (es *entries) all() []ocdbt.Entry {
+	out := make([]ocdbt.Entry, es.Len())
+	for i := range out {
+		out[i] = ocdbt.Entry{Key: string(es.AppendKey(nil, i)), Value: es.Value(i)}
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package writer
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/ocdbt"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// runHandlers has the handlers write their items, one after the other.
+func (w *Writer) runHandlers(ctx context.Context, txn store.Txn, m *manifest.Manifest) error {
+	for i, it := range w.items {
+		if it.Commit == nil {
+			continue
+		}
+		d := &itemWriter{writer: w, txn: txn, manifest: m, item: it.Name, tree: w.trees[i]}
+		if err := handler.Run(ctx, it.Commit, d); err != nil {
+			return errs.Wrap("", "item "+it.Name, err)
+		}
+	}
+	return nil
+}
+
+// itemWriter is the directory of an item that a handler writes: files go through
+// the transaction, and into the manifest.
+type itemWriter struct {
+	writer *Writer
+	txn    store.Txn
+	item   string
+	tree   *treePlan // of which handlers have leaves; nil is none
+
+	mu       sync.Mutex
+	manifest *manifest.Manifest
+}
+
+// admit refuses names that the item has already.
+func (d *itemWriter) admit(name string) error {
+	if name == orbax.CommitFile || name == manifest.Name {
+		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that no document of the checkpoint has"}
+	}
+	if first, _, _ := strings.Cut(name, "/"); d.tree == nil && strings.EqualFold(first, orbax.TreeFile) && name != orbax.TreeFile {
+		return notTree(name, nil)
+	}
+	if d.tree != nil && d.tree.has(name) {
+		return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "a name that the arrays and documents of the tree do not have"}
+	}
+	if d.writer.opts.Admit != nil {
+		return d.writer.opts.Admit(d.item, name)
+	}
+	return nil
+}
+
+// notTree refuses a file that would have its item taken for a tree of arrays.
+func notTree(name string, err error) error {
+	return &errs.Error{Kind: errs.Invalid, Subject: name, Want: "in " + orbax.TreeFile + " of an item the document of a tree, as handler.Tree writes it, or another name", Err: err}
+}
+
+// has reports whether a file, or one above or below it, is the tree's own.
+func (t *treePlan) has(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	if slices.Contains(treeFiles, first) || t.layout.ocdbt() && (first == dataDir || ocdbt.IsProcessDir(first)) {
+		return true
+	}
+	return !t.layout.ocdbt() && slices.ContainsFunc(t.arrays, func(a *array) bool {
+		return a.param == "" || strings.HasPrefix(name+"/", a.param+"/") || strings.HasPrefix(a.param+"/", name+"/")
+	})
+}
+
+// treeFiles are the documents of a tree.
+var treeFiles = []string{orbax.TreeFile, orbax.StringsFile, orbax.ShardingFile, orbax.ArraysDir, ocdbt.ManifestName}
+
+// dataDir is where the data files of a database lie.
+const dataDir = "d"
+
+// Put implements handler.Writer.
+func (d *itemWriter) Put(ctx context.Context, name string, b []byte) error {
+	if err := d.admit(name); err != nil {
+		return err
+	}
+	if name == orbax.TreeFile {
+		if _, err := orbax.ParseTree(b); err != nil {
+			return notTree(name, err)
+		}
+	}
+	name = path.Join(d.item, name)
+	if err := d.write(ctx, name, b); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.writer.listSmall(d.manifest, name, b)
+	return nil
+}
+
+// putBytes is up to where a file goes to the store as a small one.
+const putBytes = 1 << 20
+
+func (d *itemWriter) write(ctx context.Context, name string, b []byte) error {
+	if len(b) <= putBytes {
+		return d.txn.Put(ctx, name, b)
+	}
+	f, err := d.txn.Create(ctx, name, int64(len(b)))
+	if err != nil {
+		return err
+	}
+	if err := f.WriteAt(ctx, b, 0); err != nil {
+		f.Abort() //nolint:errcheck // the reason is already being returned
+		return err
+	}
+	return f.Seal(ctx)
+}
+
+// Create implements handler.Writer. The store wants to know the size of a file
+// first: its bytes are kept until it is closed.
+func (d *itemWriter) Create(ctx context.Context, name string) (io.WriteCloser, error) {
+	return &itemFile{ctx: ctx, dir: d, name: name}, d.admit(name)
+}
+
+type itemFile struct {
+	bytes.Buffer
+	ctx  context.Context // of Create, for Close has none
+	dir  *itemWriter
+	name string
+}
+
+// Close writes the file.
+func (f *itemFile) Close() error { return f.dir.Put(f.ctx, f.name, f.Bytes()) }

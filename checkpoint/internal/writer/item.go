@@ -1,0 +1,165 @@
+package writer
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/fold"
+	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// Item is one checkpointable: a tree of arrays, one JSON file, or what a handler
+// writes.
+type Item struct {
+	Name    string
+	Handler string          // type string recorded for it
+	Rich    *orbax.Rich     // types of the containers of Tree that are recorded; nil records no types
+	Tree    *tree.Node      // or
+	Commit  handler.Commit  // of the handler, which has isolated the value, or of the leaf handlers of Foreign; or
+	JSON    json.RawMessage // kept as it is
+	File    string          // of the JSON, below the item's directory
+	// Foreign are the leaves of Tree that Commit writes, with their type strings.
+	Foreign map[*tree.Node]string
+}
+
+// Handlers find the handler of an item. The zero value has the handlers of handler.Global.
+type Handlers struct {
+	Items  *handler.Registry     // nil is handler.Global()
+	Leaves *handler.LeafRegistry // of leaves in trees; nil has no handlers
+}
+
+// Collect turns named values into items in the order of their names, each by its
+// handler. Trees of arrays are written by a Writer, not by their handler. Handlers
+// have isolated their values when Collect returns. values is not changed.
+func (h Handlers) Collect(ctx context.Context, values map[string]any) ([]Item, error) {
+	if len(values) == 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Got: "nothing to save"}
+	}
+	items := make([]Item, 0, len(values))
+	for _, n := range slices.Sorted(maps.Keys(values)) {
+		err := checkName(n)
+		var it Item
+		if err == nil {
+			it, err = h.collectItem(ctx, n, values[n])
+		}
+		if err != nil {
+			return nil, errs.Wrap("", "item "+strconv.Quote(n), err)
+		}
+		items = append(items, it)
+	}
+	return items, CheckNames(items)
+}
+
+func (h Handlers) collectItem(ctx context.Context, name string, v any) (Item, error) {
+	if raw, ok := v.(json.RawMessage); ok && !json.Valid(raw) {
+		return Item{}, &errs.Error{Kind: errs.Invalid, Want: "valid JSON"}
+	}
+	registry := h.Items
+	if registry == nil {
+		registry = handler.Global()
+	}
+	by, err := h.handlerOf(registry, name, v)
+	if err != nil {
+		return Item{}, explain(v, err)
+	}
+	it := Item{Name: name, Handler: by.TypeString()}
+	if _, ok := by.(handler.Tree); ok {
+		return h.CollectTree(ctx, name, v)
+	}
+	it.Commit, err = handler.Save(ctx, by, v)
+	return it, err
+}
+
+// explain prefers, for what has no handler, why it is no tree.
+func explain(v any, err error) error {
+	if errs.KindOf(err) != errs.NotFound {
+		return err
+	}
+	n, reason := TreeOf(v)
+	if reason == nil {
+		reason = CheckLeaves(n)
+	}
+	if reason != nil {
+		return reason
+	}
+	return err
+}
+
+// CheckLeaves refuses a tree with a leaf of a type that none can have.
+func CheckLeaves(n *tree.Node) error {
+	for _, e := range tree.Flatten(n) {
+		value := e.Node.Value
+		if o, ok := value.(tree.Opaque); ok { // of a node that the caller made
+			value = o.TreeLeaf()
+		}
+		switch value.(type) {
+		case nil, bool, int64, uint64, float64, complex128, string, tensor.Tensor, Key, Lazy, Parts:
+			continue
+		}
+		if _, err := newLeaf(e, new(orbax.Entry)); err != nil {
+			if len(e.Path) == 0 { // the item itself
+				return err
+			}
+			return errs.Wrap("", e.Path.String(), err)
+		}
+	}
+	return nil
+}
+
+// TreeOf returns v as a tree whose leaves can be saved, or says why it cannot be.
+func TreeOf(v any) (*tree.Node, error) {
+	n, err := tree.Options{KeepUnknown: true}.From(v)
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// reserved are names of files that lie beside the items, and what Orbax reserves.
+var reserved = []string{
+	orbax.MarkerFile, orbax.CheckpointFile, orbax.CommitFile, orbax.TreeFile, manifest.Name,
+	orbax.AnnotationsFile, orbax.MetricsItem, "AUTO", "_CHECKPOINT_DELETION",
+}
+
+// CheckNames refuses items whose names differ in case only.
+func CheckNames(items []Item) error {
+	seen := make(map[string]string, len(items))
+	for _, it := range items {
+		folded := fold.Name(it.Name)
+		if other, ok := seen[folded]; ok {
+			return NameClash(it.Name, other)
+		}
+		seen[folded] = it.Name
+	}
+	return nil
+}
+
+// NameClash returns the error of two items whose names differ in case only.
+func NameClash(item, other string) error {
+	return &errs.Error{Kind: errs.Invalid, Subject: "item " + strconv.Quote(item), Want: "a name that differs from " + strconv.Quote(other) + " in more than case", Got: "one that does not",
+		Remedy: "some file systems would take both for one directory"}
+}
+
+func checkName(name string) error {
+	e := &errs.Error{Kind: errs.Invalid, Want: "a plain directory name"}
+	switch {
+	case slices.Contains(reserved, name):
+		e.Want, e.Got = "another name", "a reserved one"
+		if name == orbax.MetricsItem {
+			e.Remedy = "metrics of a step are SaveOptions.Metrics"
+		}
+	case name != "" && !strings.ContainsAny(name, "/\\") && !store.IsStaging(name) && store.CheckName("item", name) == nil:
+		return nil
+	}
+	return e
+}

@@ -1,0 +1,310 @@
+package writer
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/zarr"
+	"github.com/bivouac-ml/bivouac/internal/crc"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// Lazy is a leaf whose elements are read while they are written, by Write and
+// in every mode: for arrays that lie elsewhere and need not fit into memory.
+type Lazy struct {
+	DType tensor.DType
+	Shape tensor.Shape
+	// KeyImpl, when not empty, says that they are the data of typed PRNG keys of
+	// JAX, of the implementation of that name.
+	KeyImpl string
+	// Read fills dst with the elements of box in C order, as tensors hold them;
+	// dst has their size. It is called from several goroutines, for boxes that
+	// together are the array, each once.
+	Read func(ctx context.Context, box zarr.Box, dst []byte) error
+}
+
+// Parts is a leaf whose elements lie in several tensors, which tile its shape.
+type Parts struct {
+	DType tensor.DType
+	Shape tensor.Shape
+	Parts []Part
+	// Grid, when not nil, is the shape of the chunks, the last of each axis aside.
+	// The parts are then made of whole chunks and need not tile the shape: what they
+	// lack is written by other processes, which are given the same grid.
+	Grid tensor.Shape
+}
+
+// Key is a leaf of typed PRNG keys of JAX: their data with the name of the
+// implementation.
+type Key struct {
+	Impl string
+	Data tensor.Tensor
+}
+
+// check refuses what is no data of keys.
+func (k Key) check() error {
+	if k.Impl == "" || k.Data.DType != tensor.Uint32 || len(k.Data.Shape) == 0 {
+		return &errs.Error{Kind: errs.Invalid, Want: "keys: the name of an implementation, and uint32 of rank 1 or more",
+			Got: strconv.Quote(k.Impl) + ", " + k.Data.DType.String() + k.Data.Shape.String()}
+	}
+	return k.Data.Check()
+}
+
+// Part is a tensor that begins at Origin of the whole.
+type Part struct {
+	Origin []int
+	Data   tensor.Tensor
+}
+
+func (p Part) box() zarr.Box { return zarr.Box{Origin: p.Origin, Shape: p.Data.Shape} }
+
+// source is where the elements of an array come from: one piece of memory,
+// several, or a function.
+type source struct {
+	tensor.Tensor              // dtype and shape as stored; Data where it is one piece of memory
+	from          tensor.DType // of the elements there, where these are cast
+	parts         []Part
+	grid          []int // of the chunks, where the parts are but some of them
+	read          func(ctx context.Context, box zarr.Box, dst []byte) error
+}
+
+// direct reports whether the elements lie in one piece of memory as they are stored.
+func (s *source) direct() bool { return s.whole() && !s.casts() }
+
+// cells is the shape of the chunks that the parts ask for, nil where they do not.
+func (s *source) cells() []int {
+	if s.grid != nil {
+		return s.grid
+	}
+	return regular(s.Shape, s.parts)
+}
+
+// whole reports whether one piece of memory holds all elements.
+func (s *source) whole() bool { return s.read == nil && s.parts == nil && s.grid == nil }
+
+// has reports whether the elements of the region are among those of the source.
+func (s *source) has(region zarr.Box) bool {
+	return s.grid == nil || slices.ContainsFunc(s.parts, func(p Part) bool {
+		common, ok := p.box().Intersect(region)
+		return ok && common.Equal(region)
+	})
+}
+
+// view returns memory in which the region lies, if one piece of memory has it.
+func (s *source) view(region zarr.Box) (zarr.Source, bool) {
+	switch {
+	case s.read != nil || s.casts():
+		return zarr.Source{}, false
+	case s.whole():
+		return zarr.Source{Data: s.Data, Box: zarr.WholeBox(s.Shape)}, true
+	}
+	for _, p := range s.parts {
+		if common, ok := p.box().Intersect(region); ok {
+			return zarr.Source{Data: p.Data.Data, Box: p.box()}, common.Equal(region)
+		}
+	}
+	return zarr.Source{}, false
+}
+
+// fill copies the elements of the region to dst, which has their size.
+func (s *source) fill(ctx context.Context, region zarr.Box, dst []byte) error {
+	switch {
+	case s.casts():
+		return s.castRegion(ctx, region, dst)
+	case s.read != nil:
+		return s.read(ctx, region, dst)
+	case s.whole():
+		zarr.CopyBox(region, dst, zarr.WholeBox(s.Shape), s.Data, s.DType.Size())
+		return nil
+	}
+	for _, p := range s.parts {
+		zarr.CopyBox(region, dst, p.box(), p.Data.Data, s.DType.Size())
+	}
+	return nil
+}
+
+// memory lists the pieces of memory that the elements lie in.
+func (s *source) memory() []*[]byte {
+	if s.read != nil {
+		return nil
+	}
+	if s.whole() {
+		return []*[]byte{&s.Data}
+	}
+	out := make([]*[]byte, len(s.parts))
+	for i := range s.parts {
+		out[i] = &s.parts[i].Data.Data
+	}
+	return out
+}
+
+// sum is the checksum of the elements in C order; nil where they are read later.
+func (s *source) sum() *uint32 {
+	sum := uint32(0)
+	switch {
+	case s.read != nil:
+		return nil
+	case s.casts():
+		return s.castSum()
+	case s.whole():
+		sum = crc.Sum(s.Data)
+	}
+	for _, p := range s.parts {
+		_, share := sumRuns(p.box(), zarr.Source{Data: p.Data.Data, Box: p.box()}, s.Shape, s.DType.Size(), 0, false)
+		sum ^= share
+	}
+	return &sum
+}
+
+// places lists the memory that the elements lie in, with what it has of the array.
+func (s *source) places() []zarr.Source {
+	if s.whole() {
+		return []zarr.Source{{Data: s.Data, Box: zarr.WholeBox(s.Shape)}}
+	}
+	out := make([]zarr.Source, len(s.parts))
+	for i, p := range s.parts {
+		out[i] = zarr.Source{Data: p.Data.Data, Box: p.box()}
+	}
+	return out
+}
+
+// drop forgets the memory.
+func (s *source) drop() { s.Data, s.parts = nil, nil }
+
+// newSource returns the source of a leaf; ok is false when value has no elements of an array.
+func newSource(value any) (s source, ok bool, err error) {
+	switch v := value.(type) {
+	case tensor.Tensor:
+		return source{Tensor: v}, true, v.Check()
+	case Key:
+		return source{Tensor: v.Data}, true, v.check()
+	case Lazy:
+		s = source{Tensor: tensor.Tensor{DType: v.DType, Shape: v.Shape}, read: v.Read}
+		_, err = v.Shape.Bytes(v.DType)
+		return s, true, err
+	case Parts:
+		parts := slices.Clone(v.Parts)
+		if err = checkParts(v.DType, v.Shape, parts); err == nil && v.Grid == nil {
+			err = Tiles(v.Shape, parts)
+		}
+		return source{Tensor: tensor.Tensor{DType: v.DType, Shape: v.Shape}, parts: parts, grid: v.Grid}, true, err
+	}
+	return source{}, false, nil
+}
+
+// Check returns an error unless p can be a leaf. It does not ask whether the parts tile the
+// shape.
+func (p Parts) Check() error { return checkParts(p.DType, p.Shape, p.Parts) }
+
+// checkParts returns an error unless all parts lie in an array of that dtype and shape.
+func checkParts(d tensor.DType, shape tensor.Shape, parts []Part) error {
+	if _, err := shape.Bytes(d); err != nil {
+		return err
+	}
+	bad := func(i int, want, got string) error {
+		return &errs.Error{Kind: errs.Invalid, Subject: "shard at " + parts[i].box().String(), Want: want, Got: got}
+	}
+	for i, p := range parts {
+		if err := p.Data.Check(); err != nil {
+			return err
+		}
+		switch {
+		case p.Data.DType != d:
+			return bad(i, d.String(), p.Data.DType.String())
+		case !p.box().Inside(shape):
+			return bad(i, "a box inside of "+shape.String(), p.Data.Shape.String())
+		}
+	}
+	return nil
+}
+
+// Tiles refuses parts, each inside of the shape, that do not tile it. Of their
+// data only the shapes count.
+func Tiles(shape tensor.Shape, parts []Part) error {
+	if i, j, ok := overlap(parts, shape); ok {
+		return &errs.Error{Kind: errs.Invalid, Subject: "shard at " + parts[i].box().String(), Want: "shards that do not overlap", Got: "one at " + parts[j].box().String()}
+	}
+	total := 0
+	for _, p := range parts {
+		total += p.Data.Len()
+	}
+	if total != shape.Len() {
+		gap := firstGap(shape, parts)
+		return &errs.Error{Kind: errs.Invalid, Subject: "shards", Want: "all elements of " + shape.String(), Got: "a gap at " + gap.String(),
+			Remedy: "give every element in one shard"}
+	}
+	return nil
+}
+
+// overlap finds two parts with a common element.
+func overlap(parts []Part, shape tensor.Shape) (i, j int, ok bool) {
+	if len(shape) == 0 {
+		return 0, 1, len(parts) > 1
+	}
+	order := make([]int, len(parts)) // by where they begin on the first axis
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return parts[a].Origin[0] - parts[b].Origin[0] })
+	for n, i := range order {
+		end := parts[i].Origin[0] + parts[i].Data.Shape[0]
+		for _, j := range order[n+1:] {
+			if parts[j].Origin[0] >= end {
+				break
+			}
+			if _, common := parts[i].box().Intersect(parts[j].box()); common {
+				return j, i, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// firstGap returns a box of elements that no part has: what is left of the shape
+// when one part after the other is cut out of it.
+func firstGap(shape tensor.Shape, parts []Part) zarr.Box {
+	left := zarr.WholeBox(shape)
+	for {
+		i := slices.IndexFunc(parts, func(p Part) bool { _, common := p.box().Intersect(left); return common })
+		if i < 0 {
+			return left
+		}
+		rest, ok := without(left, parts, i)
+		if !ok {
+			return left
+		}
+		left = rest
+	}
+}
+
+// without returns a box of left beside part i that has elements which no part
+// has; ok is false if there is none.
+func without(left zarr.Box, parts []Part, i int) (zarr.Box, bool) {
+	cut := parts[i].box()
+	for k := range left.Origin {
+		low, high := left.Origin[k], left.Origin[k]+left.Shape[k]
+		for _, span := range [2][2]int{{low, min(high, cut.Origin[k])}, {max(low, cut.Origin[k]+cut.Shape[k]), high}} {
+			if span[0] >= span[1] {
+				continue
+			}
+			b := zarr.Box{Origin: slices.Clone(left.Origin), Shape: slices.Clone(left.Shape)}
+			b.Origin[k], b.Shape[k] = span[0], span[1]-span[0]
+			held := 0
+			for _, p := range parts {
+				if common, ok := p.box().Intersect(b); ok {
+					held += common.Len()
+				}
+			}
+			if held < b.Len() {
+				return b, true
+			}
+		}
+		// What is beside the part on this axis is held; go on in its shadow.
+		lo, hi := max(low, cut.Origin[k]), min(high, cut.Origin[k]+cut.Shape[k])
+		left = zarr.Box{Origin: slices.Clone(left.Origin), Shape: slices.Clone(left.Shape)}
+		left.Origin[k], left.Shape[k] = lo, hi-lo
+	}
+	return left, false
+}

@@ -1,0 +1,161 @@
+package writer
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/tensor"
+	"github.com/bivouac-ml/bivouac/tree"
+)
+
+// Storage is how one array is stored.
+type Storage struct {
+	// DType is what the elements are cast to; Invalid leaves them as they are.
+	// Scalars and PRNG keys are never cast.
+	DType       tensor.DType
+	Compression Compression
+	// ShardAxes are axes along which boxes will be read: sub-chunks are cut along
+	// these first. Those that the array lacks are passed over, as long as another
+	// array of the item has them.
+	ShardAxes []int
+	// ChunkBytes is how much of the array is encoded, checksummed and read at once,
+	// about; 0 is 4 MiB.
+	ChunkBytes int
+}
+
+// storage returns the Storage that the options ask for by default.
+func (o *Options) storage() Storage {
+	return Storage{DType: o.DType, Compression: o.Compression, ShardAxes: o.ShardAxes, ChunkBytes: o.ChunkBytes}
+}
+
+// storageOf returns the Storage of one array.
+func (o *Options) storageOf(p tree.Path, s tensor.Spec) (Storage, error) {
+	one := o.storage()
+	var err error
+	if o.Leaf != nil {
+		one.ShardAxes = slices.Clone(one.ShardAxes)
+		if one, err = o.Leaf(p, s, one); err == nil {
+			err = one.validate(o.Layout)
+		}
+	}
+	if one.DType != tensor.Invalid {
+		s.DType = one.DType
+	}
+	if err == nil && one.ChunkBytes > 0 && one.ChunkBytes < s.DType.Size() && len(s.Shape) > 0 {
+		err = &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "an element of " + s.DType.String() + " at least", Got: strconv.Itoa(one.ChunkBytes)}
+	}
+	return one, err
+}
+
+// namedAxes are axes along which arrays are to be cut, each with the first array
+// that lacks it, or "" where one has it.
+type namedAxes map[int]string
+
+func (n namedAxes) add(name string, s tensor.Spec, axes []int) {
+	for _, k := range axes {
+		if k < len(s.Shape) {
+			n[k] = ""
+		} else if _, known := n[k]; !known && len(s.Shape) > 0 {
+			n[k] = strconv.Quote(name) + " of shape " + s.Shape.String()
+		}
+	}
+}
+
+// check refuses an axis that was named for arrays of which none has it.
+func (n namedAxes) check() error {
+	for _, k := range slices.Sorted(maps.Keys(n)) {
+		if n[k] != "" {
+			return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes that arrays have, counted from 0", Got: strconv.Itoa(k) + " for " + n[k]}
+		}
+	}
+	return nil
+}
+
+// validate refuses what no array of a layout can be stored as.
+func (s *Storage) validate(l Layout) error {
+	switch {
+	case s.DType != tensor.Invalid && !s.DType.Valid():
+		return &errs.Error{Kind: errs.Invalid, Subject: "DType", Want: "a type of elements", Got: s.DType.String()}
+	case s.Compression > ByteSplit:
+		return &errs.Error{Kind: errs.Invalid, Subject: "Compression", Want: "one of the constants"}
+	case slices.ContainsFunc(s.ShardAxes, func(k int) bool { return k < 0 }):
+		return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes, counted from 0"}
+	case s.ChunkBytes < 0 || s.ChunkBytes > maxChunkBytes:
+		return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "bytes, 0 to " + strconv.Itoa(maxChunkBytes), Got: strconv.Itoa(s.ChunkBytes)}
+	case l != Safetensors:
+		return nil
+	case s.Compression != Uncompressed:
+		return unsupported("Compression", "uncompressed tensors")
+	case len(s.ShardAxes) > 0:
+		return unsupported("ShardAxes", "tensors that lie row by row, whatever will be read of them")
+	case s.ChunkBytes != 0:
+		return unsupported("ChunkByteSize", "tensors in one piece")
+	}
+	return nil
+}
+
+// chunkBytes is what a sub-chunk has at most, about.
+func (s *Storage) chunkBytes() int {
+	if s.ChunkBytes == 0 {
+		return subChunkBytes
+	}
+	return s.ChunkBytes
+}
+
+// Bounds of what ChunkBytes may ask for.
+const (
+	maxChunkBytes = 1 << 30
+	maxChunks     = 1 << 20 // of an array
+)
+
+// checkCount refuses cutting an array into more pieces than there is use for:
+// each takes memory, and a file or an entry of an index.
+func checkCount(shape tensor.Shape, sub []int) error {
+	count := 1
+	for k, n := range sub {
+		if count *= (shape[k] + n - 1) / max(n, 1); count > maxChunks {
+			return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "at most " + strconv.Itoa(maxChunks) + " chunks in an array", Got: "more"}
+		}
+	}
+	return nil
+}
+
+// shardBytes is up to which size sub-chunks of an array of unknown encoded sizes
+// share a file, of which there is one for each shard: it is encoded in memory.
+const shardBytes = 16 << 20
+
+// shardBytes leaves room in the budget for several workers, each with a shard
+// and its elements. A shard is written at once.
+func (o *Options) shardBytes() int {
+	most := int64(shardBytes)
+	if o.Budget > 0 {
+		most = min(most, o.Budget/8)
+	}
+	if o.WriteBytes > 0 {
+		most = min(most, o.WriteBytes-o.WriteBytes/8) // with the index and what compressors add at worst
+	}
+	return int(most)
+}
+
+// shard returns how much of a chunk is to be one shard, in whole sub-chunks up to
+// most elements: those that lie behind one another, at least one. Parts that were
+// given are not cut across.
+func shard(chunk, sub []int, most int, parts bool) []int {
+	out := slices.Clone(sub)
+	have := tensor.Shape(sub).Len()
+	for axis := len(sub) - 1; axis >= 0 && have > 0; axis-- {
+		count := chunk[axis] / sub[axis]
+		n := min(count, max(1, most/have))
+		for parts && count%n != 0 {
+			n--
+		}
+		out[axis] *= n
+		have *= n
+		if n < count {
+			break
+		}
+	}
+	return out
+}

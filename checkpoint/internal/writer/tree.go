@@ -1,0 +1,192 @@
+package writer
+
+import (
+	"context"
+	"encoding/hex"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/safetensors"
+	"github.com/bivouac-ml/bivouac/store"
+)
+
+// inlineBytes is up to where chunks lie in B+tree nodes: Orbax's limit.
+const inlineBytes = 1024
+
+// treePlan is a tree item laid out: how its arrays are stored, and in which files.
+type treePlan struct {
+	item   string
+	dir    string // of its files, below the checkpoint
+	data   string // of its data files and database
+	mark   bool   // a manifest will be there
+	joins  bool   // the database is made by Options.Join
+	layout Layout
+	rich   *orbax.Rich // types of containers
+	told   bool        // Options.Status is told of leaves
+	leaves []leaf
+	listed []orbax.Entry // of the leaves
+	arrays []*array
+	small  []smallArray // in place of arrays
+	files  []*file
+	index  []byte // of the files of a safetensors checkpoint, when there are several
+	nodes  *file  // whose tail are the nodes of the database
+}
+
+// planTree plans the arrays of the item, and places the chunks whose sizes are known.
+func planTree(it Item, o Options) (*treePlan, error) {
+	ls, listed, err := leaves(it.Tree, it.Foreign)
+	if err != nil {
+		return nil, err
+	}
+	t := &treePlan{item: it.Name, dir: it.Name, data: path.Join(it.Name, o.Process), mark: o.Style != Pending, joins: o.Join != nil, layout: o.Layout, rich: it.Rich, told: o.Status != nil, leaves: ls, listed: listed}
+	if o.Rich && t.rich == nil {
+		t.rich = orbax.RichOf(it.Tree)
+	}
+	if o.Layout == Safetensors {
+		err := t.planSafetensors(o)
+		t.markHashed(o)
+		return t, err
+	}
+	if err := t.planArrays(&o); err != nil {
+		return nil, err
+	}
+	if err := t.checkPrefixes(); err != nil {
+		return nil, err
+	}
+	if !o.Layout.ocdbt() {
+		err := t.planPlain()
+		t.markHashed(o)
+		return t, err
+	}
+	t.files = place(t.arrays, &o)
+	t.markHashed(o)
+	if t.joins { // and the nodes that a file without arrays is for are not in it
+		t.files = slices.DeleteFunc(t.files, func(f *file) bool { return f.size == 0 })
+	}
+	for _, f := range t.files {
+		if f.name, err = fileName(o.Random); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// planArrays plans how each array is stored.
+func (t *treePlan) planArrays(o *Options) error {
+	known, axes := newForms(o), namedAxes{}
+	var spare *array
+	for i := range t.leaves {
+		l := &t.leaves[i]
+		if !l.isArray {
+			continue
+		}
+		how, err := l.stored(o)
+		var a *array
+		if err == nil {
+			a, err = newArray(spare, l.param, *l.source, how, known)
+		}
+		if err != nil {
+			return errs.Wrap("", l.entry.Path.String(), err)
+		}
+		axes.add(l.param, l.source.Spec(), how.ShardAxes)
+		if l.keyImpl == "" {
+			l.source = nil
+		}
+		if spare = nil; !t.told && t.layout.ocdbt() && a.src.read == nil && a.inNode() {
+			if t.small == nil {
+				t.small = make([]smallArray, 0, len(t.leaves)-i)
+			}
+			t.small, spare = append(t.small, smallArray{a.form, a.param, a.chunks[0].inline}), a
+			continue
+		}
+		a.path, a.first = l.entry.Path, o.copies(l.entry.Path)
+		t.arrays = append(t.arrays, a)
+	}
+	return axes.check()
+}
+
+// fileName draws the name of a data file.
+func fileName(random io.Reader) (string, error) {
+	var id [16]byte
+	if _, err := io.ReadFull(random, id[:]); err != nil {
+		return "", &errs.Error{Kind: errs.IO, Subject: "random numbers", Err: err}
+	}
+	return dataDir + "/" + hex.EncodeToString(id[:]), nil
+}
+
+// readAndEncode reads the small arrays that are still with a Lazy, and encodes the small files
+// of the item.
+func (t *treePlan) readAndEncode(ctx context.Context, uuid [16]byte, now time.Time) ([]store.Blob, error) {
+	for _, a := range t.arrays {
+		if a.src.read == nil {
+			continue
+		}
+		if err := a.fillInline(ctx); err != nil {
+			return nil, errs.Wrap("", "array "+strconv.Quote(a.param), err)
+		}
+	}
+	return t.documents(uuid, now)
+}
+
+// documents encodes the small files of the item. The data files of a database
+// grow by its nodes.
+func (t *treePlan) documents(uuid [16]byte, now time.Time) ([]store.Blob, error) {
+	if t.layout == Safetensors {
+		if t.index == nil {
+			return nil, nil
+		}
+		return []store.Blob{{Name: path.Join(t.dir, safetensors.IndexName), Data: t.index}}, nil
+	}
+	use := t.layout.ocdbt()
+	doc := orbax.Tree{UseOCDBT: &use, UseZarr3: !t.layout.zarr2(), StoreFill: true, Rich: t.rich, Entries: t.listed}
+	if t.mark {
+		doc.Custom = orbax.ManifestMark
+	}
+	texts := orbax.Strings{}
+	for _, l := range t.leaves {
+		if l.entry.ValueType == orbax.TypeString {
+			texts[l.param] = l.text
+		}
+	}
+	small := []store.Blob{{Name: path.Join(t.dir, orbax.TreeFile), Data: doc.Append(nil)}}
+	keys := t.keys()
+	if !t.told { // the nodes take as much memory again
+		t.leaves, t.listed, doc.Entries = nil, nil, nil
+	}
+	switch {
+	case use && t.joins:
+	case use:
+		db, err := t.database(uuid, now)
+		if err != nil {
+			return nil, err
+		}
+		small = append(small, db)
+	default:
+		small = append(small, t.plainFiles()...)
+	}
+	if len(keys) > 0 {
+		small = append(small, store.Blob{Name: path.Join(t.dir, orbax.ArraysDir, "process_0"), Data: orbax.AppendArrays(nil, keys)},
+			store.Blob{Name: path.Join(t.dir, orbax.ShardingFile), Data: orbax.AppendSharding(nil, keys)})
+	}
+	if len(texts) == 0 {
+		return small, nil
+	}
+	b, err := texts.Append(nil)
+	return append(small, store.Blob{Name: path.Join(t.dir, orbax.StringsFile), Data: b}), err
+}
+
+// keys lists the arrays of typed PRNG keys.
+func (t *treePlan) keys() []orbax.KeyArray {
+	var keys []orbax.KeyArray
+	for _, l := range t.leaves {
+		if l.keyImpl != "" {
+			keys = append(keys, orbax.KeyArray{Param: l.param, Impl: l.keyImpl, Shape: l.source.Shape})
+		}
+	}
+	return keys
+}
