@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -47,7 +48,7 @@ func TestChangedPackages(t *testing.T) {
 	}
 }
 
-// The nearest importers come first. A package that only tests import is not on the way.
+// The nearest importers come first, of these the ones with few tests. A package that only tests import is not on the way.
 func TestRings(t *testing.T) {
 	tests := []string{"x_test.go"}
 	pkgs := []pkg{
@@ -56,11 +57,12 @@ func TestRings(t *testing.T) {
 		{ImportPath: "c", Imports: []string{"b"}},
 		{ImportPath: "d", Imports: []string{"c"}, XTestImports: []string{"b"}, XTestGoFiles: tests},
 		{ImportPath: "e", Imports: []string{"d"}, TestGoFiles: tests},
+		{ImportPath: "big", Imports: []string{"a"}, TestGoFiles: []string{"x_test.go", "y_test.go"}},
 		{ImportPath: "f", XTestImports: []string{"a"}, XTestGoFiles: tests},
 		{ImportPath: "g", Imports: []string{"f"}, TestGoFiles: tests},
 		{ImportPath: "h", TestGoFiles: tests},
 	}
-	want := [][]string{{"a"}, {"b", "f"}, {"d"}, nil, {"e"}}
+	want := [][]string{{"a"}, {"b", "f", "big"}, {"d"}, nil, {"e"}}
 	if got := rings(pkgs, []string{"a"}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -96,19 +98,31 @@ func TestFailureIsKept(t *testing.T) {
 	}
 }
 
-func TestVerdict(t *testing.T) {
-	for line, want := range map[string]string{
-		"ok  \tm/a\t0.1s\n":          "m/a",
-		"ok  \tm/a\t(cached)\n":      "m/a",
-		"FAIL\tm/a [build failed]\n": "m/a",
-		"?   \tm/a\t[no test files]": "m/a",
-		"FAIL\n":                     "",
-		"--- FAIL: TestX (0.00s)\n":  "",
-		"":                           "",
+// A line is printed for each package, and the output of tests that failed or never ended.
+func TestResults(t *testing.T) {
+	var out strings.Builder
+	r := &results{w: &out}
+	for _, line := range []string{
+		`{"Action":"output","Package":"m/a","Test":"TestX","Output":"quiet\n"}`,
+		`{"Action":"output","Package":"m/b","Test":"TestBad","Output":"loud\n"}`,
+		`{"Action":"pass","Package":"m/a","Test":"TestX"}`,
+		`{"Action":"output","Package":"m/a","Output":"PASS\n"}`,
+		`{"Action":"output","Package":"m/a","Output":"ok  \tm/a\t0.1s\n"}`,
+		`{"Action":"pass","Package":"m/a"}`,
+		`{"Action":"fail","Package":"m/b","Test":"TestBad"}`,
+		`{"Action":"output","Package":"m/b","Test":"TestStuck","Output":"panic\n"}`,
+		`{"Action":"output","Package":"m/b","Output":"FAIL\tm/b\t1s\n"}`,
+		`{"Action":"fail","Package":"m/b"}`,
+		`{"Action":"skip","Package":"m/c"}`,
+		`{"ImportPath":"m/d","Action":"build-output","Output":"d.go:1: wrong\n"}`,
 	} {
-		if got := verdict(line); got != want {
-			t.Errorf("%q: got %q, want %q", line, got, want)
-		}
+		r.take([]byte(line + "\n"))
+	}
+	if want := "ok  \tm/a\t0.1s\nloud\npanic\nFAIL\tm/b\t1s\nd.go:1: wrong\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+	if !r.failed || !slices.Equal(r.finished, []string{"m/a", "m/b", "m/c"}) {
+		t.Errorf("failed %t, finished %q", r.failed, r.finished)
 	}
 }
 

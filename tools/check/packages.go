@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 )
 
 // A pkg is what `go list` says about a package of the library.
@@ -55,7 +56,8 @@ func list(ctx context.Context, root string) ([]pkg, error) {
 
 // rings returns the packages with tests by their distance from the changed ones: these
 // first, then those that import one, and so on. An import by a test counts for the
-// package of the test, and not for those that import it.
+// package of the test, and not for those that import it. Within a ring the packages with
+// the fewest test files come first, so that more of them end before the time is over.
 func rings(pkgs []pkg, changed []string) [][]string {
 	linked := map[string]int{} // distance by what is not a test
 	for _, p := range changed {
@@ -69,13 +71,16 @@ func rings(pkgs []pkg, changed []string) [][]string {
 			}
 		}
 	}
+	files := func(p pkg) int { return len(p.TestGoFiles) + len(p.XTestGoFiles) }
+	pkgs = slices.Clone(pkgs)
+	slices.SortStableFunc(pkgs, func(a, b pkg) int { return files(a) - files(b) })
 	var out [][]string
 	for _, p := range pkgs {
 		d, ok := linked[p.ImportPath]
-		if t := nearest(linked, append(p.TestImports, p.XTestImports...)); t > 0 && (!ok || t < d) {
+		if t := nearest(linked, slices.Concat(p.TestImports, p.XTestImports)); t > 0 && (!ok || t < d) {
 			d, ok = t, true
 		}
-		if !ok || len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
+		if !ok || files(p) == 0 {
 			continue
 		}
 		for len(out) <= d {

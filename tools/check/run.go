@@ -16,6 +16,9 @@ import (
 // or failed. It fails if a test does.
 type tester func(ctx context.Context, pkgs []string) (finished []string, err error)
 
+// module is the path of the library.
+const module = "github.com/bivouac-ml/bivouac"
+
 // errFailed says that tests failed, which their output tells.
 var errFailed = errors.New("tests failed")
 
@@ -53,7 +56,8 @@ func test(ctx context.Context, rings [][]string, until time.Time, run tester) er
 		missed = append(missed, without(ring, finished)...)
 	}
 	if len(missed) > 0 {
-		fmt.Printf("not run, for lack of time: %s\n", strings.Join(missed, " "))
+		fmt.Printf("not run to the end, for lack of time, %d packages that import them: %s\n", len(missed),
+			strings.ReplaceAll(" "+strings.Join(missed, " "), " "+module, " .")[1:])
 	}
 	if failed {
 		return errFailed
@@ -76,10 +80,11 @@ func without(all, some []string) (out []string) {
 }
 
 // goTest returns a tester that calls `go test` in a directory. When the context ends it
-// stops the tests with all their processes.
+// stops the tests with all their processes. It asks for JSON because without it `go test`
+// keeps the result of a package until all before it have ended.
 func goTest(dir string) tester {
 	return func(ctx context.Context, pkgs []string) ([]string, error) {
-		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-short", "-timeout", "10m"}, pkgs...)...)
+		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-short", "-json", "-timeout", "10m"}, pkgs...)...)
 		cmd.Dir = dir
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -92,39 +97,24 @@ func goTest(dir string) tester {
 		if err := cmd.Start(); err != nil {
 			return nil, err
 		}
-		var finished []string
-		failed := false
-		lines := bufio.NewReader(out)
-		for {
-			line, readErr := lines.ReadString('\n')
+		r := &results{w: os.Stdout}
+		for lines := bufio.NewReader(out); ; {
+			line, err := lines.ReadBytes('\n')
 			if ctx.Err() == nil { // what comes after is about tests that were stopped
-				if name := verdict(line); name != "" {
-					finished = append(finished, name)
-					failed = failed || strings.HasPrefix(line, "FAIL")
-				}
-				fmt.Print(line)
+				r.take(line)
 			}
-			if readErr != nil {
+			if err != nil {
 				break
 			}
 		}
 		err = cmd.Wait()
 		var exit *exec.ExitError
 		switch {
-		case failed || ctx.Err() == nil && errors.As(err, &exit):
-			return finished, errFailed
+		case r.failed || ctx.Err() == nil && errors.As(err, &exit):
+			return r.finished, errFailed
 		case ctx.Err() != nil:
-			return finished, nil
+			return r.finished, nil
 		}
-		return finished, err
+		return r.finished, err
 	}
-}
-
-// verdict returns the package that a line of `go test` is the result of, or "".
-func verdict(line string) string {
-	fields := strings.Fields(line)
-	if len(fields) >= 2 && (fields[0] == "ok" || fields[0] == "FAIL" || fields[0] == "?") {
-		return fields[1]
-	}
-	return ""
 }
