@@ -58,7 +58,7 @@ demo: build ## train, kill five times, resume, compare bit for bit; then read ov
 	@bin/bivouac demo --dir $(DEMO_DIR) $(DEMO_FLAGS)
 	@bin/bivouac demo elastic
 
-check: ## before a commit, under two minutes: format, vet, archtest, short tests of what changed (CHECK_BASE, CHECK_SECONDS)
+check: ## before a commit, aims at two minutes: format, vet, archtest, short tests of what changed (CHECK_BASE, CHECK_SECONDS)
 	@$(MAKE) --no-print-directory gofmt vet archtest changed CHECK_SINCE=$$(date +%s)
 	@echo '== make check: all stages passed'
 
