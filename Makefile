@@ -40,7 +40,12 @@ MUTATE_FLAGS ?=
 BENCH_FLAGS ?=
 GROWTH_FLAGS ?=
 
-.PHONY: help build demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-loader bench-dynamic interop lint fmt generate gomod gofmt vet staticcheck kernels archtest nocgo race
+# A stage says its name, and at its end, which may be a failure, its seconds.
+say = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
+# The same with a temporary directory $$d, which is removed at the end.
+say_in = @d=$$(mktemp -d); trap 'rm -rf $$d; echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
+
+.PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-loader bench-dynamic interop lint fmt generate gomod gofmt vet staticcheck kernels archtest nocgo race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -53,20 +58,32 @@ demo: build ## train, kill five times, resume, compare bit for bit; then read ov
 	@bin/bivouac demo --dir $(DEMO_DIR) $(DEMO_FLAGS)
 	@bin/bivouac demo elastic
 
-test: lint unit growth nocgo race ## everything a change must pass: lint, all tests, the growth gate, without cgo, with the race detector
-	@echo '== make test: all stages passed'
+check: ## before a commit, aims at two minutes: format, vet, archtest, short tests of what changed (CHECK_BASE, CHECK_SECONDS)
+	@$(MAKE) --no-print-directory gofmt vet archtest changed CHECK_SINCE=$$(date +%s)
+	@echo '== make check: all stages passed'
+
+# The packages that changed since the merge base with CHECK_BASE (the main branch) are tested whatever
+# it takes. The packages that import them follow, nearest first, and none begins, nor goes on, when
+# CHECK_SECONDS are over.
+CHECK_BASE ?=
+CHECK_SECONDS ?= 100
+CHECK_SINCE ?= $(shell date +%s)
+changed:
+	$(call say,short tests of what changed) \
+		go -C tools run ./check -root .. -base '$(CHECK_BASE)' -seconds $(CHECK_SECONDS) -since $(CHECK_SINCE) 2>&1
+
+test: ## everything a change must pass: lint, all tests, the growth gate, without cgo, with the race detector
+	$(call say,make test) $(MAKE) --no-print-directory lint unit growth nocgo race && echo '== make test: all stages passed'
 
 .PHONY: unit
 unit:
-	@echo '== tests'
-	@go test -timeout 30m ./... 2>&1
-	@echo '== kernels without assembly'
-	@go test -tags purego ./internal/kernel/... ./op/internal/resample ./op/image 2>&1
+	$(call say,tests) go test -timeout 30m ./... 2>&1
+	$(call say,kernels without assembly) \
+		go test -tags purego ./internal/kernel/... ./op/internal/resample ./op/image 2>&1
 
 .PHONY: growth
 growth: ## each public operation at n, 2n, 4n and 8n: no cost may grow by more than 2.5 a doubling (GROWTH_FLAGS='-v -run tree')
-	@echo '== growth of public operations'
-	@d=$$(mktemp -d) && trap 'rm -rf $$d' EXIT && \
+	$(call say_in,growth of public operations) \
 		GOCOVERDIR=$$d go run -cover -covermode=atomic -coverpkg=./...,slices,strings,bytes,sort ./internal/growth/gate $(GROWTH_FLAGS) 2>&1
 
 .PHONY: scale
@@ -75,26 +92,29 @@ scale: ## seconds and memory of a checkpoint of 10^6 leaves, and of an array of 
 	@echo '== 1,000,000 leaves' && bin/scale -leaves 1000000 $(SCALE_FLAGS)
 	@echo '== 262,144 chunks' && bin/scale -chunks 262144 $(SCALE_FLAGS)
 
-# cgo plays a part in codec/jpeg alone, and so in what decodes images.
-DECODING = ./codec/... ./op/decoders ./op/image ./pipeline ./dynamic ./internal/conform ./cmd/bivouac ./examples/...
+# What has another decoder without cgo: the packages whose tests call codec/jpeg. A test of
+# internal/archtest compares this list with what links codec/jpeg.
+DECODING = ./cmd/bivouac ./codec ./codec/jpeg ./codec/tiff ./dynamic \
+	./examples/digits ./examples/digits/demo ./examples/dynamic \
+	./internal/conform ./internal/documents ./internal/graph ./op/decoders ./pipeline
 
 # Where the default build has no cgo, the stage before was this one.
 nocgo:
-	@if [ "$$(go env CGO_ENABLED)" = 0 ]; then \
-		echo '== tests without cgo: the default here, already run'; \
+	$(call say,build without cgo and tests of what has another decoder then) \
+	if [ "$$(go env CGO_ENABLED)" = 0 ]; then \
+		echo 'already run: there is no cgo here'; \
 	else \
-		echo '== build without cgo, and tests of what has another decoder then'; \
 		CGO_ENABLED=0 go build ./... 2>&1; \
 		CGO_ENABLED=0 go test -timeout 30m $(DECODING) 2>&1; \
 	fi
 
 # The race detector needs cgo and a C compiler that works.
 race:
-	@if [ "$$(go env CGO_ENABLED)" = 1 ] && echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev/null - 2>/dev/null; then \
-		echo '== race detector on concurrent packages'; \
+	$(call say,race detector on concurrent packages) \
+	if [ "$$(go env CGO_ENABLED)" = 1 ] && echo 'int main(void) { return 0; }' | $$(go env CC) -x c -o /dev/null - 2>/dev/null; then \
 		go test -race $(DEBUG) -short -timeout 40m $(CONCURRENT) 2>&1; \
 	else \
-		echo '== race detector: skipped, there is no cgo or no C compiler here'; \
+		echo 'skipped: there is no cgo or no C compiler here'; \
 	fi
 
 test-long: ## crash states in full, kills by the thousand, each fuzz target for FUZZTIME (half an hour)
@@ -150,38 +170,37 @@ bench-loader: ## loaders against Grain, torch, torchdata and streaming (needs Py
 interop: ## random checkpoints both ways between Bivouac and Orbax, TensorStore, zarr and safetensors (INTEROP_SEED, INTEROP_TREES; needs Python and PyPI)
 	@PYTHON=$(PYTHON) tools/interop/run
 
-lint: gomod gofmt vet staticcheck kernels archtest ## what can be checked without running the code
+lint: gomod gofmt vet staticcheck kernels licences archtest ## what can be checked without running the code
 
 gomod:
-	@echo '== go.mod'
-	@grep -qx 'go 1.26' go.mod && grep -qx 'go 1.26' tools/go.mod && ! grep -q '^toolchain' go.mod tools/go.mod \
+	$(call say,go.mod) \
+		grep -qx 'go 1.26' go.mod && grep -qx 'go 1.26' tools/go.mod && ! grep -q '^toolchain' go.mod tools/go.mod \
 		|| { echo 'go.mod and tools/go.mod must say "go 1.26" and name no toolchain' >&2; exit 1; }
 
 gofmt:
-	@echo '== gofmt'
-	@bad=$$(gofmt -l .); [ -z "$$bad" ] || { echo "not formatted (make fmt):" >&2; echo "$$bad" >&2; exit 1; }
+	$(call say,gofmt) bad=$$(gofmt -l .); [ -z "$$bad" ] || { echo "not formatted (make fmt):" >&2; echo "$$bad" >&2; exit 1; }
 
 vet:
-	@echo '== vet'
-	@go vet ./... 2>&1
+	$(call say,vet) go vet ./... 2>&1
 
 staticcheck:
-	@echo '== staticcheck'
-	@go tool -modfile=tools/go.mod staticcheck ./... 2>&1
+	$(call say,staticcheck) go tool -modfile=tools/go.mod staticcheck ./... 2>&1
 
 # The first line of a generated file says how it was called.
 kernels:
-	@echo '== generated assembly'
-	@d=$$(mktemp -d) && trap 'rm -rf $$d' EXIT && \
+	$(call say_in,generated assembly) \
 	same() { (cd tools && go run ./kernels/$$1 -out $$d/$$1.s -stubs $$d/$$1.go -pkg $$2) && \
 		cmp <(tail -n +2 $$d/$$1.s) <(tail -n +2 $$3) || { echo "$$3 is not what tools/kernels/$$1 writes (make generate)" >&2; exit 1; }; } && \
 	same image kernel internal/kernel/avx2_amd64.s && same jpeg pure codec/jpeg/internal/pure/kernels_amd64.s && \
 	same feistel feistel internal/kernel/feistel/vector_amd64.s && \
 	same castagnoli castagnoli internal/kernel/castagnoli/fold_amd64.s
 
+licences:
+	$(call say,licences of what is linked and the tests of tools/check and tools/licences) \
+		cd tools && go vet ./check ./licences && go test ./check ./licences 2>&1 && go run ./licences -root .. -check
+
 archtest:
-	@echo '== archtest'
-	@go test ./internal/archtest 2>&1
+	$(call say,archtest) go test ./internal/archtest 2>&1
 
 fmt: ## format all Go files
 	@gofmt -l -w .

@@ -27,8 +27,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// version is set by the linker; builds without it say "devel".
-var version = "devel"
+// version is set by the linker; see buildVersion for builds without it.
+var version string
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

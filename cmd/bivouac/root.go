@@ -35,7 +35,11 @@ carries on as if nothing had happened.
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		PersistentPreRunE: checkPaths,
+
+		Version: currentVersion().text(), // makes cobra act on --version
 	}
+	root.SetVersionTemplate("{{.Version}}")
+	root.Flags().Bool("version", false, "print the version, as the command version does")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().BoolVar(&g.plain, "plain", false, "plain lines instead of progress bars, also on a terminal")

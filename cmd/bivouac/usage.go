@@ -43,8 +43,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		remedy := ""
 		if near := errs.Nearest(name, flagNames(cmd)); near != "" {
 			remedy = "did you mean --" + near + "?"
-		} else if name == "version" && !cmd.HasParent() {
-			remedy = "did you mean " + cmd.Name() + " version?"
+		} else if name == "version" {
+			remedy = cmd.Root().Name() + " --version"
 		}
 		return misused(cmd, "--"+name, "a flag of this command", "none of that name", remedy)
 	case errors.As(err, &missing):

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -10,29 +12,87 @@ import (
 
 // versionInfo is what `version --json` prints.
 type versionInfo struct {
-	Version  string `json:"version"`
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
-	JPEG     string `json:"jpeg"` // the decoder
+	Version  string       `json:"version"`
+	Go       string       `json:"go"`
+	Platform string       `json:"platform"`
+	JPEG     string       `json:"jpeg"`    // the decoder
+	Modules  []moduleInfo `json:"modules"` // that are linked, as the Go tool recorded them
+}
+
+// moduleInfo is a module that is linked.
+type moduleInfo struct {
+	Path    string `json:"path"`
+	Version string `json:"version"`
 }
 
 func newVersionCommand(g *global) *cobra.Command {
+	var licences bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Short: "Print the version, or the licences of all that is linked",
+		Long: `Print the version of this program, the Go version and platform that it was
+built for, and its JPEG decoder; with --json also the versions of the modules
+that it links.
+
+--licenses lists Bivouac, Go's standard library and every module that is linked,
+with version and licence, followed by the texts of the licences.
+
+` + exitCodesHelp,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := versionInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, JPEG: jpeg.Identity()}
-			if g.json {
+			v := currentVersion()
+			switch {
+			case licences:
+				return g.printLicences(v)
+			case g.json:
 				return g.printJSON(v)
 			}
-			g.printf("bivouac %s (%s, %s)\nJPEG: %s\n", v.Version, v.Go, v.Platform, v.JPEG)
-			if advice := jpeg.Advice(); advice != "" {
-				g.printf("      %s\n", advice)
-			}
+			g.print(v.text())
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&licences, "licenses", false, "list the licences of all that is linked")
 	g.addJSON(cmd)
 	return cmd
+}
+
+// currentVersion describes the running program.
+func currentVersion() versionInfo {
+	v := versionInfo{
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, JPEG: jpeg.Identity(), Modules: []moduleInfo{},
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	v.Version = buildVersion(version, info)
+	for _, m := range info.Deps {
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		v.Modules = append(v.Modules, moduleInfo{m.Path, m.Version})
+	}
+	return v
+}
+
+// buildVersion returns what the linker was told, else the version of the module
+// that the Go tool recorded: the one that `go install` fetched, or one made of the
+// commit. A build that knows neither is "devel".
+func buildVersion(linker string, info *debug.BuildInfo) string {
+	switch {
+	case linker != "":
+		return linker
+	case info.Main.Version != "" && info.Main.Version != "(devel)":
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+// text is what `version` prints.
+func (v versionInfo) text() string {
+	s := fmt.Sprintf("bivouac %s (%s, %s)\nJPEG: %s\n", v.Version, v.Go, v.Platform, v.JPEG)
+	if advice := jpeg.Advice(); advice != "" {
+		s += "      " + advice + "\n"
+	}
+	return s
 }
