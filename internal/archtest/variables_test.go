@@ -110,16 +110,9 @@ type seen struct{ marked, found []string }
 // as "place: how".
 func writeAndRead(t *testing.T, files map[string]string) seen {
 	t.Helper()
-	dir := t.TempDir()
+	dir := writeModule(t, files)
 	var out seen
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
 		for i, line := range strings.Split(text, "\n") {
 			if _, how, ok := strings.Cut(line, " // "); ok {
 				out.marked = append(out.marked, name+":"+strconv.Itoa(i+1)+": "+how)
@@ -135,6 +128,22 @@ func writeAndRead(t *testing.T, files map[string]string) seen {
 	}
 	slices.Sort(out.found)
 	return out
+}
+
+// writeModule writes files into a new directory.
+func writeModule(t *testing.T, files map[string]string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 func TestVariableListIsExact(t *testing.T) {
