@@ -41,7 +41,7 @@ func ExportedLimits() map[string]int {
 		"loader":                          82,
 		"loader/nodes":                    46,
 		"loader/timeline":                 32,
-		"op":                              134,
+		"op":                              127,
 		"op/arith":                        12,
 		"op/conditional":                  0,
 		"op/debug":                        0,

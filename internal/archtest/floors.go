@@ -46,6 +46,7 @@ func Module() Rules {
 				{Packages: "op/internal/...", Beside: []string{"op", "op/internal/..."}},
 				{Packages: "reader/...", Beside: []string{"op", "reader"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "internal/flow"},
+				{Packages: "internal/fields", Beside: []string{"op"}},
 				{Packages: "internal/graph", Beside: []string{"op", "reader"}},
 				{Packages: "internal/exec", Beside: []string{"op", "op/...", "reader", "internal/graph", "internal/flow"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "checkpoint/internal/...", Beside: []string{"checkpoint/internal/...", "checkpoint/handler"}},
