@@ -114,7 +114,7 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 	return Go(ctx, func(ctx context.Context) (SaveStats, error) {
 		defer letGo(to)
 		err := o.overtaken(ctx, to, s.Run(ctx, to))
-		return NewSaveStats(s.Made), errs.Wrap(op, path, err)
+		return SaveStats(s.Stats()), errs.Wrap(op, path, err)
 	}), s, nil
 }
 

@@ -111,7 +111,7 @@ func begin(ctx context.Context, path string, values map[string]any, o *SaveOptio
 			f.err = err
 			turn.keep(f)
 		}
-		return checkpoint.NewSaveStats(s.Made), err
+		return checkpoint.SaveStats(s.Stats()), err
 	})
 	f.response.Store(r)
 	return r, s, nil

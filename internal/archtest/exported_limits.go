@@ -5,7 +5,7 @@ package archtest
 func ExportedLimits() map[string]int {
 	return map[string]int{
 		".":                               39,
-		"checkpoint":                      155,
+		"checkpoint":                      154,
 		"checkpoint/handler":              103,
 		"checkpoint/handler/protohandler": 0,
 		"checkpoint/options":              106,
