@@ -34,7 +34,7 @@ func wantAnnotations(t *testing.T, st store.Store, path string, want map[string]
 // checkpoints are; the metadata that Orbax sees has nothing of them.
 func TestAnnotations(t *testing.T) {
 	notes := map[string]string{"owner": "vision", "licence": "CC-BY 4.0, «as is»"}
-	ctx := checkpoint.With(t.Context(), annotated(map[string]string{"owner": "nobody", "site": "a"}))
+	ctx := options.With(t.Context(), annotated(map[string]string{"owner": "nobody", "site": "a"}))
 	want := map[string]string{"owner": "vision", "licence": notes["licence"], "site": "a"}
 	for _, o := range storages() {
 		st := local.New(vfs.NewMem(), "/", nil)

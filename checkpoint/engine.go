@@ -8,19 +8,20 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/provided"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-func init() { handler.RegisterTree(engine{}) }
+func init() { provided.Enter(provided.Trees, engine{}) }
 
 // engine is what handler.Tree works by, for handlers that keep a tree in a part
 // of their item. Trees that are items themselves do not pass through it.
 type engine struct{}
 
-// Handles implements handler.TreeEngine.
+// Handles is what handler.Tree calls.
 func (engine) Handles(v any) bool {
 	if encodesItself(v) {
 		return false
@@ -29,7 +30,7 @@ func (engine) Handles(v any) bool {
 	return err == nil && writer.CheckLeaves(n) == nil
 }
 
-// HandlesAbstract implements handler.TreeEngine.
+// HandlesAbstract is what handler.Tree calls.
 func (engine) HandlesAbstract(a any) bool {
 	if encodesItself(a) {
 		return false
@@ -62,7 +63,7 @@ func encodesItself(v any) bool {
 	return false
 }
 
-// Save implements handler.TreeEngine.
+// Save is what handler.Tree calls.
 func (engine) Save(ctx context.Context, v any) (handler.Commit, error) {
 	o, err := options.Resolve(ctx, options.Options{}, options.Options{})
 	if err != nil {
@@ -94,7 +95,7 @@ func (engine) Save(ctx context.Context, v any) (handler.Commit, error) {
 	}, nil
 }
 
-// Load implements handler.TreeEngine.
+// Load is what handler.Tree calls.
 func (engine) Load(ctx context.Context, dir handler.Reader, abstract any) (any, error) {
 	c, err := layout.Open(ctx, directoryStore{dir: dir}, "")
 	if err != nil {
@@ -104,7 +105,7 @@ func (engine) Load(ctx context.Context, dir handler.Reader, abstract any) (any, 
 	return loadTree(ctx, c, "", nil, &LoadOptions{Abstract: abstract})
 }
 
-// Metadata implements handler.TreeEngine; it returns an ItemInfo.
+// Metadata is what handler.Tree calls; it returns an ItemInfo.
 func (engine) Metadata(ctx context.Context, dir handler.Reader) (any, error) {
 	c, err := layout.Open(ctx, directoryStore{dir: dir}, "")
 	if err != nil {

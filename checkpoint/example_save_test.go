@@ -200,8 +200,8 @@ func ExampleSave_timeout() {
 }
 
 // What calls with a context inherit; a call's own options go before them.
-func ExampleWith() {
-	ctx := checkpoint.With(context.Background(), checkpoint.Options{
+func ExampleOptions_context() {
+	ctx := options.With(context.Background(), checkpoint.Options{
 		File:    options.File{Store: local.New(vfs.NewMem(), "/", nil)}, // a store in memory, for tests
 		Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3},
 	})
@@ -226,12 +226,12 @@ func ExampleWith() {
 }
 
 // What all calls of the process inherit at last, here from a file of the run.
-func ExampleConfigure() {
+func ExampleOptions_process() {
 	run, err := options.ParseYAML([]byte("bivouac: {compression: zstd}"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	restore, err := checkpoint.Configure(run)
+	restore, err := options.Configure(run)
 	if err != nil {
 		log.Fatal(err)
 	}

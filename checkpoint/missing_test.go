@@ -82,7 +82,7 @@ func TestRaiseArrayDataMissingError(t *testing.T) {
 		if _, err := checkpoint.Load(t.Context(), dir, &bare); err != nil || len(report.Leaves) != 1 || !report.Leaves[0].Filled || !report.Leaves[0].Cast {
 			t.Errorf("%v: %v, %v", layout, report.String(), err)
 		}
-		restore, err := checkpoint.Configure(fill.Options)
+		restore, err := options.Configure(fill.Options)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,16 +10,9 @@ import (
 )
 
 // Options are what can be said for a call, a context, a checkpointer or the
-// process, of which the first that says something counts: see package options,
-// and the table there for what each does.
+// process, of which the first that says something counts: see options.With,
+// options.Configure, and the table in package options for what each does.
 type Options = options.Options
-
-// With returns a context whose calls inherit o, and what o leaves open from ctx.
-func With(ctx context.Context, o Options) context.Context { return options.With(ctx, o) }
-
-// Configure makes o what all calls of the process inherit at last; restore puts
-// back what was there before.
-func Configure(o Options) (restore func(), err error) { return options.Configure(o) }
 
 // resolve returns o with the Options that hold for the call. o may be nil, and is
 // not changed.

@@ -84,7 +84,7 @@ func TestPathPermissionMode(t *testing.T) {
 // The context says it as well.
 func TestPathPermissionModeOfTheContext(t *testing.T) {
 	dir := t.TempDir()
-	ctx := checkpoint.With(t.Context(), private())
+	ctx := options.With(t.Context(), private())
 	if err := checkpoint.Save(ctx, filepath.Join(dir, "c"), map[string]any{"a": grid(30, 30)}, nil); err != nil {
 		t.Fatal(err)
 	}

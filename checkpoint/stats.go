@@ -1,10 +1,6 @@
 package checkpoint
 
-import (
-	"time"
-
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
-)
+import "time"
 
 // SaveStats tells how a save went.
 type SaveStats struct {
@@ -26,14 +22,4 @@ type SaveStats struct {
 	Damaged     int   // files of the earlier checkpoint that were found damaged when they were read back, and written anew
 	ParityBytes int64 // of the files with which bivouac repair mends others
 	Refused     int   // files that would have been linked, but for the file system, which refused it; they were written
-}
-
-// NewSaveStats is for this module: the statistics of a save that was committed.
-func NewSaveStats(w *writer.Writer) SaveStats {
-	s := w.Stats()
-	return SaveStats{
-		Bytes: s.Bytes, Files: s.Files, Direct: s.Direct, Copied: s.Copied,
-		Blocked: s.Blocked, Copy: s.Snapshot, Persist: s.Persist, Commit: s.Commit,
-		Linked: s.Linked, LinkedBytes: s.LinkedBytes, Verified: s.Verified, Damaged: s.Damaged, ParityBytes: s.ParityBytes, Refused: s.Refused,
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/fields"
 	"github.com/bivouac-ml/bivouac/op"
 )
 
@@ -23,7 +24,7 @@ type operator struct {
 // argsType is a type of arguments.
 type argsType struct {
 	typ    reflect.Type
-	fields *op.Fields
+	fields *fields.Fields
 }
 
 // operator returns the operator of that name.
@@ -52,7 +53,7 @@ func (e *EvalContext) operator(name string) (*operator, error) {
 // arguments are those of a call, so that others can be compared with them.
 type arguments struct {
 	args   any
-	fields *op.Fields // of a struct; nil for anything else, which text stands for
+	fields *fields.Fields // of a struct; nil for anything else, which text stands for
 	text   string
 	values []op.Value // those that the arguments take for each sample
 }
@@ -63,11 +64,11 @@ func (k *call) resolve(args any) error {
 	if typ != nil && typ.Kind() == reflect.Struct {
 		of := k.operator.args.Load()
 		if of == nil || of.typ != typ {
-			fields, err := op.FieldsOf(typ)
+			known, err := fields.Of(typ)
 			if err != nil {
 				return errs.Wrap(k.operator.schema.FullName(), "arguments", err)
 			}
-			of = &argsType{typ, fields}
+			of = &argsType{typ, known}
 			k.operator.args.Store(of)
 		}
 		k.args = arguments{args: args, fields: of.fields}

@@ -82,7 +82,7 @@ func ExampleCheckpointableHandler() {
 		fmt.Println(err)
 		return
 	}
-	ctx := checkpoint.With(context.Background(), checkpoint.Options{Checkpointables: options.Checkpointables{Registry: registry}})
+	ctx := options.With(context.Background(), checkpoint.Options{Checkpointables: options.Checkpointables{Registry: registry}})
 
 	table := Table{{"name", "loss"}, {"a", "0.5"}}
 	items := map[string]any{"model": map[string]any{"w": []float32{1, 2}}, "scores": table}

@@ -89,7 +89,7 @@ func ExampleLeafHandler() {
 		fmt.Println(err)
 		return
 	}
-	ctx := checkpoint.With(context.Background(), checkpoint.Options{PyTree: options.PyTree{LeafHandlers: leaves}})
+	ctx := options.With(context.Background(), checkpoint.Options{PyTree: options.PyTree{LeafHandlers: leaves}})
 
 	model := map[string]any{"w": []float32{1, 2}, "source": Vocabulary{[]string{"a", "b", "c"}}, "target": Vocabulary{[]string{"x"}}}
 	if err := checkpoint.Save(ctx, path, model, nil); err != nil {

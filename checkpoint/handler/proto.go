@@ -3,8 +3,8 @@ package handler
 import (
 	"bytes"
 	"context"
-	"sync/atomic"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/provided"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -12,8 +12,8 @@ import (
 // link the library of protocol buffers.
 type ProtoText []byte
 
-// MessageCodec turns messages into text and back. Package protohandler has one.
-type MessageCodec interface {
+// messageCodec turns messages into text and back. Package protohandler provides one in its init function.
+type messageCodec interface {
 	// IsMessage reports whether v is a message, which may be a nil one of its type.
 	IsMessage(v any) bool
 	// Marshal returns the text form of a message.
@@ -22,20 +22,10 @@ type MessageCodec interface {
 	Unmarshal(text []byte, abstract any) (any, error)
 }
 
-var messageCodec atomic.Pointer[MessageCodec]
-
-// RegisterMessages makes c what Proto handles messages by. It is for the init
-// function of the package that has the codec, and panics when there is one already.
-func RegisterMessages(c MessageCodec) {
-	if !messageCodec.CompareAndSwap(nil, &c) {
-		panic("handler: two codecs of messages")
-	}
-}
-
 // codecOf returns the codec for v, or nil.
-func codecOf(v any) MessageCodec {
-	if c := messageCodec.Load(); c != nil && (*c).IsMessage(v) {
-		return *c
+func codecOf(v any) messageCodec {
+	if c, ok := provided.Part(provided.Messages).(messageCodec); ok && c.IsMessage(v) {
+		return c
 	}
 	return nil
 }

@@ -2,14 +2,14 @@ package handler
 
 import (
 	"context"
-	"sync/atomic"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/provided"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// TreeEngine is what saves and loads trees of arrays; package checkpoint is one.
-type TreeEngine interface {
+// treeEngine saves and loads trees of arrays. Package checkpoint provides one in its init function.
+type treeEngine interface {
 	// Handles and HandlesAbstract are those of CheckpointableHandler, for values
 	// that do not save themselves.
 	Handles(v any) bool
@@ -20,26 +20,17 @@ type TreeEngine interface {
 	Metadata(ctx context.Context, dir Reader) (any, error)
 }
 
-var treeEngine atomic.Pointer[TreeEngine]
-
-// RegisterTree makes e what Tree works by. It is for the init function of the
-// package that has the engine, and panics when there is one already.
-func RegisterTree(e TreeEngine) {
-	if !treeEngine.CompareAndSwap(nil, &e) {
-		panic("handler: two tree engines")
-	}
-}
-
-func engine() TreeEngine {
-	if e := treeEngine.Load(); e != nil {
-		return *e
+// engine returns the engine of the program, or one whose methods name the missing import.
+func engine() treeEngine {
+	if e, ok := provided.Part(provided.Trees).(treeEngine); ok {
+		return e
 	}
 	return noEngine{}
 }
 
 // Tree handles whatever package tree makes a tree of: numbers, strings, tensors,
 // and maps, slices and structs of these. Save, Load and Metadata are those of
-// the registered engine.
+// the engine that package checkpoint provides.
 type Tree struct{}
 
 // TypeString returns TypeTree.

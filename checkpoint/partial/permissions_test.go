@@ -48,7 +48,7 @@ func TestPathPermissionMode(t *testing.T) {
 // Sessions are in the store of the context, for whoever names none.
 func TestStoreOfTheContext(t *testing.T) {
 	st, _ := mem(t)
-	ctx := checkpoint.With(t.Context(), options.Options{File: options.File{Store: st}})
+	ctx := options.With(t.Context(), options.Options{File: options.File{Store: st}})
 	state := map[string]any{"a": ramp(1000, 0)}
 	if err := partial.Save(ctx, "c", state, nil); err != nil {
 		t.Fatal(err)

@@ -111,7 +111,7 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 			f.err = err
 			turn.keep(f)
 		}
-		return checkpoint.NewSaveStats(s.Writer), err
+		return checkpoint.SaveStats(s.Stats()), err
 	})
 	f.response.Store(r)
 	return r, s, nil

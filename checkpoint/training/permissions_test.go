@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -35,7 +34,7 @@ func TestPathPermissionMode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.Save(checkpoint.With(t.Context(), with(0o711)), 4, model(4), nil); err != nil {
+	if _, err := c.Save(options.With(t.Context(), with(0o711)), 4, model(4), nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Delete(t.Context(), 1, nil); err != nil {

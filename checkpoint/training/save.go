@@ -389,7 +389,7 @@ func (c *Checkpointer) write(ctx context.Context, s *saving.Save, to saving.Targ
 	}
 	unlisted := c.listed(ctx, s, in)
 	c.noticeCommit()
-	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: s.Writer.Size(), Took: time.Since(start), Stats: checkpoint.NewSaveStats(s.Writer)})
+	c.opts.OnEvent(Event{Kind: SaveCommitted, Step: in.Step, Name: in.Directory, Bytes: s.Writer.Size(), Took: time.Since(start), Stats: checkpoint.SaveStats(s.Stats())})
 	if s.Follows() {
 		c.follow(ctx)
 		return true, nil

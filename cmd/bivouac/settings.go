@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -43,7 +42,7 @@ func (s settings) scope(ctx context.Context) (context.Context, error) {
 	if err != nil {
 		return ctx, usageError{errs.Wrap("options", s.Options, err)}
 	}
-	return checkpoint.With(ctx, o), nil
+	return options.With(ctx, o), nil
 }
 
 // readText reads a file that the command line names.

@@ -83,6 +83,12 @@ var identifier = regexp.MustCompile("`(?:\\*|&|\\[\\])?((?:checkpoint|options|ha
 func TestQuotedNamesAreDeclared(t *testing.T) {
 	declared := map[string]map[string]bool{}
 	for file, text := range documents(t) {
+		text, gone := withoutOldNames(text)
+		for _, m := range identifier.FindAllStringSubmatch(gone, -1) {
+			if isDeclared(declared, m[1]) == nil {
+				t.Errorf("%s: %s is in the column of old names, and still declared", file, m[1])
+			}
+		}
 		for _, m := range identifier.FindAllStringSubmatch(text, -1) {
 			err := isDeclared(declared, m[1])
 			if member := m[1][strings.LastIndex(m[1], ".")+1:]; err != nil && strings.Count(m[1], ".") == 2 && strings.Contains(m[1], "Options.") {
@@ -94,6 +100,32 @@ func TestQuotedNamesAreDeclared(t *testing.T) {
 				t.Errorf("%s: %v", file, err)
 			}
 		}
+	}
+}
+
+// withoutOldNames cuts the first cells out of the tables below "### Renamed", and returns these cells too.
+func withoutOldNames(text string) (rest, old string) {
+	renamed := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "#") {
+			renamed = strings.TrimSpace(line) == "### Renamed"
+		}
+		if cells := strings.SplitN(line, "|", 3); renamed && len(cells) == 3 && cells[0] == "" {
+			old += cells[1] + "\n"
+			line = "|" + cells[2]
+		}
+		rest += line
+	}
+	return rest, old
+}
+
+func TestOldNamesAreCut(t *testing.T) {
+	rest, old := withoutOldNames("`a.A`\n### Renamed\n| old | new |\n| `a.B` | `a.C` |\n## Next\n| `a.D` | `a.E` |\n")
+	if want := "`a.A`\n### Renamed\n| new |\n| `a.C` |\n## Next\n| `a.D` | `a.E` |\n"; rest != want {
+		t.Errorf("the rest: want %q, got %q", want, rest)
+	}
+	if want := " old \n `a.B` \n"; old != want {
+		t.Errorf("the old names: want %q, got %q", want, old)
 	}
 }
 

@@ -21,9 +21,9 @@ func Divergences() []string {
 }
 
 func divergenceOf(c *Case) *divergence {
-	for i := range divergences {
-		if divergences[i].applies(c) {
-			return &divergences[i]
+	for _, d := range divergences {
+		if d.applies(c) {
+			return &d
 		}
 	}
 	return nil

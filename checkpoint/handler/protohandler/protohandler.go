@@ -11,11 +11,11 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/provided"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-func init() { handler.RegisterMessages(codec{}) }
+func init() { provided.Enter(provided.Messages, codec{}) }
 
 type codec struct{}
 

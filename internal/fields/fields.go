@@ -1,4 +1,5 @@
-package op
+// Package fields compares structs of arguments of operators without reflection.
+package fields
 
 import (
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/op"
 )
 
 // Fields knows where the arguments of one struct type of op/opargs lie, so that structs of
@@ -15,7 +17,7 @@ import (
 // it what it made for the same arguments before. It is immutable.
 //
 // Constants are compared by what they are, floats by their bits, and arguments
-// that take a [Value] by that alone: all values are equal.
+// that take an [op.Value] by that alone: all values are equal.
 type Fields struct {
 	typ   reflect.Type
 	steps []fieldStep
@@ -41,9 +43,9 @@ const (
 	valueField                    // a Value, or nil
 )
 
-// FieldsOf returns the Fields of a struct type. The error names a field that is of no type
+// Of returns the Fields of a struct type. The error names a field that is of no type
 // an argument has.
-func FieldsOf(t reflect.Type) (*Fields, error) {
+func Of(t reflect.Type) (*Fields, error) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil, &errs.Error{Kind: errs.Invalid, Want: "a struct of op/opargs", Got: fmt.Sprint(t)}
 	}
@@ -54,7 +56,7 @@ func FieldsOf(t reflect.Type) (*Fields, error) {
 	return f, nil
 }
 
-var valueType = reflect.TypeFor[Value]()
+var valueType = reflect.TypeFor[op.Value]()
 
 // add appends the steps of a struct that lies at offset.
 func (f *Fields) add(t reflect.Type, offset uintptr) error {
@@ -101,7 +103,7 @@ func isPlain(t reflect.Type) bool {
 // at returns where args, a struct of the type of f, lies. It panics when it is another.
 func (f *Fields) at(args any) unsafe.Pointer {
 	if reflect.TypeOf(args) != f.typ {
-		panic(fmt.Sprintf("op: Fields of %v asked about %T", f.typ, args))
+		panic(fmt.Sprintf("fields: Fields of %v asked about %T", f.typ, args))
 	}
 	// An interface holds a type and, of a struct that is not a single pointer, where it lies.
 	return (*[2]unsafe.Pointer)(unsafe.Pointer(&args))[1]
@@ -129,7 +131,7 @@ func (f *Fields) Hash(seed maphash.Seed, args any) uint64 {
 				h = mixed(h, maphash.String(seed, text))
 			}
 		case valueField:
-			if *(*Value)(p) != nil {
+			if *(*op.Value)(p) != nil {
 				h = mixed(h, uint64(s.offset))
 			}
 		}
@@ -171,7 +173,7 @@ func (s *fieldStep) equal(p, q unsafe.Pointer) bool {
 		}
 		return true
 	}
-	return (*(*Value)(p) == nil) == (*(*Value)(q) == nil)
+	return (*(*op.Value)(p) == nil) == (*(*op.Value)(q) == nil)
 }
 
 // Detached returns a copy of args to keep: its lists are its own, and one and the same value
@@ -193,7 +195,7 @@ func (f *Fields) Detached(args any) any {
 		case stringsField:
 			*(*[]string)(p) = slices.Clone(*(*[]string)(p))
 		case valueField:
-			if v := (*Value)(p); *v != nil {
+			if v := (*op.Value)(p); *v != nil {
 				*v = someValue{}
 			}
 		}
@@ -204,7 +206,7 @@ func (f *Fields) Detached(args any) any {
 // someValue stands for a value of which nothing but that there is one matters.
 type someValue struct{}
 
-// OpValue implements Value.
+// OpValue implements op.Value.
 func (someValue) OpValue() {}
 
 // listAt returns the memory of the elements of a slice, each of size bytes.
@@ -214,13 +216,13 @@ func listAt(p unsafe.Pointer, size uintptr) []byte {
 }
 
 // Values appends the values that arguments take for each sample to dst, in the order of the fields.
-func (f *Fields) Values(dst []Value, args any) []Value {
+func (f *Fields) Values(dst []op.Value, args any) []op.Value {
 	base := f.at(args)
 	for _, s := range f.steps {
 		if s.kind != valueField {
 			continue
 		}
-		if v := *(*Value)(unsafe.Add(base, s.offset)); v != nil {
+		if v := *(*op.Value)(unsafe.Add(base, s.offset)); v != nil {
 			dst = append(dst, v)
 		}
 	}

@@ -1,4 +1,4 @@
-package op_test
+package fields_test
 
 import (
 	"hash/maphash"
@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/bivouac-ml/bivouac/internal/fields"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -30,7 +31,7 @@ type someValue struct{ n int }
 func (*someValue) OpValue() {}
 
 func TestFields(t *testing.T) {
-	f, err := op.FieldsOf(reflect.TypeFor[allKinds]())
+	f, err := fields.Of(reflect.TypeFor[allKinds]())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,11 +107,11 @@ func TestFields(t *testing.T) {
 
 func TestFieldsRefuses(t *testing.T) {
 	for _, v := range []any{3, struct{ M map[string]int }{}, struct{ P *int }{}, struct{ F func() }{}} {
-		if _, err := op.FieldsOf(reflect.TypeOf(v)); err == nil {
+		if _, err := fields.Of(reflect.TypeOf(v)); err == nil {
 			t.Errorf("%T is taken", v)
 		}
 	}
-	if _, err := op.FieldsOf(nil); err == nil {
+	if _, err := fields.Of(nil); err == nil {
 		t.Error("nil is taken")
 	}
 }
