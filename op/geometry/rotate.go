@@ -6,6 +6,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/libm"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -71,19 +72,19 @@ func (k *rotate) turn(b *op.Block, s int, spatial bool, m *affineMap) (sin, cos 
 	if err != nil {
 		return 0, 0, err
 	}
-	sin, cos = math.Sincos(radians(degrees))
+	sin, cos = math.Sincos(float64(radians(degrees))) // for the canvas, which DALI computes in float64
 	if sin != sin {
 		return 0, 0, &errs.Error{Kind: errs.Invalid, Subject: "angle", Want: "a finite number", Got: fmt.Sprint(degrees)}
 	}
+	s32, c32 := libm.Sincos(radians(degrees))
 	if !spatial {
-		s, c := float32(sin), float32(cos)
-		*m = affineMap{n: 2, matrix: [3][3]float32{{c, -s}, {s, c}}}
+		*m = affineMap{n: 2, matrix: [3][3]float32{{c32, -s32}, {s32, c32}}}
 		return sin, cos, nil
 	}
 	if !k.axis.given {
 		return 0, 0, k.axis.wrong("3 values, for volumes", 0)
 	}
-	t, err := rotation{axis: k.axis}.space(b, s, float32(sin), float32(cos))
+	t, err := rotation{axis: k.axis}.space(b, s, s32, c32)
 	if err == nil && t.matrix[0] != t.matrix[0] {
 		err = &errs.Error{Kind: errs.Invalid, Subject: "axis", Want: "an axis of some length", Got: "one of length 0"}
 	}

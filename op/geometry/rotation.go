@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/libm"
 )
 
 func init() {
@@ -28,8 +29,8 @@ func (m rotation) constant() bool {
 }
 
 // radians converts degrees in float32, as DALI does.
-func radians(degrees float64) float64 {
-	return float64(float32(degrees) * float32(math.Pi/180))
+func radians(degrees float64) float32 {
+	return float32(degrees) * float32(math.Pi/180)
 }
 
 func (m rotation) make(b *op.Block, s, _ int) (affine, error) {
@@ -37,14 +38,14 @@ func (m rotation) make(b *op.Block, s, _ int) (affine, error) {
 	if err != nil {
 		return affine{}, err
 	}
-	sin, cos := math.Sincos(radians(degrees))
+	sin, cos := libm.Sincos(radians(degrees))
 	t := affine{n: 2}
 	if m.axis.given {
-		if t, err = m.space(b, s, float32(sin), float32(cos)); err != nil {
+		if t, err = m.space(b, s, sin, cos); err != nil {
 			return affine{}, err
 		}
 	} else {
-		copy(t.matrix[:], []float32{float32(cos), float32(-sin), float32(sin), float32(cos)})
+		copy(t.matrix[:], []float32{cos, -sin, sin, cos})
 	}
 	return t, around(b, s, &t, m.center)
 }

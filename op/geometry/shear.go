@@ -53,7 +53,7 @@ func (m shear) make(b *op.Block, s, _ int) (affine, error) {
 		}
 		t.matrix[i] = values[next]
 		if m.angles {
-			t.matrix[i] = float32(math.Tan(radians(float64(values[next]))))
+			t.matrix[i] = float32(math.Tan(float64(radians(float64(values[next])))))
 		}
 		next++
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/libm"
 )
 
 func init() {
@@ -25,7 +26,7 @@ func init() {
 			return func(b *op.Block, size volume) mapping {
 				down := op.Scratch[float32](b, size.w)
 				for x := range down {
-					down[x] = w.y.at(x, math.Cos)
+					down[x] = w.y.at(x, libm.Cos)
 				}
 				kept := op.PerWorker[waterMap](b)
 				*kept = waterMap{w.x, down}
@@ -40,8 +41,8 @@ type waves struct{ x, y wave }
 type wave struct{ amplitude, frequency, phase float32 }
 
 // at returns how far pixel i is moved, in float32 as DALI.
-func (w *wave) at(i int, sine func(float64) float64) float32 {
-	return float32(w.amplitude * float32(sine(float64(float32(w.frequency*float32(i))+w.phase))))
+func (w *wave) at(i int, sine func(float32) float32) float32 {
+	return float32(w.amplitude * sine(float32(w.frequency*float32(i))+w.phase))
 }
 
 // waterMap is the map of water.
@@ -51,7 +52,7 @@ type waterMap struct {
 }
 
 func (m *waterMap) row(_, y int, xs, ys, _ []float32) {
-	right, top := m.x.at(y, math.Sin), float32(y)
+	right, top := m.x.at(y, libm.Sin), float32(y)
 	for x := range xs {
 		xs[x] = float32(x) + right
 		ys[x] = top + m.down[x]

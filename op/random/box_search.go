@@ -118,45 +118,86 @@ func (q *boxSearch) draw(words libstdcxx.Words, axes int, f *frame) (crop, relat
 	for d := range axes {
 		lengths[d] = words.UniformReal(q.scale.lo, q.scale.hi)
 	}
+	pixels := lengths // ratios are those of pixels where the image has a size
 	sized := f.image != [3]int{}
-	for d := range axes {
-		if sized {
-			lengths[d] *= float32(f.image[d])
+	if sized {
+		for d := range axes {
+			pixels[d] *= float32(f.image[d])
 		}
 	}
-	q.fixRatios(&lengths, axes)
-	if !q.ratiosAllowed(&lengths, axes) {
+	if q.fixesRatio(axes) {
+		q.fixRatios(words, &pixels, axes)
+		lengths = pixels
+		for d := range axes {
+			if sized {
+				lengths[d] /= float32(f.image[d])
+			}
+		}
+	}
+	if !q.ratiosAllowed(&pixels, axes) {
 		return crop, relative, false
 	}
 	for d := range axes {
-		if sized {
-			lengths[d] /= float32(f.image[d])
-		}
 		relative.lo[d] = words.UniformReal(0, 1-lengths[d])
 		relative.hi[d] = relative.lo[d] + lengths[d]
 	}
 	return relative, relative, true
 }
 
-// ratio returns the allowed range of the ratio number k, of all pairs of axes in their order.
-func (q *boxSearch) ratio(k int) span { return q.ratios[k%len(q.ratios)] }
+// ratio returns the allowed range of the ratio of two axes. The pairs 0 1, 0 2 and 1 2 have the
+// ranges 0, 1 and 2.
+func (q *boxSearch) ratio(i, j int) span { return q.ratios[(i+j-1)%len(q.ratios)] }
 
-// fixRatios makes ratios of which one value alone is allowed that value, and keeps
-// the longest axis. (DALI goes through the axes in an order by chance, and refuses
-// windows whose ratio is off by a rounding.)
-func (q *boxSearch) fixRatios(lengths *[3]float32, axes int) {
-	longest := max(lengths[0], lengths[1], lengths[2])
-	k, fixed := 0, false
-	for i := range axes {
-		for j := i + 1; j < axes; j, k = j+1, k+1 {
-			if r := q.ratio(k); r.lo == r.hi && r.lo > 0 {
-				lengths[j] = lengths[i] * float32(1/float64(r.lo))
-				fixed = true
+// fixesRatio reports whether one value alone is allowed of any ratio.
+func (q *boxSearch) fixesRatio(axes int) bool {
+	for j := 1; j < axes; j++ {
+		for i := range j {
+			if r := q.ratio(i, j); r.lo == r.hi {
+				return true
 			}
 		}
 	}
-	if !fixed {
-		return
+	return false
+}
+
+// shuffledAxes returns the axes in the order in which std::shuffle puts them with the words that come
+// next. It works on a copy of the stream, so that the corner of the window takes the same words.
+func shuffledAxes(words libstdcxx.Words, axes int) [3]int {
+	ahead := *words.Philox
+	words.Philox = &ahead
+	order := [3]int{0, 1, 2}
+	swap := func(i, j int32) { order[i], order[j] = order[j], order[i] }
+	if axes == 2 {
+		swap(1, words.UniformInt(0, 1))
+		return order
+	}
+	both := words.UniformInt(0, 5) // one number gives the places of two axes
+	swap(1, both/3)
+	swap(2, both%3)
+	return order
+}
+
+// fixRatios makes ratios of which one value alone is allowed that value, and keeps the longest axis.
+// It goes through the axes in an order by chance. Each pair makes its second axis fit the first, so
+// that the order decides which axis keeps its length, and how the others are rounded.
+func (q *boxSearch) fixRatios(words libstdcxx.Words, lengths *[3]float32, axes int) {
+	order := shuffledAxes(words, axes)
+	longest := max(lengths[0], lengths[1], lengths[2])
+	for a := range axes {
+		for b := a + 1; b < axes; b++ {
+			i, j := order[a], order[b]
+			r := q.ratio(i, j)
+			if r.lo != r.hi {
+				continue
+			}
+			factor := r.lo // of x by y: what makes x of y
+			if i < j {
+				factor = float32(1 / float64(r.lo))
+			}
+			if factor > 0 {
+				lengths[j] = lengths[i] * factor
+			}
+		}
 	}
 	now := max(lengths[0], lengths[1], lengths[2])
 	for d := range axes {
@@ -164,16 +205,12 @@ func (q *boxSearch) fixRatios(lengths *[3]float32, axes int) {
 	}
 }
 
+// ratiosAllowed reports whether all ratios are in their ranges. A ratio of which one value alone is
+// allowed must be that value to the bit: one that rounding has moved counts as a window without success.
 func (q *boxSearch) ratiosAllowed(lengths *[3]float32, axes int) bool {
-	k := 0
 	for i := range axes {
-		for j := i + 1; j < axes; j, k = j+1, k+1 {
-			r, got := q.ratio(k), lengths[i]/lengths[j]
-			if r.lo == r.hi {
-				const rounding = 1e-5
-				r = span{r.lo * (1 - rounding), r.hi * (1 + rounding)}
-			}
-			if !r.has(got) {
+		for j := i + 1; j < axes; j++ {
+			if !q.ratio(i, j).has(lengths[i] / lengths[j]) {
 				return false
 			}
 		}

@@ -167,7 +167,7 @@ func TestBoxCropRefused(t *testing.T) {
 			t.Errorf("%v of %v: %v", c.args, c.boxes, err)
 		}
 	}
-	// Ratios of which one value alone is allowed are made, however it rounds.
+	// Ratios of which one value alone is allowed are made; windows whose ratio rounding moved are drawn again.
 	r, err := runBoxCrop(t, map[string]any{"allow_no_crop": false, "aspect_ratio": []any{1.5, 1.5}, "scaling": []any{0.3, 0.9}}, boxes, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -36,13 +36,13 @@ func (a *Axis) kind() op.InterpType {
 
 // filter returns the filter of the axis, which is not nearest neighbour.
 func (a *Axis) filter() filter {
-	f, shrink := a.Mag, float32(1)
+	f, from, to := a.Mag, float32(1), float32(1)
 	if a.shrinks() {
 		if f = a.Min; f.Antialias {
-			shrink = a.extent() / float32(a.Out)
+			from, to = a.extent(), float32(a.Out)
 		}
 	}
-	g := newFilter(f.Kind, shrink)
+	g := newFilter(f.Kind, from, to)
 	if g.support() > maxSupport {
 		g = g.widened(maxSupport)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/libm"
 )
 
 // maxSupport is how many inputs take part in an output at most. DALI narrows wider filters.
@@ -56,17 +57,18 @@ func sinc(x float32) float32 {
 	if math.Abs(float64(x)) < 1e-5 {
 		return 1 - x*x/6
 	}
-	return float32(math.Sin(float64(x))) / x
+	return libm.Sin(x) / x
 }
 
-// newFilter returns the filter of a kind that is scaled up by the factor by which
-// the axis shrinks, 1 where it does not or antialias is off.
-func newFilter(kind op.InterpType, shrink float32) filter {
+// newFilter returns the filter of a kind that is scaled up by from/to, by which the axis shrinks. Both
+// are 1 where it does not or antialias is off.
+func newFilter(kind op.InterpType, from, to float32) filter {
+	shrink := from / to
 	switch kind {
 	case op.InterpCubic:
 		return filter{cubic, 2, 32}.widened(max(4, 2*(2*shrink)))
 	case op.InterpLanczos3:
-		return filter{lanczos3, 3, 32}.widened(max(6, 2*(3*shrink)))
+		return filter{lanczos3, 3, 32}.widened(max(6, 2*(float32(3*from)/to)))
 	case op.InterpGaussian:
 		// By way of sigma, whose rounding decides where supports begin.
 		sigma := float32(float64(shrink*0.5) / math.Sqrt2)

@@ -22,7 +22,7 @@
 // up in float32, which decides where it falls on an edge.
 //
 // Positions, weights and sums are float32 in the order of DALI's, and their bits are
-// the same but for samples of the Lanczos and Gaussian tables.
+// the same. The table of lanczos3 has the sines of package libm.
 package resample
 
 import (
