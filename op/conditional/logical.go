@@ -46,7 +46,7 @@ type not struct{}
 
 // Infer implements op.Kernel.
 func (not) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	if in[0].Shape != nil && len(in[0].Shape) != 0 {
+	if len(in[0].Shape) != 0 {
 		return nil, scalarWanted("operand of not", in[0].DType, in[0].Shape)
 	}
 	out := in[0]
