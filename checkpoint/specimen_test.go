@@ -130,7 +130,7 @@ func preserve(t testing.TB, name string, style writer.Style, seed byte, items ma
 	return preserveAs(t, name, writer.Options{Style: style}, seed, items)
 }
 
-// preserveAs is preserve with options of the Writer, but for its times and names.
+// preserveAs is preserve with all options of the Writer. It overwrites o.Now and o.Random.
 func preserveAs(t testing.TB, name string, o writer.Options, seed byte, items map[string]any) specimen {
 	t.Helper()
 	ctx := context.Background()

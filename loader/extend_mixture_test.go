@@ -75,28 +75,13 @@ func TestGrownSourceOfAMixture(t *testing.T) {
 			}
 			as := order.At(m, at).(*order.Mixture)
 			world, batch := rapid.IntRange(1, 4).Draw(t, fmt.Sprint("world ", leg)), rapid.IntRange(1, 6).Draw(t, fmt.Sprint("batch ", leg))
-			var last []byte
-			ranks := make([]*loader.Loader[int64, []int64], world)
-			base := loader.Options[int64, []int64]{Seed: 5, BatchSize: batch, Order: m, Warn: func(string) {}}
-			base.Collate = func(b []int64) ([]int64, error) { return slices.Clone(b), nil }
-			for r := range ranks {
-				o := base
-				o.Rank, o.World, o.Workers = r, world, r%2
-				if saved == nil {
-					o.Order = as
-				}
-				l, err := loader.New(samplesOf(m), o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer l.Close()
-				if saved != nil {
-					if err := l.Extend(saved); err != nil {
-						t.Fatalf("%v\n%s", err, saved)
-					}
-				}
-				ranks[r] = l
+			o := loader.Options[int64, []int64]{Seed: 5, BatchSize: batch, Order: m, Warn: func(string) {}}
+			o.Collate = func(b []int64) ([]int64, error) { return slices.Clone(b), nil }
+			first := o
+			if saved == nil {
+				first.Order = as
 			}
+			ranks := extendedRanks(t, samplesOf(m), first, world, saved)
 			for range rapid.IntRange(1, 15).Draw(t, fmt.Sprint("steps ", leg)) {
 				steps = append(steps, int64(len(got)))
 				for r, l := range ranks {
@@ -110,25 +95,7 @@ func TestGrownSourceOfAMixture(t *testing.T) {
 					got = append(got, b[l.LastBatch().Repeated:]...)
 				}
 			}
-			for _, l := range ranks {
-				b, err := l.AppendState(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if last != nil && string(last) != string(b) {
-					t.Fatalf("states of ranks differ:\n%s\n%s", last, b)
-				}
-				last = b
-			}
-			saved = last
-			base.World = 1
-			again, err := loader.New(samplesOf(m), base)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(again.SetState(saved), again.Close()); err != nil {
-				t.Fatalf("%v\n%s", err, saved)
-			}
+			saved = stateOfRanks(t, samplesOf(m), o, ranks)
 		}
 		m = order.At(m, at).(*order.Mixture)
 		ids, ds := idsOf(m, len(got)), samplesOf(m)

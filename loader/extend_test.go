@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/ordertest"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -45,21 +46,8 @@ func TestExtendedDataSet(t *testing.T) {
 			world := rapid.IntRange(1, 4).Draw(t, fmt.Sprint("world ", leg))
 			batch := rapid.IntRange(1, 5).Draw(t, fmt.Sprint("batch ", leg))
 			steps := rapid.IntRange(0, 20).Draw(t, fmt.Sprint("steps ", leg))
-			var last []byte
-			ranks := make([]*loader.Loader[int64, tensor.Tensor], world)
-			for r := range ranks {
-				l, err := loader.New(augmented(n), options{Shuffle: shuffle, Order: grownOrder(t, own, n), Seed: 5, BatchSize: batch, World: world, Rank: r, Workers: r % 2, Warn: func(string) {}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer l.Close()
-				if saved != nil {
-					if err := l.Extend(saved); err != nil {
-						t.Fatalf("%v\n%s", err, saved)
-					}
-				}
-				ranks[r] = l
-			}
+			o := options{Shuffle: shuffle, Order: grownOrder(t, own, n), Seed: 5, BatchSize: batch, Warn: func(string) {}}
+			ranks := extendedRanks(t, augmented(n), o, world, saved)
 			for step := 0; ended < epochs && (step < steps || leg > 6); step++ {
 				over := false
 				for _, l := range ranks {
@@ -75,25 +63,7 @@ func TestExtendedDataSet(t *testing.T) {
 					ended++
 				}
 			}
-			for _, l := range ranks {
-				b, err := l.AppendState(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if last != nil && string(last) != string(b) {
-					t.Fatalf("states of ranks differ:\n%s\n%s", last, b)
-				}
-				last = b
-				// A state of the extended run is set as any other.
-				again, err := loader.New(augmented(n), options{Shuffle: shuffle, Order: grownOrder(t, own, n), Seed: 5, BatchSize: batch, Warn: func(string) {}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := errors.Join(again.SetState(b), again.Close()); err != nil {
-					t.Fatalf("%v\n%s", err, b)
-				}
-			}
-			saved = last
+			saved = stateOfRanks(t, augmented(n), o, ranks)
 		}
 		var want []int64
 		position := int64(0)
@@ -127,49 +97,59 @@ func TestExtendedDataSet(t *testing.T) {
 // grownOrders are the kinds of orders of a caller that grow with a data set.
 var grownOrders = []string{"sequential", "cycle", "shuffled", "permutation", "windows", "packs", "buckets", "filtered", "selected", "repeated"}
 
-// grownOrder is such an order over so many samples, nil for none: shards of 4 samples, of
-// which the last may have fewer, and lengths and a selection that the id decides.
-func grownOrder(t *rapid.T, kind string, n int64) (o order.Order) {
-	shuffled := order.NewShuffled(n, 9, "own")
-	of := make([]int32, n)
-	for i := range of {
-		of[i] = int32(1 + i*i%7)
+// grownOrder returns an order of n samples of a kind of ordertest, or nil if kind is "".
+func grownOrder(t *rapid.T, kind string, n int64) order.Order {
+	if kind == "" {
+		return nil
 	}
-	lengths, err := order.NewLengths(of)
-	if err != nil {
-		t.Fatal(err)
-	}
-	selection := order.NewSelection(n, func(id int64) bool { return id%3 != 1 })
-	switch kind {
-	case "sequential":
-		o = order.Sequential(n)
-	case "cycle":
-		o = order.NewCycle(n)
-	case "shuffled":
-		o = shuffled
-	case "permutation":
-		o = order.NewPermutation(n, 9)
-	case "windows":
-		var sizes []int64
-		for left := n; left > 0; left -= 4 {
-			sizes = append(sizes, min(left, 4))
-		}
-		o, err = order.NewWindows(sizes, 2, 9, "own")
-	case "packs":
-		o, err = order.NewPacks(shuffled, lengths, order.PackOptions{Capacity: 9, Block: 16})
-	case "buckets":
-		o, err = order.NewBuckets(shuffled, lengths, []int64{3, 5}, 4, 16)
-	case "filtered":
-		o, err = order.NewFiltered(shuffled, selection)
-	case "selected":
-		o = order.NewSelected(order.NewShuffled(selection.Count(), 9, "own"), selection)
-	case "repeated":
-		o, err = order.Repeat(order.NewPermutation(n, 9), 0)
-	}
+	o, _, err := ordertest.OfKind(kind, n, 9)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// extendedRanks opens all ranks of a run that goes on from a state, or begins where it is nil. They close with t.
+func extendedRanks[B any](t *rapid.T, ds loader.Map[int64], o loader.Options[int64, B], world int, saved []byte) []*loader.Loader[int64, B] {
+	ranks := make([]*loader.Loader[int64, B], world)
+	for r := range ranks {
+		o.Rank, o.World, o.Workers = r, world, r%2
+		l, err := loader.New(ds, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() }) //nolint:errcheck // what it delivered was judged
+		if saved != nil {
+			if err := l.Extend(saved); err != nil {
+				t.Fatalf("%v\n%s", err, saved)
+			}
+		}
+		ranks[r] = l
+	}
+	return ranks
+}
+
+// stateOfRanks returns the state that all ranks have, which a loader of one rank takes as any other.
+func stateOfRanks[B any](t *rapid.T, ds loader.Map[int64], o loader.Options[int64, B], ranks []*loader.Loader[int64, B]) (state []byte) {
+	for _, l := range ranks {
+		b, err := l.AppendState(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state != nil && string(state) != string(b) {
+			t.Fatalf("states of ranks differ:\n%s\n%s", state, b)
+		}
+		state = b
+	}
+	o.Rank, o.World, o.Workers = 0, 1, 0
+	again, err := loader.New(ds, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(again.SetState(state), again.Close()); err != nil {
+		t.Fatalf("%v\n%s", err, state)
+	}
+	return state
 }
 
 // A mixture that gets other weights, a phase or a source goes on over any ranks: what was

@@ -144,9 +144,9 @@ func whole(o Order) Order {
 	return o
 }
 
-// growTo returns an order that has more samples: those of next, from the first pass on of
-// which it has given nothing when it has given so many positions. It returns the position
-// at which that pass begins, too.
+// growTo returns an order that is o at first, and has all samples of next from a later pass
+// on: the first pass that has not begun when given positions are drawn. start is the position
+// at which that pass begins.
 func growTo(o Order, had int64, next Order, samples, given int64) (more Order, start int64, err error) {
 	stages, ok := passes(o, had)
 	if !ok {

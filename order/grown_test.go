@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/ordertest"
 	"github.com/bivouac-ml/bivouac/order"
 )
 
@@ -20,61 +21,15 @@ var (
 	endlessKinds = []string{"cycle", "shuffled", "windows", "packs", "buckets", "selected", "filtered", "repeated"}
 )
 
-// orderOfKind is an order of so many samples, with the tables that it is over. Lengths and
-// selections are what the id decides.
-func orderOfKind(t fatal, kind string, n int64, seed uint64) (o order.Order, tables []order.Table) {
-	shuffled := order.NewShuffled(n, seed, "own")
-	of, table, mask := make([]int32, n), make(order.Table, n), make(order.Table, n)
-	for i := range of {
-		of[i] = int32(1 + i*i%7)
-		table[i] = int64(of[i])
-		if i%3 != 1 {
-			mask[i] = 1
-		}
-	}
-	lengths, err := order.NewLengths(of)
-	if err != nil {
-		t.Fatal(err)
-	}
-	selection := order.NewSelection(n, func(id int64) bool { return id%3 != 1 })
-	switch kind {
-	case "sequential":
-		o = order.Sequential(n)
-	case "permutation":
-		o = order.NewPermutation(n, seed)
-	case "cycle":
-		o = order.NewCycle(n)
-	case "shuffled":
-		o = shuffled
-	case "windows":
-		var sizes order.Table
-		for i, left := int64(0), n; left > 0; i++ {
-			sizes = append(sizes, min(left, 2+i%3))
-			left -= 2 + i%3
-		}
-		o, err = order.NewWindows(sizes, 2, seed, "own")
-		tables = append(tables, sizes)
-	case "packs":
-		o, err = order.NewPacks(shuffled, lengths, order.PackOptions{Capacity: 9, Block: 16})
-		tables = append(tables, table)
-	case "buckets":
-		o, err = order.NewBuckets(shuffled, lengths, []int64{3, 5}, 4, 16)
-		tables = append(tables, table)
-	case "selected":
-		o, tables = order.NewSelected(order.NewShuffled(selection.Count(), seed, "own"), selection), append(tables, mask)
-	case "filtered":
-		o, err = order.NewFiltered(shuffled, selection)
-		tables = append(tables, mask)
-	case "repeated":
-		o, err = order.Repeat(order.NewPermutation(n, seed), 0)
-	}
+// orderOfKind is ordertest.OfKind.
+func orderOfKind(t fatal, kind string, n int64, seed uint64) (order.Order, []order.Table) {
+	o, tables, err := ordertest.OfKind(kind, n, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return o, tables
 }
 
-// fatal is a test that may fail, drawn or not.
 type fatal interface {
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)

@@ -40,8 +40,9 @@ const (
 
 // Mixture draws positions from several orders by weight. Of any of its first t
 // positions, counted from where the weights last changed, a source has its share t*w
-// to less than one sample. Its ids are those of the sources one behind the other; the
-// ids of samples that Extend added lie behind all others. Split tells of each whose it is.
+// to less than one sample. Ids number the samples of source 0 first, then those of source 1,
+// and so on. Samples that Extend added have the ids behind all others. Split returns the source
+// of an id, and its index there.
 //
 // Weights that are whole numbers with a sum of at most MixtureParts, once divided by
 // what divides all, are exact. So are decimal numbers and fractions that stand in such

@@ -131,6 +131,20 @@ func largest(ts *testscript.TestScript, pattern string) string {
 	return best
 }
 
+// stateBehind takes n batches of a loader, over the ends of epochs, and returns its state.
+func stateBehind[S, B any](ts *testscript.TestScript, l *loader.Loader[S, B], n int) []byte {
+	for n > 0 {
+		if _, err := l.Next(context.Background()); err == nil {
+			n--
+		} else if err != io.EOF {
+			ts.Fatalf("%v", err)
+		}
+	}
+	state, err := l.AppendState(nil)
+	ts.Check(err)
+	return state
+}
+
 // loaderState writes the state of a loader of samples by their ids, shuffled, after
 // some batches: loader FILE SAMPLES SEED, and for each leg GLOBAL/RANKS*BATCHES.
 func loaderState(ts *testscript.TestScript, neg bool, args []string) {
@@ -153,15 +167,7 @@ func loaderState(ts *testscript.TestScript, neg bool, args []string) {
 		if state != nil {
 			ts.Check(l.SetState(state))
 		}
-		for batches > 0 {
-			if _, err := l.Next(context.Background()); err == nil {
-				batches--
-			} else if err != io.EOF {
-				ts.Fatalf("%v", err)
-			}
-		}
-		state, err = l.AppendState(nil)
-		ts.Check(err)
+		state = stateBehind(ts, l, batches)
 		ts.Check(l.Close())
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), state, 0o666))
@@ -238,15 +244,7 @@ func grownState(ts *testscript.TestScript, neg bool, args []string) {
 		if state != nil {
 			ts.Check(l.Extend(state))
 		}
-		for batches > 0 {
-			if _, err := l.Next(context.Background()); err == nil {
-				batches--
-			} else if err != io.EOF {
-				ts.Fatalf("%v", err)
-			}
-		}
-		state, err = l.AppendState(nil)
-		ts.Check(err)
+		state = stateBehind(ts, l, batches)
 		ts.Check(os.WriteFile(ts.MkAbs("order.txt"), []byte(l.Description()), 0o666))
 		ts.Check(l.Close())
 	}

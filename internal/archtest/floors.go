@@ -112,6 +112,7 @@ func Module() Rules {
 				{Packages: "internal/crewtest"},
 				{Packages: "internal/dalivec"},
 				{Packages: "internal/documents"},
+				{Packages: "internal/ordertest"},
 				{Packages: "internal/shuffletest"},
 				{Packages: "internal/interop", Beside: []string{"internal/crewtest"}},
 				{Packages: "internal/growth"},

@@ -21,25 +21,7 @@ import (
 func Load(root, module string) ([]Package, error) {
 	byPath := map[string]*Package{}
 	fset := token.NewFileSet()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return skipDir(root, path, d.Name())
-		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, filepath.Dir(path))
-		if err != nil {
-			return err
-		}
-		rel = filepath.ToSlash(rel)
+	err := parse(fset, root, parser.SkipObjectResolution, func(rel string, file *ast.File) error {
 		p := byPath[rel]
 		if p == nil {
 			p = &Package{Path: rel}
@@ -58,6 +40,29 @@ func Load(root, module string) ([]Package, error) {
 	}
 	slices.SortFunc(pkgs, func(a, b Package) int { return strings.Compare(a.Path, b.Path) })
 	return pkgs, nil
+}
+
+// parse calls see with each non-test Go file below root, and with the folder that it is in, relative to root.
+func parse(fset *token.FileSet, root string, mode parser.Mode, see func(rel string, f *ast.File) error) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return skipDir(root, path, d.Name())
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		f, err := parser.ParseFile(fset, path, nil, mode)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		return see(filepath.ToSlash(rel), f)
+	})
 }
 
 func skipDir(root, path, name string) error {

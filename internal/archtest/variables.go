@@ -3,9 +3,7 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -67,24 +65,7 @@ func Changes(root, module string) ([]Change, error) {
 
 func sources(fset *token.FileSet, root string) (map[string]*source, error) {
 	pkgs := map[string]*source{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir():
-			return skipDir(root, path, d.Name())
-		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		f, err := parser.ParseFile(fset, path, nil, 0)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, filepath.Dir(path))
-		if err != nil {
-			return err
-		}
-		rel = filepath.ToSlash(rel)
+	err := parse(fset, root, 0, func(rel string, f *ast.File) error {
 		p := pkgs[rel]
 		if p == nil {
 			p = &source{path: rel, types: map[string]string{}, methods: map[string]map[string]bool{},

@@ -118,7 +118,7 @@ func (q *boxSearch) draw(words libstdcxx.Words, axes int, f *frame) (crop, relat
 	for d := range axes {
 		lengths[d] = words.UniformReal(q.scale.lo, q.scale.hi)
 	}
-	pixels := lengths // ratios are those of pixels where the image has a size
+	pixels := lengths // what ratios compare: pixels if the image has a size
 	sized := f.image != [3]int{}
 	if sized {
 		for d := range axes {

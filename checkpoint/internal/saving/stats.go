@@ -2,8 +2,8 @@ package saving
 
 import "time"
 
-// Stats are the statistics of a save. The fields are those of checkpoint.SaveStats, in the same order, so that
-// engines convert one into the other; the comments are there.
+// Stats has the statistics of a save. It has the fields of checkpoint.SaveStats in the same order,
+// so that a conversion turns one into the other. checkpoint.SaveStats documents each field.
 type Stats struct {
 	Bytes   int64
 	Files   int

@@ -1,9 +1,10 @@
 // Package libm has the sines and cosines of float32 that DALI takes from the C library.
 //
-// They are those of glibc 2.28 to 2.40 on a processor with fused multiply-add: polynomials in float64
-// near 0, rounded to float32 at the end. A result is within 0.56 units of the last place, and so
-// for some arguments another float32 than the nearest one, which package math gives.
-// Constants and order of operations are those of Arm's optimized routines, which glibc took over.
+// Results equal those of glibc 2.28 to 2.40 on a processor with fused multiply-add. They are
+// polynomials in float64, rounded to float32 at the end. The error is at most 0.56 units in the
+// last place. So some results are not the nearest float32, which package math gives.
+//
+// glibc uses Arm's optimized routines. The constants and the order of operations come from them.
 package libm
 
 import "math"
