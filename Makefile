@@ -84,19 +84,19 @@ unit:
 .PHONY: growth
 growth: ## each public operation at n, 2n, 4n and 8n: no cost may grow by more than 2.5 a doubling (GROWTH_FLAGS='-v -run tree')
 	$(call say_in,growth of public operations) \
-		GOCOVERDIR=$$d go run -cover -covermode=atomic -coverpkg=./...,slices,strings,bytes,sort ./internal/growth/gate $(GROWTH_FLAGS) 2>&1
+		GOCOVERDIR=$$d go run -cover -covermode=atomic -coverpkg=./...,slices,strings,bytes,sort ./proof/growth/gate $(GROWTH_FLAGS) 2>&1
 
 .PHONY: scale
 scale: ## seconds and memory of a checkpoint of 10^6 leaves, and of an array of 262,144 chunks (SCALE_FLAGS='-dir /mnt')
-	@go build -o bin/scale ./internal/growth/scale
+	@go build -o bin/scale ./proof/growth/scale
 	@echo '== 1,000,000 leaves' && bin/scale -leaves 1000000 $(SCALE_FLAGS)
 	@echo '== 262,144 chunks' && bin/scale -chunks 262144 $(SCALE_FLAGS)
 
 # What has another decoder without cgo: the packages whose tests call codec/jpeg. A test of
-# internal/archtest compares this list with what links codec/jpeg.
+# proof/archtest compares this list with what links codec/jpeg.
 DECODING = ./cmd/bivouac ./codec ./codec/jpeg ./codec/tiff ./dynamic \
 	./examples/digits ./examples/digits/demo ./examples/dynamic \
-	./internal/conform ./internal/documents ./internal/graph ./op/decoders ./pipeline
+	./internal/conform ./proof/documents ./internal/graph ./op/decoders ./pipeline
 
 # Where the default build has no cgo, the stage before was this one.
 nocgo:
@@ -200,7 +200,7 @@ licences:
 		cd tools && go vet ./check ./licences && go test ./check ./licences 2>&1 && go run ./licences -root .. -check
 
 archtest:
-	$(call say,archtest) go test ./internal/archtest 2>&1
+	$(call say,archtest) go test ./proof/archtest 2>&1
 
 fmt: ## format all Go files
 	@gofmt -l -w .

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bivouac-ml/bivouac/internal/mistake"
+	"github.com/bivouac-ml/bivouac/proof/mistake"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

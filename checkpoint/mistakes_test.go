@@ -10,7 +10,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
-	"github.com/bivouac-ml/bivouac/internal/mistake"
+	"github.com/bivouac-ml/bivouac/proof/mistake"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )

@@ -6,10 +6,10 @@ import (
 
 	"github.com/bivouac-ml/bivouac/dynamic"
 	"github.com/bivouac-ml/bivouac/dynamic/fn"
-	"github.com/bivouac-ml/bivouac/internal/photos"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/opargs"
 	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/proof/photos"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/ordertest"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/proof/ordertest"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/ordertest"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/proof/ordertest"
 )
 
 // endingKinds and endlessKinds are the orders of which a source of a mixture may grow.

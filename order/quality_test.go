@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/internal/shuffletest"
+	"github.com/bivouac-ml/bivouac/proof/shuffletest"
 )
 
 func shuffled(k int, p []int64) {

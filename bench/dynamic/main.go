@@ -11,7 +11,7 @@ package main
 
 import (
 	"github.com/bivouac-ml/bivouac/bench/internal/turns"
-	"github.com/bivouac-ml/bivouac/internal/photos"
+	"github.com/bivouac-ml/bivouac/proof/photos"
 )
 
 const images = 512

@@ -6,8 +6,8 @@ import (
 	"github.com/bivouac-ml/bivouac/compat/grain"
 	"github.com/bivouac-ml/bivouac/compat/streaming"
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
-	"github.com/bivouac-ml/bivouac/internal/shuffletest"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/proof/shuffletest"
 )
 
 // shuffle is one that is measured. most bounds its sizes, for what takes too long;

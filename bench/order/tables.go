@@ -8,8 +8,8 @@ import (
 
 	"github.com/bivouac-ml/bivouac/compat/grain"
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
-	"github.com/bivouac-ml/bivouac/internal/shuffletest"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/proof/shuffletest"
 )
 
 // size is a number of samples with the permutations of it that are drawn.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/bench/internal/child"
-	"github.com/bivouac-ml/bivouac/internal/photos"
+	"github.com/bivouac-ml/bivouac/proof/photos"
 )
 
 const images = 512

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/partial"
-	"github.com/bivouac-ml/bivouac/internal/mistake"
+	"github.com/bivouac-ml/bivouac/proof/mistake"
 )
 
 // begun is a directory with the session "s", which has the leaves "a" and "l/x".

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
-	"github.com/bivouac-ml/bivouac/internal/growth"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/proof/growth"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
-	"github.com/bivouac-ml/bivouac/internal/crash"
+	"github.com/bivouac-ml/bivouac/proof/crash"
 )
 
 // childDevice tells the test binary that it may mount file systems: it has a mount namespace of

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
-	"github.com/bivouac-ml/bivouac/internal/mistake"
+	"github.com/bivouac-ml/bivouac/proof/mistake"
 )
 
 // trainer is a run with the steps 1 and 5.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
-	"github.com/bivouac-ml/bivouac/internal/crash"
+	"github.com/bivouac-ml/bivouac/proof/crash"
 )
 
 // TestSystemCallsOfSaves records the system calls of another process that saves steps, replaces one

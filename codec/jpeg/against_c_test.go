@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bivouac-ml/bivouac/internal/photos"
+	"github.com/bivouac-ml/bivouac/proof/photos"
 )
 
 // BenchmarkAgainstC decodes 128 photographs in turn here, whole and random windows of

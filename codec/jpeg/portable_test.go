@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/internal/photos"
+	"github.com/bivouac-ml/bivouac/proof/photos"
 )
 
 // BenchmarkPortable decodes photographs of about 500x375 pixels to RGB.

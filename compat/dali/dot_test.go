@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

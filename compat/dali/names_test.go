@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 )
 
 // Every operator of DALI has DALI's name of its schema, which leads back to it.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/internal/growth"
+	"github.com/bivouac-ml/bivouac/proof/growth"
 )
 
 // A header is parsed in memory in proportion to it, whatever its tensors have.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/growth"
+	"github.com/bivouac-ml/bivouac/proof/growth"
 )
 
 func metadataWith(attributes, codecs string) []byte {

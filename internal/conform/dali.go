@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	_ "github.com/bivouac-ml/bivouac/pipeline" // registers the operators
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 )
 
 // daliSuite has the sections of the vectors that DALI made as families: ops, …

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 )
 
 // wrongProgram is an entry of errors.json: a short program and what it raises.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 )
 
 // runOps computes a case of ops by a pipeline as DALI did: an external source for

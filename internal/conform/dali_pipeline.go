@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/compat/dali"
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

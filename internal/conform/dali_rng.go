@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

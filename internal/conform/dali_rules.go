@@ -12,7 +12,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/dynamic/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 )
 
 // rule is a program of ckpt/dynamic/rules*.json: steps over the Checkpoint class, with what

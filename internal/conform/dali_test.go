@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 )
 
 var committedDali = filepath.Join("..", "..", "testdata", "dali")

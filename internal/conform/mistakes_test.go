@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/internal/mistake"
+	"github.com/bivouac-ml/bivouac/proof/mistake"
 )
 
 var write = flag.Bool("write", false, "write docs/compat/mistakes.md from the tables")

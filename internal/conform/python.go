@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 )
 
 // machine evaluates the expressions and programs of DALI's vectors: Python as

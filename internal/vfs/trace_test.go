@@ -12,8 +12,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/bivouac-ml/bivouac/internal/crash"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/proof/crash"
 )
 
 // TestSystemCalls compares what the kernel is asked for with testdata/syscalls: each operation

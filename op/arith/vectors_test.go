@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/arith"
 	"github.com/bivouac-ml/bivouac/op/optest"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

@@ -3,8 +3,8 @@ package decoders_test
 import (
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	_ "github.com/bivouac-ml/bivouac/op/decoders"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 )
 
 func TestVectors(t *testing.T) { dalivec.Run(t, "decode") }

@@ -3,8 +3,8 @@ package generic_test
 import (
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
 	_ "github.com/bivouac-ml/bivouac/op/generic"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 )
 
 func TestVectors(t *testing.T) {

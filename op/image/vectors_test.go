@@ -3,7 +3,7 @@ package image
 import (
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/internal/dalivec"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 )
 
 // TestVectors holds the operators against what DALI computed.

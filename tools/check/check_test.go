@@ -61,7 +61,7 @@ func TestRings(t *testing.T) {
 		{ImportPath: "f", XTestImports: []string{"a"}, XTestGoFiles: tests},
 		{ImportPath: "g", Imports: []string{"f"}, TestGoFiles: tests},
 		{ImportPath: "h", TestGoFiles: tests},
-		{ImportPath: "ran", rel: "internal/archtest", Imports: []string{"a"}, TestGoFiles: tests},
+		{ImportPath: "ran", rel: "proof/archtest", Imports: []string{"a"}, TestGoFiles: tests},
 	}
 	want := [][]string{{"a"}, {"b", "f", "big"}, {"d"}, nil, {"e"}}
 	if got := rings(pkgs, []string{"a"}); !reflect.DeepEqual(got, want) {

@@ -1,6 +1,6 @@
 """Random programs of DALI with conditionals, as text: what a user writes with enable_conditionals.
 
-The counterpart is internal/interop/branches.go: branches in branches, random operators that
+The counterpart is proof/interop/branches.go: branches in branches, random operators that
 see only the samples of a branch, expressions that are written twice, what was made outside and
 is used on both sides, and outputs that are delivered twice.
 """

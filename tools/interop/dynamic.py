@@ -2,7 +2,7 @@
 
 A case is a directory with data, state_000.json, the file of a Checkpoint, and truth.json: the
 arguments of the reader, and what the program delivers, batch by batch, from the
-beginning. See internal/interop/dynamic.go.
+beginning. See proof/interop/dynamic.go.
 """
 
 import json

@@ -4,7 +4,7 @@ A case is a directory with case.json: the data set, the arguments, how many batc
 taken, the state after them, and the batches of three epochs of a new loader that goes on
 from it: the rest of that epoch and the next ones. States pass through files of torch.save
 and tools/torchdata/state.py, the first as its command, the others as its functions.
-See internal/interop/loaders.go.
+See proof/interop/loaders.go.
 
 loaders.py write DIR SEED CASES: torchdata writes cases.
 loaders.py read DIR: torchdata goes on from the states of Bivouac's cases.

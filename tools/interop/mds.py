@@ -5,7 +5,7 @@ world that goes on from it, and for each rank of that world the ids of the rest 
 and of the next one. Shards may have no samples: MDSWriter writes such a shard when the first
 sample exceeds its limit. In a world of one rank, a StreamingDataLoader makes the state and
 the ids; in a larger one, the function that every rank of a StreamingDataset calls.
-See internal/interop/streaming.go.
+See proof/interop/streaming.go.
 
 mds.py write DIR SEED CASES: streaming writes cases.
 mds.py read DIR: streaming goes on from the states of Bivouac's cases.

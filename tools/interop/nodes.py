@@ -8,7 +8,7 @@ from the state at the place, and must give what comes after it.
 torchdata does not always go on as it would have without the interruption; see
 docs/compat/torchdata.md. Such places are counted, and Bivouac is held against the run that
 was not interrupted; but where the state lacks what is needed, against torchdata. See
-internal/interop/nodes.go.
+proof/interop/nodes.go.
 
 nodes.py write DIR SEED CASES: torchdata writes cases.
 nodes.py read DIR: torchdata plays Bivouac's cases.

@@ -2,7 +2,7 @@
 
 A case is a directory with data, which readers find there, pipe.bin, checkpoint.bin and
 truth.json: what the pipeline delivers from the beginning, and after which batch
-the checkpoint was taken. See internal/interop/dali.go.
+the checkpoint was taken. See proof/interop/dali.go.
 """
 
 import json
@@ -15,7 +15,7 @@ import numpy as np
 
 
 class Feed:
-    """What the external sources of one of Bivouac's pipelines are fed with, as internal/interop/branches.go makes it."""
+    """What the external sources of one of Bivouac's pipelines are fed with, as proof/interop/branches.go makes it."""
 
     def __init__(self, truth, start):
         self.names, self.batch, self.next, self.begun = truth.get("fed", {}), truth.get("batch", 0), start, False

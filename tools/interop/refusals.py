@@ -12,7 +12,7 @@ tree is among them, v1.load gives it, neither being told anything of the checkpo
 has v1.load alone. `bivouac verify --for orbax` must say the same of it.
 
 record does the same, and writes to FILE the cases as JSON: the bases with all files, of each case
-what differs from its base. internal/interop has the recorded cases in testdata.
+what differs from its base. proof/interop has the recorded cases in testdata.
 """
 
 import base64

@@ -11,7 +11,7 @@ import (
 // said here that it only reads.
 var (
 	// notSynced holds the packages that pass syncs on or imitate them.
-	notSynced = regexp.MustCompile(`^(internal/crash|internal/conform|bench|examples|tools)(/|$)|^internal/vfs/(mem|fault|log|intercept|call)`)
+	notSynced = regexp.MustCompile(`^(proof/crash|internal/conform|bench|examples|tools)(/|$)|^internal/vfs/(mem|fault|log|intercept|call)`)
 	// verified holds those whose checksum comparisons are sites.
 	verified = regexp.MustCompile(`^(store|store/local|format/ocdbt|format/zarr|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)
 	// damaging holds those whose checks for damage are.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/growth"
+	"github.com/bivouac-ml/bivouac/proof/growth"
 )
 
 // Parsing takes time and memory in proportion to the document, whatever its records

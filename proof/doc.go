@@ -1,0 +1,11 @@
+// Package proof holds no code. Its folders prove the rest of the module:
+//
+//   - archtest: the rules of the architecture
+//   - crash, crewtest: power cuts, failing calls and several processes
+//   - dalivec, mistake, ordertest, photos, shuffletest: cases, tables and pictures for tests
+//   - documents: each document ever written is read for ever
+//   - growth: costs may not grow faster than their input
+//   - interop: exchange with the live systems
+//
+// Only tests and benchmarks import them. They may change without notice.
+package proof
