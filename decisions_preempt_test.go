@@ -19,7 +19,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 )
 
 // What PreemptedError says.
@@ -197,7 +197,7 @@ func TestGraceBoundsTheLastSave(t *testing.T) {
 			release := make(chan struct{})
 			var once sync.Once
 			job = opened(t, "run", &counter{Seed: 1}, bivouac.Options{State: &m, Steps: c.steps, SaveEvery: c.every, Store: d.store(), Grace: 10 * time.Millisecond})
-			d.before(func(call *vfs.Call) error {
+			d.before(func(call *vfstest.Call) error {
 				if staging(call) {
 					once.Do(func() {
 						if c.steps > 0 {

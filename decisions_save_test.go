@@ -14,20 +14,20 @@ import (
 
 	"github.com/bivouac-ml/bivouac"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // onDisk runs jobs in a file system of which calls may be made to fail or to wait.
 type onDisk struct {
-	*vfs.Mem
-	hook atomic.Pointer[func(*vfs.Call) error] // before each call
+	*vfstest.Mem
+	hook atomic.Pointer[func(*vfstest.Call) error] // before each call
 }
 
-func newDisk() *onDisk { return &onDisk{Mem: vfs.NewMem()} }
+func newDisk() *onDisk { return &onDisk{Mem: vfstest.NewMem()} }
 
 func (d *onDisk) store() *local.Store {
-	return local.New(vfs.Intercept(d.Mem, func(c *vfs.Call, do func() error) error {
+	return local.New(vfstest.Intercept(d.Mem, func(c *vfstest.Call, do func() error) error {
 		if f := d.hook.Load(); f != nil {
 			if err := (*f)(c); err != nil {
 				return err
@@ -38,7 +38,7 @@ func (d *onDisk) store() *local.Store {
 }
 
 // before sets what is done before each call; nil for nothing.
-func (d *onDisk) before(f func(*vfs.Call) error) {
+func (d *onDisk) before(f func(*vfstest.Call) error) {
 	if f == nil {
 		d.hook.Store(nil)
 		return
@@ -47,10 +47,10 @@ func (d *onDisk) before(f func(*vfs.Call) error) {
 }
 
 // staging reports whether a call makes the directory in which a save is written.
-func staging(c *vfs.Call) bool { return c.Op == vfs.OpMkdir && strings.Contains(c.Name, "tmp") }
+func staging(c *vfstest.Call) bool { return c.Op == vfstest.OpMkdir && strings.Contains(c.Name, "tmp") }
 
 // fails makes the next saves fail.
-func fails(c *vfs.Call) error {
+func fails(c *vfstest.Call) error {
 	if staging(c) {
 		return errDisk
 	}
@@ -151,7 +151,7 @@ func TestSaveOutlivesItsWaiter(t *testing.T) {
 	job := opened(t, "run", &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: 3, Steps: 6, Store: d.store()})
 	reached, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	d.before(func(c *vfs.Call) error {
+	d.before(func(c *vfstest.Call) error {
 		if staging(c) {
 			once.Do(func() { close(reached); <-release })
 		}

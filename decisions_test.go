@@ -19,7 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -303,14 +303,14 @@ func TestEveryFailureOfOpenIsTold(t *testing.T) {
 	changeIn(t, cut, path.Join("/run/15/state/d", list[0].Name()), func(b []byte) []byte { return b[:len(b)/2] })
 	changeIn(t, d.Mem, path.Join("/run/15/state/d", list[0].Name()), func(b []byte) []byte { b[len(b)/2] ^= 4; return b })
 	for name, c := range map[string]struct {
-		mem   *vfs.Mem
+		mem   *vfstest.Mem
 		newer bool
 	}{"a damaged step": {d.Mem, false}, "a cut step": {cut, false}, "a newer step": {newer, true}} {
 		for _, forever := range []bool{true, false} {
 			told := 0
 			for n := 1; ; n++ {
 				mem := c.mem.Clone()
-				fault := vfs.NewFault(mem, vfs.Plan{N: n, Forever: forever, Err: errDisk, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
+				fault := vfstest.NewFault(mem, vfstest.Plan{N: n, Forever: forever, Err: errDisk, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
 				m := newModel()
 				job, err := bivouac.Open(t.Context(), "run", &counter{Seed: 1}, bivouac.Options{State: &m, Store: local.New(fault, "/", nil)})
 				hit, hits := fault.Hit()
@@ -352,7 +352,7 @@ func TestEveryFailureOfOpenIsTold(t *testing.T) {
 }
 
 // changeIn replaces a file.
-func changeIn(t *testing.T, mem *vfs.Mem, name string, change func([]byte) []byte) {
+func changeIn(t *testing.T, mem *vfstest.Mem, name string, change func([]byte) []byte) {
 	t.Helper()
 	f, err := mem.Open(name)
 	if err != nil {
@@ -390,7 +390,7 @@ func TestFailedRemovalIsTold(t *testing.T) {
 			if err := job.Wait(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			d.before(func(c *vfs.Call) error {
+			d.before(func(c *vfstest.Call) error {
 				if c.To != "" && c.Name == "/run/4" {
 					return errDisk
 				}
@@ -414,7 +414,7 @@ func TestSaveOutlivesItsLoop(t *testing.T) {
 	job := opened(t, "run", &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: 2, Store: d.store()})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	d.before(func(c *vfs.Call) error {
+	d.before(func(c *vfstest.Call) error {
 		if staging(c) {
 			cancel()
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/loader/timeline"
 	"github.com/bivouac-ml/bivouac/order"
@@ -123,7 +123,7 @@ func TestLostDescriptionIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, weights := newDisk(), []float32{0}
-	d.before(func(c *vfs.Call) error {
+	d.before(func(c *vfstest.Call) error {
 		if strings.Contains(c.Name+c.To, "/order-") {
 			return errDisk
 		}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -124,7 +124,7 @@ func TestRunToEnd(t *testing.T) {
 func TestInterruptionsChangeNothing(t *testing.T) {
 	ctx := context.Background()
 	rapid.Check(t, func(rt *rapid.T) {
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		total := rapid.Int64Range(1, 60).Draw(rt, "total")
 		every := rapid.Int64Range(1, 12).Draw(rt, "every")
 		for {
@@ -385,9 +385,9 @@ func second[T any](_ T, err error) error { return err }
 // on from the step before when the cause is gone.
 func TestFailedSaveIsTold(t *testing.T) {
 	ctx := context.Background()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	m := newModel()
-	broken := local.New(vfs.NewFault(mem, vfs.Plan{N: 100, Forever: true, Err: errDisk}), "/", nil)
+	broken := local.New(vfstest.NewFault(mem, vfstest.Plan{N: 100, Forever: true, Err: errDisk}), "/", nil)
 	job, err := bivouac.Open(ctx, "run", &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: 3, Steps: 30, Store: broken})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -288,7 +288,7 @@ func TestAcceptedStatesAreRestored(t *testing.T) {
 		state := reflect.New(stateType(rt, 3))
 		valueOf(rt, rt, state.Elem())
 		want := cloned(state)
-		st := local.New(vfs.NewMem(), "/", nil)
+		st := local.New(vfstest.NewMem(), "/", nil)
 		if err := once(st, state.Interface(), 1); err != nil {
 			switch errs.KindOf(err) {
 			case errs.Invalid, errs.Unsupported, errs.Mismatch:
@@ -338,7 +338,7 @@ func TestStatesThatAreRefused(t *testing.T) {
 		"struct": m, "number": 1, "string": "s", "array": [2]float32{}, "nil pointer": none, "nil map": map[string]any(nil), "nil slice": []float32(nil),
 		"struct in a slice by value": [1]model{m}, "tensor by value": tensor.ScalarOf(int64(1)), "function": func() {},
 	} {
-		st := local.New(vfs.NewMem(), "/", nil)
+		st := local.New(vfstest.NewMem(), "/", nil)
 		if err := once(st, state, 1); errs.KindOf(err) != errs.Invalid && errs.KindOf(err) != errs.Unsupported {
 			t.Errorf("%s: %v", name, err)
 		}

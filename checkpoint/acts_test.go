@@ -14,7 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -150,7 +150,7 @@ var acting = map[string]func(*testing.T){
 		}
 	},
 	"file.path_class": func(t *testing.T) {
-		ctx := options.With(t.Context(), options.Options{File: options.File{Store: local.New(vfs.NewMem(), "/", nil)}})
+		ctx := options.With(t.Context(), options.Options{File: options.File{Store: local.New(vfstest.NewMem(), "/", nil)}})
 		if err := checkpoint.Save(ctx, "c", map[string]any{"a": 1}, nil); err != nil {
 			t.Fatal(err)
 		}

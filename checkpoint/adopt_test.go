@@ -13,6 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -75,14 +76,14 @@ func TestAdoptRefusals(t *testing.T) {
 
 // adoptedWhile adopts a checkpoint while change is done to it when the manifest has just
 // been put there, and returns the disk.
-func adoptedWhile(t *testing.T, change func(mem vfs.FS) error, fail func(c *vfs.Call) error) (vfs.FS, error) {
+func adoptedWhile(t *testing.T, change func(mem vfs.FS) error, fail func(c *vfstest.Call) error) (vfs.FS, error) {
 	t.Helper()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := putTree(mem, "/c", adoptable, nil); err != nil {
 		t.Fatal(err)
 	}
 	done := false
-	st := local.New(vfs.Intercept(mem, func(c *vfs.Call, do func() error) error {
+	st := local.New(vfstest.Intercept(mem, func(c *vfstest.Call, do func() error) error {
 		if done && fail != nil {
 			if err := fail(c); err != nil {
 				return err
@@ -119,8 +120,8 @@ func TestAdoptLooksAgain(t *testing.T) {
 	if _, err := mem.Stat("/c/" + manifest.Name); err == nil {
 		t.Error("the manifest is still there")
 	}
-	_, err = adoptedWhile(t, flip, func(c *vfs.Call) error {
-		if c.Op == vfs.OpRename || c.Op == vfs.OpRemove {
+	_, err = adoptedWhile(t, flip, func(c *vfstest.Call) error {
+		if c.Op == vfstest.OpRename || c.Op == vfstest.OpRemove {
 			return syscall.EIO
 		}
 		return nil

@@ -10,7 +10,7 @@ import (
 	parts "github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -37,7 +37,7 @@ func TestAnnotations(t *testing.T) {
 	ctx := options.With(t.Context(), annotated(map[string]string{"owner": "nobody", "site": "a"}))
 	want := map[string]string{"owner": "vision", "licence": notes["licence"], "site": "a"}
 	for _, o := range storages() {
-		st := local.New(vfs.NewMem(), "/", nil)
+		st := local.New(vfstest.NewMem(), "/", nil)
 		o.Store, o.Annotations = st, notes
 		if err := checkpoint.Save(ctx, "c", map[string]any{"x": []float32{1}}, &o); err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func TestAnnotations(t *testing.T) {
 }
 
 func TestAnnotationsOfParts(t *testing.T) {
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	for i, n := range []map[string]string{{"owner": "a", "first": "1"}, nil, {"owner": "b"}} {
 		part := map[string]any{string(rune('x' + i)): []float32{1}}
 		if err := checkpoint.Save(t.Context(), "u", part, &checkpoint.SaveOptions{Store: st, PartialUpdate: true, Options: annotated(n)}); err != nil {
@@ -85,7 +85,7 @@ func TestAnnotationsOfParts(t *testing.T) {
 }
 
 func TestAnnotationsOfSteps(t *testing.T) {
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	c, err := training.Open(t.Context(), "run", &training.Options{Store: st, Options: annotated(map[string]string{"owner": "a"})})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -62,7 +62,7 @@ func TestLoadsByCommitFile(t *testing.T) {
 // No save writes in place: a name is never that of half a checkpoint.
 func TestSavesRefuseCommitFile(t *testing.T) {
 	for name, mode := range modes {
-		st := local.New(vfs.NewMem(), "/", nil)
+		st := local.New(vfstest.NewMem(), "/", nil)
 		err := checkpoint.Save(t.Context(), "c", map[string]any{"a": grid(9, 9)}, &checkpoint.SaveOptions{Options: mode.o, Store: st})
 		refused := mode.o.InPlace()
 		if (errs.KindOf(err) == errs.Unsupported) != refused || (err != nil) != refused || (len(names(t, st)) == 0) != refused {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -23,7 +23,7 @@ func TestSaveFromBase(t *testing.T) {
 		path func(name string) string
 	}{
 		{"local", nil, func(name string) string { return filepath.Join(dir, name) }},
-		{"a store", local.New(vfs.NewMem(), "/", nil), func(name string) string { return "runs/" + name }},
+		{"a store", local.New(vfstest.NewMem(), "/", nil), func(name string) string { return "runs/" + name }},
 	} {
 		state := map[string]any{"w": make([]float32, 2000)}
 		for i, name := range []string{"a", "b", "b"} {
@@ -60,7 +60,7 @@ func TestBadBase(t *testing.T) {
 		{Base: filepath.Join(dir, "deeper", "a")},
 		{Base: "/"},
 		{Base: filepath.Join(dir, "a"), VerifyEvery: -1},
-		{Base: "../a", Store: local.New(vfs.NewMem(), "/", nil)},
+		{Base: "../a", Store: local.New(vfstest.NewMem(), "/", nil)},
 	} {
 		path := filepath.Join(dir, "c")
 		if o.Store != nil {

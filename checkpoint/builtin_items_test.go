@@ -11,7 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -30,7 +30,7 @@ func TestBuiltInItems(t *testing.T) {
 	}
 	o := options.Options{Checkpointables: options.Checkpointables{Registry: registry}}
 	position := state.Document{Version: 1, Kind: "pipeline", Position: 12}
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	rows := []struct {
 		name, handler, kind string
 		value               any

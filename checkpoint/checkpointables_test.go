@@ -17,7 +17,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -103,7 +103,7 @@ func withLines(t *testing.T) context.Context {
 
 func TestCheckpointables(t *testing.T) {
 	ctx := withLines(t)
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	st := local.New(mem, "/", nil)
 	w := words{"a", "bc"}
 	items := map[string]any{
@@ -173,7 +173,7 @@ func TestRefusedCheckpointables(t *testing.T) {
 		"nil":           {"a": nil},
 		"no JSON":       {"a": json.RawMessage("{")},
 	} {
-		st := local.New(vfs.NewMem(), "/", nil)
+		st := local.New(vfstest.NewMem(), "/", nil)
 		if err := checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: st}); errs.KindOf(err) != errs.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -185,7 +185,7 @@ func TestRefusedCheckpointables(t *testing.T) {
 
 func TestLeavesOfTypes(t *testing.T) {
 	ctx := context.Background()
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	o, lo := &checkpoint.SaveOptions{Store: st}, &checkpoint.LoadOptions{Store: st}
 	key := checkpoint.Key{Impl: "threefry2x32", Data: tensor.FromSlice([]uint32{1, 2, 3, 4}, 2, 2)}
 	state := map[string]any{"key": key, "bytes": []byte{1, 2, 255}, "none": []byte{}, "zero": tensor.New(tensor.Float32, 0, 3)}
@@ -236,7 +236,7 @@ func TestLeavesOfTypes(t *testing.T) {
 
 func TestCheckpointablesMetadata(t *testing.T) {
 	ctx := withLines(t)
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	at := state.Document{Version: 1, Kind: "pipeline", Position: 12}
 	items := map[string]any{"model": map[string]any{"x": []float32{1, 2}}, "words": words{"a", "b"}, "data": at}
 	if err := checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: st}); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -43,7 +43,7 @@ func TestConversionsKeepTheTree(t *testing.T) {
 	ctx := context.Background()
 	rapid.Check(t, func(t *rapid.T) {
 		const first = "first"
-		st := local.New(vfs.NewMem(), "/", nil)
+		st := local.New(vfstest.NewMem(), "/", nil)
 		if err := checkpoint.Save(ctx, first, drawState(t), &checkpoint.SaveOptions{Store: st}); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestConvertCompares(t *testing.T) {
 		"a file":   {"w": words{"b"}, "state": map[string]any{"x": []float32{1, 2}}},
 		"nothing":  {"w": words{"a"}, "state": map[string]any{"x": []float32{1, 2}}},
 	} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		o := &checkpoint.SaveOptions{Store: local.New(mem, "/", nil)}
 		err := errors.Join(
 			checkpoint.SaveCheckpointables(named, "from", map[string]any{"w": words{"a"}, "state": map[string]any{"x": []float32{1, 2}}}, o),
@@ -162,7 +162,7 @@ func TestConvertCompares(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fsys := vfs.Intercept(mem, func(c *vfs.Call, do func() error) error {
+		fsys := vfstest.Intercept(mem, func(c *vfstest.Call, do func() error) error {
 			err := do()
 			if c.To == "/to" && err == nil { // it is committed, and another one takes its place
 				err = errors.Join(mem.Rename("/to", "/away"), mem.Rename("/other", "/to"))

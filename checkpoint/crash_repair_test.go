@@ -14,6 +14,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -27,7 +28,7 @@ func TestRepairIsDurable(t *testing.T) {
 		name, from, at, path string
 		late                 func(name string) bool // what the other program writes last, and does not sync
 		skip                 func(name string) bool
-		needs                []vfs.Op // syncs of what was there, each of which must be missed
+		needs                []vfstest.Op // syncs of what was there, each of which must be missed
 		check                func(vfs.FS) error
 	}{
 		{
@@ -35,12 +36,12 @@ func TestRepairIsDurable(t *testing.T) {
 			func(name string) bool {
 				return name == "state/manifest.ocdbt" || name == "state/d" || strings.HasPrefix(name, "state/d/")
 			},
-			[]vfs.Op{vfs.OpSync, vfs.OpSyncDir},
+			[]vfstest.Op{vfstest.OpSync, vfstest.OpSyncDir},
 			func(fsys vfs.FS) error { return sameAs(fsys, "c", orbaxCases+"/v1-two-processes/checkpoint") },
 		},
 		{
 			"session", "partial-two/pending.partial_save", "/c.partial_save", "c.partial_save", inDatabase, nil,
-			[]vfs.Op{vfs.OpSync}, // files are linked into new directories, and their old ones go
+			[]vfstest.Op{vfstest.OpSync}, // files are linked into new directories, and their old ones go
 			func(fsys vfs.FS) error { return sameAs(fsys, "c", orbaxCases+"/partial-two/checkpoint") },
 		},
 	} {
@@ -107,8 +108,8 @@ func putLate(fsys vfs.FS, to, from string, late func(name string) bool) error {
 
 // withoutSyncBelow leaves out the syncs, of one kind, of what the databases of the
 // processes consist of.
-func withoutSyncBelow(fsys vfs.FS, op vfs.Op, dir string) vfs.FS {
-	return vfs.Intercept(fsys, func(c *vfs.Call, do func() error) error {
+func withoutSyncBelow(fsys vfs.FS, op vfstest.Op, dir string) vfs.FS {
+	return vfstest.Intercept(fsys, func(c *vfstest.Call, do func() error) error {
 		if c.Op == op && strings.HasPrefix(c.Name, dir+"/") && strings.Contains(c.Name, "ocdbt.process") {
 			return nil
 		}

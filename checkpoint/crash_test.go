@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -68,7 +69,7 @@ func TestPowerLossWhileOverwriting(t *testing.T) {
 // What is no checkpoint is not replaced, and a taken name not without being told.
 func TestOverwriteRefusals(t *testing.T) {
 	ctx := context.Background()
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	st := local.New(fsys, "/", nil)
 	if err := saveVersion(1, false)(fsys, func(string) {}); err != nil {
 		t.Fatal(err)
@@ -111,7 +112,7 @@ func TestOverwriteRefusals(t *testing.T) {
 // Every leaf is isolated when SaveAsync returns: scalars, maps and arrays.
 func TestAsyncIsolation(t *testing.T) {
 	ctx := context.Background()
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	o := &checkpoint.SaveOptions{Store: local.New(fsys, "/", nil)}
 	w := make([]float32, 1<<20)
 	state := map[string]any{"w": w, "step": 1, "names": []string{"a"}, "nested": map[string]any{"x": []int32{1}}}

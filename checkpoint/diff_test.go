@@ -13,14 +13,14 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 func TestDiff(t *testing.T) {
 	ctx := context.Background()
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	half := func(bits ...byte) tensor.Tensor {
 		return tensor.Tensor{DType: tensor.BFloat16, Shape: tensor.Shape{len(bits) / 2}, Data: bits}
 	}

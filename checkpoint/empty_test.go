@@ -8,7 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestOverwriteEmptyDirectory(t *testing.T) {
 	ctx := context.Background()
 	for _, update := range []bool{false, true} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		st := local.New(mem, "/", nil)
 		for _, dir := range []string{"/a", "/b", "/b/mine"} {
 			if err := mem.Mkdir(dir, 0o777); err != nil {
@@ -48,7 +48,7 @@ func TestOverwriteEmptyDirectory(t *testing.T) {
 // Finalize says what it looked for, not what the system said.
 func TestFinalizeWithoutSession(t *testing.T) {
 	ctx := context.Background()
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	err := checkpoint.Finalize(ctx, "a", &checkpoint.FinalizeOptions{Store: st})
 	if !errors.Is(err, errs.NotFound) || strings.Contains(err.Error(), "stat") || !strings.Contains(err.Error(), "session of partial saves") {
 		t.Errorf("nothing is there: %v", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -202,7 +202,7 @@ func ExampleSave_timeout() {
 // What calls with a context inherit; a call's own options go before them.
 func ExampleOptions_context() {
 	ctx := options.With(context.Background(), checkpoint.Options{
-		File:    options.File{Store: local.New(vfs.NewMem(), "/", nil)}, // a store in memory, for tests
+		File:    options.File{Store: local.New(vfstest.NewMem(), "/", nil)}, // a store in memory, for tests
 		Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3},
 	})
 	if err := checkpoint.Save(ctx, "a", linear{Weights: []float32{1}}, nil); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -218,7 +219,7 @@ func TestEveryCallIsSlow(t *testing.T) {
 	const delay, patience = time.Hour, 10 * time.Minute
 	// What the process keeps, such as encoders, is made outside of the bubbles.
 	for _, d := range deeds {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		if err := errors.Join(d.setup(mem), d.work(mem, func(string) {})); err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	sessions "github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -309,8 +310,8 @@ func movedTo(dir string) func(vfs.FS) error {
 // halfFinalized finalizes the session of "c", and fails when nothing but the
 // session is left to remove.
 func halfFinalized(fsys vfs.FS) error {
-	f := vfs.NewFault(fsys, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool {
-		return c.Op == vfs.OpRename && c.Name == "/c.partial_save"
+	f := vfstest.NewFault(fsys, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool {
+		return c.Op == vfstest.OpRename && c.Name == "/c.partial_save"
 	}})
 	err := checkpoint.Finalize(context.Background(), "c", &checkpoint.FinalizeOptions{Store: local.New(f, "/", nil)})
 	if !errors.Is(err, syscall.EIO) {
@@ -325,18 +326,18 @@ func halfFinalized(fsys vfs.FS) error {
 // may have been done instead.
 func (u turn) told() error {
 	lenient := slices.ContainsFunc([]string{"adopt", "convert with parity", "links", "repair of a run", "update", "overwriting"}, func(s string) bool { return strings.Contains(u.name, s) })
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := u.setup(mem); err != nil {
 		return err
 	}
 	mem.SyncAll()
 	for n := 1; ; n++ {
 		fsys := mem.Clone()
-		f := vfs.NewFault(fsys, vfs.Plan{N: n, Err: syscall.EIO})
+		f := vfstest.NewFault(fsys, vfstest.Plan{N: n, Err: syscall.EIO})
 		err := u.do(context.Background(), local.New(f, "/", nil))
 		call, hits := f.Hit()
 		switch {
-		case err == nil && hits > 0 && !lenient && call.Op != vfs.OpClose:
+		case err == nil && hits > 0 && !lenient && call.Op != vfstest.OpClose:
 			err = errors.New("it was not told")
 		case err == nil:
 			err = u.after(fsys)

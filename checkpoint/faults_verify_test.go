@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -16,13 +16,13 @@ import (
 // failure is told as it was: what was not looked at is not called sound. What lies above
 // the checkpoint is no part of it, and need not be readable.
 func TestEveryFailureOfVerifyIsTold(t *testing.T) {
-	orbax, own := vfs.NewMem(), vfs.NewMem()
+	orbax, own := vfstest.NewMem(), vfstest.NewMem()
 	if err := errors.Join(putTree(orbax, "/c", filepath.Join(orbaxCases, "v0-standard", "checkpoint"), nil), savedFrom("c", 1, "")(own)); err != nil {
 		t.Fatal(err)
 	}
-	for name, mem := range map[string]*vfs.Mem{"of Orbax": orbax, "one's own": own} {
+	for name, mem := range map[string]*vfstest.Mem{"of Orbax": orbax, "one's own": own} {
 		for n := 1; ; n++ {
-			f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EACCES, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose && strings.HasPrefix(c.Name, "/c") }})
+			f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EACCES, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose && strings.HasPrefix(c.Name, "/c") }})
 			r, err := checkpoint.Verify(t.Context(), "c", &checkpoint.VerifyOptions{Store: local.New(f, "/", nil)})
 			call, hits := f.Hit()
 			if hits == 0 {
@@ -41,13 +41,13 @@ func TestEveryFailureOfVerifyIsTold(t *testing.T) {
 // Whichever call fails of a copy of what is left of a damaged checkpoint, the failure is
 // told, or the copy has all that is whole: a file that could not be looked at is not lost.
 func TestEveryFailureOfASalvageIsTold(t *testing.T) {
-	whole := vfs.NewMem()
+	whole := vfstest.NewMem()
 	if err := savedFrom("c", 1, "")(whole); err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; ; n++ {
 		mem := whole.Clone()
-		f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EACCES, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
+		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EACCES, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
 		var report checkpoint.LoadReport
 		err := checkpoint.Convert(t.Context(), "c", "copy", &checkpoint.ConvertOptions{Store: local.New(f, "/", nil), Salvage: true, Report: &report})
 		call, hits := f.Hit()

@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -265,12 +266,12 @@ func TestPowerLossAfterUncertainFinalize(t *testing.T) {
 	finalize := func(fsys vfs.FS, _ func(string)) error {
 		return checkpoint.Finalize(context.Background(), "c", &checkpoint.FinalizeOptions{Store: local.New(fsys, "/", nil)})
 	}
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := sessionCase("partial-strings-collide/pending.partial_save", "/c.partial_save")(mem); err != nil {
 		t.Fatal(err)
 	}
 	mem.SyncAll()
-	f := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpSyncDir && c.Name == "/" }})
+	f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpSyncDir && c.Name == "/" }})
 	if err := finalize(f, nil); !errors.Is(err, store.ErrUncertain) {
 		t.Fatalf("the last sync failed: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -19,7 +19,7 @@ import (
 // notebook saves a tree with notes as the checkpoint c.
 func notebook(t *testing.T) *local.Store {
 	t.Helper()
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	state := map[string]any{"x": []float32{1, 2}, "a": note{"first"}, "b": map[string]any{"c": note{"second"}}, "s": "text"}
 	if err := checkpoint.Save(t.Context(), "c", state, &checkpoint.SaveOptions{Store: st, Options: withNotes(notes{})}); err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestLeafHandlersOfNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := options.With(context.Background(), options.Options{PyTree: options.PyTree{LeafHandlers: leaves}})
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	if err := checkpoint.Save(ctx, "c", map[string]any{"v": Tokens{[]string{"p"}}, "n": 3}, &checkpoint.SaveOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestTreesInItems(t *testing.T) {
 	}
 	o := withNotes(notes{})
 	o.Checkpointables.Registry = r
-	ctx, st := options.With(t.Context(), o), local.New(vfs.NewMem(), "/", nil)
+	ctx, st := options.With(t.Context(), o), local.New(vfstest.NewMem(), "/", nil)
 	big := make([]float32, 5000)
 	big[4999] = 7
 	items := map[string]any{"album": pages{map[string]any{"w": big, "n": note{"within"}, "s": "text"}}, "state": map[string]any{"y": 1}}

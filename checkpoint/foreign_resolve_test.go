@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -69,7 +69,7 @@ func TestWhatIsATree(t *testing.T) {
 		{"a function", map[string]any{"f": func() {}}, options.Options{}, "f", errs.Unsupported},
 		{"a function beside a leaf of a handler", map[string]any{"f": func() {}, "at": time.Unix(1, 0)}, with, "f", errs.Unsupported},
 	} {
-		st := local.New(vfs.NewMem(), "/", nil)
+		st := local.New(vfstest.NewMem(), "/", nil)
 		err := checkpoint.SaveCheckpointables(t.Context(), "c", map[string]any{"item": c.value}, &checkpoint.SaveOptions{Store: st, Options: c.o})
 		if c.kind != 0 {
 			if errs.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) {

@@ -9,7 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -20,7 +20,7 @@ func TestLeafHandlers(t *testing.T) {
 	}
 	plain := context.Background()
 	ctx := options.With(plain, options.Options{PyTree: options.PyTree{LeafHandlers: leaves}})
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	state := map[string]any{"x": []float32{1}, "a": Tokens{[]string{"p"}}, "b": map[string]any{"c": Tokens{[]string{"q", "r"}}}}
 	if err := checkpoint.Save(ctx, "c", state, &checkpoint.SaveOptions{Store: st}); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -36,7 +36,7 @@ func TestUpdateHandled(t *testing.T) {
 	for _, layout := range []options.Layout{options.OCDBTZarr3, options.PlainZarr3} {
 		o := both
 		o.Layout = layout
-		st := local.New(vfs.NewMem(), "/", nil)
+		st := local.New(vfstest.NewMem(), "/", nil)
 		save := func(overwrite bool, items map[string]any) error {
 			return checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: st, Options: o, PartialUpdate: true, Overwrite: overwrite})
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -35,7 +35,7 @@ import (
 // one of the protocol.
 func TestCallLists(t *testing.T) {
 	var (
-		mem   *vfs.Mem
+		mem   *vfstest.Mem
 		st    *local.Store
 		steps *training.Checkpointer
 		names *masks
@@ -54,8 +54,8 @@ func TestCallLists(t *testing.T) {
 		var err error
 		switch d.Cmd {
 		case "new":
-			mem, names = vfs.NewMem(), &masks{data: map[string]string{}}
-			st = local.New(vfs.NewLog(mem, &log, nil), "/runs", nil)
+			mem, names = vfstest.NewMem(), &masks{data: map[string]string{}}
+			st = local.New(vfstest.NewLog(mem, &log, nil), "/runs", nil)
 		case "save":
 			err = checkpoint.Save(ctx, arg(0), goldenState(1), &checkpoint.SaveOptions{Store: st, Overwrite: arg(1) == "overwrite"})
 		case "open":

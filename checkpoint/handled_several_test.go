@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -24,7 +24,7 @@ func TestSeveralProcessesHandled(t *testing.T) {
 		mine := checkpoint.Shards{DType: x.DType, Shape: x.Shape, Parts: shards.Parts[p : p+1]}
 		return map[string]any{"n": note{"of all"}, "x": mine}
 	}
-	s := together(2, vfs.NewMem())
+	s := together(2, vfstest.NewMem())
 	if err := failed(s.save(waiting, state, checkpoint.SaveOptions{Options: withNotes(counted)})); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestSeveralProcessesHandled(t *testing.T) {
 	}
 	// Where the handler of the primary fails, so do all, and nothing is saved.
 	broken := notes{map[string]func() error{"Commit": func() error { panic("broken") }}}
-	s = together(2, vfs.NewMem())
+	s = together(2, vfstest.NewMem())
 	for p, err := range s.save(waiting, state, checkpoint.SaveOptions{Options: withNotes(broken)}) {
 		if err == nil || p == 0 && !strings.Contains(err.Error(), "leaf handler test.Note.Commit") {
 			t.Errorf("process %d: %v", p, err)

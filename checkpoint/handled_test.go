@@ -12,7 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/surgery"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -53,7 +53,7 @@ func handledItems() map[string]any {
 func TestConvertHandled(t *testing.T) {
 	ctx, o, items := t.Context(), handledOptions(t), handledItems()
 	for _, from := range []options.Layout{options.OCDBTZarr3, options.PlainZarr2} {
-		st := local.New(vfs.NewMem(), "/", nil)
+		st := local.New(vfstest.NewMem(), "/", nil)
 		saved := o
 		saved.Layout = from
 		if err := checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: st, Options: saved}); err != nil {
@@ -97,7 +97,7 @@ func TestConvertHandled(t *testing.T) {
 // TestDiffHandled tells what handlers wrote apart by the bytes of their files.
 func TestDiffHandled(t *testing.T) {
 	ctx, o := t.Context(), handledOptions(t)
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	save := func(at string, change func(map[string]any)) {
 		items := handledItems()
 		delete(items, "album") // whose files have random names
@@ -143,7 +143,7 @@ func TestDiffHandled(t *testing.T) {
 func TestVerifyHandled(t *testing.T) {
 	ctx, o := t.Context(), handledOptions(t)
 	for _, file := range []string{"/c/words/w/1", `/c/state/notes/"a"`, "/c/state/tokens.json", "/c/album/_METADATA"} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		st := local.New(mem, "/", nil)
 		if err := checkpoint.SaveCheckpointables(ctx, "c", handledItems(), &checkpoint.SaveOptions{Store: st, Options: o}); err != nil {
 			t.Fatal(err)
@@ -164,7 +164,7 @@ func TestVerifyHandled(t *testing.T) {
 // TestTransformHandled moves, drops and keeps leaves of leaf handlers.
 func TestTransformHandled(t *testing.T) {
 	ctx, o := t.Context(), handledOptions(t)
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	if err := checkpoint.SaveCheckpointables(ctx, "c", handledItems(), &checkpoint.SaveOptions{Store: st, Options: o}); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -35,7 +35,7 @@ func TestLeafHandlersFail(t *testing.T) {
 	for how, do := range mishaps {
 		for _, method := range []string{"Serialize", "Commit", "Finalize", "Deserialize", "Metadata"} {
 			name := how + " in " + method
-			st := local.New(vfs.NewMem(), "/", nil)
+			st := local.New(vfstest.NewMem(), "/", nil)
 			broken := withNotes(notes{map[string]func() error{method: do}})
 			state := map[string]any{"x": []float32{1}, "a": note{"first"}}
 			err := checkpoint.Save(ctx, "c", state, &checkpoint.SaveOptions{Store: st, Options: broken})
@@ -147,7 +147,7 @@ func TestHandlersFail(t *testing.T) {
 			if how == "error" && strings.HasPrefix(method, "Handles") {
 				continue // they have none to return
 			}
-			st := local.New(vfs.NewMem(), "/", nil)
+			st := local.New(vfstest.NewMem(), "/", nil)
 			o := withHandler(t, broken{on: map[string]func() error{method: do}})
 			items := map[string]any{"words": words{"a"}, "state": map[string]any{"x": 1}}
 			err := checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: st, Options: o})
@@ -228,7 +228,7 @@ func TestHandlersNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.o.PyTree.LeafHandlers = leaves
-		st := local.New(vfs.NewMem(), "/", nil)
+		st := local.New(vfstest.NewMem(), "/", nil)
 		state := map[string]any{"big": make([]float32, 2000), "n": note{}, "s": "text"}
 		err := checkpoint.Save(ctx, "c", state, &checkpoint.SaveOptions{Store: st, Options: c.o})
 		if errs.KindOf(err) != c.kind || (err == nil) != (c.kind == errs.Other) {

@@ -20,7 +20,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -187,7 +187,7 @@ func TestLayoutsRoundTrip(t *testing.T) {
 				if sampled() && m != manner(n)%manners && m != manner(n+2)%manners {
 					continue
 				}
-				o.Store = local.New(vfs.NewMem(), "/", &local.Options{DirectFrom: 1})
+				o.Store = local.New(vfstest.NewMem(), "/", &local.Options{DirectFrom: 1})
 				if err := saveIn(ctx, m, root, o); err != nil {
 					t.Fatalf("manner %d: %v", m, err)
 				}
@@ -219,7 +219,7 @@ func TestLayoutsRandomTrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		root := tree.NewDict().Set("root", drawTree(t, 3))
 		o := rapid.SampledFrom(storages()).Draw(t, "storage")
-		o.Store = local.New(vfs.NewMem(), "/", nil)
+		o.Store = local.New(vfstest.NewMem(), "/", nil)
 		m := manner(rapid.IntRange(0, int(manners)-1).Draw(t, "manner"))
 		if err := saveIn(ctx, m, root, o); err != nil {
 			if k := errs.KindOf(err); k != errs.Invalid && k != errs.Unsupported {
@@ -248,7 +248,7 @@ func TestLayoutsNames(t *testing.T) {
 		"_METADATA": false, "_strings.json": false, long: false, "w.orbax-checkpoint-tmp": false,
 	} {
 		for _, o := range storages() {
-			o.Store = local.New(vfs.NewMem(), "/", nil)
+			o.Store = local.New(vfstest.NewMem(), "/", nil)
 			root := tree.NewDict().Set(name, tree.NewLeaf(x))
 			err := checkpoint.Save(ctx, "c", root, &o)
 			if isPlain := o.Layout == checkpoint.PlainZarr3 || o.Layout == checkpoint.PlainZarr2; isPlain && !plain {
@@ -265,14 +265,14 @@ func TestLayoutsNames(t *testing.T) {
 		}
 	}
 	clash := tree.NewDict().Set("a", tree.NewLeaf(x)).Set("a/c/0", tree.NewLeaf(x))
-	if err := checkpoint.Save(ctx, "c", clash, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}, Store: local.New(vfs.NewMem(), "/", nil)}); errs.KindOf(err) != errs.Unsupported {
+	if err := checkpoint.Save(ctx, "c", clash, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}, Store: local.New(vfstest.NewMem(), "/", nil)}); errs.KindOf(err) != errs.Unsupported {
 		t.Errorf("an array in the chunks of another: %v", err)
 	}
 }
 
 // What has no content takes no tensor, and is in the metadata of the file.
 func TestSafetensorsWithoutContent(t *testing.T) {
-	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfs.NewMem(), "/", nil)}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfstest.NewMem(), "/", nil)}
 	root := tree.NewDict().Set("nothing", tree.NewLeaf(nil)).Set("empty", tree.NewDict()).Set("list", tree.NewList(tree.NewList(), tree.NewLeaf(int64(1))))
 	if err := checkpoint.Save(t.Context(), "c", root, &o); err != nil {
 		t.Fatal(err)
@@ -285,13 +285,13 @@ func TestSafetensorsRefusals(t *testing.T) {
 	for name, v := range map[string]any{
 		"int4": tensor.New(tensor.Int4, 2), "double": tensor.New(tensor.Complex128, 1),
 	} {
-		err := checkpoint.Save(context.Background(), "c", map[string]any{name: v}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfs.NewMem(), "/", nil)})
+		err := checkpoint.Save(context.Background(), "c", map[string]any{name: v}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfstest.NewMem(), "/", nil)})
 		if errs.KindOf(err) != errs.Unsupported || !strings.Contains(fmt.Sprint(err), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for want, o := range map[string]checkpoint.SaveOptions{"Compression": {Options: options.Options{Bivouac: options.Bivouac{Compression: checkpoint.Zstd}}}, "weights": {Name: "weights"}} {
-		o.Layout, o.Store = checkpoint.Safetensors, local.New(vfs.NewMem(), "/", nil)
+		o.Layout, o.Store = checkpoint.Safetensors, local.New(vfstest.NewMem(), "/", nil)
 		err := checkpoint.Save(context.Background(), "c", map[string]any{"x": 1}, &o)
 		if errs.KindOf(err) != errs.Unsupported || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%s: %v", want, err)
@@ -310,7 +310,7 @@ func TestLayoutsNoticeFlips(t *testing.T) {
 	for n, o := range storages() {
 		r := rand.New(rand.NewPCG(uint64(n), 9))
 		root := tree.NewDict().Set("a", tree.NewLeaf(noise(r, tensor.Float32, 3, 400))).Set("b", tree.NewLeaf(noise(r, tensor.Uint8, 70))).Set("c", tree.NewLeaf(5))
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		o.Store = local.New(fsys, "/", nil)
 		if err := checkpoint.Save(ctx, "c", root, &o); err != nil {
 			t.Fatal(err)
@@ -347,7 +347,7 @@ func TestLayoutsNoticeFlips(t *testing.T) {
 // that was written is an error.
 func TestSafetensorsIsTiedToItsManifest(t *testing.T) {
 	ctx := context.Background()
-	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfs.NewMem(), "/", nil), Custom: map[string]int{"epoch": 3}}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfstest.NewMem(), "/", nil), Custom: map[string]int{"epoch": 3}}
 	if err := checkpoint.Save(ctx, "c", map[string]any{"w": small(), "n": map[string]any{"x": 4}}, &o); err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func TestSafetensorsIsTiedToItsManifest(t *testing.T) {
 func TestSafetensorsPartsAreChecked(t *testing.T) {
 	ctx := context.Background()
 	var n atomic.Int64
-	st := tallying{local.New(vfs.NewMem(), "/", nil), &n}
+	st := tallying{local.New(vfstest.NewMem(), "/", nil), &n}
 	x := noise(rand.New(rand.NewPCG(5, 1)), tensor.Float32, 3, 1100, 1024) // rows of 4.3 MiB: two sub-chunks each
 	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: st}
 	if err := checkpoint.Save(ctx, "c", map[string]any{"x": x}, &o); err != nil {

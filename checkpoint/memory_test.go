@@ -12,7 +12,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -107,7 +107,7 @@ func many() *tree.Node {
 func TestReadConcurrentBytes(t *testing.T) {
 	state := many()
 	for n, o := range storages() {
-		mem := local.New(vfs.NewMem(), "/", nil)
+		mem := local.New(vfstest.NewMem(), "/", nil)
 		o.Store = mem
 		if err := checkpoint.Save(t.Context(), "c", state, &o); err != nil {
 			t.Fatal(err)
@@ -147,7 +147,7 @@ func TestReadConcurrentBytes(t *testing.T) {
 
 // All sources of one transformation share the bound.
 func TestReadConcurrentBytesOfSeveral(t *testing.T) {
-	mem := local.New(vfs.NewMem(), "/", nil)
+	mem := local.New(vfstest.NewMem(), "/", nil)
 	for _, path := range []string{"c", "d"} {
 		if err := checkpoint.Save(t.Context(), path, many(), &checkpoint.SaveOptions{Store: mem}); err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func TestWriteConcurrentBytes(t *testing.T) {
 	for n, o := range storages() {
 		m := []manner{waiting, copying}[n%2]
 		for _, limit := range []options.Limit{0, unit, 2 * unit} {
-			st := newGauged(local.New(vfs.NewMem(), "/", nil))
+			st := newGauged(local.New(vfstest.NewMem(), "/", nil))
 			if limit == 0 && o.Compression.Known() == checkpoint.Uncompressed {
 				st.writes.expected.Store(unit)
 			}
@@ -215,7 +215,7 @@ func TestIsPrioritizedKey(t *testing.T) {
 		if o.Layout == checkpoint.Safetensors {
 			wantY = y.Clone() // is in one file with the other
 		}
-		st := gated{local.New(vfs.NewMem(), "/", nil), make(chan struct{})}
+		st := gated{local.New(vfstest.NewMem(), "/", nil), make(chan struct{})}
 		seen := &events{}
 		o.Store, o.Memory.Status = st, seen
 		o.Memory.IsPrioritizedKey = func(key tree.Path) bool { return key[0].Name == "first" }
@@ -252,7 +252,7 @@ func TestIsPrioritizedKey(t *testing.T) {
 func TestIsPrioritizedKeyPassesBudget(t *testing.T) {
 	x := noise(rand.New(rand.NewPCG(1, 8)), tensor.Uint8, 12, 1<<20)
 	want := tree.NewDict().Set("x", tree.NewLeaf(x.Clone()))
-	st := gated{local.New(vfs.NewMem(), "/", nil), make(chan struct{})}
+	st := gated{local.New(vfstest.NewMem(), "/", nil), make(chan struct{})}
 	o := checkpoint.SaveOptions{Store: st}
 	o.Memory.IsPrioritizedKey, o.MemoryBudget = func(tree.Path) bool { return true }, 8<<20
 	res, err := checkpoint.SaveAsync(t.Context(), "c", map[string]any{"x": x}, &o)
@@ -284,7 +284,7 @@ func TestDeepcopyHostArrays(t *testing.T) {
 		for i := range x.Data {
 			x.Data[i] = 7
 		}
-		st := gated{local.New(vfs.NewMem(), "/", nil), make(chan struct{})}
+		st := gated{local.New(vfstest.NewMem(), "/", nil), make(chan struct{})}
 		o := checkpoint.SaveOptions{Store: st}
 		o.Memory.DeepcopyHostArrays = c.deep
 		res, err := checkpoint.SaveAsync(t.Context(), "c", map[string]any{"x": x}, &o)
@@ -360,7 +360,7 @@ func TestSerializationStatus(t *testing.T) {
 				continue
 			}
 			seen := &events{}
-			o.Store, o.Memory.Status = local.New(vfs.NewMem(), "/", nil), seen
+			o.Store, o.Memory.Status = local.New(vfstest.NewMem(), "/", nil), seen
 			o.Base = "c"
 			for again := range 2 {
 				if again == 1 {
@@ -386,7 +386,7 @@ func TestSerializationStatus(t *testing.T) {
 // A save that fails tells of no leaf that it was written which was not.
 func TestSerializationStatusOfFailure(t *testing.T) {
 	seen := &events{}
-	o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}
+	o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 	o.Memory.Status, o.Array.Saving.Storage.DType = seen, tensor.Int8
 	x := tensor.New(tensor.Int32, 1<<20)
 	x.Data[1] = 1

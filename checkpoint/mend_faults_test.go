@@ -16,16 +16,17 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // damagedRun is a run with a damaged step 7 that parity can mend, of which a scrub has
 // told.
-func damagedRun(t *testing.T) *vfs.Mem {
+func damagedRun(t *testing.T) *vfstest.Mem {
 	t.Helper()
 	ctx := t.Context()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	st := local.New(mem, "/", nil)
 	if err := checkpoint.Save(ctx, "run/7", partOf(1), &checkpoint.SaveOptions{Store: st, Options: withParity(5, options.Bivouac{})}); err != nil {
 		t.Fatal(err)
@@ -64,7 +65,7 @@ func failureOfAMend(t *testing.T, errno syscall.Errno, forever bool) {
 	whole := damagedRun(t)
 	for n := 1; ; n++ {
 		mem := whole.Clone()
-		f := vfs.NewFault(mem, vfs.Plan{N: n, Forever: forever, Err: errno, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
+		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Forever: forever, Err: errno, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
 		err := repairedRun(f)
 		call, hits := f.Hit()
 		if errno == syscall.EIO && strings.Contains(call.Name, ".bivouac.parity.") && there("/run/7.damaged")(mem) == nil {
@@ -99,8 +100,8 @@ func TestLostManifestOfAMendIsTold(t *testing.T) {
 	whole := damagedRun(t)
 	for n := 1; ; n++ {
 		mem := whole.Clone()
-		f := vfs.NewFault(mem, vfs.Plan{N: n, Forever: true, Err: syscall.EIO, Only: func(c vfs.Call) bool {
-			return c.Op != vfs.OpClose && strings.HasSuffix(c.Name, "/"+manifest.Name)
+		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Forever: true, Err: syscall.EIO, Only: func(c vfstest.Call) bool {
+			return c.Op != vfstest.OpClose && strings.HasSuffix(c.Name, "/"+manifest.Name)
 		}})
 		err := repairedRun(f)
 		call, hits := f.Hit()
@@ -121,7 +122,7 @@ func TestLostManifestOfAMendIsTold(t *testing.T) {
 func TestEveryFailureOfALookIsTold(t *testing.T) {
 	mem := damagedRun(t)
 	for n := 1; ; n++ {
-		f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EACCES, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
+		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EACCES, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
 		r, err := checkpoint.Verify(t.Context(), "run/7", &checkpoint.VerifyOptions{Store: local.New(f, "/", nil)})
 		call, hits := f.Hit()
 		if err == nil && (r.OK() || !r.Mendable) || err != nil && !errors.Is(err, syscall.EACCES) {
@@ -136,9 +137,9 @@ func TestEveryFailureOfALookIsTold(t *testing.T) {
 // A step that is damaged again in the moment in which it is mended is told.
 func TestMendLooksAgain(t *testing.T) {
 	mem := damagedRun(t)
-	fsys := vfs.Intercept(mem, func(c *vfs.Call, do func() error) error {
+	fsys := vfstest.Intercept(mem, func(c *vfstest.Call, do func() error) error {
 		err := do()
-		if c.Op == vfs.OpExchange && err == nil {
+		if c.Op == vfstest.OpExchange && err == nil {
 			err = cutOff(mem, "/run/7", "_METADATA")
 		}
 		return err
@@ -152,7 +153,7 @@ func TestMendLooksAgain(t *testing.T) {
 // passed over.
 func TestSharersBesideOthers(t *testing.T) {
 	ctx := t.Context()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	st := local.New(mem, "/", nil)
 	o := checkpoint.SaveOptions{Store: st, Options: withParity(5, options.Bivouac{})}
 	for _, name := range []string{"a", "b", "c", "d"} {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -22,7 +22,7 @@ func TestZarrMetadataKey(t *testing.T) {
 		"bare": tree.NewLeaf(noise(r, tensor.Float32, 700)),
 	} {
 		for _, l := range []checkpoint.Layout{checkpoint.PlainZarr2, checkpoint.OCDBTZarr2} {
-			st := local.New(vfs.NewMem(), "/", nil)
+			st := local.New(vfstest.NewMem(), "/", nil)
 			o := checkpoint.SaveOptions{Store: st}
 			o.Layout, o.ZarrMetadataKey = l, "meta.json"
 			if err := checkpoint.Save(t.Context(), "c", state, &o); err != nil {
@@ -51,14 +51,14 @@ func TestZarrMetadataKey(t *testing.T) {
 		}
 	}
 	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.PlainZarr3, checkpoint.Safetensors} {
-		o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}
+		o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 		o.Layout, o.ZarrMetadataKey = l, "meta.json"
 		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": 1}, &o); errs.KindOf(err) != errs.Invalid {
 			t.Errorf("%v: %v", l, err)
 		}
 	}
 	for _, key := range []string{"0.0", "7", "a/b", "..", "zarr.json"} {
-		o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}
+		o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 		o.Layout, o.ZarrMetadataKey = checkpoint.PlainZarr2, key
 		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": 1}, &o); errs.KindOf(err) != errs.Invalid {
 			t.Errorf("%s: %v", key, err)
@@ -69,7 +69,7 @@ func TestZarrMetadataKey(t *testing.T) {
 // Metadata that is gone is not taken for one of another name.
 func TestZarrMetadataMissing(t *testing.T) {
 	for _, more := range []string{"", "c/state/x/one", "c/state/x/two"} {
-		st := local.New(vfs.NewMem(), "/", nil)
+		st := local.New(vfstest.NewMem(), "/", nil)
 		o := checkpoint.SaveOptions{Store: st}
 		o.Layout = checkpoint.PlainZarr2
 		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": []int32{1, 2}}, &o); err != nil {

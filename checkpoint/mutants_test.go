@@ -21,7 +21,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/crc"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -35,7 +35,7 @@ import (
 // system fails in turn.
 func TestEveryReadFails(t *testing.T) {
 	ctx := context.Background()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	large := tensor.New(tensor.Uint8, 3, 3<<20)
 	for i := range large.Data {
 		large.Data[i] = byte(i>>9 ^ i)
@@ -49,7 +49,7 @@ func TestEveryReadFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := 1; ; n++ {
-		f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO})
+		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO})
 		got, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: local.New(f, "/", nil)})
 		call, hits := f.Hit()
 		switch {
@@ -57,7 +57,7 @@ func TestEveryReadFails(t *testing.T) {
 			t.Fatalf("call %d, %v, failed: wrong values, and no error", n, call)
 		case err != nil && !errors.Is(err, syscall.EIO):
 			t.Errorf("call %d, %v, failed: the error says something else: %v", n, call, err)
-		case err == nil && hits > 0 && call.Op != vfs.OpClose:
+		case err == nil && hits > 0 && call.Op != vfstest.OpClose:
 			t.Errorf("call %d, %v, failed, and there is no error", n, call)
 		}
 		if hits == 0 {
@@ -65,7 +65,7 @@ func TestEveryReadFails(t *testing.T) {
 		}
 	}
 	for n := 1; ; n++ {
-		f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
+		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
 		r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: local.New(f, "/", nil)})
 		if call, hits := f.Hit(); hits == 0 {
 			if err != nil || !r.OK() {
@@ -325,7 +325,7 @@ func foreign(s specimen) content {
 // Nor does Verify need checksums for what is no JSON, nor a load for what is no bool.
 func TestForeignValues(t *testing.T) {
 	ctx := t.Context()
-	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: local.New(vfs.NewMem(), "/", nil)}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: local.New(vfstest.NewMem(), "/", nil)}
 	items := map[string]any{"state": map[string]any{"w": []bool{true, false, true}}, "data": json.RawMessage(`{"a": 1}`)}
 	if err := checkpoint.SaveCheckpointables(ctx, "c", items, &o); err != nil {
 		t.Fatal(err)
@@ -393,11 +393,11 @@ func TestForeignDamage(t *testing.T) {
 // What cannot be saved is refused before anything is written.
 func TestSaveRefusals(t *testing.T) {
 	ctx := context.Background()
-	if err := checkpoint.Save(ctx, "", 1, &checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}); errs.KindOf(err) != errs.Invalid {
+	if err := checkpoint.Save(ctx, "", 1, &checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}); errs.KindOf(err) != errs.Invalid {
 		t.Errorf("no name: %v", err)
 	}
-	mem := vfs.NewMem()
-	st := local.New(vfs.NewFault(mem, vfs.Plan{N: 1, Forever: true, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpStat }}), "/", nil)
+	mem := vfstest.NewMem()
+	st := local.New(vfstest.NewFault(mem, vfstest.Plan{N: 1, Forever: true, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpStat }}), "/", nil)
 	if err := checkpoint.Save(ctx, "c", map[string]any{"a": 1}, &checkpoint.SaveOptions{Store: st}); !errors.Is(err, syscall.EIO) {
 		t.Errorf("not known whether the name is free: %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -89,7 +89,7 @@ func TestOvertakenChangesNothing(t *testing.T) {
 		}, map[string]any{"a": a, "c": c}},
 	} {
 		t.Run(l.name, func(t *testing.T) {
-			ctx, st := t.Context(), local.New(vfs.NewMem(), "/", nil)
+			ctx, st := t.Context(), local.New(vfstest.NewMem(), "/", nil)
 			want := map[string]any{"c": c}
 			if l.before != nil {
 				if err := checkpoint.Save(ctx, "c", l.before, &checkpoint.SaveOptions{Store: st}); err != nil {
@@ -129,7 +129,7 @@ func TestOvertakenChangesNothing(t *testing.T) {
 func TestOvertakenDelete(t *testing.T) {
 	ctx := t.Context()
 	for _, removed := range []bool{false, true} {
-		st := local.New(vfs.NewMem(), "/", nil)
+		st := local.New(vfstest.NewMem(), "/", nil)
 		items := map[string]any{"x": map[string]any{"w": count(600, 1)}, "y": map[string]any{"w": count(600, 1)}}
 		if err := checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: st}); err != nil {
 			t.Fatal(err)
@@ -157,7 +157,7 @@ func TestOvertakenDelete(t *testing.T) {
 
 // A repair does not set a healthy step aside that took the place of a damaged one.
 func TestOvertakenRepair(t *testing.T) {
-	ctx, st := t.Context(), local.New(vfs.NewMem(), "/", nil)
+	ctx, st := t.Context(), local.New(vfstest.NewMem(), "/", nil)
 	save := func() error {
 		return checkpoint.Save(ctx, "run/1", map[string]any{"a": count(600, 1)}, &checkpoint.SaveOptions{Store: st, Overwrite: true})
 	}
@@ -209,7 +209,7 @@ func (r *replacing) Pin(ctx context.Context, name string) (store.Pinned, error) 
 // nothing to tell.
 func TestRepairLooksAgain(t *testing.T) {
 	for nth := 1; ; nth++ {
-		ctx, st := t.Context(), local.New(vfs.NewMem(), "/", nil)
+		ctx, st := t.Context(), local.New(vfstest.NewMem(), "/", nil)
 		save := func() {
 			if err := checkpoint.Save(ctx, "c", map[string]any{"a": count(600, 1)}, &checkpoint.SaveOptions{Store: st, Overwrite: true}); err != nil {
 				t.Fatal(err)
@@ -231,7 +231,7 @@ func TestRepairLooksAgain(t *testing.T) {
 // read, does not tell the damage of the one before.
 func TestRepairOfDamagedLooksAgain(t *testing.T) {
 	for nth := 1; ; nth++ {
-		ctx, mem := t.Context(), vfs.NewMem()
+		ctx, mem := t.Context(), vfstest.NewMem()
 		st := local.New(mem, "/", nil)
 		save := func() {
 			if err := checkpoint.Save(ctx, "c", map[string]any{"a": count(600, 1)}, &checkpoint.SaveOptions{Store: st, Overwrite: true, Options: withParity(3, options.Bivouac{})}); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/proof/crewtest"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -497,11 +498,11 @@ func TestMendIsRepeatable(t *testing.T) {
 	}
 	t.Log(report)
 	for n := 1; ; n++ {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		if err := setup(mem); err != nil {
 			t.Fatal(err)
 		}
-		fault := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO})
+		fault := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO})
 		err := repair(fault)
 		if _, hits := fault.Hit(); hits == 0 {
 			break

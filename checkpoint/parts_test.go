@@ -11,7 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -32,7 +32,7 @@ func TestOneLeafRewritesLittle(t *testing.T) {
 			continue // its chunks are placed as those of ByteSplit
 		}
 		t.Run(labelOf(o), func(t *testing.T) {
-			o.Store = local.New(vfs.NewMem(), "/", nil)
+			o.Store = local.New(vfstest.NewMem(), "/", nil)
 			saveOn := func(name, base string) checkpoint.SaveStats {
 				o.Base = base
 				r, err := checkpoint.SaveAsync(t.Context(), name, state, &o)
@@ -65,7 +65,7 @@ func inParts(t *testing.T) (checkpoint.SaveOptions, *tree.Node) {
 	r := rand.New(rand.NewPCG(5, 5))
 	state := tree.NewDict().Set("a", tree.NewLeaf(noise(r, tensor.Float32, 700))).Set("b", tree.NewLeaf(noise(r, tensor.Uint8, 9000))).
 		Set("c", tree.NewList(tree.NewLeaf(noise(r, tensor.BFloat16, 30, 11)), tree.NewLeaf(noise(r, tensor.Bool, 0, 4)), tree.NewLeaf(int64(7))))
-	o := checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: 4000}}, Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfs.NewMem(), "/", nil), Custom: map[string]any{"epoch": 3}}
+	o := checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: 4000}}, Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfstest.NewMem(), "/", nil), Custom: map[string]any{"epoch": 3}}
 	if err := checkpoint.Save(t.Context(), "c", state, &o); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestDataFileSize(t *testing.T) {
 	state := map[string]any{"a": grid(100, 100), "b": grid(100, 100), "c": grid(100, 100), "d": grid(100, 100)}
 	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2} {
 		for most, want := range map[options.FileSize]int{0: 1, options.Unlimited: 1, 50_000: 5, 90_000: 3} {
-			o := checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: most}}, Bivouac: options.Bivouac{Layout: l}}, Store: local.New(vfs.NewMem(), "/", nil)}
+			o := checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: most}}, Bivouac: options.Bivouac{Layout: l}}, Store: local.New(vfstest.NewMem(), "/", nil)}
 			if err := checkpoint.Save(t.Context(), "c", state, &o); err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestDataFileSize(t *testing.T) {
 		errs.Invalid:     {Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: -2}}}},
 		errs.Unsupported: {Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: 1 << 20}}, Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}},
 	} {
-		o.Store = local.New(vfs.NewMem(), "/", nil)
+		o.Store = local.New(vfstest.NewMem(), "/", nil)
 		if err := checkpoint.Save(t.Context(), "c", state, &o); errs.KindOf(err) != kind || !strings.Contains(strings.ReplaceAll(strings.ToLower(err.Error()), "_", ""), "ocdbttargetdatafilesize") {
 			t.Errorf("%v", err)
 		}

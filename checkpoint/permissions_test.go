@@ -9,7 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -95,7 +95,7 @@ func TestPathPermissionModeOfTheContext(t *testing.T) {
 
 // A store without permissions refuses to be given some, before anything is written.
 func TestPathPermissionModeIsRefused(t *testing.T) {
-	st := struct{ store.Store }{local.New(vfs.NewMem(), "/", nil)}
+	st := struct{ store.Store }{local.New(vfstest.NewMem(), "/", nil)}
 	err := checkpoint.Save(t.Context(), "c", map[string]any{"a": grid(3, 3)}, &checkpoint.SaveOptions{Options: private(), Store: st})
 	if errs.KindOf(err) != errs.Unsupported || len(names(t, st)) > 0 {
 		t.Errorf("%v, left %q", err, names(t, st))

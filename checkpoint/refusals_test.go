@@ -17,6 +17,7 @@ import (
 	sessions "github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -127,7 +128,7 @@ func TestRefusedTurns(t *testing.T) {
 			return checkpoint.Save(ctx, "a", 1, &checkpoint.SaveOptions{Store: st, PartialUpdate: true, Base: "a"})
 		}, errs.Invalid},
 	} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		if c.setup != nil {
 			if err := c.setup(mem); err != nil {
 				t.Fatal(err)
@@ -206,7 +207,7 @@ func TestDamagedSessions(t *testing.T) {
 		}, nil},
 		"Orbax's": {sessionCase("partial-strings-collide/pending.partial_save", "/c.partial_save"), nil},
 	} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		if err := c.setup(mem); err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +322,7 @@ func TestFailingHandlers(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx := options.With(t.Context(), options.Options{Checkpointables: options.Checkpointables{Registry: r}})
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		items := map[string]any{"x": 1, "y": own}
 		if err := checkpoint.SaveCheckpointables(ctx, "c", items, &checkpoint.SaveOptions{Store: local.New(mem, "/", nil)}); !c.want(err) {
 			t.Errorf("%s: %v", what, err)
@@ -336,7 +337,7 @@ func TestFailingHandlers(t *testing.T) {
 // them, before anything is done.
 func TestRefusedContext(t *testing.T) {
 	ctx := options.With(t.Context(), options.Options{Multiprocessing: options.Multiprocessing{ProcessCount: -1}})
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := savedFrom("a", 1, "")(mem); err != nil {
 		t.Fatal(err)
 	}
@@ -378,7 +379,7 @@ func TestRefusedContext(t *testing.T) {
 // it goes, or it is told that it could not.
 func TestUnsoundSession(t *testing.T) {
 	ctx := t.Context()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := sessionCase("partial-two/pending.partial_save", "/c.partial_save")(mem); err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +396,7 @@ func TestUnsoundSession(t *testing.T) {
 		if err := errors.Join(fsys.Remove(file), putFile(fsys, file, flippedAt(b, 8))); err != nil {
 			t.Fatal(err)
 		}
-		f := vfs.NewFault(fsys, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpRename && c.Name == "/c" }})
+		f := vfstest.NewFault(fsys, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpRename && c.Name == "/c" }})
 		err = checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: local.New(f, "/", nil)})
 		if _, hits := f.Hit(); hits == 0 {
 			continue // it was noticed before, or is nobody's
@@ -417,7 +418,7 @@ func TestUnsoundSession(t *testing.T) {
 // session goes, and the next Finalize ends what this one began.
 func TestFinalizedButNotSeen(t *testing.T) {
 	ctx := t.Context()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	st := local.New(mem, "/", nil)
 	for version := 1; version <= 2; version++ {
 		o := &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}, Replace: version == 2}
@@ -427,8 +428,8 @@ func TestFinalizedButNotSeen(t *testing.T) {
 	}
 	for n := 1; ; n++ {
 		fsys := mem.Clone()
-		f := vfs.NewFault(fsys, vfs.Plan{N: n, Err: syscall.EACCES, Only: func(c vfs.Call) bool {
-			return c.Op == vfs.OpReadAt && strings.HasPrefix(c.Name, "/c/")
+		f := vfstest.NewFault(fsys, vfstest.Plan{N: n, Err: syscall.EACCES, Only: func(c vfstest.Call) bool {
+			return c.Op == vfstest.OpReadAt && strings.HasPrefix(c.Name, "/c/")
 		}})
 		err := checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: local.New(f, "/", nil)})
 		if _, hits := f.Hit(); hits == 0 {
@@ -458,7 +459,7 @@ func flippedAt(b []byte, i int) []byte {
 // What somebody else has made of a session, and not made durable, is made so
 // before the session goes.
 func TestFinalizedByOthers(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := sessionCase("partial-strings-collide/pending.partial_save", "/c.partial_save")(mem); err != nil {
 		t.Fatal(err)
 	}

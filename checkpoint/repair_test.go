@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -82,7 +83,7 @@ func sameAs(fsys vfs.FS, name, disk string) error {
 	}
 	want, known := onDisk.Load(disk)
 	if !known {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		if err := putTree(mem, "/want", disk, nil); err != nil {
 			return err
 		}
@@ -203,7 +204,7 @@ func TestRepairHarmsNothing(t *testing.T) {
 		}, "run", 0, "clean 9.orbax-checkpoint-tmp; merge 5/state; set aside 6 6.damaged; set aside 7 7.damaged; "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			mem := vfs.NewMem()
+			mem := vfstest.NewMem()
 			if err := c.setup(mem); err != nil {
 				t.Fatal(err)
 			}
@@ -230,7 +231,7 @@ func TestRepairHarmsNothing(t *testing.T) {
 
 // A run in which somebody saves is not repaired, and looked at all the same.
 func TestRepairBesideAWriter(t *testing.T) {
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	c, err := training.Open(t.Context(), "run", &training.Options{Store: st})
 	if err == nil {
 		_, err = c.Save(t.Context(), 1, version(1), nil)

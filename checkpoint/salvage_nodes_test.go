@@ -15,7 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -47,7 +47,7 @@ func (f inStore) Size(ctx context.Context, name string) (int64, error) {
 // manyNodes is a checkpoint whose database has many nodes, as one of millions of leaves
 // has. A database of few leaves is one node, so that it is written anew.
 type manyNodes struct {
-	mem   *vfs.Mem
+	mem   *vfstest.Mem
 	st    store.Store
 	want  *tree.Node
 	data  string // the file that the nodes lie in
@@ -71,7 +71,7 @@ func manyLeaves() map[string]any {
 func newManyNodes(t *testing.T) *manyNodes {
 	t.Helper()
 	ctx := context.Background()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	c := &manyNodes{mem: mem, st: local.New(mem, "/", nil)}
 	if err := checkpoint.Save(ctx, "c", manyLeaves(), &checkpoint.SaveOptions{Store: c.st}); err != nil {
 		t.Fatal(err)
@@ -290,7 +290,7 @@ func TestSalvageAmongTheNodes(t *testing.T) {
 func TestSalvageSigned(t *testing.T) {
 	ctx := context.Background()
 	public, private := signingKey(1)
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	st := local.New(mem, "/", nil)
 	o := options.Options{Bivouac: options.Bivouac{Signing: private}}
 	if err := checkpoint.Save(ctx, "c", manyLeaves(), &checkpoint.SaveOptions{Options: o, Store: st}); err != nil {

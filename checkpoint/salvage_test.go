@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -58,7 +59,7 @@ func TestSalvageMetadata(t *testing.T) {
 	}{{checkpoint.PlainZarr3, "zarr.json"}, {checkpoint.PlainZarr2, ".zarray"}} {
 		for _, gone := range []bool{false, true} {
 			for _, bare := range []bool{false, true} {
-				mem := vfs.NewMem()
+				mem := vfstest.NewMem()
 				st := local.New(mem, "/", nil)
 				o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l.layout}}, Store: st}
 				if err := checkpoint.Save(ctx, "c", map[string]any{"a": []float32{1, 2, 3}, "b": make([]float64, 3000)}, o); err != nil {
@@ -95,7 +96,7 @@ func TestSalvage(t *testing.T) {
 	ctx := context.Background()
 	state := map[string]any{"a": []float32{1, 2, 3}, "b": make([]float64, 3000), "n": int64(7), "s": "text"}
 	for _, gone := range []bool{false, true} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		st := local.New(mem, "/", nil)
 		o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}, Store: st}
 		if err := checkpoint.Save(ctx, "c", state, o); err != nil {
@@ -152,7 +153,7 @@ func TestConvertSalvages(t *testing.T) {
 	ctx := context.Background()
 	state := map[string]any{"a": []float32{1, 2, 3}, "b": make([]float64, 3000), "c": map[string]any{"d": make([]int16, 500), "e": "text"}}
 	for _, gone := range []bool{false, true} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		st := local.New(mem, "/", nil)
 		o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}, Store: st}
 		if err := checkpoint.Save(ctx, "c", state, o); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -53,7 +53,7 @@ func TestStorageDType(t *testing.T) {
 			o.Array.Saving.Storage.DType = tensor.BFloat16
 			o.LeafStorage = []options.LeafStorage{{Match: "kept", Storage: options.Storage{DType: tensor.Float32}}}
 			for m := range manners {
-				o.Store = local.New(vfs.NewMem(), "/", nil)
+				o.Store = local.New(vfstest.NewMem(), "/", nil)
 				if err := saveIn(t.Context(), m, state, o); err != nil {
 					t.Fatal(m, err)
 				}
@@ -87,7 +87,7 @@ func TestStorageDTypeOfShards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}
+	o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 	o.Array.Saving.Storage.DType = tensor.Float16
 	if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": shards}, &o); err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestStorageDTypeRefusesLoss(t *testing.T) {
 		"in data files": {large, tensor.Int8},
 	} {
 		for _, l := range allLayouts {
-			o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}
+			o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 			o.Layout, o.Array.Saving.Storage.DType = l, c.dtype
 			for m := range manners {
 				state, err := tree.From(map[string]any{"model": map[string]any{"w": c.value}})
@@ -138,7 +138,7 @@ func TestStorageDTypeRefusesLoss(t *testing.T) {
 // Typed PRNG keys are not cast: Orbax casts them, and cannot load them then.
 func TestStorageDTypeLeavesKeys(t *testing.T) {
 	key := checkpoint.Key{Impl: "threefry2x32", Data: tensor.New(tensor.Uint32, 2)}
-	o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}
+	o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 	o.Array.Saving.Storage.DType = tensor.Int8
 	if err := checkpoint.Save(t.Context(), "c", map[string]any{"key": key}, &o); err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func TestStorageDTypeAsOrbax(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}
+		o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 		o.Array.Saving.Storage.DType = tensor.BFloat16
 		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{6}, Data: b}}, &o); err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ func TestStorageDTypeAsOrbax(t *testing.T) {
 
 // A conversion casts as a save does, and compares with what was cast.
 func TestConvertCasts(t *testing.T) {
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	x := floats(rand.New(rand.NewPCG(1, 4)), tensor.Float32, 500, 700)
 	state := map[string]any{"w": x, "step": 12345}
 	if err := checkpoint.Save(t.Context(), "c", state, &checkpoint.SaveOptions{Store: st}); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -50,7 +50,7 @@ func TestRichTypes(t *testing.T) {
 		pair tree.Kind
 	}{{options.On, want, tree.Tuple, tree.Named}, {options.Off, "", tree.List, tree.Dict}, {options.Inherit, "", tree.List, tree.Dict}} {
 		for m := range manners {
-			o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}
+			o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 			o.PyTree.Saving.Metadata.SupportRichTypes = c.on
 			if err := saveIn(t.Context(), m, state, o); err != nil {
 				t.Fatal(err)
@@ -80,7 +80,7 @@ func TestRichTypesOfStructs(t *testing.T) {
 	type Moments struct{ Mu, Nu []float32 }
 	state := map[string]any{"opt": Moments{[]float32{1, 2}, []float32{3}}, "list": []any{int64(1), map[string]any{"x": 2.5}}}
 	for _, l := range allLayouts {
-		o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}
+		o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 		o.Layout, o.PyTree.Saving.Metadata.SupportRichTypes = l, options.On
 		if err := checkpoint.Save(t.Context(), "c", state, &o); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestRichTypesOfStructs(t *testing.T) {
 
 // Parts with and without recorded types become one tree that has them all.
 func TestRichTypesOfUpdates(t *testing.T) {
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	for i, part := range []map[string]any{
 		{"a": map[string]any{"x": []any{1.5, []any{}}}, "s": "text"},
 		{"b": struct{ X, Y float32 }{1, 2}},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/proof/crewtest"
 	"github.com/bivouac-ml/bivouac/store"
@@ -105,11 +106,11 @@ func TestFaultsOfSeveral(t *testing.T) {
 		step = 1
 	}
 	for n := 1; ; n += step {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		if err := oneBefore(mem); err != nil {
 			t.Fatal(err)
 		}
-		fault := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Done: n%2 == 0})
+		fault := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO, Done: n%2 == 0})
 		s := together(2, fault)
 		list := s.save(waiting, func(p int) any { return job(p, 2) }, checkpoint.SaveOptions{Overwrite: true})
 		if fault.Calls() < n {
@@ -133,7 +134,7 @@ func TestFaultsOfSeveral(t *testing.T) {
 func TestBarrierFails(t *testing.T) {
 	for _, op := range []string{"begin", "plan", "written", "end", "leave"} {
 		for p := range 2 {
-			mem := vfs.NewMem()
+			mem := vfstest.NewMem()
 			if err := oneBefore(mem); err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +167,7 @@ func TestBarrierFails(t *testing.T) {
 // Barriers that do not wait let a save fail, and never be wrong.
 func TestBarrierDoesNotWait(t *testing.T) {
 	for range 50 {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		if err := oneBefore(mem); err != nil {
 			t.Fatal(err)
 		}

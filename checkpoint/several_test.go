@@ -19,6 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crewtest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -119,7 +120,7 @@ func TestSeveralProcessesAreOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
 		n := rapid.IntRange(1, 4).Draw(t, "processes")
-		s := together(n, vfs.NewMem())
+		s := together(n, vfstest.NewMem())
 		s.primary = rapid.IntRange(0, n-1).Draw(t, "primary")
 		whole, has := drawn(t, n)
 		var o checkpoint.SaveOptions
@@ -244,7 +245,7 @@ func TestProcessesThatDisagree(t *testing.T) {
 		"layout": {state: func(p int) any { return job(p, 1) }, opts: func(p int, o *checkpoint.SaveOptions) { o.Layout = checkpoint.PlainZarr3 }, kind: errs.Unsupported, want: []string{"bivouac convert"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := together(2, vfs.NewMem())
+			s := together(2, vfstest.NewMem())
 			for p, err := range crewtest.Run(2, func(p int) error {
 				o := s.options(p, checkpoint.SaveOptions{})
 				if c.opts != nil {
@@ -270,7 +271,7 @@ func TestProcessesThatDisagree(t *testing.T) {
 
 // Barriers have the prefix, the name and the operation in their keys, in one order.
 func TestBarrierKeys(t *testing.T) {
-	s := together(2, vfs.NewMem())
+	s := together(2, vfstest.NewMem())
 	for _, err := range crewtest.Run(2, func(p int) error {
 		o := s.options(p, checkpoint.SaveOptions{})
 		o.Multiprocessing.BarrierSyncKeyPrefix = "run7."
@@ -288,7 +289,7 @@ func TestBarrierKeys(t *testing.T) {
 
 // Without a barrier several processes cannot save: that is said before anything.
 func TestNoBarrier(t *testing.T) {
-	o := together(2, vfs.NewMem()).options(0, checkpoint.SaveOptions{})
+	o := together(2, vfstest.NewMem()).options(0, checkpoint.SaveOptions{})
 	o.Multiprocessing.Barrier = nil
 	err := checkpoint.Save(t.Context(), "c", job(0, 1), o)
 	if errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), "a barrier for more than one process") {
@@ -299,7 +300,7 @@ func TestNoBarrier(t *testing.T) {
 // Items that are no trees, and leaves that are whole, are those of the primary
 // process, wherever that is.
 func TestPrimaryHost(t *testing.T) {
-	s := together(3, vfs.NewMem())
+	s := together(3, vfstest.NewMem())
 	s.primary = 2
 	for p, err := range crewtest.Run(3, func(p int) error {
 		items := map[string]any{"state": map[string]any{"x": p}}
@@ -325,7 +326,7 @@ func TestPrimaryHost(t *testing.T) {
 // its own, and nobody waits.
 func TestEveryHost(t *testing.T) {
 	for p := range 2 {
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		o := together(2, fsys).options(p, checkpoint.SaveOptions{})
 		o.Multiprocessing.PrimaryHost, o.Multiprocessing.Barrier = new(options.EveryHost), nil
 		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": p}, o); err != nil {
@@ -340,7 +341,7 @@ func TestEveryHost(t *testing.T) {
 
 // A process that is not active returns at once, and has written nothing.
 func TestActiveProcesses(t *testing.T) {
-	s := together(3, vfs.NewMem())
+	s := together(3, vfstest.NewMem())
 	s.barrier = crewtest.NewBarrier(2, nil)
 	released := false
 	for p, err := range crewtest.Run(3, func(p int) error {
@@ -369,7 +370,7 @@ func TestActiveProcesses(t *testing.T) {
 // Options of single leaves that differ cannot be seen before: they are refused when
 // what was written is put together, and nothing becomes visible.
 func TestLeavesStoredOtherwise(t *testing.T) {
-	s := together(2, vfs.NewMem())
+	s := together(2, vfstest.NewMem())
 	for p, err := range crewtest.Run(2, func(p int) error {
 		o := s.options(p, checkpoint.SaveOptions{})
 		if p == 1 {
@@ -392,7 +393,7 @@ func TestSeveralProcessesSign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := together(2, vfs.NewMem())
+	s := together(2, vfstest.NewMem())
 	var o checkpoint.SaveOptions
 	o.Signing, o.Label = private, "both"
 	if err := failed(s.save(waiting, func(p int) any { return job(p, 1) }, o)); err != nil {
@@ -418,7 +419,7 @@ func TestSeveralProcessesSign(t *testing.T) {
 
 // Several processes add to a checkpoint as one does.
 func TestSeveralProcessesUpdate(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := oneBefore(mem); err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +441,7 @@ func TestSeveralProcessesUpdate(t *testing.T) {
 // Another process than the primary has all of an array, large enough to be cut.
 func TestAllOfOneIsElsewhere(t *testing.T) {
 	for _, l := range []checkpoint.Layout{checkpoint.OCDBTZarr3, checkpoint.OCDBTZarr2} {
-		s := together(2, vfs.NewMem())
+		s := together(2, vfstest.NewMem())
 		x := noise(rand.New(rand.NewPCG(1, 1)), tensor.Float32, 37, 100)
 		var o checkpoint.SaveOptions
 		o.Layout, o.Compression, o.Array.Saving.Storage.ChunkByteSize = l, options.Zstd, 1024

@@ -15,7 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -66,7 +66,7 @@ func TestShardsAreOneArray(t *testing.T) {
 		if o.Layout != checkpoint.Safetensors {
 			o.Array.Saving.Storage.ShardAxes = drawAxes(t, len(shape))
 		}
-		o.Store = local.New(vfs.NewMem(), "/", nil)
+		o.Store = local.New(vfstest.NewMem(), "/", nil)
 		m := manner(rapid.SampledFrom([]manner{waiting, copying, handingOver}).Draw(t, "manner"))
 		node, err := tree.Options{KeepUnknown: true}.From(map[string]any{"x": divide(x, cuts)})
 		if err == nil {
@@ -100,7 +100,7 @@ func TestShardsMustTile(t *testing.T) {
 	} {
 		s := divide(x, [][]int{{3}, {2}})
 		spoil(&s)
-		err := checkpoint.Save(context.Background(), "c", map[string]any{"leaf": s}, &checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)})
+		err := checkpoint.Save(context.Background(), "c", map[string]any{"leaf": s}, &checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)})
 		if text := fmt.Sprint(err); errs.KindOf(err) != errs.Invalid || !strings.Contains(text, want) || !strings.Contains(text, "leaf") {
 			t.Errorf("%s: %v", want, err)
 		}
@@ -148,7 +148,7 @@ func TestReshardReadsItsBytes(t *testing.T) {
 		"columns to six": {divide(x, [][]int{nil, {512, 1024, 1536}}), []int{1}},
 	} {
 		var n atomic.Int64
-		st := tallying{local.New(vfs.NewMem(), "/", nil), &n}
+		st := tallying{local.New(vfstest.NewMem(), "/", nil), &n}
 		if err := checkpoint.Save(ctx, "c", map[string]any{"x": c.value}, &checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: c.axes}}}}, Store: st}); err != nil {
 			t.Fatal(err)
 		}

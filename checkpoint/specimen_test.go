@@ -20,7 +20,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -134,7 +134,7 @@ func preserve(t testing.TB, name string, style writer.Style, seed byte, items ma
 func preserveAs(t testing.TB, name string, o writer.Options, seed byte, items map[string]any) specimen {
 	t.Helper()
 	ctx := context.Background()
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	list, err := writer.Handlers{}.Collect(ctx, items)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -51,7 +51,7 @@ func TestLeafStorageLaw(t *testing.T) {
 			}
 			how[name] = s
 		}
-		o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: rapid.SampledFrom(layouts).Draw(t, "layout")}}, Store: local.New(vfs.NewMem(), "/", nil)}
+		o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: rapid.SampledFrom(layouts).Draw(t, "layout")}}, Store: local.New(vfstest.NewMem(), "/", nil)}
 		o.LeafStorage = slices.Collect(maps.Values(how))
 		if rapid.Bool().Draw(t, "by function") {
 			for i := range o.LeafStorage {
@@ -110,7 +110,7 @@ func leafInfos(t rapid.TB, o checkpoint.SaveOptions) []checkpoint.LeafInfo {
 func stored(t *testing.T, o checkpoint.SaveOptions) (map[string]checkpoint.LeafInfo, int) {
 	t.Helper()
 	x := grid(512, 2048) // 4 MiB
-	o.Store = local.New(vfs.NewMem(), "/", nil)
+	o.Store = local.New(vfstest.NewMem(), "/", nil)
 	if err := checkpoint.Save(t.Context(), "c", map[string]any{"one": x, "two": x}, &o); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestLeafStorageRefused(t *testing.T) {
 			{Options: options.Options{Bivouac: options.Bivouac{LeafStorage: []options.LeafStorage{c.storage}}}},
 			{Options: forAll(c.storage)},
 		} {
-			o.Store, o.Layout = local.New(vfs.NewMem(), "/", nil), c.layout
+			o.Store, o.Layout = local.New(vfstest.NewMem(), "/", nil), c.layout
 			err := checkpoint.Save(t.Context(), "c", state, o)
 			if errs.KindOf(err) != c.kind || !strings.Contains(err.Error(), option) || option[0] == 'C' && o.LeafStorage != nil && !strings.Contains(err.Error(), "the leaf") {
 				t.Errorf("%s: %v", name, err)
@@ -242,7 +242,7 @@ func TestLeafStorageByPath(t *testing.T) {
 		"":              nil,
 	} {
 		var got []string
-		o := checkpoint.SaveOptions{Store: local.New(vfs.NewMem(), "/", nil)}
+		o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 		o.LeafStorage = []options.LeafStorage{chunks(64), chunks(128)}
 		o.LeafStorage[0].Match, o.LeafStorage[1].Match = pattern, "**"
 		if err := checkpoint.Save(t.Context(), "c", state, &o); err != nil {
@@ -260,7 +260,7 @@ func TestLeafStorageByPath(t *testing.T) {
 			t.Errorf("%q matches %q, want %q", pattern, got, want)
 		}
 	}
-	o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{LeafStorage: []options.LeafStorage{{Match: "lay[ers"}}}}, Store: local.New(vfs.NewMem(), "/", nil)}
+	o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{LeafStorage: []options.LeafStorage{{Match: "lay[ers"}}}}, Store: local.New(vfstest.NewMem(), "/", nil)}
 	if err := checkpoint.Save(t.Context(), "c", state, o); errs.KindOf(err) != errs.Invalid || !strings.Contains(err.Error(), "lay[ers") {
 		t.Errorf("a malformed pattern: %v", err)
 	}
@@ -272,7 +272,7 @@ func TestCompressedShards(t *testing.T) {
 	const rows, columns = 6000, 4096
 	x := grid(rows, columns) // 94 MiB, 24 sub-chunks
 	for axes, most := range map[int]int{0: 8, 1: 8} {
-		st := countingStore{local.New(vfs.NewMem(), "/", nil), &atomic.Int64{}}
+		st := countingStore{local.New(vfstest.NewMem(), "/", nil), &atomic.Int64{}}
 		o := checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: []int{axes}}}}, Bivouac: options.Bivouac{Compression: checkpoint.Zstd, Layout: checkpoint.PlainZarr3}}, Store: st}
 		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": x}, &o); err != nil {
 			t.Fatal(err)
@@ -308,7 +308,7 @@ func TestCompressedShardsInLittleMemory(t *testing.T) {
 	x := grid(3000, 4096) // 47 MiB
 	for budget, most := range map[options.Limit]int{0: 4, 12 << 20: 12, 64 << 20: 6} {
 		for _, m := range []manner{waiting, streaming} {
-			o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: checkpoint.Zstd, Layout: checkpoint.PlainZarr3, MemoryBudget: budget}}, Store: local.New(vfs.NewMem(), "/", nil)}
+			o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: checkpoint.Zstd, Layout: checkpoint.PlainZarr3, MemoryBudget: budget}}, Store: local.New(vfstest.NewMem(), "/", nil)}
 			state := tree.NewDict().Set("x", tree.NewLeaf(x))
 			if err := saveIn(t.Context(), m, state, o); err != nil {
 				t.Fatalf("%d bytes: %v", budget, err)

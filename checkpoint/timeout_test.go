@@ -11,7 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -64,7 +64,7 @@ func TestSaveTimeouts(t *testing.T) {
 		{true, short, time.Hour, true},
 		{true, time.Hour, short, true},
 	} {
-		st := endless{local.New(vfs.NewMem(), "/", nil)}
+		st := endless{local.New(vfstest.NewMem(), "/", nil)}
 		o := &checkpoint.SaveOptions{Store: st}
 		o.Asynchronous = options.Asynchronous{Timeout: c.timeout, SaveTimeout: c.save}
 		state := map[string]any{"a": grid(30, 30)}
@@ -123,7 +123,7 @@ func TestHandlersAreGivenUp(t *testing.T) {
 			if late && c.kind == errs.Other {
 				continue // who is slow gets there too late, which is no failure of its own
 			}
-			st := local.New(vfs.NewMem(), "/", nil)
+			st := local.New(vfstest.NewMem(), "/", nil)
 			o := &checkpoint.SaveOptions{Store: st}
 			why := context.Canceled
 			if late {
@@ -150,7 +150,7 @@ func TestHandlersAreGivenUp(t *testing.T) {
 }
 
 func TestPostFinalizationCallback(t *testing.T) {
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	var calls atomic.Int64
 	o := &checkpoint.SaveOptions{Store: st}
 	o.Asynchronous.PostFinalizationCallback = func() {

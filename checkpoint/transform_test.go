@@ -18,6 +18,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/npy"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -281,7 +282,7 @@ func TestPartsAreProven(t *testing.T) {
 	}
 	for _, l := range []checkpoint.Layout{checkpoint.PlainZarr2, checkpoint.PlainZarr3} {
 		for _, c := range []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd} {
-			mem := vfs.NewMem()
+			mem := vfstest.NewMem()
 			o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l, Compression: c}}, Store: local.New(mem, "/", nil)}
 			o.Array.Saving.Storage.ChunkByteSize = 1 << 20
 			for seed, at := range []string{"a", "b"} {
@@ -292,7 +293,7 @@ func TestPartsAreProven(t *testing.T) {
 			name := fmt.Sprint(l, c)
 			listWhole(t, mem, "a")
 			for n := 1; ; n++ { // a read that fails is no damage
-				f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpReadAt && c.Size > rows }})
+				f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpReadAt && c.Size > rows }})
 				_, err := checkpoint.LoadAndTransform(ctx, []string{"a"}, nil, halves, &checkpoint.LoadOptions{Store: local.New(f, "/", nil)})
 				if _, hits := f.Hit(); hits == 0 {
 					break
@@ -322,7 +323,7 @@ func TestPartsAreProven(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, sound := range []bool{true, false} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		b := bytes.Clone(archive.Bytes())
 		if !sound {
 			b[len(b)/2] ^= 1

@@ -13,14 +13,15 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // badSectors is the local file system below dir, where files whose names end with one of
 // the endings cannot be read.
 func badSectors(dir string, endings ...string) *local.Store {
-	fsys := vfs.Intercept(vfs.OS(), func(c *vfs.Call, do func() error) error {
-		if c.Op == vfs.OpReadAt && slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(c.Name, e) }) {
+	fsys := vfstest.Intercept(vfs.OS(), func(c *vfstest.Call, do func() error) error {
+		if c.Op == vfstest.OpReadAt && slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(c.Name, e) }) {
 			return syscall.EIO
 		}
 		return do()

@@ -19,6 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -60,7 +61,7 @@ func TestPartialUpdate(t *testing.T) {
 	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2} {
 		for _, signed := range []bool{false, true} {
 			t.Run(fmt.Sprint(l, signed), func(t *testing.T) {
-				st := local.New(vfs.NewMem(), "/", nil)
+				st := local.New(vfstest.NewMem(), "/", nil)
 				o := func(overwrite bool) *checkpoint.SaveOptions {
 					o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}, Store: st, PartialUpdate: true, Overwrite: overwrite}
 					if signed {
@@ -145,7 +146,7 @@ func TestPartialUpdateOf(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	foreign := vfs.NewMem()
+	foreign := vfstest.NewMem()
 	if err := putTree(foreign, "/c", filepath.Join(orbaxCases, "partial-two/checkpoint"), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +220,7 @@ func TestPartialUpdateCrash(t *testing.T) {
 func TestPartialUpdates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
-		st := local.New(vfs.NewMem(), "/", nil)
+		st := local.New(vfstest.NewMem(), "/", nil)
 		sum := map[string]any{}
 		for i := range rapid.IntRange(1, 5).Draw(t, "updates") {
 			part := map[string]any{}
@@ -241,7 +242,7 @@ func TestPartialUpdates(t *testing.T) {
 // could not be read.
 func TestPartialUpdateOfDamaged(t *testing.T) {
 	ctx := t.Context()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := savedFrom("c", 1, "")(mem); err != nil {
 		t.Fatal(err)
 	}
@@ -273,8 +274,8 @@ func TestPartialUpdateOfDamaged(t *testing.T) {
 	}
 	for n := 1; ; n++ {
 		fsys := mem.Clone()
-		f := vfs.NewFault(fsys, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool {
-			return c.Op == vfs.OpOpen && c.Name == "/c/_CHECKPOINT_METADATA"
+		f := vfstest.NewFault(fsys, vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool {
+			return c.Op == vfstest.OpOpen && c.Name == "/c/_CHECKPOINT_METADATA"
 		}})
 		err := update(f)
 		if _, hits := f.Hit(); hits == 0 {
@@ -289,7 +290,7 @@ func TestPartialUpdateOfDamaged(t *testing.T) {
 // An update that asks for another layout than the checkpoint has is refused by the
 // name of the option.
 func TestPartialUpdateInAnotherLayout(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := savedFrom("c", 1, "")(mem); err != nil {
 		t.Fatal(err)
 	}

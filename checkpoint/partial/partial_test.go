@@ -17,7 +17,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -36,9 +36,9 @@ func on(st *local.Store) *partial.SaveOptions {
 	return &partial.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: st}}
 }
 
-func mem(t testing.TB) (*local.Store, *vfs.Mem) {
+func mem(t testing.TB) (*local.Store, *vfstest.Mem) {
 	t.Helper()
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	return local.New(fsys, "/", nil), fsys
 }
 
@@ -178,7 +178,7 @@ func TestRemove(t *testing.T) {
 
 // A failure that nobody was told stops Finalize once; one that was told does not.
 func TestUntoldFailure(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	st := local.New(fsys, "/", nil)
 	ctx := t.Context()
 	if err := partial.Save(ctx, "c", map[string]any{"a": 1}, on(st)); err != nil {
@@ -255,7 +255,7 @@ func TestItems(t *testing.T) {
 func TestAnyParts(t *testing.T) {
 	keys := []string{"a", "b", "c", "d", "e"}
 	rapid.Check(t, func(t *rapid.T) {
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		st := local.New(fsys, "/", nil)
 		ctx := context.Background()
 		state := map[string]any{}

@@ -11,15 +11,16 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // during calls what before the nth call of a reader that reads below a directory, once.
-func during(mem *vfs.Mem, dir string, n int, what func()) (vfs.FS, *int) {
+func during(mem *vfstest.Mem, dir string, n int, what func()) (vfs.FS, *int) {
 	var mu sync.Mutex
 	calls := 0
-	return vfs.Intercept(mem, func(c *vfs.Call, do func() error) error {
+	return vfstest.Intercept(mem, func(c *vfstest.Call, do func() error) error {
 		mu.Lock()
 		if c.Name == dir || strings.HasPrefix(c.Name, dir+"/") {
 			calls++
@@ -68,7 +69,7 @@ func TestReadsBesideAWriter(t *testing.T) {
 		for _, removed := range []bool{false, true} {
 			n := 1
 			for ; ; n++ {
-				mem := vfs.NewMem()
+				mem := vfstest.NewMem()
 				if err := prepared(10)(mem); err != nil {
 					t.Fatal(err)
 				}
@@ -107,7 +108,7 @@ func TestReadsBesideAWriter(t *testing.T) {
 func TestReloadBesideOverwriting(t *testing.T) {
 	ctx := context.Background()
 	for n := 1; ; n++ {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		if err := prepared(10, 20)(mem); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +116,7 @@ func TestReloadBesideOverwriting(t *testing.T) {
 		var over sync.WaitGroup
 		calls, began := 0, false
 		var mu sync.Mutex
-		fsys := vfs.Intercept(mem, func(call *vfs.Call, do func() error) error {
+		fsys := vfstest.Intercept(mem, func(call *vfstest.Call, do func() error) error {
 			mu.Lock()
 			if began && call.Op.Mutates() {
 				if calls++; calls == n { // it may have to wait for the save
@@ -165,12 +166,12 @@ func TestReloadBesideOverwriting(t *testing.T) {
 func TestReloadBesideAnotherWriter(t *testing.T) {
 	ctx := context.Background()
 	for n := 1; ; n++ {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		if err := prepared(10, 20)(mem); err != nil {
 			t.Fatal(err)
 		}
 		calls, began := 0, false
-		fsys := vfs.Intercept(mem, func(_ *vfs.Call, do func() error) error {
+		fsys := vfstest.Intercept(mem, func(_ *vfstest.Call, do func() error) error {
 			if began {
 				if calls++; calls == n {
 					began = false
@@ -211,7 +212,7 @@ func TestReloadBesideAnotherWriter(t *testing.T) {
 // deleted all the same is read to the end by who has one, and its bytes go afterwards.
 func TestLease(t *testing.T) {
 	ctx := context.Background()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	spared := map[int64]bool{}
 	writer, err := openOn(mem, training.Options{Clean: true, Foreground: true, OnEvent: func(e training.Event) {
 		if e.Kind == training.Spared {

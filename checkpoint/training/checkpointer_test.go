@@ -14,7 +14,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -30,8 +30,8 @@ func stepsOf(c *training.Checkpointer) []int64 {
 // after that takes place.
 func TestFailureIsToldOnce(t *testing.T) {
 	ctx := context.Background()
-	mem := vfs.NewMem()
-	fault := vfs.NewFault(mem, vfs.Plan{N: 90, Err: syscall.ENOSPC})
+	mem := vfstest.NewMem()
+	fault := vfstest.NewFault(mem, vfstest.Plan{N: 90, Err: syscall.ENOSPC})
 	var kinds []string
 	c, err := training.Open(ctx, "run", &training.Options{Store: local.New(fault, "/", nil), OnEvent: func(e training.Event) { kinds = append(kinds, e.Kind.String()) }})
 	if err != nil {
@@ -67,7 +67,7 @@ func TestFailureIsToldOnce(t *testing.T) {
 // A failure that nobody asked for is told by Close.
 func TestCloseTellsFailure(t *testing.T) {
 	ctx := context.Background()
-	c, err := training.Open(ctx, "run", &training.Options{Store: local.New(vfs.NewFault(vfs.NewMem(), vfs.Plan{N: 14, Forever: true, Err: syscall.EIO}), "/", nil)})
+	c, err := training.Open(ctx, "run", &training.Options{Store: local.New(vfstest.NewFault(vfstest.NewMem(), vfstest.Plan{N: 14, Forever: true, Err: syscall.EIO}), "/", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/growth"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -12,8 +13,8 @@ import (
 // withoutDirSync is a file system whose directories are not synced, for which Mem copies all of
 // their names.
 func withoutDirSync() vfs.FS {
-	return vfs.Intercept(vfs.NewMem(), func(c *vfs.Call, do func() error) error {
-		if c.Op == vfs.OpSyncDir {
+	return vfstest.Intercept(vfstest.NewMem(), func(c *vfstest.Call, do func() error) error {
+		if c.Op == vfstest.OpSyncDir {
 			return nil
 		}
 		return do()
@@ -70,7 +71,7 @@ func TestSaveAmongManySteps(t *testing.T) {
 
 // Open of many steps, which looks at several at once, finds what it finds one by one.
 func TestOpenOfManySteps(t *testing.T) {
-	ctx, st := t.Context(), local.New(vfs.NewMem(), "/", nil)
+	ctx, st := t.Context(), local.New(vfstest.NewMem(), "/", nil)
 	open := func() *training.Checkpointer {
 		c, err := training.Open(ctx, "run", &training.Options{Store: st, Save: training.FixedInterval{Steps: 1}, Clean: true})
 		if err != nil {

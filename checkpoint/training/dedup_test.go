@@ -15,7 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -224,7 +224,7 @@ func equalsModel(ctx context.Context, c *training.Checkpointer, step, n int64) e
 
 // Where nothing can be linked every step is whole, and the statistics say so.
 func TestDedupWithoutLinks(t *testing.T) {
-	st := local.New(vfs.NewFault(vfs.NewMem(), vfs.Plan{N: 1, Forever: true, Err: syscall.EMLINK, Only: func(c vfs.Call) bool { return c.Op == vfs.OpLink }}), "/", nil)
+	st := local.New(vfstest.NewFault(vfstest.NewMem(), vfstest.Plan{N: 1, Forever: true, Err: syscall.EMLINK, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLink }}), "/", nil)
 	c, stats := linking(t, "run", training.Options{Store: st})
 	for step := range int64(2) {
 		if _, err := c.Save(t.Context(), step, model(1), &training.SaveOptions{Force: true}); err != nil {

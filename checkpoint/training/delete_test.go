@@ -15,6 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -36,7 +37,7 @@ func opened(t *testing.T, fsys vfs.FS, o training.Options, steps ...int64) *trai
 }
 
 // cut makes a step one that is not whole.
-func cut(t *testing.T, mem *vfs.Mem, dir string) {
+func cut(t *testing.T, mem *vfstest.Mem, dir string) {
 	t.Helper()
 	if err := mem.Remove("/run/" + dir + "/state/_METADATA"); err != nil {
 		t.Fatal(err)
@@ -46,7 +47,7 @@ func cut(t *testing.T, mem *vfs.Mem, dir string) {
 func TestDelete(t *testing.T) {
 	ctx := t.Context()
 	var removed []int64
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	c := opened(t, mem, training.Options{OnEvent: func(e training.Event) {
 		if e.Kind == training.Removed {
 			removed = append(removed, e.Step)
@@ -87,9 +88,9 @@ func TestDelete(t *testing.T) {
 // What deletion in the background could not do is told by the next save.
 func TestDeleteAsyncFailureIsTold(t *testing.T) {
 	ctx := t.Context()
-	mem := vfs.NewMem()
-	f := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool {
-		return c.Op == vfs.OpRename && strings.HasSuffix(c.Name, "/1")
+	mem := vfstest.NewMem()
+	f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool {
+		return c.Op == vfstest.OpRename && strings.HasSuffix(c.Name, "/1")
 	}})
 	c := opened(t, f, training.Options{}, 1, 2)
 	r := c.DeleteAsync(ctx, 1, nil)
@@ -116,7 +117,7 @@ func TestLastWholeStepStays(t *testing.T) {
 	for name, damaged := range map[string][]string{"of none": {}, "of the newest": {"5"}, "of all others": {"5", "4"}} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			mem := vfs.NewMem()
+			mem := vfstest.NewMem()
 			var spared []int64
 			opened(t, mem, training.Options{}, 4, 5).Close() //nolint:errcheck // waited for
 			c := opened(t, mem, training.Options{Preserve: training.LatestN{N: 1}, OnEvent: func(e training.Event) {
@@ -194,11 +195,11 @@ func (c waitingContext) Done() <-chan struct{} {
 // A cancelled save leaves nothing, its failure is its own, and the run goes on.
 func TestCancel(t *testing.T) {
 	ctx := t.Context()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	hold, reached := make(chan struct{}), make(chan struct{})
 	blocked := false
-	fsys := vfs.Intercept(mem, func(call *vfs.Call, do func() error) error {
-		if call.Op == vfs.OpMkdir && strings.Contains(call.Name, "/2.") && !blocked {
+	fsys := vfstest.Intercept(mem, func(call *vfstest.Call, do func() error) error {
+		if call.Op == vfstest.OpMkdir && strings.Contains(call.Name, "/2.") && !blocked {
 			blocked = true
 			close(reached)
 			<-hold
@@ -247,8 +248,8 @@ func TestDeleteTwice(t *testing.T) {
 	ctx := t.Context()
 	gate, held := make(chan struct{}), make(chan struct{})
 	var hold atomic.Bool
-	fsys := vfs.Intercept(vfs.NewMem(), func(c *vfs.Call, do func() error) error {
-		if c.Op == vfs.OpSync && hold.CompareAndSwap(true, false) {
+	fsys := vfstest.Intercept(vfstest.NewMem(), func(c *vfstest.Call, do func() error) error {
+		if c.Op == vfstest.OpSync && hold.CompareAndSwap(true, false) {
 			close(held)
 			<-gate
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 )
 
@@ -50,7 +51,7 @@ func TestEveryCallIsSlow(t *testing.T) {
 	}
 	const delay = time.Hour
 	// What the process keeps, such as encoders, is made outside of the bubbles.
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := errors.Join(prepared(10, 20)(mem), survived(10, 20)(mem, nil)); err != nil {
 		t.Fatal(err)
 	}

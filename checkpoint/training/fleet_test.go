@@ -24,6 +24,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -78,8 +79,8 @@ func (m *member) finding(format string, a ...any) { m.say("finding " + fmt.Sprin
 
 // disk is one that is full at times.
 func (m *member) disk(full *atomic.Bool) vfs.FS {
-	return vfs.Intercept(vfs.OS(), func(c *vfs.Call, do func() error) error {
-		if full.Load() && (c.Op == vfs.OpCreate || c.Op == vfs.OpMkdir || c.Op == vfs.OpAllocate || c.Op == vfs.OpWriteAt) {
+	return vfstest.Intercept(vfs.OS(), func(c *vfstest.Call, do func() error) error {
+		if full.Load() && (c.Op == vfstest.OpCreate || c.Op == vfstest.OpMkdir || c.Op == vfstest.OpAllocate || c.Op == vfstest.OpWriteAt) {
 			return syscall.ENOSPC
 		}
 		return do()

@@ -18,6 +18,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -62,7 +63,7 @@ func TestWhatIsNotOursStays(t *testing.T) {
 			"5.partial_save.orbax-checkpoint-tmp", "6.orbax-checkpoint-tmp-mine", "best", "_CHECKPOINT_METADATA2", "trash",
 		})
 		inner := rapid.SampledFrom([]string{"thesis", "state", "commit_success.txt", "metrics/metrics", "a/b/c"})
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		var foreign []string
 		for _, name := range rapid.SliceOfNDistinct(word, 1, 8, rapid.ID[string]).Draw(t, "names") {
 			if rapid.Bool().Draw(t, "directory") {

@@ -13,7 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/surgery"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -98,7 +98,7 @@ func withLabels(t *testing.T, h labels) options.Options {
 // and objects that save themselves.
 func TestHandledSteps(t *testing.T) {
 	ctx := t.Context()
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	c, err := training.Open(ctx, "run", &training.Options{Store: st, Options: withLabels(t, labels{}), Dedup: training.Dedup{On: true}})
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestHandledSteps(t *testing.T) {
 // TestHandledStepFails has a leaf handler fail in the background.
 func TestHandledStepFails(t *testing.T) {
 	ctx := t.Context()
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	c, err := training.Open(ctx, "run", &training.Options{Store: st, Options: withLabels(t, labels{err: context.DeadlineExceeded})})
 	if err != nil {
 		t.Fatal(err)

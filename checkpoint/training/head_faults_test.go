@@ -16,7 +16,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -60,15 +60,15 @@ func saves(step int64) func(*testing.T, *training.Checkpointer) error {
 
 // writes reports whether a call is one without which nothing new is committed. Looks may
 // fail, and what removes bytes that were given up.
-func writes(c vfs.Call) bool {
-	return slices.Contains([]vfs.Op{vfs.OpCreate, vfs.OpWriteAt, vfs.OpSync, vfs.OpSyncDir, vfs.OpLink, vfs.OpMkdir, vfs.OpRename, vfs.OpRenameNoReplace, vfs.OpExchange}, c.Op)
+func writes(c vfstest.Call) bool {
+	return slices.Contains([]vfstest.Op{vfstest.OpCreate, vfstest.OpWriteAt, vfstest.OpSync, vfstest.OpSyncDir, vfstest.OpLink, vfstest.OpMkdir, vfstest.OpRename, vfstest.OpRenameNoReplace, vfstest.OpExchange}, c.Op)
 }
 
 // signedRun is a run in memory of which the head is there, and of which one step was
 // taken away when torn.
-func signedRun(t *testing.T, torn bool) *vfs.Mem {
+func signedRun(t *testing.T, torn bool) *vfstest.Mem {
 	t.Helper()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	c := opened(t, mem, signedOptions(training.Options{}), 1)
 	if _, err := c.SaveCheckpointables(t.Context(), 2, map[string]any{"state": model(2), "data": position(2)}, &training.SaveOptions{Force: true}); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestEveryFailureOfTheHeadIsTold(t *testing.T) {
 			for n := 1; ; n++ {
 				mem := whole.Clone()
 				armed := d.opens // else Open has passed over what it could not read
-				f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return armed && c.Op != vfs.OpClose }})
+				f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return armed && c.Op != vfstest.OpClose }})
 				o := signedOptions(d.o)
 				o.Store = local.New(f, "/run", nil)
 				c, err := training.Open(t.Context(), "", &o)
@@ -138,7 +138,7 @@ func TestEveryFailureOfTheHeadIsTold(t *testing.T) {
 // Where the head is that of before the newest steps, and one of these went, that is found
 // whichever call fails, or the failure is told.
 func TestEveryFailureBehindTheHeadIsTold(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	st := local.New(mem, "/run", nil)
 	c := opened(t, mem, signedOptions(training.Options{}), 1)
 	old, err := store.ReadAll(t.Context(), st, ".bivouac.head")
@@ -158,7 +158,7 @@ func TestEveryFailureBehindTheHeadIsTold(t *testing.T) {
 	}
 	for n := 1; ; n++ {
 		armed := false
-		f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return armed && c.Op != vfs.OpClose }})
+		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return armed && c.Op != vfstest.OpClose }})
 		c, err := training.Open(t.Context(), "", &training.Options{Store: local.New(f, "/run", nil), NoLock: true})
 		if err != nil {
 			t.Fatal(err)
@@ -180,8 +180,8 @@ func TestEveryFailureBehindTheHeadIsTold(t *testing.T) {
 func TestHeadOfFirstSignedSave(t *testing.T) {
 	for n := 1; ; n++ {
 		armed := false
-		f := vfs.NewFault(signedRun(t, false), vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool {
-			return armed && strings.HasSuffix(c.Name, "/.bivouac.head") && c.Op != vfs.OpClose
+		f := vfstest.NewFault(signedRun(t, false), vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool {
+			return armed && strings.HasSuffix(c.Name, "/.bivouac.head") && c.Op != vfstest.OpClose
 		}})
 		c := opened(t, f, training.Options{})
 		armed = true

@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -250,8 +251,8 @@ func TestHeadBesideAWriter(t *testing.T) {
 	}
 	defer writer.Close()
 	deleted, reads := false, 0
-	fsys := vfs.Intercept(vfs.OS(), func(c *vfs.Call, do func() error) error {
-		if c.Op == vfs.OpReadAt && strings.HasSuffix(c.Name, ".bivouac.head") {
+	fsys := vfstest.Intercept(vfs.OS(), func(c *vfstest.Call, do func() error) error {
+		if c.Op == vfstest.OpReadAt && strings.HasSuffix(c.Name, ".bivouac.head") {
 			err := do()
 			if reads++; reads != 2 { // the second is that of the list
 				return err

@@ -20,6 +20,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -109,9 +110,9 @@ var histories = []*history{
 		script: func(l *life) { l.open(); l.save(2) }},
 	{title: "cancelled, then saved", before: saved(1), script: func(l *life) { l.open(); l.fails(ended(), 2); l.save(2) }},
 	{title: "refused for want of room, then saved", before: saved(1), script: func(l *life) { l.open(); l.fails(context.Background(), 2); l.save(2) },
-		wrap: failing(vfs.Plan{N: 9, Err: syscall.ENOSPC, Only: func(c vfs.Call) bool { return c.Op.Mutates() }})},
+		wrap: failing(vfstest.Plan{N: 9, Err: syscall.ENOSPC, Only: func(c vfstest.Call) bool { return c.Op.Mutates() }})},
 	{title: "failed sync, then saved", before: saved(1), script: func(l *life) { l.open(); l.fails(context.Background(), 2); l.save(2) },
-		wrap: failing(vfs.Plan{N: 4, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpSync }})},
+		wrap: failing(vfstest.Plan{N: 4, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpSync }})},
 	{title: "failed last sync, then saved", before: saved(1), script: func(l *life) { l.open(); l.fails(context.Background(), 2); l.save(3) },
 		wrap: failing(unsure(2, false))},
 	{title: "failed last sync, overwriting, then saved", one: training.SaveOptions{Overwrite: true}, before: saved(1),
@@ -183,8 +184,8 @@ func saved(steps ...int64) func(*life) {
 	}
 }
 
-func failing(p vfs.Plan) func(vfs.FS) vfs.FS {
-	return func(fsys vfs.FS) vfs.FS { return vfs.NewFault(fsys, p) }
+func failing(p vfstest.Plan) func(vfs.FS) vfs.FS {
+	return func(fsys vfs.FS) vfs.FS { return vfstest.NewFault(fsys, p) }
 }
 
 // ended is a context whose save is cancelled before it begins to publish.
@@ -318,7 +319,7 @@ func (h *history) play(e effort, states *crash.States) (total crash.Report, err 
 
 // start is where a history begins.
 type start struct {
-	mem   *vfs.Mem
+	mem   *vfstest.Mem
 	acked []string
 }
 
@@ -327,7 +328,7 @@ type start struct {
 // next process left out.
 func (h *history) starts(e effort) ([]start, error) {
 	if h.after == "" {
-		s := start{mem: vfs.NewMem()}
+		s := start{mem: vfstest.NewMem()}
 		if h.before == nil {
 			return []start{s}, nil
 		}
@@ -346,7 +347,7 @@ func (h *history) starts(e effort) ([]start, error) {
 	var found []start
 	var mu sync.Mutex
 	seen := map[[16]byte]bool{}
-	_, err = base.playFrom(from[0], effort{limit: e.limit, samples: e.samples, quick: e.quick, onward: 255}, 0, nil, func(before, after *vfs.Mem, events []string) {
+	_, err = base.playFrom(from[0], effort{limit: e.limit, samples: e.samples, quick: e.quick, onward: 255}, 0, nil, func(before, after *vfstest.Mem, events []string) {
 		mu.Lock()
 		defer mu.Unlock()
 		if k := after.Hash(); !seen[k] {
@@ -363,7 +364,7 @@ func (h *history) starts(e effort) ([]start, error) {
 
 // playFrom runs a history from one start; found is told of every state that was
 // judged, as it was before and after.
-func (h *history) playFrom(s start, e effort, seed uint64, states *crash.States, found func(before, after *vfs.Mem, events []string)) (crash.Report, error) {
+func (h *history) playFrom(s start, e effort, seed uint64, states *crash.States, found func(before, after *vfstest.Mem, events []string)) (crash.Report, error) {
 	work := func(fsys vfs.FS, ack func(string)) error {
 		l := h.live(fsys, ack, s.acked)
 		h.script(l)
@@ -371,7 +372,7 @@ func (h *history) playFrom(s start, e effort, seed uint64, states *crash.States,
 		return l.err
 	}
 	check := func(fsys vfs.FS, acked []string) error {
-		mem := fsys.(*vfs.Mem)
+		mem := fsys.(*vfstest.Mem)
 		before := mem.Clone()
 		events, err := h.judge(mem, acked)
 		if err == nil && mem.Hash()[0]%e.onward == 0 {
@@ -401,7 +402,7 @@ func TestHistories(t *testing.T) {
 func TestHistoriesFindMissingSyncs(t *testing.T) {
 	for _, title := range []string{"LatestN 2", "free, overwritten", "set aside by the trainer"} {
 		h := *historyOf(title)
-		for _, op := range []vfs.Op{vfs.OpSync, vfs.OpSyncDir} {
+		for _, op := range []vfstest.Op{vfstest.OpSync, vfstest.OpSyncDir} {
 			h.wrap = func(fsys vfs.FS) vfs.FS { return crash.Without(fsys, op) }
 			if _, err := h.play(effort{limit: 16, samples: 8, onward: 64}, nil); !crash.IsFailure(err) {
 				t.Errorf("%s without any %v: %v", title, op, err)
@@ -421,8 +422,8 @@ func TestHistoriesLink(t *testing.T) {
 			t.Fatal(err)
 		}
 		var links atomic.Int64
-		fsys := vfs.Intercept(starts[0].mem, func(c *vfs.Call, do func() error) error {
-			if c.Op == vfs.OpLink {
+		fsys := vfstest.Intercept(starts[0].mem, func(c *vfstest.Call, do func() error) error {
+			if c.Op == vfstest.OpLink {
 				links.Add(1)
 			}
 			return do()

@@ -14,7 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -24,12 +24,12 @@ import (
 // An old step that cannot be removed is told, and the new one is committed.
 func TestRetentionFailureIsTold(t *testing.T) {
 	ctx := context.Background()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := prepared(10, 20)(mem); err != nil {
 		t.Fatal(err)
 	}
-	f := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool {
-		return c.Op == vfs.OpRename && strings.HasSuffix(c.Name, "/10")
+	f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool {
+		return c.Op == vfstest.OpRename && strings.HasSuffix(c.Name, "/10")
 	}})
 	c, err := openOn(f, training.Options{})
 	if err != nil {
@@ -53,7 +53,7 @@ func TestRetentionFailureIsTold(t *testing.T) {
 // What cannot be saved is refused, and the step does not exist.
 func TestSaveRefusals(t *testing.T) {
 	ctx := context.Background()
-	c, err := openOn(vfs.NewMem(), training.Options{})
+	c, err := openOn(vfstest.NewMem(), training.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestLongerFileIsNoticed(t *testing.T) {
 // up, it is told.
 func TestEveryFailureOfRemovalIsTold(t *testing.T) {
 	ctx := t.Context()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := opened(t, mem, training.Options{}, 1, 2, 3).Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestEveryFailureOfRemovalIsTold(t *testing.T) {
 	} {
 		for n := 1; ; n++ {
 			armed := false
-			f := vfs.NewFault(mem.Clone(), vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return armed && c.Op != vfs.OpClose }})
+			f := vfstest.NewFault(mem.Clone(), vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return armed && c.Op != vfstest.OpClose }})
 			c := opened(t, f, try.o)
 			armed = true
 			err := try.do(c)
@@ -171,7 +171,7 @@ func TestEveryFailureOfRemovalIsTold(t *testing.T) {
 // A step on the list whose directory somebody removed is overwritten as if it had
 // never been there.
 func TestOverwriteOfAVanishedStep(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	c := opened(t, mem, training.Options{}, 1, 2)
 	if err := local.New(mem, "/run", nil).RemoveTree(t.Context(), "2"); err != nil {
 		t.Fatal(err)

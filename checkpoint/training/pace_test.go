@@ -9,7 +9,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 )
 
 // A save is over when it is committed; what is given up is removed meanwhile, and
@@ -18,7 +18,7 @@ func TestResultBeforeRemovals(t *testing.T) {
 	ctx := context.Background()
 	hold := make(chan struct{})
 	var removed []int64
-	c, err := openOn(vfs.NewMem(), training.Options{OnEvent: func(e training.Event) {
+	c, err := openOn(vfstest.NewMem(), training.Options{OnEvent: func(e training.Event) {
 		if e.Kind == training.Removed {
 			<-hold
 			removed = append(removed, e.Step)
@@ -48,12 +48,12 @@ func TestResultBeforeRemovals(t *testing.T) {
 // The failure to remove a step is told by the next save, once.
 func TestRemovalFailureAfterAsyncSave(t *testing.T) {
 	ctx := context.Background()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := prepared(10, 20)(mem); err != nil {
 		t.Fatal(err)
 	}
-	f := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool {
-		return c.Op == vfs.OpRename && strings.HasSuffix(c.Name, "/10")
+	f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool {
+		return c.Op == vfstest.OpRename && strings.HasSuffix(c.Name, "/10")
 	}})
 	c, err := openOn(f, training.Options{})
 	if err != nil {
@@ -81,7 +81,7 @@ func TestPace(t *testing.T) {
 	for name, p := range map[string]training.Pace{
 		"background": {Background: true}, "one writer": {Background: true, Writers: 1}, "rate": {Writers: 2, Rate: 1 << 30},
 	} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		c, err := openOn(mem, training.Options{Pace: p})
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -72,7 +72,7 @@ func TestPathPermissionMode(t *testing.T) {
 // A store that knows no permissions refuses a save that wants some.
 func TestPathPermissionModeOfOtherStores(t *testing.T) {
 	type plain struct{ store.Store }
-	c, err := training.Open(t.Context(), "", &training.Options{Store: plain{local.New(vfs.NewMem(), "/run", nil)}})
+	c, err := training.Open(t.Context(), "", &training.Options{Store: plain{local.New(vfstest.NewMem(), "/run", nil)}})
 	if err != nil {
 		t.Fatal(err)
 	}

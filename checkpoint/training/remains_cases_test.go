@@ -15,7 +15,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -146,9 +146,9 @@ func TestRemainsWithoutSignature(t *testing.T) {
 }
 
 // runInMemory is a run of whole steps, and of remains of each kind.
-func runInMemory(t *testing.T) *vfs.Mem {
+func runInMemory(t *testing.T) *vfstest.Mem {
 	t.Helper()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := prepared(10, 20, 30)(mem); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestRemainsOnBadDisk(t *testing.T) {
 		tried := 0
 		for n := 1; ; n++ {
 			var armed bool
-			fault := vfs.NewFault(runInMemory(t), vfs.Plan{N: n, Err: errno, Only: func(c vfs.Call) bool { return armed && c.Op != vfs.OpClose }})
+			fault := vfstest.NewFault(runInMemory(t), vfstest.Plan{N: n, Err: errno, Only: func(c vfstest.Call) bool { return armed && c.Op != vfstest.OpClose }})
 			c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(fault, "/", nil)})
 			if err != nil {
 				t.Fatal(err)
@@ -217,7 +217,7 @@ func TestRemainsOnBadDisk(t *testing.T) {
 		late, stop := context.WithCancel(t.Context())
 		defer stop()
 		armed := false
-		fsys := vfs.Intercept(runInMemory(t), func(c *vfs.Call, do func() error) error {
+		fsys := vfstest.Intercept(runInMemory(t), func(c *vfstest.Call, do func() error) error {
 			if armed && strings.HasPrefix(c.Name, name) {
 				stop() // while it is looked at
 			}
@@ -239,7 +239,7 @@ func TestRemainsOnBadDisk(t *testing.T) {
 func TestRemainsBesideRemoval(t *testing.T) {
 	for n := 1; ; n++ {
 		var armed bool
-		fault := vfs.NewFault(runInMemory(t), vfs.Plan{N: n, Forever: true, Err: syscall.ENOENT, Only: func(c vfs.Call) bool {
+		fault := vfstest.NewFault(runInMemory(t), vfstest.Plan{N: n, Forever: true, Err: syscall.ENOENT, Only: func(c vfstest.Call) bool {
 			return armed && (c.Name == "/run/50" || strings.HasPrefix(c.Name, "/run/50/"))
 		}})
 		c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(fault, "/", nil)})
@@ -275,7 +275,7 @@ func TestRemainsOfNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	below, err := training.Open(t.Context(), "run", &training.Options{NoLock: true, Store: local.New(vfs.NewMem(), "/", nil)})
+	below, err := training.Open(t.Context(), "run", &training.Options{NoLock: true, Store: local.New(vfstest.NewMem(), "/", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestStartFreshOnBadDisk(t *testing.T) {
 	tried := 0
 	for n := 2; ; n++ { // once, and from then on
 		mem := runInMemory(t)
-		fault := vfs.NewFault(mem, vfs.Plan{N: n / 2, Forever: n%2 == 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
+		fault := vfstest.NewFault(mem, vfstest.Plan{N: n / 2, Forever: n%2 == 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
 		c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(fault, "/", nil), StartFresh: true, Clean: true})
 		call, hits := fault.Hit()
 		if err == nil {
@@ -341,7 +341,7 @@ func TestStartFreshOnBadDisk(t *testing.T) {
 
 // A directory in a store is looked at in that store.
 func TestWrongLevelInStore(t *testing.T) {
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	save := func(dir string) {
 		t.Helper()
 		c, err := training.Open(t.Context(), dir, &training.Options{Store: st})
@@ -382,7 +382,7 @@ func TestWrongLevelInStore(t *testing.T) {
 // A lease of a step that is not there, or that the disk refuses, is none.
 func TestLeaseRefusals(t *testing.T) {
 	mem := runInMemory(t)
-	fault := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpLockDir }})
+	fault := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLockDir }})
 	c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(fault, "/", nil), NoLock: true})
 	if err != nil {
 		t.Fatal(err)

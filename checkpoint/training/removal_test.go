@@ -11,12 +11,13 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // freeing is the removal of bytes of a step that has already lost its name.
-func freeing(c vfs.Call) bool {
-	return c.Op == vfs.OpRemove && strings.Contains(c.Name, ".orbax-checkpoint-tmp-")
+func freeing(c vfstest.Call) bool {
+	return c.Op == vfstest.OpRemove && strings.Contains(c.Name, ".orbax-checkpoint-tmp-")
 }
 
 // entries are the names in the directory of the run, without the lock.
@@ -39,8 +40,8 @@ func entries(t *testing.T, fsys vfs.FS) (names []string) {
 func TestSaveDoesNotWaitForBytesToGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		mem, gate := vfs.NewMem(), make(chan struct{})
-		held := vfs.NewFault(mem, vfs.Plan{N: 1, Only: func(c vfs.Call) bool {
+		mem, gate := vfstest.NewMem(), make(chan struct{})
+		held := vfstest.NewFault(mem, vfstest.Plan{N: 1, Only: func(c vfstest.Call) bool {
 			if freeing(c) {
 				<-gate
 			}
@@ -96,8 +97,8 @@ func TestSaveDoesNotWaitForBytesToGo(t *testing.T) {
 func TestBytesThatCannotBeFreed(t *testing.T) {
 	for _, again := range []bool{true, false} {
 		ctx := context.Background()
-		mem := vfs.NewMem()
-		fault := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: freeing})
+		mem := vfstest.NewMem()
+		fault := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: freeing})
 		var events []training.Event
 		o := training.Options{Store: local.New(fault, "/", nil), Preserve: training.LatestN{N: 1}, OnEvent: func(e training.Event) {
 			if e.Kind == training.Removed || e.Kind == training.Unfreed {

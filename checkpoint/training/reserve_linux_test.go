@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -27,7 +27,7 @@ func TestFailedOpenKeepsNoMemory(t *testing.T) {
 		}
 		return n
 	}
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := mem.Mkdir("/run", 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestFailedOpenKeepsNoMemory(t *testing.T) {
 	for n := 1; ; n++ {
 		before, hit := pages(), 0
 		for range times {
-			f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EACCES})
+			f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EACCES})
 			c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(f, "/", nil), Reserve: reserve})
 			if err == nil {
 				err = c.Close()

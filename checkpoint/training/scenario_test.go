@@ -17,25 +17,25 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // machine is what a life of a scenario runs on: its power fails before one of its
 // operations that change the disk, and the disk refuses another one.
 type machine struct {
-	mem           *vfs.Mem
+	mem           *vfstest.Mem
 	dieAt, failAt int // which operation; 0 is none
 	failWith      error
 
 	mu    sync.Mutex
 	calls int
-	died  *vfs.Mem // the disk when the power failed
-	hit   bool     // an operation was refused
-	acked []string // before the power failed
+	died  *vfstest.Mem // the disk when the power failed
+	hit   bool         // an operation was refused
+	acked []string     // before the power failed
 }
 
-func (m *machine) around(c *vfs.Call, do func() error) error {
+func (m *machine) around(c *vfstest.Call, do func() error) error {
 	m.mu.Lock()
 	if c.Op.Mutates() {
 		m.calls++
@@ -128,7 +128,7 @@ type scenario struct {
 	h      *history
 	rules  rules
 	every  int64 // steps between saves
-	mem    *vfs.Mem
+	mem    *vfstest.Mem
 	events []string
 	count  *tally
 
@@ -140,7 +140,7 @@ type scenario struct {
 }
 
 func drawScenario(t *rapid.T, count *tally) *scenario {
-	s := &scenario{T: t, mem: vfs.NewMem(), count: count, every: rapid.Int64Range(1, 3).Draw(t, "every")}
+	s := &scenario{T: t, mem: vfstest.NewMem(), count: count, every: rapid.Int64Range(1, 3).Draw(t, "every")}
 	s.rules = rules{
 		latest: rapid.IntRange(0, 3).Draw(t, "latest"),
 		best:   rapid.IntRange(0, 2).Draw(t, "best"),
@@ -171,7 +171,7 @@ func (s *scenario) live() {
 	case 1, 2:
 		s.m.dieAt = at
 	}
-	s.l = s.h.live(vfs.Intercept(s.mem, s.m.around), s.m.ack, s.events)
+	s.l = s.h.live(vfstest.Intercept(s.mem, s.m.around), s.m.ack, s.events)
 	s.l.open()
 	if s.l.err != nil && !s.m.excuses() {
 		s.Fatalf("open: %v", s.l.err)

@@ -19,6 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -44,7 +45,7 @@ func newScrubbed(t *testing.T) *scrubbed {
 // inBubble is synctest.Test. What the compressor of nodes makes once is made before it.
 func inBubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	err := checkpoint.Save(t.Context(), "warm", layers(1, 64), &checkpoint.SaveOptions{Store: st})
 	if err == nil {
 		_, err = checkpoint.Load(t.Context(), "warm", &checkpoint.LoadOptions{Store: st})
@@ -59,20 +60,20 @@ const scrubEvery = 24 * time.Hour
 
 func (s *scrubbed) open(o training.Options) {
 	s.Helper()
-	fsys := vfs.Intercept(vfs.OS(), func(c *vfs.Call, do func() error) error {
+	fsys := vfstest.Intercept(vfs.OS(), func(c *vfstest.Call, do func() error) error {
 		s.mu.Lock()
 		hold, fail := s.hold, s.fail
-		if c.Op == vfs.OpReadAt {
+		if c.Op == vfstest.OpReadAt {
 			if s.bytes[c.Name] == 0 {
 				s.reads = append(s.reads, c.Name)
 			}
 			s.bytes[c.Name] += c.Size
 		}
 		s.mu.Unlock()
-		if hold != nil && c.Op == vfs.OpSync {
+		if hold != nil && c.Op == vfstest.OpSync {
 			hold(c.Name)
 		}
-		if fail != nil && c.Op == vfs.OpOpen {
+		if fail != nil && c.Op == vfstest.OpOpen {
 			if err := fail(c.Name); err != nil {
 				return err
 			}
@@ -341,7 +342,7 @@ func TestScrubOnBadDisk(t *testing.T) {
 		if r, ok := s.results()["2"]; ok || s.found() != nil {
 			t.Errorf("a step of which nobody has read all: %+v", r)
 		}
-		if _, err := training.ScrubResults(t.Context(), "../run", local.New(vfs.NewMem(), "/", nil)); errs.KindOf(err) != errs.Invalid {
+		if _, err := training.ScrubResults(t.Context(), "../run", local.New(vfstest.NewMem(), "/", nil)); errs.KindOf(err) != errs.Invalid {
 			t.Errorf("a name that a store cannot have: %v", err)
 		}
 	})

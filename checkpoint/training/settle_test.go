@@ -9,22 +9,22 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
 // While it is found out what became of an uncertain save every failure is told,
 // nothing is saved, and the next attempt finds out.
 func TestEveryCallOfSettlingFails(t *testing.T) {
-	prior := vfs.NewMem()
+	prior := vfstest.NewMem()
 	if err := prepared(10, 20)(prior); err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; ; n++ {
 		mem := prior.Clone()
 		var counting atomic.Bool
-		f := vfs.NewFault(vfs.NewFault(mem, unsure(2, false)), vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool {
-			return counting.Load() && c.Op != vfs.OpClose
+		f := vfstest.NewFault(vfstest.NewFault(mem, unsure(2, false)), vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool {
+			return counting.Load() && c.Op != vfstest.OpClose
 		}})
 		c, err := openOn(f, training.Options{Clean: true})
 		if err != nil {
@@ -37,7 +37,7 @@ func TestEveryCallOfSettlingFails(t *testing.T) {
 		err = step(c, 40)
 		counting.Store(false)
 		hit, hits := f.Hit()
-		saving := hit.Op == vfs.OpMkdir || hits == 0 // all of settling has failed
+		saving := hit.Op == vfstest.OpMkdir || hits == 0 // all of settling has failed
 		if !saving {
 			if !errors.Is(err, syscall.EIO) {
 				t.Errorf("call %d, %v, failed: %v", n, hit, err)
@@ -58,7 +58,7 @@ func TestEveryCallOfSettlingFails(t *testing.T) {
 // Options of the context that contradict each other are refused.
 func TestRefusedContext(t *testing.T) {
 	ctx := options.With(t.Context(), options.Options{Multiprocessing: options.Multiprocessing{ProcessCount: -1}})
-	c, err := openOn(vfs.NewMem(), training.Options{})
+	c, err := openOn(vfstest.NewMem(), training.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crewtest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -74,7 +74,7 @@ type only struct{ training.SpecificSteps }
 // the same and have the same list.
 func TestSeveralTrain(t *testing.T) {
 	const n = 3
-	fsys, barrier := vfs.NewMem(), crewtest.NewBarrier(n, nil)
+	fsys, barrier := vfstest.NewMem(), crewtest.NewBarrier(n, nil)
 	lists, events := make([][]int64, n), make([][]string, n)
 	for p, err := range crewtest.Run(n, func(p int) error {
 		o := &training.Options{
@@ -126,7 +126,7 @@ func TestSeveralTrain(t *testing.T) {
 
 // A policy that looks at nothing but steps costs no barrier where it declines.
 func TestAlikeDecisions(t *testing.T) {
-	fsys, barrier := vfs.NewMem(), crewtest.NewBarrier(2, nil)
+	fsys, barrier := vfstest.NewMem(), crewtest.NewBarrier(2, nil)
 	for _, err := range crewtest.Run(2, func(p int) error {
 		c, err := training.Open(t.Context(), "run", &training.Options{Store: local.New(fsys, "/", nil), Save: training.FixedInterval{Steps: 3}, Options: processes(p, 2, barrier.Of(p))})
 		if err != nil {

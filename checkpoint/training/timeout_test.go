@@ -12,7 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 )
 
 // A step that takes too long is not there, its failure is told once, and the next
@@ -21,7 +21,7 @@ func TestSaveTimeout(t *testing.T) {
 	for name, o := range map[string]options.Asynchronous{
 		"any save": {SaveTimeout: 1}, "in the background": {Timeout: 1},
 	} {
-		c, err := openOn(vfs.NewMem(), training.Options{})
+		c, err := openOn(vfstest.NewMem(), training.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,11 +59,11 @@ func TestSaveTimeout(t *testing.T) {
 // The wait for the save before is no part of the time that a save may take.
 func TestTimeoutBeginsAfterTheWait(t *testing.T) {
 	// What the process keeps, such as encoders, is made outside of the bubble.
-	if err := saving(1, 2)(vfs.NewMem(), func(string) {}); err != nil {
+	if err := saving(1, 2)(vfstest.NewMem(), func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		c, err := openOn(vfs.NewMem(), training.Options{})
+		c, err := openOn(vfstest.NewMem(), training.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestPostFinalizationCallback(t *testing.T) {
 		in, _ := c.Latest()
 		latest.Store(in.Step)
 	}
-	c, err := openOn(vfs.NewMem(), o)
+	c, err := openOn(vfstest.NewMem(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 )
 
@@ -37,7 +37,7 @@ func listed(c *training.Checkpointer) (steps []int64) {
 // one with it are let in.
 func TestOneWriter(t *testing.T) {
 	ctx := context.Background()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	open := func(o training.Options) *training.Checkpointer {
 		t.Helper()
 		c, err := openOn(mem, o)
@@ -86,11 +86,11 @@ func TestWithoutLocks(t *testing.T) {
 		err   error
 		saves bool
 	}{{errors.ErrUnsupported, true}, {syscall.EROFS, false}, {syscall.EACCES, false}, {syscall.ENOSPC, false}} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		if err := prepared(10)(mem); err != nil {
 			t.Fatal(err)
 		}
-		f := vfs.NewFault(mem, vfs.Plan{N: 1, Forever: true, Err: c.err, Only: func(c vfs.Call) bool { return c.Op == vfs.OpLock }})
+		f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Forever: true, Err: c.err, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLock }})
 		ck, err := openOn(f, training.Options{Clean: true})
 		if err != nil {
 			t.Errorf("%v: %v", c.err, err)
@@ -103,11 +103,11 @@ func TestWithoutLocks(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := prepared(10)(mem); err != nil {
 		t.Fatal(err)
 	}
-	f := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpLock }})
+	f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLock }})
 	if _, err := openOn(f, training.Options{Clean: true}); !errors.Is(err, syscall.EIO) {
 		t.Errorf("a lock that fails: %v", err)
 	}
@@ -145,20 +145,20 @@ func TestKilledWriterLeavesNoLock(t *testing.T) {
 }
 
 // unsure fails the Nth sync of the directory of the run.
-func unsure(n int, forever bool) vfs.Plan {
-	return vfs.Plan{N: n, Forever: forever, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpSyncDir && c.Name == "/run" }}
+func unsure(n int, forever bool) vfstest.Plan {
+	return vfstest.Plan{N: n, Forever: forever, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpSyncDir && c.Name == "/run" }}
 }
 
 // A commit whose last sync failed is told for what it is, and the next save
 // finds out what became of it.
 func TestUncertainSave(t *testing.T) {
 	for _, background := range []bool{false, true} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		if err := prepared(10, 20)(mem); err != nil {
 			t.Fatal(err)
 		}
 		var events []string
-		c, err := openOn(vfs.NewFault(mem, unsure(2, false)), training.Options{Clean: true, OnEvent: func(e training.Event) {
+		c, err := openOn(vfstest.NewFault(mem, unsure(2, false)), training.Options{Clean: true, OnEvent: func(e training.Event) {
 			if e.Kind == training.SaveBegin {
 				return
 			}
@@ -205,11 +205,11 @@ func TestUncertainSave(t *testing.T) {
 
 // While it cannot be found out nothing is saved, and Open fails for a writer.
 func TestUncertainForLong(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := prepared(10, 20)(mem); err != nil {
 		t.Fatal(err)
 	}
-	c, err := openOn(vfs.NewFault(mem, unsure(2, true)), training.Options{Clean: true})
+	c, err := openOn(vfstest.NewFault(mem, unsure(2, true)), training.Options{Clean: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestUncertainForLong(t *testing.T) {
 	if _, err := mem.Stat("/run/40"); err == nil {
 		t.Error("step 40 was saved on top of what is unknown")
 	}
-	if _, err := openOn(vfs.NewFault(mem, unsure(1, false)), training.Options{Clean: true}); !errors.Is(err, store.ErrUncertain) {
+	if _, err := openOn(vfstest.NewFault(mem, unsure(1, false)), training.Options{Clean: true}); !errors.Is(err, store.ErrUncertain) {
 		t.Errorf("Open of a writer: %v", err)
 	}
 	c, err = openOn(mem, training.Options{Clean: true})
@@ -239,7 +239,7 @@ func TestUncertainForLong(t *testing.T) {
 }
 
 // afterPowerLoss wants the steps in whatever a power loss leaves.
-func afterPowerLoss(t *testing.T, mem *vfs.Mem, steps ...int64) {
+func afterPowerLoss(t *testing.T, mem *vfstest.Mem, steps ...int64) {
 	t.Helper()
 	for state := range mem.Edges() {
 		if err := survived(steps...)(state, nil); err != nil {
@@ -250,17 +250,17 @@ func afterPowerLoss(t *testing.T, mem *vfs.Mem, steps ...int64) {
 
 // Where the rename itself fails and nobody can look, the step may not be there.
 func TestUncertainRename(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := prepared(10)(mem); err != nil {
 		t.Fatal(err)
 	}
 	renamed := false
-	fsys := vfs.Intercept(mem, func(c *vfs.Call, do func() error) error {
+	fsys := vfstest.Intercept(mem, func(c *vfstest.Call, do func() error) error {
 		switch {
-		case c.Op == vfs.OpRenameNoReplace:
+		case c.Op == vfstest.OpRenameNoReplace:
 			renamed = true
 			return syscall.EIO
-		case renamed && c.Op == vfs.OpStat && c.Name == "/run/20":
+		case renamed && c.Op == vfstest.OpStat && c.Name == "/run/20":
 			renamed = false
 			return syscall.EIO
 		}

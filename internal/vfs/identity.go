@@ -8,8 +8,8 @@ type FileID struct{ Device, Node uint64 }
 // Identity returns the FileID of what Stat described; ok is false where the system says
 // none.
 func Identity(info fs.FileInfo) (id FileID, ok bool) {
-	if m, ok := info.(memInfo); ok {
-		return FileID{Node: uint64(m.id)}, true
+	if id, ok := info.Sys().(FileID); ok { // a file system in memory
+		return id, true
 	}
 	return identity(info)
 }
@@ -18,10 +18,8 @@ func Identity(info fs.FileInfo) (id FileID, ok bool) {
 // disk, so that the next reads come from there. It does nothing where there is no such
 // call.
 func DropCache(f File) error {
-	if d, ok := f.(interface{ dropCache() error }); ok {
-		return d.dropCache()
+	if d, ok := f.(interface{ DropCache() error }); ok {
+		return d.DropCache()
 	}
 	return nil
 }
-
-func (x *interceptedFile) dropCache() error { return DropCache(x.f) }

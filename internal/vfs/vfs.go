@@ -1,7 +1,7 @@
 // Package vfs is the file system as Bivouac uses it. Every sync, rename and
-// directory sync of the storage floor goes through FS, so that crash
-// enumeration (Mem), fault injection (Fault) and the golden call list (Log) run
-// the very protocol that OS runs.
+// directory sync of the storage floor goes through FS. The file systems of
+// package vfstest stand in for the disk in tests: crash enumeration, fault
+// injection and golden call lists run the very protocol that OS runs.
 //
 // The package knows no protocol: which calls come in which order is the
 // business of store/local.
@@ -96,10 +96,10 @@ func Aligned(p []byte) bool { return uintptr(unsafe.Pointer(unsafe.SliceData(p))
 // SameFile reports whether two results of Stat of one FS describe the same file
 // or directory, whatever its name was each time.
 func SameFile(a, b fs.FileInfo) bool {
-	x, ok := a.(memInfo)
-	y, ok2 := b.(memInfo)
+	x, ok := a.Sys().(FileID)
+	y, ok2 := b.Sys().(FileID)
 	if ok || ok2 {
-		return ok && ok2 && x.id == y.id
+		return ok && ok2 && x == y
 	}
 	if same, ok := sameInode(a, b); ok {
 		return same

@@ -13,12 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 )
 
 // TestConformance runs what every FS must do.
 func TestConformance(t *testing.T) {
 	mem := func(t *testing.T) (vfs.FS, string) {
-		m := vfs.NewMem()
+		m := vfstest.NewMem()
 		if err := m.Mkdir("/d", 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -32,11 +33,11 @@ func TestConformance(t *testing.T) {
 		{"Mem", mem},
 		{"Fault", func(t *testing.T) (vfs.FS, string) {
 			m, d := mem(t)
-			return vfs.NewFault(m, vfs.Plan{}), d
+			return vfstest.NewFault(m, vfstest.Plan{}), d
 		}},
 		{"Log", func(t *testing.T) (vfs.FS, string) {
 			m, d := mem(t)
-			return vfs.NewLog(m, io.Discard, nil), d
+			return vfstest.NewLog(m, io.Discard, nil), d
 		}},
 	}
 	for _, s := range systems {

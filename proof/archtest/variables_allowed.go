@@ -47,7 +47,7 @@ func Variables() []Variable {
 		{"internal/kernel/castagnoli.copied", Constant, "a table for assembly"},
 		{"internal/kernel/castagnoli.narrow", Constant, "a table for assembly"},
 		{"internal/kernel/castagnoli.wide", Constant, "a table for assembly"},
-		{"internal/vfs.zeros", Constant, "a block of zeros; blocks never change"},
+		{"internal/vfs/vfstest.zeros", Constant, "a block of zeros; blocks never change"},
 		{"tensor.dtypes", Constant, "the rows are large, so that they are not copied"},
 
 		{"dynamic.defaultContext", Leaving, "the EvalContext of calls whose context names none"},

@@ -23,6 +23,7 @@ import (
 	"sync"
 
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 )
 
 // Workload works on fsys and calls ack with an event of its own choosing
@@ -43,7 +44,7 @@ type Options struct {
 	// From is what the workload, or Setup, starts on, which is not changed; nil
 	// = an empty file system. A state that a Check was given, for one, so that
 	// the power fails a second time.
-	From *vfs.Mem
+	From *vfstest.Mem
 	// Acked are events of before the start.
 	Acked []string
 	// States, when not nil, collects the states of several runs.
@@ -119,7 +120,7 @@ func Run(work Workload, check Check, o *Options) (Report, error) {
 		r.opt.States = new(States)
 	}
 	r.acked = slices.Clone(r.opt.Acked)
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if r.opt.From != nil {
 		mem = r.opt.From.Clone()
 	}
@@ -171,7 +172,7 @@ type moment struct {
 	n     int
 	after string
 	acked []string
-	mem   *vfs.Mem
+	mem   *vfstest.Mem
 }
 
 type runner struct {
@@ -191,7 +192,7 @@ type runner struct {
 	failure *Failure
 }
 
-func (r *runner) run(mem *vfs.Mem, work Workload) (Report, error) {
+func (r *runner) run(mem *vfstest.Mem, work Workload) (Report, error) {
 	r.draining = make(chan moment, 16)
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -202,7 +203,7 @@ func (r *runner) run(mem *vfs.Mem, work Workload) (Report, error) {
 		})
 	}
 	r.submit("the start", "", mem.Clone)
-	mem.Watch(func(c vfs.Call, snapshot func() *vfs.Mem) { r.submit(c.String(), "", snapshot) })
+	mem.Watch(func(c vfstest.Call, snapshot func() *vfstest.Mem) { r.submit(c.String(), "", snapshot) })
 	var fsys vfs.FS = mem
 	if r.opt.Wrap != nil {
 		fsys = r.opt.Wrap(mem)
@@ -223,7 +224,7 @@ func (r *runner) run(mem *vfs.Mem, work Workload) (Report, error) {
 
 // submit hands a moment to the workers. Events are entered before the snapshot
 // is taken, so that a state is never checked against less than was promised.
-func (r *runner) submit(after, event string, snapshot func() *vfs.Mem) {
+func (r *runner) submit(after, event string, snapshot func() *vfstest.Mem) {
 	if event != "" {
 		r.events.Lock()
 		r.acked = append(r.acked, event)
@@ -279,7 +280,7 @@ func (r *runner) failed(n int) bool {
 }
 
 // visit checks a state unless an equal one was checked, and reports whether to go on.
-func (r *runner) visit(m moment, s *vfs.Mem, events string) bool {
+func (r *runner) visit(m moment, s *vfstest.Mem, events string) bool {
 	k := key{s.Hash(), events}
 	r.mu.Lock()
 	old := r.seen[k]
@@ -336,8 +337,8 @@ func Tree(fsys vfs.FS) string {
 // Without returns fsys with every call of the given operations reported as done
 // and not done: a mutation that Run must find out, or the check proves nothing.
 // Only operations without a result can be left out.
-func Without(fsys vfs.FS, ops ...vfs.Op) vfs.FS {
-	return vfs.Intercept(fsys, func(c *vfs.Call, do func() error) error {
+func Without(fsys vfs.FS, ops ...vfstest.Op) vfs.FS {
+	return vfstest.Intercept(fsys, func(c *vfstest.Call, do func() error) error {
 		if slices.Contains(ops, c.Op) {
 			return nil
 		}

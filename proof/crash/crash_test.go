@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 )
 
@@ -83,7 +84,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("without %q: %v", skip, err)
 		}
 	}
-	for _, op := range []vfs.Op{vfs.OpSync, vfs.OpSyncDir} {
+	for _, op := range []vfstest.Op{vfstest.OpSync, vfstest.OpSyncDir} {
 		_, err := crash.Run(publish(""), whole, &crash.Options{Wrap: func(fsys vfs.FS) vfs.FS { return crash.Without(fsys, op) }})
 		if !crash.IsFailure(err) {
 			t.Errorf("without %v: %v", op, err)
@@ -99,9 +100,9 @@ func TestRunSampled(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = f.WriteAt(make([]byte, 100*vfs.BlockSize), 0)
+		_, err = f.WriteAt(make([]byte, 100*vfstest.BlockSize), 0)
 		if err == nil {
-			_, err = f.WriteAt([]byte(strings.Repeat("x", 100*vfs.BlockSize)), 0)
+			_, err = f.WriteAt([]byte(strings.Repeat("x", 100*vfstest.BlockSize)), 0)
 		}
 		ack("written")
 		return errors.Join(err, f.Close(), fsys.SyncDir("/"))
@@ -116,9 +117,9 @@ func TestRunSampled(t *testing.T) {
 			return nil
 		}
 		defer f.Close()
-		b := make([]byte, 100*vfs.BlockSize)
+		b := make([]byte, 100*vfstest.BlockSize)
 		n, _ := f.ReadAt(b, 0)
-		if i := slices.Index(b[:n], 0); i == 70*vfs.BlockSize && !slices.Contains(b[i+vfs.BlockSize:n], 0) && n == len(b) {
+		if i := slices.Index(b[:n], 0); i == 70*vfstest.BlockSize && !slices.Contains(b[i+vfstest.BlockSize:n], 0) && n == len(b) {
 			return errors.New("block 70 alone is missing")
 		}
 		return nil
@@ -165,9 +166,9 @@ func TestRunConcurrent(t *testing.T) {
 // count once.
 func TestRunFrom(t *testing.T) {
 	var states crash.States
-	var left *vfs.Mem
+	var left *vfstest.Mem
 	first, err := crash.Run(publish(""), func(fsys vfs.FS, acked []string) error {
-		if mem := fsys.(*vfs.Mem); len(acked) > 0 {
+		if mem := fsys.(*vfstest.Mem); len(acked) > 0 {
 			left = mem.Clone()
 		}
 		return whole(fsys, acked)

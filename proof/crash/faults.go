@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 )
 
 // Outcome is what is left after a workload met a fault.
 type Outcome struct {
-	Plan  vfs.Plan
-	Call  vfs.Call      // the first call that failed; of a full disk none is named
+	Plan  vfstest.Plan
+	Call  vfstest.Call  // the first call that failed; of a full disk none is named
 	Hits  int           // how many calls failed
 	Acked []string      // events before the end
 	Err   error         // of the workload
@@ -25,20 +26,20 @@ type Outcome struct {
 // and for ever.
 var kinds = []struct {
 	name string
-	plan vfs.Plan
+	plan vfstest.Plan
 }{
-	{"EIO", vfs.Plan{Err: syscall.EIO}},
-	{"ENOSPC", vfs.Plan{Err: syscall.ENOSPC}},
-	{"EDQUOT", vfs.Plan{Err: syscall.EDQUOT}},
-	{"EACCES", vfs.Plan{Err: syscall.EACCES}},
-	{"EROFS", vfs.Plan{Err: syscall.EROFS}},
-	{"EMFILE", vfs.Plan{Err: syscall.EMFILE}},
-	{"EMLINK", vfs.Plan{Err: syscall.EMLINK}},
-	{"EXDEV", vfs.Plan{Err: syscall.EXDEV}},
-	{"EINTR", vfs.Plan{Err: syscall.EINTR}},
-	{"short transfer", vfs.Plan{Short: true}},
-	{"short transfer and EIO", vfs.Plan{Short: true, Err: syscall.EIO}},
-	{"EIO after the effect", vfs.Plan{Err: syscall.EIO, Done: true}},
+	{"EIO", vfstest.Plan{Err: syscall.EIO}},
+	{"ENOSPC", vfstest.Plan{Err: syscall.ENOSPC}},
+	{"EDQUOT", vfstest.Plan{Err: syscall.EDQUOT}},
+	{"EACCES", vfstest.Plan{Err: syscall.EACCES}},
+	{"EROFS", vfstest.Plan{Err: syscall.EROFS}},
+	{"EMFILE", vfstest.Plan{Err: syscall.EMFILE}},
+	{"EMLINK", vfstest.Plan{Err: syscall.EMLINK}},
+	{"EXDEV", vfstest.Plan{Err: syscall.EXDEV}},
+	{"EINTR", vfstest.Plan{Err: syscall.EINTR}},
+	{"short transfer", vfstest.Plan{Short: true}},
+	{"short transfer and EIO", vfstest.Plan{Short: true, Err: syscall.EIO}},
+	{"EIO after the effect", vfstest.Plan{Err: syscall.EIO, Done: true}},
 }
 
 // Faults runs the workload once for every operation of it, for every kind of
@@ -63,11 +64,11 @@ func Faults(setup func(fsys vfs.FS) error, work Workload, check func(Outcome) er
 // belongs into a bubble of testing/synctest, where that costs nothing, and the
 // check may hold Outcome.Took against what the workload was given.
 func Slow(setup func(fsys vfs.FS) error, work Workload, delay time.Duration, check func(Outcome) error) (runs int, err error) {
-	return each("delay", vfs.Plan{Delay: delay}, setup, work, check)
+	return each("delay", vfstest.Plan{Delay: delay}, setup, work, check)
 }
 
 // each tries one plan with every operation, once and for ever.
-func each(name string, plan vfs.Plan, setup func(vfs.FS) error, work Workload, check func(Outcome) error) (runs int, err error) {
+func each(name string, plan vfstest.Plan, setup func(vfs.FS) error, work Workload, check func(Outcome) error) (runs int, err error) {
 	start, err := prepare(setup)
 	if err != nil {
 		return 0, err
@@ -89,8 +90,8 @@ func each(name string, plan vfs.Plan, setup func(vfs.FS) error, work Workload, c
 }
 
 // fault reports whether the plan's call was reached.
-func fault(plan vfs.Plan, mem *vfs.Mem, work Workload, check func(Outcome) error) (bool, error) {
-	f := vfs.NewFault(mem, plan)
+func fault(plan vfstest.Plan, mem *vfstest.Mem, work Workload, check func(Outcome) error) (bool, error) {
+	f := vfstest.NewFault(mem, plan)
 	out := attempt(f, work)
 	out.Plan, out.FS = plan, mem
 	out.Call, out.Hits = f.Hit()
@@ -120,7 +121,7 @@ func Full(setup func(fsys vfs.FS) error, work Workload, check func(Outcome) erro
 	}
 	for ; ; runs++ {
 		mem := start.Clone()
-		mem.SetCapacity(mem.Used() + int64(runs)*vfs.BlockSize)
+		mem.SetCapacity(mem.Used() + int64(runs)*vfstest.BlockSize)
 		out := attempt(mem, work)
 		out.FS, out.Hits = mem, mem.Refused()
 		mem.SetCapacity(0)
@@ -140,8 +141,8 @@ func Full(setup func(fsys vfs.FS) error, work Workload, check func(Outcome) erro
 	}
 }
 
-func prepare(setup func(vfs.FS) error) (*vfs.Mem, error) {
-	mem := vfs.NewMem()
+func prepare(setup func(vfs.FS) error) (*vfstest.Mem, error) {
+	mem := vfstest.NewMem()
 	if err := setup(mem); err != nil {
 		return nil, fmt.Errorf("setup: %w", err)
 	}
@@ -161,7 +162,7 @@ func attempt(fsys vfs.FS, work Workload) (out Outcome) {
 	return out
 }
 
-func (o Outcome) judge(mem *vfs.Mem, check func(Outcome) error) error {
+func (o Outcome) judge(mem *vfstest.Mem, check func(Outcome) error) error {
 	left := mem.Clone()
 	if err := check(o); err != nil {
 		return fmt.Errorf("%s: the workload said %v, acknowledged %q: %w\nleft:\n%s", o.Call, o.Err, o.Acked, err, Tree(left))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -53,9 +54,9 @@ func TestPowerLossFresh(t *testing.T) {
 // TestPowerLossLesser is TestPowerLoss without RENAME_NOREPLACE.
 func TestPowerLossLesser(t *testing.T) {
 	report, err := crash.Run(work, check, &crash.Options{Setup: setup, Wrap: func(fsys vfs.FS) vfs.FS {
-		return vfs.NewFault(fsys, vfs.Plan{
+		return vfstest.NewFault(fsys, vfstest.Plan{
 			N: 1, Forever: true, Err: syscall.ENOTSUP,
-			Only: func(c vfs.Call) bool { return c.Op == vfs.OpRenameNoReplace },
+			Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpRenameNoReplace },
 		})
 	}})
 	t.Log(report)
@@ -85,7 +86,7 @@ func TestPowerLossFindsMissingSync(t *testing.T) {
 	if syncs < 20 {
 		t.Errorf("only %d syncs in the workload", syncs)
 	}
-	for _, op := range []vfs.Op{vfs.OpSync, vfs.OpSyncDir} {
+	for _, op := range []vfstest.Op{vfstest.OpSync, vfstest.OpSyncDir} {
 		_, err := crash.Run(work, check, &crash.Options{Setup: setup, Wrap: func(fsys vfs.FS) vfs.FS { return crash.Without(fsys, op) }})
 		if !crash.IsFailure(err) {
 			t.Errorf("without any %v: %v", op, err)
@@ -96,15 +97,15 @@ func TestPowerLossFindsMissingSync(t *testing.T) {
 // omission leaves out the n-th sync of a file or directory.
 type omission struct {
 	n, count      int
-	left          vfs.Call
+	left          vfstest.Call
 	before, after bool // the same directory was synced earlier, is synced later
 	seen          map[string]bool
 }
 
 func (o *omission) wrap(fsys vfs.FS) vfs.FS {
 	o.seen = map[string]bool{}
-	return vfs.Intercept(fsys, func(c *vfs.Call, do func() error) error {
-		if c.Op != vfs.OpSync && c.Op != vfs.OpSyncDir {
+	return vfstest.Intercept(fsys, func(c *vfstest.Call, do func() error) error {
+		if c.Op != vfstest.OpSync && c.Op != vfstest.OpSyncDir {
 			return do()
 		}
 		if o.count++; o.count == o.n {
@@ -124,7 +125,7 @@ func (o *omission) wrap(fsys vfs.FS) vfs.FS {
 // one after the manifest.
 func (o *omission) redundant() bool {
 	c := o.left
-	return c.Op == vfs.OpSyncDir && ((c.Name == "/data" && o.before) || (store.IsStaging(c.Name) && o.after))
+	return c.Op == vfstest.OpSyncDir && ((c.Name == "/data" && o.before) || (store.IsStaging(c.Name) && o.after))
 }
 
 // TestPowerLossAfterFault fails each operation once and then cuts the power at
@@ -135,12 +136,12 @@ func TestPowerLossAfterFault(t *testing.T) {
 		step = 41 // odd, so that both kinds of fault are met
 	}
 	for n := 1; ; n += step {
-		var fault *vfs.Fault
+		var fault *vfstest.Fault
 		report, err := crash.Run(work, check, &crash.Options{
 			Setup: setup, Limit: 64, Samples: 32, Seed: uint64(n),
 			Tolerate: func(error) bool { return true },
 			Wrap: func(fsys vfs.FS) vfs.FS {
-				fault = vfs.NewFault(fsys, vfs.Plan{N: n, Err: syscall.EIO, Done: n%2 == 0})
+				fault = vfstest.NewFault(fsys, vfstest.Plan{N: n, Err: syscall.EIO, Done: n%2 == 0})
 				return fault
 			},
 		})
@@ -183,14 +184,14 @@ func TestFaults(t *testing.T) {
 
 // TestUncertain: the rename happened, the sync of the parent failed.
 func TestUncertain(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := setup(mem); err != nil {
 		t.Fatal(err)
 	}
 	renamed := false
-	f := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool {
-		renamed = renamed || c.Op == vfs.OpRenameNoReplace
-		return renamed && c.Op == vfs.OpSyncDir
+	f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool {
+		renamed = renamed || c.Op == vfstest.OpRenameNoReplace
+		return renamed && c.Op == vfstest.OpSyncDir
 	}})
 	s := local.New(f, root, nil)
 	err := save(t.Context(), s, "2", 2)
@@ -204,13 +205,13 @@ func TestUncertain(t *testing.T) {
 
 // TestDoneAllTheSame: a rename that reports a failure though it happened is a commit.
 func TestDoneAllTheSame(t *testing.T) {
-	for _, op := range []vfs.Op{vfs.OpRename, vfs.OpRenameNoReplace, vfs.OpExchange} {
-		mem := vfs.NewMem()
+	for _, op := range []vfstest.Op{vfstest.OpRename, vfstest.OpRenameNoReplace, vfstest.OpExchange} {
+		mem := vfstest.NewMem()
 		if err := setup(mem); err != nil {
 			t.Fatal(err)
 		}
-		f := vfs.NewFault(mem, vfs.Plan{
-			N: 1, Forever: true, Done: true, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == op },
+		f := vfstest.NewFault(mem, vfstest.Plan{
+			N: 1, Forever: true, Done: true, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == op },
 		})
 		var events []string
 		if err := work(f, func(e string) { events = append(events, e) }); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -92,7 +93,7 @@ func TestDirectPowerLoss(t *testing.T) {
 
 // Each sync and truncation of the direct path, left out, is noticed.
 func TestDirectPowerLossFindsMissing(t *testing.T) {
-	for _, op := range []vfs.Op{vfs.OpSync, vfs.OpTruncate} {
+	for _, op := range []vfstest.Op{vfstest.OpSync, vfstest.OpTruncate} {
 		_, err := crash.Run(directWork, directCheck, &crash.Options{Wrap: func(fsys vfs.FS) vfs.FS { return crash.Without(fsys, op) }})
 		if !crash.IsFailure(err) {
 			t.Errorf("without any %v: %v", op, err)
@@ -117,19 +118,19 @@ func TestDirectFaults(t *testing.T) {
 // bytes through the cache, and the statistics say so.
 func TestDirectFallback(t *testing.T) {
 	for _, c := range []struct {
-		op     vfs.Op
+		op     vfstest.Op
 		err    error
 		direct int64
 		calls  int // how often it was tried for two steps
 	}{
-		{vfs.OpNone, nil, 700, 0},
-		{vfs.OpSetDirect, syscall.ENOTSUP, 0, 1},
-		{vfs.OpWriteAt, syscall.EINVAL, 0, 1},
+		{vfstest.OpNone, nil, 700, 0},
+		{vfstest.OpSetDirect, syscall.ENOTSUP, 0, 1},
+		{vfstest.OpWriteAt, syscall.EINVAL, 0, 1},
 	} {
 		refused := false
 		tried := 0
-		fsys := vfs.Intercept(vfs.NewMem(), func(call *vfs.Call, do func() error) error {
-			if call.Op != c.op || refused && c.op == vfs.OpWriteAt {
+		fsys := vfstest.Intercept(vfstest.NewMem(), func(call *vfstest.Call, do func() error) error {
+			if call.Op != c.op || refused && c.op == vfstest.OpWriteAt {
 				return do()
 			}
 			refused = true
@@ -157,7 +158,7 @@ func TestDirectFallback(t *testing.T) {
 
 // Writes to large objects begin and end on blocks; memory need not.
 func TestDirectAlignment(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	s := local.New(mem, root, direct)
 	content := bytes.Repeat([]byte("0123456789abcdef!"), 40_000)
 	ctx := t.Context()
@@ -208,11 +209,11 @@ func TestDirectAlignment(t *testing.T) {
 
 // A file that cannot be led back to the cache is not written.
 func TestDirectStays(t *testing.T) {
-	fsys := vfs.Intercept(vfs.NewMem(), func(call *vfs.Call, do func() error) error {
+	fsys := vfstest.Intercept(vfstest.NewMem(), func(call *vfstest.Call, do func() error) error {
 		switch {
-		case call.Op == vfs.OpWriteAt:
+		case call.Op == vfstest.OpWriteAt:
 			return syscall.EINVAL
-		case call.Op == vfs.OpSetDirect && call.Size == 0:
+		case call.Op == vfstest.OpSetDirect && call.Size == 0:
 			return syscall.EIO
 		}
 		return do()

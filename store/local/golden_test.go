@@ -8,7 +8,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -29,10 +29,10 @@ import (
 // Run with -rewrite to accept a change; the change is then to be reviewed as
 // one of the protocol.
 func TestCallLists(t *testing.T) {
-	var mem *vfs.Mem
+	var mem *vfstest.Mem
 	var s *local.Store
 	var log bytes.Buffer
-	open := func() { s = local.New(vfs.NewLog(mem, &log, nil), root, nil) }
+	open := func() { s = local.New(vfstest.NewLog(mem, &log, nil), root, nil) }
 	datadriven.RunTest(t, "testdata/commit", func(t *testing.T, d *datadriven.TestData) string {
 		log.Reset()
 		var arg []string
@@ -42,7 +42,7 @@ func TestCallLists(t *testing.T) {
 		var err error
 		switch d.Cmd {
 		case "new":
-			mem = vfs.NewMem()
+			mem = vfstest.NewMem()
 			open()
 		case "open":
 			open()

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/store/storetest"
@@ -27,18 +27,18 @@ func TestConformanceOS(t *testing.T) {
 }
 
 func TestConformanceMem(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) store.Store { return local.New(vfs.NewMem(), "/new/root", nil) })
+	storetest.Run(t, func(t *testing.T) store.Store { return local.New(vfstest.NewMem(), "/new/root", nil) })
 }
 
 // TestConformanceLesser runs the suite on a file system without
 // RENAME_NOREPLACE and hard links between directories.
 func TestConformanceLesser(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store {
-		lesser := vfs.Intercept(vfs.NewMem(), func(c *vfs.Call, do func() error) error {
+		lesser := vfstest.Intercept(vfstest.NewMem(), func(c *vfstest.Call, do func() error) error {
 			switch {
-			case c.Op == vfs.OpRenameNoReplace:
+			case c.Op == vfstest.OpRenameNoReplace:
 				return &os.LinkError{Op: "renameat2", Old: c.Name, New: c.To, Err: syscall.ENOTSUP}
-			case c.Op == vfs.OpLink && filepath.Base(c.To) == "y":
+			case c.Op == vfstest.OpLink && filepath.Base(c.To) == "y":
 				return &os.LinkError{Op: "link", Old: c.Name, New: c.To, Err: syscall.EXDEV}
 			}
 			return do()
@@ -50,9 +50,9 @@ func TestConformanceLesser(t *testing.T) {
 var manifest = store.Blob{Name: "manifest", Data: []byte("all there")}
 
 func TestOverwriteNeedsExchange(t *testing.T) {
-	mem := vfs.NewMem()
-	s := local.New(vfs.NewFault(mem, vfs.Plan{
-		N: 1, Forever: true, Err: syscall.ENOTSUP, Only: func(c vfs.Call) bool { return c.Op == vfs.OpExchange },
+	mem := vfstest.NewMem()
+	s := local.New(vfstest.NewFault(mem, vfstest.Plan{
+		N: 1, Forever: true, Err: syscall.ENOTSUP, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpExchange },
 	}), "/r", nil)
 	for i, want := range []errs.Kind{errs.Other, errs.Unsupported} {
 		txn, err := s.Begin(t.Context(), "a", store.TxnOptions{Overwrite: true})
@@ -208,8 +208,8 @@ func TestErrorKinds(t *testing.T) {
 		{syscall.ENOENT, errs.NotFound}, {syscall.EEXIST, errs.Exists}, {syscall.ENAMETOOLONG, errs.Invalid},
 		{syscall.EIO, errs.IO}, {syscall.EINTR, errs.IO},
 	} {
-		f := vfs.NewFault(vfs.NewMem(), vfs.Plan{
-			N: 1, Forever: true, Err: c.err, Only: func(c vfs.Call) bool { return c.Op == vfs.OpWriteAt },
+		f := vfstest.NewFault(vfstest.NewMem(), vfstest.Plan{
+			N: 1, Forever: true, Err: c.err, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpWriteAt },
 		})
 		err := local.New(f, "/r", nil).Put(t.Context(), "a", []byte("x"), store.PutOptions{})
 		if errs.KindOf(err) != c.kind || !errors.Is(err, c.err) {

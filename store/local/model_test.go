@@ -12,6 +12,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -217,7 +218,7 @@ func walk(s store.Store, name string) (map[string]string, error) {
 
 // TestModel: the workload itself, without any failure.
 func TestModel(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := setup(mem); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ func TestModel(t *testing.T) {
 	if n := mem.OpenFiles(); n != 0 {
 		t.Fatalf("%d files left open", n)
 	}
-	if err := check(vfs.NewMem(), nil); err == nil {
+	if err := check(vfstest.NewMem(), nil); err == nil {
 		t.Fatal("the check does not miss step 1")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/store/storetest"
@@ -14,7 +14,7 @@ import (
 
 func TestConformancePermissions(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store {
-		return local.New(vfs.NewMem(), "/new/root", nil).WithPermissions(0o700)
+		return local.New(vfstest.NewMem(), "/new/root", nil).WithPermissions(0o700)
 	})
 }
 
@@ -57,8 +57,8 @@ func commit(t *testing.T, st store.Store, name string, more func(store.Txn) erro
 // permissions that it was made with: what is committed below it survives power loss.
 func TestPermissionsShareWhatIsOwed(t *testing.T) {
 	for _, order := range []string{"private first", "private second"} {
-		mem := vfs.NewMem()
-		fault := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpSyncDir }})
+		mem := vfstest.NewMem()
+		fault := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpSyncDir }})
 		base := local.New(fault, "/made/root", nil)
 		first, second := store.Store(base), base.WithPermissions(0o700)
 		if order == "private first" {
@@ -77,7 +77,7 @@ func TestPermissionsShareWhatIsOwed(t *testing.T) {
 }
 
 func TestPermissionsOfOthers(t *testing.T) {
-	if _, err := store.WithPermissions(struct{ store.Store }{local.New(vfs.NewMem(), "/", nil)}, 0o700); errs.KindOf(err) != errs.Unsupported {
+	if _, err := store.WithPermissions(struct{ store.Store }{local.New(vfstest.NewMem(), "/", nil)}, 0o700); errs.KindOf(err) != errs.Unsupported {
 		t.Errorf("a store without permissions: %v", err)
 	}
 }

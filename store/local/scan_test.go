@@ -10,14 +10,15 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // scanned returns the bytes of an object as a scan visits them.
 func scanned(fsys vfs.FS, name string) (got []byte, err error) {
-	willing := vfs.Intercept(fsys, func(c *vfs.Call, do func() error) error {
-		if err := do(); c.Op != vfs.OpSetDirect || errors.Is(err, syscall.ENOTSUP) {
+	willing := vfstest.Intercept(fsys, func(c *vfstest.Call, do func() error) error {
+		if err := do(); c.Op != vfstest.OpSetDirect || errors.Is(err, syscall.ENOTSUP) {
 			return err
 		}
 		return nil // the file system in memory has no direct reads
@@ -33,23 +34,23 @@ func scanned(fsys vfs.FS, name string) (got []byte, err error) {
 // at once or only when it is asked for bytes; a disk that cannot read, a visitor that gives
 // up and a name that is not there end it with their reason.
 func TestScan(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	want := bytes.Repeat([]byte("0123456789abcdef-"), 150_000)
 	if err := local.New(mem, root, nil).Put(t.Context(), "big", want, store.PutOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for name, plan := range map[string]vfs.Plan{
+	for name, plan := range map[string]vfstest.Plan{
 		"direct":            {},
-		"never direct":      {N: 1, Forever: true, Err: syscall.ENOTSUP, Only: func(c vfs.Call) bool { return c.Op == vfs.OpSetDirect }},
-		"direct until read": {N: 1, Err: syscall.EINVAL, Only: func(c vfs.Call) bool { return c.Op == vfs.OpReadAt }},
-		"direct for a time": {N: 2, Err: syscall.EINVAL, Only: func(c vfs.Call) bool { return c.Op == vfs.OpReadAt }},
+		"never direct":      {N: 1, Forever: true, Err: syscall.ENOTSUP, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpSetDirect }},
+		"direct until read": {N: 1, Err: syscall.EINVAL, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpReadAt }},
+		"direct for a time": {N: 2, Err: syscall.EINVAL, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpReadAt }},
 	} {
-		if got, err := scanned(vfs.NewFault(mem, plan), "big"); err != nil || !bytes.Equal(got, want) {
+		if got, err := scanned(vfstest.NewFault(mem, plan), "big"); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: %d bytes of %d, %v", name, len(got), len(want), err)
 		}
 	}
-	bad := vfs.Plan{N: 2, Forever: true, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpReadAt }}
-	if got, err := scanned(vfs.NewFault(mem, bad), "big"); !errors.Is(err, syscall.EIO) || !bytes.HasPrefix(want, got) || len(got) == len(want) {
+	bad := vfstest.Plan{N: 2, Forever: true, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpReadAt }}
+	if got, err := scanned(vfstest.NewFault(mem, bad), "big"); !errors.Is(err, syscall.EIO) || !bytes.HasPrefix(want, got) || len(got) == len(want) {
 		t.Errorf("a disk that cannot read: %d bytes, %v", len(got), err)
 	}
 	if got, err := scanned(mem, "none"); errs.KindOf(err) != errs.NotFound || len(got) > 0 {
@@ -67,14 +68,14 @@ func TestScan(t *testing.T) {
 
 // An object has an identity, what is not there or cannot be looked at has none.
 func TestIdentity(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := prepareCalls(mem); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := local.New(mem, root, nil).Identity(t.Context(), "none"); errs.KindOf(err) != errs.NotFound {
 		t.Errorf("no such object: %v", err)
 	}
-	bad := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpStat }})
+	bad := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpStat }})
 	if id, err := local.New(bad, root, nil).Identity(t.Context(), "n"); !errors.Is(err, syscall.EIO) {
 		t.Errorf("a disk that does not answer: %q, %v", id, err)
 	}
@@ -84,13 +85,13 @@ func TestIdentity(t *testing.T) {
 // back. Where it cannot, nothing of it is lost, and the error says that nobody knows.
 func TestExchangedForAnother(t *testing.T) {
 	for _, fails := range []bool{false, true} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		if err := setup(mem); err != nil {
 			t.Fatal(err)
 		}
 		exchanges := 0
-		fsys := vfs.Intercept(mem, func(c *vfs.Call, do func() error) error {
-			if c.Op != vfs.OpExchange {
+		fsys := vfstest.Intercept(mem, func(c *vfstest.Call, do func() error) error {
+			if c.Op != vfstest.OpExchange {
 				return do()
 			}
 			if exchanges++; exchanges == 1 {
@@ -141,13 +142,13 @@ func TestExchangedForAnother(t *testing.T) {
 
 // Where directories have no locks, none is asked for again.
 func TestTurnWithoutLocks(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := setup(mem); err != nil {
 		t.Fatal(err)
 	}
 	asked := 0
-	fsys := vfs.Intercept(mem, func(c *vfs.Call, do func() error) error {
-		if c.Op == vfs.OpLockDir && c.Name == root {
+	fsys := vfstest.Intercept(mem, func(c *vfstest.Call, do func() error) error {
+		if c.Op == vfstest.OpLockDir && c.Name == root {
 			asked++
 			return syscall.ENOLCK
 		}

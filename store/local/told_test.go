@@ -16,6 +16,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -109,10 +110,10 @@ func prepareCalls(fsys vfs.FS) error {
 }
 
 // lesser are file systems that can do less, by the call that they refuse.
-var lesser = map[string]vfs.Plan{
+var lesser = map[string]vfstest.Plan{
 	"all calls":               {},
-	"no rename-no-replace":    {N: 1, Forever: true, Err: syscall.ENOTSUP, Only: func(c vfs.Call) bool { return c.Op == vfs.OpRenameNoReplace }},
-	"no links, other devices": {N: 1, Forever: true, Err: syscall.EXDEV, Only: func(c vfs.Call) bool { return c.Op == vfs.OpLink }},
+	"no rename-no-replace":    {N: 1, Forever: true, Err: syscall.ENOTSUP, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpRenameNoReplace }},
+	"no links, other devices": {N: 1, Forever: true, Err: syscall.EXDEV, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLink }},
 }
 
 // Each call of the file system fails once: the caller is told, or nothing hangs
@@ -124,11 +125,11 @@ func TestEveryFailureIsTold(t *testing.T) {
 				continue // links are what it is made of where renaming may replace
 			}
 			for n := 1; ; n++ {
-				mem := vfs.NewMem()
+				mem := vfstest.NewMem()
 				if err := prepareCalls(mem); err != nil {
 					t.Fatal(err)
 				}
-				f := vfs.NewFault(vfs.NewFault(mem, plan), vfs.Plan{N: n, Err: syscall.EIO})
+				f := vfstest.NewFault(vfstest.NewFault(mem, plan), vfstest.Plan{N: n, Err: syscall.EIO})
 				err := do(t.Context(), local.New(f, root, nil))
 				call, hits := f.Hit()
 				if hits == 0 {
@@ -151,17 +152,17 @@ func TestEveryFailureIsTold(t *testing.T) {
 // idle reports whether nothing hangs on a call: the removal of a tree that was
 // replaced and the question whether it is read, of the second name of a note, a look
 // that the rename repeats, and the closing of what was only read.
-func idle(name string, c vfs.Call) bool {
+func idle(name string, c vfstest.Call) bool {
 	switch name {
 	case "reading what is pinned":
-		return c.Op == vfs.OpClose
+		return c.Op == vfstest.OpClose
 	case "overwriting":
-		last := c.Op == vfs.OpOpenDir || c.Op == vfs.OpLockDir && c.Size == 1
-		return last || c.Op == vfs.OpStat || c.Op == vfs.OpReadDir && c.Name != root || c.Op == vfs.OpRemove
+		last := c.Op == vfstest.OpOpenDir || c.Op == vfstest.OpLockDir && c.Size == 1
+		return last || c.Op == vfstest.OpStat || c.Op == vfstest.OpReadDir && c.Name != root || c.Op == vfstest.OpRemove
 	case "linking":
-		return c.Op == vfs.OpClose && c.Name == root+"/1/d/x" // of what was read
+		return c.Op == vfstest.OpClose && c.Name == root+"/1/d/x" // of what was read
 	case "Put once":
-		return c.Op == vfs.OpRemove || c.Op == vfs.OpStat && c.Name == root+"/x"
+		return c.Op == vfstest.OpRemove || c.Op == vfstest.OpStat && c.Name == root+"/x"
 	}
 	return false
 }
@@ -169,8 +170,8 @@ func idle(name string, c vfs.Call) bool {
 // What an abort cannot remove is told too.
 func TestAbortFailureIsTold(t *testing.T) {
 	for _, whole := range []bool{false, true} {
-		mem := vfs.NewMem()
-		f := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpRemove }})
+		mem := vfstest.NewMem()
+		f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpRemove }})
 		txn, err := local.New(f, root, nil).Begin(t.Context(), "1", store.TxnOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -207,7 +208,7 @@ func (b blind) ReadDir(name string) ([]fs.DirEntry, error) {
 
 // What cannot be looked at is neither removed nor passed over.
 func TestCleaningBlind(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := prepareCalls(mem); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +220,7 @@ func TestCleaningBlind(t *testing.T) {
 
 // What was never committed is not taken over.
 func TestLinkRefusals(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	s := local.New(mem, root, nil)
 	open, err := s.Begin(t.Context(), "1", store.TxnOptions{})
 	if err == nil {
@@ -245,11 +246,11 @@ func TestLinkRefusals(t *testing.T) {
 // may write the object.
 func TestLinksOnly(t *testing.T) {
 	for _, refusal := range []error{syscall.EXDEV, syscall.EMLINK, syscall.EPERM, syscall.ENOTSUP} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		if err := setup(mem); err != nil {
 			t.Fatal(err)
 		}
-		s := local.New(vfs.NewFault(mem, vfs.Plan{N: 1, Forever: true, Err: refusal, Only: func(c vfs.Call) bool { return c.Op == vfs.OpLink }}), root, nil)
+		s := local.New(vfstest.NewFault(mem, vfstest.Plan{N: 1, Forever: true, Err: refusal, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLink }}), root, nil)
 		txn, err := s.Begin(t.Context(), "2", store.TxnOptions{LinksOnly: true})
 		if err != nil {
 			t.Fatal(err)
@@ -275,11 +276,11 @@ func TestPowerLossAfterFailedSync(t *testing.T) {
 		step = 7
 	}
 	for n := 1; ; n += step {
-		var fault *vfs.Fault
+		var fault *vfstest.Fault
 		report, err := crash.Run(work, check, &crash.Options{
 			Setup: setup, Limit: 128, Samples: 64, Seed: uint64(n), Tolerate: func(error) bool { return true },
 			Wrap: func(fsys vfs.FS) vfs.FS {
-				fault = vfs.NewFault(fsys, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpSync || c.Op == vfs.OpSyncDir }})
+				fault = vfstest.NewFault(fsys, vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpSync || c.Op == vfstest.OpSyncDir }})
 				return fault
 			},
 		})
@@ -297,12 +298,12 @@ func TestPowerLossAfterFailedSync(t *testing.T) {
 // A commit that is cancelled, at whichever of its calls, begins nothing new.
 func TestCancelledCommit(t *testing.T) {
 	for n := 1; ; n++ {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		gone := errors.New("gone")
-		var before, after []vfs.Op
+		var before, after []vfstest.Op
 		committing := false
-		fsys := vfs.Intercept(mem, func(c *vfs.Call, do func() error) error {
+		fsys := vfstest.Intercept(mem, func(c *vfstest.Call, do func() error) error {
 			if committing && ctx.Err() == nil {
 				before = append(before, c.Op)
 			} else if committing {
@@ -334,7 +335,7 @@ func TestCancelledCommit(t *testing.T) {
 		switch {
 		case err == nil && absent == nil:
 		case err != nil && errors.Is(err, gone) && errs.KindOf(err) == errs.Canceled && errs.KindOf(absent) == errs.NotFound:
-			if slices.Contains(after, vfs.OpCreate) || slices.Contains(after, vfs.OpSyncDir) && !slices.Contains(before, vfs.OpSyncDir) {
+			if slices.Contains(after, vfstest.OpCreate) || slices.Contains(after, vfstest.OpSyncDir) && !slices.Contains(before, vfstest.OpSyncDir) {
 				t.Errorf("cancelled after %v: went on with %v", before, after)
 			}
 		default:
@@ -345,7 +346,7 @@ func TestCancelledCommit(t *testing.T) {
 
 // Cleaning that is cancelled says so and what it had removed.
 func TestCancelledCleaning(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := setup(mem); err != nil {
 		t.Fatal(err)
 	}
@@ -378,7 +379,7 @@ func refused(t *testing.T, s *local.Store, call func(ctx context.Context, from, 
 // calledStore is a store on what prepareCalls makes.
 func calledStore(t *testing.T) *local.Store {
 	t.Helper()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := prepareCalls(mem); err != nil {
 		t.Fatal(err)
 	}
@@ -415,11 +416,11 @@ func TestMoveRefusals(t *testing.T) {
 // A read that ends before the size that the system told of the file says
 // nothing against the file, and one past that size does.
 func TestShortRead(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := local.New(mem, root, nil).Put(t.Context(), "n", []byte("four"), store.PutOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	f := vfs.NewFault(mem, vfs.Plan{N: 1, Short: true, Only: func(c vfs.Call) bool { return c.Op == vfs.OpReadAt }})
+	f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Short: true, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpReadAt }})
 	r, err := local.New(f, root, nil).Open(t.Context(), "n")
 	if err != nil {
 		t.Fatal(err)
@@ -439,7 +440,7 @@ func TestShortRead(t *testing.T) {
 
 // A step of a run that has ended is not begun, synced or sealed, whoever asks.
 func TestCancelledCalls(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := prepareCalls(mem); err != nil {
 		t.Fatal(err)
 	}
@@ -469,7 +470,7 @@ func TestCancelledCalls(t *testing.T) {
 // Only a staging directory beside the name can be joined, and only a name of the
 // same directory can be staged.
 func TestJoinRefusals(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	if err := prepareCalls(mem); err != nil {
 		t.Fatal(err)
 	}
@@ -500,7 +501,7 @@ func TestJoinRefusals(t *testing.T) {
 
 // A sync whose context ends after the first file leaves the others, and says so.
 func TestCancelledSync(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	s := local.New(mem, root, nil)
 	for _, name := range []string{"d/a", "d/b", "d/c"} {
 		if err := s.Put(t.Context(), name, []byte("x"), store.PutOptions{}); err != nil {
@@ -509,8 +510,8 @@ func TestCancelledSync(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	synced := 0
-	s = local.New(vfs.Intercept(mem, func(c *vfs.Call, do func() error) error {
-		if c.Op == vfs.OpSync {
+	s = local.New(vfstest.Intercept(mem, func(c *vfstest.Call, do func() error) error {
+		if c.Op == vfstest.OpSync {
 			synced++
 			cancel()
 		}

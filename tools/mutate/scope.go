@@ -11,7 +11,7 @@ import (
 // said here that it only reads.
 var (
 	// notSynced holds the packages that pass syncs on or imitate them.
-	notSynced = regexp.MustCompile(`^(proof/crash|internal/conform|bench|examples|tools)(/|$)|^internal/vfs/(mem|fault|log|intercept|call)`)
+	notSynced = regexp.MustCompile(`^(proof/crash|internal/conform|bench|examples|tools)(/|$)|^internal/vfs/vfstest/`)
 	// verified holds those whose checksum comparisons are sites.
 	verified = regexp.MustCompile(`^(store|store/local|format/ocdbt|format/zarr|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)
 	// damaging holds those whose checks for damage are.
@@ -24,7 +24,7 @@ var (
 	// committing holds those whose error checks and orderings are, but for what
 	// is in the files of reading: those read, compute, or prepare what is committed.
 	committing = regexp.MustCompile(`^(store/local|internal/vfs|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)
-	reading    = regexp.MustCompile(`^(store/local/(kind|live|local|read)|internal/vfs/(call|fault|intercept|lock[a-z_]*|log|mem[a-z_]*|vfs)|` +
+	reading    = regexp.MustCompile(`^(store/local/(kind|live|local|read)|internal/vfs/(lock[a-z_]*|vfs)|` +
 		`checkpoint/(abstract|cells|checkpointables|compare|destination|diff[a-z_]*|engine|foreign[a-z_]*|layout|lazy|load|loading|metadata|nested|options|reader|repair|report|request|response|shards|stats|transform|verify|want|wanted_items)|` +
 		`checkpoint/internal/(cast|layout|locate|manifest|orbax|plan)/[a-z_]+|` +
 		`checkpoint/internal/writer/(array|cast|collect|cut|database|digest|form|item|layout|leaf|mode|pace|place|plain|raw|safetensors|schedule|snapshot|source|storage|tree|writer)|` +

@@ -31,7 +31,7 @@ type suite struct {
 
 // always are packages whose tests are run besides those of the packages that are
 // looked at.
-var always = []string{".", "proof/crash", "internal/vfs"}
+var always = []string{".", "proof/crash", "internal/vfs", "internal/vfs/vfstest"}
 
 // compile compiles the tests of the packages that match.
 func compile(ctx context.Context, root string, sites []*site, packages *regexp.Regexp) (*suite, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // meetings are those of two processes whose barriers do not wait: the primary's first.
 func meetings(t *testing.T) (host, guest *Meeting, fsys vfs.FS) {
 	t.Helper()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	meet := func(self int) *Meeting {
 		g := Group{Self: self, Active: []int{0, 1}, Barrier: func(context.Context, string) error { return nil }}
 		m, err := g.Meet(t.Context(), Call{Store: local.New(mem, "/", nil), Name: "run/c", Key: "c"})

@@ -13,6 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -84,7 +85,7 @@ func TestReports(t *testing.T) {
 		"what it has wrote": {report{Manifest: written(1)}, errs.Other},
 		"the same cut":      {report{Manifest: cut(8)}, errs.Other},
 	} {
-		m := meet(t, one(0), vfs.NewMem())
+		m := meet(t, one(0), vfstest.NewMem())
 		if err := m.txn.Put(t.Context(), "d/x", []byte("x")); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +112,7 @@ func TestReports(t *testing.T) {
 // A barrier that fails ends the save, whatever has been said.
 func TestBrokenBarriers(t *testing.T) {
 	for _, at := range []string{begin, plan} {
-		m, err := broken(0, at).Meet(t.Context(), Call{Store: local.New(vfs.NewMem(), "/", nil), Name: "c", Key: "k"})
+		m, err := broken(0, at).Meet(t.Context(), Call{Store: local.New(vfstest.NewMem(), "/", nil), Name: "c", Key: "k"})
 		if at != begin && err == nil {
 			say(t, m, of("plan", 1), roll{})
 			_, err = m.Agree(t.Context(), nil, &writer.Options{})
@@ -124,7 +125,7 @@ func TestBrokenBarriers(t *testing.T) {
 
 // A process that the primary does not come to the barrier with does not look for it.
 func TestBrokenBarrierOfOthers(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	meet(t, one(0), mem)
 	if _, err := broken(1, begin).Meet(t.Context(), Call{Store: local.New(mem, "/", nil), Name: "c", Key: "k"}); !errors.Is(err, syscall.ECONNRESET) {
 		t.Error(err)
@@ -141,7 +142,7 @@ func TestNoAgreement(t *testing.T) {
 		"nothing said": {false, writer.Options{}, errs.NotFound},
 		"no database":  {true, writer.Options{Layout: writer.PlainZarr3}, errs.Unsupported},
 	} {
-		m := meet(t, one(0), vfs.NewMem())
+		m := meet(t, one(0), vfstest.NewMem())
 		if c.said {
 			say(t, m, of("plan", 1), roll{Terms: termsOf(&c.o)})
 		}
@@ -153,7 +154,7 @@ func TestNoAgreement(t *testing.T) {
 
 // What cannot be read of the primary's first word is no word.
 func TestUnreadableOpening(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	name := "/" + meet(t, one(0), mem).talk.Staging() + "/open"
 	f, err := mem.Create(name+".new", 0o666)
 	if err != nil {
@@ -183,7 +184,7 @@ func TestUnsoundShards(t *testing.T) {
 func TestOwnFailure(t *testing.T) {
 	failed := &errs.Error{Kind: errs.IO, Err: syscall.EIO}
 	for _, self := range []int{0, 1} {
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		leads, joins := meet(t, one(0), mem), meet(t, one(1), mem)
 		say(t, leads, of("plan", 0), roll{})
 		say(t, joins, of("plan", 1), roll{})
@@ -206,7 +207,7 @@ func TestOwnFailure(t *testing.T) {
 
 // A process that has planned nothing says why, has its own error, and nothing is committed.
 func TestWriteWithoutPlan(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	leads, joins := meet(t, one(0), mem), meet(t, one(1), mem)
 	say(t, leads, "outcome", outcome{Failure: fail(&errs.Error{Kind: errs.Busy})})
 	if err := joins.sayReport(t.Context(), syscall.EIO); err != nil {
@@ -231,12 +232,12 @@ func TestWriteWithoutPlan(t *testing.T) {
 func TestEveryFailureIsTold(t *testing.T) {
 	for _, self := range []int{0, 1} {
 		for n := 1; ; n++ {
-			mem := vfs.NewMem()
+			mem := vfstest.NewMem()
 			if self == 1 {
 				leads := meet(t, one(0), mem)
 				say(t, leads, of("plan", 0), roll{})
 			}
-			f := vfs.NewFault(mem, vfs.Plan{N: n, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op != vfs.OpClose }})
+			f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
 			g := one(self)
 			g.Active = []int{0, self}[:self+1]
 			m, err := g.Meet(t.Context(), Call{Store: local.New(f, "/", nil), Name: "c", Key: "k"})
@@ -253,7 +254,7 @@ func TestEveryFailureIsTold(t *testing.T) {
 				}
 				break
 			}
-			said := call.Op == vfs.OpCreate || call.Op == vfs.OpWriteAt // what is missing then is heard
+			said := call.Op == vfstest.OpCreate || call.Op == vfstest.OpWriteAt // what is missing then is heard
 			if !errors.Is(err, syscall.EIO) && !(said && err != nil) {
 				t.Errorf("process %d: call %d, %v, failed, and: %v", self, n, call, err)
 			}

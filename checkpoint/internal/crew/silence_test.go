@@ -8,6 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
@@ -41,7 +42,7 @@ func TestDeadProcessIsNamed(t *testing.T) {
 			}
 			return one(self)
 		}
-		mem := vfs.NewMem()
+		mem := vfstest.NewMem()
 		host, other := meeting(group(0, plan), mem), meeting(group(1, plan), mem)
 		say(t, host, of("plan", 0), roll{})
 		_, err := other.Agree(t.Context(), nil, &writer.Options{})
@@ -49,7 +50,7 @@ func TestDeadProcessIsNamed(t *testing.T) {
 		_, err = host.Agree(t.Context(), nil, &writer.Options{})
 		named(t, "a plan is missing, to the primary", err, "process 2")
 
-		mem = vfs.NewMem()
+		mem = vfstest.NewMem()
 		host, other = meeting(group(0, written), mem), meeting(group(1, end), mem)
 		other.report.Manifest = (&manifest.Manifest{}).Append(nil)
 		if err := other.sayReport(t.Context(), nil); err != nil {
@@ -62,12 +63,12 @@ func TestDeadProcessIsNamed(t *testing.T) {
 			named(t, "the outcome is missing, at the barrier", other.barrier(t.Context(), end), "process 0, the primary")
 		}
 	}
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	_, err := three(one(1)).Meet(t.Context(), call(mem))
 	named(t, "the primary has not begun", err, "process 0, the primary")
 
 	// A file that a process has reported, and that is not there.
-	host := meeting(one(0), vfs.NewMem())
+	host := meeting(one(0), vfstest.NewMem())
 	m := manifest.Manifest{Files: []manifest.File{{Name: "d/z", Size: 1}}}
 	if err := host.add(t.Context(), report{Manifest: m.Append(nil)}, piece()); errs.KindOf(err) != errs.NotFound || strings.Contains(err.Error(), ".orbax-checkpoint-tmp") {
 		t.Error(err)

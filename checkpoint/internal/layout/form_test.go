@@ -7,7 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -17,7 +17,7 @@ import (
 // empty container.
 func manyLeaves(t *testing.T, n int) (open *layout.OpenTree, live uint64) {
 	t.Helper()
-	ctx, st, state := t.Context(), local.New(vfs.NewMem(), "/", nil), tree.NewDict()
+	ctx, st, state := t.Context(), local.New(vfstest.NewMem(), "/", nil), tree.NewDict()
 	for i := range n {
 		x := tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{1}, Data: []byte{byte(i), 0, 0, 0}}
 		if i%2 == 1 {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -153,7 +153,7 @@ func TestEveryFailureOfASaveIsTold(t *testing.T) {
 		return b
 	}
 	// A committed checkpoint to link from: small has no parity file to itself, twin has one.
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	txn, err := st.Begin(ctx, "old", store.TxnOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -432,7 +432,7 @@ func TestLostTables(t *testing.T) {
 // first one and the second one; where neither can be, that is told.
 func TestLongTable(t *testing.T) {
 	ctx := t.Context()
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	txn, err := st.Begin(ctx, "ckpt", store.TxnOptions{})
 	if err != nil {
 		t.Fatal(err)

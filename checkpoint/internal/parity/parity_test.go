@@ -12,7 +12,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -66,7 +66,7 @@ func random(r *rand.Rand, n int) []byte {
 func saved(t *testing.T, r *rand.Rand, percent int, signed bool, sizes ...int) (*disk, *manifest.Manifest) {
 	t.Helper()
 	ctx := context.Background()
-	st := local.New(vfs.NewMem(), "/", nil)
+	st := local.New(vfstest.NewMem(), "/", nil)
 	txn, err := st.Begin(ctx, "ckpt", store.TxnOptions{})
 	if err != nil {
 		t.Fatal(err)

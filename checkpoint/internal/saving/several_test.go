@@ -9,7 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crewtest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -27,7 +27,7 @@ func half(p int) writer.Parts {
 func TestLayOutFailureIsTold(t *testing.T) {
 	bad := errors.New("no randomness")
 	for failing := range 2 {
-		mem, barrier := vfs.NewMem(), crewtest.NewBarrier(2, nil)
+		mem, barrier := vfstest.NewMem(), crewtest.NewBarrier(2, nil)
 		var failures [2]error
 		crewtest.Run(2, func(p int) error {
 			to := saving.Target{Store: local.New(mem, "/", nil), Name: "c", Key: "k"}

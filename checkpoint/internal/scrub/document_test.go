@@ -13,7 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -81,7 +81,7 @@ func TestLinesThatAreNoRecords(t *testing.T) {
 // cannot find out whether there is a document, it returns the error.
 func TestForget(t *testing.T) {
 	ctx := t.Context()
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	st := local.New(mem, "/", nil)
 	if err := Forget(ctx, st, "run", "1"); err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestForget(t *testing.T) {
 	if d := cmp.Diff(kept, Read(ctx, st, "run")); d != "" {
 		t.Error(d)
 	}
-	bad := vfs.NewFault(mem, vfs.Plan{N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpStat }})
+	bad := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpStat }})
 	if err := Forget(ctx, local.New(bad, "/", nil), "run", "1"); !errors.Is(err, syscall.EIO) {
 		t.Errorf("on a disk that does not answer: %v", err)
 	}

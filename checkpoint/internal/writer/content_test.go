@@ -12,7 +12,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/internal/arena"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -75,7 +75,7 @@ func write(t *testing.T, root *tree.Node, how Mode, o Options) map[string][]byte
 	if o.Layout == Safetensors {
 		o.Memory = Heap{}
 	}
-	st := local.New(vfs.NewMem(), "/", options)
+	st := local.New(vfstest.NewMem(), "/", options)
 	if o.Dedup != nil {
 		o.Dedup = &Dedup{Store: st}
 	}
@@ -148,7 +148,7 @@ func TestBelievedChecksums(t *testing.T) {
 	root := runs(t, 0)
 	for _, how := range []Mode{InPlace, Copy} {
 		for _, wrong := range []bool{false, true} {
-			st := local.New(vfs.NewMem(), "/", options)
+			st := local.New(vfstest.NewMem(), "/", options)
 			save := func(name string, bases ...string) Stats {
 				items, err := testItems(map[string]any{"state": root})
 				if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -152,7 +153,7 @@ var formats = []Options{
 func TestDedupLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := t.Context()
-		s := newSeries(vfs.NewMem(), "/run")
+		s := newSeries(vfstest.NewMem(), "/run")
 		names := []string{"a", "b", "c", "d", "e", "f"}
 		for i, n := range names[:5] {
 			s.state[n] = fill(rapid.SampledFrom([]int{40, 1500, 1500, 1800, 5000, 70_000}).Draw(t, "size"), byte(i))
@@ -358,8 +359,8 @@ func TestLinksRefused(t *testing.T) {
 		syscall.EXDEV: errs.Other, syscall.EMLINK: errs.Other, syscall.EPERM: errs.Other, syscall.ENOTSUP: errs.Other,
 		syscall.EIO: errs.IO, syscall.ENOSPC: errs.Exhausted,
 	} {
-		mem := vfs.NewMem()
-		s := newSeries(vfs.NewFault(mem, vfs.Plan{N: 1, Forever: true, Err: err, Only: func(c vfs.Call) bool { return c.Op == vfs.OpLink }}), "/run")
+		mem := vfstest.NewMem()
+		s := newSeries(vfstest.NewFault(mem, vfstest.Plan{N: 1, Forever: true, Err: err, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLink }}), "/run")
 		s.state["a"] = fill(5000, 1)
 		if _, err := s.save(ctx); err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -104,7 +105,7 @@ func TestSeveralFilesPowerLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, op := range []vfs.Op{vfs.OpSync, vfs.OpTruncate} {
+	for _, op := range []vfstest.Op{vfstest.OpSync, vfstest.OpTruncate} {
 		_, err := crash.Run(saveSeveral, whole, &crash.Options{
 			Limit: 16, Samples: 16, Wrap: func(fsys vfs.FS) vfs.FS { return crash.Without(fsys, op) },
 		})
@@ -163,7 +164,7 @@ func TestBudget(t *testing.T) {
 			w.WaitCopied()
 			x.Data[7]++
 		}
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		txn, err := local.New(fsys, "/", nil).Begin(ctx, "c", store.TxnOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -205,7 +206,7 @@ func TestHandOver(t *testing.T) {
 		if change {
 			x.Data[100]++
 		}
-		txn, err := local.New(vfs.NewMem(), "/", nil).Begin(ctx, "c", store.TxnOptions{})
+		txn, err := local.New(vfstest.NewMem(), "/", nil).Begin(ctx, "c", store.TxnOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +241,7 @@ func TestFirstLeafFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		txn, err := local.New(vfs.NewMem(), "/", nil).Begin(ctx, "c", store.TxnOptions{})
+		txn, err := local.New(vfstest.NewMem(), "/", nil).Begin(ctx, "c", store.TxnOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

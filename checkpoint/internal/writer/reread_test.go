@@ -12,7 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/arena"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -63,7 +63,7 @@ func TestRereadOfHalf(t *testing.T) {
 // function given.
 func savedBeside(t *testing.T, read func(p []byte) error) error {
 	t.Helper()
-	ctx, st := t.Context(), local.New(vfs.NewMem(), "/", nil)
+	ctx, st := t.Context(), local.New(vfstest.NewMem(), "/", nil)
 	save := func(name string, read func(p []byte) error) error {
 		lazy := Lazy{DType: tensor.Float32, Shape: tensor.Shape{1 << 15}, Read: func(_ context.Context, _ zarr.Box, dst []byte) error { return read(dst) }}
 		items, err := testItems(map[string]any{"state": tree.NewDict().Set("x", tree.NewLeaf(lazy))})
@@ -156,7 +156,7 @@ func saveDrawing(t *testing.T, compression Compression, random io.Reader) error 
 		return err
 	}
 	defer w.Close()
-	txn, err := local.New(vfs.NewMem(), "/", nil).Begin(t.Context(), "c", store.TxnOptions{})
+	txn, err := local.New(vfstest.NewMem(), "/", nil).Begin(t.Context(), "c", store.TxnOptions{})
 	if err == nil {
 		_, err = w.Write(t.Context(), txn)
 	}

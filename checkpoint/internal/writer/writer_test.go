@@ -10,7 +10,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/internal/crc"
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -85,7 +85,7 @@ func TestSumsAreThoseOfTheBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	st := local.New(fsys, "/", nil)
 	txn, err := st.Begin(ctx, "c", store.TxnOptions{})
 	if err != nil {

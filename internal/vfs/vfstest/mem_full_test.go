@@ -1,18 +1,18 @@
-package vfs_test
+package vfstest_test
 
 import (
 	"errors"
 	"syscall"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 )
 
 // A disk counts what is on it: names, bytes, room that was reserved, files that
 // were removed and are still open.
 func TestFullDisk(t *testing.T) {
-	const block = vfs.BlockSize
-	m := vfs.NewMem()
+	const block = vfstest.BlockSize
+	m := vfstest.NewMem()
 	base := m.Used()
 	m.SetCapacity(base + 6*block)
 	used := func(blocks int64) {

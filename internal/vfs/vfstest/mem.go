@@ -1,6 +1,7 @@
-package vfs
+package vfstest
 
 import (
+	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"io/fs"
 	"maps"
 	"path"
@@ -220,7 +221,7 @@ func (m *Mem) make(op Op, name string, dir bool, perm fs.FileMode) (*node, error
 }
 
 // Create implements FS.
-func (m *Mem) Create(name string, perm fs.FileMode) (File, error) {
+func (m *Mem) Create(name string, perm fs.FileMode) (vfs.File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n, err := m.make(OpCreate, name, false, perm)
@@ -239,7 +240,7 @@ func (m *Mem) Mkdir(name string, perm fs.FileMode) error {
 }
 
 // Open implements FS. Directories cannot be opened.
-func (m *Mem) Open(name string) (File, error) {
+func (m *Mem) Open(name string) (vfs.File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n, err := m.lookup(clean(name))
@@ -365,4 +366,4 @@ func (i memInfo) Size() int64        { return i.size }
 func (i memInfo) Mode() fs.FileMode  { return i.mode }
 func (i memInfo) ModTime() time.Time { return i.mtime }
 func (i memInfo) IsDir() bool        { return i.mode.IsDir() }
-func (i memInfo) Sys() any           { return i.id }
+func (i memInfo) Sys() any           { return vfs.FileID{Node: uint64(i.id)} }

@@ -1,6 +1,7 @@
-package vfs
+package vfstest
 
 import (
+	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"io"
 	"io/fs"
 	"os"
@@ -198,7 +199,7 @@ func (f *memFile) change(c Call, grown int64, do func(c *content, fits int64) er
 }
 
 func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
-	if f.direct.Load() && (off%DirectBlock != 0 || len(p)%DirectBlock != 0 || !Aligned(p)) {
+	if f.direct.Load() && (off%vfs.DirectBlock != 0 || len(p)%vfs.DirectBlock != 0 || !vfs.Aligned(p)) {
 		return 0, pathError(OpWriteAt, f.name, syscall.EINVAL)
 	}
 	n := len(p)

@@ -1,4 +1,4 @@
-package vfs_test
+package vfstest_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 )
 
 // show renders a file system as "name=content name/ …"; runs of bytes are
@@ -67,7 +68,7 @@ func short(b []byte) string {
 	return s.String()
 }
 
-func states(m *vfs.Mem) []string {
+func states(m *vfstest.Mem) []string {
 	set := map[string]bool{}
 	for s := range m.States() {
 		set[show(s)] = true
@@ -76,7 +77,7 @@ func states(m *vfs.Mem) []string {
 }
 
 // script runs one-line commands on a file system; "!" syncs everything.
-func script(t interface{ Fatal(...any) }, m *vfs.Mem, commands string) {
+func script(t interface{ Fatal(...any) }, m *vfstest.Mem, commands string) {
 	files := map[string]vfs.File{}
 	for line := range strings.SplitSeq(commands, ";") {
 		w := strings.Fields(line)
@@ -158,7 +159,7 @@ func TestCrashModel(t *testing.T) {
 		{"a directory renamed twice", "mkdir a; !; rename a b; rename b c", []string{"", "a/", "b/", "c/"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := vfs.NewMem()
+			m := vfstest.NewMem()
 			script(t, m, c.script)
 			before := show(m)
 			if diff := cmp.Diff(c.want, states(m)); diff != "" {
@@ -176,9 +177,9 @@ func TestCrashModel(t *testing.T) {
 
 // TestLostWrites: after a failed Sync a second one promises nothing.
 func TestLostWrites(t *testing.T) {
-	m := vfs.NewMem()
-	f, err := vfs.NewFault(m, vfs.Plan{
-		N: 1, Err: syscall.EIO, Only: func(c vfs.Call) bool { return c.Op == vfs.OpSync },
+	m := vfstest.NewMem()
+	f, err := vfstest.NewFault(m, vfstest.Plan{
+		N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpSync },
 	}).Create("a", 0o666)
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +205,7 @@ func TestLostWrites(t *testing.T) {
 // TestCrashLaws holds for random histories.
 func TestCrashLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := vfs.NewMem()
+		m := vfstest.NewMem()
 		history(t, m)
 		all := map[[16]byte]bool{}
 		n := 0
@@ -239,7 +240,7 @@ func TestCrashLaws(t *testing.T) {
 }
 
 // history does a few random operations; those that fail change nothing.
-func history(t *rapid.T, m *vfs.Mem) {
+func history(t *rapid.T, m *vfstest.Mem) {
 	files := map[string]vfs.File{}
 	name := rapid.SampledFrom([]string{"/a", "/b", "/d", "/d/x", "/d/y"})
 	for range rapid.IntRange(1, 12).Draw(t, "operations") {

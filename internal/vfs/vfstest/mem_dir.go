@@ -1,6 +1,7 @@
-package vfs
+package vfstest
 
 import (
+	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"io/fs"
 	"maps"
 	"os"
@@ -26,7 +27,7 @@ type memDir struct {
 }
 
 // OpenDir implements FS.
-func (m *Mem) OpenDir(name string) (Dir, error) {
+func (m *Mem) OpenDir(name string) (vfs.Dir, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n, err := m.lookup(clean(name))
@@ -65,7 +66,7 @@ func (d *memDir) at(op Op, name string) (*node, error) {
 }
 
 // Open implements Dir.
-func (d *memDir) Open(name string) (File, error) {
+func (d *memDir) Open(name string) (vfs.File, error) {
 	d.m.mu.Lock()
 	defer d.m.mu.Unlock()
 	n, err := d.at(OpOpen, name)

@@ -1,6 +1,7 @@
-package vfs
+package vfstest
 
 import (
+	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"io"
 	"io/fs"
 	"os"
@@ -40,7 +41,7 @@ func (p *Plan) short(c Call) bool { return p.Short && (c.Op == OpWriteAt || c.Op
 // Fault is a file system in which chosen calls fail. Close always closes, and
 // a Sync that fails without Done loses what was written, as on Linux.
 type Fault struct {
-	FS
+	vfs.FS
 	plan  Plan
 	mu    sync.Mutex
 	calls int
@@ -49,7 +50,7 @@ type Fault struct {
 }
 
 // NewFault returns fsys with the failures of plan.
-func NewFault(fsys FS, plan Plan) *Fault {
+func NewFault(fsys vfs.FS, plan Plan) *Fault {
 	f := &Fault{plan: plan}
 	f.FS = Intercept(fsys, f.around)
 	return f

@@ -1,4 +1,4 @@
-package vfs_test
+package vfstest_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/internal/vfs"
+	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 )
 
 // little is a workload of seven calls.
@@ -40,19 +41,19 @@ func little(fsys vfs.FS) (err error) {
 }
 
 func TestFaultCounts(t *testing.T) {
-	f := vfs.NewFault(vfs.NewMem(), vfs.Plan{})
+	f := vfstest.NewFault(vfstest.NewMem(), vfstest.Plan{})
 	if err := little(f); err != nil || f.Calls() != 7 {
 		t.Fatalf("%d calls, %v", f.Calls(), err)
 	}
 	for n := 1; n <= 7; n++ {
 		for _, forever := range []bool{false, true} {
-			mem := vfs.NewMem()
-			f := vfs.NewFault(mem, vfs.Plan{N: n, Forever: forever, Err: syscall.EIO})
+			mem := vfstest.NewMem()
+			f := vfstest.NewFault(mem, vfstest.Plan{N: n, Forever: forever, Err: syscall.EIO})
 			err := little(f)
 			if !errors.Is(err, syscall.EIO) {
 				t.Errorf("call %d: %v", n, err)
 			}
-			if call, hits := f.Hit(); hits == 0 || call.Op == vfs.OpNone {
+			if call, hits := f.Hit(); hits == 0 || call.Op == vfstest.OpNone {
 				t.Errorf("call %d: hit %v %d times", n, call, hits)
 			}
 			if mem.OpenFiles() != 0 {
@@ -63,22 +64,22 @@ func TestFaultCounts(t *testing.T) {
 }
 
 func TestFaultEffects(t *testing.T) {
-	write := func(c vfs.Call) bool { return c.Op == vfs.OpWriteAt }
+	write := func(c vfstest.Call) bool { return c.Op == vfstest.OpWriteAt }
 	for _, c := range []struct {
 		name string
-		plan vfs.Plan
+		plan vfstest.Plan
 		n    int
 		err  error
 		size int64
 	}{
-		{"nothing", vfs.Plan{N: 1, Err: syscall.ENOSPC}, 0, syscall.ENOSPC, 0},
-		{"short", vfs.Plan{N: 1, Short: true}, 2, nil, 2},
-		{"short with error", vfs.Plan{N: 1, Short: true, Err: syscall.ENOSPC}, 2, syscall.ENOSPC, 2},
-		{"done", vfs.Plan{N: 1, Done: true, Err: syscall.EIO}, 4, syscall.EIO, 4},
-		{"later", vfs.Plan{N: 2, Err: syscall.EIO}, 4, nil, 4},
+		{"nothing", vfstest.Plan{N: 1, Err: syscall.ENOSPC}, 0, syscall.ENOSPC, 0},
+		{"short", vfstest.Plan{N: 1, Short: true}, 2, nil, 2},
+		{"short with error", vfstest.Plan{N: 1, Short: true, Err: syscall.ENOSPC}, 2, syscall.ENOSPC, 2},
+		{"done", vfstest.Plan{N: 1, Done: true, Err: syscall.EIO}, 4, syscall.EIO, 4},
+		{"later", vfstest.Plan{N: 2, Err: syscall.EIO}, 4, nil, 4},
 	} {
 		c.plan.Only = write
-		f, err := vfs.NewFault(vfs.NewMem(), c.plan).Create("/a", 0o666)
+		f, err := vfstest.NewFault(vfstest.NewMem(), c.plan).Create("/a", 0o666)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,8 +92,8 @@ func TestFaultEffects(t *testing.T) {
 			t.Errorf("%s: wrote %d, %v, size %d", c.name, n, err, info.Size())
 		}
 	}
-	mem := vfs.NewMem()
-	f := vfs.NewFault(mem, vfs.Plan{N: 1, Done: true, Err: syscall.EIO})
+	mem := vfstest.NewMem()
+	f := vfstest.NewFault(mem, vfstest.Plan{N: 1, Done: true, Err: syscall.EIO})
 	if _, err := f.Create("/a", 0o666); !errors.Is(err, syscall.EIO) || mem.OpenFiles() != 0 {
 		t.Errorf("create that was done: %v, %d open files", err, mem.OpenFiles())
 	}
@@ -102,7 +103,7 @@ func TestFaultEffects(t *testing.T) {
 }
 
 func TestFaultReads(t *testing.T) {
-	mem := vfs.NewMem()
+	mem := vfstest.NewMem()
 	w, err := mem.Create("/a", 0o666)
 	if err != nil {
 		t.Fatal(err)
@@ -112,16 +113,16 @@ func TestFaultReads(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		plan vfs.Plan
+		plan vfstest.Plan
 		n    int
 		err  error
 	}{
-		{"fails", vfs.Plan{N: 1, Err: syscall.EIO}, 0, syscall.EIO},
-		{"short", vfs.Plan{N: 1, Short: true}, 2, io.EOF},
-		{"short with error", vfs.Plan{N: 1, Short: true, Err: syscall.EIO}, 2, syscall.EIO},
+		{"fails", vfstest.Plan{N: 1, Err: syscall.EIO}, 0, syscall.EIO},
+		{"short", vfstest.Plan{N: 1, Short: true}, 2, io.EOF},
+		{"short with error", vfstest.Plan{N: 1, Short: true, Err: syscall.EIO}, 2, syscall.EIO},
 	} {
-		c.plan.Only = func(c vfs.Call) bool { return c.Op == vfs.OpReadAt }
-		f, err := vfs.NewFault(mem, c.plan).Open("/a")
+		c.plan.Only = func(c vfstest.Call) bool { return c.Op == vfstest.OpReadAt }
+		f, err := vfstest.NewFault(mem, c.plan).Open("/a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +139,7 @@ func TestFaultDelays(t *testing.T) {
 			forever bool
 			want    time.Duration
 		}{{false, time.Hour}, {true, 5 * time.Hour}} {
-			f := vfs.NewFault(vfs.NewMem(), vfs.Plan{N: 3, Forever: c.forever, Delay: time.Hour})
+			f := vfstest.NewFault(vfstest.NewMem(), vfstest.Plan{N: 3, Forever: c.forever, Delay: time.Hour})
 			start := time.Now()
 			if err := little(f); err != nil {
 				t.Fatal(err)
@@ -146,7 +147,7 @@ func TestFaultDelays(t *testing.T) {
 			if took := time.Since(start); took != c.want {
 				t.Errorf("for ever %v: took %v, want %v", c.forever, took, c.want)
 			}
-			if call, hits := f.Hit(); call.Op != vfs.OpWriteAt || hits != int(c.want/time.Hour) {
+			if call, hits := f.Hit(); call.Op != vfstest.OpWriteAt || hits != int(c.want/time.Hour) {
 				t.Errorf("%v, %d hits", call, hits)
 			}
 		}
@@ -155,7 +156,7 @@ func TestFaultDelays(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	var b bytes.Buffer
-	l := vfs.NewLog(vfs.NewMem(), &b, func(c vfs.Call) bool { return c.Op == vfs.OpClose })
+	l := vfstest.NewLog(vfstest.NewMem(), &b, func(c vfstest.Call) bool { return c.Op == vfstest.OpClose })
 	if err := little(l); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
-package vfs
+package vfstest
 
 import (
+	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"io"
 	"io/fs"
 	"path"
@@ -14,15 +15,15 @@ type Around func(c *Call, do func() error) error
 
 // Intercept returns fsys with around at every call to it and to its files.
 // around may be called concurrently.
-func Intercept(fsys FS, around Around) FS { return &intercepted{fsys, around} }
+func Intercept(fsys vfs.FS, around Around) vfs.FS { return &intercepted{fsys, around} }
 
 type intercepted struct {
-	fsys   FS
+	fsys   vfs.FS
 	around Around
 }
 
-func (x *intercepted) file(op Op, name string, open func() (File, error)) (File, error) {
-	var f File
+func (x *intercepted) file(op Op, name string, open func() (vfs.File, error)) (vfs.File, error) {
+	var f vfs.File
 	err := x.around(&Call{Op: op, Name: name}, func() (err error) {
 		f, err = open()
 		return err
@@ -36,12 +37,12 @@ func (x *intercepted) file(op Op, name string, open func() (File, error)) (File,
 	return &interceptedFile{f, name, x.around}, nil
 }
 
-func (x *intercepted) Create(name string, perm fs.FileMode) (File, error) {
-	return x.file(OpCreate, name, func() (File, error) { return x.fsys.Create(name, perm) })
+func (x *intercepted) Create(name string, perm fs.FileMode) (vfs.File, error) {
+	return x.file(OpCreate, name, func() (vfs.File, error) { return x.fsys.Create(name, perm) })
 }
 
-func (x *intercepted) Open(name string) (File, error) {
-	return x.file(OpOpen, name, func() (File, error) { return x.fsys.Open(name) })
+func (x *intercepted) Open(name string) (vfs.File, error) {
+	return x.file(OpOpen, name, func() (vfs.File, error) { return x.fsys.Open(name) })
 }
 
 func (x *intercepted) Mkdir(name string, perm fs.FileMode) error {
@@ -106,8 +107,8 @@ func (x *intercepted) Lock(name string, perm fs.FileMode, note []byte) (io.Close
 
 // OpenDir has around be called for what is done in the directory too, by the name
 // that it had when it was opened.
-func (x *intercepted) OpenDir(name string) (Dir, error) {
-	var d Dir
+func (x *intercepted) OpenDir(name string) (vfs.Dir, error) {
+	var d vfs.Dir
 	err := x.around(&Call{Op: OpOpenDir, Name: name}, func() (err error) {
 		d, err = x.fsys.OpenDir(name)
 		return err
@@ -122,13 +123,13 @@ func (x *intercepted) OpenDir(name string) (Dir, error) {
 }
 
 type interceptedDir struct {
-	d    Dir
+	d    vfs.Dir
 	name string
 	x    *intercepted
 }
 
-func (d *interceptedDir) Open(name string) (File, error) {
-	return d.x.file(OpOpen, path.Join(d.name, name), func() (File, error) { return d.d.Open(name) })
+func (d *interceptedDir) Open(name string) (vfs.File, error) {
+	return d.x.file(OpOpen, path.Join(d.name, name), func() (vfs.File, error) { return d.d.Open(name) })
 }
 
 func (d *interceptedDir) Stat(name string) (info fs.FileInfo, err error) {
@@ -163,7 +164,7 @@ func (d *interceptedDir) Lock(exclusive bool) (taken bool, err error) {
 func (d *interceptedDir) Close() error { return d.d.Close() }
 
 type interceptedFile struct {
-	f      File
+	f      vfs.File
 	name   string
 	around Around
 }
@@ -242,3 +243,6 @@ func (x *interceptedFile) Close() error {
 	}
 	return err
 }
+
+// DropCache drops the cache of the file below; see DropCache of package vfs.
+func (x *interceptedFile) DropCache() error { return vfs.DropCache(x.f) }

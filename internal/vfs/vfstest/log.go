@@ -1,8 +1,9 @@
-package vfs
+package vfstest
 
 import (
 	"errors"
 	"fmt"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"io"
 	"io/fs"
 	"regexp"
@@ -19,7 +20,7 @@ import (
 // Every run of 16 hexadecimal digits is replaced by <nonceK>, K by order of
 // appearance.
 type Log struct {
-	FS
+	vfs.FS
 	mu     sync.Mutex
 	w      io.Writer
 	nonces map[string]string
@@ -28,7 +29,7 @@ type Log struct {
 
 // NewLog returns fsys with each call written to w, but for those for which
 // skip, when not nil, is true.
-func NewLog(fsys FS, w io.Writer, skip func(Call) bool) *Log {
+func NewLog(fsys vfs.FS, w io.Writer, skip func(Call) bool) *Log {
 	l := &Log{w: w, nonces: map[string]string{}, skip: skip}
 	l.FS = Intercept(fsys, l.around)
 	return l

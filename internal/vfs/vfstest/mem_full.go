@@ -1,4 +1,4 @@
-package vfs
+package vfstest
 
 // SetCapacity makes m a disk of so many bytes, 0 = without bound. Every file and
 // directory takes a block of BlockSize for itself, and a file the blocks of its

@@ -1,7 +1,8 @@
-package vfs
+package vfstest
 
 import (
 	"bytes"
+	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"io"
 	"io/fs"
 	"sync"
@@ -30,7 +31,7 @@ func (m *Mem) Lock(name string, perm fs.FileMode, note []byte) (io.Closer, error
 		return nil, pathError(OpLock, name, syscall.EISDIR)
 	}
 	if held, ok := m.locked[n]; ok {
-		return nil, &Held{Name: name, Note: held}
+		return nil, &vfs.Held{Name: name, Note: held}
 	}
 	if m.locked == nil {
 		m.locked = map[*node][]byte{}
