@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/exec"
 	"github.com/bivouac-ml/bivouac/internal/flow"
-	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/pipeline/exec"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"
 )

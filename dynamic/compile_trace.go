@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/internal/thrown"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/bivouac-ml/bivouac/dynamic/internal/fields"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/fields"
 	"github.com/bivouac-ml/bivouac/op"
 )
 

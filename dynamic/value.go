@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/exec"
 	"github.com/bivouac-ml/bivouac/internal/loan"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/pipeline/exec"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

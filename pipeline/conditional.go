@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
 // branch is a side of a conditional whose operators are taken, or were.

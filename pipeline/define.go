@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/graph"
 	_ "github.com/bivouac-ml/bivouac/op/arith" // operators that every pipeline knows
 	_ "github.com/bivouac-ml/bivouac/op/conditional"
 	_ "github.com/bivouac-ml/bivouac/op/debug"
@@ -15,6 +14,7 @@ import (
 	_ "github.com/bivouac-ml/bivouac/op/image"
 	_ "github.com/bivouac-ml/bivouac/op/random"
 	_ "github.com/bivouac-ml/bivouac/op/reduce"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/tensor"
 )

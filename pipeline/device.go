@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
 // deviceArg is the argument that every operator of DALI takes. The only device is

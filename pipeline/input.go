@@ -8,7 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/flow"
-	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

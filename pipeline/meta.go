@@ -2,8 +2,8 @@ package pipeline
 
 import (
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
 // ReaderMeta is what a reader says about its data set and its shard of it.

@@ -40,10 +40,10 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/exec"
 	"github.com/bivouac-ml/bivouac/internal/flow"
-	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/pipeline/exec"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/stream"
 	"github.com/bivouac-ml/bivouac/tensor"

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/exec"
-	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/pipeline/exec"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
 // ErrorPolicy says what becomes of a sample that cannot be read, or at which an operator

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/exec"
 	"github.com/bivouac-ml/bivouac/internal/flow"
 	"github.com/bivouac-ml/bivouac/internal/loan"
+	"github.com/bivouac-ml/bivouac/pipeline/exec"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bivouac-ml/bivouac/internal/exec"
+	"github.com/bivouac-ml/bivouac/pipeline/exec"
 )
 
 // OperatorStatistics is what an operator has done. The first four are DALI's, one for

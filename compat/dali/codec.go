@@ -6,8 +6,8 @@ import (
 
 	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/rng"
 )
 

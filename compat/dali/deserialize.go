@@ -8,9 +8,9 @@ import (
 
 	"github.com/bivouac-ml/bivouac/compat/dali/pipeproto"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 

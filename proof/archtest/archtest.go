@@ -120,7 +120,7 @@ func (r *Rules) Check(pkgs []Package, inModule func(path string) bool) []Violati
 		}
 		level, row, ok := r.place(p.Path)
 		if !ok {
-			fail("", "stands on no floor; give it a row in floors.go and in docs/architecture.md")
+			fail("", "stands on no floor; give it a row in floors.go")
 			continue
 		}
 		floor := &r.Floors[level]

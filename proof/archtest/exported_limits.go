@@ -55,6 +55,8 @@ func ExportedLimits() map[string]int {
 		"op/reduce":                       0,
 		"order":                           163,
 		"pipeline":                        239,
+		"pipeline/exec":                   35,
+		"pipeline/graph":                  31,
 		"pipeline/fn":                     192,
 		"reader":                          6,
 		"rng":                             39,

@@ -12,6 +12,7 @@ func Module() Rules {
 				{Packages: "internal/fold"},
 				{Packages: "internal/loan", Beside: []string{"errs"}},
 				{Packages: "internal/thrown"},
+				{Packages: "internal/flow", Beside: []string{"errs", "internal/loan"}},
 				{Packages: "errs"}, // pure, and below everything that can fail
 			}},
 			{
@@ -46,10 +47,9 @@ func Module() Rules {
 				{Packages: "op/...", Beside: []string{"op", "op/internal/..."}},
 				{Packages: "op/internal/...", Beside: []string{"op", "op/internal/..."}},
 				{Packages: "reader/...", Beside: []string{"op", "reader"}, Modules: []string{"golang.org/x/sys"}},
-				{Packages: "internal/flow"},
-				{Packages: "internal/fields", Beside: []string{"op"}},
-				{Packages: "internal/graph", Beside: []string{"op", "reader"}},
-				{Packages: "internal/exec", Beside: []string{"op", "op/...", "reader", "internal/graph", "internal/flow"}, Modules: []string{"golang.org/x/sys"}},
+				{Packages: "dynamic/internal/fields", Beside: []string{"op"}},
+				{Packages: "pipeline/graph", Beside: []string{"op", "reader"}},
+				{Packages: "pipeline/exec", Beside: []string{"op", "op/...", "reader", "pipeline/graph", "internal/flow"}, Modules: []string{"golang.org/x/sys"}},
 				{Packages: "checkpoint/internal/...", Beside: []string{"checkpoint/internal/...", "checkpoint/handler"}},
 				{Packages: "checkpoint/handler", Beside: []string{"checkpoint/internal/orbax", "checkpoint/internal/provided"}},
 				{Packages: "checkpoint/handler/protohandler", Beside: []string{"checkpoint/internal/provided"}, Modules: []string{"google.golang.org/protobuf"}},
@@ -141,7 +141,7 @@ func Module() Rules {
 				Reason:  "only who opens a directory by name picks the store",
 			},
 			{
-				Package: "internal/exec",
+				Package: "pipeline/exec",
 				To:      []string{"pipeline", "dynamic/...", "loader"},
 				Reason:  "the executor has an engine in front of it",
 			},

@@ -121,10 +121,6 @@ type Leak struct {
 // Leaking lists the exported declarations that may name an internal type. The list gets shorter, not longer.
 func Leaking() []Leak {
 	return []Leak{
-		{"dynamic/readers: Request.Node", "compat/dali reads the arguments of readers"},
-		{"pipeline: Compat.Arrange", "compat/dali keys the random numbers of nodes"},
-		{"pipeline: Compat.DrawsAlike", "compat/dali compares nodes"},
-		{"pipeline: Definition.Graph", "compat/dali and the command read the graph"},
 		{"store/local: New", "tests run the store on file systems in memory"},
 	}
 }

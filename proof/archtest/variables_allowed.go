@@ -41,7 +41,7 @@ func Variables() []Variable {
 		{"internal/vfs.withoutOpenat2", Memo, "the kernel has no openat2"},
 
 		{"format/internal/zframe.encoders", Constant, "encoders by level, each made when it is first asked for"},
-		{"internal/graph.inputSchema", Constant, "the schema of every input, told by its address"},
+		{"pipeline/graph.inputSchema", Constant, "the schema of every input, told by its address"},
 		{"internal/kernel.backward", Constant, "a table for assembly"},
 		{"internal/kernel.forward", Constant, "a table for assembly"},
 		{"internal/kernel/castagnoli.copied", Constant, "a table for assembly"},

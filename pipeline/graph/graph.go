@@ -1,6 +1,6 @@
 // Package graph is the intermediate form of operators and what flows between
 // them. A pipeline, a cached call of dynamic mode and a compiled loop all become
-// a [Graph], which internal/exec runs.
+// a [Graph], which pipeline/exec runs.
 //
 // A graph is made with a [Builder], which refuses at once what cannot work:
 // unknown operators and arguments, wrong numbers and types of inputs, shapes

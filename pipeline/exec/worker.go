@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"

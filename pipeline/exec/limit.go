@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/graph"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
 // allow gives the samples of a block the time that the limits allow, from now on. Without a limit

@@ -3,7 +3,7 @@ package exec
 import (
 	"slices"
 
-	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
 // A counted node of a branch gives the samples that come to it the numbers 0, 1, 2 …,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/internal/graph"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
 // This file keeps what a graph needs at once below Limits.MaxTotalBytes. The total is cut into equal parts: one for each

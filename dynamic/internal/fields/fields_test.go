@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/internal/fields"
+	"github.com/bivouac-ml/bivouac/dynamic/internal/fields"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
