@@ -3,7 +3,6 @@ package bivouac_test
 import (
 	"context"
 
-	"github.com/bivouac-ml/bivouac/dynamic"
 	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/dynamic/random"
 	"github.com/bivouac-ml/bivouac/dynamic/readers"
@@ -48,7 +47,7 @@ func readmeDynamic(ctx context.Context, files *readers.Reader, flips *random.RNG
 		}
 		images := fn.DecodersImage(ctx, batch[0], fn.DecodersImageArgs{})
 		images = fn.Flip(ctx, images, fn.FlipArgs{Horizontal: op.Of[int](random.CoinFlipBatch(ctx, flips, 64, random.CoinFlipArgs{}))})
-		train(dynamic.Sub(ctx, images, 128), batch[1])
+		train(fn.Sub(ctx, images, 128), batch[1])
 	}
 	// end
 	return nil

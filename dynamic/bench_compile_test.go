@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/dynamic/random"
 )
 
@@ -13,7 +14,7 @@ func chain(g *random.RNG) dynamic.Body {
 	const size = 4
 	return func(ctx context.Context, _ []dynamic.Value) []dynamic.Value {
 		x, y := uniform(ctx, g, size).(*dynamic.Batch), uniform(ctx, g, size).(*dynamic.Batch)
-		return []dynamic.Value{dynamic.Add(ctx, dynamic.Mul(ctx, x, 2), y)}
+		return []dynamic.Value{fn.Add(ctx, fn.Mul(ctx, x, 2), y)}
 	}
 }
 

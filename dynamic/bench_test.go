@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/opargs"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -26,7 +27,7 @@ func BenchmarkCall(b *testing.B) {
 		{"pad", func(ctx context.Context, x *dynamic.Tensor) *dynamic.Tensor {
 			return dynamic.Invoke(ctx, dynamic.Call{Op: "pad", Args: opargs.Pad{FillValue: op.Const(3.0)}, Inputs: []dynamic.Value{x}})[0].(*dynamic.Tensor)
 		}},
-		{"add", func(ctx context.Context, x *dynamic.Tensor) *dynamic.Tensor { return dynamic.Add(ctx, x, 1) }},
+		{"add", func(ctx context.Context, x *dynamic.Tensor) *dynamic.Tensor { return fn.Add(ctx, x, 1) }},
 	}
 	for _, mode := range modes {
 		for _, c := range calls {
@@ -88,7 +89,7 @@ func BenchmarkNewPlan(b *testing.B) {
 	b.Run("add", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			dynamic.Add(ctx, x, i)
+			fn.Add(ctx, x, i)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"weak"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -43,7 +44,7 @@ func TestChainHoldsNoIntermediates(t *testing.T) {
 			close(end.open)
 			x := dynamic.TensorOf(make([]int64, numbers))
 			for range calls {
-				x = dynamic.Add(ctx, x, 1)
+				x = fn.Add(ctx, x, 1)
 				between = append(between, weak.Make(x))
 			}
 			x = end.call(ctx, x)

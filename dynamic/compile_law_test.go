@@ -70,7 +70,7 @@ func (l instruction) call(ctx context.Context, g *random.RNG, size int, values [
 		if b, ok := x.(*dynamic.Batch); ok {
 			return fn.Cast(ctx, b, fn.CastArgs{DType: tensor.Float32})
 		}
-		return dynamic.Mul(ctx, x.(*dynamic.Tensor), 0.5)
+		return fn.Mul(ctx, x.(*dynamic.Tensor), 0.5)
 	}
 	return x
 }

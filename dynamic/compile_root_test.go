@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/dynamic/random"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -57,7 +58,7 @@ func (c *counter) state() int {
 
 func double(ctx context.Context, in []dynamic.Value) []dynamic.Value {
 	b := in[0].(*dynamic.Batch)
-	return []dynamic.Value{dynamic.Add(ctx, dynamic.Mul(ctx, b, 2), in[1]), in[0], dynamic.TensorOf(int32(7))}
+	return []dynamic.Value{fn.Add(ctx, fn.Mul(ctx, b, 2), in[1]), in[0], dynamic.TensorOf(int32(7))}
 }
 
 // Epochs end where the root ends them, and what the root says of itself is from the step
@@ -184,17 +185,17 @@ func TestCompileRefuses(t *testing.T) {
 			if v, err := dynamic.Item[float32](ctx, in[1].(*dynamic.Tensor)); err == nil && v > 0 {
 				return in
 			}
-			return []dynamic.Value{dynamic.Mul(ctx, in[0].(*dynamic.Batch), 2)}
+			return []dynamic.Value{fn.Mul(ctx, in[0].(*dynamic.Batch), 2)}
 		}, errs.Unsupported, "compile_root_test.go"},
 		"a shape": {&counter{}, func(ctx context.Context, in []dynamic.Value) []dynamic.Value {
 			n := len(in[1].(*dynamic.Tensor).Shape())
-			return []dynamic.Value{dynamic.Mul(ctx, in[0].(*dynamic.Batch), n)}
+			return []dynamic.Value{fn.Mul(ctx, in[0].(*dynamic.Batch), n)}
 		}, errs.Unsupported, "compile_root_test.go"},
 		"an unknown operator": {&counter{}, func(ctx context.Context, in []dynamic.Value) []dynamic.Value {
 			return dynamic.Invoke(ctx, dynamic.Call{Op: "nothing", Inputs: in[:1]})
 		}, errs.NotFound, "compile_root_test.go"},
 		"another size": {&counter{}, func(ctx context.Context, in []dynamic.Value) []dynamic.Value {
-			return []dynamic.Value{dynamic.Add(ctx, in[0].(*dynamic.Batch), outside)}
+			return []dynamic.Value{fn.Add(ctx, in[0].(*dynamic.Batch), outside)}
 		}, errs.Mismatch, "batch size"},
 		"two sizes": {nil, func(ctx context.Context, _ []dynamic.Value) []dynamic.Value {
 			return []dynamic.Value{uniform(ctx, g, 3), uniform(ctx, g, 4)}
@@ -245,7 +246,7 @@ func TestSymbols(t *testing.T) {
 	if err := kept.Evaluate(ctx); !errors.Is(err, errs.Sequence) {
 		t.Errorf("a value of the body: %v", err)
 	}
-	if err := dynamic.Mul(ctx, kept.(*dynamic.Batch), 2).Evaluate(ctx); !errors.Is(err, errs.Sequence) {
+	if err := fn.Mul(ctx, kept.(*dynamic.Batch), 2).Evaluate(ctx); !errors.Is(err, errs.Sequence) {
 		t.Errorf("an operator on it: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/dynamic/random"
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -30,9 +31,9 @@ func TestVerify(t *testing.T) {
 		}, ""},
 		"a branch": {changing(func(ctx context.Context, in []dynamic.Value, call int) dynamic.Value {
 			if call > 1 {
-				return dynamic.Mul(ctx, in[0].(*dynamic.Batch), 3)
+				return fn.Mul(ctx, in[0].(*dynamic.Batch), 3)
 			}
-			return dynamic.Mul(ctx, in[0].(*dynamic.Batch), 2)
+			return fn.Mul(ctx, in[0].(*dynamic.Batch), 2)
 		}), "compile_verify_test.go:"},
 		"a call more": {changing(func(ctx context.Context, in []dynamic.Value, call int) dynamic.Value {
 			for range call {

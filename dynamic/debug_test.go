@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -17,8 +18,8 @@ import (
 // was handed out and taken back.
 func TestKeptArray(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {
-		x := dynamic.Add(ctx, dynamic.TensorOf([]int32{1, 2}), 1)
-		y := dynamic.Add(ctx, dynamic.BatchOf([][]int32{{1}, {2, 3}}), 1)
+		x := fn.Add(ctx, dynamic.TensorOf([]int32{1, 2}), 1)
+		y := fn.Add(ctx, dynamic.BatchOf([][]int32{{1}, {2, 3}}), 1)
 		kept, err := x.Tensor(ctx)
 		if err != nil {
 			t.Fatal(err)

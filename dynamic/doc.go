@@ -5,7 +5,7 @@
 //	jpegs := dynamic.ReadFiles(ctx, paths...)
 //	images := fn.DecodersImage(ctx, jpegs, fn.DecodersImageArgs{})
 //	small := fn.Resize(ctx, images, fn.ResizeArgs{Size: op.Const([]float64{224, 224})})
-//	bright := dynamic.Mul(ctx, small, 1.5)
+//	bright := fn.Mul(ctx, small, 1.5)
 //	for i, t := range bright.Tensors() {
 //		fmt.Println(i, t.Shape())
 //	}

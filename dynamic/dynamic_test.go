@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/opargs"
@@ -57,7 +58,7 @@ func slice[T tensor.Element](t *testing.T, x *dynamic.Tensor) []T {
 func TestArithmetic(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {
 		x := dynamic.TensorOf([]int{1, 2, 3})
-		y := dynamic.Add(ctx, dynamic.Mul(ctx, x, 2), 1)
+		y := fn.Add(ctx, fn.Mul(ctx, x, 2), 1)
 		if d := cmp.Diff([]int32{3, 5, 7}, slice[int32](t, y)); d != "" {
 			t.Error(d)
 		}
@@ -74,7 +75,7 @@ func TestArithmetic(t *testing.T) {
 func TestBatch(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {
 		b := dynamic.BatchOf([][]int32{{1, 2}, {3}, {4, 5, 6}})
-		c := dynamic.Mul(ctx, b, b)
+		c := fn.Mul(ctx, b, b)
 		if c.Len() != 3 {
 			t.Fatal(c)
 		}
@@ -98,7 +99,7 @@ func TestErrors(t *testing.T) {
 		_, _, line, _ := runtime.Caller(0)
 		bad := dynamic.Invoke(ctx, dynamic.Call{Op: "slice", Inputs: []dynamic.Value{x, dynamic.TensorOf([]int32{5, 5}), dynamic.TensorOf([]int32{9, 9})},
 			Args: opargs.Slice{NormalizedAnchor: op.Const(false), NormalizedShape: op.Const(false)}})[0].(*dynamic.Tensor)
-		after := dynamic.Add(ctx, bad, 1)
+		after := fn.Add(ctx, bad, 1)
 		if sync := dynamic.ModeOf(ctx) == dynamic.Sync; (bad.Err() != nil) != sync || (after.Err() != nil) != sync {
 			t.Errorf("at the call: %v", bad.Err())
 		}
@@ -117,7 +118,7 @@ func TestErrors(t *testing.T) {
 
 func TestSizesMustAgree(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {
-		x := dynamic.Add(ctx, dynamic.BatchOf([]int{1, 2}), dynamic.BatchOf([]int{1, 2, 3}))
+		x := fn.Add(ctx, dynamic.BatchOf([]int{1, 2}), dynamic.BatchOf([]int{1, 2, 3}))
 		if !errors.Is(x.Err(), errs.Invalid) {
 			t.Errorf("%v", x.Err())
 		}

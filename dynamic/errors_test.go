@@ -45,10 +45,10 @@ func TestMistakes(t *testing.T) {
 		soon bool // is known at the call in all modes
 	}{
 		// What operators refuse.
-		{func(ctx context.Context) dynamic.Value { return dynamic.FloorDiv(ctx, x, x) }, errs.Invalid, []string{"_arithmetic_generic_op", "sample 0"}, false},
+		{func(ctx context.Context) dynamic.Value { return fn.FloorDiv(ctx, x, x) }, errs.Invalid, []string{"_arithmetic_generic_op", "sample 0"}, false},
 		{func(ctx context.Context) dynamic.Value { return dynamic.Index(ctx, b, 1) }, errs.Invalid, []string{"sample 2", "want", "got"}, false},
 		{func(ctx context.Context) dynamic.Value { return dynamic.Index(ctx, x, 0, 0) }, errs.Mismatch, []string{"want", "got"}, false},
-		{func(ctx context.Context) dynamic.Value { return dynamic.And(ctx, dynamic.TensorOf(1.5), 1) }, errs.Invalid, []string{"float32"}, false},
+		{func(ctx context.Context) dynamic.Value { return fn.And(ctx, dynamic.TensorOf(1.5), 1) }, errs.Invalid, []string{"float32"}, false},
 		{func(ctx context.Context) dynamic.Value { return fn.DecodersImage(ctx, images, fn.DecodersImageArgs{}) }, errs.Corrupt, []string{"decoders.image", "sample 0"}, false},
 		{func(ctx context.Context) dynamic.Value { return fn.Resize(ctx, x, fn.ResizeArgs{})[0] }, errs.Invalid, []string{"resize", "want"}, false},
 		{func(ctx context.Context) dynamic.Value { return fn.Pad(ctx, b, fn.PadArgs{Axes: op.Const([]int{3})}) }, errs.Invalid, []string{"pad", "axes"}, false},
@@ -69,12 +69,12 @@ func TestMistakes(t *testing.T) {
 			return invoke(ctx, dynamic.Call{Op: "pad", Args: op.Args{"fil_value": 3}, Inputs: tensors{x}})
 		}, errs.Invalid, []string{"fil_value", `did you mean "fill_value"?`}, false},
 		// What a call is refused for.
-		{func(ctx context.Context) dynamic.Value { return dynamic.Add(ctx, b, dynamic.BatchOf([]int{1})) }, errs.Invalid, []string{"input 1", "a batch of 3 samples, as of input 0", "got 1"}, true},
+		{func(ctx context.Context) dynamic.Value { return fn.Add(ctx, b, dynamic.BatchOf([]int{1})) }, errs.Invalid, []string{"input 1", "a batch of 3 samples, as of input 0", "got 1"}, true},
 		{func(ctx context.Context) dynamic.Value {
 			return fn.Pad(ctx, b, fn.PadArgs{FillValue: op.Of[float64](images)})
 		}, errs.Invalid, []string{"an argument", "3 samples"}, true},
-		{func(ctx context.Context) dynamic.Value { return dynamic.Add(ctx, x, b) }, errs.Invalid, []string{"a Batch"}, true},
-		{func(ctx context.Context) dynamic.Value { return dynamic.Add(ctx, x, "3") }, errs.Invalid, []string{"operand", "string"}, true},
+		{func(ctx context.Context) dynamic.Value { return fn.Add(ctx, x, b) }, errs.Invalid, []string{"a Batch"}, true},
+		{func(ctx context.Context) dynamic.Value { return fn.Add(ctx, x, "3") }, errs.Invalid, []string{"operand", "string"}, true},
 		{func(ctx context.Context) dynamic.Value { return dynamic.Apply[*dynamic.Tensor](ctx, "addd", x, 1) }, errs.Invalid, []string{"addd"}, true},
 		{func(ctx context.Context) dynamic.Value { return dynamic.Index(ctx, x, 1.5) }, errs.Invalid, []string{"index 0", "float64"}, true},
 		{func(ctx context.Context) dynamic.Value {
@@ -131,7 +131,7 @@ func TestMistakes(t *testing.T) {
 func TestRefusedAfterBatch(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {
 		for range 3 {
-			if err := dynamic.Add(ctx, dynamic.BatchOf([]int{1, 2}), 1).Evaluate(ctx); err != nil {
+			if err := fn.Add(ctx, dynamic.BatchOf([]int{1, 2}), 1).Evaluate(ctx); err != nil {
 				t.Fatal(err)
 			}
 			if v, ok := dynamic.Invoke(ctx, dynamic.Call{Op: "no such operator"})[0].(*dynamic.Tensor); !ok || !errors.Is(v.Err(), errs.NotFound) {
@@ -145,7 +145,7 @@ func TestRefusedAfterBatch(t *testing.T) {
 func TestErrorsStay(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {
 		bad := dynamic.Index(ctx, dynamic.BatchOf([][]int32{{1}, {2, 3}}), 1)
-		sum := dynamic.Add(ctx, dynamic.Mul(ctx, bad, 2), dynamic.Index(ctx, dynamic.TensorOf([]int{1}), 7))
+		sum := fn.Add(ctx, fn.Mul(ctx, bad, 2), dynamic.Index(ctx, dynamic.TensorOf([]int{1}), 7))
 		want := bad.Evaluate(ctx)
 		for name, v := range map[string]dynamic.Value{"sum": sum, "sample": sum.At(1), "choice": bad.Select(0), "broadcast": dynamic.Broadcast(bad.At(0), 2)} {
 			if err := v.Evaluate(ctx); err != want || v.Err() != want || want == nil {

@@ -41,7 +41,7 @@ func Example() {
 	ctx := context.Background()
 	image := dynamic.TensorOf([][][]uint8{{{10, 20, 30}, {40, 50, 60}}}, dynamic.Form{Layout: "HWC"})
 	mirrored := fn.Flip(ctx, image, fn.FlipArgs{})
-	bright := dynamic.Cast(ctx, dynamic.Add(ctx, dynamic.Mul(ctx, mirrored, 2), 1), mirrored.DType())
+	bright := dynamic.Cast(ctx, fn.Add(ctx, fn.Mul(ctx, mirrored, 2), 1), mirrored.DType())
 	pixels, err := dynamic.Slice[uint8](ctx, bright)
 	must(err)
 	fmt.Println(bright.Shape(), bright.Layout(), pixels)
@@ -64,7 +64,7 @@ func ExampleWithMode() {
 	for _, mode := range []dynamic.Mode{dynamic.Sync, dynamic.Eager, dynamic.Deferred} {
 		ctx := dynamic.WithMode(ctx, mode)
 		wrong := dynamic.Index(ctx, x, 7)
-		after := dynamic.Mul(ctx, wrong, 2)
+		after := fn.Mul(ctx, wrong, 2)
 		err := after.Evaluate(ctx)
 		fmt.Println(mode, errors.Is(err, errs.Invalid), strings.Contains(err.Error(), "example_test.go"))
 	}
@@ -135,7 +135,7 @@ func ExampleCompile() {
 	body := func(ctx context.Context, in []dynamic.Value) []dynamic.Value {
 		files := in[0].(*dynamic.Batch)
 		noise := random.UniformBatch(ctx, generator, files.Len(), random.UniformArgs{Range: op.Const([]float64{0, 0.5})})
-		return []dynamic.Value{dynamic.Add(ctx, files, noise)}
+		return []dynamic.Value{fn.Add(ctx, files, noise)}
 	}
 	loop, err := dynamic.Compile(ctx, reader.Root(2), body, dynamic.LoopOptions{PrefetchDepth: 3})
 	must(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/dynamic"
 	"github.com/bivouac-ml/bivouac/dynamic/checkpoint"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -270,7 +271,7 @@ func TestSourceStatesThatDoNotFit(t *testing.T) {
 // A compiled loop asks a source ahead; its state is that of the steps that were delivered.
 func TestSourceAsRoot(t *testing.T) {
 	double := func(ctx context.Context, in []dynamic.Value) []dynamic.Value {
-		return []dynamic.Value{dynamic.Mul(ctx, in[0].(*dynamic.Batch), 2)}
+		return []dynamic.Value{fn.Mul(ctx, in[0].(*dynamic.Batch), 2)}
 	}
 	root := source(t)(dynamic.SourceSeq(counted(9), dynamic.SourceOptions{BatchSize: 2}))
 	numbers := func(s *dynamic.ExternalSource, n int) (out []int32) {
@@ -312,7 +313,7 @@ func TestSourceAsRoot(t *testing.T) {
 		if _, err := again.Next(ctx); !errors.Is(err, errs.Sequence) {
 			t.Errorf("in the body of a loop: %v", err)
 		}
-		return []dynamic.Value{dynamic.Mul(ctx, in[0].(*dynamic.Tensor), 2)}
+		return []dynamic.Value{fn.Mul(ctx, in[0].(*dynamic.Tensor), 2)}
 	}
 	loop, err := dynamic.Compile(t.Context(), source(t)(dynamic.SourceSeq(counted(2), dynamic.SourceOptions{})), inside, dynamic.LoopOptions{})
 	if err != nil {

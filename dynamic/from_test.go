@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -93,7 +94,7 @@ func TestTensorOfRefuses(t *testing.T) {
 		if kind := errs.KindOf(x.Err()); kind != errs.Invalid && kind != errs.Mismatch {
 			t.Errorf("%s: %v", name, x.Err())
 		}
-		if err := dynamic.Add(context.Background(), x, 1).Evaluate(context.Background()); err != x.Err() {
+		if err := fn.Add(context.Background(), x, 1).Evaluate(context.Background()); err != x.Err() {
 			t.Errorf("%s: what is computed of it: %v", name, err)
 		}
 	}
@@ -163,7 +164,7 @@ func TestBatchOf(t *testing.T) {
 // A batch without samples goes through operators.
 func TestEmptyBatch(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {
-		b := dynamic.Div(ctx, dynamic.BatchOf([][]int16{}, dynamic.Form{DType: tensor.Int16}), dynamic.TensorOf(float64(2), dynamic.Form{DType: tensor.Float64}))
+		b := fn.Div(ctx, dynamic.BatchOf([][]int16{}, dynamic.Form{DType: tensor.Int16}), dynamic.TensorOf(float64(2), dynamic.Form{DType: tensor.Float64}))
 		if err := b.Evaluate(ctx); err != nil || b.Len() != 0 || b.DType() != tensor.Float64 || b.NDim() != 1 {
 			t.Errorf("%v: %v", b, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/opargs"
@@ -130,8 +131,8 @@ func TestCallIsCancelled(t *testing.T) {
 			if mode == dynamic.Sync {
 				cancel()
 			}
-			y := dynamic.Add(calling, x, 1)
-			z := dynamic.Add(ctx, y, 1)
+			y := fn.Add(calling, x, 1)
+			z := fn.Add(ctx, y, 1)
 			cancel()
 			close(g.open)
 			if err := z.Evaluate(ctx); !errors.Is(err, errs.Canceled) || err != y.Evaluate(ctx) {
@@ -192,14 +193,14 @@ func TestManyCalls(t *testing.T) {
 	ctx := scoped(t, dynamic.Eager)
 	x := dynamic.TensorOf(int64(0))
 	for range 20000 {
-		x = dynamic.Add(ctx, x, 1)
+		x = fn.Add(ctx, x, 1)
 	}
 	if got := slice[int64](t, x); got[0] != 20000 {
 		t.Error(got)
 	}
 	ctx = dynamic.WithMode(ctx, dynamic.Deferred) // a chain that is long when it is wanted
 	for range 20000 {
-		x = dynamic.Add(ctx, x, 1)
+		x = fn.Add(ctx, x, 1)
 	}
 	if got := slice[int64](t, x); got[0] != 40000 {
 		t.Error(got)
@@ -214,7 +215,7 @@ func TestPastIsForgotten(t *testing.T) {
 		var past []weak.Pointer[dynamic.Tensor]
 		for range 20 {
 			past = append(past, weak.Make(x))
-			x = dynamic.Add(ctx, x, 1)
+			x = fn.Add(ctx, x, 1)
 		}
 		if err := x.Evaluate(ctx); err != nil {
 			t.Fatal(err)
@@ -240,12 +241,12 @@ func TestPastIsForgotten(t *testing.T) {
 // Values may be used from everywhere at once.
 func TestGoroutines(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {
-		shared := dynamic.Mul(ctx, dynamic.BatchOf([][]int32{{1}, {2, 3}, {4, 5, 6}}), 10)
+		shared := fn.Mul(ctx, dynamic.BatchOf([][]int32{{1}, {2, 3}, {4, 5, 6}}), 10)
 		var all sync.WaitGroup
 		for g := range 8 {
 			all.Go(func() {
 				for i := range 50 {
-					x := dynamic.Add(ctx, dynamic.Add(ctx, shared, g), i)
+					x := fn.Add(ctx, fn.Add(ctx, shared, g), i)
 					got, err := dynamic.Slice[int32](ctx, x.At(2))
 					if want := []int32{int32(40 + g + i), int32(50 + g + i), int32(60 + g + i)}; err != nil || !cmp.Equal(want, got) {
 						t.Errorf("%v, want %v: %v", got, want, err)

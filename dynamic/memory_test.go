@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/loan"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -49,10 +50,10 @@ func TestOutputsStay(t *testing.T) {
 				number := rapid.IntRange(0, 100).Draw(r, "number")
 				switch rapid.IntRange(0, 3).Draw(r, "step") {
 				case 0:
-					x := dynamic.Add(ctx, dynamic.TensorOf(make([]int32, n)), number)
+					x := fn.Add(ctx, dynamic.TensorOf(make([]int32, n)), number)
 					live = append(live, kept{x, bytes.Clone(elements(x))})
 				case 1:
-					b := dynamic.Add(ctx, dynamic.BatchOf([][]int32{make([]int32, n), make([]int32, 7)}), number)
+					b := fn.Add(ctx, dynamic.BatchOf([][]int32{make([]int32, n), make([]int32, 7)}), number)
 					live = append(live, kept{b, bytes.Clone(elements(b))})
 					if number%2 == 0 { // its memory stays for the view
 						view := b.At(0)
@@ -64,7 +65,7 @@ func TestOutputsStay(t *testing.T) {
 						i := number % len(live)
 						x := live[i].value
 						if y, ok := x.(*dynamic.Batch); ok { // used by a call when it is released
-							z := dynamic.Mul(ctx, y, 1)
+							z := fn.Mul(ctx, y, 1)
 							x.Release()
 							live = append(live, kept{z, live[i].data})
 						} else {
@@ -85,11 +86,11 @@ func TestOutputsStay(t *testing.T) {
 
 func TestReleased(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {
-		b := dynamic.Add(ctx, dynamic.BatchOf([]int{1, 2}), 1)
-		pending := dynamic.Add(ctx, b, 1)
+		b := fn.Add(ctx, dynamic.BatchOf([]int{1, 2}), 1)
+		pending := fn.Add(ctx, b, 1)
 		b.Release()
 		b.Release()
-		for name, v := range map[string]dynamic.Value{"itself": b, "a call": dynamic.Add(ctx, b, 1), "a view": b.At(0)} {
+		for name, v := range map[string]dynamic.Value{"itself": b, "a call": fn.Add(ctx, b, 1), "a view": b.At(0)} {
 			if err := v.Evaluate(ctx); !errors.Is(err, errs.Closed) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -113,7 +114,7 @@ func TestReleaseSaves(t *testing.T) {
 	x := dynamic.TensorOf(make([]float32, 1<<16))
 	addresses := map[*byte]bool{}
 	for range 100 {
-		y := dynamic.Add(ctx, x, 1)
+		y := fn.Add(ctx, x, 1)
 		v, err := y.Tensor(ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +176,7 @@ func TestMemoryIsGivenBackOnce(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, uint64(dynamic.ModeOf(ctx))))
 		source := dynamic.BatchOf([][]int32{make([]int32, elements), make([]int32, elements)})
 		made := func(number int32) entry {
-			return entry{value: dynamic.Add(ctx, source, number), number: number}
+			return entry{value: fn.Add(ctx, source, number), number: number}
 		}
 		check := func(x *dynamic.Tensor, number int32) {
 			for _, v := range slice[int32](t, x) {
@@ -196,7 +197,7 @@ func TestMemoryIsGivenBackOnce(t *testing.T) {
 				e.value.Release()
 				e.released = true
 			case 2: // a call that may come too late
-				next := dynamic.Add(ctx, e.value, 1)
+				next := fn.Add(ctx, e.value, 1)
 				if e.released {
 					if err := next.Evaluate(ctx); !errors.Is(err, errs.Closed) {
 						t.Fatalf("a call on a released value: %v", err)
@@ -252,8 +253,8 @@ func TestReleasedIsNotTaken(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {
 		const elements = 2048
 		zeros := dynamic.TensorOf(make([]int32, elements))
-		x := dynamic.Add(ctx, zeros, 7)
-		whole := dynamic.Add(ctx, dynamic.BatchOf([][]int32{make([]int32, elements)}), 7)
+		x := fn.Add(ctx, zeros, 7)
+		whole := fn.Add(ctx, dynamic.BatchOf([][]int32{make([]int32, elements)}), 7)
 		taken := []*dynamic.Tensor{
 			dynamic.BatchOf([]*dynamic.Tensor{x}).At(0), dynamic.TensorOf(x, dynamic.Form{Layout: "X", NoCopy: true}),
 			dynamic.BatchOf(whole, dynamic.Form{Layout: "X"}).At(0),
@@ -261,7 +262,7 @@ func TestReleasedIsNotTaken(t *testing.T) {
 		x.Release()
 		whole.Release()
 		for range 4 {
-			if err := dynamic.Add(ctx, zeros, 9).Evaluate(ctx); err != nil {
+			if err := fn.Add(ctx, zeros, 9).Evaluate(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/dynamic/random"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
@@ -168,7 +169,7 @@ func TestEvaluateAll(t *testing.T) {
 		e := dynamic.NewEvalContext(dynamic.Options{Threads: 2})
 		ctx := dynamic.WithMode(dynamic.With(context.Background(), e), mode)
 		x := dynamic.TensorOf([]int{1, 2})
-		good := dynamic.Add(ctx, x, 1)
+		good := fn.Add(ctx, x, 1)
 		first := dynamic.Index(ctx, x, 2)
 		second := dynamic.Index(ctx, x, 3)
 		err := e.EvaluateAll(ctx)
@@ -193,21 +194,21 @@ func TestClosed(t *testing.T) {
 	e := dynamic.NewEvalContext(dynamic.Options{})
 	ctx := dynamic.With(context.Background(), e)
 	x := dynamic.TensorOf([]int{1, 2})
-	eager := dynamic.Add(ctx, x, 1)
-	late := dynamic.Add(dynamic.WithMode(ctx, dynamic.Deferred), x, 1)
+	eager := fn.Add(ctx, x, 1)
+	late := fn.Add(dynamic.WithMode(ctx, dynamic.Deferred), x, 1)
 	e.Close()
 	e.Close()
 	if d := cmp.Diff([]int32{2, 3}, slice[int32](t, eager)); d != "" {
 		t.Error(d)
 	}
-	for _, v := range []dynamic.Value{late, dynamic.Add(ctx, x, 1), dynamic.Add(dynamic.WithMode(ctx, dynamic.Sync), x, 1)} {
+	for _, v := range []dynamic.Value{late, fn.Add(ctx, x, 1), fn.Add(dynamic.WithMode(ctx, dynamic.Sync), x, 1)} {
 		if err := v.Evaluate(ctx); !errors.Is(err, errs.Closed) {
 			t.Errorf("%v", err)
 		}
 	}
-	y := dynamic.Add(context.Background(), x, 1)
+	y := fn.Add(context.Background(), x, 1)
 	dynamic.Default().Close()
-	z := dynamic.Add(context.Background(), y, 1)
+	z := fn.Add(context.Background(), y, 1)
 	if d := cmp.Diff([]int32{3, 4}, slice[int32](t, z)); d != "" {
 		t.Error("the default context after Close: ", d)
 	}

@@ -71,7 +71,7 @@ func TestArithmetic(t *testing.T) {
 	}{
 		{"x + y", func(x, y, b pipeline.Node) pipeline.Node { return x.Add(y) }, "int32[3] 3 -1 10"},
 		{"x - 2", func(x, y, b pipeline.Node) pipeline.Node { return x.Sub(2) }, "int32[3] 3 -5 5"},
-		{"2 - x", func(x, y, b pipeline.Node) pipeline.Node { return pipeline.Sub(2, x) }, "int32[3] -3 5 -5"},
+		{"2 - x", func(x, y, b pipeline.Node) pipeline.Node { return fn.Sub(2, x) }, "int32[3] -3 5 -5"},
 		{"x * 1.5", func(x, y, b pipeline.Node) pipeline.Node { return x.Mul(1.5) }, "float32[3] 7.5 -4.5 10.5"},
 		{"x / 2", func(x, y, b pipeline.Node) pipeline.Node { return x.Div(2) }, "float32[3] 2.5 -1.5 3.5"},
 		{"x // 2", func(x, y, b pipeline.Node) pipeline.Node { return x.FloorDiv(2) }, "int32[3] 2 -1 3"},
@@ -97,12 +97,12 @@ func TestArithmetic(t *testing.T) {
 		{"broadcasting", func(x, y, b pipeline.Node) pipeline.Node {
 			return x.Mul(pipeline.Constant{Value: []int{1, 2}, Shape: []int{2, 1}})
 		}, "int32[2,3] 5 -3 7 10 -6 14"},
-		{"min, max", func(x, y, b pipeline.Node) pipeline.Node { return pipeline.Max(pipeline.Min(x, 6), y) }, "int32[3] 5 2 6"},
-		{"clamp", func(x, y, b pipeline.Node) pipeline.Node { return pipeline.Clamp(x, -1, 6) }, "int32[3] 5 -1 6"},
-		{"abs", func(x, y, b pipeline.Node) pipeline.Node { return pipeline.Abs(x) }, "int32[3] 5 3 7"},
-		{"sqrt", func(x, y, b pipeline.Node) pipeline.Node { return pipeline.Sqrt(x.Sub(5).Mul(2).Mul(x.Sub(5))) }, "float32[3] 0 11.313708 2.828427"},
-		{"atan2", func(x, y, b pipeline.Node) pipeline.Node { return pipeline.Atan2(0, x) }, "float32[3] 0 3.1415927 0"},
-		{"fpow", func(x, y, b pipeline.Node) pipeline.Node { return pipeline.Fpow(x, 2) }, "float32[3] 25 9 49"},
+		{"min, max", func(x, y, b pipeline.Node) pipeline.Node { return fn.Max(fn.Min(x, 6), y) }, "int32[3] 5 2 6"},
+		{"clamp", func(x, y, b pipeline.Node) pipeline.Node { return fn.Clamp(x, -1, 6) }, "int32[3] 5 -1 6"},
+		{"abs", func(x, y, b pipeline.Node) pipeline.Node { return fn.Abs(x) }, "int32[3] 5 3 7"},
+		{"sqrt", func(x, y, b pipeline.Node) pipeline.Node { return fn.Sqrt(x.Sub(5).Mul(2).Mul(x.Sub(5))) }, "float32[3] 0 11.313708 2.828427"},
+		{"atan2", func(x, y, b pipeline.Node) pipeline.Node { return fn.Atan2(0, x) }, "float32[3] 0 3.1415927 0"},
+		{"fpow", func(x, y, b pipeline.Node) pipeline.Node { return fn.Fpow(x, 2) }, "float32[3] 25 9 49"},
 	} {
 		out := once(t, func(p *pipeline.Builder) []pipeline.Node {
 			x := p.Constant(pipeline.Constant{Value: []int{5, -3, 7}})
@@ -181,7 +181,7 @@ func TestArithmeticIsWhatGoComputes(t *testing.T) {
 		k := rapid.IntRange(1, 9).Draw(r, "constant")
 		out := once(t, func(p *pipeline.Builder) []pipeline.Node {
 			x := p.Constant(pipeline.Constant{Value: values})
-			return []pipeline.Node{x.Mul(k).Add(k).Sub(x), pipeline.Sub(pipeline.Add(k, pipeline.Mul(k, x)), x), x.Less(k), pipeline.Greater(k, x)}
+			return []pipeline.Node{x.Mul(k).Add(k).Sub(x), fn.Sub(fn.Add(k, fn.Mul(k, x)), x), x.Less(k), fn.Greater(k, x)}
 		})
 		for i, v := range values {
 			want := int32(v*k + k - v)

@@ -45,8 +45,8 @@ func ExampleNode_Add() {
 			x.Sub(1.5),                       // float32, as one of both is a float
 			x.Div(2),                         // float32 always
 			x.Mul(uint8(100)),                // a Go number keeps its type; int32 is wider
-			pipeline.Sub(10, x),              // functions take a number on the left
-			pipeline.Sqrt(x.Mul(x).Mul(4)),   // mathematical functions give floats
+			fn.Sub(10, x),                    // functions take a number on the left
+			fn.Sqrt(x.Mul(x).Mul(4)),         // mathematical functions give floats
 			x.GreaterEqual(2).And(x.Less(3)), // comparisons give bools
 		}
 	}))

@@ -109,7 +109,7 @@ var work = map[string]struct {
 		g := random.New(1)
 		return func(ctx context.Context, _ []dynamic.Value) []dynamic.Value {
 			x, y := random.Uniform(ctx, g, random.UniformArgs{Range: op.Const([]float64{0, 1})}), random.Normal(ctx, g, random.NormalArgs{})
-			return []dynamic.Value{dynamic.Cast(ctx, dynamic.Add(ctx, dynamic.Mul(ctx, x, 2), y), tensor.Int32)}
+			return []dynamic.Value{dynamic.Cast(ctx, fn.Add(ctx, fn.Mul(ctx, x, 2), y), tensor.Int32)}
 		}
 	}},
 	"chain-64": {5000, func() dynamic.Body {
@@ -117,7 +117,7 @@ var work = map[string]struct {
 		return func(ctx context.Context, _ []dynamic.Value) []dynamic.Value {
 			x := random.UniformBatch(ctx, g, batchSize, random.UniformArgs{Range: op.Const([]float64{0, 1})})
 			y := random.NormalBatch(ctx, g, batchSize, random.NormalArgs{})
-			return []dynamic.Value{dynamic.Cast(ctx, dynamic.Add(ctx, dynamic.Mul(ctx, x, 2), y), tensor.Int32)}
+			return []dynamic.Value{dynamic.Cast(ctx, fn.Add(ctx, fn.Mul(ctx, x, 2), y), tensor.Int32)}
 		}
 	}},
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/proof/dalivec"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -21,7 +22,7 @@ var declared = map[string]func(b *pipeline.Builder) []pipeline.Node{
 		c := b.Op("random.coin_flip", op.Args{"dtype": tensor.Int32})[0]
 		return []pipeline.Node{
 			x.Mul(2).Add(c).Div(3).Sub(1.5),
-			pipeline.Sqrt(x),
+			fn.Sqrt(x),
 			c.Greater(0).And(pipeline.Constant{Value: true}),
 			c.Neg(),
 		}

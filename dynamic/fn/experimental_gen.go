@@ -12,11 +12,8 @@ import (
 // ExperimentalPeekImageShapeArgs are the arguments of experimental.peek_image_shape.
 type ExperimentalPeekImageShapeArgs = opargs.ExperimentalPeekImageShape
 
-// ExperimentalPeekImageShape is experimental.peek_image_shape. Tells the shape of images, height, width and
-// channels, without decoding them.
-//
-// Input encoded: the bytes of an image file.
-// Output shapes: three numbers.
+// ExperimentalPeekImageShape is experimental.peek_image_shape, an older name of peek_image_shape; see
+// [PeekImageShape].
 //
 // Deprecated: use peek_image_shape
 func ExperimentalPeekImageShape[T dynamic.Kind](ctx context.Context, encoded T, args ExperimentalPeekImageShapeArgs) (shapes T) {

@@ -335,10 +335,7 @@ func Hue[T dynamic.Kind](ctx context.Context, images T, args HueArgs) (twisted T
 // ImageDecoderArgs are the arguments of image_decoder.
 type ImageDecoderArgs = opargs.ImageDecoder
 
-// ImageDecoder is image_decoder. Decodes images: JPEG, PNG, BMP, PNM, TIFF, WebP and the first frame of GIF.
-//
-// Input encoded: the bytes of an image file.
-// Output images: images, HWC.
+// ImageDecoder is image_decoder, an older name of decoders.image; see [DecodersImage].
 //
 // Deprecated: use decoders.image
 func ImageDecoder[T dynamic.Kind](ctx context.Context, encoded T, args ImageDecoderArgs) (images T) {
@@ -348,11 +345,7 @@ func ImageDecoder[T dynamic.Kind](ctx context.Context, encoded T, args ImageDeco
 // ImageDecoderCropArgs are the arguments of image_decoder_crop.
 type ImageDecoderCropArgs = opargs.ImageDecoderCrop
 
-// ImageDecoderCrop is image_decoder_crop. Decodes a window of images, whose size and place are given as for
-// crop. It must not leave the image.
-//
-// Input encoded: the bytes of an image file.
-// Output images: images, HWC.
+// ImageDecoderCrop is image_decoder_crop, an older name of decoders.image_crop; see [DecodersImageCrop].
 //
 // Deprecated: use decoders.image_crop
 func ImageDecoderCrop[T dynamic.Kind](ctx context.Context, encoded T, args ImageDecoderCropArgs) (images T) {
@@ -362,12 +355,8 @@ func ImageDecoderCrop[T dynamic.Kind](ctx context.Context, encoded T, args Image
 // ImageDecoderRandomCropArgs are the arguments of image_decoder_random_crop.
 type ImageDecoderRandomCropArgs = opargs.ImageDecoderRandomCrop
 
-// ImageDecoderRandomCrop is image_decoder_random_crop. Decodes a window of images, of random area, aspect
-// ratio and place, as random_resized_crop draws it.
-//
-// Numbers come from rng; where it is nil, from the generator of ctx.
-// Input encoded: the bytes of an image file.
-// Output images: images, HWC.
+// ImageDecoderRandomCrop is image_decoder_random_crop, an older name of decoders.image_random_crop; see
+// [DecodersImageRandomCrop].
 //
 // Deprecated: use decoders.image_random_crop
 func ImageDecoderRandomCrop[T dynamic.Kind](ctx context.Context, rng *random.RNG, encoded T, args ImageDecoderRandomCropArgs) (images T) {
@@ -377,13 +366,7 @@ func ImageDecoderRandomCrop[T dynamic.Kind](ctx context.Context, rng *random.RNG
 // ImageDecoderSliceArgs are the arguments of image_decoder_slice.
 type ImageDecoderSliceArgs = opargs.ImageDecoderSlice
 
-// ImageDecoderSlice is image_decoder_slice. Decodes a window of images, given by its start and end or extent,
-// as inputs or arguments, as for slice. It must not leave the image.
-//
-// Input encoded: the bytes of an image file.
-// Input anchor: the start of the window on each axis; given together with the extent; may be left out.
-// Input extent: the extent of the window on each axis; may be left out.
-// Output images: images, HWC.
+// ImageDecoderSlice is image_decoder_slice, an older name of decoders.image_slice; see [DecodersImageSlice].
 //
 // Deprecated: use decoders.image_slice
 func ImageDecoderSlice[T dynamic.Kind](ctx context.Context, encoded T, args ImageDecoderSliceArgs, inputs ...dynamic.Value) (images T) {

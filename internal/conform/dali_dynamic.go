@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/dynamic/random"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/proof/dalivec"
@@ -174,7 +175,7 @@ func (c *evalMode) run(ctx context.Context, mode string) error {
 		return err
 	}
 	ctx = dynamic.WithMode(ctx, m)
-	sum := dynamic.Add(ctx, dynamic.Mul(ctx, dynamic.TensorOf([]int32{1, 2, 3}), 2), 1)
+	sum := fn.Add(ctx, fn.Mul(ctx, dynamic.TensorOf([]int32{1, 2, 3}), 2), 1)
 	got, err := dynamic.Slice[int32](ctx, sum)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/dynamic"
+	"github.com/bivouac-ml/bivouac/dynamic/fn"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/arith"
 	"github.com/bivouac-ml/bivouac/pipeline"
@@ -19,21 +20,21 @@ type batch = *dynamic.Batch
 // The operators of the AST and the functions of math, as those of package dynamic.
 var (
 	monadicCalls = map[string]func(ctx context.Context, x batch) batch{
-		"unary -": dynamic.Neg[batch], "unary ~": dynamic.Invert[batch],
-		"abs": dynamic.Abs[batch], "fabs": dynamic.Fabs[batch], "floor": dynamic.Floor[batch], "ceil": dynamic.Ceil[batch],
-		"sqrt": dynamic.Sqrt[batch], "rsqrt": dynamic.Rsqrt[batch], "cbrt": dynamic.Cbrt[batch],
-		"exp": dynamic.Exp[batch], "log": dynamic.Log[batch], "log2": dynamic.Log2[batch], "log10": dynamic.Log10[batch],
-		"sin": dynamic.Sin[batch], "cos": dynamic.Cos[batch], "tan": dynamic.Tan[batch],
-		"asin": dynamic.Asin[batch], "acos": dynamic.Acos[batch], "atan": dynamic.Atan[batch],
-		"sinh": dynamic.Sinh[batch], "cosh": dynamic.Cosh[batch], "tanh": dynamic.Tanh[batch],
-		"asinh": dynamic.Asinh[batch], "acosh": dynamic.Acosh[batch], "atanh": dynamic.Atanh[batch],
+		"unary -": fn.Neg[batch], "unary ~": fn.Invert[batch],
+		"abs": fn.Abs[batch], "fabs": fn.Fabs[batch], "floor": fn.Floor[batch], "ceil": fn.Ceil[batch],
+		"sqrt": fn.Sqrt[batch], "rsqrt": fn.Rsqrt[batch], "cbrt": fn.Cbrt[batch],
+		"exp": fn.Exp[batch], "log": fn.Log[batch], "log2": fn.Log2[batch], "log10": fn.Log10[batch],
+		"sin": fn.Sin[batch], "cos": fn.Cos[batch], "tan": fn.Tan[batch],
+		"asin": fn.Asin[batch], "acos": fn.Acos[batch], "atan": fn.Atan[batch],
+		"sinh": fn.Sinh[batch], "cosh": fn.Cosh[batch], "tanh": fn.Tanh[batch],
+		"asinh": fn.Asinh[batch], "acosh": fn.Acosh[batch], "atanh": fn.Atanh[batch],
 	}
 	dyadicCalls = map[string]func(ctx context.Context, x batch, y any) batch{
-		"+": dynamic.Add[batch], "-": dynamic.Sub[batch], "*": dynamic.Mul[batch], "/": dynamic.Div[batch], "//": dynamic.FloorDiv[batch],
-		"%": dynamic.Mod[batch], "**": dynamic.Pow[batch], "&": dynamic.And[batch], "|": dynamic.Or[batch], "^": dynamic.Xor[batch],
-		"==": dynamic.Equal[batch], "!=": dynamic.NotEqual[batch], "<": dynamic.Less[batch], "<=": dynamic.LessEqual[batch],
-		">": dynamic.Greater[batch], ">=": dynamic.GreaterEqual[batch],
-		"min": dynamic.Min[batch], "max": dynamic.Max[batch], "pow": dynamic.Pow[batch], "fpow": dynamic.Fpow[batch], "atan2": dynamic.Atan2[batch],
+		"+": fn.Add[batch], "-": fn.Sub[batch], "*": fn.Mul[batch], "/": fn.Div[batch], "//": fn.FloorDiv[batch],
+		"%": fn.Mod[batch], "**": fn.Pow[batch], "&": fn.And[batch], "|": fn.Or[batch], "^": fn.Xor[batch],
+		"==": fn.Equal[batch], "!=": fn.NotEqual[batch], "<": fn.Less[batch], "<=": fn.LessEqual[batch],
+		">": fn.Greater[batch], ">=": fn.GreaterEqual[batch],
+		"min": fn.Min[batch], "max": fn.Max[batch], "pow": fn.Pow[batch], "fpow": fn.Fpow[batch], "atan2": fn.Atan2[batch],
 	}
 	// arithNames are the names in op/arith, for operands of which the first is a constant.
 	arithNames = map[string]string{
@@ -65,7 +66,7 @@ func (h *caller) operate(operator string, operands ...any) (any, error) {
 	case isBinary && len(given) == 2 && isBatch:
 		out = two(h.ctx, first, given[1])
 	case operator == "clamp" && len(given) == 3 && isBatch:
-		out = dynamic.Clamp(h.ctx, first, given[1], given[2])
+		out = fn.Clamp(h.ctx, first, given[1], given[2])
 	default:
 		name := operator
 		if n, ok := arithNames[operator]; ok {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/proof/dalivec"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -24,16 +25,16 @@ type grapher struct {
 var (
 	monadic = map[string]func(x pipeline.Node) pipeline.Node{
 		"unary -": pipeline.Node.Neg, "unary +": pipeline.Node.Pos, "unary ~": pipeline.Node.Invert,
-		"abs": pipeline.Abs, "fabs": pipeline.Fabs, "floor": pipeline.Floor, "ceil": pipeline.Ceil, "sqrt": pipeline.Sqrt, "rsqrt": pipeline.Rsqrt,
-		"cbrt": pipeline.Cbrt, "exp": pipeline.Exp, "log": pipeline.Log, "log2": pipeline.Log2, "log10": pipeline.Log10,
-		"sin": pipeline.Sin, "cos": pipeline.Cos, "tan": pipeline.Tan, "asin": pipeline.Asin, "acos": pipeline.Acos, "atan": pipeline.Atan,
-		"sinh": pipeline.Sinh, "cosh": pipeline.Cosh, "tanh": pipeline.Tanh, "asinh": pipeline.Asinh, "acosh": pipeline.Acosh, "atanh": pipeline.Atanh,
+		"abs": fn.Abs, "fabs": fn.Fabs, "floor": fn.Floor, "ceil": fn.Ceil, "sqrt": fn.Sqrt, "rsqrt": fn.Rsqrt,
+		"cbrt": fn.Cbrt, "exp": fn.Exp, "log": fn.Log, "log2": fn.Log2, "log10": fn.Log10,
+		"sin": fn.Sin, "cos": fn.Cos, "tan": fn.Tan, "asin": fn.Asin, "acos": fn.Acos, "atan": fn.Atan,
+		"sinh": fn.Sinh, "cosh": fn.Cosh, "tanh": fn.Tanh, "asinh": fn.Asinh, "acosh": fn.Acosh, "atanh": fn.Atanh,
 	}
 	dyadic = map[string]func(x, y any) pipeline.Node{
-		"+": pipeline.Add, "-": pipeline.Sub, "*": pipeline.Mul, "/": pipeline.Div, "//": pipeline.FloorDiv, "%": pipeline.Mod, "**": pipeline.Pow,
-		"&": pipeline.And, "|": pipeline.Or, "^": pipeline.Xor, "==": pipeline.Equal, "!=": pipeline.NotEqual,
-		"<": pipeline.Less, "<=": pipeline.LessEqual, ">": pipeline.Greater, ">=": pipeline.GreaterEqual,
-		"min": pipeline.Min, "max": pipeline.Max, "pow": pipeline.Pow, "fpow": pipeline.Fpow, "atan2": pipeline.Atan2,
+		"+": fn.Add, "-": fn.Sub, "*": fn.Mul, "/": fn.Div, "//": fn.FloorDiv, "%": fn.Mod, "**": fn.Pow,
+		"&": fn.And, "|": fn.Or, "^": fn.Xor, "==": fn.Equal, "!=": fn.NotEqual,
+		"<": fn.Less, "<=": fn.LessEqual, ">": fn.Greater, ">=": fn.GreaterEqual,
+		"min": fn.Min, "max": fn.Max, "pow": fn.Pow, "fpow": fn.Fpow, "atan2": fn.Atan2,
 	}
 )
 
@@ -54,7 +55,7 @@ func (g *grapher) operate(operator string, operands ...any) (any, error) {
 	case isBinary && len(operands) == 2:
 		return g.made(two(operands[0], operands[1]))
 	case operator == "clamp" && len(operands) == 3:
-		return g.made(pipeline.Clamp(operands[0], operands[1], operands[2]))
+		return g.made(fn.Clamp(operands[0], operands[1], operands[2]))
 	}
 	return nil, fmt.Errorf("unknown operator %q with %d operands", operator, len(operands))
 }

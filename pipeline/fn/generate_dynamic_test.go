@@ -109,16 +109,11 @@ func (f dynamicForm) doc() string {
 		b.WriteString(comment(fmt.Sprintf("%s is %s for n samples; where n is 0 inputs or arguments that differ by sample tell how many.", name, s.FullName())))
 		b.WriteString("//\n" + comment("See ["+dynamicName(s)+"]."))
 	} else {
-		b.WriteString(comment(fmt.Sprintf("%s is %s. %s", name, s.FullName(), s.Doc)) + "//\n")
+		numbers := ""
 		if s.Random {
-			b.WriteString(comment("Numbers come from rng; where it is nil, from the generator of ctx."))
+			numbers = comment("Numbers come from rng; where it is nil, from the generator of ctx.")
 		}
-		for i, in := range s.Inputs {
-			b.WriteString(comment(fmt.Sprintf("Input %s: %s%s.", local(in.Name), in.Doc, howMany(s, i))))
-		}
-		for _, out := range s.Outputs {
-			b.WriteString(comment(fmt.Sprintf("Output %s: %s.", local(out.Name), out.Doc)))
-		}
+		b.WriteString(documentation(s, name, numbers))
 	}
 	if s.Deprecated != "" {
 		b.WriteString("//\n" + comment("Deprecated: "+s.Deprecated))

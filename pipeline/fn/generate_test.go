@@ -23,7 +23,8 @@ import (
 var update = flag.Bool("update", false, "write the generated files")
 
 // TestGenerated makes op/opargs, pipeline/fn and the functions of dynamic mode from the
-// registered schemas and compares them with what is there; with -update it writes them.
+// registered schemas and the table of arithmetic, and compares them with what is there;
+// with -update it writes them.
 func TestGenerated(t *testing.T) {
 	want := map[string][]byte{}
 	for module, schemas := range byModule() {
@@ -33,6 +34,7 @@ func TestGenerated(t *testing.T) {
 			want[path] = source(t, dynamicFile(module, schemas))
 		}
 	}
+	maps.Copy(want, arithmeticFiles(t))
 	compareOrUpdate(t, want)
 }
 
@@ -93,16 +95,58 @@ func argsFile(schemas []*op.Schema) string {
 	b.WriteString(generatedBy + "package opargs\n\n")
 	var body bytes.Buffer
 	for _, s := range schemas {
-		fmt.Fprintf(&body, "// %s are the arguments of %s.\ntype %[1]s struct {\n", goName(s.FullName()), s.FullName())
-		body.WriteString("Name string `op:\",name\"` // of the node; random numbers are keyed by it\n")
-		for i := range s.Params {
-			p := &s.Params[i]
-			fmt.Fprintf(&body, "\n%s%s %s `op:%q`\n", comment(paramDoc(p)), fieldName(p.Name), fieldType(p), p.Name)
+		fmt.Fprintf(&body, "// %s are the arguments of %s.\ntype %[1]s ", goName(s.FullName()), s.FullName())
+		if newer := replacement(s); newer != nil {
+			fmt.Fprintf(&body, "= %s\n\n", goName(newer.FullName()))
+			continue
 		}
-		body.WriteString("}\n\n")
+		fmt.Fprintf(&body, "struct {\n%s}\n\n", argsFields(s))
 	}
 	imports(&b, body.String(), "op", "tensor")
 	b.Write(body.Bytes())
+	return b.String()
+}
+
+// argsFields declares the fields of an operator's argument struct.
+func argsFields(s *op.Schema) string {
+	var b strings.Builder
+	b.WriteString("Name string `op:\",name\"` // of the node; random numbers are keyed by it\n")
+	for i := range s.Params {
+		p := &s.Params[i]
+		fmt.Fprintf(&b, "\n%s%s %s `op:%q`\n", comment(paramDoc(p)), fieldName(p.Name), fieldType(p), p.Name)
+	}
+	return b.String()
+}
+
+// replacement returns the operator that a deprecated one is an older name of, or nil:
+// both have the same arguments, inputs and outputs. One struct and one documentation serve both.
+func replacement(s *op.Schema) *op.Schema {
+	name, _ := strings.CutPrefix(s.Deprecated, "use ")
+	newer, err := op.Lookup(name)
+	if err != nil || argsFields(newer) != argsFields(s) || ports(newer) != ports(s) || newer.Doc != s.Doc {
+		return nil
+	}
+	return newer
+}
+
+// documentation says what the function called name does; more goes before the inputs. Of
+// an older name it says what the newer one is.
+func documentation(s *op.Schema, name, more string) string {
+	if newer := replacement(s); newer != nil {
+		return comment(fmt.Sprintf("%s is %s, an older name of %s; see [%s].", name, s.FullName(), newer.FullName(), goName(newer.FullName())))
+	}
+	return comment(fmt.Sprintf("%s is %s. %s", name, s.FullName(), s.Doc)) + "//\n" + more + ports(s)
+}
+
+// ports says what an operator takes and gives.
+func ports(s *op.Schema) string {
+	var b strings.Builder
+	for i, in := range s.Inputs {
+		b.WriteString(comment(fmt.Sprintf("Input %s: %s%s.", local(in.Name), in.Doc, howMany(s, i))))
+	}
+	for _, out := range s.Outputs {
+		b.WriteString(comment(fmt.Sprintf("Output %s: %s.", local(out.Name), out.Doc)))
+	}
 	return b.String()
 }
 
@@ -114,14 +158,7 @@ func fnFile(schemas []*op.Schema) string {
 	for _, s := range schemas {
 		name := goName(s.FullName())
 		fmt.Fprintf(&b, "// %sArgs are the arguments of %s.\ntype %[1]sArgs = opargs.%[1]s\n\n", name, s.FullName())
-		b.WriteString(comment(fmt.Sprintf("%s is %s. %s", name, s.FullName(), s.Doc)))
-		b.WriteString("//\n")
-		for i, in := range s.Inputs {
-			b.WriteString(comment(fmt.Sprintf("Input %s: %s%s.", local(in.Name), in.Doc, howMany(s, i))))
-		}
-		for _, out := range s.Outputs {
-			b.WriteString(comment(fmt.Sprintf("Output %s: %s.", local(out.Name), out.Doc)))
-		}
+		b.WriteString(documentation(s, name, ""))
 		if s.Deprecated != "" {
 			b.WriteString("//\n" + comment("Deprecated: "+s.Deprecated))
 		}
@@ -209,6 +246,9 @@ func call(s *op.Schema) string {
 }
 
 func imports(b *bytes.Buffer, body string, packages ...string) {
+	if !strings.Contains(body, "struct {") {
+		return
+	}
 	b.WriteString("import (\n")
 	for _, p := range packages {
 		if strings.Contains(body, " "+p+".") || strings.Contains(body, "["+p+".") {
