@@ -1,8 +1,12 @@
 package generic
 
 import (
+	"encoding/binary"
+	"math"
+
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/internal/element"
+	"github.com/bivouac-ml/bivouac/op/internal/strided"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -96,4 +100,203 @@ func shapeAt(c *op.Config, b *op.Block, s int, v op.Vector[int], layout string, 
 		err = fits(c, "layout", layout, len(shape))
 	}
 	return shape, err
+}
+
+func init() {
+	registerFill("zeros", 0)
+	registerFill("ones", 1)
+}
+
+func init() {
+	op.Register(op.Schema{
+		Name:    "full",
+		Doc:     "Repeats data to a shape, as numpy broadcasts.",
+		Inputs:  []op.Port{{Name: "fill_value", Doc: "what is repeated: a scalar, or data whose shape fits the end of the new shape"}},
+		Outputs: []op.Port{{Name: "output", Doc: "the repeated data"}},
+		Params:  []op.Parameter{layoutParam("Layout of the output."), shapeParam()},
+		New: func(c *op.Config) (op.Kernel, error) {
+			k := &full{config: c, shape: op.GetVector[int](c, "shape"), layout: op.Get[string](c, "layout")}
+			return k, constantShape(c, k.shape, k.layout, tensor.Float64)
+		},
+	})
+}
+
+type full struct {
+	config *op.Config
+	shape  op.Vector[int]
+	layout string
+}
+
+func (k *full) Grain() op.Grain { return op.PerSample }
+
+func (k *full) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	out := tensor.Spec{DType: in[0].DType, Shape: inferredShape(k.shape, k.layout), Layout: k.layout}
+	if op.Static(in[0]) && op.Static(out) {
+		if err := broadcasts(in[0].Shape, out.Shape); err != nil {
+			return nil, k.config.InvalidInput(0, "data that repeat to the shape "+out.Shape.String(), in[0].Shape.String(), "")
+		}
+	}
+	return []tensor.Spec{out}, nil
+}
+
+func (k *full) Run(b *op.Block) error {
+	return b.Each(func(s int) error {
+		in := b.In(0, s)
+		var buf [8]int
+		shape, err := shapeAt(k.config, b, s, k.shape, k.layout, in.DType, buf[:0])
+		if err == nil {
+			err = broadcasts(in.Shape, shape)
+		}
+		if err == nil {
+			broadcast(b.Out(0, s, shape...), in)
+		}
+		return err
+	})
+}
+
+// like is the kernel of zeros_like and ones_like.
+type like struct {
+	config *op.Config
+	dtype  tensor.DType // Invalid: that of the input
+	value  tensor.Tensor
+}
+
+// registerLike registers zeros_like or ones_like.
+func registerLike(name, what string, value float32) {
+	op.Register(op.Schema{
+		Name:    name,
+		Doc:     "Gives " + what + " in the shape of other data.",
+		Inputs:  []op.Port{{Name: "data_like", Doc: "data whose shape, layout and type are taken; their contents are not read"}},
+		Outputs: []op.Port{{Name: "output", Doc: what}},
+		Params:  []op.Parameter{{Name: "dtype", Type: op.DType, Doc: "Type of the output; by default that of the input."}},
+		New: func(c *op.Config) (op.Kernel, error) {
+			dtype, err := elementType(c, "dtype")
+			return &like{config: c, dtype: dtype, value: tensor.ScalarOf(value)}, err
+		},
+	})
+}
+
+func (k *like) Grain() op.Grain { return op.PerSample }
+
+func (k *like) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	out := in[0]
+	if k.dtype != tensor.Invalid {
+		out.DType = k.dtype
+	}
+	return []tensor.Spec{out}, numbers(k.config, 0, out)
+}
+
+func (k *like) Run(b *op.Block) error {
+	return b.Each(func(s int) error {
+		in := b.In(0, s).Spec()
+		if k.dtype != tensor.Invalid {
+			in.DType = k.dtype
+		}
+		if err := size(in.Shape, in.DType); err != nil {
+			return err
+		}
+		out := b.Out(0, s, in.Shape...)
+		var one [8]byte
+		value := tensor.Tensor{DType: out.DType, Data: one[:out.DType.Size()]}
+		if err := element.Convert(value, k.value); err != nil {
+			return err
+		}
+		repeat(out.Data, value.Data)
+		return nil
+	})
+}
+
+func init() {
+	registerLike("zeros_like", "zeros", 0)
+	registerLike("ones_like", "ones", 1)
+}
+
+func init() {
+	op.Register(op.Schema{
+		Name: "full_like",
+		Doc:  "Repeats data to the shape, layout and type of other data, as numpy broadcasts and cast converts.",
+		Inputs: []op.Port{
+			{Name: "data_like", Doc: "data whose shape, layout and type are taken; their contents are not read"},
+			{Name: "fill_value", Doc: "what is repeated"},
+		},
+		Outputs: []op.Port{{Name: "output", Doc: "the repeated data"}},
+		New:     func(c *op.Config) (op.Kernel, error) { return &fullLike{config: c}, nil },
+	})
+}
+
+type fullLike struct{ config *op.Config }
+
+func (k *fullLike) Grain() op.Grain { return op.PerSample }
+
+func (k *fullLike) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	for i := range in {
+		if err := numbers(k.config, i, in[i]); err != nil {
+			return nil, err
+		}
+	}
+	return same(in)
+}
+
+func (k *fullLike) Run(b *op.Block) error {
+	return b.Each(func(s int) error {
+		like, in := b.In(0, s), b.In(1, s)
+		if err := broadcasts(in.Shape, like.Shape); err != nil {
+			return err
+		}
+		value := tensor.Tensor{DType: like.DType, Shape: in.Shape, Data: op.Scratch[uint8](b, in.Len()*like.DType.Size())}
+		if err := element.Convert(value, in); err != nil {
+			return err
+		}
+		broadcast(b.Out(0, s, like.Shape...), value)
+		return nil
+	})
+}
+
+// truncate writes v, as a float32, as an element of type d the way C converts it:
+// towards zero, and the low bits where it does not fit. That is what DALI does with
+// values to fill with.
+func truncate(d tensor.DType, out []byte, v float64) error {
+	var in [4]byte
+	binary.LittleEndian.PutUint32(in[:], math.Float32bits(float32(v)))
+	return tensor.CastInto(d, out, tensor.Float32, in[:])
+}
+
+// repeat fills dst with copies of value.
+func repeat(dst, value []byte) {
+	n := copy(dst, value)
+	for n < len(dst) {
+		n += copy(dst[n:], dst[:n])
+	}
+}
+
+// broadcasts returns an error unless data of shape in can be repeated to shape out.
+func broadcasts(in, out tensor.Shape) error {
+	for i := range in {
+		d := 1
+		if j := len(out) - len(in) + i; j >= 0 {
+			d = out[j]
+		}
+		if in[i] != d && in[i] != 1 {
+			return mismatch("data that repeat to the shape "+out.String(), in.String())
+		}
+	}
+	return nil
+}
+
+// broadcast repeats in to out, whose shapes fit.
+func broadcast(out, in tensor.Tensor) {
+	if in.Len() == 1 {
+		repeat(out.Data, in.Data)
+		return
+	}
+	var buf [3][8]int
+	inner, steps := strided.Contiguous(buf[0][:0], in.Shape), buf[1][:0]
+	for i := range out.Shape {
+		step := 0
+		if j := i - len(out.Shape) + len(in.Shape); j >= 0 && in.Shape[j] > 1 {
+			step = inner[j]
+		}
+		steps = append(steps, step)
+	}
+	strided.Copy(out.Data, strided.Contiguous(buf[2][:0], out.Shape), in.Data, steps, out.Shape, in.DType.Size())
 }

@@ -1,6 +1,7 @@
 package generic
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,6 +106,114 @@ func (k *squeeze) Run(b *op.Block) error {
 		w.axes, w.shape = axes, keep(w.shape[:0], in.Shape, axes)
 		out := in
 		out.Shape, out.Layout = w.shape, without(in.Layout, axes)
+		b.Alias(0, s, out)
+		return nil
+	})
+}
+
+func init() {
+	op.Register(op.Schema{
+		Name:    "expand_dims",
+		Doc:     "Puts axes of extent 1 between those of the data.",
+		Inputs:  []op.Port{{Name: "data", Doc: "data of any kind"}},
+		Outputs: []op.Port{{Name: "output", Doc: "the data with the new axes"}},
+		Params: []op.Parameter{
+			{Name: "axes", Type: op.Ints, Required: true, Doc: "Numbers that the new axes have in the output."},
+			{Name: "new_axis_names", Type: op.String, Default: "", Doc: "A letter for each new axis; without them the output has no layout."},
+		},
+		New: newExpandDims,
+	})
+}
+
+type expandDims struct {
+	config *op.Config
+	axes   []int  // sorted
+	names  string // in the order of axes
+}
+
+func newExpandDims(c *op.Config) (op.Kernel, error) {
+	axes, names := op.Get[[]int](c, "axes"), op.Get[string](c, "new_axis_names")
+	if names != "" && len(names) != len(axes) {
+		return nil, c.Invalid("new_axis_names", fmt.Sprintf("%d letters, one for each axis", len(axes)), fmt.Sprintf("%q", names), "")
+	}
+	order := make([]int, len(axes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(axes[a], axes[b]) })
+	k := &expandDims{config: c}
+	for n, i := range order {
+		if axes[i] < 0 || n > 0 && axes[order[n-1]] == axes[i] {
+			return nil, c.Invalid("axes", "different axes of 0 or more", fmt.Sprint(axes), "")
+		}
+		k.axes = append(k.axes, axes[i])
+		if names != "" {
+			k.names += names[i : i+1]
+		}
+	}
+	return k, nil
+}
+
+func (k *expandDims) Grain() op.Grain { return op.PerSample }
+
+func (k *expandDims) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	out := tensor.Spec{DType: in[0].DType}
+	if in[0].Shape == nil {
+		return []tensor.Spec{out}, nil
+	}
+	if err := k.fits(in[0].Shape, in[0].Layout); err != nil {
+		return nil, err
+	}
+	out.Shape, out.Layout = k.expand(tensor.Shape{}, in[0].Shape), k.layout(in[0].Layout)
+	return []tensor.Spec{out}, nil
+}
+
+// fits returns an error unless data of that shape and layout can be given the axes.
+func (k *expandDims) fits(shape tensor.Shape, layout string) error {
+	rank := len(shape) + len(k.axes)
+	if len(k.axes) > 0 && k.axes[len(k.axes)-1] >= rank {
+		return k.config.Invalid("axes", fmt.Sprintf("axes below %d, the rank of the output", rank), fmt.Sprint(k.axes), "")
+	}
+	if k.names != "" && layout == "" && len(shape) > 0 {
+		return k.config.Invalid("new_axis_names", "an input with a layout", "one without", "give the input a layout")
+	}
+	return nil
+}
+
+// expand appends the new shape to out.
+func (k *expandDims) expand(out, shape tensor.Shape) tensor.Shape {
+	for _, axis := range k.axes {
+		n := axis - len(out)
+		out = append(append(out, shape[:n]...), 1)
+		shape = shape[n:]
+	}
+	return append(out, shape...)
+}
+
+// layout returns the layout of the output.
+func (k *expandDims) layout(layout string) string {
+	if k.names == "" {
+		return ""
+	}
+	out := ""
+	for i, axis := range k.axes {
+		n := axis - len(out)
+		out += layout[:n] + k.names[i:i+1]
+		layout = layout[n:]
+	}
+	return out + layout
+}
+
+func (k *expandDims) Run(b *op.Block) error {
+	return b.Each(func(s int) error {
+		in := b.In(0, s)
+		if err := k.fits(in.Shape, in.Layout); err != nil {
+			return err
+		}
+		w := op.PerWorker[workspace](b)
+		w.shape = k.expand(w.shape[:0], in.Shape)
+		out := in
+		out.Shape, out.Layout = w.shape, k.layout(in.Layout)
 		b.Alias(0, s, out)
 		return nil
 	})

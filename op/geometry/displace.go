@@ -2,8 +2,10 @@ package geometry
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/op/internal/libm"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -66,4 +68,81 @@ func (k *displacement) Run(b *op.Block) error {
 		}
 		return k.warp(b, s, f, f.volume, k.moves(b, f.volume))
 	})
+}
+
+func init() {
+	const pi64 = math.Pi / 64 // what DALI computes with; its documentation prints 0.049087 of it
+	param := func(name string, value float64, doc string) op.Parameter {
+		return op.Parameter{Name: name, Type: op.Float, Default: value, Doc: doc}
+	}
+	registerDisplacement("water", "Makes pictures look as if seen through moving water: pixels are moved sideways by a sine of their row, up and down by a cosine of their column.",
+		[]op.Parameter{
+			param("ampl_x", 10, "How far pixels are moved sideways."),
+			param("ampl_y", 10, "How far pixels are moved up and down."),
+			param("freq_x", pi64, "How many radians of the sine a row is."),
+			param("freq_y", pi64, "How many radians of the cosine a column is."),
+			param("phase_x", 0, "Where the sine begins, in radians."),
+			param("phase_y", 0, "Where the cosine begins, in radians."),
+		}, func(c *op.Config) mover {
+			get := func(name string) float32 { return float32(op.Get[float64](c, name)) }
+			w := waves{x: wave{get("ampl_x"), get("freq_x"), get("phase_x")}, y: wave{get("ampl_y"), get("freq_y"), get("phase_y")}}
+			return func(b *op.Block, size volume) mapping {
+				down := op.Scratch[float32](b, size.w)
+				for x := range down {
+					down[x] = w.y.at(x, libm.Cos)
+				}
+				kept := op.PerWorker[waterMap](b)
+				*kept = waterMap{w.x, down}
+				return kept
+			}
+		})
+}
+
+// waves are the arguments of water.
+type waves struct{ x, y wave }
+
+type wave struct{ amplitude, frequency, phase float32 }
+
+// at returns how far pixel i is moved, in float32 as DALI.
+func (w *wave) at(i int, sine func(float32) float32) float32 {
+	return float32(w.amplitude * sine(float32(w.frequency*float32(i))+w.phase))
+}
+
+// waterMap is the map of water.
+type waterMap struct {
+	x    wave
+	down []float32 // how far the pixels of a column are moved down
+}
+
+func (m *waterMap) row(_, y int, xs, ys, _ []float32) {
+	right, top := m.x.at(y, libm.Sin), float32(y)
+	for x := range xs {
+		xs[x] = float32(x) + right
+		ys[x] = top + m.down[x]
+	}
+}
+
+func init() {
+	registerDisplacement("sphere", "Makes pictures look as if on a ball: points are drawn towards the middle, the more the nearer they are to it.", nil,
+		func(*op.Config) mover {
+			return func(b *op.Block, size volume) mapping {
+				kept := op.PerWorker[ball](b)
+				*kept = ball{size}
+				return kept
+			}
+		})
+}
+
+// ball is the map of sphere.
+type ball struct{ size volume }
+
+func (m *ball) row(_, y int, xs, ys, _ []float32) {
+	middleX, middleY := float32(m.size.w)/2, float32(m.size.h)/2
+	longest := float32(max(m.size.w/2, m.size.h/2)) // without a half, as in DALI
+	dy := float32(y) + 0.5 - middleY
+	for x := range xs {
+		dx := float32(x) + 0.5 - middleX
+		radius := float32(math.Sqrt(float64(float32(dx*dx)+float32(dy*dy)))) / longest
+		xs[x], ys[x] = middleX+float32(radius*dx), middleY+float32(radius*dy)
+	}
 }

@@ -216,3 +216,28 @@ func look[W any](dst []W, src []byte, table *[256]W) {
 		dst[i] = table[v]
 	}
 }
+
+func init() {
+	op.Register(op.Schema{
+		Name: "brightness",
+		Doc: "Changes the brightness: brightness_shift * range + brightness * in, where range is 1 for floats and " +
+			"the largest value of the output type otherwise.",
+		Inputs:    colorInputs(),
+		Outputs:   []op.Port{{Name: "adjusted", Doc: "images of the same shape"}},
+		Params:    append(brightnessParams(), colorTypeParam),
+		Precision: op.Exact,
+		New:       newBrightnessContrast,
+	})
+}
+
+func init() {
+	op.Register(op.Schema{
+		Name:      "contrast",
+		Doc:       "Changes the contrast: contrast_center + contrast * (in - contrast_center).",
+		Inputs:    colorInputs(),
+		Outputs:   []op.Port{{Name: "adjusted", Doc: "images of the same shape"}},
+		Params:    append(contrastParams(), colorTypeParam),
+		Precision: op.Exact,
+		New:       newBrightnessContrast,
+	})
+}

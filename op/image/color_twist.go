@@ -225,3 +225,42 @@ func (t *twist) apply(pixels []float32) {
 		pixels = pixels[3:]
 	}
 }
+
+func init() {
+	op.Register(op.Schema{
+		Name:    "hsv",
+		Doc:     "Turns the hue and changes the saturation and the value of RGB images, as one linear map of the channels.",
+		Inputs:  twistInputs(),
+		Outputs: []op.Port{{Name: "twisted", Doc: "images of the same shape"}},
+		Params: []op.Parameter{
+			{Name: "dtype", Type: op.DType, Default: tensor.Uint8, Doc: "Output type."},
+			hueParam, saturationParam, valueParam,
+		},
+		Precision: op.Tolerance,
+		New:       newColorTwist,
+	})
+}
+
+func init() {
+	op.Register(op.Schema{
+		Name:      "hue",
+		Doc:       "Turns the hue of RGB images, as a linear map of the channels.",
+		Inputs:    twistInputs(),
+		Outputs:   []op.Port{{Name: "twisted", Doc: "images of the same shape"}},
+		Params:    append(twistParams(), hueParam),
+		Precision: op.Tolerance,
+		New:       newColorTwist,
+	})
+}
+
+func init() {
+	op.Register(op.Schema{
+		Name:      "saturation",
+		Doc:       "Changes the saturation of RGB images, as a linear map of the channels.",
+		Inputs:    twistInputs(),
+		Outputs:   []op.Port{{Name: "twisted", Doc: "images of the same shape"}},
+		Params:    append(twistParams(), saturationParam),
+		Precision: op.Tolerance,
+		New:       newColorTwist,
+	})
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -109,4 +110,240 @@ func pixels(t tensor.Tensor) (channels, stride int, err error) {
 	}
 	return 0, 0, &errs.Error{Kind: errs.Invalid, Subject: "layout of the input", Want: "channels, C, first or last", Got: t.Layout,
 		Remedy: "set per_channel"}
+}
+
+func init() {
+	op.Register(op.Schema{
+		Name: "gaussian", Module: noiseModule,
+		Doc:     "Adds numbers of a normal distribution to tensors.",
+		Inputs:  []op.Port{noiseInput()},
+		Outputs: []op.Port{{Name: "noisy", Doc: "tensors as the input"}},
+		Params: []op.Parameter{
+			{Name: "mean", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Mean of the numbers."},
+			{Name: "stddev", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Standard deviation of the numbers."},
+			seedParam,
+		},
+		Random:    true,
+		Precision: op.Tolerance,
+		New: func(c *op.Config) (op.Kernel, error) {
+			return &gaussian{config: c, mean: op.GetScalar[float64](c, "mean"), stddev: op.GetScalar[float64](c, "stddev")}, nil
+		},
+	})
+}
+
+type gaussian struct {
+	config       *op.Config
+	mean, stddev op.Scalar[float64]
+	add          func(k *gaussian, b *op.Block, s int, w *worker) error // for the type, known from Infer on
+}
+
+func (k *gaussian) Grain() op.Grain { return op.PerSample }
+
+func (k *gaussian) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	k.add = pick(in[0].DType, addGaussian[uint8], addGaussian[int8], addGaussian[uint16], addGaussian[int16],
+		addGaussian[uint32], addGaussian[int32], addGaussian[uint64], addGaussian[int64], addGaussian[float32])
+	return inferNoise(k.config, in[0])
+}
+
+func (k *gaussian) Run(b *op.Block) error {
+	return perSample(b, func(b *op.Block, s int, w *worker) error { return k.add(k, b, s, w) })
+}
+
+func addGaussian[T value](k *gaussian, b *op.Block, s int, w *worker) error {
+	mean, stddev, err := moments(b, s, &k.mean, &k.stddev)
+	if err != nil {
+		return err
+	}
+	in, out, err := pair[T](b, s)
+	stream, double := b.RNG(s), wide(b.In(0, s).DType)
+	for e := range out {
+		p := rng.Element(stream, e)
+		if double {
+			out[e] = convert[T](float64(in[e]) + rng.Normal64(&p, float64(mean), float64(stddev)))
+		} else {
+			out[e] = convert[T](float64(float32(in[e]) + rng.Normal32(&p, mean, stddev)))
+		}
+	}
+	return err
+}
+
+func init() {
+	op.Register(op.Schema{
+		Name: "salt_and_pepper", Module: noiseModule,
+		Doc:     "Sets pixels, drawn with a given probability, to white or black.",
+		Inputs:  []op.Port{noiseInput()},
+		Outputs: []op.Port{{Name: "noisy", Doc: "tensors as the input"}},
+		Params: []op.Parameter{
+			{Name: "prob", Type: op.Float, Default: 0.05, PerSample: true, Doc: "Probability that a pixel is set."},
+			{Name: "salt_vs_pepper", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Probability that what is set becomes white."},
+			{Name: "salt_val", Type: op.Float, PerSample: true, Doc: "White: by default the largest integer, or 1."},
+			{Name: "pepper_val", Type: op.Float, PerSample: true, Doc: "Black: by default the least integer, or -1."},
+			{Name: "per_channel", Type: op.Bool, Default: false, Doc: "Draws for every channel by itself, not for the pixel as a whole."},
+			seedParam,
+		},
+		Random: true,
+		New: func(c *op.Config) (op.Kernel, error) {
+			return &saltAndPepper{
+				config: c, prob: op.GetScalar[float64](c, "prob"), ratio: op.GetScalar[float64](c, "salt_vs_pepper"),
+				salt: op.GetScalar[float64](c, "salt_val"), pepper: op.GetScalar[float64](c, "pepper_val"), perChannel: op.Get[bool](c, "per_channel"),
+			}, nil
+		},
+	})
+}
+
+type saltAndPepper struct {
+	config                    *op.Config
+	prob, ratio, salt, pepper op.Scalar[float64]
+	perChannel                bool
+	set                       func(k *saltAndPepper, b *op.Block, s int) error // for the type, known from Infer on
+}
+
+func (k *saltAndPepper) Grain() op.Grain { return op.PerSample }
+
+func (k *saltAndPepper) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	k.set = pick(in[0].DType, season[uint8], season[int8], season[uint16], season[int16],
+		season[uint32], season[int32], season[uint64], season[int64], season[float32])
+	return inferNoise(k.config, in[0])
+}
+
+func (k *saltAndPepper) Run(b *op.Block) error {
+	for s := range b.Len() {
+		if err := k.set(k, b, s); err != nil {
+			b.Fail(s, err)
+		}
+	}
+	return nil
+}
+
+// probability returns a number from 0 to 1, as float32.
+func probability(p *op.Scalar[float64], name string, b *op.Block, s int) (float32, error) {
+	v, err := p.At(b, s)
+	if err == nil && !(v >= 0 && v <= 1) {
+		err = invalid(name, "a number from 0 to 1", v)
+	}
+	return float32(v), err
+}
+
+// shade returns the value of what is set, def where none was given.
+func shade[T value](c *op.Config, name string, p *op.Scalar[float64], b *op.Block, s int, def T) (T, error) {
+	if !c.Has(name) {
+		return def, nil
+	}
+	v, err := p.At(b, s)
+	if _, float := any(def).(float32); float {
+		return T(v), err
+	}
+	return T(int64(v)), err // cut off, modulo 2^bits: as C does
+}
+
+func season[T value](k *saltAndPepper, b *op.Block, s int) error {
+	prob, err := probability(&k.prob, "prob", b, s)
+	if err != nil {
+		return err
+	}
+	ratio, err := probability(&k.ratio, "salt_vs_pepper", b, s)
+	if err != nil {
+		return err
+	}
+	black, white := extremes[T]()
+	if white, err = shade(k.config, "salt_val", &k.salt, b, s, white); err != nil {
+		return err
+	}
+	if black, err = shade(k.config, "pepper_val", &k.pepper, b, s, black); err != nil {
+		return err
+	}
+	channels, stride := 1, 1
+	if !k.perChannel {
+		if channels, stride, err = pixels(b.In(0, s)); err != nil {
+			return err
+		}
+	}
+	in, out, err := pair[T](b, s)
+	if err != nil || len(out) == 0 {
+		return err
+	}
+	copy(out, in)
+	stream, salt := b.RNG(s), prob*ratio
+	step := channels
+	if stride > 1 {
+		step = 1
+	}
+	for pixel := range len(out) / channels {
+		p := rng.Element(stream, pixel)
+		u := rng.Uniform32(&p, 0, 1)
+		if u >= prob {
+			continue
+		}
+		v := black
+		if u < salt {
+			v = white
+		}
+		for c := range channels {
+			out[pixel*step+c*stride] = v
+		}
+	}
+	return nil
+}
+
+func init() {
+	op.Register(op.Schema{
+		Name: "shot", Module: noiseModule,
+		Doc:     "Replaces values by numbers of a Poisson distribution with that mean, as light that comes in few photons does.",
+		Inputs:  []op.Port{noiseInput()},
+		Outputs: []op.Port{{Name: "noisy", Doc: "tensors as the input"}},
+		Params: []op.Parameter{
+			{Name: "factor", Type: op.Float, Default: 20.0, PerSample: true, Doc: "How much a photon makes: the larger, the more noise. With 0 or less everything becomes 0."},
+			seedParam,
+		},
+		Random:    true,
+		Precision: op.Tolerance,
+		New: func(c *op.Config) (op.Kernel, error) {
+			return &shot{config: c, factor: op.GetScalar[float64](c, "factor")}, nil
+		},
+	})
+}
+
+type shot struct {
+	config *op.Config
+	factor op.Scalar[float64]
+	count  func(k *shot, b *op.Block, s int, w *worker) error // for the type, known from Infer on
+}
+
+func (k *shot) Grain() op.Grain { return op.PerSample }
+
+func (k *shot) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
+	k.count = pick(in[0].DType, countPhotons[uint8], countPhotons[int8], countPhotons[uint16], countPhotons[int16],
+		countPhotons[uint32], countPhotons[int32], countPhotons[uint64], countPhotons[int64], countPhotons[float32])
+	return inferNoise(k.config, in[0])
+}
+
+func (k *shot) Run(b *op.Block) error {
+	return perSample(b, func(b *op.Block, s int, w *worker) error { return k.count(k, b, s, w) })
+}
+
+func countPhotons[T value](k *shot, b *op.Block, s int, w *worker) error {
+	v, err := k.factor.At(b, s)
+	if err != nil {
+		return err
+	}
+	in, out, err := pair[T](b, s)
+	if err != nil {
+		return err
+	}
+	factor, stream := float32(v), b.RNG(s)
+	if !(factor > 0) {
+		clear(out)
+		return nil
+	}
+	inverse := 1 / factor
+	for e := range out {
+		mean := float64(max(0, float32(in[e])*inverse))
+		if !(mean <= math.MaxUint32) { // of which no count fits, so that none would ever be drawn
+			return &errs.Error{Kind: errs.Invalid, Op: "noise.shot", Subject: fmt.Sprintf("element %d", e), Want: "a number, at most 2^32 times the factor", Got: fmt.Sprint(in[e])}
+		}
+		w.philox = rng.Element(stream, e)
+		w.poisson.Reset(mean)
+		out[e] = convert[T](float64(float32(w.poisson.Next(w.source)) * factor))
+	}
+	return nil
 }

@@ -86,3 +86,11 @@ func (k *deviating) Run(b *op.Block) error {
 		return nil
 	})
 }
+
+func init() {
+	registerDeviation("variance", "Gives the mean of the squares of the distances of elements from a mean.", false)
+}
+
+func init() {
+	registerDeviation("std_dev", "Gives the square root of the mean of the squares of the distances of elements from a mean.", true)
+}

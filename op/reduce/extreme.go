@@ -140,3 +140,8 @@ func each[T number](to, row []T, largest bool) {
 		}
 	}
 }
+
+func init() {
+	registerExtreme("max", "Gives the largest element.", "smallest", true)
+	registerExtreme("min", "Gives the smallest element.", "largest", false)
+}

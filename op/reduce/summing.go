@@ -150,3 +150,42 @@ func narrow[T op.Integer, A total](k *summing, out tensor.Tensor, sums []A, n in
 		to[i] = v
 	}
 }
+
+func init() {
+	registerSumming("sum", "Adds up elements.",
+		"Type of the output: by default an integer type of 64 bits for integers, float32 for float32; also the type of the input, "+
+			"in which sums wrap around, and float32 for integers of up to 32 bits.",
+		summing{
+			standard: wide,
+			allowed: func(in, out tensor.DType) bool {
+				return out == in || out == tensor.Float32 && in.Bits() <= 32
+			},
+		})
+}
+
+func init() {
+	registerSumming("mean", "Gives the mean of elements.",
+		"Type of the output: by default float32; also the type of the input, in which the sum wraps around and the mean is truncated.",
+		summing{
+			quotient: average, standard: toFloat32,
+			allowed: func(in, out tensor.DType) bool { return out == in },
+		})
+}
+
+func init() {
+	registerSumming("mean_square", "Gives the mean of the squares of elements.",
+		"Type of the output: by default float32; also the integer type of 64 bits for integers, to which the mean is truncated.",
+		summing{
+			squares: true, quotient: average, standard: toFloat32,
+			allowed: func(in, out tensor.DType) bool { return out == wide(in) },
+		})
+}
+
+func init() {
+	registerSumming("rms", "Gives the square root of the mean of the squares of elements.",
+		"Type of the output: by default float32; also the type of the input, in which sums of squares wrap around and the root is truncated.",
+		summing{
+			squares: true, quotient: root, standard: toFloat32,
+			allowed: func(in, out tensor.DType) bool { return out == in },
+		})
+}

@@ -204,3 +204,28 @@ func joiningParams(axisDoc, nameDoc string) []op.Parameter {
 		{Name: "axis_name", Type: op.String, Doc: nameDoc},
 	}
 }
+
+func init() {
+	op.Register(op.Schema{
+		Name: "cat",
+		Doc: "Joins data along an axis that they have. Samples without elements are left out, whatever their shape. " +
+			"The layout is that of the first input.",
+		Inputs:  []op.Port{{Name: "input", Doc: "data of one type, whose shapes differ in that axis at most"}},
+		Repeat:  mostInputs,
+		Outputs: []op.Port{{Name: "output", Doc: "the joined data"}},
+		Params:  joiningParams("Axis along which to join; a negative one counts from the end.", "Axis along which to join, by its letter in the layout of the first input."),
+		New:     func(c *op.Config) (op.Kernel, error) { return newJoining(c, false) },
+	})
+}
+
+func init() {
+	op.Register(op.Schema{
+		Name:    "stack",
+		Doc:     "Joins data along a new axis.",
+		Inputs:  []op.Port{{Name: "input", Doc: "data of one type and shape"}},
+		Repeat:  mostInputs,
+		Outputs: []op.Port{{Name: "output", Doc: "the stacked data"}},
+		Params:  joiningParams("Number of the new axis; a negative one counts from the end of the output.", "Letter of the new axis in the layout; without it there is no layout."),
+		New:     func(c *op.Config) (op.Kernel, error) { return newJoining(c, true) },
+	})
+}

@@ -1,3 +1,0 @@
-package generic
-
-func init() { registerFill("ones", 1) }

@@ -1,3 +1,0 @@
-package generic
-
-func init() { registerLike("ones_like", "ones", 1) }

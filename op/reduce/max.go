@@ -1,3 +1,0 @@
-package reduce
-
-func init() { registerExtreme("max", "Gives the largest element.", "smallest", true) }

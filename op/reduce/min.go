@@ -1,3 +1,0 @@
-package reduce
-
-func init() { registerExtreme("min", "Gives the smallest element.", "largest", false) }
