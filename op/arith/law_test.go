@@ -246,14 +246,8 @@ func TestRefused(t *testing.T) {
 }
 
 func TestNoAllocations(t *testing.T) {
-	r, err := optest.New(optest.Case{Op: arith.Name, Args: op.Args{"expression_desc": "mul(add(&0 &1) $0:int32)", "integer_constants": 3},
-		Inputs: [][]tensor.Tensor{{tensor.New(tensor.Uint8, 30, 40, 3)}, {tensor.New(tensor.Float32, 30, 1, 3)}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := testing.AllocsPerRun(10, func() { _ = r.Run() }); n != 0 {
-		t.Errorf("%g allocations a run", n)
-	}
+	optest.CheckAllocations(t, []optest.Case{{Op: arith.Name, Args: op.Args{"expression_desc": "mul(add(&0 &1) $0:int32)", "integer_constants": 3},
+		Inputs: [][]tensor.Tensor{{tensor.New(tensor.Uint8, 30, 40, 3)}, {tensor.New(tensor.Float32, 30, 1, 3)}}}})
 }
 
 func FuzzExpression(f *testing.F) {
@@ -280,16 +274,7 @@ func BenchmarkExpression(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			c.Op = arith.Name
-			r, err := optest.New(c)
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := r.Run(); err != nil {
-					b.Fatal(err)
-				}
-			}
+			optest.Bench(b, c)
 		})
 	}
 }

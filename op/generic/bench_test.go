@@ -27,20 +27,7 @@ func BenchmarkGeneric(b *testing.B) {
 		{"lookup_table", "lookup_table", op.Args{"keys": []int{1, 2}, "values": []float64{2, 3}}, inputs(image)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			k := optest.Case{Op: c.op, Args: c.args}
-			for _, in := range c.inputs {
-				k.Inputs = append(k.Inputs, []tensor.Tensor{in})
-			}
-			r, err := optest.New(k)
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.SetBytes(int64(len(c.inputs[0].Data)))
-			for b.Loop() {
-				if err := r.Run(); err != nil {
-					b.Fatal(err)
-				}
-			}
+			optest.Bench(b, optest.Case{Op: c.op, Args: c.args, Inputs: optest.Inputs(c.inputs...)})
 		})
 	}
 }

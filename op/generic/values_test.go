@@ -10,135 +10,137 @@ import (
 )
 
 func TestPad(t *testing.T) {
-	hw := inputs(of("HW", []int{3, 2}, float32(1), 2, 3, 4, 5, 6))
+	hw := inputs(optest.Of("HW", []int{3, 2}, float32(1), 2, 3, 4, 5, 6))
 	one := func(v uint8) []tensor.Tensor { return inputs(tensor.FromSlice([]uint8{v})) }
-	wide := of("HW", []int{3, 4}, float32(1), 2, 0, 0, 3, 4, 0, 0, 5, 6, 0, 0)
+	wide := optest.Of("HW", []int{3, 4}, float32(1), 2, 0, 0, 3, 4, 0, 0, 5, 6, 0, 0)
 	checkAll(t, []row{
-		{op: "pad", inputs: one(7), args: op.Args{"shape": []int{2}, "fill_value": -5.5}, want: tensor.FromSlice([]uint8{7, 251})},
-		{op: "pad", inputs: one(7), args: op.Args{"shape": []int{2}, "fill_value": 300.5}, want: tensor.FromSlice([]uint8{7, 44})},
-		{op: "pad", inputs: one(7), args: op.Args{"shape": []int{2}, "fill_value": samples(of("", nil, float32(9)))}, want: tensor.FromSlice([]uint8{7, 9})},
-		{op: "pad", inputs: inputs(ints(7)), args: op.Args{"shape": []int{2}, "fill_value": 2.5}, want: ints(7, 2)},
-		{op: "pad", inputs: inputs(tensor.FromSlice([]bool{false})), args: op.Args{"shape": []int{2}, "fill_value": 0.3}, want: tensor.FromSlice([]bool{false, true})},
-		{op: "pad", inputs: hw, args: op.Args{"axes": []int{0}, "axis_names": "H"}, fails: true},
-		{op: "pad", inputs: hw, args: op.Args{"axes": []int{-1}, "shape": []int{4}}, want: wide},
-		{op: "pad", inputs: hw, args: op.Args{"axis_names": "W", "shape": []int{4}}, want: wide},
-		{op: "pad", inputs: hw, args: op.Args{"axes": samples(ints(1)), "shape": []int{4}}, want: wide},
-		{op: "pad", inputs: hw, args: op.Args{"axes": []int{1}, "shape": samples(ints(4))}, want: wide},
-		{op: "pad", inputs: hw, args: op.Args{"axes": []int{1}, "align": samples(ints(4))}, want: wide},
-		{op: "pad", inputs: hw, args: op.Args{"axes": []int{1}, "align": []int{4}, "shape": []int{0}}, want: wide},
-		{op: "pad", inputs: hw, args: op.Args{"axes": []int{1}, "align": []int{4}, "shape": []int{-2}}, want: wide},
-		{op: "pad", inputs: hw, args: op.Args{"axes": []int{}}, want: hw[0]},
-		{op: "pad", inputs: hw, args: op.Args{"axes": []int{1, 1}}, fails: true},
-		{op: "pad", inputs: hw, args: op.Args{"axes": []int{2}}, fails: true},
-		{op: "pad", inputs: hw, args: op.Args{"axis_names": "C"}, fails: true},
-		{op: "pad", inputs: hw, args: op.Args{"axis_names": "HH"}, fails: true},
-		{op: "pad", inputs: inputs(count("", 2)), args: op.Args{"axis_names": "H"}, fails: true},
-		{op: "pad", inputs: hw, args: op.Args{"shape": []int{4, 5, 6}}, fails: true},
-		{op: "pad", inputs: hw, args: op.Args{"align": []int{4, 5, 6}}, fails: true},
-		{op: "pad", inputs: hw, args: op.Args{"align": []int{0}}, fails: true},
-		{op: "pad", inputs: hw, args: op.Args{"align": samples(ints(0))}, fails: true},
-		{op: "pad", inputs: hw, args: op.Args{"align": samples(ints(1, 2, 3))}, fails: true},
-		{op: "pad", inputs: hw, args: op.Args{"shape": []int{math.MaxInt}}, fails: true},
-		{op: "pad", inputs: hw, args: op.Args{"shape": samples(tensor.FromSlice([]int64{1 << 40}))}, fails: true},
-		{op: "pad", inputs: inputs(tensor.New(tensor.Float64, 2, 2, 2, 2, 2)), args: op.Args{"shape": []int{math.MaxInt32}}, fails: true},
-		{op: "pad", inputs: inputs(count("")), fails: true},
-		{op: "pad", inputs: inputs(tensor.New(tensor.Complex64, 2)), fails: true},
+		{Op: "pad", Inputs: one(7), Args: op.Args{"shape": []int{2}, "fill_value": -5.5}, Want: tensor.FromSlice([]uint8{7, 251})},
+		{Op: "pad", Inputs: one(7), Args: op.Args{"shape": []int{2}, "fill_value": 300.5}, Want: tensor.FromSlice([]uint8{7, 44})},
+		{Op: "pad", Inputs: one(7), Args: op.Args{"shape": []int{2}, "fill_value": samples(optest.Of("", nil, float32(9)))}, Want: tensor.FromSlice([]uint8{7, 9})},
+		{Op: "pad", Inputs: inputs(ints(7)), Args: op.Args{"shape": []int{2}, "fill_value": 2.5}, Want: ints(7, 2)},
+		{Op: "pad", Inputs: inputs(tensor.FromSlice([]bool{false})), Args: op.Args{"shape": []int{2}, "fill_value": 0.3}, Want: tensor.FromSlice([]bool{false, true})},
+		{Op: "pad", Inputs: hw, Args: op.Args{"axes": []int{0}, "axis_names": "H"}, Fails: true},
+		{Op: "pad", Inputs: hw, Args: op.Args{"axes": []int{-1}, "shape": []int{4}}, Want: wide},
+		{Op: "pad", Inputs: hw, Args: op.Args{"axis_names": "W", "shape": []int{4}}, Want: wide},
+		{Op: "pad", Inputs: hw, Args: op.Args{"axes": samples(ints(1)), "shape": []int{4}}, Want: wide},
+		{Op: "pad", Inputs: hw, Args: op.Args{"axes": []int{1}, "shape": samples(ints(4))}, Want: wide},
+		{Op: "pad", Inputs: hw, Args: op.Args{"axes": []int{1}, "align": samples(ints(4))}, Want: wide},
+		{Op: "pad", Inputs: hw, Args: op.Args{"axes": []int{1}, "align": []int{4}, "shape": []int{0}}, Want: wide},
+		{Op: "pad", Inputs: hw, Args: op.Args{"axes": []int{1}, "align": []int{4}, "shape": []int{-2}}, Want: wide},
+		{Op: "pad", Inputs: hw, Args: op.Args{"axes": []int{}}, Want: hw[0]},
+		{Op: "pad", Inputs: hw, Args: op.Args{"axes": []int{1, 1}}, Fails: true},
+		{Op: "pad", Inputs: hw, Args: op.Args{"axes": []int{2}}, Fails: true},
+		{Op: "pad", Inputs: hw, Args: op.Args{"axis_names": "C"}, Fails: true},
+		{Op: "pad", Inputs: hw, Args: op.Args{"axis_names": "HH"}, Fails: true},
+		{Op: "pad", Inputs: inputs(count("", 2)), Args: op.Args{"axis_names": "H"}, Fails: true},
+		{Op: "pad", Inputs: hw, Args: op.Args{"shape": []int{4, 5, 6}}, Fails: true},
+		{Op: "pad", Inputs: hw, Args: op.Args{"align": []int{4, 5, 6}}, Fails: true},
+		{Op: "pad", Inputs: hw, Args: op.Args{"align": []int{0}}, Fails: true},
+		{Op: "pad", Inputs: hw, Args: op.Args{"align": samples(ints(0))}, Fails: true},
+		{Op: "pad", Inputs: hw, Args: op.Args{"align": samples(ints(1, 2, 3))}, Fails: true},
+		{Op: "pad", Inputs: hw, Args: op.Args{"shape": []int{math.MaxInt}}, Fails: true},
+		{Op: "pad", Inputs: hw, Args: op.Args{"shape": samples(tensor.FromSlice([]int64{1 << 40}))}, Fails: true},
+		{Op: "pad", Inputs: inputs(tensor.New(tensor.Float64, 2, 2, 2, 2, 2)), Args: op.Args{"shape": []int{math.MaxInt32}}, Fails: true},
+		{Op: "pad", Inputs: inputs(count("")), Fails: true},
+		{Op: "pad", Inputs: inputs(tensor.New(tensor.Complex64, 2)), Fails: true},
 	})
 }
 
 func TestJoin(t *testing.T) {
-	a, b := of("HW", []int{1, 2}, 1, 2), of("XY", []int{1, 2}, 3, 4)
-	none := of("HW", []int{0, 3}, []int{}...)
+	a, b := optest.Of("HW", []int{1, 2}, 1, 2), optest.Of("XY", []int{1, 2}, 3, 4)
+	none := optest.Of("HW", []int{0, 3}, []int{}...)
 	checkAll(t, []row{
-		{op: "cat", inputs: inputs(a), want: a},
-		{op: "cat", inputs: inputs(a, b), want: of("HW", []int{2, 2}, 1, 2, 3, 4)},
-		{op: "cat", inputs: inputs(a, b), args: op.Args{"axis_name": "W"}, want: of("HW", []int{1, 4}, 1, 2, 3, 4)},
-		{op: "cat", inputs: inputs(a, b, a), args: op.Args{"axis": -1}, want: of("HW", []int{1, 6}, 1, 2, 3, 4, 1, 2)},
-		{op: "cat", inputs: inputs(a, b), args: op.Args{"axis": 2}, fails: true},
-		{op: "cat", inputs: inputs(a, b), args: op.Args{"axis": -3}, fails: true},
-		{op: "cat", inputs: inputs(a, b), args: op.Args{"axis_name": "X"}, fails: true},
-		{op: "cat", inputs: inputs(a, b), args: op.Args{"axis_name": "HW"}, fails: true},
-		{op: "cat", inputs: inputs(a, b), args: op.Args{"axis_name": ""}, fails: true},
-		{op: "cat", inputs: inputs(a, b), args: op.Args{"axis_name": "H", "axis": 0}, fails: true},
-		{op: "cat", inputs: inputs(a, none), want: a},
-		{op: "cat", inputs: inputs(none, a), args: op.Args{"axis": 1}, want: a},
-		{op: "cat", inputs: inputs(none, none), args: op.Args{"axis": 1}, want: none},
-		{op: "cat", inputs: inputs(a, of("", []int{2}, 1, 2)), fails: true},
-		{op: "cat", inputs: inputs(a, of("", []int{1, 1}, 1)), fails: true},
-		{op: "cat", inputs: inputs(a, count("", 1, 2)), fails: true},
-		{op: "cat", inputs: inputs(of("", nil, 1), of("", nil, 1)), fails: true},
+		{Op: "cat", Inputs: inputs(a), Want: a},
+		{Op: "cat", Inputs: inputs(a, b), Want: optest.Of("HW", []int{2, 2}, 1, 2, 3, 4)},
+		{Op: "cat", Inputs: inputs(a, b), Args: op.Args{"axis_name": "W"}, Want: optest.Of("HW", []int{1, 4}, 1, 2, 3, 4)},
+		{Op: "cat", Inputs: inputs(a, b, a), Args: op.Args{"axis": -1}, Want: optest.Of("HW", []int{1, 6}, 1, 2, 3, 4, 1, 2)},
+		{Op: "cat", Inputs: inputs(a, b), Args: op.Args{"axis": 2}, Fails: true},
+		{Op: "cat", Inputs: inputs(a, b), Args: op.Args{"axis": -3}, Fails: true},
+		{Op: "cat", Inputs: inputs(a, b), Args: op.Args{"axis_name": "X"}, Fails: true},
+		{Op: "cat", Inputs: inputs(a, b), Args: op.Args{"axis_name": "HW"}, Fails: true},
+		{Op: "cat", Inputs: inputs(a, b), Args: op.Args{"axis_name": ""}, Fails: true},
+		{Op: "cat", Inputs: inputs(a, b), Args: op.Args{"axis_name": "H", "axis": 0}, Fails: true},
+		{Op: "cat", Inputs: inputs(a, none), Want: a},
+		{Op: "cat", Inputs: inputs(none, a), Args: op.Args{"axis": 1}, Want: a},
+		{Op: "cat", Inputs: inputs(none, none), Args: op.Args{"axis": 1}, Want: none},
+		{Op: "cat", Inputs: inputs(a, optest.Of("", []int{2}, 1, 2)), Fails: true},
+		{Op: "cat", Inputs: inputs(a, optest.Of("", []int{1, 1}, 1)), Fails: true},
+		{Op: "cat", Inputs: inputs(a, count("", 1, 2)), Fails: true},
+		{Op: "cat", Inputs: inputs(optest.Of("", nil, 1), optest.Of("", nil, 1)), Fails: true},
 
-		{op: "stack", inputs: inputs(a), want: of("", []int{1, 1, 2}, 1, 2)},
-		{op: "stack", inputs: inputs(a, b), args: op.Args{"axis": -1}, want: of("", []int{1, 2, 2}, 1, 3, 2, 4)},
-		{op: "stack", inputs: inputs(a, b), args: op.Args{"axis": 1, "axis_name": "N"}, want: of("HNW", []int{1, 2, 2}, 1, 2, 3, 4)},
-		{op: "stack", inputs: inputs(a, b), args: op.Args{"axis": -3}, fails: true},
-		{op: "stack", inputs: inputs(a, b), args: op.Args{"axis": 3}, fails: true},
-		{op: "stack", inputs: inputs(a, none), fails: true},
-		{op: "stack", inputs: inputs(of("", []int{1}, 1), of("", []int{1}, 2)), args: op.Args{"axis_name": "N"}, fails: true},
-		{op: "stack", inputs: inputs(of("", nil, 1), of("", nil, 2)), args: op.Args{"axis_name": "N"}, want: of("N", []int{2}, 1, 2)},
+		{Op: "stack", Inputs: inputs(a), Want: optest.Of("", []int{1, 1, 2}, 1, 2)},
+		{Op: "stack", Inputs: inputs(a, b), Args: op.Args{"axis": -1}, Want: optest.Of("", []int{1, 2, 2}, 1, 3, 2, 4)},
+		{Op: "stack", Inputs: inputs(a, b), Args: op.Args{"axis": 1, "axis_name": "N"}, Want: optest.Of("HNW", []int{1, 2, 2}, 1, 2, 3, 4)},
+		{Op: "stack", Inputs: inputs(a, b), Args: op.Args{"axis": -3}, Fails: true},
+		{Op: "stack", Inputs: inputs(a, b), Args: op.Args{"axis": 3}, Fails: true},
+		{Op: "stack", Inputs: inputs(a, none), Fails: true},
+		{Op: "stack", Inputs: inputs(optest.Of("", []int{1}, 1), optest.Of("", []int{1}, 2)), Args: op.Args{"axis_name": "N"}, Fails: true},
+		{Op: "stack", Inputs: inputs(optest.Of("", nil, 1), optest.Of("", nil, 2)), Args: op.Args{"axis_name": "N"}, Want: optest.Of("N", []int{2}, 1, 2)},
 	})
 }
 
 func TestConstants(t *testing.T) {
 	checkAll(t, []row{
-		{op: "constant", fails: true},
-		{op: "constant", args: op.Args{"idata": []int{1}, "fdata": []float64{1}}, fails: true},
-		{op: "constant", args: op.Args{"idata": []int{1}, "shape": []int{}}, want: of("", nil, int32(1))},
-		{op: "constant", args: op.Args{"idata": []int{1}, "shape": []int{0, 2}}, want: of("", []int{0, 2}, []int32{}...)},
-		{op: "constant", args: op.Args{"idata": []int{}}, want: ints()},
-		{op: "constant", args: op.Args{"idata": []int{2, -1, 300, 1<<40 + 1}, "dtype": tensor.Int64}, want: tensor.FromSlice([]int64{2, -1, 300, 1<<40 + 1})},
-		{op: "constant", args: op.Args{"idata": []int{2, -1, 300, 1<<40 + 1}, "dtype": tensor.Uint16}, want: tensor.FromSlice([]uint16{2, 0, 300, 65535})},
-		{op: "constant", args: op.Args{"fdata": []float64{0.3, 0.7, -0.3, 0}, "dtype": tensor.Bool}, want: tensor.FromSlice([]bool{false, true, false, false})},
-		{op: "constant", args: op.Args{"fdata": []float64{1}, "dtype": tensor.Float64}, fails: true},
-		{op: "constant", args: op.Args{"idata": []int{1, 2}, "layout": "HWC"}, fails: true},
-		{op: "constant", args: op.Args{"idata": []int{1}, "shape": []int{-1}}, fails: true},
-		{op: "constant", args: op.Args{"idata": []int{1}, "shape": []int{math.MaxInt, 3}}, fails: true},
+		{Op: "constant", Fails: true},
+		{Op: "constant", Args: op.Args{"idata": []int{1}, "fdata": []float64{1}}, Fails: true},
+		{Op: "constant", Args: op.Args{"idata": []int{1}, "shape": []int{}}, Want: optest.Of("", nil, int32(1))},
+		{Op: "constant", Args: op.Args{"idata": []int{1}, "shape": []int{0, 2}}, Want: optest.Of("", []int{0, 2}, []int32{}...)},
+		{Op: "constant", Args: op.Args{"idata": []int{}}, Want: ints()},
+		{Op: "constant", Args: op.Args{"idata": []int{2, -1, 300, 1<<40 + 1}, "dtype": tensor.Int64}, Want: tensor.FromSlice([]int64{2, -1, 300, 1<<40 + 1})},
+		{Op: "constant", Args: op.Args{"idata": []int{2, -1, 300, 1<<40 + 1}, "dtype": tensor.Uint16}, Want: tensor.FromSlice([]uint16{2, 0, 300, 65535})},
+		{Op: "constant", Args: op.Args{"fdata": []float64{0.3, 0.7, -0.3, 0}, "dtype": tensor.Bool}, Want: tensor.FromSlice([]bool{false, true, false, false})},
+		{Op: "constant", Args: op.Args{"fdata": []float64{1}, "dtype": tensor.Float64}, Fails: true},
+		{Op: "constant", Args: op.Args{"idata": []int{1, 2}, "layout": "HWC"}, Fails: true},
+		{Op: "constant", Args: op.Args{"idata": []int{1}, "shape": []int{-1}}, Fails: true},
+		{Op: "constant", Args: op.Args{"idata": []int{1}, "shape": []int{math.MaxInt, 3}}, Fails: true},
 
-		{op: "zeros", want: of("", nil, int32(0))},
-		{op: "zeros", args: op.Args{"shape": 3}, want: ints(0, 0, 0)},
-		{op: "zeros", args: op.Args{"shape": []int{-1}}, fails: true},
-		{op: "ones", args: op.Args{"shape": []int{2}, "layout": "HW"}, fails: true},
-		{op: "ones", args: op.Args{"shape": samples(ints(1, 2)), "dtype": tensor.Uint8}, want: of("", []int{1, 2}, uint8(1), 1)},
-		{op: "ones", args: op.Args{"shape": samples(ints(1, -2))}, fails: true},
-		{op: "ones", args: op.Args{"shape": samples(ints(2)), "layout": "HW"}, fails: true},
-		{op: "ones", args: op.Args{"dtype": tensor.Complex64}, fails: true},
+		{Op: "zeros", Want: optest.Of("", nil, int32(0))},
+		{Op: "zeros", Args: op.Args{"shape": 3}, Want: ints(0, 0, 0)},
+		{Op: "zeros", Args: op.Args{"shape": []int{-1}}, Fails: true},
+		{Op: "ones", Args: op.Args{"shape": []int{2}, "layout": "HW"}, Fails: true},
+		{Op: "ones", Args: op.Args{"shape": samples(ints(1, 2)), "dtype": tensor.Uint8}, Want: optest.Of("", []int{1, 2}, uint8(1), 1)},
+		{Op: "ones", Args: op.Args{"shape": samples(ints(1, -2))}, Fails: true},
+		{Op: "ones", Args: op.Args{"shape": samples(ints(2)), "layout": "HW"}, Fails: true},
+		{Op: "ones", Args: op.Args{"dtype": tensor.Complex64}, Fails: true},
 
-		{op: "full", inputs: inputs(ints(1)), want: of("", nil, int32(1))},
-		{op: "full", inputs: inputs(ints(1, 2)), args: op.Args{"shape": []int{2, 2}}, want: of("", []int{2, 2}, int32(1), 2, 1, 2)},
-		{op: "full", inputs: inputs(ints(1, 2, 3)), args: op.Args{"shape": []int{2}}, fails: true},
-		{op: "full", inputs: inputs(ints(1)), args: op.Args{"shape": []int{0}}, want: ints()},
-		{op: "full_like", inputs: inputs(of("HW", []int{2, 2}, int32(0), 0, 0, 0), tensor.FromSlice([]float32{2.5, 3.5})), want: of("HW", []int{2, 2}, int32(3), 4, 3, 4)},
-		{op: "full_like", inputs: inputs(ints(0, 0), tensor.FromSlice([]float32{1, 2, 3})), fails: true},
-		{op: "ones_like", inputs: inputs(of("HW", []int{1, 2}, int32(7), 7)), args: op.Args{"dtype": tensor.Int8}, want: of("HW", []int{1, 2}, int8(1), 1)},
-		{op: "zeros_like", inputs: inputs(tensor.FromSlice([]float64{7})), want: tensor.FromSlice([]float64{0})},
+		{Op: "full", Inputs: inputs(ints(1)), Want: optest.Of("", nil, int32(1))},
+		{Op: "full", Inputs: inputs(ints(1, 2)), Args: op.Args{"shape": []int{2, 2}}, Want: optest.Of("", []int{2, 2}, int32(1), 2, 1, 2)},
+		{Op: "full", Inputs: inputs(ints(1, 2, 3)), Args: op.Args{"shape": []int{2}}, Fails: true},
+		{Op: "full", Inputs: inputs(ints(1)), Args: op.Args{"shape": []int{0}}, Want: ints()},
+		{Op: "full_like", Inputs: inputs(optest.Of("HW", []int{2, 2}, int32(0), 0, 0, 0), tensor.FromSlice([]float32{2.5, 3.5})), Want: optest.Of("HW", []int{2, 2}, int32(3), 4, 3, 4)},
+		{Op: "full_like", Inputs: inputs(ints(0, 0), tensor.FromSlice([]float32{1, 2, 3})), Fails: true},
+		{Op: "ones_like", Inputs: inputs(optest.Of("HW", []int{1, 2}, int32(7), 7)), Args: op.Args{"dtype": tensor.Int8}, Want: optest.Of("HW", []int{1, 2}, int8(1), 1)},
+		{Op: "zeros_like", Inputs: inputs(tensor.FromSlice([]float64{7})), Want: tensor.FromSlice([]float64{0})},
 	})
 }
 
 func TestOneHot(t *testing.T) {
-	square := inputs(of("HW", []int{2, 2}, int32(1), 0, 0, 1))
-	hot := func(layout string) tensor.Tensor { return of(layout, []int{2, 2, 2}, float32(0), 1, 1, 0, 1, 0, 0, 1) }
+	square := inputs(optest.Of("HW", []int{2, 2}, int32(1), 0, 0, 1))
+	hot := func(layout string) tensor.Tensor {
+		return optest.Of(layout, []int{2, 2, 2}, float32(0), 1, 1, 0, 1, 0, 0, 1)
+	}
 	two := func(more op.Args) op.Args {
 		more["num_classes"] = 2
 		return more
 	}
 	checkAll(t, []row{
-		{op: "one_hot", inputs: square, args: two(op.Args{}), want: hot("")},
-		{op: "one_hot", inputs: square, args: two(op.Args{"axis_name": "C"}), want: hot("HWC")},
-		{op: "one_hot", inputs: square, args: two(op.Args{"axis": 0, "axis_name": "C"}), want: of("CHW", []int{2, 2, 2}, float32(0), 1, 1, 0, 1, 0, 0, 1)},
-		{op: "one_hot", inputs: square, args: two(op.Args{"axis": 3}), fails: true},
-		{op: "one_hot", inputs: square, args: two(op.Args{"axis": -2}), fails: true},
-		{op: "one_hot", inputs: square, args: two(op.Args{"axis_name": "CD"}), fails: true},
-		{op: "one_hot", inputs: square, args: op.Args{"num_classes": -3}, fails: true},
-		{op: "one_hot", inputs: square, args: op.Args{"num_classes": math.MaxInt}, fails: true},
-		{op: "one_hot", inputs: square, args: two(op.Args{"dtype": tensor.Float16}), fails: true},
-		{op: "one_hot", inputs: inputs(tensor.FromSlice([]bool{true})), args: two(op.Args{}), fails: true},
-		{op: "one_hot", inputs: inputs(of("", []int{2, 1}, int32(1), 0)), args: two(op.Args{"axis_name": "C"}), fails: true},
-		{op: "one_hot", inputs: inputs(of("", []int{1, 1}, int32(1))), args: two(op.Args{}), want: tensor.FromSlice([]float32{0, 1})},
-		{op: "one_hot", inputs: inputs(ints(1)), args: two(op.Args{"axis_name": "C"}), want: of("C", []int{2}, float32(0), 1)},
-		{op: "one_hot", inputs: inputs(ints(1)), args: two(op.Args{"axis": 1}), want: of("", []int{1, 2}, float32(0), 1)},
-		{op: "one_hot", inputs: inputs(ints(1)), args: op.Args{}, want: of("", []int{0}, []float32{}...)},
-		{op: "one_hot", inputs: inputs(tensor.FromSlice([]float32{1.7, -0.5})), args: two(op.Args{}), want: of("", []int{2, 2}, float32(0), 1, 1, 0)},
-		{op: "one_hot", inputs: inputs(ints(0)), args: two(op.Args{"on_value": 300.7, "off_value": -1.7, "dtype": tensor.Uint8}), want: tensor.FromSlice([]uint8{44, 255})},
+		{Op: "one_hot", Inputs: square, Args: two(op.Args{}), Want: hot("")},
+		{Op: "one_hot", Inputs: square, Args: two(op.Args{"axis_name": "C"}), Want: hot("HWC")},
+		{Op: "one_hot", Inputs: square, Args: two(op.Args{"axis": 0, "axis_name": "C"}), Want: optest.Of("CHW", []int{2, 2, 2}, float32(0), 1, 1, 0, 1, 0, 0, 1)},
+		{Op: "one_hot", Inputs: square, Args: two(op.Args{"axis": 3}), Fails: true},
+		{Op: "one_hot", Inputs: square, Args: two(op.Args{"axis": -2}), Fails: true},
+		{Op: "one_hot", Inputs: square, Args: two(op.Args{"axis_name": "CD"}), Fails: true},
+		{Op: "one_hot", Inputs: square, Args: op.Args{"num_classes": -3}, Fails: true},
+		{Op: "one_hot", Inputs: square, Args: op.Args{"num_classes": math.MaxInt}, Fails: true},
+		{Op: "one_hot", Inputs: square, Args: two(op.Args{"dtype": tensor.Float16}), Fails: true},
+		{Op: "one_hot", Inputs: inputs(tensor.FromSlice([]bool{true})), Args: two(op.Args{}), Fails: true},
+		{Op: "one_hot", Inputs: inputs(optest.Of("", []int{2, 1}, int32(1), 0)), Args: two(op.Args{"axis_name": "C"}), Fails: true},
+		{Op: "one_hot", Inputs: inputs(optest.Of("", []int{1, 1}, int32(1))), Args: two(op.Args{}), Want: tensor.FromSlice([]float32{0, 1})},
+		{Op: "one_hot", Inputs: inputs(ints(1)), Args: two(op.Args{"axis_name": "C"}), Want: optest.Of("C", []int{2}, float32(0), 1)},
+		{Op: "one_hot", Inputs: inputs(ints(1)), Args: two(op.Args{"axis": 1}), Want: optest.Of("", []int{1, 2}, float32(0), 1)},
+		{Op: "one_hot", Inputs: inputs(ints(1)), Args: op.Args{}, Want: optest.Of("", []int{0}, []float32{}...)},
+		{Op: "one_hot", Inputs: inputs(tensor.FromSlice([]float32{1.7, -0.5})), Args: two(op.Args{}), Want: optest.Of("", []int{2, 2}, float32(0), 1, 1, 0)},
+		{Op: "one_hot", Inputs: inputs(ints(0)), Args: two(op.Args{"on_value": 300.7, "off_value": -1.7, "dtype": tensor.Uint8}), Want: tensor.FromSlice([]uint8{44, 255})},
 	})
 	mixed := []tensor.Tensor{ints(1), ints(1, 0)}
 	res, err := optest.Run(optest.Case{Op: "one_hot", Args: two(op.Args{}), Inputs: [][]tensor.Tensor{mixed}})
@@ -160,52 +162,52 @@ func TestLookupTable(t *testing.T) {
 	}
 	indices := ints(-1, 65535, 65536, 70000, 2, 1)
 	checkAll(t, []row{
-		{op: "lookup_table", inputs: inputs(indices), args: table, want: tensor.FromSlice([]float32{-300.5, -300.5, -300.5, -300.5, 6.5, 5})},
-		{op: "lookup_table", inputs: inputs(tensor.FromSlice([]int8{-1, 2})), args: with("dtype", tensor.Int16), want: tensor.FromSlice([]int16{-301, 7})},
-		{op: "lookup_table", inputs: inputs(tensor.FromSlice([]uint64{math.MaxUint64, 1})), args: with("dtype", tensor.Uint8), want: tensor.FromSlice([]uint8{0, 5})},
-		{op: "lookup_table", inputs: inputs(indices), args: with("keys", []int{1, 2, 65536}), fails: true},
-		{op: "lookup_table", inputs: inputs(indices), args: with("keys", []int{-1, 2, 3}), fails: true},
-		{op: "lookup_table", inputs: inputs(indices), args: with("keys", []int{1}), fails: true},
-		{op: "lookup_table", inputs: inputs(count("", 2)), args: table, fails: true},
-		{op: "lookup_table", inputs: inputs(tensor.FromSlice([]bool{true})), args: table, fails: true},
-		{op: "lookup_table", inputs: inputs(ints(3)), args: op.Args{"default_value": 9.0, "output_dtype": tensor.Float64}, want: tensor.FromSlice([]float64{9})},
+		{Op: "lookup_table", Inputs: inputs(indices), Args: table, Want: tensor.FromSlice([]float32{-300.5, -300.5, -300.5, -300.5, 6.5, 5})},
+		{Op: "lookup_table", Inputs: inputs(tensor.FromSlice([]int8{-1, 2})), Args: with("dtype", tensor.Int16), Want: tensor.FromSlice([]int16{-301, 7})},
+		{Op: "lookup_table", Inputs: inputs(tensor.FromSlice([]uint64{math.MaxUint64, 1})), Args: with("dtype", tensor.Uint8), Want: tensor.FromSlice([]uint8{0, 5})},
+		{Op: "lookup_table", Inputs: inputs(indices), Args: with("keys", []int{1, 2, 65536}), Fails: true},
+		{Op: "lookup_table", Inputs: inputs(indices), Args: with("keys", []int{-1, 2, 3}), Fails: true},
+		{Op: "lookup_table", Inputs: inputs(indices), Args: with("keys", []int{1}), Fails: true},
+		{Op: "lookup_table", Inputs: inputs(count("", 2)), Args: table, Fails: true},
+		{Op: "lookup_table", Inputs: inputs(tensor.FromSlice([]bool{true})), Args: table, Fails: true},
+		{Op: "lookup_table", Inputs: inputs(ints(3)), Args: op.Args{"default_value": 9.0, "output_dtype": tensor.Float64}, Want: tensor.FromSlice([]float64{9})},
 	})
 }
 
 func TestSequences(t *testing.T) {
-	frames := inputs(of("FX", []int{3, 2}, 0, 1, 2, 3, 4, 5))
+	frames := inputs(optest.Of("FX", []int{3, 2}, 0, 1, 2, 3, 4, 5))
 	checkAll(t, []row{
-		{op: "element_extract", inputs: frames, args: op.Args{"element_map": []int{2, 0}}, want: of("X", []int{2}, 4, 5)},
-		{op: "element_extract", inputs: frames, args: op.Args{"element_map": []int{3}}, fails: true},
-		{op: "element_extract", inputs: frames, args: op.Args{"element_map": []int{}}, fails: true},
-		{op: "element_extract", inputs: frames, args: op.Args{"element_map": []int{-1}}, fails: true},
-		{op: "element_extract", inputs: inputs(of("HW", []int{1, 1}, 0)), args: op.Args{"element_map": []int{0}}, fails: true},
-		{op: "element_extract", inputs: inputs(of("", []int{1}, 0)), args: op.Args{"element_map": []int{0}}, fails: true},
-		{op: "sequence_rearrange", inputs: frames, args: op.Args{"new_order": []int{2, 0, 2}}, want: of("FX", []int{3, 2}, 4, 5, 0, 1, 4, 5)},
-		{op: "sequence_rearrange", inputs: frames, args: op.Args{"new_order": samples(ints(1))}, want: of("FX", []int{1, 2}, 2, 3)},
-		{op: "sequence_rearrange", inputs: frames, args: op.Args{"new_order": samples(ints(3))}, fails: true},
-		{op: "sequence_rearrange", inputs: frames, args: op.Args{"new_order": samples(ints())}, fails: true},
-		{op: "sequence_rearrange", inputs: frames, args: op.Args{"new_order": []int{3}}, fails: true},
-		{op: "sequence_rearrange", inputs: frames, args: op.Args{"new_order": []int{-1}}, fails: true},
-		{op: "sequence_rearrange", inputs: frames, args: op.Args{"new_order": []int{}}, fails: true},
-		{op: "sequence_rearrange", inputs: inputs(of("", []int{1}, 0)), args: op.Args{"new_order": []int{0}}, fails: true},
-		{op: "permute_batch", inputs: frames, args: op.Args{"indices": []int{1}}, fails: true},
-		{op: "permute_batch", inputs: frames, args: op.Args{"indices": []int{-1}}, fails: true},
-		{op: "permute_batch", inputs: frames, args: op.Args{"indices": samples(ints(0, 0))}, fails: true},
+		{Op: "element_extract", Inputs: frames, Args: op.Args{"element_map": []int{2, 0}}, Want: optest.Of("X", []int{2}, 4, 5)},
+		{Op: "element_extract", Inputs: frames, Args: op.Args{"element_map": []int{3}}, Fails: true},
+		{Op: "element_extract", Inputs: frames, Args: op.Args{"element_map": []int{}}, Fails: true},
+		{Op: "element_extract", Inputs: frames, Args: op.Args{"element_map": []int{-1}}, Fails: true},
+		{Op: "element_extract", Inputs: inputs(optest.Of("HW", []int{1, 1}, 0)), Args: op.Args{"element_map": []int{0}}, Fails: true},
+		{Op: "element_extract", Inputs: inputs(optest.Of("", []int{1}, 0)), Args: op.Args{"element_map": []int{0}}, Fails: true},
+		{Op: "sequence_rearrange", Inputs: frames, Args: op.Args{"new_order": []int{2, 0, 2}}, Want: optest.Of("FX", []int{3, 2}, 4, 5, 0, 1, 4, 5)},
+		{Op: "sequence_rearrange", Inputs: frames, Args: op.Args{"new_order": samples(ints(1))}, Want: optest.Of("FX", []int{1, 2}, 2, 3)},
+		{Op: "sequence_rearrange", Inputs: frames, Args: op.Args{"new_order": samples(ints(3))}, Fails: true},
+		{Op: "sequence_rearrange", Inputs: frames, Args: op.Args{"new_order": samples(ints())}, Fails: true},
+		{Op: "sequence_rearrange", Inputs: frames, Args: op.Args{"new_order": []int{3}}, Fails: true},
+		{Op: "sequence_rearrange", Inputs: frames, Args: op.Args{"new_order": []int{-1}}, Fails: true},
+		{Op: "sequence_rearrange", Inputs: frames, Args: op.Args{"new_order": []int{}}, Fails: true},
+		{Op: "sequence_rearrange", Inputs: inputs(optest.Of("", []int{1}, 0)), Args: op.Args{"new_order": []int{0}}, Fails: true},
+		{Op: "permute_batch", Inputs: frames, Args: op.Args{"indices": []int{1}}, Fails: true},
+		{Op: "permute_batch", Inputs: frames, Args: op.Args{"indices": []int{-1}}, Fails: true},
+		{Op: "permute_batch", Inputs: frames, Args: op.Args{"indices": samples(ints(0, 0))}, Fails: true},
 	})
 }
 
 func TestShapes(t *testing.T) {
-	in := inputs(of("HW", []int{2, 1}, 0, 0))
+	in := inputs(optest.Of("HW", []int{2, 1}, 0, 0))
 	checkAll(t, []row{
-		{op: "_shape", inputs: in, want: tensor.FromSlice([]int64{2, 1})},
-		{op: "_shape", inputs: in, args: op.Args{"dtype": tensor.Float64}, want: tensor.FromSlice([]float64{2, 1})},
-		{op: "_shape", inputs: in, args: op.Args{"dtype": tensor.Uint8}, fails: true},
-		{op: "shapes", inputs: in, args: op.Args{"type": tensor.Int32}, want: ints(2, 1)},
-		{op: "shapes", inputs: inputs(of("", nil, 0)), want: tensor.FromSlice([]int64{})},
-		{op: "get_property", inputs: in, args: op.Args{"key": "layout"}, want: tensor.FromSlice([]uint8("HW"))},
-		{op: "get_property", inputs: in, args: op.Args{"key": "source_info"}, want: tensor.FromSlice([]uint8{})},
-		{op: "get_property", inputs: in, args: op.Args{"key": "shape"}, fails: true},
+		{Op: "_shape", Inputs: in, Want: tensor.FromSlice([]int64{2, 1})},
+		{Op: "_shape", Inputs: in, Args: op.Args{"dtype": tensor.Float64}, Want: tensor.FromSlice([]float64{2, 1})},
+		{Op: "_shape", Inputs: in, Args: op.Args{"dtype": tensor.Uint8}, Fails: true},
+		{Op: "shapes", Inputs: in, Args: op.Args{"type": tensor.Int32}, Want: ints(2, 1)},
+		{Op: "shapes", Inputs: inputs(optest.Of("", nil, 0)), Want: tensor.FromSlice([]int64{})},
+		{Op: "get_property", Inputs: in, Args: op.Args{"key": "layout"}, Want: tensor.FromSlice([]uint8("HW"))},
+		{Op: "get_property", Inputs: in, Args: op.Args{"key": "source_info"}, Want: tensor.FromSlice([]uint8{})},
+		{Op: "get_property", Inputs: in, Args: op.Args{"key": "shape"}, Fails: true},
 	})
 }
 
@@ -217,7 +219,7 @@ func TestScalarsOfUnknownRank(t *testing.T) {
 		"element_extract": {"element_map": []int{0}}, "sequence_rearrange": {"new_order": []int{0}},
 		"transpose": {"perm": []int{1, 0}}, "expand_dims": {"axes": []int{1}}, "cat": nil,
 	} {
-		row{op: name, args: args, inputs: inputs(scalar), fails: true}.check(t)
+		checkAll(t, []row{{Op: name, Args: args, Inputs: inputs(scalar), Fails: true}})
 	}
-	row{op: "pad", inputs: inputs(scalar), want: scalar}.check(t)
+	checkAll(t, []row{{Op: "pad", Inputs: inputs(scalar), Want: scalar}})
 }

@@ -14,9 +14,9 @@ import (
 )
 
 func TestMultiPaste(t *testing.T) {
-	in := inputs(of("HWC", []int{2, 3, 1}, uint8(1), 2, 3, 4, 5, 6))
-	pair := func(v ...int32) optest.Samples { return sample(of("", []int{len(v) / 2, 2}, v...)) }
-	part := func(v ...float32) optest.Samples { return sample(of("", []int{len(v) / 2, 2}, v...)) }
+	in := inputs(optest.Of("HWC", []int{2, 3, 1}, uint8(1), 2, 3, 4, 5, 6))
+	pair := func(v ...int32) optest.Samples { return sample(optest.Of("", []int{len(v) / 2, 2}, v...)) }
+	part := func(v ...float32) optest.Samples { return sample(optest.Of("", []int{len(v) / 2, 2}, v...)) }
 	with := func(more op.Args) op.Args {
 		args := op.Args{"in_ids": 0, "output_size": []int{4, 4}}
 		for k, v := range more {
@@ -25,31 +25,31 @@ func TestMultiPaste(t *testing.T) {
 		return args
 	}
 	checkAll(t, []row{
-		{op: "multi_paste", inputs: in, want: in[0]},
-		{op: "multi_paste", inputs: in, args: op.Args{"in_ids": []int{0}, "dtype": tensor.Int16}, want: of("HWC", []int{2, 3, 1}, int16(1), 2, 3, 4, 5, 6)},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"in_anchors_rel": part(.26, .4), "shapes_rel": part(.5, .5), "out_anchors_rel": part(.4, .35)}),
-			want: of("HWC", []int{4, 4, 1}, uint8(0), 0, 0, 0, 0, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0)},
-		{op: "multi_paste", inputs: inputs(in[0], of("HWC", []int{1, 1, 1}, uint8(9))), args: op.Args{"output_size": []int{2, 3}, "out_anchors": pair(0, 0, 1, 1)},
-			want: of("HWC", []int{2, 3, 1}, uint8(1), 2, 3, 4, 9, 6)},
-		{op: "multi_paste", inputs: inputs(in[0], of("HWC", []int{1, 1, 1}, uint8(9))), fails: true},
-		{op: "multi_paste", inputs: inputs(in[0], in[0]), args: with(nil), fails: true},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"in_ids": 1}), fails: true},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"in_ids": -1}), fails: true},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"in_anchors": pair(0, 2), "shapes": pair(1, 2)}), fails: true},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"in_anchors": pair(-1, 0)}), fails: true},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"shapes": pair(-1, 1)}), fails: true},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"out_anchors": pair(3, 0)}), fails: true},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"in_ids": []int{0, 0}, "in_anchors": pair(0, 0)}), fails: true},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"in_anchors": pair(0, 0), "in_anchors_rel": part(0, 0)}), fails: true},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"in_anchors": 1}), fails: true},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"output_size": []int{4}}), fails: true},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"output_size": []int{-4, 4}}), fails: true},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"output_size": []int{1 << 40, 1 << 40}}), fails: true},
-		{op: "multi_paste", inputs: in, args: with(op.Args{"dtype": tensor.Float16}), fails: true},
-		{op: "multi_paste", inputs: inputs(picture("", 2, 2)), args: with(nil), fails: true},
-		{op: "multi_paste", inputs: inputs(of("", nil, uint8(1))), args: with(nil), fails: true},
+		{Op: "multi_paste", Inputs: in, Want: in[0]},
+		{Op: "multi_paste", Inputs: in, Args: op.Args{"in_ids": []int{0}, "dtype": tensor.Int16}, Want: optest.Of("HWC", []int{2, 3, 1}, int16(1), 2, 3, 4, 5, 6)},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"in_anchors_rel": part(.26, .4), "shapes_rel": part(.5, .5), "out_anchors_rel": part(.4, .35)}),
+			Want: optest.Of("HWC", []int{4, 4, 1}, uint8(0), 0, 0, 0, 0, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0)},
+		{Op: "multi_paste", Inputs: inputs(in[0], optest.Of("HWC", []int{1, 1, 1}, uint8(9))), Args: op.Args{"output_size": []int{2, 3}, "out_anchors": pair(0, 0, 1, 1)},
+			Want: optest.Of("HWC", []int{2, 3, 1}, uint8(1), 2, 3, 4, 9, 6)},
+		{Op: "multi_paste", Inputs: inputs(in[0], optest.Of("HWC", []int{1, 1, 1}, uint8(9))), Fails: true},
+		{Op: "multi_paste", Inputs: inputs(in[0], in[0]), Args: with(nil), Fails: true},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"in_ids": 1}), Fails: true},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"in_ids": -1}), Fails: true},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"in_anchors": pair(0, 2), "shapes": pair(1, 2)}), Fails: true},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"in_anchors": pair(-1, 0)}), Fails: true},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"shapes": pair(-1, 1)}), Fails: true},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"out_anchors": pair(3, 0)}), Fails: true},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"in_ids": []int{0, 0}, "in_anchors": pair(0, 0)}), Fails: true},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"in_anchors": pair(0, 0), "in_anchors_rel": part(0, 0)}), Fails: true},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"in_anchors": 1}), Fails: true},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"output_size": []int{4}}), Fails: true},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"output_size": []int{-4, 4}}), Fails: true},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"output_size": []int{1 << 40, 1 << 40}}), Fails: true},
+		{Op: "multi_paste", Inputs: in, Args: with(op.Args{"dtype": tensor.Float16}), Fails: true},
+		{Op: "multi_paste", Inputs: inputs(picture("", 2, 2)), Args: with(nil), Fails: true},
+		{Op: "multi_paste", Inputs: inputs(optest.Of("", nil, uint8(1))), Args: with(nil), Fails: true},
 	})
-	batch := []tensor.Tensor{in[0], of("HWC", []int{1, 1, 2}, uint8(1), 2)}
+	batch := []tensor.Tensor{in[0], optest.Of("HWC", []int{1, 1, 2}, uint8(1), 2)}
 	r, err := optest.Run(optest.Case{Op: "multi_paste", Args: with(op.Args{"in_ids": []int{0, 1}}), Inputs: [][]tensor.Tensor{batch}})
 	if err != nil || !errors.Is(r.Errors[0], errs.Mismatch) {
 		t.Errorf("pictures of 1 and 2 channels on one canvas: %v %v", err, r.Errors)

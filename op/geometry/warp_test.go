@@ -25,33 +25,33 @@ func TestWarpRefuses(t *testing.T) {
 	keep := []float64{1, 0, 0, 0, 1, 0}
 	with := func(name string, v any) op.Args { return op.Args{"matrix": keep, name: v} }
 	checkAll(t, []row{
-		{op: "warp_affine", inputs: in, args: op.Args{"matrix": keep}, want: in[0]},
-		{op: "warp_affine", inputs: in, args: with("size", []float64{2.5, 3.4}), want: of("HWC", []int{3, 3, 1}, uint8(0), 1, 2, 4, 5, 6, 8, 9, 10)},
-		{op: "warp_affine", inputs: inputs(picture("FHWC", 2, 2, 2, 1)), args: op.Args{"matrix": []float64{1, 0, 1, 0, 1, 0}, "fill_value": 9.0},
-			want: of("FHWC", []int{2, 2, 2, 1}, uint8(1), 9, 3, 9, 5, 9, 7, 9)},
-		{op: "warp_affine", inputs: inputs(picture("", 5, 4, 1)), args: op.Args{"matrix": keep}, want: in[0]},
-		{op: "warp_affine", inputs: inputs(picture("HWC", 0, 4, 1)), args: op.Args{"matrix": keep}, want: picture("HWC", 0, 4, 1)},
-		{op: "warp_affine", inputs: inputs(picture("HWC", 0, 4, 1)), args: with("size", []float64{2, 2}), fails: true}, // DALI hangs
-		{op: "warp_affine", inputs: in, fails: true},
-		{op: "warp_affine", inputs: in, args: op.Args{"matrix": keep[1:]}, fails: true},
-		{op: "warp_affine", inputs: in, args: op.Args{"matrix": []float64{1, 1, 1, 1, 1, 1}, "inverse_map": false}, fails: true},
-		{op: "warp_affine", inputs: in, args: with("interp_type", op.InterpCubic), fails: true},
-		{op: "warp_affine", inputs: in, args: with("dtype", tensor.Int16), fails: true},
-		{op: "warp_affine", inputs: in, args: with("size", []float64{0, 3}), fails: true},
-		{op: "warp_affine", inputs: in, args: with("size", []float64{-2, 3}), fails: true},
-		{op: "warp_affine", inputs: in, args: with("size", 2.0), fails: true},
-		{op: "warp_affine", inputs: in, args: with("size", []float64{2e9, 2e9}), fails: true},
-		{op: "warp_affine", inputs: inputs(picture("CHW", 5, 4, 1)), args: op.Args{"matrix": keep}, fails: true},
-		{op: "warp_affine", inputs: inputs(picture("", 5, 4)), args: op.Args{"matrix": keep}, fails: true},
-		{op: "warp_affine", inputs: inputs(picture("DHWC", 5, 4, 1, 1)), args: op.Args{"matrix": keep}, fails: true},
-		{op: "warp_affine", inputs: inputs(in[0], of("", []int{2, 3}, 1.0, 0, 0, 0, 1, 0)), fails: true},
-		{op: "warp_affine", inputs: inputs(of("HWC", []int{1, 1, 1}, int8(1))), args: op.Args{"matrix": keep}, fails: true},
-		{op: "rotate", inputs: in, args: op.Args{"angle": 0.0}, want: in[0]},
-		{op: "rotate", inputs: in, args: op.Args{"angle": math.NaN()}, fails: true},
-		{op: "rotate", inputs: inputs(picture("DHWC", 2, 3, 4, 1)), args: op.Args{"angle": 10.0, "axis": []float64{0, 0, 0}}, fails: true},
-		{op: "rotate", inputs: inputs(picture("DHWC", 2, 3, 4, 1)), args: op.Args{"angle": 0.0}, fails: true},
-		{op: "rotate", inputs: inputs(picture("DHWC", 2, 3, 4, 1)), args: op.Args{"angle": 0.0, "axis": []float64{1, 0}}, fails: true},
-		{op: "rotate", inputs: in, fails: true},
+		{Op: "warp_affine", Inputs: in, Args: op.Args{"matrix": keep}, Want: in[0]},
+		{Op: "warp_affine", Inputs: in, Args: with("size", []float64{2.5, 3.4}), Want: optest.Of("HWC", []int{3, 3, 1}, uint8(0), 1, 2, 4, 5, 6, 8, 9, 10)},
+		{Op: "warp_affine", Inputs: inputs(picture("FHWC", 2, 2, 2, 1)), Args: op.Args{"matrix": []float64{1, 0, 1, 0, 1, 0}, "fill_value": 9.0},
+			Want: optest.Of("FHWC", []int{2, 2, 2, 1}, uint8(1), 9, 3, 9, 5, 9, 7, 9)},
+		{Op: "warp_affine", Inputs: inputs(picture("", 5, 4, 1)), Args: op.Args{"matrix": keep}, Want: in[0]},
+		{Op: "warp_affine", Inputs: inputs(picture("HWC", 0, 4, 1)), Args: op.Args{"matrix": keep}, Want: picture("HWC", 0, 4, 1)},
+		{Op: "warp_affine", Inputs: inputs(picture("HWC", 0, 4, 1)), Args: with("size", []float64{2, 2}), Fails: true}, // DALI hangs
+		{Op: "warp_affine", Inputs: in, Fails: true},
+		{Op: "warp_affine", Inputs: in, Args: op.Args{"matrix": keep[1:]}, Fails: true},
+		{Op: "warp_affine", Inputs: in, Args: op.Args{"matrix": []float64{1, 1, 1, 1, 1, 1}, "inverse_map": false}, Fails: true},
+		{Op: "warp_affine", Inputs: in, Args: with("interp_type", op.InterpCubic), Fails: true},
+		{Op: "warp_affine", Inputs: in, Args: with("dtype", tensor.Int16), Fails: true},
+		{Op: "warp_affine", Inputs: in, Args: with("size", []float64{0, 3}), Fails: true},
+		{Op: "warp_affine", Inputs: in, Args: with("size", []float64{-2, 3}), Fails: true},
+		{Op: "warp_affine", Inputs: in, Args: with("size", 2.0), Fails: true},
+		{Op: "warp_affine", Inputs: in, Args: with("size", []float64{2e9, 2e9}), Fails: true},
+		{Op: "warp_affine", Inputs: inputs(picture("CHW", 5, 4, 1)), Args: op.Args{"matrix": keep}, Fails: true},
+		{Op: "warp_affine", Inputs: inputs(picture("", 5, 4)), Args: op.Args{"matrix": keep}, Fails: true},
+		{Op: "warp_affine", Inputs: inputs(picture("DHWC", 5, 4, 1, 1)), Args: op.Args{"matrix": keep}, Fails: true},
+		{Op: "warp_affine", Inputs: inputs(in[0], optest.Of("", []int{2, 3}, 1.0, 0, 0, 0, 1, 0)), Fails: true},
+		{Op: "warp_affine", Inputs: inputs(optest.Of("HWC", []int{1, 1, 1}, int8(1))), Args: op.Args{"matrix": keep}, Fails: true},
+		{Op: "rotate", Inputs: in, Args: op.Args{"angle": 0.0}, Want: in[0]},
+		{Op: "rotate", Inputs: in, Args: op.Args{"angle": math.NaN()}, Fails: true},
+		{Op: "rotate", Inputs: inputs(picture("DHWC", 2, 3, 4, 1)), Args: op.Args{"angle": 10.0, "axis": []float64{0, 0, 0}}, Fails: true},
+		{Op: "rotate", Inputs: inputs(picture("DHWC", 2, 3, 4, 1)), Args: op.Args{"angle": 0.0}, Fails: true},
+		{Op: "rotate", Inputs: inputs(picture("DHWC", 2, 3, 4, 1)), Args: op.Args{"angle": 0.0, "axis": []float64{1, 0}}, Fails: true},
+		{Op: "rotate", Inputs: in, Fails: true},
 	})
 }
 
@@ -101,16 +101,7 @@ func BenchmarkWarp(b *testing.B) {
 		"linear": {"angle": 20.0, "keep_size": true}, "nearest": {"angle": 20.0, "keep_size": true, "interp_type": op.InterpNN, "fill_value": 0.0},
 	} {
 		b.Run(name, func(b *testing.B) {
-			r, err := optest.New(optest.Case{Op: "rotate", Args: args, Inputs: [][]tensor.Tensor{{in}}})
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.SetBytes(int64(len(in.Data)))
-			for b.Loop() {
-				if err := r.Run(); err != nil {
-					b.Fatal(err)
-				}
-			}
+			optest.Bench(b, optest.Case{Op: "rotate", Args: args, Inputs: [][]tensor.Tensor{{in}}})
 		})
 	}
 }
@@ -118,27 +109,27 @@ func BenchmarkWarp(b *testing.B) {
 func TestDisplacementsAndMasks(t *testing.T) {
 	in := inputs(picture("HWC", 2, 3, 1))
 	checkAll(t, []row{
-		{op: "water", inputs: in, args: op.Args{"mask": 0}, want: in[0]},
-		{op: "water", inputs: in, args: op.Args{"ampl_x": 0.0, "ampl_y": 0.0}, want: in[0]},
-		{op: "water", inputs: inputs(of("HWC", []int{1, 1, 1}, uint16(1))), fails: true},
-		{op: "water", inputs: inputs(picture("CHW", 2, 3, 1)), fails: true},
-		{op: "sphere", inputs: in, args: op.Args{"interp_type": op.InterpLanczos3}, fails: true},
-		{op: "sphere", inputs: inputs(picture("", 2, 3)), fails: true},
-		{op: "grid_mask", inputs: in, args: op.Args{"tile": 2}, want: of("HWC", []int{2, 3, 1}, uint8(0), 1, 0, 3, 4, 5)},
-		{op: "grid_mask", inputs: in, args: op.Args{"tile": 2, "ratio": 0.0}, want: in[0]},
-		{op: "grid_mask", inputs: in, args: op.Args{"tile": 2, "ratio": 2.0}, want: of("HWC", []int{2, 3, 1}, uint8(0), 0, 0, 0, 0, 0)},
-		{op: "grid_mask", inputs: in, args: op.Args{"tile": 0}, fails: true},
-		{op: "grid_mask", inputs: in, args: op.Args{"tile": sample(of("", nil, int32(-1)))}, fails: true},
-		{op: "grid_mask", inputs: inputs(of("HWC", []int{1, 1, 1}, int8(1))), fails: true},
-		{op: "paste", inputs: in, args: op.Args{"ratio": 2.0, "fill_value": 9, "paste_x": 0.0, "paste_y": 1.0, "n_channels": 1},
-			want: of("HWC", []int{4, 6, 1}, uint8(9), 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 0, 1, 2, 9, 9, 9, 3, 4, 5, 9, 9, 9)},
-		{op: "paste", inputs: in, args: op.Args{"ratio": 1.0, "fill_value": 300, "min_canvas_size": 4.0}, want: of("HWC", []int{4, 4, 1},
+		{Op: "water", Inputs: in, Args: op.Args{"mask": 0}, Want: in[0]},
+		{Op: "water", Inputs: in, Args: op.Args{"ampl_x": 0.0, "ampl_y": 0.0}, Want: in[0]},
+		{Op: "water", Inputs: inputs(optest.Of("HWC", []int{1, 1, 1}, uint16(1))), Fails: true},
+		{Op: "water", Inputs: inputs(picture("CHW", 2, 3, 1)), Fails: true},
+		{Op: "sphere", Inputs: in, Args: op.Args{"interp_type": op.InterpLanczos3}, Fails: true},
+		{Op: "sphere", Inputs: inputs(picture("", 2, 3)), Fails: true},
+		{Op: "grid_mask", Inputs: in, Args: op.Args{"tile": 2}, Want: optest.Of("HWC", []int{2, 3, 1}, uint8(0), 1, 0, 3, 4, 5)},
+		{Op: "grid_mask", Inputs: in, Args: op.Args{"tile": 2, "ratio": 0.0}, Want: in[0]},
+		{Op: "grid_mask", Inputs: in, Args: op.Args{"tile": 2, "ratio": 2.0}, Want: optest.Of("HWC", []int{2, 3, 1}, uint8(0), 0, 0, 0, 0, 0)},
+		{Op: "grid_mask", Inputs: in, Args: op.Args{"tile": 0}, Fails: true},
+		{Op: "grid_mask", Inputs: in, Args: op.Args{"tile": sample(optest.Of("", nil, int32(-1)))}, Fails: true},
+		{Op: "grid_mask", Inputs: inputs(optest.Of("HWC", []int{1, 1, 1}, int8(1))), Fails: true},
+		{Op: "paste", Inputs: in, Args: op.Args{"ratio": 2.0, "fill_value": 9, "paste_x": 0.0, "paste_y": 1.0, "n_channels": 1},
+			Want: optest.Of("HWC", []int{4, 6, 1}, uint8(9), 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 0, 1, 2, 9, 9, 9, 3, 4, 5, 9, 9, 9)},
+		{Op: "paste", Inputs: in, Args: op.Args{"ratio": 1.0, "fill_value": 300, "min_canvas_size": 4.0}, Want: optest.Of("HWC", []int{4, 4, 1},
 			uint8(44), 44, 44, 44, 0, 1, 2, 44, 3, 4, 5, 44, 44, 44, 44, 44)},
-		{op: "paste", inputs: in, args: op.Args{"ratio": 0.5, "fill_value": 9}, fails: true},
-		{op: "paste", inputs: in, args: op.Args{"ratio": 1e30, "fill_value": 9}, fails: true},
-		{op: "paste", inputs: in, args: op.Args{"ratio": 2.0, "fill_value": []int{9, 8}}, fails: true},
-		{op: "paste", inputs: in, args: op.Args{"ratio": 2.0, "fill_value": []int{9, 8, 7}}, fails: true},
-		{op: "paste", inputs: in, args: op.Args{"ratio": 2.0, "fill_value": 9, "paste_x": 1.5}, fails: true},
-		{op: "paste", inputs: inputs(of("HWC", []int{1, 1, 1}, int16(1))), args: op.Args{"ratio": 2.0, "fill_value": 9}, fails: true},
+		{Op: "paste", Inputs: in, Args: op.Args{"ratio": 0.5, "fill_value": 9}, Fails: true},
+		{Op: "paste", Inputs: in, Args: op.Args{"ratio": 1e30, "fill_value": 9}, Fails: true},
+		{Op: "paste", Inputs: in, Args: op.Args{"ratio": 2.0, "fill_value": []int{9, 8}}, Fails: true},
+		{Op: "paste", Inputs: in, Args: op.Args{"ratio": 2.0, "fill_value": []int{9, 8, 7}}, Fails: true},
+		{Op: "paste", Inputs: in, Args: op.Args{"ratio": 2.0, "fill_value": 9, "paste_x": 1.5}, Fails: true},
+		{Op: "paste", Inputs: inputs(optest.Of("HWC", []int{1, 1, 1}, int16(1))), Args: op.Args{"ratio": 2.0, "fill_value": 9}, Fails: true},
 	})
 }

@@ -27,16 +27,7 @@ func BenchmarkOperators(b *testing.B) {
 		{"brightness-contrast-224", "brightness_contrast", crop, op.Args{"contrast": 1.2}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			r, err := optest.New(optest.Case{Op: c.op, Args: c.args, Inputs: [][]tensor.Tensor{{c.in}}})
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := r.Run(); err != nil {
-					b.Fatal(err)
-				}
-			}
+			optest.Bench(b, optest.Case{Op: c.op, Args: c.args, Inputs: [][]tensor.Tensor{{c.in}}})
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "images/s")
 		})
 	}

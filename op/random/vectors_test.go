@@ -108,7 +108,7 @@ func TestPermutations(t *testing.T) {
 
 func TestNoAllocations(t *testing.T) {
 	image, count := tensor.New(tensor.Uint8, 9, 8, 3), tensor.ScalarOf[int32](7)
-	for _, c := range []optest.Case{
+	optest.CheckAllocations(t, []optest.Case{
 		{Op: "random.uniform", Count: 8, Args: op.Args{"shape": 3}},
 		{Op: "random.uniform", Count: 8, Args: op.Args{"values": []float64{1, 2}, "dtype": tensor.Uint8}},
 		{Op: "random.normal", Count: 8, Args: op.Args{"shape": 3, "dtype": tensor.Int32}},
@@ -121,26 +121,7 @@ func TestNoAllocations(t *testing.T) {
 		{Op: "batch_permutation", Count: 8},
 		{Op: "random_crop_generator", Inputs: [][]tensor.Tensor{{tensor.FromSlice([]int64{20, 30})}}},
 		{Op: "roi_random_crop", Count: 8, Args: op.Args{"crop_shape": 5, "roi_start": 10, "roi_shape": 70}},
-	} {
-		r, err := optest.New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := testing.AllocsPerRun(10, func() { _ = r.Run() }); n != 0 {
-			t.Errorf("%s%v: %g allocations a run", c.Op, c.Args, n)
-		}
-	}
+	})
 }
 
-func BenchmarkUniform(b *testing.B) {
-	r, err := optest.New(optest.Case{Op: "random.uniform", Count: 64})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := r.Run(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
+func BenchmarkUniform(b *testing.B) { optest.Bench(b, optest.Case{Op: "random.uniform", Count: 64}) }

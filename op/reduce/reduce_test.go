@@ -11,23 +11,12 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/op/optest"
+	"github.com/bivouac-ml/bivouac/proof/dalivec"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // row is a call of an operator with what DALI 2.4.0 gave, or with an error.
-type row struct {
-	op     string
-	args   op.Args
-	inputs []tensor.Tensor // one sample each
-	want   tensor.Tensor
-	fails  bool
-}
-
-func of[T tensor.Element](layout string, shape []int, values ...T) tensor.Tensor {
-	t := tensor.FromSlice(values, shape...)
-	t.Layout, t.Shape = layout, append(tensor.Shape{}, shape...)
-	return t
-}
+type row = optest.Row
 
 func inputs(t ...tensor.Tensor) []tensor.Tensor { return t }
 
@@ -50,143 +39,123 @@ func same(got, want tensor.Tensor) bool {
 
 func checkAll(t *testing.T, rows []row) {
 	t.Helper()
-	for _, r := range rows {
-		for _, static := range []bool{true, false} {
-			c := optest.Case{Op: r.op, Args: r.args, Static: static}
-			for _, in := range r.inputs {
-				c.Inputs = append(c.Inputs, []tensor.Tensor{in})
-			}
-			res, err := optest.Run(c)
-			if err == nil {
-				err = res.Errors[0]
-			}
-			switch {
-			case r.fails && !errors.Is(err, errs.Invalid) && !errors.Is(err, errs.Mismatch) && !errors.Is(err, errs.Unsupported):
-				t.Errorf("%s %v of %v: %v, want a refusal", r.op, r.args, r.inputs, err)
-			case !r.fails && err != nil:
-				t.Errorf("%s %v of %v: %v", r.op, r.args, r.inputs, err)
-			case !r.fails && !same(res.Outputs[0][0], r.want):
-				t.Errorf("%s %v of %v: %v %q %v, want %v %q %v", r.op, r.args, r.inputs, res.Outputs[0][0], res.Outputs[0][0].Layout,
-					res.Outputs[0][0].Data, r.want, r.want.Layout, r.want.Data)
-			}
-		}
-	}
+	optest.CheckRows(t, rows, same)
 }
 
 func TestReductions(t *testing.T) {
-	hw := inputs(of("HW", []int{2, 3}, float32(0), 1, 2, 3, 4, 5))
-	none := inputs(of("", []int{0, 3}, []float32{}...))
+	hw := inputs(optest.Of("HW", []int{2, 3}, float32(0), 1, 2, 3, 4, 5))
+	none := inputs(optest.Of("", []int{0, 3}, []float32{}...))
 	bytes := func(v ...uint8) []tensor.Tensor { return inputs(tensor.FromSlice(v)) }
 	ints := func(v ...int32) []tensor.Tensor { return inputs(tensor.FromSlice(v)) }
 	nan := float32(math.NaN())
 	checkAll(t, []row{
-		{op: "reductions.sum", inputs: hw, args: op.Args{"axes": []int{-1}}, want: of("H", []int{2}, float32(3), 12)},
-		{op: "reductions.sum", inputs: hw, args: op.Args{"axes": []int{1}, "keep_dims": true}, want: of("HW", []int{2, 1}, float32(3), 12)},
-		{op: "reductions.sum", inputs: hw, args: op.Args{"axis_names": "H"}, want: of("W", []int{3}, float32(3), 5, 7)},
-		{op: "reductions.sum", inputs: hw, args: op.Args{"keep_dims": true}, want: of("HW", []int{1, 1}, float32(15))},
-		{op: "reductions.sum", inputs: hw, args: op.Args{"axes": []int{}}, want: hw[0]},
-		{op: "reductions.sum", inputs: hw, args: op.Args{"axis_names": ""}, want: hw[0]},
-		{op: "reductions.sum", inputs: hw, args: op.Args{"axes": []int{1, 1}}, fails: true},
-		{op: "reductions.sum", inputs: hw, args: op.Args{"axes": []int{2}}, fails: true},
-		{op: "reductions.sum", inputs: hw, args: op.Args{"axes": []int{1}, "axis_names": "H"}, fails: true},
-		{op: "reductions.sum", inputs: hw, args: op.Args{"axis_names": "C"}, fails: true},
-		{op: "reductions.sum", inputs: inputs(of("", nil, float32(2))), want: of("", nil, float32(2))},
-		{op: "reductions.sum", inputs: none, want: of("", nil, float32(0))},
-		{op: "reductions.sum", inputs: none, args: op.Args{"axes": []int{0}}, want: floats(0, 0, 0)},
-		{op: "reductions.sum", inputs: inputs(tensor.FromSlice([]float64{1})), fails: true},
-		{op: "reductions.sum", inputs: inputs(tensor.FromSlice([]bool{true})), fails: true},
-		{op: "reductions.sum", inputs: bytes(200, 200, 200, 200), want: of("", nil, uint64(800))},
-		{op: "reductions.sum", inputs: bytes(200, 200, 200, 200), args: op.Args{"dtype": tensor.Uint8}, want: of("", nil, uint8(32))},
-		{op: "reductions.sum", inputs: bytes(1, 200, 3), args: op.Args{"dtype": tensor.Float32}, want: of("", nil, float32(204))},
-		{op: "reductions.sum", inputs: bytes(1, 200, 3), args: op.Args{"dtype": tensor.Int32}, fails: true},
-		{op: "reductions.sum", inputs: ints(math.MaxInt32, math.MaxInt32), want: of("", nil, int64(2*math.MaxInt32))},
-		{op: "reductions.sum", inputs: inputs(tensor.FromSlice([]int64{1 << 62, 1 << 62, 1 << 62, 1 << 62})), want: of("", nil, int64(0))},
-		{op: "reductions.sum", inputs: inputs(tensor.FromSlice([]int64{1})), args: op.Args{"dtype": tensor.Float32}, fails: true},
+		{Op: "reductions.sum", Inputs: hw, Args: op.Args{"axes": []int{-1}}, Want: optest.Of("H", []int{2}, float32(3), 12)},
+		{Op: "reductions.sum", Inputs: hw, Args: op.Args{"axes": []int{1}, "keep_dims": true}, Want: optest.Of("HW", []int{2, 1}, float32(3), 12)},
+		{Op: "reductions.sum", Inputs: hw, Args: op.Args{"axis_names": "H"}, Want: optest.Of("W", []int{3}, float32(3), 5, 7)},
+		{Op: "reductions.sum", Inputs: hw, Args: op.Args{"keep_dims": true}, Want: optest.Of("HW", []int{1, 1}, float32(15))},
+		{Op: "reductions.sum", Inputs: hw, Args: op.Args{"axes": []int{}}, Want: hw[0]},
+		{Op: "reductions.sum", Inputs: hw, Args: op.Args{"axis_names": ""}, Want: hw[0]},
+		{Op: "reductions.sum", Inputs: hw, Args: op.Args{"axes": []int{1, 1}}, Fails: true},
+		{Op: "reductions.sum", Inputs: hw, Args: op.Args{"axes": []int{2}}, Fails: true},
+		{Op: "reductions.sum", Inputs: hw, Args: op.Args{"axes": []int{1}, "axis_names": "H"}, Fails: true},
+		{Op: "reductions.sum", Inputs: hw, Args: op.Args{"axis_names": "C"}, Fails: true},
+		{Op: "reductions.sum", Inputs: inputs(optest.Of("", nil, float32(2))), Want: optest.Of("", nil, float32(2))},
+		{Op: "reductions.sum", Inputs: none, Want: optest.Of("", nil, float32(0))},
+		{Op: "reductions.sum", Inputs: none, Args: op.Args{"axes": []int{0}}, Want: floats(0, 0, 0)},
+		{Op: "reductions.sum", Inputs: inputs(tensor.FromSlice([]float64{1})), Fails: true},
+		{Op: "reductions.sum", Inputs: inputs(tensor.FromSlice([]bool{true})), Fails: true},
+		{Op: "reductions.sum", Inputs: bytes(200, 200, 200, 200), Want: optest.Of("", nil, uint64(800))},
+		{Op: "reductions.sum", Inputs: bytes(200, 200, 200, 200), Args: op.Args{"dtype": tensor.Uint8}, Want: optest.Of("", nil, uint8(32))},
+		{Op: "reductions.sum", Inputs: bytes(1, 200, 3), Args: op.Args{"dtype": tensor.Float32}, Want: optest.Of("", nil, float32(204))},
+		{Op: "reductions.sum", Inputs: bytes(1, 200, 3), Args: op.Args{"dtype": tensor.Int32}, Fails: true},
+		{Op: "reductions.sum", Inputs: ints(math.MaxInt32, math.MaxInt32), Want: optest.Of("", nil, int64(2*math.MaxInt32))},
+		{Op: "reductions.sum", Inputs: inputs(tensor.FromSlice([]int64{1 << 62, 1 << 62, 1 << 62, 1 << 62})), Want: optest.Of("", nil, int64(0))},
+		{Op: "reductions.sum", Inputs: inputs(tensor.FromSlice([]int64{1})), Args: op.Args{"dtype": tensor.Float32}, Fails: true},
 
-		{op: "reductions.mean", inputs: bytes(1, 0, 3), want: of("", nil, float32(4.0/3))},
-		{op: "reductions.mean", inputs: bytes(200, 200), args: op.Args{"dtype": tensor.Uint8}, want: of("", nil, uint8(72))},
-		{op: "reductions.mean", inputs: bytes(1, 2, 2), args: op.Args{"dtype": tensor.Uint8}, want: of("", nil, uint8(1))},
-		{op: "reductions.mean", inputs: inputs(tensor.FromSlice([]int8{-1, -2})), args: op.Args{"dtype": tensor.Int8}, want: of("", nil, int8(-1))},
-		{op: "reductions.mean", inputs: ints(math.MaxInt32, math.MaxInt32), args: op.Args{"dtype": tensor.Int32}, want: of("", nil, int32(-1))},
-		{op: "reductions.mean", inputs: none, want: of("", nil, nan)},
-		{op: "reductions.mean", inputs: ints(), args: op.Args{"dtype": tensor.Int32}, fails: true},
-		{op: "reductions.mean", inputs: bytes(1), args: op.Args{"dtype": tensor.Uint64}, fails: true},
+		{Op: "reductions.mean", Inputs: bytes(1, 0, 3), Want: optest.Of("", nil, float32(4.0/3))},
+		{Op: "reductions.mean", Inputs: bytes(200, 200), Args: op.Args{"dtype": tensor.Uint8}, Want: optest.Of("", nil, uint8(72))},
+		{Op: "reductions.mean", Inputs: bytes(1, 2, 2), Args: op.Args{"dtype": tensor.Uint8}, Want: optest.Of("", nil, uint8(1))},
+		{Op: "reductions.mean", Inputs: inputs(tensor.FromSlice([]int8{-1, -2})), Args: op.Args{"dtype": tensor.Int8}, Want: optest.Of("", nil, int8(-1))},
+		{Op: "reductions.mean", Inputs: ints(math.MaxInt32, math.MaxInt32), Args: op.Args{"dtype": tensor.Int32}, Want: optest.Of("", nil, int32(-1))},
+		{Op: "reductions.mean", Inputs: none, Want: optest.Of("", nil, nan)},
+		{Op: "reductions.mean", Inputs: ints(), Args: op.Args{"dtype": tensor.Int32}, Fails: true},
+		{Op: "reductions.mean", Inputs: bytes(1), Args: op.Args{"dtype": tensor.Uint64}, Fails: true},
 
-		{op: "reductions.mean_square", inputs: bytes(1, 200, 3), want: of("", nil, float32(40010.0/3))},
-		{op: "reductions.mean_square", inputs: bytes(1, 200, 3), args: op.Args{"dtype": tensor.Uint64}, want: of("", nil, uint64(13336))},
-		{op: "reductions.mean_square", inputs: bytes(1, 1, 0), args: op.Args{"dtype": tensor.Uint64}, want: of("", nil, uint64(0))},
-		{op: "reductions.mean_square", inputs: bytes(1), args: op.Args{"dtype": tensor.Uint8}, fails: true},
-		{op: "reductions.rms", inputs: bytes(1, 200, 3), want: of("", nil, float32(115.48448944091797))},
-		{op: "reductions.rms", inputs: bytes(1, 200, 3), args: op.Args{"dtype": tensor.Uint8}, want: of("", nil, uint8(4))},
-		{op: "reductions.rms", inputs: ints(2, 2, 2, 1), args: op.Args{"dtype": tensor.Int32}, want: of("", nil, int32(1))},
+		{Op: "reductions.mean_square", Inputs: bytes(1, 200, 3), Want: optest.Of("", nil, float32(40010.0/3))},
+		{Op: "reductions.mean_square", Inputs: bytes(1, 200, 3), Args: op.Args{"dtype": tensor.Uint64}, Want: optest.Of("", nil, uint64(13336))},
+		{Op: "reductions.mean_square", Inputs: bytes(1, 1, 0), Args: op.Args{"dtype": tensor.Uint64}, Want: optest.Of("", nil, uint64(0))},
+		{Op: "reductions.mean_square", Inputs: bytes(1), Args: op.Args{"dtype": tensor.Uint8}, Fails: true},
+		{Op: "reductions.rms", Inputs: bytes(1, 200, 3), Want: optest.Of("", nil, float32(115.48448944091797))},
+		{Op: "reductions.rms", Inputs: bytes(1, 200, 3), Args: op.Args{"dtype": tensor.Uint8}, Want: optest.Of("", nil, uint8(4))},
+		{Op: "reductions.rms", Inputs: ints(2, 2, 2, 1), Args: op.Args{"dtype": tensor.Int32}, Want: optest.Of("", nil, int32(1))},
 
-		{op: "reductions.min", inputs: none, want: of("", nil, float32(math.MaxFloat32))},
-		{op: "reductions.max", inputs: none, args: op.Args{"axes": []int{1}}, want: floats()},
-		{op: "reductions.max", inputs: inputs(floats(1, nan, 2)), want: of("", nil, float32(2))},
-		{op: "reductions.min", inputs: inputs(floats(nan, 1, 2)), want: of("", nil, float32(1))},
-		{op: "reductions.min", inputs: ints(), want: of("", nil, int32(math.MaxInt32))},
-		{op: "reductions.max", inputs: inputs(tensor.FromSlice([]float64{1})), fails: true},
+		{Op: "reductions.min", Inputs: none, Want: optest.Of("", nil, float32(math.MaxFloat32))},
+		{Op: "reductions.max", Inputs: none, Args: op.Args{"axes": []int{1}}, Want: floats()},
+		{Op: "reductions.max", Inputs: inputs(floats(1, nan, 2)), Want: optest.Of("", nil, float32(2))},
+		{Op: "reductions.min", Inputs: inputs(floats(nan, 1, 2)), Want: optest.Of("", nil, float32(1))},
+		{Op: "reductions.min", Inputs: ints(), Want: optest.Of("", nil, int32(math.MaxInt32))},
+		{Op: "reductions.max", Inputs: inputs(tensor.FromSlice([]float64{1})), Fails: true},
 	})
 }
 
 func TestDeviations(t *testing.T) {
-	in := of("HW", []int{2, 3}, float32(0), 1, 2, 3, 4, 5)
+	in := optest.Of("HW", []int{2, 3}, float32(0), 1, 2, 3, 4, 5)
 	of1 := op.Args{"axes": []int{1}}
 	with := func(ddof int) op.Args { return op.Args{"axes": []int{1}, "ddof": ddof} }
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	result := func(a, b float32) tensor.Tensor { return of("H", []int{2}, a, b) }
+	result := func(a, b float32) tensor.Tensor { return optest.Of("H", []int{2}, a, b) }
 	checkAll(t, []row{
-		{op: "reductions.std_dev", inputs: inputs(in, floats(1, 2)), args: of1, want: result(0.8164966106414795, 2.1602470874786377)},
-		{op: "reductions.std_dev", inputs: inputs(in, of("", []int{2, 1}, float32(1), 2)), args: of1, want: result(0.8164966106414795, 2.1602470874786377)},
-		{op: "reductions.std_dev", inputs: inputs(in, of("", nil, float32(1))), args: of1, want: result(0.8164966106414795, 3.109126329421997)}, // DALI reads what is not there
-		{op: "reductions.std_dev", inputs: inputs(in, floats(1, 2, 3)), args: of1, fails: true},
-		{op: "reductions.std_dev", inputs: inputs(in, tensor.FromSlice([]float64{1, 2})), args: of1, fails: true},
-		{op: "reductions.std_dev", inputs: inputs(tensor.FromSlice([]bool{true}), floats(1)), fails: true},
-		{op: "reductions.std_dev", inputs: inputs(in, floats(1, 2)), args: with(3), want: result(inf, inf)},
-		{op: "reductions.std_dev", inputs: inputs(in, floats(1, 2)), args: with(4), want: result(nan, nan)},
-		{op: "reductions.std_dev", inputs: inputs(in, floats(1, 2)), args: with(-1), want: result(0.7071067690849304, 1.8708287477493286)},
-		{op: "reductions.variance", inputs: inputs(of("HW", []int{2, 0}, []float32{}...), floats(1, 2)), args: of1, want: result(nan, nan)},
-		{op: "reductions.variance", inputs: inputs(tensor.FromSlice([]uint8{1, 0, 3}), floats(1)), want: of("", nil, float32(5.0/3))},
+		{Op: "reductions.std_dev", Inputs: inputs(in, floats(1, 2)), Args: of1, Want: result(0.8164966106414795, 2.1602470874786377)},
+		{Op: "reductions.std_dev", Inputs: inputs(in, optest.Of("", []int{2, 1}, float32(1), 2)), Args: of1, Want: result(0.8164966106414795, 2.1602470874786377)},
+		{Op: "reductions.std_dev", Inputs: inputs(in, optest.Of("", nil, float32(1))), Args: of1, Want: result(0.8164966106414795, 3.109126329421997)}, // DALI reads what is not there
+		{Op: "reductions.std_dev", Inputs: inputs(in, floats(1, 2, 3)), Args: of1, Fails: true},
+		{Op: "reductions.std_dev", Inputs: inputs(in, tensor.FromSlice([]float64{1, 2})), Args: of1, Fails: true},
+		{Op: "reductions.std_dev", Inputs: inputs(tensor.FromSlice([]bool{true}), floats(1)), Fails: true},
+		{Op: "reductions.std_dev", Inputs: inputs(in, floats(1, 2)), Args: with(3), Want: result(inf, inf)},
+		{Op: "reductions.std_dev", Inputs: inputs(in, floats(1, 2)), Args: with(4), Want: result(nan, nan)},
+		{Op: "reductions.std_dev", Inputs: inputs(in, floats(1, 2)), Args: with(-1), Want: result(0.7071067690849304, 1.8708287477493286)},
+		{Op: "reductions.variance", Inputs: inputs(optest.Of("HW", []int{2, 0}, []float32{}...), floats(1, 2)), Args: of1, Want: result(nan, nan)},
+		{Op: "reductions.variance", Inputs: inputs(tensor.FromSlice([]uint8{1, 0, 3}), floats(1)), Want: optest.Of("", nil, float32(5.0/3))},
 	})
 }
 
 func TestNormalize(t *testing.T) {
 	in := inputs(floats(1, 2, 4))
-	grid := inputs(of("", []int{2, 3}, float32(0), 1, 2, 3, 4, 5))
+	grid := inputs(optest.Of("", []int{2, 3}, float32(0), 1, 2, 3, 4, 5))
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	sample := func(t tensor.Tensor) optest.Samples { return optest.Samples{t} }
-	three := of("", []int{1, 3}, float32(1), 2, 3)
-	byColumn := of("", []int{2, 3}, float32(-0.6324554681777954), -0.6324554681777954, -0.6324554681777954, 1.2649109363555908, 1.2649109363555908, 1.2649109363555908)
+	three := optest.Of("", []int{1, 3}, float32(1), 2, 3)
+	byColumn := optest.Of("", []int{2, 3}, float32(-0.6324554681777954), -0.6324554681777954, -0.6324554681777954, 1.2649109363555908, 1.2649109363555908, 1.2649109363555908)
 	checkAll(t, []row{
-		{op: "normalize", inputs: inputs(tensor.FromSlice([]uint8{1, 0, 3})), want: floats(-0.267261266708374, -1.069045066833496, 1.3363062143325806)},
-		{op: "normalize", inputs: inputs(tensor.FromSlice([]uint8{1, 0, 3})), args: op.Args{"dtype": tensor.Int16}, want: tensor.FromSlice([]int16{0, -1, 1})},
-		{op: "normalize", inputs: inputs(tensor.FromSlice([]int64{1})), fails: true},
-		{op: "normalize", inputs: in, args: op.Args{"dtype": tensor.Float16}, fails: true},
-		{op: "normalize", inputs: inputs(floats(2, 2)), args: op.Args{"shift": 4.0}, want: floats(4, 4)},
-		{op: "normalize", inputs: inputs(floats(2)), args: op.Args{"ddof": 1}, want: floats(0)},
-		{op: "normalize", inputs: inputs(of("", nil, float32(3))), want: of("", nil, float32(0))}, // DALI reads what is not there
-		{op: "normalize", inputs: in, args: op.Args{"ddof": 5}, want: floats(0, 0, 0)},
-		{op: "normalize", inputs: in, args: op.Args{"stddev": 0.0}, want: floats(-inf, -inf, inf)},
-		{op: "normalize", inputs: in, args: op.Args{"stddev": 0.0, "mean": 1.0}, want: floats(nan, inf, inf)},
-		{op: "normalize", inputs: in, args: op.Args{"stddev": 2.0, "epsilon": 1.0}, want: floats(-0.5962848663330078, -0.14907126128673553, 0.7453559041023254)},
-		{op: "normalize", inputs: in, args: op.Args{"mean": 2.0, "ddof": 1}, want: floats(-0.6324554681777954, 0, 1.2649109363555908)},
-		{op: "normalize", inputs: in, args: op.Args{"epsilon": -100.0}, want: floats(nan, nan, nan)},
-		{op: "normalize", inputs: inputs(of("", []int{0, 3}, []float32{}...)), want: of("", []int{0, 3}, []float32{}...)},
-		{op: "normalize", inputs: grid, args: op.Args{"mean": 2.0, "axes": []int{0}}, want: of("", []int{2, 3}, float32(-1.2649109363555908), -0.6324554681777954, 0, 0.6324554681777954, 1.2649109363555908, 1.4142135381698608)},
-		{op: "normalize", inputs: grid, args: op.Args{"mean": sample(three), "axes": []int{0}}, want: byColumn},
-		{op: "normalize", inputs: grid, args: op.Args{"mean": sample(three)}, want: byColumn},
-		{op: "normalize", inputs: grid, args: op.Args{"mean": sample(three), "stddev": sample(three)}, want: of("", []int{2, 3}, float32(-1), -0.5, -1.0/3, 2, 1, 2.0/3)},
-		{op: "normalize", inputs: grid, args: op.Args{"stddev": sample(three)}, want: of("", []int{2, 3}, float32(-1.5), -0.75, -0.5, 1.5, 0.75, 0.5)},
-		{op: "normalize", inputs: grid, args: op.Args{"mean": sample(grid[0]), "stddev": 1.0}, want: of("", []int{2, 3}, float32(0), 0, 0, 0, 0, 0)},
-		{op: "normalize", inputs: grid, args: op.Args{"mean": sample(floats(1, 2, 3)), "axes": []int{0}}, fails: true},
-		{op: "normalize", inputs: grid, args: op.Args{"mean": sample(three), "axes": []int{1}}, fails: true},
-		{op: "normalize", inputs: grid, args: op.Args{"mean": sample(of("", []int{1, 2}, float32(1), 2))}, fails: true},
-		{op: "normalize", inputs: grid, args: op.Args{"axes": []int{}}, fails: true},
-		{op: "normalize", inputs: grid, args: op.Args{"axes": []int{-1}}, fails: true},
-		{op: "normalize", inputs: grid, args: op.Args{"axes": []int{2}}, fails: true},
-		{op: "normalize", inputs: grid, args: op.Args{"axis_names": "C"}, fails: true},
-		{op: "normalize", inputs: grid, args: op.Args{"axis_names": ""}, fails: true},
-		{op: "normalize", inputs: grid, args: op.Args{"mean": sample(of("", nil, float32(1))), "batch": true}, fails: true},
+		{Op: "normalize", Inputs: inputs(tensor.FromSlice([]uint8{1, 0, 3})), Want: floats(-0.267261266708374, -1.069045066833496, 1.3363062143325806)},
+		{Op: "normalize", Inputs: inputs(tensor.FromSlice([]uint8{1, 0, 3})), Args: op.Args{"dtype": tensor.Int16}, Want: tensor.FromSlice([]int16{0, -1, 1})},
+		{Op: "normalize", Inputs: inputs(tensor.FromSlice([]int64{1})), Fails: true},
+		{Op: "normalize", Inputs: in, Args: op.Args{"dtype": tensor.Float16}, Fails: true},
+		{Op: "normalize", Inputs: inputs(floats(2, 2)), Args: op.Args{"shift": 4.0}, Want: floats(4, 4)},
+		{Op: "normalize", Inputs: inputs(floats(2)), Args: op.Args{"ddof": 1}, Want: floats(0)},
+		{Op: "normalize", Inputs: inputs(optest.Of("", nil, float32(3))), Want: optest.Of("", nil, float32(0))}, // DALI reads what is not there
+		{Op: "normalize", Inputs: in, Args: op.Args{"ddof": 5}, Want: floats(0, 0, 0)},
+		{Op: "normalize", Inputs: in, Args: op.Args{"stddev": 0.0}, Want: floats(-inf, -inf, inf)},
+		{Op: "normalize", Inputs: in, Args: op.Args{"stddev": 0.0, "mean": 1.0}, Want: floats(nan, inf, inf)},
+		{Op: "normalize", Inputs: in, Args: op.Args{"stddev": 2.0, "epsilon": 1.0}, Want: floats(-0.5962848663330078, -0.14907126128673553, 0.7453559041023254)},
+		{Op: "normalize", Inputs: in, Args: op.Args{"mean": 2.0, "ddof": 1}, Want: floats(-0.6324554681777954, 0, 1.2649109363555908)},
+		{Op: "normalize", Inputs: in, Args: op.Args{"epsilon": -100.0}, Want: floats(nan, nan, nan)},
+		{Op: "normalize", Inputs: inputs(optest.Of("", []int{0, 3}, []float32{}...)), Want: optest.Of("", []int{0, 3}, []float32{}...)},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"mean": 2.0, "axes": []int{0}}, Want: optest.Of("", []int{2, 3}, float32(-1.2649109363555908), -0.6324554681777954, 0, 0.6324554681777954, 1.2649109363555908, 1.4142135381698608)},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"mean": sample(three), "axes": []int{0}}, Want: byColumn},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"mean": sample(three)}, Want: byColumn},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"mean": sample(three), "stddev": sample(three)}, Want: optest.Of("", []int{2, 3}, float32(-1), -0.5, -1.0/3, 2, 1, 2.0/3)},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"stddev": sample(three)}, Want: optest.Of("", []int{2, 3}, float32(-1.5), -0.75, -0.5, 1.5, 0.75, 0.5)},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"mean": sample(grid[0]), "stddev": 1.0}, Want: optest.Of("", []int{2, 3}, float32(0), 0, 0, 0, 0, 0)},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"mean": sample(floats(1, 2, 3)), "axes": []int{0}}, Fails: true},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"mean": sample(three), "axes": []int{1}}, Fails: true},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"mean": sample(optest.Of("", []int{1, 2}, float32(1), 2))}, Fails: true},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"axes": []int{}}, Fails: true},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"axes": []int{-1}}, Fails: true},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"axes": []int{2}}, Fails: true},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"axis_names": "C"}, Fails: true},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"axis_names": ""}, Fails: true},
+		{Op: "normalize", Inputs: grid, Args: op.Args{"mean": sample(optest.Of("", nil, float32(1))), "batch": true}, Fails: true},
 	})
 }
 
@@ -209,7 +178,7 @@ func TestNormalizeBatch(t *testing.T) {
 			t.Errorf("%v: %v %v", args, r.Outputs, err)
 		}
 	}
-	uneven := []tensor.Tensor{of("", []int{1, 2}, float32(1), 2), of("", []int{1, 3}, float32(1), 2, 3)}
+	uneven := []tensor.Tensor{optest.Of("", []int{1, 2}, float32(1), 2), optest.Of("", []int{1, 3}, float32(1), 2, 3)}
 	if _, err := optest.Run(optest.Case{Op: "normalize", Args: op.Args{"batch": true, "axes": []int{0}}, Inputs: [][]tensor.Tensor{uneven}}); !errors.Is(err, errs.Mismatch) {
 		t.Errorf("samples of other extents in a kept axis: %v", err)
 	}
@@ -228,7 +197,7 @@ func TestReductionLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := tensor.Shape(rapid.SliceOfN(rapid.IntRange(1, 6), 0, 4).Draw(t, "shape"))
 		values := rapid.SliceOfN(rapid.Float32Range(-100, 100), shape.Len(), shape.Len()).Draw(t, "values")
-		in := of("", shape, values...)
+		in := optest.Of("", shape, values...)
 		axes := []int{}
 		kept := tensor.Shape{}
 		for i, d := range shape {
@@ -292,7 +261,7 @@ func TestNormalizeLaw(t *testing.T) {
 			for i, v := range values {
 				floats[i] = float32(v)
 			}
-			bytes, numbers = append(bytes, of("", []int{rows, columns}, values...)), append(numbers, of("", []int{rows, columns}, floats...))
+			bytes, numbers = append(bytes, optest.Of("", []int{rows, columns}, values...)), append(numbers, optest.Of("", []int{rows, columns}, floats...))
 		}
 		a, err := optest.Run(optest.Case{Op: "normalize", Args: args, Inputs: [][]tensor.Tensor{bytes}})
 		if err != nil {
@@ -312,4 +281,47 @@ func TestNormalizeLaw(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestVectors(t *testing.T) {
+	dalivec.Run(t, "reduce", "reductions.sum", "reductions.mean", "reductions.mean_square", "reductions.rms", "reductions.min", "reductions.max", "normalize")
+}
+
+// TestAllocates runs operators again and again: a steady state allocates nothing.
+func TestAllocates(t *testing.T) {
+	image := tensor.New(tensor.Uint8, 20, 30, 3)
+	image.Layout = "HWC"
+	one := tensor.FromSlice([]float32{1})
+	optest.CheckAllocations(t, []optest.Case{
+		{Op: "reductions.sum", Inputs: optest.Inputs(image)},
+		{Op: "reductions.mean", Args: op.Args{"axes": []int{0, 1}}, Inputs: optest.Inputs(image)},
+		{Op: "reductions.mean_square", Args: op.Args{"axis_names": "HW"}, Inputs: optest.Inputs(image)},
+		{Op: "reductions.rms", Args: op.Args{"axes": []int{1}}, Inputs: optest.Inputs(image)},
+		{Op: "reductions.max", Args: op.Args{"axes": []int{2}, "keep_dims": true}, Inputs: optest.Inputs(image)},
+		{Op: "reductions.variance", Inputs: optest.Inputs(image, one)},
+		{Op: "normalize", Args: op.Args{"axes": []int{0, 1}}, Inputs: optest.Inputs(image)},
+		{Op: "normalize", Args: op.Args{"dtype": tensor.Uint8, "mean": 3.0}, Inputs: optest.Inputs(image)},
+		{Op: "normalize", Args: op.Args{"batch": true}, Inputs: optest.Inputs(image)},
+	})
+}
+
+func BenchmarkReduce(b *testing.B) {
+	image := tensor.New(tensor.Uint8, 224, 224, 3)
+	floats := tensor.New(tensor.Float32, 3, 224, 224)
+	for _, c := range []struct {
+		name, op string
+		args     op.Args
+		in       tensor.Tensor
+	}{
+		{"mean of uint8", "reductions.mean", nil, image},
+		{"mean of channels", "reductions.mean", op.Args{"axes": []int{0, 1}}, image},
+		{"mean of float32", "reductions.mean", nil, floats},
+		{"max of planes", "reductions.max", op.Args{"axes": []int{1, 2}}, floats},
+		{"normalize uint8", "normalize", op.Args{"axes": []int{0, 1}}, image},
+		{"normalize float32", "normalize", nil, floats},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			optest.Bench(b, optest.Case{Op: c.op, Args: c.args, Inputs: [][]tensor.Tensor{{c.in}}})
+		})
+	}
 }

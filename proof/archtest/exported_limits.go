@@ -50,7 +50,7 @@ func ExportedLimits() map[string]int {
 		"op/geometry":                     0,
 		"op/image":                        0,
 		"op/opargs":                       95,
-		"op/optest":                       9,
+		"op/optest":                       16,
 		"op/random":                       0,
 		"op/reduce":                       0,
 		"order":                           163,
