@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/bivouac-ml/bivouac/codec/internal/decodetest"
 	"github.com/bivouac-ml/bivouac/codec/raster"
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -69,3 +70,5 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+func FuzzDecode(f *testing.F) { decodetest.Fuzz(f, ReadHeader, Decode, nil) }

@@ -3,30 +3,7 @@ package gif
 import (
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/codec/raster"
+	"github.com/bivouac-ml/bivouac/codec/internal/decodetest"
 )
 
-// FuzzDecode decodes anything: an image has what its header says.
-func FuzzDecode(f *testing.F) {
-	f.Fuzz(func(t *testing.T, data []byte) {
-		h, err := ReadHeader(data)
-		if err != nil || h.Width*h.Height > 1<<18 {
-			return
-		}
-		if h.Width < 1 || h.Height < 1 || h.Channels < 1 || h.Channels > 4 || h.Depth != 8 && h.Depth != 16 || h.Orientation < 1 || h.Orientation > 8 {
-			t.Fatalf("header %+v", h)
-		}
-		var img raster.Image
-		err = Decode(data, &img)
-		if err != nil {
-			return
-		}
-		samples := len(img.Pix)
-		if h.Depth == 16 {
-			samples = len(img.Wide)
-		}
-		if img.Header != h || samples != h.Width*h.Height*h.Channels {
-			t.Fatalf("header %+v, image %+v of %d samples", h, img.Header, samples)
-		}
-	})
-}
+func FuzzDecode(f *testing.F) { decodetest.Fuzz(f, ReadHeader, Decode, nil) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bivouac-ml/bivouac/codec/internal/decodetest"
 	"github.com/bivouac-ml/bivouac/codec/raster"
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -61,3 +62,5 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+func FuzzDecode(f *testing.F) { decodetest.Fuzz(f, ReadHeader, Decode, nil) }

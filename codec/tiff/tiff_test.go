@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/bivouac-ml/bivouac/codec/internal/decodetest"
 	"github.com/bivouac-ml/bivouac/codec/raster"
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -141,4 +142,9 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
+}
+
+func FuzzDecode(f *testing.F) {
+	decode := func(data []byte, img *raster.Image) error { return new(Decoder).Decode(data, img) }
+	decodetest.Fuzz(f, ReadHeader, decode, nil)
 }
