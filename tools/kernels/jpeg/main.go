@@ -5,6 +5,11 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -36,30 +41,31 @@ func dwords(name string, v uint32) Mem {
 	return m
 }
 
-const (
-	f0298 = 2446
-	f0390 = 3196
-	f0541 = 4433
-	f0765 = 6270
-	f0899 = 7373
-	f1175 = 9633
-	f1501 = 12299
-	f1847 = 15137
-	f1961 = 16069
-	f2053 = 16819
-	f2562 = 20995
-	f3072 = 25172
-)
+// factor returns a factor of the transform, times 2^13, by its digits: 541 is 0.541….
+// The generic code declares the factors; its package is internal to the other module.
+func factor(digits int) int {
+	source, err := os.ReadFile("../codec/jpeg/internal/pure/idct.go")
+	if err != nil {
+		panic(err)
+	}
+	m := regexp.MustCompile(fmt.Sprintf(`(?m)^\tf%04d = (\d+)$`, digits)).FindSubmatch(source)
+	n, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
 
 // constants of the butterfly, as pairs for multiply-and-add.
 type constants struct{ t2, t3, z3, z4, t0, t3o, t1, t2o, round1, round2 Mem }
 
 func inverse() {
+	f := factor
 	k := constants{
-		t3: words("t3", f0541+f0765, f0541), t2: words("t2", f0541, f0541-f1847),
-		z3: words("z3", f1175-f1961, f1175), z4: words("z4", f1175, f1175-f0390),
-		t0: words("t0", f0298-f0899, -f0899), t3o: words("t3o", -f0899, f1501-f0899),
-		t1: words("t1", f2053-f2562, -f2562), t2o: words("t2o", -f2562, f3072-f2562),
+		t3: words("t3", f(541)+f(765), f(541)), t2: words("t2", f(541), f(541)-f(1847)),
+		z3: words("z3", f(1175)-f(1961), f(1175)), z4: words("z4", f(1175), f(1175)-f(390)),
+		t0: words("t0", f(298)-f(899), -f(899)), t3o: words("t3o", -f(899), f(1501)-f(899)),
+		t1: words("t1", f(2053)-f(2562), -f(2562)), t2o: words("t2o", -f(2562), f(3072)-f(2562)),
 		round1: dwords("round1", 1<<10), round2: dwords("round2", 1<<17),
 	}
 	center := GLOBL("center", RODATA|NOPTR)
