@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/bench/internal/turns"
 )
 
 // jitter returns the measurement that compares a percentile of the steps of a
@@ -30,7 +30,7 @@ func jitter(percentile int) func(context.Context, *bench) (measurement, error) {
 				{name: "idle", baseline: true, once: func(context.Context) (time.Duration, error) {
 					steps = steps[:0]
 					for range enough {
-						steps = append(steps, step())
+						steps = append(steps, turns.Compute())
 					}
 					return at(), nil
 				}},
@@ -42,7 +42,7 @@ func jitter(percentile int) func(context.Context, *bench) (measurement, error) {
 							return 0, err
 						}
 						for pending(r.Done()) {
-							steps = append(steps, step())
+							steps = append(steps, turns.Compute())
 						}
 					}
 					return at(), nil
@@ -60,18 +60,4 @@ func pending(done <-chan struct{}) bool {
 	default:
 		return true
 	}
-}
-
-// step computes for about a millisecond, within its cache.
-func step() time.Duration {
-	start := time.Now()
-	p := rng.NewPhilox(1, 0, 0)
-	var sum uint32
-	for range 90_000 {
-		sum += p.Uint32()
-	}
-	if sum == 0 {
-		return 0 // it is not; the sum must be seen to be used
-	}
-	return time.Since(start)
 }

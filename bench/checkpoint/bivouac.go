@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/bivouac-ml/bivouac/bench/internal/turns"
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -195,7 +196,7 @@ func (b *bivouac) jitter(ctx context.Context, op, config, path string) (a answer
 	}
 	if op == "idle50" || op == "idle99" {
 		for range enough {
-			took = append(took, compute())
+			took = append(took, turns.Compute())
 		}
 	}
 	for len(took) < enough {
@@ -204,7 +205,7 @@ func (b *bivouac) jitter(ctx context.Context, op, config, path string) (a answer
 			return a, err
 		}
 		for pending(r.Done()) {
-			took = append(took, compute())
+			took = append(took, turns.Compute())
 		}
 	}
 	slices.Sort(took)

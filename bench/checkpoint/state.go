@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -113,18 +112,4 @@ func zeros(state map[string]any) map[string]any {
 		}
 	}
 	return out
-}
-
-// compute works for about a millisecond, within its cache: a step of a trainer.
-func compute() time.Duration {
-	start := time.Now()
-	p := rng.NewPhilox(1, 0, 0)
-	var sum uint32
-	for range 90_000 {
-		sum += p.Uint32()
-	}
-	if sum == 0 {
-		return 0 // it is not; the sum must be seen to be used
-	}
-	return time.Since(start)
 }

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"time"
 
-	"github.com/bivouac-ml/bivouac/bench/internal/child"
 	"github.com/bivouac-ml/bivouac/bench/internal/turns"
 	"github.com/bivouac-ml/bivouac/dynamic"
 	"github.com/bivouac-ml/bivouac/dynamic/fn"
@@ -22,26 +19,8 @@ import (
 
 const batchSize = 64
 
-// runner makes units once and says how many, and what their words fold into.
-type runner func() (units int, digest uint64, err error)
-
-// serve is the life of a side that is this program.
-func serve(ctx context.Context) error {
-	var run runner
-	return child.Serve(os.Stdin, os.Stdout, func(r turns.Request) (a turns.Answer, err error) {
-		if r.Op == "begin" {
-			run, err = begin(ctx, r)
-			return a, err
-		}
-		start, cpu := time.Now(), turns.CPU()
-		a.Units, a.Digest, err = run()
-		a.Seconds, a.CPU = time.Since(start).Seconds(), turns.CPU()-cpu
-		return a, err
-	})
-}
-
 // begin makes the runner of a case for a side: a mode, a compiled loop or a pipeline.
-func begin(ctx context.Context, r turns.Request) (runner, error) {
+func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
 	if r.Who == "pipeline" {
 		return pipelined(ctx, r)
 	}
@@ -73,7 +52,7 @@ func begin(ctx context.Context, r turns.Request) (runner, error) {
 		}
 		step = func() ([]dynamic.Value, error) { return loop.Next(ctx) }
 	}
-	return func() (int, uint64, error) {
+	return func(context.Context) (int, uint64, error) {
 		for range w.units {
 			values, err := step()
 			if err == nil {
@@ -123,10 +102,10 @@ var work = map[string]struct {
 }
 
 // queued makes many calls before it waits for their results.
-func queued(ctx context.Context) runner {
+func queued(ctx context.Context) turns.Runner {
 	x := dynamic.TensorOf([]float32{0, 1, 2, 3})
 	results := make([]*dynamic.Tensor, 100)
-	return func() (int, uint64, error) {
+	return func(context.Context) (int, uint64, error) {
 		const rounds = 500
 		for range rounds {
 			for i := range results {
@@ -152,13 +131,13 @@ func thumbnails(ctx context.Context, in []dynamic.Value) []dynamic.Value {
 }
 
 // decode reads an epoch of images and makes them small.
-func decode(ctx context.Context, data string, isCompiled bool) (runner, error) {
+func decode(ctx context.Context, data string, isCompiled bool) (turns.Runner, error) {
 	reader, err := readers.NewFile(opargs.ReadersFile{FileRoot: filepath.Join(data, "train")}, readers.Options{})
 	if err != nil {
 		return nil, err
 	}
 	if !isCompiled {
-		return func() (units int, digest uint64, err error) {
+		return func(context.Context) (units int, digest uint64, err error) {
 			var before *dynamic.Batch // in the background while the next batch is read
 			for batch, err := range reader.NextEpoch(ctx, batchSize) {
 				if err != nil {
@@ -178,7 +157,7 @@ func decode(ctx context.Context, data string, isCompiled bool) (runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() (units int, digest uint64, err error) {
+	return func(context.Context) (units int, digest uint64, err error) {
 		for {
 			values, err := loop.Next(ctx)
 			if errors.Is(err, io.EOF) {

@@ -52,7 +52,7 @@ func compiled() []turns.Side {
 
 func main() {
 	b := &turns.Bench{
-		Name: "dynamic", Comparisons: comparisons, Own: []string{"eager", "sync", "deferred", "compiled", "pipeline"}, Serve: serve,
+		Name: "dynamic", Comparisons: comparisons, Own: []string{"eager", "sync", "deferred", "compiled", "pipeline"}, Begin: begin,
 		Prepare: func(dir string) error { return photos.Write(dir, images) },
 		Peers:   map[string]string{"python": "DALI"},
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // pipelined is the case of images as a pipeline.
-func pipelined(ctx context.Context, r turns.Request) (runner, error) {
+func pipelined(ctx context.Context, r turns.Request) (turns.Runner, error) {
 	def, err := pipeline.Define(pipeline.Options{BatchSize: batchSize, NumThreads: r.Threads}, func(p *pipeline.Builder) []pipeline.Node {
 		jpegs, _ := fn.ReadersFile(p, fn.ReadersFileArgs{FileRoot: filepath.Join(r.Data, "train")})
 		return []pipeline.Node{fn.Resize(p, fn.DecodersImage(p, jpegs, fn.DecodersImageArgs{}), fn.ResizeArgs{Size: op.Const([]float64{224, 224})})[0]}
@@ -27,7 +27,7 @@ func pipelined(ctx context.Context, r turns.Request) (runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() (units int, digest uint64, err error) {
+	return func(context.Context) (units int, digest uint64, err error) {
 		for b, err := range p.Batches(ctx) {
 			if err != nil {
 				return 0, 0, err

@@ -4,34 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"time"
 
-	"github.com/bivouac-ml/bivouac/bench/internal/child"
 	"github.com/bivouac-ml/bivouac/bench/internal/turns"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
-
-// runner makes units once, and says how many.
-type runner func(context.Context) (units int, digest uint64, err error)
-
-// serve is the life of a side that is this program.
-func serve(ctx context.Context) error {
-	var run runner
-	return child.Serve(os.Stdin, os.Stdout, func(r turns.Request) (a turns.Answer, err error) {
-		if r.Op == "begin" {
-			run, err = begin(ctx, r)
-			return a, err
-		}
-		start, cpu := time.Now(), turns.CPU()
-		a.Units, a.Digest, err = run(ctx)
-		a.Seconds, a.CPU = time.Since(start).Seconds(), turns.CPU()-cpu
-		return a, err
-	})
-}
 
 type ids = loader.Loader[int64, tensor.Tensor]
 
@@ -41,7 +20,7 @@ func open(n int64, batch, workers int) (*ids, error) {
 	return loader.New(data, loader.Options[int64, tensor.Tensor]{BatchSize: batch, Workers: workers, Shuffle: true, Seed: 1})
 }
 
-func begin(ctx context.Context, r turns.Request) (runner, error) {
+func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
 	kind, size, _ := strings.Cut(r.Case, "-")
 	n := 0
 	if size != "" {
@@ -80,7 +59,7 @@ func power(exponent int) int64 {
 }
 
 // batches reads batches, with the state of each if save is true.
-func batches(samples int64, size, workers int, save bool) (runner, error) {
+func batches(samples int64, size, workers int, save bool) (turns.Runner, error) {
 	l, err := open(samples, size, workers)
 	if err != nil {
 		return nil, err
@@ -111,7 +90,7 @@ func batches(samples int64, size, workers int, save bool) (runner, error) {
 }
 
 // states takes states of a loader in the middle of an epoch.
-func states(ctx context.Context) (runner, error) {
+func states(ctx context.Context) (turns.Runner, error) {
 	l, err := open(2_000_000, 1000, 0)
 	if err != nil {
 		return nil, err
@@ -121,22 +100,12 @@ func states(ctx context.Context) (runner, error) {
 			return nil, err
 		}
 	}
-	var buf []byte
-	return func(context.Context) (int, uint64, error) {
-		const calls = 100_000
-		for range calls {
-			var err error
-			if buf, err = l.AppendState(buf[:0]); err != nil {
-				return 0, 0, err
-			}
-		}
-		return calls, uint64(len(buf)), nil
-	}, nil
+	return turns.States(100_000, l.AppendState), nil
 }
 
 // resumes makes loaders that go on from a state in the middle of an epoch. The state is
 // that of a short run, as the cost does not depend on the place.
-func resumes(ctx context.Context, samples int64) (runner, error) {
+func resumes(ctx context.Context, samples int64) (turns.Runner, error) {
 	l, err := open(samples, int(samples/2_000), 0)
 	if err != nil {
 		return nil, err
@@ -176,7 +145,7 @@ func resumes(ctx context.Context, samples int64) (runner, error) {
 
 // indices draws from an order: one by one, in blocks, or at a place of an epoch that
 // was not entered before.
-func indices(kind string) runner {
+func indices(kind string) turns.Runner {
 	epoch := int64(0)
 	return func(context.Context) (int, uint64, error) {
 		const count = 1 << 20

@@ -49,7 +49,7 @@ var comparisons = []turns.Comparison{
 
 func main() {
 	b := &turns.Bench{
-		Name: "loader", Comparisons: comparisons, Own: []string{"bivouac", "states", "exact"}, Serve: serve,
+		Name: "loader", Comparisons: comparisons, Own: []string{"bivouac", "states", "exact"}, Begin: begin,
 		Prepare: func(string) error { return nil },
 		Peers:   map[string]string{"torch": "torch and torchdata", "grain": "Grain", "streaming": "mosaicml-streaming"},
 	}

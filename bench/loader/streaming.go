@@ -35,7 +35,7 @@ func resumedOrders(name, title string) turns.Comparison {
 func seen(samples int64) int64 { return samples / 2 / globalBatch * globalBatch }
 
 // ownOrders has the first rank go on in Bivouac's order, each time with another seed.
-func ownOrders(samples int64) runner {
+func ownOrders(samples int64) turns.Runner {
 	next := uint64(seed)
 	return func(context.Context) (int, uint64, error) {
 		const times = 10_000
@@ -53,7 +53,7 @@ func ownOrders(samples int64) runner {
 }
 
 // exactOrders has it go on in streaming's order, each time in the next epoch.
-func exactOrders(algorithm string, samples int64) runner {
+func exactOrders(algorithm string, samples int64) turns.Runner {
 	shuffle := streaming.Shuffle{Algorithm: streaming.Algorithm(algorithm), Shards: slices.Repeat([]int64{shard}, int(samples/shard)),
 		CanonicalNodes: canonical, Seed: seed, Block: block}
 	split := streaming.Split{CanonicalNodes: canonical, Nodes: nodes, Ranks: ranks, Workers: workers, Batch: rankBatch,

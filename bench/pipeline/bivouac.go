@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"time"
 
-	"github.com/bivouac-ml/bivouac/bench/internal/child"
 	"github.com/bivouac-ml/bivouac/bench/internal/turns"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
@@ -18,25 +15,7 @@ import (
 
 const batchSize = 64
 
-// runner makes units once and says how many, and what their words fold into.
-type runner func(context.Context) (units int, digest uint64, err error)
-
-// serve is the life of a side that is this program.
-func serve(ctx context.Context) error {
-	var run runner
-	return child.Serve(os.Stdin, os.Stdout, func(r turns.Request) (a turns.Answer, err error) {
-		if r.Op == "begin" {
-			run, err = begin(ctx, r)
-			return a, err
-		}
-		start, cpu := time.Now(), turns.CPU()
-		a.Units, a.Digest, err = run(ctx)
-		a.Seconds, a.CPU = time.Since(start).Seconds(), turns.CPU()-cpu
-		return a, err
-	})
-}
-
-func begin(ctx context.Context, r turns.Request) (runner, error) {
+func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
 	if r.Who == "limit" {
 		return memory(r.Threads), nil
 	}
@@ -57,7 +36,10 @@ func begin(ctx context.Context, r turns.Request) (runner, error) {
 		return nil, err
 	}
 	if r.Case == "checkpoint" {
-		return states(ctx, p)
+		if _, err := p.Next(ctx); err != nil {
+			return nil, err
+		}
+		return turns.States(20_000, p.AppendState), nil
 	}
 	return func(ctx context.Context) (units int, digest uint64, err error) {
 		for range g.batches {
@@ -76,27 +58,9 @@ func begin(ctx context.Context, r turns.Request) (runner, error) {
 	}, nil
 }
 
-// states takes states of a running pipeline.
-func states(ctx context.Context, p *pipeline.Pipeline) (runner, error) {
-	if _, err := p.Next(ctx); err != nil {
-		return nil, err
-	}
-	var buf []byte
-	return func(context.Context) (int, uint64, error) {
-		const calls = 20000
-		for range calls {
-			var err error
-			if buf, err = p.AppendState(buf[:0]); err != nil {
-				return 0, 0, err
-			}
-		}
-		return calls, uint64(len(buf)), nil
-	}, nil
-}
-
 // memory moves the bytes of the normalize case: reads a byte and writes a float a
 // value, by copies from a cached source, each thread its own.
-func memory(threads int) runner {
+func memory(threads int) turns.Runner {
 	const values = 224 * 224 * 3
 	done := make(chan bool)
 	return func(context.Context) (int, uint64, error) {

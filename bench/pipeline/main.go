@@ -53,7 +53,7 @@ var comparisons = []turns.Comparison{
 
 func main() {
 	b := &turns.Bench{
-		Name: "pipeline", Comparisons: comparisons, Own: []string{"bivouac", "limit"}, Serve: serve, Prepare: makeImages,
+		Name: "pipeline", Comparisons: comparisons, Own: []string{"bivouac", "limit"}, Begin: begin, Prepare: makeImages,
 		Peers: map[string]string{"python": "DALI, OpenCV and Pillow", "torch": "torchvision"},
 	}
 	b.Start = map[string]func() (*child.Process, error){"c": func() (*child.Process, error) { return startC(b.Source) }}

@@ -44,11 +44,11 @@ type Answer struct {
 type Bench struct {
 	Name        string // of the program: bench/Name
 	Comparisons []Comparison
-	Own         []string                                  // sides that are this program
-	Start       map[string]func() (*child.Process, error) // other programs, by side
-	Peers       map[string]string                         // flags that name interpreters of peers.py, and what they have
-	Serve       func(context.Context) error               // is the process of one's own side
-	Prepare     func(data string) error                   // makes the data
+	Own         []string                                       // sides that are this program
+	Start       map[string]func() (*child.Process, error)      // other programs, by side
+	Peers       map[string]string                              // flags that name interpreters of peers.py, and what they have
+	Begin       func(context.Context, Request) (Runner, error) // makes the runner of a case for one of Own
+	Prepare     func(data string) error                        // makes the data
 
 	Rounds int
 	Data   string // of the images
@@ -79,7 +79,7 @@ func (b *Bench) Main() {
 	defer stop()
 	var err error
 	if *serving {
-		err = b.Serve(ctx)
+		err = serve(ctx, b.Begin)
 	} else {
 		err = b.run(ctx, pythons, *only, *threads, *out)
 	}
