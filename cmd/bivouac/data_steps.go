@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -126,10 +127,33 @@ func (s stepInfo) print(g *global) {
 	}
 }
 
+// stepsOptions are the options that peek, replay and explain share.
+type stepsOptions struct {
+	data   dataOptions
+	ranks  rankOptions
+	reader readerOptions
+}
+
+// addFlags also adds --json.
+func (o *stepsOptions) addFlags(cmd *cobra.Command, g *global) {
+	o.data.addFlags(cmd, g)
+	o.data.addTorchFlags(cmd)
+	o.ranks.addFlags(cmd)
+	o.reader.addFlags(cmd)
+	g.addJSON(cmd)
+}
+
+// open returns the timeline of a state, and the number of ranks.
+func (o *stepsOptions) open(ctx context.Context, state string, g *global) (t *timeline.Timeline, world int, err error) {
+	if t, err = o.data.open(ctx, state, g); err != nil {
+		return nil, 0, err
+	}
+	world, err = o.ranks.of(t)
+	return t, world, err
+}
+
 func newDataPeekCommand(g *global) *cobra.Command {
-	var o dataOptions
-	var ranks rankOptions
-	var reader readerOptions
+	var o stepsOptions
 	var step, count int64
 	cmd := &cobra.Command{
 		Use:   "peek STATE [--step N]",
@@ -141,24 +165,20 @@ are of packs, | is between the samples of two packs.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := o.open(cmd.Context(), args[0], g)
-			if err != nil {
-				return err
-			}
-			world, err := ranks.of(t)
+			t, world, err := o.open(cmd.Context(), args[0], g)
 			if err != nil {
 				return err
 			}
 			if step < 0 {
 				step = t.Here().Step
 			}
-			names, readers, err := reader.of(t)
+			names, readers, err := o.reader.of(t)
 			if err != nil {
 				return errs.Wrap("data", args[0], err)
 			}
 			all := []stepInfo{}
 			for i := range count {
-				s, _, err := ranks.steps(names, readers, step+i, world)
+				s, _, err := o.ranks.steps(names, readers, step+i, world)
 				if err != nil {
 					return errs.Wrap("data", args[0], err)
 				}
@@ -174,19 +194,13 @@ are of packs, | is between the samples of two packs.
 		},
 	}
 	o.addFlags(cmd, g)
-	o.addTorchFlags(cmd)
-	ranks.addFlags(cmd)
-	reader.addFlags(cmd)
 	atLeast(cmd.Flags(), &step, "step", 0, -1, "the step; by default the next one")
 	atLeast(cmd.Flags(), &count, "count", 1, 1, "how many steps")
-	g.addJSON(cmd)
 	return cmd
 }
 
 func newDataReplayCommand(g *global) *cobra.Command {
-	var o dataOptions
-	var ranks rankOptions
-	var reader readerOptions
+	var o stepsOptions
 	var from, to int64
 	cmd := &cobra.Command{
 		Use:   "replay STATE [--from N] [--to N]",
@@ -198,11 +212,7 @@ for each step, and each reader of a pipeline with several, is an object.
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := o.open(cmd.Context(), args[0], g)
-			if err != nil {
-				return err
-			}
-			world, err := ranks.of(t)
+			t, world, err := o.open(cmd.Context(), args[0], g)
 			if err != nil {
 				return err
 			}
@@ -212,7 +222,7 @@ for each step, and each reader of a pipeline with several, is an object.
 			if from > to {
 				return usageError{&errs.Error{Kind: errs.Invalid, Op: "data replay", Subject: "--from", Want: fmt.Sprint("a step before the end, ", to), Got: strconv.FormatInt(from, 10)}}
 			}
-			names, readers, err := reader.of(t)
+			names, readers, err := o.reader.of(t)
 			if err != nil {
 				return errs.Wrap("data", args[0], err)
 			}
@@ -222,7 +232,7 @@ for each step, and each reader of a pipeline with several, is an object.
 				if err := cmd.Context().Err(); err != nil {
 					return err
 				}
-				all, ids, err := ranks.steps(names, readers, step, world)
+				all, ids, err := o.ranks.steps(names, readers, step, world)
 				if err != nil {
 					return errs.Wrap("data", args[0], err)
 				}
@@ -243,12 +253,8 @@ for each step, and each reader of a pipeline with several, is an object.
 		},
 	}
 	o.addFlags(cmd, g)
-	o.addTorchFlags(cmd)
-	ranks.addFlags(cmd)
-	reader.addFlags(cmd)
 	atLeast(cmd.Flags(), &from, "from", 0, 0, "the first step")
 	atLeast(cmd.Flags(), &to, "to", 0, -1, "the step before which to end; by default where the state is")
-	g.addJSON(cmd)
 	return cmd
 }
 
@@ -275,9 +281,7 @@ func (o *readerOptions) one(t *timeline.Timeline) (*timeline.Timeline, error) {
 }
 
 func newDataExplainCommand(g *global) *cobra.Command {
-	var o dataOptions
-	var ranks rankOptions
-	var reader readerOptions
+	var o stepsOptions
 	var sample, epoch, epochs int64
 	var most int
 	cmd := &cobra.Command{
@@ -294,15 +298,11 @@ of its places are listed.
 			if sample < 0 {
 				return usageError{&errs.Error{Kind: errs.Invalid, Op: "data explain", Subject: "--sample", Want: "the id of a sample", Got: "nothing"}}
 			}
-			t, err := o.open(cmd.Context(), args[0], g)
+			t, world, err := o.open(cmd.Context(), args[0], g)
 			if err != nil {
 				return err
 			}
-			world, err := ranks.of(t)
-			if err != nil {
-				return err
-			}
-			if t, err = reader.one(t); err != nil {
+			if t, err = o.reader.one(t); err != nil {
 				return errs.Wrap("data", args[0], err)
 			}
 			if epoch < 0 {
@@ -333,15 +333,11 @@ of its places are listed.
 		},
 	}
 	o.addFlags(cmd, g)
-	o.addTorchFlags(cmd)
-	ranks.addFlags(cmd)
-	reader.addFlags(cmd)
 	f := cmd.Flags()
 	atLeast(f, &sample, "sample", 0, -1, "the id of the sample")
 	atLeast(f, &epoch, "epoch", 0, -1, "the first epoch to look at")
 	atLeast(f, &epochs, "epochs", 1, 3, "how many epochs")
 	atLeast(f, &most, "most", 1, 10, "how many places of an epoch to list")
-	g.addJSON(cmd)
 	return cmd
 }
 
