@@ -17,7 +17,7 @@ type Batch struct{ result }
 // Len returns the number of samples. It does not wait.
 func (b *Batch) Len() int {
 	if b.symbol != nil {
-		b.symbol.trace.measured()
+		b.symbol.recording.noteSize()
 	}
 	return b.n
 }
@@ -158,7 +158,7 @@ func (r *result) choose(base *result, pick []int) {
 	}
 	r.view = &view{base: base, pick: pick}
 	if base.symbol != nil {
-		r.symbol = &symbol{trace: base.symbol.trace}
+		r.symbol = &symbol{recording: base.symbol.recording}
 	}
 }
 

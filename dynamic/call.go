@@ -2,12 +2,8 @@ package dynamic
 
 import (
 	"context"
-	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
@@ -35,11 +31,13 @@ type Call struct {
 // is known at once, whatever the mode.
 func Invoke(ctx context.Context, c Call) []Value { return invoke(ctx, &c, nil) }
 
-// invoke is Invoke; it appends the outputs to dst.
+// invoke is Invoke; it appends the outputs to dst. A call is recorded in the body of a loop
+// that is being compiled, and where an input is a value of such a body. Any other call is
+// computed: at once, in the background, or when a value is wanted.
 func invoke(ctx context.Context, c *Call, dst []Value) []Value {
 	s := scopeOf(ctx)
-	if s.trace != nil {
-		return s.trace.record(ctx, c)
+	if s.recording != nil {
+		return s.recording.record(c)
 	}
 	e := s.evalContext()
 	if s.mode == Sync {
@@ -47,25 +45,22 @@ func invoke(ctx context.Context, c *Call, dst []Value) []Value {
 	}
 	k := &call{e: e, ctx: ctx, mode: s.mode}
 	k.site.capture(0)
-	if err := k.prepare(c); err != nil {
-		return k.refused(err, dst)
+	switch body, err := k.prepare(c); {
+	case err != nil:
+		return k.refuse(err, dst)
+	case body != nil:
+		return body.record(c)
 	}
-	if k.trace != nil {
-		return k.trace.record(ctx, c)
-	}
-	dst = k.outputs(dst)
+	dst = k.makeOutputs(dst)
 	for _, r := range k.outs {
 		r.call = k
 		r.holders.retain() // until it is computed, even if the value is released before
 	}
 	if s.mode == Eager {
 		e.enqueue(k)
-		return dst
+	} else {
+		e.deferCall(k)
 	}
-	e.mu.Lock()
-	k.number = e.next()
-	e.deferred.add(k)
-	e.mu.Unlock()
 	return dst
 }
 
@@ -80,14 +75,14 @@ func (e *EvalContext) invokeSync(ctx context.Context, c *Call, dst []Value) []Va
 		k.clear()
 		e.free.Put(k)
 	}()
-	if err := k.prepare(c); err != nil {
+	switch body, err := k.prepare(c); {
+	case err != nil:
 		k.site.capture(0)
-		return k.refused(err, dst)
+		return k.refuse(err, dst)
+	case body != nil:
+		return body.record(c)
 	}
-	if k.trace != nil {
-		return k.trace.record(ctx, c)
-	}
-	dst = k.outputs(dst)
+	dst = k.makeOutputs(dst)
 	k.run()
 	for _, r := range k.outs {
 		r.seen.Store(true)
@@ -95,185 +90,47 @@ func (e *EvalContext) invokeSync(ctx context.Context, c *Call, dst []Value) []Va
 	return dst
 }
 
-// call is a call of an operator on its way.
-type call struct {
-	e        *EvalContext
-	ctx      context.Context
-	mode     Mode
-	site     site
-	number   uint64 // in the order of calls
-	operator *operator
-	args     arguments
-	inputs   []*result // and then those of arguments
-	ports    int       // how many of them are inputs
-	batch    bool
-	samples  int
-	draw     rng.Philox
-	outs     []*result
-	trace    *trace     // takes the call instead, for an input is of its loop
-	few      [3]*result // inputs, mostly
-	one      [1]*result // outs, mostly
-
-	state atomic.Uint32
-	mu    sync.Mutex
-	done  chan struct{} // closed when it is computed; made for the first who waits
+// Invoke1 is Invoke for an operator with one output, of a kind that is known when the
+// program is written. Where the call gives the other kind the result has an error of
+// kind errs.Invalid: a Tensor where an input or argument is a Batch, and a Batch where
+// nothing tells its size.
+func Invoke1[T Kind](ctx context.Context, c Call) T {
+	var one [1]Value
+	return typed[T](&c, invoke(ctx, &c, one[:0])[0])
 }
 
-// The states of a call.
-const (
-	fresh   = iota
-	claimed // somebody computes it, or waits for what it needs
-	finished
-)
-
-func (k *call) finished() bool { return k.state.Load() == finished }
-
-// prepare checks what can be seen at the call.
-func (k *call) prepare(c *Call) error {
-	var err error
-	if k.operator, err = k.e.operator(c.Op); err != nil {
-		return err
+// InvokeN is Invoke1 for an operator of several outputs: n, or where n is 0 as many as its
+// arguments make.
+func InvokeN[T Kind](ctx context.Context, c Call, n int) []T {
+	values := Invoke(ctx, c)
+	out := make([]T, max(n, len(values)))
+	for i := range out {
+		out[i] = typed[T](&c, values[min(i, len(values)-1)]) // the error of a call that is refused stands for all
 	}
-	if err = k.resolve(c.Args); err != nil {
-		return err
-	}
-	inputs := c.Inputs
-	for len(inputs) > 0 && absent(inputs[len(inputs)-1]) {
-		inputs = inputs[:len(inputs)-1]
-	}
-	k.ports = len(inputs)
-	k.inputs = k.few[:0]
-	for i, v := range inputs {
-		if absent(v) {
-			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: fmt.Sprintf("input %d", i), Want: "a *dynamic.Tensor or *dynamic.Batch", Got: "nil"}
-		}
-		k.inputs = append(k.inputs, v.core())
-	}
-	for _, v := range k.args.values {
-		d, ok := v.(Value)
-		if !ok || absent(d) {
-			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "arguments", Want: "a *dynamic.Tensor or *dynamic.Batch per sample", Got: fmt.Sprintf("%T", v)}
-		}
-		k.inputs = append(k.inputs, d.core())
-	}
-	for _, in := range k.inputs {
-		if in.symbol != nil {
-			k.trace = in.symbol.trace
-			return nil
-		}
-	}
-	if err := k.size(c); err != nil {
-		return err
-	}
-	if k.operator.schema.Random {
-		if c.Draw == nil {
-			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "Draw", Want: "a generator, for the operator draws random numbers", Got: "none"}
-		}
-		k.draw = c.Draw.Draw()
-	}
-	return k.retain(c)
+	return out
 }
 
-// retain keeps the memory of the inputs until the call is computed.
-func (k *call) retain(c *Call) error {
-	for i, in := range k.inputs {
-		err := in.hold()
-		if err == nil {
-			continue
-		}
-		for _, held := range k.inputs[:i] {
-			held.drop()
-		}
-		return errs.Wrap(c.Op, k.inputName(i), err)
+// Values returns the inputs of a call: first, then rest.
+func Values[T Kind](rest []T, first ...Value) []Value {
+	for _, v := range rest {
+		first = append(first, v)
 	}
-	return nil
+	return first
 }
 
-// size finds out how many samples the call has.
-func (k *call) size(c *Call) error {
-	k.samples, k.batch = 1, c.Batch != 0
-	if c.Batch < 0 || c.Batch > mostSamples {
-		return badSize(c.Op, c.Batch)
+// typed returns v as a T, or a failed T.
+func typed[T Kind](c *Call, v Value) T {
+	if t, ok := v.(T); ok {
+		return t
 	}
-	k.samples = max(1, c.Batch)
-	from := "the call"
-	for i, in := range k.inputs {
-		if !in.batch {
-			continue
-		}
-		if k.batch && in.n != k.samples {
-			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: k.inputName(i), Want: fmt.Sprintf("a batch of %d samples, as of %s", k.samples, from),
-				Got: fmt.Sprint(in.n), Remedy: "give batches of one size, or a Tensor, which serves all samples"}
-		}
-		if !k.batch {
-			k.samples, k.batch, from = in.n, true, k.inputName(i)
-		}
+	if v.core().refused { // before its kind was known
+		t := failed[T](nil, 0)
+		t.core().err = v.Err()
+		return t
 	}
-	return nil
-}
-
-// mostSamples is the largest batch, as of pipelines.
-const mostSamples = 1 << 24
-
-func badSize(op string, n int) error {
-	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: "batch size", Want: fmt.Sprintf("1 to %d", mostSamples), Got: fmt.Sprint(n)}
-}
-
-func (k *call) inputName(i int) string {
-	if i < k.ports {
-		return fmt.Sprintf("input %d", i)
+	if _, batch := v.(*Batch); batch {
+		return failed[T](&errs.Error{Kind: errs.Invalid, Op: c.Op, Want: "samples alone, as the first input is one or none was given", Got: "a Batch",
+			Remedy: "broadcast the first input, or call the function for batches"}, 1)
 	}
-	return "an argument"
+	return failed[T](&errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "batch size", Want: "1 or more, or a Batch that tells it", Got: "neither"}, 1)
 }
-
-// clear makes the call as new.
-func (k *call) clear() {
-	k.ctx, k.operator, k.args, k.trace = nil, nil, arguments{}, nil
-	k.ports, k.batch, k.samples = 0, false, 0
-	k.inputs, k.outs, k.few, k.one = nil, nil, [len(k.few)]*result{}, [1]*result{}
-	k.state.Store(fresh)
-}
-
-// outputs makes the values of the call and appends them to dst.
-func (k *call) outputs(dst []Value) []Value {
-	k.outs = k.one[:0]
-	for range k.countOutputs() {
-		v, r := newValue(k.batch)
-		r.n = k.samples
-		k.outs, dst = append(k.outs, r), append(dst, v)
-	}
-	return dst
-}
-
-// refused appends the values of a call that cannot be made to dst.
-func (k *call) refused(err error, dst []Value) []Value {
-	n := 1
-	if k.operator != nil {
-		n = k.countOutputs()
-	}
-	for range n {
-		v, r := newValue(k.batch)
-		r.n, r.err, r.refused = max(1, k.samples), k.wrap(err), true
-		r.seen.Store(true)
-		dst = append(dst, v)
-	}
-	return dst
-}
-
-// wrap adds the site to an error.
-func (k *call) wrap(err error) error {
-	return &errs.Error{Op: "dynamic", Subject: "call at " + k.site.String(), Err: err}
-}
-
-// absent reports whether v is nil, or a nil pointer.
-func absent(v Value) bool {
-	switch v := v.(type) {
-	case *Tensor:
-		return v == nil
-	case *Batch:
-		return v == nil
-	}
-	return true
-}
-
-var _ op.Value = (*Tensor)(nil)

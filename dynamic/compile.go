@@ -88,13 +88,13 @@ func Compile(ctx context.Context, root Root, body Body, o LoopOptions) (*Loop, e
 	if o.Threads == 0 {
 		o.Threads = Current(ctx).Threads()
 	}
-	t := newTrace()
-	in, err := l.begin(ctx, root, t)
+	rec := newRecording()
+	in, err := l.begin(ctx, root, rec)
 	if err == nil {
-		l.graph, err = t.of(ctx, body, in)
+		l.graph, err = rec.recordBody(ctx, body, in)
 	}
 	if err == nil && o.Verify > 0 {
-		l.verify = newVerifier(context.WithoutCancel(ctx), body, o.Verify, t, l.graph)
+		l.verify = newVerifier(context.WithoutCancel(ctx), body, o.Verify, rec, l.graph)
 	}
 	if err != nil {
 		if l.feeder != nil {
@@ -102,12 +102,12 @@ func Compile(ctx context.Context, root Root, body Body, o LoopOptions) (*Loop, e
 		}
 		return nil, err
 	}
-	l.build(Current(ctx), t, o.Threads)
+	l.build(Current(ctx), rec, o.Threads)
 	return l, nil
 }
 
 // begin has the root give its first step and returns the symbols of it.
-func (l *Loop) begin(ctx context.Context, root Root, t *trace) ([]Value, error) {
+func (l *Loop) begin(ctx context.Context, root Root, rec *recording) ([]Value, error) {
 	if root == nil {
 		return nil, nil
 	}
@@ -130,17 +130,17 @@ func (l *Loop) begin(ctx context.Context, root Root, t *trace) ([]Value, error) 
 	if d, ok := root.(interface{ Specs() []tensor.Spec }); ok {
 		specs = d.Specs()
 	}
-	return t.begin(first, specs)
+	return rec.rootSymbols(first, specs)
 }
 
 // build makes what runs the graph.
-func (l *Loop) build(e *EvalContext, t *trace, threads int) {
-	r := &runner{feeder: l.feeder, size: t.size, fixed: t.fixed, sources: t.sources, starts: make([][]rng.Philox, l.depth+2), memory: &e.memory, outputs: t.outputs}
+func (l *Loop) build(e *EvalContext, rec *recording, threads int) {
+	r := &runner{feeder: l.feeder, size: rec.size, fixed: rec.fixed, sources: rec.sources, starts: make([][]rng.Philox, l.depth+2), memory: &e.memory, outputs: rec.outputs}
 	for i := range r.starts {
-		r.starts[i] = make([]rng.Philox, len(t.draws))
+		r.starts[i] = make([]rng.Philox, len(rec.draws))
 	}
 	for _, n := range l.graph.Fed() { // some of what was brought may be needed by nothing
-		r.inputs = append(r.inputs, t.inputs[n.Name])
+		r.inputs = append(r.inputs, rec.inputs[n.Name])
 	}
 	for i := range r.outputs {
 		r.outputs[i].same = slices.IndexFunc(r.outputs, func(o outlet) bool {
@@ -148,8 +148,8 @@ func (l *Loop) build(e *EvalContext, t *trace, threads int) {
 		})
 	}
 	r.graph, r.pool = l.graph, exec.NewPool(threads)
-	r.config = exec.Config{Threads: threads, Pool: r.pool, Keyers: keyers(l.graph, r, t.draws, t.perStep), Take: true, Allocate: e.memory.alloc, Limits: e.limits, InFlight: l.depth + 1}
-	r.grow(t.size)
+	r.config = exec.Config{Threads: threads, Pool: r.pool, Keyers: keyers(l.graph, r, rec.draws, rec.perStep), Take: true, Allocate: e.memory.alloc, Limits: e.limits, InFlight: l.depth + 1}
+	r.grow(rec.size)
 	r.specs = r.exec.Specs()
 	l.runner = r
 	l.ring = flow.NewRing(r, l.depth, func() *loopSlot { return &loopSlot{} }, int64(0))

@@ -16,13 +16,13 @@ type verifier struct {
 	body  Body
 	every int64
 	next  int64 // the number of delivered steps at which to look again
-	first *trace
-	lines []traceLine
+	first *recording
+	lines []recordedLine
 	err   error
 }
 
-func newVerifier(ctx context.Context, body Body, every int, t *trace, g *graph.Graph) *verifier {
-	return &verifier{ctx: ctx, body: body, every: int64(every), first: t, lines: t.lines(g)}
+func newVerifier(ctx context.Context, body Body, every int, rec *recording, g *graph.Graph) *verifier {
+	return &verifier{ctx: ctx, body: body, every: int64(every), first: rec, lines: rec.lines(g)}
 }
 
 // check looks at the body if it is time to do so after a number of delivered steps.
@@ -36,22 +36,22 @@ func (v *verifier) check(delivered int64) error {
 }
 
 func (v *verifier) compare() error {
-	t := newTrace()
+	rec := newRecording()
 	in := make([]Value, len(v.first.given))
 	for i, of := range v.first.given {
 		if of.batch {
-			t.size, t.sized = v.first.size, "the root"
+			rec.size, rec.sized = v.first.size, "the root"
 		}
 		var err error
-		if in[i], err = t.give(of, i); err != nil {
+		if in[i], err = rec.rootSymbol(of, i); err != nil {
 			return err
 		}
 	}
-	g, err := t.of(v.ctx, v.body, in)
+	g, err := rec.recordBody(v.ctx, v.body, in)
 	if err != nil {
 		return errs.Wrap("", "the body, called again", err)
 	}
-	again := t.lines(g)
+	again := rec.lines(g)
 	for i := range max(len(again), len(v.lines)) {
 		want, got := lineAt(v.lines, i), lineAt(again, i)
 		if want.text != got.text || !slices.EqualFunc(want.constant, got.constant, tensor.Tensor.Equal) {
@@ -65,47 +65,47 @@ func (v *verifier) compare() error {
 	return nil
 }
 
-// traceLine is what a body does in one call, or with one output.
-type traceLine struct {
+// recordedLine is what a body does in one call, or with one output.
+type recordedLine struct {
 	text     string
 	site     string
 	constant []tensor.Tensor
 }
 
 // String returns the call with its place in the program.
-func (l traceLine) String() string {
+func (l recordedLine) String() string {
 	if l.site == "" {
 		return l.text
 	}
 	return l.text + " at " + l.site
 }
 
-func lineAt(lines []traceLine, i int) traceLine {
+func lineAt(lines []recordedLine, i int) recordedLine {
 	if i < len(lines) {
 		return lines[i]
 	}
-	return traceLine{text: "no further call"}
+	return recordedLine{text: "no further call"}
 }
 
-// lines returns what a traced body does.
-func (t *trace) lines(g *graph.Graph) []traceLine {
-	var list []traceLine
+// lines returns what a recorded body does.
+func (rec *recording) lines(g *graph.Graph) []recordedLine {
+	var list []recordedLine
 	for _, n := range g.Nodes {
-		l := traceLine{text: n.Name + " = " + n.Identity()}
-		if in, ok := t.inputs[n.Name]; ok {
-			l = traceLine{text: fmt.Sprintf("%s, %s %d axes %q", n.Name, in.spec.DType, len(in.spec.Shape), in.spec.Layout), constant: in.constant}
+		l := recordedLine{text: n.Name + " = " + n.Identity()}
+		if in, ok := rec.inputs[n.Name]; ok {
+			l = recordedLine{text: fmt.Sprintf("%s, %s %d axes %q", n.Name, in.spec.DType, len(in.spec.Shape), in.spec.Layout), constant: in.constant}
 		}
-		if at, ok := t.sites[n.Name]; ok {
+		if at, ok := rec.sites[n.Name]; ok {
 			l.site = at.String()
 		}
-		if number, ok := t.draws[n.Name]; ok {
-			i := slices.IndexFunc(t.sources, func(s *source) bool { return slices.Contains(s.draws, number) })
-			l.text += fmt.Sprintf(" draws %d from generator %p", slices.Index(t.sources[i].draws, number), t.sources[i].rng)
+		if number, ok := rec.draws[n.Name]; ok {
+			i := slices.IndexFunc(rec.sources, func(s *source) bool { return slices.Contains(s.draws, number) })
+			l.text += fmt.Sprintf(" draws %d from generator %p", slices.Index(rec.sources[i].draws, number), rec.sources[i].rng)
 		}
 		list = append(list, l)
 	}
-	for i, o := range t.outputs {
-		l := traceLine{text: fmt.Sprintf("output %d", i)}
+	for i, o := range rec.outputs {
+		l := recordedLine{text: fmt.Sprintf("output %d", i)}
 		switch {
 		case o.root >= 0:
 			l.text += fmt.Sprintf(": value %d of the root", o.root)
@@ -117,5 +117,5 @@ func (t *trace) lines(g *graph.Graph) []traceLine {
 		}
 		list = append(list, l)
 	}
-	return append(list, traceLine{text: fmt.Sprintf("steps of %d samples, fixed %t", t.size, t.fixed)})
+	return append(list, recordedLine{text: fmt.Sprintf("steps of %d samples, fixed %t", rec.size, rec.fixed)})
 }

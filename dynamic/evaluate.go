@@ -18,7 +18,7 @@ func (k *call) wait(ctx context.Context) error {
 		return canceled(ctx)
 	}
 	if ctx.Done() == nil || k.quick() { // instead of a wait do the work
-		evaluate(k)
+		k.evaluate()
 		if k.finished() {
 			return nil
 		}
@@ -71,7 +71,7 @@ func (k *call) doneChannel() <-chan struct{} {
 // evaluate computes a call after those that it needs, unless somebody does. Chains
 // may be long: the calls are on a stack of its own. Who has claimed a call waits only for calls
 // that it needs, and none needs itself: nobody waits in a circle.
-func evaluate(k *call) {
+func (k *call) evaluate() {
 	if !k.claim() {
 		return
 	}
@@ -141,11 +141,11 @@ func (k *call) compute() error {
 	if k.ctx.Err() != nil {
 		return k.fail(canceled(k.ctx))
 	}
-	p, err := k.e.enter(k)
+	p, err := k.e.takePlan(k)
 	if err != nil {
 		return k.fail(err)
 	}
-	defer k.e.leave()
+	defer k.e.leavePlan()
 	if err := p.run(k); err != nil {
 		return k.fail(err)
 	}
@@ -166,8 +166,9 @@ func (k *call) fail(err error) error {
 	return err
 }
 
-// enter begins a computation and returns the plan for it; leave ends it.
-func (e *EvalContext) enter(k *call) (*plan, error) {
+// takePlan returns the plan for a call: the kept one for calls of its kind, or a new one. Close waits
+// until leavePlan.
+func (e *EvalContext) takePlan(k *call) (*plan, error) {
 	e.mu.Lock()
 	for e.closing {
 		e.idle.Wait()
@@ -184,7 +185,7 @@ func (e *EvalContext) enter(k *call) (*plan, error) {
 	}
 	p, err := newPlan(e, k)
 	if err != nil {
-		e.leave()
+		e.leavePlan()
 		return nil, err
 	}
 	e.mu.Lock()
@@ -197,7 +198,7 @@ func errClosed() error {
 	return &errs.Error{Kind: errs.Closed, Op: "EvalContext", Remedy: "evaluate values before Close"}
 }
 
-func (e *EvalContext) leave() {
+func (e *EvalContext) leavePlan() {
 	e.mu.Lock()
 	e.active--
 	if e.active == 0 {

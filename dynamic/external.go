@@ -138,7 +138,7 @@ func (s *ExternalSource) NextBatch(ctx context.Context, size int) ([]Value, erro
 	if size < 0 {
 		return nil, s.bad("a batch size of 0 or more", size)
 	}
-	if scopeOf(ctx).trace != nil { // which would see one item, once
+	if scopeOf(ctx).recording != nil { // which would see one item, once
 		return nil, &errs.Error{Kind: errs.Sequence, Op: "dynamic.ExternalSource", Want: "a call outside of the body of a compiled loop", Got: "one in it",
 			Remedy: "make the source the root of the loop, alone or in a function of dynamic.From"}
 	}

@@ -45,9 +45,9 @@ func ParseMode(name string) (Mode, error) {
 
 // scope is what a context says about the calls that are made with it.
 type scope struct {
-	mode    Mode
-	context *EvalContext
-	trace   *trace // takes the calls instead of the engine: of a loop that is compiled; or nil
+	mode      Mode
+	context   *EvalContext
+	recording *recording // takes the calls instead of the engine: of a loop that is compiled; or nil
 }
 
 type scopeKey struct{}

@@ -12,6 +12,15 @@ import (
 	"github.com/bivouac-ml/bivouac/dynamic/internal/fields"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	_ "github.com/bivouac-ml/bivouac/op/arith" // operators that every program may call
+	_ "github.com/bivouac-ml/bivouac/op/conditional"
+	_ "github.com/bivouac-ml/bivouac/op/debug"
+	_ "github.com/bivouac-ml/bivouac/op/decoders"
+	_ "github.com/bivouac-ml/bivouac/op/generic"
+	_ "github.com/bivouac-ml/bivouac/op/geometry"
+	_ "github.com/bivouac-ml/bivouac/op/image"
+	_ "github.com/bivouac-ml/bivouac/op/random"
+	_ "github.com/bivouac-ml/bivouac/op/reduce"
 )
 
 // operator is what an EvalContext knows of an operator that was called.
@@ -58,8 +67,8 @@ type arguments struct {
 	values []op.Value // those that the arguments take for each sample
 }
 
-// resolve makes args the arguments of the call.
-func (k *call) resolve(args any) error {
+// setArguments makes args the arguments of the call.
+func (k *call) setArguments(args any) error {
 	typ := reflect.TypeOf(args)
 	if typ != nil && typ.Kind() == reflect.Struct {
 		of := k.operator.args.Load()

@@ -39,12 +39,12 @@ func (e *EvalContext) enqueue(c *call) {
 	q.running = true
 	e.mu.Unlock()
 	if start {
-		go e.work()
+		go e.runQueue()
 	}
 }
 
-// work computes the calls that wait, in their order, until there are none.
-func (e *EvalContext) work() {
+// runQueue computes the calls that wait, in their order, until there are none.
+func (e *EvalContext) runQueue() {
 	q := &e.queue
 	for {
 		e.mu.Lock()
@@ -64,7 +64,7 @@ func (e *EvalContext) work() {
 			q.changed.Broadcast()
 		}
 		e.mu.Unlock()
-		evaluate(c)
+		c.evaluate()
 		if !c.finished() { // who wanted its value is at it
 			<-c.doneChannel()
 		}
@@ -100,6 +100,14 @@ type deferred struct {
 type waiting struct {
 	call weak.Pointer[call]
 	kept *call
+}
+
+// deferCall leaves c until somebody wants a value of it.
+func (e *EvalContext) deferCall(c *call) {
+	e.mu.Lock()
+	c.number = e.next()
+	e.deferred.add(c)
+	e.mu.Unlock()
 }
 
 func (d *deferred) add(c *call) {

@@ -106,7 +106,7 @@ func (r *result) origin() *call {
 func (r *result) wait(ctx context.Context) error {
 	switch {
 	case r.symbol != nil && r.err == nil:
-		return r.symbol.trace.contents()
+		return r.symbol.recording.refuseContents()
 	case r.call != nil:
 		if err := r.call.wait(ctx); err != nil {
 			return err
@@ -115,13 +115,13 @@ func (r *result) wait(ctx context.Context) error {
 		if err := r.view.base.wait(ctx); err != nil {
 			return err
 		}
-		r.view.once.Do(r.look)
+		r.view.once.Do(r.takeView)
 	}
 	return r.err
 }
 
-// look takes the samples of a view.
-func (r *result) look() {
+// takeView takes the samples of a view from its base.
+func (r *result) takeView() {
 	base := r.view.base
 	r.spec = base.spec
 	if len(r.view.pick) == 1 {
@@ -154,7 +154,7 @@ func (r *result) kind() (d tensor.DType, ndim int, layout string) {
 // fails. In the body of a loop that is compiled they are known without that.
 func (r *result) known() (d tensor.DType, ndim int, layout string) {
 	if r.symbol != nil {
-		s := r.symbol.trace.describe(r)
+		s := r.symbol.recording.describe(r)
 		return s.DType, len(s.Shape), s.Layout
 	}
 	if !r.ready() {

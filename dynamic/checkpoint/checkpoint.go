@@ -1,14 +1,17 @@
 package checkpoint
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/bivouac-ml/bivouac/dynamic"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
+	"github.com/bivouac-ml/bivouac/store/local"
 )
 
 // Stateful is what a checkpoint captures. It must be comparable, as pointers are: it
@@ -334,4 +337,36 @@ func (c *Checkpoint) IsLoaded() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.loaded
+}
+
+// Options say what a checkpoint does beyond DALI's. With the zero Options its text and
+// its files are DALI's, byte for byte.
+type Options struct {
+	// Extend adds a member "bivouac" to the text, which DALI passes over: a checksum of the states, which
+	// Deserialize and Load then hold the states against.
+	Extend bool
+	// Keep is how many of the newest files of a pattern Save leaves; it removes the others. 0: all.
+	Keep int
+}
+
+// New returns an empty checkpoint with the zero Options.
+func New() *Checkpoint { return NewWith(Options{}) }
+
+// NewWith returns an empty checkpoint.
+func NewWith(o Options) *Checkpoint {
+	c := &Checkpoint{options: o, open: openLocal}
+	c.reset()
+	return c
+}
+
+func openLocal(dir string) (store.Store, error) { return local.Open(dir, nil) }
+
+// currentKey is where an EvalContext has its checkpoint.
+type currentKey struct{}
+
+// Current returns the checkpoint of the EvalContext of ctx: one for each, and that of the
+// process for contexts without. It is made when it is asked for first, and keeps what it
+// was given until Clear.
+func Current(ctx context.Context) *Checkpoint {
+	return dynamic.Current(ctx).Attach(currentKey{}, func() any { return New() }).(*Checkpoint)
 }

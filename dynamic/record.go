@@ -15,15 +15,15 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// symbol is what stands for a value while the body of a loop is traced: it has a type
+// symbol is what stands for a value while the body of a loop is recorded: it has a type
 // and no contents.
 type symbol struct {
-	trace *trace
-	edge  graph.Edge
+	recording *recording
+	edge      graph.Edge
 }
 
-// trace is the body of a loop as it is being called: the graph of the calls that it makes.
-type trace struct {
+// recording is the body of a loop as it is being called: the graph of the calls that it makes.
+type recording struct {
 	builder graph.Builder
 	size    int                    // samples of a step: of its batches
 	sized   string                 // what said so; empty: nothing yet
@@ -54,48 +54,48 @@ type outlet struct {
 // made reports whether the graph makes the output.
 func (o outlet) made() bool { return o.root < 0 && o.constant == nil }
 
-func newTrace() *trace {
-	return &trace{inputs: map[string]loopInput{}, known: map[*result]graph.Edge{}, batched: map[string]bool{}, perStep: map[string]bool{}, draws: map[string]int{}, sites: map[string]site{}}
+func newRecording() *recording {
+	return &recording{inputs: map[string]loopInput{}, known: map[*result]graph.Edge{}, batched: map[string]bool{}, perStep: map[string]bool{}, draws: map[string]int{}, sites: map[string]site{}}
 }
 
-// in returns the context of a body that is traced.
-func (t *trace) in(ctx context.Context) context.Context {
+// bodyContext returns the context of a body that is recorded.
+func (rec *recording) bodyContext(ctx context.Context) context.Context {
 	s := scopeOf(ctx)
-	s.trace = t
+	s.recording = rec
 	return s.in(ctx)
 }
 
 // fail keeps the first mistake, with the line of the program that made it: skip is the number of
 // frames between that and the caller.
-func (t *trace) fail(skip int, err error) error {
+func (rec *recording) fail(skip int, err error) error {
 	var at site
 	at.capture(1 + skip)
 	err = &errs.Error{Op: "dynamic.Compile", Subject: "call at " + at.String(), Err: err}
-	if t.err == nil {
-		t.err = err
+	if rec.err == nil {
+		rec.err = err
 	}
 	return err
 }
 
-// input appends an input of the graph.
-func (t *trace) input(in loopInput, name string) (graph.Edge, error) {
-	n, err := t.builder.Input(name, 1, []tensor.Spec{in.spec})
+// addInput appends an input of the graph.
+func (rec *recording) addInput(in loopInput, name string) (graph.Edge, error) {
+	n, err := rec.builder.Input(name, 1, []tensor.Spec{in.spec})
 	if err != nil {
 		return graph.Edge{}, err
 	}
 	n.Specs[0] = in.spec // known, with or without a layout
-	t.inputs[n.Name] = in
-	t.batched[n.Name] = in.batch
+	rec.inputs[n.Name] = in
+	rec.batched[n.Name] = in.batch
 	return graph.Edge{Node: n}, nil
 }
 
-// begin makes the values of the root's first step symbols.
-func (t *trace) begin(first *rootItem, specs []tensor.Spec) ([]Value, error) {
+// rootSymbols makes the values of the root's first step symbols.
+func (rec *recording) rootSymbols(first *rootItem, specs []tensor.Spec) ([]Value, error) {
 	in := make([]Value, len(first.values))
 	for i, v := range first.values {
 		batch := v.core().batch
 		if batch {
-			t.size, t.sized = first.size, "the root"
+			rec.size, rec.sized = first.size, "the root"
 		}
 		spec, err := commonSpec(first.samples[i])
 		if err != nil {
@@ -107,7 +107,7 @@ func (t *trace) begin(first *rootItem, specs []tensor.Spec) ([]Value, error) {
 		if i < len(specs) {
 			spec = specs[i]
 		}
-		if in[i], err = t.give(rootInput{spec, batch}, i); err != nil {
+		if in[i], err = rec.rootSymbol(rootInput{spec, batch}, i); err != nil {
 			return nil, err
 		}
 	}
@@ -120,33 +120,33 @@ type rootInput struct {
 	batch bool
 }
 
-// give returns the symbol of value i of the root.
-func (t *trace) give(of rootInput, i int) (Value, error) {
-	e, err := t.input(loopInput{spec: of.spec, root: i, batch: of.batch}, fmt.Sprintf("root[%d]", i))
+// rootSymbol returns the symbol of value i of the root.
+func (rec *recording) rootSymbol(of rootInput, i int) (Value, error) {
+	e, err := rec.addInput(loopInput{spec: of.spec, root: i, batch: of.batch}, fmt.Sprintf("root[%d]", i))
 	if err != nil {
 		return nil, err
 	}
-	t.given = append(t.given, of)
-	return t.value(e, of.batch), nil
+	rec.given = append(rec.given, of)
+	return rec.newSymbol(e, of.batch), nil
 }
 
-// of calls the body and returns the graph of what it does. A panic of the body is an error.
-func (t *trace) of(ctx context.Context, body Body, in []Value) (g *graph.Graph, err error) {
+// recordBody calls the body and returns the graph of what it does. A panic of the body is an error.
+func (rec *recording) recordBody(ctx context.Context, body Body, in []Value) (g *graph.Graph, err error) {
 	var out []Value
 	err = func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				t.done = true
+				rec.done = true
 				err = bodyPanicked(body, p)
 			}
 		}()
-		out = body(t.in(ctx), in)
+		out = body(rec.bodyContext(ctx), in)
 		return nil
 	}()
 	if err != nil {
 		return nil, err
 	}
-	return t.finish(out)
+	return rec.finish(out)
 }
 
 // bodyPanicked is the error for a panic of a body. The function that recovered calls it.
@@ -161,23 +161,23 @@ func bodyPanicked(body Body, p any) error {
 	return e
 }
 
-// value returns the symbol of an edge.
-func (t *trace) value(e graph.Edge, batch bool) Value {
+// newSymbol returns the symbol of an edge.
+func (rec *recording) newSymbol(e graph.Edge, batch bool) Value {
 	v, r := newValue(batch)
-	r.n, r.symbol = 1, &symbol{trace: t, edge: e}
+	r.n, r.symbol = 1, &symbol{recording: rec, edge: e}
 	if batch {
-		r.n = t.size
+		r.n = rec.size
 	}
 	return v
 }
 
 // record appends a call to the graph and returns the symbols of its outputs.
-func (t *trace) record(_ context.Context, c *Call) []Value {
-	values, err := t.call(c)
+func (rec *recording) record(c *Call) []Value {
+	values, err := rec.addCall(c)
 	if err == nil {
 		return values
 	}
-	err = t.fail(1, err)
+	err = rec.fail(1, err)
 	outputs := 1
 	if s, lookup := op.Lookup(c.Op); lookup == nil {
 		outputs = len(s.Outputs)
@@ -192,8 +192,8 @@ func (t *trace) record(_ context.Context, c *Call) []Value {
 	return failed
 }
 
-func (t *trace) call(c *Call) ([]Value, error) {
-	if t.done {
+func (rec *recording) addCall(c *Call) ([]Value, error) {
+	if rec.done {
 		return nil, &errs.Error{Kind: errs.Sequence, Op: c.Op, Want: "values with contents", Got: "one of the body of a compiled loop, which the loop delivers in its steps"}
 	}
 	s, err := op.Lookup(c.Op)
@@ -206,8 +206,8 @@ func (t *trace) call(c *Call) ([]Value, error) {
 	}
 	batch := c.Batch > 0
 	bring := func(v Value) (graph.Edge, error) {
-		e, err := t.bring(v)
-		batch = batch || err == nil && t.batched[e.Node.Name]
+		e, err := rec.edgeOf(v)
+		batch = batch || err == nil && rec.batched[e.Node.Name]
 		return e, err
 	}
 	edges := make([]graph.Edge, len(c.Inputs))
@@ -225,64 +225,64 @@ func (t *trace) call(c *Call) ([]Value, error) {
 			set[name] = op.Argument{From: e}
 		}
 	}
-	if err := t.agree(c); err != nil {
+	if err := rec.agreeOnSize(c); err != nil {
 		return nil, err
 	}
-	n, err := t.builder.AddSchema(s, "", edges, set)
+	n, err := rec.builder.AddSchema(s, "", edges, set)
 	if err != nil {
 		return nil, err
 	}
-	t.batched[n.Name] = batch
+	rec.batched[n.Name] = batch
 	var at site
 	at.capture(2)
-	t.sites[n.Name] = at
-	if err := t.draw(n, c.Draw); err != nil {
+	rec.sites[n.Name] = at
+	if err := rec.addDraw(n, c.Draw); err != nil {
 		return nil, err
 	}
 	values := make([]Value, len(n.Specs))
 	for i := range values {
-		values[i] = t.value(graph.Edge{Node: n, Output: i}, batch)
+		values[i] = rec.newSymbol(graph.Edge{Node: n, Output: i}, batch)
 	}
 	return values, nil
 }
 
-// agree holds the size that a call asks for against that of the step.
-func (t *trace) agree(c *Call) error {
+// agreeOnSize holds the size that a call asks for against that of the step.
+func (rec *recording) agreeOnSize(c *Call) error {
 	if c.Batch <= 0 {
 		return nil
 	}
-	if t.asked && c.Batch == t.size {
+	if rec.asked && c.Batch == rec.size {
 		return nil // it means that of the step
 	}
-	return t.fix(c.Batch, c.Op)
+	return rec.fixSize(c.Batch, c.Op)
 }
 
-// fix makes n the size of all steps.
-func (t *trace) fix(n int, who string) error {
-	if t.sized != "" && n != t.size {
-		return &errs.Error{Kind: errs.Mismatch, Op: who, Subject: "batch size", Want: fmt.Sprintf("%d, that of %s: a loop has one", t.size, t.sized), Got: fmt.Sprint(n)}
+// fixSize makes n the size of all steps.
+func (rec *recording) fixSize(n int, who string) error {
+	if rec.sized != "" && n != rec.size {
+		return &errs.Error{Kind: errs.Mismatch, Op: who, Subject: "batch size", Want: fmt.Sprintf("%d, that of %s: a loop has one", rec.size, rec.sized), Got: fmt.Sprint(n)}
 	}
-	if t.sized == "" {
-		t.size, t.sized = n, who
+	if rec.sized == "" {
+		rec.size, rec.sized = n, who
 	}
-	t.fixed = true
+	rec.fixed = true
 	return nil
 }
 
-// bring returns the edge of a value: its own, or that of an input which gives the same
-// in every step.
-func (t *trace) bring(v Value) (graph.Edge, error) {
+// edgeOf returns the edge of a value: its own, or that of an input which gives the same
+// bodyContext every step.
+func (rec *recording) edgeOf(v Value) (graph.Edge, error) {
 	if absent(v) {
 		return graph.Edge{}, &errs.Error{Kind: errs.Invalid, Want: "a *dynamic.Tensor or *dynamic.Batch", Got: "nil"}
 	}
 	r := v.core()
 	if s := r.symbol; s != nil && r.view == nil {
-		if s.trace != t {
+		if s.recording != rec {
 			return graph.Edge{}, &errs.Error{Kind: errs.Invalid, Want: "a value of this loop, or one with contents", Got: "a value of another loop"}
 		}
 		return s.edge, nil
 	}
-	if e, ok := t.known[r]; ok {
+	if e, ok := rec.known[r]; ok {
 		return e, nil
 	}
 	samples, err := heldSamples(context.Background(), v)
@@ -294,19 +294,19 @@ func (t *trace) bring(v Value) (graph.Edge, error) {
 		return graph.Edge{}, err
 	}
 	if r.batch {
-		if err := t.fix(len(samples), "a batch from outside the loop"); err != nil {
+		if err := rec.fixSize(len(samples), "a batch from outside the loop"); err != nil {
 			return graph.Edge{}, err
 		}
 	}
-	e, err := t.input(loopInput{spec: spec, root: -1, constant: samples, batch: r.batch}, fmt.Sprintf("constant[%d]", len(t.known)))
+	e, err := rec.addInput(loopInput{spec: spec, root: -1, constant: samples, batch: r.batch}, fmt.Sprintf("constant[%d]", len(rec.known)))
 	if err == nil {
-		t.known[r] = e
+		rec.known[r] = e
 	}
 	return e, err
 }
 
-// draw notes which numbers of which generator a node draws.
-func (t *trace) draw(n *graph.Node, d Draw) error {
+// addDraw notes which numbers of which generator a node draws.
+func (rec *recording) addDraw(n *graph.Node, d Draw) error {
 	if !n.Schema.Random {
 		return nil
 	}
@@ -314,63 +314,63 @@ func (t *trace) draw(n *graph.Node, d Draw) error {
 	if !ok {
 		return &errs.Error{Kind: errs.Unsupported, Op: n.Schema.FullName(), Subject: "generator", Want: "one that can be run ahead of, as *random.RNG", Got: fmt.Sprintf("%T", d)}
 	}
-	i := slices.IndexFunc(t.sources, func(s *source) bool { return s.rng == p })
+	i := slices.IndexFunc(rec.sources, func(s *source) bool { return s.rng == p })
 	if i < 0 {
-		i = len(t.sources)
-		t.sources = append(t.sources, &source{rng: p})
-		t.sources[i].begin(0)
+		i = len(rec.sources)
+		rec.sources = append(rec.sources, &source{rng: p})
+		rec.sources[i].begin(0)
 	}
-	number := len(t.draws)
-	t.draws[n.Name] = number
-	t.sources[i].draws = append(t.sources[i].draws, number)
-	t.perStep[n.Name] = !t.batched[n.Name]
+	number := len(rec.draws)
+	rec.draws[n.Name] = number
+	rec.sources[i].draws = append(rec.sources[i].draws, number)
+	rec.perStep[n.Name] = !rec.batched[n.Name]
 	return nil
 }
 
 // finish returns the graph of what the body returned.
-func (t *trace) finish(outputs []Value) (*graph.Graph, error) {
-	t.done = true
-	edges := t.collect(outputs)
-	for _, s := range t.sources {
+func (rec *recording) finish(outputs []Value) (*graph.Graph, error) {
+	rec.done = true
+	edges := rec.addOutputs(outputs)
+	for _, s := range rec.sources {
 		if s.moved() {
-			t.refuse(&errs.Error{Kind: errs.Invalid, Subject: "generator", Want: "numbers drawn by operators alone", Got: "others drawn in the body, which is called once for all steps",
+			rec.refuse(&errs.Error{Kind: errs.Invalid, Subject: "generator", Want: "numbers drawn by operators alone", Got: "others drawn in the body, which is called once for all steps",
 				Remedy: "draw them with random.Uniform and its like"})
 		}
 	}
 	if len(edges) == 0 {
-		t.refuse(&errs.Error{Kind: errs.Invalid, Subject: "outputs", Want: "a result of an operator among them", Got: "none"})
+		rec.refuse(&errs.Error{Kind: errs.Invalid, Subject: "outputs", Want: "a result of an operator among them", Got: "none"})
 	}
-	if t.err != nil {
-		return nil, t.err
+	if rec.err != nil {
+		return nil, rec.err
 	}
-	if t.sized == "" {
-		t.size, t.fixed = 1, true
+	if rec.sized == "" {
+		rec.size, rec.fixed = 1, true
 	}
-	g, err := t.builder.Graph(edges)
+	g, err := rec.builder.Graph(edges)
 	if err != nil {
 		return nil, errs.Wrap("dynamic.Compile", "", err)
 	}
 	if g, err = g.Merged(nil); err != nil {
 		return nil, errs.Wrap("dynamic.Compile", "", err)
 	}
-	return g, t.checkGrains(g)
+	return g, rec.checkGrains(g)
 }
 
-// collect finds out what the outputs are, and returns those of the graph.
-func (t *trace) collect(outputs []Value) []graph.Edge {
+// addOutputs finds out what the outputs are, and returns those of the graph.
+func (rec *recording) addOutputs(outputs []Value) []graph.Edge {
 	var edges []graph.Edge
 	for i, v := range outputs {
 		if !absent(v) && v.Err() != nil {
-			t.refuse(errs.Wrap("", fmt.Sprintf("output %d", i), v.Err()))
+			rec.refuse(errs.Wrap("", fmt.Sprintf("output %d", i), v.Err()))
 			continue
 		}
-		e, err := t.bring(v)
+		e, err := rec.edgeOf(v)
 		if err != nil {
-			t.refuse(errs.Wrap("", fmt.Sprintf("output %d", i), err))
+			rec.refuse(errs.Wrap("", fmt.Sprintf("output %d", i), err))
 			continue
 		}
 		out := outlet{root: -1, batch: v.core().batch}
-		switch in, ok := t.inputs[e.Node.Name]; {
+		switch in, ok := rec.inputs[e.Node.Name]; {
 		case !ok:
 			out.output = len(edges)
 			edges = append(edges, e)
@@ -379,44 +379,44 @@ func (t *trace) collect(outputs []Value) []graph.Edge {
 		default:
 			out.constant = v
 		}
-		t.outputs = append(t.outputs, out)
+		rec.outputs = append(rec.outputs, out)
 	}
 	return edges
 }
 
 // refuse keeps a mistake that is of no line.
-func (t *trace) refuse(err error) {
-	if t.err == nil {
-		t.err = errs.Wrap("dynamic.Compile", "", err)
+func (rec *recording) refuse(err error) {
+	if rec.err == nil {
+		rec.err = errs.Wrap("dynamic.Compile", "", err)
 	}
 }
 
 // checkGrains refuses operators that would see the same tensor for every sample as a batch.
-func (t *trace) checkGrains(g *graph.Graph) error {
+func (rec *recording) checkGrains(g *graph.Graph) error {
 	for _, n := range g.Nodes {
-		if n.Kernel != nil && n.Kernel.Grain() == op.PerBatch && !t.batched[n.Name] && t.size > 1 {
+		if n.Kernel != nil && n.Kernel.Grain() == op.PerBatch && !rec.batched[n.Name] && rec.size > 1 {
 			return &errs.Error{Kind: errs.Unsupported, Op: "dynamic.Compile", Subject: n.Schema.FullName(), Want: "a batch", Got: "a single tensor, in a loop of batches", Remedy: "call it outside the loop"}
 		}
 	}
 	return nil
 }
 
-// contents is the error of what asks a symbol for contents; it is a mistake of the body.
-func (t *trace) contents() error {
-	if t.done {
+// refuseContents is the error of what asks a symbol for contents; it is a mistake of the body.
+func (rec *recording) refuseContents() error {
+	if rec.done {
 		return &errs.Error{Kind: errs.Sequence, Op: "dynamic", Want: "a value with contents", Got: "one of the body of a compiled loop, which the loop delivers in its steps"}
 	}
-	return t.fail(2, &errs.Error{
+	return rec.fail(2, &errs.Error{
 		Kind: errs.Unsupported, Want: "operators alone in the body of a compiled loop", Got: "a Go value taken out of a tensor, which has no contents before the loop runs",
 		Remedy: "take it from what the loop delivers, or compute with operators and the context of the body",
 	})
 }
 
-// measured is told that the body asked for the length of a batch.
-func (t *trace) measured() { t.asked = true }
+// noteSize is told that the body asked for the length of a batch.
+func (rec *recording) noteSize() { rec.asked = true }
 
 // describe returns type, number of axes and layout of a symbol.
-func (t *trace) describe(r *result) tensor.Spec {
+func (rec *recording) describe(r *result) tensor.Spec {
 	if r.view != nil {
 		return tensor.Spec{}
 	}

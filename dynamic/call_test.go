@@ -30,7 +30,7 @@ func TestKinds(t *testing.T) {
 		if !errors.Is(err, errs.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err == nil || !strings.Contains(err.Error(), "typed_test.go:") {
+		if err == nil || !strings.Contains(err.Error(), "call_test.go:") {
 			t.Errorf("%s: %v does not name the call", name, err)
 		}
 	}
