@@ -60,7 +60,7 @@ func (b *Builder) Definition() (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := whole.Merged(b.options.compat().DrawsAlike)
+	g, err := whole.Merged(func(n *graph.Node) bool { return b.options.compat().DrawsAlike(n.Seeded) })
 	if err != nil {
 		return nil, errs.Wrap("pipeline.Define", "", err)
 	}
@@ -133,8 +133,7 @@ func (b *Builder) fail(err error) {
 func (b *Builder) Err() error { return b.err }
 
 // DrawAlike makes operators draw the same random numbers as first, which draws
-// some as well: one window of an image and of its mask, say. DALI does so where
-// one operator is given several lists of inputs. The operators have no seed of their own.
+// some as well: one window of an image and of its mask, say. The operators have no seed of their own.
 func (b *Builder) DrawAlike(first Node, others ...Node) {
 	for _, n := range append([]Node{first}, others...) {
 		x := n.edge.Node

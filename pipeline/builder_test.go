@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
@@ -171,5 +173,34 @@ func TestDefinitionsAreReproducible(t *testing.T) {
 	}
 	if !strings.Contains(first, "_conditional.split#4") {
 		t.Error(first)
+	}
+}
+
+func TestByHand(t *testing.T) {
+	b, err := pipeline.NewBuilder(pipeline.Options{BatchSize: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.SetOutputs(uniform(b, "x"))
+	d, err := b.Definition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := d.New(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if got := next(t, p).Outputs[0].NumSamples(); got != 3 {
+		t.Errorf("%d samples", got)
+	}
+	if _, err := pipeline.NewBuilder(pipeline.Options{BatchSize: -1}); !errors.Is(err, errs.Invalid) {
+		t.Error(err)
+	}
+	if _, err := pipeline.Define(pipeline.Options{}, func(p *pipeline.Builder) []pipeline.Node {
+		p.SetOutputs(uniform(p, "x"))
+		return []pipeline.Node{uniform(p, "y")}
+	}); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "outputs once") {
+		t.Errorf("outputs twice: %v", err)
 	}
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// Compat is what a pipeline does as another system does it, or as Bivouac itself:
-// the engine asks it for names, orders, random streams and states, and knows no
-// other way to any of them. Package compat/dali has that of DALI. Implementations
-// are immutable and comparable, and part of this module, for graphs are.
+// Compat is what a pipeline does as another system does it, or as Bivouac itself: the engine asks it
+// for names, orders, random streams and states, and knows no other way to any of them. Packages in
+// compat/ have those of other systems. Implementations are immutable and comparable, and part of this
+// module, because graphs are.
 type Compat interface {
 	// String names the mode; it enters the identity of pipelines, unless empty.
 	fmt.Stringer
 	// NodeName names a node that has no name of its own. unnamed is how many such
 	// nodes the graph has before it; taken tells names that are in use.
 	NodeName(s *op.Schema, unnamed int, taken func(string) bool) string
-	// DrawsAlike reports whether another node with the same operator, arguments and
-	// inputs as n, which draws random numbers, would draw the same ones.
-	DrawsAlike(n *graph.Node) bool
+	// DrawsAlike reports whether two nodes with the same operator, arguments and inputs, which draw
+	// random numbers, draw the same ones. seeded says that they have a seed of their own.
+	DrawsAlike(seeded bool) bool
 	// Arrange is asked once by every new pipeline. Reader i of the graph is sources[i].
 	Arrange(g *graph.Graph, sources []reader.Source, o Options) (*Arrangement, error)
 }
@@ -66,8 +66,8 @@ type Progress struct {
 	Sources map[string][]byte
 	// Came is how many samples came to each counted node, by its name; nil: to none.
 	Came map[string]int64
-	// Iterator is the state of an Iterator over the pipeline, if there is one.
-	Iterator []byte
+	// Consumer is what the consumer of the stream keeps in the state; see Pipeline.AppendStateWith.
+	Consumer []byte
 	// Faults are the samples that failed and were excused.
 	Faults Faults
 
@@ -95,7 +95,7 @@ func (native) NodeName(s *op.Schema, unnamed int, taken func(string) bool) strin
 }
 
 // DrawsAlike implements Compat: never, for numbers are keyed by name.
-func (native) DrawsAlike(*graph.Node) bool { return false }
+func (native) DrawsAlike(bool) bool { return false }
 
 // Arrange implements Compat.
 func (native) Arrange(g *graph.Graph, sources []reader.Source, o Options) (*Arrangement, error) {

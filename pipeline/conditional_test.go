@@ -313,7 +313,7 @@ func TestIfOfFedData(t *testing.T) {
 	}
 	p := start(t, pipeline.Options{BatchSize: 4, PrefetchDepth: pipeline.NoPrefetch}, define)
 	for range 3 {
-		if err := p.FeedInputs("in", []pipeline.Data{scalars(1, 0, -1), scalars(5, 6, 7)}, nil); err != nil {
+		if err := p.Feed("in", []pipeline.Data{scalars(1, 0, -1), scalars(5, 6, 7)}, nil); err != nil {
 			t.Fatal(err)
 		}
 		b := next(t, p)
@@ -324,7 +324,7 @@ func TestIfOfFedData(t *testing.T) {
 		}
 	}
 	p = start(t, pipeline.Options{BatchSize: 4, PrefetchDepth: pipeline.NoPrefetch}, define)
-	if err := p.FeedInputs("in", []pipeline.Data{[]tensor.Tensor{tensor.FromSlice([]int32{1})}, scalars(5)}, nil); err != nil {
+	if err := p.Feed("in", []pipeline.Data{[]tensor.Tensor{tensor.FromSlice([]int32{1})}, scalars(5)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "scalar") || !strings.Contains(err.Error(), "_conditional.split") {

@@ -10,6 +10,7 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
+	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -142,4 +144,31 @@ func digestOf(b *pipeline.Batch) string {
 	c := newConsumer()
 	c.take(b)
 	return c.sum()
+}
+
+func ints(v ...int32) tensor.Tensor { return tensor.FromSlice(v, len(v)) }
+
+// sequence yields the values of a list.
+func sequence[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, v := range list {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// firsts returns the first number of each sample.
+func firsts(t testing.TB, b *pipeline.Batch) []any {
+	t.Helper()
+	list := []any{}
+	for s := range b.Outputs[0].NumSamples() {
+		v, err := tensor.Of[int32](b.Outputs[0].Sample(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, float64(v[0]))
+	}
+	return list
 }

@@ -26,7 +26,6 @@ type Definition struct {
 	whole   *graph.Graph // as it was declared
 	graph   *graph.Graph // in which what computes the same is there once
 	moved   []string
-	setup   IterSetter
 	sources map[string]*sourceNode
 	seen    *completions
 }
@@ -61,14 +60,14 @@ func (d *Definition) specs() []tensor.Spec {
 	return specs
 }
 
-// Moved lists the operators that were to run on a GPU and run on the CPU, as
-// Options.OnGPU asked.
+// Moved lists the operators that were to run on another device and run on the CPU, as
+// Options.Device asked.
 func (d *Definition) Moved() []string { return slices.Clone(d.moved) }
 
 // DotOptions say what a drawing shows.
 type DotOptions = graph.DotOptions
 
-// DOT returns the graph in the language of graphviz, as DALI draws its own.
+// DOT returns the graph in the language of graphviz.
 func (d *Definition) DOT(o DotOptions) []byte { return d.graph.DOT(o) }
 
 // Options returns the options that were given to Define.
@@ -104,7 +103,6 @@ func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
 	if err := options.declared().checkSpecs(d.specs()); err != nil {
 		return nil, err
 	}
-	options.warn()
 	options = options.withDefaults()
 	var sources []reader.Source
 	closeAll := func() {
@@ -125,15 +123,8 @@ func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
 		closeAll()
 		return nil, errs.Wrap("pipeline.New", "", err)
 	}
-	p.setup = d.setup
 	if p.noStates == nil {
 		p.origin, _ = p.codec.AppendState(nil, p.progress()) // where it cannot be told, SetState of nothing says so
-	}
-	if options.Checkpoint != nil {
-		if err := p.SetState(options.Checkpoint); err != nil {
-			p.Close()
-			return nil, errs.Wrap("pipeline.New", "", err)
-		}
 	}
 	return p, nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
-// deviceArg is the argument that every operator of DALI takes. The only device is
-// the CPU: another is refused or, with RunOnCPU, taken for it.
+// deviceArg is the argument that every operator takes. The only device is the CPU: another is refused
+// or, with RunOnCPU, taken for it.
 const deviceArg = "device"
 
 // takeDevice removes the device from arguments and returns it; nil is the CPU.
@@ -34,8 +34,8 @@ func (b *Builder) place(n *graph.Node, device any) {
 	switch device {
 	case nil, "cpu":
 	case "gpu", "mixed":
-		if b.options.OnGPU != RunOnCPU {
-			bad(errs.Unsupported, "cpu, as there is no GPU here", "leave it out, or set Options.OnGPU to RunOnCPU")
+		if b.options.Device != RunOnCPU {
+			bad(errs.Unsupported, "cpu, as there is no GPU here", "leave it out, or set Options.Device to RunOnCPU")
 			return
 		}
 		b.moved = append(b.moved, fmt.Sprintf("node %s (%s): %v", n.Name, n.Schema.FullName(), device))
@@ -44,19 +44,21 @@ func (b *Builder) place(n *graph.Node, device any) {
 	}
 }
 
-// GPU is the node itself with Options.OnGPU = RunOnCPU, and a mistake otherwise.
-func (n Node) GPU() Node {
-	if n.b == nil || n.edge.Node == nil {
+// On places the node on a device by its name: "cpu", where it is already, or "gpu", which is a mistake
+// unless Options.Device is RunOnCPU.
+func (n Node) On(device string) Node {
+	if n.b == nil || n.edge.Node == nil || device == "cpu" {
 		return n
 	}
-	if n.b.options.OnGPU != RunOnCPU {
-		n.b.fail(&errs.Error{Kind: errs.Unsupported, Op: n.edge.Node.Schema.FullName(), Subject: "node " + n.Name(),
-			Want: "the CPU, as there is no GPU here", Got: "a copy to the GPU", Remedy: "leave it out, or set Options.OnGPU to RunOnCPU"})
-		return Node{}
+	mistake := &errs.Error{Kind: errs.Unsupported, Op: n.edge.Node.Schema.FullName(), Subject: "node " + n.Name(),
+		Want: "the CPU, as there is no GPU here", Got: "a copy to the GPU", Remedy: "leave it out, or set Options.Device to RunOnCPU"}
+	switch {
+	case device != "gpu":
+		mistake.Kind, mistake.Want, mistake.Got, mistake.Remedy = errs.Invalid, "cpu or gpu", device, ""
+	case n.b.options.Device == RunOnCPU:
+		n.b.moved = append(n.b.moved, fmt.Sprintf("node %s: copy to the GPU", n.Name()))
+		return n
 	}
-	n.b.moved = append(n.b.moved, fmt.Sprintf("node %s: copy to the GPU", n.Name()))
-	return n
+	n.b.fail(mistake)
+	return Node{}
 }
-
-// CPU is the node itself: everything is on the CPU.
-func (n Node) CPU() Node { return n }

@@ -22,7 +22,7 @@ type extension struct {
 	First   int64             `json:"first,omitempty"`   // position of the first sample of the epoch of external sources
 	Sources map[string][]byte `json:"sources,omitempty"` // states of those that have one
 
-	Iterator string  `json:"iterator,omitempty"` // counters of an Iterator
+	Consumer string  `json:"iterator,omitempty"` // what the consumer of the stream keeps
 	Faults   *Faults `json:"faults,omitempty"`
 }
 
@@ -32,13 +32,13 @@ const extensionKey = "pipeline"
 // AppendState implements Codec.
 func (c documents) AppendState(dst []byte, at Progress) ([]byte, error) {
 	d := c.identity.document(c.schedule, at)
-	if !c.extended && at.Iterator == nil && at.Faults.Count == 0 {
+	if !c.extended && at.Consumer == nil && at.Faults.Count == 0 {
 		return c.identity.pieces.append(dst, d), nil
 	}
 	if c.external {
 		d.Epoch, d.Batch = at.Resets, at.Batches
 	}
-	e := extension{First: at.First, Sources: at.Sources, Iterator: string(at.Iterator)}
+	e := extension{First: at.First, Sources: at.Sources, Consumer: string(at.Consumer)}
 	if at.Faults.Count > 0 {
 		e.Faults = &at.Faults
 	}
@@ -86,8 +86,8 @@ func (c documents) ParseState(b []byte) (Progress, error) {
 	if n := int64(len(at.Faults.Last)); n > mostFaults || n > at.Faults.Count {
 		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey + ".faults", Want: fmt.Sprintf("at most %d of them", mostFaults), Got: fmt.Sprint(n)}
 	}
-	if x.Iterator != "" {
-		at.Iterator = []byte(x.Iterator)
+	if x.Consumer != "" {
+		at.Consumer = []byte(x.Consumer)
 	}
 	if c.external {
 		at.Resets, at.Batches = d.Epoch, d.Batch

@@ -16,7 +16,7 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	BatchDelivered EventKind = iota + 1 // Next, Run or ShareOutputs returned Batch
+	BatchDelivered EventKind = iota + 1 // Next or Take returned Batch
 	SampleExcused                       // a sample of a delivered batch failed, and a policy excused it: Fault
 	EpochEnded                          // an external source has no more, and Reset begins it again
 	BatchFailed                         // a batch could not be made: Err
@@ -108,7 +108,7 @@ func (p *Pipeline) WriteMetrics(w io.Writer, name string) error {
 		family(m.metric, m.kind, m.help)
 		fmt.Fprintf(&b, "bivouac_pipeline_%s{%s} %v\n", m.metric, label, m.value)
 	}
-	operators := p.ExecutorStatistics()
+	operators := p.Operators()
 	names := slices.Sorted(maps.Keys(operators))
 	family("operator_seconds_total", "counter", "Time of an operator, over all workers.")
 	for _, n := range names {

@@ -141,20 +141,7 @@ func ExampleDefine_mistakes() {
 	// pipeline.Define: operator: random.unifrom: not found (did you mean "random.uniform"?)
 	// pipeline.Define: random.uniform: node random.uniform, argument rnage: invalid: the operator has no such argument (did you mean "range"?)
 	// pipeline.Define: bitand(x, 1): _arithmetic_generic_op: node _arithmetic_generic_op: arithmetic: bitand, operands: invalid: want integers or bools, got float32 (cast them)
-	// pipeline.Define: random.uniform: node random.uniform, argument device: unsupported: want cpu, as there is no GPU here, got gpu (leave it out, or set Options.OnGPU to RunOnCPU)
-}
-
-// trainer is a pipeline as a type.
-type trainer struct{ size int }
-
-// DefineGraph implements pipeline.Definer.
-func (t trainer) DefineGraph(p *pipeline.Builder) []pipeline.Node {
-	return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{t.size})}).Shape()}
-}
-
-func ExampleDefineBy() {
-	show(pipeline.DefineBy(pipeline.Options{}, trainer{size: 5}))
-	// Output: int64[1] 5
+	// pipeline.Define: random.uniform: node random.uniform, argument device: unsupported: want cpu, as there is no GPU here, got gpu (leave it out, or set Options.Device to RunOnCPU)
 }
 
 func ExampleNewBuilder() {
@@ -169,28 +156,6 @@ func ExampleNewBuilder() {
 	// Output:
 	// int32[] 3
 	// int32[] 9
-}
-
-func ExampleTemplate() {
-	template := pipeline.Template[int]{
-		Options: pipeline.Options{BatchSize: 8},
-		Define: func(p *pipeline.Builder, size int) []pipeline.Node {
-			return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{size})})}
-		},
-	}
-	pipe, err := template.New(context.Background(), 5, &pipeline.Options{BatchSize: 2})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer pipe.Close()
-	batch, err := pipe.Next(context.Background())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(batch.Outputs[0].NumSamples(), batch.Outputs[0].Sample(0).Shape)
-	// Output: 2 [5]
 }
 
 func ExampleDefinition_With() {

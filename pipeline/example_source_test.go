@@ -24,7 +24,7 @@ func ExampleExternalSource() {
 		}
 		return []tensor.Tensor{tensor.FromSlice([]int32{int32(s.IdxInEpoch * s.IdxInEpoch)}, 1)}, nil
 	})
-	def, err := pipeline.Define(pipeline.Options{BatchSize: 2, PyNumWorkers: 4}, func(p *pipeline.Builder) []pipeline.Node {
+	def, err := pipeline.Define(pipeline.Options{BatchSize: 2, SourceWorkers: 4}, func(p *pipeline.Builder) []pipeline.Node {
 		return pipeline.ExternalSource(p, squares, pipeline.SourceOptions{Parallel: true, Prefetch: 2})
 	})
 	if err != nil {
@@ -68,7 +68,7 @@ func ExampleSampleSeq() {
 		}
 	}
 	def, err := pipeline.Define(pipeline.Options{BatchSize: 2}, func(p *pipeline.Builder) []pipeline.Node {
-		return pipeline.ExternalSource(p, pipeline.SampleSeq(numbers), pipeline.SourceOptions{Cycle: pipeline.CycleRaise})
+		return pipeline.ExternalSource(p, pipeline.SampleSeq(numbers), pipeline.SourceOptions{EachEpoch: true})
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -97,7 +97,7 @@ func ExampleSampleSeq() {
 }
 
 // Data that the program has anyway. The first batch shows type, rank and layout.
-func ExamplePipeline_FeedInput() {
+func ExamplePipeline_Feed() {
 	ctx := context.Background()
 	def, err := pipeline.Define(pipeline.Options{BatchSize: 8}, func(p *pipeline.Builder) []pipeline.Node {
 		images := pipeline.ExternalSource(p, pipeline.Source{}, pipeline.SourceOptions{Name: "images"})[0]
@@ -115,11 +115,11 @@ func ExamplePipeline_FeedInput() {
 	defer pipe.Close()
 	for n := 1; n <= 2; n++ { // batches of any size up to the batch size
 		images := tensor.New(tensor.Uint8, n, 4, 6, 3)
-		if err := pipe.FeedInput("images", images, &pipeline.FeedOptions{Layout: "HWC"}); err != nil {
+		if err := pipe.Feed("images", []pipeline.Data{images}, &pipeline.FeedOptions{Layout: "HWC"}); err != nil {
 			fmt.Println(err)
 			return
 		}
-		batch, err := pipe.Run(ctx, nil)
+		batch, err := pipe.Next(ctx)
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -174,8 +174,8 @@ func ExamplePipeline_Faults() {
 	// position 1 of train was left out: skip
 }
 
-// DALI's way to run a pipeline: each step by itself.
-func ExamplePipeline_ScheduleRun() {
+// A consumer that says itself when each batch is begun, taken and released.
+func ExamplePipeline_Begin() {
 	ctx := context.Background()
 	def, err := pipeline.Define(pipeline.Options{BatchSize: 1}, func(p *pipeline.Builder) []pipeline.Node {
 		return pipeline.ExternalSource(p, pipeline.BatchFunc(func(_ context.Context, b pipeline.BatchInfo) ([]pipeline.Data, error) {
@@ -192,13 +192,16 @@ func ExamplePipeline_ScheduleRun() {
 		return
 	}
 	defer pipe.Close()
-	if err := pipe.ScheduleRun(ctx); err != nil { // the first call begins all that are prefetched: two
-		fmt.Println(err)
-		return
+	for range 2 {
+		if _, err := pipe.Begin(ctx, true); err != nil {
+			fmt.Println(err)
+			return
+		}
 	}
+	fmt.Println(pipe.InFlight(), "batches in the making")
 	for {
-		batch, err := pipe.ShareOutputs(ctx)
-		if errors.Is(err, io.EOF) { // nothing more is scheduled
+		batch, err := pipe.Take(ctx)
+		if errors.Is(err, io.EOF) { // no other batch was begun
 			break
 		}
 		if err != nil {
@@ -206,12 +209,13 @@ func ExamplePipeline_ScheduleRun() {
 			return
 		}
 		fmt.Println("position", batch.Position)
-		if err := pipe.ReleaseOutputs(); err != nil {
+		if err := pipe.Release(); err != nil {
 			fmt.Println(err)
 			return
 		}
 	}
 	// Output:
+	// 2 batches in the making
 	// position 0
 	// position 1
 }

@@ -25,9 +25,9 @@ func newGiver(in *input, calls *flow.Pool[call]) giver {
 	case src.next != nil:
 		return callNext{in}
 	case src.batches != nil:
-		return &takeBatches{in: in, seq: sequence[[]Data]{all: src.batches, cycle: o.Cycle}}
+		return &takeBatches{in: in, seq: sequence[[]Data]{all: src.batches, endless: o.Endless, again: o.Endless || o.EachEpoch}}
 	}
-	return &takeSamples{in: in, seq: sequence[[]tensor.Tensor]{all: src.samples, cycle: o.Cycle}}
+	return &takeSamples{in: in, seq: sequence[[]tensor.Tensor]{all: src.samples, endless: o.Endless, again: o.Endless || o.EachEpoch}}
 }
 
 // callBatch asks for batches by their number.
@@ -126,13 +126,14 @@ func (g *takeSamples) give(_ context.Context, _ BatchInfo, samples span, f *feed
 func (g *takeSamples) restart() error { g.seq.restart(); return nil }
 func (g *takeSamples) stop()          { g.seq.end() }
 
-// sequence pulls values, again and again from the beginning as its cycle says.
+// sequence pulls values, again and again from the beginning if it is asked to.
 type sequence[T any] struct {
-	all   iter.Seq2[T, error]
-	cycle Cycle
-	next  func() (T, error, bool)
-	stop  func()
-	ended bool
+	all     iter.Seq2[T, error]
+	endless bool // begins again at its end
+	again   bool // begins again with each epoch
+	next    func() (T, error, bool)
+	stop    func()
+	ended   bool
 }
 
 // take returns the next value, or io.EOF at the end.
@@ -146,7 +147,7 @@ func (q *sequence[T]) take() (T, error) {
 			return v, err
 		}
 		q.end()
-		q.ended = q.cycle != CycleQuiet || fresh // twice the end and nothing between: there is nothing
+		q.ended = !q.endless || fresh // twice the end and nothing between: there is nothing
 	}
 	return none, io.EOF
 }
@@ -154,7 +155,7 @@ func (q *sequence[T]) take() (T, error) {
 // restart begins another epoch.
 func (q *sequence[T]) restart() {
 	q.end()
-	q.ended = q.ended && q.cycle == NoCycle
+	q.ended = q.ended && !q.again
 }
 
 // end gives the running sequence up.

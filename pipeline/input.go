@@ -24,7 +24,7 @@ import (
 type input struct {
 	node   *graph.Node
 	source *sourceNode // how it was declared
-	gives  giver       // nil: it is fed by FeedInput
+	gives  giver       // nil: it is fed by Feed
 	specs  []tensor.Spec
 	window []*feed
 	base   int64 // number of window[0] among all batches since the last move

@@ -62,12 +62,12 @@ func (p *Pipeline) moveInputs(at Progress) error {
 	if err := p.moveSources(at.Sources); err != nil {
 		return err
 	}
-	p.counters, p.faults = at.Iterator, at.Faults
+	p.consumer, p.faults = at.Consumer, at.Faults
 	p.came = p.came[:0]
 	for _, n := range p.counted {
 		p.came = append(p.came, at.Came[n.Name])
 	}
-	at.Iterator, at.Sources, at.Faults, at.Came = nil, nil, Faults{}, nil
+	at.Consumer, at.Sources, at.Faults, at.Came = nil, nil, Faults{}, nil
 	if err := p.move(at); err != nil {
 		return err
 	}

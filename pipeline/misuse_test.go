@@ -31,17 +31,17 @@ func TestCallsAtTheSameTime(t *testing.T) {
 	}()
 	<-entered
 	for name, call := range map[string]func() error{
-		"Next":           func() error { _, err := p.Next(t.Context()); return err },
-		"Run":            func() error { _, err := p.Run(t.Context(), nil); return err },
-		"ScheduleRun":    func() error { return p.ScheduleRun(t.Context()) },
-		"ShareOutputs":   func() error { _, err := p.ShareOutputs(t.Context()); return err },
-		"ReleaseOutputs": p.ReleaseOutputs,
-		"FeedInput":      func() error { return p.FeedInput("in", ints(1), nil) },
-		"Skip":           p.Skip,
-		"Reset":          p.Reset,
-		"AppendState":    func() error { _, err := p.AppendState(nil); return err },
-		"SetState":       func() error { return p.SetState([]byte("{}")) },
-		"Close":          p.Close,
+		"Next":        func() error { _, err := p.Next(t.Context()); return err },
+		"Begin":       func() error { _, err := p.Begin(t.Context(), true); return err },
+		"Take":        func() error { _, err := p.Take(t.Context()); return err },
+		"Release":     p.Release,
+		"Unfed":       func() error { _, err := p.Unfed(1); return err },
+		"Feed":        func() error { return p.Feed("in", []pipeline.Data{ints(1)}, nil) },
+		"Skip":        p.Skip,
+		"Reset":       p.Reset,
+		"AppendState": func() error { _, err := p.AppendState(nil); return err },
+		"SetState":    func() error { return p.SetState([]byte("{}")) },
+		"Close":       p.Close,
 	} {
 		if err := call(); !errors.Is(err, errs.Busy) {
 			t.Errorf("%s: %v", name, err)

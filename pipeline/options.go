@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"log/slog"
 	"reflect"
 	"runtime"
 
@@ -31,73 +30,25 @@ func (l LastBatch) String() string {
 	return name("LastBatch", []string{"partial", "drop", "fill"}, uint8(l))
 }
 
-// NoPyWorkers as Options.PyNumWorkers makes no goroutines for parallel external sources.
-const NoPyWorkers = -1
-
 // NoPrefetch as Options.PrefetchDepth makes each batch when it is asked for.
 const NoPrefetch = -1
 
 // AnyNDim in Options.OutputNDim leaves the number of dimensions open.
 const AnyNDim = -1
 
-// Switch is a choice with a default.
-type Switch uint8
+// Device says what becomes of operators whose argument "device" names another device than the CPU.
+type Device uint8
 
-// The choices.
+// The devices.
 const (
-	Default Switch = iota
-	On
-	Off
-)
-
-// String returns "default", "on" or "off".
-func (s Switch) String() string { return name("Switch", []string{"default", "on", "off"}, uint8(s)) }
-
-// OnGPU says what becomes of operators that were to run on a GPU.
-type OnGPU uint8
-
-// The ways.
-const (
-	// Refuse makes it an error, of kind errs.Unsupported.
-	Refuse OnGPU = iota
-	// RunOnCPU runs each of them on the CPU; Definition.Moved lists which.
+	// Refuse makes such an operator an error of kind errs.Unsupported.
+	Refuse Device = iota
+	// RunOnCPU runs it on the CPU; Definition.Moved lists which.
 	RunOnCPU
 )
 
 // String returns "refuse" or "run on CPU".
-func (g OnGPU) String() string { return name("OnGPU", []string{"refuse", "run on CPU"}, uint8(g)) }
-
-// StreamPolicy is DALI's choice of CUDA streams.
-type StreamPolicy uint8
-
-// The policies.
-const (
-	StreamDefault StreamPolicy = iota
-	StreamSingle
-	StreamPerBackend
-	StreamPerOperator
-)
-
-// String returns DALI's name in lower case.
-func (p StreamPolicy) String() string {
-	return name("StreamPolicy", []string{"default", "single", "per_backend", "per_operator"}, uint8(p))
-}
-
-// Concurrency is DALI's choice of operators that run at the same time.
-type Concurrency uint8
-
-// The choices.
-const (
-	ConcurrencyDefault Concurrency = iota
-	ConcurrencyNone
-	ConcurrencyBackend
-	ConcurrencyFull
-)
-
-// String returns DALI's name in lower case.
-func (c Concurrency) String() string {
-	return name("Concurrency", []string{"default", "none", "backend", "full"}, uint8(c))
-}
+func (d Device) String() string { return name("Device", []string{"refuse", "run on CPU"}, uint8(d)) }
 
 func name(kind string, names []string, v uint8) string {
 	if int(v) < len(names) {
@@ -120,10 +71,6 @@ type Options struct {
 	// Compat makes the pipeline work as another system does; nil is Bivouac's own
 	// way. Identity.
 	Compat Compat
-	// EnableCheckpointing is DALI's; Bivouac's own way needs no such word. Without it
-	// there are no states in DALI's, whose orders with shuffle_after_epoch differ with it.
-	EnableCheckpointing bool
-
 	// OnError says, for readers by the name of their node and with "" for all others, what
 	// becomes of samples that fail. Identity.
 	OnError map[string]ErrorPolicy
@@ -147,31 +94,19 @@ type Options struct {
 	// ReadAheadBytes limits what they hold; 0 means 64 MiB. A single larger sample still passes.
 	ReadAheadBytes int64
 
-	// ExecPipelined and ExecAsync say whether batches are made ahead of their use,
-	// and beside the caller; both by default.
-	ExecPipelined, ExecAsync Switch
-	// ExecDynamic Off has Run fail for good, as in DALI, when a batch was not fed by the time it is begun, be it ahead of its
-	// use; otherwise Run fails when it has no batch, and goes on when that is fed.
-	ExecDynamic Switch
-	// CPUQueueSize and GPUQueueSize, given together, are DALI's separated queues: the
-	// first is the number of batches ahead, as PrefetchDepth, the second has no effect.
-	CPUQueueSize, GPUQueueSize int
-	// PyNumWorkers is how many calls of parallel external sources run at a time, each on a goroutine; 0
-	// means 1, and with NoPyWorkers they are made by the caller of Next, as if they were not parallel.
-	PyNumWorkers int
+	// SourceWorkers is how many calls of parallel external sources run at a time, each on a goroutine.
+	// 0 means 1. With a negative number the caller of Next makes them, as if they were not parallel.
+	SourceWorkers int
 	// BytesPerSample is how many bytes a sample of an output is expected to take: memory set aside.
 	BytesPerSample int
 	// SetAffinity ties the workers to threads of the operating system.
 	SetAffinity bool
-	// EnableMemoryStats counts the memory of each operator for ExecutorStatistics.
+	// EnableMemoryStats counts the memory of each operator for Pipeline.Operators.
 	EnableMemoryStats bool
 	// EnableTiming counts the time of each operator, and how long the consumer waited.
 	EnableTiming bool
 	// OnEvent, when not nil, is told what happens.
 	OnEvent func(Event)
-	// Checkpoint is the state to begin at; nil is the beginning.
-	Checkpoint []byte
-
 	// OutputDType, OutputNDim and OutputLayout declare the outputs, one each or one
 	// for all; zero dtypes, AnyNDim and empty layouts leave it open. What is known of
 	// the graph is held against them in Define, the rest in each batch.
@@ -179,23 +114,12 @@ type Options struct {
 	OutputNDim   []int
 	OutputLayout []string
 
-	// DeviceID is the GPU to use; nil and negative numbers mean none, and there is no other.
-	DeviceID *int
-	// OnGPU says what becomes of operators that were to run on a GPU.
-	OnGPU OnGPU
+	// Device says what becomes of operators that were to run on another device than the CPU.
+	Device Device
 
-	// What follows is taken for the sake of programs written for DALI, can be read
-	// back, and has no effect, which the log says once.
-
-	MaxStreams                int
-	DefaultCUDAStreamPriority int
-	StreamPolicy              StreamPolicy
-	Concurrency               Concurrency
-	PyStartMethod             string // fork (the default) or spawn
-	PyCallbackPickler         any    // needs spawn
-
-	// Log takes warnings; nil is slog.Default.
-	Log *slog.Logger
+	// BeforeBatch, when not nil, is called before each batch is begun, to feed the graph's inputs. io.EOF
+	// ends the epoch.
+	BeforeBatch func(*Pipeline) error
 }
 
 // Limits bound what a sample may cost; see op.Limits.
@@ -210,10 +134,9 @@ func (o Options) withDefaults() Options {
 	set(&o.World, 1)
 	set(&o.NumThreads, runtime.GOMAXPROCS(0))
 	set(&o.PrefetchDepth, 2) // one being computed while one waits: hides the jitter of sizes
-	set(&o.PyNumWorkers, 1)
+	set(&o.SourceWorkers, 1)
 	set(&o.IOThreads, 4)           // a read of a cached file costs a few per cent of decoding it
 	set(&o.ReadAheadBytes, 64<<20) // hundreds of photographs
-	set(&o.PyStartMethod, "fork")
 	return o
 }
 
@@ -283,47 +206,20 @@ func (o Options) Validate() error {
 		return invalid("PrefetchDepth", "1 to 1024, or NoPrefetch", o.PrefetchDepth)
 	case o.IOThreads < 1 || o.IOThreads > 1<<12:
 		return invalid("IOThreads", "1 to 4096", o.IOThreads)
-	case o.PyNumWorkers < NoPyWorkers || o.PyNumWorkers > 1<<12:
-		return invalid("PyNumWorkers", "1 to 4096, or NoPyWorkers", o.PyNumWorkers)
+	case o.SourceWorkers > 1<<12:
+		return invalid("SourceWorkers", "at most 4096", o.SourceWorkers)
 	case o.ReadAheadBytes < 1:
 		return invalid("ReadAheadBytes", "1 or more", o.ReadAheadBytes)
-	}
-	return o.validateExecution()
-}
-
-// validateExecution checks what DALI's constructor takes besides.
-func (o Options) validateExecution() error {
-	switch {
-	case o.ExecPipelined > Off:
-		return invalid("ExecPipelined", "Default, On or Off", o.ExecPipelined)
-	case o.ExecAsync > Off:
-		return invalid("ExecAsync", "Default, On or Off", o.ExecAsync)
-	case o.ExecDynamic > Off:
-		return invalid("ExecDynamic", "Default, On or Off", o.ExecDynamic)
-	case (o.CPUQueueSize == 0) != (o.GPUQueueSize == 0):
-		return invalid("CPUQueueSize", "GPUQueueSize with it, or neither", fmt.Sprintf("%d and %d", o.CPUQueueSize, o.GPUQueueSize))
-	case o.CPUQueueSize < 0 || o.CPUQueueSize > 1<<10 || o.GPUQueueSize < 0:
-		return invalid("CPUQueueSize", "1 to 1024", fmt.Sprintf("%d and %d", o.CPUQueueSize, o.GPUQueueSize))
-	case o.separated() && o.ExecAsync == Off:
-		return invalid("ExecAsync", "not Off with separated queues", o.ExecAsync)
 	case o.BytesPerSample < 0:
 		return invalid("BytesPerSample", "0 or more", o.BytesPerSample)
-	case o.PyStartMethod != "" && o.PyStartMethod != "fork" && o.PyStartMethod != "spawn":
-		return invalid("PyStartMethod", "fork or spawn", o.PyStartMethod)
-	case o.PyCallbackPickler != nil && o.PyStartMethod != "spawn":
-		return invalid("PyCallbackPickler", `nothing unless PyStartMethod is "spawn"`, fmt.Sprintf("%T", o.PyCallbackPickler))
-	case o.StreamPolicy > StreamPerOperator:
-		return invalid("StreamPolicy", "a policy", o.StreamPolicy)
-	case o.Concurrency > ConcurrencyFull:
-		return invalid("Concurrency", "a kind of concurrency", o.Concurrency)
-	case o.OnGPU > RunOnCPU:
-		return invalid("OnGPU", "Refuse or RunOnCPU", o.OnGPU)
-	case o.DeviceID != nil && *o.DeviceID >= 0 && o.OnGPU != RunOnCPU:
-		return &errs.Error{Kind: errs.Unsupported, Op: "pipeline", Subject: "Options.DeviceID", Want: "none, as there is no GPU here",
-			Got: fmt.Sprint(*o.DeviceID), Remedy: "leave it out, or set OnGPU to RunOnCPU"}
+	case o.Device > RunOnCPU:
+		return invalid("Device", "Refuse or RunOnCPU", o.Device)
 	}
 	return o.declared().validate()
 }
+
+// ahead returns how many batches are in the making while one is in use.
+func (o Options) ahead() int { return max(0, o.PrefetchDepth) }
 
 func invalid(field, want string, got any) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "pipeline", Subject: "Options." + field, Want: want, Got: fmt.Sprint(got)}

@@ -38,8 +38,7 @@ func ReadOptions(path string) (Options, error) {
 	return o, errs.Wrap(what, path, err)
 }
 
-// ParseOptions reads options from a document in YAML or JSON. It is a place for what a serialized pipeline of DALI
-// has no fields for; pass the result as Options to Definition.New, or as those of dali.DeserializeOptions.
+// ParseOptions reads options from a document in YAML or JSON. Pass the result to Definition.New.
 //
 //	batch_size: 64
 //	seed: 7

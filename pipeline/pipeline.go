@@ -41,7 +41,6 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/flow"
-	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/pipeline/exec"
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
@@ -64,39 +63,24 @@ type Batch struct {
 // Pipeline is a stream of batches; it implements stream.Stream. Its methods are
 // for one goroutine at a time: a call of Next, AppendState or any other method that moves the stream
 // or reads its state, while another is under way, fails with errs.Busy and changes nothing.
+//
+// Next and Batches make batches ahead by themselves. Begin, Take and Release leave it to the caller
+// when a batch is begun, handed out and given back.
 type Pipeline struct {
 	options  Options
 	graph    *graph.Graph
-	seen     *completions
-	sources  []reader.Source
-	orders   []order.Order
-	newest   []order.Order // orders as they are by themselves; a state may name another version
-	inputs   []*input      // the external sources, in the order of the graph's inputs
-	calls    *flow.Pool[call]
-	counts   bool // the epochs of external sources are counted from reset to reset, and not those of a reader
-	schedule schedule
-	identity identity
-	codec    Codec
-	noStates error  // why there are none, or nil
-	origin   []byte // the state of the start
+	seen     *completions // of the definition
 	declared declared
-	config   exec.Config
-	exec     *exec.Executor // nil until the first data shows what the graph works on
-	ring     *flow.Ring[*slot, Progress]
-	ids      []int64 // of a whole batch, all ranks
-	samples  int64   // of the first reader's data set
-	manual   manual
-	counters []byte // of an Iterator, as they came with the state
-	setup    IterSetter
-	setUps   int64  // batches before which it was called, since the last move
-	faults   Faults // of delivered batches
-	counted  []*graph.Node
-	came     []int64     // to the counted nodes, in delivered batches
-	last     *exec.Frame // that was started last, until it is abandoned
-	meter    meter
-	turn     flow.Turn
-	stuck    bool // the newest batch could not be begun
-	closed   bool
+	sources  []reader.Source // of the graph's readers
+
+	course  // which samples come, and where batches and epochs begin
+	feeding // what external sources give
+	making  // the batches ahead of the consumer
+	saving  // states
+	tally   // what was delivered
+
+	turn   flow.Turn
+	closed bool
 }
 
 var _ stream.Stream[*Batch] = (*Pipeline)(nil)
@@ -106,8 +90,9 @@ func newPipeline(g *graph.Graph, externals map[string]*sourceNode, seen *complet
 	if err != nil {
 		return nil, err
 	}
-	p := &Pipeline{options: o, graph: g, seen: seen, sources: sources, orders: a.Orders, codec: a.Codec, noStates: a.NoStates, declared: o.declared()}
-	p.schedule = schedule{epochs: a.Epochs, batch: int64(o.BatchSize), last: a.LastBatch}
+	p := &Pipeline{options: o, graph: g, seen: seen, sources: sources, declared: o.declared()}
+	p.saving = saving{codec: a.Codec, noStates: a.NoStates}
+	p.course = course{orders: a.Orders, newest: a.Orders, schedule: schedule{epochs: a.Epochs, batch: int64(o.BatchSize), last: a.LastBatch}}
 	if n := p.schedule.length(); len(sources) > 0 && a.LastBatch == Drop && n < int64(o.BatchSize) {
 		return nil, invalid("BatchSize", fmt.Sprintf("at most the %d samples of an epoch when the last batch is dropped", n), o.BatchSize)
 	}
@@ -117,7 +102,6 @@ func newPipeline(g *graph.Graph, externals map[string]*sourceNode, seen *complet
 	if p.identity, err = newIdentity(g, sources, p.orders, o, false); err != nil {
 		return nil, err
 	}
-	p.newest = p.orders
 	p.counts = len(g.Fed()) > 0 && (a.Epochs == nil || a.Codec != nil)
 	if p.codec == nil {
 		p.codec = documents{identity: p.identity, schedule: p.schedule, external: p.counts, extended: len(g.Fed()) > 0}
@@ -181,8 +165,8 @@ func (p *Pipeline) openInputs(externals map[string]*sourceNode) error {
 		p.inputs = append(p.inputs, in)
 		parallel = parallel || in.source.options.Parallel
 	}
-	if parallel && p.options.PyNumWorkers > 0 {
-		p.calls = flow.NewPool(p.options.PyNumWorkers, func(_ int, c call) { c.run() })
+	if parallel && p.options.SourceWorkers > 0 {
+		p.calls = flow.NewPool(p.options.SourceWorkers, func(_ int, c call) { c.run() })
 	}
 	for _, in := range p.inputs {
 		in.gives = newGiver(in, p.calls)
@@ -231,7 +215,7 @@ func (p *Pipeline) deliver(ctx context.Context, what string, s *slot, ok bool, e
 	case p.ring.Outcome() == flow.Starved && ctx.Err() != nil:
 		return nil, &errs.Error{Kind: errs.Canceled, Op: what, Err: context.Cause(ctx)}
 	case p.ring.Outcome() == flow.Starved:
-		return nil, errs.Wrap(what, "", p.hungry())
+		return nil, errs.Wrap(what, "", unfed(p.lacking(1)))
 	}
 	return nil, io.EOF
 }
@@ -293,7 +277,7 @@ func (p *Pipeline) Reset() error {
 // move brings the stream to a place at which no batch has come yet, and the sources with it.
 func (p *Pipeline) move(at Progress) error {
 	p.ring.Reset(at)
-	p.manual.scheduled, p.manual.missing, p.setUps = false, nil, at.number
+	p.prepared = at.number
 	for _, in := range p.inputs {
 		if in.gives == nil {
 			in.base = at.number
@@ -355,14 +339,6 @@ func (p *Pipeline) EpochSize() int64 { return p.schedule.delivered() }
 
 // EpochBatches returns the number of batches of an epoch; with Fill, of the first.
 func (p *Pipeline) EpochBatches() int64 { return p.schedule.batches() }
-
-// ReadAhead returns the bytes of fetched samples that are held now, and the most that ever were.
-func (p *Pipeline) ReadAhead() (now, peak int64) {
-	if p.exec == nil {
-		return 0, 0
-	}
-	return p.exec.ReadAhead()
-}
 
 // Close stops all work, waits for it and releases everything. The pipeline and
 // its batches are unusable afterwards. It may be called twice.

@@ -154,7 +154,7 @@ func TestReadAheadIsBounded(t *testing.T) {
 	for range 12 {
 		next(t, p)
 	}
-	if _, peak := p.ReadAhead(); peak > limit || peak == 0 {
+	if peak := p.Statistics().ReadAheadPeak; peak > limit || peak == 0 {
 		t.Errorf("up to %d bytes were held, the limit is %d", peak, limit)
 	}
 }

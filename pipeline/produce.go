@@ -14,6 +14,16 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
+// making is what makes batches.
+type making struct {
+	config exec.Config
+	exec   *exec.Executor // nil until the first data shows what the graph works on
+	ring   *flow.Ring[*slot, Progress]
+	ids    []int64     // of a whole batch, all ranks
+	last   *exec.Frame // that was started last, until it is abandoned
+	stuck  bool        // the newest batch could not be begun
+}
+
 // slot is a batch in the making.
 type slot struct {
 	frame *exec.Frame
@@ -102,7 +112,7 @@ func (p *Pipeline) takeInputs(ctx context.Context, s *slot, at Progress, samples
 		samples.first = in + int64(samples.slot)
 	}
 	s.fed = s.fed[:0]
-	if o, err := p.setUp(at.number); o != flow.Started || err != nil {
+	if o, err := p.prepare(at.number); o != flow.Started || err != nil {
 		return 0, o, err
 	}
 	for _, in := range p.inputs {
@@ -127,20 +137,20 @@ func (p *Pipeline) takeInputs(ctx context.Context, s *slot, at Progress, samples
 	return s.fed[0].samples, flow.Started, nil
 }
 
-// setUp calls IterSetup before the batch with that number, once.
-func (p *Pipeline) setUp(number int64) (flow.Outcome, error) {
-	if p.setup == nil || number < p.setUps {
+// prepare calls Options.BeforeBatch before the batch with that number, once.
+func (p *Pipeline) prepare(number int64) (flow.Outcome, error) {
+	if p.options.BeforeBatch == nil || number < p.prepared {
 		return flow.Started, nil
 	}
 	var err error
-	p.turn.Callback(func() { err = p.setup.IterSetup(p) })
+	p.turn.Callback(func() { err = p.options.BeforeBatch(p) })
 	switch {
 	case errors.Is(err, io.EOF):
 		return flow.Ended, nil
 	case err != nil:
-		return flow.Started, errs.Wrap("pipeline.IterSetup", "", err)
+		return flow.Started, errs.Wrap("pipeline.BeforeBatch", "", err)
 	}
-	p.setUps = number + 1
+	p.prepared = number + 1
 	return flow.Started, nil
 }
 

@@ -1,5 +1,16 @@
 package pipeline
 
+import "github.com/bivouac-ml/bivouac/order"
+
+// course is the way of a stream: which samples come, and where batches and epochs begin.
+type course struct {
+	schedule schedule
+	orders   []order.Order
+	newest   []order.Order // orders as they are by themselves; a state may name another version
+	samples  int64         // of the first reader's data set
+	counts   bool          // epochs of external sources are counted from reset to reset, not those of a reader
+}
+
 // schedule cuts the stream of positions into batches. Where positions are dropped
 // they are passed over, so that every position belongs to an epoch, and an epoch
 // always begins where its order begins it.

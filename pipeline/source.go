@@ -25,20 +25,8 @@ type SampleInfo struct {
 	EpochIdx   int64
 }
 
-// Cycle says what happens at the end of a sequence.
-type Cycle uint8
-
-const (
-	// NoCycle ends the stream for good: every further epoch is empty.
-	NoCycle Cycle = iota
-	// CycleQuiet begins the sequence again at once; the stream has no epochs.
-	CycleQuiet
-	// CycleRaise ends the epoch; the next one begins the sequence again.
-	CycleRaise
-)
-
 // Source is where an external source gets its data. The zero Source is fed with
-// [Pipeline.FeedInput]. A source whose data is a function of the index, and one with a state
+// [Pipeline.Feed]. A source whose data is a function of the index, and one with a state
 // of its own, goes on where it was after [Pipeline.SetState].
 //
 // All pipelines of a [Definition] call the same functions.
@@ -58,7 +46,7 @@ func BatchFunc(f func(ctx context.Context, info BatchInfo) ([]Data, error)) Sour
 }
 
 // SampleFunc is a source that makes samples by their number. f returns one tensor for each
-// output, or io.EOF at the end of the epoch; the samples of the batch that were made before it are dropped, as in DALI.
+// output, or io.EOF at the end of the epoch; the samples of the batch that were made before it are dropped.
 func SampleFunc(f func(ctx context.Context, info SampleInfo) ([]tensor.Tensor, error)) Source {
 	return Source{sample: f}
 }
@@ -71,7 +59,7 @@ func Func(f func(ctx context.Context) ([]Data, error)) Source { return Source{ne
 func BatchSeq(seq iter.Seq2[[]Data, error]) Source { return Source{batches: seq} }
 
 // SampleSeq is a source that takes one sample after the other from a sequence, a
-// tensor for each output. Samples that do not fill a batch at the end are dropped, as in DALI.
+// tensor for each output. Samples that do not fill a batch at the end are dropped.
 func SampleSeq(seq iter.Seq2[[]tensor.Tensor, error]) Source { return Source{samples: seq} }
 
 // BatchReader makes one batch after the other and has a state.
@@ -84,7 +72,7 @@ type BatchReader interface {
 // From is a source that makes one batch after the other. Its state is part of the pipeline's.
 func From(r BatchReader) Source { return Source{next: r.ReadBatch, state: r} }
 
-// fed reports whether nothing but FeedInput gives the data.
+// fed reports whether nothing but Feed gives the data.
 func (s *Source) fed() bool {
 	return s.batch == nil && s.sample == nil && s.batches == nil && s.samples == nil && s.next == nil
 }
@@ -101,14 +89,16 @@ type SourceOptions struct {
 	// Specs declare dtype, number of dimensions and layout of each output, or of all
 	// when there is one: what is left out, the first data shows. Data that disagrees is refused.
 	Specs []tensor.Spec
-	// Cycle is for BatchSeq and SampleSeq.
-	Cycle Cycle
+	// Endless begins a sequence, BatchSeq or SampleSeq, again at its end: the stream has no epochs.
+	// EachEpoch begins it again with each epoch. Without both it ends for good: every further epoch is
+	// empty.
+	Endless, EachEpoch bool
 	// NoCopy uses the memory of the data, which must stay as it is until the batch that is
 	// made of it is released. By default it is copied.
 	NoCopy bool
 	// RepeatLast gives the batch that was fed last again when there is no other.
 	RepeatLast bool
-	// Parallel calls BatchFunc and SampleFunc ahead, on Options.PyNumWorkers goroutines at
+	// Parallel calls BatchFunc and SampleFunc ahead, on Options.SourceWorkers goroutines at
 	// a time; order and results are the same.
 	Parallel bool
 	// Prefetch is how many batches Parallel runs ahead of the pipeline; 0 means 1.
@@ -152,10 +142,10 @@ func declare(g *graph.Builder, src Source, o *SourceOptions) (*graph.Node, error
 		return nil, bad("Outputs", fmt.Sprintf("1 to %d", maxOutputs), o.Outputs)
 	case len(o.Specs) > 1 && len(o.Specs) != o.Outputs:
 		return nil, bad("Specs", fmt.Sprintf("one for all, or one for each of %d outputs", o.Outputs), len(o.Specs))
-	case o.Cycle > CycleRaise:
-		return nil, bad("Cycle", "NoCycle, CycleQuiet or CycleRaise", uint8(o.Cycle))
-	case o.Cycle != NoCycle && !sequence:
-		return nil, bad("Cycle", "a sequence, BatchSeq or SampleSeq, which alone can begin again", "another source")
+	case o.Endless && o.EachEpoch:
+		return nil, bad("Endless", "false when EachEpoch is set", true)
+	case (o.Endless || o.EachEpoch) && !sequence:
+		return nil, bad("Endless or EachEpoch", "a sequence, BatchSeq or SampleSeq, which alone can begin again", "another source")
 	case o.RepeatLast && !src.fed():
 		return nil, bad("RepeatLast", "a source that is fed", "one that makes its data")
 	case o.Parallel && !src.indexed():

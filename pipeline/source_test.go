@@ -142,7 +142,7 @@ func TestSourcesResume(t *testing.T) {
 		}
 		for at, st := range states {
 			for _, parallel := range []bool{false, true} {
-				o.PrefetchDepth, o.PyNumWorkers = 1+at%3, 1+at%4
+				o.PrefetchDepth, o.SourceWorkers = 1+at%3, 1+at%4
 				q := start(t, o, external(make(), pipeline.SourceOptions{Parallel: parallel && name != "state", Prefetch: at % 3}))
 				if at%2 == 0 && name != "state" {
 					run(t, q, 1)
@@ -150,10 +150,11 @@ func TestSourcesResume(t *testing.T) {
 				if err := q.SetState([]byte(st)); err != nil {
 					t.Fatal(err)
 				}
-				if at == n-1 { // given with the options
-					o.Checkpoint = []byte(st)
+				if at == n-1 { // of a pipeline that nothing was asked before
 					q = start(t, o, external(make(), pipeline.SourceOptions{}))
-					o.Checkpoint = nil
+					if err := q.SetState([]byte(st)); err != nil {
+						t.Fatal(err)
+					}
 				}
 				if again := string(save(t, q)); again != st {
 					t.Fatalf("%s, batch %d: the state was\n%s\nand is\n%s", name, at, st, again)
@@ -295,7 +296,7 @@ func TestRefusedSources(t *testing.T) {
 		src pipeline.Source
 		o   pipeline.SourceOptions
 	}{
-		"Cycle":      {told(1), pipeline.SourceOptions{Cycle: pipeline.CycleQuiet}},
+		"Endless":    {told(1), pipeline.SourceOptions{Endless: true}},
 		"RepeatLast": {told(1), pipeline.SourceOptions{RepeatLast: true}},
 		"Parallel":   {pipeline.Source{}, pipeline.SourceOptions{Parallel: true}},
 		"Outputs":    {told(1), pipeline.SourceOptions{Outputs: -1}},
@@ -313,11 +314,11 @@ func TestFeeding(t *testing.T) {
 		in := pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "in", RepeatLast: true})
 		return append(in, b.Op("cast", op.Args{"dtype": tensor.Float32}, in[0])...)
 	})
-	if _, err := p.Next(context.Background()); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "FeedInput") {
+	if _, err := p.Next(context.Background()); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "feed one batch") {
 		t.Errorf("nothing was fed: got %v", err)
 	}
 	data := tensor.FromSlice([]uint8{1, 2, 3, 4, 5, 6}, 3, 2)
-	if err := p.FeedInput("in", data, &pipeline.FeedOptions{Layout: "C"}); err != nil {
+	if err := p.Feed("in", []pipeline.Data{data}, &pipeline.FeedOptions{Layout: "C"}); err != nil {
 		t.Fatal(err)
 	}
 	data.Data[0] = 99 // it was copied
@@ -337,7 +338,7 @@ func TestFeeding(t *testing.T) {
 	}
 	batch := tensor.NewBatch(tensor.Uint8, 1, 5)
 	batch.Layout = "C"
-	if err := p.FeedInput("in", batch, nil); err != nil {
+	if err := p.Feed("in", []pipeline.Data{batch}, nil); err != nil {
 		t.Fatal(err)
 	}
 	next(t, p) // the one before again, which was begun already
@@ -345,10 +346,10 @@ func TestFeeding(t *testing.T) {
 		t.Errorf("a batch of another size comes as %d of %v", b.Outputs[0].NumSamples(), b.Outputs[0].Shape(0))
 	}
 	for _, err := range []error{
-		p.FeedInput("out", data, nil),
-		p.FeedInput("in", tensor.FromSlice([]int8{1}, 1, 1), nil),
-		p.FeedInput("in", tensor.New(tensor.Uint8, 5, 2), &pipeline.FeedOptions{Layout: "C"}),
-		p.FeedInput("in", data, &pipeline.FeedOptions{Layout: "HWC"}),
+		p.Feed("out", []pipeline.Data{data}, nil),
+		p.Feed("in", []pipeline.Data{tensor.FromSlice([]int8{1}, 1, 1)}, nil),
+		p.Feed("in", []pipeline.Data{tensor.New(tensor.Uint8, 5, 2)}, &pipeline.FeedOptions{Layout: "C"}),
+		p.Feed("in", []pipeline.Data{data}, &pipeline.FeedOptions{Layout: "HWC"}),
 	} {
 		if err == nil {
 			t.Error("bad data is taken")
@@ -375,7 +376,7 @@ func TestPipelinesOfOneDefinition(t *testing.T) {
 			}
 			defer p.Close()
 			data := []pipeline.Data{ints(7, 8), tensor.FromSlice([]uint8{7, 8}, 2, 1), tensor.FromSlice([]float64{7, 8}, 2)}[i%3]
-			if err := p.FeedInput("in", data, nil); err != nil {
+			if err := p.Feed("in", []pipeline.Data{data}, nil); err != nil {
 				t.Error(err)
 				return
 			}
@@ -397,7 +398,7 @@ func TestFeedingWithoutCopy(t *testing.T) {
 		return pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "in"})
 	})
 	data := ints(1, 2)
-	if err := p.FeedInput("in", data, &pipeline.FeedOptions{NoCopy: true}); err != nil {
+	if err := p.Feed("in", []pipeline.Data{data}, &pipeline.FeedOptions{NoCopy: true}); err != nil {
 		t.Fatal(err)
 	}
 	data.Data[0] = 9

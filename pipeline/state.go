@@ -15,6 +15,15 @@ import (
 // stateKind is the kind of a pipeline's state document.
 const stateKind = "pipeline"
 
+// saving is what states are made of.
+type saving struct {
+	identity identity
+	codec    Codec
+	noStates error  // why there are no states, or nil
+	origin   []byte // the state of the start
+	consumer []byte // as it came with the state
+}
+
 // identity is what a position is valid for: the data set, and as readable text
 // each option and node that decides what is delivered.
 type identity struct {
@@ -126,19 +135,29 @@ func (p *pieces) append(dst []byte, d state.Document) []byte {
 // it. A pipeline with another number of threads, prefetch depth or ranks can go
 // on from it.
 func (p *Pipeline) AppendState(dst []byte) ([]byte, error) {
-	if err := p.turn.Take("pipeline.AppendState"); err != nil {
+	return p.AppendStateWith(dst, nil)
+}
+
+// AppendStateWith appends the state as AppendState does, and in it what a consumer of the stream
+// keeps; see Consumer.
+func (p *Pipeline) AppendStateWith(dst, consumer []byte) ([]byte, error) {
+	const what = "pipeline.AppendState"
+	if err := p.turn.Take(what); err != nil {
 		return dst, err
 	}
 	defer p.turn.Leave()
 	if p.noStates != nil {
-		return dst, errs.Wrap("pipeline.AppendState", "", p.noStates)
+		return dst, errs.Wrap(what, "", p.noStates)
 	}
-	b, err := p.codec.AppendState(dst, p.progress())
-	return b, errs.Wrap("pipeline.AppendState", "", err)
+	at := p.progress()
+	at.Consumer = consumer
+	b, err := p.codec.AppendState(dst, at)
+	return b, errs.Wrap(what, "", err)
 }
 
-// Checkpoint returns the state, as AppendState appends it.
-func (p *Pipeline) Checkpoint() ([]byte, error) { return p.AppendState(nil) }
+// Consumer returns what the consumer of the stream had put into the state that was set last, nil if
+// nothing.
+func (p *Pipeline) Consumer() []byte { return p.consumer }
 
 // SetState moves the pipeline to a state, in a time that does not depend on the
 // position. No state at all, nil, is the start of the first epoch. A state of

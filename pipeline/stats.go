@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/pipeline/exec"
+	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
-// OperatorStatistics is what an operator has done. The first four are DALI's, one for
-// each output, in bytes; they are counted with Options.EnableMemoryStats.
+// OperatorStatistics is what an operator has done. The first four are sizes in bytes, one for each
+// output. They are counted with Options.EnableMemoryStats.
 type OperatorStatistics struct {
 	RealMemorySize        []int64 // the largest batch
 	MaxRealMemorySize     []int64 // the largest sample
@@ -36,6 +37,14 @@ type Statistics struct {
 	ReadAhead, ReadAheadPeak int64
 }
 
+// tally is what a pipeline has delivered.
+type tally struct {
+	faults  Faults
+	counted []*graph.Node
+	came    []int64 // samples that came to the counted nodes
+	meter   meter
+}
+
 // meter counts what a pipeline does. It is read by others.
 type meter struct {
 	exec                            atomic.Pointer[exec.Executor]
@@ -43,9 +52,9 @@ type meter struct {
 	waited, starved                 atomic.Int64
 }
 
-// ExecutorStatistics returns what each operator has done, by the name of its node. It is safe for
-// concurrent use with everything but Close.
-func (p *Pipeline) ExecutorStatistics() map[string]OperatorStatistics {
+// Operators returns what each operator has done, by the name of its node. It is safe for concurrent
+// use with everything except Close.
+func (p *Pipeline) Operators() map[string]OperatorStatistics {
 	all := map[string]OperatorStatistics{}
 	e := p.meter.exec.Load()
 	if e == nil {

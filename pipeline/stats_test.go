@@ -33,7 +33,7 @@ func TestStatistics(t *testing.T) {
 	if s.Batches != 5 || s.Samples != int64(samples) || s.Depth != 2 || s.Queue > 2 || s.Waited <= 0 || s.ReadAheadPeak <= 0 {
 		t.Errorf("%+v", s)
 	}
-	all := p.ExecutorStatistics()
+	all := p.Operators()
 	for _, name := range []string{"readers.file", "decoders.image", "crop_mirror_normalize", "noise"} {
 		o, ok := all[name]
 		if !ok || o.Samples < int64(samples) || o.Time <= 0 {
@@ -63,7 +63,7 @@ func TestStatistics(t *testing.T) {
 			t.Errorf("%q is not in\n%s", line, b.String())
 		}
 	}
-	if plain := start(t, pipeline.Options{BatchSize: 4}, training(dir)).ExecutorStatistics()["noise"]; plain.Time != 0 || plain.RealMemorySize[0] != 0 {
+	if plain := start(t, pipeline.Options{BatchSize: 4}, training(dir)).Operators()["noise"]; plain.Time != 0 || plain.RealMemorySize[0] != 0 {
 		t.Errorf("without being asked: %+v", plain)
 	}
 }

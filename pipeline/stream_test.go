@@ -21,7 +21,7 @@ func TestStreams(t *testing.T) {
 	dropped.LastBatch = pipeline.Drop
 	ahead.PrefetchDepth = 5
 	alone.PrefetchDepth = pipeline.NoPrefetch
-	theirs.Compat, theirs.EnableCheckpointing = dali.Mode(), true
+	theirs.Compat = dali.CheckpointMode()
 	for name, o := range map[string]pipeline.Options{"reader": own, "dropped": dropped, "ahead": ahead, "no prefetch": alone, "DALI": theirs} {
 		t.Run(name, func(t *testing.T) {
 			streamtest.Run(t, streamtest.Suite[*pipeline.Batch]{

@@ -140,7 +140,10 @@ func TestTotalBytesDecidesByTheBatch(t *testing.T) {
 		if failed != 2 { // of two epochs
 			t.Errorf("%d batches failed", failed)
 		}
-		p := start(t, pipeline.Options{BatchSize: 4, Seed: 3, Limits: pipeline.Limits{MaxTotalBytes: 8 << 20}, Checkpoint: before}, graph)
+		p := start(t, pipeline.Options{BatchSize: 4, Seed: 3, Limits: pipeline.Limits{MaxTotalBytes: 8 << 20}}, graph)
+		if err := p.SetState(before); err != nil {
+			t.Fatal(err)
+		}
 		if b := next(t, p); string(b.Outputs[0].Data) != free[b.Position/4].Data[0] {
 			t.Error("a larger limit goes on otherwise")
 		}

@@ -39,7 +39,7 @@ func (o *PipelineOptions) AddFlags(cmd *cobra.Command) {
 }
 
 // define makes the pipeline of a file.
-func (o *PipelineOptions) define(path string) (*pipeline.Definition, error) {
+func (o *PipelineOptions) define(path string) (*dali.Definition, error) {
 	if o.Compat != "dali" && o.Compat != "none" {
 		return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "run", Subject: "--compat", Want: "dali or none", Got: o.Compat}}
 	}
@@ -51,21 +51,21 @@ func (o *PipelineOptions) define(path string) (*pipeline.Definition, error) {
 		}
 		options = file.Override(&options)
 	}
-	change := &dali.DeserializeOptions{Options: options}
+	change := &dali.DeserializeOptions{PipelineOptions: dali.PipelineOptions{Options: options}}
 	if o.CPU {
-		change.OnGPU = pipeline.RunOnCPU
+		change.Device = pipeline.RunOnCPU
 	}
 	d, err := dali.DeserializeFile(path, change)
 	if err != nil {
 		return nil, err
 	}
-	return d.With(func(with *pipeline.Options) {
+	return d.With(func(with *dali.PipelineOptions) {
 		if o.Seed >= 0 {
 			with.Seed = uint64(o.Seed)
 		}
 		with.EnableCheckpointing = with.EnableCheckpointing || o.checkpointing
 		if o.Compat == "none" {
-			with.Compat = nil
+			with.Native = true
 		}
 	})
 }

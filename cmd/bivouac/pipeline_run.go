@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -81,19 +82,19 @@ func runPipeline(ctx context.Context, path string, o RunOptions, g *global) (err
 		return err
 	}
 	// A file without checkpoints may be run with them, as DALI runs it with the option set.
-	p, err := d.New(ctx, &pipeline.Options{EnableCheckpointing: o.CheckpointIn != "" || o.CheckpointOut != ""})
+	p, err := d.New(ctx, &dali.PipelineOptions{EnableCheckpointing: o.CheckpointIn != "" || o.CheckpointOut != ""})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	if err := restore(p, o.CheckpointIn); err != nil {
+	if err := restore(p.Pipeline, o.CheckpointIn); err != nil {
 		return err
 	}
 	out := ran{Moved: d.Moved()}
-	if err := makeBatches(ctx, p, filepath.Base(path), o.Iterations, &out, g); err != nil {
+	if err := makeBatches(ctx, p.Pipeline, filepath.Base(path), o.Iterations, &out, g); err != nil {
 		return err
 	}
-	if err := keep(p, o.CheckpointOut); err != nil {
+	if err := keep(p.Pipeline, o.CheckpointOut); err != nil {
 		return err
 	}
 	if g.json {

@@ -51,10 +51,10 @@ var branchedByDALI = []struct {
 	{"48290c40f314af40ec90974017ba0540177e0b40", 11, 16},
 }
 
-func branchedPipeline(t *testing.T, files string, o pipeline.Options) *pipeline.Pipeline {
+func branchedPipeline(t *testing.T, files string, o pipeline.Options) *dali.Pipeline {
 	t.Helper()
-	o.BatchSize, o.Seed, o.Compat, o.EnableCheckpointing = 5, 21, dali.Mode(), true
-	d, err := pipeline.Define(o, branched(files))
+	o.BatchSize, o.Seed = 5, 21
+	d, err := dali.Define(saving(o), branched(files))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func branchedPipeline(t *testing.T, files string, o pipeline.Options) *pipeline.
 	return p
 }
 
-func bytesOf(t *testing.T, p *pipeline.Pipeline) string {
+func bytesOf(t *testing.T, p *dali.Pipeline) string {
 	t.Helper()
 	b, err := p.Next(context.Background())
 	if err != nil {
@@ -81,7 +81,7 @@ func bytesOf(t *testing.T, p *pipeline.Pipeline) string {
 	return text.String()
 }
 
-func checkpointOf(t *testing.T, p *pipeline.Pipeline) []byte {
+func checkpointOf(t *testing.T, p *dali.Pipeline) []byte {
 	t.Helper()
 	b, err := p.AppendState(nil)
 	if err != nil {
@@ -172,7 +172,7 @@ func TestBranchesAfterAFailure(t *testing.T) {
 			return in, nil
 		}}
 	for _, ahead := range []int{pipeline.NoPrefetch, 3} {
-		d, err := pipeline.Define(pipeline.Options{BatchSize: 5, Seed: 21, Compat: dali.Mode(), EnableCheckpointing: true, PrefetchDepth: ahead},
+		d, err := dali.Define(saving(pipeline.Options{BatchSize: 5, Seed: 21, PrefetchDepth: ahead}),
 			func(p *pipeline.Builder) []pipeline.Node { return p.Call(failing, branched("")(p)[0]) })
 		if err != nil {
 			t.Fatal(err)
@@ -220,7 +220,7 @@ func TestBranchStatesAreChecked(t *testing.T) {
 
 // An external source of two outputs is two sources in DALI's checkpoints; one that has it as one is read.
 func TestSourcesOfSeveralOutputs(t *testing.T) {
-	d, err := pipeline.Define(pipeline.Options{BatchSize: 2, Seed: 3, Compat: dali.Mode(), EnableCheckpointing: true}, func(p *pipeline.Builder) []pipeline.Node {
+	d, err := dali.Define(saving(pipeline.Options{BatchSize: 2, Seed: 3}), func(p *pipeline.Builder) []pipeline.Node {
 		out := pipeline.ExternalSource(p, pipeline.BatchFunc(func(_ context.Context, info pipeline.BatchInfo) ([]pipeline.Data, error) {
 			one := tensor.FromSlice([]int32{int32(info.Iteration)})
 			return []pipeline.Data{[]tensor.Tensor{one, one}, []tensor.Tensor{one, one}}, nil

@@ -94,7 +94,7 @@ func (c *codec) AppendState(dst []byte, at pipeline.Progress) ([]byte, error) {
 		}
 		s.Ops = append(s.Ops, stateproto.Op{Name: e.name, State: state.AppendState(nil)})
 	}
-	s.External = &stateproto.External{Pipeline: stateproto.Progress{Iter: at.Batches, EpochIdx: at.Resets}.Append(nil), Iterator: at.Iterator}
+	s.External = &stateproto.External{Pipeline: stateproto.Progress{Iter: at.Batches, EpochIdx: at.Resets}.Append(nil), Iterator: at.Consumer}
 	return stateproto.Append(dst, &s), nil
 }
 
@@ -168,7 +168,7 @@ func (c *codec) ParseState(b []byte) (pipeline.Progress, error) {
 	}
 	at.First = max(0, at.Position-at.Batches*c.batch)
 	if s.External != nil && len(s.External.Iterator) > 0 {
-		at.Iterator = s.External.Iterator
+		at.Consumer = s.External.Iterator
 	}
 	return at, nil
 }

@@ -101,7 +101,7 @@ func TestDeclaredInGo(t *testing.T) {
 		t.Skip("no vectors")
 	}
 	for name, define := range declared {
-		d, err := pipeline.Define(pipeline.Options{BatchSize: 3, Seed: 1234, Compat: dali.Mode()}, define)
+		d, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 3, Seed: 1234}}, define)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -127,7 +127,7 @@ func TestDeclaredInGo(t *testing.T) {
 //	return y, z, x
 func TestSeveralValuesInBranches(t *testing.T) {
 	type nodes = []pipeline.Node
-	d, err := pipeline.Define(pipeline.Options{BatchSize: 3, Compat: dali.Mode()}, func(p *pipeline.Builder) nodes {
+	d, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 3}}, func(p *pipeline.Builder) nodes {
 		x := p.Op("random.uniform", op.Args{"range": []float64{0, 1}})[0]
 		b := p.Op("random.coin_flip", op.Args{"dtype": tensor.Bool})[0]
 		c := p.Op("random.coin_flip", op.Args{"dtype": tensor.Bool})[0]

@@ -16,9 +16,9 @@ import (
 
 // DeserializeOptions change what a serialized pipeline says about itself.
 type DeserializeOptions struct {
-	// Options replace, where they are set, those of the pipeline. With
-	// OnGPU = RunOnCPU operators of a GPU run on the CPU, others are refused.
-	pipeline.Options
+	// PipelineOptions replace, where they are set, those of the pipeline. With Device = RunOnCPU
+	// operators of a GPU run on the CPU, otherwise they are refused.
+	PipelineOptions
 	// Sources are what external sources call, by their names; those that are not
 	// here are to be fed, as all are in DALI.
 	Sources map[string]pipeline.Source
@@ -31,22 +31,22 @@ type DeserializeOptions struct {
 // [Mode], unless the options say otherwise. Unknown operators and arguments,
 // edges that lead nowhere and operators of a GPU are errors that name them; bytes
 // that are no pipeline are an errs.Corrupt. nil options change nothing.
-func Deserialize(b []byte, o *DeserializeOptions) (*pipeline.Definition, error) {
+func Deserialize(b []byte, o *DeserializeOptions) (*Definition, error) {
 	p, err := pipeproto.Parse(b)
 	if err != nil {
 		return nil, errs.Wrap(deserializing, "", err)
 	}
-	return Define(p, o)
+	return FromProto(p, o)
 }
 
 // DeserializeFile makes the pipeline of a file: bytes as DALI writes them, or
 // YAML where the name ends in .yaml or .yml.
-func DeserializeFile(path string, o *DeserializeOptions) (*pipeline.Definition, error) {
+func DeserializeFile(path string, o *DeserializeOptions) (*Definition, error) {
 	p, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return Define(p, o)
+	return FromProto(p, o)
 }
 
 // maxFile is more than any form of a pipeline takes.
@@ -87,8 +87,8 @@ const deserializing = "dali.Deserialize"
 // memory before there is any data.
 const maxInFlight = 1 << 22
 
-// Define makes a pipeline of its serialized form; see [Deserialize].
-func Define(p *pipeproto.Pipeline, o *DeserializeOptions) (*pipeline.Definition, error) {
+// FromProto makes a pipeline of its serialized form; see [Deserialize].
+func FromProto(p *pipeproto.Pipeline, o *DeserializeOptions) (*Definition, error) {
 	if o == nil {
 		o = &DeserializeOptions{}
 	}
@@ -96,14 +96,14 @@ func Define(p *pipeproto.Pipeline, o *DeserializeOptions) (*pipeline.Definition,
 	if err != nil {
 		return nil, errs.Wrap(deserializing, "", err)
 	}
-	options = options.Override(&o.Options)
+	options = options.Override(&o.PipelineOptions)
 	inFlight := int64(options.BatchSize) * int64(1+max(options.PrefetchDepth, options.CPUQueueSize))
 	if inFlight > maxInFlight {
 		return nil, &errs.Error{Kind: errs.Exhausted, Op: deserializing, Subject: "batch_size and prefetch_queue_depth_cpu",
 			Want: fmt.Sprintf("at most %d samples at a time", maxInFlight), Got: fmt.Sprint(inFlight)}
 	}
-	r := &rebuilder{proto: p, sources: o.Sources, onCPU: options.OnGPU == pipeline.RunOnCPU, nodes: map[string]pipeline.Node{}, groups: map[int32]pipeline.Node{}}
-	d, err := pipeline.Define(options, r.build)
+	r := &rebuilder{proto: p, sources: o.Sources, onCPU: options.Device == pipeline.RunOnCPU, nodes: map[string]pipeline.Node{}, groups: map[int32]pipeline.Node{}}
+	d, err := Define(options, r.build)
 	if r.err != nil {
 		err = r.err
 	}
@@ -211,7 +211,7 @@ func (r *rebuilder) device(name string) error {
 		return nil
 	case name == "gpu" || name == "mixed":
 		return &errs.Error{Kind: errs.Unsupported, Subject: "device", Want: "cpu", Got: name,
-			Remedy: "set OnGPU to RunOnCPU (bivouac run --cpu) to run it on the CPU"}
+			Remedy: "set Device to RunOnCPU (bivouac run --cpu) to run it on the CPU"}
 	}
 	return &errs.Error{Kind: errs.Invalid, Subject: "device", Want: "cpu, gpu or mixed", Got: strconv.Quote(name)}
 }

@@ -1,7 +1,28 @@
-// Package dali holds what makes Bivouac imitate NVIDIA DALI to the bit: the order
-// in which its readers deliver samples, where in it a saved reader stands, the seeds
-// that a pipeline deals out, and the numbers that random operators draw. It supplies
-// values to the engines, which know nothing of it.
+// Package dali holds what NVIDIA DALI does in its own way: its Pipeline, its options and iterators, and
+// what makes Bivouac imitate it to the bit. It is written on the engines, which know nothing of it.
+//
+// # Pipelines
+//
+// [Define], [DefineBy], [Template] and [NewBuilder] declare a graph as DALI's pipeline_def, subclasses
+// and Pipeline() do, with [PipelineOptions]. They return a [Definition], from which any number of
+// pipelines can be made:
+//
+//	def, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 64}},
+//		func(b *pipeline.Builder) []pipeline.Node {
+//			jpegs, labels := fn.ReadersFile(b, fn.ReadersFileArgs{FileRoot: "train"})
+//			return []pipeline.Node{fn.DecodersImage(b, jpegs, fn.DecodersImageArgs{}), labels}
+//		})
+//	pipe, err := def.New(ctx, nil)
+//	batch, err := pipe.Run(ctx, nil)
+//
+// A [Pipeline] is the engine's pipeline.Pipeline with DALI's calls: Build, Run, ScheduleRun,
+// ShareOutputs, Outputs, ReleaseOutputs, FeedInput, ReaderMeta, Checkpoint and others. An [Iterator]
+// goes through epochs of several pipelines. [Serialize] and [Deserialize] exchange pipelines with DALI.
+// docs/compat/dali.md has a row for each name.
+//
+// These pipelines work in [Mode] unless PipelineOptions.Native is set: names, orders, random numbers,
+// batches and states are DALI's. A pipeline of package pipeline can work in Mode too, as its
+// Options.Compat.
 //
 // # Order of a reader
 //

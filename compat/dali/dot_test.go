@@ -38,7 +38,7 @@ func TestDrawings(t *testing.T) {
 
 // Of nodes that are written the same DALI keeps the one that it comes to first from the outputs.
 func TestDrawingOfMergedNodes(t *testing.T) {
-	d, err := pipeline.Define(pipeline.Options{BatchSize: 2, Seed: 1, Compat: dali.Mode()}, func(p *pipeline.Builder) []pipeline.Node {
+	d, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, Seed: 1}}, func(p *pipeline.Builder) []pipeline.Node {
 		u := p.Op("random.uniform", nil)[0]
 		cast := func() pipeline.Node { return p.Op("cast", op.Args{"dtype": tensor.Int32}, u)[0] }
 		first, second := cast(), cast()

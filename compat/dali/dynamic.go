@@ -11,7 +11,6 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/order"
-	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
 // Dynamic makes the readers of dynamic mode work as DALI's: as readers.Options.Compat
@@ -35,7 +34,7 @@ func (d Dynamic) Arrange(r readers.Request) (*readers.Arrangement, error) {
 	if n.Seeded {
 		seed = int64(n.Seed)
 	}
-	o, err := NewReaderOrder(readerOptions(n, r.Info.Samples, seed, pipeline.Options{BatchSize: r.BatchSize, EnableCheckpointing: r.Checkpointing}))
+	o, err := NewReaderOrder(readerOptions(n, r.Info.Samples, seed, r.BatchSize, r.Checkpointing))
 	if err != nil {
 		return nil, err
 	}

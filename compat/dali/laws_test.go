@@ -68,11 +68,10 @@ func drawGraph(t *rapid.T, p *pipeline.Builder, root string) []pipeline.Node {
 func TestSerializedLaw(t *testing.T) {
 	root := fileTree(t, 11)
 	rapid.Check(t, func(t *rapid.T) {
-		o := pipeline.Options{
+		o := saving(pipeline.Options{
 			BatchSize: rapid.IntRange(1, 5).Draw(t, "batch"), Seed: rapid.Uint64Range(0, 1<<40).Draw(t, "seed"), NumThreads: 2,
-			Compat: dali.Mode(), EnableCheckpointing: true,
-		}
-		d, err := pipeline.Define(o, func(p *pipeline.Builder) []pipeline.Node { return drawGraph(t, p, root) })
+		})
+		d, err := dali.Define(o, func(p *pipeline.Builder) []pipeline.Node { return drawGraph(t, p, root) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +90,7 @@ func TestSerializedLaw(t *testing.T) {
 		if proto, err = pipeproto.UnmarshalYAML(yaml); err != nil {
 			t.Fatal(err)
 		}
-		e, err := dali.Define(proto, nil)
+		e, err := dali.FromProto(proto, nil)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, yaml)
 		}
@@ -110,8 +109,8 @@ func TestSerializedLaw(t *testing.T) {
 }
 
 // deliver returns three batches from a state on, the state behind them, and three more.
-func deliver(t *rapid.T, d *pipeline.Definition, from []byte) (begin []string, state string, rest []string) {
-	p, err := d.New(context.Background(), &pipeline.Options{Checkpoint: from})
+func deliver(t *rapid.T, d *dali.Definition, from []byte) (begin []string, state string, rest []string) {
+	p, err := d.New(context.Background(), &dali.PipelineOptions{Checkpoint: from})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,10 +137,9 @@ func deliver(t *rapid.T, d *pipeline.Definition, from []byte) (begin []string, s
 }
 
 // small is a definition with a reader and a random operator.
-func small(t testing.TB, root string, o pipeline.Options, reader op.Args) *pipeline.Definition {
+func small(t testing.TB, root string, o pipeline.Options, reader op.Args) *dali.Definition {
 	t.Helper()
-	o.Compat, o.EnableCheckpointing = dali.Mode(), true
-	d, err := pipeline.Define(o, func(p *pipeline.Builder) []pipeline.Node {
+	d, err := dali.Define(saving(o), func(p *pipeline.Builder) []pipeline.Node {
 		a := op.Args{"name": "r", "file_root": root, "random_shuffle": true}
 		for k, v := range reader {
 			a[k] = v
@@ -154,7 +152,7 @@ func small(t testing.TB, root string, o pipeline.Options, reader op.Args) *pipel
 	return d
 }
 
-func start(t testing.TB, d *pipeline.Definition) *pipeline.Pipeline {
+func start(t testing.TB, d *dali.Definition) *dali.Pipeline {
 	t.Helper()
 	p, err := d.New(context.Background(), nil)
 	if err != nil {
@@ -174,19 +172,19 @@ func TestForeignStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	more := func(d *pipeline.Definition) *pipeline.Definition {
+	more := func(d *dali.Definition) *dali.Definition {
 		b, err := dali.Serialize(d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err = dali.Deserialize(b, &dali.DeserializeOptions{Options: pipeline.Options{Seed: 2}})
+		d, err = dali.Deserialize(b, &dali.DeserializeOptions{PipelineOptions: dali.PipelineOptions{Options: pipeline.Options{Seed: 2}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
 	for name, c := range map[string]struct {
-		d    *pipeline.Definition
+		d    *dali.Definition
 		says string
 	}{
 		"seed":              {small(t, root, pipeline.Options{BatchSize: 3, Seed: 2}, nil), "operator r: "},

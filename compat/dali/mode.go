@@ -12,13 +12,19 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// Mode makes a pipeline work as DALI's, bit for bit: as Options.Compat it gives
+// Mode makes a pipeline work as DALI's, bit for bit: as pipeline.Options.Compat it gives
 // nodes DALI's names, deals the words of the pipeline's seed out, shuffles
 // through DALI's buffer, keys random numbers by the slot in the batch, makes every
 // batch full, and reads and writes DALI's checkpoints.
+//
+// Orders with shuffle_after_epoch are those without enable_checkpointing, and there are no states; see
+// [CheckpointMode].
 func Mode() pipeline.Compat { return mode{} }
 
-type mode struct{}
+// CheckpointMode is Mode with enable_checkpointing: the pipeline gives and takes DALI's checkpoints.
+func CheckpointMode() pipeline.Compat { return mode{checkpointing: true} }
+
+type mode struct{ checkpointing bool }
 
 // String implements pipeline.Compat.
 func (mode) String() string { return "dali" }
@@ -30,10 +36,10 @@ func (mode) NodeName(s *op.Schema, unnamed int, _ func(string) bool) string {
 }
 
 // DrawsAlike implements pipeline.Compat: operators with equal seeds of their own do.
-func (mode) DrawsAlike(n *graph.Node) bool { return n.Seeded }
+func (mode) DrawsAlike(seeded bool) bool { return seeded }
 
 // Arrange implements pipeline.Compat.
-func (mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Options) (*pipeline.Arrangement, error) {
+func (m mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Options) (*pipeline.Arrangement, error) {
 	seeds := dealSeeds(g, o.Seed)
 	a := &pipeline.Arrangement{LastBatch: pipeline.Fill, Keyers: make([]rng.Keyer, len(g.Nodes))}
 	for _, n := range g.Nodes {
@@ -47,7 +53,7 @@ func (mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Options)
 	}
 	orders := map[*graph.Node]*ReaderOrder{}
 	for i, n := range g.Readers() {
-		r, err := NewReaderOrder(readerOptions(n, sources[i].Info().Samples, int64(seeds[n.Index]), o))
+		r, err := NewReaderOrder(readerOptions(n, sources[i].Info().Samples, int64(seeds[n.Index]), o.BatchSize, m.checkpointing))
 		if err != nil {
 			return nil, errs.Wrap(n.Schema.FullName(), "node "+n.Name, err)
 		}
@@ -57,7 +63,7 @@ func (mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Options)
 		orders[n] = r
 		a.Orders = append(a.Orders, r)
 	}
-	if !o.EnableCheckpointing {
+	if !m.checkpointing {
 		a.NoStates = &errs.Error{Kind: errs.Invalid, Subject: "Options.EnableCheckpointing", Want: "true, for checkpoints as DALI's", Got: "false"}
 	}
 	a.Codec = newCodec(g, seeds, orders, a.Counted, int64(o.BatchSize))
@@ -126,9 +132,9 @@ var containers = map[string]bool{
 }
 
 // readerOptions returns the arguments of a reader that decide its order.
-func readerOptions(n *graph.Node, samples, seed int64, o pipeline.Options) ReaderOptions {
+func readerOptions(n *graph.Node, samples, seed int64, batch int, checkpointing bool) ReaderOptions {
 	r := ReaderOptions{
-		Samples: samples, BatchSize: o.BatchSize, Seed: seed,
+		Samples: samples, BatchSize: batch, Seed: seed,
 		RandomShuffle:     op.Get[bool](n.Config, "random_shuffle"),
 		InitialFill:       op.Get[int](n.Config, "initial_fill"),
 		NumShards:         op.Get[int](n.Config, "num_shards"),
@@ -136,7 +142,7 @@ func readerOptions(n *graph.Node, samples, seed int64, o pipeline.Options) Reade
 		StickToShard:      op.Get[bool](n.Config, "stick_to_shard"),
 		PadLastBatch:      op.Get[bool](n.Config, "pad_last_batch"),
 		ShuffleAfterEpoch: op.Get[bool](n.Config, "shuffle_after_epoch"),
-		Checkpointing:     o.EnableCheckpointing,
+		Checkpointing:     checkpointing,
 		Container:         containers[n.Schema.FullName()],
 	}
 	if n.Config.Given("shuffle_after_epoch_seed") {

@@ -24,8 +24,8 @@ const (
 )
 
 // optionsOf returns what a serialized pipeline says about how it runs.
-func optionsOf(p *pipeproto.Pipeline) (pipeline.Options, error) {
-	o := pipeline.Options{Compat: Mode(), BatchSize: int(p.BatchSize), NumThreads: 4, PrefetchDepth: 2}
+func optionsOf(p *pipeproto.Pipeline) (PipelineOptions, error) {
+	o := PipelineOptions{Options: pipeline.Options{BatchSize: int(p.BatchSize), NumThreads: 4, PrefetchDepth: 2}}
 	if p.BatchSize < 1 {
 		return o, &errs.Error{Kind: errs.Invalid, Subject: "batch_size", Want: "at least 1", Got: fmt.Sprint(p.BatchSize)}
 	}
@@ -65,7 +65,7 @@ func optionsOf(p *pipeproto.Pipeline) (pipeline.Options, error) {
 }
 
 // executorOf sets what executor type, flags and queues say.
-func executorOf(p *pipeproto.Pipeline, o *pipeline.Options) {
+func executorOf(p *pipeproto.Pipeline, o *PipelineOptions) {
 	depth := func(field *int32) int {
 		if field == nil {
 			return 2
@@ -75,11 +75,11 @@ func executorOf(p *pipeproto.Pipeline, o *pipeline.Options) {
 	o.PrefetchDepth = depth(p.PrefetchCPU)
 	if p.ExecutorType != nil {
 		t := *p.ExecutorType
-		off := func(bit int32) pipeline.Switch {
+		off := func(bit int32) Switch {
 			if t&bit == 0 {
-				return pipeline.Off
+				return Off
 			}
-			return pipeline.Default
+			return Default
 		}
 		o.ExecPipelined, o.ExecAsync, o.ExecDynamic = off(execPipelined), off(execAsync), off(execDynamic)
 		if t&execSeparated != 0 {
@@ -91,14 +91,14 @@ func executorOf(p *pipeproto.Pipeline, o *pipeline.Options) {
 	}
 	flags := *p.ExecutorFlags
 	o.SetAffinity = flags&flagAffinity != 0
-	o.Concurrency = map[int32]pipeline.Concurrency{flagNoConcurrency: pipeline.ConcurrencyNone, flagFull: pipeline.ConcurrencyFull}[flags&maskConcurrency]
-	o.StreamPolicy = map[int32]pipeline.StreamPolicy{
-		flagSingle: pipeline.StreamSingle, flagPerBackend: pipeline.StreamPerBackend, flagPerOperator: pipeline.StreamPerOperator,
+	o.Concurrency = map[int32]Concurrency{flagNoConcurrency: ConcurrencyNone, flagFull: ConcurrencyFull}[flags&maskConcurrency]
+	o.StreamPolicy = map[int32]StreamPolicy{
+		flagSingle: StreamSingle, flagPerBackend: StreamPerBackend, flagPerOperator: StreamPerOperator,
 	}[flags&maskStreams]
 }
 
 // describe sets the fields of a serialized pipeline from the options.
-func describe(p *pipeproto.Pipeline, o pipeline.Options) {
+func describe(p *pipeproto.Pipeline, o PipelineOptions) {
 	threads, seed, device := int32(max(1, o.NumThreads)), int64(o.Seed), int32(pipeproto.NoDevice)
 	hint, checkpointing := int64(o.BytesPerSample), o.EnableCheckpointing
 	p.NumThreads, p.BatchSize, p.Seed, p.DeviceID = &threads, int32(max(1, o.BatchSize)), &seed, &device
@@ -110,31 +110,31 @@ func describe(p *pipeproto.Pipeline, o pipeline.Options) {
 	}
 	cpu, gpu := depth, depth
 	kind := int32(execPipelined | execAsync)
-	if o.ExecPipelined == pipeline.Off || o.PrefetchDepth == pipeline.NoPrefetch {
+	if o.ExecPipelined == Off || o.PrefetchDepth == pipeline.NoPrefetch {
 		kind = 0
-	} else if o.ExecAsync == pipeline.Off {
+	} else if o.ExecAsync == Off {
 		kind = execPipelined
 	}
 	switch {
 	case o.CPUQueueSize > 0:
 		kind |= execSeparated
 		cpu, gpu = int32(o.CPUQueueSize), int32(o.GPUQueueSize)
-	case kind == execPipelined|execAsync && o.ExecDynamic != pipeline.Off:
+	case kind == execPipelined|execAsync && o.ExecDynamic != Off:
 		kind |= execDynamic
 	}
 	flags := int32(flagBackend)
 	switch o.Concurrency {
-	case pipeline.ConcurrencyNone:
+	case ConcurrencyNone:
 		flags = flagNoConcurrency
-	case pipeline.ConcurrencyFull:
+	case ConcurrencyFull:
 		flags = flagFull
 	}
 	switch o.StreamPolicy {
-	case pipeline.StreamSingle:
+	case StreamSingle:
 		flags |= flagSingle
-	case pipeline.StreamPerBackend:
+	case StreamPerBackend:
 		flags |= flagPerBackend
-	case pipeline.StreamPerOperator:
+	case StreamPerOperator:
 		flags |= flagPerOperator
 	}
 	if o.SetAffinity {

@@ -76,9 +76,9 @@ var operators = map[string]string{
 }
 
 // define returns the pipeline of a case; ok is false where it has what is tested elsewhere.
-func (c checkpointCase) define(t *testing.T, root string) (d *pipeline.Definition, ok bool) {
+func (c checkpointCase) define(t *testing.T, root string) (d *dali.Definition, ok bool) {
 	t.Helper()
-	o := pipeline.Options{BatchSize: c.Params.BatchSize, Seed: 1, Compat: dali.Mode(), EnableCheckpointing: true, PrefetchDepth: max(2, c.Params.Prefetch)}
+	o := saving(pipeline.Options{BatchSize: c.Params.BatchSize, Seed: 1, PrefetchDepth: max(2, c.Params.Prefetch)})
 	if c.Params.PipeSeed != nil {
 		o.Seed = *c.Params.PipeSeed
 	}
@@ -89,7 +89,7 @@ func (c checkpointCase) define(t *testing.T, root string) (d *pipeline.Definitio
 	if !known {
 		return nil, false
 	}
-	d, err := pipeline.Define(o, func(p *pipeline.Builder) []pipeline.Node {
+	d, err := dali.Define(o, func(p *pipeline.Builder) []pipeline.Node {
 		var outputs []pipeline.Node
 		if c.Params.Reader == "file" {
 			a := args(t, c.Params.Args)
@@ -124,7 +124,7 @@ func text(b *pipeline.Batch) string {
 	return string(out)
 }
 
-func next(t *testing.T, p *pipeline.Pipeline, n int) (delivered []string) {
+func next(t *testing.T, p *dali.Pipeline, n int) (delivered []string) {
 	t.Helper()
 	for range n {
 		b, err := p.Next(context.Background())
@@ -216,7 +216,7 @@ func TestCheckpointEntries(t *testing.T) {
 			return []pipeline.Node{uniform(p, op.Args{"seed": 5}), uniform(p, op.Args{"seed": 5})}
 		}, "__Uniform_0 00000005, __MakeContiguous_CpuToCpu___Uniform_0"},
 	} {
-		d, err := pipeline.Define(pipeline.Options{BatchSize: 3, Seed: 1, Compat: dali.Mode(), EnableCheckpointing: true}, c.define)
+		d, err := dali.Define(saving(pipeline.Options{BatchSize: 3, Seed: 1}), c.define)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,8 +251,8 @@ func TestCheckpointEntries(t *testing.T) {
 // Operators that draw alike have the seed of the first, and the words that are dealt to the others
 // go to nobody: the words are those of DALI's checkpoint of noise.gaussian([a, b]) and noise.gaussian(a).
 func TestDrawAlike(t *testing.T) {
-	o := pipeline.Options{BatchSize: 3, Seed: 1, Compat: dali.Mode(), EnableCheckpointing: true}
-	d, err := pipeline.Define(o, func(p *pipeline.Builder) []pipeline.Node {
+	o := saving(pipeline.Options{BatchSize: 3, Seed: 1})
+	d, err := dali.Define(o, func(p *pipeline.Builder) []pipeline.Node {
 		a, b, c := p.Op("random.uniform", nil)[0], p.Op("random.uniform", op.Args{"range": []float64{0, 1}})[0], p.Op("random.uniform", nil)[0]
 		p.DrawAlike(a, b)
 		return []pipeline.Node{a, b, c}
@@ -268,7 +268,7 @@ func TestDrawAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range []*pipeline.Definition{d, again} {
+	for _, d := range []*dali.Definition{d, again} {
 		b, err := start(t, d).AppendState(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -295,8 +295,13 @@ func TestDrawAlike(t *testing.T) {
 			return []pipeline.Node{a}
 		},
 	} {
-		if _, err := pipeline.Define(o, bad); !errors.Is(err, errs.Invalid) {
+		if _, err := dali.Define(o, bad); !errors.Is(err, errs.Invalid) {
 			t.Errorf("got %v, want an error of kind invalid", err)
 		}
 	}
+}
+
+// saving are options of a pipeline with checkpoints.
+func saving(o pipeline.Options) dali.PipelineOptions {
+	return dali.PipelineOptions{Options: o, EnableCheckpointing: true}
 }

@@ -22,7 +22,7 @@ const serializing = "dali.Serialize"
 //
 // Numbers are those of DALI where the definition is in [Mode]. Names of Bivouac's own way,
 // such as "resize#2", are kept.
-func Serialize(d *pipeline.Definition) ([]byte, error) {
+func Serialize(d *Definition) ([]byte, error) {
 	p, err := Proto(d)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func Serialize(d *pipeline.Definition) ([]byte, error) {
 }
 
 // Proto is what Serialize writes, before it is bytes.
-func Proto(d *pipeline.Definition) (*pipeproto.Pipeline, error) {
+func Proto(d *Definition) (*pipeproto.Pipeline, error) {
 	g, o := d.Graph(), d.Options()
 	p := &pipeproto.Pipeline{}
 	describe(p, o)
@@ -88,7 +88,7 @@ func edgeName(e graph.Edge) string {
 func sourceName(e graph.Edge) string { return e.Node.Name + "_" + strconv.Itoa(e.Output) }
 
 // operators returns the serialized form of a node, which is more than one of a source of several outputs.
-func operators(d *pipeline.Definition, n *graph.Node) ([]pipeproto.Op, error) {
+func operators(d *Definition, n *graph.Node) ([]pipeproto.Op, error) {
 	if n.Fed {
 		return sources(d, n)
 	}
@@ -135,7 +135,7 @@ func constants(n *graph.Node) ([]pipeproto.Argument, error) {
 }
 
 // sources returns an external source for each output of an input of the graph.
-func sources(d *pipeline.Definition, n *graph.Node) ([]pipeproto.Op, error) {
+func sources(d *Definition, n *graph.Node) ([]pipeproto.Op, error) {
 	o := d.SourceOptions(n.Name)
 	var ops []pipeproto.Op
 	for i, spec := range n.Declared() {

@@ -105,7 +105,7 @@ func TestDeserializeRefuses(t *testing.T) {
 	} {
 		p, err := pipeproto.UnmarshalYAML([]byte(c.yaml))
 		if err == nil {
-			_, err = dali.Define(p, nil)
+			_, err = dali.FromProto(p, nil)
 		}
 		if !errors.Is(err, c.kind) {
 			t.Errorf("%s: got %v, want %v", name, err, c.kind)

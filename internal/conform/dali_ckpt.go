@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
@@ -142,7 +143,7 @@ func (c *ckptCase) position(ctx context.Context, set *dalivec.Set, dir string, i
 }
 
 // runOrReset runs one iteration; nil is the end of an epoch, behind which the next begins.
-func runOrReset(ctx context.Context, p *pipeline.Pipeline) ([][]tensor.Tensor, error) {
+func runOrReset(ctx context.Context, p *dali.Pipeline) ([][]tensor.Tensor, error) {
 	b, err := p.Run(ctx, nil)
 	if errors.Is(err, io.EOF) {
 		return nil, p.Reset()
@@ -154,7 +155,7 @@ func runOrReset(ctx context.Context, p *pipeline.Pipeline) ([][]tensor.Tensor, e
 }
 
 // follow holds the next iterations against what is recorded.
-func (c *ckptCase) follow(ctx context.Context, set *dalivec.Set, p *pipeline.Pipeline, want []json.RawMessage) error {
+func (c *ckptCase) follow(ctx context.Context, set *dalivec.Set, p *dali.Pipeline, want []json.RawMessage) error {
 	for i, raw := range want {
 		got, err := runOrReset(ctx, p)
 		if err != nil {
@@ -201,7 +202,7 @@ func (c *ckptCase) compare(set *dalivec.Set, got [][]tensor.Tensor, want [][]dal
 }
 
 // sameCheckpoint reports how p's checkpoint differs from DALI's.
-func sameCheckpoint(p *pipeline.Pipeline, want []byte) error {
+func sameCheckpoint(p *dali.Pipeline, want []byte) error {
 	got, err := p.AppendState(nil)
 	if err != nil {
 		return err
@@ -243,7 +244,7 @@ func describeCheckpoint(b []byte) ([]string, error) {
 
 // sameAfter compares the checkpoint behind the recorded iterations, of which the
 // vectors have the fields alone.
-func (c *ckptCase) sameAfter(p *pipeline.Pipeline, i int) error {
+func (c *ckptCase) sameAfter(p *dali.Pipeline, i int) error {
 	want := c.Positions[i].After
 	b, err := p.AppendState(nil)
 	if err != nil {
@@ -270,7 +271,7 @@ func (c *ckptCase) sameAfter(p *pipeline.Pipeline, i int) error {
 }
 
 // pipeline makes the pipeline of the case, at a checkpoint or at the beginning.
-func (c *ckptCase) pipeline(ctx context.Context, set *dalivec.Set, dir string, checkpoint []byte) (*pipeline.Pipeline, error) {
+func (c *ckptCase) pipeline(ctx context.Context, set *dalivec.Set, dir string, checkpoint []byte) (*dali.Pipeline, error) {
 	o := daliOptions(c.Params.BatchSize, c.Params.PipeSeed)
 	o.EnableCheckpointing, o.PrefetchDepth, o.Checkpoint = true, c.Params.Prefetch, checkpoint
 	return newPipeline(ctx, o, func(b *pipeline.Builder) ([]pipeline.Node, error) {

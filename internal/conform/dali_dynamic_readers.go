@@ -33,7 +33,7 @@ type dynamicReader struct {
 		RNGSeed   uint64 `json:"rng_seed"`
 	}
 	Epochs   [][]dynamicBatch
-	Metadata readerMeta
+	Metadata dali.ReaderMeta
 	Restored []struct {
 		AfterEpoch int                 `json:"after_epoch"`
 		AfterBatch int                 `json:"after_batch"`
@@ -194,7 +194,11 @@ func (c *dynamicReader) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if want := readers.Metadata(c.Metadata.native()); m != want {
+	want := readers.Metadata{
+		EpochSize: c.Metadata.EpochSize, EpochSizePadded: c.Metadata.EpochSizePadded, NumberOfShards: int64(c.Metadata.NumberOfShards),
+		ShardID: int64(c.Metadata.ShardID), PadLastBatch: c.Metadata.PadLastBatch == 1, StickToShard: c.Metadata.StickToShard == 1,
+	}
+	if m != want {
 		return fmt.Errorf("metadata: got %+v, want %+v", m, want)
 	}
 	for i := range c.Restored {

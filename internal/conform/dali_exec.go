@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/proof/dalivec"
@@ -141,7 +142,7 @@ func (c *iteratorPolicy) run(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	defer closeAll()
-	return iterate(ctx, pipes, pipeline.IteratorOptions{ReaderName: "r", LastBatch: last, AutoReset: c.AutoReset, Lazy: !c.PrepareFirstBatch},
+	return iterate(ctx, pipes, dali.IteratorOptions{ReaderName: "r", LastBatch: last, AutoReset: c.AutoReset, Lazy: !c.PrepareFirstBatch},
 		func(t tensor.Tensor) (int64, error) { return fileIndex(t.Data) })
 }
 
@@ -177,7 +178,7 @@ func (c *iteratorOfSize) run(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	defer closeAll()
-	return iterate(ctx, pipes, pipeline.IteratorOptions{Size: max(0, c.Size), LastBatch: last, AutoReset: c.AutoReset}, firstNumber)
+	return iterate(ctx, pipes, dali.IteratorOptions{Size: max(0, c.Size), LastBatch: last, AutoReset: c.AutoReset}, firstNumber)
 }
 
 func lastBatch(policy string) (pipeline.LastBatch, error) {
@@ -190,8 +191,8 @@ func lastBatch(policy string) (pipeline.LastBatch, error) {
 }
 
 // iterate goes through three epochs and returns what is recorded of them.
-func iterate(ctx context.Context, pipes []*pipeline.Pipeline, o pipeline.IteratorOptions, decode func(tensor.Tensor) (int64, error)) (any, error) {
-	it, err := pipeline.NewIterator(ctx, pipes, o)
+func iterate(ctx context.Context, pipes []*dali.Pipeline, o dali.IteratorOptions, decode func(tensor.Tensor) (int64, error)) (any, error) {
+	it, err := dali.NewIterator(ctx, pipes, o)
 	if err != nil {
 		return nil, err
 	}
@@ -260,9 +261,8 @@ type sourceCycle struct {
 func (c *sourceCycle) expects() *recorded { return &c.Result }
 
 func (c *sourceCycle) run(ctx context.Context) (any, error) {
-	cycle, ok := map[any]pipeline.Cycle{
-		nil: pipeline.NoCycle, false: pipeline.NoCycle, "no": pipeline.NoCycle,
-		true: pipeline.CycleQuiet, "quiet": pipeline.CycleQuiet, "raise": pipeline.CycleRaise,
+	options, ok := map[any]pipeline.SourceOptions{
+		nil: {}, false: {}, "no": {}, true: {Endless: true}, "quiet": {Endless: true}, "raise": {EachEpoch: true},
 	}[c.Cycle]
 	if !ok {
 		return nil, fmt.Errorf("unknown cycle %v", c.Cycle)
@@ -288,7 +288,7 @@ func (c *sourceCycle) run(ctx context.Context) (any, error) {
 		})
 	}
 	p, err := newPipeline(ctx, daliOptions(c.BatchSize, nil), func(b *pipeline.Builder) ([]pipeline.Node, error) {
-		return pipeline.ExternalSource(b, source, pipeline.SourceOptions{Cycle: cycle}), nil
+		return pipeline.ExternalSource(b, source, options), nil
 	})
 	if err != nil {
 		return nil, err

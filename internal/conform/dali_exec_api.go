@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
@@ -52,7 +53,7 @@ func (c *runAPI) run(ctx context.Context) (any, error) {
 
 // callAPI calls a method and returns its entry in the trace: the numbers of the batch, a flag,
 // or the exception that stands for the error.
-func callAPI(ctx context.Context, p *pipeline.Pipeline, call string) ([]any, error) {
+func callAPI(ctx context.Context, p *dali.Pipeline, call string) ([]any, error) {
 	var b *pipeline.Batch
 	var err error
 	switch call {
@@ -136,9 +137,9 @@ func (c *properties) run(ctx context.Context) (any, error) {
 	}
 	return map[string]string{
 		"exec_pipelined": python(q.ExecPipelined), "exec_async": python(q.ExecAsync), "exec_separated": python(q.ExecSeparated),
-		"exec_dynamic":         map[pipeline.Switch]string{pipeline.Default: "None", pipeline.On: "True", pipeline.Off: "False"}[q.ExecDynamic],
+		"exec_dynamic":         map[dali.Switch]string{dali.Default: "None", dali.On: "True", dali.Off: "False"}[q.ExecDynamic],
 		"prefetch_queue_depth": depth, "cpu_queue_size": fmt.Sprint(q.CPUQueueSize), "gpu_queue_size": fmt.Sprint(q.GPUQueueSize),
-		"stream_policy": none(q.StreamPolicy == pipeline.StreamDefault, q.StreamPolicy), "concurrency": none(q.Concurrency == pipeline.ConcurrencyDefault, q.Concurrency),
+		"stream_policy": none(q.StreamPolicy == dali.StreamDefault, q.StreamPolicy), "concurrency": none(q.Concurrency == dali.ConcurrencyDefault, q.Concurrency),
 		"seed": none(q.Seed == 0, q.Seed), "py_num_workers": fmt.Sprint(q.PyNumWorkers), "py_start_method": q.PyStartMethod,
 		"is_restored_from_checkpoint": python(q.IsRestoredFromCheckpoint), "max_streams": fmt.Sprint(q.MaxStreams),
 		"default_cuda_stream_priority": fmt.Sprint(q.DefaultCUDAStreamPriority), "enable_memory_stats": python(q.EnableMemoryStats),

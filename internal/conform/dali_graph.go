@@ -59,8 +59,8 @@ func graphCases(set *dalivec.Set) ([]testCase, error) {
 }
 
 // deserialize reads a pipeline.
-func deserialize(b []byte) (*pipeline.Definition, error) {
-	return dali.Deserialize(b, &dali.DeserializeOptions{Options: pipeline.Options{Log: silent()}})
+func deserialize(b []byte) (*dali.Definition, error) {
+	return dali.Deserialize(b, &dali.DeserializeOptions{PipelineOptions: dali.PipelineOptions{Log: silent()}})
 }
 
 // operators are those that the pipeline uses.
@@ -123,7 +123,7 @@ func (c *graphCase) run(ctx context.Context, set *dalivec.Set) error {
 }
 
 // outputs holds what the pipeline gives against the record. Its files are relative to the inputs.
-func (c *graphCase) outputs(ctx context.Context, set *dalivec.Set, def *pipeline.Definition) error {
+func (c *graphCase) outputs(ctx context.Context, set *dalivec.Set, def *dali.Definition) error {
 	return inFolder(set.Path("inputs"), func() error {
 		p, err := def.New(ctx, nil)
 		if err != nil {
@@ -161,7 +161,7 @@ func (c *graphCase) outputs(ctx context.Context, set *dalivec.Set, def *pipeline
 }
 
 // feed gives each external source [i, j] for sample j of iteration i, all before the first run.
-func (c *graphCase) feed(p *pipeline.Pipeline) error {
+func (c *graphCase) feed(p *dali.Pipeline) error {
 	proto, err := pipeproto.Parse(c.serialized)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (c *graphCase) feed(p *pipeline.Pipeline) error {
 
 // properties compares what a deserialized pipeline tells about itself. Whether it is
 // pipelined is left out: DALI says of every deserialized pipeline that it is not.
-func (c *graphCase) properties(p *pipeline.Pipeline) error {
+func (c *graphCase) properties(p *dali.Pipeline) error {
 	q := p.Properties()
 	got := map[string]string{
 		"max_batch_size": strconv.Itoa(q.MaxBatchSize), "num_threads": strconv.Itoa(q.NumThreads), "seed": fmt.Sprint(q.Seed), "device_id": "None",

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/proof/dalivec"
 )
@@ -22,7 +23,7 @@ func runOps(ctx context.Context, set *dalivec.Set, c *dalivec.Case) (dalivec.Res
 	}
 	seed := c.Seed()
 	o := daliOptions(c.Batch, &seed)
-	o.PrefetchDepth, o.ExecPipelined, o.ExecAsync = 1, pipeline.Off, pipeline.Off
+	o.PrefetchDepth, o.ExecPipelined, o.ExecAsync = 1, dali.Off, dali.Off
 	p, err := newPipeline(ctx, o, func(b *pipeline.Builder) ([]pipeline.Node, error) {
 		g := &grapher{b: b}
 		names := map[string]any{}

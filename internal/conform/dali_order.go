@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/proof/dalivec"
@@ -27,26 +28,9 @@ type orderCase struct {
 		PipePrefetch  int    `json:"pipe_prefetch"`
 		Args          map[string]any
 	}
-	Meta            readerMeta `json:"reader_meta"`
+	Meta            dali.ReaderMeta `json:"reader_meta"`
 	Indices, Labels [][]int64
 	Error           *dalivec.Raised
-}
-
-// readerMeta is what Pipeline.reader_meta gives in DALI.
-type readerMeta struct {
-	EpochSize       int64 `json:"epoch_size"`
-	EpochSizePadded int64 `json:"epoch_size_padded"`
-	NumberOfShards  int64 `json:"number_of_shards"`
-	ShardID         int64 `json:"shard_id"`
-	PadLastBatch    int   `json:"pad_last_batch"`
-	StickToShard    int   `json:"stick_to_shard"`
-}
-
-func (m readerMeta) native() pipeline.ReaderMeta {
-	return pipeline.ReaderMeta{
-		EpochSize: m.EpochSize, EpochSizePadded: m.EpochSizePadded, NumberOfShards: m.NumberOfShards, ShardID: m.ShardID,
-		PadLastBatch: m.PadLastBatch == 1, StickToShard: m.StickToShard == 1,
-	}
 }
 
 func orderCases(set *dalivec.Set) ([]testCase, error) {
@@ -118,7 +102,7 @@ func (c *orderCase) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if want := c.Meta.native(); meta != want {
+	if want := c.Meta; meta != want {
 		return fmt.Errorf("reader_meta: got %+v, want %+v", meta, want)
 	}
 	got, err := takeBatches(ctx, p, len(c.Indices))

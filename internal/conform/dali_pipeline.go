@@ -15,8 +15,8 @@ import (
 
 // daliOptions are those of a pipeline of the vectors: in DALI's mode, one thread,
 // seed 1 where the section gives none.
-func daliOptions(batch int, seed *int64) pipeline.Options {
-	o := pipeline.Options{Compat: dali.Mode(), BatchSize: batch, NumThreads: 1, Seed: 1, Log: silent()}
+func daliOptions(batch int, seed *int64) dali.PipelineOptions {
+	o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: batch, NumThreads: 1, Seed: 1}, Log: silent()}
 	if seed != nil {
 		o.Seed = uint64(*seed)
 	}
@@ -27,9 +27,9 @@ func daliOptions(batch int, seed *int64) pipeline.Options {
 func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // newPipeline defines a pipeline and makes it.
-func newPipeline(ctx context.Context, o pipeline.Options, define func(b *pipeline.Builder) ([]pipeline.Node, error)) (*pipeline.Pipeline, error) {
+func newPipeline(ctx context.Context, o dali.PipelineOptions, define func(b *pipeline.Builder) ([]pipeline.Node, error)) (*dali.Pipeline, error) {
 	var failed error
-	def, err := pipeline.Define(o, func(b *pipeline.Builder) []pipeline.Node {
+	def, err := dali.Define(o, func(b *pipeline.Builder) []pipeline.Node {
 		nodes, err := define(b)
 		failed = err
 		return nodes
@@ -44,7 +44,7 @@ func newPipeline(ctx context.Context, o pipeline.Options, define func(b *pipelin
 }
 
 // takeBatches returns copies of the next batches.
-func takeBatches(ctx context.Context, p *pipeline.Pipeline, n int) (dalivec.Results, error) {
+func takeBatches(ctx context.Context, p *dali.Pipeline, n int) (dalivec.Results, error) {
 	var out dalivec.Results
 	for range n {
 		b, err := p.Next(ctx)
@@ -93,7 +93,7 @@ func fileTree(ctx context.Context, n, classes int) (root string, names []string,
 }
 
 // severalPipelines makes n pipelines, which closeAll closes.
-func severalPipelines(ctx context.Context, n int, o pipeline.Options, define func(b *pipeline.Builder, i int) []pipeline.Node) (pipes []*pipeline.Pipeline, closeAll func(), err error) {
+func severalPipelines(ctx context.Context, n int, o dali.PipelineOptions, define func(b *pipeline.Builder, i int) []pipeline.Node) (pipes []*dali.Pipeline, closeAll func(), err error) {
 	closeAll = func() {
 		for _, p := range pipes {
 			p.Close() //nolint:errcheck // there is nothing to lose

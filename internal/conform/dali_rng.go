@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/compat/dali/stateproto"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/proof/dalivec"
@@ -173,7 +174,7 @@ func nodesOf(v any) []pipeline.Node {
 }
 
 // randomStates returns the states of random operators in a checkpoint of p.
-func randomStates(p *pipeline.Pipeline) ([][2]string, error) {
+func randomStates(p *dali.Pipeline) ([][2]string, error) {
 	b, err := p.AppendState(nil)
 	if err != nil {
 		return nil, err

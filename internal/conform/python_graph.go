@@ -242,9 +242,9 @@ func (g *grapher) method(m *machine, receiver any, name string, args []any, kw m
 		case "property":
 			return g.made(r.Property(fmt.Sprint(args...)))
 		case "gpu":
-			return g.made(r.GPU())
+			return g.made(r.On("gpu"))
 		case "cpu":
-			return g.made(r.CPU())
+			return g.made(r.On("cpu"))
 		}
 	}
 	return nil, fmt.Errorf("unknown method %s of %T", name, receiver)

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/proof/dalivec"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // setOptions sets options by DALI's names.
-func setOptions(o *pipeline.Options, opts map[string]any) error {
+func setOptions(o *dali.PipelineOptions, opts map[string]any) error {
 	for name, v := range opts {
 		if queues, ok := v.(map[string]any); !ok {
 			var err error
@@ -28,9 +28,9 @@ func setOptions(o *pipeline.Options, opts map[string]any) error {
 }
 
 // setOption sets an option by DALI's name. A value that Go's types do not let in is an exception.
-func setOption(o *pipeline.Options, name string, v any) error {
-	onOff := map[any]pipeline.Switch{true: pipeline.On, false: pipeline.Off}
-	switches := map[string]*pipeline.Switch{"exec_pipelined": &o.ExecPipelined, "exec_async": &o.ExecAsync, "exec_dynamic": &o.ExecDynamic}
+func setOption(o *dali.PipelineOptions, name string, v any) error {
+	onOff := map[any]dali.Switch{true: dali.On, false: dali.Off}
+	switches := map[string]*dali.Switch{"exec_pipelined": &o.ExecPipelined, "exec_async": &o.ExecAsync, "exec_dynamic": &o.ExecDynamic}
 	bools := map[string]*bool{
 		"enable_checkpointing": &o.EnableCheckpointing, "enable_memory_stats": &o.EnableMemoryStats, "set_affinity": &o.SetAffinity,
 	}

@@ -28,10 +28,10 @@ type programmer struct {
 
 // program is a pipeline of a program.
 type program struct {
-	def  *pipeline.Definition
-	pipe *pipeline.Pipeline // nil: not built
+	def  *dali.Definition
+	pipe *dali.Pipeline // nil: not built
 
-	building *pipeline.Builder // of dali.Pipeline(), until it is built
+	building *dali.Builder // of dali.Pipeline(), until it is built
 }
 
 func (h *programmer) close() {
@@ -60,7 +60,7 @@ func (h *programmer) call(m *machine, name string, args []any, kw map[string]any
 
 // detached appends an operator to a graph of its own, as DALI does outside of pipelines.
 func (h *programmer) detached(appendTo func() (any, error)) (v any, err error) {
-	_, failed := pipeline.Define(daliOptions(2, nil), func(b *pipeline.Builder) []pipeline.Node {
+	_, failed := dali.Define(daliOptions(2, nil), func(b *pipeline.Builder) []pipeline.Node {
 		h.b = b
 		defer func() { h.b = nil }()
 		v, err = appendTo()
@@ -93,7 +93,7 @@ func (h *programmer) pipe(m *machine, outs any, kw map[string]any) (any, error) 
 			return nil, err
 		}
 	}
-	def, err := pipeline.Define(o, func(b *pipeline.Builder) []pipeline.Node {
+	def, err := dali.Define(o, func(b *pipeline.Builder) []pipeline.Node {
 		h.b = b
 		defer func() { h.b = nil }()
 		v, err := m.apply(outs)
@@ -139,11 +139,11 @@ func (h *programmer) begin(kw map[string]any) (any, error) {
 			return nil, err
 		}
 	}
-	b, err := pipeline.NewBuilder(o)
+	b, err := dali.NewBuilder(o)
 	if err != nil {
 		return nil, err
 	}
-	h.b = b
+	h.b = b.Builder
 	p := &program{building: b}
 	h.made = append(h.made, p)
 	return p, nil
@@ -153,7 +153,7 @@ func (h *programmer) begin(kw map[string]any) (any, error) {
 func (h *programmer) build(p *program) (err error) {
 	if p.building != nil {
 		b := p.building
-		if p.building = nil; h.b == b {
+		if p.building = nil; h.b == b.Builder {
 			h.b = nil
 		}
 		if p.def, err = b.Definition(); err != nil {
@@ -180,7 +180,7 @@ func (h *programmer) setOutputs(p *program, args []any) error {
 }
 
 // onlyInYAML returns the lines of the serialized form for an option of a value that
-// pipeline.Options cannot have: 0 where it means the default, None, or a text.
+// dali.PipelineOptions cannot have: 0 where it means the default, None, or a text.
 func onlyInYAML(name string, v any) ([]string, bool) {
 	fields, ok := map[string][]string{
 		"batch_size": {"batch_size"}, "num_threads": {"num_threads"}, "prefetch_queue_depth": {"prefetch_queue_depth_cpu", "prefetch_queue_depth_gpu"},
@@ -207,7 +207,7 @@ func onlyInYAML(name string, v any) ([]string, bool) {
 }
 
 // throughYAML writes a definition as YAML, replaces lines of it and reads it again.
-func throughYAML(def *pipeline.Definition, lines []string) (*pipeline.Definition, error) {
+func throughYAML(def *dali.Definition, lines []string) (*dali.Definition, error) {
 	p, err := dali.Proto(def)
 	if err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func throughYAML(def *pipeline.Definition, lines []string) (*pipeline.Definition
 	if p, err = pipeproto.UnmarshalYAML([]byte(strings.Join(text, "\n"))); err != nil {
 		return nil, err
 	}
-	return dali.Define(p, nil)
+	return dali.FromProto(p, nil)
 }
 
 // restore is ckpt(outs1, outs2, it=1): a checkpoint of one pipeline after it runs, restored into another.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -139,12 +140,13 @@ func TestLambdasHaveAScope(t *testing.T) {
 }
 
 func TestOptionsByDALIsNames(t *testing.T) {
-	var o pipeline.Options
+	var o dali.PipelineOptions
 	err := setOptions(&o, map[string]any{
 		"exec_async": false, "enable_checkpointing": true, "num_threads": json.Number("3"), "seed": json.Number("7"), "output_ndim": json.Number("2"),
 		"prefetch_queue_depth": map[string]any{"cpu_size": json.Number("3"), "gpu_size": json.Number("4")},
 	})
-	want := pipeline.Options{ExecAsync: pipeline.Off, EnableCheckpointing: true, NumThreads: 3, Seed: 7, OutputNDim: []int{2}, CPUQueueSize: 3, GPUQueueSize: 4}
+	want := dali.PipelineOptions{Options: pipeline.Options{NumThreads: 3, Seed: 7, OutputNDim: []int{2}}, ExecAsync: dali.Off, EnableCheckpointing: true,
+		CPUQueueSize: 3, GPUQueueSize: 4}
 	if d := cmp.Diff(want, o); err != nil || d != "" {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}

@@ -95,6 +95,17 @@ func openPipeline(t *testing.T, o pipeline.Options, define func(p *pipeline.Buil
 	return p
 }
 
+// openIterated opens the ordered pipeline with DALI's calls.
+func openIterated(t *testing.T, o dali.PipelineOptions) *dali.Pipeline {
+	t.Helper()
+	o.NumThreads = 1
+	d, err := dali.Define(o, ordered)
+	check(t, err)
+	p, err := d.New(t.Context(), nil)
+	check(t, err)
+	return p
+}
+
 // batchText is what a batch holds.
 func batchText(b *pipeline.Batch) string {
 	s := fmt.Sprint(b.Epoch, " ", b.Index, " ", b.Position, " ", b.IDs)
@@ -129,7 +140,7 @@ func pipelineSpecimens() []specimen {
 	add("noise.json", own, noisy, 3)
 	add("faults.json", pipeline.Options{BatchSize: 4, Seed: 7, OnError: map[string]pipeline.ErrorPolicy{"reader": pipeline.SkipOnError}}, decoding, 0)
 
-	mode := pipeline.Options{BatchSize: 4, Seed: 7, Compat: dali.Mode(), EnableCheckpointing: true}
+	mode := pipeline.Options{BatchSize: 4, Seed: 7, Compat: dali.CheckpointMode()}
 	add("dali-start.bin", mode, reading, 0)
 	add("dali-shuffled.bin", mode, reading, 3)
 	add("dali-third-epoch.bin", mode, reading, 13)
@@ -137,14 +148,17 @@ func pipelineSpecimens() []specimen {
 	add("dali-squares.bin", mode, squares, 2)
 	add("dali-noise.bin", mode, noisy, 3)
 
-	for name, o := range map[string]pipeline.Options{"iterator.json": {BatchSize: 4, Seed: 7, LastBatch: pipeline.Fill}, "dali-iterator.bin": mode} {
+	for name, o := range map[string]dali.PipelineOptions{
+		"iterator.json":     {Options: pipeline.Options{BatchSize: 4, Seed: 7, LastBatch: pipeline.Fill}, Native: true},
+		"dali-iterator.bin": {Options: mode},
+	} {
 		all = append(all, specimen{
 			name: "pipeline/" + name,
 			write: func(t *testing.T, path string) {
 				files(t, 17)
-				p := openPipeline(t, o, ordered)
+				p := openIterated(t, o)
 				defer p.Close()
-				it, err := pipeline.NewIterator(t.Context(), []*pipeline.Pipeline{p}, pipeline.IteratorOptions{ReaderName: "reader", AutoReset: true})
+				it, err := dali.NewIterator(t.Context(), []*dali.Pipeline{p}, dali.IteratorOptions{ReaderName: "reader", AutoReset: true})
 				check(t, err)
 				for range 7 {
 					if _, err := it.Next(t.Context()); err != io.EOF {
@@ -158,10 +172,10 @@ func pipelineSpecimens() []specimen {
 			read: func(t *testing.T, path string) string {
 				saved := readFile(t, path)
 				files(t, 17)
-				p := openPipeline(t, o, ordered)
+				p := openIterated(t, o)
 				defer p.Close()
 				check(t, p.SetState(saved))
-				it, err := pipeline.NewIterator(t.Context(), []*pipeline.Pipeline{p}, pipeline.IteratorOptions{ReaderName: "reader", AutoReset: true})
+				it, err := dali.NewIterator(t.Context(), []*dali.Pipeline{p}, dali.IteratorOptions{ReaderName: "reader", AutoReset: true})
 				check(t, err)
 				s := ""
 				for range 7 {
@@ -186,7 +200,7 @@ func definition(name string) specimen {
 	return specimen{
 		name: "pipeline/" + name,
 		write: func(t *testing.T, path string) {
-			d, err := pipeline.Define(pipeline.Options{BatchSize: 4, Seed: 7, Compat: dali.Mode()}, reading)
+			d, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 4, Seed: 7}}, reading)
 			check(t, err)
 			p, err := dali.Proto(d)
 			check(t, err)

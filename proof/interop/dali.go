@@ -57,7 +57,7 @@ type daliSample struct {
 }
 
 // batchesOf are what p delivers next.
-func batchesOf(ctx context.Context, p *pipeline.Pipeline, n int) ([][]daliList, error) {
+func batchesOf(ctx context.Context, p *dali.Pipeline, n int) ([][]daliList, error) {
 	var all [][]daliList
 	for range n {
 		b, err := p.Next(ctx)
@@ -126,7 +126,10 @@ func writeDALICase(ctx context.Context, dir string, r *rand.Rand) error {
 	}
 	return within(dir, func() error {
 		m := &daliMaker{r: r, samples: samples, batch: 1 + r.IntN(6)}
-		d, err := pipeline.Define(pipeline.Options{BatchSize: m.batch, Seed: uint64(r.IntN(1 << 20)), Compat: dali.Mode(), EnableCheckpointing: true, NumThreads: 2}, m.define)
+		d, err := dali.Define(dali.PipelineOptions{
+			Options:             pipeline.Options{BatchSize: m.batch, Seed: uint64(r.IntN(1 << 20)), NumThreads: 2},
+			EnableCheckpointing: true,
+		}, m.define)
 		if err != nil {
 			return err
 		}
@@ -135,7 +138,7 @@ func writeDALICase(ctx context.Context, dir string, r *rand.Rand) error {
 }
 
 // feed notes the external sources: one for each output that something takes.
-func (t *daliTruth) feed(d *pipeline.Definition) {
+func (t *daliTruth) feed(d *dali.Definition) {
 	g := d.Graph()
 	edges := slices.Clone(g.Outputs)
 	for _, n := range g.Nodes {
@@ -152,7 +155,7 @@ func (t *daliTruth) feed(d *pipeline.Definition) {
 }
 
 // record writes a pipeline, what it delivers and its checkpoint.
-func record(ctx context.Context, d *pipeline.Definition, m *daliMaker, after int) error {
+func record(ctx context.Context, d *dali.Definition, m *daliMaker, after int) error {
 	b, err := dali.Serialize(d)
 	if err != nil {
 		return err
@@ -251,7 +254,7 @@ func compareDALICase(ctx context.Context, truth *daliTruth) error {
 	if truth.Resumed != nil {
 		rest = truth.Resumed
 	}
-	q, err := d.New(ctx, &pipeline.Options{Checkpoint: want})
+	q, err := d.New(ctx, &dali.PipelineOptions{Checkpoint: want})
 	if err != nil {
 		return err
 	}
@@ -261,7 +264,7 @@ func compareDALICase(ctx context.Context, truth *daliTruth) error {
 
 // untilCheckpoint returns the batches up to a checkpoint, the checkpoint, and the operators whose
 // state the last batch left as it was although they draw.
-func untilCheckpoint(ctx context.Context, p *pipeline.Pipeline, after int) (batches [][]daliList, checkpoint []byte, idle []string, err error) {
+func untilCheckpoint(ctx context.Context, p *dali.Pipeline, after int) (batches [][]daliList, checkpoint []byte, idle []string, err error) {
 	if batches, err = batchesOf(ctx, p, after-1); err != nil {
 		return nil, nil, nil, err
 	}
@@ -316,7 +319,7 @@ func sameCheckpoint(got, want []byte, idle []string) error {
 	return nil
 }
 
-func compareBatches(ctx context.Context, p *pipeline.Pipeline, what string, want [][]daliList) error {
+func compareBatches(ctx context.Context, p *dali.Pipeline, what string, want [][]daliList) error {
 	got, err := batchesOf(ctx, p, len(want))
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)

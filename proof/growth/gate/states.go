@@ -109,8 +109,8 @@ func holed(tb growth.TB, n int) string {
 
 // stateOps are definitions of pipelines, and states of what has many parts.
 func stateOps() []growth.Op {
-	chain := func(n int) (*pipeline.Definition, error) {
-		return pipeline.Define(pipeline.Options{BatchSize: 1, Seed: 1}, func(b *pipeline.Builder) []pipeline.Node {
+	chain := func(n int) (*dali.Definition, error) {
+		return dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 1, Seed: 1}, Native: true}, func(b *pipeline.Builder) []pipeline.Node {
 			x := b.Op("random.uniform", nil)[0]
 			for i := range n {
 				d := tensor.Float32
@@ -165,7 +165,7 @@ func stateOps() []growth.Op {
 				if _, err := p.Next(context.Background()); err != nil {
 					return err
 				}
-				b, err := p.Checkpoint()
+				b, err := p.AppendState(nil)
 				if err != nil {
 					return err
 				}

@@ -1,4 +1,4 @@
-package pipeline
+package dali
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -24,7 +25,7 @@ type IteratorOptions struct {
 	// LastBatch is what becomes of the samples that do not fill the last batch of an epoch: with Fill
 	// what the reader gives, the last sample repeated or samples of the next epoch; with Partial
 	// only those of the epoch; with Drop none.
-	LastBatch LastBatch
+	LastBatch pipeline.LastBatch
 	// LastBatchPadded says that the last batch is padded, where no ReaderName tells.
 	LastBatchPadded bool
 	// AutoReset begins the next epoch at the end of one.
@@ -44,32 +45,32 @@ type Iterator struct {
 	pipes    []*Pipeline
 	options  IteratorOptions
 	count    epochCount
-	first    []*Batch                 // made ahead by NewIterator
+	first    []*pipeline.Batch        // made ahead by NewIterator
 	ended    bool                     // NewIterator found the epoch at its end, which Next tells
 	begun    bool                     // batches were scheduled
 	consumed bool                     // a batch was asked for
 	initial  func() ([][]byte, error) // states of the pipelines before the first batch
-	out      []*Batch
+	out      []*pipeline.Batch
 }
 
 // NewIterator returns an iterator over pipelines, at their beginning or where states that
 // Checkpoints gave have brought them.
 func NewIterator(ctx context.Context, pipes []*Pipeline, o IteratorOptions) (*Iterator, error) {
-	const what = "pipeline.NewIterator"
+	const what = "dali.NewIterator"
 	bad := func(subject, want, got string) error {
 		return &errs.Error{Kind: errs.Invalid, Op: what, Subject: subject, Want: want, Got: got}
 	}
 	if len(pipes) == 0 {
 		return nil, bad("pipelines", "at least one", "none")
 	}
-	batch := pipes[0].options.BatchSize
+	batch := pipes[0].Options().BatchSize
 	for _, p := range pipes {
-		if p.options.BatchSize != batch {
-			return nil, bad("pipelines", fmt.Sprintf("a batch size of %d, as of the first", batch), fmt.Sprint(p.options.BatchSize))
+		if p.Options().BatchSize != batch {
+			return nil, bad("pipelines", fmt.Sprintf("a batch size of %d, as of the first", batch), fmt.Sprint(p.Options().BatchSize))
 		}
 	}
 	switch {
-	case o.LastBatch > Fill:
+	case o.LastBatch > pipeline.Fill:
 		return nil, bad("IteratorOptions.LastBatch", "Partial, Drop or Fill", o.LastBatch.String())
 	case o.Size < 0:
 		return nil, bad("IteratorOptions.Size", "0 or more", fmt.Sprint(o.Size))
@@ -90,7 +91,7 @@ func NewIterator(ctx context.Context, pipes []*Pipeline, o IteratorOptions) (*It
 			return nil, errs.Wrap(what, "", err)
 		}
 	} else if o.Size == 0 {
-		it.count.last, it.count.padded = Fill, false
+		it.count.last, it.count.padded = pipeline.Fill, false
 	}
 	resumed, err := it.resume()
 	states, noStates := it.states()
@@ -109,7 +110,7 @@ func NewIterator(ctx context.Context, pipes []*Pipeline, o IteratorOptions) (*It
 
 // Next returns the next batch of every pipeline, which are the caller's until the next call. At the
 // end of an epoch it returns io.EOF, again and again until Reset, or once with AutoReset.
-func (it *Iterator) Next(ctx context.Context) ([]*Batch, error) {
+func (it *Iterator) Next(ctx context.Context) ([]*pipeline.Batch, error) {
 	it.consumed = true
 	if b := it.first; b != nil {
 		it.first = nil
@@ -123,8 +124,8 @@ func (it *Iterator) Next(ctx context.Context) ([]*Batch, error) {
 }
 
 // Epoch yields the rest of the epoch; after its end, the next one.
-func (it *Iterator) Epoch(ctx context.Context) iter.Seq2[[]*Batch, error] {
-	return func(yield func([]*Batch, error) bool) {
+func (it *Iterator) Epoch(ctx context.Context) iter.Seq2[[]*pipeline.Batch, error] {
+	return func(yield func([]*pipeline.Batch, error) bool) {
 		if it.count.counter != 0 && it.consumed {
 			if err := it.Reset(ctx); err != nil {
 				yield(nil, err)
@@ -141,7 +142,7 @@ func (it *Iterator) Epoch(ctx context.Context) iter.Seq2[[]*Batch, error] {
 }
 
 // next makes the next batches.
-func (it *Iterator) next(ctx context.Context) ([]*Batch, error) {
+func (it *Iterator) next(ctx context.Context) ([]*pipeline.Batch, error) {
 	if err := it.share(ctx); err != nil {
 		return nil, err
 	}
@@ -189,8 +190,8 @@ func (it *Iterator) checkFull() error {
 	for _, b := range it.out {
 		for _, o := range b.Outputs {
 			if n := int64(o.NumSamples()); n != it.count.batch && it.count.size > 0 {
-				return &errs.Error{Kind: errs.Invalid, Op: "pipeline.Iterator", Want: fmt.Sprintf("full batches of %d samples", it.count.batch), Got: fmt.Sprint(n),
-					Remedy: "make the pipelines with Options.Compat of DALI or LastBatch Fill, or go without ReaderName and Size"}
+				return &errs.Error{Kind: errs.Invalid, Op: "dali.Iterator", Want: fmt.Sprintf("full batches of %d samples", it.count.batch), Got: fmt.Sprint(n),
+					Remedy: "make the pipelines with Mode or with LastBatch Fill, or go without ReaderName and Size"}
 			}
 		}
 	}
@@ -235,7 +236,7 @@ func (it *Iterator) trim() {
 		cut.IDs = b.IDs[:min(int(n), len(b.IDs))]
 		it.out[i] = &cut
 	}
-	it.out = slices.DeleteFunc(it.out, func(b *Batch) bool { return it.options.ReaderName == "" && b.Outputs[0].NumSamples() == 0 })
+	it.out = slices.DeleteFunc(it.out, func(b *pipeline.Batch) bool { return it.options.ReaderName == "" && b.Outputs[0].NumSamples() == 0 })
 }
 
 // Reset begins the next epoch at the end of one; before that it does nothing, but with Drop when only
@@ -288,14 +289,9 @@ func (it *Iterator) Checkpoints() ([][]byte, error) {
 func (it *Iterator) states() ([][]byte, error) {
 	states := make([][]byte, len(it.pipes))
 	for i, p := range it.pipes {
-		if p.noStates != nil {
-			return nil, errs.Wrap("pipeline.Iterator", "", p.noStates)
-		}
-		at := p.progress()
-		at.Iterator = []byte(it.count.text())
 		var err error
-		if states[i], err = p.codec.AppendState(nil, at); err != nil {
-			return nil, errs.Wrap("pipeline.Iterator", "", err)
+		if states[i], err = p.AppendStateWith(nil, []byte(it.count.text())); err != nil {
+			return nil, errs.Wrap("dali.Iterator", "", err)
 		}
 	}
 	return states, nil
@@ -303,10 +299,10 @@ func (it *Iterator) states() ([][]byte, error) {
 
 // resume takes the counters that came with the states of the pipelines.
 func (it *Iterator) resume() (bool, error) {
-	text := it.pipes[0].counters
+	text := it.pipes[0].Consumer()
 	for _, p := range it.pipes {
-		if !slices.Equal(text, p.counters) {
-			return false, &errs.Error{Kind: errs.Mismatch, Subject: "counters in the states of the pipelines", Want: string(text), Got: string(p.counters)}
+		if !slices.Equal(text, p.Consumer()) {
+			return false, &errs.Error{Kind: errs.Mismatch, Subject: "counters in the states of the pipelines", Want: string(text), Got: string(p.Consumer())}
 		}
 	}
 	if len(text) == 0 {

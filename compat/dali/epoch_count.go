@@ -1,10 +1,11 @@
-package pipeline
+package dali
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
 // epochCount counts the samples that an Iterator took, and knows where its epochs end.
@@ -15,7 +16,7 @@ import (
 type epochCount struct {
 	batch   int64
 	pipes   int64
-	last    LastBatch
+	last    pipeline.LastBatch
 	padded  bool
 	counter int64
 	size    int64 // where the epoch ends; -1: nowhere
@@ -39,7 +40,7 @@ func (c *epochCount) shard(pipes []*Pipeline, reader string) error {
 		if i == 0 {
 			first = m
 		}
-		c.ids = append(c.ids, m.ShardID)
+		c.ids = append(c.ids, int64(m.ShardID))
 		for _, f := range []struct {
 			name      string
 			want, got any
@@ -52,14 +53,14 @@ func (c *epochCount) shard(pipes []*Pipeline, reader string) error {
 			}
 		}
 	}
-	n, shards := first.EpochSize, first.NumberOfShards
-	c.stick, c.padded = first.StickToShard, first.PadLastBatch
+	n, shards := first.EpochSize, int64(first.NumberOfShards)
+	c.stick, c.padded = first.StickToShard == 1, first.PadLastBatch == 1
 	for i := range shards {
 		c.sizes = append(c.sizes, (i+1)*n/shards-i*n/shards)
 	}
 	c.initial, c.ahead = slices.Clone(c.sizes), make([]int64, shards)
 	switch {
-	case c.last == Drop:
+	case c.last == pipeline.Drop:
 		c.size = n / shards
 	case c.padded:
 		c.size = first.EpochSizePadded / shards
@@ -88,7 +89,7 @@ func (c *epochCount) after() int64 {
 
 // dropsNext reports whether the next batch is dropped, for it would not be full.
 func (c *epochCount) dropsNext() bool {
-	if c.last != Drop {
+	if c.last != pipeline.Drop {
 		return false
 	}
 	after := c.after()
@@ -112,7 +113,7 @@ func (c *epochCount) advance() (dropped bool) {
 
 // kept returns how many samples of each pipeline's last batch are of the epoch; nil: all.
 func (c *epochCount) kept() []int64 {
-	if c.last != Partial || c.counter <= c.size && !c.sharded() {
+	if c.last != pipeline.Partial || c.counter <= c.size && !c.sharded() {
 		return nil
 	}
 	kept := make([]int64, c.pipes)
@@ -129,7 +130,7 @@ func (c *epochCount) kept() []int64 {
 
 // reset begins the next epoch.
 func (c *epochCount) reset() {
-	carries := c.last == Fill && !c.padded // samples of the next epoch came already
+	carries := c.last == pipeline.Fill && !c.padded // samples of the next epoch came already
 	switch {
 	case !carries:
 		c.counter = 0
@@ -191,7 +192,7 @@ func (c *epochCount) length() int64 {
 	switch {
 	case c.size < 0:
 		return 0
-	case c.last == Drop:
+	case c.last == pipeline.Drop:
 		return c.size / step
 	}
 	return (c.size + step - 1) / step

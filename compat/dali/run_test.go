@@ -1,4 +1,4 @@
-package pipeline_test
+package dali_test
 
 import (
 	"context"
@@ -14,15 +14,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bivouac-ml/bivouac/compat/dali"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/pipeline/fn"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// recorded reads a list of what DALI did from the vectors, or skips the test.
-func recorded[T any](t *testing.T, name string) []T {
+// recordedExec reads a list of what DALI did from the vectors, or skips the test.
+func recordedExec[T any](t *testing.T, name string) []T {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "shared", "vectors", "dali", "exec.json"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "vectors", "dali", "exec.json"))
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("no vectors here")
 	}
@@ -45,12 +47,44 @@ type outcome[T any] struct {
 }
 
 // options of a recorded pipeline: a simple executor makes each batch when it is asked for.
-func recordedOptions(batch, prefetch int, opts map[string]any) pipeline.Options {
+func recordedOptions(batch, prefetch int, opts map[string]any) dali.PipelineOptions {
 	o := pipeline.Options{BatchSize: batch, PrefetchDepth: prefetch, NumThreads: 1}
 	if opts["exec_pipelined"] == false {
 		o.PrefetchDepth = pipeline.NoPrefetch
 	}
-	return o
+	return native(o)
+}
+
+// native are options of a pipeline of which only the calls are DALI's.
+func native(o pipeline.Options) dali.PipelineOptions {
+	return dali.PipelineOptions{Options: o, Native: true}
+}
+
+func startPipe(t testing.TB, o dali.PipelineOptions, define func(p *pipeline.Builder) []pipeline.Node) *dali.Pipeline {
+	t.Helper()
+	d, err := dali.Define(o, define)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := d.New(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+// numbersOf returns the numbers of each sample.
+func numbersOf(t testing.TB, b *pipeline.Batch) (list [][]int32) {
+	t.Helper()
+	for s := range b.Outputs[0].NumSamples() {
+		v, err := tensor.Of[int32](b.Outputs[0].Sample(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, append([]int32(nil), v...))
+	}
+	return list
 }
 
 func ints(v ...int32) tensor.Tensor { return tensor.FromSlice(v, len(v)) }
@@ -76,8 +110,8 @@ func TestRunAPIAsDALI(t *testing.T) {
 		Opts     map[string]any
 		Trace    outcome[[][]any]
 	}
-	for _, c := range recorded[c](t, "run_api") {
-		p := start(t, recordedOptions(1, 2, c.Opts), func(b *pipeline.Builder) []pipeline.Node {
+	for _, c := range recordedExec[c](t, "run_api") {
+		p := startPipe(t, recordedOptions(1, 2, c.Opts), func(b *pipeline.Builder) []pipeline.Node {
 			return pipeline.ExternalSource(b, pipeline.BatchFunc(func(_ context.Context, info pipeline.BatchInfo) ([]pipeline.Data, error) {
 				return []pipeline.Data{[]tensor.Tensor{ints(int32(info.Iteration))}}, nil
 			}), pipeline.SourceOptions{})
@@ -142,8 +176,8 @@ func TestFeedInputAsDALI(t *testing.T) {
 		Opts     map[string]any
 		Result   outcome[value]
 	}
-	for _, c := range recorded[c](t, "feed_input") {
-		p := start(t, recordedOptions(c.Batch, c.Prefetch, c.Opts), func(b *pipeline.Builder) []pipeline.Node {
+	for _, c := range recordedExec[c](t, "feed_input") {
+		p := startPipe(t, recordedOptions(c.Batch, c.Prefetch, c.Opts), func(b *pipeline.Builder) []pipeline.Node {
 			return pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "in"})
 		})
 		n, err := p.InputFeedCount("in")
@@ -180,8 +214,7 @@ func TestFeedInputAsDALI(t *testing.T) {
 }
 
 func TestCyclesAsDALI(t *testing.T) {
-	cycles := map[any]pipeline.Cycle{nil: pipeline.NoCycle, false: pipeline.NoCycle, "no": pipeline.NoCycle,
-		true: pipeline.CycleQuiet, "quiet": pipeline.CycleQuiet, "raise": pipeline.CycleRaise}
+	cycles := map[any]pipeline.SourceOptions{nil: {}, false: {}, "no": {}, true: {Endless: true}, "quiet": {Endless: true}, "raise": {EachEpoch: true}}
 	type c struct {
 		Items     int
 		BatchSize int `json:"batch_size"`
@@ -189,7 +222,7 @@ func TestCyclesAsDALI(t *testing.T) {
 		Batch     bool
 		Trace     outcome[[]any] `json:"trace_reset_after_stop"`
 	}
-	for _, c := range recorded[c](t, "external_source_cycle") {
+	for _, c := range recordedExec[c](t, "external_source_cycle") {
 		var items []tensor.Tensor
 		for i := range c.Items {
 			items = append(items, ints(int32(i)))
@@ -202,8 +235,8 @@ func TestCyclesAsDALI(t *testing.T) {
 			}
 			src = pipeline.BatchSeq(sequence(list))
 		}
-		p := start(t, pipeline.Options{BatchSize: c.BatchSize}, func(b *pipeline.Builder) []pipeline.Node {
-			return pipeline.ExternalSource(b, src, pipeline.SourceOptions{Cycle: cycles[c.Cycle]})
+		p := startPipe(t, native(pipeline.Options{BatchSize: c.BatchSize}), func(b *pipeline.Builder) []pipeline.Node {
+			return pipeline.ExternalSource(b, src, cycles[c.Cycle])
 		})
 		var got []any
 		for range c.Trace.Value {
@@ -245,18 +278,20 @@ func TestMissingBatchOfStaticExecutor(t *testing.T) {
 	for _, c := range []struct {
 		depth, fed int
 		runs       string // one letter a run
-		executor   pipeline.Switch
+		executor   dali.Switch
 	}{
-		{1, 0, "xx", pipeline.Off},
-		{1, 1, ".xx", pipeline.Off},
-		{1, 3, "...xx", pipeline.Off},
-		{2, 0, "xx", pipeline.Off},
-		{2, 1, "xx", pipeline.Off},
-		{2, 3, "...xx", pipeline.Off},
-		{3, 2, "xx", pipeline.Off},
-		{2, 1, ".", pipeline.Default},
+		{1, 0, "xx", dali.Off},
+		{1, 1, ".xx", dali.Off},
+		{1, 3, "...xx", dali.Off},
+		{2, 0, "xx", dali.Off},
+		{2, 1, "xx", dali.Off},
+		{2, 3, "...xx", dali.Off},
+		{3, 2, "xx", dali.Off},
+		{2, 1, ".", dali.Default},
 	} {
-		p := start(t, pipeline.Options{BatchSize: 2, PrefetchDepth: c.depth, ExecDynamic: c.executor}, external(pipeline.Source{}, pipeline.SourceOptions{Name: "x"}))
+		p := startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, PrefetchDepth: c.depth}, Native: true, ExecDynamic: c.executor}, func(b *pipeline.Builder) []pipeline.Node {
+			return append(pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "x"}), fn.RandomUniform(b, fn.RandomUniformArgs{}))
+		})
 		feed := func(v int32) {
 			t.Helper()
 			if err := p.FeedInput("x", []tensor.Tensor{ints(v), ints(v)}, nil); err != nil {
@@ -278,14 +313,14 @@ func TestMissingBatchOfStaticExecutor(t *testing.T) {
 				continue
 			}
 			got += "."
-			if v := values(t, b); v[0][0] != int32(i) {
+			if v := numbersOf(t, b); v[0][0] != int32(i) {
 				t.Errorf("depth %d, %d fed: run %d gives %v", c.depth, c.fed, i, v)
 			}
 		}
 		if got != c.runs {
 			t.Errorf("depth %d, %d fed: runs %s, want %s", c.depth, c.fed, got, c.runs)
 		}
-		if c.executor == pipeline.Default {
+		if c.executor == dali.Default {
 			if _, err := p.Run(context.Background(), nil); err == nil {
 				t.Error("a batch that was not fed")
 			}

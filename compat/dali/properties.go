@@ -1,10 +1,7 @@
-package pipeline
+package dali
 
 import (
-	"fmt"
-	"log/slog"
-	"strings"
-
+	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -34,15 +31,12 @@ type Properties struct {
 	OutputNDim                 []int          // of each output; AnyNDim where nothing was declared
 }
 
-// Properties returns what DALI's pipelines tell about themselves.
-func (p *Pipeline) Properties() Properties { return p.options.properties(len(p.Specs())) }
-
-func (o Options) properties(outputs int) Properties {
-	ask := o
-	o = o.withDefaults()
+// Properties returns what the pipeline tells about itself.
+func (p *Pipeline) Properties() Properties {
+	o, outputs := p.options, len(p.Specs())
 	q := Properties{
 		MaxBatchSize: o.BatchSize, NumThreads: o.NumThreads, Seed: o.Seed,
-		ExecPipelined: o.ExecPipelined != Off, ExecAsync: o.ExecAsync != Off, ExecDynamic: ask.ExecDynamic, ExecSeparated: o.separated(),
+		ExecPipelined: o.ExecPipelined != Off, ExecAsync: o.ExecAsync != Off, ExecDynamic: o.ExecDynamic, ExecSeparated: o.separated(),
 		StreamPolicy: o.StreamPolicy, Concurrency: o.Concurrency, SetAffinity: o.SetAffinity, MaxStreams: -1,
 		PrefetchQueueDepth: max(1, o.PrefetchDepth), EnableMemoryStats: o.EnableMemoryStats,
 		PyNumWorkers: max(0, o.PyNumWorkers), PyStartMethod: o.PyStartMethod,
@@ -59,61 +53,8 @@ func (o Options) properties(outputs int) Properties {
 		q.PrefetchQueueDepth, q.CPUQueueSize, q.GPUQueueSize = o.CPUQueueSize, o.CPUQueueSize, o.GPUQueueSize
 	}
 	for i := range outputs {
-		ndim := AnyNDim
-		if len(o.OutputNDim) > 0 {
-			ndim = at(o.OutputNDim, i)
-		}
-		q.OutputDType, q.OutputNDim = append(q.OutputDType, at(o.OutputDType, i)), append(q.OutputNDim, ndim)
+		q.OutputDType = append(q.OutputDType, declared(o.OutputDType, i, tensor.Invalid))
+		q.OutputNDim = append(q.OutputNDim, declared(o.OutputNDim, i, pipeline.AnyNDim))
 	}
 	return q
-}
-
-// separated reports whether the queues are DALI's separated ones.
-func (o Options) separated() bool { return o.CPUQueueSize > 0 }
-
-// ahead returns how many batches are in the making while one is in use.
-func (o Options) ahead() int {
-	switch {
-	case o.ExecPipelined == Off || o.ExecAsync == Off:
-		return 0
-	case o.separated():
-		return o.CPUQueueSize
-	}
-	return max(0, o.PrefetchDepth)
-}
-
-// withoutEffect returns the names of the options that are set and change nothing.
-func (o Options) withoutEffect() []string {
-	var names []string
-	for _, f := range []struct {
-		name string
-		set  bool
-	}{
-		{"DeviceID", o.DeviceID != nil && *o.DeviceID >= 0},
-		{"GPUQueueSize", o.GPUQueueSize != 0},
-		{"MaxStreams", o.MaxStreams != 0},
-		{"DefaultCUDAStreamPriority", o.DefaultCUDAStreamPriority != 0},
-		{"StreamPolicy", o.StreamPolicy != StreamDefault},
-		{"Concurrency", o.Concurrency != ConcurrencyDefault},
-		{"PyStartMethod", o.PyStartMethod == "spawn"},
-		{"PyCallbackPickler", o.PyCallbackPickler != nil},
-	} {
-		if f.set {
-			names = append(names, f.name)
-		}
-	}
-	return names
-}
-
-// warn says once what has no effect.
-func (o Options) warn() {
-	names := o.withoutEffect()
-	if len(names) == 0 {
-		return
-	}
-	log := o.Log
-	if log == nil {
-		log = slog.Default()
-	}
-	log.Warn(fmt.Sprintf("pipeline: options without effect on the CPU: %s", strings.Join(names, ", ")))
 }

@@ -1,0 +1,221 @@
+package dali
+
+import (
+	"fmt"
+	"log/slog"
+	"reflect"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/pipeline"
+)
+
+// PipelineOptions are the arguments of DALI's Pipeline and pipeline_def: those that the engine has too,
+// and those that are DALI's only. The zero PipelineOptions work.
+type PipelineOptions struct {
+	pipeline.Options // Compat is Mode, unless it is set or Native is
+
+	// Native keeps Bivouac's own names, orders, random numbers and states. Only the calls are DALI's.
+	Native bool
+	// EnableCheckpointing makes the pipeline give and take states in DALI's mode, whose orders with
+	// shuffle_after_epoch differ with it. Bivouac's own way needs no such word.
+	EnableCheckpointing bool
+	// Checkpoint is the state to begin at; nil is the beginning.
+	Checkpoint []byte
+
+	// ExecPipelined and ExecAsync say whether batches are made ahead of their use, and beside the
+	// caller; both by default.
+	ExecPipelined, ExecAsync Switch
+	// ExecDynamic Off has Run fail for good when a batch was not fed by the time it is begun, be it
+	// ahead of its use. Otherwise Run fails when it has no batch, and goes on when that is fed.
+	ExecDynamic Switch
+	// CPUQueueSize and GPUQueueSize, given together, are the separated queues: the first is the number
+	// of batches ahead, as PrefetchDepth, the second has no effect.
+	CPUQueueSize, GPUQueueSize int
+	// PyNumWorkers is the engine's SourceWorkers: how many calls of parallel external sources run at a
+	// time. 0 means 1; NoPyWorkers makes no goroutines for them.
+	PyNumWorkers int
+	// DeviceID is the GPU to use; nil and negative numbers mean none, and there is no other.
+	DeviceID *int
+
+	// What follows can be read back and has no effect, which the log says once.
+
+	MaxStreams                int
+	DefaultCUDAStreamPriority int
+	StreamPolicy              StreamPolicy
+	Concurrency               Concurrency
+	PyStartMethod             string // fork (the default) or spawn
+	PyCallbackPickler         any    // needs spawn
+
+	// Log takes warnings; nil is slog.Default.
+	Log *slog.Logger
+}
+
+// NoPyWorkers as PipelineOptions.PyNumWorkers makes no goroutines for parallel external sources.
+const NoPyWorkers = -1
+
+// defaultDepth is the engine's default of PrefetchDepth.
+const defaultDepth = 2
+
+// Switch is a choice with a default.
+type Switch uint8
+
+// The choices.
+const (
+	Default Switch = iota
+	On
+	Off
+)
+
+// String returns "default", "on" or "off".
+func (s Switch) String() string { return nameOf("Switch", []string{"default", "on", "off"}, uint8(s)) }
+
+// StreamPolicy is DALI's choice of CUDA streams.
+type StreamPolicy uint8
+
+// The policies.
+const (
+	StreamDefault StreamPolicy = iota
+	StreamSingle
+	StreamPerBackend
+	StreamPerOperator
+)
+
+// String returns DALI's name in lower case.
+func (p StreamPolicy) String() string {
+	return nameOf("StreamPolicy", []string{"default", "single", "per_backend", "per_operator"}, uint8(p))
+}
+
+// Concurrency is DALI's choice of operators that run at the same time.
+type Concurrency uint8
+
+// The choices.
+const (
+	ConcurrencyDefault Concurrency = iota
+	ConcurrencyNone
+	ConcurrencyBackend
+	ConcurrencyFull
+)
+
+// String returns DALI's name in lower case.
+func (c Concurrency) String() string {
+	return nameOf("Concurrency", []string{"default", "none", "backend", "full"}, uint8(c))
+}
+
+func nameOf(kind string, names []string, v uint8) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return fmt.Sprintf("%s(%d)", kind, v)
+}
+
+// Override returns o with the fields that are set in by replaced; nil replaces none.
+func (o PipelineOptions) Override(by *PipelineOptions) PipelineOptions {
+	if by == nil {
+		return o
+	}
+	over := *by
+	fields, defaults := reflect.ValueOf(&over).Elem(), reflect.ValueOf(o)
+	for i := range fields.NumField() {
+		if fields.Field(i).IsZero() {
+			fields.Field(i).Set(defaults.Field(i))
+		}
+	}
+	over.Options = o.Options.Override(&by.Options)
+	return over
+}
+
+// Validate returns an error that names the first field at fault.
+func (o PipelineOptions) Validate() error {
+	switch {
+	case o.ExecPipelined > Off:
+		return invalid("ExecPipelined", "Default, On or Off", o.ExecPipelined)
+	case o.ExecAsync > Off:
+		return invalid("ExecAsync", "Default, On or Off", o.ExecAsync)
+	case o.ExecDynamic > Off:
+		return invalid("ExecDynamic", "Default, On or Off", o.ExecDynamic)
+	case (o.CPUQueueSize == 0) != (o.GPUQueueSize == 0):
+		return invalid("CPUQueueSize", "GPUQueueSize with it, or neither", fmt.Sprintf("%d and %d", o.CPUQueueSize, o.GPUQueueSize))
+	case o.CPUQueueSize < 0 || o.CPUQueueSize > 1<<10 || o.GPUQueueSize < 0:
+		return invalid("CPUQueueSize", "1 to 1024", fmt.Sprintf("%d and %d", o.CPUQueueSize, o.GPUQueueSize))
+	case o.separated() && o.ExecAsync == Off:
+		return invalid("ExecAsync", "not Off with separated queues", o.ExecAsync)
+	case o.PyNumWorkers < NoPyWorkers || o.PyNumWorkers > 1<<12:
+		return invalid("PyNumWorkers", "1 to 4096, or NoPyWorkers", o.PyNumWorkers)
+	case o.PyStartMethod != "" && o.PyStartMethod != "fork" && o.PyStartMethod != "spawn":
+		return invalid("PyStartMethod", "fork or spawn", o.PyStartMethod)
+	case o.PyCallbackPickler != nil && o.PyStartMethod != "spawn":
+		return invalid("PyCallbackPickler", `nothing unless PyStartMethod is "spawn"`, fmt.Sprintf("%T", o.PyCallbackPickler))
+	case o.StreamPolicy > StreamPerOperator:
+		return invalid("StreamPolicy", "a policy", o.StreamPolicy)
+	case o.Concurrency > ConcurrencyFull:
+		return invalid("Concurrency", "a kind of concurrency", o.Concurrency)
+	case o.DeviceID != nil && *o.DeviceID >= 0 && o.Device != pipeline.RunOnCPU:
+		return &errs.Error{Kind: errs.Unsupported, Op: "dali", Subject: "PipelineOptions.DeviceID", Want: "none, as there is no GPU here",
+			Got: fmt.Sprint(*o.DeviceID), Remedy: "leave it out, or set Device to pipeline.RunOnCPU"}
+	}
+	return o.engine().Validate()
+}
+
+func invalid(field, want string, got any) error {
+	return &errs.Error{Kind: errs.Invalid, Op: "dali", Subject: "PipelineOptions." + field, Want: want, Got: fmt.Sprint(got)}
+}
+
+// separated reports whether the queues are the separated ones.
+func (o PipelineOptions) separated() bool { return o.CPUQueueSize > 0 }
+
+// engine returns the options of the engine's pipeline.
+func (o PipelineOptions) engine() pipeline.Options {
+	e := o.Options
+	if e.Compat == nil && !o.Native {
+		e.Compat = Mode()
+	}
+	if e.Compat == Mode() && o.EnableCheckpointing {
+		e.Compat = CheckpointMode()
+	}
+	switch {
+	case o.ExecPipelined == Off || o.ExecAsync == Off:
+		e.PrefetchDepth = pipeline.NoPrefetch
+	case o.separated():
+		e.PrefetchDepth = o.CPUQueueSize
+	}
+	if o.PyNumWorkers != 0 {
+		e.SourceWorkers = o.PyNumWorkers
+	}
+	return e
+}
+
+// inForce returns o with the defaults of the engine filled in.
+func (o PipelineOptions) inForce(e pipeline.Options) PipelineOptions {
+	e.PrefetchDepth, e.OnEvent, e.BeforeBatch = o.PrefetchDepth, o.OnEvent, o.BeforeBatch
+	if e.PrefetchDepth == 0 {
+		e.PrefetchDepth = defaultDepth
+	}
+	o.Options, o.PyNumWorkers = e, e.SourceWorkers
+	if o.PyStartMethod == "" {
+		o.PyStartMethod = "fork"
+	}
+	return o
+}
+
+// withoutEffect returns the names of the options that are set and change nothing.
+func (o PipelineOptions) withoutEffect() []string {
+	var names []string
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"DeviceID", o.DeviceID != nil && *o.DeviceID >= 0},
+		{"GPUQueueSize", o.GPUQueueSize != 0},
+		{"MaxStreams", o.MaxStreams != 0},
+		{"DefaultCUDAStreamPriority", o.DefaultCUDAStreamPriority != 0},
+		{"StreamPolicy", o.StreamPolicy != StreamDefault},
+		{"Concurrency", o.Concurrency != ConcurrencyDefault},
+		{"PyStartMethod", o.PyStartMethod == "spawn"},
+		{"PyCallbackPickler", o.PyCallbackPickler != nil},
+	} {
+		if f.set {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
