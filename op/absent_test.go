@@ -15,7 +15,7 @@ import (
 func TestAbsentOperators(t *testing.T) {
 	for _, name := range []string{"audio_decoder", "decoders.video", "readers.coco", "experimental.remap", "jitter", "spectrogram"} {
 		_, err := op.Lookup(name)
-		if !op.InDALI(name) || !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "not there yet") || strings.Contains(err.Error(), "did you mean") {
+		if !op.Planned(name) || !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "not there yet") || strings.Contains(err.Error(), "did you mean") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -23,7 +23,7 @@ func TestAbsentOperators(t *testing.T) {
 		t.Errorf("%d operators are registered", len(all))
 	}
 	for _, s := range op.Schemas() {
-		if op.InDALI(s.FullName()) {
+		if op.Planned(s.FullName()) {
 			t.Errorf("%s is there and called absent", s.FullName())
 		}
 		if _, err := op.Lookup(s.FullName()); err != nil {

@@ -43,7 +43,7 @@ func Lookup(name string) (*Schema, error) {
 	if s, ok := registry.byName[name]; ok {
 		return s, nil
 	}
-	if inDALI[name] {
+	if planned[name] {
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "operator", Subject: name, Got: "an operator of DALI that is not there yet", Remedy: "docs/compat/dali.md lists what is"}
 	}
 	names := make([]string, 0, len(registry.byName))
@@ -53,8 +53,8 @@ func Lookup(name string) (*Schema, error) {
 	return nil, &errs.Error{Kind: errs.NotFound, Op: "operator", Subject: name, Remedy: Nearest(name, names)}
 }
 
-// InDALI reports whether name is that of an operator of DALI that is not there yet.
-func InDALI(name string) bool { return inDALI[name] }
+// Planned reports whether name is that of an operator that is listed and not there yet.
+func Planned(name string) bool { return planned[name] }
 
 // Schemas returns all registered operators, sorted by full name.
 func Schemas() []*Schema {

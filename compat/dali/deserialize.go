@@ -281,7 +281,7 @@ func (r *rebuilder) put(e pipeproto.Edge, n pipeline.Node) error {
 
 // unknownOperator proposes the schema whose name is most like it.
 func unknownOperator(schema string) error {
-	if name, _ := Operator(schema); op.InDALI(name) {
+	if name, _ := Operator(schema); op.Planned(name) {
 		return &errs.Error{Kind: errs.Unsupported, Subject: schema, Got: "an operator of DALI that is not there yet", Remedy: "docs/compat/dali.md lists what is"}
 	}
 	var names []string

@@ -1,0 +1,42 @@
+package archtest
+
+// PeersAllowed lists the names of peers and devices in engines and below, each with its reason. The list gets
+// shorter, not longer.
+func PeersAllowed() []Named {
+	return []Named{
+		{"checkpoint/internal/orbax", "the format is Orbax's"},
+		{"format/ocdbt: OrbaxConfig", "the settings of the format as Orbax writes it"},
+		{"op: Grain", "how a kernel divides its work, no system's name"},
+		{"op: Grain.*", "as above"},
+		{"op: Kernel.Grain", "as above"},
+		{"tensor: DType.DALI", "types have names in several formats: numpy, zarr, safetensors and DALI"},
+		{"tensor: FromDALI", "as above"},
+
+		{"checkpoint: Report.Orbax", "moves next, to compat/orbax"},
+		{"checkpoint/options: Options.PyTree", "moves next"},
+		{"checkpoint/options: Orbax", "moves next, to compat/orbax"},
+		{"checkpoint/options: PyTree", "moves next"},
+		{"checkpoint/options: PyTree.*", "moves next"},
+	}
+}
+
+// PeerLiterals returns how many string literals of each package have the name of a peer or device: texts that
+// are written to files, states and hashes, arguments of schemas, and messages. Lower a number when one goes.
+func PeerLiterals() map[string]int {
+	return map[string]int{
+		"checkpoint":                 18,
+		"checkpoint/handler":         4,
+		"checkpoint/internal/layout": 5,
+		"checkpoint/internal/orbax":  11,
+		"checkpoint/internal/parts":  1,
+		"checkpoint/options":         11,
+		"op":                         2,
+		"op/decoders":                2,
+		"op/generic":                 3,
+		"op/random":                  2,
+		"pipeline":                   8,
+		"reader":                     5,
+		"store":                      1,
+		"store/storetest":            5,
+	}
+}
