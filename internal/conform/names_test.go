@@ -26,7 +26,7 @@ const (
 var packagesOf = map[string]string{
 	"checkpoint": "checkpoint dynamic/checkpoint", "options": "checkpoint/options", "handler": "checkpoint/handler", "partial": "checkpoint/partial",
 	"training": "checkpoint/training", "surgery": "checkpoint/surgery", "tree": "tree", "tensor": "tensor", "errs": "errs", "store": "store",
-	"pipeline": "pipeline", "fn": "pipeline/fn dynamic/fn", "dynamic": "dynamic", "random": "dynamic/random", "readers": "dynamic/readers",
+	"pipeline": "pipeline", "graph": "pipeline/graph", "dali": "compat/dali", "fn": "pipeline/fn dynamic/fn", "dynamic": "dynamic", "random": "dynamic/random", "readers": "dynamic/readers",
 }
 
 // beyondGo are counterparts that this module does not declare.
@@ -46,9 +46,14 @@ func nameRows(t *testing.T) []nameRow {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return rowsOf(string(b), "| `v1")
+}
+
+// rowsOf returns the rows of four cells that begin so.
+func rowsOf(text, begin string) []nameRow {
 	var rows []nameRow
-	for line := range strings.Lines(string(b)) {
-		if cells := strings.Split(strings.TrimSpace(line), " | "); strings.HasPrefix(line, "| `v1") && len(cells) == 4 {
+	for line := range strings.Lines(text) {
+		if cells := strings.Split(strings.TrimSpace(line), " | "); strings.HasPrefix(line, begin) && len(cells) == 4 {
 			rows = append(rows, nameRow{strings.Trim(cells[0], "|` "), cells[1], cells[2], strings.TrimSuffix(cells[3], " |")})
 		}
 	}
@@ -61,9 +66,13 @@ func TestNamesAreComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Fields(string(b))
+	compareRows(t, strings.Fields(string(b)), nameRows(t))
+}
+
+func compareRows(t *testing.T, want []string, rows []nameRow) {
+	t.Helper()
 	var got []string
-	for _, r := range nameRows(t) {
+	for _, r := range rows {
 		got = append(got, r.name)
 	}
 	slices.Sort(want)
@@ -74,7 +83,7 @@ func TestNamesAreComplete(t *testing.T) {
 				t.Errorf("%s has no row", n)
 			}
 		}
-		t.Errorf("%d rows, %d names: rows of names that Orbax does not have, or two of one", len(got), len(want))
+		t.Errorf("%d rows, %d names: rows of names that are not in the list, or two of one", len(got), len(want))
 	}
 }
 
@@ -83,11 +92,7 @@ func TestNamesAreComplete(t *testing.T) {
 func TestNamesHoldWhatTheyClaim(t *testing.T) {
 	declared := map[string]map[string]bool{}
 	for _, r := range nameRows(t) {
-		for _, m := range quoted.FindAllStringSubmatch(r.counterpart, -1) {
-			if err := isDeclared(declared, m[1]); err != nil {
-				t.Errorf("%s: %v", r.name, err)
-			}
-		}
+		checkCounterparts(t, declared, r)
 		verdict, why, _ := strings.Cut(r.verdict, ": ")
 		switch {
 		case verdict == "yes" && why == "" && r.counterpart != "—" && r.held != "—":
@@ -96,10 +101,20 @@ func TestNamesHoldWhatTheyClaim(t *testing.T) {
 		default:
 			t.Errorf("%s: verdict %q with counterpart %s, held by %s", r.name, r.verdict, r.counterpart, r.held)
 		}
-		for _, m := range linked.FindAllStringSubmatch(r.held, -1) {
-			if err := isTest(m[1], m[2]); err != nil {
-				t.Errorf("%s: %v", r.name, err)
-			}
+	}
+}
+
+// checkCounterparts reports counterparts that are not declared, and tests that do not exist.
+func checkCounterparts(t *testing.T, declared map[string]map[string]bool, r nameRow) {
+	t.Helper()
+	for _, m := range quoted.FindAllStringSubmatch(r.counterpart, -1) {
+		if err := isDeclared(declared, m[1]); err != nil {
+			t.Errorf("%s: %v", r.name, err)
+		}
+	}
+	for _, m := range linked.FindAllStringSubmatch(r.held, -1) {
+		if err := isTest(m[1], m[2]); err != nil {
+			t.Errorf("%s: %v", r.name, err)
 		}
 	}
 }
