@@ -72,9 +72,9 @@ func Schemas() []*Schema {
 // name, or "" when none is like it; see errs.DidYouMean.
 func Nearest(name string, names []string) string { return errs.DidYouMean(name, names) }
 
-// inDALI are the operators of DALI 2.4.0, by their names in nvidia.dali.fn, that are
+// planned are the operators of DALI 2.4.0, by their names in nvidia.dali.fn, that are
 // not there yet. A name that an operator is registered under is looked up first.
-var inDALI = map[string]bool{
+var planned = map[string]bool{
 	"audio_decoder":                   true,
 	"audio_resample":                  true,
 	"bb_flip":                         true,
