@@ -129,8 +129,10 @@ func typed[T Kind](c *Call, v Value) T {
 		return t
 	}
 	if _, batch := v.(*Batch); batch {
-		return failed[T](&errs.Error{Kind: errs.Invalid, Op: c.Op, Want: "samples alone, as the first input is one or none was given", Got: "a Batch",
+		return failed[T](&errs.Error{Kind: errs.Invalid, Op: c.Op,
+			Want: "samples alone, as the first input is one or none was given", Got: "a Batch",
 			Remedy: "broadcast the first input, or call the function for batches"}, 1)
 	}
-	return failed[T](&errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "batch size", Want: "1 or more, or a Batch that tells it", Got: "neither"}, 1)
+	return failed[T](&errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "batch size",
+		Want: "1 or more, or a Batch that tells it", Got: "neither"}, 1)
 }

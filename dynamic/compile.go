@@ -71,12 +71,14 @@ type Loop struct {
 // loop is endless and the body is given nothing. The first step of the root is asked for at
 // once: for the types of its values. Close must be called.
 //
-// Errors: those of the calls in the body with the line of the program, and its panic; errs.Unsupported where the body takes a
-// Go value out of a tensor or draws from a generator that cannot be moved; errs.Mismatch for batches of several sizes.
+// Errors: those of the calls in the body, with the line of the program; its panic; errs.Unsupported
+// if the body takes a Go value out of a tensor, or draws from a generator that cannot be moved;
+// errs.Mismatch for batches of several sizes.
 func Compile(ctx context.Context, root Root, body Body, o LoopOptions) (*Loop, error) {
 	if o.PrefetchDepth < NoPrefetch || o.PrefetchDepth > 1<<10 || o.Threads < 0 || o.Verify < 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "dynamic.Compile", Subject: "LoopOptions", Want: "a PrefetchDepth of 1 to 1024, or NoPrefetch, and no negative Threads or Verify",
-			Got: fmt.Sprintf("%+v", o)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "dynamic.Compile", Subject: "LoopOptions",
+			Want: "a PrefetchDepth of 1 to 1024, or NoPrefetch, and no negative Threads or Verify",
+			Got:  fmt.Sprintf("%+v", o)}
 	}
 	l := &Loop{depth: 2}
 	switch {
@@ -120,7 +122,8 @@ func (l *Loop) begin(ctx context.Context, root Root, rec *recording) ([]Value, e
 	first, outcome := l.feeder.at(ctx, 0, true)
 	switch {
 	case outcome == flow.Ended:
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "dynamic.Compile", Subject: "root", Want: "at least one step", Got: "none"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "dynamic.Compile", Subject: "root",
+			Want: "at least one step", Got: "none"}
 	case outcome != flow.Started:
 		return nil, &errs.Error{Kind: errs.Canceled, Op: "dynamic.Compile", Err: context.Cause(ctx)}
 	case first.err != nil:
@@ -135,7 +138,8 @@ func (l *Loop) begin(ctx context.Context, root Root, rec *recording) ([]Value, e
 
 // build makes what runs the graph.
 func (l *Loop) build(e *EvalContext, rec *recording, threads int) {
-	r := &runner{feeder: l.feeder, size: rec.size, fixed: rec.fixed, sources: rec.sources, starts: make([][]rng.Philox, l.depth+2), memory: &e.memory, outputs: rec.outputs}
+	r := &runner{feeder: l.feeder, size: rec.size, fixed: rec.fixed, sources: rec.sources,
+		starts: make([][]rng.Philox, l.depth+2), memory: &e.memory, outputs: rec.outputs}
 	for i := range r.starts {
 		r.starts[i] = make([]rng.Philox, len(rec.draws))
 	}
@@ -148,7 +152,9 @@ func (l *Loop) build(e *EvalContext, rec *recording, threads int) {
 		})
 	}
 	r.graph, r.pool = l.graph, exec.NewPool(threads)
-	r.config = exec.Config{Threads: threads, Pool: r.pool, Keyers: keyers(l.graph, r, rec.draws, rec.perStep), Take: true, Allocate: e.memory.alloc, Limits: e.limits, InFlight: l.depth + 1}
+	r.config = exec.Config{Threads: threads, Pool: r.pool,
+		Keyers: keyers(l.graph, r, rec.draws, rec.perStep),
+		Take:   true, Allocate: e.memory.alloc, Limits: e.limits, InFlight: l.depth + 1}
 	r.grow(rec.size)
 	r.specs = r.exec.Specs()
 	l.runner = r
@@ -243,7 +249,8 @@ type LoopStatistics struct {
 
 // Statistics returns what the loop has done. It is safe for concurrent use.
 func (l *Loop) Statistics() LoopStatistics {
-	return LoopStatistics{Steps: l.steps.Load(), Ready: l.runner.ready.Load(), Queue: l.queue.Load(), Depth: int64(l.depth)}
+	return LoopStatistics{Steps: l.steps.Load(), Ready: l.runner.ready.Load(),
+		Queue: l.queue.Load(), Depth: int64(l.depth)}
 }
 
 // Close ends all work, waits for it and releases everything. The root was asked ahead: it is used

@@ -62,7 +62,8 @@ func (k *call) prepare(c *Call) (*recording, error) {
 	}
 	if k.operator.schema.Random {
 		if c.Draw == nil {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "Draw", Want: "a generator, for the operator draws random numbers", Got: "none"}
+			return nil, &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "Draw",
+				Want: "a generator, for the operator draws random numbers", Got: "none"}
 		}
 		k.draw = c.Draw.Draw()
 	}
@@ -86,14 +87,16 @@ func (k *call) resolve(c *Call) error {
 	k.inputs = k.few[:0]
 	for i, v := range inputs {
 		if absent(v) {
-			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: fmt.Sprintf("input %d", i), Want: "a *dynamic.Tensor or *dynamic.Batch", Got: "nil"}
+			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: fmt.Sprintf("input %d", i),
+				Want: "a *dynamic.Tensor or *dynamic.Batch", Got: "nil"}
 		}
 		k.inputs = append(k.inputs, v.core())
 	}
 	for _, v := range k.args.values {
 		d, ok := v.(Value)
 		if !ok || absent(d) {
-			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "arguments", Want: "a *dynamic.Tensor or *dynamic.Batch per sample", Got: fmt.Sprintf("%T", v)}
+			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: "arguments",
+				Want: "a *dynamic.Tensor or *dynamic.Batch per sample", Got: fmt.Sprintf("%T", v)}
 		}
 		k.inputs = append(k.inputs, d.core())
 	}
@@ -128,8 +131,9 @@ func (k *call) findSize(c *Call) error {
 			continue
 		}
 		if k.batch && in.n != k.samples {
-			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: k.inputName(i), Want: fmt.Sprintf("a batch of %d samples, as of %s", k.samples, from),
-				Got: fmt.Sprint(in.n), Remedy: "give batches of one size, or a Tensor, which serves all samples"}
+			return &errs.Error{Kind: errs.Invalid, Op: c.Op, Subject: k.inputName(i),
+				Want: fmt.Sprintf("a batch of %d samples, as of %s", k.samples, from),
+				Got:  fmt.Sprint(in.n), Remedy: "give batches of one size, or a Tensor, which serves all samples"}
 		}
 		if !k.batch {
 			k.samples, k.batch, from = in.n, true, k.inputName(i)
@@ -142,7 +146,8 @@ func (k *call) findSize(c *Call) error {
 const mostSamples = 1 << 24
 
 func badSize(op string, n int) error {
-	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: "batch size", Want: fmt.Sprintf("1 to %d", mostSamples), Got: fmt.Sprint(n)}
+	return &errs.Error{Kind: errs.Invalid, Op: op, Subject: "batch size",
+		Want: fmt.Sprintf("1 to %d", mostSamples), Got: fmt.Sprint(n)}
 }
 
 func (k *call) inputName(i int) string {

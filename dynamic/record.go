@@ -55,7 +55,9 @@ type outlet struct {
 func (o outlet) made() bool { return o.root < 0 && o.constant == nil }
 
 func newRecording() *recording {
-	return &recording{inputs: map[string]loopInput{}, known: map[*result]graph.Edge{}, batched: map[string]bool{}, perStep: map[string]bool{}, draws: map[string]int{}, sites: map[string]site{}}
+	return &recording{inputs: map[string]loopInput{},
+		known: map[*result]graph.Edge{}, batched: map[string]bool{},
+		perStep: map[string]bool{}, draws: map[string]int{}, sites: map[string]site{}}
 }
 
 // bodyContext returns the context of a body that is recorded.
@@ -152,7 +154,8 @@ func (rec *recording) recordBody(ctx context.Context, body Body, in []Value) (g 
 // bodyPanicked is the error for a panic of a body. The function that recovered calls it.
 func bodyPanicked(body Body, p any) error {
 	name := runtime.FuncForPC(reflect.ValueOf(body).Pointer()).Name()
-	e := &errs.Error{Op: "dynamic.Compile", Subject: "body " + name, Got: "a panic" + thrown.At(), Remedy: "the body is at fault"}
+	e := &errs.Error{Op: "dynamic.Compile", Subject: "body " + name,
+		Got: "a panic" + thrown.At(), Remedy: "the body is at fault"}
 	if cause, ok := p.(error); ok {
 		e.Err = cause
 	} else {
@@ -194,7 +197,9 @@ func (rec *recording) record(c *Call) []Value {
 
 func (rec *recording) addCall(c *Call) ([]Value, error) {
 	if rec.done {
-		return nil, &errs.Error{Kind: errs.Sequence, Op: c.Op, Want: "values with contents", Got: "one of the body of a compiled loop, which the loop delivers in its steps"}
+		return nil, &errs.Error{Kind: errs.Sequence, Op: c.Op,
+			Want: "values with contents",
+			Got:  "one of the body of a compiled loop, which the loop delivers in its steps"}
 	}
 	s, err := op.Lookup(c.Op)
 	if err != nil {
@@ -260,7 +265,8 @@ func (rec *recording) agreeOnSize(c *Call) error {
 // fixSize makes n the size of all steps.
 func (rec *recording) fixSize(n int, who string) error {
 	if rec.sized != "" && n != rec.size {
-		return &errs.Error{Kind: errs.Mismatch, Op: who, Subject: "batch size", Want: fmt.Sprintf("%d, that of %s: a loop has one", rec.size, rec.sized), Got: fmt.Sprint(n)}
+		return &errs.Error{Kind: errs.Mismatch, Op: who, Subject: "batch size",
+			Want: fmt.Sprintf("%d, that of %s: a loop has one", rec.size, rec.sized), Got: fmt.Sprint(n)}
 	}
 	if rec.sized == "" {
 		rec.size, rec.sized = n, who
@@ -278,7 +284,8 @@ func (rec *recording) edgeOf(v Value) (graph.Edge, error) {
 	r := v.core()
 	if s := r.symbol; s != nil && r.view == nil {
 		if s.recording != rec {
-			return graph.Edge{}, &errs.Error{Kind: errs.Invalid, Want: "a value of this loop, or one with contents", Got: "a value of another loop"}
+			return graph.Edge{}, &errs.Error{Kind: errs.Invalid,
+				Want: "a value of this loop, or one with contents", Got: "a value of another loop"}
 		}
 		return s.edge, nil
 	}
@@ -298,7 +305,8 @@ func (rec *recording) edgeOf(v Value) (graph.Edge, error) {
 			return graph.Edge{}, err
 		}
 	}
-	e, err := rec.addInput(loopInput{spec: spec, root: -1, constant: samples, batch: r.batch}, fmt.Sprintf("constant[%d]", len(rec.known)))
+	constant := loopInput{spec: spec, root: -1, constant: samples, batch: r.batch}
+	e, err := rec.addInput(constant, fmt.Sprintf("constant[%d]", len(rec.known)))
 	if err == nil {
 		rec.known[r] = e
 	}
@@ -312,7 +320,8 @@ func (rec *recording) addDraw(n *graph.Node, d Draw) error {
 	}
 	p, ok := d.(Placed)
 	if !ok {
-		return &errs.Error{Kind: errs.Unsupported, Op: n.Schema.FullName(), Subject: "generator", Want: "one that can be run ahead of, as *random.RNG", Got: fmt.Sprintf("%T", d)}
+		return &errs.Error{Kind: errs.Unsupported, Op: n.Schema.FullName(), Subject: "generator",
+			Want: "one that can be run ahead of, as *random.RNG", Got: fmt.Sprintf("%T", d)}
 	}
 	i := slices.IndexFunc(rec.sources, func(s *source) bool { return s.rng == p })
 	if i < 0 {
@@ -333,12 +342,15 @@ func (rec *recording) finish(outputs []Value) (*graph.Graph, error) {
 	edges := rec.addOutputs(outputs)
 	for _, s := range rec.sources {
 		if s.moved() {
-			rec.refuse(&errs.Error{Kind: errs.Invalid, Subject: "generator", Want: "numbers drawn by operators alone", Got: "others drawn in the body, which is called once for all steps",
+			rec.refuse(&errs.Error{Kind: errs.Invalid, Subject: "generator",
+				Want:   "numbers drawn by operators alone",
+				Got:    "others drawn in the body, which is called once for all steps",
 				Remedy: "draw them with random.Uniform and its like"})
 		}
 	}
 	if len(edges) == 0 {
-		rec.refuse(&errs.Error{Kind: errs.Invalid, Subject: "outputs", Want: "a result of an operator among them", Got: "none"})
+		rec.refuse(&errs.Error{Kind: errs.Invalid, Subject: "outputs",
+			Want: "a result of an operator among them", Got: "none"})
 	}
 	if rec.err != nil {
 		return nil, rec.err
@@ -395,7 +407,8 @@ func (rec *recording) refuse(err error) {
 func (rec *recording) checkGrains(g *graph.Graph) error {
 	for _, n := range g.Nodes {
 		if n.Kernel != nil && n.Kernel.Grain() == op.PerBatch && !rec.batched[n.Name] && rec.size > 1 {
-			return &errs.Error{Kind: errs.Unsupported, Op: "dynamic.Compile", Subject: n.Schema.FullName(), Want: "a batch", Got: "a single tensor, in a loop of batches", Remedy: "call it outside the loop"}
+			return &errs.Error{Kind: errs.Unsupported, Op: "dynamic.Compile", Subject: n.Schema.FullName(),
+				Want: "a batch", Got: "a single tensor, in a loop of batches", Remedy: "call it outside the loop"}
 		}
 	}
 	return nil
@@ -404,10 +417,13 @@ func (rec *recording) checkGrains(g *graph.Graph) error {
 // refuseContents is the error of what asks a symbol for contents; it is a mistake of the body.
 func (rec *recording) refuseContents() error {
 	if rec.done {
-		return &errs.Error{Kind: errs.Sequence, Op: "dynamic", Want: "a value with contents", Got: "one of the body of a compiled loop, which the loop delivers in its steps"}
+		return &errs.Error{Kind: errs.Sequence, Op: "dynamic",
+			Want: "a value with contents",
+			Got:  "one of the body of a compiled loop, which the loop delivers in its steps"}
 	}
 	return rec.fail(2, &errs.Error{
-		Kind: errs.Unsupported, Want: "operators alone in the body of a compiled loop", Got: "a Go value taken out of a tensor, which has no contents before the loop runs",
+		Kind: errs.Unsupported, Want: "operators alone in the body of a compiled loop",
+		Got:    "a Go value taken out of a tensor, which has no contents before the loop runs",
 		Remedy: "take it from what the loop delivers, or compute with operators and the context of the body",
 	})
 }
@@ -432,7 +448,8 @@ func commonSpec(samples []tensor.Tensor) (tensor.Spec, error) {
 	spec := tensor.Spec{DType: first.DType, Layout: first.Layout, Shape: append(tensor.Shape{}, first.Shape...)}
 	for _, s := range samples[1:] {
 		if s.DType != first.DType || len(s.Shape) != len(first.Shape) {
-			return spec, &errs.Error{Kind: errs.Mismatch, Subject: "samples of a batch", Want: first.String(), Got: s.String()}
+			return spec, &errs.Error{Kind: errs.Mismatch, Subject: "samples of a batch",
+				Want: first.String(), Got: s.String()}
 		}
 		for d, size := range s.Shape {
 			if spec.Shape[d] != size {

@@ -49,9 +49,11 @@ func (r *Row) check(t *testing.T, static bool, same func(got, want tensor.Tensor
 	}
 	got, spec := res.Outputs[0][0], res.Specs[0]
 	if !same(got, r.Want) {
-		t.Errorf("%s %v of %v: %v %q %v, want %v %q %v", r.Op, r.Args, r.Inputs, got, got.Layout, got.Data, r.Want, r.Want.Layout, r.Want.Data)
+		t.Errorf("%s %v of %v: %v %q %v, want %v %q %v", r.Op, r.Args, r.Inputs,
+			got, got.Layout, got.Data, r.Want, r.Want.Layout, r.Want.Data)
 	}
-	if spec.DType != got.DType || spec.Shape != nil && (spec.Layout != got.Layout || len(spec.Shape) != len(got.Shape)) {
+	if spec.DType != got.DType ||
+		spec.Shape != nil && (spec.Layout != got.Layout || len(spec.Shape) != len(got.Shape)) {
 		t.Errorf("%s %v of %v: promised %v, gave %v %q", r.Op, r.Args, r.Inputs, spec, got, got.Layout)
 	}
 	for i, d := range spec.Shape {

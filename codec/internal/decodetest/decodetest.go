@@ -12,13 +12,15 @@ const mostPixels = 1 << 18
 
 // Fuzz decodes any bytes: an image has what its header says. also checks an image whose
 // header was read, before it is decoded; it may be nil.
-func Fuzz(f *testing.F, readHeader func([]byte) (raster.Header, error), decode func([]byte, *raster.Image) error, also func(*testing.T, raster.Header, []byte)) {
+func Fuzz(f *testing.F, readHeader func([]byte) (raster.Header, error), decode func([]byte, *raster.Image) error,
+	also func(*testing.T, raster.Header, []byte)) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, err := readHeader(data)
 		if err != nil || h.Width*h.Height > mostPixels {
 			return
 		}
-		if h.Width < 1 || h.Height < 1 || h.Channels < 1 || h.Channels > 4 || h.Depth != 8 && h.Depth != 16 || h.Orientation < 1 || h.Orientation > 8 {
+		if h.Width < 1 || h.Height < 1 || h.Channels < 1 || h.Channels > 4 ||
+			h.Depth != 8 && h.Depth != 16 || h.Orientation < 1 || h.Orientation > 8 {
 			t.Fatalf("header %+v", h)
 		}
 		if also != nil {
