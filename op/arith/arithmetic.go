@@ -154,12 +154,7 @@ func (k *arithmetic) Run(b *op.Block) error {
 	if w.machine == nil || w.machine.program != k.program {
 		w.machine, w.in = newMachine(k.program), make([]tensor.Tensor, b.Inputs())
 	}
-	for s := range b.Len() {
-		if err := k.sample(b, s, w); err != nil {
-			b.Fail(s, err)
-		}
-	}
-	return nil
+	return b.Each(func(s int) error { return k.sample(b, s, w) })
 }
 
 func (k *arithmetic) sample(b *op.Block, s int, w *state) error {

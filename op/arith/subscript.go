@@ -223,12 +223,7 @@ type part struct {
 
 func (k *subscript) Run(b *op.Block) error {
 	p := op.PerWorker[part](b)
-	for s := range b.Len() {
-		if err := k.sample(b, s, p); err != nil {
-			b.Fail(s, err)
-		}
-	}
-	return nil
+	return b.Each(func(s int) error { return k.sample(b, s, p) })
 }
 
 func (k *subscript) sample(b *op.Block, s int, p *part) error {

@@ -153,12 +153,7 @@ func checkEncoded(c *op.Config, in tensor.Spec) error {
 // Run implements op.Kernel.
 func (k *decoder) Run(b *op.Block) error {
 	w := op.PerWorker[worker](b)
-	for s := range b.Len() {
-		if err := k.sample(b, s, w); err != nil {
-			b.Fail(s, err)
-		}
-	}
-	return nil
+	return b.Each(func(s int) error { return k.sample(b, s, w) })
 }
 
 func (k *decoder) sample(b *op.Block, s int, worker *worker) error {

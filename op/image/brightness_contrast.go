@@ -11,20 +11,27 @@ import (
 )
 
 func init() {
+	registerLinear("brightness_contrast", "Changes brightness and contrast: brightness_shift * range + brightness * "+
+		"(contrast_center + contrast * (in - contrast_center)), where range is 1 for floats and the largest value of the "+
+		"output type otherwise.", append(append(brightnessParams(), contrastParams()...), colorTypeParam))
+	registerLinear("brightness", "Changes the brightness: brightness_shift * range + brightness * in, where range is 1 for "+
+		"floats and the largest value of the output type otherwise.", append(brightnessParams(), colorTypeParam))
+	registerLinear("contrast", "Changes the contrast: contrast_center + contrast * (in - contrast_center).",
+		append(contrastParams(), colorTypeParam))
+}
+
+// registerLinear registers an operator whose kernel is brightnessContrast.
+func registerLinear(name, doc string, params []op.Parameter) {
 	op.Register(op.Schema{
-		Name: "brightness_contrast",
-		Doc: "Changes brightness and contrast: brightness_shift * range + brightness * (contrast_center + contrast * (in - contrast_center)), " +
-			"where range is 1 for floats and the largest value of the output type otherwise.",
-		Inputs:    colorInputs(),
+		Name: name,
+		Doc:  doc,
+		Inputs: []op.Port{{Name: "images", Layouts: []string{"FHWC", "DHWC", "HWC"},
+			Doc: "images, sequences or volumes"}},
 		Outputs:   []op.Port{{Name: "adjusted", Doc: "images of the same shape"}},
-		Params:    append(append(brightnessParams(), contrastParams()...), colorTypeParam),
+		Params:    params,
 		Precision: op.Exact,
 		New:       newBrightnessContrast,
 	})
-}
-
-func colorInputs() []op.Port {
-	return []op.Port{{Name: "images", Doc: "images, sequences or volumes", Layouts: []string{"FHWC", "DHWC", "HWC"}}}
 }
 
 func brightnessParams() []op.Parameter {
@@ -139,7 +146,9 @@ func (k *brightnessContrast) line(b *op.Block, s int, in, out tensor.DType) (lin
 
 func (l line) at(v float32) float32 { return float32(v*l.factor) + l.offset }
 
-func (k *brightnessContrast) Run(b *op.Block) error { return forEach(b, k.sample) }
+func (k *brightnessContrast) Run(b *op.Block) error {
+	return b.Each(func(s int) error { return k.sample(b, s) })
+}
 
 // colorState is what a worker keeps: the table of bytes and what it is for.
 type colorState struct {
@@ -215,29 +224,4 @@ func look[W any](dst []W, src []byte, table *[256]W) {
 	for i, v := range src {
 		dst[i] = table[v]
 	}
-}
-
-func init() {
-	op.Register(op.Schema{
-		Name: "brightness",
-		Doc: "Changes the brightness: brightness_shift * range + brightness * in, where range is 1 for floats and " +
-			"the largest value of the output type otherwise.",
-		Inputs:    colorInputs(),
-		Outputs:   []op.Port{{Name: "adjusted", Doc: "images of the same shape"}},
-		Params:    append(brightnessParams(), colorTypeParam),
-		Precision: op.Exact,
-		New:       newBrightnessContrast,
-	})
-}
-
-func init() {
-	op.Register(op.Schema{
-		Name:      "contrast",
-		Doc:       "Changes the contrast: contrast_center + contrast * (in - contrast_center).",
-		Inputs:    colorInputs(),
-		Outputs:   []op.Port{{Name: "adjusted", Doc: "images of the same shape"}},
-		Params:    append(contrastParams(), colorTypeParam),
-		Precision: op.Exact,
-		New:       newBrightnessContrast,
-	})
 }

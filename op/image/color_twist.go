@@ -11,23 +11,36 @@ import (
 )
 
 func init() {
-	op.Register(op.Schema{
-		Name: "color_twist",
-		Doc: "Turns the hue and changes saturation, contrast and brightness of RGB images, as one linear map of the channels. " +
-			"Contrast leaves 0.5 of floats and 128 of integers alone.",
-		Inputs:  twistInputs(),
-		Outputs: []op.Port{{Name: "twisted", Doc: "images of the same shape"}},
-		Params: append(twistParams(),
+	registerTwist("color_twist", "Turns the hue and changes saturation, contrast and brightness of RGB images, as one "+
+		"linear map of the channels. Contrast leaves 0.5 of floats and 128 of integers alone.",
+		append(twistParams(),
 			op.Parameter{Name: "brightness", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Brightness factor."},
 			op.Parameter{Name: "contrast", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Contrast factor."},
-			hueParam, saturationParam),
+			hueParam, saturationParam))
+	registerTwist("hsv",
+		"Turns the hue and changes the saturation and the value of RGB images, as one linear map of the channels.",
+		[]op.Parameter{
+			{Name: "dtype", Type: op.DType, Default: tensor.Uint8, Doc: "Output type."},
+			hueParam, saturationParam, valueParam,
+		})
+	registerTwist("hue", "Turns the hue of RGB images, as a linear map of the channels.",
+		append(twistParams(), hueParam))
+	registerTwist("saturation", "Changes the saturation of RGB images, as a linear map of the channels.",
+		append(twistParams(), saturationParam))
+}
+
+// registerTwist registers an operator whose kernel is colorTwist.
+func registerTwist(name, doc string, params []op.Parameter) {
+	op.Register(op.Schema{
+		Name: name,
+		Doc:  doc,
+		Inputs: []op.Port{{Name: "images", Layouts: []string{"HWC", "FHWC", "DHWC"},
+			Doc: "images of three channels, sequences or volumes: uint8, int16, int32, float16 or float32"}},
+		Outputs:   []op.Port{{Name: "twisted", Doc: "images of the same shape"}},
+		Params:    params,
 		Precision: op.Tolerance,
 		New:       newColorTwist,
 	})
-}
-
-func twistInputs() []op.Port {
-	return []op.Port{{Name: "images", Doc: "images of three channels, sequences or volumes: uint8, int16, int32, float16 or float32", Layouts: []string{"HWC", "FHWC", "DHWC"}}}
 }
 
 // twistParams are the parameters of color_twist, hue and saturation.
@@ -163,7 +176,9 @@ type twistState struct {
 	row [3 * 128]float32
 }
 
-func (k *colorTwist) Run(b *op.Block) error { return forEach(b, k.sample) }
+func (k *colorTwist) Run(b *op.Block) error {
+	return b.Each(func(s int) error { return k.sample(b, s) })
+}
 
 func (k *colorTwist) sample(b *op.Block, s int) error {
 	in, spec := b.In(0, s), b.Binding().Specs[0]
@@ -224,43 +239,4 @@ func (t *twist) apply(pixels []float32) {
 		p[2] = float32(f[2][0]*r) + float32(f[2][1]*g) + float32(f[2][2]*b) + t.offset
 		pixels = pixels[3:]
 	}
-}
-
-func init() {
-	op.Register(op.Schema{
-		Name:    "hsv",
-		Doc:     "Turns the hue and changes the saturation and the value of RGB images, as one linear map of the channels.",
-		Inputs:  twistInputs(),
-		Outputs: []op.Port{{Name: "twisted", Doc: "images of the same shape"}},
-		Params: []op.Parameter{
-			{Name: "dtype", Type: op.DType, Default: tensor.Uint8, Doc: "Output type."},
-			hueParam, saturationParam, valueParam,
-		},
-		Precision: op.Tolerance,
-		New:       newColorTwist,
-	})
-}
-
-func init() {
-	op.Register(op.Schema{
-		Name:      "hue",
-		Doc:       "Turns the hue of RGB images, as a linear map of the channels.",
-		Inputs:    twistInputs(),
-		Outputs:   []op.Port{{Name: "twisted", Doc: "images of the same shape"}},
-		Params:    append(twistParams(), hueParam),
-		Precision: op.Tolerance,
-		New:       newColorTwist,
-	})
-}
-
-func init() {
-	op.Register(op.Schema{
-		Name:      "saturation",
-		Doc:       "Changes the saturation of RGB images, as a linear map of the channels.",
-		Inputs:    twistInputs(),
-		Outputs:   []op.Port{{Name: "twisted", Doc: "images of the same shape"}},
-		Params:    append(twistParams(), saturationParam),
-		Precision: op.Tolerance,
-		New:       newColorTwist,
-	})
 }

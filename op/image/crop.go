@@ -216,7 +216,7 @@ func cropSpans(w *window.Crop, b *op.Block, s int, in tensor.Shape, layout strin
 	return spans, nil
 }
 
-func (k *crop) Run(b *op.Block) error { return forEach(b, k.sample) }
+func (k *crop) Run(b *op.Block) error { return b.Each(func(s int) error { return k.sample(b, s) }) }
 
 func (k *crop) sample(b *op.Block, s int) (err error) {
 	in, layout := b.In(0, s), b.Binding().Specs[0].Layout
@@ -272,7 +272,7 @@ func (k *slice) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: dtype, Shape: k.window.Infer(in[0].Shape, in[0].Layout), Layout: in[0].Layout}}, nil
 }
 
-func (k *slice) Run(b *op.Block) error { return forEach(b, k.sample) }
+func (k *slice) Run(b *op.Block) error { return b.Each(func(s int) error { return k.sample(b, s) }) }
 
 func (k *slice) sample(b *op.Block, s int) (err error) {
 	in := b.In(0, s)

@@ -132,7 +132,9 @@ func perChannel(name string, v []float64, channels int) error {
 		Want: fmt.Sprintf("1 or %d values, one a channel", channels), Got: fmt.Sprint(len(v))}
 }
 
-func (k *cropMirrorNormalize) Run(b *op.Block) error { return forEach(b, k.sample) }
+func (k *cropMirrorNormalize) Run(b *op.Block) error {
+	return b.Each(func(s int) error { return k.sample(b, s) })
+}
 
 // affine is what a channel's values go through.
 type affine struct{ mean, factor float32 }

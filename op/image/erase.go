@@ -98,7 +98,7 @@ type eraseState struct {
 	eraser              region.Eraser
 }
 
-func (k *erase) Run(b *op.Block) error { return forEach(b, k.sample) }
+func (k *erase) Run(b *op.Block) error { return b.Each(func(s int) error { return k.sample(b, s) }) }
 
 func (k *erase) sample(b *op.Block, s int) (err error) {
 	in := b.In(0, s)

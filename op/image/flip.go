@@ -50,7 +50,7 @@ func flipLayout(c *op.Config, in tensor.Spec) (string, error) {
 	return layoutOf(c, in)
 }
 
-func (k *flip) Run(b *op.Block) error { return forEach(b, k.sample) }
+func (k *flip) Run(b *op.Block) error { return b.Each(func(s int) error { return k.sample(b, s) }) }
 
 func (k *flip) sample(b *op.Block, s int) error {
 	in, layout := b.In(0, s), b.Binding().Specs[0].Layout

@@ -87,7 +87,9 @@ type blurState struct {
 	window []int
 }
 
-func (k *gaussianBlur) Run(b *op.Block) error { return forEach(b, k.sample) }
+func (k *gaussianBlur) Run(b *op.Block) error {
+	return b.Each(func(s int) error { return k.sample(b, s) })
+}
 
 func (k *gaussianBlur) sample(b *op.Block, s int) error {
 	in, st := b.In(0, s), op.PerWorker[blurState](b)

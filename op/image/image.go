@@ -111,16 +111,6 @@ func unknown(n int) tensor.Shape {
 // floats returns the elements of a float32 tensor.
 func floats(t tensor.Tensor) ([]float32, error) { return tensor.Of[float32](t) }
 
-// forEach runs one for all samples of a block and fails those of which it returns an error.
-func forEach(b *op.Block, one func(b *op.Block, s int) error) error {
-	for s := range b.Len() {
-		if err := one(b, s); err != nil {
-			b.Fail(s, err)
-		}
-	}
-	return nil
-}
-
 // deprecatedParams are the parameters that operators keep for old programs.
 func deprecatedParams() []op.Parameter {
 	return []op.Parameter{

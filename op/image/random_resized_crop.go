@@ -48,22 +48,18 @@ func newRandomResizedCrop(c *op.Config) (op.Kernel, error) {
 func (k *randomResizedCrop) Grain() op.Grain { return op.PerSample }
 
 func (k *randomResizedCrop) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	layout, err := layoutOf(k.config, in[0])
+	out, err := k.infer(in[0])
 	if err != nil {
 		return nil, err
 	}
-	dtype, err := k.output(in[0])
-	if err != nil {
-		return nil, err
-	}
-	shape := unknown(len(layout))
-	copy(shape, in[0].Shape)
-	first, _ := spatial(layout)
-	shape[first], shape[first+1] = k.height, k.width
-	return []tensor.Spec{{DType: dtype, Shape: shape, Layout: layout}}, nil
+	first, _ := spatial(out.Layout)
+	out.Shape[first], out.Shape[first+1] = k.height, k.width
+	return []tensor.Spec{out}, nil
 }
 
-func (k *randomResizedCrop) Run(b *op.Block) error { return forEach(b, k.sample) }
+func (k *randomResizedCrop) Run(b *op.Block) error {
+	return b.Each(func(s int) error { return k.sample(b, s) })
+}
 
 func (k *randomResizedCrop) sample(b *op.Block, s int) error {
 	in, layout := b.In(0, s), b.Binding().Specs[0].Layout

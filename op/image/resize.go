@@ -47,28 +47,18 @@ type resize struct {
 func (k *resize) Grain() op.Grain { return op.PerSample }
 
 func (k *resize) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	layout, err := layoutOf(k.config, in[0])
+	resized, err := k.infer(in[0])
 	if err != nil {
 		return nil, err
 	}
-	dtype, err := k.output(in[0])
-	if err != nil {
-		return nil, err
-	}
-	first, n := spatial(layout)
-	shape := unknown(len(layout))
-	copy(shape, in[0].Shape)
-	for i := range n {
-		shape[first+i] = -1
-	}
-	out := []tensor.Spec{{DType: dtype, Shape: shape, Layout: layout}}
-	if k.save {
+	out := []tensor.Spec{resized}
+	if _, n := spatial(resized.Layout); k.save {
 		out = append(out, tensor.Spec{DType: tensor.Int32, Shape: tensor.Shape{n}})
 	}
 	return out, nil
 }
 
-func (k *resize) Run(b *op.Block) error { return forEach(b, k.sample) }
+func (k *resize) Run(b *op.Block) error { return b.Each(func(s int) error { return k.sample(b, s) }) }
 
 func (k *resize) sample(b *op.Block, s int) (err error) {
 	in, layout := b.In(0, s), b.Binding().Specs[0].Layout

@@ -42,24 +42,17 @@ type resizeCropMirror struct {
 func (k *resizeCropMirror) Grain() op.Grain { return op.PerSample }
 
 func (k *resizeCropMirror) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
-	layout, err := layoutOf(k.config, in[0])
+	out, err := k.infer(in[0])
 	if err != nil {
 		return nil, err
 	}
-	dtype, err := k.output(in[0])
-	if err != nil {
-		return nil, err
-	}
-	shape := unknown(len(layout))
-	copy(shape, in[0].Shape)
-	first, n := spatial(layout)
-	for i := range n {
-		shape[first+i] = -1
-	}
-	return []tensor.Spec{{DType: dtype, Shape: cropShape(k.window, shape, layout), Layout: layout}}, nil
+	out.Shape = cropShape(k.window, out.Shape, out.Layout)
+	return []tensor.Spec{out}, nil
 }
 
-func (k *resizeCropMirror) Run(b *op.Block) error { return forEach(b, k.sample) }
+func (k *resizeCropMirror) Run(b *op.Block) error {
+	return b.Each(func(s int) error { return k.sample(b, s) })
+}
 
 func (k *resizeCropMirror) sample(b *op.Block, s int) (err error) {
 	in, layout := b.In(0, s), b.Binding().Specs[0].Layout

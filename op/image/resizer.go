@@ -90,6 +90,23 @@ func (k *resizer) output(in tensor.Spec) (tensor.DType, error) {
 	return 0, k.config.Unsupported("dtype", in.DType.String()+", the type of the input, or float32", k.dtype.String())
 }
 
+// infer describes the output for such an input; the extents that are resized are unknown.
+func (k *resizer) infer(in tensor.Spec) (out tensor.Spec, err error) {
+	if out.Layout, err = layoutOf(k.config, in); err != nil {
+		return out, err
+	}
+	if out.DType, err = k.output(in); err != nil {
+		return out, err
+	}
+	out.Shape = unknown(len(out.Layout))
+	copy(out.Shape, in.Shape)
+	first, n := spatial(out.Layout)
+	for i := range n {
+		out.Shape[first+i] = -1
+	}
+	return out, nil
+}
+
 // resizeState is what a worker keeps.
 type resizeState struct {
 	resampler resample.Resampler

@@ -137,7 +137,9 @@ func (k *tensorResize) resolve(axes []int, rank int, layout string) ([]int, erro
 	return axes, nil
 }
 
-func (k *tensorResize) Run(b *op.Block) error { return forEach(b, k.sample) }
+func (k *tensorResize) Run(b *op.Block) error {
+	return b.Each(func(s int) error { return k.sample(b, s) })
+}
 
 func (k *tensorResize) sample(b *op.Block, s int) (err error) {
 	in, st := b.In(0, s), op.PerWorker[resizeState](b)

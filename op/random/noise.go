@@ -207,12 +207,7 @@ func (k *saltAndPepper) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 }
 
 func (k *saltAndPepper) Run(b *op.Block) error {
-	for s := range b.Len() {
-		if err := k.set(k, b, s); err != nil {
-			b.Fail(s, err)
-		}
-	}
-	return nil
+	return b.Each(func(s int) error { return k.set(k, b, s) })
 }
 
 // probability returns a number from 0 to 1, as float32.

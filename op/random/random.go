@@ -127,12 +127,7 @@ func workerOf(b *op.Block) *worker {
 // perSample calls one for every sample, and fails those for which it gives an error.
 func perSample(b *op.Block, one func(b *op.Block, s int, w *worker) error) error {
 	w := workerOf(b)
-	for s := range b.Len() {
-		if err := one(b, s, w); err != nil {
-			b.Fail(s, err)
-		}
-	}
-	return nil
+	return b.Each(func(s int) error { return one(b, s, w) })
 }
 
 // fill sets the elements of out: of types that are wide by double, rounded to

@@ -201,12 +201,7 @@ type boxWorker struct {
 
 func (k *boxCrop) Run(b *op.Block) error {
 	w := op.PerWorker[boxWorker](b)
-	for s := range b.Len() {
-		if err := k.sample(b, s, w); err != nil {
-			b.Fail(s, err)
-		}
-	}
-	return nil
+	return b.Each(func(s int) error { return k.sample(b, s, w) })
 }
 
 func (k *boxCrop) sample(b *op.Block, s int, w *boxWorker) error {

@@ -49,12 +49,7 @@ func shapeError(got string) error {
 }
 
 func (k *cropGenerator) Run(b *op.Block) error {
-	for s := range b.Len() {
-		if err := k.sample(b, s); err != nil {
-			b.Fail(s, err)
-		}
-	}
-	return nil
+	return b.Each(func(s int) error { return k.sample(b, s) })
 }
 
 func (k *cropGenerator) sample(b *op.Block, s int) error {

@@ -61,12 +61,7 @@ type region struct{ crop, start, size, in []int }
 
 func (k *roiRandomCrop) Run(b *op.Block) error {
 	r := op.PerWorker[region](b)
-	for s := range b.Len() {
-		if err := k.sample(b, s, r); err != nil {
-			b.Fail(s, err)
-		}
-	}
-	return nil
+	return b.Each(func(s int) error { return k.sample(b, s, r) })
 }
 
 func (k *roiRandomCrop) sample(b *op.Block, s int, r *region) error {
