@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/exec"
 
@@ -70,13 +71,18 @@ func runDemo(ctx context.Context, o DemoOptions, g *global) error {
 	if err != nil {
 		return err
 	}
+	return g.printReport("demo", report, report.Failures)
+}
+
+// printReport prints what a demo found. The first failure is the error.
+func (g *global) printReport(op string, report interface{ Print(io.Writer) }, failures []string) (err error) {
 	if g.json {
 		err = g.printJSON(report)
 	} else {
 		report.Print(g.stdout)
 	}
-	if len(report.Failures) > 0 {
-		return &errs.Error{Kind: errs.Mismatch, Op: "demo", Got: report.Failures[0]}
+	if len(failures) > 0 {
+		return &errs.Error{Kind: errs.Mismatch, Op: op, Got: failures[0]}
 	}
 	return err
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/examples/elastic"
 )
 
@@ -40,13 +39,5 @@ func runDemoElastic(ctx context.Context, o elastic.Options, g *global) error {
 	if err != nil {
 		return err
 	}
-	if g.json {
-		err = g.printJSON(report)
-	} else {
-		report.Print(g.stdout)
-	}
-	if len(report.Failures) > 0 {
-		return &errs.Error{Kind: errs.Mismatch, Op: "demo elastic", Got: report.Failures[0]}
-	}
-	return err
+	return g.printReport("demo elastic", report, report.Failures)
 }
