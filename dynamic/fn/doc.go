@@ -30,5 +30,10 @@
 // Values carry their error, with the place of the call that failed first; see package
 // dynamic.
 //
+// # Arithmetic
+//
+// Add, Sqrt and the other functions of arithmetic take values and Go numbers:
+// fn.Add(ctx, x, 1). [dynamic.Apply] has the rules.
+//
 // The functions are generated from the schemas, with those of pipeline/fn.
 package fn

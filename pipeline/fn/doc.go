@@ -9,7 +9,12 @@
 // not the default, or which may differ per sample, are an op.Arg: op.Const(v) or
 // op.Of[T](node).
 //
-// The functions and the structs of op/opargs are generated from the schemas.
+// Add, Sqrt and the other functions of arithmetic take nodes and Go numbers instead of a
+// builder: fn.Sub(10, x). A Node has methods for those that Go writes as signs: x.Sub(10).
+// [pipeline.Apply] has the rules.
+//
+// The functions and the structs of op/opargs are generated from the schemas, arithmetic
+// from a table of generate_arith_test.go.
 package fn
 
 //go:generate go test -run TestGenerated -update .
