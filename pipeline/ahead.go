@@ -13,8 +13,8 @@ import (
 
 // Begin begins to make one more batch, behind those that are in the making. It reports whether it
 // did: not at the end of an epoch, and not behind a batch that could not be begun, whose error Take
-// returns. With wait, it waits until the sources have the data or ctx ends; without, a source that is
-// not ready is no error. A source that was not fed is one, of kind errs.Invalid.
+// returns. With wait, it waits until the sources have the data or ctx ends; without, a source that
+// is not ready is no error. A source that was not fed is one, of kind errs.Invalid.
 func (p *Pipeline) Begin(ctx context.Context, wait bool) (bool, error) {
 	const what = "pipeline.Begin"
 	if err := p.turn.Take(what); err != nil {

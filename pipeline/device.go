@@ -8,8 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
-// deviceArg is the argument that every operator takes. The only device is the CPU: another is refused
-// or, with RunOnCPU, taken for it.
+// deviceArg is the argument that every operator takes. The only device is the CPU: another is
+// refused or, with RunOnCPU, taken for it.
 const deviceArg = "device"
 
 // takeDevice removes the device from arguments and returns it; nil is the CPU.
@@ -44,8 +44,8 @@ func (b *Builder) place(n *graph.Node, device any) {
 	}
 }
 
-// On places the node on a device by its name: "cpu", where it is already, or "gpu", which is a mistake
-// unless Options.Device is RunOnCPU.
+// On places the node on a device by its name: "cpu", where it is already, or "gpu", which is a
+// mistake unless Options.Device is RunOnCPU.
 func (n Node) On(device string) Node {
 	if n.b == nil || n.edge.Node == nil || device == "cpu" {
 		return n

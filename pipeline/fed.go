@@ -22,12 +22,12 @@ type FeedOptions struct {
 }
 
 // Feed queues a batch for the external source called name, which must have no function or sequence
-// to take it from: data for each of its outputs. Later batches may be of other sizes, up to the batch
-// size. nil options are the zero options.
+// to take it from: data for each of its outputs. Later batches may be of other sizes, up to the
+// batch size. nil options are the zero options.
 //
 // It is one of the calls of which one goroutine makes one at a time: a source must not call it, but
-// Options.BeforeBatch may. Errors: errs.Busy beside another call, errs.NotFound for an unknown name,
-// errs.Invalid and errs.Mismatch for data that does not fit.
+// Options.BeforeBatch may. Errors: errs.Busy beside another call, errs.NotFound for an unknown
+// name, errs.Invalid and errs.Mismatch for data that does not fit.
 func (p *Pipeline) Feed(name string, data []Data, o *FeedOptions) error {
 	const what = "pipeline.Feed"
 	if err := p.turn.Take(what); err != nil {
@@ -42,7 +42,8 @@ func (p *Pipeline) Feed(name string, data []Data, o *FeedOptions) error {
 		return err
 	}
 	if in.gives != nil {
-		return &errs.Error{Kind: errs.Invalid, Op: what, Subject: "node " + name, Want: "an external source that is fed", Got: "one with a source of its own"}
+		return &errs.Error{Kind: errs.Invalid, Op: what, Subject: "node " + name,
+			Want: "an external source that is fed", Got: "one with a source of its own"}
 	}
 	if o == nil {
 		o = &FeedOptions{}
@@ -53,7 +54,8 @@ func (p *Pipeline) Feed(name string, data []Data, o *FeedOptions) error {
 		return errs.Wrap(what, "", err)
 	}
 	if n := p.config.BatchSize; f.samples > n {
-		return errs.Wrap(what, "", in.wrap(&errs.Error{Kind: errs.Invalid, Want: fmt.Sprintf("at most %d samples, the batch size", n), Got: fmt.Sprint(f.samples)}))
+		return errs.Wrap(what, "", in.wrap(&errs.Error{Kind: errs.Invalid,
+			Want: fmt.Sprintf("at most %d samples, the batch size", n), Got: fmt.Sprint(f.samples)}))
 	}
 	in.push(f)
 	if in.source.options.RepeatLast {
@@ -75,7 +77,8 @@ func (p *Pipeline) input(what, name string) (*input, error) {
 		}
 		names[i] = in.node.Name
 	}
-	return nil, &errs.Error{Kind: errs.NotFound, Op: what, Subject: "node " + name, Want: "an external source: " + strings.Join(names, ", ")}
+	return nil, &errs.Error{Kind: errs.NotFound, Op: what, Subject: "node " + name,
+		Want: "an external source: " + strings.Join(names, ", ")}
 }
 
 // Unfed returns the names of the external sources that were not fed enough for the next n batches
@@ -103,6 +106,7 @@ func (p *Pipeline) lacking(n int) []string {
 
 // unfed is the error of a batch that lacks data of the external sources with those names.
 func unfed(names []string) error {
-	return &errs.Error{Kind: errs.Invalid, Op: "external_source", Subject: "node " + strings.Join(names, ", "), Want: "a batch", Got: "none that was fed",
+	return &errs.Error{Kind: errs.Invalid, Op: "external_source", Subject: "node " + strings.Join(names, ", "),
+		Want: "a batch", Got: "none that was fed",
 		Remedy: "feed one batch before each batch that is taken, and as many as are made ahead before the first"}
 }

@@ -18,20 +18,24 @@ import (
 // TestReadersTell asks a pipeline for the sizes of the data sets of its readers.
 func TestReadersTell(t *testing.T) {
 	root := numbered(t, 7)
-	p := startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2}}, func(b *pipeline.Builder) []pipeline.Node {
-		part := b.Op("readers.file", op.Args{"name": "part", "file_root": root, "num_shards": 2, "shard_id": 1, "pad_last_batch": true})
-		whole := b.Op("readers.file", op.Args{"name": "whole", "file_root": root, "stick_to_shard": true})
-		return append(part, whole...)
-	})
+	p := startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2}},
+		func(b *pipeline.Builder) []pipeline.Node {
+			part := b.Op("readers.file", op.Args{"name": "part", "file_root": root, "num_shards": 2, "shard_id": 1,
+				"pad_last_batch": true})
+			whole := b.Op("readers.file", op.Args{"name": "whole", "file_root": root, "stick_to_shard": true})
+			return append(part, whole...)
+		})
 	if d := cmp.Diff(map[string]int64{"part": 8, "whole": 7}, p.EpochSizes()); d != "" {
 		t.Errorf("sizes (-want +got):\n%s", d)
 	}
 	got, err := p.ReaderMeta("part")
-	if want := (dali.ReaderMeta{EpochSize: 7, EpochSizePadded: 8, NumberOfShards: 2, ShardID: 1, PadLastBatch: 1}); err != nil || got != want {
+	if want := (dali.ReaderMeta{EpochSize: 7, EpochSizePadded: 8, NumberOfShards: 2, ShardID: 1,
+		PadLastBatch: 1}); err != nil || got != want {
 		t.Errorf("%+v, want %+v; %v", got, want, err)
 	}
 	got, err = p.ReaderMeta("whole")
-	if want := (dali.ReaderMeta{EpochSize: 7, EpochSizePadded: 7, NumberOfShards: 1, StickToShard: 1}); err != nil || got != want {
+	if want := (dali.ReaderMeta{EpochSize: 7, EpochSizePadded: 7, NumberOfShards: 1,
+		StickToShard: 1}); err != nil || got != want {
 		t.Errorf("%+v, want %+v; %v", got, want, err)
 	}
 	if _, err := p.ReaderMeta("other"); !errors.Is(err, errs.NotFound) {
@@ -39,7 +43,8 @@ func TestReadersTell(t *testing.T) {
 	}
 }
 
-// TestWaysAreNotMixed holds the check of DALI: Run, ScheduleRun with its kin and iterators are not mixed.
+// TestWaysAreNotMixed holds the check of DALI: Run, ScheduleRun with its kin and iterators are not
+// mixed.
 func TestWaysAreNotMixed(t *testing.T) {
 	ctx := t.Context()
 	make := func() *dali.Pipeline { return startPipe(t, dali.PipelineOptions{}, number) }
@@ -70,14 +75,16 @@ func TestWaysAreNotMixed(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
-	for name, err := range map[string]error{"Build": p.Build(), "ScheduleRun": p.ScheduleRun(ctx), "ReleaseOutputs": p.ReleaseOutputs()} {
+	for name, err := range map[string]error{"Build": p.Build(), "ScheduleRun": p.ScheduleRun(ctx),
+		"ReleaseOutputs": p.ReleaseOutputs()} {
 		if !errors.Is(err, errs.Closed) {
 			t.Errorf("%s after Close: %v", name, err)
 		}
 	}
 }
 
-// TestDALICallsAtTheSameTime makes calls while another one is under way. They fail and change nothing.
+// TestDALICallsAtTheSameTime makes calls while another one is under way. They fail and change
+// nothing.
 func TestDALICallsAtTheSameTime(t *testing.T) {
 	entered, open := make(chan struct{}), make(chan struct{})
 	ones := pipeline.SampleFunc(func(context.Context, pipeline.SampleInfo) ([]tensor.Tensor, error) {

@@ -7,8 +7,8 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
-// Definition is a checked graph with DALI's options. It is immutable; any number of pipelines can be
-// made from it, and run at the same time.
+// Definition is a checked graph with DALI's options. It is immutable; any number of pipelines can
+// be made from it, and run at the same time.
 type Definition struct {
 	*pipeline.Definition
 
@@ -16,8 +16,8 @@ type Definition struct {
 	setup   IterSetter
 }
 
-// Define calls define, which appends operators to b and returns the nodes to deliver, and checks the
-// graph. It is DALI's pipeline_def. No file is touched.
+// Define calls define, which appends operators to b and returns the nodes to deliver, and checks
+// the graph. It is DALI's pipeline_def. No file is touched.
 func Define(o PipelineOptions, define func(b *pipeline.Builder) []pipeline.Node) (*Definition, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -36,14 +36,14 @@ type Definer interface {
 	DefineGraph(b *pipeline.Builder) []pipeline.Node
 }
 
-// IterSetter is a [Definer] that is asked before each batch, to feed the graph's inputs. io.EOF ends
-// the epoch.
+// IterSetter is a [Definer] that is asked before each batch, to feed the graph's inputs. io.EOF
+// ends the epoch.
 type IterSetter interface {
 	IterSetup(p *Pipeline) error
 }
 
-// DefineBy is Define with a type's own DefineGraph. Where the type is an IterSetter, the pipelines call
-// it, all the same one, before they begin a batch.
+// DefineBy is Define with a type's own DefineGraph. Where the type is an IterSetter, the pipelines
+// call it, all the same one, before they begin a batch.
 func DefineBy(o PipelineOptions, d Definer) (*Definition, error) {
 	def, err := Define(o, d.DefineGraph)
 	if err != nil {
@@ -85,8 +85,8 @@ func (b *Builder) Definition() (*Definition, error) {
 // Options returns the options that were given to Define.
 func (d *Definition) Options() PipelineOptions { return d.options }
 
-// With returns the definition with options that change makes of its own. It is the way to set a field
-// back to zero, which New cannot.
+// With returns the definition with options that change makes of its own. It is the way to set a
+// field back to zero, which New cannot.
 func (d *Definition) With(change func(o *PipelineOptions)) (*Definition, error) {
 	with := *d
 	change(&with.options)
@@ -101,8 +101,9 @@ func (d *Definition) With(change func(o *PipelineOptions)) (*Definition, error) 
 	return &with, nil
 }
 
-// New opens the data sets and returns a pipeline at its beginning, or at PipelineOptions.Checkpoint.
-// Options that are set in o replace those of the definition; nil changes none. Close must be called.
+// New opens the data sets and returns a pipeline at its beginning, or at
+// PipelineOptions.Checkpoint. Options that are set in o replace those of the definition; nil
+// changes none. Close must be called.
 func (d *Definition) New(ctx context.Context, o *PipelineOptions) (*Pipeline, error) {
 	options := d.options.Override(o)
 	if err := options.Validate(); err != nil {
@@ -124,7 +125,8 @@ type Template[A any] struct {
 // while it is defined as well; nil changes none.
 func (t Template[A]) New(ctx context.Context, args A, over *PipelineOptions) (*Pipeline, error) {
 	if t.Define == nil {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "dali.Template", Subject: "Define", Want: "a function", Got: "nil"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "dali.Template", Subject: "Define", Want: "a function",
+			Got: "nil"}
 	}
 	d, err := Define(t.Options.Override(over), func(b *pipeline.Builder) []pipeline.Node { return t.Define(b, args) })
 	if err != nil {

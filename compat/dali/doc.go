@@ -1,11 +1,11 @@
-// Package dali holds what NVIDIA DALI does in its own way: its Pipeline, its options and iterators, and
-// what makes Bivouac imitate it to the bit. It is written on the engines, which know nothing of it.
+// Package dali holds what NVIDIA DALI does in its own way: its Pipeline, its options and iterators,
+// and what makes Bivouac imitate it to the bit. It is written on the engines, which do not know it.
 //
 // # Pipelines
 //
-// [Define], [DefineBy], [Template] and [NewBuilder] declare a graph as DALI's pipeline_def, subclasses
-// and Pipeline() do, with [PipelineOptions]. They return a [Definition], from which any number of
-// pipelines can be made:
+// [Define], [DefineBy], [Template] and [NewBuilder] declare a graph as DALI's pipeline_def,
+// subclasses and Pipeline() do, with [PipelineOptions]. They return a [Definition], from which any
+// number of pipelines can be made:
 //
 //	def, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 64}},
 //		func(b *pipeline.Builder) []pipeline.Node {
@@ -16,21 +16,20 @@
 //	batch, err := pipe.Run(ctx, nil)
 //
 // A [Pipeline] is the engine's pipeline.Pipeline with DALI's calls: Build, Run, ScheduleRun,
-// ShareOutputs, Outputs, ReleaseOutputs, FeedInput, ReaderMeta, Checkpoint and others. An [Iterator]
-// goes through epochs of several pipelines. [Serialize] and [Deserialize] exchange pipelines with DALI.
-// docs/compat/dali.md has a row for each name.
+// ShareOutputs, Outputs, ReleaseOutputs, FeedInput, ReaderMeta, Checkpoint and others. An
+// [Iterator] goes through epochs of several pipelines. [Serialize] and [Deserialize] exchange
+// pipelines with DALI. docs/compat/dali.md has a row for each name.
 //
-// These pipelines work in [Mode] unless PipelineOptions.Native is set: names, orders, random numbers,
-// batches and states are DALI's. A pipeline of package pipeline can work in Mode too, as its
-// Options.Compat.
+// These pipelines work in [Mode] unless PipelineOptions.Native is set: names, orders, random
+// numbers, batches and states are DALI's. A pipeline of package pipeline can work in Mode too, as
+// its Options.Compat.
 //
 // # Order of a reader
 //
-// DALI keeps a buffer of samples and picks at random from those that belong to
-// the current epoch, while it already fills the buffer with the next. As a slot
-// that is free takes the sample that is read next, every epoch begins in the
-// order of reading, whatever happened before. What is delivered can therefore
-// be told without a buffer:
+// DALI keeps a buffer of samples and picks at random from those that belong to the current epoch,
+// while it already fills the buffer with the next. As a slot that is free takes the sample that is
+// read next, every epoch begins in the order of reading, whatever happened before. What is
+// delivered can therefore be told without a buffer:
 //
 //	list     0, 1, …, n-1; with RandomShuffle, but for containers, shuffled once
 //	         by mt19937(524287); with ShuffleAfterEpoch shuffled for every epoch

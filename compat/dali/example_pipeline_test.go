@@ -16,11 +16,13 @@ import (
 // Each step by itself.
 func ExamplePipeline_ScheduleRun() {
 	ctx := context.Background()
-	def, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 1}}, func(p *pipeline.Builder) []pipeline.Node {
-		return pipeline.ExternalSource(p, pipeline.BatchFunc(func(_ context.Context, b pipeline.BatchInfo) ([]pipeline.Data, error) {
-			return []pipeline.Data{tensor.FromSlice([]int32{int32(b.Iteration)}, 1)}, nil
-		}), pipeline.SourceOptions{})
-	})
+	def, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 1}},
+		func(p *pipeline.Builder) []pipeline.Node {
+			return pipeline.ExternalSource(p, pipeline.BatchFunc(func(_ context.Context,
+				b pipeline.BatchInfo) ([]pipeline.Data, error) {
+				return []pipeline.Data{tensor.FromSlice([]int32{int32(b.Iteration)}, 1)}, nil
+			}), pipeline.SourceOptions{})
+		})
 	if err != nil {
 		fmt.Println(err)
 		return

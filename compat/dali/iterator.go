@@ -22,9 +22,9 @@ type IteratorOptions struct {
 	// Size is the number of samples of an epoch, over all pipelines, instead of a reader's.
 	// Without both, an epoch ends where the only pipeline returns io.EOF.
 	Size int64
-	// LastBatch is what becomes of the samples that do not fill the last batch of an epoch: with Fill
-	// what the reader gives, the last sample repeated or samples of the next epoch; with Partial
-	// only those of the epoch; with Drop none.
+	// LastBatch is what becomes of the samples that do not fill the last batch of an epoch: with
+	// Fill what the reader gives, the last sample repeated or samples of the next epoch; with
+	// Partial only those of the epoch; with Drop none.
 	LastBatch pipeline.LastBatch
 	// LastBatchPadded says that the last batch is padded, where no ReaderName tells.
 	LastBatchPadded bool
@@ -66,7 +66,8 @@ func NewIterator(ctx context.Context, pipes []*Pipeline, o IteratorOptions) (*It
 	batch := pipes[0].Options().BatchSize
 	for _, p := range pipes {
 		if p.Options().BatchSize != batch {
-			return nil, bad("pipelines", fmt.Sprintf("a batch size of %d, as of the first", batch), fmt.Sprint(p.Options().BatchSize))
+			return nil, bad("pipelines", fmt.Sprintf("a batch size of %d, as of the first", batch),
+				fmt.Sprint(p.Options().BatchSize))
 		}
 	}
 	switch {
@@ -82,7 +83,8 @@ func NewIterator(ctx context.Context, pipes []*Pipeline, o IteratorOptions) (*It
 		return nil, bad("IteratorOptions.Size", "a size or a ReaderName for several pipelines", "neither")
 	}
 	it := &Iterator{pipes: pipes, options: o}
-	it.count = epochCount{batch: int64(batch), pipes: int64(len(pipes)), last: o.LastBatch, padded: o.LastBatchPadded, size: o.Size}
+	it.count = epochCount{batch: int64(batch), pipes: int64(len(pipes)), last: o.LastBatch,
+		padded: o.LastBatchPadded, size: o.Size}
 	if o.Size == 0 {
 		it.count.size = -1
 	}
@@ -190,7 +192,8 @@ func (it *Iterator) checkFull() error {
 	for _, b := range it.out {
 		for _, o := range b.Outputs {
 			if n := int64(o.NumSamples()); n != it.count.batch && it.count.size > 0 {
-				return &errs.Error{Kind: errs.Invalid, Op: "dali.Iterator", Want: fmt.Sprintf("full batches of %d samples", it.count.batch), Got: fmt.Sprint(n),
+				return &errs.Error{Kind: errs.Invalid, Op: "dali.Iterator",
+					Want: fmt.Sprintf("full batches of %d samples", it.count.batch), Got: fmt.Sprint(n),
 					Remedy: "make the pipelines with Mode or with LastBatch Fill, or go without ReaderName and Size"}
 			}
 		}
@@ -236,11 +239,14 @@ func (it *Iterator) trim() {
 		cut.IDs = b.IDs[:min(int(n), len(b.IDs))]
 		it.out[i] = &cut
 	}
-	it.out = slices.DeleteFunc(it.out, func(b *pipeline.Batch) bool { return it.options.ReaderName == "" && b.Outputs[0].NumSamples() == 0 })
+	it.out = slices.DeleteFunc(it.out, func(b *pipeline.Batch) bool {
+		return it.options.ReaderName == "" &&
+			b.Outputs[0].NumSamples() == 0
+	})
 }
 
-// Reset begins the next epoch at the end of one; before that it does nothing, but with Drop when only
-// the samples that are dropped are left.
+// Reset begins the next epoch at the end of one; before that it does nothing, but with Drop when
+// only the samples that are dropped are left.
 func (it *Iterator) Reset(ctx context.Context) error {
 	if it.count.dropsNext() && !it.count.over() {
 		if err := it.share(ctx); err != nil {
@@ -268,8 +274,8 @@ func (it *Iterator) Reset(ctx context.Context) error {
 	return nil
 }
 
-// Size returns the number of samples of the epoch, of each pipeline when a reader tells and else of all together; -1 when
-// only its end tells.
+// Size returns the number of samples of the epoch, of each pipeline when a reader tells and else of
+// all together; -1 when only its end tells.
 func (it *Iterator) Size() int64 { return it.count.size }
 
 // Len returns the number of batches of the epoch, 0 when only its end tells.
@@ -302,7 +308,8 @@ func (it *Iterator) resume() (bool, error) {
 	text := it.pipes[0].Consumer()
 	for _, p := range it.pipes {
 		if !slices.Equal(text, p.Consumer()) {
-			return false, &errs.Error{Kind: errs.Mismatch, Subject: "counters in the states of the pipelines", Want: string(text), Got: string(p.Consumer())}
+			return false, &errs.Error{Kind: errs.Mismatch, Subject: "counters in the states of the pipelines",
+				Want: string(text), Got: string(p.Consumer())}
 		}
 	}
 	if len(text) == 0 {
@@ -336,7 +343,8 @@ func (c *epochCount) parse(text []byte) error {
 		return &errs.Error{Kind: errs.Corrupt, Subject: "counters of the iterator", Err: err}
 	}
 	outside := func(i int64) bool { return i < 0 || i >= int64(len(c.sizes)) }
-	if len(t.PerShard) != len(c.ahead) || len(t.Sizes) != len(c.sizes) || len(t.IDs) != len(c.ids) || t.Counter < 0 || t.Size == 0 ||
+	if len(t.PerShard) != len(c.ahead) || len(t.Sizes) != len(c.sizes) || len(t.IDs) != len(c.ids) ||
+		t.Counter < 0 || t.Size == 0 ||
 		slices.ContainsFunc(t.IDs, outside) {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "counters of the iterator", Want: c.text(), Got: string(text)}
 	}

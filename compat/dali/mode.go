@@ -12,16 +12,17 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// Mode makes a pipeline work as DALI's, bit for bit: as pipeline.Options.Compat it gives
-// nodes DALI's names, deals the words of the pipeline's seed out, shuffles
-// through DALI's buffer, keys random numbers by the slot in the batch, makes every
-// batch full, and reads and writes DALI's checkpoints.
+// Mode makes a pipeline work as DALI's, bit for bit: as pipeline.Options.Compat it gives nodes
+// DALI's names, deals the words of the pipeline's seed out, shuffles through DALI's buffer, keys
+// random numbers by the slot in the batch, makes every batch full, and reads and writes DALI's
+// checkpoints.
 //
-// Orders with shuffle_after_epoch are those without enable_checkpointing, and there are no states; see
-// [CheckpointMode].
+// Orders with shuffle_after_epoch are those without enable_checkpointing, and there are no states;
+// see [CheckpointMode].
 func Mode() pipeline.Compat { return mode{} }
 
-// CheckpointMode is Mode with enable_checkpointing: the pipeline gives and takes DALI's checkpoints.
+// CheckpointMode is Mode with enable_checkpointing: the pipeline gives and takes DALI's
+// checkpoints.
 func CheckpointMode() pipeline.Compat { return mode{checkpointing: true} }
 
 type mode struct{ checkpointing bool }
@@ -53,7 +54,8 @@ func (m mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Option
 	}
 	orders := map[*graph.Node]*ReaderOrder{}
 	for i, n := range g.Readers() {
-		r, err := NewReaderOrder(readerOptions(n, sources[i].Info().Samples, int64(seeds[n.Index]), o.BatchSize, m.checkpointing))
+		samples, seed := sources[i].Info().Samples, int64(seeds[n.Index])
+		r, err := NewReaderOrder(readerOptions(n, samples, seed, o.BatchSize, m.checkpointing))
 		if err != nil {
 			return nil, errs.Wrap(n.Schema.FullName(), "node "+n.Name, err)
 		}
@@ -64,7 +66,8 @@ func (m mode) Arrange(g *graph.Graph, sources []reader.Source, o pipeline.Option
 		a.Orders = append(a.Orders, r)
 	}
 	if !m.checkpointing {
-		a.NoStates = &errs.Error{Kind: errs.Invalid, Subject: "Options.EnableCheckpointing", Want: "true, for checkpoints as DALI's", Got: "false"}
+		a.NoStates = &errs.Error{Kind: errs.Invalid, Subject: "PipelineOptions.EnableCheckpointing",
+			Want: "true, for checkpoints as DALI's", Got: "false", Remedy: "set it, or use CheckpointMode"}
 	}
 	a.Codec = newCodec(g, seeds, orders, a.Counted, int64(o.BatchSize))
 	return a, nil

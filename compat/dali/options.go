@@ -27,11 +27,13 @@ const (
 func optionsOf(p *pipeproto.Pipeline) (PipelineOptions, error) {
 	o := PipelineOptions{Options: pipeline.Options{BatchSize: int(p.BatchSize), NumThreads: 4, PrefetchDepth: 2}}
 	if p.BatchSize < 1 {
-		return o, &errs.Error{Kind: errs.Invalid, Subject: "batch_size", Want: "at least 1", Got: fmt.Sprint(p.BatchSize)}
+		return o, &errs.Error{Kind: errs.Invalid, Subject: "batch_size", Want: "at least 1",
+			Got: fmt.Sprint(p.BatchSize)}
 	}
 	if p.NumThreads != nil {
 		if o.NumThreads = int(*p.NumThreads); o.NumThreads < 1 {
-			return o, &errs.Error{Kind: errs.Invalid, Subject: "num_threads", Want: "at least 1", Got: fmt.Sprint(o.NumThreads)}
+			return o, &errs.Error{Kind: errs.Invalid, Subject: "num_threads", Want: "at least 1",
+				Got: fmt.Sprint(o.NumThreads)}
 		}
 	}
 	if p.Seed != nil && *p.Seed != -1 {
@@ -45,7 +47,8 @@ func optionsOf(p *pipeproto.Pipeline) (PipelineOptions, error) {
 	if p.BytesPerSampleHint != nil {
 		o.BytesPerSample = int(max(0, *p.BytesPerSampleHint))
 	}
-	for name, depth := range map[string]*int32{"prefetch_queue_depth_cpu": p.PrefetchCPU, "prefetch_queue_depth_gpu": p.PrefetchGPU} {
+	for name, depth := range map[string]*int32{"prefetch_queue_depth_cpu": p.PrefetchCPU,
+		"prefetch_queue_depth_gpu": p.PrefetchGPU} {
 		if depth != nil && *depth < 1 {
 			return o, &errs.Error{Kind: errs.Invalid, Subject: name, Want: "at least 1", Got: fmt.Sprint(*depth)}
 		}
@@ -59,7 +62,8 @@ func optionsOf(p *pipeproto.Pipeline) (PipelineOptions, error) {
 		if e.DType != nil {
 			dtype, _ = dtypeOf(int64(*e.DType))
 		}
-		o.OutputNDim, o.OutputDType, o.OutputLayout = append(o.OutputNDim, ndim), append(o.OutputDType, dtype), append(o.OutputLayout, e.Layout)
+		o.OutputNDim, o.OutputDType, o.OutputLayout = append(o.OutputNDim, ndim), append(o.OutputDType,
+			dtype), append(o.OutputLayout, e.Layout)
 	}
 	return o, nil
 }
@@ -91,7 +95,8 @@ func executorOf(p *pipeproto.Pipeline, o *PipelineOptions) {
 	}
 	flags := *p.ExecutorFlags
 	o.SetAffinity = flags&flagAffinity != 0
-	o.Concurrency = map[int32]Concurrency{flagNoConcurrency: ConcurrencyNone, flagFull: ConcurrencyFull}[flags&maskConcurrency]
+	o.Concurrency = map[int32]Concurrency{flagNoConcurrency: ConcurrencyNone,
+		flagFull: ConcurrencyFull}[flags&maskConcurrency]
 	o.StreamPolicy = map[int32]StreamPolicy{
 		flagSingle: StreamSingle, flagPerBackend: StreamPerBackend, flagPerOperator: StreamPerOperator,
 	}[flags&maskStreams]

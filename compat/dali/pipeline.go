@@ -12,10 +12,11 @@ import (
 
 // Pipeline is DALI's Pipeline: the engine's pipeline with DALI's calls.
 //
-// Run is the simple way. ScheduleRun, ShareOutputs, Outputs and ReleaseOutputs say when each batch is
-// begun, handed out and given back. The two are not mixed, unless EnableAPICheck(false) is called, and
-// a pipeline in which a batch failed is not run again by these methods. The methods of the engine's
-// pipeline work as well: Next and Batches are the way of Go, and are not part of the check.
+// Run is the simple way. ScheduleRun, ShareOutputs, Outputs and ReleaseOutputs say when each batch
+// is begun, handed out and given back. The two are not mixed, unless EnableAPICheck(false) is
+// called, and a pipeline in which a batch failed is not run again by these methods. The methods of
+// the engine's pipeline work as well: Next and Batches are the way of Go, and are not part of the
+// check.
 //
 // Its methods are for one goroutine at a time. A call beside another one fails with errs.Busy.
 type Pipeline struct {
@@ -129,7 +130,8 @@ func (p *Pipeline) ReaderMeta(name string) (ReaderMeta, error) {
 			return metaOf(r), nil
 		}
 	}
-	return ReaderMeta{}, &errs.Error{Kind: errs.NotFound, Op: "dali.ReaderMeta", Subject: "node " + name, Want: "a reader"}
+	return ReaderMeta{}, &errs.Error{Kind: errs.NotFound, Op: "dali.ReaderMeta", Subject: "node " + name,
+		Want: "a reader"}
 }
 
 // EpochSizes returns the padded size of the data set of every reader, by the name of its node.
@@ -142,7 +144,8 @@ func (p *Pipeline) EpochSizes() map[string]int64 {
 }
 
 func metaOf(r pipeline.ReaderInfo) ReaderMeta {
-	m := ReaderMeta{EpochSize: r.Samples, EpochSizePadded: r.Samples, NumberOfShards: int(r.NumShards), ShardID: int(r.ShardID)}
+	m := ReaderMeta{EpochSize: r.Samples, EpochSizePadded: r.Samples, NumberOfShards: int(r.NumShards),
+		ShardID: int(r.ShardID)}
 	if r.PadLastBatch {
 		m.PadLastBatch, m.EpochSizePadded = 1, (r.Samples+r.NumShards-1)/r.NumShards*r.NumShards
 	}

@@ -9,12 +9,13 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
-// PipelineOptions are the arguments of DALI's Pipeline and pipeline_def: those that the engine has too,
-// and those that are DALI's only. The zero PipelineOptions work.
+// PipelineOptions are the arguments of DALI's Pipeline and pipeline_def: those that the engine has
+// too, and those that are DALI's only. The zero PipelineOptions work.
 type PipelineOptions struct {
 	pipeline.Options // Compat is Mode, unless it is set or Native is
 
-	// Native keeps Bivouac's own names, orders, random numbers and states. Only the calls are DALI's.
+	// Native keeps Bivouac's own names, orders, random numbers and states. Only the calls are
+	// DALI's.
 	Native bool
 	// EnableCheckpointing makes the pipeline give and take states in DALI's mode, whose orders with
 	// shuffle_after_epoch differ with it. Bivouac's own way needs no such word.
@@ -28,11 +29,11 @@ type PipelineOptions struct {
 	// ExecDynamic Off has Run fail for good when a batch was not fed by the time it is begun, be it
 	// ahead of its use. Otherwise Run fails when it has no batch, and goes on when that is fed.
 	ExecDynamic Switch
-	// CPUQueueSize and GPUQueueSize, given together, are the separated queues: the first is the number
-	// of batches ahead, as PrefetchDepth, the second has no effect.
+	// CPUQueueSize and GPUQueueSize, given together, are the separated queues: the first is the
+	// number of batches ahead, as PrefetchDepth, the second has no effect.
 	CPUQueueSize, GPUQueueSize int
-	// PyNumWorkers is the engine's SourceWorkers: how many calls of parallel external sources run at a
-	// time. 0 means 1; NoPyWorkers makes no goroutines for them.
+	// PyNumWorkers is the engine's SourceWorkers: how many calls of parallel external sources run
+	// at a time. 0 means 1; NoPyWorkers makes no goroutines for them.
 	PyNumWorkers int
 	// DeviceID is the GPU to use; nil and negative numbers mean none, and there is no other.
 	DeviceID *int
@@ -126,6 +127,7 @@ func (o PipelineOptions) Override(by *PipelineOptions) PipelineOptions {
 
 // Validate returns an error that names the first field at fault.
 func (o PipelineOptions) Validate() error {
+	queues := fmt.Sprintf("%d and %d", o.CPUQueueSize, o.GPUQueueSize)
 	switch {
 	case o.ExecPipelined > Off:
 		return invalid("ExecPipelined", "Default, On or Off", o.ExecPipelined)
@@ -134,9 +136,9 @@ func (o PipelineOptions) Validate() error {
 	case o.ExecDynamic > Off:
 		return invalid("ExecDynamic", "Default, On or Off", o.ExecDynamic)
 	case (o.CPUQueueSize == 0) != (o.GPUQueueSize == 0):
-		return invalid("CPUQueueSize", "GPUQueueSize with it, or neither", fmt.Sprintf("%d and %d", o.CPUQueueSize, o.GPUQueueSize))
+		return invalid("CPUQueueSize", "GPUQueueSize with it, or neither", queues)
 	case o.CPUQueueSize < 0 || o.CPUQueueSize > 1<<10 || o.GPUQueueSize < 0:
-		return invalid("CPUQueueSize", "1 to 1024", fmt.Sprintf("%d and %d", o.CPUQueueSize, o.GPUQueueSize))
+		return invalid("CPUQueueSize", "1 to 1024", queues)
 	case o.separated() && o.ExecAsync == Off:
 		return invalid("ExecAsync", "not Off with separated queues", o.ExecAsync)
 	case o.PyNumWorkers < NoPyWorkers || o.PyNumWorkers > 1<<12:
@@ -144,20 +146,23 @@ func (o PipelineOptions) Validate() error {
 	case o.PyStartMethod != "" && o.PyStartMethod != "fork" && o.PyStartMethod != "spawn":
 		return invalid("PyStartMethod", "fork or spawn", o.PyStartMethod)
 	case o.PyCallbackPickler != nil && o.PyStartMethod != "spawn":
-		return invalid("PyCallbackPickler", `nothing unless PyStartMethod is "spawn"`, fmt.Sprintf("%T", o.PyCallbackPickler))
+		pickler := fmt.Sprintf("%T", o.PyCallbackPickler)
+		return invalid("PyCallbackPickler", `nothing unless PyStartMethod is "spawn"`, pickler)
 	case o.StreamPolicy > StreamPerOperator:
 		return invalid("StreamPolicy", "a policy", o.StreamPolicy)
 	case o.Concurrency > ConcurrencyFull:
 		return invalid("Concurrency", "a kind of concurrency", o.Concurrency)
 	case o.DeviceID != nil && *o.DeviceID >= 0 && o.Device != pipeline.RunOnCPU:
-		return &errs.Error{Kind: errs.Unsupported, Op: "dali", Subject: "PipelineOptions.DeviceID", Want: "none, as there is no GPU here",
-			Got: fmt.Sprint(*o.DeviceID), Remedy: "leave it out, or set Device to pipeline.RunOnCPU"}
+		return &errs.Error{Kind: errs.Unsupported, Op: "dali", Subject: "PipelineOptions.DeviceID",
+			Want: "none, as there is no GPU here", Got: fmt.Sprint(*o.DeviceID),
+			Remedy: "leave it out, or set Device to pipeline.RunOnCPU"}
 	}
 	return o.engine().Validate()
 }
 
 func invalid(field, want string, got any) error {
-	return &errs.Error{Kind: errs.Invalid, Op: "dali", Subject: "PipelineOptions." + field, Want: want, Got: fmt.Sprint(got)}
+	return &errs.Error{Kind: errs.Invalid, Op: "dali", Subject: "PipelineOptions." + field, Want: want,
+		Got: fmt.Sprint(got)}
 }
 
 // separated reports whether the queues are the separated ones.

@@ -22,7 +22,8 @@ const (
 
 var callerNames = [...]string{"nobody", "Run", "ScheduleRun, ShareOutputs, Outputs and ReleaseOutputs", "an Iterator"}
 
-// EnableAPICheck says whether mixing Run with ScheduleRun and its kin is refused, as it is at first.
+// EnableAPICheck says whether mixing Run with ScheduleRun and its kin is refused, as it is at
+// first.
 func (p *Pipeline) EnableAPICheck(on bool) { p.unchecked = !on }
 
 // enter begins a call. After nil, p.turn.Leave must be called.
@@ -47,14 +48,19 @@ func (p *Pipeline) admit(what string, who caller) error {
 	case p.used == nobody:
 		p.used = who
 	case p.used != who && !p.unchecked:
-		return &errs.Error{Kind: errs.Invalid, Op: what, Want: "calls of " + callerNames[p.used] + ", as before", Got: "one of " + callerNames[who],
+		return &errs.Error{Kind: errs.Invalid, Op: what, Want: "calls of " + callerNames[p.used] + ", as before",
+			Got:    "one of " + callerNames[who],
 			Remedy: "use one way, or EnableAPICheck(false)"}
 	}
 	return nil
 }
 
-// taken returns what a call of the engine gave. After a batch that failed, the pipeline is not run again.
-func (p *Pipeline) taken(ctx context.Context, call func(context.Context) (*pipeline.Batch, error)) (*pipeline.Batch, error) {
+// taking is Next or Take of the engine.
+type taking func(ctx context.Context) (*pipeline.Batch, error)
+
+// taken returns what a call of the engine gave. After a batch that failed, the pipeline is not run
+// again.
+func (p *Pipeline) taken(ctx context.Context, call taking) (*pipeline.Batch, error) {
 	p.broken = nil
 	b, err := call(ctx)
 	if p.broken != nil {
@@ -72,9 +78,9 @@ func (p *Pipeline) Build() error {
 	return nil
 }
 
-// Run returns the next batch, which is the caller's until the next call. inputs are fed first, by the
-// name of their node; that works only without batches ahead, with a PrefetchDepth of 1 or NoPrefetch.
-// At the end of an epoch Run returns io.EOF.
+// Run returns the next batch, which is the caller's until the next call. inputs are fed first, by
+// the name of their node; that works only without batches ahead, with a PrefetchDepth of 1 or
+// NoPrefetch. At the end of an epoch Run returns io.EOF.
 func (p *Pipeline) Run(ctx context.Context, inputs map[string]pipeline.Data) (*pipeline.Batch, error) {
 	const what = "dali.Run"
 	if err := p.enter(what, byRun); err != nil {
@@ -82,8 +88,9 @@ func (p *Pipeline) Run(ctx context.Context, inputs map[string]pipeline.Data) (*p
 	}
 	defer p.turn.Leave()
 	if len(inputs) > 0 && p.ahead > 1 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: what, Subject: "inputs", Want: "a PrefetchDepth of 1, or NoPrefetch, when inputs are given",
-			Got: fmt.Sprint(p.ahead), Remedy: "use FeedInput"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: what, Subject: "inputs",
+			Want: "a PrefetchDepth of 1, or NoPrefetch, when inputs are given",
+			Got:  fmt.Sprint(p.ahead), Remedy: "use FeedInput"}
 	}
 	for name, data := range inputs {
 		if err := p.FeedInput(name, data, nil); err != nil {
@@ -99,9 +106,10 @@ func (p *Pipeline) Run(ctx context.Context, inputs map[string]pipeline.Data) (*p
 // static reports whether batches that were not fed fail the pipeline.
 func (p *Pipeline) static() bool { return p.options.ExecDynamic == Off }
 
-// demand asks for the batch that DALI's executor begins with this run when it is not dynamic: the first
-// run begins as many batches as are prefetched, and each later run one more. A batch that was not fed
-// is an error, after which the pipeline is not run again. What was begun before is delivered first.
+// demand asks for the batch that DALI's executor begins with this run when it is not dynamic: the
+// first run begins as many batches as are prefetched, and each later run one more. A batch that was
+// not fed is an error, after which the pipeline is not run again. What was begun before is
+// delivered first.
 func (p *Pipeline) demand(what string) error {
 	if !p.static() {
 		return nil
@@ -128,12 +136,13 @@ func (p *Pipeline) demand(what string) error {
 
 // unfed is the error of a batch that was not fed to external sources.
 func unfed(names []string) error {
-	return &errs.Error{Kind: errs.Invalid, Op: externalSource, Subject: "node " + strings.Join(names, ", "), Want: "a batch", Got: "none that was fed",
+	return &errs.Error{Kind: errs.Invalid, Op: externalSource, Subject: "node " + strings.Join(names, ", "),
+		Want: "a batch", Got: "none that was fed",
 		Remedy: "call FeedInput before each run, and as often as InputFeedCount says before the first"}
 }
 
-// ScheduleRun begins a batch; the first call of an epoch as many as are prefetched. At the end of the
-// epoch it does nothing.
+// ScheduleRun begins a batch; the first call of an epoch as many as are prefetched. At the end of
+// the epoch it does nothing.
 func (p *Pipeline) ScheduleRun(ctx context.Context) error { return p.scheduleRun(ctx, bySchedule) }
 
 func (p *Pipeline) scheduleRun(ctx context.Context, who caller) error {
@@ -189,7 +198,8 @@ func (p *Pipeline) releaseOutputs(who caller) error {
 	return p.Release()
 }
 
-// Outputs gives back the batch that has been held longest and returns the next one, as ShareOutputs does.
+// Outputs gives back the batch that has been held longest and returns the next one, as ShareOutputs
+// does.
 func (p *Pipeline) Outputs(ctx context.Context) (*pipeline.Batch, error) {
 	if err := p.ReleaseOutputs(); err != nil {
 		return nil, err

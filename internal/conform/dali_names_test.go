@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// The part of docs/compat/dali.md that says what became of every name and argument of DALI's Pipeline,
-// pipeline_def and DataNode, and the list of these names, which tools/interop/dali_names.py made.
+// The part of docs/compat/dali.md that says what became of every name and argument of DALI's
+// Pipeline, pipeline_def and DataNode, and the list of these names, which
+// tools/interop/dali_names.py made.
 const (
 	pipelineNames     = "## Pipeline, name by name"
 	pipelineNamesList = "../../testdata/dali-pipeline-names.txt"

@@ -13,12 +13,12 @@ import (
 	"unicode"
 )
 
-// Peers are the words that engines and what lies below them do not use in names: other systems, whose
-// ways are in compat/, and devices, whose ways are in packages of their own.
+// Peers are the words that engines and what lies below them do not use in names: other systems,
+// whose ways are in compat/, and devices, whose ways are in packages of their own.
 func Peers() []string { return []string{"dali", "torch", "orbax", "grain", "cuda", "gpu"} }
 
-// Neutral are the packages that keep the rule on names: those of the floor "engines" and below, without
-// compat/.
+// Neutral are the packages that keep the rule on names: those of the floor "engines" and below,
+// without compat/.
 func (r *Rules) Neutral(pkg string) bool {
 	level, _, ok := r.place(pkg)
 	return ok && level <= r.level("engines") && !match("compat/...", pkg)
@@ -44,12 +44,15 @@ func Words(name string) []string {
 	return out
 }
 
-// begins reports whether a word begins at runes[i]: at a capital behind a small letter, or before one.
+// begins reports whether a word begins at runes[i]: at a capital behind a small letter, or before
+// one.
 func begins(runes []rune, i int) bool {
-	return unicode.IsUpper(runes[i]) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+	return unicode.IsUpper(runes[i]) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) &&
+		unicode.IsLower(runes[i+1]))
 }
 
-// peer returns the word of a name that is a peer's or a device's, or "". Py before another word is Python's.
+// peer returns the word of a name that is a peer's or a device's, or "". Py before another word is
+// Python's.
 func peer(name string) string {
 	words := Words(name)
 	for i, w := range words {
@@ -68,9 +71,9 @@ func peer(name string) string {
 // mentions finds the words of peers and devices in a text.
 var mentions = regexp.MustCompile(`(?i)` + strings.Join(Peers(), "|"))
 
-// PeerNames lists the exported identifiers, fields and methods included, the files and the folders of
-// neutral packages whose names have a word of Peers. literals counts the string literals with such a word,
-// by package.
+// PeerNames lists the exported identifiers, fields and methods included, the files and the folders
+// of neutral packages whose names have a word of Peers. literals counts the string literals with
+// such a word, by package.
 func PeerNames(root string, r *Rules) (names []Violation, literals map[string]int, err error) {
 	fset := token.NewFileSet()
 	literals = map[string]int{}
@@ -153,8 +156,8 @@ type Named struct {
 	Reason string
 }
 
-// CheckPeers compares the names with the list of those that may stay, and the counts of literals with their
-// limits. A limit is exact, so that a literal that goes lowers it.
+// CheckPeers compares the names with the list of those that may stay, and the counts of literals
+// with their limits. A limit is exact, so that a literal that goes lowers it.
 func CheckPeers(names []Violation, allowed []Named, literals, limits map[string]int) []Violation {
 	var out []Violation
 	needed := map[string]bool{}

@@ -1,7 +1,7 @@
 package archtest
 
-// PeersAllowed lists the names of peers and devices in engines and below, each with its reason. The list gets
-// shorter, not longer.
+// PeersAllowed lists the names of peers and devices in engines and below, each with its reason. The
+// list gets shorter, not longer.
 func PeersAllowed() []Named {
 	return []Named{
 		{"checkpoint/internal/orbax", "the format is Orbax's"},
@@ -20,8 +20,9 @@ func PeersAllowed() []Named {
 	}
 }
 
-// PeerLiterals returns how many string literals of each package have the name of a peer or device: texts that
-// are written to files, states and hashes, arguments of schemas, and messages. Lower a number when one goes.
+// PeerLiterals returns how many string literals of each package have the name of a peer or device:
+// texts that are written to files, states and hashes, arguments of schemas, and messages. Lower a
+// number when one goes.
 func PeerLiterals() map[string]int {
 	return map[string]int{
 		"checkpoint":                 18,

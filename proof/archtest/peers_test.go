@@ -19,8 +19,8 @@ func TestEnginesNameNoPeers(t *testing.T) {
 	}
 }
 
-// A name in an engine or below is seen wherever it is declared, and so is a file or a folder. Names that are not
-// exported, packages of compat/ and what stands above the engines are not looked at.
+// A name in an engine or below is seen wherever it is declared, and so is a file or a folder. Names
+// that are not exported, packages of compat/ and what stands above the engines are not looked at.
 func TestPeersAreSeen(t *testing.T) {
 	rules := Rules{Floors: []Floor{
 		{Name: "machinery", Rows: []Row{{Packages: "low/..."}}},
@@ -96,7 +96,8 @@ func TestPeerListsAreExact(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := CheckPeers(names, tt.allowed, tt.literals, tt.limits)
-		if tt.want == "" && len(got) != 0 || tt.want != "" && (len(got) != 1 || !strings.Contains(got[0].String(), tt.want)) {
+		if tt.want == "" && len(got) != 0 || tt.want != "" && (len(got) != 1 || !strings.Contains(got[0].String(),
+			tt.want)) {
 			t.Errorf("%s: want %q, got %v", tt.name, tt.want, got)
 		}
 	}
