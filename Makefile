@@ -45,7 +45,7 @@ say = @trap 'echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 # The same with a temporary directory $$d, which is removed at the end.
 say_in = @d=$$(mktemp -d); trap 'rm -rf $$d; echo "== $(1): $$SECONDS s"' EXIT; echo '== $(1)';
 
-.PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-loader bench-dynamic interop lint fmt generate gomod gofmt vet staticcheck kernels archtest nocgo race
+.PHONY: help build check changed licences demo test test-long test-flaky fuzz mutate bench bench-peers bench-pipeline bench-loader bench-dynamic interop lint fmt generate gomod gofmt vet staticcheck kernels english archtest nocgo race
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
@@ -170,7 +170,7 @@ bench-loader: ## loaders against Grain, torch, torchdata and streaming (needs Py
 interop: ## random checkpoints both ways between Bivouac and Orbax, TensorStore, zarr and safetensors (INTEROP_SEED, INTEROP_TREES; needs Python and PyPI)
 	@PYTHON=$(PYTHON) tools/interop/run
 
-lint: gomod gofmt vet staticcheck kernels licences archtest ## what can be checked without running the code
+lint: gomod gofmt vet staticcheck kernels licences english archtest ## what can be checked without running the code
 
 gomod:
 	$(call say,go.mod) \
@@ -198,6 +198,11 @@ kernels:
 licences:
 	$(call say,licences of what is linked and the tests of tools/check and tools/licences) \
 		cd tools && go vet ./check ./licences && go test ./check ./licences 2>&1 && go run ./licences -root .. -check
+
+# Comments, texts and pages: riddles and long lines (tools/english). Its limits.txt may only fall.
+english:
+	$(call say,plain English) \
+		cd tools && go vet ./english && go test ./english 2>&1 && go run ./english
 
 archtest:
 	$(call say,archtest) go test ./proof/archtest 2>&1
