@@ -468,7 +468,7 @@ func (r *repairer) setAside(ctx context.Context, name string, old store.Pinned, 
 		a.To = path.Base(to)
 		if err == nil && errors.Is(old.Fate(ctx, to), store.ErrReplaced) {
 			err = errors.Join(&errs.Error{Kind: errs.Busy, Subject: name, Want: "the directory that was read", Got: "another one", Err: store.ErrReplaced,
-				Remedy: "run it again: it reads what is there now"}, r.st.Rename(ctx, to, name))
+				Remedy: "run it again: it reads the present contents"}, r.st.Rename(ctx, to, name))
 		}
 		return err
 	})

@@ -57,7 +57,7 @@ func (k Kind) Error() string { return k.String() }
 type Error struct {
 	Kind    Kind
 	Op      string // what was being done: "checkpoint.Load"
-	Subject string // to what: a path, a key path, an operator
+	Subject string // the object: a path, a key path, an operator
 	Want    string // what was expected
 	Got     string // what was found
 	Remedy  string // what the caller can do

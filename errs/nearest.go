@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Nearest returns the one of names that is most like name, or "" when none is
-// alike: at most a third of its letters differ. A name that is one of names behind
-// a dot is like it: "image" is like "decoders.image". Of several the first in the
-// order of the alphabet is returned.
+// Nearest returns the entry of names that is most like name, or "" if there is no such entry. At
+// most a third of the letters may differ. A name without its prefix is like the whole name: "image"
+// is like "decoders.image". If several entries are equally like name, Nearest returns the first in
+// alphabetical order.
 func Nearest(name string, names []string) string {
 	best, least := "", 1+len(name)/3
 	for _, n := range names {
@@ -23,8 +23,8 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// DidYouMean returns a remedy, `did you mean "x"?`, with the Nearest of names, or
-// "" when none is like name.
+// DidYouMean returns a remedy, `did you mean "x"?`, with the Nearest of names, or "" if Nearest
+// returns "".
 func DidYouMean(name string, names []string) string {
 	if best := Nearest(name, names); best != "" {
 		return `did you mean "` + best + `"?`
@@ -32,8 +32,8 @@ func DidYouMean(name string, names []string) string {
 	return ""
 }
 
-// distance is the Levenshtein distance of two short names, or some number above
-// most when it is more than that.
+// distance is the Levenshtein distance of two short names, or some number above most if the
+// distance exceeds most.
 func distance(a, b string, most int) int {
 	if max(len(a), len(b))-min(len(a), len(b)) > most {
 		return most + 1

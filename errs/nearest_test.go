@@ -6,7 +6,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// TestNearest: what is mistyped finds what was meant, and nothing else does.
+// TestNearest checks that a mistyped name finds the name that was meant, and other names do not.
 func TestNearest(t *testing.T) {
 	names := []string{"verify", "info", "decoders.image", "crop", "layers.0.w", "layers.1.w"}
 	for name, want := range map[string]string{

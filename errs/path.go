@@ -2,9 +2,9 @@ package errs
 
 import "strings"
 
-// CheckPath refuses a path that means something else than a file to people and shells:
-// the URL of another store ("gs://bucket/run", "file:///run") and a home directory
-// ("~/run"). The file system would make directories of these names.
+// CheckPath returns an error for a path that people and shells do not read as a file: the URL of
+// another store ("gs://bucket/run", "file:///run") or a home directory ("~/run"). The file system
+// would make directories of these names.
 func CheckPath(path string) error {
 	e := &Error{Kind: Unsupported, Op: "path", Subject: path, Want: "a path of the local file system"}
 	if scheme, _, ok := strings.Cut(path, ":/"); ok && isScheme(scheme) {

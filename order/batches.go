@@ -14,8 +14,8 @@ type Epochs interface {
 	EpochLen() int64
 }
 
-// epochLen is the length of the epochs of an order, of all of it where it has none,
-// math.MaxInt64 where it does not end either.
+// epochLen returns the length of the epochs of an order. For an order without epochs it returns the
+// length of the order, or math.MaxInt64 if the order does not end.
 func epochLen(o Order) int64 {
 	if e, ok := o.(Epochs); ok {
 		return e.EpochLen()
@@ -26,14 +26,14 @@ func epochLen(o Order) int64 {
 	return math.MaxInt64
 }
 
-// Tail says what becomes of an epoch that global batches do not divide.
+// Tail says what happens at the end of an epoch whose length is not a multiple of the global batch.
 type Tail uint8
 
 // The tails.
 const (
 	Short Tail = iota // its last batch is short
-	Span              // batches go on into the next epoch; what ends, ends with a short one
-	Drop              // what is left at its end is left out
+	Span              // batches continue into the next epoch; an order that ends, ends with a short batch
+	Drop              // the samples left at the end of the epoch are left out
 	Pad               // its last batch is filled up with samples of the epoch, from its start
 )
 
@@ -96,7 +96,7 @@ func NewBatches(o Order, size int64, tail Tail) (*Batches, error) {
 		b.perEpoch++
 	}
 	if b.perEpoch == 0 && b.epoch > 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBatches", Want: fmt.Sprintf("batches of at most the %d samples of an epoch, of which the rest is dropped", b.epoch), Got: fmt.Sprint(size)}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewBatches", Want: fmt.Sprintf("batches of at most the %d samples of an epoch, whose rest is dropped", b.epoch), Got: fmt.Sprint(size)}
 	}
 	return b, nil
 }
@@ -108,7 +108,7 @@ type Batch struct {
 	First, Own, Len int64
 }
 
-// At returns batch t, from 0 on; ok is false behind the last.
+// At returns batch t, counted from 0. ok is false after the last batch.
 func (b *Batches) At(t int64) (batch Batch, ok bool) {
 	if t < 0 || b.perEpoch == 0 {
 		return Batch{}, false
@@ -165,19 +165,19 @@ func (b *Batches) String() string {
 	return fmt.Sprintf("batches(size=%d tail=%s of %s)", b.size, b.tail, b.order)
 }
 
-// Rank is what one of several ranks sees of global batches: of one with n samples
-// rank r of w has those from r*n/w to below (r+1)*n/w, rounded down. The slices make
-// up the batch for every w, so that a run goes on with other ranks, from the same
-// batch, without a sample lost or repeated. It is an Order of the rank's samples.
+// Rank is one rank's part of global batches. Of a batch with n samples, rank r of w has samples
+// r*n/w up to (r+1)*n/w, rounded down, the end excluded. For every w the slices make up the batch,
+// so that a run can continue from the same batch with another world size, and no sample is lost or
+// repeated. Rank is an Order of the rank's samples.
 type Rank struct {
 	batches     *Batches
 	rank, world int64
 	full, last  int64 // samples of a whole batch, and of the last one of an epoch
-	epoch       int64 // samples of an epoch; those of everything may be too many to count
+	epoch       int64 // samples of an epoch; the samples of all epochs may be too many to count
 }
 
-// NewRank returns what a rank sees. The error is of kind errs.Invalid unless 0 <=
-// rank < world <= the size of a batch.
+// NewRank returns a rank's part of b. The error is of kind errs.Invalid unless 0 <= rank < world <=
+// the size of a batch.
 func NewRank(b *Batches, rank, world int64) (*Rank, error) {
 	if rank < 0 || rank >= world || world > b.size || b.size > math.MaxInt64/world {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewRank", Want: fmt.Sprintf("0 <= rank < world <= %d, the size of a batch", b.size),
@@ -201,8 +201,8 @@ func (r *Rank) slice(n int64) (first, length int64) {
 	return first, (r.rank+1)*n/r.world - first
 }
 
-// Batch returns the positions [first, first+n) of the rank that are of batch t; ok is
-// false behind the last one.
+// Batch returns the positions [first, first+n) of the rank that belong to batch t. ok is false
+// after the last batch.
 func (r *Rank) Batch(t int64) (first, n int64, ok bool) {
 	batch, ok := r.batches.At(t)
 	if !ok {

@@ -8,12 +8,12 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Buckets is an order in which the samples of a batch are of like length. As in
-// Packs, samples change places within blocks of positions only, and a block is a
-// whole number of batches: its samples are sorted by the bucket of their length, each
-// bucket in the order below, and cut into batches, which come in the order of their
-// first sample. Where a bucket ends within a batch the next longer one fills it. It
-// is immutable but for the block kept, and safe for concurrent use.
+// Buckets is an order in which the samples of a batch have similar lengths. As in Packs, samples
+// change places within blocks of positions only, and a block is a whole number of batches: its
+// samples are sorted by the bucket of their length, each bucket in the order below, and cut into
+// batches, which come in the order of their first sample. If a bucket ends within a batch, samples
+// of the next longer bucket fill the batch. It is immutable except for the cached block, and safe
+// for concurrent use.
 type Buckets struct {
 	planned
 	lengths *Lengths

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Orders that keep what they computed last give the same to many goroutines at once
-// that read from everywhere.
+// Orders that cache their last result give the same ids to many goroutines that read at random
+// positions at once.
 func TestConcurrentFill(t *testing.T) {
 	of, sizes := make([]int32, 500), make([]int64, 25)
 	for i := range of {
@@ -68,7 +68,7 @@ func sum(x []int64) (s int64) {
 	return s
 }
 
-// Filling allocates nothing where the documents say so.
+// Fill allocates nothing where the documents say so.
 func TestFillAllocatesNothing(t *testing.T) {
 	if raceDetector {
 		t.Skip("pools give less back to the race detector")

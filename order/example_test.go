@@ -14,7 +14,7 @@ func Example() {
 	o.Fill(0, ids)
 	fmt.Println(ids[:8], ids[8:]) // two epochs
 
-	o.Fill(11, ids[:5]) // going on at a position needs nothing but the position
+	o.Fill(11, ids[:5]) // to continue at a position, only the position is needed
 	fmt.Println(ids[:5])
 	fmt.Println("sample 5 is seen in epoch 1 at", o.Epoch(1).Inverse(5))
 	// Output:
@@ -38,7 +38,7 @@ func ExampleNewShard() {
 	// 1 [2 3 6 7]
 }
 
-// A run of two sources goes on with other ranks, from the same batch.
+// A run over two sources continues from the same batch with another world size.
 func ExampleNewMixture() {
 	mix, err := order.NewMixture([]order.Source{
 		{Order: order.NewShuffled(100, 1, "text"), Weight: 3},
@@ -76,8 +76,8 @@ func ExampleNewMixture() {
 	// id 103 is 3 of source 1
 }
 
-// The web part of a mixture gets a shard. The pass over it that has begun ends without it; the
-// next one has it, under ids behind all others.
+// The web source of a mixture gets a new shard. The pass that has begun ends without the shard. The
+// next pass has it, with ids after all other ids.
 func ExampleMixture_Extend() {
 	web := func(shards ...int64) order.Order {
 		o, err := order.NewWindows(shards, 2, 7, "web")

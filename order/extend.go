@@ -10,13 +10,13 @@ import (
 
 // Extension is another future of a mixture.
 //
-// No id changes: the ids of added samples lie behind those that there are, first those of
-// Grown and then those of Sources, each in the order of its list. Mixture.Split tells which
-// sample of which source an id is.
+// No id changes. The ids of added samples come after the existing ids: first the samples of Grown,
+// then the samples of Sources, each in the order of its list. Mixture.Split returns the source and
+// the sample of an id.
 type Extension struct {
-	// Sources are put behind those that there are. Where Phases do not begin at the position
-	// of the extension, they are drawn from there on by their Weight beside the weights that
-	// the others have.
+	// Sources are appended to the existing sources. If Phases do not begin at the position of the
+	// extension, the new sources are drawn from that position on by their Weight, beside the present
+	// weights of the others.
 	Sources []Source
 	// Phases take the place of all phases from the position of the extension on. Each has a
 	// weight for every source, added ones included. Without Phases and Sources the mixture
@@ -26,26 +26,24 @@ type Extension struct {
 	Grown []Growth
 }
 
-// Growth is more samples of a source of a mixture. The pass over the source that has begun
-// at the position of the extension goes on as it was, and those behind it have all samples;
-// a pass of which nothing was drawn has all, too. That is how a data set grows that is no
-// mixture.
+// Growth adds samples to a source of a mixture. A pass over the source that has begun before the
+// position of the extension continues unchanged. Later passes have all samples, and so has a pass
+// of which nothing was drawn. A data set that is not a mixture grows in the same way.
 type Growth struct {
 	Source int // its number in the mixture
-	// Order is the order of all samples of the source. What First returns of it for the
-	// samples that there were is the order that the source had. The Name of the source enters
-	// its domains, as it did those.
+	// Order is the order of all samples of the source. First, called with it and the old number of
+	// samples, must return the old order of the source. The Name of the source enters its domains, as
+	// before.
 	Order Order
 	// Samples is the number of ids of the source, with those added; 0: the length of the
 	// epochs of Order, or of all of it.
 	Samples int64
 }
 
-// Extend returns the mixture with another future: its positions before from (at least 1)
-// are those of m, and from there on e decides. Each source goes on where it is. The error
-// is of kind errs.Invalid where e would change what lies before from, where m ends before,
-// where the mixture ends before the next pass over a source that grows, and as for
-// NewMixture.
+// Extend returns the mixture with another future: its positions before from (at least 1) are the
+// same as in m, and e decides the positions from there on. Each source continues where it is. The
+// error is of kind errs.Invalid if e would change positions before from, if m ends before from, if
+// the mixture ends before the next pass over a source that grows, and in the cases of NewMixture.
 func (m *Mixture) Extend(from int64, e Extension) (*Mixture, error) {
 	if from < 1 || from > m.n {
 		return nil, notExtended("from", fmt.Sprintf("a position from 1 to %d", m.n), from)
@@ -127,7 +125,7 @@ func (m *Mixture) phasesFrom(from int64, e Extension) ([]Phase, error) {
 	}
 	for i, p := range e.Phases {
 		if p.From < from {
-			return nil, notExtended(fmt.Sprintf("phase %d", i), fmt.Sprintf("a position from %d on: what lies before does not change", from), p.From)
+			return nil, notExtended(fmt.Sprintf("phase %d", i), fmt.Sprintf("a position from %d on (earlier positions do not change)", from), p.From)
 		}
 		phases = append(phases, p)
 	}

@@ -48,9 +48,9 @@ func idsUpTo(o order.Order, n int64) []int64 {
 	return ids[:o.Fill(0, ids)]
 }
 
-// An extended mixture is what it was up to the position of the extension, and from there
-// on has the weights of the extension, each source going on where it was; and it names
-// the mixture that it extends, for as long as they are equal.
+// An extended mixture is unchanged up to the position of the extension. From there on it has the
+// weights of the extension, and each source continues where it was. It names the mixture that it
+// extends, and up to which position they are equal.
 func TestExtendKeepsWhatLiesBehind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawMixture(t)
@@ -78,7 +78,7 @@ func TestExtendKeepsWhatLiesBehind(t *testing.T) {
 		if diff := cmp.Diff(was[:from], idsUpTo(next, from)); diff != "" {
 			t.Fatalf("before %d: %s\n%s\n%s", from, diff, m, next)
 		}
-		drawn := map[int]int64{} // of each source, what comes next
+		drawn := map[int]int64{} // of each source, the next index
 		for pos := int64(0); pos < 300; pos++ {
 			source, index, ok := next.At(pos)
 			if !ok {

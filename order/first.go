@@ -1,13 +1,13 @@
 package order
 
-// First returns the order as it is when the data set has only its first samples: with the
-// same seed, domain and options. A run whose data set grows keeps to it until the end of the
-// epoch in which it grew. An order that has no more samples is returned as it is. ok is false
-// for mixtures, segments and orders of other packages, of which that cannot be told.
+// First returns the order that o would be if the data set had only its first samples, with the same
+// seed, domain and options. A run whose data set grows follows it until the end of the epoch in
+// which the data set grew. If o has no more samples, First returns o. ok is false for mixtures,
+// segments and orders of other packages, because First cannot know their earlier form.
 //
-// Of Windows, the first shards that have so many samples remain, and of the last of them only
-// the samples that it had; shards without samples behind it are left out. Of lengths and
-// selections the first ones remain.
+// Windows keep the first shards that together have the given number of samples; the last of them
+// keeps only the samples that it had, and later shards are left out. Lengths and selections keep
+// their first entries.
 func First(o Order, samples int64) (first Order, ok bool) {
 	samples = max(samples, 0)
 	switch o := o.(type) {
@@ -80,7 +80,7 @@ func (l *Lengths) first(samples int64) *Lengths {
 	return first
 }
 
-// first returns what is selected of the first samples.
+// first returns the selection among the first samples.
 func (s *Selection) first(samples int64) *Selection {
 	if samples >= s.n {
 		return s

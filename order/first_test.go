@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// The windows of the first samples are those of the shards that there were, whether the data
-// set got more shards or its last shard got longer.
+// The windows of the first samples are the windows of the old shards, whether the data set got more
+// shards or its last shard got longer.
 func TestFirstOfWindows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.Int64Range(1, 9), 1, 12).Draw(t, "sizes")
@@ -27,7 +27,7 @@ func TestFirstOfWindows(t *testing.T) {
 		for _, version := range []int{1, order.Version} {
 			first, ok := order.First(order.At(is, version), was.EpochLen())
 			if want := order.At(was, version); !ok || first.String() != want.String() {
-				// Only shards without samples, of which there were none, tell them apart.
+				// They differ only in empty shards, which did not exist before.
 				if is.EpochLen() != was.EpochLen() {
 					t.Fatalf("%v, want %v", first, want)
 				}
@@ -40,7 +40,7 @@ func TestFirstOfWindows(t *testing.T) {
 	})
 }
 
-// What cannot be told is said: of a mixture nobody knows which samples were there.
+// First says that it does not know: a mixture does not record which samples it had.
 func TestFirstIsNotKnown(t *testing.T) {
 	m, err := order.NewMixture([]order.Source{{Order: order.NewShuffled(9, 1, "a"), Weight: 1}}, order.CycleOn)
 	if err != nil {

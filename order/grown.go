@@ -9,9 +9,9 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// grown is the order of a source of a mixture that got more samples while it was drawn
-// from. Each of its passes has the first samples alone, as First returns them, or all of
-// them: a pass that has begun keeps its samples, and the passes behind it have those added.
+// grown is the order of a source of a mixture that got more samples during the run. Each of its
+// passes has only the first samples, in the order that First returns, or all samples: a pass that
+// has begun keeps its samples, and later passes have the added samples too.
 //
 //	stages 0:7 3:12 of an order    passes 0 to 2 have the first 7 samples, pass 3 and those
 //	                               behind it have 12
@@ -24,7 +24,7 @@ type grown struct {
 	once   bool // the order ends
 }
 
-// grownStage is the passes with the same samples, up to those of the next stage.
+// grownStage stands for the passes with the same samples, up to the passes of the next stage.
 type grownStage struct {
 	pass, samples int64
 	order         Order // of these samples
@@ -32,8 +32,8 @@ type grownStage struct {
 	n             int64 // positions of a pass
 }
 
-// newGrown returns an order of which the stages name the first pass and the samples. The
-// error is of kind errs.Invalid.
+// newGrown returns the order of o with the given stages. Each stage names its first pass and its
+// samples. The error is of kind errs.Invalid.
 func newGrown(o Order, stages []grownStage) (*grown, error) {
 	invalid := func(want string, got any) error {
 		return &errs.Error{Kind: errs.Invalid, Subject: o.String(), Want: want, Got: fmt.Sprint(got)}
@@ -96,7 +96,7 @@ func (g *grown) Fill(pos int64, dst []int64) int {
 			at = i % s.n
 			want = min(want, s.n-at)
 		} else {
-			at += min(s.pass*s.n, math.MaxInt64-i) // behind the largest position there is nothing
+			at += min(s.pass*s.n, math.MaxInt64-i) // no position is larger
 		}
 		got := s.order.Fill(at, dst[done:int64(done)+want])
 		if done += got; int64(got) < want {
@@ -175,8 +175,8 @@ func growTo(o Order, had int64, next Order, samples, given int64) (more Order, s
 	return g, g.stages[len(g.stages)-1].start, nil
 }
 
-// shrinkTo returns what an order was when it had its first samples alone, of those that it
-// was grown to, and the position from which on they differ.
+// shrinkTo returns the order that o was when it had only the given number of samples, and the
+// position from which on the two differ.
 func shrinkTo(o Order, samples int64) (fewer Order, until int64, ok bool) {
 	first, ok := First(whole(o), samples)
 	g, is := o.(*grown)

@@ -35,8 +35,8 @@ type fatal interface {
 	Fatalf(format string, args ...any)
 }
 
-// grownModel says what a mixture of sources that grow gives, sample by sample: each source
-// ends the pass that it is in with the samples that the pass began with.
+// grownModel computes a mixture of growing sources sample by sample: each source ends its present
+// pass with the samples that the pass began with.
 type grownModel struct {
 	t       fatal
 	sources []modelSource
@@ -90,10 +90,9 @@ func (m *grownModel) next(source int) int64 {
 	return 0
 }
 
-// A source of a mixture that gets more samples goes on as it was up to the end of the pass
-// that it is in, and has all samples in the passes behind it. Before the position of the
-// extension nothing changes, no id does, and each of the mixtures that there were is named,
-// with the position up to which it is the same.
+// A source of a mixture that gets more samples is unchanged up to the end of its present pass, and
+// has all samples in later passes. Nothing changes before the position of the extension, and no id
+// changes. Each earlier mixture is named, with the position up to which it is the same.
 func TestGrownSources(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kinds := slices.Concat(endingKinds, endlessKinds)
@@ -189,7 +188,7 @@ func checkGrown(t *rapid.T, m *order.Mixture, was []*order.Mixture, want []int64
 		for _, earlier := range was {
 			old := order.At(earlier, v)
 			for _, o := range []order.Order{m, as, parsed} {
-				// What Extend has noted is neither in the description nor in another version.
+				// The notes of Extend are neither in the description nor in another version.
 				origins := order.Origins(o)
 				named := slices.ContainsFunc(origins, func(o order.Origin) bool { return o.Description == old.String() })
 				if v == order.Version && o == m && !named {
@@ -207,8 +206,8 @@ func checkGrown(t *rapid.T, m *order.Mixture, was []*order.Mixture, want []int64
 	}
 }
 
-// The description of a mixture whose sources only grew shows what it was, so that the state
-// of any earlier version of it is taken, under whatever version of this package.
+// The description of a mixture whose sources only grew shows its earlier forms, so that it accepts
+// the state of any earlier form, under any version of this package.
 func TestGrownSourcesShowWhatTheyWere(t *testing.T) {
 	build := func(version int) (was []order.Order, is *order.Mixture) {
 		list := []order.Source{{Order: order.NewShuffled(7, 1, "a"), Weight: 1, Name: "web"}, {Order: order.NewPermutation(5, 2), Weight: 2}}
@@ -249,7 +248,7 @@ func TestGrownSourcesShowWhatTheyWere(t *testing.T) {
 	}
 }
 
-// What is no growth is refused, and the error names the source and what is wrong.
+// Extend refuses a change that is not growth. The error names the source and the fault.
 func TestGrowthRefuses(t *testing.T) {
 	nested, err := order.NewMixture([]order.Source{{Order: order.NewCycle(4), Weight: 1}}, order.CycleOn)
 	if err != nil {
@@ -286,8 +285,7 @@ func TestGrowthRefuses(t *testing.T) {
 	}
 }
 
-// A source of which nothing was drawn has all samples from its first pass on, also one that
-// ends.
+// A source of which nothing was drawn has all samples from its first pass on, even if it ends.
 func TestGrowthOfAnUntouchedSource(t *testing.T) {
 	list := []order.Source{{Order: order.NewCycle(3), Weight: 1}, {Order: order.Sequential(2)}}
 	m, err := order.NewMixture(list, order.DropEnded, order.Phase{From: 4, Weights: []float64{1, 1}})

@@ -10,13 +10,13 @@ import (
 // MaxIdentity is the longest description that a state holds in full, in bytes.
 const MaxIdentity = 256
 
-// Identity returns what a state says of an order: its String if that has at most
+// Identity returns the text that a state stores for an order: its String if this has at most
 // MaxIdentity bytes, else the kind of the order, a digest of the String and its length:
 //
 //	mixture(digest=6b86b273ff34fce19d6b804eff5a3f57 bytes=53012)
 //
-// So a state is small whatever the order is made of. Equal identities mean equal orders,
-// but for collisions of 128 bits.
+// So a state is small for every order. Equal identities mean equal orders, except for collisions of
+// 128 bits.
 func Identity(o Order) string { return IdentityOf(o.String()) }
 
 // IdentityOf is Identity of an order with that description.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// keysOfRun bounds the keys of a run of a keySet, and so what moves for one key.
+// keysOfRun bounds the keys of a run of a keySet, and so the number of keys that move for one key.
 const keysOfRun = 512
 
 // keySet is a set of keys that are added, and taken by the least one from a bound on.
@@ -15,7 +15,7 @@ type keySet struct {
 	runs [][]uint64 // ascending; none is empty
 }
 
-// run returns the first run whose last key is key or beyond, len(runs) if there is none.
+// run returns the first run whose last key is at least key, or len(runs) if there is no such run.
 func (s *keySet) run(key uint64) int {
 	r, _ := slices.BinarySearchFunc(s.runs, key, func(run []uint64, key uint64) int {
 		return cmp.Compare(run[len(run)-1], key)
@@ -44,8 +44,8 @@ func (s *keySet) add(key uint64) {
 	s.runs[r] = slices.Insert(run, at, key)
 }
 
-// takeFrom takes the least key from a bound on out of the set; ok is false if there is
-// none.
+// takeFrom removes the least key that is at least bound from the set and returns it. ok is false if
+// there is no such key.
 func (s *keySet) takeFrom(bound uint64) (key uint64, ok bool) {
 	r := s.run(bound)
 	if r == len(s.runs) {

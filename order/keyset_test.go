@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A set gives the least key from a bound on, as a sorted list does, and no run of it
-// is longer than what one key may move.
+// A set returns the least key from a bound on, as a sorted list does, and no run is longer than
+// keysOfRun.
 func TestKeySet(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, span := range []uint64{10, 5000, 1 << 40} {

@@ -28,7 +28,7 @@ func scan(o Order, n int) []int64 {
 	return ids[:o.Fill(0, ids)]
 }
 
-// checkSeek holds blocks from anywhere against what a scan gives, and the length.
+// checkSeek compares blocks from random positions, and the length, with the result of a scan.
 func checkSeek(t *rapid.T, o Order, n int) {
 	t.Helper()
 	all := scan(o, n)
@@ -197,7 +197,7 @@ func drawWindows(t *rapid.T) *Windows {
 	return w
 }
 
-// An epoch of windows has every id once, and a window nothing but its shards.
+// An epoch of windows has every id once, and a window has only ids of its shards.
 func TestWindowsLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWindows(t)
@@ -292,7 +292,7 @@ func TestSelectionLaws(t *testing.T) {
 	})
 }
 
-// A filtered order is its order without what is left out.
+// A filtered order is the order below without the ids that are left out.
 func TestFilteredLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawEpochs(t)
@@ -315,7 +315,7 @@ func TestFilteredLaws(t *testing.T) {
 	})
 }
 
-// Segments are what they say of their orders, and repeated ones what repeats.
+// Segments equal the named pieces of their orders, and Repeat equals the repeated order.
 func TestSegmentsLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var segments []Segment

@@ -10,15 +10,14 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// Lengths are the lengths of samples by id, in tokens or what else there is room
-// for.
+// Lengths holds the lengths of samples by id, in tokens or another unit of capacity.
 type Lengths struct {
 	of   []int32
 	hash uint64
 }
 
-// NewLengths returns the lengths, which are its own from then on. The error is of
-// kind errs.Invalid for a negative one.
+// NewLengths returns Lengths that take over the slice. The error is of kind errs.Invalid for a
+// negative length.
 func NewLengths(of []int32) (*Lengths, error) {
 	l := &Lengths{of: of, hash: uint64(len(of))}
 	for id, n := range of {
@@ -30,7 +29,7 @@ func NewLengths(of []int32) (*Lengths, error) {
 	return l, nil
 }
 
-// Of returns the length of an id, 0 where there is none.
+// Of returns the length of an id, or 0 if the id has no length.
 func (l *Lengths) Of(id int64) int64 {
 	if id < 0 || id >= int64(len(l.of)) {
 		return 0
@@ -38,8 +37,7 @@ func (l *Lengths) Of(id int64) int64 {
 	return int64(l.of[id])
 }
 
-// String describes the lengths; equal strings mean equal ones, but for collisions of
-// 64 bits.
+// String describes the lengths; equal strings mean equal lengths, except for collisions of 64 bits.
 func (l *Lengths) String() string { return fmt.Sprintf("lengths(n=%d hash=%016x)", len(l.of), l.hash) }
 
 // maxBlock bounds the positions that are planned together.
@@ -48,9 +46,9 @@ const (
 	maxBlock  = 1 << blockBits
 )
 
-// planned is an order in which blocks of positions of another are arranged anew, each
-// by itself: what is at a position is found by planning its block, whatever came
-// before. No block goes beyond an epoch.
+// planned is an order that rearranges blocks of positions of another order, each block by itself.
+// To find the id at a position it plans only the block of the position. No block crosses the end of
+// an epoch.
 type planned struct {
 	order  Order
 	epoch  int64
@@ -73,7 +71,7 @@ func makePlanned(op string, o Order, block, least int64, plan func([]int64) []in
 	return planned{order: o, epoch: epochLen(o), block: block, plan: plan}, nil
 }
 
-// at returns the block of a position; nil behind the end.
+// at returns the block of a position, or nil after the end.
 func (p *planned) at(pos int64) *blockPlan {
 	if pos < 0 || p.epoch == 0 {
 		return nil

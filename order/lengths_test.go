@@ -36,7 +36,7 @@ func checkBlocks(t *rapid.T, o, below Epochs, block, n int64) {
 	checkSeek(t, o, int(n))
 }
 
-// Packs make up a block, hold no more than they can, and no two of them fit into one.
+// Packs make up a block, hold at most their capacity, and no two of them fit into one.
 func TestPacksLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		below := drawEpochs(t)

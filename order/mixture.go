@@ -27,35 +27,32 @@ type Phase struct {
 	Weights []float64 // one for each source
 }
 
-// Exhaustion says what becomes of a mixture when a source that ends has ended.
+// Exhaustion says what happens to a mixture when one of its sources ends.
 type Exhaustion uint8
 
 // The policies. Sources that never end are never exhausted.
 const (
-	StopFirst Exhaustion = iota // the mixture ends where a source that is asked has no more
+	StopFirst Exhaustion = iota // the mixture ends where it draws from a source that has ended
 	DropEnded                   // the others go on, by their weights; it ends with the last
 	CycleAll                    // sources begin again; it ends when each has ended once
 	CycleOn                     // sources begin again, without end
 )
 
-// Mixture draws positions from several orders by weight. Of any of its first t
-// positions, counted from where the weights last changed, a source has its share t*w
-// to less than one sample. Ids number the samples of source 0 first, then those of source 1,
-// and so on. Samples that Extend added have the ids behind all others. Split returns the source
-// of an id, and its index there.
+// Mixture draws positions from several orders by weight. Among the first t positions after the last
+// change of weights, a source has its share t*w, to less than one sample. Ids number the samples of
+// source 0 first, then the samples of source 1, and so on. Samples that Extend added have ids after
+// all others. Split returns the source of an id and its index there.
 //
-// Weights that are whole numbers with a sum of at most MixtureParts, once divided by
-// what divides all, are exact. So are decimal numbers and fractions that stand in such
-// a proportion: .62, .3 and .08 are 31, 15 and 4. Others are rounded to parts of
-// MixtureParts. It seeks
-// in logarithmic time; the state is the position. For each set of weights it holds a
-// table of 6 bytes a part, made when it is. It is immutable and safe for concurrent
-// use.
+// Weights are exact if they are whole numbers whose sum, after division by their greatest common
+// divisor, is at most MixtureParts. Decimal numbers and fractions in such a proportion are exact
+// too: .62, .3 and .08 count as 31, 15 and 4. Other weights are rounded to parts of MixtureParts. A
+// Mixture seeks in logarithmic time; its state is the position. For each set of weights it holds a
+// table of 6 bytes a part, which NewMixture makes. It is immutable and safe for concurrent use.
 type Mixture struct {
 	version    int
 	sources    []Source
 	ends       []int64 // length of each source, or of its first pass; math.MaxInt64 without end
-	turn       []int64 // positions behind which a source begins again; math.MaxInt64 for never
+	turn       []int64 // positions after which a source begins again; math.MaxInt64 for never
 	blocks     []idBlock
 	pieces     [][]idBlock // of each source
 	cycle      bool
@@ -89,8 +86,8 @@ func (s *mixSegment) count(source int, pos int64) int64 {
 	return s.drawn[source] + (pos-s.start)/period*int64(len(places)) + int64(sort.Search(len(places), func(i int) bool { return places[i] >= at }))
 }
 
-// place returns the position at which a source is drawn from with index; that may be
-// behind the segment. ok is false where it never is.
+// place returns the position at which index is drawn from a source; the position may lie after the
+// segment. ok is false if it is never drawn.
 func (s *mixSegment) place(source int, index int64) (pos int64, ok bool) {
 	places := s.places[source]
 	if index -= s.drawn[source]; index < 0 || len(places) == 0 {
@@ -103,10 +100,10 @@ func (s *mixSegment) place(source int, index int64) (pos int64, ok bool) {
 	return s.start + periods*int64(len(s.pick)) + int64(places[index%int64(len(places))]), true
 }
 
-// NewMixture mixes sources by their weights, and from the position of each phase on,
-// which rise, by the phase's. The error is of kind errs.Invalid for weights that are
-// negative, not finite, or all 0, for sources that are empty or of unknown ids, and
-// for none or too many of them.
+// NewMixture mixes sources by their weights, and from the position of each phase on by the phase's
+// weights. The positions of phases must ascend. The error is of kind errs.Invalid for weights that
+// are negative, not finite, or all 0, for sources that are empty or have unknown ids, and for no
+// sources or too many.
 func NewMixture(sources []Source, exhaustion Exhaustion, phases ...Phase) (*Mixture, error) {
 	m := &Mixture{sources: append([]Source(nil), sources...), version: Version}
 	if err := m.init(exhaustion, phases); err != nil {
@@ -293,8 +290,7 @@ func (m *Mixture) layDropping() {
 	}
 }
 
-// At returns the source of a position and the position in it; ok is false behind the
-// end.
+// At returns the source of a position and the position in it; ok is false after the end.
 func (m *Mixture) At(pos int64) (source int, index int64, ok bool) {
 	if pos < 0 || pos >= m.n {
 		return 0, 0, false
@@ -331,7 +327,7 @@ func (m *Mixture) Locate(source int, index int64) (pos int64, ok bool) {
 	return 0, false
 }
 
-// mixScratch is what a block of positions needs.
+// mixScratch is the memory that a block of positions needs.
 type mixScratch struct {
 	sources     [walkBlock]uint16
 	ids         [walkBlock]int64
@@ -339,7 +335,7 @@ type mixScratch struct {
 	drawn       []uint16 // the sources that the block has; next is 0 for others
 }
 
-// Fill implements Order. A source is asked once for all that a block has of it.
+// Fill implements Order. It asks each source once for all its ids in a block.
 func (m *Mixture) Fill(pos int64, dst []int64) int {
 	if pos < 0 || pos >= m.n {
 		return 0

@@ -87,7 +87,7 @@ func TestMixtureLaws(t *testing.T) {
 	})
 }
 
-// checkShares holds what was drawn of n positions against the weights of a segment.
+// checkShares compares the draws of n positions with the weights of a segment.
 func checkShares(t *rapid.T, m *Mixture, s *mixSegment, since []int64, n int64) {
 	t.Helper()
 	for i, c := range since {
@@ -97,7 +97,7 @@ func checkShares(t *rapid.T, m *Mixture, s *mixSegment, since []int64, n int64) 
 	}
 }
 
-// checkEnd holds the end of a mixture against what was drawn until then.
+// checkEnd compares the end of a mixture with the draws until then.
 func checkEnd(t *rapid.T, m *Mixture, drawn []int64, ended bool) {
 	t.Helper()
 	over, all := false, true
@@ -157,7 +157,7 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// Whole weights are exact, others sum up, none above 0 is lost.
+// Whole weights are exact, other weights sum up, and no weight above 0 is lost.
 func TestWholeParts(t *testing.T) {
 	for _, c := range []struct {
 		weights []float64

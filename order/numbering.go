@@ -8,8 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// idBlock is ids of a mixture that follow each other and are of one source: those of the
-// source as it was at first, or of the samples that it got.
+// idBlock is a range of ids of a mixture that belong to one source: its first samples, or samples
+// that it got later.
 type idBlock struct {
 	source int
 	n      int64
@@ -17,8 +17,8 @@ type idBlock struct {
 	own    int64 // the first, in the source
 }
 
-// layIDs numbers the ids of all sources: those of the blocks that are given, and behind
-// them those of each source that has none.
+// layIDs numbers the ids of all sources: first the given blocks, then the sources that have no
+// block.
 func (m *Mixture) layIDs() error {
 	bad := func(want string, got any) error {
 		return &errs.Error{Kind: errs.Invalid, Op: "order.NewMixture", Subject: "ids", Want: want, Got: fmt.Sprint(got)}
@@ -64,7 +64,7 @@ func (m *Mixture) layIDs() error {
 	return nil
 }
 
-// number makes ids of a source those of the mixture, in place.
+// number converts ids of a source to ids of the mixture, in place.
 func (m *Mixture) number(source int, ids []int64) {
 	pieces := m.pieces[source]
 	if offset := pieces[0].id; len(pieces) == 1 {
@@ -79,9 +79,9 @@ func (m *Mixture) number(source int, ids []int64) {
 	}
 }
 
-// Split returns the source of an id of the mixture, and the id in it; the error is of
-// kind errs.Invalid where there is none. Data sets that are made of those of the sources
-// find the samples by it: a source that got more samples has ids in several places.
+// Split returns the source of an id of the mixture, and the id in the source. The error is of kind
+// errs.Invalid for an unknown id. A data set that joins the data sets of the sources finds its
+// samples with Split, because a source that got more samples has several ranges of ids.
 func (m *Mixture) Split(id int64) (source int, own int64, err error) {
 	k := sort.Search(len(m.blocks), func(i int) bool { return m.blocks[i].id > id }) - 1
 	if k < 0 || id-m.blocks[k].id >= m.blocks[k].n {
@@ -101,7 +101,7 @@ func (m *Mixture) describe(phases int, sources []Source, blocks []idBlock) strin
 	for _, s := range sources {
 		fmt.Fprintf(&b, "; %d of %s", s.Samples, s.Order)
 	}
-	if len(blocks) > len(sources) { // else the ids are those of the sources one behind the other
+	if len(blocks) > len(sources) { // else the ids of the sources simply follow each other
 		b.WriteString("; ids")
 		for _, block := range blocks {
 			fmt.Fprintf(&b, " %d:%d", block.source, block.n)

@@ -1,8 +1,8 @@
 // Package order maps stream positions to sample ids.
 //
-// An Order is a pure function: position in, sample id out. State is the
-// position; seeking costs nothing. Ranks, workers, threads and prefetch depth
-// are no arguments of it, so they cannot change the sequence.
+// An Order is a pure function: position in, sample id out. The state is the position, and seeking
+// costs nothing. Ranks, workers, threads and prefetch depth are not arguments, so they cannot
+// change the sequence.
 //
 //	Sequential      0, 1, …, n-1                       once
 //	Cycle           0, 1, …, n-1, 0, 1, …              endless

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Origin is an order that another one goes on from: their positions before Until are the
+// Origin is an earlier order that another order continues: their positions before Until are the
 // same.
 type Origin struct {
 	Description string // the String of the order
@@ -18,11 +18,11 @@ type origin struct {
 	samples int64
 }
 
-// Origins returns the orders that o is an extension of, as far as o shows them: mixtures
-// with fewer phases, with fewer samples of sources that grew, and without the sources that
-// have no weight before these; those that Mixture.Extend was called of; and packs and
-// buckets of such, with the lengths of the samples that there were. They are at the version
-// of o. What At returns of o has those that it shows itself, and not what Extend has noted.
+// Origins returns the orders that o extends, if o shows them: mixtures with fewer phases, with
+// fewer samples of sources that grew, and without the sources that have no weight before these;
+// mixtures on which Mixture.Extend was called; and packs and buckets of such mixtures, with the
+// lengths of the samples that existed then. They have the version of o. The result of At(o) has
+// only the origins that the order itself shows, without the notes of Extend.
 func Origins(o Order) (all []Origin) {
 	for _, origin := range originsOf(o) {
 		all = append(all, origin.Origin)
@@ -68,16 +68,15 @@ func below(inner Order, block int64, lengths *Lengths, describe func(*Lengths, s
 // mostOrigins bounds the origins that a mixture shows.
 const mostOrigins = 256
 
-// earlier is a mixture as it was: with its first sources and ids. until is the position from
-// which on it is another, whatever the weights.
+// earlier is an earlier form of a mixture, with its first sources and ids. From position until on
+// the mixture differs for any weights.
 type earlier struct {
 	sources []Source
 	blocks  []idBlock
 	until   int64
 }
 
-// before returns what the mixture was before the last ids were added; ok is false where it
-// did not exist.
+// before returns the mixture before the last ids were added. ok is false if it did not exist then.
 func (m *Mixture) before(e earlier) (was earlier, ok bool) {
 	last := len(e.blocks) - 1
 	b := e.blocks[last]
@@ -100,8 +99,8 @@ func (m *Mixture) before(e earlier) (was earlier, ok bool) {
 	return was, true
 }
 
-// shown returns the mixtures with the first of the phases, each with all samples and sources
-// and without those added last, as far as these sources have no weight in those phases.
+// shown returns the mixtures with the first phases, each with all samples and sources, and each
+// without the sources and samples that were added last if these have no weight in those phases.
 func (m *Mixture) shown() (origins []origin) {
 	steps := []earlier{{m.sources, m.blocks, math.MaxInt64}}
 	until := int64(math.MaxInt64)

@@ -11,12 +11,12 @@ import (
 // Packer is an order in which samples that belong together follow each other.
 type Packer interface {
 	Order
-	// Pack returns the positions [first, first+n) of the pack that has a position (>= 0);
-	// ok is false behind the end. The next pack begins at first+n.
+	// Pack returns the positions [first, first+n) of the pack that contains pos, which must be >= 0.
+	// ok is false after the end. The next pack begins at first+n.
 	Pack(pos int64) (first, n int64, ok bool)
 }
 
-// PackOptions say what a pack holds.
+// PackOptions configure the packs.
 type PackOptions struct {
 	Capacity int64 // the room of a pack, at least 1
 	Block    int64 // positions that are packed together; 0: 1024
@@ -25,16 +25,14 @@ type PackOptions struct {
 	Padded bool
 }
 
-// Packs is an order in which samples that fit into one pack follow each other. A
-// position of it is one of the order below, of the same epochs: only within a block
-// of positions samples change places. So the state is a position, that of the first
-// sample of a pack, and any position is found by packing one block, which takes about
-// Block*log(Block) steps and 12 bytes a position; the latest is kept.
+// Packs is an order in which samples that fit into one pack follow each other. It has the positions
+// and epochs of the order below: samples change places only within a block of positions. So the
+// state is the position of the first sample of a pack. Packing one block finds any position in it,
+// which takes about Block*log(Block) steps and 12 bytes a position. The latest block is cached.
 //
-// Packs are filled by best fit, longest sample first, and come in the order of their
-// first sample below; a pack of Padded is a run of samples sorted by length. A sample
-// beyond the capacity has a pack of its own. It is immutable but for the block kept,
-// and safe for concurrent use.
+// Packs are filled by best fit, longest sample first, and come in the order of their first sample
+// below; a pack of Padded is a run of samples sorted by length. A sample that exceeds the capacity
+// has its own pack. It is immutable except for the cached block, and safe for concurrent use.
 type Packs struct {
 	planned
 	lengths *Lengths
@@ -73,8 +71,8 @@ func (p *Packs) over(o Order) *Packs {
 	return next
 }
 
-// longestFirst returns the places of ids by length, the longest first, and else as
-// they are.
+// longestFirst returns the places of ids by length, the longest first. Equal lengths keep their
+// order.
 func (p *Packs) longestFirst(ids []int64) []int32 {
 	keys := make([]uint64, len(ids))
 	for place, id := range ids {

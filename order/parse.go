@@ -8,16 +8,16 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Parse returns the order that a description describes, which an Order of this package
-// gave as its String. A state that names its order thus tells which sample was where.
+// Parse returns the order of a description, which is the String of an Order of this package. So a
+// state that names its order tells which sample was at which position.
 //
-// Lengths, selections and the sizes of shards are tables. A description names a table by
-// a hash of it, so the caller gives the tables, in any order: Parse finds the one that has
-// the hash. Shards of equal sizes, of which the last may be smaller, need no table.
+// Lengths, selections and the sizes of shards are tables. A description names a table by a hash of
+// it, so the caller gives the tables, in any order: Parse finds the one that has the hash. Shards
+// of equal sizes need no table; the last may be smaller.
 //
-// The error is of kind errs.Invalid for a text that no order writes, and errs.Unsupported
-// for an order of a newer version or of another package. It wraps a *MissingTables where
-// tables are not among those given.
+// The error is of kind errs.Invalid for a text that no order writes, and of kind errs.Unsupported
+// for an order of a newer version or of another package. It wraps a *MissingTables if tables are
+// missing.
 func Parse(description string, tables ...Table) (Order, error) {
 	if IsDigest(description) {
 		return nil, &errs.Error{Kind: errs.Unsupported, Op: "order.Parse", Subject: description, Want: "a description of the order", Got: "its digest",
@@ -39,7 +39,7 @@ func Parse(description string, tables ...Table) (Order, error) {
 	return o, nil
 }
 
-// Bounds of what a description may ask for, since a few bytes of text can ask for much.
+// Bounds for the sizes in a description, because a few bytes of text can ask for much.
 const (
 	mostNested  = 64   // orders within orders
 	mostWeights = 5000 // sets of weights of mixtures: each has a table of up to 96 kB
@@ -59,7 +59,7 @@ type parser struct {
 	shards  int64 // sizes of shards that may still be looked at
 }
 
-// order reads one order: a name, and what is in parentheses behind it.
+// order reads one order: a name, and its arguments in parentheses.
 func (p *parser) order() (Order, error) {
 	if p.depth++; p.depth > mostNested {
 		return nil, &errs.Error{Kind: errs.Exhausted, Want: fmt.Sprintf("at most %d orders within each other", mostNested)}
@@ -205,5 +205,5 @@ func notAnOrder(got string) error {
 	if len(got) > most {
 		got = got[:most] + "…"
 	}
-	return &errs.Error{Kind: errs.Invalid, Want: "what an order's String returns", Got: strconv.Quote(got)}
+	return &errs.Error{Kind: errs.Invalid, Want: "the String of an order", Got: strconv.Quote(got)}
 }

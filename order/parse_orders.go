@@ -138,7 +138,7 @@ func (p *parser) blocks(sources int) (blocks []idBlock, err error) {
 		blocks = append(blocks, b)
 	}
 	if len(blocks) <= sources {
-		return nil, notAnOrder(p.text) // the ids of sources one behind the other are not written
+		return nil, notAnOrder(p.text) // ids of sources that simply follow each other are not written
 	}
 	return blocks, nil
 }
@@ -219,8 +219,8 @@ func (p *parser) buckets() (Order, error) {
 	return errOr(NewBuckets(below, lengths, bounds, batch, block))
 }
 
-// overLengths reads lengths and the order that they are of. Where the lengths are missing
-// they are nil, and reading goes on, to find all tables that are missing.
+// overLengths reads lengths and the order that they belong to. If the lengths are missing, it
+// returns nil for them and reads on, to find all missing tables.
 func (p *parser) overLengths() (below Order, lengths *Lengths, err error) {
 	start := p.at
 	var n int64

@@ -123,8 +123,8 @@ func filled(o Order) bool {
 	return (!ends || n > 0) && o.Fill(0, make([]int64, 1)) == 1
 }
 
-// What describes itself is read from its description, with the tables that it is over,
-// and has the same ids at all positions.
+// Every order with a description is read from it, with its tables, and has the same ids at all
+// positions.
 func TestParseReadsEveryOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var tables drawnTables
@@ -148,7 +148,7 @@ func TestParseReadsEveryOrder(t *testing.T) {
 	})
 }
 
-// Tables that are not given are named, all of them, with what each holds.
+// The error names all missing tables, and the contents of each.
 func TestParseNamesMissingTables(t *testing.T) {
 	l, _ := NewLengths([]int32{3, 1, 2, 5, 4, 1})
 	w, _ := NewWindows([]int64{1, 3, 2}, 2, 7, "x")
@@ -232,8 +232,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// A text of a few bytes does not ask for hours or for all memory: what may be tried to
-// find equal shards is bounded for a whole description.
+// A text of a few bytes cannot take hours or all memory: the search for equal shards is bounded for
+// a whole description.
 func TestParseIsBounded(t *testing.T) {
 	var sources []string
 	for i := range 100 {
@@ -261,7 +261,7 @@ func TestParseIsBounded(t *testing.T) {
 	}
 }
 
-// Descriptions are anybody's text: what is parsed describes itself so.
+// A description may be any text: an order that was parsed from it has the same description.
 func FuzzParse(f *testing.F) {
 	f.Add(`shuffled(v1 n=9 seed=7 domain="loader")`)
 	f.Add("shard(batch=8 rank=3/5 of cycle(n=100))")

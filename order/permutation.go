@@ -10,11 +10,10 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// roundsFor returns the rounds of the Feistel network for indices of that many
-// bits. From 7 bits on, six rounds cannot be told from Fisher-Yates by the tests
-// of this package but for the differences of neighbours, and eight by none.
-// Halves of three bits and less have so few functions that it takes more: by 32
-// rounds all n! permutations of n <= 8 are equally likely.
+// roundsFor returns the rounds of the Feistel network for indices of the given number of bits. From
+// 7 bits on, only the test of differences of neighbours tells six rounds from Fisher-Yates, and no
+// test of this package tells eight. Halves of three bits and less have few functions and need more
+// rounds: by 32 rounds all n! permutations of n <= 8 are equally likely.
 func roundsFor(bits uint) int {
 	switch {
 	case bits <= 4:
@@ -31,12 +30,11 @@ const maxRounds = 32
 // Permutation is a keyed bijection of [0, n), computed and not stored: any index
 // can be mapped, forward and back, in constant time and memory. It is immutable.
 //
-// It is a Feistel network over two halves of an index, the right one of s bits and
-// the left one modulo ceil(n / 2^s). A result of n or more goes through the network
-// again until it falls inside ("cycle walking": Black and Rogaway, "Ciphers with
-// arbitrary finite domains", CT-RSA 2002). The network permutes fewer than n + 2^s
-// indices, so that this is rare: s is half the bits of an index. Each round can be
-// undone, so that this is a bijection for every n.
+// It is a Feistel network over two halves of an index, the right one of s bits and the left one
+// modulo ceil(n / 2^s). A result of n or more goes through the network again until it falls inside
+// ("cycle walking": Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). The
+// network permutes fewer than n + 2^s indices, so that this is rare: s is half the bits of an
+// index. Each round can be undone, so this is a bijection for every n.
 //
 //	index   left<<s | right   b = bits(n-1), s = b/2; 1 for n <= 16, 32 for n > 2^62
 //	round   left = (left + F(right)*m >> 32) mod m, where m = ceil(n / 2^s)
@@ -90,9 +88,8 @@ func makePermutation(version int, n int64, key uint64) Permutation {
 	return p
 }
 
-// rightBits returns the bits of the right half of an index of b bits. A right half of
-// one bit gives odd permutations as well, of which longer ones may give none: that is
-// seen where n is small.
+// rightBits returns the bits of the right half of an index of b bits. A right half of one bit also
+// gives odd permutations. Longer halves may give only even ones, which shows if n is small.
 func rightBits(b uint) uint {
 	switch {
 	case b <= 4:
@@ -104,9 +101,9 @@ func rightBits(b uint) uint {
 	}
 }
 
-// Key hashes what an order depends on: the seed of the run, the epoch, and a
-// domain that keeps orders for different purposes apart. Runs with neighbouring
-// seeds share no epochs, as they would with seed + epoch.
+// Key hashes the inputs of an order: the seed of the run, the epoch, and a domain that keeps orders
+// for different purposes apart. Runs with neighbouring seeds share no epochs, which seed + epoch
+// would cause.
 //
 // It is output number epoch+1 of SplitMix64 started at the first eight bytes,
 // little-endian, of SHA-256("bivouac.order.v1" seed domain), seed in eight bytes.
@@ -200,9 +197,9 @@ func (p *Permutation) Fill(pos int64, dst []int64) int {
 	return len(dst)
 }
 
-// fillBlock maps at most walkBlock indices. What falls outside [0, n) is gathered,
-// without a branch, which would be mispredicted, and goes another round. Most blocks
-// of a version above 1 have nothing outside.
+// fillBlock maps at most walkBlock indices. Results outside [0, n) are gathered, without a branch,
+// which would be mispredicted, and go through the network again. Most blocks of a version above 1
+// have no such results.
 func (p *Permutation) fillBlock(pos int64, dst []int64) {
 	for i := range dst {
 		dst[i] = pos + int64(i)

@@ -49,7 +49,7 @@ func TestShuffleQuality(t *testing.T) {
 	}
 }
 
-// The differences of neighbours must be distributed as those of Fisher-Yates.
+// The differences of neighbours must have the distribution that Fisher-Yates gives.
 func TestShuffleDifferences(t *testing.T) {
 	oneGoroutine(t)
 	for _, c := range []struct{ n, keys int }{{16, 4000}, {20, 4000}, {33, 4000}, {65, 4000}, {100, 4000}, {257, 1000}, {1000, 1000}, {1797, 500}, {4096, 200}} {
@@ -131,8 +131,8 @@ func ranks(ids []int64) []int64 {
 	return out
 }
 
-// Two data sets of like length share no more places than chance gives, in any pair of
-// lengths, seeds, domains and epochs; in version 1 nearly all.
+// Two data sets of similar length share no more places than chance gives, for any pair of lengths,
+// seeds, domains and epochs. In version 1 they shared nearly all.
 func TestLikeLengthsHaveOrdersOfTheirOwn(t *testing.T) {
 	const n = 100_000
 	draw := func(version int, n int64, seed uint64, domain string, epoch int64) []int64 {

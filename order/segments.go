@@ -16,16 +16,16 @@ type Segment struct {
 	Len   int64 // 0: to its end
 }
 
-// Segments is a curriculum: pieces of orders over the same samples one behind the
-// other, as a first pass over the easy ones and then epochs of all. It seeks in
-// logarithmic time. It is immutable.
+// Segments is a curriculum: pieces of orders over the same samples, one after the other. For
+// example, a first pass over the easy samples and then epochs of all. It seeks in logarithmic time.
+// It is immutable.
 type Segments struct {
 	segments []Segment
 	ends     []int64 // of the segments; the last is math.MaxInt64 where they never end
 }
 
-// NewSegments puts pieces together. The error is of kind errs.Invalid where there are
-// none, one before the last never ends, or an order has fewer positions.
+// NewSegments puts pieces together. The error is of kind errs.Invalid if there are no pieces, if a
+// piece before the last never ends, or if an order has fewer positions than its piece.
 func NewSegments(segments ...Segment) (*Segments, error) {
 	s := &Segments{segments: append([]Segment(nil), segments...)}
 	invalid := func(i int, want string) error {
@@ -60,8 +60,8 @@ func NewSegments(segments ...Segment) (*Segments, error) {
 	return s, nil
 }
 
-// Locate returns the segment of a position, and its position in the segment's order;
-// behind the end the number of segments.
+// Locate returns the segment of a position, and its position in the segment's order; after the end
+// it is the number of segments.
 func (s *Segments) Locate(pos int64) (segment int, at int64) {
 	segment = sort.Search(len(s.ends), func(i int) bool { return s.ends[i] > pos })
 	if segment == len(s.segments) {

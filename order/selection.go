@@ -63,7 +63,7 @@ func (s *Selection) index() {
 	s.ranks = append(s.ranks, count)
 }
 
-// Of is the number of ids of which some are selected.
+// Of returns the number of ids that the selection chooses from.
 func (s *Selection) Of() int64 { return s.n }
 
 // Count is the number of ids selected.
@@ -108,15 +108,15 @@ func (s *Selection) Select(k int64) int64 {
 	}
 }
 
-// String describes the selection; equal strings mean equal ones, but for collisions
-// of 64 bits.
+// String describes the selection; equal strings mean equal selections, except for collisions of 64
+// bits.
 func (s *Selection) String() string {
 	return fmt.Sprintf("selection(%d/%d hash=%016x)", s.Count(), s.n, s.hash)
 }
 
-// Selected is an order of what is selected, by its rank: NewShuffled(s.Count(), …)
-// below gives a shuffle of the selected ids, in which epochs have as many positions
-// as there are ids. It adds a logarithm to a position. It is immutable.
+// Selected maps the ids of the order below, as ranks, to the selected ids: with
+// NewShuffled(s.Count(), …) below, it is a shuffle of the selected ids, whose epochs have one
+// position for each of them. Each position costs a logarithm more. It is immutable.
 type Selected struct {
 	order     Order
 	selection *Selection
@@ -143,14 +143,12 @@ func (s *Selected) EpochLen() int64 { return epochLen(s.order) }
 // String implements Order.
 func (s *Selected) String() string { return fmt.Sprintf("selected(%s of %s)", s.selection, s.order) }
 
-// Filtered is an order without the ids that are not selected, in the order that the
-// rest has in it, so that to filter a run that has begun leaves its order as it is.
-// Its epochs have one position for each id selected.
+// Filtered is an order without the ids that are not selected. The other ids keep their order, so
+// that a run can be filtered after it has begun. Its epochs have one position for each selected id.
 //
-// To find a position, an index of the epoch is made when the epoch is entered:
-// linear in its positions, of which it takes 1.13 bits; from then on it seeks in
-// logarithmic time. Use Selected where the order may be another. It is immutable but
-// for that index, and safe for concurrent use.
+// On entry to an epoch, Filtered makes an index of it, in linear time and with 1.13 bits a
+// position. From then on it seeks in logarithmic time. Use Selected if the order may change.
+// Filtered is immutable except for the index, and safe for concurrent use.
 type Filtered struct {
 	order     Epochs
 	selection *Selection
@@ -162,9 +160,9 @@ type epochIndex struct {
 	places *Selection // of the epoch that are selected
 }
 
-// NewFiltered leaves out of each epoch of an order what is not selected. Each epoch
-// must have every id below s.Of() once, as those of Cycle, Shuffled and Windows have.
-// The error is of kind errs.Mismatch where the epochs are of another length.
+// NewFiltered leaves the ids that are not selected out of each epoch of an order. Each epoch must
+// have every id below s.Of() once, as in Cycle, Shuffled and Windows. The error is of kind
+// errs.Mismatch if the epochs have another length.
 func NewFiltered(o Epochs, s *Selection) (*Filtered, error) {
 	if o.EpochLen() != s.n {
 		return nil, &errs.Error{Kind: errs.Mismatch, Op: "order.NewFiltered", Want: fmt.Sprintf("epochs of the %d ids of the selection", s.n), Got: fmt.Sprint(o.EpochLen())}
@@ -180,7 +178,7 @@ func (f *Filtered) Fill(pos int64, dst []int64) int {
 	return fillEpochs(f.selection.Count(), pos, dst, func(epoch, i int64, part []int64) {
 		at, end := f.index(epoch).Select(i)+epoch*f.selection.n, (epoch+1)*f.selection.n
 		for done := 0; done < len(part) && at < end; {
-			// Read no more than is missing, into its place, and close the gaps.
+			// Read only as many as are missing, into their place, and close the gaps.
 			block := part[done:][:min(int64(len(part)-done), end-at)]
 			got := f.order.Fill(at, block)
 			at += int64(got)

@@ -41,7 +41,7 @@ func (c Cycle) Fill(pos int64, dst []int64) int {
 	return fillEpochs(c.n, pos, dst, func(_, i int64, part []int64) { Sequential(c.n).Fill(i, part) })
 }
 
-// Len implements Order: it never ends, but for n = 0.
+// Len implements Order. The order never ends, except if n = 0.
 func (c Cycle) Len() (n int64, ok bool) { return 0, c.n == 0 }
 
 // EpochLen implements Epochs.
@@ -50,7 +50,7 @@ func (c Cycle) EpochLen() int64 { return c.n }
 // String implements Order.
 func (c Cycle) String() string { return fmt.Sprintf("cycle(n=%d)", c.n) }
 
-// Shuffled is an endless order in which every epoch is a permutation of its own.
+// Shuffled is an endless order in which every epoch is another permutation.
 type Shuffled struct {
 	version int
 	n       int64
@@ -77,7 +77,7 @@ func (s *Shuffled) Fill(pos int64, dst []int64) int {
 	})
 }
 
-// Len implements Order: it never ends, but for n = 0.
+// Len implements Order. The order never ends, except if n = 0.
 func (s *Shuffled) Len() (n int64, ok bool) { return 0, s.n == 0 }
 
 // EpochLen implements Epochs.
@@ -117,11 +117,10 @@ func fillEpochs(n, pos int64, dst []int64, fill func(epoch, i int64, part []int6
 	return done
 }
 
-// Shard is what one of several ranks sees of an order. Global batch t is the
-// positions [t*batch, (t+1)*batch) of the order, and rank r of w takes the slice
-// [r*batch/w, (r+1)*batch/w) of it, rounded down. The ranks' slices make up the
-// batch for every w, so that a run may go on with another number of ranks from
-// the same global position: nothing is lost and nothing repeated.
+// Shard is one rank's part of an order. Global batch t is the positions [t*batch, (t+1)*batch) of
+// the order, and rank r of w takes the slice [r*batch/w, (r+1)*batch/w) of it, rounded down. For
+// every w the slices of the ranks make up the batch, so that a run can continue from the same
+// global position with another world size, and no sample is lost or repeated.
 type Shard struct {
 	order              Order
 	batch              int64
@@ -167,8 +166,8 @@ func (s *Shard) Fill(pos int64, dst []int64) int {
 	return done
 }
 
-// Len implements Order. Of a last batch that is cut short by the end of the
-// order, each rank has what falls into its slice.
+// Len implements Order. If the end of the order cuts the last batch short, each rank has the
+// samples that fall into its slice.
 func (s *Shard) Len() (n int64, ok bool) {
 	if !s.finite {
 		return 0, false

@@ -141,9 +141,8 @@ func TestShardLaw(t *testing.T) {
 	})
 }
 
-// The order is promised: these numbers change only with Version. They were checked
-// against a second implementation, in Python, of what the comments of Permutation
-// and Key say.
+// The order is a promise: these numbers change only with Version. They were checked against a
+// second implementation, in Python, of the comments of Permutation and Key.
 func TestGoldenOrders(t *testing.T) {
 	if Version != 2 {
 		t.Fatal("new version: make new golden numbers, keep the old ones")

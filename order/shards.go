@@ -18,12 +18,12 @@ type Shards struct {
 	Samples   int64 // of the whole list, at least Count
 	Count, ID int64 // 0 <= ID < Count
 	Stick     bool
-	// Pad makes every epoch as long as that of the largest shard, in whole batches
-	// of Pad samples, by repeating its last sample; 0: epochs are as long as their shards.
+	// Pad makes every epoch as long as the epoch of the largest shard, in whole batches of Pad
+	// samples, by repeating the last sample of the shard. With 0, epochs are as long as their shards.
 	Pad int64
 }
 
-// First returns where a shard begins in the list; that of Count is the end.
+// First returns where a shard begins in the list. First(Count) is the end of the list.
 func (s Shards) First(shard int64) int64 { return s.Samples * shard / s.Count }
 
 // Of returns the shard of an epoch.
@@ -77,8 +77,8 @@ func (s Shards) Begin(epoch int64) int64 {
 	return passes*s.Samples + s.First(shard) - s.First(s.ID)
 }
 
-// Sharded is what Shards select of an endless order whose epoch e is its
-// positions [e*Samples, (e+1)*Samples). The shards of an epoch make it up.
+// Sharded is the part that Shards select of an endless order whose epoch e is its positions
+// [e*Samples, (e+1)*Samples). The shards of an epoch make up the epoch.
 type Sharded struct {
 	order  Order
 	shards Shards
@@ -119,8 +119,8 @@ func (o *Sharded) Fill(pos int64, dst []int64) int {
 	return len(dst)
 }
 
-// fillEpoch writes what an epoch gives from index on. It reports false where the
-// positions of the order below end.
+// fillEpoch writes the ids of an epoch from index on. It returns false if the positions of the
+// order below end.
 func (o *Sharded) fillEpoch(epoch, index int64, dst []int64) bool {
 	s := o.shards
 	if epoch > (math.MaxInt64-s.Samples)/s.Samples {

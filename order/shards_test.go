@@ -21,7 +21,7 @@ func drawShards(t *rapid.T) order.Shards {
 	return s
 }
 
-// Every epoch of all shards together is the data set, each sample once but for padding.
+// Every epoch of all shards together is the data set, each sample once, except for padding.
 func TestShardedEpochs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawShards(t)

@@ -18,7 +18,7 @@ type Table []int64
 
 // MissingTable is a table that a description names and that was not given.
 type MissingTable struct {
-	// Name is what the description says of the table, with its hash.
+	// Name is the text of the description for the table, with its hash.
 	Name string
 	// Kind is "lengths", "shards" or "selection".
 	Kind string
@@ -27,7 +27,7 @@ type MissingTable struct {
 	Len int64
 }
 
-// String says what is missing.
+// String names the missing table.
 func (m MissingTable) String() string {
 	switch m.Kind {
 	case "lengths":
@@ -58,9 +58,9 @@ func (m *MissingTables) Error() string {
 	return b.String()
 }
 
-// table returns the table of a name and kind, nil if it is missing: the first that match
-// makes of one of the given tables and that describes itself by the name. What match makes
-// of a table for a number of ids is kept.
+// table returns the table of a name and kind, or nil if it is missing: the first result of match
+// for one of the given tables that describes itself by the name. Results of match for a table and a
+// number of ids are cached.
 func table[T fmt.Stringer](p *parser, kind, name string, n int64, match func(Table) (T, bool)) (found T, ok bool) {
 	if kept, known := p.found[name]; known {
 		found, ok = kept.(T)
@@ -133,9 +133,8 @@ type shardSizes struct {
 
 func (s shardSizes) String() string { return s.name }
 
-// sizes returns the sizes of so many shards of n samples that a description names: those
-// of a table, or equal ones, of which the last may be smaller; ok is false if they are
-// missing.
+// sizes returns the sizes of the shards of n samples that a description names: sizes from a table,
+// or equal sizes with a last shard that may be smaller. ok is false if they are missing.
 func (p *parser) sizes(shards, n int64, sum uint64) (sizes []int64, ok bool) {
 	if shards == 0 {
 		return nil, true
@@ -160,8 +159,8 @@ func hashOf(sizes []int64) (h uint64) {
 	return h
 }
 
-// equalShards returns equal sizes that have a hash, with a last one that may be smaller;
-// nil if there are none, or too many to try.
+// equalShards returns the equal sizes whose hash is sum; the last may be smaller. It returns nil if
+// there are no such sizes, or too many to try.
 func (p *parser) equalShards(shards, n int64, sum uint64) []int64 {
 	if shards > math.MaxInt32 {
 		return nil

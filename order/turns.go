@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// turns are a period in which sources take turns by whole parts, so that of its first
-// t positions each has its share t*part/sum to less than one (R. Tijdeman, "The
-// chairman assignment problem", Discrete Mathematics 32, 1980).
+// turns is a period in which sources take turns by whole parts, so that among its first t positions
+// each has its share t*part/sum, to less than one (R. Tijdeman, "The chairman assignment problem",
+// Discrete Mathematics 32, 1980).
 type turns struct {
 	pick   []uint16  // the source of each position
 	rank   []int32   // how often it was picked before
@@ -32,7 +32,7 @@ func newTurns(parts []int64) *turns {
 	for pos := range sum {
 		best, lateness := -1, 0.0
 		for _, i := range live {
-			// The share of pos+1 positions less what was picked, in units of 1/sum.
+			// The share of pos+1 positions less the picks so far, in units of 1/sum.
 			lack := (pos+1)*parts[i] - int64(len(t.places[i]))*sum
 			if lack*slack < sum {
 				continue
@@ -76,7 +76,7 @@ func wholeParts(weights []float64) []int64 {
 			given++
 		}
 	}
-	for ; given > MixtureParts; given-- { // what the smallest were given, the largest give
+	for ; given > MixtureParts; given-- { // the largest give what the smallest got
 		most := 0
 		for i, p := range parts {
 			if p > parts[most] {
@@ -88,8 +88,8 @@ func wholeParts(weights []float64) []int64 {
 	return parts
 }
 
-// decimalParts are weights that stand in the proportion of small whole numbers but for
-// the rounding of float64: decimal numbers and fractions, as they were meant.
+// decimalParts returns whole parts for weights that are in the proportion of small whole numbers,
+// up to the rounding of float64: decimal numbers and fractions, as they were meant.
 func decimalParts(weights []float64) ([]int64, bool) {
 	if parts, ok := exactParts(weights); ok {
 		return parts, true
@@ -130,7 +130,7 @@ func decimalParts(weights []float64) ([]int64, bool) {
 	return nil, false
 }
 
-// exactParts are weights that are whole numbers, divided by what divides all.
+// exactParts returns weights that are whole numbers, divided by their greatest common divisor.
 func exactParts(weights []float64) ([]int64, bool) {
 	parts, sum, divisor := make([]int64, len(weights)), 0.0, int64(0)
 	for i, w := range weights {

@@ -2,17 +2,17 @@ package order
 
 import "slices"
 
-// Version numbers the mapping from seeds to orders. The order of a stream is a
-// promise across versions of this package: it changes only with this number,
-// which enters the String of every shuffled order and so its fingerprint.
+// Version numbers the mapping from seeds to orders. The order of a stream is a promise across
+// versions of this package. It changes only with this number, which enters the String of every
+// shuffled order and so its fingerprint.
 //
-// In version 1 the keys of a permutation did not depend on its length, so that two
-// data sets of like length had nearly the same order under one seed and domain; its
-// network took two passes just above powers of two; and weights of a mixture that are no whole numbers were rounded to 1/16,384. At gives
-// an order as an earlier version had it, for states that name it.
+// In version 1 the keys of a permutation did not depend on its length, so that two data sets of
+// similar length had nearly the same order under one seed and domain; its network took two passes
+// just above powers of two; and weights of a mixture that are no whole numbers were rounded to
+// 1/16,384. At returns an order as in an earlier version, for states that name the version.
 const Version = 2
 
-// plannedVersion is that of packs and buckets, whose plans are those of version 1.
+// plannedVersion is the version of packs and buckets, whose plans have not changed since version 1.
 const plannedVersion = 1
 
 // Versioned is implemented by orders outside of this package that are made of others,
@@ -23,9 +23,9 @@ type Versioned interface {
 	AtVersion(version int) Order
 }
 
-// At returns an order with all its parts as a version of this package had them. What
-// has no version, and orders of other packages that are not Versioned, stay as they
-// are. A state that was saved under version 1 describes order.At(o, 1).
+// At returns an order with all its parts as in a version of this package. Orders without a version,
+// and orders of other packages that are not Versioned, stay as they are. A state that was saved
+// under version 1 describes order.At(o, 1).
 func At(o Order, version int) Order {
 	return rebuild(o, version, "")
 }

@@ -11,20 +11,20 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// Windows is an endless shuffle for storage that is read shard by shard. In every
-// epoch the shards are permuted, and as many at a time as a window has are shuffled
-// together, so that at no time more shards are open than that:
+// Windows is an endless shuffle for storage that is read shard by shard. In every epoch the shards
+// are permuted, and the samples of window shards at a time are shuffled together, so that at most
+// window shards are open at a time:
 //
 //	shards in their order   4 1 7 │ 0 6 2 │ 3 5         window 3
 //	ids                     of 4, 1 and 7 mixed │ of 0, 6 and 2 mixed │ …
 //
-// An epoch has every id once. It seeks in logarithmic time. Where shards differ in
-// size (beyond a last one that is shorter), an epoch that is entered first gets a
-// table of 8 bytes a shard, which takes as long as permuting the shards; the latest
-// two are kept. It is immutable but for these, and safe for concurrent use.
+// An epoch has every id once. It seeks in logarithmic time. If shards differ in size (other than a
+// shorter last shard), the first use of an epoch makes a table of 8 bytes a shard, which takes as
+// long as permuting the shards. The latest two tables are cached. Windows is immutable except for
+// these, and safe for concurrent use.
 type Windows struct {
 	version  int
-	first    []int64 // id of each shard, and behind the last
+	first    []int64 // first id of each shard, and the end of the last
 	window   int64
 	seed     uint64
 	domain   string
@@ -36,9 +36,8 @@ type Windows struct {
 	capacity int64 // samples of a shard, if uniform
 }
 
-// NewWindows returns the order of shards of these sizes, the ids of a shard behind
-// those of the one before. The error is of kind errs.Invalid for a window below 1 and
-// for negative sizes.
+// NewWindows returns the order of shards of these sizes. The ids of a shard follow the ids of the
+// shard before. The error is of kind errs.Invalid for a window below 1 and for negative sizes.
 func NewWindows(sizes []int64, window int64, seed uint64, domain string) (*Windows, error) {
 	w := &Windows{version: Version, first: make([]int64, 1, len(sizes)+1), window: window, seed: seed, domain: domain,
 		shards: base(seed, domain+"/shards"), samples: base(seed, domain+"/windows"), uniform: true}
@@ -75,7 +74,7 @@ type shardOrder struct {
 	epoch  int64
 	p      Permutation
 	before []int64 // samples before each place; nil if uniform
-	// If uniform: the place of the last shard, and what it is shorter.
+	// If uniform: the place of the last shard, and how many samples it lacks.
 	last, missing int64
 }
 

@@ -38,7 +38,7 @@ func TestTotalBytesAtEachPlace(t *testing.T) {
 		// 3 MB to work in for each of 2 workers, in half of a part of 8/4.
 		"work": {func(b *pipeline.Builder, files pipeline.Node) pipeline.Node {
 			return fn.Resize(b, wide(b, files, 1000), fn.ResizeArgs{Size: op.Const([]float64{8, 8})})[0]
-		}, 8 * mebi, []string{"resize", "at most 524288 bytes to work in for each of 2 threads"}},
+		}, 8 * mebi, []string{"resize", "at most 524288 bytes of working memory for each of 2 threads"}},
 		"fixed": {func(b *pipeline.Builder, files pipeline.Node) pipeline.Node {
 			return b.Call(pipeline.Function{Name: "mine", Deterministic: true, Outputs: []tensor.Spec{{DType: tensor.Uint8, Shape: []int{4 * mebi}}},
 				Sample: func([]tensor.Tensor) ([]tensor.Tensor, error) { return nil, errors.New("must not be called") }}, files)[0]

@@ -5,10 +5,9 @@ import "math"
 // elementStride is the number of words between the elements of a tensor.
 const elementStride = 257
 
-// Element returns the generator of an element of a tensor whose generator is p, as
-// operators draw: the elements lie 257 words apart, so that each can be drawn by
-// itself. An element that takes more words runs into the next. The arrangement is
-// that of DALI.
+// Element returns the generator of an element of a tensor whose generator is p, as operators draw:
+// the elements lie 257 words apart, so that each can be drawn by itself. An element that takes more
+// words runs into the next. DALI arranges elements in the same way.
 func Element(p Philox, element int) Philox {
 	p.Skip(uint64(element) * elementStride)
 	return p
@@ -51,9 +50,9 @@ func Flip(p *Philox, probability float32) bool {
 	return p.Uint32() <= threshold
 }
 
-// Normal32 returns a number of the normal distribution by Box and Muller, for
-// float32 and for integers of up to 16 bits. It takes two words. As with all
-// logarithms and cosines the last bits may be others than those of the C library.
+// Normal32 returns a number of the normal distribution by Box and Muller, for float32 and for
+// integers of up to 16 bits. It takes two words. As with all logarithms and cosines, the last bits
+// may differ from the C library.
 func Normal32(p *Philox, mean, stddev float32) float32 {
 	u, v := float32(p.Uint32())*0x1p-32, float32(p.Uint32())*0x1p-32
 	if u == 0 {

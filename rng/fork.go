@@ -3,10 +3,10 @@ package rng
 // ForkWords is the number of words that Fork takes.
 const ForkWords = 7
 
-// Fork takes ForkWords words of p and returns the generator that their bytes, the
-// lowest of a word first, are the state of: 8 bytes of key, 8 of block, 8 of
-// sequence, and one of which the low two bits are the phase; three are spare. It
-// is how DALI's dynamic mode gives a call of an operator its numbers.
+// Fork takes ForkWords words of p and returns a generator. The bytes of the words, the lowest of a
+// word first, are its state: 8 bytes of key, 8 of block, 8 of sequence, and 1 whose low two bits
+// are the phase; 3 bytes are spare. DALI's dynamic mode makes the generator of an operator call in
+// this way.
 func (p *Philox) Fork() Philox {
 	key, block, sequence := p.Uint64(), p.Uint64(), p.Uint64()
 	return Philox{key: key, seq: sequence, block: block, phase: uint8(p.Uint32() & 3)}
@@ -15,9 +15,9 @@ func (p *Philox) Fork() Philox {
 // sampleStride is the number of sequences between the samples of a batch.
 const sampleStride = 65537
 
-// Forked is the Keyer of one call of an operator with a generator of its own: the
-// samples of its batch lie 65537 sequences apart, as in DALI, and neither position
-// nor node counts. It is a value; Stream leaves it as it is.
+// Forked is the Keyer of one operator call that has its own generator: the samples of its batch lie
+// 65537 sequences apart, as in DALI, and neither position nor node counts. It is a value; Stream
+// does not change it.
 type Forked struct{ Start Philox }
 
 // Stream implements Keyer.

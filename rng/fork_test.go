@@ -33,7 +33,7 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// A fork takes ForkWords, whatever it makes of them.
+// Every fork takes ForkWords words.
 func TestForkTakes(t *testing.T) {
 	a, b := rng.NewPhilox(3, 1, 1), rng.NewPhilox(3, 1, 1)
 	a.Fork()

@@ -2,9 +2,9 @@ package rng
 
 import "math/bits"
 
-// Philox is the generator Philox4x32-10. It is a value: a copy goes on
-// independently with the same numbers. It must not be used by several
-// goroutines at once. The zero Philox is that of key 0 at the beginning.
+// Philox is the generator Philox4x32-10. It is a value: a copy goes on independently with the same
+// numbers. It must not be used by several goroutines at once. The zero Philox has key 0 and is at
+// the beginning.
 type Philox struct {
 	key   uint64
 	block uint64 // low half of the counter
@@ -86,9 +86,8 @@ func (p *Philox) SkipSequence(n uint64) {
 	p.ready = false
 }
 
-// Branch returns the generator at the same place under another key, which differs
-// from that of p in the bits of salt: for an operator that draws twice from one
-// stream.
+// Branch returns the generator at the same place under another key, which differs from p's key in
+// the bits of salt: for an operator that draws twice from one stream.
 func (p Philox) Branch(salt uint64) Philox {
 	p.key ^= salt
 	p.ready = false

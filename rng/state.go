@@ -8,7 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// stateSize is that of the binary form: key, sequence, block, phase.
+// stateSize is the size of the binary form: key, sequence, block, phase.
 const stateSize = 8 + 8 + 8 + 1
 
 // AppendBinary appends the state: 25 bytes, little-endian key, sequence and

@@ -17,10 +17,10 @@ import (
 // maxDepth bounds the nesting of documents from outside.
 const maxDepth = 100
 
-// Canonical returns b, one JSON value, in the one form that equal values share:
-// no spaces, names sorted by their bytes, nothing escaped but what JSON demands,
-// integers exactly as they are, other numbers in the shortest form that reads
-// back as the same float64. Canonical of the result is the result.
+// Canonical returns b, one JSON value, in the one form that equal values share: no spaces, names
+// sorted by their bytes, only the escapes that JSON demands, integers exactly as they are, other
+// numbers in the shortest form that reads back as the same float64. Canonical of the result is the
+// result.
 //
 // Errors, of kind errs.Corrupt: malformed JSON, a name twice in an object, text
 // that is not UTF-8 or half a surrogate pair, a number out of range, nesting

@@ -11,8 +11,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Version is that of the documents this package writes, and the newest it reads.
-// From version 2 on a document carries a checksum of itself; version 1 has none.
+// Version is the version of the documents that this package writes, and the newest that it reads.
+// From version 2 on a document carries a checksum of itself. Version 1 has no checksum.
 const Version = 2
 
 // Document is the state of a stream. Marshal does not write zero fields after
@@ -59,9 +59,8 @@ func (d *Document) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Marshal returns the document as canonical JSON. The error is of kind
-// errs.Invalid: a value of Extra that is no JSON, text that is not UTF-8, or
-// what Unmarshal would refuse.
+// Marshal returns the document as canonical JSON. The error is of kind errs.Invalid: a value of
+// Extra that is not JSON, text that is not UTF-8, or a document that Unmarshal would refuse.
 func (d Document) Marshal() ([]byte, error) {
 	if err := d.validate(errs.Invalid, "state.Marshal"); err != nil {
 		return nil, err
@@ -86,10 +85,10 @@ func (d Document) Marshal() ([]byte, error) {
 	return b, nil
 }
 
-// Unmarshal reads a document, strictly: JSON with each name once and spelled
-// exactly, no unknown fields but inside "extra", integers that are integers,
-// nothing after it, and from version 2 on the checksum of its contents. Errors:
-// errs.Unsupported for a newer version, else errs.Corrupt.
+// Unmarshal reads a document, strictly: JSON with each name once and spelled exactly, no unknown
+// fields except inside "extra", integers without fractions, nothing after the document, and from
+// version 2 on the checksum of its contents. Errors: errs.Unsupported for a newer version, else
+// errs.Corrupt.
 func Unmarshal(b []byte) (Document, error) {
 	const op = "state.Unmarshal"
 	v, err := parse(b)
@@ -202,8 +201,8 @@ func (d Document) Check(want Document) error {
 
 type difference struct{ name, want, got string }
 
-// differences are in the order in which they say most: what kind of stream,
-// which data, which options in words, and the hash only where words do not tell.
+// differences returns the differences, the most telling first: the kind of stream, the data, the
+// options in words. The hash comes only if the words do not differ.
 func (d Document) differences(got Document) []difference {
 	var diff []difference
 	compare := func(name, want, got string) {
@@ -237,8 +236,7 @@ func (d Document) differences(got Document) []difference {
 	return diff
 }
 
-// shorten quotes text that would be misread and cuts what is too long for a
-// message.
+// shorten quotes text that would be misread and cuts text that is too long for a message.
 func shorten(s string) string {
 	s = cut(s)
 	if s == "" || strings.ContainsAny(s, " ,\"\n\t") || strings.ToValidUTF8(s, "") != s {

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// hashSize is that of fingerprints: 128 bits.
+// hashSize is the size of fingerprints: 128 bits.
 const hashSize = 16
 
 // Hasher makes fingerprints: the first 128 bits of SHA-256 over items that are
@@ -18,7 +18,7 @@ const hashSize = 16
 // its length or value in 8 bytes, little-endian, and its bytes.
 type Hasher struct {
 	h      hash.Hash
-	buffer []byte // what is added at a time
+	buffer []byte // collects one item
 }
 
 // NewHasher returns a Hasher for a purpose: hashes of different domains differ.
@@ -49,11 +49,11 @@ func (h *Hasher) head(kind byte, n uint64) {
 	h.h.Write(h.buffer)
 }
 
-// Sum returns the hash of what was added so far, in 32 hexadecimal digits.
+// Sum returns the hash of the items added so far, in 32 hexadecimal digits.
 func (h *Hasher) Sum() string { return hex.EncodeToString(h.h.Sum(nil)[:hashSize]) }
 
-// HashFields returns the hash of a set of named values, whatever their order: the
-// Config of a Document with these Fields.
+// HashFields returns the hash of a set of named values in any order: the Config of a Document with
+// these Fields.
 func HashFields(fields map[string]string) string {
 	h := NewHasher("bivouac.fields.v1")
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -63,10 +63,9 @@ func HashFields(fields map[string]string) string {
 	return h.Sum()
 }
 
-// Digest is a rolling hash of the ids delivered, in their order: two runs with
-// equal digests saw the same samples in the same order. It is a value of 16
-// bytes, carried along with the position; the zero Digest is that of no ids. It
-// finds accidents, not forgery.
+// Digest is a rolling hash of the ids delivered, in their order: two runs with equal digests saw
+// the same samples in the same order. It is a value of 16 bytes, carried along with the position.
+// The zero Digest is the digest of no ids. It finds accidents, not forgery.
 //
 // Each id is mixed in by steps that can be undone for a known id (addition,
 // rotation, multiplication by odd numbers): digests that differ before the same
@@ -92,7 +91,7 @@ func (d Digest) Sum() string {
 	return string(d.Append(b[:0]))
 }
 
-// Append appends what Sum returns.
+// Append appends the result of Sum.
 func (d Digest) Append(dst []byte) []byte {
 	var b [hashSize]byte
 	binary.BigEndian.PutUint64(b[:], d.a)
@@ -100,8 +99,8 @@ func (d Digest) Append(dst []byte) []byte {
 	return hex.AppendEncode(dst, b[:])
 }
 
-// ParseDigest returns the digest of that Sum, to go on with; "" is that of no
-// ids. The error is of kind errs.Corrupt.
+// ParseDigest returns the digest whose Sum is sum, so that it can be continued. "" is the digest of
+// no ids. The error is of kind errs.Corrupt.
 func ParseDigest(sum string) (Digest, error) {
 	if sum == "" {
 		return Digest{}, nil

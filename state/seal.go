@@ -6,8 +6,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Unsealed is the member of a document, with the comma behind it, whose digits Seal
-// fills in. It is the first of a canonical document, behind "batch" alone.
+// Unsealed is the member of a document, with the comma after it, whose digits Seal fills in. It is
+// the first member of a canonical document, or the second if the first is "batch".
 const Unsealed = checksumHead + checksumZeros + `",`
 
 const (
@@ -19,10 +19,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Seal fills in the checksum of a canonical document that has [Unsealed] as its first
-// member, or as the one behind "batch": the CRC-32C of all its bytes, with zeros for
-// the digits of the checksum. It changes b in place, allocates nothing, and leaves a
-// document without that member as it is.
+// Seal fills in the checksum of a canonical document that has [Unsealed] as its first member, or as
+// the member after "batch": the CRC-32C of all its bytes, with zeros for the digits of the
+// checksum. It changes b in place, allocates nothing, and leaves a document without that member as
+// it is.
 func Seal(b []byte) {
 	at := checksumAt(b)
 	if at == 0 {
@@ -35,7 +35,7 @@ func Seal(b []byte) {
 	}
 }
 
-// checksumAt returns where the digits of the checksum stand; 0 where there is none.
+// checksumAt returns the offset of the digits of the checksum, or 0 if there is no checksum.
 func checksumAt(b []byte) int {
 	at := 1
 	const batch = `"batch":`
@@ -61,15 +61,15 @@ func checkSeal(op string, top map[string]any, got string) error {
 		want = append(want, hexDigits[sum>>(28-4*i)&15])
 	}
 	if string(want) != got {
-		return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: checksumName, Want: string(want) + ", that of the document", Got: shorten(got),
+		return &errs.Error{Kind: errs.Corrupt, Op: op, Subject: checksumName, Want: string(want) + ", the checksum of the document", Got: shorten(got),
 			Remedy: "the state was damaged or changed by hand; take an earlier one"}
 	}
 	return nil
 }
 
-// CheckSeal returns a JSON object in canonical form without its checksum, which
-// [Seal] made. An object without one is returned as it is, in canonical form.
-// Errors are of kind errs.Corrupt: those of Canonical, and another checksum.
+// CheckSeal returns a JSON object in canonical form without its checksum, which [Seal] made. An
+// object without a checksum is returned as it is, in canonical form. Errors are of kind
+// errs.Corrupt: the errors of Canonical, and a wrong checksum.
 func CheckSeal(b []byte) ([]byte, error) {
 	const op = "state.CheckSeal"
 	v, err := parse(b)

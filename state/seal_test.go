@@ -35,8 +35,8 @@ func TestSealIsACRC(t *testing.T) {
 	}
 }
 
-// The checksum is of what a document says: whoever writes the same in another form
-// keeps it.
+// The checksum covers the contents of a document: the same contents in another form keep the
+// checksum.
 func TestSealOutlivesOtherForms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := genDocument().Draw(t, "document")

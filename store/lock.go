@@ -5,12 +5,12 @@ import (
 	"io"
 )
 
-// LockName is the name below a directory under which a store may keep its lock. It
-// tells who holds it; when nobody does it tells who did, and means nothing.
+// LockName is the name below a directory under which a store may keep its lock. The file names the
+// holder. If nobody holds the lock, it names the last holder and means nothing.
 const LockName = ".bivouac.lock"
 
-// Locker is a Store that can keep a second writer out of a directory. The lock is
-// advice: it keeps out who asks for it, and neither readers nor others.
+// Locker is a Store that can keep a second writer out of a directory. The lock is advisory: it
+// keeps out programs that ask for it, and neither readers nor other programs.
 type Locker interface {
 	// Lock takes the lock of the directory dir, which it makes when it is missing,
 	// until Close is called or the process ends, killed or not. When another one
@@ -19,7 +19,7 @@ type Locker interface {
 	Lock(ctx context.Context, dir string) (io.Closer, error)
 }
 
-// HeldLock is a lock that can be looked at. What Locker.Lock returns may be one.
+// HeldLock is a lock that can be inspected. The result of Locker.Lock may be a HeldLock.
 type HeldLock interface {
 	io.Closer
 	// Check returns an error unless the lock still keeps others out: errs.NotFound when

@@ -7,25 +7,23 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// stagingMark is what Orbax looks for in a name to call it temporary.
+// stagingMark is the text that makes a name temporary for Orbax.
 const stagingMark = ".orbax-checkpoint-tmp"
 
 // StagingName is the name under which a transaction with the final name
 // final and the 16 hexadecimal digits nonce is built.
 func StagingName(final, nonce string) string { return final + stagingMark + "-" + nonce }
 
-// IsStaging reports whether the last element of name is a staging name, ours
-// or Orbax's: whether it contains ".orbax-checkpoint-tmp". What has such a
-// name is never a committed object.
+// IsStaging reports whether the last element of name is a staging name, ours or Orbax's: whether it
+// contains ".orbax-checkpoint-tmp". An object with such a name is never committed.
 func IsStaging(name string) bool { return strings.Contains(base(name), stagingMark) }
 
-// IsLeftover reports whether the last element of name is the name of something
-// that may be removed when nobody is working on it any more: a final name,
-// the mark, and nothing or "-" with hexadecimal digits (our nonce, the time
-// stamp of older Orbax versions). Stricter than IsStaging on purpose: Orbax
-// keeps unfinished partial saves, which are worth keeping, under
-// "<final>.partial_save.orbax-checkpoint-tmp", and what merely contains the
-// mark was named by somebody else.
+// IsLeftover reports whether the last element of name is a name that may be removed once no process
+// works on it: a final name, the mark, and nothing or "-" with hexadecimal digits (our nonce, the
+// time stamp of older Orbax versions). It is stricter than IsStaging on purpose: Orbax keeps
+// unfinished partial saves, which are worth keeping, under
+// "<final>.partial_save.orbax-checkpoint-tmp", and a name that merely contains the mark was chosen
+// by another program.
 func IsLeftover(name string) bool {
 	name = base(name)
 	i := strings.LastIndex(name, stagingMark)
@@ -38,10 +36,9 @@ func IsLeftover(name string) bool {
 
 func base(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
-// CheckName returns an error of kind Invalid, for the operation op, unless name
-// is a legal name of an object or a directory: slash-separated elements in
-// UTF-8, none empty, "." or "..", without NUL and backslash. The root, "", is
-// not a legal name: methods that accept it say so.
+// CheckName returns an error of kind Invalid, for the operation op, unless name is a legal name of
+// an object or a directory: slash-separated elements in UTF-8, none empty, "." or "..", without NUL
+// and backslash. The root, "", is not a legal name: methods that accept the root say so.
 func CheckName(op, name string) error {
 	switch {
 	case name == "." || !fs.ValidPath(name):
@@ -55,8 +52,8 @@ func CheckName(op, name string) error {
 	}
 }
 
-// CheckFinalName is CheckName for names under which something is to be
-// committed: no element may be a staging name.
+// CheckFinalName works like CheckName, for names under which an object is committed: no element may
+// be a staging name.
 func CheckFinalName(op, name string) error {
 	if err := CheckName(op, name); err != nil {
 		return err

@@ -8,15 +8,15 @@ import (
 
 // Permitter is a Store whose directories and files have permissions.
 type Permitter interface {
-	// WithPermissions returns the same store, where what is made through it has the
-	// permission bits of mode, less the umask of the process: directories, parents
-	// that are missing among them, as they are, and files without the bits for
-	// execution. mode has those of the owner. What a transaction links keeps its own.
+	// WithPermissions returns the same store with permission bits for new objects: mode, less the
+	// umask of the process. New directories, missing parents among them, get these bits; new files get
+	// them without the bits for execution. mode must have the owner's bits. Linked objects keep their
+	// permissions.
 	WithPermissions(mode fs.FileMode) Store
 }
 
-// WithPermissions is that of st: errs.Unsupported where st is no Permitter. With
-// mode 0 it is st, where what is made has the permissions of st.
+// WithPermissions returns st with mode for new objects. It fails with errs.Unsupported if st is not
+// a Permitter. With mode 0 it returns st itself.
 func WithPermissions(st Store, mode fs.FileMode) (Store, error) {
 	if mode == 0 {
 		return st, nil

@@ -7,12 +7,12 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// ErrRemoved is in the chain of an error of a read when what was read was removed
-// or renamed meanwhile, by retention for example. Its kind is errs.NotFound.
+// ErrRemoved is in the chain of a read error if the object was removed or renamed during the read,
+// by retention for example. The error's kind is errs.NotFound.
 var ErrRemoved = errors.New("removed while it was read")
 
-// ErrReplaced is in the chain of an error of a read when what was read was replaced
-// by another directory of the same name meanwhile. A second read finds that one.
+// ErrReplaced is in the chain of a read error if another directory of the same name replaced the
+// object during the read. A second read finds the new directory.
 var ErrReplaced = errors.New("replaced while it was read")
 
 // Pinner is a Store that can hold on to a directory whose name may be given to
@@ -25,19 +25,19 @@ type Pinner interface {
 	// Pin holds the directory that has the name now. Close of the result must be
 	// called.
 	//
-	// Errors: NotFound for a missing name, Invalid for what is no directory.
+	// Errors: NotFound for a missing name, Invalid for a name that is not a directory.
 	Pin(ctx context.Context, name string) (Pinned, error)
 }
 
-// Pinned is a store that has one directory pinned: Open, Stat and List of that
-// directory and of names below it lead to what lies in it, whatever became of its
-// name. When it is removed its files go, and reads say NotFound. All other names,
-// and all other methods, are those of the store.
+// Pinned is a store that has one directory pinned: Open, Stat and List of that directory and of
+// names below it lead to its contents, even if the directory has lost its name. If it is removed,
+// its files go, and reads fail with NotFound. All other names and all other methods behave as in
+// the store.
 type Pinned interface {
 	Store
-	// Fate says what became of the directory under the name: nil while it has it, an
-	// error with ErrReplaced in its chain when another one has it now, one with
-	// ErrRemoved when none has. A failure to look is returned as it is.
+	// Fate returns nil while the pinned directory has the name. It returns an error with ErrReplaced
+	// in its chain if another directory has the name now, and with ErrRemoved if the name is gone. An
+	// error of the check itself is returned as it is.
 	Fate(ctx context.Context, name string) error
 	// Lease keeps the files of the directory until Close, or until the process ends,
 	// however it does: RemoveTree, and a transaction that overwrites, take the name
@@ -85,10 +85,10 @@ func (u unpinned) Leased(context.Context) (bool, error) { return false, nil }
 // Close implements Pinned.
 func (u unpinned) Close() error { return nil }
 
-// Overtaken returns nil while name leads to the directory that p holds. When it leads to
-// another one, or to none, the error is errs.Busy, names both by the time of their last
-// change, and has ErrReplaced or ErrRemoved in its chain: what was made of the directory
-// that p holds would undo what somebody else has done since. A failure to look is
+// Overtaken returns nil while name leads to the directory that p holds. If name leads to another
+// directory, or does not exist, the error is errs.Busy, names both directories by the time of their
+// last change, and has ErrReplaced or ErrRemoved in its chain. A result made from the directory
+// that p holds would undo what another writer has done since. An error of the check itself is
 // returned as it is.
 func Overtaken(ctx context.Context, st Store, p Pinned, name string) error {
 	err := p.Fate(ctx, name)
@@ -96,7 +96,7 @@ func Overtaken(ctx context.Context, st Store, p Pinned, name string) error {
 	if !replaced && !errors.Is(err, ErrRemoved) {
 		return err
 	}
-	e := &errs.Error{Kind: errs.Busy, Subject: name, Want: "the directory that was read", Got: "none", Err: ErrRemoved, Remedy: "run it again: it reads what is there now"}
+	e := &errs.Error{Kind: errs.Busy, Subject: name, Want: "the directory that was read", Got: "none", Err: ErrRemoved, Remedy: "run it again: it reads the present contents"}
 	if read, err := p.Stat(ctx, name); err == nil {
 		e.Want += ", changed " + read.ModTime.UTC().Format(stamp)
 	}
@@ -112,9 +112,9 @@ func Overtaken(ctx context.Context, st Store, p Pinned, name string) error {
 // stamp is a time in messages.
 const stamp = "2006-01-02T15:04:05.000000Z"
 
-// Gone is what Pinned.Fate returns of a name; why is ErrRemoved or ErrReplaced.
+// Gone returns the error that Pinned.Fate reports for a name; why is ErrRemoved or ErrReplaced.
 func Gone(name string, why error) error {
-	e := &errs.Error{Kind: errs.NotFound, Subject: name, Err: why, Remedy: "load another one; a lease keeps what is being read"}
+	e := &errs.Error{Kind: errs.NotFound, Subject: name, Err: why, Remedy: "load another step; a lease keeps the step that is being read"}
 	if why == ErrReplaced {
 		e.Remedy = "read it again"
 	}

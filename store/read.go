@@ -7,7 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// MaxSmall bounds what ReadAll reads: documents, not data.
+// MaxSmall is the most bytes that ReadAll reads: documents, not data.
 const MaxSmall = 1 << 30
 
 // ReadAll returns the whole of a small object. An object beyond MaxSmall is

@@ -2,15 +2,15 @@ package store
 
 import "context"
 
-// Scanner is a Store that can read what the disk has, and tells objects apart whatever
-// their names are.
+// Scanner is a Store that can read from the disk past the cache, and that can tell objects apart by
+// identity.
 type Scanner interface {
 	// Scan hands the bytes of an object to visit, in their order and piece by piece, as
 	// the disk has them: past the cache of the system where that is possible. An error of
 	// visit ends it and is returned.
 	Scan(ctx context.Context, name string, visit func(b []byte) error) error
-	// Identity names the object behind a name: two names of one object, as links are,
-	// have the same. It is "" where that is not known.
+	// Identity identifies the object behind a name: two names of one object, such as links, have the
+	// same identity. It is "" if the identity is not known.
 	Identity(ctx context.Context, name string) (string, error)
 }
 

@@ -1,10 +1,9 @@
 // Package store holds committed, immutable, named objects.
 //
-// A Store is where checkpoints live. Names are slash-separated, relative and
-// clean ("100/state/manifest.ocdbt"); "" is the root. What is written through a
-// transaction becomes visible at once, or never: on POSIX the transaction is a
-// staging directory that is renamed, on object stores it ends with a
-// conditional put of the manifest. Callers cannot tell which.
+// A Store is where checkpoints live. Names are slash-separated, relative and clean
+// ("100/state/manifest.ocdbt"); "" is the root. Everything written through a transaction becomes
+// visible at once, or never. On POSIX the transaction is a staging directory that is renamed. On
+// object stores it ends with a conditional put of the manifest. Callers cannot tell the difference.
 //
 // Every implementation passes store/storetest.
 package store
@@ -19,16 +18,15 @@ import (
 
 // Store holds committed objects. All methods may be called concurrently.
 //
-// Errors are *errs.Error: NotFound for a missing name, Exists for an occupied
-// one, Invalid for a name that is not clean or leaves the store, Permission,
-// Exhausted (disk full) and IO for what the system says.
+// Errors are *errs.Error: NotFound for a missing name, Exists for an occupied one, Invalid for a
+// name that is not clean or leaves the store, Permission, Exhausted (disk full) and IO for errors
+// of the system.
 type Store interface {
 	// Open opens a committed object for reading.
 	Open(ctx context.Context, name string) (Reader, error)
-	// List yields one level below dir in ascending byte order of names,
-	// directories included, staging directories too (see IsStaging): the
-	// caller decides what to show. It ends after the first error. The root,
-	// "", may be listed and is empty when nothing was ever written.
+	// List yields one level below dir in ascending byte order of names, directories included, staging
+	// directories too (see IsStaging): the caller decides what to show. It ends after the first error.
+	// The root, "", may be listed. It is empty if nothing was ever written.
 	List(ctx context.Context, dir string) iter.Seq2[Info, error]
 	// Stat describes one name.
 	Stat(ctx context.Context, name string) (Info, error)
@@ -38,28 +36,26 @@ type Store interface {
 	// Begin starts a transaction whose result will be the directory final.
 	// Either Commit or Abort must be called.
 	Begin(ctx context.Context, final string, o TxnOptions) (Txn, error)
-	// RemoveTree removes a committed directory or object: it becomes invisible
-	// first, in one step that is durable when RemoveTree returns nil, then its
-	// bytes go. After an error it is whole under its name, or invisible: Stat
-	// tells, and CleanStaging frees what is left. A missing name is NotFound.
+	// RemoveTree removes a committed directory or object: it becomes invisible first, in one step that
+	// is durable when RemoveTree returns nil, then its bytes go. After an error the object is whole
+	// under its name, or invisible: Stat tells which, and CleanStaging frees the rest. A missing name
+	// is NotFound.
 	RemoveTree(ctx context.Context, name string) error
 	// Rename gives a committed directory another name in the same parent, in
 	// one step that is durable when Rename returns. A taken name is Exists.
 	Rename(ctx context.Context, from, to string) error
-	// CleanStaging removes what dead transactions left directly below dir and
-	// returns their names, relative to dir. Only names for which IsLeftover is
-	// true are touched, and never those of live transactions of this process, nor
-	// those that a reader has a lease of (Pinned). Whether another process is still at
-	// work there it can tell only where that holds a lock: see the store. keep, when
-	// not nil, is asked first.
+	// CleanStaging removes what dead transactions left directly below dir and returns the removed
+	// names, relative to dir. It touches only names for which IsLeftover is true. It never touches
+	// live transactions of this process, or objects that a reader has leased (Pinned). It notices a
+	// live transaction of another process only if that process holds a lock: see the store. If keep is
+	// not nil and returns true for a name, the name stays.
 	CleanStaging(ctx context.Context, dir string, keep func(Info) bool) ([]string, error)
-	// Settle makes durable what Stat and List show of the names in dir: after an
-	// error with ErrUncertain, or where another process may have ended with one.
-	// What became of such a name is then what is seen, for good; what the
-	// transaction left under a staging name is CleanStaging's. A failure has
-	// ErrUncertain in its chain.
+	// Settle makes durable what Stat and List show for the names in dir. Call it after an error with
+	// ErrUncertain, or if another process may have ended with such an error. Afterwards the visible
+	// result is final. CleanStaging removes what the transaction left under a staging name. If Settle
+	// fails, its error has ErrUncertain in its chain.
 	Settle(ctx context.Context, dir string) error
-	// Properties tells what the store can do.
+	// Properties returns what the store can do.
 	Properties() Properties
 }
 
@@ -68,13 +64,13 @@ type Info struct {
 	Name    string // relative to the listed directory in List, the whole name in Stat
 	Size    int64  // bytes; 0 for directories
 	Dir     bool
-	ModTime time.Time // informative; nothing is ever ordered by it
+	ModTime time.Time // informative only; no order depends on it
 }
 
 // Properties of a store.
 type Properties struct {
-	// Block is the alignment that Writer wants for offsets and lengths, the
-	// tail aside; 1 = none. Memory whose address is a multiple of it saves a copy.
+	// Block is the alignment that Writer wants for offsets and lengths, except for the tail. 1 means
+	// no alignment. Memory whose address is a multiple of Block saves a copy.
 	Block int
 	Links bool
 	Name  string // for messages: "local:/data/runs"
@@ -90,14 +86,14 @@ type TxnOptions struct {
 	// Overwrite lets Commit replace a directory at final: the new tree is
 	// exchanged with the old one atomically and the old one removed after.
 	Overwrite bool
-	// Replaces, when not nil, is the directory at final that the new tree was made of:
-	// Commit replaces that one and no other. When another directory has the name by then, or none,
-	// nothing becomes visible and the error is that of Overtaken. Overwrite is not
-	// needed. The caller closes it when the transaction is over.
+	// Replaces, if not nil, is the directory at final from which the new tree was made: Commit
+	// replaces this directory and no other. If the name then belongs to another directory or is gone,
+	// nothing becomes visible and Commit returns the error of Overtaken. Overwrite is not needed. The
+	// caller closes Replaces when the transaction is over.
 	Replaces Pinned
-	// Staging, when not empty, is used in place of the last element of final in
-	// the name under which the transaction is built: for finals whose names mean
-	// something to others who look into the directory.
+	// Staging, if not empty, replaces the last element of final in the name under which the
+	// transaction is built. It is for finals whose names mean something to other readers of the
+	// directory.
 	Staging string
 	// LinksOnly has Link fail with errs.Unsupported where the store would have
 	// to copy bytes. That is not sticky, and the name is free again.
@@ -105,16 +101,16 @@ type TxnOptions struct {
 	// Shared lets others, in this process or elsewhere, write into the transaction:
 	// see Join. No two may make the same object; directories they may have in common.
 	Shared bool
-	// Join, when not empty, is the Staging of a Shared transaction that somebody else
-	// has begun for the same final: what is written here becomes visible with it, if
-	// Commit of the joining transaction has returned nil before the other one's is
-	// called. That Commit makes durable what was written here, and publishes nothing:
-	// its manifest is written where it has a name, and may be the zero Blob. Abort
-	// removes nothing, which is left to whoever began. When that one is over, what is
-	// written here fails. The other options but LinksOnly are not heeded.
+	// Join, if not empty, is the Staging of a Shared transaction that another process has begun for
+	// the same final. The objects of the joining transaction become visible with the shared one, if
+	// the joining Commit returned nil before the shared Commit is called. The joining Commit makes its
+	// objects durable and publishes nothing. It writes its manifest only if the manifest has a name;
+	// the manifest may be the zero Blob. Abort removes nothing; that is left to the process that
+	// began. Once the shared transaction is over, writes to the joining one fail. Of the other options
+	// only LinksOnly has an effect.
 	Join string
-	// Publishing, when not nil, is held while Commit makes the result visible: what
-	// decides about names holds it too.
+	// Publishing, if not nil, is held while Commit makes the result visible. Code that decides about
+	// names holds it too.
 	Publishing sync.Locker
 }
 
@@ -132,38 +128,34 @@ type Blob struct {
 	Data []byte
 }
 
-// ErrUncertain is in the chain of an error of Commit or Put when the new object
-// is already visible, or may be, and its durability could not be confirmed.
-// Nothing was removed, neither new nor old, so that whatever state power loss
-// leaves is whole: the old one or the new one. Store.Settle makes it known which.
+// ErrUncertain is in the chain of an error of Commit or Put if the new object is or may be visible,
+// and its durability could not be confirmed. Neither the new nor the old object was removed, so
+// that power loss leaves a whole object: the old one or the new one. Store.Settle decides which.
 var ErrUncertain = errors.New("published, but whether it would survive power loss is unknown")
 
-// Txn is everything that becomes visible at once, or never. Create, Put and
-// Link may be called concurrently.
+// Txn is a transaction: everything in it becomes visible at once, or never. Create, Put and Link
+// may be called concurrently.
 //
-// Errors of the system are sticky: after one, in whatever method, Commit fails
-// with it. Errors of the caller in Create, Put and Link (Invalid, Exists, a
-// context that ended before anything was done) are not.
+// Errors of the system are sticky: after one in any method, Commit fails with it. Errors of the
+// caller in Create, Put and Link (Invalid, Exists, a context that ended before anything was done)
+// are not.
 type Txn interface {
 	// Create starts an object of exactly size bytes below the final directory.
 	// Parents are made as needed. Creating a name twice is errs.Exists.
 	Create(ctx context.Context, name string, size int64) (Writer, error)
 	// Put writes a small object whole.
 	Put(ctx context.Context, name string, b []byte) error
-	// Link takes a committed object over without copying its bytes where the
-	// store can; both are the same bytes from then on, which nobody changes.
+	// Link takes over a committed object, without copying its bytes if the store can. From then on
+	// both names share the same bytes, which never change.
 	Link(ctx context.Context, name, committed string) error
-	// Commit publishes. Markers are written first, the manifest last; every
-	// Writer must have been sealed. It returns nil when all is durable. After
-	// an error what was visible under the final name is what it was before,
-	// and what was written has been removed as far as the system let us,
-	// unless errors.Is(err, ErrUncertain). Cancellation is heeded until
-	// publication begins.
+	// Commit publishes. Markers are written first, the manifest last; every Writer must have been
+	// sealed. It returns nil once everything is durable. After an error the final name shows what it
+	// showed before, and the written objects have been removed if the system allowed it, unless
+	// errors.Is(err, ErrUncertain). Cancellation is heeded until publication begins.
 	Commit(ctx context.Context, manifest Blob, markers ...Blob) error
-	// Abort removes what was written. It is a no-op after Commit, so that it
-	// may be deferred.
+	// Abort removes the written objects. It does nothing after Commit, so that it may be deferred.
 	Abort() error
-	// Stats tells what was written so far. It may be called at any time.
+	// Stats returns what was written so far. It may be called at any time.
 	Stats() TxnStats
 	// Staging is the name under which the transaction is being built, for messages.
 	Staging() string
@@ -171,7 +163,7 @@ type Txn interface {
 
 // TxnStats is what a transaction has written.
 type TxnStats struct {
-	Files  int   // objects made, linked ones aside
+	Files  int   // objects made, without linked ones
 	Bytes  int64 // of these
 	Direct int64 // bytes that went past the cache of the system
 }

@@ -11,12 +11,12 @@ import (
 // Batch holds the samples of one output of one iteration: a single dtype, one
 // slab of memory, and per sample an offset and its dimensions.
 //
-// Sample i occupies Data[Offsets[i]:Offsets[i+1]] and has the shape
-// Dims[i*NDim : (i+1)*NDim]. A batch whose samples are all of one shape and lie
-// back to back is Uniform and can be seen as one tensor.
+// Sample i occupies Data[Offsets[i]:Offsets[i+1]] and has the shape Dims[i*NDim : (i+1)*NDim]. A
+// batch whose samples have one shape and lie back to back is Uniform and can be viewed as one
+// tensor.
 //
-// A Batch is filled with Reset and then Grow or Append for each sample; its
-// memory is reused from Reset to Reset, so that a steady state allocates nothing.
+// A Batch is filled with Reset and then Grow or Append for each sample; its memory is reused after
+// each Reset, so that a steady state allocates nothing.
 type Batch struct {
 	DType   DType
 	NDim    int

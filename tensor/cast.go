@@ -7,8 +7,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Cast returns the elements of src as another type, in memory of its own; a
-// tensor that has the type is returned as it is.
+// Cast returns the elements of src as another type, in new memory. A tensor that already has the
+// type is returned as it is.
 //
 // Values are converted as numpy and ml_dtypes convert them (ndarray.astype),
 // which is what Orbax does on load:
@@ -36,7 +36,7 @@ import (
 // above is what it does on amd64. numpy refuses to cast between e8m0 and types of
 // a byte or less and between some types of less than a byte; here all pairs work.
 //
-// Errors: those of Check, errs.Invalid for a type that is none.
+// Errors: the errors of Check, and errs.Invalid for an invalid type.
 func Cast(dst DType, src Tensor) (Tensor, error) {
 	if err := src.Check(); err != nil {
 		return Tensor{}, err
@@ -55,12 +55,11 @@ func Cast(dst DType, src Tensor) (Tensor, error) {
 // CastInto casts the elements of in to out, as Cast does. It allocates nothing,
 // and a part of an array may be cast at a time.
 //
-// out and in may share memory where both begin at the same address, or end at the
-// same: an array can be read into the end of the memory that its wider form is
-// to take, and be cast there.
+// out and in may share memory where both begin at the same address, or end at the same: an array
+// can be read into the end of the memory that its wider form takes, and be cast there.
 //
-// Errors: errs.Invalid for types that are none and for memory shared in
-// another way, errs.Mismatch where lengths are not of as many elements.
+// Errors: errs.Invalid for invalid types and for memory shared in another way, errs.Mismatch if the
+// lengths hold different numbers of elements.
 func CastInto(dst DType, out []byte, src DType, in []byte) error {
 	if !dst.Valid() || !src.Valid() {
 		return &errs.Error{Kind: errs.Invalid, Op: "tensor.Cast", Want: "two valid dtypes", Got: src.String() + " to " + dst.String()}

@@ -92,8 +92,8 @@ func (f *floatFormat) largest() uint32 {
 	return 1<<f.width() - 1
 }
 
-// power rounds to a power of two, halfway to the larger one; the smallest stands
-// for what is below it.
+// power rounds to a power of two, halfway to the larger one. Values below the smallest power become
+// the smallest.
 func (f *floatFormat) power(magnitude uint32, negative bool) byte {
 	switch {
 	case negative || magnitude == 0:
@@ -104,7 +104,7 @@ func (f *floatFormat) power(magnitude uint32, negative bool) byte {
 	return byte(min(max(1, (magnitude+1<<22)>>23), uint32(f.nan)))
 }
 
-// castNaN returns NaN with a sign, or zero of the other sign where there is none.
+// castNaN returns NaN with a sign, or zero of the other sign if the format has no NaN.
 func (f *floatFormat) castNaN(negative bool) byte {
 	sign := byte(1) << f.width()
 	switch {
@@ -118,7 +118,7 @@ func (f *floatFormat) castNaN(negative bool) byte {
 	return byte(f.nan) | sign
 }
 
-// castOverflow returns what is beyond the largest finite value.
+// castOverflow returns the result for values beyond the largest finite value.
 func (f *floatFormat) castOverflow(negative bool) byte {
 	sign := byte(0)
 	if negative {

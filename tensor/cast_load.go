@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// Elements of a type become elements of the widest type of its class. len(src)
-// is that of as many elements as dst has.
+// Elements of a type become elements of the widest type of its class. src holds as many elements as
+// dst.
 
-// loadInt takes integers and bools. Types narrower than a byte count with their
-// low bits. Those of uint64 keep their bits.
+// loadInt takes integers and bools. Types narrower than a byte count with their low bits. uint64
+// elements keep their bits.
 func loadInt(dst []int64, d DType, src []byte) {
 	bits := 64 - d.Bits()
 	switch {
@@ -74,8 +74,8 @@ func loadFloat32(dst []float32, d DType, src []byte) {
 	}
 }
 
-// float32 returns the value of a format of up to 8 bits; what is above them is
-// ignored. NaN keeps its sign.
+// float32 returns the value of a format of up to 8 bits. Higher bits are ignored. NaN keeps its
+// sign.
 func (f *floatFormat) float32(bits byte) float32 {
 	if !f.unsigned {
 		bits &= 1<<(f.width()+1) - 1

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// Elements of the widest type of a class become elements of any type. len(dst)
-// is that of as many elements as src has.
+// Elements of the widest type of a class become elements of any type. dst holds as many elements as
+// src.
 
-// storeInt takes what loadInt gives; unsigned says that it was uint64.
+// storeInt takes the result of loadInt; unsigned says that src was uint64.
 func storeInt(d DType, dst []byte, src []int64, unsigned bool) {
 	switch {
 	case d == Bool:
@@ -68,7 +68,7 @@ func storeBits(d DType, dst []byte, src []int64) {
 	}
 }
 
-// storeFloat32 takes what loadFloat32 gives of from.
+// storeFloat32 takes the result of loadFloat32 for the type from.
 func storeFloat32(d DType, dst []byte, from DType, src []float32) {
 	switch {
 	case d == Bool:
@@ -152,7 +152,7 @@ func storeFloat64(d DType, dst []byte, src []float64) {
 	}
 }
 
-// storeComplex takes what loadComplex gives, for types that both parts count in.
+// storeComplex takes the result of loadComplex, for types in which both parts count.
 func storeComplex(d DType, dst []byte, src []complex128) {
 	switch d {
 	case Bool:
@@ -172,8 +172,7 @@ func storeComplex(d DType, dst []byte, src []complex128) {
 	}
 }
 
-// truncate returns the integer of which the low bits are the value of an
-// integer type: see Cast.
+// truncate returns the integer whose low bits are the value of an integer type: see Cast.
 func truncate(v float64, d DType) int64 {
 	const two63 = 1 << 63
 	switch {
@@ -204,8 +203,8 @@ func truncateNarrow(v float64, d DType) int64 {
 	return truncate(v, d)
 }
 
-// limit returns the largest or the smallest integer of a type, for types of less
-// than a byte that of a byte.
+// limit returns the largest or the smallest integer of a type. For types narrower than a byte it
+// returns the limit of a byte.
 func limit(largest bool, d DType) int64 {
 	bits := max(8, d.Bits())
 	switch {

@@ -102,7 +102,7 @@ func castLeftOut(from, to DType, v float64) bool {
 	return to == Uint32 && (from.IsFloat() || from.IsComplex()) && !inside
 }
 
-// castResult casts the elements, with what is undefined in numpy left out.
+// castResult casts the elements, without the cases that are undefined in numpy.
 func castResult(t *testing.T, from, to DType) []byte {
 	t.Helper()
 	in := castElements(from)

@@ -73,7 +73,7 @@ type dtypeInfo struct {
 	dali        string // member of nvidia.dali.types.DALIDataType
 }
 
-// info returns the row of d; values out of range have that of Invalid.
+// info returns the row of d. Values out of range have the row of Invalid.
 func (d DType) info() *dtypeInfo {
 	if d >= numDTypes {
 		d = Invalid
@@ -146,7 +146,7 @@ func (d DType) IsSigned() bool {
 // IsComplex reports whether d is a complex type.
 func (d DType) IsComplex() bool { return d.info().class == classComplex }
 
-// Zarr returns the zarr v3 data_type name; ok is false when zarr has none.
+// Zarr returns the zarr v3 data_type name; ok is false if zarr has no name for d.
 func (d DType) Zarr() (name string, ok bool) { n := d.info().zarr3; return n, n != "" }
 
 // ZarrV2 returns the zarr v2 dtype name in little-endian order, such as "<f4".

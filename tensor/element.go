@@ -10,8 +10,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Element are the Go types that are elements of tensors. int, uint and uintptr
-// are those of 32 or 64 bits, as the machine has them.
+// Element lists the Go types that can be elements of tensors. int, uint and uintptr have 32 or 64
+// bits, as on the machine.
 type Element interface {
 	~bool | ~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 |
@@ -24,8 +24,8 @@ func DTypeOf[T Element]() DType {
 	return d
 }
 
-// FromReflect returns the type whose elements are Go values of type t; ok is
-// false when there is none. Named types count as what they are made of.
+// FromReflect returns the type whose elements are Go values of type t; ok is false if there is no
+// such type. Named types count as their underlying types.
 func FromReflect(t reflect.Type) (d DType, ok bool) {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -84,17 +84,16 @@ func FromSlice[T Element](v []T, shape ...int) Tensor {
 	return t
 }
 
-// ScalarOf returns a tensor of rank 0 with its own memory.
+// ScalarOf returns a tensor of rank 0 in new memory.
 func ScalarOf[T Element](v T) Tensor {
 	t := Tensor{DType: DTypeOf[T](), Data: alloc(int(unsafe.Sizeof(v)))}
 	copy(t.Data, byteView([]T{v}))
 	return t
 }
 
-// Of returns the elements of t as a slice that shares its memory. T must be the
-// Go type of t.DType; for types that Go lacks it is the integer that carries
-// their bits: uint16 for float16 and bfloat16, uint8 for fp8, fp6, fp4, uint4
-// and uint2, int8 for int4 and int2.
+// Of returns the elements of t as a slice that shares its memory. T must be the Go type of t.DType;
+// for types that Go lacks, T is the integer that carries their bits: uint16 for float16 and
+// bfloat16, uint8 for fp8, fp6, fp4, uint4 and uint2, int8 for int4 and int2.
 //
 // Errors: errs.Mismatch when T is another type or the length of Data is wrong,
 // errs.Invalid when Data is not aligned for T (Clone is), errs.Corrupt when a

@@ -26,9 +26,8 @@ func (d DType) EncodeFloat(x float64) (bits uint64, ok bool) {
 	return f.encode(x)
 }
 
-// Float64 returns element i, counted in C order, as a float64: exactly, but for
-// integers beyond 2^53, which are rounded. ok is false for complex types. It
-// panics when i is out of range.
+// Float64 returns element i, counted in C order, as a float64. Integers beyond 2^53 are rounded;
+// all other values are exact. ok is false for complex types. It panics when i is out of range.
 func (t Tensor) Float64(i int) (v float64, ok bool) {
 	size := t.DType.Size()
 	b := t.Data[i*size : (i+1)*size]
@@ -57,8 +56,8 @@ func (t Tensor) Float64(i int) (v float64, ok bool) {
 type floatFormat struct {
 	exponent, mantissa int // bits
 	bias               int
-	nan                uint64 // the usual NaN; 0: there is none
-	inf                uint64 // positive infinity; 0: there is none
+	nan                uint64 // the usual NaN; 0 if the format has no NaN
+	inf                uint64 // positive infinity; 0 if the format has no infinity
 	unsigned           bool
 }
 

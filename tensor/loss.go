@@ -2,11 +2,10 @@ package tensor
 
 import "math"
 
-// Loss returns the index of the first element of in that out, which CastInto made
-// of it, stands for no more, or -1: a fraction that an integer cannot have, a
-// value out of range, a NaN where there is none, an imaginary part, a number
-// other than 0 and 1 as a bool. That floats are rounded to fewer digits is none.
-// in and out are as CastInto takes them, and do not overlap.
+// Loss returns the index of the first element of in whose value is lost in out, or -1. out is the
+// result of CastInto. Lost are a fraction in an integer, a value out of range, a NaN in a type
+// without NaN, an imaginary part, and a number other than 0 and 1 in a bool. Rounding a float to
+// fewer digits is not a loss. in and out have the form that CastInto takes, and must not overlap.
 func Loss(dst DType, out []byte, src DType, in []byte) int {
 	if neverLost(dst, src) {
 		return -1
@@ -28,7 +27,7 @@ func Loss(dst DType, out []byte, src DType, in []byte) int {
 	return -1
 }
 
-// neverLost reports whether every value of src, rounded, is one of dst.
+// neverLost reports whether every value of src, rounded, is a value of dst.
 func neverLost(dst, src DType) bool {
 	switch {
 	case dst == src, dst == Complex128, dst == Float64 && !src.IsComplex():
@@ -55,8 +54,8 @@ func lossOfIntegers(dst DType, out []byte, src DType, in []byte) int {
 	return -1
 }
 
-// lossOfFloats compares as float64, which has the values of all real types but
-// for the last digits of long integers.
+// lossOfFloats compares as float64, which has the values of all real types except the last digits
+// of long integers.
 func lossOfFloats(dst DType, out []byte, src DType, in []byte) int {
 	var a, b [castBlock]float64
 	n := len(in) / src.Size()
@@ -80,8 +79,8 @@ func lossOfFloats(dst DType, out []byte, src DType, in []byte) int {
 	return -1
 }
 
-// beyond is what a float type has for what is too large: infinity, or without one
-// its largest value. NaN counts as infinity: it is told by itself.
+// beyond returns what a float type stores for a value that is too large: infinity, or else its
+// largest value. NaN counts as infinity here; it is checked separately.
 func beyond(dst DType) float64 {
 	inf := [1]float64{math.Inf(1)}
 	var element [16]byte

@@ -60,7 +60,7 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// What is not lost comes back, and the first loss is found wherever it is.
+// Values that are not lost come back, and Loss finds the first loss at any index.
 func TestLossLaw(t *testing.T) {
 	all := DTypes()
 	rapid.Check(t, func(t *rapid.T) {

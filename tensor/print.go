@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// How much of a tensor is printed: with %v all elements of one with at most
-// printSmall, with %+v those of any; of one with more than printAll only printEdge at
-// either end of each axis.
+// How much of a tensor is printed. %v prints all elements of a tensor with at most printSmall
+// elements; %+v prints the elements of every tensor. Of a tensor with more than printAll elements
+// only printEdge at either end of each axis are printed.
 const (
 	printSmall = 16
 	printAll   = 1000

@@ -8,8 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Shape is the extent of each axis, outermost first. A nil or empty Shape is
-// that of a scalar.
+// Shape is the extent of each axis, outermost first. A nil or empty Shape is the shape of a scalar.
 type Shape []int
 
 // Len returns the number of elements: the product of the extents, 1 for a

@@ -11,9 +11,8 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/loan"
 )
 
-// Tensor is a view of memory as an array: row-major (C order), little-endian,
-// without strides. It owns nothing and frees nothing; whoever made Data decides
-// how long it lives.
+// Tensor is a view of memory as an array: row-major (C order), little-endian, without strides. It
+// owns nothing and frees nothing. The code that made Data decides how long it lives.
 //
 // len(Data) is Shape.Len() * DType.Size(): types narrower than a byte take one
 // byte an element in memory (see DType), as in numpy's ml_dtypes and in zarr.
@@ -101,7 +100,8 @@ func (t Tensor) Equal(o Tensor) bool {
 // print the elements, which Format does.
 func (t Tensor) String() string { return t.DType.String() + t.Shape.String() }
 
-// Spec returns the description of t, whose shape is not nil: that of a scalar is known as well.
+// Spec returns the description of t. Its Shape is never nil, because the shape of a scalar is known
+// too.
 func (t Tensor) Spec() Spec {
 	if t.Shape == nil {
 		return Spec{DType: t.DType, Shape: Shape{}, Layout: t.Layout}

@@ -189,7 +189,7 @@ func TestPackLaws(t *testing.T) {
 	}
 }
 
-// A nil Shape of a Spec is an unknown one; that of a tensor never is.
+// A nil Shape of a Spec is unknown; a nil Shape of a tensor is the shape of a scalar.
 func TestSpecOfScalar(t *testing.T) {
 	for _, scalar := range []Tensor{{DType: Uint8, Data: []byte{1}}, New(Uint8)} {
 		if s := scalar.Spec(); s.Shape == nil || len(s.Shape) != 0 {

@@ -70,10 +70,9 @@ func FormatDiff(diff []Difference) string {
 	return b.String()
 }
 
-// Diff lists what has to be said about got by someone who expects want, in the
-// order of want with extras after their siblings. A missing or extra container
-// is one difference. Keys are compared without regard to their order, tensors
-// and floats bit for bit, layouts and type names of structs not at all.
+// Diff lists the differences of got from want, in the order of want, with extras after their
+// siblings. A missing or extra container is one difference. The order of keys does not matter.
+// Tensors and floats are compared bit for bit. Layouts and type names of structs are not compared.
 func Diff(want, got *Node) []Difference {
 	d := differ{}
 	d.compare(want, got, nil)

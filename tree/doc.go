@@ -1,5 +1,5 @@
-// Package tree holds what a checkpoint holds: an ordered tree of dictionaries,
-// lists and records whose leaves are tensors and scalars.
+// Package tree holds the contents of a checkpoint: an ordered tree of dictionaries, lists and
+// records whose leaves are tensors and scalars.
 //
 // [From] makes a tree of any Go value, [Into] fills a Go value from a tree, and
 // both see the same memory as the caller: numeric slices become views.

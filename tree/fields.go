@@ -16,8 +16,8 @@ type field struct {
 	array     bool // a slice of slices that is an array
 }
 
-// structFields lists the fields of t in order, those of embedded structs in
-// place. The error names a field with a malformed tag, or two of one name.
+// structFields lists the fields of t in order. The fields of an embedded struct take its place. The
+// error names a field with a malformed tag, or two of one name.
 func structFields(t reflect.Type) ([]field, error) {
 	var fields []field
 	if err := collect(t, nil, &fields); err != nil {

@@ -14,9 +14,9 @@ type Entry struct {
 	Node *Node
 }
 
-// Flatten returns the leaves and the empty containers in the order of the tree.
-// A tree that is itself a leaf or empty gives one entry with the empty path.
-// The nodes are those of the tree, not copies. n must pass Check.
+// Flatten returns the leaves and the empty containers in the order of the tree. A tree that is
+// itself a leaf or empty gives one entry with the empty path. The nodes are the tree's own, not
+// copies. n must pass Check.
 func Flatten(n *Node) []Entry {
 	var entries []Entry
 	flatten(n, nil, &entries)
@@ -33,10 +33,10 @@ func flatten(n *Node, at Path, out *[]Entry) {
 	}
 }
 
-// Unflatten rebuilds a tree: indices make lists, dictionary keys make Dicts and
-// attributes make Nameds without a type name. Children come in the order in
-// which they first appear, those of lists in the order of their indices. It is
-// the inverse of Flatten but for tuples and type names, which paths do not tell.
+// Unflatten rebuilds a tree: indices make lists, dictionary keys make Dicts and attributes make
+// Nameds without a type name. Children come in the order in which they first appear; the children
+// of lists come in the order of their indices. Unflatten is the inverse of Flatten, except for
+// tuples and type names, which paths do not record.
 //
 // Errors, of kind errs.Invalid and naming the path: two entries for one path, an
 // entry below a leaf, children of different kinds, an index missing, a name
@@ -54,8 +54,8 @@ func Unflatten(entries []Entry) (*Node, error) {
 	return root.build(nil)
 }
 
-// branch is a container under construction. The root is one until it is known to be a
-// leaf.
+// branch is a container under construction. The root counts as a container until it is known to be
+// a leaf.
 type branch struct {
 	kind     KeyKind
 	names    []string
@@ -69,8 +69,8 @@ type child struct {
 	inner *branch
 }
 
-// find returns the place of a name, or -1. Names that ascend, as those of sorted trees
-// do, need no map: a tree of a million leaves has little beside itself.
+// find returns the place of a name, or -1. Ascending names, as in sorted trees, need no map, so
+// that a tree of a million leaves takes little extra memory.
 func (b *branch) find(name string) int {
 	last := len(b.names) - 1
 	switch {
@@ -187,7 +187,7 @@ func (b *branch) sortIndices(at Path) error {
 // in a checkpoint one would overwrite the other.
 func Collisions(entries []Entry) error {
 	names := make([]string, len(entries))
-	ascending := true // as those of a tree with sorted keys are: then no name comes twice
+	ascending := true // as in a tree with sorted keys: then no name comes twice
 	for i, e := range entries {
 		names[i] = e.Path.Param()
 		ascending = ascending && (i == 0 || names[i-1] < names[i])

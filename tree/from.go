@@ -12,7 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Options change how From treats values. The zero Options are those of From.
+// Options change how From treats values. From uses the zero Options.
 type Options struct {
 	// KeepUnknown keeps values that have no place in a tree as leaves, for
 	// handlers of the caller, instead of refusing them.
@@ -22,19 +22,18 @@ type Options struct {
 	IsLeaf func(reflect.Type) bool
 }
 
-// Opaque is a value of any Go type that is a leaf: with KeepUnknown, From keeps
-// what TreeLeaf returns and does not look inside.
+// Opaque is a value of any Go type that is a leaf: with KeepUnknown, From keeps the result of
+// TreeLeaf and does not look inside.
 type Opaque interface{ TreeLeaf() any }
 
-// From makes a tree of v as the package comment lists. Slices of numbers, and
-// arrays that are reached through a pointer or slice, are views of the caller's
-// memory; other arrays are copied, since Go gives no address for them.
+// From makes a tree of v by the table in the package comment. Slices of numbers, and arrays that
+// are reached through a pointer or slice, are views of the caller's memory; other arrays are
+// copied, because Go gives no address for them.
 //
-// Fields of structs are named by their tag `bivouac:"name"`, else as in Go;
-// "omitempty" leaves out zero values and empty ones, "-" the field, and "array" makes
-// a slice of slices of numbers, as [][]float32, an array, which is a copy; its rows
-// must be equally long. Fields of embedded structs count as those of the outer one; unexported fields are left
-// out.
+// Fields of structs are named by their tag `bivouac:"name"`, else as in Go; "omitempty" leaves out
+// zero values and empty ones, "-" the field, and "array" makes a slice of slices of numbers, as
+// [][]float32, an array, which is a copy; its rows must be equally long. Fields of embedded structs
+// count as fields of the outer struct. Unexported fields are left out.
 //
 // Errors name the path: errs.Unsupported for a value that has no place in a
 // tree, errs.Invalid for a malformed tag, tensor or node, or for a cycle.
@@ -281,7 +280,7 @@ func numericType(t reflect.Type) (d tensor.DType, dims tensor.Shape, ok bool) {
 	}
 }
 
-// memory returns the bytes behind a slice, or an addressable array, of numbers.
+// memory returns the bytes of a slice, or of an addressable array, of numbers.
 func memory(v reflect.Value) []byte {
 	n := v.Len() * int(v.Type().Elem().Size())
 	if n == 0 {

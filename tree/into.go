@@ -8,19 +8,17 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Into fills dst from n: the inverse of From. dst is a pointer, a map that is
-// not nil, or a slice of numbers to be filled in place. A *Node keeps its structure: its
-// tensors are filled in place and its scalars replaced; one that is zero becomes n.
+// Into fills dst from n: the inverse of From. dst is a pointer, a map that is not nil, or a slice
+// of numbers to be filled in place. A *Node keeps its structure: its tensors are filled in place
+// and its scalars replaced; a zero Node becomes n.
 //
-// What dst already holds is a promise of structure, and memory to be reused: a
-// tensor, slice or array of numbers must agree in type and shape and is filled
-// in place; a struct, and a map or list that is not empty, must have the same
-// keys or length. Zero values promise nothing: nil slices and maps are
-// allocated, a zero tensor.Tensor becomes a view of the leaf's memory, an any
-// gets the values of ToGo. A slice of slices in a field with the option array is filled
-// from an array, or from a list of equally long rows. Structs are filled from Dict nodes
-// as well. A field
-// with omitempty may be missing and is then set to its zero value.
+// What dst already holds fixes the structure and gives memory for reuse: a tensor, slice or array
+// of numbers must agree in type and shape and is filled in place; a struct, and a map or list that
+// is not empty, must have the same keys or length. Zero values fix nothing: nil slices and maps are
+// allocated, a zero tensor.Tensor becomes a view of the leaf's memory, an any gets the values of
+// ToGo. A slice of slices in a field with the option array is filled from an array, or from a list
+// of equally long rows. Structs are filled from Dict nodes as well. A field with omitempty may be
+// missing and is then set to its zero value.
 //
 // Numbers convert where the value is kept: integers between widths and to
 // floats, float64 to float32 with rounding but not to infinity, a rank-0 tensor

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Get and Set see the keys as they are, whatever was changed behind the index: added
-// by hand, taken away, replaced by another slice, or copied with the node.
+// Get and Set see the present keys even if keys were changed without the index: added by hand,
+// taken away, replaced by another slice, or copied with the node.
 func TestLookupFollowsKeys(t *testing.T) {
 	check := func(n *Node, what string) {
 		t.Helper()

@@ -11,32 +11,29 @@ import (
 
 // MergeOptions modify Merge; nil is the zero value.
 type MergeOptions struct {
-	// Overwrite lets later trees replace what earlier ones have at the same path.
+	// Overwrite lets a later tree replace the node of an earlier tree at the same path.
 	Overwrite bool
 	// IsLeaf, when not nil, says of containers too whether they are taken as a
 	// whole.
 	IsLeaf func(*Node) bool
 }
 
-// Merge joins trees as orbax.checkpoint.v1's tree.merge does. Dictionaries and
-// structs are joined key by key, lists and tuples of one length element by
-// element; of two leaves the later one counts, unless it is nil. Nodes are
-// shared with the trees, which are not changed. No trees give an empty
+// Merge joins trees as orbax.checkpoint.v1's tree.merge does. Dictionaries and structs are joined
+// key by key, lists and tuples of one length element by element; of two leaves the later counts,
+// unless it is nil. Nodes are shared with the trees, which are not changed. No trees give an empty
 // dictionary.
 //
-// Without Overwrite no two trees may have a leaf of the same path, nil included,
-// and what they have at the same path must be of the same kind. With it a leaf
-// replaces a container and the reverse, and where the kinds of containers differ
-// the later one's counts:
+// Without Overwrite no two trees may have a leaf at the same path, nil included, and nodes at the
+// same path must be of the same kind. With Overwrite a leaf replaces a container and the reverse.
+// If the kinds of two containers differ, the later kind counts:
 //
 //   - a list over a dictionary of as many keys replaces it;
 //   - a dictionary over a list takes the list for pairs of a key and a value, as
 //     Python's dict does, a dictionary of two keys being a pair of these;
-//   - a struct whose fields are not those that the result has becomes a
-//     dictionary.
+//   - a struct whose fields differ from the fields of the result becomes a dictionary.
 //
-// Errors are of kind errs.Mismatch and name the path: a leaf in two trees, other
-// kinds, lists of other lengths, a list that is no list of pairs.
+// Errors are of kind errs.Mismatch and name the path: a leaf in two trees, different kinds, lists
+// of different lengths, a list that is not a list of pairs.
 func Merge(trees []*Node, o *MergeOptions) (*Node, error) {
 	var m merger
 	if o != nil {
@@ -116,7 +113,7 @@ func (p Path) mergeKey() string {
 	return string(b)
 }
 
-// merge joins a later tree with what was joined before.
+// merge joins a later tree with the result so far.
 func (m merger) merge(later, earlier *Node, at Path) (*Node, error) {
 	if !m.Overwrite && !sameType(later, earlier) {
 		return nil, mergeMismatch(at, earlier.String()+", as in the trees before", later.String())
@@ -133,7 +130,7 @@ func (m merger) merge(later, earlier *Node, at Path) (*Node, error) {
 	return m.listed(later, earlier, at)
 }
 
-// sameType compares what type() tells apart in Python.
+// sameType reports whether type() would be the same in Python.
 func sameType(a, b *Node) bool {
 	return a.Kind == b.Kind && a.Type == b.Type && reflect.TypeOf(a.Value) == reflect.TypeOf(b.Value)
 }

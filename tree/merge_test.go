@@ -122,7 +122,7 @@ func TestMergeLeaf(t *testing.T) {
 	}
 }
 
-// Parts of a tree join to the tree, and the parts stay what they were.
+// The parts of a tree join to the tree, and the parts do not change.
 func TestMergeOfParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		whole := dict("r", drawDict(t, 3))

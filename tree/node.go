@@ -48,9 +48,9 @@ func (k Kind) keyed() bool { return k == Dict || k == Named }
 // keys; a caller that renames a key of a node that has been searched gives it a new
 // slice of Keys, because Get and Set remember where keys are.
 //
-// The Value of a leaf is nil, bool, int64, uint64 (only above the range of
-// int64), float64, string or tensor.Tensor; Options.KeepUnknown admits others. What
-// dtype a number is stored as does not depend on its value; see Number.
+// The Value of a leaf is nil, bool, int64, uint64 (only above the range of int64), float64, string
+// or tensor.Tensor; Options.KeepUnknown admits others. The dtype that a number is stored as does
+// not depend on its value; see Number.
 type Node struct {
 	Kind  Kind
 	Value any // of a Leaf
@@ -58,7 +58,7 @@ type Node struct {
 	Items []*Node
 	Type  string // of a Named: the name of its type, may be empty
 
-	unsigned bool           // an integer that is stored as uint64, whatever its value
+	unsigned bool           // an integer that is stored as uint64 for any value
 	index    unsafe.Pointer // *keyIndex of many keys, or nil
 	searched uint32         // searches without an index
 }
@@ -86,8 +86,8 @@ func (n *Node) Number() (tensor.Tensor, bool) {
 	return tensor.Tensor{}, false
 }
 
-// StoreUnsigned has an integer stored as uint64 whatever its value is, as From does for
-// fields of type uint and uint64.
+// StoreUnsigned marks an integer to be stored as uint64 for any value, as From does for fields of
+// type uint and uint64.
 func (n *Node) StoreUnsigned() { n.unsigned = true }
 
 // NewDict returns an empty dictionary.
@@ -136,7 +136,7 @@ func (n *Node) At(p Path) *Node {
 	return n
 }
 
-// Equal implements what package cmp asks of values: see the function Equal.
+// Equal lets package cmp compare nodes: see the function Equal.
 func (n *Node) Equal(other *Node) bool { return Equal(n, other) }
 
 // Len returns the number of children; 0 for a leaf.
@@ -157,7 +157,7 @@ func (n *Node) Key(i int) Key {
 	}
 }
 
-// Tensor returns the tensor of a leaf; ok is false when it has none.
+// Tensor returns the tensor of a leaf; ok is false if the leaf is not a tensor.
 func (n *Node) Tensor() (t tensor.Tensor, ok bool) {
 	t, ok = n.Value.(tensor.Tensor)
 	return t, ok && n.Kind == Leaf
@@ -260,8 +260,8 @@ func (o Options) check(n *Node, at Path) error {
 	return nil
 }
 
-// Untyped returns the tree with tuples as lists and structs as dictionaries:
-// what Orbax gives back where it kept no type information. Leaves are shared.
+// Untyped returns the tree with tuples as lists and structs as dictionaries, like Orbax for
+// checkpoints without type information. Leaves are shared.
 func Untyped(n *Node) *Node {
 	if n == nil || n.Kind == Leaf {
 		return n

@@ -12,7 +12,7 @@ import (
 // A field with the option array is a slice of slices of numbers whose rows are equally long,
 // and a leaf of the tree: an array of as many dimensions.
 
-// asArray is what to do for a slice of slices to be an array.
+// asArray is the remedy that makes a slice of slices an array.
 const asArray = "tag the field of the struct `bivouac:\",array\"`: then a slice whose rows are equally long is an array"
 
 // rectangle returns the number of slices around the innermost type that numericType takes,
@@ -43,8 +43,8 @@ func fromRectangle(v reflect.Value, at Path) (*Node, error) {
 	return &Node{Value: t}, nil
 }
 
-// firstRows returns the lengths of a slice of slices, of its first row, and so on; 0 where
-// there is none.
+// firstRows returns the lengths of a slice of slices, of its first row, and so on; 0 if there is no
+// row.
 func firstRows(v reflect.Value, depth int) tensor.Shape {
 	shape := make(tensor.Shape, depth)
 	for i := range shape {
@@ -77,8 +77,8 @@ func eachRow(v reflect.Value, shape tensor.Shape, at Path, op string, do func(ro
 	return nil
 }
 
-// intoRectangle fills a slice of slices from an array: in place where it has elements, which
-// then promise the shape. A list of rows, as it was saved without the option, is taken too.
+// intoRectangle fills a slice of slices from an array: in place if it has elements, which then fix
+// the shape. It also takes a list of rows, as saved without the option.
 func intoRectangle(n *Node, v reflect.Value, at Path) error {
 	if n.Kind == List || n.Kind == Tuple {
 		if err := intoList(n, v, at); err != nil {

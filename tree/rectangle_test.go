@@ -73,7 +73,7 @@ func TestRectangularSlicesAreArrays(t *testing.T) {
 	})
 }
 
-// A list of rows, which is what the field was without the option, still fills it.
+// A list of rows, as saved without the option, still fills the field.
 func TestRectangularSlicesTakeLists(t *testing.T) {
 	n, err := tree.From(rows{W: [][]float32{{1, 2}, {3, 4}}})
 	if err != nil || n.Get("w").Kind != tree.List {
@@ -91,8 +91,8 @@ func TestRectangularSlicesTakeLists(t *testing.T) {
 	}
 }
 
-// What cannot be an array is refused: rows of other lengths by their name, and fields that
-// are no slices of slices of numbers. Where the option is missing the error says so.
+// Fields that cannot be an array are refused: rows of different lengths, by name, and fields that
+// are not slices of slices of numbers. If the option is missing, the error says so.
 func TestRaggedSlicesAreRefused(t *testing.T) {
 	for _, v := range []any{
 		rectangles{W: [][]float32{{1, 2}, {3, 4}, {5}}},

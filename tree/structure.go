@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Structure lists where got has another structure than want, which says nothing of
-// values: keys that are missing or unexpected, lists of other lengths, containers
-// of another kind, a leaf where a container should be and the reverse. Leaves of
-// any two values agree, and a nil leaf of want agrees with whatever is there. Tuples
-// count as lists and structs as dictionaries, as checkpoints without types have them.
+// Structure lists where the structure of got differs from the structure of want: missing or
+// unexpected keys, lists of different lengths, containers of different kinds, a leaf in place of a
+// container and the reverse. Values do not count: any two leaves agree, and a nil leaf of want
+// agrees with any node. Tuples count as lists and structs as dictionaries, as in checkpoints
+// without types.
 func Structure(want, got *Node) []Difference {
 	var d differ
 	d.structure(want, got, nil)
@@ -40,8 +40,8 @@ type pair struct {
 	want, got *Node
 }
 
-// pairs returns the children of two containers that are both keyed or both not:
-// those of want in their order, then what only got has.
+// pairs returns the children of two containers that are both keyed or both not keyed: the children
+// of want in their order, then the children that only got has.
 func pairs(want, got *Node) []pair {
 	place := make(map[string]int, got.Len())
 	for i := range got.Items {
@@ -65,9 +65,8 @@ func pairs(want, got *Node) []pair {
 	return out
 }
 
-// Summary prints at most as many differences as most, one a line as FormatDiff
-// does, those of each kind in turn, and how many there are beyond them. most of 0
-// is 20.
+// Summary prints at most the given number of differences, one a line like FormatDiff, taking each
+// kind in turn, and how many more there are. A most of 0 means 20.
 func Summary(diff []Difference, most int) string {
 	if most <= 0 {
 		most = 20
@@ -97,8 +96,8 @@ func Summary(diff []Difference, most int) string {
 	return b.String() + "\n"
 }
 
-// inTurn returns the places of most differences, in their order, so that none of
-// the kinds is crowded out by another.
+// inTurn returns the indices of at most most differences, in their order. It takes each kind in
+// turn, so that no kind crowds out another.
 func inTurn(diff []Difference, most int) []int {
 	byKind := map[DiffKind][]int{}
 	for i, d := range diff {

@@ -29,8 +29,8 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// Structures that agree do so with other values, and what Diff does not find is
-// nothing for Structure.
+// Equal structures agree also with different values, and Structure finds nothing that Diff does not
+// find.
 func TestStructureLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawDict(t, 3), drawDict(t, 3)

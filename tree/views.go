@@ -7,13 +7,12 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Views returns the memory that Into fills in place when the tree agrees in
-// structure, types and shapes: the tensors, and as tensors the slices and arrays
-// of numbers, that dst holds. Elements may be written before Into is called with
-// a tree of the same memory. Left out is what Into makes anew, and memory of Go
-// bools, in which not every byte may be written.
+// Views returns the memory that Into fills in place if the tree agrees in structure, types and
+// shapes: the tensors that dst holds, and its slices and arrays of numbers as tensors. The caller
+// may write elements there and then call Into with a tree of the same memory. Views leaves out
+// values that Into allocates, and memory of Go bools, because not every byte is a valid bool.
 //
-// What is not well formed is left out as well: Into finds it.
+// Malformed values are left out as well; Into reports them.
 func Views(dst any) []Entry {
 	var out []Entry
 	v := reflect.ValueOf(dst)

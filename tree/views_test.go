@@ -7,7 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Views finds what Into fills in place, and nothing else.
+// Views returns the memory that Into fills in place, and nothing else.
 func TestViews(t *testing.T) {
 	type inner struct {
 		W    []float32

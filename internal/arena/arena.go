@@ -1,10 +1,9 @@
 // Package arena gives memory outside the Go heap, for snapshots and slabs that
 // are large, live long and hold no pointers.
 //
-// Memory is mapped in chunks, page aligned, zeroed by the system. Reset gives
-// all allocations up and keeps the mapping, so that an arena that was filled
-// once costs nothing the next time: no system call, no page fault, no work for
-// the garbage collector.
+// Memory is mapped in chunks, page aligned and zeroed by the system. Reset gives up all allocations
+// and keeps the mapping. An arena that was filled once costs nothing the next time: no system call,
+// no page fault, no work for the garbage collector.
 //
 //	chunk 0 ┌────────┬──┬──────────────┬───────────┐
 //	        │ Alloc  │▒▒│ Alloc        │ free      │    ▒ alignment
@@ -27,13 +26,13 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// MaxAlign is the largest alignment that Alloc takes: that of a page on the
-// machines we know, and of O_DIRECT.
+// MaxAlign is the largest alignment that Alloc takes: the size of a page on the machines we know,
+// and the alignment that O_DIRECT needs.
 const MaxAlign = 4096
 
-// Arena is a region of memory that only grows, until Reset. Its methods may be
-// called concurrently; who resets or closes must know that nobody uses the
-// memory any more: slices of a closed arena must not be touched.
+// Arena is a region of memory that only grows, until Reset. Its methods may be called concurrently.
+// Before Reset or Close, the caller makes sure that the memory is no longer in use: slices of a
+// closed arena must not be touched.
 type Arena struct {
 	mu     sync.Mutex
 	chunks []*chunk
@@ -53,17 +52,17 @@ type chunk struct {
 
 // Options of Open. The zero value is right for most.
 type Options struct {
-	// Limit bounds the bytes mapped; an Alloc that would pass it is
-	// errs.Exhausted. 0 = no bound.
+	// Limit bounds the mapped bytes. An Alloc that would exceed it fails with errs.Exhausted. 0 means
+	// no bound.
 	Limit int
-	// Touch has the first chunk faulted in by a goroutine, so that the
-	// first use does not pay for it. Close and Wait wait for it.
+	// Touch starts a goroutine that faults in the first chunk, so that the first use does not pay for
+	// it. Close and Wait wait for the goroutine.
 	Touch bool
 }
 
-// Open returns an arena with size bytes mapped, rounded up to whole pages; with
-// size 0 nothing is mapped before the first Alloc. A nil o is the zero Options.
-// Errors are Invalid for a negative size, Exhausted when no memory can be had.
+// Open returns an arena with size bytes mapped, rounded up to whole pages; with size 0 nothing is
+// mapped before the first Alloc. A nil o means the zero Options. Open fails with Invalid for a
+// negative size and with Exhausted if there is no memory.
 func Open(size int, o *Options) (*Arena, error) {
 	const op = "arena.Open"
 	if o == nil {
@@ -88,16 +87,15 @@ func Open(size int, o *Options) (*Arena, error) {
 	return a, nil
 }
 
-// Advise asks the system to back mem, wherever it lies, with large pages: large
-// memory that is about to be written for the first time then costs a fault for
-// each two megabytes instead of four kilobytes. Only large pages that lie in mem
-// as a whole are asked for, so that it takes no more memory; what is there
-// already stays as it is. Where there are no large pages nothing happens.
+// Advise asks the system to back mem with large pages. mem need not belong to an arena. The first
+// write to large memory then costs a fault for each two megabytes instead of four kilobytes. Advise
+// asks only for large pages that lie wholly within mem, so that mem takes no more memory. The
+// contents of mem stay. Where the system has no large pages, Advise does nothing.
 func Advise(mem []byte) { advise(mem) }
 
-// Lock keeps the pages of mem, wherever it lies, in physical memory until they are
-// unmapped. The error is that of the system, which bounds how much a process may
-// lock; where there is no such thing nothing happens.
+// Lock keeps the pages of mem in physical memory until they are unmapped. mem need not belong to an
+// arena. Lock returns the error of the system, which bounds how much a process may lock. Where the
+// system cannot lock memory, Lock does nothing.
 func Lock(mem []byte) error {
 	if len(mem) == 0 {
 		return nil
@@ -108,7 +106,7 @@ func Lock(mem []byte) error {
 // minChunk keeps the number of mappings small when an arena starts empty.
 const minChunk = 1 << 20
 
-// pageUp rounds up to whole pages; it fails where that overflows.
+// pageUp rounds up to whole pages. It fails if the result overflows.
 func pageUp(n int) (int, bool) {
 	page := os.Getpagesize()
 	up := (n + page - 1) &^ (page - 1)
@@ -136,9 +134,8 @@ func (a *Arena) grow(op string, n int) error {
 	return nil
 }
 
-// dropIdle gives chunks back that nothing lies in: those that are smaller than
-// n, so that an arena whose needs grow does not keep what it has grown out of,
-// and all of them where the limit would be passed otherwise.
+// dropIdle unmaps empty chunks: those smaller than n, so that an arena whose needs grow does not
+// keep its old small chunks, and all of them if the limit would be exceeded otherwise.
 func (a *Arena) dropIdle(op string, n int) error {
 	tight := a.limit > 0 && n > a.limit-a.mapped()
 	for i := 0; i < len(a.chunks); {
@@ -164,10 +161,10 @@ func (a *Arena) mapped() (n int) {
 	return n
 }
 
-// Alloc returns n bytes whose address is a multiple of align, a power of two
-// up to MaxAlign; 0 is 1. The capacity is n. The bytes are zeros in memory that
-// was not used before, and anything after a Reset. Errors are Invalid for a bad
-// size or alignment, Exhausted when no memory can be had, Closed after Close.
+// Alloc returns n bytes whose address is a multiple of align, a power of two up to MaxAlign; 0
+// means 1. The capacity is n. The bytes are zero in memory that was not used before, and undefined
+// after a Reset. Alloc fails with Invalid for a bad size or alignment, with Exhausted if there is
+// no memory, and with Closed after Close.
 func (a *Arena) Alloc(n, align int) ([]byte, error) {
 	const op = "arena.Alloc"
 	if align == 0 {
@@ -207,7 +204,7 @@ func (a *Arena) Alloc(n, align int) ([]byte, error) {
 	return a.chunks[len(a.chunks)-1].take(n, align), nil
 }
 
-// take returns nil when the chunk has no room. Chunks begin on a page.
+// take returns nil if the chunk has no room. Chunks begin on a page.
 func (c *chunk) take(n, align int) []byte {
 	start := (c.used + align - 1) &^ (align - 1)
 	if start > len(c.mem) || n > len(c.mem)-start {
@@ -217,9 +214,9 @@ func (c *chunk) take(n, align int) []byte {
 	return c.mem[start:c.used:c.used]
 }
 
-// Reset gives up all that was allocated, and keeps the memory for what comes;
-// an Alloc for which none of it is large enough gives back what is empty then.
-// The slices given out must not be used any more.
+// Reset gives up all allocations and keeps the memory for later ones. If no kept chunk is large
+// enough for a later Alloc, that Alloc unmaps the empty chunks. The caller must not use slices from
+// before the Reset.
 func (a *Arena) Reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -246,7 +243,7 @@ func (a *Arena) Stats() Stats {
 // Wait returns when the touching in the background is over.
 func (a *Arena) Wait() { a.touching.Wait() }
 
-// Close unmaps everything. A second Close is errs.Closed and does nothing.
+// Close unmaps everything. A second Close does nothing and returns errs.Closed.
 func (a *Arena) Close() error {
 	const op = "arena.Close"
 	a.touching.Wait()

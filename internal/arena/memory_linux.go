@@ -16,8 +16,8 @@ func mapMemory(size int) ([]byte, error) {
 	return mem, nil
 }
 
-// largePage is the size of a large page on the machines we know. Where it is
-// another, fewer of them fit, and nothing else changes.
+// largePage is the size of a large page on the machines we know. On a machine with another size,
+// fewer large pages fit, and nothing else changes.
 const largePage = 2 << 20
 
 // advise asks for large pages where whole ones lie in mem.
@@ -34,9 +34,8 @@ func unmapMemory(mem []byte) error { return unix.Munmap(mem) }
 // and fault in between.
 const populateStep = 16 << 20
 
-// populate faults all pages in for writing without changing them, so that it
-// may run while they are already in use. Kernels before 5.14 cannot; there the
-// first use pays.
+// populate faults all pages in for writing without changing them, so that it may run while they are
+// already in use. Kernels before 5.14 cannot do this; there the first use pays.
 func populate(mem []byte) {
 	for len(mem) > 0 {
 		n := min(len(mem), populateStep)

@@ -1,14 +1,13 @@
 // Package crc is CRC-32C (Castagnoli) with the arithmetic that saves second
 // passes over data.
 //
-// The checksum is the one of OCDBT, of zarr's crc32c codec and of the
-// manifests: polynomial 0x1edc6f41, reflected, initial value and final xor all
-// ones, no masking; "123456789" gives 0xe3069283.
+// The checksum is the one that is used by OCDBT, by zarr's crc32c codec and by the manifests:
+// polynomial 0x1edc6f41, reflected, initial value and final xor all ones, no masking; "123456789"
+// gives 0xe3069283.
 //
-// A checksum is linear: the CRC of A followed by B follows from the CRCs of A
-// and B and the length of B alone. So each byte is read once, while it is
-// copied, and the checksums of parameters and files are combined from those of
-// their parts.
+// A checksum is linear: the CRC of A followed by B follows from the CRCs of A and B and the length
+// of B alone. So each byte is read once, while it is copied, and the checksums of parameters and
+// files are combined from the checksums of their parts.
 package crc
 
 import "github.com/bivouac-ml/bivouac/internal/kernel/castagnoli"
@@ -50,8 +49,8 @@ var squares = func() (s [63]uint32) {
 	return s
 }()
 
-// shift returns x^(8n) modulo the polynomial: the factor by which n bytes that
-// follow move a checksum.
+// shift returns x^(8n) modulo the polynomial: the factor by which n following bytes move a
+// checksum.
 func shift(n int64) uint32 {
 	factor := castagnoli.One
 	for k := 0; n > 0; n, k = n>>1, k+1 {

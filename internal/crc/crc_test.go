@@ -17,7 +17,7 @@ func TestCheckValue(t *testing.T) {
 	}
 }
 
-// Copies are in tiles: the sum is that of hash/crc32 around the bounds of these.
+// Copy works in tiles. Around the bounds of tiles its sum equals the sum of hash/crc32.
 func TestUpdateInParts(t *testing.T) {
 	p := make([]byte, 3*Tile+100)
 	for i := range p {

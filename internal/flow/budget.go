@@ -18,9 +18,9 @@ func NewBudget(limit int64) *Budget {
 	return b
 }
 
-// Acquire takes n bytes, waiting until they are free; more than the whole
-// budget is given when nothing else is out. It returns false, with nothing
-// taken, as soon as stop does true; whoever makes stop true calls Wake.
+// Acquire takes n bytes and waits until they are free. A request for more than the whole budget is
+// granted when nothing else is taken. Acquire takes nothing and returns false once stop returns
+// true. The goroutine that makes stop true must call Wake.
 func (b *Budget) Acquire(n int64, stop func() bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,15 +46,15 @@ func (b *Budget) Release(n int64) {
 	b.returned.Broadcast()
 }
 
-// Wake makes all that wait in Acquire ask their stop again. The condition must
-// have been made true before, and Wake makes sure that none has missed it.
+// Wake makes all goroutines that wait in Acquire call stop again. The caller makes the condition
+// true before it calls Wake, so that no waiting goroutine misses it.
 func (b *Budget) Wake() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.returned.Broadcast()
 }
 
-// Used returns the bytes that are out, and the most that ever were.
+// Used returns the bytes that are taken now, and the most that were ever taken at once.
 func (b *Budget) Used() (now, peak int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

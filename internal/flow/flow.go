@@ -1,8 +1,8 @@
-// Package flow runs ahead of a consumer: it is the only place that does.
+// Package flow runs ahead of a consumer.
 //
-// A [Ring] keeps a number of values in the making and hands them out in order.
-// Each slot carries the token of the stream after its value, so that the state
-// of the ring is that of the value delivered last, however far production is:
+// A [Ring] keeps a number of values in the making and hands them out in order. Each slot carries
+// the token of the stream after its value, so that the state of the ring belongs to the value
+// delivered last, however far production is:
 //
 //	           produced ──────────────────────────▶
 //	┌───────────┬───────────┬───────────┬─────────┐
@@ -11,9 +11,8 @@
 //	└───────────┴───────────┴───────────┴─────────┘
 //	      ▲ Token
 //
-// [Ring.Next] keeps as many values in flight as it was told; with
-// [Ring.Schedule], [Ring.Share] and [Ring.Release] the consumer says when each is
-// begun, handed out and given back.
+// [Ring.Next] keeps a fixed number of values in flight. With [Ring.Schedule], [Ring.Share] and
+// [Ring.Release] the consumer decides when each value is begun, handed out and given back.
 //
 // A [Pool] is a fixed set of goroutines with one queue; a [Budget] bounds the
 // bytes that they may hold. Pools own their goroutines, and Close waits for them.
@@ -25,24 +24,25 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/loan"
 )
 
-// Outcome says what came of an attempt to begin a value.
+// Outcome is the result of an attempt to begin a value.
 type Outcome uint8
 
 // The outcomes.
 const (
 	Started Outcome = iota // it is in the making
-	Starved                // what it is made from is not there yet
-	Ended                  // there is none: the stream has ended
+	Starved                // its input is not there yet
+	Ended                  // the stream has ended
 )
 
 // Stage makes the values of a ring. F is a slot, which it fills again and
 // again; T is the token that says where a stream stands.
 type Stage[F, T any] interface {
-	// Start begins to make the value after at, in slot f, and returns at once with
-	// the token after it. When what it needs is not there yet and wait is true, it
-	// waits for that, or until ctx ends.
+	// Start begins to make the value after at, in slot f, and returns at once with the token after it.
+	// If its input is not there yet and wait is true, Start waits until the input is there or ctx
+	// ends.
 	Start(ctx context.Context, f F, at T, wait bool) (next T, o Outcome)
-	// Wait returns nil when the value in f is made, or failed; or the error of ctx.
+	// Wait waits for the value in f. It returns nil once the value is made or has failed, and the
+	// error of ctx if ctx ends first.
 	Wait(ctx context.Context, f F) error
 	// Err says why the value in f failed. It is called after Wait.
 	Err(f F) error
@@ -71,17 +71,17 @@ type made[F, T any] struct {
 	token T
 }
 
-// NewRing returns a ring whose Next keeps depth values in flight while one is in
-// use; with depth 0 it makes each when it is asked for. slot makes a slot; it is called for each value that
-// is in flight or held at the same time, and no more.
+// NewRing returns a ring whose Next keeps depth values in flight while one is in use; with depth 0
+// Next makes each value when it is called. slot makes a slot. It is called once for each value that
+// is in flight or held at the same time.
 func NewRing[F, T any](stage Stage[F, T], depth int, slot func() F, at T) *Ring[F, T] {
 	return &Ring[F, T]{stage: stage, slot: slot, depth: depth, produced: at, token: at}
 }
 
-// Next releases what is held and returns the next value, which is the caller's
-// until the next Next, Release or Reset. ok is false when there is none; Outcome says
-// why. An error keeps the position: what is in flight goes on when it is that of
-// ctx, and is made again, by the next Next, when the value itself failed.
+// Next releases the held values and returns the next value, which the caller may use until the next
+// Next, Release or Reset. ok is false if there is no next value; Outcome says why. An error keeps
+// the position. If the error comes from ctx, the values in flight go on. If the value itself
+// failed, the next Next makes it again.
 func (r *Ring[F, T]) Next(ctx context.Context) (f F, ok bool, err error) {
 	r.releaseAll()
 	r.fill(ctx, max(1, r.depth), true)
@@ -91,7 +91,8 @@ func (r *Ring[F, T]) Next(ctx context.Context) (f F, ok bool, err error) {
 	return f, ok, err
 }
 
-// fill begins values until n are in flight. It waits for what the first needs if wait is true.
+// fill begins values until n are in flight. If wait is true, it waits for the input of the first
+// value.
 func (r *Ring[F, T]) fill(ctx context.Context, n int, wait bool) {
 	for len(r.flight) < n {
 		if r.Schedule(ctx, wait && len(r.flight) == 0) != Started {
@@ -122,8 +123,8 @@ func (r *Ring[F, T]) Schedule(ctx context.Context, wait bool) Outcome {
 	return Started
 }
 
-// Share waits for the oldest value in flight and hands it out; it is the caller's until it
-// is released. ok is false when nothing is in flight.
+// Share waits for the oldest value in flight and hands it out; the caller may use it until it is
+// released. ok is false if nothing is in flight.
 func (r *Ring[F, T]) Share(ctx context.Context) (f F, ok bool, err error) {
 	if len(r.flight) == 0 {
 		return f, false, nil
@@ -148,7 +149,7 @@ func (r *Ring[F, T]) Release() {
 		s := r.held[0]
 		r.held = r.held[:copy(r.held, r.held[1:])]
 		r.stage.Abandon(s)
-		if !loan.Debug { // what was handed out is used again
+		if !loan.Debug { // slots that were handed out are used again
 			r.free = append(r.free, s)
 		}
 	}
@@ -166,16 +167,17 @@ func (r *Ring[F, T]) Token() T { return r.token }
 // InFlight returns how many values are in the making or wait to be delivered.
 func (r *Ring[F, T]) InFlight() int { return len(r.flight) }
 
-// Outcome returns that of the last attempt to begin a value.
+// Outcome returns the outcome of the last attempt to begin a value.
 func (r *Ring[F, T]) Outcome() Outcome { return r.outcome }
 
-// Reset drops what is in flight and held, waits until nothing works on it and moves the stream to at.
+// Reset drops the values in flight and held, waits until no goroutine works on them and moves the
+// stream to at.
 func (r *Ring[F, T]) Reset(at T) {
 	r.releaseAll()
 	r.rewind(at)
 }
 
-// rewind drops what is in flight, the newest first, and moves the stream to at.
+// rewind drops the values in flight, the newest first, and moves the stream to at.
 func (r *Ring[F, T]) rewind(at T) {
 	for i := len(r.flight) - 1; i >= 0; i-- {
 		r.stage.Abandon(r.flight[i].slot)

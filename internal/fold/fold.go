@@ -1,4 +1,4 @@
-// Package fold compares names as file systems do that do not tell upper from lower case.
+// Package fold compares names like a file system that ignores case.
 package fold
 
 import (
@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Name returns the spelling that all names share that differ in case only, by Unicode's
-// simple folding.
+// Name returns the same spelling for all names that differ only in case, by Unicode's simple
+// folding.
 func Name(name string) string {
 	return strings.Map(func(r rune) rune {
 		least := r

@@ -1,7 +1,7 @@
 package kernel
 
-// The definitions. Products are converted to float32 before they are added: the
-// language then forbids to fuse them, and all machines agree on every bit.
+// The definitions. Products are converted to float32 before they are added. The language then
+// forbids fusing them, and all machines agree on every bit.
 
 func widenGeneric(dst []float32, src []byte) {
 	dst = dst[:len(src)]

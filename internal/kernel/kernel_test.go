@@ -28,8 +28,8 @@ func randomBytes(r *rand.Rand, n int) []byte {
 
 func draw(t *rapid.T) *rand.Rand { return rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 7)) }
 
-// The tests below hold what the machine runs, assembly where there is some, against
-// the definitions, bit by bit.
+// The tests below compare the code that the machine runs, assembly if there is any, with the
+// definitions, bit by bit.
 
 func TestWiden(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,13 +1,13 @@
-// Package loan notices who uses memory that was lent and taken back.
+// Package loan notices the use of memory that was lent and taken back.
 //
-// A batch of a pipeline is the caller's until the next batch, and the memory of a tensor until Release.
-// Whoever keeps it longer reads what somebody else writes there, and is told nothing. In a program
-// that is built with the tag bivouac_debug,
+// A batch of a pipeline belongs to the caller until the next batch, and the memory of a tensor
+// until Release. A caller that keeps the memory longer reads what another goroutine writes there,
+// and gets no error. In a program that is built with the tag bivouac_debug,
 //
 //   - memory that is taken back is filled with the byte 0xDB, and is not used again;
-//   - what takes it for a tensor, as tensor.Of and Tensor.Check, fails with errs.Closed and says
-//     where it was handed out and where it was taken back;
-//   - a write into it is a panic, with the same places, some time later.
+//   - tensor.Of and Tensor.Check fail with errs.Closed and say where the memory was handed out and
+//     where it was taken back;
+//   - a write into it causes a panic some time later, which names the same places.
 //
-// In other programs all of this costs nothing.
+// In other programs this costs nothing.
 package loan

@@ -28,10 +28,10 @@ func (m *Mark) Set() {
 // IsSet reports whether the memory was handed out.
 func (m *Mark) IsSet() bool { return m.place.Load() != nil }
 
-// fill is what is written over memory that was taken back.
+// fill overwrites memory that was taken back.
 const fill = 0xDB
 
-// kept bounds the memory that is watched; the oldest is let go first.
+// kept bounds the watched memory; the oldest is dropped first.
 const (
 	keptBytes = 32 << 20
 	keptLoans = 1 << 12
@@ -82,13 +82,13 @@ func Check(b []byte) error {
 		if start := uintptr(unsafe.Pointer(unsafe.SliceData(e.memory))); start <= at && at < start+uintptr(len(e.memory)) {
 			return &errs.Error{Kind: errs.Closed, Subject: e.what, Want: "memory that is in use",
 				Got:    fmt.Sprintf("memory that was handed out at %s and taken back at %s", e.lent, e.taken),
-				Remedy: "copy what is to be kept, with Clone"}
+				Remedy: "copy with Clone what you keep"}
 		}
 	}
 	return nil
 }
 
-// Written looks at all memory that is watched, and panics if somebody has written into it.
+// Written checks all watched memory and panics if somebody has written into it.
 func Written() {
 	mu.Lock()
 	defer mu.Unlock()
@@ -106,7 +106,8 @@ func (e *ended) intact() {
 	}
 }
 
-// place is the innermost line of the program that is not of this module, or of a test or example of it.
+// place returns the innermost line of the call stack that lies outside this module, or in one of
+// its tests or examples.
 func place() string {
 	const module = "github.com/bivouac-ml/bivouac"
 	var pcs [48]uintptr

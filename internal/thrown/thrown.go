@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// At returns " at file.go:12", the line of the program at which the panic came that is
-// being recovered, or "". It is called by the deferred function that recovered, or by one
-// that it calls.
+// At returns " at file.go:12", the line at which the panic that is being recovered began, or "". It
+// must be called by the deferred function that recovered, or by a function that it calls.
 func At() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])

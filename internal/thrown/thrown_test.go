@@ -7,7 +7,7 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/thrown"
 )
 
-// recovered returns what At says of a panic of f.
+// recovered returns what At returns for a panic in f.
 func recovered(f func()) (at string) {
 	defer func() {
 		if recover() != nil {

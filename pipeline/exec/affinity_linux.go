@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pin ties the calling goroutine to a thread of its own, and that to the n-th processor that the
-// process may use. Where the system refuses, the thread runs wherever it likes.
+// pin ties the calling goroutine to its own thread, and the thread to the n-th processor that the
+// process may use. If the system refuses, the thread runs on any processor.
 func pin(n int) {
 	runtime.LockOSThread()
 	var allowed, one unix.CPUSet

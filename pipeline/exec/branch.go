@@ -2,8 +2,8 @@ package exec
 
 import "github.com/bivouac-ml/bivouac/tensor"
 
-// selected are the samples of a frame that come to a batch-level node of a
-// branch, packed as if there were no others. Without any it stands for all.
+// selected holds the samples of a frame that reach a batch-level node of a branch, packed as if the
+// frame had no others. An empty selected stands for all samples.
 type selected struct {
 	samples   []int // of the frame, ascending
 	positions []int64
@@ -19,8 +19,8 @@ func (l *selected) sample(s int) int {
 	return l.samples[s]
 }
 
-// lacks reports whether the node does not see a sample, for something that flows
-// into it belongs to a branch that the sample did not take.
+// lacks reports whether the node does not see a sample, because an input belongs to a branch that
+// the sample did not take.
 func (r *run) lacks(s int) bool {
 	for _, id := range r.needs {
 		if !r.value(id, s).DType.Valid() {
@@ -30,7 +30,7 @@ func (r *run) lacks(s int) bool {
 	return false
 }
 
-// leave leaves a sample out of what the node gives.
+// leave leaves a sample out of the node's outputs.
 func (r *run) leave(s int) {
 	for i := range r.node.Specs {
 		t := r.value(r.first+i, s)
@@ -46,7 +46,7 @@ func (r *run) value(id, s int) *tensor.Tensor {
 	return &r.w.local[id]
 }
 
-// doSelected runs a batch-level node for those of n samples that come to it.
+// doSelected runs a batch-level node for the samples, among n, that reach it.
 func (r *run) doSelected(n int) {
 	f, l := r.w.frame, &r.selected
 	l.samples, l.positions, l.slots = l.samples[:0], l.positions[:0], l.slots[:0]

@@ -6,23 +6,22 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
-// A counted node of a branch gives the samples that come to it the numbers 0, 1, 2 …,
-// over all frames. Its random numbers are keyed by these, not by the positions of the
-// samples. So it begins a stage: when that begins, it is known which samples come, and
-// how many came in the frames before. For that a frame begins when the one before it is
-// finished.
+// A counted node of a branch numbers the samples that reach it 0, 1, 2 …, over all frames. Its
+// random numbers are keyed by these numbers, not by the positions of the samples. So the node
+// begins a stage: at that point the executor knows which samples reach it, and how many reached it
+// in earlier frames. For this a frame begins only after the frame before it is finished.
 //
 //	frame k    ── count ── work ──┐ finished
 //	frame k+1                     └─ fetch ── count ── work ──
 
-// counting is what a frame knows of one counted node.
+// counting is what a frame knows about one counted node.
 type counting struct {
-	came      int64   // how many samples came in all frames before; from its stage on, in this one too
+	came      int64   // samples that came in all earlier frames; from its stage on, in this frame too
 	positions []int64 // of the frame's samples: their numbers, where they come
 	slots     []int32 // of these: their numbers in this frame
 }
 
-// restaged returns the graph in which counted nodes begin stages of their own.
+// restaged returns the graph in which each counted node begins a stage.
 func restaged(g *graph.Graph, counted []bool) *graph.Graph {
 	if !slices.Contains(counted, true) {
 		return g
@@ -33,8 +32,8 @@ func restaged(g *graph.Graph, counted []bool) *graph.Graph {
 // Counts reports whether the graph has counted nodes, so that each frame follows another.
 func (e *Executor) Counts() bool { return len(e.plan.counted) > 0 }
 
-// Follow makes f the frame after prev, which was started, or, when prev is nil, the one before
-// which came[i] samples came to counted node i; nil: none. It comes before Start.
+// Follow makes f the frame after prev, which was started. If prev is nil, came[i] samples reached
+// counted node i before f; a nil came means 0. Follow must be called before Start.
 func (f *Frame) Follow(prev *Frame, came []int64) {
 	f.e.chain.Lock()
 	defer f.e.chain.Unlock()
@@ -55,7 +54,8 @@ func (f *Frame) Follow(prev *Frame, came []int64) {
 	}
 }
 
-// Came appends how many samples came to each counted node, this frame included. It is valid after Wait.
+// Came appends how many samples came to each counted node, this frame included. It is valid after
+// Wait.
 func (f *Frame) Came(dst []int64) []int64 {
 	for i := range f.counted {
 		dst = append(dst, f.counted[i].came)
@@ -63,7 +63,7 @@ func (f *Frame) Came(dst []int64) []int64 {
 	return dst
 }
 
-// waits reports whether the frame begins only when the one before it is finished.
+// waits reports whether the frame begins only after the frame before it is finished.
 func (f *Frame) waits() bool {
 	if len(f.counted) == 0 {
 		return false

@@ -1,24 +1,22 @@
 // Package exec runs graphs: the one executor of pipelines, dynamic calls and
 // compiled loops.
 //
-// An iteration is a [Frame]. Its samples are fetched by a pool of I/O
-// goroutines, which may hold a limited number of bytes, and computed by a pool of
-// as many workers as threads were asked for. A task is one sample through a whole
-// segment of the graph: what flows between its operators lies in the worker's
-// memory and stays in its cache; only what leaves the segment is written to the
-// frame, whose memory is laid out once and used again.
+// An iteration is a [Frame]. Its samples are fetched by a pool of I/O goroutines, which may hold a
+// limited number of bytes, and computed by a pool of Config.Threads workers. A task is one sample
+// through a whole segment of the graph: values between its operators lie in the worker's memory and
+// stay in its cache. Only values that leave the segment are written to the frame, whose memory is
+// laid out once and used again.
 //
 //	I/O pool        CPU pool                        frame
 //	fetch sample ─▶ decode ─▶ crop ─▶ normalise ─▶ slab of outputs
 //	(largest first)      (worker's memory)          (one a frame)
 //
-// Iterations overlap as far as their engine starts them; who runs ahead, and how
-// far, is for internal/flow. Graphs without readers whose iterations take less
-// than waking a worker would run on the caller.
+// Iterations overlap if the engine starts several; internal/flow decides how far it runs ahead.
+// Graphs without readers whose iterations take less time than waking a worker run on the caller.
 //
-// Nothing that is computed depends on which worker did it, when, or in what
-// company. Every sample of a frame is tried, so that the error which is
-// reported, that of the first sample, does not depend on it either.
+// No result depends on which worker computed it, when, or beside which other samples. Every sample
+// of a frame is tried, and the error of the first failed sample is reported, so that the error does
+// not depend on the workers either.
 package exec
 
 import (
@@ -39,29 +37,33 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Config says how a graph is run. Only Keyers, and OnError and Limits when a sample fails, enter results.
+// Config says how a graph is run. Only Keyers change results, and if a sample fails also OnError
+// and Limits.
 type Config struct {
 	BatchSize int         // the most samples of a frame
 	Threads   int         // workers
 	Fetchers  int         // I/O goroutines, when there are readers
 	ReadAhead int64       // bytes that fetched samples may take
 	Keyers    []rng.Keyer // of the graph's nodes
-	Counted   []bool      // of the graph's nodes: those of a branch whose Keyer is given, as position and slot, the number of a sample among those that came to the node, and in the frame; nil: none
-	OnError   []OnError   // of its readers; Fail where there is none
-	Limits    op.Limits   // of a sample, and of all that is in flight
+	Counted   []bool      // of the graph's nodes: see count.go; their Keyer gets a sample's number at the node; nil: none is counted
+	OnError   []OnError   // of its readers; nil: Fail
+	Limits    op.Limits   // of a sample, and of all samples in flight
 	InFlight  int         // the most frames at a time, for Limits.MaxTotalBytes; 0: 1
-	Overdue   func(error) // told, by the goroutine that waits, of an operator that works on and on beyond Limits.MaxTime; nil: nobody
+	Overdue   func(error) // called by the waiting goroutine for an operator that exceeds Limits.MaxTime; may be nil
 
 	BytesPerSample int  // of an output whose size is not known, set aside before the data comes
 	Timing         bool // the time of nodes is counted
 	Memory         bool // the memory of outputs is counted
 	Affinity       bool // each worker stays on a processor
 
-	// Pool is one of Threads workers that others use as well; nil: the executor has its own.
+	// Pool is a pool of Threads workers that other executors share. If nil, the executor starts its
+	// own.
 	Pool *Pool
-	// Take has the caller take the outputs of every frame, see Frame.Take; Outputs are empty.
+	// Take means that the caller takes the outputs of every frame (see Frame.Take); Frame.Outputs is
+	// empty.
 	Take bool
-	// Allocate gives the memory of outputs that are taken, aligned to 8; nil: new memory.
+	// Allocate returns memory for outputs that are taken, aligned to 8. If nil, the executor allocates
+	// it.
 	Allocate func(n int) []byte
 }
 
@@ -125,7 +127,8 @@ func (e *Executor) ownPool() *flow.Pool[task] {
 	})
 }
 
-// Close ends all goroutines but those of a shared pool. Every frame must have been abandoned.
+// Close ends all goroutines except the workers of a shared pool. Every frame must have been
+// abandoned.
 func (e *Executor) Close() {
 	if e.io != nil {
 		e.io.Close()
@@ -201,8 +204,8 @@ func (e *Executor) submit(f *Frame) {
 	e.cpu.Submit(f.tasks...)
 }
 
-// step returns how many of n samples make a block: enough to be worth handing over, and so
-// few that no worker waits long for the last block of another when nothing else is to be done.
+// step returns how many of n samples make a block: enough to be worth handing over, and few enough
+// that at the end no worker waits long for the last block of another.
 func (e *Executor) step(n int) int {
 	const blocksPerWorker, worthHanding = 4, int64(50 * time.Microsecond)
 	step := max(1, n/(e.config.Threads*blocksPerWorker))
@@ -248,7 +251,7 @@ func (e *Executor) completed(f *Frame, n int64) {
 	e.finish(f)
 }
 
-// finish makes the outputs and tells who waits.
+// finish makes the outputs and wakes the waiting caller.
 func (e *Executor) finish(f *Frame) {
 	e.conclude(f)
 	f.done <- struct{}{}
@@ -278,8 +281,8 @@ func (e *Executor) conclude(f *Frame) {
 	e.handOn(f)
 }
 
-// Wait returns nil when the frame is computed, or failed, and ctx's error as an
-// errs.Canceled when that ends before.
+// Wait returns nil once the frame is computed or has failed, and ctx's error as an errs.Canceled if
+// ctx ends before.
 func (e *Executor) Wait(ctx context.Context, f *Frame) error {
 	if f.finished {
 		return nil
@@ -316,7 +319,7 @@ func canceled(err error) error { return &errs.Error{Kind: errs.Canceled, Op: "pi
 func (e *Executor) runInline(f *Frame) {
 	w, n := e.worker(e.config.Threads), f.Len()
 	var start time.Time
-	timed := n > 1 || !e.config.Take // one sample is run here whatever it costs
+	timed := n > 1 || !e.config.Take // one sample always runs here
 	if timed {
 		start = time.Now()
 	}
@@ -346,7 +349,7 @@ func (e *Executor) runInline(f *Frame) {
 // Err returns why the frame failed: the error of its first sample that did.
 func (e *Executor) Err(f *Frame) error { return f.err }
 
-// Abandon stops work on the frame, waits until nothing touches it and makes it as new.
+// Abandon stops work on the frame, waits until no goroutine touches it and resets it.
 func (e *Executor) Abandon(f *Frame) {
 	if parked := e.unchain(f); f.started && !f.finished && !f.inline && !parked {
 		f.cancelled.Store(true)
@@ -385,7 +388,7 @@ func (e *Executor) named(f *Frame, s int, n *graph.Node, err error) error {
 	if reader >= 0 {
 		where += e.sources[reader].Describe(f.IDs[reader][s]) + ", "
 	}
-	if e.config.Take { // a batch of its own, of no stream
+	if e.config.Take { // a batch that belongs to no stream
 		where += fmt.Sprintf("sample %d", s)
 	} else {
 		where += fmt.Sprintf("position %d", f.Positions[s])
@@ -393,7 +396,8 @@ func (e *Executor) named(f *Frame, s int, n *graph.Node, err error) error {
 	return errs.Wrap(n.Schema.FullName(), where, err)
 }
 
-// ReadAhead returns the bytes of fetched samples that are held, and the most that ever were.
+// ReadAhead returns the bytes of fetched samples that are held now, and the most that were ever
+// held.
 func (e *Executor) ReadAhead() (now, peak int64) { return e.budget.Used() }
 
 // Specs describes the outputs.

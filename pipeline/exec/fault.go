@@ -6,8 +6,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// OnError says what becomes of a sample that failed, at its reader or in an
-// operator that works on what the reader gave.
+// OnError says what happens to a sample that failed, in its reader or in an operator that works on
+// the reader's sample.
 type OnError uint8
 
 // The policies.
@@ -30,8 +30,8 @@ type Fault struct {
 // replacements is how many samples are tried in place of one.
 const replacements = 16
 
-// excuse decides about a sample that failed in the current stage, by the policy of the
-// reader that it came from. again is true when another sample takes its place: it is on its way.
+// excuse decides about a sample that failed in the current stage, by the policy of its reader.
+// again is true if another sample takes its place and is already being fetched.
 func (e *Executor) excuse(f *Frame, s int) (again bool) {
 	r := f.blame[s]
 	action := Fail
@@ -56,7 +56,8 @@ func (e *Executor) excuse(f *Frame, s int) (again bool) {
 	return true
 }
 
-// Faults returns the samples of the frame that were excused, in order. It is valid after Wait, until Abandon.
+// Faults returns the samples of the frame that were excused, in order. It is valid after Wait,
+// until Abandon.
 func (f *Frame) Faults() []Fault {
 	if !f.faulty.Load() {
 		return nil
@@ -67,7 +68,7 @@ func (f *Frame) Faults() []Fault {
 // Skipped reports whether a sample is not in the outputs.
 func (f *Frame) Skipped(s int) bool { return f.lost[s] == Skip }
 
-// forget makes all samples as if none had failed.
+// forget clears all failures.
 func (f *Frame) forget() {
 	if f.failed.Load() {
 		clear(f.errs)
@@ -82,7 +83,7 @@ func (f *Frame) forget() {
 	f.losses.Store(false)
 }
 
-// compact makes output i, of static samples, that of a frame which lost some.
+// compact removes the lost samples from output i, whose samples are static.
 func (f *Frame) compact(b *tensor.Batch, slab []byte, size int) {
 	kept := 0
 	for s := range f.Len() {
@@ -102,7 +103,7 @@ func (f *Frame) compact(b *tensor.Batch, slab []byte, size int) {
 	b.Offsets, b.Dims = b.Offsets[:kept+1], b.Dims[:kept*b.NDim]
 }
 
-// nothing is a sample of zeros, without any elements where the size is not known.
+// nothing returns a sample of zeros. If the size is not known, the sample has no elements.
 func nothing(spec tensor.Spec, ndim int) tensor.Tensor {
 	shape := make([]int, ndim)
 	for d := range shape {

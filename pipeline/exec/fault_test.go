@@ -39,7 +39,8 @@ func init() {
 		}})
 }
 
-// TestBlocksFailAsSamples: where samples go through a node together, one of them fails as it does alone.
+// TestBlocksFailAsSamples: where samples go through a node together, one of them fails as it does
+// alone.
 func TestBlocksFailAsSamples(t *testing.T) {
 	for _, way := range []string{"", "fail", "error", "panic", "shape"} {
 		for threads := 1; threads <= 3; threads++ {

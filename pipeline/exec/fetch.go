@@ -16,7 +16,7 @@ type fetcher struct {
 	reads []fetch
 }
 
-// fetch is a reader in the hands of a fetcher, and the memory of its block.
+// fetch is a fetcher's use of one reader, and the memory of its block.
 type fetch struct {
 	e      *Executor
 	block  op.Block
@@ -41,7 +41,8 @@ func newFetcher(e *Executor) *fetcher {
 // fetch reads a sample from all readers and passes it on to the workers.
 func (f *fetcher) fetch(t task) {
 	frame, s := t.frame, int(t.lo)
-	// All at once: who holds bytes of one reader while it waits for those of another can wait for ever.
+	// All at once: a goroutine that holds bytes of one reader while it waits for bytes of another
+	// could wait forever.
 	size := f.e.size(frame, s)
 	if err := f.e.checkFetch(frame, s, size); err != nil {
 		f.e.fail(frame, s, f.e.plan.readers[0], err)
@@ -136,8 +137,8 @@ func (r *fetch) Output(i, s, size int) []byte {
 // Scratch implements op.Memory.
 func (r *fetch) Scratch(size int) []byte { return aligned(size) }
 
-// settleFetched ends the first stage of a sample: what is needed later moves
-// into the frame, the memory it was fetched into goes back.
+// settleFetched ends the first stage of a sample. It moves values that are needed later into the
+// frame and recycles the memory that they were fetched into.
 func (e *Executor) settleFetched(f *Frame, s int) {
 	if f.stage > 0 || len(f.loans[s]) == 0 {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Frame is one iteration in flight: what it is about, the memory of its
-// batch-wide values and how far it has come. It is used again and again.
+// Frame is one iteration in flight: its samples, the memory of its batch-wide values and its
+// progress. Frames are reused.
 type Frame struct {
 	// Positions are the stream positions of the samples. The engine sets them, Slots
 	// and IDs, between Begin and Executor.Start.
@@ -30,7 +30,7 @@ type Frame struct {
 	taken   atomic.Int64           // bytes claimed, all together
 	over    atomic.Pointer[excess] // why the frame is refused, or nil
 	e       *Executor
-	loans   [][]loan // what each sample holds of the I/O memory
+	loans   [][]loan // the I/O memory that each sample holds
 	order   []int32  // in which samples are fetched
 	tasks   []task
 
@@ -54,7 +54,7 @@ type Frame struct {
 	done      chan struct{}
 	counted   []counting // of the counted nodes
 	// Of frames that follow each other, under the executor's chain:
-	prev, heir *Frame // the one that this one waits for, and the one that waits for it
+	prev, heir *Frame // the frame that this one waits for, and the frame that waits for it
 	parked     bool   // it is started, and not begun
 	concluded  bool
 }
@@ -150,8 +150,7 @@ func (e *Executor) NewFrame() *Frame {
 	return f
 }
 
-// newOutput returns the batch of a delivered value. That of a static value is
-// laid out once and for all.
+// newOutput returns the batch of a delivered value. The batch of a static value is laid out once.
 func newOutput(v value, slab []byte, n int) *tensor.Batch {
 	b := &tensor.Batch{DType: v.spec.DType, NDim: len(v.spec.Shape), Layout: v.spec.Layout, Data: slab}
 	if v.static {
@@ -173,8 +172,8 @@ func (f *Frame) Begin(n int) {
 	}
 }
 
-// Feed makes samples those of an output of the i-th input of the graph, for each
-// sample of the frame one. They are only read, and must stay until the frame is abandoned.
+// Feed sets the samples of an output of the i-th input of the graph, one for each sample of the
+// frame. The executor only reads them; they must stay unchanged until the frame is abandoned.
 func (f *Frame) Feed(i, output int, samples []tensor.Tensor) { f.values[f.fed[i]+output] = samples }
 
 // Len returns the number of samples.
@@ -185,7 +184,7 @@ func (f *Frame) memory(v *value, id, s, size int) []byte {
 	if v.static && size == v.size {
 		return f.slabs[id][s*size : (s+1)*size : (s+1)*size]
 	}
-	if v.static { // not what was promised, which settle will tell
+	if v.static { // not the promised size; settle reports it
 		return aligned(size)
 	}
 	before := cap(f.own[id][s])
@@ -199,8 +198,8 @@ func (f *Frame) memory(v *value, id, s, size int) []byte {
 	return f.own[id][s]
 }
 
-// settle moves sample s of a value into the frame if it is not there: an alias
-// of a worker's or reader's memory. It refuses a shape that was not promised.
+// settle moves sample s of a value into the frame if the sample still aliases the memory of a
+// worker or reader. It returns an error for a shape that was not promised.
 func (f *Frame) settle(v *value, id, s int) error {
 	t := &f.values[id][s]
 	if v.partial && !t.DType.Valid() {

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
-// allow gives the samples of a block the time that the limits allow, from now on. Without a limit
-// it returns the zero Time.
+// allow starts the time that the limits give the samples of a block. Without a limit it returns the
+// zero Time.
 func (e *Executor) allow(b *op.Binding) (start time.Time) {
 	if e.config.Limits.MaxTime == 0 {
 		return start
@@ -28,7 +28,7 @@ func (e *Executor) overdue(start time.Time, n int) error {
 	return e.config.Limits.CheckTime(time.Since(start), n)
 }
 
-// checkFed fails the samples that came from outside and are beyond the limits.
+// checkFed fails the samples that came from outside and exceed the limits.
 func (e *Executor) checkFed(f *Frame) {
 	for i, n := range e.plan.fed {
 		for o := range n.Specs {
@@ -43,7 +43,7 @@ func (e *Executor) checkFed(f *Frame) {
 	}
 }
 
-// doing is what a worker is at.
+// doing is a worker's present task.
 type doing struct {
 	node     *graph.Node
 	position int64 // of the first of samples
@@ -52,7 +52,7 @@ type doing struct {
 	told     bool // by the goroutine that waits
 }
 
-// begin notes what w does from start on, when somebody watches.
+// begin notes what w does from start on, if its time is watched.
 func (w *worker) begin(r *run, s int, start time.Time) {
 	if start.IsZero() || w.e.config.Overdue == nil {
 		return
@@ -61,7 +61,8 @@ func (w *worker) begin(r *run, s int, start time.Time) {
 	w.doing.Store(&doing{node: r.node, position: w.frame.Positions[r.selected.sample(s)], samples: len(b.Positions), start: start})
 }
 
-// watch returns a channel that tells when to look for operators that take too long, and what ends it.
+// watch returns a channel that ticks when operators should be checked for taking too long, and a
+// function that stops it.
 func (e *Executor) watch() (tick <-chan time.Time, stop func()) {
 	if e.config.Limits.MaxTime == 0 || e.config.Overdue == nil {
 		return nil, func() {}

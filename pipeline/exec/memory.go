@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// checkSize panics with an error that becomes that of the samples, before memory beyond the limit is taken.
+// checkSize panics with an error before memory beyond the limit is taken. The error becomes the
+// error of the samples.
 func (e *Executor) checkSize(what string, n int) {
 	if n >= 0 && int64(n) <= e.config.Limits.MaxBytes {
 		return
@@ -25,7 +26,8 @@ func aligned(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
 }
 
-// grown returns b with length n, in new memory when its capacity is less; the contents are undefined.
+// grown returns b with length n, in new memory if its capacity is less than n. The contents are
+// undefined.
 func grown(b []byte, n int) []byte {
 	if cap(b) < n {
 		return aligned(n)

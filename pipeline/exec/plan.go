@@ -20,11 +20,11 @@ type plan struct {
 	stages  [][]int       // nodes of each stage that have a kernel
 	wide    []bool        // of stages, whether nothing in them stays in a worker's memory and all samples come to all nodes
 	origin  []int         // per node: the reader that its data comes from, an index of readers, or -1
-	asks    []*graph.Node // per node: the reader of its image that tells what it wants, or nil
+	asks    []*graph.Node // per node: the reader of its image, which says what region it wants, or nil
 	counted []*graph.Node // the counted ones
 }
 
-// value is what an output of a node holds.
+// value describes what an output of a node holds.
 type value struct {
 	spec     tensor.Spec
 	static   bool // its size is known before the data, and every sample has it
@@ -99,8 +99,8 @@ func (p *plan) number(e graph.Edge) int { return p.first[e.Node.Index] + e.Outpu
 
 func (p *plan) value(e graph.Edge) *value { return &p.values[p.number(e)] }
 
-// named returns the reader, an index of readers, whose samples output i of n has the
-// name of, or -1: what is made of a file's contents is from that file.
+// named returns the index of the reader whose sample names output i of n has, or -1. Values that
+// are computed from a file's contents keep the name of that file.
 func (p *plan) named(n *graph.Node, i int) int {
 	switch {
 	case n.Reader != nil && i == 0:
@@ -111,8 +111,7 @@ func (p *plan) named(n *graph.Node, i int) int {
 	return -1
 }
 
-// needs returns the values without which a node does not see a sample, of
-// those that samples may lack.
+// needs returns the values that may lack samples and without which a node does not see a sample.
 func (p *plan) needs(n *graph.Node) []int {
 	from := n.Args
 	if n.Schema.Branch != op.Merges {

@@ -2,15 +2,15 @@ package exec
 
 import "github.com/bivouac-ml/bivouac/internal/flow"
 
-// Pool is a set of workers that many executors share, one call after the other: a
-// graph that is made for one call does not cost threads of its own.
+// Pool is a set of workers that many executors share, one call after the other, so that a graph
+// that is made for one call starts no threads.
 type Pool struct {
 	threads int
 	tasks   *flow.Pool[task]
 }
 
-// NewPool starts the goroutines of threads workers. Close must be called, after
-// that of all executors.
+// NewPool starts the goroutines of threads workers. The caller must Close the pool after all
+// executors that use it.
 func NewPool(threads int) *Pool {
 	return &Pool{threads: threads, tasks: flow.NewPool(threads, func(w int, t task) {
 		e := t.frame.e

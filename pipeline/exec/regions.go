@@ -7,15 +7,15 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
-// Where the only reader of an image wants a part of it, no more is made: the node that
-// makes it is run right before its reader, which is asked for that part when
-// the size of the image is known. The results are the same.
+// If the only reader of an image wants a part of it, only this part is computed. The node that
+// makes the image runs right before its reader, and asks the reader for the part once the size of
+// the image is known. The results are the same.
 //
 //	read ─▶ decode ─▶ random_resized_crop ─▶ …
 //	          ▲ wanted?      │ region
 //	          └──────────────┘
 
-// pair notes which nodes ask whom, and moves them there.
+// pair notes which nodes ask which reader, and moves each right before its reader.
 func (p *plan) pair() {
 	p.asks = make([]*graph.Node, len(p.graph.Nodes))
 	uses := make([]int, len(p.values))
@@ -42,7 +42,7 @@ func (p *plan) pair() {
 	}
 }
 
-// ask has the block of r ask its reader what it wants.
+// ask makes the block of r ask its reader which part it wants.
 func (r *run) ask(reader *run) {
 	regional := reader.node.Kernel.(op.Regional)
 	r.block.Binding().Wanted = func(s, height, width int) (op.Region, bool) {

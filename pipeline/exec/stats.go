@@ -9,12 +9,12 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
-// NodeStats is what a node has done since the executor was made.
+// NodeStats counts the work of a node since the executor was made.
 type NodeStats struct {
 	Name    string
 	Reader  bool
 	Samples int64         // that were timed
-	Time    time.Duration // of all workers together; where samples go one by one, that of the first of each block stands for all of it
+	Time    time.Duration // of all workers; if samples go one by one, the first of each block stands for the whole block
 	Outputs []MemoryStats
 }
 
@@ -22,14 +22,14 @@ type NodeStats struct {
 type MemoryStats struct {
 	Batch          int64 // the largest batch
 	Sample         int64 // the largest sample
-	Reserved       int64 // set aside for batches, in all frames; for what never leaves a worker, in all workers
+	Reserved       int64 // set aside for batches in all frames; for values that never leave a worker, in all workers
 	ReservedSample int64 // the most that is set aside for a sample
 }
 
-// clock counts the time of a node in one worker; nobody else writes it.
+// clock counts the time of a node in one worker; only this worker writes it.
 type clock struct {
 	samples, nanos atomic.Int64
-	_              [112]byte // from that of another worker
+	_              [112]byte // keeps the clocks of two workers apart
 }
 
 func (c *clock) add(samples int, d time.Duration) {
@@ -60,7 +60,7 @@ func (e *Executor) used(f *Frame, id, size int) {
 	}
 }
 
-// reserved notes memory of a frame for a sample of a value, which takes the place of less.
+// reserved notes memory of a frame for a sample of a value. It replaces before bytes.
 func (e *Executor) reserved(id, size, before int) {
 	e.usage[id].reserved.Add(int64(size - before))
 	most(&e.usage[id].reservedSample, int64(size))
@@ -114,7 +114,8 @@ func (e *Executor) memoryOf(id int) MemoryStats {
 	return m
 }
 
-// hint returns how many bytes a sample of an output is expected to take: what the node says, or else all.
+// hint returns how many bytes a sample of an output is expected to take: the node's own hint, or
+// else all.
 func hint(n *graph.Node, output, all int) int {
 	const param = "bytes_per_sample_hint"
 	if hints := op.Get[[]int](n.Config, param); n.Config.Given(param) && len(hints) > 0 {

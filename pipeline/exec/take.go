@@ -5,15 +5,15 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Where outputs are taken, a frame does not keep them: each iteration writes the samples
-// into memory of their own, which is the caller's for good. Nothing is gathered.
+// If outputs are taken, a frame does not keep them. Each iteration writes the samples into new
+// memory, which then belongs to the caller. Nothing is gathered.
 
-// Give has the samples of output i written to samples, one for each of the frame, whose
-// shapes lie in what memory they have. It is called between Begin and Start; where it is not, the
-// frame makes samples.
+// Give makes the frame write output i to samples, one tensor for each sample of the frame. Their
+// shapes are written into the memory that the shapes already have. Call Give between Begin and
+// Start; otherwise the frame makes the samples itself.
 func (f *Frame) Give(i int, samples []tensor.Tensor) { f.values[f.e.plan.outputs[i]] = samples }
 
-// provide sets aside what the delivered values of the frame need.
+// provide sets aside the memory that the delivered values of the frame need.
 func (f *Frame) provide() {
 	n := f.Len()
 	for _, id := range f.e.plan.outputs {
@@ -50,8 +50,8 @@ func (e *Executor) allocate(n int) []byte {
 	return aligned(n)
 }
 
-// Take returns the samples of output i of a frame that succeeded, with their memory,
-// and whether they lie one behind the other in one piece of it. Both are the caller's.
+// Take returns the samples of output i of a frame that succeeded. If they lie one after the other
+// in one block of memory, slab is this block. Both belong to the caller.
 func (f *Frame) Take(i int) (samples []tensor.Tensor, slab []byte) {
 	id := f.e.plan.outputs[i]
 	samples, slab = f.values[id][:f.Len()], f.slabs[id]
@@ -60,8 +60,8 @@ func (f *Frame) Take(i int) (samples []tensor.Tensor, slab []byte) {
 	return samples, slab
 }
 
-// release drops what the frame and, when no other is under way, the workers still know of
-// samples that are not theirs.
+// release drops the references of the frame to samples that belong to others. If no other frame is
+// under way, it also drops the workers' references.
 func (e *Executor) release(f *Frame) {
 	if e.underWay == 0 {
 		for _, w := range e.workers {

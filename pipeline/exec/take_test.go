@@ -26,7 +26,7 @@ func init() {
 		}})
 }
 
-// fed makes a graph of an input and what define makes of it.
+// fed makes a graph of an input and the nodes that define adds.
 func fed(t *testing.T, spec tensor.Spec, define func(add func(name string, in ...node) node, in node) []node) *graph.Graph {
 	t.Helper()
 	var b graph.Builder
@@ -73,8 +73,7 @@ func wait(e *exec.Executor, f *exec.Frame) error {
 	return e.Err(f)
 }
 
-// What is taken from a frame stays as it is, whatever the frame does next, and two executors
-// share their threads.
+// Taken outputs do not change when the frame is used again. Two executors share their threads.
 func TestTake(t *testing.T) {
 	g := fed(t, ints, func(add func(string, ...node) node, in node) []node {
 		return []node{add("pass", in), add("total", add("scale", in)), add("length", in)}

@@ -7,10 +7,10 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 )
 
-// This file keeps what a graph needs at once below Limits.MaxTotalBytes. The total is cut into equal parts: one for each
-// frame that may be under way or in use, and one that workers and fetchers halve. A frame is refused when it
-// needs more than its part. So its data alone decides: not the workers, and not the frames beside it. Nothing
-// waits for memory, and no order changes.
+// This file keeps what a graph needs at once below Limits.MaxTotalBytes. The total is cut into
+// equal parts: one for each frame that may be under way or in use, and one that workers and
+// fetchers halve. A frame that needs more than its part fails. So only its data decides, not the
+// workers and not the frames beside it. Nothing waits for memory, and no order changes.
 
 // shares are the parts of the total, in bytes. Without a limit total is 0.
 type shares struct {
@@ -32,10 +32,11 @@ func newShares(c *Config) (s shares) {
 	return s
 }
 
-// excess is why a frame needs more than its part.
+// excess is the reason why a frame needs more than its part.
 type excess struct{ err error }
 
-// open claims what the frame needs whatever its data is, and drops memory that was kept beyond the part.
+// open claims the memory that the frame needs for any data, and drops kept memory that exceeds the
+// part.
 func (e *Executor) open(f *Frame) {
 	if e.shares.total == 0 {
 		return
@@ -79,7 +80,8 @@ func (e *Executor) open(f *Frame) {
 	}
 }
 
-// fixed returns what n samples take of values whose size is known, and the node with the largest.
+// fixed returns the bytes that n samples of values with a known size take, and the node with the
+// largest value.
 func (e *Executor) fixed(n int) (largest *graph.Node, bytes int64) {
 	if !e.config.Take {
 		n = e.config.BatchSize // a frame keeps it
@@ -130,12 +132,12 @@ func (f *Frame) claim(v *value, id, s, size int) error {
 	return nil
 }
 
-// exceed fails the whole frame, whatever its policies are: they are for samples, and the order of computing would
-// decide which sample pays.
+// exceed fails the whole frame under every policy. Policies are for samples, and here the order of
+// computing would decide which sample fails.
 func (f *Frame) exceed(s int, n *graph.Node, need int64) error {
 	h := &f.e.shares
 	return f.refuse(s, n, &errs.Error{Kind: errs.Exhausted,
-		Want:   fmt.Sprintf("at most %d bytes a batch, one of %d parts of Options.Limits.MaxTotalBytes, which is %d", h.frame, h.inFlight+1, h.total),
+		Want:   fmt.Sprintf("at most %d bytes a batch (one of %d parts of Options.Limits.MaxTotalBytes, %d)", h.frame, h.inFlight+1, h.total),
 		Got:    fmt.Sprintf("%s that needs %d bytes or more", f.name(), need),
 		Remedy: "raise Options.Limits.MaxTotalBytes, or lower the batch size or the prefetch depth"})
 }
@@ -155,8 +157,8 @@ func (f *Frame) name() string {
 	return fmt.Sprintf("the batch of %d samples from position %d", f.Len(), f.Positions[0])
 }
 
-// claim panics with an error when the worker's memory for one sample would be larger than its part. For several
-// samples together the error is no decision: they are tried one by one.
+// claim panics with an error when the worker's memory for one sample would be larger than its part.
+// For several samples together the error decides nothing: they are tried one by one.
 func (r *run) claim(size int) {
 	w, h := r.w, &r.w.e.shares
 	if h.total == 0 {
@@ -167,7 +169,7 @@ func (r *run) claim(size int) {
 		return
 	}
 	err := error(&errs.Error{Kind: errs.Exhausted,
-		Want:   fmt.Sprintf("at most %d bytes to work in for each of %d threads, from Options.Limits.MaxTotalBytes, which is %d", h.worker, max(1, w.e.config.Threads), h.total),
+		Want:   fmt.Sprintf("at most %d bytes of working memory for each of %d threads (from Options.Limits.MaxTotalBytes, %d)", h.worker, max(1, w.e.config.Threads), h.total),
 		Got:    fmt.Sprintf("%d bytes, in %s", need, w.frame.name()),
 		Remedy: "raise Options.Limits.MaxTotalBytes, or lower the number of threads"})
 	if !r.trying {
@@ -191,7 +193,7 @@ func (e *Executor) checkFetch(f *Frame, s int, size int64) error {
 		return nil
 	}
 	return f.refuse(s, e.plan.readers[0], &errs.Error{Kind: errs.Exhausted,
-		Want:   fmt.Sprintf("at most %d bytes read for a sample, from Options.Limits.MaxTotalBytes, which is %d", h.fetch/2, h.total),
+		Want:   fmt.Sprintf("at most %d bytes read for a sample (from Options.Limits.MaxTotalBytes, %d)", h.fetch/2, h.total),
 		Got:    fmt.Sprintf("%d bytes, in %s", size, f.name()),
 		Remedy: "raise Options.Limits.MaxTotalBytes, or lower the prefetch depth"})
 }

@@ -29,7 +29,7 @@ type worker struct {
 	doing   atomic.Pointer[doing] // nil between operators, and where nobody watches
 }
 
-// run is a node in the hands of a worker, and the memory of its block.
+// run is a worker's use of one node, and the memory of its block.
 type run struct {
 	w     *worker
 	node  *graph.Node
@@ -43,7 +43,7 @@ type run struct {
 	count            int      // number of a counted node, or -1
 	at               int      // the first sample of the block in the frame
 	selected         selected // the samples of a batch-level run that some do not come to
-	trying           bool     // what fails is tried again, one sample at a time
+	trying           bool     // failed blocks are tried again, one sample at a time
 }
 
 type port struct {
@@ -151,8 +151,8 @@ func (e *Executor) now() (t time.Time) {
 	return t
 }
 
-// allThrough takes the samples lo to hi through each node of a segment at once. It returns
-// false when one failed, which only taking them one by one tells apart.
+// allThrough takes the samples lo to hi through each node of a segment at once. It returns false if
+// a sample failed. The caller then takes them one by one to find which.
 func (w *worker) allThrough(f *Frame, stage, lo, hi int) bool {
 	w.frame, w.sample = f, lo
 	ok := true
@@ -214,7 +214,7 @@ func (w *worker) batchThrough(f *Frame, stage int) {
 			r.clock.add(f.Len(), time.Since(start))
 		}
 		for _, err := range f.errs[:f.Len()] {
-			if err != nil { // what all samples make together is nobody's fault
+			if err != nil { // no single sample is at fault
 				f.failed.Store(true)
 			}
 		}
@@ -293,8 +293,8 @@ func (r *run) run(f *Frame, s int) {
 	r.w.scratch.reset()
 }
 
-// kernel runs the kernel; its panic is the error of the samples, so that one
-// broken operator does not take a training job with it.
+// kernel runs the kernel. A panic becomes the error of the samples, so that one broken operator
+// does not end a training job.
 func (r *run) kernel() (err error) {
 	defer recovered(&err)
 	return r.node.Kernel.Run(&r.block)

@@ -27,7 +27,8 @@ func NumberedName(s *op.Schema, _ int, taken func(string) bool) string {
 	return name
 }
 
-// numberedName is NumberedName where the numbers below from are known to be taken; 1 is the operator's name.
+// numberedName works like NumberedName if the numbers below from are known to be taken. Number 1 is
+// the operator's name.
 func numberedName(s *op.Schema, from int, taken func(string) bool) (name string, number int) {
 	for number = max(from, 1); ; number++ {
 		if name = s.FullName(); number > 1 {
@@ -39,9 +40,9 @@ func numberedName(s *op.Schema, from int, taken func(string) bool) (name string,
 	}
 }
 
-// Add appends a node. The sources of argument inputs, Argument.From, are Edges.
-// An empty name becomes what b.Name gives: by default that of the operator, by which
-// random numbers are keyed, so that new nodes of other operators change nothing.
+// Add appends a node. The sources of argument inputs, Argument.From, are Edges. An empty name
+// becomes the result of b.Name: by default the operator's name, with a number if it is taken.
+// Random numbers are keyed by this name, so that new nodes of other operators change nothing.
 func (b *Builder) Add(operator, name string, inputs []Edge, args map[string]op.Argument) (*Node, error) {
 	s, err := op.Lookup(operator)
 	if err != nil {
@@ -50,7 +51,7 @@ func (b *Builder) Add(operator, name string, inputs []Edge, args map[string]op.A
 	return b.AddSchema(s, name, inputs, args)
 }
 
-// AddSchema is Add for an operator that need not be registered.
+// AddSchema works like Add, for an operator that need not be registered.
 func (b *Builder) AddSchema(s *op.Schema, name string, inputs []Edge, args map[string]op.Argument) (*Node, error) {
 	var err error
 	n := &Node{Schema: s, Inputs: inputs, named: name != ""}
@@ -95,8 +96,8 @@ func (b *Builder) append(n *Node) {
 	b.nodes = append(b.nodes, n)
 }
 
-// numbered returns what NumberedName does, in a time that does not depend on how many nodes
-// there are: a number that is taken stays so.
+// numbered returns the same name as NumberedName, in a time that does not depend on the number of
+// nodes: a number that is taken stays taken.
 func (b *Builder) numbered(s *op.Schema, taken func(string) bool) string {
 	if b.numbers == nil {
 		b.numbers = map[string]int{}
@@ -163,8 +164,8 @@ func (b *Builder) arguments(n *Node, set map[string]op.Argument) error {
 	return nil
 }
 
-// Graph returns the graph of outputs: the nodes that they and sinks need, those that
-// are to be kept for their effects, and no others.
+// Graph returns the graph of outputs. It has the nodes that outputs and sinks need, the nodes that
+// are kept for their effects, and no others.
 func (b *Builder) Graph(outputs []Edge, sinks ...Edge) (*Graph, error) {
 	if len(outputs) == 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "graph", Want: "at least one output", Got: "none"}

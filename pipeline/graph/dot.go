@@ -13,8 +13,8 @@ type DotOptions struct {
 	Colors  bool // the device of an operator as a colour
 }
 
-// DOT returns the graph in the language of graphviz, as DALI draws its own: with
-// the operator behind each output that makes it contiguous, depth first from the outputs.
+// DOT returns the graph in the language of graphviz, drawn like DALI's: depth first from the
+// outputs, with an operator after each output that makes it contiguous.
 func (g *Graph) DOT(o DotOptions) []byte {
 	d := drawing{options: o, seen: map[string]bool{}, consumers: map[Edge][]consumer{}}
 	delivered := map[Edge]bool{}
@@ -26,7 +26,7 @@ func (g *Graph) DOT(o DotOptions) []byte {
 			d.add(contiguous+name, contiguousData+name, []Edge{e})
 		}
 	}
-	for _, n := range g.Nodes { // what is kept though nothing uses it
+	for _, n := range g.Nodes { // nodes that are kept though nothing uses them
 		d.visit(n)
 	}
 	d.b.WriteString("digraph graphname {\n")
@@ -37,7 +37,7 @@ func (g *Graph) DOT(o DotOptions) []byte {
 	return d.b.Bytes()
 }
 
-// Names of the operators that make outputs contiguous, and of what they give.
+// Names of the operators that make outputs contiguous, and of their results.
 const (
 	contiguous     = "__MakeContiguous_CpuToCpu_"
 	contiguousData = "contiguous_cpu_to_cpu_"
@@ -56,7 +56,7 @@ type drawing struct {
 type box struct {
 	name    string
 	node    *Node    // nil for one that makes an output contiguous
-	outputs []string // names of what it gives
+	outputs []string // names of its outputs
 }
 
 // consumer is an operator that takes an edge as its input-th.
@@ -65,7 +65,7 @@ type consumer struct {
 	input int
 }
 
-// visit adds a node behind those that it needs.
+// visit adds a node after the nodes that it needs.
 func (d *drawing) visit(n *Node) {
 	if d.seen[n.Name] {
 		return
@@ -131,8 +131,8 @@ func (d *drawing) draw(b box) {
 	d.b.WriteByte('\n')
 }
 
-// childrenOf returns the operators that take what b gives: output by output, each
-// in the order of the drawing.
+// childrenOf returns the operators that take an output of b: output by output, each in the order of
+// the drawing.
 func (d *drawing) childrenOf(b box) []string {
 	if b.node == nil {
 		return nil

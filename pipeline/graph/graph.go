@@ -1,11 +1,10 @@
-// Package graph is the intermediate form of operators and what flows between
-// them. A pipeline, a cached call of dynamic mode and a compiled loop all become
-// a [Graph], which pipeline/exec runs.
+// Package graph is the intermediate form of operators and the data that flows between them. A
+// pipeline, a cached call of dynamic mode and a compiled loop all become a [Graph], which
+// pipeline/exec runs.
 //
-// A graph is made with a [Builder], which refuses at once what cannot work:
-// unknown operators and arguments, wrong numbers and types of inputs, shapes
-// that do not fit. Every error names the node and the input or argument, what
-// was expected and what was found.
+// A graph is made with a [Builder], which returns an error at once for unknown operators and
+// arguments, wrong numbers and types of inputs, and shapes that do not fit. Every error names the
+// node and the input or argument, what was expected and what was found.
 //
 // # Stages
 //
@@ -25,9 +24,9 @@
 //
 // # Inputs
 //
-// An input is fed from outside. Often nothing is known of it before the first
-// data: then the nodes behind it are checked as far as they can be, and
-// [Graph.Specialize] makes the graph in which all are described.
+// An input is fed from outside. Often nothing is known about it before the first data. Then the
+// nodes after it are checked as early as possible, and [Graph.Specialize] makes the graph in which
+// all nodes are described.
 package graph
 
 // Graph is a checked graph whose every node contributes to an output. It is
@@ -37,11 +36,11 @@ type Graph struct {
 	Outputs []Edge
 	Stages  int
 
-	declared []string // of outputs: the names of their nodes before Merged; nil: those of now
+	declared []string // of outputs: the names of their nodes before Merged; nil: the present names
 }
 
-// Delivered returns the name that the node of output i was declared with. Where Merged put
-// another in its place, it is not that one's: DALI names what it puts behind an output before it merges.
+// Delivered returns the name that the node of output i was declared with, even if Merged put
+// another node in its place: DALI names the node that it adds after an output before it merges.
 func (g *Graph) Delivered(i int) string {
 	if g.declared != nil {
 		return g.declared[i]
@@ -60,9 +59,9 @@ func (g *Graph) Readers() []*Node {
 	return list
 }
 
-// DepthFirst returns the nodes with their inputs before them: those of one output after the
-// other, then what is kept for itself, then the rest. It is the order in which DALI gets them;
-// its executor runs the first of them, as many as run says, and leaves out sinks.
+// DepthFirst returns the nodes with their inputs before them: the nodes of one output after the
+// other, then the nodes that are kept without being used, then the rest. DALI gets its nodes in
+// this order. Its executor runs the first run nodes and leaves out sinks.
 func (g *Graph) DepthFirst() (nodes []*Node, run int) {
 	seen := make([]bool, len(g.Nodes))
 	var visit func(n *Node)
@@ -91,8 +90,8 @@ func (g *Graph) DepthFirst() (nodes []*Node, run int) {
 	return nodes, run
 }
 
-// Behind returns the graph in which each node that is picked begins a segment of its own: all
-// that flows into it was computed, for all samples, in stages before.
+// Behind returns the graph in which each picked node begins its own segment: earlier stages compute
+// all its inputs, for all samples.
 func (g *Graph) Behind(picked func(n *Node) bool) *Graph {
 	out, _ := g.rewrite(nil, func(n *Node) error { // which fails where the function does
 		if n.Kernel == nil {
@@ -110,8 +109,8 @@ func (g *Graph) Behind(picked func(n *Node) bool) *Graph {
 	return out
 }
 
-// rewrite returns a copy of g in which the node that replaced has for another, with the same inputs,
-// stands for it, and change was called for every node, in order.
+// rewrite returns a copy of g. A node that is a key of replaced gives way to its value, which has
+// the same inputs. rewrite calls change for every node, in order.
 func (g *Graph) rewrite(replaced map[*Node]*Node, change func(n *Node) error) (*Graph, error) {
 	out := &Graph{}
 	copies := map[*Node]*Node{} // of those that are not replaced
@@ -144,7 +143,7 @@ func (g *Graph) rewrite(replaced map[*Node]*Node, change func(n *Node) error) (*
 	return out, nil
 }
 
-// standIn returns the node that is in the place of n.
+// standIn returns the node that replaces n, or n.
 func standIn(replaced map[*Node]*Node, n *Node) *Node {
 	if other, ok := replaced[n]; ok {
 		return other

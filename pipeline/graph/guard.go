@@ -7,14 +7,14 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// guard says which samples there are of a value: those for which a predicate is
-// true, side 0, or false, side 1.
+// guard says which samples a value has: the samples whose predicate is true (side 0) or false (side
+// 1).
 type guard struct {
 	predicate Edge
 	side      int
 }
 
-// guards returns what is known of the samples that e has.
+// guards returns what is known about the samples of e.
 func (e Edge) guards() []guard {
 	list := e.Node.guards
 	if p, ok := e.Node.predicate(); ok && e.Node.Schema.Branch == op.Splits {
@@ -31,8 +31,8 @@ func (n *Node) predicate() (Edge, bool) {
 	return n.Args[0], true
 }
 
-// guard learns which samples come to the node. It refuses inputs of both sides of
-// a predicate, which have no sample in common.
+// guard learns which samples come to the node. It returns an error for inputs from both sides of a
+// predicate, because they have no sample in common.
 func (n *Node) guard() error {
 	p, by := n.predicate()
 	if n.Schema.Branch == op.Merges && by {
@@ -40,7 +40,7 @@ func (n *Node) guard() error {
 			for _, g := range e.guards() {
 				if g.predicate == p && g.side != i {
 					return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: fmt.Sprintf("node %s, input %d", n.Name, i),
-						Want: "the other side of what the predicate divided", Got: e.String()}
+						Want: "an input from the other side of the predicate", Got: e.String()}
 				}
 			}
 		}

@@ -8,19 +8,19 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// inputSchema describes inputs of graphs: DALI's external_source, of which the
-// graph knows no more than that something comes out of it.
+// inputSchema describes inputs of graphs: DALI's external_source. The graph knows only that it has
+// outputs.
 var inputSchema = op.Schema{
 	Name: "external_source", Doc: "Gives what it is fed from outside.", Stateful: true,
 	Outputs: []op.Port{{Name: "data", Doc: "what was fed"}},
 }
 
-// Input appends an input: a node whose outputs are fed from outside, one tensor
-// a sample each. specs are what is declared about them; without any, nothing is.
+// Input appends an input: a node whose outputs are fed from outside, one tensor a sample each.
+// specs declare what is known about the outputs; they may be empty.
 //
-// An output with dtype, shape (of the right rank) and layout is known at once. Of any other
-// only the data will tell: what depends on it is checked as far as it can be,
-// and described by [Graph.Specialize].
+// An output with dtype, shape (of the right rank) and layout is known at once. Any other output is
+// known only once there is data. Nodes that depend on it are checked as early as possible, and
+// [Graph.Specialize] describes them.
 func (b *Builder) Input(name string, outputs int, specs []tensor.Spec) (*Node, error) {
 	n := &Node{Schema: &inputSchema, Fed: true}
 	var err error
@@ -84,10 +84,10 @@ func (g *Graph) Known() bool {
 	return true
 }
 
-// Specialize returns the graph for inputs as the first data shows them: specs[i]
-// describes the outputs of the i-th node of Fed, with dtype and rank. What
-// does not agree with what was declared is an errs.Mismatch, what an operator
-// does not take an errs.Invalid as from [Builder.Add]. g remains as it is.
+// Specialize returns the graph for inputs as the first data shows them: specs[i] describes the
+// outputs of the i-th node of Fed, with dtype and rank. A spec that contradicts the declaration is
+// an errs.Mismatch. A spec that an operator does not take is an errs.Invalid, as in [Builder.Add].
+// Specialize does not change g.
 func (g *Graph) Specialize(specs [][]tensor.Spec) (*Graph, error) {
 	fed := 0
 	return g.rewrite(nil, func(n *Node) error {
@@ -108,7 +108,7 @@ func (g *Graph) Specialize(specs [][]tensor.Spec) (*Graph, error) {
 	})
 }
 
-// describe makes specs those of the outputs of an input of the graph.
+// describe sets the specs of the outputs of an input of the graph.
 func (n *Node) describe(specs []tensor.Spec) error {
 	if len(specs) != len(n.declared) {
 		return inputError(n, fmt.Sprintf("%d outputs", len(n.declared)), fmt.Sprint(len(specs)))

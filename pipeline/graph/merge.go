@@ -6,11 +6,12 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// Merged returns the graph in which nodes that are written the same, with the same
-// operator, inputs and arguments, are one, the first of them depth first. Readers, inputs, what draws random numbers,
-// has a state or effects or has a name that was given to it stays as it is, what is preserved stays beside
-// others. alike makes exceptions of nodes that draw random numbers: two that are written the same draw the
-// same. It may be nil. All this is as in DALI, whose checkpoints tell.
+// Merged returns the graph in which equal nodes, with the same operator, inputs and arguments, are
+// merged into the one that a depth-first walk visits first. Readers, inputs, and nodes that draw
+// random numbers, have a state or effects, or were given a name are not merged. Preserved nodes
+// stay beside the merged node. alike makes exceptions for nodes that draw random numbers: if it
+// returns true, equal nodes draw the same numbers and are merged. alike may be nil. All this
+// follows DALI, as its checkpoints show.
 func (g *Graph) Merged(alike func(n *Node) bool) (*Graph, error) {
 	first := map[string]*Node{}
 	replaced := map[*Node]*Node{}
@@ -33,7 +34,7 @@ func (g *Graph) Merged(alike func(n *Node) bool) (*Graph, error) {
 	return g.rewrite(replaced, func(*Node) error { return nil })
 }
 
-// automatic is how the names that DALI makes begin.
+// automatic is the prefix of the names that DALI makes.
 const automatic = "__"
 
 func (n *Node) mergeable(alike func(n *Node) bool) bool {

@@ -94,8 +94,8 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// What is the same through what is the same is the same; two of what has a state
-// or draws are two.
+// Equal nodes whose inputs are equal nodes are merged. Nodes with a state or random numbers are
+// not.
 func TestMergedChains(t *testing.T) {
 	var b Builder
 	u := add(t, &b, "random.coin_flip", "", nil)
@@ -148,7 +148,7 @@ func TestMergedIntoPreserved(t *testing.T) {
 	}
 }
 
-// Whether two that draw are one is for the mode to say.
+// The mode decides whether two nodes that draw random numbers are merged.
 func TestMergedDraws(t *testing.T) {
 	var b Builder
 	u, v := add(t, &b, "random.coin_flip", "", op.Args{"seed": 3}), add(t, &b, "random.coin_flip", "", op.Args{"seed": 3})

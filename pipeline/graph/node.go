@@ -12,11 +12,11 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Node is an operator in its place.
+// Node is one use of an operator in a graph.
 type Node struct {
 	Index int    // in Graph.Nodes
 	Name  string // unique in the graph
-	// Draws names the node whose random numbers it draws; empty: its own.
+	// Draws names the node whose random numbers it draws. Empty means its own.
 	Draws  string
 	Schema *op.Schema
 	Config *op.Config
@@ -25,13 +25,13 @@ type Node struct {
 	Specs  []tensor.Spec // of the outputs; zero where they are not known yet, see Known
 	Kernel op.Kernel     // nil for a reader and an input of the graph
 	Reader *reader.Opener
-	// Fed marks an input of the graph, whose values come from outside; its Specs
-	// are what was declared about them.
+	// Fed marks an input of the graph, whose values come from outside; its Specs are the declared
+	// ones.
 	Fed   bool
 	Stage int
-	// Partial marks outputs that may lack samples, those of a branch.
+	// Partial marks outputs of a branch, which may lack samples.
 	Partial bool
-	// Seed is that of the operator; seeded is false when it takes the pipeline's.
+	// Seed is the operator's own seed. seeded is false if it uses the pipeline's seed.
 	Seed   uint64
 	Seeded bool
 
@@ -41,7 +41,7 @@ type Node struct {
 	named    bool          // the name was given
 }
 
-// Edge is an output of a node, and as such an input of others.
+// Edge is an output of a node, which other nodes take as input.
 type Edge struct {
 	Node   *Node
 	Output int
@@ -63,8 +63,8 @@ func (e Edge) named(node string) string {
 	return fmt.Sprintf("%s[%d]", node, e.Output)
 }
 
-// Params returns the names of the parameters that take a value per sample: the
-// i-th of them takes that of Args[i].
+// Params returns the names of the parameters that take a value per sample: the i-th parameter takes
+// the value of Args[i].
 func (n *Node) Params() []string { return n.params }
 
 // Named reports whether the node was given its name.
@@ -75,7 +75,7 @@ func (n *Node) Shuffled() bool {
 	return op.Get[bool](n.Config, "random_shuffle") || op.Get[bool](n.Config, "shuffle_after_epoch")
 }
 
-// SeedOr returns the seed of the operator, or that of the pipeline when it has none.
+// SeedOr returns the seed of the operator, or pipeline if the operator has no seed.
 func (n *Node) SeedOr(pipeline uint64) uint64 {
 	if n.Seeded {
 		return n.Seed
@@ -83,9 +83,8 @@ func (n *Node) SeedOr(pipeline uint64) uint64 {
 	return pipeline
 }
 
-// Known reports whether the node's outputs are described: those of an input of
-// the graph need dtype, rank and layout, those of an operator that all which
-// flows into it is known.
+// Known reports whether the node's outputs are described. The outputs of an input of the graph need
+// dtype, rank and layout. The outputs of an operator are known if all its inputs are.
 func (n *Node) Known() bool {
 	return !slices.ContainsFunc(n.Specs, func(s tensor.Spec) bool { return !s.DType.Valid() })
 }
@@ -130,7 +129,7 @@ func (n *Node) render(name func(Edge) string, arguments func(source func(int) st
 	return b.String()
 }
 
-// kept reports whether the node stays though nothing uses its outputs.
+// kept reports whether the node stays even if nothing uses its outputs.
 func (n *Node) kept() bool { return n.Schema.Keep || op.Get[bool](n.Config, "preserve") }
 
 // from returns the edges that flow into the node.
@@ -184,7 +183,7 @@ func (n *Node) partial() bool {
 	return slices.ContainsFunc(from, func(e Edge) bool { return e.Node.Partial })
 }
 
-// infer learns what n gives, unless something that flows into it is not known yet.
+// infer derives the specs of n's outputs, unless an input is not known yet.
 func (n *Node) infer() error {
 	if n.Kernel == nil || slices.ContainsFunc(n.from(), func(e Edge) bool { return !e.Spec().DType.Valid() }) {
 		return nil

@@ -9,11 +9,12 @@ import (
 	"testing"
 )
 
-// wide matches the registers that only AVX-512 has. The assembler takes them without a word and encodes
-// an instruction that other processors refuse with SIGILL.
+// wide matches the registers that only AVX-512 has. The assembler takes them without a word and
+// encodes an instruction that other processors refuse with SIGILL.
 var wide = regexp.MustCompile(`\b(Z[0-9]+|[XY](1[6-9]|2[0-9]|3[01])|K[0-7])\b`)
 
-// needsMore returns the lines of functions that use registers of AVX-512 and do not say so by their name.
+// needsMore returns the lines of functions that use registers of AVX-512 and do not say so by their
+// name.
 func needsMore(source string) []string {
 	var out []string
 	function := ""
@@ -30,8 +31,9 @@ func needsMore(source string) []string {
 	return out
 }
 
-// A function runs on every processor that its name asks for: registers 16 to 31, masks and 512-bit vectors
-// are for functions with AVX512 in their name, which callers reach after a look at the processor.
+// A function runs on every processor that its name asks for: registers 16 to 31, masks and 512-bit
+// vectors are for functions with AVX512 in their name, which callers reach after a look at the
+// processor.
 func TestAssemblyKeepsToItsInstructionSet(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Exported counts the exported names of each public package below root: top-level constants, variables, types and
-// functions, and methods of exported types. Fields and methods of interfaces are not counted, because they are
-// read with their type. Methods of an internal type count where an alias opens it. A name that several platforms
-// declare counts once. A package is public unless it is a command, an example, a benchmark, or lies in a folder
-// "internal".
+// Exported counts the exported names of each public package below root: top-level constants,
+// variables, types and functions, and methods of exported types. Fields and methods of interfaces
+// are not counted, because they are read with their type. Methods of an internal type count where
+// an alias opens it. A name that several platforms declare counts once. A package is public unless
+// it is a command, an example, a benchmark, or lies in a folder "internal".
 func Exported(root, module string) (map[string]int, error) {
 	pkgs, err := sources(token.NewFileSet(), root)
 	if err != nil {
@@ -98,8 +98,8 @@ func opened(s *ast.TypeSpec, imports map[string]string, pkgs map[string]*source)
 	return out
 }
 
-// CheckExported compares the counts of packages with the limits. A limit is exact, so that a name that goes
-// lowers it: a later one cannot take its place unseen.
+// CheckExported compares the counts of packages with the limits. A limit is exact, so that a name
+// that goes lowers it: a later one cannot take its place unseen.
 func CheckExported(counts, limits map[string]int) []Violation {
 	var out []Violation
 	for _, p := range slices.Sorted(maps.Keys(counts)) {

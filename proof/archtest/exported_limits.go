@@ -1,7 +1,8 @@
 package archtest
 
-// ExportedLimits returns how many exported names each public package has; see Exported. Lower a number when names
-// go. Raise one only for a name that users of the package need, in the commit that adds the name.
+// ExportedLimits returns how many exported names each public package has; see Exported. Lower a
+// number when names go. Raise one only for a name that users of the package need, in the commit
+// that adds the name.
 func ExportedLimits() map[string]int {
 	return map[string]int{
 		".":                               39,

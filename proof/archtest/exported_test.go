@@ -67,7 +67,8 @@ var W map[string]*inner.Deep
 	"cmd/x/main.go":           "package main\n\nfunc Main() {}\n",
 }
 
-// a exports C, V, T, T.Get, T.Set, List, List.Len, I, Opened, Opened.Method, Closed, F, W and Platform.
+// a exports C, V, T, T.Get, T.Set, List, List.Len, I, Opened, Opened.Method, Closed, F, W and
+// Platform.
 func TestExportedCounts(t *testing.T) {
 	dir := writeModule(t, exportingModule)
 	got, err := Exported(dir, "example.com/m")

@@ -15,8 +15,9 @@ func internals(f *ast.File, module string) map[string]string {
 	return out
 }
 
-// Leaks lists exported declarations of public packages that name a type of an internal package: callers in other
-// modules could neither write nor read such a type. Fields and methods that are not exported may.
+// Leaks lists exported declarations of public packages that name a type of an internal package:
+// callers in other modules could neither write nor read such a type. Fields and methods that are
+// not exported may.
 func Leaks(root, module string) ([]Violation, error) {
 	pkgs, err := sources(token.NewFileSet(), root)
 	if err != nil {
@@ -118,14 +119,16 @@ type Leak struct {
 	Reason string
 }
 
-// Leaking lists the exported declarations that may name an internal type. The list gets shorter, not longer.
+// Leaking lists the exported declarations that may name an internal type. The list gets shorter,
+// not longer.
 func Leaking() []Leak {
 	return []Leak{
 		{"store/local: New", "tests run the store on file systems in memory"},
 	}
 }
 
-// CheckLeaks compares leaks with the list: a violation a leak that is not on it, and one a row that no leak needs.
+// CheckLeaks compares leaks with the list: a violation a leak that is not on it, and one a row that
+// no leak needs.
 func CheckLeaks(leaks []Violation, allowed []Leak) []Violation {
 	var out []Violation
 	listed, needed := map[string]bool{}, map[string]bool{}

@@ -42,7 +42,8 @@ func Load(root, module string) ([]Package, error) {
 	return pkgs, nil
 }
 
-// parse calls see with each non-test Go file below root, and with the folder that it is in, relative to root.
+// parse calls see with each non-test Go file below root, and with the folder that it is in,
+// relative to root.
 func parse(fset *token.FileSet, root string, mode parser.Mode, see func(rel string, f *ast.File) error) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {

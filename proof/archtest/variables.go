@@ -34,16 +34,16 @@ type source struct {
 	results map[string]string          // function -> the type of its first result
 }
 
-// Changes lists the places in non-test files below root that change a package variable after the program has
-// started, or let others change it:
+// Changes lists the places in non-test files below root that change a package variable after the
+// program has started, or let others change it:
 //
 //   - an assignment to it, to its field or to its element;
 //   - its address, and calls of delete, clear and copy on it;
 //   - a call of a method of its type with a pointer receiver;
 //   - its declaration, if its type is of package sync or sync/atomic, or a struct with such a field.
 //
-// Functions named init belong to the start. Changes reads syntax, not types, so that it sees the files of every
-// platform. It does not follow a variable whose type another package declares.
+// Functions named init belong to the start. Changes reads syntax, not types, so that it sees the
+// files of every platform. It does not follow a variable whose type another package declares.
 func Changes(root, module string) ([]Change, error) {
 	fset := token.NewFileSet()
 	pkgs, err := sources(fset, root)
@@ -130,8 +130,8 @@ func resultType(f *ast.FuncType) string {
 	return typeName(f.Results.List[0].Type)
 }
 
-// declaredType is the name of the type of the i-th variable of s, or "" where the declaration does not say it.
-// It is "f()" for the result of a function f of the package.
+// declaredType is the name of the type of the i-th variable of s, or "" where the declaration does
+// not say it. It is "f()" for the result of a function f of the package.
 func declaredType(s *ast.ValueSpec, i int) string {
 	switch {
 	case s.Type != nil:
@@ -175,8 +175,8 @@ func callType(e *ast.CallExpr) string {
 	return ""
 }
 
-// typeName is the name of a type without pointers, elements of arrays and arguments. A struct has the name of
-// its first field of package sync or sync/atomic.
+// typeName is the name of a type without pointers, elements of arrays and arguments. A struct has
+// the name of its first field of package sync or sync/atomic.
 func typeName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -204,8 +204,8 @@ func typeName(e ast.Expr) string {
 // guards reports whether t is a type for variables that change: a lock, a pool or an atomic.
 func guards(t string) bool { return strings.HasPrefix(t, "sync.") || strings.HasPrefix(t, "atomic.") }
 
-// synchronized lists the variables whose type says that they change: locks, pools, atomics, and structs of the
-// package that have one of these in a field.
+// synchronized lists the variables whose type says that they change: locks, pools, atomics, and
+// structs of the package that have one of these in a field.
 func (p *source) synchronized() []Change {
 	var out []Change
 	for _, name := range slices.Sorted(maps.Keys(p.types)) {
@@ -321,7 +321,8 @@ func (v *visitor) note(p *source, name, how string, at ast.Node) {
 	})
 }
 
-// variable is the package variable that e is, or is a part of; nil where e is part of something else.
+// variable is the package variable that e is, or is a part of; nil where e is part of something
+// else.
 func (v *visitor) variable(e ast.Expr) (*source, string) {
 	switch e := e.(type) {
 	case *ast.Ident:

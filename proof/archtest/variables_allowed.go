@@ -58,8 +58,8 @@ func Variables() []Variable {
 	}
 }
 
-// CheckVariables compares the changes that a tree has with the list: a violation a change of a variable that is
-// not on it, and one a row that no change needs any more.
+// CheckVariables compares the changes that a tree has with the list: a violation a change of a
+// variable that is not on it, and one a row that no change needs any more.
 func CheckVariables(changes []Change, allowed []Variable) []Violation {
 	var out []Violation
 	listed, needed := map[string]Keep{}, map[string]bool{}

@@ -21,7 +21,8 @@ func TestPackageVariablesDoNotChange(t *testing.T) {
 	}
 }
 
-// Each line with a comment changes a variable in the way that the comment says; the others must not be reported.
+// Each line with a comment changes a variable in the way that the comment says; the others must not
+// be reported.
 func TestChangesAreSeen(t *testing.T) {
 	changes := writeAndRead(t, map[string]string{
 		"a/a.go": `package a
@@ -106,8 +107,8 @@ func F() {
 
 type seen struct{ marked, found []string }
 
-// writeAndRead writes files into a module and returns what the comments in them announce and what Changes finds,
-// as "place: how".
+// writeAndRead writes files into a module and returns what the comments in them announce and what
+// Changes finds, as "place: how".
 func writeAndRead(t *testing.T, files map[string]string) seen {
 	t.Helper()
 	dir := writeModule(t, files)

@@ -12,8 +12,8 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// sharedVectors holds what DALI's random operators draw; a clone alone does not
-// have it, and tests the copies in testdata.
+// sharedVectors holds numbers that DALI's random operators drew. A plain clone lacks this folder
+// and tests the copies in testdata.
 const sharedVectors = "../../../shared/vectors/dali/rng"
 
 type daliSample struct {

@@ -1,8 +1,7 @@
-// Package libstdcxx is the randomness of the C++ standard library as GNU
-// libstdc++ computes it: the engines and std::seed_seq, which the C++ standard
-// fixes to the bit, and std::shuffle and the distributions, which it leaves to
-// the library. Programs written in C++, DALI's readers and random operators
-// among them, are imitated with it.
+// Package libstdcxx is the randomness of the C++ standard library as GNU libstdc++ computes it: the
+// engines and std::seed_seq, which the C++ standard fixes to the bit, and std::shuffle and the
+// distributions, which it leaves to the library. It serves to imitate programs written in C++, such
+// as DALI's readers and random operators.
 //
 //	engines         MinstdRand0, MT19937, MT19937x64; Words makes one of a Philox
 //	seeds           SeedSeq
@@ -10,16 +9,14 @@
 //	real numbers    Canonical, UniformReal, Bernoulli, Discrete
 //	with log, pow   Normal, Exponential, Gamma, Poisson
 //
-// Integers and uniform reals are those of libstdc++ on 64-bit Linux, bit for
-// bit, on every machine. The last row takes logarithms and powers, which the C
-// library and package math round differently at times: their results may differ
-// in the last bits, and a Poisson or Gamma on the very edge of a rejection would
-// go on with other words. float32 results, made by way of float64, are nearly
+// On every machine, integers and uniform reals equal libstdc++ on 64-bit Linux, bit for bit. The
+// last row takes logarithms and powers, which the C library and package math round differently at
+// times: their results may differ in the last bits, and a Poisson or Gamma on the very edge of a
+// rejection would go on with other words. float32 results, made by way of float64, are nearly
 // always equal.
 //
-// Engines are values: a copy goes on by itself with the same numbers. None may
-// be used by several goroutines at once. Their text is that of the C++ operators
-// << and >>.
+// Engines are values: a copy goes on by itself with the same numbers. None may be used by several
+// goroutines at once. Their text is that of the C++ operators << and >>.
 package libstdcxx
 
 // Source is a generator of uniform integers, the UniformRandomBitGenerator of

@@ -5,10 +5,9 @@ import (
 	"math/bits"
 )
 
-// UniformInt returns an integer from a to b, both included, as
-// std::uniform_int_distribution of GCC 11 and later does: engines of all 32-bit
-// or all 64-bit words are scaled down by multiplication and rejection (Lemire
-// 2019), others by division; a range above that of the engine takes several
+// UniformInt returns an integer from a to b, both included, as std::uniform_int_distribution of GCC
+// 11 and later does: engines of all 32-bit or all 64-bit words are scaled down by multiplication
+// and rejection (Lemire 2019), others by division; a range larger than the engine's takes several
 // numbers. b must not be below a.
 func UniformInt(g Source, a, b int64) int64 { return a + int64(uniform(g, uint64(b)-uint64(a), true)) }
 

@@ -60,7 +60,7 @@ func (g *MinstdRand0) DiscardInts(n uint64, last uint32) {
 	size := uint64(last) + 1
 	accepted := (minstdModulus - 2) / size * size // numbers from 1 to this are
 	for n >= 4 {
-		// Four numbers that do not wait for one another, as long as none is rejected.
+		// Four numbers that do not wait for one another, unless one is rejected.
 		a := minstdStep(uint64(g.x), minstdMultiplier)
 		b := minstdStep(a, minstdMultiplier)
 		c := minstdStep(b, minstdMultiplier)

@@ -38,9 +38,9 @@ func (d *Normal[T]) standard(g Source) T {
 // std::exponential_distribution does; in C++ the default lambda is 1.
 func Exponential[T Float](g Source, lambda T) T { return -log(1-Canonical[T](g)) / lambda }
 
-// Gamma is std::gamma_distribution with shape Alpha and scale Beta, both above
-// zero, by Marsaglia and Tsang (2000). Its state is that of the normal
-// distribution in it. It must not be used by several goroutines at once.
+// Gamma is std::gamma_distribution with shape Alpha and scale Beta, both above zero, by Marsaglia
+// and Tsang (2000). Its state is the state of the normal distribution in it. It must not be used by
+// several goroutines at once.
 type Gamma[T Float] struct {
 	Alpha, Beta T
 

@@ -2,10 +2,9 @@ package libstdcxx
 
 import "math"
 
-// Poisson is std::poisson_distribution of 32-bit integers, by Devroye's rejection
-// (1986) from a mean of 12 on and by multiplication below. Its state is that of
-// the normal distribution in it. It must not be used by several goroutines at
-// once. Make it with NewPoisson or Reset.
+// Poisson is std::poisson_distribution of 32-bit integers, by Devroye's rejection (1986) from a
+// mean of 12 on and by multiplication below. Its state is the state of the normal distribution in
+// it. It must not be used by several goroutines at once. Make it with NewPoisson or Reset.
 type Poisson struct {
 	mean, floor      float64
 	threshold        float64 // e^-mean, or log(mean) from 12 on

@@ -16,8 +16,8 @@ func (w Words) Next() uint64 { return uint64(w.Philox.Uint32()) }
 // Bounds implements Source: all 32-bit words.
 func (w Words) Bounds() (lo, hi uint64) { return 0, 1<<32 - 1 }
 
-// UniformInt is the function of that name for these words, without the memory that
-// a Philox behind the interface takes. b must not be below a.
+// UniformInt works like the function UniformInt for these words, without the memory that a Philox
+// in an interface takes. b must not be below a.
 func (w Words) UniformInt(a, b int32) int32 {
 	n := uint32(b) - uint32(a) + 1
 	if n == 0 { // all 32-bit integers

@@ -1,5 +1,5 @@
-// Package numpy is the randomness of NumPy, bit for bit, as far as the orders
-// of data loaders draw from it.
+// Package numpy is the part of NumPy's randomness that the orders of data loaders draw from, bit
+// for bit.
 //
 //	seeds        SeedSequence
 //	generators   PCG64 (default_rng), Philox (Philox4x64-10)
@@ -12,6 +12,6 @@
 // a Generator cannot skip draws. The bit generators skip words, [PCG64.Advance]
 // in at most 64 steps, [Philox.Advance] in one.
 //
-// The numbers are those of NumPy 1.18 to 2.4 on every machine. Nothing here may
-// be used by several goroutines at once.
+// On every machine the numbers equal those that NumPy 1.18 to 2.4 draws. Nothing here may be used
+// by several goroutines at once.
 package numpy

@@ -49,8 +49,8 @@ func (g *Generator) Uniform(low, high float64) float64 {
 	return low + float64((high-low)*g.Float64()) // rounded twice: never fused
 }
 
-// Integers returns integers(low, high): one of [low, high). low must be below
-// high; else, where NumPy has an error, it returns low and draws nothing.
+// Integers returns integers(low, high): a number in [low, high). low must be below high. Otherwise,
+// where NumPy raises an error, Integers returns low and draws nothing.
 func (g *Generator) Integers(low, high int64) int64 {
 	if low >= high {
 		return low

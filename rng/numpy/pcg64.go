@@ -57,7 +57,7 @@ func (p *PCG64) Uint64() uint64 {
 	return bits.RotateLeft64(p.state.hi^p.state.lo, -int(p.state.hi>>58))
 }
 
-// Advance moves n words on, PCG64.advance(n), in 64 steps at most whatever n is.
+// Advance moves n words on, like PCG64.advance(n), in at most 64 steps for any n.
 func (p *PCG64) Advance(n uint64) {
 	times, plus := uint128{0, 1}, uint128{}
 	factor, term := pcgMultiplier(), p.inc

@@ -2,8 +2,8 @@ package numpy
 
 import "math/bits"
 
-// Philox is the generator Philox4x64-10, numpy.random.Philox. It is a value: a
-// copy goes on by itself with the same words. The zero Philox is that of key 0.
+// Philox is the generator Philox4x64-10, numpy.random.Philox. It is a value: a copy continues
+// independently with the same words. The zero Philox has key 0.
 type Philox struct {
 	key     [2]uint64
 	counter [4]uint64 // of the block in words; the first block has counter 1
@@ -22,8 +22,8 @@ func SeedPhilox(seed uint32) Philox {
 	return p
 }
 
-// At returns the generator with that counter and nothing of a block left, as one that
-// was given such a state.
+// At returns the generator with the given counter and an empty block, as if it had been given such
+// a state.
 func (p Philox) At(counter [4]uint64) Philox { return Philox{key: p.key, counter: counter} }
 
 const (
@@ -55,8 +55,8 @@ func (p *Philox) Uint64() uint64 {
 	return w
 }
 
-// Advance moves n blocks of four words on and drops what is left of the present
-// one, Philox.advance(n), in constant time.
+// Advance moves n blocks of four words on and drops the rest of the present block, like
+// Philox.advance(n), in constant time.
 func (p *Philox) Advance(n uint64) {
 	p.skip(n)
 	p.ready = false

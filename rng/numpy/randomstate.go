@@ -2,8 +2,8 @@ package numpy
 
 import "github.com/bivouac-ml/bivouac/rng/libstdcxx"
 
-// RandomState is NumPy's legacy generator, numpy.random.RandomState(seed): the
-// Mersenne Twister, seeded as that of C++. There is no way to skip.
+// RandomState is NumPy's legacy generator, numpy.random.RandomState(seed): the Mersenne Twister,
+// seeded as in C++. It cannot skip words.
 type RandomState struct{ engine libstdcxx.MT19937 }
 
 // NewRandomState returns RandomState(seed).

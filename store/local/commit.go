@@ -31,7 +31,7 @@ func (t *txn) Commit(ctx context.Context, manifest store.Blob, markers ...store.
 		return err
 	}
 	if t.opt.Join != "" {
-		t.over = true // whoever began it publishes
+		t.over = true // the process that began it publishes
 		return nil
 	}
 	if l := t.opt.Publishing; l != nil {
@@ -201,7 +201,7 @@ func (t *txn) exchanged(ctx context.Context, op, from, to string) error {
 		return errors.Join(errNotReturned, err)
 	}
 	return &errs.Error{Kind: errs.Busy, Op: op, Subject: t.final, Want: "the directory that was read", Got: "another one", Err: store.ErrReplaced,
-		Remedy: "run it again: it reads what is there now"}
+		Remedy: "run it again: it reads the present contents"}
 }
 
 // turnPatience is how often the turn in a directory is asked for, a millisecond apart.
@@ -239,8 +239,8 @@ const (
 	no
 )
 
-// landed decides, after a rename or exchange that reported an error, whether it
-// took place all the same: is what was to be moved, id, now at name?
+// landed decides, after a rename or exchange that reported an error, whether it took place
+// nevertheless: it checks whether the moved object, id, is now at name.
 func (s *Store) landed(id fs.FileInfo, name string) answer {
 	info, err := s.fs.Stat(name)
 	switch {

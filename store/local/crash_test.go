@@ -14,8 +14,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
-// TestPowerLoss: at every operation, in every state, what was acknowledged is
-// there and nothing is torn.
+// TestPowerLoss cuts the power at every operation, in every state: acknowledged objects are there
+// and no object is torn.
 func TestPowerLoss(t *testing.T) {
 	report, err := crash.Run(work, check, &crash.Options{Setup: setup})
 	t.Log(report)
@@ -157,8 +157,8 @@ func TestPowerLossAfterFault(t *testing.T) {
 	t.Logf("%d faults, %d states", runs, states)
 }
 
-// TestFaults: whatever fails, nothing earlier is damaged, the caller hears of
-// it, and the next start leaves nothing behind.
+// TestFaults fails each operation: earlier objects are undamaged, the caller gets an error, and the
+// next start removes all leftovers.
 func TestFaults(t *testing.T) {
 	runs, err := crash.Faults(setup, work, func(o crash.Outcome) error {
 		if err := check(o.FS, o.Acked); err != nil {

@@ -12,10 +12,9 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// registry is the set of staging names that are in use by this process, over
-// all Stores: CleanStaging leaves them alone. A name stays in it, in doubt, when
-// it is uncertain whether power loss would bring back the old name of what it
-// holds, until Settle.
+// registry is the set of staging names that are in use by this process, over all Stores:
+// CleanStaging leaves them alone. A name stays in it, in doubt, until Settle, if power loss might
+// bring back the old name of its object.
 type registry struct {
 	mu    sync.Mutex
 	names map[place]use
@@ -36,8 +35,7 @@ type place struct {
 
 var live = registry{names: map[place]use{}}
 
-// stage returns a new staging name, of what will or might be called final, and
-// enters it.
+// stage returns a new staging name for final, and enters it.
 func (s *Store) stage(final string) (name string) {
 	var nonce [(nonceDigits - sealDigits) / 2]byte
 	rand.Read(nonce[:]) //nolint:errcheck // documented never to fail

@@ -16,9 +16,9 @@
 // After a failed sync nothing is tried again on the same file: the transaction
 // is given up and a caller that wants to try again writes new files.
 //
-// A transaction that joins another one writes into its staging directory, and ends
-// after step 3: each of them has synced what it made, and every directory in which
-// it made something, so that whoever began it need sync no more than what is its own.
+// A transaction that joins another one writes into its staging directory, and ends after step 3: it
+// has synced the files that it made and every directory that it made files in, so that the process
+// that began the transaction only syncs its own.
 //
 // # Direct writes
 //
@@ -30,23 +30,23 @@
 //
 // # Owners and readers
 //
-// Whoever builds a transaction holds flock(2) of its staging directory, shared, until
-// it is over or the process ends. A later transaction in the same directory frees the
-// staging directories whose lock it can have alone: their makers are dead. It
-// recognises those whose makers take locks by their nonces, which end with a checksum.
-// A reader with a lease (store.Pinned) holds the same lock of the directory that it
-// reads: when that is removed or replaced, its name goes at once, and its files are
-// left to a later transaction or to CleanStaging. File systems that other hosts may
-// have mounted have no such locks here, since one host would not see those of another;
-// there, leftovers wait for CleanStaging.
+// A process that builds a transaction holds flock(2) of its staging directory, shared, until the
+// transaction is over or the process ends. A later transaction in the same directory frees the
+// staging directories whose lock it can take exclusively: their makers are dead. It recognises
+// staging directories whose makers take locks by their nonces, which end with a checksum. A reader
+// with a lease (store.Pinned) holds the same lock of the directory that it reads: when the
+// directory is removed or replaced, its name goes at once, and its files are left to a later
+// transaction or to CleanStaging. File systems that other hosts may have mounted have no such locks
+// here, because one host would not see the locks of another. There, leftovers wait for
+// CleanStaging.
 //
 // # Removal
 //
-// RemoveTree renames to a staging name, syncs the parent, and only then removes
-// the bytes. Hide ends before the bytes go and has the caller say when; if the process
-// ends before, they are what a dead transaction has left. CleanStaging syncs the directory first for the same reason: a name
-// seen as staging must be durably so before its bytes go, else power loss could
-// bring back the old name with part of its bytes.
+// RemoveTree renames to a staging name, syncs the parent, and only then removes the bytes. Hide
+// ends before the bytes go, and the caller decides when they go. If the process ends before, they
+// are leftovers of a dead transaction. CleanStaging syncs the directory first for the same reason:
+// a name seen as staging must be durably so before its bytes go, else power loss could bring back
+// the old name with part of its bytes.
 //
 // # After a directory sync that failed
 //
@@ -56,10 +56,10 @@
 //
 // # Locks
 //
-// A writer may keep others out of a directory by flock(2) on the file
-// .bivouac.lock in it, whose text says who holds it. The file stays; only the
-// lock counts, which the system gives back when its process ends. On NFS the lock
-// is one of the server; where there are none, Lock is errs.Unsupported.
+// A writer may keep others out of a directory by flock(2) on the file .bivouac.lock in it, whose
+// text says who holds it. The file stays. Only the lock counts, and the system releases it when the
+// process ends. On NFS the server keeps the lock. On a file system without locks, Lock is
+// errs.Unsupported.
 //
 // # File systems that can do less
 //
@@ -135,14 +135,14 @@ type Store struct {
 	*known
 }
 
-// known is what a Store has found out, whatever the permissions of what is made.
+// known is what a Store has found out. Stores with different permissions for new objects share it.
 type known struct {
 	indirect atomic.Bool // the file system has refused direct writes
 
 	mu      sync.Mutex
 	durable map[string]bool // directories whose own entry this Store has seen synced
 	owed    map[string]bool // directories made by this Store whose entry it could not sync yet
-	reaped  map[string]bool // directories in which it has freed what the dead had left
+	reaped  map[string]bool // directories in which it has freed the leftovers of dead transactions
 	leased  map[string]bool // trees that were taken away and are still read, or could not be freed
 }
 
@@ -254,7 +254,7 @@ func (s *Store) locate(ctx context.Context, op, name string) (fs.FileInfo, error
 func notFollowed(op, name string) error {
 	return &errs.Error{
 		Kind: errs.Invalid, Op: op, Subject: name, Want: "a name that leads through no symbolic link",
-		Remedy: "replace the link by what it points to, or open the store where the link leads",
+		Remedy: "replace the link by its target, or open the store at the target",
 	}
 }
 

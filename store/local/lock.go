@@ -106,7 +106,7 @@ func heldBy(note []byte) string {
 		return r
 	}, line)
 	if line = strings.TrimSpace(line); line == "" {
-		return "a process that has not said who it is"
+		return "a process that left no note"
 	}
 	return line[:min(len(line), 200)]
 }

@@ -122,9 +122,8 @@ func allowed(events []string) map[string][]int {
 	return may
 }
 
-// check is what a process that starts after the failure demands: each name has
-// one of its allowed versions, whole, also after cleaning; and cleaning leaves
-// nothing that has no name.
+// check tests what a process finds that starts after the failure: each name has one of its allowed
+// versions, whole, also after cleaning, and cleaning leaves no unnamed object.
 func check(fsys vfs.FS, events []string) error {
 	ctx := context.Background()
 	s := local.New(fsys, root, nil)

@@ -10,8 +10,8 @@ import (
 
 var _ store.Mover = (*Store)(nil)
 
-// Move implements store.Mover. Both directories are synced, that of the new name
-// first: power that fails in between leaves the object under either name.
+// Move implements store.Mover. Both directories are synced, the directory of the new name first.
+// Power loss in between leaves the object under either name.
 func (s *Store) Move(ctx context.Context, from, to string) error {
 	const op = "store.Move"
 	for _, name := range []string{from, to} {

@@ -53,8 +53,8 @@ func commit(t *testing.T, st store.Store, name string, more func(store.Txn) erro
 	}
 }
 
-// A parent whose entry could not be synced is owed by the store, whatever the
-// permissions that it was made with: what is committed below it survives power loss.
+// A store remembers a parent whose entry could not be synced, with any permissions, and syncs it
+// later: objects that are committed below it survive power loss.
 func TestPermissionsShareWhatIsOwed(t *testing.T) {
 	for _, order := range []string{"private first", "private second"} {
 		mem := vfstest.NewMem()

@@ -14,7 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
-// permissionsBelow returns those of all that is below dir, by relative name.
+// permissionsBelow returns the permissions of everything below dir, by relative name.
 func permissionsBelow(t *testing.T, dir string) map[string]fs.FileMode {
 	t.Helper()
 	out := map[string]fs.FileMode{}
@@ -35,8 +35,7 @@ func permissionsBelow(t *testing.T, dir string) map[string]fs.FileMode {
 	return out
 }
 
-// What is made has the permissions that are asked for, less the umask; what is linked
-// keeps its own.
+// New objects have the requested permissions, less the umask. Linked objects keep their own.
 func TestPermissions(t *testing.T) {
 	ctx := t.Context()
 	for umask, want := range map[int]map[string]fs.FileMode{

@@ -50,7 +50,7 @@ type pinned struct {
 // borrowed is a directory that somebody else has pinned and closes.
 type borrowed struct{ *pinned }
 
-// Close implements store.Pinned. The directory stays with the one who has pinned it.
+// Close implements store.Pinned. The directory stays with the caller that pinned it.
 func (borrowed) Close() error { return nil }
 
 // Pin implements store.Pinner: the directory of the name is the one that is held.
@@ -169,8 +169,8 @@ func (p *pinned) Fate(ctx context.Context, name string) error {
 	return nil
 }
 
-// leasePatience is how often a lease is tried when somebody who looks for leases is in
-// the way, a millisecond apart.
+// leasePatience is how often a lease is tried, a millisecond apart, while another process checks
+// for leases.
 const leasePatience = 200
 
 // Lease implements store.Pinned by a shared lock of the directory.
@@ -220,12 +220,12 @@ func (p *pinned) Close() error { return wrap("store.Close", p.name, p.dir.Close(
 
 // Leases and owners.
 //
-// Whoever builds a transaction holds the lock of its staging directory, shared, and
-// whoever has a lease that of the directory that it reads. What has a staging name
-// that was made here, and a lock that can be had alone, belongs to nobody any more.
+// A process that builds a transaction holds the lock of its staging directory, shared. A reader
+// with a lease holds the lock of the directory that it reads, shared. An object has no owner any
+// more if it has a staging name made by this package and its lock can be taken exclusively.
 
-// own takes the lock of a new staging directory. There is none where the file system
-// has no such locks; somebody who frees what belongs to nobody may have been faster.
+// own takes the lock of a new staging directory. lock is nil if the file system has no such locks.
+// lost is true if a process that frees ownerless objects was faster.
 func (s *Store) own(name string) (lock vfs.Dir, lost bool, err error) {
 	dir, err := s.fs.OpenDir(s.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -254,10 +254,10 @@ func (s *Store) own(name string) (lock vfs.Dir, lost bool, err error) {
 	return nil, err == nil, err
 }
 
-// free removes what has a staging name and belongs to nobody: who has its lock, as an
-// owner or a reader, keeps it. Where there are no such locks, unlocked says whether it
-// goes. With sync the name is made durable first: power loss must not bring back
-// another one with part of the bytes. freed is false when it was left.
+// free removes an object with a staging name unless an owner or a reader holds its lock. If the
+// file system has no such locks, unlocked says whether the object is removed. With sync the name is
+// made durable first: power loss must not bring back an older name with part of the bytes. freed is
+// false if the object was left.
 func (s *Store) free(name string, unlocked, sync bool) (freed bool, err error) {
 	info, err := s.fs.Stat(s.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -310,9 +310,9 @@ func (s *Store) alone(name string, dir vfs.Dir) (bool, error) {
 	return err == nil && vfs.SameFile(at, is), err
 }
 
-// reap frees what dead transactions left in dir, once for each Store, and again what
-// was left to readers. Only what was made here goes, whose makers hold locks. What
-// cannot be freed is left to the next one and to CleanStaging.
+// reap frees the leftovers of dead transactions in dir, once for each Store, and later again the
+// objects that were left to readers. It removes only objects that this package made, because their
+// makers hold locks. Objects that cannot be freed are left to the next Store and to CleanStaging.
 func (s *Store) reap(dir string) error {
 	s.mu.Lock()
 	first := !s.reaped[dir]
@@ -326,7 +326,7 @@ func (s *Store) reap(dir string) error {
 	s.mu.Unlock()
 	if first {
 		list, err := s.fs.ReadDir(s.path(dir))
-		if err != nil && !errors.Is(err, fs.ErrPermission) { // who may only write there cannot look
+		if err != nil && !errors.Is(err, fs.ErrPermission) { // a process with only write permission cannot list
 			return err
 		}
 		for _, e := range list {
@@ -345,8 +345,8 @@ func (s *Store) reap(dir string) error {
 	return nil
 }
 
-// release frees the tree that was replaced or removed and has a staging name, or leaves
-// it to those who read it. What it leaves, or cannot free, the next transaction tries.
+// release frees a replaced or removed tree, which has a staging name, or leaves it to its readers.
+// The next transaction tries again to free what release leaves.
 func (s *Store) release(name string) error {
 	freed, err := s.free(name, true, false)
 	if !freed || err != nil {

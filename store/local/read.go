@@ -72,8 +72,8 @@ func (r *reader) ReadAt(ctx context.Context, p []byte, off int64) error {
 	case n == len(p):
 		return nil
 	case (err == nil || errors.Is(err, io.EOF)) && int64(len(p)) <= r.Size()-off:
-		// The system contradicts itself. The bytes may be there at the next
-		// attempt, so that nobody shall take the object for damaged.
+		// The system contradicts itself. The bytes may be there at the next attempt, so the object must
+		// not count as damaged.
 		return &errs.Error{
 			Kind: errs.IO, Op: op, Subject: r.name, Err: io.ErrUnexpectedEOF,
 			Want: fmt.Sprintf("%d bytes at %d of %d", len(p), off, r.Size()), Got: fmt.Sprintf("the end after %d", n),
@@ -106,8 +106,7 @@ func describe(name string, info fs.FileInfo) store.Info {
 	return i
 }
 
-// List implements store.Store. What vanishes while the listing is being made is
-// left out.
+// List implements store.Store. Entries that vanish during the listing are left out.
 func (s *Store) List(ctx context.Context, dir string) iter.Seq2[store.Info, error] {
 	return list(ctx, dir, func(ctx context.Context, op string) ([]fs.DirEntry, error) { return s.readDir(ctx, op, dir) })
 }
@@ -157,7 +156,7 @@ func (s *Store) readDir(ctx context.Context, op, dir string) ([]fs.DirEntry, err
 	return list, wrap(op, dir, err)
 }
 
-// directory refuses what is none.
+// directory returns an error unless info describes a directory.
 func directory(op, name string, info fs.FileInfo) error {
 	switch {
 	case info.IsDir():

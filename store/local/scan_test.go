@@ -66,7 +66,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// An object has an identity, what is not there or cannot be looked at has none.
+// An object has an identity. A missing or unreadable name has no identity.
 func TestIdentity(t *testing.T) {
 	mem := vfstest.NewMem()
 	if err := prepareCalls(mem); err != nil {
@@ -81,8 +81,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// A directory that another writer puts there at the moment of the exchange gets its name
-// back. Where it cannot, nothing of it is lost, and the error says that nobody knows.
+// A directory that another writer puts there at the moment of the exchange gets its name back. If
+// that fails, nothing of it is lost, and the error says that the outcome is unknown.
 func TestExchangedForAnother(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		mem := vfstest.NewMem()
@@ -140,7 +140,7 @@ func TestExchangedForAnother(t *testing.T) {
 	}
 }
 
-// Where directories have no locks, none is asked for again.
+// Where directories have no locks, the store does not try again.
 func TestTurnWithoutLocks(t *testing.T) {
 	mem := vfstest.NewMem()
 	if err := setup(mem); err != nil {

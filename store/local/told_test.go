@@ -116,8 +116,7 @@ var lesser = map[string]vfstest.Plan{
 	"no links, other devices": {N: 1, Forever: true, Err: syscall.EXDEV, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLink }},
 }
 
-// Each call of the file system fails once: the caller is told, or nothing hangs
-// on it.
+// Each call of the file system fails once: the caller gets an error, or the call does not matter.
 func TestEveryFailureIsTold(t *testing.T) {
 	for name, do := range calls {
 		for kind, plan := range lesser {
@@ -149,9 +148,9 @@ func TestEveryFailureIsTold(t *testing.T) {
 	}
 }
 
-// idle reports whether nothing hangs on a call: the removal of a tree that was
-// replaced and the question whether it is read, of the second name of a note, a look
-// that the rename repeats, and the closing of what was only read.
+// idle reports whether a call does not matter: the removal of a replaced tree and the check whether
+// it is read, the removal of the second name of a note, a check that the rename repeats, and the
+// closing of a file that was only read.
 func idle(name string, c vfstest.Call) bool {
 	switch name {
 	case "reading what is pinned":
@@ -160,7 +159,7 @@ func idle(name string, c vfstest.Call) bool {
 		last := c.Op == vfstest.OpOpenDir || c.Op == vfstest.OpLockDir && c.Size == 1
 		return last || c.Op == vfstest.OpStat || c.Op == vfstest.OpReadDir && c.Name != root || c.Op == vfstest.OpRemove
 	case "linking":
-		return c.Op == vfstest.OpClose && c.Name == root+"/1/d/x" // of what was read
+		return c.Op == vfstest.OpClose && c.Name == root+"/1/d/x" // of a file that was read
 	case "Put once":
 		return c.Op == vfstest.OpRemove || c.Op == vfstest.OpStat && c.Name == root+"/x"
 	}
@@ -242,8 +241,8 @@ func TestLinkRefusals(t *testing.T) {
 	}
 }
 
-// Where links are refused and none but links are wanted, the caller is told and
-// may write the object.
+// If links are refused and only links are wanted, the caller gets an error and may write the
+// object.
 func TestLinksOnly(t *testing.T) {
 	for _, refusal := range []error{syscall.EXDEV, syscall.EMLINK, syscall.EPERM, syscall.ENOTSUP} {
 		mem := vfstest.NewMem()
@@ -268,8 +267,7 @@ func TestLinksOnly(t *testing.T) {
 	}
 }
 
-// A sync that failed promises nothing: whatever was not acknowledged may be lost,
-// and nothing else.
+// A failed sync promises nothing: objects that were not acknowledged may be lost, and nothing else.
 func TestPowerLossAfterFailedSync(t *testing.T) {
 	states, step := 0, 1
 	if testing.Short() {
@@ -438,7 +436,7 @@ func TestShortRead(t *testing.T) {
 	}
 }
 
-// A step of a run that has ended is not begun, synced or sealed, whoever asks.
+// A transaction that has ended is not begun, synced or sealed by any call.
 func TestCancelledCalls(t *testing.T) {
 	mem := vfstest.NewMem()
 	if err := prepareCalls(mem); err != nil {

@@ -20,7 +20,7 @@ type txn struct {
 	staging string
 	opt     store.TxnOptions
 
-	own vfs.Dir // has the lock of staging; nil where there is none
+	own vfs.Dir // has the lock of staging; nil if there is no lock
 
 	life sync.RWMutex // held for reading by Create, Put and Link, for writing by Commit and Abort
 	over bool
@@ -85,14 +85,14 @@ func (t *txn) begin(staging string) error {
 		if err == nil && !lost {
 			return nil
 		}
-		// It may have been made although the reply was lost; nobody else has this name.
+		// It may have been made although the reply was lost. No other process uses this name.
 		t.s.fs.Remove(t.path("")) //nolint:errcheck // CleanStaging finds what is left
 		t.s.unstage(t.staging)
 		if err != nil {
 			return err
 		}
 	}
-	return &errs.Error{Kind: errs.Busy, Subject: t.final, Got: "others that remove what is begun", Remedy: "try again"}
+	return &errs.Error{Kind: errs.Busy, Subject: t.final, Got: "other processes that remove staging directories", Remedy: "try again"}
 }
 
 // disown gives the lock of the staging directory back.
@@ -124,8 +124,8 @@ func (s *Store) join(ctx context.Context, op, final string, o store.TxnOptions) 
 // shared reports whether others write there too.
 func (t *txn) shared() bool { return t.opt.Shared || t.opt.Join != "" }
 
-// occupied reports whether there is a directory at final that is to be
-// replaced; what is not to be replaced is an error.
+// occupied reports whether there is a directory at final that will be replaced. An object that must
+// not be replaced is an error.
 func (s *Store) occupied(op, final string, overwrite bool) (bool, error) {
 	info, err := s.fs.Stat(s.path(final))
 	switch {
@@ -385,7 +385,7 @@ func (t *txn) Abort() error {
 	return t.discard()
 }
 
-// discard closes what is open and removes the staging tree; the transaction is over.
+// discard closes all open files and removes the staging tree. The transaction is over.
 func (t *txn) discard() error {
 	t.over = true
 	t.mu.Lock()

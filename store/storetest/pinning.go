@@ -8,7 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// pinning checks that what was pinned is read as one directory.
+// pinning checks that a pinned directory is read as one directory.
 func pinning(s *suite) {
 	if _, ok := s.Store.(store.Pinner); !ok {
 		s.Skip("directories cannot be pinned")
@@ -49,12 +49,12 @@ func pinning(s *suite) {
 		s.Errorf("beside a lease: %q, %v", b, err)
 	}
 	if names, err := s.CleanStaging(s.ctx, "", nil); leased == nil && (err != nil || len(names) > 0) {
-		s.Errorf("what is read was cleaned: %v, %v", names, err)
+		s.Errorf("a directory that is being read was cleaned: %v, %v", names, err)
 	}
 	s.ok(p.Close())
 	names, err := s.CleanStaging(s.ctx, "", nil)
 	if s.ok(err); leased == nil && len(names) != 1 {
-		s.Errorf("what is not read any more was not cleaned: %v", names)
+		s.Errorf("a directory that is no longer read was not cleaned: %v", names)
 	}
 	_, err = store.Pin(s.ctx, s.Store, "1")
 	s.is(err, errs.NotFound)

@@ -19,8 +19,8 @@ func settling(s *suite) {
 	s.is(s.Settle(s.ctx, "../run"), errs.Invalid)
 }
 
-// locks are held by one at a time, each for its own directory, and keep neither
-// readers nor transactions out.
+// locks checks that each directory's lock has one holder at a time and keeps out neither readers
+// nor transactions.
 func locks(s *suite) {
 	l, ok := s.Store.(store.Locker)
 	if !ok {
@@ -31,7 +31,7 @@ func locks(s *suite) {
 	_, err = l.Lock(s.ctx, "run/deep")
 	s.is(err, errs.Busy)
 	if !strings.Contains(err.Error(), "process ") || !strings.Contains(err.Error(), " since ") {
-		s.Errorf("it does not say who has the lock: %v", err)
+		s.Errorf("it does not name the holder of the lock: %v", err)
 	}
 	other, err := l.Lock(s.ctx, "run")
 	s.ok(err)
@@ -48,8 +48,8 @@ func locks(s *suite) {
 	s.is(err, errs.Invalid)
 }
 
-// permissions: it is the same store whatever the permissions of what is made; a store
-// without any says so.
+// permissions checks that WithPermissions returns the same store for any permissions of new
+// objects, and an error for a store without permissions.
 func permissions(s *suite) {
 	same, err := store.WithPermissions(s.Store, 0)
 	s.ok(err)

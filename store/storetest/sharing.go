@@ -7,8 +7,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// sharing: what several write into one transaction becomes visible at once, by the
-// one who began it.
+// sharing checks that objects that several callers write into one transaction become visible at
+// once, by the Commit of the caller that began it.
 func sharing(s *suite) {
 	host := s.begin("run/100", store.TxnOptions{Shared: true})
 	join := store.TxnOptions{Join: host.Staging()}
@@ -42,7 +42,7 @@ func sharing(s *suite) {
 	s.ok(host.Abort())
 	s.wantList("run", "100")
 	if _, err := s.Begin(s.ctx, "run/200", store.TxnOptions{Join: host.Staging()}); !errors.Is(err, errs.NotFound) {
-		s.Fatalf("joined what is over: %v", err)
+		s.Fatalf("joined a transaction that is over: %v", err)
 	}
 	for _, name := range []string{"run/100", "200.orbax-checkpoint-tmp-00", "run/200", "run/x.orbax-checkpoint-tmp"} {
 		_, err := s.Begin(s.ctx, "run/200", store.TxnOptions{Join: name})
@@ -55,10 +55,10 @@ func sharing(s *suite) {
 	guest = s.begin("run/300", store.TxnOptions{Join: host.Staging()})
 	s.ok(host.Abort())
 	if err := guest.Put(s.ctx, "late", []byte("late")); errs.KindOf(err) != errs.NotFound {
-		s.Fatalf("written into what is over: %v", err)
+		s.Fatalf("written into a transaction that is over: %v", err)
 	}
 	if err := guest.Commit(s.ctx, store.Blob{}); err == nil {
-		s.Fatal("what is over was committed")
+		s.Fatal("a transaction that is over was committed")
 	}
 	s.wantList("run", "100")
 }

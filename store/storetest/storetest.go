@@ -1,5 +1,4 @@
-// Package storetest is the conformance suite of store.Store: what every
-// implementation does, whatever it stands on.
+// Package storetest is the conformance suite of store.Store: what every implementation must do.
 package storetest
 
 import (

@@ -68,13 +68,13 @@ var (
 		"y"}
 	c = "` + strings.Repeat("x", 130) + `"
 	d = ` + "`" + `
-` + words101 + words101 + `
+// ` + words101 + words101 + `
 ` + "`" + `
 )
 
 func Example() {
 	// Output:
-	// so many
+	// so many ` + words101 + `
 }
 `
 	got, err := checkGo("p/p.go", []byte(src))

@@ -45,10 +45,19 @@ func checkGo(name string, src []byte) ([]finding, error) {
 		})
 	}
 	tables := tableLines(file, line)
+	exempt := map[int]bool{} // lines that begin with // and are no prose
+	markRawStrings(file, fset, exempt)
+	for _, group := range file.Comments {
+		output := false
+		for _, c := range group.List {
+			output = output || outputLine.MatchString(c.Text)
+			exempt[line(c.Pos())] = exempt[line(c.Pos())] || output
+		}
+	}
 	for i, l := range strings.Split(string(src), "\n") {
 		switch trimmed := strings.TrimSpace(l); {
 		case strings.HasPrefix(trimmed, "//"):
-			if columns(l) > proseColumns && isProse(trimmed) {
+			if columns(l) > proseColumns && isProse(trimmed) && !exempt[i+1] {
 				found = append(found, long(longProse, name, i+1, l))
 			}
 		case columns(l) > codeColumns && !tables[i+1]:

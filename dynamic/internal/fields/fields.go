@@ -12,12 +12,12 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// Fields knows where the arguments of one struct type of op/opargs lie, so that structs of
-// that type can be compared without reflection: who calls operators one by one finds with
-// it what it made for the same arguments before. It is immutable.
+// Fields knows where the arguments of one struct type of op/opargs lie, so that structs of that
+// type can be compared without reflection. A caller that runs operators one by one uses it to find
+// what it made before for the same arguments. Fields is immutable.
 //
-// Constants are compared by what they are, floats by their bits, and arguments
-// that take an [op.Value] by that alone: all values are equal.
+// Constants are compared by value, and floats by their bits. Of an argument that takes an
+// [op.Value] only this fact counts: all such values are equal.
 type Fields struct {
 	typ   reflect.Type
 	steps []fieldStep
@@ -43,8 +43,7 @@ const (
 	valueField                    // a Value, or nil
 )
 
-// Of returns the Fields of a struct type. The error names a field that is of no type
-// an argument has.
+// Of returns the Fields of a struct type. The error names a field whose type no argument can have.
 func Of(t reflect.Type) (*Fields, error) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil, &errs.Error{Kind: errs.Invalid, Want: "a struct of op/opargs", Got: fmt.Sprint(t)}
@@ -100,12 +99,12 @@ func isPlain(t reflect.Type) bool {
 	return t.Kind() >= reflect.Bool && t.Kind() <= reflect.Complex128
 }
 
-// at returns where args, a struct of the type of f, lies. It panics when it is another.
+// at returns the address of args, a struct of the type of f. It panics if args has another type.
 func (f *Fields) at(args any) unsafe.Pointer {
 	if reflect.TypeOf(args) != f.typ {
 		panic(fmt.Sprintf("fields: Fields of %v asked about %T", f.typ, args))
 	}
-	// An interface holds a type and, of a struct that is not a single pointer, where it lies.
+	// An interface holds a type and, for a struct that is not a single pointer, its address.
 	return (*[2]unsafe.Pointer)(unsafe.Pointer(&args))[1]
 }
 
@@ -176,8 +175,8 @@ func (s *fieldStep) equal(p, q unsafe.Pointer) bool {
 	return (*(*op.Value)(p) == nil) == (*(*op.Value)(q) == nil)
 }
 
-// Detached returns a copy of args to keep: its lists are its own, and one and the same value
-// stands for all that arguments take for each sample, so that none is held.
+// Detached returns a copy of args that the caller may keep. The copy has its own lists. In place of
+// every per-sample value it holds someValue, so that it keeps no value alive.
 func (f *Fields) Detached(args any) any {
 	box := reflect.New(f.typ)
 	box.Elem().Set(reflect.ValueOf(args))
@@ -203,7 +202,7 @@ func (f *Fields) Detached(args any) any {
 	return box.Elem().Interface()
 }
 
-// someValue stands for a value of which nothing but that there is one matters.
+// someValue stands for a value where only its presence matters.
 type someValue struct{}
 
 // OpValue implements op.Value.

@@ -44,7 +44,7 @@ func TestFields(t *testing.T) {
 		change(&a)
 		return a
 	}
-	// Structs of one list are equal to each other, and to none of another list.
+	// The structs of one list are equal to each other and differ from every struct of another list.
 	groups := [][]any{
 		{allKinds{}, allKinds{}},
 		{full(func(*allKinds) {}), full(func(*allKinds) {})},

@@ -60,7 +60,7 @@ func TestMultiplyByOne(t *testing.T) {
 	})
 }
 
-// What is longer than hash/crc32 takes at a time is summed in parts.
+// Input that is longer than one call of hash/crc32 takes is summed in parts.
 func TestLongSumsInParts(t *testing.T) {
 	p := random(9*fetch + 100)
 	for _, n := range []int{fetch, 8*fetch - 1, 8 * fetch, 8*fetch + 1, 9 * fetch, 9*fetch + 1, len(p)} {

@@ -11,7 +11,7 @@ import (
 
 //go:generate sh -c "cd ../../../tools && go run ./kernels/castagnoli -out ../internal/kernel/castagnoli/fold_amd64.s -stubs ../internal/kernel/castagnoli/fold_amd64.go -pkg castagnoli"
 
-// fold returns the state, which is the complement of the checksum, behind a block.
+// fold returns the state after a block. The state is the complement of the checksum.
 type fold func(state uint32, p *byte, iterations int, k *uint64) uint32
 
 var (
@@ -19,8 +19,8 @@ var (
 	useVPCLMULQDQ = usePCLMULQDQ && cpu.X86.HasAVX2 && features()&(1<<10) != 0
 )
 
-// constants are the factors that move polynomials, reflected. Those of 64 bits have their 32 in
-// the upper half.
+// constants are the factors that move polynomials, reflected. Factors of 64 bits have their 32 bits
+// in the upper half.
 type constants struct {
 	far     [2]uint64 // an accumulator over all accumulators
 	near    [2]uint64 // an accumulator over the next one
@@ -28,14 +28,14 @@ type constants struct {
 	streams [4]uint64 // the part that is folded, and the streams, to the end of the block
 }
 
-// block is a length that the assembly takes at a time.
+// block is a length that the assembly processes at once.
 type block struct {
 	bytes, iterations int
 	constants
 }
 
-// newBlock returns the block of so many iterations, with accumulators of that many bytes and
-// streams that go on by that many words an iteration.
+// newBlock returns the block of the given number of iterations. Its accumulators have width bytes,
+// and its streams advance by words an iteration.
 func newBlock(iterations, width, words int) block {
 	const accumulators = 4
 	stream := 8 * words * iterations
@@ -47,8 +47,8 @@ func newBlock(iterations, width, words int) block {
 	return b
 }
 
-// over returns the factors that move the first and the last half of 16 bytes over so many. A
-// product of two reflected words is that of the polynomials times x.
+// over returns the factors that move the first and the last half of 16 bytes over the given number
+// of bytes. The product of two reflected words is the product of the polynomials times x.
 func over(bytes int) [2]uint64 {
 	return [2]uint64{uint64(power(8*bytes+63)) << 32, uint64(power(8*bytes-1)) << 32}
 }
@@ -65,7 +65,7 @@ func power(n int) uint32 {
 	return p
 }
 
-// Blocks, the longest first. What is shorter than the last one is left to hash/crc32.
+// Blocks, the longest first. hash/crc32 handles input that is shorter than the last one.
 var (
 	wide   = [...]block{newBlock(32, 32, 6), newBlock(4, 32, 6)}
 	narrow = [...]block{newBlock(48, 16, 6), newBlock(6, 16, 6)}
@@ -94,7 +94,7 @@ func updateBlocks(sum uint32, p []byte, fold fold, blocks *[2]block) uint32 {
 // copied is the block of copies.
 var copied = newBlock(32, 32, 8)
 
-// pastCache is from how many bytes on a copy is not worth a place in the cache.
+// pastCache is the size in bytes from which a copy is not worth a place in the cache.
 const pastCache = 1 << 20
 
 func copyAll(sum uint32, dst, src []byte) uint32 {

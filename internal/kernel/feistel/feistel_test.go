@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What the machine runs, assembly where there is some, is the definition to the bit.
+// The code that the machine runs, assembly if there is any, gives the same bits as the definition.
 func TestMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.UintRange(1, 63).Draw(t, "bits")
@@ -37,7 +37,7 @@ func TestMap(t *testing.T) {
 	})
 }
 
-// The same for halves of mixed radix; what is mapped is permuted.
+// The same law for halves of mixed radix. The result is also a permutation.
 func TestMapMixed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shift := rapid.UintRange(0, 32).Draw(t, "shift")
