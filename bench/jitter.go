@@ -9,9 +9,9 @@ import (
 	"github.com/bivouac-ml/bivouac/bench/internal/turns"
 )
 
-// jitter returns the measurement that compares a percentile of the steps of a
-// busy loop while a save is being written with that of an idle process. The
-// copy, for which a trainer waits anyway, does not count.
+// jitter returns the measurement that compares a percentile of the steps of a busy loop during a
+// save with the same percentile in an idle process. The copy, for which a trainer waits anyway,
+// does not count.
 func jitter(percentile int) func(context.Context, *bench) (measurement, error) {
 	return func(ctx context.Context, b *bench) (measurement, error) {
 		next, closing, err := b.steps(ctx, fmt.Sprint("jitter", percentile))

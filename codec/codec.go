@@ -1,16 +1,15 @@
-// Package codec decodes images, or windows of them, of whichever format their first
-// bytes show: JPEG, PNG, BMP, PNM, TIFF, WebP and the first frame of GIF. The
-// packages below it say what each takes, codec/raster how the result is converted to
-// the colour space and type that is asked for.
+// Package codec decodes images, or windows of them: JPEG, PNG, BMP, PNM, TIFF, WebP and the first
+// frame of GIF. The first bytes show the format. The packages below it document each format;
+// codec/raster documents the conversion to the requested colour space and type.
 //
 //	bytes ── by magic ── jpeg ───────────── RGB, BGR, gray of 8 bits ─┐
 //	              └───── png, bmp, … ── rows ── raster.Image ────────┴── window
 //
-// JPEG images that are wanted as bytes go straight to the caller's memory; of them
-// only the window is decoded. Other images are decoded whole, row by row straight to the caller's memory. What
-// is kept beside it are a few rows, but for these: a JPEG of another type or turned (the window in bytes), a
-// progressive JPEG (its coefficients), GIF and WebP (the frame as its decoder makes it), TIFF (a strip or tile,
-// or the image when it is in planes).
+// If a JPEG image is requested as bytes, only its window is decoded, straight to the caller's
+// memory. Other images are decoded whole, row by row, straight to the caller's memory. The decoder
+// keeps only a few rows besides, except for a JPEG of another type or turned (the window in bytes),
+// a progressive JPEG (its coefficients), GIF and WebP (the frame as its decoder makes it), and TIFF
+// (a strip or tile, or the image if it is in planes).
 //
 // JPEG 2000 files are errors of kind errs.Unsupported that name codec:jp2.
 package codec
@@ -114,18 +113,18 @@ func ReadHeader(data []byte) (h Header, err error) {
 	return h, err
 }
 
-// Output says what is made of an image.
+// Output describes the result of decoding.
 type Output struct {
 	Color raster.Color
 	// DType is one of raster.Types; the zero DType is uint8.
 	DType tensor.DType
 	// Orient turns the image as its orientation asks.
 	Orient bool
-	// Region is the window, in the image as it is put out; zero is all of it.
+	// Region is the window, in coordinates of the output image; the zero Region is the whole image.
 	Region jpeg.Region
-	// FastIDCT is that of jpeg.Options.
+	// FastIDCT is passed to jpeg.Options.
 	FastIDCT bool
-	// Limits bound what decoding may cost.
+	// Limits bound the cost of decoding.
 	Limits raster.Limits
 }
 
@@ -245,6 +244,6 @@ func (d *Decoder) decode(data []byte, format Format) error {
 	return raster.Unsupported("codec", format.String()+" files")
 }
 
-// Pixels names what an output depends on besides the file: builds in which it is the
-// same give the same pixels.
+// Pixels names everything besides the file that an output depends on: builds with equal names give
+// the same pixels.
 func Pixels(o Output) string { return jpeg.Pixels(jpeg.Options{FastIDCT: o.FastIDCT}) }

@@ -163,8 +163,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestMemoryBesideTheOutput decodes bombs. Beside the memory of the caller it takes that of some rows. Only what
-// must be whole before it can be put out is kept.
+// TestMemoryBesideTheOutput decodes bombs. Besides the memory of the caller, decoding takes the
+// memory of some rows. It keeps whole only data that must be complete before it can be written.
 func TestMemoryBesideTheOutput(t *testing.T) {
 	kept := map[string]uint64{"tiff in planes": 3 * side * side, "jpeg": 4 * side * side} // of JPEG in builds whose decoder is in Go
 	for name, data := range bombs(t) {

@@ -21,7 +21,8 @@ type Arg[T any] struct {
 	from  Value
 }
 
-// Const returns an argument that is v for all samples. v is not copied; it must not change afterwards.
+// Const returns an argument that is v for all samples. v is not copied; it must not change
+// afterwards.
 func Const[T any](v T) Arg[T] { return Arg[T]{set: true, value: v} }
 
 // Of returns an argument that takes its value for each sample from v, which
@@ -56,10 +57,10 @@ type Argument struct {
 // op/opargs.
 type Args map[string]any
 
-// Arguments returns the arguments that args, an [Args] or a struct whose fields
-// are tagged `op:"parameter"`, sets, by parameter name, and the node's name
-// (field tagged `op:",name"`), which is empty when none was given. Plain fields
-// with their zero value are not set. Anything else is an error.
+// Arguments returns the arguments that args, an [Args] or a struct whose fields are tagged
+// `op:"parameter"`, sets, by parameter name, and the node's name (field tagged `op:",name"`), which
+// is empty if no name was given. Plain fields with their zero value are not set. Anything else is
+// an error.
 func Arguments(args any) (name string, set map[string]Argument, err error) {
 	set = map[string]Argument{}
 	switch m := args.(type) {

@@ -12,11 +12,11 @@ import (
 
 // Kernel computes an operator. See the package comment for what it may keep.
 type Kernel interface {
-	// Infer returns what Run will produce for such inputs, or an error that names
-	// the input at fault. A dimension of -1 is known only from the data; where
-	// none is, Run must produce exactly these shapes.
+	// Infer returns the specs of Run's outputs for such inputs, or an error that names the input at
+	// fault. A dimension of -1 is known only from the data. If no dimension is -1, Run must produce
+	// exactly these shapes.
 	Infer(in []tensor.Spec) ([]tensor.Spec, error)
-	// Grain says what Run must be given.
+	// Grain returns the unit that Run takes at a time.
 	Grain() Grain
 	// Run computes all samples of the block. An error fails all of them; a single
 	// sample is failed with Block.Fail. Run must not keep b nor its memory.
@@ -39,20 +39,20 @@ type Memory interface {
 	Scratch(size int) []byte
 }
 
-// Binding is what an executor gives a block. The tensors of outputs keep their
-// Shape slices from run to run, so that a steady state allocates none.
+// Binding is the executor's part of a block. The tensors of outputs keep their Shape slices from
+// run to run, so that a steady state allocates none.
 type Binding struct {
 	In, Args, Out [][]tensor.Tensor // [port][sample]
 	Specs         []tensor.Spec     // of outputs
 	Memory        Memory
-	Positions     []int64 // stream positions; one a sample; its length is that of the block
+	Positions     []int64 // stream positions, one a sample; its length is the block's length
 	Slots         []int32 // places in the batch, one a sample
 	Keyer         rng.Keyer
 	Key           uint64        // rng.NodeKey of the node's name
 	Call          uint32        // number of the call, where one node is called several times a sample
-	Local         *any          // what PerWorker keeps
+	Local         *any          // the value that PerWorker keeps
 	Errors        map[int]error // failed samples
-	// Wanted tells what Block.Wanted does; nil: all of it.
+	// Wanted implements Block.Wanted. If nil, the whole image is wanted.
 	Wanted func(s, height, width int) (Region, bool)
 	// Source names where sample s of input i was read from, or returns "".
 	Source func(i, s int) string
@@ -65,7 +65,7 @@ type Binding struct {
 // be written to. It is used by one goroutine.
 type Block struct{ x Binding }
 
-// Binding returns what b is bound to, for its executor to set and read.
+// Binding returns the binding of b, which its executor sets and reads.
 func (b *Block) Binding() *Binding { return &b.x }
 
 // Len returns the number of samples.
@@ -93,8 +93,8 @@ func (b *Block) Inputs() int { return len(b.x.In) }
 // Slot returns the place of sample s in its batch.
 func (b *Block) Slot(s int) int { return int(b.x.Slots[s]) }
 
-// Source returns the name of what sample s of input i was read from, a file, or
-// "" where it was made.
+// Source returns the name of the file that sample s of input i was read from, or "" if the sample
+// was computed.
 func (b *Block) Source(i, s int) string {
 	if b.x.Source == nil {
 		return ""
@@ -102,10 +102,9 @@ func (b *Block) Source(i, s int) string {
 	return b.x.Source(i, s)
 }
 
-// Out gives sample s of output i its shape and returns it with memory whose
-// contents are undefined: the kernel writes every byte. Dtype and layout are
-// those that Infer promised. A shape beyond Limits ends Run by a panic with an *errs.Error, which
-// the executor makes the error of the sample.
+// Out gives sample s of output i its shape and returns it with memory whose contents are undefined:
+// the kernel writes every byte. Dtype and layout are as Infer returned them. A shape beyond Limits
+// ends Run by a panic with an *errs.Error, which becomes the error of the sample.
 func (b *Block) Out(i, s int, shape ...int) tensor.Tensor {
 	t, spec := &b.x.Out[i][s], &b.x.Specs[i]
 	t.DType, t.Layout = spec.DType, spec.Layout
@@ -136,7 +135,7 @@ func (b *Block) Leave(i, s int) {
 	t.DType, t.Data = tensor.Invalid, nil
 }
 
-// Fail makes err the result of sample s. The kernel goes on with the others.
+// Fail makes err the result of sample s. The kernel continues with the other samples.
 func (b *Block) Fail(s int, err error) {
 	if b.x.Errors == nil {
 		b.x.Errors = map[int]error{}
@@ -146,11 +145,11 @@ func (b *Block) Fail(s int, err error) {
 	}
 }
 
-// Limits returns what a sample may cost.
+// Limits returns the limits of a sample.
 func (b *Block) Limits() Limits { return b.x.Limits.WithDefaults() }
 
-// Overdue returns an error once the time that Limits give is over. Kernels that can take long ask for
-// it now and then and stop.
+// Overdue returns an error once the time that Limits give is over. Kernels that can take long ask
+// for it now and then and stop.
 func (b *Block) Overdue() error {
 	if b.x.Deadline.IsZero() {
 		return nil
@@ -181,9 +180,8 @@ func Scratch[T int32 | int64 | float32 | float64 | uint8](b *Block, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p))), n)
 }
 
-// PerWorker returns the worker's own T for this node, zero at first: handles,
-// plans and tables that are reused from sample to sample. What is kept in it
-// must never change a result.
+// PerWorker returns the worker's own T for this node, zero at first: handles, plans and tables that
+// are reused from sample to sample. Its contents must never change a result.
 func PerWorker[T any](b *Block) *T {
 	if v, ok := (*b.x.Local).(*T); ok {
 		return v
@@ -213,7 +211,7 @@ func (b *Block) Each(f func(s int) error) error {
 	return nil
 }
 
-// element returns element i of a tensor as T; the dtype is one that CheckArgument lets pass.
+// element returns element i of a tensor as T; the dtype has passed CheckArgument.
 func element[T bool | int | float64](t tensor.Tensor, i int) T {
 	le := binary.LittleEndian
 	switch t.DType {

@@ -10,8 +10,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Config is what a kernel is made from: the resolved arguments of one node.
-// Constants have the Go type of their parameter.
+// Config holds the resolved arguments of one node, from which its kernel is made. Constants have
+// the Go type of their parameter.
 type Config struct {
 	Schema *Schema
 	Node   string // the node's name, for messages
@@ -65,11 +65,11 @@ func Resolve(s *Schema, node string, inputs int, set map[string]Argument) (*Conf
 	return c, perSample, nil
 }
 
-// Given reports whether the argument was set, to whatever value.
+// Given reports whether the argument was set, to any value.
 func (c *Config) Given(name string) bool { return c.given[name] }
 
-// Constant returns the constant of a parameter, given or by default; ok is false
-// when there is none, or the value differs per sample.
+// Constant returns the constant of a parameter, given or by default; ok is false if there is no
+// constant or the value differs per sample.
 func (c *Config) Constant(name string) (v any, ok bool) {
 	v, ok = c.constants[name]
 	return v, ok
@@ -137,8 +137,8 @@ func GetScalar[T bool | int | float64](c *Config, name string) Scalar[T] {
 // Const returns the constant; ok is false when the value differs per sample.
 func (p Scalar[T]) Const() (v T, ok bool) { return p.value, p.input < 0 }
 
-// At returns the value for sample s of the block. The error says what was found
-// where one number was expected.
+// At returns the value for sample s of the block. The error says what was found in place of one
+// number.
 func (p Scalar[T]) At(b *Block, s int) (T, error) {
 	if p.input < 0 {
 		return p.value, nil
@@ -174,11 +174,12 @@ func GetVector[T int | float64](c *Config, name string) Vector[T] {
 	return Vector[T]{values: Get[[]T](c, name), input: -1, name: name}
 }
 
-// Const returns the constant, which must not be changed; ok is false when the value differs per sample.
+// Const returns the constant, which must not be changed; ok is false when the value differs per
+// sample.
 func (p Vector[T]) Const() (v []T, ok bool) { return p.values, p.input < 0 }
 
-// At returns the values for sample s of the block, those of a matrix row by row.
-// It uses the memory of buf where the values differ per sample.
+// At returns the values for sample s of the block; a matrix comes row by row. It uses the memory of
+// buf if the values differ per sample.
 func (p Vector[T]) At(b *Block, s int, buf []T) ([]T, error) {
 	if p.input < 0 {
 		return p.values, nil
@@ -243,8 +244,8 @@ func (c *Config) Canonical(source func(input int) string) string {
 	})
 }
 
-// Written renders the arguments that were given, whatever their values, in the
-// order of the schema, but for preserve; argument inputs as source names them.
+// Written renders the arguments that were given, with any value, in the order of the schema, except
+// preserve. source names argument inputs.
 func (c *Config) Written(source func(input int) string) string {
 	return c.render(source, func(p *Parameter) bool { return c.given[p.Name] && p.Name != "preserve" })
 }

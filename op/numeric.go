@@ -7,16 +7,16 @@ type Integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// Round converts v to an integer as DALI does: half away from zero, then
-// saturated to the range of T. NaN becomes what DALI's processors make of it: the
-// least int32 and int64, 1<<63 of uint64, and 0 of all others.
+// Round converts v to an integer as DALI does: half away from zero, then saturated to the range of
+// T. NaN becomes the same number as on the processors that DALI runs on: the least int32 and int64,
+// 1<<63 of uint64, and 0 for all others.
 func Round[T Integer](v float64) T { return RoundFloat[T](v) }
 
 // RoundFloat is Round for either type of float, without a detour for float32.
 func RoundFloat[T Integer, S float32 | float64](v S) T {
 	lo, hi := limits[T]()
 	switch {
-	case v >= S(hi): // the float of 2^63-1 and 2^64-1 is one more: still saturated
+	case v >= S(hi): // as a float 2^63-1 and 2^64-1 are 1 more: still saturated
 		return hi
 	case v <= S(lo):
 		return lo

@@ -1,13 +1,12 @@
-// Package op says what an operator is: the schema that describes it, the
-// registry that finds it, the kernel that computes it and the arguments that a
-// graph gives it. It knows neither graphs nor threads.
+// Package op defines operators: the schema that describes an operator, the registry that finds it,
+// the kernel that computes it and the arguments that a graph gives it. The package knows neither
+// graphs nor threads.
 //
 // # Schemas
 //
-// A [Schema] is the single source of an operator's interface: name and module
-// path (those of DALI), inputs, outputs and parameters with type, default and
-// meaning. Validation, the typed builders of pipeline/fn and the documentation
-// are made from it.
+// A [Schema] is the single source of an operator's interface: name and module path (as in DALI),
+// inputs, outputs and parameters with type, default and meaning. Validation, the typed builders of
+// pipeline/fn and the documentation are made from it.
 //
 // # Arguments
 //
@@ -100,13 +99,12 @@ func enumName(names []string, i int) string {
 // Region is a part of an image: a row, a column, and how many of both.
 type Region struct{ Y, X, H, W int }
 
-// Regional is implemented by kernels that may read no more than a part of the image,
-// of layout HWC, that is their first input. What makes it, and feeds nothing else,
-// may leave out the rest.
+// Regional is implemented by kernels that may read only a part of their first input, an image of
+// layout HWC. A node that makes the image, and feeds no other node, may leave out the rest.
 type Regional interface {
-	// Region returns the part of sample s that Run will read, of an image of that
-	// height and width; ok is false where that cannot be told. All other inputs of the
-	// sample are there. An error is that of Run.
+	// Region returns the part of sample s that Run will read, for an image of the given height and
+	// width. ok is false if the part is not known. All other inputs of the sample are present. Run
+	// returns the same error.
 	Region(b *Block, s, height, width int) (r Region, ok bool)
 }
 

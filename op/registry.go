@@ -15,9 +15,8 @@ var registry struct {
 	byName map[string]*Schema
 }
 
-// Register makes an operator known under its full name. It panics when the
-// schema is malformed or the name is taken: both are mistakes of the program
-// that show at its start, whatever the input.
+// Register makes an operator known under its full name. It panics when the schema is malformed or
+// the name is taken: both are mistakes of the program, which show at its start.
 func Register(s Schema) {
 	if err := s.Validate(); err != nil {
 		panic(err)
@@ -34,9 +33,9 @@ func Register(s Schema) {
 	registry.byName[name] = &s
 }
 
-// Lookup returns the operator called name ("decoders.image"). The error of an
-// unknown name proposes the nearest known one; that of an operator of DALI that is not
-// there yet says so, and is errs.Unsupported.
+// Lookup returns the operator called name ("decoders.image"). The error of an unknown name proposes
+// the nearest known one; the error for an operator of DALI that is missing here says so, and is
+// errs.Unsupported.
 func Lookup(name string) (*Schema, error) {
 	registry.RLock()
 	defer registry.RUnlock()
@@ -53,7 +52,7 @@ func Lookup(name string) (*Schema, error) {
 	return nil, &errs.Error{Kind: errs.NotFound, Op: "operator", Subject: name, Remedy: Nearest(name, names)}
 }
 
-// Planned reports whether name is that of an operator that is listed and not there yet.
+// Planned reports whether name belongs to an operator that is listed and not there yet.
 func Planned(name string) bool { return planned[name] }
 
 // Schemas returns all registered operators, sorted by full name.
@@ -68,8 +67,8 @@ func Schemas() []*Schema {
 	return all
 }
 
-// Nearest returns `did you mean "x"?` for the one of names that is most like
-// name, or "" when none is like it; see errs.DidYouMean.
+// Nearest returns `did you mean "x"?` for the entry of names that is most like name, or "" if no
+// entry is like it; see errs.DidYouMean.
 func Nearest(name string, names []string) string { return errs.DidYouMean(name, names) }
 
 // planned are the operators of DALI 2.4.0, by their names in nvidia.dali.fn, that are

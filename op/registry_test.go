@@ -10,8 +10,8 @@ import (
 	_ "github.com/bivouac-ml/bivouac/pipeline" // registers all operators
 )
 
-// An operator of DALI that is not there yet is told to be one; it is neither called
-// unknown nor taken for another. None that is there is called absent.
+// The error for an operator of DALI that is missing here says so; it neither calls the operator
+// unknown nor proposes another. No existing operator counts as missing.
 func TestAbsentOperators(t *testing.T) {
 	for _, name := range []string{"audio_decoder", "decoders.video", "readers.coco", "experimental.remap", "jitter", "spectrogram"} {
 		_, err := op.Lookup(name)

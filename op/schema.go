@@ -46,11 +46,11 @@ type Parameter struct {
 	Required bool // must be set
 	// PerSample allows [Of]: a different value for each sample.
 	PerSample bool
-	// AnyShape lets the value of a sample have a shape of its own, though the
-	// constant is one number: the operator checks it.
+	// AnyShape allows per-sample values of any shape, although the constant is one number. The
+	// operator checks the shape.
 	AnyShape bool
-	// Tuning marks a parameter that cannot change what is computed, as a path
-	// whose contents are fingerprinted; it does not enter the identity of a graph.
+	// Tuning marks a parameter that cannot change the result, such as a path whose contents are
+	// fingerprinted. It does not enter the identity of a graph.
 	Tuning bool
 	// Truth lets a Bool take numbers of any type per sample, true where they are not zero.
 	Truth bool
@@ -63,9 +63,9 @@ type Parameter struct {
 type Port struct {
 	Name    string // a Go identifier in lower case
 	Doc     string
-	DTypes  []tensor.DType // of an input: what is accepted; empty: any
-	Layouts []string       // of an input: what is accepted; empty: any. Data without a layout fits every layout of its rank.
-	// Optional marks an input that may be left out; all inputs behind it are optional as well.
+	DTypes  []tensor.DType // accepted dtypes of an input; empty: any
+	Layouts []string       // accepted layouts of an input; empty: any. Data without a layout fits every layout of its rank.
+	// Optional marks an input that may be left out; all inputs after it are optional as well.
 	Optional bool
 }
 
@@ -75,17 +75,16 @@ type Precision uint8
 const (
 	// Exact results are defined bit by bit.
 	Exact Precision = iota
-	// Tolerance allows rounding differences against other implementations. The
-	// results of one build never differ, whatever the number of threads.
+	// Tolerance allows rounding differences against other implementations. The results of one build
+	// are equal for any number of threads.
 	Tolerance
 )
 
-// Branch says what an operator does to the samples that a batch has.
+// Branch says how an operator changes which samples a batch has.
 type Branch uint8
 
 const (
-	// Follows is what all others do: an operator sees the samples that all its
-	// inputs and arguments have.
+	// Follows is the default: an operator sees the samples that all its inputs and arguments have.
 	Follows Branch = iota
 	// Splits operators leave samples out of outputs, with Block.Leave.
 	Splits
@@ -163,7 +162,7 @@ func (s *Schema) MinInputs() int {
 // MaxInputs returns how many inputs may be given.
 func (s *Schema) MaxInputs() int { return len(s.Inputs) + max(0, s.Repeat-1) }
 
-// Input returns the port of input i, which is the last one for all that repeat it.
+// Input returns the port of input i, which is the last port for all inputs that repeat it.
 func (s *Schema) Input(i int) Port { return s.Inputs[min(i, len(s.Inputs)-1)] }
 
 // Validate reports what is wrong with the schema itself.
@@ -183,7 +182,7 @@ func (s *Schema) Validate() error {
 	if s.Reader == (s.New != nil) {
 		return bad("a reader with a kernel, or another operator without")
 	}
-	seen := map[string]bool{"p": true, "args": true} // what generated functions call their own
+	seen := map[string]bool{"p": true, "args": true} // names that generated functions use
 	for _, port := range slices.Concat(s.Inputs, s.Outputs) {
 		if !token.IsIdentifier(port.Name) || seen[port.Name] {
 			return bad("port %q is no Go identifier, or there twice", port.Name)
@@ -264,8 +263,8 @@ func (p *Parameter) Convert(v any) (any, error) {
 	return nil, &errs.Error{Kind: errs.Invalid, Want: p.Type.String(), Got: fmt.Sprintf("%v of type %T", v, v)}
 }
 
-// DefaultText writes the default for people: strings quoted, elements of lists apart
-// by blanks. It is empty where there is none.
+// DefaultText writes the default for people: strings quoted, elements of lists separated by blanks.
+// It is empty if there is no default.
 func (p *Parameter) DefaultText() string {
 	switch v := p.Default.(type) {
 	case nil:

@@ -192,7 +192,8 @@ func (f *files) walk(ctx context.Context, c *op.Config) error {
 	return nil
 }
 
-// classesOf returns the names of the folders in a directory, sorted by their bytes. Links count as what they point to.
+// classesOf returns the names of the folders in a directory, sorted by their bytes. Links count as
+// what they point to.
 func classesOf(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir) // which sorts
 	if err != nil {

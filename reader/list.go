@@ -11,7 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// listing is the files of a folder whose names match. Names lie back to back, without a pointer per file.
+// listing is the files of a folder whose names match. Names lie back to back, without a pointer per
+// file.
 type listing struct {
 	dir   string
 	text  strings.Builder
@@ -41,8 +42,8 @@ func (l *listing) sort() {
 // piece is how many files of a folder are asked for their sizes by one goroutine at a time.
 const piece = 1024
 
-// listAll returns the files of the folders, several folders at a time. It waits for all goroutines. The error is that of the
-// first folder that has one.
+// listAll returns the files of the folders, several folders at a time. It waits for all goroutines.
+// It returns the error of the first folder that has one.
 func listAll(ctx context.Context, root string, folders []string, match func(name string) bool) ([]listing, error) {
 	lists := make([]listing, len(folders))
 	err := eachOf(ctx, root, len(lists), func(i int) error {
@@ -70,8 +71,8 @@ func listAll(ctx context.Context, root string, folders []string, match func(name
 	})
 }
 
-// eachOf calls f for 0 to n-1, several at a time: who waits for a file system needs no processor. It returns the
-// error of the smallest number.
+// eachOf calls f for 0 to n-1, several at a time: who waits for a file system needs no processor.
+// It returns the error of the smallest number.
 func eachOf(ctx context.Context, root string, n int, f func(i int) error) error {
 	const most = 16
 	var next atomic.Int64

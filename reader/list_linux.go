@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// read reads the names of the folder: in large pieces, and without asking for each file what the entry says already.
+// read reads the names of the folder: in large pieces, and without asking for each file what the
+// entry says already.
 func (l *listing) read(match func(name string) bool) error {
 	fd, err := openDir(l.dir, unix.O_RDONLY)
 	if err != nil {

@@ -31,8 +31,9 @@ func openRoot(t *testing.T, root string) (reader.Source, error) {
 	return o.Open(t.Context(), c)
 }
 
-// TestManyFolders opens more folders and files than one piece of a listing has, with what is no file among them: the order
-// is that of the bytes of the names, the sizes are those of the files, and links count as what they point to.
+// TestManyFolders opens more folders and files than one piece of a listing has, with entries among
+// them that are not files. The names come in byte order, the sizes match the files, and links count
+// as their targets.
 func TestManyFolders(t *testing.T) {
 	root := t.TempDir()
 	must := func(err error) {
@@ -70,7 +71,7 @@ func TestManyFolders(t *testing.T) {
 			t.Fatalf("sample %d is %s, want %s", i, got, w)
 		}
 	}
-	// Several folders have an error: it is that of the first of them.
+	// Several folders have an error: the first error is returned.
 	for _, c := range []string{"c31", "c05", "c22"} {
 		must(os.Symlink("nothing", filepath.Join(root, c, "broken.png")))
 	}
@@ -81,7 +82,8 @@ func TestManyFolders(t *testing.T) {
 	}
 }
 
-// TestOpeningAllocatesLittle counts: what opening a data set allocates is a part of a file, not several.
+// TestOpeningAllocatesLittle counts: what opening a data set allocates is a part of a file, not
+// several.
 func TestOpeningAllocatesLittle(t *testing.T) {
 	root := t.TempDir()
 	const files = 4000

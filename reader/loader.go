@@ -11,15 +11,15 @@ import (
 // Those that only say how DALI reads are accepted and change nothing: a
 // [Source] is read at the positions of an order, by the executor's goroutines.
 var loaderParams = []op.Parameter{
-	{Name: "random_shuffle", Type: op.Bool, Default: false, Doc: "Each epoch comes in an order of its own instead of that of the data set."},
-	{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of the order; -1: that of the pipeline."},
+	{Name: "random_shuffle", Type: op.Bool, Default: false, Doc: "Whether each epoch comes in its own random order instead of the order of the data set."},
+	{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of the order; -1: the pipeline's seed."},
 	{Name: "shuffle_after_epoch", Type: op.Bool, Default: false, Doc: "Each epoch comes in an order of its own, in DALI by shuffling the whole list."},
-	{Name: "shuffle_after_epoch_seed", Type: op.Int, Doc: "Seed of shuffle_after_epoch; by default 524287 in DALI's mode, else that of the reader."},
+	{Name: "shuffle_after_epoch_seed", Type: op.Int, Doc: "Seed of shuffle_after_epoch; by default 524287 in DALI's mode, else the reader's seed."},
 	{Name: "num_shards", Type: op.Int, Default: 1, Doc: "Number of parts that the data set is cut into, for as many pipelines."},
 	{Name: "shard_id", Type: op.Int, Default: 0, Doc: "The part that is read first."},
 	{Name: "stick_to_shard", Type: op.Bool, Default: false, Doc: "Reads the same part in every epoch; otherwise the next one."},
 	{Name: "pad_last_batch", Type: op.Bool, Default: false, Doc: "Fills the last batch of an epoch with its last sample, so that all shards have as many batches."},
-	{Name: "initial_fill", Type: op.Int, Default: 1024, Tuning: true, Doc: "Samples that DALI's shuffle picks from. Without DALI's mode all samples are shuffled, whatever it says."},
+	{Name: "initial_fill", Type: op.Int, Default: 1024, Tuning: true, Doc: "Number of samples that DALI's shuffle picks from. Outside DALI's mode all samples are shuffled, for any value."},
 	{Name: "prefetch_queue_depth", Type: op.Int, Default: 1, Tuning: true, Doc: "Batches that DALI's reader reads ahead; no effect: Options.ReadAheadBytes bounds what is read ahead."},
 	{Name: "tensor_init_bytes", Type: op.Int, Default: 1 << 20, Tuning: true, Doc: "Memory that DALI sets aside for a sample; no effect."},
 	{Name: "read_ahead", Type: op.Bool, Default: false, Tuning: true, Doc: "Asks the system to read files ahead; no effect."},
@@ -31,8 +31,7 @@ var loaderParams = []op.Parameter{
 // withLoader returns the parameters of a reader, its own first.
 func withLoader(own ...op.Parameter) []op.Parameter { return slices.Concat(own, loaderParams) }
 
-// checkLoader refuses values of the common arguments, as far as they can be judged without
-// the data set.
+// checkLoader checks the values of the common arguments that can be judged without the data set.
 func checkLoader(c *op.Config) error {
 	shards, shard := op.Get[int](c, "num_shards"), op.Get[int](c, "shard_id")
 	switch {

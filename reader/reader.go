@@ -58,7 +58,7 @@ type Opener struct {
 	Open func(ctx context.Context, c *op.Config) (Source, error)
 }
 
-// The registry is filled by init functions, as that of package op.
+// The registry is filled by init functions, like the registry of package op.
 var registry struct {
 	sync.RWMutex
 	openers map[string]Opener

@@ -1,6 +1,6 @@
 package main
 
-// side is one row of a table: who does what.
+// side is one row of a table: a program and its task.
 type side struct {
 	name     string
 	who      string // "raw", "bivouac", or a contender of peers.py

@@ -16,7 +16,7 @@ import (
 // Linux's; elsewhere only time and allocations are told.
 func measured(work func() error) (answer, error) {
 	debug.FreeOSMemory()
-	os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) //nolint:errcheck // the peak is then that of all time
+	os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) //nolint:errcheck // if this fails, the peak is the peak since the start
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	resident, read, written := procField("status", "VmRSS"), procField("io", "rchar"), procField("io", "wchar")
@@ -30,7 +30,7 @@ func measured(work func() error) (answer, error) {
 	return a, err
 }
 
-// procField reads a number from /proc/self: bytes, 0 where there is none.
+// procField reads a number of bytes from /proc/self, or returns 0 if it is missing.
 func procField(file, name string) int64 {
 	f, err := os.Open("/proc/self/" + file)
 	if err != nil {

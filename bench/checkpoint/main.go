@@ -9,10 +9,9 @@
 // another side, so that a disk or a neighbour that slows down hits all of them.
 // What counts is the ratio of medians in one run.
 //
-// The tables go to standard output, every sample to a JSON file below
-// bench/results. Memory is the peak of the resident set beyond what was there
-// before; bytes read and written are those of system calls (/proc/self/io), which
-// do not see what is read through a mapping.
+// The tables go to standard output, every sample to a JSON file below bench/results. Memory is the
+// peak of the resident set beyond what was there before; bytes read and written are counted by
+// system calls (/proc/self/io), which do not count reads through a mapping.
 package main
 
 import (

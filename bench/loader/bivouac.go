@@ -103,8 +103,8 @@ func states(ctx context.Context) (turns.Runner, error) {
 	return turns.States(100_000, l.AppendState), nil
 }
 
-// resumes makes loaders that go on from a state in the middle of an epoch. The state is
-// that of a short run, as the cost does not depend on the place.
+// resumes makes loaders that continue from a state in the middle of an epoch. The state comes from
+// a short run, because the cost does not depend on the position.
 func resumes(ctx context.Context, samples int64) (turns.Runner, error) {
 	l, err := open(samples, int(samples/2_000), 0)
 	if err != nil {

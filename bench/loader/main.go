@@ -25,7 +25,7 @@ var (
 	grain    = func(target float64) turns.Side { return side("Grain", "grain", target) }
 )
 
-// comparisons in the order in which they run. The targets are those of the design.
+// comparisons in the order in which they run. The targets come from the design.
 var comparisons = []turns.Comparison{
 	{Name: "batch-1", Title: "batches of 1, shuffled, read by the caller", Unit: "step", Sides: []turns.Side{saving, ours, torch(10), stateful(10), grain(0)}},
 	{Name: "batch-64", Title: "batches of 64, shuffled, read by the caller", Unit: "step",

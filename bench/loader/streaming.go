@@ -21,8 +21,8 @@ const (
 	seed                  = 9176
 )
 
-// resumedOrders compares the orders of a rank that goes on in the middle of an epoch,
-// up to the ids of its first batch. Those of Bivouac's exact order must be streaming's.
+// resumedOrders compares the orders of a rank that resumes in the middle of an epoch, up to the ids
+// of its first batch. The ids of Bivouac's exact order must equal streaming's.
 func resumedOrders(name, title string) turns.Comparison {
 	exact := side("Bivouac, streaming's own order", "exact", 0)
 	exact.Like = "streaming"

@@ -1,5 +1,5 @@
-// Command order measures shuffles: Bivouac's, and those of the peers whose orders
-// compat has, beside Fisher-Yates.
+// Command order measures shuffles: Bivouac's shuffles and the shuffles of the peers in compat,
+// compared with Fisher-Yates.
 //
 //	go run ./bench/order [-quick] [-write docs/order.md]
 //

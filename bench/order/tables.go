@@ -27,7 +27,7 @@ func printTables(w io.Writer, quick bool) error {
 		}
 		return sizes
 	}
-	fmt.Fprint(w, "\n### Five statistics\n\nAscents, fixed points, pairs of successors, rank correlation with the identity, cycles: the mean or variance that is furthest from that of all permutations, in standard deviations.\n\n")
+	fmt.Fprint(w, "\n### Five statistics\n\nAscents, fixed points, pairs of successors, rank correlation with the identity, cycles: the mean or variance that is furthest from its value over all permutations, in standard deviations.\n\n")
 	table(w, all, fewer([]size{{10, 2000}, {100, 2000}, {256, 2000}, {257, 2000}, {1000, 1000}, {1797, 1000}, {4097, 400}, {65536, 100}, {65537, 100}, {131072, 100}, {262144, 60}, {262145, 60}, {1000003, 40}}),
 		func(s shuffle, n, keys int) float64 {
 			z, _ := shuffletest.Worst(n, keys, s.draw)
@@ -70,7 +70,7 @@ func table(w io.Writer, all []shuffle, sizes []size, measure func(s shuffle, n, 
 	}
 }
 
-// printMissing tells which ids never come where a permutation is none.
+// printMissing prints the ids that never come in shuffles that are not permutations.
 func printMissing(w io.Writer, all []shuffle) {
 	fmt.Fprint(w, "\n### Is it a permutation\n\nIds that never come, of n, with seed 42 (others come twice).\n\n")
 	names, sizes := []string{}, []int{4097, 65536, 65537, 65538, 131073, 262144, 262145, 262146, 1048576, 1048577}

@@ -16,7 +16,7 @@ const (
 
 type nodes = []pipeline.Node
 
-// graphs are Bivouac's side of the cases, those of peers.py in Go.
+// graphs are Bivouac's side of the cases: the graphs of peers.py in Go.
 var graphs = map[string]graph{
 	"train": {batches: epoch, define: func(p *pipeline.Builder, data string) nodes {
 		jpegs, labels := read(p, data, true)

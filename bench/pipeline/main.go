@@ -5,12 +5,11 @@
 //	go run ./bench/pipeline -python .peers-pipeline/bin/python   and DALI, OpenCV, Pillow (bench/pipeline/peers)
 //	go run ./bench/pipeline -only train,decode -threads 1  less of it
 //
-// The data set is 512 generated JPEG files of about 500x375 pixels. Every side of
-// a comparison is a process of its own that builds what it needs, waits for its turn and times itself, several
-// rounds, each beginning with another side, so that a neighbour who slows the
-// machine down hits all of them. Whoever delivers batches has their words folded
-// into one, so that what was delivered was seen. What counts is the ratio of
-// medians in one run.
+// The data set is 512 generated JPEG files of about 500x375 pixels. Every side of a comparison is a
+// process of its own that builds what it needs, waits for its turn and times itself, several
+// rounds, each beginning with another side, so that other load on the machine hits all of them. The
+// words of delivered batches are folded into one, which proves that they were read. What counts is
+// the ratio of medians in one run.
 //
 // The tables go to standard output, every sample to a JSON file below bench/results.
 package main
@@ -28,7 +27,7 @@ var (
 	}
 )
 
-// comparisons in the order in which they run. The targets are those of the design.
+// comparisons in the order in which they run. The targets come from the design.
 var comparisons = []turns.Comparison{
 	{Name: "train", Title: "JPEG files to random crops of 224x224, mirrored and normalised", Unit: "image",
 		Sides: []turns.Side{ours, dali(2), torchvision(2.5)}, Threaded: true},

@@ -112,8 +112,8 @@ func runCat(ctx context.Context, path, name string, o CatOptions, g *global) err
 	return catArray(ctx, r, l, part, g)
 }
 
-// catDocument prints an item that is JSON or text; where there is none of that name
-// it returns err, the reason for which name is no leaf.
+// catDocument prints an item that is JSON or text. If there is no such item it returns err, the
+// reason why name is not a leaf.
 func (l located) catDocument(ctx context.Context, name string, err error, g *global) error {
 	info, merr := checkpoint.Metadata(ctx, l.path, &checkpoint.LoadOptions{Options: l.load.Options})
 	if merr != nil {

@@ -189,11 +189,11 @@ func converting(g *global, dst string, c *checkpoint.ConvertOptions, run func() 
 	return convertAdvice(err)
 }
 
-// npzLayout is the layout that is one .npz file.
+// npzLayout is the layout of a single .npz file.
 const npzLayout = "npz"
 
-// fileEndings are those of files that no layout is, and that a directory is hardly
-// meant to have.
+// fileEndings are endings of files that are not a layout, and that are an unlikely name for a
+// directory.
 var fileEndings = []string{".bin", ".csv", ".gz", ".h5", ".hdf5", ".json", ".msgpack", ".onnx", ".pb", ".pkl", ".pt", ".pth", ".tar", ".txt", ".yaml", ".yml", ".zip"}
 
 // target is the layout that the flag, or else the name of the destination, means;

@@ -185,7 +185,7 @@ func (o *dataOptions) compare(cmd *cobra.Command, a, b *saved, g *global) (facts
 			return facts, s.name + " is not what its order makes of it: " + err.Error(), nil
 		}
 	}
-	return append(facts, fact{"runs", fmt.Sprintf("equal as far as both have come; they are %d samples apart", max(a.doc.Position, b.doc.Position)-min(a.doc.Position, b.doc.Position))}), "", nil
+	return append(facts, fact{"runs", fmt.Sprintf("equal up to the shorter one; they are %d samples apart", max(a.doc.Position, b.doc.Position)-min(a.doc.Position, b.doc.Position))}), "", nil
 }
 
 // comparable reports whether a state tells which samples were delivered.

@@ -74,7 +74,7 @@ func (s *saved) facts() []fact {
 	return leaves(nil, "", s.tree)
 }
 
-// documentFacts are those of a document of Bivouac.
+// documentFacts returns the facts of a document of Bivouac.
 func documentFacts(d *state.Document, raw []byte) []fact {
 	facts := []fact{{"kind", d.Kind}, {"position", fmt.Sprint(d.Position, " samples")}, {"epoch", fmt.Sprint(d.Epoch)}}
 	if t, err := timeline.Open(raw, timeline.Options{}); err == nil {
@@ -112,7 +112,7 @@ func goesOnOver(d *state.Document) string {
 	case own:
 		return fmt.Sprintf("rank %s of %s alone, for batches were handed out out of order; any number of ranks goes on from states at the steps of SettleEvery and between epochs", rank, world)
 	case iterable:
-		return "any number of ranks that divides that of the streams"
+		return "any number of ranks that divides the number of streams"
 	case len(d.Extra["window"]) > 0:
 		var w struct{ World int }
 		if json.Unmarshal(d.Extra["window"], &w) == nil && w.World > 1 {
@@ -144,7 +144,7 @@ func timelineFacts(t *timeline.Timeline) []fact {
 	return facts
 }
 
-// workerFacts are those of torchdata's loader with workers.
+// workerFacts returns the facts of torchdata's loader with workers.
 func workerFacts(tree map[string]any) []fact {
 	snapshot, _ := tree["_snapshot"].(map[string]any)
 	main, _ := snapshot["_main_snapshot"].(map[string]any)
@@ -158,7 +158,7 @@ func workerFacts(tree map[string]any) []fact {
 	return leaves(facts, "", workers)
 }
 
-// daliFacts are those of a checkpoint of DALI.
+// daliFacts returns the facts of a checkpoint of DALI.
 func daliFacts(c *stateproto.Checkpoint) (facts []fact) {
 	for i := range c.Ops {
 		op := &c.Ops[i]

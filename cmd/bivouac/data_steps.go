@@ -21,8 +21,8 @@ type rankOptions struct {
 
 func (o *rankOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	atLeast(f, &o.Rank, "rank", 0, -1, "only this rank's samples; by default those of each")
-	atLeast(f, &o.World, "world", 1, 0, "number of ranks; by default that of the run when the state was saved")
+	atLeast(f, &o.Rank, "rank", 0, -1, "only this rank's samples; by default each rank's")
+	atLeast(f, &o.World, "world", 1, 0, "number of ranks; by default the number when the state was saved")
 }
 
 // of returns the number of ranks.
@@ -54,7 +54,7 @@ type stepInfo struct {
 type readerOptions struct{ Reader string }
 
 func (o *readerOptions) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.Reader, "reader", "", "only the samples of this reader of a pipeline; by default those of each")
+	cmd.Flags().StringVar(&o.Reader, "reader", "", "only the samples of this reader of a pipeline; by default each reader's")
 }
 
 // of returns a timeline for each of the readers, by their names, which are empty where

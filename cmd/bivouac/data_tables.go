@@ -80,8 +80,8 @@ func digestOf(d *state.Document) string {
 	return ""
 }
 
-// keptDescription returns the description of the order with an identity that a job keeps in
-// the directory of its run, if the state is one of it; "" where there is none.
+// keptDescription returns the description of the order with an identity that a job keeps in the
+// directory of its run, if the state belongs to it, or "".
 func keptDescription(s *saved, identity string) string {
 	_, digest, _ := strings.Cut(identity, "digest=")
 	digest, _, _ = strings.Cut(digest, " ")

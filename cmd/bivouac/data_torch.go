@@ -30,7 +30,7 @@ func (o *torchOptions) addTorchFlags(cmd *cobra.Command) {
 // holds the generator as it was before the permutation was drawn.
 func (o *torchOptions) torchTimeline(s *saved, opt timeline.Options) (*timeline.Timeline, error) {
 	if o.Samples < 1 || o.BatchSize < 1 {
-		return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--samples and --batch-size", Want: "those of the loader, which a state of torchdata does not hold"}}
+		return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "data", Subject: "--samples and --batch-size", Want: "the loader's, which a state of torchdata does not hold"}}
 	}
 	main, delivered := s.tree, integer(s.tree, "_num_yielded")
 	if s.form == formWorkers {

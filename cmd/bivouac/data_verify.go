@@ -16,7 +16,7 @@ import (
 type stateProof struct {
 	State    string
 	Form     string
-	Proved   bool // that the samples are those of the order; else only the form was checked
+	Proved   bool // the samples match the order; else only the form was checked
 	Samples  int64
 	Digest   string
 	Coverage *[2]timeline.Coverage `json:",omitempty"`

@@ -63,8 +63,7 @@ func (e *exporter) export(ctx context.Context, leaves []checkpoint.LeafInfo, out
 	return e.directory(ctx, leaves, output)
 }
 
-// directoryName refuses the name of a directory to be made that looks like that of
-// a file.
+// directoryName returns an error for the name of a new directory that looks like a file name.
 func directoryName(name string) error {
 	ext := filepath.Ext(name)
 	if ext == "" || ext == name || strings.HasSuffix(name, "/") {

@@ -67,7 +67,7 @@ type leafJSON struct {
 	Chunk  []int  `json:"chunk,omitzero"` // the smallest part that can be read by itself
 	Shard  []int  `json:"shard,omitzero"` // where several of these lie together, these
 	Bytes  int64  `json:"bytes"`
-	File   string `json:"file,omitempty"`  // that holds it, where that is one by itself
+	File   string `json:"file,omitempty"`  // the file that holds it, if it has its own file
 	Value  any    `json:"value,omitempty"` // of strings
 	SHA256 string `json:"sha256,omitempty"`
 	Error  string `json:"error,omitempty"` // why it cannot be read

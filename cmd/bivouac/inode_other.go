@@ -4,6 +4,6 @@ package main
 
 import "io/fs"
 
-// inode says how many names a file has, and how many bytes it takes on the disk,
-// as far as the system tells.
+// inode returns how many names a file has, and how many bytes it takes on the disk, if the system
+// tells.
 func inode(info fs.FileInfo) (links int, allocated int64) { return 1, info.Size() }

@@ -42,7 +42,7 @@ func readKey(name string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// parseKey reads a key in any of the three forms; nil is none of them.
+// parseKey reads a key in any of the three forms. It returns nil for other input.
 func parseKey(b []byte) ed25519.PublicKey {
 	if block, _ := pem.Decode(b); block != nil {
 		any, err := x509.ParsePKIXPublicKey(block.Bytes)

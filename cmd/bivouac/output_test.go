@@ -111,7 +111,7 @@ func TestJSONOfHostileText(t *testing.T) {
 	}
 }
 
-// full takes so many bytes.
+// full takes a fixed number of bytes.
 type full struct{ left int }
 
 func (f *full) Write(p []byte) (int, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// picture draws leaves by their keys, those of one container together.
+// picture draws leaves by their keys; the leaves of one container come together.
 type picture struct {
 	name  string
 	text  string // of a leaf
@@ -46,7 +46,7 @@ func (p *picture) width(depth int) int {
 	return w
 }
 
-// draw prints what is below p, names in a column of so many characters.
+// draw prints what is below p, names in a column of the given width.
 func (p *picture) draw(w io.Writer, before string, column int) {
 	for i, b := range p.below {
 		branch, next := "├─ ", "│  "

@@ -70,7 +70,7 @@ func (o *PipelineOptions) define(path string) (*dali.Definition, error) {
 	})
 }
 
-// isPipeline reports whether the name is that of a serialized pipeline.
+// isPipeline reports whether the name belongs to a serialized pipeline.
 func isPipeline(path string) bool {
 	return dali.IsYAML(path) || strings.HasSuffix(path, ".bin") || strings.HasSuffix(path, ".pb") || strings.HasSuffix(path, ".dali")
 }

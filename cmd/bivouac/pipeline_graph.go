@@ -81,7 +81,7 @@ type graphNode struct {
 	Operator  string            `json:"operator"`
 	Inputs    []string          `json:"inputs"`
 	Arguments map[string]string `json:"arguments,omitempty"` // those that were given; of one per sample the node that gives it
-	Outputs   []string          `json:"outputs"`             // dtype and shape, as far as they are known
+	Outputs   []string          `json:"outputs"`             // dtype and shape, if they are known
 }
 
 func newGraphNode(n *graph.Node) graphNode {

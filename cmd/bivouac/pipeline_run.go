@@ -131,7 +131,7 @@ func keep(p *pipeline.Pipeline, path string) error {
 	return nil
 }
 
-// makeBatches makes n batches, or those of an epoch, and sums them up in out.
+// makeBatches makes n batches, or the batches of an epoch, and sums them up in out.
 func makeBatches(ctx context.Context, p *pipeline.Pipeline, task string, n int, out *ran, g *global) error {
 	if n <= 0 {
 		n = int(max(1, p.EpochBatches()))

@@ -203,7 +203,7 @@ func noCheckpoint(file string) error {
 // resolved is a checkpoint that was found.
 type resolved struct {
 	path string
-	step *int64 // of a run, or that the directory is named after; nil is none
+	step *int64 // of a run, or the step that names the directory; nil: no step
 	run  bool   // it was found as a step of a run
 }
 
@@ -303,8 +303,8 @@ func (r *runDir) missing(ctx context.Context, dir string, step int64) error {
 	return e
 }
 
-// checkpointFiles returns the files that are named as checkpoints of one file are, those of
-// Flax by their steps.
+// checkpointFiles returns the files that are named like single-file checkpoints; Flax names them by
+// their steps.
 func checkpointFiles(list []os.DirEntry) []string {
 	var files []string
 	for _, d := range list {
@@ -320,7 +320,7 @@ func checkpointFiles(list []os.DirEntry) []string {
 	return files
 }
 
-// holdsSteps reports whether a directory looks like that of a run.
+// holdsSteps reports whether a directory looks like the directory of a run.
 func holdsSteps(ctx context.Context, dir string) bool {
 	list, err := os.ReadDir(dir)
 	if err != nil {

@@ -53,7 +53,7 @@ func parseSlice(text string, shape tensor.Shape) (part, error) {
 	return p, nil
 }
 
-// shape is that of the part, without the axes of single indices.
+// shape returns the shape of the part, without the axes of single indices.
 func (p part) shape() tensor.Shape {
 	out := tensor.Shape{}
 	for k, n := range p.extent {

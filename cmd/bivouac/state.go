@@ -85,7 +85,7 @@ func (g *global) printState(d stateDump) {
 	}
 }
 
-// entries are the states in a file: one, or those of a checkpoint of dynamic mode.
+// entries returns the states in a file: one state, or the states of a checkpoint of dynamic mode.
 func (s *saved) entries() ([]stateText, error) {
 	if s.form != formDynamic {
 		return []stateText{{Form: s.form, Facts: append(slices.Clone(s.job), s.facts()...)}}, nil

@@ -54,7 +54,7 @@ func (s stateSource) read(ctx context.Context, name string, g *global) (*saved, 
 	return itemState(ctx, found.path, item)
 }
 
-// itemState reads the state in an item of a checkpoint, or the only one that is one.
+// itemState reads the state in an item of a checkpoint, or in the only item that holds a state.
 func itemState(ctx context.Context, path, item string) (*saved, error) {
 	info, err := checkpoint.Metadata(ctx, path, nil)
 	if err != nil {
@@ -101,8 +101,8 @@ func itemState(ctx context.Context, path, item string) (*saved, error) {
 // dataItem is the item in which a job keeps the state of its data.
 const dataItem = "data"
 
-// itemBytes reads an item that may be a state: JSON, or a file of one process as
-// Grain's handler writes it. nil is none.
+// itemBytes reads an item that may be a state: JSON, or a file of one process as Grain's handler
+// writes it. It returns nil for other items.
 func itemBytes(ctx context.Context, path string, it checkpoint.ItemInfo) ([]byte, error) {
 	switch it.Kind {
 	case "json":
@@ -112,7 +112,7 @@ func itemBytes(ctx context.Context, path string, it checkpoint.ItemInfo) ([]byte
 	}
 	files, err := filepath.Glob(filepath.Join(escapeGlob(filepath.Join(path, it.Name)), "process_*.json"))
 	if err != nil || len(files) == 0 {
-		return nil, nil //nolint:nilerr // of a pattern, which is none of the caller's
+		return nil, nil //nolint:nilerr // the error is in a pattern that the caller did not write
 	}
 	f, err := os.Open(files[0])
 	if err != nil {

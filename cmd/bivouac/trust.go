@@ -20,7 +20,7 @@ func (t *trust) addFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&t.Key, "key", "", "file of the public Ed25519 key that must have signed what is read: PEM, an ssh line, or base64")
 }
 
-// key reads the key, nil where none is asked for.
+// key reads the key, or returns nil if no key was given.
 func (t trust) key() (ed25519.PublicKey, error) {
 	if t.Key == "" {
 		return nil, nil

@@ -129,7 +129,7 @@ func TestKeyOfCommands(t *testing.T) {
 			{plain, "", errs.Other}, {plain, public, errs.Corrupt}, {replayed, public, errs.Corrupt}, {replayed, "", errs.Other},
 		} {
 			if name == "verify" && c.run == replayed {
-				c.want = errs.Corrupt // the head of the run misses step 1, whoever signed it
+				c.want = errs.Corrupt // the head of the run lacks step 1, under any signature
 			}
 			g := &global{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, plain: true}
 			if err := command(c.run, c.key, g); errs.KindOf(err) != c.want || c.want == errs.Other && err != nil {

@@ -195,7 +195,7 @@ func (w *wanted[T]) Set(s string) error {
 
 func (w *wanted[T]) want() string { return fmt.Sprint("a whole number, ", w.least, " or more") }
 
-// String implements pflag.Value: a value that no caller can give is none.
+// String implements pflag.Value: a value that no caller can give has no text.
 func (w *wanted[T]) String() string {
 	if w.to == nil || !w.given && *w.to < w.least {
 		return ""

@@ -13,7 +13,7 @@ import (
 type Header struct {
 	Width, Height int // as stored
 	Components    int // 1 gray, 3 colours, 4 inks
-	Orientation   int // EXIF orientation 1..8; 1 when there is none
+	Orientation   int // EXIF orientation 1..8; 1 if the file has no orientation
 }
 
 // Oriented returns the size of the image when it is turned as its orientation asks.
@@ -59,8 +59,8 @@ func ReadHeader(data []byte) (Header, error) {
 	return h, h.plausible(len(data))
 }
 
-// segment returns the segment that begins at or after data[at], and where the next
-// one begins, -1 when there is none. Markers without a length have no body.
+// segment returns the segment that begins at or after data[at], and where the next segment begins,
+// or -1 if there is no next segment. Markers without a length have no body.
 func segment(data []byte, at int) (marker byte, body []byte, next int) {
 	for at < len(data) && data[at] != 0xff { // bytes between segments are passed over, as libjpeg does
 		at++
@@ -126,9 +126,9 @@ func (h Header) plausible(size int) error {
 	return nil
 }
 
-// checkCoefficients returns an error when the image has several scans, and the coefficients of all its pixels,
-// which are kept until the last one, take more memory than the limit. An image is progressive, or its first scan
-// lacks components.
+// checkCoefficients returns an error when the image has several scans, and the coefficients of all
+// its pixels, which are kept until the last one, take more memory than the limit. An image is
+// progressive, or its first scan lacks components.
 func (h Header) checkCoefficients(data []byte, limits raster.Limits) error {
 	const size, progressive, arithmetic = 2, 0xc2, 0xca
 	n := int64(h.Width) * int64(h.Height) * int64(h.Components) * size

@@ -3,19 +3,18 @@
 //
 // Two decoders stand behind one interface; [Identity] says which one a build has.
 //
-//   - libjpeg-turbo by way of cgo, when the build has the tag libjpeg: the slow
-//     integer transform, or the fast one where asked, and triangle-filtered
-//     ("fancy") upsampling, which is what DALI, Pillow and torchvision give, bit for
-//     bit. One call an image; a Decoder keeps its decompressor, so that a steady
-//     state allocates nothing in Go. What it refuses, or does otherwise than DALI, the
-//     decoder in Go decodes.
-//   - A decoder in Go otherwise (internal/pure), with the same pixels, for whole images
-//     and windows, and about as fast on AMD64. It has no fast transform, and some
-//     damaged files come out otherwise. There it decodes windows in all builds, for it
-//     passes over blocks that a window does not need without looking at each symbol.
+//   - libjpeg-turbo by way of cgo, when the build has the tag libjpeg: the slow integer transform,
+//     or the fast one where asked, and triangle-filtered ("fancy") upsampling, as DALI, Pillow and
+//     torchvision do, bit for bit. One call an image; a Decoder keeps its decompressor, so that a
+//     steady state allocates nothing in Go. The decoder in Go decodes files that libjpeg-turbo
+//     refuses or decodes differently from DALI.
+//   - A decoder in Go otherwise (internal/pure), with the same pixels, for whole images and
+//     windows, and about as fast on AMD64. It has no fast transform, and some damaged files come
+//     out differently. On AMD64 it decodes windows in all builds, because it skips blocks outside a
+//     window without looking at each symbol.
 //
-// Of a window only the columns of blocks around it and the rows down to its end are
-// decoded; its pixels are those of the whole image.
+// Of a window only the columns of blocks around it and the rows down to its end are decoded; its
+// pixels equal the pixels of the whole image.
 //
 // Gray output of a colour image is its luma plane; colour output of a gray image
 // repeats it. Images of four inks become RGB by (255-K)(255-C)/255.
@@ -54,7 +53,8 @@ func (f Format) Channels() int {
 	return 3
 }
 
-// MaxScans is the most scans of a progressive image, as each of them costs a pass over the whole image.
+// MaxScans is the most scans of a progressive image, as each of them costs a pass over the whole
+// image.
 const MaxScans = 256
 
 // Pixels names the pixels that the options give: builds in which it is the same give
@@ -89,7 +89,7 @@ type Options struct {
 	// faster than the accurate one on today's processors. It has no effect on images that
 	// are turned, as in DALI.
 	FastIDCT bool
-	// Limits bound what decoding may cost.
+	// Limits bound the cost of decoding.
 	Limits raster.Limits
 }
 

@@ -10,7 +10,7 @@ package jpeg
 #include <jpeglib.h>
 #include "shim.h"
 #ifndef LIBJPEG_TURBO_VERSION_NUMBER
-#error "the headers are not those of libjpeg-turbo; build without the tag libjpeg"
+#error "the headers do not belong to libjpeg-turbo; build without the tag libjpeg"
 #endif
 */
 import "C"
@@ -28,12 +28,12 @@ import (
 
 // backend is the decoder of this build: libjpeg-turbo, and the decoder in Go for
 //
-//   - windows where that has vector instructions, for it passes over what lies outside of
-//     them faster,
+//   - windows, if the decoder in Go has vector instructions, because it skips the rest of the image
+//     faster,
 //   - the gray of four inks, which DALI does not compute as libjpeg would,
-//   - files that libjpeg-turbo refuses. Some of them DALI decodes, among them those with bytes
-//     behind the data of the only scan that look like markers which do not exist. A file that is cut
-//     off within its only scan is not tried again: both refuse it.
+//   - files that libjpeg-turbo refuses. DALI decodes some of them, such as files whose only scan is
+//     followed by bytes that look like unknown markers. A file that is cut off within its only scan
+//     is not tried again: both decoders refuse it.
 type backend struct {
 	turbo    turbo
 	portable portable

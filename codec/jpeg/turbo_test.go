@@ -163,8 +163,8 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// TestCutFilesAreDecodedOnce cuts files in many places. Where libjpeg-turbo has found that the data ends too
-// early, the decoder in Go refuses the file too, and is not asked.
+// TestCutFilesAreDecodedOnce cuts files in many places. Where libjpeg-turbo has found that the data
+// ends too early, the decoder in Go refuses the file too, and is not asked.
 func TestCutFilesAreDecodedOnce(t *testing.T) {
 	images, _ := filepath.Glob(filepath.Join("testdata", "*.jpg"))
 	once := 0

@@ -2,9 +2,9 @@ package png
 
 import "encoding/binary"
 
-// The filters add to each byte what a neighbour has: the byte n before it, which is that of the
-// pixel to the left, the byte above, or the byte above that to the left. Pixels of three and four
-// bytes of images with colours keep their neighbours in registers.
+// The filters add a neighbour to each byte: the byte n before it, which belongs to the pixel to the
+// left, the byte above, or the byte above to the left. Pixels of three and four bytes of images
+// with colours keep their neighbours in registers.
 
 func addLeft(row []byte, n int) {
 	switch {
@@ -86,7 +86,7 @@ func addPaeth(row, above []byte, n int) {
 }
 
 // paeth returns which of left, above and the corner between is nearest to left + above - corner;
-// the first of them. It has no branches: those of pixels are not predictable.
+// the first of them. It has no branches, because branches on pixels are not predictable.
 func paeth(left, above, corner int32) int32 {
 	toLeft, toAbove := above-corner, left-corner
 	toCorner := toLeft + toAbove

@@ -1,9 +1,9 @@
 // Package png decodes PNG images (ISO/IEC 15948): all depths, interlaced or not, palettes as RGB.
-// Transparency that a tRNS chunk describes is dropped. The orientation is that of an eXIf chunk.
+// Transparency that a tRNS chunk describes is dropped. The orientation comes from an eXIf chunk.
 //
 //	chunks ── IDAT ── inflate ── row ── filter undone ── samples ── raster.Image
 //
-// Two rows are all that is kept of an image. Files are accepted and refused as by the standard library.
+// Only two rows of an image are kept. Files are accepted and refused as by the standard library.
 package png
 
 import (

@@ -32,8 +32,8 @@ func (d *decoder) passes(r io.Reader, img *raster.Image) error {
 	return nil
 }
 
-// pass decodes one pass. rows is memory for the current row and the one before it, with the number of
-// the filter in front.
+// pass decodes one pass. rows is memory for the current row and the one before it, with the number
+// of the filter in front.
 func (d *decoder) pass(r io.Reader, img *raster.Image, p pass, width, height int, rows *[2][]byte) error {
 	stored := map[byte]int{typeGray: 1, typeRGB: 3, typePalette: 1, typeGrayAlpha: 2, typeRGBA: 4}[d.color]
 	bits := stored * d.depth

@@ -19,7 +19,8 @@ import (
 	"github.com/bivouac-ml/bivouac/codec/raster"
 )
 
-// TestStandard holds the decoder against the standard library: the same files are images, of the same pixels.
+// TestStandard holds the decoder against the standard library: the same files are images, of the
+// same pixels.
 func TestStandard(t *testing.T) {
 	files := made(t)
 	for _, pattern := range []string{"../testdata/pillow/*.png", "../../testdata/dali/inputs/*.png"} {
@@ -142,7 +143,8 @@ func made(t testing.TB) (files [][]byte) {
 	return files
 }
 
-// interlaced returns a file of the same size, depth and colours that is interlaced: random rows with random filters.
+// interlaced returns a file of the same size, depth and colours that is interlaced: random rows
+// with random filters.
 func interlaced(t testing.TB, r *rand.Rand, file []byte) []byte {
 	const header = 8 + 8
 	width, height := int(binary.BigEndian.Uint32(file[header:])), int(binary.BigEndian.Uint32(file[header+4:]))

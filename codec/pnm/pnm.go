@@ -156,7 +156,7 @@ func samples[T uint8 | uint16](a *anymap, y, full int, row []T) error {
 	return nil
 }
 
-// sample returns the i-th sample; those of text files come one after the other.
+// sample returns the i-th sample. The samples of text files must be read in order.
 func (a *anymap) sample(i int) (v int, err error) {
 	ok := true
 	switch {

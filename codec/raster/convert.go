@@ -43,7 +43,8 @@ func Types() []tensor.DType {
 	return []tensor.DType{tensor.Uint8, tensor.Int8, tensor.Uint16, tensor.Int16, tensor.Uint32, tensor.Int32, tensor.Float32}
 }
 
-// convert writes stored pixels, that follow each other in pix8, pix16 or floats, in the colour and type of o.
+// convert writes stored pixels, that follow each other in pix8, pix16 or floats, in the colour and
+// type of o.
 func (img *Image) convert(to []byte, pix8 []uint8, pix16 []uint16, floats []float32, n int, o *Output) {
 	channels := o.Color.Channels(img.Channels)
 	if img.Depth != Float && o.Color != YCbCr {

@@ -1,6 +1,6 @@
-// Package raster holds decoded images as their files store them, and what all
-// decoders of images but that of JPEG have in common: limits, and the conversion to
-// the colour space, type, window and orientation that is asked for.
+// Package raster holds decoded images as their files store them, and the common part of all image
+// decoders except JPEG: limits, and the conversion to the requested colour space, type, window and
+// orientation.
 //
 // # Conversion
 //
@@ -37,7 +37,7 @@ type Header struct {
 	Channels      int // 1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha or inks
 	Depth         int // bits a sample once decoded: 8, 16 or Float
 	Luma          Luma
-	Orientation   int // 1..8 as in EXIF; 1 when there is none
+	Orientation   int // 1..8 as in EXIF; 1 if the file has no orientation
 	// Mixed marks channels that cannot be put out as they are stored: inks, and gray
 	// with alpha in formats whose readers elsewhere refuse it.
 	Mixed bool
@@ -64,8 +64,8 @@ func (h Header) Oriented() (width, height int) { return exif.Size(h.Width, h.Hei
 type Limits struct {
 	Pixels int64 // width times height; 0: MaxPixels
 	Bytes  int64 // of one piece of memory that a decoder needs beside the output; 0: MaxBytes
-	// Check, when not nil, is asked now and then while an image is decoded. Its error ends that. Deadline
-	// is when it will return one, for decoders that cannot ask; zero: never.
+	// Check, when not nil, is asked now and then while an image is decoded. Its error ends that.
+	// Deadline is when it will return one, for decoders that cannot ask; zero: never.
 	Check    func() error
 	Deadline time.Time
 }
@@ -76,7 +76,8 @@ const (
 	MaxBytes  = 1 << 32
 )
 
-// CheckPixels returns an error when an image has more pixels than the limit: before memory is taken for it.
+// CheckPixels returns an error when an image has more pixels than the limit: before memory is taken
+// for it.
 func (l Limits) CheckPixels(op string, width, height int) error {
 	most := l.Pixels
 	if most == 0 {
@@ -89,7 +90,8 @@ func (l Limits) CheckPixels(op string, width, height int) error {
 	return nil
 }
 
-// CheckBytes returns an error when a decoder would need more memory at once than the limit, beside the output.
+// CheckBytes returns an error when a decoder would need more memory at once than the limit, beside
+// the output.
 func (l Limits) CheckBytes(op, what string, n int64) error {
 	most := l.Bytes
 	if most == 0 {
@@ -132,8 +134,8 @@ func (r *checkedReader) Read(p []byte) (int, error) {
 	return r.data.Read(p[:min(len(p), piece)])
 }
 
-// What files can hold. A file of n bytes may hold freePixels + n * pixelsPerByte pixels, which no image
-// of use exceeds, and never more than mostPixels, so that sizes fit an int.
+// What files can hold. A file of n bytes may hold freePixels + n * pixelsPerByte pixels, which no
+// image of use exceeds, and never more than mostPixels, so that sizes fit an int.
 const (
 	freePixels    = 1 << 24
 	pixelsPerByte = 1 << 13
@@ -167,9 +169,9 @@ func Unsupported(op, got string) error {
 	return &errs.Error{Kind: errs.Unsupported, Op: op, Got: got}
 }
 
-// Image takes what a decoder decodes: it keeps the image, or, after To, writes each pixel straight to where
-// it belongs and keeps nothing. A kept image is interleaved samples, row by row without padding, in
-// Pix or, when Depth is 16, in Wide, or else in Floats.
+// Image takes what a decoder decodes: it keeps the image, or, after To, writes each pixel straight
+// to where it belongs and keeps nothing. A kept image is interleaved samples, row by row without
+// padding, in Pix or, when Depth is 16, in Wide, or else in Floats.
 type Image struct {
 	Header
 	Limits Limits
@@ -188,8 +190,8 @@ type Image struct {
 	target target
 }
 
-// Reset begins an image of that header, whose samples are undefined. A decoder calls it before it puts
-// pixels, and after the checks of the header. It reuses memory.
+// Reset begins an image of that header, whose samples are undefined. A decoder calls it before it
+// puts pixels, and after the checks of the header. It reuses memory.
 func (img *Image) Reset(h Header) error {
 	if err := img.Limits.CheckPixels("raster", h.Width, h.Height); err != nil {
 		return err

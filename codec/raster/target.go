@@ -15,8 +15,8 @@ type target struct {
 	pixel  int // bytes of one in dst
 }
 
-// To has img write the window that o describes to dst, whose length is that of the window in the
-// type of o, instead of keeping the image. It comes before Reset.
+// To makes img write the window that o describes to dst instead of keeping the image. dst must have
+// the length of the window in the type of o. Call To before Reset.
 func (img *Image) To(dst []byte, o Output) {
 	img.target = target{dst: dst, o: o}
 	img.to = &img.target
@@ -63,7 +63,8 @@ func (t *target) place(x, y int) (tx, ty int) {
 	return x, y
 }
 
-// Row returns room for n pixels of 8 bits, for Put. Row16 and RowFloats are its like for other depths.
+// Row returns room for n pixels of 8 bits, for Put. Row16 and RowFloats are its like for other
+// depths.
 func (img *Image) Row(n int) []uint8 {
 	img.line8 = Grow(img.line8, n*img.Channels)
 	return img.line8
@@ -81,8 +82,8 @@ func (img *Image) RowFloats(n int) []float32 {
 	return img.lineF
 }
 
-// Put takes pixels of stored row y of an image with 8 bits: those of column x and the ones that follow
-// it step apart. The error is that of Limits.Check.
+// Put takes pixels of stored row y of an image with 8 bits: the pixel of column x and the pixels
+// that follow it step apart. It returns the error of Limits.Check.
 func (img *Image) Put(y, x, step int, pix []uint8) error {
 	if img.to == nil {
 		keep(img.Pix, img, y, x, step, pix)
@@ -126,7 +127,8 @@ func keep[T any](all []T, img *Image, y, x, step int, pix []T) {
 	}
 }
 
-// wants reports whether any of n pixels lies in the window. It may say so of a row that only comes near.
+// wants reports whether any of n pixels lies in the window. It may say so of a row that only comes
+// near.
 func (t *target) wants(y, x, step, n int) bool {
 	if n == 0 {
 		return false

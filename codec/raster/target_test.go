@@ -8,8 +8,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// TestPixelsComeToTheirPlaces puts an image in rows, in parts of rows and in every third column, and looks for each
-// pixel in every window, however the image is turned.
+// TestPixelsComeToTheirPlaces puts an image in rows, in parts of rows and in every third column,
+// and looks for each pixel in every window, however the image is turned.
 func TestPixelsComeToTheirPlaces(t *testing.T) {
 	const w, h, channels = 5, 4, 2
 	stored := make([]uint8, w*h*channels)

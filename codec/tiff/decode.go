@@ -68,7 +68,7 @@ func (d *Decoder) Decode(data []byte, img *raster.Image) error {
 	return nil
 }
 
-// tile decodes the strip or tile at left, top, of all samples or those of one plane.
+// tile decodes the strip or tile at left, top, of all samples or of one plane.
 func (d *Decoder) tile(f *file, img *raster.Image, packed []byte, left, top, plane int) error {
 	n := f.samples
 	if f.planar {
@@ -143,8 +143,8 @@ func (d *Decoder) row(f *file, b []byte, n int) {
 	}
 }
 
-// room returns where a row of a strip or tile goes: its place in a kept image of planes, which come one after
-// the other, or else memory of its own; and the element of its first pixel.
+// room returns where a row of a strip or tile goes: its place in a kept image of planes, which come
+// one after the other, or else memory of its own; and the element of its first pixel.
 func room[T any](f *file, all []T, own func(n int) []T, left, y int) (row []T, at int) {
 	if f.planar {
 		return all, (y*f.Width + left) * f.Channels

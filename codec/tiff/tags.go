@@ -13,7 +13,7 @@ type entry struct {
 	value []byte
 }
 
-// sizes are those of the types of TIFF 6.0 by number; 0 is none.
+// sizes are the sizes of the types of TIFF 6.0 by number; 0 means no type.
 var sizes = [...]int{0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8}
 
 // directory reads the first directory.

@@ -1,7 +1,7 @@
-// Package tiff decodes the first image of TIFF files (TIFF 6.0): strips and tiles,
-// interleaved or in planes; 1, 2, 4, 8 and 16 bits a sample; bilevel, gray, RGB,
-// palettes, with alpha, and inks; gray and RGB of float32; stored plainly or compressed with LZW, Deflate,
-// PackBits, CCITT groups 3 and 4 or JPEG, with horizontal differences undone.
+// Package tiff decodes the first image of TIFF files (TIFF 6.0): strips and tiles, interleaved or
+// in planes; 1, 2, 4, 8 and 16 bits a sample; bilevel, gray, RGB, palettes, with alpha, and inks;
+// gray and RGB of float32; stored plainly or compressed with LZW, Deflate, PackBits, CCITT groups 3
+// and 4 or JPEG, with horizontal differences undone.
 //
 //	┌ "II*\0" or "MM\0*" ┬ offset ┬ … ┬ n ┬ n entries of 12 bytes: tag, type, count, value ┬ … ┐
 //

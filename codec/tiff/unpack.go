@@ -136,8 +136,8 @@ func (u *unpacker) fax(f *file, packed []byte, w, h, size int) ([]byte, error) {
 	return out, err
 }
 
-// decodeJPEG decodes a strip or tile that is a JPEG stream without its tables. The
-// colours of its components are those of the file, not what the stream says.
+// decodeJPEG decodes a strip or tile that is a JPEG stream without its tables. The file gives the
+// colours of its components, not the stream.
 func (u *unpacker) decodeJPEG(f *file, packed []byte, w, h, n int) ([]byte, error) {
 	const startOfImage, endOfImage = "\xff\xd8", "\xff\xd9"
 	if !bytes.HasPrefix(packed, []byte(startOfImage)) {

@@ -1,7 +1,7 @@
-// Package webp decodes still WebP images, lossy and lossless, with or without alpha,
-// with golang.org/x/image; animations are not supported. Chroma of lossy images is
-// upsampled and converted to RGB as libwebp does (its "fancy" upsampling), in whose
-// pixels users of the format expect it. The orientation is that of an EXIF chunk.
+// Package webp decodes still WebP images, lossy and lossless, with or without alpha, with
+// golang.org/x/image; animations are not supported. Chroma of lossy images is upsampled and
+// converted to RGB as libwebp does (its "fancy" upsampling), because users of the format expect
+// libwebp's pixels. The orientation comes from an EXIF chunk.
 package webp
 
 import (
@@ -109,7 +109,8 @@ func Decode(data []byte, img *raster.Image) error {
 	if err := img.Reset(h); err != nil {
 		return err
 	}
-	// What the decoder makes of the file: four bytes a pixel of lossless images, up to two and a half of others.
+	// What the decoder makes of the file: four bytes a pixel of lossless images, up to two and a half
+	// of others.
 	if err := img.Limits.CheckBytes("webp", "the image as it is stored", 4*int64(h.Width)*int64(h.Height)); err != nil {
 		return err
 	}

@@ -10,10 +10,10 @@
 //
 // # Seeking
 //
-// Every Map seeks in constant time, whatever the position; Mix in one step for each
-// of its data sets. An Iter goes to a state in the time of a window that it shuffles. An index of a Permutation costs rounds of a cipher on
-// 16 bits or more: one or a few of them from 2^16 samples on, but 65536/n of them
-// for n samples below.
+// Every Map seeks in constant time, whatever the position; Mix in one step for each of its data
+// sets. An Iter goes to a state in the time of a window that it shuffles. An index of a Permutation
+// costs rounds of a cipher on 16 bits or more: one or a few of them from 2^16 samples on, but
+// 65536/n of them for n samples below.
 //
 // # What is wrong with the shuffle, and is so here too
 //

@@ -67,9 +67,9 @@ func (p *Permutation) mangle(x, mask uint64) uint64 {
 // bit more than a block has.
 func (p *Permutation) Bijective() bool { return bits.Len64(uint64(p.n-1)) <= 2*p.word }
 
-// IndexShuffle is Grain's index_shuffle: the sample at an index of the permutation
-// of most+1 samples. Whoever needs several makes a Permutation. The error is of
-// kind errs.Invalid where Grain refuses the arguments.
+// IndexShuffle is Grain's index_shuffle: the sample at an index of the permutation of most+1
+// samples. For several samples, make a Permutation. The error is of kind errs.Invalid where Grain
+// refuses the arguments.
 func IndexShuffle(index, most int64, seed uint32, rounds int) (int64, error) {
 	if index < 0 || index > most || most == math.MaxInt64 {
 		return 0, invalid("grain.IndexShuffle", fmt.Sprintf("an index from 0 to %d", most), fmt.Sprint(index))

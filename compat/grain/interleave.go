@@ -45,9 +45,9 @@ type slot struct {
 	source int
 	open   bool
 	ended  bool
-	// state is that of the iterator after the last element that it gave, nil before it was opened. Grain
-	// asks for it with each element, since a thread reads ahead; so what is left out behind the last
-	// element is not in the state of an iterator that has ended.
+	// state is the state of the iterator after its last element, or nil before it was opened. Grain
+	// takes the state with each element, because a thread reads ahead. So elements that are left out
+	// after the last one are not in the state of an iterator that has ended.
 	state json.RawMessage
 }
 

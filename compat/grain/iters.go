@@ -99,10 +99,10 @@ func (it *repeatIter[T]) SetState(state json.RawMessage) error {
 	return it.parent.SetState(s.Parent)
 }
 
-// ShuffleWindowsIter is WindowShuffleIterDataset: windows of that many elements, the
-// last of what is left, each shuffled with a seed one above that of the one before,
-// modulo 2^32, where Grain stops with an error. The error is of kind errs.Invalid for
-// windows below 1.
+// ShuffleWindowsIter is WindowShuffleIterDataset: windows of that many elements, the last with the
+// remaining ones. Each window is shuffled with the seed of the window before plus one, modulo 2^32;
+// Grain stops with an error when the seed overflows. The error is of kind errs.Invalid for windows
+// below 1.
 func ShuffleWindowsIter[T any](it Iter[T], window int64, seed uint32) (Iter[T], error) {
 	if window < 1 {
 		return nil, invalid("grain.ShuffleWindowsIter", "a window from 1 on", fmt.Sprint(window))

@@ -251,7 +251,7 @@ func FuzzParseState(f *testing.F) {
 func even(x int64) bool { return x%2 == 0 }
 
 // An index of a map behind an endless repeat is a larger one of what it repeats, beyond 2^63 too:
-// Grain's integers have no end. The elements are those of Grain.
+// Grain's integers have no end. The elements come from Grain.
 func TestIndicesBeyond63Bits(t *testing.T) {
 	batches, err := Batch(Range(0, 13, 1), 4, false)
 	compareFirst(t, repeated(t, batches, err), [][]int64{{12}, {8, 9, 10, 11}, {4, 5, 6, 7}, {0, 1, 2, 3}, {12}, {8, 9, 10, 11}, {4, 5, 6, 7}, {0, 1, 2, 3}})
@@ -318,7 +318,8 @@ func compareFirst[T any](t *testing.T, m Map[T], want []T) {
 	}
 }
 
-// The last window of an epoch that windows do not divide reaches into the next one, as Grain's does.
+// The last window of an epoch that windows do not divide reaches into the next one, as Grain's
+// does.
 func TestWindowsBeyondTheEpoch(t *testing.T) {
 	m, err := ShuffleWindows(Range(0, 13, 1), 5, 3)
 	if err != nil {

@@ -199,8 +199,8 @@ func Batch[T any](m Map[T], size int64, drop bool) (Map[[]T], error) {
 // It seeks in constant time.
 type Order struct{ m Map[int64] }
 
-// NewOrder returns the order of m. The error is of kind errs.Invalid if m leaves
-// elements out: its positions would not be those of what it delivers.
+// NewOrder returns the order of m. The error is of kind errs.Invalid if m leaves elements out: its
+// positions would not match the delivered elements.
 func NewOrder(m Map[int64]) (Order, error) {
 	if m.Sparse() {
 		return Order{}, invalid("grain.NewOrder", "a map that leaves no elements out", m.String())

@@ -84,8 +84,8 @@ func Mix[T any](maps []Map[T], weights []float64) (Map[T], error) {
 	return mixed("mix", maps, parts, n), nil
 }
 
-// MixIterators is IterDataset.mix of iterators over maps: the elements of Mix, but
-// until an iterator is asked for an element that it has not. Errors are those of Mix.
+// MixIterators is IterDataset.mix of iterators over maps: the elements of Mix, up to the first
+// request for an element that an iterator does not have. Errors are as in Mix.
 func MixIterators[T any](maps []Map[T], weights []float64) (Map[T], error) {
 	parts, err := checkMix(maps, weights)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Elastic returns the batches that ElasticIterator gives a shard from a global
-// index on: m[next+Index::Count] in batches of global/Count, whole ones only. Any
-// shard's state, the next global index, is that of all. The error is of kind
-// errs.Invalid unless Count divides global, and for maps that leave elements out.
+// Elastic returns the batches that ElasticIterator gives a shard from a global index on:
+// m[next+Index::Count] in batches of global/Count, whole ones only. Every shard has the same state:
+// the next global index. The error is of kind errs.Invalid unless Count divides global, and for
+// maps that leave elements out.
 func Elastic[T any](m Map[T], global int64, s Shard, next int64) (Map[[]T], error) {
 	count := s.count()
 	if global < 1 || global%count != 0 || s.Index < 0 || s.Index >= count || next < 0 || next > Endless-count {
@@ -84,8 +84,8 @@ func (s *Sampler) State(pos int64, dataSource string) LoaderState {
 	return LoaderState{Version: 2, LastSeenIndices: map[string]int64{"0": s.Index(pos - 1)}, LastWorkerIndex: -1, Sampler: s.String(), DataSource: dataSource}
 }
 
-// String returns the JSON of the state as Grain writes it, but for letters beyond
-// ASCII and the characters <, > and &, which are escaped otherwise.
+// String returns the JSON of the state as Grain writes it, except letters beyond ASCII and the
+// characters <, > and &, which are escaped differently.
 func (s LoaderState) String() string {
 	text, err := json.MarshalIndent(s, "", "    ")
 	if err != nil {

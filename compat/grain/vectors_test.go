@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// vectors reads the cases of a file that are marked as core, those of testdata and,
-// where they are, those of the whole set.
+// vectors reads the cases of a file that are marked as core, from testdata and, if it is there,
+// from the whole set.
 func vectors[T any](t *testing.T, name string, least int) []T {
 	t.Helper()
 	var all []T

@@ -70,8 +70,8 @@ func (s Shuffle) expanded(n int64, epoch *numpy.Generator) ([]int64, error) {
 	return ids, nil
 }
 
-// moved returns where the samples of a canonical node go: each of a span as far as
-// to either side as the span's block reaches, and never beyond the node.
+// moved returns the new positions of the samples of a canonical node. Each sample of a span moves
+// to either side by at most the reach of the span's block, and stays within the node.
 func moved(spans []span, n int, low, high int64, epoch *numpy.Generator) []float64 {
 	positions, offset := make([]float64, 0, n), int64(0)
 	for _, sp := range spans {
@@ -87,9 +87,8 @@ func moved(spans []span, n int, low, high int64, epoch *numpy.Generator) []float
 	return positions
 }
 
-// sortBy sorts ids by their positions, which lie in [0, len(ids)) and are spread so
-// evenly that sorting those of each integer takes linear time. Equal positions
-// stay as they are.
+// sortBy sorts ids by their positions, which lie in [0, len(ids)). They are spread evenly, so
+// sorting the positions of each integer takes linear time. Equal positions keep their order.
 func sortBy(ids []int64, positions []float64) {
 	type placed struct {
 		position float64

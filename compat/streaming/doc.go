@@ -8,11 +8,11 @@
 //
 // # What it costs to seek
 //
-// A Partition seeks in constant time and holds nothing. A Shuffle draws with
-// rejection, each span of samples after the one before, so that no part of an
-// epoch can be had without the draws ahead of it: Samples computes the whole
-// epoch, linear in its samples, 8 bytes for each (Py1e 32 more for those of one canonical node).
-// From then on an Order seeks in constant time, whatever the ranks and workers.
+// A Partition seeks in constant time and holds nothing. A Shuffle draws with rejection, each span
+// of samples after the one before, so every part of an epoch needs the draws before it. Samples
+// computes the whole epoch, in time linear in its samples and 8 bytes for each (Py1e takes 32 more
+// for the samples of one canonical node). From then on an Order seeks in constant time, for any
+// ranks and workers.
 //
 // # What differs
 //

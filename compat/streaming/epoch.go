@@ -69,10 +69,9 @@ type Order struct {
 	full, n      int64 // global batches without gaps; samples
 }
 
-// Rank returns the order of one rank of a node. Of split, Samples may be 0: those
-// of the epoch. Errors are those of NewPartition, and of kind errs.Mismatch where
-// split is of another number of samples, of kind errs.Invalid where there is no
-// such rank.
+// Rank returns the order of one rank of a node. split.Samples may be 0, which means the samples of
+// the epoch. Errors are as in NewPartition; besides, errs.Mismatch if split has another number of
+// samples, and errs.Invalid if there is no such rank.
 func (e *Epoch) Rank(split Split, node, rank int64) (*Order, error) {
 	if node < 0 || node >= split.Nodes || rank < 0 || rank >= split.Ranks {
 		return nil, invalid("streaming.Epoch.Rank", fmt.Sprintf("a rank of %d on one of %d nodes", split.Ranks, split.Nodes), fmt.Sprintf("rank %d on node %d", rank, node))
@@ -80,8 +79,8 @@ func (e *Epoch) Rank(split Split, node, rank int64) (*Order, error) {
 	return e.order(split, (node*split.Ranks+rank)*split.Batch, split.Batch)
 }
 
-// Global returns the order of all ranks together: global batches one after the
-// other, in each the nodes, in these the ranks. Errors are those of Rank.
+// Global returns the order of all ranks together: global batches one after the other, in each the
+// nodes, in these the ranks. Errors are as in Rank.
 func (e *Epoch) Global(split Split) (*Order, error) {
 	return e.order(split, 0, split.Nodes*split.Ranks*split.Batch)
 }

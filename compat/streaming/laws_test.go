@@ -187,8 +187,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A shard without samples does not change the order of a dataset: StreamingDataset
-// leaves it out before it shuffles. The ids are those of a live StreamingDataLoader.
+// A shard without samples does not change the order of a dataset: StreamingDataset leaves it out
+// before it shuffles. The ids come from a live StreamingDataLoader.
 func TestEmptyShardsAreLeftOut(t *testing.T) {
 	recorded := Shuffle{Algorithm: Py1e, Shards: []int64{0, 16, 0, 0, 0, 0, 4}, CanonicalNodes: 4, Seed: 119257399, Block: 40}
 	e, err := NewEpoch(recorded)

@@ -17,9 +17,8 @@ type Split struct {
 	// Drop is how many samples of the epoch have been seen, sample_in_epoch. As in
 	// streaming it is rounded down to a multiple of the nodes.
 	Drop int64
-	// InitialNodes, where it is not 0, selects the relaxed partition: on any number
-	// of nodes the global batches are those of the nodes the run began with, as long
-	// as Nodes*Ranks*Batch stays what it was.
+	// InitialNodes, if not 0, selects the relaxed partition: on any number of nodes the global batches
+	// equal the batches on the nodes that the run began with, while Nodes*Ranks*Batch is unchanged.
 	InitialNodes int64
 }
 
@@ -33,8 +32,8 @@ type Partition struct {
 	ratio         int64 // nodes of a canonical node
 	repeats, step int64 // the samples behind a row: repeats, repeats+step, …
 	drop          int64
-	node, rank    int64 // samples of a node; those of a rank, with repeats
-	padded        int64 // those of a node, with repeats
+	node, rank    int64 // samples of a node; samples of a rank, with repeats
+	padded        int64 // samples of a node, with repeats
 	batches       int64 // of a worker
 }
 
@@ -136,9 +135,9 @@ func (p *Partition) Batches() int64 { return p.batches }
 // Split returns the arguments of the partition.
 func (p *Partition) Split() Split { return p.split }
 
-// At returns the position of a sample in the shuffled epoch, or -1 where there is
-// none: node, rank of it, worker of that, batch of this, place in the batch, each
-// from 0 to below its number.
+// At returns the position of a sample in the shuffled epoch, or -1 if there is no such sample. The
+// arguments are the node, the rank in the node, the worker in the rank, the batch of the worker and
+// the place in the batch, each from 0 and below its number.
 func (p *Partition) At(node, rank, worker, batch, place int64) int64 {
 	s := p.split
 	for _, c := range [...]struct{ at, of int64 }{{node, s.Nodes}, {rank, s.Ranks}, {worker, s.Workers}, {batch, p.batches}, {place, s.Batch}} {

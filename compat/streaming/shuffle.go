@@ -47,8 +47,8 @@ type Shuffle struct {
 	KeepEmpty bool
 }
 
-// DefaultCanonicalNodes is num_canonical_nodes where none is given, for the nodes
-// on which the run begins.
+// DefaultCanonicalNodes returns the default of num_canonical_nodes for the nodes on which the run
+// begins.
 func DefaultCanonicalNodes(a Algorithm, nodes int64) int64 {
 	if a == Py1s || a == Py2s {
 		return 64 * nodes
@@ -56,7 +56,7 @@ func DefaultCanonicalNodes(a Algorithm, nodes int64) int64 {
 	return nodes
 }
 
-// DefaultBlock is shuffle_block_size where none is given.
+// DefaultBlock returns the default of shuffle_block_size.
 func DefaultBlock(canonicalNodes int64) int64 {
 	return max(4_000_000/max(canonicalNodes, 1), 1<<18)
 }
@@ -102,11 +102,10 @@ func (s Shuffle) ofDataset() Shuffle {
 	return s
 }
 
-// Samples returns the sample at each position of the epoch, get_shuffle of all
-// Shards, those of 0 samples included. NewEpoch is the order of a dataset. Samples is
-// linear in time and memory. The error is of kind errs.Invalid where streaming
-// has one: a block too small to draw from, a canonical node of Py1e without
-// samples; or where Size has one.
+// Samples returns the sample at each position of the epoch, get_shuffle of all Shards, including
+// shards of 0 samples. NewEpoch is the order of a dataset. Samples is linear in time and memory.
+// The error is of kind errs.Invalid where streaming has one: a block too small to draw from, a
+// canonical node of Py1e without samples; or where Size has one.
 func (s Shuffle) Samples() ([]int64, error) {
 	n, err := s.Size()
 	if err != nil {

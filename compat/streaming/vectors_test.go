@@ -9,8 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// vectors reads the cases of a file, those of testdata and, where they are, those
-// of the whole set.
+// vectors reads the cases of a file, from testdata and, if it is there, from the whole set.
 func vectors[T any](t *testing.T, name string, least int) []T {
 	t.Helper()
 	var all []T
@@ -126,8 +125,7 @@ func flatten(p *Partition) (shape, flat []int64) {
 	return []int64{s.Nodes, s.Ranks, s.Workers, p.Batches(), s.Batch}, flat
 }
 
-// checkOrders holds the orders of all ranks, and that of them together, against
-// the partition.
+// checkOrders compares the orders of all ranks, and their joint order, with the partition.
 func checkOrders(t interface {
 	Helper()
 	Errorf(string, ...any)

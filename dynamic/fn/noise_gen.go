@@ -38,8 +38,8 @@ func NoiseSaltAndPepper[T dynamic.Kind](ctx context.Context, rng *random.RNG, da
 // NoiseShotArgs are the arguments of noise.shot.
 type NoiseShotArgs = opargs.NoiseShot
 
-// NoiseShot is noise.shot. Replaces values by numbers of a Poisson distribution with that mean, as light that
-// comes in few photons does.
+// NoiseShot is noise.shot. Replaces values by numbers of a Poisson distribution with the value as mean, like
+// light of few photons.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
 // Input data: tensors of integers or float32.

@@ -14,7 +14,7 @@ import (
 type BatchPermutationArgs = opargs.BatchPermutation
 
 // BatchPermutation is batch_permutation. Draws a permutation of the samples of a batch, for permute_batch:
-// each sample is a number of one.
+// each sample holds one number.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
 // Output indices: int32 scalars.
@@ -82,10 +82,10 @@ func CastLike[T dynamic.Kind](ctx context.Context, input T, like dynamic.Value, 
 // CatArgs are the arguments of cat.
 type CatArgs = opargs.Cat
 
-// Cat is cat. Joins data along an axis that they have. Samples without elements are left out, whatever their
-// shape. The layout is that of the first input.
+// Cat is cat. Joins data along an existing axis. Samples without elements are left out, with any shape. The
+// output has the layout of the first input.
 //
-// Input input: data of one type, whose shapes differ in that axis at most; up to 999 of them.
+// Input input: data of one type, whose shapes differ at most in this axis; up to 999 of them.
 // Output output: the joined data.
 func Cat[T dynamic.Kind](ctx context.Context, args CatArgs, inputs ...T) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "cat", Args: args, Inputs: dynamic.Values(inputs)})
@@ -106,7 +106,7 @@ func ColorTwist[T dynamic.Kind](ctx context.Context, images T, args ColorTwistAr
 // ConstantArgs are the arguments of constant.
 type ConstantArgs = opargs.Constant
 
-// Constant is constant. Gives the same numbers for every sample.
+// Constant is constant. Returns the same numbers for every sample.
 //
 // Output output: the numbers.
 func Constant(ctx context.Context, args ConstantArgs) (output *dynamic.Tensor) {
@@ -158,7 +158,7 @@ func CoordTransform[T dynamic.Kind](ctx context.Context, points T, args CoordTra
 // CopyArgs are the arguments of copy.
 type CopyArgs = opargs.Copy
 
-// Copy is copy. Gives the data as they are.
+// Copy is copy. Returns the data unchanged.
 //
 // Input input: data of any kind.
 // Output output: the same data.
@@ -206,10 +206,10 @@ func DumpImage[T dynamic.Kind](ctx context.Context, image T, args DumpImageArgs)
 // ElementExtractArgs are the arguments of element_extract.
 type ElementExtractArgs = opargs.ElementExtract
 
-// ElementExtract is element_extract. Takes elements, such as frames, out of sequences. There is one output
-// for each.
+// ElementExtract is element_extract. Takes elements, such as frames, out of sequences. Each element is an
+// output.
 //
-// Input input: sequences of two axes or more, the first of which is F where there is a layout.
+// Input input: sequences of at least two axes; if there is a layout, the first axis is F.
 // Output element: an element of the sequence.
 func ElementExtract[T dynamic.Kind](ctx context.Context, input T, args ElementExtractArgs) []T {
 	return dynamic.InvokeN[T](ctx, dynamic.Call{Op: "element_extract", Args: args, Inputs: []dynamic.Value{input}}, 0)
@@ -231,7 +231,7 @@ func Erase[T dynamic.Kind](ctx context.Context, data T, args EraseArgs) (erased 
 // ExpandDimsArgs are the arguments of expand_dims.
 type ExpandDimsArgs = opargs.ExpandDims
 
-// ExpandDims is expand_dims. Puts axes of extent 1 between those of the data.
+// ExpandDims is expand_dims. Inserts axes of extent 1 between the axes of the data.
 //
 // Input data: data of any kind.
 // Output output: the data with the new axes.
@@ -255,7 +255,7 @@ type FullArgs = opargs.Full
 
 // Full is full. Repeats data to a shape, as numpy broadcasts.
 //
-// Input fillValue: what is repeated: a scalar, or data whose shape fits the end of the new shape.
+// Input fillValue: the data to repeat: a scalar, or data whose shape fits the end of the new shape.
 // Output output: the repeated data.
 func Full[T dynamic.Kind](ctx context.Context, fillValue T, args FullArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "full", Args: args, Inputs: []dynamic.Value{fillValue}})
@@ -268,7 +268,7 @@ type FullLikeArgs = opargs.FullLike
 // cast converts.
 //
 // Input dataLike: data whose shape, layout and type are taken; their contents are not read.
-// Input fillValue: what is repeated.
+// Input fillValue: the data to repeat.
 // Output output: the repeated data.
 func FullLike[T dynamic.Kind](ctx context.Context, dataLike T, fillValue dynamic.Value, args FullLikeArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "full_like", Args: args, Inputs: []dynamic.Value{dataLike, fillValue}})
@@ -277,10 +277,11 @@ func FullLike[T dynamic.Kind](ctx context.Context, dataLike T, fillValue dynamic
 // GaussianBlurArgs are the arguments of gaussian_blur.
 type GaussianBlurArgs = opargs.GaussianBlur
 
-// GaussianBlur is gaussian_blur. Blurs with a Gaussian window along all axes but frames and channels, which
-// are the first or the last. At its edges the image is mirrored without repeating the edge.
+// GaussianBlur is gaussian_blur. Blurs with a Gaussian window along all axes except frames and channels,
+// which are the first or the last. At its edges the image is mirrored without repeating the edge.
 //
-// Input images: arrays of one to three axes besides frames and channels; without a layout none is either.
+// Input images: arrays of one to three axes besides frames and channels; without a layout no axis is a frame
+// or channel axis.
 // Output blurred: arrays of the same shape.
 func GaussianBlur[T dynamic.Kind](ctx context.Context, images T, args GaussianBlurArgs) (blurred T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "gaussian_blur", Args: args, Inputs: []dynamic.Value{images}})
@@ -289,7 +290,7 @@ func GaussianBlur[T dynamic.Kind](ctx context.Context, images T, args GaussianBl
 // GetPropertyArgs are the arguments of get_property.
 type GetPropertyArgs = opargs.GetProperty
 
-// GetProperty is get_property. Tells what is known about samples, as text: the bytes of its characters.
+// GetProperty is get_property. Returns a property of samples as text: the bytes of its characters.
 //
 // Input input: data of any kind.
 // Output output: the characters as uint8.
@@ -301,7 +302,7 @@ func GetProperty[T dynamic.Kind](ctx context.Context, input T, args GetPropertyA
 type GridMaskArgs = opargs.GridMask
 
 // GridMask is grid_mask. Blackens squares of a grid, in every picture of a sequence and every plane of a
-// volume. Numbers are multiplied by 0: what is not a number stays so, and infinities become NaN.
+// volume. Erased numbers are multiplied by 0: NaN stays NaN, and infinities become NaN.
 //
 // Input images: pictures, sequences or volumes.
 // Output output: the pictures with black squares.
@@ -376,7 +377,7 @@ func ImageDecoderSlice[T dynamic.Kind](ctx context.Context, encoded T, args Imag
 // LookupTableArgs are the arguments of lookup_table.
 type LookupTableArgs = opargs.LookupTable
 
-// LookupTable is lookup_table. Replaces integers by what a table has for them.
+// LookupTable is lookup_table. Replaces integers by their entries in a table.
 //
 // Input input: integers.
 // Output output: the entries, in the shape of the input.
@@ -387,7 +388,7 @@ func LookupTable[T dynamic.Kind](ctx context.Context, input T, args LookupTableA
 // MultiPasteArgs are the arguments of multi_paste.
 type MultiPasteArgs = opargs.MultiPaste
 
-// MultiPaste is multi_paste. Puts regions of pictures on a black canvas, later ones over earlier ones. The
+// MultiPaste is multi_paste. Puts regions of pictures on a black canvas, later regions over earlier ones. The
 // pictures are samples of the batch, which in_ids names, or without it the sample of each input.
 //
 // Input images: pictures; up to 64 of them.
@@ -400,9 +401,9 @@ func MultiPaste[T dynamic.Kind](ctx context.Context, args MultiPasteArgs, inputs
 type NormalizeArgs = opargs.Normalize
 
 // Normalize is normalize. Takes the mean from elements and divides them by the standard deviation: scale *
-// (in - mean) / sqrt(stddev^2 + epsilon) + shift. What is not given is computed of the sample, or of the
-// batch; where a computed deviation and epsilon are 0, the quotient is 0. Means and deviations that are given
-// per sample have the shape of the input, but for extents of 1 in the axes that are folded.
+// (in - mean) / sqrt(stddev^2 + epsilon) + shift. A mean or deviation that is not given is computed from the
+// sample, or from the batch. If a computed deviation and epsilon are 0, the quotient is 0. Means and
+// deviations that are given per sample have the shape of the input, with extents of 1 in the folded axes.
 //
 // Input input: integers of up to 32 bits or float32.
 // Output output: the normalized data.
@@ -414,8 +415,8 @@ func Normalize[T dynamic.Kind](ctx context.Context, input T, args NormalizeArgs)
 type OneHotArgs = opargs.OneHot
 
 // OneHot is one_hot. Makes a row of classes of each index: on_value at the index, off_value elsewhere, and
-// everywhere when the index is of no class. Where every sample of the batch has one element and the axis is
-// left at -1, the output has no axis but that of the classes.
+// everywhere when the index is of no class. If every sample of the batch has one element and the axis is left
+// at -1, the output has only the axis of the classes.
 //
 // Input input: indices; floats are truncated.
 // Output output: the data with the axis of the classes.
@@ -455,9 +456,9 @@ func OnesLike[T dynamic.Kind](ctx context.Context, dataLike T, args OnesLikeArgs
 type PadArgs = opargs.Pad
 
 // Pad is pad. Makes samples larger at the ends of axes: to a shape, to the largest sample of the batch where
-// no extent is given, and to a multiple of the alignment. Nothing becomes smaller.
+// no extent is given, and to a multiple of the alignment. No extent becomes smaller.
 //
-// Input input: data of any kind, of one axis or more.
+// Input input: data of any kind with at least one axis.
 // Output output: the padded data.
 func Pad[T dynamic.Kind](ctx context.Context, input T, args PadArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "pad", Args: args, Inputs: []dynamic.Value{input}})
@@ -477,7 +478,7 @@ func Paste[T dynamic.Kind](ctx context.Context, images T, args PasteArgs) (outpu
 // PeekImageShapeArgs are the arguments of peek_image_shape.
 type PeekImageShapeArgs = opargs.PeekImageShape
 
-// PeekImageShape is peek_image_shape. Tells the shape of images, height, width and channels, without decoding
+// PeekImageShape is peek_image_shape. Returns the shape of images (height, width, channels) without decoding
 // them.
 //
 // Input encoded: the bytes of an image file.
@@ -489,8 +490,7 @@ func PeekImageShape[T dynamic.Kind](ctx context.Context, encoded T, args PeekIma
 // PermuteBatchArgs are the arguments of permute_batch.
 type PermuteBatchArgs = opargs.PermuteBatch
 
-// PermuteBatch is permute_batch. Gives samples of the batch in another order; samples may be left out or come
-// again.
+// PermuteBatch is permute_batch. Reorders the samples of a batch. Samples may be left out or repeated.
 //
 // Input input: data of any kind.
 // Output output: the samples in the new order.
@@ -502,8 +502,8 @@ func PermuteBatch[T dynamic.Kind](ctx context.Context, input T, args PermuteBatc
 type RandomBboxCropArgs = opargs.RandomBboxCrop
 
 // RandomBboxCrop is random_bbox_crop. Draws a window of an image that agrees with its boxes: each must lie in
-// it by a share that is drawn from thresholds. Boxes that are not in the window are dropped, the others told
-// in its coordinates. A search that finds nothing is an error, where DALI never returns.
+// it by a share that is drawn from thresholds. Boxes outside the window are dropped; the others are given in
+// the window's coordinates. A search that finds no window is an error; DALI never returns then.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
 // Input boxes: one box a row, in coordinates from 0 to 1.
@@ -511,7 +511,7 @@ type RandomBboxCropArgs = opargs.RandomBboxCrop
 // Output anchor: corner of the window, x first; in pixels with crop_shape, else from 0 to 1.
 // Output extent: size of the window, likewise.
 // Output kept: boxes that are left, in coordinates of the window.
-// Output keptLabels: their labels, or where there are none their numbers.
+// Output keptLabels: their labels, or their indices if there are no labels.
 // Output indices: their numbers, with output_bbox_indices.
 func RandomBboxCrop[T dynamic.Kind](ctx context.Context, rng *random.RNG, boxes T, args RandomBboxCropArgs, inputs ...dynamic.Value) []T {
 	return dynamic.InvokeN[T](ctx, dynamic.Call{Op: "random_bbox_crop", Args: args, Inputs: append([]dynamic.Value{boxes}, inputs...), Draw: random.Or(ctx, rng)}, 0)
@@ -549,7 +549,7 @@ func RandomResizedCrop[T dynamic.Kind](ctx context.Context, rng *random.RNG, ima
 type ReinterpretArgs = opargs.Reinterpret
 
 // Reinterpret is reinterpret. Takes the bytes of the elements for elements of another type. Without a shape
-// the last axis becomes longer or shorter by the ratio of the sizes of both types.
+// the last axis becomes longer or shorter by the ratio of the sizes of the two types.
 //
 // Input data: data of any kind.
 // Input shapeInput: the new shape, as integers, in place of the argument; may be left out.
@@ -561,7 +561,7 @@ func Reinterpret[T dynamic.Kind](ctx context.Context, data T, args ReinterpretAr
 // ReshapeArgs are the arguments of reshape.
 type ReshapeArgs = opargs.Reshape
 
-// Reshape is reshape. Gives the elements, in their order, another shape or layout.
+// Reshape is reshape. Changes the shape or layout of data; the elements keep their order.
 //
 // Input data: data of any kind.
 // Input shapeInput: the new shape, as integers, in place of the argument; may be left out.
@@ -574,7 +574,7 @@ func Reshape[T dynamic.Kind](ctx context.Context, data T, args ReshapeArgs, inpu
 type ResizeArgs = opargs.Resize
 
 // Resize is resize. Changes the size of images, of sequences of images and of volumes, or of a part of them.
-// The size is given by one of size, resize_shorter, resize_longer, or some of resize_x, resize_y and
+// Give the size as one of size, resize_shorter and resize_longer, or as some of resize_x, resize_y and
 // resize_z.
 //
 // Input images: images: uint8, int16, uint16 or float32.
@@ -587,8 +587,8 @@ func Resize[T dynamic.Kind](ctx context.Context, images T, args ResizeArgs) []T 
 // ResizeCropMirrorArgs are the arguments of resize_crop_mirror.
 type ResizeCropMirrorArgs = opargs.ResizeCropMirror
 
-// ResizeCropMirror is resize_crop_mirror. Resizes an image, cuts a window out of the result and mirrors it
-// when asked, in one step: only the window is computed. It may reach beyond the resized image, whose edge is
+// ResizeCropMirror is resize_crop_mirror. Resizes an image, cuts a window out of the result and can mirror
+// it, in one step: only the window is computed. It may reach beyond the resized image, whose edge is
 // continued.
 //
 // Input images: images: uint8, int16, uint16 or float32.
@@ -605,7 +605,7 @@ type RoiRandomCropArgs = opargs.RoiRandomCrop
 // given.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
-// Input data: what will be cut, in place of in_shape; may be left out.
+// Input data: the data to cut, in place of in_shape; may be left out.
 // Output start: the first index of the window along every axis, int64.
 func RoiRandomCrop(ctx context.Context, rng *random.RNG, args RoiRandomCropArgs, inputs ...*dynamic.Tensor) (start *dynamic.Tensor) {
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "roi_random_crop", Args: args, Inputs: dynamic.Values(inputs), Draw: random.Or(ctx, rng)})
@@ -645,10 +645,10 @@ func Saturation[T dynamic.Kind](ctx context.Context, images T, args SaturationAr
 // SequenceRearrangeArgs are the arguments of sequence_rearrange.
 type SequenceRearrangeArgs = opargs.SequenceRearrange
 
-// SequenceRearrange is sequence_rearrange. Puts the elements of sequences, such as frames, into another
-// order; elements may be left out or come again.
+// SequenceRearrange is sequence_rearrange. Reorders the elements of sequences, such as frames. Elements may
+// be left out or repeated.
 //
-// Input input: sequences of two axes or more, the first of which is F where there is a layout.
+// Input input: sequences of at least two axes; if there is a layout, the first axis is F.
 // Output output: the sequences in the new order.
 func SequenceRearrange[T dynamic.Kind](ctx context.Context, input T, args SequenceRearrangeArgs) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "sequence_rearrange", Args: args, Inputs: []dynamic.Value{input}})
@@ -657,7 +657,7 @@ func SequenceRearrange[T dynamic.Kind](ctx context.Context, input T, args Sequen
 // ShapesArgs are the arguments of shapes.
 type ShapesArgs = opargs.Shapes
 
-// Shapes is shapes. Gives the extents of samples.
+// Shapes is shapes. Returns the extents of samples.
 //
 // Input input: data of any kind.
 // Output shape: the extents, outermost first.
@@ -686,8 +686,8 @@ func Slice[T dynamic.Kind](ctx context.Context, data T, args SliceArgs, inputs .
 // SphereArgs are the arguments of sphere.
 type SphereArgs = opargs.Sphere
 
-// Sphere is sphere. Makes pictures look as if on a ball: points are drawn towards the middle, the more the
-// nearer they are to it.
+// Sphere is sphere. Makes pictures look as if on a ball: points move towards the middle, the more the nearer
+// they are to it.
 //
 // Input images: pictures of uint8 or float32.
 // Output output: the pictures with their pixels moved.
@@ -721,8 +721,8 @@ func Stack[T dynamic.Kind](ctx context.Context, args StackArgs, inputs ...T) (ou
 type TensorResizeArgs = opargs.TensorResize
 
 // TensorResize is tensor_resize. Changes the extents of some axes of arrays of any rank, to sizes or by
-// scales. The axes, with all that lie between them, are three at most; the others keep theirs but for a mode
-// that gives all the same scale.
+// scales. At most three adjacent axes change. The other axes keep their extent, unless mode scales all axes
+// alike.
 //
 // Input data: arrays of uint8, int16, uint16 or float32.
 // Output resized: arrays of the new extents, with the layout of the input.

@@ -12,8 +12,8 @@ import (
 // ReductionsMaxArgs are the arguments of reductions.max.
 type ReductionsMaxArgs = opargs.ReductionsMax
 
-// ReductionsMax is reductions.max. Gives the largest element. A NaN counts for nothing; where nothing counts
-// the result is the smallest finite number of the type.
+// ReductionsMax is reductions.max. Returns the largest element. A NaN counts for nothing; where nothing
+// counts the result is the smallest finite number of the type.
 //
 // Input input: integers of 8 to 64 bits or float32.
 // Output output: one element for all that is folded together, of the type of the input.
@@ -24,7 +24,7 @@ func ReductionsMax[T dynamic.Kind](ctx context.Context, input T, args Reductions
 // ReductionsMeanArgs are the arguments of reductions.mean.
 type ReductionsMeanArgs = opargs.ReductionsMean
 
-// ReductionsMean is reductions.mean. Gives the mean of elements.
+// ReductionsMean is reductions.mean. Returns the mean of elements.
 //
 // Input input: integers of 8 to 64 bits or float32.
 // Output output: one number for all that is folded together.
@@ -35,7 +35,7 @@ func ReductionsMean[T dynamic.Kind](ctx context.Context, input T, args Reduction
 // ReductionsMeanSquareArgs are the arguments of reductions.mean_square.
 type ReductionsMeanSquareArgs = opargs.ReductionsMeanSquare
 
-// ReductionsMeanSquare is reductions.mean_square. Gives the mean of the squares of elements.
+// ReductionsMeanSquare is reductions.mean_square. Returns the mean of the squares of elements.
 //
 // Input input: integers of 8 to 64 bits or float32.
 // Output output: one number for all that is folded together.
@@ -46,8 +46,8 @@ func ReductionsMeanSquare[T dynamic.Kind](ctx context.Context, input T, args Red
 // ReductionsMinArgs are the arguments of reductions.min.
 type ReductionsMinArgs = opargs.ReductionsMin
 
-// ReductionsMin is reductions.min. Gives the smallest element. A NaN counts for nothing; where nothing counts
-// the result is the largest finite number of the type.
+// ReductionsMin is reductions.min. Returns the smallest element. A NaN counts for nothing; where nothing
+// counts the result is the largest finite number of the type.
 //
 // Input input: integers of 8 to 64 bits or float32.
 // Output output: one element for all that is folded together, of the type of the input.
@@ -58,7 +58,7 @@ func ReductionsMin[T dynamic.Kind](ctx context.Context, input T, args Reductions
 // ReductionsRmsArgs are the arguments of reductions.rms.
 type ReductionsRmsArgs = opargs.ReductionsRms
 
-// ReductionsRms is reductions.rms. Gives the square root of the mean of the squares of elements.
+// ReductionsRms is reductions.rms. Returns the square root of the mean of the squares of elements.
 //
 // Input input: integers of 8 to 64 bits or float32.
 // Output output: one number for all that is folded together.
@@ -69,8 +69,8 @@ func ReductionsRms[T dynamic.Kind](ctx context.Context, input T, args Reductions
 // ReductionsStdDevArgs are the arguments of reductions.std_dev.
 type ReductionsStdDevArgs = opargs.ReductionsStdDev
 
-// ReductionsStdDev is reductions.std_dev. Gives the square root of the mean of the squares of the distances
-// of elements from a mean.
+// ReductionsStdDev is reductions.std_dev. Returns the standard deviation: the square root of the mean of the
+// squared distances of elements from a mean.
 //
 // Input data: integers of 8 to 64 bits or float32.
 // Input mean: float32 means: one for each element of the output, or one for all.
@@ -93,8 +93,8 @@ func ReductionsSum[T dynamic.Kind](ctx context.Context, input T, args Reductions
 // ReductionsVarianceArgs are the arguments of reductions.variance.
 type ReductionsVarianceArgs = opargs.ReductionsVariance
 
-// ReductionsVariance is reductions.variance. Gives the mean of the squares of the distances of elements from
-// a mean.
+// ReductionsVariance is reductions.variance. Returns the variance: the mean of the squared distances of
+// elements from a mean.
 //
 // Input data: integers of 8 to 64 bits or float32.
 // Input mean: float32 means: one for each element of the output, or one for all.

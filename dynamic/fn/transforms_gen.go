@@ -12,11 +12,10 @@ import (
 // TransformsCombineArgs are the arguments of transforms.combine.
 type TransformsCombineArgs = opargs.TransformsCombine
 
-// TransformsCombine is transforms.combine. Makes one transform of several, which are applied one after the
-// other.
+// TransformsCombine is transforms.combine. Combines several transforms into one that applies them in turn.
 //
 // Input first: the transform that is applied first.
-// Input next: the transforms that are applied to what that gives; up to 98 of them.
+// Input next: the transforms that are applied to its result; up to 98 of them.
 // Output output: the combined transform.
 func TransformsCombine[T dynamic.Kind](ctx context.Context, first T, args TransformsCombineArgs, inputs ...dynamic.Value) (output T) {
 	return dynamic.Invoke1[T](ctx, dynamic.Call{Op: "transforms.combine", Args: args, Inputs: append([]dynamic.Value{first}, inputs...)})

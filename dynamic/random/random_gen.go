@@ -32,8 +32,8 @@ func BetaBatch(ctx context.Context, rng *RNG, n int, args BetaArgs, inputs ...dy
 // ChoiceArgs are the arguments of random.choice.
 type ChoiceArgs = opargs.RandomChoice
 
-// Choice is random.choice. Chooses from what the input has along its first axis, or from the numbers below it
-// where it is a scalar.
+// Choice is random.choice. Chooses from the input's elements along its first axis. If the input is a scalar
+// n, chooses from the numbers below n.
 //
 // Numbers come from rng; where it is nil, from the generator of ctx.
 // Input a: a number of choices, an integer, or a tensor of choices.

@@ -2,7 +2,7 @@ package digits
 
 import "math"
 
-// Adam's settings: those of its paper, with a larger rate.
+// Adam's settings, from its paper, with a larger rate.
 const (
 	learningRate = 2e-3
 	decayMean    = 0.9

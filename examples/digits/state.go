@@ -43,8 +43,8 @@ type Adam struct {
 	Square Network `bivouac:"square"`
 }
 
-// NewState returns the state before the first step: weights drawn from seed
-// after He, moments zero.
+// NewState returns the state before the first step: weights drawn from seed by Kaiming
+// initialisation, moments zero.
 func NewState(seed uint64) (*State, error) {
 	s := &State{Model: newNetwork(), Adam: Adam{Mean: newNetwork(), Square: newNetwork()}}
 	random := rng.NewPhilox(seed, 0, 0)

@@ -136,7 +136,7 @@ func (t *Trainer) backward(weights, grads *[2 * len(layers)][]float32) {
 // forward runs the network on one sample.
 type forward struct {
 	win [len(layers)][]float32 // windows of the inputs
-	out [len(layers)][]float32 // outputs, rectified but for the last layer
+	out [len(layers)][]float32 // outputs, rectified except in the last layer
 }
 
 func newForward() forward {

@@ -64,8 +64,8 @@ func album(t *testing.T, root string) string {
 	return dir
 }
 
-// A run that is stopped at any batch of two epochs carries on to the same sheet, in every mode and in a
-// compiled loop, and from each to the other.
+// A run that is stopped at any batch of two epochs carries on to the same sheet, in every mode and
+// in a compiled loop, and from each to the other.
 func TestInterruptedAnywhere(t *testing.T) {
 	root := t.TempDir()
 	if err := writePictures(filepath.Join(root, "pictures")); err != nil {

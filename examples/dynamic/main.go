@@ -16,7 +16,7 @@ func main() {
 	mode := flag.String("mode", "eager", "when operators are computed: eager, sync, deferred")
 	compiled := flag.Bool("compiled", false, "compile the loop")
 	every := flag.Int("every", 1, "batches between two checkpoints")
-	stop := flag.Int("stop", 0, "stop after so many batches; 0: at the end")
+	stop := flag.Int("stop", 0, "stop after this number of batches; 0: at the end")
 	flag.Parse()
 	if err := show(context.Background(), *dir, *mode, *compiled, *every, *stop); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -68,7 +68,7 @@ type Screen interface {
 // goroutines read for each rank.
 type plan struct{ ranks, batch, workers int }
 
-// legs are those of the run; the last goes on to its end.
+// legs returns the legs of the run. The last leg continues to the end.
 func legs() []plan { return []plan{{8, 256, 2}, {6, 192, 0}, {13, 416, 1}, {1, 100, 4}} }
 
 // sample is what the data set gives: an id, and a random number as an augmentation would draw it.
@@ -156,8 +156,8 @@ func (d *demonstration) runElastic(ctx context.Context) (*ledger, error) {
 	return l, nil
 }
 
-// run reads from a state until so many samples are counted, and returns the state
-// of the last rank, which is that of all.
+// run reads from a state until the given number of samples is counted. It returns the state of the
+// last rank, which all ranks share.
 func (d *demonstration) run(ctx context.Context, p plan, saved []byte, until int64, l *ledger) (after []byte, err error) {
 	ranks := make([]*loader.Loader[sample, []sample], 0, p.ranks)
 	defer func() {

@@ -48,7 +48,7 @@ func (d *demonstration) report(want, got *ledger) *Report {
 	}
 	for i, l := range r.Legs {
 		if l.Digest != l.StateDigest {
-			r.Failures = append(r.Failures, fmt.Sprintf("the digest in the state of leg %d is not that of what was delivered", i+1))
+			r.Failures = append(r.Failures, fmt.Sprintf("the digest in the state of leg %d does not match the delivered samples", i+1))
 		}
 	}
 	if r.Elastic.Once != r.Epochs || r.Elastic.Twice > 0 {

@@ -58,7 +58,7 @@ func shapeOf(n *tree.Node) (tensor.Shape, error) {
 // inOrder lists the values of an array, or of a map with the keys "0", "1", ….
 func inOrder(n *tree.Node) ([]*tree.Node, error) {
 	if n == nil || n.Kind != tree.List && n.Kind != tree.Dict {
-		return nil, corrupt("a sequence that is none")
+		return nil, corrupt("a value that is not a sequence")
 	}
 	if n.Kind == tree.List {
 		return n.Items, nil

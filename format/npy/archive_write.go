@@ -24,10 +24,9 @@ func NewArchiveWriter(w io.Writer, deflate bool) *ArchiveWriter {
 	return &ArchiveWriter{zip.NewWriter(w), deflate, map[string]bool{}}
 }
 
-// Write adds an array. Errors are those of Write; besides, a name that is there
-// already is errs.Exists, and one that is not UTF-8, has a NUL or is longer than
-// a zip archive can hold errs.Invalid. After an error of w the archive is
-// useless; after others it is as before.
+// Write adds an array. It returns the errors of Write, errs.Exists for a name that is there
+// already, and errs.Invalid for a name that is not UTF-8, has a NUL or is too long for a zip
+// archive. After an error of w the archive is useless; after other errors it is unchanged.
 func (a *ArchiveWriter) Write(name string, t tensor.Tensor) error {
 	if strings.ContainsRune(name, 0) || !utf8.ValidString(name) || len(name) > maxComment-len(suffix) {
 		return &errs.Error{Kind: errs.Invalid, Op: "npz", Subject: brief(name), Got: "a name that an archive cannot have"}

@@ -16,8 +16,8 @@ var kinds = map[string]tensor.DType{
 	"c8": tensor.Complex64, "c16": tensor.Complex128,
 }
 
-// letters are numpy's names of one letter, which may have a byte order. Those of
-// C types have the sizes of 64-bit Linux.
+// letters are numpy's names of one letter, which may have a byte order. C types have their sizes on
+// 64-bit Linux.
 var letters = map[string]string{
 	"?": "b1", "b": "i1", "h": "i2", "i": "i4", "l": "i8", "q": "i8", "p": "i8", "n": "i8",
 	"B": "u1", "H": "u2", "I": "u4", "L": "u8", "Q": "u8", "P": "u8", "N": "u8",

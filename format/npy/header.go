@@ -251,7 +251,7 @@ func (h Header) Append(dst []byte) ([]byte, error) {
 		front -= 2
 	}
 	n := len(text) + 1
-	pad := align - (front+n)%align // numpy pads by a whole block where none is needed
+	pad := align - (front+n)%align // numpy adds a whole block where no padding is needed
 	dst = append(append(dst, magic...), byte(version), 0)
 	if version == 1 {
 		dst = binary.LittleEndian.AppendUint16(dst, uint16(n+pad))

@@ -109,7 +109,7 @@ func (p *literals) space() {
 	}
 }
 
-// newline returns the length of the line end at i, 0 when there is none.
+// newline returns the length of the line end at i, or 0 if there is no line end.
 func (p *literals) newline(i int) int {
 	switch {
 	case strings.HasPrefix(p.s[i:], "\r\n"):

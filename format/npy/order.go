@@ -43,8 +43,9 @@ func transpose(dst, src []byte, shape tensor.Shape, size int) {
 	}
 }
 
-// plane transposes rows × columns elements: in dst those of a row are beside each
-// other and rows are dstRow bytes apart, in src those of a column and srcColumn.
+// plane transposes rows × columns elements: in dst the elements of a row are adjacent and rows are
+// dstRow bytes apart; in src the elements of a column are adjacent and columns are srcColumn bytes
+// apart.
 func plane(dst, src []byte, rows, columns, dstRow, srcColumn, size int) {
 	for r0 := 0; r0 < rows; r0 += tile {
 		for c0 := 0; c0 < columns; c0 += tile {

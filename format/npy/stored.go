@@ -25,8 +25,8 @@ func (s Stored) Verify(elements []byte) error {
 	return sameSum(s.sum, crc32.Update(s.head, crc32.IEEETable, elements))
 }
 
-// Stored says where the elements of an array lie; ok is false where only Read can
-// tell what they are. Errors are those of Header.
+// Stored says where the elements of an array lie; ok is false if only Read can return them. Errors
+// are as in Header.
 func (a *Archive) Stored(name string) (s Stored, ok bool, err error) {
 	m, err := a.open(name)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// The directory of a zip archive is read here, and not with archive/zip, because
-// numpy's verdict decides, and so that of Python's zipfile: it wants a member's
-// name in both of its headers, and does not care for counts of members, data
-// descriptors, or a declared size that is too large. Writing is archive/zip's.
+// The directory of a zip archive is read here, and not with archive/zip, because the verdict of
+// numpy decides, and numpy uses Python's zipfile: it wants a member's name in both of its headers,
+// and does not care for counts of members, data descriptors, or a declared size that is too large.
+// Writing is archive/zip's.
 //
 //	+---------------------+---…---+-----------+-----------------------+
 //	| local header, data  |       | directory | end of directory      |

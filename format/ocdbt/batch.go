@@ -49,7 +49,7 @@ func (b *Batch) PutRef(key string, ref Ref) { b.set(key, change{stored: true, re
 // Delete removes key. One that is not there may be removed.
 func (b *Batch) Delete(key string) { b.set(key, change{removed: true}) }
 
-// DeleteRange removes all keys of the range, those of earlier changes too.
+// DeleteRange removes all keys of the range, including keys of earlier changes.
 func (b *Batch) DeleteRange(r Range) {
 	if r.End != "" && r.Start >= r.End {
 		return

@@ -59,7 +59,7 @@ func (c *nodeCache) load(ctx context.Context, ref Node, read func() (*node, erro
 		if f.err == nil {
 			return f.node, nil
 		}
-		// The error may be that of the other caller alone, whose context ended.
+		// The error may concern only the other caller, whose context ended.
 		if errs.KindOf(f.err) != errs.Canceled {
 			return nil, f.err
 		}

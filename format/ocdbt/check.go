@@ -12,7 +12,7 @@ import (
 
 // CheckOptions tune Check.
 type CheckOptions struct {
-	Options           // but for Generation and Time
+	Options           // except Generation and Time
 	Names    []string // of all files below the directory; nil: orphans are not looked for
 	MaxFound int      // problems after which to stop; 0: 100
 }
@@ -87,7 +87,7 @@ type checker struct {
 	used   map[string][]Extent // of each data file, as references come
 }
 
-// fault notes a problem, or returns the error if it is none of the database.
+// fault notes a problem of the database. It returns any other error.
 func (c *checker) fault(err error) error {
 	switch errs.KindOf(err) {
 	case errs.Corrupt, errs.Unsupported, errs.Exhausted:
@@ -212,8 +212,8 @@ func (c *checker) files(ctx context.Context) error {
 	return nil
 }
 
-// orphans finds the files that nothing refers to. Manifests are never orphans,
-// but for those of other databases.
+// orphans finds the files that nothing refers to. Manifests are never orphans, except manifests of
+// other databases.
 func (c *checker) orphans(names []string) {
 	for _, n := range names {
 		if _, ok := c.used[n]; !ok && n != ManifestName && n != c.db.name {

@@ -14,8 +14,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// What TensorStore and Orbax wrote is sound; the only files that nothing refers
-// to are manifests of old generations and those of unmerged databases.
+// Databases that TensorStore and Orbax wrote are sound. The only files that nothing refers to are
+// manifests of old generations and of unmerged databases.
 func TestCheckVectors(t *testing.T) {
 	for _, dir := range databases(t, vectorRoots(t)...) {
 		files := loadDir(t, dir)

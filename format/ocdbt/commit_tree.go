@@ -47,7 +47,7 @@ func (w *commitWriter) root(c content) (Node, error) {
 	}
 }
 
-// encode writes the content as nodes of its height; top: there is none beside.
+// encode writes the content as nodes of its height; top says that it is the only node.
 func (w *commitWriter) encode(c content, top bool) ([]innerEntry, error) {
 	if c.height > maxHeight {
 		return nil, invalid("tree", "height of at most 255")

@@ -43,7 +43,7 @@ func newLeafPart(entries Entries, i, j, prefix int) leafPart {
 	})}
 }
 
-// stats are those of the node without its own size.
+// stats returns the statistics of the node without its own size.
 func (p *leafPart) stats() Stats {
 	s := Stats{Keys: uint64(p.j - p.i)}
 	for i := p.i; i < p.j; i++ {
@@ -86,8 +86,8 @@ func (p *leafPart) write(c *columns) {
 	}
 }
 
-// keys writes how much of each key is that of the one before, how much is its own, and
-// what is its own.
+// keys writes for each key how many bytes it shares with the key before, how many bytes are its
+// own, and these bytes.
 func (p *leafPart) keys(c *columns) {
 	each := func(do func(key []byte, shared int)) {
 		var key, before []byte

@@ -28,9 +28,9 @@ type Index struct {
 //
 //	shared varint | suffix length varint | suffix | kind varint | …
 //
-// shared is how many bytes the key has in common with the one before it in the block.
-// A value of kind shortValue is its length and its bytes, one of kind longValue its
-// place in values, and any other kind is that of a file, with offset and length.
+// shared is how many bytes the key has in common with the one before it in the block. A value of
+// kind shortValue is its length and its bytes, one of kind longValue its place in values, and any
+// other kind is a file, with offset and length.
 const (
 	shortValue = 0
 	longValue  = 1

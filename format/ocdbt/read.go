@@ -67,7 +67,7 @@ func (l *leafNode) find(key string) (i int, in bool) {
 	return i, true
 }
 
-// value is that of an entry that find returned.
+// value returns the value of an entry that find returned.
 func (l *leafNode) value(i int) (Ref, bool, error) {
 	if i < 0 {
 		return Ref{}, false, nil

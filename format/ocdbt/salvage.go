@@ -39,10 +39,10 @@ func (db *DB) Salvage(ctx context.Context, admit func(Node) error) (*Index, erro
 	return x, nil
 }
 
-// OpenNodes opens a database whose manifest is lost: its nodes, those of one version and no
-// others, are the bytes from start to end of a file, the root last, as EncodeTree has them.
-// Other bytes are errs.Corrupt. Nothing tells whether they are the nodes that are meant: the
-// caller holds them against what it knows of them. Of o, what is about versions is ignored.
+// OpenNodes opens a database whose manifest is lost: the nodes of exactly one version are the bytes
+// from start to end of a file, the root last, as EncodeTree writes them. Other bytes are
+// errs.Corrupt. OpenNodes cannot tell whether they are the right nodes: the caller compares them
+// with what it knows. Options about versions are ignored.
 func OpenNodes(ctx context.Context, f Files, file File, start, end int64, o *Options) (*DB, error) {
 	db := &DB{files: files{f}, options: o.withDefaults(), manifest: &Manifest{}, name: ManifestName}
 	db.cache.limit = db.options.CacheBytes
@@ -167,8 +167,8 @@ func (g *salvager) lose(s step, prefix string, err error) bool {
 	return true
 }
 
-// Lost returns the ranges of keys that Salvage did not find, in the order of their first
-// keys; those of different databases may overlap.
+// Lost returns the ranges of keys that Salvage did not find, in the order of their first keys;
+// ranges of different databases may overlap.
 func (x *Index) Lost() []Lost {
 	all := slices.Concat(x.lost...)
 	slices.SortStableFunc(all, func(a, b Lost) int { return strings.Compare(a.Range.Start, b.Range.Start) })

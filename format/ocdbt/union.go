@@ -13,9 +13,9 @@ import (
 // keep their databases.
 const processDir = "ocdbt.process_"
 
-// IsProcessDir reports whether a directory of that name, in that of a database,
-// holds the database of one of Orbax's processes: ocdbt.process_<id>, or
-// ocdbt.process_replica_<id> for replicas.
+// IsProcessDir reports whether a directory of that name, inside a database's directory, holds the
+// database of one of Orbax's processes: ocdbt.process_<id>, or ocdbt.process_replica_<id> for
+// replicas.
 func IsProcessDir(name string) bool {
 	id, ok := strings.CutPrefix(name, processDir)
 	id = strings.TrimPrefix(id, "replica_")
@@ -25,8 +25,8 @@ func IsProcessDir(name string) bool {
 	return ok && id != ""
 }
 
-// Sub returns the files of a sub-directory, whose path ends in "/". They can be
-// listed if those of the directory can, and all the names include those below.
+// Sub returns the files of a sub-directory, whose path ends in "/". They can be listed if the files
+// of the directory can, and names include sub-directories.
 func Sub(f Files, dir string) Files {
 	if l, ok := f.(Lister); ok {
 		return listedSubFiles{subFiles{f, dir}, l}
@@ -80,9 +80,9 @@ type part struct {
 	dir string
 }
 
-// OpenUnion opens the newest versions of the databases in sub-directories, whose
-// paths end in "/": a checkpoint whose processes were never merged. All options
-// but those of versions count.
+// OpenUnion opens the newest versions of the databases in sub-directories, whose paths end in "/":
+// a checkpoint whose processes were never merged. All options except the options about versions
+// count.
 func OpenUnion(ctx context.Context, f Files, dirs []string, o *Options) (*Union, error) {
 	u := &Union{files: files{f}}
 	options := o.withDefaults()
@@ -138,8 +138,8 @@ func (u *Union) List(ctx context.Context, r Range) iter.Seq2[Entry, error] {
 	return merged(heads)
 }
 
-// merged yields the entries of several lists in the order of their keys, those of equal
-// keys from the last list. Files are relative to the directory that holds the others.
+// merged yields the entries of several lists in the order of their keys, entries of equal keys from
+// the last list. Files are relative to the directory that holds the others.
 func merged(of []head) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		heads := slices.Clone(of)

@@ -100,8 +100,8 @@ func TestUnionAndMerge(t *testing.T) {
 	})
 }
 
-// Orbax's own merge of two processes and ours are the same but for names and
-// times: entries, statistics, and the length of everything.
+// Orbax's own merge of two processes and ours are equal except for names and times: entries,
+// statistics, and the length of everything.
 func TestMergeAsOrbaxDoes(t *testing.T) {
 	seen := 0
 	for _, dir := range databases(t, vectorRoots(t)...) {

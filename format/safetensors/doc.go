@@ -48,9 +48,9 @@
 //     many as end-begin.
 //  4. The last end is the end of the file.
 //
-// Of two tensors with one name the last counts, as there; Header.Duplicates
-// tells, and checkpoints refuse such a file. Options.Strict refuses them, and whatever else the library takes
-// although the specification does not have it.
+// Of two tensors with one name the last counts, as there; Header.Duplicates tells, and checkpoints
+// refuse such a file. Options.Strict refuses them, and whatever else the library takes although the
+// specification does not have it.
 //
 // # Several files
 //

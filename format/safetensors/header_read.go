@@ -105,7 +105,7 @@ func (p *headerParser) header(h *Header) {
 	p.end()
 }
 
-// metadata reads the free text of a header; null counts as none.
+// metadata reads the free text of a header; null counts as no text.
 func (p *headerParser) metadata() map[string]string {
 	if p.null() {
 		return nil

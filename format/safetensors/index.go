@@ -115,7 +115,7 @@ func (x *Index) metadata(s *scanner) {
 	}
 }
 
-// total returns the integer that s consists of, 0 where it is none.
+// total returns the integer that s consists of, or 0 if s is not an integer.
 func (s *scanner) total() int64 {
 	n := s.uint()
 	if s.end(); s.err != nil || n > 1<<62 {

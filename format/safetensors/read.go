@@ -61,8 +61,7 @@ func (m *Model) Tensor(ctx context.Context, name string) (tensor.Tensor, error) 
 	return t, m.read(ctx, e, t.Data)
 }
 
-// ReadInto fills dst, whose dtype and shape must be those of the tensor
-// (errs.Mismatch).
+// ReadInto fills dst, whose dtype and shape must match the tensor (errs.Mismatch).
 func (m *Model) ReadInto(ctx context.Context, name string, dst tensor.Tensor) error {
 	e, err := m.Lookup(name)
 	if err != nil {

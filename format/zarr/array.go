@@ -30,8 +30,7 @@ type InlineKV interface {
 	Look(ctx context.Context, key string) (size int64, value []byte, err error)
 }
 
-// Array is an array open for reading. It is immutable and safe for concurrent
-// use, as far as its KV is.
+// Array is an array open for reading. It is immutable. It is safe for concurrent use if its KV is.
 type Array struct {
 	*common
 	prefix string
@@ -46,9 +45,8 @@ type common struct {
 	small *single // nil where there is more than one chunk, or it is not stored plainly
 }
 
-// KeyPrefix returns what the keys of an array of that name begin with, as TensorStore
-// has it: a slash follows the name unless it ends in one, and the names "" and "/" are
-// those of arrays at the root.
+// KeyPrefix returns the prefix of the keys of an array of that name, as in TensorStore: a slash
+// follows the name unless it ends in one, and the names "" and "/" mean an array at the root.
 func KeyPrefix(name string) string {
 	switch {
 	case name == "" || name == "/":
@@ -59,8 +57,8 @@ func KeyPrefix(name string) string {
 	return name + "/"
 }
 
-// Open reads the metadata of the array of that name, of format 3 or else 2.
-// Where there is none, the error is errs.NotFound.
+// Open reads the metadata of the array of that name, of format 3 or else 2. If there is no such
+// array, the error is errs.NotFound.
 func Open(ctx context.Context, kv KV, name string) (*Array, error) {
 	return NewOpener(kv).Open(ctx, name)
 }
@@ -69,8 +67,7 @@ func Open(ctx context.Context, kv KV, name string) (*Array, error) {
 // as the scalars of a large tree, share what was made of them. It is not safe
 // for concurrent use; the arrays are.
 type Opener struct {
-	// KeyV2 is the name of the metadata of arrays of format 2; "" is that of the
-	// format, ".zarray".
+	// KeyV2 is the name of the metadata of arrays of format 2; "" means the standard name, ".zarray".
 	KeyV2 string
 
 	kv   KV
@@ -154,8 +151,8 @@ func (a *Array) metadataKey() string { return a.prefix + a.meta.Format.MetadataK
 // Metadata returns the metadata, which must not be changed.
 func (a *Array) Metadata() *Metadata { return a.meta }
 
-// SubChunkShape is that of the metadata: the shape of the smallest part that can
-// be read by itself. It must not be changed.
+// SubChunkShape returns the sub-chunk shape of the metadata: the shape of the smallest part that
+// can be read by itself. It must not be changed.
 func (a *Array) SubChunkShape() []int { return a.sub }
 
 // ReadOptions tune reading. The zero value takes a missing chunk for an error.
@@ -178,11 +175,10 @@ func (o *ReadOptions) withDefaults() ReadOptions {
 	return v
 }
 
-// ReadBox reads the elements of box into dst, in C order, little-endian, as tensors
-// hold them; the length of dst must be that of the box. Of the chunks it reads
-// what the box needs and no more, straight into dst where their bytes are those
-// of the elements. After an error the content of dst is undefined. A missing
-// chunk is errs.NotFound unless the options say otherwise.
+// ReadBox reads the elements of box into dst, in C order, little-endian, as tensors hold them; dst
+// must have the length of the box. It reads only the parts of chunks that the box needs, straight
+// into dst if their bytes equal the bytes of the elements. After an error the content of dst is
+// undefined. A missing chunk is errs.NotFound unless the options say otherwise.
 func (a *Array) ReadBox(ctx context.Context, box Box, dst []byte, o *ReadOptions) error {
 	if !box.Inside(a.meta.Shape) {
 		return &errs.Error{Kind: errs.Invalid, Op: "zarr.ReadBox", Subject: a.metadataKey(),

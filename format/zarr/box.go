@@ -33,7 +33,7 @@ func (b Box) String() string {
 	return s + "]"
 }
 
-// Intersect returns the common region; ok is false if there is none.
+// Intersect returns the common region; ok is false if the boxes have no common region.
 func (b Box) Intersect(c Box) (common Box, ok bool) {
 	common = Box{make([]int, len(b.Origin)), make([]int, len(b.Origin))}
 	for i, o := range b.Origin {

@@ -63,8 +63,8 @@ func TestChooseChunkRefuses(t *testing.T) {
 	}
 }
 
-// A chunk divides the part, takes at most the bound, and is 1 along the axes
-// asked for; without a bound it is the part but for them.
+// A chunk divides the part, takes at most the bound, and is 1 along the axes asked for; without a
+// bound it is the part, except along these axes.
 func TestChooseChunkLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := tensor.Shape(rapid.SliceOfN(rapid.IntRange(0, 300), 0, 4).Draw(t, "part"))

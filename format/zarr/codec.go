@@ -43,9 +43,8 @@ type byteEncoder interface {
 // limited is a byteEncoder that takes no more than limit bytes.
 type limited interface{ limit() int }
 
-// byteCodecs makes the codecs from bytes to bytes of each format from their
-// configurations. elementSize is that of the array whose bytes come first in the
-// chain.
+// byteCodecs makes the codecs from bytes to bytes of each format from their configurations.
+// elementSize is the element size of the array whose bytes come first in the chain.
 var byteCodecs = [...]map[string]func(config object, elementSize int) byteCodec{
 	V3: {"blosc": newBlosc, "crc32c": newCRC32C, "gzip": newGZip, "zstd": newZstd},
 	V2: {"blosc": newBlosc, "bz2": newBZ2, "gzip": newGZip, "lz4": newLZ4, "zlib": newZlib, "zstd": newZstd},
@@ -153,8 +152,8 @@ func (c *chain) storageAxes(axes []int) []int {
 	return pick(axes, c.order)
 }
 
-// strides returns the strides, in bytes along the axes of the array, of the
-// stored region. axes are those of the array, in the order of the axes of c.
+// strides returns the strides, in bytes along the axes of the array, of the stored region. axes are
+// the axes of the array, in the order of the axes of c.
 func (c *chain) strides(axes []int) []int {
 	out := make([]int, len(axes))
 	stored := c.storageAxes(axes)

@@ -6,8 +6,8 @@ import (
 	"github.com/bivouac-ml/bivouac/format/zarr/internal/blosc"
 )
 
-// BloscOptions say how the codec blosc writes chunks. The zero value is that of
-// TensorStore: lz4 of level 5, shuffled.
+// BloscOptions say how the codec blosc writes chunks. The zero value is TensorStore's default: lz4
+// of level 5, shuffled.
 type BloscOptions struct {
 	Codec     string  // "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"; "": lz4
 	Level     int     // 1 … 9; 0: 5
@@ -27,7 +27,7 @@ const (
 	BitShuffle
 )
 
-// shuffleNames are those of format 3.
+// shuffleNames are the names of format 3.
 var shuffleNames = [...]string{NoShuffle: "noshuffle", ByteShuffle: "shuffle", BitShuffle: "bitshuffle"}
 
 // Blosc returns the codec that compresses its input into one c-blosc 1 chunk.

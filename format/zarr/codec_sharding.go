@@ -128,8 +128,8 @@ func (s *shard) entry(index []byte, i int, size int64) (offset, length int64, ok
 	return int64(o), int64(n), true, nil
 }
 
-// subBox returns the region of the sub-chunk at cell of the shard that holds box.
-// axes are those of the array, in the order in which the shard stores them.
+// subBox returns the region of the sub-chunk at cell of the shard that holds box. axes are the axes
+// of the array, in the order in which the shard stores them.
 func (s *shard) subBox(box Box, axes, cell []int) Box {
 	sub := Box{slices.Clone(box.Origin), make([]int, len(axes))}
 	for k, n := range cell {

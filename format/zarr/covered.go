@@ -2,10 +2,9 @@ package zarr
 
 import "encoding/binary"
 
-// Covered reports whether decoding holds every byte of the part against a checksum:
-// of the codec crc32c, of gzip, zlib or bz2, or of frames of zstd that have one.
-// Only the last asks for encoded, the bytes of the part. Checksums around a shard
-// and that of its index do not count.
+// Covered reports whether decoding holds every byte of the part against a checksum: of the codec
+// crc32c, of gzip, zlib or bz2, or of frames of zstd that have one. Only zstd needs encoded, the
+// bytes of the part. Checksums around a shard and the checksum of its index do not count.
 func (p *Part) Covered(encoded []byte) bool {
 	if p.Missing {
 		return false

@@ -59,11 +59,10 @@ func (p *Part) FinishSummed(target, suffix []byte, sum uint32) error {
 	return nil
 }
 
-// Rows reports whether the bytes of the part are the elements of a whole
-// sub-chunk in C order, followed by a checksum, and into how many rows of how many
-// bytes they fall: those of one index of the first axis that is longer than 1.
-// Such a part may be read, summed and placed by runs of rows (PlaceRows), before
-// FinishSummed holds the sum of all of them against the suffix. Parts with Data
+// Rows reports whether the bytes of the part are the elements of a whole sub-chunk in C order,
+// followed by a checksum, and into how many rows of how many bytes they fall: a row is one index of
+// the first axis that is longer than 1. Such a part may be read, summed and placed by runs of rows
+// (PlaceRows), before FinishSummed holds the sum of all of them against the suffix. Parts with Data
 // have no rows.
 func (p *Part) Rows() (count, size int, ok bool) {
 	c := p.chain
@@ -80,7 +79,7 @@ func (p *Part) Rows() (count, size int, ok bool) {
 	return count, c.raw / count, true
 }
 
-// rowAxis is the axis whose indices are the rows of a part; -1 is none.
+// rowAxis returns the axis whose indices are the rows of a part, or -1 if there is no such axis.
 func (p *Part) rowAxis() int {
 	return slices.IndexFunc(p.chunk.Shape, func(n int) bool { return n > 1 })
 }

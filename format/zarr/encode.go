@@ -13,14 +13,13 @@ import (
 // crc32c appends it.
 const residue = 0x48674bc7
 
-// EncodeChunk writes the value of the chunk at cell into dst, and returns its
-// length and CRC-32C. sums, unless it is nil, has SubChunks elements and gets
-// those of EncodeSubChunk; those of sub-chunks that are not stored become 0.
+// EncodeChunk writes the value of the chunk at cell into dst, and returns its length and CRC-32C.
+// sums, unless it is nil, has SubChunks elements and gets the checksums of EncodeSubChunk. The
+// checksums of sub-chunks that are not stored become 0.
 //
-// src must hold all elements that the chunk has in the array; what lies beyond
-// the edge is padded with the fill value. dst is never longer filled than
-// MaxChunkSize says. Every byte of the source is read once: checksums are made
-// while copying, and combined.
+// src must hold all elements that the chunk has in the array; elements beyond the edge are padded
+// with the fill value. EncodeChunk writes at most MaxChunkSize bytes to dst. Every byte of the
+// source is read once: checksums are made while copying, and combined.
 func (e *Encoder) EncodeChunk(dst []byte, cell []int, src Source, sums []uint32) (n int, sum uint32, err error) {
 	if e.shard == nil {
 		n, payload, err := e.EncodeSubChunk(dst, cell, 0, src)
@@ -87,8 +86,8 @@ func (e *Encoder) checked() bool {
 	return ok
 }
 
-// whole turns the checksum that EncodeSubChunk returns into that of all bytes of
-// the encoded sub-chunk.
+// whole turns the checksum that EncodeSubChunk returns into the checksum of all bytes of the
+// encoded sub-chunk.
 func (e *Encoder) whole(payload uint32) uint32 {
 	if e.checked() {
 		return residue
@@ -96,10 +95,9 @@ func (e *Encoder) whole(payload uint32) uint32 {
 	return payload
 }
 
-// EncodeSubChunk writes sub-chunk i of the chunk at cell into dst and returns its
-// length and the CRC-32C of its bytes; where the codecs end in crc32c, that of
-// the bytes before this suffix, which it equals. It is safe to encode sub-chunks
-// concurrently.
+// EncodeSubChunk writes sub-chunk i of the chunk at cell into dst and returns its length and the
+// CRC-32C of its bytes; if the codecs end in crc32c, it is the CRC-32C of the bytes before this
+// suffix, which equals the suffix. It is safe to encode sub-chunks concurrently.
 func (e *Encoder) EncodeSubChunk(dst []byte, cell []int, i int, src Source) (n int, sum uint32, err error) {
 	c := e.inner
 	if c.size >= 0 && len(dst) < c.size {
@@ -140,8 +138,8 @@ func (e *Encoder) EncodeSubChunk(dst []byte, cell []int, i int, src Source) (n i
 	return len(out), crc.Sum(out), nil
 }
 
-// encode appends the region box, part of which lies in the array, as c encodes
-// it. axes are those of the array, in the order of the axes of c.
+// encode appends the region box, part of which lies in the array, as c encodes it. axes are the
+// axes of the array, in the order of the axes of c.
 func (e *Encoder) encode(dst []byte, c *chain, axes []int, box Box, src Source) ([]byte, error) {
 	if c.shard != nil {
 		return e.encodeShard(dst, c, axes, box, src)

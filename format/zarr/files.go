@@ -21,13 +21,11 @@ type Directory interface {
 	Size(ctx context.Context, name string) (int64, error)
 }
 
-// Files is a KV whose values are files: keys are their paths. So are arrays
-// kept that no database holds, such as those of Orbax without OCDBT; a "/" in
-// the name of one makes a directory.
+// Files is a KV whose values are files: keys are their paths. Arrays outside a database are stored
+// in this way, for example by Orbax without OCDBT. A "/" in a name makes a directory.
 //
-// Keys come from metadata, that is from outside. One that is no plain path below
-// the directory (empty elements, "." or "..", a backslash, NUL) is errs.Invalid
-// and never reaches the Directory.
+// Keys come from metadata, that is from outside. A key that is not a plain path below the directory
+// (empty elements, "." or "..", a backslash, NUL) is errs.Invalid and never reaches the Directory.
 type Files struct{ dir Directory }
 
 // NewFiles returns the files of the directory by key.

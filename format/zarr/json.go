@@ -144,7 +144,7 @@ func (o object) must(name string) any {
 	return v
 }
 
-// text takes a string, or fallback where there is none.
+// text takes a string, or fallback if the member is missing.
 func (o object) text(name, fallback string) string {
 	v, ok := o.take(name)
 	if !ok {

@@ -88,7 +88,7 @@ func (k KeyEncoding) Key(cell []int) string {
 // Layout is how NewMetadata cuts an array.
 type Layout struct {
 	Chunk    []int       // shape of a chunk of the grid; nil: the whole array
-	SubChunk []int       // shape of a sub-chunk; nil: that of the chunk
+	SubChunk []int       // shape of a sub-chunk; nil: the chunk's shape
 	Plain    bool        // chunks without shards; SubChunk must be nil
 	Codecs   []CodecSpec // bytes → bytes codecs of each sub-chunk (or plain chunk), after the codec "bytes"
 	Format   Format      // V2: chunks are plain, and Codecs is at most one compressor
@@ -149,9 +149,8 @@ func ceilDiv(a, b int) int {
 	return n
 }
 
-// SubChunkShape returns the shape of the smallest region that can be read by
-// itself, in the axes of the array: that of the innermost sub-chunks, or of the
-// chunks where there are no shards.
+// SubChunkShape returns the shape of the smallest region that can be read by itself, in the axes of
+// the array: the shape of the innermost sub-chunks, or of the chunks if there are no shards.
 func (m *Metadata) SubChunkShape() ([]int, error) {
 	c, err := m.chain(&document{key: "metadata", made: true})
 	if err != nil {

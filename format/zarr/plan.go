@@ -52,9 +52,8 @@ func (a *Array) Plan(ctx context.Context, box Box, o *ReadOptions) iter.Seq2[*Pa
 	}
 }
 
-// Unit returns the shape of the smallest region, at the corner of a sub-chunk,
-// whose bytes are read without any others: a sub-chunk, or one of its rows where
-// its bytes are those of its elements in C order.
+// Unit returns the shape of the smallest region, at the corner of a sub-chunk, whose bytes are read
+// without any others: a sub-chunk, or one of its rows if its bytes are its elements in C order.
 func (a *Array) Unit() []int {
 	c, axes := a.chain, identity(len(a.meta.Shape))
 	for c.shard != nil {

@@ -8,10 +8,9 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/crc"
 )
 
-// single is what is known of an array that is one chunk of elements in C order
-// and little-endian, alone or as the only sub-chunk of a shard, with or without
-// their CRC-32C, whatever they are: as numbers and other small arrays are stored.
-// Trees have many of those, most of them alike.
+// single describes an array of one chunk whose elements are in C order and little-endian, alone or
+// as the only sub-chunk of a shard, with or without their CRC-32C. Numbers and other small arrays
+// are stored in this way. Trees have many such arrays, most of them alike.
 type single struct {
 	key   string // below the array
 	inner *chain
@@ -42,8 +41,8 @@ func newSingle(m *Metadata, c *chain) *single {
 	return s
 }
 
-// plain reports whether the chain keeps the order of the elements and their
-// bytes, and has no more than so many filters.
+// plain reports whether the chain keeps the order of the elements and their bytes, and has at most
+// the given number of filters.
 func (c *chain) plain(filters int) bool {
 	return !c.bigEndian && len(c.filters) <= filters && slices.Equal(c.order, identity(len(c.order)))
 }
@@ -59,7 +58,7 @@ func (a *Array) ReadAtHand(ctx context.Context, dst []byte) (ok bool, err error)
 	c, key := a.small.inner, a.prefix+a.small.key
 	_, value, err := kv.Look(ctx, key)
 	if err != nil || len(value) != c.size+len(a.small.index) || len(dst) != c.raw || !bytes.Equal(value[c.size:], a.small.index) {
-		return false, nil //nolint:nilerr // the error is that of whoever reads it next
+		return false, nil //nolint:nilerr // the next reader reports the error
 	}
 	if len(c.filters) == 1 {
 		if err := compareSum(crc.Sum(value[:c.raw]), value[c.raw:c.size]); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// inlineMem has its values in memory, as far as they are not longer than limit.
+// inlineMem returns values of at most limit bytes inline.
 type inlineMem struct {
 	*mem
 	limit int
@@ -86,8 +86,8 @@ func TestReadAtHand(t *testing.T) {
 	}
 }
 
-// What is wrong with a value is an error, or left to whoever reads it otherwise;
-// only plain elements without a checksum may be others.
+// A fault in a value is an error, or is left to the other way of reading. Only plain elements
+// without a checksum may be wrong unnoticed.
 func TestReadAtHandDamaged(t *testing.T) {
 	data := []byte{1, 2, 3, 4, 5, 6, 7, 8}
 	for name, l := range map[string]Layout{

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// ParseMetadataV2 parses .zarray. key is for errors, which are as those of
-// ParseMetadata. Unknown members are passed over, as format 2 has it.
+// ParseMetadataV2 parses .zarray. key is for errors, which are as in ParseMetadata. Unknown members
+// are ignored, as format 2 demands.
 func ParseMetadataV2(b []byte, key string) (*Metadata, error) {
 	d := &document{key: key, format: V2}
 	v := d.parseJSON(b)
@@ -77,9 +77,8 @@ func (d *document) metadataV2(o object) *Metadata {
 	return m
 }
 
-// fillValueV2 reads a fill value: null, one as in format 3 but for bits in
-// hexadecimal, or the bytes of an element in base64. What is there is not
-// returned as nil, even if it is zero.
+// fillValueV2 reads a fill value: null, a value as in format 3 except bits in hexadecimal, or the
+// bytes of an element in base64. A present value is not returned as nil, even if it is zero.
 func (d *document) fillValueV2(v any, t tensor.DType) []byte {
 	if v == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 // compressed ones are decompressed as a whole for every read. The checksums of
 // entries are checked where a whole entry is read by Get.
 //
-// It is immutable and safe for concurrent use, as far as its reader is.
+// It is immutable. It is safe for concurrent use if its reader is.
 type Zip struct {
 	r       io.ReaderAt
 	size    int64
@@ -30,8 +30,8 @@ type ZipOptions struct {
 	MaxEntryBytes int64 // decompressed size of the largest entry that is compressed; 0: DefaultMaxChunkBytes
 }
 
-// NewZip reads the directory of the archive of that size. What is none, or holds
-// one name twice, is errs.Corrupt.
+// NewZip reads the directory of the archive of that size. A file that is not such an archive, or
+// holds one name twice, is errs.Corrupt.
 func NewZip(r io.ReaderAt, size int64, o *ZipOptions) (*Zip, error) {
 	archive, err := zip.NewReader(r, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are keys here, not paths

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The cache of an open file can be dropped; that of a closed one is an error.
+// The cache of an open file can be dropped. For a closed file it is an error.
 func TestDropCache(t *testing.T) {
 	name := filepath.ToSlash(filepath.Join(t.TempDir(), "file"))
 	f, err := OS().Create(name, 0o666)

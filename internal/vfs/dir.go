@@ -17,11 +17,10 @@ type Dir interface {
 	Stat(name string) (fs.FileInfo, error)
 	// ReadDir lists a directory in ascending order of names.
 	ReadDir(name string) ([]fs.DirEntry, error)
-	// Lock takes a lock of the directory, shared with other shared ones or
-	// exclusive, until Close is called or the process ends, and reports whether it
-	// could: others may hold one in the way. Called again it changes one kind into the
-	// other, and loses the lock where it cannot. It keeps out nobody who does not
-	// ask. It is errors.ErrUnsupported where other hosts would not see it.
+	// Lock takes a shared or exclusive lock of the directory until Close is called or the process
+	// ends. taken is false if another holder's lock is in the way. A second call changes the kind of
+	// the lock, and loses the lock if it cannot. The lock keeps out only programs that ask for it. The
+	// error is errors.ErrUnsupported if other hosts would not see the lock.
 	Lock(exclusive bool) (taken bool, err error)
 	// Close gives the directory and its lock back.
 	Close() error

@@ -91,8 +91,8 @@ func TestHeldSocket(t *testing.T) {
 	}
 }
 
-// A directory of a file system that another machine may have mounted has no locks: proc
-// is none of those that are known to be of one machine.
+// A directory of a file system that another machine may have mounted has no locks: proc is not on
+// the list of file systems of one machine.
 func TestNoLocksOfUnknownFileSystems(t *testing.T) {
 	d, err := openDir("/proc")
 	if err != nil {

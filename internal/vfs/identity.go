@@ -14,9 +14,8 @@ func Identity(info fs.FileInfo) (id FileID, ok bool) {
 	return identity(info)
 }
 
-// DropCache has the system forget what it has cached of a file, as far as it is on the
-// disk, so that the next reads come from there. It does nothing where there is no such
-// call.
+// DropCache makes the system drop the cached pages of a file that are already on the disk, so that
+// the next reads come from the disk. It does nothing if the system has no such call.
 func DropCache(f File) error {
 	if d, ok := f.(interface{ DropCache() error }); ok {
 		return d.DropCache()

@@ -10,7 +10,7 @@ import (
 // Held is the error of FS.Lock when somebody else has the lock.
 type Held struct {
 	Name string
-	Note []byte // of who has it; what a new holder has not written yet is missing
+	Note []byte // of the holder; empty or cut while a new holder writes it
 }
 
 // Error implements error.

@@ -51,11 +51,11 @@ type FS interface {
 	Link(oldname, newname string) error
 	// SyncDir makes the entries of a directory durable.
 	SyncDir(name string) error
-	// Lock takes the lock of a file until Close is called or the process ends,
-	// however it ends. A missing file is made; the note is what others are told
-	// who come too late, whose error is a *Held. It keeps out nobody who does not
-	// ask. It is errors.ErrUnsupported where the file system has no locks. The lock
-	// has a method Stat() (fs.FileInfo, error) too, which describes its file.
+	// Lock takes the lock of a file until Close is called or the process ends, however it ends. A
+	// missing file is created. A caller that finds the lock taken gets a *Held error with the note.
+	// The lock keeps out only programs that ask for it. The error is errors.ErrUnsupported if the file
+	// system has no locks. The lock has a method Stat() (fs.FileInfo, error) too, which describes its
+	// file.
 	Lock(name string, perm fs.FileMode, note []byte) (io.Closer, error)
 	// OpenDir opens a directory, which stays the same one whatever becomes of its
 	// name. It does not follow a symbolic link in the last element.
@@ -86,8 +86,8 @@ type File interface {
 	Close() error
 }
 
-// DirectBlock is the unit of direct writes: that of the disks we know, or a
-// multiple of it.
+// DirectBlock is the unit of direct writes: the block size of the disks we know, or a multiple of
+// it.
 const DirectBlock = 4096
 
 // Aligned reports whether the address of p is a multiple of DirectBlock.

@@ -11,11 +11,11 @@ import (
 // Name is the full name of the operator that computes expressions.
 const Name = "_arithmetic_generic_op"
 
-// Constant is an operand of a type of its own, where that of a Go constant is not
-// the one that the arithmetic shall have.
+// Constant is an operand with an explicit type, for when the arithmetic should not use the type of
+// the Go constant.
 type Constant struct {
 	Value any          // bool, int or float64; an int where DType is a float, a bool where it is an integer will do
-	DType tensor.DType // Bool, an integer of 8 to 64 bits, Float32 or Float64; of floats the value is that of float32
+	DType tensor.DType // Bool, an integer of 8 to 64 bits, Float32 or Float64; a float's value is rounded to float32
 }
 
 // Args are the arguments of the operator [Name].
@@ -25,11 +25,11 @@ type Args struct {
 	Reals      []float64 `op:"real_constants"`
 }
 
-// Apply returns the arguments and inputs with which the operator [Name] computes
-// the function called name. An operand is an op.Value, which becomes an input, or
-// a constant: a bool, an int (int32 in the arithmetic), a float64 (float32), a number of
-// another type, which counts as what it is, or a [Constant]. One of them at least is an op.Value. The mistakes that can be seen
-// without the types of the inputs are errors.
+// Apply returns the arguments and inputs with which the operator [Name] computes the function
+// called name. An operand is an op.Value, which becomes an input, or a constant: a bool, an int
+// (int32 in the arithmetic), a float64 (float32), a number of another type, which counts as what it
+// is, or a [Constant]. One of them at least is an op.Value. The mistakes that can be seen without
+// the types of the inputs are errors.
 func Apply(name string, operands ...any) (args Args, inputs []op.Value, err error) {
 	f, err := lookup(name)
 	if err != nil {

@@ -126,7 +126,7 @@ func broadcast(a, b tensor.Shape) (tensor.Shape, error) {
 	return shape, broadcastTo(shape, b)
 }
 
-// broadcastTo makes a shape that of itself and another one of at most as many axes together.
+// broadcastTo broadcasts shape, in place, with another shape of at most as many axes.
 func broadcastTo(shape, b tensor.Shape) error {
 	tail := shape[len(shape)-len(b):]
 	for i, n := range b {

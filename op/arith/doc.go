@@ -21,12 +21,11 @@
 //	eq neq lt leq gt geq              bool
 //	bitand bitor bitxor bitnot lshift rshift   the promoted type, not of floats
 //
-// Integers wrap around. div and mod of integers truncate, so that mod has the sign
-// of its first operand, as that of floats has; a division by zero is an error.
-// pow of integers is 0 for negative exponents. Shifts take the low 5 bits of the
-// number, the low 6 for integers of 64 bits. Comparisons of integers are those of
-// the numbers, whatever the signs of their types; an integer is compared with a
-// float as that float type.
+// Integers wrap around. div and mod of integers truncate, so that mod has the sign of its first
+// operand, as mod of floats does; a division by zero is an error. pow of integers is 0 for negative
+// exponents. Shifts take the low 5 bits of the number, the low 6 for integers of 64 bits. Integers
+// are compared as numbers, for any signedness of their types. An integer is compared with a float
+// as the float's type.
 //
 // # Types
 //

@@ -150,7 +150,7 @@ func (e *expression) each(visit func(*expression) error) error {
 	return visit(e)
 }
 
-// typed returns a copy of the tree with all types, given those of the inputs.
+// typed returns a copy of the tree with all types, given the types of the inputs.
 func (e *expression) typed(inputs []tensor.DType) (*expression, error) {
 	t := *e
 	if e.call == nil {

@@ -14,7 +14,7 @@ type class uint8
 
 const (
 	numeric    class = iota // the promoted type, but not of bools alone
-	float                   // a float: that of the operands or float32
+	float                   // a float: the operands' type or float32
 	comparison              // bool
 	bitwise                 // the promoted type of integers and bools
 	product                 // numeric, and of bools
@@ -110,8 +110,8 @@ func signed(d tensor.DType) bool {
 	return d == tensor.Int8 || d == tensor.Int16 || d == tensor.Int32 || d == tensor.Int64
 }
 
-// ResultType returns the type of the function called name of operands of such
-// types. The error says why there is none.
+// ResultType returns the result type of the function called name for operands of the given types.
+// The error says why there is no such type.
 func ResultType(name string, operands ...tensor.DType) (tensor.DType, error) {
 	f, err := lookup(name)
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *function) checkArity(n int) error {
 	return f.error("operands", plural(f.arity, "operand"), plural(n, "operand"), "")
 }
 
-// types returns the promoted type of the operands and that of the result.
+// types returns the promoted type of the operands and the type of the result.
 func (f *function) types(operands []tensor.DType) (promoted, result tensor.DType, err error) {
 	promoted = operands[0]
 	for _, d := range operands {

@@ -60,14 +60,14 @@ func Index(indices ...any) ([]Step, error) {
 		numbered++
 	}
 	if names != "" && len(names) != len(axes) {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "index", Subject: "names of new axes", Want: "a letter for each new axis, or none",
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "index", Subject: "names of new axes", Want: "a letter for each new axis, or no letters",
 			Got: fmt.Sprintf("%q for %d axes", names, len(axes))}
 	}
 	var steps []Step
 	switch {
 	case numbers.any:
 		steps = append(steps, Step{"_tensor_subscript", numbers.args(numbered)})
-	case len(axes) == 0 || !isNewAxis(indices[len(indices)-1]): // all whole: are there so many?
+	case len(axes) == 0 || !isNewAxis(indices[len(indices)-1]): // all whole: check the number of axes
 		steps = append(steps, Step{"_subscript_dim_check", op.Args{"num_subscripts": numbered}})
 	}
 	if len(axes) == 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// loopFor returns the loop of a function for operands of one type, which for
-// all but comparisons is that of the result.
+// loopFor returns the loop of a function for operands of one type, which is also the type of the
+// result, except for comparisons.
 func loopFor(name string, d tensor.DType) loop {
 	switch d {
 	case tensor.Bool:
@@ -289,7 +289,7 @@ func power[T integer](base, exponent T) T {
 	return result
 }
 
-// boolLoop returns the functions of bools that those of their bytes are not.
+// boolLoop returns the functions of bools that differ from the functions of their bytes.
 func boolLoop(name string) loop {
 	switch name {
 	case "bitnot":
@@ -330,9 +330,9 @@ func quotient[T real](dst, a, b, _ []byte) bool {
 	return true
 }
 
-// rsqrt32 is 1/√x, but for what DALI's approximation, one step of Newton's from the
-// processor's, gives of numbers that have no normal one: NaN of 0 and infinity, minus
-// infinity below the normal numbers.
+// rsqrt32 returns 1/√x. For numbers without a normal result it returns what DALI's approximation,
+// one Newton step from the processor's, gives: NaN for 0 and infinity, minus infinity below the
+// normal numbers.
 func rsqrt32(x float32) float32 {
 	const smallestNormal = 0x1p-126
 	switch {

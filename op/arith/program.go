@@ -37,7 +37,7 @@ type source struct {
 	input   int    // of the operator, or -1
 	value   []byte // of a constant
 	size    int    // of an element of the input
-	convert loop   // from the type of the input to that of its step, or nil
+	convert loop   // from the type of the input to the type of its step, or nil
 	wide    int    // the size of an element for its step
 }
 

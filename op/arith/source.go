@@ -49,7 +49,7 @@ func (s *sourceState) repeat(src *source, data []byte, n int) {
 	}
 }
 
-// suffix reports whether a shape, but for leading axes of length 1, is the end of another.
+// suffix reports whether a shape, except for leading axes of length 1, is the end of another.
 func suffix(in, out tensor.Shape) bool {
 	for len(in) > 0 && in[0] == 1 {
 		in = in[1:]

@@ -10,7 +10,7 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name:    "_subscript_dim_check",
-		Doc:     "Passes tensors on that have as many axes as there are subscripts, where all subscripts take axes whole.",
+		Doc:     "Passes on tensors that have one axis for each subscript, if all subscripts take whole axes.",
 		Inputs:  []op.Port{{Name: "data", Doc: "any tensor"}},
 		Outputs: []op.Port{{Name: "same", Doc: "the input"}},
 		Params: []op.Parameter{

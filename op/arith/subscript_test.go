@@ -88,7 +88,7 @@ func TestSubscript(t *testing.T) {
 	}
 }
 
-// indices are those of a slice in Python, from its definition.
+// indices returns the indices of a slice in Python, from its definition.
 func indices(lo, hi, step *int, n int) []int {
 	var out []int
 	by := 1

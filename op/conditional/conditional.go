@@ -22,7 +22,7 @@ var module = []string{"_conditional"}
 // predicate is the parameter of split and merge.
 func predicate() op.Parameter {
 	return op.Parameter{Name: "predicate", Type: op.Bool, Required: true, PerSample: true, Truth: true,
-		Doc: "A single number for each sample; what is not zero is true."}
+		Doc: "One number for each sample; every number except zero is true."}
 }
 
 // condition is a predicate in a kernel.
@@ -49,7 +49,7 @@ func init() {
 	op.Register(op.Schema{
 		Name: "split", Module: module, Branch: op.Splits,
 		Doc:     "Divides the samples by a predicate.",
-		Inputs:  []op.Port{{Name: "data", Doc: "what is divided"}},
+		Inputs:  []op.Port{{Name: "data", Doc: "the dividend"}},
 		Outputs: []op.Port{{Name: "where", Doc: "the samples for which the predicate holds"}, {Name: "others", Doc: "the other samples"}},
 		Params:  []op.Parameter{predicate()},
 		New:     func(c *op.Config) (op.Kernel, error) { return split{newCondition(c)}, nil },
@@ -85,10 +85,10 @@ func (k split) Run(b *op.Block) error {
 func init() {
 	op.Register(op.Schema{
 		Name: "merge", Module: module, Branch: op.Merges,
-		Doc: "Puts together what a predicate divided.",
+		Doc: "Merges the two parts of a batch that a predicate divided.",
 		Inputs: []op.Port{
 			{Name: "where", Doc: "the samples for which the predicate holds"},
-			{Name: "others", Doc: "the other samples, of the same dtype, number of dimensions and layout"},
+			{Name: "others", Doc: "the other samples, with the same dtype, number of dimensions and layout"},
 		},
 		Outputs: []op.Port{{Name: "merged", Doc: "all samples"}},
 		Params:  []op.Parameter{predicate()},
@@ -147,7 +147,7 @@ func (k merge) Run(b *op.Block) error {
 		if !t.DType.Valid() {
 			b.Fail(s, &errs.Error{Kind: errs.Mismatch, Subject: "input " + []string{"where", "others"}[from],
 				Want: fmt.Sprintf("the sample, as the predicate is %v", holds), Got: "nothing",
-				Remedy: "merge what was divided by the same predicate"})
+				Remedy: "merge the parts that the same predicate divided"})
 			continue
 		}
 		b.Alias(0, s, t)

@@ -11,14 +11,14 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "not_", Module: module,
-		Doc:     "Negates a scalar: of a number it tells whether it is 0.",
+		Doc:     "Negates a scalar: the result says whether the number is 0.",
 		Inputs:  []op.Port{{Name: "value", Doc: "a scalar"}},
 		Outputs: []op.Port{{Name: "negated", Doc: "a bool: true where the value is false or 0"}},
 		New:     func(*op.Config) (op.Kernel, error) { return not{}, nil },
 	})
 	op.Register(op.Schema{
 		Name: "validate_logical", Module: module,
-		Doc:     "Passes on an operand of a logical expression and refuses what is not a scalar truth value.",
+		Doc:     "Passes on an operand of a logical expression. An operand that is not a scalar truth value is an error.",
 		Inputs:  []op.Port{{Name: "value", Doc: "a scalar of dtype bool"}},
 		Outputs: []op.Port{{Name: "same", Doc: "the value"}},
 		Params: []op.Parameter{

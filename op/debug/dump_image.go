@@ -21,7 +21,7 @@ func init() {
 		Inputs:  []op.Port{{Name: "image", Doc: "an image of 1 or 3 channels, layout HWC", DTypes: []tensor.DType{tensor.Uint8}, Layouts: []string{"HWC"}}},
 		Outputs: []op.Port{{Name: "same", Doc: "the image"}},
 		Params: []op.Parameter{
-			{Name: "input_layout", Type: op.String, Default: "HWC", Doc: "Layout of the image; HWC is the only one."},
+			{Name: "input_layout", Type: op.String, Default: "HWC", Doc: "Layout of the image; only HWC is allowed."},
 			{Name: "suffix", Type: op.String, Default: "", Doc: "Part of the names of the files."},
 		},
 		New: func(c *op.Config) (op.Kernel, error) {

@@ -1,10 +1,9 @@
 // Package decoders holds the operators that turn encoded bytes into data, or tell
 // what is in them.
 //
-// Images of all formats that package codec knows become samples of layout HWC. The
-// operators that cut a window out of the image, named by arguments as those of
-// operators crop and slice or drawn at random, give what decoding and cropping would
-// give, but decode no more than they need.
+// Images of all formats that package codec knows become samples of layout HWC. The operators that
+// cut a window out of the image, given by the arguments of the operators crop and slice or drawn at
+// random, give the same result as decoding and cropping, but decode only the window.
 package decoders
 
 import (
@@ -21,7 +20,7 @@ import (
 
 const layoutHWC = "HWC"
 
-// layoutHW is that of the windows in them, which have all channels.
+// layoutHW is the layout of windows, which have all channels.
 const layoutHW = "HW"
 
 // encoded is the port of images in files.

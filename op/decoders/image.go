@@ -103,7 +103,7 @@ func newImageSlice(c *op.Config) (op.Kernel, error) {
 	}
 	k.where = func(b *op.Block, s, height, width, _ int) (jpeg.Region, error) {
 		var buf [2]window.Span
-		shape := [2]int{height, width} // axes are those of the picture: there is none of channels
+		shape := [2]int{height, width} // the axes of the picture, without channels
 		spans, err := slice.At(b, s, shape[:], layoutHW, buf[:0])
 		if err != nil {
 			return jpeg.Region{}, err
@@ -130,7 +130,7 @@ func imageRandomCropSchema() op.Schema {
 		Inputs:  []op.Port{encoded()},
 		Outputs: decoded(),
 		Params: params(cropgen.Params(), []op.Parameter{
-			{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of this operator; -1: that of the pipeline."},
+			{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of this operator; -1: the pipeline's seed."},
 		}),
 		Random:    true,
 		Precision: op.Tolerance,

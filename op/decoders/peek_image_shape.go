@@ -18,13 +18,13 @@ func init() {
 func peekSchema() op.Schema {
 	return op.Schema{
 		Name:    "peek_image_shape",
-		Doc:     "Tells the shape of images, height, width and channels, without decoding them.",
+		Doc:     "Returns the shape of images (height, width, channels) without decoding them.",
 		Inputs:  []op.Port{encoded()},
 		Outputs: []op.Port{{Name: "shapes", Doc: "three numbers"}},
 		Params: []op.Parameter{
 			{Name: "dtype", Type: op.DType, Default: tensor.Int64, Doc: "Type of the numbers: int32, uint32, int64, uint64, float32 or float64."},
-			{Name: "image_type", Type: op.Image, Default: op.RGB, Doc: "Colour space that the channels are those of; ANY_DATA: what the file has."},
-			{Name: "adjust_orientation", Type: op.Bool, Default: true, Doc: "Tells the shape of the image when it is turned as its EXIF orientation asks."},
+			{Name: "image_type", Type: op.Image, Default: op.RGB, Doc: "Colour space of the output; ANY_DATA: as in the file."},
+			{Name: "adjust_orientation", Type: op.Bool, Default: true, Doc: "Whether to return the shape after the rotation that the EXIF orientation demands."},
 		},
 		New: newPeek,
 	}

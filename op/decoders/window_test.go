@@ -85,8 +85,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestRandomCrop shows that windows are those of the position, lie in the image and
-// differ.
+// TestRandomCrop shows that windows depend on the position, lie in the image and differ.
 func TestRandomCrop(t *testing.T) {
 	in := file(t, "j420_q90.jpg")
 	shapes := map[string]bool{}

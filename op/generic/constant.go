@@ -11,7 +11,7 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name:    "constant",
-		Doc:     "Gives the same numbers for every sample.",
+		Doc:     "Returns the same numbers for every sample.",
 		Outputs: []op.Port{{Name: "output", Doc: "the numbers"}},
 		Params: []op.Parameter{
 			{Name: "dtype", Type: op.DType, Doc: "Type of the output: by default float32 of fdata, int32 of idata."},
@@ -29,7 +29,7 @@ type constant struct{ value tensor.Tensor }
 
 func newConstant(c *op.Config) (op.Kernel, error) {
 	if c.Given("fdata") == c.Given("idata") {
-		return nil, c.Invalid("fdata", "one of fdata and idata", "both or none", "")
+		return nil, c.Invalid("fdata", "one of fdata and idata", "both or neither", "")
 	}
 	var from tensor.Tensor
 	if c.Given("fdata") {

@@ -17,7 +17,7 @@ func init() {
 	dtype := op.Parameter{Name: "dtype", Type: op.DType, Default: tensor.Int64, Doc: "Type of the output: an integer type of 32 or 64 bits, float32 or float64."}
 	s := op.Schema{
 		Name:    "_shape",
-		Doc:     "Gives the extents of samples.",
+		Doc:     "Returns the extents of samples.",
 		Inputs:  []op.Port{{Name: "input", Doc: "data of any kind"}},
 		Outputs: []op.Port{{Name: "shape", Doc: "the extents, outermost first"}},
 		Params:  []op.Parameter{dtype},
@@ -68,11 +68,11 @@ func (k *shapes) Run(b *op.Block) error {
 func init() {
 	op.Register(op.Schema{
 		Name:    "get_property",
-		Doc:     "Tells what is known about samples, as text: the bytes of its characters.",
+		Doc:     "Returns a property of samples as text: the bytes of its characters.",
 		Inputs:  []op.Port{{Name: "input", Doc: "data of any kind"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the characters as uint8"}},
 		Params: []op.Parameter{{Name: "key", Type: op.String, Required: true,
-			Doc: `What is asked for: "source_info", the file that a sample was read from, empty where there is none, or "layout".`}},
+			Doc: `The property: "source_info" (the file that a sample was read from, or an empty text) or "layout".`}},
 		New: func(c *op.Config) (op.Kernel, error) {
 			key := op.Get[string](c, "key")
 			if key != "source_info" && key != "layout" {

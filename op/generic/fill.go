@@ -10,12 +10,12 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// shapeParam is the parameter shape of what makes data.
+// shapeParam is the parameter shape of operators that make data.
 func shapeParam() op.Parameter {
 	return op.Parameter{Name: "shape", Type: op.Ints, PerSample: true, Doc: "Shape of the output; by default a scalar."}
 }
 
-// fill is the kernel of zeros and ones: one number, in a shape of its own.
+// fill is the kernel of zeros and ones: one number, repeated to a given shape.
 type fill struct {
 	config *op.Config
 	shape  op.Vector[int]
@@ -67,7 +67,7 @@ func (k *fill) Infer([]tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: k.dtype, Shape: inferredShape(k.shape, k.layout), Layout: k.layout}}, nil
 }
 
-// inferredShape returns what is known of a shape before the data.
+// inferredShape returns the part of a shape that is known before the data.
 func inferredShape(v op.Vector[int], layout string) tensor.Shape {
 	shape, ok := v.Const()
 	switch {
@@ -111,7 +111,7 @@ func init() {
 	op.Register(op.Schema{
 		Name:    "full",
 		Doc:     "Repeats data to a shape, as numpy broadcasts.",
-		Inputs:  []op.Port{{Name: "fill_value", Doc: "what is repeated: a scalar, or data whose shape fits the end of the new shape"}},
+		Inputs:  []op.Port{{Name: "fill_value", Doc: "the data to repeat: a scalar, or data whose shape fits the end of the new shape"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the repeated data"}},
 		Params:  []op.Parameter{layoutParam("Layout of the output."), shapeParam()},
 		New: func(c *op.Config) (op.Kernel, error) {
@@ -157,7 +157,7 @@ func (k *full) Run(b *op.Block) error {
 // like is the kernel of zeros_like and ones_like.
 type like struct {
 	config *op.Config
-	dtype  tensor.DType // Invalid: that of the input
+	dtype  tensor.DType // Invalid: the input's
 	value  tensor.Tensor
 }
 
@@ -168,7 +168,7 @@ func registerLike(name, what string, value float32) {
 		Doc:     "Gives " + what + " in the shape of other data.",
 		Inputs:  []op.Port{{Name: "data_like", Doc: "data whose shape, layout and type are taken; their contents are not read"}},
 		Outputs: []op.Port{{Name: "output", Doc: what}},
-		Params:  []op.Parameter{{Name: "dtype", Type: op.DType, Doc: "Type of the output; by default that of the input."}},
+		Params:  []op.Parameter{{Name: "dtype", Type: op.DType, Doc: "Type of the output; by default the input's type."}},
 		New: func(c *op.Config) (op.Kernel, error) {
 			dtype, err := elementType(c, "dtype")
 			return &like{config: c, dtype: dtype, value: tensor.ScalarOf(value)}, err
@@ -217,7 +217,7 @@ func init() {
 		Doc:  "Repeats data to the shape, layout and type of other data, as numpy broadcasts and cast converts.",
 		Inputs: []op.Port{
 			{Name: "data_like", Doc: "data whose shape, layout and type are taken; their contents are not read"},
-			{Name: "fill_value", Doc: "what is repeated"},
+			{Name: "fill_value", Doc: "the data to repeat"},
 		},
 		Outputs: []op.Port{{Name: "output", Doc: "the repeated data"}},
 		New:     func(c *op.Config) (op.Kernel, error) { return &fullLike{config: c}, nil },
@@ -252,9 +252,8 @@ func (k *fullLike) Run(b *op.Block) error {
 	})
 }
 
-// truncate writes v, as a float32, as an element of type d the way C converts it:
-// towards zero, and the low bits where it does not fit. That is what DALI does with
-// values to fill with.
+// truncate writes v, as a float32, as an element of type d the way C converts it: towards zero, and
+// the low bits if it does not fit. DALI treats fill values in this way.
 func truncate(d tensor.DType, out []byte, v float64) error {
 	var in [4]byte
 	binary.LittleEndian.PutUint32(in[:], math.Float32bits(float32(v)))

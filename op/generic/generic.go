@@ -2,7 +2,7 @@
 // convert elements, move, join and repeat them, give them other shapes and tell
 // what they are. Results are exact.
 //
-// What does not change the elements copies none: the output is a view of the input.
+// An operator that does not change elements copies nothing: its output is a view of its input.
 package generic
 
 import (
@@ -26,7 +26,7 @@ func numbers(c *op.Config, i int, in tensor.Spec) error {
 	return err
 }
 
-// unknown returns a shape of that rank of which nothing else is known.
+// unknown returns a shape of the given rank with unknown extents.
 func unknown(rank int) tensor.Shape {
 	s := make(tensor.Shape, rank)
 	for i := range s {
@@ -48,7 +48,7 @@ func layoutParam(doc string) op.Parameter {
 	return op.Parameter{Name: "layout", Type: op.String, Doc: doc}
 }
 
-// fits returns an error unless the layout, when there is one, names every axis.
+// fits returns an error if there is a layout and it does not name every axis.
 func fits(c *op.Config, param, layout string, rank int) error {
 	if layout == "" || len(layout) == rank {
 		return nil
@@ -70,8 +70,7 @@ func without(layout string, axes []int) string {
 	return b.String()
 }
 
-// workspace is what a worker keeps to make shapes of views in, which outlive the
-// call that makes them.
+// workspace is a worker's memory for shapes of views, which outlive the call that makes them.
 type workspace struct {
 	shape     tensor.Shape
 	axes      []int

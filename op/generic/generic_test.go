@@ -20,7 +20,7 @@ func count(layout string, shape ...int) tensor.Tensor {
 
 func inputs(t ...tensor.Tensor) []tensor.Tensor { return t }
 
-// row is a call of an operator with what DALI 2.4.0 gave, or with an error.
+// row is a call of an operator with the result of DALI 2.4.0, or with an error.
 type row = optest.Row
 
 func checkAll(t *testing.T, rows []row) {
@@ -38,7 +38,7 @@ func TestVectors(t *testing.T) {
 		"full_like", "get_property", "ones", "constant")
 }
 
-// TestAllocates runs operators again and again: a steady state allocates nothing.
+// TestAllocates runs operators repeatedly: a steady state allocates nothing.
 func TestAllocates(t *testing.T) {
 	image := tensor.New(tensor.Uint8, 20, 30, 3)
 	image.Layout = "HWC"
@@ -70,8 +70,8 @@ func TestAllocates(t *testing.T) {
 	})
 }
 
-// TestNoSamples runs operators that see whole batches on a batch that nothing came
-// to, as that of a branch that no sample takes.
+// TestNoSamples runs operators that see whole batches on an empty batch, such as the batch of a
+// branch that no sample takes.
 func TestNoSamples(t *testing.T) {
 	for name, args := range map[string]map[string]op.Argument{
 		"pad": nil, "permute_batch": {"indices": {Const: []int{}}}, "one_hot": nil,

@@ -43,7 +43,7 @@ func (k *joining) along(rank int, layout string) (int, error) {
 		return i, nil
 	}
 	most := rank - 1 // DALI counts negative axes of stack from the end of the output,
-	if k.stack {     // but takes no more of them than the input has
+	if k.stack {     // but at most as many as the input has
 		most = rank
 	}
 	if k.axis < -rank || k.axis > most {
@@ -162,9 +162,9 @@ func (k *joining) sample(b *op.Block, s int) error {
 	return nil
 }
 
-// shapeOf appends the shape of what is joined to buf.
+// shapeOf appends the shape of a joined sample to buf.
 func (k *joining) shapeOf(b *op.Block, s, at int, buf []int) (tensor.Shape, error) {
-	ref := -1 // the first input that counts: cat takes no notice of what is empty
+	ref := -1 // the first input that counts: cat ignores empty ones
 	total := 0
 	for i := range b.Inputs() {
 		in := b.In(i, s)
@@ -179,7 +179,7 @@ func (k *joining) shapeOf(b *op.Block, s, at int, buf []int) (tensor.Shape, erro
 		}
 		for j, d := range b.In(ref, s).Shape {
 			if in.Shape[j] != d && (k.stack || j != at) {
-				return nil, mismatch(fmt.Sprintf("a shape like that of input %d, %s", ref, b.In(ref, s).Shape), fmt.Sprintf("input %d of shape %s", i, in.Shape))
+				return nil, mismatch(fmt.Sprintf("a shape like the shape of input %d, %s", ref, b.In(ref, s).Shape), fmt.Sprintf("input %d of shape %s", i, in.Shape))
 			}
 		}
 		if !k.stack {
@@ -197,7 +197,7 @@ func (k *joining) shapeOf(b *op.Block, s, at int, buf []int) (tensor.Shape, erro
 	return append(append(buf, total), shape[at+1:]...), nil
 }
 
-// joiningParams are those of cat and stack.
+// joiningParams are the parameters of cat and stack.
 func joiningParams(axisDoc, nameDoc string) []op.Parameter {
 	return []op.Parameter{
 		{Name: "axis", Type: op.Int, Default: 0, Doc: axisDoc},
@@ -208,12 +208,12 @@ func joiningParams(axisDoc, nameDoc string) []op.Parameter {
 func init() {
 	op.Register(op.Schema{
 		Name: "cat",
-		Doc: "Joins data along an axis that they have. Samples without elements are left out, whatever their shape. " +
-			"The layout is that of the first input.",
-		Inputs:  []op.Port{{Name: "input", Doc: "data of one type, whose shapes differ in that axis at most"}},
+		Doc: "Joins data along an existing axis. Samples without elements are left out, with any shape. " +
+			"The output has the layout of the first input.",
+		Inputs:  []op.Port{{Name: "input", Doc: "data of one type, whose shapes differ at most in this axis"}},
 		Repeat:  mostInputs,
 		Outputs: []op.Port{{Name: "output", Doc: "the joined data"}},
-		Params:  joiningParams("Axis along which to join; a negative one counts from the end.", "Axis along which to join, by its letter in the layout of the first input."),
+		Params:  joiningParams("Axis along which to join; a negative number counts from the end.", "Axis along which to join, by its letter in the layout of the first input."),
 		New:     func(c *op.Config) (op.Kernel, error) { return newJoining(c, false) },
 	})
 }
@@ -225,7 +225,7 @@ func init() {
 		Inputs:  []op.Port{{Name: "input", Doc: "data of one type and shape"}},
 		Repeat:  mostInputs,
 		Outputs: []op.Port{{Name: "output", Doc: "the stacked data"}},
-		Params:  joiningParams("Number of the new axis; a negative one counts from the end of the output.", "Letter of the new axis in the layout; without it there is no layout."),
+		Params:  joiningParams("Number of the new axis; a negative number counts from the end of the output.", "Letter of the new axis in the layout; without it there is no layout."),
 		New:     func(c *op.Config) (op.Kernel, error) { return newJoining(c, true) },
 	})
 }

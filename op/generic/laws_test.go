@@ -12,7 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// drawArray draws an array whose elements differ, as far as their type allows.
+// drawArray draws an array whose elements differ, if their type has enough values.
 func drawArray(t *rapid.T, least int) tensor.Tensor {
 	shape := rapid.SliceOfN(rapid.IntRange(0, 5), least, 4).Draw(t, "shape")
 	d := rapid.SampledFrom(element.Types()).Draw(t, "dtype")
@@ -112,8 +112,8 @@ func TestPadLaw(t *testing.T) {
 	})
 }
 
-// TestJoinLaw stacks elements of an array along an axis and joins what it is cut
-// into: both give the array.
+// TestJoinLaw stacks the elements of an array along an axis, and joins the pieces of a cut array:
+// both give the array.
 func TestJoinLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawArray(t, 1)
@@ -179,7 +179,7 @@ func TestBroadcastLaw(t *testing.T) {
 	})
 }
 
-// TestNothingPanics gives operators whatever arguments; they compute or refuse.
+// TestNothingPanics gives operators random arguments; they compute or return an error.
 func TestNothingPanics(t *testing.T) {
 	list := rapid.SliceOfN(rapid.SampledFrom([]int{-7, -2, -1, 0, 1, 2, 3, 60, 1 << 40, 1<<63 - 1}), 0, 4)
 	letters := rapid.SampledFrom([]string{"", "H", "HW", "C", "FHWC", "HWC", "XYZ"})
@@ -206,7 +206,7 @@ func TestNothingPanics(t *testing.T) {
 				args[p] = letters.Draw(t, p)
 			default:
 				args[p] = list.Draw(t, p)
-				if name == "full" || name == "pad" { // what is asked for is made
+				if name == "full" || name == "pad" { // these make any size they are asked for
 					args[p] = rapid.SliceOfN(rapid.IntRange(-2, 9), 0, 4).Draw(t, p)
 				}
 			}

@@ -14,13 +14,13 @@ const largestKey = 65535
 func init() {
 	op.Register(op.Schema{
 		Name:    "lookup_table",
-		Doc:     "Replaces integers by what a table has for them.",
+		Doc:     "Replaces integers by their entries in a table.",
 		Inputs:  []op.Port{{Name: "input", Doc: "integers"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the entries, in the shape of the input"}},
 		Params: []op.Parameter{
-			{Name: "default_value", Type: op.Float, Default: 0.0, Doc: "What is taken for integers that are no key."},
+			{Name: "default_value", Type: op.Float, Default: 0.0, Doc: "Value for integers that are not a key."},
 			{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output; values are converted as cast does."},
-			{Name: "keys", Type: op.Ints, Default: []int{}, Doc: "Keys, from 0 to 65535; of equal ones the last counts."},
+			{Name: "keys", Type: op.Ints, Default: []int{}, Doc: "Keys, from 0 to 65535; of equal keys the last counts."},
 			{Name: "output_dtype", Type: op.DType, Deprecated: "use dtype", Doc: "The older name of dtype."},
 			{Name: "values", Type: op.Floats, Default: []float64{}, Doc: "The value of each key."},
 		},
@@ -31,7 +31,7 @@ func init() {
 type lookupTable struct {
 	config  *op.Config
 	dtype   tensor.DType
-	entries []byte // of all keys up to the largest, and the default behind them
+	entries []byte // of all keys up to the largest, then the default
 	keys    int
 }
 

@@ -13,16 +13,16 @@ func init() {
 	op.Register(op.Schema{
 		Name: "one_hot",
 		Doc: "Makes a row of classes of each index: on_value at the index, off_value elsewhere, and everywhere when the index is of no class. " +
-			"Where every sample of the batch has one element and the axis is left at -1, the output has no axis but that of the classes.",
+			"If every sample of the batch has one element and the axis is left at -1, the output has only the axis of the classes.",
 		Inputs:  []op.Port{{Name: "input", Doc: "indices; floats are truncated"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the data with the axis of the classes"}},
 		Params: []op.Parameter{
-			{Name: "axis", Type: op.Int, Default: -1, Doc: "Number of the new axis; -1 is behind all others."},
+			{Name: "axis", Type: op.Int, Default: -1, Doc: "Number of the new axis; -1 puts it after all others."},
 			{Name: "axis_name", Type: op.String, Doc: "Letter of the new axis in the layout; without it there is no layout."},
 			{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output."},
 			{Name: "num_classes", Type: op.Int, Default: 0, Doc: "How many classes there are."},
-			{Name: "off_value", Type: op.Float, Default: 0.0, Doc: "What is put elsewhere; for integers it is truncated."},
-			{Name: "on_value", Type: op.Float, Default: 1.0, Doc: "What is put at the index; for integers it is truncated."},
+			{Name: "off_value", Type: op.Float, Default: 0.0, Doc: "Value at all other places; for integers it is truncated."},
+			{Name: "on_value", Type: op.Float, Default: 1.0, Doc: "Value at the index; for integers it is truncated."},
 		},
 		New: newOneHot,
 	})
@@ -60,7 +60,7 @@ func newOneHot(c *op.Config) (op.Kernel, error) {
 	return k, truncate(k.dtype, k.off, op.Get[float64](c, "off_value"))
 }
 
-// Grain is that of the batch where the rank of the output depends on all samples.
+// Grain returns PerBatch if the rank of the output depends on all samples.
 func (k *oneHot) Grain() op.Grain {
 	if k.axis < 0 {
 		return op.PerBatch
@@ -159,7 +159,7 @@ func (k *oneHot) sample(b *op.Block, s int, scalar bool) error {
 		b.Binding().Out[0][s].Layout = layout
 	}
 	repeat(out.Data, k.off)
-	inner := 1 // elements behind the new axis
+	inner := 1 // elements after the new axis
 	if !scalar {
 		inner = in.Shape[k.at(len(in.Shape)):].Len()
 	}

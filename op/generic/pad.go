@@ -15,14 +15,14 @@ func init() {
 	op.Register(op.Schema{
 		Name: "pad",
 		Doc: "Makes samples larger at the ends of axes: to a shape, to the largest sample of the batch where no extent is given, " +
-			"and to a multiple of the alignment. Nothing becomes smaller.",
-		Inputs:  []op.Port{{Name: "input", Doc: "data of any kind, of one axis or more"}},
+			"and to a multiple of the alignment. No extent becomes smaller.",
+		Inputs:  []op.Port{{Name: "input", Doc: "data of any kind with at least one axis"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the padded data"}},
 		Params: append(axis.Params(true, "Axes to pad, by default all"),
 			op.Parameter{Name: "align", Type: op.Ints, PerSample: true, Doc: "Alignments, one for all axes or one for each: extents become multiples of them."},
-			op.Parameter{Name: "fill_value", Type: op.Float, Default: 0.0, PerSample: true, Doc: "What is put behind the data; for integers it is truncated."},
+			op.Parameter{Name: "fill_value", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Value of the padding; for integers it is truncated."},
 			op.Parameter{Name: "shape", Type: op.Ints, PerSample: true,
-				Doc: "Extents, one for all axes or one for each; a negative one is the largest of the batch, as all are when it is left out."},
+				Doc: "Extents, one for all axes or one for each. A negative or omitted extent is the largest of the batch."},
 		),
 		New: newPad,
 	})
@@ -77,7 +77,7 @@ func (k *pad) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	}
 	rank := len(in[0].Shape)
 	if rank == 0 {
-		return nil, k.config.InvalidInput(0, "data of one axis or more", "a scalar", "")
+		return nil, k.config.InvalidInput(0, "data with at least one axis", "a scalar", "")
 	}
 	out.Shape = unknown(rank)
 	if !k.axes.Const() {
@@ -114,7 +114,8 @@ func (k *pad) inferShape(out, in tensor.Shape, axes []int) {
 	}
 }
 
-// pick returns value i of a list of one for all, one for each, or none.
+// pick returns value i of a list that has one value for all or one for each, or none if the list is
+// empty.
 func pick(list []int, i, none int) int {
 	switch {
 	case len(list) == 0:

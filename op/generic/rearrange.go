@@ -11,14 +11,14 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name:    "copy",
-		Doc:     "Gives the data as they are.",
+		Doc:     "Returns the data unchanged.",
 		Inputs:  []op.Port{{Name: "input", Doc: "data of any kind"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the same data"}},
 		New:     func(*op.Config) (op.Kernel, error) { return pass{}, nil },
 	})
 }
 
-// pass gives its input. Samples are never written to, so that nothing is copied.
+// pass returns its input. Samples are never written to, so it copies nothing.
 type pass struct{}
 
 func (pass) Grain() op.Grain { return op.PerSample }
@@ -35,11 +35,11 @@ func (pass) Run(b *op.Block) error {
 func init() {
 	op.Register(op.Schema{
 		Name:    "permute_batch",
-		Doc:     "Gives samples of the batch in another order; samples may be left out or come again.",
+		Doc:     "Reorders the samples of a batch. Samples may be left out or repeated.",
 		Inputs:  []op.Port{{Name: "input", Doc: "data of any kind"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the samples in the new order"}},
 		Params: []op.Parameter{{Name: "indices", Type: op.Ints, Required: true, PerSample: true,
-			Doc: "For each sample of the output, its place in the batch of the input: as many as the batch has samples, or one number a sample."}},
+			Doc: "For each sample of the output, its index in the input batch: one list for the batch, or one number a sample."}},
 		New: func(c *op.Config) (op.Kernel, error) {
 			return &permuteBatch{config: c, indices: op.GetVector[int](c, "indices")}, nil
 		},
@@ -93,8 +93,8 @@ const mostElements = 1 << 12
 func init() {
 	op.Register(op.Schema{
 		Name:    "element_extract",
-		Doc:     "Takes elements, such as frames, out of sequences. There is one output for each.",
-		Inputs:  []op.Port{{Name: "input", Doc: "sequences of two axes or more, the first of which is F where there is a layout"}},
+		Doc:     "Takes elements, such as frames, out of sequences. Each element is an output.",
+		Inputs:  []op.Port{{Name: "input", Doc: "sequences of at least two axes; if there is a layout, the first axis is F"}},
 		Outputs: []op.Port{{Name: "element", Doc: "an element of the sequence"}},
 		Params:  []op.Parameter{{Name: "element_map", Type: op.Ints, Required: true, Doc: "Index of the element for each output."}},
 		OutputCount: func(c *op.Config) (int, error) {
@@ -182,8 +182,8 @@ func (k *elementExtract) Run(b *op.Block) error {
 func init() {
 	op.Register(op.Schema{
 		Name:    "sequence_rearrange",
-		Doc:     "Puts the elements of sequences, such as frames, into another order; elements may be left out or come again.",
-		Inputs:  []op.Port{{Name: "input", Doc: "sequences of two axes or more, the first of which is F where there is a layout"}},
+		Doc:     "Reorders the elements of sequences, such as frames. Elements may be left out or repeated.",
+		Inputs:  []op.Port{{Name: "input", Doc: "sequences of at least two axes; if there is a layout, the first axis is F"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the sequences in the new order"}},
 		Params:  []op.Parameter{{Name: "new_order", Type: op.Ints, Required: true, PerSample: true, Doc: "Index of the element at each place of the output."}},
 		New: func(c *op.Config) (op.Kernel, error) {

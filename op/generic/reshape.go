@@ -20,8 +20,8 @@ func reshapingInputs() []op.Port {
 func reshapingParams() []op.Parameter {
 	return []op.Parameter{
 		layoutParam("New layout; without it the layout stays where the number of axes does."),
-		{Name: "rel_shape", Type: op.Floats, PerSample: true, Doc: "New shape in parts of the old extents; a negative one takes what is left."},
-		{Name: "shape", Type: op.Ints, PerSample: true, Doc: "New shape; a negative extent takes what is left."},
+		{Name: "rel_shape", Type: op.Floats, PerSample: true, Doc: "New shape as fractions of the old extents; a negative extent takes the remaining elements."},
+		{Name: "shape", Type: op.Ints, PerSample: true, Doc: "New shape; a negative extent takes the remaining elements."},
 		{Name: "src_dims", Type: op.Ints, PerSample: true,
 			Doc: "Which axis of the input gives each axis its extent, before rel_shape is applied; -1 is a new axis of extent 1."},
 	}
@@ -39,7 +39,7 @@ type reshaping struct {
 	hasRelative bool
 	hasSource   bool
 	hasInput    bool
-	dtype       tensor.DType // Invalid: that of the input
+	dtype       tensor.DType // Invalid: the input's
 }
 
 func newReshaping(c *op.Config) (*reshaping, error) {
@@ -130,7 +130,7 @@ func (k *reshaping) layoutOf(layout string, rank int) (string, error) {
 	return "", nil
 }
 
-// inferShape returns what is known of the new shape; nil where not even the rank is.
+// inferShape returns the known part of the new shape, or nil if not even its rank is known.
 func (k *reshaping) inferShape(in []tensor.Spec, dtype tensor.DType) (tensor.Shape, error) {
 	if k.hasInput {
 		if s := in[1].Shape; op.Static(in[1]) && s.Len() <= 1<<10 {
@@ -247,7 +247,7 @@ func (k *reshaping) extents(out, in tensor.Shape, from, dtype tensor.DType, shap
 	return out, nil
 }
 
-// base returns the extents that source names, those of the input when it names none.
+// base returns the extents that source names, or the extents of the input if source is empty.
 func (k *reshaping) base(out, in tensor.Shape, source []int) (tensor.Shape, error) {
 	if !k.hasSource {
 		return append(out, in...), nil
@@ -322,7 +322,7 @@ func integers(t tensor.Tensor, buf []int) ([]int, error) {
 func init() {
 	op.Register(op.Schema{
 		Name:    "reshape",
-		Doc:     "Gives the elements, in their order, another shape or layout.",
+		Doc:     "Changes the shape or layout of data; the elements keep their order.",
 		Inputs:  reshapingInputs(),
 		Outputs: []op.Port{{Name: "output", Doc: "the same elements in the other shape"}},
 		Params:  reshapingParams(),
@@ -334,11 +334,11 @@ func init() {
 	op.Register(op.Schema{
 		Name: "reinterpret",
 		Doc: "Takes the bytes of the elements for elements of another type. Without a shape the last axis " +
-			"becomes longer or shorter by the ratio of the sizes of both types.",
+			"becomes longer or shorter by the ratio of the sizes of the two types.",
 		Inputs:  reshapingInputs(),
 		Outputs: []op.Port{{Name: "output", Doc: "the same bytes with the other type and shape"}},
 		Params: append(reshapingParams(),
-			op.Parameter{Name: "dtype", Type: op.DType, Doc: "Type of the output; by default that of the input."}),
+			op.Parameter{Name: "dtype", Type: op.DType, Doc: "Type of the output; by default the input's type."}),
 		New: func(c *op.Config) (op.Kernel, error) { return newReshaping(c) },
 	})
 }

@@ -18,13 +18,13 @@ func init() {
 		Inputs:  []op.Port{{Name: "data", Doc: "data of any kind"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the data without these axes"}},
 		Params: []op.Parameter{
-			{Name: "axes", Type: op.Ints, PerSample: true, Doc: "Axes to remove, by number; one that the data do not have is left alone, as by DALI."},
+			{Name: "axes", Type: op.Ints, PerSample: true, Doc: "Axes to remove, by number; an axis that the data lack is ignored, as in DALI."},
 			{Name: "axis_names", Type: op.String, Doc: "Axes to remove, by the letters of the layout."},
 		},
 		New: func(c *op.Config) (op.Kernel, error) {
 			k := &squeeze{config: c, axes: op.GetVector[int](c, "axes"), names: op.Get[string](c, "axis_names")}
 			if c.Given("axes") == c.Given("axis_names") {
-				return nil, c.Invalid("axes", "one of axes and axis_names", "both or none", "")
+				return nil, c.Invalid("axes", "one of axes and axis_names", "both or neither", "")
 			}
 			return k, nil
 		},
@@ -39,7 +39,7 @@ type squeeze struct {
 
 func (k *squeeze) Grain() op.Grain { return op.PerSample }
 
-// removed appends the axes to remove to axes; numbers are those of the argument.
+// removed appends the axes to remove to axes; numbers are the values of the argument.
 func (k *squeeze) removed(axes, numbers []int, shape tensor.Shape, layout string) ([]int, error) {
 	if k.config.Given("axis_names") {
 		for _, name := range []byte(k.names) {
@@ -114,7 +114,7 @@ func (k *squeeze) Run(b *op.Block) error {
 func init() {
 	op.Register(op.Schema{
 		Name:    "expand_dims",
-		Doc:     "Puts axes of extent 1 between those of the data.",
+		Doc:     "Inserts axes of extent 1 between the axes of the data.",
 		Inputs:  []op.Port{{Name: "data", Doc: "data of any kind"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the data with the new axes"}},
 		Params: []op.Parameter{

@@ -15,7 +15,7 @@ func init() {
 		Inputs:  []op.Port{{Name: "input", Doc: "data of any kind"}},
 		Outputs: []op.Port{{Name: "output", Doc: "the data with its axes in that order"}},
 		Params: []op.Parameter{
-			{Name: "output_layout", Type: op.String, Doc: "Layout of the output, in place of any other."},
+			{Name: "output_layout", Type: op.String, Doc: "Layout of the output; it overrides every other layout."},
 			{Name: "perm", Type: op.Ints, Doc: "Which axis of the input each axis of the output is; without it the order is reversed."},
 			{Name: "transpose_layout", Type: op.Bool, Default: true, Doc: "Whether the letters of the layout go with their axes; else the layout stays."},
 		},

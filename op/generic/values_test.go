@@ -145,7 +145,7 @@ func TestOneHot(t *testing.T) {
 	mixed := []tensor.Tensor{ints(1), ints(1, 0)}
 	res, err := optest.Run(optest.Case{Op: "one_hot", Args: two(op.Args{}), Inputs: [][]tensor.Tensor{mixed}})
 	if err != nil || len(res.Outputs[0][0].Shape) != 2 || len(res.Outputs[0][1].Shape) != 2 {
-		t.Errorf("a batch of samples with one element and with more: %v %v", res.Outputs, err)
+		t.Errorf("a batch with samples of one element and of more: %v %v", res.Outputs, err)
 	}
 }
 
@@ -211,8 +211,7 @@ func TestShapes(t *testing.T) {
 	})
 }
 
-// TestScalarsOfUnknownRank gives operators scalars where they expected more, which
-// nothing told before the data.
+// TestScalarsOfUnknownRank gives operators scalars in place of arrays, which only the data shows.
 func TestScalarsOfUnknownRank(t *testing.T) {
 	scalar := tensor.Tensor{DType: tensor.Float32, Data: make([]byte, 4)}
 	for name, args := range map[string]op.Args{

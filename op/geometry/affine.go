@@ -1,9 +1,8 @@
 // Package geometry holds the operators that make affine transforms and apply them
 // to coordinates.
 //
-// A transform of n dimensions is a float32 matrix of n rows and n+1 columns: what a
-// point is multiplied by, and the offset that is added. Its layout is "**": neither
-// axis has a meaning of its own.
+// A transform of n dimensions is a float32 matrix of n rows and n+1 columns: the matrix that
+// multiplies a point, and the offset that is added. Its layout is "**": neither axis has a meaning.
 package geometry
 
 import (
@@ -35,7 +34,7 @@ func identity(n int) affine {
 	return t
 }
 
-// then returns the transform that applies t first and u to what it gives.
+// then returns the transform that applies t first and then u.
 func (t *affine) then(u *affine) affine {
 	out := affine{n: t.n}
 	n := t.n
@@ -81,7 +80,7 @@ func read(in tensor.Tensor) (affine, error) {
 	return t, err
 }
 
-// isTransform returns an error unless the data are, as far as is known, a transform.
+// isTransform returns an error if the data are known not to be a transform.
 func isTransform(s tensor.Spec) error {
 	ok := s.DType == tensor.Float32
 	if s.Shape != nil {

@@ -26,7 +26,7 @@ func init() {
 			{Name: "M", Type: op.Floats, PerSample: true, Doc: "The matrix, by default that which changes nothing; it" + matrixDoc + "."},
 			{Name: "MT", Type: op.Floats, PerSample: true, Doc: "Matrix and offset in one, in place of both; it" + matrixDoc + " and one more, the offset."},
 			{Name: "T", Type: op.Floats, PerSample: true, Doc: "The offset: a number for each row of the matrix, or one for all."},
-			{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output: float32 or that of the input."},
+			{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output: float32 or the input's type."},
 		},
 		Precision: op.Tolerance,
 		New:       newCoordTransform,

@@ -27,7 +27,7 @@ func registerDisplacement(name, doc string, params []op.Parameter, newMoves func
 		Inputs:  []op.Port{{Name: "images", Doc: "pictures of uint8 or float32", Layouts: []string{"HWC"}}},
 		Outputs: []op.Port{{Name: "output", Doc: "the pictures with their pixels moved"}},
 		Params: append(params,
-			op.Parameter{Name: "fill_value", Type: op.Float, Default: 0.0, Doc: "What lies outside the input."},
+			op.Parameter{Name: "fill_value", Type: op.Float, Default: 0.0, Doc: "Value outside the input."},
 			op.Parameter{Name: "interp_type", Type: op.Interp, Default: op.InterpNN, Doc: "INTERP_NN or INTERP_LINEAR."},
 			op.Parameter{Name: "mask", Type: op.Int, Default: 1, PerSample: true, Doc: "Whether pixels are moved: not 0."},
 		),
@@ -71,7 +71,7 @@ func (k *displacement) Run(b *op.Block) error {
 }
 
 func init() {
-	const pi64 = math.Pi / 64 // what DALI computes with; its documentation prints 0.049087 of it
+	const pi64 = math.Pi / 64 // DALI's constant; its documentation prints 0.049087
 	param := func(name string, value float64, doc string) op.Parameter {
 		return op.Parameter{Name: name, Type: op.Float, Default: value, Doc: doc}
 	}
@@ -123,7 +123,7 @@ func (m *waterMap) row(_, y int, xs, ys, _ []float32) {
 }
 
 func init() {
-	registerDisplacement("sphere", "Makes pictures look as if on a ball: points are drawn towards the middle, the more the nearer they are to it.", nil,
+	registerDisplacement("sphere", "Makes pictures look as if on a ball: points move towards the middle, the more the nearer they are to it.", nil,
 		func(*op.Config) mover {
 			return func(b *op.Block, size volume) mapping {
 				kept := op.PerWorker[ball](b)

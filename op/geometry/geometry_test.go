@@ -12,7 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// row is a call of an operator with what DALI 2.4.0 gave, or with an error.
+// row is a call of an operator with the result of DALI 2.4.0, or with an error.
 type row = optest.Row
 
 func inputs(t ...tensor.Tensor) []tensor.Tensor { return t }
@@ -176,7 +176,7 @@ func TestCoordFlip(t *testing.T) {
 	})
 }
 
-// TestCombineLaw applies transforms one after the other, and what they combine to.
+// TestCombineLaw applies transforms one after the other, and their combination.
 func TestCombineLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, mostDims).Draw(t, "dimensions")
@@ -215,7 +215,7 @@ func TestVectors(t *testing.T) {
 	dalivec.Run(t, "geom", "coord_transform", "coord_flip", "warp_affine", "rotate", "paste", "multi_paste", "grid_mask", "water", "sphere")
 }
 
-// TestAllocates runs operators again and again: a steady state allocates nothing.
+// TestAllocates runs operators repeatedly: a steady state allocates nothing.
 func TestAllocates(t *testing.T) {
 	m, points := matrix(2, 1, 2, 3, 4, 5, 6), tensor.New(tensor.Float32, 5, 2)
 	optest.CheckAllocations(t, []optest.Case{

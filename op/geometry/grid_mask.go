@@ -16,7 +16,7 @@ func init() {
 	op.Register(op.Schema{
 		Name: "grid_mask",
 		Doc: "Blackens squares of a grid, in every picture of a sequence and every plane of a volume. " +
-			"Numbers are multiplied by 0: what is not a number stays so, and infinities become NaN.",
+			"Erased numbers are multiplied by 0: NaN stays NaN, and infinities become NaN.",
 		Inputs:  []op.Port{{Name: "images", Doc: "pictures, sequences or volumes", Layouts: []string{"HWC", "FHWC", "DHWC"}}},
 		Outputs: []op.Port{{Name: "output", Doc: "the pictures with black squares"}},
 		Params: []op.Parameter{

@@ -24,18 +24,18 @@ func init() {
 	}
 	op.Register(op.Schema{
 		Name: "multi_paste",
-		Doc: "Puts regions of pictures on a black canvas, later ones over earlier ones. The pictures are samples of the batch, " +
+		Doc: "Puts regions of pictures on a black canvas, later regions over earlier ones. The pictures are samples of the batch, " +
 			"which in_ids names, or without it the sample of each input.",
 		Inputs:  []op.Port{{Name: "images", Doc: "pictures", Layouts: []string{"HWC"}}},
 		Repeat:  mostPasted,
 		Outputs: []op.Port{{Name: "output", Doc: "the canvases"}},
 		Params: slices.Concat([]op.Parameter{
-			{Name: "dtype", Type: op.DType, Doc: "Type of the output: uint8, int16, int32 or float32, by default that of the input."},
+			{Name: "dtype", Type: op.DType, Doc: "Type of the output: uint8, int16, int32 or float32; by default the input's type."},
 			{Name: "in_ids", Type: op.Ints, PerSample: true, Doc: "Places in the batch of the pictures whose regions are put on the canvas."},
-			{Name: "output_size", Type: op.Ints, PerSample: true, Doc: "Height and width of the canvas; by default those of the pictures, which are all alike then."},
+			{Name: "output_size", Type: op.Ints, PerSample: true, Doc: "Height and width of the canvas; by default the size of the pictures, which must then all have one size."},
 		}, regions("in_anchors", "Where regions begin in their pictures, by default at the corner"),
 			regions("out_anchors", "Where regions are put on the canvas, by default in the corner"),
-			regions("shapes", "Extents of the regions, by default what is left of the pictures")),
+			regions("shapes", "Extents of the regions, by default the rest of the pictures")),
 		New: newMultiPaste,
 	})
 }
@@ -122,8 +122,8 @@ func readPairs(c *op.Config, name string) (pairs, error) {
 	return p, nil
 }
 
-// at returns the pair of region r of n, and whether there is one. Parts are of the
-// extents, and become pixels by the function.
+// at returns the pair of region r of n, and whether there is one. Values are fractions of the
+// extents, and round turns them into pixels.
 func (p pairs) at(b *op.Block, s, r, n int, extents [2]int, round func(float64) float64) (v [2]int, ok bool, err error) {
 	if p.input < 0 {
 		return v, false, nil

@@ -56,7 +56,7 @@ func TestMultiPaste(t *testing.T) {
 	}
 }
 
-// TestNothingPanics gives operators whatever arguments; they compute or refuse.
+// TestNothingPanics gives operators random arguments; they compute or return an error.
 func TestNothingPanics(t *testing.T) {
 	params := map[string][]string{
 		"transforms.translation": {"offset"}, "transforms.scale": {"scale", "center"}, "transforms.rotation": {"angle", "axis", "center"},

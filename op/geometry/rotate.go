@@ -132,7 +132,7 @@ func (m *affineMap) canvas(in volume, sin, cos float64) volume {
 	return volume{out[2], out[1], out[0]}
 }
 
-// centre sets the offset that maps the centre of the output to that of the input.
+// centre sets the offset that maps the centre of the output to the centre of the input.
 func (m *affineMap) centre(in, out volume) {
 	from, to := in.extents(), out.extents()
 	for i := range m.n {

@@ -7,7 +7,7 @@ type pixel interface {
 	uint8 | int16 | int32 | float32
 }
 
-// source is what a warped image takes its pixels from.
+// source is the image that a warped image takes its pixels from.
 type source[T pixel] struct {
 	volume
 	data      []T
@@ -17,8 +17,8 @@ type source[T pixel] struct {
 	fillPixel [1]T
 }
 
-// index returns the coordinate of a pixel as an integer. What lies beyond the integers of 32
-// bits, and NaN, is the least of them, as the conversion of DALI's processors has it.
+// index returns the coordinate of a pixel as an integer. NaN, and numbers beyond 32-bit integers,
+// become the least of them, as on the processors that DALI runs on.
 func index(v float32) int {
 	if !(v >= math.MinInt32 && v < -math.MinInt32) {
 		return math.MinInt32
@@ -56,8 +56,8 @@ func (s *source[T]) nearest(out []T, xs, ys, zs []float32) {
 	}
 }
 
-// fillOutside writes the fill value as the output has it to the pixels whose points lie outside:
-// nearest writes what the input can hold of it.
+// fillOutside writes the fill value, in the type of the output, to the pixels whose points lie
+// outside. nearest writes the fill value limited to the range of the input.
 func (s *source[T]) fillOutside(out, fill []byte, xs, ys, zs []float32) {
 	size := s.channels * len(fill)
 	for i := range xs {

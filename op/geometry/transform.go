@@ -8,12 +8,11 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// maker makes the transform of a sample. n is the number of dimensions of the
-// input, 0 when there is none. It is also called before the data when nothing of it
-// differs per sample, without a block.
+// maker makes the transform of a sample. n is the number of dimensions of the input, or 0 without
+// an input. If no argument differs per sample, it is also called before the data, without a block.
 type maker interface {
 	make(b *op.Block, s, n int) (affine, error)
-	constant() bool // nothing differs per sample
+	constant() bool // no argument differs per sample
 }
 
 // transform is the kernel of all operators that make a transform, alone or after

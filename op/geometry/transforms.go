@@ -12,7 +12,7 @@ import (
 
 func init() {
 	registerTransform("translation", "Makes the transform that moves points.", []op.Parameter{
-		{Name: "offset", Type: op.Floats, Required: true, PerSample: true, Doc: "How far points are moved in each dimension; their number is that of the dimensions."},
+		{Name: "offset", Type: op.Floats, Required: true, PerSample: true, Doc: "How far points move in each dimension: one number for each dimension."},
 	}, op.Exact, func(c *op.Config) (maker, error) { return translation{readVector(c, "offset")}, nil })
 }
 
@@ -37,7 +37,7 @@ func (m translation) make(b *op.Block, s, _ int) (affine, error) {
 func init() {
 	registerTransform("scale", "Makes the transform that stretches the dimensions.", []op.Parameter{
 		centerParam(),
-		{Name: "ndim", Type: op.Int, Doc: "The number of dimensions, where one scale is that of all."},
+		{Name: "ndim", Type: op.Int, Doc: "The number of dimensions, if one scale is given for all."},
 		{Name: "scale", Type: op.Floats, Required: true, PerSample: true, Doc: "The scale of each dimension, or one for all."},
 	}, op.Exact, func(c *op.Config) (maker, error) {
 		m := scale{scale: readVector(c, "scale"), center: readVector(c, "center"), ndim: op.Get[int](c, "ndim")}
@@ -84,10 +84,10 @@ func init() {
 		{Name: "angles", Type: op.Floats, PerSample: true, Doc: "Angles in degrees, whose tangents are taken in place of shear."},
 		centerParam(),
 		{Name: "shear", Type: op.Floats, PerSample: true,
-			Doc: "What stands beside the diagonal of the matrix, row by row: 2 values in the plane, 6 in space."},
+			Doc: "Elements beside the diagonal of the matrix, row by row: 2 values in the plane, 6 in space."},
 	}, op.Tolerance, func(c *op.Config) (maker, error) {
 		if c.Given("shear") == c.Given("angles") {
-			return nil, c.Invalid("shear", "one of shear and angles", "both or none", "")
+			return nil, c.Invalid("shear", "one of shear and angles", "both or neither", "")
 		}
 		m := shear{values: readVector(c, "shear"), center: readVector(c, "center")}
 		if c.Given("angles") {
@@ -138,7 +138,7 @@ func init() {
 		return what + " for each dimension, or one value for all."
 	}
 	registerTransform("crop", "Makes the transform that maps one box to another.", []op.Parameter{
-		{Name: "absolute", Type: op.Bool, Default: false, Doc: "Whether start and end of a box are swapped where the end is the smaller one; else that mirrors."},
+		{Name: "absolute", Type: op.Bool, Default: false, Doc: "Whether start and end of a box are swapped if the end is smaller; otherwise such a box mirrors."},
 		{Name: "from_end", Type: op.Floats, Default: []float64{1}, PerSample: true, Doc: doc("End of the box that is mapped,")},
 		{Name: "from_start", Type: op.Floats, Default: []float64{0}, PerSample: true, Doc: doc("Start of the box that is mapped,")},
 		{Name: "to_end", Type: op.Floats, Default: []float64{1}, PerSample: true, Doc: doc("End of the box that it is mapped to,")},
@@ -199,8 +199,8 @@ func (m crop) make(b *op.Block, s, _ int) (affine, error) {
 func init() {
 	registerTransform("rotation", "Makes the transform that turns the plane, or space around an axis.", []op.Parameter{
 		{Name: "angle", Type: op.Float, Required: true, PerSample: true,
-			Doc: "The angle in degrees: counterclockwise where the vertical axis points up and, in space, for who sees the axis come towards him."},
-		{Name: "axis", Type: op.Floats, PerSample: true, Doc: "The axis to turn around, of any length; with it the transform has 3 dimensions, not 2."},
+			Doc: "The angle in degrees: counterclockwise if the vertical axis points up, and in space if the axis points towards the viewer."},
+		{Name: "axis", Type: op.Floats, PerSample: true, Doc: "The axis to turn around, of any length. If it is given, the transform has 3 dimensions, not 2."},
 		centerParam(),
 	}, op.Tolerance, func(c *op.Config) (maker, error) {
 		return rotation{angle: op.GetScalar[float64](c, "angle"), axis: readVector(c, "axis"), center: readVector(c, "center")}, nil
@@ -292,10 +292,10 @@ func init() {
 	op.Register(op.Schema{
 		Name:   "combine",
 		Module: []string{"transforms"},
-		Doc:    "Makes one transform of several, which are applied one after the other.",
+		Doc:    "Combines several transforms into one that applies them in turn.",
 		Inputs: []op.Port{
 			{Name: "first", Doc: "the transform that is applied first", DTypes: []tensor.DType{tensor.Float32}},
-			{Name: "next", Doc: "the transforms that are applied to what that gives", DTypes: []tensor.DType{tensor.Float32}},
+			{Name: "next", Doc: "the transforms that are applied to its result", DTypes: []tensor.DType{tensor.Float32}},
 		},
 		Repeat:  mostCombined - 1,
 		Outputs: []op.Port{{Name: "output", Doc: "the combined transform"}},
@@ -328,7 +328,7 @@ func (k *combine) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 		if n := s.Shape[0]; shape[0] < 0 {
 			shape = tensor.Shape{n, n + 1}
 		} else if n != shape[0] {
-			return nil, k.config.InvalidInput(i, "a transform of as many dimensions as the others, "+shape.String(), s.Shape.String(), "")
+			return nil, k.config.InvalidInput(i, "a transform with the same number of dimensions as the others, "+shape.String(), s.Shape.String(), "")
 		}
 	}
 	return []tensor.Spec{{DType: tensor.Float32, Shape: shape, Layout: layoutMatrix}}, nil

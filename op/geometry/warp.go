@@ -14,20 +14,20 @@ import (
 
 // # Warping
 //
-// A warped image has for each pixel the point of the input that it shows. Points
-// are counted from the corner of the image: the centre of the first pixel is (0.5,
-// 0.5). INTERP_NN takes the pixel that a point lies in; INTERP_LINEAR weighs those
-// around it. Points and weights are float32, in DALI's order of operations, so that a
-// point at the border of two pixels lies in the pixel that DALI takes. Outside the image
-// lies the fill value, or without one what lies at its border.
+// A warped image has for each pixel the point of the input that it shows. Points are counted from
+// the corner of the image: the centre of the first pixel is (0.5, 0.5). INTERP_NN takes the pixel
+// that a point lies in; INTERP_LINEAR weighs those around it. Points and weights are float32, in
+// DALI's order of operations, so that a point at the border of two pixels lies in the pixel that
+// DALI takes. Outside the image lies the fill value, or without a fill value the value at the
+// border.
 
 // volume is the extents of a picture or volume of channels; d is 1 for pictures.
 type volume struct{ d, h, w int }
 
 // mapping tells where the pixels of a warped image come from.
 type mapping interface {
-	// row writes the points that the pixels of a row of plane z show. The slices are
-	// as long as the row; zs is to be left alone where there is one plane.
+	// row writes the points that the pixels of a row of plane z show. The slices are as long as the
+	// row; zs must not be touched if there is one plane.
 	row(z, y int, xs, ys, zs []float32)
 }
 
@@ -36,10 +36,10 @@ func warpTypes() []tensor.DType {
 	return []tensor.DType{tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Float32}
 }
 
-// warping is what the operators that warp have in common.
+// warping is the common part of the operators that warp.
 type warping struct {
 	config *op.Config
-	dtype  tensor.DType // Invalid: that of the input
+	dtype  tensor.DType // Invalid: the input's
 	linear bool
 	fill   float32
 	clamp  bool // there is no fill value
@@ -50,11 +50,11 @@ type warping struct {
 // warpParams are the parameters that newWarping reads.
 func warpParams() []op.Parameter {
 	return []op.Parameter{
-		{Name: "dtype", Type: op.DType, Doc: "Type of the output: float32, by default that of the input, or any of the inputs' for float32."},
-		{Name: "fill_value", Type: op.Float, Doc: "What lies outside the input; by default what lies at its border."},
+		{Name: "dtype", Type: op.DType, Doc: "Type of the output: float32 or the input's type, which is the default; for float32 input any input type."},
+		{Name: "fill_value", Type: op.Float, Doc: "Value outside the input; by default the value at its border."},
 		{Name: "interp_type", Type: op.Interp, Default: op.InterpLinear, Doc: "INTERP_LINEAR or INTERP_NN."},
 		{Name: "output_dtype", Type: op.DType, Deprecated: "use dtype", Doc: "The older name of dtype."},
-		{Name: "size", Type: op.Floats, Default: []float64{}, PerSample: true, Doc: "Height and width of the output, depth before them for volumes; by default those of the input."},
+		{Name: "size", Type: op.Floats, Default: []float64{}, PerSample: true, Doc: "Height and width of the output, for volumes preceded by the depth; by default the size of the input."},
 	}
 }
 
@@ -78,7 +78,7 @@ func newWarping(c *op.Config) (warping, error) {
 
 func (k *warping) Grain() op.Grain { return op.PerSample }
 
-// warpLayouts are the layouts of what can be warped, by rank.
+// warpLayouts are the layouts that can be warped, by rank.
 func warpLayouts(rank int) []string {
 	switch rank {
 	case 3:
@@ -91,7 +91,7 @@ func warpLayouts(rank int) []string {
 	return nil
 }
 
-// layoutOf returns the layout of an input, that of its rank when it has none.
+// layoutOf returns the layout of an input, or the layout for its rank if the input has no layout.
 func layoutOf(rank int, layout string) (string, error) {
 	known := warpLayouts(rank)
 	switch {
@@ -103,7 +103,8 @@ func layoutOf(rank int, layout string) (string, error) {
 	return "", &errs.Error{Kind: errs.Invalid, Want: "pictures, volumes or sequences of them: HWC, DHWC, FHWC or FDHWC", Got: fmt.Sprintf("%d axes of layout %q", rank, layout)}
 }
 
-// infer returns the output for an input whose size is kept, or what is known of it otherwise.
+// infer returns the spec of the output for an input whose size is kept, and otherwise its known
+// part.
 func (k *warping) infer(in tensor.Spec, keep bool) ([]tensor.Spec, error) {
 	if !slices.Contains(warpTypes(), in.DType) {
 		return nil, k.config.InvalidInput(0, fmt.Sprint(warpTypes()), in.DType.String(), "cast it")
@@ -244,7 +245,7 @@ func warpAll[T pixel](k *warping, b *op.Block, out, in tensor.Tensor, f frames, 
 	if err := element.Convert(tensor.Tensor{DType: in.DType, Data: element.Bytes(src.fillPixel[:])}, fill); err != nil {
 		return err
 	}
-	src.fill = float32(src.fillPixel[0]) // what is weighed is limited to what the input can hold, as in DALI
+	src.fill = float32(src.fillPixel[0]) // limited to the range of the input, as in DALI
 	all := element.View[T](in.Data)
 	frame := len(all) / max(f.n, 1)
 	to := tensor.Tensor{DType: out.DType, Shape: sampled.Shape}

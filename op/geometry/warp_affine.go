@@ -20,9 +20,9 @@ func init() {
 		},
 		Outputs: []op.Port{{Name: "output", Doc: "the warped images"}},
 		Params: append(warpParams(),
-			op.Parameter{Name: "inverse_map", Type: op.Bool, Default: true, Doc: "Whether the transform maps the output to the input; else the other way round."},
+			op.Parameter{Name: "inverse_map", Type: op.Bool, Default: true, Doc: "Whether the transform maps the output to the input; otherwise it maps the input to the output."},
 			op.Parameter{Name: "matrix", Type: op.Floats, Default: []float64{}, PerSample: true,
-				Doc: "The transform row by row: x and y, z behind them for volumes, and the offset."},
+				Doc: "The transform row by row: x and y, then z for volumes, and the offset."},
 		),
 		Precision: op.Tolerance,
 		New:       newWarpAffine,
@@ -120,8 +120,8 @@ type affineMap struct {
 	offset [3]float32
 }
 
-// tile is how many pixels of a row are found by stepping from the one before, as DALI does.
-// The first pixel of a tile is found by a step from that of the tile before.
+// tile is the number of pixels of a row that are found by stepping from the pixel before, as in
+// DALI. The first pixel of a tile is found by a step from the first pixel of the tile before.
 const tile = 256
 
 func (m *affineMap) row(z, y int, xs, ys, zs []float32) {
@@ -176,7 +176,7 @@ func (m *affineMap) inverse() (affineMap, error) {
 	return out, nil
 }
 
-// gauss sets the matrix of m to the inverse of left, and reports whether there is one.
+// gauss sets the matrix of m to the inverse of left, and reports whether there is an inverse.
 func (m *affineMap) gauss(left [3][3]float32) bool {
 	for i := range m.n {
 		m.matrix[i][i] = 1

@@ -13,7 +13,7 @@ import (
 type blurrer struct {
 	windows   [maxSpatial]blurWindow // D, H, W
 	ring      []float32              // rows that were blurred along W last
-	have      []int                  // what row each slot of the ring holds
+	have      []int                  // the row that each slot of the ring holds
 	wide, sum []float32
 	volume    []float32 // between the passes over planes
 	offsets   []int
@@ -71,7 +71,7 @@ func reflect(i, n int) int {
 	return i
 }
 
-// blurJob is one volume of arrays: that which begins at element at.
+// blurJob is one volume of arrays, which begins at element at.
 type blurJob struct {
 	src, dst tensor.Tensor
 	at       int
@@ -132,7 +132,7 @@ func (r *blurrer) run(j blurJob) error {
 	return nil
 }
 
-// plane blurs plane z along W and H, into the volume where it is to be blurred along D.
+// plane blurs plane z along W and H, into a volume if it will be blurred along D.
 func (r *blurrer) plane(j *blurJob, z int, deep bool) error {
 	row, h := j.size[2]*j.channels, j.size[1]
 	w := r.windows[1].weights

@@ -37,7 +37,7 @@ func registerLinear(name, doc string, params []op.Parameter) {
 func brightnessParams() []op.Parameter {
 	return []op.Parameter{
 		{Name: "brightness", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Brightness factor."},
-		{Name: "brightness_shift", Type: op.Float, Default: 0.0, PerSample: true, Doc: "What is added, in units of the output range."},
+		{Name: "brightness_shift", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Number that is added, in units of the output range."},
 	}
 }
 
@@ -49,10 +49,10 @@ func contrastParams() []op.Parameter {
 	}
 }
 
-var colorTypeParam = op.Parameter{Name: "dtype", Type: op.DType, Doc: "Output type; by default that of the input."}
+var colorTypeParam = op.Parameter{Name: "dtype", Type: op.DType, Doc: "Output type; by default the input's type."}
 
-// brightnessContrast is the kernel of brightness, contrast and brightness_contrast:
-// what an operator does not take is 1, or 0 for the shift.
+// brightnessContrast is the kernel of brightness, contrast and brightness_contrast: parameters that
+// an operator lacks are 1, or 0 for the shift.
 type brightnessContrast struct {
 	config                              *op.Config
 	brightness, shift, contrast, center op.Scalar[float64]
@@ -78,8 +78,8 @@ func (k *brightnessContrast) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return inferColor(k.config, in[0], k.dtype, tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Float32)
 }
 
-// inferColor returns what an operator that keeps the shape makes of its input; both
-// are of the given types.
+// inferColor returns the output of an operator that keeps the shape of its input. Input and output
+// must have one of the given types.
 func inferColor(c *op.Config, in tensor.Spec, dtype tensor.DType, types ...tensor.DType) ([]tensor.Spec, error) {
 	layout := layoutHWC
 	if in.Shape != nil || in.Layout != "" {
@@ -150,7 +150,7 @@ func (k *brightnessContrast) Run(b *op.Block) error {
 	return b.Each(func(s int) error { return k.sample(b, s) })
 }
 
-// colorState is what a worker keeps: the table of bytes and what it is for.
+// colorState is a worker's state: the table of bytes and its parameters.
 type colorState struct {
 	line  line
 	dtype tensor.DType
@@ -196,7 +196,7 @@ func (k *brightnessContrast) sample(b *op.Block, s int) error {
 	return nil
 }
 
-// build makes the table of what becomes of each byte.
+// build makes the table of the results for all bytes.
 func (st *colorState) build(l line, dtype tensor.DType) error {
 	if st.line == l && st.dtype == dtype {
 		return nil

@@ -57,8 +57,8 @@ var (
 	valueParam      = op.Parameter{Name: "value", Type: op.Float, Default: 1.0, PerSample: true, Doc: "Factor of all channels."}
 )
 
-// colorTwist is the kernel of color_twist, hsv, hue and saturation: what an operator
-// does not take is 1, or 0 for the hue.
+// colorTwist is the kernel of color_twist, hsv, hue and saturation: parameters that an operator
+// lacks are 1, or 0 for the hue.
 type colorTwist struct {
 	config                                       *op.Config
 	hue, saturation, value, brightness, contrast twistArg
@@ -171,7 +171,7 @@ func (k *colorTwist) twist(b *op.Block, s int, in tensor.DType) (twist, error) {
 	return t, nil
 }
 
-// twistState is what a worker keeps.
+// twistState is a worker's state.
 type twistState struct {
 	row [3 * 128]float32
 }

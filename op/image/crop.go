@@ -12,11 +12,11 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// cutter copies windows of arrays, with another element type where one is asked for
-// and filled where they leave the array: what crop and slice have in common.
+// cutter is the common part of crop and slice: it copies windows of arrays, can convert the element
+// type, and fills the part outside the array.
 type cutter struct {
 	config *op.Config
-	dtype  tensor.DType // Invalid: that of the input
+	dtype  tensor.DType // Invalid: the input's
 	bounds window.Bounds
 }
 
@@ -51,12 +51,12 @@ func known(c *op.Config, d tensor.DType) error {
 	return &errs.Error{Kind: errs.Unsupported, Op: c.Schema.FullName(), Subject: "node " + c.Node + ", input 0", Want: "numbers of 8 to 64 bits", Got: d.String()}
 }
 
-// cutState is what a worker keeps.
+// cutState is a worker's state.
 type cutState struct {
 	spans  []window.Span
 	copier region.Copier
 	shape  []int
-	filled tensor.DType // what fill is for
+	filled tensor.DType // the type that fill was made for
 	fill   []byte
 }
 
@@ -130,7 +130,7 @@ func init() {
 		Inputs:  []op.Port{{Name: "images", Doc: "images to crop", Layouts: imageLayouts()}},
 		Outputs: []op.Port{{Name: "windows", Doc: "the windows, with the layout of the input"}},
 		Params: append(slices.Concat(window.CropParams(), window.BoundsParams(), deprecatedParams()),
-			op.Parameter{Name: "dtype", Type: op.DType, Doc: "Output type; by default that of the input."}),
+			op.Parameter{Name: "dtype", Type: op.DType, Doc: "Output type; by default the input's type."}),
 		New: func(c *op.Config) (op.Kernel, error) {
 			cut, err := newCutter(c)
 			if err != nil {
@@ -242,7 +242,7 @@ func init() {
 		},
 		Outputs: []op.Port{{Name: "windows", Doc: "the windows, with the layout of the data"}},
 		Params: append(slices.Concat(window.SliceParams(), window.BoundsParams(), deprecatedParams()),
-			op.Parameter{Name: "dtype", Type: op.DType, Doc: "Output type; by default that of the input."}),
+			op.Parameter{Name: "dtype", Type: op.DType, Doc: "Output type; by default the input's type."}),
 		New: func(c *op.Config) (op.Kernel, error) {
 			cut, err := newCutter(c)
 			if err != nil {

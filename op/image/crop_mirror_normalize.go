@@ -23,13 +23,13 @@ func init() {
 		Outputs: []op.Port{{Name: "normalized", Doc: "normalised windows"}},
 		Params: append(slices.Concat(window.CropParams(), window.BoundsParams(), deprecatedParams()),
 			op.Parameter{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Output type: float32, float16, uint8 or int8."},
-			op.Parameter{Name: "mean", Type: op.Floats, Default: []float64{0}, PerSample: true, Doc: "What is subtracted: one value, or one a channel."},
+			op.Parameter{Name: "mean", Type: op.Floats, Default: []float64{0}, PerSample: true, Doc: "Value that is subtracted: one, or one for each channel."},
 			op.Parameter{Name: "mirror", Type: op.Int, Default: 0, PerSample: true, Doc: "Not 0: left and right are exchanged."},
 			op.Parameter{Name: "output_layout", Type: op.String, Default: "CHW", Doc: "Order of the output's axes: a permutation of the input's layout."},
 			op.Parameter{Name: "pad_output", Type: op.Bool, Default: false, Doc: "Adds channels of fill_values up to a power of two."},
 			op.Parameter{Name: "scale", Type: op.Float, Default: 1.0, Doc: "Factor of the result."},
-			op.Parameter{Name: "shift", Type: op.Float, Default: 0.0, Doc: "What is added to the result."},
-			op.Parameter{Name: "std", Type: op.Floats, Default: []float64{1}, PerSample: true, Doc: "What is divided by: one value, or one a channel."},
+			op.Parameter{Name: "shift", Type: op.Float, Default: 0.0, Doc: "Number that is added to the result."},
+			op.Parameter{Name: "std", Type: op.Floats, Default: []float64{1}, PerSample: true, Doc: "Divisor: one value, or one for each channel."},
 		),
 		Precision: op.Exact,
 		New:       newCropMirrorNormalize,
@@ -136,12 +136,12 @@ func (k *cropMirrorNormalize) Run(b *op.Block) error {
 	return b.Each(func(s int) error { return k.sample(b, s) })
 }
 
-// affine is what a channel's values go through.
+// affine is the map of a channel's values.
 type affine struct{ mean, factor float32 }
 
 func (a affine) at(v float32) float32 { return (v - a.mean) * a.factor }
 
-// cmnState is what a worker keeps for the operator.
+// cmnState is a worker's state for the operator.
 type cmnState struct {
 	mean, std []float64
 	channels  []affine
@@ -197,7 +197,7 @@ func (k *cropMirrorNormalize) sample(b *op.Block, s int) (err error) {
 	return k.normalize(b, st, out, in)
 }
 
-// fill writes the fill values everywhere, and 0 where channels have none.
+// fill writes the fill values everywhere, and 0 in channels without a fill value.
 func (k *cropMirrorNormalize) fill(st *cmnState, out tensor.Tensor, channels int) (err error) {
 	list := []float64{0}
 	if k.bounds.Policy == window.Pad {
@@ -253,7 +253,7 @@ func (k *cropMirrorNormalize) affines(b *op.Block, s int, st *cmnState, channels
 	return nil
 }
 
-// normalize writes what lies inside the image.
+// normalize writes the part that lies inside the image.
 func (k *cropMirrorNormalize) normalize(b *op.Block, st *cmnState, out, in tensor.Tensor) error {
 	if in.DType == tensor.Uint8 && k.dtype == tensor.Float32 && st.splits() {
 		dst, err := floats(out)
@@ -281,7 +281,7 @@ func (k *cropMirrorNormalize) normalize(b *op.Block, st *cmnState, out, in tenso
 		}
 		return err
 	}
-	// Through float32, of which the result keeps what was filled.
+	// The result is computed in float32; the filled part is kept.
 	wide := op.Scratch[float32](b, out.Shape.Len())
 	if st.partial {
 		if err := element.Into(tensor.Float32, element.Bytes(wide), k.dtype, out.Data); err != nil {
@@ -292,7 +292,8 @@ func (k *cropMirrorNormalize) normalize(b *op.Block, st *cmnState, out, in tenso
 	return element.Into(k.dtype, out.Data, tensor.Float32, element.Bytes(wide))
 }
 
-// asFloat32 returns the elements of a tensor as float32, in scratch memory where they are of another type.
+// asFloat32 returns the elements of a tensor as float32, in scratch memory where they are of
+// another type.
 func asFloat32(b *op.Block, t tensor.Tensor) ([]float32, error) {
 	if t.DType == tensor.Float32 {
 		return floats(t)

@@ -19,11 +19,11 @@ func init() {
 		Inputs:  []op.Port{{Name: "data", Doc: "arrays of any rank"}},
 		Outputs: []op.Port{{Name: "erased", Doc: "arrays of the same shape"}},
 		Params: []op.Parameter{
-			{Name: "anchor", Type: op.Floats, Default: []float64{}, PerSample: true, Doc: "Where the regions begin: one value an axis, region after region; 0 when it is empty."},
-			{Name: "axes", Type: op.Ints, Default: []int{1, 0}, Doc: "Axes that the values are for; negative ones count from the last."},
-			{Name: "axis_names", Type: op.String, Default: "HW", Doc: "The same by the letters of the layout; goes before axes."},
+			{Name: "anchor", Type: op.Floats, Default: []float64{}, PerSample: true, Doc: "Where the regions begin: one value an axis, region after region; 0 if it is empty."},
+			{Name: "axes", Type: op.Ints, Default: []int{1, 0}, Doc: "Axes of the values; negative numbers count from the last axis."},
+			{Name: "axis_names", Type: op.String, Default: "HW", Doc: "The axes by the letters of the layout; overrides axes."},
 			{Name: "centered_anchor", Type: op.Bool, Default: false, Doc: "Anchors are centres instead of starts."},
-			{Name: "fill_value", Type: op.Floats, Default: []float64{0}, PerSample: true, Doc: "What is written: one value for all channels or one each."},
+			{Name: "fill_value", Type: op.Floats, Default: []float64{0}, PerSample: true, Doc: "Fill value: one for all channels, or one for each."},
 			{Name: "normalized", Type: op.Bool, Default: false, Doc: "Anchors and shapes are fractions of the extents."},
 			{Name: "normalized_anchor", Type: op.Bool, Default: false, Doc: "Anchors are fractions of the extents."},
 			{Name: "normalized_shape", Type: op.Bool, Default: false, Doc: "Shapes are fractions of the extents."},
@@ -90,7 +90,7 @@ func (k *erase) resolve(axes []int, rank int, layout string) ([]int, error) {
 	return axes, nil
 }
 
-// eraseState is what a worker keeps.
+// eraseState is a worker's state.
 type eraseState struct {
 	axes                []int
 	anchor, shape, fill []float64
@@ -143,7 +143,7 @@ func (k *erase) sample(b *op.Block, s int) (err error) {
 	return nil
 }
 
-// span returns what the i-th values say of an axis.
+// span returns the span of an axis that the i-th values give.
 func (k *erase) span(anchor, shape []float64, i, extent int) window.Span {
 	var start float32
 	if len(anchor) > 0 {

@@ -42,7 +42,7 @@ func (k *flip) Infer(in []tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: in[0].DType, Shape: in[0].Shape, Layout: layout}}, nil
 }
 
-// flipLayout is layoutOf, but for data of unknown rank, which is an image.
+// flipLayout works like layoutOf, but treats data of unknown rank as an image.
 func flipLayout(c *op.Config, in tensor.Spec) (string, error) {
 	if in.Layout == "" && in.Shape == nil {
 		return layoutHWC, nil
@@ -80,8 +80,7 @@ func (k *flip) sample(b *op.Block, s int) error {
 		Shape: in.Shape, Spans: st.spans, Mirror: mirror})
 }
 
-// mirrorAxes returns which axes of a layout are reversed, when those of depth,
-// height and width are.
+// mirrorAxes returns which axes of a layout are reversed if flips reverses depth, height and width.
 func mirrorAxes(layout string, flips [3]bool) (mask uint64) {
 	for i, letter := range layout {
 		if letter == 'D' && flips[0] || letter == 'H' && flips[1] || letter == 'W' && flips[2] {

@@ -15,12 +15,12 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "gaussian_blur",
-		Doc: "Blurs with a Gaussian window along all axes but frames and channels, which are the first or the last. " +
+		Doc: "Blurs with a Gaussian window along all axes except frames and channels, which are the first or the last. " +
 			"At its edges the image is mirrored without repeating the edge.",
-		Inputs:  []op.Port{{Name: "images", Doc: "arrays of one to three axes besides frames and channels; without a layout none is either"}},
+		Inputs:  []op.Port{{Name: "images", Doc: "arrays of one to three axes besides frames and channels; without a layout no axis is a frame or channel axis"}},
 		Outputs: []op.Port{{Name: "blurred", Doc: "arrays of the same shape"}},
 		Params: []op.Parameter{
-			{Name: "dtype", Type: op.DType, Doc: "Output type: that of the input, the default, or float32."},
+			{Name: "dtype", Type: op.DType, Doc: "Output type: the input's type, which is the default, or float32."},
 			{Name: "sigma", Type: op.Floats, Default: []float64{0}, PerSample: true,
 				Doc: "Standard deviation in pixels, for all axes or for each; 0 is (radius - 1) * 0.3 + 0.8."},
 			{Name: "window_size", Type: op.Ints, Default: []int{0}, PerSample: true,
@@ -80,7 +80,7 @@ func blurAxes(layout string, rank int) (first, n int, err error) {
 	return first, n, nil
 }
 
-// blurState is what a worker keeps.
+// blurState is a worker's state.
 type blurState struct {
 	blur   blurrer
 	sigma  []float64
@@ -124,7 +124,7 @@ func (k *gaussianBlur) sample(b *op.Block, s int) error {
 	return nil
 }
 
-// largestWindow bounds what a window may cost.
+// largestWindow bounds the cost of a window.
 const largestWindow = 1<<16 - 1
 
 // windows prepares the windows of sample s for n axes.

@@ -2,9 +2,9 @@
 //
 // # Layouts
 //
-// Letters name the axes: F frames, D depth, H height, W width, C channels. Data
-// without a layout has the first of the operator's layouts that has its rank. What
-// an operator does to H, W and D it does to every frame and channel.
+// Letters name the axes: F frames, D depth, H height, W width, C channels. Data without a layout
+// gets the operator's first layout of its rank. An operator treats H, W and D of every frame and
+// channel alike.
 //
 // # Numbers
 //
@@ -29,7 +29,7 @@ func imageLayouts() []string {
 	return []string{"HWC", "CHW", "DHWC", "CDHW", "FHWC", "FCHW", "CFHW", "FDHWC", "FCDHW", "CFDHW"}
 }
 
-// layoutOf returns the layout of input 0. The rank must be that of the layout.
+// layoutOf returns the layout of input 0. The rank must match the layout.
 func layoutOf(c *op.Config, in tensor.Spec) (string, error) {
 	accepted := c.Schema.Inputs[0].Layouts
 	for _, l := range accepted {
@@ -85,7 +85,8 @@ func checkSize(shape []int, dtype tensor.DType) error {
 	return err
 }
 
-// dims returns the extents of the axes that letters name, missing where the layout has no such axis.
+// dims returns the extents of the axes that letters name, missing where the layout has no such
+// axis.
 func dims(shape tensor.Shape, layout, letters string, missing int) [3]int {
 	var v [3]int
 	for i := range letters {
@@ -115,11 +116,11 @@ func floats(t tensor.Tensor) ([]float32, error) { return tensor.Of[float32](t) }
 func deprecatedParams() []op.Parameter {
 	return []op.Parameter{
 		{Name: "image_type", Type: op.Image, Tuning: true, Deprecated: "it has no effect", Doc: "Ignored."},
-		{Name: "output_dtype", Type: op.DType, Deprecated: "use dtype", Doc: "The former name of dtype."},
+		{Name: "output_dtype", Type: op.DType, Deprecated: "use dtype", Doc: "The old name of dtype."},
 	}
 }
 
-// outputType returns dtype, or output_dtype as it was called, or Invalid.
+// outputType returns dtype, or its old name output_dtype, or Invalid.
 func outputType(c *op.Config) (tensor.DType, error) {
 	d, old := op.Get[tensor.DType](c, "dtype"), op.Get[tensor.DType](c, "output_dtype")
 	switch {

@@ -174,7 +174,7 @@ func TestBrightnessContrast(t *testing.T) {
 	}
 	r = optest.MustRun(t, optest.Case{Op: "brightness_contrast", Inputs: [][]tensor.Tensor{{in}}})
 	if &r.Outputs[0][0].Data[0] != &in.Data[0] {
-		t.Error("what changes nothing is copied")
+		t.Error("an operation without effect copied its input")
 	}
 }
 
@@ -314,8 +314,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestRegions shows that what operators leave out of the part they ask for does not
-// enter their results.
+// TestRegions shows that pixels outside the region that an operator asks for do not change its
+// results.
 func TestRegions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, w := rapid.IntRange(6, 40).Draw(t, "h"), rapid.IntRange(6, 40).Draw(t, "w")
@@ -371,7 +371,7 @@ func TestRegions(t *testing.T) {
 	})
 }
 
-// TestVectors holds the operators against what DALI computed.
+// TestVectors compares the operators with results of DALI.
 func TestVectors(t *testing.T) {
 	for group, ops := range map[string][]string{
 		"crop":   {"crop", "slice"},

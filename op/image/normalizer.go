@@ -112,7 +112,7 @@ func (w *normalizer) split(dst []float32, src []byte, channels []affine) {
 	})
 }
 
-// look writes what tables, one a channel, hold for bytes.
+// look writes the table entries of bytes; there is one table a channel.
 func (w *normalizer) look(out tensor.Tensor, src []byte, tables []byte) {
 	switch out.DType.Size() {
 	case 1:
@@ -157,7 +157,7 @@ func mapRow[T any](dst []T, at, dx int, src []uint8, step, n int, table *[256]T)
 	}
 }
 
-// byteTable holds what becomes of each byte in each channel.
+// byteTable holds the result for each byte in each channel.
 type byteTable struct {
 	built []affine
 	dtype tensor.DType

@@ -19,7 +19,7 @@ func init() {
 		Outputs: []op.Port{{Name: "resized", Doc: "images of the given size, with the layout of the input"}},
 		Params: append(slices.Concat(cropgen.Params(), filterParams()),
 			op.Parameter{Name: "size", Type: op.Ints, Required: true, Doc: "Height and width of the result; a single number is both."},
-			op.Parameter{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of this operator; -1: that of the pipeline."}),
+			op.Parameter{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of this operator; -1: the pipeline's seed."}),
 		Random:    true,
 		Precision: op.Tolerance,
 		New:       newRandomResizedCrop,

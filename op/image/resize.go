@@ -12,7 +12,7 @@ func init() {
 	op.Register(op.Schema{
 		Name: "resize",
 		Doc: "Changes the size of images, of sequences of images and of volumes, or of a part of them. " +
-			"The size is given by one of size, resize_shorter, resize_longer, or some of resize_x, resize_y and resize_z.",
+			"Give the size as one of size, resize_shorter and resize_longer, or as some of resize_x, resize_y and resize_z.",
 		Inputs: []op.Port{{Name: "images", Doc: "images: uint8, int16, uint16 or float32", Layouts: resizeLayouts()}},
 		Outputs: []op.Port{
 			{Name: "resized", Doc: "images of the new size, with the layout of the input"},

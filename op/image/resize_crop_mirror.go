@@ -11,7 +11,7 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "resize_crop_mirror",
-		Doc: "Resizes an image, cuts a window out of the result and mirrors it when asked, in one step: only the window is computed. " +
+		Doc: "Resizes an image, cuts a window out of the result and can mirror it, in one step: only the window is computed. " +
 			"It may reach beyond the resized image, whose edge is continued.",
 		Inputs:  []op.Port{{Name: "images", Doc: "images: uint8, int16, uint16 or float32", Layouts: resizeLayouts()}},
 		Outputs: []op.Port{{Name: "windows", Doc: "the windows, with the layout of the input"}},

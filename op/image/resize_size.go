@@ -12,22 +12,22 @@ import (
 func resizeSizeParams() []op.Parameter {
 	return []op.Parameter{
 		{Name: "max_size", Type: op.Floats, Doc: "Largest extent of the result, for all axes or for each; 0 is no limit."},
-		{Name: "mode", Type: op.String, Default: "default", Doc: `How sizes are met: "default" derives missing ones from the mean scale of the others, ` +
+		{Name: "mode", Type: op.String, Default: "default", Doc: `How sizes are used: "default" derives missing sizes from the mean scale of the others, ` +
 			`"stretch" keeps missing extents, "not_larger" and "not_smaller" keep the aspect ratio within or beyond the size.`},
 		{Name: "resize_longer", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Extent of the longest axis; the aspect ratio is kept."},
 		{Name: "resize_shorter", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Extent of the shortest axis; the aspect ratio is kept."},
-		{Name: "resize_x", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Width; 0 derives it, a negative one mirrors."},
-		{Name: "resize_y", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Height; 0 derives it, a negative one mirrors."},
-		{Name: "resize_z", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Depth of volumes; 0 derives it, a negative one mirrors."},
+		{Name: "resize_x", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Width; 0 derives it, a negative width mirrors."},
+		{Name: "resize_y", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Height; 0 derives it, a negative height mirrors."},
+		{Name: "resize_z", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Depth of volumes; 0 derives it, a negative depth mirrors."},
 		{Name: "roi_end", Type: op.Floats, PerSample: true, Doc: "End of the part that is resized, on each axis in the order of the layout; before roi_start it mirrors."},
 		{Name: "roi_relative", Type: op.Bool, Default: false, Doc: "The part is given in fractions of the extents."},
 		{Name: "roi_start", Type: op.Floats, PerSample: true, Doc: "Start of the part that is resized, on each axis in the order of the layout."},
-		{Name: "size", Type: op.Floats, PerSample: true, Doc: "Extents of the result in the order of the layout, or one for all; 0 derives an extent, a negative one mirrors."},
-		{Name: "subpixel_scale", Type: op.Bool, Default: true, Doc: "Where a size had to be rounded, the part that is resized grows or shrinks by as much, so that the scale is that of the size asked for."},
+		{Name: "size", Type: op.Floats, PerSample: true, Doc: "Extents of the result in the order of the layout, or one for all; 0 derives an extent, a negative extent mirrors."},
+		{Name: "subpixel_scale", Type: op.Bool, Default: true, Doc: "Whether the resized part grows or shrinks to match a rounded size, so that the scale equals the scale of the requested size."},
 	}
 }
 
-// scaleMode says what sizes mean.
+// scaleMode says how sizes are used.
 type scaleMode uint8
 
 const (
@@ -49,8 +49,8 @@ func readMode(c *op.Config) (scaleMode, error) {
 	return mode, nil
 }
 
-// target is what one axis becomes: size outputs, of the inputs from lo to hi, which
-// are in reverse order where the axis is mirrored.
+// target describes the resampling of one axis: size outputs from the inputs lo to hi. If the axis
+// is mirrored, hi is below lo.
 type target struct {
 	size   int
 	lo, hi float64
@@ -140,13 +140,13 @@ func (z *resizeSize) at(b *op.Block, s int, in []int, out []target) ([]target, e
 	return how.targets(out, want[:n], lo[:n], hi[:n], in), nil
 }
 
-// maxSpatial is the largest number of axes that are resized, maxRank that of axes among them and around.
+// maxSpatial is the largest number of resized axes. maxRank is the largest number of all axes.
 const (
 	maxSpatial = 3
 	maxRank    = 8
 )
 
-// request returns the sizes that are asked for, 0 where none is.
+// request returns the requested sizes, or 0 for an axis without a request.
 func (z *resizeSize) request(b *op.Block, s int, want []float64) (err error) {
 	switch {
 	case z.hasList:
@@ -188,7 +188,7 @@ func (z *resizeSize) request(b *op.Block, s int, want []float64) (err error) {
 // sizeLimits is the argument max_size.
 type sizeLimits struct {
 	given []float64
-	same  [maxRank]float64 // where it is one value for all axes
+	same  [maxRank]float64 // used if one value stands for all axes
 }
 
 func readLimits(c *op.Config) sizeLimits {
@@ -276,8 +276,7 @@ type sizing struct {
 	align    []float64             // the point of each part that stays where it is when the part is adjusted to a rounded size; nil: its middle
 }
 
-// targets computes what becomes of axes that were asked to have sizes want, of the
-// part from lo to hi.
+// targets computes the targets of axes with the requested sizes want, for the part from lo to hi.
 func (z sizing) targets(out []target, want, lo, hi []float64, in []int) []target {
 	var extent [maxRank]float64
 	empty := false
@@ -315,7 +314,7 @@ func (z sizing) targets(out []target, want, lo, hi []float64, in []int) []target
 	return out
 }
 
-// adjustSizes replaces what is missing in want, and what the mode and the limits change.
+// adjustSizes fills in sizes that are missing in want, and applies the mode and the limits.
 func adjustSizes(want, in, limits []float64, mode scaleMode) {
 	var scale [maxRank]float64
 	var given [maxRank]bool

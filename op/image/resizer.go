@@ -22,7 +22,7 @@ func filterParams() []op.Parameter {
 	}
 	return []op.Parameter{
 		{Name: "antialias", Type: op.Bool, Default: true, Doc: "Widens the filter along axes that shrink."},
-		{Name: "dtype", Type: op.DType, Doc: "Output type: that of the input, the default, or float32."},
+		{Name: "dtype", Type: op.DType, Doc: "Output type: the input's type, which is the default, or float32."},
 		filter("interp_type", "Filter, unless mag_filter or min_filter say another."),
 		filter("mag_filter", "Filter of axes that grow or stay."),
 		filter("min_filter", "Filter of axes that shrink."),
@@ -31,7 +31,7 @@ func filterParams() []op.Parameter {
 	}
 }
 
-// resizer resamples images: what all operators that change sizes have in common.
+// resizer resamples images. It is the common part of all operators that change sizes.
 type resizer struct {
 	config    *op.Config
 	min, mag  filterArg
@@ -76,7 +76,7 @@ func newResizer(c *op.Config) resizer {
 	return k
 }
 
-// output checks the type of the input and returns that of the output.
+// output checks the type of the input and returns the type of the output.
 func (k *resizer) output(in tensor.Spec) (tensor.DType, error) {
 	if err := inputDType(k.config, in, tensor.Uint8, tensor.Int16, tensor.Uint16, tensor.Float32); err != nil {
 		return 0, err
@@ -107,7 +107,7 @@ func (k *resizer) infer(in tensor.Spec) (out tensor.Spec, err error) {
 	return out, nil
 }
 
-// resizeState is what a worker keeps.
+// resizeState is a worker's state.
 type resizeState struct {
 	resampler resample.Resampler
 	targets   []target
@@ -120,8 +120,8 @@ func spatial(layout string) (first, n int) {
 	return first, strings.IndexByte(layout, 'W') + 1 - first
 }
 
-// run resamples sample s of input 0 to output 0: its n axes from first on become
-// st.targets. Axes before them are frames, those behind them channels.
+// run resamples sample s of input 0 to output 0: its n axes from first on become st.targets. Axes
+// before them are frames, axes after them channels.
 func (k *resizer) run(b *op.Block, s int, st *resizeState, first, n int) error {
 	in := b.In(0, s)
 	minimum, err := k.min.at(b, s)

@@ -14,14 +14,14 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "tensor_resize",
-		Doc: "Changes the extents of some axes of arrays of any rank, to sizes or by scales. The axes, with all that lie between them, " +
-			"are three at most; the others keep theirs but for a mode that gives all the same scale.",
+		Doc: "Changes the extents of some axes of arrays of any rank, to sizes or by scales. At most three adjacent axes change. " +
+			"The other axes keep their extent, unless mode scales all axes alike.",
 		Inputs:  []op.Port{{Name: "data", Doc: "arrays of uint8, int16, uint16 or float32"}},
 		Outputs: []op.Port{{Name: "resized", Doc: "arrays of the new extents, with the layout of the input"}},
 		Params: append(filterParams(),
 			op.Parameter{Name: "alignment", Type: op.Floats, Default: []float64{0.5}, PerSample: true,
-				Doc: "Where a size had to be rounded: the point of the part that is resized which stays where it is, from 0 at its start to 1 at its end; for all axes or for each."},
-			op.Parameter{Name: "axes", Type: op.Ints, Doc: "Axes that are resized, in the order of the other arguments; by default all. Negative ones count from the last."},
+				Doc: "If a size is rounded: the fixed point of the resized part, from 0 at its start to 1 at its end; for all axes or for each."},
+			op.Parameter{Name: "axes", Type: op.Ints, Doc: "Axes to resize, in the order of the other arguments; by default all. Negative numbers count from the last axis."},
 			op.Parameter{Name: "axis_names", Type: op.String, Doc: "The same by the letters of the layout."},
 			op.Parameter{Name: "max_size", Type: op.Floats, Doc: "Largest extent of the result, for all axes or for each; 0 is no limit."},
 			op.Parameter{Name: "mode", Type: op.String, Default: "default", Doc: `How sizes are met, as in resize: "default", "stretch", "not_larger" or "not_smaller".`},
@@ -31,7 +31,7 @@ func init() {
 			op.Parameter{Name: "scales", Type: op.Floats, PerSample: true, Doc: "Factor of each axis, or one for all; excludes sizes."},
 			op.Parameter{Name: "size_rounding", Type: op.String, Default: "round", Doc: `How sizes become integers: "round", "truncate" or "ceil".`},
 			op.Parameter{Name: "sizes", Type: op.Floats, PerSample: true, Doc: "Extent of each axis, or one for all; 0 derives it from the others."},
-			op.Parameter{Name: "subpixel_scale", Type: op.Bool, Default: true, Doc: "Where a size had to be rounded, the part that is resized grows or shrinks by as much."}),
+			op.Parameter{Name: "subpixel_scale", Type: op.Bool, Default: true, Doc: "Whether the resized part grows or shrinks to match a rounded size."}),
 		Precision: op.Tolerance,
 		New:       newTensorResize,
 	})
@@ -151,9 +151,9 @@ func (k *tensorResize) sample(b *op.Block, s int) (err error) {
 	if st.targets, err = k.targets(b, s, st, in.Shape, axes); err != nil {
 		return err
 	}
-	// Axes at both ends that keep their extent, of which the part, truncated to integers, is the
-	// whole, are frames and channels, as in DALI. But two axes at least are resampled, which
-	// matters to filters that change what keeps its size.
+	// Axes at both ends count as frames and channels, as in DALI, if they keep their extent and their
+	// part, truncated to integers, is the whole axis. But at least two axes are resampled, which
+	// matters for filters that change data of unchanged size.
 	first, last := 0, len(in.Shape)
 	keeps := func(axis int) bool {
 		t, extent := st.targets[axis], in.Shape[axis]
@@ -179,8 +179,8 @@ func (k *tensorResize) sample(b *op.Block, s int) (err error) {
 	return k.run(b, s, st, first, last-first)
 }
 
-// targets returns what becomes of all axes, those that the arguments are for and the
-// others, whose sizes are as they are but take part in what the mode does.
+// targets returns the targets of all axes: the axes of the arguments, and the other axes, which
+// keep their sizes unless the mode changes them.
 func (k *tensorResize) targets(b *op.Block, s int, st *resizeState, shape, axes []int) ([]target, error) {
 	var want, lo, hi, align, limits, given, from, to [maxRank]float64
 	n, rank := len(axes), len(shape)

@@ -6,8 +6,8 @@ import (
 	"github.com/bivouac-ml/bivouac/op/internal/window"
 )
 
-// wanted returns the part of an image that lies in the window of sample s. Where
-// there is none, or a mistake that Run will tell, it is not known.
+// wanted returns the part of an image that lies in the window of sample s. ok is false if there is
+// no such part, or for a mistake that Run will report.
 func wanted(w *window.Crop, b *op.Block, s, height, width int) (op.Region, bool) {
 	box, err := w.At(b, s, window.NoDepth, height, width)
 	if err != nil {
@@ -27,8 +27,8 @@ func (k *cropMirrorNormalize) Region(b *op.Block, s, height, width int) (op.Regi
 	return wanted(k.window, b, s, height, width)
 }
 
-// Region implements op.Regional: the window that will be drawn, and what the filter
-// reaches around it.
+// Region implements op.Regional: the window that will be drawn, and the margin that the filter
+// needs.
 func (k *randomResizedCrop) Region(b *op.Block, s, height, width int) (op.Region, bool) {
 	w := k.windows.Draw(b.RNG(s), height, width)
 	return k.reach(b, s, height, width, [2]target{
@@ -37,8 +37,7 @@ func (k *randomResizedCrop) Region(b *op.Block, s, height, width int) (op.Region
 	})
 }
 
-// Region implements op.Regional: where only a part is resized, and what the filter
-// reaches around it.
+// Region implements op.Regional: the part that is resized, and the margin that the filter needs.
 func (k *resize) Region(b *op.Block, s, height, width int) (op.Region, bool) {
 	var buf [2]target
 	if !k.size.roi.given {
@@ -51,7 +50,7 @@ func (k *resize) Region(b *op.Block, s, height, width int) (op.Region, bool) {
 	return k.reach(b, s, height, width, [2]target(t))
 }
 
-// Region implements op.Regional: the window, and what the filter reaches around it.
+// Region implements op.Regional: the window, and the margin that the filter needs.
 func (k *resizeCropMirror) Region(b *op.Block, s, height, width int) (op.Region, bool) {
 	var buf [2]target
 	t, err := k.size.at(b, s, []int{height, width}, buf[:0])
@@ -67,7 +66,7 @@ func (k *resizeCropMirror) Region(b *op.Block, s, height, width int) (op.Region,
 	return k.reach(b, s, height, width, [2]target(t))
 }
 
-// reach returns what is read of an image whose rows and columns become targets.
+// reach returns the part of an image that is read to compute targets.
 func (k *resizer) reach(b *op.Block, s, height, width int, t [2]target) (op.Region, bool) {
 	minimum, err := k.min.at(b, s)
 	if err != nil {

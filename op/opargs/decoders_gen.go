@@ -155,7 +155,7 @@ type DecodersImageCrop struct {
 	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
-	// Where the window of a volume lies in depth, or that of a sequence in time: 0 at the front, 1 at the back.
+	// Where the window lies in the depth of a volume or in the time of a sequence: 0 at the front, 1 at the back.
 	// Default: 0.5.
 	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
 
@@ -228,7 +228,7 @@ type DecodersImageRandomCrop struct {
 	// Draws until the largest window that fits is taken. Default: 10.
 	NumAttempts op.Arg[int] `op:"num_attempts"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }
 
@@ -288,11 +288,10 @@ type DecodersImageSlice struct {
 	// Of decoders on GPUs: accepted, without effect. Default: false. Deprecated: it has no effect
 	UseChunkAllocator bool `op:"use_chunk_allocator"`
 
-	// Axes that the window is given for, in the order of its values; negative ones count from the last. Default:
-	// 1 0.
+	// Axes of the window, in the order of its values; negative numbers count from the last axis. Default: 1 0.
 	Axes op.Arg[[]int] `op:"axes"`
 
-	// The same by the letters of the layout; goes before axes. Default: "WH".
+	// The axes by the letters of the layout; overrides axes. Default: "WH".
 	AxisNames op.Arg[string] `op:"axis_names"`
 
 	// Whether the input anchor, when of floats, is relative to the extents. Default: true.
@@ -307,7 +306,7 @@ type DecodersImageSlice struct {
 	// The same relative to the extents.
 	RelStart op.Arg[[]float64] `op:"rel_start"`
 
-	// Element behind the last of the window on each axis; the default is the extent.
+	// End of the window on each axis: the element after its last; the default is the extent.
 	End op.Arg[[]int] `op:"end"`
 
 	// The same relative to the extents.

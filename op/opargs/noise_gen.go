@@ -16,7 +16,7 @@ type NoiseGaussian struct {
 	// Standard deviation of the numbers. Default: 1.
 	Stddev op.Arg[float64] `op:"stddev"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }
 
@@ -27,7 +27,7 @@ type NoiseSaltAndPepper struct {
 	// Probability that a pixel is set. Default: 0.05.
 	Prob op.Arg[float64] `op:"prob"`
 
-	// Probability that what is set becomes white. Default: 0.5.
+	// Probability that a pixel that is set becomes white. Default: 0.5.
 	SaltVsPepper op.Arg[float64] `op:"salt_vs_pepper"`
 
 	// White: by default the largest integer, or 1.
@@ -36,10 +36,10 @@ type NoiseSaltAndPepper struct {
 	// Black: by default the least integer, or -1.
 	PepperVal op.Arg[float64] `op:"pepper_val"`
 
-	// Draws for every channel by itself, not for the pixel as a whole. Default: false.
+	// Whether to draw for every channel separately, not for the whole pixel. Default: false.
 	PerChannel bool `op:"per_channel"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }
 
@@ -47,9 +47,9 @@ type NoiseSaltAndPepper struct {
 type NoiseShot struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// How much a photon makes: the larger, the more noise. With 0 or less everything becomes 0. Default: 20.
+	// Value of one photon: larger values give more noise. With 0 or less all results are 0. Default: 20.
 	Factor op.Arg[float64] `op:"factor"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }

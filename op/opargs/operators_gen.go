@@ -11,13 +11,14 @@ import (
 type BatchPermutation struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Draws every number by itself, so that some come twice and others not at all. Default: false.
+	// Whether every number is drawn independently, so that some numbers repeat and others are missing. Default:
+	// false.
 	AllowRepetitions bool `op:"allow_repetitions"`
 
-	// No sample has its own number, but in batches of one. Default: false.
+	// Whether no sample has its own index, except in batches of one. Default: false.
 	NoFixedPoints bool `op:"no_fixed_points"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }
 
@@ -28,10 +29,10 @@ type Brightness struct {
 	// Brightness factor. Default: 1.
 	Brightness op.Arg[float64] `op:"brightness"`
 
-	// What is added, in units of the output range. Default: 0.
+	// Number that is added, in units of the output range. Default: 0.
 	BrightnessShift op.Arg[float64] `op:"brightness_shift"`
 
-	// Output type; by default that of the input.
+	// Output type; by default the input's type.
 	DType tensor.DType `op:"dtype"`
 }
 
@@ -42,7 +43,7 @@ type BrightnessContrast struct {
 	// Brightness factor. Default: 1.
 	Brightness op.Arg[float64] `op:"brightness"`
 
-	// What is added, in units of the output range. Default: 0.
+	// Number that is added, in units of the output range. Default: 0.
 	BrightnessShift op.Arg[float64] `op:"brightness_shift"`
 
 	// Contrast factor; 0 gives contrast_center everywhere. Default: 1.
@@ -52,7 +53,7 @@ type BrightnessContrast struct {
 	// of floats, 128 of uint8. Default: 0.5.
 	ContrastCenter op.Arg[float64] `op:"contrast_center"`
 
-	// Output type; by default that of the input.
+	// Output type; by default the input's type.
 	DType tensor.DType `op:"dtype"`
 }
 
@@ -73,7 +74,7 @@ type CastLike struct {
 type Cat struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axis along which to join; a negative one counts from the end. Default: 0.
+	// Axis along which to join; a negative number counts from the end. Default: 0.
 	Axis int `op:"axis"`
 
 	// Axis along which to join, by its letter in the layout of the first input.
@@ -84,7 +85,7 @@ type Cat struct {
 type ColorTwist struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Output type; by default that of the input.
+	// Output type; by default the input's type.
 	DType tensor.DType `op:"dtype"`
 
 	// Colour space of the images: RGB. Default: RGB.
@@ -134,7 +135,7 @@ type Contrast struct {
 	// of floats, 128 of uint8. Default: 0.5.
 	ContrastCenter op.Arg[float64] `op:"contrast_center"`
 
-	// Output type; by default that of the input.
+	// Output type; by default the input's type.
 	DType tensor.DType `op:"dtype"`
 }
 
@@ -179,7 +180,7 @@ type CoordTransform struct {
 	// The offset: a number for each row of the matrix, or one for all.
 	T op.Arg[[]float64] `op:"T"`
 
-	// Type of the output: float32 or that of the input. Default: float32.
+	// Type of the output: float32 or the input's type. Default: float32.
 	DType tensor.DType `op:"dtype"`
 }
 
@@ -212,7 +213,7 @@ type Crop struct {
 	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
-	// Where the window of a volume lies in depth, or that of a sequence in time: 0 at the front, 1 at the back.
+	// Where the window lies in the depth of a volume or in the time of a sequence: 0 at the front, 1 at the back.
 	// Default: 0.5.
 	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
 
@@ -223,16 +224,16 @@ type Crop struct {
 	// "error".
 	OutOfBoundsPolicy op.Arg[string] `op:"out_of_bounds_policy"`
 
-	// Values of padded elements, one for all channels or one each. Default: 0.
+	// Values of padded elements: one for all channels, or one for each. Default: 0.
 	FillValues []float64 `op:"fill_values"`
 
 	// Ignored. Deprecated: it has no effect
 	ImageType op.Arg[op.ImageType] `op:"image_type"`
 
-	// The former name of dtype. Deprecated: use dtype
+	// The old name of dtype. Deprecated: use dtype
 	OutputDtype tensor.DType `op:"output_dtype"`
 
-	// Output type; by default that of the input.
+	// Output type; by default the input's type.
 	DType tensor.DType `op:"dtype"`
 }
 
@@ -260,7 +261,7 @@ type CropMirrorNormalize struct {
 	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
-	// Where the window of a volume lies in depth, or that of a sequence in time: 0 at the front, 1 at the back.
+	// Where the window lies in the depth of a volume or in the time of a sequence: 0 at the front, 1 at the back.
 	// Default: 0.5.
 	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
 
@@ -271,19 +272,19 @@ type CropMirrorNormalize struct {
 	// "error".
 	OutOfBoundsPolicy op.Arg[string] `op:"out_of_bounds_policy"`
 
-	// Values of padded elements, one for all channels or one each. Default: 0.
+	// Values of padded elements: one for all channels, or one for each. Default: 0.
 	FillValues []float64 `op:"fill_values"`
 
 	// Ignored. Deprecated: it has no effect
 	ImageType op.Arg[op.ImageType] `op:"image_type"`
 
-	// The former name of dtype. Deprecated: use dtype
+	// The old name of dtype. Deprecated: use dtype
 	OutputDtype tensor.DType `op:"output_dtype"`
 
 	// Output type: float32, float16, uint8 or int8. Default: float32.
 	DType tensor.DType `op:"dtype"`
 
-	// What is subtracted: one value, or one a channel. Default: 0.
+	// Value that is subtracted: one, or one for each channel. Default: 0.
 	Mean op.Arg[[]float64] `op:"mean"`
 
 	// Not 0: left and right are exchanged. Default: 0.
@@ -298,10 +299,10 @@ type CropMirrorNormalize struct {
 	// Factor of the result. Default: 1.
 	Scale op.Arg[float64] `op:"scale"`
 
-	// What is added to the result. Default: 0.
+	// Number that is added to the result. Default: 0.
 	Shift float64 `op:"shift"`
 
-	// What is divided by: one value, or one a channel. Default: 1.
+	// Divisor: one value, or one for each channel. Default: 1.
 	Std op.Arg[[]float64] `op:"std"`
 }
 
@@ -309,7 +310,7 @@ type CropMirrorNormalize struct {
 type DumpImage struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Layout of the image; HWC is the only one. Default: "HWC".
+	// Layout of the image; only HWC is allowed. Default: "HWC".
 	InputLayout op.Arg[string] `op:"input_layout"`
 
 	// Part of the names of the files. Default: "".
@@ -328,19 +329,19 @@ type ElementExtract struct {
 type Erase struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Where the regions begin: one value an axis, region after region; 0 when it is empty. Default: .
+	// Where the regions begin: one value an axis, region after region; 0 if it is empty. Default: .
 	Anchor op.Arg[[]float64] `op:"anchor"`
 
-	// Axes that the values are for; negative ones count from the last. Default: 1 0.
+	// Axes of the values; negative numbers count from the last axis. Default: 1 0.
 	Axes []int `op:"axes"`
 
-	// The same by the letters of the layout; goes before axes. Default: "HW".
+	// The axes by the letters of the layout; overrides axes. Default: "HW".
 	AxisNames op.Arg[string] `op:"axis_names"`
 
 	// Anchors are centres instead of starts. Default: false.
 	CenteredAnchor bool `op:"centered_anchor"`
 
-	// What is written: one value for all channels or one each. Default: 0.
+	// Fill value: one for all channels, or one for each. Default: 0.
 	FillValue op.Arg[[]float64] `op:"fill_value"`
 
 	// Anchors and shapes are fractions of the extents. Default: false.
@@ -401,7 +402,7 @@ type FullLike struct {
 type GaussianBlur struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Output type: that of the input, the default, or float32.
+	// Output type: the input's type, which is the default, or float32.
 	DType tensor.DType `op:"dtype"`
 
 	// Standard deviation in pixels, for all axes or for each; 0 is (radius - 1) * 0.3 + 0.8. Default: 0.
@@ -416,8 +417,7 @@ type GaussianBlur struct {
 type GetProperty struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// What is asked for: "source_info", the file that a sample was read from, empty where there is none, or
-	// "layout". Required.
+	// The property: "source_info" (the file that a sample was read from, or an empty text) or "layout". Required.
 	Key string `op:"key"`
 }
 
@@ -462,7 +462,7 @@ type Hsv struct {
 type Hue struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Output type; by default that of the input.
+	// Output type; by default the input's type.
 	DType tensor.DType `op:"dtype"`
 
 	// Colour space of the images: RGB. Default: RGB.
@@ -488,13 +488,13 @@ type ImageDecoderSlice = DecodersImageSlice
 type LookupTable struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// What is taken for integers that are no key. Default: 0.
+	// Value for integers that are not a key. Default: 0.
 	DefaultValue float64 `op:"default_value"`
 
 	// Type of the output; values are converted as cast does. Default: float32.
 	DType tensor.DType `op:"dtype"`
 
-	// Keys, from 0 to 65535; of equal ones the last counts. Default: .
+	// Keys, from 0 to 65535; of equal keys the last counts. Default: .
 	Keys []int `op:"keys"`
 
 	// The older name of dtype. Deprecated: use dtype
@@ -508,13 +508,13 @@ type LookupTable struct {
 type MultiPaste struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Type of the output: uint8, int16, int32 or float32, by default that of the input.
+	// Type of the output: uint8, int16, int32 or float32; by default the input's type.
 	DType tensor.DType `op:"dtype"`
 
 	// Places in the batch of the pictures whose regions are put on the canvas.
 	InIds op.Arg[[]int] `op:"in_ids"`
 
-	// Height and width of the canvas; by default those of the pictures, which are all alike then.
+	// Height and width of the canvas; by default the size of the pictures, which must then all have one size.
 	OutputSize op.Arg[[]int] `op:"output_size"`
 
 	// Where regions begin in their pictures, by default at the corner, in pixels: a row of y and x for each
@@ -532,12 +532,11 @@ type MultiPaste struct {
 	// for each region.
 	OutAnchorsRel op.Arg[float64] `op:"out_anchors_rel"`
 
-	// Extents of the regions, by default what is left of the pictures, in pixels: a row of y and x for each
-	// region.
+	// Extents of the regions, by default the rest of the pictures, in pixels: a row of y and x for each region.
 	Shapes op.Arg[int] `op:"shapes"`
 
-	// Extents of the regions, by default what is left of the pictures, as parts of the extents: a row of y and x
-	// for each region.
+	// Extents of the regions, by default the rest of the pictures, as parts of the extents: a row of y and x for
+	// each region.
 	ShapesRel op.Arg[float64] `op:"shapes_rel"`
 }
 
@@ -545,32 +544,33 @@ type MultiPaste struct {
 type Normalize struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axes whose elements have mean and deviation in common, by default all, by number; a negative one counts
-	// from the end.
+	// Axes whose elements share one mean and deviation, by default all, by number; a negative number counts from
+	// the end.
 	Axes []int `op:"axes"`
 
-	// Axes whose elements have mean and deviation in common, by default all, by the letters of the layout.
+	// Axes whose elements share one mean and deviation, by default all, by the letters of the layout.
 	AxisNames string `op:"axis_names"`
 
-	// Whether mean and deviation are those of all samples of the batch. Default: false.
+	// Whether mean and deviation are computed from all samples of the batch. Default: false.
 	Batch bool `op:"batch"`
 
-	// What is taken from the number of elements before it divides, for a computed deviation. Default: 0.
+	// Number that is subtracted from the number of elements before the division, for a computed deviation.
+	// Default: 0.
 	Ddof int `op:"ddof"`
 
 	// Type of the output. Default: float32.
 	DType tensor.DType `op:"dtype"`
 
-	// What is added to the square of the deviation. Default: 0.
+	// Number that is added to the square of the deviation. Default: 0.
 	Epsilon float64 `op:"epsilon"`
 
 	// The mean, in place of the computed one.
 	Mean op.Arg[float64] `op:"mean"`
 
-	// What results are multiplied by. Default: 1.
+	// Factor of the results. Default: 1.
 	Scale op.Arg[float64] `op:"scale"`
 
-	// What is added to results. Default: 0.
+	// Number that is added to the results. Default: 0.
 	Shift float64 `op:"shift"`
 
 	// The standard deviation, in place of the computed one.
@@ -581,7 +581,7 @@ type Normalize struct {
 type OneHot struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Number of the new axis; -1 is behind all others. Default: -1.
+	// Number of the new axis; -1 puts it after all others. Default: -1.
 	Axis op.Arg[int] `op:"axis"`
 
 	// Letter of the new axis in the layout; without it there is no layout.
@@ -593,10 +593,10 @@ type OneHot struct {
 	// How many classes there are. Default: 0.
 	NumClasses int `op:"num_classes"`
 
-	// What is put elsewhere; for integers it is truncated. Default: 0.
+	// Value at all other places; for integers it is truncated. Default: 0.
 	OffValue float64 `op:"off_value"`
 
-	// What is put at the index; for integers it is truncated. Default: 1.
+	// Value at the index; for integers it is truncated. Default: 1.
 	OnValue op.Arg[float64] `op:"on_value"`
 }
 
@@ -618,7 +618,7 @@ type Ones struct {
 type OnesLike struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Type of the output; by default that of the input.
+	// Type of the output; by default the input's type.
 	DType tensor.DType `op:"dtype"`
 }
 
@@ -626,7 +626,7 @@ type OnesLike struct {
 type Pad struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axes to pad, by default all, by number; a negative one counts from the end.
+	// Axes to pad, by default all, by number; a negative number counts from the end.
 	Axes op.Arg[[]int] `op:"axes"`
 
 	// Axes to pad, by default all, by the letters of the layout.
@@ -635,11 +635,10 @@ type Pad struct {
 	// Alignments, one for all axes or one for each: extents become multiples of them.
 	Align op.Arg[[]int] `op:"align"`
 
-	// What is put behind the data; for integers it is truncated. Default: 0.
+	// Value of the padding; for integers it is truncated. Default: 0.
 	FillValue op.Arg[float64] `op:"fill_value"`
 
-	// Extents, one for all axes or one for each; a negative one is the largest of the batch, as all are when it
-	// is left out.
+	// Extents, one for all axes or one for each. A negative or omitted extent is the largest of the batch.
 	Shape op.Arg[[]int] `op:"shape"`
 }
 
@@ -673,10 +672,10 @@ type PeekImageShape struct {
 	// Type of the numbers: int32, uint32, int64, uint64, float32 or float64. Default: int64.
 	DType tensor.DType `op:"dtype"`
 
-	// Colour space that the channels are those of; ANY_DATA: what the file has. Default: RGB.
+	// Colour space of the output; ANY_DATA: as in the file. Default: RGB.
 	ImageType op.ImageType `op:"image_type"`
 
-	// Tells the shape of the image when it is turned as its EXIF orientation asks. Default: true.
+	// Whether to return the shape after the rotation that the EXIF orientation demands. Default: true.
 	AdjustOrientation op.Arg[bool] `op:"adjust_orientation"`
 }
 
@@ -684,8 +683,8 @@ type PeekImageShape struct {
 type PermuteBatch struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// For each sample of the output, its place in the batch of the input: as many as the batch has samples, or
-	// one number a sample. Required.
+	// For each sample of the output, its index in the input batch: one list for the batch, or one number a
+	// sample. Required.
 	Indices op.Arg[[]int] `op:"indices"`
 }
 
@@ -693,28 +692,29 @@ type PermuteBatch struct {
 type RandomBboxCrop struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Overlaps of which one is drawn, for window and boxes to reach. Default: 0.
+	// Overlaps; one of them is drawn, which window and boxes must reach. Default: 0.
 	Thresholds []float64 `op:"thresholds"`
 
 	// Overlap: "iou", over the union of window and box, or "overlap", over the box. Default: "iou".
 	ThresholdType op.Arg[string] `op:"threshold_type"`
 
-	// All boxes must reach the overlap, not one of them. Default: true.
+	// Whether all boxes must reach the overlap, not just one. Default: true.
 	AllBoxesAboveThreshold op.Arg[bool] `op:"all_boxes_above_threshold"`
 
-	// The whole image is one more outcome; not with crop_shape. Default: true.
+	// Whether the whole image is a possible outcome too; not with crop_shape. Default: true.
 	AllowNoCrop op.Arg[bool] `op:"allow_no_crop"`
 
-	// Windows that are drawn for one threshold. Default: 1.
+	// Number of windows that are drawn for one threshold. Default: 1.
 	NumAttempts op.Arg[int] `op:"num_attempts"`
 
-	// Windows that are drawn until the best of them is taken; by default one must be found. Default: -1.
+	// Number of windows that are drawn before the best of them is taken; by default a window must be found.
+	// Default: -1.
 	TotalNumAttempts op.Arg[int] `op:"total_num_attempts"`
 
 	// Range of the window's sides as a fraction of the image's. Default: 1 1.
 	Scaling []float64 `op:"scaling"`
 
-	// Range of x/y, or those of x/y, x/z and y/z; in pixels with input_shape. Default: 1 1.
+	// Range of x/y, or ranges of x/y, x/z and y/z; in pixels with input_shape. Default: 1 1.
 	AspectRatio []float64 `op:"aspect_ratio"`
 
 	// Size of the window in pixels, in place of scaling and aspect_ratio; input_shape is given too.
@@ -735,13 +735,13 @@ type RandomBboxCrop struct {
 	// Share of a box that must be in the window for it to stay; by default its centre must.
 	BboxPruneThreshold op.Arg[float64] `op:"bbox_prune_threshold"`
 
-	// Gives the numbers of the boxes that are left as one more output. Default: false.
+	// Whether the indices of the remaining boxes are an additional output. Default: false.
 	OutputBboxIndices bool `op:"output_bbox_indices"`
 
 	// Says nothing when the best window of those that were drawn is taken. Default: false.
 	Quiet bool `op:"quiet"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }
 
@@ -758,7 +758,7 @@ type RandomCropGenerator struct {
 	// Draws until the largest window that fits is taken. Default: 10.
 	NumAttempts op.Arg[int] `op:"num_attempts"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }
 
@@ -778,7 +778,7 @@ type RandomResizedCrop struct {
 	// Widens the filter along axes that shrink. Default: true.
 	Antialias op.Arg[bool] `op:"antialias"`
 
-	// Output type: that of the input, the default, or float32.
+	// Output type: the input's type, which is the default, or float32.
 	DType tensor.DType `op:"dtype"`
 
 	// Filter, unless mag_filter or min_filter say another. Default: INTERP_LINEAR.
@@ -799,7 +799,7 @@ type RandomResizedCrop struct {
 	// Height and width of the result; a single number is both. Required.
 	Size []int `op:"size"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }
 
@@ -810,17 +810,17 @@ type Reinterpret struct {
 	// New layout; without it the layout stays where the number of axes does.
 	Layout string `op:"layout"`
 
-	// New shape in parts of the old extents; a negative one takes what is left.
+	// New shape as fractions of the old extents; a negative extent takes the remaining elements.
 	RelShape op.Arg[[]float64] `op:"rel_shape"`
 
-	// New shape; a negative extent takes what is left.
+	// New shape; a negative extent takes the remaining elements.
 	Shape op.Arg[[]int] `op:"shape"`
 
 	// Which axis of the input gives each axis its extent, before rel_shape is applied; -1 is a new axis of extent
 	// 1.
 	SrcDims op.Arg[[]int] `op:"src_dims"`
 
-	// Type of the output; by default that of the input.
+	// Type of the output; by default the input's type.
 	DType tensor.DType `op:"dtype"`
 }
 
@@ -831,10 +831,10 @@ type Reshape struct {
 	// New layout; without it the layout stays where the number of axes does.
 	Layout string `op:"layout"`
 
-	// New shape in parts of the old extents; a negative one takes what is left.
+	// New shape as fractions of the old extents; a negative extent takes the remaining elements.
 	RelShape op.Arg[[]float64] `op:"rel_shape"`
 
-	// New shape; a negative extent takes what is left.
+	// New shape; a negative extent takes the remaining elements.
 	Shape op.Arg[[]int] `op:"shape"`
 
 	// Which axis of the input gives each axis its extent, before rel_shape is applied; -1 is a new axis of extent
@@ -849,7 +849,7 @@ type Resize struct {
 	// Largest extent of the result, for all axes or for each; 0 is no limit.
 	MaxSize []float64 `op:"max_size"`
 
-	// How sizes are met: "default" derives missing ones from the mean scale of the others, "stretch" keeps
+	// How sizes are used: "default" derives missing sizes from the mean scale of the others, "stretch" keeps
 	// missing extents, "not_larger" and "not_smaller" keep the aspect ratio within or beyond the size. Default:
 	// "default".
 	Mode op.Arg[string] `op:"mode"`
@@ -860,13 +860,13 @@ type Resize struct {
 	// Extent of the shortest axis; the aspect ratio is kept. Default: 0.
 	ResizeShorter op.Arg[float64] `op:"resize_shorter"`
 
-	// Width; 0 derives it, a negative one mirrors. Default: 0.
+	// Width; 0 derives it, a negative width mirrors. Default: 0.
 	ResizeX op.Arg[float64] `op:"resize_x"`
 
-	// Height; 0 derives it, a negative one mirrors. Default: 0.
+	// Height; 0 derives it, a negative height mirrors. Default: 0.
 	ResizeY op.Arg[float64] `op:"resize_y"`
 
-	// Depth of volumes; 0 derives it, a negative one mirrors. Default: 0.
+	// Depth of volumes; 0 derives it, a negative depth mirrors. Default: 0.
 	ResizeZ op.Arg[float64] `op:"resize_z"`
 
 	// End of the part that is resized, on each axis in the order of the layout; before roi_start it mirrors.
@@ -878,18 +878,18 @@ type Resize struct {
 	// Start of the part that is resized, on each axis in the order of the layout.
 	RoiStart op.Arg[[]float64] `op:"roi_start"`
 
-	// Extents of the result in the order of the layout, or one for all; 0 derives an extent, a negative one
+	// Extents of the result in the order of the layout, or one for all; 0 derives an extent, a negative extent
 	// mirrors.
 	Size op.Arg[[]float64] `op:"size"`
 
-	// Where a size had to be rounded, the part that is resized grows or shrinks by as much, so that the scale is
-	// that of the size asked for. Default: true.
+	// Whether the resized part grows or shrinks to match a rounded size, so that the scale equals the scale of
+	// the requested size. Default: true.
 	SubpixelScale op.Arg[bool] `op:"subpixel_scale"`
 
 	// Widens the filter along axes that shrink. Default: true.
 	Antialias op.Arg[bool] `op:"antialias"`
 
-	// Output type: that of the input, the default, or float32.
+	// Output type: the input's type, which is the default, or float32.
 	DType tensor.DType `op:"dtype"`
 
 	// Filter, unless mag_filter or min_filter say another. Default: INTERP_LINEAR.
@@ -921,7 +921,7 @@ type ResizeCropMirror struct {
 	// Largest extent of the result, for all axes or for each; 0 is no limit.
 	MaxSize []float64 `op:"max_size"`
 
-	// How sizes are met: "default" derives missing ones from the mean scale of the others, "stretch" keeps
+	// How sizes are used: "default" derives missing sizes from the mean scale of the others, "stretch" keeps
 	// missing extents, "not_larger" and "not_smaller" keep the aspect ratio within or beyond the size. Default:
 	// "default".
 	Mode op.Arg[string] `op:"mode"`
@@ -932,13 +932,13 @@ type ResizeCropMirror struct {
 	// Extent of the shortest axis; the aspect ratio is kept. Default: 0.
 	ResizeShorter op.Arg[float64] `op:"resize_shorter"`
 
-	// Width; 0 derives it, a negative one mirrors. Default: 0.
+	// Width; 0 derives it, a negative width mirrors. Default: 0.
 	ResizeX op.Arg[float64] `op:"resize_x"`
 
-	// Height; 0 derives it, a negative one mirrors. Default: 0.
+	// Height; 0 derives it, a negative height mirrors. Default: 0.
 	ResizeY op.Arg[float64] `op:"resize_y"`
 
-	// Depth of volumes; 0 derives it, a negative one mirrors. Default: 0.
+	// Depth of volumes; 0 derives it, a negative depth mirrors. Default: 0.
 	ResizeZ op.Arg[float64] `op:"resize_z"`
 
 	// End of the part that is resized, on each axis in the order of the layout; before roi_start it mirrors.
@@ -950,18 +950,18 @@ type ResizeCropMirror struct {
 	// Start of the part that is resized, on each axis in the order of the layout.
 	RoiStart op.Arg[[]float64] `op:"roi_start"`
 
-	// Extents of the result in the order of the layout, or one for all; 0 derives an extent, a negative one
+	// Extents of the result in the order of the layout, or one for all; 0 derives an extent, a negative extent
 	// mirrors.
 	Size op.Arg[[]float64] `op:"size"`
 
-	// Where a size had to be rounded, the part that is resized grows or shrinks by as much, so that the scale is
-	// that of the size asked for. Default: true.
+	// Whether the resized part grows or shrinks to match a rounded size, so that the scale equals the scale of
+	// the requested size. Default: true.
 	SubpixelScale op.Arg[bool] `op:"subpixel_scale"`
 
 	// Widens the filter along axes that shrink. Default: true.
 	Antialias op.Arg[bool] `op:"antialias"`
 
-	// Output type: that of the input, the default, or float32.
+	// Output type: the input's type, which is the default, or float32.
 	DType tensor.DType `op:"dtype"`
 
 	// Filter, unless mag_filter or min_filter say another. Default: INTERP_LINEAR.
@@ -999,7 +999,7 @@ type ResizeCropMirror struct {
 	// Where the window lies vertically: 0 at the top, 1 at the bottom. Default: 0.5.
 	CropPosY op.Arg[float64] `op:"crop_pos_y"`
 
-	// Where the window of a volume lies in depth, or that of a sequence in time: 0 at the front, 1 at the back.
+	// Where the window lies in the depth of a volume or in the time of a sequence: 0 at the front, 1 at the back.
 	// Default: 0.5.
 	CropPosZ op.Arg[float64] `op:"crop_pos_z"`
 
@@ -1029,7 +1029,7 @@ type RoiRandomCrop struct {
 	// Size of the image. Not together with an input.
 	InShape op.Arg[[]int] `op:"in_shape"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }
 
@@ -1037,10 +1037,10 @@ type RoiRandomCrop struct {
 type Rotate struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Type of the output: float32, by default that of the input, or any of the inputs' for float32.
+	// Type of the output: float32 or the input's type, which is the default; for float32 input any input type.
 	DType tensor.DType `op:"dtype"`
 
-	// What lies outside the input; by default what lies at its border.
+	// Value outside the input; by default the value at its border.
 	FillValue op.Arg[float64] `op:"fill_value"`
 
 	// INTERP_LINEAR or INTERP_NN. Default: INTERP_LINEAR.
@@ -1049,7 +1049,8 @@ type Rotate struct {
 	// The older name of dtype. Deprecated: use dtype
 	OutputDtype tensor.DType `op:"output_dtype"`
 
-	// Height and width of the output, depth before them for volumes; by default those of the input. Default: .
+	// Height and width of the output, for volumes preceded by the depth; by default the size of the input.
+	// Default: .
 	Size op.Arg[[]float64] `op:"size"`
 
 	// The angle in degrees, counterclockwise. Required.
@@ -1066,7 +1067,7 @@ type Rotate struct {
 type Saturation struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Output type; by default that of the input.
+	// Output type; by default the input's type.
 	DType tensor.DType `op:"dtype"`
 
 	// Colour space of the images: RGB. Default: RGB.
@@ -1099,11 +1100,10 @@ type Shapes struct {
 type Slice struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axes that the window is given for, in the order of its values; negative ones count from the last. Default:
-	// 1 0.
+	// Axes of the window, in the order of its values; negative numbers count from the last axis. Default: 1 0.
 	Axes op.Arg[[]int] `op:"axes"`
 
-	// The same by the letters of the layout; goes before axes. Default: "WH".
+	// The axes by the letters of the layout; overrides axes. Default: "WH".
 	AxisNames op.Arg[string] `op:"axis_names"`
 
 	// Whether the input anchor, when of floats, is relative to the extents. Default: true.
@@ -1118,7 +1118,7 @@ type Slice struct {
 	// The same relative to the extents.
 	RelStart op.Arg[[]float64] `op:"rel_start"`
 
-	// Element behind the last of the window on each axis; the default is the extent.
+	// End of the window on each axis: the element after its last; the default is the extent.
 	End op.Arg[[]int] `op:"end"`
 
 	// The same relative to the extents.
@@ -1134,16 +1134,16 @@ type Slice struct {
 	// "error".
 	OutOfBoundsPolicy op.Arg[string] `op:"out_of_bounds_policy"`
 
-	// Values of padded elements, one for all channels or one each. Default: 0.
+	// Values of padded elements: one for all channels, or one for each. Default: 0.
 	FillValues []float64 `op:"fill_values"`
 
 	// Ignored. Deprecated: it has no effect
 	ImageType op.Arg[op.ImageType] `op:"image_type"`
 
-	// The former name of dtype. Deprecated: use dtype
+	// The old name of dtype. Deprecated: use dtype
 	OutputDtype tensor.DType `op:"output_dtype"`
 
-	// Output type; by default that of the input.
+	// Output type; by default the input's type.
 	DType tensor.DType `op:"dtype"`
 }
 
@@ -1151,7 +1151,7 @@ type Slice struct {
 type Sphere struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// What lies outside the input. Default: 0.
+	// Value outside the input. Default: 0.
 	FillValue float64 `op:"fill_value"`
 
 	// INTERP_NN or INTERP_LINEAR. Default: INTERP_NN.
@@ -1165,7 +1165,7 @@ type Sphere struct {
 type Squeeze struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axes to remove, by number; one that the data do not have is left alone, as by DALI.
+	// Axes to remove, by number; an axis that the data lack is ignored, as in DALI.
 	Axes op.Arg[[]int] `op:"axes"`
 
 	// Axes to remove, by the letters of the layout.
@@ -1176,7 +1176,7 @@ type Squeeze struct {
 type Stack struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Number of the new axis; a negative one counts from the end of the output. Default: 0.
+	// Number of the new axis; a negative number counts from the end of the output. Default: 0.
 	Axis int `op:"axis"`
 
 	// Letter of the new axis in the layout; without it there is no layout.
@@ -1190,7 +1190,7 @@ type TensorResize struct {
 	// Widens the filter along axes that shrink. Default: true.
 	Antialias op.Arg[bool] `op:"antialias"`
 
-	// Output type: that of the input, the default, or float32.
+	// Output type: the input's type, which is the default, or float32.
 	DType tensor.DType `op:"dtype"`
 
 	// Filter, unless mag_filter or min_filter say another. Default: INTERP_LINEAR.
@@ -1208,12 +1208,12 @@ type TensorResize struct {
 	// Has no effect. Default: 0.
 	TempBufferHint int `op:"temp_buffer_hint"`
 
-	// Where a size had to be rounded: the point of the part that is resized which stays where it is, from 0 at
-	// its start to 1 at its end; for all axes or for each. Default: 0.5.
+	// If a size is rounded: the fixed point of the resized part, from 0 at its start to 1 at its end; for all
+	// axes or for each. Default: 0.5.
 	Alignment op.Arg[[]float64] `op:"alignment"`
 
-	// Axes that are resized, in the order of the other arguments; by default all. Negative ones count from the
-	// last.
+	// Axes to resize, in the order of the other arguments; by default all. Negative numbers count from the last
+	// axis.
 	Axes []int `op:"axes"`
 
 	// The same by the letters of the layout.
@@ -1243,7 +1243,7 @@ type TensorResize struct {
 	// Extent of each axis, or one for all; 0 derives it from the others.
 	Sizes op.Arg[[]float64] `op:"sizes"`
 
-	// Where a size had to be rounded, the part that is resized grows or shrinks by as much. Default: true.
+	// Whether the resized part grows or shrinks to match a rounded size. Default: true.
 	SubpixelScale op.Arg[bool] `op:"subpixel_scale"`
 }
 
@@ -1251,7 +1251,7 @@ type TensorResize struct {
 type Transpose struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Layout of the output, in place of any other.
+	// Layout of the output; it overrides every other layout.
 	OutputLayout string `op:"output_layout"`
 
 	// Which axis of the input each axis of the output is; without it the order is reversed.
@@ -1265,10 +1265,10 @@ type Transpose struct {
 type WarpAffine struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Type of the output: float32, by default that of the input, or any of the inputs' for float32.
+	// Type of the output: float32 or the input's type, which is the default; for float32 input any input type.
 	DType tensor.DType `op:"dtype"`
 
-	// What lies outside the input; by default what lies at its border.
+	// Value outside the input; by default the value at its border.
 	FillValue op.Arg[float64] `op:"fill_value"`
 
 	// INTERP_LINEAR or INTERP_NN. Default: INTERP_LINEAR.
@@ -1277,13 +1277,15 @@ type WarpAffine struct {
 	// The older name of dtype. Deprecated: use dtype
 	OutputDtype tensor.DType `op:"output_dtype"`
 
-	// Height and width of the output, depth before them for volumes; by default those of the input. Default: .
+	// Height and width of the output, for volumes preceded by the depth; by default the size of the input.
+	// Default: .
 	Size op.Arg[[]float64] `op:"size"`
 
-	// Whether the transform maps the output to the input; else the other way round. Default: true.
+	// Whether the transform maps the output to the input; otherwise it maps the input to the output. Default:
+	// true.
 	InverseMap op.Arg[bool] `op:"inverse_map"`
 
-	// The transform row by row: x and y, z behind them for volumes, and the offset. Default: .
+	// The transform row by row: x and y, then z for volumes, and the offset. Default: .
 	Matrix op.Arg[[]float64] `op:"matrix"`
 }
 
@@ -1309,7 +1311,7 @@ type Water struct {
 	// Where the cosine begins, in radians. Default: 0.
 	PhaseY float64 `op:"phase_y"`
 
-	// What lies outside the input. Default: 0.
+	// Value outside the input. Default: 0.
 	FillValue float64 `op:"fill_value"`
 
 	// INTERP_NN or INTERP_LINEAR. Default: INTERP_NN.
@@ -1337,6 +1339,6 @@ type Zeros struct {
 type ZerosLike struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Type of the output; by default that of the input.
+	// Type of the output; by default the input's type.
 	DType tensor.DType `op:"dtype"`
 }

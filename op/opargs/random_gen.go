@@ -23,7 +23,7 @@ type RandomBeta struct {
 	// Shape of a sample; by default a scalar. Not together with an input.
 	Shape op.Arg[[]int] `op:"shape"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }
 
@@ -31,13 +31,13 @@ type RandomBeta struct {
 type RandomChoice struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Probability of every choice; by default all are as likely.
+	// Probability of every choice; by default all are equally likely.
 	P op.Arg[[]float64] `op:"p"`
 
 	// Shape of a sample; by default a scalar. Not together with an input.
 	Shape op.Arg[[]int] `op:"shape"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }
 
@@ -54,7 +54,7 @@ type RandomCoinFlip struct {
 	// Shape of a sample; by default a scalar. Not together with an input.
 	Shape op.Arg[[]int] `op:"shape"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }
 
@@ -74,7 +74,7 @@ type RandomNormal struct {
 	// Shape of a sample; by default a scalar. Not together with an input.
 	Shape op.Arg[[]int] `op:"shape"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }
 
@@ -82,10 +82,10 @@ type RandomNormal struct {
 type RandomUniform struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// First number and the one after the last. Default: -1 1.
+	// First number, and the number after the last. Default: -1 1.
 	Range op.Arg[[]float64] `op:"range"`
 
-	// The values to choose from, all as likely; range is not used then.
+	// The values to choose from, all equally likely. If they are given, range is not used.
 	Values op.Arg[[]float64] `op:"values"`
 
 	// Output type: float32, the default, float64 or an integer, to which numbers are rounded.
@@ -94,6 +94,6 @@ type RandomUniform struct {
 	// Shape of a sample; by default a scalar. Not together with an input.
 	Shape op.Arg[[]int] `op:"shape"`
 
-	// Seed of this operator; -1: that of the pipeline. Default: -1.
+	// Seed of this operator; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 }

@@ -33,16 +33,16 @@ type ReadersFile struct {
 	// Patterns tell upper from lower case. Default: false.
 	CaseSensitiveFilter bool `op:"case_sensitive_filter"`
 
-	// Each epoch comes in an order of its own instead of that of the data set. Default: false.
+	// Whether each epoch comes in its own random order instead of the order of the data set. Default: false.
 	RandomShuffle bool `op:"random_shuffle"`
 
-	// Seed of the order; -1: that of the pipeline. Default: -1.
+	// Seed of the order; -1: the pipeline's seed. Default: -1.
 	Seed op.Arg[int] `op:"seed"`
 
 	// Each epoch comes in an order of its own, in DALI by shuffling the whole list. Default: false.
 	ShuffleAfterEpoch bool `op:"shuffle_after_epoch"`
 
-	// Seed of shuffle_after_epoch; by default 524287 in DALI's mode, else that of the reader.
+	// Seed of shuffle_after_epoch; by default 524287 in DALI's mode, else the reader's seed.
 	ShuffleAfterEpochSeed op.Arg[int] `op:"shuffle_after_epoch_seed"`
 
 	// Number of parts that the data set is cut into, for as many pipelines. Default: 1.
@@ -58,8 +58,8 @@ type ReadersFile struct {
 	// false.
 	PadLastBatch bool `op:"pad_last_batch"`
 
-	// Samples that DALI's shuffle picks from. Without DALI's mode all samples are shuffled, whatever it says.
-	// Default: 1024.
+	// Number of samples that DALI's shuffle picks from. Outside DALI's mode all samples are shuffled, for any
+	// value. Default: 1024.
 	InitialFill op.Arg[int] `op:"initial_fill"`
 
 	// Batches that DALI's reader reads ahead; no effect: Options.ReadAheadBytes bounds what is read ahead.

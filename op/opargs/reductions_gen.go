@@ -10,7 +10,7 @@ import (
 type ReductionsMax struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axes to fold, by default all, by number; a negative one counts from the end.
+	// Axes to fold, by default all, by number; a negative number counts from the end.
 	Axes []int `op:"axes"`
 
 	// Axes to fold, by default all, by the letters of the layout.
@@ -24,7 +24,7 @@ type ReductionsMax struct {
 type ReductionsMean struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axes to fold, by default all, by number; a negative one counts from the end.
+	// Axes to fold, by default all, by number; a negative number counts from the end.
 	Axes []int `op:"axes"`
 
 	// Axes to fold, by default all, by the letters of the layout.
@@ -42,7 +42,7 @@ type ReductionsMean struct {
 type ReductionsMeanSquare struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axes to fold, by default all, by number; a negative one counts from the end.
+	// Axes to fold, by default all, by number; a negative number counts from the end.
 	Axes []int `op:"axes"`
 
 	// Axes to fold, by default all, by the letters of the layout.
@@ -60,7 +60,7 @@ type ReductionsMeanSquare struct {
 type ReductionsMin struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axes to fold, by default all, by number; a negative one counts from the end.
+	// Axes to fold, by default all, by number; a negative number counts from the end.
 	Axes []int `op:"axes"`
 
 	// Axes to fold, by default all, by the letters of the layout.
@@ -74,7 +74,7 @@ type ReductionsMin struct {
 type ReductionsRms struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axes to fold, by default all, by number; a negative one counts from the end.
+	// Axes to fold, by default all, by number; a negative number counts from the end.
 	Axes []int `op:"axes"`
 
 	// Axes to fold, by default all, by the letters of the layout.
@@ -92,7 +92,7 @@ type ReductionsRms struct {
 type ReductionsStdDev struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axes to fold, by default all, by number; a negative one counts from the end.
+	// Axes to fold, by default all, by number; a negative number counts from the end.
 	Axes []int `op:"axes"`
 
 	// Axes to fold, by default all, by the letters of the layout.
@@ -101,7 +101,7 @@ type ReductionsStdDev struct {
 	// Whether folded axes stay, with extent 1. Default: false.
 	KeepDims bool `op:"keep_dims"`
 
-	// What is taken from the number of elements before it divides. Default: 0.
+	// Number that is subtracted from the number of elements before the division. Default: 0.
 	Ddof int `op:"ddof"`
 }
 
@@ -109,7 +109,7 @@ type ReductionsStdDev struct {
 type ReductionsSum struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axes to fold, by default all, by number; a negative one counts from the end.
+	// Axes to fold, by default all, by number; a negative number counts from the end.
 	Axes []int `op:"axes"`
 
 	// Axes to fold, by default all, by the letters of the layout.
@@ -127,7 +127,7 @@ type ReductionsSum struct {
 type ReductionsVariance struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Axes to fold, by default all, by number; a negative one counts from the end.
+	// Axes to fold, by default all, by number; a negative number counts from the end.
 	Axes []int `op:"axes"`
 
 	// Axes to fold, by default all, by the letters of the layout.
@@ -136,6 +136,6 @@ type ReductionsVariance struct {
 	// Whether folded axes stay, with extent 1. Default: false.
 	KeepDims bool `op:"keep_dims"`
 
-	// What is taken from the number of elements before it divides. Default: 0.
+	// Number that is subtracted from the number of elements before the division. Default: 0.
 	Ddof int `op:"ddof"`
 }

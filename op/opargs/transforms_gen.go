@@ -18,7 +18,7 @@ type TransformsCombine struct {
 type TransformsCrop struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// Whether start and end of a box are swapped where the end is the smaller one; else that mirrors. Default:
+	// Whether start and end of a box are swapped if the end is smaller; otherwise such a box mirrors. Default:
 	// false.
 	Absolute bool `op:"absolute"`
 
@@ -42,11 +42,11 @@ type TransformsCrop struct {
 type TransformsRotation struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// The angle in degrees: counterclockwise where the vertical axis points up and, in space, for who sees the
-	// axis come towards him. Required.
+	// The angle in degrees: counterclockwise if the vertical axis points up, and in space if the axis points
+	// towards the viewer. Required.
 	Angle op.Arg[float64] `op:"angle"`
 
-	// The axis to turn around, of any length; with it the transform has 3 dimensions, not 2.
+	// The axis to turn around, of any length. If it is given, the transform has 3 dimensions, not 2.
 	Axis op.Arg[[]float64] `op:"axis"`
 
 	// The point that stays where it is, by default the origin.
@@ -63,7 +63,7 @@ type TransformsScale struct {
 	// The point that stays where it is, by default the origin.
 	Center op.Arg[[]float64] `op:"center"`
 
-	// The number of dimensions, where one scale is that of all.
+	// The number of dimensions, if one scale is given for all.
 	Ndim op.Arg[int] `op:"ndim"`
 
 	// The scale of each dimension, or one for all. Required.
@@ -83,7 +83,7 @@ type TransformsShear struct {
 	// The point that stays where it is, by default the origin.
 	Center op.Arg[[]float64] `op:"center"`
 
-	// What stands beside the diagonal of the matrix, row by row: 2 values in the plane, 6 in space.
+	// Elements beside the diagonal of the matrix, row by row: 2 values in the plane, 6 in space.
 	Shear op.Arg[[]float64] `op:"shear"`
 
 	// Whether the transform of the input is applied last, not first. Default: false.
@@ -94,7 +94,7 @@ type TransformsShear struct {
 type TransformsTranslation struct {
 	Name string `op:",name"` // of the node; random numbers are keyed by it
 
-	// How far points are moved in each dimension; their number is that of the dimensions. Required.
+	// How far points move in each dimension: one number for each dimension. Required.
 	Offset op.Arg[[]float64] `op:"offset"`
 
 	// Whether the transform of the input is applied last, not first. Default: false.

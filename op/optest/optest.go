@@ -15,13 +15,13 @@ import (
 type Case struct {
 	Op   string
 	Args any // op.Args or a struct of op/opargs; a Samples value is an argument per sample
-	// Inputs are the samples of each input; the dtype and layout are those of the
-	// first sample, dimensions are known from the data unless Static is set.
+	// Inputs are the samples of each input; the first sample gives dtype and layout. Dimensions are
+	// known only from the data unless Static is set.
 	Inputs [][]tensor.Tensor
 	Static bool
 	Count  int // of samples, for operators without inputs
 	Seed   uint64
-	Keyer  rng.Keyer // instead of that of Seed
+	Keyer  rng.Keyer // replaces the Keyer of Seed
 	First  int64     // stream position of the first sample
 	Block  int       // samples a block; 0: all in one
 }
@@ -32,14 +32,14 @@ type Samples []tensor.Tensor
 // OpValue implements op.Value.
 func (Samples) OpValue() {}
 
-// Result is what an operator gave.
+// Result is the result of an operator.
 type Result struct {
 	Specs   []tensor.Spec
 	Outputs [][]tensor.Tensor // [output][sample]
 	Errors  map[int]error     // of samples
 }
 
-// Runner is an operator that can be run again and again; a steady state allocates nothing.
+// Runner is an operator that can be run repeatedly; a steady state allocates nothing.
 type Runner struct {
 	kernel op.Kernel
 	block  op.Block
@@ -51,7 +51,7 @@ type Runner struct {
 	local  any
 }
 
-// memory keeps what it gave from run to run.
+// memory reuses its blocks from run to run.
 type memory struct {
 	first   int
 	outputs map[[2]int][]byte
@@ -73,7 +73,7 @@ func (m *memory) Scratch(size int) []byte {
 	}
 	b := m.scratch[m.used][:size]
 	for i := range b {
-		b[i] = 0xa5 // contents are undefined: show who relies on them
+		b[i] = 0xa5 // undefined contents: shows code that relies on them
 	}
 	m.used++
 	return b
@@ -189,8 +189,8 @@ func (r *Runner) Run() error {
 	return nil
 }
 
-// Region returns what the operator reads of an image of that size, its first sample;
-// ok is false where it does not say. It is to be called after Run.
+// Region returns the part that the operator reads of an image of the given size, its first sample.
+// ok is false if the operator does not know. Call Region after Run.
 func (r *Runner) Region(height, width int) (region op.Region, ok bool) {
 	k, ok := r.kernel.(op.Regional)
 	if !ok {

@@ -9,11 +9,11 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name:    "batch_permutation",
-		Doc:     "Draws a permutation of the samples of a batch, for permute_batch: each sample is a number of one.",
+		Doc:     "Draws a permutation of the samples of a batch, for permute_batch: each sample holds one number.",
 		Outputs: []op.Port{{Name: "indices", Doc: "int32 scalars"}},
 		Params: []op.Parameter{
-			{Name: "allow_repetitions", Type: op.Bool, Default: false, Doc: "Draws every number by itself, so that some come twice and others not at all."},
-			{Name: "no_fixed_points", Type: op.Bool, Default: false, Doc: "No sample has its own number, but in batches of one."},
+			{Name: "allow_repetitions", Type: op.Bool, Default: false, Doc: "Whether every number is drawn independently, so that some numbers repeat and others are missing."},
+			{Name: "no_fixed_points", Type: op.Bool, Default: false, Doc: "Whether no sample has its own index, except in batches of one."},
 			seedParam,
 		},
 		Random: true,

@@ -2,8 +2,8 @@ package random
 
 import "strings"
 
-// box is a part of an image of two or three axes, in the order x, y, z; what is
-// beyond the axes is 0.
+// box is a part of an image of two or three axes, in the order x, y, z; coordinates of missing axes
+// are 0.
 type box struct{ lo, hi [3]float32 }
 
 func (b *box) volume(axes int) float32 {
@@ -26,7 +26,7 @@ func (b *box) common(o *box, axes int) float32 {
 	return both.volume(axes)
 }
 
-// overUnion is the volume that two boxes share over that of both together.
+// overUnion returns the shared volume of two boxes divided by the volume of their union.
 func (b *box) overUnion(o *box, axes int) float32 {
 	shared := b.common(o, axes)
 	if shared == 0 {
@@ -56,15 +56,15 @@ func (b *box) within(o *box, axes int) box {
 	return r
 }
 
-// boxForm says where a row of coordinates has what: x, y and z are beginnings, X,
-// Y and Z ends, W, H and D lengths.
+// boxForm gives the meaning of each place in a row of coordinates: x, y and z are beginnings, X, Y
+// and Z ends, W, H and D lengths.
 type boxForm struct {
 	begin, end [3]int
 	lengths    bool
 }
 
-// parseForm reads a layout such as "xyXY" or "yxHW"; ok is false for what is none
-// of so many axes.
+// parseForm reads a layout such as "xyXY" or "yxHW"; ok is false if it is not a layout of the given
+// number of axes.
 func parseForm(layout string, axes int) (f boxForm, ok bool) {
 	if len(layout) != 2*axes {
 		return f, false

@@ -12,14 +12,13 @@ type span struct{ lo, hi float32 }
 
 func (s span) has(v float32) bool { return v >= s.lo && v <= s.hi }
 
-// boxSearch draws windows until one agrees with the boxes of an image. Its rules
-// are those of DALI: a threshold is drawn, which the overlap of window and boxes
-// must reach, and windows are drawn as often as attempts says; the last one that
-// reaches it is taken if any box is left in it. Else the next threshold is drawn,
-// until total windows have been; then the best one is taken.
+// boxSearch draws windows until one agrees with the boxes of an image. Its rules are as in DALI. It
+// draws a threshold, which the overlap of window and boxes must reach, and then attempts windows.
+// It takes the last window that reaches the threshold if any box is left in it. Otherwise it draws
+// the next threshold. After total windows it takes the best one.
 type boxSearch struct {
 	thresholds []float32
-	noCrop     bool // the whole image is one more outcome of the draw of a threshold
+	noCrop     bool // the draw of a threshold may also choose the whole image
 	ratios     []span
 	scale      span
 	attempts   int
@@ -70,7 +69,7 @@ func (q *boxSearch) find(words libstdcxx.Words, boxes []box, axes int, f *frame,
 				continue
 			}
 			overlap := q.overlap(&relative, boxes, axes)
-			reached := overlap >= threshold || len(boxes) == 0 // none contradicts the threshold
+			reached := overlap >= threshold || len(boxes) == 0 // without boxes every threshold is reached
 			if overlap <= best && !reached {
 				continue
 			}
@@ -98,8 +97,8 @@ func (w *window) whole(boxes []box, axes int) {
 	}
 }
 
-// draw returns a window as it is given to the consumer and as a part of the image;
-// ok is false where its aspect ratio is not allowed.
+// draw returns a window in the form of the outputs and as a part of the image. ok is false if its
+// aspect ratio is not allowed.
 func (q *boxSearch) draw(words libstdcxx.Words, axes int, f *frame) (crop, relative box, ok bool) {
 	if f.crop != [3]int{} {
 		for d := range axes {
@@ -118,7 +117,7 @@ func (q *boxSearch) draw(words libstdcxx.Words, axes int, f *frame) (crop, relat
 	for d := range axes {
 		lengths[d] = words.UniformReal(q.scale.lo, q.scale.hi)
 	}
-	pixels := lengths // what ratios compare: pixels if the image has a size
+	pixels := lengths // aspect ratios compare pixels if the image has a size
 	sized := f.image != [3]int{}
 	if sized {
 		for d := range axes {
@@ -160,8 +159,9 @@ func (q *boxSearch) fixesRatio(axes int) bool {
 	return false
 }
 
-// shuffledAxes returns the axes in the order in which std::shuffle puts them with the words that come
-// next. It works on a copy of the stream, so that the corner of the window takes the same words.
+// shuffledAxes returns the axes in the order in which std::shuffle puts them with the words that
+// come next. It works on a copy of the stream, so that the corner of the window takes the same
+// words.
 func shuffledAxes(words libstdcxx.Words, axes int) [3]int {
 	ahead := *words.Philox
 	words.Philox = &ahead
@@ -177,9 +177,9 @@ func shuffledAxes(words libstdcxx.Words, axes int) [3]int {
 	return order
 }
 
-// fixRatios makes ratios of which one value alone is allowed that value, and keeps the longest axis.
-// It goes through the axes in an order by chance. Each pair makes its second axis fit the first, so
-// that the order decides which axis keeps its length, and how the others are rounded.
+// fixRatios makes ratios of which one value alone is allowed that value, and keeps the longest
+// axis. It goes through the axes in an order by chance. Each pair makes its second axis fit the
+// first, so that the order decides which axis keeps its length, and how the others are rounded.
 func (q *boxSearch) fixRatios(words libstdcxx.Words, lengths *[3]float32, axes int) {
 	order := shuffledAxes(words, axes)
 	longest := max(lengths[0], lengths[1], lengths[2])
@@ -190,7 +190,7 @@ func (q *boxSearch) fixRatios(words libstdcxx.Words, lengths *[3]float32, axes i
 			if r.lo != r.hi {
 				continue
 			}
-			factor := r.lo // of x by y: what makes x of y
+			factor := r.lo // x/y: the factor from y to x
 			if i < j {
 				factor = float32(1 / float64(r.lo))
 			}
@@ -206,7 +206,8 @@ func (q *boxSearch) fixRatios(words libstdcxx.Words, lengths *[3]float32, axes i
 }
 
 // ratiosAllowed reports whether all ratios are in their ranges. A ratio of which one value alone is
-// allowed must be that value to the bit: one that rounding has moved counts as a window without success.
+// allowed must be that value to the bit: one that rounding has moved counts as a window without
+// success.
 func (q *boxSearch) ratiosAllowed(lengths *[3]float32, axes int) bool {
 	for i := range axes {
 		for j := i + 1; j < axes; j++ {

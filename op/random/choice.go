@@ -14,14 +14,14 @@ import (
 func init() {
 	op.Register(op.Schema{
 		Name: "choice", Module: []string{"random"},
-		Doc: "Chooses from what the input has along its first axis, or from the numbers below it where it is a scalar.",
+		Doc: "Chooses from the input's elements along its first axis. If the input is a scalar n, chooses from the numbers below n.",
 		Inputs: []op.Port{
 			{Name: "a", Doc: "a number of choices, an integer, or a tensor of choices"},
 			shapeLike(),
 		},
 		Outputs: []op.Port{{Name: "chosen", Doc: "choices"}},
 		Params: distributionParams(
-			op.Parameter{Name: "p", Type: op.Floats, PerSample: true, Doc: "Probability of every choice; by default all are as likely."},
+			op.Parameter{Name: "p", Type: op.Floats, PerSample: true, Doc: "Probability of every choice; by default all are equally likely."},
 		),
 		Random: true,
 		New: func(c *op.Config) (op.Kernel, error) {
@@ -159,7 +159,7 @@ func (d *indices) next(w *worker) int {
 	return d.weighted.Next(w.source)
 }
 
-// distribution returns that of a sample with n choices.
+// distribution returns the distribution of a sample with n choices.
 func (k *choice) distribution(b *op.Block, s, n int, w *worker) (indices, error) {
 	if !k.weighted {
 		return indices{count: int32(n)}, nil

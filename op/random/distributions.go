@@ -17,8 +17,8 @@ func init() {
 		Inputs:  []op.Port{shapeLike()},
 		Outputs: []op.Port{{Name: "numbers", Doc: "numbers"}},
 		Params: distributionParams(
-			op.Parameter{Name: "range", Type: op.Floats, Default: []float64{-1, 1}, PerSample: true, Doc: "First number and the one after the last."},
-			op.Parameter{Name: "values", Type: op.Floats, PerSample: true, Doc: "The values to choose from, all as likely; range is not used then."},
+			op.Parameter{Name: "range", Type: op.Floats, Default: []float64{-1, 1}, PerSample: true, Doc: "First number, and the number after the last."},
+			op.Parameter{Name: "values", Type: op.Floats, PerSample: true, Doc: "The values to choose from, all equally likely. If they are given, range is not used."},
 			op.Parameter{Name: "dtype", Type: op.DType, Doc: "Output type: float32, the default, float64 or an integer, to which numbers are rounded."},
 		),
 		Random: true,
@@ -236,9 +236,9 @@ func fillBeta[T interface{ float32 | float64 }](out tensor.Tensor, stream rng.Ph
 		if !small {
 			return x / (x + y)
 		}
-		// Gammas of small parameters have most of their numbers next to 0: they are
-		// products of larger ones with powers of uniform numbers, of which the larger
-		// power becomes 1.
+		// Gamma distributions with small parameters have most of their numbers near 0. Such numbers are
+		// products of larger gamma numbers and powers of uniform numbers; both are scaled so that the
+		// larger power is 1.
 		lx, ly := T(-libstdcxx.Exponential(w.source, T(1))*ratio), -libstdcxx.Exponential(w.source, T(1))
 		if lx < ly {
 			x *= T(math.Exp(float64((lx - ly) / beta)))

@@ -6,9 +6,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// limit returns an end of the range of numbers of type d. That of integers is
-// one of their own, converted as DALI does: without its fraction, and what is
-// out of the type wraps around.
+// limit returns an end of the range of numbers of type d. The end for an integer type is an
+// integer, converted as in DALI: the fraction is dropped, and numbers outside the type wrap around.
 func limit(d tensor.DType, v float64) float64 {
 	if !d.IsInteger() {
 		return v
@@ -36,8 +35,8 @@ func limit(d tensor.DType, v float64) float64 {
 	return float64(i)
 }
 
-// truncated converts v to an integer of 64 bits or 32 as the processor does: what
-// does not fit is the smallest.
+// truncated converts v to an integer of 64 or 32 bits as the processor does: a number that does not
+// fit becomes the smallest integer.
 func truncated(v float64, bits64 bool) int64 {
 	smallest, end := int64(math.MinInt32), float64(1<<31)
 	if bits64 {

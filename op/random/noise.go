@@ -175,10 +175,10 @@ func init() {
 		Outputs: []op.Port{{Name: "noisy", Doc: "tensors as the input"}},
 		Params: []op.Parameter{
 			{Name: "prob", Type: op.Float, Default: 0.05, PerSample: true, Doc: "Probability that a pixel is set."},
-			{Name: "salt_vs_pepper", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Probability that what is set becomes white."},
+			{Name: "salt_vs_pepper", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Probability that a pixel that is set becomes white."},
 			{Name: "salt_val", Type: op.Float, PerSample: true, Doc: "White: by default the largest integer, or 1."},
 			{Name: "pepper_val", Type: op.Float, PerSample: true, Doc: "Black: by default the least integer, or -1."},
-			{Name: "per_channel", Type: op.Bool, Default: false, Doc: "Draws for every channel by itself, not for the pixel as a whole."},
+			{Name: "per_channel", Type: op.Bool, Default: false, Doc: "Whether to draw for every channel separately, not for the whole pixel."},
 			seedParam,
 		},
 		Random: true,
@@ -219,7 +219,7 @@ func probability(p *op.Scalar[float64], name string, b *op.Block, s int) (float3
 	return float32(v), err
 }
 
-// shade returns the value of what is set, def where none was given.
+// shade returns the value of pixels that are set, or def if none was given.
 func shade[T value](c *op.Config, name string, p *op.Scalar[float64], b *op.Block, s int, def T) (T, error) {
 	if !c.Has(name) {
 		return def, nil
@@ -283,11 +283,11 @@ func season[T value](k *saltAndPepper, b *op.Block, s int) error {
 func init() {
 	op.Register(op.Schema{
 		Name: "shot", Module: noiseModule,
-		Doc:     "Replaces values by numbers of a Poisson distribution with that mean, as light that comes in few photons does.",
+		Doc:     "Replaces values by numbers of a Poisson distribution with the value as mean, like light of few photons.",
 		Inputs:  []op.Port{noiseInput()},
 		Outputs: []op.Port{{Name: "noisy", Doc: "tensors as the input"}},
 		Params: []op.Parameter{
-			{Name: "factor", Type: op.Float, Default: 20.0, PerSample: true, Doc: "How much a photon makes: the larger, the more noise. With 0 or less everything becomes 0."},
+			{Name: "factor", Type: op.Float, Default: 20.0, PerSample: true, Doc: "Value of one photon: larger values give more noise. With 0 or less all results are 0."},
 			seedParam,
 		},
 		Random:    true,
@@ -333,7 +333,7 @@ func countPhotons[T value](k *shot, b *op.Block, s int, w *worker) error {
 	inverse := 1 / factor
 	for e := range out {
 		mean := float64(max(0, float32(in[e])*inverse))
-		if !(mean <= math.MaxUint32) { // of which no count fits, so that none would ever be drawn
+		if !(mean <= math.MaxUint32) { // no count of such a mean fits, so the draw would never end
 			return &errs.Error{Kind: errs.Invalid, Op: "noise.shot", Subject: fmt.Sprintf("element %d", e), Want: "a number, at most 2^32 times the factor", Got: fmt.Sprint(in[e])}
 		}
 		w.philox = rng.Element(stream, e)

@@ -1,11 +1,10 @@
-// Package random holds the operators that draw numbers. Every sample has a stream
-// of its own, keyed by seed, stream position and the node's name, so that nothing
-// but these decides what is drawn. Element e of a sample draws from word 257*e of
-// the stream on; operators that draw something as a whole, windows and choices of
-// tensors, take the words one after the other.
+// Package random holds the operators that draw numbers. Every sample has its own stream, keyed by
+// seed, stream position and the node's name, and only these decide its numbers. Element e of a
+// sample draws from word 257*e of the stream on; operators that draw one result for the whole
+// sample, such as windows and choices of tensors, take the words one after the other.
 //
-// Numbers and the arithmetic behind them are those of DALI: with DALI's streams
-// the operators give its values (docs/numerics.md).
+// Numbers and their arithmetic follow DALI: with DALI's streams the operators give DALI's values
+// (docs/numerics.md).
 package random
 
 import (
@@ -19,9 +18,10 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-var seedParam = op.Parameter{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of this operator; -1: that of the pipeline."}
+var seedParam = op.Parameter{Name: "seed", Type: op.Int, Default: -1, Doc: "Seed of this operator; -1: the pipeline's seed."}
 
-// distributionParams are those of operators that fill a shape, after their own.
+// distributionParams returns the parameters of operators that fill a shape, after their own
+// parameters.
 func distributionParams(more ...op.Parameter) []op.Parameter {
 	return append(more,
 		op.Parameter{Name: "shape", Type: op.Ints, PerSample: true, Doc: "Shape of a sample; by default a scalar. Not together with an input."},
@@ -34,14 +34,14 @@ func shapeLike() op.Port {
 	return op.Port{Name: "shape_like", Doc: "tensors whose shape the samples take", Optional: true}
 }
 
-// extent says what shape samples have: that of an input, of the argument, or none.
+// extent gives the shape of samples: from an input, from the argument, or a scalar.
 type extent struct {
 	input int // or -1
 	list  op.Vector[int]
 	given bool
 }
 
-// newExtent reads the argument; the input at that place, if there is one, gives the shape instead.
+// newExtent reads the argument. If the input at the given index exists, it gives the shape instead.
 func newExtent(c *op.Config, input int) (extent, error) {
 	e := extent{input: -1, list: op.GetVector[int](c, "shape"), given: c.Has("shape")}
 	if c.Inputs > input {
@@ -58,7 +58,7 @@ func newExtent(c *op.Config, input int) (extent, error) {
 	return e, nil
 }
 
-// infer returns the shape as far as it is known before the data, nil if not even its rank.
+// infer returns the known part of the shape before the data, or nil if not even its rank is known.
 func (e *extent) infer(in []tensor.Spec) tensor.Shape {
 	if e.input >= 0 {
 		return in[e.input].Shape
@@ -86,7 +86,7 @@ func (e *extent) at(b *op.Block, s int, buf *[]int) (tensor.Shape, error) {
 // numbers are the types that most operators give.
 var numbers = []tensor.DType{tensor.Uint8, tensor.Int8, tensor.Uint16, tensor.Int16, tensor.Uint32, tensor.Int32, tensor.Uint64, tensor.Int64, tensor.Float32}
 
-// dtypeOf returns the output type, def when none was given.
+// dtypeOf returns the output type, or def if none was given.
 func dtypeOf(c *op.Config, def tensor.DType, allowed ...tensor.DType) (tensor.DType, error) {
 	d := op.Get[tensor.DType](c, "dtype")
 	if d == tensor.Invalid {
@@ -107,7 +107,7 @@ func wide(d tensor.DType) bool {
 	return false
 }
 
-// worker is what a worker keeps for an operator.
+// worker is a worker's state for an operator.
 type worker struct {
 	philox  rng.Philox
 	floats  []float64

@@ -14,7 +14,7 @@ func init() {
 	op.Register(op.Schema{
 		Name: "random_bbox_crop",
 		Doc: "Draws a window of an image that agrees with its boxes: each must lie in it by a share that is drawn from thresholds. " +
-			"Boxes that are not in the window are dropped, the others told in its coordinates. A search that finds nothing is an error, where DALI never returns.",
+			"Boxes outside the window are dropped; the others are given in the window's coordinates. A search that finds no window is an error; DALI never returns then.",
 		Inputs: []op.Port{
 			{Name: "boxes", Doc: "one box a row, in coordinates from 0 to 1", DTypes: []tensor.DType{tensor.Float32}},
 			{Name: "labels", Doc: "one label, or row of labels, a box", Optional: true},
@@ -23,25 +23,25 @@ func init() {
 			{Name: "anchor", Doc: "corner of the window, x first; in pixels with crop_shape, else from 0 to 1"},
 			{Name: "extent", Doc: "size of the window, likewise"},
 			{Name: "kept", Doc: "boxes that are left, in coordinates of the window"},
-			{Name: "kept_labels", Doc: "their labels, or where there are none their numbers"},
+			{Name: "kept_labels", Doc: "their labels, or their indices if there are no labels"},
 			{Name: "indices", Doc: "their numbers, with output_bbox_indices"},
 		},
 		Params: []op.Parameter{
-			{Name: "thresholds", Type: op.Floats, Default: []float64{0}, Doc: "Overlaps of which one is drawn, for window and boxes to reach."},
+			{Name: "thresholds", Type: op.Floats, Default: []float64{0}, Doc: "Overlaps; one of them is drawn, which window and boxes must reach."},
 			{Name: "threshold_type", Type: op.String, Default: "iou", Doc: `Overlap: "iou", over the union of window and box, or "overlap", over the box.`},
-			{Name: "all_boxes_above_threshold", Type: op.Bool, Default: true, Doc: "All boxes must reach the overlap, not one of them."},
-			{Name: "allow_no_crop", Type: op.Bool, Default: true, Doc: "The whole image is one more outcome; not with crop_shape."},
-			{Name: "num_attempts", Type: op.Int, Default: 1, Doc: "Windows that are drawn for one threshold."},
-			{Name: "total_num_attempts", Type: op.Int, Default: -1, Doc: "Windows that are drawn until the best of them is taken; by default one must be found."},
+			{Name: "all_boxes_above_threshold", Type: op.Bool, Default: true, Doc: "Whether all boxes must reach the overlap, not just one."},
+			{Name: "allow_no_crop", Type: op.Bool, Default: true, Doc: "Whether the whole image is a possible outcome too; not with crop_shape."},
+			{Name: "num_attempts", Type: op.Int, Default: 1, Doc: "Number of windows that are drawn for one threshold."},
+			{Name: "total_num_attempts", Type: op.Int, Default: -1, Doc: "Number of windows that are drawn before the best of them is taken; by default a window must be found."},
 			{Name: "scaling", Type: op.Floats, Default: []float64{1, 1}, Doc: "Range of the window's sides as a fraction of the image's."},
-			{Name: "aspect_ratio", Type: op.Floats, Default: []float64{1, 1}, Doc: "Range of x/y, or those of x/y, x/z and y/z; in pixels with input_shape."},
+			{Name: "aspect_ratio", Type: op.Floats, Default: []float64{1, 1}, Doc: "Range of x/y, or ranges of x/y, x/z and y/z; in pixels with input_shape."},
 			{Name: "crop_shape", Type: op.Ints, PerSample: true, Doc: "Size of the window in pixels, in place of scaling and aspect_ratio; input_shape is given too."},
 			{Name: "input_shape", Type: op.Ints, PerSample: true, Doc: "Size of the image in pixels."},
 			{Name: "shape_layout", Type: op.String, Doc: "Order of crop_shape and input_shape, such as HW; by default WH or WHD."},
 			{Name: "bbox_layout", Type: op.String, Doc: "Order of coordinates: x, y, z beginnings, X, Y, Z ends, W, H, D lengths; by default xyXY or xyzXYZ."},
 			{Name: "ltrb", Type: op.Bool, Default: true, Deprecated: "bbox_layout", Doc: "Boxes have ends, not lengths."},
 			{Name: "bbox_prune_threshold", Type: op.Float, Doc: "Share of a box that must be in the window for it to stay; by default its centre must."},
-			{Name: "output_bbox_indices", Type: op.Bool, Default: false, Doc: "Gives the numbers of the boxes that are left as one more output."},
+			{Name: "output_bbox_indices", Type: op.Bool, Default: false, Doc: "Whether the indices of the remaining boxes are an additional output."},
 			{Name: "quiet", Type: op.Bool, Default: false, Tuning: true, Doc: "Says nothing when the best window of those that were drawn is taken."},
 			seedParam,
 		},
@@ -129,7 +129,7 @@ func (k *boxCrop) ranges() error {
 	return err
 }
 
-// sizes checks what goes together with the size of the window.
+// sizes checks the arguments that depend on the size of the window.
 func (k *boxCrop) sizes() error {
 	c := k.config
 	if !c.Has("crop_shape") {
@@ -191,7 +191,7 @@ func axesOf(s tensor.Shape) (int, error) {
 	return 0, &errs.Error{Kind: errs.Mismatch, Subject: "input boxes", Want: "rows of 4 or 6 coordinates", Got: s.String()}
 }
 
-// boxWorker is what a worker keeps.
+// boxWorker is a worker's state.
 type boxWorker struct {
 	boxes  []box
 	found  window
@@ -228,7 +228,7 @@ func (k *boxCrop) sample(b *op.Block, s int, w *boxWorker) error {
 	return k.write(b, s, &form, axes, w)
 }
 
-// form is the order of coordinates for so many axes.
+// form returns the order of coordinates for the given number of axes.
 func (k *boxCrop) form(axes int) (boxForm, error) {
 	layout := op.Get[string](k.config, "bbox_layout")
 	if layout == "" {
@@ -303,7 +303,7 @@ func (k *boxCrop) frame(b *op.Block, s, axes int, w *boxWorker) (f frame, err er
 	return f, nil
 }
 
-// write gives the outputs what was found.
+// write writes the result of the search to the outputs.
 func (k *boxCrop) write(b *op.Block, s int, form *boxForm, axes int, w *boxWorker) error {
 	anchor, err := tensor.Of[float32](b.Out(0, s, axes))
 	if err != nil {

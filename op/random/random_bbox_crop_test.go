@@ -19,8 +19,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// The file has what DALI 2.4.0 gave for arguments that no recorded case has, with
-// seed 7 and three samples: outputs by sample, or the text of an error.
+// The file has results of DALI 2.4.0 for arguments that no recorded case has, with seed 7 and three
+// samples: outputs by sample, or the text of an error.
 func TestBoxCropAsked(t *testing.T) {
 	file, err := os.ReadFile("testdata/random_bbox_crop.jsonl")
 	if err != nil {
@@ -160,14 +160,15 @@ func TestBoxCropRefused(t *testing.T) {
 		{nil, boxes, []any{1.0, 2.0}},
 		{nil, [][]float64{{0.1, 0.2, 0.5, 1.6}}, nil},
 		{nil, [][]float64{{0.1, 0.2, math.NaN(), 0.6}}, nil},
-		// What never ends in DALI: no window of that size can reach the threshold.
+		// This search never ends in DALI: no window of this size can reach the threshold.
 		{map[string]any{"allow_no_crop": false, "thresholds": []any{0.9}, "scaling": []any{0.1, 0.2}}, boxes, nil},
 	} {
 		if _, err := runBoxCrop(t, c.args, c.boxes, c.labels); !errors.Is(err, errs.Invalid) && !errors.Is(err, errs.Mismatch) {
 			t.Errorf("%v of %v: %v", c.args, c.boxes, err)
 		}
 	}
-	// Ratios of which one value alone is allowed are made; windows whose ratio rounding moved are drawn again.
+	// Ratios of which one value alone is allowed are made; windows whose ratio rounding moved are
+	// drawn again.
 	r, err := runBoxCrop(t, map[string]any{"allow_no_crop": false, "aspect_ratio": []any{1.5, 1.5}, "scaling": []any{0.3, 0.9}}, boxes, nil)
 	if err != nil {
 		t.Fatal(err)

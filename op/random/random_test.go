@@ -79,7 +79,7 @@ func TestCoinFlip(t *testing.T) {
 	}
 }
 
-// TestKeys shows what a number depends on: seed and position, not on blocks.
+// TestKeys shows that a number depends on seed and position, not on blocks.
 func TestKeys(t *testing.T) {
 	image, five := tensor.New(tensor.Uint8, 5, 4, 3), tensor.ScalarOf[int32](500)
 	images, choices, shapes := make([]tensor.Tensor, 64), make([]tensor.Tensor, 64), make([]tensor.Tensor, 64)

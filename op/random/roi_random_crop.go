@@ -14,7 +14,7 @@ func init() {
 		Name: "roi_random_crop",
 		Doc: "Draws where a window of a given size lies, so that it has as much of a region as fits: the whole region in it, " +
 			"or it within the region. It stays within the image where that is given.",
-		Inputs:  []op.Port{{Name: "data", Doc: "what will be cut, in place of in_shape", Optional: true}},
+		Inputs:  []op.Port{{Name: "data", Doc: "the data to cut, in place of in_shape", Optional: true}},
 		Outputs: []op.Port{{Name: "start", Doc: "the first index of the window along every axis, int64"}},
 		Params: []op.Parameter{
 			{Name: "crop_shape", Type: op.Ints, Required: true, PerSample: true, Doc: "Size of the window."},
@@ -27,7 +27,7 @@ func init() {
 		Random: true,
 		New: func(c *op.Config) (op.Kernel, error) {
 			if c.Has("roi_end") == c.Has("roi_shape") {
-				return nil, c.Invalid("roi_end", "roi_end or roi_shape", "both or none", "")
+				return nil, c.Invalid("roi_end", "roi_end or roi_shape", "both or neither", "")
 			}
 			if c.Has("in_shape") && c.Inputs > 0 {
 				return nil, c.Invalid("in_shape", "in_shape or an input", "both", "")
@@ -56,7 +56,7 @@ func (k *roiRandomCrop) Infer([]tensor.Spec) ([]tensor.Spec, error) {
 	return []tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{rank}}}, nil
 }
 
-// region is what a worker keeps: the lists of a sample.
+// region is a worker's state: the lists of a sample.
 type region struct{ crop, start, size, in []int }
 
 func (k *roiRandomCrop) Run(b *op.Block) error {

@@ -10,7 +10,7 @@ import (
 // number is an element that can be folded.
 type number interface{ op.Integer | float32 }
 
-// total is what sums are kept in.
+// total is the type of sums.
 type total interface{ int64 | uint64 | float64 }
 
 // add adds the elements of in to the sums, or their squares.

@@ -29,7 +29,7 @@ func registerDeviation(name, doc string, root bool) {
 		},
 		Outputs: []op.Port{{Name: "output", Doc: "one float32 for all that is folded together"}},
 		Params: params(op.Parameter{Name: "ddof", Type: op.Int, Default: 0,
-			Doc: "What is taken from the number of elements before it divides."}),
+			Doc: "Number that is subtracted from the number of elements before the division."}),
 		Precision: op.Tolerance,
 		New: func(c *op.Config) (op.Kernel, error) {
 			f, err := newFrame(c)
@@ -88,9 +88,9 @@ func (k *deviating) Run(b *op.Block) error {
 }
 
 func init() {
-	registerDeviation("variance", "Gives the mean of the squares of the distances of elements from a mean.", false)
+	registerDeviation("variance", "Returns the variance: the mean of the squared distances of elements from a mean.", false)
 }
 
 func init() {
-	registerDeviation("std_dev", "Gives the square root of the mean of the squares of the distances of elements from a mean.", true)
+	registerDeviation("std_dev", "Returns the standard deviation: the square root of the mean of the squared distances of elements from a mean.", true)
 }

@@ -132,7 +132,7 @@ func smallest[T number](v T, row []T) T {
 	return a
 }
 
-// each folds the elements of a row into those of to.
+// each folds the elements of a row into the elements of to.
 func each[T number](to, row []T, largest bool) {
 	for j, x := range row {
 		if largest && x > to[j] || !largest && x < to[j] {
@@ -142,6 +142,6 @@ func each[T number](to, row []T, largest bool) {
 }
 
 func init() {
-	registerExtreme("max", "Gives the largest element.", "smallest", true)
-	registerExtreme("min", "Gives the smallest element.", "largest", false)
+	registerExtreme("max", "Returns the largest element.", "smallest", true)
+	registerExtreme("min", "Returns the smallest element.", "largest", false)
 }

@@ -17,18 +17,18 @@ func init() {
 	op.Register(op.Schema{
 		Name: "normalize",
 		Doc: "Takes the mean from elements and divides them by the standard deviation: scale * (in - mean) / sqrt(stddev^2 + epsilon) + shift. " +
-			"What is not given is computed of the sample, or of the batch; where a computed deviation and epsilon are 0, the quotient is 0. " +
-			"Means and deviations that are given per sample have the shape of the input, but for extents of 1 in the axes that are folded.",
+			"A mean or deviation that is not given is computed from the sample, or from the batch. If a computed deviation and epsilon are 0, the quotient is 0. " +
+			"Means and deviations that are given per sample have the shape of the input, with extents of 1 in the folded axes.",
 		Inputs:  []op.Port{{Name: "input", Doc: normalizable}},
 		Outputs: []op.Port{{Name: "output", Doc: "the normalized data"}},
-		Params: append(axis.Params(false, "Axes whose elements have mean and deviation in common, by default all"),
-			op.Parameter{Name: "batch", Type: op.Bool, Default: false, Doc: "Whether mean and deviation are those of all samples of the batch."},
-			op.Parameter{Name: "ddof", Type: op.Int, Default: 0, Doc: "What is taken from the number of elements before it divides, for a computed deviation."},
+		Params: append(axis.Params(false, "Axes whose elements share one mean and deviation, by default all"),
+			op.Parameter{Name: "batch", Type: op.Bool, Default: false, Doc: "Whether mean and deviation are computed from all samples of the batch."},
+			op.Parameter{Name: "ddof", Type: op.Int, Default: 0, Doc: "Number that is subtracted from the number of elements before the division, for a computed deviation."},
 			op.Parameter{Name: "dtype", Type: op.DType, Default: tensor.Float32, Doc: "Type of the output."},
-			op.Parameter{Name: "epsilon", Type: op.Float, Default: 0.0, Doc: "What is added to the square of the deviation."},
+			op.Parameter{Name: "epsilon", Type: op.Float, Default: 0.0, Doc: "Number that is added to the square of the deviation."},
 			op.Parameter{Name: "mean", Type: op.Float, PerSample: true, AnyShape: true, Doc: "The mean, in place of the computed one."},
-			op.Parameter{Name: "scale", Type: op.Float, Default: 1.0, Doc: "What results are multiplied by."},
-			op.Parameter{Name: "shift", Type: op.Float, Default: 0.0, Doc: "What is added to results."},
+			op.Parameter{Name: "scale", Type: op.Float, Default: 1.0, Doc: "Factor of the results."},
+			op.Parameter{Name: "shift", Type: op.Float, Default: 0.0, Doc: "Number that is added to the results."},
 			op.Parameter{Name: "stddev", Type: op.Float, PerSample: true, AnyShape: true, Doc: "The standard deviation, in place of the computed one."},
 		),
 		Precision: op.Tolerance,
@@ -79,7 +79,7 @@ func newNormalize(c *op.Config) (op.Kernel, error) {
 	case !normal(k.dtype):
 		return nil, c.Unsupported("dtype", normalizable, k.dtype.String())
 	case c.Given("axes") && (len(numbers) == 0 || slices.Min(numbers) < 0):
-		return nil, c.Invalid("axes", "an axis or more, none of them negative", fmt.Sprint(numbers), "")
+		return nil, c.Invalid("axes", "at least one axis, and no negative axis", fmt.Sprint(numbers), "")
 	case c.Given("axis_names") && op.Get[string](c, "axis_names") == "":
 		return nil, c.Invalid("axis_names", "an axis or more", "none", "")
 	case (c.Given("axes") || c.Given("axis_names")) && k.mean.scalar() && k.stddev.scalar():
@@ -147,7 +147,7 @@ func (k *normalize) Run(b *op.Block) error {
 	})
 }
 
-// whole computes what is missing of all samples.
+// whole computes the missing statistics from all samples.
 func (k *normalize) whole(b *op.Block) error {
 	if b.Len() == 0 {
 		return nil
@@ -192,8 +192,8 @@ func (k *normalize) whole(b *op.Block) error {
 	return b.Each(func(s int) error { return k.apply(b, s, axes, p) })
 }
 
-// axesOf returns the axes that are folded in a sample: those of the arguments, or
-// those in which a mean or deviation of its own has the extent 1.
+// axesOf returns the axes that are folded in a sample: the axes of the arguments, or the axes in
+// which a given mean or deviation has the extent 1.
 func (k *normalize) axesOf(b *op.Block, s int, buf []int) ([]int, error) {
 	in := b.In(0, s)
 	axes, err := k.axes.Of(b, s, len(in.Shape), in.Layout, buf)

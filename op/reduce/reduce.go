@@ -3,11 +3,10 @@
 //
 // # Numbers
 //
-// Integers are summed as integers of 64 bits, exactly unless they overflow, and
-// floats in float64 in the order of memory; the result is rounded once. DALI sums
-// floats in float32 in an order of its own, so that its results differ by some
-// units of the last place. Where the output is an integer type that DALI computes in,
-// sums wrap around as they do there, and quotients and roots are truncated.
+// Integers are summed as integers of 64 bits, exactly unless they overflow, and floats in float64
+// in the order of memory; the result is rounded once. DALI sums floats in float32 in another order,
+// so its results differ by some units of the last place. If the output is an integer type that DALI
+// computes in, sums wrap around as in DALI, and quotients and roots are truncated.
 //
 // The result of a sample depends neither on other samples nor on the number of workers.
 package reduce
@@ -21,7 +20,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// params are the parameters of all reductions and those of one.
+// params returns the parameters of all reductions, and more.
 func params(more ...op.Parameter) []op.Parameter {
 	return append(append(axis.Params(false, "Axes to fold, by default all"),
 		op.Parameter{Name: "keep_dims", Type: op.Bool, Default: false, Doc: "Whether folded axes stay, with extent 1."}), more...)
@@ -31,8 +30,8 @@ func dtypeParam(doc string) op.Parameter {
 	return op.Parameter{Name: "dtype", Type: op.DType, Doc: doc}
 }
 
-// frame is what all reductions have in common: which axes they fold, and the shape
-// and layout that are left.
+// frame is the common part of all reductions: the axes that they fold, and the remaining shape and
+// layout.
 type frame struct {
 	config *op.Config
 	axes   axis.Set

@@ -15,7 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// row is a call of an operator with what DALI 2.4.0 gave, or with an error.
+// row is a call of an operator with the result of DALI 2.4.0, or with an error.
 type row = optest.Row
 
 func inputs(t ...tensor.Tensor) []tensor.Tensor { return t }
@@ -287,7 +287,7 @@ func TestVectors(t *testing.T) {
 	dalivec.Run(t, "reduce", "reductions.sum", "reductions.mean", "reductions.mean_square", "reductions.rms", "reductions.min", "reductions.max", "normalize")
 }
 
-// TestAllocates runs operators again and again: a steady state allocates nothing.
+// TestAllocates runs operators repeatedly: a steady state allocates nothing.
 func TestAllocates(t *testing.T) {
 	image := tensor.New(tensor.Uint8, 20, 30, 3)
 	image.Layout = "HWC"

@@ -51,7 +51,7 @@ func (p *statistics) fill(to []float32, v float32) {
 	}
 }
 
-// take writes what was given for a sample, if anything was.
+// take writes the statistic that was given for a sample, if there is one.
 func (p *statistics) take(b *op.Block, s int, g given, to []float32, in tensor.Shape, axes []int) error {
 	if g.input < 0 {
 		p.fill(to, g.value)
@@ -129,7 +129,7 @@ func (p *statistics) finishFactors(k *normalize) {
 			}
 			switch {
 			case d == 0 && k.stddev.input >= 0:
-				p.factors[i] = 0 // of a deviation of its own DALI makes 0, of a number infinity
+				p.factors[i] = 0 // DALI gives 0 for a per-sample deviation, infinity for a number
 			default:
 				p.factors[i] = k.scale / d
 			}

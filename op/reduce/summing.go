@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// quotient says what becomes of a sum.
+// quotient says how a sum becomes the result.
 type quotient uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 // summing is the kernel of sum, mean, mean_square and rms.
 type summing struct {
 	frame
-	dtype    tensor.DType // Invalid: that of the operator
+	dtype    tensor.DType // Invalid: the operator's default
 	squares  bool
 	quotient quotient
 	allowed  func(in, out tensor.DType) bool
@@ -164,7 +164,7 @@ func init() {
 }
 
 func init() {
-	registerSumming("mean", "Gives the mean of elements.",
+	registerSumming("mean", "Returns the mean of elements.",
 		"Type of the output: by default float32; also the type of the input, in which the sum wraps around and the mean is truncated.",
 		summing{
 			quotient: average, standard: toFloat32,
@@ -173,7 +173,7 @@ func init() {
 }
 
 func init() {
-	registerSumming("mean_square", "Gives the mean of the squares of elements.",
+	registerSumming("mean_square", "Returns the mean of the squares of elements.",
 		"Type of the output: by default float32; also the integer type of 64 bits for integers, to which the mean is truncated.",
 		summing{
 			squares: true, quotient: average, standard: toFloat32,
@@ -182,7 +182,7 @@ func init() {
 }
 
 func init() {
-	registerSumming("rms", "Gives the square root of the mean of the squares of elements.",
+	registerSumming("rms", "Returns the square root of the mean of the squares of elements.",
 		"Type of the output: by default float32; also the type of the input, in which sums of squares wrap around and the root is truncated.",
 		summing{
 			squares: true, quotient: root, standard: toFloat32,

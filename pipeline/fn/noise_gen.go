@@ -35,8 +35,8 @@ func NoiseSaltAndPepper(p *pipeline.Builder, data pipeline.Node, args NoiseSaltA
 // NoiseShotArgs are the arguments of noise.shot.
 type NoiseShotArgs = opargs.NoiseShot
 
-// NoiseShot is noise.shot. Replaces values by numbers of a Poisson distribution with that mean, as light that
-// comes in few photons does.
+// NoiseShot is noise.shot. Replaces values by numbers of a Poisson distribution with the value as mean, like
+// light of few photons.
 //
 // Input data: tensors of integers or float32.
 // Output noisy: tensors as the input.

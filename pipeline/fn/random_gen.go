@@ -22,8 +22,8 @@ func RandomBeta(p *pipeline.Builder, args RandomBetaArgs, inputs ...pipeline.Nod
 // RandomChoiceArgs are the arguments of random.choice.
 type RandomChoiceArgs = opargs.RandomChoice
 
-// RandomChoice is random.choice. Chooses from what the input has along its first axis, or from the numbers
-// below it where it is a scalar.
+// RandomChoice is random.choice. Chooses from the input's elements along its first axis. If the input is a
+// scalar n, chooses from the numbers below n.
 //
 // Input a: a number of choices, an integer, or a tensor of choices.
 // Input shapeLike: tensors whose shape the samples take; may be left out.

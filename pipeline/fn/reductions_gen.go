@@ -10,8 +10,8 @@ import (
 // ReductionsMaxArgs are the arguments of reductions.max.
 type ReductionsMaxArgs = opargs.ReductionsMax
 
-// ReductionsMax is reductions.max. Gives the largest element. A NaN counts for nothing; where nothing counts
-// the result is the smallest finite number of the type.
+// ReductionsMax is reductions.max. Returns the largest element. A NaN counts for nothing; where nothing
+// counts the result is the smallest finite number of the type.
 //
 // Input input: integers of 8 to 64 bits or float32.
 // Output output: one element for all that is folded together, of the type of the input.
@@ -23,7 +23,7 @@ func ReductionsMax(p *pipeline.Builder, input pipeline.Node, args ReductionsMaxA
 // ReductionsMeanArgs are the arguments of reductions.mean.
 type ReductionsMeanArgs = opargs.ReductionsMean
 
-// ReductionsMean is reductions.mean. Gives the mean of elements.
+// ReductionsMean is reductions.mean. Returns the mean of elements.
 //
 // Input input: integers of 8 to 64 bits or float32.
 // Output output: one number for all that is folded together.
@@ -35,7 +35,7 @@ func ReductionsMean(p *pipeline.Builder, input pipeline.Node, args ReductionsMea
 // ReductionsMeanSquareArgs are the arguments of reductions.mean_square.
 type ReductionsMeanSquareArgs = opargs.ReductionsMeanSquare
 
-// ReductionsMeanSquare is reductions.mean_square. Gives the mean of the squares of elements.
+// ReductionsMeanSquare is reductions.mean_square. Returns the mean of the squares of elements.
 //
 // Input input: integers of 8 to 64 bits or float32.
 // Output output: one number for all that is folded together.
@@ -47,8 +47,8 @@ func ReductionsMeanSquare(p *pipeline.Builder, input pipeline.Node, args Reducti
 // ReductionsMinArgs are the arguments of reductions.min.
 type ReductionsMinArgs = opargs.ReductionsMin
 
-// ReductionsMin is reductions.min. Gives the smallest element. A NaN counts for nothing; where nothing counts
-// the result is the largest finite number of the type.
+// ReductionsMin is reductions.min. Returns the smallest element. A NaN counts for nothing; where nothing
+// counts the result is the largest finite number of the type.
 //
 // Input input: integers of 8 to 64 bits or float32.
 // Output output: one element for all that is folded together, of the type of the input.
@@ -60,7 +60,7 @@ func ReductionsMin(p *pipeline.Builder, input pipeline.Node, args ReductionsMinA
 // ReductionsRmsArgs are the arguments of reductions.rms.
 type ReductionsRmsArgs = opargs.ReductionsRms
 
-// ReductionsRms is reductions.rms. Gives the square root of the mean of the squares of elements.
+// ReductionsRms is reductions.rms. Returns the square root of the mean of the squares of elements.
 //
 // Input input: integers of 8 to 64 bits or float32.
 // Output output: one number for all that is folded together.
@@ -72,8 +72,8 @@ func ReductionsRms(p *pipeline.Builder, input pipeline.Node, args ReductionsRmsA
 // ReductionsStdDevArgs are the arguments of reductions.std_dev.
 type ReductionsStdDevArgs = opargs.ReductionsStdDev
 
-// ReductionsStdDev is reductions.std_dev. Gives the square root of the mean of the squares of the distances
-// of elements from a mean.
+// ReductionsStdDev is reductions.std_dev. Returns the standard deviation: the square root of the mean of the
+// squared distances of elements from a mean.
 //
 // Input data: integers of 8 to 64 bits or float32.
 // Input mean: float32 means: one for each element of the output, or one for all.
@@ -98,8 +98,8 @@ func ReductionsSum(p *pipeline.Builder, input pipeline.Node, args ReductionsSumA
 // ReductionsVarianceArgs are the arguments of reductions.variance.
 type ReductionsVarianceArgs = opargs.ReductionsVariance
 
-// ReductionsVariance is reductions.variance. Gives the mean of the squares of the distances of elements from
-// a mean.
+// ReductionsVariance is reductions.variance. Returns the variance: the mean of the squared distances of
+// elements from a mean.
 //
 // Input data: integers of 8 to 64 bits or float32.
 // Input mean: float32 means: one for each element of the output, or one for all.

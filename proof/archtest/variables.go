@@ -28,7 +28,7 @@ func (c Change) String() string { return c.Variable + ": " + c.How + " at " + c.
 type source struct {
 	path    string
 	files   []*ast.File
-	types   map[string]string          // package variable -> its type, as far as its declaration tells
+	types   map[string]string          // package variable -> its type, if its declaration names it
 	methods map[string]map[string]bool // type -> methods with a pointer receiver
 	guarded map[string]string          // struct type -> the type of its field of package sync or sync/atomic
 	results map[string]string          // function -> the type of its first result

@@ -180,8 +180,8 @@ func checkpointSpecimens() []specimen {
 		},
 		read: readCheckpoint(nil),
 	}, specimen{
-		// Keys of arrays whose names end in a slash had one slash more than those of
-		// TensorStore, so that "tail" and "tail/" could lie side by side.
+		// Keys of arrays whose names end in a slash had one slash more than TensorStore's keys, so that
+		// "tail" and "tail/" could coexist.
 		name: "checkpoint/two-slashes",
 		write: func(t *testing.T, path string) {
 			check(t, checkpoint.Save(t.Context(), path, map[string]any{

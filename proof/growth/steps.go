@@ -18,8 +18,8 @@ type Block struct{ Pkg, Func, Index uint32 }
 // Steps is how often each block ran.
 type Steps map[Block]uint64
 
-// Counted says whether this build counts steps: that of a program with -cover and
-// -covermode=atomic does. A test does not, because its counters are read at its end only.
+// Counted says whether this build counts steps: a program built with -cover and -covermode=atomic
+// does. A test does not, because its counters are read at its end only.
 var Counted = sync.OnceValue(func() bool { return coverage.WriteCounters(io.Discard) == nil })
 
 // Total returns the number of runs of all blocks.
@@ -71,7 +71,7 @@ func countSteps() (Steps, error) {
 func parseCounters(b []byte) (Steps, error) {
 	if len(b) < counterHeader+segmentHeader || string(b[:4]) != counterMagic ||
 		binary.LittleEndian.Uint32(b[4:]) != counterVersion || b[24] != uleb {
-		return nil, fmt.Errorf("counters of the build: another format than that of Go 1.20 to 1.26")
+		return nil, fmt.Errorf("counters of the build: want the format of Go 1.20 to 1.26")
 	}
 	r := reader{b: b[counterHeader:]}
 	entries, strs, args := r.uint64(), r.uint32(), r.uint32()

@@ -1,9 +1,9 @@
-// Package mistake holds what becomes of wrong calls against tables of them.
+// Package mistake compares the outcomes of wrong calls with tables.
 //
-// A table is a JSON file with a row for each mistake: what Orbax 0.12.8 was measured to
-// make of it, and what is made of it here. Ids are those of the measurements: 5.8 is the
-// eighth mistake, 6.31 the thirty-first leaf; several rows may be ways to make one
-// mistake, and rows without an id were not measured. docs/compat/mistakes.md is made of the tables.
+// A table is a JSON file with a row for each mistake: the measured outcome in Orbax 0.12.8, and the
+// outcome here. Ids come from the measurements: 5.8 is the eighth mistake, 6.31 the thirty-first
+// leaf; several rows may be ways to make one mistake, and rows without an id were not measured.
+// docs/compat/mistakes.md is made of the tables.
 package mistake
 
 import (

@@ -1,5 +1,5 @@
-// Package shuffletest measures shuffles: how far statistics of many of their
-// permutations are from what those of all permutations have.
+// Package shuffletest measures shuffles: how far statistics of many of their permutations are from
+// the statistics of all permutations.
 package shuffletest
 
 import (
@@ -12,8 +12,8 @@ import (
 // Draw fills p with permutation number k of a shuffle.
 type Draw func(k int, p []int64)
 
-// statistic is a number of a permutation whose mean and variance over all
-// permutations of n are known; excess is the kurtosis above that of a normal.
+// statistic is a number of a permutation whose mean and variance over all permutations of n are
+// known; excess is the kurtosis above the kurtosis of a normal distribution.
 type statistic struct {
 	name   string
 	value  func(p []int64) float64
@@ -159,8 +159,8 @@ func Differences(p []int64, distance int, seen []int) float64 {
 	return float64(c)
 }
 
-// DifferencesOff returns how many standard deviations the mean of Differences is
-// from that of FisherYates, at the worst of some distances.
+// DifferencesOff returns how many standard deviations the mean of Differences is from the mean of
+// FisherYates, at the worst of some distances.
 func DifferencesOff(n, keys int, draw Draw) float64 {
 	worst, b := 0.0, bits.Len(uint(n-1))
 	seen, p := make([]int, 1<<b), make([]int64, n)

@@ -48,7 +48,8 @@ func TestChangedPackages(t *testing.T) {
 	}
 }
 
-// The nearest importers come first, of these the ones with few tests. A package that only tests import is not on the way.
+// The nearest importers come first, of these the ones with few tests. A package that only tests
+// import is not on the way.
 func TestRings(t *testing.T) {
 	tests := []string{"x_test.go"}
 	pkgs := []pkg{

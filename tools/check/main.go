@@ -1,10 +1,10 @@
 // Command check runs the short tests of what changed, for `make check`.
 //
-// Changed are the files that differ from the merge base with the main branch, and
-// the files that git does not know yet. A file changes the package that it lies in,
-// itself or in the package's testdata; in the root only Go files do. A file in the testdata of the repository, or a
-// document, changes the packages whose tests name it. A file below tools/ changes the
-// package of that module. go.mod and go.sum change all packages.
+// Changed are the files that differ from the merge base with the main branch, and the files that
+// git does not know yet. A file changes the package that it lies in, itself or in the package's
+// testdata; in the root only Go files do. A file in the testdata of the repository, or a document,
+// changes the packages whose tests name it. A file below tools/ changes the package of that module.
+// go.mod and go.sum change all packages.
 //
 // The tests of changed packages run first, to their end. Then come the packages that
 // import them, nearest first: those that import a changed package themselves, also in
@@ -26,7 +26,7 @@ import (
 func main() {
 	root := flag.String("root", "..", "root of the repository")
 	base := flag.String("base", "", "branch to compare with; empty: origin/main, else main, else the last commit")
-	seconds := flag.Int("seconds", 100, "no importing package begins after so many seconds")
+	seconds := flag.Int("seconds", 100, "no importing package begins after this number of seconds")
 	since := flag.Int64("since", time.Now().Unix(), "when the seconds began, in seconds since 1970")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -40,7 +40,7 @@ func (v *visitor) decisions() {
 // decision enters a condition.
 func (v *visitor) decision(init ast.Stmt, cond ast.Expr, always bool) {
 	if isError(cond) && v.f.commits() {
-		return // a check of an error that is one already
+		return // the error is already checked
 	}
 	text := v.f.brief(cond)
 	if init != nil {

@@ -61,11 +61,11 @@ type options struct {
 	list    string
 	only    *regexp.Regexp
 	tests   *regexp.Regexp // that are run, by package and name
-	skip    *regexp.Regexp // that are not; nil is none
+	skip    *regexp.Regexp // sites to leave out; nil: leave out nothing
 	pkgs    *regexp.Regexp // whose tests are compiled
 	fresh   bool           // only sites that the list does not know
 	shard   int            // this one, from 0
-	shards  int            // of so many
+	shards  int            // the number of shards
 	jobs    int
 	update  bool
 	print   bool
@@ -188,8 +188,8 @@ func run(ctx context.Context, o *options) error {
 	return nil
 }
 
-// reporter returns what prints the sites as they are decided: those that
-// survive, every so many, or all.
+// reporter returns the function that prints sites as they are decided: the survivors, a count at
+// intervals, or all.
 func reporter(of int, all bool) func(*site) {
 	var mu sync.Mutex
 	done := 0

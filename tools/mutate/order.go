@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// rule says that calls of one kind come before those of another.
+// rule says that calls of one kind come before calls of another.
 type rule struct {
 	name        string
 	first, then []string

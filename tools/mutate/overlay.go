@@ -70,8 +70,8 @@ func Skip(n int, f func() error) error {
 }
 `
 
-// overlay writes the mutated sources and the hook below dir, and returns the
-// file that tells the go command to take them instead of those of the module.
+// overlay writes the mutated sources and the hook below dir, and returns the file that tells the go
+// command to use them in place of the module's sources.
 func overlay(dir, root string, sites []*site) (string, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {

@@ -21,8 +21,8 @@ var (
 	// deciding holds the files whose every decision is a site: what a job makes of what lies in
 	// its directory, of its stream and of signals, and what a directory of steps is.
 	deciding = regexp.MustCompile(`^((job|resume|preempt)|checkpoint/training/(remains|level))\.go$`)
-	// committing holds those whose error checks and orderings are, but for what
-	// is in the files of reading: those read, compute, or prepare what is committed.
+	// committing matches the packages whose error checks and orderings are sites, except in files that
+	// only read: those read, compute, or prepare what is committed.
 	committing = regexp.MustCompile(`^(store/local|internal/vfs|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)
 	reading    = regexp.MustCompile(`^(store/local/(kind|live|local|read)|internal/vfs/(lock[a-z_]*|vfs)|` +
 		`checkpoint/(abstract|cells|checkpointables|compare|destination|diff[a-z_]*|engine|foreign[a-z_]*|layout|lazy|load|loading|metadata|nested|options|reader|repair|report|request|response|shards|stats|transform|verify|want|wanted_items)|` +

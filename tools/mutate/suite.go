@@ -29,9 +29,8 @@ type suite struct {
 	subs map[string]*test // by name
 }
 
-// always are packages whose tests are run besides those of the packages that are
-// looked at.
-var always = []string{".", "proof/crash", "internal/vfs", "internal/vfs/vfstest"}
+// always lists packages whose tests run in addition to the tests of the examined packages.
+var always = []string{".", "internal/crash", "internal/vfs"}
 
 // compile compiles the tests of the packages that match.
 func compile(ctx context.Context, root string, sites []*site, packages *regexp.Regexp) (*suite, error) {

@@ -266,8 +266,8 @@ func (r *trial) kill(ctx context.Context, s *site) error {
 	return nil
 }
 
-// candidates returns the tests that may reach a site: first those of which that is known,
-// the fastest first, then the others, those of its own package first.
+// candidates returns the tests that may reach a site: first the tests that are known to reach it,
+// the fastest first, then the others, starting with the site's own package.
 func (r *trial) candidates(s *site) []*test {
 	type candidate struct {
 		*test

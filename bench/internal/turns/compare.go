@@ -24,11 +24,11 @@ type Comparison struct {
 	Threaded    bool // more than one thread makes a difference
 }
 
-// Side is one row: who does which case.
+// Side is one row: a program and its case.
 type Side struct {
 	Name string
 	Who  string // a side of Bench.Own, of Bench.Start, or of the peers
-	Use  string // case, where it is not that of the comparison
+	Use  string // case, if it differs from the comparison's
 	// Target is how many times as fast as this side the first should be; 0: no target.
 	Target float64
 	// Like, where it is not empty, is the Who of a side that delivers the same: a round
@@ -239,6 +239,6 @@ func (b *Bench) write(dir string, results []result) error {
 	if err := os.WriteFile(name, append(text, '\n'), 0o666); err != nil {
 		return err
 	}
-	fmt.Printf("\nratio: Bivouac's speed against that of the row\n%s\n", name)
+	fmt.Printf("\nratio: Bivouac's speed divided by the row's speed\n%s\n", name)
 	return nil
 }

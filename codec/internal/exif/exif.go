@@ -17,8 +17,8 @@ func Segment(body []byte) int {
 	return 1
 }
 
-// Orientation reads the tag from the first directory of EXIF data, which has the
-// form of a TIFF file. It returns 1 where there is none or it makes no sense.
+// Orientation reads the tag from the first directory of EXIF data, which has the form of a TIFF
+// file. It returns 1 if the tag is missing or invalid.
 func Orientation(b []byte) int {
 	const tag, short, headerSize, entrySize = 0x0112, 3, 8, 12
 	if len(b) < headerSize {

@@ -24,8 +24,7 @@ import (
 	"github.com/bivouac-ml/bivouac/examples/digits"
 )
 
-// Options of the demonstration. The zero value of each field works, but for Dir
-// and Command.
+// Options of the demonstration. The zero value of each field works, except Dir and Command.
 type Options struct {
 	Dir       string  // everything is written below it
 	Command   Command // makes children
@@ -33,7 +32,7 @@ type Options struct {
 	KillSeed  uint64  // of the instants of the kills; 0 is Seed
 	Steps     int64   // 0 is 700
 	SaveEvery int64   // 0 is 40
-	Kills     int     // 0 is 5; NoKills is none
+	Kills     int     // 0 means 5; NoKills means 0
 	Threads   int     // of the pipeline; 0 is 2
 	Prefetch  int     // batches; 0 is 2
 }

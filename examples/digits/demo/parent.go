@@ -53,8 +53,7 @@ type child struct {
 	observe  func(Event) error // is told every event
 }
 
-// live runs one child to its end: the planned one, or that of the training when
-// plan is nil.
+// live runs one child to its planned end, or to the end of the training if plan is nil.
 func (c *child) live(ctx context.Context, plan *kill) (life, error) {
 	text, err := json.Marshal(c.training)
 	if err != nil {

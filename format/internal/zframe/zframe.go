@@ -139,10 +139,10 @@ func Decode(dst, src []byte, limit int) ([]byte, error) {
 // readerWindow is the largest window of a frame that NewReader reads.
 const readerWindow = 16 << 20
 
-// NewReader returns a Reader of what the single frame that fills src decompresses to, and
-// how many bytes those are. It takes the window of the frame of memory, and little more.
-// There is none, and no error, for a frame of at most from bytes, and for one whose window
-// is too large to be worth it: Decode it. A frame of more than limit bytes is ErrSize.
+// NewReader returns a Reader of what the single frame that fills src decompresses to, and how many
+// bytes those are. It takes the window of the frame of memory, and little more. The Reader is nil,
+// without an error, for a frame of at most from bytes and for a frame whose window is too large to
+// be worth it: call Decode for these. A frame of more than limit bytes is ErrSize.
 func NewReader(src []byte, from, limit int) (io.Reader, int, error) {
 	size, declared, err := bound(src)
 	if err != nil {

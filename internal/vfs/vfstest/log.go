@@ -27,8 +27,8 @@ type Log struct {
 	skip   func(Call) bool
 }
 
-// NewLog returns fsys with each call written to w, but for those for which
-// skip, when not nil, is true.
+// NewLog returns fsys with each call written to w, except calls for which skip, if not nil, returns
+// true.
 func NewLog(fsys vfs.FS, w io.Writer, skip func(Call) bool) *Log {
 	l := &Log{w: w, nonces: map[string]string{}, skip: skip}
 	l.FS = Intercept(fsys, l.around)

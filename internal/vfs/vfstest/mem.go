@@ -21,13 +21,13 @@ import (
 // one directory. What was not synced may have survived or not, each piece for
 // itself:
 //
-//   - every 512-byte block of a file has any of the versions it had since the
-//     file was synced, or the synced one (zeros where there was none);
+//   - every 512-byte block of a file has any of the versions it had since the file was synced, or
+//     the synced version (zeros if there is no synced version);
 //   - the size is any of the sizes it had since then, independently of the
 //     blocks, so that a file may be long and empty, or full and cut;
 //   - every creation, link and removal happened or not;
-//   - a rename of a file left the old name, the new name, both or neither; a
-//     name that was replaced shows the old or the new file, never none;
+//   - a rename of a file left the old name, the new name, both or neither; a name that was replaced
+//     shows the old or the new file and is never missing;
 //   - a rename of a directory left the old name, the new name, or neither (a
 //     directory with two names is damage that a check of the disk removes);
 //   - an exchange happened or not, as a whole: only journaling file systems

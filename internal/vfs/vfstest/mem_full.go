@@ -1,9 +1,8 @@
 package vfstest
 
-// SetCapacity makes m a disk of so many bytes, 0 = without bound. Every file and
-// directory takes a block of BlockSize for itself, and a file the blocks of its
-// size, written or not; a file that was removed keeps them while it is open or
-// has another name.
+// SetCapacity makes m a disk of the given number of bytes; 0 means no bound. Every file and
+// directory takes a block of BlockSize for itself, and a file the blocks of its size, written or
+// not; a file that was removed keeps them while it is open or has another name.
 //
 // A call that finds no room fails with ENOSPC: Create, Mkdir, Allocate and
 // Truncate without effect, WriteAt after it has written what fits.

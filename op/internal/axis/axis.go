@@ -15,7 +15,7 @@ import (
 // sample, and what they are without either, is up to the operator.
 func Params(perSample bool, what string) []op.Parameter {
 	return []op.Parameter{
-		{Name: "axes", Type: op.Ints, PerSample: perSample, Doc: what + ", by number; a negative one counts from the end."},
+		{Name: "axes", Type: op.Ints, PerSample: perSample, Doc: what + ", by number; a negative number counts from the end."},
 		{Name: "axis_names", Type: op.String, Doc: what + ", by the letters of the layout."},
 	}
 }

@@ -68,8 +68,8 @@ func New(c *op.Config) (*Generator, error) {
 	return g, nil
 }
 
-// Draw returns a window within an image of h x w, from a branch of the sample's
-// generator r. That of an image without pixels is empty.
+// Draw returns a window within an image of h x w, from a branch of the sample's generator r. The
+// window of an image without pixels is empty.
 func (g *Generator) Draw(r rng.Philox, h, w int) Window {
 	if h <= 0 || w <= 0 {
 		return Window{}

@@ -45,11 +45,11 @@ func Known(d tensor.DType) bool {
 // number are the types that Go computes with.
 type number interface{ op.Integer | float32 | float64 }
 
-// Convert writes the elements of in as those of out, which must be as many and
-// share no memory with it.
+// Convert writes the elements of in, converted, to out. Both must have the same number of elements
+// and share no memory.
 //
-// Errors: errs.Unsupported for types that are not of [Types], errs.Mismatch for
-// another number of elements, those of tensor.Of.
+// Errors: errs.Unsupported for types outside [Types], errs.Mismatch for different numbers of
+// elements, and the errors of tensor.Of.
 func Convert(out, in tensor.Tensor) error {
 	if out.Len() != in.Len() {
 		return &errs.Error{Kind: errs.Mismatch, Want: "as many elements", Got: in.String() + " and " + out.String()}
@@ -96,8 +96,8 @@ func Into(dst tensor.DType, to []byte, src tensor.DType, from []byte) error {
 	return fromHalves(out, in)
 }
 
-// View returns memory as elements. What is not aligned works on the processors
-// that Go's race detector does not guard; samples are aligned by their executor.
+// View returns memory as elements. Unaligned memory works on all processors but fails under the
+// race detector; the executor aligns samples.
 func View[T any](data []byte) []T {
 	var zero T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/int(unsafe.Sizeof(zero)))

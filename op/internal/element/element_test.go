@@ -13,7 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// The results are those of DALI 2.4.0.
+// The expected results come from DALI 2.4.0.
 func TestHalf(t *testing.T) {
 	inf := float32(math.Inf(1))
 	for _, c := range []struct {

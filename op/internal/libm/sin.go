@@ -1,6 +1,6 @@
 // Package libm has the sines and cosines of float32 that DALI takes from the C library.
 //
-// Results equal those of glibc 2.28 to 2.40 on a processor with fused multiply-add. They are
+// Results equal the results of glibc 2.28 to 2.40 on a processor with fused multiply-add. They are
 // polynomials in float64, rounded to float32 at the end. The error is at most 0.56 units in the
 // last place. So some results are not the nearest float32, which package math gives.
 //
@@ -23,7 +23,7 @@ var fourOverPi = [24]uint32{
 	0x34ddc0db, 0xddc0db62, 0xc0db6295, 0xdb629599, 0x6295993c, 0x95993c43, 0x993c4390, 0x3c439041,
 }
 
-// Sin returns the sine of x in radians. That of an infinity is NaN.
+// Sin returns the sine of x in radians. The sine of an infinity is NaN.
 func Sin(x float32) float32 {
 	if x > -smallest && x < smallest {
 		return x
@@ -31,7 +31,7 @@ func Sin(x float32) float32 {
 	return sine(x, 0)
 }
 
-// Cos returns the cosine of x in radians. That of an infinity is NaN.
+// Cos returns the cosine of x in radians. The cosine of an infinity is NaN.
 func Cos(x float32) float32 {
 	if x > -smallest && x < smallest {
 		return 1

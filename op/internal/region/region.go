@@ -1,5 +1,5 @@
-// Package region copies windows of arrays of any rank and fills what lies outside.
-// Arrays are dense and in row-major order.
+// Package region copies windows of arrays of any rank and fills the part outside the source. Arrays
+// are dense and in row-major order.
 package region
 
 import (
@@ -40,8 +40,8 @@ func (j *Job) Inside() bool {
 	return true
 }
 
-// Run copies what lies inside the source; the rest of Dst is left as it is. The error
-// is that of types that are not converted.
+// Run copies the part that lies inside the source and leaves the rest of Dst unchanged. It returns
+// an error for types that cannot be converted.
 func (c *Copier) Run(j Job) error {
 	src, dst := 0, 0
 	c.axes = c.axes[:0]
@@ -138,8 +138,8 @@ func convertAxes(j *Job, d, s, run int, axes []axis) error {
 	return nil
 }
 
-// convert converts elements: integers are saturated, fractions of floats cut off, and
-// what float16 cannot hold becomes its largest value.
+// convert converts elements: integers are saturated, fractions of floats are cut off, and numbers
+// beyond float16 become its largest value.
 func convert(dstType tensor.DType, dst []byte, srcType tensor.DType, src []byte) error {
 	limit := math.Inf(1)
 	switch {
@@ -181,9 +181,8 @@ func Values(dtype tensor.DType, v []float64) ([]byte, error) {
 	return out, element.Into(dtype, out, tensor.Float32, element.Bytes(narrow))
 }
 
-// Fill writes values, elements of size bytes, to all of dst: one value everywhere, or
-// value i where index i of the axis is. inner is the number of elements of all axes
-// behind that axis.
+// Fill writes values, elements of size bytes, to all of dst: one value everywhere, or value i at
+// index i of the axis. inner is the number of elements of all axes after this axis.
 func Fill(dst, values []byte, size, inner int) {
 	n := len(values) / size
 	if n == 0 || len(dst) == 0 {
@@ -204,17 +203,17 @@ func Fill(dst, values []byte, size, inner int) {
 
 // Eraser writes values to windows of an array. Its memory is reused; the zero value is ready.
 type Eraser struct {
-	row []byte // what is written along the innermost axes
+	row []byte // the elements that are written along the innermost axes
 }
 
-// Run writes values to the spans of dst, an array of that shape of elements of size
-// bytes. The spans lie inside. One value is written everywhere; of several, value i
-// where index i of the axis is that has inner elements behind it.
+// Run writes values to the spans of dst, an array of that shape of elements of size bytes. The
+// spans lie inside. One value is written everywhere; of several, value i is written at index i of
+// the axis that has inner elements after it.
 func (e *Eraser) Run(dst, values []byte, size, inner int, shape []int, spans []window.Span) {
 	if len(dst) == 0 {
 		return
 	}
-	// A row is the last axis, or the channels with all behind them.
+	// A row is the last axis, or the channels with all axes after them.
 	axes, row := len(shape), 1
 	if n := len(values) / size; n > 1 {
 		for row < n*inner {

@@ -10,7 +10,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// window draws the shape of an array, a window of it that may leave it, and which axes are mirrored.
+// window draws the shape of an array, a window of it that may leave it, and which axes are
+// mirrored.
 func draw(t *rapid.T) (shape []int, spans []window.Span, mirror uint64) {
 	for range rapid.IntRange(1, 4).Draw(t, "rank") {
 		shape = append(shape, rapid.IntRange(1, 5).Draw(t, "extent"))

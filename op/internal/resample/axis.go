@@ -81,8 +81,8 @@ type taps struct {
 	is       described
 }
 
-// described is what taps are for. Positions are computed relative to the input from,
-// which changes how they are rounded; columns are those of rows' elements.
+// described holds the parameters of taps. Positions are computed relative to the input from, which
+// changes their rounding. columns says that the axis is the elements of rows.
 type described struct {
 	axis    Axis
 	from    int
@@ -135,8 +135,8 @@ func (t *taps) sum(origin, scale float32, d described) {
 	}
 }
 
-// nearest takes one input with weight 1. DALI computes the positions of columns, and
-// sums those of rows and planes up.
+// nearest takes one input with weight 1. DALI computes the positions of columns, and sums up the
+// positions of rows and planes.
 func (t *taps) nearest(origin, scale float32, d described) {
 	t.n = 1
 	t.weights = grow(t.weights, d.axis.Out)

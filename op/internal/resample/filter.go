@@ -60,8 +60,8 @@ func sinc(x float32) float32 {
 	return libm.Sin(x) / x
 }
 
-// newFilter returns the filter of a kind that is scaled up by from/to, by which the axis shrinks. Both
-// are 1 where it does not or antialias is off.
+// newFilter returns the filter of a kind that is scaled up by from/to, by which the axis shrinks.
+// Both are 1 where it does not or antialias is off.
 func newFilter(kind op.InterpType, from, to float32) filter {
 	shrink := from / to
 	switch kind {

@@ -10,8 +10,8 @@ type rows struct {
 	wide, sum []float32
 }
 
-// image resamples an image: row by row, so that what is worked on stays in the
-// nearest cache, in the order of the axes.
+// image resamples an image: row by row, so that the data stays in the nearest cache, in the order
+// of the axes.
 func (r *Resampler) image(j *Job, dst, src pixels) {
 	h, w := &j.Axes[1], &j.Axes[2]
 	r.offsets = grow(r.offsets, r.taps[1].n)

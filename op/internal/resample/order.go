@@ -1,20 +1,20 @@
 package resample
 
-// passes is what the passes over the axes D, H and W cost.
+// passes holds the costs of the passes over the axes D, H and W.
 type passes struct {
 	support  [3]int // inputs that take part in an output
 	from, to [3]int // inputs that take part at all
 	out      [3]int
 }
 
-// costs are those of a pass along D, H and W, for each element that it makes: so
-// much for each input that takes part, and bias besides.
+// costs are the costs of a pass along D, H and W for each element that it makes, per input that
+// takes part. bias is added.
 var costs = [3]float32{1.2, 1, 1.4}
 
 const bias = 3
 
-// orders are all orders of the axes. Those that begin with D are the last: an image,
-// whose D is one element, is done with D at the end.
+// orders are all orders of the axes. Orders that begin with D come last: an image, whose D is one
+// element, does D at the end.
 var orders = [...][3]int{{2, 1, 0}, {1, 2, 0}, {2, 0, 1}, {1, 0, 2}, {0, 2, 1}, {0, 1, 2}}
 
 // cheapest returns the order of axes that costs least; of an image, D comes last.

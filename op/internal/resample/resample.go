@@ -2,24 +2,22 @@
 //
 // # Definition
 //
-// Along each axis output i lies at (i+0.5)*scale + lo - 0.5 among the inputs, where
-// scale is the length of the part of the input over the number of outputs. It is the
-// sum of the inputs around it, from the first that is not left of the filter's start
-// on, weighted with the filter, divided by the sum of the weights. Inputs outside the
-// image are those at its edge. A filter is a table that is interpolated linearly:
+// Along each axis output i lies at (i+0.5)*scale + lo - 0.5 among the inputs, where scale is the
+// length of the part of the input over the number of outputs. It is the sum of the inputs around
+// it, from the first input at or right of the filter's start, weighted with the filter and divided
+// by the sum of the weights. Inputs outside the image equal the inputs at its edge. A filter is a
+// table that is interpolated linearly:
 //
 //	triangle  1 pixel on both sides; also LINEAR
 //	cubic     2 pixels, Catmull and Rom's with a = -0.5, 129 samples
 //	lanczos3  3 pixels, 193 samples
 //	gaussian  1 pixel, exp(-4x²), 65 samples, cut off at its edges
 //
-// Where an axis shrinks and the filter antialiases, it is wider by that factor, up to
-// 8192 inputs.
-// The axes are done one after another, in the order that costs least, with float32
-// in between; integers are rounded half to even, but half away from zero at the end
-// of rows, as DALI's vector code does. Nearest
-// neighbours take pixel floor((i+0.5)*scale + lo); that of rows and planes is summed
-// up in float32, which decides where it falls on an edge.
+// Where an axis shrinks and the filter antialiases, it is wider by that factor, up to 8192 inputs.
+// The axes are done one after another, in the order that costs least, with float32 in between;
+// integers are rounded half to even, but half away from zero at the end of rows, as DALI's vector
+// code does. Nearest neighbours take pixel floor((i+0.5)*scale + lo); the position of rows and
+// planes is summed up in float32, which decides on which side of an edge it falls.
 //
 // Positions, weights and sums are float32 in the order of DALI's, and their bits are
 // the same. The table of lanczos3 has the sines of package libm.
@@ -35,9 +33,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Job is one resampling of Frames images or volumes that lie behind each other in Src
-// and Dst. An image has Channels values a pixel and the axes D, H and W, of which D
-// has one element in and out where there is no depth.
+// Job is one resampling of Frames images or volumes that follow each other in Src and Dst. An image
+// has Channels values a pixel and the axes D, H and W. Without depth, D has one element in and out.
 type Job struct {
 	Src, Dst         []byte
 	SrcType, DstType tensor.DType
@@ -59,8 +56,8 @@ type Resampler struct {
 	even    rounded
 }
 
-// Run resamples. The errors are those of types that cannot be converted and of
-// images without pixels that are to become some.
+// Run resamples. It returns an error for types that cannot be converted, and for images without
+// pixels whose result has pixels.
 func (r *Resampler) Run(j Job) error {
 	src, dst := j.Channels*j.SrcType.Size(), j.Channels*j.DstType.Size()
 	nearest := true
@@ -91,8 +88,8 @@ func (r *Resampler) Run(j Job) error {
 	return nil
 }
 
-// plan decides on the order of the axes and computes their taps. The first pass reads
-// the image, the others what a pass before them made of the part that takes part.
+// plan decides on the order of the axes and computes their taps. The first pass reads the image.
+// Each later pass reads the result of the pass before, for the part that is used.
 func (r *Resampler) plan(j *Job) {
 	var p passes
 	for i := range j.Axes {
@@ -144,16 +141,16 @@ func (r *Resampler) frame(j *Job, dst, src []byte) error {
 	return element.Into(j.DstType, dst, tensor.Float32, element.Bytes(r.out))
 }
 
-// pixels are those of an image, as bytes or as floats. lanes is how many integers DALI's vector
-// code makes at a time, 0 where pixels stay floats.
+// pixels are the pixels of an image, as bytes or as floats. lanes is the number of integers that
+// DALI's vector code makes at a time, or 0 if pixels stay floats.
 type pixels struct {
 	bytes  []byte
 	floats []float32
 	lanes  int
 }
 
-// put writes a row that begins at element i. Where elements become integers, those of the spans
-// in even are rounded half to even, the others half away from zero.
+// put writes a row that begins at element i. If elements become integers, elements in the spans of
+// even are rounded half to even, the others half away from zero.
 func (p pixels) put(i int, row []float32, even []span) {
 	if p.bytes != nil {
 		dst, at := p.bytes[i:i+len(row)], 0
@@ -179,8 +176,8 @@ func (p pixels) put(i int, row []float32, even []span) {
 // span is a range of elements of a row.
 type span struct{ from, to int }
 
-// rounded is where rows are rounded half to even: in what DALI's vector code computes, which is
-// as many elements at a time as fill 16 bytes. It copies nearest neighbours without.
+// rounded holds the spans of rows that are rounded half to even: the elements that DALI's vector
+// code computes, 16 bytes at a time. DALI copies nearest neighbours without vector code.
 type rounded struct{ spans []span }
 
 // down sets e for a last pass along the columns of rows of n elements.

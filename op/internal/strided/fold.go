@@ -8,10 +8,10 @@ type group struct {
 	folded bool
 }
 
-// Run is a block of an array in memory, of Rows rows of N elements, that begins
-// at element In. With Along each row is folded into one element of the result, the
-// first into element Out and the next ones into those behind it; else all rows are
-// folded into the N elements that begin at Out, element by element.
+// Run is a block of an array in memory, of Rows rows of N elements, that begins at element In. With
+// Along each row is folded into one element of the result: the first row into element Out, the next
+// rows into the elements after it. Otherwise all rows are folded into the N elements that begin at
+// Out, element by element.
 type Run struct {
 	In, Out, Rows, N int
 	Along            bool
@@ -40,7 +40,7 @@ func Fold(shape, folded []int, f func(Run)) {
 	if k := len(groups) - 1; k >= 0 {
 		run.N, run.Along, groups = groups[k].n, groups[k].folded, groups[:k]
 	}
-	if k := len(groups) - 1; k >= 0 { // neighbours differ: this one is folded where the last is kept
+	if k := len(groups) - 1; k >= 0 { // neighbours differ: this axis is folded if the last is kept
 		run.Rows, groups = groups[k].n, groups[:k]
 	}
 	walk(groups, run, f)

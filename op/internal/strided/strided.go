@@ -1,11 +1,10 @@
 // Package strided copies arrays between memory in which the axes follow each other
 // differently: transposed, cut out of a larger array, put beside others, repeated.
 //
-// A [Layout] says how far apart the elements of an axis are. The copy of an array
-// is described by one shape and two layouts, and is done in the largest pieces that
-// both allow: axes that lie together in both are one axis, runs that are contiguous
-// in both are copied whole, and what is left is a loop over two axes in tiles that
-// stay in the cache.
+// A [Layout] says how far apart the elements of an axis are. The copy of an array is described by
+// one shape and two layouts, and is done in the largest pieces that both allow: axes that lie
+// together in both are merged, runs that are contiguous in both are copied whole, and the rest is a
+// loop over two axes in tiles that stay in the cache.
 package strided
 
 import (
@@ -57,7 +56,7 @@ func Copy(dst []byte, dstStrides []int, src []byte, srcStrides []int, shape []in
 	})
 }
 
-// merge makes one axis of neighbours that are one in both layouts.
+// merge merges neighbouring axes that lie together in both layouts.
 func merge(axes []axis) []axis {
 	out := axes[:0]
 	for _, a := range axes {
@@ -167,7 +166,7 @@ func runs(dst, src []byte, rows, columns axis, n, size int) {
 
 // tiles copies single elements.
 func tiles[T any](dst, src []T, rows, columns axis) {
-	if columns.n < 16 && columns.n < rows.n { // channels: the inner loop is to be the longer one
+	if columns.n < 16 && columns.n < rows.n { // channels: the inner loop should be the longer loop
 		rows, columns = columns, rows
 	}
 	if rows.n == 1 {
@@ -205,7 +204,7 @@ func line[T any](dst, src []T, a axis) {
 	}
 }
 
-// view returns memory as elements; bytes behind the last whole one are left out.
+// view returns memory as elements; bytes after the last whole element are left out.
 func view[T any](data []byte) []T {
 	var zero T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/int(unsafe.Sizeof(zero)))

@@ -17,7 +17,7 @@ func CropParams() []op.Parameter {
 		{Name: "crop_w", Type: op.Float, Default: 0.0, PerSample: true, Doc: "Width of the window; given together with crop_h."},
 		{Name: "crop_pos_x", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window lies horizontally: 0 at the left edge, 1 at the right."},
 		{Name: "crop_pos_y", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window lies vertically: 0 at the top, 1 at the bottom."},
-		{Name: "crop_pos_z", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window of a volume lies in depth, or that of a sequence in time: 0 at the front, 1 at the back."},
+		{Name: "crop_pos_z", Type: op.Float, Default: 0.5, PerSample: true, Doc: "Where the window lies in the depth of a volume or in the time of a sequence: 0 at the front, 1 at the back."},
 		{Name: "rounding", Type: op.String, Default: "round", Doc: `How the position becomes a pixel: "round" (half away from zero) or "truncate".`},
 	}
 }
@@ -152,7 +152,7 @@ func (w *Crop) At(b *op.Block, s, depth, height, width int) (Box, error) {
 		Remedy: remedyBounds}
 }
 
-// sizes returns depth, height and width as they are asked for, 0 for the whole axis.
+// sizes returns the requested depth, height and width; 0 means the whole axis.
 func (w *Crop) sizes(b *op.Block, s int) (size [3]float64, err error) {
 	switch {
 	case w.list:

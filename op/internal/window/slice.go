@@ -16,13 +16,13 @@ func SliceParams() []op.Parameter {
 		return op.Parameter{Name: name, Type: t, PerSample: true, Doc: doc}
 	}
 	return []op.Parameter{
-		{Name: "axes", Type: op.Ints, Default: []int{1, 0}, PerSample: true, Doc: "Axes that the window is given for, in the order of its values; negative ones count from the last."},
-		{Name: "axis_names", Type: op.String, Default: "WH", Doc: "The same by the letters of the layout; goes before axes."},
+		{Name: "axes", Type: op.Ints, Default: []int{1, 0}, PerSample: true, Doc: "Axes of the window, in the order of its values; negative numbers count from the last axis."},
+		{Name: "axis_names", Type: op.String, Default: "WH", Doc: "The axes by the letters of the layout; overrides axes."},
 		{Name: "normalized_anchor", Type: op.Bool, Default: true, Doc: "Whether the input anchor, when of floats, is relative to the extents."},
 		{Name: "normalized_shape", Type: op.Bool, Default: true, Doc: "Whether the input shape, when of floats, is relative to the extents."},
 		list("start", op.Ints, "First element of the window on each axis; the default is 0."),
 		list("rel_start", op.Floats, "The same relative to the extents."),
-		list("end", op.Ints, "Element behind the last of the window on each axis; the default is the extent."),
+		list("end", op.Ints, "End of the window on each axis: the element after its last; the default is the extent."),
 		list("rel_end", op.Floats, "The same relative to the extents."),
 		list("shape", op.Ints, "Extent of the window on each axis."),
 		list("rel_shape", op.Floats, "The same relative to the extents of the data."),
@@ -40,7 +40,7 @@ type Slice struct {
 	shape            edge
 }
 
-// edge is one of two arguments: absolute or relative.
+// edge is an edge that one of two arguments gives: absolute or relative.
 type edge struct {
 	name     string
 	ints     op.Vector[int]
@@ -121,7 +121,7 @@ func NewSlice(c *op.Config) (*Slice, error) {
 	case !w.positional && !w.start.given && !w.end.given && !w.shape.given:
 		return nil, c.Invalid("start", "a start, an end or a shape, or inputs that say them", "nothing", "")
 	case c.Inputs == 2:
-		return nil, &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node, Want: "both inputs anchor and shape, or none", Got: "an anchor alone"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: c.Schema.FullName(), Subject: "node " + c.Node, Want: "both inputs anchor and shape, or neither", Got: "an anchor alone"}
 	}
 	return w, nil
 }

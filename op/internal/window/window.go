@@ -1,7 +1,6 @@
-// Package window computes which part of an array the arguments of cropping and
-// slicing operators name. Several families of operators cut windows out of images,
-// while they decode, resize or convert them, and all mean the same by the same
-// arguments.
+// Package window computes the part of an array that the arguments of cropping and slicing operators
+// select. Several families of operators cut windows out of images while they decode, resize or
+// convert them, and their arguments mean the same everywhere.
 //
 //	Crop   size (crop, crop_d, crop_h, crop_w) and place (crop_pos_x, _y, _z) in images
 //	Slice  start, end and extent along named or numbered axes of any array
@@ -40,13 +39,13 @@ func (b Box) Clip(d, h, w int) Box {
 	return Box{z.Start, y.Start, x.Start, z.Size, y.Size, x.Size}
 }
 
-// Policy says what becomes of a window that leaves the array.
+// Policy says what happens to a window that leaves the array.
 type Policy uint8
 
 // The policies.
 const (
 	Error Policy = iota // the sample fails
-	Pad                 // what lies outside is filled
+	Pad                 // the part outside is filled
 	Trim                // the window becomes smaller
 )
 
@@ -55,7 +54,7 @@ func BoundsParams() []op.Parameter {
 	return []op.Parameter{
 		{Name: "out_of_bounds_policy", Type: op.String, Default: "error",
 			Doc: `What happens when the window leaves the data: "error", "pad" with fill_values, or "trim_to_shape".`},
-		{Name: "fill_values", Type: op.Floats, Default: []float64{0}, Doc: "Values of padded elements, one for all channels or one each."},
+		{Name: "fill_values", Type: op.Floats, Default: []float64{0}, Doc: "Values of padded elements: one for all channels, or one for each."},
 	}
 }
 

@@ -50,7 +50,7 @@ func formatOps() []growth.Op {
 		parse("surgery sources", 100, func(n int) []byte {
 			return []byte("sources: [" + several(n, func(i int) string { return fmt.Sprintf("s%d, ", i) }) + "last]\nrules:\n- drop: {pattern: x}\n")
 		}, func(b []byte) error { scripts(b); return nil }), //nolint:errcheck // that it is refused or not is for other tests
-		parse("order that is none", 500, func(n int) []byte { return []byte("shuffled(" + strings.Repeat("shuffled(", n)) }, func(b []byte) error {
+		parse("order that is not a permutation", 500, func(n int) []byte { return []byte("shuffled(" + strings.Repeat("shuffled(", n)) }, func(b []byte) error {
 			_, err := order.Parse(string(b))
 			if err == nil {
 				return fmt.Errorf("%d nested orders were taken", strings.Count(string(b), "("))

@@ -97,8 +97,8 @@ func orderOps() []growth.Op {
 			m := mixture(tb, 10)
 			return func() error { return all(m, n) }
 		}},
-		// To lay out the turns of sources takes their number times that of positions in a
-		// period, of which there are at most order.MixtureParts: that is not tried here.
+		// Laying out the turns of sources takes time in the number of sources times the positions of a
+		// period, at most order.MixtureParts. This is not measured here.
 		{Name: "order: one position of a mixture of many", N: 200, Prepare: func(tb growth.TB, n int) func() error {
 			m := mixture(tb, n)
 			return func() error {

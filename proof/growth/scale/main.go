@@ -89,7 +89,7 @@ func measure() error {
 				return err
 			}
 		default:
-			return fmt.Errorf("-do: %q is none of save, load, into, list, verify", what)
+			return fmt.Errorf("-do: want save, load, into, list or verify, got %q", what)
 		}
 		if err := step(what, run); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
@@ -105,7 +105,7 @@ func measure() error {
 	return nil
 }
 
-// metadataBytes is the size of the files below path less that of the elements of arrays.
+// metadataBytes returns the size of the files below path without the elements of arrays.
 func metadataBytes(path string) (n uint64, err error) {
 	err = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {

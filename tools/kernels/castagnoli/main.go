@@ -50,8 +50,8 @@ func fence() {
 	RET()
 }
 
-// vectors are those of one instruction set. An iteration takes one vector for each accumulator,
-// and words of 8 bytes from each stream.
+// vectors are the vectors of one instruction set. An iteration takes one vector for each
+// accumulator, and words of 8 bytes from each stream.
 type vectors struct {
 	name         string
 	width, words int

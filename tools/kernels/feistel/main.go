@@ -115,8 +115,8 @@ func (n network) avx2(c constants) {
 	RET()
 }
 
-// loadShift reads the shift anew wherever it is used: the rounds need all 16 registers that
-// AVX2 has, and avo silently takes those of AVX-512 for a seventeenth value.
+// loadShift reads the shift anew wherever it is used: the rounds need all 16 registers that AVX2
+// has, and avo silently takes a register of AVX-512 for a seventeenth value.
 func loadShift() VecVirtual {
 	shift := XMM()
 	VMOVQ(param("shift"), shift)

@@ -45,8 +45,8 @@ func widen() {
 	RET()
 }
 
-// eachVector calls body for the start of every vector of n elements, and for that of
-// the last that ends with them.
+// eachVector calls body for the start of every vector of n elements, and for the start of the last
+// vector, which ends with them.
 func eachVector(n Register, unroll int, body func(i Register, vectors int)) {
 	i, end := GP64(), GP64()
 	XORQ(i, i)

@@ -4,7 +4,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Output is what the rows of an image are put out as.
+// Output is the form of the output rows.
 type Output uint8
 
 // The outputs. Luma is the first component alone, a byte a pixel. Colour is three
@@ -224,7 +224,7 @@ func (d *Decoder) transformed(dst []byte, stride int, blk *[64]int16, tq byte) {
 	inverse(dst, stride, blk, &d.quant[tq])
 }
 
-// severalScans collects all coefficients, then transforms those of the window.
+// severalScans collects all coefficients, then transforms the coefficients of the window.
 func (d *Decoder) severalScans(bottom int) error {
 	for i := range d.comps {
 		c := &d.comps[i]

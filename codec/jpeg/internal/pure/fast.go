@@ -2,8 +2,8 @@ package pure
 
 import "math"
 
-// The fast transform is that of Arai, Agui and Nakajima with 16-bit integers, as the vector code
-// of libjpeg-turbo computes it: multiplications keep the upper 16 bits, sums wrap.
+// The fast transform is by Arai, Agui and Nakajima, with 16-bit integers, as the vector code of
+// libjpeg-turbo computes it: multiplications keep the upper 16 bits, sums wrap.
 
 // Constants of the fast transform, times 2^14, for values that are shifted left by two bits.
 const (
@@ -27,8 +27,8 @@ var fastScale = func() (s [64]int32) {
 	return s
 }()
 
-// fastTable returns the factors of a quantization table with those of the transform, of which two
-// bits are fractions.
+// fastTable returns the factors of a quantization table times the factors of the transform, with
+// two fractional bits.
 func fastTable(q *[64]uint16) (t [64]int16) {
 	for i, v := range q {
 		t[i] = int16((int32(v)*fastScale[i] + 1<<11) >> 12)

@@ -33,8 +33,8 @@ type component struct {
 	h, v          int // sampling factors
 	tq            byte
 	width, height int // in samples
-	// blocksW and blocksH are the blocks that hold samples; paddedW and paddedH
-	// those of whole MCUs.
+	// blocksW and blocksH count the blocks that hold samples; paddedW and paddedH count the blocks of
+	// whole MCUs.
 	blocksW, blocksH, paddedW, paddedH int
 
 	td, ta byte // tables of the current scan
@@ -137,7 +137,7 @@ func (d *Decoder) segments() (marker byte, err error) {
 	}
 }
 
-// nextMarker finds the next marker, passing over what is none.
+// nextMarker finds the next marker and skips all other bytes.
 func (d *Decoder) nextMarker() (byte, error) {
 	if m := d.unread; m != 0 {
 		d.unread = 0

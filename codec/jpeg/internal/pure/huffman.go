@@ -17,7 +17,7 @@ const look = 10
 type table struct {
 	fast    [1 << look]uint32
 	code    [1 << look]uint16 // symbol<<8 | length of the code, 0 when it is longer
-	maxcode [18]int32         // largest code of each length, -1 when there is none
+	maxcode [18]int32         // largest code of each length, -1 if there is no such code
 	offset  [18]int32         // of the symbols of each length, less the first code
 	symbols [256]byte
 	counts  [16]byte // of codes by length, of which the rest is made
@@ -98,7 +98,7 @@ const lookSkip = 11
 //
 //	bits 23..16 how far all but the last go on   15..8 how far all go on   5..0 bits of them
 //
-// and is zero when there is none.
+// and is zero if no whole symbol fits.
 func (t *table) skipping() []uint32 {
 	if len(t.runs) > 0 {
 		return t.runs
@@ -155,7 +155,7 @@ type bits struct {
 	pos    int
 	acc    uint64
 	n      int  // bits of acc that count; the others are what follows, or zero
-	marker byte // that ended the data, 0 while there is none
+	marker byte // that ended the data, or 0
 	pad    int  // how many of the n bits are zeros behind the end
 	// dry: zeros were read past the end of the segment; the rest of it is not decoded.
 	dry bool

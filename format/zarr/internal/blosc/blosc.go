@@ -1,6 +1,5 @@
-// Package blosc reads and writes the chunks of c-blosc 1: buffers cut into
-// blocks, whose bytes are shuffled so that those of equal weight lie together,
-// and then compressed.
+// Package blosc reads and writes the chunks of c-blosc 1: buffers cut into blocks, whose bytes are
+// shuffled so that bytes of equal weight lie together, and then compressed.
 //
 //	+---------+-----------+-------+----------+--------+-----------+--------+
 //	| version | codec ver.| flags | typesize | nbytes | blocksize | cbytes |

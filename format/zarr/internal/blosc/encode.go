@@ -16,7 +16,7 @@ type Encoder struct {
 	zstd *zframe.Encoder
 }
 
-// zstdLevels are libzstd's levels for those of blosc.
+// zstdLevels are libzstd's levels for the levels of blosc.
 var zstdLevels = [...]int{1, 1, 3, 5, 7, 9, 11, 13, 15, 19}
 
 // NewEncoder returns an encoder. Values out of range are taken for the nearest
