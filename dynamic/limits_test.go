@@ -90,7 +90,7 @@ func TestTotalBytes(t *testing.T) {
 	defer e.Close()
 	check := func(what string, err error, says ...string) {
 		t.Helper()
-		for _, s := range append(says, "Options.Limits.MaxTotalBytes, which is 1048576") {
+		for _, s := range append(says, "Options.Limits.MaxTotalBytes, 1048576") {
 			if !errors.Is(err, errs.Exhausted) || !strings.Contains(fmt.Sprint(err), s) {
 				t.Errorf("%s: %v does not say %q", what, err, s)
 			}

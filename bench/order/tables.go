@@ -27,13 +27,13 @@ func printTables(w io.Writer, quick bool) error {
 		}
 		return sizes
 	}
-	fmt.Fprint(w, "\n### Five statistics\n\nAscents, fixed points, pairs of successors, rank correlation with the identity, cycles: the mean or variance that is furthest from its value over all permutations, in standard deviations.\n\n")
+	fmt.Fprint(w, "\n### Five statistics\n\nAscents, fixed points, pairs of successors, rank correlation with the identity, cycles: the mean\nor variance that is furthest from its value over all permutations, in standard deviations.\n\n")
 	table(w, all, fewer([]size{{10, 2000}, {100, 2000}, {256, 2000}, {257, 2000}, {1000, 1000}, {1797, 1000}, {4097, 400}, {65536, 100}, {65537, 100}, {131072, 100}, {262144, 60}, {262145, 60}, {1000003, 40}}),
 		func(s shuffle, n, keys int) float64 {
 			z, _ := shuffletest.Worst(n, keys, s.draw)
 			return z
 		})
-	fmt.Fprint(w, "\n### Differences of neighbours\n\nHow often two pairs of positions, at a distance in their bits, have ids with the same difference in theirs, beside Fisher-Yates.\n\n")
+	fmt.Fprint(w, "\n### Differences of neighbours\n\nHow often two pairs of positions, at a distance in their bits, have ids with the same\ndifference in their bits, compared with Fisher-Yates.\n\n")
 	table(w, all, fewer([]size{{16, 4000}, {33, 4000}, {100, 4000}, {257, 1000}, {1000, 1000}, {4096, 200}, {65536, 40}, {65537, 40}, {262144, 20}}),
 		func(s shuffle, n, keys int) float64 { return shuffletest.DifferencesOff(n, keys, s.draw) })
 	fmt.Fprint(w, "\n### All permutations of few samples\n\nchi² of how often each of the n! comes, each 100 times expected.\n\n")

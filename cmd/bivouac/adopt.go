@@ -26,7 +26,7 @@ func newAdoptCommand(g *global) *cobra.Command {
 		Short: "Give a checkpoint that Orbax wrote a manifest, so that every byte is covered",
 		Long: `Verify a checkpoint that Orbax wrote, or a step of a run, and give it a manifest: from
 then on every byte is covered, and verify calls it sound. No other file is changed,
-and Orbax loads it as before. What is damaged is not adopted.
+and Orbax loads it as before. A damaged checkpoint is not adopted.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),

@@ -38,7 +38,7 @@ type leafContent struct {
 	DType  string `json:"dtype,omitempty"`
 	Shape  []int  `json:"shape,omitzero"` // of the whole array
 	Slice  string `json:"slice,omitempty"`
-	Values any    `json:"values"` // nested lists; text where JSON has no such number, null for what is lost
+	Values any    `json:"values"` // nested lists; text for numbers that JSON lacks, null for lost elements
 
 	Lost []lostBox `json:"lost,omitempty"` // with --salvage
 }
@@ -47,10 +47,10 @@ func newCatCommand(g *global) *cobra.Command {
 	var o CatOptions
 	cmd := &cobra.Command{
 		Use:   "cat PATH LEAF",
-		Short: "Print one leaf of a checkpoint, or an item that is no tree",
-		Long: `Print one leaf of a checkpoint or of a step of a run: type, shape and values, of
-large arrays those at the edges. A leaf is named by its keys joined with ".", as
-bivouac info prints it. The name of an item that is JSON or text prints that.
+		Short: "Print one leaf of a checkpoint, or an item that is not a tree",
+		Long: `Print one leaf of a checkpoint or of a step of a run: type, shape and values; of
+large arrays only the values at the edges. A leaf is named by its keys joined with
+".", as bivouac info prints it. The name of a JSON or text item prints the item.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(2),
@@ -192,7 +192,7 @@ func catArray(ctx context.Context, r *checkpoint.Reader, l checkpoint.LeafInfo, 
 	return p.holes.err(l)
 }
 
-// element is an element as JSON: a number or bool where it is one, else text.
+// element is an element as JSON: a number or bool if JSON has it, else text.
 func element(t tensor.Tensor, i int) any {
 	s := t.Element(i)
 	if json.Valid([]byte(s)) {
@@ -201,7 +201,7 @@ func element(t tensor.Tensor, i int) any {
 	return s
 }
 
-// nested gives the elements as nested lists; axes that are not kept have none.
+// nested returns the elements as nested lists. An axis that is not kept makes no list.
 func (p part) nested(t tensor.Tensor, axis int, at *int) any {
 	if axis == len(t.Shape) {
 		if *at++; p.holes.at(*at - 1) {

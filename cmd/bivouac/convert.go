@@ -51,7 +51,8 @@ func newConvertCommand(g *global) *cobra.Command {
 		Short: "Write a checkpoint of any layout in another one, or a pipeline in YAML",
 		Long: `Write a checkpoint, or a step of a run, in another layout, piece by piece within
 a memory budget. The destination appears at once, when it is whole and durable,
-and is then compared with the source. What it has no place for is refused by name.
+and is then compared with the source. Leaves that it cannot hold are an error that
+names them.
 
 A file that DALI's Pipeline.serialize wrote, with a name that ends in .bin, .pb or
 .dali, becomes YAML (.yaml, .yml), and YAML such a file: the same bytes.
@@ -109,10 +110,10 @@ func runConvert(ctx context.Context, src, dst string, o ConvertOptions, g *globa
 	return reportConversion(g, out)
 }
 
-// leastBudget is what a conversion needs in MiB.
+// leastBudget is the least budget of a conversion in MiB.
 const leastBudget = 16
 
-// mebibytes is the value of a flag for a memory budget; 0 is what the options say.
+// mebibytes is the value of a flag for a memory budget; 0 means the budget of the options.
 type mebibytes int64
 
 // String implements pflag.Value.
@@ -196,8 +197,7 @@ const npzLayout = "npz"
 // directory.
 var fileEndings = []string{".bin", ".csv", ".gz", ".h5", ".hdf5", ".json", ".msgpack", ".onnx", ".pb", ".pkl", ".pt", ".pth", ".tar", ".txt", ".yaml", ".yml", ".zip"}
 
-// target is the layout that the flag, or else the name of the destination, means;
-// "" where neither says one.
+// target returns the layout that the flag, or else the name of the destination, names, or "".
 func target(to, dst string) (string, error) {
 	ext := filepath.Ext(dst)
 	switch {
@@ -213,7 +213,7 @@ func target(to, dst string) (string, error) {
 	return to, nil
 }
 
-// convertAdvice puts what the library advises into the words of the command.
+// convertAdvice puts the remedies of the library into the words of the command.
 func convertAdvice(err error) error {
 	var e *errs.Error
 	for cause := err; errors.As(cause, &e); cause = e.Err {
@@ -233,7 +233,7 @@ type converted struct {
 	Destination string   `json:"destination"`
 	Layout      string   `json:"layout"`
 	Items       []string `json:"items"`
-	Compared    bool     `json:"compared"` // what was written with the source, element by element
+	Compared    bool     `json:"compared"` // the written elements with the source, one by one
 	NotKept     []string `json:"not_kept"` // of the source, in words
 
 	Lost []lostLeaf `json:"lost,omitempty"` // with --salvage

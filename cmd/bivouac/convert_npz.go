@@ -10,8 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// convertToNpz writes one tree as one archive, and says what that has no place
-// for.
+// convertToNpz writes one tree as one archive, and reports what an archive cannot hold.
 func convertToNpz(ctx context.Context, from located, dst string, o ConvertOptions, g *global) error {
 	if o.Compress != "" && o.Compress != checkpoint.Uncompressed.String() {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--compress", Want: "none, of npz", Got: o.Compress}}
@@ -79,8 +78,8 @@ func npzItem(info *checkpoint.Info, name string) (checkpoint.ItemInfo, error) {
 	return it, nil
 }
 
-// npzLeaves are the arrays of a tree, which must be all that it holds; what holds
-// nothing, and goes, is said.
+// npzLeaves returns the arrays of a tree, which must hold nothing else. dropped names the empty
+// leaves that are left out.
 func npzLeaves(it checkpoint.ItemInfo) (leaves []checkpoint.LeafInfo, dropped []string, err error) {
 	var bad, empty []string
 	flat := true

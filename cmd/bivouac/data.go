@@ -25,21 +25,20 @@ func newDataCommand(g *global) *cobra.Command {
 		Long: `Look into the saved state of a loader or pipeline: a file, - for standard input, or
 the run or step of a job that kept it (--at N is the step, --item its item).
 
-A state of Bivouac's loader or pipeline says its order, so that any step of the run is
-known from it alone: which samples were step 1234 on rank 3, when sample 77 comes
-again, whether two runs saw the same. States of torchdata (JSON), Grain, streaming
-and DALI can be inspected and compared.
+A state of Bivouac's loader or pipeline names its order, so that it alone tells about
+any step of the run: which samples were step 1234 on rank 3, when sample 77 comes
+again, whether two runs saw the same samples. States of torchdata (JSON), Grain,
+streaming and DALI can be inspected and compared.
 
-Tables that an order is over are not in the state, which has a hash of each: the
-lengths of samples, by which packs and buckets are made; the sizes of shards of
-windows, unless all are equal; which samples a filter has. Give each with
---table FILE: numbers in a .npy file, a JSON list, or a text file. Which table a
-file is is found by the hash.
+The state has only a hash of each table of an order: the lengths of samples, which
+make packs and buckets; the sizes of shards of windows, unless all are equal; the
+samples of a filter. Give each table with --table FILE: numbers in a .npy file, a
+JSON list, or a text file. The hash shows which table a file holds.
 
-Where batches are of packs, the packs of an epoch are gone through to find a step.
+If batches consist of packs, finding a step goes through the packs of an epoch.
 
-The readers of a pipeline deliver together. Where the state leaves open which of
-them is the first in its graph, --readers NAME,NAME,… gives their order.
+The readers of a pipeline deliver together. If the state does not tell which reader
+is the first in the graph, --readers NAME,NAME,… gives their order.
 
 ` + exitCodesHelp,
 		Args: cobra.NoArgs,
@@ -61,7 +60,7 @@ them is the first in its graph, --readers NAME,NAME,… gives their order.
 // saved is a state as it lies in a file.
 type saved struct {
 	name string
-	form string // what wrote it
+	form string // the writer
 	raw  []byte
 	doc  *state.Document        // of Bivouac; else nil
 	tree map[string]any         // JSON, with json.Number
@@ -87,7 +86,7 @@ const (
 // mostState bounds the size of a state.
 const mostState = 64 << 20
 
-// readState reads a file and finds out what it is.
+// readState reads a file and finds the form of its state.
 func readState(name string) (*saved, error) {
 	f := io.Reader(os.Stdin)
 	if name != "-" {
@@ -109,7 +108,7 @@ func readState(name string) (*saved, error) {
 	return s, errs.Wrap("data", name, s.recognize())
 }
 
-// recognize finds out what wrote a state.
+// recognize finds the writer of a state.
 func (s *saved) recognize() error {
 	if wrapped, err := s.unwrap(); wrapped && err == nil {
 		return s.recognizeStream()
@@ -119,7 +118,7 @@ func (s *saved) recognize() error {
 	return s.recognizeStream()
 }
 
-// recognizeStream finds out what wrote the state of a stream.
+// recognizeStream finds the writer of the state of a stream.
 func (s *saved) recognizeStream() error {
 	if first := bytes.TrimLeft(s.raw, " \t\r\n"); len(first) == 0 || first[0] != '{' {
 		if one, ok := single(strings.TrimSpace(string(s.raw))); ok {
@@ -234,7 +233,7 @@ func (o *dataOptions) timeline(s *saved) (*timeline.Timeline, error) {
 	return t, errs.Wrap("data", s.name, err)
 }
 
-// samplesDone returns what is told how many samples of a task are done.
+// samplesDone returns a function that shows how many samples of a task are done.
 func samplesDone(w *work, task string) func(done, total int64) {
 	return func(done, total int64) {
 		if !w.begun {

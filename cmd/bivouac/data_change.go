@@ -90,7 +90,7 @@ func newDataSkipCommand(g *global) *cobra.Command {
 		Use:   "skip STATE --batches N [-o FILE]",
 		Short: "Write the state of the same run some batches later",
 		Long: `Write the state of the same run some batches later: a loader that is given it
-leaves them out. The digest is that of a run that delivered them.
+leaves them out. The digest is the digest of a run that delivered them.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
@@ -114,11 +114,11 @@ func newDataDiffCommand(g *global) *cobra.Command {
 	var o dataOptions
 	cmd := &cobra.Command{
 		Use:   "diff STATE STATE",
-		Short: "Say whether two saved states are of equal runs",
-		Long: `Compare two saved states. Two states of Bivouac's loader are of equal runs when
-data set, order and options agree and each digest is that of the order up to its
-place: then both runs delivered the same samples in the same order, as far as
-both have come. Other states are compared member by member.
+		Short: "Say whether two saved states belong to equal runs",
+		Long: `Compare two saved states. Two states of Bivouac's loader belong to equal runs if
+data set, order and options agree and each digest matches the order up to its
+position: then both runs delivered the same samples in the same order, up to the
+shorter one. Other states are compared member by member.
 
 ` + exitCodesHelp + `
 States of runs that differ are exit status 4.`,
@@ -152,7 +152,7 @@ States of runs that differ are exit status 4.`,
 	return cmd
 }
 
-// compare returns what there is to say of two states, and how their runs differ.
+// compare returns facts about two states, and how their runs differ.
 func (o *dataOptions) compare(cmd *cobra.Command, a, b *saved, g *global) (facts []fact, differ string, err error) {
 	if !o.comparable(a) || !o.comparable(b) {
 		facts = compareLeaves(a.all(), b.all())
@@ -236,7 +236,7 @@ func compareLeaves(a, b []fact) (differ []fact) {
 	return differ
 }
 
-// compareFields returns what two documents do not agree on.
+// compareFields returns the fields in which two documents differ.
 func compareFields(a, b *state.Document) []fact {
 	facts := func(d *state.Document) []fact {
 		return leaves([]fact{{"kind", d.Kind}, {"fingerprint", d.Fingerprint}}, "", anyMap(d.Fields))

@@ -288,8 +288,8 @@ func newDataExplainCommand(g *global) *cobra.Command {
 		Use:   "explain STATE --sample ID",
 		Short: "Say when a sample was seen, and when it is seen again",
 		Long: `Say in which step of an epoch, on which rank and in which row a sample was or will
-be delivered: by default in the epoch before, in that of the state and in the
-next one. A mixture may deliver a sample more than once in an epoch: at most --most
+be delivered: by default in the epoch of the state and in the epochs before and
+after it. A mixture may deliver a sample more than once in an epoch: at most --most
 of its places are listed.
 
 ` + exitCodesHelp,

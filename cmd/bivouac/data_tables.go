@@ -22,7 +22,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// tableOptions are the flags of commands that need what a state has only a hash of.
+// tableOptions are the flags of commands that need the tables behind the hashes of a state.
 type tableOptions struct {
 	Tables      []string
 	Readers     []string

@@ -9,7 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// What wrote a state is told by its shape.
+// The shape of a state shows its writer.
 func TestRecognize(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"kind":"loader","position":0,"version":1}`:              formBivouac,
@@ -37,7 +37,7 @@ func TestRecognize(t *testing.T) {
 	}
 }
 
-// What differs is found, however long the values are.
+// Differences are found in values of any length.
 func TestCompareLeaves(t *testing.T) {
 	long := make([]byte, 1000)
 	for i := range long {

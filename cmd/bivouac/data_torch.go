@@ -12,7 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// torchOptions are what a state of torchdata does not hold.
+// torchOptions are the flags for values that a state of torchdata does not hold.
 type torchOptions struct {
 	Samples   int64
 	BatchSize int64

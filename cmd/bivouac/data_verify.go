@@ -20,19 +20,19 @@ type stateProof struct {
 	Samples  int64
 	Digest   string
 	Coverage *[2]timeline.Coverage `json:",omitempty"`
-	Why      string                `json:",omitempty"` // nothing more could be checked
+	Why      string                `json:",omitempty"` // why the check stopped at the form
 }
 
 func newDataVerifyCommand(g *global) *cobra.Command {
 	var o dataOptions
 	cmd := &cobra.Command{
 		Use:   "verify STATE|RUN|STEP",
-		Short: "Check that a saved state is what its order makes of it",
-		Long: `Check a saved state. For one of Bivouac's loader or pipeline the ids of all samples
-up to its place are drawn again from the order, some ten nanoseconds each; position,
-digest and coverage must be theirs. For others the form is checked, and the hash
-of the options, and it is said that no more can be. JSON that is no state of a known
-form is damaged.
+		Short: "Check a saved state against its order",
+		Long: `Check a saved state. For a state of Bivouac's loader or pipeline the ids of all
+samples up to its position are drawn again from the order, some ten nanoseconds each;
+position, digest and coverage must match them. For other states only the form and the
+hash of the options are checked, and the output says so. JSON that is not a state of
+a known form is damaged.
 
 ` + exitCodesHelp,
 		Args: cobra.ExactArgs(1),
@@ -94,7 +94,7 @@ func (o *dataOptions) provable(s *saved) (t *timeline.Timeline, why string, err 
 	return t, "", err
 }
 
-// check holds a state against what its form asks for.
+// check checks a state against its form.
 func (s *saved) check() error {
 	switch {
 	case s.doc != nil:

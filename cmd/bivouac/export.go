@@ -39,8 +39,8 @@ func newExporter(r *checkpoint.Reader, overwrite bool, g *global) *exporter {
 	return &exporter{r: r, overwrite: overwrite, work: newWork(g), files: []exportedFile{}}
 }
 
-// export writes leaves in the format that the name of the output says. What a
-// format lacks is refused before anything is written.
+// export writes leaves in the format that the name of the output says. Leaves that the format
+// cannot hold are an error before anything is written.
 func (e *exporter) export(ctx context.Context, leaves []checkpoint.LeafInfo, output string) error {
 	switch filepath.Ext(output) {
 	case ".npz":
@@ -251,8 +251,8 @@ func syncDirectory(dir string) error {
 	return err
 }
 
-// unwritable says what kept a file from being written: the system, or what was to
-// be read for it.
+// unwritable returns the reason why a file was not written: an error of the system, or of reading
+// its contents.
 func unwritable(name string, err error) error {
 	var known *errs.Error
 	if errors.As(err, &known) {
@@ -270,7 +270,7 @@ func unwritable(name string, err error) error {
 	return e
 }
 
-// countingWriter counts and tells what goes through it.
+// countingWriter counts and reports the bytes that go through it.
 type countingWriter struct {
 	w    io.Writer
 	n    int64

@@ -133,8 +133,8 @@ func chooseLeaves(r *checkpoint.Reader, names []string) ([]checkpoint.LeafInfo, 
 	return out, nil
 }
 
-// groupsOf returns what stands for several leaves each: a name below which there are
-// leaves, and ".*".
+// groupsOf returns patterns that each stand for several leaves: a name with leaves below it, and
+// ".*".
 func groupsOf(leaves []checkpoint.LeafInfo) (groups []string) {
 	seen := map[string]bool{}
 	for _, l := range leaves {

@@ -18,13 +18,13 @@ type storedFile struct {
 	Modified  time.Time `json:"modified"`
 }
 
-// storage sums up what a checkpoint takes.
+// storage sums up the storage of a checkpoint.
 type storage struct {
 	Files       int   `json:"files"`
 	Bytes       int64 `json:"bytes"`
 	Allocated   int64 `json:"allocated"`
 	LinkedFiles int   `json:"linked_files"` // that have other names too, in other steps as a rule
-	LinkedBytes int64 `json:"linked_bytes"` // of these: what removing the checkpoint alone does not free
+	LinkedBytes int64 `json:"linked_bytes"` // of these, bytes that stay when only this checkpoint is removed
 }
 
 // filesBelow lists the files of a checkpoint, which may be one file.

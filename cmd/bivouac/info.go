@@ -158,7 +158,7 @@ func known(t time.Time) *time.Time {
 	return &t
 }
 
-// describe gives an item as it is printed; contents are nil unless they were read.
+// describe returns an item as it is printed. contents are nil unless they were read.
 func describe(it checkpoint.ItemInfo, contents any) itemJSON {
 	out := itemJSON{Kind: it.Kind, Handler: it.Handler, Bytes: it.Bytes()}
 	var sums map[string]string
@@ -259,7 +259,7 @@ func (d *description) printItem(g *global, it checkpoint.ItemInfo, drawn bool) {
 	root.draw(g.stdout, "", root.width(0))
 }
 
-// words say what a leaf is, and what else there is to it.
+// words describes a leaf, with additional notes.
 func (j leafJSON) words(l checkpoint.LeafInfo) (what, notes string) {
 	what = j.Kind
 	if j.Error != "" {

@@ -18,7 +18,7 @@ type listing struct {
 	Steps     []listedStep  `json:"steps"`
 	Skipped   []skippedStep `json:"skipped"`           // that look like steps and are no whole checkpoints
 	Missing   []string      `json:"missing,omitempty"` // signed steps that others removed, and why they are missed
-	Aside     []string      `json:"set_aside"`         // directories that are steps no more
+	Aside     []string      `json:"set_aside"`         // directories that are no longer steps
 }
 
 type listedStep struct {
@@ -26,17 +26,17 @@ type listedStep struct {
 	Directory string    `json:"directory"`
 	Committed time.Time `json:"committed"`
 	storage
-	Scrub   *listedScrub       `json:"scrub,omitempty"` // what the last scrub of it found
+	Scrub   *listedScrub       `json:"scrub,omitempty"` // the findings of its last scrub
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	Custom  json.RawMessage    `json:"custom,omitempty"`
 }
 
-// listedScrub is what the last scrub of a step found.
+// listedScrub holds the findings of the last scrub of a step.
 type listedScrub struct {
 	Time    time.Time `json:"time"`
 	Bytes   int64     `json:"bytes"`
 	Sound   bool      `json:"sound"`
-	Damaged []string  `json:"damaged"` // each a file, and what is wrong with it
+	Damaged []string  `json:"damaged"` // each a file and its fault
 }
 
 func newLsCommand(g *global) *cobra.Command {
@@ -121,7 +121,7 @@ func runLs(ctx context.Context, dir string, g *global) error {
 	return nil
 }
 
-// scrubs returns what the last scrub of each step found, by directory.
+// scrubs returns the findings of the last scrub of each step, by directory.
 func scrubs(ctx context.Context, dir string) (map[string]*listedScrub, error) {
 	found, err := training.ScrubResults(ctx, dir, nil)
 	if err != nil {

@@ -47,8 +47,8 @@ func convertState(from, to, how string) int {
 	return exitOK
 }
 
-// runSelf runs this program as what does, and returns its peak resident memory.
-// Linux counts the memory of the parent to that: this process stays small.
+// runSelf runs this program as the given helper, and returns its peak resident memory. Linux counts
+// the memory of the parent to that: this process stays small.
 func runSelf(t *testing.T, does string, args ...string) int64 {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "BIVOUAC_TEST_COMMAND="+does)

@@ -131,7 +131,7 @@ func (g *global) describeOperator(o operatorInfo) {
 	}
 }
 
-// operator makes what is printed of a schema.
+// operator returns the printed form of a schema.
 func operator(s *op.Schema) operatorInfo {
 	o := operatorInfo{
 		Name: s.FullName(), Doc: s.Doc, Random: s.Random, Stateful: s.Stateful, Deprecated: s.Deprecated,

@@ -48,9 +48,9 @@ func (o *output) failed() error {
 	return o.err
 }
 
-// printf writes to standard output. Arguments are names and values that others
-// chose: what a terminal would obey is spelled out, line ends too, so that a name
-// cannot pass for a line of output. Numbers are formatted as they are.
+// printf writes to standard output. Arguments are names and values from outside: characters that a
+// terminal would obey, and line ends, are spelled out, so that a name cannot pass for a line of
+// output. Numbers are formatted unchanged.
 func (g *global) printf(format string, args ...any) {
 	safe := make([]any, len(args))
 	for i, a := range args {
@@ -178,7 +178,7 @@ func encodeJSON(v any, indent string) ([]byte, error) {
 // what cannot be shown but does no harm may stay.
 func obeyedInJSON(r rune) bool { return r != '\n' && r >= 0x7f && obeyed(r) }
 
-// failure is what a command that failed prints with --json, on standard error.
+// failure is the output of a failed command with --json, on standard error.
 type failure struct {
 	Error      failureText `json:"error"`
 	ExitStatus int         `json:"exit_status"`
@@ -195,13 +195,13 @@ type failureText struct {
 	Remedy  string `json:"remedy,omitempty"`
 }
 
-// warning is what a command warns of with --json, on standard error.
+// warning is a warning of a command with --json, on standard error.
 type warning struct {
 	Warning failureText `json:"warning"`
 }
 
-// newFailureText takes an error apart: of each part the outermost that is there,
-// of subjects the innermost.
+// newFailureText takes an error apart: it takes the outermost of each part that is present, and the
+// innermost subject.
 func newFailureText(err error) failureText {
 	f := failureText{Kind: errs.KindOf(err).String(), Message: oneLine(err)}
 	var e *errs.Error
@@ -221,7 +221,7 @@ func newFailureText(err error) failureText {
 	return f
 }
 
-// warn tells on standard error of what did not keep the command from its work.
+// warn prints an error to standard error that did not stop the command.
 func (g *global) warn(err error) {
 	if g.json {
 		g.tellJSON(warning{newFailureText(err)})

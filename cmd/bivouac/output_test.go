@@ -28,8 +28,8 @@ func command(t *testing.T, args ...string) (stdout, stderr string, code int) {
 // hostile are names that a terminal would obey, or that pass for lines of output.
 var hostile = []string{"red\x1b[31m", "line\nsound    all  7 files", "back\rspace\b", "turn\u202egpj.exe", "csi\u009b31m", "bell\a", "bad\xffutf"}
 
-// TestHostileNames: whatever names and texts a checkpoint has, no command prints a
-// character that a terminal obeys, and none prints a line more than without.
+// TestHostileNames checks hostile names and texts in a checkpoint: no command prints a character
+// that a terminal obeys, or an additional line.
 func TestHostileNames(t *testing.T) {
 	dir := t.TempDir()
 	save := func(name string, label func(string) string) string {
@@ -78,8 +78,8 @@ func clean(t *testing.T, args []string, text string) {
 	}
 }
 
-// TestPrintable: what is shown has nothing that a terminal obeys, and plain text is
-// itself.
+// TestPrintable checks that printed text has nothing that a terminal obeys, and that plain text
+// does not change.
 func TestPrintable(t *testing.T) {
 	for _, s := range append([]string{"plain", "\x1b", "n\\\x1b"}, hostile...) {
 		p := printable(s)

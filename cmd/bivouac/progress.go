@@ -10,9 +10,8 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// newScreen returns what a demonstration is shown on: bars on a terminal and plain
-// lines elsewhere, on standard error where standard output is for JSON. The
-// caller calls close when all is done.
+// newScreen returns the display of a demonstration: bars on a terminal and plain lines elsewhere,
+// on standard error if standard output is for JSON. The caller calls close at the end.
 func newScreen(g *global) progress {
 	switch {
 	case g.quiet:
@@ -37,9 +36,8 @@ func newBars(w io.Writer) progress {
 	return &barProgress{container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(48))}
 }
 
-// work shows how far long work is: bars on standard error where that is a
-// terminal, lines there with --plain, and nothing elsewhere. Its methods are
-// called one at a time.
+// work shows the progress of long work: bars on standard error if it is a terminal, lines there
+// with --plain, and nothing elsewhere. Its methods are called one at a time.
 type work struct {
 	screen progress
 	begun  bool
@@ -60,7 +58,7 @@ func newWork(g *global) *work {
 	return w
 }
 
-// on begins a task, and returns what is told how many bytes of how many are done.
+// on begins a task, and returns a function that shows how many of its bytes are done.
 func (w *work) on(task string) func(done, total int64) {
 	w.end()
 	task = printable(task)
@@ -101,7 +99,7 @@ type progress interface {
 type barProgress struct {
 	container *mpb.Progress
 	bar       *mpb.Bar
-	note      *atomic.Value // string: what stands behind the bar
+	note      *atomic.Value // string: the text after the bar
 }
 
 func (p *barProgress) Begin(task string, total int64) {

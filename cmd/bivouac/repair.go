@@ -48,15 +48,15 @@ func newRepairCommand(g *global) *cobra.Command {
 	var o RepairOptions
 	cmd := &cobra.Command{
 		Use:   "repair PATH",
-		Short: "Put right what interrupted programs left behind; by default only say what",
+		Short: "Repair what interrupted programs left behind; by default only print the plan",
 		Long: `Look at a checkpoint, a session of partial saves or a run directory, and with
---apply put it right: merge databases of several processes that were never
-merged, finalize sessions of partial saves, mend damaged and lost files of
-checkpoints that were saved with parity, as far as that goes, rename other damaged
-steps of a run to <name>.damaged, remove what interrupted saves left. Nothing else
-is removed, and no data file is ever written to: what is mended is held against the
-manifest, and then takes the place of the damaged checkpoint. No other process may
-write there meanwhile.
+--apply repair it: merge databases of several processes that were never merged,
+finalize sessions of partial saves, mend damaged and lost files of checkpoints that
+were saved with parity, if the parity suffices, rename other damaged steps of a run
+to <name>.damaged, and remove leftovers of interrupted saves. Nothing else is
+removed, and no data file is changed in place: a mended checkpoint is checked
+against the manifest and then replaces the damaged one. No other process may write
+there meanwhile.
 
 ` + exitCodesHelp + `
 Damage that cannot be repaired is exit status 4.`,
@@ -110,8 +110,8 @@ func nothingToRepair(ctx context.Context, path string, g *global) error {
 	return err
 }
 
-// stepsToRepair returns what tells the steps of a run by their names; nil where
-// these are plain numbers, or path is no run.
+// stepsToRepair returns a function that recognizes the names of steps of a run. It returns nil if
+// the names are plain numbers, or if path is not a run.
 func stepsToRepair(ctx context.Context, path string, g *global) (func(name string) bool, error) {
 	if needDirectory(path) != nil || checkpoint.IsCheckpoint(ctx, path, nil) {
 		return nil, nil

@@ -44,7 +44,7 @@ func (o *optional) String() string {
 // Type implements pflag.Value.
 func (o *optional) Type() string { return "prefix" }
 
-// runDir is what a run directory holds.
+// runDir holds the contents of a run directory.
 type runDir struct {
 	family  training.NameFamily
 	steps   []training.Info    // ascending
@@ -60,7 +60,7 @@ type skippedStep struct {
 	err       error
 }
 
-// empty reports whether there is nothing to say of a run.
+// empty reports whether a run has no steps of any kind.
 func (r *runDir) empty() bool { return len(r.steps)+len(r.skipped)+len(r.aside) == 0 }
 
 // openRun reads the steps of dir and changes nothing there.
@@ -250,8 +250,8 @@ func (r *runDir) choose(ctx context.Context, dir string, step int64, g *global) 
 	return resolved{}, r.missing(ctx, dir, step)
 }
 
-// reason is why a directory with the name of a step is not a step: what was
-// interrupted or never a checkpoint is damage where a step should be.
+// reason returns why a directory with the name of a step is not a step. An interrupted save, or a
+// directory that was never a checkpoint, counts as damage in place of a step.
 func (s skippedStep) reason() error {
 	if errs.KindOf(s.err) == errs.Invalid {
 		return &errs.Error{Kind: errs.Corrupt, Got: "a directory named after a step that is no whole checkpoint", Err: s.err}
@@ -268,7 +268,7 @@ func (r *runDir) warnPassed(dir string, chosen training.Info, g *global) {
 	}
 }
 
-// missing says what is not in a directory that holds no checkpoint, or not the step.
+// missing returns the error for a directory without a checkpoint, or without the step.
 func (r *runDir) missing(ctx context.Context, dir string, step int64) error {
 	if n := len(r.steps); n > 0 {
 		e := &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "step " + strconv.FormatInt(step, 10), Got: "only step " + strconv.FormatInt(r.steps[0].Step, 10)}
@@ -280,7 +280,7 @@ func (r *runDir) missing(ctx context.Context, dir string, step int64) error {
 	_, err := checkpoint.Metadata(ctx, dir, nil)
 	var why *errs.Error
 	if kind := errs.KindOf(err); err != nil && kind != errs.NotFound && (kind != errs.Invalid || errors.As(err, &why) && why.Remedy != "") {
-		return err // it is one, of a newer version for example, or what is left of one
+		return err // it is a checkpoint, of a newer version for example, or its remains
 	}
 	e := &errs.Error{Kind: errs.NotFound, Subject: dir, Want: "a checkpoint or the directory of a run", Got: "a directory without steps"}
 	list, err := os.ReadDir(dir)

@@ -38,14 +38,14 @@ func (l lostLeaf) name() string {
 	return l.Leaf
 }
 
-// printLost names what is lost, for people.
+// printLost names the lost leaves, for people.
 func printLost(g *global, lost []lostLeaf) {
 	for _, l := range lost {
 		g.printf("lost  %s: %s\n", l.name(), l.Reason)
 	}
 }
 
-// lostError returns the error of a command that left out what is lost, or nil.
+// lostError returns the error of a command that left out lost leaves, or nil.
 func lostError(op, source string, lost []lostLeaf) error {
 	if len(lost) == 0 {
 		return nil
@@ -74,18 +74,18 @@ func salvage(ctx context.Context, r *checkpoint.Reader, leaves []checkpoint.Leaf
 
 // holes are the parts of an array that could not be read; nil where they are not asked for.
 type holes struct {
-	lost tensor.Tensor // of what was read: true for each element that is lost
+	lost tensor.Tensor // of the elements read: true for each lost element
 	list []lostBox
 }
 
 // lostBox is a box of an array that is not whole.
 type lostBox struct {
 	From   []int  `json:"from"`
-	To     []int  `json:"to"` // the first indices behind it
+	To     []int  `json:"to"` // the first indices after it
 	Reason string `json:"reason"`
 }
 
-// at reports whether an element of what was read is lost.
+// at reports whether an element that was read is lost.
 func (h *holes) at(i int) bool { return h != nil && h.lost.Data[i] != 0 }
 
 func (h *holes) boxes() []lostBox {

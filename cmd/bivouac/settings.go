@@ -14,14 +14,13 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// settings is the flag for options of the library. What other flags say goes
-// before them.
+// settings is the flag for options of the library. Other flags take precedence.
 type settings struct {
-	Options string // name of a file, "" is none
+	Options string // name of a file, or ""
 }
 
 func (s *settings) addFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.Options, "options", "", "file of options of the library under Orbax's names, JSON or YAML; other flags go before it")
+	cmd.Flags().StringVar(&s.Options, "options", "", "file of options of the library under Orbax's names, JSON or YAML; other flags take precedence")
 }
 
 // scope returns a context in which the options of the file hold. A name that no

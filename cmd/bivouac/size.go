@@ -23,7 +23,7 @@ func size(n int64) string {
 	return strconv.FormatFloat(f, 'f', 1, 64) + " " + names[i:i+1] + "iB"
 }
 
-// units are what sizes may be given in.
+// units are the units of sizes.
 var units = []struct {
 	name  string
 	bytes int64

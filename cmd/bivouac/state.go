@@ -103,7 +103,7 @@ func (s *saved) entries() ([]stateText, error) {
 	return out, nil
 }
 
-// describeText says what a state in a checkpoint of dynamic mode is.
+// describeText describes a state in a checkpoint of dynamic mode.
 func describeText(text string) stateText {
 	if alone, ok := single(text); ok {
 		return alone

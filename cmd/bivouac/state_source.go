@@ -130,7 +130,7 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
 
-// jobDocument is what a job keeps in its item: the state of its stream, of a step.
+// jobDocument is the document in the item of a job: the state of its stream at a step.
 type jobDocument struct {
 	Version  int             `json:"version"`
 	Identity string          `json:"identity"`

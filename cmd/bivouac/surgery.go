@@ -104,7 +104,7 @@ func (o SurgeryOptions) sources(ctx context.Context, paths []string, g *global) 
 	return scope, found, load, nil
 }
 
-// drySurgery says what the rules would do. Nothing of the arrays is read.
+// drySurgery prints what the rules would do. It reads no array.
 func drySurgery(ctx context.Context, script surgery.Script, paths []string, o SurgeryOptions, g *global) error {
 	ctx, paths, load, err := o.sources(ctx, paths, g)
 	if err != nil {
@@ -155,13 +155,13 @@ func writeSurgery(ctx context.Context, script surgery.Script, paths []string, ds
 // operated is what `surgery --json` prints.
 type operated struct {
 	Sources     []string       `json:"sources"`
-	Destination string         `json:"destination,omitempty"` // none of a dry run
+	Destination string         `json:"destination,omitempty"` // empty for a dry run
 	Layout      string         `json:"layout,omitempty"`
 	Leaves      int            `json:"leaves"` // of the result, empty containers too
 	Steps       []operatedStep `json:"steps"`
 }
 
-// operatedStep is what one rule did.
+// operatedStep is the result of one rule.
 type operatedStep struct {
 	Rule    string           `json:"rule"`
 	Changes []operatedLeaves `json:"changes"`
@@ -171,7 +171,7 @@ type operatedStep struct {
 type operatedLeaves struct {
 	From []string `json:"from"`
 	To   []string `json:"to"`
-	Is   []string `json:"is"` // what each of To is
+	Is   []string `json:"is"` // the type and shape of each of To
 }
 
 func steps(p *surgery.Plan) []operatedStep {
@@ -185,7 +185,7 @@ func steps(p *surgery.Plan) []operatedStep {
 	return out
 }
 
-// reportSurgery prints what was done: of a dry run each leaf, else each rule.
+// reportSurgery prints the result: each leaf for a dry run, else each rule.
 func reportSurgery(g *global, o operated) error {
 	if g.json {
 		return g.printJSON(o)
@@ -211,7 +211,7 @@ func reportSurgery(g *global, o operated) error {
 	return nil
 }
 
-// became says what leaves are now.
+// became describes the new leaves.
 func became(c operatedLeaves) string {
 	if len(c.To) == 0 {
 		return "dropped"

@@ -11,7 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 )
 
-// trust is the flag that says who must have signed what a command reads.
+// trust is the flag with the key that must have signed the checkpoint that a command reads.
 type trust struct {
 	Key string // file of a public key; "" asks for no signature
 }

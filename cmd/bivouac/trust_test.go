@@ -47,8 +47,8 @@ func TestKeysOfOpenSSL(t *testing.T) {
 	}
 }
 
-// Every command that reads takes what the key signed, as the step that it is, and
-// nothing else; what convert writes is signed.
+// Every command that reads accepts only checkpoints that the key signed, under their step. convert
+// signs its output.
 func TestKeyOfCommands(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	private, public := opensslKey(t, dir, "run")

@@ -64,7 +64,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError{err}
 }
 
-// valueWanted says in words what a flag takes.
+// valueWanted describes the value of a flag in words.
 func valueWanted(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "int", "int64":
@@ -93,8 +93,8 @@ func flagNames(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// markUsage makes wrong arguments usage errors, for the exit status, and says what
-// the command takes.
+// markUsage makes wrong arguments usage errors, for the exit status, and adds the usage of the
+// command.
 func markUsage(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(c *cobra.Command, args []string) error {
@@ -123,8 +123,7 @@ func checkCommand(root *cobra.Command, args []string) error {
 	return argumentsError(cmd, rest)
 }
 
-// argumentsError says what is wrong with the arguments of a command, which it
-// refused.
+// argumentsError returns the error for arguments that a command refused.
 func argumentsError(cmd *cobra.Command, args []string) error {
 	if cmd.HasAvailableSubCommands() {
 		remedy := errs.DidYouMean(args[0], commandNames(cmd))

@@ -35,7 +35,7 @@ func (o *VerifyOptions) AddFlags(cmd *cobra.Command) {
 	o.addFlag(cmd)
 }
 
-// percent is the value of a flag for a share; 0 asks for none.
+// percent is the value of a flag for a share; 0 means no demand.
 type percent float64
 
 // Set implements pflag.Value.
@@ -158,8 +158,8 @@ func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) err
 	return o.judge(path, verdicts)
 }
 
-// judge returns the error of what was found: damage, or less than what was asked
-// for, or what could not be looked at.
+// judge returns the error of the verdicts: damage, a smaller share than demanded, or a checkpoint
+// that could not be read.
 func (o *VerifyOptions) judge(path string, verdicts []verdict) error {
 	damaged, bare, refused := 0, 0, 0
 	var failed error
@@ -191,8 +191,8 @@ func (o *VerifyOptions) judge(path string, verdicts []verdict) error {
 	return failed
 }
 
-// toVerify lists the checkpoints that path and step mean, and the verdicts on
-// what is no checkpoint and should be.
+// toVerify lists the checkpoints that path and step name, and the verdicts on directories that
+// should be checkpoints and are not.
 func toVerify(ctx context.Context, path string, step int64, key ed25519.PublicKey, g *global) (verdicts []verdict, found []resolved, err error) {
 	if step != anyStep || needDirectory(path) != nil || checkpoint.IsCheckpoint(ctx, path, nil) {
 		one, err := resolve(ctx, path, step, g)
@@ -241,7 +241,7 @@ func verify(ctx context.Context, path string, o checkpoint.VerifyOptions) verdic
 	return v
 }
 
-// newVerdict is what a report says.
+// newVerdict returns the verdict of a report.
 func newVerdict(path string, r *checkpoint.Report) verdict {
 	v := verdict{Path: path, Problems: []string{}, Orbax: []string{}, Parts: []cover{}}
 	v.Manifest, v.Coverage, v.Files, v.Leaves, v.Bytes = r.Manifest, r.Coverage, r.Files, r.Leaves, r.Bytes
@@ -314,7 +314,7 @@ func printVerdicts(g *global, verdicts []verdict, o VerifyOptions) {
 	}
 }
 
-// printBare names what damage would not be noticed of.
+// printBare names the files and arrays whose damage would not be noticed.
 func (v *verdict) printBare(g *global) {
 	bare := map[string][]string{}
 	for _, p := range v.Parts {

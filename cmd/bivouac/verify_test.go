@@ -13,7 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// --key takes what the key signed and nothing else.
+// --key accepts only checkpoints that the key signed.
 func TestVerifyKey(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "c")

@@ -75,9 +75,9 @@ func currentVersion() versionInfo {
 	return v
 }
 
-// buildVersion returns what the linker was told, else the version of the module
-// that the Go tool recorded: the one that `go install` fetched, or one made of the
-// commit. A build that knows neither is "devel".
+// buildVersion returns the version that the linker was given, else the version of the module that
+// the Go tool recorded: the version that `go install` fetched, or a version made from the commit. A
+// build without either is "devel".
 func buildVersion(linker string, info *debug.BuildInfo) string {
 	switch {
 	case linker != "":

@@ -102,9 +102,8 @@ func (f *Failure) Error() string {
 // Unwrap returns the error of the check.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Run checks the workload at every moment. The error is a *Failure when the
-// check refused a state: the earliest one met; otherwise that of Setup or of
-// the workload.
+// Run checks the workload at every moment. If the check refused states, the error is a *Failure for
+// the first of them. Otherwise it is the error of Setup or of the workload.
 func Run(work Workload, check Check, o *Options) (Report, error) {
 	r := &runner{check: check, seen: map[key]bool{}, states: map[[16]byte]bool{}}
 	if o != nil {

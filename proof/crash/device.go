@@ -58,9 +58,8 @@ func (d *Device) Event(e string) {
 func (d *Device) Size() int64 { return int64(len(d.base)) }
 
 // Crashes calls f with the device after each flush: with the writes up to it, and once more with
-// those of the writes behind it, up to the next flush, that survives chooses. acked are the events
-// before the flush; in the second case those before the next flush must not be relied upon. It stops
-// when f returns false.
+// the writes between this flush and the next that survives chooses. acked are the events before the
+// flush; in the second case later events must not be relied upon. It stops when f returns false.
 func (d *Device) Crashes(survives func() bool, f func(number int, contents []byte, acked []string) bool) {
 	d.mu.Lock()
 	log, base := d.log, append([]byte(nil), d.base...)

@@ -53,7 +53,7 @@ func (b *Barrier) Break(err error) {
 	}
 }
 
-// Keys are those of the rounds that were complete, in their order.
+// Keys returns the keys of the complete rounds, in their order.
 func (b *Barrier) Keys() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
