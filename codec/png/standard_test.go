@@ -237,7 +237,7 @@ func shuffled(r *rand.Rand, file []byte) []byte {
 	return out
 }
 
-// FuzzDecode also holds the images against those of the standard library.
+// FuzzDecode also compares the images with the images of the standard library.
 func FuzzDecode(f *testing.F) { decodetest.Fuzz(f, ReadHeader, Decode, compare) }
 
 // Each filter adds what the standard says, byte by byte, for pixels of each size.
