@@ -14,9 +14,13 @@ const (
 	kinds
 )
 
+// longCell is the kind of a long cell of a table. Such cells are counted, and have no limit.
+const longCell = kinds
+
 const (
 	proseColumns = 100
 	codeColumns  = 120
+	cellColumns  = 160
 )
 
 // A finding is one place that is to be written again.
@@ -35,8 +39,11 @@ func columns(line string) int { return utf8.RuneCountInString(line) }
 
 func long(kind int, file string, line int, text string) finding {
 	what, limit, remedy := "code", codeColumns, "break the line"
-	if kind == longProse {
+	switch kind {
+	case longProse:
 		what, limit, remedy = "prose", proseColumns, "shorten it or run tools/english -fix"
+	case longCell:
+		what, limit, remedy = "cell", cellColumns, "make it a paragraph below the table"
 	}
 	return finding{kind, file, line,
 		fmt.Sprintf("%s of %d columns, want at most %d (%s)", what, columns(text), limit, remedy)}

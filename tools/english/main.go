@@ -8,7 +8,8 @@
 //   - long code: a line of Go code above 120 columns, outside of tables.
 //
 // A column is a character; a tab is one. A table is a composite literal or a raw string of several
-// lines. Not checked are generated files, testdata, preformatted text, tables of pages and links.
+// lines. Long cells of tables are only counted. Not checked are generated files, testdata,
+// preformatted text, tables of pages and links.
 //
 // A folder that limits.txt does not name has no finding. For a folder of limits.txt each count may
 // fall and must not rise. With -lower the command writes the lower counts.

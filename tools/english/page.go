@@ -80,6 +80,13 @@ func checkPage(name, page string) (found []finding) {
 		if !b.prose && !strings.HasPrefix(b.lines[0], "|") && !strings.HasPrefix(b.lines[0], "#") {
 			continue
 		}
+		if strings.HasPrefix(b.lines[0], "|") {
+			for cell := range strings.SplitSeq(b.lines[0], "|") {
+				if columns(cell) > cellColumns {
+					found = append(found, long(longCell, name, b.first, cell))
+				}
+			}
+		}
 		t := text{}
 		for i, l := range b.lines {
 			t.add(strings.TrimSpace(l), b.first+i)
