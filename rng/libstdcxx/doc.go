@@ -15,8 +15,8 @@
 // rejection would go on with other words. float32 results, made by way of float64, are nearly
 // always equal.
 //
-// Engines are values: a copy goes on by itself with the same numbers. None may be used by several
-// goroutines at once. Their text is that of the C++ operators << and >>.
+// Engines are values: a copy continues independently with the same numbers. An engine must not be
+// used by several goroutines at once. Its text is the text of the C++ operators << and >>.
 package libstdcxx
 
 // Source is a generator of uniform integers, the UniformRandomBitGenerator of

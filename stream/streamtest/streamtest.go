@@ -266,8 +266,8 @@ func cancelled[T any](t *testing.T, s Suite[T]) {
 	}
 }
 
-// A stream.Resetter does nothing when Reset is called within a pass. At its end there are only ends until Reset,
-// and then the values of the next pass, whose states lead there.
+// A stream.Resetter does nothing when Reset is called within a pass. At its end there are only ends
+// until Reset, and then the values of the next pass, whose states lead there.
 func resetting[T any](t *testing.T, s Suite[T]) {
 	st := s.open(t)
 	r, ok := st.(stream.Resetter)
