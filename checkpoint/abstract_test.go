@@ -20,7 +20,7 @@ import (
 
 var (
 	padding = options.Options{Array: options.Array{Loading: options.ArrayLoading{EnablePaddingAndTruncation: options.On}}}
-	partial = options.Options{PyTree: options.PyTree{Loading: options.TreeLoading{PartialLoad: options.On}}}
+	partly  = options.Options{PyTree: options.PyTree{Loading: options.TreeLoading{PartialLoad: options.On}}}
 )
 
 // Each form of a leaf of an abstract tree gives what it asks for, or is refused.
@@ -173,10 +173,10 @@ func TestAbstractStructure(t *testing.T) {
 		"container":            {map[string]any{"a": nil, "b": []any{1, "x"}}, options.Options{}, []string{"~ b: want list of 2, got dict of 2"}},
 		"leaf for a container": {map[string]any{"a": nil, "b": 1}, options.Options{}, []string{"~ b"}},
 		"container for a leaf": {map[string]any{"a": map[string]any{"x": nil}, "b": nil}, options.Options{}, []string{"~ a"}},
-		"partial":              {map[string]any{"b": map[string]any{"c": nil}}, partial, nil},
-		"partial, extra":       {map[string]any{"a": nil, "zz": checkpoint.Abstract{}}, partial, []string{"- zz"}},
-		"partial, kept":        {map[string]any{"a": nil, "zz": []float32{5}}, partial, nil},
-		"partial, container":   {map[string]any{"b": []any{1}}, partial, []string{"~ b"}},
+		"partial":              {map[string]any{"b": map[string]any{"c": nil}}, partly, nil},
+		"partial, extra":       {map[string]any{"a": nil, "zz": checkpoint.Abstract{}}, partly, []string{"- zz"}},
+		"partial, kept":        {map[string]any{"a": nil, "zz": []float32{5}}, partly, nil},
+		"partial, container":   {map[string]any{"b": []any{1}}, partly, []string{"~ b"}},
 	} {
 		var report checkpoint.LoadReport
 		n, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Options: c.o, Store: st, Abstract: c.abstract, Report: &report})

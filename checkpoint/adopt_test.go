@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -23,8 +24,8 @@ const adoptable = orbaxCases + "/v1-two-processes/checkpoint"
 
 // adopted checks that "c" holds what the checkpoint of Orbax does, and is covered.
 func adopted(fsys vfs.FS) error {
-	r, err := checkpoint.Verify(context.Background(), "c", &checkpoint.VerifyOptions{Store: local.New(fsys, "/", nil)})
-	if err == nil && (!r.OK() || !r.Manifest || r.Verdict() != checkpoint.Sound) {
+	r, err := integrity.Verify(context.Background(), "c", &integrity.VerifyOptions{Store: local.New(fsys, "/", nil)})
+	if err == nil && (!r.OK() || !r.Manifest || r.Verdict() != integrity.Sound) {
 		err = errWrong
 	}
 	return errors.Join(err, sameAs(fsys, "c", adoptable))
@@ -65,7 +66,7 @@ func TestAdoptRefusals(t *testing.T) {
 		if name != "none" {
 			before = bytesBelow(t, at(name))
 		}
-		if _, err := checkpoint.Adopt(ctx, at(name), nil); errs.KindOf(err) != kind {
+		if _, err := integrity.Adopt(ctx, at(name), nil); errs.KindOf(err) != kind {
 			t.Errorf("%s: %v, want %v", name, err, kind)
 		}
 		if name != "none" {
@@ -100,7 +101,7 @@ func adoptedWhile(t *testing.T, change func(mem vfs.FS) error, fail func(c *vfst
 		}
 		return err
 	}), "/", nil)
-	_, err := checkpoint.Adopt(t.Context(), "c", &checkpoint.AdoptOptions{Store: st})
+	_, err := integrity.Adopt(t.Context(), "c", &integrity.AdoptOptions{Store: st})
 	if !done {
 		t.Fatal("no manifest was written")
 	}
@@ -142,7 +143,7 @@ func TestAdoptLooksAgain(t *testing.T) {
 
 // adopts adopts "c".
 func adopts(ctx context.Context, st store.Store) error {
-	r, err := checkpoint.Adopt(ctx, "c", &checkpoint.AdoptOptions{Store: st})
+	r, err := integrity.Adopt(ctx, "c", &integrity.AdoptOptions{Store: st})
 	if err == nil && !r.Manifest {
 		err = errWrong
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	parts "github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
@@ -50,7 +51,7 @@ func TestAnnotations(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantAnnotations(t, st, "d", map[string]string{"owner": "vision", "licence": notes["licence"], "site": "b"})
-		if r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st}); err != nil || !r.OK() {
+		if r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: st}); err != nil || !r.OK() {
 			t.Errorf("%v, %v", r, err)
 		}
 		if err := st.Put(ctx, "c/bivouac.annotations", []byte(`{"owner":"somebody"}`), store.PutOptions{}); err != nil {
@@ -73,12 +74,12 @@ func TestAnnotationsOfParts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := parts.Finalize(t.Context(), "p", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+	if err := parts.Finalize(t.Context(), "p", &parts.FinalizeOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"u", "p"} {
 		wantAnnotations(t, st, path, map[string]string{"owner": "b", "first": "1"})
-		if r, err := checkpoint.Verify(t.Context(), path, &checkpoint.VerifyOptions{Store: st}); err != nil || !r.OK() {
+		if r, err := integrity.Verify(t.Context(), path, &integrity.VerifyOptions{Store: st}); err != nil || !r.OK() {
 			t.Errorf("%v, %v", r, err)
 		}
 	}

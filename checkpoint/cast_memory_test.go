@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/format/safetensors"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -26,8 +27,8 @@ func TestCastMemory(t *testing.T) {
 		var o checkpoint.SaveOptions
 		o.Layout = l
 		saves[l.String()] = o
-		if l == checkpoint.Default || l == checkpoint.OCDBTZarr3 || l == checkpoint.PlainZarr2 {
-			o.Compression = checkpoint.Zstd
+		if l == options.DefaultLayout || l == options.OCDBTZarr3 || l == options.PlainZarr2 {
+			o.Compression = options.Zstd
 			saves[l.String()+" zstd"] = o
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 )
 
@@ -21,7 +22,7 @@ func TestCheckingMemory(t *testing.T) {
 	state := arrays(size, 1)
 	var names []string
 	for _, b := range []options.Bivouac{
-		{}, {Layout: checkpoint.PlainZarr3, Compression: checkpoint.Zstd}, {Layout: checkpoint.Safetensors},
+		{}, {Layout: options.PlainZarr3, Compression: options.Zstd}, {Layout: options.SafetensorsLayout},
 	} {
 		name := filepath.Join(dir, b.Layout.String())
 		if err := checkpoint.Save(t.Context(), name, state, &checkpoint.SaveOptions{Options: options.Options{Bivouac: b}}); err != nil {
@@ -33,7 +34,7 @@ func TestCheckingMemory(t *testing.T) {
 	for i, name := range names {
 		other := names[(i+1)%len(names)]
 		if peak := peakOf(t, func() error {
-			r, err := checkpoint.Verify(t.Context(), name, nil)
+			r, err := integrity.Verify(t.Context(), name, nil)
 			if err == nil && !r.OK() {
 				err = r.Problems[0]
 			}

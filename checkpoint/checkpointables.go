@@ -6,7 +6,6 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -122,7 +121,7 @@ func handlerOf(registry *handler.Registry, it layout.Item, abstract any) (handle
 		registry = handler.Global()
 	}
 	own, err := ofType(registry, it.Name, it.Handler)
-	if kind, known := typeOfKind[it.Kind]; err != nil && known {
+	if kind := it.Kind.Handler(); err != nil && kind != "" {
 		it.Handler = kind
 		own, err = ofType(registry, it.Name, kind)
 	}
@@ -139,9 +138,6 @@ func handlerOf(registry *handler.Registry, it layout.Item, abstract any) (handle
 	}
 	return registry.ForLoad(it.Name, abstract, it.Handler)
 }
-
-// typeOfKind are the handlers of items that tell by their files what they are.
-var typeOfKind = map[layout.ItemKind]string{layout.Tree: orbax.HandlerTree, layout.JSON: orbax.HandlerJSON, layout.Proto: orbax.HandlerProto}
 
 // ofType returns the handler that is bound to the name, or has the type string.
 func ofType(registry *handler.Registry, name, typeString string) (handler.CheckpointableHandler, error) {

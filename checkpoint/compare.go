@@ -1,11 +1,14 @@
 package checkpoint
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -45,7 +48,7 @@ func (c *conversion) compareTree(ctx context.Context, to *layout.Checkpoint, t c
 	room := max(c.budget/8, 1<<20)
 	var got sources
 	defer got.close()
-	if err := got.add(ctx, to, t.item, newCellCache(room)); err != nil {
+	if err := got.add(ctx, to, t.item, layout.NewCells(room)); err != nil {
 		return err
 	}
 	written := map[string]*tree.Node{}
@@ -95,4 +98,23 @@ func (c *conversion) compareLeaf(ctx context.Context, e tree.Entry, got *tree.No
 		err = &errs.Error{Kind: errs.Corrupt, Got: "other elements after writing", Remedy: "check memory and disk"}
 	}
 	return err
+}
+
+// sameElements compares two arrays of one type and shape, limit bytes at a time.
+func sameElements(ctx context.Context, want, got Lazy, limit int64) (same bool, err error) {
+	var a, b []byte
+	for box := range layout.Pieces(zarr.WholeBox(want.Shape), want.DType.Size(), limit) {
+		n := box.Len() * want.DType.Size()
+		a, b = slices.Grow(a[:0], n)[:n], slices.Grow(b[:0], n)[:n]
+		if err := want.ReadBox(ctx, Box(box), a); err != nil {
+			return false, err
+		}
+		if err := got.ReadBox(ctx, Box(box), b); err != nil {
+			return false, err
+		}
+		if !bytes.Equal(a, b) {
+			return false, nil
+		}
+	}
+	return true, nil
 }

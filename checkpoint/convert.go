@@ -122,11 +122,11 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 	}
 	defer c.close()
 	if err := c.plan(ctx); err != nil {
-		return errs.Wrap(op, src, from.explain(ctx, err))
+		return errs.Wrap(op, src, layout.Explain(ctx, err, from...))
 	}
 	if err := c.write(ctx); err != nil {
 		if errs.KindOf(err) != errs.Busy { // which says itself that another writer was faster
-			err = from.explain(ctx, err)
+			err = layout.Explain(ctx, err, from...)
 		}
 		return errs.Wrap(op, dst, err)
 	}
@@ -154,7 +154,7 @@ type conversion struct {
 	budget  int64          // bytes of memory
 	items   []writer.Item
 	trees   []convertedTree
-	cells   *cellCache
+	cells   *layout.Cells
 	files   []copiedFiles
 
 	opened  []*sources
@@ -178,7 +178,7 @@ func (c *conversion) close() {
 // arrays are read later.
 func (c *conversion) plan(ctx context.Context) error {
 	// A half is for what is written: buffers, chunks being encoded.
-	c.cells = newCellCache(c.budget / 4)
+	c.cells = layout.NewCells(c.budget / 4)
 	items, err := c.chosen(ctx)
 	if err != nil {
 		return err
@@ -195,13 +195,13 @@ func (c *conversion) plan(ctx context.Context) error {
 		}
 		switch {
 		case single && len(items) > 1:
-			return &errs.Error{Kind: errs.Unsupported, Subject: "items " + itemNames(items), Want: "one tree, as the layout " + Safetensors.String() + " has it",
+			return &errs.Error{Kind: errs.Unsupported, Subject: "items " + itemNames(items), Want: "one tree, as the layout " + options.SafetensorsLayout.String() + " has it",
 				Got: strconv.Itoa(len(items)) + " items", Remedy: "choose one of them (ConvertOptions.Item), or another layout"}
 		case it.Kind == layout.Unknown && !single && it.Handler != "":
 			err = c.copiedItem(ctx, &out, it.Name)
 		case it.Kind == layout.Unknown, single && it.Kind != layout.Tree:
 			return &errs.Error{Kind: errs.Unsupported, Subject: "item " + strconv.Quote(it.Name), Got: it.Kind.String(),
-				Want: "what the layout " + Safetensors.String() + " has a place for", Remedy: "choose other items (ConvertOptions.Item), or another layout"}
+				Want: "what the layout " + options.SafetensorsLayout.String() + " has a place for", Remedy: "choose other items (ConvertOptions.Item), or another layout"}
 		case it.Kind == layout.Tree:
 			out.Tree, out.Rich, err = c.tree(ctx, it.Name, out.Name, transforms && it.Name == target)
 			out.Handler = orbax.HandlerTree
@@ -217,7 +217,7 @@ func (c *conversion) plan(ctx context.Context) error {
 			b, err = c.from.Proto(ctx, it.Name)
 			out.JSON = json.RawMessage(b)
 		}
-		if c.opts.Salvage && it.Kind != layout.Tree && isDamage(err) && c.from.Explain(ctx, err) == err {
+		if c.opts.Salvage && it.Kind != layout.Tree && layout.IsDamage(err) && c.from.Explain(ctx, err) == err {
 			c.lost = append(c.lost, LeafReport{Item: it.Name, Lost: err})
 			continue
 		}

@@ -31,7 +31,7 @@ func TestConvertKeepsContainers(t *testing.T) {
 		return doc.Rich
 	}
 	for _, l := range allLayouts {
-		if l == checkpoint.Safetensors {
+		if l == options.SafetensorsLayout {
 			continue // the tree has a string
 		}
 		dst := filepath.Join(dir, l.String())
@@ -58,7 +58,7 @@ func TestConvertKeepsContainers(t *testing.T) {
 func TestConvertKeepsKeys(t *testing.T) {
 	ctx := context.Background()
 	from := filepath.Join(orbaxCases, "v1-prng-keys", "checkpoint")
-	for _, l := range append(allLayouts, checkpoint.Default) {
+	for _, l := range append(allLayouts, options.DefaultLayout) {
 		to := filepath.Join(t.TempDir(), "dst")
 		if err := checkpoint.Convert(ctx, from, to, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}); err != nil {
 			t.Fatal(err)

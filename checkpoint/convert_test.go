@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/diff"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
@@ -19,17 +21,17 @@ import (
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
-var allCompressions = []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd, checkpoint.ByteSplit}
+var allCompressions = []options.Compression{options.Uncompressed, options.Zstd, options.ByteSplit}
 
-var allLayouts = []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2, checkpoint.Safetensors}
+var allLayouts = []options.Layout{options.DefaultLayout, options.OCDBTZarr2, options.PlainZarr3, options.PlainZarr2, options.SafetensorsLayout}
 
 // differences lists what Diff finds; st nil is the local file system.
 func differences(ctx context.Context, st store.Store, a, b string) (out []string, err error) {
-	for l, err := range checkpoint.Diff(ctx, a, b, &checkpoint.DiffOptions{Store: st}) {
+	for l, err := range diff.Leaves(ctx, a, b, &diff.Options{Store: st}) {
 		if err != nil {
 			return out, err
 		}
-		if l.Status != checkpoint.Same {
+		if l.Status != diff.Same {
 			out = append(out, l.Item+" "+l.Path.String()+": "+l.Status.String()+" "+l.Was+" -> "+l.Is)
 		}
 	}
@@ -51,13 +53,13 @@ func TestConversionsKeepTheTree(t *testing.T) {
 		for i, l := range rapid.SliceOfN(rapid.SampledFrom(allLayouts), 1, 5).Draw(t, "layouts") {
 			to := string(rune('a' + i))
 			o := &checkpoint.ConvertOptions{Store: st, Options: options.Options{Bivouac: options.Bivouac{Layout: l, MemoryBudget: options.Limit(rapid.Int64Range(32<<20, 64<<20).Draw(t, "budget"))}}}
-			if l != checkpoint.Safetensors {
+			if l != options.SafetensorsLayout {
 				o.Compression = rapid.SampledFrom(allCompressions).Draw(t, "compression")
 			}
 			if err := checkpoint.Convert(ctx, from, to, o); err != nil {
 				t.Fatalf("%v: %v", l, err)
 			}
-			r, err := checkpoint.Verify(ctx, to, &checkpoint.VerifyOptions{Store: st})
+			r, err := integrity.Verify(ctx, to, &integrity.VerifyOptions{Store: st})
 			if err != nil || !r.OK() || !r.Manifest {
 				t.Fatalf("%v: %v, %+v", l, err, r)
 			}
@@ -87,10 +89,10 @@ func drawState(t *rapid.T) map[string]any {
 func TestConvertForeign(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	oneTree := []checkpoint.Layout{checkpoint.Safetensors}
+	oneTree := []options.Layout{options.SafetensorsLayout}
 	for _, c := range []struct {
 		name    string
-		refuses []checkpoint.Layout
+		refuses []options.Layout
 	}{
 		{"v1-containers", nil},
 		{"v1-shapes", nil},
@@ -134,7 +136,7 @@ func TestConvertRefusals(t *testing.T) {
 	if err := checkpoint.Convert(ctx, src, dst, nil); errs.KindOf(err) != errs.Exists {
 		t.Errorf("taken: %v", err)
 	}
-	if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Overwrite: true}); err != nil {
+	if err := checkpoint.Convert(ctx, src, dst, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr2}}, Overwrite: true}); err != nil {
 		t.Errorf("overwrite: %v", err)
 	}
 	if err := checkpoint.Convert(ctx, dir, dst, nil); errs.KindOf(err) != errs.Invalid {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -77,11 +78,11 @@ func TestWhatIsCoveredIsNoticed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files := filesOf(t, foreignDir(t, name))
-			verify := func(files content) (*checkpoint.Report, error) {
-				return checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: contentStore{files: files}})
+			verify := func(files content) (*integrity.Report, error) {
+				return integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: contentStore{files: files}})
 			}
 			r, err := verify(files)
-			if err != nil || r.Verdict() != checkpoint.Readable {
+			if err != nil || r.Verdict() != integrity.Readable {
 				t.Fatalf("%v, %v", r.Verdict(), err)
 			}
 			want, err := leafBytes(ctx, files)
@@ -141,25 +142,25 @@ func TestVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(content)
-		want   checkpoint.Verdict
+		want   integrity.Verdict
 		orbax  bool // it would be refused
 	}{
-		{"v1-scalars", func(content) {}, checkpoint.Readable, false},
-		{"v1-scalars", func(f content) { delete(f, "state/_METADATA") }, checkpoint.Damaged, false},
-		{"v1-scalars", func(f content) { dropBelow(f, "state/") }, checkpoint.Damaged, false},
-		{"v1-noocdbt-zarr2", func(f content) { delete(f, "state/_METADATA") }, checkpoint.Damaged, false},
-		{"v1-noocdbt-zarr3", func(f content) { delete(f, "state/_METADATA") }, checkpoint.Damaged, false},
-		{"v1-containers", func(f content) { delete(f, "state/_METADATA") }, checkpoint.Damaged, false},
-		{"v1-two-processes", func(f content) { delete(f, "state/manifest.ocdbt") }, checkpoint.Readable, true},
-		{"v0-standard", func(f content) { delete(f, "_METADATA") }, checkpoint.Damaged, false},
-		{"v0-standard", func(f content) { f["sub/_METADATA"] = []byte("{}") }, checkpoint.Readable, true},
-		{"v0-standard", func(f content) { f["sub/_METADATA/file"] = []byte("{}") }, checkpoint.Readable, true},
-		{"st-single", func(content) {}, checkpoint.Readable, false},
+		{"v1-scalars", func(content) {}, integrity.Readable, false},
+		{"v1-scalars", func(f content) { delete(f, "state/_METADATA") }, integrity.Damaged, false},
+		{"v1-scalars", func(f content) { dropBelow(f, "state/") }, integrity.Damaged, false},
+		{"v1-noocdbt-zarr2", func(f content) { delete(f, "state/_METADATA") }, integrity.Damaged, false},
+		{"v1-noocdbt-zarr3", func(f content) { delete(f, "state/_METADATA") }, integrity.Damaged, false},
+		{"v1-containers", func(f content) { delete(f, "state/_METADATA") }, integrity.Damaged, false},
+		{"v1-two-processes", func(f content) { delete(f, "state/manifest.ocdbt") }, integrity.Readable, true},
+		{"v0-standard", func(f content) { delete(f, "_METADATA") }, integrity.Damaged, false},
+		{"v0-standard", func(f content) { f["sub/_METADATA"] = []byte("{}") }, integrity.Readable, true},
+		{"v0-standard", func(f content) { f["sub/_METADATA/file"] = []byte("{}") }, integrity.Readable, true},
+		{"st-single", func(content) {}, integrity.Readable, false},
 	} {
 		dir := foreignDir(t, c.name)
 		files := filesOf(t, dir)
 		c.change(files)
-		r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: contentStore{files: files}})
+		r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: contentStore{files: files}})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -167,7 +168,7 @@ func TestVerdicts(t *testing.T) {
 		if r.Verdict() != c.want || len(r.Orbax) > 0 != c.orbax {
 			t.Errorf("%s: %v, %v, Orbax %v; want %v", c.name, r.Verdict(), r.Problems, r.Orbax, c.want)
 		}
-		if c.name == "v0-standard" && c.want == checkpoint.Damaged && !strings.Contains(fmt.Sprint(r.Problems), "checkpoint.Verify: _METADATA: ") {
+		if c.name == "v0-standard" && c.want == integrity.Damaged && !strings.Contains(fmt.Sprint(r.Problems), "integrity.Verify: _METADATA: ") {
 			t.Errorf("%s: the document that is gone is not told: %v", c.name, r.Problems)
 		}
 		size := int64(0)
@@ -177,7 +178,7 @@ func TestVerdicts(t *testing.T) {
 		if r.Files != len(files) || r.Bytes != size {
 			t.Errorf("%s: %d files of %d bytes, want %d of %d", c.name, r.Files, r.Bytes, len(files), size)
 		}
-		if share := r.Share(); c.want == checkpoint.Readable && (share >= 1 || share < 0) {
+		if share := r.Share(); c.want == integrity.Readable && (share >= 1 || share < 0) {
 			t.Errorf("%s: a share of %v", c.name, share)
 		}
 	}
@@ -204,8 +205,8 @@ func TestSoundCountsOnce(t *testing.T) {
 	for _, b := range files {
 		size += int64(len(b))
 	}
-	r, err := checkpoint.Verify(t.Context(), dir, nil)
-	if err != nil || r.Verdict() != checkpoint.Sound || r.Share() != 1 {
+	r, err := integrity.Verify(t.Context(), dir, nil)
+	if err != nil || r.Verdict() != integrity.Sound || r.Share() != 1 {
 		t.Fatalf("%v, share %v, %v", r.Verdict(), r.Share(), err)
 	}
 	if r.Files != len(files) || r.Bytes != size || r.Leaves != 2 {

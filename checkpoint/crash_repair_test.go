@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/proof/crash"
@@ -54,7 +54,7 @@ func TestRepairIsDurable(t *testing.T) {
 				if err := putLate(fsys, c.at, from, func(name string) bool { return c.late(name) && (c.skip == nil || !c.skip(name)) }); err != nil {
 					return err
 				}
-				r, err := checkpoint.Repair(context.Background(), c.path, &checkpoint.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
+				r, err := integrity.Repair(context.Background(), c.path, &integrity.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
 				if err == nil && (len(r.Problems) > 0 || len(r.Actions) != 1 || !r.Actions[0].Done) {
 					err = fmt.Errorf("%+v", r)
 				}

@@ -62,12 +62,12 @@ func DeleteAsync(ctx context.Context, path string, o *DeleteOptions) (*Response[
 	}
 	d, err := o.prepare(ctx, path)
 	if o.MissingOK && errs.KindOf(err) == errs.NotFound {
-		return Go(ctx, func(context.Context) (bool, error) { return false, nil }), nil
+		return inBackground(ctx, func(context.Context) (bool, error) { return false, nil }), nil
 	}
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}
-	return Go(ctx, func(ctx context.Context) (bool, error) {
+	return inBackground(ctx, func(ctx context.Context) (bool, error) {
 		err := d.run(ctx)
 		return err == nil, errs.Wrap(op, path, err)
 	}), nil
@@ -85,12 +85,11 @@ type deletion struct {
 
 // prepare checks that there is something that may be deleted.
 func (o *DeleteOptions) prepare(ctx context.Context, path string) (*deletion, error) {
-	scope, err := options.Resolve(ctx, o.Options, options.Options{})
+	o, err := o.resolve(ctx)
 	if err != nil {
 		return nil, err
 	}
-	given := storeOf(o.Store, scope)
-	st, name, err := locate.Target(path, given, scope.File.PathPermissionMode)
+	st, name, err := locate.Target(path, o.Store, o.File.PathPermissionMode)
 	if err != nil {
 		return nil, err
 	}
@@ -99,13 +98,13 @@ func (o *DeleteOptions) prepare(ctx context.Context, path string) (*deletion, er
 		return nil, err
 	}
 	if o.Name != "" {
-		if err := d.without(ctx, o.Name, scope); err != nil {
+		if err := d.without(ctx, o.Name, o.Options); err != nil {
 			d.close()
 			return nil, err
 		}
 		return d, nil
 	}
-	d.trash, err = trashName(path, name, scope.Deletion.GCS.TodeleteFullPath, given == nil)
+	d.trash, err = trashName(path, name, o.Deletion.GCS.TodeleteFullPath, o.Store == nil)
 	return d, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
@@ -79,7 +80,7 @@ func TestDeleteRefuses(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"c", "one"} {
-		if r, err := checkpoint.Verify(ctx, name, &checkpoint.VerifyOptions{Store: st}); err != nil || len(r.Problems) > 0 {
+		if r, err := integrity.Verify(ctx, name, &integrity.VerifyOptions{Store: st}); err != nil || len(r.Problems) > 0 {
 			t.Errorf("%s afterwards: %v, %v", name, r, err)
 		}
 	}
@@ -136,7 +137,7 @@ func TestDeleteToTrash(t *testing.T) {
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)
 		}
-		if r, err := checkpoint.Verify(ctx, found[0], nil); err != nil || len(r.Problems) > 0 {
+		if r, err := integrity.Verify(ctx, found[0], nil); err != nil || len(r.Problems) > 0 {
 			t.Errorf("in the trash: %v, %v", r, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/diff"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -51,9 +52,9 @@ func TestDiff(t *testing.T) {
 	}, `{"p":2}`)
 	save(3, map[string]any{"equal": []float32{1, 2}}, "")
 
-	diff := func(a, b string) []string {
+	differences := func(a, b string) []string {
 		var got []string
-		for l, err := range checkpoint.Diff(ctx, a, b, &checkpoint.DiffOptions{Store: st}) {
+		for l, err := range diff.Leaves(ctx, a, b, &diff.Options{Store: st}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,24 +81,24 @@ func TestDiff(t *testing.T) {
 		"state value changed: float32[3] -> float32[3], 2 differ, at most by 2",
 		"state new added:  -> int8[1]",
 	}
-	if d := cmp.Diff(want, diff("run/1", "run/2")); d != "" {
+	if d := cmp.Diff(want, differences("run/1", "run/2")); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
-	if got := diff("run/1", "run/3")[0]; got != "data (root) missing: json -> " {
+	if got := differences("run/1", "run/3")[0]; got != "data (root) missing: json -> " {
 		t.Errorf("a missing item: %q", got)
 	}
-	for _, s := range diff("run/2", "run/2") {
+	for _, s := range differences("run/2", "run/2") {
 		if !strings.Contains(s, " same: ") {
 			t.Errorf("a checkpoint differs from itself: %s", s)
 		}
 	}
 	n := 0
-	for range checkpoint.Diff(ctx, "run/1", "run/2", &checkpoint.DiffOptions{Store: st}) {
+	for range diff.Leaves(ctx, "run/1", "run/2", &diff.Options{Store: st}) {
 		if n++; n == 3 {
 			break
 		}
 	}
-	for _, err := range checkpoint.Diff(ctx, "run/1", "run/9", &checkpoint.DiffOptions{Store: st}) {
+	for _, err := range diff.Leaves(ctx, "run/1", "run/9", &diff.Options{Store: st}) {
 		if err == nil {
 			t.Error("a checkpoint that is not there compared")
 		}
@@ -117,8 +118,8 @@ func TestDiffAcrossLayouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for l, err := range checkpoint.Diff(ctx, src, dst, nil) {
-		if err != nil || l.Status != checkpoint.Same {
+	for l, err := range diff.Leaves(ctx, src, dst, nil) {
+		if err != nil || l.Status != diff.Same {
 			t.Errorf("%+v, %v", l, err)
 		}
 		n++

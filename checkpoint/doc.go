@@ -23,5 +23,10 @@
 // or an error that names file and leaf: of our checkpoints every byte is
 // checked, of others what their format lets one check.
 //
-// Package checkpoint/training keeps the steps of a training run.
+// # Beside it
+//
+// Package checkpoint/training keeps the steps of a training run, and package partial saves
+// a checkpoint in parts. Package integrity verifies and repairs checkpoints, package diff
+// compares them, and package surgery has rules for LoadAndTransform. Package options has
+// the options, with the layouts and compressions.
 package checkpoint

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -49,14 +50,14 @@ func TestOverwriteEmptyDirectory(t *testing.T) {
 func TestFinalizeWithoutSession(t *testing.T) {
 	ctx := context.Background()
 	st := local.New(vfstest.NewMem(), "/", nil)
-	err := checkpoint.Finalize(ctx, "a", &checkpoint.FinalizeOptions{Store: st})
+	err := partial.Finalize(ctx, "a", &partial.FinalizeOptions{Store: st})
 	if !errors.Is(err, errs.NotFound) || strings.Contains(err.Error(), "stat") || !strings.Contains(err.Error(), "session of partial saves") {
 		t.Errorf("nothing is there: %v", err)
 	}
 	if err := checkpoint.Save(ctx, "a", partOf(1), &checkpoint.SaveOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
-	err = checkpoint.Finalize(ctx, "a", &checkpoint.FinalizeOptions{Store: st})
+	err = partial.Finalize(ctx, "a", &partial.FinalizeOptions{Store: st})
 	if !errors.Is(err, errs.Exists) || strings.Contains(err.Error(), "stat") || !strings.Contains(err.Error(), "session of partial saves") {
 		t.Errorf("a checkpoint is there: %v", err)
 	}

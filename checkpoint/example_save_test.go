@@ -203,13 +203,13 @@ func ExampleSave_timeout() {
 func ExampleOptions_context() {
 	ctx := options.With(context.Background(), checkpoint.Options{
 		File:    options.File{Store: local.New(vfstest.NewMem(), "/", nil)}, // a store in memory, for tests
-		Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3},
+		Bivouac: options.Bivouac{Layout: options.PlainZarr3},
 	})
 	if err := checkpoint.Save(ctx, "a", linear{Weights: []float32{1}}, nil); err != nil {
 		log.Fatal(err)
 	}
 	o := &checkpoint.SaveOptions{}
-	o.Layout = checkpoint.Safetensors
+	o.Layout = options.SafetensorsLayout
 	if err := checkpoint.Save(ctx, "b", linear{Weights: []float32{1}}, o); err != nil {
 		log.Fatal(err)
 	}

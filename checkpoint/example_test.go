@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -127,7 +128,7 @@ func ExampleVerify() {
 	if err := checkpoint.Save(ctx, path, linear{Weights: make([]float32, 1000)}, nil); err != nil {
 		log.Fatal(err)
 	}
-	report, err := checkpoint.Verify(ctx, path, nil)
+	report, err := integrity.Verify(ctx, path, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func ExampleVerify() {
 	if err := os.Truncate(filepath.Join(path, "commit_success.txt"), 0); err != nil {
 		log.Fatal(err)
 	}
-	if report, err = checkpoint.Verify(ctx, path, nil); err != nil {
+	if report, err = integrity.Verify(ctx, path, nil); err != nil {
 		log.Fatal(err)
 	}
 	for _, problem := range report.Problems {
@@ -144,7 +145,7 @@ func ExampleVerify() {
 	}
 	// Output:
 	// true every byte of every file, and each chunk's place
-	// checkpoint.Verify: commit_success.txt: corrupt: want 32 bytes, got 0
+	// integrity.Verify: commit_success.txt: corrupt: want 32 bytes, got 0
 }
 
 // Optimizer state is compressed, weights are not; the embedding will be read row
@@ -159,7 +160,7 @@ func ExampleOptions_leafStorage() {
 	state := map[string]any{"opt": moments, "embedding": tensor.New(tensor.Float32, 4096, 256)}
 	o := &checkpoint.SaveOptions{}
 	o.LeafStorage = []options.LeafStorage{
-		{Match: "opt/**", Compression: checkpoint.Zstd},
+		{Match: "opt/**", Compression: options.Zstd},
 		{Match: "embedding", Storage: options.Storage{ChunkByteSize: 1 << 18}},
 	}
 	if err := checkpoint.Save(ctx, path, state, o); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -69,7 +70,7 @@ var deeds = []deed{
 		return nil
 	}},
 	{"verify", false, func(ctx context.Context, st store.Store, _ func(string)) error {
-		r, err := checkpoint.Verify(ctx, "ckpt", &checkpoint.VerifyOptions{Store: st})
+		r, err := integrity.Verify(ctx, "ckpt", &integrity.VerifyOptions{Store: st})
 		if err == nil && !r.OK() {
 			// Verify reports EIO as damage. It must return any other failure as an error.
 			if err = r.Problems[0]; !errors.Is(err, syscall.EIO) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	sessions "github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -25,7 +26,7 @@ func lesserTurns(t *testing.T) []turn {
 	named := withLines(t)
 	loud := words{"a", strings.Repeat("b", 3<<19)} // one that goes to the store as a file of its own
 	compressed := func(base string, o checkpoint.SaveOptions) checkpoint.SaveOptions {
-		o.Compression, o.Base, o.VerifyEvery = checkpoint.Zstd, base, 1
+		o.Compression, o.Base, o.VerifyEvery = options.Zstd, base, 1
 		return o
 	}
 	added := map[string]any{"n": 2, "x": partOf(1)["w"]}
@@ -36,7 +37,7 @@ func lesserTurns(t *testing.T) []turn {
 		}
 	}
 	finalized := func(fsys vfs.FS) error {
-		err := checkpoint.Finalize(context.Background(), "c", &checkpoint.FinalizeOptions{Store: local.New(fsys, "/", nil)})
+		err := sessions.Finalize(context.Background(), "c", &sessions.FinalizeOptions{Store: local.New(fsys, "/", nil)})
 		return errors.Join(err, loads("c", partOf(2))(fsys))
 	}
 	// protected is of so little data that there is one parity file.
@@ -101,7 +102,7 @@ func lesserTurns(t *testing.T) []turn {
 				return errors.Join(part(1)(context.Background(), st), part(2)(context.Background(), st))
 			},
 			do: func(ctx context.Context, st store.Store) error {
-				return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+				return sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st})
 			},
 			after: loads("c", partOf(2)),
 		},
@@ -122,7 +123,7 @@ func lesserTurns(t *testing.T) []turn {
 				return halfFinalized(fsys)
 			},
 			do: func(ctx context.Context, st store.Store) error {
-				return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+				return sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st})
 			},
 			after: both(twoStrings, absent("c.partial_save")),
 		},
@@ -134,20 +135,20 @@ func lesserTurns(t *testing.T) []turn {
 				if err := sessionCase(session, "/c.partial_save")(fsys); err != nil {
 					return err
 				}
-				if err := checkpoint.Finalize(context.Background(), "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+				if err := sessions.Finalize(context.Background(), "c", &sessions.FinalizeOptions{Store: st}); err != nil {
 					return err
 				}
 				return sessionCase(session, "/c.partial_save")(fsys) // as if it had not been removed
 			},
 			do: func(ctx context.Context, st store.Store) error {
-				return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+				return sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st})
 			},
 			after: both(func(fsys vfs.FS) error { return sameAs(fsys, "c", orbaxCases+"/partial-two/checkpoint") }, absent("c.partial_save")),
 		},
 		{
 			name: "convert of files",
 			setup: func(fsys vfs.FS) error {
-				o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: local.New(fsys, "/", nil)}
+				o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr2}}, Store: local.New(fsys, "/", nil)}
 				return checkpoint.Save(context.Background(), "a", partOf(1), o)
 			},
 			do: func(ctx context.Context, st store.Store) error {
@@ -158,7 +159,7 @@ func lesserTurns(t *testing.T) []turn {
 		{
 			name: "convert of two",
 			setup: func(fsys vfs.FS) error {
-				o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: local.New(fsys, "/", nil)}
+				o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr2}}, Store: local.New(fsys, "/", nil)}
 				return errors.Join(checkpoint.Save(context.Background(), "a", partOf(1), o), checkpoint.Save(context.Background(), "b", partOf(2), o))
 			},
 			do: func(ctx context.Context, st store.Store) error {
@@ -271,11 +272,11 @@ func mendable(name string) func(vfs.FS) error {
 			return err
 		}
 		st := local.New(fsys, "/", nil)
-		r, err := checkpoint.Repair(context.Background(), name, &checkpoint.RepairOptions{Store: st, Apply: true})
-		if err == nil && (len(r.Actions) != 1 || r.Actions[0].Kind != checkpoint.RepairMend) {
+		r, err := integrity.Repair(context.Background(), name, &integrity.RepairOptions{Store: st, Apply: true})
+		if err == nil && (len(r.Actions) != 1 || r.Actions[0].Kind != integrity.RepairMend) {
 			err = errWrong
 		}
-		v, verr := checkpoint.Verify(context.Background(), name, &checkpoint.VerifyOptions{Store: st})
+		v, verr := integrity.Verify(context.Background(), name, &integrity.VerifyOptions{Store: st})
 		if verr == nil && !v.OK() {
 			verr = v.Problems[0]
 		}
@@ -313,7 +314,7 @@ func halfFinalized(fsys vfs.FS) error {
 	f := vfstest.NewFault(fsys, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool {
 		return c.Op == vfstest.OpRename && c.Name == "/c.partial_save"
 	}})
-	err := checkpoint.Finalize(context.Background(), "c", &checkpoint.FinalizeOptions{Store: local.New(f, "/", nil)})
+	err := sessions.Finalize(context.Background(), "c", &sessions.FinalizeOptions{Store: local.New(f, "/", nil)})
 	if !errors.Is(err, syscall.EIO) {
 		return fmt.Errorf("the session could not be removed, and: %w", err)
 	}

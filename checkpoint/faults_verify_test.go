@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 )
@@ -23,7 +24,7 @@ func TestEveryFailureOfVerifyIsTold(t *testing.T) {
 	for name, mem := range map[string]*vfstest.Mem{"of Orbax": orbax, "one's own": own} {
 		for n := 1; ; n++ {
 			f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EACCES, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose && strings.HasPrefix(c.Name, "/c") }})
-			r, err := checkpoint.Verify(t.Context(), "c", &checkpoint.VerifyOptions{Store: local.New(f, "/", nil)})
+			r, err := integrity.Verify(t.Context(), "c", &integrity.VerifyOptions{Store: local.New(f, "/", nil)})
 			call, hits := f.Hit()
 			if hits == 0 {
 				if err != nil || !r.OK() {

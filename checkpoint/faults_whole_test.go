@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
+	"github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
@@ -51,7 +53,7 @@ var turns = []turn{
 		name:  "finalize",
 		setup: sessionCase("partial-strings-collide/pending.partial_save", "/c.partial_save"),
 		do: func(ctx context.Context, st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+			return partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st})
 		},
 		before: there("/c.partial_save"), // and it can be finalized, which is tried
 		after:  both(twoStrings, absent("c.partial_save")),
@@ -87,7 +89,7 @@ var turns = []turn{
 		name:  "convert",
 		setup: savedFrom("a", 1, "a"),
 		do: func(ctx context.Context, st store.Store) error {
-			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.OCDBTZarr2, Compression: checkpoint.Zstd}}, Store: st})
+			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.OCDBTZarr2, Compression: options.Zstd}}, Store: st})
 		},
 		before: both(loads("a", partOf(1)), absent("b")),
 		after:  both(loads("a", partOf(1)), loads("b", partOf(1))),
@@ -98,7 +100,7 @@ var turns = []turn{
 			return errors.Join(savedFrom("a", 1, "a")(fsys), savedFrom("b", 2, "b")(fsys))
 		},
 		do: func(ctx context.Context, st store.Store) error {
-			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}, Store: st, Overwrite: true})
+			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}}, Store: st, Overwrite: true})
 		},
 		before: both(loads("a", partOf(1)), loads("b", partOf(2))),
 		after:  both(loads("a", partOf(1)), loads("b", partOf(1))),
@@ -122,7 +124,7 @@ func savedFrom(name string, version int, base string) func(vfs.FS) error {
 
 func repairs(name string) func(context.Context, store.Store) error {
 	return func(ctx context.Context, st store.Store) error {
-		r, err := checkpoint.Repair(ctx, name, &checkpoint.RepairOptions{Store: st, Apply: true})
+		r, err := integrity.Repair(ctx, name, &integrity.RepairOptions{Store: st, Apply: true})
 		if err == nil && len(r.Problems) > 0 {
 			err = r.Problems[0]
 		}
@@ -264,7 +266,7 @@ func TestEveryTurnFails(t *testing.T) {
 // until the name of the checkpoint is durable the session stays.
 func TestPowerLossAfterUncertainFinalize(t *testing.T) {
 	finalize := func(fsys vfs.FS, _ func(string)) error {
-		return checkpoint.Finalize(context.Background(), "c", &checkpoint.FinalizeOptions{Store: local.New(fsys, "/", nil)})
+		return partial.Finalize(context.Background(), "c", &partial.FinalizeOptions{Store: local.New(fsys, "/", nil)})
 	}
 	mem := vfstest.NewMem()
 	if err := sessionCase("partial-strings-collide/pending.partial_save", "/c.partial_save")(mem); err != nil {

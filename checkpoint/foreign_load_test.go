@@ -9,6 +9,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
@@ -304,7 +305,7 @@ func TestTreesInItems(t *testing.T) {
 	if n, err := load(told.Tree); err != nil || n.Get("w").String() != "float32[5000]" {
 		t.Errorf("as the metadata say: %v, %v", n, err)
 	}
-	if r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st}); err != nil || !r.OK() {
+	if r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: st}); err != nil || !r.OK() {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
@@ -35,7 +36,7 @@ func TestLeafHandlers(t *testing.T) {
 	if _, err := checkpoint.Load(plain, "c", &checkpoint.LoadOptions{Store: st}); errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), "example.Tokens") {
 		t.Errorf("without the handler: %v", err)
 	}
-	if r, err := checkpoint.Verify(plain, "c", &checkpoint.VerifyOptions{Store: st}); err != nil || len(r.Problems) > 0 {
+	if r, err := integrity.Verify(plain, "c", &integrity.VerifyOptions{Store: st}); err != nil || len(r.Problems) > 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// What was loaded is saved again, by the same handler; a state without such leaves needs none.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
@@ -94,7 +95,7 @@ func TestUpdateHandled(t *testing.T) {
 		if _, there := got["gone"]; there || cmp.Diff(words{"z"}, got["words"]) != "" || cmp.Diff(words{"c"}, got["more"]) != "" || got["album"].(pages).Tree.(*tree.Node).Get("y").Value != int64(1) {
 			t.Errorf("%v: %v", layout, got)
 		}
-		if r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st}); err != nil || !r.OK() || !r.Manifest {
+		if r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: st}); err != nil || !r.OK() || !r.Manifest {
 			t.Errorf("%v: %+v, %v", layout, r, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -66,16 +67,16 @@ func forgeables() []forgeable {
 		out = append(out,
 			forgeable{l.String(), checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}}},
 			forgeable{l.String() + ", linked", checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}, Base: "base"}})
-		if l == checkpoint.Safetensors {
+		if l == options.SafetensorsLayout {
 			continue
 		}
-		all := forgeable{l.String() + ", all", checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: []int{1}}}}, Bivouac: options.Bivouac{Compression: checkpoint.ByteSplit, Layout: l}}, Base: "base"}}
+		all := forgeable{l.String() + ", all", checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: []int{1}}}}, Bivouac: options.Bivouac{Compression: options.ByteSplit, Layout: l}}, Base: "base"}}
 		if sampled() && l != allLayouts[0] {
 			out[len(out)-1] = all
 			continue
 		}
 		out = append(out, all, forgeable{l.String() + ", axes", checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: []int{1}}}}, Bivouac: options.Bivouac{Layout: l}}}})
-		for _, c := range []checkpoint.Compression{checkpoint.Zstd, checkpoint.ByteSplit} {
+		for _, c := range []options.Compression{options.Zstd, options.ByteSplit} {
 			out = append(out, forgeable{l.String() + ", " + c.String(), checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: c, Layout: l}}}})
 		}
 	}
@@ -221,7 +222,7 @@ func deceived(ctx context.Context, path, file, param string, where int, state ma
 	if !strings.Contains(err.Error(), strconv.Quote(param)) && len(was) > 1<<16 {
 		return fmt.Errorf("load: %q does not name %q", err, param)
 	}
-	r, err := checkpoint.Verify(ctx, path, &checkpoint.VerifyOptions{Key: withKey.Verification})
+	r, err := integrity.Verify(ctx, path, &integrity.VerifyOptions{Key: withKey.Verification})
 	if err != nil || r.OK() || !strings.Contains(r.Problems[0].Error(), filepath.Base(file)) {
 		return fmt.Errorf("verify: %v %+v", err, r)
 	}
@@ -292,7 +293,7 @@ func TestForgedFiles(t *testing.T) {
 			return err
 		}
 		problems := func(files content) int {
-			r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: contentStore{files: files}, Key: public})
+			r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: contentStore{files: files}, Key: public})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,13 +1,13 @@
 package checkpoint
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -98,27 +98,9 @@ type copiedFiles struct {
 
 // compare holds the files against what was written.
 func (f copiedFiles) compare(ctx context.Context, to *layout.Checkpoint) error {
-	name, err := differing(ctx, f.names, f.from, to.Directory(f.item))
+	name, err := parts.Differing(ctx, f.names, f.from, to.Directory(f.item))
 	if err == nil && name != "" {
 		err = &errs.Error{Kind: errs.Corrupt, Subject: name, Got: "other bytes after writing", Remedy: "check memory and disk"}
 	}
 	return err
-}
-
-// differing returns the first of the files that has other bytes in b than in a.
-func differing(ctx context.Context, names []string, a, b handler.Reader) (string, error) {
-	for _, name := range names {
-		x, err := a.ReadFile(ctx, name)
-		if err != nil {
-			return "", err
-		}
-		y, err := b.ReadFile(ctx, name)
-		if err != nil {
-			return "", err
-		}
-		if !bytes.Equal(x, y) {
-			return name, nil
-		}
-	}
-	return "", nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store/local"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -33,7 +34,7 @@ func TestSeveralProcessesHandled(t *testing.T) {
 	if err != nil || n.Get("n").Value != (note{"of all"}) || cmp.Diff(x, n.Get("x").Value) != "" || finalized != 1 {
 		t.Errorf("%v, %v; finalized %d times", n, err, finalized)
 	}
-	if r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st}); err != nil || !r.OK() {
+	if r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: st}); err != nil || !r.OK() {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// Where the handler of the primary fails, so do all, and nothing is saved.

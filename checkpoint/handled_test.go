@@ -8,7 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/diff"
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/surgery"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -77,17 +79,17 @@ func TestConvertHandled(t *testing.T) {
 				cmp.Diff(items["words"], got["words"]) != "" || got["album"].(pages).Tree.(*tree.Node).Get("p").String() != "float32[2000]" {
 				t.Errorf("%v to %v: %v", from, to, got)
 			}
-			for d, err := range checkpoint.Diff(ctx, "c", dst, &checkpoint.DiffOptions{Store: st}) {
-				if err != nil || d.Status != checkpoint.Same {
+			for d, err := range diff.Leaves(ctx, "c", dst, &diff.Options{Store: st}) {
+				if err != nil || d.Status != diff.Same {
 					t.Errorf("%v to %v: %+v, %v", from, to, d, err)
 				}
 			}
-			if r, err := checkpoint.Verify(ctx, dst, &checkpoint.VerifyOptions{Store: st}); err != nil || !r.OK() {
+			if r, err := integrity.Verify(ctx, dst, &integrity.VerifyOptions{Store: st}); err != nil || !r.OK() {
 				t.Errorf("%v to %v: %+v, %v", from, to, r, err)
 			}
 		}
 		co := &checkpoint.ConvertOptions{Store: st, Item: "state"}
-		co.Layout = checkpoint.Safetensors
+		co.Layout = options.SafetensorsLayout
 		if err := checkpoint.Convert(ctx, "c", "z", co); errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), "leaves of type ") {
 			t.Errorf("to safetensors: %v", err)
 		}
@@ -122,11 +124,11 @@ func TestDiffHandled(t *testing.T) {
 	} {
 		save("d", c.change)
 		var got []string
-		for d, err := range checkpoint.Diff(ctx, "c", "d", &checkpoint.DiffOptions{Store: st}) {
+		for d, err := range diff.Leaves(ctx, "c", "d", &diff.Options{Store: st}) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d.Status != checkpoint.Same {
+			if d.Status != diff.Same {
 				got = append(got, strings.Join(strings.Fields(d.Item+" "+d.Path.Param()+" "+d.Status.String()), " "))
 			}
 		}
@@ -151,7 +153,7 @@ func TestVerifyHandled(t *testing.T) {
 		if err := mem.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st})
+		r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: st})
 		if err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Error(), strings.TrimPrefix(file, "/c/")) {
 			t.Errorf("%s: %+v, %v", file, r, err)
 		}

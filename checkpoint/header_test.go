@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -25,7 +26,7 @@ func TestTensorTwiceIsRefused(t *testing.T) {
 	if _, err := checkpoint.Load(t.Context(), path, nil); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("load: %v, want errs.Corrupt", err)
 	}
-	if r, err := checkpoint.Verify(t.Context(), path, nil); err != nil || r.OK() {
+	if r, err := integrity.Verify(t.Context(), path, nil); err != nil || r.OK() {
 		t.Errorf("verify: %+v, %v, want a problem", r, err)
 	}
 }

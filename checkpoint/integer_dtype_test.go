@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
@@ -71,7 +72,7 @@ func TestIntegerHasOneDType(t *testing.T) {
 		n++
 		at := filepath.Join(dir, fmt.Sprint(n))
 		var o checkpoint.SaveOptions
-		o.Bivouac.Layout = rapid.SampledFrom([]checkpoint.Layout{checkpoint.OCDBTZarr3, checkpoint.PlainZarr2, checkpoint.Safetensors}).Draw(rt, "layout")
+		o.Bivouac.Layout = rapid.SampledFrom([]options.Layout{options.OCDBTZarr3, options.PlainZarr2, options.SafetensorsLayout}).Draw(rt, "layout")
 		if err := checkpoint.Save(t.Context(), at, &v, &o); err != nil {
 			rt.Fatal(err)
 		}

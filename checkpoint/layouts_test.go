@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
@@ -31,7 +32,7 @@ import (
 func storages() (out []checkpoint.SaveOptions) {
 	for _, l := range allLayouts {
 		for _, c := range allCompressions {
-			if l != checkpoint.Safetensors || c == checkpoint.Uncompressed {
+			if l != options.SafetensorsLayout || c == options.Uncompressed {
 				out = append(out, checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: c, Layout: l}}})
 			}
 		}
@@ -44,12 +45,12 @@ func labelOf(o checkpoint.SaveOptions) string {
 }
 
 // fits reports whether a dtype has a place in a layout.
-func fits(l checkpoint.Layout, d tensor.DType) bool {
+func fits(l options.Layout, d tensor.DType) bool {
 	ok := true
 	switch l {
-	case checkpoint.Safetensors:
+	case options.SafetensorsLayout:
 		_, ok = d.Safetensors()
-	case checkpoint.OCDBTZarr2, checkpoint.PlainZarr2:
+	case options.OCDBTZarr2, options.PlainZarr2:
 		_, ok = d.ZarrV2()
 	}
 	_, any := d.Zarr()
@@ -207,7 +208,7 @@ func checkSaved(t *testing.T, o checkpoint.SaveOptions, want *tree.Node) {
 	if d := tree.Diff(want, got); len(d) > 0 {
 		t.Fatalf("loaded differs:\n%s", tree.FormatDiff(d))
 	}
-	report, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: o.Store})
+	report, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: o.Store})
 	if err != nil || !report.OK() || !report.Manifest {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -251,7 +252,7 @@ func TestLayoutsNames(t *testing.T) {
 			o.Store = local.New(vfstest.NewMem(), "/", nil)
 			root := tree.NewDict().Set(name, tree.NewLeaf(x))
 			err := checkpoint.Save(ctx, "c", root, &o)
-			if isPlain := o.Layout == checkpoint.PlainZarr3 || o.Layout == checkpoint.PlainZarr2; isPlain && !plain {
+			if isPlain := o.Layout == options.PlainZarr3 || o.Layout == options.PlainZarr2; isPlain && !plain {
 				if errs.KindOf(err) != errs.Unsupported {
 					t.Errorf("%s: %q: got %v, want a refusal", labelOf(o), name, err)
 				}
@@ -265,14 +266,14 @@ func TestLayoutsNames(t *testing.T) {
 		}
 	}
 	clash := tree.NewDict().Set("a", tree.NewLeaf(x)).Set("a/c/0", tree.NewLeaf(x))
-	if err := checkpoint.Save(ctx, "c", clash, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}, Store: local.New(vfstest.NewMem(), "/", nil)}); errs.KindOf(err) != errs.Unsupported {
+	if err := checkpoint.Save(ctx, "c", clash, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}}, Store: local.New(vfstest.NewMem(), "/", nil)}); errs.KindOf(err) != errs.Unsupported {
 		t.Errorf("an array in the chunks of another: %v", err)
 	}
 }
 
 // What has no content takes no tensor, and is in the metadata of the file.
 func TestSafetensorsWithoutContent(t *testing.T) {
-	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfstest.NewMem(), "/", nil)}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}}, Store: local.New(vfstest.NewMem(), "/", nil)}
 	root := tree.NewDict().Set("nothing", tree.NewLeaf(nil)).Set("empty", tree.NewDict()).Set("list", tree.NewList(tree.NewList(), tree.NewLeaf(int64(1))))
 	if err := checkpoint.Save(t.Context(), "c", root, &o); err != nil {
 		t.Fatal(err)
@@ -285,13 +286,13 @@ func TestSafetensorsRefusals(t *testing.T) {
 	for name, v := range map[string]any{
 		"int4": tensor.New(tensor.Int4, 2), "double": tensor.New(tensor.Complex128, 1),
 	} {
-		err := checkpoint.Save(context.Background(), "c", map[string]any{name: v}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfstest.NewMem(), "/", nil)})
+		err := checkpoint.Save(context.Background(), "c", map[string]any{name: v}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}}, Store: local.New(vfstest.NewMem(), "/", nil)})
 		if errs.KindOf(err) != errs.Unsupported || !strings.Contains(fmt.Sprint(err), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for want, o := range map[string]checkpoint.SaveOptions{"Compression": {Options: options.Options{Bivouac: options.Bivouac{Compression: checkpoint.Zstd}}}, "weights": {Name: "weights"}} {
-		o.Layout, o.Store = checkpoint.Safetensors, local.New(vfstest.NewMem(), "/", nil)
+	for want, o := range map[string]checkpoint.SaveOptions{"Compression": {Options: options.Options{Bivouac: options.Bivouac{Compression: options.Zstd}}}, "weights": {Name: "weights"}} {
+		o.Layout, o.Store = options.SafetensorsLayout, local.New(vfstest.NewMem(), "/", nil)
 		err := checkpoint.Save(context.Background(), "c", map[string]any{"x": 1}, &o)
 		if errs.KindOf(err) != errs.Unsupported || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%s: %v", want, err)
@@ -335,7 +336,7 @@ func TestLayoutsNoticeFlips(t *testing.T) {
 						t.Fatalf("%s: bit %d of %s: other values\n%s", labelOf(o), bit, f, tree.FormatDiff(diff))
 					}
 				}
-				if report, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: damaged}); err == nil && report.OK() {
+				if report, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: damaged}); err == nil && report.OK() {
 					t.Fatalf("%s: bit %d of %s passes Verify", labelOf(o), bit, f)
 				}
 			}
@@ -347,7 +348,7 @@ func TestLayoutsNoticeFlips(t *testing.T) {
 // that was written is an error.
 func TestSafetensorsIsTiedToItsManifest(t *testing.T) {
 	ctx := context.Background()
-	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfstest.NewMem(), "/", nil), Custom: map[string]int{"epoch": 3}}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}}, Store: local.New(vfstest.NewMem(), "/", nil), Custom: map[string]int{"epoch": 3}}
 	if err := checkpoint.Save(ctx, "c", map[string]any{"w": small(), "n": map[string]any{"x": 4}}, &o); err != nil {
 		t.Fatal(err)
 	}
@@ -372,7 +373,7 @@ func TestSafetensorsPartsAreChecked(t *testing.T) {
 	var n atomic.Int64
 	st := tallying{local.New(vfstest.NewMem(), "/", nil), &n}
 	x := noise(rand.New(rand.NewPCG(5, 1)), tensor.Float32, 3, 1100, 1024) // rows of 4.3 MiB: two sub-chunks each
-	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: st}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}}, Store: st}
 	if err := checkpoint.Save(ctx, "c", map[string]any{"x": x}, &o); err != nil {
 		t.Fatal(err)
 	}

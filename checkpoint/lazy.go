@@ -90,8 +90,8 @@ func (l Lazy) leaf() writer.Lazy {
 
 // lazyArray returns the value of a leaf with an array that is read by way of a
 // cache. What is read in parts is proven before its first part.
-func lazyArray(l *layout.Leaf, cells *cellCache) Lazy {
-	read := cells.reader(l)
+func lazyArray(l *layout.Leaf, cells *layout.Cells) Lazy {
+	read := cells.Reader(l)
 	var mu sync.Mutex
 	proven := false
 	prove := func(ctx context.Context) error {
@@ -113,7 +113,7 @@ func lazyArray(l *layout.Leaf, cells *cellCache) Lazy {
 }
 
 // lazyTree makes the tree of an item: small leaves are read, arrays are Lazy.
-func lazyTree(ctx context.Context, t *layout.OpenTree, item string, cells *cellCache) (*tree.Node, error) {
+func lazyTree(ctx context.Context, t *layout.OpenTree, item string, cells *layout.Cells) (*tree.Node, error) {
 	entries, arrays := leafEntries(t)
 	for i := range t.Leaves {
 		if l := &t.Leaves[i]; l.Kind == layout.Foreign {

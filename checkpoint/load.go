@@ -8,7 +8,6 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
@@ -125,7 +124,7 @@ func LoadInto(ctx context.Context, path string, dst any, o *LoadOptions) error {
 // LoadAsync loads in the background, as Load does, in every layout. Cancel ends the
 // load. o and what its Abstract holds must not be changed before it is done.
 func LoadAsync(ctx context.Context, path string, o *LoadOptions) *Response[*tree.Node] {
-	return Go(ctx, func(ctx context.Context) (*tree.Node, error) { return Load(ctx, path, o) })
+	return inBackground(ctx, func(ctx context.Context) (*tree.Node, error) { return Load(ctx, path, o) })
 }
 
 // load reads one tree; where into has memory for an array it is read there.
@@ -174,21 +173,16 @@ func (o *LoadOptions) excused(ctx context.Context, c *layout.Checkpoint, err err
 	if err != nil || !o.Salvage || o.Report == nil || len(o.Report.Lost()) == 0 {
 		return err
 	}
-	if why := c.Explain(ctx, errDamaged); why != errDamaged {
+	why := c.Gone(ctx)
+	if why != nil {
 		o.Report.Leaves = nil
-		return why
 	}
-	return nil
+	return why
 }
 
 // opening says what opens the checkpoint that is to be loaded.
 func (o *LoadOptions) opening(ctx context.Context, path string) (lo layout.Options, st store.Store, name string, err error) {
-	o, err = o.resolve(ctx)
-	if err != nil {
-		return lo, nil, "", err
-	}
-	st, name, err = locate.Checkpoint(path, o.Store)
-	lo = plan.Load(o.Options)
+	lo, st, name, err = plan.Open(ctx, path, o.Options, o.Store)
 	lo.AllowNoManifest = o.AllowNoManifest
 	if o.reads != nil {
 		lo.Reads = o.reads

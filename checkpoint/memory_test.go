@@ -176,7 +176,7 @@ func TestWriteConcurrentBytes(t *testing.T) {
 		m := []manner{waiting, copying}[n%2]
 		for _, limit := range []options.Limit{0, unit, 2 * unit} {
 			st := newGauged(local.New(vfstest.NewMem(), "/", nil))
-			if limit == 0 && o.Compression.Known() == checkpoint.Uncompressed {
+			if limit == 0 && o.Compression.Known() == options.Uncompressed {
 				st.writes.expected.Store(unit)
 			}
 			o.Store, o.Memory.WriteConcurrentBytes = st, limit
@@ -186,7 +186,7 @@ func TestWriteConcurrentBytes(t *testing.T) {
 			switch most := st.writes.most.Load(); {
 			case limit > 0 && most > int64(limit):
 				t.Errorf("%s, %v, %d: %d bytes at a time", labelOf(o), m, limit, most)
-			case limit == 0 && most <= unit && o.Compression.Known() == checkpoint.Uncompressed:
+			case limit == 0 && most <= unit && o.Compression.Known() == options.Uncompressed:
 				t.Errorf("%s, %v: %d bytes at a time without a limit", labelOf(o), m, most)
 			}
 		}
@@ -212,7 +212,7 @@ func TestIsPrioritizedKey(t *testing.T) {
 		x, y := noise(r, tensor.Uint8, 3, 1<<20), noise(r, tensor.Uint8, 3, 1<<20)
 		state := tree.NewDict().Set("first", tree.NewList(tree.NewLeaf(x))).Set("later", tree.NewLeaf(y)).Set("a", tree.NewLeaf(int64(3)))
 		wantX, wantY := x.Clone(), tensor.New(tensor.Uint8, 3, 1<<20)
-		if o.Layout == checkpoint.Safetensors {
+		if o.Layout == options.SafetensorsLayout {
 			wantY = y.Clone() // is in one file with the other
 		}
 		st := gated{local.New(vfstest.NewMem(), "/", nil), make(chan struct{})}
@@ -225,7 +225,7 @@ func TestIsPrioritizedKey(t *testing.T) {
 		}
 		clear(x.Data)
 		clear(y.Data)
-		if o.Layout != checkpoint.Safetensors {
+		if o.Layout != options.SafetensorsLayout {
 			if i, j := seen.at("transfer first.0"), seen.at("transfer later"); i < 0 || j >= 0 {
 				t.Errorf("%s: before anything was written %v", labelOf(o), seen)
 			}
@@ -242,7 +242,7 @@ func TestIsPrioritizedKey(t *testing.T) {
 		if d := tree.Diff(want, got); len(d) > 0 {
 			t.Errorf("%s: loaded differs:\n%s", labelOf(o), tree.FormatDiff(d))
 		}
-		if i, j := seen.at("written first.0"), seen.at("transfer later"); o.Layout != checkpoint.Safetensors && (i < 0 || j < i) {
+		if i, j := seen.at("written first.0"), seen.at("transfer later"); o.Layout != options.SafetensorsLayout && (i < 0 || j < i) {
 			t.Errorf("%s: %v", labelOf(o), seen)
 		}
 	}
@@ -351,7 +351,7 @@ func TestSerializationStatus(t *testing.T) {
 			Set("mid", tree.NewLeaf(noise(r, tensor.Uint8, 9000))).Set("small", tree.NewLeaf(noise(r, tensor.Uint8, 9))).
 			Set("none", tree.NewLeaf(nil)).Set("zero", tree.NewLeaf(noise(r, tensor.Uint8, 0))).Set("step", tree.NewLeaf(int64(1)))
 		names := []string{"large", "mid", "small", "zero", "step"}
-		if o.Layout != checkpoint.Safetensors {
+		if o.Layout != options.SafetensorsLayout {
 			state.Set("text", tree.NewLeaf("word"))
 			names = append(names, "text")
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/scrub"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
@@ -45,7 +46,7 @@ func damagedRun(t *testing.T) *vfstest.Mem {
 
 // repairedRun repairs the run and returns what is still wrong.
 func repairedRun(fsys vfs.FS) error {
-	r, err := checkpoint.Repair(context.Background(), "run", &checkpoint.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
+	r, err := integrity.Repair(context.Background(), "run", &integrity.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
 	if err == nil {
 		err = errors.Join(r.Problems...)
 	}
@@ -123,7 +124,7 @@ func TestEveryFailureOfALookIsTold(t *testing.T) {
 	mem := damagedRun(t)
 	for n := 1; ; n++ {
 		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EACCES, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
-		r, err := checkpoint.Verify(t.Context(), "run/7", &checkpoint.VerifyOptions{Store: local.New(f, "/", nil)})
+		r, err := integrity.Verify(t.Context(), "run/7", &integrity.VerifyOptions{Store: local.New(f, "/", nil)})
 		call, hits := f.Hit()
 		if err == nil && (r.OK() || !r.Mendable) || err != nil && !errors.Is(err, syscall.EACCES) {
 			t.Errorf("call %d, %v, failed: %+v, %v", n, call, r, err)
@@ -186,7 +187,7 @@ func TestSharersBesideOthers(t *testing.T) {
 			}
 		}
 	}
-	r, err := checkpoint.Repair(ctx, "a", &checkpoint.RepairOptions{Store: st})
+	r, err := integrity.Repair(ctx, "a", &integrity.RepairOptions{Store: st})
 	if err != nil || len(r.Actions) != 1 || fmt.Sprint(r.Actions[0].Shared) != "[b]" {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -78,9 +78,7 @@ const (
 
 // String returns "array", "scalar", "string", "none", "empty_dict",
 // "empty_list", "empty_tuple", "empty_namedtuple", "prng_key" or "handled".
-func (k LeafKind) String() string {
-	return [...]string{"array", "scalar", "string", "none", "empty_dict", "empty_list", "empty_tuple", "empty_namedtuple", "prng_key", "handled"}[k]
-}
+func (k LeafKind) String() string { return layout.Kind(k).String() }
 
 // LeafInfo describes one leaf or empty container of a tree. Leaves that are alike share
 // their shapes: clone a shape before you change it.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
@@ -21,7 +23,7 @@ func TestZarrMetadataKey(t *testing.T) {
 		"tree": tree.NewDict().Set("a/b", tree.NewLeaf(noise(r, tensor.Float32, 700, 3000))).Set("n", tree.NewList(tree.NewLeaf(int64(1)), tree.NewLeaf("s"))),
 		"bare": tree.NewLeaf(noise(r, tensor.Float32, 700)),
 	} {
-		for _, l := range []checkpoint.Layout{checkpoint.PlainZarr2, checkpoint.OCDBTZarr2} {
+		for _, l := range []options.Layout{options.PlainZarr2, options.OCDBTZarr2} {
 			st := local.New(vfstest.NewMem(), "/", nil)
 			o := checkpoint.SaveOptions{Store: st}
 			o.Layout, o.ZarrMetadataKey = l, "meta.json"
@@ -32,7 +34,7 @@ func TestZarrMetadataKey(t *testing.T) {
 			if name == "tree" {
 				path += "a/b/"
 			}
-			if _, err := st.Stat(t.Context(), path+"meta.json"); (err == nil) != (l == checkpoint.PlainZarr2) {
+			if _, err := st.Stat(t.Context(), path+"meta.json"); (err == nil) != (l == options.PlainZarr2) {
 				t.Errorf("%s, %v: %v", name, l, err)
 			}
 			if _, err := st.Stat(t.Context(), path+".zarray"); err == nil {
@@ -45,12 +47,12 @@ func TestZarrMetadataKey(t *testing.T) {
 			if d := tree.Diff(state, got); len(d) > 0 {
 				t.Errorf("%s, %v: loaded differs:\n%s", name, l, tree.FormatDiff(d))
 			}
-			if r, err := checkpoint.Verify(t.Context(), "c", &checkpoint.VerifyOptions{Store: st}); err != nil || !r.OK() {
+			if r, err := integrity.Verify(t.Context(), "c", &integrity.VerifyOptions{Store: st}); err != nil || !r.OK() {
 				t.Errorf("%s, %v: %+v, %v", name, l, r, err)
 			}
 		}
 	}
-	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.PlainZarr3, checkpoint.Safetensors} {
+	for _, l := range []options.Layout{options.DefaultLayout, options.PlainZarr3, options.SafetensorsLayout} {
 		o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
 		o.Layout, o.ZarrMetadataKey = l, "meta.json"
 		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": 1}, &o); errs.KindOf(err) != errs.Invalid {
@@ -59,7 +61,7 @@ func TestZarrMetadataKey(t *testing.T) {
 	}
 	for _, key := range []string{"0.0", "7", "a/b", "..", "zarr.json"} {
 		o := checkpoint.SaveOptions{Store: local.New(vfstest.NewMem(), "/", nil)}
-		o.Layout, o.ZarrMetadataKey = checkpoint.PlainZarr2, key
+		o.Layout, o.ZarrMetadataKey = options.PlainZarr2, key
 		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": 1}, &o); errs.KindOf(err) != errs.Invalid {
 			t.Errorf("%s: %v", key, err)
 		}
@@ -71,7 +73,7 @@ func TestZarrMetadataMissing(t *testing.T) {
 	for _, more := range []string{"", "c/state/x/one", "c/state/x/two"} {
 		st := local.New(vfstest.NewMem(), "/", nil)
 		o := checkpoint.SaveOptions{Store: st}
-		o.Layout = checkpoint.PlainZarr2
+		o.Layout = options.PlainZarr2
 		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": []int32{1, 2}}, &o); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store/local"
@@ -20,13 +21,13 @@ import (
 func TestRaiseArrayDataMissingError(t *testing.T) {
 	fill := checkpoint.LoadOptions{}
 	fill.Array.Loading.RaiseArrayDataMissingError = options.Off
-	for _, layout := range []checkpoint.Layout{checkpoint.PlainZarr3, checkpoint.PlainZarr2} {
+	for _, layout := range []options.Layout{options.PlainZarr3, options.PlainZarr2} {
 		dir := filepath.Join(t.TempDir(), "c")
 		state := map[string]any{"whole": []int32{1, 2, 3}, "x": grid(400, 500)}
 		o := checkpoint.SaveOptions{}
 		o.Layout, o.Array.Saving.Storage.ChunkByteSize = layout, 100_000
-		if layout == checkpoint.PlainZarr3 {
-			o.Compression = checkpoint.Uncompressed
+		if layout == options.PlainZarr3 {
+			o.Compression = options.Uncompressed
 		}
 		if err := checkpoint.Save(t.Context(), dir, state, &o); err != nil {
 			t.Fatal(err)
@@ -36,7 +37,7 @@ func TestRaiseArrayDataMissingError(t *testing.T) {
 			t.Fatal(err)
 		}
 		chunk := filepath.Join(dir, "state", "x", "1.0")
-		if layout == checkpoint.PlainZarr3 {
+		if layout == options.PlainZarr3 {
 			chunk = filepath.Join(dir, "state", "x", "c", "0", "0")
 		}
 		if err := os.Remove(chunk); err != nil {
@@ -90,7 +91,7 @@ func TestRaiseArrayDataMissingError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err := checkpoint.Verify(t.Context(), "c", &checkpoint.VerifyOptions{Store: st}); err != nil || r.OK() {
+		if r, err := integrity.Verify(t.Context(), "c", &integrity.VerifyOptions{Store: st}); err != nil || r.OK() {
 			t.Errorf("%v: verified as %v, %v", layout, r, err)
 		}
 		restore()

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
@@ -66,7 +67,7 @@ func TestEveryReadFails(t *testing.T) {
 	}
 	for n := 1; ; n++ {
 		f := vfstest.NewFault(mem, vfstest.Plan{N: n, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
-		r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: local.New(f, "/", nil)})
+		r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: local.New(f, "/", nil)})
 		if call, hits := f.Hit(); hits == 0 {
 			if err != nil || !r.OK() {
 				t.Fatalf("undamaged: %v", err)
@@ -305,7 +306,7 @@ func TestTensorInTwoFiles(t *testing.T) {
 	if err := load(both); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("got %v", err)
 	}
-	r, err := checkpoint.Verify(context.Background(), "c", &checkpoint.VerifyOptions{Store: contentStore{files: both}})
+	r, err := integrity.Verify(context.Background(), "c", &integrity.VerifyOptions{Store: contentStore{files: both}})
 	if err != nil || r.OK() {
 		t.Errorf("Verify finds nothing: %v", err)
 	}
@@ -325,14 +326,14 @@ func foreign(s specimen) content {
 // Nor does Verify need checksums for what is no JSON, nor a load for what is no bool.
 func TestForeignValues(t *testing.T) {
 	ctx := t.Context()
-	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: local.New(vfstest.NewMem(), "/", nil)}
+	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr2}}, Store: local.New(vfstest.NewMem(), "/", nil)}
 	items := map[string]any{"state": map[string]any{"w": []bool{true, false, true}}, "data": json.RawMessage(`{"a": 1}`)}
 	if err := checkpoint.SaveCheckpointables(ctx, "c", items, &o); err != nil {
 		t.Fatal(err)
 	}
 	files := foreign(specimen{files: allFiles(t, o)})
 	verified := func(files content) int {
-		r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: contentStore{files: files}})
+		r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: contentStore{files: files}})
 		if err != nil {
 			t.Fatal(err)
 		}

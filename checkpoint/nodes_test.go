@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -18,7 +19,7 @@ import (
 
 // saveSmall saves small arrays and perhaps one that lies beside the nodes in the
 // data file, and returns the data file.
-func saveSmall(t *testing.T, path string, l checkpoint.Layout, x float64, mid ...float32) (file string) {
+func saveSmall(t *testing.T, path string, l options.Layout, x float64, mid ...float32) (file string) {
 	t.Helper()
 	state := map[string]any{"x": x, "y": int64(7), "v": []float32{1, 2, 3}}
 	if mid != nil {
@@ -60,7 +61,7 @@ func rewrite(t *testing.T, path string, edit func(m *manifest.Manifest)) {
 // Nodes of another checkpoint, whole by themselves and of the same size, are
 // noticed, though every CRC-32C there is matches.
 func TestNodesOfAnotherCheckpoint(t *testing.T) {
-	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2} {
+	for _, l := range []options.Layout{options.DefaultLayout, options.OCDBTZarr2} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "a")
 		file := saveSmall(t, path, l, 0.31415926535)
@@ -82,7 +83,7 @@ func TestNodesOfAnotherCheckpoint(t *testing.T) {
 		if errs.KindOf(err) != errs.Corrupt || !strings.Contains(err.Error(), "XXH3") {
 			t.Errorf("%v: %v, %v", l, n, err)
 		}
-		r, err := checkpoint.Verify(t.Context(), path, nil)
+		r, err := integrity.Verify(t.Context(), path, nil)
 		if err != nil || r.OK() {
 			t.Errorf("%v: verify: %v, %v", l, r, err)
 		}
@@ -103,7 +104,7 @@ func TestArraysWithoutRecord(t *testing.T) {
 		"nodes of another file":     func(m *manifest.Manifest) { m.Nodes[0].Name = "state/manifest.ocdbt" },
 	} {
 		path := filepath.Join(t.TempDir(), "c")
-		saveSmall(t, path, checkpoint.Default, 1, make([]float32, 1000)...)
+		saveSmall(t, path, options.DefaultLayout, 1, make([]float32, 1000)...)
 		rewrite(t, path, func(m *manifest.Manifest) {
 			for _, small := range []string{"x", "y", "v"} {
 				if leaf(m, small) >= 0 {
@@ -122,7 +123,7 @@ func TestArraysWithoutRecord(t *testing.T) {
 // against that list.
 func TestSmallArraysWithRecords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c")
-	saveSmall(t, path, checkpoint.Default, 1)
+	saveSmall(t, path, options.DefaultLayout, 1)
 	records := []manifest.Leaf{
 		{Item: "state", Param: "v", Size: 12, CRC: 0x1bc4ea61}, {Item: "state", Param: "x", Size: 8}, {Item: "state", Param: "y", Size: 8},
 	}
@@ -153,7 +154,7 @@ func TestSmallArraysWithRecords(t *testing.T) {
 // Boxes of an array that lies in a node are those of the array.
 func TestBoxesInNodes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c")
-	saveSmall(t, path, checkpoint.Default, 1)
+	saveSmall(t, path, options.DefaultLayout, 1)
 	r, err := checkpoint.OpenReader(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)

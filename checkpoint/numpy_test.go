@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/npy"
@@ -71,7 +72,7 @@ func TestNumpyArchives(t *testing.T) {
 				}
 			})
 		}
-		r, err := checkpoint.Verify(ctx, src, nil)
+		r, err := integrity.Verify(ctx, src, nil)
 		if err != nil || !r.OK() || r.Leaves != len(numpyState()) {
 			t.Errorf("%v, %+v", err, r)
 		}
@@ -132,7 +133,7 @@ func TestNumpyDamage(t *testing.T) {
 	if _, err := checkpoint.Load(ctx, src, nil); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("load: %v", err)
 	}
-	if r, err := checkpoint.Verify(ctx, src, nil); err != nil || len(r.Problems) != 1 {
+	if r, err := integrity.Verify(ctx, src, nil); err != nil || len(r.Problems) != 1 {
 		t.Errorf("verify: %v, %+v", err, r)
 	}
 	dst := filepath.Join(dir, "dst")

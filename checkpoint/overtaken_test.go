@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
@@ -167,7 +168,7 @@ func TestOvertakenRepair(t *testing.T) {
 	if err := st.Put(ctx, "run/1/bivouac.manifest", []byte("damaged"), store.PutOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := checkpoint.Repair(ctx, "run", &checkpoint.RepairOptions{Apply: true, Store: &overtaker{st, func() {
+	r, err := integrity.Repair(ctx, "run", &integrity.RepairOptions{Apply: true, Store: &overtaker{st, func() {
 		if err := save(); err != nil {
 			t.Error(err)
 		}
@@ -217,7 +218,7 @@ func TestRepairLooksAgain(t *testing.T) {
 		}
 		save()
 		other := &replacing{st, nth, save}
-		r, err := checkpoint.Repair(ctx, "c", &checkpoint.RepairOptions{Apply: true, Quick: true, Store: other})
+		r, err := integrity.Repair(ctx, "c", &integrity.RepairOptions{Apply: true, Quick: true, Store: other})
 		if err != nil || len(r.Actions) > 0 || len(r.Problems) > 0 {
 			t.Errorf("replaced at look %d: %+v, %v", nth, r, err)
 		}
@@ -243,7 +244,7 @@ func TestRepairOfDamagedLooksAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := &replacing{st, nth, save}
-		r, err := checkpoint.Repair(ctx, "c", &checkpoint.RepairOptions{Apply: true, Store: other})
+		r, err := integrity.Repair(ctx, "c", &integrity.RepairOptions{Apply: true, Store: other})
 		for _, p := range r.Problems {
 			if !errors.Is(p, errs.Busy) {
 				t.Errorf("replaced at look %d: %v", nth, p)
@@ -252,7 +253,7 @@ func TestRepairOfDamagedLooksAgain(t *testing.T) {
 		if err != nil {
 			t.Errorf("replaced at look %d: %v", nth, err)
 		}
-		if v, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st}); err != nil || !v.OK() {
+		if v, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: st}); err != nil || !v.OK() {
 			t.Errorf("replaced at look %d: %+v, %v", nth, v, err)
 		}
 		if other.nth > 0 { // it was never replaced

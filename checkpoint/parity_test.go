@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
@@ -86,9 +87,9 @@ func TestMend(t *testing.T) {
 	for name, o := range map[string]options.Bivouac{
 		"default":     {},
 		"signed":      {Signing: key, Label: "x"},
-		"zarr3":       {Layout: checkpoint.PlainZarr3},
-		"safetensors": {Layout: checkpoint.Safetensors},
-		"zstd":        {Compression: checkpoint.Zstd},
+		"zarr3":       {Layout: options.PlainZarr3},
+		"safetensors": {Layout: options.SafetensorsLayout},
+		"zstd":        {Compression: options.Zstd},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +98,7 @@ func TestMend(t *testing.T) {
 			if err := checkpoint.Save(ctx, dir, parityState(1), &checkpoint.SaveOptions{Options: withParity(4, o)}); err != nil {
 				t.Fatal(err)
 			}
-			if r, err := checkpoint.Verify(ctx, dir, nil); err != nil || !r.OK() || r.Mendable {
+			if r, err := integrity.Verify(ctx, dir, nil); err != nil || !r.OK() || r.Mendable {
 				t.Fatalf("as it was saved: %v %+v", err, r)
 			}
 			whole := bytesBelow(t, dir)
@@ -154,14 +155,14 @@ func TestMend(t *testing.T) {
 func mended(t *testing.T, dir, what string) {
 	t.Helper()
 	ctx := t.Context()
-	r, err := checkpoint.Verify(ctx, dir, nil)
+	r, err := integrity.Verify(ctx, dir, nil)
 	if err != nil || r.OK() || !r.Mendable {
 		t.Fatalf("%s: verify says %v %+v", what, err, r)
 	}
 	before := bytesBelow(t, dir)
 	for _, apply := range []bool{false, true} {
-		r, err := checkpoint.Repair(ctx, dir, &checkpoint.RepairOptions{Apply: apply})
-		if err != nil || len(r.Problems) > 0 || len(r.Actions) != 1 || r.Actions[0].Kind != checkpoint.RepairMend || r.Actions[0].Done != apply || len(r.Actions[0].Files) == 0 {
+		r, err := integrity.Repair(ctx, dir, &integrity.RepairOptions{Apply: apply})
+		if err != nil || len(r.Problems) > 0 || len(r.Actions) != 1 || r.Actions[0].Kind != integrity.RepairMend || r.Actions[0].Done != apply || len(r.Actions[0].Files) == 0 {
 			t.Fatalf("%s: repair, apply %v: %v %+v", what, apply, err, r)
 		}
 		if !apply {
@@ -176,11 +177,11 @@ func notMended(t *testing.T, dir, word string) {
 	t.Helper()
 	ctx := t.Context()
 	before := bytesBelow(t, dir)
-	r, err := checkpoint.Verify(ctx, dir, nil)
+	r, err := integrity.Verify(ctx, dir, nil)
 	if err != nil || r.OK() || r.Mendable || !strings.Contains(errors.Join(r.Problems...).Error(), word) {
 		t.Fatalf("verify says %v %+v", err, r)
 	}
-	done, err := checkpoint.Repair(ctx, dir, &checkpoint.RepairOptions{Apply: true})
+	done, err := integrity.Repair(ctx, dir, &integrity.RepairOptions{Apply: true})
 	if err != nil || len(done.Actions) > 0 || len(done.Problems) == 0 {
 		t.Fatalf("repair says %v %+v", err, done)
 	}
@@ -233,7 +234,7 @@ func TestMendManifest(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "state/_METADATA")); err != nil {
 		t.Fatal(err)
 	}
-	r, err := checkpoint.Verify(ctx, dir, nil)
+	r, err := integrity.Verify(ctx, dir, nil)
 	if err != nil || !r.Mendable || len(r.Problems) != 3 {
 		t.Fatalf("verify says %v %+v", err, r)
 	}
@@ -280,10 +281,10 @@ func TestMendBeyond(t *testing.T) {
 		}
 	}
 	before := bytesBelow(t, dir)
-	if r, err := checkpoint.Verify(ctx, dir, nil); err != nil || r.OK() || r.Mendable {
+	if r, err := integrity.Verify(ctx, dir, nil); err != nil || r.OK() || r.Mendable {
 		t.Fatalf("verify says %v %+v", err, r)
 	}
-	r, err := checkpoint.Repair(ctx, dir, &checkpoint.RepairOptions{Apply: true})
+	r, err := integrity.Repair(ctx, dir, &integrity.RepairOptions{Apply: true})
 	if err != nil || len(r.Actions) > 0 || len(r.Problems) == 0 {
 		t.Fatalf("repair says %v %+v", err, r)
 	}
@@ -339,7 +340,7 @@ func TestParityIsCarried(t *testing.T) {
 				n++
 			}
 		}
-		r, err := checkpoint.Verify(ctx, dir, nil)
+		r, err := integrity.Verify(ctx, dir, nil)
 		if err != nil || !r.OK() || (n > 0) != want {
 			t.Fatalf("%d parity files, %v %+v", n, err, r)
 		}
@@ -430,11 +431,11 @@ func TestSharedDamageIsMended(t *testing.T) {
 		t.Fatal(got)
 	}
 	c.Close()
-	one, err := checkpoint.Repair(ctx, filepath.Join(dir, "1"), nil)
+	one, err := integrity.Repair(ctx, filepath.Join(dir, "1"), nil)
 	if err != nil || len(one.Actions) != 1 || fmt.Sprint(one.Actions[0].Shared) != "[2.damaged 3]" {
 		t.Fatalf("repair of one step: %v %+v", err, one)
 	}
-	r, err := checkpoint.Repair(ctx, dir, &checkpoint.RepairOptions{Apply: true})
+	r, err := integrity.Repair(ctx, dir, &integrity.RepairOptions{Apply: true})
 	if err != nil || len(r.Problems) > 0 || len(r.Actions) != 3 {
 		t.Fatalf("repair: %v %+v", err, r)
 	}
@@ -467,7 +468,7 @@ func TestMendIsRepeatable(t *testing.T) {
 		return errors.Join(err, cutOff(fsys, "/run/7", "_METADATA"), fsys.Remove("/run/7/_CHECKPOINT_METADATA"))
 	}
 	repair := func(fsys vfs.FS) error {
-		r, err := checkpoint.Repair(ctx, "run", &checkpoint.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
+		r, err := integrity.Repair(ctx, "run", &integrity.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
 		if err == nil && len(r.Problems) > 0 {
 			err = r.Problems[0]
 		}
@@ -485,7 +486,7 @@ func TestMendIsRepeatable(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		r, err := checkpoint.Repair(ctx, "run", &checkpoint.RepairOptions{Store: st})
+		r, err := integrity.Repair(ctx, "run", &integrity.RepairOptions{Store: st})
 		if err == nil && len(r.Actions)+len(r.Problems) > 0 {
 			err = fmt.Errorf("still to do: %+v", r)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
@@ -28,7 +29,7 @@ func TestOneLeafRewritesLittle(t *testing.T) {
 		state.Set("layer "+strconv.Itoa(i), tree.NewLeaf(noise(rand.New(rand.NewPCG(uint64(i), 1)), tensor.Float32, 3<<20)))
 	}
 	for _, o := range storages() {
-		if o.Compression == checkpoint.Zstd {
+		if o.Compression == options.Zstd {
 			continue // its chunks are placed as those of ByteSplit
 		}
 		t.Run(labelOf(o), func(t *testing.T) {
@@ -65,7 +66,7 @@ func inParts(t *testing.T) (checkpoint.SaveOptions, *tree.Node) {
 	r := rand.New(rand.NewPCG(5, 5))
 	state := tree.NewDict().Set("a", tree.NewLeaf(noise(r, tensor.Float32, 700))).Set("b", tree.NewLeaf(noise(r, tensor.Uint8, 9000))).
 		Set("c", tree.NewList(tree.NewLeaf(noise(r, tensor.BFloat16, 30, 11)), tree.NewLeaf(noise(r, tensor.Bool, 0, 4)), tree.NewLeaf(int64(7))))
-	o := checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: 4000}}, Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: local.New(vfstest.NewMem(), "/", nil), Custom: map[string]any{"epoch": 3}}
+	o := checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: 4000}}, Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}}, Store: local.New(vfstest.NewMem(), "/", nil), Custom: map[string]any{"epoch": 3}}
 	if err := checkpoint.Save(t.Context(), "c", state, &o); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestSafetensorsParts(t *testing.T) {
 			if _, err := checkpoint.Load(t.Context(), "c", &checkpoint.LoadOptions{Store: st}); err == nil {
 				t.Errorf("%s, %s: loaded", name, how)
 			}
-			if r, err := checkpoint.Verify(t.Context(), "c", &checkpoint.VerifyOptions{Store: st}); err == nil && r.OK() {
+			if r, err := integrity.Verify(t.Context(), "c", &integrity.VerifyOptions{Store: st}); err == nil && r.OK() {
 				t.Errorf("%s, %s: verified", name, how)
 			}
 		}
@@ -115,7 +116,7 @@ func flipped(b []byte) []byte {
 // each array whatever is asked for, and says so.
 func TestDataFileSize(t *testing.T) {
 	state := map[string]any{"a": grid(100, 100), "b": grid(100, 100), "c": grid(100, 100), "d": grid(100, 100)}
-	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2} {
+	for _, l := range []options.Layout{options.DefaultLayout, options.OCDBTZarr2} {
 		for most, want := range map[options.FileSize]int{0: 1, options.Unlimited: 1, 50_000: 5, 90_000: 3} {
 			o := checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: most}}, Bivouac: options.Bivouac{Layout: l}}, Store: local.New(vfstest.NewMem(), "/", nil)}
 			if err := checkpoint.Save(t.Context(), "c", state, &o); err != nil {
@@ -134,7 +135,7 @@ func TestDataFileSize(t *testing.T) {
 	}
 	for kind, o := range map[errs.Kind]checkpoint.SaveOptions{
 		errs.Invalid:     {Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: -2}}}},
-		errs.Unsupported: {Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: 1 << 20}}, Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}},
+		errs.Unsupported: {Options: options.Options{Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: 1 << 20}}, Bivouac: options.Bivouac{Layout: options.PlainZarr3}}},
 	} {
 		o.Store = local.New(vfstest.NewMem(), "/", nil)
 		if err := checkpoint.Save(t.Context(), "c", state, &o); errs.KindOf(err) != kind || !strings.Contains(strings.ReplaceAll(strings.ToLower(err.Error()), "_", ""), "ocdbttargetdatafilesize") {

@@ -33,7 +33,7 @@ func namesBelow(t *testing.T, dir string) (names []string) {
 func TestSaveInsideCheckpoint(t *testing.T) {
 	ctx := t.Context()
 	state := map[string]any{"w": count(600, 1)}
-	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.PlainZarr3, checkpoint.Safetensors} {
+	for _, l := range []options.Layout{options.DefaultLayout, options.PlainZarr3, options.SafetensorsLayout} {
 		dir := t.TempDir()
 		c, other := filepath.Join(dir, "c"), filepath.Join(dir, "other")
 		for _, path := range []string{c, other} {

@@ -5,15 +5,6 @@ import "github.com/bivouac-ml/bivouac/checkpoint/options"
 // What embeds Options prints all its fields, not those of Options alone.
 
 // String returns what is set, as JSON: see options.Print.
-func (o FinalizeOptions) String() string { return options.Print(o) }
-
-// GoString returns String: %#v prints no private key.
-func (o FinalizeOptions) GoString() string { return "checkpoint.FinalizeOptions" + o.String() }
-
-// MarshalJSON returns String, for people and logs.
-func (o FinalizeOptions) MarshalJSON() ([]byte, error) { return []byte(o.String()), nil }
-
-// String returns what is set, as JSON: see options.Print.
 func (o LoadOptions) String() string { return options.Print(o) }
 
 // GoString returns String: %#v prints no private key.

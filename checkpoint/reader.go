@@ -19,7 +19,7 @@ type Reader struct {
 	c     *layout.Checkpoint
 	info  ItemInfo
 	tree  *layout.OpenTree
-	cells *cellCache
+	cells *layout.Cells
 }
 
 // readerCache is how much a Reader keeps of what can only be decoded as a whole.
@@ -36,7 +36,7 @@ func OpenReader(ctx context.Context, path string, o *LoadOptions) (*Reader, erro
 	if err != nil {
 		return nil, errs.Wrap(op, path, err)
 	}
-	r := &Reader{c: c, cells: newCellCache(readerCache)}
+	r := &Reader{c: c, cells: layout.NewCells(readerCache)}
 	if err := c.Explain(ctx, r.open(ctx, o)); err != nil {
 		c.Close()
 		return nil, errs.Wrap(op, path, err)
@@ -110,7 +110,7 @@ func (r *Reader) ReadBox(ctx context.Context, l LeafInfo, origin, shape []int, d
 		if !box.Inside(leaf.Shape) || len(dst) != box.Len()*leaf.DType.Size() {
 			return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Reader", Subject: l.Param, Want: "a part of " + leaf.Shape.String() + " and memory of its size", Got: box.String()}
 		}
-		return r.c.Explain(ctx, r.cells.reader(leaf)(ctx, box, dst))
+		return r.c.Explain(ctx, r.cells.Reader(leaf)(ctx, box, dst))
 	}
 	return &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Reader", Subject: l.Param, Want: "an array"}
 }
@@ -132,7 +132,7 @@ func (r *Reader) Check(ctx context.Context, l LeafInfo) error {
 			if n > cap(b) {
 				b = make([]byte, n)
 			}
-			if err := r.cells.reader(leaf)(ctx, box, b[:n]); err != nil {
+			if err := r.cells.Reader(leaf)(ctx, box, b[:n]); err != nil {
 				return r.c.Explain(ctx, err)
 			}
 		}

@@ -34,31 +34,31 @@ func TestRefusedTurns(t *testing.T) {
 		want  errs.Kind
 	}{
 		"finalize nothing": {nil, func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+			return sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st})
 		}, errs.NotFound},
 		"finalize what has no name": {nil, func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "", &checkpoint.FinalizeOptions{Store: st})
+			return sessions.Finalize(ctx, "", &sessions.FinalizeOptions{Store: st})
 		}, errs.Invalid},
 		"finalize unsigned parts with a key": {sessionCase("partial-two/pending.partial_save", "/c.partial_save"), func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Options: checkpoint.Options{Bivouac: options.Bivouac{Signing: key}}})
+			return sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st, Options: checkpoint.Options{Bivouac: options.Bivouac{Signing: key}}})
 		}, errs.Invalid},
 		"finalize what another has signed": {signedSession, func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Options: checkpoint.Options{Bivouac: options.Bivouac{Signing: key}}})
+			return sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st, Options: checkpoint.Options{Bivouac: options.Bivouac{Signing: key}}})
 		}, errs.Corrupt},
 		"finalize signed parts without the key": {signedSession, func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+			return sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st})
 		}, errs.Invalid},
 		"finalize one string in two parts": {func(fsys vfs.FS) error { return errors.Join(edited()(fsys), again(fsys, "/c.partial_save")) }, func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+			return sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st})
 		}, errs.Mismatch},
 		"finalize keys of no kind": {edited(`"key_type": 2`, `"key_type": 99`), func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+			return sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st})
 		}, errs.Corrupt},
 		"finalize a leaf below a leaf": {edited(`'t',`, `'s', 'u'`, `{"key": "t", "key_type": 2}`, `{"key": "s", "key_type": 2}, {"key": "u", "key_type": 2}`), func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+			return sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st})
 		}, errs.Mismatch},
 		"finalize two files of one name": {twoFiles, func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+			return sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st})
 		}, errs.Mismatch},
 		"convert nothing": {nil, func(st store.Store) error {
 			return checkpoint.Convert(ctx, "a", "b", &checkpoint.ConvertOptions{Store: st})
@@ -81,21 +81,21 @@ func TestRefusedTurns(t *testing.T) {
 			return checkpoint.Convert(ctx, "a", "b", o)
 		}, errs.Invalid},
 		"finalize parts of no name": {nil, func(st store.Store) error {
-			return sessions.Finalize(ctx, "", &checkpoint.FinalizeOptions{Store: st})
+			return sessions.Finalize(ctx, "", &sessions.FinalizeOptions{Store: st})
 		}, errs.Invalid},
 		"abort no name": {nil, func(st store.Store) error {
 			return sessions.Abort(ctx, "", &sessions.AbortOptions{Store: st})
 		}, errs.Invalid},
 		"update in another layout": {savedFrom("a", 1, ""), func(st store.Store) error {
 			return checkpoint.Save(ctx, "a", map[string]any{"x": 1}, &checkpoint.SaveOptions{
-				Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: st, PartialUpdate: true})
+				Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr2}}, Store: st, PartialUpdate: true})
 		}, errs.Mismatch},
 		"update in another layout of the same format": {func(fsys vfs.FS) error {
-			o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.OCDBTZarr2}}, Store: local.New(fsys, "/", nil)}
+			o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.OCDBTZarr2}}, Store: local.New(fsys, "/", nil)}
 			return checkpoint.Save(ctx, "a", partOf(1), o)
 		}, func(st store.Store) error {
 			return checkpoint.Save(ctx, "a", map[string]any{"x": 1}, &checkpoint.SaveOptions{
-				Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr2}}, Store: st, PartialUpdate: true})
+				Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr2}}, Store: st, PartialUpdate: true})
 		}, errs.Mismatch},
 		"finalize a file that its part does not list": {func(fsys vfs.FS) error {
 			err := sessions.Save(ctx, "c", partOf(1), &sessions.SaveOptions{SaveOptions: checkpoint.SaveOptions{Store: local.New(fsys, "/", nil)}})
@@ -107,7 +107,7 @@ func TestRefusedTurns(t *testing.T) {
 			}
 			return errors.Join(err, lerr)
 		}, func(st store.Store) error {
-			return checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+			return sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st})
 		}, errs.Corrupt},
 		"replace in a part that is no tree": {func(fsys vfs.FS) error {
 			err := putTree(fsys, "/c.partial_save", orbaxCases+"/partial-strings-collide/pending.partial_save", func(name string) bool {
@@ -236,7 +236,7 @@ func TestDamagedSessions(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				err = checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st})
+				err = sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st})
 				switch {
 				case err == nil && c.after != nil && !strings.Contains(file, "0_guard") && (how != "not there" || path.Base(file) != manifest.Name):
 					err = errors.New("it was not noticed")
@@ -355,8 +355,8 @@ func TestRefusedContext(t *testing.T) {
 		"part":                          sessions.Save(ctx, "c", 1, part),
 		"part in the background":        of(sessions.SaveAsync(ctx, "c", 1, part)),
 		"part of items":                 sessions.SaveCheckpointables(ctx, "c", items, part),
-		"finalize":                      checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}),
-		"finalize parts":                sessions.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}),
+		"finalize":                      sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st}),
+		"finalize parts":                sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: st}),
 		"abort":                         sessions.Abort(ctx, "c", &sessions.AbortOptions{Store: st}),
 		"load":                          of(checkpoint.Load(ctx, "a", lo)),
 		"load of items":                 of(checkpoint.LoadCheckpointables(ctx, "a", lo)),
@@ -397,7 +397,7 @@ func TestUnsoundSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := vfstest.NewFault(fsys, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpRename && c.Name == "/c" }})
-		err = checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: local.New(f, "/", nil)})
+		err = sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: local.New(f, "/", nil)})
 		if _, hits := f.Hit(); hits == 0 {
 			continue // it was noticed before, or is nobody's
 		}
@@ -431,7 +431,7 @@ func TestFinalizedButNotSeen(t *testing.T) {
 		f := vfstest.NewFault(fsys, vfstest.Plan{N: n, Err: syscall.EACCES, Only: func(c vfstest.Call) bool {
 			return c.Op == vfstest.OpReadAt && strings.HasPrefix(c.Name, "/c/")
 		}})
-		err := checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: local.New(f, "/", nil)})
+		err := sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: local.New(f, "/", nil)})
 		if _, hits := f.Hit(); hits == 0 {
 			if n == 1 {
 				t.Error("nothing of the checkpoint was read")
@@ -441,7 +441,7 @@ func TestFinalizedButNotSeen(t *testing.T) {
 		if !errors.Is(err, syscall.EACCES) || there("/c")(fsys) != nil || there("/c.partial_save")(fsys) != nil {
 			t.Errorf("read %d: %v, checkpoint %v, session %v", n, err, there("/c")(fsys), there("/c.partial_save")(fsys))
 		}
-		if err := checkpoint.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: local.New(fsys, "/", nil)}); err != nil {
+		if err := sessions.Finalize(ctx, "c", &sessions.FinalizeOptions{Store: local.New(fsys, "/", nil)}); err != nil {
 			t.Errorf("read %d, again: %v", n, err)
 		}
 		if err := loads("c", partOf(2))(fsys); err != nil {
@@ -472,7 +472,7 @@ func TestFinalizedByOthers(t *testing.T) {
 		if err := copyTree(fsys, done, "/c"); err != nil {
 			return err
 		}
-		err := checkpoint.Finalize(context.Background(), "c", &checkpoint.FinalizeOptions{Store: local.New(fsys, "/", nil)})
+		err := sessions.Finalize(context.Background(), "c", &sessions.FinalizeOptions{Store: local.New(fsys, "/", nil)})
 		if err == nil {
 			ack("done")
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -122,8 +123,8 @@ func TestRepairIsRepeatable(t *testing.T) {
 			func(fsys vfs.FS) error { return loadStrings(fsys, "run/c") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			repair := func(fsys vfs.FS) (*checkpoint.RepairReport, error) {
-				return checkpoint.Repair(context.Background(), c.path, &checkpoint.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
+			repair := func(fsys vfs.FS) (*integrity.RepairReport, error) {
+				return integrity.Repair(context.Background(), c.path, &integrity.RepairOptions{Store: local.New(fsys, "/", nil), Apply: true})
 			}
 			check := func(fsys vfs.FS) error {
 				path := c.path
@@ -132,7 +133,7 @@ func TestRepairIsRepeatable(t *testing.T) {
 				} else if err != nil || len(r.Problems) > 0 {
 					return fmt.Errorf("second repair: %w, %v", err, r.Problems)
 				}
-				r, err := checkpoint.Repair(context.Background(), strings.TrimSuffix(path, ".partial_save"), &checkpoint.RepairOptions{Store: local.New(fsys, "/", nil)})
+				r, err := integrity.Repair(context.Background(), strings.TrimSuffix(path, ".partial_save"), &integrity.RepairOptions{Store: local.New(fsys, "/", nil)})
 				if err != nil || len(r.Problems)+len(r.Actions) > 0 {
 					return fmt.Errorf("third repair: %w, %v %v", err, r.Problems, r.Actions)
 				}
@@ -210,7 +211,7 @@ func TestRepairHarmsNothing(t *testing.T) {
 			}
 			before := mem.Hash()
 			for _, apply := range []bool{false, true} {
-				r, err := checkpoint.Repair(context.Background(), c.path, &checkpoint.RepairOptions{Store: local.New(mem, "/", nil), Apply: apply})
+				r, err := integrity.Repair(context.Background(), c.path, &integrity.RepairOptions{Store: local.New(mem, "/", nil), Apply: apply})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -240,7 +241,7 @@ func TestRepairBesideAWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, apply := range []bool{false, true} {
-		_, err := checkpoint.Repair(t.Context(), "run", &checkpoint.RepairOptions{Store: st, Apply: apply})
+		_, err := integrity.Repair(t.Context(), "run", &integrity.RepairOptions{Store: st, Apply: apply})
 		if errors.Is(err, errs.Busy) != apply || (err == nil) == apply {
 			t.Errorf("apply %v: %v", apply, err)
 		}
@@ -248,7 +249,7 @@ func TestRepairBesideAWriter(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := checkpoint.Repair(t.Context(), "run", &checkpoint.RepairOptions{Store: st, Apply: true}); err != nil {
+	if _, err := integrity.Repair(t.Context(), "run", &integrity.RepairOptions{Store: st, Apply: true}); err != nil {
 		t.Errorf("when it is closed: %v", err)
 	}
 }

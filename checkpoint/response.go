@@ -2,102 +2,44 @@ package checkpoint
 
 import (
 	"context"
-	"sync"
 
-	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/pending"
 )
 
-// Response is the pending result of an asynchronous operation. It is made by
-// this package and safe for concurrent use.
+// Response is the pending result of an asynchronous operation. The functions that
+// save, load and delete make it. It is safe for concurrent use.
 //
 // The work goes on whether or not anybody waits. Its error is kept and
 // returned by every Result; a Checkpointer also returns it from the next save
 // and from Close.
-type Response[T any] struct {
-	done   chan struct{}
-	cancel context.CancelFunc
+type Response[T any] pending.Response[T]
 
-	mu       sync.Mutex
-	finished bool // value and err are final
-	value    T
-	err      error
-	after    []func(T, error)
-	observed bool // somebody was told value and err
+// inBackground runs fn; see pending.Go.
+func inBackground[T any](ctx context.Context, fn func(context.Context) (T, error)) *Response[T] {
+	return (*Response[T])(pending.Go(ctx, fn))
 }
 
-// Go runs fn in the background and returns its pending result. The context of
-// fn is not cancelled with ctx, whose end must not tear a save apart; Cancel
-// ends it. ctx only lends its values.
-func Go[T any](ctx context.Context, fn func(context.Context) (T, error)) *Response[T] {
-	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r := &Response[T]{done: make(chan struct{}), cancel: cancel}
-	go func() {
-		defer cancel()
-		v, err := fn(run)
-		r.mu.Lock()
-		r.value, r.err, r.finished = v, err, true
-		after := r.after
-		r.after, r.observed = nil, len(after) > 0
-		r.mu.Unlock()
-		for _, f := range after {
-			f(v, err)
-		}
-		close(r.done)
-	}()
-	return r
-}
+func (r *Response[T]) pending() *pending.Response[T] { return (*pending.Response[T])(r) }
 
 // Result waits for the operation and returns its value and error. When ctx
 // ends first it returns errs.Canceled, and the operation continues.
-func (r *Response[T]) Result(ctx context.Context) (T, error) {
-	select {
-	case <-r.done:
-	default:
-		select {
-		case <-r.done:
-		case <-ctx.Done():
-			var zero T
-			return zero, &errs.Error{Kind: errs.Canceled, Op: "checkpoint.Result", Err: ctx.Err(), Remedy: "the operation continues; call Result again, or Cancel"}
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.observed = true
-	return r.value, r.err
-}
+func (r *Response[T]) Result(ctx context.Context) (T, error) { return r.pending().Result(ctx) }
 
-// Await is Result for who wants the operation no longer than ctx lasts: when ctx
-// ends first the operation is cancelled, and its outcome returned, whatever that is.
-func (r *Response[T]) Await(ctx context.Context) (T, error) {
-	defer context.AfterFunc(ctx, r.Cancel)()
-	return r.Result(context.WithoutCancel(ctx))
-}
+// Await waits like Result, but cancels the operation when ctx ends and returns its
+// outcome.
+func (r *Response[T]) Await(ctx context.Context) (T, error) { return r.pending().Await(ctx) }
 
 // Observed reports whether a Result has returned the outcome, or a function
 // given to OnComplete was told it.
-func (r *Response[T]) Observed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.observed
-}
+func (r *Response[T]) Observed() bool { return r.pending().Observed() }
 
 // Done is closed when the operation and its callbacks are over.
-func (r *Response[T]) Done() <-chan struct{} { return r.done }
+func (r *Response[T]) Done() <-chan struct{} { return r.pending().Done() }
 
 // OnComplete calls f when the operation ends, on its goroutine and before
 // Done closes; at once, on the caller's, when it has ended already.
-func (r *Response[T]) OnComplete(f func(T, error)) {
-	r.mu.Lock()
-	if !r.finished {
-		r.after = append(r.after, f)
-		r.mu.Unlock()
-		return
-	}
-	r.observed = true
-	r.mu.Unlock()
-	f(r.value, r.err)
-}
+func (r *Response[T]) OnComplete(f func(T, error)) { r.pending().OnComplete(f) }
 
 // Cancel asks the operation to stop. A save that is cancelled before its
 // commit leaves nothing visible; afterwards Cancel has no effect.
-func (r *Response[T]) Cancel() { r.cancel() }
+func (r *Response[T]) Cancel() { r.pending().Cancel() }

@@ -54,9 +54,9 @@ func spoil(t *testing.T, fsys vfs.FS, name string, gone bool) {
 func TestSalvageMetadata(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range []struct {
-		layout checkpoint.Layout
+		layout options.Layout
 		file   string
-	}{{checkpoint.PlainZarr3, "zarr.json"}, {checkpoint.PlainZarr2, ".zarray"}} {
+	}{{options.PlainZarr3, "zarr.json"}, {options.PlainZarr2, ".zarray"}} {
 		for _, gone := range []bool{false, true} {
 			for _, bare := range []bool{false, true} {
 				mem := vfstest.NewMem()
@@ -98,7 +98,7 @@ func TestSalvage(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		mem := vfstest.NewMem()
 		st := local.New(mem, "/", nil)
-		o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}, Store: st}
+		o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}}, Store: st}
 		if err := checkpoint.Save(ctx, "c", state, o); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestConvertSalvages(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		mem := vfstest.NewMem()
 		st := local.New(mem, "/", nil)
-		o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}, Store: st}
+		o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}}, Store: st}
 		if err := checkpoint.Save(ctx, "c", state, o); err != nil {
 			t.Fatal(err)
 		}

@@ -111,7 +111,7 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 		letGo(to)
 		return nil, nil, errs.Wrap(op, path, err)
 	}
-	return Go(ctx, func(ctx context.Context) (SaveStats, error) {
+	return inBackground(ctx, func(ctx context.Context) (SaveStats, error) {
 		defer letGo(to)
 		err := o.overtaken(ctx, to, s.Write(ctx, to))
 		return SaveStats(s.Stats()), errs.Wrap(op, path, err)
@@ -120,7 +120,7 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 
 // absent is the response of a process that does not take part in a save.
 func absent(ctx context.Context, release func()) *Response[SaveStats] {
-	return Go(ctx, func(context.Context) (SaveStats, error) {
+	return inBackground(ctx, func(context.Context) (SaveStats, error) {
 		if release != nil {
 			release()
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
@@ -64,7 +65,7 @@ func TestStorageDType(t *testing.T) {
 				if d := tree.Diff(want, got); len(d) > 0 {
 					t.Fatalf("%v: loaded differs:\n%s", m, tree.FormatDiff(d))
 				}
-				report, err := checkpoint.Verify(t.Context(), "c", &checkpoint.VerifyOptions{Store: o.Store})
+				report, err := integrity.Verify(t.Context(), "c", &integrity.VerifyOptions{Store: o.Store})
 				if err != nil || !report.OK() {
 					t.Fatalf("%v: %+v, %v", m, report, err)
 				}

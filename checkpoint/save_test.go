@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -63,7 +64,7 @@ func TestSaveLoad(t *testing.T) {
 	if d := tree.Diff(want, got); len(d) > 0 {
 		t.Errorf("loaded differs:\n%s", tree.FormatDiff(d))
 	}
-	r, err := checkpoint.Verify(ctx, path, nil)
+	r, err := integrity.Verify(ctx, path, nil)
 	if err != nil || !r.OK() || !r.Manifest {
 		t.Errorf("verify: %v, %+v", err, r)
 	}

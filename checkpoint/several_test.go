@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
@@ -124,7 +125,7 @@ func TestSeveralProcessesAreOne(t *testing.T) {
 		s.primary = rapid.IntRange(0, n-1).Draw(t, "primary")
 		whole, has := drawn(t, n)
 		var o checkpoint.SaveOptions
-		o.Layout = rapid.SampledFrom([]checkpoint.Layout{checkpoint.OCDBTZarr3, checkpoint.OCDBTZarr2}).Draw(t, "layout")
+		o.Layout = rapid.SampledFrom([]options.Layout{options.OCDBTZarr3, options.OCDBTZarr2}).Draw(t, "layout")
 		o.Compression = rapid.SampledFrom([]options.Compression{options.DefaultCompression, options.Zstd}).Draw(t, "compression")
 		o.Array.Saving.Storage.ChunkByteSize = rapid.SampledFrom([]int64{0, 64, 700}).Draw(t, "chunks")
 		if rapid.Bool().Draw(t, "dedup") {
@@ -169,7 +170,7 @@ func TestSeveralProcessesAreOne(t *testing.T) {
 				t.Fatalf("box %v of %s differs:\n%s", box, e.Path, tree.FormatDiff(d))
 			}
 		}
-		report, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st})
+		report, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: st})
 		if err != nil || !report.OK() {
 			t.Fatalf("%+v, %v", report, err)
 		}
@@ -242,7 +243,7 @@ func TestProcessesThatDisagree(t *testing.T) {
 			o.Compression = []options.Compression{options.Uncompressed, options.Zstd}[p]
 		},
 			kind: errs.Mismatch, want: []string{"Compression"}},
-		"layout": {state: func(p int) any { return job(p, 1) }, opts: func(p int, o *checkpoint.SaveOptions) { o.Layout = checkpoint.PlainZarr3 }, kind: errs.Unsupported, want: []string{"bivouac convert"}},
+		"layout": {state: func(p int) any { return job(p, 1) }, opts: func(p int, o *checkpoint.SaveOptions) { o.Layout = options.PlainZarr3 }, kind: errs.Unsupported, want: []string{"bivouac convert"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := together(2, vfstest.NewMem())
@@ -432,7 +433,7 @@ func TestSeveralProcessesUpdate(t *testing.T) {
 	if err != nil || n.Get("step").Value != 1.0 || n.Get("more").Get("w").Value.(tensor.Tensor).Len() != 1200 {
 		t.Fatal(n, err)
 	}
-	report, err := checkpoint.Verify(t.Context(), "c", &checkpoint.VerifyOptions{Store: st})
+	report, err := integrity.Verify(t.Context(), "c", &integrity.VerifyOptions{Store: st})
 	if err != nil || !report.OK() {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -440,7 +441,7 @@ func TestSeveralProcessesUpdate(t *testing.T) {
 
 // Another process than the primary has all of an array, large enough to be cut.
 func TestAllOfOneIsElsewhere(t *testing.T) {
-	for _, l := range []checkpoint.Layout{checkpoint.OCDBTZarr3, checkpoint.OCDBTZarr2} {
+	for _, l := range []options.Layout{options.OCDBTZarr3, options.OCDBTZarr2} {
 		s := together(2, vfstest.NewMem())
 		x := noise(rand.New(rand.NewPCG(1, 1)), tensor.Float32, 37, 100)
 		var o checkpoint.SaveOptions

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -63,7 +64,7 @@ func TestShardsAreOneArray(t *testing.T) {
 			}
 		}
 		o := rapid.SampledFrom(storages()).Draw(t, "storage")
-		if o.Layout != checkpoint.Safetensors {
+		if o.Layout != options.SafetensorsLayout {
 			o.Array.Saving.Storage.ShardAxes = drawAxes(t, len(shape))
 		}
 		o.Store = local.New(vfstest.NewMem(), "/", nil)
@@ -82,7 +83,7 @@ func TestShardsAreOneArray(t *testing.T) {
 		if d := tree.Diff(tree.NewDict().Set("x", tree.NewLeaf(x)), got); len(d) > 0 {
 			t.Fatalf("loaded differs:\n%s", tree.FormatDiff(d))
 		}
-		report, err := checkpoint.Verify(context.Background(), "c", &checkpoint.VerifyOptions{Store: o.Store})
+		report, err := integrity.Verify(context.Background(), "c", &integrity.VerifyOptions{Store: o.Store})
 		if err != nil || !report.OK() {
 			t.Fatalf("%+v, %v", report, err)
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/diff"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
@@ -57,7 +59,7 @@ func TestSigning(t *testing.T) {
 		} else if err == nil {
 			r.Close()
 		}
-		r, err := checkpoint.Verify(ctx, c.name, &checkpoint.VerifyOptions{Store: st, Key: c.key})
+		r, err := integrity.Verify(ctx, c.name, &integrity.VerifyOptions{Store: st, Key: c.key})
 		if sound := err == nil && r.OK(); sound != (c.want == errs.Other) {
 			t.Errorf("verify of %s with %x: %v %+v", c.name, c.key, err, r)
 		}
@@ -204,19 +206,19 @@ func TestConvertSigned(t *testing.T) {
 	if err := checkpoint.Convert(ctx, src, dir+"/a", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Verification: stranger}}}); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("a source of another: %v, want Corrupt", err)
 	}
-	err := checkpoint.Convert(ctx, src, dir+"/b", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a", Layout: checkpoint.PlainZarr2, Signing: second, Verification: public}}})
+	err := checkpoint.Convert(ctx, src, dir+"/b", &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a", Layout: options.PlainZarr2, Signing: second, Verification: public}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := checkpoint.Load(ctx, dir+"/b", &checkpoint.LoadOptions{Options: options.Options{Bivouac: options.Bivouac{Label: "run a", Verification: stranger}}}); err != nil {
 		t.Error(err)
 	}
-	for l, err := range checkpoint.Diff(ctx, src, dir+"/b", &checkpoint.DiffOptions{Keys: [2]ed25519.PublicKey{public, stranger}}) {
-		if err != nil || l.Status != checkpoint.Same {
+	for l, err := range diff.Leaves(ctx, src, dir+"/b", &diff.Options{Keys: [2]ed25519.PublicKey{public, stranger}}) {
+		if err != nil || l.Status != diff.Same {
 			t.Errorf("%v: %v %v", l.Path, l.Status, err)
 		}
 	}
-	for _, err := range checkpoint.Diff(ctx, src, dir+"/b", &checkpoint.DiffOptions{Keys: [2]ed25519.PublicKey{public, public}}) {
+	for _, err := range diff.Leaves(ctx, src, dir+"/b", &diff.Options{Keys: [2]ed25519.PublicKey{public, public}}) {
 		if errs.KindOf(err) != errs.Corrupt {
 			t.Errorf("the second with the key of the first: %v, want Corrupt", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -39,7 +40,7 @@ func TestNamesThatEndInASlash(t *testing.T) {
 		if err != nil || !tree.Equal(state, got) {
 			t.Errorf("database %v: %v\n%s", ocdbt, err, tree.FormatDiff(tree.Diff(state, got)))
 		}
-		if r, err := checkpoint.Verify(t.Context(), path, nil); err != nil || !r.OK() {
+		if r, err := integrity.Verify(t.Context(), path, nil); err != nil || !r.OK() {
 			t.Errorf("database %v: verify: %+v, %v", ocdbt, r, err)
 		}
 	}

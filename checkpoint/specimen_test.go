@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -376,6 +377,6 @@ func refusal(err error) error {
 // verify reports whether Verify finds a problem, or what it takes for a newer
 // version.
 func (s specimen) verify(files content) (found bool, err error) {
-	r, err := checkpoint.Verify(context.Background(), "c", &checkpoint.VerifyOptions{Store: contentStore{files: files}})
+	r, err := integrity.Verify(context.Background(), "c", &integrity.VerifyOptions{Store: contentStore{files: files}})
 	return errs.KindOf(err) == errs.Unsupported || err == nil && !r.OK(), err
 }

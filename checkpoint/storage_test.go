@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
@@ -32,7 +33,7 @@ func drawAxes(t *rapid.T, rank int) []int {
 // was asked for, and none of an axis that was named is as long as the axis.
 func TestLeafStorageLaw(t *testing.T) {
 	t.Parallel()
-	layouts := []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2}
+	layouts := []options.Layout{options.DefaultLayout, options.OCDBTZarr2, options.PlainZarr3, options.PlainZarr2}
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		root, how := tree.NewDict(), map[string]options.LeafStorage{}
@@ -73,7 +74,7 @@ func TestLeafStorageLaw(t *testing.T) {
 		if d := tree.Diff(root, got); len(d) > 0 {
 			t.Fatalf("loaded differs:\n%s", tree.FormatDiff(d))
 		}
-		report, err := checkpoint.Verify(t.Context(), "c", &checkpoint.VerifyOptions{Store: o.Store})
+		report, err := integrity.Verify(t.Context(), "c", &integrity.VerifyOptions{Store: o.Store})
 		if err != nil || !report.OK() {
 			t.Fatalf("%+v, %v", report, err)
 		}
@@ -128,7 +129,7 @@ func stored(t *testing.T, o checkpoint.SaveOptions) (map[string]checkpoint.LeafI
 // Each option of one leaf changes that leaf alone, in every layout, also where
 // another one is set for all.
 func TestLeafStorage(t *testing.T) {
-	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2} {
+	for _, l := range []options.Layout{options.DefaultLayout, options.OCDBTZarr2, options.PlainZarr3, options.PlainZarr2} {
 		for name, c := range map[string]struct {
 			storage options.LeafStorage
 			read    []int // of the leaf
@@ -136,7 +137,7 @@ func TestLeafStorage(t *testing.T) {
 		}{
 			"ChunkByteSize": {options.LeafStorage{Storage: options.Storage{ChunkByteSize: 1 << 20}}, []int{128, 2048}, false},
 			"ShardAxes":     {options.LeafStorage{Storage: options.Storage{ShardAxes: []int{1}}}, []int{512, 64}, false},
-			"Compression":   {options.LeafStorage{Compression: checkpoint.ByteSplit}, []int{512, 2048}, true},
+			"Compression":   {options.LeafStorage{Compression: options.ByteSplit}, []int{512, 2048}, true},
 		} {
 			plain, size := stored(t, checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l}}})
 			c.storage.Match = "one"
@@ -150,7 +151,7 @@ func TestLeafStorage(t *testing.T) {
 			o := checkpoint.SaveOptions{Options: forAll(c.storage)}
 			o.Layout = l
 			all, allSize := stored(t, o)
-			o.LeafStorage = []options.LeafStorage{{Match: "one", Storage: options.Storage{ChunkByteSize: 4 << 20, ShardAxes: []int{}}, Compression: checkpoint.Uncompressed}}
+			o.LeafStorage = []options.LeafStorage{{Match: "one", Storage: options.Storage{ChunkByteSize: 4 << 20, ShardAxes: []int{}}, Compression: options.Uncompressed}}
 			told := map[string]bool{}
 			o.Array.Saving.ScopedStorage = func(key tree.Path, leaf any) *options.Storage {
 				told[key.Param()] = true
@@ -182,7 +183,7 @@ func forAll(s options.LeafStorage) checkpoint.Options {
 // leaf and option.
 func TestLeafStorageRefused(t *testing.T) {
 	for name, c := range map[string]struct {
-		layout  checkpoint.Layout
+		layout  options.Layout
 		storage options.LeafStorage
 		kind    errs.Kind
 	}{
@@ -193,9 +194,9 @@ func TestLeafStorageRefused(t *testing.T) {
 		"ChunkByteSize above 2 GiB":    {0, chunks(1<<31 + 1), errs.Invalid},
 		"ChunkByteSize of half of it":  {0, chunks(2), errs.Invalid},
 		"ChunkByteSize of millions":    {0, chunks(4), errs.Invalid},
-		"Compression in safetensors":   {checkpoint.Safetensors, options.LeafStorage{Compression: checkpoint.Zstd}, errs.Unsupported},
-		"ShardAxes in safetensors":     {checkpoint.Safetensors, axes(0), errs.Unsupported},
-		"ChunkByteSize in safetensors": {checkpoint.Safetensors, chunks(1 << 20), errs.Unsupported},
+		"Compression in safetensors":   {options.SafetensorsLayout, options.LeafStorage{Compression: options.Zstd}, errs.Unsupported},
+		"ShardAxes in safetensors":     {options.SafetensorsLayout, axes(0), errs.Unsupported},
+		"ChunkByteSize in safetensors": {options.SafetensorsLayout, chunks(1 << 20), errs.Unsupported},
 	} {
 		option, _, _ := strings.Cut(name, " ")
 		state := map[string]any{"the leaf": tensor.New(tensor.Float32, 1025, 1024)}
@@ -273,7 +274,7 @@ func TestCompressedShards(t *testing.T) {
 	x := grid(rows, columns) // 94 MiB, 24 sub-chunks
 	for axes, most := range map[int]int{0: 8, 1: 8} {
 		st := countingStore{local.New(vfstest.NewMem(), "/", nil), &atomic.Int64{}}
-		o := checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: []int{axes}}}}, Bivouac: options.Bivouac{Compression: checkpoint.Zstd, Layout: checkpoint.PlainZarr3}}, Store: st}
+		o := checkpoint.SaveOptions{Options: options.Options{Array: options.Array{Saving: options.ArraySaving{Storage: options.Storage{ShardAxes: []int{axes}}}}, Bivouac: options.Bivouac{Compression: options.Zstd, Layout: options.PlainZarr3}}, Store: st}
 		if err := checkpoint.Save(t.Context(), "c", map[string]any{"x": x}, &o); err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +309,7 @@ func TestCompressedShardsInLittleMemory(t *testing.T) {
 	x := grid(3000, 4096) // 47 MiB
 	for budget, most := range map[options.Limit]int{0: 4, 12 << 20: 12, 64 << 20: 6} {
 		for _, m := range []manner{waiting, streaming} {
-			o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: checkpoint.Zstd, Layout: checkpoint.PlainZarr3, MemoryBudget: budget}}, Store: local.New(vfstest.NewMem(), "/", nil)}
+			o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Compression: options.Zstd, Layout: options.PlainZarr3, MemoryBudget: budget}}, Store: local.New(vfstest.NewMem(), "/", nil)}
 			state := tree.NewDict().Set("x", tree.NewLeaf(x))
 			if err := saveIn(t.Context(), m, state, o); err != nil {
 				t.Fatalf("%d bytes: %v", budget, err)

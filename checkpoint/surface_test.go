@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/pending"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -52,7 +53,7 @@ func TestInfo(t *testing.T) {
 func TestIsCheckpoint(t *testing.T) {
 	b := newBlunder(t)
 	o := &checkpoint.SaveOptions{}
-	o.Layout = checkpoint.Safetensors
+	o.Layout = options.SafetensorsLayout
 	if err := checkpoint.Save(t.Context(), b.path("st"), map[string]any{"w": []float32{1}}, o); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestDeleteIsAtOnce(t *testing.T) {
 // Who asked to be told is told once, before the result is there, or at once.
 func TestOnComplete(t *testing.T) {
 	held := make(chan struct{})
-	r := checkpoint.Go(t.Context(), func(context.Context) (int, error) { <-held; return 7, nil })
+	r := (*checkpoint.Response[int])(pending.Go(t.Context(), func(context.Context) (int, error) { <-held; return 7, nil }))
 	var told []int
 	r.OnComplete(func(n int, _ error) { told = append(told, n) })
 	if len(told) > 0 || r.Observed() {

@@ -57,7 +57,7 @@ func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Tran
 		c, err := o.open(ctx, path)
 		if err == nil {
 			opened = append(opened, c)
-			err = c.Explain(ctx, in.add(ctx, c, o.Name, newCellCache(readerCache/int64(len(paths)))))
+			err = c.Explain(ctx, in.add(ctx, c, o.Name, layout.NewCells(readerCache/int64(len(paths)))))
 		}
 		if err != nil {
 			return nil, errs.Wrap(op, path, err)
@@ -72,7 +72,7 @@ func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Tran
 		made, origins := madeTree(n)
 		n, err = loadOpen(ctx, made, origins, o.Name, nil, &matched)
 	}
-	return n, errs.Wrap(op, "", opened.explain(ctx, err))
+	return n, errs.Wrap(op, "", layout.Explain(ctx, err, opened...))
 }
 
 // crowd is several open checkpoints.
@@ -82,16 +82,6 @@ func (cs crowd) close() {
 	for _, c := range cs {
 		c.Close()
 	}
-}
-
-// explain is Checkpoint.Explain of an error that may have come from any of them.
-func (cs crowd) explain(ctx context.Context, err error) error {
-	for _, c := range cs {
-		if why := c.Explain(ctx, err); why != err {
-			return why
-		}
-	}
-	return err
 }
 
 // sources are the open trees that are transformed.
@@ -107,7 +97,7 @@ func (s *sources) close() {
 }
 
 // add opens a tree of a checkpoint, the default one when item is "".
-func (s *sources) add(ctx context.Context, c *layout.Checkpoint, item string, cells *cellCache) (err error) {
+func (s *sources) add(ctx context.Context, c *layout.Checkpoint, item string, cells *layout.Cells) (err error) {
 	if item == "" {
 		if item, err = c.Default(ctx); err != nil {
 			return err
@@ -122,14 +112,14 @@ func (s *sources) add(ctx context.Context, c *layout.Checkpoint, item string, ce
 
 // salvage is add of what is whole of a tree: it reads all arrays, makes None of those that
 // are damaged and returns them.
-func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string, cells *cellCache) ([]LeafReport, error) {
+func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string, cells *layout.Cells) ([]LeafReport, error) {
 	t, err := c.Salvage(ctx, item)
 	if err != nil {
 		return nil, err
 	}
 	why := map[*layout.Leaf]error{}
 	err = t.Check(ctx, &layout.Checker{Verdict: func(i int, err error) error {
-		if isDamage(err) {
+		if layout.IsDamage(err) {
 			why[&t.Leaves[i]], err = err, nil
 		}
 		return err
@@ -139,7 +129,7 @@ func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string
 		l := &t.Leaves[i]
 		if l.Err != nil {
 			why[l] = errs.Wrap("", "leaf "+strconv.Quote(l.Param), l.Err)
-			if !isDamage(l.Err) {
+			if !layout.IsDamage(l.Err) {
 				err = errors.Join(err, why[l])
 			}
 		}
@@ -152,9 +142,7 @@ func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string
 		}
 	}
 	if len(lost) > 0 && err == nil {
-		if gone := c.Explain(ctx, errDamaged); gone != errDamaged {
-			err = gone // all of it, not these leaves
-		}
+		err = c.Gone(ctx) // all of it, not these leaves
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.Close())
@@ -163,7 +151,7 @@ func (s *sources) salvage(ctx context.Context, c *layout.Checkpoint, item string
 }
 
 // take adds an open tree.
-func (s *sources) take(ctx context.Context, t *layout.OpenTree, item string, cells *cellCache) error {
+func (s *sources) take(ctx context.Context, t *layout.OpenTree, item string, cells *layout.Cells) error {
 	s.open = append(s.open, t)
 	n, err := lazyTree(ctx, t, item, cells)
 	s.nodes = append(s.nodes, n)

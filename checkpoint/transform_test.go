@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -84,7 +85,7 @@ func TestTransformKeepsLeaves(t *testing.T) {
 		}
 		sameTree(t, name, want, got)
 		dst := filepath.Join(t.TempDir(), "dst")
-		if err := checkpoint.ConvertAndTransform(ctx, []string{src}, dst, identity, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}}); err != nil {
+		if err := checkpoint.ConvertAndTransform(ctx, []string{src}, dst, identity, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}}}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if got, err = checkpoint.Load(ctx, dst, nil); err != nil {
@@ -275,13 +276,13 @@ func TestPartsAreProven(t *testing.T) {
 		if (err == nil) != sound || err != nil && errs.KindOf(err) != errs.Corrupt {
 			t.Errorf("%s, in halves: %v", name, err)
 		}
-		r, err := checkpoint.Verify(ctx, at, &checkpoint.VerifyOptions{Store: o.Store})
+		r, err := integrity.Verify(ctx, at, &integrity.VerifyOptions{Store: o.Store})
 		if err != nil || (len(r.Problems) == 0) != sound {
 			t.Errorf("%s, verified: %v, %v", name, r, err)
 		}
 	}
-	for _, l := range []checkpoint.Layout{checkpoint.PlainZarr2, checkpoint.PlainZarr3} {
-		for _, c := range []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd} {
+	for _, l := range []options.Layout{options.PlainZarr2, options.PlainZarr3} {
+		for _, c := range []options.Compression{options.Uncompressed, options.Zstd} {
 			mem := vfstest.NewMem()
 			o := &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l, Compression: c}}, Store: local.New(mem, "/", nil)}
 			o.Array.Saving.Storage.ChunkByteSize = 1 << 20

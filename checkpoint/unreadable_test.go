@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -57,7 +58,7 @@ func TestUnreadableFilesAreDamage(t *testing.T) {
 					t.Fatal(err)
 				}
 				st := badSectors(dir, "/"+n)
-				r, err := checkpoint.Verify(ctx, "run/7", &checkpoint.VerifyOptions{Store: st})
+				r, err := integrity.Verify(ctx, "run/7", &integrity.VerifyOptions{Store: st})
 				if err != nil || r.OK() {
 					t.Fatalf("%s: verify says %v %+v", n, err, r)
 				}
@@ -75,14 +76,14 @@ func TestUnreadableFilesAreDamage(t *testing.T) {
 				if want := percent > 0 && !beyond; r.Mendable != want {
 					t.Errorf("%s: mendable is %v, want %v: %v", n, r.Mendable, want, text)
 				}
-				done, err := checkpoint.Repair(ctx, "run", &checkpoint.RepairOptions{Store: st})
-				if err != nil || r.Mendable != (len(done.Actions) == 1 && done.Actions[0].Kind == checkpoint.RepairMend) || !r.Mendable && n != other && len(done.Actions) > 0 && done.Actions[0].Kind != checkpoint.RepairSetAside {
+				done, err := integrity.Repair(ctx, "run", &integrity.RepairOptions{Store: st})
+				if err != nil || r.Mendable != (len(done.Actions) == 1 && done.Actions[0].Kind == integrity.RepairMend) || !r.Mendable && n != other && len(done.Actions) > 0 && done.Actions[0].Kind != integrity.RepairSetAside {
 					t.Errorf("%s: repair says %v %+v", n, err, done)
 				}
 				if err := os.WriteFile(filepath.Join(step, other), whole[other], 0o666); err != nil {
 					t.Fatal(err)
 				}
-				done, err = checkpoint.Repair(ctx, "run", &checkpoint.RepairOptions{Store: st, Apply: !r.Mendable && n != ".bivouac.parity.0"})
+				done, err = integrity.Repair(ctx, "run", &integrity.RepairOptions{Store: st, Apply: !r.Mendable && n != ".bivouac.parity.0"})
 				switch {
 				case err != nil:
 					t.Errorf("%s: repair says %v", n, err)

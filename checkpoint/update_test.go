@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
@@ -47,7 +48,7 @@ func holds(ctx context.Context, name string, want any, o *checkpoint.LoadOptions
 	if d := tree.Diff(tree.Untyped(w), tree.Untyped(got)); len(d) > 0 {
 		return fmt.Errorf("%s: %s", name, tree.FormatDiff(d))
 	}
-	r, err := checkpoint.Verify(ctx, name, &checkpoint.VerifyOptions{Store: o.Store, Key: o.Verification})
+	r, err := integrity.Verify(ctx, name, &integrity.VerifyOptions{Store: o.Store, Key: o.Verification})
 	if err == nil && !r.OK() {
 		err = r.Problems[0]
 	}
@@ -58,7 +59,7 @@ func holds(ctx context.Context, name string, want any, o *checkpoint.LoadOptions
 func TestPartialUpdate(t *testing.T) {
 	ctx := t.Context()
 	public, private := signingKey(3)
-	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2} {
+	for _, l := range []options.Layout{options.DefaultLayout, options.OCDBTZarr2, options.PlainZarr3, options.PlainZarr2} {
 		for _, signed := range []bool{false, true} {
 			t.Run(fmt.Sprint(l, signed), func(t *testing.T) {
 				st := local.New(vfstest.NewMem(), "/", nil)
@@ -167,13 +168,13 @@ func TestPartialUpdateOf(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := checkpoint.Save(ctx, "s", map[string]any{"a": count(30, 0)}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.Safetensors}}, Store: st}); err != nil {
+	if err := checkpoint.Save(ctx, "s", map[string]any{"a": count(30, 0)}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.SafetensorsLayout}}, Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	if err := checkpoint.Save(ctx, "s", map[string]any{"b": 1}, &checkpoint.SaveOptions{Store: st, PartialUpdate: true}); errs.KindOf(err) != errs.Unsupported {
 		t.Errorf("an update of safetensors: %v", err)
 	}
-	if err := checkpoint.Save(ctx, "c", map[string]any{"q": 1}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: checkpoint.PlainZarr3}}, Store: st, PartialUpdate: true}); errs.KindOf(err) != errs.Mismatch {
+	if err := checkpoint.Save(ctx, "c", map[string]any{"q": 1}, &checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr3}}, Store: st, PartialUpdate: true}); errs.KindOf(err) != errs.Mismatch {
 		t.Errorf("an update in another layout: %v", err)
 	}
 }
@@ -295,7 +296,7 @@ func TestPartialUpdateInAnotherLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &checkpoint.SaveOptions{Store: local.New(mem, "/", nil), PartialUpdate: true}
-	o.Bivouac.Layout = checkpoint.PlainZarr2
+	o.Bivouac.Layout = options.PlainZarr2
 	err := checkpoint.Save(t.Context(), "c", map[string]any{"x": 1}, o)
 	if errs.KindOf(err) != errs.Mismatch || !strings.Contains(err.Error(), "SaveOptions.Layout") {
 		t.Error(err)

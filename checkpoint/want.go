@@ -188,7 +188,7 @@ func (rs *readings) read(ctx context.Context, t *layout.OpenTree, entries []tree
 	defer func() { rs.list, rs.targets = rs.list[:0], rs.targets[:0] }()
 	err := t.Read(ctx, rs.targets)
 	lost := map[int]error{}
-	if ld.salvage && isDamage(err) {
+	if ld.salvage && layout.IsDamage(err) {
 		lost, err = rs.each(ctx, t)
 	}
 	if err != nil {
@@ -224,7 +224,7 @@ func (ld *loading) leaveOut(t *layout.OpenTree, entries []tree.Entry) error {
 		switch {
 		case l.Err == nil:
 			continue
-		case !ld.salvage || !isDamage(l.Err):
+		case !ld.salvage || !layout.IsDamage(l.Err):
 			return l.Err
 		}
 		entries[i].Node.Value = Placeholder{}
@@ -238,7 +238,7 @@ func (rs *readings) each(ctx context.Context, t *layout.OpenTree) (map[int]error
 	lost := map[int]error{}
 	for _, r := range rs.list {
 		switch err := t.Read(ctx, r.targets); {
-		case isDamage(err):
+		case layout.IsDamage(err):
 			lost[r.at] = err
 		case err != nil:
 			return nil, err

@@ -159,7 +159,7 @@ func TestOneColumnReadsItsPart(t *testing.T) {
 		}
 		shards.Parts = append(shards.Parts, checkpoint.Shard{Origin: b.Origin, Data: part})
 	}
-	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2} {
+	for _, l := range []options.Layout{options.DefaultLayout, options.OCDBTZarr2, options.PlainZarr3, options.PlainZarr2} {
 		for name, c := range map[string]struct {
 			leaf any
 			axes []int

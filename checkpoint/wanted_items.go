@@ -15,7 +15,7 @@ import (
 // every layout. Cancel ends the load. o and what its Abstract holds must not be
 // changed before it is done.
 func LoadCheckpointablesAsync(ctx context.Context, path string, o *LoadOptions) *Response[map[string]any] {
-	return Go(ctx, func(ctx context.Context) (map[string]any, error) { return LoadCheckpointables(ctx, path, o) })
+	return inBackground(ctx, func(ctx context.Context) (map[string]any, error) { return LoadCheckpointables(ctx, path, o) })
 }
 
 // wantedItems returns what Abstract wants of each item that it names; nil is all

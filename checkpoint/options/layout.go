@@ -16,12 +16,17 @@ const (
 	OCDBTZarr2
 	// PlainZarr3 has a directory for each array, with its zarr.json and chunks.
 	// Names of arrays are names of directories, where a "/" nests them; those
-	// that no directory can have are refused.
+	// that no directory can have are refused. An array is one file, a shard; a
+	// compressed array has one for each 16 MiB.
 	PlainZarr3
-	// PlainZarr2 is the same with .zarray and zarr v2 chunks.
+	// PlainZarr2 is the same with .zarray and zarr v2 chunks. The format has no
+	// shards: each chunk is a file, of 4 MiB unless chunk_byte_size says otherwise.
 	PlainZarr2
-	// SafetensorsLayout is one file, model.safetensors: a tree of tensors and numbers,
-	// their keys joined with ".".
+	// SafetensorsLayout is one file, model.safetensors, or several with an index where
+	// the size of files or SaveOptions.Base bound them: a tree of tensors and numbers,
+	// their keys joined with ".". Its metadata has the structure, so that the tree is
+	// loaded as it was saved. Strings and dtypes that the format lacks are refused,
+	// as is more than one item.
 	SafetensorsLayout
 	// OCDBTZarr3 is what Orbax writes by default: an OCDBT database of zarr v3
 	// arrays. Sub-chunks carry their checksums, which other readers check too.

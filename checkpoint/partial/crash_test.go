@@ -30,7 +30,7 @@ func history(fsys vfs.FS, ack func(string)) error {
 		}
 		ack("part")
 	}
-	if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+	if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); err != nil {
 		return err
 	}
 	ack("final")
@@ -56,7 +56,7 @@ func recovered(fsys vfs.FS, acked []string) error {
 	parts := len(acked)
 	if done {
 		parts--
-	} else if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+	} else if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); err != nil {
 		_, serr := st.Stat(ctx, "c")
 		switch kind := errs.KindOf(err); {
 		case kind == errs.NotFound && parts == 0, kind == errs.Exists && serr == nil: // nothing yet, or all done

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -133,7 +134,7 @@ func TestHandled(t *testing.T) {
 	if err := partial.SaveCheckpointables(ctx, "c", map[string]any{"blob": blob("replaced")}, o); err != nil {
 		t.Fatal(err)
 	}
-	if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+	if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: o.Options})
@@ -151,7 +152,7 @@ func TestHandled(t *testing.T) {
 	if err != nil || n.Get("c").Get("d").Value != state["c"].(map[string]any)["d"] || n.Get("a").Value != state["a"] {
 		t.Errorf("%v, %v; all items %v", n, err, loaded)
 	}
-	if r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st}); err != nil || !r.OK() {
+	if r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: st}); err != nil || !r.OK() {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -175,7 +176,7 @@ func TestHandledInOneFile(t *testing.T) {
 	if err := save(map[string]any{"a": mark{"new"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+	if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	n, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: o.Options})

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -48,7 +49,7 @@ func load(t testing.TB, st *local.Store, name string) *tree.Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := checkpoint.Verify(t.Context(), name, &checkpoint.VerifyOptions{Store: st})
+	r, err := integrity.Verify(t.Context(), name, &integrity.VerifyOptions{Store: st})
 	if err != nil || !r.OK() {
 		t.Fatal(err, r)
 	}
@@ -86,7 +87,7 @@ func TestParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+	if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Result(ctx); err != nil {
@@ -107,7 +108,7 @@ func TestParts(t *testing.T) {
 	if err := partial.Save(ctx, "c", map[string]any{"x": 1}, on(st)); errs.KindOf(err) != errs.Exists {
 		t.Fatalf("a part of a finished checkpoint: %v", err)
 	}
-	if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); errs.KindOf(err) != errs.Exists {
+	if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); errs.KindOf(err) != errs.Exists {
 		t.Fatalf("finalized twice: %v", err)
 	}
 }
@@ -146,7 +147,7 @@ func TestClashes(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+			if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); err != nil {
 				t.Fatal(err)
 			}
 			want(t, c.left, load(t, st, "c"))
@@ -170,7 +171,7 @@ func TestRemove(t *testing.T) {
 	if err := partial.Save(ctx, "c", map[string]any{"d": "u"}, o); err != nil {
 		t.Fatal(err)
 	}
-	if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+	if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	want(t, map[string]any{"c": 1, "d": "u"}, load(t, st, "c"))
@@ -200,11 +201,11 @@ func TestUntoldFailure(t *testing.T) {
 		if tell {
 			break
 		}
-		if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); errs.KindOf(err) != errs.Exhausted {
+		if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); errs.KindOf(err) != errs.Exhausted {
 			t.Fatalf("finalize after a failure that nobody was told: %v", err)
 		}
 	}
-	if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+	if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	want(t, map[string]any{"a": 1}, load(t, st, "c"))
@@ -225,7 +226,7 @@ func TestAbort(t *testing.T) {
 	if _, err := fsys.Stat("/c.partial_save"); err == nil {
 		t.Fatal("the session is still there")
 	}
-	if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); errs.KindOf(err) != errs.NotFound {
+	if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); errs.KindOf(err) != errs.NotFound {
 		t.Fatalf("finalize without a session: %v", err)
 	}
 }
@@ -240,7 +241,7 @@ func TestItems(t *testing.T) {
 	if err := partial.SaveCheckpointables(ctx, "c", map[string]any{"model": map[string]any{"b": ramp(9, 0)}}, on(st)); err != nil {
 		t.Fatal(err)
 	}
-	if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+	if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := checkpoint.LoadCheckpointables(ctx, "c", &checkpoint.LoadOptions{Store: st})
@@ -294,7 +295,7 @@ func TestAnyParts(t *testing.T) {
 		if len(state) == 0 {
 			return
 		}
-		if err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+		if err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st}); err != nil {
 			t.Fatal(err)
 		}
 		n, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st})
@@ -308,7 +309,7 @@ func TestAnyParts(t *testing.T) {
 		if d := tree.Diff(w, n); len(d) > 0 {
 			t.Fatal(tree.FormatDiff(d))
 		}
-		if r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st}); err != nil || !r.OK() {
+		if r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: st}); err != nil || !r.OK() {
 			t.Fatal(err, r)
 		}
 	})
@@ -321,8 +322,8 @@ func TestOptions(t *testing.T) {
 	for name, set := range map[string]func(o *partial.SaveOptions){
 		"overwrite": func(o *partial.SaveOptions) { o.Overwrite = true },
 		"base":      func(o *partial.SaveOptions) { o.Base = "x" },
-		"layout":    func(o *partial.SaveOptions) { o.Layout = checkpoint.Safetensors },
-		"plain":     func(o *partial.SaveOptions) { o.Layout = checkpoint.PlainZarr3 },
+		"layout":    func(o *partial.SaveOptions) { o.Layout = options.SafetensorsLayout },
+		"plain":     func(o *partial.SaveOptions) { o.Layout = options.PlainZarr3 },
 	} {
 		o := on(st)
 		set(o)
@@ -334,7 +335,7 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := on(st)
-	o.Layout = checkpoint.OCDBTZarr2
+	o.Layout = options.OCDBTZarr2
 	if err := partial.Save(ctx, "c", map[string]any{"b": 1}, o); errs.KindOf(err) != errs.Mismatch {
 		t.Errorf("zarr2 after zarr3: %v", err)
 	}
@@ -412,14 +413,14 @@ func TestSigned(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := partial.Finalize(ctx, "c", &checkpoint.FinalizeOptions{Store: st, Options: checkpoint.Options{Bivouac: options.Bivouac{Signing: key}}})
+		err := partial.Finalize(ctx, "c", &partial.FinalizeOptions{Store: st, Options: checkpoint.Options{Bivouac: options.Bivouac{Signing: key}}})
 		if (err != nil) != (unsigned != nil) {
 			t.Fatalf("with %v: %v", unsigned, err)
 		}
 		if err != nil {
 			continue
 		}
-		if r, err := checkpoint.Verify(ctx, "c", &checkpoint.VerifyOptions{Store: st, Key: key.Public().(ed25519.PublicKey)}); err != nil || !r.OK() {
+		if r, err := integrity.Verify(ctx, "c", &integrity.VerifyOptions{Store: st, Key: key.Public().(ed25519.PublicKey)}); err != nil || !r.OK() {
 			t.Fatal(err, r)
 		}
 	}

@@ -39,7 +39,7 @@ func TestPathPermissionMode(t *testing.T) {
 		}
 	}
 	private("the session", 10)
-	if err := partial.Finalize(t.Context(), path, &checkpoint.FinalizeOptions{Options: o}); err != nil {
+	if err := partial.Finalize(t.Context(), path, &partial.FinalizeOptions{Options: o}); err != nil {
 		t.Fatal(err)
 	}
 	private("the checkpoint", 6)

@@ -12,6 +12,8 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/pending"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
@@ -104,7 +106,7 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 		return nil, nil, errs.Wrap(op, path, err)
 	}
 	f := &failure{}
-	r := checkpoint.Go(ctx, func(ctx context.Context) (checkpoint.SaveStats, error) {
+	r := (*checkpoint.Response[checkpoint.SaveStats])(pending.Go(ctx, func(ctx context.Context) (checkpoint.SaveStats, error) {
 		defer turn.leave()
 		err := errs.Wrap(op, path, s.Write(ctx, p.target()))
 		if err != nil {
@@ -112,7 +114,7 @@ func startSave(ctx context.Context, path string, values map[string]any, o *SaveO
 			turn.keep(f)
 		}
 		return checkpoint.SaveStats(s.Stats()), err
-	})
+	}))
 	f.response.Store(r)
 	return r, s, nil
 }
@@ -171,18 +173,9 @@ func (p *part) target() saving.Target {
 	return t
 }
 
-// resolve returns o with the options that hold for the save. o may be nil.
+// resolve returns a copy of o, completed by the options of the context and the process.
 func (o *SaveOptions) resolve(ctx context.Context) (*SaveOptions, error) {
-	var d SaveOptions
-	if o != nil {
-		d = *o
-	}
-	var err error
-	d.Options, err = options.Resolve(ctx, d.Options, options.Options{})
-	if d.Store == nil {
-		d.Store = d.File.Store
-	}
-	return &d, err
+	return plan.Resolve(ctx, o, func(d *SaveOptions) (*options.Options, *store.Store) { return &d.Options, &d.Store })
 }
 
 func (o *SaveOptions) validate() error {
@@ -201,7 +194,7 @@ func (o *SaveOptions) validate() error {
 	}
 	if l, err := o.Options.StoredLayout(); err != nil {
 		return err
-	} else if l != checkpoint.OCDBTZarr3 && l != checkpoint.OCDBTZarr2 {
+	} else if l != options.OCDBTZarr3 && l != options.OCDBTZarr2 {
 		return bad("Bivouac.Layout", l.String()+", of which there are no parts; finalize, then bivouac convert")
 	}
 	return nil
@@ -251,7 +244,7 @@ func (p *part) compareItem(before *parts.Assembly, it writer.Item, removal parts
 	}
 	if l, err := p.opts.Options.StoredLayout(); err != nil {
 		return err
-	} else if zarr3 := l != checkpoint.OCDBTZarr2; zarr3 != old.UseZarr3 {
+	} else if zarr3 := l != options.OCDBTZarr2; zarr3 != old.UseZarr3 {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: "that of the parts before", Got: l.String()}
 	}
 	added := tree.Flatten(it.Tree)

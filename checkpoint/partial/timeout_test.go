@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -30,7 +29,7 @@ func TestSaveTimeout(t *testing.T) {
 	if err := partial.Save(t.Context(), "c", map[string]any{"b": ramp(1000, 1)}, late); err != nil {
 		t.Fatal(err)
 	}
-	if err := partial.Finalize(t.Context(), "c", &checkpoint.FinalizeOptions{Store: st}); err != nil {
+	if err := partial.Finalize(t.Context(), "c", &partial.FinalizeOptions{Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	want(t, map[string]any{"b": ramp(1000, 1)}, load(t, st, "c"))
@@ -60,7 +59,7 @@ func TestPostFinalizationCallback(t *testing.T) {
 			t.Errorf("part %d: %v, or the callback did not find it", i, err)
 		}
 	}
-	if err := partial.Finalize(t.Context(), "c", &checkpoint.FinalizeOptions{Store: st}); err != nil || parts.Load() != 0 {
+	if err := partial.Finalize(t.Context(), "c", &partial.FinalizeOptions{Store: st}); err != nil || parts.Load() != 0 {
 		t.Errorf("%v; Finalize, which the caller waits for, called it %d times", err, parts.Load())
 	}
 }

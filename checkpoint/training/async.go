@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/pending"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -13,7 +14,7 @@ import (
 // Cancel ends it.
 func (c *Checkpointer) LoadAsync(ctx context.Context, step int64, o *checkpoint.LoadOptions) *checkpoint.Response[*tree.Node] {
 	in, err := c.find("training.LoadAsync", step)
-	return checkpoint.Go(ctx, func(ctx context.Context) (*tree.Node, error) {
+	return inBackground(ctx, func(ctx context.Context) (*tree.Node, error) {
 		if err != nil {
 			return nil, err
 		}
@@ -24,7 +25,7 @@ func (c *Checkpointer) LoadAsync(ctx context.Context, step int64, o *checkpoint.
 // LoadCheckpointablesAsync is LoadCheckpointables in the background, as LoadAsync.
 func (c *Checkpointer) LoadCheckpointablesAsync(ctx context.Context, step int64, o *checkpoint.LoadOptions) *checkpoint.Response[map[string]any] {
 	in, err := c.find("training.LoadCheckpointablesAsync", step)
-	return checkpoint.Go(ctx, func(ctx context.Context) (map[string]any, error) {
+	return inBackground(ctx, func(ctx context.Context) (map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
@@ -61,4 +62,9 @@ func (c *Checkpointer) Cancel(ctx context.Context) (bool, error) {
 		return false, nil // what it ended with is told as ever
 	}
 	return true, nil
+}
+
+// inBackground runs fn; see pending.Go.
+func inBackground[T any](ctx context.Context, fn func(context.Context) (T, error)) *checkpoint.Response[T] {
+	return (*checkpoint.Response[T])(pending.Go(ctx, fn))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -50,7 +51,7 @@ func TestReadsBesideAWriter(t *testing.T) {
 			return err
 		},
 		"verify": func(st store.Store) error {
-			r, err := checkpoint.Verify(ctx, "10", &checkpoint.VerifyOptions{Store: st})
+			r, err := integrity.Verify(ctx, "10", &integrity.VerifyOptions{Store: st})
 			if err == nil && !r.OK() {
 				err = r.Problems[0]
 			}

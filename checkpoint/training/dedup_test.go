@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -104,7 +105,7 @@ func TestDedupWritesWhatChanged(t *testing.T) {
 			t.Errorf("%s: step 2: %v", how.name, err)
 		}
 		for _, step := range []string{"2", "3"} {
-			if r, err := checkpoint.Verify(t.Context(), filepath.Join(dir, step), nil); err != nil || !r.OK() {
+			if r, err := integrity.Verify(t.Context(), filepath.Join(dir, step), nil); err != nil || !r.OK() {
 				t.Errorf("%s: step %s: %v %v", how.name, step, err, r)
 			}
 		}

@@ -48,7 +48,7 @@ func (c *Checkpointer) DeleteAsync(ctx context.Context, step int64, o *DeleteOpt
 	in, err := c.deletable(ctx, op, step)
 	if err != nil {
 		missing := o.MissingOK && errors.Is(err, errs.NotFound)
-		return checkpoint.Go(ctx, func(context.Context) (bool, error) {
+		return inBackground(ctx, func(context.Context) (bool, error) {
 			if missing {
 				return false, nil
 			}
@@ -59,7 +59,7 @@ func (c *Checkpointer) DeleteAsync(ctx context.Context, step int64, o *DeleteOpt
 	saved, before, over := c.pending, c.removing, make(chan struct{})
 	c.removing = over
 	c.mu.Unlock()
-	return checkpoint.Go(ctx, func(ctx context.Context) (bool, error) {
+	return inBackground(ctx, func(ctx context.Context) (bool, error) {
 		defer close(over)
 		if saved != nil {
 			<-saved.Done()

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -190,7 +191,7 @@ func (m *member) evaluate() {
 					m.finding("metadata of step %d: %v", in.Step, err)
 				}
 			case 1:
-				r, err := checkpoint.Verify(ctx, filepath.Join(m.dir, in.Directory), nil)
+				r, err := integrity.Verify(ctx, filepath.Join(m.dir, in.Directory), nil)
 				if !expected(err) || err == nil && !r.OK() {
 					m.finding("verify of step %d: %v", in.Step, errors.Join(append(r.Problems, err)...))
 				}
@@ -264,7 +265,7 @@ func (m *member) repair() {
 		if n%100 == 0 {
 			m.say("alive")
 		}
-		r, err := checkpoint.Repair(context.Background(), m.dir, &checkpoint.RepairOptions{Apply: true, Quick: m.r.IntN(2) == 0})
+		r, err := integrity.Repair(context.Background(), m.dir, &integrity.RepairOptions{Apply: true, Quick: m.r.IntN(2) == 0})
 		if !expected(err) && !errors.Is(err, errs.Busy) {
 			m.finding("repair: %v", err)
 			continue
@@ -275,7 +276,7 @@ func (m *member) repair() {
 			}
 		}
 		for _, a := range r.Actions {
-			if a.Kind == checkpoint.RepairSetAside {
+			if a.Kind == integrity.RepairSetAside {
 				m.finding("repair sets %s aside: %v", a.Path, a.Why)
 			}
 		}

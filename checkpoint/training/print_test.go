@@ -22,7 +22,7 @@ func TestPrintedOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := checkpoint.Options{}
-	layout, err := checkpoint.ParseLayout("zarr3")
+	layout, err := options.ParseLayout("zarr3")
 	if err != nil {
 		t.Fatal(err)
 	}

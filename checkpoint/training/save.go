@@ -138,7 +138,7 @@ func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[stri
 		return fail(err)
 	}
 	c.opts.OnEvent(Event{Kind: SaveBegin, Step: step, Name: in.Directory, Bytes: s.Writer.Size(), Blocked: time.Since(start)})
-	r := checkpoint.Go(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, s, to, in, start) })
+	r := inBackground(ctx, func(ctx context.Context) (bool, error) { return c.write(ctx, s, to, in, start) })
 	c.mu.Lock()
 	c.pending = r
 	c.mu.Unlock()
@@ -147,7 +147,7 @@ func (c *Checkpointer) startSave(ctx context.Context, step int64, items map[stri
 
 // skipped is the response of a save that does not take place.
 func skipped(ctx context.Context, o *SaveOptions, background bool) *checkpoint.Response[bool] {
-	return checkpoint.Go(ctx, func(context.Context) (bool, error) {
+	return inBackground(ctx, func(context.Context) (bool, error) {
 		if background && o.Release != nil {
 			o.Release()
 		}

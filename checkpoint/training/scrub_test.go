@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -210,7 +211,7 @@ func TestScrubFindsEachFlip(t *testing.T) {
 			t.Fatalf("Open told %v, want %v", got, want[:1])
 		}
 		s.close()
-		r, err := checkpoint.Repair(t.Context(), filepath.Join(s.dir, "run"), &checkpoint.RepairOptions{Apply: true})
+		r, err := integrity.Repair(t.Context(), filepath.Join(s.dir, "run"), &integrity.RepairOptions{Apply: true})
 		if err != nil || len(r.Actions) != 2 {
 			t.Fatalf("%v %+v", err, r)
 		}
@@ -406,7 +407,7 @@ func TestScrubKeepsDamageFromSpreading(t *testing.T) {
 			t.Fatalf("found %v: want the file in both steps", got)
 		}
 		s.save(3)
-		if r, err := checkpoint.Verify(context.Background(), filepath.Join(s.dir, "run/3"), nil); err != nil || !r.OK() {
+		if r, err := integrity.Verify(context.Background(), filepath.Join(s.dir, "run/3"), nil); err != nil || !r.OK() {
 			t.Fatalf("%v %+v", err, r)
 		}
 		s.close()

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 )
 
 // AdoptOptions are the flags of `bivouac adopt`.
@@ -44,7 +44,7 @@ func runAdopt(ctx context.Context, path string, o AdoptOptions, g *global) error
 		return err
 	}
 	work := newWork(g)
-	r, err := checkpoint.Adopt(ctx, found.path, &checkpoint.AdoptOptions{Progress: work.on(filepath.Base(found.path))})
+	r, err := integrity.Adopt(ctx, found.path, &integrity.AdoptOptions{Progress: work.on(filepath.Base(found.path))})
 	work.close()
 	if err != nil {
 		return err

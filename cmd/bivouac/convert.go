@@ -148,12 +148,12 @@ func (o ConvertOptions) library(ctx context.Context, load checkpoint.LoadOptions
 		}
 	}
 	if o.To != "" {
-		if c.Layout, err = checkpoint.ParseLayout(o.To); err != nil {
+		if c.Layout, err = options.ParseLayout(o.To); err != nil {
 			return c, "", usageError{err}
 		}
 	}
 	if o.Compress != "" {
-		if c.Compression, err = checkpoint.ParseCompression(o.Compress); err != nil {
+		if c.Compression, err = options.ParseCompression(o.Compress); err != nil {
 			return c, "", usageError{err}
 		}
 	}

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // convertToNpz writes one tree as one archive, and reports what an archive cannot hold.
 func convertToNpz(ctx context.Context, from located, dst string, o ConvertOptions, g *global) error {
-	if o.Compress != "" && o.Compress != checkpoint.Uncompressed.String() {
+	if o.Compress != "" && o.Compress != options.Uncompressed.String() {
 		return usageError{&errs.Error{Kind: errs.Invalid, Op: "convert", Subject: "--compress", Want: "none, of npz", Got: o.Compress}}
 	}
 	if o.SignKey != "" {

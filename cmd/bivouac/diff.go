@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/diff"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -56,7 +57,7 @@ Checkpoints that differ are exit status 4.`,
 
 func runDiff(ctx context.Context, a, b string, o DiffOptions, g *global) error {
 	var paths [2]string
-	var d checkpoint.DiffOptions
+	var d diff.Options
 	for i, p := range []string{a, b} {
 		var load checkpoint.LoadOptions
 		var err error
@@ -66,12 +67,12 @@ func runDiff(ctx context.Context, a, b string, o DiffOptions, g *global) error {
 		d.Keys[i], d.Labels[i] = load.Verification, load.Label
 	}
 	list, leaves, differ := []difference{}, 0, 0
-	for l, err := range checkpoint.Diff(ctx, paths[0], paths[1], &d) {
+	for l, err := range diff.Leaves(ctx, paths[0], paths[1], &d) {
 		if err != nil {
 			return err
 		}
 		leaves++
-		if l.Status != checkpoint.Same {
+		if l.Status != diff.Same {
 			differ++
 		} else if !o.All {
 			continue
@@ -92,7 +93,7 @@ func runDiff(ctx context.Context, a, b string, o DiffOptions, g *global) error {
 	return nil
 }
 
-func newDifference(l checkpoint.LeafDiff) difference {
+func newDifference(l diff.Leaf) difference {
 	d := difference{Item: l.Item, Status: l.Status.String(), Was: l.Was, Is: l.Is, Elements: l.Elements}
 	if len(l.Path) > 0 {
 		d.Path = l.Path.String()

@@ -37,7 +37,7 @@ func saveState(path string) int {
 // convertState converts with the library as it is, without the command's limit for
 // the heap, and returns an exit status.
 func convertState(from, to, how string) int {
-	l, err := checkpoint.ParseLayout(how)
+	l, err := options.ParseLayout(how)
 	if err == nil {
 		err = checkpoint.Convert(context.Background(), from, to, &checkpoint.ConvertOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: l, MemoryBudget: memoryBudget}}})
 	}

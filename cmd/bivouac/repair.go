@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -76,7 +77,7 @@ func runRepair(ctx context.Context, path string, o RepairOptions, g *global) err
 	}
 	work, reading := newWork(g), ""
 	var tell func(done, total int64)
-	r, err := checkpoint.Repair(ctx, path, &checkpoint.RepairOptions{Apply: o.Apply, Quick: o.Quick, IsStep: isStep, Progress: func(name string, done, total int64) {
+	r, err := integrity.Repair(ctx, path, &integrity.RepairOptions{Apply: o.Apply, Quick: o.Quick, IsStep: isStep, Progress: func(name string, done, total int64) {
 		if tell == nil || name != reading {
 			reading, tell = name, work.on(filepath.Base(filepath.Join(path, name)))
 		}
@@ -134,7 +135,7 @@ func stepsToRepair(ctx context.Context, path string, g *global) (func(name strin
 	}, nil
 }
 
-func newRepairJSON(r *checkpoint.RepairReport, applied bool) repairJSON {
+func newRepairJSON(r *integrity.RepairReport, applied bool) repairJSON {
 	out := repairJSON{Path: r.Path, Applied: applied, Checked: r.Checked, Actions: []repairActionJSON{}, Problems: []string{}}
 	for _, a := range r.Actions {
 		j := repairActionJSON{Kind: a.Kind.String(), Path: a.Path, To: a.To, Done: a.Done, Files: a.Files, Shared: a.Shared}
@@ -149,20 +150,20 @@ func newRepairJSON(r *checkpoint.RepairReport, applied bool) repairJSON {
 	return out
 }
 
-func printRepair(g *global, r *checkpoint.RepairReport, applied bool) {
+func printRepair(g *global, r *integrity.RepairReport, applied bool) {
 	for _, a := range r.Actions {
 		name := a.Path
 		if name == "" {
 			name = r.Path
 		}
 		switch a.Kind {
-		case checkpoint.RepairMerge:
+		case integrity.RepairMerge:
 			g.printf("merge      %s: the databases of its processes become one\n", name)
-		case checkpoint.RepairFinalize:
+		case integrity.RepairFinalize:
 			g.printf("finalize   %s -> %s\n", name, a.To)
-		case checkpoint.RepairSetAside:
+		case integrity.RepairSetAside:
 			g.printf("set aside  %s -> %s\n           %v\n", name, a.To, a.Why)
-		case checkpoint.RepairMend:
+		case integrity.RepairMend:
 			to := ""
 			if a.To != "" {
 				to = " -> " + a.To
@@ -171,7 +172,7 @@ func printRepair(g *global, r *checkpoint.RepairReport, applied bool) {
 			if len(a.Shared) > 0 {
 				g.printf("           the same files are in %s beside it: repair the directory to mend them all\n", some(a.Shared))
 			}
-		case checkpoint.RepairClean:
+		case integrity.RepairClean:
 			g.printf("remove     %s: an interrupted save left it\n", name)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -102,11 +102,11 @@ func TestKeyOfCommands(t *testing.T) {
 			if err := runConvert(ctx, run, dst, o, g); err != nil {
 				return err
 			}
-			want := checkpoint.VerifyOptions{Key: signer.Public().(ed25519.PublicKey)}
+			want := integrity.VerifyOptions{Key: signer.Public().(ed25519.PublicKey)}
 			if key != "" {
 				want.Label = "step 2"
 			}
-			r, err := checkpoint.Verify(ctx, dst, &want)
+			r, err := integrity.Verify(ctx, dst, &want)
 			if err == nil && !r.OK() {
 				err = r.Problems[0]
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
 )
@@ -140,7 +141,7 @@ func runVerify(ctx context.Context, path string, o VerifyOptions, g *global) err
 		if key != nil && f.run {
 			label = training.Label(*f.step)
 		}
-		v := verify(ctx, f.path, checkpoint.VerifyOptions{Key: key, Label: label, Progress: work.on(filepath.Base(f.path))})
+		v := verify(ctx, f.path, integrity.VerifyOptions{Key: key, Label: label, Progress: work.on(filepath.Base(f.path))})
 		if ctx.Err() != nil {
 			work.close()
 			return v.failed
@@ -167,7 +168,7 @@ func (o *VerifyOptions) judge(path string, verdicts []verdict) error {
 		switch {
 		case v.failed != nil:
 			failed = v.failed
-		case v.Verdict == checkpoint.Damaged.String():
+		case v.Verdict == integrity.Damaged.String():
 			damaged++
 		case v.Percent < float64(o.Coverage):
 			bare++
@@ -203,14 +204,14 @@ func toVerify(ctx context.Context, path string, step int64, key ed25519.PublicKe
 		return nil, nil, err
 	}
 	for _, s := range run.skipped {
-		v := verdict{Path: filepath.Join(path, s.Directory), Verdict: checkpoint.Damaged.String(), Problems: []string{s.Reason}, Orbax: []string{}, Parts: []cover{}}
+		v := verdict{Path: filepath.Join(path, s.Directory), Verdict: integrity.Damaged.String(), Problems: []string{s.Reason}, Orbax: []string{}, Parts: []cover{}}
 		if errs.KindOf(s.err) == errs.Unsupported { // written by a newer version, for example
 			v.Verdict, v.Problems, v.Unread, v.failed = "", []string{}, s.Reason, s.err
 		}
 		verdicts = append(verdicts, v)
 	}
 	for _, m := range run.gone {
-		verdicts = append(verdicts, verdict{Path: filepath.Join(path, m.Name), Verdict: checkpoint.Damaged.String(), Problems: []string{oneLine(m.Err)}, Orbax: []string{}, Parts: []cover{}})
+		verdicts = append(verdicts, verdict{Path: filepath.Join(path, m.Name), Verdict: integrity.Damaged.String(), Problems: []string{oneLine(m.Err)}, Orbax: []string{}, Parts: []cover{}})
 	}
 	for _, s := range run.steps {
 		found = append(found, resolved{filepath.Join(path, s.Directory), &s.Step, true})
@@ -221,9 +222,9 @@ func toVerify(ctx context.Context, path string, step int64, key ed25519.PublicKe
 	return verdicts, found, err
 }
 
-func verify(ctx context.Context, path string, o checkpoint.VerifyOptions) verdict {
+func verify(ctx context.Context, path string, o integrity.VerifyOptions) verdict {
 	v := verdict{Path: path, Problems: []string{}, Orbax: []string{}, Parts: []cover{}}
-	r, err := checkpoint.Verify(ctx, path, &o)
+	r, err := integrity.Verify(ctx, path, &o)
 	if err != nil {
 		v.failed, v.Unread = err, oneLine(err)
 	}
@@ -242,7 +243,7 @@ func verify(ctx context.Context, path string, o checkpoint.VerifyOptions) verdic
 }
 
 // newVerdict returns the verdict of a report.
-func newVerdict(path string, r *checkpoint.Report) verdict {
+func newVerdict(path string, r *integrity.Report) verdict {
 	v := verdict{Path: path, Problems: []string{}, Orbax: []string{}, Parts: []cover{}}
 	v.Manifest, v.Coverage, v.Files, v.Leaves, v.Bytes = r.Manifest, r.Coverage, r.Files, r.Leaves, r.Bytes
 	v.Percent, v.Mendable = share(r.Share()), r.Mendable
@@ -256,11 +257,11 @@ func newVerdict(path string, r *checkpoint.Report) verdict {
 	for _, p := range r.Parts {
 		v.Parts = append(v.Parts, newCover(p))
 	}
-	v.Verdict, v.Sound = r.Verdict().String(), r.Verdict() == checkpoint.Sound
+	v.Verdict, v.Sound = r.Verdict().String(), r.Verdict() == integrity.Sound
 	return v
 }
 
-func newCover(p checkpoint.Coverage) cover {
+func newCover(p integrity.Coverage) cover {
 	c := cover{Kind: "leaf", Item: p.Item, Path: p.Path, Bytes: p.Bytes, Covered: p.Covered, Percent: 100}
 	if p.Document {
 		c.Kind = "document"
@@ -288,7 +289,7 @@ func printVerdicts(g *global, verdicts []verdict, o VerifyOptions) {
 		case v.Verdict == "":
 			g.printf("UNKNOWN   %s\n          %s\n", v.Path, v.Unread)
 			continue
-		case v.Verdict == checkpoint.Damaged.String():
+		case v.Verdict == integrity.Damaged.String():
 			g.printf("DAMAGED   %s\n", v.Path)
 			for _, p := range v.Problems {
 				g.printf("          %s\n", p)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/partial"
 )
 
 // comparePartial compares a checkpoint that was saved in parts, and the session
@@ -56,7 +57,7 @@ func compareFinalized(ctx context.Context, r *report, o *object, session string)
 		return
 	}
 	at := filepath.Join(tmp, strings.TrimSuffix(filepath.Base(session), ".partial_save"))
-	if err := checkpoint.Finalize(ctx, at, nil); err != nil {
+	if err := partial.Finalize(ctx, at, nil); err != nil {
 		r.fail("Finalize %s: %v", filepath.Base(session), err)
 		return
 	}

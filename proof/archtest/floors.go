@@ -54,7 +54,8 @@ func Module() Rules {
 				{Packages: "checkpoint/handler", Beside: []string{"checkpoint/internal/orbax", "checkpoint/internal/provided"}},
 				{Packages: "checkpoint/handler/protohandler", Beside: []string{"checkpoint/internal/provided"}, Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "checkpoint/options", Beside: []string{"checkpoint/handler"}, Modules: []string{"go.yaml.in/yaml/v3"}},
-				{Packages: "checkpoint/internal/plan", Beside: []string{"checkpoint/options", "checkpoint/internal/writer", "checkpoint/internal/layout"}},
+				{Packages: "checkpoint/internal/plan", Beside: []string{
+					"checkpoint/options", "checkpoint/internal/writer", "checkpoint/internal/layout", "checkpoint/internal/locate"}},
 				{Packages: "checkpoint/internal/saving", Beside: []string{"checkpoint/options", "checkpoint/internal/..."}},
 				{Packages: "checkpoint/internal/manifest", Beside: []string{"checkpoint/internal/..."}, Modules: []string{"github.com/zeebo/xxh3"}},
 				{Packages: "checkpoint/internal/parity", Beside: []string{"checkpoint/internal/manifest"}, Modules: []string{"github.com/klauspost/reedsolomon"}},
@@ -64,7 +65,9 @@ func Module() Rules {
 			{Name: "engines", Rows: []Row{
 				{Packages: "checkpoint"},
 				{Packages: "checkpoint/training", Beside: []string{"checkpoint"}},
-				{Packages: "checkpoint/partial", Beside: []string{"checkpoint"}},
+				{Packages: "checkpoint/integrity"},
+				{Packages: "checkpoint/diff"},
+				{Packages: "checkpoint/partial", Beside: []string{"checkpoint", "checkpoint/integrity"}},
 				{Packages: "checkpoint/surgery", Beside: []string{"checkpoint"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "pipeline", Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "dynamic", Beside: []string{"pipeline"}},

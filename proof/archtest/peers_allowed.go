@@ -12,7 +12,7 @@ func PeersAllowed() []Named {
 		{"tensor: DType.DALI", "types have names in several formats: numpy, zarr, safetensors and DALI"},
 		{"tensor: FromDALI", "as above"},
 
-		{"checkpoint: Report.Orbax", "moves next, to compat/orbax"},
+		{"checkpoint/integrity: Report.Orbax", "moves next, to compat/orbax"},
 		{"checkpoint/options: Options.PyTree", "moves next"},
 		{"checkpoint/options: Orbax", "moves next, to compat/orbax"},
 		{"checkpoint/options: PyTree", "moves next"},
@@ -25,7 +25,8 @@ func PeersAllowed() []Named {
 // number when one goes.
 func PeerLiterals() map[string]int {
 	return map[string]int{
-		"checkpoint":                 18,
+		"checkpoint":                 2,
+		"checkpoint/integrity":       16,
 		"checkpoint/handler":         4,
 		"checkpoint/internal/layout": 5,
 		"checkpoint/internal/orbax":  11,

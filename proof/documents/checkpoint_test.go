@@ -96,7 +96,7 @@ func checkpointSpecimens() []specimen {
 		})
 	}
 	save("default", weights(), checkpoint.SaveOptions{Custom: map[string]any{"note": "of the run"}}, nil)
-	for _, l := range []checkpoint.Layout{ckptoptions.OCDBTZarr3, ckptoptions.OCDBTZarr2, ckptoptions.PlainZarr3, ckptoptions.PlainZarr2, ckptoptions.SafetensorsLayout} {
+	for _, l := range []ckptoptions.Layout{ckptoptions.OCDBTZarr3, ckptoptions.OCDBTZarr2, ckptoptions.PlainZarr3, ckptoptions.PlainZarr2, ckptoptions.SafetensorsLayout} {
 		state := weights()
 		if l == ckptoptions.SafetensorsLayout {
 			state = map[string]any{"a": ramp(tensor.Float32, 12, 10), "b": ramp(tensor.BFloat16, 3, 4)}
@@ -129,7 +129,7 @@ func checkpointSpecimens() []specimen {
 	save("scalars", many, checkpoint.SaveOptions{}, nil)
 	save("key", map[string]any{"rng": checkpoint.Key{Impl: "threefry2x32", Data: tensor.FromSlice([]uint32{0, 42}, 2)}}, checkpoint.SaveOptions{}, nil)
 
-	for name, l := range map[string]checkpoint.Layout{"linked": ckptoptions.OCDBTZarr3, "linked-plain": ckptoptions.PlainZarr3, "linked-safetensors": ckptoptions.SafetensorsLayout} {
+	for name, l := range map[string]ckptoptions.Layout{"linked": ckptoptions.OCDBTZarr3, "linked-plain": ckptoptions.PlainZarr3, "linked-safetensors": ckptoptions.SafetensorsLayout} {
 		all = append(all, specimen{
 			name: "checkpoint/" + name,
 			write: func(t *testing.T, path string) {

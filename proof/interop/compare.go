@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/format/zarr"
@@ -91,7 +92,7 @@ func compare(ctx context.Context, dir string, c testCase) []string {
 	case "unmerged":
 		diff = append(diff, merge(ctx, path, c)...)
 	}
-	r, err := checkpoint.Verify(ctx, path, nil)
+	r, err := integrity.Verify(ctx, path, nil)
 	if err != nil {
 		return append(diff, "verify: "+err.Error())
 	}
@@ -106,12 +107,12 @@ func compare(ctx context.Context, dir string, c testCase) []string {
 
 // adopt gives a checkpoint of Orbax a manifest, and compares it again.
 func adopt(ctx context.Context, path string, c testCase) []string {
-	r, err := checkpoint.Adopt(ctx, path, nil)
+	r, err := integrity.Adopt(ctx, path, nil)
 	if err != nil {
 		return []string{"adopt: " + err.Error()}
 	}
 	var out []string
-	if r.Verdict() != checkpoint.Sound {
+	if r.Verdict() != integrity.Sound {
 		out = append(out, fmt.Sprintf("adopted: %v", r.Verdict()))
 	}
 	got, err := checkpoint.Load(ctx, path, nil)
@@ -126,12 +127,12 @@ func adopt(ctx context.Context, path string, c testCase) []string {
 
 // merge has Repair merge the databases of a checkpoint, and compares it again.
 func merge(ctx context.Context, path string, c testCase) []string {
-	r, err := checkpoint.Repair(ctx, path, &checkpoint.RepairOptions{Apply: true})
+	r, err := integrity.Repair(ctx, path, &integrity.RepairOptions{Apply: true})
 	if err != nil {
 		return []string{"repair: " + err.Error()}
 	}
 	var out []string
-	if !slices.ContainsFunc(r.Actions, func(a checkpoint.RepairAction) bool { return a.Kind == checkpoint.RepairMerge && a.Done }) {
+	if !slices.ContainsFunc(r.Actions, func(a integrity.RepairAction) bool { return a.Kind == integrity.RepairMerge && a.Done }) {
 		out = append(out, "repair: nothing was merged")
 	}
 	for _, p := range r.Problems {

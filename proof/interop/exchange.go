@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 	"github.com/bivouac-ml/bivouac/errs"
@@ -168,7 +169,7 @@ func viewStep(ctx context.Context, path string, in training.Info) (stepView, err
 		t := string(text)
 		s.Proto = &t
 	}
-	r, err := checkpoint.Verify(ctx, path, nil)
+	r, err := integrity.Verify(ctx, path, nil)
 	if err == nil && !r.OK() {
 		err = r.Problems[0]
 	}

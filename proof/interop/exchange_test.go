@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 )
 
 // ask makes a request and returns the answer.
@@ -31,7 +31,7 @@ func ask(t *testing.T, q map[string]any) map[string]json.RawMessage {
 }
 
 func randomLeaves(seed uint64) []leaf {
-	n := newTrees(rand.New(rand.NewPCG(seed, 1)), zarrLimits(checkpoint.Default)).tree()
+	n := newTrees(rand.New(rand.NewPCG(seed, 1)), zarrLimits(options.DefaultLayout)).tree()
 	return describe(n)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -93,7 +94,7 @@ func (own) Save(_ context.Context, v any) (handler.Commit, error) {
 }
 
 // writeHandled writes such a case.
-func writeHandled(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s storage) (testCase, error) {
+func writeHandled(ctx context.Context, dir string, t *trees, l options.Layout, s storage) (testCase, error) {
 	o := s.options(l)
 	items, err := handler.Local(nil, true)
 	if err == nil {

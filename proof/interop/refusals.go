@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -20,14 +20,14 @@ type refusal struct {
 	Refused *string `json:"refused"` // nil: Orbax loads it
 }
 
-// judge holds what checkpoint.Verify says of the checkpoint below dir against what Orbax
+// judge holds what integrity.Verify says of the checkpoint below dir against what Orbax
 // said. It returns how they differ, "" when they agree.
 //
 // What Orbax refuses must be damaged, or be in Report.Orbax, or be no checkpoint here
 // either. Of what Orbax loads nothing may be in Report.Orbax; it may be damaged, as Orbax
 // notices less. A checkpoint that this build cannot read is not judged.
 func (r refusal) judge(ctx context.Context, dir string) string {
-	report, err := checkpoint.Verify(ctx, filepath.Join(dir, r.Path), nil)
+	report, err := integrity.Verify(ctx, filepath.Join(dir, r.Path), nil)
 	switch {
 	case errs.KindOf(err) == errs.Unsupported:
 		return ""

@@ -17,7 +17,7 @@ import (
 const crewSize = 3
 
 // writeSeveral writes a tree as several processes do, each with some slices of its arrays.
-func writeSeveral(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s storage) (testCase, error) {
+func writeSeveral(ctx context.Context, dir string, t *trees, l options.Layout, s storage) (testCase, error) {
 	n := t.tree()
 	s.leaf = nil // which draws for each process anew
 	has := t.dealOut(n)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
 )
@@ -22,14 +22,14 @@ type limits struct {
 }
 
 // zarrLimits is what Orbax reads in a layout.
-func zarrLimits(l checkpoint.Layout) limits {
+func zarrLimits(l options.Layout) limits {
 	out := limits{names: awkward, nested: true, others: true, zeroSize: true}
 	for _, d := range tensor.DTypes() {
 		if _, ok := d.Zarr(); ok {
 			out.dtypes = append(out.dtypes, d)
 		}
 	}
-	if l == checkpoint.PlainZarr3 || l == checkpoint.PlainZarr2 {
+	if l == options.PlainZarr3 || l == options.PlainZarr2 {
 		out.names = slices.DeleteFunc(slices.Clone(awkward), func(n string) bool { return n[0] == '/' || strings.Contains(n, `\`) })
 	}
 	return out

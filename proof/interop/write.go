@@ -27,9 +27,9 @@ const smallFiles = 3000
 // writer writes the cases of one kind and layout.
 type writer struct {
 	kind   string
-	layout checkpoint.Layout
+	layout options.Layout
 	limits limits
-	write  func(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s storage) (testCase, error)
+	write  func(ctx context.Context, dir string, t *trees, l options.Layout, s storage) (testCase, error)
 }
 
 // storage are options of a save, drawn for each.
@@ -44,26 +44,26 @@ type storage struct {
 
 func writers() []writer {
 	var out []writer
-	for _, l := range []checkpoint.Layout{checkpoint.Default, checkpoint.OCDBTZarr2, checkpoint.PlainZarr3, checkpoint.PlainZarr2} {
+	for _, l := range []options.Layout{options.DefaultLayout, options.OCDBTZarr2, options.PlainZarr3, options.PlainZarr2} {
 		limits := zarrLimits(l)
 		out = append(out, writer{"tree", l, limits, writeTree}, writer{"run", l, limits, writeRun}, writer{"handled", l, limits, writeHandled})
 	}
 	return append(out,
-		writer{"tree", checkpoint.Safetensors, safetensorsLimits(), writeTree},
-		writer{"common", checkpoint.Safetensors, commonLimits(), writeTree},
-		writer{"tree", checkpoint.Default, zarrLimits(checkpoint.Default), writeSeveral},
-		writer{"tree", checkpoint.OCDBTZarr2, zarrLimits(checkpoint.OCDBTZarr2), writeSeveral})
+		writer{"tree", options.SafetensorsLayout, safetensorsLimits(), writeTree},
+		writer{"common", options.SafetensorsLayout, commonLimits(), writeTree},
+		writer{"tree", options.DefaultLayout, zarrLimits(options.DefaultLayout), writeSeveral},
+		writer{"tree", options.OCDBTZarr2, zarrLimits(options.OCDBTZarr2), writeSeveral})
 }
 
-func (t *trees) storage(l checkpoint.Layout) storage {
+func (t *trees) storage(l options.Layout) storage {
 	s := storage{link: t.rnd.IntN(2) == 0}
 	if t.rnd.IntN(2) == 0 {
 		s.signing = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	}
-	if l == checkpoint.Default || l == checkpoint.OCDBTZarr2 || l == checkpoint.Safetensors {
+	if l == options.DefaultLayout || l == options.OCDBTZarr2 || l == options.SafetensorsLayout {
 		s.most = []options.FileSize{0, smallFiles, 100_000}[t.rnd.IntN(3)]
 	}
-	if l == checkpoint.Safetensors {
+	if l == options.SafetensorsLayout {
 		return s
 	}
 	s.all = t.leafStorage(1) // what is said for all has to fit one, at least
@@ -77,7 +77,7 @@ func (t *trees) storage(l checkpoint.Layout) storage {
 }
 
 // options are those of a save in the layout.
-func (s storage) options(l checkpoint.Layout) checkpoint.Options {
+func (s storage) options(l options.Layout) checkpoint.Options {
 	return options.Options{
 		Array:   options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: s.most, ScopedStorage: s.leaf, Storage: s.all.Storage}},
 		Bivouac: options.Bivouac{Compression: s.all.Compression, Layout: l, Signing: s.signing},
@@ -88,7 +88,7 @@ func (s storage) options(l checkpoint.Layout) checkpoint.Options {
 func (t *trees) leafStorage(rank int) options.LeafStorage {
 	axes := [][]int{nil, {0}, {1}, {0, 2}}
 	return options.LeafStorage{
-		Compression: []checkpoint.Compression{checkpoint.Uncompressed, checkpoint.Zstd, checkpoint.ByteSplit}[t.rnd.IntN(3)],
+		Compression: []options.Compression{options.Uncompressed, options.Zstd, options.ByteSplit}[t.rnd.IntN(3)],
 		Storage: options.Storage{
 			ShardAxes:     axes[t.rnd.IntN(min(rank, 3)+1)],
 			ChunkByteSize: []int64{0, 0, 300, 5000, 70_000}[t.rnd.IntN(5)],
@@ -118,7 +118,7 @@ func writeAll(ctx context.Context, root string, seed uint64, n int) error {
 	return nil
 }
 
-func writeTree(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s storage) (testCase, error) {
+func writeTree(ctx context.Context, dir string, t *trees, l options.Layout, s storage) (testCase, error) {
 	n := t.tree()
 	err := checkpoint.Save(ctx, filepath.Join(dir, "checkpoint"), n, &checkpoint.SaveOptions{Options: s.options(l)})
 	return testCase{Path: "checkpoint", Leaves: describe(n)}, err
@@ -126,7 +126,7 @@ func writeTree(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s
 
 // writeRun writes steps of a training run; the last is compared. Where steps are
 // linked it has all leaves of the first but one.
-func writeRun(ctx context.Context, dir string, t *trees, l checkpoint.Layout, s storage) (c testCase, err error) {
+func writeRun(ctx context.Context, dir string, t *trees, l options.Layout, s storage) (c testCase, err error) {
 	linked := 0
 	run, err := training.Open(ctx, filepath.Join(dir, "run"), &training.Options{Options: s.options(l), Dedup: training.Dedup{On: s.link}, OnEvent: func(e training.Event) { linked += e.Stats.Linked }})
 	if err != nil {

@@ -13,9 +13,9 @@ var (
 	// notSynced holds the packages that pass syncs on or imitate them.
 	notSynced = regexp.MustCompile(`^(proof/crash|internal/conform|bench|examples|tools)(/|$)|^internal/vfs/vfstest/`)
 	// verified holds those whose checksum comparisons are sites.
-	verified = regexp.MustCompile(`^(store|store/local|format/ocdbt|format/zarr|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)
+	verified = regexp.MustCompile(`^(store|store/local|format/ocdbt|format/zarr|checkpoint|checkpoint/(integrity|partial|training|internal/[a-z]+))$`)
 	// damaging holds those whose checks for damage are.
-	damaging = regexp.MustCompile(`^checkpoint(/internal/(layout|manifest|parts))?$`)
+	damaging = regexp.MustCompile(`^checkpoint(/integrity|/internal/(layout|manifest|parts))?$`)
 	// kernel holds the files that ask the kernel: what they make of its errors are sites as well.
 	kernel = regexp.MustCompile(`^internal/vfs/os[a-z_]*\.go$`)
 	// deciding holds the files whose every decision is a site: what a job makes of what lies in
@@ -23,10 +23,11 @@ var (
 	deciding = regexp.MustCompile(`^((job|resume|preempt)|checkpoint/training/(remains|level))\.go$`)
 	// committing matches the packages whose error checks and orderings are sites, except in files that
 	// only read: those read, compute, or prepare what is committed.
-	committing = regexp.MustCompile(`^(store/local|internal/vfs|checkpoint|checkpoint/(partial|training|internal/[a-z]+))$`)
+	committing = regexp.MustCompile(`^(store/local|internal/vfs|checkpoint|checkpoint/(integrity|partial|training|internal/[a-z]+))$`)
 	reading    = regexp.MustCompile(`^(store/local/(kind|live|local|read)|internal/vfs/(lock[a-z_]*|vfs)|` +
-		`checkpoint/(abstract|cells|checkpointables|compare|destination|diff[a-z_]*|engine|foreign[a-z_]*|layout|lazy|load|loading|metadata|nested|options|reader|repair|report|request|response|shards|stats|transform|verify|want|wanted_items)|` +
-		`checkpoint/internal/(cast|layout|locate|manifest|orbax|plan)/[a-z_]+|` +
+		`checkpoint/(abstract|checkpointables|compare|destination|engine|foreign[a-z_]*|lazy|load|loading|metadata|nested|options|reader|report|request|shards|stats|transform|want|wanted_items)|` +
+		`checkpoint/integrity/(repair|verify)|` +
+		`checkpoint/internal/(cast|layout|locate|manifest|orbax|pending|plan)/[a-z_]+|` +
 		`checkpoint/internal/writer/(array|cast|collect|cut|database|digest|form|item|layout|leaf|mode|pace|place|plain|raw|safetensors|schedule|snapshot|source|storage|tree|writer)|` +
 		`checkpoint/training/(async|best|checkpointer|decide|event|info|interface|load|names|options|preserve|retention|spec|transform))\.go$`)
 )

@@ -28,6 +28,12 @@ var itemKinds = [...]string{"unknown", "tree", "json", "proto"}
 // String returns the kind in words.
 func (k ItemKind) String() string { return itemKinds[k] }
 
+// Handler returns the type string of the handler of items that tell by their files what
+// they are; "" for others.
+func (k ItemKind) Handler() string {
+	return map[ItemKind]string{Tree: orbax.HandlerTree, JSON: orbax.HandlerJSON, Proto: orbax.HandlerProto}[k]
+}
+
 // Item is one checkpointable.
 type Item struct {
 	Name    string // "" in a flat checkpoint

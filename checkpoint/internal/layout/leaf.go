@@ -27,6 +27,11 @@ const (
 	Foreign // of a type of its own: a leaf handler reads it
 )
 
+// String returns what checkpoint.LeafKind calls the kind.
+func (k Kind) String() string {
+	return [...]string{"array", "scalar", "string", "none", "empty_dict", "empty_list", "empty_tuple", "empty_namedtuple", "prng_key", "handled"}[k]
+}
+
 // Leaf is one leaf or empty container of a tree.
 type Leaf struct {
 	Path  tree.Path

@@ -166,7 +166,7 @@ func (o Options) open(ctx context.Context, st store.Store, name string) (*Checkp
 	}
 	if strings.Contains(path.Base(name), ".partial_save") {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "a committed checkpoint", Got: "a session of partial saves",
-			Remedy: "finalize it: bivouac repair --apply, checkpoint.Finalize, or the library that began it"}
+			Remedy: "finalize it: bivouac repair --apply, partial.Finalize, or the library that began it"}
 	}
 	c := &Checkpoint{name: name, opts: o}
 	err := c.hold(ctx, st)

@@ -65,10 +65,28 @@ func (c *Checkpoint) Explain(ctx context.Context, err error) error {
 	if err == nil || errs.KindOf(err) == errs.Canceled {
 		return err
 	}
+	if gone := c.Gone(ctx); gone != nil {
+		return gone
+	}
+	return err
+}
+
+// Explain is Checkpoint.Explain for an error that may have come from any of several.
+func Explain(ctx context.Context, err error, of ...*Checkpoint) error {
+	for _, c := range of {
+		if why := c.Explain(ctx, err); why != err {
+			return why
+		}
+	}
+	return err
+}
+
+// Gone returns what became of the checkpoint, when it was removed or replaced; else nil.
+func (c *Checkpoint) Gone(ctx context.Context) error {
 	if fate := c.Fate(ctx); isGone(fate) {
 		return fate
 	}
-	return err
+	return nil
 }
 
 // complete returns what became of a checkpoint without a manifest, which would have

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/diff"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/partial"
 	"github.com/bivouac-ml/bivouac/checkpoint/surgery"
@@ -127,14 +129,14 @@ func checkpointOps() []growth.Op {
 			return err
 		})
 		row("verify", func(ctx context.Context, path string, _ *tree.Node, _ checkpoint.SaveOptions) error {
-			r, err := checkpoint.Verify(ctx, path, nil)
+			r, err := integrity.Verify(ctx, path, nil)
 			if err == nil && !r.OK() {
 				err = r.Problems[0]
 			}
 			return err
 		})
 		row("diff", func(ctx context.Context, path string, _ *tree.Node, _ checkpoint.SaveOptions) error {
-			for _, err := range checkpoint.Diff(ctx, path, path, nil) {
+			for _, err := range diff.Leaves(ctx, path, path, nil) {
 				if err != nil {
 					return err
 				}
@@ -149,7 +151,7 @@ func checkpointOps() []growth.Op {
 			if err := checkpoint.Save(ctx, path, state, &o); err != nil {
 				return err
 			}
-			if _, err := checkpoint.Repair(ctx, path, nil); err != nil {
+			if _, err := integrity.Repair(ctx, path, nil); err != nil {
 				return err
 			}
 			_, err := checkpoint.Delete(ctx, path, nil)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac"
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/surgery"
 	"github.com/bivouac-ml/bivouac/compat/grain"
 	"github.com/bivouac-ml/bivouac/compat/streaming"
@@ -32,7 +33,7 @@ func resumeOps() []growth.Op {
 				if err := os.RemoveAll(filepath.Join(path, "bivouac.manifest")); err != nil {
 					return err
 				}
-				_, err := checkpoint.Adopt(tb.Context(), path, nil)
+				_, err := integrity.Adopt(tb.Context(), path, nil)
 				return err
 			}
 		}})

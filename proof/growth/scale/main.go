@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint"
+	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -82,7 +83,7 @@ func measure() error {
 			run = func() error { _, err := checkpoint.Metadata(ctx, path, nil); return err }
 		case "verify":
 			run = func() error {
-				r, err := checkpoint.Verify(ctx, path, nil)
+				r, err := integrity.Verify(ctx, path, nil)
 				if err == nil && !r.OK() {
 					err = r.Problems[0]
 				}

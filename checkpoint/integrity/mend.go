@@ -1,4 +1,4 @@
-package checkpoint
+package integrity
 
 import (
 	"bytes"
@@ -126,9 +126,9 @@ func (r *repairer) mend(ctx context.Context, name, final string, why error, oneO
 		if err := scrub.Forget(ctx, r.st, parts.ParentOf(final), path.Base(final)); err != nil {
 			return err
 		}
-		found, err := damages(ctx, final, &VerifyOptions{Store: r.st})
-		if err == nil && len(found) > 0 {
-			err = found[0]
+		damage, err := check(ctx, r.st, final)
+		if err == nil {
+			err = damage
 		}
 		return err
 	})
@@ -256,10 +256,27 @@ func (r *repairer) restore(ctx context.Context, name string) error {
 	if _, err := r.st.Stat(ctx, final); errs.KindOf(err) != errs.NotFound || !r.opts.IsStep(path.Base(final)) {
 		return nil
 	}
-	found, err := damages(ctx, name, &VerifyOptions{Store: r.st})
-	if err != nil || len(found) == 0 {
+	damage, err := check(ctx, r.st, name)
+	if err != nil || damage == nil {
 		return nil // somebody set it aside for another reason
 	}
-	_, err = r.mend(ctx, name, final, found[0], true)
+	_, err = r.mend(ctx, name, final, damage, true)
 	return err
+}
+
+// firstDamage reads a whole checkpoint and returns its first damage, nil when it is sound.
+func firstDamage(ctx context.Context, name string, o *VerifyOptions) (damage, err error) {
+	r, err := Verify(ctx, name, o)
+	if err != nil {
+		return nil, err
+	}
+	if !r.OK() {
+		damage = r.Problems[0]
+	}
+	return damage, nil
+}
+
+// check is firstDamage of what lies in st.
+func check(ctx context.Context, st store.Store, name string) (damage, err error) {
+	return firstDamage(ctx, name, &VerifyOptions{Store: st})
 }

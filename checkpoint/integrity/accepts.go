@@ -1,4 +1,4 @@
-package checkpoint
+package integrity
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func (v *verifier) itemForOrbax(ctx context.Context, it layout.Item) error {
 	case it.Kind == layout.Unknown:
 		v.refuse(errs.Mismatch, it.Name, "a directory that is no item: v1.load_checkpointables tries to load it",
 			"move it out of the checkpoint, or load the items by their names")
-	case handler != typeOfKind[it.Kind]:
+	case handler != it.Kind.Handler():
 		v.refuse(errs.Mismatch, it.Name, "an item of the kind "+it.Kind.String()+", which Orbax gives to "+handler, "register the right handler there")
 	}
 	if it.Kind != layout.Tree {

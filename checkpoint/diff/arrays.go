@@ -1,4 +1,4 @@
-package checkpoint
+package diff
 
 import (
 	"bytes"
@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	diffPiece = 4 << 20 // bytes of each side that are compared at a time
-	diffCells = 8 << 20 // of each side that are kept, as they could be decoded as a whole only
+	piece = 4 << 20 // bytes of each side that are compared at a time
+	kept  = 8 << 20 // of each side that are kept, as they could be decoded as a whole only
 )
 
 // arrays compares two arrays of one dtype and shape, piece by piece along the
 // chunks of the first, and notes in l what differs.
-func (d *differ) arrays(l *LeafDiff, was, is *layout.Leaf) (same bool, err error) {
-	var read [2]boxReader
+func (d *differ) arrays(l *Leaf, was, is *layout.Leaf) (same bool, err error) {
+	var read [2]layout.BoxReader
 	for i, leaf := range []*layout.Leaf{was, is} {
 		if err := leaf.Prove(d.ctx); err != nil {
 			return false, err
 		}
-		read[i] = newCellCache(diffCells).reader(leaf)
+		read[i] = layout.NewCells(kept).Reader(leaf)
 	}
 	var data [2][]byte
 	same = true
-	for tile := range was.Tiles(diffPiece) {
-		for box := range layout.Pieces(tile, was.DType.Size(), diffPiece) {
+	for tile := range was.Tiles(piece) {
+		for box := range layout.Pieces(tile, was.DType.Size(), piece) {
 			n := box.Len() * was.DType.Size()
 			for i := range data {
 				data[i] = slices.Grow(data[i][:0], n)[:n]
@@ -48,7 +48,7 @@ func (d *differ) arrays(l *LeafDiff, was, is *layout.Leaf) (same bool, err error
 
 // distance adds what differs between two boxes of arrays of one dtype: how many
 // elements in their bits, and the largest absolute difference.
-func (l *LeafDiff) distance(was, is *layout.Leaf, box zarr.Box, data [2][]byte) {
+func (l *Leaf) distance(was, is *layout.Leaf, box zarr.Box, data [2][]byte) {
 	x := tensor.Tensor{DType: was.DType, Shape: box.Shape, Data: data[0]}
 	y := tensor.Tensor{DType: is.DType, Shape: box.Shape, Data: data[1]}
 	if len(was.Shape) == 0 {

@@ -1,18 +1,16 @@
-package checkpoint
+package layout
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"sync"
 
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 )
 
-// cellCache keeps parts of arrays that can only be decoded as a whole, for as
+// Cells keeps parts of arrays that can only be decoded as a whole, for as
 // long as smaller boxes of them are being read. It is safe for concurrent use.
-type cellCache struct {
+type Cells struct {
 	limit int64
 
 	mu    sync.Mutex
@@ -22,7 +20,7 @@ type cellCache struct {
 }
 
 type cellKey struct {
-	leaf *layout.Leaf
+	leaf *Leaf
 	at   int // index in the grid, in C order
 }
 
@@ -34,16 +32,17 @@ type cell struct {
 	err  error
 }
 
-func newCellCache(limit int64) *cellCache {
-	return &cellCache{limit: limit, cells: map[cellKey]*cell{}}
+// NewCells returns a cache of at most limit bytes.
+func NewCells(limit int64) *Cells {
+	return &Cells{limit: limit, cells: map[cellKey]*cell{}}
 }
 
-// boxReader reads the elements of a box in C order.
-type boxReader func(ctx context.Context, box zarr.Box, dst []byte) error
+// BoxReader reads the elements of a box in C order.
+type BoxReader func(ctx context.Context, box zarr.Box, dst []byte) error
 
-// reader returns what reads boxes of a leaf: directly, or by way of the cache
+// Reader returns what reads boxes of a leaf: directly, or by way of the cache
 // where boxes may be smaller than what must be decoded at once.
-func (c *cellCache) reader(l *layout.Leaf) boxReader {
+func (c *Cells) Reader(l *Leaf) BoxReader {
 	if l.File != "" || len(l.ReadShape) != len(l.Shape) || len(l.Shape) == 0 || slices.Contains(l.ReadShape, 0) {
 		return l.ReadBox
 	}
@@ -63,7 +62,7 @@ func (c *cellCache) reader(l *layout.Leaf) boxReader {
 }
 
 // gridCells yields the parts of an array that a box touches, cut to the array.
-func gridCells(l *layout.Leaf, box zarr.Box) func(yield func(zarr.Box) bool) {
+func gridCells(l *Leaf, box zarr.Box) func(yield func(zarr.Box) bool) {
 	return func(yield func(zarr.Box) bool) {
 		if box.Len() == 0 {
 			return
@@ -96,7 +95,7 @@ func gridCells(l *layout.Leaf, box zarr.Box) func(yield func(zarr.Box) bool) {
 }
 
 // get returns the elements of a part.
-func (c *cellCache) get(ctx context.Context, l *layout.Leaf, box zarr.Box) ([]byte, error) {
+func (c *Cells) get(ctx context.Context, l *Leaf, box zarr.Box) ([]byte, error) {
 	key := cellKey{leaf: l}
 	for k, n := range box.Origin {
 		key.at = key.at*((l.Shape[k]+l.ReadShape[k]-1)/l.ReadShape[k]) + n/l.ReadShape[k]
@@ -112,7 +111,7 @@ func (c *cellCache) get(ctx context.Context, l *layout.Leaf, box zarr.Box) ([]by
 
 // entry returns the place of a part, and forgets the oldest ones where it would
 // be too much otherwise.
-func (c *cellCache) entry(key cellKey, size int64) *cell {
+func (c *Cells) entry(key cellKey, size int64) *cell {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.cells[key]; ok {
@@ -128,23 +127,4 @@ func (c *cellCache) entry(key cellKey, size int64) *cell {
 	c.cells[key], c.used = e, c.used+size
 	c.order = append(c.order, key)
 	return e
-}
-
-// sameElements compares two arrays of one type and shape, limit bytes at a time.
-func sameElements(ctx context.Context, want, got Lazy, limit int64) (same bool, err error) {
-	var a, b []byte
-	for box := range layout.Pieces(zarr.WholeBox(want.Shape), want.DType.Size(), limit) {
-		n := box.Len() * want.DType.Size()
-		a, b = slices.Grow(a[:0], n)[:n], slices.Grow(b[:0], n)[:n]
-		if err := want.ReadBox(ctx, Box(box), a); err != nil {
-			return false, err
-		}
-		if err := got.ReadBox(ctx, Box(box), b); err != nil {
-			return false, err
-		}
-		if !bytes.Equal(a, b) {
-			return false, nil
-		}
-	}
-	return true, nil
 }

@@ -1,39 +1,46 @@
-package checkpoint
+// Package diff compares two checkpoints leaf by leaf.
+//
+//	for l, err := range diff.Leaves(ctx, "before", "after", nil) {
+//		…
+//	}
+package diff
 
 import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
 	"iter"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// DiffStatus says how a leaf of one checkpoint compares with that of another.
-type DiffStatus uint8
+// Status says how a leaf of one checkpoint compares with that of another.
+type Status uint8
 
 // The outcomes.
 const (
-	Same    DiffStatus = iota // bit for bit
-	Changed                   // another value, dtype, shape or kind
-	Missing                   // only in the first
-	Added                     // only in the second
+	Same    Status = iota // bit for bit
+	Changed               // another value, dtype, shape or kind
+	Missing               // only in the first
+	Added                 // only in the second
 )
 
 // String returns the outcome in words.
-func (s DiffStatus) String() string { return [...]string{"same", "changed", "missing", "added"}[s] }
+func (s Status) String() string { return [...]string{"same", "changed", "missing", "added"}[s] }
 
-// LeafDiff compares one leaf, or one item that is no tree, which has no path.
-type LeafDiff struct {
+// Leaf compares one leaf, or one item that is no tree, which has no path.
+type Leaf struct {
 	Item   string
 	Path   tree.Path
-	Status DiffStatus
+	Status Status
 	Was    string // what the first has, in words: "float32[3,4]", "scalar 7"; "" when it has none
 	Is     string // what the second has
 	// Of arrays that changed and have one dtype and shape: how many elements
@@ -43,70 +50,80 @@ type LeafDiff struct {
 	MaxAbs   float64
 }
 
-// DiffOptions modify Diff; nil is the zero value.
-type DiffOptions struct {
+// Options modify Leaves; nil is the zero value.
+type Options struct {
 	// Keys, where they are not nil, must have signed the first and the second
-	// checkpoint; see LoadOptions.Key and Label.
+	// checkpoint; see checkpoint.LoadOptions.
 	Keys   [2]ed25519.PublicKey
 	Labels [2]string
 	// Store holds both checkpoints; nil is the local file system.
 	Store store.Store
 }
 
-// Diff compares two checkpoints of any layout leaf by leaf, in the order of items
+// Leaves compares two checkpoints of any layout leaf by leaf, in the order of items
 // and paths. Of arrays, a piece of some megabytes of each side is in memory at a
 // time, or the largest chunk that can only be decoded as a whole.
 // It ends after the first error. What handlers wrote, items and leaves of types of
 // their own, is compared by the bytes of their files, with one of each side in
 // memory: of leaf handlers in one tree, by those of all of them.
-func Diff(ctx context.Context, a, b string, o *DiffOptions) iter.Seq2[LeafDiff, error] {
+func Leaves(ctx context.Context, a, b string, o *Options) iter.Seq2[Leaf, error] {
 	if o == nil {
-		o = &DiffOptions{}
+		o = &Options{}
 	}
-	return func(yield func(LeafDiff, error) bool) {
+	return func(yield func(Leaf, error) bool) {
 		d := differ{ctx: ctx, yield: yield}
 		if err := d.run(a, b, o); err != nil && !d.stopped {
-			yield(LeafDiff{}, errs.Wrap("checkpoint.Diff", a+" and "+b, err))
+			yield(Leaf{}, errs.Wrap("diff.Leaves", a+" and "+b, err))
 		}
 	}
 }
 
 type differ struct {
 	ctx     context.Context
-	yield   func(LeafDiff, error) bool
+	yield   func(Leaf, error) bool
 	stopped bool // the caller has seen enough
 }
 
 // emit passes one comparison on and reports whether to go on.
-func (d *differ) emit(l LeafDiff) bool {
+func (d *differ) emit(l Leaf) bool {
 	if !d.stopped && !d.yield(l, nil) {
 		d.stopped = true
 	}
 	return !d.stopped
 }
 
-func (d *differ) run(a, b string, o *DiffOptions) error {
+func (d *differ) run(a, b string, o *Options) error {
 	var side [2]*layout.Checkpoint
 	var items [2]map[string]layout.Item
-	var opened crowd
-	defer func() { opened.close() }()
+	defer func() {
+		for _, c := range side {
+			if c != nil {
+				c.Close()
+			}
+		}
+	}()
 	for i, path := range []string{a, b} {
-		c, err := (&LoadOptions{Options: signedBy(o.Keys[i], o.Labels[i]), Store: o.Store}).open(d.ctx, path)
+		open, st, name, err := plan.OpenSigned(d.ctx, path, o.Keys[i], o.Labels[i], o.Store)
 		if err != nil {
 			return err
 		}
-		opened = append(opened, c)
+		open.Lease = true
+		c, err := open.Open(d.ctx, st, name)
+		if err != nil {
+			return err
+		}
+		side[i] = c
 		list, err := c.Items(d.ctx)
 		if err != nil {
 			return c.Explain(d.ctx, err)
 		}
-		side[i], items[i] = c, map[string]layout.Item{}
+		items[i] = map[string]layout.Item{}
 		for _, it := range list {
 			items[i][it.Name] = it
 		}
 	}
 	flatAsState(items)
-	return opened.explain(d.ctx, d.items(side, items))
+	return layout.Explain(d.ctx, d.items(side, items), side[:]...)
 }
 
 // items compares the items of two checkpoints.
@@ -117,12 +134,12 @@ func (d *differ) items(side [2]*layout.Checkpoint, items [2]map[string]layout.It
 			names[name] = true
 		}
 	}
-	for _, name := range sorted(names) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		was, inA := items[0][name]
 		is, inB := items[1][name]
 		switch {
 		case !inA || !inB || was.Kind != is.Kind:
-			l := LeafDiff{Item: name, Status: Changed, Was: was.Kind.String(), Is: is.Kind.String()}
+			l := Leaf{Item: name, Status: Changed, Was: was.Kind.String(), Is: is.Kind.String()}
 			if !inA {
 				l.Status, l.Was = Added, ""
 			}
@@ -162,15 +179,6 @@ func flatAsState(items [2]map[string]layout.Item) {
 	}
 }
 
-func sorted(names map[string]bool) []string {
-	out := make([]string, 0, len(names))
-	for n := range names {
-		out = append(out, n)
-	}
-	sort.Strings(out)
-	return out
-}
-
 // documents compares two items that are one file each, byte by byte.
 func (d *differ) documents(side [2]*layout.Checkpoint, it layout.Item) error {
 	var b [2][]byte
@@ -186,7 +194,7 @@ func (d *differ) documents(side [2]*layout.Checkpoint, it layout.Item) error {
 			return err
 		}
 	}
-	l := LeafDiff{Item: it.Name, Was: it.Kind.String(), Is: it.Kind.String()}
+	l := Leaf{Item: it.Name, Was: it.Kind.String(), Is: it.Kind.String()}
 	if !bytes.Equal(b[0], b[1]) {
 		l.Status = Changed
 	}
@@ -217,7 +225,7 @@ func (d *differ) trees(side [2]*layout.Checkpoint, item string, names [2]string)
 	for i := range open[0].Leaves {
 		was := &open[0].Leaves[i]
 		is, ok := partner[was]
-		l := LeafDiff{Item: item, Path: was.Path, Was: describe(was)}
+		l := Leaf{Item: item, Path: was.Path, Was: describe(was)}
 		if !ok {
 			l.Status = Missing
 		} else if err := d.leaves(&l, was, is); err != nil {
@@ -232,7 +240,7 @@ func (d *differ) trees(side [2]*layout.Checkpoint, item string, names [2]string)
 	}
 	for i := range open[1].Leaves {
 		is := &open[1].Leaves[i]
-		if !paired[is] && !d.emit(LeafDiff{Item: item, Path: is.Path, Status: Added, Is: describe(is)}) {
+		if !paired[is] && !d.emit(Leaf{Item: item, Path: is.Path, Status: Added, Is: describe(is)}) {
 			return nil
 		}
 	}
@@ -270,13 +278,13 @@ func describe(l *layout.Leaf) string {
 	case l.HasArray():
 		return l.DType.String() + l.Shape.String()
 	case l.Kind == layout.Foreign:
-		return LeafKind(l.Kind).String() + " " + l.ValueType
+		return l.Kind.String() + " " + l.ValueType
 	}
-	return LeafKind(l.Kind).String()
+	return l.Kind.String()
 }
 
 // leaves compares two leaves of one path.
-func (d *differ) leaves(l *LeafDiff, was, is *layout.Leaf) error {
+func (d *differ) leaves(l *Leaf, was, is *layout.Leaf) error {
 	l.Is = describe(is)
 	if l.Was != l.Is || was.HasArray() != is.HasArray() || was.KeyImpl != is.KeyImpl {
 		l.Status = Changed

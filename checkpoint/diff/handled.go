@@ -1,4 +1,4 @@
-package checkpoint
+package diff
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/handler"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
 )
 
 // What handlers wrote is compared by the bytes of their files. Leaves of leaf
@@ -15,7 +16,7 @@ import (
 
 // handledItems compares items that only their handlers know.
 func (d *differ) handledItems(side [2]*layout.Checkpoint, was, is layout.Item) error {
-	l := LeafDiff{Item: was.Name, Was: itemOf(was), Is: itemOf(is)}
+	l := Leaf{Item: was.Name, Was: itemOf(was), Is: itemOf(is)}
 	var dirs [2]handler.Reader
 	var names [2][]string
 	for i, c := range side {
@@ -66,6 +67,6 @@ func sameFiles(ctx context.Context, dirs [2]handler.Reader, names [2][]string) (
 	if !slices.Equal(names[0], names[1]) {
 		return false, nil
 	}
-	name, err := differing(ctx, names[0], dirs[0], dirs[1])
+	name, err := parts.Differing(ctx, names[0], dirs[0], dirs[1])
 	return name == "", err
 }

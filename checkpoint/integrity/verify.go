@@ -1,4 +1,4 @@
-package checkpoint
+package integrity
 
 import (
 	"context"
@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/store"
@@ -24,7 +24,7 @@ type VerifyOptions struct {
 	// Key, when not nil, must have signed the checkpoint; one without a signature
 	// by it has a problem.
 	Key ed25519.PublicKey
-	// Label, when not "", is what it must have signed it as; see LoadOptions.
+	// Label, when not "", is what it must have signed it as; see checkpoint.LoadOptions.
 	Label string
 	// Store holds the checkpoint; nil is the local file system.
 	Store store.Store
@@ -72,21 +72,24 @@ func (r *Report) OK() bool { return len(r.Problems) == 0 }
 // 32 MiB of memory, whatever the size of the arrays, or else the largest chunk of
 // others that can only be decoded as a whole, which is read by one at a time.
 func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error) {
-	const op = "checkpoint.Verify"
+	const op = "integrity.Verify"
 	if o == nil {
 		o = &VerifyOptions{}
 	}
 	var r *Report
-	err := (&LoadOptions{Options: signedBy(o.Key, o.Label), Store: o.Store}).read(ctx, path, func(c *layout.Checkpoint) (err error) {
-		if r, err = verify(ctx, path, c, o); err == nil && !r.OK() {
-			err = c.Explain(ctx, errDamaged)
-		}
-		return err
-	})
+	open, st, name, err := plan.OpenSigned(ctx, path, o.Key, o.Label, o.Store)
+	if err == nil {
+		err = open.Read(ctx, st, name, func(c *layout.Checkpoint) (err error) {
+			if r, err = verify(ctx, path, c, o); err == nil && !r.OK() {
+				err = c.Explain(ctx, errDamaged)
+			}
+			return err
+		})
+	}
 	switch {
 	case err == errDamaged:
 		err = r.mendable(ctx, o)
-	case errs.KindOf(err) == errs.Corrupt || isUnreadable(err):
+	case errs.KindOf(err) == errs.Corrupt || layout.IsUnreadable(err):
 		r = &Report{Path: path, Problems: []error{asDamage(err)}, Coverage: "the checkpoint cannot be opened"}
 		err = r.unopened(ctx, o)
 	}
@@ -105,7 +108,7 @@ func (r *Report) unopened(ctx context.Context, o *VerifyOptions) error {
 	}
 	x, beyond, err := examine(ctx, st, name, true, o.Progress)
 	if beyond != nil && errs.KindOf(beyond) != errs.NotFound {
-		r.Problems = append(r.Problems, errs.Wrap("checkpoint.Verify", manifest.Name, beyond))
+		r.Problems = append(r.Problems, errs.Wrap("integrity.Verify", manifest.Name, beyond))
 	}
 	if err != nil || x == nil {
 		return err
@@ -130,7 +133,7 @@ func (r *Report) unopened(ctx context.Context, o *VerifyOptions) error {
 		r.Bytes += f.Size
 	}
 	for _, b := range x.Bad {
-		if err := errs.Wrap("checkpoint.Verify", b.File.Name, asDamage(b.Why)); !strings.Contains(told, b.File.Name) {
+		if err := errs.Wrap("integrity.Verify", b.File.Name, asDamage(b.Why)); !strings.Contains(told, b.File.Name) {
 			r.Problems = append(r.Problems, err)
 		}
 	}
@@ -140,14 +143,14 @@ func (r *Report) unopened(ctx context.Context, o *VerifyOptions) error {
 
 // asError is an error that is no damage; nil of one that is told otherwise.
 func asError(err error) error {
-	if isDamage(err) || isUnreadable(err) {
+	if layout.IsDamage(err) || layout.IsUnreadable(err) {
 		return nil
 	}
 	return err
 }
 
 func stranger(name string) error {
-	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: name,
+	return &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: name,
 		Got: "a file that the manifest does not list", Remedy: "remove it if it does not belong there"}
 }
 
@@ -233,26 +236,14 @@ type verifier struct {
 	items map[string]bool // the trees
 }
 
-// isDamage reports whether an error is about what was read, and not about reading.
-func isDamage(err error) bool {
-	kind := errs.KindOf(err)
-	return kind == errs.Corrupt || kind == errs.NotFound
-}
-
-// isUnreadable reports whether an error says that the disk does not give bytes back that
-// it was given: a damage as others are.
-func isUnreadable(err error) bool {
-	return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EBADMSG)
-}
-
 // asDamage returns what cannot be read, or is not there, as errs.Corrupt, and other errors
 // as they are.
 func asDamage(err error) error {
-	if err == nil || errs.KindOf(err) == errs.Corrupt || !isDamage(err) && !isUnreadable(err) {
+	if err == nil || errs.KindOf(err) == errs.Corrupt || !layout.IsDamage(err) && !layout.IsUnreadable(err) {
 		return err
 	}
 	e := &errs.Error{Kind: errs.Corrupt, Err: err}
-	if isUnreadable(err) {
+	if layout.IsUnreadable(err) {
 		e.Got, e.Remedy = "bytes that the disk does not give back", "look at the disk, and load another step; bivouac repair mends files of a checkpoint with parity"
 	}
 	return e
@@ -260,10 +251,10 @@ func asDamage(err error) error {
 
 // found keeps a damage and passes on any other error.
 func (v *verifier) found(err error) error {
-	if isUnreadable(err) {
+	if layout.IsUnreadable(err) {
 		err = asDamage(err)
 	}
-	if isDamage(err) {
+	if layout.IsDamage(err) {
 		v.r.Problems = append(v.r.Problems, err)
 		return nil
 	}
@@ -296,7 +287,7 @@ func (v *verifier) files(ctx context.Context, there []store.Info) error {
 	}
 	for _, f := range v.c.Manifest.Files {
 		if !names[f.Name] {
-			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: f.Name, Got: "the file is missing"})
+			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: f.Name, Got: "the file is missing"})
 			continue
 		}
 		if err := v.found(v.file(ctx, f)); err != nil {
@@ -314,7 +305,7 @@ func (v *verifier) file(ctx context.Context, f manifest.File) error {
 	}
 	defer r.Close() //nolint:errcheck // nothing was written
 	if r.Size() != f.Size {
-		return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: f.Name,
+		return &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: f.Name,
 			Want: strconv.FormatInt(f.Size, 10) + " bytes", Got: strconv.FormatInt(r.Size(), 10)}
 	}
 	buf := make([]byte, min(f.Size, 1<<20))
@@ -349,7 +340,7 @@ func (v *verifier) content(ctx context.Context, there []store.Info) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.c.Meta.Handlers)) {
 		if !v.c.Has(name) {
-			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: "item " + strconv.Quote(name), Got: "the item is missing"})
+			v.r.Problems = append(v.r.Problems, &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: "item " + strconv.Quote(name), Got: "the item is missing"})
 		}
 	}
 	if !v.items[""] && strings.HasPrefix(v.c.Layout, "orbax") {
@@ -407,11 +398,11 @@ func (v *verifier) tree(ctx context.Context, item string) error {
 	c.Verdict = func(i int, err error) error {
 		v.r.Leaves++
 		l := &t.Leaves[i]
-		if isUnreadable(err) {
+		if layout.IsUnreadable(err) {
 			err = errs.Wrap("", "array "+strconv.Quote(l.Param), asDamage(err))
 		}
 		part(i).Err = err
-		if err != nil && !isDamage(err) {
+		if err != nil && !layout.IsDamage(err) {
 			return v.cannot(err)
 		}
 		return nil
@@ -425,20 +416,20 @@ func (v *verifier) tree(ctx context.Context, item string) error {
 		l := &t.Leaves[i]
 		if l.Err != nil && err == nil {
 			why := l.Err
-			if isUnreadable(why) {
+			if layout.IsUnreadable(why) {
 				why = asDamage(why)
 			}
 			p := part(i)
 			if p.Err = why; !strings.Contains(why.Error(), l.Param) {
 				p.Err = errs.Wrap("", "array "+strconv.Quote(l.Param), why)
 			}
-			if !isDamage(why) {
+			if !layout.IsDamage(why) {
 				err = v.cannot(p.Err)
 			}
 		}
 		if p := &parts[i]; looked[i] {
 			found = append(found, *p)
-			if isDamage(p.Err) {
+			if layout.IsDamage(p.Err) {
 				v.r.Problems = append(v.r.Problems, p.Err)
 			}
 		}

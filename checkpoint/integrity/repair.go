@@ -1,4 +1,4 @@
-package checkpoint
+package integrity
 
 import (
 	"context"
@@ -84,7 +84,7 @@ type RepairReport struct {
 //
 //   - databases of several processes that were never merged are merged, when all
 //     that the checkpoint should hold is in them;
-//   - sessions of partial saves are finalized, see Finalize;
+//   - sessions of partial saves are finalized, see partial.Finalize;
 //   - damaged and lost files of a checkpoint that was saved with Options.Parity are
 //     computed from the others, held against its manifest, and put in their place
 //     together: what is whole is linked into a new directory, and the two are exchanged.
@@ -99,7 +99,7 @@ type RepairReport struct {
 // One that saves in a directory of steps and holds its lock is errs.Busy, and so is a
 // checkpoint that another process replaces meanwhile.
 func Repair(ctx context.Context, dir string, o *RepairOptions) (*RepairReport, error) {
-	const op = "checkpoint.Repair"
+	const op = "integrity.Repair"
 	if o == nil {
 		o = &RepairOptions{}
 	}
@@ -183,7 +183,7 @@ func (r *repairer) run(ctx context.Context) error {
 			return err
 		}
 		return r.finished(ctx)
-	case isUnreadable(err):
+	case layout.IsUnreadable(err):
 		return r.unreadable(ctx, r.root, false, err)
 	case kind == errs.Invalid:
 		return r.directory(ctx)
@@ -272,7 +272,7 @@ func (r *repairer) element(ctx context.Context, name string, step bool) error {
 	switch kind := errs.KindOf(err); {
 	case err == nil, kind == errs.Corrupt:
 		return r.checkpoint(ctx, name, true)
-	case isUnreadable(err):
+	case layout.IsUnreadable(err):
 		return r.unreadable(ctx, name, true, err)
 	case kind != errs.Invalid && kind != errs.Unsupported:
 		return err
@@ -372,7 +372,7 @@ func (r *repairer) look(ctx context.Context, name string, oneOfMany bool) (repla
 		}
 	}
 	switch {
-	case damage != nil && oneOfMany && !isUnreadable(damage):
+	case damage != nil && oneOfMany && !layout.IsUnreadable(damage):
 		return nil, r.setAside(ctx, name, old, damage)
 	case damage != nil:
 		r.problem(damage)
@@ -441,11 +441,7 @@ func (r *repairer) damage(ctx context.Context, name string) (error, error) {
 		}
 		return nil, err
 	}
-	found, err := damages(ctx, name, &VerifyOptions{Store: r.st, Progress: r.progress(name)})
-	if len(found) > 0 {
-		return found[0], err
-	}
-	return nil, err
+	return firstDamage(ctx, name, &VerifyOptions{Store: r.st, Progress: r.progress(name)})
 }
 
 // progress is what Verify tells of a checkpoint.
@@ -484,13 +480,15 @@ func (r *repairer) session(ctx context.Context, name string) error {
 	}
 	switch errs.KindOf(err) {
 	case errs.Corrupt, errs.Mismatch, errs.Unsupported, errs.Exists:
-		r.problem(errs.Wrap("checkpoint.Finalize", r.below(name), err))
+		r.problem(errs.Wrap("partial.Finalize", r.below(name), err))
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return r.act(RepairAction{Kind: RepairFinalize, Path: r.below(name), To: path.Base(final)}, func() error { return finalize(ctx, r.st, final, nil, 0) })
+	return r.act(RepairAction{Kind: RepairFinalize, Path: r.below(name), To: path.Base(final)}, func() error {
+		return parts.Finalize(ctx, r.st, final, nil, 0, check)
+	})
 }
 
 // leftovers removes what interrupted saves left directly below dir.

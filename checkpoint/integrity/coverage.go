@@ -1,4 +1,4 @@
-package checkpoint
+package integrity
 
 import (
 	"path"
@@ -161,7 +161,7 @@ func (v *verifier) lostTree(it layout.Item, files []store.Info) error {
 	if !lost {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: path.Join(it.Name, orbax.TreeFile), Got: "the file is missing",
+	return &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: path.Join(it.Name, orbax.TreeFile), Got: "the file is missing",
 		Remedy: "without it nobody knows the leaves of " + strconv.Quote(it.Name)}
 }
 
@@ -169,7 +169,7 @@ func (v *verifier) lostTree(it layout.Item, files []store.Info) error {
 func lostRoot(files []store.Info) error {
 	for _, f := range files {
 		if f.Name == ocdbt.ManifestName || path.Dir(f.Name) == orbax.ArraysDir {
-			return &errs.Error{Kind: errs.Corrupt, Op: "checkpoint.Verify", Subject: orbax.TreeFile, Got: "the file is missing", Remedy: "without it nobody knows the leaves"}
+			return &errs.Error{Kind: errs.Corrupt, Op: "integrity.Verify", Subject: orbax.TreeFile, Got: "the file is missing", Remedy: "without it nobody knows the leaves"}
 		}
 	}
 	return nil

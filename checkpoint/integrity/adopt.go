@@ -1,12 +1,13 @@
-package checkpoint
+package integrity
 
 import (
 	"context"
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/locate"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/crc"
@@ -36,7 +37,7 @@ const adoptPiece = 4 << 20
 // for leaves that this build cannot read and for layouts other than Orbax's; Mismatch
 // for databases that were never merged.
 func Adopt(ctx context.Context, path string, o *AdoptOptions) (*Report, error) {
-	const op = "checkpoint.Adopt"
+	const op = "integrity.Adopt"
 	if o == nil {
 		o = &AdoptOptions{}
 	}
@@ -51,7 +52,7 @@ func Adopt(ctx context.Context, path string, o *AdoptOptions) (*Report, error) {
 	case len(r.Orbax) > 0:
 		return r, errs.Wrap(op, path, r.Orbax[0])
 	}
-	st, name, err := locate.Checkpoint(path, o.Store)
+	open, st, name, err := plan.Open(ctx, path, options.Options{}, o.Store)
 	if err != nil {
 		return r, errs.Wrap(op, path, err)
 	}
@@ -64,7 +65,7 @@ func Adopt(ctx context.Context, path string, o *AdoptOptions) (*Report, error) {
 	}
 	defer old.Close() //nolint:errcheck // nothing was written
 	var m manifest.Manifest
-	err = (&LoadOptions{Store: o.Store}).read(ctx, path, func(c *layout.Checkpoint) error {
+	err = open.Read(ctx, st, name, func(c *layout.Checkpoint) error {
 		if !strings.HasPrefix(c.Layout, "orbax") {
 			return &errs.Error{Kind: errs.Unsupported, Want: "a layout of Orbax", Got: c.Layout, Remedy: "bivouac convert writes a copy with a manifest"}
 		}
