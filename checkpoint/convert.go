@@ -187,7 +187,7 @@ func (c *conversion) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	single := c.options.Layout == writer.Safetensors
+	single := c.options.Layout == options.SafetensorsLayout
 	for _, it := range items {
 		out := writer.Item{Name: it.Name, Handler: it.Handler}
 		if it.Name == "" || single {

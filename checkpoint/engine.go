@@ -73,8 +73,8 @@ func (engine) Save(ctx context.Context, v any) (handler.Commit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if io.Layout == writer.Safetensors { // which has no place for items
-		io.Layout = writer.OCDBTZarr3
+	if io.Layout == options.SafetensorsLayout { // which has no place for items
+		io.Layout = options.OCDBTZarr3
 	}
 	it, err := writer.Handlers{Leaves: o.PyTree.LeafHandlers}.CollectTree(ctx, orbax.StateItem, v)
 	if err != nil {

@@ -347,12 +347,12 @@ func signedSpecimens(t *testing.T, private ed25519.PrivateKey, seed ...int) []sp
 	v := values(n)
 	tensors := map[string]any{"left": v["left"], "right": v["right"], "a": v["a"], "b": v["b"]}
 	var out []specimen
-	for l := writer.OCDBTZarr3; l <= writer.Safetensors; l++ {
+	for _, l := range allLayouts {
 		items := map[string]any{"state": v, "data": position(n)}
-		if l == writer.Safetensors {
+		if l == options.SafetensorsLayout {
 			items = map[string]any{"state": tensors}
 		}
-		out = append(out, preserveAs(t, allLayouts[l].String(), writer.Options{Layout: l, Signing: private}, byte(n), items))
+		out = append(out, preserveAs(t, l.String(), writer.Options{Layout: l, Signing: private}, byte(n), items))
 	}
 	return out
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/safetensors"
 	"github.com/bivouac-ml/bivouac/store"
@@ -142,13 +143,13 @@ var hostiles = map[string]struct {
 	o     writer.Options
 	cases []hostile
 }{
-	"ocdbt-zarr3": {writer.Options{Layout: writer.OCDBTZarr3}, append([]hostile{
+	"ocdbt-zarr3": {writer.Options{Layout: options.OCDBTZarr3}, append([]hostile{
 		{"no database", "state/manifest.ocdbt", gone, []string{"manifest.ocdbt"}},
 		{"an empty database", "state/manifest.ocdbt", empty, []string{"manifest.ocdbt"}},
 		{"an absurd length", "state/manifest.ocdbt", func(b []byte) []byte { return append(bytes.Repeat([]byte{255}, 12), b[12:]...) }, []string{"manifest.ocdbt"}},
 	}, documents...)},
-	"ocdbt-zarr2": {writer.Options{Layout: writer.OCDBTZarr2}, documents},
-	"zarr3": {writer.Options{Layout: writer.PlainZarr3}, append([]hostile{
+	"ocdbt-zarr2": {writer.Options{Layout: options.OCDBTZarr2}, documents},
+	"zarr3": {writer.Options{Layout: options.PlainZarr3}, append([]hostile{
 		{"an absurd shape", "state/left/zarr.json", replace(`"shape":[300]`, `"shape":[`+absurd+`]`), []string{"left"}},
 		{"a product that overflows", "state/left/zarr.json", replace(`"shape":[300]`, `"shape":[`+absurd+`,8]`), []string{"left"}},
 		{largeShape, "state/left/zarr.json", replace(`[300]`, `[1099511627776]`), []string{"left"}},
@@ -171,7 +172,7 @@ var hostiles = map[string]struct {
 			return b
 		}, []string{"left"}},
 	}, documents...)},
-	"zarr2": {writer.Options{Layout: writer.PlainZarr2, Compression: writer.Zstd}, append([]hostile{
+	"zarr2": {writer.Options{Layout: options.PlainZarr2, Compression: options.Zstd}, append([]hostile{
 		{"a decompression bomb", "state/left/0", bomb, []string{"left"}},
 		{"an absurd shape", "state/left/.zarray", replace(`"shape":[300]`, `"shape":[`+absurd+`]`), []string{"left"}},
 		{"an absurd chunk", "state/left/.zarray", replace(`"chunks":[300]`, `"chunks":[`+absurd+`]`), []string{"left"}},
@@ -182,7 +183,7 @@ var hostiles = map[string]struct {
 		{"an empty chunk", "state/left/0", empty, []string{"left"}},
 		{"a member twice", "state/left/.zarray", replace(`"order":"C"`, `"order":"C","order":"F"`), []string{"left", "order"}},
 	}, documents...)},
-	"safetensors": {writer.Options{Layout: writer.Safetensors}, []hostile{
+	"safetensors": {writer.Options{Layout: options.SafetensorsLayout}, []hostile{
 		{"an absurd header", "model.safetensors", func(b []byte) []byte { return append(bytes.Repeat([]byte{0x7f}, 8), b[8:]...) }, []string{"model.safetensors"}},
 		{"offsets past the end", "model.safetensors", header(func(h []byte) []byte {
 			return bytes.Replace(h, []byte(`"data_offsets":[0,`), []byte(`"data_offsets":[9000000,`), 1)
@@ -246,7 +247,7 @@ func (h hostile) try(t *testing.T, files content) {
 // A chunk that is missing is an error unless the metadata says that chunks of
 // nothing but the fill value are not stored.
 func TestMissingChunks(t *testing.T) {
-	files := madeUp(t, writer.Options{Layout: writer.PlainZarr3}).with("state/left/c/0", nil)
+	files := madeUp(t, writer.Options{Layout: options.PlainZarr3}).with("state/left/c/0", nil)
 	if err := load(files); errs.KindOf(err) != errs.Corrupt {
 		t.Errorf("stored whatever it holds: %v", err)
 	}

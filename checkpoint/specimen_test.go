@@ -19,6 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/integrity"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
@@ -234,14 +235,14 @@ func layouts(t testing.TB, seed byte, n int) []specimen {
 		o     writer.Options
 		items map[string]any
 	}{
-		{"ocdbt-zarr2", writer.Options{Layout: writer.OCDBTZarr2}, map[string]any{"state": v}},
-		{"zarr3", writer.Options{Layout: writer.PlainZarr3}, map[string]any{"state": v, "data": position(n)}},
-		{"zarr2", writer.Options{Layout: writer.PlainZarr2, Style: writer.Step}, map[string]any{"state": v}},
-		{"safetensors", writer.Options{Layout: writer.Safetensors}, map[string]any{"state": tensors}},
-		{"ocdbt-zarr3, zstd", writer.Options{Compression: writer.Zstd}, map[string]any{"state": tensors}},
-		{"zarr2, byte-split", writer.Options{Layout: writer.PlainZarr2, Compression: writer.ByteSplit}, map[string]any{"state": tensors}},
-		{"zarr3 in shards, zstd", writer.Options{Layout: writer.PlainZarr3, Compression: writer.Zstd, ChunkBytes: 400}, map[string]any{"state": tensors}},
-		{"safetensors in parts", writer.Options{Layout: writer.Safetensors, MaxFileBytes: 1300}, map[string]any{"state": tensors}},
+		{"ocdbt-zarr2", writer.Options{Layout: options.OCDBTZarr2}, map[string]any{"state": v}},
+		{"zarr3", writer.Options{Layout: options.PlainZarr3}, map[string]any{"state": v, "data": position(n)}},
+		{"zarr2", writer.Options{Layout: options.PlainZarr2, Style: writer.Step}, map[string]any{"state": v}},
+		{"safetensors", writer.Options{Layout: options.SafetensorsLayout}, map[string]any{"state": tensors}},
+		{"ocdbt-zarr3, zstd", writer.Options{Compression: options.Zstd}, map[string]any{"state": tensors}},
+		{"zarr2, byte-split", writer.Options{Layout: options.PlainZarr2, Compression: options.ByteSplit}, map[string]any{"state": tensors}},
+		{"zarr3 in shards, zstd", writer.Options{Layout: options.PlainZarr3, Compression: options.Zstd, ChunkBytes: 400}, map[string]any{"state": tensors}},
+		{"safetensors in parts", writer.Options{Layout: options.SafetensorsLayout, MaxFileBytes: 1300}, map[string]any{"state": tensors}},
 	} {
 		s := preserveAs(t, l.name, l.o, seed, l.items)
 		s.coarse = 13

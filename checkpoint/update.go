@@ -8,9 +8,9 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parts"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/plan"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/saving"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -106,8 +106,8 @@ func sameLayout(a *parts.Assembly, items []writer.Item, o *writer.Options) error
 		if it.Tree == nil {
 			continue
 		}
-		if o.Layout != writer.OCDBTZarr3 && o.Layout != want {
-			return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: plan.Layout(want).String() + ", as the checkpoint has it", Got: plan.Layout(o.Layout).String()}
+		if o.Layout != options.OCDBTZarr3 && o.Layout != want {
+			return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: want.String() + ", as the checkpoint has it", Got: o.Layout.String()}
 		}
 		o.Layout = want
 	}

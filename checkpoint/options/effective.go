@@ -8,7 +8,7 @@ import (
 // Padding returns whether arrays may be padded and truncated on load.
 func (o Options) Padding() (pad, truncate bool) {
 	both := o.Array.Loading.EnablePaddingAndTruncation
-	pick := func(t Toggle) bool { return t == On || t == Inherit && both == On }
+	pick := func(t Toggle) bool { return t.Or(both == On) }
 	return pick(o.Bivouac.Pad), pick(o.Bivouac.Truncate)
 }
 

@@ -33,7 +33,26 @@ const (
 	OCDBTZarr3
 )
 
-var layoutNames = []string{"", "ocdbt-zarr2", "zarr3", "zarr2", "safetensors", "ocdbt-zarr3"}
+// layouts has the name of each layout and its spelling in three options of Orbax.
+var layouts = [...]struct {
+	name         string
+	family       CheckpointLayout
+	ocdbt, zarr3 Toggle
+}{
+	DefaultLayout:     {},
+	OCDBTZarr3:        {"ocdbt-zarr3", Orbax, On, On},
+	OCDBTZarr2:        {"ocdbt-zarr2", Orbax, On, Off},
+	PlainZarr3:        {"zarr3", Orbax, Off, On},
+	PlainZarr2:        {"zarr2", Orbax, Off, Off},
+	SafetensorsLayout: {"safetensors", SafetensorsFile, Inherit, Inherit},
+}
+
+var layoutNames = func() (names []string) {
+	for _, l := range layouts {
+		names = append(names, l.name)
+	}
+	return names
+}()
 
 // Known returns l, and OCDBTZarr3 for DefaultLayout.
 func (l Layout) Known() Layout {
@@ -65,28 +84,24 @@ func (l *Layout) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// layoutOf returns the layout that these toggles spell.
+// layoutOf returns the layout of Orbax that these toggles spell.
 func layoutOf(ocdbt, zarr3 bool) Layout {
-	switch {
-	case ocdbt && zarr3:
-		return OCDBTZarr3
-	case ocdbt:
-		return OCDBTZarr2
-	case zarr3:
-		return PlainZarr3
+	for l, s := range layouts {
+		if s.family == Orbax && s.ocdbt.IsOn() == ocdbt && s.zarr3.IsOn() == zarr3 {
+			return Layout(l)
+		}
 	}
-	return PlainZarr2
+	return DefaultLayout
 }
 
-// spelling returns l in Orbax's three options.
-func (l Layout) spelling() (family CheckpointLayout, ocdbt, zarr3 Toggle) {
-	switch l {
-	case DefaultLayout:
-		return 0, Inherit, Inherit
-	case SafetensorsLayout:
-		return SafetensorsFile, Inherit, Inherit
+// Spelling returns l in Orbax's three options: the family, and whether arrays lie in an
+// OCDBT database and are of zarr v3. DefaultLayout leaves all three open.
+func (l Layout) Spelling() (family CheckpointLayout, ocdbt, zarr3 Toggle) {
+	if int(l) >= len(layouts) { // of no layout, which Validate refuses
+		return Orbax, Off, Off
 	}
-	return Orbax, ToggleOf(l == OCDBTZarr3 || l == OCDBTZarr2), ToggleOf(l == OCDBTZarr3 || l == PlainZarr3)
+	s := layouts[l]
+	return s.family, s.ocdbt, s.zarr3
 }
 
 // Compression is how arrays of more than 1024 bytes are compressed. Weights in
@@ -173,7 +188,7 @@ func (o Options) StoredCompression() (Compression, error) {
 func (o Options) canonical() Options {
 	s := &o.Array.Saving
 	if o.Bivouac.Layout != DefaultLayout && o.agreeLayout() == nil {
-		o.CheckpointLayout, s.UseOCDBT, s.UseZarr3 = o.Bivouac.Layout.spelling()
+		o.CheckpointLayout, s.UseOCDBT, s.UseZarr3 = o.Bivouac.Layout.Spelling()
 		o.Bivouac.Layout = DefaultLayout
 	}
 	switch c := o.Bivouac.Compression; {
@@ -192,7 +207,7 @@ func (o Options) agreeLayout() error {
 	if l == DefaultLayout {
 		return nil
 	}
-	family, ocdbt, zarr3 := l.spelling()
+	family, ocdbt, zarr3 := l.Spelling()
 	switch {
 	case o.CheckpointLayout != 0 && o.CheckpointLayout != Auto && o.CheckpointLayout != family:
 		return contradiction("checkpoint_layout", o.CheckpointLayout.String(), "bivouac.layout", l.String())

@@ -6,36 +6,25 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/toggle"
 )
 
 // Unlimited is the value of a Limit, FileSize or time-out that bounds nothing.
 const Unlimited = -1
 
-// Toggle is a bool that can be left open. In text it is true or false.
-type Toggle uint8
+// Toggle is a bool that can be left open: Inherit is what the next scope says. In text it
+// is true or false. IsOn reports whether it is On.
+type Toggle = toggle.Toggle
 
 // The toggles.
 const (
-	Inherit Toggle = iota // what the next scope says
-	On
-	Off
+	Inherit = toggle.Default // what the next scope says
+	On      = toggle.On
+	Off     = toggle.Off
 )
 
-// String returns "inherit", "true" or "false".
-func (t Toggle) String() string {
-	return nameOf([]string{"inherit", "true", "false"}, int(t), "toggle")
-}
-
-// IsOn reports whether t is On.
-func (t Toggle) IsOn() bool { return t == On }
-
 // ToggleOf returns On for true and Off for false.
-func ToggleOf(on bool) Toggle {
-	if on {
-		return On
-	}
-	return Off
-}
+func ToggleOf(on bool) Toggle { return toggle.Of(on) }
 
 // Limit is a number of bytes; 0 inherits, Unlimited is no bound.
 type Limit int64

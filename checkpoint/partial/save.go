@@ -194,7 +194,7 @@ func (o *SaveOptions) validate() error {
 	}
 	if l, err := o.Options.StoredLayout(); err != nil {
 		return err
-	} else if l != options.OCDBTZarr3 && l != options.OCDBTZarr2 {
+	} else if !writer.InDatabase(l) {
 		return bad("Bivouac.Layout", l.String()+", of which there are no parts; finalize, then bivouac convert")
 	}
 	return nil

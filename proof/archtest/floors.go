@@ -13,6 +13,7 @@ func Module() Rules {
 				{Packages: "internal/loan", Beside: []string{"errs"}},
 				{Packages: "internal/thrown"},
 				{Packages: "internal/flow", Beside: []string{"errs", "internal/loan"}},
+				{Packages: "internal/toggle"},
 				{Packages: "errs"}, // pure, and below everything that can fail
 			}},
 			{
@@ -50,7 +51,7 @@ func Module() Rules {
 				{Packages: "dynamic/internal/fields", Beside: []string{"op"}},
 				{Packages: "pipeline/graph", Beside: []string{"op", "reader"}},
 				{Packages: "pipeline/exec", Beside: []string{"op", "op/...", "reader", "pipeline/graph", "internal/flow"}, Modules: []string{"golang.org/x/sys"}},
-				{Packages: "checkpoint/internal/...", Beside: []string{"checkpoint/internal/...", "checkpoint/handler"}},
+				{Packages: "checkpoint/internal/...", Beside: []string{"checkpoint/internal/...", "checkpoint/handler", "checkpoint/options"}},
 				{Packages: "checkpoint/handler", Beside: []string{"checkpoint/internal/orbax", "checkpoint/internal/provided"}},
 				{Packages: "checkpoint/handler/protohandler", Beside: []string{"checkpoint/internal/provided"}, Modules: []string{"google.golang.org/protobuf"}},
 				{Packages: "checkpoint/options", Beside: []string{"checkpoint/handler"}, Modules: []string{"go.yaml.in/yaml/v3"}},
@@ -60,7 +61,7 @@ func Module() Rules {
 				{Packages: "checkpoint/internal/manifest", Beside: []string{"checkpoint/internal/..."}, Modules: []string{"github.com/zeebo/xxh3"}},
 				{Packages: "checkpoint/internal/parity", Beside: []string{"checkpoint/internal/manifest"}, Modules: []string{"github.com/klauspost/reedsolomon"}},
 				{Packages: "checkpoint/internal/scrub", Beside: []string{"checkpoint/internal/manifest"}},
-				{Packages: "checkpoint/internal/writer", Beside: []string{"checkpoint/internal/...", "checkpoint/handler"}, Modules: []string{"github.com/zeebo/xxh3"}},
+				{Packages: "checkpoint/internal/writer", Beside: []string{"checkpoint/internal/...", "checkpoint/handler", "checkpoint/options"}, Modules: []string{"github.com/zeebo/xxh3"}},
 			}},
 			{Name: "engines", Rows: []Row{
 				{Packages: "checkpoint"},

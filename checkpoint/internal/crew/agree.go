@@ -95,7 +95,7 @@ func (g Group) settle(items []writer.Item, rolls map[int]roll) ([]writer.Item, e
 
 // storable refuses layouts in which what several processes write is not one.
 func storable(o *writer.Options) error {
-	if o.Layout == writer.OCDBTZarr3 || o.Layout == writer.OCDBTZarr2 {
+	if writer.InDatabase(o.Layout) {
 		return nil
 	}
 	return &errs.Error{Kind: errs.Unsupported, Subject: "Bivouac.Layout", Got: "a layout without a database, into which several processes cannot write",

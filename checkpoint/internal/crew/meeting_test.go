@@ -11,6 +11,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
@@ -140,7 +141,7 @@ func TestNoAgreement(t *testing.T) {
 		want errs.Kind
 	}{
 		"nothing said": {false, writer.Options{}, errs.NotFound},
-		"no database":  {true, writer.Options{Layout: writer.PlainZarr3}, errs.Unsupported},
+		"no database":  {true, writer.Options{Layout: options.PlainZarr3}, errs.Unsupported},
 	} {
 		m := meet(t, one(0), vfstest.NewMem())
 		if c.said {

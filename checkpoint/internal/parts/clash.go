@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
-	"github.com/bivouac-ml/bivouac/checkpoint/internal/writer"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 	"github.com/bivouac-ml/bivouac/internal/fold"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -25,7 +25,7 @@ func (a *Assembly) Tree(item string) (t orbax.Tree, ok bool, err error) {
 }
 
 // Layout returns how the trees are stored; known is false where there are none.
-func (a *Assembly) Layout() (l writer.Layout, known bool) {
+func (a *Assembly) Layout() (l options.Layout, known bool) {
 	for name, doc := range a.docs {
 		item, below, _ := strings.Cut(name, "/")
 		if below != orbax.TreeFile || a.own[item] {
@@ -38,13 +38,13 @@ func (a *Assembly) Layout() (l writer.Layout, known bool) {
 		_, database := a.links[path.Join(item, ocdbt.ManifestName)]
 		switch {
 		case database && t.UseZarr3:
-			return writer.OCDBTZarr3, true
+			return options.OCDBTZarr3, true
 		case database:
-			return writer.OCDBTZarr2, true
+			return options.OCDBTZarr2, true
 		case t.UseZarr3:
-			return writer.PlainZarr3, true
+			return options.PlainZarr3, true
 		}
-		return writer.PlainZarr2, true
+		return options.PlainZarr2, true
 	}
 	return 0, false
 }

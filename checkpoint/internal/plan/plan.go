@@ -4,7 +4,6 @@ package plan
 
 import (
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
@@ -31,12 +30,12 @@ func Save(o options.Options) (writer.Options, error) {
 	if err != nil {
 		return writer.Options{}, err
 	}
-	all, err := storage(o.Array.Saving.Storage, writerCompressions[c])
+	all, err := storage(o.Array.Saving.Storage, c)
 	if err != nil {
 		return writer.Options{}, err
 	}
 	return writer.Options{
-		Layout: writerLayouts[l], DType: all.DType, Compression: all.Compression, ShardAxes: all.ShardAxes, ChunkBytes: all.ChunkBytes,
+		Layout: l, DType: all.DType, Compression: all.Compression, ShardAxes: all.ShardAxes, ChunkBytes: all.ChunkBytes,
 		MaxFileBytes: int64(o.Array.Saving.OCDBTTargetDataFileSize), Leaf: leaf(o),
 		WriteBytes: o.Memory.WriteConcurrentBytes.Bytes(), Copied: copied(o), Status: status(o),
 		Annotations: o.Annotations, MetadataKey: o.ZarrMetadataKey,
@@ -77,22 +76,6 @@ func Load(o options.Options) layout.Options {
 	return out
 }
 
-// writerLayouts are the layouts as package writer numbers them.
-var writerLayouts = [...]writer.Layout{
-	options.OCDBTZarr3: writer.OCDBTZarr3, options.OCDBTZarr2: writer.OCDBTZarr2,
-	options.PlainZarr3: writer.PlainZarr3, options.PlainZarr2: writer.PlainZarr2, options.SafetensorsLayout: writer.Safetensors,
-}
-
-// Layout returns a layout of package writer.
-func Layout(l writer.Layout) options.Layout {
-	return options.Layout(slices.Index(writerLayouts[1:], l) + 1)
-}
-
-// writerCompressions are the compressions as package writer numbers them.
-var writerCompressions = [...]writer.Compression{
-	options.Uncompressed: writer.Uncompressed, options.Zstd: writer.Zstd, options.ByteSplit: writer.ByteSplit,
-}
-
 // leaf decides about single arrays; nil where all are stored alike.
 func leaf(o options.Options) func(tree.Path, tensor.Spec, writer.Storage) (writer.Storage, error) {
 	if o.Array.Saving.ScopedStorage == nil && len(o.LeafStorage) == 0 {
@@ -103,12 +86,12 @@ func leaf(o options.Options) func(tree.Path, tensor.Spec, writer.Storage) (write
 		if c == options.DefaultCompression {
 			return storage(s, all.Compression)
 		}
-		return storage(s, writerCompressions[c])
+		return storage(s, c)
 	}
 }
 
 // storage returns storage options as package writer takes them.
-func storage(s options.Storage, c writer.Compression) (writer.Storage, error) {
+func storage(s options.Storage, c options.Compression) (writer.Storage, error) {
 	if s.ChunkByteSize > math.MaxInt32 {
 		return writer.Storage{}, &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "2 GiB at most", Got: strconv.FormatInt(s.ChunkByteSize, 10)}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/internal/vfs/vfstest"
 	"github.com/bivouac-ml/bivouac/store"
@@ -72,10 +73,10 @@ func write(t *testing.T, root *tree.Node, how Mode, o Options) map[string][]byte
 	}
 	o.Now = func() time.Time { return time.Unix(5, 0) }
 	o.Random = rand.NewChaCha8([32]byte{})
-	if o.Layout == Safetensors {
+	if o.Layout == options.SafetensorsLayout {
 		o.Memory = Heap{}
 	}
-	st := local.New(vfstest.NewMem(), "/", options)
+	st := local.New(vfstest.NewMem(), "/", direct)
 	if o.Dedup != nil {
 		o.Dedup = &Dedup{Store: st}
 	}
@@ -115,7 +116,7 @@ func write(t *testing.T, root *tree.Node, how Mode, o Options) map[string][]byte
 // were written.
 func TestSameBytesEitherWay(t *testing.T) {
 	for name, o := range map[string]Options{
-		"default": {}, "dedup": {Dedup: &Dedup{}}, "zarr2": {Layout: OCDBTZarr2}, "plain zarr3": {Layout: PlainZarr3}, "safetensors": {Layout: Safetensors},
+		"default": {}, "dedup": {Dedup: &Dedup{}}, "zarr2": {Layout: options.OCDBTZarr2}, "plain zarr3": {Layout: options.PlainZarr3}, "safetensors": {Layout: options.SafetensorsLayout},
 	} {
 		want := write(t, runs(t, 0), Copy, o)
 		for _, c := range []struct {
@@ -148,7 +149,7 @@ func TestBelievedChecksums(t *testing.T) {
 	root := runs(t, 0)
 	for _, how := range []Mode{InPlace, Copy} {
 		for _, wrong := range []bool{false, true} {
-			st := local.New(vfstest.NewMem(), "/", options)
+			st := local.New(vfstest.NewMem(), "/", direct)
 			save := func(name string, bases ...string) Stats {
 				items, err := testItems(map[string]any{"state": root})
 				if err != nil {

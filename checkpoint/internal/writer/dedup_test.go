@@ -16,6 +16,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/layout"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
 	"github.com/bivouac-ml/bivouac/internal/vfs"
@@ -45,7 +46,7 @@ func newSeries(fsys vfs.FS, root string) *series {
 	return &series{fsys: fsys, root: root, state: map[string]tensor.Tensor{}, kept: map[string]map[string]tensor.Tensor{}, how: Copy}
 }
 
-func (s *series) store() store.Store { return local.New(s.fsys, s.root, options) }
+func (s *series) store() store.Store { return local.New(s.fsys, s.root, direct) }
 
 // save saves the state as the next checkpoint.
 func (s *series) save(ctx context.Context) (Stats, error) {
@@ -143,8 +144,8 @@ func fill(n int, seed byte) tensor.Tensor {
 
 // formats are the layouts and compressions.
 var formats = []Options{
-	{}, {}, {Layout: OCDBTZarr2}, {Layout: PlainZarr3}, {Layout: PlainZarr2}, {Layout: Safetensors},
-	{Compression: Zstd}, {Layout: OCDBTZarr2, Compression: ByteSplit}, {Layout: PlainZarr3, Compression: ByteSplit},
+	{}, {}, {Layout: options.OCDBTZarr2}, {Layout: options.PlainZarr3}, {Layout: options.PlainZarr2}, {Layout: options.SafetensorsLayout},
+	{Compression: options.Zstd}, {Layout: options.OCDBTZarr2, Compression: options.ByteSplit}, {Layout: options.PlainZarr3, Compression: options.ByteSplit},
 }
 
 // Whatever changes between saves, whichever checkpoints are removed, and
@@ -161,7 +162,7 @@ func TestDedupLaw(t *testing.T) {
 		s.state["f"] = fill(rapid.SampledFrom([]int{40, 1500, 1500, 5 << 20}).Draw(t, "size"), 9)
 		s.every = rapid.IntRange(0, 3).Draw(t, "every")
 		s.form = rapid.SampledFrom(formats).Draw(t, "format")
-		if l := s.form.Layout; l.ocdbt() || l == Safetensors {
+		if l := s.form.Layout; InDatabase(l) || l == options.SafetensorsLayout {
 			s.form.MaxFileBytes = rapid.SampledFrom([]int64{0, 2500, 20_000, 100_000}).Draw(t, "most")
 		}
 		s.budget = rapid.SampledFrom([]int{0, 60 << 20, 14 << 20}).Draw(t, "budget") // of all saves: shards are as large as it lets them be
@@ -217,7 +218,7 @@ func (s *series) rewritten(before map[string]tensor.Tensor) (limit int64, ok boo
 			limit += max(s.form.MaxFileBytes, int64(len(x.Data))) + alignment
 		}
 	}
-	return limit, before != nil && (s.form.MaxFileBytes > 0 || !s.form.Layout.ocdbt() && s.form.Layout != Safetensors)
+	return limit, before != nil && (s.form.MaxFileBytes > 0 || !InDatabase(s.form.Layout) && s.form.Layout != options.SafetensorsLayout)
 }
 
 // unchanged reports whether the state is that of the newest checkpoint.

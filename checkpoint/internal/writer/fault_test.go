@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/arena"
@@ -33,7 +34,7 @@ func several() map[string]any {
 	return map[string]any{"state": root}
 }
 
-var options = &local.Options{DirectFrom: 1}
+var direct = &local.Options{DirectFrom: 1}
 
 // saveSeveral saves in four files by direct writes, without a snapshot.
 func saveSeveral(fsys vfs.FS, ack func(string)) error {
@@ -47,7 +48,7 @@ func saveSeveral(fsys vfs.FS, ack func(string)) error {
 	if err != nil {
 		return err
 	}
-	txn, err := local.New(fsys, "/", options).Begin(ctx, "c", store.TxnOptions{})
+	txn, err := local.New(fsys, "/", direct).Begin(ctx, "c", store.TxnOptions{})
 	if err == nil {
 		_, err = w.Write(ctx, txn)
 	}
@@ -68,7 +69,7 @@ func saveSeveral(fsys vfs.FS, ack func(string)) error {
 // with its manifest if it is there.
 func whole(fsys vfs.FS, acked []string) error {
 	ctx := context.Background()
-	st := local.New(fsys, "/", options)
+	st := local.New(fsys, "/", direct)
 	if _, err := st.Stat(ctx, "c"); errors.Is(err, errs.NotFound) {
 		if len(acked) > 0 {
 			return errors.New("lost")
@@ -236,7 +237,7 @@ func TestFirstLeafFails(t *testing.T) {
 		}
 		items := []Item{{Name: "state", Tree: tree.NewDict().Set("a", lazy("a")).Set("b", lazy("b"))}}
 		w, err := snapshot(items, HandOver, Options{
-			Compression: Zstd, Copied: func(p tree.Path) bool { return p.String() == "a" }, Now: func() time.Time { return time.Unix(9, 0) },
+			Compression: options.Zstd, Copied: func(p tree.Path) bool { return p.String() == "a" }, Now: func() time.Time { return time.Unix(9, 0) },
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -110,7 +111,7 @@ func (f *form) listChunks(grid []int) {
 // forms makes forms and keeps those that were met: a model has many arrays and
 // few shapes.
 type forms struct {
-	layout Layout
+	layout options.Layout
 	key    string // of metadata of zarr v2; "" is that of the format
 	shards int    // their size, where sub-chunks of unknown encoded sizes share one
 	known  map[string]*form
@@ -124,7 +125,7 @@ func newForms(o *Options) *forms {
 // are not compressed.
 func (fs *forms) of(s *source, how Storage) (*form, error) {
 	if s.Shape.Len()*s.DType.Size() <= inlineBytes {
-		how.Compression = Uncompressed
+		how.Compression = options.Uncompressed
 	}
 	part := s.cells()
 	key := strconv.AppendUint(make([]byte, 0, 64), uint64(s.DType), 10)
@@ -147,21 +148,21 @@ func (fs *forms) of(s *source, how Storage) (*form, error) {
 		return nil, err
 	}
 	l.Codecs = codecs(fs.layout, how.Compression)
-	if fs.layout.zarr2() {
+	if inZarr2(fs.layout) {
 		l.Format = zarr.V2
 	}
 	switch {
 	case l.SubChunk == nil:
-	case fs.layout.zarr2() || how.Compression != Uncompressed && fs.layout.ocdbt():
+	case inZarr2(fs.layout) || how.Compression != options.Uncompressed && InDatabase(fs.layout):
 		l.Chunk, l.SubChunk = l.SubChunk, nil // what is encoded at once is stored by itself
-	case how.Compression != Uncompressed:
+	case how.Compression != options.Uncompressed:
 		l.Chunk = shard(l.Chunk, l.SubChunk, fs.shards/s.DType.Size(), part != nil)
 	}
 	f, err := newForm(s.DType, s.Shape, l)
 	if err != nil {
 		return nil, err
 	}
-	if fs.key != "" && fs.layout.zarr2() {
+	if fs.key != "" && inZarr2(fs.layout) {
 		f.metaKey = fs.key
 	}
 	fs.known[string(key)] = f

@@ -68,10 +68,10 @@ func notTree(name string, err error) error {
 // has reports whether a file, or one above or below it, is the tree's own.
 func (t *treePlan) has(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
-	if slices.Contains(treeFiles, first) || t.layout.ocdbt() && (first == dataDir || ocdbt.IsProcessDir(first)) {
+	if slices.Contains(treeFiles, first) || InDatabase(t.layout) && (first == dataDir || ocdbt.IsProcessDir(first)) {
 		return true
 	}
-	return !t.layout.ocdbt() && slices.ContainsFunc(t.arrays, func(a *array) bool {
+	return !InDatabase(t.layout) && slices.ContainsFunc(t.arrays, func(a *array) bool {
 		return a.param == "" || strings.HasPrefix(name+"/", a.param+"/") || strings.HasPrefix(a.param+"/", name+"/")
 	})
 }

@@ -30,7 +30,7 @@ func (w *Writer) join(ctx context.Context, txn store.Txn, docs []store.Blob, m *
 	}
 	draft := &Draft{Docs: docs, Manifest: m, Entries: map[string][]ocdbt.Entry{}}
 	for _, t := range w.trees {
-		if t == nil || !t.layout.ocdbt() {
+		if t == nil || !InDatabase(t.layout) {
 			continue
 		}
 		draft.Entries[t.item] = t.entries().all()

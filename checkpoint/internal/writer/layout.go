@@ -4,34 +4,22 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 )
 
-// Layout is how the arrays of an item are stored.
-type Layout uint8
+// InDatabase reports whether the arrays of a layout lie in an OCDBT database.
+func InDatabase(l options.Layout) bool {
+	_, ocdbt, _ := l.Known().Spelling()
+	return ocdbt.IsOn()
+}
 
-// The layouts.
-const (
-	OCDBTZarr3  Layout = iota // zarr v3 in a database
-	OCDBTZarr2                // zarr v2 in a database
-	PlainZarr3                // zarr v3, a directory an array
-	PlainZarr2                // zarr v2, a directory an array
-	Safetensors               // one file, no documents of Orbax
-)
-
-func (l Layout) ocdbt() bool { return l == OCDBTZarr3 || l == OCDBTZarr2 }
-func (l Layout) zarr2() bool { return l == OCDBTZarr2 || l == PlainZarr2 }
-
-// Compression is how sub-chunks are encoded.
-type Compression uint8
-
-// The compressions.
-const (
-	Uncompressed Compression = iota
-	Zstd                     // codec zstd
-	ByteSplit                // codec blosc: the bytes of elements split into planes, then zstd
-)
+// inZarr2 reports whether the arrays of a layout are of zarr v2.
+func inZarr2(l options.Layout) bool {
+	family, _, zarr3 := l.Known().Spelling()
+	return family == options.Orbax && !zarr3.IsOn()
+}
 
 // Levels of the compressors.
 const (
@@ -41,17 +29,17 @@ const (
 
 // codecs of a sub-chunk, behind its bytes. Format 2 has one at most, and no
 // checksum.
-func codecs(l Layout, c Compression) []zarr.CodecSpec {
+func codecs(l options.Layout, c options.Compression) []zarr.CodecSpec {
 	var out []zarr.CodecSpec
 	switch {
-	case c == Zstd && l.zarr2():
+	case c == options.Zstd && inZarr2(l):
 		out = append(out, zarr.CodecSpec{Name: "zstd", Config: map[string]any{"level": zstdLevel}})
-	case c == Zstd:
+	case c == options.Zstd:
 		out = append(out, zarr.Zstd(zstdLevel))
-	case c == ByteSplit:
+	case c == options.ByteSplit:
 		out = append(out, zarr.Blosc(zarr.BloscOptions{Codec: "zstd", Level: bloscLevel, Shuffle: zarr.ByteShuffle}))
 	}
-	if l.zarr2() {
+	if inZarr2(l) {
 		return out
 	}
 	return append(out, zarr.CRC32C())
@@ -59,7 +47,7 @@ func codecs(l Layout, c Compression) []zarr.CodecSpec {
 
 // validate refuses options that do not go together.
 func (o *Options) validate(items []Item) error {
-	if o.Layout > Safetensors {
+	if o.Layout > options.OCDBTZarr3 {
 		return &errs.Error{Kind: errs.Invalid, Subject: "Layout", Want: "one of the constants"}
 	}
 	all := o.storage()
@@ -69,10 +57,10 @@ func (o *Options) validate(items []Item) error {
 	switch {
 	case o.MaxFileBytes < -1:
 		return &errs.Error{Kind: errs.Invalid, Subject: "OCDBTTargetDataFileSize", Want: "bytes, or -1 for no bound"}
-	case o.MaxFileBytes > 0 && !o.Layout.ocdbt() && o.Layout != Safetensors:
+	case o.MaxFileBytes > 0 && !InDatabase(o.Layout) && o.Layout != options.SafetensorsLayout:
 		return &errs.Error{Kind: errs.Unsupported, Subject: "OCDBTTargetDataFileSize", Want: "files of single arrays, or of chunks of them", Got: "a layout without a database",
 			Remedy: "choose a layout with a database, or bound chunks"}
-	case o.Layout != Safetensors:
+	case o.Layout != options.SafetensorsLayout:
 		return nil
 	case len(items) != 1 || items[0].Tree == nil:
 		return unsupported("", "one tree of tensors")

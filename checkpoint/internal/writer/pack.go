@@ -161,7 +161,7 @@ func (p *packer) add(ctx context.Context, t *treePlan, c *chunk) error {
 	c.offset, c.size = int64(p.used), one.size
 	p.sum = crc.Combine(p.sum, sum, int64(c.size))
 	p.used += c.size
-	if !t.layout.ocdbt() {
+	if !InDatabase(t.layout) {
 		return p.flush(ctx)
 	}
 	return nil
@@ -175,7 +175,7 @@ func (p *packer) flush(ctx context.Context) error {
 	f := &file{size: int64(p.used), crc: p.sum, written: true}
 	first := p.held[0]
 	f.name = path.Join(first.array.param, first.key())
-	if p.tree.layout.ocdbt() {
+	if InDatabase(p.tree.layout) {
 		var err error
 		if f.name, err = p.name(); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/zarr"
 	"github.com/bivouac-ml/bivouac/internal/arena"
@@ -126,7 +127,7 @@ func (s *stingy) Read(p []byte) (int, error) {
 
 // A save that cannot draw a name fails, whatever the name is for.
 func TestNamesRunOut(t *testing.T) {
-	for _, compression := range []Compression{Uncompressed, Zstd} {
+	for _, compression := range []options.Compression{options.Uncompressed, options.Zstd} {
 		for n := 0; ; n += 4 {
 			err := saveDrawing(t, compression, &stingy{n})
 			if err == nil && n > 16 {
@@ -140,7 +141,7 @@ func TestNamesRunOut(t *testing.T) {
 }
 
 // saveDrawing saves an array, and draws names from random.
-func saveDrawing(t *testing.T, compression Compression, random io.Reader) error {
+func saveDrawing(t *testing.T, compression options.Compression, random io.Reader) error {
 	t.Helper()
 	items, err := testItems(map[string]any{"state": tree.NewDict().Set("x", tree.NewLeaf(tensor.New(tensor.Float32, 1<<15)))})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/tensor"
 	"github.com/bivouac-ml/bivouac/tree"
@@ -15,7 +16,7 @@ type Storage struct {
 	// DType is what the elements are cast to; Invalid leaves them as they are.
 	// Scalars and PRNG keys are never cast.
 	DType       tensor.DType
-	Compression Compression
+	Compression options.Compression
 	// ShardAxes are axes along which boxes will be read: sub-chunks are cut along
 	// these first. Those that the array lacks are passed over, as long as another
 	// array of the item has them.
@@ -73,20 +74,22 @@ func (n namedAxes) check() error {
 	return nil
 }
 
-// validate refuses what no array of a layout can be stored as.
-func (s *Storage) validate(l Layout) error {
+// validate refuses what no array of a layout can be stored as. It makes the compression a
+// known one.
+func (s *Storage) validate(l options.Layout) error {
+	s.Compression = s.Compression.Known()
 	switch {
 	case s.DType != tensor.Invalid && !s.DType.Valid():
 		return &errs.Error{Kind: errs.Invalid, Subject: "DType", Want: "a type of elements", Got: s.DType.String()}
-	case s.Compression > ByteSplit:
+	case s.Compression > options.Uncompressed:
 		return &errs.Error{Kind: errs.Invalid, Subject: "Compression", Want: "one of the constants"}
 	case slices.ContainsFunc(s.ShardAxes, func(k int) bool { return k < 0 }):
 		return &errs.Error{Kind: errs.Invalid, Subject: "ShardAxes", Want: "axes, counted from 0"}
 	case s.ChunkBytes < 0 || s.ChunkBytes > maxChunkBytes:
 		return &errs.Error{Kind: errs.Invalid, Subject: "ChunkByteSize", Want: "bytes, 0 to " + strconv.Itoa(maxChunkBytes), Got: strconv.Itoa(s.ChunkBytes)}
-	case l != Safetensors:
+	case l != options.SafetensorsLayout:
 		return nil
-	case s.Compression != Uncompressed:
+	case s.Compression != options.Uncompressed:
 		return unsupported("Compression", "uncompressed tensors")
 	case len(s.ShardAxes) > 0:
 		return unsupported("ShardAxes", "tensors that lie row by row, whatever will be read of them")

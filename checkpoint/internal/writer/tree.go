@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/format/safetensors"
 	"github.com/bivouac-ml/bivouac/store"
@@ -25,7 +26,7 @@ type treePlan struct {
 	data   string // of its data files and database
 	mark   bool   // a manifest will be there
 	joins  bool   // the database is made by Options.Join
-	layout Layout
+	layout options.Layout
 	rich   *orbax.Rich // types of containers
 	told   bool        // Options.Status is told of leaves
 	leaves []leaf
@@ -47,7 +48,7 @@ func planTree(it Item, o Options) (*treePlan, error) {
 	if o.Rich && t.rich == nil {
 		t.rich = orbax.RichOf(it.Tree)
 	}
-	if o.Layout == Safetensors {
+	if o.Layout == options.SafetensorsLayout {
 		err := t.planSafetensors(o)
 		t.markHashed(o)
 		return t, err
@@ -58,7 +59,7 @@ func planTree(it Item, o Options) (*treePlan, error) {
 	if err := t.checkPrefixes(); err != nil {
 		return nil, err
 	}
-	if !o.Layout.ocdbt() {
+	if !InDatabase(o.Layout) {
 		err := t.planPlain()
 		t.markHashed(o)
 		return t, err
@@ -97,7 +98,7 @@ func (t *treePlan) planArrays(o *Options) error {
 		if l.keyImpl == "" {
 			l.source = nil
 		}
-		if spare = nil; !t.told && t.layout.ocdbt() && a.src.read == nil && a.inNode() {
+		if spare = nil; !t.told && InDatabase(t.layout) && a.src.read == nil && a.inNode() {
 			if t.small == nil {
 				t.small = make([]smallArray, 0, len(t.leaves)-i)
 			}
@@ -136,14 +137,14 @@ func (t *treePlan) readAndEncode(ctx context.Context, uuid [16]byte, now time.Ti
 // documents encodes the small files of the item. The data files of a database
 // grow by its nodes.
 func (t *treePlan) documents(uuid [16]byte, now time.Time) ([]store.Blob, error) {
-	if t.layout == Safetensors {
+	if t.layout == options.SafetensorsLayout {
 		if t.index == nil {
 			return nil, nil
 		}
 		return []store.Blob{{Name: path.Join(t.dir, safetensors.IndexName), Data: t.index}}, nil
 	}
-	use := t.layout.ocdbt()
-	doc := orbax.Tree{UseOCDBT: &use, UseZarr3: !t.layout.zarr2(), StoreFill: true, Rich: t.rich, Entries: t.listed}
+	use := InDatabase(t.layout)
+	doc := orbax.Tree{UseOCDBT: &use, UseZarr3: !inZarr2(t.layout), StoreFill: true, Rich: t.rich, Entries: t.listed}
 	if t.mark {
 		doc.Custom = orbax.ManifestMark
 	}

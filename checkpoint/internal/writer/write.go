@@ -9,6 +9,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/internal/crc"
 	"github.com/bivouac-ml/bivouac/store"
 )
@@ -132,7 +133,7 @@ func (w *Writer) itemDocuments(ctx context.Context, i int, now time.Time) ([]sto
 			return nil, err
 		}
 	}
-	if w.opts.Style == Step && w.opts.Layout != Safetensors {
+	if w.opts.Style == Step && w.opts.Layout != options.SafetensorsLayout {
 		files = append(files, store.Blob{Name: path.Join(it.Name, orbax.CommitFile), Data: []byte(commitText)})
 	}
 	return files, nil
@@ -140,7 +141,7 @@ func (w *Writer) itemDocuments(ctx context.Context, i int, now time.Time) ([]sto
 
 // rootDocuments returns the small files at the root.
 func (w *Writer) rootDocuments(now time.Time) []store.Blob {
-	if w.opts.Layout == Safetensors {
+	if w.opts.Layout == options.SafetensorsLayout {
 		return nil
 	}
 	var small []store.Blob
@@ -167,7 +168,7 @@ func (w *Writer) annotations() []store.Blob {
 
 // markers are the files that say that a checkpoint is whole.
 func (w *Writer) markers() []store.Blob {
-	if w.opts.Layout == Safetensors {
+	if w.opts.Layout == options.SafetensorsLayout {
 		return nil
 	}
 	return []store.Blob{{Name: orbax.CommitFile, Data: []byte(commitText)}}
@@ -181,7 +182,7 @@ func (w *Writer) listWritten(m *manifest.Manifest) error {
 			continue
 		}
 		for _, a := range t.arrays {
-			if t.layout.ocdbt() && a.inNode() || a.absent() {
+			if InDatabase(t.layout) && a.inNode() || a.absent() {
 				continue
 			}
 			l := a.record(t.item)

@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/manifest"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/orbax"
 	"github.com/bivouac-ml/bivouac/checkpoint/internal/parity"
+	"github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/store"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -45,8 +46,8 @@ func (Heap) Alloc(n, _ int) ([]byte, error) { return make([]byte, n), nil }
 // Options of a save.
 type Options struct {
 	Style       Style
-	Layout      Layout
-	Compression Compression
+	Layout      options.Layout
+	Compression options.Compression
 	DType       tensor.DType // as in Storage, of every array
 	ShardAxes   []int        // likewise
 	ChunkBytes  int          // likewise
@@ -172,6 +173,7 @@ func Plan(items []Item, how Mode, o Options) (*Writer, error) {
 // settle gives the options that were left out their defaults. It returns the mode as these
 // options have it.
 func (o *Options) settle(how Mode) Mode {
+	o.Layout, o.Compression = o.Layout.Known(), o.Compression.Known()
 	if o.Memory == nil {
 		o.Memory = Heap{}
 	}
