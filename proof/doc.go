@@ -3,6 +3,7 @@
 //   - archtest: the rules of the architecture
 //   - crash, crewtest: power cuts, failing calls and several processes
 //   - dalivec, mistake, ordertest, photos, shuffletest: cases, tables and pictures for tests
+//   - declared: names and tests that documents name are there
 //   - documents: each document ever written is read for ever
 //   - growth: costs may not grow faster than their input
 //   - interop: exchange with the live systems

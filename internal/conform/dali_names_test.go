@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bivouac-ml/bivouac/proof/declared"
 )
 
 // The part of docs/compat/dali.md that says what became of every name and argument of DALI's
@@ -43,9 +45,9 @@ func TestPipelineNamesAreComplete(t *testing.T) {
 // counterpart has a reason.
 func TestPipelineNamesHoldWhatTheyClaim(t *testing.T) {
 	reasons := []string{"GPU", "not built yet", "no memory is shared", "deprecated in DALI", "no operator shifts"}
-	declared := map[string]map[string]bool{}
+	names := declared.In(module)
 	for _, r := range pipelineNameRows(t) {
-		checkCounterparts(t, declared, r)
+		checkCounterparts(t, names, r)
 		verdict, why, _ := strings.Cut(r.verdict, ": ")
 		reasoned := slices.ContainsFunc(reasons, func(p string) bool { return strings.HasPrefix(why, p) })
 		switch {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/bivouac-ml/bivouac/proof/declared"
 )
 
 const module = "../.."
@@ -76,23 +78,23 @@ func TestNamedProofsExist(t *testing.T) {
 	}
 }
 
-var identifier = regexp.MustCompile("`(?:\\*|&|\\[\\])?((?:checkpoint|options|handler|partial|training|surgery|tree|tensor|errs|store|pipeline|fn|dynamic|random|readers)\\.[A-Z]\\w*(?:\\.[A-Z]\\w*)?)")
+var identifier = regexp.MustCompile("`(?:\\*|&|\\[\\])?((?:checkpoint|options|handler|partial|training|integrity|diff|surgery|tree|tensor|errs|store|pipeline|fn|dynamic|random|readers)\\.[A-Z]\\w*(?:\\.[A-Z]\\w*)?)")
 
 // Names of packages that a document quotes are declared; members of
 // options are those of the embedded ones too.
 func TestQuotedNamesAreDeclared(t *testing.T) {
-	declared := map[string]map[string]bool{}
+	names := declared.In(module)
 	for file, text := range documents(t) {
 		text, gone := withoutOldNames(text)
 		for _, m := range identifier.FindAllStringSubmatch(gone, -1) {
-			if isDeclared(declared, m[1]) == nil {
+			if names.Check(m[1]) == nil {
 				t.Errorf("%s: %s is in the column of old names, and still declared", file, m[1])
 			}
 		}
 		for _, m := range identifier.FindAllStringSubmatch(text, -1) {
-			err := isDeclared(declared, m[1])
+			err := names.Check(m[1])
 			if member := m[1][strings.LastIndex(m[1], ".")+1:]; err != nil && strings.Count(m[1], ".") == 2 && strings.Contains(m[1], "Options.") {
-				if isDeclared(declared, "options.Options."+member) == nil || isDeclared(declared, "options.Bivouac."+member) == nil {
+				if names.Check("options.Options."+member) == nil || names.Check("options.Bivouac."+member) == nil {
 					continue
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/proof/declared"
 )
 
 var part = regexp.MustCompile(`(^|[._])(\w)`)
@@ -39,7 +40,7 @@ func TestNamesOfDynamicMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	functions := 0
-	declared := map[string]map[string]bool{}
+	inGo := declared.In(module)
 	for name := range strings.FieldsSeq(string(names)) {
 		if !listed[name] {
 			t.Errorf("%s is not in the document", name)
@@ -51,7 +52,7 @@ func TestNamesOfDynamicMode(t *testing.T) {
 			t.Error(err)
 		}
 		functions++
-		if err := isDeclared(declared, goName(name)); err != nil {
+		if err := inGo.Check(goName(name)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -28,6 +28,7 @@ func ExportedLimits() map[string]int {
 		"compat/dali/pipeproto":           20,
 		"compat/dali/stateproto":          36,
 		"compat/grain":                    59,
+		"compat/orbax":                    7,
 		"compat/streaming":                37,
 		"compat/torchdata":                126,
 		"dynamic":                         104,

@@ -1,0 +1,55 @@
+package orbax
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// A Verdict says how close the Go name is.
+type Verdict string
+
+// The verdicts.
+const (
+	Yes     Verdict = "yes"     // the same meaning and defaults
+	Differs Verdict = "differs" // the same purpose; Why says what is other
+	No      Verdict = "no"      // tied to JAX devices or to Pathways
+)
+
+// A Name is one public name of Orbax: a module, a function, a class or a member of one.
+type Name struct {
+	Orbax   string   // "v1.AsyncResponse.result"
+	Go      []string // "checkpoint.Response.Result"; empty when there is none
+	Verdict Verdict
+	Why     string   // with Differs and No
+	Held    []string // tests and examples that hold it: the name, a space, and the file below the module
+}
+
+//go:embed names.tsv
+var table string
+
+// Names returns all names, module by module.
+func Names() []Name {
+	var out []Name
+	for line := range strings.Lines(table) {
+		c := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		out = append(out, Name{Orbax: c[0], Go: list(c[1]), Verdict: Verdict(c[2]), Why: c[3], Held: list(c[4])})
+	}
+	return out
+}
+
+// Lookup returns the name as Orbax spells it, from "v1" on.
+func Lookup(orbax string) (Name, bool) {
+	for _, n := range Names() {
+		if n.Orbax == orbax {
+			return n, true
+		}
+	}
+	return Name{}, false
+}
+
+func list(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ", ")
+}
