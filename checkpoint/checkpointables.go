@@ -84,7 +84,7 @@ func (o *LoadOptions) loadItems(ctx context.Context, c *layout.Checkpoint) (map[
 			tells = nil
 		}
 		by, err := handlerOf(o.Checkpointables.Registry, it, tells)
-		if _, object := by.(handler.Stateful); !asked && (object || errs.KindOf(err) == errs.NotFound) {
+		if _, object := by.(handler.Objects); !asked && (object || errs.KindOf(err) == errs.NotFound) {
 			continue
 		}
 		var v any

@@ -25,7 +25,7 @@ var global = sync.OnceValue(func() *Registry {
 	}{
 		{Proto{}, "", inBoth("proto_checkpoint_handler.ProtoCheckpointHandler")},
 		{JSON{}, "", inBoth("json_checkpoint_handler.JsonCheckpointHandler")},
-		{Stateful{}, "", nil},
+		{Objects{}, "", nil},
 		{Metrics{}, ItemMetrics, nil},
 		{Tree{}, "", append(inBoth("pytree_checkpoint_handler.PyTreeCheckpointHandler"),
 			inBoth("standard_checkpoint_handler.StandardCheckpointHandler")...)},

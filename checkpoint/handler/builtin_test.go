@@ -209,7 +209,7 @@ func (b *box) Metadata(ctx context.Context, dir Reader) (any, error) { return di
 
 func TestObjects(t *testing.T) {
 	c := &counter{N: 3}
-	commit, err := Stateful{}.Save(t.Context(), c)
+	commit, err := Objects{}.Save(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,29 +219,29 @@ func TestObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	into := &counter{}
-	if got, err := (Stateful{}).Load(t.Context(), dir, into); got != any(into) || into.N != 3 || err != nil {
+	if got, err := (Objects{}).Load(t.Context(), dir, into); got != any(into) || into.N != 3 || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 	b := &box{}
-	got, err := Stateful{}.Load(t.Context(), saved(t, Stateful{}, &box{counter{9}}), b)
+	got, err := Objects{}.Load(t.Context(), saved(t, Objects{}, &box{counter{9}}), b)
 	if err != nil || got.(*box).N != 9 || b.N != 0 {
 		t.Errorf("%v, %v, abstract %v", got, err, b)
 	}
 	for _, v := range []any{nil, 7} {
-		if _, err := (Stateful{}).Load(t.Context(), dir, v); !errors.Is(err, errs.Invalid) {
+		if _, err := (Objects{}).Load(t.Context(), dir, v); !errors.Is(err, errs.Invalid) {
 			t.Error(err)
 		}
 	}
-	if _, err := (Stateful{}).Save(t.Context(), 7); !errors.Is(err, errs.Invalid) {
+	if _, err := (Objects{}).Save(t.Context(), 7); !errors.Is(err, errs.Invalid) {
 		t.Error(err)
 	}
-	if _, err := (Stateful{}).Load(t.Context(), &Memory{}, into); !errors.Is(err, errs.NotFound) || into.N != 3 {
+	if _, err := (Objects{}).Load(t.Context(), &Memory{}, into); !errors.Is(err, errs.NotFound) || into.N != 3 {
 		t.Error(err)
 	}
-	if m, err := MetadataOf(t.Context(), Stateful{}, dir, b); err != nil || cmp.Diff([]string{"n"}, m) != "" {
+	if m, err := MetadataOf(t.Context(), Objects{}, dir, b); err != nil || cmp.Diff([]string{"n"}, m) != "" {
 		t.Errorf("%v, %v", m, err)
 	}
-	if _, err := MetadataOf(t.Context(), Stateful{}, dir, into); !errors.Is(err, errs.Unsupported) {
+	if _, err := MetadataOf(t.Context(), Objects{}, dir, into); !errors.Is(err, errs.Unsupported) {
 		t.Error(err)
 	}
 }

@@ -88,11 +88,11 @@ func savesItself(v any) bool {
 
 // Type strings of the built-in handlers: Orbax's, so that Python resolves its own.
 const (
-	TypeTree     = orbax.HandlerTree
-	TypeJSON     = orbax.HandlerJSON
-	TypeMetrics  = orbax.HandlerMetrics
-	TypeProto    = orbax.HandlerProto
-	TypeStateful = "orbax.checkpoint.experimental.v1._src.handlers.stateful_checkpointable_handler.StatefulCheckpointableHandler"
+	TypeTree    = orbax.HandlerTree
+	TypeJSON    = orbax.HandlerJSON
+	TypeMetrics = orbax.HandlerMetrics
+	TypeProto   = orbax.HandlerProto
+	TypeObjects = "orbax.checkpoint.experimental.v1._src.handlers.stateful_checkpointable_handler.StatefulCheckpointableHandler"
 )
 
 // Names of items that handlers are bound to in Global.

@@ -77,7 +77,7 @@ func TestMistakes(t *testing.T) {
 		}, errs.NotFound, []string{`item "x"`, `"test.Unknown"`, "handler.foo", "an empty registry"}},
 		{"nobody is bound to it", func() error { _, err := local().Get("x"); return err }, errs.NotFound, []string{`item "x"`}},
 
-		{"an object that is not given", func() error { _, err := Stateful{}.Load(t.Context(), &Memory{}, nil); return err }, errs.Invalid, []string{"Stateful.Load", "the object to load into", "nil"}},
+		{"an object that is not given", func() error { _, err := Objects{}.Load(t.Context(), &Memory{}, nil); return err }, errs.Invalid, []string{"Objects.Load", "the object to load into", "nil"}},
 		{"an array as JSON", func() error { _, err := JSON{}.Save(t.Context(), tensor.New(tensor.Int8, 1)); return err }, errs.Unsupported, []string{"JSON.Save", "save it as a tree"}},
 		{"a message without its package", func() error { _, err := Proto{}.Save(t.Context(), 7); return err }, errs.Invalid, []string{"Proto.Save", "int", "protohandler"}},
 	} {

@@ -59,7 +59,7 @@ var handlers = map[string]CheckpointableHandler{
 	"JsonHandler":                   JSON{},
 	"MetricsHandler":                Metrics{},
 	"ProtoHandler":                  Proto{},
-	"StatefulCheckpointableHandler": Stateful{},
+	"StatefulCheckpointableHandler": Objects{},
 	"FooHandler":                    spy{name: "FooHandler", takes: is[foo], abstract: func(a any) Verdict { return verdict(is[abstractFoo](a)) }},
 	"Greedy":                        spy{name: "Greedy", takes: is[any], abstract: func(any) Verdict { return Yes }},
 	"Asker":                         spy{name: "Asker", takes: is[map[string]any], abstract: func(any) Verdict { return Ask }},

@@ -7,19 +7,19 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Stateful handles values that save themselves. To load, the value has to be
+// Objects handles values that save themselves. To load, the value has to be
 // given as abstract: a StatefulCheckpointable is filled and returned, a
 // Checkpointable returns what it loads.
-type Stateful struct{}
+type Objects struct{}
 
-// TypeString returns TypeStateful.
-func (Stateful) TypeString() string { return TypeStateful }
+// TypeString returns TypeObjects.
+func (Objects) TypeString() string { return TypeObjects }
 
 // Handles reports whether v is a Checkpointable or StatefulCheckpointable.
-func (Stateful) Handles(v any) bool { return savesItself(v) }
+func (Objects) Handles(v any) bool { return savesItself(v) }
 
 // HandlesAbstract is Yes for what Handles takes.
-func (Stateful) HandlesAbstract(a any) Verdict {
+func (Objects) HandlesAbstract(a any) Verdict {
 	if savesItself(a) {
 		return Yes
 	}
@@ -27,18 +27,18 @@ func (Stateful) HandlesAbstract(a any) Verdict {
 }
 
 // Save has v save itself.
-func (Stateful) Save(ctx context.Context, v any) (Commit, error) {
+func (Objects) Save(ctx context.Context, v any) (Commit, error) {
 	switch v := v.(type) {
 	case Checkpointable:
 		return v.Save(ctx)
 	case StatefulCheckpointable:
 		return v.Save(ctx)
 	}
-	return nil, wrongType("handler.Stateful.Save", "a Checkpointable or StatefulCheckpointable", v)
+	return nil, wrongType("handler.Objects.Save", "a Checkpointable or StatefulCheckpointable", v)
 }
 
 // Load has abstract load itself. Without one it is errs.Invalid.
-func (Stateful) Load(ctx context.Context, dir Reader, abstract any) (any, error) {
+func (Objects) Load(ctx context.Context, dir Reader, abstract any) (any, error) {
 	switch a := abstract.(type) {
 	case Checkpointable:
 		return a.Load(ctx, dir)
@@ -48,12 +48,12 @@ func (Stateful) Load(ctx context.Context, dir Reader, abstract any) (any, error)
 		}
 		return a, nil
 	}
-	return nil, wrongType("handler.Stateful.Load", "the object to load into, as the abstract value", abstract)
+	return nil, wrongType("handler.Objects.Load", "the object to load into, as the abstract value", abstract)
 }
 
 // Metadata is errs.Unsupported: only the object can read it, see MetadataOf.
-func (Stateful) Metadata(context.Context, Reader) (any, error) {
-	return nil, &errs.Error{Kind: errs.Unsupported, Op: "handler.Stateful.Metadata", Got: "an item that an object saved by itself",
+func (Objects) Metadata(context.Context, Reader) (any, error) {
+	return nil, &errs.Error{Kind: errs.Unsupported, Op: "handler.Objects.Metadata", Got: "an item that an object saved by itself",
 		Remedy: "ask the object's Metadata"}
 }
 
