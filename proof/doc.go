@@ -7,6 +7,7 @@
 //   - documents: each document ever written is read for ever
 //   - growth: costs may not grow faster than their input
 //   - interop: exchange with the live systems
+//   - verdicts: what reference readers said of files of a format
 //
 // Only tests and benchmarks import them. They may change without notice.
 package proof

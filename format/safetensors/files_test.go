@@ -3,12 +3,10 @@ package safetensors
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/proof/verdicts"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -73,22 +71,5 @@ type verdict struct {
 
 func recorded(tb testing.TB) []verdict {
 	tb.Helper()
-	b, err := os.ReadFile(filepath.Join(vectors, "expect.json"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var doc struct{ Files []verdict }
-	if err := json.Unmarshal(b, &doc); err != nil {
-		tb.Fatal(err)
-	}
-	for i := range doc.Files {
-		v := &doc.Files[i]
-		if v.content, err = os.ReadFile(filepath.Join(vectors, v.File)); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if len(doc.Files) < 50 {
-		tb.Fatalf("only %d recorded cases", len(doc.Files))
-	}
-	return doc.Files
+	return verdicts.Read(tb, vectors, func(v *verdict) (string, *[]byte) { return v.File, &v.content })
 }

@@ -122,6 +122,7 @@ func Module() Rules {
 				{Packages: "proof/documents"},
 				{Packages: "proof/ordertest"},
 				{Packages: "proof/shuffletest"},
+				{Packages: "proof/verdicts"},
 				{Packages: "proof/interop", Beside: []string{"proof/crewtest"}},
 				{Packages: "proof/growth"},
 				{Packages: "proof/growth/gate", Beside: []string{"proof/crewtest", "proof/growth"}},
