@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bivouac-ml/bivouac/checkpoint"
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
@@ -148,6 +149,16 @@ func (f *family) indices() []int {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// along returns the array of the leaf and the axis that a number means in it.
+func (l leaf) along(n int) (checkpoint.Lazy, int, error) {
+	a, err := l.array()
+	if err != nil {
+		return a, 0, err
+	}
+	axis, err := l.axis(n, len(a.Shape))
+	return a, axis, err
 }
 
 // axis returns the axis that a number means in an array of that rank.

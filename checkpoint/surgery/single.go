@@ -79,11 +79,7 @@ func (r Repeat) edits(leaves []leaf) ([]edit, error) {
 
 func (r Unstack) edits(leaves []leaf) ([]edit, error) {
 	return r.each(leaves, func(f found) ([]leaf, error) {
-		a, err := f.leaf.array()
-		if err != nil {
-			return nil, err
-		}
-		axis, err := f.leaf.axis(r.Axis, len(a.Shape))
+		a, axis, err := f.leaf.along(r.Axis)
 		if err != nil {
 			return nil, err
 		}
@@ -110,11 +106,7 @@ const mostParts = 1 << 20
 
 func (r Split) edits(leaves []leaf) ([]edit, error) {
 	return r.each(leaves, func(f found) ([]leaf, error) {
-		a, err := f.leaf.array()
-		if err != nil {
-			return nil, err
-		}
-		axis, err := f.leaf.axis(r.Axis, len(a.Shape))
+		a, axis, err := f.leaf.along(r.Axis)
 		if err != nil {
 			return nil, err
 		}

@@ -86,16 +86,6 @@ func (s *sums) check(region zarr.Box) check {
 	return byBytes
 }
 
-// index is the place in the grid of sub-chunks, in C order, of the one that
-// holds the first element of region.
-func (s *sums) index(region zarr.Box) int {
-	n := 0
-	for axis, g := range s.grid {
-		n = n*g + region.Origin[axis]/s.sub[axis]
-	}
-	return n
-}
-
 // around returns the part of the array that the sub-chunk of region holds.
 func (s *sums) around(region zarr.Box) zarr.Box {
 	b := zarr.Box{Origin: make([]int, len(s.sub)), Shape: make([]int, len(s.sub))}
@@ -121,7 +111,7 @@ func (s *sums) suffix(how check, region zarr.Box, encoded []byte) error {
 
 // decoded holds the checksum of the sub-chunk of region against the manifest's.
 func (s *sums) decoded(region zarr.Box, sum uint32) error {
-	i := s.index(region)
+	i := manifest.Place(s.grid, s.sub, region.Origin)
 	want, ok := s.leaf.Chunk(i)
 	switch {
 	case !ok:

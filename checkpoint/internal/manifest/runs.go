@@ -29,3 +29,13 @@ func RunShape(shape []int, d tensor.DType) []int {
 	}
 	return sub
 }
+
+// Place returns the index in Leaf.Chunks, the grid of sub-chunks in C order, of the
+// sub-chunk of shape sub that holds the element at origin.
+func Place(grid, sub, origin []int) int {
+	n := 0
+	for axis, g := range grid {
+		n = n*g + origin[axis]/sub[axis]
+	}
+	return n
+}

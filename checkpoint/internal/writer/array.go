@@ -304,19 +304,10 @@ func (a *array) record(item string) manifest.Leaf {
 			if a.tied {
 				sum = c.stored[k]
 			}
-			l.Chunks[a.gridIndex(region)] = sum
+			l.Chunks[manifest.Place(a.grid, a.sub, region.Origin)] = sum
 		}
 	}
 	return l
-}
-
-// gridIndex returns where in the grid of sub-chunks, in C order, a region lies.
-func (a *array) gridIndex(region zarr.Box) int {
-	n := 0
-	for k, g := range a.grid {
-		n = n*g + region.Origin[k]/a.sub[k]
-	}
-	return n
 }
 
 // unchanged returns an error if the array was changed after it was handed over.

@@ -147,6 +147,6 @@ func (b *base) believed(item string) checksums {
 		if !ok {
 			return 0, false
 		}
-		return l.Chunk(a.gridIndex(region))
+		return l.Chunk(manifest.Place(a.grid, a.sub, region.Origin))
 	}
 }
