@@ -123,19 +123,19 @@ func (o *Options) withDefaults() Options {
 		d = *o
 	}
 	if d.Save == nil {
-		d.Save = DefaultSave()
+		d.Save = DefaultSave() // as Orbax decides
 	}
 	if d.Preserve == nil {
-		d.Preserve = PreserveAll{}
+		d.Preserve = PreserveAll{} // nothing goes that nobody gave up
 	}
 	if d.Names == nil {
-		d.Names = StandardNames{}
+		d.Names = StandardNames{} // as Orbax spells steps
 	}
 	if d.OnEvent == nil {
-		d.OnEvent = func(Event) {}
+		d.OnEvent = func(Event) {} // so that it can always be called
 	}
 	if d.Now == nil {
-		d.Now = time.Now
+		d.Now = time.Now // a test sets its own
 	}
 	return d
 }

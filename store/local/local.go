@@ -115,13 +115,13 @@ func (o *Options) withDefaults() Options {
 		d = *o
 	}
 	if d.DirMode == 0 {
-		d.DirMode = 0o777
+		d.DirMode = 0o777 // the umask decides, as for any program
 	}
 	if d.FileMode == 0 {
-		d.FileMode = 0o666
+		d.FileMode = 0o666 // the same
 	}
 	if d.DirectFrom == 0 {
-		d.DirectFrom = 1 << 20
+		d.DirectFrom = 1 << 20 // below, the page cache costs less than a direct write
 	}
 	return d
 }
