@@ -46,7 +46,7 @@ func TestStateOfAnotherStream(t *testing.T) {
 		l := open(t, c.ds, c.o)
 		take(t, l, 1)
 		before := snapshot(t, l)
-		err := l.LoadStateDict(saved)
+		err := l.SetState(saved)
 		if !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -55,7 +55,7 @@ func TestStateOfAnotherStream(t *testing.T) {
 		}
 	}
 	l := openIterable(t, plain(100), options{BatchSize: 4})
-	if err := l.LoadStateDict(saved); !errors.Is(err, errs.Mismatch) {
+	if err := l.SetState(saved); !errors.Is(err, errs.Mismatch) {
 		t.Errorf("iterable: %v", err)
 	}
 	// What may change is accepted.
@@ -92,7 +92,7 @@ func TestStateThatIsNone(t *testing.T) {
 	refuse := func(b []byte, kind errs.Kind, want string) {
 		t.Helper()
 		before := snapshot(t, l)
-		if err := l.LoadStateDict(b); !errors.Is(err, kind) || !strings.Contains(err.Error(), want) {
+		if err := l.SetState(b); !errors.Is(err, kind) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n%v, want %v %s", b, err, kind, want)
 		}
 		if !bytes.Equal(before, snapshot(t, l)) {
@@ -142,7 +142,7 @@ func TestStateThatIsNone(t *testing.T) {
 	take(t, m, 2)
 	b := bytes.Replace(first(t, snapshot(t, m)), []byte(`"index":4`), []byte(`"index":11`), 1)
 	b = bytes.Replace(b, []byte(`"position":4`), []byte(`"position":11`), 1)
-	if err := m.LoadStateDict(b); !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "extra.index") {
+	if err := m.SetState(b); !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "extra.index") {
 		t.Errorf("an index behind the end: %v", err)
 	}
 }
@@ -266,7 +266,7 @@ func TestDataSetThatChangesItsLength(t *testing.T) {
 	take(t, l, 1)
 	saved := snapshot(t, l)
 	ds.n = 9
-	if err := open(t, ds, options{BatchSize: 2}).LoadStateDict(saved); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "samples") {
+	if err := open(t, ds, options{BatchSize: 2}).SetState(saved); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "samples") {
 		t.Errorf("error %v", err)
 	}
 	short := openIterable(t, plain(20), options{BatchSize: 4})

@@ -127,7 +127,7 @@ func TestPinMemory(t *testing.T) {
 	}
 	aligned := func(b []byte) bool { return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%arena.MaxAlign == 0 }
 	var warnings []string
-	l, err := loader.New(ids(12), loader.Options[int64, batch]{BatchSize: 2, PinMemory: true, Workers: 2,
+	l, err := loader.New(ids(12), loader.Options[int64, batch]{BatchSize: 2, Pinned: true, Workers: 2,
 		Warn: func(m string) { warnings = append(warnings, m) },
 		Collate: func(s []int64) (batch, error) {
 			v := tensor.FromSlice(append([]int64(nil), s...))

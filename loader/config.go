@@ -13,8 +13,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// FromConfig returns base with what a text of YAML or JSON sets, under torch's names
-// and with torch's values:
+// FromConfig returns base with what a text of YAML or JSON sets. Its words are those of
+// torch's DataLoader where that has one, so that both can be configured by one file:
 //
 //	batch_size: 64            # null: no batching
 //	shuffle: true
@@ -24,8 +24,8 @@ import (
 //	drop_last: false
 //	timeout: 30               # seconds
 //	pin_memory: false
-//	pin_memory_device: ""
-//	multiprocessing_context: fork
+//	pin_memory_device: ""     # or cpu; no effect
+//	multiprocessing_context: fork # or spawn, forkserver; no effect
 //	snapshot_every_n_steps: 1 # 0 or null: never
 //	in_order: true
 //	seed: 7                   # Bivouac's own from here on
@@ -90,12 +90,12 @@ func (o *Options[S, B]) set(name string, v configValue) (err error) {
 	case "timeout":
 		o.Timeout, err = v.seconds()
 	case "pin_memory":
-		o.PinMemory, err = v.boolean()
+		o.Pinned, err = v.boolean()
 	case "pin_memory_device":
-		o.PinMemoryDevice, err = v.text()
+		err = v.oneOf("", "cpu")
 	case "multiprocessing_context":
 		if !v.null() {
-			o.MultiprocessingContext, err = v.text()
+			err = v.oneOf("fork", "spawn", "forkserver")
 		}
 	case "snapshot_every_n_steps":
 		o.SnapshotEvery, err = v.interval()
@@ -273,6 +273,15 @@ func (v configValue) text() (s string, err error) {
 		return "", v.wrong("text")
 	}
 	return v.node.Value, nil
+}
+
+// oneOf checks a text that has no effect.
+func (v configValue) oneOf(texts ...string) error {
+	text, err := v.text()
+	if err == nil && !slices.Contains(texts, text) {
+		return v.wrong(fmt.Sprintf("one of %q", texts))
+	}
+	return err
 }
 
 func (v configValue) seconds() (time.Duration, error) {

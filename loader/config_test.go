@@ -18,7 +18,7 @@ import (
 func TestFromConfig(t *testing.T) {
 	base := options{BatchSize: 3, Streams: 9}
 	want := options{BatchSize: 64, Shuffle: true, Workers: 4, PrefetchFactor: 3, Persistent: true, DropLast: true, Timeout: 1500 * time.Millisecond,
-		PinMemory: true, PinMemoryDevice: "cpu", MultiprocessingContext: "spawn", SnapshotEvery: 5, OutOfOrder: true, Seed: 1<<64 - 1, Rank: 2, World: 8, Streams: 9,
+		Pinned: true, SnapshotEvery: 5, OutOfOrder: true, Seed: 1<<64 - 1, Rank: 2, World: 8, Streams: 9,
 		OnError: loader.Policy{Action: loader.Skip, Retries: 2, Backoff: 100 * time.Millisecond}}
 	yaml := `
 batch_size: 64
@@ -112,7 +112,7 @@ func FuzzFromConfig(f *testing.F) {
 			}
 			return
 		}
-		o.Workers, o.PinMemory = min(o.Workers, 2), false
+		o.Workers, o.Pinned = min(o.Workers, 2), false
 		l, err := loader.New(ids(4), o)
 		if err != nil {
 			return

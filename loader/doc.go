@@ -1,10 +1,10 @@
-// Package loader is the face of torch's DataLoader with an exact state: batches
-// of any data set, in any order, made by goroutines, that go on after an
-// interruption as if there had been none.
+// Package loader delivers the batches of any data set, in any order, made by
+// goroutines, with an exact state: after an interruption a run goes on as if there had
+// been none.
 //
 //	Map, Iterable        what is read: by id, or one item after the other
-//	Options              torch's arguments, with its meanings, defaults and checks
-//	Loader               Epoch, Next; StateDict, LoadStateDict
+//	Options              how it is read, and what is delivered
+//	Loader               Epoch, Next; AppendState, SetState
 //	Random               the random numbers of a sample, whoever reads it
 //	Protocol             what is read next, and what is remembered
 //

@@ -48,7 +48,7 @@ func newEngine[S, B any](src source[S], o Options[S, B]) (*engine[S, B], error) 
 			return nil, err
 		}
 	}
-	if o.PinMemory {
+	if o.Pinned {
 		e.pin = newPinner(s.Warn)
 	}
 	e.keyer = rng.NewKeyer(s.randomSeed())
@@ -329,26 +329,19 @@ func (e *engine[S, B]) close() error {
 	return err
 }
 
-// change sets an option that may change between passes.
-func (e *engine[S, B]) change(name string, n int) error {
+// SetWorkers implements Engine.
+func (e *engine[S, B]) SetWorkers(n int) error {
+	if e.plan != nil {
+		return &errs.Error{Kind: errs.Sequence, Want: "a loader between two epochs", Got: "one within"}
+	}
+	if err := e.crew.close(e.grace()); err != nil {
+		return err
+	}
 	s := &e.setup
-	switch name {
-	case "num_workers":
-		if e.plan != nil {
-			return &errs.Error{Kind: errs.Sequence, Op: "loader.Change", Subject: name, Want: "a loader between two epochs", Got: "one within"}
-		}
-		if err := e.crew.close(e.grace()); err != nil {
-			return err
-		}
-		s.Workers = n
-		e.crew = newCrew(n, e.work)
-		if n > 0 && s.Prefetch == 0 {
-			s.Prefetch = 2
-		}
-	case "prefetch_factor":
-		s.Prefetch = n
-	default:
-		s.SnapshotEvery = n
+	s.Workers = n
+	e.crew = newCrew(n, e.work)
+	if n > 0 && s.Prefetch == 0 {
+		s.Prefetch = 2
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func ExampleNewIterable() {
 	// [line 5] <nil>
 }
 
-// The arguments by torch's names, from YAML or JSON.
+// Options from YAML or JSON.
 func ExampleFromConfig() {
 	o, err := loader.FromConfig([]byte("{batch_size: 64, shuffle: true, num_workers: 4, seed: 7}"), loader.Options[int64, tensor.Tensor]{})
 	fmt.Println(o.BatchSize, o.Shuffle, o.Workers, o.Seed, err)

@@ -29,7 +29,7 @@ type Loader[S, B any] struct {
 }
 
 // New returns a loader over a Map. The error is of kind errs.Invalid and names the
-// option at fault; options are looked at in the order in which torch does.
+// option at fault.
 func New[S, B any](ds Map[S], o Options[S, B]) (*Loader[S, B], error) {
 	if ds == nil {
 		return nil, invalid("data set", "a Map", nil)
@@ -65,8 +65,8 @@ func build[S, B any](src source[S], o Options[S, B]) (*Loader[S, B], error) {
 
 var _ stream.Stream[int] = (*Loader[int, int])(nil)
 
-// Start begins the pass that the next Next goes on with, as iter(loader) does in
-// torch: workers start and read ahead. Next and Epoch do so by themselves.
+// Start begins the pass that the next Next goes on with: workers start and read ahead.
+// Next and Epoch do so by themselves.
 func (l *Loader[S, B]) Start(ctx context.Context) error {
 	if err := l.turn.Take("loader.Start"); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (l *Loader[S, B]) leave() {
 	l.moved = true
 }
 
-// Next returns the next batch, which is the caller's (but see Options.PinMemory). At the end of an epoch it
+// Next returns the next batch, which is the caller's (but see Options.Pinned). At the end of an epoch it
 // returns io.EOF, and the batches of the next one after that. Other errors are at
 // the position of their batch.
 func (l *Loader[S, B]) Next(ctx context.Context) (B, error) {
@@ -150,9 +150,9 @@ func ordinal(n int) string {
 	return fmt.Sprint(n, "th")
 }
 
-// Epoch returns the batches of one epoch, as iterating once over torch's loader:
-// the rest of the epoch to which a state was set, or else a whole new one. What a
-// loop that was broken off left over is not delivered; Next would go on with it.
+// Epoch returns the batches of one epoch: the rest of the epoch to which a state was set,
+// or else a whole new one. What a loop that was broken off left over is not delivered;
+// Next would go on with it.
 func (l *Loader[S, B]) Epoch(ctx context.Context) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) {
 		if l.begun && l.engine.plan != nil && !l.closed {
@@ -237,17 +237,10 @@ func (l *Loader[S, B]) setState(op string, b []byte) error {
 	return nil
 }
 
-// StateDict returns the state, as AppendState appends it.
-func (l *Loader[S, B]) StateDict() ([]byte, error) { return l.AppendState(nil) }
-
-// LoadStateDict is SetState.
-func (l *Loader[S, B]) LoadStateDict(b []byte) error { return l.SetState(b) }
-
 var _ state.Stateful = (*Loader[int, int])(nil)
 
-// Len is the number of batches in an epoch, by torch's rules: of the sampler, or
-// for an Iterable of the length it announces, which may not be what it gives. known
-// is false where nobody tells. Epochs of packs may differ: of those Len tells of the epoch in
+// Len is the number of batches in an epoch: of the sampler, or for an Iterable of the
+// length that it announces, which may not be what it gives. known is false if nobody tells. Epochs of packs may differ: of those Len tells of the epoch in
 // which the loader stands, and plans all of it once, which takes some 200 ns a sample.
 func (l *Loader[S, B]) Len() (n int64, known bool) {
 	if p, ok := l.protocol.(*native); ok && p.setup.Packs {
@@ -271,23 +264,6 @@ func (l *Loader[S, B]) Description() string {
 	samples, _ := n.setup.DataLen()
 	o, _ := orderOf(n.setup, samples, n.version)
 	return o.String()
-}
-
-// Change is an assignment to an attribute of torch's loader after construction:
-// errs.Sequence for those that torch refuses to change, errs.Invalid for a value
-// of another type or a name that is none.
-func (l *Loader[S, B]) Change(name string, value any) error {
-	switch name {
-	case "batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers":
-		return &errs.Error{Kind: errs.Sequence, Op: "loader.Change", Subject: name, Want: "to be set before the loader is made"}
-	case "num_workers", "prefetch_factor", "snapshot_every_n_steps":
-		n, ok := value.(int)
-		if !ok || n < 0 {
-			return &errs.Error{Kind: errs.Invalid, Op: "loader.Change", Subject: name, Want: "an integer of 0 or more", Got: fmt.Sprint(value)}
-		}
-		return l.engine.change(name, n)
-	}
-	return &errs.Error{Kind: errs.Invalid, Op: "loader.Change", Subject: name, Want: "an attribute of a loader"}
 }
 
 // Close ends all workers and waits for them. The error names those that do not

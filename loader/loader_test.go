@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -68,18 +69,18 @@ func epochs(t testing.TB, l *loader.Loader[int64, tensor.Tensor], n int) (all []
 	return all
 }
 
-func snapshot(t testing.TB, l interface{ StateDict() ([]byte, error) }) []byte {
+func snapshot(t testing.TB, l state.Stateful) []byte {
 	t.Helper()
-	b, err := l.StateDict()
+	b, err := l.AppendState(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-func restore(t testing.TB, l interface{ LoadStateDict([]byte) error }, b []byte) {
+func restore(t testing.TB, l state.Stateful, b []byte) {
 	t.Helper()
-	if err := l.LoadStateDict(b); err != nil {
+	if err := l.SetState(b); err != nil {
 		t.Fatalf("%v\n%s", err, b)
 	}
 }

@@ -125,7 +125,7 @@ func TestMergeRefuses(t *testing.T) {
 		t.Errorf("streams that ranks cannot share: %v", err)
 	}
 	l := openIterable(t, dataset(), options{World: 5, Streams: 5})
-	if err := l.LoadStateDict(a); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "divisor of the 12 streams") {
+	if err := l.SetState(a); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "divisor of the 12 streams") {
 		t.Errorf("%v", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
@@ -14,15 +13,14 @@ import (
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
-// NoBatching as Options.BatchSize hands out samples instead of batches, torch's
-// batch_size=None.
+// NoBatching as Options.BatchSize hands out samples instead of batches.
 const NoBatching = -1
 
 // SnapshotNever as Options.SnapshotEvery takes states only where an epoch begins.
 const SnapshotNever = -1
 
-// Options are the arguments of torch's DataLoader and of StatefulDataLoader, with
-// their meanings; the zero Options are torch's defaults. What is Bivouac's own comes last.
+// Options say how a loader reads, and what it delivers. The zero Options deliver each
+// sample in a batch of its own, in the order of their ids, read in the caller.
 type Options[S, B any] struct {
 	// BatchSize is the number of samples in a batch of one rank. 0 is 1.
 	BatchSize int
@@ -44,10 +42,10 @@ type Options[S, B any] struct {
 	// then: with BatchSize 1 a pack is a batch. PackTokens and PadTokens return one. It
 	// takes the place of Collate, under the same rules.
 	CollatePacks func(packs [][]S) (B, error)
-	// PinMemory moves the tensors of a batch, and batches that are a Pinner, to memory
-	// that is aligned to pages and locked. It is the loader's, and used again after the
-	// next Next. Where the system does not let so much be locked there is one warning.
-	PinMemory bool
+	// Pinned moves the tensors of a batch, and batches that are a Pinner, to memory that is
+	// aligned to pages and locked. The memory belongs to the loader, which uses it again
+	// after the next Next. There is one warning if the system refuses to lock it.
+	Pinned bool
 	// DropLast leaves out the last batch of an epoch where it is short.
 	DropLast bool
 	// Timeout bounds the wait for one batch. It needs workers. 0: no bound.
@@ -55,9 +53,6 @@ type Options[S, B any] struct {
 	// WorkerInit is called in each worker after it is seeded and before it reads;
 	// WorkerInfoOf(ctx) tells which it is.
 	WorkerInit func(ctx context.Context) error
-	// MultiprocessingContext is checked as in torch, and has no effect: "", "fork",
-	// "spawn" or "forkserver". It needs workers.
-	MultiprocessingContext string
 	// Generator, if not nil, is where a seed is drawn from when Seed is 0.
 	Generator *rng.Philox
 	// PrefetchFactor is the number of batches in flight for each worker. 0 is 2. It
@@ -65,15 +60,13 @@ type Options[S, B any] struct {
 	PrefetchFactor int
 	// Persistent keeps the data sets of workers from epoch to epoch. It needs workers.
 	Persistent bool
-	// PinMemoryDevice is "" or "cpu".
-	PinMemoryDevice string
 	// SnapshotEvery is in how many batches the state of a data set or an iterator is
 	// taken; those after it are read again, and dropped, when a run goes on. 0 is 1.
 	// Where there is only a position it has no effect. SnapshotNever reads the whole
 	// epoch again. The state of an Iterable between two snapshots goes on over as many ranks
 	// as there were; one right at a snapshot over any.
 	SnapshotEvery int
-	// OutOfOrder hands out what is ready first, torch's in_order=False. With several
+	// OutOfOrder hands out what is ready first. With several
 	// ranks a state between two settled steps (SettleEvery) belongs to its rank.
 	OutOfOrder bool
 
@@ -122,8 +115,7 @@ type Options[S, B any] struct {
 
 func (o *Options[S, B]) world() int { return max(1, o.World) }
 
-// check returns the first error in the order in which torch looks for them; its
-// own rules are followed by those of what torch lacks.
+// check returns the first error: of workers, then of what gives the ids, then of the rest.
 func (o *Options[S, B]) check(iterable bool) error {
 	for _, rule := range slices.Concat(o.workerRules(), o.samplerRules(iterable), o.ownRules(iterable)) {
 		if rule.broken {
@@ -140,15 +132,12 @@ type rule struct {
 }
 
 func (o *Options[S, B]) workerRules() []rule {
-	contexts := []string{"", "fork", "spawn", "forkserver"}
 	return []rule{
 		{o.Workers < 0, "Workers", "0 or more", o.Workers},
 		{o.Timeout < 0, "Timeout", "0 or more", o.Timeout},
 		{o.Workers == 0 && o.PrefetchFactor != 0, "PrefetchFactor", "workers, for batches to be prefetched", "Workers 0"},
 		{o.PrefetchFactor < 0, "PrefetchFactor", "0 or more", o.PrefetchFactor},
 		{o.Persistent && o.Workers == 0, "Persistent", "workers, to be persistent", "Workers 0"},
-		{o.MultiprocessingContext != "" && o.Workers == 0, "MultiprocessingContext", "workers", "Workers 0"},
-		{!slices.Contains(contexts, o.MultiprocessingContext), "MultiprocessingContext", strings.Join(contexts[1:], ", "), o.MultiprocessingContext},
 	}
 }
 
@@ -172,7 +161,6 @@ func (o *Options[S, B]) ownRules(iterable bool) []rule {
 	w := o.world()
 	return []rule{
 		{o.Timeout > 0 && o.Workers == 0, "Timeout", "workers, to wait for", "Workers 0"},
-		{o.PinMemoryDevice != "" && o.PinMemoryDevice != "cpu", "PinMemoryDevice", `"" or "cpu"`, o.PinMemoryDevice},
 		{o.SnapshotEvery < SnapshotNever, "SnapshotEvery", "1 or more, or SnapshotNever", o.SnapshotEvery},
 		{o.World < 0 || o.Rank < 0 || o.Rank >= w, "Rank", fmt.Sprintf("0 to %d, below World", w-1), o.Rank},
 		{o.Order != nil && (iterable || o.Shuffle || o.Sampler != nil || o.BatchSampler != nil), "Order", "a Map, and neither Shuffle nor a sampler", "more"},

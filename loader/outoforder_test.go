@@ -106,7 +106,7 @@ func TestOutOfOrderStateKeepsTheNumberOfRanks(t *testing.T) {
 	take(t, l, 1)
 	saved := snapshot(t, l)
 	other := open(t, newGate(40), options{BatchSize: 2, World: 4})
-	if err := other.LoadStateDict(saved); !errors.Is(err, errs.Mismatch) {
+	if err := other.SetState(saved); !errors.Is(err, errs.Mismatch) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Pinner is implemented by batches that move themselves to pinned memory, for
-// Options.PinMemory.
+// Options.Pinned.
 type Pinner interface {
 	// Pin returns the batch in memory that alloc gives, which is aligned to pages. It
 	// must be of the type of the batch.
@@ -72,7 +72,7 @@ func (p *pinner) alloc(a *arena.Arena, n int) ([]byte, error) {
 		p.warned = true
 		p.mu.Unlock()
 		if first {
-			p.warn(fmt.Sprintf("batches are not locked in memory: %v (raise the limit, ulimit -l, or leave PinMemory off)", err))
+			p.warn(fmt.Sprintf("batches are not locked in memory: %v (raise the limit, ulimit -l, or leave Pinned off)", err))
 		}
 	}
 	return mem, nil

@@ -16,8 +16,8 @@ const (
 	// Fail makes it the error of Next, which keeps the position: the next Next tries
 	// that batch again.
 	Fail Action = iota
-	// PassOn makes it the error of Next at the position of its batch, as torch does;
-	// the next Next goes on behind the batch.
+	// PassOn makes it the error of Next at the position of its batch; the next Next goes on
+	// behind the batch.
 	PassOn
 	// Skip delivers the batch without the sample, and notes it in the ledger. A batch
 	// of which nothing is left is not delivered.

@@ -23,7 +23,12 @@ type Protocol interface {
 
 // Engine is what a Protocol works with.
 type Engine interface {
+	// Setup returns what is known of the loader. A protocol may change Prefetch and
+	// SnapshotEvery.
 	Setup() *Setup
+	// SetWorkers changes the number of workers. The error is of kind errs.Sequence within
+	// a pass.
+	SetWorkers(n int) error
 	// Open drops the pass in progress, opens a lane for each of the plan and begins
 	// with its tasks. The error is that of the first lane that cannot be opened.
 	Open(ctx context.Context, p Plan) error

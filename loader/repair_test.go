@@ -126,7 +126,7 @@ func TestStreamsMustBeThere(t *testing.T) {
 	with := open(t, fingerprinted{&counter{N: 10}}, options{})
 	without := open(t, named{ids(10), "a"}, options{})
 	for _, pair := range [][2]*loader.Loader[int64, tensor.Tensor]{{with, without}, {without, with}} {
-		if err := pair[0].LoadStateDict(snapshot(t, pair[1])); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "streams") {
+		if err := pair[0].SetState(snapshot(t, pair[1])); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "streams") {
 			t.Error(err)
 		}
 	}
@@ -172,7 +172,7 @@ func (b tracedBulk) AtAll(ctx context.Context, ids []int64, r func(int) loader.R
 
 // Pinned memory is used again.
 func TestPinnedMemoryIsBounded(t *testing.T) {
-	l := open(t, ids(1000), options{BatchSize: 2, PinMemory: true, Workers: 1, Warn: func(string) {}})
+	l := open(t, ids(1000), options{BatchSize: 2, Pinned: true, Workers: 1, Warn: func(string) {}})
 	places := map[*byte]bool{}
 	for range 400 {
 		b, err := l.Next(context.Background())

@@ -12,17 +12,16 @@
 //	Distributed    DistributedSampler, StatefulDistributedSampler
 //	RandomSplit    torch.utils.data.random_split
 //	BaseSeed       _base_seed of a loader; WorkerSeed, NumpySeed what workers get
-//	New            StatefulDataLoader, as the option Compat of a loader
+//	Loader         StatefulDataLoader; New, NewIterable, Options, FromConfig
 //	…Sampler       the samplers as objects, for the options Sampler and BatchSampler
 //	WorkerOf       the random numbers of torch, Python and numpy in a worker
 //
 // # Loader states
 //
-// A loader with the option Compat: New(Options{…}) does what StatefulDataLoader of
-// torchdata 0.11 does: it takes the same random numbers from the same generators at
-// the same times, gives the same batches, and its states are those of torchdata, so
-// that one goes on where the other was saved. A state is the JSON of torchdata's
-// dictionary in which
+// A Loader does what StatefulDataLoader of torchdata 0.11 does: it takes the same random
+// numbers from the same generators at the same times, gives the same batches, and its
+// states are those of torchdata, so that one goes on where the other was saved. A state
+// is the JSON of torchdata's dictionary in which
 //
 //	a tensor     is {"tensor":"uint8","shape":[5056],"hex":"…"}
 //	an integer   is exact, also above 2^53: read it as an integer

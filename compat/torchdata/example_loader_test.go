@@ -10,15 +10,14 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// A loader that keeps the books of StatefulDataLoader goes on from its state.
-func ExampleProtocol() {
+// A loader goes on from a state of StatefulDataLoader.
+func ExampleLoader() {
 	ctx := context.Background()
 	ids := loader.Func(10, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil })
-	open := func() *loader.Loader[int64, tensor.Tensor] {
+	open := func() *torchdata.Loader[int64, tensor.Tensor] {
 		global := torchdata.NewGenerator(0) // torch.manual_seed(0)
-		l, err := loader.New(ids, loader.Options[int64, tensor.Tensor]{
-			BatchSize: 3, Workers: 2,
-			Compat: torchdata.New(torchdata.Options{Global: &global}),
+		l, err := torchdata.New(ids, torchdata.Options[int64, tensor.Tensor]{
+			BatchSize: 3, NumWorkers: 2, Global: &global,
 		})
 		if err != nil {
 			log.Fatal(err)

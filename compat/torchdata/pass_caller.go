@@ -10,7 +10,7 @@ import (
 // callerPass is a pass without workers: the next ids are drawn when a batch is
 // asked for, and the state is that of the moment.
 type callerPass struct {
-	p         *Protocol
+	p         *protocol
 	index     drawing
 	yielded   int64
 	announced *int64
@@ -26,7 +26,7 @@ func (c *callerPass) open(ctx context.Context, saved []byte) error {
 	c.announced = c.p.lenCalled()
 	c.index = drawing{of: c.p.index}
 	c.index.restart()
-	BaseSeed(c.p.o.Generator)
+	BaseSeed(c.p.generator)
 	if saved == nil {
 		return c.p.engine.Open(ctx, c)
 	}

@@ -15,7 +15,7 @@ import (
 // them in turn, ahead of what is delivered, and the state is that of the snapshot
 // taken last.
 type workersPass struct {
-	p         *Protocol
+	p         *protocol
 	index     drawing
 	base      int64
 	announced *int64
@@ -66,7 +66,7 @@ func (w *workersPass) open(ctx context.Context, saved []byte) error {
 	}
 	w.index = drawing{of: w.p.index}
 	w.index.restart()
-	w.base = BaseSeed(w.p.o.Generator)
+	w.base = BaseSeed(w.p.generator)
 	if saved == nil {
 		return w.start(ctx)
 	}

@@ -12,27 +12,17 @@ import (
 	"github.com/bivouac-ml/bivouac/loader"
 )
 
-// Options are what a StatefulDataLoader has beside the options of a loader.
-type Options struct {
-	// Generator is the argument of that name: of the base seeds, and with shuffle of
-	// the sampler. nil is the global one.
-	Generator *Generator
-	// Global is torch's global generator, which is set by torch.manual_seed. Loaders
-	// of one program share it. nil is one of DefaultSeed, of this loader alone.
-	Global *Generator
-}
-
-// Protocol makes a loader one that imitates StatefulDataLoader of torchdata 0.11:
+// protocol makes a loader one that imitates StatefulDataLoader of torchdata 0.11:
 // it reads what that reads and has its states. See Loader states in the
 // documentation of the package.
-type Protocol struct {
-	o       Options
-	engine  loader.Engine
-	setup   *loader.Setup
-	index   index
-	pass    pass   // _iterator
-	initial bool   // the pass was made for a state, and the next Begin takes it
-	saved   []byte // next_iter_state
+type protocol struct {
+	generator, global *Generator // the arguments of the loader; neither is nil
+	engine            loader.Engine
+	setup             *loader.Setup
+	index             index
+	pass              pass   // _iterator
+	initial           bool   // the pass was made for a state, and the next Begin takes it
+	saved             []byte // next_iter_state
 }
 
 // pass is one iteration over the loader.
@@ -46,17 +36,17 @@ type pass interface {
 	document() (any, error)
 }
 
-// New returns the protocol for the option Compat of one loader.
-func New(o Options) *Protocol {
-	o.Global = globalOf(o.Global)
-	if o.Generator == nil {
-		o.Generator = o.Global
+// newProtocol returns the protocol of one loader. A nil generator is the global one.
+func newProtocol(generator, global *Generator) *protocol {
+	global = globalOf(global)
+	if generator == nil {
+		generator = global
 	}
-	return &Protocol{o: o}
+	return &protocol{generator: generator, global: global}
 }
 
 // Attach implements loader.Protocol.
-func (p *Protocol) Attach(e loader.Engine) (err error) {
+func (p *protocol) Attach(e loader.Engine) (err error) {
 	p.engine, p.setup = e, e.Setup()
 	p.index, err = p.indexOf(p.setup)
 	return err
@@ -71,7 +61,7 @@ func (m measured) Len() int64 {
 }
 
 // indexOf returns what yields the ids of each batch.
-func (p *Protocol) indexOf(s *loader.Setup) (index, error) {
+func (p *protocol) indexOf(s *loader.Setup) (index, error) {
 	if s.BatchSampler != nil {
 		return batchIndex{s.BatchSampler}, nil
 	}
@@ -80,9 +70,9 @@ func (p *Protocol) indexOf(s *loader.Setup) (index, error) {
 	case s.Iterable:
 		sampler = constant{}
 	case sampler == nil && s.Shuffle:
-		o := RandomSamplerOptions{Global: p.o.Global}
-		if p.o.Generator != p.o.Global {
-			o.Generator = p.o.Generator
+		o := RandomSamplerOptions{Global: p.global}
+		if p.generator != p.global {
+			o.Generator = p.generator
 		}
 		random, err := NewRandomSampler(measured(s.DataLen), o)
 		if err != nil {
@@ -103,7 +93,7 @@ func (p *Protocol) indexOf(s *loader.Setup) (index, error) {
 }
 
 // newPass returns _get_iterator().
-func (p *Protocol) newPass(ctx context.Context) (pass, error) {
+func (p *protocol) newPass(ctx context.Context) (pass, error) {
 	var made pass = &callerPass{p: p}
 	if p.setup.Workers > 0 {
 		made = &workersPass{p: p}
@@ -117,7 +107,7 @@ func (p *Protocol) newPass(ctx context.Context) (pass, error) {
 }
 
 // Begin implements loader.Protocol: iter(loader).
-func (p *Protocol) Begin(ctx context.Context) (err error) {
+func (p *protocol) Begin(ctx context.Context) (err error) {
 	keep := p.setup.Persistent && p.setup.Workers > 0
 	switch {
 	case p.initial:
@@ -136,7 +126,7 @@ func (p *Protocol) Begin(ctx context.Context) (err error) {
 	return p.renew(ctx)
 }
 
-func (p *Protocol) renew(ctx context.Context) error {
+func (p *protocol) renew(ctx context.Context) error {
 	made, err := p.newPass(ctx)
 	if err == nil {
 		p.pass = made
@@ -146,7 +136,7 @@ func (p *Protocol) renew(ctx context.Context) error {
 
 // AppendState implements loader.Protocol: state_dict(). Without a pass it begins
 // one, which takes a base seed, and which the next Begin then goes on with.
-func (p *Protocol) AppendState(ctx context.Context, dst []byte) ([]byte, error) {
+func (p *protocol) AppendState(ctx context.Context, dst []byte) ([]byte, error) {
 	if p.pass == nil {
 		if err := p.renew(ctx); err != nil {
 			return nil, err
@@ -162,7 +152,7 @@ func (p *Protocol) AppendState(ctx context.Context, dst []byte) ([]byte, error) 
 
 // SetState implements loader.Protocol: load_state_dict(b). What the state says is
 // looked at by the next Begin, as in torchdata. An empty object only ends the pass.
-func (p *Protocol) SetState(b []byte) error {
+func (p *protocol) SetState(b []byte) error {
 	var members map[string]json.RawMessage
 	if err := decode("torchdata.SetState", b, &members); err != nil {
 		return err
@@ -175,7 +165,7 @@ func (p *Protocol) SetState(b []byte) error {
 }
 
 // lenCalled is the announced length that the loader was asked for.
-func (p *Protocol) lenCalled() *int64 {
+func (p *protocol) lenCalled() *int64 {
 	if n, known := p.setup.AnnouncedLen(); known {
 		return &n
 	}
@@ -183,7 +173,7 @@ func (p *Protocol) lenCalled() *int64 {
 }
 
 // overrun warns of an iterable that gives more than it has announced.
-func (p *Protocol) overrun(announced *int64, yielded int64) {
+func (p *protocol) overrun(announced *int64, yielded int64) {
 	if !p.setup.Iterable || announced == nil || yielded <= *announced {
 		return
 	}
@@ -196,7 +186,7 @@ func (p *Protocol) overrun(announced *int64, yielded int64) {
 
 // replay passes over n batches that were delivered before. What failed among them
 // was reported before.
-func (p *Protocol) replay(ctx context.Context, n int64, failed *error) error {
+func (p *protocol) replay(ctx context.Context, n int64, failed *error) error {
 	for n > 0 {
 		*failed = nil
 		err := p.engine.Skip(ctx, 1)
@@ -214,7 +204,7 @@ func (p *Protocol) replay(ctx context.Context, n int64, failed *error) error {
 }
 
 // fastForward says what an iterable without a state costs, and passes over n batches.
-func (p *Protocol) fastForward(ctx context.Context, n int64, failed *error) error {
+func (p *protocol) fastForward(ctx context.Context, n int64, failed *error) error {
 	if n == 0 {
 		return nil
 	}

@@ -12,11 +12,11 @@ import (
 // generator=torch.Generator().manual_seed(42)) goes on from a state after one batch;
 // the state may as well be one that torchdata has saved.
 func ExampleNew() {
-	build := func() (*loader.Loader[int, []int], error) {
+	build := func() (*torchdata.Loader[int, []int], error) {
 		g := torchdata.NewGenerator(42)
-		return loader.New(loader.Slice[int]{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, loader.Options[int, []int]{
-			BatchSize: 3, Shuffle: true, Compat: torchdata.New(torchdata.Options{Generator: &g}),
-			Collate: func(samples []int) ([]int, error) { return append([]int{}, samples...), nil },
+		return torchdata.New(loader.Slice[int]{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, torchdata.Options[int, []int]{
+			BatchSize: 3, Shuffle: true, Generator: &g,
+			CollateFn: func(samples []int) ([]int, error) { return append([]int{}, samples...), nil },
 		})
 	}
 	first, err := build()

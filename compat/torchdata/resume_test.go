@@ -97,13 +97,14 @@ type setting struct {
 	bad                      int64
 }
 
-func (s *setting) options() loader.Options[int64, []int64] {
+func (s *setting) options() torchdata.Options[int64, []int64] {
 	g := torchdata.NewGenerator(s.seed)
-	o := loader.Options[int64, []int64]{
-		BatchSize: s.batch, Workers: s.workers, PrefetchFactor: s.prefetch, SnapshotEvery: s.every, DropLast: s.drop, Persistent: s.persistent,
-		Shuffle: s.shuffle, OutOfOrder: s.outOfOrder, Compat: torchdata.New(torchdata.Options{Generator: &g}),
-		Collate: func(ids []int64) ([]int64, error) { return slices.Clone(ids), nil },
-		Warn:    func(string) {}, OnError: loader.Policy{Action: loader.PassOn},
+	o := torchdata.Options[int64, []int64]{
+		BatchSize: s.batch, NumWorkers: s.workers, PrefetchFactor: s.prefetch, SnapshotEveryNSteps: s.every, DropLast: s.drop,
+		PersistentWorkers: s.persistent,
+		Shuffle:           s.shuffle, OutOfOrder: s.outOfOrder, Generator: &g,
+		CollateFn: func(ids []int64) ([]int64, error) { return slices.Clone(ids), nil },
+		Warn:      func(string) {}, OnError: loader.Policy{Action: loader.PassOn},
 	}
 	if s.sampler != nil {
 		o.Sampler = s.sampler()
@@ -111,11 +112,11 @@ func (s *setting) options() loader.Options[int64, []int64] {
 	return o
 }
 
-func (s *setting) build() (*loader.Loader[int64, []int64], error) {
+func (s *setting) build() (*torchdata.Loader[int64, []int64], error) {
 	if s.kind == "map" {
-		return loader.New(&numbers{n: s.n, bad: s.bad}, s.options())
+		return torchdata.New(&numbers{n: s.n, bad: s.bad}, s.options())
 	}
-	return loader.NewIterable(items{s.n, s.kind == "stateful"}, s.options())
+	return torchdata.NewIterable[int64, []int64](items{s.n, s.kind == "stateful"}, s.options())
 }
 
 // fataler is a testing.T or a rapid.T.
@@ -125,7 +126,7 @@ type fataler interface {
 	Fatalf(string, ...any)
 }
 
-func (s *setting) loader(t fataler) *loader.Loader[int64, []int64] {
+func (s *setting) loader(t fataler) *torchdata.Loader[int64, []int64] {
 	t.Helper()
 	l, err := s.build()
 	if err != nil {
@@ -136,7 +137,7 @@ func (s *setting) loader(t fataler) *loader.Loader[int64, []int64] {
 
 // take takes up to most batches, or to the end of the epoch; ended tells that it was
 // reached.
-func take(t fataler, l *loader.Loader[int64, []int64], most int) (ids []int64, ended bool) {
+func take(t fataler, l *torchdata.Loader[int64, []int64], most int) (ids []int64, ended bool) {
 	t.Helper()
 	for range most {
 		b, err := l.Next(context.Background())

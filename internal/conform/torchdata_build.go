@@ -73,7 +73,7 @@ func (p *tdPlay) buildLoader(args map[string]json.RawMessage) (tdPlayer, error) 
 	if mapped != nil {
 		samples = mapped
 	}
-	o := loader.Options[any, any]{
+	o := torchdata.Options[any, any]{
 		OnError: loader.Policy{Action: loader.PassOn},
 		Warn:    func(m string) { p.warnings = append(p.warnings, m) },
 	}
@@ -88,29 +88,29 @@ func (p *tdPlay) buildLoader(args map[string]json.RawMessage) (tdPlayer, error) 
 		return nil, err
 	}
 	if mapped != nil {
-		l, err := loader.New(mapped, o)
+		l, err := torchdata.New(mapped, o)
 		return &tdLoader{l, mapped, epochs}, err
 	}
 	data, err := d.iterable()
 	if err != nil {
 		return nil, err
 	}
-	l, err := loader.NewIterable(data, o)
+	l, err := torchdata.NewIterable(data, o)
 	return &tdLoader{l, data, nil}, err
 }
 
 // configured reads what is left of the arguments as a configuration.
-func configured(args map[string]json.RawMessage, base loader.Options[any, any]) (loader.Options[any, any], error) {
+func configured(args map[string]json.RawMessage, base torchdata.Options[any, any]) (torchdata.Options[any, any], error) {
 	b, err := json.Marshal(args)
 	if err != nil {
 		return base, err
 	}
-	return loader.FromConfig(b, base)
+	return torchdata.FromConfig(b, base)
 }
 
 // samplers takes the samplers out of the arguments; epochs is the one that
 // set_epoch is for.
-func (p *tdPlay) samplers(o *loader.Options[any, any], args map[string]json.RawMessage, samples torchdata.Samples) (epochs loader.Sampler, err error) {
+func (p *tdPlay) samplers(o *torchdata.Options[any, any], args map[string]json.RawMessage, samples torchdata.Samples) (epochs loader.Sampler, err error) {
 	var raw json.RawMessage
 	if ok, err := take(args, "sampler", &raw); err != nil {
 		return nil, err
@@ -135,31 +135,30 @@ func (p *tdPlay) samplers(o *loader.Options[any, any], args map[string]json.RawM
 	if err != nil {
 		return nil, err
 	}
-	compat := torchdata.Options{Global: p.global}
+	o.Global = p.global
 	if own {
-		compat.Generator = new(torchdata.NewGenerator(uint64(seed)))
+		o.Generator = new(torchdata.NewGenerator(uint64(seed)))
 	}
-	o.Compat = torchdata.New(compat)
 	return epochs, nil
 }
 
 // functions takes those out of the arguments.
-func (p *tdPlay) functions(o *loader.Options[any, any], args map[string]json.RawMessage) error {
+func (p *tdPlay) functions(o *torchdata.Options[any, any], args map[string]json.RawMessage) error {
 	var name string
 	if ok, err := take(args, "collate_fn", &name); err != nil {
 		return err
 	} else if ok {
-		if o.Collate = tdCollate[name]; o.Collate == nil {
+		if o.CollateFn = tdCollate[name]; o.CollateFn == nil {
 			return fmt.Errorf("unknown collate_fn %q", name)
 		}
 		if name == "identity" && string(args["batch_size"]) == "null" {
-			o.Collate = nil // the item itself
+			o.CollateFn = nil // the item itself
 		}
 	}
 	if ok, err := take(args, "worker_init_fn", &name); err != nil {
 		return err
 	} else if ok {
-		if o.WorkerInit = tdInits[name]; o.WorkerInit == nil {
+		if o.WorkerInitFn = tdInits[name]; o.WorkerInitFn == nil {
 			return fmt.Errorf("unknown worker_init_fn %q", name)
 		}
 	}

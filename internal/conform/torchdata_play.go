@@ -23,7 +23,7 @@ type tdPlayer interface {
 
 // tdLoader is a loader with what the script may change of it.
 type tdLoader struct {
-	*loader.Loader[any, any]
+	*torchdata.Loader[any, any]
 	data    any
 	sampler loader.Sampler // the one that set_epoch is for
 }

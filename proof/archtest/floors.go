@@ -86,7 +86,7 @@ func Module() Rules {
 				{Packages: "compat/grain"},
 				{Packages: "compat/orbax"},
 				{Packages: "compat/streaming"},
-				{Packages: "compat/torchdata", Beside: []string{"compat/torchdata/internal/leap", "loader"}},
+				{Packages: "compat/torchdata", Beside: []string{"compat/torchdata/internal/leap", "loader"}, Modules: []string{"go.yaml.in/yaml/v3"}},
 				{Packages: "compat/torchdata/internal/leap"},
 			}},
 			{Name: "generated", Rows: []Row{

@@ -17,26 +17,38 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// openTorch returns the run of a loader that keeps torchdata's books.
-func openTorch(ds func() any, o options) func(t *testing.T) run {
+type torchOptions = torchdata.Options[int64, []int64]
+
+// openTorch returns the run of a loader of torchdata.
+func openTorch(ds func() any, o torchOptions) func(t *testing.T) run {
 	return func(t *testing.T) run {
-		global := torchdata.NewGenerator(3)
-		o.Compat = torchdata.New(torchdata.Options{Global: &global})
-		return openLoader(ds(), o)(t)
+		o.Global = new(torchdata.NewGenerator(3))
+		o.CollateFn = func(s []int64) ([]int64, error) { return slices.Clone(s), nil }
+		o.Warn = func(string) {}
+		var l *torchdata.Loader[int64, []int64]
+		var err error
+		switch ds := ds().(type) {
+		case loader.Map[int64]:
+			l, err = torchdata.New(ds, o)
+		case loader.Iterable[int64]:
+			l, err = torchdata.NewIterable(ds, o)
+		}
+		check(t, err)
+		return texts[[]int64]{l, func(b []int64) string { return fmt.Sprint(b) }}
 	}
 }
 
 func compatSpecimens() []specimen {
 	var all []specimen
-	torch := func(name string, ds func() any, o options, before int) {
+	torch := func(name string, ds func() any, o torchOptions, before int) {
 		all = append(all, resumed("torchdata/"+name+".json", openTorch(ds, o), openTorch(ds, o), before, 9))
 	}
 	ids := func() any { return numbers{n: 23} }
-	torch("caller", ids, options{BatchSize: 4, Shuffle: true}, 3)
-	torch("caller-end", ids, options{BatchSize: 4, Shuffle: true}, 7)
-	torch("workers", ids, options{BatchSize: 4, Shuffle: true, Workers: 2}, 3)
-	torch("workers-snapshot", ids, options{BatchSize: 4, Workers: 2, SnapshotEvery: 3}, 5)
-	torch("iterable", func() any { return seekable{size: 23} }, options{BatchSize: 4, Workers: 2}, 3)
+	torch("caller", ids, torchOptions{BatchSize: 4, Shuffle: true}, 3)
+	torch("caller-end", ids, torchOptions{BatchSize: 4, Shuffle: true}, 7)
+	torch("workers", ids, torchOptions{BatchSize: 4, Shuffle: true, NumWorkers: 2}, 3)
+	torch("workers-snapshot", ids, torchOptions{BatchSize: 4, NumWorkers: 2, SnapshotEveryNSteps: 3}, 5)
+	torch("iterable", func() any { return seekable{size: 23} }, torchOptions{BatchSize: 4, NumWorkers: 2}, 3)
 
 	all = append(all, specimen{
 		name: "grain/iterator.json",

@@ -9,9 +9,15 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint"
 	ckptoptions "github.com/bivouac-ml/bivouac/checkpoint/options"
 	"github.com/bivouac-ml/bivouac/checkpoint/surgery"
+	"github.com/bivouac-ml/bivouac/compat/torchdata"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
+
+// recordedFields are the fields that the configurations of loaders set, under the names
+// and in the order in which their values were recorded.
+var recordedFields = []string{"BatchSize", "Shuffle", "Workers", "PinMemory", "DropLast", "Timeout", "MultiprocessingContext", "PrefetchFactor", "Persistent",
+	"PinMemoryDevice", "SnapshotEvery", "OutOfOrder", "Seed", "Name", "GlobalBatch", "Rank", "World", "Uneven", "SettleEvery", "Streams", "OnError"}
 
 // textSpecimens are what people write: options, rules, configurations.
 func textSpecimens() []specimen {
@@ -46,10 +52,19 @@ bivouac: {compression: zstd, label: run 7}
 	config := func(t *testing.T, text []byte) string {
 		o, err := loader.FromConfig(text, options{})
 		check(t, err)
+		torch, err := torchdata.FromConfig(text, torchOptions{})
+		check(t, err)
 		out, v := "", reflect.ValueOf(o)
-		for i := range v.NumField() {
-			if !v.Field(i).IsZero() {
-				out += fmt.Sprintf("%s: %+v\n", v.Type().Field(i).Name, v.Field(i))
+		for _, field := range recordedFields {
+			from, name := v, field
+			switch field {
+			case "MultiprocessingContext", "PinMemoryDevice": // have no effect in a loader
+				from = reflect.ValueOf(torch)
+			case "PinMemory":
+				name = "Pinned"
+			}
+			if f := from.FieldByName(name); !f.IsZero() {
+				out += fmt.Sprintf("%s: %+v\n", field, f)
 			}
 		}
 		return out

@@ -117,39 +117,37 @@ func (c *loaderCase) sampler(global *torchdata.Generator) (loader.Sampler, error
 }
 
 // loader makes the loader of a case.
-func (c *loaderCase) loader() (*loader.Loader[int64, []int64], error) {
+func (c *loaderCase) loader() (*torchdata.Loader[int64, []int64], error) {
 	global, a := torchdata.NewGenerator(c.Global), c.Loader
-	o := loader.Options[int64, []int64]{
-		BatchSize: loader.NoBatching, Workers: a.Workers, DropLast: a.DropLast, Persistent: a.Persistent, Shuffle: a.Shuffle,
-		Collate: func(items []int64) ([]int64, error) { return append([]int64{}, items...), nil },
-		Warn:    func(string) {},
+	o := torchdata.Options[int64, []int64]{
+		BatchSize: loader.NoBatching, NumWorkers: a.Workers, DropLast: a.DropLast, PersistentWorkers: a.Persistent, Shuffle: a.Shuffle,
+		CollateFn: func(items []int64) ([]int64, error) { return append([]int64{}, items...), nil },
+		Warn:      func(string) {}, Global: &global,
 	}
 	if a.BatchSize != nil {
 		o.BatchSize = *a.BatchSize
 	}
 	if a.Every != nil {
-		o.SnapshotEvery = *a.Every
+		o.SnapshotEveryNSteps = *a.Every
 	}
 	if a.Prefetch != nil {
 		o.PrefetchFactor = *a.Prefetch
 	}
-	compat := torchdata.Options{Global: &global}
 	if a.GeneratorSeed != nil {
-		compat.Generator = new(torchdata.NewGenerator(*a.GeneratorSeed))
+		o.Generator = new(torchdata.NewGenerator(*a.GeneratorSeed))
 	}
-	o.Compat = torchdata.New(compat)
 	var err error
 	if o.Sampler, err = c.sampler(&global); err != nil {
 		return nil, err
 	}
 	if c.Dataset.Kind == "iter" {
-		return loader.NewIterable(streamed{c.Dataset.N, c.Dataset.Stateful}, o)
+		return torchdata.NewIterable[int64](streamed{c.Dataset.N, c.Dataset.Stateful}, o)
 	}
-	return loader.New(squares(c.Dataset.N), o)
+	return torchdata.New(squares(c.Dataset.N), o)
 }
 
 // takeBatches takes batches up to the end of an epoch, or that many if most is not negative.
-func takeBatches(ctx context.Context, l *loader.Loader[int64, []int64], most int) ([][]int64, error) {
+func takeBatches(ctx context.Context, l *torchdata.Loader[int64, []int64], most int) ([][]int64, error) {
 	out := [][]int64{}
 	for most < 0 || len(out) < most {
 		b, err := l.Next(ctx)

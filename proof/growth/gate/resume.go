@@ -157,19 +157,24 @@ func (h held) At(ctx context.Context, id int64, _ loader.Random) (int64, error) 
 
 // loaderOps go on from a state with n gaps: of 2n batches every second one was delivered.
 func loaderOps() []growth.Op {
-	options := func(workers int, compat loader.Protocol) loader.Options[int64, []int64] {
-		return loader.Options[int64, []int64]{
-			Workers: workers, OutOfOrder: workers > 0, Compat: compat,
-			Collate: func(s []int64) ([]int64, error) { return append([]int64{}, s...), nil },
-		}
+	type opener func(ds held, workers, prefetch int) (*loader.Loader[int64, []int64], error)
+	collate := func(s []int64) ([]int64, error) { return append([]int64{}, s...), nil }
+	own := func(ds held, workers, prefetch int) (*loader.Loader[int64, []int64], error) {
+		return loader.New(ds, loader.Options[int64, []int64]{Workers: workers, PrefetchFactor: prefetch, OutOfOrder: workers > 0, Collate: collate})
 	}
-	torch := func() loader.Protocol {
+	torch := func(ds held, workers, prefetch int) (*loader.Loader[int64, []int64], error) {
 		g := torchdata.NewGenerator(0)
-		return torchdata.New(torchdata.Options{Global: &g})
+		l, err := torchdata.New(ds, torchdata.Options[int64, []int64]{
+			NumWorkers: workers, PrefetchFactor: prefetch, OutOfOrder: workers > 0, CollateFn: collate, Global: &g,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return l.Loader, nil
 	}
 	gaps := func(tb growth.TB, n int) []byte {
 		wait := make(chan struct{})
-		l, err := loader.New(held{int64(4 * n), int64(2 * n), wait}, options(2*n, nil))
+		l, err := own(held{int64(4 * n), int64(2 * n), wait}, 2*n, 0)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -178,7 +183,7 @@ func loaderOps() []growth.Op {
 				tb.Fatal(err)
 			}
 		}
-		b, err := l.StateDict()
+		b, err := l.AppendState(nil)
 		close(wait)
 		if err == nil {
 			err = l.Close()
@@ -188,13 +193,13 @@ func loaderOps() []growth.Op {
 		}
 		return b
 	}
-	read := func(tb growth.TB, n, workers int, state []byte, want int, compat loader.Protocol) error {
-		l, err := loader.New(held{n: int64(4 * n)}, options(workers, compat))
+	read := func(tb growth.TB, n, workers int, state []byte, want int, open opener) error {
+		l, err := open(held{n: int64(4 * n)}, workers, 0)
 		if err != nil {
 			return err
 		}
 		defer l.Close() //nolint:errcheck // what was read was checked
-		if err := l.LoadStateDict(state); err != nil {
+		if err := l.SetState(state); err != nil {
 			return err
 		}
 		got := 0
@@ -206,15 +211,14 @@ func loaderOps() []growth.Op {
 		if got != want {
 			return fmt.Errorf("%d batches, want %d", got, want)
 		}
-		_, err = l.StateDict()
+		_, err = l.AppendState(nil)
 		return err
 	}
 	// beside delivers n batches while one worker of two hangs at the first, and goes on from
 	// the state.
-	beside := func(tb growth.TB, n, prefetch int, compat func() loader.Protocol) error {
-		wait, o := make(chan struct{}), options(2, compat())
-		o.PrefetchFactor = prefetch
-		l, err := loader.New(held{int64(4 * n), 1, wait}, o)
+	beside := func(tb growth.TB, n, prefetch int, open opener) error {
+		wait := make(chan struct{})
+		l, err := open(held{int64(4 * n), 1, wait}, 2, prefetch)
 		if err != nil {
 			return err
 		}
@@ -223,13 +227,13 @@ func loaderOps() []growth.Op {
 				return err
 			}
 		}
-		state, err := l.StateDict()
+		state, err := l.AppendState(nil)
 		close(wait)
 		if err == nil {
 			err = l.Close()
 		}
 		if err == nil {
-			err = read(tb, n, 2, state, 3*n, compat())
+			err = read(tb, n, 2, state, 3*n, open)
 		}
 		return err
 	}
@@ -237,21 +241,21 @@ func loaderOps() []growth.Op {
 	for _, workers := range []int{0, 2} {
 		ops = append(ops, growth.Op{Name: fmt.Sprintf("loader: go on beside many gaps, %d workers", workers), N: 40, Prepare: func(tb growth.TB, n int) func() error {
 			state := gaps(tb, n)
-			return func() error { return read(tb, n, workers, state, 3*n, nil) }
+			return func() error { return read(tb, n, workers, state, 3*n, own) }
 		}})
 	}
 	// Which worker has the next batch, and which batch in flight is done, takes as long as
 	// there are workers, and so does the snapshot behind a batch: the batches are few.
 	return append(ops,
 		growth.Op{Name: "loader: batches beside one that hangs", N: 100, Prepare: func(tb growth.TB, n int) func() error {
-			return func() error { return beside(tb, n, 2*n, func() loader.Protocol { return nil }) }
+			return func() error { return beside(tb, n, 2*n, own) }
 		}},
 		growth.Op{Name: "torchdata: batches beside one that hangs", N: 100, Prepare: func(tb growth.TB, n int) func() error {
 			return func() error { return beside(tb, n, 8, torch) }
 		}},
 		growth.Op{Name: "torchdata: state of many workers", N: 20, Prepare: func(tb growth.TB, n int) func() error {
 			return func() error {
-				l, err := loader.New(held{n: 80}, options(n, torch()))
+				l, err := torch(held{n: 80}, n, 0)
 				if err != nil {
 					return err
 				}
@@ -260,14 +264,14 @@ func loaderOps() []growth.Op {
 						return err
 					}
 				}
-				state, err := l.StateDict()
+				state, err := l.AppendState(nil)
 				if err == nil {
 					err = l.Close()
 				}
 				if err != nil {
 					return err
 				}
-				return read(tb, 20, n, state, 60, torch())
+				return read(tb, 20, n, state, 60, torch)
 			}
 		}})
 }

@@ -1,0 +1,116 @@
+package torchdata
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
+)
+
+// Loader is torchdata's StatefulDataLoader over a data set of this module. It reads what
+// that reads, draws the same random numbers, and has its states. The embedded loader does
+// the work: Next and Epoch deliver batches, Start is iter(loader), Len is len(loader).
+type Loader[S, B any] struct {
+	*loader.Loader[S, B]
+	protocol *protocol
+}
+
+// New returns a loader over a Map. The error is of kind errs.Invalid and names the field
+// of Options at fault; they are looked at in the order in which torch does.
+func New[S, B any](ds loader.Map[S], o Options[S, B]) (*Loader[S, B], error) {
+	return build(o, func(o loader.Options[S, B]) (*loader.Loader[S, B], error) { return loader.New(ds, o) })
+}
+
+// NewIterable returns a loader over an Iterable. Errors are as those of New.
+func NewIterable[S, B any](ds loader.Iterable[S], o Options[S, B]) (*Loader[S, B], error) {
+	return build(o, func(o loader.Options[S, B]) (*loader.Loader[S, B], error) { return loader.NewIterable(ds, o) })
+}
+
+func build[S, B any](o Options[S, B], open func(loader.Options[S, B]) (*loader.Loader[S, B], error)) (*Loader[S, B], error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	engine, p := o.engine(), newProtocol(o.Generator, o.Global)
+	engine.Compat = p
+	l, err := open(engine)
+	if err != nil {
+		return nil, inTorchsWords(err)
+	}
+	return &Loader[S, B]{l, p}, nil
+}
+
+// StateDict returns the state of what was delivered so far, as AppendState appends it.
+// Before the first batch it begins an epoch and draws its seed.
+func (l *Loader[S, B]) StateDict() ([]byte, error) { return l.AppendState(nil) }
+
+// LoadStateDict makes the loader go on from a state, as SetState does.
+func (l *Loader[S, B]) LoadStateDict(b []byte) error { return l.SetState(b) }
+
+// attributes are those that torch refuses to change after construction.
+var attributes = []string{"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
+
+// Change is an assignment to an attribute of torch's loader after construction. The error
+// is of kind errs.Sequence for an attribute that torch refuses to change, and for
+// num_workers within an epoch; errs.Invalid for an unknown name, and for a value that is
+// no integer of 0 or more.
+func (l *Loader[S, B]) Change(name string, value any) error {
+	const op = "torchdata.Change"
+	if slices.Contains(attributes, name) {
+		return &errs.Error{Kind: errs.Sequence, Op: op, Subject: name, Want: "to be set before the loader is made"}
+	}
+	n, ok := value.(int)
+	setup := l.protocol.setup
+	set, known := map[string]func() error{
+		"num_workers":            func() error { return l.protocol.engine.SetWorkers(n) },
+		"prefetch_factor":        func() error { setup.Prefetch = n; return nil },
+		"snapshot_every_n_steps": func() error { setup.SnapshotEvery = n; return nil },
+	}[name]
+	switch {
+	case !known:
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "an attribute of a loader"}
+	case !ok || n < 0:
+		return &errs.Error{Kind: errs.Invalid, Op: op, Subject: name, Want: "an integer of 0 or more", Got: fmt.Sprint(value)}
+	}
+	return errs.Wrap(op, name, set())
+}
+
+// check refuses what only torch has. What the loader refuses too, and torch looks at
+// before, is left to the loader.
+func (o *Options[S, B]) check() error {
+	invalid := func(field, want, got string) error {
+		return &errs.Error{Kind: errs.Invalid, Op: "torchdata.New", Subject: field, Want: want, Got: got}
+	}
+	contexts := []string{"", "fork", "spawn", "forkserver"}
+	alone := o.NumWorkers == 0 && (o.PrefetchFactor != 0 || o.PersistentWorkers)
+	switch {
+	case o.NumWorkers < 0 || o.Timeout < 0 || o.PrefetchFactor < 0 || alone:
+		return nil
+	case o.MultiprocessingContext != "" && o.NumWorkers == 0:
+		return invalid("MultiprocessingContext", "workers", "NumWorkers 0")
+	case !slices.Contains(contexts, o.MultiprocessingContext):
+		return invalid("MultiprocessingContext", strings.Join(contexts[1:], ", "), o.MultiprocessingContext)
+	case o.PinMemoryDevice != "" && o.PinMemoryDevice != "cpu":
+		return invalid("PinMemoryDevice", `"" or "cpu"`, o.PinMemoryDevice)
+	}
+	return nil
+}
+
+// inTorchsWords names the field of Options that an error of loader.New is about.
+func inTorchsWords(err error) error {
+	var e *errs.Error
+	if !errors.As(err, &e) || e.Op != "loader.New" {
+		return err
+	}
+	names := map[string]string{
+		"Workers": "NumWorkers", "Persistent": "PersistentWorkers", "SnapshotEvery": "SnapshotEveryNSteps",
+	}
+	own := *e
+	own.Op = "torchdata.New"
+	if name, ok := names[e.Subject]; ok {
+		own.Subject = name
+	}
+	return &own
+}

@@ -1,0 +1,104 @@
+package torchdata
+
+import (
+	"context"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
+)
+
+// Options are the arguments of torch's DataLoader and of torchdata's StatefulDataLoader,
+// with their meanings. The zero Options are torch's defaults. docs/compat/torchdata.md
+// has the table of names.
+type Options[S, B any] struct {
+	// BatchSize is batch_size. 0 is torch's 1, loader.NoBatching torch's None.
+	BatchSize int
+	// Shuffle is shuffle: torchdata's RandomSampler gives the order. Maps only.
+	Shuffle bool
+	// Sampler is sampler. Maps only; not with Shuffle.
+	Sampler loader.Sampler
+	// BatchSampler is batch_sampler. Maps only; not with BatchSize, Shuffle, Sampler or
+	// DropLast.
+	BatchSampler loader.BatchSampler
+	// NumWorkers is num_workers: goroutines that read. 0 reads in the caller.
+	NumWorkers int
+	// CollateFn is collate_fn. nil is loader.DefaultCollate, or without batching the sample
+	// itself. See loader.Options.Collate.
+	CollateFn func([]S) (B, error)
+	// PinMemory is pin_memory: batches lie in pages that are locked.
+	PinMemory bool
+	// DropLast is drop_last: the last batch of an epoch is left out when it is short.
+	DropLast bool
+	// Timeout is timeout. It needs workers.
+	Timeout time.Duration
+	// WorkerInitFn is worker_init_fn. loader.WorkerInfoOf(ctx) is get_worker_info(), and
+	// WorkerOf(ctx) has the random numbers of the worker.
+	WorkerInitFn func(ctx context.Context) error
+	// MultiprocessingContext is multiprocessing_context: "", "fork", "spawn" or
+	// "forkserver". It is checked as in torch, and has no effect. It needs workers.
+	MultiprocessingContext string
+	// Generator is generator: of the base seeds, and with Shuffle of the sampler. nil is
+	// Global.
+	Generator *Generator
+	// PrefetchFactor is prefetch_factor, the batches in flight for each worker. 0 is 2. It
+	// needs workers.
+	PrefetchFactor int
+	// PersistentWorkers is persistent_workers: workers keep their data sets from epoch to
+	// epoch. It needs workers.
+	PersistentWorkers bool
+	// PinMemoryDevice is pin_memory_device: "" or "cpu". It has no effect.
+	PinMemoryDevice string
+	// OutOfOrder is in_order=False: what is ready first is delivered first.
+	OutOfOrder bool
+	// SnapshotEveryNSteps is snapshot_every_n_steps. 0 is torch's 1, loader.SnapshotNever
+	// torch's 0.
+	SnapshotEveryNSteps int
+
+	// Global is torch's global generator, which torch.manual_seed sets. Loaders of one
+	// program share it. nil is one of DefaultSeed, of this loader alone.
+	Global *Generator
+	// Seed and Name key the loader.Random that samples get, which torch does not have.
+	Seed uint64
+	Name string
+	// OnError says what becomes of samples that cannot be read. torch passes them on; the
+	// zero OnError keeps the position, as in package loader.
+	OnError loader.Policy
+	// Warn is given warnings, each once. nil logs them.
+	Warn func(message string)
+}
+
+// engine returns the options of the loader below.
+func (o *Options[S, B]) engine() loader.Options[S, B] {
+	return loader.Options[S, B]{
+		BatchSize: o.BatchSize, Shuffle: o.Shuffle, Sampler: o.Sampler, BatchSampler: o.BatchSampler, Workers: o.NumWorkers,
+		Collate: o.CollateFn, Pinned: o.PinMemory, DropLast: o.DropLast, Timeout: o.Timeout, WorkerInit: o.WorkerInitFn,
+		PrefetchFactor: o.PrefetchFactor, Persistent: o.PersistentWorkers, OutOfOrder: o.OutOfOrder, SnapshotEvery: o.SnapshotEveryNSteps,
+		Seed: o.Seed, Name: o.Name, OnError: o.OnError, Warn: o.Warn,
+	}
+}
+
+// FromConfig returns base with what a text of YAML or JSON sets, under torch's names and
+// with torch's values: the document that loader.FromConfig reads. What only Bivouac's own
+// loaders have, such as ranks, is checked and has no effect.
+func FromConfig[S, B any](text []byte, base Options[S, B]) (Options[S, B], error) {
+	e, err := loader.FromConfig(text, base.engine())
+	if err != nil {
+		return base, err
+	}
+	o := base
+	only := struct { // what has no effect in a loader
+		Context string `yaml:"multiprocessing_context"`
+		Device  string `yaml:"pin_memory_device"`
+	}{o.MultiprocessingContext, o.PinMemoryDevice}
+	if err := yaml.Unmarshal(text, &only); err != nil {
+		return base, &errs.Error{Kind: errs.Invalid, Op: "torchdata.FromConfig", Want: "YAML or JSON", Err: err}
+	}
+	o.MultiprocessingContext, o.PinMemoryDevice = only.Context, only.Device
+	o.BatchSize, o.Shuffle, o.NumWorkers, o.PinMemory, o.DropLast, o.Timeout = e.BatchSize, e.Shuffle, e.Workers, e.Pinned, e.DropLast, e.Timeout
+	o.PrefetchFactor, o.PersistentWorkers, o.OutOfOrder, o.SnapshotEveryNSteps = e.PrefetchFactor, e.Persistent, e.OutOfOrder, e.SnapshotEvery
+	o.Seed, o.Name, o.OnError = e.Seed, e.Name, e.OnError
+	return o, nil
+}
