@@ -14,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -181,7 +182,7 @@ func TestStateIsADocument(t *testing.T) {
 		t.Errorf("%d bytes", len(b))
 	}
 	check(snapshot(t, l))
-	m := open(t, failing(40, 3, always), options{BatchSize: 2, Sampler: &countingSampler{n: 40}, OnError: loader.Policy{Action: loader.Skip}})
+	m := open(t, failing(40, 3, always), options{BatchSize: 2, Sampler: &countingSampler{n: 40}, OnError: faults.Policy{Action: faults.Skip}})
 	take(t, m, 5)
 	check(snapshot(t, m))
 	o := open(t, newGate(40, 2), options{BatchSize: 2, Workers: 2, OutOfOrder: true})

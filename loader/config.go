@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // FromConfig returns base with what a text of YAML or JSON sets. Its words are those of
@@ -137,7 +138,7 @@ func (o *Options[S, B]) setOwn(name string, v configValue) (err error) {
 	case "settle_every_n_steps":
 		o.SettleEvery, err = v.integer(0)
 	case "on_error":
-		err = eachEntry("on_error.", v.node, func(name string, v configValue) error { return o.OnError.set(name, v) })
+		err = eachEntry("on_error.", v.node, func(name string, v configValue) error { return setPolicy(&o.OnError, name, v) })
 	default:
 		return v.unknown(name, configNames)
 	}
@@ -154,14 +155,14 @@ func (v configValue) unknown(name string, names []string) error {
 		Got: strconv.Quote(cutText(name, 60)), Remedy: errs.DidYouMean(name, names)}
 }
 
-func (p *Policy) set(name string, v configValue) (err error) {
+func setPolicy(p *faults.Policy, name string, v configValue) (err error) {
 	switch name {
 	case "action":
 		var text string
 		if text, err = v.text(); err != nil {
 			return err
 		}
-		if p.Action, err = ParseAction(text); err != nil {
+		if p.Action, err = faults.ParseAction(text); err != nil || p.Action > faults.Skip {
 			return v.wrong(`"fail", "pass on" or "skip"`)
 		}
 	case "retries":

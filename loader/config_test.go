@@ -12,6 +12,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -19,7 +20,7 @@ func TestFromConfig(t *testing.T) {
 	base := options{BatchSize: 3, Streams: 9}
 	want := options{BatchSize: 64, Shuffle: true, Workers: 4, PrefetchFactor: 3, Persistent: true, DropLast: true, Timeout: 1500 * time.Millisecond,
 		Pinned: true, SnapshotEvery: 5, OutOfOrder: true, Seed: 1<<64 - 1, Rank: 2, World: 8, Streams: 9,
-		OnError: loader.Policy{Action: loader.Skip, Retries: 2, Backoff: 100 * time.Millisecond}}
+		OnError: faults.Policy{Action: faults.Skip, Retries: 2, Backoff: 100 * time.Millisecond}}
 	yaml := `
 batch_size: 64
 shuffle: true

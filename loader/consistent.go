@@ -3,6 +3,8 @@ package loader
 import (
 	"fmt"
 	"math"
+
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // consistent returns an error for a place that contradicts itself: a state without
@@ -135,7 +137,7 @@ func (p *place) checkStreams(s *Setup) error {
 		return nil // other ranks have read of them, or streams are ahead of the place
 	}
 	least, most, known := p.sizes(p.step - p.batch)
-	full := known && least == most && p.ledger.count == 0 && p.since == 0
+	full := known && least == most && p.ledger.Count == 0 && p.since == 0
 	items, ended := int64(0), false
 	streams := int64(len(p.streams))
 	for i, st := range p.streams {
@@ -147,7 +149,7 @@ func (p *place) checkStreams(s *Setup) error {
 	switch {
 	case p.turn < p.batch || !ended && p.turn > p.batch:
 		return corruptState("extra.turn", fmt.Sprint(p.batch, ", as many as batches, or more where streams have ended"), p.turn)
-	case items < p.index, items > p.index && s.InOrder && s.OnError.Action != PassOn && known && least == most && p.ledger.count == 0 && p.since == 0 && !full:
+	case items < p.index, items > p.index && s.InOrder && s.OnError.Action != faults.PassOn && known && least == most && p.ledger.Count == 0 && p.since == 0 && !full:
 		return corruptState("extra.index", fmt.Sprint(items, ", the items of all streams"), p.index)
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -91,7 +92,7 @@ func restoreAnyData(t *testing.T, l *loader.Loader[int64, tensor.Tensor], saved 
 // With PassOn the error comes at its position and the loader goes on behind it.
 func TestPassOnGoesBehindTheBatch(t *testing.T) {
 	for _, workers := range []int{0, 2} {
-		l := open(t, failing(20, 5, always), options{BatchSize: 4, Workers: workers, OnError: loader.Policy{Action: loader.PassOn}})
+		l := open(t, failing(20, 5, always), options{BatchSize: 4, Workers: workers, OnError: faults.Policy{Action: faults.PassOn}})
 		var got []string
 		for b, err := range l.Epoch(context.Background()) {
 			if err != nil {
@@ -110,7 +111,7 @@ func TestPassOnGoesBehindTheBatch(t *testing.T) {
 // With Skip the batch comes without the sample, and the state says so; a batch of
 // which nothing is left does not come.
 func TestSkipLeavesOutAndNotes(t *testing.T) {
-	l := open(t, failing(9, 5, always), options{BatchSize: 2, OnError: loader.Policy{Action: loader.Skip}})
+	l := open(t, failing(9, 5, always), options{BatchSize: 2, OnError: faults.Policy{Action: faults.Skip}})
 	want := [][]int64{{0, 1}, {2, 3}, {4}, {6, 7}, {8}}
 	if diff := cmp.Diff(want, take(t, l, -1)); diff != "" {
 		t.Error(diff)
@@ -122,7 +123,7 @@ func TestSkipLeavesOutAndNotes(t *testing.T) {
 	if got := string(d.Extra["ledger"]); !strings.HasPrefix(got, `{"count":1,"last":[[5,5]],"reason":"`) || !strings.Contains(got, "bad sample") {
 		t.Errorf("ledger %s", got)
 	}
-	l = open(t, failing(3, 1, always), options{OnError: loader.Policy{Action: loader.Skip}})
+	l = open(t, failing(3, 1, always), options{OnError: faults.Policy{Action: faults.Skip}})
 	if diff := cmp.Diff([][]int64{{0}, {2}}, take(t, l, -1)); diff != "" {
 		t.Error(diff)
 	}
@@ -135,7 +136,7 @@ func TestRetriesBeforeAnAction(t *testing.T) {
 			return errBad
 		}
 		return nil
-	}), options{BatchSize: 4, OnError: loader.Policy{Retries: 2}})
+	}), options{BatchSize: 4, OnError: faults.Policy{Retries: 2}})
 	take(t, l, -1)
 	if reads.Load() != 3 {
 		t.Errorf("read %d times", reads.Load())
@@ -184,12 +185,12 @@ func TestIterableSkipsItems(t *testing.T) {
 			_ = yield(1, nil) && yield(2, errBad) && yield(3, nil)
 		}
 	})
-	l := openIterable(t, ds, options{BatchSize: 2, OnError: loader.Policy{Action: loader.Skip}})
+	l := openIterable(t, ds, options{BatchSize: 2, OnError: faults.Policy{Action: faults.Skip}})
 	if diff := cmp.Diff([][]int64{{1, 3}}, take(t, l, -1)); diff != "" {
 		t.Error(diff)
 	}
 	endless := loader.NewIterable[int64, tensor.Tensor]
-	bad, err := endless(broken{}, options{OnError: loader.Policy{Action: loader.Skip}})
+	bad, err := endless(broken{}, options{OnError: faults.Policy{Action: faults.Skip}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/flow"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // Loader delivers the batches of a data set, epoch after epoch. Its methods are
@@ -130,7 +131,7 @@ func (l *Loader[S, B]) next(ctx context.Context) (b B, err error) {
 // failed returns the error of a batch. From the second in a row on it says that there is
 // no way past it: a loop that goes on after an error would ask for ever.
 func (l *Loader[S, B]) failed(ctx context.Context, err error) error {
-	if ctx.Err() == nil && l.engine.setup.OnError.Action != PassOn {
+	if ctx.Err() == nil && l.engine.setup.OnError.Action != faults.PassOn {
 		l.failures++
 	}
 	if l.failures < 2 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // Merge returns one state out of those of all ranks of a run over an Iterable, taken
@@ -52,7 +53,7 @@ func mergePlaces(places []place) (place, error) {
 	world := len(places)
 	first := slices.MinFunc(places, func(a, b place) int { return cmp.Compare(a.epoch, b.epoch) })
 	m := first.clone()
-	m.digest, m.ledger, m.own = state.Digest{}, ledger{}, false
+	m.digest, m.ledger, m.reason, m.own = state.Digest{}, faults.Ledger{}, "", false
 	m.ahead.bits = nil // what streams have given is among their items
 	m.index, m.position, m.turn = 0, 0, 0
 	for rank := range places {
@@ -82,14 +83,14 @@ func mergePlaces(places []place) (place, error) {
 		}
 		m.position = max(m.position, p.position-p.index)
 		m.step, m.batch, m.turn = max(m.step, p.step), max(m.batch, p.batch), max(m.turn, p.turn)
-		m.ledger.count += p.ledger.count
-		m.ledger.last = slices.Concat(m.ledger.last, p.ledger.last)
-		m.ledger.reason = max(m.ledger.reason, p.ledger.reason)
+		m.ledger.Count += p.ledger.Count
+		m.ledger.Last = slices.Concat(m.ledger.Last, p.ledger.Last)
+		m.reason = max(m.reason, p.reason)
 	}
 	for _, s := range m.streams {
 		m.index += s.items
 	}
 	m.position += m.index
-	m.ledger.last = m.ledger.last[max(0, len(m.ledger.last)-mostSkipped):]
+	m.ledger.Last = m.ledger.Last[max(0, len(m.ledger.Last)-mostSkipped):]
 	return m, nil
 }

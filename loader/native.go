@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // native is Bivouac's own Protocol: the state is a position.
@@ -114,7 +115,7 @@ func (n *native) replay(ctx context.Context, since int64) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			return &errs.Error{Kind: errs.Mismatch, Subject: "data set", Want: fmt.Sprint(since, " batches behind the snapshot, as there were"), Got: "an end before"}
-		case err != nil && (n.setup.OnError.Action != PassOn || ctx.Err() != nil):
+		case err != nil && (n.setup.OnError.Action != faults.PassOn || ctx.Err() != nil):
 			return err
 		}
 	}

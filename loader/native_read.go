@@ -9,6 +9,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // extraForm is the JSON form of what a place holds beyond a document.
@@ -145,9 +146,9 @@ func (f *extraForm) into(at *place, s *Setup) error {
 		at.coverage[i] = coverage{epoch: c.Epoch, count: c.Count, sum: c.Sum, xor: c.XOR}
 	}
 	if l := f.Ledger; l != nil {
-		at.ledger = ledger{count: l.Count, reason: cutText(l.Reason, longestReason)}
+		at.ledger.Count, at.reason = l.Count, cutText(l.Reason, longestReason)
 		for _, e := range l.Last[max(0, len(l.Last)-mostSkipped):] {
-			at.ledger.last = append(at.ledger.last, skipped{e[0], e[1]})
+			at.ledger.Last = append(at.ledger.Last, faults.Fault{Position: e[0], ID: e[1], Action: faults.Skip})
 		}
 	}
 	if err := f.samplerInto(at); err != nil {

@@ -46,8 +46,8 @@ func appendExtra(dst []byte, at *place, s *Setup) []byte {
 		dst = appendIntegers(comma(dst, i), g.step, g.position, g.global)
 	}
 	dst = appendField(append(dst, ']', ','), "index", at.index)
-	if at.ledger.count > 0 {
-		dst = at.ledger.append(append(dst, `,"ledger":`...))
+	if at.ledger.Count > 0 {
+		dst = appendLedger(append(dst, `,"ledger":`...), at)
 	}
 	if at.own {
 		dst = appendField(append(dst, ','), "rank", int64(s.Rank))
@@ -119,12 +119,12 @@ func appendCoverage(dst []byte, list [2]coverage) []byte {
 	return dst
 }
 
-func (l *ledger) append(dst []byte) []byte {
-	dst = append(appendField(append(dst, '{'), "count", l.count), `,"last":[`...)
-	for i, f := range l.last {
-		dst = appendIntegers(comma(dst, i), f.position, f.id)
+func appendLedger(dst []byte, at *place) []byte {
+	dst = append(appendField(append(dst, '{'), "count", at.ledger.Count), `,"last":[`...)
+	for i, f := range at.ledger.Last {
+		dst = appendIntegers(comma(dst, i), f.Position, f.ID)
 	}
-	return append(state.AppendString(append(dst, `],"reason":`...), strings.ToValidUTF8(l.reason, "?")), '}')
+	return append(state.AppendString(append(dst, `],"reason":`...), strings.ToValidUTF8(at.reason, "?")), '}')
 }
 
 func appendSampler(dst []byte, at *place) []byte {

@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // NoBatching as Options.BatchSize hands out samples instead of batches.
@@ -99,8 +100,9 @@ type Options[S, B any] struct {
 	// Streams is by how many streams an iterable data set, or one with a state, is
 	// read. It is part of the state. 0 is the number of workers, at least 1.
 	Streams int
-	// OnError says what becomes of samples that cannot be read.
-	OnError Policy
+	// OnError says what becomes of samples that cannot be read: Fail, PassOn or Skip. A batch
+	// of which nothing is left is not delivered.
+	OnError faults.Policy
 	// Extend makes SetState take states from before the run was extended, as Loader.Extend
 	// does. Set it where the state is set by somebody else, as a bivouac.Job.
 	Extend bool
@@ -170,7 +172,7 @@ func (o *Options[S, B]) ownRules(iterable bool) []rule {
 		{o.Streams < 0 || o.Streams > mostStreams, "Streams", fmt.Sprintf("0 to %d", mostStreams), o.Streams},
 		{o.Uneven > EndEarly, "Uneven", "RepeatSample or EndEarly", o.Uneven},
 		{o.SettleEvery < 0, "SettleEvery", "0 or more", o.SettleEvery},
-		{o.OnError.Action > Skip, "OnError.Action", "Fail, PassOn or Skip", o.OnError.Action},
+		{o.OnError.Action > faults.Skip, "OnError.Action", "Fail, PassOn or Skip", o.OnError.Action},
 		{o.OnError.Retries < 0 || o.OnError.Backoff < 0, "OnError", "no negative Retries or Backoff", o.OnError},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // Where several options are wrong, the one that torch would look at first is named: package
@@ -47,8 +48,8 @@ func TestChecksComeInOrder(t *testing.T) {
 		{options{GlobalBatch: 2, World: 3}, false, "GlobalBatch"},
 		{options{BatchSize: 1 << 30, World: 8}, false, "BatchSize"},
 		{options{Streams: -1}, true, "Streams"},
-		{options{OnError: loader.Policy{Action: 9}}, false, "OnError.Action"},
-		{options{OnError: loader.Policy{Retries: -1}}, false, "OnError"},
+		{options{OnError: faults.Policy{Action: 9}}, false, "OnError.Action"},
+		{options{OnError: faults.Policy{Retries: -1}}, false, "OnError"},
 	} {
 		var err error
 		if c.iterable {

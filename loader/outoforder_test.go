@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -260,7 +261,7 @@ func TestStatesOfStreamsAreTakenWhateverWroteThem(t *testing.T) {
 				}
 			}
 		})
-		ahead, action := rapid.Bool().Draw(t, "out of order"), loader.Action(rapid.IntRange(1, 2).Draw(t, "action"))
+		ahead, action := rapid.Bool().Draw(t, "out of order"), faults.Action(rapid.IntRange(1, 2).Draw(t, "action"))
 		draw := func(name string) options {
 			o := options{Streams: streams, BatchSize: rapid.IntRange(1, 3).Draw(t, name+" batch"), Workers: rapid.IntRange(0, 2).Draw(t, name+" workers"),
 				OutOfOrder: ahead, SnapshotEvery: rapid.IntRange(0, 3).Draw(t, name+" snapshot"), Warn: func(string) {}}

@@ -15,6 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -223,7 +224,7 @@ func TestPacksWithoutSkippedSamples(t *testing.T) {
 	})
 	packs := packsOf(t, 40, lengths)
 	var got [][][]int64
-	l, err := loader.New(bad, loader.Options[[]int32, int]{Order: packs, BatchSize: 2, OnError: loader.Policy{Action: loader.Skip}, CollatePacks: func(b [][][]int32) (int, error) {
+	l, err := loader.New(bad, loader.Options[[]int32, int]{Order: packs, BatchSize: 2, OnError: faults.Policy{Action: faults.Skip}, CollatePacks: func(b [][][]int32) (int, error) {
 		var batch [][]int64
 		for _, p := range b {
 			var pack []int64

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // pass is the Plan of one epoch of the native protocol. It draws ahead of the
@@ -191,7 +192,7 @@ func (p *pass) takeTurn(r *record) bool {
 func (p *pass) task(r *record) Task {
 	n, s := p.native, p.native.setup
 	t := Task{Lane: AnyLane, IDs: r.ids[r.lo:r.hi], N: s.BatchSize, Pos: r.pos + int64(r.lo), Seq: r.seq, Ends: r.own, Repeated: r.repeated}
-	if s.OnError.Action == Skip && s.World > 1 && s.Uneven == RepeatSample {
+	if s.OnError.Action == faults.Skip && s.World > 1 && s.Uneven == RepeatSample {
 		t.Spare, t.SparePos = r.ids, r.pos
 	}
 	if n.laned() {
@@ -235,7 +236,7 @@ func (p *pass) Next() (Task, bool, error) {
 func (p *pass) Settle(t Task, o *Outcome, dst []Task) []Task {
 	n := p.native
 	r := p.find(t.Seq)
-	if o.Err != nil && n.setup.OnError.Action != PassOn {
+	if o.Err != nil && n.setup.OnError.Action != faults.PassOn {
 		p.window(&n.at.ahead)
 		n.pass = nil
 		n.engine.Abandon()
@@ -251,7 +252,7 @@ func (p *pass) Settle(t Task, o *Outcome, dst []Task) []Task {
 		r.items = o.State.Items - st.items
 		*st = streamPlace{items: o.State.Items, ended: o.State.Ended || o.Ended, dataset: o.State.Dataset, iterator: o.State.Iterator}
 	}
-	n.at.ledger.add(o.Faults)
+	n.at.note(o.Faults)
 	n.markOwn()
 	p.commit()
 	if !o.Ended && !o.Empty {

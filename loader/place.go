@@ -2,6 +2,7 @@ package loader
 
 import (
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // place is where a run stands: all that its state remembers but the identity.
@@ -26,7 +27,8 @@ type place struct {
 	ahead    window
 	history  []segment
 	spans    []span // lengths of the data set; the first is that of the start
-	ledger   ledger
+	ledger   faults.Ledger
+	reason   string // why the last sample of the ledger was skipped
 
 	draws           int64  // items drawn from the cursor of a sampler in the epoch
 	sampler, cursor []byte // states of a sampler and of its cursor
@@ -120,29 +122,17 @@ type streamPlace struct {
 	dataset, iterator []byte
 }
 
-// ledger is what was skipped: how many samples, the last of them and why.
-type ledger struct {
-	count  int64
-	last   []skipped
-	reason string
-}
-
-type skipped struct{ position, id int64 }
-
-// What a ledger keeps in a state of bounded size.
+// What a state keeps of the ledger.
 const (
 	mostSkipped   = 8
 	longestReason = 100
 )
 
-func (l *ledger) add(faults []Fault) {
-	for _, f := range faults {
-		l.count++
-		if len(l.last) == mostSkipped {
-			l.last = l.last[:copy(l.last, l.last[1:])]
-		}
-		l.last = append(l.last, skipped{f.Position, f.ID})
-		l.reason = cutText(f.Err.Error(), longestReason)
+// note puts faults into the ledger.
+func (p *place) note(failed []faults.Fault) {
+	for _, f := range failed {
+		p.ledger.Add(f, mostSkipped)
+		p.reason = cutText(f.Reason, longestReason)
 	}
 }
 
@@ -152,7 +142,7 @@ func (p *place) clone() place {
 	c.ahead.bits = append([]bool(nil), p.ahead.bits...)
 	c.history = append([]segment(nil), p.history...)
 	c.spans = append([]span(nil), p.spans...)
-	c.ledger.last = append([]skipped(nil), p.ledger.last...)
+	c.ledger.Last = append([]faults.Fault(nil), p.ledger.Last...)
 	c.streams = append([]streamPlace(nil), p.streams...)
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // Protocol decides what a loader reads and what it remembers. Bivouac's own is
@@ -62,7 +63,7 @@ type Setup struct {
 	Seed          uint64
 	Name          string // of the loader
 	Rank, World   int
-	OnError       Policy
+	OnError       faults.Policy
 	Uneven        Uneven
 	SettleEvery   int    // 0: never
 	Packs         bool   // batches are of packs of Order, and their sizes count those
@@ -137,7 +138,7 @@ type Outcome struct {
 	// is the plan's.
 	State *LaneState
 	// Faults are the samples that failed and were skipped.
-	Faults []Fault
+	Faults []faults.Fault
 }
 
 // LaneStart says how a lane begins. The worker is initialised, then the state of

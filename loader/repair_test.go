@@ -18,6 +18,7 @@ import (
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -151,7 +152,7 @@ func (s shortBulk) AtAll(_ context.Context, ids []int64, _ func(int) loader.Rand
 
 // Which sample of a batch fails is found out one by one.
 func TestBulkSkipsOneByOne(t *testing.T) {
-	l := open(t, tracedBulk{failing(6, 4, always)}, options{BatchSize: 3, OnError: loader.Policy{Action: loader.Skip}})
+	l := open(t, tracedBulk{failing(6, 4, always)}, options{BatchSize: 3, OnError: faults.Policy{Action: faults.Skip}})
 	if diff := cmp.Diff([][]int64{{0, 1, 2}, {3, 5}}, take(t, l, -1)); diff != "" {
 		t.Error(diff)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // slot is a task in the making, and what comes of it.
@@ -160,7 +161,7 @@ func (e *engine[S, B]) readIDs(s *slot[S, B]) error {
 			return nil
 		case err == nil:
 			return &errs.Error{Kind: errs.Mismatch, Subject: "AtAll", Want: fmt.Sprint(len(t.IDs), " samples"), Got: fmt.Sprint(len(samples))}
-		case e.setup.OnError == Policy{} || l.ctx.Err() != nil:
+		case e.setup.OnError == faults.Policy{} || l.ctx.Err() != nil:
 			return err
 		}
 	}
@@ -224,13 +225,17 @@ func (e *engine[S, B]) excuse(s *slot[S, B], err error, id int64, r Random) (sam
 		}
 		sample, err = l.data.mapped.At(l.ctx, id, r)
 	}
-	if err == nil || l.ctx.Err() == nil && policy.Action == Skip {
+	if err == nil || l.ctx.Err() == nil && policy.Action == faults.Skip {
 		if err != nil {
-			s.outcome.Faults = append(s.outcome.Faults, Fault{Position: r.pos, ID: id, Worker: l.index, Err: err})
+			s.outcome.Faults = append(s.outcome.Faults, skippedAs(r.pos, id, err))
 		}
 		return sample, nil
 	}
 	return sample, e.where(s, err)
+}
+
+func skippedAs(position, id int64, err error) faults.Fault {
+	return faults.Fault{Position: position, ID: id, Action: faults.Skip, Reason: err.Error(), Err: err}
 }
 
 // pause waits; it reports false when the context ended before.
@@ -273,10 +278,10 @@ func (e *engine[S, B]) readItems(s *slot[S, B]) error {
 			return err
 		}
 		l.items++
-		if failures++; e.setup.OnError.Action != Skip || failures > mostFailures {
+		if failures++; e.setup.OnError.Action != faults.Skip || failures > mostFailures {
 			return e.where(s, err)
 		}
-		s.outcome.Faults = append(s.outcome.Faults, Fault{Position: l.items - 1, ID: -1, Worker: l.index, Err: err})
+		s.outcome.Faults = append(s.outcome.Faults, skippedAs(l.items-1, -1, err))
 	}
 	s.reading = 0
 	if len(s.samples) == 0 || len(s.samples) < t.N && e.setup.DropLast && e.setup.Batched {

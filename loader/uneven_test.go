@@ -15,6 +15,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -222,7 +223,7 @@ func TestSkippedBatchKeepsRanksTogether(t *testing.T) {
 	})
 	var ranks []*loader.Loader[int64, tensor.Tensor]
 	for rank := range 2 {
-		ranks = append(ranks, open(t, bad, options{BatchSize: 2, Rank: rank, World: 2, OnError: loader.Policy{Action: loader.Skip}, Warn: func(string) {}}))
+		ranks = append(ranks, open(t, bad, options{BatchSize: 2, Rank: rank, World: 2, OnError: faults.Policy{Action: faults.Skip}, Warn: func(string) {}}))
 	}
 	own, repeated, _ := ranksUntilEnd(t, ranks, -1)
 	want := slices.DeleteFunc([]int64(ids(16)), func(id int64) bool { return id == 4 || id == 5 })

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/pipeline/exec"
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // ErrorPolicy says what becomes of a sample that cannot be read, or at which an operator
@@ -101,27 +101,23 @@ func (o *Options) onError(readers []*graph.Node) ([]ErrorPolicy, error) {
 }
 
 // actions are the policies as the executor knows them.
-func actions(list []ErrorPolicy) []exec.OnError {
-	var out []exec.OnError
+func actions(list []ErrorPolicy) []faults.Action {
+	var out []faults.Action
 	for _, e := range list {
-		out = append(out, [...]exec.OnError{exec.Fail, exec.Skip, exec.Replace, exec.Zero}[e])
+		out = append(out, [...]faults.Action{faults.Fail, faults.Skip, faults.Replace, faults.Zero}[e])
 	}
 	return out
 }
 
 // settleFaults notes what failed in a batch that is delivered, and takes skipped samples out of its ids.
 func (p *Pipeline) settleFaults(s *slot) {
-	faults := s.frame.Faults()
-	if len(faults) == 0 {
+	failed := s.frame.Faults()
+	if len(failed) == 0 {
 		return
 	}
-	readers := p.graph.Readers()
-	p.meter.faults.Add(int64(len(faults)))
-	for _, f := range faults {
-		fault := Fault{
-			Position: s.frame.Positions[f.Sample], Reader: readers[f.Reader].Name, ID: f.ID,
-			Action: policyNames[f.Action], Reason: f.Err.Error(),
-		}
+	p.meter.faults.Add(int64(len(failed)))
+	for _, f := range failed {
+		fault := Fault{Position: f.Position, Reader: f.Reader, ID: f.ID, Action: f.Action.String(), Reason: f.Reason}
 		p.faults.add(fault)
 		p.tell(Event{Kind: SampleExcused, Fault: &fault})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // Options are the arguments of torch's DataLoader and of torchdata's StatefulDataLoader,
@@ -65,7 +66,7 @@ type Options[S, B any] struct {
 	Name string
 	// OnError says what becomes of samples that cannot be read. torch passes them on; the
 	// zero OnError keeps the position, as in package loader.
-	OnError loader.Policy
+	OnError faults.Policy
 	// Warn is given warnings, each once. nil logs them.
 	Warn func(message string)
 }

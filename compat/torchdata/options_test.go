@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 type options = torchdata.Options[int64, []int64]
@@ -107,7 +108,7 @@ on_error: {action: pass on}
 	want := options{
 		BatchSize: 64, Shuffle: true, NumWorkers: 4, PrefetchFactor: 3, PersistentWorkers: true, DropLast: true, Timeout: 1500 * time.Millisecond,
 		PinMemory: true, PinMemoryDevice: "cpu", MultiprocessingContext: "spawn", SnapshotEveryNSteps: loader.SnapshotNever, OutOfOrder: true,
-		Seed: 7, Name: "images", OnError: loader.Policy{Action: loader.PassOn},
+		Seed: 7, Name: "images", OnError: faults.Policy{Action: faults.PassOn},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(options{}, "CollateFn", "WorkerInitFn", "Warn", "Generator", "Global")); err != nil || diff != "" {
 		t.Error(err, diff)

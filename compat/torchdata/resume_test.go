@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // numbers is a map data set that counts what each copy of it has read.
@@ -104,7 +105,7 @@ func (s *setting) options() torchdata.Options[int64, []int64] {
 		PersistentWorkers: s.persistent,
 		Shuffle:           s.shuffle, OutOfOrder: s.outOfOrder, Generator: &g,
 		CollateFn: func(ids []int64) ([]int64, error) { return slices.Clone(ids), nil },
-		Warn:      func(string) {}, OnError: loader.Policy{Action: loader.PassOn},
+		Warn:      func(string) {}, OnError: faults.Policy{Action: faults.PassOn},
 	}
 	if s.sampler != nil {
 		o.Sampler = s.sampler()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // build makes the loader of an entry "new".
@@ -74,7 +75,7 @@ func (p *tdPlay) buildLoader(args map[string]json.RawMessage) (tdPlayer, error) 
 		samples = mapped
 	}
 	o := torchdata.Options[any, any]{
-		OnError: loader.Policy{Action: loader.PassOn},
+		OnError: faults.Policy{Action: faults.PassOn},
 		Warn:    func(m string) { p.warnings = append(p.warnings, m) },
 	}
 	epochs, err := p.samplers(&o, args, samples)

@@ -1,6 +1,9 @@
 package exec
 
-import "github.com/bivouac-ml/bivouac/tensor"
+import (
+	"github.com/bivouac-ml/bivouac/stream/faults"
+	"github.com/bivouac-ml/bivouac/tensor"
+)
 
 // selected holds the samples of a frame that reach a batch-level node of a branch, packed as if the
 // frame had no others. An empty selected stands for all samples.
@@ -51,7 +54,7 @@ func (r *run) doSelected(n int) {
 	f, l := r.w.frame, &r.selected
 	l.samples, l.positions, l.slots = l.samples[:0], l.positions[:0], l.slots[:0]
 	for s := range n {
-		if f.lost[s] != Fail || r.lacks(s) {
+		if f.lost[s] != faults.Fail || r.lacks(s) {
 			r.leave(s)
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // A counted node of a branch numbers the samples that reach it 0, 1, 2 …, over all frames. Its
@@ -120,7 +121,7 @@ func (e *Executor) count(f *Frame) {
 		}
 		c, needs, rank := &f.counted[i], e.plan.needs(n), int64(0)
 		for s := range f.Len() {
-			comes := f.lost[s] == Fail && f.errs[s] == nil && !slices.ContainsFunc(needs, func(id int) bool {
+			comes := f.lost[s] == faults.Fail && f.errs[s] == nil && !slices.ContainsFunc(needs, func(id int) bool {
 				return !f.values[id][s].DType.Valid()
 			})
 			if comes {

@@ -34,22 +34,23 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
 // Config says how a graph is run. Only Keyers change results, and if a sample fails also OnError
 // and Limits.
 type Config struct {
-	BatchSize int         // the most samples of a frame
-	Threads   int         // workers
-	Fetchers  int         // I/O goroutines, when there are readers
-	ReadAhead int64       // bytes that fetched samples may take
-	Keyers    []rng.Keyer // of the graph's nodes
-	Counted   []bool      // of the graph's nodes: see count.go; their Keyer gets a sample's number at the node; nil: none is counted
-	OnError   []OnError   // of its readers; nil: Fail
-	Limits    op.Limits   // of a sample, and of all samples in flight
-	InFlight  int         // the most frames at a time, for Limits.MaxTotalBytes; 0: 1
-	Overdue   func(error) // called by the waiting goroutine for an operator that exceeds Limits.MaxTime; may be nil
+	BatchSize int             // the most samples of a frame
+	Threads   int             // workers
+	Fetchers  int             // I/O goroutines, when there are readers
+	ReadAhead int64           // bytes that fetched samples may take
+	Keyers    []rng.Keyer     // of the graph's nodes
+	Counted   []bool          // of the graph's nodes: see count.go; their Keyer gets a sample's number at the node; nil: none is counted
+	OnError   []faults.Action // of its readers: Fail, Skip, Replace or Zero; nil: Fail
+	Limits    op.Limits       // of a sample, and of all samples in flight
+	InFlight  int             // the most frames at a time, for Limits.MaxTotalBytes; 0: 1
+	Overdue   func(error)     // called by the waiting goroutine for an operator that exceeds Limits.MaxTime; may be nil
 
 	BytesPerSample int  // of an output whose size is not known, set aside before the data comes
 	Timing         bool // the time of nodes is counted

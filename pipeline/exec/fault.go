@@ -3,29 +3,9 @@ package exec
 import (
 	"slices"
 
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
-
-// OnError says what happens to a sample that failed, in its reader or in an operator that works on
-// the reader's sample.
-type OnError uint8
-
-// The policies.
-const (
-	Fail    OnError = iota // the frame fails
-	Skip                   // the frame goes on without the sample
-	Replace                // the sample that follows in the data set takes its place
-	Zero                   // its outputs are zeros; of dimensions that only the data tells there is nothing
-)
-
-// Fault is a sample that failed and was excused.
-type Fault struct {
-	Sample int   // of the frame
-	Reader int   // of the graph
-	ID     int64 // in the data set
-	Action OnError
-	Err    error
-}
 
 // replacements is how many samples are tried in place of one.
 const replacements = 16
@@ -34,16 +14,18 @@ const replacements = 16
 // again is true if another sample takes its place and is already being fetched.
 func (e *Executor) excuse(f *Frame, s int) (again bool) {
 	r := f.blame[s]
-	action := Fail
+	action := faults.Fail
 	if r >= 0 && int(r) < len(e.config.OnError) {
 		action = e.config.OnError[r]
 	}
-	again = action == Replace && f.stage == 0 && len(f.faults[s]) < replacements
-	if action == Fail || action == Replace && !again || f.cancelled.Load() || f.over.Load() != nil {
+	again = action == faults.Replace && f.stage == 0 && len(f.faults[s]) < replacements
+	if action == faults.Fail || action == faults.Replace && !again || f.cancelled.Load() || f.over.Load() != nil {
 		f.failed.Store(true)
 		return false
 	}
-	f.faults[s] = append(f.faults[s], Fault{Sample: s, Reader: int(r), ID: f.IDs[r][s], Action: action, Err: f.errs[s]})
+	f.faults[s] = append(f.faults[s], faults.Fault{
+		Position: f.Positions[s], Reader: e.plan.readers[r].Name, ID: f.IDs[r][s], Action: action, Reason: f.errs[s].Error(), Err: f.errs[s],
+	})
 	f.faulty.Store(true)
 	f.errs[s] = nil
 	if !again {
@@ -58,7 +40,7 @@ func (e *Executor) excuse(f *Frame, s int) (again bool) {
 
 // Faults returns the samples of the frame that were excused, in order. It is valid after Wait,
 // until Abandon.
-func (f *Frame) Faults() []Fault {
+func (f *Frame) Faults() []faults.Fault {
 	if !f.faulty.Load() {
 		return nil
 	}
@@ -66,7 +48,7 @@ func (f *Frame) Faults() []Fault {
 }
 
 // Skipped reports whether a sample is not in the outputs.
-func (f *Frame) Skipped(s int) bool { return f.lost[s] == Skip }
+func (f *Frame) Skipped(s int) bool { return f.lost[s] == faults.Skip }
 
 // forget clears all failures.
 func (f *Frame) forget() {
@@ -89,9 +71,9 @@ func (f *Frame) compact(b *tensor.Batch, slab []byte, size int) {
 	for s := range f.Len() {
 		at := slab[s*size : (s+1)*size]
 		switch f.lost[s] {
-		case Skip:
+		case faults.Skip:
 			continue
-		case Zero:
+		case faults.Zero:
 			clear(at)
 		}
 		if kept != s {

@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline/exec"
 	"github.com/bivouac-ml/bivouac/reader"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -72,13 +73,13 @@ func TestExcusedSamples(t *testing.T) {
 		id := node{Node: n.Node, Output: 1}
 		return []node{n, id, add("total", nil, add("scale", nil, n))}
 	})
-	for action, want := range map[exec.OnError][][][]int64{
-		exec.Skip:    {{{1, 1}, {2, 2, 2}}, {{1}, {2}}, {{2, 2, 16}, {4, 4, 4, 16}}},
-		exec.Replace: {{{1, 1}, {5, 5}, {2, 2, 2}, {0}}, {{1}, {5}, {2}, {0}}, {{2, 2, 36}, {10, 10, 36}, {4, 4, 4, 36}, {0, 36}}},
-		exec.Zero:    {{{1, 1}, nil, {2, 2, 2}, nil}, {{1}, {0}, {2}, {0}}, {{2, 2, 16}, nil, {4, 4, 4, 16}, nil}},
+	for action, want := range map[faults.Action][][][]int64{
+		faults.Skip:    {{{1, 1}, {2, 2, 2}}, {{1}, {2}}, {{2, 2, 16}, {4, 4, 4, 16}}},
+		faults.Replace: {{{1, 1}, {5, 5}, {2, 2, 2}, {0}}, {{1}, {5}, {2}, {0}}, {{2, 2, 36}, {10, 10, 36}, {4, 4, 4, 36}, {0, 36}}},
+		faults.Zero:    {{{1, 1}, nil, {2, 2, 2}, nil}, {{1}, {0}, {2}, {0}}, {{2, 2, 16}, nil, {4, 4, 4, 16}, nil}},
 	} {
 		c := config(2)
-		c.OnError = []exec.OnError{action}
+		c.OnError = []faults.Action{action}
 		e := exec.New(graph, []reader.Source{source}, c)
 		f := e.NewFrame()
 		for range 5 {
@@ -94,7 +95,7 @@ func TestExcusedSamples(t *testing.T) {
 				}
 			}
 			wantIDs := []int64{3, 999}
-			if action == exec.Replace {
+			if action == faults.Replace {
 				wantIDs = []int64{3, 4, 999}
 			}
 			if d := cmp.Diff(wantIDs, ids); d != "" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -40,14 +41,14 @@ type Frame struct {
 	pending   atomic.Int64 // samples of the stage that are not done; 1 for a batch-level one
 	cancelled atomic.Bool
 	failed    atomic.Bool
-	errs      []error      // of samples
-	blame     []int16      // of samples with an error, the reader that they came from, or -1
-	faults    [][]Fault    // of samples, those that were excused
-	faulty    atomic.Bool  // there are some
-	lost      []OnError    // of samples: Skip and Zero take no part any more
-	losses    atomic.Bool  // there are some
-	err       error        // of the whole
-	work      atomic.Int64 // nanoseconds of workers
+	errs      []error          // of samples
+	blame     []int16          // of samples with an error, the reader that they came from, or -1
+	faults    [][]faults.Fault // of samples, those that were excused
+	faulty    atomic.Bool      // there are some
+	lost      []faults.Action  // of samples: Skip and Zero take no part any more
+	losses    atomic.Bool      // there are some
+	err       error            // of the whole
+	work      atomic.Int64     // nanoseconds of workers
 	inline    bool
 	started   bool
 	finished  bool
@@ -87,8 +88,8 @@ func (e *Executor) NewFrame() *Frame {
 		tasks:     make([]task, 0, n),
 		errs:      make([]error, n),
 		blame:     make([]int16, n),
-		faults:    make([][]Fault, n),
-		lost:      make([]OnError, n),
+		faults:    make([][]faults.Fault, n),
+		lost:      make([]faults.Action, n),
 		done:      make(chan struct{}, 1),
 	}
 	for range p.counted {
@@ -249,7 +250,7 @@ func (f *Frame) collect(p *plan) error {
 
 // gather makes an output of samples of any shape.
 func (f *Frame) gather(b *tensor.Batch, v *value, samples []tensor.Tensor) error {
-	has := func(s int) bool { return samples[s].DType.Valid() && f.lost[s] == Fail }
+	has := func(s int) bool { return samples[s].DType.Valid() && f.lost[s] == faults.Fail }
 	ndim := len(v.spec.Shape)
 	for s := range samples {
 		if has(s) {
@@ -260,7 +261,7 @@ func (f *Frame) gather(b *tensor.Batch, v *value, samples []tensor.Tensor) error
 	b.Reset(v.spec.DType, ndim, v.spec.Layout)
 	for s, t := range samples {
 		switch {
-		case f.lost[s] == Zero:
+		case f.lost[s] == faults.Zero:
 			t = nothing(v.spec, ndim)
 		case !has(s):
 			continue // skipped, or of a branch that the sample did not take

@@ -12,6 +12,7 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/rng"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -176,7 +177,7 @@ func (w *worker) allThrough(f *Frame, stage, lo, hi int) bool {
 func (w *worker) sampleThrough(f *Frame, stage, s int) {
 	w.frame, w.sample = f, s
 	for _, i := range w.e.plan.stages[stage] {
-		if f.cancelled.Load() || f.errs[s] != nil || f.lost[s] != Fail {
+		if f.cancelled.Load() || f.errs[s] != nil || f.lost[s] != faults.Fail {
 			break
 		}
 		r := &w.runs[i]

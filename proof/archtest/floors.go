@@ -15,6 +15,7 @@ func Module() Rules {
 				{Packages: "internal/flow", Beside: []string{"errs", "internal/loan"}},
 				{Packages: "internal/toggle"},
 				{Packages: "errs"}, // pure, and below everything that can fail
+				{Packages: "stream/faults", Beside: []string{"errs"}},
 			}},
 			{
 				Name: "pure",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 type options = loader.Options[int64, []int64]
@@ -232,8 +233,8 @@ func loaderSpecimens() []specimen {
 	add("other-batch-size", set, options{BatchSize: 4, Shuffle: true, Seed: 7}, options{BatchSize: 7, Shuffle: true, Seed: 7}, 3)
 	add("other-world", set, options{BatchSize: 2, World: 4, Rank: 1, Shuffle: true, Seed: 7}, options{BatchSize: 4, World: 2, Rank: 1, Shuffle: true, Seed: 7}, 2)
 	add("global-batch", set, options{GlobalBatch: 5, World: 2, Rank: 1, Shuffle: true, Seed: 7}, options{GlobalBatch: 5, Shuffle: true, Seed: 7}, 2)
-	same("skipped", numbers{n: 23, print: "bad", bad: 5}, options{BatchSize: 4, OnError: loader.Policy{Action: loader.Skip}}, 4)
-	same("passed-on", numbers{n: 23, print: "bad", bad: 5}, options{BatchSize: 4, OnError: loader.Policy{Action: loader.PassOn}}, 4)
+	same("skipped", numbers{n: 23, print: "bad", bad: 5}, options{BatchSize: 4, OnError: faults.Policy{Action: faults.Skip}}, 4)
+	same("passed-on", numbers{n: 23, print: "bad", bad: 5}, options{BatchSize: 4, OnError: faults.Policy{Action: faults.PassOn}}, 4)
 	all = append(all, resumed("loader/history.json", func(t *testing.T) run {
 		var s run
 		for size := 1; size < 12; size++ { // a batch of each size; more changes than are remembered
