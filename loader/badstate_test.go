@@ -13,6 +13,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -69,8 +70,8 @@ func TestStateOfAnotherStream(t *testing.T) {
 // listSampler gives its ids each epoch.
 type listSampler []int64
 
-func (s listSampler) Len() int64                 { return int64(len(s)) }
-func (s listSampler) Open() loader.Cursor[int64] { return &listCursor[int64]{list: s} }
+func (s listSampler) Len() int64                { return int64(len(s)) }
+func (s listSampler) Open() order.Cursor[int64] { return &listCursor[int64]{list: s} }
 
 type listCursor[T any] struct {
 	list []T
@@ -222,8 +223,8 @@ func TestIDOutOfRange(t *testing.T) {
 
 type batchList [][]int64
 
-func (s batchList) Len() int64                   { return int64(len(s)) }
-func (s batchList) Open() loader.Cursor[[]int64] { return &listCursor[[]int64]{list: s} }
+func (s batchList) Len() int64                  { return int64(len(s)) }
+func (s batchList) Open() order.Cursor[[]int64] { return &listCursor[[]int64]{list: s} }
 
 // resized is a data set whose length changes.
 type resized struct{ n int64 }

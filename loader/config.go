@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
@@ -82,7 +83,7 @@ func (o *Options[S, B]) set(name string, v configValue) (err error) {
 		o.Workers, err = v.integer(0)
 	case "prefetch_factor":
 		if !v.null() {
-			o.PrefetchFactor, err = v.integer(1)
+			o.Prefetch, err = v.integer(1)
 		}
 	case "persistent_workers":
 		o.Persistent, err = v.boolean()
@@ -132,7 +133,7 @@ func (o *Options[S, B]) setOwn(name string, v configValue) (err error) {
 		if text, err = v.text(); err != nil {
 			return err
 		}
-		if o.Uneven, err = ParseUneven(text); err != nil {
+		if o.Uneven, err = order.ParseUneven(text); err != nil {
 			return v.wrong(`"repeat sample" or "end early"`)
 		}
 	case "settle_every_n_steps":

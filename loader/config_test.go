@@ -18,7 +18,7 @@ import (
 
 func TestFromConfig(t *testing.T) {
 	base := options{BatchSize: 3, Streams: 9}
-	want := options{BatchSize: 64, Shuffle: true, Workers: 4, PrefetchFactor: 3, Persistent: true, DropLast: true, Timeout: 1500 * time.Millisecond,
+	want := options{BatchSize: 64, Shuffle: true, Workers: 4, Prefetch: 3, Persistent: true, DropLast: true, Timeout: 1500 * time.Millisecond,
 		Pinned: true, SnapshotEvery: 5, OutOfOrder: true, Seed: 1<<64 - 1, Rank: 2, World: 8, Streams: 9,
 		OnError: faults.Policy{Action: faults.Skip, Retries: 2, Backoff: 100 * time.Millisecond}}
 	yaml := `

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
@@ -80,7 +81,7 @@ func (p *place) batchBounds() (least, most int64, ok bool) {
 
 // checkIndex holds the index against the coverage of the epoch and against the number
 // of its batches: one of them proves it.
-func (p *place) checkIndex(s *Setup) error {
+func (p *place) checkIndex(s *protocol.Setup) error {
 	c := p.coverage[1]
 	covered := p.covered && c.epoch == p.epoch && c.count == p.index
 	if p.covered && p.epoch > 0 && p.coverage[0].epoch != 0 && p.coverage[0].epoch != p.epoch-1 {
@@ -132,7 +133,7 @@ func (n *native) checkPosition(at *place) error {
 // passed on batches are not full, and what was handed out ahead of an interruption is
 // among the items alone. Both together cannot be told from damage; then a loader that
 // does one of them takes the state, and another one refuses it.
-func (p *place) checkStreams(s *Setup) error {
+func (p *place) checkStreams(s *protocol.Setup) error {
 	if s.World > 1 || p.world != 1 || len(p.ahead.bits) > 0 {
 		return nil // other ranks have read of them, or streams are ahead of the place
 	}

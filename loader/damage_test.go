@@ -59,8 +59,8 @@ func damaged(t *testing.T) map[string]func() (*loader.Loader[int64, tensor.Tenso
 // everySampler gives all ids, the last first.
 type everySampler struct{ n int64 }
 
-func (s *everySampler) Len() int64                 { return s.n }
-func (s *everySampler) Open() loader.Cursor[int64] { return &everyCursor{s.n} }
+func (s *everySampler) Len() int64                { return s.n }
+func (s *everySampler) Open() order.Cursor[int64] { return &everyCursor{s.n} }
 
 type everyCursor struct{ left int64 }
 

@@ -6,14 +6,13 @@
 //	Options              how it is read, and what is delivered
 //	Loader               Epoch, Next; AppendState, SetState
 //	Random               the random numbers of a sample, whoever reads it
-//	Protocol             what is read next, and what is remembered
 //
 // # One engine
 //
-// A loader is an engine and a [Protocol]. The engine reads: it has lanes, each a
-// copy of the data set, that run on Options.Workers goroutines or in the caller,
-// and does what it is told, task by task. The protocol decides: which ids make
-// the next batch, in which lane, and what the state is.
+// A loader is an engine and a protocol (package loader/protocol). The engine reads: it
+// has lanes, each a copy of the data set, that run on Options.Workers goroutines or in
+// the caller, and does what it is told, task by task. The protocol decides: which ids
+// make the next batch, in which lane, and what the state is.
 //
 //	          Protocol                          engine
 //	Begin ──▶ Plan ── Open(plan) ─────────────▶ opens the lanes

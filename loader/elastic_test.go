@@ -35,8 +35,8 @@ func worldOf(t *testing.T, n int64, world int, base options, saved []byte) (rank
 // the ranks end together, and each sample comes once.
 func TestGapsGoToAnyNumberOfRanks(t *testing.T) {
 	for world := 1; world <= 6; world++ {
-		for _, base := range []options{{BatchSize: 2}, {BatchSize: 3, Workers: 2, PrefetchFactor: 3, OutOfOrder: true}} {
-			l := open(t, newGate(25, 2, 6), options{BatchSize: 2, Workers: 3, PrefetchFactor: 3, OutOfOrder: true})
+		for _, base := range []options{{BatchSize: 2}, {BatchSize: 3, Workers: 2, Prefetch: 3, OutOfOrder: true}} {
+			l := open(t, newGate(25, 2, 6), options{BatchSize: 2, Workers: 3, Prefetch: 3, OutOfOrder: true})
 			all := slices.Concat(take(t, l, 5)...) // batches 1 and 3 hang
 			ranks := worldOf(t, 25, world, base, snapshot(t, l))
 			own, _, _ := ranksUntilEnd(t, ranks, 2)
@@ -92,7 +92,7 @@ func TestOutOfOrderStateBelongsToItsRank(t *testing.T) {
 // slow, and any number of ranks goes on from the state of any of them.
 func TestSettledStatesGoAnywhere(t *testing.T) {
 	const n, every, steps = 61, 3, 6
-	base := options{BatchSize: 2, Workers: 3, PrefetchFactor: 2, OutOfOrder: true, SettleEvery: every}
+	base := options{BatchSize: 2, Workers: 3, Prefetch: 2, OutOfOrder: true, SettleEvery: every}
 	for world := 1; world <= 4; world++ {
 		ranks := make([]*loader.Loader[int64, tensor.Tensor], world)
 		for r := range ranks { // sample 2 is slow for the rank that has it

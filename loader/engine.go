@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/rng"
 )
 
@@ -16,19 +17,19 @@ import (
 // what came of them. Only lanes run on other goroutines.
 type engine[S, B any] struct {
 	options Options[S, B]
-	setup   Setup
+	setup   protocol.Setup
 	source  source[S]
 	collate func([]S) (B, error)
 	packs   func([][]S) (B, error) // takes its place, if not nil
 	keyer   rng.Keyer
 	pin     *pinner
 
-	plan      Plan // of the pass in progress; nil: there is none
+	plan      protocol.Plan // of the pass in progress; nil: there is none
 	lanes     []*lane[S]
 	crew      *crew[*slot[S, B]]
 	flight    []*slot[S, B] // given and not yet handed out, in the order of tasks
 	free      []*slot[S, B]
-	tasks     []Task
+	tasks     []protocol.Task
 	cancel    context.CancelFunc
 	settling  bool          // the plan is in Settle
 	abandoned bool          // it has called Abandon
@@ -51,7 +52,7 @@ func newEngine[S, B any](src source[S], o Options[S, B]) (*engine[S, B], error) 
 	if o.Pinned {
 		e.pin = newPinner(s.Warn)
 	}
-	e.keyer = rng.NewKeyer(s.randomSeed())
+	e.keyer = rng.NewKeyer(randomSeed(s))
 	s.Fingerprint, s.Stateful = src.fingerprint(), src.stateful()
 	s.DataLen, s.FingerprintOf = src.length, src.fingerprintOfFirst
 	s.AnnouncedLen = func() (int64, bool) { n := e.announced.Load(); return n - 1, n > 0 }
@@ -59,11 +60,11 @@ func newEngine[S, B any](src source[S], o Options[S, B]) (*engine[S, B], error) 
 	return e, nil
 }
 
-// Setup implements Engine.
-func (e *engine[S, B]) Setup() *Setup { return &e.setup }
+// Setup implements protocol.Engine.
+func (e *engine[S, B]) Setup() *protocol.Setup { return &e.setup }
 
 // start begins a pass.
-func (e *engine[S, B]) start(ctx context.Context, p Protocol) error {
+func (e *engine[S, B]) start(ctx context.Context, p protocol.Protocol) error {
 	if err := p.Begin(ctx); err != nil {
 		e.drop()
 		return err
@@ -71,8 +72,8 @@ func (e *engine[S, B]) start(ctx context.Context, p Protocol) error {
 	return nil
 }
 
-// Open implements Engine.
-func (e *engine[S, B]) Open(ctx context.Context, p Plan) error {
+// Open implements protocol.Engine.
+func (e *engine[S, B]) Open(ctx context.Context, p protocol.Plan) error {
 	e.drop()
 	n := p.Lanes()
 	if n < 1 {
@@ -136,7 +137,7 @@ func (e *engine[S, B]) giveTasks() {
 	}
 }
 
-func (e *engine[S, B]) giveTask(t Task) {
+func (e *engine[S, B]) giveTask(t protocol.Task) {
 	var s *slot[S, B]
 	if n := len(e.free); n > 0 {
 		s, e.free = e.free[n-1], e.free[:n-1]
@@ -144,7 +145,7 @@ func (e *engine[S, B]) giveTask(t Task) {
 		s = &slot[S, B]{}
 	}
 	s.task = t
-	if t.Lane != AnyLane || e.setup.Workers == 0 {
+	if t.Lane != protocol.AnyLane || e.setup.Workers == 0 {
 		s.lane = e.lanes[max(0, t.Lane)]
 	}
 	e.give(s)
@@ -247,7 +248,7 @@ func (e *engine[S, B]) first(ctx context.Context) (*slot[S, B], error) {
 	return s, nil
 }
 
-// Skip implements Engine.
+// Skip implements protocol.Engine.
 func (e *engine[S, B]) Skip(ctx context.Context, n int64) error {
 	for range n {
 		if e.plan == nil {
@@ -260,15 +261,15 @@ func (e *engine[S, B]) Skip(ctx context.Context, n int64) error {
 	return nil
 }
 
-// Lane implements Engine.
-func (e *engine[S, B]) Lane(i int) (LaneState, error) {
+// Lane implements protocol.Engine.
+func (e *engine[S, B]) Lane(i int) (protocol.LaneState, error) {
 	if i < 0 || i >= len(e.lanes) {
-		return LaneState{}, &errs.Error{Kind: errs.Invalid, Op: "loader.Engine.Lane", Want: fmt.Sprintf("0 to %d", len(e.lanes)-1), Got: fmt.Sprint(i)}
+		return protocol.LaneState{}, &errs.Error{Kind: errs.Invalid, Op: "loader.Engine.Lane", Want: fmt.Sprintf("0 to %d", len(e.lanes)-1), Got: fmt.Sprint(i)}
 	}
 	return e.lanes[i].state()
 }
 
-// Abandon implements Engine.
+// Abandon implements protocol.Engine.
 func (e *engine[S, B]) Abandon() {
 	if e.settling {
 		e.abandoned = true
@@ -329,7 +330,7 @@ func (e *engine[S, B]) close() error {
 	return err
 }
 
-// SetWorkers implements Engine.
+// SetWorkers implements protocol.Engine.
 func (e *engine[S, B]) SetWorkers(n int) error {
 	if e.plan != nil {
 		return &errs.Error{Kind: errs.Sequence, Want: "a loader between two epochs", Got: "one within"}

@@ -133,8 +133,8 @@ func checkIDs(ids []int64, samples int64) error {
 
 // samplerFeed draws from a sampler of the user.
 type samplerFeed struct {
-	sampler Sampler
-	cursor  Cursor[int64]
+	sampler order.Sampler
+	cursor  order.Cursor[int64]
 	samples int64
 	dealer
 	dropLast bool
@@ -165,8 +165,8 @@ func (f *samplerFeed) draw(r *record, global int) error {
 
 // batchFeed draws from a batch sampler of the user: a batch for each rank.
 type batchFeed struct {
-	sampler BatchSampler
-	cursor  Cursor[[]int64]
+	sampler order.BatchSampler
+	cursor  order.Cursor[[]int64]
 	samples int64
 	dealer
 }
@@ -222,13 +222,13 @@ func (r *record) remember(sampler, cursor any) (err error) {
 }
 
 // openCursor opens a sampler at a place in an epoch.
-func openCursor[T any](sampler any, open func() Cursor[T], at *place) (Cursor[T], error) {
+func openCursor[T any](sampler any, open func() order.Cursor[T], at *place) (order.Cursor[T], error) {
 	if at.sampler != nil {
 		if err := setState(sampler, "sampler", at.sampler); err != nil {
 			return nil, err
 		}
 	}
-	if s, ok := sampler.(EpochSetter); ok {
+	if s, ok := sampler.(order.EpochSetter); ok {
 		s.SetEpoch(at.epoch)
 	}
 	c := open()

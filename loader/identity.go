@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
@@ -21,7 +22,7 @@ type identity struct {
 
 // newIdentity is the identity of a loader. full has the description of its order as it
 // is, however long, as states had it before there were digests.
-func newIdentity(s *Setup, samples int64, version int, full bool) identity {
+func newIdentity(s *protocol.Setup, samples int64, version int, full bool) identity {
 	fields := map[string]string{"seed": strconv.FormatUint(s.Seed, 10)}
 	switch {
 	case s.Iterable:

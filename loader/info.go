@@ -26,3 +26,15 @@ func WorkerInfoOf(ctx context.Context) (w WorkerInfo, ok bool) {
 	}
 	return *p, true
 }
+
+// BatchInfo tells of a batch what the batch itself does not.
+type BatchInfo struct {
+	// Position is that of its first sample in the stream, over all ranks. Of an Iterable
+	// it is 0.
+	Position int64
+	// Samples is how many samples were collated.
+	Samples int
+	// Repeated is how many of them another rank delivers too, so that all ranks have the
+	// same number of steps: give them no weight where each sample must count once.
+	Repeated int
+}

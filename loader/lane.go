@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
@@ -14,7 +15,7 @@ import (
 // order, on one goroutine at a time.
 type lane[S any] struct {
 	index, of int
-	start     LaneStart
+	start     protocol.LaneStart
 	info      WorkerInfo
 	ctx       context.Context
 
@@ -123,7 +124,7 @@ func setState(v any, what string, b []byte) error {
 }
 
 // state returns where the lane stands.
-func (l *lane[S]) state() (s LaneState, err error) {
+func (l *lane[S]) state() (s protocol.LaneState, err error) {
 	s.Items, s.Ended = l.items, l.ended
 	if d, ok := l.data.dataset().(state.Stateful); ok && !l.self {
 		if s.Dataset, err = d.AppendState([]byte{}); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/flow"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream"
 	"github.com/bivouac-ml/bivouac/stream/faults"
@@ -19,7 +20,7 @@ import (
 // and changes nothing. It must be closed.
 type Loader[S, B any] struct {
 	engine   *engine[S, B]
-	protocol Protocol
+	protocol protocol.Protocol
 	turn     flow.Turn
 	begun    bool // the pass in progress has been iterated over
 	closed   bool
@@ -54,7 +55,7 @@ func build[S, B any](src source[S], o Options[S, B]) (*Loader[S, B], error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Loader[S, B]{engine: e, protocol: o.Compat}
+	l := &Loader[S, B]{engine: e, protocol: o.Protocol}
 	if l.protocol == nil {
 		l.protocol = &native{}
 	}
@@ -254,7 +255,7 @@ func (l *Loader[S, B]) Len() (n int64, known bool) {
 func (l *Loader[S, B]) LastBatch() BatchInfo { return l.engine.last }
 
 // Description is the String of the order that the loader follows, in full; "" where
-// samplers, streams or a Compat decide. A state holds a digest of it where it is long:
+// samplers, streams or another protocol decide. A state holds a digest of it where it is long:
 // keep it once beside the states, and timeline.Open can tell of their steps. It changes
 // when a state of an earlier version is set.
 func (l *Loader[S, B]) Description() string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
@@ -21,7 +22,7 @@ import (
 func Merge(states ...[]byte) ([]byte, error) {
 	const op = "loader.Merge"
 	places := make([]place, len(states))
-	setups := make([]Setup, len(states))
+	setups := make([]protocol.Setup, len(states))
 	var id identity
 	for rank, b := range states {
 		d, err := state.Unmarshal(b)
@@ -31,7 +32,7 @@ func Merge(states ...[]byte) ([]byte, error) {
 		if rank == 0 {
 			id = identityFor(d.Fingerprint, d.Fields)
 		}
-		setups[rank] = Setup{Iterable: d.Fields["data"] == "iterable", World: len(states), NoDigest: true}
+		setups[rank] = protocol.Setup{Iterable: d.Fields["data"] == "iterable", World: len(states), NoDigest: true}
 		if places[rank], err = id.parse(b, &setups[rank]); err != nil {
 			return nil, errs.Wrap(op, rankName(rank), err)
 		}

@@ -33,7 +33,7 @@ func run(t *rapid.T, n int64, base options, legs []leg) (samples []int64, last [
 		loaders := make([]*loader.Loader[int64, tensor.Tensor], g.world)
 		for r := range loaders {
 			o := base
-			o.Rank, o.World, o.Workers, o.PrefetchFactor = r, g.world, g.workers, g.prefetch
+			o.Rank, o.World, o.Workers, o.Prefetch = r, g.world, g.workers, g.prefetch
 			if g.global {
 				o.GlobalBatch = g.batch
 			} else {

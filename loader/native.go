@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream/faults"
@@ -16,8 +17,8 @@ import (
 
 // native is Bivouac's own Protocol: the state is a position.
 type native struct {
-	engine   Engine
-	setup    *Setup
+	engine   protocol.Engine
+	setup    *protocol.Setup
 	identity identity
 	at       place // committed: behind the batch handed out last
 	snap     place // the place of the last snapshot, where not every batch has one
@@ -29,8 +30,8 @@ type native struct {
 	counted    *counted // of packsLen; nil: not yet, or another state was set
 }
 
-// Attach implements Protocol.
-func (n *native) Attach(e Engine) error {
+// Attach implements protocol.Protocol.
+func (n *native) Attach(e protocol.Engine) error {
 	n.engine, n.setup = e, e.Setup()
 	s := n.setup
 	n.at.history = []segment{{global: int64(s.Global)}}
@@ -73,7 +74,7 @@ func (n *native) identify() {
 // comes out of order always has one.
 func (n *native) snapshots() bool { return n.laned() && n.setup.InOrder && n.setup.SnapshotEvery != 1 }
 
-// Begin implements Protocol.
+// Begin implements protocol.Protocol.
 func (n *native) Begin(ctx context.Context) error {
 	if n.snapshots() { // what was handed out behind the snapshot is made again
 		n.at = n.snap.clone()
@@ -129,7 +130,7 @@ func (n *native) newPass() (*pass, error) {
 		return p, nil
 	}
 	samples, _ := s.DataLen()
-	deal := dealer{s.Rank, s.World, s.Uneven == RepeatSample}
+	deal := dealer{s.Rank, s.World, s.Uneven == order.RepeatSample}
 	var err error
 	switch {
 	case s.BatchSampler != nil:
@@ -165,8 +166,8 @@ func (n *native) epochStart(at *place, o order.Order, length int64) int64 {
 	return s.start + (at.epoch-s.epoch)*length
 }
 
-// domain is that of the order of Shuffle and of random numbers, for a purpose.
-func (s *Setup) domain(purpose string) string {
+// domainOf is that of the order of Shuffle and of random numbers, for a purpose.
+func domainOf(s *protocol.Setup, purpose string) string {
 	if s.Name == "" {
 		return purpose
 	}
@@ -174,16 +175,16 @@ func (s *Setup) domain(purpose string) string {
 }
 
 // randomSeed is the seed of the random numbers of samples.
-func (s *Setup) randomSeed() uint64 {
+func randomSeed(s *protocol.Setup) uint64 {
 	if s.Name == "" {
 		return s.Seed
 	}
-	return order.Key(s.Seed, 0, s.domain("random"))
+	return order.Key(s.Seed, 0, domainOf(s, "random"))
 }
 
 // orderOf returns the order of a data set with so many samples, as a version of package order
 // has it, and the length of its epochs. Version 0 is the newest.
-func orderOf(s *Setup, samples int64, version int) (o order.Order, epoch int64) {
+func orderOf(s *protocol.Setup, samples int64, version int) (o order.Order, epoch int64) {
 	switch {
 	case s.Order != nil:
 		o = s.Order
@@ -203,9 +204,9 @@ func orderOf(s *Setup, samples int64, version int) (o order.Order, epoch int64) 
 		}
 		return o, samples
 	case s.Shuffle && version != 0:
-		return order.At(order.NewShuffled(samples, s.Seed, s.domain("loader")), version), samples
+		return order.At(order.NewShuffled(samples, s.Seed, domainOf(s, "loader")), version), samples
 	case s.Shuffle:
-		return order.NewShuffled(samples, s.Seed, s.domain("loader")), samples
+		return order.NewShuffled(samples, s.Seed, domainOf(s, "loader")), samples
 	}
 	return order.Sequential(samples), samples
 }
@@ -223,7 +224,7 @@ func (n *native) nextEpoch(position int64) {
 	n.at.own = n.at.own && n.setup.Iterable
 }
 
-// AppendState implements Protocol.
+// AppendState implements protocol.Protocol.
 func (n *native) AppendState(_ context.Context, dst []byte) ([]byte, error) {
 	at := &n.at
 	if n.snapshots() {
@@ -234,7 +235,7 @@ func (n *native) AppendState(_ context.Context, dst []byte) ([]byte, error) {
 	return n.identity.append(dst, at, n.setup), nil
 }
 
-// SetState implements Protocol.
+// SetState implements protocol.Protocol.
 func (n *native) SetState(b []byte) (err error) {
 	before := n.version
 	defer func() {
@@ -331,7 +332,7 @@ func (n *native) fits(at *place) error {
 
 // fitsRank refuses the state of one rank for another one. What is handed out of order in
 // a run of one rank goes on over any number: all of it is known.
-func fitsRank(at *place, s *Setup) error {
+func fitsRank(at *place, s *protocol.Setup) error {
 	world := at.ahead.world
 	if at.own {
 		world = at.world

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
@@ -71,7 +72,7 @@ const (
 )
 
 // parse reads a state and refuses that of another data set or order.
-func (id *identity) parse(b []byte, s *Setup) (place, error) {
+func (id *identity) parse(b []byte, s *protocol.Setup) (place, error) {
 	d, err := state.Unmarshal(b)
 	if err != nil {
 		return place{}, err
@@ -101,7 +102,7 @@ func corruptState(field, want string, got any) error {
 }
 
 // into checks the form and fills in the place.
-func (f *extraForm) into(at *place, s *Setup) error {
+func (f *extraForm) into(at *place, s *protocol.Setup) error {
 	for _, c := range []struct {
 		field string
 		value int64
@@ -174,7 +175,7 @@ func (f *extraForm) samplerInto(at *place) (err error) {
 	return err
 }
 
-func (f *extraForm) streamsInto(at *place, s *Setup) (err error) {
+func (f *extraForm) streamsInto(at *place, s *protocol.Setup) (err error) {
 	for i, st := range f.Streams {
 		name := fmt.Sprintf("extra.streams[%d]", i)
 		alike := max(1, st.Alike)
@@ -193,7 +194,7 @@ func (f *extraForm) streamsInto(at *place, s *Setup) (err error) {
 		}
 	}
 	at.turn = f.Turn
-	if ranks := int64(s.ranks()); ranks > 1 { // the first turn of this rank that is not over
+	if ranks := int64(ranksOf(s)); ranks > 1 { // the first turn of this rank that is not over
 		at.turn = max(0, (f.Turn-int64(s.Rank)+ranks-1)/ranks)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
@@ -15,7 +16,7 @@ func sortedNames(m map[string]string) []string { return slices.Sorted(maps.Keys(
 
 // append appends the state document of a place, as state.Document.Marshal would:
 // canonical JSON. It allocates nothing when dst has room.
-func (id *identity) append(dst []byte, at *place, s *Setup) []byte {
+func (id *identity) append(dst []byte, at *place, s *protocol.Setup) []byte {
 	start := len(dst)
 	dst = append(dst, '{')
 	if at.batch > 0 {
@@ -36,7 +37,7 @@ func (id *identity) append(dst []byte, at *place, s *Setup) []byte {
 }
 
 // appendExtra appends what a place holds beyond a document, its names in order.
-func appendExtra(dst []byte, at *place, s *Setup) []byte {
+func appendExtra(dst []byte, at *place, s *protocol.Setup) []byte {
 	dst = append(dst, '{')
 	if !s.NoDigest && !s.Iterable {
 		dst = append(appendCoverage(append(dst, `"coverage":[`...), at.coverage), ']', ',')
@@ -74,7 +75,7 @@ func appendExtra(dst []byte, at *place, s *Setup) []byte {
 	dst = appendField(append(dst, ','), "step", at.step)
 	if len(at.streams) > 0 {
 		dst = appendStreams(append(dst, `,"streams":[`...), at.streams)
-		dst = appendField(append(dst, ']', ','), "turn", at.turn*int64(s.ranks()))
+		dst = appendField(append(dst, ']', ','), "turn", at.turn*int64(ranksOf(s)))
 	}
 	if len(at.ahead.bits) > 0 {
 		dst = at.ahead.append(append(dst, `,"window":`...))
@@ -82,8 +83,8 @@ func appendExtra(dst []byte, at *place, s *Setup) []byte {
 	return append(appendField(append(dst, ','), "world", int64(s.World)), '}')
 }
 
-// ranks is the number of ranks that share the streams.
-func (s *Setup) ranks() int {
+// ranksOf is the number of ranks that share the streams.
+func ranksOf(s *protocol.Setup) int {
 	if s.Iterable {
 		return s.World
 	}

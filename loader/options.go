@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/stream/faults"
@@ -28,10 +29,10 @@ type Options[S, B any] struct {
 	// Shuffle delivers each epoch in an order of its own. Maps only.
 	Shuffle bool
 	// Sampler gives the order instead. Maps only; not with Shuffle.
-	Sampler Sampler
+	Sampler order.Sampler
 	// BatchSampler gives the batches instead. Maps only; not with BatchSize, Shuffle,
 	// Sampler or DropLast.
-	BatchSampler BatchSampler
+	BatchSampler order.BatchSampler
 	// Workers is the number of goroutines that read. 0 reads in the caller.
 	Workers int
 	// Collate makes a batch of samples; it may keep neither the slice nor, with
@@ -56,9 +57,9 @@ type Options[S, B any] struct {
 	WorkerInit func(ctx context.Context) error
 	// Generator, if not nil, is where a seed is drawn from when Seed is 0.
 	Generator *rng.Philox
-	// PrefetchFactor is the number of batches in flight for each worker. 0 is 2. It
+	// Prefetch is the number of batches in flight for each worker. 0 is 2. It
 	// needs workers.
-	PrefetchFactor int
+	Prefetch int
 	// Persistent keeps the data sets of workers from epoch to epoch. It needs workers.
 	Persistent bool
 	// SnapshotEvery is in how many batches the state of a data set or an iterator is
@@ -91,7 +92,7 @@ type Options[S, B any] struct {
 	// because that has fewer samples than there are ranks. The zero Uneven repeats a
 	// sample, so that no collective call waits for a rank that has ended. New warns where
 	// it will happen, and LastBatch tells which samples are repeated.
-	Uneven Uneven
+	Uneven order.Uneven
 	// SettleEvery lets batches overtake each other with OutOfOrder only within that many
 	// steps of an epoch: whenever so many more are done, exactly the first ones are. The
 	// states of all ranks are the same then, and any number of ranks goes on from them.
@@ -109,8 +110,8 @@ type Options[S, B any] struct {
 	// NoDigest leaves digest and coverage out of the state. They are taken over the ids
 	// of all ranks, which costs some nanoseconds an id.
 	NoDigest bool
-	// Compat makes the loader keep the books of another one; nil is Bivouac's own way.
-	Compat Protocol
+	// Protocol makes the loader keep the books of another one; nil is Bivouac's own way.
+	Protocol protocol.Protocol
 	// Warn is given warnings, each once. nil logs them.
 	Warn func(message string)
 }
@@ -137,8 +138,8 @@ func (o *Options[S, B]) workerRules() []rule {
 	return []rule{
 		{o.Workers < 0, "Workers", "0 or more", o.Workers},
 		{o.Timeout < 0, "Timeout", "0 or more", o.Timeout},
-		{o.Workers == 0 && o.PrefetchFactor != 0, "PrefetchFactor", "workers, for batches to be prefetched", "Workers 0"},
-		{o.PrefetchFactor < 0, "PrefetchFactor", "0 or more", o.PrefetchFactor},
+		{o.Workers == 0 && o.Prefetch != 0, "Prefetch", "workers, for batches to be prefetched", "Workers 0"},
+		{o.Prefetch < 0, "Prefetch", "0 or more", o.Prefetch},
 		{o.Persistent && o.Workers == 0, "Persistent", "workers, to be persistent", "Workers 0"},
 	}
 }
@@ -155,7 +156,7 @@ func (o *Options[S, B]) samplerRules(iterable bool) []rule {
 		{o.BatchSize == NoBatching && o.DropLast, "DropLast", "batches", "NoBatching"},
 		{o.BatchSize < NoBatching, "BatchSize", "1 or more, or NoBatching", o.BatchSize},
 		{o.CollatePacks != nil && !packs, "CollatePacks", "an Order of packs, such as order.Packs", "another"},
-		{o.CollatePacks != nil && (o.Collate != nil || o.BatchSize == NoBatching || o.Compat != nil), "CollatePacks", "neither Collate, NoBatching nor Compat beside it", "one of them"},
+		{o.CollatePacks != nil && (o.Collate != nil || o.BatchSize == NoBatching || o.Protocol != nil), "CollatePacks", "neither Collate, NoBatching nor Protocol beside it", "one of them"},
 	}
 }
 
@@ -170,7 +171,7 @@ func (o *Options[S, B]) ownRules(iterable bool) []rule {
 		{o.GlobalBatch != 0 && o.GlobalBatch < w, "GlobalBatch", fmt.Sprintf("a sample for each of %d ranks", w), o.GlobalBatch},
 		{o.BatchSize > math.MaxInt32/w || o.GlobalBatch > math.MaxInt32, "BatchSize", "less than 2147483648 over all ranks", o.BatchSize},
 		{o.Streams < 0 || o.Streams > mostStreams, "Streams", fmt.Sprintf("0 to %d", mostStreams), o.Streams},
-		{o.Uneven > EndEarly, "Uneven", "RepeatSample or EndEarly", o.Uneven},
+		{o.Uneven > order.EndEarly, "Uneven", "RepeatSample or EndEarly", o.Uneven},
 		{o.SettleEvery < 0, "SettleEvery", "0 or more", o.SettleEvery},
 		{o.OnError.Action > faults.Skip, "OnError.Action", "Fail, PassOn or Skip", o.OnError.Action},
 		{o.OnError.Retries < 0 || o.OnError.Backoff < 0, "OnError", "no negative Retries or Backoff", o.OnError},
@@ -182,8 +183,8 @@ func invalid(field, want string, got any) error {
 }
 
 // setup returns what a protocol is told of checked options.
-func (o *Options[S, B]) setup(iterable bool) Setup {
-	s := Setup{
+func (o *Options[S, B]) setup(iterable bool) protocol.Setup {
+	s := protocol.Setup{
 		Iterable: iterable, Batched: o.BatchSize != NoBatching, BatchSize: max(1, o.BatchSize), DropLast: o.DropLast,
 		Workers: o.Workers, Persistent: o.Persistent, InOrder: !o.OutOfOrder, SnapshotEvery: o.SnapshotEvery,
 		Shuffle: o.Shuffle, Sampler: o.Sampler, BatchSampler: o.BatchSampler, Order: o.Order, Streams: o.Streams,
@@ -204,8 +205,8 @@ func (o *Options[S, B]) setup(iterable bool) Setup {
 	}
 	if s.Workers > 0 {
 		s.Prefetch = 2
-		if o.PrefetchFactor > 0 {
-			s.Prefetch = o.PrefetchFactor
+		if o.Prefetch > 0 {
+			s.Prefetch = o.Prefetch
 		}
 	}
 	if s.Seed == 0 && o.Generator != nil {

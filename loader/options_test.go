@@ -23,10 +23,10 @@ func TestChecksComeInOrder(t *testing.T) {
 		iterable bool
 		want     string
 	}{
-		{options{Workers: -1, Timeout: -1, PrefetchFactor: 2}, false, "Workers"},
-		{options{Timeout: -1, PrefetchFactor: 2}, false, "Timeout"},
-		{options{PrefetchFactor: 2, Persistent: true}, false, "PrefetchFactor"},
-		{options{Workers: 1, PrefetchFactor: -1}, false, "PrefetchFactor"},
+		{options{Workers: -1, Timeout: -1, Prefetch: 2}, false, "Workers"},
+		{options{Timeout: -1, Prefetch: 2}, false, "Timeout"},
+		{options{Prefetch: 2, Persistent: true}, false, "Prefetch"},
+		{options{Workers: 1, Prefetch: -1}, false, "Prefetch"},
 		{options{Persistent: true}, false, "Persistent"},
 		{options{Shuffle: true, Sampler: sampler}, true, "Shuffle"},
 		{options{Sampler: sampler, BatchSampler: batches}, true, "Sampler"},
@@ -98,7 +98,7 @@ func TestLen(t *testing.T) {
 type endless struct{}
 
 func (endless) Len() int64                 { return -1 }
-func (endless) Open() loader.Cursor[int64] { return endless{} }
+func (endless) Open() order.Cursor[int64]  { return endless{} }
 func (endless) Next() (int64, bool, error) { return 0, true, nil }
 
 // sized announces a length that may be wrong.

@@ -53,7 +53,7 @@ func (g *gate) At(ctx context.Context, id int64, _ loader.Random) (int64, error)
 // of another size or not.
 func TestOutOfOrderIsExactlyOnce(t *testing.T) {
 	for _, after := range []options{{BatchSize: 2, OutOfOrder: true, Workers: 3}, {BatchSize: 2}, {BatchSize: 5, Workers: 1}} {
-		l := open(t, newGate(20, 2), options{BatchSize: 2, Workers: 2, PrefetchFactor: 2, OutOfOrder: true})
+		l := open(t, newGate(20, 2), options{BatchSize: 2, Workers: 2, Prefetch: 2, OutOfOrder: true})
 		got := take(t, l, 4) // batch 1 hangs; 0, 2, 3 and 4 come
 		first := slices.Concat(got...)
 		if slices.Contains(first, 2) || len(first) != 8 {
@@ -158,7 +158,7 @@ func (w waiting) Next(ctx context.Context) (int64, error) {
 // Batches of a window keep their size, also when no batch before it was settled and
 // the size has changed twice: a state from behind them is taken.
 func TestStateBehindAWindowOfAnotherSize(t *testing.T) {
-	l := open(t, newGate(23, 0), options{BatchSize: 2, Workers: 2, PrefetchFactor: 2, OutOfOrder: true})
+	l := open(t, newGate(23, 0), options{BatchSize: 2, Workers: 2, Prefetch: 2, OutOfOrder: true})
 	take(t, l, 3) // batch 0 hangs
 	for _, o := range []options{{BatchSize: 1}, {BatchSize: 5}} {
 		next := open(t, newGate(23), o)
@@ -187,7 +187,7 @@ func TestOutOfOrderLaw(t *testing.T) {
 			held := rapid.SliceOfN(rapid.Int64Range(0, max(n, 1)-1), 0, 2).Draw(t, fmt.Sprint("held ", i))
 			g := newGate(n, held...)
 			l, err := loader.New(g, options{BatchSize: rapid.IntRange(1, 7).Draw(t, fmt.Sprint("batch ", i)), Shuffle: true, OutOfOrder: true,
-				Workers: 3, PrefetchFactor: rapid.IntRange(1, 3).Draw(t, fmt.Sprint("prefetch ", i))})
+				Workers: 3, Prefetch: rapid.IntRange(1, 3).Draw(t, fmt.Sprint("prefetch ", i))})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
@@ -44,7 +45,7 @@ type record struct {
 	items           int64
 }
 
-// Lanes implements Plan.
+// Lanes implements protocol.Plan.
 func (p *pass) Lanes() int {
 	s := p.native.setup
 	switch {
@@ -64,11 +65,11 @@ func (p *pass) stream(lane int) int {
 	return lane
 }
 
-// Lane implements Plan.
-func (p *pass) Lane(i int) LaneStart {
+// Lane implements protocol.Plan.
+func (p *pass) Lane(i int) protocol.LaneStart {
 	n, s := p.native, p.native.setup
 	id := p.stream(i)
-	start := LaneStart{Seed: order.Key(s.Seed, n.at.epoch, s.domain("worker "+strconv.Itoa(id))), Keep: s.Persistent}
+	start := protocol.LaneStart{Seed: order.Key(s.Seed, n.at.epoch, domainOf(s, "worker "+strconv.Itoa(id))), Keep: s.Persistent}
 	if !n.laned() {
 		return start
 	}
@@ -81,8 +82,8 @@ func (p *pass) Lane(i int) LaneStart {
 	return start
 }
 
-// Opened implements Plan: a lane can be brought back to where it began.
-func (p *pass) Opened(i int, s LaneState) {
+// Opened implements protocol.Plan: a lane can be brought back to where it began.
+func (p *pass) Opened(i int, s protocol.LaneState) {
 	if n := p.native; n.laned() {
 		at := &n.at.streams[p.stream(i)]
 		if at.items > 0 || at.iterator != nil {
@@ -95,8 +96,8 @@ func (p *pass) Opened(i int, s LaneState) {
 	}
 }
 
-// Prime implements Plan.
-func (p *pass) Prime(dst []Task) []Task {
+// Prime implements protocol.Plan.
+func (p *pass) Prime(dst []protocol.Task) []protocol.Task {
 	p.drawn.streams = append([]streamPlace(nil), p.drawn.streams...)
 	dst = p.reissue(dst)
 	if p.native.setup.Workers == 0 {
@@ -107,7 +108,7 @@ func (p *pass) Prime(dst []Task) []Task {
 
 // reissue draws the batches again of which some were handed out out of order, with
 // the size that they had, and gives the others as tasks.
-func (p *pass) reissue(dst []Task) []Task {
+func (p *pass) reissue(dst []protocol.Task) []protocol.Task {
 	w := p.native.at.ahead
 	for _, done := range w.bits {
 		r := p.draw(int(w.global))
@@ -123,7 +124,7 @@ func (p *pass) reissue(dst []Task) []Task {
 
 // fill draws until as many batches are open as may be. Those of one size are all
 // done before there are any of another, so that a window is of one size.
-func (p *pass) fill(dst []Task) []Task {
+func (p *pass) fill(dst []protocol.Task) []protocol.Task {
 	for len(p.open) < p.depth && (len(p.open) == 0 || p.open[0].global == p.native.setup.Global) && !p.settles() {
 		r := p.draw(p.native.setup.Global)
 		if r == nil {
@@ -189,10 +190,10 @@ func (p *pass) takeTurn(r *record) bool {
 	return false
 }
 
-func (p *pass) task(r *record) Task {
+func (p *pass) task(r *record) protocol.Task {
 	n, s := p.native, p.native.setup
-	t := Task{Lane: AnyLane, IDs: r.ids[r.lo:r.hi], N: s.BatchSize, Pos: r.pos + int64(r.lo), Seq: r.seq, Ends: r.own, Repeated: r.repeated}
-	if s.OnError.Action == faults.Skip && s.World > 1 && s.Uneven == RepeatSample {
+	t := protocol.Task{Lane: protocol.AnyLane, IDs: r.ids[r.lo:r.hi], N: s.BatchSize, Pos: r.pos + int64(r.lo), Seq: r.seq, Ends: r.own, Repeated: r.repeated}
+	if s.OnError.Action == faults.Skip && s.World > 1 && s.Uneven == order.RepeatSample {
 		t.Spare, t.SparePos = r.ids, r.pos
 	}
 	if n.laned() {
@@ -207,8 +208,8 @@ func (p *pass) task(r *record) Task {
 	return t
 }
 
-// Next implements Plan.
-func (p *pass) Next() (Task, bool, error) {
+// Next implements protocol.Plan.
+func (p *pass) Next() (protocol.Task, bool, error) {
 	if r := p.draw(p.native.setup.Global); r != nil {
 		return p.task(r), true, nil
 	}
@@ -216,7 +217,7 @@ func (p *pass) Next() (Task, bool, error) {
 	if p.failed != nil {
 		n.pass = nil
 		n.engine.Abandon()
-		return Task{}, false, p.failed
+		return protocol.Task{}, false, p.failed
 	}
 	position := n.at.position
 	if f, ok := p.feed.(*orderFeed); ok {
@@ -226,14 +227,14 @@ func (p *pass) Next() (Task, bool, error) {
 	n.nextEpoch(position)
 	if err := n.endSampler(); err != nil {
 		n.engine.Abandon()
-		return Task{}, false, err
+		return protocol.Task{}, false, err
 	}
 	n.takeSnapshot()
-	return Task{}, false, nil
+	return protocol.Task{}, false, nil
 }
 
-// Settle implements Plan.
-func (p *pass) Settle(t Task, o *Outcome, dst []Task) []Task {
+// Settle implements protocol.Plan.
+func (p *pass) Settle(t protocol.Task, o *protocol.Outcome, dst []protocol.Task) []protocol.Task {
 	n := p.native
 	r := p.find(t.Seq)
 	if o.Err != nil && n.setup.OnError.Action != faults.PassOn {

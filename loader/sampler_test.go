@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 // countingSampler gives 0 to n-1, rotated by the number of its iterations; it has a
@@ -17,7 +17,7 @@ type countingSampler struct {
 }
 
 func (s *countingSampler) Len() int64 { return s.n }
-func (s *countingSampler) Open() loader.Cursor[int64] {
+func (s *countingSampler) Open() order.Cursor[int64] {
 	return &countingCursor{of: s, Pass: s.Passes}
 }
 func (s *countingSampler) String() string { return "counting" }
@@ -54,7 +54,7 @@ type epochSampler struct {
 
 func (s *epochSampler) Len() int64           { return s.n }
 func (s *epochSampler) SetEpoch(epoch int64) { s.epoch = epoch }
-func (s *epochSampler) Open() loader.Cursor[int64] {
+func (s *epochSampler) Open() order.Cursor[int64] {
 	var list []int64
 	for i := range s.n {
 		list = append(list, (i+s.epoch)%s.n)

@@ -13,19 +13,20 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/internal/arena"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // slot is a task in the making, and what comes of it.
 type slot[S, B any] struct {
-	task    Task
+	task    protocol.Task
 	lane    *lane[S]
 	opening bool // the lane is opened, there is no task
 
 	reading int64 // the id, or number, of what the data set is asked for, plus one; 0: it is not asked
 	batch   B
-	outcome Outcome
-	state   LaneState
+	outcome protocol.Outcome
+	state   protocol.LaneState
 	samples []S   // of the batch, memory that is used again
 	ends    []int // of packs, behind each pack of samples
 	pinned  *arena.Arena
@@ -36,7 +37,7 @@ type slot[S, B any] struct {
 func (s *slot[S, B]) reset() {
 	var none B
 	clear(s.samples)
-	s.task, s.lane, s.batch, s.outcome, s.state, s.samples, s.pinned = Task{}, nil, none, Outcome{}, LaneState{}, s.samples[:0], nil
+	s.task, s.lane, s.batch, s.outcome, s.state, s.samples, s.pinned = protocol.Task{}, nil, none, protocol.Outcome{}, protocol.LaneState{}, s.samples[:0], nil
 	s.reading = 0
 	s.begun.Store(false)
 	s.done.Store(false)
@@ -67,7 +68,7 @@ func (e *engine[S, B]) fill(s *slot[S, B]) {
 		if dead.Value != nil {
 			dead.Stack = string(debug.Stack())
 		}
-		s.outcome = Outcome{Err: e.failed(s, e.where(s, dead))}
+		s.outcome = protocol.Outcome{Err: e.failed(s, e.where(s, dead))}
 	}()
 	if s.opening {
 		e.open(s)

@@ -35,7 +35,7 @@ func (n *native) tellUneven(rest int64, what string) {
 	}
 	n.unevenTold = true
 	world := int64(n.setup.World)
-	if n.setup.Uneven == RepeatSample {
+	if n.setup.Uneven == order.RepeatSample {
 		n.setup.Warn(fmt.Sprintf("the last batch of an epoch has %d %s for %d ranks: %d of them repeat what another rank has, so that all ranks end the epoch in the same step; "+
 			"LastBatch tells which, the state counts them apart; set DropLast to leave that batch out", rest, what, world, world-rest))
 		return

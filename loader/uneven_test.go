@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
@@ -47,7 +48,7 @@ func TestUnevenEndIsToldAtConstruction(t *testing.T) {
 // sample comes once, in whatever order and size the rest is read.
 func TestNoBatchIsLostInTwoGaps(t *testing.T) {
 	for _, after := range []options{{BatchSize: 2}, {BatchSize: 2, OutOfOrder: true, Workers: 3}, {BatchSize: 5, Workers: 1}} {
-		l := open(t, newGate(24, 2, 6), options{BatchSize: 2, Workers: 3, PrefetchFactor: 3, OutOfOrder: true})
+		l := open(t, newGate(24, 2, 6), options{BatchSize: 2, Workers: 3, Prefetch: 3, OutOfOrder: true})
 		first := slices.Concat(take(t, l, 5)...) // batches 1 and 3 hang
 		saved := snapshot(t, l)
 		if !strings.Contains(string(saved), `"bits":"0101`) || slices.Contains(first, 2) || slices.Contains(first, 6) {
@@ -197,7 +198,7 @@ func TestEndEarly(t *testing.T) {
 	steps, own := map[int]int{}, []int64(nil)
 	for rank := range 4 {
 		var warnings []string
-		l := open(t, ids(9), options{BatchSize: 2, Rank: rank, World: 4, Uneven: loader.EndEarly, Warn: func(m string) { warnings = append(warnings, m) }})
+		l := open(t, ids(9), options{BatchSize: 2, Rank: rank, World: 4, Uneven: order.EndEarly, Warn: func(m string) { warnings = append(warnings, m) }})
 		b := take(t, l, -1)
 		steps[len(b)]++
 		own = append(own, slices.Concat(b...)...)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 )
 
 // wait returns when a slot is done. An error of ctx, or that of a wait which took
@@ -19,7 +20,7 @@ func (e *engine[S, B]) wait(ctx context.Context, s *slot[S, B]) error {
 		}
 		e.fill(s)
 		if ctx.Err() != nil && s.outcome.Err != nil {
-			s.outcome = Outcome{}
+			s.outcome = protocol.Outcome{}
 			return canceled(ctx)
 		}
 		return nil
@@ -51,7 +52,7 @@ func oldestDone(n int, lane func(i int) int, done func(i int) bool) (at int, ok 
 		if !done(i) {
 			continue
 		}
-		if own := lane(i); own != AnyLane {
+		if own := lane(i); own != protocol.AnyLane {
 			for k := range i {
 				if lane(k) == own {
 					return k, true

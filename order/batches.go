@@ -26,42 +26,6 @@ func epochLen(o Order) int64 {
 	return math.MaxInt64
 }
 
-// Tail says what happens at the end of an epoch whose length is not a multiple of the global batch.
-type Tail uint8
-
-// The tails.
-const (
-	Short Tail = iota // its last batch is short
-	Span              // batches continue into the next epoch; an order that ends, ends with a short batch
-	Drop              // the samples left at the end of the epoch are left out
-	Pad               // its last batch is filled up with samples of the epoch, from its start
-)
-
-// String returns the name of the tail in lower case.
-func (t Tail) String() string {
-	switch t {
-	case Short:
-		return "short"
-	case Span:
-		return "span"
-	case Drop:
-		return "drop"
-	case Pad:
-		return "pad"
-	}
-	return fmt.Sprintf("tail(%d)", uint8(t))
-}
-
-// ParseTail returns the tail of that name. The error is of kind errs.Invalid.
-func ParseTail(name string) (Tail, error) {
-	for t := Short; t <= Pad; t++ {
-		if t.String() == name {
-			return t, nil
-		}
-	}
-	return 0, &errs.Error{Kind: errs.Invalid, Op: "order.ParseTail", Want: "short, span, drop or pad", Got: fmt.Sprintf("%q", name)}
-}
-
 // Batches are the global batches of an order, by number. Ranks and their number are
 // no part of them. It is immutable; everything takes constant time.
 type Batches struct {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 )
 
 // singleDoc is the state of a loader without workers.
@@ -74,7 +74,7 @@ type outOfOrderDoc struct {
 func workerKey(i int) string { return "worker_" + strconv.Itoa(i) }
 
 // fetcherOf returns the part of a lane that is its iterator.
-func fetcherOf(of *loader.Setup, s *loader.LaneState) *fetcherDoc {
+func fetcherOf(of *protocol.Setup, s *protocol.LaneState) *fetcherDoc {
 	if !of.Iterable {
 		return nil
 	}
@@ -98,7 +98,7 @@ func extracted(raw json.RawMessage) ([]byte, error) {
 }
 
 // laneOf returns what a worker's state says of its lane.
-func (w *workerDoc) laneOf() (s loader.LaneState, err error) {
+func (w *workerDoc) laneOf() (s protocol.LaneState, err error) {
 	if s.Dataset, err = extracted(w.Dataset); err != nil {
 		return s, err
 	}

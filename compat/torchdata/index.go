@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 // index is torch's _index_sampler: the batch sampler, or the sampler where items
@@ -20,12 +20,12 @@ type indexCursor interface {
 	cursor() any
 }
 
-type batchIndex struct{ of loader.BatchSampler }
+type batchIndex struct{ of order.BatchSampler }
 
 func (x batchIndex) open() indexCursor { return batchIndexCursor{x.of.Open()} }
 func (x batchIndex) sampler() any      { return x.of }
 
-type batchIndexCursor struct{ of loader.Cursor[[]int64] }
+type batchIndexCursor struct{ of order.Cursor[[]int64] }
 
 func (c batchIndexCursor) cursor() any { return c.of }
 
@@ -34,12 +34,12 @@ func (c batchIndexCursor) next() ([]int64, bool, error) {
 	return slices.Clone(ids), ok, err
 }
 
-type singleIndex struct{ of loader.Sampler }
+type singleIndex struct{ of order.Sampler }
 
 func (x singleIndex) open() indexCursor { return singleIndexCursor{x.of.Open()} }
 func (x singleIndex) sampler() any      { return x.of }
 
-type singleIndexCursor struct{ of loader.Cursor[int64] }
+type singleIndexCursor struct{ of order.Cursor[int64] }
 
 func (c singleIndexCursor) cursor() any { return c.of }
 

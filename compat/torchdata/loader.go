@@ -15,7 +15,7 @@ import (
 // the work: Next and Epoch deliver batches, Start is iter(loader), Len is len(loader).
 type Loader[S, B any] struct {
 	*loader.Loader[S, B]
-	protocol *protocol
+	books *books
 }
 
 // New returns a loader over a Map. The error is of kind errs.Invalid and names the field
@@ -33,8 +33,8 @@ func build[S, B any](o Options[S, B], open func(loader.Options[S, B]) (*loader.L
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	engine, p := o.engine(), newProtocol(o.Generator, o.Global)
-	engine.Compat = p
+	engine, p := o.engine(), newBooks(o.Generator, o.Global)
+	engine.Protocol = p
 	l, err := open(engine)
 	if err != nil {
 		return nil, inTorchsWords(err)
@@ -62,9 +62,9 @@ func (l *Loader[S, B]) Change(name string, value any) error {
 		return &errs.Error{Kind: errs.Sequence, Op: op, Subject: name, Want: "to be set before the loader is made"}
 	}
 	n, ok := value.(int)
-	setup := l.protocol.setup
+	setup := l.books.setup
 	set, known := map[string]func() error{
-		"num_workers":            func() error { return l.protocol.engine.SetWorkers(n) },
+		"num_workers":            func() error { return l.books.engine.SetWorkers(n) },
 		"prefetch_factor":        func() error { setup.Prefetch = n; return nil },
 		"snapshot_every_n_steps": func() error { setup.SnapshotEvery = n; return nil },
 	}[name]
@@ -105,7 +105,7 @@ func inTorchsWords(err error) error {
 		return err
 	}
 	names := map[string]string{
-		"Workers": "NumWorkers", "Persistent": "PersistentWorkers", "SnapshotEvery": "SnapshotEveryNSteps",
+		"Workers": "NumWorkers", "Prefetch": "PrefetchFactor", "Persistent": "PersistentWorkers", "SnapshotEvery": "SnapshotEveryNSteps",
 	}
 	own := *e
 	own.Op = "torchdata.New"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
@@ -20,10 +21,10 @@ type Options[S, B any] struct {
 	// Shuffle is shuffle: torchdata's RandomSampler gives the order. Maps only.
 	Shuffle bool
 	// Sampler is sampler. Maps only; not with Shuffle.
-	Sampler loader.Sampler
+	Sampler order.Sampler
 	// BatchSampler is batch_sampler. Maps only; not with BatchSize, Shuffle, Sampler or
 	// DropLast.
-	BatchSampler loader.BatchSampler
+	BatchSampler order.BatchSampler
 	// NumWorkers is num_workers: goroutines that read. 0 reads in the caller.
 	NumWorkers int
 	// CollateFn is collate_fn. nil is loader.DefaultCollate, or without batching the sample
@@ -76,7 +77,7 @@ func (o *Options[S, B]) engine() loader.Options[S, B] {
 	return loader.Options[S, B]{
 		BatchSize: o.BatchSize, Shuffle: o.Shuffle, Sampler: o.Sampler, BatchSampler: o.BatchSampler, Workers: o.NumWorkers,
 		Collate: o.CollateFn, Pinned: o.PinMemory, DropLast: o.DropLast, Timeout: o.Timeout, WorkerInit: o.WorkerInitFn,
-		PrefetchFactor: o.PrefetchFactor, Persistent: o.PersistentWorkers, OutOfOrder: o.OutOfOrder, SnapshotEvery: o.SnapshotEveryNSteps,
+		Prefetch: o.PrefetchFactor, Persistent: o.PersistentWorkers, OutOfOrder: o.OutOfOrder, SnapshotEvery: o.SnapshotEveryNSteps,
 		Seed: o.Seed, Name: o.Name, OnError: o.OnError, Warn: o.Warn,
 	}
 }
@@ -99,7 +100,7 @@ func FromConfig[S, B any](text []byte, base Options[S, B]) (Options[S, B], error
 	}
 	o.MultiprocessingContext, o.PinMemoryDevice = only.Context, only.Device
 	o.BatchSize, o.Shuffle, o.NumWorkers, o.PinMemory, o.DropLast, o.Timeout = e.BatchSize, e.Shuffle, e.Workers, e.Pinned, e.DropLast, e.Timeout
-	o.PrefetchFactor, o.PersistentWorkers, o.OutOfOrder, o.SnapshotEveryNSteps = e.PrefetchFactor, e.Persistent, e.OutOfOrder, e.SnapshotEvery
+	o.PrefetchFactor, o.PersistentWorkers, o.OutOfOrder, o.SnapshotEveryNSteps = e.Prefetch, e.Persistent, e.OutOfOrder, e.SnapshotEvery
 	o.Seed, o.Name, o.OnError = e.Seed, e.Name, e.OnError
 	return o, nil
 }

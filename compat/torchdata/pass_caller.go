@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 )
 
 // callerPass is a pass without workers: the next ids are drawn when a batch is
 // asked for, and the state is that of the moment.
 type callerPass struct {
-	p         *protocol
+	p         *books
 	index     drawing
 	yielded   int64
 	announced *int64
@@ -18,8 +18,8 @@ type callerPass struct {
 	over      bool  // _iterator_finished
 	atEnd     bool  // this pass has come to its end
 	failed    error // of the task that was settled last
-	from      loader.LaneStart
-	last      loader.LaneState // where it stood at its end
+	from      protocol.LaneStart
+	last      protocol.LaneState // where it stood at its end
 }
 
 func (c *callerPass) open(ctx context.Context, saved []byte) error {
@@ -73,18 +73,18 @@ func (c *callerPass) reset(context.Context) error {
 
 func (c *callerPass) finished() bool { return c.over }
 
-// Lanes implements loader.Plan, and so do the following methods.
+// Lanes implements protocol.Plan, and so do the following methods.
 func (c *callerPass) Lanes() int { return 1 }
 
-func (c *callerPass) Lane(int) loader.LaneStart { return c.from }
+func (c *callerPass) Lane(int) protocol.LaneStart { return c.from }
 
-func (c *callerPass) Opened(int, loader.LaneState) {}
+func (c *callerPass) Opened(int, protocol.LaneState) {}
 
-func (c *callerPass) Prime(dst []loader.Task) []loader.Task { return dst }
+func (c *callerPass) Prime(dst []protocol.Task) []protocol.Task { return dst }
 
-func (c *callerPass) Next() (loader.Task, bool, error) {
+func (c *callerPass) Next() (protocol.Task, bool, error) {
 	if c.ended {
-		return loader.Task{}, false, c.end()
+		return protocol.Task{}, false, c.end()
 	}
 	at := c.index.drawn
 	ids, ok, err := c.index.next()
@@ -92,7 +92,7 @@ func (c *callerPass) Next() (loader.Task, bool, error) {
 		err = c.end()
 	}
 	if !ok || err != nil {
-		return loader.Task{}, false, err
+		return protocol.Task{}, false, err
 	}
 	return taskOf(c.p.setup, 0, at, ids), true, nil
 }
@@ -105,8 +105,8 @@ func (c *callerPass) end() (err error) {
 }
 
 // taskOf returns the task of ids that were drawn.
-func taskOf(s *loader.Setup, lane int, seq int64, ids []int64) loader.Task {
-	t := loader.Task{Lane: lane, Pos: seq * int64(s.BatchSize), Seq: seq}
+func taskOf(s *protocol.Setup, lane int, seq int64, ids []int64) protocol.Task {
+	t := protocol.Task{Lane: lane, Pos: seq * int64(s.BatchSize), Seq: seq}
 	if s.Iterable {
 		t.N = len(ids)
 	} else {
@@ -115,7 +115,7 @@ func taskOf(s *loader.Setup, lane int, seq int64, ids []int64) loader.Task {
 	return t
 }
 
-func (c *callerPass) Settle(_ loader.Task, o *loader.Outcome, dst []loader.Task) []loader.Task {
+func (c *callerPass) Settle(_ protocol.Task, o *protocol.Outcome, dst []protocol.Task) []protocol.Task {
 	c.failed = o.Err
 	switch {
 	case o.Ended:

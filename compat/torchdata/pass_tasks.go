@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 )
 
-// Lanes implements loader.Plan, and so do the following methods.
+// Lanes implements protocol.Plan, and so do the following methods.
 func (w *workersPass) Lanes() int { return len(w.lanes) }
 
-func (w *workersPass) Lane(i int) loader.LaneStart {
-	s := loader.LaneStart{Seed: WorkerSeed(w.base, i), Keep: w.keep, Context: w.workers[i].context}
+func (w *workersPass) Lane(i int) protocol.LaneStart {
+	s := protocol.LaneStart{Seed: WorkerSeed(w.base, i), Keep: w.keep, Context: w.workers[i].context}
 	if w.saved != nil {
 		s.Dataset, s.Iterator = w.saved[i].Dataset, w.saved[i].Iterator
 	}
@@ -22,7 +23,7 @@ func (w *workersPass) Lane(i int) loader.LaneStart {
 	return s
 }
 
-func (w *workersPass) Opened(i int, s loader.LaneState) {
+func (w *workersPass) Opened(i int, s protocol.LaneState) {
 	w.update(i, &s)
 	if i == len(w.lanes)-1 {
 		w.shot.lanes = slices.Clone(w.lanes)
@@ -30,7 +31,7 @@ func (w *workersPass) Opened(i int, s loader.LaneState) {
 }
 
 // update takes over the state of a worker.
-func (w *workersPass) update(i int, s *loader.LaneState) {
+func (w *workersPass) update(i int, s *protocol.LaneState) {
 	lane := &w.lanes[i]
 	if s.Dataset != nil {
 		lane.Dataset = s.Dataset
@@ -42,7 +43,7 @@ func (w *workersPass) update(i int, s *loader.LaneState) {
 	w.current[i] = true
 }
 
-func (w *workersPass) Prime(dst []loader.Task) []loader.Task {
+func (w *workersPass) Prime(dst []protocol.Task) []protocol.Task {
 	for range w.p.setup.Prefetch * w.p.setup.Workers {
 		dst = w.send(dst)
 	}
@@ -50,22 +51,22 @@ func (w *workersPass) Prime(dst []loader.Task) []loader.Task {
 }
 
 // Next is asked when all tasks are settled: nothing is left.
-func (w *workersPass) Next() (loader.Task, bool, error) {
+func (w *workersPass) Next() (protocol.Task, bool, error) {
 	if w.dead != nil {
-		return loader.Task{}, false, w.dead
+		return protocol.Task{}, false, w.dead
 	}
 	if w.err != nil {
 		err := w.err
 		w.err = nil
-		return loader.Task{}, false, err
+		return protocol.Task{}, false, err
 	}
 	w.over = true
-	return loader.Task{}, false, nil
+	return protocol.Task{}, false, nil
 }
 
 // send appends the next task, if there is one and a worker for it. Those that were
 // delivered before the state are only drawn.
-func (w *workersPass) send(dst []loader.Task) []loader.Task {
+func (w *workersPass) send(dst []protocol.Task) []protocol.Task {
 	for w.err == nil {
 		ids, ok, err := w.index.next()
 		if !ok || err != nil {
@@ -142,7 +143,7 @@ func (w *workersPass) main() (json.RawMessage, error) {
 	return appendJSON(nil, &m)
 }
 
-func (w *workersPass) Settle(t loader.Task, o *loader.Outcome, dst []loader.Task) []loader.Task {
+func (w *workersPass) Settle(t protocol.Task, o *protocol.Outcome, dst []protocol.Task) []protocol.Task {
 	w.settled++
 	if w.closing {
 		return dst

@@ -8,25 +8,25 @@ import (
 	"io"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 )
 
 // workersPass is a pass with workers, each with a data set of its own: tasks go to
 // them in turn, ahead of what is delivered, and the state is that of the snapshot
 // taken last.
 type workersPass struct {
-	p         *protocol
+	p         *books
 	index     drawing
 	base      int64
 	announced *int64
 	workers   []*Worker
 	keep      bool
 
-	saved  []loader.LaneState // what the workers begin with; nil: anew
-	skip   []int64            // items that they pass over
-	active []bool             // workers that have something left, as far as is known
-	turn   int                // whose turn is next
-	busy   []int              // tasks in flight
+	saved  []protocol.LaneState // what the workers begin with; nil: anew
+	skip   []int64              // items that they pass over
+	active []bool               // workers that have something left, as far as is known
+	turn   int                  // whose turn is next
+	busy   []int                // tasks in flight
 
 	sent    int64 // tasks, also those that were delivered ahead
 	given   int64 // tasks given to workers
@@ -36,8 +36,8 @@ type workersPass struct {
 	failed  int64 // tasks
 	last    int   // the worker that delivered last
 	mains   []mainAt
-	lanes   []loader.LaneState // by worker, of its last delivered batch that had a state
-	current []bool             // that was its last delivered batch
+	lanes   []protocol.LaneState // by worker, of its last delivered batch that had a state
+	current []bool               // that was its last delivered batch
 	shot    snapshot
 	order   outOfOrder
 	over    bool
@@ -57,7 +57,7 @@ type snapshot struct {
 	step  int64
 	last  int
 	main  json.RawMessage
-	lanes []loader.LaneState
+	lanes []protocol.LaneState
 }
 
 func (w *workersPass) open(ctx context.Context, saved []byte) error {
@@ -98,7 +98,7 @@ func (w *workersPass) clear() {
 	for i := range n {
 		w.active[i], w.current[i] = true, true
 	}
-	w.lanes = make([]loader.LaneState, n)
+	w.lanes = make([]protocol.LaneState, n)
 	w.turn, w.sent, w.yielded, w.failed, w.last = 0, 0, 0, 0, n-1
 	w.given, w.settled, w.closing = 0, 0, false
 	w.mains, w.over, w.fault, w.err, w.dead = nil, false, nil, nil, nil
@@ -134,7 +134,7 @@ func (w *workersPass) reset(ctx context.Context) error {
 func (w *workersPass) resume(ctx context.Context, d *workersDoc, m *mainDoc) (err error) {
 	w.base = *m.BaseSeed
 	w.clear()
-	w.saved = make([]loader.LaneState, len(w.lanes))
+	w.saved = make([]protocol.LaneState, len(w.lanes))
 	for i := range w.saved {
 		if w.saved[i], err = d.Snapshot.Workers[workerKey(i)].laneOf(); err != nil {
 			return err

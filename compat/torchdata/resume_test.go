@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
@@ -94,7 +95,7 @@ type setting struct {
 	drop, persistent         bool
 	shuffle, outOfOrder      bool
 	seed                     uint64
-	sampler                  func() loader.Sampler
+	sampler                  func() order.Sampler
 	bad                      int64
 }
 
@@ -277,7 +278,7 @@ func TestDistributedSamplerBeginsAnew(t *testing.T) {
 	for _, workers := range []int{0, 2} {
 		for _, batch := range []int{loader.NoBatching, 2} {
 			s := &setting{kind: "map", n: 12, batch: batch, workers: workers, every: loader.SnapshotNever}
-			s.sampler = func() loader.Sampler {
+			s.sampler = func() order.Sampler {
 				d, err := torchdata.NewStatefulDistributedSampler(torchdata.Range(12), torchdata.DistributedOptions{Replicas: 2, Sequential: true})
 				if err != nil {
 					t.Fatal(err)

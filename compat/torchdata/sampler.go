@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
@@ -25,10 +25,10 @@ type SequentialSampler struct{ samples Samples }
 // NewSequentialSampler returns the sampler of a data set.
 func NewSequentialSampler(s Samples) *SequentialSampler { return &SequentialSampler{s} }
 
-// Open implements loader.Sampler.
-func (s *SequentialSampler) Open() loader.Cursor[int64] { return &counting{end: s.samples.Len()} }
+// Open implements order.Sampler.
+func (s *SequentialSampler) Open() order.Cursor[int64] { return &counting{end: s.samples.Len()} }
 
-// Len implements loader.Sampler.
+// Len implements order.Sampler.
 func (s *SequentialSampler) Len() int64 { return s.samples.Len() }
 
 type counting struct{ next, end int64 }
@@ -42,12 +42,12 @@ func (c *counting) Next() (int64, bool, error) {
 }
 
 // ListSampler yields what it was given, ids or batches of ids, in each epoch: a
-// list or an iterable without state. It is for loader.Sampler with T int64 and for
-// loader.BatchSampler with T []int64.
+// list or an iterable without state. It is for order.Sampler with T int64 and for
+// order.BatchSampler with T []int64.
 type ListSampler[T any] []T
 
-// Open implements loader.Sampler or loader.BatchSampler.
-func (s ListSampler[T]) Open() loader.Cursor[T] { return &listing[T]{rest: s} }
+// Open implements order.Sampler or order.BatchSampler.
+func (s ListSampler[T]) Open() order.Cursor[T] { return &listing[T]{rest: s} }
 
 // Len implements them.
 func (s ListSampler[T]) Len() int64 { return int64(len(s)) }
@@ -87,7 +87,7 @@ func (l *lazy[T]) Next() (v T, ok bool, err error) {
 }
 
 // skipping passes over the first values when the first is asked for.
-func skipping[T any](c loader.Cursor[T], n int64) loader.Cursor[T] {
+func skipping[T any](c order.Cursor[T], n int64) order.Cursor[T] {
 	return &lazy[T]{begin: func() (func() (T, bool, error), error) {
 		for range n {
 			if _, ok, err := c.Next(); !ok || err != nil {

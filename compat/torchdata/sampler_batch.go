@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 // BatchSampler is that of torchdata: batches of what a sampler yields. Its cursor
@@ -13,14 +13,14 @@ import (
 // sampler_iter_state}, of which the last two are there where the sampler, or its
 // cursor, has one. A sampler without any is passed over as far.
 type BatchSampler struct {
-	sampler  loader.Sampler
+	sampler  order.Sampler
 	size     int
 	dropLast bool
 }
 
 // NewBatchSampler returns the sampler. The error is of kind errs.Invalid, for a
 // size below 1.
-func NewBatchSampler(s loader.Sampler, size int, dropLast bool) (*BatchSampler, error) {
+func NewBatchSampler(s order.Sampler, size int, dropLast bool) (*BatchSampler, error) {
 	if size < 1 {
 		return nil, badBatch("torchdata.NewBatchSampler", size)
 	}
@@ -32,12 +32,12 @@ func badBatch(op string, size int) error {
 }
 
 // Sampler returns what it makes batches of.
-func (s *BatchSampler) Sampler() loader.Sampler { return s.sampler }
+func (s *BatchSampler) Sampler() order.Sampler { return s.sampler }
 
-// Len implements loader.BatchSampler.
+// Len implements order.BatchSampler.
 func (s *BatchSampler) Len() int64 { return batches(s.sampler, s.size, s.dropLast) }
 
-func batches(s loader.Sampler, size int, dropLast bool) int64 {
+func batches(s order.Sampler, size int, dropLast bool) int64 {
 	n := s.Len()
 	if n < 0 {
 		return n
@@ -48,18 +48,18 @@ func batches(s loader.Sampler, size int, dropLast bool) int64 {
 	return n / int64(size)
 }
 
-// Open implements loader.BatchSampler. The cursor is state.Stateful.
-func (s *BatchSampler) Open() loader.Cursor[[]int64] {
+// Open implements order.BatchSampler. The cursor is state.Stateful.
+func (s *BatchSampler) Open() order.Cursor[[]int64] {
 	return &batchCursor{of: s, ids: s.sampler.Open()}
 }
 
 type batchCursor struct {
 	of      *BatchSampler
-	ids     loader.Cursor[int64]
+	ids     order.Cursor[int64]
 	yielded int64
 }
 
-// Next implements loader.Cursor.
+// Next implements order.Cursor.
 func (c *batchCursor) Next() ([]int64, bool, error) {
 	batch := make([]int64, 0, c.of.size)
 	for len(batch) < c.of.size {
@@ -145,7 +145,7 @@ func unexpected(op, subject, got string) error {
 type TorchBatchSampler struct{ BatchSampler }
 
 // NewTorchBatchSampler is NewBatchSampler for torch's.
-func NewTorchBatchSampler(s loader.Sampler, size int, dropLast bool) (*TorchBatchSampler, error) {
+func NewTorchBatchSampler(s order.Sampler, size int, dropLast bool) (*TorchBatchSampler, error) {
 	b, err := NewBatchSampler(s, size, dropLast)
 	if err != nil {
 		return nil, err
@@ -153,8 +153,8 @@ func NewTorchBatchSampler(s loader.Sampler, size int, dropLast bool) (*TorchBatc
 	return &TorchBatchSampler{*b}, nil
 }
 
-// Open implements loader.BatchSampler.
-func (s *TorchBatchSampler) Open() loader.Cursor[[]int64] {
+// Open implements order.BatchSampler.
+func (s *TorchBatchSampler) Open() order.Cursor[[]int64] {
 	return &lazy[[]int64]{begin: func() (func() ([]int64, bool, error), error) {
 		return s.BatchSampler.Open().Next, nil
 	}}
@@ -164,6 +164,6 @@ func (s *TorchBatchSampler) Open() loader.Cursor[[]int64] {
 // how many samples are wanted, not which.
 type constant struct{}
 
-func (constant) Open() loader.Cursor[int64] { return constant{} }
+func (constant) Open() order.Cursor[int64]  { return constant{} }
 func (constant) Len() int64                 { return -1 }
 func (constant) Next() (int64, bool, error) { return 0, true, nil }

@@ -3,7 +3,7 @@ package torchdata
 import (
 	"slices"
 
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 // SubsetRandomSampler is torch's: the given samples in a random order. It has no
@@ -20,11 +20,11 @@ func NewSubsetRandomSampler(ids []int64, g *Generator) *SubsetRandomSampler {
 	return &SubsetRandomSampler{slices.Clone(ids), globalOf(g)}
 }
 
-// Len implements loader.Sampler.
+// Len implements order.Sampler.
 func (s *SubsetRandomSampler) Len() int64 { return int64(len(s.ids)) }
 
-// Open implements loader.Sampler.
-func (s *SubsetRandomSampler) Open() loader.Cursor[int64] {
+// Open implements order.Sampler.
+func (s *SubsetRandomSampler) Open() order.Cursor[int64] {
 	return &lazy[int64]{begin: func() (func() (int64, bool, error), error) {
 		order := make([]int64, len(s.ids))
 		for i, place := range randperm(int64(len(s.ids)), s.gen) {
@@ -52,11 +52,11 @@ func NewWeightedSampler(o WeightedOptions) (*WeightedSampler, error) {
 	return &WeightedSampler{o, globalOf(o.Generator)}, nil
 }
 
-// Len implements loader.Sampler.
+// Len implements order.Sampler.
 func (s *WeightedSampler) Len() int64 { return s.o.NumSamples }
 
-// Open implements loader.Sampler.
-func (s *WeightedSampler) Open() loader.Cursor[int64] {
+// Open implements order.Sampler.
+func (s *WeightedSampler) Open() order.Cursor[int64] {
 	return &lazy[int64]{begin: func() (func() (int64, bool, error), error) {
 		ids, err := Multinomial(s.o.Weights, s.o.NumSamples, !s.o.WithoutReplacement, s.gen)
 		return (&listing[int64]{ids}).Next, err
@@ -103,7 +103,7 @@ func NewDistributedSampler(s Samples, o DistributedOptions) (*DistributedSampler
 // SetEpoch chooses the shuffle of the epochs that are opened from now on.
 func (s *DistributedSampler) SetEpoch(epoch int64) { s.epoch = epoch }
 
-// Len implements loader.Sampler.
+// Len implements order.Sampler.
 func (s *DistributedSampler) Len() int64 {
 	d, err := NewDistributed(s.o)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *DistributedSampler) ids() ([]int64, error) {
 	return ids, nil
 }
 
-// Open implements loader.Sampler.
-func (s *DistributedSampler) Open() loader.Cursor[int64] {
+// Open implements order.Sampler.
+func (s *DistributedSampler) Open() order.Cursor[int64] {
 	ids, err := s.ids()
 	if err != nil {
 		return &lazy[int64]{begin: func() (func() (int64, bool, error), error) { return nil, err }}
@@ -148,8 +148,8 @@ func NewStatefulDistributedSampler(s Samples, o DistributedOptions) (*StatefulDi
 	return &StatefulDistributedSampler{DistributedSampler: *d}, nil
 }
 
-// Open implements loader.Sampler.
-func (s *StatefulDistributedSampler) Open() loader.Cursor[int64] {
+// Open implements order.Sampler.
+func (s *StatefulDistributedSampler) Open() order.Cursor[int64] {
 	return &lazy[int64]{begin: func() (func() (int64, bool, error), error) {
 		s.yielded = 0
 		if s.resumed != nil {

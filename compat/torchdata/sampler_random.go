@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 // RandomSamplerOptions describe a RandomSampler or a TorchRandomSampler.
@@ -77,11 +77,11 @@ func NewRandomSampler(s Samples, o RandomSamplerOptions) (*RandomSampler, error)
 	return &RandomSampler{s, o}, nil
 }
 
-// Len implements loader.Sampler.
+// Len implements order.Sampler.
 func (s *RandomSampler) Len() int64 { return s.o.count(s.samples) }
 
-// Open implements loader.Sampler. The cursor is state.Stateful.
-func (s *RandomSampler) Open() loader.Cursor[int64] {
+// Open implements order.Sampler. The cursor is state.Stateful.
+func (s *RandomSampler) Open() order.Cursor[int64] {
 	c := &randomCursor{gen: s.o.Generator, n: s.samples.Len(), num: s.Len(), replacement: s.o.Replacement}
 	c.began = *c.gen
 	c.draw()
@@ -134,7 +134,7 @@ func (c *randomCursor) samples() []int64 {
 	return c.unit
 }
 
-// Next implements loader.Cursor.
+// Next implements order.Cursor.
 func (c *randomCursor) Next() (int64, bool, error) {
 	if c.yielded == c.num {
 		return 0, false, nil
@@ -211,11 +211,11 @@ func NewTorchRandomSampler(s Samples, o RandomSamplerOptions) (*TorchRandomSampl
 	return &TorchRandomSampler{s, o}, nil
 }
 
-// Len implements loader.Sampler.
+// Len implements order.Sampler.
 func (s *TorchRandomSampler) Len() int64 { return s.o.count(s.samples) }
 
-// Open implements loader.Sampler.
-func (s *TorchRandomSampler) Open() loader.Cursor[int64] {
+// Open implements order.Sampler.
+func (s *TorchRandomSampler) Open() order.Cursor[int64] {
 	return &lazy[int64]{begin: func() (func() (int64, bool, error), error) {
 		g := s.o.Generator
 		if g == nil {

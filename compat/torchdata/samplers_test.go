@@ -9,12 +9,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
 // all returns what is left of a cursor.
-func all[T any](t fataler, c loader.Cursor[T]) (out []T) {
+func all[T any](t fataler, c order.Cursor[T]) (out []T) {
 	t.Helper()
 	for {
 		v, ok, err := c.Next()
@@ -75,29 +75,29 @@ func TestRanksShareAnEpoch(t *testing.T) {
 }
 
 // samplersOf are samplers of all kinds that have a state, here or on their cursors.
-func samplersOf(t fataler, n int64, seed uint64) map[string]func() loader.Sampler {
-	must := func(s loader.Sampler, err error) loader.Sampler {
+func samplersOf(t fataler, n int64, seed uint64) map[string]func() order.Sampler {
+	must := func(s order.Sampler, err error) order.Sampler {
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	random := func(o torchdata.RandomSamplerOptions) func() loader.Sampler {
-		return func() loader.Sampler {
+	random := func(o torchdata.RandomSamplerOptions) func() order.Sampler {
+		return func() order.Sampler {
 			g := torchdata.NewGenerator(seed)
 			o.Generator = &g
 			return must(torchdata.NewRandomSampler(torchdata.Range(n), o))
 		}
 	}
-	return map[string]func() loader.Sampler{
+	return map[string]func() order.Sampler{
 		"random": random(torchdata.RandomSamplerOptions{}),
 		"more":   random(torchdata.RandomSamplerOptions{NumSamples: new(3*n + 1)}),
 		"drawn":  random(torchdata.RandomSamplerOptions{Replacement: true, NumSamples: new(n + 70)}),
-		"distributed": func() loader.Sampler {
+		"distributed": func() order.Sampler {
 			return must(torchdata.NewStatefulDistributedSampler(torchdata.Range(n), torchdata.DistributedOptions{Replicas: 3, Rank: 1, Seed: int64(seed >> 1)}))
 		},
-		"sequential": func() loader.Sampler { return torchdata.NewSequentialSampler(torchdata.Range(n)) },
-		"weighted": func() loader.Sampler {
+		"sequential": func() order.Sampler { return torchdata.NewSequentialSampler(torchdata.Range(n)) },
+		"weighted": func() order.Sampler {
 			g := torchdata.NewGenerator(seed)
 			return must(torchdata.NewWeightedSampler(torchdata.WeightedOptions{Weights: []float64{1, 2, 0, 4}, NumSamples: n, Generator: &g}))
 		},
@@ -110,7 +110,7 @@ func TestBatchesGoOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, size, seed := rapid.Int64Range(1, 97).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "size"), rapid.Uint64().Draw(t, "seed")
 		for name, make := range samplersOf(t, n, seed) {
-			open := func() (loader.Cursor[[]int64], state.Stateful) {
+			open := func() (order.Cursor[[]int64], state.Stateful) {
 				b, err := torchdata.NewBatchSampler(make(), size, false)
 				if err != nil {
 					t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
@@ -111,7 +112,7 @@ func configured(args map[string]json.RawMessage, base torchdata.Options[any, any
 
 // samplers takes the samplers out of the arguments; epochs is the one that
 // set_epoch is for.
-func (p *tdPlay) samplers(o *torchdata.Options[any, any], args map[string]json.RawMessage, samples torchdata.Samples) (epochs loader.Sampler, err error) {
+func (p *tdPlay) samplers(o *torchdata.Options[any, any], args map[string]json.RawMessage, samples torchdata.Samples) (epochs order.Sampler, err error) {
 	var raw json.RawMessage
 	if ok, err := take(args, "sampler", &raw); err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func (p *tdPlay) samplers(o *torchdata.Options[any, any], args map[string]json.R
 		if o.BatchSampler, err = tdBatchSamplerOf(raw, samples, p.global); err != nil {
 			return nil, err
 		}
-		if b, ok := o.BatchSampler.(interface{ Sampler() loader.Sampler }); ok {
+		if b, ok := o.BatchSampler.(interface{ Sampler() order.Sampler }); ok {
 			epochs = b.Sampler()
 		}
 	}

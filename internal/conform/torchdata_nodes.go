@@ -190,7 +190,7 @@ func (d *tdNode) over(source nodes.Node[any]) (nodes.Node[any], error) {
 	case "Mapper":
 		return nodes.Map(source, tdFunctions[d.Fn]), nil
 	case "ParallelMapper":
-		o := nodes.ParallelOptions{Workers: d.NumWorkers, MaxConcurrent: d.Concurrent, SnapshotEvery: every}
+		o := nodes.ParallelOptions{Workers: d.NumWorkers, Prefetch: d.Concurrent, SnapshotEvery: every}
 		if d.Prebatch != nil {
 			if o.Prebatch = *d.Prebatch; o.Prebatch == 0 {
 				return nil, &errs.Error{Kind: errs.Invalid, Subject: "prebatch", Want: "1 or more, or nothing", Got: "0"}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 // tdPlayer is what a script drives: a loader, or one made of nodes.
@@ -25,7 +25,7 @@ type tdPlayer interface {
 type tdLoader struct {
 	*torchdata.Loader[any, any]
 	data    any
-	sampler loader.Sampler // the one that set_epoch is for
+	sampler order.Sampler // the one that set_epoch is for
 }
 
 func (l *tdLoader) start(ctx context.Context) error       { return l.Start(ctx) }
@@ -183,7 +183,7 @@ func (p *tdPlay) touch(o *tdOutcome, seat *tdSeat, op string, entry []json.RawMe
 		o.plain["len"] = tdPlain(n)
 		return nil
 	case "set_epoch":
-		s, ok := l.sampler.(loader.EpochSetter)
+		s, ok := l.sampler.(order.EpochSetter)
 		if !ok {
 			return fmt.Errorf("a sampler without epochs")
 		}

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 // tdRandom judges an entry of each section of rng.json.
@@ -210,7 +210,7 @@ func compareTdSampler(_ *tdSet, r *report, o *object) {
 }
 
 // allOf returns all that a cursor gives.
-func allOf(c loader.Cursor[int64]) ([]int64, error) {
+func allOf(c order.Cursor[int64]) ([]int64, error) {
 	var ids []int64
 	for {
 		id, ok, err := c.Next()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 // tdSampler is the description of a sampler.
@@ -48,7 +48,7 @@ func tdGeneratorOf(seed *int64) *torchdata.Generator {
 }
 
 // tdSamplerOf returns the sampler of a description.
-func tdSamplerOf(raw json.RawMessage, data torchdata.Samples, global *torchdata.Generator) (loader.Sampler, error) {
+func tdSamplerOf(raw json.RawMessage, data torchdata.Samples, global *torchdata.Generator) (order.Sampler, error) {
 	var s tdSampler
 	if err := strictly(raw, &s); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func tdSamplerOf(raw json.RawMessage, data torchdata.Samples, global *torchdata.
 }
 
 // tdBatchSamplerOf returns the batch sampler of a description.
-func tdBatchSamplerOf(raw json.RawMessage, data torchdata.Samples, global *torchdata.Generator) (loader.BatchSampler, error) {
+func tdBatchSamplerOf(raw json.RawMessage, data torchdata.Samples, global *torchdata.Generator) (order.BatchSampler, error) {
 	var s tdSampler
 	if err := strictly(raw, &s); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func tdBatchSamplerOf(raw json.RawMessage, data torchdata.Samples, global *torch
 
 // lister is a sampler of ids or of batches of them.
 type lister[T any] interface {
-	Open() loader.Cursor[T]
+	Open() order.Cursor[T]
 	Len() int64
 }
 
@@ -143,8 +143,8 @@ type statefulList[T any] struct {
 	list []T
 }
 
-func (s *statefulList[T]) Len() int64             { return int64(len(s.list)) }
-func (s *statefulList[T]) Open() loader.Cursor[T] { return &statefulListing[T]{of: s} }
+func (s *statefulList[T]) Len() int64            { return int64(len(s.list)) }
+func (s *statefulList[T]) Open() order.Cursor[T] { return &statefulListing[T]{of: s} }
 
 type statefulListing[T any] struct {
 	of    *statefulList[T]
@@ -166,8 +166,8 @@ func (c *statefulListing[T]) Next() (v T, ok bool, err error) {
 // iterStatefulList has its state on the cursor.
 type iterStatefulList[T any] []T
 
-func (s iterStatefulList[T]) Len() int64             { return int64(len(s)) }
-func (s iterStatefulList[T]) Open() loader.Cursor[T] { return &placedListing[T]{list: s} }
+func (s iterStatefulList[T]) Len() int64            { return int64(len(s)) }
+func (s iterStatefulList[T]) Open() order.Cursor[T] { return &placedListing[T]{list: s} }
 
 type placedListing[T any] struct {
 	placed

@@ -97,7 +97,7 @@ var built = map[string]func() nodes.Node[string]{
 		return text(must(nodes.ParallelMap(numbers(23), double, nodes.ParallelOptions{Workers: 3, SnapshotEvery: 2})))
 	},
 	"prebatch": func() nodes.Node[string] {
-		return text(must(nodes.ParallelMap(numbers(23), double, nodes.ParallelOptions{Workers: 2, MaxConcurrent: 1, Prebatch: 3})))
+		return text(must(nodes.ParallelMap(numbers(23), double, nodes.ParallelOptions{Workers: 2, Prefetch: 1, Prebatch: 3})))
 	},
 	"prebatch in the caller": func() nodes.Node[string] {
 		return text(must(nodes.ParallelMap(numbers(7), double, nodes.ParallelOptions{Prebatch: 3})))
@@ -324,7 +324,7 @@ func TestConstructorsRefuse(t *testing.T) {
 		return err
 	}
 	check("workers", parallel(nodes.ParallelOptions{Workers: -1}))
-	check("concurrent", parallel(nodes.ParallelOptions{Workers: 2, MaxConcurrent: 3}))
+	check("concurrent", parallel(nodes.ParallelOptions{Workers: 2, Prefetch: 3}))
 	check("prebatch", parallel(nodes.ParallelOptions{Prebatch: -1}))
 	check("snapshots", parallel(nodes.ParallelOptions{SnapshotEvery: -2}))
 	_, err := nodes.Batch(numbers(1), 0, false)

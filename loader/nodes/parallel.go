@@ -10,9 +10,9 @@ import (
 type ParallelOptions struct {
 	// Workers is the number of goroutines that call the function.
 	Workers int
-	// MaxConcurrent bounds the values in the making, from 1 to Workers; 0 is twice
+	// Prefetch bounds the values in the making, from 1 to Workers; 0 is twice
 	// the number of Workers.
-	MaxConcurrent int
+	Prefetch int
 	// SnapshotEvery is the number of values from one snapshot of the source to the
 	// next; 0 is 1. Never takes none but the first.
 	SnapshotEvery int
@@ -31,8 +31,8 @@ func ParallelMap[S, T any](source Node[S], fn func(ctx context.Context, v S) (T,
 	switch {
 	case o.Workers < 0:
 		return nil, invalid(op, "Workers", "0 or more", o.Workers)
-	case o.MaxConcurrent < 0 || o.Workers > 0 && o.MaxConcurrent > o.Workers:
-		return nil, invalid(op, "MaxConcurrent", fmt.Sprint("0 to ", o.Workers, ", the number of workers"), o.MaxConcurrent)
+	case o.Prefetch < 0 || o.Workers > 0 && o.Prefetch > o.Workers:
+		return nil, invalid(op, "Prefetch", fmt.Sprint("0 to ", o.Workers, ", the number of workers"), o.Prefetch)
 	case o.Prebatch < 0:
 		return nil, invalid(op, "Prebatch", "0 or more", o.Prebatch)
 	}
@@ -52,7 +52,7 @@ func mapping[S, T any](source Node[S], fn func(context.Context, S) (T, error), o
 	if o.Workers == 0 {
 		return &mapper[S, T]{source, fn}
 	}
-	depth := o.MaxConcurrent
+	depth := o.Prefetch
 	if depth == 0 {
 		depth = 2 * o.Workers
 	}

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
@@ -16,11 +15,11 @@ type Sampler[T any] interface {
 }
 
 // Cursor yields what a sampler does in an epoch; ok is false at the end.
-type Cursor[T any] = loader.Cursor[T]
+type Cursor[T any] = order.Cursor[T]
 
 // EpochSetter is implemented by samplers whose order depends on the epoch. SetEpoch is
 // called before each Open.
-type EpochSetter = loader.EpochSetter
+type EpochSetter = order.EpochSetter
 
 // SamplerOptions say how the epochs of a sampler are counted.
 type SamplerOptions struct {

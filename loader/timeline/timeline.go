@@ -415,7 +415,7 @@ type Batch struct {
 }
 
 // Rank returns the samples of one of so many ranks. A rank of a batch with fewer samples
-// than ranks has the sample that it repeats, as loader.RepeatSample has it.
+// than ranks has the sample that it repeats, as order.RepeatSample has it.
 func (b Batch) Rank(rank, world int) []int64 {
 	first, last, _ := b.share(rank, world)
 	return b.IDs[first:last]

@@ -127,7 +127,7 @@ type reversed struct {
 func (s *reversed) String() string       { return fmt.Sprintf("reversed(%d)", s.n) }
 func (s *reversed) Len() int64           { return s.n }
 func (s *reversed) SetEpoch(epoch int64) { s.epoch = epoch }
-func (s *reversed) Open() loader.Cursor[int64] {
+func (s *reversed) Open() order.Cursor[int64] {
 	c := &backwards{of: s, next: s.n - 1}
 	if s.state == "cursor" {
 		return statefulBackwards{c}
@@ -174,7 +174,7 @@ type pairs struct{ n int64 }
 
 func (s pairs) String() string { return fmt.Sprintf("pairs(%d)", s.n) }
 func (s pairs) Len() int64     { return s.n / 2 }
-func (s pairs) Open() loader.Cursor[[]int64] {
+func (s pairs) Open() order.Cursor[[]int64] {
 	return &pairing{n: s.n}
 }
 
@@ -253,9 +253,9 @@ func loaderSpecimens() []specimen {
 
 	held := numbers{n: 23, print: "numbers 23", held: 6}
 	all = append(all, resumed("loader/out-of-order.json",
-		openLoader(held, options{BatchSize: 4, Workers: 2, PrefetchFactor: 3, OutOfOrder: true}), openLoader(set, options{BatchSize: 4}), 4, 9))
+		openLoader(held, options{BatchSize: 4, Workers: 2, Prefetch: 3, OutOfOrder: true}), openLoader(set, options{BatchSize: 4}), 4, 9))
 
-	for name, s := range map[string]loader.Sampler{"sampler": &reversed{n: 23}, "sampler-cursor": &reversed{n: 23, state: "cursor"}, "sampler-state": &statefulReversed{reversed{n: 23}}} {
+	for name, s := range map[string]order.Sampler{"sampler": &reversed{n: 23}, "sampler-cursor": &reversed{n: 23, state: "cursor"}, "sampler-state": &statefulReversed{reversed{n: 23}}} {
 		same(name, set, options{BatchSize: 4, Sampler: s}, 9)
 	}
 	same("batch-sampler", set, options{BatchSampler: pairs{23}}, 14)

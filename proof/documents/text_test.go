@@ -62,6 +62,8 @@ bivouac: {compression: zstd, label: run 7}
 				from = reflect.ValueOf(torch)
 			case "PinMemory":
 				name = "Pinned"
+			case "PrefetchFactor":
+				name = "Prefetch"
 			}
 			if f := from.FieldByName(name); !f.IsZero() {
 				out += fmt.Sprintf("%s: %+v\n", field, f)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
 	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/order"
 )
 
 // loaderCase is a case.json of tools/interop/loaders.py.
@@ -99,7 +100,7 @@ func (p *streamPlace) SetState(b []byte) error {
 }
 
 // sampler makes the sampler of a case, nil where it has none.
-func (c *loaderCase) sampler(global *torchdata.Generator) (loader.Sampler, error) {
+func (c *loaderCase) sampler(global *torchdata.Generator) (order.Sampler, error) {
 	s := c.Loader.Sampler
 	if s == nil {
 		return nil, nil

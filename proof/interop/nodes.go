@@ -12,8 +12,8 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
-	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/loader/nodes"
+	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
 
@@ -147,7 +147,7 @@ func (n lists) Next(ctx context.Context) ([]any, error) {
 	return v.([]any), nil
 }
 
-func (g *nodesGraph) sampler() (loader.Sampler, error) {
+func (g *nodesGraph) sampler() (order.Sampler, error) {
 	data := torchdata.Range(g.N)
 	switch g.Sampler {
 	case "random":

@@ -160,7 +160,7 @@ func loaderOps() []growth.Op {
 	type opener func(ds held, workers, prefetch int) (*loader.Loader[int64, []int64], error)
 	collate := func(s []int64) ([]int64, error) { return append([]int64{}, s...), nil }
 	own := func(ds held, workers, prefetch int) (*loader.Loader[int64, []int64], error) {
-		return loader.New(ds, loader.Options[int64, []int64]{Workers: workers, PrefetchFactor: prefetch, OutOfOrder: workers > 0, Collate: collate})
+		return loader.New(ds, loader.Options[int64, []int64]{Workers: workers, Prefetch: prefetch, OutOfOrder: workers > 0, Collate: collate})
 	}
 	torch := func(ds held, workers, prefetch int) (*loader.Loader[int64, []int64], error) {
 		g := torchdata.NewGenerator(0)

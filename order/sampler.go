@@ -1,4 +1,4 @@
-package loader
+package order
 
 // Sampler gives ids in an order of its own, like those of torch.utils.data: each
 // Open begins an iteration, that is an epoch. A Sampler or its Cursor that is a

@@ -9,16 +9,16 @@ import (
 	"io"
 
 	"github.com/bivouac-ml/bivouac/errs"
-	"github.com/bivouac-ml/bivouac/loader"
+	"github.com/bivouac-ml/bivouac/loader/protocol"
 )
 
-// protocol makes a loader one that imitates StatefulDataLoader of torchdata 0.11:
+// books is the protocol that imitates StatefulDataLoader of torchdata 0.11:
 // it reads what that reads and has its states. See Loader states in the
 // documentation of the package.
-type protocol struct {
+type books struct {
 	generator, global *Generator // the arguments of the loader; neither is nil
-	engine            loader.Engine
-	setup             *loader.Setup
+	engine            protocol.Engine
+	setup             *protocol.Setup
 	index             index
 	pass              pass   // _iterator
 	initial           bool   // the pass was made for a state, and the next Begin takes it
@@ -27,7 +27,7 @@ type protocol struct {
 
 // pass is one iteration over the loader.
 type pass interface {
-	loader.Plan
+	protocol.Plan
 	// open begins it, from a state if that is not nil.
 	open(ctx context.Context, saved []byte) error
 	// reset begins it anew with the same workers.
@@ -36,17 +36,17 @@ type pass interface {
 	document() (any, error)
 }
 
-// newProtocol returns the protocol of one loader. A nil generator is the global one.
-func newProtocol(generator, global *Generator) *protocol {
+// newBooks returns the books of one loader. A nil generator is the global one.
+func newBooks(generator, global *Generator) *books {
 	global = globalOf(global)
 	if generator == nil {
 		generator = global
 	}
-	return &protocol{generator: generator, global: global}
+	return &books{generator: generator, global: global}
 }
 
-// Attach implements loader.Protocol.
-func (p *protocol) Attach(e loader.Engine) (err error) {
+// Attach implements protocol.Protocol.
+func (p *books) Attach(e protocol.Engine) (err error) {
 	p.engine, p.setup = e, e.Setup()
 	p.index, err = p.indexOf(p.setup)
 	return err
@@ -61,7 +61,7 @@ func (m measured) Len() int64 {
 }
 
 // indexOf returns what yields the ids of each batch.
-func (p *protocol) indexOf(s *loader.Setup) (index, error) {
+func (p *books) indexOf(s *protocol.Setup) (index, error) {
 	if s.BatchSampler != nil {
 		return batchIndex{s.BatchSampler}, nil
 	}
@@ -93,7 +93,7 @@ func (p *protocol) indexOf(s *loader.Setup) (index, error) {
 }
 
 // newPass returns _get_iterator().
-func (p *protocol) newPass(ctx context.Context) (pass, error) {
+func (p *books) newPass(ctx context.Context) (pass, error) {
 	var made pass = &callerPass{p: p}
 	if p.setup.Workers > 0 {
 		made = &workersPass{p: p}
@@ -106,8 +106,8 @@ func (p *protocol) newPass(ctx context.Context) (pass, error) {
 	return made, nil
 }
 
-// Begin implements loader.Protocol: iter(loader).
-func (p *protocol) Begin(ctx context.Context) (err error) {
+// Begin implements protocol.Protocol: iter(loader).
+func (p *books) Begin(ctx context.Context) (err error) {
 	keep := p.setup.Persistent && p.setup.Workers > 0
 	switch {
 	case p.initial:
@@ -126,7 +126,7 @@ func (p *protocol) Begin(ctx context.Context) (err error) {
 	return p.renew(ctx)
 }
 
-func (p *protocol) renew(ctx context.Context) error {
+func (p *books) renew(ctx context.Context) error {
 	made, err := p.newPass(ctx)
 	if err == nil {
 		p.pass = made
@@ -134,9 +134,9 @@ func (p *protocol) renew(ctx context.Context) error {
 	return err
 }
 
-// AppendState implements loader.Protocol: state_dict(). Without a pass it begins
+// AppendState implements protocol.Protocol: state_dict(). Without a pass it begins
 // one, which takes a base seed, and which the next Begin then goes on with.
-func (p *protocol) AppendState(ctx context.Context, dst []byte) ([]byte, error) {
+func (p *books) AppendState(ctx context.Context, dst []byte) ([]byte, error) {
 	if p.pass == nil {
 		if err := p.renew(ctx); err != nil {
 			return nil, err
@@ -150,9 +150,9 @@ func (p *protocol) AppendState(ctx context.Context, dst []byte) ([]byte, error) 
 	return appendJSON(dst, doc)
 }
 
-// SetState implements loader.Protocol: load_state_dict(b). What the state says is
+// SetState implements protocol.Protocol: load_state_dict(b). What the state says is
 // looked at by the next Begin, as in torchdata. An empty object only ends the pass.
-func (p *protocol) SetState(b []byte) error {
+func (p *books) SetState(b []byte) error {
 	var members map[string]json.RawMessage
 	if err := decode("torchdata.SetState", b, &members); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (p *protocol) SetState(b []byte) error {
 }
 
 // lenCalled is the announced length that the loader was asked for.
-func (p *protocol) lenCalled() *int64 {
+func (p *books) lenCalled() *int64 {
 	if n, known := p.setup.AnnouncedLen(); known {
 		return &n
 	}
@@ -173,7 +173,7 @@ func (p *protocol) lenCalled() *int64 {
 }
 
 // overrun warns of an iterable that gives more than it has announced.
-func (p *protocol) overrun(announced *int64, yielded int64) {
+func (p *books) overrun(announced *int64, yielded int64) {
 	if !p.setup.Iterable || announced == nil || yielded <= *announced {
 		return
 	}
@@ -186,7 +186,7 @@ func (p *protocol) overrun(announced *int64, yielded int64) {
 
 // replay passes over n batches that were delivered before. What failed among them
 // was reported before.
-func (p *protocol) replay(ctx context.Context, n int64, failed *error) error {
+func (p *books) replay(ctx context.Context, n int64, failed *error) error {
 	for n > 0 {
 		*failed = nil
 		err := p.engine.Skip(ctx, 1)
@@ -204,7 +204,7 @@ func (p *protocol) replay(ctx context.Context, n int64, failed *error) error {
 }
 
 // fastForward says what an iterable without a state costs, and passes over n batches.
-func (p *protocol) fastForward(ctx context.Context, n int64, failed *error) error {
+func (p *books) fastForward(ctx context.Context, n int64, failed *error) error {
 	if n == 0 {
 		return nil
 	}

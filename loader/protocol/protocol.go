@@ -1,4 +1,9 @@
-package loader
+// Package protocol is what a loader's engine and its protocol say to each other. The engine
+// reads: it has lanes, each a copy of the data set, and does what it is told, task by task.
+// The [Protocol] decides: which ids make the next batch, in which lane, and what the state
+// is. Package loader has the engine and Bivouac's own protocol; another protocol imitates
+// another system, and is given as loader.Options.Protocol.
+package protocol
 
 import (
 	"context"
@@ -8,7 +13,7 @@ import (
 )
 
 // Protocol decides what a loader reads and what it remembers. Bivouac's own is
-// the default; Options.Compat gives another. It belongs to one loader, whose
+// the default; loader.Options.Protocol gives another. It belongs to one loader, whose
 // goroutine of Next calls all methods.
 type Protocol interface {
 	// Attach is called once, when the options have been checked.
@@ -56,15 +61,15 @@ type Setup struct {
 	InOrder       bool
 	SnapshotEvery int // 0: never
 	Shuffle       bool
-	Sampler       Sampler      // nil: none was given
-	BatchSampler  BatchSampler // nil: none was given
-	Order         order.Order  // nil: none was given
-	Streams       int          // 0: not given
+	Sampler       order.Sampler      // nil: none was given
+	BatchSampler  order.BatchSampler // nil: none was given
+	Order         order.Order        // nil: none was given
+	Streams       int                // 0: not given
 	Seed          uint64
 	Name          string // of the loader
 	Rank, World   int
 	OnError       faults.Policy
-	Uneven        Uneven
+	Uneven        order.Uneven
 	SettleEvery   int    // 0: never
 	Packs         bool   // batches are of packs of Order, and their sizes count those
 	Extend        bool   // states from before the run was extended are taken

@@ -1,0 +1,76 @@
+package order
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bivouac-ml/bivouac/errs"
+)
+
+// Tail says what happens at the end of an epoch whose length is not a multiple of the global batch.
+type Tail uint8
+
+// The tails.
+const (
+	Short Tail = iota // its last batch is short
+	Span              // batches continue into the next epoch; an order that ends, ends with a short batch
+	Drop              // the samples left at the end of the epoch are left out
+	Pad               // its last batch is filled up with samples of the epoch, from its start
+)
+
+// String returns the name of the tail in lower case.
+func (t Tail) String() string {
+	switch t {
+	case Short:
+		return "short"
+	case Span:
+		return "span"
+	case Drop:
+		return "drop"
+	case Pad:
+		return "pad"
+	}
+	return fmt.Sprintf("tail(%d)", uint8(t))
+}
+
+// ParseTail returns the tail of that name. The error is of kind errs.Invalid.
+func ParseTail(name string) (Tail, error) {
+	for t := Short; t <= Pad; t++ {
+		if t.String() == name {
+			return t, nil
+		}
+	}
+	return 0, &errs.Error{Kind: errs.Invalid, Op: "order.ParseTail", Want: "short, span, drop or pad", Got: fmt.Sprintf("%q", name)}
+}
+
+// Uneven says what a rank does that gets no sample of the last batch of an epoch.
+type Uneven uint8
+
+// The policies.
+const (
+	// RepeatSample delivers a sample of that batch, which another rank delivers too, with
+	// the same random numbers. All ranks have the same number of steps. The state counts
+	// repeated samples apart; they are in neither position, digest nor coverage.
+	RepeatSample Uneven = iota
+	// EndEarly ends the epoch of such a rank a step before that of the others: nothing is
+	// repeated, and a collective call in that step waits for ever.
+	EndEarly
+)
+
+var unevenNames = [...]string{"repeat sample", "end early"}
+
+// String returns the name of the policy.
+func (u Uneven) String() string {
+	if int(u) < len(unevenNames) {
+		return unevenNames[u]
+	}
+	return fmt.Sprintf("Uneven(%d)", uint8(u))
+}
+
+// ParseUneven returns the policy of that name.
+func ParseUneven(name string) (Uneven, error) {
+	if i := slices.Index(unevenNames[:], name); i >= 0 {
+		return Uneven(i), nil
+	}
+	return 0, &errs.Error{Kind: errs.Invalid, Op: "order.ParseUneven", Want: `"repeat sample" or "end early"`, Got: fmt.Sprintf("%q", name)}
+}
