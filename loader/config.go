@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/internal/document"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
@@ -153,7 +154,7 @@ var configNames = []string{"batch_size", "shuffle", "num_workers", "prefetch_fac
 // unknown is the error of a name that is none of names.
 func (v configValue) unknown(name string, names []string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "loader.FromConfig", Subject: v.name + " in line " + strconv.Itoa(v.node.Line), Want: "a name that is known",
-		Got: strconv.Quote(cutText(name, 60)), Remedy: errs.DidYouMean(name, names)}
+		Got: strconv.Quote(document.CutText(name, 60)), Remedy: errs.DidYouMean(name, names)}
 }
 
 func setPolicy(p *faults.Policy, name string, v configValue) (err error) {
@@ -214,7 +215,7 @@ func (v configValue) wrong(want string) error {
 	if v.name != "" {
 		field = v.name + " in " + field
 	}
-	got := strconv.Quote(cutText(v.node.Value, 60))
+	got := strconv.Quote(document.CutText(v.node.Value, 60))
 	switch v.node.Kind {
 	case yaml.MappingNode:
 		got = "a mapping"

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/internal/document"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
@@ -39,9 +40,9 @@ func (l *Loader[S, B]) Extend(b []byte) error { return l.setState(extendOp, b) }
 
 // parseEarlier reads the state of a run that this one is an extension of. refused is why
 // it is no state of this one.
-func (n *native) parseEarlier(b []byte, refused error) (at place, err error) {
+func (n *native) parseEarlier(b []byte, refused error) (at document.Place, err error) {
 	d, err := state.Unmarshal(b)
-	if err != nil || !n.ordered() || d.Kind != stateKind {
+	if err != nil || !n.ordered() || d.Kind != document.Kind {
 		return at, refused
 	}
 	samples, _ := n.setup.DataLen()
@@ -56,12 +57,12 @@ func (n *native) parseEarlier(b []byte, refused error) (at place, err error) {
 		n.version = version
 		n.identify()
 		for _, origin := range n.origins(before) {
-			fields := maps.Clone(n.identity.document.Fields)
+			fields := maps.Clone(n.identity.Document.Fields)
 			fields["samples"] = strconv.FormatInt(before, 10)
 			for _, text := range []string{order.IdentityOf(origin.Description), origin.Description} {
 				fields["order"] = text
-				id := identityFor(n.fingerprintBefore(d.Fingerprint, before), fields)
-				if at, err = id.parse(b, n.setup); err == nil {
+				id := document.NewIdentity(n.fingerprintBefore(d.Fingerprint, before), fields)
+				if at, err = id.Parse(b, scopeOf(n.setup)); err == nil {
 					return at, n.extendPlace(&at, origin.Until, before, samples)
 				}
 			}
@@ -100,28 +101,28 @@ func (n *native) origins(samples int64) []order.Origin {
 
 // extendPlace makes the place of a run before it was extended that of this one. Up to a
 // position both orders are the same.
-func (n *native) extendPlace(at *place, until, before, samples int64) error {
-	if len(at.spans) == 0 {
-		at.spans = []span{{samples: before}}
+func (n *native) extendPlace(at *document.Place, until, before, samples int64) error {
+	if len(at.Spans) == 0 {
+		at.Spans = []document.Span{{Samples: before}}
 	}
-	if last := at.spans[len(at.spans)-1]; last.samples != before {
-		return corruptState("extra.spans", fmt.Sprint(before, " samples at last"), last.samples)
+	if last := at.Spans[len(at.Spans)-1]; last.Samples != before {
+		return document.Corrupt("extra.spans", fmt.Sprint(before, " samples at last"), last.Samples)
 	}
-	o, length := orderOf(n.setup, at.spanOf(at.epoch).samples, n.version)
-	drawn := at.index + int64(len(at.ahead.bits))*at.ahead.global
-	if n.setup.Packs && len(at.ahead.bits) > 0 {
+	o, length := orderOf(n.setup, at.SpanOf(at.Epoch).Samples, n.version)
+	drawn := at.Index + int64(len(at.Ahead.Bits))*at.Ahead.Global
+	if n.setup.Packs && len(at.Ahead.Bits) > 0 {
 		drawn = length // packs do not tell how many samples they have
 	}
 	if pos := n.epochStart(at, o, length) + drawn; pos > until {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "order", Want: fmt.Sprintf("one that is extended from position %d on, or later", pos), Got: fmt.Sprintf("one that is another from position %d on", until),
 			Remedy: "what was delivered does not change: extend the order from where the state stands"}
 	}
-	if _, ends := o.Len(); ends && at.epoch > 0 && until < length {
+	if _, ends := o.Len(); ends && at.Epoch > 0 && until < length {
 		return &errs.Error{Kind: errs.Mismatch, Subject: "order",
 			Want:   fmt.Sprint("one without end, or a state of epoch 0, for epoch 0 had all ", length, " positions of the order that there was"),
-			Got:    fmt.Sprintf("epoch %d of one that ends, and is another from position %d on", at.epoch, until),
+			Got:    fmt.Sprintf("epoch %d of one that ends, and is another from position %d on", at.Epoch, until),
 			Remedy: "an order that ends begins again in each epoch: extend a mixture that has no end, as order.CycleOn makes it"}
 	}
-	at.grow(samples)
+	at.Grow(samples)
 	return nil
 }

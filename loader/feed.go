@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/internal/document"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
@@ -222,25 +223,25 @@ func (r *record) remember(sampler, cursor any) (err error) {
 }
 
 // openCursor opens a sampler at a place in an epoch.
-func openCursor[T any](sampler any, open func() order.Cursor[T], at *place) (order.Cursor[T], error) {
-	if at.sampler != nil {
-		if err := setState(sampler, "sampler", at.sampler); err != nil {
+func openCursor[T any](sampler any, open func() order.Cursor[T], at *document.Place) (order.Cursor[T], error) {
+	if at.Sampler != nil {
+		if err := setState(sampler, "sampler", at.Sampler); err != nil {
 			return nil, err
 		}
 	}
 	if s, ok := sampler.(order.EpochSetter); ok {
-		s.SetEpoch(at.epoch)
+		s.SetEpoch(at.Epoch)
 	}
 	c := open()
 	if c == nil {
 		return nil, &errs.Error{Kind: errs.Invalid, Subject: "sampler", Want: "a cursor from Open", Got: "nil"}
 	}
-	if at.cursor != nil {
-		return c, setState(c, "sampler's iteration", at.cursor)
+	if at.Cursor != nil {
+		return c, setState(c, "sampler's iteration", at.Cursor)
 	}
-	for range at.draws {
+	for range at.Draws {
 		if _, ok, err := c.Next(); err != nil || !ok {
-			return nil, &errs.Error{Kind: errs.Mismatch, Subject: "sampler", Want: fmt.Sprint(at.draws, " draws, as many as the state says"), Got: "an end before", Err: err}
+			return nil, &errs.Error{Kind: errs.Mismatch, Subject: "sampler", Want: fmt.Sprint(at.Draws, " draws, as many as the state says"), Got: "an end before", Err: err}
 		}
 	}
 	return c, nil

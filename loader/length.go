@@ -50,22 +50,22 @@ type counted struct{ epoch, length, batches int64 }
 // and those that are left of it. It is not known where the epoch never ends.
 func (n *native) packsLen() (batches int64, known bool) {
 	s, at := n.setup, &n.at
-	o, length := orderOf(s, at.spanOf(at.epoch).samples, n.version)
+	o, length := orderOf(s, at.SpanOf(at.Epoch).Samples, n.version)
 	packs, ok := o.(order.Packer)
 	if !ok || length == math.MaxInt64 {
 		return 0, false
 	}
-	if c := n.counted; c != nil && c.epoch == at.epoch && c.length == length {
+	if c := n.counted; c != nil && c.epoch == at.Epoch && c.length == length {
 		return c.batches, true
 	}
 	left, start := int64(0), n.epochStart(at, o, length)
-	for index := at.index; index < length; left++ {
+	for index := at.Index; index < length; left++ {
 		_, size, ok := packs.Pack(start + index)
 		if !ok || size < 1 {
 			return 0, false
 		}
 		index += size
 	}
-	n.counted = &counted{at.epoch, length, at.batch + batchesOf(left, int64(s.Global), s.DropLast)}
+	n.counted = &counted{at.Epoch, length, at.Batch + batchesOf(left, int64(s.Global), s.DropLast)}
 	return n.counted.batches, true
 }

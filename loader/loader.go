@@ -89,7 +89,7 @@ func (l *Loader[S, B]) start(ctx context.Context) error {
 // leave remembers the state of the start before the loader moves from it.
 func (l *Loader[S, B]) leave() {
 	if n, ok := l.protocol.(*native); ok && !l.moved {
-		l.origin = n.identity.append(nil, &n.at, n.setup)
+		l.origin = n.identity.Append(nil, &n.at, scopeOf(n.setup))
 	}
 	l.moved = true
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/internal/document"
 	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/state"
 	"github.com/bivouac-ml/bivouac/stream/faults"
@@ -21,19 +22,19 @@ import (
 // as those of Loader.SetState.
 func Merge(states ...[]byte) ([]byte, error) {
 	const op = "loader.Merge"
-	places := make([]place, len(states))
+	places := make([]document.Place, len(states))
 	setups := make([]protocol.Setup, len(states))
-	var id identity
+	var id document.Identity
 	for rank, b := range states {
 		d, err := state.Unmarshal(b)
 		if err != nil {
 			return nil, errs.Wrap(op, rankName(rank), err)
 		}
 		if rank == 0 {
-			id = identityFor(d.Fingerprint, d.Fields)
+			id = document.NewIdentity(d.Fingerprint, d.Fields)
 		}
 		setups[rank] = protocol.Setup{Iterable: d.Fields["data"] == "iterable", World: len(states), NoDigest: true}
-		if places[rank], err = id.parse(b, &setups[rank]); err != nil {
+		if places[rank], err = id.Parse(b, scopeOf(&setups[rank])); err != nil {
 			return nil, errs.Wrap(op, rankName(rank), err)
 		}
 	}
@@ -44,54 +45,54 @@ func Merge(states ...[]byte) ([]byte, error) {
 	if err != nil {
 		return nil, errs.Wrap(op, "", err)
 	}
-	return id.append(nil, &merged, &setups[0]), nil
+	return id.Append(nil, &merged, scopeOf(&setups[0])), nil
 }
 
 func rankName(rank int) string { return fmt.Sprintf("rank %d", rank) }
 
 // mergePlaces takes each stream from the rank that reads it.
-func mergePlaces(places []place) (place, error) {
+func mergePlaces(places []document.Place) (document.Place, error) {
 	world := len(places)
-	first := slices.MinFunc(places, func(a, b place) int { return cmp.Compare(a.epoch, b.epoch) })
-	m := first.clone()
-	m.digest, m.ledger, m.reason, m.own = state.Digest{}, faults.Ledger{}, "", false
-	m.ahead.bits = nil // what streams have given is among their items
-	m.index, m.position, m.turn = 0, 0, 0
+	first := slices.MinFunc(places, func(a, b document.Place) int { return cmp.Compare(a.Epoch, b.Epoch) })
+	m := first.Clone()
+	m.Digest, m.Ledger, m.Reason, m.Own = state.Digest{}, faults.Ledger{}, "", false
+	m.Ahead.Bits = nil // what streams have given is among their items
+	m.Index, m.Position, m.Turn = 0, 0, 0
 	for rank := range places {
 		p := &places[rank]
 		differ := func(what string, want, got any) error {
 			return &errs.Error{Kind: errs.Mismatch, Subject: rankName(rank) + ", " + what, Want: fmt.Sprint(want), Got: fmt.Sprint(got)}
 		}
 		switch {
-		case p.epoch != m.epoch && (p.epoch != m.epoch+1 || p.batch > 0):
-			return m, differ("epoch", m.epoch, p.epoch)
-		case p.since != 0:
-			return m, differ("batches beyond the state", 0, p.since)
-		case len(p.streams) != len(m.streams) || len(m.streams)%world != 0:
-			return m, differ("streams", fmt.Sprint("a multiple of ", world, " and ", len(m.streams)), len(p.streams))
-		case p.own && (p.rank != int64(rank) || p.world != int64(world)):
-			return m, differ("place among the states", fmt.Sprintf("rank %d of %d", rank, world), fmt.Sprintf("rank %d of %d", p.rank, p.world))
+		case p.Epoch != m.Epoch && (p.Epoch != m.Epoch+1 || p.Batch > 0):
+			return m, differ("epoch", m.Epoch, p.Epoch)
+		case p.Since != 0:
+			return m, differ("batches beyond the state", 0, p.Since)
+		case len(p.Streams) != len(m.Streams) || len(m.Streams)%world != 0:
+			return m, differ("streams", fmt.Sprint("a multiple of ", world, " and ", len(m.Streams)), len(p.Streams))
+		case p.Own && (p.Rank != int64(rank) || p.World != int64(world)):
+			return m, differ("place among the states", fmt.Sprintf("rank %d of %d", rank, world), fmt.Sprintf("rank %d of %d", p.Rank, p.World))
 		}
-		for i := rank; i < len(m.streams); i += world {
-			m.streams[i] = p.streams[i]
-			if p.epoch > m.epoch { // it has ended before the others
-				m.streams[i].ended = true
+		for i := rank; i < len(m.Streams); i += world {
+			m.Streams[i] = p.Streams[i]
+			if p.Epoch > m.Epoch { // it has ended before the others
+				m.Streams[i].Ended = true
 			}
 		}
-		if p.epoch > m.epoch {
-			m.step = max(m.step, p.step)
+		if p.Epoch > m.Epoch {
+			m.Step = max(m.Step, p.Step)
 			continue
 		}
-		m.position = max(m.position, p.position-p.index)
-		m.step, m.batch, m.turn = max(m.step, p.step), max(m.batch, p.batch), max(m.turn, p.turn)
-		m.ledger.Count += p.ledger.Count
-		m.ledger.Last = slices.Concat(m.ledger.Last, p.ledger.Last)
-		m.reason = max(m.reason, p.reason)
+		m.Position = max(m.Position, p.Position-p.Index)
+		m.Step, m.Batch, m.Turn = max(m.Step, p.Step), max(m.Batch, p.Batch), max(m.Turn, p.Turn)
+		m.Ledger.Count += p.Ledger.Count
+		m.Ledger.Last = slices.Concat(m.Ledger.Last, p.Ledger.Last)
+		m.Reason = max(m.Reason, p.Reason)
 	}
-	for _, s := range m.streams {
-		m.index += s.items
+	for _, s := range m.Streams {
+		m.Index += s.Items
 	}
-	m.position += m.index
-	m.ledger.Last = m.ledger.Last[max(0, len(m.ledger.Last)-mostSkipped):]
+	m.Position += m.Index
+	m.Ledger.Last = m.Ledger.Last[max(0, len(m.Ledger.Last)-document.MaxSkipped):]
 	return m, nil
 }

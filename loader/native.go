@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/internal/document"
 	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
@@ -19,11 +20,11 @@ import (
 type native struct {
 	engine   protocol.Engine
 	setup    *protocol.Setup
-	identity identity
-	at       place // committed: behind the batch handed out last
-	snap     place // the place of the last snapshot, where not every batch has one
-	pass     *pass // in progress; nil: none
-	version  int   // of the order: 0 for the newest, 1 for states that name it
+	identity document.Identity
+	at       document.Place // committed: behind the batch handed out last
+	snap     document.Place // the place of the last snapshot, where not every batch has one
+	pass     *pass          // in progress; nil: none
+	version  int            // of the order: 0 for the newest, 1 for states that name it
 	lenWarn  bool
 
 	unevenTold bool
@@ -34,7 +35,7 @@ type native struct {
 func (n *native) Attach(e protocol.Engine) error {
 	n.engine, n.setup = e, e.Setup()
 	s := n.setup
-	n.at.history = []segment{{global: int64(s.Global)}}
+	n.at.History = []document.Segment{{Global: int64(s.Global)}}
 	if s.Iterable || s.Stateful {
 		streams := s.Streams
 		if streams == 0 {
@@ -43,11 +44,11 @@ func (n *native) Attach(e protocol.Engine) error {
 		if s.Iterable && streams%s.World != 0 {
 			return invalid("Streams", fmt.Sprintf("a multiple of the %d ranks", s.World), streams)
 		}
-		n.at.streams = make([]streamPlace, streams)
+		n.at.Streams = make([]document.Stream, streams)
 	}
 	if n.ordered() {
 		samples, _ := s.DataLen()
-		n.at.spans = []span{{samples: samples}}
+		n.at.Spans = []document.Span{{Samples: samples}}
 	}
 	n.identify()
 	n.takeSnapshot()
@@ -62,7 +63,7 @@ func (n *native) ordered() bool {
 }
 
 // laned reports whether batches belong to streams.
-func (n *native) laned() bool { return len(n.at.streams) > 0 }
+func (n *native) laned() bool { return len(n.at.Streams) > 0 }
 
 // identify makes the identity anew; the length of a data set may have changed.
 func (n *native) identify() {
@@ -77,13 +78,13 @@ func (n *native) snapshots() bool { return n.laned() && n.setup.InOrder && n.set
 // Begin implements protocol.Protocol.
 func (n *native) Begin(ctx context.Context) error {
 	if n.snapshots() { // what was handed out behind the snapshot is made again
-		n.at = n.snap.clone()
+		n.at = n.snap.Clone()
 	}
-	since := n.at.since
-	n.at.since, n.snap.since = 0, 0
+	since := n.at.Since
+	n.at.Since, n.snap.Since = 0, 0
 	n.identify()
-	if samples, _ := n.setup.DataLen(); n.ordered() && n.at.spans[len(n.at.spans)-1].samples != samples {
-		n.at.grow(samples)
+	if samples, _ := n.setup.DataLen(); n.ordered() && n.at.Spans[len(n.at.Spans)-1].Samples != samples {
+		n.at.Grow(samples)
 	}
 	err := n.open(ctx)
 	if err == nil {
@@ -93,9 +94,9 @@ func (n *native) Begin(ctx context.Context) error {
 		n.engine.Abandon()
 		n.pass = nil
 		if n.snapshots() {
-			n.at = n.snap.clone()
+			n.at = n.snap.Clone()
 		}
-		n.at.since, n.snap.since = since, since
+		n.at.Since, n.snap.Since = since, since
 	}
 	return err
 }
@@ -142,9 +143,9 @@ func (n *native) newPass() (*pass, error) {
 		f.cursor, err = openCursor(s.Sampler, s.Sampler.Open, at)
 		p.feed = f
 	default:
-		o, length := orderOf(s, at.spanOf(at.epoch).samples, n.version)
+		o, length := orderOf(s, at.SpanOf(at.Epoch).Samples, n.version)
 		start := n.epochStart(at, o, length)
-		f := &orderFeed{order: o, start: start, length: length, index: at.index, samples: samples, dealer: deal, dropLast: s.DropLast}
+		f := &orderFeed{order: o, start: start, length: length, index: at.Index, samples: samples, dealer: deal, dropLast: s.DropLast}
 		if s.Packs {
 			f.packs, _ = o.(order.Packer)
 		}
@@ -155,15 +156,15 @@ func (n *native) newPass() (*pass, error) {
 
 // epochStart returns the position of an order at which the epoch of a place begins. An
 // order that ends begins again in each, and one without epochs goes on.
-func (n *native) epochStart(at *place, o order.Order, length int64) int64 {
+func (n *native) epochStart(at *document.Place, o order.Order, length int64) int64 {
 	if _, once := o.Len(); once {
 		return 0
 	}
 	if _, epochs := o.(interface{ EpochLen() int64 }); epochs {
-		return at.epoch * length
+		return at.Epoch * length
 	}
-	s := at.spanOf(at.epoch)
-	return s.start + (at.epoch-s.epoch)*length
+	s := at.SpanOf(at.Epoch)
+	return s.Start + (at.Epoch-s.Epoch)*length
 }
 
 // domainOf is that of the order of Shuffle and of random numbers, for a purpose.
@@ -214,14 +215,14 @@ func orderOf(s *protocol.Setup, samples int64, version int) (o order.Order, epoc
 // Leave gives up the rest of the epoch.
 func (n *native) Leave() {
 	n.pass = nil
-	n.nextEpoch(n.at.position)
+	n.nextEpoch(n.at.Position)
 	n.takeSnapshot()
 }
 
 // nextEpoch moves to the next epoch, which begins at a position.
 func (n *native) nextEpoch(position int64) {
-	n.at.nextEpoch(position, n.setup.Stateful)
-	n.at.own = n.at.own && n.setup.Iterable
+	n.at.NextEpoch(position, n.setup.Stateful)
+	n.at.Own = n.at.Own && n.setup.Iterable
 }
 
 // AppendState implements protocol.Protocol.
@@ -230,9 +231,9 @@ func (n *native) AppendState(_ context.Context, dst []byte) ([]byte, error) {
 	if n.snapshots() {
 		at = &n.snap
 	} else if n.pass != nil {
-		n.pass.window(&n.at.ahead)
+		n.pass.window(&n.at.Ahead)
 	}
-	return n.identity.append(dst, at, n.setup), nil
+	return n.identity.Append(dst, at, scopeOf(n.setup)), nil
 }
 
 // SetState implements protocol.Protocol.
@@ -253,21 +254,21 @@ func (n *native) SetState(b []byte) (err error) {
 	}
 	if n.ordered() {
 		samples, _ := n.setup.DataLen()
-		if len(at.spans) == 0 {
-			at.spans = []span{{samples: samples}}
+		if len(at.Spans) == 0 {
+			at.Spans = []document.Span{{Samples: samples}}
 		}
-		if last := at.spans[len(at.spans)-1]; last.samples != samples {
-			return corruptState("extra.spans", fmt.Sprint(samples, " samples at last"), last.samples)
+		if last := at.Spans[len(at.Spans)-1]; last.Samples != samples {
+			return document.Corrupt("extra.spans", fmt.Sprint(samples, " samples at last"), last.Samples)
 		}
 	}
 	if err := n.fits(&at); err != nil {
 		return err
 	}
-	if last := at.history[len(at.history)-1]; last.global != int64(n.setup.Global) {
-		if len(at.history) == mostSegments {
-			at.history = at.history[:copy(at.history, at.history[1:])]
+	if last := at.History[len(at.History)-1]; last.Global != int64(n.setup.Global) {
+		if len(at.History) == document.MaxSegments {
+			at.History = at.History[:copy(at.History, at.History[1:])]
 		}
-		at.history = append(at.history, segment{at.step, at.position, int64(n.setup.Global)})
+		at.History = append(at.History, document.Segment{at.Step, at.Position, int64(n.setup.Global)})
 	}
 	n.at, n.pass, n.counted = at, nil, nil
 	n.takeSnapshot()
@@ -275,18 +276,18 @@ func (n *native) SetState(b []byte) (err error) {
 }
 
 // parse reads a state of the newest version of orders, or else of the first.
-func (n *native) parse(b []byte) (at place, err error) {
+func (n *native) parse(b []byte) (at document.Place, err error) {
 	for i, version := range []int{0, 1} {
 		n.version = version
 		n.identify()
 		var failed error
-		if at, failed = n.identity.parse(b, n.setup); failed == nil {
+		if at, failed = n.identity.Parse(b, scopeOf(n.setup)); failed == nil {
 			return at, nil
 		}
-		if order.IsDigest(n.identity.document.Fields["order"]) && errs.KindOf(failed) == errs.Mismatch {
+		if order.IsDigest(n.identity.Document.Fields["order"]) && errs.KindOf(failed) == errs.Mismatch {
 			samples, _ := n.setup.DataLen()
 			full := newIdentity(n.setup, samples, version, true)
-			if at, err := full.parse(b, n.setup); err == nil {
+			if at, err := full.Parse(b, scopeOf(n.setup)); err == nil {
 				return at, nil // later states have the digest
 			}
 		}
@@ -301,30 +302,30 @@ func (n *native) parse(b []byte) (at place, err error) {
 }
 
 // fits refuses places that no run of this loader comes to.
-func (n *native) fits(at *place) error {
+func (n *native) fits(at *document.Place) error {
 	s := n.setup
-	if n.laned() != (len(at.streams) > 0) {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "streams", Want: strconv.Itoa(len(n.at.streams)), Got: strconv.Itoa(len(at.streams)),
+	if n.laned() != (len(at.Streams) > 0) {
+		return &errs.Error{Kind: errs.Mismatch, Subject: "streams", Want: strconv.Itoa(len(n.at.Streams)), Got: strconv.Itoa(len(at.Streams)),
 			Remedy: "the state belongs to another kind of data set"}
 	}
-	if s.Iterable && len(at.streams)%s.World != 0 {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprintf("a divisor of the %d streams of the state", len(at.streams)), Got: strconv.Itoa(s.World)}
+	if s.Iterable && len(at.Streams)%s.World != 0 {
+		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprintf("a divisor of the %d streams of the state", len(at.Streams)), Got: strconv.Itoa(s.World)}
 	}
-	if s.Iterable && at.since > 0 && at.world != int64(s.World) {
+	if s.Iterable && at.Since > 0 && at.World != int64(s.World) {
 		// Which of the batches behind the snapshot are of which streams is not in the state.
-		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprint(at.world, " ranks, for ", at.since, " batches were handed out behind the snapshot that the state has"), Got: strconv.Itoa(s.World),
+		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprint(at.World, " ranks, for ", at.Since, " batches were handed out behind the snapshot that the state has"), Got: strconv.Itoa(s.World),
 			Remedy: "take the state right behind a snapshot, as Options.SnapshotEvery 1 always does: go on with as many ranks as there were up to such a step, or to the end of the epoch"}
 	}
 	if err := fitsRank(at, s); err != nil {
 		return err
 	}
 	if !s.Iterable && s.Sampler == nil && s.BatchSampler == nil {
-		_, length := orderOf(s, at.spanOf(at.epoch).samples, n.version)
-		if at.index > length {
-			return corruptState("extra.index", fmt.Sprintf("at most the %d samples of an epoch", length), at.index)
+		_, length := orderOf(s, at.SpanOf(at.Epoch).Samples, n.version)
+		if at.Index > length {
+			return document.Corrupt("extra.index", fmt.Sprintf("at most the %d samples of an epoch", length), at.Index)
 		}
-		if length > 0 && at.epoch >= math.MaxInt64/length {
-			return corruptState("epoch", "one that can be reached", at.epoch)
+		if length > 0 && at.Epoch >= math.MaxInt64/length {
+			return document.Corrupt("epoch", "one that can be reached", at.Epoch)
 		}
 	}
 	return n.consistent(at)
@@ -332,20 +333,20 @@ func (n *native) fits(at *place) error {
 
 // fitsRank refuses the state of one rank for another one. What is handed out of order in
 // a run of one rank goes on over any number: all of it is known.
-func fitsRank(at *place, s *protocol.Setup) error {
-	world := at.ahead.world
-	if at.own {
-		world = at.world
+func fitsRank(at *document.Place, s *protocol.Setup) error {
+	world := at.Ahead.World
+	if at.Own {
+		world = at.World
 	}
 	rank := fmt.Sprintf("rank %d of %d", s.Rank, s.World)
 	switch {
-	case at.own && (at.world != int64(s.World) || at.rank != int64(s.Rank)) && s.Iterable:
-		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprintf("rank %d of %d, which has read its own streams", at.rank, at.world), Got: rank,
+	case at.Own && (at.World != int64(s.World) || at.Rank != int64(s.Rank)) && s.Iterable:
+		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprintf("rank %d of %d, which has read its own streams", at.Rank, at.World), Got: rank,
 			Remedy: "make one state of those of all ranks with loader.Merge: any number of ranks goes on from it"}
-	case at.own && (at.world != int64(s.World) || at.rank != int64(s.Rank)), !at.own && len(at.ahead.bits) > 0 && world != int64(s.World) && (world != 1 || s.BatchSampler != nil):
+	case at.Own && (at.World != int64(s.World) || at.Rank != int64(s.Rank)), !at.Own && len(at.Ahead.Bits) > 0 && world != int64(s.World) && (world != 1 || s.BatchSampler != nil):
 		want := fmt.Sprint(world, " ranks")
-		if at.own {
-			want = fmt.Sprintf("rank %d of %d", at.rank, at.world)
+		if at.Own {
+			want = fmt.Sprintf("rank %d of %d", at.Rank, at.World)
 		}
 		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: want + ", for batches were handed out out of order", Got: rank,
 			Remedy: "go on with the same ranks, each from its own state, to the end of the epoch; or take states at the steps of Options.SettleEvery, from which any number of ranks goes on"}
@@ -356,7 +357,7 @@ func fitsRank(at *place, s *protocol.Setup) error {
 // takeSnapshot makes the place now the one to go on from.
 func (n *native) takeSnapshot() {
 	if n.snapshots() {
-		n.snap = n.at.clone()
+		n.snap = n.at.Clone()
 	}
 }
 
@@ -364,7 +365,7 @@ func (n *native) takeSnapshot() {
 // turns of streams that are over.
 func (n *native) snapshotBefore(turn int64) {
 	every := int64(n.setup.SnapshotEvery)
-	if n.snapshots() && every > 0 && turn/every > n.at.turn/every {
+	if n.snapshots() && every > 0 && turn/every > n.at.Turn/every {
 		n.takeSnapshot()
 	}
 }
@@ -372,7 +373,7 @@ func (n *native) snapshotBefore(turn int64) {
 // snapshotBehind takes the snapshot that is due behind the last turn.
 func (n *native) snapshotBehind() {
 	every := int64(n.setup.SnapshotEvery)
-	if n.snapshots() && every > 0 && n.at.turn%every == 0 {
+	if n.snapshots() && every > 0 && n.at.Turn%every == 0 {
 		n.takeSnapshot()
 	}
 }
@@ -384,7 +385,7 @@ func (n *native) endSampler() (err error) {
 		sampler = n.setup.BatchSampler
 	}
 	if s, ok := sampler.(state.Stateful); ok {
-		n.at.sampler, err = s.AppendState(nil)
+		n.at.Sampler, err = s.AppendState(nil)
 	}
 	return errs.Wrap("", "state of the sampler", err)
 }
@@ -393,11 +394,11 @@ func (n *native) endSampler() (err error) {
 func (n *native) overrun() {
 	announced, known := n.setup.AnnouncedLen()
 	announced = batchesOf(announced, int64(n.setup.Global), n.setup.DropLast && n.setup.Batched)
-	if !known || n.lenWarn || n.at.batch <= announced {
+	if !known || n.lenWarn || n.at.Batch <= announced {
 		return
 	}
 	n.lenWarn = true
-	m := fmt.Sprintf("the data set announced %d batches, when Len was asked, but has given %d", announced, n.at.batch)
+	m := fmt.Sprintf("the data set announced %d batches, when Len was asked, but has given %d", announced, n.at.Batch)
 	if n.setup.Workers > 0 {
 		m += "; it may not give each worker items of its own (see WorkerInfoOf)"
 	}

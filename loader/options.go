@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/internal/document"
 	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/rng"
@@ -170,7 +171,7 @@ func (o *Options[S, B]) ownRules(iterable bool) []rule {
 		{o.GlobalBatch != 0 && (iterable || o.BatchSize != 0), "GlobalBatch", "a Map, and no BatchSize beside it", "more"},
 		{o.GlobalBatch != 0 && o.GlobalBatch < w, "GlobalBatch", fmt.Sprintf("a sample for each of %d ranks", w), o.GlobalBatch},
 		{o.BatchSize > math.MaxInt32/w || o.GlobalBatch > math.MaxInt32, "BatchSize", "less than 2147483648 over all ranks", o.BatchSize},
-		{o.Streams < 0 || o.Streams > mostStreams, "Streams", fmt.Sprintf("0 to %d", mostStreams), o.Streams},
+		{o.Streams < 0 || o.Streams > document.MaxStreams, "Streams", fmt.Sprintf("0 to %d", document.MaxStreams), o.Streams},
 		{o.Uneven > order.EndEarly, "Uneven", "RepeatSample or EndEarly", o.Uneven},
 		{o.SettleEvery < 0, "SettleEvery", "0 or more", o.SettleEvery},
 		{o.OnError.Action > faults.Skip, "OnError.Action", "Fail, PassOn or Skip", o.OnError.Action},

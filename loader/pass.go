@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bivouac-ml/bivouac/loader/internal/document"
 	"github.com/bivouac-ml/bivouac/loader/protocol"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/stream/faults"
@@ -16,9 +17,9 @@ import (
 // place of the loader, and moves that when a batch is settled and all before it are.
 type pass struct {
 	native *native
-	feed   feed  // nil: an Iterable
-	drawn  place // how far tasks were given: index, position, turn, and which streams have ended
-	depth  int   // records that may be open
+	feed   feed           // nil: an Iterable
+	drawn  document.Place // how far tasks were given: index, position, turn, and which streams have ended
+	depth  int            // records that may be open
 	open   []*record
 	free   []*record
 	seq    int64
@@ -50,9 +51,9 @@ func (p *pass) Lanes() int {
 	s := p.native.setup
 	switch {
 	case s.Iterable:
-		return len(p.native.at.streams) / s.World
+		return len(p.native.at.Streams) / s.World
 	case p.native.laned():
-		return len(p.native.at.streams)
+		return len(p.native.at.Streams)
 	}
 	return max(1, s.Workers)
 }
@@ -69,15 +70,15 @@ func (p *pass) stream(lane int) int {
 func (p *pass) Lane(i int) protocol.LaneStart {
 	n, s := p.native, p.native.setup
 	id := p.stream(i)
-	start := protocol.LaneStart{Seed: order.Key(s.Seed, n.at.epoch, domainOf(s, "worker "+strconv.Itoa(id))), Keep: s.Persistent}
+	start := protocol.LaneStart{Seed: order.Key(s.Seed, n.at.Epoch, domainOf(s, "worker "+strconv.Itoa(id))), Keep: s.Persistent}
 	if !n.laned() {
 		return start
 	}
-	at := n.at.streams[id]
-	start.ID, start.N = id, len(n.at.streams)
-	start.Dataset, start.Iterator, start.Items, start.Ended = at.dataset, at.iterator, at.items, at.ended
-	if at.dataset == nil && at.iterator == nil {
-		start.Skip = at.items
+	at := n.at.Streams[id]
+	start.ID, start.N = id, len(n.at.Streams)
+	start.Dataset, start.Iterator, start.Items, start.Ended = at.Dataset, at.Iterator, at.Items, at.Ended
+	if at.Dataset == nil && at.Iterator == nil {
+		start.Skip = at.Items
 	}
 	return start
 }
@@ -85,20 +86,20 @@ func (p *pass) Lane(i int) protocol.LaneStart {
 // Opened implements protocol.Plan: a lane can be brought back to where it began.
 func (p *pass) Opened(i int, s protocol.LaneState) {
 	if n := p.native; n.laned() {
-		at := &n.at.streams[p.stream(i)]
-		if at.items > 0 || at.iterator != nil {
+		at := &n.at.Streams[p.stream(i)]
+		if at.Items > 0 || at.Iterator != nil {
 			return // it is within a pass
 		}
-		at.dataset = s.Initial
+		at.Dataset = s.Initial
 		if n.snapshots() {
-			n.snap.streams[p.stream(i)] = *at
+			n.snap.Streams[p.stream(i)] = *at
 		}
 	}
 }
 
 // Prime implements protocol.Plan.
 func (p *pass) Prime(dst []protocol.Task) []protocol.Task {
-	p.drawn.streams = append([]streamPlace(nil), p.drawn.streams...)
+	p.drawn.Streams = append([]document.Stream(nil), p.drawn.Streams...)
 	dst = p.reissue(dst)
 	if p.native.setup.Workers == 0 {
 		return dst
@@ -109,9 +110,9 @@ func (p *pass) Prime(dst []protocol.Task) []protocol.Task {
 // reissue draws the batches again of which some were handed out out of order, with
 // the size that they had, and gives the others as tasks.
 func (p *pass) reissue(dst []protocol.Task) []protocol.Task {
-	w := p.native.at.ahead
-	for _, done := range w.bits {
-		r := p.draw(int(w.global))
+	w := p.native.at.Ahead
+	for _, done := range w.Bits {
+		r := p.draw(int(w.Global))
 		if r == nil {
 			break
 		}
@@ -139,7 +140,7 @@ func (p *pass) fill(dst []protocol.Task) []protocol.Task {
 func (p *pass) settles() bool {
 	s, open := p.native.setup, int64(len(p.open))
 	every := int64(s.SettleEvery)
-	return every > 0 && !s.InOrder && open > 0 && (p.native.at.step+open)%every == 0
+	return every > 0 && !s.InOrder && open > 0 && (p.native.at.Step+open)%every == 0
 }
 
 // draw opens the next record; nil at the end, or when the feed fails.
@@ -153,7 +154,7 @@ func (p *pass) draw(global int) *record {
 	} else {
 		r = &record{}
 	}
-	*r = record{seq: p.seq, global: global, ids: r.ids, ends: r.ends[:0], own: r.own[:0], sampler: r.sampler[:0], cursor: r.cursor[:0], pos: p.drawn.position}
+	*r = record{seq: p.seq, global: global, ids: r.ids, ends: r.ends[:0], own: r.own[:0], sampler: r.sampler[:0], cursor: r.cursor[:0], pos: p.drawn.Position}
 	if !p.takeTurn(r) {
 		p.ended = true
 		return nil
@@ -165,9 +166,9 @@ func (p *pass) draw(global int) *record {
 			}
 			return nil
 		}
-		p.drawn.position += int64(len(r.ids))
+		p.drawn.Position += int64(len(r.ids))
 	}
-	p.drawn.turn = r.turn + 1
+	p.drawn.Turn = r.turn + 1
 	p.seq++
 	p.open = append(p.open, r)
 	return r
@@ -177,12 +178,12 @@ func (p *pass) draw(global int) *record {
 // when all have. A turn of a stream that is over counts.
 func (p *pass) takeTurn(r *record) bool {
 	lanes := int64(p.Lanes())
-	r.turn = p.drawn.turn
+	r.turn = p.drawn.Turn
 	if !p.native.setup.Iterable {
 		return true
 	}
 	for range lanes {
-		if !p.drawn.streams[p.stream(int(r.turn%lanes))].ended {
+		if !p.drawn.Streams[p.stream(int(r.turn%lanes))].Ended {
 			return true
 		}
 		r.turn++
@@ -219,9 +220,9 @@ func (p *pass) Next() (protocol.Task, bool, error) {
 		n.engine.Abandon()
 		return protocol.Task{}, false, p.failed
 	}
-	position := n.at.position
+	position := n.at.Position
 	if f, ok := p.feed.(*orderFeed); ok {
-		position += f.length - n.at.index // with what DropLast left out
+		position += f.length - n.at.Index // with what DropLast left out
 	}
 	n.pass = nil
 	n.nextEpoch(position)
@@ -238,7 +239,7 @@ func (p *pass) Settle(t protocol.Task, o *protocol.Outcome, dst []protocol.Task)
 	n := p.native
 	r := p.find(t.Seq)
 	if o.Err != nil && n.setup.OnError.Action != faults.PassOn {
-		p.window(&n.at.ahead)
+		p.window(&n.at.Ahead)
 		n.pass = nil
 		n.engine.Abandon()
 		return dst
@@ -246,18 +247,18 @@ func (p *pass) Settle(t protocol.Task, o *protocol.Outcome, dst []protocol.Task)
 	n.snapshotBefore(r.turn)
 	r.settled, r.ended = true, o.Ended
 	if o.Ended || o.State != nil && o.State.Ended {
-		p.drawn.streams[p.stream(t.Lane)].ended = true
+		p.drawn.Streams[p.stream(t.Lane)].Ended = true
 	}
 	if o.State != nil {
-		st := &n.at.streams[p.stream(t.Lane)]
-		r.items = o.State.Items - st.items
-		*st = streamPlace{items: o.State.Items, ended: o.State.Ended || o.Ended, dataset: o.State.Dataset, iterator: o.State.Iterator}
+		st := &n.at.Streams[p.stream(t.Lane)]
+		r.items = o.State.Items - st.Items
+		*st = document.Stream{Items: o.State.Items, Ended: o.State.Ended || o.Ended, Dataset: o.State.Dataset, Iterator: o.State.Iterator}
 	}
-	n.at.note(o.Faults)
+	n.at.Note(o.Faults)
 	n.markOwn()
 	p.commit()
 	if !o.Ended && !o.Empty {
-		n.snap.since++
+		n.snap.Since++
 		n.overrun()
 	}
 	n.snapshotBehind()
@@ -273,10 +274,10 @@ func (n *native) markOwn() {
 	s, at := n.setup, &n.at
 	switch every := int64(s.SettleEvery); {
 	case s.World == 1 || !s.Iterable && (s.InOrder || s.Workers == 0):
-	case !at.own:
-		at.own, at.settle = true, every
-	case at.settle != every:
-		at.settle = 0
+	case !at.Own:
+		at.Own, at.Settle = true, every
+	case at.Settle != every:
+		at.Settle = 0
 	}
 }
 
@@ -284,11 +285,11 @@ func (n *native) markOwn() {
 // and at the end of an epoch. Ranks of an Iterable never have.
 func (p *pass) unmarkOwn() {
 	at := &p.native.at
-	if !at.own || p.native.setup.Iterable || slices.ContainsFunc(p.open, func(r *record) bool { return r.settled }) {
+	if !at.Own || p.native.setup.Iterable || slices.ContainsFunc(p.open, func(r *record) bool { return r.settled }) {
 		return
 	}
-	if p.ended && len(p.open) == 0 || at.settle > 0 && at.step%at.settle == 0 {
-		at.own = false
+	if p.ended && len(p.open) == 0 || at.Settle > 0 && at.Step%at.Settle == 0 {
+		at.Own = false
 	}
 }
 
@@ -316,42 +317,42 @@ func (p *pass) commit() {
 func (p *pass) commitOne(r *record) {
 	n := p.native
 	at := &n.at
-	at.turn = r.turn + 1
+	at.Turn = r.turn + 1
 	if p.feed == nil {
 		if r.items > 0 && !n.setup.NoDigest {
-			at.digest.Add(int64(p.stream(int(r.turn%int64(p.Lanes())))), r.items)
+			at.Digest.Add(int64(p.stream(int(r.turn%int64(p.Lanes())))), r.items)
 		}
-		at.index += r.items
-		at.position += r.items
+		at.Index += r.items
+		at.Position += r.items
 	} else {
-		at.index += int64(len(r.ids))
-		at.position += int64(len(r.ids))
-		at.draws += r.draws
-		if at.repeated += int64(r.repeats); r.repeats > 0 {
+		at.Index += int64(len(r.ids))
+		at.Position += int64(len(r.ids))
+		at.Draws += r.draws
+		if at.Repeated += int64(r.repeats); r.repeats > 0 {
 			n.tellUneven(int64(n.setup.World-r.repeats), "parts")
 		}
 		if !n.setup.NoDigest {
-			at.digest.Add(r.ids...)
-			at.coverage[1].add(r.ids)
+			at.Digest.Add(r.ids...)
+			at.Coverage[1].Add(r.ids)
 		}
 	}
 	if len(r.sampler) > 0 {
-		at.sampler, r.sampler = r.sampler, at.sampler
+		at.Sampler, r.sampler = r.sampler, at.Sampler
 	}
 	if len(r.cursor) > 0 {
-		at.cursor, r.cursor = r.cursor, at.cursor
+		at.Cursor, r.cursor = r.cursor, at.Cursor
 	}
 	if !r.ended {
-		at.batch++
-		at.step++
+		at.Batch++
+		at.Step++
 	}
 }
 
 // window tells which of the open records were handed out already.
-func (p *pass) window(w *window) {
-	w.global, w.world, w.bits = int64(p.native.setup.Global), int64(p.native.setup.World), w.bits[:0]
+func (p *pass) window(w *document.Window) {
+	w.Global, w.World, w.Bits = int64(p.native.setup.Global), int64(p.native.setup.World), w.Bits[:0]
 	if len(p.open) > 0 {
-		w.global = int64(p.open[0].global)
+		w.Global = int64(p.open[0].global)
 	}
 	last := 0
 	for i, r := range p.open {
@@ -360,6 +361,6 @@ func (p *pass) window(w *window) {
 		}
 	}
 	for _, r := range p.open[:last] {
-		w.bits = append(w.bits, r.settled)
+		w.Bits = append(w.Bits, r.settled)
 	}
 }

@@ -63,7 +63,7 @@ type saved struct {
 	form string // the writer
 	raw  []byte
 	doc  *state.Document        // of Bivouac; else nil
-	tree map[string]any         // JSON, with json.Number
+	tree map[string]any         // JSON, with json.Number; nil of a document
 	dali *stateproto.Checkpoint // of DALI
 	// alone are the facts of the state of one object of dynamic mode.
 	alone []fact
@@ -132,14 +132,13 @@ func (s *saved) recognizeStream() error {
 		s.form, s.dali = formDALI, c
 		return nil
 	}
-	canonical, err := state.Canonical(s.raw)
-	if err != nil {
-		return err
+	doc, damage := state.Unmarshal(s.raw)
+	if damage == nil {
+		s.form, s.doc = formBivouac, &doc
+		return nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(canonical))
-	dec.UseNumber()
-	if err := dec.Decode(&s.tree); err != nil {
-		return &errs.Error{Kind: errs.Corrupt, Err: err}
+	if err := s.parse(); err != nil {
+		return err
 	}
 	has := func(names ...string) bool {
 		for _, n := range names {
@@ -156,9 +155,7 @@ func (s *saved) recognizeStream() error {
 		return err
 	case has("kind", "position", "version"):
 		s.form = formBivouac
-		doc, err := state.Unmarshal(s.raw)
-		s.doc = &doc
-		return err
+		return damage
 	case has("_snapshot", "_steps_since_snapshot"):
 		s.form = formWorkers
 	case has("_sampler_iter_yielded", "_num_yielded"):
@@ -171,6 +168,20 @@ func (s *saved) recognizeStream() error {
 		s.form = formStream
 	default:
 		s.form = formJSON
+	}
+	return nil
+}
+
+// parse reads the state as JSON of any shape.
+func (s *saved) parse() error {
+	canonical, err := state.Canonical(s.raw)
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(canonical))
+	dec.UseNumber()
+	if err := dec.Decode(&s.tree); err != nil {
+		return &errs.Error{Kind: errs.Corrupt, Err: err}
 	}
 	return nil
 }

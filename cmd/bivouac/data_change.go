@@ -201,6 +201,9 @@ func (o *dataOptions) comparable(s *saved) bool {
 func (s *saved) all() []fact {
 	facts := []fact{{"form", s.form}}
 	if s.dali == nil {
+		if s.tree == nil && s.parse() != nil {
+			return facts
+		}
 		return leaves(facts, "", s.tree)
 	}
 	for _, op := range s.dali.Ops {

@@ -63,7 +63,7 @@ func printFacts(g *global, facts []fact) {
 func (s *saved) facts() []fact {
 	switch {
 	case s.doc != nil:
-		return documentFacts(s.doc, s.raw)
+		return documentFacts(s.doc)
 	case s.dali != nil:
 		return daliFacts(s.dali)
 	case s.form == formWorkers:
@@ -75,9 +75,9 @@ func (s *saved) facts() []fact {
 }
 
 // documentFacts returns the facts of a document of Bivouac.
-func documentFacts(d *state.Document, raw []byte) []fact {
+func documentFacts(d *state.Document) []fact {
 	facts := []fact{{"kind", d.Kind}, {"position", fmt.Sprint(d.Position, " samples")}, {"epoch", fmt.Sprint(d.Epoch)}}
-	if t, err := timeline.Open(raw, timeline.Options{}); err == nil {
+	if t, err := timeline.OpenDocument(*d, timeline.Options{}); err == nil {
 		facts = append(facts, timelineFacts(t)...)
 	} else if d.Kind == "loader" || d.Kind == "pipeline" {
 		facts = append(facts, fact{"order known", "no: " + err.Error()})

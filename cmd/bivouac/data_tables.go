@@ -61,7 +61,7 @@ func (o *tableOptions) tell(s *saved, with timeline.Options) (*timeline.Timeline
 		}
 		with.Tables = append(with.Tables, t)
 	}
-	t, err := timeline.Open(s.raw, with)
+	t, err := timeline.OpenDocument(*s.doc, with)
 	if m := (*order.MissingTables)(nil); errors.As(err, &m) {
 		return nil, &errs.Error{Kind: errs.Unsupported, Want: "tables that the state has only a hash of", Got: m.Error(), Err: m,
 			Remedy: "give each with --table FILE: numbers in a .npy file, a JSON list, or a text file with one number a line"}

@@ -2,8 +2,9 @@ package timeline
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
+
+	"github.com/bivouac-ml/bivouac/loader/internal/document"
 )
 
 // Seek returns the document of the same run before another step, with its digest
@@ -35,21 +36,15 @@ func (t *Timeline) Seek(ctx context.Context, step int64, progress func(done, tot
 	for len(history) > 1 && history[len(history)-1][0] > step {
 		history = history[:len(history)-1]
 	}
-	doc.Extra = map[string]json.RawMessage{}
-	for name, value := range t.doc.Extra {
-		doc.Extra[name] = value
+	extra := document.Extra{History: history, Index: p.Index, Step: step}
+	if len(t.extra.Coverage) > 0 {
+		extra.Coverage = proof.Coverage[:]
+	}
+	if err := extra.Put(&doc); err != nil {
+		return nil, err
 	}
 	if step != t.here.Step {
 		delete(doc.Extra, "repeated") // it depends on how many ranks there were
-	}
-	set := map[string]any{"history": history, "index": p.Index, "step": step}
-	if len(t.extra.Coverage) > 0 {
-		set["coverage"] = proof.Coverage
-	}
-	for name, value := range set {
-		if doc.Extra[name], err = json.Marshal(value); err != nil {
-			return nil, err
-		}
 	}
 	return doc.Marshal()
 }

@@ -22,12 +22,12 @@
 package timeline
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader/internal/document"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
 )
@@ -61,40 +61,14 @@ type Timeline struct {
 	dropLast  bool
 	first     int64 // the first step that can be told
 	doc       state.Document
-	extra     extra
-	readers   []reader // of a pipeline
-	sorted    bool     // readers are in the order of the graph
-}
-
-// extra is what a loader's document holds of use here.
-type extra struct {
-	Coverage []Coverage `json:"coverage"`
-	History  [][3]int64 `json:"history"`
-	Index    int64      `json:"index"`
-	Spans    [][3]int64 `json:"spans"`
-	Since    int64      `json:"since"`
-	Step     int64      `json:"step"`
-	World    int        `json:"world"`
-	Window   *struct{}  `json:"window"`
+	extra     document.Extra // of a loader
+	readers   []reader       // of a pipeline
+	sorted    bool           // readers are in the order of the graph
 }
 
 // Coverage proves which ids an epoch has drawn: their number, sum modulo 2^63 and
 // exclusive or.
-type Coverage struct {
-	Count int64 `json:"count"`
-	Epoch int64 `json:"epoch"`
-	Sum   int64 `json:"sum"`
-	XOR   int64 `json:"xor"`
-}
-
-// Add counts ids.
-func (c *Coverage) Add(ids []int64) {
-	for _, id := range ids {
-		c.Sum = (c.Sum + id) & math.MaxInt64
-		c.XOR ^= id
-	}
-	c.Count += int64(len(ids))
-}
+type Coverage = document.Coverage
 
 // Options say what a document may leave open.
 type Options struct {
@@ -119,13 +93,18 @@ type Options struct {
 }
 
 // Open reads the state document of a loader or of a pipeline. Errors: as those of
-// state.Unmarshal; errs.Unsupported where the order cannot be told from it, which wraps an
-// *order.MissingTables where tables are missing; errs.Corrupt where it contradicts itself.
-func Open(document []byte, o Options) (*Timeline, error) {
-	doc, err := state.Unmarshal(document)
+// state.Unmarshal and of OpenDocument.
+func Open(text []byte, o Options) (*Timeline, error) {
+	doc, err := state.Unmarshal(text)
 	if err != nil {
 		return nil, err
 	}
+	return OpenDocument(doc, o)
+}
+
+// OpenDocument is Open for a document that was read before. Errors: errs.Unsupported where the order cannot be told from it, which wraps an
+// *order.MissingTables where tables are missing; errs.Corrupt where it contradicts itself.
+func OpenDocument(doc state.Document, o Options) (_ *Timeline, err error) {
 	t := &Timeline{doc: doc, dropLast: o.DropLast}
 	switch doc.Kind {
 	case "loader":
@@ -134,8 +113,8 @@ func Open(document []byte, o Options) (*Timeline, error) {
 	default:
 		return nil, unsupported("kind", "the state of a loader or a pipeline", strconv.Quote(doc.Kind))
 	}
-	if err := readExtra(doc, &t.extra); err != nil {
-		return nil, err
+	if t.extra, err = document.ReadExtra(doc, false); err != nil {
+		return nil, errs.Wrap("timeline.Open", "", err)
 	}
 	if t.extra.Window != nil || t.extra.Since > 0 {
 		return nil, unsupported("extra", "a state of batches in order", "one with batches handed out out of order, or since a snapshot")
@@ -158,18 +137,6 @@ func Open(document []byte, o Options) (*Timeline, error) {
 		return t, t.readPackedHistory()
 	}
 	return t, t.readHistory()
-}
-
-// readExtra decodes the part of a document that is the loader's own.
-func readExtra(doc state.Document, e *extra) error {
-	b, err := json.Marshal(doc.Extra)
-	if err == nil {
-		err = json.Unmarshal(b, e)
-	}
-	if err != nil {
-		return &errs.Error{Kind: errs.Corrupt, Op: "timeline.Open", Subject: "extra", Err: err}
-	}
-	return nil
 }
 
 // readOrder finds the order of a loader and the length of its epochs, as the loader does.
@@ -390,7 +357,7 @@ func (t *Timeline) Order() order.Order { return t.eras[len(t.eras)-1].order }
 func (t *Timeline) Document() state.Document { return t.doc }
 
 // World returns the number of ranks of the loader that wrote the document.
-func (t *Timeline) World() int { return max(1, t.extra.World) }
+func (t *Timeline) World() int { return int(max(1, t.extra.World)) }
 
 // DropLast reports whether short batches at the end of epochs are left out.
 func (t *Timeline) DropLast() bool {

@@ -47,6 +47,7 @@ func Module() Rules {
 			{Name: "machinery", Rows: []Row{
 				{Packages: "op", Beside: []string{}},
 				{Packages: "loader/protocol"},
+				{Packages: "loader/internal/document"},
 				{Packages: "op/...", Beside: []string{"op", "op/internal/..."}},
 				{Packages: "op/internal/...", Beside: []string{"op", "op/internal/..."}},
 				{Packages: "reader/...", Beside: []string{"op", "reader"}, Modules: []string{"golang.org/x/sys"}},
