@@ -268,7 +268,7 @@ func (n *native) SetState(b []byte) (err error) {
 		if len(at.History) == document.MaxSegments {
 			at.History = at.History[:copy(at.History, at.History[1:])]
 		}
-		at.History = append(at.History, document.Segment{at.Step, at.Position, int64(n.setup.Global)})
+		at.History = append(at.History, document.Segment{Step: at.Step, Position: at.Position, Global: int64(n.setup.Global)})
 	}
 	n.at, n.pass, n.counted = at, nil, nil
 	n.takeSnapshot()

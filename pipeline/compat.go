@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/rng"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // Compat is what a pipeline does as another system does it, or as Bivouac itself: the engine asks it
@@ -69,7 +70,7 @@ type Progress struct {
 	// Consumer is what the consumer of the stream keeps in the state; see Pipeline.AppendStateWith.
 	Consumer []byte
 	// Faults are the samples that failed and were excused.
-	Faults Faults
+	Faults faults.Ledger
 
 	number int64 // of batches since the last move
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // documents are states as JSON documents.
@@ -22,8 +23,8 @@ type extension struct {
 	First   int64             `json:"first,omitempty"`   // position of the first sample of the epoch of external sources
 	Sources map[string][]byte `json:"sources,omitempty"` // states of those that have one
 
-	Consumer string  `json:"iterator,omitempty"` // what the consumer of the stream keeps
-	Faults   *Faults `json:"faults,omitempty"`
+	Consumer string         `json:"iterator,omitempty"` // what the consumer of the stream keeps
+	Faults   *faults.Ledger `json:"faults,omitempty"`
 }
 
 // extensionKey is where the extension lies in a document.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // EventKind says what happened.
@@ -39,12 +41,12 @@ func (k EventKind) String() string {
 // WriteMetrics tell at any time what was done so far.
 type Event struct {
 	Kind     EventKind
-	Batch    *Batch // BatchDelivered; the caller's, as Next says
-	Samples  int    // BatchDelivered: how many it has
-	Queue    int    // BatchDelivered: how many batches are in the making or ready
-	Position int64  // Moved
-	Fault    *Fault // SampleExcused
-	Err      error  // BatchFailed, SampleOverdue
+	Batch    *Batch        // BatchDelivered; the caller's, as Next says
+	Samples  int           // BatchDelivered: how many it has
+	Queue    int           // BatchDelivered: how many batches are in the making or ready
+	Position int64         // Moved
+	Fault    *faults.Fault // SampleExcused
+	Err      error         // BatchFailed, SampleOverdue
 }
 
 // tell passes an event on.

@@ -11,6 +11,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -144,7 +145,7 @@ func ExamplePipeline_Faults() {
 	bad.Close()
 	options := pipeline.Options{
 		BatchSize: 3,
-		OnError:   map[string]pipeline.ErrorPolicy{"train": pipeline.SkipOnError},
+		OnError:   map[string]faults.Action{"train": faults.Skip},
 	}
 	def, err := pipeline.Define(options, func(p *pipeline.Builder) []pipeline.Node {
 		jpegs, labels := fn.ReadersFile(p, fn.ReadersFileArgs{Name: "train", Files: []string{"testdata/flower.jpg", bad.Name(), "testdata/flower.jpg"}})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // progress returns how far the stream has come, with the states of its external sources.
@@ -67,7 +68,7 @@ func (p *Pipeline) moveInputs(at Progress) error {
 	for _, n := range p.counted {
 		p.came = append(p.came, at.Came[n.Name])
 	}
-	at.Consumer, at.Sources, at.Faults, at.Came = nil, nil, Faults{}, nil
+	at.Consumer, at.Sources, at.Faults, at.Came = nil, nil, faults.Ledger{}, nil
 	if err := p.move(at); err != nil {
 		return err
 	}

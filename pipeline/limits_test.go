@@ -21,6 +21,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -102,7 +103,7 @@ func TestLimits(t *testing.T) {
 			continue
 		}
 		// A policy excuses it as any other error.
-		o.OnError = map[string]pipeline.ErrorPolicy{"r": pipeline.SkipOnError}
+		o.OnError = map[string]faults.Action{"r": faults.Skip}
 		p = start(t, o, graph)
 		next(t, p)
 		if d := cmp.Diff([]int64{4, 6, 7}, next(t, p).IDs); d != "" {
@@ -185,7 +186,7 @@ func TestTimeOfSamples(t *testing.T) {
 		if failed < 0 {
 			t.Fatal("no sample took too long")
 		}
-		o.OnError = map[string]pipeline.ErrorPolicy{"r": pipeline.SkipOnError}
+		o.OnError = map[string]faults.Action{"r": faults.Skip}
 		var told []string
 		o.OnEvent = func(e pipeline.Event) {
 			if e.Kind == pipeline.SampleOverdue {

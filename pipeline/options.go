@@ -7,6 +7,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/op"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -73,11 +74,11 @@ type Options struct {
 	Compat Compat
 	// OnError says, for readers by the name of their node and with "" for all others, what
 	// becomes of samples that fail. Identity.
-	OnError map[string]ErrorPolicy
+	OnError map[string]faults.Action
 
 	// Limits bound what a sample may cost, and what the pipeline holds at once; the zero Limits are sane for pictures. A sample beyond them is an
 	// error by OnError. They are not part of the identity, so that a run which met a larger sample can go
-	// on with larger limits; with another policy than FailOnError they decide which samples are delivered.
+	// on with larger limits; with another policy than faults.Fail they decide which samples are delivered.
 	Limits Limits
 
 	// World is the number of ranks that share each batch, 0 means 1, and Rank the

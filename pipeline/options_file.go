@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // maxOptions is the most bytes of a document of options.
@@ -46,7 +47,7 @@ func ReadOptions(path string) (Options, error) {
 //	prefetch_depth: 2           # -1: NoPrefetch
 //	io_threads: 4
 //	read_ahead_bytes: 67108864
-//	on_error: {images: skip}    # by reader; "" for all others: error, skip, replace or zero
+//	on_error: {images: skip}    # by reader; "" for all others: fail, skip, replace or zero
 //	limits:
 //	  max_pixels: 268435456     # -1: NoLimit
 //	  max_bytes: 1073741824
@@ -123,7 +124,7 @@ func setField(field any, v *yaml.Node, name string) error {
 	switch field := field.(type) {
 	case map[string]any:
 		return eachField(v, name, field)
-	case *map[string]ErrorPolicy:
+	case *map[string]faults.Action:
 		return setPolicies(field, v, name)
 	case *time.Duration:
 		var err error
@@ -139,23 +140,23 @@ func setField(field any, v *yaml.Node, name string) error {
 }
 
 // setPolicies sets the policies of readers.
-func setPolicies(field *map[string]ErrorPolicy, v *yaml.Node, name string) error {
+func setPolicies(field *map[string]faults.Action, v *yaml.Node, name string) error {
 	if v.Kind != yaml.MappingNode {
 		return refused(v, name, "a mapping", shown(v))
 	}
-	*field = map[string]ErrorPolicy{}
+	*field = map[string]faults.Action{}
 	for i := 0; i < len(v.Content); i += 2 {
 		reader, p := v.Content[i].Value, v.Content[i+1]
 		if _, twice := (*field)[reader]; twice {
 			return refused(v.Content[i], name+"."+reader, "each name once", "it again")
 		}
-		policy, err := ParseErrorPolicy(p.Value)
-		if err != nil || p.Kind != yaml.ScalarNode {
-			e := refused(p, name+"."+reader, "error, skip, replace or zero", shown(p))
-			e.Remedy = errs.DidYouMean(p.Value, policyNames[:])
+		action, err := faults.ParseAction(p.Value)
+		if err != nil || p.Kind != yaml.ScalarNode || action == faults.PassOn {
+			e := refused(p, name+"."+reader, actionsWanted, shown(p))
+			e.Remedy = errs.DidYouMean(p.Value, []string{"fail", "skip", "replace", "zero"})
 			return e
 		}
-		(*field)[reader] = policy
+		(*field)[reader] = action
 	}
 	return nil
 }

@@ -12,12 +12,13 @@ import (
 
 	"github.com/bivouac-ml/bivouac/errs"
 	"github.com/bivouac-ml/bivouac/pipeline"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // TestParseOptions reads the same document in YAML and JSON, and names what it does not know.
 func TestParseOptions(t *testing.T) {
 	want := pipeline.Options{BatchSize: 8, Seed: 7, NumThreads: 2, PrefetchDepth: pipeline.NoPrefetch, IOThreads: 3, ReadAheadBytes: 4096,
-		OnError: map[string]pipeline.ErrorPolicy{"r": pipeline.SkipOnError, "": pipeline.ZeroOnError},
+		OnError: map[string]faults.Action{"r": faults.Skip, "": faults.Zero},
 		Limits:  pipeline.Limits{MaxPixels: pipeline.NoLimit, MaxBytes: 10, MaxTotalBytes: 1 << 40, MaxTime: 1500 * time.Millisecond}}
 	for _, text := range []string{`
 # for the large pictures

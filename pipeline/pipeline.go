@@ -45,6 +45,7 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/stream"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -117,11 +118,11 @@ func newPipeline(g *graph.Graph, externals map[string]*sourceNode, seen *complet
 	}
 	p.config = exec.Config{
 		BatchSize: largest, Threads: o.NumThreads, Fetchers: o.IOThreads, ReadAhead: o.ReadAheadBytes,
-		Keyers: a.Keyers, Counted: a.Counted, OnError: actions(policies), Limits: o.Limits, InFlight: o.ahead() + 1,
+		Keyers: a.Keyers, Counted: a.Counted, OnError: policies, Limits: o.Limits, InFlight: o.ahead() + 1,
 		BytesPerSample: o.BytesPerSample, Timing: o.EnableTiming, Memory: o.EnableMemoryStats, Affinity: o.SetAffinity,
 	}
-	if o.Limits.MaxTime > 0 && slices.Contains(a.Counted, true) && slices.ContainsFunc(policies, func(e ErrorPolicy) bool { return e != FailOnError }) {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: "pipeline", Subject: "Options.Limits.MaxTime", Want: "every OnError to be FailOnError",
+	if o.Limits.MaxTime > 0 && slices.Contains(a.Counted, true) && slices.ContainsFunc(policies, func(e faults.Action) bool { return e != faults.Fail }) {
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: "pipeline", Subject: "Options.Limits.MaxTime", Want: "every OnError to be faults.Fail",
 			Got: "random operators in branches, whose numbers depend on how many samples came before: the clock would decide them", Remedy: "leave out MaxTime, or let samples fail"}
 	}
 	if o.OnEvent != nil {

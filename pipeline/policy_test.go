@@ -13,6 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -48,15 +49,15 @@ func ordered(dir string) func(p *pipeline.Builder) []pipeline.Node {
 
 func TestErrorPolicies(t *testing.T) {
 	dir, vanish, restore := damaged(t)
-	for policy, want := range map[pipeline.ErrorPolicy]struct {
+	for policy, want := range map[faults.Action]struct {
 		ids    []int64
 		faults []int64 // positions
 	}{
-		pipeline.SkipOnError:    {[]int64{4, 7}, []int64{5, 6}},
-		pipeline.ReplaceOnError: {[]int64{4, 7, 7, 7}, []int64{5, 5, 6}},
-		pipeline.ZeroOnError:    {[]int64{4, 5, 6, 7}, []int64{5, 6}},
+		faults.Skip:    {[]int64{4, 7}, []int64{5, 6}},
+		faults.Replace: {[]int64{4, 7, 7, 7}, []int64{5, 5, 6}},
+		faults.Zero:    {[]int64{4, 5, 6, 7}, []int64{5, 6}},
 	} {
-		o := pipeline.Options{BatchSize: 4, Seed: 1, OnError: map[string]pipeline.ErrorPolicy{"r": policy}}
+		o := pipeline.Options{BatchSize: 4, Seed: 1, OnError: map[string]faults.Action{"r": policy}}
 		var reference []string
 		var final, middle string
 		for threads := 1; threads <= 4; threads++ {
@@ -74,13 +75,13 @@ func TestErrorPolicies(t *testing.T) {
 						t.Fatalf("%v: output %d has %d samples: %v", policy, i, out.NumSamples(), out.Check())
 					}
 				}
-				if policy == pipeline.ZeroOnError {
+				if policy == faults.Zero {
 					checkZeros(t, b.Outputs[0].Sample(1))
 					if s := b.Outputs[1].Shape(2); s.Len() != 0 {
 						t.Errorf("a sample of unknown size is %v", s)
 					}
 				}
-				if policy == pipeline.ReplaceOnError && string(b.Outputs[0].Sample(1).Data) != string(b.Outputs[0].Sample(3).Data) {
+				if policy == faults.Replace && string(b.Outputs[0].Sample(1).Data) != string(b.Outputs[0].Sample(3).Data) {
 					t.Error("the sample is not that which follows")
 				}
 				got = append(got, digestOf(b))
@@ -88,7 +89,7 @@ func TestErrorPolicies(t *testing.T) {
 				var positions []int64
 				for _, f := range faults.Last {
 					positions = append(positions, f.Position)
-					if f.Reader != "r" || f.Action != policy.String() || !strings.Contains(f.Reason, dir) {
+					if f.Reader != "r" || f.Action != policy || !strings.Contains(f.Reason, dir) {
 						t.Errorf("%v: %+v", policy, f)
 					}
 				}
@@ -144,11 +145,11 @@ func TestNothingToReplaceWith(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := start(t, pipeline.Options{BatchSize: 3, OnError: map[string]pipeline.ErrorPolicy{"": pipeline.ReplaceOnError}}, ordered(dir))
+	p := start(t, pipeline.Options{BatchSize: 3, OnError: map[string]faults.Action{"": faults.Replace}}, ordered(dir))
 	if _, err := p.Next(t.Context()); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("got %v", err)
 	}
-	p = start(t, pipeline.Options{BatchSize: 3, OnError: map[string]pipeline.ErrorPolicy{"": pipeline.SkipOnError}}, ordered(dir))
+	p = start(t, pipeline.Options{BatchSize: 3, OnError: map[string]faults.Action{"": faults.Skip}}, ordered(dir))
 	for range 200 { // faults are bounded
 		if b := next(t, p); len(b.IDs) != 0 || b.Outputs[0].NumSamples() != 0 {
 			t.Fatalf("a batch of %d damaged samples", len(b.IDs))
@@ -157,21 +158,39 @@ func TestNothingToReplaceWith(t *testing.T) {
 	if f := p.Faults(); f.Count != 600 || len(f.Last) != 256 || f.Last[255].Position != 599 {
 		t.Errorf("%d of %d faults are kept", len(f.Last), f.Count)
 	}
-	q := start(t, pipeline.Options{BatchSize: 3, OnError: map[string]pipeline.ErrorPolicy{"": pipeline.SkipOnError}}, ordered(dir))
+	q := start(t, pipeline.Options{BatchSize: 3, OnError: map[string]faults.Action{"": faults.Skip}}, ordered(dir))
 	if err := q.SetState(save(t, p)); err != nil || q.Faults().Count != 600 {
 		t.Errorf("%d faults come back, %v", q.Faults().Count, err)
 	}
 }
 
 func TestPolicyOfUnknownReader(t *testing.T) {
-	d, err := pipeline.Define(pipeline.Options{OnError: map[string]pipeline.ErrorPolicy{"x": pipeline.SkipOnError}}, ordered(dataset(t, 3)))
+	d, err := pipeline.Define(pipeline.Options{OnError: map[string]faults.Action{"x": faults.Skip}}, ordered(dataset(t, 3)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.New(t.Context(), nil); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "OnError") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := pipeline.ParseErrorPolicy("skips"); !errors.Is(err, errs.Invalid) {
+	if _, err := faults.ParseAction("skips"); !errors.Is(err, errs.Invalid) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A document names actions as every engine does; "error" is the word of earlier ones.
+func TestActionsOfDocuments(t *testing.T) {
+	o, err := pipeline.ParseOptions([]byte("on_error: {a: fail, b: error, c: replace}"))
+	if err != nil || o.OnError["a"] != faults.Fail || o.OnError["b"] != faults.Fail || o.OnError["c"] != faults.Replace {
+		t.Errorf("%v, %v", o.OnError, err)
+	}
+	if _, err := pipeline.ParseOptions([]byte("on_error: {a: pass on}")); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "fail, skip, replace or zero") {
+		t.Errorf("a pipeline passes errors on: %v", err)
+	}
+	d, err := pipeline.Define(pipeline.Options{OnError: map[string]faults.Action{"": faults.PassOn}}, ordered(dataset(t, 3)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.New(t.Context(), nil); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "fail, skip, replace or zero") {
+		t.Errorf("a pipeline passes errors on: %v", err)
 	}
 }

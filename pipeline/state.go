@@ -10,6 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
 	"github.com/bivouac-ml/bivouac/reader"
 	"github.com/bivouac-ml/bivouac/state"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // stateKind is the kind of a pipeline's state document.
@@ -57,7 +58,7 @@ func newIdentity(g *graph.Graph, sources []reader.Source, orders []order.Order, 
 		return id, err
 	}
 	for i, n := range g.Readers() {
-		if policies[i] != FailOnError {
+		if policies[i] != faults.Fail {
 			id.fields["on_error "+n.Name] = policies[i].String()
 		}
 		description := orders[i].String()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bivouac-ml/bivouac/pipeline/exec"
 	"github.com/bivouac-ml/bivouac/pipeline/graph"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
 // OperatorStatistics is what an operator has done. The first four are sizes in bytes, one for each
@@ -39,7 +40,7 @@ type Statistics struct {
 
 // tally is what a pipeline has delivered.
 type tally struct {
-	faults  Faults
+	faults  faults.Ledger
 	counted []*graph.Node
 	came    []int64 // samples that came to the counted nodes
 	meter   meter

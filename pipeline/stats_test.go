@@ -16,6 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -73,7 +74,7 @@ func TestEvents(t *testing.T) {
 	var kinds []pipeline.EventKind
 	var log bytes.Buffer
 	tell := pipeline.LogEvents(slog.New(slog.NewTextHandler(&log, nil)), 2)
-	p := start(t, pipeline.Options{BatchSize: 6, OnError: map[string]pipeline.ErrorPolicy{"": pipeline.ZeroOnError}, OnEvent: func(e pipeline.Event) {
+	p := start(t, pipeline.Options{BatchSize: 6, OnError: map[string]faults.Action{"": faults.Zero}, OnEvent: func(e pipeline.Event) {
 		kinds = append(kinds, e.Kind)
 		tell(e)
 	}}, ordered(dir))

@@ -15,6 +15,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -47,7 +48,7 @@ func TestTotalBytesAtEachPlace(t *testing.T) {
 	} {
 		for _, threads := range []int{1, 2, 5} {
 			p := start(t, pipeline.Options{BatchSize: 8, NumThreads: threads, Limits: pipeline.Limits{MaxTotalBytes: c.total},
-				OnError: map[string]pipeline.ErrorPolicy{"": pipeline.SkipOnError}}, func(b *pipeline.Builder) []pipeline.Node {
+				OnError: map[string]faults.Action{"": faults.Skip}}, func(b *pipeline.Builder) []pipeline.Node {
 				files, labels := fn.ReadersFile(b, fn.ReadersFileArgs{Name: "r", FileRoot: dir})
 				return []pipeline.Node{c.of(b, files), labels}
 			})
@@ -188,8 +189,8 @@ func TestTotalBytesWithPolicies(t *testing.T) {
 		images := fn.DecodersImage(b, files, fn.DecodersImageArgs{})
 		return []pipeline.Node{images, b.Op("pad", op.Args{}, fn.Flip(b, images, fn.FlipArgs{}))[0], labels}
 	}
-	run := func(policy pipeline.ErrorPolicy, total int64) (all []string) {
-		p := start(t, pipeline.Options{BatchSize: 4, NumThreads: 4, OnError: map[string]pipeline.ErrorPolicy{"": policy}, Limits: pipeline.Limits{MaxTotalBytes: total}}, graph)
+	run := func(policy faults.Action, total int64) (all []string) {
+		p := start(t, pipeline.Options{BatchSize: 4, NumThreads: 4, OnError: map[string]faults.Action{"": policy}, Limits: pipeline.Limits{MaxTotalBytes: total}}, graph)
 		defer p.Close()
 		for range 5 {
 			b, err := p.Next(context.Background())
@@ -208,7 +209,7 @@ func TestTotalBytesWithPolicies(t *testing.T) {
 		return all
 	}
 	some := false
-	for _, policy := range []pipeline.ErrorPolicy{pipeline.SkipOnError, pipeline.ZeroOnError, pipeline.ReplaceOnError} {
+	for _, policy := range []faults.Action{faults.Skip, faults.Zero, faults.Replace} {
 		free := run(policy, 0)
 		for total := int64(1 << 19); total > 1<<15; total -= total / 6 {
 			first := run(policy, total)

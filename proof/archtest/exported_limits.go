@@ -59,7 +59,7 @@ func ExportedLimits() map[string]int {
 		"op/random":                       0,
 		"op/reduce":                       0,
 		"order":                           172,
-		"pipeline":                        150,
+		"pipeline":                        141,
 		"pipeline/exec":                   29,
 		"pipeline/fn":                     236,
 		"pipeline/graph":                  31,

@@ -14,6 +14,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 	"github.com/bivouac-ml/bivouac/pipeline"
 	"github.com/bivouac-ml/bivouac/pipeline/fn"
+	"github.com/bivouac-ml/bivouac/stream/faults"
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
@@ -138,7 +139,7 @@ func pipelineSpecimens() []specimen {
 	add("squares.json", own, squares, 3)
 	add("counter.json", pipeline.Options{BatchSize: 2, Seed: 7}, counted, 3)
 	add("noise.json", own, noisy, 3)
-	add("faults.json", pipeline.Options{BatchSize: 4, Seed: 7, OnError: map[string]pipeline.ErrorPolicy{"reader": pipeline.SkipOnError}}, decoding, 0)
+	add("faults.json", pipeline.Options{BatchSize: 4, Seed: 7, OnError: map[string]faults.Action{"reader": faults.Skip}}, decoding, 0)
 
 	mode := pipeline.Options{BatchSize: 4, Seed: 7, Compat: dali.CheckpointMode()}
 	add("dali-start.bin", mode, reading, 0)
