@@ -97,7 +97,7 @@ func (d dealer) deal(r *record) {
 	if len(r.ends) > 0 {
 		n = len(r.ends)
 	}
-	lo, hi := share(n, d.rank, d.world)
+	lo, hi := order.Slice(n, d.rank, d.world)
 	if d.even && n > 0 && n < d.world {
 		r.repeats = d.world - n
 		if lo == hi {

@@ -201,7 +201,7 @@ func (o *Options[S, B]) setup(iterable bool) protocol.Setup {
 	s.Global = s.BatchSize * s.World
 	if o.GlobalBatch > 0 {
 		s.Global = o.GlobalBatch
-		lo, hi := share(s.Global, s.Rank, s.World)
+		lo, hi := order.Slice(s.Global, s.Rank, s.World)
 		s.BatchSize = hi - lo
 	}
 	if s.Workers > 0 {
@@ -218,6 +218,3 @@ func (o *Options[S, B]) setup(iterable bool) protocol.Setup {
 	}
 	return s
 }
-
-// share returns the slice of n samples that a rank gets; the slices of all ranks make them up.
-func share(n, rank, world int) (lo, hi int) { return n * rank / world, n * (rank + 1) / world }

@@ -159,10 +159,16 @@ func NewRank(b *Batches, rank, world int64) (*Rank, error) {
 	return r, nil
 }
 
-// slice returns the part of a batch of n samples that is the rank's.
+// slice returns the part of a batch of n samples that belongs to the rank.
 func (r *Rank) slice(n int64) (first, length int64) {
-	first = r.rank * n / r.world
-	return first, (r.rank+1)*n/r.world - first
+	first, end := Slice(n, r.rank, r.world)
+	return first, end - first
+}
+
+// Slice returns which of n samples, or packs, of a global batch belong to a rank of world:
+// those from lo on, before hi. The slices of all ranks make up the batch, for every world.
+func Slice[T int | int64](n, rank, world T) (lo, hi T) {
+	return rank * n / world, (rank + 1) * n / world
 }
 
 // Batch returns the positions [first, first+n) of the rank that belong to batch t. ok is false

@@ -138,8 +138,9 @@ func NewShard(o Order, batch, rank, world int) (*Shard, error) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "order.NewShard", Want: "0 <= rank < world <= batch",
 			Got: fmt.Sprintf("rank %d, world %d, batch %d", rank, world, batch)}
 	}
-	s := &Shard{order: o, batch: int64(batch), rank: rank, world: world, first: int64(rank * batch / world)}
-	s.share = int64((rank+1)*batch/world) - s.first
+	s := &Shard{order: o, batch: int64(batch), rank: rank, world: world}
+	lo, hi := Slice(batch, rank, world)
+	s.first, s.share = int64(lo), int64(hi-lo)
 	if n, ok := o.Len(); ok {
 		s.finite, s.batches, s.remainder = true, n/s.batch, n%s.batch
 	}

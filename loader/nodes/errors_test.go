@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/loader/nodes"
 	"github.com/bivouac-ml/bivouac/state"
 )
@@ -196,7 +197,7 @@ func TestUnbatchReadsAFailedSliceAgain(t *testing.T) {
 // blocking waits for its context.
 type blocking struct{}
 
-func (blocking) Open(context.Context) (nodes.Iterator[int], error) { return blocking{}, nil }
+func (blocking) Open(context.Context) (loader.Iterator[int], error) { return blocking{}, nil }
 
 func (blocking) Next(ctx context.Context) (int, error) {
 	<-ctx.Done()

@@ -119,7 +119,7 @@ var built = map[string]func() nodes.Node[string]{
 // counter is an iterable with a state of its own.
 type counter struct{ n, i int }
 
-func (c *counter) Open(context.Context) (nodes.Iterator[int], error) { return c, nil }
+func (c *counter) Open(context.Context) (loader.Iterator[int], error) { return c, nil }
 
 func (c *counter) Next(context.Context) (int, error) {
 	if c.i == c.n {

@@ -9,17 +9,11 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// Sampler is opened once an epoch: what it yields are ids, or lists of ids.
+// Sampler is opened once an epoch: what it yields are ids, or lists of ids. If it is an
+// [order.EpochSetter], SetEpoch is called before each Open.
 type Sampler[T any] interface {
-	Open() Cursor[T]
+	Open() order.Cursor[T]
 }
-
-// Cursor yields what a sampler does in an epoch; ok is false at the end.
-type Cursor[T any] = order.Cursor[T]
-
-// EpochSetter is implemented by samplers whose order depends on the epoch. SetEpoch is
-// called before each Open.
-type EpochSetter = order.EpochSetter
 
 // SamplerOptions say how the epochs of a sampler are counted.
 type SamplerOptions struct {
@@ -39,7 +33,7 @@ type sampler[T any] struct {
 }
 
 // FromSampler returns the node that yields what a sampler does. It differs from
-// [FromIterable] in that it tells the sampler the epoch, see [EpochSetter], and
+// [FromIterable] in that it tells the sampler the epoch, see [order.EpochSetter], and
 // keeps it in the state. The state of a sampler that is state.Stateful stands for
 // the epoch, too.
 func FromSampler[T any](from Sampler[T], o SamplerOptions) Node[T] {
@@ -98,7 +92,7 @@ func (n *sampler[T]) open(ctx context.Context, skip int64) error {
 }
 
 func (n *sampler[T]) setEpoch() {
-	if s, ok := n.from.(EpochSetter); ok {
+	if s, ok := n.from.(order.EpochSetter); ok {
 		s.SetEpoch(n.epoch)
 	}
 }
@@ -128,7 +122,7 @@ func (n *sampler[T]) AppendState(dst []byte) ([]byte, error) {
 func (n *sampler[T]) Close() error { return n.close() }
 
 // cursorIterator is a Cursor as an Iterator.
-type cursorIterator[T any] struct{ Cursor[T] }
+type cursorIterator[T any] struct{ order.Cursor[T] }
 
 func (c cursorIterator[T]) Next(context.Context) (T, error) {
 	v, ok, err := c.Cursor.Next()
@@ -158,11 +152,11 @@ type Ordered struct {
 	epoch int64
 }
 
-// SetEpoch implements [EpochSetter].
+// SetEpoch implements [order.EpochSetter].
 func (s *Ordered) SetEpoch(epoch int64) { s.epoch = epoch }
 
 // Open implements [Sampler].
-func (s *Ordered) Open() Cursor[int64] { return &orderCursor{order: s.Of(s.epoch)} }
+func (s *Ordered) Open() order.Cursor[int64] { return &orderCursor{order: s.Of(s.epoch)} }
 
 // orderCursor reads an order in blocks.
 type orderCursor struct {

@@ -10,16 +10,6 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// Iterable is opened once an epoch. One that is also state.Stateful goes on in the
-// next Open from where its SetState put it; its state is JSON. Others are resumed by
-// passing over what was delivered: by [Skipper] where the iterator is one, else one
-// by one.
-type Iterable[T any] = loader.Iterable[T]
-
-// Iterator yields the values of an epoch, and io.EOF behind them. It goes on behind
-// an error. If it is an io.Closer, it is closed.
-type Iterator[T any] = loader.Iterator[T]
-
 // Skipper is implemented by iterators that pass over values without reading them.
 // The error is io.EOF where there are less than n.
 type Skipper interface {
@@ -29,12 +19,12 @@ type Skipper interface {
 // reading is the reading of one epoch after the other.
 type reading[T any] struct {
 	op    string
-	it    Iterator[T] // nil: not opened
+	it    loader.Iterator[T] // nil: not opened
 	count int64       // of values passed in this epoch
 }
 
 // begin reads an iterator from its beginning, or behind its first skip values.
-func (r *reading[T]) begin(ctx context.Context, it Iterator[T], skip int64) (err error) {
+func (r *reading[T]) begin(ctx context.Context, it loader.Iterator[T], skip int64) (err error) {
 	r.it, r.count = it, 0
 	if s, ok := it.(Skipper); ok && skip > 0 {
 		if err = s.Skip(ctx, skip); err == nil {
@@ -75,11 +65,16 @@ func (r *reading[T]) close() (err error) {
 // iterable is the node of an Iterable.
 type iterable[T any] struct {
 	reading[T]
-	from Iterable[T]
+	from loader.Iterable[T]
 }
 
 // FromIterable returns the node that yields the values of an iterable.
-func FromIterable[T any](from Iterable[T]) Node[T] {
+//
+// from is opened once an epoch. If it is also a state.Stateful, the next Open goes on from
+// where SetState put it; its state is JSON. Others are resumed by passing over what was
+// delivered: by [Skipper] if the iterator is one, else one by one. An iterator goes on
+// behind an error, and is closed if it is an io.Closer.
+func FromIterable[T any](from loader.Iterable[T]) Node[T] {
 	return &iterable[T]{reading: reading[T]{op: "FromIterable"}, from: from}
 }
 
@@ -151,7 +146,7 @@ func FromSlice[T any](values []T) Node[T] { return FromIterable[T](slice[T](valu
 
 type slice[T any] []T
 
-func (s slice[T]) Open(context.Context) (Iterator[T], error) { return &sliceIterator[T]{s}, nil }
+func (s slice[T]) Open(context.Context) (loader.Iterator[T], error) { return &sliceIterator[T]{s}, nil }
 
 type sliceIterator[T any] struct{ rest []T }
 

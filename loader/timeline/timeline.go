@@ -394,7 +394,7 @@ func (b Batch) share(rank, world int) (first, last int, ends []int) {
 	if b.Packs != nil {
 		n = len(b.Packs)
 	}
-	lo, hi := n*rank/world, n*(rank+1)/world
+	lo, hi := order.Slice(n, rank, world)
 	if n > 0 {
 		hi = max(hi, lo+1)
 	}

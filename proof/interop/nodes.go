@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/bivouac-ml/bivouac/compat/torchdata"
+	"github.com/bivouac-ml/bivouac/loader"
 	"github.com/bivouac-ml/bivouac/loader/nodes"
 	"github.com/bivouac-ml/bivouac/order"
 	"github.com/bivouac-ml/bivouac/state"
@@ -77,7 +78,7 @@ const (
 // come to its end.
 type nodesCounter struct{ start, n, i int64 }
 
-func (c *nodesCounter) Open(context.Context) (nodes.Iterator[any], error) {
+func (c *nodesCounter) Open(context.Context) (loader.Iterator[any], error) {
 	return &nodesCounting{c: c}, nil
 }
 
