@@ -29,7 +29,9 @@ func NewIterable[S, B any](ds loader.Iterable[S], o Options[S, B]) (*Loader[S, B
 	return build(o, func(o loader.Options[S, B]) (*loader.Loader[S, B], error) { return loader.NewIterable(ds, o) })
 }
 
-func build[S, B any](o Options[S, B], open func(loader.Options[S, B]) (*loader.Loader[S, B], error)) (*Loader[S, B], error) {
+func build[S, B any](
+	o Options[S, B], open func(loader.Options[S, B]) (*loader.Loader[S, B], error),
+) (*Loader[S, B], error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -105,7 +107,8 @@ func inTorchsWords(err error) error {
 		return err
 	}
 	names := map[string]string{
-		"Workers": "NumWorkers", "Prefetch": "PrefetchFactor", "Persistent": "PersistentWorkers", "SnapshotEvery": "SnapshotEveryNSteps",
+		"Workers": "NumWorkers", "Prefetch": "PrefetchFactor", "Persistent": "PersistentWorkers",
+		"SnapshotEvery": "SnapshotEveryNSteps",
 	}
 	own := *e
 	own.Op = "torchdata.New"

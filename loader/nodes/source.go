@@ -20,7 +20,7 @@ type Skipper interface {
 type reading[T any] struct {
 	op    string
 	it    loader.Iterator[T] // nil: not opened
-	count int64       // of values passed in this epoch
+	count int64              // of values passed in this epoch
 }
 
 // begin reads an iterator from its beginning, or behind its first skip values.

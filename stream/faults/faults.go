@@ -55,7 +55,9 @@ func ParseAction(name string) (Action, error) {
 	if i := slices.Index(actionNames[:], name); i >= 0 {
 		return Action(i), nil
 	}
-	return 0, &errs.Error{Kind: errs.Invalid, Op: "faults.ParseAction", Want: "fail, pass on, skip, replace or zero", Got: fmt.Sprintf("%q", name)}
+	return 0, &errs.Error{
+		Kind: errs.Invalid, Op: "faults.ParseAction", Want: "fail, pass on, skip, replace or zero", Got: fmt.Sprintf("%q", name),
+	}
 }
 
 // MarshalText implements encoding.TextMarshaler.

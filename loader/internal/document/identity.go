@@ -23,7 +23,9 @@ type Identity struct {
 
 // NewIdentity returns the identity of a data set and the fields.
 func NewIdentity(fingerprint string, fields map[string]string) Identity {
-	id := Identity{Document: state.Document{Version: state.Version, Kind: Kind, Fingerprint: fingerprint, Fields: fields, Config: state.HashFields(fields)}}
+	id := Identity{Document: state.Document{
+		Version: state.Version, Kind: Kind, Fingerprint: fingerprint, Fields: fields, Config: state.HashFields(fields),
+	}}
 	text := func(name, value string) string {
 		return string(state.AppendString(append(state.AppendString(nil, name), ':'), value))
 	}
