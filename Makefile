@@ -95,7 +95,7 @@ scale: ## seconds and memory of a checkpoint of 10^6 leaves, and of an array of 
 # What has another decoder without cgo: the packages whose tests call codec/jpeg. A test of
 # proof/archtest compares this list with what links codec/jpeg.
 DECODING = ./cmd/bivouac ./codec ./codec/jpeg ./codec/tiff ./dynamic \
-	./examples/digits ./examples/digits/demo ./examples/dynamic \
+	./examples/digits ./examples/digits/demo ./examples/dynamic ./examples/train \
 	./internal/conform ./proof/documents ./pipeline/graph ./op/decoders ./pipeline
 
 # Where the default build has no cgo, the stage before was this one.

@@ -177,3 +177,24 @@ func ExampleOptions_leafStorage() {
 	// embedding [4096,256] read by [256 256]
 	// opt.w [1048576] read by [1048576]
 }
+
+// The options of a call are fields of its last argument.
+func ExampleSaveOptions() {
+	dir, remove := temporary()
+	defer remove()
+	ctx := context.Background()
+	path := filepath.Join(dir, "ckpt")
+
+	o := &checkpoint.SaveOptions{Overwrite: true}
+	o.Layout, o.Compression = options.PlainZarr3, options.Zstd
+	o.Array.Saving.Storage.ShardAxes = []int{0}
+	if err := checkpoint.Save(ctx, path, linear{Weights: make([]float32, 1000)}, o); err != nil {
+		log.Fatal(err)
+	}
+	info, err := checkpoint.Metadata(ctx, path, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(info.Layout, info.Items[0].UseOCDBT)
+	// Output: orbax v1 false
+}

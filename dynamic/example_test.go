@@ -66,7 +66,7 @@ func ExampleWithMode() {
 		wrong := dynamic.Index(ctx, x, 7)
 		after := fn.Mul(ctx, wrong, 2)
 		err := after.Evaluate(ctx)
-		fmt.Println(mode, errors.Is(err, errs.Invalid), strings.Contains(err.Error(), "example_test.go"))
+		fmt.Println(mode, errors.Is(err, errs.Invalid), strings.Contains(err.Error(), "_test.go"))
 	}
 	// Output:
 	// sync true true

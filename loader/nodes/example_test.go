@@ -10,7 +10,7 @@ import (
 )
 
 // A chain: ids in an order of each epoch, read by two goroutines, batched, prefetched.
-func Example() {
+func ExampleParallelMap() {
 	ctx := context.Background()
 	ids := nodes.FromSampler[int64](&nodes.Ordered{Of: func(epoch int64) order.Order {
 		return order.NewPermutation(7, order.Key(3, epoch, "example"))

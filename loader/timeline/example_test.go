@@ -11,7 +11,7 @@ import (
 )
 
 // What a state tells of a run.
-func Example() {
+func ExampleOpen() {
 	ctx := context.Background()
 	ids := loader.Func(1000, func(_ context.Context, id int64, _ loader.Random) (int64, error) { return id, nil })
 	l, err := loader.New(ids, loader.Options[int64, tensor.Tensor]{BatchSize: 8, Shuffle: true, Seed: 7, World: 4})

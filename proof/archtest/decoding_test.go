@@ -15,7 +15,7 @@ import (
 //
 //	go test -coverpkg=./codec/jpeg PACKAGE
 var linksOnly = []string{
-	".", "compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
+	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
 	"proof/growth/gate", "proof/interop", "loader/timeline", "op", "pipeline/fn",
 }
 
