@@ -96,7 +96,7 @@ scale: ## seconds and memory of a checkpoint of 10^6 leaves, and of an array of 
 # proof/archtest compares this list with what links codec/jpeg.
 DECODING = ./cmd/bivouac ./codec ./codec/jpeg ./codec/tiff ./dynamic \
 	./examples/digits ./examples/digits/demo ./examples/dynamic ./examples/train \
-	./internal/conform ./proof/documents ./pipeline/graph ./op/decoders ./pipeline
+	./proof/conform ./proof/conform/dali ./proof/documents ./pipeline/graph ./op/decoders ./pipeline
 
 # Where the default build has no cgo, the stage before was this one.
 nocgo:

@@ -12,7 +12,7 @@ import (
 )
 
 // The numbers of operators that only draw are held against DALI's in
-// internal/conform, suite dali, part rng.
+// proof/conform/dali, part rng.
 func TestVectors(t *testing.T) {
 	dalivec.Run(t, "resize", "random_crop_generator")
 	dalivec.Run(t, "box", "roi_random_crop", "random_bbox_crop")

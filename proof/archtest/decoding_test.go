@@ -16,7 +16,7 @@ import (
 //	go test -coverpkg=./codec/jpeg PACKAGE
 var linksOnly = []string{
 	"compat/dali", "dynamic/checkpoint", "dynamic/fn", "dynamic/random", "dynamic/readers",
-	"proof/growth/gate", "proof/interop", "loader/timeline", "op", "pipeline/fn",
+	"proof/growth/gate", "proof/interop", "proof/pages", "loader/timeline", "op", "pipeline/fn",
 }
 
 // A package whose tests call codec/jpeg is tested without cgo too, and no other is: the

@@ -117,7 +117,9 @@ func Module() Rules {
 				{Packages: "bench/internal/child"},
 				{Packages: "bench/internal/turns", Beside: []string{"bench/internal/child"}},
 				{Packages: "bench/internal/disk", Modules: []string{"golang.org/x/sys"}},
-				{Packages: "internal/conform/...", Beside: []string{"proof/dalivec", "proof/declared"}, Modules: []string{"google.golang.org/protobuf"}},
+				{Packages: "internal/conform", Beside: []string{"proof/conform"}},
+				{Packages: "proof/conform/...", Beside: []string{"proof/conform/...", "proof/dalivec"}, Modules: []string{"google.golang.org/protobuf"}},
+				{Packages: "proof/pages"},
 				{Packages: "proof/crash/..."},
 				{Packages: "proof/crewtest"},
 				{Packages: "proof/declared"},
@@ -142,7 +144,7 @@ func Module() Rules {
 			},
 			{
 				Package: "compat/...",
-				To:      []string{"cmd/...", "serve/...", "examples/...", "internal/conform/...", "proof/interop", "proof/growth/gate", "bench/loader", "bench/order"},
+				To:      []string{"cmd/...", "serve/...", "examples/...", "proof/conform/...", "proof/interop", "proof/growth/gate", "bench/loader", "bench/order"},
 				Reason:  "engines are handed the values of compat, they do not import it",
 			},
 			{

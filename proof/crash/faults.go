@@ -14,7 +14,7 @@ import (
 // Outcome is what is left after a workload met a fault.
 type Outcome struct {
 	Plan  vfstest.Plan
-	Call  vfstest.Call      // the first call that failed; empty for a full disk
+	Call  vfstest.Call  // the first call that failed; empty for a full disk
 	Hits  int           // how many calls failed
 	Acked []string      // events before the end
 	Err   error         // of the workload

@@ -4,7 +4,7 @@
 // reads the cases, makes their inputs and arguments, finds the rule in
 // tolerances.json that says how exactly a value must be met, and compares. It
 // knows operators only through the registry of package op, so that the tests of
-// any of them can use it; internal/conform builds the graphs and programs of the
+// any of them can use it; proof/conform/dali builds the graphs and programs of the
 // other sections on it.
 //
 // A tolerance bounds every element, and all elements together: the share of those that differ

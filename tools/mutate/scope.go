@@ -11,7 +11,7 @@ import (
 // said here that it only reads.
 var (
 	// notSynced holds the packages that pass syncs on or imitate them.
-	notSynced = regexp.MustCompile(`^(proof/crash|internal/conform|bench|examples|tools)(/|$)|^internal/vfs/vfstest/`)
+	notSynced = regexp.MustCompile(`^(proof/crash|proof/conform|internal/conform|bench|examples|tools)(/|$)|^internal/vfs/vfstest/`)
 	// verified holds those whose checksum comparisons are sites.
 	verified = regexp.MustCompile(`^(store|store/local|format/ocdbt|format/zarr|checkpoint|checkpoint/(integrity|partial|training|internal/[a-z]+))$`)
 	// damaging holds those whose checks for damage are.

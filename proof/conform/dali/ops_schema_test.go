@@ -1,0 +1,203 @@
+package dali
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bivouac-ml/bivouac/op"
+	_ "github.com/bivouac-ml/bivouac/pipeline" // its operators
+	"github.com/bivouac-ml/bivouac/tensor"
+)
+
+// daliOp is an operator as OPS.json describes it.
+type daliOp struct {
+	Schema    string    `json:"schema"`
+	Fn        string    `json:"fn"`
+	InputsMin int       `json:"inputs_min"`
+	InputsMax int       `json:"inputs_max"`
+	Args      []daliArg `json:"args"`
+}
+
+type daliArg struct {
+	Name     string `json:"name"`
+	TypeID   string `json:"type_id"`
+	Required bool   `json:"required"`
+	Default  any    `json:"default"`
+	TensorOK bool   `json:"tensor_ok"`
+}
+
+// daliOps reads OPS.json, or skips the test.
+func daliOps(t *testing.T) map[string]daliOp {
+	t.Helper()
+	for _, path := range []string{
+		filepath.Join("..", "..", "..", "shared", "vectors", "dali", "OPS.json"),
+		filepath.Join("..", "..", "testdata", "dali", "OPS.json"),
+	} {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		var file struct{ Ops []daliOp }
+		if err := json.Unmarshal(b, &file); err != nil {
+			t.Fatal(err)
+		}
+		ops := map[string]daliOp{}
+		for _, o := range file.Ops {
+			ops[strings.TrimPrefix(o.Fn, "fn.")] = o
+		}
+		return ops
+	}
+	t.Skip("OPS.json is not here")
+	return nil
+}
+
+// notInDALI are the operators of Bivouac alone, with the reason.
+var notInDALI = map[string]string{}
+
+// schemaDifferences are the arguments that differ from DALI's, with the reason.
+var schemaDifferences = map[string]string{
+	"water.freq_x": "DALI computes with pi/64, of which its documentation prints four digits",
+	"water.freq_y": "DALI computes with pi/64, of which its documentation prints four digits",
+}
+
+// Every operator has DALI's name, inputs and arguments: types, defaults, and what
+// must be given or may differ per sample.
+func TestSchemasAreDALIs(t *testing.T) {
+	dali := daliOps(t)
+	used := map[string]bool{}
+	report := func(key, format string, args ...any) {
+		if schemaDifferences[key] != "" {
+			used[key] = true
+			return
+		}
+		t.Errorf("%s: %s", key, fmt.Sprintf(format, args...))
+	}
+	for _, s := range op.Schemas() {
+		name := s.FullName()
+		want, ok := dali[name]
+		if !ok {
+			if notInDALI[name] == "" {
+				t.Errorf("%s is no operator of DALI", name)
+			}
+			continue
+		}
+		if got := [2]int{s.MinInputs(), s.MaxInputs()}; !s.Reader && got != [2]int{want.InputsMin, want.InputsMax} {
+			report(name, "%d to %d inputs, not %d to %d", got[0], got[1], want.InputsMin, want.InputsMax)
+		}
+		own := map[string]bool{}
+		for i := range s.Params {
+			own[s.Params[i].Name] = true
+		}
+		for _, a := range want.Args {
+			delete(own, a.Name)
+			p, ok := s.Param(a.Name)
+			if !ok {
+				report(name+"."+a.Name, "missing (%s)", a.TypeID)
+				continue
+			}
+			if d := a.differs(p); d != "" {
+				report(name+"."+a.Name, "%s", d)
+			}
+		}
+		for extra := range own {
+			report(name+"."+extra, "DALI has no such argument")
+		}
+	}
+	for key := range schemaDifferences {
+		if !used[key] {
+			t.Errorf("%s does not differ any more", key)
+		}
+	}
+}
+
+var daliTypes = map[string]op.Type{
+	"BOOL": op.Bool, "INT32": op.Int, "INT64": op.Int, "UINT32": op.Int, "FLOAT": op.Float,
+	"STRING": op.String, "TENSOR_LAYOUT": op.String, "_INT32_VEC": op.Ints, "_INT64_VEC": op.Ints, "_FLOAT_VEC": op.Floats,
+	"_STRING_VEC": op.Strings, "DATA_TYPE": op.DType, "_DATA_TYPE_VEC": op.DTypes, "IMAGE_TYPE": op.Image, "INTERP_TYPE": op.Interp,
+}
+
+// differs says how p differs from DALI's argument, or nothing.
+func (a daliArg) differs(p *op.Parameter) string {
+	var list []string
+	if want, ok := daliTypes[a.TypeID]; ok && p.Type != want { // UINT8 stands for what was renamed
+		list = append(list, fmt.Sprintf("a %v, not a %s", p.Type, a.TypeID))
+	}
+	if p.Required != a.Required {
+		list = append(list, fmt.Sprintf("required %v, not %v", p.Required, a.Required))
+	}
+	if p.PerSample != a.TensorOK {
+		list = append(list, fmt.Sprintf("per sample %v, not %v", p.PerSample, a.TensorOK))
+	}
+	if got, want := normalDefault(p, p.Default), normalDefault(p, a.value()); !a.Required && got != want {
+		list = append(list, fmt.Sprintf("default %q, not %q", got, want))
+	}
+	return strings.Join(list, "; ")
+}
+
+// value is the default as a Go value of the kind that schemas have.
+func (a daliArg) value() any {
+	switch v := a.Default.(type) {
+	case float64:
+		switch a.TypeID {
+		case "DATA_TYPE":
+			return dtypeOf(int(v))
+		case "IMAGE_TYPE":
+			return op.ImageType(v)
+		case "INTERP_TYPE":
+			return op.InterpType(v)
+		case "UINT8":
+			return v != 0
+		case "INT32", "INT64", "UINT32":
+			return int(v)
+		}
+		return v
+	case string:
+		if !strings.HasSuffix(a.TypeID, "_VEC") {
+			return v
+		}
+		list := []any{}
+		for _, f := range strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("[], ", r) }) {
+			if x, err := strconv.ParseFloat(f, 64); err == nil {
+				list = append(list, x)
+			} else {
+				list = append(list, strings.Trim(f, "'\""))
+			}
+		}
+		return list
+	}
+	return a.Default
+}
+
+// dtypeOf is the type with DALI's number.
+func dtypeOf(n int) any {
+	all := []tensor.DType{tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32,
+		tensor.Int64, tensor.Float16, tensor.Float32, tensor.Float64, tensor.Bool}
+	if n < 0 || n >= len(all) {
+		return nil
+	}
+	return all[n]
+}
+
+// normalDefault writes a default so that equal ones are equal: a list of one number is
+// that number, an empty list or text nothing.
+func normalDefault(p *op.Parameter, v any) string {
+	if v == nil {
+		return ""
+	}
+	text := strings.Trim(fmt.Sprint(v), "[]")
+	if p.Type == op.Floats || p.Type == op.Float {
+		fields := strings.Fields(text)
+		for i, f := range fields {
+			if x, err := strconv.ParseFloat(f, 64); err == nil {
+				fields[i] = strconv.FormatFloat(x, 'g', 6, 32)
+			}
+		}
+		text = strings.Join(fields, " ")
+	}
+	return text
+}

@@ -1,0 +1,167 @@
+// Package formats is the suite of files that other libraries wrote: npy, npz and safetensors.
+package formats
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"github.com/bivouac-ml/bivouac/proof/conform/suite"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// formatsSuite has one case for each entry of "files" in the expect.json of each
+// folder. A folder is a family; one of a format that Bivouac does not have yet is skipped
+// by its name, any other that formatFamilies lacks fails as a whole.
+var Suite = suite.Suite{Cases: formatCases, Ignored: formatsIgnored}
+
+var formatsIgnored = map[string]string{
+	"safetensors":     "the version that made the cases",
+	"numpy":           "the version that made the cases",
+	"safe_open_error": "texts are never compared; the verdict is accepted",
+}
+
+// formatFamilies compare the content of a file with its entry.
+var formatFamilies = map[string]func(ctx context.Context, r *suite.Report, o *suite.Object, content []byte){
+	"npy":         compareNpy,
+	"safetensors": compareSafetensors,
+}
+
+// absentFormats are families of formats that are not there yet.
+var absentFormats = []string{"arrayrecord", "audio", "columnar", "kv", "recordio", "tar", "tfrecord"}
+
+func formatCases(dir string) ([]suite.Case, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var cases []suite.Case
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		folder := filepath.Join(dir, e.Name())
+		b, err := os.ReadFile(filepath.Join(folder, "expect.json"))
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(absentFormats, e.Name()) {
+			cases = append(cases, absentFormat(e.Name()))
+			continue
+		}
+		compare, ok := formatFamilies[e.Name()]
+		if !ok {
+			cases = append(cases, suite.Failing(e.Name(), fmt.Sprintf("unknown layout %q", e.Name())))
+			continue
+		}
+		document, err := suite.Decode(b)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", folder, err)
+		}
+		own, err := familyCases(e.Name(), folder, document, compare)
+		if err != nil {
+			return nil, err
+		}
+		cases = append(cases, own...)
+	}
+	return cases, nil
+}
+
+// absentFormat is the case that the family of such a format becomes.
+func absentFormat(family string) suite.Case {
+	return suite.Case{Name: family, Family: family, Path: family, Run: func(_ context.Context, r *suite.Report) { r.Skip = "format:" + family + ": is not there" }}
+}
+
+func familyCases(family, folder string, document map[string]any, compare func(context.Context, *suite.Report, *suite.Object, []byte)) ([]suite.Case, error) {
+	r := &suite.Report{Ignored: formatsIgnored}
+	top := suite.NewObject(r, "", document)
+	files := top.List("files")
+	if len(files) == 0 {
+		r.Fail("no files")
+	}
+	top.Done()
+	var cases []suite.Case
+	for _, f := range r.Failures {
+		cases = append(cases, suite.Failing(family, f))
+	}
+	listed := map[string]bool{}
+	for _, f := range files {
+		entry, _ := f.(map[string]any)
+		file, ok := entry["file"].(string)
+		if !ok {
+			cases = append(cases, suite.Failing(family, "an entry without file"))
+			continue
+		}
+		listed[filepath.FromSlash(file)] = true
+		name := family + "/" + file
+		cases = append(cases, suite.Case{
+			Name: name, Family: family, Path: name, Core: true,
+			Run: func(ctx context.Context, r *suite.Report) { runFile(ctx, r, folder, entry, compare) },
+		})
+	}
+	unlisted, err := filesNotIn(folder, listed)
+	for _, f := range unlisted {
+		cases = append(cases, suite.Failing(family, "no entry for "+f))
+	}
+	return cases, err
+}
+
+// filesNotIn returns the files of a folder that have no entry.
+func filesNotIn(folder string, listed map[string]bool) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(folder, path)
+		if err == nil && rel != "expect.json" && !listed[rel] {
+			out = append(out, rel)
+		}
+		return err
+	})
+	return out, err
+}
+
+// runFile checks that the file is the one that was judged, and compares it.
+func runFile(ctx context.Context, r *suite.Report, folder string, entry map[string]any, compare func(context.Context, *suite.Report, *suite.Object, []byte)) {
+	o := suite.NewObject(r, "", entry)
+	b, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(o.Str("file"))))
+	if err != nil {
+		r.Fail("%v", err)
+		return
+	}
+	if n := o.Integer("size"); n != int64(len(b)) {
+		r.Fail("size: got %d, want %d", len(b), n)
+	}
+	compareHash(r, o, "sha256", b)
+	compare(ctx, r, o, b)
+	o.Done()
+}
+
+func compareHash(r *suite.Report, o *suite.Object, key string, b []byte) {
+	sum := sha256.Sum256(b)
+	if got, want := hex.EncodeToString(sum[:]), o.Str(key); got != want {
+		r.Fail("%s%s: got %s, want %s", o.Where, key, got, want)
+	}
+}
+
+// compareNumbers compares extents as they are spelled: some are beyond int64.
+func compareNumbers[T any](r *suite.Report, o *suite.Object, key string, got []T) {
+	var want, have []string
+	for _, v := range o.List(key) {
+		n, _ := v.(json.Number)
+		want = append(want, n.String())
+	}
+	for _, v := range got {
+		have = append(have, fmt.Sprint(v))
+	}
+	if !slices.Equal(want, have) {
+		r.Fail("%s%s: got %v, want %v", o.Where, key, have, want)
+	}
+}
