@@ -44,7 +44,7 @@ func (p *Pipeline) Begin(ctx context.Context, wait bool) (bool, error) {
 
 // Take returns the oldest batch that was begun, when it is made. It is the caller's until Release,
 // Next, Reset, SetState, Skip or Close. If no batch was begun it returns io.EOF. An error keeps the
-// position, as that of Next does.
+// position, as an error of Next does.
 func (p *Pipeline) Take(ctx context.Context) (*Batch, error) {
 	const what = "pipeline.Take"
 	if err := p.turn.Take(what); err != nil {

@@ -33,7 +33,8 @@ func once(t testing.TB, define func(p *pipeline.Builder) []pipeline.Node) []tens
 	var out []tensor.Tensor
 	for _, o := range next(t, p).Outputs {
 		s := o.Sample(0)
-		out = append(out, tensor.Tensor{DType: s.DType, Shape: append(tensor.Shape{}, s.Shape...), Layout: s.Layout, Data: append([]byte(nil), s.Data...)})
+		out = append(out, tensor.Tensor{DType: s.DType, Shape: append(tensor.Shape{}, s.Shape...), Layout: s.Layout,
+			Data: append([]byte(nil), s.Data...)})
 	}
 	return out
 }
@@ -167,7 +168,8 @@ func TestArithmeticMistakes(t *testing.T) {
 			return uniform(p, "").Add(pipeline.Constant{Value: []string{"1"}})
 		}, "constant"},
 	} {
-		_, err := pipeline.Define(pipeline.Options{}, func(p *pipeline.Builder) []pipeline.Node { return []pipeline.Node{c.of(p)} })
+		_, err := pipeline.Define(pipeline.Options{},
+			func(p *pipeline.Builder) []pipeline.Node { return []pipeline.Node{c.of(p)} })
 		if !errors.Is(err, errs.Invalid) && !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want one that says %q", name, err, c.says)
 		}

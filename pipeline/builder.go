@@ -71,8 +71,8 @@ func (b *Builder) Definition() (*Definition, error) {
 	return d, nil
 }
 
-// Op appends an operator by its full name, such as "decoders.image", and returns its outputs. args are a
-// struct of op/opargs or op.Args; nil are the defaults.
+// Op appends an operator by its full name, such as "decoders.image", and returns its outputs. args
+// are a struct of op/opargs or op.Args; nil are the defaults.
 func (b *Builder) Op(operator string, args any, inputs ...Node) []Node {
 	s, err := op.Lookup(operator)
 	if err != nil {
@@ -132,8 +132,8 @@ func (b *Builder) fail(err error) {
 // Err returns the first mistake so far.
 func (b *Builder) Err() error { return b.err }
 
-// DrawAlike makes operators draw the same random numbers as first, which draws
-// some as well: one window of an image and of its mask, say. The operators have no seed of their own.
+// DrawAlike makes operators draw the same random numbers as first, which draws some as well: one
+// window of an image and of its mask, say. The operators have no seed of their own.
 func (b *Builder) DrawAlike(first Node, others ...Node) {
 	for _, n := range append([]Node{first}, others...) {
 		x := n.edge.Node
@@ -141,8 +141,9 @@ func (b *Builder) DrawAlike(first Node, others ...Node) {
 			return
 		}
 		if err := b.graph.Check(n.edge); err != nil || !x.Schema.Random || n.edge != first.edge && x.Seeded {
-			b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.DrawAlike", Subject: n.edge.String(), Want: "an operator that draws random numbers, without a seed of its own",
-				Got: "another", Err: err})
+			b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline.DrawAlike", Subject: n.edge.String(),
+				Want: "an operator that draws random numbers, without a seed of its own",
+				Got:  "another", Err: err})
 			return
 		}
 	}

@@ -51,16 +51,18 @@ func TestWhatRuns(t *testing.T) {
 		}
 		return p.Op("pipelinetest.counted", all, x)[0]
 	}
-	p := start(t, pipeline.Options{BatchSize: 3, PrefetchDepth: pipeline.NoPrefetch}, func(p *pipeline.Builder) []pipeline.Node {
-		x := uniform(p, "x")
-		count(p, 0, x, nil)
-		count(p, 1, x, op.Args{"preserve": true})
-		p.AddSink(count(p, 2, x, nil))
-		fn.Func(p, fn.FuncArgs{Deterministic: true, Sample: func([]tensor.Tensor) ([]tensor.Tensor, error) { return nil, nil }}, count(p, 3, x, nil))
-		a, b := count(p, 4, x, nil), count(p, 4, x, nil)
-		c := count(p, 5, x, op.Args{"name": "of its own"})
-		return []pipeline.Node{a.Add(1), b.Add(1), c, count(p, 5, x, nil), x}
-	})
+	p := start(t, pipeline.Options{BatchSize: 3, PrefetchDepth: pipeline.NoPrefetch},
+		func(p *pipeline.Builder) []pipeline.Node {
+			x := uniform(p, "x")
+			count(p, 0, x, nil)
+			count(p, 1, x, op.Args{"preserve": true})
+			p.AddSink(count(p, 2, x, nil))
+			fn.Func(p, fn.FuncArgs{Deterministic: true,
+				Sample: func([]tensor.Tensor) ([]tensor.Tensor, error) { return nil, nil }}, count(p, 3, x, nil))
+			a, b := count(p, 4, x, nil), count(p, 4, x, nil)
+			c := count(p, 5, x, op.Args{"name": "of its own"})
+			return []pipeline.Node{a.Add(1), b.Add(1), c, count(p, 5, x, nil), x}
+		})
 	b := next(t, p)
 	var got []int
 	for i := range runs {
@@ -70,7 +72,8 @@ func TestWhatRuns(t *testing.T) {
 		t.Errorf("runs (-want +got):\n%s", d)
 	}
 	for s := range 3 {
-		if float(b.Outputs[0].Sample(s)) != float(b.Outputs[1].Sample(s)) || float(b.Outputs[4].Sample(s))+1 != float(b.Outputs[0].Sample(s)) {
+		if float(b.Outputs[0].Sample(s)) != float(b.Outputs[1].Sample(s)) ||
+			float(b.Outputs[4].Sample(s))+1 != float(b.Outputs[0].Sample(s)) {
 			t.Errorf("sample %d: outputs that are one node are not", s)
 		}
 	}
@@ -79,14 +82,15 @@ func TestWhatRuns(t *testing.T) {
 // A sink and an effect in a branch are for the samples that take it.
 func TestSinkInABranch(t *testing.T) {
 	runs[6].Store(0)
-	p := start(t, pipeline.Options{BatchSize: 50, PrefetchDepth: pipeline.NoPrefetch}, func(p *pipeline.Builder) []pipeline.Node {
-		c, x := coin(p, ""), uniform(p, "x")
-		out := p.If(c, func() []pipeline.Node {
-			p.AddSink(p.Op("pipelinetest.counted", op.Args{"which": 6}, x)[0])
-			return []pipeline.Node{x}
-		}, func() []pipeline.Node { return []pipeline.Node{x} })
-		return append(out, c)
-	})
+	p := start(t, pipeline.Options{BatchSize: 50, PrefetchDepth: pipeline.NoPrefetch},
+		func(p *pipeline.Builder) []pipeline.Node {
+			c, x := coin(p, ""), uniform(p, "x")
+			out := p.If(c, func() []pipeline.Node {
+				p.AddSink(p.Op("pipelinetest.counted", op.Args{"which": 6}, x)[0])
+				return []pipeline.Node{x}
+			}, func() []pipeline.Node { return []pipeline.Node{x} })
+			return append(out, c)
+		})
 	b, taken := next(t, p), int32(0)
 	for s := range 50 {
 		taken += int32(b.Outputs[1].Sample(s).Data[0])
@@ -103,7 +107,8 @@ func TestConditionsAreWhatGoDecides(t *testing.T) {
 		limits := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 4).Draw(r, "limits")
 		o := pipeline.Options{
 			BatchSize: rapid.IntRange(1, 9).Draw(r, "batch"), NumThreads: rapid.IntRange(1, 4).Draw(r, "threads"),
-			PrefetchDepth: rapid.SampledFrom([]int{pipeline.NoPrefetch, 1, 3}).Draw(r, "prefetch"), Seed: rapid.Uint64().Draw(r, "seed"),
+			PrefetchDepth: rapid.SampledFrom([]int{pipeline.NoPrefetch, 1, 3}).Draw(r, "prefetch"),
+			Seed:          rapid.Uint64().Draw(r, "seed"),
 		}
 		d, err := pipeline.Define(o, func(p *pipeline.Builder) []pipeline.Node {
 			x := uniform(p, "x")
@@ -141,7 +146,8 @@ func TestConditionsAreWhatGoDecides(t *testing.T) {
 					}
 				}
 				if got := float(b.Outputs[0].Sample(s)); got != want || int(b.Outputs[1].Sample(s).Data[0]) != branch {
-					r.Fatalf("%v with %v: %v from branch %d, want %v from %d", x, limits, got, b.Outputs[1].Sample(s).Data[0], want, branch)
+					r.Fatalf("%v with %v: %v from branch %d, want %v from %d", x, limits, got, b.Outputs[1].Sample(s).Data[0], want,
+						branch)
 				}
 			}
 		}

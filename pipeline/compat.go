@@ -13,10 +13,10 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// Compat is what a pipeline does as another system does it, or as Bivouac itself: the engine asks it
-// for names, orders, random streams and states, and knows no other way to any of them. Packages in
-// compat/ have those of other systems. Implementations are immutable and comparable, and part of this
-// module, because graphs are.
+// Compat is a mode of a pipeline: it imitates another system, or works in Bivouac's own way. The
+// engine takes names, orders, random streams and states from its Compat alone. The packages in
+// compat/ implement the modes that imitate other systems. Implementations are immutable and
+// comparable, and part of this module, because graphs are.
 type Compat interface {
 	// String names the mode; it enters the identity of pipelines, unless empty.
 	fmt.Stringer
@@ -34,14 +34,15 @@ type Compat interface {
 type Arrangement struct {
 	Keyers []rng.Keyer   // of the graph's nodes
 	Orders []order.Order // of its readers
-	// Epochs are those of the first reader; nil without readers.
+	// Epochs are the epochs of the first reader; nil without readers.
 	Epochs Epochs
 	// LastBatch is the policy that cuts the stream into batches.
 	LastBatch LastBatch
-	// Counted are the nodes of a branch whose Keyer is given, as position and slot, the number of
-	// a sample among all that came to the node, and among those of its batch. nil: none.
+	// Counted marks the nodes of a branch whose Keyer gets numbers counted at the node: as the
+	// position, the number of a sample among all samples that came to the node; as the slot, its
+	// number among the samples of the batch that came there. nil marks no node.
 	Counted []bool
-	// Codec of states; nil is that of Bivouac's documents.
+	// Codec writes and reads states; nil writes and reads Bivouac's documents.
 	Codec Codec
 	// NoStates is why the pipeline gives and takes no states, nil when it does.
 	NoStates error
@@ -77,10 +78,10 @@ type Progress struct {
 
 // Codec writes and reads the states of one pipeline.
 type Codec interface {
-	// AppendState appends the state of a stream that has come so far.
+	// AppendState appends the state of a stream that stands at the given Progress.
 	AppendState(dst []byte, at Progress) ([]byte, error)
-	// ParseState reads a state. Kinds of errors are errs.Corrupt for bytes that are
-	// none and errs.Mismatch, naming what differs, for that of another pipeline.
+	// ParseState reads a state. It fails with errs.Corrupt for bytes that are no state, and with
+	// errs.Mismatch, which names the difference, for the state of another pipeline.
 	ParseState(b []byte) (Progress, error)
 }
 

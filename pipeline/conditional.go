@@ -179,7 +179,8 @@ func (b *Builder) OrElse(left Node, right func() Node) Node {
 func (b *Builder) Not(n Node) Node { return b.Op(notOp, nil, n)[0] }
 
 func (b *Builder) noOperand(expression string) Node {
-	b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline", Subject: "right operand of " + expression, Want: "a function", Got: "nil"})
+	b.fail(&errs.Error{Kind: errs.Invalid, Op: "pipeline", Subject: "right operand of " + expression, Want: "a function",
+		Got: "nil"})
 	return Node{}
 }
 
@@ -187,8 +188,8 @@ func (b *Builder) validate(expression, side string, n Node) Node {
 	return b.Op(validateOp, op.Args{"expression_name": expression, "expression_side": side}, n)[0]
 }
 
-// Split divides the samples of a node by a scalar condition: those of the first
-// output are the ones where it is not zero. [Builder.If] is the usual way to it.
+// Split divides the samples of a node by a scalar condition. The first output has the samples
+// whose condition is not zero, the second the others. [Builder.If] is the usual way to do so.
 func (b *Builder) Split(condition, n Node) (where, others Node) {
 	parts := b.Op(splitOp, op.Args{"predicate": condition}, n)
 	return parts[0], parts[1]

@@ -14,13 +14,16 @@ import (
 )
 
 func init() {
-	op.Register(op.Schema{Name: "count", Module: []string{"pipelinetest"}, Doc: "Gives the number of samples of its block.",
+	op.Register(op.Schema{Name: "count", Module: []string{"pipelinetest"},
+		Doc:    "Gives the number of samples of its block.",
 		Inputs: []op.Port{{Name: "in"}}, Outputs: []op.Port{{Name: "out"}},
 		New: func(*op.Config) (op.Kernel, error) { return count{}, nil }})
-	op.Register(op.Schema{Name: "rankless", Module: []string{"pipelinetest"}, Doc: "Gives what it is given, of a rank that it does not tell.",
+	op.Register(op.Schema{Name: "rankless", Module: []string{"pipelinetest"},
+		Doc:    "Gives what it is given, of a rank that it does not tell.",
 		Inputs: []op.Port{{Name: "in"}}, Outputs: []op.Port{{Name: "out"}},
 		New: func(*op.Config) (op.Kernel, error) { return rankless{}, nil }})
-	op.Register(op.Schema{Name: "negate", Module: []string{"pipelinetest"}, Doc: "Negates a float32, and refuses what is below 0.5.",
+	op.Register(op.Schema{Name: "negate", Module: []string{"pipelinetest"},
+		Doc:    "Negates a float32, and refuses what is below 0.5.",
 		Inputs: []op.Port{{Name: "in", DTypes: []tensor.DType{tensor.Float32}}}, Outputs: []op.Port{{Name: "out"}},
 		New: func(*op.Config) (op.Kernel, error) { return negate{}, nil }})
 }
@@ -89,7 +92,8 @@ func TestIf(t *testing.T) {
 			c, d, x, y := coin(p, "c"), coin(p, "d"), uniform(p, "x"), uniform(p, "y")
 			out := p.If(c,
 				func() []pipeline.Node {
-					inner := p.If(d, func() []pipeline.Node { return []pipeline.Node{y} }, func() []pipeline.Node { return []pipeline.Node{x} })
+					inner := p.If(d, func() []pipeline.Node { return []pipeline.Node{y} },
+						func() []pipeline.Node { return []pipeline.Node{x} })
 					return []pipeline.Node{inner[0], p.Op("pipelinetest.count", nil, x)[0]}
 				},
 				func() []pipeline.Node {
@@ -156,7 +160,8 @@ func TestLogic(t *testing.T) {
 		a, b := coin(p, "a"), coin(p, "b")
 		right := func() pipeline.Node { return b }
 		return []pipeline.Node{a, b, p.AndThen(a, right), p.OrElse(a, right), p.Not(a),
-			p.OrElse(p.AndThen(a, func() pipeline.Node { return p.Not(b) }), func() pipeline.Node { return p.AndThen(p.Not(a), right) })}
+			p.OrElse(p.AndThen(a, func() pipeline.Node { return p.Not(b) }),
+				func() pipeline.Node { return p.AndThen(p.Not(a), right) })}
 	})
 	batch := next(t, p)
 	for s := range 16 {
@@ -288,7 +293,8 @@ func TestMergeOfOthers(t *testing.T) {
 		_, others := p.Split(coin(p, "b"), x)
 		return []pipeline.Node{p.Merge(coin(p, "c"), where, others)}
 	})
-	if _, err := p.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "same predicate") || !strings.Contains(err.Error(), "_conditional.merge") {
+	if _, err := p.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "same predicate") ||
+		!strings.Contains(err.Error(), "_conditional.merge") {
 		t.Error(err)
 	}
 }
@@ -307,7 +313,8 @@ func TestIfOfFedData(t *testing.T) {
 	scalars := func(values ...int32) []tensor.Tensor {
 		var list []tensor.Tensor
 		for _, v := range values {
-			list = append(list, tensor.Tensor{DType: tensor.Int32, Shape: tensor.Shape{}, Data: []byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24)}})
+			list = append(list, tensor.Tensor{DType: tensor.Int32, Shape: tensor.Shape{},
+				Data: []byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24)}})
 		}
 		return list
 	}
@@ -327,7 +334,8 @@ func TestIfOfFedData(t *testing.T) {
 	if err := p.Feed("in", []pipeline.Data{[]tensor.Tensor{tensor.FromSlice([]int32{1})}, scalars(5)}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "scalar") || !strings.Contains(err.Error(), "_conditional.split") {
+	if _, err := p.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "scalar") ||
+		!strings.Contains(err.Error(), "_conditional.split") {
 		t.Errorf("a condition that is a list: %v", err)
 	}
 }

@@ -17,8 +17,8 @@ type Constant struct {
 	Value any
 	// DType is the type of the elements; by default int32, float32 or bool, whichever Value is.
 	DType tensor.DType
-	// Shape is that of a sample; by default a scalar or, of a slice, its length. A
-	// single value fills it.
+	// Shape is the shape of a sample. By default a number is a scalar, and a slice has one axis of
+	// its length. A single value fills the whole shape.
 	Shape  []int
 	Layout string
 }
@@ -92,7 +92,8 @@ func isList(v any) bool {
 	return false
 }
 
-// elements returns the numbers of a constant, one kind of them, and the type that they have by default.
+// elements returns the numbers of a constant, one kind of them, and the type that they have by
+// default.
 func elements(v any) (ints []int, floats []float64, d tensor.DType, err error) {
 	if i, own, ok := arith.Integer(v); ok {
 		return []int{i}, nil, own, nil

@@ -80,7 +80,8 @@ func training(dir string) func(p *pipeline.Builder) []pipeline.Node {
 				return []pipeline.Node{images.Add(fn.RandomUniform(p, fn.RandomUniformArgs{}).Mul(images.Index(0, 0, 0)))}
 			},
 			func() []pipeline.Node { return []pipeline.Node{images} })[0]
-		return []pipeline.Node{images, labels, decoded, jpegs, fn.RandomUniform(p, fn.RandomUniformArgs{Name: "noise", Shape: op.Const([]int{3})})}
+		return []pipeline.Node{images, labels, decoded, jpegs,
+			fn.RandomUniform(p, fn.RandomUniformArgs{Name: "noise", Shape: op.Const([]int{3})})}
 	}
 }
 

@@ -51,7 +51,7 @@ func (b *Builder) defined(nodes []Node) {
 	}
 }
 
-// specs describes the outputs, as far as they are known.
+// specs describes the outputs by what is known of them.
 func (d *Definition) specs() []tensor.Spec {
 	specs := make([]tensor.Spec, len(d.graph.Outputs))
 	for i, e := range d.graph.Outputs {
@@ -93,8 +93,8 @@ func (d *Definition) With(change func(o *Options)) (*Definition, error) {
 	return &with, nil
 }
 
-// New opens the data sets and returns a pipeline at its beginning. Options that
-// are set in o replace those of the definition; nil changes none. Close must be called.
+// New opens the data sets and returns a pipeline at its beginning. An option that is set in o
+// replaces the option of the definition; a nil o replaces nothing. Close must be called.
 func (d *Definition) New(ctx context.Context, o *Options) (*Pipeline, error) {
 	options := d.options.Override(o)
 	if err := options.Validate(); err != nil {

@@ -51,7 +51,8 @@ func (n Node) On(device string) Node {
 		return n
 	}
 	mistake := &errs.Error{Kind: errs.Unsupported, Op: n.edge.Node.Schema.FullName(), Subject: "node " + n.Name(),
-		Want: "the CPU, as there is no GPU here", Got: "a copy to the GPU", Remedy: "leave it out, or set Options.Device to RunOnCPU"}
+		Want: "the CPU, as there is no GPU here", Got: "a copy to the GPU",
+		Remedy: "leave it out, or set Options.Device to RunOnCPU"}
 	switch {
 	case device != "gpu":
 		mistake.Kind, mistake.Want, mistake.Got, mistake.Remedy = errs.Invalid, "cpu or gpu", device, ""

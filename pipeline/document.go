@@ -14,8 +14,8 @@ import (
 type documents struct {
 	identity identity
 	schedule schedule
-	external bool // the epochs are those of external sources
-	extended bool // there is more to say than fields of a document
+	external bool // external sources decide where epochs end
+	extended bool // the state has more than the fields of a document
 }
 
 // extension is what a document says besides its own fields.
@@ -69,8 +69,9 @@ func (c documents) ParseState(b []byte) (Progress, error) {
 		return Progress{}, errs.Wrap("", "digest", err)
 	}
 	if epoch, batch := c.schedule.epoch(d.Position); !c.external && (epoch != d.Epoch || batch != d.Batch) {
-		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "position", Want: fmt.Sprintf("one in epoch %d, batch %d, as the state says", d.Epoch, d.Batch),
-			Got: fmt.Sprintf("%d, in epoch %d, batch %d", d.Position, epoch, batch)}
+		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "position",
+			Want: fmt.Sprintf("one in epoch %d, batch %d, as the state says", d.Epoch, d.Batch),
+			Got:  fmt.Sprintf("%d, in epoch %d, batch %d", d.Position, epoch, batch)}
 	}
 	at := Progress{Position: d.Position, Digest: digest}
 	if !c.extended && d.Extra[extensionKey] == nil {
@@ -78,14 +79,16 @@ func (c documents) ParseState(b []byte) (Progress, error) {
 	}
 	var x extension
 	if err := json.Unmarshal(d.Extra[extensionKey], &x); err != nil || x.First < 0 || x.First > d.Position {
-		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey, Want: "where the epoch began and states of sources", Err: err}
+		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey,
+			Want: "where the epoch began and states of sources", Err: err}
 	}
 	at.First, at.Sources = x.First, x.Sources
 	if x.Faults != nil {
 		at.Faults = *x.Faults
 	}
 	if n := int64(len(at.Faults.Last)); n > mostFaults || n > at.Faults.Count {
-		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey + ".faults", Want: fmt.Sprintf("at most %d of them", mostFaults), Got: fmt.Sprint(n)}
+		return Progress{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey + ".faults",
+			Want: fmt.Sprintf("at most %d of them", mostFaults), Got: fmt.Sprint(n)}
 	}
 	if x.Consumer != "" {
 		at.Consumer = []byte(x.Consumer)

@@ -23,10 +23,13 @@ const (
 	EpochEnded                          // an external source has no more, and Reset begins it again
 	BatchFailed                         // a batch could not be made: Err
 	Moved                               // SetState or Skip moved the stream to Position
-	SampleOverdue                       // an operator works longer on a sample than Options.Limits.MaxTime allows, and is waited for: Err
+	// SampleOverdue: an operator works longer on a sample than Options.Limits.MaxTime allows (Err).
+	// The pipeline waits for it.
+	SampleOverdue
 )
 
-var eventNames = [...]string{"", "batch delivered", "sample excused", "epoch ended", "batch failed", "moved", "sample overdue"}
+var eventNames = [...]string{"", "batch delivered", "sample excused", "epoch ended", "batch failed", "moved",
+	"sample overdue"}
 
 // String returns the kind in words.
 func (k EventKind) String() string {
@@ -56,8 +59,8 @@ func (p *Pipeline) tell(e Event) {
 	}
 }
 
-// LogEvents returns a function for Options.OnEvent that writes what is not usual to a log, and every so many batches how
-// fast they come; every of 0 is never.
+// LogEvents returns a function for Options.OnEvent. The function logs unusual events, and how fast
+// batches come: once per `every` batches, or never if every <= 0.
 func LogEvents(log *slog.Logger, every int) func(Event) {
 	batches, samples, since := 0, 0, time.Now()
 	return func(e Event) {
@@ -71,7 +74,8 @@ func LogEvents(log *slog.Logger, every int) func(Event) {
 				samples, since = 0, time.Now()
 			}
 		case SampleExcused:
-			log.Warn("pipeline: a sample failed", "position", e.Fault.Position, "reader", e.Fault.Reader, "id", e.Fault.ID, "action", e.Fault.Action, "reason", e.Fault.Reason)
+			log.Warn("pipeline: a sample failed", "position", e.Fault.Position, "reader", e.Fault.Reader, "id", e.Fault.ID,
+				"action", e.Fault.Action, "reason", e.Fault.Reason)
 		case BatchFailed:
 			log.Error("pipeline: a batch failed", "error", e.Err)
 		case SampleOverdue:

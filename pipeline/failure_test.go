@@ -73,7 +73,8 @@ func TestVanishedFile(t *testing.T) {
 	if err := os.Remove(gone); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Next(context.Background()); !errors.Is(err, errs.NotFound) || !strings.Contains(err.Error(), gone) || !strings.Contains(err.Error(), "readers.file") {
+	if _, err := p.Next(context.Background()); !errors.Is(err, errs.NotFound) || !strings.Contains(err.Error(), gone) ||
+		!strings.Contains(err.Error(), "readers.file") {
 		t.Errorf("got %v", err)
 	}
 	if err := os.WriteFile(gone, whole, 0o666); err != nil {

@@ -17,8 +17,8 @@ type feeding struct {
 
 // FeedOptions say how data is fed.
 type FeedOptions struct {
-	Layout string // of the samples; by default that of the data, or the one that was declared
-	NoCopy bool   // the data is used where it lies, and stays as it is until its batch is released
+	Layout string // of the samples; by default the layout of the data, or the declared one
+	NoCopy bool   // uses the data in place; it must not change until its batch is released
 }
 
 // Feed queues a batch for the external source called name, which must have no function or sequence

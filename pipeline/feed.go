@@ -33,7 +33,7 @@ type fedOutput struct {
 	memory  []byte // what the samples lie in, when they were copied
 }
 
-// take makes data the batch. layout, when it is not empty, is that of the samples.
+// take makes data the batch. A layout that is not empty becomes the layout of the samples.
 // Unless keep is set the memory is copied.
 func (o *fedOutput) take(data Data, layout string, keep bool) error {
 	o.begin()
@@ -48,8 +48,9 @@ func (o *fedOutput) take(data Data, layout string, keep bool) error {
 	case tensor.Tensor:
 		err = o.takeRows(d, keep)
 	default:
-		err = &errs.Error{Kind: errs.Invalid, Want: "a tensor.Tensor with the samples along its first axis, a []tensor.Tensor or a *tensor.Batch",
-			Got: fmt.Sprintf("%T", data)}
+		err = &errs.Error{Kind: errs.Invalid,
+			Want: "a tensor.Tensor with the samples along its first axis, a []tensor.Tensor or a *tensor.Batch",
+			Got:  fmt.Sprintf("%T", data)}
 	}
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (o *fedOutput) takeRows(t tensor.Tensor, keep bool) error {
 		return &errs.Error{Kind: errs.Invalid, Want: "an array with the samples along its first axis", Got: t.String()}
 	}
 	layout := t.Layout
-	if len(layout) == len(t.Shape) { // that of the batch
+	if len(layout) == len(t.Shape) { // it names the axis of the batch too
 		layout = layout[1:]
 	}
 	t.Layout = ""
@@ -111,7 +112,8 @@ func (o *fedOutput) append(t tensor.Tensor, keep bool) error {
 		o.dtype, o.ndim, o.layout = t.DType, len(t.Shape), t.Layout
 	}
 	differs := func(what, want, got string) error {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "sample " + strconv.Itoa(s), Want: what + " as of the first, " + want, Got: got}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "sample " + strconv.Itoa(s),
+			Want: what + " as of the first, " + want, Got: got}
 	}
 	switch {
 	case t.DType != o.dtype:
@@ -142,7 +144,8 @@ func (o *fedOutput) finish(layout string, keep bool) error {
 		o.layout = layout
 	}
 	if o.layout != "" && len(o.layout) != o.ndim {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "layout", Want: fmt.Sprintf("%d axes", o.ndim), Got: strconv.Quote(o.layout)}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "layout", Want: fmt.Sprintf("%d axes", o.ndim),
+			Got: strconv.Quote(o.layout)}
 	}
 	at := 0
 	for s := range o.samples {
@@ -187,7 +190,8 @@ func (o *fedOutput) describe(layout string) {
 // fits returns an error unless the batch is what spec says.
 func (o *fedOutput) fits(spec tensor.Spec) error {
 	differs := func(what string, want, got any) error {
-		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: fmt.Sprintf("%v, as declared or before", want), Got: fmt.Sprint(got)}
+		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: fmt.Sprintf("%v, as declared or before", want),
+			Got: fmt.Sprint(got)}
 	}
 	switch {
 	case o.dtype != spec.DType:

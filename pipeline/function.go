@@ -19,7 +19,7 @@ type Function struct {
 	// Sample makes the outputs of one sample from its inputs. What it is given is
 	// valid during the call and must not be written to; what it returns is copied.
 	Sample func(in []tensor.Tensor) ([]tensor.Tensor, error)
-	// Batch makes those of all samples of a batch: [input][sample] to [output][sample].
+	// Batch makes the outputs of all samples of a batch: [input][sample] to [output][sample].
 	Batch func(in [][]tensor.Tensor) ([][]tensor.Tensor, error)
 	// Outputs describes what the function returns: a dtype each, and shape and layout
 	// where they are known. A function for its effects has none.
@@ -160,7 +160,8 @@ func count(got, want int, what string) error {
 	if got == want {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Mismatch, Subject: "the function", Want: fmt.Sprintf("%d %s", want, what), Got: fmt.Sprint(got)}
+	return &errs.Error{Kind: errs.Mismatch, Subject: "the function", Want: fmt.Sprintf("%d %s", want, what),
+		Got: fmt.Sprint(got)}
 }
 
 // give copies what the function returned for output i of sample s.

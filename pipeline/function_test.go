@@ -20,8 +20,9 @@ var byteSpec = []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1}}}
 func TestFunc(t *testing.T) {
 	p := start(t, pipeline.Options{BatchSize: 5, NumThreads: 3}, func(p *pipeline.Builder) []pipeline.Node {
 		x := uniform(p, "x")
-		same := fn.Func(p, fn.FuncArgs{Deterministic: true, Outputs: []tensor.Spec{{DType: tensor.Float32, Shape: tensor.Shape{}}},
-			Sample: func(in []tensor.Tensor) ([]tensor.Tensor, error) { return in, nil }}, x)
+		same := fn.Func(p, fn.FuncArgs{Deterministic: true,
+			Outputs: []tensor.Spec{{DType: tensor.Float32, Shape: tensor.Shape{}}},
+			Sample:  func(in []tensor.Tensor) ([]tensor.Tensor, error) { return in, nil }}, x)
 		sizes := fn.Func(p, fn.FuncArgs{Deterministic: true, Outputs: byteSpec,
 			Batch: func(in [][]tensor.Tensor) ([][]tensor.Tensor, error) {
 				out := make([]tensor.Tensor, len(in[0]))
@@ -48,23 +49,24 @@ func TestFunc(t *testing.T) {
 // A function without outputs is called, in order, though nothing needs it.
 func TestStatefulFunc(t *testing.T) {
 	calls, running := 0, atomic.Int32{}
-	p := start(t, pipeline.Options{BatchSize: 4, NumThreads: 4, PrefetchDepth: pipeline.NoPrefetch}, func(p *pipeline.Builder) []pipeline.Node {
-		x := uniform(p, "x")
-		fn.Func(p, fn.FuncArgs{Stateful: true, Name: "tap", Sample: func(in []tensor.Tensor) ([]tensor.Tensor, error) {
-			if running.Add(1) > 1 {
-				t.Error("calls overlap")
-			}
-			calls++
-			running.Add(-1)
-			return nil, nil
-		}}, x)
-		n := byte(0)
-		count := fn.FuncArgs{Stateful: true, Outputs: byteSpec, Sample: func([]tensor.Tensor) ([]tensor.Tensor, error) {
-			n++
-			return []tensor.Tensor{tensor.FromSlice([]uint8{n})}, nil
-		}}
-		return append(fn.Func(p, count), x)
-	})
+	p := start(t, pipeline.Options{BatchSize: 4, NumThreads: 4, PrefetchDepth: pipeline.NoPrefetch},
+		func(p *pipeline.Builder) []pipeline.Node {
+			x := uniform(p, "x")
+			fn.Func(p, fn.FuncArgs{Stateful: true, Name: "tap", Sample: func(in []tensor.Tensor) ([]tensor.Tensor, error) {
+				if running.Add(1) > 1 {
+					t.Error("calls overlap")
+				}
+				calls++
+				running.Add(-1)
+				return nil, nil
+			}}, x)
+			n := byte(0)
+			count := fn.FuncArgs{Stateful: true, Outputs: byteSpec, Sample: func([]tensor.Tensor) ([]tensor.Tensor, error) {
+				n++
+				return []tensor.Tensor{tensor.FromSlice([]uint8{n})}, nil
+			}}
+			return append(fn.Func(p, count), x)
+		})
 	for i := range 5 {
 		b := next(t, p)
 		for s := range 4 {
@@ -116,8 +118,12 @@ func TestFuncMistakes(t *testing.T) {
 		"batch samples": {fn.FuncArgs{Batch: func([][]tensor.Tensor) ([][]tensor.Tensor, error) { return [][]tensor.Tensor{{short}}, nil }}, "2 samples"},
 	} {
 		c.f.Deterministic, c.f.Outputs = true, byteSpec
-		p := start(t, pipeline.Options{BatchSize: 2}, func(p *pipeline.Builder) []pipeline.Node { return fn.Func(p, c.f, uniform(p, "")) })
-		if _, err := p.Next(context.Background()); err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "func") {
+		p := start(t, pipeline.Options{BatchSize: 2}, func(p *pipeline.Builder) []pipeline.Node {
+			return fn.Func(p, c.f,
+				uniform(p, ""))
+		})
+		if _, err := p.Next(context.Background()); err == nil || !strings.Contains(err.Error(), c.says) ||
+			!strings.Contains(err.Error(), "func") {
 			t.Errorf("%s: %v, want one that says %q", name, err, c.says)
 		}
 	}

@@ -25,9 +25,11 @@ func newGiver(in *input, calls *flow.Pool[call]) giver {
 	case src.next != nil:
 		return callNext{in}
 	case src.batches != nil:
-		return &takeBatches{in: in, seq: sequence[[]Data]{all: src.batches, endless: o.Endless, again: o.Endless || o.EachEpoch}}
+		return &takeBatches{in: in, seq: sequence[[]Data]{all: src.batches, endless: o.Endless,
+			again: o.Endless || o.EachEpoch}}
 	}
-	return &takeSamples{in: in, seq: sequence[[]tensor.Tensor]{all: src.samples, endless: o.Endless, again: o.Endless || o.EachEpoch}}
+	return &takeSamples{in: in, seq: sequence[[]tensor.Tensor]{all: src.samples, endless: o.Endless,
+		again: o.Endless || o.EachEpoch}}
 }
 
 // callBatch asks for batches by their number.
@@ -66,7 +68,8 @@ func (callSamples) stop()          {}
 
 // info describes sample s of the span.
 func (x span) info(b BatchInfo, s int) SampleInfo {
-	return SampleInfo{IdxInEpoch: x.first + int64(s), IdxInBatch: int64(x.slot + s), Iteration: b.Iteration, EpochIdx: b.EpochIdx}
+	return SampleInfo{IdxInEpoch: x.first + int64(s), IdxInBatch: int64(x.slot + s), Iteration: b.Iteration,
+		EpochIdx: b.EpochIdx}
 }
 
 // callNext asks for one batch after the other.

@@ -17,7 +17,8 @@ import (
 
 // grid is 0 … 11 in three rows, layout HW.
 func grid(p *pipeline.Builder) pipeline.Node {
-	return p.Constant(pipeline.Constant{Value: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, Shape: []int{3, 4}, Layout: "HW"})
+	return p.Constant(pipeline.Constant{Value: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, Shape: []int{3, 4},
+		Layout: "HW"})
 }
 
 func TestIndex(t *testing.T) {
@@ -49,7 +50,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// The index of a sample is that of its own number.
+// Each sample is indexed by its own number.
 func TestIndexPerSample(t *testing.T) {
 	p := start(t, pipeline.Options{BatchSize: 6}, func(p *pipeline.Builder) []pipeline.Node {
 		row := fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{DType: tensor.Int32})
@@ -127,7 +128,8 @@ func TestShapeAndProperty(t *testing.T) {
 	p := start(t, pipeline.Options{BatchSize: 2}, func(p *pipeline.Builder) []pipeline.Node {
 		jpegs, labels := fn.ReadersFile(p, fn.ReadersFileArgs{FileRoot: dir})
 		images := fn.DecodersImage(p, jpegs, fn.DecodersImageArgs{})
-		return []pipeline.Node{jpegs.Property("source_info"), images.Add(1).Property("source_info"), labels.Property("source_info")}
+		return []pipeline.Node{jpegs.Property("source_info"), images.Add(1).Property("source_info"),
+			labels.Property("source_info")}
 	})
 	b := next(t, p)
 	for i, want := range []string{"ant/0000.jpg", "ant/0000.jpg", ""} {
@@ -155,7 +157,8 @@ func TestIndexMistakes(t *testing.T) {
 		}, "names of new axes"},
 		"unknown property": {func(p *pipeline.Builder) pipeline.Node { return grid(p).Property("colour") }, "colour"},
 	} {
-		_, err := pipeline.Define(pipeline.Options{}, func(p *pipeline.Builder) []pipeline.Node { return []pipeline.Node{c.of(p)} })
+		_, err := pipeline.Define(pipeline.Options{},
+			func(p *pipeline.Builder) []pipeline.Node { return []pipeline.Node{c.of(p)} })
 		if !errors.Is(err, errs.Invalid) && !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want one that says %q", name, err, c.says)
 		}

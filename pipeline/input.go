@@ -57,7 +57,9 @@ type span struct {
 var errLater = errors.New("later")
 
 // at returns the batch with that number. Starved and ended have no batch.
-func (in *input) at(ctx context.Context, number int64, info BatchInfo, samples span, wait bool) (*feed, flow.Outcome, error) {
+func (in *input) at(
+	ctx context.Context, number int64, info BatchInfo, samples span, wait bool,
+) (*feed, flow.Outcome, error) {
 	if i := number - in.base; i < int64(len(in.window)) {
 		return in.window[i], flow.Started, nil
 	}
@@ -148,7 +150,8 @@ func (in *input) check(f *feed) error {
 	return nil
 }
 
-// spec returns what the batches of output i are: what they were, or what is declared and the first shows.
+// spec returns what the batches of output i are: what they were, or what is declared and the first
+// shows.
 func (in *input) spec(i int, first *fedOutput) tensor.Spec {
 	if in.specs != nil {
 		return in.specs[i]
@@ -180,7 +183,8 @@ func (in *input) clear() {
 
 // outputs is the error of data for another number of outputs.
 func (in *input) outputs(got int) error {
-	return in.wrap(&errs.Error{Kind: errs.Invalid, Want: fmt.Sprintf("data for %d outputs", len(in.node.Specs)), Got: fmt.Sprint(got)})
+	return in.wrap(&errs.Error{Kind: errs.Invalid, Want: fmt.Sprintf("data for %d outputs", len(in.node.Specs)),
+		Got: fmt.Sprint(got)})
 }
 
 // wrap adds the name of the node to an error.

@@ -32,7 +32,8 @@ func (p *Pipeline) progress() Progress {
 	return at
 }
 
-// resumable returns an error that says why an external source cannot go on at a place of the stream.
+// resumable returns an error that says why an external source cannot go on at a place of the
+// stream.
 func (p *Pipeline) resumable(at Progress) error {
 	for _, in := range p.inputs {
 		if err := in.resumable(at); err != nil {
@@ -49,16 +50,17 @@ func (in *input) resumable(at Progress) error {
 		return nil
 	case src.state != nil:
 		if _, ok := at.Sources[in.node.Name]; !ok {
-			return &errs.Error{Kind: errs.Mismatch, Want: "a state that has that of the source", Got: "one without"}
+			return &errs.Error{Kind: errs.Mismatch, Want: "a state with the source's state in it", Got: "one without"}
 		}
 		return nil
 	}
-	return &errs.Error{Kind: errs.Unsupported, Want: "a source that can be moved", Got: fmt.Sprintf("one without index or state, and position %d", at.Position),
+	return &errs.Error{Kind: errs.Unsupported, Want: "a source that can be moved",
+		Got:    fmt.Sprintf("one without index or state, and position %d", at.Position),
 		Remedy: "use BatchFunc or SampleFunc, or From with a source that is state.Stateful"}
 }
 
-// moveInputs moves the stream to a place, its external sources as well. What was fed is dropped. A source
-// that refuses its state leaves everything as it was.
+// moveInputs moves the stream to a place, its external sources as well. What was fed is dropped. A
+// source that refuses its state leaves everything as it was.
 func (p *Pipeline) moveInputs(at Progress) error {
 	if err := p.moveSources(at.Sources); err != nil {
 		return err

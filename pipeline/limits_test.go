@@ -38,8 +38,8 @@ func claims(side uint32) []byte {
 	return chunk(chunk(b, "IDAT", make([]byte, 64)), "IEND", nil)
 }
 
-// TestLimits goes beyond each limit at each place. The error names the sample, its size, the limit and the option,
-// and no memory is taken.
+// TestLimits goes beyond each limit at each place. The error names the sample, its size, the limit
+// and the option, and no memory is taken.
 func TestLimits(t *testing.T) {
 	const least = 1 << 20
 	picture := func(b *pipeline.Builder, files pipeline.Node) pipeline.Node {
@@ -125,15 +125,18 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestLimitsOfSources refuses what a source gives beyond the limit, for its sample, and goes on when that is smaller.
+// TestLimitsOfSources refuses what a source gives beyond the limit, for its sample, and goes on
+// when that is smaller.
 func TestLimitsOfSources(t *testing.T) {
 	size := 10
-	p := start(t, pipeline.Options{BatchSize: 2, PrefetchDepth: pipeline.NoPrefetch, Limits: pipeline.Limits{MaxBytes: 1000}}, external(pipeline.SampleFunc(func(_ context.Context, i pipeline.SampleInfo) ([]tensor.Tensor, error) {
-		if i.IdxInBatch == 1 {
-			return []tensor.Tensor{ints(make([]int32, size)...)}, nil
-		}
-		return []tensor.Tensor{ints(1)}, nil
-	}), pipeline.SourceOptions{Name: "mine"}))
+	p := start(t, pipeline.Options{BatchSize: 2, PrefetchDepth: pipeline.NoPrefetch,
+		Limits: pipeline.Limits{MaxBytes: 1000}},
+		external(pipeline.SampleFunc(func(_ context.Context, i pipeline.SampleInfo) ([]tensor.Tensor, error) {
+			if i.IdxInBatch == 1 {
+				return []tensor.Tensor{ints(make([]int32, size)...)}, nil
+			}
+			return []tensor.Tensor{ints(1)}, nil
+		}), pipeline.SourceOptions{Name: "mine"}))
 	next(t, p)
 	size = 1000
 	_, err := p.Next(context.Background())
@@ -149,8 +152,9 @@ func TestLimitsOfSources(t *testing.T) {
 	next(t, p)
 }
 
-// TestTimeOfSamples has one sample take too long, by a clock that only the sample moves. It fails alone and by the policy of
-// its reader; positions, random numbers and the batches behind it are those of a run without a limit.
+// TestTimeOfSamples has one sample take too long, by a clock that only the sample moves. It fails
+// alone and by the policy of its reader. Positions, random numbers and the later batches are the
+// same as in a run without a limit.
 func TestTimeOfSamples(t *testing.T) {
 	dir := dataset(t, 12)
 	graph := func(slow bool) func(b *pipeline.Builder) []pipeline.Node {
@@ -211,7 +215,8 @@ func TestTimeOfSamples(t *testing.T) {
 		if late.Faults().Count == 0 || quick.Faults().Count != 0 {
 			t.Errorf("%d and %d faults", late.Faults().Count, quick.Faults().Count)
 		}
-		if len(told) == 0 || !strings.Contains(told[0], "node mine, position ") || !strings.Contains(told[0], "still under way") {
+		if len(told) == 0 || !strings.Contains(told[0], "node mine, position ") ||
+			!strings.Contains(told[0], "still under way") {
 			t.Errorf("told %q", told)
 		}
 		late.Close()
@@ -221,7 +226,8 @@ func TestTimeOfSamples(t *testing.T) {
 
 // TestLimitsAreOverriddenOneByOne keeps the limits of a definition that a start does not name.
 func TestLimitsAreOverriddenOneByOne(t *testing.T) {
-	o := pipeline.Options{Limits: pipeline.Limits{MaxPixels: 1, MaxBytes: 2, MaxTotalBytes: 5}}.Override(&pipeline.Options{Limits: pipeline.Limits{MaxBytes: 3, MaxTime: 4}})
+	o := pipeline.Options{Limits: pipeline.Limits{MaxPixels: 1, MaxBytes: 2,
+		MaxTotalBytes: 5}}.Override(&pipeline.Options{Limits: pipeline.Limits{MaxBytes: 3, MaxTime: 4}})
 	if want := (pipeline.Limits{MaxPixels: 1, MaxBytes: 3, MaxTotalBytes: 5, MaxTime: 4}); o.Limits != want {
 		t.Errorf("%+v, want %+v", o.Limits, want)
 	}

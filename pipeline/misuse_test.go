@@ -12,15 +12,16 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// A call while another one is under way fails with errs.Busy, and the call under way ends as if it had
-// been alone.
+// A call while another one is under way fails with errs.Busy, and the call under way ends as if it
+// had been alone.
 func TestCallsAtTheSameTime(t *testing.T) {
 	entered, open := make(chan struct{}), make(chan struct{})
-	p := start(t, pipeline.Options{BatchSize: 1, PrefetchDepth: pipeline.NoPrefetch}, external(pipeline.SampleFunc(func(context.Context, pipeline.SampleInfo) ([]tensor.Tensor, error) {
-		entered <- struct{}{}
-		<-open
-		return []tensor.Tensor{ints(7)}, nil
-	}), pipeline.SourceOptions{}))
+	p := start(t, pipeline.Options{BatchSize: 1, PrefetchDepth: pipeline.NoPrefetch},
+		external(pipeline.SampleFunc(func(context.Context, pipeline.SampleInfo) ([]tensor.Tensor, error) {
+			entered <- struct{}{}
+			<-open
+			return []tensor.Tensor{ints(7)}, nil
+		}), pipeline.SourceOptions{}))
 	done := make(chan error)
 	go func() {
 		b, err := p.Next(t.Context())
@@ -53,8 +54,8 @@ func TestCallsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// Of the calls of several goroutines those that do not fail with errs.Busy move the stream by one batch
-// each, and nothing else goes wrong.
+// Of the calls of several goroutines those that do not fail with errs.Busy move the stream by one
+// batch each, and nothing else goes wrong.
 func TestManyCallers(t *testing.T) {
 	p := start(t, pipeline.Options{BatchSize: 1}, files(dataset(t, 5)))
 	var delivered atomic.Int64

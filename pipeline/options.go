@@ -81,9 +81,9 @@ type Options struct {
 	// on with larger limits; with another policy than faults.Fail they decide which samples are delivered.
 	Limits Limits
 
-	// World is the number of ranks that share each batch, 0 means 1, and Rank the
-	// one that this pipeline serves: samples n*Rank/World to n*(Rank+1)/World of a
-	// batch of n. A state is that of all ranks and can go on in another world.
+	// World is the number of ranks that share each batch; 0 means 1. Rank is the rank that this
+	// pipeline serves: samples n*Rank/World to n*(Rank+1)/World of a batch of n. A state is valid
+	// for all ranks, and for another World.
 	Rank, World int
 	// NumThreads is the number of workers that compute; 0 is one a processor.
 	NumThreads int
@@ -118,8 +118,8 @@ type Options struct {
 	// Device says what becomes of operators that were to run on another device than the CPU.
 	Device Device
 
-	// BeforeBatch, when not nil, is called before each batch is begun, to feed the graph's inputs. io.EOF
-	// ends the epoch.
+	// BeforeBatch, when not nil, is called before each batch is begun, to feed the graph's inputs.
+	// io.EOF ends the epoch.
 	BeforeBatch func(*Pipeline) error
 }
 

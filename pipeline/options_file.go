@@ -54,12 +54,14 @@ func ReadOptions(path string) (Options, error) {
 //	  max_total_bytes: 8589934592
 //	  max_time: 2s
 //
-// All fields may be left out. Other names are errors of kind errs.Invalid that tell the name which was probably
-// meant, as are values of another type, names that come twice, and options that Options.Validate refuses.
+// All fields may be left out. Other names are errors of kind errs.Invalid that tell the name which
+// was probably meant, as are values of another type, names that come twice, and options that
+// Options.Validate refuses.
 func ParseOptions(b []byte) (Options, error) {
 	var o Options
 	if len(b) > maxOptions {
-		return o, &errs.Error{Kind: errs.Exhausted, Op: "pipeline.ParseOptions", Want: fmt.Sprintf("at most %d bytes", maxOptions), Got: "more"}
+		return o, &errs.Error{Kind: errs.Exhausted, Op: "pipeline.ParseOptions",
+			Want: fmt.Sprintf("at most %d bytes", maxOptions), Got: "more"}
 	}
 	d := yaml.NewDecoder(strings.NewReader(string(b)))
 	var doc, more yaml.Node
@@ -176,5 +178,6 @@ func shown(n *yaml.Node) string {
 
 // refused is the error of a field of a document.
 func refused(n *yaml.Node, name, want, got string) *errs.Error {
-	return &errs.Error{Kind: errs.Invalid, Subject: strings.TrimSpace(fmt.Sprintf("line %d, column %d: %s", n.Line, n.Column, name)), Want: want, Got: got}
+	return &errs.Error{Kind: errs.Invalid, Subject: strings.TrimSpace(fmt.Sprintf("line %d, column %d: %s", n.Line,
+		n.Column, name)), Want: want, Got: got}
 }

@@ -18,7 +18,8 @@ import (
 func number(p *pipeline.Builder) []pipeline.Node { return []pipeline.Node{uniform(p, "x")} }
 
 func two(p *pipeline.Builder) []pipeline.Node {
-	return []pipeline.Node{uniform(p, "x"), fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{Shape: op.Const([]int{2}), DType: tensor.Uint8})}
+	return []pipeline.Node{uniform(p, "x"), fn.RandomCoinFlip(p,
+		fn.RandomCoinFlipArgs{Shape: op.Const([]int{2}), DType: tensor.Uint8})}
 }
 
 func TestOptionMistakes(t *testing.T) {
@@ -63,7 +64,8 @@ func TestOutputDeclarationsOfTheData(t *testing.T) {
 	p := start(t, pipeline.Options{OutputNDim: []int{2}}, func(p *pipeline.Builder) []pipeline.Node {
 		return p.Op("pipelinetest.rankless", nil, uniform(p, ""))
 	})
-	if _, err := p.Next(context.Background()); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "the declared 2") {
+	if _, err := p.Next(context.Background()); !errors.Is(err, errs.Mismatch) ||
+		!strings.Contains(err.Error(), "the declared 2") {
 		t.Error(err)
 	}
 }

@@ -55,15 +55,15 @@ import (
 // is filled with 0xDB, and tensor.Of and Tensor.Check fail with errs.Closed and both places.
 type Batch struct {
 	Outputs  []*tensor.Batch // in the order in which the definition returned its nodes
-	Epoch    int64           // from 0 on; that of the first sample
+	Epoch    int64           // of the first sample, from 0 on
 	Index    int64           // of the batch within its epoch, from 0 on
 	Position int64           // of the batch's first sample in the stream, over all ranks
 	IDs      []int64         // ids of this rank's samples in the data set of the first reader
 }
 
-// Pipeline is a stream of batches; it implements stream.Stream. Its methods are
-// for one goroutine at a time: a call of Next, AppendState or any other method that moves the stream
-// or reads its state, while another is under way, fails with errs.Busy and changes nothing.
+// Pipeline is a stream of batches; it implements stream.Stream. Its methods are for one goroutine
+// at a time: a call of Next, AppendState or any other method that moves the stream or reads its
+// state, while another is under way, fails with errs.Busy and changes nothing.
 //
 // Next and Batches make batches ahead by themselves. Begin, Take and Release leave it to the caller
 // when a batch is begun, handed out and given back.
@@ -86,16 +86,20 @@ type Pipeline struct {
 
 var _ stream.Stream[*Batch] = (*Pipeline)(nil)
 
-func newPipeline(g *graph.Graph, externals map[string]*sourceNode, seen *completions, sources []reader.Source, o Options) (*Pipeline, error) {
+func newPipeline(
+	g *graph.Graph, externals map[string]*sourceNode, seen *completions, sources []reader.Source, o Options,
+) (*Pipeline, error) {
 	a, err := o.compat().Arrange(g, sources, o)
 	if err != nil {
 		return nil, err
 	}
 	p := &Pipeline{options: o, graph: g, seen: seen, sources: sources, declared: o.declared()}
 	p.saving = saving{codec: a.Codec, noStates: a.NoStates}
-	p.course = course{orders: a.Orders, newest: a.Orders, schedule: schedule{epochs: a.Epochs, batch: int64(o.BatchSize), last: a.LastBatch}}
+	p.course = course{orders: a.Orders, newest: a.Orders,
+		schedule: schedule{epochs: a.Epochs, batch: int64(o.BatchSize), last: a.LastBatch}}
 	if n := p.schedule.length(); len(sources) > 0 && a.LastBatch == Drop && n < int64(o.BatchSize) {
-		return nil, invalid("BatchSize", fmt.Sprintf("at most the %d samples of an epoch when the last batch is dropped", n), o.BatchSize)
+		return nil, invalid("BatchSize", fmt.Sprintf("at most the %d samples of an epoch when the last batch is dropped", n),
+			o.BatchSize)
 	}
 	if len(sources) > 0 {
 		p.ids, p.samples = make([]int64, o.BatchSize), sources[0].Info().Samples
@@ -178,10 +182,10 @@ func (p *Pipeline) openInputs(externals map[string]*sourceNode) error {
 // Next returns the next batch of the stream. Where a reader decides what comes it does
 // not end; where an external source does, io.EOF is the end of its epoch, and Reset begins another.
 //
-// An error keeps the position, so that state and digest are those of the batch
-// delivered before. When a sample failed, the error names operator, file and
-// reason; the next Next tries the same batch again, Skip leaves it out. When ctx
-// ends, Next returns at once with an errs.Canceled, and what was begun goes on.
+// An error keeps the position: state and digest stay as they were after the batch delivered
+// before. When a sample failed, the error names operator, file and reason. The next call of Next
+// tries the same batch again; Skip leaves it out. When ctx ends, Next returns at once with an
+// errs.Canceled, and the work that was begun goes on.
 func (p *Pipeline) Next(ctx context.Context) (*Batch, error) {
 	if err := p.turn.Take("pipeline.Next"); err != nil {
 		return nil, err

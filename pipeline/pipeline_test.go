@@ -84,7 +84,8 @@ func TestDefinitionErrors(t *testing.T) {
 			return []pipeline.Node{fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{Probability: op.Of[float64](pair)})}
 		}, errs.Invalid, "argument probability"},
 	} {
-		if _, err := pipeline.Define(pipeline.Options{}, c.define); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) {
+		if _, err := pipeline.Define(pipeline.Options{}, c.define); !errors.Is(err, c.kind) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %v, want kind %v and %q", name, err, c.kind, c.says)
 		}
 	}
@@ -103,7 +104,8 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.New(context.Background(), nil); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "5 samples") {
+	if _, err := d.New(context.Background(), nil); !errors.Is(err, errs.Invalid) ||
+		!strings.Contains(err.Error(), "5 samples") {
 		t.Errorf("an epoch without a batch: got %v", err)
 	}
 	p, err := d.New(context.Background(), &pipeline.Options{BatchSize: 2, NumThreads: 3})
@@ -121,7 +123,8 @@ func TestOutputs(t *testing.T) {
 	p := start(t, pipeline.Options{BatchSize: 6}, training(dir))
 	b := next(t, p)
 	images, err := b.Outputs[0].Tensor()
-	if err != nil || images.DType != tensor.Float32 || !images.Shape.Equal(tensor.Shape{6, 3, 9, 8}) || images.Layout != "NCHW" {
+	if err != nil || images.DType != tensor.Float32 || !images.Shape.Equal(tensor.Shape{6, 3, 9, 8}) ||
+		images.Layout != "NCHW" {
 		t.Errorf("images: %s %q, %v", images, images.Layout, err)
 	}
 	labels, err := b.Outputs[1].Tensor()
@@ -181,7 +184,8 @@ func TestAllocations(t *testing.T) {
 		return float64(after.Mallocs-before.Mallocs) / (rounds * batch)
 	}
 	if n := measure(func(p *pipeline.Builder) []pipeline.Node {
-		return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{5})}), fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{})}
+		return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{5})}),
+			fn.RandomCoinFlip(p, fn.RandomCoinFlipArgs{})}
 	}, 2); n > 0.1 {
 		t.Errorf("%.2f allocations a sample without a reader", n)
 	}

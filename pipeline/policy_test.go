@@ -119,7 +119,8 @@ func TestErrorPolicies(t *testing.T) {
 			t.Errorf("%v: goes on with %s, want %s", policy, d, reference[2])
 		}
 		plain := start(t, pipeline.Options{BatchSize: 4, Seed: 1}, ordered(dir))
-		if err := plain.SetState([]byte(middle)); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "on_error r") {
+		if err := plain.SetState([]byte(middle)); !errors.Is(err, errs.Mismatch) ||
+			!strings.Contains(err.Error(), "on_error r") {
 			t.Errorf("another policy: got %v", err)
 		}
 	}

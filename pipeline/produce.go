@@ -93,8 +93,8 @@ func (m producer) Start(ctx context.Context, s *slot, at Progress, wait bool) (P
 	return next, flow.Started
 }
 
-// epochAt returns the epoch of the batch after at, and its number in it. Without a
-// reader, epochs are those of the external sources.
+// epochAt returns the epoch of the batch after at, and the batch's number in that epoch. Without
+// a reader, the external sources decide where epochs end.
 func (p *Pipeline) epochAt(at Progress) (epoch, index int64) {
 	if p.counts && p.schedule.epochs == nil {
 		return at.Resets, at.Batches
@@ -102,8 +102,10 @@ func (p *Pipeline) epochAt(at Progress) (epoch, index int64) {
 	return p.schedule.epoch(at.Position)
 }
 
-// takeInputs gives the slot its batches of the external sources. They have fed samples each.
-func (p *Pipeline) takeInputs(ctx context.Context, s *slot, at Progress, samples span, wait bool) (fed int, o flow.Outcome, err error) {
+// takeInputs gives the slot its batches of the external sources. Each batch has fed samples.
+func (p *Pipeline) takeInputs(
+	ctx context.Context, s *slot, at Progress, samples span, wait bool,
+) (fed int, o flow.Outcome, err error) {
 	info := BatchInfo{EpochIdx: at.Resets, Iteration: at.Batches}
 	samples.first = at.Position - at.First + int64(samples.slot)
 	if !p.counts {

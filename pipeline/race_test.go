@@ -2,5 +2,6 @@
 
 package pipeline_test
 
-// raceDetector reports whether it watches: everything takes ten times as long, and pools give less back.
+// raceDetector reports whether it watches: everything takes ten times as long, and pools give less
+// back.
 const raceDetector = true

@@ -44,7 +44,8 @@ func TestRegionsChangeNothing(t *testing.T) {
 	for kind := op.InterpNN; kind <= op.InterpGaussian; kind++ {
 		for _, antialias := range []bool{false, true} {
 			crops[fmt.Sprintf("%v %v", kind, antialias)] = func(p *pipeline.Builder, images pipeline.Node) pipeline.Node {
-				return fn.RandomResizedCrop(p, images, fn.RandomResizedCropArgs{Size: []int{60, 300}, RandomArea: []float64{0.01, 0.6},
+				return fn.RandomResizedCrop(p, images, fn.RandomResizedCropArgs{Size: []int{60, 300},
+					RandomArea: []float64{0.01, 0.6},
 					InterpType: op.Const(kind), Antialias: op.Const(antialias)})
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
-// The tests of this file run over a thousand samples, whose number is prime as that of
-// the batch is. With BIVOUAC_LONG=1 they try every combination, and otherwise some of each.
+// The tests of this file run over a thousand samples. The number of samples and the batch size are
+// primes. With BIVOUAC_LONG=1 the tests try every combination, otherwise some of each.
 const manyBatch = 61
 
 // many is the number of samples; the race detector sees with fewer what there is to see.
@@ -26,7 +26,8 @@ func many() int {
 
 func long() bool { return os.Getenv("BIVOUAC_LONG") != "" }
 
-// stream returns the digests of all batches of three epochs, and the states before each and at the end.
+// stream returns the digests of all batches of three epochs, and the states before each and at the
+// end.
 func stream(t *testing.T, o pipeline.Options, dir string) (digests, states []string) {
 	t.Helper()
 	p := start(t, o, training(dir))
@@ -95,8 +96,8 @@ func TestSamenessAfterInterruptionLong(t *testing.T) {
 // rankWorlds are the numbers of ranks that take turns.
 var rankWorlds = []int{3, 5, 2, 8, 1, 4}
 
-// TestSamenessOfRanksLong changes the number of ranks every few batches, over two epochs: together they
-// deliver what one alone does.
+// TestSamenessOfRanksLong changes the number of ranks every few batches, over two epochs: together
+// they deliver what one alone does.
 func TestSamenessOfRanksLong(t *testing.T) {
 	dir := dataset(t, many())
 	o := pipeline.Options{BatchSize: manyBatch, Seed: 13, NumThreads: 2}

@@ -8,14 +8,13 @@ type course struct {
 	orders   []order.Order
 	newest   []order.Order // orders as they are by themselves; a state may name another version
 	samples  int64         // of the first reader's data set
-	counts   bool          // epochs of external sources are counted from reset to reset, not those of a reader
+	counts   bool          // counts the epochs of external sources, each from one Reset to the next
 }
 
-// schedule cuts the stream of positions into batches. Where positions are dropped
-// they are passed over, so that every position belongs to an epoch, and an epoch
-// always begins where its order begins it.
+// schedule cuts the stream of positions into batches. It passes over positions that are dropped,
+// so that every position belongs to an epoch, and an epoch always begins where its order begins it.
 type schedule struct {
-	epochs Epochs // nil: there are none
+	epochs Epochs // nil: no epochs
 	batch  int64
 	last   LastBatch
 }

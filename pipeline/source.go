@@ -40,19 +40,19 @@ type Source struct {
 }
 
 // BatchFunc is a source that makes batches by their number. f returns the data of each
-// output, or io.EOF at the end of the epoch. With several ranks, f gives that of this one.
+// output, or io.EOF at the end of the epoch. With several ranks, f returns the data of this rank.
 func BatchFunc(f func(ctx context.Context, info BatchInfo) ([]Data, error)) Source {
 	return Source{batch: f}
 }
 
-// SampleFunc is a source that makes samples by their number. f returns one tensor for each
-// output, or io.EOF at the end of the epoch; the samples of the batch that were made before it are dropped.
+// SampleFunc is a source that makes samples by their number. f returns one tensor for each output,
+// or io.EOF at the end of the epoch; the samples of the batch that were made before it are dropped.
 func SampleFunc(f func(ctx context.Context, info SampleInfo) ([]tensor.Tensor, error)) Source {
 	return Source{sample: f}
 }
 
-// Func is a source that makes one batch after the other. f returns the data of
-// each output, or io.EOF at the end of the epoch. Its position is not known: a state cannot bring it back.
+// Func is a source that makes one batch after the other. f returns the data of each output, or
+// io.EOF at the end of the epoch. Its position is not known: a state cannot bring it back.
 func Func(f func(ctx context.Context) ([]Data, error)) Source { return Source{next: f} }
 
 // BatchSeq is a source that takes one batch after the other from a sequence.
@@ -80,10 +80,10 @@ func (s *Source) fed() bool {
 // indexed reports whether the data is a function of the index.
 func (s *Source) indexed() bool { return s.batch != nil || s.sample != nil }
 
-// SourceOptions say how an external source behaves. The zero SourceOptions are
-// of one output of which nothing is known before the first data.
+// SourceOptions say how an external source behaves. The zero SourceOptions describe one output,
+// of which nothing is known before the first data.
 type SourceOptions struct {
-	Name string // of the node; by default that of the operator
+	Name string // of the node; by default the name of the operator
 	// Outputs is the number of outputs, 0 means 1.
 	Outputs int
 	// Specs declare dtype, number of dimensions and layout of each output, or of all
@@ -134,7 +134,8 @@ const maxOutputs = 1 << 10
 // declare makes the input of the graph.
 func declare(g *graph.Builder, src Source, o *SourceOptions) (*graph.Node, error) {
 	bad := func(field, want string, got any) error {
-		return &errs.Error{Kind: errs.Invalid, Op: "external_source", Subject: "SourceOptions." + field, Want: want, Got: fmt.Sprint(got)}
+		return &errs.Error{Kind: errs.Invalid, Op: "external_source", Subject: "SourceOptions." + field, Want: want,
+			Got: fmt.Sprint(got)}
 	}
 	sequence := src.batches != nil || src.samples != nil
 	switch {
@@ -145,7 +146,8 @@ func declare(g *graph.Builder, src Source, o *SourceOptions) (*graph.Node, error
 	case o.Endless && o.EachEpoch:
 		return nil, bad("Endless", "false when EachEpoch is set", true)
 	case (o.Endless || o.EachEpoch) && !sequence:
-		return nil, bad("Endless or EachEpoch", "a sequence, BatchSeq or SampleSeq, which alone can begin again", "another source")
+		return nil, bad("Endless or EachEpoch", "a sequence, BatchSeq or SampleSeq, which alone can begin again",
+			"another source")
 	case o.RepeatLast && !src.fed():
 		return nil, bad("RepeatLast", "a source that is fed", "one that makes its data")
 	case o.Parallel && !src.indexed():
@@ -161,8 +163,8 @@ func declare(g *graph.Builder, src Source, o *SourceOptions) (*graph.Node, error
 	return g.Input(o.Name, o.Outputs, specs)
 }
 
-// SourceOptions returns those of an external source of the definition, by the name
-// of its node; the zero ones where there is none by that name.
+// SourceOptions returns the options of the external source whose node has that name, or the zero
+// SourceOptions if the definition has no such source.
 func (d *Definition) SourceOptions(name string) SourceOptions {
 	if s, ok := d.sources[name]; ok {
 		return s.options

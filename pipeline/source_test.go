@@ -184,7 +184,8 @@ func TestSourcesThatCannotResume(t *testing.T) {
 		}
 		next(t, p)
 		err := start(t, pipeline.Options{}, external(src, pipeline.SourceOptions{Name: "s"})).SetState(save(t, p))
-		if !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "node s") || !strings.Contains(err.Error(), "BatchFunc") {
+		if !errors.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "node s") ||
+			!strings.Contains(err.Error(), "BatchFunc") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -194,7 +195,8 @@ func TestRanksShareASource(t *testing.T) {
 	alone := start(t, pipeline.Options{BatchSize: 5}, external(told(20), pipeline.SourceOptions{}))
 	var ranks []*pipeline.Pipeline
 	for r := range 3 {
-		ranks = append(ranks, start(t, pipeline.Options{BatchSize: 5, Rank: r, World: 3}, external(told(20), pipeline.SourceOptions{Parallel: r == 1})))
+		ranks = append(ranks, start(t, pipeline.Options{BatchSize: 5, Rank: r, World: 3},
+			external(told(20), pipeline.SourceOptions{Parallel: r == 1})))
 	}
 	for range 4 {
 		want := values(t, next(t, alone))
@@ -223,7 +225,8 @@ func TestTryingAgainLosesNothing(t *testing.T) {
 		}
 	}
 	for _, prefetch := range []int{pipeline.NoPrefetch, 1, 4} {
-		p := start(t, pipeline.Options{PrefetchDepth: prefetch}, external(pipeline.BatchSeq(numbers), pipeline.SourceOptions{}))
+		p := start(t, pipeline.Options{PrefetchDepth: prefetch},
+			external(pipeline.BatchSeq(numbers), pipeline.SourceOptions{}))
 		var got []int32
 		failed := 0
 		for len(got) < 6 {
@@ -284,7 +287,8 @@ func TestRefusedData(t *testing.T) {
 				break
 			}
 		}
-		if err == nil || !strings.Contains(err.Error(), c.says) || name != "panic" && !strings.Contains(err.Error(), "node s") {
+		if err == nil || !strings.Contains(err.Error(), c.says) || name != "panic" &&
+			!strings.Contains(err.Error(), "node s") {
 			t.Errorf("%s: got %v", name, err)
 		}
 		p.Close()
@@ -303,7 +307,8 @@ func TestRefusedSources(t *testing.T) {
 		"Specs":      {told(1), pipeline.SourceOptions{Outputs: 3, Specs: make([]tensor.Spec, 2)}},
 		"Prefetch":   {told(1), pipeline.SourceOptions{Prefetch: -1}},
 	} {
-		if _, err := pipeline.Define(pipeline.Options{}, external(c.src, c.o)); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), name) {
+		if _, err := pipeline.Define(pipeline.Options{}, external(c.src, c.o)); !errors.Is(err, errs.Invalid) ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -314,7 +319,8 @@ func TestFeeding(t *testing.T) {
 		in := pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "in", RepeatLast: true})
 		return append(in, b.Op("cast", op.Args{"dtype": tensor.Float32}, in[0])...)
 	})
-	if _, err := p.Next(context.Background()); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "feed one batch") {
+	if _, err := p.Next(context.Background()); !errors.Is(err, errs.Invalid) ||
+		!strings.Contains(err.Error(), "feed one batch") {
 		t.Errorf("nothing was fed: got %v", err)
 	}
 	data := tensor.FromSlice([]uint8{1, 2, 3, 4, 5, 6}, 3, 2)

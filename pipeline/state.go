@@ -36,7 +36,9 @@ type identity struct {
 
 // newIdentity is the identity of a pipeline. full has the descriptions of orders as they are,
 // however long, as states had them before there were digests.
-func newIdentity(g *graph.Graph, sources []reader.Source, orders []order.Order, o Options, full bool) (identity, error) {
+func newIdentity(
+	g *graph.Graph, sources []reader.Source, orders []order.Order, o Options, full bool,
+) (identity, error) {
 	id := identity{fields: map[string]string{
 		"seed":       strconv.FormatUint(o.Seed, 10),
 		"batch_size": strconv.Itoa(o.BatchSize),

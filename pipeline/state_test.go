@@ -130,7 +130,8 @@ func TestDamagedState(t *testing.T) {
 func TestStatesHoldADigestOfALongOrder(t *testing.T) {
 	dir := dataset(t, 9)
 	long := func(p *pipeline.Builder) []pipeline.Node {
-		_, labels := fn.ReadersFile(p, fn.ReadersFileArgs{FileRoot: dir, RandomShuffle: true, Name: strings.Repeat("reader", 60)})
+		_, labels := fn.ReadersFile(p, fn.ReadersFileArgs{FileRoot: dir, RandomShuffle: true,
+			Name: strings.Repeat("reader", 60)})
 		return []pipeline.Node{labels}
 	}
 	field := "order " + strings.Repeat("reader", 60)

@@ -28,13 +28,15 @@ type Statistics struct {
 	Batches int64 // delivered
 	Samples int64
 	Faults  int64 // samples that failed and were excused
-	// Waited is how long the consumer waited for batches, and Starved how often the next
-	// batch was not ready: it would have had to wait for less if more were made ahead. Both with Options.EnableTiming.
+	// Waited is how long the consumer waited for batches, and Starved how often the next batch was not
+	// ready: it would have had to wait for less if more were made ahead. Both with
+	// Options.EnableTiming.
 	Waited  time.Duration
 	Starved int64
 	// Queue is how many batches are in the making or ready, and Depth how many may be.
 	Queue, Depth int64
-	// ReadAhead is the bytes of fetched samples that are held, and ReadAheadPeak the most that ever were.
+	// ReadAhead is the bytes of fetched samples that are held, and ReadAheadPeak the most that ever
+	// were.
 	ReadAhead, ReadAheadPeak int64
 }
 
@@ -74,7 +76,8 @@ func (p *Pipeline) Operators() map[string]OperatorStatistics {
 	return all
 }
 
-// Statistics returns what the pipeline has done. It is safe for concurrent use with everything but Close.
+// Statistics returns what the pipeline has done. It is safe for concurrent use with everything but
+// Close.
 func (p *Pipeline) Statistics() Statistics {
 	m := &p.meter
 	s := Statistics{

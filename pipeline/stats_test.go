@@ -25,13 +25,15 @@ func TestStatistics(t *testing.T) {
 		t.Skip("memory that was handed out is not used again, with bivouac_debug")
 	}
 	dir := dataset(t, prime)
-	p := start(t, pipeline.Options{BatchSize: 4, NumThreads: 2, EnableTiming: true, EnableMemoryStats: true, SetAffinity: true, BytesPerSample: 100_000}, training(dir))
+	p := start(t, pipeline.Options{BatchSize: 4, NumThreads: 2, EnableTiming: true, EnableMemoryStats: true,
+		SetAffinity: true, BytesPerSample: 100_000}, training(dir))
 	samples := 0
 	for range 5 {
 		samples += next(t, p).Outputs[0].NumSamples()
 	}
 	s := p.Statistics()
-	if s.Batches != 5 || s.Samples != int64(samples) || s.Depth != 2 || s.Queue > 2 || s.Waited <= 0 || s.ReadAheadPeak <= 0 {
+	if s.Batches != 5 || s.Samples != int64(samples) || s.Depth != 2 || s.Queue > 2 || s.Waited <= 0 ||
+		s.ReadAheadPeak <= 0 {
 		t.Errorf("%+v", s)
 	}
 	all := p.Operators()
@@ -49,7 +51,8 @@ func TestStatistics(t *testing.T) {
 	if noise.ReservedMemorySize[0] != 3*4*12 || noise.MaxReservedMemorySize[0] != 12 { // three frames
 		t.Errorf("%v are set aside, %v for a sample", noise.ReservedMemorySize, noise.MaxReservedMemorySize)
 	}
-	if len(read.RealMemorySize) != 2 || read.MaxRealMemorySize[1] != 4 || read.RealMemorySize[0] <= read.MaxRealMemorySize[0] {
+	if len(read.RealMemorySize) != 2 || read.MaxRealMemorySize[1] != 4 ||
+		read.RealMemorySize[0] <= read.MaxRealMemorySize[0] {
 		t.Errorf("of the reader %+v", read)
 	}
 	if decoded := all["decoders.image"]; decoded.MaxReservedMemorySize[0] < 100_000 {
@@ -59,12 +62,14 @@ func TestStatistics(t *testing.T) {
 	if err := p.WriteMetrics(&b, "train"); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{`bivouac_pipeline_batches_total{pipeline="train"} 5`, `bivouac_pipeline_operator_samples_total{pipeline="train",operator="noise"} `, "# TYPE bivouac_pipeline_queue gauge"} {
+	for _, line := range []string{`bivouac_pipeline_batches_total{pipeline="train"} 5`, `bivouac_pipeline_operator_samples_total{pipeline="train",operator="noise"} `,
+		"# TYPE bivouac_pipeline_queue gauge"} {
 		if !strings.Contains(b.String(), line) {
 			t.Errorf("%q is not in\n%s", line, b.String())
 		}
 	}
-	if plain := start(t, pipeline.Options{BatchSize: 4}, training(dir)).Operators()["noise"]; plain.Time != 0 || plain.RealMemorySize[0] != 0 {
+	if plain := start(t, pipeline.Options{BatchSize: 4}, training(dir)).Operators()["noise"]; plain.Time != 0 ||
+		plain.RealMemorySize[0] != 0 {
 		t.Errorf("without being asked: %+v", plain)
 	}
 }
@@ -93,7 +98,8 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	kinds = nil
-	broken := start(t, pipeline.Options{BatchSize: 6, OnEvent: func(e pipeline.Event) { kinds = append(kinds, e.Kind) }}, external(told(0), pipeline.SourceOptions{}))
+	broken := start(t, pipeline.Options{BatchSize: 6, OnEvent: func(e pipeline.Event) { kinds = append(kinds, e.Kind) }},
+		external(told(0), pipeline.SourceOptions{}))
 	for range broken.Batches(t.Context()) {
 		t.Error("a batch of nothing")
 	}
@@ -110,7 +116,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
-	data := []pipeline.Data{[]tensor.Tensor{tensor.New(tensor.Uint8, 1000), tensor.New(tensor.Uint8, 500), tensor.New(tensor.Uint8, 10), tensor.New(tensor.Uint8, 10)}}
+	data := []pipeline.Data{[]tensor.Tensor{tensor.New(tensor.Uint8, 1000), tensor.New(tensor.Uint8, 500),
+		tensor.New(tensor.Uint8, 10), tensor.New(tensor.Uint8, 10)}}
 	graphs := map[string]func(p *pipeline.Builder) []pipeline.Node{
 		"random": func(p *pipeline.Builder) []pipeline.Node {
 			return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{Shape: op.Const([]int{7})})}
@@ -128,7 +135,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		"files": 4*4 + 2, // opening a file, and the context of the batch
 	} {
 		for _, timing := range []bool{false, true} {
-			p := start(t, pipeline.Options{BatchSize: 4, LastBatch: pipeline.Fill, NumThreads: 2, EnableTiming: timing}, graphs[name])
+			p := start(t, pipeline.Options{BatchSize: 4, LastBatch: pipeline.Fill, NumThreads: 2, EnableTiming: timing},
+				graphs[name])
 			for range 40 {
 				next(t, p)
 			}
@@ -176,9 +184,11 @@ func (r *refusing) SetState(b []byte) error {
 }
 
 func TestRefusedStateOfASource(t *testing.T) {
-	a := start(t, pipeline.Options{BatchSize: 2, PrefetchDepth: 1}, external(pipeline.From(&reading{}), pipeline.SourceOptions{}))
+	a := start(t, pipeline.Options{BatchSize: 2, PrefetchDepth: 1},
+		external(pipeline.From(&reading{}), pipeline.SourceOptions{}))
 	next(t, a)
-	b := start(t, pipeline.Options{BatchSize: 2, PrefetchDepth: 1}, external(pipeline.From(&refusing{}), pipeline.SourceOptions{}))
+	b := start(t, pipeline.Options{BatchSize: 2, PrefetchDepth: 1},
+		external(pipeline.From(&refusing{}), pipeline.SourceOptions{}))
 	before := save(t, b)
 	if err := b.SetState(save(t, a)); !errors.Is(err, errs.Corrupt) {
 		t.Errorf("got %v", err)

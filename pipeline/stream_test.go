@@ -12,8 +12,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// TestStreams holds pipelines to the contract of streams: with readers and with sources that end an epoch, ahead
-// of their use and not, in Bivouac's own way and in DALI's.
+// TestStreams holds pipelines to the contract of streams: with readers and with sources that end an
+// epoch, ahead of their use and not, in Bivouac's own way and in DALI's.
 func TestStreams(t *testing.T) {
 	dir := dataset(t, 10)
 	own := pipeline.Options{BatchSize: 4, Seed: 3, NumThreads: 2}

@@ -19,8 +19,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// TestTotalBytesAtEachPlace needs more than a part of the total at each place, though no sample is beyond its own limit. The
-// error names operator, batch, size, limit and option. No policy excuses it, no memory is taken, and the next try says the same.
+// TestTotalBytesAtEachPlace needs more than a part of the total at each place, though no sample is
+// beyond its own limit. The error names operator, batch, size, limit and option. No policy excuses
+// it, no memory is taken, and the next try says the same.
 func TestTotalBytesAtEachPlace(t *testing.T) {
 	const mebi = 1 << 20
 	dir := dataset(t, 16)
@@ -72,8 +73,9 @@ func TestTotalBytesAtEachPlace(t *testing.T) {
 	}
 }
 
-// TestTotalBytesDecidesByTheBatch has one batch in five that needs more than its part: the same one fails with any threads, the others
-// are those of a run without a limit, also when they go on behind it, and a state of before it goes on with a larger limit.
+// TestTotalBytesDecidesByTheBatch has one batch in five that needs more than its part. The same
+// batch fails with any number of threads. The other batches are the same as without a limit, also
+// after the failed one. A state from before the failed batch goes on with a larger limit.
 func TestTotalBytesDecidesByTheBatch(t *testing.T) {
 	dir := dataset(t, 20)
 	large := strings.Repeat("x", 64<<10)
@@ -155,9 +157,11 @@ func TestTotalBytesDecidesByTheBatch(t *testing.T) {
 // TestTotalBytesOfSources refuses what sources give for a batch, and goes on when that is smaller.
 func TestTotalBytesOfSources(t *testing.T) {
 	size := 10
-	p := start(t, pipeline.Options{BatchSize: 4, PrefetchDepth: pipeline.NoPrefetch, Limits: pipeline.Limits{MaxTotalBytes: 20_000}}, external(pipeline.SampleFunc(func(context.Context, pipeline.SampleInfo) ([]tensor.Tensor, error) {
-		return []tensor.Tensor{ints(make([]int32, size)...)}, nil
-	}), pipeline.SourceOptions{Name: "mine"}))
+	p := start(t, pipeline.Options{BatchSize: 4, PrefetchDepth: pipeline.NoPrefetch,
+		Limits: pipeline.Limits{MaxTotalBytes: 20_000}},
+		external(pipeline.SampleFunc(func(context.Context, pipeline.SampleInfo) ([]tensor.Tensor, error) {
+			return []tensor.Tensor{ints(make([]int32, size)...)}, nil
+		}), pipeline.SourceOptions{Name: "mine"}))
 	next(t, p)
 	size = 1000
 	_, err := p.Next(context.Background())
@@ -173,8 +177,9 @@ func TestTotalBytesOfSources(t *testing.T) {
 	next(t, p)
 }
 
-// TestTotalBytesWithPolicies lowers the total step by step, over pictures one of which is damaged, through operators of samples and of the
-// whole batch. Which batches fail is the same in every run, and the others are those without a limit, with every policy.
+// TestTotalBytesWithPolicies lowers the total step by step, over pictures one of which is damaged,
+// through operators of samples and of the whole batch. Which batches fail is the same in every run,
+// and the others are those without a limit, with every policy.
 func TestTotalBytesWithPolicies(t *testing.T) {
 	dir := dataset(t, 16)
 	names, err := filepath.Glob(filepath.Join(dir, "*", "0005.jpg"))
@@ -204,7 +209,8 @@ func TestTotalBytesWithPolicies(t *testing.T) {
 				}
 				continue
 			}
-			all = append(all, fmt.Sprint(b.Position, b.IDs, b.Outputs[0].Dims, b.Outputs[0].Data, b.Outputs[1].Data, b.Outputs[2].Data))
+			all = append(all, fmt.Sprint(b.Position, b.IDs, b.Outputs[0].Dims, b.Outputs[0].Data, b.Outputs[1].Data,
+				b.Outputs[2].Data))
 		}
 		return all
 	}

@@ -22,7 +22,7 @@ func BatchPermutation(ctx context.Context, rng *random.RNG, args BatchPermutatio
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "batch_permutation", Args: args, Draw: random.Or(ctx, rng)})
 }
 
-// BatchPermutationBatch is batch_permutation for n samples; where n is 0 inputs or arguments that differ by
+// BatchPermutationBatch is batch_permutation for n samples; if n is 0, inputs or arguments that differ by
 // sample tell how many.
 //
 // See [BatchPermutation].
@@ -113,7 +113,7 @@ func Constant(ctx context.Context, args ConstantArgs) (output *dynamic.Tensor) {
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "constant", Args: args})
 }
 
-// ConstantBatch is constant for n samples; where n is 0 inputs or arguments that differ by sample tell how
+// ConstantBatch is constant for n samples; if n is 0, inputs or arguments that differ by sample tell how
 // many.
 //
 // See [Constant].
@@ -434,7 +434,7 @@ func Ones(ctx context.Context, args OnesArgs) (output *dynamic.Tensor) {
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "ones", Args: args})
 }
 
-// OnesBatch is ones for n samples; where n is 0 inputs or arguments that differ by sample tell how many.
+// OnesBatch is ones for n samples; if n is 0, inputs or arguments that differ by sample tell how many.
 //
 // See [Ones].
 func OnesBatch(ctx context.Context, n int, args OnesArgs) (output *dynamic.Batch) {
@@ -611,7 +611,7 @@ func RoiRandomCrop(ctx context.Context, rng *random.RNG, args RoiRandomCropArgs,
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "roi_random_crop", Args: args, Inputs: dynamic.Values(inputs), Draw: random.Or(ctx, rng)})
 }
 
-// RoiRandomCropBatch is roi_random_crop for n samples; where n is 0 inputs or arguments that differ by sample
+// RoiRandomCropBatch is roi_random_crop for n samples; if n is 0, inputs or arguments that differ by sample
 // tell how many.
 //
 // See [RoiRandomCrop].
@@ -777,7 +777,7 @@ func Zeros(ctx context.Context, args ZerosArgs) (output *dynamic.Tensor) {
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "zeros", Args: args})
 }
 
-// ZerosBatch is zeros for n samples; where n is 0 inputs or arguments that differ by sample tell how many.
+// ZerosBatch is zeros for n samples; if n is 0, inputs or arguments that differ by sample tell how many.
 //
 // See [Zeros].
 func ZerosBatch(ctx context.Context, n int, args ZerosArgs) (output *dynamic.Batch) {

@@ -32,8 +32,8 @@ func TransformsCrop(ctx context.Context, args TransformsCropArgs, inputs ...*dyn
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "transforms.crop", Args: args, Inputs: dynamic.Values(inputs)})
 }
 
-// TransformsCropBatch is transforms.crop for n samples; where n is 0 inputs or arguments that differ by
-// sample tell how many.
+// TransformsCropBatch is transforms.crop for n samples; if n is 0, inputs or arguments that differ by sample
+// tell how many.
 //
 // See [TransformsCrop].
 func TransformsCropBatch(ctx context.Context, n int, args TransformsCropArgs, inputs ...dynamic.Value) (output *dynamic.Batch) {
@@ -52,8 +52,8 @@ func TransformsRotation(ctx context.Context, args TransformsRotationArgs, inputs
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "transforms.rotation", Args: args, Inputs: dynamic.Values(inputs)})
 }
 
-// TransformsRotationBatch is transforms.rotation for n samples; where n is 0 inputs or arguments that differ
-// by sample tell how many.
+// TransformsRotationBatch is transforms.rotation for n samples; if n is 0, inputs or arguments that differ by
+// sample tell how many.
 //
 // See [TransformsRotation].
 func TransformsRotationBatch(ctx context.Context, n int, args TransformsRotationArgs, inputs ...dynamic.Value) (output *dynamic.Batch) {
@@ -71,7 +71,7 @@ func TransformsScale(ctx context.Context, args TransformsScaleArgs, inputs ...*d
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "transforms.scale", Args: args, Inputs: dynamic.Values(inputs)})
 }
 
-// TransformsScaleBatch is transforms.scale for n samples; where n is 0 inputs or arguments that differ by
+// TransformsScaleBatch is transforms.scale for n samples; if n is 0, inputs or arguments that differ by
 // sample tell how many.
 //
 // See [TransformsScale].
@@ -90,7 +90,7 @@ func TransformsShear(ctx context.Context, args TransformsShearArgs, inputs ...*d
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "transforms.shear", Args: args, Inputs: dynamic.Values(inputs)})
 }
 
-// TransformsShearBatch is transforms.shear for n samples; where n is 0 inputs or arguments that differ by
+// TransformsShearBatch is transforms.shear for n samples; if n is 0, inputs or arguments that differ by
 // sample tell how many.
 //
 // See [TransformsShear].
@@ -109,7 +109,7 @@ func TransformsTranslation(ctx context.Context, args TransformsTranslationArgs, 
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "transforms.translation", Args: args, Inputs: dynamic.Values(inputs)})
 }
 
-// TransformsTranslationBatch is transforms.translation for n samples; where n is 0 inputs or arguments that
+// TransformsTranslationBatch is transforms.translation for n samples; if n is 0, inputs or arguments that
 // differ by sample tell how many.
 //
 // See [TransformsTranslation].

@@ -21,8 +21,7 @@ func Beta(ctx context.Context, rng *RNG, args BetaArgs, inputs ...*dynamic.Tenso
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "random.beta", Args: args, Inputs: dynamic.Values(inputs), Draw: Or(ctx, rng)})
 }
 
-// BetaBatch is random.beta for n samples; where n is 0 inputs or arguments that differ by sample tell how
-// many.
+// BetaBatch is random.beta for n samples; if n is 0, inputs or arguments that differ by sample tell how many.
 //
 // See [Beta].
 func BetaBatch(ctx context.Context, rng *RNG, n int, args BetaArgs, inputs ...dynamic.Value) (numbers *dynamic.Batch) {
@@ -43,7 +42,7 @@ func Choice(ctx context.Context, rng *RNG, a *dynamic.Tensor, args ChoiceArgs, i
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "random.choice", Args: args, Inputs: dynamic.Values(inputs, a), Draw: Or(ctx, rng)})
 }
 
-// ChoiceBatch is random.choice for n samples; where n is 0 inputs or arguments that differ by sample tell how
+// ChoiceBatch is random.choice for n samples; if n is 0, inputs or arguments that differ by sample tell how
 // many.
 //
 // See [Choice].
@@ -63,8 +62,8 @@ func CoinFlip(ctx context.Context, rng *RNG, args CoinFlipArgs, inputs ...*dynam
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "random.coin_flip", Args: args, Inputs: dynamic.Values(inputs), Draw: Or(ctx, rng)})
 }
 
-// CoinFlipBatch is random.coin_flip for n samples; where n is 0 inputs or arguments that differ by sample
-// tell how many.
+// CoinFlipBatch is random.coin_flip for n samples; if n is 0, inputs or arguments that differ by sample tell
+// how many.
 //
 // See [CoinFlip].
 func CoinFlipBatch(ctx context.Context, rng *RNG, n int, args CoinFlipArgs, inputs ...dynamic.Value) (flips *dynamic.Batch) {
@@ -83,7 +82,7 @@ func Normal(ctx context.Context, rng *RNG, args NormalArgs, inputs ...*dynamic.T
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "random.normal", Args: args, Inputs: dynamic.Values(inputs), Draw: Or(ctx, rng)})
 }
 
-// NormalBatch is random.normal for n samples; where n is 0 inputs or arguments that differ by sample tell how
+// NormalBatch is random.normal for n samples; if n is 0, inputs or arguments that differ by sample tell how
 // many.
 //
 // See [Normal].
@@ -104,8 +103,8 @@ func Uniform(ctx context.Context, rng *RNG, args UniformArgs, inputs ...*dynamic
 	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "random.uniform", Args: args, Inputs: dynamic.Values(inputs), Draw: Or(ctx, rng)})
 }
 
-// UniformBatch is random.uniform for n samples; where n is 0 inputs or arguments that differ by sample tell
-// how many.
+// UniformBatch is random.uniform for n samples; if n is 0, inputs or arguments that differ by sample tell how
+// many.
 //
 // See [Uniform].
 func UniformBatch(ctx context.Context, rng *RNG, n int, args UniformArgs, inputs ...dynamic.Value) (numbers *dynamic.Batch) {

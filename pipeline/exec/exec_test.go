@@ -29,32 +29,35 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // "test.odd" does what its argument says.
 func init() {
 	spec := []tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{-1}}}
-	reader.Register(op.Schema{Name: "numbers", Module: []string{"test"}, Outputs: []op.Port{{Name: "n"}, {Name: "id"}}}, reader.Opener{
-		Outputs: func(*op.Config) ([]tensor.Spec, error) {
-			return []tensor.Spec{spec[0], {DType: tensor.Int64, Shape: tensor.Shape{}}}, nil
-		},
-		Open: func(context.Context, *op.Config) (reader.Source, error) { return &numbers{}, nil },
-	})
+	reader.Register(op.Schema{Name: "numbers", Module: []string{"test"}, Outputs: []op.Port{{Name: "n"}, {Name: "id"}}},
+		reader.Opener{
+			Outputs: func(*op.Config) ([]tensor.Spec, error) {
+				return []tensor.Spec{spec[0], {DType: tensor.Int64, Shape: tensor.Shape{}}}, nil
+			},
+			Open: func(context.Context, *op.Config) (reader.Source, error) { return &numbers{}, nil },
+		})
 	register := func(name string, params []op.Parameter, infer []tensor.Spec, grain op.Grain, run func(c *op.Config, b *op.Block) error) {
-		op.Register(op.Schema{Name: name, Module: []string{"test"}, Inputs: []op.Port{{Name: "in"}}, Outputs: []op.Port{{Name: "out"}}, Params: params,
+		op.Register(op.Schema{Name: name, Module: []string{"test"}, Inputs: []op.Port{{Name: "in"}},
+			Outputs: []op.Port{{Name: "out"}}, Params: params,
 			New: func(c *op.Config) (op.Kernel, error) { return &kernel{c, infer, grain, run}, nil }})
 	}
-	register("scale", []op.Parameter{{Name: "by", Type: op.Int, Default: 2, PerSample: true}}, spec, op.PerSample, func(c *op.Config, b *op.Block) error {
-		by := op.GetScalar[int](c, "by")
-		for s := range b.Len() {
-			k, err := by.At(b, s)
-			if err != nil {
-				b.Fail(s, err)
-				continue
+	register("scale", []op.Parameter{{Name: "by", Type: op.Int, Default: 2, PerSample: true}}, spec, op.PerSample,
+		func(c *op.Config, b *op.Block) error {
+			by := op.GetScalar[int](c, "by")
+			for s := range b.Len() {
+				k, err := by.At(b, s)
+				if err != nil {
+					b.Fail(s, err)
+					continue
+				}
+				in := list(b.In(0, s))
+				for i, v := range in {
+					in[i] = v * int64(k)
+				}
+				put(b, s, in)
 			}
-			in := list(b.In(0, s))
-			for i, v := range in {
-				in[i] = v * int64(k)
-			}
-			put(b, s, in)
-		}
-		return nil
-	})
+			return nil
+		})
 	register("total", nil, spec, op.PerBatch, func(_ *op.Config, b *op.Block) error {
 		sum := int64(0)
 		for s := range b.Len() {
@@ -73,7 +76,8 @@ func init() {
 		}
 		return nil
 	})
-	register("odd", []op.Parameter{{Name: "way", Type: op.String, Required: true}}, []tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{1}}}, op.PerSample,
+	register("odd", []op.Parameter{{Name: "way", Type: op.String, Required: true}},
+		[]tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{1}}}, op.PerSample,
 		func(c *op.Config, b *op.Block) error {
 			switch op.Get[string](c, "way") {
 			case "panic":
@@ -289,7 +293,8 @@ func TestBrokenKernels(t *testing.T) {
 		e := exec.New(g, []reader.Source{&numbers{}}, config(1))
 		f := e.NewFrame()
 		_, err := compute(e, f, 3)
-		if err == nil || errs.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "test.odd: number 3") {
+		if err == nil || errs.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) ||
+			!strings.Contains(err.Error(), "test.odd: number 3") {
 			t.Errorf("%s: got %v", way, err)
 		}
 		e.Abandon(f)

@@ -16,27 +16,29 @@ import (
 
 // "test.place" gives the position of each sample; at 105 it does what its argument says.
 func init() {
-	op.Register(op.Schema{Name: "place", Module: []string{"test"}, Outputs: []op.Port{{Name: "out"}}, Params: []op.Parameter{{Name: "way", Type: op.String, Default: ""}},
+	op.Register(op.Schema{Name: "place", Module: []string{"test"}, Outputs: []op.Port{{Name: "out"}},
+		Params: []op.Parameter{{Name: "way", Type: op.String, Default: ""}},
 		New: func(c *op.Config) (op.Kernel, error) {
 			way := op.Get[string](c, "way")
-			return &kernel{c, []tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{1}}}, op.PerSample, func(_ *op.Config, b *op.Block) error {
-				for s := range b.Len() {
-					bad := b.Position(s) == 105
-					switch {
-					case bad && way == "fail":
-						b.Fail(s, &errs.Error{Kind: errs.Corrupt, Got: "a bad place"})
-					case bad && way == "error":
-						return &errs.Error{Kind: errs.Corrupt, Got: "a bad place"}
-					case bad && way == "panic":
-						panic("a bad place")
-					case bad && way == "shape":
-						put(b, s, []int64{1, 2})
-					default:
-						put(b, s, []int64{b.Position(s)})
+			return &kernel{c, []tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{1}}}, op.PerSample,
+				func(_ *op.Config, b *op.Block) error {
+					for s := range b.Len() {
+						bad := b.Position(s) == 105
+						switch {
+						case bad && way == "fail":
+							b.Fail(s, &errs.Error{Kind: errs.Corrupt, Got: "a bad place"})
+						case bad && way == "error":
+							return &errs.Error{Kind: errs.Corrupt, Got: "a bad place"}
+						case bad && way == "panic":
+							panic("a bad place")
+						case bad && way == "shape":
+							put(b, s, []int64{1, 2})
+						default:
+							put(b, s, []int64{b.Position(s)})
+						}
 					}
-				}
-				return nil
-			}}, nil
+					return nil
+				}}, nil
 		}})
 }
 
@@ -90,7 +92,8 @@ func TestExcusedSamples(t *testing.T) {
 			var ids []int64
 			for _, fault := range f.Faults() {
 				ids = append(ids, fault.ID)
-				if fault.Action != action || errs.KindOf(fault.Err) != errs.IO && !strings.Contains(fault.Err.Error(), "bad sector") {
+				if fault.Action != action || errs.KindOf(fault.Err) != errs.IO &&
+					!strings.Contains(fault.Err.Error(), "bad sector") {
 					t.Errorf("%+v", fault)
 				}
 			}

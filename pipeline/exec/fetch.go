@@ -33,7 +33,8 @@ func newFetcher(e *Executor) *fetcher {
 		r := &f.reads[i]
 		r.e, r.first = e, e.plan.first[n.Index]
 		b := r.block.Binding()
-		b.Memory, b.Local, b.Specs, b.Out, b.Limits = r, &r.local, n.Specs, make([][]tensor.Tensor, len(n.Specs)), e.config.Limits
+		b.Memory, b.Local, b.Specs, b.Out, b.Limits = r, &r.local, n.Specs, make([][]tensor.Tensor,
+			len(n.Specs)), e.config.Limits
 	}
 	return f
 }

@@ -58,7 +58,8 @@ func (w *worker) begin(r *run, s int, start time.Time) {
 		return
 	}
 	b := r.block.Binding()
-	w.doing.Store(&doing{node: r.node, position: w.frame.Positions[r.selected.sample(s)], samples: len(b.Positions), start: start})
+	w.doing.Store(&doing{node: r.node, position: w.frame.Positions[r.selected.sample(s)], samples: len(b.Positions),
+		start: start})
 }
 
 // watch returns a channel that ticks when operators should be checked for taking too long, and a
@@ -83,7 +84,8 @@ func (e *Executor) tellOverdue() {
 		}
 		if err := e.overdue(d.start, d.samples); err != nil {
 			d.told = true
-			e.config.Overdue(errs.Wrap(d.node.Schema.FullName(), fmt.Sprintf("node %s, position %d, still under way", d.node.Name, d.position), err))
+			e.config.Overdue(errs.Wrap(d.node.Schema.FullName(),
+				fmt.Sprintf("node %s, position %d, still under way", d.node.Name, d.position), err))
 		}
 	}
 }

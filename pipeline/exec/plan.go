@@ -18,7 +18,7 @@ type plan struct {
 	values  []value
 	outputs []int         // values that are delivered
 	stages  [][]int       // nodes of each stage that have a kernel
-	wide    []bool        // of stages, whether nothing in them stays in a worker's memory and all samples come to all nodes
+	wide    []bool        // of stages: no value stays in a worker's memory, and all samples come to all nodes
 	origin  []int         // per node: the reader that its data comes from, an index of readers, or -1
 	asks    []*graph.Node // per node: the reader of its image, which says what region it wants, or nil
 	counted []*graph.Node // the counted ones
@@ -55,7 +55,8 @@ func newPlan(g *graph.Graph, c *Config) *plan {
 			p.stages[n.Stage] = append(p.stages[n.Stage], n.Index)
 		}
 		for i, spec := range n.Specs {
-			v := value{named: p.named(n, i), spec: spec, hint: hint(n, i, bytesPerSample), static: op.Static(spec) && !n.Partial && !n.Fed, partial: n.Partial, read: n.Reader != nil, fed: n.Fed}
+			v := value{named: p.named(n, i), spec: spec, hint: hint(n, i, bytesPerSample),
+				static: op.Static(spec) && !n.Partial && !n.Fed, partial: n.Partial, read: n.Reader != nil, fed: n.Fed}
 			v.frame = v.read || v.fed || n.Stage%2 == 1
 			if v.static {
 				size, err := spec.Shape.Bytes(spec.DType)

@@ -107,7 +107,8 @@ func (e *Executor) memoryOf(id int) MemoryStats {
 		return MemoryStats{}
 	}
 	u := &e.usage[id]
-	m := MemoryStats{Batch: u.batch.Load(), Sample: u.sample.Load(), Reserved: u.reserved.Load(), ReservedSample: u.reservedSample.Load()}
+	m := MemoryStats{Batch: u.batch.Load(), Sample: u.sample.Load(), Reserved: u.reserved.Load(),
+		ReservedSample: u.reservedSample.Load()}
 	if !e.plan.values[id].frame {
 		m.Reserved = m.ReservedSample * int64(len(e.workers))
 	}

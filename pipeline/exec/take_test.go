@@ -15,14 +15,16 @@ import (
 
 // "test.length" gives how many numbers a sample has: one number each, as is known before the data.
 func init() {
-	op.Register(op.Schema{Name: "length", Module: []string{"test"}, Inputs: []op.Port{{Name: "in"}}, Outputs: []op.Port{{Name: "out"}},
+	op.Register(op.Schema{Name: "length", Module: []string{"test"}, Inputs: []op.Port{{Name: "in"}},
+		Outputs: []op.Port{{Name: "out"}},
 		New: func(c *op.Config) (op.Kernel, error) {
-			return &kernel{c, []tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{1}}}, op.PerSample, func(_ *op.Config, b *op.Block) error {
-				for s := range b.Len() {
-					put(b, s, []int64{int64(b.In(0, s).Len())})
-				}
-				return nil
-			}}, nil
+			return &kernel{c, []tensor.Spec{{DType: tensor.Int64, Shape: tensor.Shape{1}}}, op.PerSample,
+				func(_ *op.Config, b *op.Block) error {
+					for s := range b.Len() {
+						put(b, s, []int64{int64(b.In(0, s).Len())})
+					}
+					return nil
+				}}, nil
 		}})
 }
 
@@ -127,11 +129,12 @@ func TestGive(t *testing.T) {
 	pool := exec.NewPool(1)
 	defer pool.Close()
 	var given []*byte
-	e := exec.New(g, nil, exec.Config{BatchSize: 4, Threads: 1, Keyers: keyers, Pool: pool, Take: true, Allocate: func(n int) []byte {
-		b := make([]byte, n)
-		given = append(given, unsafe.SliceData(b))
-		return b
-	}})
+	e := exec.New(g, nil, exec.Config{BatchSize: 4, Threads: 1, Keyers: keyers, Pool: pool, Take: true,
+		Allocate: func(n int) []byte {
+			b := make([]byte, n)
+			given = append(given, unsafe.SliceData(b))
+			return b
+		}})
 	defer e.Close()
 	f := e.NewFrame()
 	mine := make([]tensor.Tensor, 1)
@@ -144,7 +147,8 @@ func TestGive(t *testing.T) {
 	}
 	got, _ := f.Take(0)
 	e.Abandon(f)
-	if &got[0] != &mine[0] || !slices.Equal(list(mine[0]), []int64{6, 8}) || len(given) != 1 || unsafe.SliceData(mine[0].Data) != given[0] {
+	if &got[0] != &mine[0] || !slices.Equal(list(mine[0]), []int64{6, 8}) || len(given) != 1 ||
+		unsafe.SliceData(mine[0].Data) != given[0] {
 		t.Errorf("%v, memory asked for %d times", mine, len(given))
 	}
 }

@@ -137,7 +137,8 @@ func (f *Frame) claim(v *value, id, s, size int) error {
 func (f *Frame) exceed(s int, n *graph.Node, need int64) error {
 	h := &f.e.shares
 	return f.refuse(s, n, &errs.Error{Kind: errs.Exhausted,
-		Want:   fmt.Sprintf("at most %d bytes a batch (one of %d parts of Options.Limits.MaxTotalBytes, %d)", h.frame, h.inFlight+1, h.total),
+		Want: fmt.Sprintf("at most %d bytes a batch (one of %d parts of Options.Limits.MaxTotalBytes, %d)", h.frame,
+			h.inFlight+1, h.total),
 		Got:    fmt.Sprintf("%s that needs %d bytes or more", f.name(), need),
 		Remedy: "raise Options.Limits.MaxTotalBytes, or lower the batch size or the prefetch depth"})
 }

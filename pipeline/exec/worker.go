@@ -313,5 +313,6 @@ func recovered(err *error) {
 }
 
 func notPromised(want tensor.Spec, got tensor.Tensor) error {
-	return &errs.Error{Kind: errs.Mismatch, Want: "the promised " + want.DType.String() + want.Shape.String(), Got: got.String()}
+	return &errs.Error{Kind: errs.Mismatch, Want: "the promised " + want.DType.String() + want.Shape.String(),
+		Got: got.String()}
 }

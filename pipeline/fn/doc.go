@@ -4,10 +4,9 @@
 //	jpegs, labels := fn.ReadersFile(p, fn.ReadersFileArgs{FileRoot: "train", RandomShuffle: true})
 //	images := fn.DecodersImage(p, jpegs, fn.DecodersImageArgs{})
 //
-// Names are those of DALI in CamelCase, modules included: random.coin_flip is
-// RandomCoinFlip. A field that is not set is the default. Arguments whose zero is
-// not the default, or which may differ per sample, are an op.Arg: op.Const(v) or
-// op.Of[T](node).
+// A function has DALI's name in CamelCase with its module: random.coin_flip is RandomCoinFlip. A
+// field that is not set takes the default. An argument whose zero is not the default, or which may
+// differ per sample, is an op.Arg: op.Const(v) or op.Of[T](node).
 //
 // Add, Sqrt and the other functions of arithmetic take nodes and Go numbers instead of a
 // builder: fn.Sub(10, x). A Node has methods for those that Go writes as signs: x.Sub(10).

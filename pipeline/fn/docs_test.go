@@ -15,7 +15,8 @@ import (
 func TestGeneratedDocs(t *testing.T) {
 	dir := filepath.Join("..", "..", "docs", "operators")
 	files := byModule()
-	index := "# Operators\n\n" + generatedDocs + "Every operator with its arguments, by module; `bivouac ops NAME` prints the same.\n\n" +
+	index := "# Operators\n\n" + generatedDocs +
+		"Every operator with its arguments, by module; `bivouac ops NAME` prints the same.\n\n" +
 		"| operator | what it does |\n|---|---|\n"
 	want := map[string][]byte{}
 	for _, module := range slices.Sorted(maps.Keys(files)) {

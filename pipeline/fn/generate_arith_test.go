@@ -12,8 +12,9 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
-// arithmetic is a function of package op/arith, as Go declares it: once as a function of pipeline/fn, once as a
-// function of dynamic/fn and, for operators that Go writes as signs, as a method of pipeline.Node.
+// arithmetic is a function of package op/arith, as Go declares it: once as a function of
+// pipeline/fn, once as a function of dynamic/fn and, for operators that Go writes as signs, as a
+// method of pipeline.Node.
 type arithmetic struct {
 	name     string // in Go
 	function string // in op/arith

@@ -9,7 +9,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// The typed functions of dynamic mode: those of module random are in dynamic/random, the
+// The typed functions of dynamic mode: functions of module random are in dynamic/random, all
 // others in dynamic/fn. Readers have a package of their own.
 
 const randomModule = "random"
@@ -30,7 +30,8 @@ func dynamicFile(module string, schemas []*op.Schema) string {
 	var body bytes.Buffer
 	for _, s := range schemas {
 		name := dynamicName(s)
-		fmt.Fprintf(&body, "// %sArgs are the arguments of %s.\ntype %[1]sArgs = opargs.%[3]s\n\n", name, s.FullName(), goName(s.FullName()))
+		fmt.Fprintf(&body, "// %sArgs are the arguments of %s.\ntype %[1]sArgs = opargs.%[3]s\n\n", name, s.FullName(),
+			goName(s.FullName()))
 		for _, form := range dynamicForms(s) {
 			body.WriteString(form.doc() + form.signature() + " {\n" + form.body() + "}\n\n")
 		}
@@ -63,8 +64,8 @@ func inRandom(s *op.Schema) bool { return len(s.Module) == 1 && s.Module[0] == r
 // dynamicForm is one function of an operator.
 type dynamicForm struct {
 	s *op.Schema
-	// kind is the type of results: "T", that of the first input, "*dynamic.Tensor", or
-	// "*dynamic.Batch", of which the function takes the size.
+	// kind is the type of results: "T" (the type of the first input), "*dynamic.Tensor", or
+	// "*dynamic.Batch", whose size the function takes.
 	kind string
 }
 
@@ -106,7 +107,8 @@ func (f dynamicForm) doc() string {
 	s, name := f.s, f.name()
 	var b strings.Builder
 	if f.batch() {
-		b.WriteString(comment(fmt.Sprintf("%s is %s for n samples; where n is 0 inputs or arguments that differ by sample tell how many.", name, s.FullName())))
+		const doc = "%s is %s for n samples; if n is 0, inputs or arguments that differ by sample tell how many."
+		b.WriteString(comment(fmt.Sprintf(doc, name, s.FullName())))
 		b.WriteString("//\n" + comment("See ["+dynamicName(s)+"]."))
 	} else {
 		numbers := ""
@@ -196,5 +198,6 @@ func (f dynamicForm) body() string {
 	for i := range values {
 		values[i] = fmt.Sprintf("out[%d]", i)
 	}
-	return fmt.Sprintf("out := dynamic.InvokeN[%s](ctx, %s, %d)\nreturn %s\n", f.kind, call, len(values), strings.Join(values, ", "))
+	return fmt.Sprintf("out := dynamic.InvokeN[%s](ctx, %s, %d)\nreturn %s\n", f.kind, call, len(values),
+		strings.Join(values, ", "))
 }

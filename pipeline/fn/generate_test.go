@@ -133,7 +133,8 @@ func replacement(s *op.Schema) *op.Schema {
 // an older name it says what the newer one is.
 func documentation(s *op.Schema, name, more string) string {
 	if newer := replacement(s); newer != nil {
-		return comment(fmt.Sprintf("%s is %s, an older name of %s; see [%s].", name, s.FullName(), newer.FullName(), goName(newer.FullName())))
+		return comment(fmt.Sprintf("%s is %s, an older name of %s; see [%s].", name, s.FullName(), newer.FullName(),
+			goName(newer.FullName())))
 	}
 	return comment(fmt.Sprintf("%s is %s. %s", name, s.FullName(), s.Doc)) + "//\n" + more + ports(s)
 }
@@ -154,7 +155,8 @@ func ports(s *op.Schema) string {
 func fnFile(schemas []*op.Schema) string {
 	var b bytes.Buffer
 	b.WriteString(generatedBy + "package fn\n\n")
-	b.WriteString("import (\n\"github.com/bivouac-ml/bivouac/op/opargs\"\n\"github.com/bivouac-ml/bivouac/pipeline\"\n)\n\n")
+	b.WriteString("import (\n\"github.com/bivouac-ml/bivouac/op/opargs\"\n" +
+		"\"github.com/bivouac-ml/bivouac/pipeline\"\n)\n\n")
 	for _, s := range schemas {
 		name := goName(s.FullName())
 		fmt.Fprintf(&b, "// %sArgs are the arguments of %s.\ntype %[1]sArgs = opargs.%[1]s\n\n", name, s.FullName())

@@ -63,7 +63,8 @@ func (b *Builder) AddSchema(s *op.Schema, name string, inputs []Edge, args map[s
 		if most > least {
 			want = fmt.Sprintf("%d to %d inputs", least, most)
 		}
-		return nil, &errs.Error{Kind: errs.Invalid, Op: s.FullName(), Subject: "node " + n.Name, Want: want, Got: fmt.Sprint(len(inputs))}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: s.FullName(), Subject: "node " + n.Name, Want: want,
+			Got: fmt.Sprint(len(inputs))}
 	}
 	for i, in := range inputs {
 		if err := b.Check(in); err != nil {
@@ -121,10 +122,12 @@ func (b *Builder) claim(s *op.Schema, name string) (string, error) {
 		b.unnamed++
 	}
 	if !utf8.ValidString(name) {
-		return "", &errs.Error{Kind: errs.Invalid, Op: s.FullName(), Subject: "node name", Want: "UTF-8", Got: strconv.Quote(name)}
+		return "", &errs.Error{Kind: errs.Invalid, Op: s.FullName(), Subject: "node name", Want: "UTF-8",
+			Got: strconv.Quote(name)}
 	}
 	if b.names[name] {
-		return "", &errs.Error{Kind: errs.Exists, Op: s.FullName(), Subject: "node " + name, Got: "a name that another node has"}
+		return "", &errs.Error{Kind: errs.Exists, Op: s.FullName(), Subject: "node " + name,
+			Got: "a name that another node has"}
 	}
 	b.names[name] = true
 	return name, nil
@@ -136,7 +139,8 @@ func (b *Builder) Check(e Edge) error {
 		return &errs.Error{Kind: errs.Invalid, Want: "an output of a node", Got: "nothing"}
 	}
 	if i := e.Node.Index; i >= len(b.nodes) || b.nodes[i] != e.Node || e.Output < 0 || e.Output >= len(e.Node.Specs) {
-		return &errs.Error{Kind: errs.Invalid, Want: "an output of a node of this graph", Got: "one of another graph, " + e.Node.Name}
+		return &errs.Error{Kind: errs.Invalid, Want: "an output of a node of this graph",
+			Got: "one of another graph, " + e.Node.Name}
 	}
 	return nil
 }

@@ -14,8 +14,9 @@ import (
 )
 
 func init() {
-	op.Register(op.Schema{Name: "batch_level", Module: []string{"graphtest"}, Inputs: []op.Port{{Name: "in"}}, Outputs: []op.Port{{Name: "out"}},
-		New: func(*op.Config) (op.Kernel, error) { return batchLevel{}, nil }})
+	op.Register(op.Schema{Name: "batch_level", Module: []string{"graphtest"}, Inputs: []op.Port{{Name: "in"}},
+		Outputs: []op.Port{{Name: "out"}},
+		New:     func(*op.Config) (op.Kernel, error) { return batchLevel{}, nil }})
 }
 
 type batchLevel struct{}
@@ -51,7 +52,8 @@ func TestGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stages := map[string]int{"readers.file": 0, "decode": 0, "random_resized_crop": 0, "graphtest.batch_level": 1, "random.uniform#2": 0,
+	stages := map[string]int{"readers.file": 0, "decode": 0, "random_resized_crop": 0, "graphtest.batch_level": 1,
+		"random.uniform#2":    0,
 		"brightness_contrast": 2, "graphtest.batch_level#2": 3}
 	if len(g.Nodes) != len(stages) || g.Stages != 4 || len(g.Readers()) != 1 || !g.Readers()[0].Shuffled() {
 		t.Errorf("%d nodes, %d stages, %d readers", len(g.Nodes), g.Stages, len(g.Readers()))
@@ -73,7 +75,8 @@ func TestGraph(t *testing.T) {
 		}
 	}
 	for i, want := range []string{"readers.file() random_shuffle=true", "decoders.image(readers.file[0]) by ", "random_resized_crop(decode) size=[4] seed=11",
-		"graphtest.batch_level(random_resized_crop)", "random.uniform() range=[0.5 1.5]", "brightness_contrast(graphtest.batch_level) brightness=random.uniform#2 contrast=2"} {
+		"graphtest.batch_level(random_resized_crop)", "random.uniform() range=[0.5 1.5]",
+		"brightness_contrast(graphtest.batch_level) brightness=random.uniform#2 contrast=2"} {
 		if got := g.Nodes[i].Identity(); got != want && !(strings.HasSuffix(want, " by ") && strings.HasPrefix(got, want)) {
 			t.Errorf("identity %q, want %q", got, want)
 		}

@@ -39,8 +39,9 @@ func (n *Node) guard() error {
 		for i, e := range n.Inputs {
 			for _, g := range e.guards() {
 				if g.predicate == p && g.side != i {
-					return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: fmt.Sprintf("node %s, input %d", n.Name, i),
-						Want: "an input from the other side of the predicate", Got: e.String()}
+					return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(),
+						Subject: fmt.Sprintf("node %s, input %d", n.Name, i),
+						Want:    "an input from the other side of the predicate", Got: e.String()}
 				}
 			}
 		}
@@ -53,7 +54,8 @@ func (n *Node) guard() error {
 			other, ok := side[g.predicate]
 			if ok && other != g.side {
 				return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: "node " + n.Name,
-					Want: "inputs of one side of a condition", Got: "both sides of " + g.predicate.String(), Remedy: "merge them first"}
+					Want: "inputs of one side of a condition", Got: "both sides of " + g.predicate.String(),
+					Remedy: "merge them first"}
 			}
 			if !ok {
 				side[g.predicate] = g.side

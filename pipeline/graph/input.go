@@ -116,8 +116,9 @@ func (n *Node) describe(specs []tensor.Spec) error {
 	for i, got := range specs {
 		want := n.declared[i]
 		differs := func(field string, want, got any) error {
-			return &errs.Error{Kind: errs.Mismatch, Op: n.Schema.FullName(), Subject: fmt.Sprintf("node %s, output %d, %s", n.Name, i, field),
-				Want: fmt.Sprint(want), Got: fmt.Sprint(got)}
+			return &errs.Error{Kind: errs.Mismatch, Op: n.Schema.FullName(),
+				Subject: fmt.Sprintf("node %s, output %d, %s", n.Name, i, field),
+				Want:    fmt.Sprint(want), Got: fmt.Sprint(got)}
 		}
 		switch {
 		case !got.DType.Valid() || got.Shape == nil:

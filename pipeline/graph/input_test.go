@@ -41,7 +41,8 @@ func TestInputsOfWhichNothingIsKnown(t *testing.T) {
 	if !s.Known() || g.Known() || s.Stages != 3 {
 		t.Errorf("specialised: known %v, the first %v, %d stages", s.Known(), g.Known(), s.Stages)
 	}
-	if got := s.Outputs[0].Spec(); got.DType != tensor.Uint8 || !got.Shape.Equal(tensor.Shape{4, 4, 3}) || got.Layout != "HWC" {
+	if got := s.Outputs[0].Spec(); got.DType != tensor.Uint8 || !got.Shape.Equal(tensor.Shape{4, 4, 3}) ||
+		got.Layout != "HWC" {
 		t.Errorf("output %v", got)
 	}
 	for _, n := range s.Nodes {
@@ -85,7 +86,8 @@ func TestDeclaredInputs(t *testing.T) {
 		"layout":               {DType: tensor.Uint8, Shape: image.Shape},
 		"shape":                {DType: tensor.Uint8, Shape: tensor.Shape{2, 2, 4}, Layout: "HWC"},
 	} {
-		if _, err := g.Specialize([][]tensor.Spec{{got}}); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), field) {
+		if _, err := g.Specialize([][]tensor.Spec{{got}}); !errors.Is(err, errs.Mismatch) ||
+			!strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

@@ -20,7 +20,8 @@ func (g *Graph) Merged(alike func(n *Node) bool) (*Graph, error) {
 		if !n.mergeable(alike) {
 			continue
 		}
-		key := n.render(func(e Edge) string { return Edge{standIn(replaced, e.Node), e.Output}.String() }, n.Config.Written) + " as " + n.Draws
+		key := n.render(func(e Edge) string { return Edge{standIn(replaced, e.Node), e.Output}.String() },
+			n.Config.Written) + " as " + n.Draws
 		switch other, ok := first[key]; {
 		case !ok:
 			first[key] = n

@@ -183,7 +183,8 @@ func TestPruning(t *testing.T) {
 		t.Error(d)
 	}
 	var other Builder
-	if _, err := b.Graph([]Edge{u}, add(t, &other, "random.coin_flip", "", nil)); err == nil || !strings.Contains(err.Error(), "sink 0") {
+	if _, err := b.Graph([]Edge{u}, add(t, &other, "random.coin_flip", "", nil)); err == nil ||
+		!strings.Contains(err.Error(), "sink 0") {
 		t.Errorf("a sink of another graph: %v", err)
 	}
 }
@@ -206,11 +207,13 @@ func TestMergedOutputsKeepTheirNames(t *testing.T) {
 	if m.Outputs[1] != m.Outputs[2] || m.Outputs[1].Node.Name != "__Pure_1" {
 		t.Fatalf("outputs %v", m.Outputs)
 	}
-	if got := []string{m.Delivered(0), m.Delivered(1), m.Delivered(2)}; !cmp.Equal(got, []string{"__Pure_3", "__Pure_2", "__Pure_1"}) {
+	got := []string{m.Delivered(0), m.Delivered(1), m.Delivered(2)}
+	if !cmp.Equal(got, []string{"__Pure_3", "__Pure_2", "__Pure_1"}) {
 		t.Errorf("delivered as %v", got)
 	}
 	dot := string(m.DOT(DotOptions{}))
-	if !strings.Contains(dot, "__Pure_1 -> __MakeContiguous_CpuToCpu___Pure_2;") || strings.Contains(dot, "CpuToCpu___Pure_1") {
+	if !strings.Contains(dot, "__Pure_1 -> __MakeContiguous_CpuToCpu___Pure_2;") ||
+		strings.Contains(dot, "CpuToCpu___Pure_1") {
 		t.Errorf("drawn as\n%s", dot)
 	}
 }

@@ -211,7 +211,8 @@ func (n *Node) infer() error {
 	}
 	for i, spec := range specs {
 		if !spec.DType.Valid() {
-			return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: fmt.Sprintf("node %s, output %d", n.Name, i), Got: "no dtype"}
+			return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(),
+				Subject: fmt.Sprintf("node %s, output %d", n.Name, i), Got: "no dtype"}
 		}
 	}
 	n.Specs = specs
@@ -231,15 +232,18 @@ func (n *Node) checkPort(i int, got tensor.Spec) error {
 	port := n.Schema.Input(i)
 	subject := fmt.Sprintf("node %s, input %d (%s)", n.Name, i, port.Name)
 	if len(port.DTypes) > 0 && !slices.Contains(port.DTypes, got.DType) {
-		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject, Want: fmt.Sprintf("elements of %v", port.DTypes), Got: got.DType.String()}
+		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject,
+			Want: fmt.Sprintf("elements of %v", port.DTypes), Got: got.DType.String()}
 	}
 	if len(port.Layouts) > 0 && got.Layout != "" && !slices.Contains(port.Layouts, got.Layout) {
-		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject, Want: fmt.Sprintf("layout %v", port.Layouts), Got: got.Layout}
+		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject,
+			Want: fmt.Sprintf("layout %v", port.Layouts), Got: got.Layout}
 	}
 	fits := func(layout string) bool { return len(layout) == len(got.Shape) }
 	if len(port.Layouts) > 0 && got.Layout == "" && got.Shape != nil && !slices.ContainsFunc(port.Layouts, fits) {
-		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject, Want: fmt.Sprintf("as many dimensions as one of the layouts %v", port.Layouts),
-			Got: fmt.Sprint(len(got.Shape))}
+		return &errs.Error{Kind: errs.Invalid, Op: n.Schema.FullName(), Subject: subject,
+			Want: fmt.Sprintf("as many dimensions as one of the layouts %v", port.Layouts),
+			Got:  fmt.Sprint(len(got.Shape))}
 	}
 	return nil
 }
