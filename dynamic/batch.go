@@ -10,8 +10,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Batch is a list of arrays of one type, number of axes and layout, whose shapes may
-// differ, or one to be. It is immutable and safe for concurrent use, but for Release.
+// Batch is a list of arrays of one type, number of axes and layout, whose shapes may differ. It may
+// still have to be computed. It is immutable and safe for concurrent use, except Release.
 type Batch struct{ result }
 
 // Len returns the number of samples. It does not wait.
@@ -166,7 +166,8 @@ func (b *Batch) checkIndex(i int) error {
 	if i >= 0 && i < b.n {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Invalid, Op: "dynamic.Batch", Subject: "index", Want: fmt.Sprintf("0 to %d", b.n-1), Got: fmt.Sprint(i)}
+	return &errs.Error{Kind: errs.Invalid, Op: "dynamic.Batch", Subject: "index", Want: fmt.Sprintf("0 to %d", b.n-1),
+		Got: fmt.Sprint(i)}
 }
 
 // Tensors yields the samples with their numbers. It does not wait.

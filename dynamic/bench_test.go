@@ -14,8 +14,8 @@ import (
 )
 
 // BenchmarkCall is what a call costs on a tensor of one element. "wait" evaluates each result
-// before the next call, "ctx" with a context that may end, and "chain" takes each for the next call and
-// waits at the end.
+// before the next call, "ctx" with a context that may end, and "chain" takes each for the next call
+// and waits at the end.
 func BenchmarkCall(b *testing.B) {
 	x := dynamic.TensorOf([]int32{1})
 	calls := []struct {
@@ -72,7 +72,8 @@ func BenchmarkNewPlan(b *testing.B) {
 	b.Run("pad", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			dynamic.Invoke(ctx, dynamic.Call{Op: "pad", Args: opargs.Pad{FillValue: op.Const(float64(i))}, Inputs: []dynamic.Value{x}})
+			dynamic.Invoke(ctx, dynamic.Call{Op: "pad", Args: opargs.Pad{FillValue: op.Const(float64(i))},
+				Inputs: []dynamic.Value{x}})
 		}
 	})
 	b.Run("index", func(b *testing.B) {

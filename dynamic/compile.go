@@ -17,15 +17,15 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Body is what a loop does in every step: the operators that it calls, with the ctx
-// and the values it is given, make what it returns.
+// Body is what a loop does in every step: it calls operators with the ctx and the values it is
+// given, and returns their results.
 //
-// It is called once, when the loop is compiled, with values that have a type and no
-// contents. What it computes in Go from anything else is the same in all steps, as the branch of an
-// if statement: LoopOptions.Verify finds bodies that would do something else in a later step. Values
-// made outside of it are constants, and a size that it has from Batch.Len is that of the
-// batches of each step. What takes a Go value out of a tensor, such as
-// Item, Shape or Evaluate, is an error of Compile that names the line.
+// Compile calls the body once, with values that have a type and no contents. What the body computes
+// in Go from anything else is the same in all steps, such as the branch of an if statement;
+// LoopOptions.Verify finds bodies that would do something else in a later step. Values made outside
+// the body are constants. A size taken from Batch.Len is the size of the batches of each step. A
+// call that takes a Go value out of a tensor, such as Item, Shape or Evaluate, is an error of
+// Compile that names the line.
 type Body func(ctx context.Context, in []Value) []Value
 
 // NoPrefetch as LoopOptions.PrefetchDepth makes each step when it is asked for.
@@ -36,24 +36,24 @@ type LoopOptions struct {
 	// PrefetchDepth is how many steps are in the making or ready while one is in use;
 	// 0 means 2, NoPrefetch none.
 	PrefetchDepth int
-	// Threads compute; 0 means as many as those of the context's EvalContext.
+	// Threads is the number of threads that compute; 0 means the Threads of the context's
+	// EvalContext.
 	Threads int
-	// Verify, where it is n > 0, calls the body again before the first step and then every n steps,
-	// without computing anything, and compares the calls that it makes with those of Compile. A
-	// body that makes others, because it depends on a Go value that has changed, is an error of
-	// kind errs.Mismatch of Next, again and again. The body must be prepared to be called more than
-	// once.
+	// Verify = n > 0 calls the body again before the first step and then every n steps, without
+	// computing anything, and compares its calls with the calls that Compile saw. If the body makes
+	// other calls, because it depends on a Go value that has changed, each further Next fails with
+	// errs.Mismatch. The body must be prepared to be called more than once.
 	Verify int
 }
 
-// Loop runs a compiled body ahead of who takes its results. Methods but Statistics are for one
-// goroutine at a time; calls at the same time are errors of kind errs.Busy.
+// Loop runs a compiled body ahead of the consumer of its results. All methods except Statistics are
+// for one goroutine at a time; calls at the same time are errors of kind errs.Busy.
 //
-// Its results are those of calling the body in every step, bit for bit. Generators and root
-// stand where they would stand then: after the step that was delivered, however far the loop
-// has run ahead. So a checkpoint that is collected between two steps is exact, and goes on in
-// a loop that is compiled as in one that is not. A generator that was moved in between, by
-// drawing from it or by restoring a checkpoint, is followed: what was made ahead is made again.
+// The results equal the results of calling the body in every step, bit for bit. Generators and root
+// stand where they would stand then: after the step that was delivered, however far the loop has
+// run ahead. So a checkpoint collected between two steps is exact, and goes on in a compiled loop
+// as in one that is not compiled. If a generator is moved between two steps, by drawing from it or
+// by restoring a checkpoint, the loop follows it and makes the steps made ahead again.
 type Loop struct {
 	runner *runner
 	feeder *feeder
@@ -71,9 +71,9 @@ type Loop struct {
 // loop is endless and the body is given nothing. The first step of the root is asked for at
 // once: for the types of its values. Close must be called.
 //
-// Errors: those of the calls in the body, with the line of the program; its panic; errs.Unsupported
-// if the body takes a Go value out of a tensor, or draws from a generator that cannot be moved;
-// errs.Mismatch for batches of several sizes.
+// Compile fails with the error of a call in the body, which names the line of the program, or with
+// the body's panic; with errs.Unsupported if the body takes a Go value out of a tensor, or draws
+// from a generator that cannot be moved; with errs.Mismatch for batches of several sizes.
 func Compile(ctx context.Context, root Root, body Body, o LoopOptions) (*Loop, error) {
 	if o.PrefetchDepth < NoPrefetch || o.PrefetchDepth > 1<<10 || o.Threads < 0 || o.Verify < 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "dynamic.Compile", Subject: "LoopOptions",
@@ -164,9 +164,9 @@ func (l *Loop) build(e *EvalContext, rec *recording, threads int) {
 // Next returns what the body returns in the next step; io.EOF where the root ends an
 // epoch, and the call after it begins the next one.
 //
-// An error of a step is that of its first sample which failed; it counts as
-// delivered, as a call that failed does. When ctx ends, Next returns an errs.Canceled, nothing
-// is delivered and what was begun goes on.
+// The error of a step is the error of its first sample that failed. The step counts as delivered,
+// as a call that failed does. When ctx ends, Next returns an errs.Canceled and delivers nothing;
+// the work that was begun goes on.
 func (l *Loop) Next(ctx context.Context) ([]Value, error) {
 	if err := l.turn.Take("dynamic.Loop.Next"); err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (l *Loop) follow() {
 	}
 }
 
-// deliver makes a step the caller's, and its place that of generators and root.
+// deliver gives a step to the caller, and moves generators and root to its place.
 func (l *Loop) deliver(s *loopSlot) ([]Value, error) {
 	for _, from := range l.runner.sources {
 		from.deliver(l.ring.Token() - 1)
@@ -225,7 +225,8 @@ func (l *Loop) deliver(s *loopSlot) ([]Value, error) {
 	return l.runner.take(s, item)
 }
 
-// Steps yields the steps to the end of the root's epoch; without a root there is none. An error ends it.
+// Steps yields the steps up to the end of the root's epoch; without a root the steps do not end.
+// An error ends the iteration.
 func (l *Loop) Steps(ctx context.Context) iter.Seq2[[]Value, error] {
 	return func(yield func([]Value, error) bool) {
 		for {
@@ -253,8 +254,8 @@ func (l *Loop) Statistics() LoopStatistics {
 		Queue: l.queue.Load(), Depth: int64(l.depth)}
 }
 
-// Close ends all work, waits for it and releases everything. The root was asked ahead: it is used
-// up, and who wants to go on restores its state. Close may be called twice.
+// Close ends all work, waits for it and releases everything. The root was asked ahead, so it stands
+// too far on: to go on with the root, restore its state. Close may be called twice.
 func (l *Loop) Close() error {
 	if err := l.turn.Take("dynamic.Loop.Close"); err != nil {
 		return err

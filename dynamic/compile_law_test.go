@@ -28,7 +28,8 @@ type instruction struct {
 func drawBody(t *rapid.T, size int) func(rngs [2]*random.RNG, constant dynamic.Value) dynamic.Body {
 	lines := make([]instruction, rapid.IntRange(1, 12).Draw(t, "lines"))
 	for i := range lines {
-		lines[i] = instruction{rapid.IntRange(0, 6).Draw(t, "kind"), rapid.IntRange(0, 99).Draw(t, "x"), rapid.IntRange(0, 99).Draw(t, "y"), rapid.IntRange(0, 1).Draw(t, "rng"), rapid.Bool().Draw(t, "batched")}
+		lines[i] = instruction{rapid.IntRange(0, 6).Draw(t, "kind"), rapid.IntRange(0, 99).Draw(t, "x"),
+			rapid.IntRange(0, 99).Draw(t, "y"), rapid.IntRange(0, 1).Draw(t, "rng"), rapid.Bool().Draw(t, "batched")}
 	}
 	return func(rngs [2]*random.RNG, constant dynamic.Value) dynamic.Body {
 		return func(ctx context.Context, in []dynamic.Value) []dynamic.Value {

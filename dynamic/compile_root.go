@@ -25,7 +25,7 @@ type Resumable interface {
 	Root
 	// Here returns where the root stands after the last Next.
 	Here() any
-	// Show makes the state that it gives that of a place which Here returned.
+	// Show sets the place whose state the root reports. Here returned that place.
 	Show(place any)
 }
 
@@ -46,8 +46,8 @@ type rootItem struct {
 	err     error
 }
 
-// feeder asks a root ahead. Its goroutine is that of its pool; all else is for that of
-// the consumer.
+// feeder asks a root ahead, in the goroutine of its pool. All else is for the goroutine of the
+// consumer.
 type feeder struct {
 	root    Root
 	items   []*rootItem // that were given and not delivered
@@ -144,7 +144,7 @@ func (f *feeder) at(ctx context.Context, k int, wait bool) (*rootItem, flow.Outc
 	}
 }
 
-// ask has items made until there are enough, those of the next epoch among them.
+// ask has items made until there are enough, including items of the next epoch.
 func (f *feeder) ask() {
 	for len(f.items)+f.pending <= f.depth {
 		f.pending++

@@ -153,7 +153,8 @@ func TestLoopOperatorFails(t *testing.T) {
 	k := 0
 	root := dynamic.From(func(context.Context) ([]dynamic.Value, error) {
 		k++
-		return []dynamic.Value{dynamic.BatchOf([][]int32{{1, 2, 3}, {4, 5, 6}}), dynamic.TensorOf(int32(map[bool]int{true: 7}[k == 2]))}, nil
+		return []dynamic.Value{dynamic.BatchOf([][]int32{{1, 2, 3}, {4, 5, 6}}),
+			dynamic.TensorOf(int32(map[bool]int{true: 7}[k == 2]))}, nil
 	})
 	loop, err := dynamic.Compile(ctx, root, func(ctx context.Context, in []dynamic.Value) []dynamic.Value {
 		return []dynamic.Value{dynamic.Index(ctx, in[0].(*dynamic.Batch), in[1])}

@@ -25,7 +25,7 @@ type runner struct {
 	size    int     // samples of a step
 	fixed   bool    // every step has that many; with a root it may have others else
 	sources []*source
-	// starts are those of the draws of the steps in flight: [step modulo their number][draw].
+	// starts has where each draw of a step in flight starts: [step modulo their number][draw].
 	starts    [][]rng.Philox
 	delivered int64        // steps
 	ready     atomic.Int64 // of them, those that were there when they were asked for
@@ -271,7 +271,7 @@ func (s *source) deliver(step int64) {
 	s.rng.Move(s.expect)
 }
 
-// keyers returns those of the nodes of a graph.
+// keyers returns the keyers of the nodes of a graph.
 func keyers(g *graph.Graph, r *runner, draws map[string]int, shared map[string]bool) []rng.Keyer {
 	list := make([]rng.Keyer, len(g.Nodes))
 	for i, n := range g.Nodes {
@@ -284,9 +284,12 @@ func keyers(g *graph.Graph, r *runner, draws map[string]int, shared map[string]b
 }
 
 func sizeError(want, got int) error {
-	return &errs.Error{Kind: errs.Mismatch, Subject: "batch size", Want: fmt.Sprint(want), Got: fmt.Sprint(got), Remedy: "a size that the body names is that of all steps; Batch.Len is that of each"}
+	return &errs.Error{Kind: errs.Mismatch, Subject: "batch size", Want: fmt.Sprint(want), Got: fmt.Sprint(got),
+		Remedy: "a size that the body names holds for all steps; Batch.Len is the size of each step"}
 }
 
 func specError(i int, want tensor.Spec, got tensor.Tensor) error {
-	return &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("value %d of the root", i), Want: fmt.Sprintf("%s of %d axes %s, as in the first step", want.DType, len(want.Shape), want.Layout), Got: fmt.Sprint(got, got.Layout)}
+	return &errs.Error{Kind: errs.Mismatch, Subject: fmt.Sprintf("value %d of the root", i),
+		Want: fmt.Sprintf("%s of %d axes %s, as in the first step", want.DType, len(want.Shape), want.Layout),
+		Got:  fmt.Sprint(got, got.Layout)}
 }

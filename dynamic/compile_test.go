@@ -73,7 +73,8 @@ func TestLoopEqualsCalls(t *testing.T) {
 				}
 			}
 			if g.State() != eg.State() || h.State() != eh.State() {
-				t.Fatalf("depth %d, step %d: generators at %v and %v, want %v and %v", depth, step, g.State(), h.State(), eg.State(), eh.State())
+				t.Fatalf("depth %d, step %d: generators at %v and %v, want %v and %v", depth, step, g.State(), h.State(),
+					eg.State(), eh.State())
 			}
 			if step == 4 { // somebody draws in between
 				g.Advance(3)

@@ -58,8 +58,10 @@ func (v *verifier) compare() error {
 			if want.text == got.text {
 				want.text, got.text = want.text+" with one content", "another content"
 			}
-			return &errs.Error{Kind: errs.Mismatch, Subject: "the body, called again", Want: want.String() + ", as when the loop was compiled", Got: got.String(),
-				Remedy: "the body depends on a Go value that has changed: compute it with operators, give it by the root, or compile another loop"}
+			return &errs.Error{Kind: errs.Mismatch, Subject: "the body, called again",
+				Want: want.String() + ", as when the loop was compiled", Got: got.String(),
+				Remedy: "the body depends on a Go value that has changed: " +
+					"compute it with operators, give it by the root, or compile another loop"}
 		}
 	}
 	return nil
@@ -93,7 +95,8 @@ func (rec *recording) lines(g *graph.Graph) []recordedLine {
 	for _, n := range g.Nodes {
 		l := recordedLine{text: n.Name + " = " + n.Identity()}
 		if in, ok := rec.inputs[n.Name]; ok {
-			l = recordedLine{text: fmt.Sprintf("%s, %s %d axes %q", n.Name, in.spec.DType, len(in.spec.Shape), in.spec.Layout), constant: in.constant}
+			l = recordedLine{text: fmt.Sprintf("%s, %s %d axes %q", n.Name, in.spec.DType, len(in.spec.Shape), in.spec.Layout),
+				constant: in.constant}
 		}
 		if at, ok := rec.sites[n.Name]; ok {
 			l.site = at.String()

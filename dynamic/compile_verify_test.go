@@ -122,7 +122,8 @@ func TestBodyPanics(t *testing.T) {
 		}
 	}
 	cause := errors.New("no such column")
-	_, err = dynamic.Compile(t.Context(), nil, func(context.Context, []dynamic.Value) []dynamic.Value { panic(cause) }, dynamic.LoopOptions{})
+	_, err = dynamic.Compile(t.Context(), nil, func(context.Context, []dynamic.Value) []dynamic.Value { panic(cause) },
+		dynamic.LoopOptions{})
 	if !errors.Is(err, cause) {
 		t.Errorf("%v", err)
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/bivouac-ml/bivouac/pipeline/exec"
 )
 
-// Options are those of NewEvalContext. The zero Options are right for most.
+// Options are the options of NewEvalContext. The zero Options are right for most programs.
 type Options struct {
 	// Threads compute calls; 0 and less are as many as the program may use processors.
 	Threads int
-	// Limits bound what a sample may cost, in calls and in compiled loops; the zero Limits are sane for
-	// pictures. Readers have Limits of their own, in readers.Options.
+	// Limits bound what a sample may cost, in calls and in compiled loops; the zero Limits are sane
+	// for pictures. Readers have Limits of their own, in readers.Options.
 	Limits Limits
 }
 
@@ -46,7 +46,7 @@ type EvalContext struct {
 	closing   bool
 	queue     queue
 	calls     uint64        // made so far, but in Sync mode
-	evaluated atomic.Uint64 // so many of them by EvaluateAll
+	evaluated atomic.Uint64 // the number of the last call that EvaluateAll has waited for
 	deferred  deferred
 	failed    failure
 	attached  map[any]any
@@ -54,7 +54,8 @@ type EvalContext struct {
 
 // NewEvalContext returns a context of its own. Close must be called.
 func NewEvalContext(o Options) *EvalContext {
-	e := &EvalContext{threads: o.Threads, limits: o.Limits, seed: maphash.MakeSeed(), operators: map[string]*operator{}, attached: map[any]any{}}
+	e := &EvalContext{threads: o.Threads, limits: o.Limits, seed: maphash.MakeSeed(), operators: map[string]*operator{},
+		attached: map[any]any{}}
 	if e.threads < 1 {
 		e.threads = runtime.GOMAXPROCS(0)
 	}
@@ -105,9 +106,9 @@ func (e *EvalContext) Close() {
 	e.idle.Broadcast()
 }
 
-// EvaluateAll computes all calls made so far and waits for them. The error is that of
-// the first call, in the order of calls, that failed since the last EvaluateAll, of
-// those that were deferred or eager; or errs.Canceled when ctx ends before.
+// EvaluateAll computes all calls made so far and waits for them. It returns the error of the first
+// deferred or eager call, in the order of calls, that failed since the last EvaluateAll, or
+// errs.Canceled if ctx ends before.
 func (e *EvalContext) EvaluateAll(ctx context.Context) error {
 	e.mu.Lock()
 	calls, made := append(e.deferred.take(), e.queue.calls()...), e.calls
@@ -148,7 +149,7 @@ type failure struct {
 	err    error
 }
 
-// note keeps err if its call came before that of the error that is kept.
+// note keeps err if its call came before the call whose error is kept.
 func (f *failure) note(number uint64, err error) {
 	if f.err == nil || number < f.number {
 		*f = failure{number, err}

@@ -14,8 +14,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// An array that is kept over the release of its value is no tensor any more; the error says where it
-// was handed out and taken back.
+// An array that is kept over the release of its value is no tensor any more; the error says where
+// it was handed out and taken back.
 func TestKeptArray(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {
 		x := fn.Add(ctx, dynamic.TensorOf([]int32{1, 2}), 1)

@@ -16,7 +16,7 @@
 // # Values
 //
 // A [Tensor] is one array, a [Batch] a list of arrays of one type. They are lazy, immutable and
-// safe for concurrent use: who asks for elements or a shape waits until they are computed.
+// safe for concurrent use: a method that returns elements or a shape waits until they are computed.
 // A call gives Batches where an input or an argument is a Batch; Tensors among them serve all
 // samples. Batches of different sizes are an error, errs.Invalid.
 //
@@ -27,8 +27,8 @@
 //	Eager     in the background, in the order of the calls   when wanted
 //	Sync      before the call returns                        at once
 //
-// The mode is that of the context, [WithMode]; Eager is the default. Random numbers are drawn
-// when the call is made. So results depend neither on the mode nor on the number of threads.
+// The context has the mode, see [WithMode]; Eager is the default. Random numbers are drawn when the
+// call is made. So results depend neither on the mode nor on the number of threads.
 //
 // # Errors
 //
@@ -42,8 +42,8 @@
 //
 // # Contexts of evaluation
 //
-// An [EvalContext] has the threads and what was made ready for earlier calls: each call is a graph of
-// one operator, kept for calls with equal arguments and inputs of the same types, numbers of
+// An [EvalContext] has the threads and what was made ready for earlier calls: each call is a graph
+// of one operator, kept for calls with equal arguments and inputs of the same types, numbers of
 // axes and layouts, for batches up to the same power of two. [With] says which one a
 // context.Context means; [Default] is there for those that name none.
 //
@@ -58,8 +58,8 @@
 //	}, dynamic.LoopOptions{})
 //	for values, err := range loop.Steps(ctx) {
 //
-// The results are those of the calls, and generators and root stand where the calls would
-// have left them after the step that was delivered, so that checkpoints know no difference.
+// The loop gives the same results as the calls. Generators and root stand where the calls would
+// have left them after the step that was delivered, so checkpoints do not differ either.
 //
 // # Memory
 //

@@ -62,7 +62,8 @@ func TestArithmetic(t *testing.T) {
 		if d := cmp.Diff([]int32{3, 5, 7}, slice[int32](t, y)); d != "" {
 			t.Error(d)
 		}
-		if y.DType() != tensor.Int32 || !y.Shape().Equal(tensor.Shape{3}) || y.NDim() != 1 || y.Size() != 3 || y.NBytes() != 12 {
+		if y.DType() != tensor.Int32 || !y.Shape().Equal(tensor.Shape{3}) || y.NDim() != 1 || y.Size() != 3 ||
+			y.NBytes() != 12 {
 			t.Errorf("%v %v", y, y.Shape())
 		}
 		z := dynamic.Apply[*dynamic.Tensor](ctx, "sub", 1, x)

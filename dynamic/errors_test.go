@@ -134,14 +134,15 @@ func TestRefusedAfterBatch(t *testing.T) {
 			if err := fn.Add(ctx, dynamic.BatchOf([]int{1, 2}), 1).Evaluate(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if v, ok := dynamic.Invoke(ctx, dynamic.Call{Op: "no such operator"})[0].(*dynamic.Tensor); !ok || !errors.Is(v.Err(), errs.NotFound) {
+			if v, ok := dynamic.Invoke(ctx, dynamic.Call{Op: "no such operator"})[0].(*dynamic.Tensor); !ok ||
+				!errors.Is(v.Err(), errs.NotFound) {
 				t.Errorf("%v", v)
 			}
 		}
 	})
 }
 
-// The error of a value is that of what it was computed from, with the first call.
+// A value has the error of the value that it was computed from, with the first call.
 func TestErrorsStay(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {
 		bad := dynamic.Index(ctx, dynamic.BatchOf([][]int32{{1}, {2, 3}}), 1)
@@ -152,7 +153,8 @@ func TestErrorsStay(t *testing.T) {
 				t.Errorf("%s: %v, want %v", name, err, want)
 			}
 		}
-		if sum.DType() != tensor.Invalid || sum.NDim() != 0 || sum.Shapes() != nil || sum.NBytes() != 0 || sum.Layout() != "" || sum.Len() != 2 {
+		if sum.DType() != tensor.Invalid || sum.NDim() != 0 || sum.Shapes() != nil || sum.NBytes() != 0 ||
+			sum.Layout() != "" || sum.Len() != 2 {
 			t.Errorf("what failed is described: %v", sum)
 		}
 	})

@@ -34,8 +34,8 @@ func (k *call) wait(ctx context.Context) error {
 	}
 }
 
-// quick reports whether to compute the call takes less, as far as is known, than to
-// have the background do it: nothing is lost by looking at the context only afterwards.
+// quick reports whether computing the call here probably takes less time than having the background
+// do it: nothing is lost by looking at the context only afterwards.
 func (k *call) quick() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -68,9 +68,9 @@ func (k *call) doneChannel() <-chan struct{} {
 	return k.done
 }
 
-// evaluate computes a call after those that it needs, unless somebody does. Chains
-// may be long: the calls are on a stack of its own. Who has claimed a call waits only for calls
-// that it needs, and none needs itself: nobody waits in a circle.
+// evaluate computes a call after the calls that it needs, unless another goroutine does. Chains may
+// be long, so evaluate keeps the calls on a stack of its own. A goroutine that has claimed a call
+// waits only for calls that this call needs, and no call needs itself: nobody waits in a circle.
 func (k *call) evaluate() {
 	if !k.claim() {
 		return
@@ -131,7 +131,7 @@ func (k *call) run() {
 	k.mu.Unlock()
 }
 
-// compute fills the outputs. An error of an input is that of the call.
+// compute fills the outputs. An error of an input becomes the error of the call.
 func (k *call) compute() error {
 	for _, in := range k.inputs {
 		if err := in.wait(context.Background()); err != nil {
@@ -166,8 +166,8 @@ func (k *call) fail(err error) error {
 	return err
 }
 
-// takePlan returns the plan for a call: the kept one for calls of its kind, or a new one. Close waits
-// until leavePlan.
+// takePlan returns the plan for a call: the kept one for calls of its kind, or a new one. Close
+// waits until leavePlan.
 func (e *EvalContext) takePlan(k *call) (*plan, error) {
 	e.mu.Lock()
 	for e.closing {

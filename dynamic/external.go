@@ -101,7 +101,8 @@ func SourceFrom(r SourceReader, o SourceOptions) (*ExternalSource, error) {
 
 func newSource(from supply, o SourceOptions) (*ExternalSource, error) {
 	bad := func(field, want string, got any) error {
-		return &errs.Error{Kind: errs.Invalid, Op: "dynamic.ExternalSource", Subject: "SourceOptions." + field, Want: want, Got: fmt.Sprint(got)}
+		return &errs.Error{Kind: errs.Invalid, Op: "dynamic.ExternalSource", Subject: "SourceOptions." + field, Want: want,
+			Got: fmt.Sprint(got)}
 	}
 	const most = 1 << 10
 	perOutput := func(n int) bool { return n <= 1 || n == max(o.Outputs, 1) }
@@ -139,7 +140,8 @@ func (s *ExternalSource) NextBatch(ctx context.Context, size int) ([]Value, erro
 		return nil, s.bad("a batch size of 0 or more", size)
 	}
 	if scopeOf(ctx).recording != nil { // which would see one item, once
-		return nil, &errs.Error{Kind: errs.Sequence, Op: "dynamic.ExternalSource", Want: "a call outside of the body of a compiled loop", Got: "one in it",
+		return nil, &errs.Error{Kind: errs.Sequence, Op: "dynamic.ExternalSource",
+			Want: "a call outside of the body of a compiled loop", Got: "one in it",
 			Remedy: "make the source the root of the loop, alone or in a function of dynamic.From"}
 	}
 	item, err := s.take(ctx)
@@ -219,7 +221,8 @@ func (s *ExternalSource) convert(ctx context.Context, item []Value, size int) ([
 }
 
 func (s *ExternalSource) bad(want string, got any) error {
-	return &errs.Error{Kind: errs.Invalid, Op: "dynamic.ExternalSource", Subject: fmt.Sprintf("item %d", s.place.Index-1), Want: want, Got: fmt.Sprint(got)}
+	return &errs.Error{Kind: errs.Invalid, Op: "dynamic.ExternalSource", Subject: fmt.Sprintf("item %d", s.place.Index-1),
+		Want: want, Got: fmt.Sprint(got)}
 }
 
 // pick is element i of a list of one for each or one for all; the zero value of an empty one.

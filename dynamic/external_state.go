@@ -51,18 +51,20 @@ func ParseSourceState(text string) (SourceState, error) {
 	}
 	p := sourcePlace{Index: d.Position, Ended: d.Fields["ended"] == "true"}
 	if d.Kind != sourceKind {
-		return SourceState{}, &errs.Error{Kind: errs.Mismatch, Op: "dynamic.ParseSourceState", Want: "a state of kind " + sourceKind, Got: d.Kind}
+		return SourceState{}, &errs.Error{Kind: errs.Mismatch, Op: "dynamic.ParseSourceState",
+			Want: "a state of kind " + sourceKind, Got: d.Kind}
 	}
 	if saved, ok := d.Extra["source"]; ok {
 		if err := json.Unmarshal(saved, &p.Saved); err != nil || p.Saved == nil {
-			return SourceState{}, &errs.Error{Kind: errs.Corrupt, Op: "dynamic.ParseSourceState", Subject: "source", Want: "base64", Got: "something else", Err: err}
+			return SourceState{}, &errs.Error{Kind: errs.Corrupt, Op: "dynamic.ParseSourceState", Subject: "source",
+				Want: "base64", Got: "something else", Err: err}
 		}
 	}
 	return SourceState{p}, nil
 }
 
-// GetState returns where the source stands, a SourceState. The error is of kind
-// errs.Unsupported for a SourceFunc, or that of a SourceReader.
+// GetState returns where the source stands, a SourceState. It fails with errs.Unsupported for a
+// SourceFunc, or with the error of a SourceReader.
 func (s *ExternalSource) GetState() (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,12 +100,14 @@ func (s *ExternalSource) SetState(to any) error {
 			return err
 		}
 	default:
-		return &errs.Error{Kind: errs.Invalid, Op: "ExternalSource.SetState", Want: "a SourceState or its text", Got: fmt.Sprintf("%T", to)}
+		return &errs.Error{Kind: errs.Invalid, Op: "ExternalSource.SetState", Want: "a SourceState or its text",
+			Got: fmt.Sprintf("%T", to)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, stateful := s.from.(read); stateful != (st.place.Saved != nil) {
-		return &errs.Error{Kind: errs.Mismatch, Op: "ExternalSource.SetState", Want: "a state of a source of this kind", Got: "that of another"}
+		return &errs.Error{Kind: errs.Mismatch, Op: "ExternalSource.SetState", Want: "a state of a source of this kind",
+			Got: "a state of another kind"}
 	}
 	s.place, s.shown = sourcePlace{}, nil
 	if err := s.from.rewind(context.Background(), st.place.Index, bytes.Clone(st.place.Saved)); err != nil {
@@ -119,7 +123,7 @@ func (s *ExternalSource) Here() any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, err := s.here()
-	if err != nil { // without a state there is none to show
+	if err != nil { // no state to show
 		return nil
 	}
 	return SourceState{p}

@@ -39,8 +39,9 @@ func (w *walk) rewind(ctx context.Context, i int64, _ []byte) error {
 			k++
 		case errors.Is(err, io.EOF):
 			w.close()
-			return &errs.Error{Kind: errs.Mismatch, Subject: "sequence", Want: fmt.Sprintf("%d items, as there were", i), Got: fmt.Sprint(k)}
-		} // other errors were no items then, and are none now
+			return &errs.Error{Kind: errs.Mismatch, Subject: "sequence", Want: fmt.Sprintf("%d items, as there were", i),
+				Got: fmt.Sprint(k)}
+		} // other errors did not count as items then, and do not count now
 	}
 	return nil
 }
@@ -75,7 +76,8 @@ func (called) save() ([]byte, error)                       { return nil, errNoSt
 func (called) cycles() bool                                { return false }
 func (called) close()                                      {}
 
-var errNoState = &errs.Error{Kind: errs.Unsupported, Op: "dynamic.ExternalSource", Want: "a source that knows where it is", Got: "SourceFunc",
+var errNoState = &errs.Error{Kind: errs.Unsupported, Op: "dynamic.ExternalSource",
+	Want: "a source that knows where it is", Got: "SourceFunc",
 	Remedy: "use SourceAt, SourceSeq, or SourceFrom with a state of its own"}
 
 // read reads from what has a state of its own.

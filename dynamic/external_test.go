@@ -226,7 +226,8 @@ func TestSourceStates(t *testing.T) {
 
 func TestSourceStatesThatDoNotFit(t *testing.T) {
 	ctx := t.Context()
-	stateless := source(t)(dynamic.SourceFunc(func(context.Context) ([]dynamic.Value, error) { return nil, io.EOF }, dynamic.SourceOptions{}))
+	stateless := source(t)(dynamic.SourceFunc(func(context.Context) ([]dynamic.Value, error) { return nil, io.EOF },
+		dynamic.SourceOptions{}))
 	if _, err := stateless.GetState(); !errors.Is(err, errs.Unsupported) {
 		t.Errorf("a state of a function: %v", err)
 	}
@@ -268,7 +269,7 @@ func TestSourceStatesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// A compiled loop asks a source ahead; its state is that of the steps that were delivered.
+// A compiled loop asks a source ahead; the source's state covers only delivered steps.
 func TestSourceAsRoot(t *testing.T) {
 	double := func(ctx context.Context, in []dynamic.Value) []dynamic.Value {
 		return []dynamic.Value{fn.Mul(ctx, in[0].(*dynamic.Batch), 2)}
@@ -315,7 +316,8 @@ func TestSourceAsRoot(t *testing.T) {
 		}
 		return []dynamic.Value{fn.Mul(ctx, in[0].(*dynamic.Tensor), 2)}
 	}
-	loop, err := dynamic.Compile(t.Context(), source(t)(dynamic.SourceSeq(counted(2), dynamic.SourceOptions{})), inside, dynamic.LoopOptions{})
+	loop, err := dynamic.Compile(t.Context(), source(t)(dynamic.SourceSeq(counted(2), dynamic.SourceOptions{})), inside,
+		dynamic.LoopOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,8 @@ func (f *Form) array(data any) (tensor.Tensor, error) {
 func (f *Form) apply(t tensor.Tensor) (tensor.Tensor, error) {
 	if f.Layout != "" {
 		if len(f.Layout) != len(t.Shape) {
-			return t, &errs.Error{Kind: errs.Invalid, Subject: "layout", Want: fmt.Sprintf("%d axes", len(t.Shape)), Got: strconv.Quote(f.Layout)}
+			return t, &errs.Error{Kind: errs.Invalid, Subject: "layout", Want: fmt.Sprintf("%d axes", len(t.Shape)),
+				Got: strconv.Quote(f.Layout)}
 		}
 		t.Layout = f.Layout
 	}
@@ -114,7 +115,8 @@ func (f *Form) apply(t tensor.Tensor) (tensor.Tensor, error) {
 // nested returns an array of nested slices or a number.
 func (f *Form) nested(v reflect.Value) (tensor.Tensor, error) {
 	refused := func(got string) (tensor.Tensor, error) {
-		return tensor.Tensor{}, &errs.Error{Kind: errs.Invalid, Want: "a number, bool, slices of them, a string, a tensor.Tensor or an image.Image", Got: got}
+		return tensor.Tensor{}, &errs.Error{Kind: errs.Invalid,
+			Want: "a number, bool, slices of them, a string, a tensor.Tensor or an image.Image", Got: got}
 	}
 	if !v.IsValid() {
 		return refused("nil")
@@ -158,7 +160,8 @@ func (f *Form) nested(v reflect.Value) (tensor.Tensor, error) {
 	return t, nil
 }
 
-// narrowed converts to 32 bits, as the constants of operators are. Integers that do not fit are refused.
+// narrowed converts to 32 bits, as the constants of operators are. Integers that do not fit are
+// refused.
 func narrowed(t tensor.Tensor, d tensor.DType) (tensor.Tensor, error) {
 	out, err := tensor.Cast(d, t)
 	if err != nil || d.IsFloat() {
@@ -188,7 +191,8 @@ func (p *packer) pack(v reflect.Value, axis int) error {
 		return nil
 	}
 	if v.Len() != p.shape[axis] {
-		return &errs.Error{Kind: errs.Invalid, Subject: fmt.Sprintf("axis %d", axis), Want: fmt.Sprintf("%d elements everywhere", p.shape[axis]), Got: fmt.Sprint(v.Len())}
+		return &errs.Error{Kind: errs.Invalid, Subject: fmt.Sprintf("axis %d", axis),
+			Want: fmt.Sprintf("%d elements everywhere", p.shape[axis]), Got: fmt.Sprint(v.Len())}
 	}
 	for i := range v.Len() {
 		if err := p.pack(v.Index(i), axis+1); err != nil {

@@ -54,8 +54,9 @@ func BatchOf(data any, form ...Form) *Batch {
 func like(samples []tensor.Tensor, i int) error {
 	first, t := samples[0], samples[i]
 	if t.DType != first.DType || len(t.Shape) != len(first.Shape) || t.Layout != first.Layout {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "sample " + strconv.Itoa(i), Want: fmt.Sprintf("type, number of axes and layout of the first, %v %q", first, first.Layout),
-			Got: fmt.Sprintf("%v %q", t, t.Layout)}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "sample " + strconv.Itoa(i),
+			Want: fmt.Sprintf("type, number of axes and layout of the first, %v %q", first, first.Layout),
+			Got:  fmt.Sprintf("%v %q", t, t.Layout)}
 	}
 	return nil
 }
@@ -102,7 +103,8 @@ func (f *Form) list(data any) ([]tensor.Tensor, error) {
 	}
 	v := reflect.ValueOf(data)
 	if !v.IsValid() || v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
-		return nil, &errs.Error{Kind: errs.Invalid, Want: "a slice of samples, a *tensor.Batch or a tensor.Tensor", Got: fmt.Sprintf("%T", data)}
+		return nil, &errs.Error{Kind: errs.Invalid, Want: "a slice of samples, a *tensor.Batch or a tensor.Tensor",
+			Got: fmt.Sprintf("%T", data)}
 	}
 	samples := make([]tensor.Tensor, v.Len())
 	for i := range samples {

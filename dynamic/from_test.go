@@ -74,7 +74,8 @@ func TestTensorOf(t *testing.T) {
 		if got := taken(t, x); !got.Equal(c.want) {
 			t.Errorf("%s: %v %x, want %v %x", c.name, got, got.Data, c.want, c.want.Data)
 		}
-		if x.DType() != c.want.DType || !x.Shape().Equal(c.want.Shape) || x.Size() != c.want.Len() || x.NBytes() != len(c.want.Data) ||
+		if x.DType() != c.want.DType || !x.Shape().Equal(c.want.Shape) || x.Size() != c.want.Len() ||
+			x.NBytes() != len(c.want.Data) ||
 			x.NDim() != len(c.want.Shape) || x.Layout() != c.want.Layout || x.Device() != "cpu" {
 			t.Errorf("%s: %v", c.name, x)
 		}
@@ -108,7 +109,8 @@ func TestCopies(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		bytes, list, whole := []byte{1}, []tensor.Tensor{tensor.FromSlice([]byte{1})}, tensor.NewBatch(tensor.Uint8, 1, 1)
 		form := dynamic.Form{NoCopy: keep}
-		values := []*dynamic.Tensor{dynamic.TensorOf(bytes, form), dynamic.BatchOf(list, form).At(0), dynamic.BatchOf(whole, form).At(0), dynamic.TensorOf(list[0], form)}
+		values := []*dynamic.Tensor{dynamic.TensorOf(bytes, form), dynamic.BatchOf(list, form).At(0),
+			dynamic.BatchOf(whole, form).At(0), dynamic.TensorOf(list[0], form)}
 		bytes[0], list[0].Data[0], whole.Data[0] = 9, 9, 9
 		for i, x := range values {
 			if changed := slice[byte](t, x)[0] == 9; changed != keep {
@@ -164,7 +166,8 @@ func TestBatchOf(t *testing.T) {
 // A batch without samples goes through operators.
 func TestEmptyBatch(t *testing.T) {
 	every(t, func(t *testing.T, ctx context.Context) {
-		b := fn.Div(ctx, dynamic.BatchOf([][]int16{}, dynamic.Form{DType: tensor.Int16}), dynamic.TensorOf(float64(2), dynamic.Form{DType: tensor.Float64}))
+		b := fn.Div(ctx, dynamic.BatchOf([][]int16{}, dynamic.Form{DType: tensor.Int16}),
+			dynamic.TensorOf(float64(2), dynamic.Form{DType: tensor.Float64}))
 		if err := b.Evaluate(ctx); err != nil || b.Len() != 0 || b.DType() != tensor.Float64 || b.NDim() != 1 {
 			t.Errorf("%v: %v", b, err)
 		}

@@ -21,7 +21,8 @@ type axisIndex struct {
 // readIndices makes up to four indices from bytes, six for each.
 func readIndices(b []byte) (list []axisIndex) {
 	for len(b) >= 6 && len(list) < 4 {
-		x := axisIndex{kind: b[0] % 3, has: b[1] & 7, lo: int(int8(b[2])), hi: int(int8(b[3])), by: int(int8(b[4])), element: int(int8(b[2])), tensor: int(b[5] & 1)}
+		x := axisIndex{kind: b[0] % 3, has: b[1] & 7, lo: int(int8(b[2])), hi: int(int8(b[3])), by: int(int8(b[4])),
+			element: int(int8(b[2])), tensor: int(b[5] & 1)}
 		list, b = append(list, x), b[6:]
 	}
 	return list
@@ -91,7 +92,8 @@ func (x axisIndex) positions(n int) (list []int, ok bool) {
 	return list, true
 }
 
-// indexed is what numpy gives for an array of int32 of that shape; ok is false where it gives an error.
+// indexed is what numpy gives for an array of int32 of that shape; ok is false where it gives an
+// error.
 func indexed(values []int32, shape []int, list []axisIndex) (out []int32, outShape []int, ok bool) {
 	var taken [][]int
 	axis := 0
@@ -131,7 +133,8 @@ func indexed(values []int32, shape []int, list []axisIndex) (out []int32, outSha
 	return out, outShape, true
 }
 
-// FuzzIndex compares indexing with what Python and numpy do, for one tensor and for each of a batch.
+// FuzzIndex compares indexing with what Python and numpy do, for one tensor and for each of a
+// batch.
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte{3, 2, 1, 0, 1, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {

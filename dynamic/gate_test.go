@@ -53,7 +53,8 @@ func newGate(order func(number int)) *gate {
 
 // call passes x through the gate.
 func (g *gate) call(ctx context.Context, x *dynamic.Tensor) *dynamic.Tensor {
-	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "test.gate", Args: op.Args{"number": g.number}, Inputs: []dynamic.Value{x}})
+	return dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "test.gate", Args: op.Args{"number": g.number},
+		Inputs: []dynamic.Value{x}})
 }
 
 type gateKernel int
@@ -188,7 +189,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// Who calls faster than calls are computed waits, and all come to an end.
+// A caller that calls faster than calls are computed waits, and all calls come to an end.
 func TestManyCalls(t *testing.T) {
 	ctx := scoped(t, dynamic.Eager)
 	x := dynamic.TensorOf(int64(0))
@@ -207,7 +208,7 @@ func TestManyCalls(t *testing.T) {
 	}
 }
 
-// What a chain of calls has left behind is collected, its values as well as those of the past calls.
+// What a chain of calls has left behind is collected: its values and the values of past calls.
 func TestPastIsForgotten(t *testing.T) {
 	for _, mode := range modes {
 		ctx := scoped(t, mode)
@@ -302,7 +303,8 @@ func TestArgumentsAreForgotten(t *testing.T) {
 		y := dynamic.TensorOf(float32(3))
 		held := weak.Make(y)
 		for _, args := range []any{opargs.Pad{FillValue: op.Of[float64](y)}, op.Args{"fill_value": y}} {
-			z := dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "pad", Inputs: []dynamic.Value{dynamic.TensorOf([]int32{5})}, Args: args})
+			z := dynamic.Invoke1[*dynamic.Tensor](ctx, dynamic.Call{Op: "pad",
+				Inputs: []dynamic.Value{dynamic.TensorOf([]int32{5})}, Args: args})
 			if err := z.Evaluate(ctx); err != nil {
 				t.Fatal(err)
 			}

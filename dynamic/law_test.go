@@ -12,8 +12,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// A call on batches gives for each sample what the same call on that sample alone gives, where inputs
-// and arguments are batches and Tensors, which serve all samples, in any mixture.
+// A call on batches gives for each sample what the same call on that sample alone gives, where
+// inputs and arguments are batches and Tensors, which serve all samples, in any mixture.
 func TestBatchIsItsSamples(t *testing.T) {
 	ctx := scoped(t, dynamic.Eager)
 	invoke := func(name string, args any, inputs ...dynamic.Value) dynamic.Value {

@@ -53,7 +53,8 @@ func TestLimits(t *testing.T) {
 		ctx := dynamic.WithMode(dynamic.With(context.Background(), e), mode)
 		image := fn.DecodersImage(ctx, dynamic.TensorOf(file), fn.DecodersImageArgs{})
 		check("pixels", image.Evaluate(ctx), "decoders.image", "sample 0", "3000x3000", "Options.Limits.MaxPixels")
-		check("bytes", dynamic.Cast(ctx, dynamic.TensorOf(large), tensor.Float32).Evaluate(ctx), "3145728 bytes", "Options.Limits.MaxBytes")
+		check("bytes", dynamic.Cast(ctx, dynamic.TensorOf(large), tensor.Float32).Evaluate(ctx), "3145728 bytes",
+			"Options.Limits.MaxBytes")
 	}
 	ctx := dynamic.With(context.Background(), e)
 	loop, err := dynamic.Compile(ctx, nil, func(ctx context.Context, _ []dynamic.Value) []dynamic.Value {
@@ -82,7 +83,8 @@ func TestLimits(t *testing.T) {
 	check("a reader", err, "readers.file", "x.png", "2097152 bytes", "Options.Limits.MaxBytes")
 }
 
-// TestTotalBytes needs more at once than the total allows, in calls, in a loop and in a reader. Each sample is within its own limit.
+// TestTotalBytes needs more at once than the total allows, in calls, in a loop and in a reader.
+// Each sample is within its own limit.
 func TestTotalBytes(t *testing.T) {
 	const most = 1 << 20
 	limits := dynamic.Limits{MaxTotalBytes: most}
@@ -99,7 +101,8 @@ func TestTotalBytes(t *testing.T) {
 	large, small := make([]uint8, 150_000), make([]uint8, 10_000)
 	for _, mode := range []dynamic.Mode{dynamic.Deferred, dynamic.Eager, dynamic.Sync} {
 		ctx := dynamic.WithMode(dynamic.With(context.Background(), e), mode)
-		check("a call", dynamic.Cast(ctx, dynamic.TensorOf(large), tensor.Float32).Evaluate(ctx), "cast", "at most 524288 bytes a batch", "one of 2 parts")
+		check("a call", dynamic.Cast(ctx, dynamic.TensorOf(large), tensor.Float32).Evaluate(ctx), "cast",
+			"at most 524288 bytes a batch", "one of 2 parts")
 		if err := dynamic.Cast(ctx, dynamic.TensorOf(small), tensor.Float32).Evaluate(ctx); err != nil {
 			t.Error(err)
 		}
@@ -132,7 +135,8 @@ func TestTotalBytes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a", "x.bin"), make([]byte, most), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	r, err := readers.NewFile(opargs.ReadersFile{FileRoot: dir, FileFilters: []string{"*"}}, readers.Options{Limits: limits})
+	r, err := readers.NewFile(opargs.ReadersFile{FileRoot: dir, FileFilters: []string{"*"}},
+		readers.Options{Limits: limits})
 	if err != nil {
 		t.Fatal(err)
 	}

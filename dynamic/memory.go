@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// memory keeps what was released for the next calls. What nobody takes is given up
-// by the garbage collector, as that of values which are not released.
+// memory keeps released memory for the next calls. The garbage collector frees what no call takes,
+// and the memory of values that are not released.
 type memory struct {
 	free [numClasses]sync.Pool // of *byte, by class
 }

@@ -40,7 +40,8 @@ func ParseMode(name string) (Mode, error) {
 	case "sync", "sync_cpu", "sync_full":
 		return Sync, nil
 	}
-	return 0, &errs.Error{Kind: errs.Invalid, Op: "dynamic.ParseMode", Subject: name, Want: "deferred, eager, sync, sync_cpu or sync_full", Got: "another name"}
+	return 0, &errs.Error{Kind: errs.Invalid, Op: "dynamic.ParseMode", Subject: name,
+		Want: "deferred, eager, sync, sync_cpu or sync_full", Got: "another name"}
 }
 
 // scope is what a context says about the calls that are made with it.
@@ -92,7 +93,7 @@ func With(ctx context.Context, e *EvalContext) context.Context {
 	return s.in(ctx)
 }
 
-// Current returns the EvalContext of ctx: that of With, or Default.
+// Current returns the EvalContext that With put into ctx, or Default.
 func Current(ctx context.Context) *EvalContext {
 	s := scopeOf(ctx)
 	return s.evalContext()

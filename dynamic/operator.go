@@ -51,7 +51,8 @@ func (e *EvalContext) operator(name string) (*operator, error) {
 		return nil, err
 	}
 	if s.Reader || s.Branch != op.Follows {
-		return nil, &errs.Error{Kind: errs.Unsupported, Op: name, Want: "an operator that gives a value for each sample", Got: "a reader or a branch",
+		return nil, &errs.Error{Kind: errs.Unsupported, Op: name, Want: "an operator that gives a value for each sample",
+			Got:    "a reader or a branch",
 			Remedy: "readers are in dynamic/readers; branches are if statements"}
 	}
 	o := &operator{schema: s}
@@ -59,7 +60,7 @@ func (e *EvalContext) operator(name string) (*operator, error) {
 	return o, nil
 }
 
-// arguments are those of a call, so that others can be compared with them.
+// arguments are the arguments of a call in a form that can be compared with other calls.
 type arguments struct {
 	args   any
 	fields *fields.Fields // of a struct; nil for anything else, which text stands for

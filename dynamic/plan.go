@@ -42,7 +42,8 @@ type plan struct {
 
 // newPlan makes the plan for a call whose inputs are there.
 func newPlan(e *EvalContext, k *call) (*plan, error) {
-	p := &plan{hash: k.hash(e), operator: k.operator, args: k.args.detached(), ports: k.ports, capacity: capacity(k.samples), keyer: &rng.Forked{}}
+	p := &plan{hash: k.hash(e), operator: k.operator, args: k.args.detached(), ports: k.ports,
+		capacity: capacity(k.samples), keyer: &rng.Forked{}}
 	for _, in := range k.inputs {
 		p.inputs = append(p.inputs, in.describe())
 	}
@@ -51,15 +52,17 @@ func newPlan(e *EvalContext, k *call) (*plan, error) {
 		return nil, err
 	}
 	p.exec = exec.New(g, nil, exec.Config{
-		BatchSize: p.capacity, Threads: e.threads, Pool: e.workers(), Keyers: slices.Repeat([]rng.Keyer{p.keyer}, len(g.Nodes)),
-		Take: true, Allocate: e.memory.alloc, Limits: e.limits,
+		BatchSize: p.capacity, Threads: e.threads, Pool: e.workers(),
+		Keyers: slices.Repeat([]rng.Keyer{p.keyer}, len(g.Nodes)),
+		Take:   true, Allocate: e.memory.alloc, Limits: e.limits,
 	})
 	p.frame, p.specs = p.exec.NewFrame(), p.exec.Specs()
 	p.repeats = make([][]tensor.Tensor, len(p.inputs))
 	return p, nil
 }
 
-// graph returns the graph of the call alone. All its inputs and argument inputs are fed, in their order.
+// graph returns the graph of the call alone. All its inputs and argument inputs are fed, in their
+// order.
 func (p *plan) graph(k *call) (*graph.Graph, error) {
 	set, names, err := k.args.build()
 	if err != nil {
@@ -84,7 +87,8 @@ func (p *plan) graph(k *call) (*graph.Graph, error) {
 		return nil, err
 	}
 	if n.Seeded {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: "argument seed", Want: "none", Got: "one", Remedy: "give the call a generator with that seed"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: name, Subject: "argument seed", Want: "none", Got: "one",
+			Remedy: "give the call a generator with that seed"}
 	}
 	outputs := make([]graph.Edge, len(n.Specs))
 	for i := range outputs {
@@ -166,7 +170,8 @@ func (k *call) hash(e *EvalContext) uint64 {
 
 // fits reports whether the plan is for calls like k.
 func (p *plan) fits(k *call) bool {
-	if p.operator != k.operator || p.ports != k.ports || len(p.inputs) != len(k.inputs) || p.capacity != capacity(k.samples) {
+	if p.operator != k.operator || p.ports != k.ports || len(p.inputs) != len(k.inputs) ||
+		p.capacity != capacity(k.samples) {
 		return false
 	}
 	for i, in := range k.inputs {

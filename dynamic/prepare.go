@@ -22,7 +22,7 @@ type call struct {
 	number   uint64 // in the order of calls
 	operator *operator
 	args     arguments
-	inputs   []*result // and then those of arguments
+	inputs   []*result // then the values of arguments
 	ports    int       // how many of them are inputs
 	batch    bool
 	samples  int
@@ -222,7 +222,8 @@ func (s *site) capture(skip int) {
 // own is the import path of this package and, with a slash, of those below it.
 const own = "github.com/bivouac-ml/bivouac/dynamic"
 
-// String returns file and line of the first frame outside of dynamic mode, or "" when nothing was captured.
+// String returns file and line of the first frame outside of dynamic mode, or "" when nothing was
+// captured.
 func (s *site) String() string {
 	n := 0
 	for n < len(s) && s[n] != 0 {

@@ -15,7 +15,7 @@ type queue struct {
 	changed sync.Cond
 }
 
-// longestQueue bounds the calls that wait: who calls faster than they are computed
+// longestQueue bounds the calls that wait. A goroutine that calls faster than calls are computed
 // waits for the background.
 const longestQueue = 1024
 
@@ -43,7 +43,7 @@ func (e *EvalContext) enqueue(c *call) {
 	}
 }
 
-// runQueue computes the calls that wait, in their order, until there are none.
+// runQueue computes the calls that wait, in their order, until no call waits.
 func (e *EvalContext) runQueue() {
 	q := &e.queue
 	for {
@@ -93,7 +93,7 @@ func (q *queue) calls() []*call {
 // gone are forgotten, unless they have effects.
 type deferred struct {
 	calls []waiting
-	prune int // when there are so many, those that are done or gone are dropped
+	prune int // the number of calls at which calls that are done or gone are dropped
 }
 
 // waiting is a deferred call; kept holds it where that is needed.

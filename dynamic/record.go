@@ -27,7 +27,7 @@ type recording struct {
 	builder graph.Builder
 	size    int                    // samples of a step: of its batches
 	sized   string                 // what said so; empty: nothing yet
-	fixed   bool                   // a call or a constant did, so that every step must have so many
+	fixed   bool                   // a call or a constant said so: every step must have size samples
 	asked   bool                   // the body knows the size from the length of a batch
 	inputs  map[string]loopInput   // by the name of their node
 	known   map[*result]graph.Edge // constants
@@ -251,13 +251,13 @@ func (rec *recording) addCall(c *Call) ([]Value, error) {
 	return values, nil
 }
 
-// agreeOnSize holds the size that a call asks for against that of the step.
+// agreeOnSize compares the size that a call asks for with the size of the step.
 func (rec *recording) agreeOnSize(c *Call) error {
 	if c.Batch <= 0 {
 		return nil
 	}
 	if rec.asked && c.Batch == rec.size {
-		return nil // it means that of the step
+		return nil // it means the size of the step
 	}
 	return rec.fixSize(c.Batch, c.Op)
 }
@@ -266,7 +266,7 @@ func (rec *recording) agreeOnSize(c *Call) error {
 func (rec *recording) fixSize(n int, who string) error {
 	if rec.sized != "" && n != rec.size {
 		return &errs.Error{Kind: errs.Mismatch, Op: who, Subject: "batch size",
-			Want: fmt.Sprintf("%d, that of %s: a loop has one", rec.size, rec.sized), Got: fmt.Sprint(n)}
+			Want: fmt.Sprintf("%d, as in %s: a loop has one size", rec.size, rec.sized), Got: fmt.Sprint(n)}
 	}
 	if rec.sized == "" {
 		rec.size, rec.sized = n, who
@@ -275,8 +275,8 @@ func (rec *recording) fixSize(n int, who string) error {
 	return nil
 }
 
-// edgeOf returns the edge of a value: its own, or that of an input which gives the same
-// bodyContext every step.
+// edgeOf returns the edge of a value: its own, or the edge of an input that gives the value in
+// every step.
 func (rec *recording) edgeOf(v Value) (graph.Edge, error) {
 	if absent(v) {
 		return graph.Edge{}, &errs.Error{Kind: errs.Invalid, Want: "a *dynamic.Tensor or *dynamic.Batch", Got: "nil"}
@@ -368,7 +368,7 @@ func (rec *recording) finish(outputs []Value) (*graph.Graph, error) {
 	return g, rec.checkGrains(g)
 }
 
-// addOutputs finds out what the outputs are, and returns those of the graph.
+// addOutputs finds out what the outputs are, and returns the outputs of the graph.
 func (rec *recording) addOutputs(outputs []Value) []graph.Edge {
 	var edges []graph.Edge
 	for i, v := range outputs {

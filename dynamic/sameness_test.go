@@ -117,7 +117,8 @@ func TestModesAndThreadsAreTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.IntRange(0, 1<<20)
 		steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
-			return step{rapid.IntRange(0, 11).Draw(t, "what"), number.Draw(t, "x"), number.Draw(t, "y"), number.Draw(t, "number")}
+			return step{rapid.IntRange(0, 11).Draw(t, "what"), number.Draw(t, "x"), number.Draw(t, "y"),
+				number.Draw(t, "number")}
 		}), 1, 25).Draw(t, "steps")
 		order := make([]int, len(steps)+4)
 		for i := range order {

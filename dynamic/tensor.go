@@ -8,16 +8,17 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Tensor is an array, or one to be: what describes it waits until it is computed. Of a
-// Tensor that failed the descriptions are zero. It is immutable and safe for concurrent
-// use, but for Release.
+// Tensor is an array, which may still have to be computed: methods that describe it wait for the
+// result. They return zero values for a Tensor that failed. A Tensor is immutable and safe for
+// concurrent use, except Release.
 type Tensor struct {
 	result
 	own  [1]tensor.Tensor // samples, of what a call gives
 	dims [3]int           // its shape
 }
 
-// Tensor returns the array, when it is computed. Its memory belongs to t and must not be written to.
+// Tensor returns the array, when it is computed. Its memory belongs to t and must not be written
+// to.
 func (t *Tensor) Tensor(ctx context.Context) (tensor.Tensor, error) {
 	if err := t.Evaluate(ctx); err != nil {
 		return tensor.Tensor{}, err

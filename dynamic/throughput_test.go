@@ -33,13 +33,14 @@ func BenchmarkTraining(b *testing.B) {
 	ctx := context.Background()
 	const threads = 2
 	b.Run("pipeline", func(b *testing.B) {
-		d, err := pipeline.Define(pipeline.Options{BatchSize: n, NumThreads: threads}, func(p *pipeline.Builder) []pipeline.Node {
-			jpegs := pipeline.ExternalSource(p, pipeline.BatchFunc(func(context.Context, pipeline.BatchInfo) ([]pipeline.Data, error) {
-				return []pipeline.Data{files}, nil
-			}), pipeline.SourceOptions{NoCopy: true})[0]
-			images := p.Op("decoders.image", nil, jpegs)[0]
-			return p.Op("crop_mirror_normalize", normalize, p.Op("resize", toSquare, images)[0])
-		})
+		d, err := pipeline.Define(pipeline.Options{BatchSize: n, NumThreads: threads},
+			func(p *pipeline.Builder) []pipeline.Node {
+				jpegs := pipeline.ExternalSource(p, pipeline.BatchFunc(func(context.Context, pipeline.BatchInfo) ([]pipeline.Data, error) {
+					return []pipeline.Data{files}, nil
+				}), pipeline.SourceOptions{NoCopy: true})[0]
+				images := p.Op("decoders.image", nil, jpegs)[0]
+				return p.Op("crop_mirror_normalize", normalize, p.Op("resize", toSquare, images)[0])
+			})
 		if err != nil {
 			b.Fatal(err)
 		}

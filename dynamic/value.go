@@ -50,11 +50,11 @@ type result struct {
 	err     error
 
 	memory   *memory // that the samples came from
-	slab     *[]byte // all of it, where that is one piece for several samples
+	slab     *[]byte // all of the memory, if it is one piece for several samples
 	holders  holders
 	lent     loan.Mark // where the samples were handed out
 	released atomic.Bool
-	symbol   *symbol // the value stands for those of a compiled loop
+	symbol   *symbol // the value stands for the values of a compiled loop
 }
 
 // take makes an output of a frame the samples of r.
@@ -208,7 +208,8 @@ func (r *result) Err() error {
 	return r.failure()
 }
 
-// ready evaluates the value for those who ask for a property of it, and reports whether that succeeded.
+// ready evaluates the value for those who ask for a property of it, and reports whether that
+// succeeded.
 func (r *result) ready() bool { return r.Evaluate(context.Background()) == nil }
 
 // hold keeps the memory of the samples until drop. It fails if the value was released.
@@ -245,9 +246,9 @@ func (r *result) root() *result {
 	return r
 }
 
-// holders counts who needs the memory of a value besides its owner, who counts as long as the
-// value is not released. It goes from 0 to -1 once, with the last who leaves, and stays there: the
-// memory is given back once, whatever comes later.
+// holders counts the holders of the memory of a value besides its owner. The owner counts as long
+// as the value is not released. The count goes from 0 to -1 once, when the last holder leaves, and
+// stays there: the memory is given back once, whatever comes later.
 type holders struct{ n atomic.Int32 }
 
 // retain adds a holder. It returns false, and adds none, when the last holder has left.
@@ -269,8 +270,7 @@ func (h *holders) leave() bool { return h.n.Add(-1) == -1 }
 // Release gives the memory of a value that an operator made to the next calls, as soon
 // as the calls that take it are computed. The value, what was taken from it as a
 // tensor.Tensor, and views of it must not be used afterwards: a program that is built with
-// the tag bivouac_debug finds out who does. Who does not call Release
-// leaves the memory to the garbage collector.
+// the tag bivouac_debug finds such uses. Without Release the garbage collector frees the memory.
 func (r *result) Release() {
 	if r.released.Swap(true) || r.view != nil {
 		return

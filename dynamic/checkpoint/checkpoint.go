@@ -29,13 +29,13 @@ type Enabler interface {
 	EnableCheckpointing() error
 }
 
-// Typed is implemented by objects whose type has a name of its own in checkpoints. The
-// name of any other is that of its Go type, without package and pointer.
+// Typed is implemented by objects whose type has a name of its own in checkpoints. Any other
+// object has the name of its Go type, without package and pointer.
 type Typed interface {
 	CheckpointType() string
 }
 
-// prefix is that of the keys which Register makes up.
+// prefix begins the keys that Register makes up.
 const prefix = "__op_"
 
 // Checkpoint holds objects by their keys, and states of them. The zero Checkpoint is
@@ -104,7 +104,8 @@ func (c *Checkpoint) Register(object Stateful, name string) (key string, err err
 		return "", fail(errs.Invalid, "Register", "name", "some text, or RegisterAnonymous", "none")
 	}
 	if strings.HasPrefix(name, prefix) {
-		return "", fail(errs.Invalid, "Register", "name "+name, "one that does not begin with "+prefix, "a name as the checkpoint makes up")
+		return "", fail(errs.Invalid, "Register", "name "+name, "one that does not begin with "+prefix,
+			"a name as the checkpoint makes up")
 	}
 	if old, ok := c.keys[object]; ok && old != name {
 		return "", fail(errs.Sequence, "Register", "name "+name, "the key that the object has, "+old, "another one")
@@ -148,7 +149,8 @@ func enable(object Stateful) error {
 // add takes in an object under a new key.
 func (c *Checkpoint) add(object Stateful, key string) error {
 	if c.complete {
-		return fail(errs.Sequence, "Register", "object "+key, "a checkpoint that takes objects", "one that is complete; Clear begins anew")
+		return fail(errs.Sequence, "Register", "object "+key, "a checkpoint that takes objects",
+			"one that is complete; Clear begins anew")
 	}
 	if _, ok := c.states[key]; c.loaded && !ok {
 		return fail(errs.NotFound, "Register", "object "+key, "a state in the loaded checkpoint", "none")
@@ -190,8 +192,8 @@ func typeNameOf(t reflect.Type) string {
 	return name
 }
 
-// GetState returns the state under a key, nil where there is none yet. The error is
-// of kind errs.NotFound where no object is registered under it.
+// GetState returns the state under a key, or nil if the key has no state yet. The error is of kind
+// errs.NotFound if no object is registered under the key.
 func (c *Checkpoint) GetState(key string) (any, error) {
 	if err := c.lock("GetState"); err != nil {
 		return nil, err
@@ -342,8 +344,8 @@ func (c *Checkpoint) IsLoaded() bool {
 // Options say what a checkpoint does beyond DALI's. With the zero Options its text and
 // its files are DALI's, byte for byte.
 type Options struct {
-	// Extend adds a member "bivouac" to the text, which DALI passes over: a checksum of the states, which
-	// Deserialize and Load then hold the states against.
+	// Extend adds a member "bivouac" to the text, which DALI passes over: a checksum of the states,
+	// which Deserialize and Load then hold the states against.
 	Extend bool
 	// Keep is how many of the newest files of a pattern Save leaves; it removes the others. 0: all.
 	Keep int
@@ -364,9 +366,9 @@ func openLocal(dir string) (store.Store, error) { return local.Open(dir, nil) }
 // currentKey is where an EvalContext has its checkpoint.
 type currentKey struct{}
 
-// Current returns the checkpoint of the EvalContext of ctx: one for each, and that of the
-// process for contexts without. It is made when it is asked for first, and keeps what it
-// was given until Clear.
+// Current returns the checkpoint of the EvalContext of ctx. Each EvalContext has one checkpoint;
+// a ctx without an EvalContext has the checkpoint of the process. The first call makes the
+// checkpoint, which keeps its contents until Clear.
 func Current(ctx context.Context) *Checkpoint {
 	return dynamic.Current(ctx).Attach(currentKey{}, func() any { return New() }).(*Checkpoint)
 }

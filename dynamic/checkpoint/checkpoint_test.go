@@ -119,7 +119,7 @@ func TestDeserializeRefuses(t *testing.T) {
 	}
 }
 
-// Other members than those of the format, and of the extension, are passed over.
+// Members that are neither of the format nor of the extension are passed over.
 func TestForeignKeys(t *testing.T) {
 	c := checkpoint.New()
 	err := c.Deserialize(`{"comment": [1], "version": 2, "bivouac": {"later": true}, "states": {"x": {"state": "s", "type": null, "more": {}}}}`)
@@ -244,7 +244,7 @@ func TestOfStreams(t *testing.T) {
 	}
 }
 
-// The current checkpoint is that of the EvalContext.
+// The current checkpoint is the checkpoint of the EvalContext.
 func TestCurrent(t *testing.T) {
 	ctx := context.Background()
 	e := dynamic.NewEvalContext(dynamic.Options{})

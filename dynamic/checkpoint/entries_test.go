@@ -12,7 +12,8 @@ import (
 
 func TestEntries(t *testing.T) {
 	got, err := checkpoint.Entries(`{"version": 2, "states": {"b": {"state": "s", "type": "RNG"}, "a": {"state": 5}}}`)
-	if d := cmp.Diff([]checkpoint.Entry{{Key: "b", State: "s", Type: "RNG"}, {Key: "a", State: "5"}}, got); d != "" || err != nil {
+	if d := cmp.Diff([]checkpoint.Entry{{Key: "b", State: "s", Type: "RNG"}, {Key: "a", State: "5"}}, got); d != "" ||
+		err != nil {
 		t.Errorf("%v %s", err, d)
 	}
 	if _, err := checkpoint.Entries(`{"version": 1, "states": {}}`); !errors.Is(err, errs.Invalid) {

@@ -10,11 +10,11 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Save writes the states to the file that the pattern names with the next number, and
-// returns its path. The first time the next number is one more than the highest there
-// is; after Load, one more than that of the file. Files that exist are passed over,
-// never replaced; directories are made. When Save returns the file is durable. An error
-// leaves the files that were there as they were, and no part of a new one.
+// Save writes the states to the file that the pattern names with the next number, and returns its
+// path. The first time, the next number is one more than the highest number of a file; after Load,
+// one more than the number of the loaded file. Files that exist are passed over, never replaced;
+// directories are made. When Save returns, the file is durable. An error leaves the existing files
+// as they were, and no part of a new one.
 //
 // With Options.Keep, files of the pattern with lower numbers are removed then, but the
 // newest; what cannot be removed is an error beside the path of the new file.
@@ -84,9 +84,9 @@ func (c *Checkpoint) retire(ctx context.Context, p pattern, newest int) error {
 	return nil
 }
 
-// Load takes the states from the file with the highest number that the pattern
-// matches, with digits of any width, and returns its path. Errors: errs.NotFound where
-// there is none, and those of Deserialize.
+// Load takes the states from the file with the highest number that the pattern matches, with
+// digits of any width, and returns its path. It fails with errs.NotFound if no file matches, and
+// as Deserialize does.
 func (c *Checkpoint) Load(pattern string) (path string, err error) {
 	if err := c.lock("Load"); err != nil {
 		return "", err

@@ -94,7 +94,7 @@ func TestUnwritableDirectory(t *testing.T) {
 	}
 }
 
-// names are those of the files in dir.
+// names returns the names of the files in dir.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -183,7 +183,8 @@ func TestCrash(t *testing.T) {
 // Whatever operation of the system fails: the newest file that was there can be loaded.
 func TestFaults(t *testing.T) {
 	setup := func(fsys vfs.FS) error { return saving(t, 2)(fsys, func(string) {}) }
-	runs, err := crash.Faults(setup, saving(t, 2), func(o crash.Outcome) error { return newest(o.FS, []string{"100", "101"}) })
+	runs, err := crash.Faults(setup, saving(t, 2),
+		func(o crash.Outcome) error { return newest(o.FS, []string{"100", "101"}) })
 	if err != nil {
 		t.Fatal(err)
 	}

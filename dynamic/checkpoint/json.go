@@ -18,8 +18,8 @@ import (
 
 const version = 2
 
-// Serialize returns the states as text. The error is of kind errs.Sequence where
-// there are none, and errs.Invalid for a key or a state that is not UTF-8.
+// Serialize returns the states as text. It fails with errs.Sequence if there is no state, and with
+// errs.Invalid for a key or a state that is not UTF-8.
 func (c *Checkpoint) Serialize() (string, error) {
 	if err := c.lock("Serialize"); err != nil {
 		return "", err
@@ -40,7 +40,8 @@ func (c *Checkpoint) serialize() (string, error) {
 		e := c.states[key]
 		for _, text := range []string{key, printed(e.state), e.typeName} {
 			if !utf8.ValidString(text) {
-				return "", fail(errs.Invalid, "Serialize", "entry "+strconv.QuoteToASCII(key), "UTF-8", "other bytes: write the state as text, such as base64")
+				return "", fail(errs.Invalid, "Serialize", "entry "+strconv.QuoteToASCII(key), "UTF-8",
+					"other bytes: write the state as text, such as base64")
 			}
 		}
 		quote(&b, key)
@@ -56,7 +57,8 @@ func (c *Checkpoint) serialize() (string, error) {
 	}
 	states := "{" + b.String() + "}"
 	if c.options.Extend {
-		return fmt.Sprintf(`{"version": %d, "states": %s, %q: {"checksum": %q}}`, version, states, extensionKey, checksum(states)), nil
+		return fmt.Sprintf(`{"version": %d, "states": %s, %q: {"checksum": %q}}`, version, states, extensionKey,
+			checksum(states)), nil
 	}
 	return fmt.Sprintf(`{"version": %d, "states": %s}`, version, states), nil
 }
@@ -64,7 +66,7 @@ func (c *Checkpoint) serialize() (string, error) {
 // extensionKey is the member of the text that DALI does not know.
 const extensionKey = "bivouac"
 
-// checksum is that of the states as they are written.
+// checksum returns the checksum of the states as they are written.
 func checksum(states string) string {
 	sum := sha256.Sum256([]byte(states))
 	return "sha256:" + hex.EncodeToString(sum[:])
@@ -134,10 +136,10 @@ func quote(b *strings.Builder, s string) {
 	b.WriteByte('"')
 }
 
-// Deserialize takes states from text; those that were there go, the objects stay. An
-// error, of kind errs.Invalid, or errs.Corrupt where the states are not those of the
-// checksum, names what is wrong, and leaves everything as it was. Half a surrogate pair and
-// bytes that are not UTF-8 are refused, since no Go text could hold them.
+// Deserialize replaces the states by the states in text; the objects stay. An error names what is
+// wrong and leaves everything as it was. Its kind is errs.Corrupt if the checksum does not match
+// the states, otherwise errs.Invalid. Half a surrogate pair and bytes that are not UTF-8 are
+// refused, since no Go text could hold them.
 func (c *Checkpoint) Deserialize(text string) error {
 	if err := c.lock("Deserialize"); err != nil {
 		return err
@@ -164,10 +166,11 @@ func invalid(subject, want, got string) error {
 	return fail(errs.Invalid, "Deserialize", subject, want, got)
 }
 
-// parse reads the format. Other members than those of the format are passed over.
+// parse reads the format. It passes over members that the format does not have.
 func parse(text string) (order []string, states map[string]entry, err error) {
 	if err := state.CheckText([]byte(text)); err != nil {
-		return nil, nil, fail(errs.Invalid, "Deserialize", "text", "text that is kept as it is: UTF-8, and pairs of surrogates", "other bytes, or half a pair")
+		return nil, nil, fail(errs.Invalid, "Deserialize", "text",
+			"text that is kept as it is: UTF-8, and pairs of surrogates", "other bytes, or half a pair")
 	}
 	top, _, err := object([]byte(text))
 	if err != nil {

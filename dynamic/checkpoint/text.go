@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// asText is the text of a state in a file: that of a string, and of anything else what
-// Python's str makes of it, as DALI takes it.
+// asText returns the text of a state in a file: a string itself, and what Python's str returns for
+// anything else. DALI does the same.
 func asText(v json.RawMessage) string {
 	var s string
 	if len(v) > 0 && v[0] == '"' && json.Unmarshal(v, &s) == nil {
@@ -114,8 +114,8 @@ type Entry struct {
 	Type  string // of the object; empty where it is not said
 }
 
-// Entries returns the states in text, in their order, as Deserialize would take them.
-// Errors are those of Deserialize.
+// Entries returns the states in text, in their order, as Deserialize would take them. It fails as
+// Deserialize does.
 func Entries(text string) ([]Entry, error) {
 	order, states, err := parse(text)
 	if err != nil {

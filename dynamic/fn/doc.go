@@ -7,8 +7,8 @@
 //	noisy := fn.NoiseGaussian(ctx, rng, small, fn.NoiseGaussianArgs{})
 //	samples, err := noisy.Tensors(ctx)
 //
-// Names, arguments and results are those of pipeline/fn: an operator gives the same
-// bytes in both.
+// Names, arguments and results are the same as in pipeline/fn: an operator gives the same bytes in
+// both.
 //
 // # Samples and batches
 //
@@ -21,9 +21,9 @@
 //
 // # Random numbers
 //
-// Operators that draw take a *random.RNG behind the context; nil stands for that of the
-// context, random.From. A call takes rng.ForkWords numbers of it, whatever the
-// size of the batch. The argument seed is for pipelines, and refused here.
+// Operators that draw take a *random.RNG after the context; nil stands for the generator of the
+// context, random.From. A call takes rng.ForkWords numbers of it, whatever the size of the batch.
+// The argument seed is for pipelines, and refused here.
 //
 // # Errors
 //
@@ -35,5 +35,5 @@
 // Add, Sqrt and the other functions of arithmetic take values and Go numbers:
 // fn.Add(ctx, x, 1). [dynamic.Apply] has the rules.
 //
-// The functions are generated from the schemas, with those of pipeline/fn.
+// The functions are generated from the schemas, together with the functions of pipeline/fn.
 package fn

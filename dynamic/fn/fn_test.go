@@ -59,7 +59,8 @@ func collect(t *testing.T, file string, called map[string]bool) {
 			name := strings.Trim(kv.Value.(*ast.BasicLit).Value, `"`)
 			called[name] = true
 			plain := strings.NewReplacer("random.", "", ".", "", "_", "").Replace(name)
-			if own := strings.TrimSuffix(function.Name.Name, "Batch"); !strings.EqualFold(own, plain) && !strings.EqualFold(function.Name.Name, plain) {
+			if own := strings.TrimSuffix(function.Name.Name, "Batch"); !strings.EqualFold(own, plain) &&
+				!strings.EqualFold(function.Name.Name, plain) {
 				t.Errorf("%s calls %s", function.Name.Name, name)
 			}
 			return true

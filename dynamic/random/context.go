@@ -16,7 +16,7 @@ func With(ctx context.Context, g *RNG) context.Context {
 	return context.WithValue(ctx, contextKey{}, g)
 }
 
-// From returns the generator of ctx: the one of [With], else that of its
+// From returns the generator that [With] put into ctx, or else the generator of its
 // [dynamic.EvalContext], which begins at a place that nobody can foresee.
 func From(ctx context.Context) *RNG {
 	if g, ok := ctx.Value(contextKey{}).(*RNG); ok && g != nil {

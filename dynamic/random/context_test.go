@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// Functions draw from the generator that they are given, that of the context, or that of the
-// EvalContext.
+// Functions draw from the generator that they are given, or else from the generator of the context
+// or of the EvalContext.
 func TestContexts(t *testing.T) {
 	e, f := dynamic.NewEvalContext(dynamic.Options{}), dynamic.NewEvalContext(dynamic.Options{})
 	defer e.Close()
@@ -37,7 +37,8 @@ func TestContexts(t *testing.T) {
 	}
 	g := random.New(5)
 	seeded := random.With(ctx, g)
-	if random.From(seeded) != g || random.Or(seeded, nil) != g || random.Or(seeded, own) != own || random.From(random.With(seeded, nil)) != own {
+	if random.From(seeded) != g || random.Or(seeded, nil) != g || random.Or(seeded, own) != own ||
+		random.From(random.With(seeded, nil)) != own {
 		t.Error("the wrong generator")
 	}
 	draw := func(g *random.RNG) float32 {

@@ -225,7 +225,8 @@ func samples(ctx context.Context, v dynamic.Value) ([]tensor.Tensor, error) {
 // Values of which no count fits are errors, not endless draws.
 func TestShotOfNoCount(t *testing.T) {
 	for _, v := range []float32{float32(math.NaN()), float32(math.Inf(1)), 1e30} {
-		c := dynamic.Call{Op: "noise.shot", Draw: random.New(1), Inputs: []dynamic.Value{dynamic.TensorOf([]float32{1, v})}, Args: op.Args{"factor": 1.0}}
+		c := dynamic.Call{Op: "noise.shot", Draw: random.New(1), Inputs: []dynamic.Value{dynamic.TensorOf([]float32{1, v})},
+			Args: op.Args{"factor": 1.0}}
 		if err := dynamic.Invoke(t.Context(), c)[0].Evaluate(t.Context()); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%v: %v", v, err)
 		}

@@ -9,10 +9,9 @@
 //	angle := random.Uniform(ctx, g, random.UniformArgs{Range: op.Const([]float64{-10, 10})})
 //	angles := random.UniformBatch(ctx, g, 64, random.UniformArgs{Range: op.Const([]float64{-10, 10})})
 //
-// The numbers of a seed are those of DALI's dynamic.random.RNG, and those of a function
-// are what DALI's function draws with it: a call takes rng.ForkWords numbers, whatever
-// the size of its batch, as the state of a generator of its own; sample i of the batch
-// draws from i*65537 sequences behind it.
+// A seed gives the same numbers as DALI's dynamic.random.RNG, and a function draws the same numbers
+// as DALI's function: a call takes rng.ForkWords numbers, whatever the size of its batch, as the
+// state of a generator of its own; sample i of the batch draws from i*65537 sequences behind it.
 //
 // # Generators and contexts
 //
@@ -20,7 +19,7 @@
 // is nil from the one of its context, [From]: of [With], or else of the EvalContext, which
 // nobody can foresee. With(ctx, New(seed)) is DALI's set_seed.
 //
-// The functions of operators are generated from the schemas, with those of dynamic/fn.
+// The functions of operators are generated from the schemas, together with dynamic/fn.
 package random
 
 import (
@@ -129,7 +128,8 @@ func (g *RNG) SetState(state any) error {
 	case []byte:
 		p, err = rng.ParsePhilox(string(s))
 	default:
-		err = &errs.Error{Kind: errs.Mismatch, Op: "RNG.SetState", Want: "a random.State or its text", Got: fmt.Sprintf("%T", state)}
+		err = &errs.Error{Kind: errs.Mismatch, Op: "RNG.SetState", Want: "a random.State or its text",
+			Got: fmt.Sprintf("%T", state)}
 	}
 	if err == nil {
 		g.Move(p)

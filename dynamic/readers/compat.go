@@ -9,13 +9,13 @@ import (
 	"github.com/bivouac-ml/bivouac/reader"
 )
 
-// Compat is how readers order samples and write states: as another system does, or
-// as Bivouac itself. Package compat/dali has that of DALI. Implementations are immutable.
+// Compat is how readers order samples and write states: as another system does, or as Bivouac
+// itself. Package compat/dali has the Compat of DALI. Implementations are immutable.
 type Compat interface {
 	fmt.Stringer
 	// Arrange is asked once by every reader, when its iteration begins.
 	Arrange(r Request) (*Arrangement, error)
-	// Check refuses text that is no state, as far as can be seen without the reader.
+	// Check returns an error if text is not a state, by what can be seen without the reader.
 	Check(text string) error
 }
 
@@ -26,7 +26,7 @@ type Request struct {
 	BatchSize int
 	// Checkpointing says whether states may be asked for.
 	Checkpointing bool
-	// Seed is that of Options, for readers that have none of their own.
+	// Seed is Options.Seed, for readers without a seed of their own.
 	Seed uint64
 }
 
@@ -50,9 +50,9 @@ type Arrangement struct {
 type Codec interface {
 	// State returns the text of a place.
 	State(at Place) (string, error)
-	// Place reads a text, and returns the arrangement that goes on from there: mostly
-	// that of the codec. Errors are of kind errs.Corrupt, and errs.Mismatch for the state
-	// of a reader with another data set or other arguments.
+	// Place reads a text, and returns the arrangement that goes on from there: mostly the
+	// arrangement of the codec. Errors are of kind errs.Corrupt, and errs.Mismatch for the state of
+	// a reader with another data set or other arguments.
 	Place(text string) (*Arrangement, Place, error)
 }
 

@@ -21,8 +21,8 @@
 //	break       the next NextEpoch has what is left     the next NextEpoch has a whole epoch's number
 //	states      documents, see package state            DALI's protobuf in base64
 //
-// Batches are made ahead, as many as PrefetchQueueDepth says. The state is that of
-// the batch delivered last, however far ahead the reader is.
+// PrefetchQueueDepth is the number of batches that are made ahead. The state stands after the batch
+// delivered last, however far ahead the reader is.
 //
 // # States
 //

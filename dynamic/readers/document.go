@@ -10,14 +10,14 @@ import (
 	"github.com/bivouac-ml/bivouac/state"
 )
 
-// stateKind is that of the documents of readers.
+// stateKind is the kind of the documents of readers.
 const stateKind = "reader"
 
 // extensionKey is where the cuts lie in a document.
 const extensionKey = "reader"
 
-// extension is what a document says besides its own fields: how the epoch was cut, the last
-// cut being that of the reader itself.
+// extension is what a document says besides its own fields: how the epoch was cut. The last cut is
+// the cut of the reader itself.
 type extension struct {
 	Cuts []cut `json:"cuts"`
 }
@@ -32,8 +32,10 @@ type documents struct {
 
 // document returns the document of a place without its position.
 func (c documents) document() state.Document {
-	fields := map[string]string{"reader": c.kind, "order": c.order.String(), "stick_to_shard": strconv.FormatBool(c.meta.StickToShard)}
-	return state.Document{Version: state.Version, Kind: stateKind, Fingerprint: c.fingerprint, Config: state.HashFields(fields), Fields: fields}
+	fields := map[string]string{"reader": c.kind, "order": c.order.String(),
+		"stick_to_shard": strconv.FormatBool(c.meta.StickToShard)}
+	return state.Document{Version: state.Version, Kind: stateKind, Fingerprint: c.fingerprint,
+		Config: state.HashFields(fields), Fields: fields}
 }
 
 // State implements Codec. The position of the document is that in the whole data set: how
@@ -91,11 +93,13 @@ func (c documents) Place(text string) (*Arrangement, Place, error) {
 	}
 	var x extension
 	if err := json.Unmarshal(d.Extra[extensionKey], &x); err != nil || len(x.Cuts) == 0 {
-		return nil, Place{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey, Want: "how the epoch was cut", Err: err}
+		return nil, Place{}, &errs.Error{Kind: errs.Corrupt, Subject: "extra." + extensionKey, Want: "how the epoch was cut",
+			Err: err}
 	}
 	const most = 1 << 31
 	if d.Epoch < 0 || d.Epoch >= most {
-		return nil, Place{}, &errs.Error{Kind: errs.Corrupt, Subject: "epoch", Want: fmt.Sprintf("0 to %d", int64(most)-1), Got: fmt.Sprint(d.Epoch)}
+		return nil, Place{}, &errs.Error{Kind: errs.Corrupt, Subject: "epoch", Want: fmt.Sprintf("0 to %d", int64(most)-1),
+			Got: fmt.Sprint(d.Epoch)}
 	}
 	a, at, err := c.place(d.Epoch, x.Cuts)
 	if err != nil {
@@ -103,7 +107,8 @@ func (c documents) Place(text string) (*Arrangement, Place, error) {
 	}
 	left, err := newRemainder(c.order.shards.Samples, x.Cuts)
 	if want := (d.Epoch+1)*c.order.shards.Samples - left.size; err != nil || d.Position != want {
-		return nil, Place{}, &errs.Error{Kind: errs.Corrupt, Subject: "position", Want: fmt.Sprintf("%d, as epoch and cuts say", want), Got: fmt.Sprint(d.Position), Err: err}
+		return nil, Place{}, &errs.Error{Kind: errs.Corrupt, Subject: "position",
+			Want: fmt.Sprintf("%d, as epoch and cuts say", want), Got: fmt.Sprint(d.Position), Err: err}
 	}
 	return a, at, nil
 }
@@ -127,7 +132,9 @@ func (c documents) place(epoch int64, cuts []cut) (*Arrangement, Place, error) {
 		case rest.size == 0:
 			return c.next(epoch)
 		case rest.size < o.shards.Count:
-			return nil, Place{}, &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("at most %d shards, as many as samples are left of epoch %d", rest.size, epoch), Got: fmt.Sprint(o.shards.Count),
+			return nil, Place{}, &errs.Error{Kind: errs.Mismatch,
+				Want:   fmt.Sprintf("at most %d shards, as many as samples are left of epoch %d", rest.size, epoch),
+				Got:    fmt.Sprint(o.shards.Count),
 				Remedy: "go on with fewer shards, or begin the next epoch"}
 		case rest.size < o.shards.Samples:
 			o = o.goOn(epoch, rest)
@@ -137,7 +144,8 @@ func (c documents) place(epoch int64, cuts []cut) (*Arrangement, Place, error) {
 	at := Place{Position: o.begin(epoch) + taken, Epoch: epoch}
 	switch length := o.epochLength(epoch); {
 	case taken > length && o.shards.Pad == 0:
-		return nil, Place{}, &errs.Error{Kind: errs.Mismatch, Want: fmt.Sprintf("at most %d samples of epoch %d", length, epoch), Got: fmt.Sprint(taken),
+		return nil, Place{}, &errs.Error{Kind: errs.Mismatch,
+			Want: fmt.Sprintf("at most %d samples of epoch %d", length, epoch), Got: fmt.Sprint(taken),
 			Remedy: "resume with the data set and arguments of the reader that was saved"}
 	case taken >= length:
 		return c.next(epoch)

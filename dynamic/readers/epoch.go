@@ -15,9 +15,9 @@ import (
 // left unfinished. A batch is delivered when it is yielded, so that the state asked for
 // in the body of the loop is behind it.
 //
-// The iteration ends after an error, which keeps the position. Errors: errs.Sequence for a
-// reader that is used in another way, or by another iteration that has begun since;
-// errs.Invalid for another batch size than before; those of the data set and the samples.
+// The iteration ends after an error, which keeps the position. Errors are: errs.Sequence for a
+// reader that is used in another way, or by another iteration that has begun since; errs.Invalid
+// for another batch size than before; errors of the data set and of samples.
 func (r *Reader) NextEpoch(ctx context.Context, batchSize int) iter.Seq2[[]*dynamic.Batch, error] {
 	return func(yield func([]*dynamic.Batch, error) bool) {
 		for outputs, err := range r.epoch(ctx, forBatches, batchSize) {
@@ -91,14 +91,15 @@ func (r *Reader) nextOf(ctx context.Context, number int64) ([][]tensor.Tensor, b
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.running != number {
-		return nil, false, r.fail(errs.Sequence, string(r.use), "one iteration at a time", "another that has begun since", "make a reader for each")
+		return nil, false, r.fail(errs.Sequence, string(r.use), "one iteration at a time", "another that has begun since",
+			"make a reader for each")
 	}
 	return r.step(ctx)
 }
 
 // Root returns the reader as the beginning of each step of a compiled loop, which is made
-// of batches of one size. It is a dynamic.Resumable: the state of the reader is that of
-// the step delivered last.
+// of batches of one size. It is a dynamic.Resumable: the state of the reader stands after the step
+// delivered last.
 func (r *Reader) Root(batchSize int) *Root { return &Root{reader: r, batch: batchSize} }
 
 // Root gives a compiled loop the batches of a reader.

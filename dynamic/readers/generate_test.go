@@ -66,5 +66,6 @@ func constructor(b *bytes.Buffer, s *op.Schema) {
 	for _, o := range s.Outputs {
 		fmt.Fprintf(b, "//   - %s: %s\n", o.Name, o.Doc)
 	}
-	fmt.Fprintf(b, "func New%s(args opargs.%s, o Options) (*Reader, error) { return New(%q, args, o) }\n", name, args, s.FullName())
+	fmt.Fprintf(b, "func New%s(args opargs.%s, o Options) (*Reader, error) { return New(%q, args, o) }\n", name, args,
+		s.FullName())
 }

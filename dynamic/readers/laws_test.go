@@ -24,7 +24,9 @@ func trees(t testing.TB, sizes ...int) map[int]string {
 func drawn(t *rapid.T, dirs map[int]string) (n int, a opargs.ReadersFile) {
 	n = rapid.SampledFrom([]int{1, 2, 7, 12, 23}).Draw(t, "samples")
 	shards := rapid.IntRange(1, min(4, n)).Draw(t, "shards")
-	a = opargs.ReadersFile{FileRoot: dirs[n], NumShards: op.Const(shards), ShardId: rapid.IntRange(0, shards-1).Draw(t, "shard"), PrefetchQueueDepth: op.Const(rapid.IntRange(1, 3).Draw(t, "ahead"))}
+	a = opargs.ReadersFile{FileRoot: dirs[n], NumShards: op.Const(shards),
+		ShardId:            rapid.IntRange(0, shards-1).Draw(t, "shard"),
+		PrefetchQueueDepth: op.Const(rapid.IntRange(1, 3).Draw(t, "ahead"))}
 	switch rapid.IntRange(0, 3).Draw(t, "order") {
 	case 1:
 		a.RandomShuffle = true
@@ -109,7 +111,8 @@ func TestElastic(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 3).Draw(rt, "stops") {
 			shards, steps := rapid.IntRange(1, 6).Draw(rt, "shards"), rapid.IntRange(0, 3).Draw(rt, "steps")
-			if steps == 0 || slices.Index(seen, 0) < 0 || unseen(seen)/shards <= 2*steps { // every shard shall stop within the epoch
+			if steps == 0 || slices.Index(seen, 0) < 0 ||
+				unseen(seen)/shards <= 2*steps { // every shard shall stop within the epoch
 				continue
 			}
 			list := crew(shards)
@@ -157,7 +160,8 @@ func TestThreeBecomeFive(t *testing.T) {
 	var state readers.State
 	seen := make([]int, 30)
 	for s := range 3 {
-		r := newReader(t, opargs.ReadersFile{FileRoot: dir, NumShards: op.Const(3), ShardId: s}, readers.Options{EnableCheckpointing: true})
+		r := newReader(t, opargs.ReadersFile{FileRoot: dir, NumShards: op.Const(3), ShardId: s},
+			readers.Options{EnableCheckpointing: true})
 		got, err := take(t, r, 2, 2)
 		if err != nil {
 			t.Fatal(err)

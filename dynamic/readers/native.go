@@ -33,7 +33,8 @@ func (native) Arrange(r Request) (*Arrangement, error) {
 		m.EpochSizePadded = shards.Largest() * shards.Count
 	}
 	o := &sharded{whole: whole, shards: shards}
-	return o.arrangement(documents{order: o, meta: m, kind: r.Node.Schema.FullName(), fingerprint: r.Info.Fingerprint}), nil
+	return o.arrangement(documents{order: o, meta: m, kind: r.Node.Schema.FullName(),
+		fingerprint: r.Info.Fingerprint}), nil
 }
 
 // nativeOrder returns the order of all samples, and the shards of it.
@@ -71,10 +72,10 @@ type sharded struct {
 	shards order.Shards
 	rest   remainder
 	first  int64 // the epoch that the remainder is of
-	length int64 // positions of the remainder, with padding; 0 where there is none
+	length int64 // positions of the remainder, with padding; 0 without a remainder
 }
 
-// arrangement returns that of a reader with this order.
+// arrangement returns the arrangement of a reader with this order.
 func (o *sharded) arrangement(codec documents) *Arrangement {
 	a := &Arrangement{Order: o, Codec: codec, Meta: codec.meta, Period: 1, Length: o.epochLength}
 	if !o.shards.Stick {
@@ -141,7 +142,8 @@ func (o *sharded) Len() (n int64, ok bool) { return 0, false }
 // String implements order.Order. Shards are not in it: states fit other numbers of them.
 func (o *sharded) String() string { return o.whole.String() }
 
-// goOn returns the order that goes on in an epoch of which rest is left, some of it for every shard.
+// goOn returns the order that goes on in an epoch of which rest is left, some of it for every
+// shard.
 func (o *sharded) goOn(epoch int64, rest remainder) *sharded {
 	next := *o
 	next.rest, next.first = rest, epoch

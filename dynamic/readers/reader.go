@@ -14,7 +14,8 @@ import (
 	"github.com/bivouac-ml/bivouac/reader"
 )
 
-// Options say how a reader works. The zero Options are those of Bivouac's own way, without states.
+// Options say how a reader works. With the zero Options it works in Bivouac's own way, without
+// states.
 type Options struct {
 	// EnableCheckpointing makes the reader have states. Checkpoint.Register and SetState
 	// do the same, before the first iteration.
@@ -66,9 +67,9 @@ const (
 	forLoop    use = "Root"
 )
 
-// New returns the reader of that name, such as "readers.file". args are a struct of
-// package opargs, or op.Args; there is a constructor of its own for each reader. The data set is opened when it is first
-// needed. The error is of kind errs.Invalid for arguments that cannot be.
+// New returns the reader of that name, such as "readers.file". args are a struct of package opargs,
+// or op.Args; there is a constructor of its own for each reader. The data set is opened when it is
+// first needed. The error is of kind errs.Invalid for arguments that cannot be.
 func New(name string, args any, o Options) (*Reader, error) {
 	label, set, err := op.Arguments(args)
 	if err != nil {
@@ -79,7 +80,8 @@ func New(name string, args any, o Options) (*Reader, error) {
 		return nil, err
 	}
 	if !s.Reader {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "readers.New", Subject: name, Want: "a reader", Got: "another operator"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "readers.New", Subject: name, Want: "a reader",
+			Got: "another operator"}
 	}
 	var b graph.Builder
 	n, err := b.AddSchema(s, label, nil, set)
@@ -103,7 +105,8 @@ func New(name string, args any, o Options) (*Reader, error) {
 	if o.ReadAheadBytes <= 0 {
 		o.ReadAheadBytes = 64 << 20
 	}
-	return &Reader{node: g.Nodes[0], graph: g, options: o, typ: className(s.Name), states: o.EnableCheckpointing, fresh: true}, nil
+	return &Reader{node: g.Nodes[0], graph: g, options: o, typ: className(s.Name), states: o.EnableCheckpointing,
+		fresh: true}, nil
 }
 
 // Kind returns the name of the reader: "readers.file".
@@ -162,9 +165,11 @@ func (r *Reader) start(ctx context.Context, u use, batch int) error {
 	case batch < 1:
 		return r.fail(errs.Invalid, string(u), "a batch size above 0", fmt.Sprint(batch), "")
 	case r.use != "" && r.use != u:
-		return r.fail(errs.Sequence, string(u), string(r.use)+", as before", "another kind of iteration", "make another reader for it")
+		return r.fail(errs.Sequence, string(u), string(r.use)+", as before", "another kind of iteration",
+			"make another reader for it")
 	case r.plan != nil && r.batch != batch:
-		return r.fail(errs.Invalid, string(u), fmt.Sprintf("batches of %d, as before", r.batch), fmt.Sprint(batch), "make another reader for it")
+		return r.fail(errs.Invalid, string(u), fmt.Sprintf("batches of %d, as before", r.batch), fmt.Sprint(batch),
+			"make another reader for it")
 	case r.plan != nil:
 		return nil
 	}

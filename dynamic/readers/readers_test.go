@@ -125,7 +125,7 @@ func TestEpochs(t *testing.T) {
 	}
 }
 
-// Samples are those of batches, one by one.
+// Samples yields the samples of the batches, one by one.
 func TestSamples(t *testing.T) {
 	r := newReader(t, opargs.ReadersFile{FileRoot: tree(t, 5)}, readers.Options{EnableCheckpointing: true})
 	n := 0
@@ -240,14 +240,16 @@ func TestMisuse(t *testing.T) {
 	wants(t, "no reader", err, errs.Invalid)
 	_, err = readers.NewFile(opargs.ReadersFile{FileRoot: "x", ShardId: 3}, readers.Options{})
 	wants(t, "no such shard", err, errs.Invalid)
-	_, err = take(t, newReader(t, opargs.ReadersFile{FileRoot: filepath.Join(t.TempDir(), "none")}, readers.Options{}), 1, 1)
+	_, err = take(t, newReader(t, opargs.ReadersFile{FileRoot: filepath.Join(t.TempDir(), "none")}, readers.Options{}), 1,
+		1)
 	wants(t, "no data", err, errs.NotFound)
 }
 
 // An error of a sample keeps the position: the batch comes when the file does.
 func TestFailedSample(t *testing.T) {
 	dir := tree(t, 6)
-	r := newReader(t, opargs.ReadersFile{FileRoot: dir, PrefetchQueueDepth: op.Const(1)}, readers.Options{EnableCheckpointing: true})
+	r := newReader(t, opargs.ReadersFile{FileRoot: dir, PrefetchQueueDepth: op.Const(1)},
+		readers.Options{EnableCheckpointing: true})
 	if _, err := r.Metadata(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +257,8 @@ func TestFailedSample(t *testing.T) {
 	if err := os.Rename(lost, lost+".away"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := take(t, r, 2, -1); !same(got, [][]int{{0, 1}}) || !errors.Is(err, errs.NotFound) || !strings.Contains(err.Error(), "f00003.jpg") {
+	if got, err := take(t, r, 2, -1); !same(got, [][]int{{0, 1}}) || !errors.Is(err, errs.NotFound) ||
+		!strings.Contains(err.Error(), "f00003.jpg") {
 		t.Fatalf("got %v, %v", got, err)
 	}
 	if err := os.Rename(lost+".away", lost); err != nil {
@@ -313,7 +316,8 @@ func TestStates(t *testing.T) {
 // The state of a reader of other data, or with another order, is refused by name.
 func TestOtherReaders(t *testing.T) {
 	dir, other := tree(t, 7), tree(t, 8)
-	r := newReader(t, opargs.ReadersFile{FileRoot: dir, RandomShuffle: true}, readers.Options{EnableCheckpointing: true, Seed: 3})
+	r := newReader(t, opargs.ReadersFile{FileRoot: dir, RandomShuffle: true},
+		readers.Options{EnableCheckpointing: true, Seed: 3})
 	epoch(t, r, 2)
 	s := stateOf(t, r)
 	for name, c := range map[string]struct {

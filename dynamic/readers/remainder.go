@@ -41,11 +41,13 @@ const (
 func newRemainder(n int64, cuts []cut) (remainder, error) {
 	r := remainder{size: n}
 	if len(cuts) > maxCuts {
-		return r, &errs.Error{Kind: errs.Corrupt, Subject: "cuts", Want: fmt.Sprintf("at most %d", maxCuts), Got: fmt.Sprint(len(cuts))}
+		return r, &errs.Error{Kind: errs.Corrupt, Subject: "cuts", Want: fmt.Sprintf("at most %d", maxCuts),
+			Got: fmt.Sprint(len(cuts))}
 	}
 	for _, c := range cuts {
 		if c.Shards < 1 || c.Shards > maxShards || c.Taken < 0 {
-			return r, &errs.Error{Kind: errs.Corrupt, Subject: "cuts", Want: "numbers of shards and samples", Got: fmt.Sprintf("%d of %d shards", c.Taken, c.Shards)}
+			return r, &errs.Error{Kind: errs.Corrupt, Subject: "cuts", Want: "numbers of shards and samples",
+				Got: fmt.Sprintf("%d of %d shards", c.Taken, c.Shards)}
 		}
 		l := level{cut: c, samples: r.size}
 		left := int64(0)

@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op/opargs"
 )
 
-// A loop asks ahead; the state of the reader is that of the step that is shown.
+// A loop asks ahead; the state of the reader belongs to the step that is shown.
 func TestRoot(t *testing.T) {
 	args := opargs.ReadersFile{FileRoot: tree(t, 5)}
 	r := newReader(t, args, readers.Options{EnableCheckpointing: true})

@@ -18,7 +18,8 @@ type State struct{ kind, text string }
 func ParseState(kind, text string) (State, error) {
 	s, err := op.Lookup(kind)
 	if err == nil && !s.Reader {
-		err = &errs.Error{Kind: errs.NotFound, Op: "readers.ParseState", Subject: kind, Want: "a reader", Got: "another operator"}
+		err = &errs.Error{Kind: errs.NotFound, Op: "readers.ParseState", Subject: kind, Want: "a reader",
+			Got: "another operator"}
 	}
 	if err != nil {
 		return State{}, err
@@ -66,7 +67,8 @@ func (r *Reader) State() (State, error) {
 }
 
 func (r *Reader) notEnabled(what string) error {
-	return r.fail(errs.Sequence, what, "a reader that was begun with checkpointing", "one without", "set Options.EnableCheckpointing, or register the reader before its first iteration")
+	return r.fail(errs.Sequence, what, "a reader that was begun with checkpointing", "one without",
+		"set Options.EnableCheckpointing, or register the reader before its first iteration")
 }
 
 // GetState returns State; it makes *Reader something that a checkpoint can hold.
@@ -115,7 +117,8 @@ func (r *Reader) SetState(state any) error {
 	case r.closed:
 		return r.fail(errs.Closed, what, "", "", "")
 	case r.plan != nil:
-		return r.fail(errs.Sequence, what, "a reader whose iteration has not begun", "one that has given batches", "set the state of a new reader, before NextEpoch")
+		return r.fail(errs.Sequence, what, "a reader whose iteration has not begun", "one that has given batches",
+			"set the state of a new reader, before NextEpoch")
 	}
 	check := r.options.Compat.Check
 	if follows != nil {

@@ -78,7 +78,8 @@ func (f *Fields) add(t reflect.Type, offset uintptr) error {
 				return err
 			}
 		default:
-			return &errs.Error{Kind: errs.Invalid, Subject: t.String() + "." + field.Name, Want: "a number, bool, string, list of them, or op.Arg", Got: of.String()}
+			return &errs.Error{Kind: errs.Invalid, Subject: t.String() + "." + field.Name,
+				Want: "a number, bool, string, list of them, or op.Arg", Got: of.String()}
 		}
 	}
 	return nil

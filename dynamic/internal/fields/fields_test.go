@@ -88,7 +88,8 @@ func TestFields(t *testing.T) {
 		t.Errorf("values %v", got)
 	}
 	kept := f.Detached(both).(allKinds)
-	if !f.Equal(kept, both) || !f.Equal(f.Detached(groups[1][0]), groups[1][0]) || !f.Equal(f.Detached(allKinds{}), allKinds{}) {
+	if !f.Equal(kept, both) || !f.Equal(f.Detached(groups[1][0]), groups[1][0]) ||
+		!f.Equal(f.Detached(allKinds{}), allKinds{}) {
 		t.Errorf("what is kept of %+v is %+v", both, kept)
 	}
 	both.Size[1], both.Files[0] = 9, "z"
