@@ -17,7 +17,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// branched is the pipeline of branchedByDALI; files, where it is not empty, is a folder that a reader reads too.
+// branched is the pipeline of branchedByDALI; files, where it is not empty, is a folder that a
+// reader reads too.
 func branched(files string) func(p *pipeline.Builder) []pipeline.Node {
 	return func(p *pipeline.Builder) []pipeline.Node {
 		draw := func(name string, a op.Args, in ...pipeline.Node) pipeline.Node { return p.Op(name, a, in...)[0] }
@@ -37,8 +38,8 @@ func branched(files string) func(p *pipeline.Builder) []pipeline.Node {
 	}
 }
 
-// branchedByDALI are the batches of that pipeline, as DALI 2.4.0 delivers them, and how many samples
-// its checkpoints say came to __Uniform_6 and __SaltAndPepper_8.
+// branchedByDALI are the batches of that pipeline, as DALI 2.4.0 delivers them, and how many
+// samples its checkpoints say came to __Uniform_6 and __SaltAndPepper_8.
 var branchedByDALI = []struct {
 	batch   string
 	u6, sp8 uint64
@@ -164,7 +165,8 @@ func TestBranchesBehindReaders(t *testing.T) {
 // A batch that failed is made again with the same numbers, and so are those behind it.
 func TestBranchesAfterAFailure(t *testing.T) {
 	var fails atomic.Bool
-	failing := pipeline.Function{Deterministic: true, Outputs: []tensor.Spec{{DType: tensor.Float32, Shape: tensor.Shape{1}}},
+	failing := pipeline.Function{Deterministic: true,
+		Outputs: []tensor.Spec{{DType: tensor.Float32, Shape: tensor.Shape{1}}},
 		Sample: func(in []tensor.Tensor) ([]tensor.Tensor, error) {
 			if fails.Load() {
 				return nil, errors.New("now")
@@ -213,12 +215,14 @@ func TestBranchStatesAreChecked(t *testing.T) {
 	}
 	o := s.Op("__SaltAndPepper_8")
 	o.State = bytes.Replace(o.State, []byte("0000000000000004:"), []byte("0000000000000006:"), 1)
-	if err := p.SetState(stateproto.Append(nil, s)); !errors.Is(err, errs.Mismatch) || !strings.Contains(err.Error(), "__SaltAndPepper_8") {
+	if err := p.SetState(stateproto.Append(nil, s)); !errors.Is(err, errs.Mismatch) ||
+		!strings.Contains(err.Error(), "__SaltAndPepper_8") {
 		t.Error(err)
 	}
 }
 
-// An external source of two outputs is two sources in DALI's checkpoints; one that has it as one is read.
+// An external source of two outputs is two sources in DALI's checkpoints; one that has it as one is
+// read.
 func TestSourcesOfSeveralOutputs(t *testing.T) {
 	d, err := dali.Define(saving(pipeline.Options{BatchSize: 2, Seed: 3}), func(p *pipeline.Builder) []pipeline.Node {
 		out := pipeline.ExternalSource(p, pipeline.BatchFunc(func(_ context.Context, info pipeline.BatchInfo) ([]pipeline.Data, error) {

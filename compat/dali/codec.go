@@ -17,8 +17,8 @@ type codec struct {
 	batch   int64
 }
 
-// entry is a node of DALI's executor, whose state is that of a reader, that of
-// a random operator, or nothing.
+// entry is a node of DALI's executor. It has the state of a reader, the state of a random operator,
+// or no state.
 type entry struct {
 	name   string
 	former string // its name in checkpoints of Bivouac that had one source for several outputs; empty: the same
@@ -57,7 +57,8 @@ func newCodec(g *graph.Graph, seeds []uint64, orders map[*graph.Node]*ReaderOrde
 			}
 		}
 		r := orders[n]
-		c.entries = append(c.entries, entry{name: n.Name, reader: r, random: r == nil && drawsSeed(n), seed: seeds[n.Index], counted: counted != nil && counted[n.Index]})
+		c.entries = append(c.entries, entry{name: n.Name, reader: r, random: r == nil && drawsSeed(n), seed: seeds[n.Index],
+			counted: counted != nil && counted[n.Index]})
 	}
 	delivered := map[graph.Edge]bool{}
 	for i, e := range g.Outputs {
@@ -94,7 +95,8 @@ func (c *codec) AppendState(dst []byte, at pipeline.Progress) ([]byte, error) {
 		}
 		s.Ops = append(s.Ops, stateproto.Op{Name: e.name, State: state.AppendState(nil)})
 	}
-	s.External = &stateproto.External{Pipeline: stateproto.Progress{Iter: at.Batches, EpochIdx: at.Resets}.Append(nil), Iterator: at.Consumer}
+	s.External = &stateproto.External{Pipeline: stateproto.Progress{Iter: at.Batches, EpochIdx: at.Resets}.Append(nil),
+		Iterator: at.Consumer}
 	return stateproto.Append(dst, &s), nil
 }
 
@@ -126,7 +128,8 @@ func (c *codec) ParseState(b []byte) (pipeline.Progress, error) {
 		at.Batches, at.Resets = p.Iter, p.EpochIdx
 	}
 	if at.Batches < 0 || at.Resets < 0 || at.Batches > maxBatches {
-		return at, &errs.Error{Kind: errs.Corrupt, Subject: "pipeline_data", Want: "numbers that can be", Got: string(s.External.Pipeline)}
+		return at, &errs.Error{Kind: errs.Corrupt, Subject: "pipeline_data", Want: "numbers that can be",
+			Got: string(s.External.Pipeline)}
 	}
 	if err := c.checkNames(s); err != nil {
 		return at, err
@@ -153,7 +156,8 @@ func (c *codec) ParseState(b []byte) (pipeline.Progress, error) {
 		case at.Position < 0:
 			at.Position, first = pos, e.name
 		default:
-			return at, &errs.Error{Kind: errs.Mismatch, Subject: "operator " + e.name, Want: fmt.Sprintf("%d samples, as %s has given", at.Position, first), Got: strconv.FormatInt(pos, 10),
+			return at, &errs.Error{Kind: errs.Mismatch, Subject: "operator " + e.name,
+				Want: fmt.Sprintf("%d samples, as %s has given", at.Position, first), Got: strconv.FormatInt(pos, 10),
 				Remedy: "resume with the data set, seed, shards and batch size of the pipeline that was saved"}
 		}
 	}
@@ -162,7 +166,9 @@ func (c *codec) ParseState(b []byte) (pipeline.Progress, error) {
 	}
 	for _, e := range c.entries {
 		if e.counted && at.Came[e.name] > at.Position {
-			return at, &errs.Error{Kind: errs.Mismatch, Subject: "operator " + e.name, Want: fmt.Sprintf("at most the %d samples that the pipeline has given", at.Position), Got: strconv.FormatInt(at.Came[e.name], 10),
+			return at, &errs.Error{Kind: errs.Mismatch, Subject: "operator " + e.name,
+				Want:   fmt.Sprintf("at most the %d samples that the pipeline has given", at.Position),
+				Got:    strconv.FormatInt(at.Came[e.name], 10),
 				Remedy: "resume with the batch size and the graph of the pipeline that was saved"}
 		}
 	}
@@ -179,7 +185,7 @@ const (
 	maxPosition = 1 << 62
 )
 
-// checkNames compares the nodes of a checkpoint with those of the pipeline.
+// checkNames compares the nodes of a checkpoint with the nodes of the pipeline.
 func (c *codec) checkNames(s *stateproto.Checkpoint) error {
 	known := map[string]bool{}
 	for _, e := range c.entries {
@@ -196,7 +202,8 @@ func (c *codec) checkNames(s *stateproto.Checkpoint) error {
 	}
 	for _, o := range s.Ops {
 		if !known[o.Name] {
-			return &errs.Error{Kind: errs.Mismatch, Subject: "operator " + strconv.Quote(o.Name), Want: "operators of this pipeline", Got: "one that it does not have",
+			return &errs.Error{Kind: errs.Mismatch, Subject: "operator " + strconv.Quote(o.Name),
+				Want: "operators of this pipeline", Got: "one that it does not have",
 				Remedy: "resume the pipeline that was saved: the same operators by the same names, and the same outputs"}
 		}
 		known[o.Name] = false // there once
@@ -213,14 +220,14 @@ func (e entry) position(s stateproto.Snapshot) (int64, error) {
 	switch s := s.(type) {
 	case *stateproto.Reader:
 		if e.reader == nil {
-			return bad("a state of another operator", "that of a reader")
+			return bad("a state of another operator", "the state of a reader")
 		}
 		return e.reader.Position(s.Loader)
 	case stateproto.Random:
 		pos := s.Sequence()
 		switch want := rng.NewPhilox(e.seed, pos, 0).String(); {
 		case !e.random:
-			return bad("a state of another operator", "that of random numbers")
+			return bad("a state of another operator", "the state of random numbers")
 		case want != s.String():
 			return bad(fmt.Sprintf("seed %d, as in %s", e.seed, want), s.String())
 		case pos > maxPosition:

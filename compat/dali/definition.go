@@ -102,8 +102,8 @@ func (d *Definition) With(change func(o *PipelineOptions)) (*Definition, error) 
 }
 
 // New opens the data sets and returns a pipeline at its beginning, or at
-// PipelineOptions.Checkpoint. Options that are set in o replace those of the definition; nil
-// changes none. Close must be called.
+// PipelineOptions.Checkpoint. An option that is set in o replaces the option of the definition; a
+// nil o replaces nothing. Close must be called.
 func (d *Definition) New(ctx context.Context, o *PipelineOptions) (*Pipeline, error) {
 	options := d.options.Override(o)
 	if err := options.Validate(); err != nil {
@@ -121,8 +121,8 @@ type Template[A any] struct {
 	Define  func(b *pipeline.Builder, args A) []pipeline.Node
 }
 
-// New returns a pipeline for arguments. Options that are set in over replace those of the template,
-// while it is defined as well; nil changes none.
+// New returns a pipeline for arguments. An option that is set in over replaces the option of the
+// template, also while the pipeline is defined; a nil over replaces nothing.
 func (t Template[A]) New(ctx context.Context, args A, over *PipelineOptions) (*Pipeline, error) {
 	if t.Define == nil {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "dali.Template", Subject: "Define", Want: "a function",

@@ -90,9 +90,10 @@ func TestIterSetupFails(t *testing.T) {
 }
 
 func TestTemplate(t *testing.T) {
-	template := dali.Template[int]{Options: native(pipeline.Options{BatchSize: 2}), Define: func(b *pipeline.Builder, n int) []pipeline.Node {
-		return []pipeline.Node{fn.RandomUniform(b, fn.RandomUniformArgs{Shape: op.Const([]int{n})})}
-	}}
+	template := dali.Template[int]{Options: native(pipeline.Options{BatchSize: 2}),
+		Define: func(b *pipeline.Builder, n int) []pipeline.Node {
+			return []pipeline.Node{fn.RandomUniform(b, fn.RandomUniformArgs{Shape: op.Const([]int{n})})}
+		}}
 	p, err := template.New(context.Background(), 5, &dali.PipelineOptions{Options: pipeline.Options{BatchSize: 3}})
 	if err != nil {
 		t.Fatal(err)

@@ -16,14 +16,14 @@ import (
 
 // DeserializeOptions change what a serialized pipeline says about itself.
 type DeserializeOptions struct {
-	// PipelineOptions replace, where they are set, those of the pipeline. With Device = RunOnCPU
+	// PipelineOptions that are set replace the options of the pipeline. With Device = RunOnCPU
 	// operators of a GPU run on the CPU, otherwise they are refused.
 	PipelineOptions
 	// Sources are what external sources call, by their names; those that are not
 	// here are to be fed, as all are in DALI.
 	Sources map[string]pipeline.Source
-	// MemoryLimit bounds the bytes of all batches in the making, as far as the graph
-	// tells them: more is an errs.Exhausted, before any memory is taken. 0 is 16 GiB.
+	// MemoryLimit bounds the bytes of all batches in the making that the graph tells: more is an
+	// errs.Exhausted, before any memory is taken. 0 is 16 GiB.
 	MemoryLimit int64
 }
 
@@ -62,7 +62,8 @@ func ReadFile(path string) (*pipeproto.Pipeline, error) {
 		return nil, &errs.Error{Kind: errs.NotFound, Op: deserializing, Subject: path, Err: err}
 	}
 	if info.Size() > maxFile {
-		return nil, &errs.Error{Kind: errs.Exhausted, Op: deserializing, Subject: path, Want: fmt.Sprintf("at most %d bytes", maxFile), Got: fmt.Sprint(info.Size())}
+		return nil, &errs.Error{Kind: errs.Exhausted, Op: deserializing, Subject: path,
+			Want: fmt.Sprintf("at most %d bytes", maxFile), Got: fmt.Sprint(info.Size())}
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -76,7 +77,7 @@ func ReadFile(path string) (*pipeproto.Pipeline, error) {
 	return p, errs.Wrap(deserializing, path, err)
 }
 
-// IsYAML reports whether the name is that of a pipeline in YAML.
+// IsYAML reports whether path names a pipeline in YAML.
 func IsYAML(path string) bool {
 	return strings.HasSuffix(path, ".yaml") || strings.HasSuffix(path, ".yml")
 }
@@ -102,7 +103,8 @@ func FromProto(p *pipeproto.Pipeline, o *DeserializeOptions) (*Definition, error
 		return nil, &errs.Error{Kind: errs.Exhausted, Op: deserializing, Subject: "batch_size and prefetch_queue_depth_cpu",
 			Want: fmt.Sprintf("at most %d samples at a time", maxInFlight), Got: fmt.Sprint(inFlight)}
 	}
-	r := &rebuilder{proto: p, sources: o.Sources, onCPU: options.Device == pipeline.RunOnCPU, nodes: map[string]pipeline.Node{}, groups: map[int32]pipeline.Node{}}
+	r := &rebuilder{proto: p, sources: o.Sources, onCPU: options.Device == pipeline.RunOnCPU,
+		nodes: map[string]pipeline.Node{}, groups: map[int32]pipeline.Node{}}
 	d, err := Define(options, r.build)
 	if r.err != nil {
 		err = r.err
@@ -141,8 +143,10 @@ func checkMemory(g *graph.Graph, samples, limit int64) error {
 				size *= int64(d)
 			}
 			if left -= size; left < 0 {
-				return &errs.Error{Kind: errs.Exhausted, Subject: fmt.Sprintf("node %s, output %d", n.Name, i), Want: fmt.Sprintf("at most %d bytes in all batches in the making", limit),
-					Got: fmt.Sprintf("%s for each of %d samples", s.Shape, samples), Remedy: "make batches smaller, or raise DeserializeOptions.MemoryLimit"}
+				return &errs.Error{Kind: errs.Exhausted, Subject: fmt.Sprintf("node %s, output %d", n.Name, i),
+					Want:   fmt.Sprintf("at most %d bytes in all batches in the making", limit),
+					Got:    fmt.Sprintf("%s for each of %d samples", s.Shape, samples),
+					Remedy: "make batches smaller, or raise DeserializeOptions.MemoryLimit"}
 			}
 		}
 	}
@@ -198,7 +202,8 @@ func (r *rebuilder) source(e pipeproto.Edge) (pipeline.Node, error) {
 		for name := range r.nodes {
 			names = append(names, name)
 		}
-		return n, &errs.Error{Kind: errs.Invalid, Subject: "input " + strconv.Quote(e.Name), Want: "an output of an operator before it", Got: "none by that name",
+		return n, &errs.Error{Kind: errs.Invalid, Subject: "input " + strconv.Quote(e.Name),
+			Want: "an output of an operator before it", Got: "none by that name",
 			Remedy: op.Nearest(e.Name, names)}
 	}
 	return n, nil
@@ -254,7 +259,8 @@ func (r *rebuilder) operator(o *pipeproto.Op) error {
 		return nil // Define returns it
 	}
 	if len(outputs) != len(o.Outputs) {
-		return &errs.Error{Kind: errs.Invalid, Subject: "outputs", Want: fmt.Sprint(len(outputs)), Got: fmt.Sprint(len(o.Outputs))}
+		return &errs.Error{Kind: errs.Invalid, Subject: "outputs", Want: fmt.Sprint(len(outputs)),
+			Got: fmt.Sprint(len(o.Outputs))}
 	}
 	if id := o.LogicalID; id != nil && *id >= 0 && s.Random {
 		if first, ok := r.groups[*id]; !ok {
@@ -273,7 +279,8 @@ func (r *rebuilder) operator(o *pipeproto.Op) error {
 
 func (r *rebuilder) put(e pipeproto.Edge, n pipeline.Node) error {
 	if _, taken := r.nodes[e.Name]; taken {
-		return &errs.Error{Kind: errs.Exists, Subject: "output " + strconv.Quote(e.Name), Got: "a name that another output has"}
+		return &errs.Error{Kind: errs.Exists, Subject: "output " + strconv.Quote(e.Name),
+			Got: "a name that another output has"}
 	}
 	r.nodes[e.Name] = n
 	return r.device(e.Device)
@@ -282,13 +289,15 @@ func (r *rebuilder) put(e pipeproto.Edge, n pipeline.Node) error {
 // unknownOperator proposes the schema whose name is most like it.
 func unknownOperator(schema string) error {
 	if name, _ := Operator(schema); op.Planned(name) {
-		return &errs.Error{Kind: errs.Unsupported, Subject: schema, Got: "an operator of DALI that is not there yet", Remedy: "docs/compat/dali.md lists what is"}
+		return &errs.Error{Kind: errs.Unsupported, Subject: schema, Got: "an operator of DALI that is not there yet",
+			Remedy: "docs/compat/dali.md lists what is"}
 	}
 	var names []string
 	for _, s := range op.Schemas() {
 		names = append(names, SchemaName(s.FullName()))
 	}
-	return &errs.Error{Kind: errs.NotFound, Subject: "name", Want: "the schema of an operator", Got: strconv.Quote(schema), Remedy: op.Nearest(schema, names)}
+	return &errs.Error{Kind: errs.NotFound, Subject: "name", Want: "the schema of an operator", Got: strconv.Quote(schema),
+		Remedy: op.Nearest(schema, names)}
 }
 
 // arguments returns the constants of an operator, and its name. What DALI adds on its
@@ -328,7 +337,8 @@ const externalSource = "external_source"
 // external appends an input of the graph.
 func (r *rebuilder) external(o *pipeproto.Op) error {
 	if len(o.Inputs) > 0 || len(o.Outputs) != 1 {
-		return &errs.Error{Kind: errs.Invalid, Want: "one output of an external source and no inputs", Got: fmt.Sprintf("%d and %d", len(o.Outputs), len(o.Inputs))}
+		return &errs.Error{Kind: errs.Invalid, Want: "one output of an external source and no inputs",
+			Got: fmt.Sprintf("%d and %d", len(o.Outputs), len(o.Inputs))}
 	}
 	so := pipeline.SourceOptions{Name: o.Instance}
 	var spec tensor.Spec

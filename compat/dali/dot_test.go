@@ -38,16 +38,18 @@ func TestDrawings(t *testing.T) {
 
 // Of nodes that are written the same DALI keeps the one that it comes to first from the outputs.
 func TestDrawingOfMergedNodes(t *testing.T) {
-	d, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, Seed: 1}}, func(p *pipeline.Builder) []pipeline.Node {
-		u := p.Op("random.uniform", nil)[0]
-		cast := func() pipeline.Node { return p.Op("cast", op.Args{"dtype": tensor.Int32}, u)[0] }
-		first, second := cast(), cast()
-		return []pipeline.Node{second, first.Add(1)}
-	})
+	d, err := dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, Seed: 1}},
+		func(p *pipeline.Builder) []pipeline.Node {
+			u := p.Op("random.uniform", nil)[0]
+			cast := func() pipeline.Node { return p.Op("cast", op.Args{"dtype": tensor.Int32}, u)[0] }
+			first, second := cast(), cast()
+			return []pipeline.Node{second, first.Add(1)}
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(d.DOT(pipeline.DotOptions{})); !strings.Contains(got, "__Cast_2 -> ") || strings.Contains(got, "__Cast_1") {
+	if got := string(d.DOT(pipeline.DotOptions{})); !strings.Contains(got, "__Cast_2 -> ") ||
+		strings.Contains(got, "__Cast_1") {
 		t.Errorf("drawn as\n%s", got)
 	}
 }

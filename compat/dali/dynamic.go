@@ -38,7 +38,8 @@ func (d Dynamic) Arrange(r readers.Request) (*readers.Arrangement, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := dynamicCodec{extend: d.Extend, order: o, stick: op.Get[bool](n.Config, "stick_to_shard"), batch: int64(r.BatchSize), fingerprint: r.Info.Fingerprint}
+	c := dynamicCodec{extend: d.Extend, order: o, stick: op.Get[bool](n.Config, "stick_to_shard"),
+		batch: int64(r.BatchSize), fingerprint: r.Info.Fingerprint}
 	return c.arrangement(), nil
 }
 
@@ -94,7 +95,8 @@ func decodeLoosely(text string) ([]byte, error) {
 func (Dynamic) Follow(a *readers.Arrangement, text string) (*readers.Arrangement, readers.Place, error) {
 	c, ok := a.Codec.(dynamicCodec)
 	if !ok {
-		return nil, readers.Place{}, &errs.Error{Kind: errs.Invalid, Op: "dali.Dynamic", Subject: "Restore.Compat", Want: "a reader whose Options.Compat is dali.Dynamic too", Got: "one of another way"}
+		return nil, readers.Place{}, &errs.Error{Kind: errs.Invalid, Op: "dali.Dynamic", Subject: "Restore.Compat",
+			Want: "a reader whose Options.Compat is dali.Dynamic too", Got: "one of another way"}
 	}
 	b, err := decodeLoosely(text)
 	if err != nil {
@@ -121,14 +123,16 @@ type dynamicCodec struct {
 	fingerprint string
 }
 
-// arrangement returns that of the reader.
+// arrangement returns the arrangement of the reader.
 func (c dynamicCodec) arrangement() *readers.Arrangement {
 	m := c.order.Meta()
-	shards := order.Shards{Samples: m.EpochSizePadded, Count: int64(m.NumberOfShards), ID: int64(m.ShardID), Stick: c.stick}
+	shards := order.Shards{Samples: m.EpochSizePadded, Count: int64(m.NumberOfShards), ID: int64(m.ShardID),
+		Stick: c.stick}
 	a := &readers.Arrangement{
 		Order: c.order, Codec: c, Length: shards.Size, Period: shards.Count, Whole: true, Restarts: true,
 		Meta: readers.Metadata{
-			EpochSize: m.EpochSize, EpochSizePadded: m.EpochSizePadded, NumberOfShards: int64(m.NumberOfShards), ShardID: int64(m.ShardID),
+			EpochSize: m.EpochSize, EpochSizePadded: m.EpochSizePadded, NumberOfShards: int64(m.NumberOfShards),
+			ShardID:      int64(m.ShardID),
 			PadLastBatch: m.PadLastBatch == 1, StickToShard: m.StickToShard == 1,
 		},
 	}
@@ -146,7 +150,8 @@ func (c dynamicCodec) State(at readers.Place) (string, error) {
 	}
 	s := stateproto.Reader{Loader: loader}
 	if c.extend {
-		s.Bivouac = &stateproto.Extension{Fingerprint: c.fingerprint, Order: c.order.String(), Batch: c.batch, Epoch: at.Epoch, Left: at.Left}
+		s.Bivouac = &stateproto.Extension{Fingerprint: c.fingerprint, Order: c.order.String(), Batch: c.batch,
+			Epoch: at.Epoch, Left: at.Left}
 	}
 	text, err := s.MarshalText()
 	return string(text), err
@@ -172,17 +177,18 @@ func (c dynamicCodec) Place(text string) (*readers.Arrangement, readers.Place, e
 	}
 	a := c.arrangement()
 	if at.Left > a.Length(at.Epoch) {
-		return nil, at, &errs.Error{Kind: errs.Corrupt, Subject: "bivouac.left", Want: fmt.Sprintf("at most %d", a.Length(at.Epoch)), Got: strconv.FormatInt(at.Left, 10)}
+		return nil, at, &errs.Error{Kind: errs.Corrupt, Subject: "bivouac.left",
+			Want: fmt.Sprintf("at most %d", a.Length(at.Epoch)), Got: strconv.FormatInt(at.Left, 10)}
 	}
 	return a, at, nil
 }
 
-// mostReplayed is how many random numbers are drawn again to see whether a state is that of
-// this reader, half a second's worth.
+// mostReplayed is how many random numbers are drawn again to see whether a state belongs to this
+// reader. It is half a second's worth.
 const mostReplayed = 1 << 26
 
-// resume returns the order that goes on from a state, and the position in it. Errors are those
-// of Position. The random state of an epoch that is far away is taken as it stands.
+// resume returns the order that goes on from a state, and the position in it. It fails as Position
+// does. The random state of an epoch that is far away is taken as it stands.
 func (r *ReaderOrder) resume(s stateproto.Loader) (*ReaderOrder, int64, error) {
 	epoch := int64(max(0, s.Epoch))
 	if !r.options.RandomShuffle || epoch <= mostReplayed/r.shards.Largest() {
@@ -202,11 +208,14 @@ func (c dynamicCodec) check(x *stateproto.Extension) error {
 	const remedy = "resume with the data set and arguments of the reader that was saved"
 	switch {
 	case x.Fingerprint != c.fingerprint:
-		return &errs.Error{Kind: errs.Mismatch, Subject: "data set", Want: "fingerprint " + c.fingerprint, Got: strconv.Quote(x.Fingerprint), Remedy: remedy}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "data set", Want: "fingerprint " + c.fingerprint,
+			Got: strconv.Quote(x.Fingerprint), Remedy: remedy}
 	case x.Order != c.order.String():
-		return &errs.Error{Kind: errs.Mismatch, Subject: "order", Want: c.order.String(), Got: strconv.Quote(x.Order), Remedy: remedy}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "order", Want: c.order.String(), Got: strconv.Quote(x.Order),
+			Remedy: remedy}
 	case x.Epoch < 0 || x.Left < 0:
-		return &errs.Error{Kind: errs.Corrupt, Subject: "bivouac", Want: "numbers of epochs and samples", Got: fmt.Sprintf("epoch %d, %d left", x.Epoch, x.Left)}
+		return &errs.Error{Kind: errs.Corrupt, Subject: "bivouac", Want: "numbers of epochs and samples",
+			Got: fmt.Sprintf("epoch %d, %d left", x.Epoch, x.Left)}
 	}
 	return nil
 }

@@ -90,7 +90,8 @@ func epochsOf(t testing.TB, r *readers.Reader, batch, epochs int) (all run, err 
 func drawnReader(t *rapid.T, dirs map[int]string) op.Args {
 	n := rapid.SampledFrom([]int{4, 7, 12}).Draw(t, "samples")
 	shards := rapid.IntRange(1, 3).Draw(t, "shards")
-	a := op.Args{"file_root": dirs[n], "num_shards": shards, "shard_id": rapid.IntRange(0, shards-1).Draw(t, "shard"), "pad_last_batch": rapid.Bool().Draw(t, "pad"), "seed": 3}
+	a := op.Args{"file_root": dirs[n], "num_shards": shards, "shard_id": rapid.IntRange(0, shards-1).Draw(t, "shard"),
+		"pad_last_batch": rapid.Bool().Draw(t, "pad"), "seed": 3}
 	switch rapid.IntRange(0, 4).Draw(t, "order") {
 	case 1:
 		a["random_shuffle"], a["initial_fill"] = true, rapid.IntRange(1, 5).Draw(t, "fill")
@@ -130,7 +131,8 @@ func TestDynamicRestore(t *testing.T) {
 		for _, end := range whole.ends[next:] {
 			ends = append(ends, end-at-1)
 		}
-		if !slices.EqualFunc(more.batches, whole.batches[at+1:], slices.Equal[[]int]) || !slices.Equal(more.states, whole.states[at+1:]) || !slices.Equal(more.ends, ends) {
+		if !slices.EqualFunc(more.batches, whole.batches[at+1:], slices.Equal[[]int]) ||
+			!slices.Equal(more.states, whole.states[at+1:]) || !slices.Equal(more.ends, ends) {
 			rt.Fatalf("after batch %d of %v came %v", at, whole, more)
 		}
 
@@ -159,7 +161,8 @@ func TestDynamicBreak(t *testing.T) {
 		break
 	}
 	got, err := epochsOf(t, r, 2, 1)
-	if want := [][]int{{2, 3}, {4, 5}, {6, 0}, {1, 2}}; err != nil || !slices.EqualFunc(got.batches, want, slices.Equal[[]int]) {
+	if want := [][]int{{2, 3}, {4, 5}, {6, 0}, {1, 2}}; err != nil ||
+		!slices.EqualFunc(got.batches, want, slices.Equal[[]int]) {
 		t.Fatalf("got %v, %v", got.batches, err)
 	}
 	q := dynamicReader(t, a, o)
@@ -251,7 +254,8 @@ func changed(t testing.TB, state string, change func(x *stateproto.Extension)) *
 
 // What DALI 2.4.0 did with states of other readers, and what followed.
 func TestDynamicFollows(t *testing.T) {
-	dirs := map[int]string{4: numberedFiles(t, 4), 5: numberedFiles(t, 5), 7: numberedFiles(t, 7), 10: numberedFiles(t, 10)}
+	dirs := map[int]string{4: numberedFiles(t, 4), 5: numberedFiles(t, 5), 7: numberedFiles(t, 7),
+		10: numberedFiles(t, 10)}
 	for _, c := range []struct {
 		n     int
 		args  op.Args
@@ -280,7 +284,8 @@ func TestDynamicFollows(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := epochsOf(t, r, 2, 1)
-		if err != nil || !slices.EqualFunc(got.batches, c.want, slices.Equal[[]int]) || got.states[len(got.states)-1] != textOf(t, stateproto.Reader{Loader: c.after}) {
+		if err != nil || !slices.EqualFunc(got.batches, c.want, slices.Equal[[]int]) ||
+			got.states[len(got.states)-1] != textOf(t, stateproto.Reader{Loader: c.after}) {
 			t.Errorf("%+v: got %v, %v", c, got, err)
 		}
 	}
@@ -291,7 +296,8 @@ func TestDynamicFollows(t *testing.T) {
 	if _, err := epochsOf(t, r, 2, 1); err == nil {
 		t.Error("a state that is no message went through")
 	}
-	if got, err := epochsOf(t, r, 2, 1); err != nil || len(got.batches) != 4 || got.batches[0][0] != 0 { // which DALI forgets then
+	if got, err := epochsOf(t, r, 2, 1); err != nil || len(got.batches) != 4 ||
+		got.batches[0][0] != 0 { // which DALI forgets then
 		t.Errorf("after that came %v, %v", got, err)
 	}
 }
@@ -313,7 +319,8 @@ func TestDynamicFarEpoch(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, err := epochsOf(t, lax, 1, 1)
-	if n := len(got.batches); err != nil || n != 5 || !slices.EqualFunc(got.batches, want.batches[:n], slices.Equal[[]int]) || !slices.Equal(got.states, want.states[:n]) {
+	if n := len(got.batches); err != nil || n != 5 ||
+		!slices.EqualFunc(got.batches, want.batches[:n], slices.Equal[[]int]) || !slices.Equal(got.states, want.states[:n]) {
 		t.Errorf("got %v, as DALI %v, %v", got, want, err)
 	}
 	late := textOf(t, stateproto.Reader{Loader: stateproto.NewLoader(1649374289, math.MaxInt32-1, 7)})
@@ -326,9 +333,10 @@ func TestDynamicFarEpoch(t *testing.T) {
 	}
 }
 
-// The states of Bivouac's own readers, and those of DALI's, are not each other's.
+// Bivouac's own readers and DALI's readers do not take each other's states.
 func TestDynamicNeedsItsOrder(t *testing.T) {
-	r, err := readers.New("readers.file", op.Args{"file_root": numberedFiles(t, 4)}, readers.Options{Restore: readers.Restore{Compat: dali.Dynamic{}}})
+	r, err := readers.New("readers.file", op.Args{"file_root": numberedFiles(t, 4)},
+		readers.Options{Restore: readers.Restore{Compat: dali.Dynamic{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

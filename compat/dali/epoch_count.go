@@ -10,9 +10,9 @@ import (
 
 // epochCount counts the samples that an Iterator took, and knows where its epochs end.
 //
-// When a reader tells, counter is that of one shard, all of which go on together. Shards of
-// which no sample is padded may have sizes that differ by one, and where a last batch was
-// filled with samples of the next epoch, each shard begins that epoch with some of it read.
+// When a reader tells the sizes, counter is the count of one shard; all shards go on together.
+// Shards without padded samples may have sizes that differ by one. Where a last batch was filled
+// with samples of the next epoch, each shard begins that epoch with some of it read.
 type epochCount struct {
 	batch   int64
 	pipes   int64
@@ -49,7 +49,8 @@ func (c *epochCount) shard(pipes []*Pipeline, reader string) error {
 			{"pad_last_batch", first.PadLastBatch, m.PadLastBatch}, {"stick_to_shard", first.StickToShard, m.StickToShard},
 		} {
 			if f.want != f.got {
-				return &errs.Error{Kind: errs.Mismatch, Subject: "reader " + reader + ", " + f.name, Want: fmt.Sprintf("%v, as in the first pipeline", f.want), Got: fmt.Sprint(f.got)}
+				return &errs.Error{Kind: errs.Mismatch, Subject: "reader " + reader + ", " + f.name,
+					Want: fmt.Sprintf("%v, as in the first pipeline", f.want), Got: fmt.Sprint(f.got)}
 			}
 		}
 	}

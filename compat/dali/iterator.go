@@ -22,9 +22,9 @@ type IteratorOptions struct {
 	// Size is the number of samples of an epoch, over all pipelines, instead of a reader's.
 	// Without both, an epoch ends where the only pipeline returns io.EOF.
 	Size int64
-	// LastBatch is what becomes of the samples that do not fill the last batch of an epoch: with
-	// Fill what the reader gives, the last sample repeated or samples of the next epoch; with
-	// Partial only those of the epoch; with Drop none.
+	// LastBatch is what the last batch of an epoch has when samples do not fill it: with Fill it is
+	// filled with what the reader gives, the last sample repeated or samples of the next epoch; with
+	// Partial it has only samples of the epoch; with Drop it is left out.
 	LastBatch pipeline.LastBatch
 	// LastBatchPadded says that the last batch is padded, where no ReaderName tells.
 	LastBatchPadded bool
@@ -36,8 +36,8 @@ type IteratorOptions struct {
 
 // Iterator goes through epochs of one or several pipelines, one for each shard of a data
 // set, as the iterators of DALI do: it counts samples, and cuts the last batches of an epoch.
-// The pipelines give full batches, as those of compat/dali do; they are not run
-// in another way at the same time. It is for one goroutine at a time.
+// The pipelines must give full batches, as pipelines of compat/dali do, and must not run in another
+// way at the same time. An Iterator is for one goroutine at a time.
 //
 // With Bivouac's own order there are no shards of different sizes, and
 // Pipeline.Batches needs no Iterator.

@@ -75,7 +75,8 @@ func iterate(t *testing.T, it *dali.Iterator, reset bool, number func(tensor.Ten
 	return r
 }
 
-var policyNames = map[string]pipeline.LastBatch{"FILL": pipeline.Fill, "DROP": pipeline.Drop, "PARTIAL": pipeline.Partial}
+var policyNames = map[string]pipeline.LastBatch{"FILL": pipeline.Fill, "DROP": pipeline.Drop,
+	"PARTIAL": pipeline.Partial}
 
 // closeAll ends pipelines before the end of the test: there are hundreds.
 func closeAll(pipes []*dali.Pipeline) {
@@ -103,11 +104,14 @@ func TestIteratorPoliciesAsDALI(t *testing.T) {
 		}
 		var pipes []*dali.Pipeline
 		for s := range c.Shards {
-			pipes = append(pipes, startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: c.Batch, NumThreads: 1, Seed: 1}}, func(p *pipeline.Builder) []pipeline.Node {
-				return p.Op("readers.file", op.Args{"name": "r", "file_root": dirs[c.N], "shard_id": s, "num_shards": c.Shards, "pad_last_batch": c.Pad, "stick_to_shard": c.Stick})
+			pipes = append(pipes, startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: c.Batch, NumThreads: 1,
+				Seed: 1}}, func(p *pipeline.Builder) []pipeline.Node {
+				return p.Op("readers.file", op.Args{"name": "r", "file_root": dirs[c.N], "shard_id": s, "num_shards": c.Shards,
+					"pad_last_batch": c.Pad, "stick_to_shard": c.Stick})
 			}))
 		}
-		it, err := dali.NewIterator(context.Background(), pipes, dali.IteratorOptions{ReaderName: "r", LastBatch: policyNames[c.Policy], AutoReset: c.Reset, Lazy: !c.Prepare})
+		it, err := dali.NewIterator(context.Background(), pipes,
+			dali.IteratorOptions{ReaderName: "r", LastBatch: policyNames[c.Policy], AutoReset: c.Reset, Lazy: !c.Prepare})
 		if !c.Result.OK {
 			if !errors.Is(err, errs.Invalid) {
 				t.Errorf("%+v: got %v", c, err)
@@ -120,7 +124,8 @@ func TestIteratorPoliciesAsDALI(t *testing.T) {
 		}
 		got := iterate(t, it, c.Reset, func(v tensor.Tensor) int { n, _ := strconv.Atoi(string(v.Data)); return n })
 		if d := cmp.Diff(c.Result.Value, got); d != "" {
-			t.Errorf("%d files, batch %d, %d shards, %s, pad %v, stick %v, reset %v, prepared %v (-want +got):\n%s", c.N, c.Batch, c.Shards, c.Policy, c.Pad, c.Stick, c.Reset, c.Prepare, d)
+			t.Errorf("%d files, batch %d, %d shards, %s, pad %v, stick %v, reset %v, prepared %v (-want +got):\n%s", c.N,
+				c.Batch, c.Shards, c.Policy, c.Pad, c.Stick, c.Reset, c.Prepare, d)
 		}
 		closeAll(pipes)
 	}
@@ -148,11 +153,13 @@ func TestIteratorWithoutReaderAsDALI(t *testing.T) {
 				}
 				return []pipeline.Data{list}, nil
 			})
-			pipes = append(pipes, startPipe(t, native(pipeline.Options{BatchSize: c.Batch, NumThreads: 1}), func(b *pipeline.Builder) []pipeline.Node {
-				return pipeline.ExternalSource(b, src, pipeline.SourceOptions{})
-			}))
+			pipes = append(pipes, startPipe(t, native(pipeline.Options{BatchSize: c.Batch, NumThreads: 1}),
+				func(b *pipeline.Builder) []pipeline.Node {
+					return pipeline.ExternalSource(b, src, pipeline.SourceOptions{})
+				}))
 		}
-		it, err := dali.NewIterator(context.Background(), pipes, dali.IteratorOptions{Size: max(0, c.Size), LastBatch: policyNames[c.Policy], AutoReset: c.Reset})
+		it, err := dali.NewIterator(context.Background(), pipes,
+			dali.IteratorOptions{Size: max(0, c.Size), LastBatch: policyNames[c.Policy], AutoReset: c.Reset})
 		if !c.Result.OK {
 			if !errors.Is(err, errs.Invalid) {
 				t.Errorf("%+v: got %v", c, err)
@@ -171,7 +178,8 @@ func TestIteratorWithoutReaderAsDALI(t *testing.T) {
 			return int(list[0])
 		})
 		if d := cmp.Diff(c.Result.Value, got); d != "" {
-			t.Errorf("size %d, batch %d, %d pipelines, %s, reset %v (-want +got):\n%s", c.Size, c.Batch, c.Pipelines, c.Policy, c.Reset, d)
+			t.Errorf("size %d, batch %d, %d pipelines, %s, reset %v (-want +got):\n%s", c.Size, c.Batch, c.Pipelines, c.Policy,
+				c.Reset, d)
 		}
 		closeAll(pipes)
 	}
@@ -186,12 +194,14 @@ func TestIteratorsResume(t *testing.T) {
 			pipes := func(states [][]byte) []*dali.Pipeline {
 				var list []*dali.Pipeline
 				for s := range shards {
-					o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, NumThreads: 1, Seed: 1}, EnableCheckpointing: true}
+					o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, NumThreads: 1, Seed: 1},
+						EnableCheckpointing: true}
 					if states != nil {
 						o.Checkpoint = states[s]
 					}
 					list = append(list, startPipe(t, o, func(p *pipeline.Builder) []pipeline.Node {
-						nodes := p.Op("readers.file", op.Args{"name": "r", "file_root": dir, "shard_id": s, "num_shards": shards, "pad_last_batch": pad, "random_shuffle": true, "initial_fill": 4})
+						nodes := p.Op("readers.file", op.Args{"name": "r", "file_root": dir, "shard_id": s, "num_shards": shards,
+							"pad_last_batch": pad, "random_shuffle": true, "initial_fill": 4})
 						return append(nodes, fn.RandomUniform(p, fn.RandomUniformArgs{}))
 					}))
 				}
@@ -278,7 +288,8 @@ func withCounters(t *testing.T, st []byte, counters string) []byte {
 func TestIteratorCountersAreChecked(t *testing.T) {
 	dir := numbered(t, 7)
 	make := func(state []byte) *dali.Pipeline {
-		return startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, LastBatch: pipeline.Fill}, Native: true, Checkpoint: state}, func(p *pipeline.Builder) []pipeline.Node {
+		return startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, LastBatch: pipeline.Fill},
+			Native: true, Checkpoint: state}, func(p *pipeline.Builder) []pipeline.Node {
 			return p.Op("readers.file", op.Args{"name": "r", "file_root": dir})
 		})
 	}
@@ -305,7 +316,8 @@ func TestIteratorCountersAreChecked(t *testing.T) {
 		"negative":      `{"_counter": -2, "_counter_per_gpu": [0], "_shard_sizes_per_gpu": [7], "_shards_id": [0], "_size": 8}`,
 	} {
 		bad := withCounters(t, states[0], counters)
-		if _, err := dali.NewIterator(t.Context(), []*dali.Pipeline{make(bad)}, o); !errors.Is(err, errs.Corrupt) && !errors.Is(err, errs.Mismatch) {
+		if _, err := dali.NewIterator(t.Context(), []*dali.Pipeline{make(bad)}, o); !errors.Is(err, errs.Corrupt) &&
+			!errors.Is(err, errs.Mismatch) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -44,7 +44,8 @@ func drawGraph(t *rapid.T, p *pipeline.Builder, root string) []pipeline.Node {
 			}
 			pool = append(pool, p.Op("random.uniform", a)...)
 		case 1:
-			pool = append(pool, p.Op("random.coin_flip", op.Args{"probability": p.Op("random.uniform", op.Args{"range": []float64{0, 1}})[0], "dtype": tensor.Uint8})...)
+			pool = append(pool, p.Op("random.coin_flip",
+				op.Args{"probability": p.Op("random.uniform", op.Args{"range": []float64{0, 1}})[0], "dtype": tensor.Uint8})...)
 		case 2:
 			pool = append(pool, p.Op("cast", op.Args{"dtype": []tensor.DType{tensor.Uint8, tensor.Int32, tensor.Float32}[pick("dtype", 3)]}, from)...)
 		case 3:
@@ -162,7 +163,8 @@ func start(t testing.TB, d *dali.Definition) *dali.Pipeline {
 	return p
 }
 
-// States of other pipelines are refused by what differs, as far as their bytes tell; DALI goes on silently.
+// States of other pipelines are refused by the differences that their bytes show; DALI goes on
+// silently.
 func TestForeignStates(t *testing.T) {
 	root := fileTree(t, 10)
 	o := pipeline.Options{BatchSize: 3, Seed: 1}
@@ -196,7 +198,8 @@ func TestForeignStates(t *testing.T) {
 		"no random numbers": {small(t, root, o, op.Args{"random_shuffle": false, "num_shards": 10, "stick_to_shard": true, "shard_id": 3}), "operator"},
 	} {
 		q := start(t, c.d)
-		if err := q.SetState(state); !errors.Is(err, errs.Mismatch) && !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), c.says) {
+		if err := q.SetState(state); !errors.Is(err, errs.Mismatch) && !errors.Is(err, errs.Corrupt) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %v, want a mismatch and %q", name, err, c.says)
 		}
 		if at := q.Position(); at != 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/bivouac-ml/bivouac/op"
 )
 
-// words are those of operators' names that DALI does not write with one capital.
+// words are the words in operators' names that DALI does not write with one capital.
 var words = map[string]string{
 	"bbox": "BBox", "coco": "COCO", "mfcc": "MFCC", "mxnet": "MXNet", "rms": "RMS", "roi": "ROI", "ssd": "SSD", "tfrecord": "TFRecord",
 }
@@ -46,9 +46,8 @@ var former = map[string]string{
 	"NormalDistribution": "random.normal", "TransformTranslation": "transforms.translation",
 }
 
-// Operator returns the full name of the operator that DALI's pipelines call
-// schema. ok is false where there is none, or none by that name; then the name is
-// the nearest guess, to look it up and be told so.
+// Operator returns the full name of the operator that DALI's pipelines call schema. If no operator
+// has that name, ok is false and name is the nearest guess: looking it up gives the right error.
 func Operator(schema string) (name string, ok bool) {
 	if name, ok := former[schema]; ok {
 		return name, true

@@ -66,7 +66,8 @@ func TestProperties(t *testing.T) {
 			p.OutputDType, p.OutputNDim = []tensor.DType{tensor.Float32, tensor.Uint8}, []int{pipeline.AnyNDim, 1}
 		}},
 	} {
-		o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: 4, NumThreads: 1}, Native: true, Log: slog.New(slog.DiscardHandler)}
+		o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: 4, NumThreads: 1}, Native: true,
+			Log: slog.New(slog.DiscardHandler)}
 		c.set(&o)
 		want := base
 		c.want(&want)

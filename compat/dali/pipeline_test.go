@@ -249,7 +249,7 @@ func TestCheckpointEntries(t *testing.T) {
 }
 
 // Operators that draw alike have the seed of the first, and the words that are dealt to the others
-// go to nobody: the words are those of DALI's checkpoint of noise.gaussian([a, b]) and noise.gaussian(a).
+// go to nobody: the words are in DALI's checkpoint of noise.gaussian([a, b]) and noise.gaussian(a).
 func TestDrawAlike(t *testing.T) {
 	o := saving(pipeline.Options{BatchSize: 3, Seed: 1})
 	d, err := dali.Define(o, func(p *pipeline.Builder) []pipeline.Node {

@@ -19,7 +19,7 @@ type Properties struct {
 	Concurrency                Concurrency
 	SetAffinity                bool
 	MaxStreams                 int // -1
-	PrefetchQueueDepth         int // of separated queues, that of the first
+	PrefetchQueueDepth         int // with separated queues, the depth of the first
 	CPUQueueSize, GPUQueueSize int
 	DefaultCUDAStreamPriority  int // 0
 	EnableMemoryStats          bool
@@ -36,8 +36,9 @@ func (p *Pipeline) Properties() Properties {
 	o, outputs := p.options, len(p.Specs())
 	q := Properties{
 		MaxBatchSize: o.BatchSize, NumThreads: o.NumThreads, Seed: o.Seed,
-		ExecPipelined: o.ExecPipelined != Off, ExecAsync: o.ExecAsync != Off, ExecDynamic: o.ExecDynamic, ExecSeparated: o.separated(),
-		StreamPolicy: o.StreamPolicy, Concurrency: o.Concurrency, SetAffinity: o.SetAffinity, MaxStreams: -1,
+		ExecPipelined: o.ExecPipelined != Off, ExecAsync: o.ExecAsync != Off, ExecDynamic: o.ExecDynamic,
+		ExecSeparated: o.separated(),
+		StreamPolicy:  o.StreamPolicy, Concurrency: o.Concurrency, SetAffinity: o.SetAffinity, MaxStreams: -1,
 		PrefetchQueueDepth: max(1, o.PrefetchDepth), EnableMemoryStats: o.EnableMemoryStats,
 		PyNumWorkers: max(0, o.PyNumWorkers), PyStartMethod: o.PyStartMethod,
 		IsRestoredFromCheckpoint: o.Checkpoint != nil, NumOutputs: outputs,

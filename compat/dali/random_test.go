@@ -70,7 +70,8 @@ func TestRandomOperators(t *testing.T) {
 							unequal++
 						}
 						if math.Abs(got-want[e]) > c.tolerance(sample.Dtype) {
-							t.Errorf("%s: iteration %d copy %d sample %d element %d: %v, want %v", filepath.Base(file), it, k, s, e, got, want[e])
+							t.Errorf("%s: iteration %d copy %d sample %d element %d: %v, want %v", filepath.Base(file), it, k, s, e, got,
+								want[e])
 						}
 					}
 				}
@@ -98,7 +99,7 @@ func (c *randomCase) state(k int) rng.Philox {
 	return rng.NewPhilox(uint64(PipelineSeeds(pipe)[k]), 0, 0)
 }
 
-// tolerance is 0 but for the logarithms and cosines of floats.
+// tolerance is 0, except for the logarithms and cosines of floats.
 func (c *randomCase) tolerance(dtype string) float64 {
 	normal := c.Params.Op == "random.normal" || c.Params.Op == "noise.gaussian"
 	scale := 1.0

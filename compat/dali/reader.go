@@ -14,7 +14,7 @@ import (
 // Defaults of DALI.
 const (
 	DefaultInitialFill = 1024
-	DefaultShuffleSeed = 524287 // also that of the list with RandomShuffle
+	DefaultShuffleSeed = 524287 // also shuffles the list with RandomShuffle
 )
 
 // ReaderOptions are those arguments of a DALI reader, by DALI's names, and of its
@@ -27,7 +27,7 @@ type ReaderOptions struct {
 
 	RandomShuffle bool
 	InitialFill   int   // samples to pick from with RandomShuffle; 0 is DefaultInitialFill
-	Seed          int64 // of the operator; where there is none, the next of PipelineSeeds, or -1 in dynamic mode
+	Seed          int64 // of the operator; without one, the next of PipelineSeeds, or -1 in dynamic mode
 
 	NumShards, ShardID int // 0 shards are 1
 	StickToShard       bool
@@ -39,8 +39,8 @@ type ReaderOptions struct {
 	ShuffleAfterEpoch bool
 	ShuffleSeed       *int64
 
-	// Checkpointing is that of the pipeline. Under ShuffleAfterEpoch each epoch
-	// shuffles the original list with it, without it that of the epoch before.
+	// Checkpointing is the pipeline's option. Under ShuffleAfterEpoch each epoch shuffles the
+	// original list if it is set, and the list of the epoch before if it is not.
 	Checkpointing bool
 	// Container tells a reader of containers (tfrecord, mxnet, webdataset,
 	// caffe), which never shuffles the list of all samples at its start.
@@ -126,7 +126,8 @@ func NewReaderOrder(o ReaderOptions) (*ReaderOrder, error) {
 }
 
 func shardsOf(o ReaderOptions) order.Shards {
-	s := order.Shards{Samples: o.Samples, Count: int64(o.NumShards), ID: int64(o.ShardID), Stick: o.StickToShard || o.ShuffleAfterEpoch}
+	s := order.Shards{Samples: o.Samples, Count: int64(o.NumShards), ID: int64(o.ShardID),
+		Stick: o.StickToShard || o.ShuffleAfterEpoch}
 	if o.PadLastBatch {
 		s.Pad = int64(o.BatchSize)
 	}

@@ -53,7 +53,7 @@ func newReader(t interface{ Fatal(...any) }, o ReaderOptions) *ReaderOrder {
 	return r
 }
 
-// The order without a buffer is that of a loader with one.
+// The order computed without a buffer equals the order of a loader with a buffer.
 func TestBufferLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawOptions(t)

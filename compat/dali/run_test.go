@@ -214,7 +214,8 @@ func TestFeedInputAsDALI(t *testing.T) {
 }
 
 func TestCyclesAsDALI(t *testing.T) {
-	cycles := map[any]pipeline.SourceOptions{nil: {}, false: {}, "no": {}, true: {Endless: true}, "quiet": {Endless: true}, "raise": {EachEpoch: true}}
+	cycles := map[any]pipeline.SourceOptions{nil: {}, false: {}, "no": {}, true: {Endless: true}, "quiet": {Endless: true},
+		"raise": {EachEpoch: true}}
 	type c struct {
 		Items     int
 		BatchSize int `json:"batch_size"`
@@ -271,9 +272,9 @@ func sequence[T any](list []T) iter.Seq2[T, error] {
 	}
 }
 
-// TestMissingBatchOfStaticExecutor holds Run with ExecDynamic off against DALI 2.4.0: the first run begins as many
-// batches as are prefetched, and each one after it another. What was not fed by then fails the pipeline for good. What was
-// begun before is delivered first.
+// TestMissingBatchOfStaticExecutor holds Run with ExecDynamic off against DALI 2.4.0: the first run
+// begins as many batches as are prefetched, and each one after it another. What was not fed by then
+// fails the pipeline for good. What was begun before is delivered first.
 func TestMissingBatchOfStaticExecutor(t *testing.T) {
 	for _, c := range []struct {
 		depth, fed int
@@ -289,8 +290,10 @@ func TestMissingBatchOfStaticExecutor(t *testing.T) {
 		{3, 2, "xx", dali.Off},
 		{2, 1, ".", dali.Default},
 	} {
-		p := startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, PrefetchDepth: c.depth}, Native: true, ExecDynamic: c.executor}, func(b *pipeline.Builder) []pipeline.Node {
-			return append(pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "x"}), fn.RandomUniform(b, fn.RandomUniformArgs{}))
+		p := startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, PrefetchDepth: c.depth}, Native: true,
+			ExecDynamic: c.executor}, func(b *pipeline.Builder) []pipeline.Node {
+			return append(pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "x"}),
+				fn.RandomUniform(b, fn.RandomUniformArgs{}))
 		})
 		feed := func(v int32) {
 			t.Helper()

@@ -20,8 +20,8 @@ const serializing = "dali.Serialize"
 // functions, and values that float32 cannot hold. Callbacks of external
 // sources are left out, as in DALI; one with several outputs becomes as many sources.
 //
-// Numbers are those of DALI where the definition is in [Mode]. Names of Bivouac's own way,
-// such as "resize#2", are kept.
+// A definition in [Mode] gets DALI's numbers. Names in Bivouac's own way, such as "resize#2", are
+// kept.
 func Serialize(d *Definition) ([]byte, error) {
 	p, err := Proto(d)
 	if err != nil {
@@ -55,7 +55,8 @@ func Proto(d *Definition) (*pipeproto.Pipeline, error) {
 	}
 	for i, e := range g.Outputs {
 		edge := pipeproto.Edge{Name: edgeName(e), Device: "cpu", Layout: declared(o.OutputLayout, i, "")}
-		dtype, ndim := int32(numberOf(declared(o.OutputDType, i, tensor.Invalid))), int32(declared(o.OutputNDim, i, pipeline.AnyNDim))
+		dtype, ndim := int32(numberOf(declared(o.OutputDType, i, tensor.Invalid))), int32(declared(o.OutputNDim, i,
+			pipeline.AnyNDim))
 		edge.DType, edge.NDim = &dtype, &ndim
 		p.Outputs = append(p.Outputs, edge)
 	}
@@ -87,20 +88,23 @@ func edgeName(e graph.Edge) string {
 // sourceName names the external source of one output of several.
 func sourceName(e graph.Edge) string { return e.Node.Name + "_" + strconv.Itoa(e.Output) }
 
-// operators returns the serialized form of a node, which is more than one of a source of several outputs.
+// operators returns the serialized form of a node, which is more than one of a source of several
+// outputs.
 func operators(d *Definition, n *graph.Node) ([]pipeproto.Op, error) {
 	if n.Fed {
 		return sources(d, n)
 	}
 	if s, err := op.Lookup(n.Schema.FullName()); err != nil || s != n.Schema {
-		return nil, &errs.Error{Kind: errs.Unsupported, Subject: n.Schema.FullName(), Want: "an operator that DALI has", Got: "one of this program"}
+		return nil, &errs.Error{Kind: errs.Unsupported, Subject: n.Schema.FullName(), Want: "an operator that DALI has",
+			Got: "one of this program"}
 	}
 	o := pipeproto.Op{Name: SchemaName(n.Schema.FullName()), Instance: n.Name}
 	for _, e := range n.Inputs {
 		o.Inputs = append(o.Inputs, pipeproto.Edge{Name: edgeName(e), Device: "cpu"})
 	}
 	for i, e := range n.Args {
-		o.Inputs = append(o.Inputs, pipeproto.Edge{Name: edgeName(e), Device: "cpu", IsArgument: true, Argument: n.Params()[i]})
+		o.Inputs = append(o.Inputs, pipeproto.Edge{Name: edgeName(e), Device: "cpu", IsArgument: true,
+			Argument: n.Params()[i]})
 	}
 	for i := range n.Specs {
 		o.Outputs = append(o.Outputs, pipeproto.Edge{Name: edgeName(graph.Edge{Node: n, Output: i}), Device: "cpu"})
@@ -110,7 +114,8 @@ func operators(d *Definition, n *graph.Node) ([]pipeproto.Op, error) {
 	return []pipeproto.Op{o}, err
 }
 
-// constants returns the arguments of an operator: those that DALI gives every one, and around them its own.
+// constants returns the arguments of an operator: those that DALI gives every one, and around them
+// its own.
 func constants(n *graph.Node) ([]pipeproto.Argument, error) {
 	module := strings.Join(append([]string{"nvidia.dali.fn"}, n.Schema.Module...), ".")
 	list := []pipeproto.Argument{text("device", "cpu"), text("_display_name", n.Schema.Name), text("_module", module)}
@@ -141,12 +146,14 @@ func sources(d *Definition, n *graph.Node) ([]pipeproto.Op, error) {
 	for i, spec := range n.Declared() {
 		name := edgeName(graph.Edge{Node: n, Output: i})
 		e := pipeproto.Op{Name: "ExternalSource", Instance: name, Outputs: []pipeproto.Edge{{Name: name, Device: "cpu"}}}
-		e.Args = []pipeproto.Argument{text("device", "cpu"), flag("repeat_last", o.RepeatLast), text("_module", "nvidia.dali.fn"), text("_display_name", externalSource)}
+		e.Args = []pipeproto.Argument{text("device", "cpu"), flag("repeat_last", o.RepeatLast),
+			text("_module", "nvidia.dali.fn"), text("_display_name", externalSource)}
 		e.Args = append(e.Args, flag("preserve_name", true))
 		if spec.DType.Valid() {
 			a, ok := argument("dtype", spec.DType)
 			if !ok {
-				return nil, &errs.Error{Kind: errs.Unsupported, Subject: "dtype", Want: "one that DALI has", Got: spec.DType.String()}
+				return nil, &errs.Error{Kind: errs.Unsupported, Subject: "dtype", Want: "one that DALI has",
+					Got: spec.DType.String()}
 			}
 			e.Args = append(e.Args, a)
 		}

@@ -53,8 +53,8 @@ func bare(t *testing.T, b []byte) *pipeproto.Pipeline {
 	return p
 }
 
-// What DALI wrote becomes a definition that is written the same, but for the order of
-// arguments and where in a program they came from.
+// What DALI wrote becomes a definition that is written the same, except the order of arguments and
+// the place in a program that they came from.
 func TestRecordedPipelines(t *testing.T) {
 	same, left := 0, map[string]string{}
 	for name, b := range recorded(t) {

@@ -36,7 +36,8 @@ func (r *ReaderOrder) Position(s stateproto.Loader) (int64, error) {
 			Remedy: "resume with the data set, seed, shards and batch size of the reader that was saved"}
 	}
 	if number < 0 || age < 0 || age >= r.shards.EpochLength(number) {
-		return 0, bad(fmt.Sprintf("an age below %d", r.shards.EpochLength(max(number, 0))), fmt.Sprintf("epoch %d, age %d", number, age))
+		return 0, bad(fmt.Sprintf("an age below %d", r.shards.EpochLength(max(number, 0))),
+			fmt.Sprintf("epoch %d, age %d", number, age))
 	}
 	if r.options.RandomShuffle {
 		if want := r.start(number).String(); s.RNG != want {
@@ -46,12 +47,12 @@ func (r *ReaderOrder) Position(s stateproto.Loader) (int64, error) {
 	return r.shards.Begin(number) + age, nil
 }
 
-// From returns the order in which DALI goes on from a state, and the position in it,
-// whether the state is of a reader like this or not: DALI takes the random
-// state as it is, and passes over age samples from the beginning of the epoch. Before
-// that epoch the order is undefined. Negative numbers of epochs are taken as 0, as is an age.
-// The error is of kind errs.Corrupt where the random state is none, but a reader that
-// does not shuffle goes on without; DALI's would shuffle for ever.
+// From returns the order in which DALI goes on from a state, and the position in it, whether the
+// state is of a reader like this or not: DALI takes the random state as it is, and passes over age
+// samples from the beginning of the epoch. Before that epoch the order is undefined. Negative
+// numbers of epochs are taken as 0, as is an age. The error is of kind errs.Corrupt if the random
+// state is not valid. A reader that does not shuffle goes on without it; DALI's reader would
+// shuffle for ever.
 func (r *ReaderOrder) From(s stateproto.Loader) (*ReaderOrder, int64, error) {
 	var start libstdcxx.MinstdRand0
 	if engine, err := s.Engine(); err == nil {
@@ -68,7 +69,7 @@ func (r *ReaderOrder) From(s stateproto.Loader) (*ReaderOrder, int64, error) {
 
 // resumed is an epoch that is resumed with other batches than it was begun with: as PadLastBatch
 // fills the last of these, it has another length than epochs that are read from their beginning.
-type resumed struct{ epoch, length int64 } // length 0: there is none
+type resumed struct{ epoch, length int64 } // length 0: no such epoch
 
 // resumedAt returns what becomes of the epoch of a state. Batches begin where the state stands.
 func (r *ReaderOrder) resumedAt(s stateproto.Loader) resumed {

@@ -83,7 +83,8 @@ type readerParams struct {
 func (p readerParams) options(reader string, samples int64) ReaderOptions {
 	o := ReaderOptions{
 		Samples: samples, BatchSize: p.BatchSize, RandomShuffle: p.Args.RandomShuffle, InitialFill: p.Args.InitialFill,
-		NumShards: p.Args.NumShards, ShardID: p.Args.ShardID, StickToShard: p.Args.StickToShard, PadLastBatch: p.Args.PadLastBatch,
+		NumShards: p.Args.NumShards, ShardID: p.Args.ShardID, StickToShard: p.Args.StickToShard,
+		PadLastBatch:      p.Args.PadLastBatch,
 		ShuffleAfterEpoch: p.Args.ShuffleAfterEpoch, ShuffleSeed: p.Args.ShuffleSeed, Checkpointing: p.Checkpointing,
 		Container: slices.Contains([]string{"tfrecord", "mxnet", "webdataset"}, reader),
 	}

@@ -54,8 +54,8 @@ func vector[T any](name, typ string, values []T) (Argument, error) {
 	return a, nil
 }
 
-// Value returns what NewArgument made a of. There is none where DALI would have
-// written the argument in another way.
+// Value returns the value of which NewArgument makes a. ok is false if DALI would have written the
+// argument in another way.
 func (a *Argument) Value() (value any, ok bool) {
 	switch {
 	case !a.IsVector:

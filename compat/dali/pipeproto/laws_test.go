@@ -29,7 +29,8 @@ func drawValue(t *rapid.T) any {
 }
 
 func drawArgument(t *rapid.T) pipeproto.Argument {
-	name := rapid.OneOf(rapid.StringN(0, 3, -1), rapid.SampledFrom([]string{"a", "wire", "name", "3", "<<"})).Draw(t, "argument")
+	name := rapid.OneOf(rapid.StringN(0, 3, -1), rapid.SampledFrom([]string{"a", "wire", "name", "3", "<<"})).Draw(t,
+		"argument")
 	a, err := pipeproto.NewArgument(name, drawValue(t))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,8 @@ func drawArgument(t *rapid.T) pipeproto.Argument {
 }
 
 func drawEdge(t *rapid.T) pipeproto.Edge {
-	e := pipeproto.Edge{Name: rapid.String().Draw(t, "edge"), Device: rapid.SampledFrom([]string{"cpu", "gpu", ""}).Draw(t, "device")}
+	e := pipeproto.Edge{Name: rapid.String().Draw(t, "edge"),
+		Device: rapid.SampledFrom([]string{"cpu", "gpu", ""}).Draw(t, "device")}
 	if rapid.Bool().Draw(t, "argument input") {
 		e.IsArgument, e.Argument = true, rapid.String().Draw(t, "of")
 	}
@@ -64,13 +66,16 @@ func several[T any](t *rapid.T, what string, draw func(*rapid.T) T) (out []T) {
 }
 
 func drawPipeline(t *rapid.T) *pipeproto.Pipeline {
-	p := &pipeproto.Pipeline{BatchSize: rapid.Int32().Draw(t, "batch"), Seed: new(rapid.Int64().Draw(t, "seed")), UnusedAsync: rapid.Bool().Draw(t, "unused")}
+	p := &pipeproto.Pipeline{BatchSize: rapid.Int32().Draw(t, "batch"), Seed: new(rapid.Int64().Draw(t, "seed")),
+		UnusedAsync: rapid.Bool().Draw(t, "unused")}
 	if rapid.Bool().Draw(t, "options") {
-		p.DeviceID, p.EnableCheckpointing, p.ExternalInputs = new(int32(pipeproto.NoDevice)), new(rapid.Bool().Draw(t, "checkpointing")), []string{"", "a"}
+		p.DeviceID, p.EnableCheckpointing, p.ExternalInputs = new(int32(pipeproto.NoDevice)), new(rapid.Bool().Draw(t,
+			"checkpointing")), []string{"", "a"}
 	}
 	p.Ops = several(t, "operators", func(t *rapid.T) pipeproto.Op {
-		return pipeproto.Op{Name: rapid.String().Draw(t, "operator"), Inputs: several(t, "inputs", drawEdge), Outputs: several(t, "outputs", drawEdge),
-			Args: several(t, "arguments", drawArgument), LogicalID: new(rapid.Int32().Draw(t, "id"))}
+		return pipeproto.Op{Name: rapid.String().Draw(t, "operator"), Inputs: several(t, "inputs", drawEdge),
+			Outputs: several(t, "outputs", drawEdge),
+			Args:    several(t, "arguments", drawArgument), LogicalID: new(rapid.Int32().Draw(t, "id"))}
 	})
 	p.Outputs = several(t, "results", drawEdge)
 	return p

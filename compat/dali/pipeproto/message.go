@@ -37,7 +37,7 @@ const NoDevice = -99999
 // Op is one operator of a pipeline, OpDef.
 type Op struct {
 	Name      string     `dali:"1,name,always"` // of the schema, such as "readers__File"
-	Inputs    []Edge     `dali:"2,input"`       // the regular ones, then those of arguments
+	Inputs    []Edge     `dali:"2,input"`       // the regular inputs, then the inputs of arguments
 	Outputs   []Edge     `dali:"3,output"`
 	Args      []Argument `dali:"4,args"`
 	Instance  string     `dali:"5,inst_name"`  // unique in the pipeline

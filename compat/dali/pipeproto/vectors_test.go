@@ -16,8 +16,8 @@ import (
 
 const vectors = "../../../../shared/vectors/dali/graph"
 
-// graphs returns the directories of serialized pipelines: those of testdata, and
-// all where the golden vectors lie beside the repository.
+// graphs returns the directories of serialized pipelines in testdata, and all of the golden vectors
+// if they lie beside the repository.
 func graphs(t testing.TB) []string {
 	t.Helper()
 	dirs, err := filepath.Glob("testdata/graph/g*")

@@ -27,7 +27,8 @@ func MarshalYAML(p *Pipeline) ([]byte, error) {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "pipeproto.MarshalYAML", Err: err}
 	}
 	if !bytes.Equal(Append(nil, again), Append(nil, p)) {
-		return nil, &errs.Error{Kind: errs.Invalid, Op: "pipeproto.MarshalYAML", Got: "a pipeline that does not read back from YAML"}
+		return nil, &errs.Error{Kind: errs.Invalid, Op: "pipeproto.MarshalYAML",
+			Got: "a pipeline that does not read back from YAML"}
 	}
 	return text, nil
 }
@@ -36,13 +37,14 @@ func MarshalYAML(p *Pipeline) ([]byte, error) {
 // up to a hundred times as much. A usual operator takes 1 KiB.
 const maxText = 16 << 20
 
-// UnmarshalYAML reads what MarshalYAML wrote, or somebody by hand. The text
-// has one document without aliases. Errors are of kind errs.Invalid and name the
-// line, errs.Exhausted for more than 16 MiB, or those of Parse.
+// UnmarshalYAML reads text that MarshalYAML or a person wrote. The text has one document without
+// aliases. Errors are of kind errs.Invalid and name the line, or errs.Exhausted for more than 16
+// MiB; UnmarshalYAML also fails as Parse does.
 func UnmarshalYAML(text []byte) (*Pipeline, error) {
 	const op = "pipeproto.UnmarshalYAML"
 	if len(text) > maxText {
-		return nil, &errs.Error{Kind: errs.Exhausted, Op: op, Want: "at most " + strconv.Itoa(maxText) + " bytes", Got: strconv.Itoa(len(text))}
+		return nil, &errs.Error{Kind: errs.Exhausted, Op: op, Want: "at most " + strconv.Itoa(maxText) + " bytes",
+			Got: strconv.Itoa(len(text))}
 	}
 	var document, more yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(text))

@@ -117,8 +117,8 @@ func short(a *Argument) (*yaml.Node, bool) {
 	return n, true
 }
 
-// typeOf returns the type of an argument whose value is n in short form. It is not
-// that of a float whose bits are said.
+// typeOf returns the type of an argument whose value is n in short form. A float that is written by
+// its bits has another type.
 func typeOf(n *yaml.Node) string {
 	switch n.ShortTag() {
 	case "!!int":
@@ -151,7 +151,8 @@ func float(v float32) *yaml.Node {
 	s := strconv.FormatFloat(float64(v), 'g', -1, 32)
 	switch {
 	case v != v && math.Float32bits(v) != quietNaN:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "0x" + strconv.FormatUint(uint64(math.Float32bits(v)), 16)}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int",
+			Value: "0x" + strconv.FormatUint(uint64(math.Float32bits(v)), 16)}
 	case v != v:
 		s = ".nan"
 	case math.IsInf(float64(v), 1):

@@ -38,7 +38,8 @@ func unknownField(s *wire.Schema, key *yaml.Node) error {
 // message fills v, which is zero, with a mapping of fields.
 func (r reader) message(s *wire.Schema, v reflect.Value, n *yaml.Node, depth int) error {
 	if depth > limits().Depth {
-		return &errs.Error{Kind: errs.Exhausted, Subject: fmt.Sprintf("line %d", n.Line), Want: fmt.Sprintf("at most %d messages in each other", limits().Depth)}
+		return &errs.Error{Kind: errs.Exhausted, Subject: fmt.Sprintf("line %d", n.Line),
+			Want: fmt.Sprintf("at most %d messages in each other", limits().Depth)}
 	}
 	if n.Kind != yaml.MappingNode {
 		return invalid(n, "a mapping of the fields of "+s.Type.Name())
@@ -65,7 +66,8 @@ func (r reader) entry(s *wire.Schema, v reflect.Value, key, value *yaml.Node, de
 	switch {
 	case !ok:
 		return unknownField(s, key)
-	case f.Repeated && value.Kind == yaml.MappingNode && s.Type != argumentType && f.Message != nil && f.Message.Type == argumentType:
+	case f.Repeated && value.Kind == yaml.MappingNode && s.Type != argumentType && f.Message != nil &&
+		f.Message.Type == argumentType:
 		return r.arguments(f, v, value, depth)
 	case !f.Repeated:
 		return r.element(f, f.Next(v), value, depth)

@@ -55,7 +55,8 @@ func TestYAML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Replace(example, "{name: b, wire: [is_vector, 0xa00105]}", "{name: b, wire: [is_vector, \"0xa00105\", name]}", 1)
+	want := strings.Replace(example, "{name: b, wire: [is_vector, 0xa00105]}",
+		"{name: b, wire: [is_vector, \"0xa00105\", name]}", 1)
 	want = strings.ReplaceAll(want, "num_threads=0x088100, 0xa00105", `"num_threads=0x088100", "0xa00105"`)
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Error(diff)

@@ -85,5 +85,6 @@ func parseJSON(op string, b []byte, v any) error {
 	if err == nil && d.InputOffset() == int64(len(b)) {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Corrupt, Op: op, Want: "one JSON object", Got: strconv.Quote(string(b[:min(len(b), 80)])), Err: err}
+	return &errs.Error{Kind: errs.Corrupt, Op: op, Want: "one JSON object",
+		Got: strconv.Quote(string(b[:min(len(b), 80)])), Err: err}
 }

@@ -20,9 +20,11 @@ func drawSnapshot(t *rapid.T) stateproto.Snapshot {
 	case 0:
 		return stateproto.Stateless{}
 	case 1:
-		return stateproto.Random{Philox: rng.NewPhilox(rapid.Uint64().Draw(t, "key"), rapid.Uint64().Draw(t, "sequence"), rapid.Uint64Range(0, math.MaxUint64>>2).Draw(t, "offset"))}
+		return stateproto.Random{Philox: rng.NewPhilox(rapid.Uint64().Draw(t, "key"), rapid.Uint64().Draw(t, "sequence"),
+			rapid.Uint64Range(0, math.MaxUint64>>2).Draw(t, "offset"))}
 	case 2:
-		return &stateproto.Reader{Loader: stateproto.NewLoader(rapid.Uint32Range(1, 1<<31-2).Draw(t, "engine"), rapid.Int32().Draw(t, "epoch"), rapid.Int32().Draw(t, "age"))}
+		return &stateproto.Reader{Loader: stateproto.NewLoader(rapid.Uint32Range(1, 1<<31-2).Draw(t, "engine"),
+			rapid.Int32().Draw(t, "epoch"), rapid.Int32().Draw(t, "age"))}
 	}
 	return stateproto.Opaque("opaque" + rapid.String().Draw(t, "bytes"))
 }

@@ -81,9 +81,8 @@ func (o *Op) Snapshot() Snapshot {
 	return Opaque(o.State)
 }
 
-// ParseReader reads the state of a reader. Kinds of errors are errs.Corrupt for
-// bytes that are no message, or one without a loader's state with a generator, and
-// those of Parse.
+// ParseReader reads the state of a reader. It fails with errs.Corrupt for bytes that are no
+// message, or for a message without a loader's state with a generator, and as Parse does.
 func ParseReader(b []byte) (*Reader, error) {
 	r, err := DecodeReader(b)
 	if err != nil {
@@ -95,8 +94,8 @@ func ParseReader(b []byte) (*Reader, error) {
 	return r, nil
 }
 
-// DecodeReader reads the state of a reader as DALI does, which takes every message:
-// what is missing is zero, and the generator may be none.
+// DecodeReader reads the state of a reader as DALI does. DALI takes every message: what is missing
+// is zero, and the text of the generator may be anything.
 func DecodeReader(b []byte) (*Reader, error) { return readers.Parse(b) }
 
 const maxEngine = 1<<31 - 2
@@ -108,13 +107,14 @@ func NewLoader(engine uint32, epoch, age int32) Loader {
 	return Loader{RNG: strconv.FormatUint(uint64(engine), 10), Epoch: epoch, Age: age}
 }
 
-// Engine returns the state of the generator. The error is of kind errs.Corrupt
-// where RNG is none.
+// Engine returns the state of the generator. The error is of kind errs.Corrupt if RNG is not the
+// text of such a state.
 func (l *Loader) Engine() (uint32, error) {
 	v, err := strconv.ParseUint(l.RNG, 10, 32)
 	if err != nil || v < 1 || v > maxEngine || strconv.FormatUint(v, 10) != l.RNG {
-		return 0, &errs.Error{Kind: errs.Corrupt, Op: "stateproto.Loader", Want: "a number from 1 to " + strconv.Itoa(maxEngine),
-			Got: strconv.Quote(l.RNG[:min(len(l.RNG), 20)])}
+		return 0, &errs.Error{Kind: errs.Corrupt, Op: "stateproto.Loader",
+			Want: "a number from 1 to " + strconv.Itoa(maxEngine),
+			Got:  strconv.Quote(l.RNG[:min(len(l.RNG), 20)])}
 	}
 	return uint32(v), nil
 }
@@ -124,8 +124,8 @@ func (r *Reader) MarshalText() ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(nil, r.AppendState(nil)), nil
 }
 
-// UnmarshalText reads what MarshalText wrote. Errors are those of ParseReader, of
-// kind errs.Corrupt also where the text is no base64; then r is as before.
+// UnmarshalText reads what MarshalText wrote. It fails as ParseReader does, and with errs.Corrupt
+// if the text is not base64; after an error r is as before.
 func (r *Reader) UnmarshalText(text []byte) error {
 	// The decoder of encoding/base64 passes over line ends; DALI writes none.
 	b, err := base64.StdEncoding.Strict().DecodeString(string(text))

@@ -17,8 +17,8 @@ import (
 
 const vectors = "../../../../shared/vectors/dali"
 
-// recordings reads the JSON files of one kind: those of testdata, at least that
-// many, and all where the golden vectors lie beside the repository.
+// recordings reads the JSON files of one kind: the files of testdata, at least atLeast of them, and
+// all golden vectors if they lie beside the repository.
 func recordings[T any](t testing.TB, pattern string, atLeast int) map[string]T {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join("testdata", pattern))
@@ -83,7 +83,8 @@ func TestPipelineVectors(t *testing.T) {
 				t.Errorf("%s: %+v, %v", name, progress, err)
 			}
 			after := build(t, p.After)
-			if progress, err = stateproto.ParseProgress(after.External.Pipeline); err != nil || !bytes.Equal(progress.Append(nil), after.External.Pipeline) {
+			if progress, err = stateproto.ParseProgress(after.External.Pipeline); err != nil ||
+				!bytes.Equal(progress.Append(nil), after.External.Pipeline) {
 				t.Errorf("%s: %+v, %v", name, progress, err)
 			}
 			checkSnapshots(t, name, after, p.After)
@@ -159,7 +160,8 @@ func checkSnapshots(t *testing.T, name string, c *stateproto.Checkpoint, d decod
 // checkReader compares with [["loader_state", [["rng", "1"], ["current_epoch", 0], ["age", 0]]]].
 func checkReader(t *testing.T, name string, r *stateproto.Reader, want json.RawMessage) {
 	t.Helper()
-	got, err := json.Marshal([][2]any{{"loader_state", [][2]any{{"rng", r.Loader.RNG}, {"current_epoch", r.Loader.Epoch}, {"age", r.Loader.Age}}}})
+	got, err := json.Marshal([][2]any{{"loader_state",
+		[][2]any{{"rng", r.Loader.RNG}, {"current_epoch", r.Loader.Epoch}, {"age", r.Loader.Age}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

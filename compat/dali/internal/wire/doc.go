@@ -1,5 +1,5 @@
-// Package wire reads and writes protobuf messages as Go structs without losing
-// a byte: what Parse took, Append gives back, whoever wrote it and however.
+// Package wire reads and writes protobuf messages as Go structs without losing a byte: Append
+// returns the bytes that Parse took, no matter which program wrote them and in what form.
 //
 // # Bytes
 //
@@ -15,10 +15,9 @@
 //	│                         │   5 fixed32    4 bytes                   │
 //	└─────────────────────────┴──────────────────────────────────────────┘
 //
-// The same message can be written in many ways. The canonical one is that of
-// the C++ library, and so of DALI: fields by number, elements of repeated fields
-// one by one, varints as short as can be, negative integers of any size in ten
-// bytes.
+// The same message can be written in many ways. The C++ library, and so DALI, writes the canonical
+// form: fields by number, elements of repeated fields one by one, varints as short as possible,
+// negative integers of any size in ten bytes.
 //
 // # Structs
 //

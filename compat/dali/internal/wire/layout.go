@@ -8,9 +8,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Layout is how a message lay in the bytes that it was parsed from. The zero
-// Layout is that of messages in canonical form, and of those made in Go. It may be
-// copied; what it refers to is never changed.
+// Layout is how a message lay in the bytes that it was parsed from. Messages in canonical form, and
+// messages made in Go, have the zero Layout. A Layout may be copied; what it refers to never
+// changes.
 type Layout struct {
 	kept  bool // not canonical
 	marks []mark

@@ -44,7 +44,8 @@ func (c Codec[M]) Schema() *Schema { return c.schema }
 // is there twice.
 func (c Codec[M]) Parse(b []byte) (*M, error) {
 	if len(b) > c.limits.Bytes {
-		return nil, &errs.Error{Kind: errs.Exhausted, Op: c.op, Want: fmt.Sprintf("at most %d bytes", c.limits.Bytes), Got: strconv.Itoa(len(b))}
+		return nil, &errs.Error{Kind: errs.Exhausted, Op: c.op, Want: fmt.Sprintf("at most %d bytes", c.limits.Bytes),
+			Got: strconv.Itoa(len(b))}
 	}
 	m := new(M)
 	p := parser{buf: bytes.Clone(b), limits: c.limits}
@@ -193,7 +194,8 @@ func (p *parser) known(f *Field, v reflect.Value, m mark, packed bool, before, p
 }
 
 func (p *parser) tooMany(pos int) *fault {
-	return &fault{kind: errs.Exhausted, at: pos, want: fmt.Sprintf("at most %d fields in all", p.limits.Fields), got: "more"}
+	return &fault{kind: errs.Exhausted, at: pos, want: fmt.Sprintf("at most %d fields in all", p.limits.Fields),
+		got: "more"}
 }
 
 // set gives a scalar the value whose bytes are at the start of b and returns

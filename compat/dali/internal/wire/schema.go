@@ -154,10 +154,9 @@ func (f *Field) accepts(t protowire.Type) (ok, packed bool) {
 	return packed, packed
 }
 
-// Elements returns the values of a field: those of a slice, or the one that the
-// struct, the pointer or the value holds. There is none where the pointer is
-// nil. A zero value counts when present says that it was in the bytes, or when
-// canonical form always has it.
+// Elements returns the values of a field: the elements of a slice, or the one value that the
+// struct, the pointer or the value holds. A nil pointer holds no value. A zero value counts when
+// present says that it was in the bytes, or when canonical form always has it.
 func (f *Field) Elements(message reflect.Value, present bool) []reflect.Value {
 	v := message.Field(f.Index)
 	switch {

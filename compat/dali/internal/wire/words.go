@@ -10,10 +10,14 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Words says a layout in words, one an occurrence, in their order: the name of
-// the field; name=0x… with the bytes of an occurrence that is not in canonical form,
-// of a message those of tag and length; 0x… with bytes that are kept. There are
-// none for canonical form.
+// Words returns a layout in words, one word per occurrence, in their order. A word is one of:
+//
+//   - the name of the field;
+//   - name=0x… with the bytes of an occurrence that is not in canonical form; for a message, the
+//     bytes of its tag and length;
+//   - 0x… with bytes that are kept.
+//
+// Canonical form has no words.
 func (l Layout) Words(s *Schema) []string {
 	var out []string
 	for _, m := range l.marks {
