@@ -151,8 +151,8 @@ func fit(path string, v reflect.Value, to reflect.Type) (reflect.Value, error) {
 	return v, nil
 }
 
-// element is the type that a container of type to has for its elements: that of to
-// if it is of that kind, else any.
+// element returns the type for the elements of a container of type to: to's own element type if to
+// is of that kind, else any.
 func element(to reflect.Type, kind reflect.Kind) reflect.Type {
 	if to.Kind() == kind {
 		return to.Elem()

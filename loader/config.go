@@ -16,8 +16,8 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// FromConfig returns base with what a text of YAML or JSON sets. Its words are those of
-// torch's DataLoader where that has one, so that both can be configured by one file:
+// FromConfig returns base with the settings of a YAML or JSON text. It uses the words of torch's
+// DataLoader where there is one, so that one file configures both:
 //
 //	batch_size: 64            # null: no batching
 //	shuffle: true
@@ -151,7 +151,7 @@ func (o *Options[S, B]) setOwn(name string, v configValue) (err error) {
 var configNames = []string{"batch_size", "shuffle", "num_workers", "prefetch_factor", "persistent_workers", "drop_last", "timeout", "pin_memory",
 	"pin_memory_device", "multiprocessing_context", "snapshot_every_n_steps", "in_order", "seed", "name", "global_batch", "rank", "world", "streams", "uneven", "settle_every_n_steps", "on_error"}
 
-// unknown is the error of a name that is none of names.
+// unknown returns the error for a name that is not one of names.
 func (v configValue) unknown(name string, names []string) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "loader.FromConfig", Subject: v.name + " in line " + strconv.Itoa(v.node.Line), Want: "a name that is known",
 		Got: strconv.Quote(document.CutText(name, 60)), Remedy: errs.DidYouMean(name, names)}

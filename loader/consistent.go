@@ -34,7 +34,8 @@ func (n *native) consistent(at *document.Place) error {
 	return n.checkPosition(at)
 }
 
-// checkHistory holds steps and positions of the history against those of the place.
+// checkHistory compares the steps and positions of the history with the step and position of the
+// place.
 func checkHistory(p *document.Place) error {
 	if p.Batch > p.Step {
 		return document.Corrupt("batch", fmt.Sprint("at most the ", p.Step, " steps"), p.Batch)
@@ -97,7 +98,7 @@ func checkIndex(p *document.Place, s *protocol.Setup) error {
 	case covered || !p.Covered:
 		return nil
 	case begun && c.Epoch != p.Epoch && c.Epoch != 0:
-		return document.Corrupt("extra.coverage", fmt.Sprint("epoch ", p.Epoch, ", that of the state"), c.Epoch)
+		return document.Corrupt("extra.coverage", fmt.Sprint("epoch ", p.Epoch, ", as in the state"), c.Epoch)
 	case c.Count > p.Index:
 		return document.Corrupt("extra.coverage", fmt.Sprint(p.Index, " samples, as the index says"), c.Count)
 	}

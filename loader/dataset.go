@@ -17,8 +17,8 @@ type Map[S any] interface {
 	// Len is the number of samples; ids are 0 to Len-1. It is asked for when an
 	// epoch begins.
 	Len() int64
-	// At returns a sample. r gives it random numbers, which are the same whoever
-	// reads the sample and whenever.
+	// At returns a sample. r gives it random numbers, which do not depend on the worker or the time
+	// that reads the sample.
 	At(ctx context.Context, id int64, r Random) (S, error)
 }
 

@@ -24,7 +24,7 @@ type engine[S, B any] struct {
 	keyer   rng.Keyer
 	pin     *pinner
 
-	plan      protocol.Plan // of the pass in progress; nil: there is none
+	plan      protocol.Plan // of the pass in progress; nil: no pass
 	lanes     []*lane[S]
 	crew      *crew[*slot[S, B]]
 	flight    []*slot[S, B] // given and not yet handed out, in the order of tasks
@@ -151,8 +151,8 @@ func (e *engine[S, B]) giveTask(t protocol.Task) {
 	e.give(s)
 }
 
-// give queues a slot: for the worker of its lane, or for any, whose lane is that of
-// its number. Without workers it is made when it is waited for.
+// give queues a slot for the worker of its lane, or for any worker, which then uses the lane of its
+// own number. Without workers the slot is made when it is waited for.
 func (e *engine[S, B]) give(s *slot[S, B]) {
 	e.flight = append(e.flight, s)
 	switch {

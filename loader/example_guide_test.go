@@ -92,7 +92,8 @@ func ExampleLoader_SetState() {
 	// rank 0 of 1: [4 5 1] <nil>
 }
 
-// Random numbers are those of the sample's place in the stream, whoever reads it.
+// Random numbers belong to the sample's place in the stream. They do not depend on the worker that
+// reads it.
 func ExampleRandom() {
 	jittered := loader.Func(3, func(_ context.Context, id int64, r loader.Random) (string, error) {
 		flip, jitter := r.Stream("flip"), r.Stream("jitter")

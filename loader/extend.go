@@ -31,11 +31,11 @@ const extendOp = "loader.Extend"
 //	                    with the same lengths for the samples that there were. A mixture
 //	                    that ends begins again in each epoch: it is extended in the first
 //
-// What lies behind the state is as it was: the samples, their ids and random numbers. The
-// error is of kind errs.Mismatch where that would change: for fewer samples, other samples
-// (a Fingerprinted data set must be Growing), an extension before the position of the
-// state, or another run. Later states are those of the extended run, which SetState takes;
-// they hold the lengths that the data set has had.
+// What lies behind the state is as it was: the samples, their ids and random numbers. The error is
+// of kind errs.Mismatch where that would change: for fewer samples, other samples (a Fingerprinted
+// data set must be Growing), an extension before the position of the state, or another run. Later
+// states belong to the extended run, and SetState takes them. They hold the lengths that the data
+// set has had.
 func (l *Loader[S, B]) Extend(b []byte) error { return l.setState(extendOp, b) }
 
 // parseEarlier reads the state of a run that this one is an extension of. refused is why
@@ -88,7 +88,7 @@ func (n *native) fingerprintBefore(got string, samples int64) string {
 	return n.setup.Fingerprint
 }
 
-// origins are the orders from which the loader can go on, where the data set had so many
+// origins returns the orders from which the loader can go on, if the data set had that number of
 // samples.
 func (n *native) origins(samples int64) []order.Origin {
 	o, _ := orderOf(n.setup, samples, n.version)
@@ -99,7 +99,7 @@ func (n *native) origins(samples int64) []order.Origin {
 	return origins
 }
 
-// extendPlace makes the place of a run before it was extended that of this one. Up to a
+// extendPlace turns the place of a run before it was extended into the place of this run. Up to a
 // position both orders are the same.
 func (n *native) extendPlace(at *document.Place, until, before, samples int64) error {
 	if len(at.Spans) == 0 {

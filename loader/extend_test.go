@@ -109,7 +109,8 @@ func grownOrder(t *rapid.T, kind string, n int64) order.Order {
 	return o
 }
 
-// extendedRanks opens all ranks of a run that goes on from a state, or begins where it is nil. They close with t.
+// extendedRanks opens all ranks of a run that goes on from a state, or starts anew if it is nil.
+// They close with t.
 func extendedRanks[B any](t *rapid.T, ds loader.Map[int64], o loader.Options[int64, B], world int, saved []byte) []*loader.Loader[int64, B] {
 	ranks := make([]*loader.Loader[int64, B], world)
 	for r := range ranks {
@@ -129,7 +130,8 @@ func extendedRanks[B any](t *rapid.T, ds loader.Map[int64], o loader.Options[int
 	return ranks
 }
 
-// stateOfRanks returns the state that all ranks have, which a loader of one rank takes as any other.
+// stateOfRanks returns the state that all ranks have. A loader of one rank takes it like any other
+// state.
 func stateOfRanks[B any](t *rapid.T, ds loader.Map[int64], o loader.Options[int64, B], ranks []*loader.Loader[int64, B]) (state []byte) {
 	for _, l := range ranks {
 		b, err := l.AppendState(nil)

@@ -37,8 +37,8 @@ func failing(n, at int64, bad func() error) loader.Map[int64] {
 
 func always() error { return errBad }
 
-// S16: an error is that of its batch, names worker and sample, and keeps the
-// position: what follows, here or in another loader, is the batch itself.
+// S16: an error belongs to its batch, names worker and sample, and keeps the position: the batch
+// itself follows, here or in another loader.
 func TestErrorKeepsThePosition(t *testing.T) {
 	for _, workers := range []int{0, 2} {
 		broken := atomic.Bool{}

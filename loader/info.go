@@ -29,8 +29,8 @@ func WorkerInfoOf(ctx context.Context) (w WorkerInfo, ok bool) {
 
 // BatchInfo tells of a batch what the batch itself does not.
 type BatchInfo struct {
-	// Position is that of its first sample in the stream, over all ranks. Of an Iterable
-	// it is 0.
+	// Position is the position of the batch's first sample in the stream, over all ranks. For an
+	// Iterable it is 0.
 	Position int64
 	// Samples is how many samples were collated.
 	Samples int

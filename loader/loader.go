@@ -39,7 +39,7 @@ func New[S, B any](ds Map[S], o Options[S, B]) (*Loader[S, B], error) {
 	return build(source[S]{mapped: ds}, o)
 }
 
-// NewIterable returns a loader over an Iterable. Errors are as those of New.
+// NewIterable returns a loader over an Iterable. It fails as New does.
 func NewIterable[S, B any](ds Iterable[S], o Options[S, B]) (*Loader[S, B], error) {
 	if ds == nil {
 		return nil, invalid("data set", "an Iterable", nil)
@@ -94,9 +94,9 @@ func (l *Loader[S, B]) leave() {
 	l.moved = true
 }
 
-// Next returns the next batch, which is the caller's (but see Options.Pinned). At the end of an epoch it
-// returns io.EOF, and the batches of the next one after that. Other errors are at
-// the position of their batch.
+// Next returns the next batch, which belongs to the caller (but see Options.Pinned). At the end of
+// an epoch it returns io.EOF; the batches of the next epoch follow. Any other error comes at the
+// position of its batch.
 func (l *Loader[S, B]) Next(ctx context.Context) (B, error) {
 	var none B
 	if err := l.turn.Take("loader.Next"); err != nil {
@@ -203,12 +203,12 @@ func (l *Loader[S, B]) AppendState(dst []byte) ([]byte, error) {
 	return b, errs.Wrap("loader.AppendState", "", err)
 }
 
-// SetState makes the loader go on from a state, its own or that of another loader
-// of the same data set and order. No state at all, nil, is the start of the first
-// epoch: so the first run of a job needs no branch. Empty text is damage. A state that does not fit is refused: it is of
-// kind errs.Mismatch when it is for another data set or order, and names what
-// differs, errs.Unsupported when it is of a newer version and errs.Corrupt when
-// it is none; the loader stays where it is then.
+// SetState makes the loader go on from a state of its own or of another loader of the same data set
+// and order. A nil state is the start of the first epoch, so the first run of a job needs no
+// branch. An empty text is damage. SetState refuses a state that does not fit, and the loader stays
+// where it is. The error is of kind errs.Mismatch if the state is for another data set or order,
+// and names what differs; of kind errs.Unsupported if the state is of a newer version; and of kind
+// errs.Corrupt if the text is not a state.
 func (l *Loader[S, B]) SetState(b []byte) error { return l.setState("loader.SetState", b) }
 
 func (l *Loader[S, B]) setState(op string, b []byte) error {
@@ -241,9 +241,10 @@ func (l *Loader[S, B]) setState(op string, b []byte) error {
 
 var _ state.Stateful = (*Loader[int, int])(nil)
 
-// Len is the number of batches in an epoch: of the sampler, or for an Iterable of the
-// length that it announces, which may not be what it gives. known is false if nobody tells. Epochs of packs may differ: of those Len tells of the epoch in
-// which the loader stands, and plans all of it once, which takes some 200 ns a sample.
+// Len returns the number of batches in an epoch. It asks the sampler; for an Iterable it uses the
+// length that the Iterable announces, which may differ from what it yields. known is false if the
+// length is unknown. Epochs of packs may differ in length: Len then counts the epoch in which the
+// loader stands, and plans all of it once, which takes some 200 ns a sample.
 func (l *Loader[S, B]) Len() (n int64, known bool) {
 	if p, ok := l.protocol.(*native); ok && p.setup.Packs {
 		return p.packsLen()

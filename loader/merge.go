@@ -12,14 +12,14 @@ import (
 	"github.com/bivouac-ml/bivouac/stream/faults"
 )
 
-// Merge returns one state out of those of all ranks of a run over an Iterable, taken
-// at the same step, or of those that have come to the end of the epoch before the
-// others: each rank has read its own streams, and any number of ranks that
-// divides that of the streams goes on from the merged state. States of a Map need no
-// merging: those of all ranks are the same. They are given in the order of ranks.
+// Merge returns one state for the states of all ranks of a run over an Iterable. The states are in
+// the order of ranks and of the same step; a rank that came to the end of the epoch before the
+// others gives its state of the end. Each rank has read its own streams. Any number of ranks that
+// divides the number of streams goes on from the merged state. States of a Map need no merging: all
+// ranks have the same state.
 //
-// Errors are of kind errs.Mismatch where the states are not of one run and step, and
-// as those of Loader.SetState.
+// The error is of kind errs.Mismatch if the states are not of one run and step. Otherwise Merge
+// fails as Loader.SetState does.
 func Merge(states ...[]byte) ([]byte, error) {
 	const op = "loader.Merge"
 	places := make([]document.Place, len(states))

@@ -20,7 +20,7 @@ import (
 // leg is a part of a run: some ranks in step, until it is interrupted.
 type leg struct {
 	world, batch, workers, prefetch, steps int
-	global                                 bool // batch is that of all ranks
+	global                                 bool // batch counts the samples of all ranks
 }
 
 // run delivers the samples of legs, one after the other, each from the state of any

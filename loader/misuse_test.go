@@ -20,8 +20,8 @@ func (g gated) At(_ context.Context, i int64, _ loader.Random) (int64, error) {
 	return i, nil
 }
 
-// A call while another one is under way fails with errs.Busy, and the call under way ends as if it had
-// been alone.
+// A call while another one is under way fails with errs.Busy. The call under way ends as if it were
+// alone.
 func TestCallsAtTheSameTime(t *testing.T) {
 	g := gated{make(chan struct{}, 8), make(chan struct{})}
 	l, err := loader.New(loader.Map[int64](g), loader.Options[int64, []int64]{BatchSize: 2, Collate: func(s []int64) ([]int64, error) { return s, nil }})

@@ -167,7 +167,7 @@ func (n *native) epochStart(at *document.Place, o order.Order, length int64) int
 	return s.Start + (at.Epoch-s.Epoch)*length
 }
 
-// domainOf is that of the order of Shuffle and of random numbers, for a purpose.
+// domainOf returns the domain of Shuffle's order or of random numbers, for a purpose.
 func domainOf(s *protocol.Setup, purpose string) string {
 	if s.Name == "" {
 		return purpose
@@ -183,8 +183,8 @@ func randomSeed(s *protocol.Setup) uint64 {
 	return order.Key(s.Seed, 0, domainOf(s, "random"))
 }
 
-// orderOf returns the order of a data set with so many samples, as a version of package order
-// has it, and the length of its epochs. Version 0 is the newest.
+// orderOf returns the order of a data set with that number of samples, as a version of package
+// order defines it, and the length of its epochs. Version 0 is the newest.
 func orderOf(s *protocol.Setup, samples int64, version int) (o order.Order, epoch int64) {
 	switch {
 	case s.Order != nil:
@@ -342,7 +342,7 @@ func fitsRank(at *document.Place, s *protocol.Setup) error {
 	switch {
 	case at.Own && (at.World != int64(s.World) || at.Rank != int64(s.Rank)) && s.Iterable:
 		return &errs.Error{Kind: errs.Mismatch, Subject: "world", Want: fmt.Sprintf("rank %d of %d, which has read its own streams", at.Rank, at.World), Got: rank,
-			Remedy: "make one state of those of all ranks with loader.Merge: any number of ranks goes on from it"}
+			Remedy: "merge the states of all ranks with loader.Merge: any number of ranks goes on from the merged state"}
 	case at.Own && (at.World != int64(s.World) || at.Rank != int64(s.Rank)), !at.Own && len(at.Ahead.Bits) > 0 && world != int64(s.World) && (world != 1 || s.BatchSampler != nil):
 		want := fmt.Sprint(world, " ranks")
 		if at.Own {

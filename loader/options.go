@@ -94,10 +94,10 @@ type Options[S, B any] struct {
 	// sample, so that no collective call waits for a rank that has ended. New warns where
 	// it will happen, and LastBatch tells which samples are repeated.
 	Uneven order.Uneven
-	// SettleEvery lets batches overtake each other with OutOfOrder only within that many
-	// steps of an epoch: whenever so many more are done, exactly the first ones are. The
-	// states of all ranks are the same then, and any number of ranks goes on from them.
-	// Set it to the interval of checkpoints. 0: batches overtake each other freely.
+	// SettleEvery limits how far batches overtake each other with OutOfOrder: only within SettleEvery
+	// steps of an epoch. Whenever another SettleEvery steps are done, exactly the first ones are done.
+	// The states of all ranks are the same then, and any number of ranks goes on from them. Set it to
+	// the interval of checkpoints. 0: batches overtake each other freely.
 	SettleEvery int
 	// Streams is by how many streams an iterable data set, or one with a state, is
 	// read. It is part of the state. 0 is the number of workers, at least 1.

@@ -101,7 +101,7 @@ func digest(t testing.TB, l *loader.Loader[int64, tensor.Tensor]) string {
 	return d.Digest + string(d.Extra["coverage"])
 }
 
-// Batches that were handed out ahead belong to so many ranks.
+// Batches that were handed out ahead belong to the number of ranks that got them.
 func TestOutOfOrderStateKeepsTheNumberOfRanks(t *testing.T) {
 	l := open(t, newGate(40, 0), options{BatchSize: 2, Workers: 2, OutOfOrder: true, World: 2})
 	take(t, l, 1)

@@ -12,8 +12,8 @@ import (
 type Packed struct {
 	// Tokens are the tokens of a row's samples, one sample behind the other, and padding.
 	Tokens tensor.Tensor `json:"tokens"`
-	// SegmentIDs, int32, tell samples of a row apart: 1 for the tokens of the first, 2 for
-	// those of the second, and so on; 0 is padding. Attention stays within a segment.
+	// SegmentIDs, int32, tell samples of a row apart: the tokens of the first have 1, the tokens of
+	// the second 2, and so on; 0 is padding. Attention stays within a segment.
 	SegmentIDs tensor.Tensor `json:"segment_ids"`
 	// Positions, int32, count the tokens of each sample from 0; 0 in padding.
 	Positions tensor.Tensor `json:"positions"`

@@ -123,8 +123,8 @@ func (p *pass) reissue(dst []protocol.Task) []protocol.Task {
 	return dst
 }
 
-// fill draws until as many batches are open as may be. Those of one size are all
-// done before there are any of another, so that a window is of one size.
+// fill draws until the window of open batches is full. All batches of one size are done before
+// batches of another size are drawn, so that a window has one size.
 func (p *pass) fill(dst []protocol.Task) []protocol.Task {
 	for len(p.open) < p.depth && (len(p.open) == 0 || p.open[0].global == p.native.setup.Global) && !p.settles() {
 		r := p.draw(p.native.setup.Global)

@@ -49,7 +49,7 @@ func (p *pinner) take() (*arena.Arena, error) {
 	return a, err
 }
 
-// handOut gives the memory of a batch to the caller, who gives back that of the last.
+// handOut gives the memory of a batch to the caller and takes back the memory of the batch before.
 func (p *pinner) handOut(a *arena.Arena) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -21,7 +21,7 @@ type Random struct {
 // NewRandom returns the random numbers of a position (>= 0) under a seed.
 func NewRandom(seed uint64, pos int64) Random { return Random{rng.NewKeyer(seed), pos} }
 
-// Stream returns the numbers for a purpose; those of different names are independent.
+// Stream returns the numbers for a purpose. Numbers of different names are independent.
 func (r Random) Stream(name string) rng.Philox { return r.Call(name, 0) }
 
 // Call is Stream for purposes that occur several times in a sample.
@@ -32,5 +32,5 @@ func (r Random) Call(name string, call uint32) rng.Philox {
 	return r.keyer.Stream(r.pos, 0, rng.NodeKey(name), call)
 }
 
-// Position is that of the sample in the stream.
+// Position returns the position of the sample in the stream.
 func (r Random) Position() int64 { return r.pos }

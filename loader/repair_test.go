@@ -70,7 +70,7 @@ type shaky struct {
 	broken *atomic.Bool
 }
 
-func (s *shaky) Clone() {} // hides that of own
+func (s *shaky) Clone() {} // hides own.Clone
 func (s *shaky) Open(ctx context.Context) (loader.Iterator[int64], error) {
 	_, err := s.own.Open(ctx)
 	return s, err
@@ -122,7 +122,7 @@ func TestPassThatCannotBegin(t *testing.T) {
 	}
 }
 
-// A state with streams is none for a data set that has none, and the other way round.
+// A data set without streams refuses a state with streams, and the other way round.
 func TestStreamsMustBeThere(t *testing.T) {
 	with := open(t, fingerprinted{&counter{N: 10}}, options{})
 	without := open(t, named{ids(10), "a"}, options{})

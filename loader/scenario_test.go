@@ -18,8 +18,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// S8, S15: a state before the first batch, before and after Start, is that of the
-// beginning; a state that was set is the state until a batch is taken.
+// S8, S15: before the first batch, before and after Start, the state is the state of the beginning;
+// a state that was set stays until a batch is taken.
 func TestInitialStates(t *testing.T) {
 	for _, workers := range []int{0, 2} {
 		for name, make := range map[string]func() *loader.Loader[int64, tensor.Tensor]{
@@ -104,8 +104,8 @@ func (l *logging) Next(context.Context) (int64, error) {
 	return v, nil
 }
 
-// S18: an iterator whose state is only that of every fourth item gives those since
-// again; nothing is lost.
+// S18: an iterator that has a state only at every fourth item yields the items since then again;
+// nothing is lost.
 func TestPeriodicStates(t *testing.T) {
 	for k := range 12 {
 		a := openIterable(t, periodic{}, options{})

@@ -194,8 +194,8 @@ func (e *engine[S, B]) readIDs(s *slot[S, B]) error {
 	return nil
 }
 
-// readSpare reads a sample of another rank in place of those of this one, which were all
-// skipped: without a batch the rank would be a step behind the others.
+// readSpare reads a sample of another rank if all samples of this rank were skipped: without a
+// batch the rank would be a step behind the others.
 func (e *engine[S, B]) readSpare(s *slot[S, B]) {
 	l, t := s.lane, &s.task
 	for i, id := range t.Spare {

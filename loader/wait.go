@@ -10,8 +10,8 @@ import (
 	"github.com/bivouac-ml/bivouac/loader/protocol"
 )
 
-// wait returns when a slot is done. An error of ctx, or that of a wait which took
-// too long, leaves the slot in flight.
+// wait returns when a slot is done. If ctx ends or the wait takes too long, it returns an error and
+// the slot stays in flight.
 func (e *engine[S, B]) wait(ctx context.Context, s *slot[S, B]) error {
 	if e.setup.Workers == 0 {
 		e.caller.set(ctx)
@@ -42,10 +42,10 @@ func (e *engine[S, B]) waitAny(ctx context.Context) (at int, err error) {
 	return at, err
 }
 
-// oldestDone returns the first of n slots that is done, and ok false where none is. While it
-// looks, slots get done: one that was not done when it was looked at may be done now, and so
-// may one behind it in the same lane. The state of a stream is that of the batch that was
-// handed out last, so the first slot of the lane is taken then: a lane does one after the
+// oldestDone returns the first of n slots that is done, and ok false where none is. While it looks,
+// slots get done: one that was not done when it was looked at may be done now, and so may one
+// behind it in the same lane. The state of a stream is its state behind the batch that was handed
+// out last, so the first slot of the lane is taken then: a lane makes its slots one after the
 // other.
 func oldestDone(n int, lane func(i int) int, done func(i int) bool) (at int, ok bool) {
 	for i := range n {
@@ -107,8 +107,8 @@ func (e *engine[S, B]) late(s *slot[S, B]) error {
 		Remedy: "the next call waits again", Err: context.DeadlineExceeded}
 }
 
-// callContext is the context of lanes that run in the caller: that of the call of
-// Next in progress, with the values of the pass.
+// callContext is the context of lanes that run in the caller: the context of the call of Next in
+// progress, with the values of the pass.
 type callContext struct {
 	call atomic.Pointer[context.Context]
 }

@@ -12,9 +12,9 @@ import (
 // ahead runs a source, and a function over its values, ahead of the consumer. One
 // goroutine reads the source; with workers others call the function.
 //
-// The state is a snapshot of the source and the number of its values that were
-// passed since. A snapshot is taken behind every so many values, travels with the
-// value, and counts once this is delivered.
+// The state is a snapshot of the source and the number of its values that were delivered since. A
+// snapshot is taken at a fixed interval of values and travels with its value. It counts once that
+// value is delivered.
 type ahead[S, T any] struct {
 	op      string
 	source  Node[S]
@@ -48,7 +48,7 @@ type slot[S, T any] struct {
 	out      T
 	err      error // io.EOF behind the last value
 	consumed bool  // the source gave a value
-	taken    bool  // snapshot is that of the source behind this value
+	taken    bool  // snapshot holds the source's state behind this value
 	snapshot snapshot
 	done     chan struct{}
 	pending  bool // done is still to be received; of the consumer

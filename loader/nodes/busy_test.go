@@ -10,8 +10,8 @@ import (
 	"github.com/bivouac-ml/bivouac/loader/nodes"
 )
 
-// TestCallsAtTheSameTime makes calls while another goroutine is in Next: they fail with errs.Busy, and Next ends
-// as if it had been alone.
+// TestCallsAtTheSameTime makes calls while another goroutine is in Next. They fail with errs.Busy,
+// and Next ends as if it were alone.
 func TestCallsAtTheSameTime(t *testing.T) {
 	entered, open := make(chan struct{}), make(chan struct{})
 	var once sync.Once

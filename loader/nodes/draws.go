@@ -67,8 +67,8 @@ func newWheel(weights []float64) wheel {
 	return w
 }
 
-// at returns the weight of a number from 0 to below the sum. It takes logarithmic time but
-// for numbers close to a sum.
+// at returns the weight of a number from 0 to below the sum. It takes logarithmic time, except for
+// numbers close to a sum.
 func (w *wheel) at(u float64) int {
 	i := sort.Search(len(w.sums), func(i int) bool { return u < w.sums[i] })
 	if i < len(w.sums) && u < w.sums[i]-w.near && (i == 0 || u >= w.sums[i-1]+w.near) {

@@ -18,8 +18,8 @@ type LoaderOptions struct {
 	NoRestart bool
 }
 
-// Loader reads a node epoch by epoch. It is a stream.Stream, for one goroutine at a
-// time, and owns the node: Close it. A call while another is under way fails with errs.Busy and changes nothing.
+// Loader reads a node epoch by epoch. It is a stream.Stream, for one goroutine at a time, and owns
+// the node: Close it. A call during another call fails with errs.Busy and changes nothing.
 type Loader[T any] struct {
 	root    Node[T]
 	o       LoaderOptions
@@ -27,7 +27,7 @@ type Loader[T any] struct {
 
 	ahead   bool // value and err, below, were read to see whether the epoch goes on
 	value   T
-	before  []byte // the state before that value; empty: that of root
+	before  []byte // the state before that value; empty: the state of root
 	pending []byte // a state to go to, or nil
 	begun   bool   // an epoch is being read
 	ended   bool   // the io.EOF of the epoch was returned, and no other was begun
@@ -50,10 +50,10 @@ func (l *Loader[T]) leave() (err error) {
 // NewLoader returns a loader of root.
 func NewLoader[T any](root Node[T], o LoaderOptions) *Loader[T] { return &Loader[T]{root: root, o: o} }
 
-// Begin starts an epoch: the one that SetState has moved to, else the next; an epoch
-// that is being read is left. It is what iter does in Python. ctx is that of the
-// whole epoch. An error keeps the state that was to be gone to, unless it is that
-// of the value behind it.
+// Begin starts an epoch: the one that SetState has moved to, else the next one. It leaves an epoch
+// that is being read. It is what iter does in Python. ctx holds for the whole epoch. After an error
+// the state of SetState is still to be applied, unless the error comes from the value behind that
+// state.
 func (l *Loader[T]) Begin(ctx context.Context) error {
 	if err := l.turn.Take("nodes.Loader.Begin"); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (l *Loader[T]) resume(ctx context.Context) error {
 type ending int
 
 const (
-	unsaid   ending = iota // torchdata's states, and those of Bivouac before there was the member
+	unsaid   ending = iota // torchdata's states, and Bivouac's states before there was the member
 	goesOn                 // io.EOF was not returned yet
 	hasEnded               // it was
 )
@@ -182,7 +182,8 @@ func (l *Loader[T]) Next(ctx context.Context) (v T, err error) {
 	return v, nil
 }
 
-// Epoch begins an epoch, as Begin does, and yields its values. An error ends it; Next goes on behind it.
+// Epoch starts an epoch, as Begin does, and yields its values. An error ends it; Next goes on
+// behind the error.
 func (l *Loader[T]) Epoch(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -199,11 +200,10 @@ func (l *Loader[T]) Epoch(ctx context.Context) iter.Seq2[T, error] {
 	}
 }
 
-// AppendState appends the state of what was delivered: torchdata's
-// {"num_yielded", "root"}; a "checksum"; and "ended", whether the io.EOF of the epoch was
-// returned. torchdata passes these two over. It starts
-// nothing. The error is that of a node, or of kind errs.Corrupt for the state of an
-// iterable or a sampler that is not JSON.
+// AppendState appends the state of what was delivered: torchdata's {"num_yielded", "root"}; a
+// "checksum"; and "ended", whether the io.EOF of the epoch was returned. torchdata ignores these
+// two. AppendState starts nothing. It returns the error of a node, or an error of kind errs.Corrupt
+// if the state of an iterable or a sampler is not JSON.
 func (l *Loader[T]) AppendState(dst []byte) ([]byte, error) {
 	if err := l.turn.Take("nodes.Loader.AppendState"); err != nil {
 		return dst, err
@@ -236,13 +236,12 @@ func (l *Loader[T]) appendState(dst []byte) ([]byte, error) {
 	return append(dst[:start], canonical...), nil
 }
 
-// SetState makes the next epoch that of a state, from there on: what comes is what came
-// behind the state. So behind the last value of an epoch io.EOF comes first, and behind the
-// io.EOF the next epoch. A state of torchdata, or of Bivouac before states said which it is,
-// is followed by the next epoch in both cases, as in torchdata. No state at all, nil,
-// is the start of the first epoch. The error is of
-// kind errs.Corrupt or errs.Mismatch; then nothing has changed. What the nodes below
-// think of it, the first Next or Begin says.
+// SetState makes the next epoch go on from a state: the values that followed the state follow
+// again. After a state behind the last value of an epoch io.EOF comes first; after a state behind
+// that io.EOF the next epoch comes. The next epoch comes in both cases after a state of torchdata,
+// as there, and after a state of Bivouac from before states told the two apart. A nil state is the
+// start of the first epoch. The error is of kind errs.Corrupt or errs.Mismatch; then nothing has
+// changed. The nodes below check their parts of the state in the first Next or Begin.
 func (l *Loader[T]) SetState(saved []byte) error {
 	if err := l.turn.Take("nodes.Loader.SetState"); err != nil {
 		return err
@@ -270,7 +269,8 @@ func (l *Loader[T]) SetState(saved []byte) error {
 	return nil
 }
 
-// Close ends what runs below. It may be called twice. Beside another call it does nothing and fails with errs.Busy.
+// Close ends what runs below. It may be called twice. While another call is under way it does
+// nothing and fails with errs.Busy.
 func (l *Loader[T]) Close() error {
 	if err := l.turn.Take("nodes.Loader.Close"); err != nil {
 		return err

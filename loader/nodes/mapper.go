@@ -6,7 +6,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Map returns the node that yields fn of each value, called by whoever calls Next.
+// Map returns the node that yields fn of each value. fn runs in the goroutine that calls Next.
 func Map[S, T any](source Node[S], fn func(ctx context.Context, v S) (T, error)) Node[T] {
 	return &enveloped[T]{&mapper[S, T]{source, fn}}
 }

@@ -7,10 +7,9 @@
 //	p, _ := nodes.Prefetch(b, 4, 1)
 //	l    := nodes.NewLoader(p, nodes.LoaderOptions{})
 //
-// A [Node] yields values one by one, is reset together with everything below it,
-// and describes where it stands by a small JSON object in which the states of its
-// sources are nested. The shape is that of torchdata.nodes, so that the states of
-// both can be exchanged:
+// A [Node] yields values one by one, is reset together with everything below it, and describes
+// where it stands by a small JSON object in which the states of its sources are nested. The object
+// has the shape of torchdata.nodes, so that both can exchange states:
 //
 //	FromIterable   {"_num_yielded", "iterable"}              "iterable" if it is state.Stateful
 //	FromStream     the state of the stream
@@ -38,11 +37,10 @@
 //
 // # Running ahead
 //
-// ParallelMap and Prefetch read ahead in goroutines of their own; the order of the
-// values is that of the source. Their state is that of the values delivered and
-// not of those in the making: a snapshot of the source, taken every so many
-// values, and the number of values delivered since. To resume, the source goes to
-// the snapshot and that many values of it are dropped.
+// ParallelMap and Prefetch read ahead in goroutines of their own; the values keep the order of the
+// source. Their state covers the values delivered and not the values in the making: it is a
+// snapshot of the source, taken every SnapshotEvery values, and the number of values delivered
+// since. To resume, the source goes to the snapshot and drops that number of values.
 //
 // # Errors
 //
@@ -63,16 +61,16 @@ import (
 // Node yields the values of an epoch. It owns the nodes below it: nobody else
 // may use them. Its methods are for one goroutine at a time.
 type Node[T any] interface {
-	// Reset goes to the beginning of the next epoch where state is nil, else to
-	// that state, which it does not keep. It does the same to all nodes below. ctx is that of everything read
-	// until the next Reset.
+	// Reset goes to the beginning of the next epoch if state is nil, else to that state, which it does
+	// not keep. It does the same to all nodes below. ctx holds for everything read until the next
+	// Reset.
 	Reset(ctx context.Context, state []byte) error
 	// Next returns the next value, io.EOF at the end of the epoch and whenever it
 	// is asked again, or an error of this value. The first Next resets a node that
 	// was not reset yet.
 	Next(ctx context.Context) (T, error)
-	// AppendState appends the state, a JSON object, to dst: that of the values
-	// Next has returned. It starts nothing, also before the first Reset.
+	// AppendState appends the state, a JSON object, to dst. The state covers the values that Next has
+	// returned. AppendState starts nothing, also before the first Reset.
 	AppendState(dst []byte) ([]byte, error)
 	// Close ends goroutines and iterators here and below. It may be called twice.
 	Close() error

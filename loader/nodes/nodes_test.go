@@ -177,7 +177,7 @@ func TestEveryStateResumes(t *testing.T) {
 				step := max(1, len(states)/40) // long ones at some places
 				for i := 0; i < len(states); i += step {
 					want := values[i:]
-					// The states of these at an end are those of the next beginning.
+					// At an end these nodes have the state of the next beginning.
 					if o.NoRestart && i > 0 && values[i-1] == "end" && name != "stateful" && name != "loader" {
 						want = append([]string{"end"}, want...)
 					}

@@ -16,12 +16,12 @@ type ParallelOptions struct {
 	// SnapshotEvery is the number of values from one snapshot of the source to the
 	// next; 0 is 1. Never takes none but the first.
 	SnapshotEvery int
-	// Prebatch hands so many values at a time to a worker; 0 is one by one.
+	// Prebatch is the number of values that a worker gets at a time; 0 is one by one.
 	Prebatch int
 }
 
-// Never is a SnapshotEvery: the state is that of the beginning and the number of
-// values since.
+// Never is a SnapshotEvery: the state is the snapshot at the beginning and the number of values
+// since.
 const Never = -1
 
 // ParallelMap returns the node that yields fn of each value, in the order of the

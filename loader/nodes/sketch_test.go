@@ -72,8 +72,8 @@ func TestSnapshotsCostWhatChanged(t *testing.T) {
 	}
 }
 
-// The states of a node that runs ahead of a weighted one, at any place, are those of one
-// that takes them seldom, with fewer or more sources than a level of the tree holds.
+// A node that runs ahead of a weighted one has at any place the same state as a node that takes
+// snapshots seldom, with fewer or more sources than a level of the tree holds.
 func TestSketchesAreTheStates(t *testing.T) {
 	for k, n := range []int{1, 31, 32, 33, 1025, 1, 33} {
 		inTurn := k > 4

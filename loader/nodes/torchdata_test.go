@@ -106,8 +106,8 @@ func TestReadingAheadCountsNoEpoch(t *testing.T) {
 	}
 }
 
-// States without the member that says whether an epoch has ended, which are torchdata's and
-// those of Bivouac before there was one, are followed by the next epoch at the end of one.
+// Some states lack the member that says whether an epoch has ended: torchdata's states, and
+// Bivouac's states before there was the member. At the end of an epoch the next epoch follows them.
 func TestStatesThatDoNotSayWhetherTheEpochEnded(t *testing.T) {
 	build := func() nodes.Node[string] { return text(numbers(3)) }
 	sealed := func(s string) string {

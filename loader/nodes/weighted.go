@@ -10,17 +10,18 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// blockDraws is how many sources are drawn at once: the state of a weighted node is
-// that of the Draws before a block, and the number used of it. It is torchdata's.
+// blockDraws is the number of sources that are drawn at once, as in torchdata. The state of a
+// weighted node is the state of the Draws before a block, and the number of draws used of the
+// block.
 const blockDraws = 1000
 
-// Draws draws sources by their weights. compat/torchdata has those of torchdata.
+// Draws draws sources by their weights. compat/torchdata has torchdata's draws.
 type Draws interface {
 	// Begin starts the draws of an epoch.
 	Begin(epoch int64)
 	// Draw fills dst with indices of weights, each at least 0 and finite, with a sum above 0.
 	Draw(weights []float64, dst []int64) error
-	// AppendState and SetState are those of state.Stateful; the state is JSON.
+	// AppendState and SetState implement state.Stateful; the state is JSON.
 	AppendState(dst []byte) ([]byte, error)
 	SetState([]byte) error
 }
@@ -204,7 +205,7 @@ func (n *weighted[T]) AppendState(dst []byte) ([]byte, error) {
 	return appendDraws(dst, n.epoch, n.yielded, n.before, n.offset), nil
 }
 
-// appendDraws appends the members behind those of the sources.
+// appendDraws appends the members that follow the members of the sources.
 func appendDraws(dst []byte, epoch, yielded int64, before []byte, offset int) []byte {
 	dst = appendCount(appendCount(dst, "epoch", epoch), "num_yielded", yielded)
 	dst = append(appendKey(dst, "weighted_sampler_state"), '{')

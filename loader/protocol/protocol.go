@@ -18,7 +18,7 @@ import (
 type Protocol interface {
 	// Attach is called once, when the options have been checked.
 	Attach(e Engine) error
-	// Begin begins a pass, an epoch: it calls Engine.Open. Its errors are those of Next.
+	// Begin begins a pass, an epoch: it calls Engine.Open. It fails as Next does.
 	Begin(ctx context.Context) error
 	// AppendState appends the state of what was handed out so far.
 	AppendState(ctx context.Context, dst []byte) ([]byte, error)
@@ -35,11 +35,11 @@ type Engine interface {
 	// SetWorkers changes the number of workers. The error is of kind errs.Sequence within
 	// a pass.
 	SetWorkers(n int) error
-	// Open drops the pass in progress, opens a lane for each of the plan and begins
-	// with its tasks. The error is that of the first lane that cannot be opened.
+	// Open drops the pass in progress, opens a lane for each of the plan and begins with its tasks. It
+	// returns the error of the first lane that cannot be opened.
 	Open(ctx context.Context, p Plan) error
-	// Skip makes n batches of the open pass, settles and drops them. The error is that
-	// of the first that failed, or io.EOF.
+	// Skip makes n batches of the open pass, settles and drops them. It returns the error of the first
+	// batch that failed, or io.EOF.
 	Skip(ctx context.Context, n int64) error
 	// Lane returns the state of a lane in which nothing is in flight.
 	Lane(i int) (LaneState, error)
@@ -139,8 +139,7 @@ type Outcome struct {
 	// Count is how many samples are in the batch, Repeated how many of them other ranks
 	// have, too.
 	Count, Repeated int
-	// State is that of the lane behind the task, if it was wanted or the lane ended. It
-	// is the plan's.
+	// State is the lane's state behind the task, if it was wanted or the lane ended. The plan owns it.
 	State *LaneState
 	// Faults are the samples that failed and were skipped.
 	Faults []faults.Fault

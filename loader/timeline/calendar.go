@@ -7,15 +7,14 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// era is a run of epochs of one length, those of one order. A data set that has grown
-// begins another.
+// era is a run of epochs of one length and one order. A data set that has grown begins another era.
 type era struct {
 	epoch    int64 // the first
 	position int64 // of the run where it begins
 	length   int64 // samples of each of its epochs
 	order    order.Order
 	start    int64 // position of the order where the era begins
-	once     bool  // the order is that of one epoch, for all
+	once     bool  // the order covers one epoch and holds for all
 }
 
 // oneEra makes all epochs equally long.
@@ -109,8 +108,8 @@ func (t *Timeline) count(epoch, index, global int64) (int64, error) {
 	return t.batches(t.lengthOf(epoch)-index, global), nil
 }
 
-// batchOf returns where in its epoch batch k of those behind an index begins, and how many
-// samples it has. Where there is none, ok is false and total is how many there are.
+// batchOf returns where in its epoch batch k behind an index begins, and how many samples it has.
+// If there is no such batch, ok is false and total is the number of batches.
 func (t *Timeline) batchOf(epoch, index, global, k int64) (first, n, total int64, ok bool, err error) {
 	if t.packs {
 		return t.packedBatch(walkKey{epoch, index, global}, k)
@@ -197,8 +196,9 @@ func (t *Timeline) skipEpochs(p *Place, d *int64, global int64) error {
 	return err
 }
 
-// stepsTo returns the step with which an epoch begins that is not before that of a segment,
-// and the index from which its batches count: that of the segment in its own epoch.
+// stepsTo returns the step with which an epoch begins, and the index from which its batches count.
+// The epoch is not before the segment's epoch; in the segment's own epoch the index is the
+// segment's.
 func (t *Timeline) stepsTo(s segment, epoch int64) (step, from int64, err error) {
 	step, from = s.Step, s.Index
 	for e := s.Epoch; e < epoch; from = 0 {
@@ -223,8 +223,7 @@ func (t *Timeline) stepsTo(s segment, epoch int64) (step, from int64, err error)
 	return step, from, nil
 }
 
-// period returns after how many epochs their lengths repeat, where they are those of shards;
-// else 0.
+// period returns after how many epochs their lengths repeat if shards define the lengths, else 0.
 func (t *Timeline) period() int64 {
 	if t.shards == nil {
 		return 0

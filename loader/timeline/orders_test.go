@@ -105,7 +105,7 @@ func TestTimelineOfEveryOrder(t *testing.T) {
 	})
 }
 
-// readers are those of the pipelines below: their samples and whether they are shuffled.
+// readers are the readers of the pipelines below: their samples and whether they are shuffled.
 type readers []struct {
 	name    string
 	samples int

@@ -11,14 +11,14 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// Batches of packs have as many samples as their packs happen to have. So the packs of an
-// epoch are gone through as far as is needed, and where its batches begin is kept for the
-// latest epochs; of others that have ended only how many batches they have.
+// Batches of packs have as many samples as their packs happen to have. So the packs of an epoch are
+// gone through only up to the batch asked for. For the latest epochs the starts of their batches
+// are kept, for other epochs that have ended only the number of batches.
 
-// walkKey is an epoch, from an index of it on, in batches of so many packs.
+// walkKey is an epoch, from an index of it on, in batches of global packs.
 type walkKey struct{ epoch, from, global int64 }
 
-// walked are the batches of such an epoch, as far as they have been gone through.
+// walked holds the batches of such an epoch that have been gone through.
 type walked struct {
 	walkKey
 	starts []int64 // where each whole batch begins, and behind the last of them

@@ -11,11 +11,10 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// A pipeline's document has the order of each of its readers in a field of its own,
-// "order NAME", and the size of its batches in batch_size. All readers are at one
-// position, and the epochs are those of the first in the graph. Which one that is, and
-// the order in which the digest has their ids, the document does not say; Options.Readers
-// does where it matters.
+// A pipeline's document has the order of each of its readers in a field of its own, "order NAME",
+// and the size of its batches in batch_size. All readers are at one position, and the first reader
+// in the graph defines the epochs. The document does not say which reader is the first, nor the
+// order in which the digest has their ids; Options.Readers says so where it matters.
 
 const orderField = "order "
 
@@ -55,7 +54,7 @@ func (t *Timeline) readPipeline(o Options) (err error) {
 	return err
 }
 
-// follow makes the epochs those of a reader.
+// follow makes a reader define the epochs.
 func (t *Timeline) follow(r reader) {
 	t.oneEra(r.order, r.length, false)
 	t.shards = r.shards

@@ -14,7 +14,7 @@ import (
 type Proof struct {
 	Samples  int64
 	Digest   string
-	Coverage [2]Coverage // of the epoch before and of that of the place
+	Coverage [2]Coverage // of the epoch before the place, and of the epoch of the place
 }
 
 // Prove computes the proof of all that is delivered before a step, from the order
@@ -243,10 +243,10 @@ func (t *Timeline) PlaceOf(step int64) (Place, error) {
 	return t.at(t.segmentOf(step), step)
 }
 
-// Verify proves the document: its position, digest and coverage are those of the
-// order up to its place. Samples that a policy skipped count as delivered, as they do in the
-// loader. The error, of kind errs.Corrupt, names the first that differs; what the
-// document does not have is not compared.
+// Verify proves that the document has the position, digest and coverage of the order up to its
+// place. Samples that a policy skipped count as delivered, as they do in the loader. The error, of
+// kind errs.Corrupt, names the first that differs. A value that the document does not have is not
+// compared.
 func (t *Timeline) Verify(ctx context.Context, progress func(done, total int64)) (Proof, error) {
 	if want, _ := t.begin(t.here.Epoch); t.first == 0 && t.doc.Position != want+t.here.Index {
 		return Proof{}, corrupt("position", fmt.Sprint(want+t.here.Index, ", as epoch and index say"), t.doc.Position)
@@ -256,11 +256,11 @@ func (t *Timeline) Verify(ctx context.Context, progress func(done, total int64))
 		return p, err
 	}
 	if t.doc.Digest != "" && t.doc.Digest != p.Digest {
-		return p, corrupt("digest", p.Digest+", that of the order", t.doc.Digest)
+		return p, corrupt("digest", p.Digest+", as the order says", t.doc.Digest)
 	}
 	for i, c := range t.extra.Coverage {
 		if i < len(p.Coverage) && c != p.Coverage[i] {
-			return p, corrupt(fmt.Sprintf("extra.coverage[%d]", i), fmt.Sprintf("%+v, that of the order", p.Coverage[i]), fmt.Sprintf("%+v", c))
+			return p, corrupt(fmt.Sprintf("extra.coverage[%d]", i), fmt.Sprintf("%+v, as the order says", p.Coverage[i]), fmt.Sprintf("%+v", c))
 		}
 	}
 	return p, nil

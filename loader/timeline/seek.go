@@ -7,10 +7,9 @@ import (
 	"github.com/bivouac-ml/bivouac/loader/internal/document"
 )
 
-// Seek returns the document of the same run before another step, with its digest
-// and coverage, as the loader itself would have written it there, but for the number of
-// repeated samples, which begins again. The size of batches is that of the last segment
-// behind the place of t.
+// Seek returns the document of the same run before another step, with its digest and coverage, as
+// the loader itself would have written it there, except that the number of repeated samples begins
+// again. Behind the place of t batches have the size of the last segment.
 func (t *Timeline) Seek(ctx context.Context, step int64, progress func(done, total int64)) ([]byte, error) {
 	p, err := t.PlaceOf(step)
 	if err != nil {

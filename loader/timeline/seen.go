@@ -17,8 +17,8 @@ type Seen struct {
 	Packs []int // of a batch of packs: where each of them ends in it
 }
 
-// Rank returns the rank, of so many, that gets the sample, and the row in its batch: of
-// packs, that of its pack.
+// Rank returns the rank, of world ranks, that gets the sample, and its row in the batch. For packs
+// it is the row of the sample's pack.
 func (s Seen) Rank(world int) (rank, row int) {
 	row, size := s.Row, s.Size
 	if s.Packs != nil {
@@ -46,8 +46,8 @@ func (t *Timeline) In(epoch, id int64) (s Seen, ok bool, err error) {
 	return all[0], true, nil
 }
 
-// All returns the places of an epoch at which a sample is delivered, at most so many: a
-// mixture may have it often, a selection never. Otherwise it is as In.
+// All returns up to most places of an epoch at which a sample is delivered: a mixture may have it
+// often, a selection never. Otherwise it works like In.
 func (t *Timeline) All(ctx context.Context, epoch, id int64, most int) (all []Seen, err error) {
 	if id < 0 || id >= t.samples && t.samples > 0 || epoch < 0 || t.lengthOf(epoch) == 0 {
 		want := fmt.Sprintf("a sample of 0 to %d", t.samples-1)

@@ -1,6 +1,6 @@
-// Package timeline tells from the state document of a loader alone what the run
-// has delivered and will deliver: which samples were step 1234 on rank 3, when
-// sample 77 comes again, whether the digest is that of the order.
+// Package timeline tells from the state document of a loader alone what the run has delivered and
+// will deliver: which samples were step 1234 on rank 3, when sample 77 comes again, whether the
+// digest fits the order.
 //
 // A loader's document names its order, where in it the run stands, and how large
 // its batches were from which step on:
@@ -51,7 +51,7 @@ type Timeline struct {
 	shards    *order.Shards // of the epochs of a pipeline that are of different lengths
 	packs     bool          // batches are of packs
 	walker    *walker
-	broken    bool  // the epochs before that of the state are not known
+	broken    bool  // the epochs before the state's epoch are not known
 	epochStep int64 // of packs: the step with which the epoch of the state begins
 	samples   int64 // ids of orders are below; 0: not known
 	alone     bool  // no other epoch than the first is known
@@ -92,8 +92,8 @@ type Options struct {
 	Readers []string
 }
 
-// Open reads the state document of a loader or of a pipeline. Errors: as those of
-// state.Unmarshal and of OpenDocument.
+// Open reads the state document of a loader or of a pipeline. It fails as state.Unmarshal and
+// OpenDocument do.
 func Open(text []byte, o Options) (*Timeline, error) {
 	doc, err := state.Unmarshal(text)
 	if err != nil {
@@ -102,8 +102,9 @@ func Open(text []byte, o Options) (*Timeline, error) {
 	return OpenDocument(doc, o)
 }
 
-// OpenDocument is Open for a document that was read before. Errors: errs.Unsupported where the order cannot be told from it, which wraps an
-// *order.MissingTables where tables are missing; errs.Corrupt where it contradicts itself.
+// OpenDocument works like Open for a document that was read before. The error is of kind
+// errs.Unsupported if the document does not tell the order; it wraps an *order.MissingTables if
+// tables are missing. It is of kind errs.Corrupt if the document contradicts itself.
 func OpenDocument(doc state.Document, o Options) (_ *Timeline, err error) {
 	t := &Timeline{doc: doc, dropLast: o.DropLast}
 	switch doc.Kind {
@@ -168,8 +169,8 @@ func (t *Timeline) readOrder(o Options) (err error) {
 	return nil
 }
 
-// addEra adds the epochs from one on in which the data set has had so many samples, with the
-// order that the loader has in them.
+// addEra adds the epochs, from one on, in which the data set has the length of span, with the order
+// that the loader has in them.
 func (t *Timeline) addEra(o order.Order, span [3]int64) {
 	e := era{epoch: span[0], order: o, start: span[2]}
 	if span[1] < t.samples {
@@ -201,7 +202,7 @@ func (t *Timeline) addEra(o order.Order, span [3]int64) {
 // orderOf returns the order of which a document has the identity.
 func (o Options) orderOf(identity string) (order.Order, error) {
 	differs := func(what, got string) error {
-		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: identity + ", that of the state", Got: got, Remedy: "it is the order of another run, or of the run before it was extended"}
+		return &errs.Error{Kind: errs.Mismatch, Subject: what, Want: identity + ", as in the state", Got: got, Remedy: "it is the order of another run, or of the run before it was extended"}
 	}
 	if o.Order != nil {
 		for _, version := range []int{order.Version, 1} {
@@ -336,8 +337,8 @@ func (t *Timeline) Here() Place { return t.here }
 // EpochLen returns the number of samples of the epoch in which the run stands.
 func (t *Timeline) EpochLen() int64 { return t.lengthOf(t.here.Epoch) }
 
-// Batches returns the number of batches of the epoch in which the run stands, as those left
-// of it and those of which the document tells.
+// Batches returns the number of batches of the epoch in which the run stands: the batches left in
+// it and the batches of which the document tells.
 func (t *Timeline) Batches() (int64, error) {
 	if t.wrap {
 		return 0, unsupported("fields: last_batch", "batches that end with their epoch", "fill")
@@ -350,7 +351,7 @@ func (t *Timeline) Batches() (int64, error) {
 	return before + left, err
 }
 
-// Order returns the order: of a data set that has grown, that of all its samples.
+// Order returns the order. For a data set that has grown it is the order of all samples.
 func (t *Timeline) Order() order.Order { return t.eras[len(t.eras)-1].order }
 
 // Document returns the document.
@@ -381,8 +382,8 @@ type Batch struct {
 	Packs []int // of a batch of packs: where each ends in IDs
 }
 
-// Rank returns the samples of one of so many ranks. A rank of a batch with fewer samples
-// than ranks has the sample that it repeats, as order.RepeatSample has it.
+// Rank returns the samples of one of world ranks. If a batch has fewer samples than ranks, a rank
+// without a sample repeats one, as order.RepeatSample does.
 func (b Batch) Rank(rank, world int) []int64 {
 	first, last, _ := b.share(rank, world)
 	return b.IDs[first:last]

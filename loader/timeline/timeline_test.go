@@ -18,7 +18,7 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// leg is a part of a run: so many batches of a size over so many ranks.
+// leg is a part of a run: steps batches of a size over world ranks.
 type leg struct{ global, world, steps int }
 
 // run is what a run delivered, step by step, and its states before each step.

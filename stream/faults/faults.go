@@ -20,7 +20,7 @@ type Action uint8
 
 // The actions.
 const (
-	// Fail makes the error that of the batch. A loader keeps its position: the next Next
+	// Fail makes the sample's error the error of the batch. A loader keeps its position: the next Next
 	// tries the batch again.
 	Fail Action = iota
 	// PassOn makes it the error at the position of the batch; the next Next goes on behind

@@ -26,7 +26,7 @@ type Place struct {
 	Sealed   bool        // it has a checksum
 	Ahead    Window
 	History  []Segment
-	Spans    []Span // lengths of the data set; the first is that of the start
+	Spans    []Span // lengths of the data set; the first is the length at the start
 	Ledger   faults.Ledger
 	Reason   string // why the last sample of the ledger was skipped
 

@@ -64,7 +64,7 @@ const (
 	maxWindow  = 1 << 20
 )
 
-// Parse reads a state and refuses that of another data set or order.
+// Parse reads a state and refuses a state of another data set or order.
 func (id *Identity) Parse(b []byte, s Scope) (Place, error) {
 	d, err := state.Unmarshal(b)
 	if err != nil {
