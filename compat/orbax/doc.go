@@ -2,6 +2,6 @@
 //
 //	n, ok := orbax.Lookup("v1.save_async")    // checkpoint.SaveAsync
 //
-// The files of Orbax are those of package checkpoint; this package has the names alone.
+// Package checkpoint reads and writes the files of Orbax; this package has only the names.
 // docs/compat/orbax.md shows the same table.
 package orbax

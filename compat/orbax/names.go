@@ -18,7 +18,7 @@ const (
 // A Name is one public name of Orbax: a module, a function, a class or a member of one.
 type Name struct {
 	Orbax   string   // "v1.AsyncResponse.result"
-	Go      []string // "checkpoint.Response.Result"; empty when there is none
+	Go      []string // "checkpoint.Response.Result"; empty if nothing stands for it
 	Verdict Verdict
 	Why     string   // with Differs and No
 	Held    []string // tests and examples that hold it: the name, a space, and the file below the module

@@ -15,7 +15,8 @@ import (
 
 const root = "../.."
 
-// Every public name of Orbax has one row, and there are no others. tools/interop/names.py made the list.
+// Every public name of Orbax has one row, and there are no other rows. tools/interop/names.py made
+// the list.
 func TestNamesAreComplete(t *testing.T) {
 	b, err := os.ReadFile(root + "/testdata/orbax-v1-names.txt")
 	if err != nil {

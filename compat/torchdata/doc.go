@@ -18,10 +18,10 @@
 //
 // # Loader states
 //
-// A Loader does what StatefulDataLoader of torchdata 0.11 does: it takes the same random
-// numbers from the same generators at the same times, gives the same batches, and its
-// states are those of torchdata, so that one goes on where the other was saved. A state
-// is the JSON of torchdata's dictionary in which
+// A Loader does what StatefulDataLoader of torchdata 0.11 does: it takes the same random numbers
+// from the same generators at the same times and yields the same batches. It shares its states with
+// torchdata, so that one goes on where the other was saved. A state is the JSON of torchdata's
+// dictionary in which
 //
 //	a tensor     is {"tensor":"uint8","shape":[5056],"hex":"…"}
 //	an integer   is exact, also above 2^53: read it as an integer
@@ -36,10 +36,10 @@
 //
 // # Orders
 //
-// Each of Random, SubsetRandom, Weighted and Distributed is an order.Order without end: one epoch, which is one iteration
-// of the sampler, after the other. Position epoch*EpochLen() + i is sample i of
-// that epoch. A sampler that is given a generator goes on with it from epoch to
-// epoch, as in torch where each iteration is consumed whole.
+// Random, SubsetRandom, Weighted and Distributed are an order.Order without end: one epoch after
+// the other. An epoch is one iteration of the sampler. Position epoch*EpochLen() + i is sample i of
+// that epoch. A sampler that is given a generator goes on with it from epoch to epoch, as in torch
+// where each iteration is consumed whole.
 //
 // An order is a function of the position, yet torch's algorithms are sequential.
 // What an order has computed last it keeps, so that blocks one after the other
@@ -55,8 +55,8 @@
 //
 // # Exactness
 //
-// The results are those of torch 2.15 and torchdata 0.11 to the bit. One class of
-// them depends on the C library: Weighted without replacement orders samples by
-// their weight over a logarithm, which package math may round differently in the
-// last bit; two samples would be exchanged where they are that close.
+// The results equal torch 2.15 and torchdata 0.11 to the bit. One class of them depends on the C
+// library: Weighted without replacement orders samples by their weight over a logarithm, which
+// package math may round differently in the last bit; two samples would be exchanged where they are
+// that close.
 package torchdata

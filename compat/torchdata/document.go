@@ -81,7 +81,7 @@ func fetcherOf(of *protocol.Setup, s *protocol.LaneState) *fetcherDoc {
 	return &fetcherDoc{Iterator: embedded(s.Iterator), Ended: s.Ended && of.Batched}
 }
 
-// embedded returns a state as JSON, null where there is none.
+// embedded returns a state as JSON, or null if there is no state.
 func embedded(b []byte) json.RawMessage {
 	if b == nil {
 		return nil

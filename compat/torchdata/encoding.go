@@ -54,7 +54,7 @@ func embed(b []byte) json.RawMessage {
 	}
 	raw, err := json.Marshal(map[string]string{"bytes": hex.EncodeToString(b)})
 	if err != nil {
-		panic(err) // there is none for a string
+		panic(err) // a string always marshals
 	}
 	return raw
 }

@@ -108,7 +108,7 @@ func (g *Generator) Discard(words uint64) {
 func (g *Generator) words() (x [leap.Size]uint32, used uint32) {
 	b, err := g.engine.MarshalBinary()
 	if err != nil {
-		panic(err) // there is none
+		panic(err) // cannot happen
 	}
 	for i := range x {
 		x[i] = binary.LittleEndian.Uint32(b[4*i:])

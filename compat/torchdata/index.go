@@ -69,7 +69,7 @@ func (d *drawing) next() ([]int64, bool, error) {
 	return ids, ok, err
 }
 
-// states returns those of the sampler and of its cursor.
+// states returns the states of the sampler and of its cursor.
 func (d *drawing) states() (sampler, cursor json.RawMessage, err error) {
 	if sampler, err = stateOf(d.of.sampler()); err != nil {
 		return nil, nil, err
@@ -78,7 +78,7 @@ func (d *drawing) states() (sampler, cursor json.RawMessage, err error) {
 	return sampler, cursor, err
 }
 
-// resume goes on from states, or passes over what was drawn where there are none.
+// resume goes on from states. Without states it skips what was drawn.
 func (d *drawing) resume(drawn int64, sampler, cursor json.RawMessage) error {
 	stateful := isStateful(d.of.sampler()) || isStateful(d.at.cursor())
 	d.drawn = drawn

@@ -24,7 +24,7 @@ func New[S, B any](ds loader.Map[S], o Options[S, B]) (*Loader[S, B], error) {
 	return build(o, func(o loader.Options[S, B]) (*loader.Loader[S, B], error) { return loader.New(ds, o) })
 }
 
-// NewIterable returns a loader over an Iterable. Errors are as those of New.
+// NewIterable returns a loader over an Iterable. It fails as New does.
 func NewIterable[S, B any](ds loader.Iterable[S], o Options[S, B]) (*Loader[S, B], error) {
 	return build(o, func(o loader.Options[S, B]) (*loader.Loader[S, B], error) { return loader.NewIterable(ds, o) })
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/bivouac-ml/bivouac/loader/protocol"
 )
 
-// callerPass is a pass without workers: the next ids are drawn when a batch is
-// asked for, and the state is that of the moment.
+// callerPass is a pass without workers: it draws the next ids when a batch is asked for, and its
+// state is the state of the moment.
 type callerPass struct {
 	p         *books
 	index     drawing

@@ -114,8 +114,8 @@ func (w *workersPass) next() (worker int, ok bool) {
 	return 0, false
 }
 
-// wanted says what the next task must bring so that the snapshot at its step can be
-// taken: the state of the samplers, that of the worker.
+// wanted says what the next task must bring so that the snapshot at its step can be taken: the
+// state of the samplers, the state of the worker.
 func (w *workersPass) wanted() (main, lane bool) {
 	n := int64(w.p.setup.SnapshotEvery)
 	workers, prefetch := int64(w.p.setup.Workers), int64(w.p.setup.Prefetch)
@@ -186,7 +186,7 @@ func (w *workersPass) Settle(t protocol.Task, o *protocol.Outcome, dst []protoco
 	return dst
 }
 
-// isDead reports whether an error is that of a worker whose goroutine ended.
+// isDead reports whether an error comes from a worker whose goroutine ended.
 func isDead(err error) bool {
 	var dead *loader.Dead
 	return errors.As(err, &dead) && dead.Value == nil
@@ -216,5 +216,5 @@ func (w *workersPass) shoot(seq int64) {
 	w.shot = snapshot{w.yielded, w.last, main, slices.Clone(w.lanes)}
 }
 
-// complete reports whether the state of each worker is that of its last batch.
+// complete reports whether the state of each worker is the state behind its last batch.
 func (w *workersPass) complete() bool { return !slices.Contains(w.current, false) }

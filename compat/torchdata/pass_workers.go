@@ -11,9 +11,8 @@ import (
 	"github.com/bivouac-ml/bivouac/loader/protocol"
 )
 
-// workersPass is a pass with workers, each with a data set of its own: tasks go to
-// them in turn, ahead of what is delivered, and the state is that of the snapshot
-// taken last.
+// workersPass is a pass with workers, each with a data set of its own: tasks go to them in turn,
+// ahead of what is delivered, and the state is the state of the last snapshot.
 type workersPass struct {
 	p         *books
 	index     drawing
@@ -24,7 +23,7 @@ type workersPass struct {
 
 	saved  []protocol.LaneState // what the workers begin with; nil: anew
 	skip   []int64              // items that they pass over
-	active []bool               // workers that have something left, as far as is known
+	active []bool               // workers that are not known to be at their end
 	turn   int                  // whose turn is next
 	busy   []int                // tasks in flight
 
@@ -111,15 +110,15 @@ func (w *workersPass) clear() {
 	}
 }
 
-// take makes the state that of the beginning.
+// take sets the state to the state of the beginning.
 func (w *workersPass) take() error {
 	main, err := w.main()
 	w.shot, w.order.begin = snapshot{step: w.yielded, last: w.last, main: main}, main
 	return err
 }
 
-// reset begins anew with the workers as they are. They first do what they were
-// given, as those of torchdata do, which their data sets may remember.
+// reset begins anew with the workers as they are. They first do what they were given, as
+// torchdata's workers do; their data sets may remember it.
 func (w *workersPass) reset(ctx context.Context) error {
 	for w.closing = true; w.settled < w.given && w.dead == nil; {
 		if err := w.p.engine.Skip(ctx, 1); ctx.Err() != nil || errors.Is(err, io.EOF) {

@@ -11,18 +11,17 @@ import (
 type RandomOptions struct {
 	// N is the length of the data set, 1 to MaxSamples.
 	N int64
-	// Generator is what the first epoch begins with; none is that of DefaultSeed.
-	// It is copied.
+	// Generator is what the first epoch begins with; nil is a generator seeded with DefaultSeed. It is
+	// copied.
 	Generator *Generator
 	// Replacement draws each sample from all of the data set.
 	Replacement bool
 	// NumSamples is the length of an epoch, 1 to MaxSamples; 0 is N. Without
 	// replacement, one permutation follows the other if it is above N.
 	NumSamples int64
-	// Torch makes it the sampler of torch.utils.data with a generator: at the end
-	// of each epoch it draws one more permutation, of which it takes the samples
-	// that are missing, be it none. That of torchdata draws what it needs, with
-	// replacement in chunks of 32.
+	// Torch makes it the sampler of torch.utils.data with a generator: at the end of each epoch it
+	// draws one more permutation, of which it takes the samples that are missing, even if none are
+	// missing. The sampler of torchdata draws what it needs, with replacement in chunks of 32.
 	Torch bool
 	// BaseSeeds says when the loader draws base seeds from the same generator.
 	BaseSeeds BaseSeeds
@@ -35,7 +34,7 @@ type RandomOptions struct {
 // of its sampler. It has the same one with shuffle=True and generator=g.
 type BaseSeeds uint8
 
-// The times, which are those of loaders.
+// The times at which loaders draw base seeds.
 const (
 	NoBaseSeeds     BaseSeeds = iota // the loader has another generator
 	TorchLoader                      // before the samples
@@ -185,8 +184,9 @@ func (r *Random) Len() (n int64, ok bool) { return 0, false }
 // EpochLen is the number of positions of an epoch.
 func (r *Random) EpochLen() int64 { return r.num }
 
-// Generator returns the generator as it is when the samples of an epoch (>= 0) are
-// to be drawn: what torchdata saves, beside the number delivered of that epoch. ok is false where its numbers are too many to be counted.
+// Generator returns the generator as it is before the samples of an epoch (>= 0) are drawn.
+// torchdata saves it beside the number delivered of that epoch. ok is false if its numbers are too
+// many to be counted.
 func (r *Random) Generator(epoch int64) (g Generator, ok bool) {
 	first, ok := r.first(epoch)
 	if !ok {

@@ -130,9 +130,9 @@ func restore(v any, raw json.RawMessage) error {
 	return s.SetState(b)
 }
 
-// restoreAt is restore for a sampler of which so many samples were drawn in the epoch.
-// At its beginning the state of torchdata's distributed sampler is still that of the
-// epoch before, which would be skipped again.
+// restoreAt works like restore for a sampler of which drawn samples were drawn in the epoch. At the
+// beginning of an epoch torchdata's distributed sampler still has the state of the epoch before,
+// which would be skipped again.
 func restoreAt(v any, raw json.RawMessage, drawn int64) error {
 	if err := restore(v, raw); err != nil {
 		return err

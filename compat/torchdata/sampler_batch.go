@@ -8,10 +8,10 @@ import (
 	"github.com/bivouac-ml/bivouac/order"
 )
 
-// BatchSampler is that of torchdata: batches of what a sampler yields. Its cursor
-// is state.Stateful, with the state {samples_yielded, sampler_state,
-// sampler_iter_state}, of which the last two are there where the sampler, or its
-// cursor, has one. A sampler without any is passed over as far.
+// BatchSampler is torchdata's BatchSampler: batches of what a sampler yields. Its cursor is
+// state.Stateful, with the state {samples_yielded, sampler_state, sampler_iter_state}. The last two
+// are there if the sampler, or its cursor, has a state. A resume skips the samples that were
+// yielded of a sampler without a state.
 type BatchSampler struct {
 	sampler  order.Sampler
 	size     int
@@ -141,7 +141,7 @@ func unexpected(op, subject, got string) error {
 	return &errs.Error{Kind: errs.Mismatch, Op: op, Subject: subject, Want: "a loader like the one that was saved", Got: got}
 }
 
-// TorchBatchSampler is that of torch.utils.data, which has no state.
+// TorchBatchSampler is the BatchSampler of torch.utils.data, which has no state.
 type TorchBatchSampler struct{ BatchSampler }
 
 // NewTorchBatchSampler is NewBatchSampler for torch's.

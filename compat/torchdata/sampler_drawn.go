@@ -13,9 +13,8 @@ type SubsetRandomSampler struct {
 	gen *Generator
 }
 
-// NewSubsetRandomSampler returns the sampler of those samples, which it copies. It
-// draws from the generator, which is shared; nil is torch's global one, that of
-// DefaultSeed here.
+// NewSubsetRandomSampler returns the sampler of ids, which it copies. It draws from g, which is
+// shared; nil is torch's global generator, here seeded with DefaultSeed.
 func NewSubsetRandomSampler(ids []int64, g *Generator) *SubsetRandomSampler {
 	return &SubsetRandomSampler{slices.Clone(ids), globalOf(g)}
 }
@@ -40,10 +39,9 @@ type WeightedSampler struct {
 	gen *Generator
 }
 
-// NewWeightedSampler returns the sampler; the generator of the options is shared,
-// nil is torch's global one, that of DefaultSeed here. The error is of kind
-// errs.Invalid, for NumSamples below 1. As in torch the weights are looked at when
-// the first sample of an epoch is drawn.
+// NewWeightedSampler returns the sampler; the generator of the options is shared; nil is torch's
+// global generator, here seeded with DefaultSeed. The error is of kind errs.Invalid, for NumSamples
+// below 1. As in torch the weights are looked at when the first sample of an epoch is drawn.
 func NewWeightedSampler(o WeightedOptions) (*WeightedSampler, error) {
 	if o.NumSamples < 1 || o.NumSamples > MaxSamples {
 		return nil, badCount("torchdata.NewWeightedSampler", "NumSamples", o.NumSamples, 1)
@@ -77,10 +75,9 @@ func Multinomial(weights []float64, n int64, replacement bool, g *Generator) ([]
 	return ids, nil
 }
 
-// DistributedSampler is torch's DistributedSampler and torchdata's
-// StatefulDistributedSampler: the samples of one rank. The second is
-// state.Stateful, with the state {yielded}; the epoch is not in it, and whoever
-// resumes calls SetEpoch as after any start.
+// DistributedSampler is torch's DistributedSampler and torchdata's StatefulDistributedSampler: the
+// samples of one rank. The second is state.Stateful, with the state {yielded}. The epoch is not in
+// the state: call SetEpoch after a resume as after any start.
 //
 // It is not safe for concurrent use.
 type DistributedSampler struct {
@@ -89,9 +86,8 @@ type DistributedSampler struct {
 	epoch   int64
 }
 
-// NewDistributedSampler returns torch's sampler of a data set, whose length is
-// taken now; N, DropLast, … are those of o but for N and Fixed. The error is of kind
-// errs.Invalid.
+// NewDistributedSampler returns torch's sampler of a data set, whose length is taken now. All
+// fields of o count except N and Fixed. The error is of kind errs.Invalid.
 func NewDistributedSampler(s Samples, o DistributedOptions) (*DistributedSampler, error) {
 	o.N, o.Fixed = s.Len(), false
 	if _, err := NewDistributed(o); err != nil {

@@ -11,11 +11,12 @@ import (
 type RandomSamplerOptions struct {
 	// Replacement draws each sample from all of the data set.
 	Replacement bool
-	// NumSamples is the length of an epoch, at least 1; nil is that of the data set.
-	// Without replacement, one permutation follows the other if it is above that.
+	// NumSamples is the length of an epoch, at least 1; nil is the length of the data set. Without
+	// replacement, one permutation follows the other if NumSamples is above the length of the data
+	// set.
 	NumSamples *int64
-	// Generator is what is drawn from, and shared with whoever has it; nil is one of
-	// a seed that is drawn from Global.
+	// Generator is what the sampler draws from, and is shared with its other users; nil is a generator
+	// with a seed drawn from Global.
 	Generator *Generator
 	// Global is torch's global generator, used where Generator is nil; nil is one of
 	// DefaultSeed.
@@ -54,10 +55,10 @@ func globalOf(g *Generator) *Generator {
 	return g
 }
 
-// RandomSampler is that of torchdata. Each epoch goes on with the generator where
-// the last one left it; the cursor has the state {yielded, generator}, the
-// generator being that before the epoch's first permutation. A cursor that goes on
-// from a state draws what it needs: no permutation that is passed over is made.
+// RandomSampler is torchdata's RandomSampler. Each epoch goes on with the generator where the last
+// one left it. The cursor has the state {yielded, generator}, with the generator as it was before
+// the epoch's first permutation. A cursor that goes on from a state draws only what it needs: it
+// makes no permutation that it would skip.
 //
 // It is not safe for concurrent use.
 type RandomSampler struct {
@@ -194,9 +195,9 @@ func (c *randomCursor) SetState(b []byte) error {
 	return nil
 }
 
-// TorchRandomSampler is that of torch.utils.data, which has no state: a loader that
-// resumes takes the samples of a new epoch and passes over those it had. Without a
-// generator each epoch draws a seed for one from the global generator.
+// TorchRandomSampler is the RandomSampler of torch.utils.data, which has no state: a loader that
+// resumes takes the samples of a new epoch and skips the samples it had. Without a generator each
+// epoch draws a seed for one from the global generator.
 type TorchRandomSampler struct {
 	samples Samples
 	o       RandomSamplerOptions

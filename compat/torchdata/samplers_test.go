@@ -28,9 +28,8 @@ func all[T any](t fataler, c order.Cursor[T]) (out []T) {
 	}
 }
 
-// The ranks of a distributed sampler share an epoch: each sample comes once, but for
-// those that pad or drop the end; epochs and seeds have orders of their own, the
-// same each time.
+// The ranks of a distributed sampler share an epoch: each sample comes once, except at the end,
+// which is padded or dropped. Epochs and seeds have orders of their own, the same each time.
 func TestRanksShareAnEpoch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, ranks := rapid.Int64Range(1, 307).Draw(t, "n"), rapid.Int64Range(1, 13).Draw(t, "ranks")

@@ -4,8 +4,7 @@ package torchdata
 // loaders, from the loader's generator, or from the global one where it has none.
 func BaseSeed(g *Generator) int64 { return g.Int63() }
 
-// WorkerSeed returns the seed of a worker, that of torch and of Python's random
-// in it.
+// WorkerSeed returns the seed of a worker, for torch and for Python's random in it.
 func WorkerSeed(base int64, worker int) uint64 { return uint64(base) + uint64(worker) }
 
 // NumpySeed returns the words that numpy.random.seed is given in a worker.

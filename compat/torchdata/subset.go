@@ -17,9 +17,9 @@ type SubsetRandom struct {
 	places *Random
 }
 
-// NewSubsetRandom returns the order of those samples, which it copies; none of
-// them is an order without positions. Without a generator it begins with that of
-// DefaultSeed. The error is of kind errs.Invalid, for an id below 0.
+// NewSubsetRandom returns the order of ids, which it copies; without ids it is an order without
+// positions. Without a generator it begins with one seeded with DefaultSeed. The error is of kind
+// errs.Invalid, for an id below 0.
 func NewSubsetRandom(ids []int64, g *Generator) (*SubsetRandom, error) {
 	const op = "torchdata.NewSubsetRandom"
 	for i, id := range ids {

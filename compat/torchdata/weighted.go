@@ -26,8 +26,8 @@ type WeightedOptions struct {
 	// WithoutReplacement delivers no sample twice in an epoch; torch's default is
 	// with replacement, as here.
 	WithoutReplacement bool
-	// Generator is what the first epoch begins with; none is that of DefaultSeed.
-	// It is copied.
+	// Generator is what the first epoch begins with; nil is a generator seeded with DefaultSeed. It is
+	// copied.
 	Generator *Generator
 }
 

@@ -14,8 +14,8 @@ import (
 // safe for concurrent use.
 type Worker struct {
 	Torch  *Generator // torch's default generator
-	Python *Twister   // that of module random
-	Numpy  *Twister   // that of numpy.random
+	Python *Twister   // the generator of module random
+	Numpy  *Twister   // the generator of numpy.random
 }
 
 // NewWorker returns what a worker begins with.
@@ -40,8 +40,7 @@ func (w *Worker) context(ctx context.Context) context.Context {
 	return context.WithValue(ctx, workerKeyType{}, w)
 }
 
-// Twister is a Mersenne twister that is seeded by several words, as those of
-// Python and of numpy are.
+// Twister is a Mersenne twister that is seeded by several words, as in Python and numpy.
 type Twister struct{ engine libstdcxx.MT19937 }
 
 // NewPythonRandom returns random.Random(seed) for an integer that is not negative.

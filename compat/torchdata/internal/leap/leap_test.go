@@ -51,7 +51,7 @@ func TestBlocksAdd(t *testing.T) {
 	})
 }
 
-// The polynomial is that of the recurrence: the words at its exponents cancel out.
+// The polynomial belongs to the recurrence: the words at its exponents cancel out.
 func TestCharacteristicPolynomial(t *testing.T) {
 	first := words(t, libstdcxx.NewMT19937(1))
 	x := make([]uint32, 2*degree)

@@ -2,7 +2,7 @@ package leap
 
 import "math/bits"
 
-// degree is that of the characteristic polynomial of mt19937.
+// degree is the degree of mt19937's characteristic polynomial.
 const degree = 19937
 
 // lower are the exponents of the characteristic polynomial, without its degree.
@@ -20,9 +20,8 @@ var lower = [...]int{
 	18179, 18237, 18406, 18633, 18691, 18860, 19087, 19314,
 }
 
-// polynomial is one over the field of two elements, of a degree below that of the
-// characteristic polynomial: a remainder modulo it. Bit i of word w is the
-// coefficient of x^(64w+i).
+// polynomial is a polynomial over the field of two elements, and a remainder modulo the
+// characteristic polynomial: its degree is lower. Bit i of word w is the coefficient of x^(64w+i).
 type polynomial [(degree + 63) / 64]uint64
 
 // power returns x^exponent.
