@@ -13,12 +13,12 @@ import (
 // Abstract is a leaf of LoadOptions.Abstract that asks for an array; the zero
 // value is one of any type and shape, as it was saved.
 type Abstract struct {
-	// DType is that of the elements, to which they are cast; Invalid is as saved.
+	// DType is the type to which the elements are cast; Invalid is as saved.
 	DType tensor.DType
-	// Shape is that of the whole array; nil is as saved. Another one than the
-	// array was saved with is errs.Mismatch, unless padding or truncation is on.
+	// Shape is the shape of the whole array; nil is as saved. A shape other than the saved one is
+	// errs.Mismatch, unless padding or truncation is on.
 	Shape tensor.Shape
-	// Boxes are the parts of the array to load, as those of Want.
+	// Boxes are the parts of the array to load, as in Want.
 	Boxes []Box
 }
 
@@ -79,7 +79,8 @@ func TypeOf[T any]() LeafType {
 	return l
 }
 
-// dtypeOf returns the type of elements that are Ts; without one the form is none.
+// dtypeOf returns the dtype of elements of the Go type t. If there is no such dtype, it sets the
+// form to asNothing.
 func dtypeOf(t reflect.Type, f *form) tensor.DType {
 	d, ok := tensor.FromReflect(t)
 	if !ok {

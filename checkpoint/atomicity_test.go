@@ -25,8 +25,8 @@ var modes = map[string]struct {
 	"commit file, legacy": {checkpoint.Options{Atomicity: options.Atomicity{Mode: options.CommitFile, AllowLegacyAtomicRename: options.On}}, false},
 }
 
-// What has no commit_success.txt is no checkpoint to who asks for the marker, and one
-// to others, as in Orbax; ours and Orbax's have it.
+// A load that asks for the marker refuses a checkpoint without commit_success.txt, and other loads
+// take it, as in Orbax. Our checkpoints and Orbax's have it.
 func TestLoadsByCommitFile(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	whole, without := filepath.Join(dir, "whole"), filepath.Join(dir, "without")
@@ -59,7 +59,7 @@ func TestLoadsByCommitFile(t *testing.T) {
 	}
 }
 
-// No save writes in place: a name is never that of half a checkpoint.
+// No save writes in place: a name never holds half a checkpoint.
 func TestSavesRefuseCommitFile(t *testing.T) {
 	for name, mode := range modes {
 		st := local.New(vfstest.NewMem(), "/", nil)

@@ -41,10 +41,10 @@ func SaveCheckpointablesAsync(ctx context.Context, path string, items map[string
 
 // LoadCheckpointables reads all items, each by the handler that the registry of
 // the options finds for the type string that it was saved with: trees as
-// *tree.Node, JSON as json.RawMessage, text protobufs as ProtoText. Items that
-// no handler can read are left out, and those of objects that save themselves,
-// which have to be given as LoadOptions.Abstract; Metadata lists them. Items that
-// Abstract names are loaded, or an error.
+// *tree.Node, JSON as json.RawMessage, text protobufs as ProtoText. It leaves out items that no
+// handler can read, and items of objects that save themselves: give these objects as
+// LoadOptions.Abstract. Metadata lists the items left out. An item that Abstract names is loaded,
+// or an error.
 func LoadCheckpointables(ctx context.Context, path string, o *LoadOptions) (map[string]any, error) {
 	const op = "checkpoint.LoadCheckpointables"
 	o, err := o.resolve(ctx)
@@ -114,8 +114,8 @@ func (o *LoadOptions) loadItem(ctx context.Context, c *layout.Checkpoint, it lay
 	return handler.Load(ctx, by, c.Directory(it.Name), abstract)
 }
 
-// handlerOf finds what loads an item: errs.NotFound, where nothing can. The type
-// string is that of its kind where none is recorded, or one that is unknown.
+// handlerOf finds the handler that loads an item, or returns errs.NotFound. If no type string is
+// recorded, or an unknown one, it uses the type string of the item's kind.
 func handlerOf(registry *handler.Registry, it layout.Item, abstract any) (handler.CheckpointableHandler, error) {
 	if registry == nil {
 		registry = handler.Global()

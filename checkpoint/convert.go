@@ -34,7 +34,7 @@ const ConvertBudget = 256 << 20
 // source aside; where there is no bound it is ConvertBudget. All that is about
 // saving is about the destination.
 type ConvertOptions struct {
-	// Options go before those of the context and the process.
+	// Options take precedence over the options of the context and the process.
 	Options
 	// Item, when not empty, is the only one that is converted.
 	Item string
@@ -43,13 +43,12 @@ type ConvertOptions struct {
 	// Progress, when not nil, is told how many bytes of the data files were
 	// written, of how many, one call at a time and from other goroutines.
 	Progress func(done, total int64)
-	// Salvage converts what is whole of a damaged checkpoint: an array, number, string or
-	// PRNG key that is damaged or missing is None in the destination, a JSON or text item
-	// is left out, and Report, which must be set, has each with the reason in
-	// LeafReport.Lost. The source is read once more for it. Damaged nodes of a database
-	// are as LoadOptions.Salvage has them.
+	// Salvage converts what is whole of a damaged checkpoint. For an array, number, string or PRNG key
+	// that is damaged or missing the destination holds None. A damaged JSON or text item is left out.
+	// Report, which must be set, lists each loss with the reason in LeafReport.Lost. The source is
+	// read once more for it. Damaged nodes of a database are treated as by LoadOptions.Salvage.
 	Salvage bool
-	// Report, when not nil, is told what Salvage left out, once the destination is whole.
+	// Report, when not nil, gets what Salvage left out, once the destination is whole.
 	Report *LoadReport
 	// Store holds source and destination; nil is Options.File.Store, and where that
 	// is nil the local file system.
@@ -61,20 +60,19 @@ type ConvertOptions struct {
 // Arrays are read and written piece by piece within the memory budget. What is
 // written is then compared with the source, element by element.
 //
-// What handlers wrote, items and leaves of types of their own, is copied as it is,
-// without their handlers. What the destination cannot hold is refused by its name
-// before anything is written (errs.Unsupported): items of which nobody says what
-// they are, and in safetensors files all but one tree of arrays and numbers. Types of containers (tuples, named tuples)
-// are kept where the source has recorded them, and typed PRNG keys stay that.
+// What handlers wrote, items and leaves of types of their own, is copied as it is, without their
+// handlers. Before anything is written, Convert refuses what the destination cannot hold, by its
+// name (errs.Unsupported): items of an unknown kind, and in safetensors files everything except one
+// tree of arrays and numbers. Types of containers (tuples, named tuples) are kept if the source has
+// recorded them, and typed PRNG keys stay typed PRNG keys.
 func Convert(ctx context.Context, src, dst string, o *ConvertOptions) error {
 	return convert(ctx, "checkpoint.Convert", []string{src}, dst, nil, o)
 }
 
-// ConvertAndTransform is Convert of one tree that fn makes of one tree of each of
-// the checkpoints srcs: ConvertOptions.Item, or the default one. It is written
-// piece by piece within the memory budget, whatever it is made of, and takes the
-// place of that tree among the items and metadata of the first source, which are
-// kept but where Item asks for it alone. Key and Label apply to all sources.
+// ConvertAndTransform converts one tree that fn makes of one tree of each of the checkpoints srcs:
+// ConvertOptions.Item, or the default one. The tree is written piece by piece within the memory
+// budget. It takes the place of that tree among the items and metadata of the first source, which
+// are kept unless Item asks for the tree alone. Key and Label apply to all sources.
 func ConvertAndTransform(ctx context.Context, srcs []string, dst string, fn Transform, o *ConvertOptions) error {
 	return convert(ctx, "checkpoint.ConvertAndTransform", srcs, dst, fn, o)
 }
@@ -93,7 +91,7 @@ func convert(ctx context.Context, op string, srcs []string, dst string, fn Trans
 	defer func() { from.close() }()
 	for _, path := range srcs {
 		lo := &LoadOptions{Options: o.Options, Store: o.Store}
-		lo.CheckpointLayout = options.Auto // o's is that of the copy
+		lo.CheckpointLayout = options.Auto // o's is the layout of the copy
 		c, err := lo.open(ctx, path)
 		if err != nil {
 			return errs.Wrap(op, path, err)
@@ -174,8 +172,8 @@ func (c *conversion) close() {
 	}
 }
 
-// plan opens the items of the source and makes those of the destination, whose
-// arrays are read later.
+// plan opens the items of the source and makes the items of the destination. Their arrays are read
+// later.
 func (c *conversion) plan(ctx context.Context) error {
 	// A half is for what is written: buffers, chunks being encoded.
 	c.cells = layout.NewCells(c.budget / 4)
@@ -364,7 +362,7 @@ func (c *conversion) replaces() store.Pinned {
 	return nil
 }
 
-// annotations are those of the source, and of the options above them.
+// annotations returns the annotations of the source, overlaid with the annotations of the options.
 func (c *conversion) annotations(ctx context.Context) (map[string]string, error) {
 	out, err := c.from.Annotations(ctx)
 	if err != nil || len(c.options.Annotations) == 0 {
@@ -377,7 +375,7 @@ func (c *conversion) annotations(ctx context.Context) (map[string]string, error)
 	return out, nil
 }
 
-// label is what the source was signed as, as far as that is known.
+// label returns the label that the source was signed with, or "" without Options.Verification.
 func (c *conversion) label() string {
 	if c.opts.Verification == nil {
 		return ""

@@ -114,8 +114,7 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// data is which bytes of a file are those of arrays; what else there is
-// describes them.
+// data returns which bytes of a file belong to arrays. The other bytes describe the arrays.
 func (s specimen) data(name string) (from, to int) {
 	size := len(s.files[name])
 	switch base := path.Base(name); {
@@ -344,9 +343,9 @@ func TestWholeFiles(t *testing.T) {
 	}
 }
 
-// Every file, and every group of files, of another checkpoint: of one whose
-// files have other names, and of one whose files have the same names and sizes
-// and whose checksums are all right, but for the manifest.
+// Every file, and every group of files, of another checkpoint: of one whose files have other names,
+// and of one whose files have the same names and sizes and whose checksums are all right, except in
+// the manifest.
 func TestFilesOfAnotherCheckpoint(t *testing.T) {
 	for _, seed := range []byte{5, 6} {
 		others := specimens(t, seed, 6)
@@ -357,8 +356,7 @@ func TestFilesOfAnotherCheckpoint(t *testing.T) {
 	}
 }
 
-// mixtures yields the checkpoints in which some of the files are those of
-// other, but for all of them.
+// mixtures yields the checkpoints in which some files, but not all, come from other.
 func mixtures(s, other specimen) iter.Seq[damage] {
 	var differ []string
 	for _, name := range slices.Sorted(maps.Keys(other.files)) {

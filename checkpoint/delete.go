@@ -169,7 +169,7 @@ func trashName(at, name, trash string, local bool) (string, error) {
 	if trash == "" {
 		return "", nil
 	}
-	bad := &errs.Error{Kind: errs.Invalid, Subject: "Deletion.GCS.TodeleteFullPath", Want: "a directory below that of the checkpoint", Got: strconv.Quote(trash)}
+	bad := &errs.Error{Kind: errs.Invalid, Subject: "Deletion.GCS.TodeleteFullPath", Want: "a directory below the directory of the checkpoint", Got: strconv.Quote(trash)}
 	if filepath.IsAbs(trash) {
 		abs, err := filepath.Abs(at)
 		if !local || err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// destination is the memory of the caller that arrays are read into; nil is
-// none.
+// destination is the memory of the caller that arrays are read into; nil if the caller gave no
+// memory.
 type destination struct {
 	dst   any
 	views map[string]tensor.Tensor // by the names of the keys of their paths
@@ -31,7 +31,7 @@ func newDestination(dst any) *destination {
 	return d
 }
 
-// distinct returns the views, those of memory that overlaps aside.
+// distinct returns the views without the views of memory that overlaps.
 func distinct(views []tree.Entry) []tree.Entry {
 	span := func(e tree.Entry) (low, high uintptr) {
 		data := e.Node.Value.(tensor.Tensor).Data

@@ -13,7 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// meeting is a barrier of two goroutines, in place of that of a cluster.
+// meeting is a barrier of two goroutines, in place of the barrier of a cluster.
 type meeting struct {
 	mu      sync.Mutex
 	waiting chan struct{}

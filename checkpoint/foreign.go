@@ -14,8 +14,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// foreign are leaves that leaf handlers read, those of a handler in one tree
-// together and in their order.
+// foreign holds leaves that leaf handlers read. The leaves of one handler in one tree are together
+// and in their order.
 type foreign []*handledLeaves
 
 // handledLeaves are the leaves of one handler in one tree.

@@ -45,7 +45,7 @@ func TestLeafHandlersDescribe(t *testing.T) {
 	if err != nil || cmp.Diff(want, abstracts(in)) != "" {
 		t.Errorf("%+v, %v", in, err)
 	}
-	// The options of a context count as those of a call.
+	// The options of a context count like the options of a call.
 	items, err := checkpoint.CheckpointablesMetadata(options.With(ctx, withNotes(notes{})), "c", &checkpoint.LoadOptions{Store: st})
 	if err != nil || cmp.Diff(want, abstracts(items)) != "" {
 		t.Errorf("%+v, %v", items, err)
@@ -160,7 +160,7 @@ func TestLeafHandlersPartialLoad(t *testing.T) {
 	if missing != 1 {
 		t.Errorf("%+v", report.Leaves)
 	}
-	// What describes a leaf is none, and cannot stand for one that was not saved.
+	// A description of a leaf is not a leaf, and cannot stand for a leaf that was not saved.
 	_, err = checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Options: o, Abstract: map[string]any{"new": noteInfo{1}}})
 	if errs.KindOf(err) != errs.Mismatch || !strings.Contains(err.Error(), "new") {
 		t.Errorf("%v", err)

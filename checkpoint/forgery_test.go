@@ -24,8 +24,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// polynomial is that of CRC-32C as the bytes of a message: added to any part of
-// any message, it leaves the checksum of everything around it as it was.
+// polynomial is the polynomial of CRC-32C as the bytes of a message: added to any part of any
+// message, it leaves the checksum of everything around it as it was.
 var polynomial = [5]byte{0xf1, 0x76, 0xec, 0x05, 0x01}
 
 // forge changes five bytes of b at a place and no CRC-32C that covers them.
@@ -145,9 +145,9 @@ func fileWith(t *testing.T, dir string, piece []byte) (name string, at int) {
 // forgedAt are the bytes of each array, about, that are forged.
 var forgedAt = map[string][]int{"inline": {300}, "small": {2000}, "middle": {2, 1<<20 - 100}, "large": {4_300_000}}
 
-// A forger who can write every file, but has no key, changes elements such that
-// no checksum of file, array or sub-chunk changes. Loads without a key are
-// deceived, but for what lies in nodes; those with a key refuse, name file and array, and read the rest.
+// A forger who can write every file, but has no key, changes elements such that no checksum of
+// file, array or sub-chunk changes. Loads without a key are deceived, except about what lies in
+// nodes. Loads with a key refuse, name file and array, and read the rest.
 func TestForgedData(t *testing.T) {
 	public, private := signingKey(1)
 	for _, f := range forgeables() {

@@ -14,10 +14,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Lazy is an array that is read when it is asked for, and box by box: one that
-// lies in a checkpoint, or one made of others. It is a leaf of the trees that a
-// Transform takes and returns. Those of a checkpoint may be read from several
-// goroutines, until the function that handed them out returns.
+// Lazy is an array that is read on demand, box by box. It lies in a checkpoint or is made of other
+// arrays. It is a leaf of the trees that a Transform takes and returns. Several goroutines may read
+// the arrays of a checkpoint, until the function that handed them out returns.
 type Lazy struct {
 	DType tensor.DType
 	Shape tensor.Shape
@@ -134,7 +133,7 @@ func lazyTree(ctx context.Context, t *layout.OpenTree, item string, cells *layou
 	return treeOf(t, item, entries)
 }
 
-// arrayOf returns the array that a leaf stands for; ok is false when it is none.
+// arrayOf returns the array that a leaf stands for; ok is false if the leaf is not an array.
 func arrayOf(n *tree.Node) (l Lazy, ok bool) {
 	if n.Kind != tree.Leaf {
 		return Lazy{}, false

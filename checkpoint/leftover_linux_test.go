@@ -53,9 +53,8 @@ func staged(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// A save of a process that was killed leaves nothing behind for longer than to the next
-// save of the name or of a neighbour; that of a living process is left alone, and so is
-// what somebody else may have under way.
+// The next save of the name or of a neighbour removes what a killed process left behind. It leaves
+// alone the save of a living process, and what another process may have under way.
 func TestKilledSaveIsFreed(t *testing.T) {
 	for _, next := range []string{"a", "b"} {
 		dir := t.TempDir()

@@ -24,8 +24,8 @@ import (
 // is errs.Corrupt: nothing is used that does not have the digests that it signed.
 // One that it signed under another Bivouac.Label is errs.Corrupt too.
 type LoadOptions struct {
-	// Options go before those of the context and the process. Here CheckpointLayout
-	// is that which the checkpoint must have; left open it may have any.
+	// Options take precedence over the options of the context and the process. Here CheckpointLayout
+	// is the layout that the checkpoint must have; left open it may have any layout.
 	Options
 	// Name of the checkpointable; "" is "state" when that is a tree, else the
 	// first tree in the order of names.
@@ -78,7 +78,7 @@ type LoadOptions struct {
 	// the local file system. The path is then a name in it.
 	Store store.Store
 
-	reads *layout.Limit // of several checkpoints together; nil is that of each
+	reads *layout.Limit // of several checkpoints together; nil: each has its own limit
 }
 
 // Key is a leaf that holds typed PRNG keys of JAX: the key data with the name of
@@ -302,8 +302,8 @@ func treeOf(t *layout.OpenTree, item string, entries []tree.Entry) (*tree.Node, 
 	return n, nil
 }
 
-// leafEntries returns an entry for each leaf and empty container. Those of the
-// indices returned have arrays, and no value yet.
+// leafEntries returns an entry for each leaf and empty container. The entries at the indices in
+// arrays are arrays and have no value yet.
 func leafEntries(t *layout.OpenTree) (entries []tree.Entry, arrays []int) {
 	entries, arrays = make([]tree.Entry, len(t.Leaves)), make([]int, 0, len(t.Leaves))
 	nodes := make([]tree.Node, len(t.Leaves))

@@ -26,8 +26,8 @@ type loading struct {
 
 	salvage bool // leaves that are not whole are left out
 
-	handlers *handler.LeafRegistry   // of leaves of types of their own; nil is none
-	origins  map[*layout.Leaf]origin // of those that were made of others
+	handlers *handler.LeafRegistry   // of leaves of types of their own; may be nil
+	origins  map[*layout.Leaf]origin // of leaves that were made of others
 }
 
 // newLoading resolves what holds for the load of an item.

@@ -19,9 +19,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// gauge is how many bytes are on their way at once. Who enters lets all others run
-// before he leaves, so that those who may enter do; until more than expected have been
-// on their way at once he waits for them, though not for ever.
+// gauge counts how many bytes are on their way at once. A goroutine that enters lets all others run
+// before it leaves, so that every goroutine that may enter does. Until more than expected bytes
+// have been on their way at once it waits for them, though not for ever.
 type gauge struct{ now, most, expected atomic.Int64 }
 
 func (g *gauge) pass(n int, do func() error) error {

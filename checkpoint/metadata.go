@@ -19,8 +19,8 @@ type Info struct {
 	Layout string // "orbax v1" (as v1.save writes), "orbax step" (as a Checkpointer), "orbax v0 flat", "safetensors", "numpy", "flax"
 	Began  time.Time
 	Commit time.Time       // zero when it is not recorded
-	Custom json.RawMessage // the user's metadata, nil when there is none
-	// Annotations are those of Options.Annotations that it was saved with.
+	Custom json.RawMessage // the user's metadata; may be nil
+	// Annotations are the Options.Annotations that it was saved with.
 	Annotations map[string]string
 	Manifest    bool       // a bivouac.manifest covers every byte
 	Items       []ItemInfo // in the order of their names
@@ -72,7 +72,7 @@ const (
 	EmptyTuple = LeafKind(layout.EmptyTuple)
 	EmptyNamed = LeafKind(layout.EmptyNamed)
 	KeyLeaf    = LeafKind(layout.PRNGKey)
-	// HandledLeaf is one of a type of its own, that of ValueType.
+	// HandledLeaf is a leaf of a type of its own, which ValueType names.
 	HandledLeaf = LeafKind(layout.Foreign)
 )
 
@@ -110,10 +110,10 @@ func (l LeafInfo) Bytes() int64 {
 	return int64(l.Shape.Len()) * int64(l.DType.Size())
 }
 
-// Metadata describes a checkpoint, of its items that of LoadOptions.Name, or all
-// where it names none; it reads its documents and none of its arrays. Leaf handlers
-// of the options describe their leaves. An item that is not there is errs.NotFound.
-// A leaf that cannot be read is described with LeafInfo.Err, beside the others.
+// Metadata describes a checkpoint: the item LoadOptions.Name, or all items if the name is empty. It
+// reads the documents and no arrays. Leaf handlers of the options describe their leaves. A missing
+// item is errs.NotFound. A leaf that cannot be read is described with LeafInfo.Err, beside the
+// others.
 func Metadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
 	return metadata(ctx, "checkpoint.Metadata", path, o, func(*layout.Checkpoint, layout.Item, *ItemInfo) error { return nil })
 }

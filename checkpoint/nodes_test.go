@@ -119,8 +119,7 @@ func TestArraysWithoutRecord(t *testing.T) {
 	}
 }
 
-// Checkpoints that list every array, as those of earlier versions do, are held
-// against that list.
+// Checkpoints that list every array, as earlier versions wrote them, are compared with that list.
 func TestSmallArraysWithRecords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c")
 	saveSmall(t, path, options.DefaultLayout, 1)
@@ -151,7 +150,7 @@ func TestSmallArraysWithRecords(t *testing.T) {
 	}
 }
 
-// Boxes of an array that lies in a node are those of the array.
+// An array that lies in a node has the same boxes as any array.
 func TestBoxesInNodes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c")
 	saveSmall(t, path, options.DefaultLayout, 1)

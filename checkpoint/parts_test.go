@@ -30,7 +30,7 @@ func TestOneLeafRewritesLittle(t *testing.T) {
 	}
 	for _, o := range storages() {
 		if o.Compression == options.Zstd {
-			continue // its chunks are placed as those of ByteSplit
+			continue // its chunks are placed like the chunks of ByteSplit
 		}
 		t.Run(labelOf(o), func(t *testing.T) {
 			o.Store = local.New(vfstest.NewMem(), "/", nil)

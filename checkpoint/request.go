@@ -21,7 +21,7 @@ type request struct {
 	keep    bool // the destination has values for what is not read
 	report  *LoadReport
 
-	handlers *handler.LeafRegistry // of leaves of types of their own; nil is none
+	handlers *handler.LeafRegistry // of leaves of types of their own; may be nil
 }
 
 // newRequest finds what abstract wants of the leaves that saved has.
@@ -137,7 +137,7 @@ func (r *request) wantOf(v any, l *layout.Leaf) (Want, error) {
 	return wantOf(v, l)
 }
 
-// wantOf is that of leaves of the types that trees have.
+// wantOf returns the Want for a leaf of a type that trees have.
 func wantOf(v any, l *layout.Leaf) (Want, error) {
 	w := Want{as: asArray}
 	class := tensor.Invalid
@@ -187,7 +187,7 @@ func unknownAbstract(got string) error {
 	return &errs.Error{Kind: errs.Unsupported, Want: "Abstract, TypeOf, Placeholder, nil, a tensor, a number or a string", Got: got}
 }
 
-// sameClass reports whether values of a type are those of Go's widest one: an int
+// sameClass reports whether d is of the same class as widest, Go's widest type of the class: an int
 // asks for an integer of any width.
 func sameClass(widest, d tensor.DType) bool {
 	return widest == d || widest.IsInteger() && d.IsInteger() || widest.IsFloat() && d.IsFloat() || widest.IsComplex() && d.IsComplex()

@@ -8,9 +8,9 @@ import (
 	"github.com/bivouac-ml/bivouac/checkpoint/training"
 )
 
-// BenchmarkResave saves 256 MiB whole, unchanged after a first save, and with
-// one of 16 arrays changed, with training.Dedup in turn within one run; "written"
-// is in bytes of the state, "time" in that of a save that writes everything.
+// BenchmarkResave saves 256 MiB whole, unchanged after a first save, and with one of 16 arrays
+// changed, with training.Dedup in turn within one run; the unit of "written" is the bytes of the
+// state, the unit of "time" the time of a save that writes everything.
 func BenchmarkResave(b *testing.B) {
 	const size = 256 << 20
 	state := arrays(size, 16)

@@ -20,7 +20,7 @@ import (
 // does not copy it: it is read while it is written, and the caller of SaveAsync
 // blocked until it was read. Save needs some 40 MiB, less will do.
 type SaveOptions struct {
-	// Options go before those of the context and the process.
+	// Options take precedence over the options of the context and the process.
 	Options
 	// Overwrite replaces a checkpoint of the same name, atomically: the old one
 	// is there until the new one is durable. Without it a taken name is
@@ -50,13 +50,13 @@ type SaveOptions struct {
 	// Progress, when not nil, is told how many bytes of the data files were
 	// written, of how many, one call at a time and from other goroutines.
 	Progress func(done, total int64)
-	// Base, when not empty, is the path of an earlier checkpoint, in the same
-	// directory or in Store: data files that hold the same bytes are linked
-	// instead of written, and either checkpoint may be removed without the other.
-	// Only files of checkpoints that were saved with a Base can be linked. The
-	// first of a series names one that is not there, such as itself. One changed
-	// array has up to a data file (OCDBTTargetDataFileSize) written anew, or its own bytes where these are
-	// more, beside the documents; that also bounds the files of safetensors.
+	// Base, when not empty, is the path of an earlier checkpoint, in the same directory or in Store:
+	// data files that hold the same bytes are linked instead of written, and either checkpoint may be
+	// removed without the other. Only files of checkpoints that were saved with a Base can be linked.
+	// The first of a series names a checkpoint that does not exist, such as itself. One changed array
+	// causes up to a data file (OCDBTTargetDataFileSize) to be written anew, or the array's own bytes
+	// if these are more, beside the documents. OCDBTTargetDataFileSize also bounds the files of
+	// safetensors.
 	Base string
 	// VerifyEvery is at the latest which save in a row reads a file of the base
 	// back before it is linked, so that one damaged file does not become all

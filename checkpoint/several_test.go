@@ -40,7 +40,7 @@ func together(n int, fsys vfs.FS) *several {
 	return &several{n: n, barrier: crewtest.NewBarrier(n, nil), fsys: fsys}
 }
 
-// options are those of a process, beside what o says.
+// options returns the options of process p, in addition to o.
 func (s *several) options(p int, o checkpoint.SaveOptions) *checkpoint.SaveOptions {
 	o.Store = local.New(s.fsys, "/", nil)
 	o.Multiprocessing = options.Multiprocessing{
@@ -298,8 +298,8 @@ func TestNoBarrier(t *testing.T) {
 	}
 }
 
-// Items that are no trees, and leaves that are whole, are those of the primary
-// process, wherever that is.
+// Items that are not trees, and leaves that are whole, come from the primary process, on whichever
+// host it runs.
 func TestPrimaryHost(t *testing.T) {
 	s := together(3, vfstest.NewMem())
 	s.primary = 2

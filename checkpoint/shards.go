@@ -5,11 +5,10 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// Shards is a leaf that is given in parts: one array, the parts of which lie in
-// several tensors, as on the devices of a mesh. The parts must tile the shape; where
-// several processes save (Options.Multiprocessing), those of all of them together.
-// It is loaded as the array that it is. Where the parts form a regular grid, each
-// is stored as a chunk by itself.
+// Shards is a leaf that is given in parts: one array, the parts of which lie in several tensors, as
+// on the devices of a mesh. The parts must tile the shape. If several processes save
+// (Options.Multiprocessing), the parts of all processes together must tile it. It is loaded as one
+// array. If the parts form a regular grid, each part is stored as a chunk of its own.
 type Shards struct {
 	DType tensor.DType
 	Shape tensor.Shape

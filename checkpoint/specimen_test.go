@@ -112,7 +112,7 @@ type specimen struct {
 	files content
 	items map[string]any
 	boxes []boxed
-	// coarse is how few damages the short tests try: one in so many, 0 = all.
+	// coarse makes the short tests try one damage in coarse; 0 = all.
 	coarse int
 }
 
@@ -251,8 +251,8 @@ func layouts(t testing.TB, seed byte, n int) []specimen {
 	return out
 }
 
-// examine loads files, which are those of s with some damage, and says what is
-// wrong with the answer: anything but the right values or a proper refusal.
+// examine loads files, which are the files of s with some damage, and says what is wrong with the
+// answer: anything except the right values or a proper refusal.
 func (s specimen) examine(files content) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

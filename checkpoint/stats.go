@@ -21,5 +21,5 @@ type SaveStats struct {
 	Verified    int   // of these, read back before they were linked
 	Damaged     int   // files of the earlier checkpoint that were found damaged when they were read back, and written anew
 	ParityBytes int64 // of the files with which bivouac repair mends others
-	Refused     int   // files that would have been linked, but for the file system, which refused it; they were written
+	Refused     int   // files that were written because the file system refused to link them
 }

@@ -22,17 +22,16 @@ import (
 // for.
 type Transform func(ctx context.Context, sources []*tree.Node) (*tree.Node, error)
 
-// LoadAndTransform reads one tree of each of the checkpoints, transformed: the
-// sources are opened, fn says what is to become of them, and what is left of
-// their arrays in its result is read, and nothing else. LoadOptions.Name is the
-// item of all sources; the rest of the options applies to each of them, but for
-// Want, which is errs.Invalid: the transformation says what is wanted.
+// LoadAndTransform reads one tree of each of the checkpoints and transforms them: it opens the
+// sources, fn says what becomes of them, and only the arrays that are left in fn's result are read.
+// LoadOptions.Name is the item of all sources. The other options apply to each source, except Want,
+// which is errs.Invalid: the transformation says what is wanted.
 //
 // abstract, when not nil, is LoadOptions.Abstract for the transformed tree: it is
 // matched with that, cast, cut into boxes and reported.
 //
-// Errors are those of Load and of fn. A leaf of the result that is no array,
-// scalar, string, PRNG key, Handled or nil is errs.Invalid.
+// It fails as Load and fn do. A leaf of the result that is not an array, scalar, string, PRNG key,
+// Handled or nil is errs.Invalid.
 func LoadAndTransform(ctx context.Context, paths []string, abstract any, fn Transform, o *LoadOptions) (*tree.Node, error) {
 	const op = "checkpoint.LoadAndTransform"
 	if o == nil {
@@ -213,8 +212,7 @@ func checkTransformed(n *tree.Node) error {
 	return &errs.Error{Kind: errs.Invalid, Want: "an array, scalar, string, PRNG key or nil", Got: n.String()}
 }
 
-// replaced returns the tree with other values in place of those of its leaves;
-// containers are new ones.
+// replaced returns a copy of the tree with other values in its leaves; its containers are new.
 func replaced(n *tree.Node, value func(*tree.Node) any) *tree.Node {
 	if n.Kind == tree.Leaf {
 		leaf := *n

@@ -113,7 +113,7 @@ func sameTree(t *testing.T, name string, want, got *tree.Node) {
 	}
 }
 
-// Of several sources one is made, whose other items are those of the first.
+// Several sources become one checkpoint. Its other items come from the first source.
 func TestTransformSources(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	a, b, dst := filepath.Join(orbaxCases, "v1-items", "checkpoint"), filepath.Join(dir, "b"), filepath.Join(dir, "dst")

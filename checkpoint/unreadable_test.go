@@ -71,7 +71,7 @@ func TestUnreadableFilesAreDamage(t *testing.T) {
 						t.Errorf("%s: a problem of another kind: %v", n, p)
 					}
 				}
-				// A large file is more than its parity, and this parity is that of the other file.
+				// A large file is more than its parity, and this parity belongs to the other file.
 				beyond := len(b) > 1<<20 && !strings.HasPrefix(n, ".bivouac") || n == ".bivouac.parity.0"
 				if want := percent > 0 && !beyond; r.Mendable != want {
 					t.Errorf("%s: mendable is %v, want %v: %v", n, r.Mendable, want, text)

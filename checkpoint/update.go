@@ -16,10 +16,10 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// update has the items added, as o describes, to the checkpoint name, if there is
-// one: what that holds is taken over by links, documents and databases are joined,
-// and the two exchanged at once. It returns the directory that was read, which the
-// new one is to replace; nil when there is none.
+// update adds the items, as o describes, to the checkpoint name if it exists. It links what the
+// checkpoint holds, joins documents and databases, and exchanges the two checkpoints at once. It
+// returns the directory that was read, which the new one is to replace, or nil if the checkpoint
+// does not exist.
 func (s *SaveOptions) update(ctx context.Context, st store.Store, name string, items []writer.Item, o *writer.Options) (store.Pinned, error) {
 	if s.Base != "" {
 		return nil, &errs.Error{Kind: errs.Invalid, Subject: "SaveOptions.Base", Want: "no base in a partial update, which links what is there"}

@@ -19,9 +19,9 @@ type Box struct {
 
 // Want says what of a leaf to load; the zero value is all of it.
 //
-// Boxes of one leaf that are wanted together cost the bytes that they cover, not
-// those of each: what two of them need is read once. A box reads the sub-chunks
-// (LeafInfo.ReadShape) that it touches as a whole, so that they can be verified.
+// Boxes of one leaf that are wanted together cost the bytes that they cover together: bytes that
+// two boxes need are read once. A box reads the sub-chunks (LeafInfo.ReadShape) that it touches as
+// a whole, so that they can be verified.
 type Want struct {
 	// Skip leaves the leaf out: nothing of it is read, and its value is
 	// Placeholder{}, or for LoadInto the tensor or slice that is there, unchanged.
@@ -35,15 +35,15 @@ type Want struct {
 	// saved. Values that it does not have are errs.Mismatch, unless
 	// LoadOptions.LossyCast says otherwise.
 	DType tensor.DType
-	// Shape is that of the whole array, of which Boxes are parts; nil is as saved.
-	// Another one is errs.Mismatch, unless options say that arrays may be padded
-	// with zeros, or truncated, at the end of their axes.
+	// Shape is the shape of the whole array, of which Boxes are parts; nil is as saved. Another shape
+	// is errs.Mismatch, unless options say that arrays may be padded with zeros, or truncated, at the
+	// end of their axes.
 	Shape tensor.Shape
 
 	as form // of the value
 
 	// Of a leaf that a leaf handler reads.
-	by       *handler.AnyLeaf // nil is that of its type
+	by       *handler.AnyLeaf // nil: the handler of its type
 	abstract *any             // that is wanted; nil is as saved
 }
 
@@ -63,8 +63,8 @@ type reading struct {
 	targets []layout.Target
 }
 
-// readings are those of a load. What is read of all leaves is in one list, of
-// which each has a part.
+// readings holds what a load reads. The readings of all leaves are in one list, of which each leaf
+// has a part.
 type readings struct {
 	*loading
 	list    []reading

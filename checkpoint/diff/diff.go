@@ -22,7 +22,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Status says how a leaf of one checkpoint compares with that of another.
+// Status says how a leaf of one checkpoint compares with the same leaf of another.
 type Status uint8
 
 // The outcomes.
@@ -60,12 +60,11 @@ type Options struct {
 	Store store.Store
 }
 
-// Leaves compares two checkpoints of any layout leaf by leaf, in the order of items
-// and paths. Of arrays, a piece of some megabytes of each side is in memory at a
-// time, or the largest chunk that can only be decoded as a whole.
-// It ends after the first error. What handlers wrote, items and leaves of types of
-// their own, is compared by the bytes of their files, with one of each side in
-// memory: of leaf handlers in one tree, by those of all of them.
+// Leaves compares two checkpoints of any layout leaf by leaf, in the order of items and paths. Of
+// arrays, a piece of some megabytes of each side is in memory at a time, or the largest chunk that
+// can only be decoded as a whole. It ends after the first error. Items and leaves of types of their
+// own are compared by the bytes of the files that their handlers wrote, with one file of each side
+// in memory. All leaf handlers of a tree are compared by all their files together.
 func Leaves(ctx context.Context, a, b string, o *Options) iter.Seq2[Leaf, error] {
 	if o == nil {
 		o = &Options{}

@@ -35,7 +35,7 @@ func Takes(h CheckpointableHandler, abstract any) (v Verdict, err error) {
 	return v, err
 }
 
-// Load calls h.Load as engines do, with errors as those of [Save].
+// Load calls h.Load as engines do, and reports errors as [Save] does.
 func Load(ctx context.Context, h CheckpointableHandler, dir Reader, abstract any) (v any, err error) {
 	err = protect(nameOf(h, abstract), "Load", func() error {
 		v, err = h.Load(ctx, dir, abstract)
@@ -47,8 +47,8 @@ func Load(ctx context.Context, h CheckpointableHandler, dir Reader, abstract any
 	return v, nil
 }
 
-// MetadataOf returns the metadata of an item: that which abstract reads, where
-// it has a Metadata method of its own, else that of h. Errors are as those of [Save].
+// MetadataOf returns the metadata of an item. abstract reads it if it has a Metadata method of its
+// own, else h reads it. MetadataOf reports errors as [Save] does.
 func MetadataOf(ctx context.Context, h CheckpointableHandler, dir Reader, abstract any) (m any, err error) {
 	err = protect(nameOf(h, abstract), "Metadata", func() error {
 		if own, ok := abstract.(metadataReader); ok {

@@ -15,11 +15,11 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Writer is the directory of an item that is being saved. Nothing of it is
-// visible before the checkpoint is committed. Names are relative paths with
-// forward slashes, see [CheckName]; each is written once, and no two differ in upper and lower
-// case only. A file _METADATA holds what handler.Tree writes there, and nothing else. It may be used from several goroutines. An error fails
-// the save, whatever the handler makes of it.
+// Writer is the directory of an item that is being saved. Nothing of it is visible before the
+// checkpoint is committed. Names are relative paths with forward slashes, see [CheckName]; each is
+// written once, and no two differ in upper and lower case only. A file _METADATA holds what
+// handler.Tree writes there, and nothing else. Several goroutines may use it. An error fails the
+// save, even if the handler ignores the error.
 type Writer interface {
 	// Create returns a file to write from its start. Close reports whether all of
 	// it was taken; a file that is not closed fails the save.

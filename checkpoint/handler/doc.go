@@ -15,9 +15,9 @@
 //
 // # Which handler
 //
-// A [Registry] holds handlers, some bound to the name of an item. [Global] has
-// the built-in ones, [Local] makes one for a scope. Resolution is that of Orbax
-// 0.12.8, of which a table is held against the real library.
+// A [Registry] holds handlers, some bound to the name of an item. [Global] has the built-in ones,
+// [Local] makes one for a scope. Resolution works as in Orbax 0.12.8; a test compares a table of it
+// with the real library.
 //
 // To save value v as item n ([Registry.ForSave]):
 //
@@ -37,9 +37,9 @@
 //  5. the handler bound to n;
 //  6. the handler bound to "state".
 //
-// The handler of t is the last that has it as its type string or as a secondary
-// one; by the latter, items of older versions are found. To answer [Ask] is not
-// to take a.
+// The handler of t is the last handler that has t as its type string or as a secondary one.
+// Secondary type strings find items of older versions. A handler that answers [Ask] does not take
+// a.
 //
 // # Leaves
 //

@@ -74,7 +74,7 @@ func ExampleCheckpointableHandler() {
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
 	path := filepath.Join(dir, "ckpt")
 
-	registry, err := handler.Local(nil, true) // that of the process, and what is added
+	registry, err := handler.Local(nil, true) // the registry of the process, and what is added
 	if err == nil {
 		err = registry.Add(CSV{}, "")
 	}

@@ -56,17 +56,17 @@ type CheckpointableHandler interface {
 // Checkpointable is a value that saves itself. As the abstract value of a load,
 // it says what to load and is not changed.
 type Checkpointable interface {
-	// Save is that of CheckpointableHandler for the receiver.
+	// Save works like CheckpointableHandler.Save for the receiver.
 	Save(ctx context.Context) (Commit, error)
 	// Load returns what is in dir.
 	Load(ctx context.Context, dir Reader) (any, error)
-	// Metadata is that of CheckpointableHandler.
+	// Metadata works like CheckpointableHandler.Metadata.
 	Metadata(ctx context.Context, dir Reader) (any, error)
 }
 
 // StatefulCheckpointable is a value that saves itself and fills itself on load.
 type StatefulCheckpointable interface {
-	// Save is that of CheckpointableHandler for the receiver.
+	// Save works like CheckpointableHandler.Save for the receiver.
 	Save(ctx context.Context) (Commit, error)
 	// Load fills the receiver from dir. Where it fails, the receiver is as it was.
 	Load(ctx context.Context, dir Reader) error

@@ -19,8 +19,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// JSON handles what encoding/json encodes, but for tensors and bytes, of which
-// only text would come back. It is Orbax's JsonHandler.
+// JSON handles what encoding/json encodes, except tensors and bytes, which would come back as text.
+// It is Orbax's JsonHandler.
 //
 // A load returns maps, slices, strings, bools, nil and numbers: int64, uint64
 // or *big.Int for integers, of any size, float64 for others. NaN and the
@@ -266,21 +266,21 @@ var metrics = JSON{File: "metrics"}
 // TypeString returns TypeMetrics.
 func (Metrics) TypeString() string { return TypeMetrics }
 
-// Handles is that of JSON.
+// Handles implements CheckpointableHandler; see JSON.Handles.
 func (Metrics) Handles(v any) bool { return metrics.Handles(v) }
 
-// HandlesAbstract is that of JSON.
+// HandlesAbstract implements CheckpointableHandler; see JSON.HandlesAbstract.
 func (Metrics) HandlesAbstract(a any) Verdict { return metrics.HandlesAbstract(a) }
 
-// Save is that of JSON.
+// Save implements CheckpointableHandler; see JSON.Save.
 func (Metrics) Save(ctx context.Context, v any) (Commit, error) { return metrics.Save(ctx, v) }
 
-// Load is that of JSON.
+// Load implements CheckpointableHandler; see JSON.Load.
 func (Metrics) Load(ctx context.Context, dir Reader, abstract any) (any, error) {
 	return metrics.Load(ctx, dir, abstract)
 }
 
-// Metadata is that of JSON.
+// Metadata implements CheckpointableHandler; see JSON.Metadata.
 func (Metrics) Metadata(ctx context.Context, dir Reader) (any, error) {
 	return metrics.Metadata(ctx, dir)
 }

@@ -56,7 +56,7 @@ type AnyLeaf struct {
 	finalize       func(context.Context, Writer) error
 }
 
-// Leaf erases the types of h. Registries refuse that of a nil h.
+// Leaf erases the types of h. Registries refuse the AnyLeaf of a nil h.
 func Leaf[L, A any](h LeafHandler[L, A]) *AnyLeaf {
 	if any(h) == nil {
 		return &AnyLeaf{leaf: reflect.TypeFor[L](), abstract: reflect.TypeFor[A]()}
@@ -131,7 +131,7 @@ func leafError(p tree.Path, want reflect.Type, got any) error {
 	return &errs.Error{Kind: errs.Mismatch, Subject: "leaf " + strconv.Quote(p.Param()), Want: want.String(), Got: fmt.Sprintf("%T", got)}
 }
 
-// TypeString is that of the handler.
+// TypeString returns the handler's type string.
 func (h *AnyLeaf) TypeString() string { return h.typeString }
 
 // LeafType returns the type of the leaves.
@@ -140,9 +140,9 @@ func (h *AnyLeaf) LeafType() reflect.Type { return h.leaf }
 // AbstractType returns the type that describes them.
 func (h *AnyLeaf) AbstractType() reflect.Type { return h.abstract }
 
-// Serialize is that of the handler. A leaf of another type is errs.Mismatch. What
-// goes wrong, here and in the Commit, names the handler and leaves; a panic is
-// errs.Invalid. There is no Commit where there is nothing to write.
+// Serialize calls Serialize of the handler. A leaf of another type is errs.Mismatch. Errors, here
+// and in the Commit, name the handler and leaves; a panic is errs.Invalid. The Commit is nil if
+// there is nothing to write.
 func (h *AnyLeaf) Serialize(ctx context.Context, leaves []Saved[any]) (commit Commit, err error) {
 	err = h.call("Serialize", func() error {
 		commit, err = h.serialize(ctx, leaves)
@@ -154,9 +154,9 @@ func (h *AnyLeaf) Serialize(ctx context.Context, leaves []Saved[any]) (commit Co
 	return protected(h.String(), commit), nil
 }
 
-// Deserialize is that of the handler. An abstract value of another type, and a
-// handler that returns more or fewer leaves, is errs.Mismatch. What goes wrong
-// names the handler and leaves; a panic is errs.Invalid.
+// Deserialize calls Deserialize of the handler. An abstract value of another type, and a handler
+// that returns more or fewer leaves, is errs.Mismatch. Errors name the handler and leaves; a panic
+// is errs.Invalid.
 func (h *AnyLeaf) Deserialize(ctx context.Context, dir Reader, leaves []Wanted[any]) (out []any, err error) {
 	err = h.call("Deserialize", func() error {
 		out, err = h.deserialize(ctx, dir, leaves)
@@ -168,7 +168,7 @@ func (h *AnyLeaf) Deserialize(ctx context.Context, dir Reader, leaves []Wanted[a
 	return out, nil
 }
 
-// Metadata is that of the handler, with errors as Deserialize.
+// Metadata calls Metadata of the handler and reports errors as Deserialize does.
 func (h *AnyLeaf) Metadata(ctx context.Context, dir Reader, leaves []Wanted[any]) (out []any, err error) {
 	err = h.call("Metadata", func() error {
 		out, err = h.metadata(ctx, dir, leaves)
@@ -180,7 +180,7 @@ func (h *AnyLeaf) Metadata(ctx context.Context, dir Reader, leaves []Wanted[any]
 	return out, nil
 }
 
-// Finalize is that of the handler, with errors as the Commit of Serialize.
+// Finalize calls Finalize of the handler and reports errors as the Commit of Serialize does.
 func (h *AnyLeaf) Finalize(ctx context.Context, dir Writer) error {
 	return h.call("Finalize", func() error { return h.finalize(ctx, dir) })
 }

@@ -17,7 +17,7 @@ import (
 // Vocabulary is a leaf of a type of its own.
 type Vocabulary struct{ words []string }
 
-// VocabularySize describes one. To ask for it is to ask for so many words.
+// VocabularySize describes a vocabulary. A load that asks for it asks for that number of words.
 type VocabularySize struct{ Words int }
 
 // Vocabularies keeps each in a text file of its name, so that leaves can also be

@@ -64,7 +64,7 @@ func (h *AnyLeaf) check() error {
 	case h.typeString == "":
 		return bad("leaf handler of "+h.leaf.String(), "a type string", "none", "")
 	case h.typeString == orbax.TypeJAX, h.typeString == orbax.TypeNumpy, !strings.Contains(h.typeString, "."):
-		return bad("leaf handler of "+h.leaf.String(), "a type string with a dot that is none of Orbax's", strconv.Quote(h.typeString), `name it like "example.Tokens"`)
+		return bad("leaf handler of "+h.leaf.String(), "a type string with a dot that is not one of Orbax's", strconv.Quote(h.typeString), `name it like "example.Tokens"`)
 	}
 	return nil
 }
@@ -83,8 +83,8 @@ func (r *LeafRegistry) All() []*AnyLeaf {
 	return out
 }
 
-// ForValue returns the handler of a leaf, or nil: that of its type, else the
-// last whose leaf type is an interface that it implements.
+// ForValue returns the handler of a leaf, or nil: the handler of its type, else the last handler
+// whose leaf type is an interface that the leaf implements.
 func (r *LeafRegistry) ForValue(v any) *AnyLeaf {
 	return pick(r.All(), v, (*AnyLeaf).LeafType)
 }

@@ -12,7 +12,8 @@ import (
 // link the library of protocol buffers.
 type ProtoText []byte
 
-// messageCodec turns messages into text and back. Package protohandler provides one in its init function.
+// messageCodec turns messages into text and back. Package protohandler provides one in its init
+// function. *
 type messageCodec interface {
 	// IsMessage reports whether v is a message, which may be a nil one of its type.
 	IsMessage(v any) bool

@@ -23,9 +23,9 @@ type Registry struct {
 	secondary map[string][]string // by type string
 }
 
-// Local returns a registry of its own: a copy of Global where inherit says so,
-// then of parent, which may be nil. Handlers added to it are asked before those.
-// The error is that of Add, where parent has what Global has.
+// Local returns a registry of its own: a copy of Global where inherit says so, then of parent,
+// which may be nil. Handlers added to it are asked before the copied ones. It fails as Add does if
+// parent and Global have the same entry.
 func Local(parent *Registry, inherit bool) (*Registry, error) {
 	r := &Registry{}
 	if inherit {
@@ -50,11 +50,11 @@ func (r *Registry) addAll(from *Registry) error {
 	return nil
 }
 
-// Add puts h last, so that it is asked first. name, where not empty, binds it
-// to the item of that name. secondary are type strings under which others have
-// recorded what h can load; where there are any, they replace those of earlier
-// entries of h. errs.Exists: another handler has that name, or h, told by its
-// type string, is there already and has to be bound to a name to come again.
+// Add puts h last, so that it is asked first. name, where not empty, binds it to the item of that
+// name. secondary are type strings under which others have recorded what h can load; if there are
+// any, they replace the secondary type strings of earlier entries of h. The error is errs.Exists if
+// another handler has that name, or if the type string of h is there already: then h must be bound
+// to a name to be added again.
 func (r *Registry) Add(h CheckpointableHandler, name string, secondary ...string) error {
 	if h == nil || h.TypeString() == "" {
 		return &errs.Error{Kind: errs.Invalid, Op: "handler.Registry.Add", Want: "a handler with a type string"}

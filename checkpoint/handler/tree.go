@@ -10,11 +10,11 @@ import (
 
 // treeEngine saves and loads trees of arrays. Package checkpoint provides one in its init function.
 type treeEngine interface {
-	// Handles and HandlesAbstract are those of CheckpointableHandler, for values
-	// that do not save themselves.
+	// Handles and HandlesAbstract work like those methods of CheckpointableHandler, for values that do
+	// not save themselves.
 	Handles(v any) bool
 	HandlesAbstract(a any) bool
-	// Save, Load and Metadata are those of CheckpointableHandler.
+	// Save, Load and Metadata work like those methods of CheckpointableHandler.
 	Save(ctx context.Context, v any) (Commit, error)
 	Load(ctx context.Context, dir Reader, abstract any) (any, error)
 	Metadata(ctx context.Context, dir Reader) (any, error)
@@ -28,9 +28,9 @@ func engine() treeEngine {
 	return noEngine{}
 }
 
-// Tree handles whatever package tree makes a tree of: numbers, strings, tensors,
-// and maps, slices and structs of these. Save, Load and Metadata are those of
-// the engine that package checkpoint provides.
+// Tree handles every value that package tree makes a tree of: numbers, strings, tensors, and maps,
+// slices and structs of these. Save, Load and Metadata call the engine that package checkpoint
+// provides.
 type Tree struct{}
 
 // TypeString returns TypeTree.

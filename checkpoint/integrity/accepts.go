@@ -52,7 +52,7 @@ func (v *verifier) itemForOrbax(ctx context.Context, it layout.Item) error {
 	case it.Name == orbax.MetricsItem || it.Name == autoItem: // no load of Orbax looks at them
 	case it.Kind == layout.Unknown && (it.Name == "" || len(v.r.Problems) > 0): // a tree that lost its document is told as damage
 	case it.Kind == layout.Unknown && orbax.OwnHandler(it.Handler):
-		v.refuse(errs.Mismatch, it.Name, "an item of the handler "+it.Handler+", which is none of Orbax's",
+		v.refuse(errs.Mismatch, it.Name, "an item of the handler "+it.Handler+", which Orbax does not have",
 			"register a handler for it there, or load the other items by their names")
 	case it.Kind == layout.Unknown:
 		v.refuse(errs.Mismatch, it.Name, "a directory that is no item: v1.load_checkpointables tries to load it",
@@ -166,7 +166,7 @@ func (v *verifier) treeForOrbax(ctx context.Context, item string, t *layout.Open
 		l := &t.Leaves[i]
 		switch {
 		case l.Kind == layout.Foreign:
-			v.refuse(errs.Mismatch, at(l), "a leaf of the handler "+l.ValueType+", which is none of Orbax's", "load it there as a placeholder")
+			v.refuse(errs.Mismatch, at(l), "a leaf of the handler "+l.ValueType+", which Orbax does not have", "load it there as a placeholder")
 		case l.Kind == layout.Array && l.ValueType != orbax.TypeJAX && l.ValueType != orbax.TypeNumpy && l.ValueType != "":
 			v.refuse(errs.Mismatch, at(l), "the type "+strconv.Quote(l.ValueType)+", for which Orbax has no handler", "load it there as a placeholder")
 		case l.HasArray() && (l.Format == zarr.V3) != t.UseZarr3:

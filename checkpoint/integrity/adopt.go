@@ -26,12 +26,12 @@ type AdoptOptions struct {
 // adoptPiece is how many bytes of an array are summed at a time.
 const adoptPiece = 4 << 20
 
-// Adopt gives a checkpoint that Orbax wrote a manifest, so that every byte is covered
-// from then on: Verify calls it sound, and loads hold what they read against it. No
-// other file is changed, and Orbax ignores this one. The checkpoint is verified before,
-// and once more against the manifest after; what the manifest covers is what was read
-// then. A checkpoint that another process replaces meanwhile is errs.Busy. The report is of the second
-// look.
+// Adopt gives a checkpoint that Orbax wrote a manifest, so that every byte is covered from then on:
+// Verify calls the checkpoint sound, and loads compare what they read with the manifest. No other
+// file changes, and Orbax ignores the manifest. Adopt verifies the checkpoint before, and once more
+// against the manifest after. The manifest covers the bytes that Adopt read between these two
+// looks. A checkpoint that another process replaces meanwhile is errs.Busy. The report describes
+// the second look.
 //
 // Errors: Corrupt when damage is found; Exists when there is a manifest; Unsupported
 // for leaves that this build cannot read and for layouts other than Orbax's; Mismatch

@@ -39,7 +39,7 @@ type Coverage struct {
 	// Document is a file with something else than arrays: metadata, strings, items
 	// that are no trees.
 	Document bool
-	Bytes    int64 // as they are stored, those of arrays without what is around them
+	Bytes    int64 // as stored; for arrays without the bytes around them
 	Covered  int64 // of them
 	Err      error // what is wrong with it, nil when nothing was found
 }

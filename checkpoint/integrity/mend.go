@@ -22,7 +22,7 @@ type examined struct {
 	manifest *manifest.Manifest
 	raw      []byte // the manifest, as it was written
 	why      error  // what is wrong with the manifest; nil where it lies there as raw
-	found    []byte // the manifest as it lies there, as far as it can be read
+	found    []byte // the manifest as it lies there, up to where it can be read
 }
 
 // Mendable reports whether there is damage and all of it can be mended.

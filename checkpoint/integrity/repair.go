@@ -58,9 +58,8 @@ type RepairOptions struct {
 	Apply bool
 	// Quick looks at names and sizes only where every byte would be read.
 	Quick bool
-	// IsStep says which names of directories are those of steps, which are set
-	// aside when they are damaged, or torn beyond being a checkpoint; nil is
-	// names that are integers.
+	// IsStep reports whether a name of a directory names a step. Steps are set aside if they are
+	// damaged, or torn beyond being a checkpoint. nil takes names that are integers.
 	IsStep func(name string) bool
 	// Progress, when not nil, is told how many bytes of how many of a checkpoint
 	// were read, one call at a time and from other goroutines; its path is as in
@@ -201,7 +200,7 @@ func open(ctx context.Context, st store.Store, name string) error {
 func (r *repairer) finished(ctx context.Context) error {
 	_, err := r.st.Stat(ctx, parts.Session(r.root))
 	switch errs.KindOf(err) {
-	case errs.NotFound, errs.Invalid: // there is none, or no such name
+	case errs.NotFound, errs.Invalid: // it does not exist, or the name is not valid
 		return nil
 	}
 	if err != nil {

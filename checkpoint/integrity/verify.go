@@ -221,7 +221,7 @@ func coverage(of string) string {
 	case "safetensors":
 		return "what the format checks: the header; array bytes are not covered"
 	case "numpy":
-		return "what the format checks: each array of a .npz file by a CRC-32, that of a .npy file not at all"
+		return "what the format checks: each array of a .npz file by a CRC-32, the array of a .npy file not at all"
 	}
 	return "what the format checks: tree nodes, shard indices, compressed frames; uncompressed array bytes are not covered"
 }

@@ -62,11 +62,11 @@ type ArraySaving struct {
 	// EnableWriteShardingFile has no effect: arrays are written as np.ndarray,
 	// which Python loads on any mesh without a _sharding file. Default: On.
 	EnableWriteShardingFile Toggle `json:"enable_write_sharding_file"`
-	// ArrayMetadataStore has no effect: arrays written as np.ndarray have no
-	// array_metadatas. In text null is Off, as None is in Orbax. Default: On.
+	// ArrayMetadataStore has no effect: arrays written as np.ndarray have no array_metadatas. In text
+	// null is Off, like None in Orbax. Default: On.
 	ArrayMetadataStore Toggle `json:"array_metadata_store"`
-	// ScopedStorage returns storage options for a leaf; its fields that are set
-	// go before those of Bivouac.LeafStorage and Storage. Default: none.
+	// ScopedStorage returns storage options for a leaf. Its fields that are set take precedence over
+	// Bivouac.LeafStorage and Storage. Default: nil.
 	ScopedStorage LeafFunc `json:"-" orbax:"scoped_storage_options_creator"`
 }
 
@@ -128,9 +128,9 @@ type Memory struct {
 	IsPrioritizedKey func(key tree.Path) bool `json:"-" orbax:"is_prioritized_key_fn"`
 	// Status is told how far each leaf is that stores something. Default: none.
 	Status StatusCallback `json:"-" orbax:"serialization_status_callback"`
-	// DeepcopyHostArrays copies the state for a save in the background. Off
-	// hands it over, but for what IsPrioritizedKey names: the caller must not change
-	// it before the save is done, or Release was called. Default: On.
+	// DeepcopyHostArrays copies the state for a save in the background. Off hands it over, except what
+	// IsPrioritizedKey names: the caller must not change it before the save is done, or Release was
+	// called. Default: On.
 	DeepcopyHostArrays Toggle `json:"deepcopy_host_arrays"`
 }
 
@@ -156,8 +156,7 @@ type Regulator struct {
 	KD float64 `json:"kd"`
 }
 
-// Default returns the options that hold where nothing is set: Orbax's, but for
-// UseCompression.
+// Default returns the options that hold if nothing is set: Orbax's options, except UseCompression.
 func Default() Options {
 	return Options{
 		CheckpointLayout: Orbax,

@@ -99,8 +99,8 @@ func decodeGroup(out reflect.Value, v value, name string) error {
 	return nil
 }
 
-// fieldOf returns which field of t itself has a name, -1 if none: those of the
-// embedded group are found in that group alone.
+// fieldOf returns the index of the field of t itself that has a name, or -1. Fields of the embedded
+// group are found only in that group.
 func fieldOf(t reflect.Type, name string) int {
 	for i := range t.NumField() {
 		if n, _ := keyOf(t.Field(i)); n == name {

@@ -12,9 +12,8 @@ func (o Options) Padding() (pad, truncate bool) {
 	return pick(o.Bivouac.Pad), pick(o.Bivouac.Truncate)
 }
 
-// Budget returns the bound on the memory of a save beyond the state, in bytes,
-// 0 = none: MemoryBudget, else TransferConcurrentBytes, less ExpectedSurgeBytes
-// but 1 at least.
+// Budget returns the bound on the memory of a save beyond the state, in bytes, 0 = none:
+// MemoryBudget, else TransferConcurrentBytes, less ExpectedSurgeBytes. A bound is at least 1.
 func (o Options) Budget() int64 {
 	b := o.Bivouac.MemoryBudget
 	if b == 0 {
@@ -61,8 +60,8 @@ func (m Multiprocessing) IsPrimary() bool {
 	return primary == EveryHost || primary == self
 }
 
-// Meet calls Barrier with the prefixed key. It returns at once where there is
-// none, and where every process is on its own.
+// Meet calls Barrier with the prefixed key. It returns at once if there is no Barrier, or if every
+// process is on its own.
 func (m Multiprocessing) Meet(ctx context.Context, key string) error {
 	if m.Barrier == nil || m.PrimaryHost != nil && *m.PrimaryHost == EveryHost {
 		return nil

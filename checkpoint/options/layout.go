@@ -62,8 +62,8 @@ func (l Layout) Known() Layout {
 	return l
 }
 
-// String returns "ocdbt-zarr3", "ocdbt-zarr2", "zarr3", "zarr2" or "safetensors".
-// That of DefaultLayout is "ocdbt-zarr3".
+// String returns "ocdbt-zarr3", "ocdbt-zarr2", "zarr3", "zarr2" or "safetensors". DefaultLayout is
+// "ocdbt-zarr3".
 func (l Layout) String() string { return nameOf(layoutNames, int(l.Known()), "layout") }
 
 // ParseLayout returns the layout of that name. Others are errs.Invalid.
@@ -133,7 +133,7 @@ func (c Compression) Known() Compression {
 	return c
 }
 
-// String returns "none", "zstd" or "bytesplit". That of DefaultCompression is "none".
+// String returns "none", "zstd" or "bytesplit". DefaultCompression is "none".
 func (c Compression) String() string { return nameOf(compressionNames, int(c.Known()), "compression") }
 
 // ParseCompression returns the compression of that name. Others are errs.Invalid.

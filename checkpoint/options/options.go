@@ -167,9 +167,9 @@ type Deletion struct {
 
 // GCSDeletion has Orbax's name, and works in any store.
 type GCSDeletion struct {
-	// TodeleteFullPath is a directory, relative to that of the checkpoints or
-	// absolute, in the same store; what is deleted is renamed to
-	// <name>-<time> below it instead. Default: none, the bytes are removed.
+	// TodeleteFullPath is a directory in the same store, absolute or relative to the directory of the
+	// checkpoints; what is deleted is renamed to <name>-<time> below it instead. Default: none, the
+	// bytes are removed.
 	TodeleteFullPath string `json:"todelete_full_path"`
 }
 
@@ -204,11 +204,10 @@ type Bivouac struct {
 	// Orbax does not see them. Scopes are joined key by key, as are the parts of a
 	// checkpoint, and what a conversion says and its source has. Default: none.
 	Annotations map[string]string `json:"annotations"`
-	// Parity is how many blocks of redundancy a checkpoint has for 100 blocks of data,
-	// from 1 to 50, so that bivouac repair can mend damaged and lost blocks of its files
-	// as far as it goes; it costs as many per cent of disk and of writing. Orbax does not
-	// see it. -1 is none. Default: none, and what a checkpoint has that is added to or
-	// converted.
+	// Parity is the number of blocks of redundancy for 100 blocks of data, from 1 to 50, so that
+	// bivouac repair can mend up to that share of damaged and lost blocks of a checkpoint's files. It
+	// costs the same percentage of disk and of writing. Orbax does not see it. -1 is no parity.
+	// Default: no parity; a checkpoint that is added to or converted keeps its parity.
 	Parity int `json:"parity"`
 	// Pad fills an array that was saved smaller than it is wanted with zeros.
 	// Default: Array.Loading.EnablePaddingAndTruncation.
@@ -231,7 +230,7 @@ type LeafStorage struct {
 	// Match is a pattern of MatchPath: "params/*/w", "opt/**".
 	Match   string  `json:"match"`
 	Storage Storage `json:"storage_options"`
-	// Compression is that of these leaves. Default: that of all arrays.
+	// Compression is the compression of these leaves. Default: DefaultCompression, as for all arrays.
 	Compression Compression `json:"compression"`
 }
 

@@ -206,7 +206,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The names and defaults are those that the real library has, but for what is listed.
+// The names and defaults equal the real library's, except those listed.
 func TestOrbaxHasTheseDefaults(t *testing.T) {
 	b, err := os.ReadFile("testdata/defaults.json")
 	if err != nil {

@@ -49,7 +49,7 @@ func TestResolveOrder(t *testing.T) {
 	}
 }
 
-// Resolve is the overlay of all scopes over the defaults, whatever they say.
+// Resolve overlays all scopes over the defaults, with any values.
 func TestResolveIsOverlay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		call, ctx, own, process := drawOptions(t), drawOptions(t), drawOptions(t), drawOptions(t)

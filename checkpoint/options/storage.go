@@ -7,10 +7,10 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// StorageFor returns the storage options of one leaf: what ScopedStorage
-// returns, field by field above the first entry of LeafStorage that matches its
-// key path, above those of all arrays; and its compression, where that entry has
-// one, else DefaultCompression, which is that of all arrays.
+// StorageFor returns the storage options and the compression of one leaf. Field by field,
+// ScopedStorage comes first, then the first entry of LeafStorage that matches the key path, then
+// the options of all arrays. The compression comes from that entry if it has one, else it is
+// DefaultCompression, as for all arrays.
 func (o Options) StorageFor(key tree.Path, leaf any) (out Storage, c Compression) {
 	out = o.Array.Saving.Storage
 	for _, l := range o.Bivouac.LeafStorage {

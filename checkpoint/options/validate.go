@@ -217,7 +217,7 @@ func (o Options) checkProcesses() error {
 
 func (o Options) checkFiles() error {
 	if m := o.File.PathPermissionMode; m != 0 && (m&^0o777 != 0 || m&0o700 != 0o700) {
-		return invalid("file.path_permission_mode", "permission bits, those of the owner among them", fmt.Sprintf("%#o", uint32(m)),
+		return invalid("file.path_permission_mode", "permission bits that include rwx of the owner", fmt.Sprintf("%#o", uint32(m)),
 			"rwxr-x--- is 0o750 in Go and YAML and 488 in JSON")
 	}
 	a, t := o.Atomicity.Mode, o.File.TemporaryPath

@@ -29,7 +29,7 @@ func ToggleOf(on bool) Toggle { return toggle.Of(on) }
 // Limit is a number of bytes; 0 inherits, Unlimited is no bound.
 type Limit int64
 
-// Bytes returns the bound as most of this module takes it: 0 where there is none.
+// Bytes returns the bound as most of this module takes it: 0 is no bound.
 func (l Limit) Bytes() int64 { return max(0, int64(l)) }
 
 // FileSize is a number of bytes; 0 inherits, Unlimited is no bound.
@@ -99,7 +99,7 @@ func nameOf(names []string, i int, what string) string {
 	return what + " " + strconv.Itoa(i)
 }
 
-// parseName returns the index of name; an empty name in names is none.
+// parseName returns the index of name; an empty name in names never matches.
 func parseName(names []string, name, what string) (int, error) {
 	if i := slices.Index(names, name); i >= 0 && name != "" {
 		return i, nil

@@ -5,9 +5,9 @@
 //	err = partial.Save(ctx, "ckpt", map[string]any{"decoder": decoder}, nil)
 //	err = partial.Finalize(ctx, "ckpt", nil)     // now, and at once, "ckpt" is there
 //
-// Each save is atomic: after a crash the session holds the parts whose saves had
-// returned, perhaps one more, and nothing torn. The checkpoint appears with
-// Finalize, whole or not at all. Its data files are those of the parts, linked.
+// Each save is atomic: after a crash the session holds the parts whose saves had returned, perhaps
+// one more, and nothing torn. The checkpoint appears with Finalize, whole or not at all. It links
+// the data files of the parts.
 //
 // A session lies beside its checkpoint as ckpt.partial_save, in the form of
 // Orbax's: a session that Orbax began can be continued and finalized here, and

@@ -60,7 +60,7 @@ func (marks) Metadata(_ context.Context, _ handler.Reader, leaves []handler.Want
 
 func (marks) Finalize(context.Context, handler.Writer) error { return nil }
 
-// blob is an item of a handler of its own, in files with names much like those of documents.
+// blob is an item of a handler of its own, in files whose names resemble names of documents.
 type blob string
 
 type blobs struct{}

@@ -38,7 +38,7 @@ func (b *begun) texts() error {
 	return b.finalize("s")
 }
 
-// mistakes are those of testdata/mistakes.json.
+// mistakes are the mistakes of testdata/mistakes.json.
 var mistakes = map[string]func(*begun) error{
 	"partial.save onto a finished checkpoint": func(b *begun) error {
 		b.must(b.finalize("s"))

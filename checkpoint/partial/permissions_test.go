@@ -45,7 +45,7 @@ func TestPathPermissionMode(t *testing.T) {
 	private("the checkpoint", 6)
 }
 
-// Sessions are in the store of the context, for whoever names none.
+// Sessions are in the store of the context, unless the options name a store.
 func TestStoreOfTheContext(t *testing.T) {
 	st, _ := mem(t)
 	ctx := options.With(t.Context(), options.Options{File: options.File{Store: st}})

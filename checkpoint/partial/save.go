@@ -24,9 +24,9 @@ import (
 
 // SaveOptions modify a partial save; nil is the zero value.
 type SaveOptions struct {
-	// SaveOptions are those of any save, but for Overwrite and Base, which have no
-	// place in a session, and layouts without a database. Custom is joined to that
-	// of the parts before, member by member, the later one counts.
+	// SaveOptions are the options of any save, except Overwrite, Base and layouts without a database,
+	// which have no place in a session. Custom is joined with the Custom of the parts before, member
+	// by member; the later member counts.
 	checkpoint.SaveOptions
 	// Replace lets leaves take the place of those that the parts before have: the
 	// same, above and below. Without it these are errs.Exists.
@@ -37,8 +37,8 @@ type SaveOptions struct {
 	Remove [][]string
 }
 
-// Save adds state to the session of path, beginning one where there is none, and
-// returns when the part is durable.
+// Save adds state to the session of path and returns when the part is durable. It begins a session
+// if there is no session yet.
 //
 // Errors: Exists for a checkpoint that is finished, and for leaves that the
 // session has already, naming them; Invalid for leaves that no file could hold;
@@ -245,7 +245,7 @@ func (p *part) compareItem(before *parts.Assembly, it writer.Item, removal parts
 	if l, err := p.opts.Options.StoredLayout(); err != nil {
 		return err
 	} else if zarr3 := l != options.OCDBTZarr2; zarr3 != old.UseZarr3 {
-		return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: "that of the parts before", Got: l.String()}
+		return &errs.Error{Kind: errs.Mismatch, Subject: "SaveOptions.Layout", Want: "the layout of the parts before", Got: l.String()}
 	}
 	added := tree.Flatten(it.Tree)
 	clash := parts.Clash(old, added)

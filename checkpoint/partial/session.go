@@ -17,7 +17,7 @@ import (
 // session is what this process is doing in one session. A part is saved at a
 // time: what it may add depends on the parts before it.
 type session struct {
-	turn   chan struct{} // holds one token, of whoever may begin a part
+	turn   chan struct{} // holds one token; its holder may begin a part
 	failed []*failure    // guarded by sessions.mu
 	users  int           // guarded by sessions.mu
 	place  place

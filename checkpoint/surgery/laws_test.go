@@ -89,8 +89,8 @@ func TestSplitUndoesFuse(t *testing.T) {
 	})
 }
 
-// A bijection of names and its inverse give the tree back, its leaves where they
-// were but for the order of keys.
+// A bijection of names and its inverse give the tree back. Its leaves are where they were, except
+// for the order of keys.
 func TestRenameInverts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := tree.NewDict()

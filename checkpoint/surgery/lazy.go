@@ -87,7 +87,7 @@ func inPieces(box zarr.Box, size int, do func(zarr.Box) error) error {
 	return nil
 }
 
-// concatenated joins arrays that agree but for their extent along the axis.
+// concatenated joins arrays that agree except in their extent along the axis.
 func concatenated(arrays []checkpoint.Lazy, axis int) checkpoint.Lazy {
 	shape := arrays[0].Shape.Clone()
 	shape[axis] = 0

@@ -21,7 +21,7 @@ type leaf struct {
 // step is a key on the way to a leaf.
 type step struct {
 	name  string
-	of    *tree.Node // the container of a source whose key it is; nil is none
+	of    *tree.Node // the container of a source whose key it is, or nil
 	index bool       // it counts what an array was cut into
 }
 

@@ -88,11 +88,10 @@ type Unstack struct {
 	Count int    `yaml:"count,omitempty"` // extent that the axis must have; 0 is any
 }
 
-// Fuse joins arrays of one dtype along an axis that they have. Their other extents
-// agree. Which, and in what order, say either the names in Keys; or a pattern,
-// which has those joined together whose new names, To, are the same, in the order
-// of what the group of the pattern called part captures: that of Parts, each of
-// which must be there, or without Parts that of indices 0 to n-1.
+// Fuse joins arrays of one dtype along an axis that they have. Their other extents agree. Either
+// Keys names the arrays in their order, or a pattern selects them: arrays with the same new name,
+// To, are joined. The group of the pattern called part then gives the order: the order of Parts,
+// each of which must be there, or without Parts the order of indices 0 to n-1.
 //
 //	{pattern: '(.*)\.(?P<part>q|k|v)', parts: [q, k, v], to: '$1.qkv'}
 type Fuse struct {

@@ -31,8 +31,7 @@ type Step struct {
 	Changes []Change // in the order of the leaves
 }
 
-// Change is leaves that became others: one that was renamed, several that became
-// one, one that was dropped and is none now.
+// A Change maps leaves to their replacements: a rename, a merge, or a deletion (empty To).
 type Change struct {
 	From, To []string // names
 	Is       []string // what each of To is, such as "float32[2,3]"
@@ -78,7 +77,7 @@ func (s Script) Plan(sources []*tree.Node) (*Plan, error) {
 	return p, errs.Wrap(op, "", err)
 }
 
-// leaves lists those of all sources.
+// leaves lists the leaves of all sources.
 func (s Script) leaves(sources []*tree.Node) ([]leaf, error) {
 	if len(s.Sources) > 0 && len(s.Sources) != len(sources) {
 		return nil, &errs.Error{Kind: errs.Invalid, Want: strconv.Itoa(len(s.Sources)) + " of them: " + strings.Join(s.Sources, ", "), Got: strconv.Itoa(len(sources))}

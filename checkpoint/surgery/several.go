@@ -282,7 +282,7 @@ func (r Fuse) fuse(members []leaf, to string) (leaf, error) {
 			return leaf{}, err
 		}
 		if !joins(like, a, axis) {
-			return leaf{}, m.mismatch(like.String()+" but for axis "+strconv.Itoa(axis)+", as "+strconv.Quote(first.name), m.describe())
+			return leaf{}, m.mismatch(like.String()+" except for axis "+strconv.Itoa(axis)+", as "+strconv.Quote(first.name), m.describe())
 		}
 		arrays[i] = a
 		sum[axis] += a.Shape[axis]
@@ -293,7 +293,7 @@ func (r Fuse) fuse(members []leaf, to string) (leaf, error) {
 	return first.with(concatenated(arrays, axis)).renamed(to, 0)
 }
 
-// joins reports whether two arrays agree but for their extent along the axis.
+// joins reports whether two arrays agree except in their extent along the axis.
 func joins(a, b checkpoint.Lazy, axis int) bool {
 	if a.DType != b.DType || len(a.Shape) != len(b.Shape) {
 		return false

@@ -193,8 +193,8 @@ func known(n *yaml.Node, t reflect.Type, name string) error {
 	return nil
 }
 
-// members returns the names of the members of a struct in order, those of embedded ones
-// included, and enters their types.
+// members returns the names of the members of a struct in order, including the members of embedded
+// structs, and enters their types.
 func members(t reflect.Type, types map[string]reflect.Type) (names []string) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
@@ -273,8 +273,8 @@ func value[R Rule](p *R) Rule {
 	return *p
 }
 
-// Check refuses, with errs.Invalid, what could never be applied: patterns that are
-// no regular expressions, names that are none, counts below zero.
+// Check refuses, with errs.Invalid, what could never be applied: patterns that are not regular
+// expressions, invalid names, counts below zero.
 func (s Script) Check() error {
 	seen := make(map[string]bool, len(s.Sources))
 	for _, name := range s.Sources {

@@ -11,8 +11,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Steps without commit_success.txt are listed by who does not ask for it, and left
-// where they are by who does, as with Orbax's Checkpointer.
+// A Checkpointer lists steps without commit_success.txt unless it asks for that file; then it
+// leaves them where they are, as Orbax's Checkpointer does.
 func TestListsByCommitFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("../../testdata/orbax/trainer-basic/checkpoint")); err != nil {

@@ -209,8 +209,8 @@ func TestReloadBesideAnotherWriter(t *testing.T) {
 	}
 }
 
-// Retention spares what somebody has a lease of, until the lease ends; a step that is
-// deleted all the same is read to the end by who has one, and its bytes go afterwards.
+// Retention spares a leased step until the lease ends. If the step is deleted all the same, the
+// holder of the lease reads it to the end, and its bytes go afterwards.
 func TestLease(t *testing.T) {
 	ctx := context.Background()
 	mem := vfstest.NewMem()

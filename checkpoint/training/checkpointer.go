@@ -35,8 +35,8 @@ type Checkpointer struct {
 	root  string // name of the directory in store
 	dir   string // the directory as it was given, for messages
 
-	// deciding is held while names of steps come, go or change, and while somebody
-	// decides about them by what he finds there; before mu.
+	// deciding is held while names of steps come, go or change, and while a call decides about them by
+	// what it finds there. It is taken before mu.
 	deciding sync.Mutex
 	looking  bool // Open is not over, and nothing is to be renamed yet
 	passed   bool // a damaged step was passed over for that
@@ -66,9 +66,9 @@ type Checkpointer struct {
 
 // Open opens the checkpoints of dir; it need not exist yet. o may be nil.
 //
-// The process that saves there holds a lock: from Open on with Options.Clean,
-// otherwise from the first save on, until Close or its end. A second one is told
-// errs.Busy and who has it. Readers need none.
+// The process that saves there holds a lock: from Open on with Options.Clean, otherwise from the
+// first save on, until Close or its end. A second process gets errs.Busy, which names the holder.
+// Readers need no lock.
 func Open(ctx context.Context, dir string, o *Options) (*Checkpointer, error) {
 	opts := o.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -201,7 +201,7 @@ func (c *Checkpointer) place(in Info) string {
 // Directory returns the directory as it was given to Open.
 func (c *Checkpointer) Directory() string { return c.dir }
 
-// RootMetadata returns the metadata of the run as JSON, nil when there is none.
+// RootMetadata returns the metadata of the run as JSON, or nil if the run has no metadata.
 func (c *Checkpointer) RootMetadata(ctx context.Context) (json.RawMessage, error) {
 	b, err := store.ReadAll(ctx, c.store, c.path(orbax.RootDir, orbax.RootFile))
 	if errors.Is(err, errs.NotFound) {
@@ -228,7 +228,7 @@ func (c *Checkpointer) snapshot() []Info {
 	return slices.Clip(c.list)
 }
 
-// Latest returns the newest committed checkpoint; ok is false when there is none.
+// Latest returns the newest committed checkpoint; ok is false if there is no checkpoint.
 func (c *Checkpointer) Latest() (last Info, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

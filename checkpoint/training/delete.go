@@ -36,8 +36,8 @@ func (c *Checkpointer) Delete(ctx context.Context, step int64, o *DeleteOptions)
 	return deleted, err
 }
 
-// DeleteAsync is Delete in the background. A save that is begun later, Wait and
-// Close wait for it; its failure is told as that of a save in the background.
+// DeleteAsync works like Delete, in the background. A save that begins later, Wait and Close wait
+// for it. Its failure is reported like the failure of a save in the background.
 func (c *Checkpointer) DeleteAsync(ctx context.Context, step int64, o *DeleteOptions) *checkpoint.Response[bool] {
 	if o == nil {
 		o = &DeleteOptions{}

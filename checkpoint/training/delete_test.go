@@ -111,8 +111,7 @@ func TestDeleteAsyncFailureIsTold(t *testing.T) {
 	}
 }
 
-// The last whole step stays, whatever the policy says and whoever damaged the
-// others.
+// The last whole step stays, whatever the policy says and whatever damaged the others.
 func TestLastWholeStepStays(t *testing.T) {
 	for name, damaged := range map[string][]string{"of none": {}, "of the newest": {"5"}, "of all others": {"5", "4"}} {
 		t.Run(name, func(t *testing.T) {

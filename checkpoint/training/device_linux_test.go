@@ -20,11 +20,11 @@ import (
 // its own.
 const childDevice = "BIVOUAC_DEVICE_TEST"
 
-// TestLongDevice has a run save, replace and remove steps on a file system of the kernel, on a block
-// device whose writes and flushes are logged. For each flush it makes the device as a loss of power
-// leaves it, mounts it, and opens the run as the next process would: nothing that was acknowledged is
-// lost, and nothing torn is visible. The device is a loop over a file that a small FUSE server of the
-// test has.
+// TestLongDevice has a run save, replace and remove steps on a file system of the kernel, on a
+// block device whose writes and flushes are logged. For each flush it makes the device as a loss of
+// power leaves it, mounts it, and opens the run as the next process would: nothing that was
+// acknowledged is lost, and nothing torn is visible. The device is a loop over a file that a small
+// FUSE server of the test has.
 func TestLongDevice(t *testing.T) {
 	if os.Getenv("BIVOUAC_LONG") == "" {
 		t.Skip("set BIVOUAC_LONG=1, as make test-long does")
@@ -170,7 +170,8 @@ func serveDevice(t *testing.T, d *crash.Device, dir string) {
 	}()
 }
 
-// fuse answers a request of the kernel. It returns nil for a request without an answer. The numbers are those of linux/fuse.h, 7.31.
+// fuse answers a request of the kernel. It returns nil for a request without an answer. The numbers
+// come from linux/fuse.h, 7.31.
 func fuse(d *crash.Device, b []byte) []byte {
 	const (
 		lookup, forget, getattr, setattr, open, read, write = 1, 2, 3, 4, 14, 15, 16

@@ -42,10 +42,10 @@
 //
 // # What is deleted
 //
-// Steps in the sense above, looked at once more: those that the preservation policy
-// gives up, after a commit, but neither the newest, which Orbax removes when its
-// policy does not keep it, nor the last one that is whole, and those of Delete; and, where Options.Clean says so, staging directories by
-// name. Nothing else, ever.
+// Steps in the sense above, checked once more: after a commit, the steps that the preservation
+// policy gives up, and the steps of Delete. The policy removes neither the newest step, which Orbax
+// removes if its policy does not keep it, nor the last whole step. If Options.Clean says so,
+// staging directories are deleted by name. Nothing else is ever deleted.
 //
 // # Numbers
 //

@@ -123,7 +123,7 @@ type head struct {
 	key   ed25519.PrivateKey // with which it is written; nil until the first signed save
 }
 
-// readHead reads the head of a run; there is false where there is none.
+// readHead reads the head of a run; there is false if the run has no head.
 func readHead(ctx context.Context, st store.Store, root string, key ed25519.PublicKey) (list []headStep, there bool, err error) {
 	b, err := store.ReadAll(ctx, st, path.Join(root, headName))
 	if errs.KindOf(err) == errs.NotFound {
@@ -257,13 +257,13 @@ func missingError(err error) error {
 		Remedy: "put the steps back, or find out who removed them; Options.AcceptMissing goes on with what is there, StartFresh begins anew"}
 }
 
-// MissingSteps holds the steps that are listed against the head of the run, which lists
-// what was saved with a signature and not removed by a Checkpointer since. It returns what
-// is not there any more, is another checkpoint than was saved, or why nobody can tell; none for a run
-// that has no head. key must have signed the head; nil asks for no signature, and then
-// notices what was removed by accident.
+// MissingSteps compares the listed steps with the head of the run. The head lists what was saved
+// with a signature and not removed by a Checkpointer since. MissingSteps returns each step that is
+// gone, that is another checkpoint than was saved, or of which this cannot be told, with the
+// reason. For a run without a head it returns no steps. key must have signed the head. nil asks for
+// no signature, and then notices what was removed by accident.
 //
-// What puts an old head back together with the steps of that time is not noticed.
+// MissingSteps does not notice an old head that was put back together with the steps of its time.
 func (c *Checkpointer) MissingSteps(ctx context.Context, key ed25519.PublicKey) (missing []Missing, err error) {
 	const attempts = 16
 	for range attempts {
@@ -285,7 +285,7 @@ func (c *Checkpointer) MissingSteps(ctx context.Context, key ed25519.PublicKey) 
 	return missing, nil
 }
 
-// rawHead returns the bytes of the head, nil where there is none.
+// rawHead returns the bytes of the head, or nil if the run has no head.
 func (c *Checkpointer) rawHead(ctx context.Context) ([]byte, error) {
 	b, err := store.ReadAll(ctx, c.store, c.path(headName))
 	if errs.KindOf(err) == errs.NotFound {
@@ -440,7 +440,7 @@ func (c *Checkpointer) checkHead(ctx context.Context, key ed25519.PublicKey) err
 	return nil
 }
 
-// joined makes one error of what is missing, whose kind is that of the first.
+// joined makes one error of the missing steps, with the kind of the first.
 func joined(missing []Missing) error {
 	texts := make([]string, len(missing))
 	for i, m := range missing {

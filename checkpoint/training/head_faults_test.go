@@ -135,8 +135,8 @@ func TestEveryFailureOfTheHeadIsTold(t *testing.T) {
 	}
 }
 
-// Where the head is that of before the newest steps, and one of these went, that is found
-// whichever call fails, or the failure is told.
+// If the head is older than the newest steps and one of these is gone, the loss is found whichever
+// call fails, or the failure is reported.
 func TestEveryFailureBehindTheHeadIsTold(t *testing.T) {
 	mem := vfstest.NewMem()
 	st := local.New(mem, "/run", nil)

@@ -169,7 +169,7 @@ func TestOwnRemovalsTripNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.passes()
-	// A crash: the step is there, and the head is that of before.
+	// A crash: the step is there, and the head is the old one.
 	head := filepath.Join(r.dir, ".bivouac.head")
 	old, err := os.ReadFile(head)
 	if err != nil {
@@ -254,7 +254,7 @@ func TestHeadBesideAWriter(t *testing.T) {
 	fsys := vfstest.Intercept(vfs.OS(), func(c *vfstest.Call, do func() error) error {
 		if c.Op == vfstest.OpReadAt && strings.HasSuffix(c.Name, ".bivouac.head") {
 			err := do()
-			if reads++; reads != 2 { // the second is that of the list
+			if reads++; reads != 2 { // the second read is the list's
 				return err
 			}
 			deleted = true

@@ -39,8 +39,7 @@ type history struct {
 	// after names the history whose power losses this one begins with: it
 	// starts on some of the states that were found there, and saves what it saves.
 	after string
-	// updates are the versions that added a note to another version of the step,
-	// that of the value.
+	// updates maps a version of the step to its value: the version that it added a note to.
 	updates map[update]int
 	root    string           // the directory of the run; "" means the directory of runs in memory
 	clock   func() time.Time // nil is one that goes by seconds
@@ -221,7 +220,7 @@ func (h *history) name(step int64) string {
 	return h.run.Names.Name(step)
 }
 
-// options are those of a process on fsys.
+// options returns the options of a process on fsys.
 func (h *history) options(fsys vfs.FS) training.Options {
 	o := h.run
 	o.Store, o.Clean, o.Now = local.New(fsys, h.at(), nil), true, clock()
@@ -231,7 +230,7 @@ func (h *history) options(fsys vfs.FS) training.Options {
 	return o
 }
 
-// accuracy makes later steps better, but for those that are multiples of three.
+// accuracy makes later steps better, except multiples of three.
 func accuracy(step int64) float64 { return float64(step) - 10*float64(step%3/2) }
 
 func (h *history) saveOptions(step int64) *training.SaveOptions {
@@ -293,7 +292,7 @@ func note(version int) string { return fmt.Sprintf("note%d", version) }
 type effort struct {
 	limit, samples int  // states of a moment, as in crash.Options
 	starts         int  // first crashes that a second history goes on from
-	onward         byte // one in so many states is saved to again
+	onward         byte // one in onward states is saved to again
 	quick          bool
 }
 

@@ -10,8 +10,8 @@ type Info struct {
 	Step      int64
 	Directory string    // name below the root
 	Time      time.Time // of the commit
-	// Metrics are the numbers given at save; nil when there were none.
+	// Metrics are the numbers given at save, or nil.
 	Metrics map[string]float64
-	// Custom is the checkpoint's own metadata as JSON; nil when there is none.
+	// Custom is the checkpoint's own metadata as JSON, or nil.
 	Custom json.RawMessage
 }

@@ -8,10 +8,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Interface is what a training loop asks of a checkpointer. [Checkpointer]
-// implements it; an own one embeds an Interface and overrides what is to be
-// different, or is made of parts of several. The methods mean what those of
-// Checkpointer do.
+// Interface is what a training loop asks of a checkpointer. [Checkpointer] implements it. A
+// checkpointer of your own embeds an Interface and overrides what differs, or combines parts of
+// several. The methods mean the same as the methods of Checkpointer.
 type Interface interface {
 	Saver
 	Loader

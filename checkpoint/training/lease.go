@@ -8,8 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Lease keeps a step for who reads it for long, an evaluator for example. Close must be
-// called.
+// Lease keeps a step for a long read, of an evaluator for example. Close must be called.
 type Lease struct {
 	// Info is the step.
 	Info

@@ -92,8 +92,8 @@ func (c *Checkpointer) CheckpointablesMetadata(ctx context.Context, step int64) 
 // Label is what a step is signed as: "step 12".
 func Label(step int64) string { return "step " + strconv.FormatInt(step, 10) }
 
-// loadOptions are those of a load of a step. With a key it must be the step that
-// it passes for, not one of another time.
+// loadOptions returns the options for a load of a step. With a key, the step must be the one that
+// its name claims, not one of another time.
 func (c *Checkpointer) loadOptions(ctx context.Context, in Info, o *checkpoint.LoadOptions) (*checkpoint.LoadOptions, error) {
 	var d checkpoint.LoadOptions
 	if o != nil {
@@ -102,7 +102,7 @@ func (c *Checkpointer) loadOptions(ctx context.Context, in Info, o *checkpoint.L
 	var err error
 	asked := d.CheckpointLayout
 	d.Options, err = options.Resolve(ctx, d.Options, c.opts.Options)
-	d.CheckpointLayout = asked // that of the Checkpointer is for what it saves
+	d.CheckpointLayout = asked // the Checkpointer's layout is for what it saves
 	d.Store, d.Label = c.store, ""
 	if d.Verification != nil {
 		d.Label = Label(in.Step)

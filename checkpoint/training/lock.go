@@ -50,7 +50,7 @@ func (c *Checkpointer) takeLock(ctx context.Context) error {
 	lock, err := l.Lock(ctx, c.root)
 	switch errs.KindOf(err) {
 	case errs.Unsupported:
-		c.locked = true // as far as it can be
+		c.locked = true // the store has no locks
 		return nil
 	case errs.Busy:
 		return &errs.Error{Err: err, Remedy: "processes that save together say so in Options.Multiprocessing"}

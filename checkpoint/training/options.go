@@ -18,13 +18,13 @@ import (
 // while it is written, and the caller of SaveAsync blocked until it was read.
 //
 // Bivouac.Signing signs each step under its Label, whatever Bivouac.Label says.
-// Bivouac.Verification must have signed the steps: those that it did not sign as
-// the step whose name they have are told to OnEvent and not listed, so that
-// Latest is the newest that it signed; and it holds for loads. Without it that of
-// checkpoint.LoadOptions asks for a signature, of the step that is named.
+// Bivouac.Verification must have signed the steps: those that it did not sign as the step whose
+// name they have are told to OnEvent and not listed, so that Latest is the newest that it signed;
+// and it holds for loads. Without it the Verification of checkpoint.LoadOptions asks for a
+// signature, of the step that is named.
 type Options struct {
-	// Options go before those of the process, and behind those of the context
-	// and the call.
+	// Options take precedence over the options of the process. The options of the context and the call
+	// take precedence over Options.
 	checkpoint.Options
 	// Store holds the directory; nil is Options.File.Store, and where that is nil
 	// the local file system.
@@ -89,11 +89,11 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Dedup says whether steps share data files with the steps before them. The
-// arrays of a step lie in data files of at most 64 MiB, unless OCDBTTargetDataFileSize says otherwise, larger
-// arrays in files of their own; a file all of whose arrays have the bytes that they had in the
-// latest step is a hard link to the file there. Either step may be removed
-// without the other. The zero value writes every step whole.
+// Dedup says whether steps share data files with the steps before them. The arrays of a step lie in
+// data files of at most 64 MiB, unless OCDBTTargetDataFileSize says otherwise, larger arrays in
+// files of their own; a file all of whose arrays have the bytes that they had in the latest step is
+// a hard link to the file there. Either step may be removed without the other. The zero value
+// writes every step whole.
 //
 // A file is the same when 128 bits of hash over its bytes are. Checksums of
 // everything are in the manifest of each step.
@@ -175,7 +175,7 @@ func (o Options) Validate() error {
 
 // SaveOptions modify one save; nil is the zero value.
 type SaveOptions struct {
-	// Options go before those of the context and the Checkpointer.
+	// Options take precedence over the options of the context and the Checkpointer.
 	checkpoint.Options
 	// Force saves whatever the policy says, and a step below the latest.
 	Force bool

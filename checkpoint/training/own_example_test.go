@@ -14,9 +14,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// mirrored is an own checkpointer: the steps of a run lie on a fast disk, and
-// some of them on a second one, from where they are loaded when the first has lost
-// them. What it does not override is that of the fast disk.
+// mirrored is a checkpointer of one's own: the steps of a run lie on a fast disk, and some of them
+// also on a second disk, from where they are loaded if the first has lost them. The methods that it
+// does not override use the fast disk.
 type mirrored struct {
 	training.Interface
 	second training.Interface // its policy says which steps it gets

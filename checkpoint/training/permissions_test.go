@@ -16,8 +16,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
-// The options of the Checkpointer hold for the directory and what is in it, and for
-// each step those of the call and the context above them.
+// The options of the Checkpointer hold for the directory and what is in it. For each step the
+// options of the call and the context overlay them.
 func TestPathPermissionMode(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	with := func(mode fs.FileMode) options.Options {

@@ -2,7 +2,7 @@ package training
 
 import "github.com/bivouac-ml/bivouac/checkpoint/options"
 
-// What embeds Options prints all its fields, not those of Options alone.
+// A struct that embeds Options prints all its fields, not only the fields of Options.
 
 // String returns what is set, as JSON: see options.Print.
 func (o Options) String() string { return options.Print(o) }

@@ -56,8 +56,8 @@ func (c *Checkpointer) Remains(ctx context.Context) ([]Remains, error) {
 	return out, nil
 }
 
-// remains says why a name that is not listed is a step, and nil when it is none. err
-// is why nobody can tell.
+// remains returns why a name that is not listed is a step, or nil if it is not a step. err says why
+// this cannot be told.
 func (c *Checkpointer) remains(ctx context.Context, e store.Info) (why, err error) {
 	step, named := c.opts.Names.Parse(e.Name)
 	if layout.IsSetAside(e.Name) {

@@ -106,7 +106,7 @@ func TestRemainsOfTwoNames(t *testing.T) {
 	}
 }
 
-// The names of a format of the caller's own count as those of the standard one.
+// Names of the caller's own format count like names of the standard format.
 func TestRemainsOfOwnNames(t *testing.T) {
 	dir := t.TempDir()
 	o := &training.Options{Names: lettered{}}
@@ -379,7 +379,7 @@ func TestWrongLevelInStore(t *testing.T) {
 	}
 }
 
-// A lease of a step that is not there, or that the disk refuses, is none.
+// A step that is missing, or that the disk refuses, gets no lease.
 func TestLeaseRefusals(t *testing.T) {
 	mem := runInMemory(t)
 	fault := vfstest.NewFault(mem, vfstest.Plan{N: 1, Err: syscall.EIO, Only: func(c vfstest.Call) bool { return c.Op == vfstest.OpLockDir }})

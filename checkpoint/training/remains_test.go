@@ -72,7 +72,7 @@ func TestRemains(t *testing.T) {
 	}
 }
 
-// files are the contents of all files below dir, but for the lock's, which are never empty.
+// contents returns the contents of all files below dir, except the lock's. They are never empty.
 func contents(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string

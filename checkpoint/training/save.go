@@ -74,10 +74,9 @@ func (c *Checkpointer) SaveCheckpointables(ctx context.Context, step int64, item
 	return false, c.wait(context.WithoutCancel(ctx), c.hidden)
 }
 
-// SaveCheckpointablesAsync saves several items as one step: what tree.From
-// takes becomes a tree of arrays, json.RawMessage a JSON
-// file. It returns when everything is copied; the caller may change it then,
-// unless he hands it over (SaveOptions.Release).
+// SaveCheckpointablesAsync saves several items as one step: what tree.From takes becomes a tree of
+// arrays, json.RawMessage a JSON file. It returns when everything is copied. The caller may change
+// the items then, unless SaveOptions.Release hands them over.
 //
 // A save before this one is waited for. The failure of an earlier save that no
 // call has returned is returned here, and nothing is saved.
@@ -164,7 +163,8 @@ func (c *Checkpointer) target(st store.Store, step int64, overwrite bool) saving
 	}
 }
 
-// prepare plans and copies a step, or gives it up because of err. It returns the metadata of the step.
+// prepare plans and copies a step, or gives it up because of err. It returns the metadata of the
+// step.
 func (c *Checkpointer) prepare(ctx context.Context, s *saving.Save, to saving.Target, step int64, items map[string]any, o *SaveOptions, background bool, err error) (custom json.RawMessage, _ error) {
 	if err == nil {
 		err = s.Collect(ctx, items)
@@ -218,7 +218,7 @@ func (c *Checkpointer) dedup() *writer.Dedup {
 	return d
 }
 
-// pace is that of saves beside which somebody computes.
+// pace returns the pace of a save: Options.Pace in the background, else the zero Pace.
 func (c *Checkpointer) pace(background bool) writer.Pace {
 	if !background {
 		return writer.Pace{}

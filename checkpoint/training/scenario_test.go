@@ -25,7 +25,7 @@ import (
 // operations that change the disk, and the disk refuses another one.
 type machine struct {
 	mem           *vfstest.Mem
-	dieAt, failAt int // which operation; 0 is none
+	dieAt, failAt int // number of the operation; 0: never
 	failWith      error
 
 	mu    sync.Mutex

@@ -27,7 +27,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// processes are those of a job of n, of which process p has barrier.
+// processes returns the options of process p of a job of n processes, with barrier.
 func processes(p, n int, barrier func(context.Context, string) error) options.Options {
 	return options.Options{Multiprocessing: options.Multiprocessing{ProcessIndex: new(options.Host(p)), ProcessCount: n, Barrier: barrier}}
 }
@@ -199,7 +199,8 @@ const (
 	oneOfEpoch = "BIVOUAC_ONE_OF_SEVERAL_EPOCH"
 )
 
-// onDisk is a barrier of files: who comes makes one, and waits for those of the others.
+// onDisk is a barrier of files: a process that arrives makes a file, and waits for the files of the
+// others.
 func onDisk(dir string, p, n int) func(context.Context, string) error {
 	rounds := map[string]int{}
 	return func(ctx context.Context, key string) error {

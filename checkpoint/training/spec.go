@@ -29,7 +29,8 @@ func (s PolicySpec) String() string {
 	return s.Policy
 }
 
-// The arguments of the policies. Pointers are those that Orbax has as None.
+// The arguments of the policies. Pointers are optional arguments: nil stands for Python's null
+// value.
 type (
 	noArgs       struct{}
 	intervalArgs struct {

@@ -14,8 +14,8 @@ import (
 )
 
 // TestSystemCallsOfSaves records the system calls of another process that saves steps, replaces one
-// and lets retention remove others, and holds them to the commit sequence: nothing is published, told
-// or removed before the kernel was asked to make durable what that rests on.
+// and lets retention remove others, and compares them with the commit sequence: nothing is
+// published, reported or removed before the kernel was asked to make durable what it rests on.
 func TestSystemCallsOfSaves(t *testing.T) {
 	if dir, _, ok := crash.Traced(); ok {
 		tracedSaves(t, filepath.Join(dir, "run"))

@@ -34,7 +34,7 @@ func (c *Checkpointer) LoadAndTransform(ctx context.Context, from []Source, abst
 	if lo.Options, err = options.Resolve(ctx, lo.Options, c.opts.Options); err != nil {
 		return nil, errs.Wrap("training.LoadAndTransform", c.dir, err)
 	}
-	lo.CheckpointLayout = asked // that of the Checkpointer is for what it saves
+	lo.CheckpointLayout = asked // the Checkpointer's layout is for what it saves
 	var paths []string
 	for _, s := range from {
 		if s.Path != "" {

@@ -79,8 +79,8 @@ func TestOneWriter(t *testing.T) {
 	busy("beside one that has saved", err)
 }
 
-// Who cannot lock because he may not write may look, and where there are no
-// locks there is none.
+// A process that cannot lock because it may not write may read. A store without locks needs no
+// lock.
 func TestWithoutLocks(t *testing.T) {
 	for _, c := range []struct {
 		err   error

@@ -1,5 +1,5 @@
-// Package cast turns elements of arrays into those of another type on their way
-// to and from checkpoints, and notices what that loses.
+// Package cast converts elements of arrays to another dtype on their way to and from checkpoints,
+// and notices what the conversion loses.
 package cast
 
 import (

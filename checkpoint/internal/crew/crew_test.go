@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// meetings are those of two processes whose barriers do not wait: the primary's first.
+// meetings returns the meetings of two processes whose barriers do not wait: the primary's first.
 func meetings(t *testing.T) (host, guest *Meeting, fsys vfs.FS) {
 	t.Helper()
 	mem := vfstest.NewMem()

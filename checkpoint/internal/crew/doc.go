@@ -44,11 +44,10 @@
 //
 // # Who writes what
 //
-// Leaves that are given whole, and items that are no trees, are those of the primary;
-// the others only must have the same leaves. The shards of a leaf, over all processes,
-// must tile it; where several have the same one, the lowest of them writes it. Chunks
-// are the largest boxes of which every shard is made of whole ones, so that each lies
-// in one process, which writes it into data files of its own. What it adds to the
-// checksum of the array adds up (XOR), so the primary needs no element of another
-// process to make one database and one manifest over all of them.
+// The primary writes leaves that are given whole, and items that are not trees; the other processes
+// only must have the same leaves. The shards of a leaf, over all processes, must tile it; where
+// several have the same one, the lowest of them writes it. Chunks are the largest boxes of which
+// every shard is made of whole ones, so that each lies in one process, which writes it into data
+// files of its own. What it adds to the checksum of the array adds up (XOR), so the primary needs
+// no element of another process to make one database and one manifest over all of them.
 package crew

@@ -84,10 +84,10 @@ type opening struct {
 	Failure *failure `json:"failure,omitempty"`
 }
 
-// Meet begins a save. On the others it returns when the primary has begun it. Call.Err
-// of another process than the primary is told in Agree, which has to be called with
-// it. The error is that of the primary, or of the barrier: the save is over then, as
-// it is when the meeting is Declined.
+// Meet begins a save. On the others it returns when the primary has begun it. Call.Err of a process
+// other than the primary is reported in Agree, which has to be called with it. Meet returns the
+// error of the primary or of the barrier: the save is over then, as it is when the meeting is
+// Declined.
 func (g Group) Meet(ctx context.Context, c Call) (*Meeting, error) {
 	m := &Meeting{group: g, call: c}
 	if !g.Leads() {

@@ -56,7 +56,7 @@ func say(t *testing.T, m *Meeting, name string, word any) {
 	}
 }
 
-// What a process reports is held against what it has written, whatever it says.
+// The report of a process is compared with what it has written.
 func TestReports(t *testing.T) {
 	written := func(size int64) []byte {
 		m := manifest.Manifest{Files: []manifest.File{{Name: "d/x", Size: size}}}
@@ -133,7 +133,8 @@ func TestBrokenBarrierOfOthers(t *testing.T) {
 	}
 }
 
-// Nobody agrees with who has said nothing, or about a layout that is one process's.
+// There is no agreement with a process that has said nothing, or about a layout of a single
+// process.
 func TestNoAgreement(t *testing.T) {
 	for name, c := range map[string]struct {
 		said bool
@@ -181,7 +182,7 @@ func TestUnsoundShards(t *testing.T) {
 	}
 }
 
-// Who cannot go on has his own error, and tells the others.
+// A process that cannot go on returns its own error, and tells the others.
 func TestOwnFailure(t *testing.T) {
 	failed := &errs.Error{Kind: errs.IO, Err: syscall.EIO}
 	for _, self := range []int{0, 1} {

@@ -112,7 +112,7 @@ func fail(err error) *failure {
 	return &failure{errs.KindOf(err), err.Error(), errors.Is(err, store.ErrUncertain)}
 }
 
-// from returns the error as that of a process; nil for none.
+// from returns the failure as the error of a process, or nil if f is nil.
 func (f *failure) from(process int) error {
 	if f == nil {
 		return nil

@@ -184,8 +184,8 @@ func addEntries(draft *writer.Draft, item string, list []entry) error {
 	return nil
 }
 
-// addLeaf adds what a process contributes to the checksums of an array: those of its
-// sub-chunks, and its share in that of the whole.
+// addLeaf adds what a process contributes to the checksums of an array: the checksums of its
+// sub-chunks, and its share in the checksum of the whole.
 func addLeaf(m *manifest.Manifest, l manifest.Leaf) error {
 	i := slices.IndexFunc(m.Leaves, func(k manifest.Leaf) bool { return k.Item == l.Item && k.Param == l.Param })
 	if i < 0 {

@@ -143,7 +143,7 @@ func (it itemRoll) String() string {
 	return it.Handler
 }
 
-// against holds the leaves of a tree against those of the primary.
+// against compares the leaves of a tree with the leaves of the primary.
 func (it itemRoll) against(want itemRoll, primary, p int) error {
 	const nothing = "nothing"
 	mine := make(map[string]string, len(it.Leaves))

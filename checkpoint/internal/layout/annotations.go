@@ -10,12 +10,12 @@ import (
 	"github.com/bivouac-ml/bivouac/format/ocdbt"
 )
 
-// Annotations reads the annotations of the checkpoint; nil when there are none.
-// Where Orbax has made it of parts they lie with the databases of these, and which
-// was the later of two parts that differ is not known any more.
+// Annotations reads the annotations of the checkpoint, or returns nil if it has no annotations. If
+// Orbax has made the checkpoint of parts, the annotations lie with the databases of the parts. If
+// two parts differ, it is not known any more which was the later one.
 func (c *Checkpoint) Annotations(ctx context.Context) (orbax.Annotations, error) {
 	if c.alone {
-		return nil, nil // the directory is none of the checkpoint
+		return nil, nil // the directory does not belong to the checkpoint
 	}
 	doc, err := c.annotations(ctx, "")
 	if doc != nil || err != nil || c.Manifest != nil || len(c.parts) > 0 {
@@ -43,7 +43,7 @@ func (c *Checkpoint) Annotations(ctx context.Context) (orbax.Annotations, error)
 	return doc, nil
 }
 
-// annotations reads those of one directory.
+// annotations reads the annotations of one directory.
 func (c *Checkpoint) annotations(ctx context.Context, dir string) (orbax.Annotations, error) {
 	b, err := c.file(ctx, path.Join(dir, orbax.AnnotationsFile))
 	if errs.KindOf(err) == errs.NotFound {

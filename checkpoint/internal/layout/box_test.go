@@ -15,8 +15,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// checkpoints are directories of checkpoints that others wrote: those of this
-// repository and, where they lie beside it, the shared vectors.
+// checkpoints returns directories of checkpoints that other programs wrote: the ones of this
+// repository and, if they lie beside it, the shared vectors.
 func checkpoints(t *testing.T) []string {
 	t.Helper()
 	var dirs []string

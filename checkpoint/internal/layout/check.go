@@ -69,7 +69,7 @@ type look struct {
 	first, last int
 }
 
-// regions yields the pieces, those of small arrays as they are asked for.
+// regions yields the pieces; it yields pieces of small arrays as they are asked for.
 func (k look) regions(t *OpenTree) iter.Seq[region] {
 	return func(yield func(region) bool) {
 		if k.piece != nil {

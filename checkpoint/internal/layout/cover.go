@@ -6,8 +6,8 @@ import (
 	"github.com/bivouac-ml/bivouac/format/zarr"
 )
 
-// cover counts bytes of an array as they are stored, and those of them that a
-// checksum of the format covers.
+// cover counts bytes of an array as they are stored, and the stored bytes that a checksum of the
+// format covers.
 type cover struct{ stored, covered int64 }
 
 // add counts bytes; a nil cover counts nothing.
@@ -21,8 +21,8 @@ func (c *cover) add(n int, covered bool) {
 	}
 }
 
-// part counts a part of an array in chunks: by its own checksum, or by that of the
-// node that its value lies in.
+// part counts a part of an array in chunks: by its own checksum, or by the checksum of the node
+// that holds its value.
 func (c *cover) part(ctx context.Context, l *zarrArray, p *zarr.Part, encoded []byte) {
 	if c == nil {
 		return

@@ -21,7 +21,7 @@ import (
 // against it before it is handed out.
 func (c *Checkpoint) Directory(item string) handler.Reader { return directory{c, item} }
 
-// Directory is that of the item, of a tree that lies in a checkpoint.
+// Directory returns the directory of the item, for a tree that lies in a checkpoint.
 func (t *OpenTree) Directory() handler.Reader { return t.files.c.Directory(t.files.item) }
 
 // ForeignFiles lists the files of the item that leaf handlers wrote; none where

@@ -31,7 +31,8 @@ func isFlax(name string) bool {
 	return name == flaxFile || strings.HasSuffix(name, flaxSuffix) || ok && step != "" && strings.Trim(step, "0123456789") == ""
 }
 
-// flax is the name of the file: of one by itself, or beside arrays; "" is none.
+// flax returns the name of the file, which lies by itself or beside arrays, or "" if there is no
+// such file.
 func (e entries) flax() string {
 	if e.file(flaxFile) {
 		return flaxFile

@@ -244,8 +244,8 @@ func (c *Checkpoint) list(ctx context.Context, dir string, dirs bool) ([]string,
 	return out, nil
 }
 
-// Default returns the item that is meant when none is named: "state" if it is a
-// tree, else the first tree in the order of names.
+// Default returns the item for an empty name: "state" if it is a tree, else the first tree in the
+// order of names.
 func (c *Checkpoint) Default(ctx context.Context) (string, error) {
 	items, err := c.Items(ctx)
 	if err != nil {

@@ -57,7 +57,7 @@ type Form struct {
 	Shape      tensor.Shape
 	ChunkShape []int       // of a chunk of the grid
 	ReadShape  []int       // of the smallest part that can be read by itself
-	File       string      // that holds it, where that is one by itself
+	File       string      // that holds it, if it has a file of its own
 	Format     zarr.Format // of its metadata, where it is stored in zarr's form
 
 	slab int // bytes that are read at once where they go to their place directly; slabBytes at least

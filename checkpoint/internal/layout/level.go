@@ -27,9 +27,9 @@ const levels = 4
 // Orbax, or an item of one.
 var marks = []string{orbax.CheckpointFile, manifest.Name, orbax.TreeFile}
 
-// Within returns the checkpoint that is, or holds, the directory at, a path or a name in
-// st where that is not nil: the outermost of those that begin from levels above at. ok is
-// false when there is none.
+// Within returns the checkpoint that is, or holds, the directory at. at is a name in st, or a path
+// if st is nil. Of several checkpoints Within returns the outermost that begins from or more levels
+// above at. ok is false if there is no checkpoint.
 func Within(ctx context.Context, at string, st store.Store, from int) (dir string, up int, ok bool, err error) {
 	for n := from; n <= levels; n++ {
 		above, there := locate.Above(at, st, n)
@@ -60,8 +60,8 @@ func CheckOutside(ctx context.Context, at string, st store.Store) error {
 		Remedy: "save beside it; to add items to it, or replace them, save to " + dir + " with SaveOptions.Name and PartialUpdate"}
 }
 
-// StepIn tells the directory of a run from others: it returns the name of a checkpoint that
-// lies in it, or that of its lock file, and "" when it finds neither.
+// StepIn tells the directory of a run from others: it returns the name of a checkpoint in it, or
+// the name of its lock file, or "" if it finds neither.
 func StepIn(ctx context.Context, st store.Store, dir string) (string, error) {
 	for e, err := range st.List(ctx, dir) {
 		switch {

@@ -17,7 +17,7 @@ type Limit struct {
 	used int64
 }
 
-// NewLimit returns a limit of so many bytes, 1 at least; 0 is none, which is nil.
+// NewLimit returns a Limit of most bytes, or nil (no limit) if most <= 0.
 func NewLimit(most int64) *Limit {
 	if most <= 0 {
 		return nil

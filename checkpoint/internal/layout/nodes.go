@@ -66,8 +66,8 @@ func (n *nodes) readAt(ctx context.Context, r store.Reader, p []byte, off int64)
 	return nil
 }
 
-// speakFor reports whether the manifest's nodes are those of the database: where
-// its root is, the writer put the others.
+// speakFor reports whether the manifest's nodes belong to the database: the writer put all nodes
+// where the root is.
 func (f *files) speakFor(db *ocdbt.DB) bool {
 	root := db.Version().Root
 	return f.nodes(root.File.Path()).holds(root.Offset, root.Length)

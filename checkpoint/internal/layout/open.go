@@ -21,7 +21,7 @@ import (
 type Checkpoint struct {
 	Layout   string // name of the layout: "orbax v1", "orbax step", "orbax v0 flat", "safetensors", "numpy", "flax"
 	Meta     orbax.Checkpoint
-	Manifest *manifest.Manifest // nil when there is none
+	Manifest *manifest.Manifest // or nil
 
 	pin   store.Pinned // the directory; nil of a single file
 	st    store.Store  // what is read of the checkpoint is read from it
@@ -97,7 +97,7 @@ var kinds = []*kind{
 	},
 }
 
-// numpyKind is that of a file of numpy, which is a checkpoint only by itself.
+// numpyKind is the kind of a file of numpy, which is a checkpoint only by itself.
 var numpyKind = &kind{
 	name:  "numpy",
 	sniff: func(e entries) bool { return e.numpy() != "" },
@@ -130,7 +130,7 @@ type Options struct {
 	Label           string            // under which it must have signed; "" asks for none
 	OverRead        float64           // of safetensors files without a manifest: safetensors.Options
 	ReadBytes       int64             // of a read of a safetensors file, at most; 0 is about 4 MiB
-	Reads           *Limit            // of what is read of the checkpoint; nil is none
+	Reads           *Limit            // of what is read of the checkpoint; nil is no limit
 	FillMissing     bool              // chunks that are missing are the fill value, also where every chunk was stored; not where there is a manifest
 	AllowNoManifest bool              // a checkpoint that was written with a manifest may have lost it
 	Committed       bool              // one of Orbax's layouts must have commit_success.txt
@@ -219,7 +219,7 @@ func (c *Checkpoint) begin(ctx context.Context) error {
 	return errs.Wrap(op, name, c.kind.meta(c, ctx))
 }
 
-// sniff finds the kind of the checkpoint, nil when it is none.
+// sniff finds the kind of the checkpoint, or returns nil if it is not a checkpoint.
 func (c *Checkpoint) sniff(in entries) *kind {
 	if c.alone && numpyKind.sniff(in) {
 		return numpyKind
@@ -370,8 +370,8 @@ func (c *Checkpoint) file(ctx context.Context, name string) ([]byte, error) {
 	return b, c.Manifest.CheckFile(name, b)
 }
 
-// CheckFiles holds the names and sizes of all files against the manifest,
-// without reading them; parity files may be damaged or missing. A checkpoint without a manifest passes.
+// CheckFiles compares the names and sizes of all files with the manifest, without reading the
+// files. Parity files may be damaged or missing. A checkpoint without a manifest passes.
 func (c *Checkpoint) CheckFiles(ctx context.Context) error {
 	if c.Manifest == nil {
 		return nil

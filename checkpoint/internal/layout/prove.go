@@ -61,16 +61,14 @@ func (l *zarrArray) prove(ctx context.Context, w *worker) error {
 	return l.sums.same(sum)
 }
 
-// Tiles yields boxes that tile the array: each of as many of the smallest parts
-// that are worth reading by themselves as make up to so many bytes, one where
-// that is more.
+// Tiles yields boxes that tile the array. Each box has as many of the smallest parts worth reading
+// by themselves as fit in most bytes, and at least one.
 func (l *Leaf) Tiles(most int) iter.Seq[zarr.Box] {
 	return zarr.Cells(zarr.WholeBox(l.Shape), slab(l.Shape, l.array.unit(), l.DType.Size(), most))
 }
 
-// Pieces yields boxes of at most so many bytes each, one element where that is
-// more, which tile a box in C order: each of them is a run of its memory. Elements
-// have size bytes.
+// Pieces yields boxes that tile a box in C order: each is a run of the box's memory. Each has at
+// most most bytes, or one element if an element is larger. Elements have size bytes.
 func Pieces(box zarr.Box, size int, most int64) iter.Seq[zarr.Box] {
 	return func(yield func(zarr.Box) bool) { pieces(box, size, 0, most, yield) }
 }

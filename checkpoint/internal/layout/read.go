@@ -18,7 +18,7 @@ type Target struct {
 	Leaf *Leaf
 	Box  zarr.Box // what of it is beyond the array is left as it is in Dst
 	Dst  []byte
-	// DType is what the elements are cast to; Invalid is that of the leaf.
+	// DType is the type to which the elements are cast; Invalid is the type of the leaf.
 	DType tensor.DType
 	// Lossy takes what the cast makes of values that DType does not have. Else
 	// they are errs.Mismatch.
@@ -37,19 +37,18 @@ type piece struct {
 	region zarr.Box
 }
 
-// task is pieces that are read in their order by one worker: those of several
-// small leaves, or all that are wanted of one slab of a large one.
+// task is a list of pieces that one worker reads in order: the pieces of several small leaves, or
+// all wanted pieces of one slab of a large leaf.
 type task struct {
 	pieces []piece
 	shared bool // the pieces are of one slab: what two of them need is read once
 }
 
-// Read reads all targets, several at a time and large ones in several places at
-// a time, with memory of its own of some 32 MiB, or Options.Reads, at most beyond
-// the largest chunk that must be decoded as a whole. Of the bytes that several boxes of a leaf
-// need, each is read once. Verification is that of Leaf.ReadBox. The targets of
-// one leaf must lie together; the memory of targets must not overlap. The error
-// is the first in the order of the targets among those that were met; after one
+// Read reads all targets, several at a time and large ones in several places at a time, with memory
+// of its own of some 32 MiB, or Options.Reads, at most beyond the largest chunk that must be
+// decoded as a whole. Bytes that several boxes of a leaf need are read once. Read verifies as
+// Leaf.ReadBox does. The targets of one leaf must lie together; the memory of targets must not
+// overlap. Of the errors met, Read returns the first in the order of the targets. After an error
 // the content of the targets is undefined.
 //
 // Elements are cast slab by slab, when the bytes that they were stored as have been

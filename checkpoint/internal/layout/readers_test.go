@@ -141,8 +141,8 @@ func element(ctx context.Context, l *layout.Leaf, i int, want byte) error {
 	return err
 }
 
-// An array of more chunk files than a process may have open: the number of open
-// files is bounded, whoever reads, and none is closed under its reader.
+// An array has more chunk files than a process may have open: the number of open files is bounded
+// over all readers, and no file is closed under its reader.
 func TestManyChunkFiles(t *testing.T) {
 	const files, readers, bound = 600, 8, 128
 	data := make([]byte, files)

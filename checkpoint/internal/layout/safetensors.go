@@ -18,10 +18,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// A safetensors checkpoint is one file, or a directory of them with or without
-// an index. It has one item, a flat dictionary of arrays. Its metadata is that
-// of the files' headers. Of those that others wrote, no byte is covered by a
-// checksum.
+// A safetensors checkpoint is one file, or a directory of them with or without an index. It has one
+// item, a flat dictionary of arrays. Its metadata comes from the files' headers. In files that
+// other programs wrote, no byte is covered by a checksum.
 
 func isSafetensors(name string) bool { return strings.HasSuffix(name, ".safetensors") }
 

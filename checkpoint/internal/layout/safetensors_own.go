@@ -37,8 +37,8 @@ func (c *Checkpoint) checkHeads(ctx context.Context, f *files) error {
 	return nil
 }
 
-// ownMeta reads the metadata of a file that we wrote: the structure, and the
-// user's metadata. ok is false for those of others.
+// ownMeta reads the metadata of a file that we wrote: the structure, and the user's metadata. ok is
+// false for files that other programs wrote.
 func (c *Checkpoint) ownMeta(all map[string]string) (ok bool, err error) {
 	doc, ok := all[orbax.TreeMember]
 	if !ok {

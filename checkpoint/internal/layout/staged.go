@@ -27,7 +27,7 @@ func (g *Target) staged() bool {
 	return g.dtype() != g.Leaf.DType || !g.Box.Inside(g.Leaf.Shape)
 }
 
-// within is the part of the box that the array has; ok is false if there is none.
+// within returns the part of the box that lies in the array; ok is false if no part does.
 func (g *Target) within() (region zarr.Box, ok bool) {
 	if g.Box.Inside(g.Leaf.Shape) {
 		return g.Box, true

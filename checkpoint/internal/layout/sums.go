@@ -73,9 +73,8 @@ const (
 // parted reports whether the manifest has a checksum for each sub-chunk.
 func (s *sums) parted() bool { return len(s.leaf.Chunks) > 0 || tensor.Shape(s.grid).Len() == 1 }
 
-// check tells how the sub-chunk of region is held against the manifest. The one
-// sum of an array of a single sub-chunk is that of its bytes without padding, so
-// that a padded one is summed.
+// check says how the sub-chunk of region is compared with the manifest. The one sum of an array of
+// a single sub-chunk covers its bytes without padding, so a padded sub-chunk is summed.
 func (s *sums) check(region zarr.Box) check {
 	switch {
 	case s == nil || !s.parted():

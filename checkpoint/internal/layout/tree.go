@@ -194,7 +194,7 @@ func (t *OpenTree) openValues(ctx context.Context) (zarr.KV, error) {
 	return values, err
 }
 
-// openDatabase opens the database of the item, or those of its processes.
+// openDatabase opens the database of the item, or the databases of its processes.
 func (t *OpenTree) openDatabase(ctx context.Context) (zarr.KV, error) {
 	db, err := ocdbt.Open(ctx, t.files, nil)
 	if errs.KindOf(err) == errs.NotFound {

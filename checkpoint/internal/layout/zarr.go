@@ -90,9 +90,9 @@ func (c *Checkpoint) openArray(ctx context.Context, t *OpenTree, l *Leaf, values
 	return nil
 }
 
-// openNamed opens an array by its name. A name that ends in a slash once had another
-// one behind it in the keys of ours, unlike those of TensorStore: what was written so
-// is read, unless an array has a name with that slash.
+// openNamed opens an array by its name. Our keys once had a second slash behind a name that ends in
+// a slash, unlike TensorStore's keys. Such keys are still read, unless an array has a name with
+// that second slash.
 func (t *OpenTree) openNamed(ctx context.Context, arrays *zarr.Opener, param string) (*zarr.Array, error) {
 	if t.UseOCDBT && strings.HasSuffix(param, "/") && !t.slashed[param+"/"] {
 		if a, err := arrays.OpenAt(ctx, param+"/"); errs.KindOf(err) != errs.NotFound {

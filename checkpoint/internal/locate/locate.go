@@ -59,8 +59,8 @@ func Checkpoint(path string, st store.Store) (store.Store, string, error) {
 	return s, name, err
 }
 
-// Target is Checkpoint for what is to be written, with the permissions of mode; 0 is
-// those of the store.
+// Target works like Checkpoint for a checkpoint to be written, with the permissions mode; 0 is the
+// permissions of the store.
 func Target(path string, st store.Store, mode fs.FileMode) (store.Store, string, error) {
 	st, name, err := Checkpoint(path, st)
 	if err == nil {

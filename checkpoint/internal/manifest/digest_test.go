@@ -48,7 +48,7 @@ func TestTouched(t *testing.T) {
 	}
 }
 
-// A signature over checksums only, as earlier versions made them, is none.
+// A signature over checksums only, as earlier versions made it, does not count.
 func TestSignatureWithoutDigests(t *testing.T) {
 	public, private := key(1)
 	m, err := Parse(Sign((&Manifest{Files: []File{{Name: "a", Size: 3, CRC: 1}}}).Append(nil), private))

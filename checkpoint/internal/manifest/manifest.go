@@ -18,13 +18,12 @@
 //	end <crc>                                            of every byte before this line
 //	signed <crc> <signature>                             where it is signed, see Sign
 //
-// The checksum of a leaf is that of its bytes in C order, little-endian. The
-// trailing checksums are those of its sub-chunks in C order of their grid, which
-// is that of all chunks of the array together. Where sub-chunks end in a crc32c
-// codec behind "bytes", each is that checksum, over the decoded bytes with their
-// padding; else it is over the decoded bytes inside of the array. A leaf stored
-// as a single sub-chunk has none, as its own says the same. A leaf of several
-// sub-chunks without them can be checked as a whole only.
+// The checksum of a leaf covers its bytes in C order, little-endian. The trailing checksums cover
+// its sub-chunks in C order of their grid, which spans all chunks of the array together. If
+// sub-chunks end in a crc32c codec behind "bytes", each trailing checksum is the codec's checksum,
+// over the decoded bytes with their padding; else it covers the decoded bytes inside of the array.
+// A leaf stored as a single sub-chunk has no trailing checksum, as the leaf's own says the same. A
+// leaf of several sub-chunks without trailing checksums can be checked only as a whole.
 //
 // Version 1 has no hashes; in version 2 a file may have one. A document is
 // written as version 1 when no file of it has a hash, so that earlier readers
@@ -36,9 +35,8 @@
 // same whatever the bytes are. The age is how many saves have linked the file
 // since its bytes were last written or read back, in decimal digits.
 //
-// In version 3, which is that of documents that are signed, each file has its
-// runs, see Run: "<size>:<digest>", the digest in unpadded standard base64. Lower
-// versions have no label.
+// In version 3, the version of signed documents, each file has its runs, see Run:
+// "<size>:<digest>", the digest in unpadded standard base64. Lower versions have no label.
 //
 // Version 4 has the nodes of databases, with their XXH3 of 128 bits, as each node
 // ends with its own CRC-32C. An array whose one value lies in such nodes as its
@@ -101,7 +99,7 @@ type File struct {
 	Runs []Run // of all bytes of the file, in their order; nil when it is not signed
 }
 
-// Hash tells contents of one size apart. The zero Hash is none.
+// Hash tells contents of one size apart. The zero Hash means no hash.
 type Hash [16]byte
 
 // HashOf is the Hash of bytes in one piece: XXH3 of 128 bits.
@@ -192,7 +190,7 @@ func appendPart(dst []byte, record string, p File) []byte {
 	return strconv.AppendQuote(dst, p.Name)
 }
 
-// header is that of the lowest version that holds the document.
+// header returns the header of the lowest version that holds the document.
 func (m *Manifest) header() string {
 	if len(m.Nodes) > 0 {
 		return headerNodes

@@ -148,7 +148,7 @@ func headed(header, body string) []byte {
 	return append(appendCRC(append(b, "end "...), crc32.Checksum(b, castagnoli)), '\n')
 }
 
-// Documents without hashes are those of version 1, and hashes are read strictly.
+// Documents without hashes are of version 1, and hashes are read strictly.
 func TestVersions(t *testing.T) {
 	const file = "file 00000001 3 \"a\""
 	const hash = " 000000000000000000000000000000ff"

@@ -13,11 +13,11 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Parse reads a document in time and memory in proportion to its length. The
-// records of heads and nodes must be of files that it lists, which have as many
-// bytes. Errors are errs.Corrupt, or errs.Unsupported for a newer version, which is
-// one whose own checksum is right: documents of all versions begin with the line of
-// the version and end with the record "end".
+// Parse reads a document in time and memory in proportion to its length. The records of heads and
+// nodes must be of files that the document lists and that have at least that number of bytes.
+// Errors are errs.Corrupt, or errs.Unsupported for a newer version. A newer version counts as such
+// only if its own checksum is right: documents of all versions begin with the line of the version
+// and end with the record "end".
 func Parse(b []byte) (*Manifest, error) {
 	const endLen = len("end 01234567\n")
 	b, signature, err := cutSignature(b)

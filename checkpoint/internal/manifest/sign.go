@@ -15,10 +15,9 @@ import (
 //
 //	signed <crc> <signature>
 //
-// The signature is that of Ed25519 in standard base64, 88 characters, over
-// signedText followed by the SHA-256 of all bytes before the line. The checksum
-// is that of the 88 characters, so that damage to the signature is noticed by
-// those who have no key as well.
+// The signature is an Ed25519 signature in standard base64, 88 characters, over signedText followed
+// by the SHA-256 of all bytes before the line. The checksum covers the 88 characters, so that a
+// reader without a key also notices damage to the signature.
 
 // signedText keeps a signature of a manifest from being one of anything else.
 const signedText = "bivouac.manifest signature 1\n"
@@ -28,8 +27,7 @@ var signedWord = []byte("signed ")
 // signedLen is the length of the line.
 const signedLen = len("signed 01234567 ") + 88 + len("\n")
 
-// CheckSigning refuses a private key that is none: errs.Invalid. No key, nil, is
-// not to sign.
+// CheckSigning returns errs.Invalid unless key is a private key or nil. nil means no signature.
 func CheckSigning(key ed25519.PrivateKey) error {
 	if key != nil && len(key) != ed25519.PrivateKeySize {
 		return keySize(ed25519.PrivateKeySize, len(key))
@@ -57,8 +55,8 @@ func Sign(doc []byte, key ed25519.PrivateKey) []byte {
 	return append(append(doc, signature...), '\n')
 }
 
-// cutSignature takes the line off a signed document; the signature is nil where
-// there is none.
+// cutSignature takes the line off a signed document; the signature is nil if the document is not
+// signed.
 func cutSignature(b []byte) (doc, signature []byte, err error) {
 	at := len(b) - signedLen
 	if at < 1 || b[at-1] != '\n' || !bytes.HasPrefix(b[at:], signedWord) {

@@ -170,7 +170,8 @@ func AppendRoot(dst []byte, custom json.RawMessage) []byte {
 	return append(dst, '}')
 }
 
-// ParseRoot returns the custom metadata of metadata/_ROOT_METADATA, nil when there is none.
+// ParseRoot returns the custom metadata of metadata/_ROOT_METADATA, or nil if it has no custom
+// metadata.
 func ParseRoot(b []byte) (json.RawMessage, error) {
 	ms, err := members(b)
 	if err != nil {

@@ -48,7 +48,7 @@ var ManifestMark = json.RawMessage(`{"bivouac":{"manifest":1}}`)
 
 // Handler type strings, spelled so that Python resolves its own handlers.
 const (
-	HandlerPrefix   = "orbax." // of all of them, also those of v0
+	HandlerPrefix   = "orbax." // of all handlers, including v0
 	handlersV1      = HandlerPrefix + "checkpoint.experimental.v1._src.handlers."
 	handlersV0      = HandlerPrefix + "checkpoint._src.handlers."
 	handlersV0Later = HandlerPrefix + "checkpoint.v0._src.handlers."

@@ -8,9 +8,9 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Partial saves write one checkpoint a part; the documents of these become those
-// of one checkpoint. Members that several parts have must agree, but where said
-// otherwise: a part adds, and replaces nothing.
+// Partial saves write one checkpoint a part; the documents of the parts become the documents of one
+// checkpoint. Members that several parts have must agree, unless said otherwise: a part adds, and
+// replaces nothing.
 
 // clash decides between two values of one member.
 type clash func(at string, a, b json.RawMessage) (json.RawMessage, error)
@@ -45,8 +45,8 @@ func MergeStrings(a, b []byte) ([]byte, error) { return merge(a, b, StringsFile,
 // MergeSharding joins two _sharding.
 func MergeSharding(a, b []byte) ([]byte, error) { return merge(a, b, ShardingFile, 0, refuse) }
 
-// MergeTrees joins two _METADATA. An empty container of one that has members in
-// the other is none any more; a leaf below another leaf is errs.Mismatch.
+// MergeTrees joins two _METADATA. An empty container that has members in the other document stops
+// being a leaf. A leaf below another leaf is errs.Mismatch.
 func MergeTrees(a, b []byte) ([]byte, error) {
 	out, err := merge(a, b, TreeFile, 0, func(at string, a, b json.RawMessage) (json.RawMessage, error) {
 		switch {
@@ -178,7 +178,7 @@ func isObject(raw json.RawMessage) bool {
 	return len(t) > 0 && t[0] == '{'
 }
 
-// equal compares JSON values but for white space.
+// equal compares JSON values, ignoring white space.
 func equal(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())

@@ -121,8 +121,8 @@ func richNamed(typ string, raw json.RawMessage, depth int) (*Rich, error) {
 	return r, nil
 }
 
-// appendRich appends value_metadata_tree for the entries, which are what the leaves
-// of r stand for. The spelling is that of Orbax.
+// appendRich appends value_metadata_tree for the entries, which are what the leaves of r stand for.
+// It is spelled as Orbax spells it.
 func appendRich(dst []byte, r *Rich, entries []Entry) []byte {
 	by := make(map[string]Entry, len(entries))
 	for _, e := range entries {

@@ -31,8 +31,8 @@ type Entry struct {
 	WriteShape []int // of one written fragment; jax.Array only, else nil
 }
 
-// Append appends the document in Orbax's spelling, but for the blanks between
-// tokens: a tree of many small leaves is hardly more than this document.
+// Append appends the document in Orbax's spelling, except for the blanks between tokens: a tree of
+// many small leaves is hardly more than this document.
 func (t Tree) Append(dst []byte) []byte {
 	dst = slices.Grow(dst, t.size())
 	dst = append(dst, `{"tree_metadata":{`...)

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// ParseTree reads _METADATA. Members that are not known are passed over; those
-// of an entry are told apart by case, and none may come twice.
+// ParseTree reads _METADATA and ignores unknown members. Members of an entry are told apart by
+// case, and none may come twice.
 func ParseTree(b []byte) (Tree, error) {
 	var t Tree
 	s, err := newScanner(b)
@@ -75,8 +75,8 @@ func (t *Tree) parseMember(s *scanner, name string) (err error) {
 
 // entryParser reads the entries of tree_metadata.
 //
-// Names are copied out of the document, so that a tree does not keep it, but one
-// that is that of the entry before, as most inner ones are, is shared.
+// Names are copied out of the document, so that a tree does not keep it in memory. A name that
+// equals the name in the entry before, as most inner names do, is shared.
 type entryParser struct {
 	*scanner
 	keys []tree.Key // of the current entry

@@ -8,7 +8,7 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/crc"
 )
 
-// BenchmarkEncoder is the cost of parity, against that of a CRC-32C of the same bytes.
+// BenchmarkEncoder compares the cost of parity with the cost of a CRC-32C of the same bytes.
 func BenchmarkEncoder(b *testing.B) {
 	data := make([]byte, 64<<20)
 	for i := range data {

@@ -36,8 +36,8 @@ type shardRun struct{ parity, first, n int }
 // parts are the parts of codes in use.
 var parts sync.Map // of shardRun: reedsolomon.Encoder
 
-// partOf returns the code of n shards from first on, with the coefficients that they have
-// in the whole code: its parity is what they add to that of the group.
+// partOf returns the code of n shards from first on, with the coefficients that they have in the
+// whole code: its parity is what they add to the parity of the group.
 func partOf(parity, first, n int) (reedsolomon.Encoder, error) {
 	at := shardRun{parity, first, n}
 	if c, ok := parts.Load(at); ok {

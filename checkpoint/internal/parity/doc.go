@@ -1,13 +1,12 @@
 // Package parity makes and uses the redundancy of a checkpoint: files from which
 // damaged or lost blocks of the others are computed.
 //
-// A parity file lies at the root of the checkpoint and is listed in its manifest as
-// any other file. Its name begins with ".bivouac.parity.". A file that is large has a
-// parity file of its own, whose name ends with the XXH3 of 128 bits of the name of the
-// file, so that saves that link the one link the other. All other files share parity
-// files, which have numbers for names and list their files. Where several processes
-// save together, the number follows that of the process. The manifest, which lists
-// them all, has a copy in the last one: see CopyName.
+// A parity file lies at the root of the checkpoint and is listed in its manifest as any other file.
+// Its name begins with ".bivouac.parity.". A file that is large has a parity file of its own, whose
+// name ends with the XXH3 of 128 bits of the name of the file, so that saves that link the one link
+// the other. All other files share parity files, which have numbers for names and list their files.
+// If several processes save together, the number follows the number of the process. The manifest,
+// which lists them all, has a copy in the last one: see CopyName.
 //
 // The code is Reed–Solomon over GF(2^8), as package klauspost/reedsolomon has it by
 // default: a systematic code from a Vandermonde matrix, 100 data blocks and some

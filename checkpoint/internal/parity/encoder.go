@@ -170,7 +170,8 @@ func (e *encoder) hold(i int) *held {
 	return h
 }
 
-// sum notes the checksum of a part of block i, and that of the block when all is there.
+// sum notes the checksum of a part of block i, and the checksum of the block once all parts are
+// there.
 func (e *encoder) sum(i int, p part) {
 	length := e.length(i)
 	if p.n == length {

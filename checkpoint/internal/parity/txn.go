@@ -281,8 +281,8 @@ func (t *Txn) flush(ctx context.Context) error {
 	return err
 }
 
-// Finish makes the parity that is still to be made, that of the markers included, which
-// Commit will write, and returns the records of all parity files.
+// Finish makes the parity that is still to be made, including the parity of the markers that Commit
+// will write, and returns the records of all parity files.
 func (t *Txn) Finish(ctx context.Context, markers ...store.Blob) ([]manifest.File, error) {
 	for _, m := range markers {
 		if err := t.cover(ctx, m.Name, m.Data); err != nil {

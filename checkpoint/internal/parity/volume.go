@@ -113,7 +113,7 @@ func tableLength(ctx context.Context, r store.Reader) (int64, error) {
 	return n, nil
 }
 
-// maxTable bounds the memory for a table: that of a file of some 16 TiB.
+// maxTable bounds the memory for a table: enough for a file of some 16 TiB.
 const maxTable = 1 << 30
 
 func (v *volume) close() {
@@ -125,7 +125,7 @@ func (v *volume) close() {
 	}
 }
 
-// reader returns that of a file; nil of one that is lost.
+// reader returns the reader of a file, or nil if the file is lost.
 func (v *volume) reader(ctx context.Context, file string) (store.Reader, error) {
 	r, ok := v.opened[file]
 	if ok {

@@ -165,7 +165,7 @@ func (a *Assembly) manifestOf(ctx context.Context, p Part, files []string) (*man
 	return nil, nil
 }
 
-// database returns that of an item.
+// database returns the database of an item.
 func (a *Assembly) database(item string) *database {
 	if a.items[item] == nil {
 		a.items[item] = &database{}
@@ -242,7 +242,7 @@ func joins(name string) func(a, b []byte) ([]byte, error) {
 	return nil
 }
 
-// join joins a document to that of the parts before.
+// join joins a document to the document of the parts before.
 func (a *Assembly) join(name string, b []byte, merge func(a, b []byte) ([]byte, error)) (err error) {
 	if before, ok := a.docs[name]; ok {
 		if b, err = merge(before, b); err != nil {

@@ -24,7 +24,7 @@ func (a *Assembly) Tree(item string) (t orbax.Tree, ok bool, err error) {
 	return t, true, err
 }
 
-// Layout returns how the trees are stored; known is false where there are none.
+// Layout returns how the trees are stored; known is false if there are no trees.
 func (a *Assembly) Layout() (l options.Layout, known bool) {
 	for name, doc := range a.docs {
 		item, below, _ := strings.Cut(name, "/")
@@ -64,8 +64,8 @@ func (a *Assembly) Has(item string) bool {
 	return false
 }
 
-// Like returns an item whose name differs from the given one in case only, "" when there
-// is none: some file systems would take both for one directory.
+// Like returns an item whose name differs from the given one in case only, or "": some file systems
+// would take both for one directory.
 func (a *Assembly) Like(item string) string {
 	folded := fold.Name(item)
 	for _, names := range []iter.Seq[string]{maps.Keys(a.docs), maps.Keys(a.links)} {

@@ -47,8 +47,8 @@ func (d *database) remove(params, kept []string) {
 	d.steps = append(d.steps, step{remove: params, kept: prefixes})
 }
 
-// keysOf returns the ranges of the keys of an array, without those of others that are
-// kept and whose names begin with its name and a slash.
+// keysOf returns the ranges of the keys of an array, without the keys of kept arrays whose names
+// begin with its name and a slash.
 func keysOf(param string, kept []string) []ocdbt.Range {
 	whole := ocdbt.Prefix(zarr.KeyPrefix(param))
 	var out []ocdbt.Range
@@ -179,10 +179,9 @@ func (a *Assembly) unlink(name string) {
 	delete(a.records, name)
 }
 
-// MergeItem makes the database of an item that has only those of its processes,
-// in directories that end in "/". The manifest comes last: before, the item is
-// what it was. The checkpoint that it belongs to is made durable first: Orbax does
-// not sync what it writes.
+// MergeItem makes the database of an item that has only the databases of its processes, in
+// directories that end in "/". The manifest comes last: before it, the item is unchanged. The
+// checkpoint of the item is made durable first: Orbax does not sync what it writes.
 func MergeItem(ctx context.Context, st store.Store, checkpoint, item string, processes []string) error {
 	dir := path.Join(checkpoint, item)
 	d := &database{}
@@ -204,8 +203,8 @@ func MergeItem(ctx context.Context, st store.Store, checkpoint, item string, pro
 	return nil
 }
 
-// isDataFile reports whether a file of an item holds data of a database, its own
-// or that of a process.
+// isDataFile reports whether a file of an item holds data of the item's own database or of the
+// database of a process.
 func isDataFile(below string) bool {
 	dir := path.Dir(below)
 	return dir == "d" || path.Base(dir) == "d" && ocdbt.IsProcessDir(path.Dir(dir))

@@ -65,7 +65,7 @@ func (a *Assembly) isOwn(name string) bool {
 	return a.own[item] && below != orbax.CommitFile
 }
 
-// joins is that of the name, unless the file is a handler's.
+// joins returns how documents of the name are joined, or nil if the file is a handler's.
 func (a *Assembly) joins(name string) func(a, b []byte) ([]byte, error) {
 	if a.isOwn(name) {
 		return nil

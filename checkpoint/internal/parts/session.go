@@ -29,7 +29,7 @@ func Session(name string) string { return name + sessionMark }
 // name is to become.
 func Final(name string) string { return strings.TrimSuffix(name, sessionMark) }
 
-// IsSession reports whether name is that of a session.
+// IsSession reports whether name names a session.
 func IsSession(name string) bool {
 	return strings.HasSuffix(name, sessionMark) && !strings.HasSuffix(name, "/"+sessionMark) && name != sessionMark
 }

@@ -34,7 +34,7 @@ func assemblyOf(docs map[string]string) *Assembly {
 	return a
 }
 
-// A checkpoint whose documents make no tree is not made, whoever makes it.
+// No writer makes a checkpoint whose documents are not a tree.
 func TestUnsoundTrees(t *testing.T) {
 	for name, doc := range map[string]string{
 		"no document":        `{`,

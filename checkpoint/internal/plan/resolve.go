@@ -54,8 +54,8 @@ type read struct {
 	store.Store
 }
 
-// Open returns how the checkpoint at path is opened, its store, and its name there. o and
-// st are those of the call.
+// Open returns how the checkpoint at path is opened, its store, and its name there. o and st come
+// from the call.
 func Open(ctx context.Context, path string, o options.Options, st store.Store) (layout.Options, store.Store, string, error) {
 	r, err := Reading(ctx, &read{o, st}, func(r *read) (*options.Options, *store.Store) { return &r.Options, &r.Store })
 	if err != nil {

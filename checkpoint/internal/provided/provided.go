@@ -1,6 +1,7 @@
-// Package provided is the registry of the parts that package handler works by and cannot import: the engine for
-// trees, which package checkpoint has, and the codec for messages, which package protohandler has. They enter
-// themselves in their init functions, so that a program links only the parts that it imports.
+// Package provided is the registry of the parts that package handler works by and cannot import:
+// the engine for trees, which package checkpoint has, and the codec for messages, which package
+// protohandler has. They enter themselves in their init functions, so that a program links only the
+// parts that it imports.
 package provided
 
 import (
@@ -24,8 +25,8 @@ type Registry struct {
 	parts map[Role]any
 }
 
-// Enter makes part the one for role. It panics if there is one already, because two packages of the program
-// then claim the role in their init functions.
+// Enter registers part for role. It panics if role has a part already, because two packages of the
+// program then claim the role in their init functions.
 func (r *Registry) Enter(role Role, part any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

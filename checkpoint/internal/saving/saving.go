@@ -68,15 +68,14 @@ type Target struct {
 	Name    string // of the directory that becomes visible
 	Key     string // what the processes of a Joint save know it by
 	Options store.TxnOptions
-	// Before, when not nil, is what has to be done before the transaction; its
-	// failure is that of the save.
+	// Before, when not nil, runs before the transaction. If it fails, the save fails with its error.
 	Before func(context.Context) error
 	// Committed, when not nil, is told that everything is durable and visible, and
 	// the time that was recorded.
 	Committed func(at time.Time)
 }
 
-// Resolve begins a save: it turns the options of the call into those of a Writer.
+// Resolve begins a save: it turns the options of the call into the options of a Writer.
 func Resolve(c Call) (*Save, error) {
 	io, err := plan.Save(c.Options)
 	if err != nil {

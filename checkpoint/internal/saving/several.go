@@ -35,8 +35,7 @@ func roleOf(m options.Multiprocessing) role {
 	return r
 }
 
-// Absent reports whether this process is none of those that save: it has nothing
-// else to do then.
+// Absent reports whether this process does not take part in saves: it has nothing else to do then.
 func Absent(o options.Options) bool { return roleOf(o.Multiprocessing).absent }
 
 // Follows reports whether another process is the one that admits, publishes and
@@ -65,8 +64,8 @@ func (s *Save) Meet(ctx context.Context, t Target, decline string, err error) (d
 	return s.meeting.Declined, nil
 }
 
-// agree makes Items and Image those of what this process writes. err is why it cannot
-// go on, and is returned when the others know.
+// agree reduces Items and Image to what this process writes. err is why it cannot go on, and is
+// returned when the others know.
 func (s *Save) agree(ctx context.Context, t Target, err error) error {
 	if !s.role.joint || s.over {
 		return err

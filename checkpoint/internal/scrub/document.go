@@ -45,7 +45,7 @@ type Entry struct {
 	Manifest  manifest.Hash // of the document bivouac.manifest
 	At        time.Time     // in seconds
 	Bytes     int64         // of all files
-	Damages   []Damage      // 20 at most
+	Damages   []Damage      // at most 20
 }
 
 // Damage is a file that is not what it was.

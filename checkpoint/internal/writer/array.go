@@ -206,9 +206,9 @@ func (c *chunk) sumSource(i int, src zarr.Source) {
 	c.plain[i], c.share[i] = sumRuns(region, src, a.src.Shape, size, c.stored[i], bare)
 }
 
-// sumRuns returns the checksum of the elements of region, in C order, and what they add to
-// the checksum of an array of that shape. If known, sum is the first of the two, and nothing
-// is read of a region that is one run of the array.
+// sumRuns returns the checksum of the elements of region, in C order, and what they add to the
+// checksum of an array of that shape. If known, sum is the checksum of the elements, and a region
+// that forms one run of the array is not read.
 func sumRuns(region zarr.Box, src zarr.Source, shape tensor.Shape, size int, sum uint32, known bool) (plain, share uint32) {
 	total := shape.Len() * size
 	zarr.Runs(region, src.Box, shape, size, func(at, whole, n int) {

@@ -154,8 +154,8 @@ type twin struct {
 	age  int
 }
 
-// openBase lists the data files of the first base whose manifest can be read.
-// There may be none: then nothing has a twin.
+// openBase lists the data files of the first base whose manifest can be read. There may be no such
+// base: then nothing has a twin.
 func (d *Dedup) openBase(ctx context.Context) *base {
 	if d == nil {
 		return nil

@@ -200,7 +200,7 @@ func TestDedupLaw(t *testing.T) {
 	})
 }
 
-// newest are the arrays of the newest checkpoint; nil when there is none.
+// newest returns the arrays of the newest checkpoint, or nil if there is no checkpoint.
 func (s *series) newest() map[string]tensor.Tensor {
 	if len(s.saved) == 0 {
 		return nil
@@ -221,7 +221,7 @@ func (s *series) rewritten(before map[string]tensor.Tensor) (limit int64, ok boo
 	return limit, before != nil && (s.form.MaxFileBytes > 0 || !InDatabase(s.form.Layout) && s.form.Layout != options.SafetensorsLayout)
 }
 
-// unchanged reports whether the state is that of the newest checkpoint.
+// unchanged reports whether the state equals the newest checkpoint.
 func (s *series) unchanged() bool {
 	if len(s.saved) == 0 {
 		return false
@@ -244,7 +244,7 @@ func (s *series) large() bool {
 	return false
 }
 
-// ages are those of the data files of a checkpoint, by its manifest.
+// ages returns the ages of the data files of a checkpoint, by its manifest.
 func (s *series) ages(ctx context.Context, t *testing.T, name string) []int {
 	t.Helper()
 	b, err := store.ReadAll(ctx, s.store(), name+"/"+manifest.Name)
@@ -275,7 +275,7 @@ func TestRottenBase(t *testing.T) {
 			return err
 		},
 		"another leaf of a right checksum": func(f *os.File) error {
-			// As long as the checksum follows its bytes, that of the file is the same.
+			// As long as the checksum follows its bytes, the file has the same checksum.
 			a, err := newArray(nil, "a", source{Tensor: fill(1500, 9)}, Storage{}, newForms(&Options{}))
 			if err != nil {
 				return err

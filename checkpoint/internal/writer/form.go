@@ -112,7 +112,7 @@ func (f *form) listChunks(grid []int) {
 // few shapes.
 type forms struct {
 	layout options.Layout
-	key    string // of metadata of zarr v2; "" is that of the format
+	key    string // of metadata of zarr v2; "" is the format's key
 	shards int    // their size, where sub-chunks of unknown encoded sizes share one
 	known  map[string]*form
 }

@@ -15,7 +15,7 @@ type Join func(ctx context.Context, txn store.Txn, draft *Draft) error
 // Draft is a checkpoint, or a part of one, whose data files are written: all but their bytes.
 type Draft struct {
 	Docs     []store.Blob       // small files, written after Join
-	Manifest *manifest.Manifest // of the data files and arrays; that of the Docs is added
+	Manifest *manifest.Manifest // of the data files and arrays; the records of the Docs are added
 	// Entries are the entries of the database of each tree item that has one, in
 	// the order of their keys, files relative to the directory of the item.
 	Entries map[string][]ocdbt.Entry

@@ -27,7 +27,7 @@ const (
 	bloscLevel = 3
 )
 
-// codecs of a sub-chunk, behind its bytes. Format 2 has one at most, and no
+// codecs returns the codecs of a sub-chunk, behind its bytes. Format 2 has at most one, and no
 // checksum.
 func codecs(l options.Layout, c options.Compression) []zarr.CodecSpec {
 	var out []zarr.CodecSpec

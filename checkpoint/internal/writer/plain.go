@@ -65,7 +65,7 @@ func (t *treePlan) checkPrefixes() error {
 		prefix := zarr.KeyPrefix(l.param)
 		if other, taken := of[prefix]; taken {
 			return &errs.Error{Kind: errs.Invalid, Subject: "array " + strconv.Quote(l.param), Want: "keys of its own",
-				Got: "those of array " + strconv.Quote(other) + ": a slash at the end of a name does not tell them apart", Remedy: "rename one of them"}
+				Got: "the keys of array " + strconv.Quote(other) + ": a slash at the end of a name does not tell them apart", Remedy: "rename one of them"}
 		}
 		of[prefix] = l.param
 	}

@@ -13,7 +13,7 @@ import (
 // A raw chunk is an array as safetensors files have it: its elements in C order; elements of
 // less than a byte are packed. Its pieces are ranges of bytes of the file.
 
-// newRaw returns an array that is one raw chunk, or has no chunks when it has no elements.
+// newRaw returns an array of one raw chunk, or without chunks if it has no elements.
 func newRaw(param string, src source) *array {
 	a := &array{form: &form{sub: manifest.RunShape(src.Shape, src.DType)}, raw: true, param: param, src: src}
 	for axis, n := range a.sub {

@@ -38,10 +38,9 @@ func newSchedule(files []*file) *schedule {
 	return s
 }
 
-// claim gives a worker the next unit: of the file it is at while there is one,
-// then of one that is being written, with the fewest workers, so that files are
-// written side by side and few are open. It waits while there may be work later
-// and returns nil when there will be none.
+// claim gives a worker the next unit: of the file it is at while there is one, then of one that is
+// being written, with the fewest workers, so that files are written side by side and few are open.
+// It waits while there may be work later, and returns nil once all work is given out.
 func (s *schedule) claim(last *file) (f *file, at stage, unit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

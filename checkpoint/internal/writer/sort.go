@@ -35,7 +35,8 @@ func sortRuns[T any](a []T, compare func(x, y T) int) {
 	}
 }
 
-// merge puts the elements of x and y, both in order, into dst; of equal ones that of x first.
+// merge puts the elements of x and y, both in order, into dst. Of equal elements the one of x comes
+// first.
 func merge[T any](dst, x, y []T, compare func(x, y T) int) {
 	for len(x) > 0 && len(y) > 0 {
 		if compare(x[0], y[0]) <= 0 {

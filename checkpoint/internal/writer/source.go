@@ -84,7 +84,7 @@ func (s *source) cells() []int {
 // whole reports whether one piece of memory holds all elements.
 func (s *source) whole() bool { return s.read == nil && s.parts == nil && s.grid == nil }
 
-// has reports whether the elements of the region are among those of the source.
+// has reports whether the source has the elements of the region.
 func (s *source) has(region zarr.Box) bool {
 	return s.grid == nil || slices.ContainsFunc(s.parts, func(p Part) bool {
 		common, ok := p.box().Intersect(region)
@@ -279,8 +279,8 @@ func firstGap(shape tensor.Shape, parts []Part) zarr.Box {
 	}
 }
 
-// without returns a box of left beside part i that has elements which no part
-// has; ok is false if there is none.
+// without returns a box of left beside part i that has elements which no part has; ok is false if
+// there is no such box.
 func without(left zarr.Box, parts []Part, i int) (zarr.Box, bool) {
 	cut := parts[i].box()
 	for k := range left.Origin {

@@ -61,8 +61,8 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// The checksums of the manifest, combined by arithmetic, are those of the bytes;
-// small arrays, which lie in the nodes, have none but those of the nodes.
+// The checksums of the manifest, combined by arithmetic, equal the checksums of the bytes. Small
+// arrays, which lie in the nodes, have only the checksums of the nodes.
 func TestSumsAreThoseOfTheBytes(t *testing.T) {
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(1, 2))
