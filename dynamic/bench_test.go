@@ -34,7 +34,7 @@ func BenchmarkCall(b *testing.B) {
 		for _, c := range calls {
 			for _, how := range []string{"wait", "ctx", "chain"} {
 				b.Run(fmt.Sprintf("%s/%s/%s", mode, c.name, how), func(b *testing.B) {
-					e := dynamic.NewEvalContext(dynamic.Options{Threads: 2})
+					e := dynamic.NewEvalContext(dynamic.Options{Workers: 2})
 					defer e.Close()
 					ctx, chained := context.Background(), how == "chain"
 					if how == "ctx" {
@@ -65,7 +65,7 @@ func BenchmarkCall(b *testing.B) {
 
 // BenchmarkNewPlan is what a call costs whose arguments were not seen before.
 func BenchmarkNewPlan(b *testing.B) {
-	e := dynamic.NewEvalContext(dynamic.Options{Threads: 2})
+	e := dynamic.NewEvalContext(dynamic.Options{Workers: 2})
 	defer e.Close()
 	ctx := dynamic.WithMode(dynamic.With(context.Background(), e), dynamic.Sync)
 	x := dynamic.TensorOf(make([]int32, 1000))

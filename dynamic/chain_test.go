@@ -27,7 +27,7 @@ func TestChainHoldsNoIntermediates(t *testing.T) {
 	}
 	for name, evaluate := range evaluations {
 		t.Run(name, func(t *testing.T) {
-			e := dynamic.NewEvalContext(dynamic.Options{Threads: 2})
+			e := dynamic.NewEvalContext(dynamic.Options{Workers: 2})
 			t.Cleanup(e.Close)
 			ctx := dynamic.WithMode(dynamic.With(t.Context(), e), dynamic.Deferred)
 			var between []weak.Pointer[dynamic.Tensor]
@@ -77,7 +77,7 @@ func heap() uint64 {
 
 // EvaluateAll that was cancelled computes the other calls when it is called again.
 func TestEvaluateAllGoesOn(t *testing.T) {
-	e := dynamic.NewEvalContext(dynamic.Options{Threads: 2})
+	e := dynamic.NewEvalContext(dynamic.Options{Workers: 2})
 	t.Cleanup(e.Close)
 	ctx := dynamic.WithMode(dynamic.With(t.Context(), e), dynamic.Deferred)
 	waiting, cancel := context.WithCancel(ctx)

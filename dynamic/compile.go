@@ -28,17 +28,17 @@ import (
 // Compile that names the line.
 type Body func(ctx context.Context, in []Value) []Value
 
-// NoPrefetch as LoopOptions.PrefetchDepth makes each step when it is asked for.
+// NoPrefetch as LoopOptions.Prefetch makes each step when it is asked for.
 const NoPrefetch = -1
 
 // LoopOptions say how a loop runs. They do not enter results.
 type LoopOptions struct {
-	// PrefetchDepth is how many steps are in the making or ready while one is in use;
+	// Prefetch is how many steps are in the making or ready while one is in use;
 	// 0 means 2, NoPrefetch none.
-	PrefetchDepth int
-	// Threads is the number of threads that compute; 0 means the Threads of the context's
+	Prefetch int
+	// Workers is the number of goroutines that compute; 0 means the Workers of the context's
 	// EvalContext.
-	Threads int
+	Workers int
 	// Verify = n > 0 calls the body again before the first step and then every n steps, without
 	// computing anything, and compares its calls with the calls that Compile saw. If the body makes
 	// other calls, because it depends on a Go value that has changed, each further Next fails with
@@ -75,20 +75,20 @@ type Loop struct {
 // the body's panic; with errs.Unsupported if the body takes a Go value out of a tensor, or draws
 // from a generator that cannot be moved; with errs.Mismatch for batches of several sizes.
 func Compile(ctx context.Context, root Root, body Body, o LoopOptions) (*Loop, error) {
-	if o.PrefetchDepth < NoPrefetch || o.PrefetchDepth > 1<<10 || o.Threads < 0 || o.Verify < 0 {
+	if o.Prefetch < NoPrefetch || o.Prefetch > 1<<10 || o.Workers < 0 || o.Verify < 0 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: "dynamic.Compile", Subject: "LoopOptions",
-			Want: "a PrefetchDepth of 1 to 1024, or NoPrefetch, and no negative Threads or Verify",
+			Want: "a Prefetch of 1 to 1024, or NoPrefetch, and no negative Workers or Verify",
 			Got:  fmt.Sprintf("%+v", o)}
 	}
 	l := &Loop{depth: 2}
 	switch {
-	case o.PrefetchDepth == NoPrefetch:
+	case o.Prefetch == NoPrefetch:
 		l.depth = 0
-	case o.PrefetchDepth > 0:
-		l.depth = o.PrefetchDepth
+	case o.Prefetch > 0:
+		l.depth = o.Prefetch
 	}
-	if o.Threads == 0 {
-		o.Threads = Current(ctx).Threads()
+	if o.Workers == 0 {
+		o.Workers = Current(ctx).Workers()
 	}
 	rec := newRecording()
 	in, err := l.begin(ctx, root, rec)
@@ -104,7 +104,7 @@ func Compile(ctx context.Context, root Root, body Body, o LoopOptions) (*Loop, e
 		}
 		return nil, err
 	}
-	l.build(Current(ctx), rec, o.Threads)
+	l.build(Current(ctx), rec, o.Workers)
 	return l, nil
 }
 
@@ -152,7 +152,7 @@ func (l *Loop) build(e *EvalContext, rec *recording, threads int) {
 		})
 	}
 	r.graph, r.pool = l.graph, exec.NewPool(threads)
-	r.config = exec.Config{Threads: threads, Pool: r.pool,
+	r.config = exec.Config{Workers: threads, Pool: r.pool,
 		Keyers: keyers(l.graph, r, rec.draws, rec.perStep),
 		Take:   true, Allocate: e.memory.alloc, Limits: e.limits, InFlight: l.depth + 1}
 	r.grow(rec.size)

@@ -95,7 +95,7 @@ func TestCompiledLaw(t *testing.T) {
 		looped := [2]*random.RNG{called[0].Clone(), called[1].Clone()}
 		depth := rapid.IntRange(-1, 4).Draw(t, "depth")
 		compile := func() (*dynamic.Loop, error) {
-			return dynamic.Compile(ctx, nil, body(looped, constant), dynamic.LoopOptions{PrefetchDepth: depth, Threads: 2})
+			return dynamic.Compile(ctx, nil, body(looped, constant), dynamic.LoopOptions{Prefetch: depth, Workers: 2})
 		}
 		loop, err := compile()
 		if err != nil && strings.Contains(err.Error(), "outputs") {

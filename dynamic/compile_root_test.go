@@ -67,7 +67,7 @@ func TestLoopRoot(t *testing.T) {
 	ctx := context.Background()
 	for _, depth := range []int{dynamic.NoPrefetch, 1, 3} {
 		c := &counter{}
-		loop, err := dynamic.Compile(ctx, c, double, dynamic.LoopOptions{PrefetchDepth: depth})
+		loop, err := dynamic.Compile(ctx, c, double, dynamic.LoopOptions{Prefetch: depth})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestLoopFailures(t *testing.T) {
 	ctx := context.Background()
 	broken := errors.New("broken")
 	c := &counter{fail: map[int]error{1: broken}, size: 1}
-	loop, err := dynamic.Compile(ctx, c, double, dynamic.LoopOptions{PrefetchDepth: 3})
+	loop, err := dynamic.Compile(ctx, c, double, dynamic.LoopOptions{Prefetch: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestCompileRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %v about %q", name, err, c.kind, c.want)
 		}
 	}
-	if _, err := dynamic.Compile(ctx, nil, double, dynamic.LoopOptions{PrefetchDepth: -2}); !errors.Is(err, errs.Invalid) {
+	if _, err := dynamic.Compile(ctx, nil, double, dynamic.LoopOptions{Prefetch: -2}); !errors.Is(err, errs.Invalid) {
 		t.Errorf("options: %v", err)
 	}
 }

@@ -56,7 +56,7 @@ func TestLoopEqualsCalls(t *testing.T) {
 	for _, depth := range []int{dynamic.NoPrefetch, 0, 1, 7} {
 		g, h := random.New(1), random.New(2)
 		eg, eh := g.Clone(), h.Clone()
-		loop, err := dynamic.Compile(ctx, nil, body(g, h), dynamic.LoopOptions{PrefetchDepth: depth})
+		loop, err := dynamic.Compile(ctx, nil, body(g, h), dynamic.LoopOptions{Prefetch: depth})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,9 @@ import (
 
 // Options are the options of NewEvalContext. The zero Options are right for most programs.
 type Options struct {
-	// Threads compute calls; 0 and less are as many as the program may use processors.
-	Threads int
+	// Workers is the number of goroutines that compute calls. 0 and less mean one a processor that the
+	// program may use.
+	Workers int
 	// Limits bound what a sample may cost, in calls and in compiled loops; the zero Limits are sane
 	// for pictures. Readers have Limits of their own, in readers.Options.
 	Limits Limits
@@ -54,7 +55,7 @@ type EvalContext struct {
 
 // NewEvalContext returns a context of its own. Close must be called.
 func NewEvalContext(o Options) *EvalContext {
-	e := &EvalContext{threads: o.Threads, limits: o.Limits, seed: maphash.MakeSeed(), operators: map[string]*operator{},
+	e := &EvalContext{threads: o.Workers, limits: o.Limits, seed: maphash.MakeSeed(), operators: map[string]*operator{},
 		attached: map[any]any{}}
 	if e.threads < 1 {
 		e.threads = runtime.GOMAXPROCS(0)
@@ -73,8 +74,8 @@ var defaultContext = sync.OnceValue(func() *EvalContext {
 // Default returns the context of calls that were given none. There is one for the process.
 func Default() *EvalContext { return defaultContext() }
 
-// Threads returns the number of threads.
-func (e *EvalContext) Threads() int { return e.threads }
+// Workers returns the number of goroutines that compute calls.
+func (e *EvalContext) Workers() int { return e.threads }
 
 // Limits returns what a sample may cost, with the defaults.
 func (e *EvalContext) Limits() Limits { return e.limits.WithDefaults() }

@@ -37,7 +37,7 @@ func every(t *testing.T, test func(t *testing.T, ctx context.Context)) {
 	for _, mode := range modes {
 		for _, threads := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s %d", mode, threads), func(t *testing.T) {
-				e := dynamic.NewEvalContext(dynamic.Options{Threads: threads})
+				e := dynamic.NewEvalContext(dynamic.Options{Workers: threads})
 				defer e.Close()
 				test(t, dynamic.WithMode(dynamic.With(context.Background(), e), mode))
 			})

@@ -137,7 +137,7 @@ func ExampleCompile() {
 		noise := random.UniformBatch(ctx, generator, files.Len(), random.UniformArgs{Range: op.Const([]float64{0, 0.5})})
 		return []dynamic.Value{fn.Add(ctx, files, noise)}
 	}
-	loop, err := dynamic.Compile(ctx, reader.Root(2), body, dynamic.LoopOptions{PrefetchDepth: 3})
+	loop, err := dynamic.Compile(ctx, reader.Root(2), body, dynamic.LoopOptions{Prefetch: 3})
 	must(err)
 	defer loop.Close()                         //nolint:errcheck // never fails
 	for values, err := range loop.Steps(ctx) { // one epoch

@@ -276,7 +276,7 @@ func TestSourceAsRoot(t *testing.T) {
 	}
 	root := source(t)(dynamic.SourceSeq(counted(9), dynamic.SourceOptions{BatchSize: 2}))
 	numbers := func(s *dynamic.ExternalSource, n int) (out []int32) {
-		loop, err := dynamic.Compile(t.Context(), s, double, dynamic.LoopOptions{PrefetchDepth: 3})
+		loop, err := dynamic.Compile(t.Context(), s, double, dynamic.LoopOptions{Prefetch: 3})
 		if err != nil {
 			t.Fatal(err)
 		}

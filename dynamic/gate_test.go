@@ -81,7 +81,7 @@ func (k gateKernel) Run(b *op.Block) error {
 // scoped returns a context with an EvalContext and a mode.
 func scoped(t *testing.T, mode dynamic.Mode) context.Context {
 	t.Helper()
-	e := dynamic.NewEvalContext(dynamic.Options{Threads: 2})
+	e := dynamic.NewEvalContext(dynamic.Options{Workers: 2})
 	t.Cleanup(e.Close)
 	return dynamic.WithMode(dynamic.With(context.Background(), e), mode)
 }
@@ -146,7 +146,7 @@ func TestCallIsCancelled(t *testing.T) {
 // Eager calls are computed in their order, one after the other, and Close waits for them.
 func TestEagerOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := dynamic.NewEvalContext(dynamic.Options{Threads: 2})
+		e := dynamic.NewEvalContext(dynamic.Options{Workers: 2})
 		ctx := dynamic.With(context.Background(), e)
 		var order []int
 		var list []*gate

@@ -35,7 +35,7 @@ func claims(side uint32) []byte {
 // TestLimits goes beyond the limits of a context in every mode, in a loop and in a reader.
 func TestLimits(t *testing.T) {
 	const least = 1 << 20
-	e := dynamic.NewEvalContext(dynamic.Options{Threads: 2, Limits: dynamic.Limits{MaxPixels: least, MaxBytes: 2 * least}})
+	e := dynamic.NewEvalContext(dynamic.Options{Workers: 2, Limits: dynamic.Limits{MaxPixels: least, MaxBytes: 2 * least}})
 	defer e.Close()
 	if l := e.Limits(); l.MaxPixels != least || l.MaxBytes != 2*least || l.MaxTime != 0 {
 		t.Errorf("limits %+v", l)
@@ -88,7 +88,7 @@ func TestLimits(t *testing.T) {
 func TestTotalBytes(t *testing.T) {
 	const most = 1 << 20
 	limits := dynamic.Limits{MaxTotalBytes: most}
-	e := dynamic.NewEvalContext(dynamic.Options{Threads: 2, Limits: limits})
+	e := dynamic.NewEvalContext(dynamic.Options{Workers: 2, Limits: limits})
 	defer e.Close()
 	check := func(what string, err error, says ...string) {
 		t.Helper()

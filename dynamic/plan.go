@@ -52,7 +52,7 @@ func newPlan(e *EvalContext, k *call) (*plan, error) {
 		return nil, err
 	}
 	p.exec = exec.New(g, nil, exec.Config{
-		BatchSize: p.capacity, Threads: e.threads, Pool: e.workers(),
+		BatchSize: p.capacity, Workers: e.threads, Pool: e.workers(),
 		Keyers: slices.Repeat([]rng.Keyer{p.keyer}, len(g.Nodes)),
 		Take:   true, Allocate: e.memory.alloc, Limits: e.limits,
 	})

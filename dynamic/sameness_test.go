@@ -128,7 +128,7 @@ func TestModesAndThreadsAreTheSame(t *testing.T) {
 		var want []string
 		for _, threads := range []int{1, 4} {
 			for _, mode := range []dynamic.Mode{dynamic.Sync, dynamic.Eager, dynamic.Deferred} {
-				e := dynamic.NewEvalContext(dynamic.Options{Threads: threads})
+				e := dynamic.NewEvalContext(dynamic.Options{Workers: threads})
 				values := program(dynamic.WithMode(dynamic.With(context.Background(), e), mode), steps)
 				got := make([]string, len(values))
 				var all sync.WaitGroup
@@ -167,7 +167,7 @@ func TestModesAndThreadsAreTheSame(t *testing.T) {
 // TestEvaluateAll computes what nobody asked for.
 func TestEvaluateAll(t *testing.T) {
 	for _, mode := range modes {
-		e := dynamic.NewEvalContext(dynamic.Options{Threads: 2})
+		e := dynamic.NewEvalContext(dynamic.Options{Workers: 2})
 		ctx := dynamic.WithMode(dynamic.With(context.Background(), e), mode)
 		x := dynamic.TensorOf([]int{1, 2})
 		good := fn.Add(ctx, x, 1)

@@ -33,7 +33,7 @@ func BenchmarkTraining(b *testing.B) {
 	ctx := context.Background()
 	const threads = 2
 	b.Run("pipeline", func(b *testing.B) {
-		d, err := pipeline.Define(pipeline.Options{BatchSize: n, NumThreads: threads},
+		d, err := pipeline.Define(pipeline.Options{BatchSize: n, Workers: threads},
 			func(p *pipeline.Builder) []pipeline.Node {
 				jpegs := pipeline.ExternalSource(p, pipeline.BatchFunc(func(context.Context, pipeline.BatchInfo) ([]pipeline.Data, error) {
 					return []pipeline.Data{files}, nil
@@ -69,7 +69,7 @@ func BenchmarkTraining(b *testing.B) {
 				name += " release"
 			}
 			b.Run(name, func(b *testing.B) {
-				e := dynamic.NewEvalContext(dynamic.Options{Threads: threads})
+				e := dynamic.NewEvalContext(dynamic.Options{Workers: threads})
 				defer e.Close()
 				ctx := dynamic.WithMode(dynamic.With(ctx, e), mode)
 				jpegs := dynamic.BatchOf(files, dynamic.Form{NoCopy: true})

@@ -28,7 +28,7 @@ type Limits struct {
 	// working memory of workers and the files read ahead. 0 means no limit, because the free memory
 	// depends on the machine and on other programs.
 	//
-	// It is cut into equal parts: one for each of the PrefetchDepth+1 batches, and one for workers and
+	// It is cut into equal parts: one for each of the Prefetch+1 batches, and one for workers and
 	// reading. A batch that needs more than its part fails as a whole, under every policy for samples.
 	// Only its data, the batch size and the prefetch depth decide this, and for the last part the
 	// number of threads; other batches do not. It is checked before memory is taken. Memory that is

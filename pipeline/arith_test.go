@@ -21,7 +21,7 @@ import (
 // once returns the sample 0 of each output of the first batch.
 func once(t testing.TB, define func(p *pipeline.Builder) []pipeline.Node) []tensor.Tensor {
 	t.Helper()
-	d, err := pipeline.Define(pipeline.Options{NumThreads: 1}, define)
+	d, err := pipeline.Define(pipeline.Options{Workers: 1}, define)
 	if err != nil {
 		t.Fatal(err)
 	}

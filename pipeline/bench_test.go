@@ -94,7 +94,7 @@ func BenchmarkTraining(b *testing.B) {
 	dir := photographs(b, 32)
 	for _, threads := range []int{1, 2} {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
-			measure(b, start(b, pipeline.Options{BatchSize: 16, NumThreads: threads}, func(p *pipeline.Builder) []pipeline.Node {
+			measure(b, start(b, pipeline.Options{BatchSize: 16, Workers: threads}, func(p *pipeline.Builder) []pipeline.Node {
 				jpegs, labels := fn.ReadersFile(p, fn.ReadersFileArgs{FileRoot: dir, RandomShuffle: true})
 				images := fn.DecodersImage(p, jpegs, fn.DecodersImageArgs{})
 				images = fn.RandomResizedCrop(p, images, fn.RandomResizedCropArgs{Size: []int{224}})
@@ -111,7 +111,7 @@ func BenchmarkTraining(b *testing.B) {
 // BenchmarkRead delivers small files as they are.
 func BenchmarkRead(b *testing.B) {
 	dir := dataset(b, 256)
-	measure(b, start(b, pipeline.Options{BatchSize: 64, NumThreads: 1}, func(p *pipeline.Builder) []pipeline.Node {
+	measure(b, start(b, pipeline.Options{BatchSize: 64, Workers: 1}, func(p *pipeline.Builder) []pipeline.Node {
 		jpegs, labels := fn.ReadersFile(p, fn.ReadersFileArgs{FileRoot: dir, RandomShuffle: true})
 		return []pipeline.Node{jpegs, labels}
 	}))

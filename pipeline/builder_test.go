@@ -51,7 +51,7 @@ func TestWhatRuns(t *testing.T) {
 		}
 		return p.Op("pipelinetest.counted", all, x)[0]
 	}
-	p := start(t, pipeline.Options{BatchSize: 3, PrefetchDepth: pipeline.NoPrefetch},
+	p := start(t, pipeline.Options{BatchSize: 3, Prefetch: pipeline.NoPrefetch},
 		func(p *pipeline.Builder) []pipeline.Node {
 			x := uniform(p, "x")
 			count(p, 0, x, nil)
@@ -82,7 +82,7 @@ func TestWhatRuns(t *testing.T) {
 // A sink and an effect in a branch are for the samples that take it.
 func TestSinkInABranch(t *testing.T) {
 	runs[6].Store(0)
-	p := start(t, pipeline.Options{BatchSize: 50, PrefetchDepth: pipeline.NoPrefetch},
+	p := start(t, pipeline.Options{BatchSize: 50, Prefetch: pipeline.NoPrefetch},
 		func(p *pipeline.Builder) []pipeline.Node {
 			c, x := coin(p, ""), uniform(p, "x")
 			out := p.If(c, func() []pipeline.Node {
@@ -106,9 +106,9 @@ func TestConditionsAreWhatGoDecides(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		limits := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 4).Draw(r, "limits")
 		o := pipeline.Options{
-			BatchSize: rapid.IntRange(1, 9).Draw(r, "batch"), NumThreads: rapid.IntRange(1, 4).Draw(r, "threads"),
-			PrefetchDepth: rapid.SampledFrom([]int{pipeline.NoPrefetch, 1, 3}).Draw(r, "prefetch"),
-			Seed:          rapid.Uint64().Draw(r, "seed"),
+			BatchSize: rapid.IntRange(1, 9).Draw(r, "batch"), Workers: rapid.IntRange(1, 4).Draw(r, "threads"),
+			Prefetch: rapid.SampledFrom([]int{pipeline.NoPrefetch, 1, 3}).Draw(r, "prefetch"),
+			Seed:     rapid.Uint64().Draw(r, "seed"),
 		}
 		d, err := pipeline.Define(o, func(p *pipeline.Builder) []pipeline.Node {
 			x := uniform(p, "x")

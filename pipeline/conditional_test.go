@@ -88,7 +88,7 @@ func coin(p *pipeline.Builder, name string) pipeline.Node {
 
 func TestIf(t *testing.T) {
 	for _, threads := range []int{1, 4} {
-		p := start(t, pipeline.Options{BatchSize: 9, NumThreads: threads}, func(p *pipeline.Builder) []pipeline.Node {
+		p := start(t, pipeline.Options{BatchSize: 9, Workers: threads}, func(p *pipeline.Builder) []pipeline.Node {
 			c, d, x, y := coin(p, "c"), coin(p, "d"), uniform(p, "x"), uniform(p, "y")
 			out := p.If(c,
 				func() []pipeline.Node {
@@ -318,7 +318,7 @@ func TestIfOfFedData(t *testing.T) {
 		}
 		return list
 	}
-	p := start(t, pipeline.Options{BatchSize: 4, PrefetchDepth: pipeline.NoPrefetch}, define)
+	p := start(t, pipeline.Options{BatchSize: 4, Prefetch: pipeline.NoPrefetch}, define)
 	for range 3 {
 		if err := p.Feed("in", []pipeline.Data{scalars(1, 0, -1), scalars(5, 6, 7)}, nil); err != nil {
 			t.Fatal(err)
@@ -330,7 +330,7 @@ func TestIfOfFedData(t *testing.T) {
 			}
 		}
 	}
-	p = start(t, pipeline.Options{BatchSize: 4, PrefetchDepth: pipeline.NoPrefetch}, define)
+	p = start(t, pipeline.Options{BatchSize: 4, Prefetch: pipeline.NoPrefetch}, define)
 	if err := p.Feed("in", []pipeline.Data{[]tensor.Tensor{tensor.FromSlice([]int32{1})}, scalars(5)}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	later, err := def.New(ctx, &pipeline.Options{NumThreads: 3})
+	later, err := def.New(ctx, &pipeline.Options{Workers: 3})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -34,7 +34,7 @@ func TestDamagedSampleIsAnErrorAtItsPosition(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, prefetch := range []int{pipeline.NoPrefetch, 1, 4} {
-			p := start(t, pipeline.Options{BatchSize: 3, NumThreads: 2, PrefetchDepth: prefetch}, files(dir))
+			p := start(t, pipeline.Options{BatchSize: 3, Workers: 2, Prefetch: prefetch}, files(dir))
 			next(t, p)
 			before := save(t, p)
 			for range 2 { // the position is kept: trying again finds the same
@@ -64,7 +64,7 @@ func TestDamagedSampleIsAnErrorAtItsPosition(t *testing.T) {
 
 func TestVanishedFile(t *testing.T) {
 	dir := dataset(t, 4)
-	p := start(t, pipeline.Options{BatchSize: 4, PrefetchDepth: pipeline.NoPrefetch}, files(dir))
+	p := start(t, pipeline.Options{BatchSize: 4, Prefetch: pipeline.NoPrefetch}, files(dir))
 	gone := filepath.Join(dir, classes[0], "0000.jpg")
 	whole, err := os.ReadFile(gone)
 	if err != nil {
@@ -114,7 +114,7 @@ func TestCancellation(t *testing.T) {
 }
 
 func TestClosed(t *testing.T) {
-	p := start(t, pipeline.Options{BatchSize: 2, PrefetchDepth: 4}, files(dataset(t, 5)))
+	p := start(t, pipeline.Options{BatchSize: 2, Prefetch: 4}, files(dataset(t, 5)))
 	next(t, p)
 	if err := errors.Join(p.Close(), p.Close()); err != nil {
 		t.Fatal(err)

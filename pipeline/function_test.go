@@ -18,7 +18,7 @@ import (
 var byteSpec = []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{-1}}}
 
 func TestFunc(t *testing.T) {
-	p := start(t, pipeline.Options{BatchSize: 5, NumThreads: 3}, func(p *pipeline.Builder) []pipeline.Node {
+	p := start(t, pipeline.Options{BatchSize: 5, Workers: 3}, func(p *pipeline.Builder) []pipeline.Node {
 		x := uniform(p, "x")
 		same := fn.Func(p, fn.FuncArgs{Deterministic: true,
 			Outputs: []tensor.Spec{{DType: tensor.Float32, Shape: tensor.Shape{}}},
@@ -49,7 +49,7 @@ func TestFunc(t *testing.T) {
 // A function without outputs is called, in order, though nothing needs it.
 func TestStatefulFunc(t *testing.T) {
 	calls, running := 0, atomic.Int32{}
-	p := start(t, pipeline.Options{BatchSize: 4, NumThreads: 4, PrefetchDepth: pipeline.NoPrefetch},
+	p := start(t, pipeline.Options{BatchSize: 4, Workers: 4, Prefetch: pipeline.NoPrefetch},
 		func(p *pipeline.Builder) []pipeline.Node {
 			x := uniform(p, "x")
 			fn.Func(p, fn.FuncArgs{Stateful: true, Name: "tap", Sample: func(in []tensor.Tensor) ([]tensor.Tensor, error) {

@@ -81,7 +81,7 @@ func TestLimits(t *testing.T) {
 			files, labels := fn.ReadersFile(b, fn.ReadersFileArgs{Name: "r", FileRoot: dir})
 			return []pipeline.Node{c.of(b, files), labels}
 		}
-		o := pipeline.Options{BatchSize: 4, NumThreads: 2, Limits: c.limits}
+		o := pipeline.Options{BatchSize: 4, Workers: 2, Limits: c.limits}
 		p := start(t, o, graph)
 		victim := []string{"position 0"}
 		if c.file != nil {
@@ -129,7 +129,7 @@ func allocated(f func()) uint64 {
 // when that is smaller.
 func TestLimitsOfSources(t *testing.T) {
 	size := 10
-	p := start(t, pipeline.Options{BatchSize: 2, PrefetchDepth: pipeline.NoPrefetch,
+	p := start(t, pipeline.Options{BatchSize: 2, Prefetch: pipeline.NoPrefetch,
 		Limits: pipeline.Limits{MaxBytes: 1000}},
 		external(pipeline.SampleFunc(func(_ context.Context, i pipeline.SampleInfo) ([]tensor.Tensor, error) {
 			if i.IdxInBatch == 1 {
@@ -172,7 +172,7 @@ func TestTimeOfSamples(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		o := pipeline.Options{BatchSize: 4, NumThreads: 2, Limits: pipeline.Limits{MaxTime: time.Second}}
+		o := pipeline.Options{BatchSize: 4, Workers: 2, Limits: pipeline.Limits{MaxTime: time.Second}}
 		p := start(t, o, graph(true))
 		failed := int64(-1)
 		for i := range int64(3) {

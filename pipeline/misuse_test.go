@@ -16,7 +16,7 @@ import (
 // had been alone.
 func TestCallsAtTheSameTime(t *testing.T) {
 	entered, open := make(chan struct{}), make(chan struct{})
-	p := start(t, pipeline.Options{BatchSize: 1, PrefetchDepth: pipeline.NoPrefetch},
+	p := start(t, pipeline.Options{BatchSize: 1, Prefetch: pipeline.NoPrefetch},
 		external(pipeline.SampleFunc(func(context.Context, pipeline.SampleInfo) ([]tensor.Tensor, error) {
 			entered <- struct{}{}
 			<-open

@@ -31,7 +31,7 @@ func (l LastBatch) String() string {
 	return name("LastBatch", []string{"partial", "drop", "fill"}, uint8(l))
 }
 
-// NoPrefetch as Options.PrefetchDepth makes each batch when it is asked for.
+// NoPrefetch as Options.Prefetch makes each batch when it is asked for.
 const NoPrefetch = -1
 
 // AnyNDim in Options.OutputNDim leaves the number of dimensions open.
@@ -85,13 +85,13 @@ type Options struct {
 	// pipeline serves: samples n*Rank/World to n*(Rank+1)/World of a batch of n. A state is valid
 	// for all ranks, and for another World.
 	Rank, World int
-	// NumThreads is the number of workers that compute; 0 is one a processor.
-	NumThreads int
-	// PrefetchDepth is how many batches are in the making or ready while one is
+	// Workers is the number of workers that compute; 0 is one a processor.
+	Workers int
+	// Prefetch is how many batches are in the making or ready while one is
 	// in use; 0 means 2, NoPrefetch none.
-	PrefetchDepth int
-	// IOThreads is the number of goroutines that read, 0 means 4.
-	IOThreads int
+	Prefetch int
+	// IOWorkers is the number of goroutines that read, 0 means 4.
+	IOWorkers int
 	// ReadAheadBytes limits what they hold; 0 means 64 MiB. A single larger sample still passes.
 	ReadAheadBytes int64
 
@@ -133,10 +133,10 @@ const NoLimit = op.NoLimit
 func (o Options) withDefaults() Options {
 	set(&o.BatchSize, 1)
 	set(&o.World, 1)
-	set(&o.NumThreads, runtime.GOMAXPROCS(0))
-	set(&o.PrefetchDepth, 2) // one being computed while one waits: hides the jitter of sizes
+	set(&o.Workers, runtime.GOMAXPROCS(0))
+	set(&o.Prefetch, 2) // one being computed while one waits: hides the jitter of sizes
 	set(&o.SourceWorkers, 1)
-	set(&o.IOThreads, 4)           // a read of a cached file costs a few per cent of decoding it
+	set(&o.IOWorkers, 4)           // a read of a cached file costs a few per cent of decoding it
 	set(&o.ReadAheadBytes, 64<<20) // hundreds of photographs
 	return o
 }
@@ -201,12 +201,12 @@ func (o Options) Validate() error {
 		return invalid("World", fmt.Sprintf("1 to BatchSize, which is %d", o.BatchSize), o.World)
 	case o.Rank < 0 || o.Rank >= o.World:
 		return invalid("Rank", fmt.Sprintf("0 to %d", o.World-1), o.Rank)
-	case o.NumThreads < 1 || o.NumThreads > 1<<12:
-		return invalid("NumThreads", "1 to 4096", o.NumThreads)
-	case o.PrefetchDepth < NoPrefetch || o.PrefetchDepth > 1<<10:
-		return invalid("PrefetchDepth", "1 to 1024, or NoPrefetch", o.PrefetchDepth)
-	case o.IOThreads < 1 || o.IOThreads > 1<<12:
-		return invalid("IOThreads", "1 to 4096", o.IOThreads)
+	case o.Workers < 1 || o.Workers > 1<<12:
+		return invalid("Workers", "1 to 4096", o.Workers)
+	case o.Prefetch < NoPrefetch || o.Prefetch > 1<<10:
+		return invalid("Prefetch", "1 to 1024, or NoPrefetch", o.Prefetch)
+	case o.IOWorkers < 1 || o.IOWorkers > 1<<12:
+		return invalid("IOWorkers", "1 to 4096", o.IOWorkers)
 	case o.SourceWorkers > 1<<12:
 		return invalid("SourceWorkers", "at most 4096", o.SourceWorkers)
 	case o.ReadAheadBytes < 1:
@@ -220,7 +220,7 @@ func (o Options) Validate() error {
 }
 
 // ahead returns how many batches are in the making while one is in use.
-func (o Options) ahead() int { return max(0, o.PrefetchDepth) }
+func (o Options) ahead() int { return max(0, o.Prefetch) }
 
 func invalid(field, want string, got any) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "pipeline", Subject: "Options." + field, Want: want, Got: fmt.Sprint(got)}

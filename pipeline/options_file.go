@@ -76,8 +76,8 @@ func ParseOptions(b []byte) (Options, error) {
 		return o, &errs.Error{Kind: errs.Invalid, Op: "pipeline.ParseOptions", Want: "YAML or JSON", Err: err}
 	}
 	err = eachField(doc.Content[0], "", map[string]any{
-		"batch_size": &o.BatchSize, "seed": &o.Seed, "num_threads": &o.NumThreads, "prefetch_depth": &o.PrefetchDepth,
-		"io_threads": &o.IOThreads, "read_ahead_bytes": &o.ReadAheadBytes, "on_error": &o.OnError, "limits": map[string]any{
+		"batch_size": &o.BatchSize, "seed": &o.Seed, "num_threads": &o.Workers, "prefetch_depth": &o.Prefetch,
+		"io_threads": &o.IOWorkers, "read_ahead_bytes": &o.ReadAheadBytes, "on_error": &o.OnError, "limits": map[string]any{
 			"max_pixels": &o.Limits.MaxPixels, "max_bytes": &o.Limits.MaxBytes, "max_total_bytes": &o.Limits.MaxTotalBytes, "max_time": &o.Limits.MaxTime,
 		},
 	})

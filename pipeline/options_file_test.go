@@ -17,7 +17,7 @@ import (
 
 // TestParseOptions reads the same document in YAML and JSON, and names what it does not know.
 func TestParseOptions(t *testing.T) {
-	want := pipeline.Options{BatchSize: 8, Seed: 7, NumThreads: 2, PrefetchDepth: pipeline.NoPrefetch, IOThreads: 3, ReadAheadBytes: 4096,
+	want := pipeline.Options{BatchSize: 8, Seed: 7, Workers: 2, Prefetch: pipeline.NoPrefetch, IOWorkers: 3, ReadAheadBytes: 4096,
 		OnError: map[string]faults.Action{"r": faults.Skip, "": faults.Zero},
 		Limits:  pipeline.Limits{MaxPixels: pipeline.NoLimit, MaxBytes: 10, MaxTotalBytes: 1 << 40, MaxTime: 1500 * time.Millisecond}}
 	for _, text := range []string{`

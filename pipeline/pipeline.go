@@ -121,7 +121,7 @@ func newPipeline(
 		return nil, err
 	}
 	p.config = exec.Config{
-		BatchSize: largest, Threads: o.NumThreads, Fetchers: o.IOThreads, ReadAhead: o.ReadAheadBytes,
+		BatchSize: largest, Workers: o.Workers, Fetchers: o.IOWorkers, ReadAhead: o.ReadAheadBytes,
 		Keyers: a.Keyers, Counted: a.Counted, OnError: policies, Limits: o.Limits, InFlight: o.ahead() + 1,
 		BytesPerSample: o.BytesPerSample, Timing: o.EnableTiming, Memory: o.EnableMemoryStats, Affinity: o.SetAffinity,
 	}

@@ -27,7 +27,7 @@ func files(dir string) func(p *pipeline.Builder) []pipeline.Node {
 
 func TestNoReader(t *testing.T) {
 	for _, threads := range []int{1, 3} {
-		p := start(t, pipeline.Options{BatchSize: 3, NumThreads: threads}, func(p *pipeline.Builder) []pipeline.Node {
+		p := start(t, pipeline.Options{BatchSize: 3, Workers: threads}, func(p *pipeline.Builder) []pipeline.Node {
 			return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{})}
 		})
 		for i := range int64(50) {
@@ -93,8 +93,8 @@ func TestDefinitionErrors(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for field, o := range map[string]pipeline.Options{
-		"BatchSize": {BatchSize: -1}, "NumThreads": {NumThreads: -1}, "PrefetchDepth": {PrefetchDepth: -2}, "LastBatch": {LastBatch: 9},
-		"World": {BatchSize: 2, World: 3}, "Rank": {BatchSize: 2, World: 2, Rank: 2}, "IOThreads": {IOThreads: -1}, "ReadAheadBytes": {ReadAheadBytes: -1},
+		"BatchSize": {BatchSize: -1}, "Workers": {Workers: -1}, "Prefetch": {Prefetch: -2}, "LastBatch": {LastBatch: 9},
+		"World": {BatchSize: 2, World: 3}, "Rank": {BatchSize: 2, World: 2, Rank: 2}, "IOWorkers": {IOWorkers: -1}, "ReadAheadBytes": {ReadAheadBytes: -1},
 	} {
 		if err := o.Validate(); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "Options."+field) {
 			t.Errorf("%s: got %v", field, err)
@@ -108,12 +108,12 @@ func TestOptions(t *testing.T) {
 		!strings.Contains(err.Error(), "5 samples") {
 		t.Errorf("an epoch without a batch: got %v", err)
 	}
-	p, err := d.New(context.Background(), &pipeline.Options{BatchSize: 2, NumThreads: 3})
+	p, err := d.New(context.Background(), &pipeline.Options{BatchSize: 2, Workers: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if o := p.Options(); o.BatchSize != 2 || o.NumThreads != 3 || o.LastBatch != pipeline.Drop || o.World != 1 {
+	if o := p.Options(); o.BatchSize != 2 || o.Workers != 3 || o.LastBatch != pipeline.Drop || o.World != 1 {
 		t.Errorf("options in force: %+v", o)
 	}
 }
@@ -153,7 +153,7 @@ func TestOutputs(t *testing.T) {
 func TestReadAheadIsBounded(t *testing.T) {
 	dir := dataset(t, 40)
 	const limit = 4000
-	p := start(t, pipeline.Options{BatchSize: 10, PrefetchDepth: 8, ReadAheadBytes: limit, IOThreads: 8}, files(dir))
+	p := start(t, pipeline.Options{BatchSize: 10, Prefetch: 8, ReadAheadBytes: limit, IOWorkers: 8}, files(dir))
 	for range 12 {
 		next(t, p)
 	}
@@ -170,7 +170,7 @@ func TestAllocations(t *testing.T) {
 	}
 	const batch = 16
 	measure := func(define func(p *pipeline.Builder) []pipeline.Node, prefetch int) float64 {
-		p := start(t, pipeline.Options{BatchSize: batch, NumThreads: 2, PrefetchDepth: prefetch}, define)
+		p := start(t, pipeline.Options{BatchSize: batch, Workers: 2, Prefetch: prefetch}, define)
 		for range 20 {
 			next(t, p)
 		}

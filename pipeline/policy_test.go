@@ -62,7 +62,7 @@ func TestErrorPolicies(t *testing.T) {
 		var final, middle string
 		for threads := 1; threads <= 4; threads++ {
 			for _, prefetch := range []int{pipeline.NoPrefetch, 1, 3} {
-				o.NumThreads, o.PrefetchDepth = threads, prefetch
+				o.Workers, o.Prefetch = threads, prefetch
 				p := start(t, o, ordered(dir))
 				vanish()
 				got := []string{digestOf(next(t, p))}

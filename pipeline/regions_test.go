@@ -71,7 +71,7 @@ func TestRegionsChangeNothing(t *testing.T) {
 // digests runs a graph for n samples and returns a digest of each of its first output's.
 func digests(t *testing.T, n int, define func(p *pipeline.Builder) []pipeline.Node) []string {
 	t.Helper()
-	def, err := pipeline.Define(pipeline.Options{BatchSize: 4, NumThreads: 2, Seed: 5, LastBatch: pipeline.Fill}, define)
+	def, err := pipeline.Define(pipeline.Options{BatchSize: 4, Workers: 2, Seed: 5, LastBatch: pipeline.Fill}, define)
 	if err != nil {
 		t.Fatal(err)
 	}

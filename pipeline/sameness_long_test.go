@@ -41,14 +41,14 @@ func stream(t *testing.T, o pipeline.Options, dir string) (digests, states []str
 
 func TestSamenessOfThreadsAndPrefetchLong(t *testing.T) {
 	dir := dataset(t, many())
-	o := pipeline.Options{BatchSize: manyBatch, Seed: 11, NumThreads: 1, PrefetchDepth: pipeline.NoPrefetch}
+	o := pipeline.Options{BatchSize: manyBatch, Seed: 11, Workers: 1, Prefetch: pipeline.NoPrefetch}
 	want, states := stream(t, o, dir)
 	for threads := 1; threads <= 8; threads++ {
 		for prefetch := 1; prefetch <= 8; prefetch++ {
 			if !long() && (threads*3+prefetch)%8 != 0 {
 				continue
 			}
-			o.NumThreads, o.PrefetchDepth = threads, prefetch
+			o.Workers, o.Prefetch = threads, prefetch
 			got, end := stream(t, o, dir)
 			if d := cmp.Diff(want, got); d != "" {
 				t.Fatalf("%d threads, prefetch %d (-want +got):\n%s", threads, prefetch, d)
@@ -68,10 +68,10 @@ func TestSamenessAfterInterruptionLong(t *testing.T) {
 		if !long() && last != pipeline.Partial {
 			continue
 		}
-		o := pipeline.Options{BatchSize: manyBatch, Seed: 12, LastBatch: last, NumThreads: 2}
+		o := pipeline.Options{BatchSize: manyBatch, Seed: 12, LastBatch: last, Workers: 2}
 		want, states := stream(t, o, dir)
 		for at := range want {
-			o.NumThreads, o.PrefetchDepth = 1+at%8, 1+(at/3)%8
+			o.Workers, o.Prefetch = 1+at%8, 1+(at/3)%8
 			p := start(t, o, training(dir))
 			if err := p.SetState([]byte(states[at])); err != nil {
 				t.Fatal(err)
@@ -100,7 +100,7 @@ var rankWorlds = []int{3, 5, 2, 8, 1, 4}
 // they deliver what one alone does.
 func TestSamenessOfRanksLong(t *testing.T) {
 	dir := dataset(t, many())
-	o := pipeline.Options{BatchSize: manyBatch, Seed: 13, NumThreads: 2}
+	o := pipeline.Options{BatchSize: manyBatch, Seed: 13, Workers: 2}
 	alone := start(t, o, training(dir))
 	batches := 2 * int(alone.EpochBatches())
 	st := save(t, alone)
@@ -108,7 +108,7 @@ func TestSamenessOfRanksLong(t *testing.T) {
 		world := rankWorlds[turn%len(rankWorlds)]
 		ranks := make([]*pipeline.Pipeline, world)
 		for r := range ranks {
-			o.Rank, o.World, o.NumThreads, o.PrefetchDepth = r, world, 1+r%3, 1+turn%3
+			o.Rank, o.World, o.Workers, o.Prefetch = r, world, 1+r%3, 1+turn%3
 			ranks[r] = start(t, o, training(dir))
 			if err := ranks[r].SetState(st); err != nil {
 				t.Fatal(err)

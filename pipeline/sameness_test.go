@@ -41,9 +41,9 @@ func TestSameForThreadsAndPrefetch(t *testing.T) {
 		var want []string
 		for threads := 1; threads <= 4; threads++ {
 			for _, prefetch := range []int{pipeline.NoPrefetch, 1, 2, 3, 4} {
-				o := pipeline.Options{BatchSize: 4, Seed: 5, LastBatch: last, NumThreads: threads, PrefetchDepth: prefetch}
+				o := pipeline.Options{BatchSize: 4, Seed: 5, LastBatch: last, Workers: threads, Prefetch: prefetch}
 				if threads == 3 {
-					o.IOThreads, o.ReadAheadBytes = 1, 1 // every file waits for the one before
+					o.IOWorkers, o.ReadAheadBytes = 1, 1 // every file waits for the one before
 				}
 				p := start(t, o, training(dir))
 				got := batches(t, p, epochs)
@@ -67,7 +67,7 @@ func TestSameForThreadsAndPrefetch(t *testing.T) {
 func TestSameAfterInterruptionAtEveryBatch(t *testing.T) {
 	dir := dataset(t, prime)
 	for _, last := range policies {
-		o := pipeline.Options{BatchSize: 4, Seed: 5, LastBatch: last, NumThreads: 2}
+		o := pipeline.Options{BatchSize: 4, Seed: 5, LastBatch: last, Workers: 2}
 		whole := start(t, o, training(dir))
 		n := epochs * int(whole.EpochBatches())
 		var want, states []string
@@ -81,7 +81,7 @@ func TestSameAfterInterruptionAtEveryBatch(t *testing.T) {
 			if !json.Valid([]byte(st)) {
 				t.Fatalf("the state is no JSON: %s", st)
 			}
-			o.NumThreads, o.PrefetchDepth = 1+at%4, 1+at%3
+			o.Workers, o.Prefetch = 1+at%4, 1+at%3
 			p := start(t, o, training(dir))
 			if at%2 == 1 { // a pipeline that has already run ahead elsewhere
 				next(t, p)
@@ -111,7 +111,7 @@ func TestSameAfterInterruptionAtEveryBatch(t *testing.T) {
 // goes on in another world.
 func TestRanks(t *testing.T) {
 	dir := dataset(t, prime)
-	o := pipeline.Options{BatchSize: 5, Seed: 8, NumThreads: 1, PrefetchDepth: 1}
+	o := pipeline.Options{BatchSize: 5, Seed: 8, Workers: 1, Prefetch: 1}
 	alone := start(t, o, training(dir))
 	type sample struct {
 		id    int64

@@ -142,7 +142,7 @@ func TestSourcesResume(t *testing.T) {
 		}
 		for at, st := range states {
 			for _, parallel := range []bool{false, true} {
-				o.PrefetchDepth, o.SourceWorkers = 1+at%3, 1+at%4
+				o.Prefetch, o.SourceWorkers = 1+at%3, 1+at%4
 				q := start(t, o, external(make(), pipeline.SourceOptions{Parallel: parallel && name != "state", Prefetch: at % 3}))
 				if at%2 == 0 && name != "state" {
 					run(t, q, 1)
@@ -225,7 +225,7 @@ func TestTryingAgainLosesNothing(t *testing.T) {
 		}
 	}
 	for _, prefetch := range []int{pipeline.NoPrefetch, 1, 4} {
-		p := start(t, pipeline.Options{PrefetchDepth: prefetch},
+		p := start(t, pipeline.Options{Prefetch: prefetch},
 			external(pipeline.BatchSeq(numbers), pipeline.SourceOptions{}))
 		var got []int32
 		failed := 0
@@ -315,7 +315,7 @@ func TestRefusedSources(t *testing.T) {
 }
 
 func TestFeeding(t *testing.T) {
-	p := start(t, pipeline.Options{BatchSize: 4, PrefetchDepth: 1}, func(b *pipeline.Builder) []pipeline.Node {
+	p := start(t, pipeline.Options{BatchSize: 4, Prefetch: 1}, func(b *pipeline.Builder) []pipeline.Node {
 		in := pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "in", RepeatLast: true})
 		return append(in, b.Op("cast", op.Args{"dtype": tensor.Float32}, in[0])...)
 	})

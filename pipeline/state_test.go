@@ -53,7 +53,7 @@ func TestStateOfAnotherStreamIsRefused(t *testing.T) {
 		next(t, q)
 	}
 	moved := start(t, change(func(o *pipeline.Options) {
-		o.NumThreads, o.PrefetchDepth, o.IOThreads, o.ReadAheadBytes = 3, 7, 2, 1000
+		o.Workers, o.Prefetch, o.IOWorkers, o.ReadAheadBytes = 3, 7, 2, 1000
 	}), training(dir))
 	if err := moved.SetState(st); err != nil {
 		t.Errorf("tuning is no identity: %v", err)

@@ -25,7 +25,7 @@ func TestStatistics(t *testing.T) {
 		t.Skip("memory that was handed out is not used again, with bivouac_debug")
 	}
 	dir := dataset(t, prime)
-	p := start(t, pipeline.Options{BatchSize: 4, NumThreads: 2, EnableTiming: true, EnableMemoryStats: true,
+	p := start(t, pipeline.Options{BatchSize: 4, Workers: 2, EnableTiming: true, EnableMemoryStats: true,
 		SetAffinity: true, BytesPerSample: 100_000}, training(dir))
 	samples := 0
 	for range 5 {
@@ -135,7 +135,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		"files": 4*4 + 2, // opening a file, and the context of the batch
 	} {
 		for _, timing := range []bool{false, true} {
-			p := start(t, pipeline.Options{BatchSize: 4, LastBatch: pipeline.Fill, NumThreads: 2, EnableTiming: timing},
+			p := start(t, pipeline.Options{BatchSize: 4, LastBatch: pipeline.Fill, Workers: 2, EnableTiming: timing},
 				graphs[name])
 			for range 40 {
 				next(t, p)
@@ -184,10 +184,10 @@ func (r *refusing) SetState(b []byte) error {
 }
 
 func TestRefusedStateOfASource(t *testing.T) {
-	a := start(t, pipeline.Options{BatchSize: 2, PrefetchDepth: 1},
+	a := start(t, pipeline.Options{BatchSize: 2, Prefetch: 1},
 		external(pipeline.From(&reading{}), pipeline.SourceOptions{}))
 	next(t, a)
-	b := start(t, pipeline.Options{BatchSize: 2, PrefetchDepth: 1},
+	b := start(t, pipeline.Options{BatchSize: 2, Prefetch: 1},
 		external(pipeline.From(&refusing{}), pipeline.SourceOptions{}))
 	before := save(t, b)
 	if err := b.SetState(save(t, a)); !errors.Is(err, errs.Corrupt) {

@@ -16,11 +16,11 @@ import (
 // epoch, ahead of their use and not, in Bivouac's own way and in DALI's.
 func TestStreams(t *testing.T) {
 	dir := dataset(t, 10)
-	own := pipeline.Options{BatchSize: 4, Seed: 3, NumThreads: 2}
+	own := pipeline.Options{BatchSize: 4, Seed: 3, Workers: 2}
 	dropped, ahead, alone, theirs := own, own, own, own
 	dropped.LastBatch = pipeline.Drop
-	ahead.PrefetchDepth = 5
-	alone.PrefetchDepth = pipeline.NoPrefetch
+	ahead.Prefetch = 5
+	alone.Prefetch = pipeline.NoPrefetch
 	theirs.Compat = dali.CheckpointMode()
 	for name, o := range map[string]pipeline.Options{"reader": own, "dropped": dropped, "ahead": ahead, "no prefetch": alone, "DALI": theirs} {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func TestTotalBytesAtEachPlace(t *testing.T) {
 		"files": {func(_ *pipeline.Builder, files pipeline.Node) pipeline.Node { return files }, 1024, []string{"readers.file", "at most 64 bytes read for a sample"}},
 	} {
 		for _, threads := range []int{1, 2, 5} {
-			p := start(t, pipeline.Options{BatchSize: 8, NumThreads: threads, Limits: pipeline.Limits{MaxTotalBytes: c.total},
+			p := start(t, pipeline.Options{BatchSize: 8, Workers: threads, Limits: pipeline.Limits{MaxTotalBytes: c.total},
 				OnError: map[string]faults.Action{"": faults.Skip}}, func(b *pipeline.Builder) []pipeline.Node {
 				files, labels := fn.ReadersFile(b, fn.ReadersFileArgs{Name: "r", FileRoot: dir})
 				return []pipeline.Node{c.of(b, files), labels}
@@ -125,7 +125,7 @@ func TestTotalBytesDecidesByTheBatch(t *testing.T) {
 	var first []seen
 	for _, threads := range []int{1, 2, 7} {
 		// A part is 256 KiB; the batch needs twice 4 files of 64 KiB.
-		limited, before := run(pipeline.Options{NumThreads: threads, Limits: pipeline.Limits{MaxTotalBytes: 1 << 20}})
+		limited, before := run(pipeline.Options{Workers: threads, Limits: pipeline.Limits{MaxTotalBytes: 1 << 20}})
 		if first == nil {
 			first = limited
 		}
@@ -157,7 +157,7 @@ func TestTotalBytesDecidesByTheBatch(t *testing.T) {
 // TestTotalBytesOfSources refuses what sources give for a batch, and goes on when that is smaller.
 func TestTotalBytesOfSources(t *testing.T) {
 	size := 10
-	p := start(t, pipeline.Options{BatchSize: 4, PrefetchDepth: pipeline.NoPrefetch,
+	p := start(t, pipeline.Options{BatchSize: 4, Prefetch: pipeline.NoPrefetch,
 		Limits: pipeline.Limits{MaxTotalBytes: 20_000}},
 		external(pipeline.SampleFunc(func(context.Context, pipeline.SampleInfo) ([]tensor.Tensor, error) {
 			return []tensor.Tensor{ints(make([]int32, size)...)}, nil
@@ -195,7 +195,7 @@ func TestTotalBytesWithPolicies(t *testing.T) {
 		return []pipeline.Node{images, b.Op("pad", op.Args{}, fn.Flip(b, images, fn.FlipArgs{}))[0], labels}
 	}
 	run := func(policy faults.Action, total int64) (all []string) {
-		p := start(t, pipeline.Options{BatchSize: 4, NumThreads: 4, OnError: map[string]faults.Action{"": policy}, Limits: pipeline.Limits{MaxTotalBytes: total}}, graph)
+		p := start(t, pipeline.Options{BatchSize: 4, Workers: 4, OnError: map[string]faults.Action{"": policy}, Limits: pipeline.Limits{MaxTotalBytes: total}}, graph)
 		defer p.Close()
 		for range 5 {
 			b, err := p.Next(context.Background())

@@ -24,7 +24,7 @@ func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
 	if r.Who == "pipeline" {
 		return pipelined(ctx, r)
 	}
-	ctx = dynamic.With(ctx, dynamic.NewEvalContext(dynamic.Options{Threads: r.Threads}))
+	ctx = dynamic.With(ctx, dynamic.NewEvalContext(dynamic.Options{Workers: r.Threads}))
 	isCompiled := r.Who == "compiled"
 	if !isCompiled {
 		mode, err := dynamic.ParseMode(r.Who)

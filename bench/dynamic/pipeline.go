@@ -12,7 +12,7 @@ import (
 
 // pipelined is the case of images as a pipeline.
 func pipelined(ctx context.Context, r turns.Request) (turns.Runner, error) {
-	def, err := pipeline.Define(pipeline.Options{BatchSize: batchSize, NumThreads: r.Threads}, func(p *pipeline.Builder) []pipeline.Node {
+	def, err := pipeline.Define(pipeline.Options{BatchSize: batchSize, Workers: r.Threads}, func(p *pipeline.Builder) []pipeline.Node {
 		jpegs, _ := fn.ReadersFile(p, fn.ReadersFileArgs{FileRoot: filepath.Join(r.Data, "train")})
 		return []pipeline.Node{fn.Resize(p, fn.DecodersImage(p, jpegs, fn.DecodersImageArgs{}), fn.ResizeArgs{Size: op.Const([]float64{224, 224})})[0]}
 	})

@@ -23,7 +23,7 @@ func begin(ctx context.Context, r turns.Request) (turns.Runner, error) {
 	if !ok {
 		return nil, fmt.Errorf("no case %q", r.Case)
 	}
-	o := pipeline.Options{BatchSize: batchSize, NumThreads: r.Threads, Seed: 1, LastBatch: pipeline.Fill}
+	o := pipeline.Options{BatchSize: batchSize, Workers: r.Threads, Seed: 1, LastBatch: pipeline.Fill}
 	if r.Case == "constant-1" {
 		o.BatchSize = 1
 	}

@@ -43,7 +43,7 @@ func (o *PipelineOptions) define(path string) (*dali.Definition, error) {
 	if o.Compat != "dali" && o.Compat != "none" {
 		return nil, usageError{&errs.Error{Kind: errs.Invalid, Op: "run", Subject: "--compat", Want: "dali or none", Got: o.Compat}}
 	}
-	options := pipeline.Options{BatchSize: o.BatchSize, NumThreads: o.Threads, Limits: o.Limits}
+	options := pipeline.Options{BatchSize: o.BatchSize, Workers: o.Threads, Limits: o.Limits}
 	if o.Options != "" {
 		file, err := pipeline.ReadOptions(o.Options)
 		if err != nil {

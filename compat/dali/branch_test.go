@@ -95,13 +95,13 @@ func checkpointOf(t *testing.T, p *dali.Pipeline) []byte {
 // before, and its state is DALI's; so it is whatever runs ahead, and from each checkpoint.
 func TestBranchesDrawAsInDALI(t *testing.T) {
 	for _, o := range []pipeline.Options{
-		{NumThreads: 1, PrefetchDepth: pipeline.NoPrefetch}, {NumThreads: 1, PrefetchDepth: 3}, {NumThreads: 4, PrefetchDepth: 1}, {NumThreads: 4, PrefetchDepth: 5},
+		{Workers: 1, Prefetch: pipeline.NoPrefetch}, {Workers: 1, Prefetch: 3}, {Workers: 4, Prefetch: 1}, {Workers: 4, Prefetch: 5},
 	} {
 		p := branchedPipeline(t, "", o)
 		states := [][]byte{checkpointOf(t, p)}
 		for i, want := range branchedByDALI {
 			if got := bytesOf(t, p); got != want.batch {
-				t.Fatalf("%d threads, batch %d: %s, DALI gives %s", o.NumThreads, i, got, want.batch)
+				t.Fatalf("%d threads, batch %d: %s, DALI gives %s", o.Workers, i, got, want.batch)
 			}
 			states = append(states, checkpointOf(t, p))
 			s, err := stateproto.Parse(states[i+1])
@@ -123,7 +123,7 @@ func TestBranchesDrawAsInDALI(t *testing.T) {
 			}
 			for i, want := range branchedByDALI[k:] {
 				if got := bytesOf(t, p); got != want.batch {
-					t.Fatalf("%d threads, from checkpoint %d, batch %d: %s, DALI gives %s", o.NumThreads, k, i, got, want.batch)
+					t.Fatalf("%d threads, from checkpoint %d, batch %d: %s, DALI gives %s", o.Workers, k, i, got, want.batch)
 				}
 			}
 		}
@@ -134,14 +134,14 @@ func TestBranchesDrawAsInDALI(t *testing.T) {
 // batches and states.
 func TestBranchesBehindReaders(t *testing.T) {
 	files := fileTree(t, 13)
-	one := branchedPipeline(t, files, pipeline.Options{NumThreads: 1, PrefetchDepth: pipeline.NoPrefetch})
+	one := branchedPipeline(t, files, pipeline.Options{Workers: 1, Prefetch: pipeline.NoPrefetch})
 	var batches []string
 	states := [][]byte{checkpointOf(t, one)}
 	for range 12 {
 		batches = append(batches, bytesOf(t, one))
 		states = append(states, checkpointOf(t, one))
 	}
-	many := branchedPipeline(t, files, pipeline.Options{NumThreads: 4, IOThreads: 3, PrefetchDepth: 4})
+	many := branchedPipeline(t, files, pipeline.Options{Workers: 4, IOWorkers: 3, Prefetch: 4})
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, start := range []int{0, 7, 3, 3, 11, 0} {
@@ -174,7 +174,7 @@ func TestBranchesAfterAFailure(t *testing.T) {
 			return in, nil
 		}}
 	for _, ahead := range []int{pipeline.NoPrefetch, 3} {
-		d, err := dali.Define(saving(pipeline.Options{BatchSize: 5, Seed: 21, PrefetchDepth: ahead}),
+		d, err := dali.Define(saving(pipeline.Options{BatchSize: 5, Seed: 21, Prefetch: ahead}),
 			func(p *pipeline.Builder) []pipeline.Node { return p.Call(failing, branched("")(p)[0]) })
 		if err != nil {
 			t.Fatal(err)

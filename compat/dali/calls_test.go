@@ -92,7 +92,7 @@ func TestDALICallsAtTheSameTime(t *testing.T) {
 		<-open
 		return []tensor.Tensor{ints(7)}, nil
 	})
-	o := dali.PipelineOptions{Options: pipeline.Options{PrefetchDepth: pipeline.NoPrefetch}}
+	o := dali.PipelineOptions{Options: pipeline.Options{Prefetch: pipeline.NoPrefetch}}
 	p := startPipe(t, o, func(b *pipeline.Builder) []pipeline.Node {
 		return pipeline.ExternalSource(b, ones, pipeline.SourceOptions{Name: "in"})
 	})

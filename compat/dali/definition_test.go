@@ -44,7 +44,7 @@ func (c *counted) IterSetup(p *dali.Pipeline) error {
 func TestDefiner(t *testing.T) {
 	for _, prefetch := range []int{pipeline.NoPrefetch, 2} {
 		for _, byset := range []bool{false, true} {
-			d, err := dali.DefineBy(native(pipeline.Options{BatchSize: 2, PrefetchDepth: prefetch}), &counted{byset: byset})
+			d, err := dali.DefineBy(native(pipeline.Options{BatchSize: 2, Prefetch: prefetch}), &counted{byset: byset})
 			if err != nil {
 				t.Fatal(err)
 			}

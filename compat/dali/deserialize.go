@@ -98,7 +98,7 @@ func FromProto(p *pipeproto.Pipeline, o *DeserializeOptions) (*Definition, error
 		return nil, errs.Wrap(deserializing, "", err)
 	}
 	options = options.Override(&o.PipelineOptions)
-	inFlight := int64(options.BatchSize) * int64(1+max(options.PrefetchDepth, options.CPUQueueSize))
+	inFlight := int64(options.BatchSize) * int64(1+max(options.Prefetch, options.CPUQueueSize))
 	if inFlight > maxInFlight {
 		return nil, &errs.Error{Kind: errs.Exhausted, Op: deserializing, Subject: "batch_size and prefetch_queue_depth_cpu",
 			Want: fmt.Sprintf("at most %d samples at a time", maxInFlight), Got: fmt.Sprint(inFlight)}

@@ -50,6 +50,6 @@ func ExampleDeserializeFile() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(def.Options().BatchSize, def.Options().NumThreads, def.Options().Limits.MaxTime)
+	fmt.Println(def.Options().BatchSize, def.Options().Workers, def.Options().Limits.MaxTime)
 	// Output: 2 8 2s
 }

@@ -104,7 +104,7 @@ func TestIteratorPoliciesAsDALI(t *testing.T) {
 		}
 		var pipes []*dali.Pipeline
 		for s := range c.Shards {
-			pipes = append(pipes, startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: c.Batch, NumThreads: 1,
+			pipes = append(pipes, startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: c.Batch, Workers: 1,
 				Seed: 1}}, func(p *pipeline.Builder) []pipeline.Node {
 				return p.Op("readers.file", op.Args{"name": "r", "file_root": dirs[c.N], "shard_id": s, "num_shards": c.Shards,
 					"pad_last_batch": c.Pad, "stick_to_shard": c.Stick})
@@ -153,7 +153,7 @@ func TestIteratorWithoutReaderAsDALI(t *testing.T) {
 				}
 				return []pipeline.Data{list}, nil
 			})
-			pipes = append(pipes, startPipe(t, native(pipeline.Options{BatchSize: c.Batch, NumThreads: 1}),
+			pipes = append(pipes, startPipe(t, native(pipeline.Options{BatchSize: c.Batch, Workers: 1}),
 				func(b *pipeline.Builder) []pipeline.Node {
 					return pipeline.ExternalSource(b, src, pipeline.SourceOptions{})
 				}))
@@ -194,7 +194,7 @@ func TestIteratorsResume(t *testing.T) {
 			pipes := func(states [][]byte) []*dali.Pipeline {
 				var list []*dali.Pipeline
 				for s := range shards {
-					o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, NumThreads: 1, Seed: 1},
+					o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, Workers: 1, Seed: 1},
 						EnableCheckpointing: true}
 					if states != nil {
 						o.Checkpoint = states[s]

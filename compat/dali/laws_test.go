@@ -70,7 +70,7 @@ func TestSerializedLaw(t *testing.T) {
 	root := fileTree(t, 11)
 	rapid.Check(t, func(t *rapid.T) {
 		o := saving(pipeline.Options{
-			BatchSize: rapid.IntRange(1, 5).Draw(t, "batch"), Seed: rapid.Uint64Range(0, 1<<40).Draw(t, "seed"), NumThreads: 2,
+			BatchSize: rapid.IntRange(1, 5).Draw(t, "batch"), Seed: rapid.Uint64Range(0, 1<<40).Draw(t, "seed"), Workers: 2,
 		})
 		d, err := dali.Define(o, func(p *pipeline.Builder) []pipeline.Node { return drawGraph(t, p, root) })
 		if err != nil {

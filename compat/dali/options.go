@@ -25,15 +25,15 @@ const (
 
 // optionsOf returns what a serialized pipeline says about how it runs.
 func optionsOf(p *pipeproto.Pipeline) (PipelineOptions, error) {
-	o := PipelineOptions{Options: pipeline.Options{BatchSize: int(p.BatchSize), NumThreads: 4, PrefetchDepth: 2}}
+	o := PipelineOptions{Options: pipeline.Options{BatchSize: int(p.BatchSize), Workers: 4, Prefetch: 2}}
 	if p.BatchSize < 1 {
 		return o, &errs.Error{Kind: errs.Invalid, Subject: "batch_size", Want: "at least 1",
 			Got: fmt.Sprint(p.BatchSize)}
 	}
 	if p.NumThreads != nil {
-		if o.NumThreads = int(*p.NumThreads); o.NumThreads < 1 {
+		if o.Workers = int(*p.NumThreads); o.Workers < 1 {
 			return o, &errs.Error{Kind: errs.Invalid, Subject: "num_threads", Want: "at least 1",
-				Got: fmt.Sprint(o.NumThreads)}
+				Got: fmt.Sprint(o.Workers)}
 		}
 	}
 	if p.Seed != nil && *p.Seed != -1 {
@@ -76,10 +76,10 @@ func executorOf(p *pipeproto.Pipeline, o *PipelineOptions) {
 		}
 		return int(*field)
 	}
-	o.PrefetchDepth = depth(p.PrefetchCPU)
+	o.Prefetch = depth(p.PrefetchCPU)
 	if p.ExecutorType != nil {
 		t := *p.ExecutorType
-		off := func(bit int32) Switch {
+		off := func(bit int32) Toggle {
 			if t&bit == 0 {
 				return Off
 			}
@@ -104,18 +104,18 @@ func executorOf(p *pipeproto.Pipeline, o *PipelineOptions) {
 
 // describe sets the fields of a serialized pipeline from the options.
 func describe(p *pipeproto.Pipeline, o PipelineOptions) {
-	threads, seed, device := int32(max(1, o.NumThreads)), int64(o.Seed), int32(pipeproto.NoDevice)
+	threads, seed, device := int32(max(1, o.Workers)), int64(o.Seed), int32(pipeproto.NoDevice)
 	hint, checkpointing := int64(o.BytesPerSample), o.EnableCheckpointing
 	p.NumThreads, p.BatchSize, p.Seed, p.DeviceID = &threads, int32(max(1, o.BatchSize)), &seed, &device
 	p.BytesPerSampleHint, p.EnableCheckpointing = &hint, &checkpointing
 
-	depth := int32(o.PrefetchDepth)
+	depth := int32(o.Prefetch)
 	if depth < 1 {
 		depth = 2
 	}
 	cpu, gpu := depth, depth
 	kind := int32(execPipelined | execAsync)
-	if o.ExecPipelined == Off || o.PrefetchDepth == pipeline.NoPrefetch {
+	if o.ExecPipelined == Off || o.Prefetch == pipeline.NoPrefetch {
 		kind = 0
 	} else if o.ExecAsync == Off {
 		kind = execPipelined

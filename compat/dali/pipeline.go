@@ -40,8 +40,8 @@ type Pipeline struct {
 func newPipeline(ctx context.Context, d *Definition, o PipelineOptions) (*Pipeline, error) {
 	p := &Pipeline{options: o}
 	e := o.engine()
-	p.ahead = max(0, e.PrefetchDepth)
-	if e.PrefetchDepth == 0 {
+	p.ahead = max(0, e.Prefetch)
+	if e.Prefetch == 0 {
 		p.ahead = defaultDepth
 	}
 	e.OnEvent = p.heard

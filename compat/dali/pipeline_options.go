@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/bivouac-ml/bivouac/errs"
+	"github.com/bivouac-ml/bivouac/internal/toggle"
 	"github.com/bivouac-ml/bivouac/pipeline"
 )
 
@@ -25,12 +26,12 @@ type PipelineOptions struct {
 
 	// ExecPipelined and ExecAsync say whether batches are made ahead of their use, and beside the
 	// caller; both by default.
-	ExecPipelined, ExecAsync Switch
+	ExecPipelined, ExecAsync Toggle
 	// ExecDynamic Off has Run fail for good when a batch was not fed by the time it is begun, be it
 	// ahead of its use. Otherwise Run fails when it has no batch, and goes on when that is fed.
-	ExecDynamic Switch
+	ExecDynamic Toggle
 	// CPUQueueSize and GPUQueueSize, given together, are the separated queues: the first is the
-	// number of batches ahead, as PrefetchDepth, the second has no effect.
+	// number of batches ahead, as Prefetch, the second has no effect.
 	CPUQueueSize, GPUQueueSize int
 	// PyNumWorkers is the engine's SourceWorkers: how many calls of parallel external sources run
 	// at a time. 0 means 1; NoPyWorkers makes no goroutines for them.
@@ -54,21 +55,18 @@ type PipelineOptions struct {
 // NoPyWorkers as PipelineOptions.PyNumWorkers makes no goroutines for parallel external sources.
 const NoPyWorkers = -1
 
-// defaultDepth is the engine's default of PrefetchDepth.
+// defaultDepth is the engine's default of Prefetch.
 const defaultDepth = 2
 
-// Switch is a choice with a default.
-type Switch uint8
+// Toggle is a choice that can be left open.
+type Toggle = toggle.Toggle
 
 // The choices.
 const (
-	Default Switch = iota
-	On
-	Off
+	Default = toggle.Default
+	On      = toggle.On
+	Off     = toggle.Off
 )
-
-// String returns "default", "on" or "off".
-func (s Switch) String() string { return nameOf("Switch", []string{"default", "on", "off"}, uint8(s)) }
 
 // StreamPolicy is DALI's choice of CUDA streams.
 type StreamPolicy uint8
@@ -179,9 +177,9 @@ func (o PipelineOptions) engine() pipeline.Options {
 	}
 	switch {
 	case o.ExecPipelined == Off || o.ExecAsync == Off:
-		e.PrefetchDepth = pipeline.NoPrefetch
+		e.Prefetch = pipeline.NoPrefetch
 	case o.separated():
-		e.PrefetchDepth = o.CPUQueueSize
+		e.Prefetch = o.CPUQueueSize
 	}
 	if o.PyNumWorkers != 0 {
 		e.SourceWorkers = o.PyNumWorkers
@@ -191,9 +189,9 @@ func (o PipelineOptions) engine() pipeline.Options {
 
 // inForce returns o with the defaults of the engine filled in.
 func (o PipelineOptions) inForce(e pipeline.Options) PipelineOptions {
-	e.PrefetchDepth, e.OnEvent, e.BeforeBatch = o.PrefetchDepth, o.OnEvent, o.BeforeBatch
-	if e.PrefetchDepth == 0 {
-		e.PrefetchDepth = defaultDepth
+	e.Prefetch, e.OnEvent, e.BeforeBatch = o.Prefetch, o.OnEvent, o.BeforeBatch
+	if e.Prefetch == 0 {
+		e.Prefetch = defaultDepth
 	}
 	o.Options, o.PyNumWorkers = e, e.SourceWorkers
 	if o.PyStartMethod == "" {

@@ -52,7 +52,7 @@ func TestProperties(t *testing.T) {
 			func(p *dali.Properties) {
 				p.ExecSeparated, p.ExecDynamic, p.PrefetchQueueDepth, p.CPUQueueSize = true, dali.Default, 3, 3
 			}},
-		"deep": {func(o *dali.PipelineOptions) { o.PrefetchDepth = 5 },
+		"deep": {func(o *dali.PipelineOptions) { o.Prefetch = 5 },
 			func(p *dali.Properties) { p.PrefetchQueueDepth, p.CPUQueueSize, p.GPUQueueSize = 5, 5, 5 }},
 		"hints": {func(o *dali.PipelineOptions) {
 			o.StreamPolicy, o.Concurrency, o.MaxStreams, o.DefaultCUDAStreamPriority = dali.StreamSingle, dali.ConcurrencyFull, 3, 1
@@ -66,7 +66,7 @@ func TestProperties(t *testing.T) {
 			p.OutputDType, p.OutputNDim = []tensor.DType{tensor.Float32, tensor.Uint8}, []int{pipeline.AnyNDim, 1}
 		}},
 	} {
-		o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: 4, NumThreads: 1}, Native: true,
+		o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: 4, Workers: 1}, Native: true,
 			Log: slog.New(slog.DiscardHandler)}
 		c.set(&o)
 		want := base

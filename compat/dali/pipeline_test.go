@@ -78,7 +78,7 @@ var operators = map[string]string{
 // define returns the pipeline of a case; ok is false where it has what is tested elsewhere.
 func (c checkpointCase) define(t *testing.T, root string) (d *dali.Definition, ok bool) {
 	t.Helper()
-	o := saving(pipeline.Options{BatchSize: c.Params.BatchSize, Seed: 1, PrefetchDepth: max(2, c.Params.Prefetch)})
+	o := saving(pipeline.Options{BatchSize: c.Params.BatchSize, Seed: 1, Prefetch: max(2, c.Params.Prefetch)})
 	if c.Params.PipeSeed != nil {
 		o.Seed = *c.Params.PipeSeed
 	}

@@ -13,7 +13,7 @@ type Properties struct {
 	ExecPipelined, ExecAsync bool
 	// ExecDynamic is Default where DALI's dynamic executor was not asked for and is
 	// not eligible. Bivouac's executor is the same in any case.
-	ExecDynamic                Switch
+	ExecDynamic                Toggle
 	ExecSeparated              bool
 	StreamPolicy               StreamPolicy
 	Concurrency                Concurrency
@@ -35,11 +35,11 @@ type Properties struct {
 func (p *Pipeline) Properties() Properties {
 	o, outputs := p.options, len(p.Specs())
 	q := Properties{
-		MaxBatchSize: o.BatchSize, NumThreads: o.NumThreads, Seed: o.Seed,
+		MaxBatchSize: o.BatchSize, NumThreads: o.Workers, Seed: o.Seed,
 		ExecPipelined: o.ExecPipelined != Off, ExecAsync: o.ExecAsync != Off, ExecDynamic: o.ExecDynamic,
 		ExecSeparated: o.separated(),
 		StreamPolicy:  o.StreamPolicy, Concurrency: o.Concurrency, SetAffinity: o.SetAffinity, MaxStreams: -1,
-		PrefetchQueueDepth: max(1, o.PrefetchDepth), EnableMemoryStats: o.EnableMemoryStats,
+		PrefetchQueueDepth: max(1, o.Prefetch), EnableMemoryStats: o.EnableMemoryStats,
 		PyNumWorkers: max(0, o.PyNumWorkers), PyStartMethod: o.PyStartMethod,
 		IsRestoredFromCheckpoint: o.Checkpoint != nil, NumOutputs: outputs,
 	}

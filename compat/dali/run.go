@@ -79,7 +79,7 @@ func (p *Pipeline) Build() error {
 }
 
 // Run returns the next batch, which is the caller's until the next call. inputs are fed first, by
-// the name of their node; that works only without batches ahead, with a PrefetchDepth of 1 or
+// the name of their node; that works only without batches ahead, with a Prefetch of 1 or
 // NoPrefetch. At the end of an epoch Run returns io.EOF.
 func (p *Pipeline) Run(ctx context.Context, inputs map[string]pipeline.Data) (*pipeline.Batch, error) {
 	const what = "dali.Run"
@@ -89,7 +89,7 @@ func (p *Pipeline) Run(ctx context.Context, inputs map[string]pipeline.Data) (*p
 	defer p.turn.Leave()
 	if len(inputs) > 0 && p.ahead > 1 {
 		return nil, &errs.Error{Kind: errs.Invalid, Op: what, Subject: "inputs",
-			Want: "a PrefetchDepth of 1, or NoPrefetch, when inputs are given",
+			Want: "a Prefetch of 1, or NoPrefetch, when inputs are given",
 			Got:  fmt.Sprint(p.ahead), Remedy: "use FeedInput"}
 	}
 	for name, data := range inputs {

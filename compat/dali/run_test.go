@@ -48,9 +48,9 @@ type outcome[T any] struct {
 
 // options of a recorded pipeline: a simple executor makes each batch when it is asked for.
 func recordedOptions(batch, prefetch int, opts map[string]any) dali.PipelineOptions {
-	o := pipeline.Options{BatchSize: batch, PrefetchDepth: prefetch, NumThreads: 1}
+	o := pipeline.Options{BatchSize: batch, Prefetch: prefetch, Workers: 1}
 	if opts["exec_pipelined"] == false {
-		o.PrefetchDepth = pipeline.NoPrefetch
+		o.Prefetch = pipeline.NoPrefetch
 	}
 	return native(o)
 }
@@ -279,7 +279,7 @@ func TestMissingBatchOfStaticExecutor(t *testing.T) {
 	for _, c := range []struct {
 		depth, fed int
 		runs       string // one letter a run
-		executor   dali.Switch
+		executor   dali.Toggle
 	}{
 		{1, 0, "xx", dali.Off},
 		{1, 1, ".xx", dali.Off},
@@ -290,7 +290,7 @@ func TestMissingBatchOfStaticExecutor(t *testing.T) {
 		{3, 2, "xx", dali.Off},
 		{2, 1, ".", dali.Default},
 	} {
-		p := startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, PrefetchDepth: c.depth}, Native: true,
+		p := startPipe(t, dali.PipelineOptions{Options: pipeline.Options{BatchSize: 2, Prefetch: c.depth}, Native: true,
 			ExecDynamic: c.executor}, func(b *pipeline.Builder) []pipeline.Node {
 			return append(pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "x"}),
 				fn.RandomUniform(b, fn.RandomUniformArgs{}))

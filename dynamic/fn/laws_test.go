@@ -22,7 +22,7 @@ import (
 // Whatever an operator is called with, it returns the same result or the same kind of error in
 // every mode and with any number of threads, and ends nothing but the call.
 func TestAnyCall(t *testing.T) {
-	one, three := dynamic.NewEvalContext(dynamic.Options{Threads: 1}), dynamic.NewEvalContext(dynamic.Options{Threads: 3})
+	one, three := dynamic.NewEvalContext(dynamic.Options{Workers: 1}), dynamic.NewEvalContext(dynamic.Options{Workers: 3})
 	defer one.Close()
 	defer three.Close()
 	ways := []context.Context{

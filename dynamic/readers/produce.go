@@ -20,7 +20,7 @@ func (r *Reader) begin(plan *Arrangement, at Place) {
 	r.plan, r.pending = plan, nil
 	ahead := op.Get[int](r.node.Config, "prefetch_queue_depth")
 	r.exec = exec.New(r.graph, []reader.Source{r.source}, exec.Config{
-		BatchSize: r.batch, Threads: 1, Fetchers: r.options.IOThreads, ReadAhead: r.options.ReadAheadBytes,
+		BatchSize: r.batch, Workers: 1, Fetchers: r.options.IOWorkers, ReadAhead: r.options.ReadAheadBytes,
 		Keyers: []rng.Keyer{rng.NewKeyer(0)}, Take: true, Limits: r.options.Limits, InFlight: ahead + 1,
 	})
 	r.ring = flow.NewRing[*slot, Place](producer{r}, ahead, func() *slot { return &slot{frame: r.exec.NewFrame()} }, at)

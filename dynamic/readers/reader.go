@@ -26,8 +26,8 @@ type Options struct {
 	Restore Restore
 	// Seed of the order, for a reader that shuffles and whose arguments have none.
 	Seed uint64
-	// IOThreads is the number of goroutines that read, 0 means 4.
-	IOThreads int
+	// IOWorkers is the number of goroutines that read, 0 means 4.
+	IOWorkers int
 	// ReadAheadBytes limits what they hold; 0 means 64 MiB. A single larger sample still passes.
 	ReadAheadBytes int64
 	// Limits bound what a sample may cost; the zero Limits are sane for pictures.
@@ -99,8 +99,8 @@ func New(name string, args any, o Options) (*Reader, error) {
 	if o.Compat == nil {
 		o.Compat = native{}
 	}
-	if o.IOThreads <= 0 {
-		o.IOThreads = 4 // as pipelines
+	if o.IOWorkers <= 0 {
+		o.IOWorkers = 4 // as pipelines
 	}
 	if o.ReadAheadBytes <= 0 {
 		o.ReadAheadBytes = 64 << 20

@@ -49,7 +49,7 @@ func TestPipeline(ctx context.Context, d Dataset, o PipelineOptions) (*pipeline.
 
 func open(ctx context.Context, o PipelineOptions, last pipeline.LastBatch, define func(*pipeline.Builder) []pipeline.Node) (*pipeline.Pipeline, error) {
 	def, err := pipeline.Define(pipeline.Options{
-		BatchSize: BatchSize, Seed: o.Seed, LastBatch: last, NumThreads: o.Threads, PrefetchDepth: o.Prefetch,
+		BatchSize: BatchSize, Seed: o.Seed, LastBatch: last, Workers: o.Threads, Prefetch: o.Prefetch,
 	}, define)
 	if err != nil {
 		return nil, err

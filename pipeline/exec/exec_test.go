@@ -212,7 +212,7 @@ func compute(e *exec.Executor, f *exec.Frame, ids ...int64) ([][][]int64, error)
 var keyers = slices.Repeat([]rng.Keyer{rng.NewKeyer(1)}, 20)
 
 func config(threads int) exec.Config {
-	return exec.Config{BatchSize: 8, Threads: threads, Fetchers: 2, ReadAhead: 100, Keyers: keyers}
+	return exec.Config{BatchSize: 8, Workers: threads, Fetchers: 2, ReadAhead: 100, Keyers: keyers}
 }
 
 // TestStages runs segments before, between and after batch-level operators, with

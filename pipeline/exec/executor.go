@@ -42,7 +42,7 @@ import (
 // and Limits.
 type Config struct {
 	BatchSize int             // the most samples of a frame
-	Threads   int             // workers
+	Workers   int             // workers
 	Fetchers  int             // I/O goroutines, when there are readers
 	ReadAhead int64           // bytes that fetched samples may take
 	Keyers    []rng.Keyer     // of the graph's nodes
@@ -99,7 +99,7 @@ func New(g *graph.Graph, sources []reader.Source, c Config) *Executor {
 	if c.Memory {
 		e.usage = make([]usage, len(e.plan.values))
 	}
-	e.workers = make([]*worker, c.Threads+1)
+	e.workers = make([]*worker, c.Workers+1)
 	if c.Pool != nil {
 		e.cpu = c.Pool.tasks
 	} else {
@@ -119,7 +119,7 @@ func (e *Executor) ownPool() *flow.Pool[task] {
 	for w := range e.workers {
 		e.workers[w] = newWorker(e)
 	}
-	return flow.NewPool(e.config.Threads, func(w int, t task) {
+	return flow.NewPool(e.config.Workers, func(w int, t task) {
 		if e.config.Affinity && !e.workers[w].pinned {
 			e.workers[w].pinned = true
 			pin(w)
@@ -209,7 +209,7 @@ func (e *Executor) submit(f *Frame) {
 // that at the end no worker waits long for the last block of another.
 func (e *Executor) step(n int) int {
 	const blocksPerWorker, worthHanding = 4, int64(50 * time.Microsecond)
-	step := max(1, n/(e.config.Threads*blocksPerWorker))
+	step := max(1, n/(e.config.Workers*blocksPerWorker))
 	if cost := e.cost.Load(); e.config.Take && cost > 0 {
 		step = min(step, int(max(1, worthHanding*int64(n)/cost)))
 	}
@@ -318,7 +318,7 @@ func canceled(err error) error { return &errs.Error{Kind: errs.Canceled, Op: "pi
 
 // runInline computes the frame on the caller.
 func (e *Executor) runInline(f *Frame) {
-	w, n := e.worker(e.config.Threads), f.Len()
+	w, n := e.worker(e.config.Workers), f.Len()
 	var start time.Time
 	timed := n > 1 || !e.config.Take // one sample always runs here
 	if timed {

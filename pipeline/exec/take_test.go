@@ -82,7 +82,7 @@ func TestTake(t *testing.T) {
 	})
 	for threads := 1; threads <= 3; threads++ {
 		pool := exec.NewPool(threads)
-		c := exec.Config{BatchSize: 4, Threads: threads, Keyers: keyers, Pool: pool, Take: true}
+		c := exec.Config{BatchSize: 4, Workers: threads, Keyers: keyers, Pool: pool, Take: true}
 		one, two := exec.New(g, nil, c), exec.New(g, nil, c)
 		frames := map[*exec.Executor]*exec.Frame{one: one.NewFrame(), two: two.NewFrame()}
 		var taken [][]tensor.Tensor
@@ -129,7 +129,7 @@ func TestGive(t *testing.T) {
 	pool := exec.NewPool(1)
 	defer pool.Close()
 	var given []*byte
-	e := exec.New(g, nil, exec.Config{BatchSize: 4, Threads: 1, Keyers: keyers, Pool: pool, Take: true,
+	e := exec.New(g, nil, exec.Config{BatchSize: 4, Workers: 1, Keyers: keyers, Pool: pool, Take: true,
 		Allocate: func(n int) []byte {
 			b := make([]byte, n)
 			given = append(given, unsafe.SliceData(b))
@@ -160,7 +160,7 @@ func TestTakeAfterFailure(t *testing.T) {
 	})
 	pool := exec.NewPool(2)
 	defer pool.Close()
-	e := exec.New(g, nil, exec.Config{BatchSize: 8, Threads: 2, Keyers: keyers, Pool: pool, Take: true})
+	e := exec.New(g, nil, exec.Config{BatchSize: 8, Workers: 2, Keyers: keyers, Pool: pool, Take: true})
 	defer e.Close()
 	f := e.NewFrame()
 	for round := range 20 {

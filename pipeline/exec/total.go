@@ -28,7 +28,7 @@ func newShares(c *Config) (s shares) {
 	}
 	s.inFlight = max(1, c.InFlight)
 	s = shares{total: total, inFlight: s.inFlight, frame: total / int64(s.inFlight+1)}
-	s.worker, s.fetch = s.frame/2/int64(max(1, c.Threads)), s.frame/2
+	s.worker, s.fetch = s.frame/2/int64(max(1, c.Workers)), s.frame/2
 	return s
 }
 
@@ -170,7 +170,7 @@ func (r *run) claim(size int) {
 		return
 	}
 	err := error(&errs.Error{Kind: errs.Exhausted,
-		Want:   fmt.Sprintf("at most %d bytes of working memory for each of %d threads (from Options.Limits.MaxTotalBytes, %d)", h.worker, max(1, w.e.config.Threads), h.total),
+		Want:   fmt.Sprintf("at most %d bytes of working memory for each of %d threads (from Options.Limits.MaxTotalBytes, %d)", h.worker, max(1, w.e.config.Workers), h.total),
 		Got:    fmt.Sprintf("%d bytes, in %s", need, w.frame.name()),
 		Remedy: "raise Options.Limits.MaxTotalBytes, or lower the number of threads"})
 	if !r.trying {

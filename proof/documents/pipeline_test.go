@@ -88,7 +88,7 @@ func decoding(p *pipeline.Builder) []pipeline.Node {
 
 func openPipeline(t *testing.T, o pipeline.Options, define func(p *pipeline.Builder) []pipeline.Node) *pipeline.Pipeline {
 	t.Helper()
-	o.NumThreads = 1
+	o.Workers = 1
 	d, err := pipeline.Define(o, define)
 	check(t, err)
 	p, err := d.New(t.Context(), nil)
@@ -99,7 +99,7 @@ func openPipeline(t *testing.T, o pipeline.Options, define func(p *pipeline.Buil
 // openIterated opens the ordered pipeline with DALI's calls.
 func openIterated(t *testing.T, o dali.PipelineOptions) *dali.Pipeline {
 	t.Helper()
-	o.NumThreads = 1
+	o.Workers = 1
 	d, err := dali.Define(o, ordered)
 	check(t, err)
 	p, err := d.New(t.Context(), nil)

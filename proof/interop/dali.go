@@ -127,7 +127,7 @@ func writeDALICase(ctx context.Context, dir string, r *rand.Rand) error {
 	return within(dir, func() error {
 		m := &daliMaker{r: r, samples: samples, batch: 1 + r.IntN(6)}
 		d, err := dali.Define(dali.PipelineOptions{
-			Options:             pipeline.Options{BatchSize: m.batch, Seed: uint64(r.IntN(1 << 20)), NumThreads: 2},
+			Options:             pipeline.Options{BatchSize: m.batch, Seed: uint64(r.IntN(1 << 20)), Workers: 2},
 			EnableCheckpointing: true,
 		}, m.define)
 		if err != nil {

@@ -274,7 +274,7 @@ func (c *ckptCase) sameAfter(p *dali.Pipeline, i int) error {
 // pipeline makes the pipeline of the case, at a checkpoint or at the beginning.
 func (c *ckptCase) pipeline(ctx context.Context, set *dalivec.Set, dir string, checkpoint []byte) (*dali.Pipeline, error) {
 	o := daliOptions(c.Params.BatchSize, c.Params.PipeSeed)
-	o.EnableCheckpointing, o.PrefetchDepth, o.Checkpoint = true, c.Params.Prefetch, checkpoint
+	o.EnableCheckpointing, o.Prefetch, o.Checkpoint = true, c.Params.Prefetch, checkpoint
 	return newPipeline(ctx, o, func(b *pipeline.Builder) ([]pipeline.Node, error) {
 		g := &grapher{b: b}
 		nodes, err := c.source(g, dir)

@@ -327,7 +327,7 @@ func (c *feedInput) expects() *recorded { return &c.Result }
 
 func (c *feedInput) run(ctx context.Context) (any, error) {
 	o := daliOptions(c.BatchSize, nil)
-	o.PrefetchDepth = c.Prefetch
+	o.Prefetch = c.Prefetch
 	if err := setOptions(&o, c.Opts); err != nil {
 		return nil, err
 	}

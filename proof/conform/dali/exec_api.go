@@ -27,7 +27,7 @@ func (c *runAPI) expects() *recorded { return &c.Result }
 
 func (c *runAPI) run(ctx context.Context) (any, error) {
 	o := daliOptions(1, nil)
-	o.PrefetchDepth = 2
+	o.Prefetch = 2
 	if err := setOptions(&o, c.Opts); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (c *properties) expects() *recorded { return &c.Result }
 
 func (c *properties) run(ctx context.Context) (any, error) {
 	o := daliOptions(2, nil)
-	o.Seed, o.PrefetchDepth = 0, 0
+	o.Seed, o.Prefetch = 0, 0
 	if err := setOptions(&o, c.Opts); err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (c *properties) run(ctx context.Context) (any, error) {
 	}
 	return map[string]string{
 		"exec_pipelined": python(q.ExecPipelined), "exec_async": python(q.ExecAsync), "exec_separated": python(q.ExecSeparated),
-		"exec_dynamic":         map[dali.Switch]string{dali.Default: "None", dali.On: "True", dali.Off: "False"}[q.ExecDynamic],
+		"exec_dynamic":         map[dali.Toggle]string{dali.Default: "None", dali.On: "True", dali.Off: "False"}[q.ExecDynamic],
 		"prefetch_queue_depth": depth, "cpu_queue_size": fmt.Sprint(q.CPUQueueSize), "gpu_queue_size": fmt.Sprint(q.GPUQueueSize),
 		"stream_policy": none(q.StreamPolicy == dali.StreamDefault, q.StreamPolicy), "concurrency": none(q.Concurrency == dali.ConcurrencyDefault, q.Concurrency),
 		"seed": none(q.Seed == 0, q.Seed), "py_num_workers": fmt.Sprint(q.PyNumWorkers), "py_start_method": q.PyStartMethod,

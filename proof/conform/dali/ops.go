@@ -24,7 +24,7 @@ func runOps(ctx context.Context, set *dalivec.Set, c *dalivec.Case) (dalivec.Res
 	}
 	seed := c.Seed()
 	o := daliOptions(c.Batch, &seed)
-	o.PrefetchDepth, o.ExecPipelined, o.ExecAsync = 1, dali.Off, dali.Off
+	o.Prefetch, o.ExecPipelined, o.ExecAsync = 1, dali.Off, dali.Off
 	p, err := newPipeline(ctx, o, func(b *pipeline.Builder) ([]pipeline.Node, error) {
 		g := &grapher{b: b}
 		names := map[string]any{}

@@ -91,7 +91,7 @@ func (c *orderCase) run(ctx context.Context) error {
 		return err
 	}
 	o := daliOptions(c.Params.BatchSize, c.Params.PipeSeed)
-	o.EnableCheckpointing, o.PrefetchDepth = c.Params.Checkpointing, c.Params.PipePrefetch
+	o.EnableCheckpointing, o.Prefetch = c.Params.Checkpointing, c.Params.PipePrefetch
 	p, err := newPipeline(ctx, o, func(b *pipeline.Builder) ([]pipeline.Node, error) {
 		return b.Op("readers.file", args), b.Err()
 	})

@@ -17,7 +17,7 @@ import (
 // daliOptions are those of a pipeline of the vectors: in DALI's mode, one thread,
 // seed 1 where the section gives none.
 func daliOptions(batch int, seed *int64) dali.PipelineOptions {
-	o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: batch, NumThreads: 1, Seed: 1}, Log: silent()}
+	o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: batch, Workers: 1, Seed: 1}, Log: silent()}
 	if seed != nil {
 		o.Seed = uint64(*seed)
 	}

@@ -29,13 +29,13 @@ func setOptions(o *dali.PipelineOptions, opts map[string]any) error {
 
 // setOption sets an option by DALI's name. A value that Go's types do not let in is an exception.
 func setOption(o *dali.PipelineOptions, name string, v any) error {
-	onOff := map[any]dali.Switch{true: dali.On, false: dali.Off}
-	switches := map[string]*dali.Switch{"exec_pipelined": &o.ExecPipelined, "exec_async": &o.ExecAsync, "exec_dynamic": &o.ExecDynamic}
+	onOff := map[any]dali.Toggle{true: dali.On, false: dali.Off}
+	switches := map[string]*dali.Toggle{"exec_pipelined": &o.ExecPipelined, "exec_async": &o.ExecAsync, "exec_dynamic": &o.ExecDynamic}
 	bools := map[string]*bool{
 		"enable_checkpointing": &o.EnableCheckpointing, "enable_memory_stats": &o.EnableMemoryStats, "set_affinity": &o.SetAffinity,
 	}
 	ints := map[string]*int{
-		"batch_size": &o.BatchSize, "num_threads": &o.NumThreads, "py_num_workers": &o.PyNumWorkers, "max_streams": &o.MaxStreams,
+		"batch_size": &o.BatchSize, "num_threads": &o.Workers, "py_num_workers": &o.PyNumWorkers, "max_streams": &o.MaxStreams,
 		"bytes_per_sample": &o.BytesPerSample, "default_cuda_stream_priority": &o.DefaultCUDAStreamPriority,
 	}
 	if field, ok := switches[name]; ok {
@@ -84,7 +84,7 @@ func setOption(o *dali.PipelineOptions, name string, v any) error {
 	case "prefetch_queue_depth":
 		queues, separated := v.(map[string]any)
 		if !separated {
-			o.PrefetchDepth, ok = v.(int)
+			o.Prefetch, ok = v.(int)
 			break
 		}
 		cpu, err1 := strconv.Atoi(fmt.Sprint(queues["cpu_size"]))

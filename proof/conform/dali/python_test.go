@@ -146,7 +146,7 @@ func TestOptionsByDALIsNames(t *testing.T) {
 		"exec_async": false, "enable_checkpointing": true, "num_threads": json.Number("3"), "seed": json.Number("7"), "output_ndim": json.Number("2"),
 		"prefetch_queue_depth": map[string]any{"cpu_size": json.Number("3"), "gpu_size": json.Number("4")},
 	})
-	want := dali.PipelineOptions{Options: pipeline.Options{NumThreads: 3, Seed: 7, OutputNDim: []int{2}}, ExecAsync: dali.Off, EnableCheckpointing: true,
+	want := dali.PipelineOptions{Options: pipeline.Options{Workers: 3, Seed: 7, OutputNDim: []int{2}}, ExecAsync: dali.Off, EnableCheckpointing: true,
 		CPUQueueSize: 3, GPUQueueSize: 4}
 	if d := cmp.Diff(want, o); err != nil || d != "" {
 		t.Errorf("%v (-want +got):\n%s", err, d)

@@ -67,7 +67,7 @@ func rngCases(set *dalivec.Set) ([]suite.Case, error) {
 // run holds the case against a pipeline.
 func (c *rngCase) run(ctx context.Context, set *dalivec.Set) error {
 	o := daliOptions(c.Params.BatchSize, c.Params.PipeSeed)
-	o.EnableCheckpointing, o.NumThreads = true, max(1, c.Params.NumThreads)
+	o.EnableCheckpointing, o.Workers = true, max(1, c.Params.NumThreads)
 	p, err := newPipeline(ctx, o, func(b *pipeline.Builder) ([]pipeline.Node, error) { return c.define(&grapher{b: b}) })
 	if err != nil {
 		return err
