@@ -29,6 +29,13 @@ func Define(o PipelineOptions, define func(b *pipeline.Builder) []pipeline.Node)
 	return &Definition{Definition: d, options: o}, nil
 }
 
+// Of returns a definition of package pipeline with DALI's calls, such as Serialize. Its names,
+// orders and random numbers stay as they are.
+func Of(d *pipeline.Definition) *Definition {
+	o := d.Options()
+	return &Definition{Definition: d, options: PipelineOptions{Options: o, Native: o.Compat == nil}}
+}
+
 // Definer is a type that defines a graph, as a subclass of DALI's Pipeline does.
 type Definer interface {
 	// DefineGraph appends operators and returns the nodes to deliver, or nil after

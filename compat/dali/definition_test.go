@@ -110,3 +110,39 @@ func TestTemplate(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A definition of package pipeline is serialized as the same one with DALI's calls is.
+func TestOf(t *testing.T) {
+	define := func(b *pipeline.Builder) []pipeline.Node {
+		in := pipeline.ExternalSource(b, pipeline.Source{}, pipeline.SourceOptions{Name: "in"})
+		return []pipeline.Node{fn.Add(in[0], 1)}
+	}
+	for name, o := range map[string]pipeline.Options{
+		"native": {BatchSize: 4, Workers: 3, Prefetch: 5, Seed: 7},
+		"mode":   {BatchSize: 4, Workers: 3, Compat: dali.Mode()},
+	} {
+		plain, err := pipeline.Define(o, define)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := dali.Define(dali.PipelineOptions{Options: o, Native: o.Compat == nil}, define)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := dali.Serialize(own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := dali.Serialize(dali.Of(plain)); err != nil || string(got) != string(want) {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+		}
+		p, err := dali.Of(plain).New(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Build(); err != nil || p.Properties().MaxBatchSize != 4 {
+			t.Errorf("%s: %+v, %v", name, p.Properties(), err)
+		}
+		p.Close()
+	}
+}

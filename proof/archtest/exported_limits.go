@@ -24,7 +24,7 @@ func ExportedLimits() map[string]int {
 		"codec/raster":                    38,
 		"codec/tiff":                      4,
 		"codec/webp":                      3,
-		"compat/dali":                     101,
+		"compat/dali":                     102,
 		"compat/dali/pipeproto":           20,
 		"compat/dali/stateproto":          36,
 		"compat/grain":                    59,

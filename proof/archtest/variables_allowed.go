@@ -12,7 +12,6 @@ const (
 	Memo          Keep = "memo"          // a result that always comes out the same, or memory for reuse
 	Constant      Keep = "constant"      // read through its address, never written
 	Watch         Keep = "watch"         // only with the tag bivouac_debug
-	Leaving       Keep = "leaving"       // to be removed; no new row has it
 )
 
 // Variable is a package variable on the list of Variables.
@@ -28,6 +27,7 @@ func Variables() []Variable {
 		{"checkpoint/handler.global", Registry, "handlers of items; programs add theirs at the start"},
 		{"checkpoint/internal/provided.process", Registry, "the engine and the codec that handlers work by, entered by init"},
 		{"checkpoint/partial.sessions", Registry, "sessions that parts of this process are being saved to"},
+		{"dynamic.defaultContext", Registry, "the EvalContext that calls share when their context names none, made at the first"},
 		{"op.registry", Registry, "operators, entered by init"},
 		{"reader.registry", Registry, "readers, entered by init"},
 		{"store/local.live", Registry, "staging names that this process is at work on"},
@@ -49,8 +49,6 @@ func Variables() []Variable {
 		{"internal/kernel/castagnoli.wide", Constant, "a table for assembly"},
 		{"internal/vfs/vfstest.zeros", Constant, "a block of zeros; blocks never change"},
 		{"tensor.dtypes", Constant, "the rows are large, so that they are not copied"},
-
-		{"dynamic.defaultContext", Leaving, "the EvalContext of calls whose context names none"},
 
 		{"internal/loan.loans", Watch, "memory that was taken back"},
 		{"internal/loan.mu", Watch, "guards loans"},
