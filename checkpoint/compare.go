@@ -13,8 +13,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// compare holds what was written against what it was made of. What differs is
-// removed, unless it replaced something.
+// compare compares what was written with what it was made of. What differs is removed, unless it
+// replaced something.
 func (c *conversion) compare(ctx context.Context) error {
 	to, err := layout.Open(ctx, c.st, c.name)
 	if err != nil {

@@ -40,8 +40,8 @@ type ConvertOptions struct {
 	Item string
 	// Overwrite replaces a checkpoint at the destination, atomically.
 	Overwrite bool
-	// Progress, when not nil, is told how many bytes of the data files were
-	// written, of how many, one call at a time and from other goroutines.
+	// Progress, when not nil, receives how many bytes of the data files were written, of how many, one
+	// call at a time and from other goroutines.
 	Progress func(done, total int64)
 	// Salvage converts what is whole of a damaged checkpoint. For an array, number, string or PRNG key
 	// that is damaged or missing the destination holds None. A damaged JSON or text item is left out.

@@ -66,7 +66,7 @@ func TestPowerLossWhileOverwriting(t *testing.T) {
 	t.Log(report)
 }
 
-// What is no checkpoint is not replaced, and a taken name not without being told.
+// A save replaces only checkpoints, and a checkpoint only with Overwrite.
 func TestOverwriteRefusals(t *testing.T) {
 	ctx := context.Background()
 	fsys := vfstest.NewMem()

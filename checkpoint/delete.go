@@ -42,9 +42,9 @@ type DeleteOptions struct {
 // store can. Of an item the rest of the checkpoint takes the place of the whole,
 // at once too: documents and manifest no longer know it, the other files are linked.
 //
-// Errors: NotFound for what is not there; Invalid for what is no checkpoint, for
-// the directory of an item, for reserved names, for the last item, and for an item
-// of a signed checkpoint without its key.
+// Errors: NotFound for what is not there; Invalid for what is not a checkpoint, for the directory
+// of an item, for reserved names, for the last item, and for an item of a signed checkpoint without
+// its key.
 func Delete(ctx context.Context, path string, o *DeleteOptions) (bool, error) {
 	r, err := DeleteAsync(ctx, path, o)
 	if err != nil {
@@ -108,7 +108,7 @@ func (o *DeleteOptions) prepare(ctx context.Context, path string) (*deletion, er
 	return d, err
 }
 
-// check refuses what is no checkpoint by itself.
+// check refuses what is not a checkpoint by itself.
 func (d *deletion) check(ctx context.Context) error {
 	if _, err := d.st.Stat(ctx, d.name); err != nil {
 		return err

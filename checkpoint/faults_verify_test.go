@@ -13,9 +13,9 @@ import (
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
-// Whichever call fails of a look at a sound checkpoint, of Orbax or of one's own, the
-// failure is told as it was: what was not looked at is not called sound. What lies above
-// the checkpoint is no part of it, and need not be readable.
+// Whichever call fails of a look at a sound checkpoint, of Orbax or of one's own, the failure is
+// told as it was: what was not looked at is not called sound. What lies above the checkpoint is not
+// part of it, and need not be readable.
 func TestEveryFailureOfVerifyIsTold(t *testing.T) {
 	orbax, own := vfstest.NewMem(), vfstest.NewMem()
 	if err := errors.Join(putTree(orbax, "/c", filepath.Join(orbaxCases, "v0-standard", "checkpoint"), nil), savedFrom("c", 1, "")(own)); err != nil {

@@ -119,7 +119,7 @@ func TestLeafHandlersAbstract(t *testing.T) {
 			}
 		}
 	}
-	// Without the handler what describes a leaf is no leaf; that it is there is told.
+	// Without the handler what describes a leaf is not a leaf; that it is there is told.
 	_, err := checkpoint.Load(ctx, "c", &checkpoint.LoadOptions{Store: st, Abstract: whole(nil)})
 	if errs.KindOf(err) != errs.Unsupported || !strings.Contains(err.Error(), "test.Note") || !strings.Contains(err.Error(), "LeafHandlers") {
 		t.Errorf("without the handler: %v", err)

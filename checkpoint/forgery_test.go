@@ -278,8 +278,8 @@ func sameState(ctx context.Context, path string, state map[string]any, o *checkp
 	return nil
 }
 
-// With the key a checkpoint is what its manifest lists: a file more is passed
-// over, one less, or one of another checkpoint by the same key, is refused.
+// With the key a checkpoint is what its manifest lists: a file more is skipped, one less, or one of
+// another checkpoint by the same key, is refused.
 func TestForgedFiles(t *testing.T) {
 	ctx := t.Context()
 	public, private := signingKey(1)

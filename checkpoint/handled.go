@@ -96,7 +96,7 @@ type copiedFiles struct {
 	names []string
 }
 
-// compare holds the files against what was written.
+// compare compares the files with what was written.
 func (f copiedFiles) compare(ctx context.Context, to *layout.Checkpoint) error {
 	name, err := parts.Differing(ctx, f.names, f.from, to.Directory(f.item))
 	if err == nil && name != "" {

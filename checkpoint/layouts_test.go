@@ -366,8 +366,8 @@ func TestSafetensorsIsTiedToItsManifest(t *testing.T) {
 	}
 }
 
-// A part of a large safetensors tensor is held against the checksums of what it
-// touches, and no more of the tensor is read for it.
+// A part of a large safetensors tensor is compared with the checksums of what it touches, and no
+// more of the tensor is read for it.
 func TestSafetensorsPartsAreChecked(t *testing.T) {
 	ctx := context.Background()
 	var n atomic.Int64

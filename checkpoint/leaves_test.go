@@ -20,8 +20,8 @@ var elements = []tensor.DType{
 	tensor.Float8E5M2, tensor.Float8E5M2FNUZ, tensor.Float8E8M0FNU, tensor.Float4E2M1FN, tensor.Float6E2M3FN, tensor.Float6E3M2FN,
 }
 
-// TestLeaves saves each leaf of testdata/leaves.json, and holds what comes back, or
-// the error, against the table: what is saved is loaded, with its type.
+// TestLeaves saves each leaf of testdata/leaves.json, and compares what comes back, or the error,
+// with the table: what is saved is loaded, with its type.
 func TestLeaves(t *testing.T) {
 	makers := map[string]mistake.Maker{}
 	saves := func(name string, v, want any) {

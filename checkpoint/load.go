@@ -56,18 +56,18 @@ type LoadOptions struct {
 	// have: fractions as integers, what is out of range, NaN. Without it they are
 	// errs.Mismatch. That floats are rounded is always allowed.
 	LossyCast bool
-	// Report, when not nil, is told which leaves did not come as they were saved.
+	// Report, when not nil, receives the leaves that did not come as they were saved.
 	Report *LoadReport
-	// Salvage loads what is whole of a damaged checkpoint: an array, number or PRNG key
-	// whose bytes are damaged or missing is Placeholder{} in the tree, and Report, which
-	// must be set, has it with the reason in LeafReport.Lost. What is loaded was held
-	// against all that covers it, as ever. It goes not together with LoadInto.
+	// Salvage loads what is whole of a damaged checkpoint: an array, number or PRNG key whose bytes
+	// are damaged or missing is Placeholder{} in the tree, and Report, which must be set, has it with
+	// the reason in LeafReport.Lost. What is loaded was compared with all that covers it, as ever. It
+	// goes not together with LoadInto.
 	//
-	// Where nodes of an OCDBT database are damaged, the leaves below them are lost, and
-	// each other node is held against its own CRC-32C, as the hash of all nodes does not
-	// hold. A database without its manifest.ocdbt opens by its nodes, whose hash must hold
-	// then. With Options.Verification that is not done, and the load is errs.Corrupt: a
-	// CRC-32C proves nothing against a forger.
+	// Where nodes of an OCDBT database are damaged, the leaves below them are lost, and each other
+	// node is compared with its own CRC-32C, as the hash of all nodes does not hold. A database
+	// without its manifest.ocdbt opens by its nodes, whose hash must hold then. With
+	// Options.Verification that is not done, and the load is errs.Corrupt: a CRC-32C proves nothing
+	// against a forger.
 	//
 	// OpenReader and Metadata need no Report: LeafInfo.Err has the reason.
 	Salvage bool
@@ -102,8 +102,8 @@ type ProtoText = handler.ProtoText
 // meanwhile is read whole as it was, or as it is now.
 //
 // Errors: NotFound when there is nothing at path, or it was removed while it was read
-// (store.ErrRemoved), Invalid when it is no checkpoint, Corrupt when bytes are damaged
-// or missing, Unsupported for layouts that this version does not read.
+// (store.ErrRemoved), Invalid when it is not a checkpoint, Corrupt when bytes are damaged or
+// missing, Unsupported for layouts that this version does not read.
 func Load(ctx context.Context, path string, o *LoadOptions) (*tree.Node, error) {
 	n, err := load(ctx, path, nil, o)
 	return n, errs.Wrap("checkpoint.Load", path, err)

@@ -61,8 +61,7 @@ func (o *LoadOptions) bound(ctx context.Context) (context.Context, context.Cance
 	return ctx, cancel, nil
 }
 
-// prepare holds what is wanted against the tree that was saved, whose leaves are
-// not read yet.
+// prepare compares what is wanted with the tree that was saved, whose leaves are not read yet.
 func (ld *loading) prepare(saved *tree.Node, entries []tree.Entry, leaves []layout.Leaf) error {
 	if ld.abstract == nil {
 		return nil

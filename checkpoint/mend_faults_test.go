@@ -150,8 +150,7 @@ func TestMendLooksAgain(t *testing.T) {
 	}
 }
 
-// Checkpoints that share damage are named; those beside without a whole manifest are
-// passed over.
+// Checkpoints that share damage are named; those beside without a whole manifest are skipped.
 func TestSharersBesideOthers(t *testing.T) {
 	ctx := t.Context()
 	mem := vfstest.NewMem()

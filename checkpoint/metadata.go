@@ -118,10 +118,10 @@ func Metadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
 	return metadata(ctx, "checkpoint.Metadata", path, o, func(*layout.Checkpoint, layout.Item, *ItemInfo) error { return nil })
 }
 
-// CheckpointablesMetadata is Metadata with ItemInfo.Metadata: what the handler of
-// each item that is no tree says of it, or the object in LoadOptions.Abstract, a
-// map[string]any, that saves and describes itself. Items without a handler, and
-// those that only an object could describe which is not given, have none.
+// CheckpointablesMetadata is Metadata with ItemInfo.Metadata: what the handler of each item that is
+// not a tree says of it, or the object in LoadOptions.Abstract, a map[string]any, that saves and
+// describes itself. Items without a handler, and those that only an object could describe which is
+// not given, have none.
 func CheckpointablesMetadata(ctx context.Context, path string, o *LoadOptions) (*Info, error) {
 	const op = "checkpoint.CheckpointablesMetadata"
 	o, err := o.resolve(ctx)

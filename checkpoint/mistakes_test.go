@@ -15,8 +15,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// TestMistakes makes each mistake that testdata/mistakes.json lists, and holds the
-// outcome against the table.
+// TestMistakes makes each mistake that testdata/mistakes.json lists, and compares the outcome with
+// the table.
 func TestMistakes(t *testing.T) {
 	makers := map[string]mistake.Maker{}
 	for _, group := range []map[string]func(*blunder) error{loadMistakes, abstractMistakes, saveMistakes, leafMistakes, optionMistakes} {

@@ -140,7 +140,7 @@ func TestMissingFileIsDamage(t *testing.T) {
 	}
 }
 
-// The documents beside the arrays are held against the manifest too.
+// The documents beside the arrays are compared with the manifest too.
 func TestArraysDocumentDamage(t *testing.T) {
 	s := specimens(t, 24, 24)[0]
 	const name = "state/array_metadatas/process_0"
@@ -212,7 +212,7 @@ func listing(files content, leaves ...manifest.Leaf) content {
 	return files.with(manifest.Name, m.Append(nil))
 }
 
-// An array whose format has no checksums is held against the manifest's.
+// An array whose format has no checksums is compared with the manifest's.
 func TestPlainArrayDamage(t *testing.T) {
 	files, array := plain(t)
 	if err := load(files); err != nil {
@@ -323,7 +323,7 @@ func foreign(s specimen) content {
 	return files
 }
 
-// Nor does Verify need checksums for what is no JSON, nor a load for what is no bool.
+// Nor does Verify need checksums for what is no JSON, nor a load for what is not a bool.
 func TestForeignValues(t *testing.T) {
 	ctx := t.Context()
 	o := checkpoint.SaveOptions{Options: options.Options{Bivouac: options.Bivouac{Layout: options.PlainZarr2}}, Store: local.New(vfstest.NewMem(), "/", nil)}
@@ -360,7 +360,7 @@ func TestForeignValues(t *testing.T) {
 	}
 }
 
-// What no checksum covers is still held against what it must be.
+// What no checksum covers is still compared with what it must be.
 func TestForeignDamage(t *testing.T) {
 	s := specimens(t, 23, 23)[1]
 	files := foreign(s)

@@ -73,8 +73,8 @@ func (f *nestedFile) Seal(ctx context.Context) error { return f.txn.Put(ctx, f.n
 // Abort implements store.Writer.
 func (f *nestedFile) Abort() error { return nil }
 
-// directoryStore is the directory of an item as a store, to open a tree in it.
-// What it hands out was held against the manifest.
+// directoryStore is the directory of an item as a store, to open a tree in it. What it hands out
+// was compared with the manifest.
 type directoryStore struct {
 	store.Store // the rest of it is not called
 	dir         handler.Reader

@@ -145,7 +145,7 @@ func TestNumpyDamage(t *testing.T) {
 	}
 }
 
-// Files of numpy are no checkpoints by lying in a directory, and none is replaced.
+// Files of numpy are not checkpoints by lying in a directory, and none is replaced.
 func TestNumpyIsNoDirectory(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

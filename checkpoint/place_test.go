@@ -71,7 +71,7 @@ func TestSaveInsideCheckpoint(t *testing.T) {
 	}
 }
 
-// A flat checkpoint, without the document at the root, is no directory of a run.
+// A flat checkpoint, without the document at the root, is not a directory of a run.
 func TestRunInFlatCheckpoint(t *testing.T) {
 	dir := t.TempDir()
 	if err := checkpoint.Save(t.Context(), filepath.Join(dir, "c"), map[string]any{"w": count(600, 1)}, nil); err != nil {

@@ -102,8 +102,8 @@ func sameAs(fsys vfs.FS, name, disk string) error {
 	return err
 }
 
-// onDisk is what sameAs has read of the disk, by path: thousands of file systems are
-// held against it.
+// onDisk is what sameAs has read of the disk, by path: thousands of file systems are compared with
+// it.
 var onDisk sync.Map
 
 // A repair of which power loss, or a failure, stops any operation is completed by

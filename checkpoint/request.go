@@ -11,8 +11,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// request is LoadOptions.Abstract held against what an item has: what is wanted
-// of each leaf, and the tree that is given back.
+// request is LoadOptions.Abstract compared with what an item has: what is wanted of each leaf, and
+// the tree that is given back.
 type request struct {
 	leaves  []layout.Leaf
 	at      map[*tree.Node]int // the places of leaves, by their nodes

@@ -154,8 +154,8 @@ func (c *manyNodes) flip(t *testing.T, name string, at int64) (restore func()) {
 // leavesInNodes is how many leaves of manyLeaves lie in the database.
 const leavesInNodes = 60 * 3
 
-// salvaged loads what is left, holds each leaf that is not lost against what was saved,
-// and returns why others are lost.
+// salvaged loads what is left, compares each leaf that is not lost with what was saved, and returns
+// why others are lost.
 func (c *manyNodes) salvaged(t *testing.T, what string) map[string]error {
 	t.Helper()
 	ctx := context.Background()

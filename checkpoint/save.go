@@ -14,11 +14,11 @@ import (
 
 // SaveOptions modify a save; nil is the zero value.
 //
-// How arrays are stored, how much memory that takes and who signs is in Options:
-// Bivouac.Layout, Bivouac.Compression, Array.Saving, Bivouac.MemoryBudget,
-// Bivouac.Signing and Label. A save whose memory budget is smaller than the state
-// does not copy it: it is read while it is written, and the caller of SaveAsync
-// blocked until it was read. Save needs some 40 MiB, less will do.
+// Options say how arrays are stored, how much memory that takes and which key signs:
+// Bivouac.Layout, Bivouac.Compression, Array.Saving, Bivouac.MemoryBudget, Bivouac.Signing and
+// Label. A save whose memory budget is smaller than the state does not copy it: it is read while it
+// is written, and the caller of SaveAsync blocked until it was read. Save needs some 40 MiB, less
+// will do.
 type SaveOptions struct {
 	// Options take precedence over the options of the context and the process.
 	Options
@@ -47,8 +47,8 @@ type SaveOptions struct {
 	// Watch has a state that was handed over checksummed at once, so that the
 	// save fails with errs.Mismatch when it is changed too early.
 	Watch bool
-	// Progress, when not nil, is told how many bytes of the data files were
-	// written, of how many, one call at a time and from other goroutines.
+	// Progress, when not nil, receives how many bytes of the data files were written, of how many, one
+	// call at a time and from other goroutines.
 	Progress func(done, total int64)
 	// Base, when not empty, is the path of an earlier checkpoint, in the same directory or in Store:
 	// data files that hold the same bytes are linked instead of written, and either checkpoint may be
@@ -73,9 +73,8 @@ func Save(ctx context.Context, path string, state any, o *SaveOptions) error {
 	return SaveCheckpointables(ctx, path, o.named(state), o)
 }
 
-// SaveAsync copies state, which the caller may change when it returns, and
-// saves the copy in the background. Call Result on the response, or OnComplete:
-// it is the only place where a failure is told.
+// SaveAsync copies state, which the caller may change when it returns, and saves the copy in the
+// background. Call Result or OnComplete on the response: only these report a failure.
 //
 // Errors: Invalid for leaves that no file could hold, naming them; Exists for a
 // taken name; what the store says.

@@ -31,7 +31,7 @@ func twoOver(fsys vfs.FS, ack func(string)) error {
 	return nil
 }
 
-// sound holds what is there against version 1, or where that was acknowledged version 2.
+// sound compares what is there with version 1, or where that was acknowledged version 2.
 func sound(fsys vfs.FS, acked bool) error {
 	st := local.New(fsys, "/", nil)
 	n, err := checkpoint.Load(context.Background(), "c", &checkpoint.LoadOptions{Store: st})

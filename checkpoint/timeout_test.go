@@ -121,7 +121,7 @@ func TestHandlersAreGivenUp(t *testing.T) {
 	} {
 		for _, late := range []bool{false, true} {
 			if late && c.kind == errs.Other {
-				continue // who is slow gets there too late, which is no failure of its own
+				continue // who is slow gets there too late, which is not a failure of its own
 			}
 			st := local.New(vfstest.NewMem(), "/", nil)
 			o := &checkpoint.SaveOptions{Store: st}

@@ -167,7 +167,7 @@ func (s *sources) rich() bool {
 	return false
 }
 
-// transform calls fn and holds what it returns against what a tree may have.
+// transform calls fn and compares what it returns with what a tree may have.
 func (s *sources) transform(ctx context.Context, fn Transform) (*tree.Node, error) {
 	if len(s.nodes) == 0 {
 		return nil, noSources()

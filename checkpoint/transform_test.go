@@ -246,8 +246,7 @@ func listWhole(t *testing.T, fsys vfs.FS, at string) {
 	}
 }
 
-// An array that has one checksum for all of it, and is read in parts, is held
-// against that before.
+// An array that has one checksum for all of it, and is read in parts, is compared with that before.
 func TestPartsAreProven(t *testing.T) {
 	ctx := t.Context()
 	const rows, columns = 1024, 1024

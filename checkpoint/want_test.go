@@ -104,7 +104,7 @@ func TestReshardReadsOnce(t *testing.T) {
 	}
 }
 
-// checkPart holds a box of a grid against what its elements must be.
+// checkPart compares a box of a grid with what its elements must be.
 func checkPart(t *testing.T, got tensor.Tensor, b checkpoint.Box, columns int) {
 	t.Helper()
 	v, err := tensor.Of[int32](got)

@@ -81,8 +81,8 @@ func batchBounds(p *document.Place) (least, most int64, ok bool) {
 	return (p.Batch-1)*least + 1, p.Batch * most, ok
 }
 
-// checkIndex holds the index against the coverage of the epoch and against the number
-// of its batches: one of them proves it.
+// checkIndex compares the index with the coverage of the epoch and with the number of its batches:
+// one of them proves it.
 func checkIndex(p *document.Place, s *protocol.Setup) error {
 	c := p.Coverage[1]
 	covered := p.Covered && c.Epoch == p.Epoch && c.Count == p.Index
@@ -105,8 +105,8 @@ func checkIndex(p *document.Place, s *protocol.Setup) error {
 	return nil
 }
 
-// checkPosition holds the position against epoch and index, where the order tells how
-// long epochs are.
+// checkPosition compares the position with epoch and index, where the order tells how long epochs
+// are.
 func (n *native) checkPosition(at *document.Place) error {
 	s := n.setup
 	if s.Sampler != nil || s.BatchSampler != nil {
@@ -130,11 +130,11 @@ func (n *native) checkPosition(at *document.Place) error {
 	return nil
 }
 
-// checkStreams holds the turn against the batches, and the items of the streams against
-// the index and the turn. Which loader wrote the state is not known: where errors were
-// passed on batches are not full, and what was handed out ahead of an interruption is
-// among the items alone. Both together cannot be told from damage; then a loader that
-// does one of them takes the state, and another one refuses it.
+// checkStreams compares the turn with the batches, and the items of the streams with the index and
+// the turn. It does not know which loader wrote the state. Batches are not full if errors were
+// passed on, and what was handed out ahead of an interruption is counted only in the items. Both
+// together cannot be told from damage: then a loader that does one of them takes the state, and
+// another one refuses it.
 func checkStreams(p *document.Place, s *protocol.Setup) error {
 	if s.World > 1 || p.World != 1 || len(p.Ahead.Bits) > 0 {
 		return nil // other ranks have read of them, or streams are ahead of the place

@@ -319,7 +319,7 @@ func (e *engine[S, B]) grace() time.Duration {
 func (e *engine[S, B]) close() error {
 	e.drop()
 	err := e.crew.close(e.grace())
-	if err == nil { // nobody is in them
+	if err == nil { // no call is in them
 		for _, l := range e.lanes {
 			err = errors.Join(err, l.discard())
 		}

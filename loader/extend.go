@@ -38,8 +38,8 @@ const extendOp = "loader.Extend"
 // set has had.
 func (l *Loader[S, B]) Extend(b []byte) error { return l.setState(extendOp, b) }
 
-// parseEarlier reads the state of a run that this one is an extension of. refused is why
-// it is no state of this one.
+// parseEarlier reads the state of a run that this one is an extension of. refused is why it is not
+// a state of this one.
 func (n *native) parseEarlier(b []byte, refused error) (at document.Place, err error) {
 	d, err := state.Unmarshal(b)
 	if err != nil || !n.ordered() || d.Kind != document.Kind {

@@ -105,8 +105,8 @@ type Options[S, B any] struct {
 	// OnError says what becomes of samples that cannot be read: Fail, PassOn or Skip. A batch
 	// of which nothing is left is not delivered.
 	OnError faults.Policy
-	// Extend makes SetState take states from before the run was extended, as Loader.Extend
-	// does. Set it where the state is set by somebody else, as a bivouac.Job.
+	// Extend makes SetState take states from before the run was extended, as Loader.Extend does. Set
+	// it if another component sets the state, like a bivouac.Job.
 	Extend bool
 	// NoDigest leaves digest and coverage out of the state. They are taken over the ids
 	// of all ranks, which costs some nanoseconds an id.
@@ -183,7 +183,7 @@ func invalid(field, want string, got any) error {
 	return &errs.Error{Kind: errs.Invalid, Op: "loader.New", Subject: field, Want: want, Got: fmt.Sprint(got)}
 }
 
-// setup returns what a protocol is told of checked options.
+// setup returns what a protocol needs of checked options.
 func (o *Options[S, B]) setup(iterable bool) protocol.Setup {
 	s := protocol.Setup{
 		Iterable: iterable, Batched: o.BatchSize != NoBatching, BatchSize: max(1, o.BatchSize), DropLast: o.DropLast,

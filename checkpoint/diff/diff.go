@@ -36,7 +36,7 @@ const (
 // String returns the outcome in words.
 func (s Status) String() string { return [...]string{"same", "changed", "missing", "added"}[s] }
 
-// Leaf compares one leaf, or one item that is no tree, which has no path.
+// Leaf compares one leaf, or one item that is not a tree, which has no path.
 type Leaf struct {
 	Item   string
 	Path   tree.Path

@@ -29,10 +29,10 @@ type Wanted[A any] struct {
 // Name returns the leaf's name in Orbax, its keys joined with dots.
 func (w Wanted[A]) Name() string { return w.Path.Param() }
 
-// LeafHandler saves and loads the leaves of type L of a tree, where L is no type
-// that trees know. A describes one without its data. Methods get all leaves of
-// the type at once, in the order of the tree, and may be called from several
-// goroutines. The directory is the item's; files of the tree have other names.
+// LeafHandler saves and loads the leaves of type L of a tree, where L is not a type that trees
+// know. A describes one without its data. Methods get all leaves of the type at once, in the order
+// of the tree, and may be called from several goroutines. The directory is the item's; files of the
+// tree have other names.
 type LeafHandler[L, A any] interface {
 	// TypeString names the type in the tree's metadata: dotted, unique, never changed.
 	TypeString() string

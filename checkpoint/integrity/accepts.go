@@ -208,7 +208,7 @@ func gapIn(leaves []layout.Leaf) string {
 	return ""
 }
 
-// placesForOrbax holds the documents about arrays of JAX against what Orbax makes of them.
+// placesForOrbax compares the documents about arrays of JAX with what Orbax makes of them.
 func (v *verifier) placesForOrbax(ctx context.Context, item string, placed []orbax.Placed) error {
 	said := func(file string, list []orbax.Refusal, remedy string) {
 		if len(list) == 0 {

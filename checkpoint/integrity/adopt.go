@@ -18,8 +18,8 @@ import (
 type AdoptOptions struct {
 	// Store holds the checkpoint; nil is the local file system.
 	Store store.Store
-	// Progress, when not nil, is told how many bytes of how many were read, one call at
-	// a time and from other goroutines.
+	// Progress, when not nil, receives how many bytes of how many were read, one call at a time and
+	// from other goroutines.
 	Progress func(done, total int64)
 }
 

@@ -36,8 +36,7 @@ func (v Verdict) String() string {
 type Coverage struct {
 	Item string // that a leaf is of
 	Path string // of a leaf its parameter, of a document its file below the checkpoint
-	// Document is a file with something else than arrays: metadata, strings, items
-	// that are no trees.
+	// Document is a file with something else than arrays: metadata, strings, items that are not trees.
 	Document bool
 	Bytes    int64 // as stored; for arrays without the bytes around them
 	Covered  int64 // of them
@@ -98,7 +97,7 @@ func (v *verifier) dataFile(name string) bool {
 		}
 	}
 	if !v.items[item] {
-		return false // of an item that is no tree
+		return false // of an item that is not a tree
 	}
 	first, _, deeper := strings.Cut(below, "/")
 	return deeper && first != orbax.ArraysDir

@@ -58,7 +58,7 @@ func examine(ctx context.Context, st store.Store, name string, anyway bool, prog
 		case errs.Corrupt, errs.NotFound, errs.IO:
 		case errs.Unsupported, errs.Invalid:
 			return nil, nil, nil
-		default: // nobody can tell
+		default: // the answer is not known
 			return nil, nil, x.why
 		}
 		x.raw, err = parity.Manifest(ctx, st, name, x.found)
@@ -258,7 +258,7 @@ func (r *repairer) restore(ctx context.Context, name string) error {
 	}
 	damage, err := check(ctx, r.st, name)
 	if err != nil || damage == nil {
-		return nil // somebody set it aside for another reason
+		return nil // it was set aside for another reason
 	}
 	_, err = r.mend(ctx, name, final, damage, true)
 	return err

@@ -26,7 +26,7 @@ type RepairKind uint8
 const (
 	RepairMerge    RepairKind = iota + 1 // the databases of the processes of a save become one
 	RepairFinalize                       // a session of partial saves becomes a checkpoint
-	RepairSetAside                       // a damaged step gets a name that is no step's
+	RepairSetAside                       // a damaged step gets a name that is not a step's
 	RepairClean                          // what an interrupted save left is removed
 	RepairMend                           // damaged and lost files are computed from parity
 )
@@ -61,9 +61,8 @@ type RepairOptions struct {
 	// IsStep reports whether a name of a directory names a step. Steps are set aside if they are
 	// damaged, or torn beyond being a checkpoint. nil takes names that are integers.
 	IsStep func(name string) bool
-	// Progress, when not nil, is told how many bytes of how many of a checkpoint
-	// were read, one call at a time and from other goroutines; its path is as in
-	// RepairAction.
+	// Progress, when not nil, receives how many bytes of how many of a checkpoint were read, one call
+	// at a time and from other goroutines; its path is as in RepairAction.
 	Progress func(path string, done, total int64)
 }
 
@@ -276,7 +275,7 @@ func (r *repairer) element(ctx context.Context, name string, step bool) error {
 	case kind != errs.Invalid && kind != errs.Unsupported:
 		return err
 	case !step:
-		return nil // nobody said that this is a checkpoint
+		return nil // nothing says that this is a checkpoint
 	}
 	old, perr := store.Pin(ctx, r.st, name)
 	if perr != nil {
@@ -294,8 +293,8 @@ func (r *repairer) element(ctx context.Context, name string, step bool) error {
 	return nil
 }
 
-// torn reports whether a directory that is no checkpoint is what is left of one:
-// empty, or with a file that only checkpoints have.
+// torn reports whether a directory that is not a checkpoint is what is left of one: empty, or with
+// a file that only checkpoints have.
 func (r *repairer) torn(ctx context.Context, st store.Store, name string) (bool, error) {
 	files, err := parts.Files(ctx, st, name, nil)
 	if err != nil {
@@ -391,7 +390,7 @@ func (r *repairer) unreadable(ctx context.Context, name string, oneOfMany bool, 
 	done, problems := len(r.report.Actions), len(r.report.Problems)
 	switch err := r.checkpoint(ctx, name, oneOfMany); {
 	case errs.KindOf(err) == errs.Invalid:
-		return why // it is no checkpoint, which the first look could not see
+		return why // it is not a checkpoint, which the first look could not see
 	case err != nil:
 		return err
 	}

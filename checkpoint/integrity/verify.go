@@ -28,8 +28,8 @@ type VerifyOptions struct {
 	Label string
 	// Store holds the checkpoint; nil is the local file system.
 	Store store.Store
-	// Progress, when not nil, is told how many bytes of how many were checked, one
-	// call at a time and from other goroutines.
+	// Progress, when not nil, receives how many bytes of how many were checked, one call at a time and
+	// from other goroutines.
 	Progress func(done, total int64)
 }
 
@@ -63,14 +63,13 @@ type Report struct {
 // OK reports whether no damage was found; Verdict says whether it would have been.
 func (r *Report) OK() bool { return len(r.Problems) == 0 }
 
-// Verify reads a whole checkpoint and holds every byte against what covers it:
-// of ours every file, array and chunk against the manifest; of others what
-// their format checks (B+tree nodes, shard indices, compressed frames). It goes
-// on after a problem. A tree without its document _METADATA is damaged. The error is
-// for what kept it from looking: a leaf of a type that this build cannot read is
-// told at the end, when all others were looked at. It takes some
-// 32 MiB of memory, whatever the size of the arrays, or else the largest chunk of
-// others that can only be decoded as a whole, which is read by one at a time.
+// Verify reads a whole checkpoint and compares every byte with what covers it: with the manifest
+// for every file, array and chunk of our checkpoints, and with what the format checks in others
+// (B+tree nodes, shard indices, compressed frames). It goes on after a problem. A tree without its
+// document _METADATA is damaged. The error says what kept Verify from looking: a leaf of a type
+// that this build cannot read is reported at the end, after all other leaves. Verify takes some 32
+// MiB of memory for arrays of any size, or the size of the largest chunk that can only be decoded
+// as a whole; such chunks are read one at a time.
 func Verify(ctx context.Context, path string, o *VerifyOptions) (*Report, error) {
 	const op = "integrity.Verify"
 	if o == nil {

@@ -46,8 +46,8 @@ type ArraySaving struct {
 	// EnablePinnedHostTransfer has no effect: there is no device memory.
 	// Default: Off.
 	EnablePinnedHostTransfer Toggle `json:"enable_pinned_host_transfer"`
-	// EnablePostMergeValidation has no effect: what is committed is always held
-	// against its manifest. Default: On.
+	// EnablePostMergeValidation has no effect: what is committed is always compared with its manifest.
+	// Default: On.
 	EnablePostMergeValidation Toggle `json:"enable_post_merge_validation"`
 	// UseReplicaParallel has no effect: arrays have no replicas on devices, and
 	// each shard is written once. Default: Off.
@@ -126,7 +126,7 @@ type Memory struct {
 	// is done, or Release was called. What shares a file with a leaf of priority,
 	// such as all of a safetensors file, is copied with it. Default: all are copied.
 	IsPrioritizedKey func(key tree.Path) bool `json:"-" orbax:"is_prioritized_key_fn"`
-	// Status is told how far each leaf is that stores something. Default: none.
+	// Status receives the progress of each leaf that stores something. Default: nil.
 	Status StatusCallback `json:"-" orbax:"serialization_status_callback"`
 	// DeepcopyHostArrays copies the state for a save in the background. Off hands it over, except what
 	// IsPrioritizedKey names: the caller must not change it before the save is done, or Release was
@@ -134,8 +134,7 @@ type Memory struct {
 	DeepcopyHostArrays Toggle `json:"deepcopy_host_arrays"`
 }
 
-// StatusCallback is told what happens to leaves. Its methods are called from
-// several goroutines.
+// StatusCallback receives what happens to leaves. Its methods are called from several goroutines.
 type StatusCallback interface {
 	// OnTransferEnd is called when the leaf is isolated from its owner.
 	OnTransferEnd(key tree.Path)

@@ -53,7 +53,7 @@ type TreeMetadata struct {
 	SupportRichTypes Toggle `json:"support_rich_types"`
 }
 
-// TreeLoading is how a wanted tree is held against the saved one.
+// TreeLoading is how a wanted tree is compared with the saved one.
 type TreeLoading struct {
 	// PartialLoad lets the wanted tree leave out what was saved. Default: Off.
 	PartialLoad Toggle `json:"partial_load"`
@@ -142,7 +142,7 @@ type Atomicity struct {
 	AllowLegacyAtomicRename Toggle `json:"allow_legacy_atomic_rename"`
 }
 
-// Checkpointables is about items that are no trees.
+// Checkpointables is about items that are not trees.
 type Checkpointables struct {
 	// Registry finds the handler of an item. Default: handler.Global().
 	Registry *handler.Registry `json:"-" orbax:"registry"`

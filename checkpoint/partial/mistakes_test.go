@@ -81,8 +81,8 @@ var mistakes = map[string]func(*begun) error{
 	},
 }
 
-// TestMistakes makes each mistake that testdata/mistakes.json lists, and holds the
-// outcome against the table.
+// TestMistakes makes each mistake that testdata/mistakes.json lists, and compares the outcome with
+// the table.
 func TestMistakes(t *testing.T) {
 	makers := map[string]mistake.Maker{}
 	for name, do := range mistakes {

@@ -200,9 +200,9 @@ func (o *SaveOptions) validate() error {
 	return nil
 }
 
-// compare holds the items against what the session has. It returns what the part
-// takes away from it, and what the session has without that, nil before the first
-// part; and decides whether Orbax can finalize the session then.
+// compare compares the items with what the session has. It returns what the part takes away from
+// it, and what the session has without that, nil before the first part; and decides whether Orbax
+// can finalize the session then.
 func (p *part) compare(ctx context.Context, items []writer.Item) (parts.Removal, *parts.Assembly, error) {
 	removal := parts.Removal{}
 	before, err := parts.Read(ctx, p.st, parts.Session(p.name))

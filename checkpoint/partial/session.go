@@ -29,7 +29,7 @@ type failure struct {
 	response atomic.Pointer[checkpoint.Response[checkpoint.SaveStats]]
 }
 
-// told reports whether somebody was told.
+// told reports whether the failure was returned to a caller.
 func (f *failure) told() bool {
 	r := f.response.Load()
 	return r != nil && r.Observed()
@@ -89,14 +89,14 @@ func (s *session) forget() {
 	}
 }
 
-// keep has a failure remembered until somebody is told.
+// keep remembers a failure until it is returned to a caller.
 func (s *session) keep(f *failure) {
 	sessions.mu.Lock()
 	defer sessions.mu.Unlock()
 	s.failed = append(s.failed, f)
 }
 
-// tell returns the failures that nobody was told yet, and forgets them.
+// tell returns the failures that were not returned to a caller yet, and forgets them.
 func (s *session) tell() error {
 	sessions.mu.Lock()
 	defer sessions.mu.Unlock()

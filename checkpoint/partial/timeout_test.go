@@ -10,7 +10,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// A part that takes too long is no part; the next one is.
+// A part that takes too long is not a part; the next one is.
 func TestSaveTimeout(t *testing.T) {
 	st, _ := mem(t)
 	late := on(st)

@@ -47,7 +47,7 @@ func (c *Checkpointer) Cancel(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	r.Cancel()
-	r.OnComplete(func(_ bool, err error) { // also where nobody waits any more
+	r.OnComplete(func(_ bool, err error) { // also if no caller waits any more
 		if errors.Is(err, errs.Canceled) {
 			c.forgive(err)
 		}
@@ -59,7 +59,7 @@ func (c *Checkpointer) Cancel(ctx context.Context) (bool, error) {
 	}
 	_, err := r.Result(ctx)
 	if !errors.Is(err, errs.Canceled) {
-		return false, nil // what it ended with is told as ever
+		return false, nil // its outcome is reported as ever
 	}
 	return true, nil
 }

@@ -39,7 +39,7 @@ type Checkpointer struct {
 	// what it finds there. It is taken before mu.
 	deciding sync.Mutex
 	looking  bool // Open is not over, and nothing is to be renamed yet
-	passed   bool // a damaged step was passed over for that
+	passed   bool // a damaged step was skipped for that
 
 	saving  sync.Mutex   // held by the call that prepares a save
 	memory  *arena.Arena // snapshots; owned by the save in flight
@@ -56,7 +56,7 @@ type Checkpointer struct {
 
 	mu       sync.Mutex
 	list     []Info // ascending; what it holds never changes, so that snapshot may share it
-	doubts   []Info // saves of which nobody knows whether they would survive power loss
+	doubts   []Info // saves that may not survive power loss
 	pending  *checkpoint.Response[bool]
 	retired  *removal        // after the last commit; nil before the first, and with Options.Foreground
 	removing <-chan struct{} // closed when the last removals are over, and all before; nil before the first
@@ -378,7 +378,7 @@ func (c *Checkpointer) takeFailure() error {
 	return err
 }
 
-// forgive drops a failure that the caller is told otherwise.
+// forgive drops a failure that the caller learns in another way.
 func (c *Checkpointer) forgive(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

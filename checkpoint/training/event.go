@@ -17,7 +17,7 @@ const (
 	SaveFailed                         // the save failed, Err says why; the step may be there all the same when Uncertain says so
 	Removed                            // a step was removed by the preservation policy
 	Quarantined                        // a damaged step was set aside under the name Name, Err says why
-	Skipped                            // a directory with the name of a step is no whole checkpoint, or not signed with Options.Key, and is not listed, Err says why
+	Skipped                            // a directory with the name of a step is not a whole checkpoint, or not signed with Options.Key, and is not listed, Err says why
 	Cleaned                            // what an interrupted save had left was removed
 	Settled                            // what became of an uncertain save is known: the step is there and stays, or it is not and Err says so
 	Declined                           // a step was not saved, Reason says why
@@ -38,7 +38,7 @@ func (k EventKind) String() string {
 	return "event " + strconv.Itoa(int(k))
 }
 
-// Event is something that Options.OnEvent is told.
+// Event is a report to Options.OnEvent.
 type Event struct {
 	Kind    EventKind
 	Step    int64

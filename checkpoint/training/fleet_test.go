@@ -232,7 +232,7 @@ func versionIn(items map[string]any) int {
 	return 0
 }
 
-// notary writes a checkpoint that is no step, beside everybody else.
+// notary writes a checkpoint that is not a step, beside everybody else.
 func (m *member) notary() {
 	ctx := context.Background()
 	name := filepath.Join(m.dir, free)

@@ -201,7 +201,7 @@ func TestHeadOfFirstSignedSave(t *testing.T) {
 	}
 }
 
-// A head with a line that is no step is refused, though checksum and signature are right.
+// A head with a line that is not a step is refused, though checksum and signature are right.
 func TestHeadOfOtherLines(t *testing.T) {
 	r := &chained{T: t, dir: filepath.Join(t.TempDir(), "run")}
 	r.save(training.Options{}, 1)

@@ -55,8 +55,8 @@ func (l *Lease) Close() error {
 	return pin.Close()
 }
 
-// leased reports whether somebody has a lease of a step. A step that is gone has none.
-// Any other failure to look is returned: without an answer the step must stay.
+// leased reports whether a step has a lease. A step that is gone has no lease. Any other failure to
+// look is returned: without an answer the step must stay.
 func (c *Checkpointer) leased(ctx context.Context, in Info) (bool, error) {
 	pin, err := store.Pin(ctx, c.store, c.path(in.Directory))
 	if err != nil {

@@ -178,7 +178,7 @@ func (l *life) fails(ctx context.Context, step int64) {
 	})
 }
 
-// free saves the next version of the checkpoint that is no step.
+// free saves the next version of the checkpoint that is not a step.
 func (l *life) free() {
 	l.do(func() error {
 		v := l.begin(free)
@@ -371,7 +371,7 @@ func (h *history) judgeFree(fsys vfs.FS, r *record, found map[string]int) error 
 	return fmt.Errorf("the free checkpoint holds another state than versions %d to %d", r.low, r.high)
 }
 
-// judgeNames holds what is in the directory against what was promised.
+// judgeNames compares what is in the directory with what was promised.
 func (h *history) judgeNames(fsys vfs.FS, ledger map[string]*record, found map[string]int) error {
 	set := map[string]bool{}
 	for e, err := range local.New(fsys, h.at(), nil).List(context.Background(), "") {

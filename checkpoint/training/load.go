@@ -110,11 +110,10 @@ func (c *Checkpointer) loadOptions(ctx context.Context, in Info, o *checkpoint.L
 	return &d, errs.Wrap("training.Load", c.dir, err)
 }
 
-// Reload lists the directory again, for what other processes did there.
-// Directories that look like steps and are no whole checkpoints are told to
-// OnEvent and not listed. What it finds out of a step is of one directory, and it
-// decides while no save of this Checkpointer publishes, and none of its steps is
-// removed. A step that another process removes meanwhile is not there.
+// Reload lists the directory again, for what other processes did there. Directories that look like
+// steps and are not whole checkpoints are reported to OnEvent and not listed. What it finds out of
+// a step is of one directory, and it decides while no save of this Checkpointer publishes, and none
+// of its steps is removed. A step that another process removes meanwhile is not there.
 func (c *Checkpointer) Reload(ctx context.Context) error {
 	events, err := c.reload(ctx)
 	for _, e := range events {
@@ -201,8 +200,7 @@ type looked struct {
 // dozen calls of the system, which wait for each other or for the disk.
 const manySteps = 128
 
-// inspectAll inspects all that were found, in order up to the first of which nobody can
-// tell what it is.
+// inspectAll inspects all that were found, in order, up to the first that cannot be identified.
 func (c *Checkpointer) inspectAll(ctx context.Context, found []*looked) {
 	workers := 1
 	if len(found) >= manySteps {
@@ -230,7 +228,7 @@ func (c *Checkpointer) inspectAll(ctx context.Context, found []*looked) {
 	group.Wait()
 }
 
-// suspect is a directory that has the name of a step and is no whole checkpoint.
+// suspect is a directory that has the name of a step and is not a whole checkpoint.
 type suspect struct {
 	step  int64
 	entry store.Info
@@ -261,11 +259,10 @@ func (c *Checkpointer) preferred(whole map[string]Info) (list []Info, events []E
 	return list, events
 }
 
-// passOver deals with a directory that has the name of a step and is no whole
-// checkpoint. One that is damaged would stand in the way of the step of its
-// number; where Options.Clean allows it, it is set aside. One that proves whole then,
-// because another process put it there in this instant, gets its name back and is
-// returned.
+// passOver deals with a directory that has the name of a step and is not a whole checkpoint. One
+// that is damaged would stand in the way of the step of its number; where Options.Clean allows it,
+// it is set aside. One that proves whole then, because another process put it there in this
+// instant, gets its name back and is returned.
 func (c *Checkpointer) passOver(ctx context.Context, step int64, e store.Info, why error) (Event, *Info, error) {
 	if c.looking && errs.KindOf(why) == errs.Corrupt {
 		c.passed = true
@@ -290,8 +287,8 @@ func (c *Checkpointer) passOver(ctx context.Context, step int64, e store.Info, w
 	return Event{Kind: Quarantined, Step: step, Name: to, Err: why}, nil, nil
 }
 
-// inspect reads what the list says of a step. It fails when the directory is
-// no whole checkpoint.
+// inspect reads what the list says of a step. It fails when the directory is not a whole
+// checkpoint.
 func (c *Checkpointer) inspect(ctx context.Context, step int64, e store.Info) (Info, error) {
 	in := Info{Step: step, Directory: e.Name, Time: e.ModTime}
 	o, err := c.loadOptions(ctx, in, nil)
@@ -345,9 +342,8 @@ func numbers(raw json.RawMessage) map[string]float64 {
 	return out
 }
 
-// Quarantine sets a listed step aside under a name that is no step's, so that
-// training can go on from the one before; nothing is deleted. why is told to
-// OnEvent.
+// Quarantine sets a listed step aside under a name that is not a step's, so that training can go on
+// from the one before; nothing is deleted. why is told to OnEvent.
 func (c *Checkpointer) Quarantine(ctx context.Context, step int64, why error) error {
 	in, err := c.find("training.Quarantine", step)
 	if err != nil {

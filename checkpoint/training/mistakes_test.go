@@ -174,8 +174,8 @@ func preserving(p training.PreservationPolicy) func(string) (string, training.Op
 	return func(dir string) (string, training.Options) { return dir, training.Options{Preserve: p} }
 }
 
-// TestMistakes makes each mistake that testdata/mistakes.json lists, and holds the
-// outcome against the table.
+// TestMistakes makes each mistake that testdata/mistakes.json lists, and compares the outcome with
+// the table.
 func TestMistakes(t *testing.T) {
 	makers := map[string]mistake.Maker{}
 	for name, do := range stepMistakes {

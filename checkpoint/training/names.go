@@ -18,8 +18,8 @@ type NameFormat interface {
 	// Names returns all names under which a step may lie, the one that is preferred
 	// first.
 	Names(step int64) []string
-	// Parse returns the step that name spells. It is strict: a name that is not
-	// one of Names is no step.
+	// Parse returns the step that name spells. It is strict: a name that is not one of Names is not a
+	// step.
 	Parse(name string) (step int64, ok bool)
 	// Validate reports a format that cannot name directories.
 	Validate() error

@@ -12,15 +12,15 @@ import (
 // Options of a Checkpointer. The zero value keeps every checkpoint under plain
 // integers and saves as DefaultSave does, as Orbax's Checkpointer.
 //
-// How arrays are stored, how much memory copies of the state take and who signs
-// is in the embedded options, as in checkpoint.SaveOptions; steps of one
-// directory may differ. A state that is larger than Bivouac.MemoryBudget is read
-// while it is written, and the caller of SaveAsync blocked until it was read.
+// The embedded options say how arrays are stored, how much memory copies of the state take and
+// which key signs, as in checkpoint.SaveOptions. Steps of one directory may differ. A state that is
+// larger than Bivouac.MemoryBudget is read while it is written, and the caller of SaveAsync blocked
+// until it was read.
 //
 // Bivouac.Signing signs each step under its Label, whatever Bivouac.Label says.
-// Bivouac.Verification must have signed the steps: those that it did not sign as the step whose
-// name they have are told to OnEvent and not listed, so that Latest is the newest that it signed;
-// and it holds for loads. Without it the Verification of checkpoint.LoadOptions asks for a
+// Bivouac.Verification must have signed the steps: steps that it did not sign under the name that
+// they have are reported to OnEvent and not listed, so that Latest is the newest step that it
+// signed. It holds for loads too. Without it the Verification of checkpoint.LoadOptions asks for a
 // signature, of the step that is named.
 type Options struct {
 	// Options take precedence over the options of the process. The options of the context and the call
@@ -81,9 +81,8 @@ type Options struct {
 	Pace Pace
 	// Scrub has kept steps read again in the background, to find damage.
 	Scrub Scrub
-	// OnEvent, when not nil, is told what happens, from the caller's goroutine,
-	// the one that saves or the one that scrubs, one call at a time a goroutine. It must
-	// not save, delete or wait.
+	// OnEvent, when not nil, receives what happens, from the caller's goroutine, the one that saves or
+	// the one that scrubs, one call at a time a goroutine. It must not save, delete or wait.
 	OnEvent func(Event)
 	// Now replaces time.Now in tests; it decides the times that are recorded.
 	Now func() time.Time
@@ -126,7 +125,7 @@ func (o *Options) withDefaults() Options {
 		d.Save = DefaultSave() // as Orbax decides
 	}
 	if d.Preserve == nil {
-		d.Preserve = PreserveAll{} // nothing goes that nobody gave up
+		d.Preserve = PreserveAll{} // only what was given up goes
 	}
 	if d.Names == nil {
 		d.Names = StandardNames{} // as Orbax spells steps
@@ -179,8 +178,8 @@ type SaveOptions struct {
 	checkpoint.Options
 	// Force saves whatever the policy says, and a step below the latest.
 	Force bool
-	// Overwrite replaces a checkpoint of this step; else it is errs.Exists, as is
-	// what is no checkpoint in any case.
+	// Overwrite replaces a checkpoint of this step; else it is errs.Exists, as is what is not a
+	// checkpoint in any case.
 	Overwrite bool
 	// Metrics are kept with the checkpoint; BestN ranks by them.
 	Metrics map[string]float64
@@ -194,7 +193,7 @@ type SaveOptions struct {
 	// Watch has items that were handed over checksummed at once, so that the
 	// save fails with errs.Mismatch when they are changed too early.
 	Watch bool
-	// Progress, when not nil, is told how many bytes of the data files were
-	// written, of how many, one call at a time and from other goroutines.
+	// Progress, when not nil, receives how many bytes of the data files were written, of how many, one
+	// call at a time and from other goroutines.
 	Progress func(done, total int64)
 }

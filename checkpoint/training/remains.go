@@ -110,8 +110,8 @@ var ofStep = []string{
 	orbax.StateItem, orbax.MetricsItem, "data", "default", "d", "manifest.ocdbt", "ocdbt.process_0",
 }
 
-// wasStep reports whether a directory that is no checkpoint is empty, or holds
-// something that a step has.
+// wasStep reports whether a directory that is not a checkpoint is empty, or holds something that a
+// step has.
 func (c *Checkpointer) wasStep(ctx context.Context, name string) (bool, error) {
 	empty := true
 	for e, err := range c.store.List(ctx, c.path(name)) {

@@ -20,7 +20,7 @@ import (
 	"github.com/bivouac-ml/bivouac/store/local"
 )
 
-// lettered spells step 7 as s7x: the end is no number.
+// lettered spells step 7 as s7x: the end is not a number.
 type lettered struct{}
 
 func (lettered) Name(step int64) string      { return "s" + strconv.FormatInt(step, 10) + "x" }

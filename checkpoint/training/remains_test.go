@@ -90,8 +90,8 @@ func contents(t *testing.T, dir string) []string {
 	return out
 }
 
-// StartFresh moves all steps and their remains, keeps each byte, and leaves what is no
-// step where it is.
+// StartFresh moves all steps and their remains, keeps each byte, and leaves what is not a step
+// where it is.
 func TestStartFresh(t *testing.T) {
 	dir := t.TempDir()
 	makeRun(t, dir, 8, 9, 10)
@@ -168,7 +168,7 @@ func TestStartFreshBesideWriter(t *testing.T) {
 	}
 }
 
-// A directory that is a checkpoint, or lies in one, is no directory of a run.
+// A directory that is a checkpoint, or lies in one, is not a directory of a run.
 func TestWrongLevel(t *testing.T) {
 	dir := t.TempDir()
 	makeRun(t, dir, 640)

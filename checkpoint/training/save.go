@@ -300,8 +300,8 @@ func (c *Checkpointer) ready(ctx context.Context, s *saving.Save, step int64, o 
 	return nil
 }
 
-// replaceable refuses to overwrite what is no checkpoint, damaged or not, nor empty,
-// and has the name of a step.
+// replaceable refuses to overwrite what is not a checkpoint, damaged or not, nor empty, and has the
+// name of a step.
 func (c *Checkpointer) replaceable(ctx context.Context, step int64) error {
 	name := c.directory(step)
 	_, err := c.store.Stat(ctx, c.path(name))

@@ -20,9 +20,9 @@ import (
 // Scrub says how kept steps are read again in the background, so that damage is found
 // while other steps, or parity, can still help. The zero value reads none.
 //
-// Files are read past the cache of the system, where it lets that be, and held against the manifest
-// of their step; the step that was read longest ago comes first, and a file that several steps
-// share is read once. It waits while a save is written. A damaged file is told to OnEvent, as
+// Files are read past the cache of the system, where it lets that be, and compared with the
+// manifest of their step; the step that was read longest ago comes first, and a file that several
+// steps share is read once. It waits while a save is written. A damaged file is told to OnEvent, as
 // DamageFound, is not linked by later saves (Dedup), and is kept with the other results in the file
 // .bivouac.scrub of the run, which bivouac ls shows and a later Open goes on from. Nothing is
 // renamed: a process may be reading the step. It takes no other step's place in what the

@@ -56,7 +56,7 @@ func TestSaveTimeout(t *testing.T) {
 	}
 }
 
-// The wait for the save before is no part of the time that a save may take.
+// The wait for the save before is not part of the time that a save may take.
 func TestTimeoutBeginsAfterTheWait(t *testing.T) {
 	// What the process keeps, such as encoders, is made outside of the bubble.
 	if err := saving(1, 2)(vfstest.NewMem(), func(string) {}); err != nil {

@@ -142,7 +142,7 @@ func (a *ahead[S, T]) begin(ctx context.Context, snapshot []byte, steps int64) (
 	return nil
 }
 
-// passSnapshot takes the snapshot that is due behind a value that is passed over.
+// passSnapshot takes the snapshot that is due behind a value that is skipped.
 func (a *ahead[S, T]) passSnapshot() (err error) {
 	if a.due() {
 		err = a.take(&a.snapshot, a.source)

@@ -86,7 +86,7 @@ func TestErrorsKeepTheirPlace(t *testing.T) {
 	}
 }
 
-// After an error that was passed over, a state counts the value that failed.
+// After an error that was skipped, a state counts the value that failed.
 func TestStateBehindAnError(t *testing.T) {
 	for _, every := range []int{1, 2, 3, 4, nodes.Never} {
 		build := func() *nodes.Loader[int] {

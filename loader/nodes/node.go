@@ -58,8 +58,8 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Node yields the values of an epoch. It owns the nodes below it: nobody else
-// may use them. Its methods are for one goroutine at a time.
+// Node yields the values of an epoch. It owns the nodes below it: no other code may use them. Its
+// methods are for one goroutine at a time.
 type Node[T any] interface {
 	// Reset goes to the beginning of the next epoch if state is nil, else to that state, which it does
 	// not keep. It does the same to all nodes below. ctx holds for everything read until the next

@@ -170,7 +170,7 @@ type LaneState struct {
 	// Dataset and Iterator are the states of those that are a state.Stateful, else nil.
 	// Dataset is nil when it is its own iterator.
 	Dataset, Iterator []byte
-	// Initial is the state of the data set before Open; only Plan.Opened is told.
+	// Initial is the state of the data set before Open; only Plan.Opened gets it.
 	Initial []byte
 	Items   int64 // read in this pass, failed ones included
 	Ended   bool  // there are no more

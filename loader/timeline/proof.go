@@ -17,9 +17,8 @@ type Proof struct {
 	Coverage [2]Coverage // of the epoch before the place, and of the epoch of the place
 }
 
-// Prove computes the proof of all that is delivered before a step, from the order
-// alone: some ten nanoseconds a sample. progress, if not nil, is told how many of how
-// many samples are done.
+// Prove computes the proof of all that is delivered before a step, from the order alone: some ten
+// nanoseconds a sample. progress, if not nil, receives how many of how many samples are done.
 func (t *Timeline) Prove(ctx context.Context, step int64, progress func(done, total int64)) (Proof, error) {
 	end, err := t.PlaceOf(step)
 	if err != nil {

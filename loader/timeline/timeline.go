@@ -75,13 +75,12 @@ type Options struct {
 	// DropLast says that short batches at the end of epochs are left out, where the
 	// steps counted so far do not tell.
 	DropLast bool
-	// Walk, if not nil, is told how many of the samples of an epoch have been gone through to
-	// find its batches of packs: every 65,536 packs, and then at the end, where done is total.
-	// total is 0 where it is not known. An error of Walk ends that, and is returned.
+	// Walk, if not nil, receives how many of the samples of an epoch have been gone through to find
+	// its batches of packs: every 65,536 packs, and then at the end, where done is total. total is 0
+	// where it is not known. An error of Walk ends that, and is returned.
 	Walk func(epoch, done, total int64) error
-	// Order, if not nil, is the order of the run, and Description its String. One of them
-	// is needed where the document holds a digest of the order. They are held against the
-	// document.
+	// Order, if not nil, is the order of the run, and Description its String. One of them is needed
+	// where the document holds a digest of the order. They are compared with the document.
 	Order       order.Order
 	Description string
 	// Tables are those that orders are over, which a document names only by a hash: lengths,

@@ -78,7 +78,7 @@ func (m *Meeting) rolls(ctx context.Context, mine roll) (map[int]roll, error) {
 	return rolls, nil
 }
 
-// settle holds the rolls against each other, and deals out.
+// settle compares the rolls with each other, and deals out.
 func (g Group) settle(items []writer.Item, rolls map[int]roll) ([]writer.Item, error) {
 	for _, p := range g.Active {
 		if err := rolls[p].Failure.from(p); err != nil {

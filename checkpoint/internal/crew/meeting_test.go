@@ -154,7 +154,7 @@ func TestNoAgreement(t *testing.T) {
 	}
 }
 
-// What cannot be read of the primary's first word is no word.
+// What cannot be read of the primary's first word is not a word.
 func TestUnreadableOpening(t *testing.T) {
 	mem := vfstest.NewMem()
 	name := "/" + meet(t, one(0), mem).talk.Staging() + "/open"

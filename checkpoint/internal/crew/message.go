@@ -57,8 +57,8 @@ func (m *Meeting) silence(name string) error {
 		Remedy: "see whether and why that process has ended, and that all processes have the same directory; then save again"}
 }
 
-// silent names the processes that have not said what they say before a barrier; "" where all
-// have, or nobody can tell.
+// silent names the processes that have not said what they say before a barrier. It returns "" if
+// all have, or if this cannot be told.
 func (m *Meeting) silent(ctx context.Context, op string) string {
 	if m.talk == nil {
 		return ""

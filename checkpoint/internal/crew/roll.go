@@ -104,7 +104,7 @@ func leafOf(e tree.Entry, foreign map[*tree.Node]string) (leafRoll, error) {
 
 func spec(d tensor.DType, s tensor.Shape) string { return d.String() + s.String() }
 
-// against holds what process p brings against the primary's.
+// against compares what process p brings with the primary's.
 func (r roll) against(want roll, primary, p int) error {
 	for i, t := range want.Terms {
 		if i >= len(r.Terms) || r.Terms[i] != t {

@@ -16,7 +16,7 @@ type share struct {
 	parts []writer.Part
 }
 
-// owned is a shard and who writes it.
+// owned is a shard and the process that writes it.
 type owned struct {
 	writer.Part     // without data
 	by          int // the lowest process that has it
@@ -74,8 +74,8 @@ func who(leaves map[int]leafRoll, active []int) string {
 	return text
 }
 
-// dealOut returns what of the items this process writes, given the rolls of all, which
-// have been held against the primary's.
+// dealOut returns what of the items this process writes, given the rolls of all, which have been
+// compared with the primary's.
 func (g Group) dealOut(items []writer.Item, rolls map[int]roll) (mine []writer.Item, err error) {
 	for _, it := range items {
 		if it.Tree == nil {

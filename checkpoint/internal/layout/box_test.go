@@ -132,7 +132,7 @@ func drawBox(t *rapid.T, shape tensor.Shape) zarr.Box {
 	return b
 }
 
-// What is no box of the array, or has other memory, is refused.
+// What is not a box of the array, or has other memory, is refused.
 func TestBoxRefused(t *testing.T) {
 	ctx := t.Context()
 	st, err := local.Open("../../../testdata/orbax/v1-shapes", nil)

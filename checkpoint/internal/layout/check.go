@@ -10,9 +10,9 @@ import (
 	"github.com/bivouac-ml/bivouac/format/zarr"
 )
 
-// Checker is told how a check gets on, by one goroutine at a time.
+// Checker receives how a check gets on, by one goroutine at a time.
 type Checker struct {
-	// Progress is told how many more bytes of elements were looked at.
+	// Progress receives how many more bytes of elements were looked at.
 	Progress func(bytes int64)
 	// Verdict is told of the array of the i-th leaf, when it has been looked at, the
 	// first thing that is wrong with it, or nil. An error that it returns ends the check.
@@ -24,9 +24,9 @@ type Checker struct {
 	mu sync.Mutex
 }
 
-// Check reads every array and holds it against what covers it: several at a time
-// and large ones piece by piece, with the memory that Read takes of its own. Other
-// arrays are looked at after one that is damaged.
+// Check reads every array and compares it with what covers it: several at a time and large ones
+// piece by piece, with the memory that Read takes of its own. Other arrays are looked at after one
+// that is damaged.
 func (t *OpenTree) Check(ctx context.Context, c *Checker) error {
 	tasks := c.divide(t)
 	pool := newPool(budget)
@@ -169,7 +169,7 @@ func (c *Checker) check(ctx context.Context, p region, w *worker) error {
 	return c.Verdict(p.of.i, err)
 }
 
-// read reads a piece and holds it against what covers it.
+// read reads a piece and compares it with what covers it.
 func (p region) read(ctx context.Context, w *worker) error {
 	l := p.of.Leaf
 	size := p.box.Len() * l.DType.Size()

@@ -16,9 +16,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// Directory is the directory of an item as its handler reads it. Where there is
-// a manifest, only the files that it lists are there, and every byte was held
-// against it before it is handed out.
+// Directory is the directory of an item as its handler reads it. Where there is a manifest, only
+// the files that it lists are there, and every byte was compared with it before it is handed out.
 func (c *Checkpoint) Directory(item string) handler.Reader { return directory{c, item} }
 
 // Directory returns the directory of the item, for a tree that lies in a checkpoint.
@@ -74,8 +73,8 @@ func (d directory) ReadFile(ctx context.Context, name string) ([]byte, error) {
 // checkedBytes is up to which size a file is read when it is opened.
 const checkedBytes = 16 << 20
 
-// Open implements handler.Reader. A file is read whole to hold it against the
-// manifest; what is larger than checkedBytes is read again later.
+// Open implements handler.Reader. A file is read whole to compare it with the manifest; what is
+// larger than checkedBytes is read again later.
 func (d directory) Open(ctx context.Context, name string) (handler.File, error) {
 	at, err := d.at(name)
 	if err != nil {
@@ -136,7 +135,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// check reads the file and holds it against what the manifest says of it.
+// check reads the file and compares it with what the manifest says of it.
 func (f *file) check(want manifest.File) error {
 	if f.r.Size() != want.Size {
 		return sizeError(want.Name, want.Size, f.r.Size())

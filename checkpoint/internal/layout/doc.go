@@ -5,6 +5,6 @@
 // Beyond this package a checkpoint is its metadata, a list of items and, for a
 // tree item, []Leaf: load, verify, listing and conversion know no format.
 //
-// Where the checkpoint has a bivouac.manifest, every byte that is read through
-// this package is held against it.
+// Where the checkpoint has a bivouac.manifest, every byte that is read through this package is
+// compared with it.
 package layout

@@ -26,7 +26,7 @@ func newFiles(c *Checkpoint, item string) *files {
 	return f
 }
 
-// ReadFile implements ocdbt.Files; the file is held against the manifest.
+// ReadFile implements ocdbt.Files; the file is compared with the manifest.
 func (f *files) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	return f.c.file(ctx, path.Join(f.item, name))
 }
@@ -68,7 +68,7 @@ func (f *files) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// open opens a file and holds its size against the manifest.
+// open opens a file and compares its size with the manifest.
 func (f *files) open(ctx context.Context, name string) (store.Reader, error) {
 	r, err := f.c.st.Open(ctx, f.c.path(f.item, name))
 	if err != nil {

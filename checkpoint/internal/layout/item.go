@@ -88,10 +88,10 @@ func (c *Checkpoint) Describe(ctx context.Context, name string) (*OpenTree, erro
 	return c.openTree(ctx, name, func(it *Item) { it.lenient = true })
 }
 
-// Salvage is Describe that finds what is whole of a damaged database too: each node of it
-// is held against its own checksum, and the leaves below one that does not hold have that
-// as their Err. Where nothing of the database can be found, all its leaves have it. Of a
-// checkpoint that is read with a key it is Describe: only what was signed counts.
+// Salvage is Describe that finds what is whole of a damaged database too: each node of it is
+// compared with its own checksum, and the leaves below one that does not hold have that as their
+// Err. Where nothing of the database can be found, all its leaves have it. Of a checkpoint that is
+// read with a key it is Describe: only what was signed counts.
 func (c *Checkpoint) Salvage(ctx context.Context, name string) (*OpenTree, error) {
 	return c.openTree(ctx, name, func(it *Item) { it.lenient, it.salvage = true, true })
 }

@@ -67,13 +67,13 @@ type Form struct {
 type source interface {
 	// unit is the shape of the smallest region that is worth reading by itself.
 	unit() []int
-	// readRegion reads a region that lies inside of box into dst, the memory of
-	// box, and holds it against what covers its parts.
+	// readRegion reads a region that lies inside of box into dst, the memory of box, and compares it
+	// with what covers its parts.
 	readRegion(ctx context.Context, region, box zarr.Box, dst []byte, w *worker) error
-	// checkBox holds a box that was read against what covers the whole array.
+	// checkBox compares a box that was read with what covers the whole array.
 	checkBox(box zarr.Box, dst []byte) error
-	// entire reports whether checkBox can hold but the whole array against
-	// anything, and has something to hold it against.
+	// entire reports whether checkBox can check only the whole array, and has something to compare it
+	// with.
 	entire() bool
 }
 
@@ -100,12 +100,11 @@ func (l *Leaf) Read(ctx context.Context, dst []byte) error {
 // little-endian. Sub-chunks that the box does not touch are not read. Boxes may
 // be read concurrently. After an error the content of dst is undefined.
 //
-// The bytes are held against the manifest when there is one: each sub-chunk
-// against the checksum of that sub-chunk of that array, so that a whole one in
-// the wrong place is noticed too. To that end a sub-chunk of which the box needs
-// a part is read as a whole. Where the manifest has one checksum for an array of
-// several sub-chunks, only a read of the whole array is held against it, and a
-// part against what the format itself checks.
+// If the checkpoint has a manifest, the bytes are compared with it: each sub-chunk with the
+// checksum of that sub-chunk of that array, so that a whole sub-chunk in the wrong place is noticed
+// too. To that end a sub-chunk of which the box needs a part is read as a whole. If the manifest
+// has one checksum for an array of several sub-chunks, only a read of the whole array is compared
+// with it. For a part only the checks of the format itself count.
 //
 // A box that is not inside of the array, or a dst of another size, is
 // errs.Invalid.

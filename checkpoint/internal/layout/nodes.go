@@ -14,9 +14,8 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// nodes is the end of a data file, where the nodes of a database lie, as the
-// manifest lists it: read at once, held against its hash, and kept. It may be
-// used concurrently.
+// nodes is the end of a data file, where the nodes of a database lie, as the manifest lists it:
+// read at once, compared with its hash, and kept. It may be used concurrently.
 type nodes struct {
 	name       string // of the file, below the item
 	start, end int64  // in the file, which ends there
@@ -82,9 +81,9 @@ func (f *files) admit(n ocdbt.Node) error {
 	return nil
 }
 
-// salvageValues is openValues of a tree whose database is damaged, which why says. Each
-// node is read by itself and held against its own CRC-32C, as the hash of all of them does
-// not hold. Keys below a node that does not hold are errs.Corrupt.
+// salvageValues is openValues of a tree whose database is damaged, which why says. Each node is
+// read by itself and compared with its own CRC-32C, as the hash of all of them does not hold. Keys
+// below a node that does not hold are errs.Corrupt.
 //
 // A CRC-32C proves nothing against a forger: with a key nothing is salvaged, and why is
 // returned. The same holds where each node holds by itself: these are other nodes than

@@ -15,10 +15,9 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// A numpy checkpoint is one file: .npz, whose arrays are a flat dictionary, or
-// .npy, whose one array has the name of the file. Each member of an archive is
-// covered by a CRC-32 as a whole; a .npy file has no checksum. A directory of
-// such files is no checkpoint.
+// A numpy checkpoint is one file: .npz, whose arrays are a flat dictionary, or .npy, whose one
+// array has the name of the file. Each member of an archive is covered by a CRC-32 as a whole; a
+// .npy file has no checksum. A directory of such files is not a checkpoint.
 
 const (
 	npySuffix = ".npy"
@@ -209,8 +208,8 @@ func (a numpyArray) decode(ctx context.Context) (tensor.Tensor, error) {
 	return npy.Read(io.NewSectionReader(r, 0, size), size)
 }
 
-// checkBox implements source: all elements are held against the checksum of the
-// member, parts of them have none.
+// checkBox implements source: all elements are compared with the checksum of the member, parts of
+// them have none.
 func (a numpyArray) checkBox(box zarr.Box, dst []byte) error {
 	if a.verify == nil || !box.Equal(zarr.WholeBox(a.h.Shape)) {
 		return nil

@@ -144,9 +144,9 @@ func Open(ctx context.Context, st store.Store, name string) (*Checkpoint, error)
 
 // Open recognises the checkpoint called name in st and reads its metadata.
 //
-// errs.NotFound: there is nothing of that name, or no longer (store.ErrRemoved).
-// errs.Invalid: it is no checkpoint, and the error says what it is. errs.Corrupt: it is
-// one, and damaged, or not signed with the key.
+// errs.NotFound: there is nothing of that name, or no longer (store.ErrRemoved). errs.Invalid: it
+// is not a checkpoint, and the error says what it is. errs.Corrupt: it is one, and damaged, or not
+// signed with the key.
 func (o Options) Open(ctx context.Context, st store.Store, name string) (c *Checkpoint, err error) {
 	for range replacements {
 		if c, err = o.open(ctx, st, name); !errors.Is(err, store.ErrReplaced) {
@@ -283,8 +283,8 @@ func (c *Checkpoint) orbaxMeta(ctx context.Context) error {
 	return err
 }
 
-// itemsThere holds the directories that are there against the manifest: an item
-// that is gone must not pass for one that was never saved.
+// itemsThere compares the directories that are there with the manifest: an item that is gone must
+// not pass for one that was never saved.
 func (c *Checkpoint) itemsThere(in entries) error {
 	for _, f := range c.Manifest.Files {
 		if dir, _, below := strings.Cut(f.Name, "/"); below && !in[dir] {
@@ -328,7 +328,7 @@ func (c *Checkpoint) read(ctx context.Context) (entries, error) {
 	return in, nil
 }
 
-// unrecognised says what a directory is that is no checkpoint.
+// unrecognised says what a directory is that is not a checkpoint.
 func (c *Checkpoint) unrecognised(ctx context.Context, in entries) error {
 	e := &errs.Error{Kind: errs.Invalid, Op: "checkpoint.Open", Subject: c.name, Want: "a checkpoint", Got: "a directory without " + orbax.CheckpointFile}
 	switch {
@@ -353,7 +353,7 @@ func (c *Checkpoint) path(elem ...string) string {
 	return path.Join(append([]string{c.name}, elem...)...)
 }
 
-// file reads a small file of the checkpoint and holds it against the manifest.
+// file reads a small file of the checkpoint and compares it with the manifest.
 func (c *Checkpoint) file(ctx context.Context, name string) ([]byte, error) {
 	b, err := store.ReadAll(ctx, c.st, c.path(name))
 	if err != nil {
@@ -393,8 +393,8 @@ func (c *Checkpoint) CheckFiles(ctx context.Context) error {
 	return nil
 }
 
-// OpenFile opens a file of the checkpoint by its name below it. Nothing is held
-// against the manifest.
+// OpenFile opens a file of the checkpoint by its name below it. It compares nothing with the
+// manifest.
 func (c *Checkpoint) OpenFile(ctx context.Context, name string) (store.Reader, error) {
 	return c.st.Open(ctx, c.path(name))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/bivouac-ml/bivouac/internal/crc"
 )
 
-// proven reports whether the whole array is held against its checksum without
-// its elements being in memory.
+// proven reports whether the whole array is compared with its checksum without its elements being
+// in memory.
 func (l *Leaf) proven() bool {
 	a, ok := l.array.(numpyArray)
 	return l.array.entire() || ok && !a.alone
@@ -38,7 +38,7 @@ func (l *Leaf) prove(ctx context.Context, w *worker) error {
 	return nil
 }
 
-// prove holds the member of an archive against its checksum.
+// prove compares the member of an archive with its checksum.
 func (a numpyArray) prove(ctx context.Context) error {
 	archive, err := a.file.archive(ctx)
 	if err == nil {

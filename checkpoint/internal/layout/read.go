@@ -51,9 +51,9 @@ type task struct {
 // overlap. Of the errors met, Read returns the first in the order of the targets. After an error
 // the content of the targets is undefined.
 //
-// Elements are cast slab by slab, when the bytes that they were stored as have been
-// verified. Where all of an array has one checksum, which no part can be held
-// against, that takes memory for the whole array.
+// Elements are cast slab by slab, when the bytes that they were stored as have been verified. Where
+// all of an array has one checksum, which no part can be compared with, that takes memory for the
+// whole array.
 func (t *OpenTree) Read(ctx context.Context, targets []Target) error {
 	for i := range targets {
 		if err := targets[i].admit(); err != nil {

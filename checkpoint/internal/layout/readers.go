@@ -19,7 +19,7 @@ type readers struct {
 
 	mu     sync.Mutex
 	byName map[string]*reader
-	idle   list.List // of *reader: those that nobody uses, the one used last at the back
+	idle   list.List // of *reader: the unused ones, the one used last at the back
 	failed error     // the first of closing
 }
 
@@ -68,8 +68,7 @@ func (s *readers) giveBack(r *reader) {
 	}
 }
 
-// shrink closes files that nobody uses, the one used least recently first, until
-// n are open.
+// shrink closes unused files, the one used least recently first, until n are open.
 func (s *readers) shrink(n int) {
 	for len(s.byName) > n && s.idle.Len() > 0 {
 		r := s.idle.Remove(s.idle.Front()).(*reader)

@@ -72,8 +72,8 @@ func wantCorrupt(t *testing.T, what string, err error) {
 	}
 }
 
-// A file of a handler is held against the manifest when it is opened, whether it
-// is kept or read again.
+// A file of a handler is compared with the manifest when it is opened, whether it is kept or read
+// again.
 func TestDirectoryRefuses(t *testing.T) {
 	ctx := t.Context()
 	for _, size := range []int{100, checkedBytes + 3} {

@@ -115,7 +115,7 @@ func noneTwice(m *safetensors.Model, file string) error {
 	return nil
 }
 
-// checkIndex holds the index, when there is one, against the manifest and the files.
+// checkIndex compares the index, when there is one, with the manifest and the files.
 func (c *Checkpoint) checkIndex(ctx context.Context, t *OpenTree) error {
 	const index = safetensors.IndexName
 	if c.Manifest != nil {
@@ -186,8 +186,8 @@ func (a safetensorsArray) unit() []int {
 	return u
 }
 
-// readRegion implements source. With a manifest, what one checksum covers is
-// read as a whole and held against it.
+// readRegion implements source. With a manifest, what one checksum covers is read as a whole and
+// compared with it.
 func (a safetensorsArray) readRegion(ctx context.Context, region, box zarr.Box, dst []byte, w *worker) error {
 	if a.sums == nil {
 		_, err := a.readInto(ctx, region, region, box, dst, w)

@@ -16,7 +16,7 @@ import (
 // the header, which is parsed before the file is read as a whole, and of each
 // tensor.
 
-// checkHeads holds the headers of the files against the manifest, if there is one.
+// checkHeads compares the headers of the files with the manifest, if there is one.
 func (c *Checkpoint) checkHeads(ctx context.Context, f *files) error {
 	if c.Manifest == nil {
 		return nil

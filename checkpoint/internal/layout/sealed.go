@@ -13,12 +13,11 @@ import (
 	"github.com/bivouac-ml/bivouac/store"
 )
 
-// sealed is the checkpoint as a load with a key sees it: the files that the
-// signed manifest lists, and of these the bytes that it has the digests of.
-// Files that it does not list are not there; those that it lists must be; and no
-// byte is handed out before the run that it lies in was held against its SHA-256.
-// Everything that is read of a checkpoint is read from its store, and so through
-// this one: nothing above it knows of keys.
+// sealed is the checkpoint as a load with a key sees it: the files that the signed manifest lists,
+// and of these the bytes that it has the digests of. Files that it does not list are not there;
+// those that it lists must be; and no byte is handed out before the run that it lies in was
+// compared with its SHA-256. Everything that is read of a checkpoint is read from its store, and so
+// through this one: nothing above it knows of keys.
 //
 // A run is read as a whole. Where less is wanted of it, it is kept for a while.
 type sealed struct {
@@ -147,7 +146,7 @@ func (s *sealed) listed(in entries) (entries, error) {
 	return out, nil
 }
 
-// sealedReader reads a file and holds what it reads against the digests.
+// sealedReader reads a file and compares what it reads with the digests.
 type sealedReader struct {
 	store.Reader
 	file   manifest.File
@@ -186,7 +185,7 @@ func (r *sealedReader) ReadAt(ctx context.Context, p []byte, off int64) error {
 	return nil
 }
 
-// read reads a run and holds it against its digest.
+// read reads a run and compares it with its digest.
 func (r *sealedReader) read(ctx context.Context, run manifest.Run, b []byte) error {
 	if err := r.Reader.ReadAt(ctx, b, run.Off); err != nil {
 		return err

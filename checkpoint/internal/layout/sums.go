@@ -12,11 +12,11 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// sums is what the manifest says of one array; nil when there is no manifest.
+// sums is what the manifest says of one array, or nil if the checkpoint has no manifest.
 //
-// Where the encoded sub-chunks end in their own checksum (tied), that checksum is
-// compared with the manifest's, and decoding holds the bytes against it: each
-// byte is summed once. Where they do not, the decoded bytes are summed here.
+// If the encoded sub-chunks end in their own checksum (tied), that checksum is compared with the
+// manifest's, and decoding compares the bytes with it: each byte is summed once. If they do not end
+// in a checksum, the decoded bytes are summed here.
 type sums struct {
 	leaf  manifest.Leaf
 	tied  bool
@@ -61,7 +61,7 @@ func endsInCRC(m *zarr.Metadata) bool {
 	return last["name"] == "crc32c"
 }
 
-// check is how a part of an array is held against the manifest.
+// check is how a part of an array is compared with the manifest.
 type check uint8
 
 const (
@@ -95,9 +95,8 @@ func (s *sums) around(region zarr.Box) zarr.Box {
 	return b
 }
 
-// suffix holds the checksum behind an encoded sub-chunk against the manifest's
-// for that place, if that is how to check it. Whether the bytes have that
-// checksum, decoding checks.
+// suffix compares the checksum behind an encoded sub-chunk with the manifest's for that place, if
+// that is how to check it. Whether the bytes have that checksum, decoding checks.
 func (s *sums) suffix(how check, region zarr.Box, encoded []byte) error {
 	if how != bySuffix {
 		return nil
@@ -108,7 +107,7 @@ func (s *sums) suffix(how check, region zarr.Box, encoded []byte) error {
 	return s.decoded(region, binary.LittleEndian.Uint32(encoded[len(encoded)-4:]))
 }
 
-// decoded holds the checksum of the sub-chunk of region against the manifest's.
+// decoded compares the checksum of the sub-chunk of region with the manifest's.
 func (s *sums) decoded(region zarr.Box, sum uint32) error {
 	i := manifest.Place(s.grid, s.sub, region.Origin)
 	want, ok := s.leaf.Chunk(i)
@@ -121,8 +120,8 @@ func (s *sums) decoded(region zarr.Box, sum uint32) error {
 	return nil
 }
 
-// whole holds the bytes of a box against the manifest, if that is the whole
-// array and its parts could not be.
+// whole compares the bytes of a box with the manifest, if that is the whole array and its parts
+// could not be.
 func (s *sums) whole(box zarr.Box, b []byte) error {
 	if s == nil || s.parted() || !box.Equal(zarr.WholeBox(s.shape)) {
 		return nil
@@ -130,7 +129,7 @@ func (s *sums) whole(box zarr.Box, b []byte) error {
 	return s.all(b)
 }
 
-// all holds the bytes of the whole array against the manifest.
+// all compares the bytes of the whole array with the manifest.
 func (s *sums) all(b []byte) error {
 	if s == nil {
 		return nil
@@ -138,7 +137,7 @@ func (s *sums) all(b []byte) error {
 	return s.same(crc.Sum(b))
 }
 
-// same holds the checksum of the whole array against the manifest's.
+// same compares the checksum of the whole array with the manifest's.
 func (s *sums) same(sum uint32) error {
 	if sum != s.leaf.CRC {
 		return manifest.ChecksumError("the array", s.leaf.CRC, sum)

@@ -186,8 +186,7 @@ func (l *zarrArray) missing(err error) error {
 	return &errs.Error{Kind: errs.Corrupt, Got: "a chunk is missing", Err: err}
 }
 
-// readPart reads one part into dst, the memory of box, and holds it against the
-// manifest.
+// readPart reads one part into dst, the memory of box, and compares it with the manifest.
 func (l *zarrArray) readPart(ctx context.Context, p *zarr.Part, box zarr.Box, dst []byte, w *worker) error {
 	check := l.sums.check(p.Region)
 	if check != byBytes {
@@ -319,8 +318,8 @@ func (l *zarrArray) readRows(ctx context.Context, p *zarr.Part, check check, cou
 	return l.compare(p, check, nil, suffix, sum)
 }
 
-// compare holds the sum of a part against the suffix behind it, and finishes the
-// elements that were read into target.
+// compare compares the sum of a part with the suffix behind it, and finishes the elements that were
+// read into target.
 func (l *zarrArray) compare(p *zarr.Part, check check, target, suffix []byte, sum uint32) error {
 	if err := l.sums.suffix(check, p.Region, suffix); err != nil {
 		return err

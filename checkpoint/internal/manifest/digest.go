@@ -11,10 +11,10 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// Run is a run of bytes of a file with their SHA-256. The runs of a file follow
-// each other without gaps, so that a part of the file can be held against the
-// digests of the runs that it touches, and each has at most RunBytes: that much
-// must be read of each of them. An empty file has one run without bytes.
+// Run is a run of bytes of a file with their SHA-256. The runs of a file follow each other without
+// gaps, so that a part of the file can be compared with the digests of the runs that it touches,
+// and each has at most RunBytes: that much must be read of each of them. An empty file has one run
+// without bytes.
 //
 // Checksums notice damage; anybody finds other bytes with the same ones. Digests
 // are what a signature needs to speak for the bytes.

@@ -33,7 +33,7 @@ func TestCheckFileSameChecksumOtherSize(t *testing.T) {
 	}
 }
 
-// What is no manifest at all is damage, not a version of the future.
+// What is not a manifest at all is damage, not a version of the future.
 func TestParseForeign(t *testing.T) {
 	sealed := []byte("another text, sealed in the same way\n")
 	sealed = append(appendCRC(append(sealed, "end "...), crc32.Checksum(sealed, castagnoli)), '\n')

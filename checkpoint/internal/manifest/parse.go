@@ -202,8 +202,8 @@ func (x *index) number(n int, compare func(i, j int) int, twice func(i int) erro
 	return nil
 }
 
-// find returns the place of a record among n; compare holds the name of one
-// against the name that is looked for.
+// find returns the place of a record among n; compare compares the name of one with the name that
+// is looked for.
 func (x *index) find(n int, compare func(i int) int) (int, bool) {
 	if !x.made {
 		return 0, false

@@ -185,7 +185,7 @@ func (s *scanner) integer() (int, error) {
 	return n, nil
 }
 
-// number passes over a number.
+// number skips a number.
 func (s *scanner) number() bool {
 	if s.at < len(s.doc) && s.doc[s.at] == '-' {
 		s.at++
@@ -219,7 +219,7 @@ func (s *scanner) digits() bool {
 	return s.at > start
 }
 
-// value passes over a value of any kind and returns its text.
+// value skips a value of any kind and returns its text.
 func (s *scanner) value() (string, error) {
 	s.peek()
 	start := s.at

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scanWhole passes over a document as one value.
+// scanWhole skips a document as one value.
 func scanWhole(b []byte) (string, error) {
 	s, err := newScanner(b)
 	if err != nil {

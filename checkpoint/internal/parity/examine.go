@@ -90,10 +90,9 @@ func (r *Report) Beyond() error {
 	return nil
 }
 
-// Examine reads all files that the manifest m of the checkpoint name lists, and finds
-// out which are damaged and whether they can be mended: each is computed and held
-// against the manifest, and nothing is written. progress, when not nil, is told how
-// many bytes of how many were read.
+// Examine reads all files that the manifest m of the checkpoint name lists, and finds out which are
+// damaged and whether they can be mended: each is computed and compared with the manifest, and
+// nothing is written. progress, when not nil, receives how many bytes of how many were read.
 func Examine(ctx context.Context, st store.Store, name string, m *manifest.Manifest, progress func(done, total int64)) (*Report, error) {
 	x := &examination{st: st, name: name, m: m, bad: map[string]error{}}
 	r := &Report{x: x}
@@ -172,8 +171,8 @@ func copyOf(ctx context.Context, r store.Reader, sink func(b []byte) error) erro
 	return sink(nil)
 }
 
-// checked returns a sink that holds what it is given against the record of a file, at
-// the end of it: when it is given nil. next, when not nil, is given the bytes before.
+// checked returns a sink that compares what it is given with the record of a file, at the end of
+// it: when it is given nil. next, when not nil, is given the bytes before.
 func checked(f manifest.File, next func(b []byte) error) func(b []byte) error {
 	sum, size, runs := uint32(0), int64(0), newDigests(f.Runs)
 	return func(b []byte) error {
@@ -196,7 +195,7 @@ func checked(f manifest.File, next func(b []byte) error) func(b []byte) error {
 	}
 }
 
-// digests holds bytes that come in their order against the runs of a file.
+// digests compares bytes that come in their order with the runs of a file.
 type digests struct {
 	runs []manifest.Run
 	held []byte

@@ -346,7 +346,7 @@ func TestShareOfBytes(t *testing.T) {
 	}
 }
 
-// FuzzParse: a table that is no table is refused, with no memory beyond its own size.
+// FuzzParse: a table that is not a table is refused, with no memory beyond its own size.
 func FuzzParse(f *testing.F) {
 	tab := sharedTable([]manifest.File{{Name: "a", Size: 5000}, {Name: "b"}}, 3)
 	doc := tab.append(nil)

@@ -13,8 +13,7 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Tree returns what an item holds so far; ok is false when it is no tree, or
-// nothing.
+// Tree returns what an item holds so far; ok is false when it is not a tree, or nothing.
 func (a *Assembly) Tree(item string) (t orbax.Tree, ok bool, err error) {
 	doc, ok := a.docs[path.Join(item, orbax.TreeFile)]
 	if !ok || a.own[item] {

@@ -11,8 +11,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Names of parts sort by time and are recognised; the guard comes first, for
-// readers that sort by name, and is no part.
+// Names of parts sort by time and are recognised; the guard comes first, for readers that sort by
+// name, and is not a part.
 func TestNames(t *testing.T) {
 	p := NewPart("run/c", time.Unix(1700000000, 5), [16]byte{0xab, 1})
 	if want := "run/c.partial_save/c.partial_save.pending_1700000000000000005_ab010000000000000000000000000000"; p.Dir != want {

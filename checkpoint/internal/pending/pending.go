@@ -18,7 +18,7 @@ type Response[T any] struct {
 	value    T
 	err      error
 	after    []func(T, error)
-	observed bool // somebody was told value and err
+	observed bool // value and err were returned to a caller
 }
 
 // Go runs fn in the background and returns its pending result. The context of

@@ -55,7 +55,7 @@ func copied(o options.Options) func(tree.Path) bool {
 	return nil
 }
 
-// status is who is told of leaves; nil is nobody.
+// status receives the progress of leaves; it may be nil.
 func status(o options.Options) writer.Status {
 	if o.Memory.Status == nil {
 		return nil

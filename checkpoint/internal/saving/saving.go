@@ -70,8 +70,8 @@ type Target struct {
 	Options store.TxnOptions
 	// Before, when not nil, runs before the transaction. If it fails, the save fails with its error.
 	Before func(context.Context) error
-	// Committed, when not nil, is told that everything is durable and visible, and
-	// the time that was recorded.
+	// Committed, when not nil, is called with the recorded time when everything is durable and
+	// visible.
 	Committed func(at time.Time)
 }
 

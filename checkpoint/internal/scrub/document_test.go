@@ -42,7 +42,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// A line that is no record is refused, though the checksum of the document is right.
+// A line that is not a record is refused, though the checksum of the document is right.
 func TestLinesThatAreNoRecords(t *testing.T) {
 	const hash = "0123456789abcdef0123456789abcdef"
 	parse := func(lines string) error {

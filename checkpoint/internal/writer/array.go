@@ -20,7 +20,7 @@ type array struct {
 	param   string
 	path    tree.Path
 	first   bool     // is copied and written before others: Options.Copied
-	tracked *tracked // nil where nobody is told
+	tracked *tracked // nil without a Status
 	src     source
 	chunks  []chunk  // one for each chunk that is stored
 	one     [1]chunk // memory of chunks, where there is one

@@ -261,7 +261,7 @@ func (w *Writer) writeUnit(ctx context.Context, txn store.Txn, s *schedule, f *f
 	if !s.complete(f) {
 		return nil
 	}
-	f.out = nil // nobody asks for it after the last unit
+	f.out = nil // not needed after the last unit
 	return out.Seal(ctx)
 }
 

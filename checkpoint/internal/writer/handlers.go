@@ -37,7 +37,7 @@ type itemWriter struct {
 	writer *Writer
 	txn    store.Txn
 	item   string
-	tree   *treePlan // of the item; nil if it is no tree
+	tree   *treePlan // of the item; nil if it is not a tree
 
 	mu       sync.Mutex
 	manifest *manifest.Manifest

@@ -80,7 +80,7 @@ func (h Handlers) collectItem(ctx context.Context, name string, v any) (Item, er
 	return it, err
 }
 
-// explain prefers, for what has no handler, why it is no tree.
+// explain prefers, for what has no handler, why it is not a tree.
 func explain(v any, err error) error {
 	if errs.KindOf(err) != errs.NotFound {
 		return err

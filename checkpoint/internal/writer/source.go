@@ -43,7 +43,7 @@ type Key struct {
 	Data tensor.Tensor
 }
 
-// check refuses what is no data of keys.
+// check refuses what is not data of keys.
 func (k Key) check() error {
 	if k.Impl == "" || k.Data.DType != tensor.Uint32 || len(k.Data.Shape) == 0 {
 		return &errs.Error{Kind: errs.Invalid, Want: "keys: the name of an implementation, and uint32 of rank 1 or more",

@@ -6,8 +6,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tree"
 )
 
-// Status is told how far leaves are, from several goroutines: each that stores
-// something once of either, unless the save fails before.
+// Status receives how far leaves are, from several goroutines: each that stores something once of
+// either, unless the save fails before.
 type Status interface {
 	// OnTransferEnd is called when the memory of the leaf is not needed any more.
 	OnTransferEnd(tree.Path)

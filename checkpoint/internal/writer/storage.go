@@ -17,9 +17,8 @@ type Storage struct {
 	// Scalars and PRNG keys are never cast.
 	DType       tensor.DType
 	Compression options.Compression
-	// ShardAxes are axes along which boxes will be read: sub-chunks are cut along
-	// these first. Those that the array lacks are passed over, as long as another
-	// array of the item has them.
+	// ShardAxes are axes along which boxes will be read: sub-chunks are cut along these first. Those
+	// that the array lacks are skipped, as long as another array of the item has them.
 	ShardAxes []int
 	// ChunkBytes is how much of the array is encoded, checksummed and read at once,
 	// about; 0 is 4 MiB.

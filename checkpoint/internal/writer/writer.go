@@ -86,7 +86,7 @@ type Options struct {
 	// mode Copy and HandOver, and written before the others; the others are handed
 	// over. A leaf that shares a data file with one that is copied is copied too.
 	Copied func(tree.Path) bool
-	Status Status // nil is told nothing
+	Status Status // may be nil
 	// OnRelease, when not nil, is called once in mode HandOver, when the caller may
 	// change the arrays.
 	OnRelease func()

@@ -174,7 +174,7 @@ func (w *Window) append(dst []byte) []byte {
 // base64Mark begins states that are not text.
 const base64Mark = "base64:"
 
-// appendBytes appends the state of somebody else: as the text that it is, or in base64.
+// appendBytes appends a state of foreign code: as it is if it is text, else in base64.
 func appendBytes(dst, b []byte) []byte {
 	if text := string(b); utf8.Valid(b) && !strings.HasPrefix(text, base64Mark) {
 		return state.AppendString(dst, text)
