@@ -15,8 +15,13 @@
 // [Ring.Next] keeps a fixed number of values in flight. With [Ring.Schedule], [Ring.Share] and
 // [Ring.Release] the consumer decides when each value is begun, handed out and given back.
 //
-// A [Pool] is a fixed set of goroutines with one queue; a [Budget] bounds the
-// bytes that they may hold. Pools own their goroutines, and Close waits for them.
+// A [Pool] is a fixed set of goroutines with one queue; a [Budget] bounds the bytes that they may
+// hold. Pools own their goroutines, and Close waits for them. A [Turn] refuses a call of a method
+// while another call is under way.
+//
+// Pipelines, the readers and compiled loops of package dynamic, and the nodes of loader/nodes run
+// on a Ring. Package loader does not: it may hand out batches in order of completion, so its engine
+// keeps its own list of tasks in flight. It takes only Pool and Turn from here.
 package flow
 
 import (
