@@ -33,7 +33,8 @@ func TestPreemptedErrorText(t *testing.T) {
 		if e.Error() != want {
 			t.Errorf("%q, want %q", e, want)
 		}
-		if !errors.Is(e, bivouac.ErrPreempted) || !errors.Is(e, errs.Canceled) || errors.Is(e, errs.Corrupt) || e.Err != nil && !errors.Is(e, errDisk) {
+		if !errors.Is(e, bivouac.ErrPreempted) || !errors.Is(e, errs.Canceled) || errors.Is(e, errs.Corrupt) ||
+			e.Err != nil && !errors.Is(e, errDisk) {
 			t.Errorf("%q is of the wrong kind", e)
 		}
 	}
@@ -126,7 +127,8 @@ func (b *both) AppendState(dst []byte) ([]byte, error) { return b.states.AppendS
 func TestGraceIsOverWithoutCommit(t *testing.T) {
 	guard(t)
 	m := newModel()
-	job := opened(t, t.TempDir(), &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: bivouac.Never, Grace: time.Nanosecond})
+	job := opened(t, t.TempDir(), &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: bivouac.Never,
+		Grace: time.Nanosecond})
 	e := preempted(t, job, &m, func(step int64) {
 		if step == 2 {
 			raise(t)
@@ -196,7 +198,8 @@ func TestGraceBoundsTheLastSave(t *testing.T) {
 			var job *bivouac.Job[int64]
 			release := make(chan struct{})
 			var once sync.Once
-			job = opened(t, "run", &counter{Seed: 1}, bivouac.Options{State: &m, Steps: c.steps, SaveEvery: c.every, Store: d.store(), Grace: 10 * time.Millisecond})
+			job = opened(t, "run", &counter{Seed: 1}, bivouac.Options{State: &m, Steps: c.steps, SaveEvery: c.every,
+				Store: d.store(), Grace: 10 * time.Millisecond})
 			d.before(func(call *vfstest.Call) error {
 				if staging(call) {
 					once.Do(func() {
@@ -263,7 +266,7 @@ func TestSignalBeforeStepsEndsTheContextLater(t *testing.T) {
 
 // The grace time counts from the first signal.
 func TestSecondSignalGivesNoMoreTime(t *testing.T) {
-	guard(t) // the goroutine of package signal is none of the bubble's
+	guard(t) // the goroutine of package signal is outside of the bubble
 	synctest.Test(t, func(t *testing.T) {
 		const grace = 10 * time.Second
 		n := bivouac.NewNotice(grace)
@@ -289,7 +292,8 @@ func TestAfterGraceChild(t *testing.T) {
 		t.Skip("the child of TestSignalAfterGrace")
 	}
 	m := newModel()
-	job := opened(t, "run", &counter{Seed: 1}, bivouac.Options{State: &m, Grace: time.Nanosecond, Store: newDisk().store()})
+	job := opened(t, "run", &counter{Seed: 1}, bivouac.Options{State: &m, Grace: time.Nanosecond,
+		Store: newDisk().store()})
 	for range 2 { // the second loop asks once more whether a signal came
 		e := preempted(t, job, &m, func(int64) { raise(t); bivouac.AwaitGrace(job) })
 		fmt.Println("told", e)
@@ -318,7 +322,7 @@ func TestSignalAfterGrace(t *testing.T) {
 	}
 }
 
-// Close names the step that stands, and says when there is none.
+// Close names the committed step, or says that no step is committed.
 func TestCloseNamesTheCommit(t *testing.T) {
 	for every, want := range map[int64]string{
 		bivouac.Never: "not committed, as no step before it",

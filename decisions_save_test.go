@@ -78,7 +78,8 @@ func (d *onDisk) steps(t *testing.T) (out []string) {
 // The failure of the last save is told by the loop, as it is: nobody preempted the job.
 func TestLastSaveFails(t *testing.T) {
 	d, m := newDisk(), newModel()
-	job := opened(t, "run", &counter{Seed: 1}, bivouac.Options{State: &m, Steps: 3, SaveEvery: bivouac.Never, Store: d.store()})
+	job := opened(t, "run", &counter{Seed: 1}, bivouac.Options{State: &m, Steps: 3, SaveEvery: bivouac.Never,
+		Store: d.store()})
 	d.before(fails)
 	if err := drive(t.Context(), job, &m); !errors.Is(err, errDisk) || errors.Is(err, bivouac.ErrPreempted) {
 		t.Errorf("got %v", err)
@@ -145,7 +146,7 @@ func TestCloseTellsFailedSave(t *testing.T) {
 	}
 }
 
-// Who does not wait for a save any more does not lose it.
+// A caller that stops waiting for a save does not lose the save.
 func TestSaveOutlivesItsWaiter(t *testing.T) {
 	d, m := newDisk(), newModel()
 	job := opened(t, "run", &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: 3, Steps: 6, Store: d.store()})

@@ -120,7 +120,8 @@ func TestContextEnds(t *testing.T) {
 				cancel(errDisk)
 			}
 		}
-		if !errors.Is(told, errDisk) || errors.Is(told, bivouac.ErrPreempted) || !strings.Contains(told.Error(), "step 5") || job.Step() != 4 || data.Pos != 4 {
+		if !errors.Is(told, errDisk) || errors.Is(told, bivouac.ErrPreempted) || !strings.Contains(told.Error(), "step 5") ||
+			job.Step() != 4 || data.Pos != 4 {
 			t.Errorf("at step %d, position %d: %v", job.Step(), data.Pos, told)
 		}
 		if err := job.Close(); err != nil {
@@ -133,11 +134,12 @@ func TestContextEnds(t *testing.T) {
 func TestSaveNever(t *testing.T) {
 	var saved []int64
 	m := newModel()
-	job := opened(t, t.TempDir(), &counter{Seed: 1}, bivouac.Options{State: &m, Steps: 7, SaveEvery: bivouac.Never, OnEvent: func(e bivouac.Event) {
-		if e.Kind == bivouac.SaveCommitted {
-			saved = append(saved, e.Step)
-		}
-	}})
+	job := opened(t, t.TempDir(), &counter{Seed: 1}, bivouac.Options{State: &m, Steps: 7, SaveEvery: bivouac.Never,
+		OnEvent: func(e bivouac.Event) {
+			if e.Kind == bivouac.SaveCommitted {
+				saved = append(saved, e.Step)
+			}
+		}})
 	if err := errors.Join(drive(t.Context(), job, &m), job.Close()); err != nil || !slices.Equal(saved, []int64{7}) {
 		t.Errorf("saved %d, %v", saved, err)
 	}
@@ -179,7 +181,8 @@ func TestClosedJob(t *testing.T) {
 func TestSaveOfSavedStep(t *testing.T) {
 	var events []string
 	m := newModel()
-	job := opened(t, t.TempDir(), &counter{Seed: 1}, bivouac.Options{State: &m, OnEvent: func(e bivouac.Event) { events = append(events, fmt.Sprint(e.Kind, " ", e.Step)) }})
+	job := opened(t, t.TempDir(), &counter{Seed: 1}, bivouac.Options{State: &m,
+		OnEvent: func(e bivouac.Event) { events = append(events, fmt.Sprint(e.Kind, " ", e.Step)) }})
 	for range 3 {
 		if err := job.Save(t.Context()); err != nil {
 			t.Fatal(err)
@@ -248,7 +251,8 @@ func TestPassesThatAreAskedFor(t *testing.T) {
 		}})
 		err := drive(ctx, job, &m)
 		cancel()
-		if !errors.Is(err, c.told) || errors.Is(err, io.ErrUnexpectedEOF) || job.Step() != int64(c.done) || c.data.resets != c.resets || !slices.Equal(passes, c.passes) {
+		if !errors.Is(err, c.told) || errors.Is(err, io.ErrUnexpectedEOF) || job.Step() != int64(c.done) ||
+			c.data.resets != c.resets || !slices.Equal(passes, c.passes) {
 			t.Errorf("%s: %v at step %d after %d resets, passes end at %d", name, err, job.Step(), c.data.resets, passes)
 		}
 		if err := job.Close(); err != nil || !same(m, uninterrupted(int64(c.done))) {
@@ -265,11 +269,12 @@ func TestEpochIsTold(t *testing.T) {
 	}
 	var passes []int64
 	var state struct{ Steps int64 }
-	job, err := bivouac.Open(t.Context(), t.TempDir(), data, bivouac.Options{State: &state, Steps: 12, OnEvent: func(e bivouac.Event) {
-		if e.Kind == bivouac.PassEnded {
-			passes = append(passes, e.Step)
-		}
-	}})
+	job, err := bivouac.Open(t.Context(), t.TempDir(), data,
+		bivouac.Options{State: &state, Steps: 12, OnEvent: func(e bivouac.Event) {
+			if e.Kind == bivouac.PassEnded {
+				passes = append(passes, e.Step)
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,9 +315,11 @@ func TestEveryFailureOfOpenIsTold(t *testing.T) {
 			told := 0
 			for n := 1; ; n++ {
 				mem := c.mem.Clone()
-				fault := vfstest.NewFault(mem, vfstest.Plan{N: n, Forever: forever, Err: errDisk, Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
+				fault := vfstest.NewFault(mem, vfstest.Plan{N: n, Forever: forever, Err: errDisk,
+					Only: func(c vfstest.Call) bool { return c.Op != vfstest.OpClose }})
 				m := newModel()
-				job, err := bivouac.Open(t.Context(), "run", &counter{Seed: 1}, bivouac.Options{State: &m, Store: local.New(fault, "/", nil)})
+				job, err := bivouac.Open(t.Context(), "run", &counter{Seed: 1},
+					bivouac.Options{State: &m, Store: local.New(fault, "/", nil)})
 				hit, hits := fault.Hit()
 				if err == nil {
 					at, ok := job.Resumed()
@@ -327,7 +334,8 @@ func TestEveryFailureOfOpenIsTold(t *testing.T) {
 					break
 				}
 				m = newModel()
-				job, err = bivouac.Open(t.Context(), "run", &counter{Seed: 1}, bivouac.Options{State: &m, Store: local.New(mem, "/", nil)})
+				job, err = bivouac.Open(t.Context(), "run", &counter{Seed: 1},
+					bivouac.Options{State: &m, Store: local.New(mem, "/", nil)})
 				if c.newer {
 					if !errors.Is(err, errs.Unsupported) {
 						t.Errorf("%s, after call %d, %v: %v", name, n, hit, err)
@@ -441,7 +449,8 @@ func TestManyRemains(t *testing.T) {
 		}
 	}
 	_, err := run(t, dir, 5, bivouac.Options{})
-	if !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "and 3 more") || strings.Count(err.Error(), ".damaged") < 8 {
+	if !errors.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "and 3 more") ||
+		strings.Count(err.Error(), ".damaged") < 8 {
 		t.Errorf("got %v", err)
 	}
 }

@@ -47,7 +47,8 @@ func TestJobKeepsTheDescription(t *testing.T) {
 			t.Fatal(err)
 		}
 		weights := []float32{0}
-		job, err := bivouac.Open(ctx, dir, l, bivouac.Options{State: &weights, SaveEvery: 1, Steps: int64(3 * (i + 1)), Grace: bivouac.Never})
+		job, err := bivouac.Open(ctx, dir, l, bivouac.Options{State: &weights, SaveEvery: 1, Steps: int64(3 * (i + 1)),
+			Grace: bivouac.Never})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +130,8 @@ func TestLostDescriptionIsTold(t *testing.T) {
 		}
 		return nil
 	})
-	job, err := bivouac.Open(t.Context(), "run", l, bivouac.Options{State: &weights, SaveEvery: 1, Steps: 1, Grace: bivouac.Never, Store: d.store()})
+	job, err := bivouac.Open(t.Context(), "run", l, bivouac.Options{State: &weights, SaveEvery: 1, Steps: 1,
+		Grace: bivouac.Never, Store: d.store()})
 	if err != nil {
 		t.Fatal(err)
 	}

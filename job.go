@@ -43,11 +43,10 @@ type Job[B any] struct {
 	closed  bool
 }
 
-// Open opens the run in dir, makes it when there is none, and restores
-// Options.State and data to the newest step that is whole. What interrupted
-// saves had left is removed. When a step is damaged, the one before it is taken, and the
-// damaged one is set aside under another name. dir must be this job's own while it is
-// open, and hold no step of a newer version.
+// Open opens the run in dir, or makes a new run, and restores Options.State and data to the newest
+// whole step. It removes what interrupted saves left. If a step is damaged, Open restores the step
+// before it and sets the damaged step aside under another name. dir must be this job's own while it
+// is open, and hold no step of a newer version.
 //
 // A run begins at step 0 only where no step lies in dir and none is left of one:
 // whatever training.Checkpointer.Remains names makes Open fail when there is no whole
@@ -158,10 +157,12 @@ func (j *Job[B]) apply(at training.Info, items map[string]any) error {
 		return &errs.Error{Kind: errs.Unsupported, Subject: dataItem, Want: "version " + strconv.Itoa(documentVersion),
 			Got: strconv.Itoa(doc.Version), Remedy: "use a newer Bivouac"}
 	case doc.Identity != j.opts.Identity:
-		return &errs.Error{Kind: errs.Mismatch, Subject: "identity of the run", Want: strconv.Quote(j.opts.Identity), Got: strconv.Quote(doc.Identity),
+		return &errs.Error{Kind: errs.Mismatch, Subject: "identity of the run", Want: strconv.Quote(j.opts.Identity),
+			Got:    strconv.Quote(doc.Identity),
 			Remedy: "the directory holds another run: use another directory, or the options of that run"}
 	case doc.Step != at.Step:
-		return &errs.Error{Kind: errs.Mismatch, Subject: dataItem, Want: "step " + strconv.FormatInt(at.Step, 10), Got: strconv.FormatInt(doc.Step, 10),
+		return &errs.Error{Kind: errs.Mismatch, Subject: dataItem, Want: "step " + strconv.FormatInt(at.Step, 10),
+			Got:    strconv.FormatInt(doc.Step, 10),
 			Remedy: "the directory was renamed; give it its number back"}
 	}
 	if err := j.data.SetState(doc.Stream); err != nil {
@@ -308,14 +309,15 @@ func (j *Job[B]) saveLast(ctx context.Context) error {
 
 // tooShort says that the stream has ended before the last step.
 func (j *Job[B]) tooShort() error {
-	return &errs.Error{Kind: errs.Invalid, Op: "bivouac.Job", Subject: "Options.Steps", Want: strconv.FormatInt(j.opts.Steps, 10) + " steps",
+	return &errs.Error{Kind: errs.Invalid, Op: "bivouac.Job", Subject: "Options.Steps",
+		Want:   strconv.FormatInt(j.opts.Steps, 10) + " steps",
 		Got:    "the end of the stream after " + strconv.FormatInt(j.step, 10) + ", which are committed",
 		Remedy: "set it to 0 to train to the end of the stream", Err: io.ErrUnexpectedEOF}
 }
 
-// Save commits the current step, unless it is saved already, and waits for it
-// and any save before it. After a failure it may be called again, and tries again. It must not be called while a loop body of Steps runs:
-// the batch in hand would count as not seen, and its effects as saved.
+// Save commits the current step, unless it is saved already, and waits for it and any save before
+// it. After a failure it may be called again, and tries again. It must not be called while a loop
+// body of Steps runs: the batch in hand would count as not seen, and its effects as saved.
 func (j *Job[B]) Save(ctx context.Context) error {
 	if j.saved != j.step {
 		if err := j.saveAsync(ctx); err != nil {
@@ -358,7 +360,8 @@ func (j *Job[B]) saveAsync(ctx context.Context) error {
 	if err != nil {
 		return &errs.Error{Kind: errs.Invalid, Op: "bivouac.Job", Subject: "state of the stream", Want: "JSON", Err: err}
 	}
-	r, err := j.steps.SaveCheckpointablesAsync(ctx, j.step, map[string]any{stateItem: j.opts.State, dataItem: json.RawMessage(raw)}, nil)
+	r, err := j.steps.SaveCheckpointablesAsync(ctx, j.step,
+		map[string]any{stateItem: j.opts.State, dataItem: json.RawMessage(raw)}, nil)
 	if err != nil {
 		return err
 	}

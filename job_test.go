@@ -78,7 +78,7 @@ func same(a, b model) bool {
 	return a.Sum == b.Sum && a.Hash == b.Hash && slices.Equal(a.Seen, b.Seen)
 }
 
-// uninterrupted is what every run of so many steps must come to.
+// uninterrupted returns what every run of that number of steps must come to.
 func uninterrupted(steps int64) model {
 	m, c := newModel(), &counter{Seed: 1}
 	for range steps {
@@ -92,9 +92,10 @@ func TestRunToEnd(t *testing.T) {
 	ctx := context.Background()
 	m, data := newModel(), &counter{Seed: 1, end: 25}
 	var kinds []string
-	job, err := bivouac.Open(ctx, t.TempDir(), data, bivouac.Options{State: &m, SaveEvery: 10, Keep: 2, OnEvent: func(e bivouac.Event) {
-		kinds = append(kinds, fmt.Sprint(e.Kind, " ", e.Step))
-	}})
+	job, err := bivouac.Open(ctx, t.TempDir(), data, bivouac.Options{State: &m, SaveEvery: 10, Keep: 2,
+		OnEvent: func(e bivouac.Event) {
+			kinds = append(kinds, fmt.Sprint(e.Kind, " ", e.Step))
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,8 @@ func TestRunToEnd(t *testing.T) {
 	if err := job.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"save begin 10", "save committed 10", "save begin 20", "save committed 20", "save begin 25", "save committed 25", "removed 10"}
+	want := []string{"save begin 10", "save committed 10", "save begin 20", "save committed 20", "save begin 25",
+		"save committed 25", "removed 10"}
 	if !slices.Equal(kinds, want) {
 		t.Errorf("events %q, want %q", kinds, want)
 	}
@@ -129,7 +131,8 @@ func TestInterruptionsChangeNothing(t *testing.T) {
 		every := rapid.Int64Range(1, 12).Draw(rt, "every")
 		for {
 			m, data := newModel(), &counter{Seed: 1}
-			job, err := bivouac.Open(ctx, "run", data, bivouac.Options{State: &m, SaveEvery: every, Steps: total, Store: local.New(fsys, "/", nil)})
+			job, err := bivouac.Open(ctx, "run", data, bivouac.Options{State: &m, SaveEvery: every, Steps: total,
+				Store: local.New(fsys, "/", nil)})
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -301,7 +304,8 @@ func TestForeignDirectories(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "25"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run(t, dir, 25, bivouac.Options{}); !errors.Is(err, errs.Exists) || !strings.Contains(err.Error(), "step 25") {
+	if _, err := run(t, dir, 25, bivouac.Options{}); !errors.Is(err, errs.Exists) ||
+		!strings.Contains(err.Error(), "step 25") {
 		t.Errorf("a directory in the way: %v", err)
 	}
 }
@@ -388,7 +392,8 @@ func TestFailedSaveIsTold(t *testing.T) {
 	mem := vfstest.NewMem()
 	m := newModel()
 	broken := local.New(vfstest.NewFault(mem, vfstest.Plan{N: 100, Forever: true, Err: errDisk}), "/", nil)
-	job, err := bivouac.Open(ctx, "run", &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: 3, Steps: 30, Store: broken})
+	job, err := bivouac.Open(ctx, "run", &counter{Seed: 1},
+		bivouac.Options{State: &m, SaveEvery: 3, Steps: 30, Store: broken})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,7 +412,8 @@ func TestFailedSaveIsTold(t *testing.T) {
 		t.Logf("Close: %v", err)
 	}
 	m = newModel()
-	job, err = bivouac.Open(ctx, "run", &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: 3, Steps: 30, Store: local.New(mem, "/", nil)})
+	job, err = bivouac.Open(ctx, "run", &counter{Seed: 1},
+		bivouac.Options{State: &m, SaveEvery: 3, Steps: 30, Store: local.New(mem, "/", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,13 +104,13 @@ const (
 	Removed                            // retention removed a step
 	Quarantined                        // Open passed over a damaged step and set it aside; Err says why
 	Cleaned                            // Open removed what an interrupted save had left
-	Skipped                            // a directory with the name of a step is no whole step and is not listed; Err says why
-	Settled                            // what became of an uncertain save is known: the step stays, or Err says that it is gone
+	Skipped                            // a directory named as a step is not a whole step, and not listed; Err says why
+	Settled                            // an uncertain save is decided: the step stays, or Err says that it is gone
 	Declined                           // a step was not saved; Reason says why
 	Spared                             // a step that retention gives up stays; Reason says why
 	MovedAside                         // Options.StartFresh moved a step, or what was left of one, to Name
 	PassEnded                          // a pass of the stream ended, such as an epoch, and the next one has begun
-	Unfreed                            // the bytes of a step that retention removed are still there, Err says why; a later save or Open frees them
+	Unfreed                            // bytes of a removed step are still there (Err); a later save or Open frees them
 	Preempted                          // SIGTERM came, and Step is the last one; Err is the PreemptedError
 	DamageFound                        // a scrub found a damaged file of a step, which Err names
 	StepMissing                        // a signed step is not there any more, and AcceptMissing goes on

@@ -69,7 +69,8 @@ type notice struct {
 }
 
 func newNotice(grace time.Duration) *notice {
-	n := &notice{grace: grace, signals: make(chan os.Signal, 1), asked: make(chan chan<- struct{}), quit: make(chan struct{})}
+	n := &notice{grace: grace, signals: make(chan os.Signal, 1), asked: make(chan chan<- struct{}),
+		quit: make(chan struct{})}
 	n.came, n.give = context.WithCancel(context.Background())
 	n.over, n.expire = context.WithCancelCause(context.Background())
 	signal.Notify(n.signals, syscall.SIGTERM)
@@ -97,7 +98,7 @@ func (n *notice) watch() {
 			}
 			close(answer)
 		case <-deadline:
-			signal.Stop(n.signals) // whoever is still here can be ended
+			signal.Stop(n.signals) // so that a further signal ends the process
 			n.expire(&errs.Error{Kind: errs.Canceled, Got: "Options.Grace of " + n.grace.String() + " is over"})
 			deadline = make(chan time.Time)
 		case <-n.quit:
@@ -106,7 +107,7 @@ func (n *notice) watch() {
 	}
 }
 
-// isGiven reports whether the signal has come, as far as this goroutine can know.
+// isGiven reports whether the notice has taken the signal, which may have come a moment before.
 func (n *notice) isGiven() bool { return n != nil && n.came.Err() != nil }
 
 // wasGiven is isGiven that also knows of a signal that the system has handed to another

@@ -79,7 +79,7 @@ func TestPreemptedChild(t *testing.T) {
 
 // SIGTERM at random instants loses no step that was done: the process ends with its own
 // exit status, or before the first step, or when all is committed; the next one goes on
-// behind the last step done, and the result is that of the uninterrupted run.
+// behind the last step done, and the result equals the result of the uninterrupted run.
 func TestSIGTERM(t *testing.T) {
 	instants := 200
 	if testing.Short() {
@@ -105,7 +105,8 @@ func TestSIGTERM(t *testing.T) {
 				t.Fatalf("run %d resumed at %d, and %d steps were done", run, c.resumed, last)
 			case c.preempted != "" && (c.code != bivouac.ExitPreempted || c.preempted != fmt.Sprintf("bivouac.Job: preempted at step %d, committed", c.done)):
 				t.Fatalf("run %d: exit status %d at step %d: %s", run, c.code, c.done, c.preempted)
-			case c.preempted == "" && !c.finished && (c.code == -1 || run%2 == 1 && c.code == bivouac.ExitPreempted) && c.done == c.resumed:
+			case c.preempted == "" && !c.finished && (c.code == -1 || run%2 == 1 && c.code == bivouac.ExitPreempted) &&
+				c.done == c.resumed:
 				// It ended before Steps began to wait for the signal: nothing was done.
 			case c.preempted == "" && !c.finished && c.code == -1 && c.done == preemptedSteps-1:
 				c.done = preemptedSteps // it ended behind the last commit, before it could say so
@@ -128,7 +129,7 @@ type preemptedChild struct {
 	code          int
 }
 
-// preemptChild runs a child and sends SIGTERM when it has told so many lines; -1 is never.
+// preemptChild runs a child and sends SIGTERM when it has told after lines, or never if that is -1.
 func preemptChild(t *testing.T, dir string, withContext bool, after int) (c preemptedChild, err error) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPreemptedChild$")
 	cmd.Env = append(os.Environ(), preemptedRun+"="+dir)
@@ -199,11 +200,12 @@ func TestPreemptedWhileWaiting(t *testing.T) {
 	dir, m := t.TempDir(), newModel()
 	var events []string
 	data := &waiting{counter: counter{Seed: 1}, at: 3}
-	job, err := bivouac.Open(t.Context(), dir, data, bivouac.Options{State: &m, SaveEvery: 100, OnEvent: func(e bivouac.Event) {
-		if e.Kind == bivouac.Preempted {
-			events = append(events, fmt.Sprint(e.Step, " ", e.Err))
-		}
-	}})
+	job, err := bivouac.Open(t.Context(), dir, data, bivouac.Options{State: &m, SaveEvery: 100,
+		OnEvent: func(e bivouac.Event) {
+			if e.Kind == bivouac.Preempted {
+				events = append(events, fmt.Sprint(e.Step, " ", e.Err))
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +218,8 @@ func TestPreemptedWhileWaiting(t *testing.T) {
 			}
 		}
 		var e *bivouac.PreemptedError
-		if !errors.As(told, &e) || e.Step != 3 || e.Committed != 3 || !errors.Is(told, errs.Canceled) || told.Error() != "bivouac.Job: preempted at step 3, committed" {
+		if !errors.As(told, &e) || e.Step != 3 || e.Committed != 3 || !errors.Is(told, errs.Canceled) ||
+			told.Error() != "bivouac.Job: preempted at step 3, committed" {
 			t.Errorf("got %v", told)
 		}
 	}
@@ -251,7 +254,8 @@ func (w *waiting) Next(ctx context.Context) (int64, error) {
 func TestGraceIsOver(t *testing.T) {
 	guard(t)
 	m := newModel()
-	job, err := bivouac.Open(t.Context(), t.TempDir(), &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: 2, Grace: time.Nanosecond})
+	job, err := bivouac.Open(t.Context(), t.TempDir(), &counter{Seed: 1},
+		bivouac.Options{State: &m, SaveEvery: 2, Grace: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +274,8 @@ func TestGraceIsOver(t *testing.T) {
 		}
 	}
 	var e *bivouac.PreemptedError
-	if !errors.As(told, &e) || e.Step != 5 || e.Committed != 4 || !strings.Contains(told.Error(), "preempted at step 5, not committed; step 4 is the last") {
+	if !errors.As(told, &e) || e.Step != 5 || e.Committed != 4 ||
+		!strings.Contains(told.Error(), "preempted at step 5, not committed; step 4 is the last") {
 		t.Errorf("got %v", told)
 	}
 	if err := job.Close(); err != nil {
@@ -305,7 +310,8 @@ func TestSignalIsLeftAlone(t *testing.T) {
 	got := guard(t)
 	m := newModel()
 	for name, grace := range map[string]time.Duration{"never": bivouac.Never, "done": 0} {
-		job, err := bivouac.Open(t.Context(), t.TempDir(), &counter{Seed: 1, end: 5}, bivouac.Options{State: &m, Grace: grace})
+		job, err := bivouac.Open(t.Context(), t.TempDir(), &counter{Seed: 1, end: 5},
+			bivouac.Options{State: &m, Grace: grace})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -83,7 +83,8 @@ func refuseNewer(remains []training.Remains) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Unsupported, Want: "steps that this version reads", Got: listed(names) + ", written by a newer version", Err: why[0],
+	return &errs.Error{Kind: errs.Unsupported, Want: "steps that this version reads",
+		Got: listed(names) + ", written by a newer version", Err: why[0],
 		Remedy: "use that version; Options.StartFresh moves all steps into aside-<time> and begins at step 0"}
 }
 
@@ -101,8 +102,10 @@ func refuseRemains(unread []damaged, remains []training.Remains) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &errs.Error{Kind: errs.Corrupt, Want: "a whole step to go on behind, or a directory without steps", Got: listed(names) + ", and none is whole",
-		Err: why[0], Remedy: "look with bivouac verify, mend with bivouac repair; Options.StartFresh moves all of it into aside-<time> and begins at step 0"}
+	return &errs.Error{Kind: errs.Corrupt, Want: "a whole step to go on behind, or a directory without steps",
+		Got: listed(names) + ", and none is whole",
+		Err: why[0], Remedy: "look with bivouac verify, mend with bivouac repair; " +
+			"Options.StartFresh moves all of it into aside-<time> and begins at step 0"}
 }
 
 // listed joins names, at most some of them.

@@ -16,7 +16,7 @@ import (
 	"github.com/bivouac-ml/bivouac/errs"
 )
 
-// names are the entries of a directory, but for the lock.
+// names returns the entries of a directory, except the lock.
 func names(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	list, err := os.ReadDir(dir)
@@ -233,7 +233,8 @@ func TestOpenInCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, at := range []string{"15", "15/state", "15/new"} {
-		if _, err := run(t, filepath.Join(dir, at), 30, bivouac.Options{}); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), dir) {
+		if _, err := run(t, filepath.Join(dir, at), 30, bivouac.Options{}); !errors.Is(err, errs.Invalid) ||
+			!strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
@@ -247,7 +248,8 @@ func TestRemovedDirectoryIsNoticed(t *testing.T) {
 	for _, what := range []string{"", ".bivouac.lock"} {
 		dir := filepath.Join(t.TempDir(), "run")
 		m := newModel()
-		job, err := bivouac.Open(context.Background(), dir, &counter{Seed: 1}, bivouac.Options{State: &m, SaveEvery: 5, Steps: 30})
+		job, err := bivouac.Open(context.Background(), dir, &counter{Seed: 1},
+			bivouac.Options{State: &m, SaveEvery: 5, Steps: 30})
 		if err != nil {
 			t.Fatal(err)
 		}

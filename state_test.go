@@ -87,7 +87,8 @@ func valueOf(structure, contents *rapid.T, v reflect.Value) {
 		v.Set(reflect.ValueOf(tensor.FromSlice(x, len(x))))
 		return
 	case reflect.TypeFor[*tree.Node]():
-		made, err := tree.From(map[string]any{"w": []float32{rapid.Float32().Draw(contents, "w")}, "n": rapid.Int64().Draw(contents, "n")})
+		made, err := tree.From(map[string]any{"w": []float32{rapid.Float32().Draw(contents, "w")},
+			"n": rapid.Int64().Draw(contents, "n")})
 		if err != nil {
 			panic(err)
 		}
@@ -106,7 +107,8 @@ func valueOf(structure, contents *rapid.T, v reflect.Value) {
 	case reflect.Float64:
 		v.SetFloat(rapid.OneOf(rapid.Float64(), rapid.Just(math.Inf(1))).Draw(contents, "float"))
 	case reflect.Complex64, reflect.Complex128:
-		v.SetComplex(complex(float64(rapid.Float32().Draw(contents, "real")), float64(rapid.Float32().Draw(contents, "imaginary"))))
+		v.SetComplex(complex(float64(rapid.Float32().Draw(contents, "real")),
+			float64(rapid.Float32().Draw(contents, "imaginary"))))
 	case reflect.String:
 		v.SetString(rapid.String().Draw(contents, "string"))
 	case reflect.Interface:
@@ -117,7 +119,8 @@ func valueOf(structure, contents *rapid.T, v reflect.Value) {
 		case 1:
 			v.Set(reflect.ValueOf(rapid.Int64().Draw(contents, "int")))
 		case 2:
-			v.Set(reflect.ValueOf(map[string]any{"s": rapid.String().Draw(contents, "string"), "x": []int32{rapid.Int32().Draw(contents, "int")}}))
+			v.Set(reflect.ValueOf(map[string]any{"s": rapid.String().Draw(contents, "string"),
+				"x": []int32{rapid.Int32().Draw(contents, "int")}}))
 		case 3:
 			v.Set(reflect.ValueOf(inner{Count: rapid.Uint64().Draw(contents, "uint")}))
 		}
@@ -268,7 +271,8 @@ func zeroed(v reflect.Value) {
 // once opens a job, does a step and closes it.
 func once(st store.Store, state any, steps int64) error {
 	ctx := context.Background()
-	job, err := bivouac.Open(ctx, "run", &counter{Seed: 1}, bivouac.Options{State: state, Steps: steps, Store: st, Grace: bivouac.Never})
+	job, err := bivouac.Open(ctx, "run", &counter{Seed: 1},
+		bivouac.Options{State: state, Steps: steps, Store: st, Grace: bivouac.Never})
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,8 @@ func (d digits) Fingerprint() string { return "digits" }
 
 func openLoader(n int64, workers int) (stream.Stream[[]int64], error) {
 	return loader.New(loader.Map[int64](digits(n)), loader.Options[int64, []int64]{
-		BatchSize: 4, Shuffle: true, Seed: 3, Workers: workers, Collate: func(b []int64) ([]int64, error) { return slices.Clone(b), nil },
+		BatchSize: 4, Shuffle: true, Seed: 3, Workers: workers,
+		Collate: func(b []int64) ([]int64, error) { return slices.Clone(b), nil },
 	})
 }
 
@@ -89,7 +90,7 @@ func TestStreams(t *testing.T) {
 }
 
 // A job trains Steps steps over as many epochs as that takes, also when it is
-// interrupted at the end of one, and its batches are those of the stream by itself.
+// interrupted at the end of one, and its batches are the batches of the stream by itself.
 func TestStepsOverEpochs(t *testing.T) {
 	for name, open := range map[string]func() (stream.Stream[[]int64], error){
 		"loader":                       func() (stream.Stream[[]int64], error) { return openLoader(18, 0) },
@@ -132,11 +133,12 @@ func TestStepsOverEpochs(t *testing.T) {
 						t.Fatal(err)
 					}
 					var state struct{ Steps int64 }
-					job, err := bivouac.Open(t.Context(), dir, data, bivouac.Options{State: &state, SaveEvery: 1, Steps: min(stop, total), OnEvent: func(e bivouac.Event) {
-						if e.Kind == bivouac.PassEnded {
-							passes++
-						}
-					}})
+					job, err := bivouac.Open(t.Context(), dir, data,
+						bivouac.Options{State: &state, SaveEvery: 1, Steps: min(stop, total), OnEvent: func(e bivouac.Event) {
+							if e.Kind == bivouac.PassEnded {
+								passes++
+							}
+						}})
 					if err != nil {
 						t.Fatal(err)
 					}
