@@ -287,8 +287,8 @@ func TestRefusedData(t *testing.T) {
 				break
 			}
 		}
-		if err == nil || !strings.Contains(err.Error(), c.says) || name != "panic" &&
-			!strings.Contains(err.Error(), "node s") {
+		if err == nil || !strings.Contains(err.Error(), c.says) ||
+			name != "panic" && !strings.Contains(err.Error(), "node s") {
 			t.Errorf("%s: got %v", name, err)
 		}
 		p.Close()

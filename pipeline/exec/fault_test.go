@@ -92,8 +92,8 @@ func TestExcusedSamples(t *testing.T) {
 			var ids []int64
 			for _, fault := range f.Faults() {
 				ids = append(ids, fault.ID)
-				if fault.Action != action || errs.KindOf(fault.Err) != errs.IO &&
-					!strings.Contains(fault.Err.Error(), "bad sector") {
+				if fault.Action != action ||
+					errs.KindOf(fault.Err) != errs.IO && !strings.Contains(fault.Err.Error(), "bad sector") {
 					t.Errorf("%+v", fault)
 				}
 			}

@@ -10,7 +10,8 @@
 //   - an import of a restricted package by one that is not on its list;
 //   - a third-party or forbidden standard package where its row has none;
 //   - a go statement on a floor that starts none;
-//   - an exported name or a file of an engine, or below, that has the name of another system or of a device;
+//   - an exported name or a file of an engine, or below, that has the name of another system or of
+//     a device;
 //   - a package that reaches, through whatever path, what only the command may link.
 //
 // Test files may import what they like: a lower floor may well be tested

@@ -43,7 +43,8 @@ func TestDecodingIsWhatLinksTheDecoder(t *testing.T) {
 func testsThatLink(t *testing.T, name string) (out []string) {
 	t.Helper()
 	module := Module().Module
-	cmd := exec.Command("go", "list", "-test", "-f", `{{if .ForTest}}{{.ForTest}}{{else}}{{.ImportPath}}{{end}} {{join .Deps " "}}`, "./...")
+	cmd := exec.Command("go", "list", "-test", "-f",
+		`{{if .ForTest}}{{.ForTest}}{{else}}{{.ImportPath}}{{end}} {{join .Deps " "}}`, "./...")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	b, err := cmd.Output()

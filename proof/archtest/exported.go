@@ -29,7 +29,8 @@ func Exported(root, module string) (map[string]int, error) {
 }
 
 func public(p *source) bool {
-	return p.files[0].Name.Name != "main" && !inside(p.path) && !matchAny([]string{"bench/...", "examples/...", "proof/..."}, p.path)
+	return p.files[0].Name.Name != "main" && !inside(p.path) &&
+		!matchAny([]string{"bench/...", "examples/...", "proof/..."}, p.path)
 }
 
 func inside(path string) bool { return slices.Contains(strings.Split(path, "/"), "internal") }
@@ -108,7 +109,8 @@ func CheckExported(counts, limits map[string]int) []Violation {
 		rule := ""
 		switch {
 		case !listed:
-			rule = fmt.Sprintf("%d exported names and no row in exported_limits.go; add one, or move the package into internal", n)
+			rule = fmt.Sprintf("%d exported names and no row in exported_limits.go; "+
+				"add one, or move the package into internal", n)
 		case n > limit:
 			rule = fmt.Sprintf("want at most %d exported names, got %d; unexport what no other module needs, or raise the number by hand", limit, n)
 		case n < limit:
@@ -120,7 +122,8 @@ func CheckExported(counts, limits map[string]int) []Violation {
 	}
 	for _, p := range slices.Sorted(maps.Keys(limits)) {
 		if _, ok := counts[p]; !ok {
-			out = append(out, Violation{Package: p, Rule: "is no public package any more; remove its row from exported_limits.go"})
+			out = append(out, Violation{Package: p,
+				Rule: "is no public package any more; remove its row from exported_limits.go"})
 		}
 	}
 	return out

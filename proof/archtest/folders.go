@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Folders returns the top-level folders of the module from the bottom up; folders of one row do not import each
-// other. "." is the root package.
+// Folders returns the top-level folders of the module from the bottom up; folders of one row do not
+// import each other. "." is the root package.
 func Folders() [][]string {
 	return [][]string{
 		{"errs"},
@@ -30,10 +30,12 @@ func Folders() [][]string {
 	}
 }
 
-// door is the package below its folder that may look up: other projects call the suites by this path.
+// door is the package below its folder that may look up: other projects call the suites by this
+// path.
 const door = "internal/conform"
 
-// CheckFolders lists the imports between top-level folders that do not lead to a lower row of folders.
+// CheckFolders lists the imports between top-level folders that do not lead to a lower row of
+// folders.
 func CheckFolders(folders [][]string, pkgs []Package, inModule func(path string) bool) []Violation {
 	var out []Violation
 	for _, p := range pkgs {

@@ -62,6 +62,7 @@ func TestPicture(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if got != want {
-		t.Errorf("%s has another picture; run: go test ./proof/archtest -run Picture -update\ngot\n%swant\n%s", file, got, want)
+		t.Errorf("%s has another picture; run: go test ./proof/archtest -run Picture -update\ngot\n%swant\n%s", file, got,
+			want)
 	}
 }

@@ -17,8 +17,8 @@ import (
 // whose ways are in compat/, and devices, whose ways are in packages of their own.
 func Peers() []string { return []string{"dali", "torch", "orbax", "grain", "cuda", "gpu"} }
 
-// Neutral are the packages that keep the rule on names: those of the floor "engines" and below,
-// without compat/.
+// Neutral reports whether a package keeps the rule on names: it is on the floor "engines" or below,
+// and not in compat/.
 func (r *Rules) Neutral(pkg string) bool {
 	level, _, ok := r.place(pkg)
 	return ok && level <= r.level("engines") && !match("compat/...", pkg)

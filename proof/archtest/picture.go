@@ -53,8 +53,8 @@ func (r *Rules) Picture(pkgs []Package) string {
 	return b.String()
 }
 
-// drawn returns the parent and the name under which a package is drawn. What lies in a folder "internal" of
-// another folder is drawn as that folder.
+// drawn returns the parent and the name under which a package is drawn. What lies in a folder
+// "internal" of another folder is drawn as that folder.
 func drawn(p string) (parent, name string) {
 	if top, _, ok := strings.Cut(p, "/internal/"); ok {
 		return top, "internal/…"

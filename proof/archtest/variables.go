@@ -40,7 +40,8 @@ type source struct {
 //   - an assignment to it, to its field or to its element;
 //   - its address, and calls of delete, clear and copy on it;
 //   - a call of a method of its type with a pointer receiver;
-//   - its declaration, if its type is of package sync or sync/atomic, or a struct with such a field.
+//   - its declaration, if its type is of package sync or sync/atomic, or a struct with a field of
+//     such a type.
 //
 // Functions named init belong to the start. Changes reads syntax, not types, so that it sees the
 // files of every platform. It does not follow a variable whose type another package declares.

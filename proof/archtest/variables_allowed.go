@@ -74,7 +74,8 @@ func CheckVariables(changes []Change, allowed []Variable) []Violation {
 	}
 	for _, v := range allowed {
 		if !needed[v.Name] {
-			out = append(out, Violation{Package: v.Name, Rule: "does not change any more; remove its row from variables_allowed.go"})
+			out = append(out, Violation{Package: v.Name,
+				Rule: "does not change any more; remove its row from variables_allowed.go"})
 		}
 	}
 	return out

@@ -67,7 +67,7 @@ func TestAlterationsOfDaliAreSeen(t *testing.T) {
 		"file":             {"ops/crop/0501", crop, `"npy": "o0_s0.npy"`, `"npy": "o0_s1.npy"`, "elements differ"},
 		"an error":         {"ops/crop/0501", crop, `"args": {"crop": [20, 18]}, "outputs"`, `"args": {"crop": [20, 18]}, "error": {"type": "RuntimeError"}, "outputs"`, "no error, want RuntimeError"},
 		"one sample less":  {"ops/crop/0501", crop, `"output": 0, "sample": 1`, `"output": 0, "sample": 0`, "sample 0"},
-		"one more output":  {"ops/crop/0501", crop, `"output": 0, "sample": 1`, `"output": 1, "sample": 0`, "output 1, sample 0: there is none"},
+		"one more output":  {"ops/crop/0501", crop, `"output": 0, "sample": 1`, `"output": 1, "sample": 0`, "output 1, sample 0: want a sample"},
 		"argument":         {"ops/crop/0501", crop, `"crop": [20, 18]`, `"crop": [20, 17]`, "got uint8[20,17,3]"},
 		"expression":       {"ops/crop/0520", crop, `["const", 9]`, `["const", 8]`, "got uint8[7,64,3]"},
 		"index":            {"order/file/file_000", "order/file.json", `"indices": [[0], [1]`, `"indices": [[0], [2]`, "batch 1: got [1], want [2]"},

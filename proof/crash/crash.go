@@ -96,7 +96,8 @@ type Failure struct {
 
 // Error implements error.
 func (f *Failure) Error() string {
-	return fmt.Sprintf("power loss at moment %d, after %q, acknowledged %q: %v\nfound:\n%s", f.Moment, f.After, f.Acked, f.Err, f.Tree)
+	return fmt.Sprintf("power loss at moment %d, after %q, acknowledged %q: %v\nfound:\n%s", f.Moment, f.After, f.Acked,
+		f.Err, f.Tree)
 }
 
 // Unwrap returns the error of the check.

@@ -85,7 +85,8 @@ func TestRun(t *testing.T) {
 		}
 	}
 	for _, op := range []vfstest.Op{vfstest.OpSync, vfstest.OpSyncDir} {
-		_, err := crash.Run(publish(""), whole, &crash.Options{Wrap: func(fsys vfs.FS) vfs.FS { return crash.Without(fsys, op) }})
+		_, err := crash.Run(publish(""), whole,
+			&crash.Options{Wrap: func(fsys vfs.FS) vfs.FS { return crash.Without(fsys, op) }})
 		if !crash.IsFailure(err) {
 			t.Errorf("without %v: %v", op, err)
 		}
@@ -119,7 +120,8 @@ func TestRunSampled(t *testing.T) {
 		defer f.Close()
 		b := make([]byte, 100*vfstest.BlockSize)
 		n, _ := f.ReadAt(b, 0)
-		if i := slices.Index(b[:n], 0); i == 70*vfstest.BlockSize && !slices.Contains(b[i+vfstest.BlockSize:n], 0) && n == len(b) {
+		if i := slices.Index(b[:n], 0); i == 70*vfstest.BlockSize && !slices.Contains(b[i+vfstest.BlockSize:n], 0) &&
+			n == len(b) {
 			return errors.New("block 70 alone is missing")
 		}
 		return nil
@@ -288,7 +290,8 @@ func TestFaultsLeak(t *testing.T) {
 		}
 		return f.Close()
 	}
-	if _, err := crash.Faults(nothing, leak, func(crash.Outcome) error { return nil }); err == nil || !strings.Contains(err.Error(), "open") {
+	if _, err := crash.Faults(nothing, leak, func(crash.Outcome) error { return nil }); err == nil ||
+		!strings.Contains(err.Error(), "open") {
 		t.Fatalf("the file left open was not found: %v", err)
 	}
 }

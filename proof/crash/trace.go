@@ -237,7 +237,8 @@ func shortCall(name string, files, words []string) string {
 	return name + " " + strings.Join(files, " ")
 }
 
-// CheckDurable returns an error if a list of calls, as Trace returns it, breaks the commit sequence:
+// CheckDurable returns an error if a list of calls, as Trace returns it, breaks the commit
+// sequence:
 //
 //   - before a tree of a staging name gets its final name, its data is synced after the last write,
 //     and each of its directories after the last change of its names;
@@ -293,7 +294,8 @@ func CheckDurable(calls []string, staging func(base string) bool) (published int
 		case "link":
 			dirs[filepath.Dir(word[2])] = true
 		case "unlink", "rmdir":
-			if dir := filepath.Dir(name); dirs[dir] && staging(filepath.Base(name)) && word[0] == "rmdir" && !begunHere(calls[:i], name) {
+			if dir := filepath.Dir(name); dirs[dir] && staging(filepath.Base(name)) && word[0] == "rmdir" &&
+				!begunHere(calls[:i], name) {
 				return fail("%s was not synced after the name had been moved away", dir)
 			}
 			delete(files, name)

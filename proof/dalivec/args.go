@@ -88,7 +88,7 @@ func Samples(v any) (samples []tensor.Tensor, ok bool, err error) {
 	return samples, true, nil
 }
 
-// arguments are those of a case for optest.
+// arguments returns the arguments of a case for optest.
 func (c *Case) arguments() (op.Args, error) {
 	args := op.Args{}
 	for name, v := range c.Args {

@@ -83,7 +83,8 @@ func (s *Set) Cases(group string) ([]*Case, error) {
 	return cases, nil
 }
 
-// batch is the size of the batches: that of the first input, else what is given.
+// batch returns the size of the batches: the number of samples of the first input, or else the size
+// that is given.
 func (c *Case) batch() int {
 	switch {
 	case len(c.Inputs) > 0:
@@ -115,7 +116,7 @@ func (s *Set) Inputs(c *Case) ([][]tensor.Tensor, error) {
 	return inputs, err
 }
 
-// Batches returns the samples of the inputs. The layout on any of an input is that of all.
+// Batches returns the samples of the inputs. The layout of any sample of an input holds for all.
 func (s *Set) Batches(inputs [][]Sample) ([][]tensor.Tensor, error) {
 	out := make([][]tensor.Tensor, len(inputs))
 	for i, samples := range inputs {

@@ -23,7 +23,8 @@ func (s *Set) CompareValue(got tensor.Tensor, want *Value, folder string, tol To
 	case got.Layout != w.Layout:
 		return fmt.Errorf("layout: got %q, want %q", got.Layout, w.Layout)
 	case !ok:
-		// A tolerance needs values to measure against: of a hash alone nothing but equality can be judged.
+		// A tolerance needs values to measure against: of a hash alone nothing but equality can be
+		// judged.
 		if sum := sha256.Sum256(got.Data); hex.EncodeToString(sum[:]) != want.SHA256 {
 			return fmt.Errorf("another SHA-256 of %v than %s, the only thing recorded (rule: %s)", got, want.SHA256, tol)
 		}
@@ -72,7 +73,8 @@ func Compare(got, want tensor.Tensor, tol Tolerance) error {
 		return nil
 	}
 	return fmt.Errorf("%v: %d of %d elements differ, %d beyond the tolerance, by up to %.9g%s; at %v got %s, want %s (rule: %s)",
-		want, all.differ, n, beyond, worst, together, position(first, want.Shape), got.Element(first), want.Element(first), tol)
+		want, all.differ, n, beyond, worst, together, position(first, want.Shape), got.Element(first), want.Element(first),
+		tol)
 }
 
 // difference returns got - want of an element, and whether they are the same: equal (0 and -0

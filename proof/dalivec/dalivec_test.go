@@ -154,9 +154,9 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A tolerance of one level is for rounding: a formula that is one level off everywhere, or in one
-// direction, is within it at every element, and fails. So does one that is off at few elements by
-// a little and always the same.
+// A tolerance of one level is for rounding. A formula with an error of one level everywhere, or
+// always in one direction, is within the tolerance at every element, and must fail. A formula that
+// is off at few elements, by a little and always the same, must fail too.
 func TestCompareHasBoundsOnAllElements(t *testing.T) {
 	const n = 1000
 	levels := func(off func(i int) int) (got, want tensor.Tensor) {
@@ -201,7 +201,8 @@ func TestCompareHasBoundsOnAllElements(t *testing.T) {
 		"a bias that the rule allows": {every(2, 1, 1), Tolerance{Abs: 1, Mismatch: &share, Bias: &bias}, ""},
 	} {
 		got, want := levels(c.off)
-		if err := Compare(got, want, c.tol); c.fails == "" && err != nil || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
+		if err := Compare(got, want, c.tol); c.fails == "" && err != nil ||
+			c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
 			t.Errorf("%s: got %v, want %q", name, err, c.fails)
 		}
 	}
@@ -217,7 +218,8 @@ func TestCompareHasBoundsOnAllElements(t *testing.T) {
 		"few, large, one way": {func(i int) float32 { return map[bool]float32{i%52 == 0: 9e-3}[true] }, "a signed mean"},
 	} {
 		got, want := floats(c.off)
-		if err := Compare(got, want, Tolerance{Abs: 0.01}); c.fails == "" && err != nil || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
+		if err := Compare(got, want, Tolerance{Abs: 0.01}); c.fails == "" && err != nil ||
+			c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
 			t.Errorf("%s: got %v, want %q", name, err, c.fails)
 		}
 	}
@@ -353,7 +355,8 @@ func TestKeyer(t *testing.T) {
 	if got := c.keyer().Stream(6, 2, 0, 0); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if a, b := (&Case{}).keyer(), (&Case{Args: map[string]any{"seed": json.Number("-1")}}).keyer(); a != b || a.seed>>32 != 0 {
+	if a, b := (&Case{}).keyer(), (&Case{Args: map[string]any{"seed": json.Number("-1")}}).keyer(); a != b ||
+		a.seed>>32 != 0 {
 		t.Errorf("got %v and %v", a, b)
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // axisTwice: DALI divides by the extent of an axis as often as normalize is given it,
-// so that means and deviations are none.
+// so its means and deviations are wrong.
 var axisTwice = divergence{
 	name: "normalize_axis_twice",
 	applies: func(c *Case) bool {

@@ -10,7 +10,8 @@ import (
 var negativeLess = divergence{
 	name: "compare_negative",
 	applies: func(c *Case) bool {
-		return len(c.Inputs) == 2 && len(comparisons(c)) > 0 && (negativeInts(c.Inputs[0]) && isFloat(c.Inputs[1]) || negativeInts(c.Inputs[1]) && isFloat(c.Inputs[0]))
+		return len(c.Inputs) == 2 && len(comparisons(c)) > 0 &&
+			(negativeInts(c.Inputs[0]) && isFloat(c.Inputs[1]) || negativeInts(c.Inputs[1]) && isFloat(c.Inputs[0]))
 	},
 	judge: func(s *Set, c *Case, got Results, err error) error {
 		if err != nil {

@@ -13,8 +13,8 @@ func (k keyer) Stream(pos int64, slot int, _ uint64, _ uint32) rng.Philox {
 	return rng.NewPhilox(k.seed, uint64(pos-int64(slot)+int64(slot)*65537), 0)
 }
 
-// keyer returns that of the case's operator: its seed is its own or the first
-// word of the pipeline's.
+// keyer returns the keyer of the case's operator. Its seed is the operator's own seed, or the first
+// word of the pipeline's seed.
 func (c *Case) keyer() keyer {
 	if v, err := Constant(c.Args["seed"]); err == nil {
 		if seed, ok := v.(int); ok && seed != -1 {

@@ -28,7 +28,8 @@ func SameKind(want *Raised, err error) error {
 	}
 	kinds := want.kinds()
 	if !slices.ContainsFunc(kinds, func(k errs.Kind) bool { return errors.Is(err, k) }) {
-		return fmt.Errorf("%w, of kind %v, want one of %v as %s: %.200s", err, errs.KindOf(err), kinds, want.Type, want.Message)
+		return fmt.Errorf("%w, of kind %v, want one of %v as %s: %.200s", err, errs.KindOf(err), kinds, want.Type,
+			want.Message)
 	}
 	return nil
 }

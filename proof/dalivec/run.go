@@ -131,10 +131,11 @@ func (s *Set) compareResults(c *Case, got Results) error {
 		w := &c.Outputs[i]
 		where := fmt.Sprintf("iteration %d, output %d, sample %d", w.Iter, w.Output, w.Sample)
 		if w.Iter >= len(got) || w.Output >= len(got[w.Iter]) || w.Sample >= len(got[w.Iter][w.Output]) {
-			return fmt.Errorf("%s: there is none", where)
+			return fmt.Errorf("%s: want a sample, got no such sample", where)
 		}
 		tol := s.Tolerance(Subject{
-			Group: c.Group, Op: c.Op, DType: w.DType, Args: c.Args, Expr: c.Expr, File: c.file(w.Sample), Case: c.Name, Output: w.Output,
+			Group: c.Group, Op: c.Op, DType: w.DType, Args: c.Args, Expr: c.Expr, File: c.file(w.Sample), Case: c.Name,
+			Output: w.Output,
 		})
 		if err := s.CompareValue(got[w.Iter][w.Output][w.Sample], &w.Value, "ops/"+c.Group+"/"+c.Name, tol); err != nil {
 			return fmt.Errorf("%s: %w", where, err)

@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// Run runs the cases of operators in a group of the vectors as subtests, all
-// operators of the group when none is named. Cases that are expressions are not
-// run. What is skipped, for lack of the operator or of a codec, is counted and
-// logged by name.
+// Run runs the cases of operators in a group of the vectors as subtests. Without ops it runs the
+// cases of all operators of the group. Cases that are expressions are not run. A case that is
+// skipped, for lack of the operator or of a codec, is counted and logged by name.
 func Run(t *testing.T, group string, ops ...string) {
 	t.Helper()
 	dir, full, ok := Find()

@@ -23,8 +23,8 @@ type Subject struct {
 	Output  int
 }
 
-// Tolerance says how exactly values have to be met. The zero Tolerance means bit
-// by bit, but for the bits of NaN and the sign of zero.
+// Tolerance says how exactly values have to be met. The zero Tolerance means bit by bit, except for
+// the bits of NaN and the sign of zero.
 type Tolerance struct {
 	Abs      float64
 	Rel      float64

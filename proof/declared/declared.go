@@ -60,7 +60,8 @@ func (n *Names) Check(name string) error {
 
 // Test returns an error unless the file, a path below the root, has the test or example.
 func (n *Names) Test(name, file string) error {
-	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(n.root, filepath.FromSlash(file)), nil, parser.SkipObjectResolution)
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(n.root, filepath.FromSlash(file)), nil,
+		parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,8 @@ type counters struct {
 }
 
 func counted64() counters {
-	return counters{Small: 7, Large: math.MaxUint64, Signed: -7, Plain: 3, Eight: 255, Sixteen: -300, ThirtyTwo: math.MaxUint32, Unsigned: 12, Many: []uint64{1, 1 << 63}}
+	return counters{Small: 7, Large: math.MaxUint64, Signed: -7, Plain: 3, Eight: 255, Sixteen: -300,
+		ThirtyTwo: math.MaxUint32, Unsigned: 12, Many: []uint64{1, 1 << 63}}
 }
 
 // leavesOf is what a tree holds.
@@ -127,7 +128,8 @@ func checkpointSpecimens() []specimen {
 		many[fmt.Sprintf("n%02d", i)] = i
 	}
 	save("scalars", many, checkpoint.SaveOptions{}, nil)
-	save("key", map[string]any{"rng": checkpoint.Key{Impl: "threefry2x32", Data: tensor.FromSlice([]uint32{0, 42}, 2)}}, checkpoint.SaveOptions{}, nil)
+	save("key", map[string]any{"rng": checkpoint.Key{Impl: "threefry2x32", Data: tensor.FromSlice([]uint32{0, 42}, 2)}},
+		checkpoint.SaveOptions{}, nil)
 
 	for name, l := range map[string]ckptoptions.Layout{"linked": ckptoptions.OCDBTZarr3, "linked-plain": ckptoptions.PlainZarr3, "linked-safetensors": ckptoptions.SafetensorsLayout} {
 		all = append(all, specimen{
@@ -176,7 +178,8 @@ func checkpointSpecimens() []specimen {
 		name: "checkpoint/updated",
 		write: func(t *testing.T, path string) {
 			check(t, checkpoint.Save(t.Context(), path, map[string]any{"a": ramp(tensor.Float32, 5)}, nil))
-			check(t, checkpoint.Save(t.Context(), path, map[string]any{"b": ramp(tensor.Int32, 5)}, &checkpoint.SaveOptions{PartialUpdate: true}))
+			check(t, checkpoint.Save(t.Context(), path, map[string]any{"b": ramp(tensor.Int32, 5)},
+				&checkpoint.SaveOptions{PartialUpdate: true}))
 		},
 		read: readCheckpoint(nil),
 	}, specimen{

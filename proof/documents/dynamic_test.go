@@ -44,7 +44,8 @@ func newProgram(t *testing.T, compat readers.Compat) *program {
 	t.Helper()
 	var p program
 	var err error
-	p.reader, err = readers.NewFile(opargs.ReadersFile{FileRoot: "data", RandomShuffle: true, Seed: op.Const(7)}, readers.Options{EnableCheckpointing: true, Compat: compat})
+	p.reader, err = readers.NewFile(opargs.ReadersFile{FileRoot: "data", RandomShuffle: true, Seed: op.Const(7)},
+		readers.Options{EnableCheckpointing: true, Compat: compat})
 	check(t, err)
 	p.generator = random.New(42)
 	p.squares, err = dynamic.SourceAt(func(_ context.Context, i int64) ([]dynamic.Value, error) {

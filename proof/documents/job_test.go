@@ -64,7 +64,9 @@ func jobSpecimens() []specimen {
 	}
 	add("pipeline", bivouac.Options{SaveEvery: 3, Keep: 2}, 8, pipe)
 	add("pipeline-identity", bivouac.Options{SaveEvery: 4, Identity: "width 8"}, 8, pipe)
-	add("loader", bivouac.Options{SaveEvery: 2}, 4, openLoader(numbers{n: 101, print: "numbers"}, options{BatchSize: 4, Shuffle: true, Seed: 7}))
-	add("nodes", bivouac.Options{SaveEvery: 2}, 2, func(*testing.T) run { return nodes.NewLoader(built["chain"](), nodes.LoaderOptions{}) })
+	add("loader", bivouac.Options{SaveEvery: 2}, 4, openLoader(numbers{n: 101, print: "numbers"},
+		options{BatchSize: 4, Shuffle: true, Seed: 7}))
+	add("nodes", bivouac.Options{SaveEvery: 2}, 2,
+		func(*testing.T) run { return nodes.NewLoader(built["chain"](), nodes.LoaderOptions{}) })
 	return all
 }

@@ -230,11 +230,16 @@ func loaderSpecimens() []specimen {
 	same("no-fingerprint", numbers{n: 23}, options{BatchSize: 4, Shuffle: true, Seed: 7}, 9)
 	same("largest-seed", set, options{BatchSize: 4, Shuffle: true, Seed: 1<<64 - 1}, 9)
 	same("workers", set, options{BatchSize: 4, Shuffle: true, Seed: 7, Workers: 2}, 5)
-	add("other-batch-size", set, options{BatchSize: 4, Shuffle: true, Seed: 7}, options{BatchSize: 7, Shuffle: true, Seed: 7}, 3)
-	add("other-world", set, options{BatchSize: 2, World: 4, Rank: 1, Shuffle: true, Seed: 7}, options{BatchSize: 4, World: 2, Rank: 1, Shuffle: true, Seed: 7}, 2)
-	add("global-batch", set, options{GlobalBatch: 5, World: 2, Rank: 1, Shuffle: true, Seed: 7}, options{GlobalBatch: 5, Shuffle: true, Seed: 7}, 2)
-	same("skipped", numbers{n: 23, print: "bad", bad: 5}, options{BatchSize: 4, OnError: faults.Policy{Action: faults.Skip}}, 4)
-	same("passed-on", numbers{n: 23, print: "bad", bad: 5}, options{BatchSize: 4, OnError: faults.Policy{Action: faults.PassOn}}, 4)
+	add("other-batch-size", set, options{BatchSize: 4, Shuffle: true, Seed: 7},
+		options{BatchSize: 7, Shuffle: true, Seed: 7}, 3)
+	add("other-world", set, options{BatchSize: 2, World: 4, Rank: 1, Shuffle: true, Seed: 7},
+		options{BatchSize: 4, World: 2, Rank: 1, Shuffle: true, Seed: 7}, 2)
+	add("global-batch", set, options{GlobalBatch: 5, World: 2, Rank: 1, Shuffle: true, Seed: 7},
+		options{GlobalBatch: 5, Shuffle: true, Seed: 7}, 2)
+	same("skipped", numbers{n: 23, print: "bad", bad: 5},
+		options{BatchSize: 4, OnError: faults.Policy{Action: faults.Skip}}, 4)
+	same("passed-on", numbers{n: 23, print: "bad", bad: 5},
+		options{BatchSize: 4, OnError: faults.Policy{Action: faults.PassOn}}, 4)
 	all = append(all, resumed("loader/history.json", func(t *testing.T) run {
 		var s run
 		for size := 1; size < 12; size++ { // a batch of each size; more changes than are remembered
@@ -253,7 +258,8 @@ func loaderSpecimens() []specimen {
 
 	held := numbers{n: 23, print: "numbers 23", held: 6}
 	all = append(all, resumed("loader/out-of-order.json",
-		openLoader(held, options{BatchSize: 4, Workers: 2, Prefetch: 3, OutOfOrder: true}), openLoader(set, options{BatchSize: 4}), 4, 9))
+		openLoader(held, options{BatchSize: 4, Workers: 2, Prefetch: 3, OutOfOrder: true}),
+		openLoader(set, options{BatchSize: 4}), 4, 9))
 
 	for name, s := range map[string]order.Sampler{"sampler": &reversed{n: 23}, "sampler-cursor": &reversed{n: 23, state: "cursor"}, "sampler-state": &statefulReversed{reversed{n: 23}}} {
 		same(name, set, options{BatchSize: 4, Sampler: s}, 9)
@@ -267,9 +273,12 @@ func loaderSpecimens() []specimen {
 	same("iterable-state", seekable{size: 23}, options{BatchSize: 4, Streams: 3, Workers: 2}, 5)
 	same("iterable-binary-state", seekable{size: 23, binary: true}, options{BatchSize: 4, Streams: 3}, 5)
 	same("iterable-ended", seekable{size: 3}, options{BatchSize: 1, Streams: 5}, 2)
-	add("iterable-other-world", plain(23), options{BatchSize: 2, Streams: 4, World: 2, Rank: 1}, options{BatchSize: 2, World: 1}, 2)
-	same("map-with-a-state", func() loader.Map[int64] { return &counting{n: 23} }, options{BatchSize: 4, Shuffle: true, Seed: 7, Streams: 2}, 3)
-	same("map-with-a-state-snapshot", func() loader.Map[int64] { return &counting{n: 23} }, options{BatchSize: 4, Shuffle: true, Seed: 7, SnapshotEvery: 2}, 8)
+	add("iterable-other-world", plain(23), options{BatchSize: 2, Streams: 4, World: 2, Rank: 1},
+		options{BatchSize: 2, World: 1}, 2)
+	same("map-with-a-state", func() loader.Map[int64] { return &counting{n: 23} },
+		options{BatchSize: 4, Shuffle: true, Seed: 7, Streams: 2}, 3)
+	same("map-with-a-state-snapshot", func() loader.Map[int64] { return &counting{n: 23} },
+		options{BatchSize: 4, Shuffle: true, Seed: 7, SnapshotEvery: 2}, 8)
 
 	for _, o := range orders() {
 		if slices.Contains([]string{"shard", "shuffled-many", "packs-of-a-mixture-of-windows"}, o.name) {

@@ -27,7 +27,8 @@ func asText[T any](n nodes.Node[T]) nodes.Node[string] {
 }
 
 func three(stop nodes.Stop, weighted bool) nodes.Node[string] {
-	all := []nodes.Source[int]{{Name: "a", Node: upTo(5), Weight: 0.1}, {Name: "b", Node: upTo(9), Weight: 0.7}, {Name: "c", Node: upTo(3), Weight: 0.2}}
+	all := []nodes.Source[int]{{Name: "a", Node: upTo(5), Weight: 0.1}, {Name: "b", Node: upTo(9), Weight: 0.7},
+		{Name: "c", Node: upTo(3), Weight: 0.2}}
 	for i := range all {
 		all[i].Node = nodes.Map(all[i].Node, func(_ context.Context, v int) (int, error) { return 100*i + v, nil })
 	}

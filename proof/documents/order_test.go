@@ -23,7 +23,8 @@ func orders() []named {
 	third := order.NewSelection(1000, func(id int64) bool { return id%3 == 1 })
 	sizes := []int64{100, 250, 50, 300, 200, 100}
 	sources := func(weights ...float64) []order.Source {
-		return []order.Source{{Order: order.NewShuffled(500, 7, "a"), Weight: weights[0]}, {Order: order.NewPermutation(300, 9), Weight: weights[1]}, {Order: order.NewCycle(200), Weight: weights[2]}}
+		return []order.Source{{Order: order.NewShuffled(500, 7, "a"), Weight: weights[0]},
+			{Order: order.NewPermutation(300, 9), Weight: weights[1]}, {Order: order.NewCycle(200), Weight: weights[2]}}
 	}
 	mix := func(e order.Exhaustion, weights []float64, phases ...order.Phase) order.Order {
 		return must(order.NewMixture(sources(weights...), e, phases...))
@@ -31,9 +32,12 @@ func orders() []named {
 	windows := must(order.NewWindows(sizes, 2, 7, "code"))
 	// Source 0 grows in pass 1, and again with source 2 behind it; a source is added between.
 	grown := must(order.NewMixture(sources(7, 2, 1), order.CycleOn))
-	grown = must(grown.Extend(900, order.Extension{Grown: []order.Growth{{Source: 0, Order: order.NewShuffled(600, 7, "a")}}}))
-	grown = must(grown.Extend(1000, order.Extension{Sources: []order.Source{{Order: order.NewShuffled(50, 7, "d"), Weight: 1}}}))
-	grown = must(grown.Extend(2000, order.Extension{Grown: []order.Growth{{Source: 2, Order: order.NewCycle(250)}, {Source: 0, Order: order.NewShuffled(700, 7, "a")}}}))
+	grown = must(grown.Extend(900, order.Extension{Grown: []order.Growth{{Source: 0,
+		Order: order.NewShuffled(600, 7, "a")}}}))
+	grown = must(grown.Extend(1000, order.Extension{Sources: []order.Source{{Order: order.NewShuffled(50, 7, "d"),
+		Weight: 1}}}))
+	grown = must(grown.Extend(2000, order.Extension{Grown: []order.Growth{{Source: 2, Order: order.NewCycle(250)},
+		{Source: 0, Order: order.NewShuffled(700, 7, "a")}}}))
 	batches := must(order.NewBatches(shuffled, 24, order.Pad))
 	return []named{
 		{"sequential", order.Sequential(1000)},

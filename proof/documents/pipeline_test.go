@@ -72,12 +72,14 @@ func (c *counter) AppendState(b []byte) ([]byte, error) {
 func (c *counter) SetState(b []byte) error { return json.Unmarshal(b, c) }
 
 func counted(p *pipeline.Builder) []pipeline.Node {
-	return append(pipeline.ExternalSource(p, pipeline.From(&counter{}), pipeline.SourceOptions{}), fn.RandomUniform(p, fn.RandomUniformArgs{}))
+	return append(pipeline.ExternalSource(p, pipeline.From(&counter{}), pipeline.SourceOptions{}),
+		fn.RandomUniform(p, fn.RandomUniformArgs{}))
 }
 
 // noisy is a pipeline without readers and sources.
 func noisy(p *pipeline.Builder) []pipeline.Node {
-	return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{}), fn.RandomNormal(p, fn.RandomNormalArgs{Shape: op.Const([]int{2})})}
+	return []pipeline.Node{fn.RandomUniform(p, fn.RandomUniformArgs{}),
+		fn.RandomNormal(p, fn.RandomNormalArgs{Shape: op.Const([]int{2})})}
 }
 
 // decoding fails for files that are no images.
@@ -139,7 +141,8 @@ func pipelineSpecimens() []specimen {
 	add("squares.json", own, squares, 3)
 	add("counter.json", pipeline.Options{BatchSize: 2, Seed: 7}, counted, 3)
 	add("noise.json", own, noisy, 3)
-	add("faults.json", pipeline.Options{BatchSize: 4, Seed: 7, OnError: map[string]faults.Action{"reader": faults.Skip}}, decoding, 0)
+	add("faults.json", pipeline.Options{BatchSize: 4, Seed: 7, OnError: map[string]faults.Action{"reader": faults.Skip}},
+		decoding, 0)
 
 	mode := pipeline.Options{BatchSize: 4, Seed: 7, Compat: dali.CheckpointMode()}
 	add("dali-start.bin", mode, reading, 0)
@@ -159,7 +162,8 @@ func pipelineSpecimens() []specimen {
 				files(t, 17)
 				p := openIterated(t, o)
 				defer p.Close()
-				it, err := dali.NewIterator(t.Context(), []*dali.Pipeline{p}, dali.IteratorOptions{ReaderName: "reader", AutoReset: true})
+				it, err := dali.NewIterator(t.Context(), []*dali.Pipeline{p},
+					dali.IteratorOptions{ReaderName: "reader", AutoReset: true})
 				check(t, err)
 				for range 7 {
 					if _, err := it.Next(t.Context()); err != io.EOF {
@@ -176,7 +180,8 @@ func pipelineSpecimens() []specimen {
 				p := openIterated(t, o)
 				defer p.Close()
 				check(t, p.SetState(saved))
-				it, err := dali.NewIterator(t.Context(), []*dali.Pipeline{p}, dali.IteratorOptions{ReaderName: "reader", AutoReset: true})
+				it, err := dali.NewIterator(t.Context(), []*dali.Pipeline{p},
+					dali.IteratorOptions{ReaderName: "reader", AutoReset: true})
 				check(t, err)
 				s := ""
 				for range 7 {

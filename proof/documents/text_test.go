@@ -97,7 +97,8 @@ on_error: {action: skip, retries: 2, backoff: 0.5}
 		script, err := surgery.Parse(text)
 		check(t, err)
 		path := t.TempDir() + "/ckpt"
-		check(t, checkpoint.Save(t.Context(), path, map[string]any{"params": map[string]any{"half": ramp(tensor.Int8, 3), "w": []float32{1, 2}}, "none": 3}, nil))
+		check(t, checkpoint.Save(t.Context(), path, map[string]any{"params": map[string]any{"half": ramp(tensor.Int8, 3),
+			"w": []float32{1, 2}}, "none": 3}, nil))
 		n, err := checkpoint.LoadAndTransform(t.Context(), []string{path}, nil, script.Transform, nil)
 		check(t, err)
 		return fmt.Sprintf("%s\n%s", script, leavesOf(n))

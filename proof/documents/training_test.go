@@ -19,10 +19,12 @@ func trainingSpecimens() []specimen {
 				check(t, err)
 				for _, step := range []int64{0, 10, 20, 30} {
 					state := map[string]any{"w": ramp(tensor.Float32, 6, 5), "step": step, "frozen": ramp(tensor.Int8, 100)}
-					_, err := c.Save(t.Context(), step, state, &training.SaveOptions{Metrics: map[string]float64{"loss": 1 / float64(1+step)}})
+					_, err := c.Save(t.Context(), step, state,
+						&training.SaveOptions{Metrics: map[string]float64{"loss": 1 / float64(1+step)}})
 					check(t, err)
 				}
-				_, err = c.SaveCheckpointables(t.Context(), 40, map[string]any{"state": map[string]any{"w": ramp(tensor.Float32, 3)}, "data": json.RawMessage(`{"at":7}`)}, nil)
+				_, err = c.SaveCheckpointables(t.Context(), 40,
+					map[string]any{"state": map[string]any{"w": ramp(tensor.Float32, 3)}, "data": json.RawMessage(`{"at":7}`)}, nil)
 				check(t, err)
 				check(t, c.Close())
 			},

@@ -114,7 +114,8 @@ func faults(sizes []int, costs []Cost) []string {
 			ns[i] = of(c)
 		}
 		if tooFast(ns, few) {
-			out = append(out, fmt.Sprintf("%s at %v are %v: want at most %.1f times as many a doubling", what, sizes, ns, Factor))
+			out = append(out, fmt.Sprintf("%s at %v are %v: want at most %.1f times as many a doubling", what, sizes, ns,
+				Factor))
 		}
 	}
 	row("allocations", fewAllocs, func(c Cost) uint64 { return c.Allocs })

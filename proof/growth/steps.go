@@ -41,7 +41,8 @@ func (s Steps) minus(before Steps) Steps {
 // most returns the blocks, those that ran most often first.
 func (s Steps) most() []Block {
 	return slices.SortedFunc(maps.Keys(s), func(a, b Block) int {
-		return cmp.Or(cmp.Compare(s[b], s[a]), cmp.Compare(a.Pkg, b.Pkg), cmp.Compare(a.Func, b.Func), cmp.Compare(a.Index, b.Index))
+		return cmp.Or(cmp.Compare(s[b], s[a]), cmp.Compare(a.Pkg, b.Pkg), cmp.Compare(a.Func, b.Func),
+			cmp.Compare(a.Index, b.Index))
 	})
 }
 

@@ -78,8 +78,10 @@ func (m *daliMaker) source(batch int) []pipeline.Node {
 		}
 		return []pipeline.Data{ints, floats}[:m.fed], nil
 	}
-	specs := []tensor.Spec{{DType: tensor.Int32, Shape: tensor.Shape{-1}}, {DType: tensor.Float32, Shape: tensor.Shape{-1}}}[:m.fed]
-	out := pipeline.ExternalSource(m.p, pipeline.BatchFunc(numbers), pipeline.SourceOptions{Name: []string{"", "fed"}[m.r.IntN(2)], Outputs: m.fed, Specs: specs})
+	specs := []tensor.Spec{{DType: tensor.Int32, Shape: tensor.Shape{-1}},
+		{DType: tensor.Float32, Shape: tensor.Shape{-1}}}[:m.fed]
+	out := pipeline.ExternalSource(m.p, pipeline.BatchFunc(numbers),
+		pipeline.SourceOptions{Name: []string{"", "fed"}[m.r.IntN(2)], Outputs: m.fed, Specs: specs})
 	switch {
 	case m.flip():
 		out = append(out, out[0].Mul(2))
@@ -164,7 +166,8 @@ func (m *daliMaker) branchImage(n pipeline.Node, depth int) pipeline.Node {
 	case 2:
 		return m.op("flip", op.Args{"horizontal": m.op("random.coin_flip", nil)}, n)
 	case 3:
-		return m.op("brightness_contrast", op.Args{"brightness": m.op("random.uniform", op.Args{"range": []float64{0.5, 1.5}})}, n)
+		return m.op("brightness_contrast", op.Args{"brightness": m.op("random.uniform",
+			op.Args{"range": []float64{0.5, 1.5}})}, n)
 	case 4:
 		m.op("flip", nil, n) // nothing uses it
 		return m.op("flip", nil, m.op("flip", nil, n))
@@ -173,5 +176,6 @@ func (m *daliMaker) branchImage(n pipeline.Node, depth int) pipeline.Node {
 			return m.fork(n, depth, m.branchImage)
 		}
 	}
-	return m.op("crop", op.Args{"crop": []int{2, 3}, "crop_pos_x": m.op("random.uniform", op.Args{"range": []float64{0, 1}})}, n)
+	return m.op("crop", op.Args{"crop": []int{2, 3}, "crop_pos_x": m.op("random.uniform",
+		op.Args{"range": []float64{0, 1}})}, n)
 }

@@ -132,7 +132,8 @@ func merge(ctx context.Context, path string, c testCase) []string {
 		return []string{"repair: " + err.Error()}
 	}
 	var out []string
-	if !slices.ContainsFunc(r.Actions, func(a integrity.RepairAction) bool { return a.Kind == integrity.RepairMerge && a.Done }) {
+	merged := func(a integrity.RepairAction) bool { return a.Kind == integrity.RepairMerge && a.Done }
+	if !slices.ContainsFunc(r.Actions, merged) {
 		out = append(out, "repair: nothing was merged")
 	}
 	for _, p := range r.Problems {

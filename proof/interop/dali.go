@@ -180,7 +180,8 @@ func record(ctx context.Context, d *dali.Definition, m *daliMaker, after int) er
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.WriteFile("pipe.bin", b, 0o666), os.WriteFile("checkpoint.bin", checkpoint, 0o666), os.WriteFile("truth.json", text, 0o666))
+	return errors.Join(os.WriteFile("pipe.bin", b, 0o666), os.WriteFile("checkpoint.bin", checkpoint, 0o666),
+		os.WriteFile("truth.json", text, 0o666))
 }
 
 // compareDALI runs every pipeline below dir that DALI wrote, from the beginning
@@ -203,7 +204,8 @@ func compareDALI(ctx context.Context, dir string, w io.Writer) error {
 			fmt.Fprintf(w, "%s: %v\n", at, err)
 		}
 	}
-	fmt.Fprintf(w, "DALI's pipelines in Bivouac: %d of %d equal, with %d operators\n", len(cases)-failed, len(cases), len(used))
+	fmt.Fprintf(w, "DALI's pipelines in Bivouac: %d of %d equal, with %d operators\n", len(cases)-failed, len(cases),
+		len(used))
 	if failed > 0 {
 		return fmt.Errorf("%d pipelines differ", failed)
 	}
@@ -349,7 +351,7 @@ type daliMaker struct {
 	used    []string
 	p       *pipeline.Builder
 	batch   int // samples of a batch
-	fed     int // outputs of the external source; 0: there is none
+	fed     int // outputs of the external source; 0: no external source
 }
 
 // op appends an operator and returns its first output.
@@ -475,11 +477,13 @@ func (m *daliMaker) changeImage(n pipeline.Node) pipeline.Node {
 	case 0:
 		return m.op("flip", op.Args{"horizontal": m.op("random.coin_flip", nil), "vertical": r.IntN(2)}, n)
 	case 1:
-		return m.op("crop", op.Args{"crop": []int{2, 3}, "crop_pos_x": m.op("random.uniform", op.Args{"range": []float64{0, 1}}), "crop_pos_y": 0.25}, n)
+		return m.op("crop", op.Args{"crop": []int{2, 3},
+			"crop_pos_x": m.op("random.uniform", op.Args{"range": []float64{0, 1}}), "crop_pos_y": 0.25}, n)
 	case 2:
 		return m.op("noise.salt_and_pepper", op.Args{"prob": 0.25}, n)
 	case 3:
-		return m.op("brightness_contrast", op.Args{"brightness": m.op("random.uniform", op.Args{"range": []float64{0.5, 1.5}}), "contrast": 1.25}, n)
+		return m.op("brightness_contrast", op.Args{"brightness": m.op("random.uniform",
+			op.Args{"range": []float64{0.5, 1.5}}), "contrast": 1.25}, n)
 	}
 	return m.op("resize", op.Args{"size": []int{7, 5}, "interp_type": op.InterpNN, "antialias": false}, n)
 }

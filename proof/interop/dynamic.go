@@ -68,7 +68,8 @@ func newDynamicProgram(truth *dynamicTruth, resumed bool, r readers.Options, c c
 	if resumed {
 		seeds = [2]uint64{}
 	}
-	p := &dynamicProgram{batch: truth.Batch, first: random.New(seeds[0]), second: random.New(seeds[1]), checkpoint: checkpoint.NewWith(c)}
+	p := &dynamicProgram{batch: truth.Batch, first: random.New(seeds[0]), second: random.New(seeds[1]),
+		checkpoint: checkpoint.NewWith(c)}
 	var err error
 	if p.reader, err = readers.New("readers.file", args, r); err != nil {
 		return nil, err
@@ -155,7 +156,8 @@ func (p *dynamicProgram) steps(ctx context.Context, epochs int) (all []dynamicSt
 	return all, ends, nil
 }
 
-// writeDynamic writes n random programs, with what they deliver and a checkpoint, for DALI to go on with.
+// writeDynamic writes n random programs, with what they deliver and a checkpoint, for DALI to go on
+// with.
 func writeDynamic(ctx context.Context, dir string, seed uint64, n int) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -176,9 +178,11 @@ func writeDynamic(ctx context.Context, dir string, seed uint64, n int) error {
 }
 
 func writeDynamicCase(ctx context.Context, r *rand.Rand, samples int) error {
-	truth := &dynamicTruth{Samples: samples, Args: dynamicArgs(r, samples), Batch: r.IntN(5), Seeds: [2]uint64{r.Uint64() >> 1, r.Uint64() >> 33}}
+	truth := &dynamicTruth{Samples: samples, Args: dynamicArgs(r, samples), Batch: r.IntN(5),
+		Seeds: [2]uint64{r.Uint64() >> 1, r.Uint64() >> 33}}
 	extend := r.IntN(2) == 0
-	p, err := newDynamicProgram(truth, false, readers.Options{Compat: dali.Dynamic{Extend: extend}}, checkpoint.Options{Extend: extend})
+	p, err := newDynamicProgram(truth, false, readers.Options{Compat: dali.Dynamic{Extend: extend}},
+		checkpoint.Options{Extend: extend})
 	if err != nil {
 		return err
 	}
@@ -215,7 +219,8 @@ func (t *dynamicTruth) forPython() map[string]any {
 	if t.Batch > 0 {
 		batch = t.Batch
 	}
-	return map[string]any{"samples": t.Samples, "args": t.Args, "batch": batch, "seeds": t.Seeds, "after": t.After, "ends": t.Ends, "stream": t.Stream}
+	return map[string]any{"samples": t.Samples, "args": t.Args, "batch": batch, "seeds": t.Seeds, "after": t.After,
+		"ends": t.Ends, "stream": t.Stream}
 }
 
 func dynamicArgs(r *rand.Rand, samples int) map[string]any {
@@ -240,7 +245,8 @@ func dynamicArgs(r *rand.Rand, samples int) map[string]any {
 	return a
 }
 
-// compareDynamic goes on with every program below dir that DALI stopped, and prints the differences to w.
+// compareDynamic goes on with every program below dir that DALI stopped, and prints the differences
+// to w.
 func compareDynamic(ctx context.Context, dir string, w io.Writer) error {
 	cases, err := fs.Glob(os.DirFS(dir), "*/truth.json")
 	if err != nil || len(cases) == 0 {
@@ -330,7 +336,8 @@ func (t *dynamicTruth) goOn(ctx context.Context) error {
 
 // follow holds what comes in DALI's way against what a restored program gave in DALI.
 func (t *dynamicTruth) follow(ctx context.Context) error {
-	p, err := newDynamicProgram(t, true, readers.Options{Compat: dali.Dynamic{}, Restore: readers.Restore{Compat: dali.Dynamic{}}}, checkpoint.Options{})
+	p, err := newDynamicProgram(t, true, readers.Options{Compat: dali.Dynamic{},
+		Restore: readers.Restore{Compat: dali.Dynamic{}}}, checkpoint.Options{})
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,8 @@ func (q request) open(ctx context.Context) (*training.Checkpointer, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &training.Options{Save: training.FixedInterval{Steps: 1}, Preserve: keep, Names: training.StandardNames{Prefix: q.Names.Prefix, FixedLength: q.Names.Length}}
+	o := &training.Options{Save: training.FixedInterval{Steps: 1}, Preserve: keep,
+		Names: training.StandardNames{Prefix: q.Names.Prefix, FixedLength: q.Names.Length}}
 	if len(q.Custom) > 0 {
 		o.Custom = q.Custom
 	}

@@ -57,7 +57,8 @@ func TestExchangeRun(t *testing.T) {
 		t.Fatalf("view: %d steps, latest %d, best %d, custom %s", len(v.Steps), *v.Latest, *v.Best, v.Custom)
 	}
 	s := v.Steps[0]
-	if d := differences(leaves, s.Leaves); len(d) > 0 || string(s.Data) != "[2]" || s.Metrics["loss"] != 1.5 || string(s.Custom) != `{"n":2}` {
+	if d := differences(leaves, s.Leaves); len(d) > 0 || string(s.Data) != "[2]" || s.Metrics["loss"] != 1.5 ||
+		string(s.Custom) != `{"n":2}` {
 		t.Errorf("step: %q, %s, %v, %s", d, s.Data, s.Metrics, s.Custom)
 	}
 	if s.Proto == nil || *s.Proto != "fields {\n}\n" {
@@ -78,7 +79,8 @@ func TestExchangeSession(t *testing.T) {
 		}
 	}
 	var got []leaf
-	if err := json.Unmarshal(ask(t, map[string]any{"do": "load", "path": path})["result"], &got); err != nil || len(got) != 2 {
+	if err := json.Unmarshal(ask(t, map[string]any{"do": "load", "path": path})["result"], &got); err != nil ||
+		len(got) != 2 {
 		t.Errorf("load: %v, %v", got, err)
 	}
 	if a := ask(t, map[string]any{"do": "finalize", "path": path}); !strings.Contains(string(a["error"]), "already exists") {

@@ -19,13 +19,13 @@ import (
 
 // A case of kind "handled" has an item for each handler: what is built in, which
 // Orbax resolves by its type string and reads; and a leaf and an item of handlers
-// of our own, which it refuses by their type strings or passes over. Its leaves are
-// those of the item "state" but the one that a leaf handler wrote, "note".
+// of our own, which it refuses by their type strings or passes over. Its leaves are the leaves of
+// the item "state", except "note", which a leaf handler wrote.
 
 // note is a leaf of a type of its own.
 type note string
 
-// ourNote is that of a case.
+// ourNote is the note in a case.
 const ourNote note = "of our own"
 
 // notes keeps each in a file.

@@ -29,7 +29,7 @@ type loaderCase struct {
 	Rest   [][][]int64     `json:"rest"`
 }
 
-// loaderArguments are those of StatefulDataLoader.
+// loaderArguments are the arguments of StatefulDataLoader.
 type loaderArguments struct {
 	BatchSize     *int         `json:"batch_size"`
 	Workers       int          `json:"num_workers"`
@@ -108,11 +108,14 @@ func (c *loaderCase) sampler(global *torchdata.Generator) (order.Sampler, error)
 	g, data := torchdata.NewGenerator(uint64(s.Seed)), torchdata.Range(c.Dataset.N)
 	switch s.Kind {
 	case "random":
-		return torchdata.NewRandomSampler(data, torchdata.RandomSamplerOptions{Replacement: s.Replacement, NumSamples: &s.NumSamples, Generator: &g, Global: global})
+		return torchdata.NewRandomSampler(data, torchdata.RandomSamplerOptions{Replacement: s.Replacement,
+			NumSamples: &s.NumSamples, Generator: &g, Global: global})
 	case "distributed":
-		return torchdata.NewStatefulDistributedSampler(data, torchdata.DistributedOptions{Replicas: s.Replicas, Rank: s.Rank, Seed: s.Seed, DropLast: s.DropLast})
+		return torchdata.NewStatefulDistributedSampler(data,
+			torchdata.DistributedOptions{Replicas: s.Replicas, Rank: s.Rank, Seed: s.Seed, DropLast: s.DropLast})
 	case "weighted":
-		return torchdata.NewWeightedSampler(torchdata.WeightedOptions{Weights: s.Weights, NumSamples: s.NumSamples, Generator: &g})
+		return torchdata.NewWeightedSampler(torchdata.WeightedOptions{Weights: s.Weights, NumSamples: s.NumSamples,
+			Generator: &g})
 	}
 	return nil, fmt.Errorf("unknown sampler %q", s.Kind)
 }
@@ -214,10 +217,12 @@ func randomLoader(r *rand.Rand) *loaderCase {
 			a.GeneratorSeed = new(r.Uint64() >> 2)
 		}
 	case 4:
-		a.Sampler = &caseSampler{Kind: "random", Replacement: r.IntN(2) == 0, NumSamples: 1 + r.Int64N(100), Seed: r.Int64N(1 << 40)}
+		a.Sampler = &caseSampler{Kind: "random", Replacement: r.IntN(2) == 0, NumSamples: 1 + r.Int64N(100),
+			Seed: r.Int64N(1 << 40)}
 	case 5:
 		c.Epochs = 0 // torchdata skips again what this sampler gave in the epoch before
-		a.Sampler = &caseSampler{Kind: "distributed", Replicas: 3, Rank: r.Int64N(3), DropLast: r.IntN(2) == 0, Seed: r.Int64N(1 << 40)}
+		a.Sampler = &caseSampler{Kind: "distributed", Replicas: 3, Rank: r.Int64N(3), DropLast: r.IntN(2) == 0,
+			Seed: r.Int64N(1 << 40)}
 	}
 	return c
 }

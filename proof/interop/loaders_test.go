@@ -37,7 +37,8 @@ func TestLoaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Reset()
-	if err := compareLoaders(ctx, root, &out); err == nil || !strings.Contains(out.String(), "DIFFERENCE "+filepath.Join(root, "007")) {
+	if err := compareLoaders(ctx, root, &out); err == nil ||
+		!strings.Contains(out.String(), "DIFFERENCE "+filepath.Join(root, "007")) {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }

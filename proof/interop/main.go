@@ -26,10 +26,10 @@
 // beginning and from DALI's checkpoints. write-dynamic and compare-dynamic do so with
 // programs of dynamic mode.
 //
-// write-loaders writes states of loaders in torchdata's form, with what comes after
-// them; compare-loaders goes on from those of torchdata. write-streaming and
-// compare-streaming do so with datasets of MosaicML Streaming. write-nodes writes graphs of
-// nodes with what they give and their states; compare-nodes plays those of torchdata.
+// write-loaders writes states of loaders in torchdata's form, with what comes after them;
+// compare-loaders goes on from torchdata's states. write-streaming and compare-streaming do so with
+// datasets of MosaicML Streaming. write-nodes writes graphs of nodes with what they give and their
+// states; compare-nodes plays torchdata's graphs.
 //
 // compare-refusals holds what Verify says of odd and damaged checkpoints against what Orbax
 // says of them.

@@ -123,7 +123,7 @@ func doubled(ctx context.Context, v any) (any, error) {
 	return out, nil
 }
 
-// valued is a node whose values are those of JSON.
+// valued is a node whose values are values of JSON.
 type valued[S any] struct {
 	nodes.Node[S]
 	as func(S) any
@@ -178,7 +178,8 @@ func (g *nodesGraph) build() (nodes.Node[any], error) {
 			return nil, err
 		}
 		if g.Kind == "sampler" {
-			return valued[int64]{nodes.FromSampler[int64](s, nodes.SamplerOptions{}), func(id int64) any { return float64(id) }}, nil
+			return valued[int64]{nodes.FromSampler[int64](s, nodes.SamplerOptions{}),
+				func(id int64) any { return float64(id) }}, nil
 		}
 		at := func(_ context.Context, id int64) (any, error) { return float64(g.Start + id), nil }
 		return nodes.FromMap(at, s, nodes.SamplerOptions{}), nil
@@ -201,7 +202,8 @@ func (g *nodesGraph) build() (nodes.Node[any], error) {
 	case "map":
 		return nodes.Map(below, doubled), nil
 	case "parallel":
-		return nodes.ParallelMap(below, doubled, nodes.ParallelOptions{Workers: g.Workers, SnapshotEvery: g.Every, Prebatch: g.Prebatch})
+		return nodes.ParallelMap(below, doubled, nodes.ParallelOptions{Workers: g.Workers, SnapshotEvery: g.Every,
+			Prebatch: g.Prebatch})
 	case "prefetch":
 		return nodes.Prefetch(below, g.Factor, g.Every)
 	case "batch":
@@ -288,7 +290,8 @@ func (c *nodesCase) differs(ctx context.Context) (string, error) {
 	}
 	for i := range max(len(events), len(c.Events)) {
 		if i >= len(events) || i >= len(c.Events) || !reflect.DeepEqual(events[i], c.Events[i]) {
-			return fmt.Sprintf("event %d is %.200v, want %.200v", i, events[min(i, len(events)):], c.Events[min(i, len(c.Events)):]), nil
+			return fmt.Sprintf("event %d is %.200v, want %.200v", i, events[min(i, len(events)):],
+				c.Events[min(i, len(c.Events)):]), nil
 		}
 	}
 	for i := range states {
@@ -350,10 +353,11 @@ func (g *nodesGraph) forgets() bool {
 // randomNodes draws a graph, below a weighted node, below one that reads ahead in it, or
 // below an Unbatch.
 //
-// Weighted nodes break epochs off. A random sampler and an iterable with a state stay where
-// they are then; a source without values ends their epoch, in torchdata; and whether a node counts an epoch of which nothing was taken depends, in
-// torchdata, on whether something above has read ahead. The state of an Unbatch at the end
-// of an epoch does not bear an iterable that has gone back to its beginning by itself.
+// Weighted nodes break epochs off. A random sampler and an iterable with a state stay where they
+// are then; a source without values ends their epoch, in torchdata; and whether a node counts an
+// epoch of which nothing was taken depends, in torchdata, on whether something above has read
+// ahead. The state of an Unbatch at the end of an epoch does not bear an iterable that has gone
+// back to its beginning by itself.
 func randomNodes(r *rand.Rand, depth int, start int64, below string) *nodesGraph {
 	g := &nodesGraph{Start: start}
 	if depth == 0 || r.IntN(7) == 0 {
@@ -385,11 +389,13 @@ func randomNodes(r *rand.Rand, depth int, start int64, below string) *nodesGraph
 		g.World = []int64{1, 1, 3}[r.IntN(3)]
 		g.Seed, g.Rank = r.Int64N(1<<20), r.Int64N(g.World)
 		for i := range 1 + r.IntN(3) {
-			g.Sources = append(g.Sources, nodesSource{"abc"[i : i+1], []float64{0.1, 0.5, 1, 2.25}[r.IntN(4)], randomNodes(r, depth-1, start+100*int64(i+1), belowWeighted)})
+			g.Sources = append(g.Sources, nodesSource{"abc"[i : i+1], []float64{0.1, 0.5, 1, 2.25}[r.IntN(4)],
+				randomNodes(r, depth-1, start+100*int64(i+1), belowWeighted)})
 		}
 		return g
 	case "unbatch":
-		g.Source = &nodesGraph{Kind: "batch", Size: 1 + r.IntN(4), Drop: below == "" && r.IntN(3) == 0, Source: randomNodes(r, depth-1, start, cmp.Or(below, belowUnbatch))}
+		g.Source = &nodesGraph{Kind: "batch", Size: 1 + r.IntN(4), Drop: below == "" && r.IntN(3) == 0,
+			Source: randomNodes(r, depth-1, start, cmp.Or(below, belowUnbatch))}
 		return g
 	case "parallel":
 		g.Workers, g.Every, g.Prebatch = r.IntN(3), every, []int{0, 0, 0, 1, 2, 3}[r.IntN(6)]

@@ -46,7 +46,8 @@ func TestNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		out.Reset()
-		if err := compareNodes(ctx, root, &out); err == nil || !strings.Contains(out.String(), "DIFFERENCE "+filepath.Join(root, dir)) {
+		if err := compareNodes(ctx, root, &out); err == nil ||
+			!strings.Contains(out.String(), "DIFFERENCE "+filepath.Join(root, dir)) {
 			t.Errorf("%s: %v\n%s", dir, err, out.String())
 		}
 	}

@@ -43,8 +43,8 @@ func (r refusal) judge(ctx context.Context, dir string) string {
 	return ""
 }
 
-// isSession reports whether a checkpoint was refused for its name, which is that of an
-// unfinished save: Orbax looks at the name of some of them only.
+// isSession reports whether a checkpoint was refused because it has the name of an unfinished save:
+// Orbax looks at the name of only some of them.
 func isSession(err error) bool { return errs.KindOf(err) == errs.Invalid }
 
 // compareRefusals judges every case below root.
@@ -72,7 +72,8 @@ func compareRefusals(ctx context.Context, root string, out io.Writer) error {
 			differences++
 		}
 	}
-	fmt.Fprintf(out, "odd checkpoints: %d, of which Orbax refuses %d, %d differences\n", len(entries), refused, differences)
+	fmt.Fprintf(out, "odd checkpoints: %d, of which Orbax refuses %d, %d differences\n", len(entries), refused,
+		differences)
 	switch {
 	case differences > 0:
 		return fmt.Errorf("%d differences", differences)

@@ -24,7 +24,8 @@ func writeSeveral(ctx context.Context, dir string, t *trees, l options.Layout, s
 	barrier := crewtest.NewBarrier(crewSize, nil)
 	err := errors.Join(crewtest.Run(crewSize, func(p int) error {
 		o := s.options(l)
-		o.Multiprocessing = options.Multiprocessing{ProcessIndex: new(options.Host(p)), ProcessCount: crewSize, Barrier: barrier.Of(p)}
+		o.Multiprocessing = options.Multiprocessing{ProcessIndex: new(options.Host(p)), ProcessCount: crewSize,
+			Barrier: barrier.Of(p)}
 		return checkpoint.Save(ctx, filepath.Join(dir, "checkpoint"), has[p], &checkpoint.SaveOptions{Options: o})
 	})...)
 	return testCase{Path: "checkpoint", Leaves: describe(n)}, err

@@ -27,7 +27,8 @@ func TestStreaming(t *testing.T) {
 		writeJSON(t, file, c)
 	}
 	var out bytes.Buffer
-	if err := compareStreaming(ctx, root, &out); err != nil || !strings.Contains(out.String(), "40 datasets, 0 differences") {
+	if err := compareStreaming(ctx, root, &out); err != nil ||
+		!strings.Contains(out.String(), "40 datasets, 0 differences") {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for i, change := range []func(c *streamingCase){

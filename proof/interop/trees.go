@@ -30,7 +30,8 @@ func zarrLimits(l options.Layout) limits {
 		}
 	}
 	if l == options.PlainZarr3 || l == options.PlainZarr2 {
-		out.names = slices.DeleteFunc(slices.Clone(awkward), func(n string) bool { return n[0] == '/' || strings.Contains(n, `\`) })
+		out.names = slices.DeleteFunc(slices.Clone(awkward),
+			func(n string) bool { return n[0] == '/' || strings.Contains(n, `\`) })
 	}
 	return out
 }
@@ -65,7 +66,8 @@ var awkward = []string{
 	"naïve", "日本語", "Ünïcödé", "🎉", "e\u0301", "tab\there", "new\nline", "<html>", "&amp;", "$var", "@", strings.Repeat("x", 60),
 }
 
-var texts = []string{"", "text", "ünïcödé 日本 🎉", `quote " back \ slash / `, "line\nbreak\ttab", "null", "1", "\x7f", strings.Repeat("long ", 300)}
+var texts = []string{"", "text", "ünïcödé 日本 🎉", `quote " back \ slash / `, "line\nbreak\ttab", "null", "1", "\x7f",
+	strings.Repeat("long ", 300)}
 
 var numbers = []any{
 	int64(0), int64(1), int64(-1), int64(1 << 31), int64(math.MaxInt64), int64(math.MinInt64), uint64(1 << 63), uint64(math.MaxUint64),

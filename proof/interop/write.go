@@ -35,7 +35,7 @@ type writer struct {
 // storage are options of a save, drawn for each.
 type storage struct {
 	all  options.LeafStorage
-	leaf options.LeafFunc // draws those of a leaf
+	leaf options.LeafFunc // draws the options of a leaf
 	most options.FileSize
 	link bool // steps are linked
 
@@ -46,7 +46,8 @@ func writers() []writer {
 	var out []writer
 	for _, l := range []options.Layout{options.DefaultLayout, options.OCDBTZarr2, options.PlainZarr3, options.PlainZarr2} {
 		limits := zarrLimits(l)
-		out = append(out, writer{"tree", l, limits, writeTree}, writer{"run", l, limits, writeRun}, writer{"handled", l, limits, writeHandled})
+		out = append(out, writer{"tree", l, limits, writeTree}, writer{"run", l, limits, writeRun},
+			writer{"handled", l, limits, writeHandled})
 	}
 	return append(out,
 		writer{"tree", options.SafetensorsLayout, safetensorsLimits(), writeTree},
@@ -76,10 +77,11 @@ func (t *trees) storage(l options.Layout) storage {
 	return s
 }
 
-// options are those of a save in the layout.
+// options returns the options of a save in the layout.
 func (s storage) options(l options.Layout) checkpoint.Options {
 	return options.Options{
-		Array:   options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: s.most, ScopedStorage: s.leaf, Storage: s.all.Storage}},
+		Array: options.Array{Saving: options.ArraySaving{OCDBTTargetDataFileSize: s.most, ScopedStorage: s.leaf,
+			Storage: s.all.Storage}},
 		Bivouac: options.Bivouac{Compression: s.all.Compression, Layout: l, Signing: s.signing},
 	}
 }
@@ -128,7 +130,9 @@ func writeTree(ctx context.Context, dir string, t *trees, l options.Layout, s st
 // linked it has all leaves of the first but one.
 func writeRun(ctx context.Context, dir string, t *trees, l options.Layout, s storage) (c testCase, err error) {
 	linked := 0
-	run, err := training.Open(ctx, filepath.Join(dir, "run"), &training.Options{Options: s.options(l), Dedup: training.Dedup{On: s.link}, OnEvent: func(e training.Event) { linked += e.Stats.Linked }})
+	run, err := training.Open(ctx, filepath.Join(dir, "run"),
+		&training.Options{Options: s.options(l), Dedup: training.Dedup{On: s.link},
+			OnEvent: func(e training.Event) { linked += e.Stats.Linked }})
 	if err != nil {
 		return c, err
 	}
@@ -149,7 +153,8 @@ func writeRun(ctx context.Context, dir string, t *trees, l options.Layout, s sto
 	if cerr := run.Close(); err == nil {
 		err = cerr
 	}
-	if err == nil && s.link && s.leaf == nil && s.most == smallFiles && linked == 0 { // leaves that draw their storage draw another for each step
+	// Leaves that draw their storage draw another storage for each step.
+	if err == nil && s.link && s.leaf == nil && s.most == smallFiles && linked == 0 {
 		err = errors.New("no file of the second step is linked")
 	}
 	return c, err

@@ -20,7 +20,8 @@ func TestJPEG(t *testing.T) {
 		if !bytes.Equal(a, b) {
 			t.Errorf("image %d differs from itself", i)
 		}
-		if c, err := jpeg.DecodeConfig(bytes.NewReader(a)); err != nil || c.Width < 480 || c.Width > 520 || c.Height < 355 || c.Height > 395 {
+		if c, err := jpeg.DecodeConfig(bytes.NewReader(a)); err != nil || c.Width < 480 || c.Width > 520 || c.Height < 355 ||
+			c.Height > 395 {
 			t.Errorf("image %d: %v, %v", i, c, err)
 		}
 		total += len(a)

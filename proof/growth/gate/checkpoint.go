@@ -52,7 +52,8 @@ func typed(n int) *tree.Node {
 }
 
 func chunked(n int) *tree.Node {
-	return tree.NewDict().Set("a", tree.NewLeaf(tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{n, 16}, Data: make([]byte, 64*n)}))
+	return tree.NewDict().Set("a", tree.NewLeaf(tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{n, 16},
+		Data: make([]byte, 64*n)}))
 }
 
 func kinds() []kind {
@@ -103,10 +104,11 @@ func checkpointOps() []growth.Op {
 	var ops []growth.Op
 	for _, k := range kinds() {
 		row := func(what string, do func(ctx context.Context, path string, state *tree.Node, o checkpoint.SaveOptions) error) {
-			ops = append(ops, growth.Op{Name: "checkpoint: " + what + ": " + k.name, N: k.n, Prepare: func(tb growth.TB, n int) func() error {
-				path, state, o := k.saved(tb, n)
-				return func() error { return do(tb.Context(), path, state, o) }
-			}})
+			ops = append(ops, growth.Op{Name: "checkpoint: " + what + ": " + k.name, N: k.n,
+				Prepare: func(tb growth.TB, n int) func() error {
+					path, state, o := k.saved(tb, n)
+					return func() error { return do(tb.Context(), path, state, o) }
+				}})
 		}
 		row("save", func(ctx context.Context, path string, state *tree.Node, o checkpoint.SaveOptions) error {
 			o.Overwrite = true
@@ -310,37 +312,41 @@ func trainingOps() []growth.Op {
 			}
 		}},
 	}
-	names := []string{"all", "custom", "twice custom", "latest", "best", "every", "closest", "interval", "duration", "all of"}
+	names := []string{"all", "custom", "twice custom", "latest", "best", "every", "closest", "interval", "duration",
+		"all of"}
 	for _, name := range names {
-		ops = append(ops, growth.Op{Name: "training: preserve " + name, N: 1000, Prepare: func(_ growth.TB, n int) func() error {
-			p, list := policies(n)[name], make([]training.Info, n)
-			for i := range list {
-				list[i] = training.Info{Step: int64(i), Time: time.Now()}
-			}
-			return func() error {
-				if got := p.Preserve(list, time.Now()); len(got) != n {
-					return fmt.Errorf("%d answers", len(got))
+		ops = append(ops, growth.Op{Name: "training: preserve " + name, N: 1000,
+			Prepare: func(_ growth.TB, n int) func() error {
+				p, list := policies(n)[name], make([]training.Info, n)
+				for i := range list {
+					list[i] = training.Info{Step: int64(i), Time: time.Now()}
 				}
-				_, err := training.PreservationSpec(p)
-				return err
-			}
-		}})
-		ops = append(ops, growth.Op{Name: "training: save and retain " + name, N: 5, Prepare: func(tb growth.TB, n int) func() error {
-			dir, step := run(tb, n), int64(n)
-			return func() error {
-				c, err := training.Open(tb.Context(), dir, &training.Options{Save: training.FixedInterval{Steps: 1}, Preserve: policies(1000 * n)[name]})
-				if err != nil {
+				return func() error {
+					if got := p.Preserve(list, time.Now()); len(got) != n {
+						return fmt.Errorf("%d answers", len(got))
+					}
+					_, err := training.PreservationSpec(p)
 					return err
 				}
-				defer c.Close() //nolint:errcheck // Wait has told
-				step++
-				if _, err := c.Save(tb.Context(), step, wide(1), nil); err != nil {
-					return err
+			}})
+		ops = append(ops, growth.Op{Name: "training: save and retain " + name, N: 5,
+			Prepare: func(tb growth.TB, n int) func() error {
+				dir, step := run(tb, n), int64(n)
+				return func() error {
+					c, err := training.Open(tb.Context(), dir, &training.Options{Save: training.FixedInterval{Steps: 1},
+						Preserve: policies(1000 * n)[name]})
+					if err != nil {
+						return err
+					}
+					defer c.Close() //nolint:errcheck // Wait has told
+					step++
+					if _, err := c.Save(tb.Context(), step, wide(1), nil); err != nil {
+						return err
+					}
+					_ = c.Retention()
+					return c.Wait(tb.Context())
 				}
-				_ = c.Retention()
-				return c.Wait(tb.Context())
-			}
-		}})
+			}})
 	}
 	return ops
 }

@@ -20,7 +20,8 @@ import (
 
 // tables are all rows.
 func tables() []growth.Op {
-	return slices.Concat(treeOps(), orderOps(), nodesOps(), checkpointOps(), severalOps(), formatOps(), stateOps(), resumeOps())
+	return slices.Concat(treeOps(), orderOps(), nodesOps(), checkpointOps(), severalOps(), formatOps(), stateOps(),
+		resumeOps())
 }
 
 func main() {

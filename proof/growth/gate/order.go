@@ -27,18 +27,19 @@ func orderOps() []growth.Op {
 		return nil
 	}
 	packs := func(name string, options order.PackOptions) growth.Op {
-		return growth.Op{Name: "order: packs in one block, " + name, N: 4000, Prepare: func(tb growth.TB, n int) func() error {
-			l := lengths(tb, n)
-			return func() error {
-				options := options
-				options.Block = int64(n)
-				p, err := order.NewPacks(order.NewShuffled(int64(n), 1, "d"), l, options)
-				if err != nil {
-					return err
+		return growth.Op{Name: "order: packs in one block, " + name, N: 4000,
+			Prepare: func(tb growth.TB, n int) func() error {
+				l := lengths(tb, n)
+				return func() error {
+					options := options
+					options.Block = int64(n)
+					p, err := order.NewPacks(order.NewShuffled(int64(n), 1, "d"), l, options)
+					if err != nil {
+						return err
+					}
+					return all(p, n)
 				}
-				return all(p, n)
-			}
-		}}
+			}}
 	}
 	return []growth.Op{
 		packs("by best fit", order.PackOptions{Capacity: 4096}),

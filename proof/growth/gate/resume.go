@@ -27,47 +27,50 @@ func resumeOps() []growth.Op {
 		if k.name == "safetensors" { // which cannot be adopted
 			continue
 		}
-		ops = append(ops, growth.Op{Name: "checkpoint: adopt: " + k.name, N: k.n, Prepare: func(tb growth.TB, n int) func() error {
-			path := foreign(tb, k, n)
-			return func() error {
-				if err := os.RemoveAll(filepath.Join(path, "bivouac.manifest")); err != nil {
+		ops = append(ops, growth.Op{Name: "checkpoint: adopt: " + k.name, N: k.n,
+			Prepare: func(tb growth.TB, n int) func() error {
+				path := foreign(tb, k, n)
+				return func() error {
+					if err := os.RemoveAll(filepath.Join(path, "bivouac.manifest")); err != nil {
+						return err
+					}
+					_, err := integrity.Adopt(tb.Context(), path, nil)
 					return err
 				}
-				_, err := integrity.Adopt(tb.Context(), path, nil)
-				return err
-			}
-		}})
+			}})
 	}
 	for _, k := range kinds() {
-		ops = append(ops, growth.Op{Name: "checkpoint: load and transform: " + k.name, N: k.n, Prepare: func(tb growth.TB, n int) func() error {
-			path, _, _ := k.saved(tb, n)
+		ops = append(ops, growth.Op{Name: "checkpoint: load and transform: " + k.name, N: k.n,
+			Prepare: func(tb growth.TB, n int) func() error {
+				path, _, _ := k.saved(tb, n)
+				return func() error {
+					s := surgery.Script{Rules: []surgery.Rule{surgery.Rename{Match: surgery.Match{Pattern: `^(.*)$`}, To: "was.$1"}}}
+					_, err := checkpoint.LoadAndTransform(tb.Context(), []string{path}, nil, s.Transform, nil)
+					return err
+				}
+			}})
+	}
+	ops = append(ops, growth.Op{Name: "checkpoint: load and transform many", N: 10,
+		Prepare: func(tb growth.TB, n int) func() error {
+			paths := make([]string, n)
+			for i := range paths {
+				paths[i] = filepath.Join(tb.TempDir(), "c")
+				if err := checkpoint.Save(tb.Context(), paths[i], wide(4), nil); err != nil {
+					tb.Fatal(err)
+				}
+			}
+			together := func(_ context.Context, of []*tree.Node) (*tree.Node, error) {
+				all := tree.NewDict()
+				for i, n := range of {
+					all.Set(name(i), n)
+				}
+				return all, nil
+			}
 			return func() error {
-				s := surgery.Script{Rules: []surgery.Rule{surgery.Rename{Match: surgery.Match{Pattern: `^(.*)$`}, To: "was.$1"}}}
-				_, err := checkpoint.LoadAndTransform(tb.Context(), []string{path}, nil, s.Transform, nil)
+				_, err := checkpoint.LoadAndTransform(tb.Context(), paths, nil, together, nil)
 				return err
 			}
 		}})
-	}
-	ops = append(ops, growth.Op{Name: "checkpoint: load and transform many", N: 10, Prepare: func(tb growth.TB, n int) func() error {
-		paths := make([]string, n)
-		for i := range paths {
-			paths[i] = filepath.Join(tb.TempDir(), "c")
-			if err := checkpoint.Save(tb.Context(), paths[i], wide(4), nil); err != nil {
-				tb.Fatal(err)
-			}
-		}
-		together := func(_ context.Context, of []*tree.Node) (*tree.Node, error) {
-			all := tree.NewDict()
-			for i, n := range of {
-				all.Set(name(i), n)
-			}
-			return all, nil
-		}
-		return func() error {
-			_, err := checkpoint.LoadAndTransform(tb.Context(), paths, nil, together, nil)
-			return err
-		}
-	}})
 	return append(append(ops, jobOps()...), append(loaderOps(), compatOps()...)...)
 }
 
@@ -160,7 +163,8 @@ func loaderOps() []growth.Op {
 	type opener func(ds held, workers, prefetch int) (*loader.Loader[int64, []int64], error)
 	collate := func(s []int64) ([]int64, error) { return append([]int64{}, s...), nil }
 	own := func(ds held, workers, prefetch int) (*loader.Loader[int64, []int64], error) {
-		return loader.New(ds, loader.Options[int64, []int64]{Workers: workers, Prefetch: prefetch, OutOfOrder: workers > 0, Collate: collate})
+		return loader.New(ds, loader.Options[int64, []int64]{Workers: workers, Prefetch: prefetch, OutOfOrder: workers > 0,
+			Collate: collate})
 	}
 	torch := func(ds held, workers, prefetch int) (*loader.Loader[int64, []int64], error) {
 		g := torchdata.NewGenerator(0)
@@ -239,10 +243,11 @@ func loaderOps() []growth.Op {
 	}
 	var ops []growth.Op
 	for _, workers := range []int{0, 2} {
-		ops = append(ops, growth.Op{Name: fmt.Sprintf("loader: go on beside many gaps, %d workers", workers), N: 40, Prepare: func(tb growth.TB, n int) func() error {
-			state := gaps(tb, n)
-			return func() error { return read(tb, n, workers, state, 3*n, own) }
-		}})
+		ops = append(ops, growth.Op{Name: fmt.Sprintf("loader: go on beside many gaps, %d workers", workers), N: 40,
+			Prepare: func(tb growth.TB, n int) func() error {
+				state := gaps(tb, n)
+				return func() error { return read(tb, n, workers, state, 3*n, own) }
+			}})
 	}
 	// Which worker has the next batch, and which batch in flight is done, takes as long as
 	// there are workers, and so does the snapshot behind a batch: the batches are few.
@@ -318,23 +323,25 @@ func compatOps() []growth.Op {
 		}),
 	}
 	for _, a := range streaming.Algorithms() {
-		ops = append(ops, growth.Op{Name: "streaming: an epoch of many shards, " + string(a), N: 200, Prepare: func(_ growth.TB, n int) func() error {
-			shards := make([]int64, n)
-			for i := range shards {
-				shards[i] = int64(1 + i%7)
-			}
-			return func() error {
-				e, err := streaming.NewEpoch(streaming.Shuffle{Algorithm: a, Shards: shards, CanonicalNodes: 4, Block: streaming.DefaultBlock(4)})
-				if err != nil {
-					return err
+		ops = append(ops, growth.Op{Name: "streaming: an epoch of many shards, " + string(a), N: 200,
+			Prepare: func(_ growth.TB, n int) func() error {
+				shards := make([]int64, n)
+				for i := range shards {
+					shards[i] = int64(1 + i%7)
 				}
-				got := make([]int64, n)
-				if e.Fill(0, got) != n {
-					return fmt.Errorf("want %d samples at least", n)
+				return func() error {
+					e, err := streaming.NewEpoch(streaming.Shuffle{Algorithm: a, Shards: shards, CanonicalNodes: 4,
+						Block: streaming.DefaultBlock(4)})
+					if err != nil {
+						return err
+					}
+					got := make([]int64, n)
+					if e.Fill(0, got) != n {
+						return fmt.Errorf("want %d samples at least", n)
+					}
+					return nil
 				}
-				return nil
-			}
-		}})
+			}})
 	}
 	return ops
 }

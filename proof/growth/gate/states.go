@@ -110,17 +110,18 @@ func holed(tb growth.TB, n int) string {
 // stateOps are definitions of pipelines, and states of what has many parts.
 func stateOps() []growth.Op {
 	chain := func(n int) (*dali.Definition, error) {
-		return dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 1, Seed: 1}, Native: true}, func(b *pipeline.Builder) []pipeline.Node {
-			x := b.Op("random.uniform", nil)[0]
-			for i := range n {
-				d := tensor.Float32
-				if i%2 == 0 {
-					d = tensor.Int32
+		return dali.Define(dali.PipelineOptions{Options: pipeline.Options{BatchSize: 1, Seed: 1}, Native: true},
+			func(b *pipeline.Builder) []pipeline.Node {
+				x := b.Op("random.uniform", nil)[0]
+				for i := range n {
+					d := tensor.Float32
+					if i%2 == 0 {
+						d = tensor.Int32
+					}
+					x = b.Op("cast", op.Args{"dtype": d}, x)[0]
 				}
-				x = b.Op("cast", op.Args{"dtype": d}, x)[0]
-			}
-			return []pipeline.Node{x}
-		})
+				return []pipeline.Node{x}
+			})
 	}
 	drawing := func(n int) (*pipeline.Definition, error) {
 		return pipeline.Define(pipeline.Options{BatchSize: 1, Seed: 1}, func(b *pipeline.Builder) []pipeline.Node {

@@ -126,10 +126,12 @@ func megabytes(n uint64) float64 { return float64(n) / 1e6 }
 func state() *tree.Node {
 	d := tree.NewDict()
 	for i := range *leaves {
-		d.Set(fmt.Sprintf("leaf%07d", i), tree.NewLeaf(tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{1}, Data: []byte{byte(i), 0, 0, 0}}))
+		d.Set(fmt.Sprintf("leaf%07d", i), tree.NewLeaf(tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{1},
+			Data: []byte{byte(i), 0, 0, 0}}))
 	}
 	if *chunks > 0 {
-		d.Set("a", tree.NewLeaf(tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{*chunks, 16}, Data: make([]byte, 64**chunks)}))
+		d.Set("a", tree.NewLeaf(tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{*chunks, 16},
+			Data: make([]byte, 64**chunks)}))
 	}
 	if len(d.Items) == 0 {
 		d.Set("a", tree.NewLeaf(int64(1)))
