@@ -76,9 +76,10 @@ type Options struct {
 	// becomes of samples that fail. Identity.
 	OnError map[string]faults.Action
 
-	// Limits bound what a sample may cost, and what the pipeline holds at once; the zero Limits are sane for pictures. A sample beyond them is an
-	// error by OnError. They are not part of the identity, so that a run which met a larger sample can go
-	// on with larger limits; with another policy than faults.Fail they decide which samples are delivered.
+	// Limits bound what a sample may cost, and what the pipeline holds at once; the zero Limits are
+	// sane for pictures. A sample beyond them is an error by OnError. They are not part of the
+	// identity, so that a run which met a larger sample can go on with larger limits; with another
+	// policy than faults.Fail they decide which samples are delivered.
 	Limits Limits
 
 	// World is the number of ranks that share each batch; 0 means 1. Rank is the rank that this

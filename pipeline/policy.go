@@ -42,7 +42,8 @@ func (o *Options) onError(readers []*graph.Node) ([]faults.Action, error) {
 	return list, nil
 }
 
-// settleFaults notes what failed in a batch that is delivered, and takes skipped samples out of its ids.
+// settleFaults notes what failed in a batch that is delivered, and takes skipped samples out of its
+// ids.
 func (p *Pipeline) settleFaults(s *slot) {
 	failed := s.frame.Faults()
 	if len(failed) == 0 {

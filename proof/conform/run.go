@@ -1,5 +1,5 @@
-// Package conform compares Bivouac with cases that the real systems recorded: a package a suite, and
-// the command that runs them, see internal/conform.
+// Package conform compares Bivouac with cases that the real systems recorded: a package a suite,
+// and the command that runs them, see internal/conform.
 package conform
 
 import (

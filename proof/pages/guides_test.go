@@ -81,8 +81,8 @@ func TestNamedProofsExist(t *testing.T) {
 
 var identifier = regexp.MustCompile("`(?:\\*|&|\\[\\])?((?:checkpoint|options|handler|partial|training|integrity|diff|surgery|tree|tensor|errs|store|pipeline|fn|dynamic|random|readers)\\.[A-Z]\\w*(?:\\.[A-Z]\\w*)?)")
 
-// Names of packages that a document quotes are declared; members of
-// options are those of the embedded ones too.
+// Names of packages that a document quotes are declared. Options also have the members of the
+// options that they embed.
 func TestQuotedNamesAreDeclared(t *testing.T) {
 	names := declared.In(module)
 	for file, text := range documents(t) {
@@ -106,7 +106,8 @@ func TestQuotedNamesAreDeclared(t *testing.T) {
 	}
 }
 
-// withoutOldNames cuts the first cells out of the tables below "### Renamed", and returns these cells too.
+// withoutOldNames cuts the first cells out of the tables below "### Renamed", and returns these
+// cells too.
 func withoutOldNames(text string) (rest, old string) {
 	renamed := false
 	for line := range strings.Lines(text) {

@@ -26,7 +26,8 @@ func goName(operator string) string {
 	return "fn." + name
 }
 
-// Every public name of DALI's dynamic mode has its row, and every operator that there is its function.
+// Every public name of DALI's dynamic mode has its row, and every operator that there is its
+// function.
 func TestNamesOfDynamicMode(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(module, "docs", "compat", "dali-dynamic.md"))
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/bivouac-ml/bivouac/proof/declared"
 )
 
-// namesDocument says what became of every public name of Orbax v1; package compat/orbax has the table.
+// namesDocument says what became of every public name of Orbax v1; package compat/orbax has the
+// table.
 const namesDocument = "../../docs/compat/orbax.md"
 
 var (

@@ -378,8 +378,8 @@ func (c *ckptCase) random(g *grapher, r [2]any) (any, error) {
 	return g.operator(nil, randomOperator(r), inputs, args)
 }
 
-// imageInputs returns the inputs of an operator on a constant image, which is made for all of
-// them, used or not: it counts in the names of the nodes. Arguments that are always the same are added.
+// imageInputs returns the inputs of an operator on a constant image, which is made for all of them,
+// used or not: it counts in the names of the nodes. Arguments that are always the same are added.
 func imageInputs(g *grapher, name any, args map[string]any) []any {
 	image := tensor.New(tensor.Uint8, 20, 30, 3)
 	for k := range image.Data {

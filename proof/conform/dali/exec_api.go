@@ -155,7 +155,7 @@ func python(b bool) string {
 	return "False"
 }
 
-// statistics are those of the executor after a run.
+// statistics are the statistics of the executor after a run.
 type statistics struct {
 	Opts   map[string]any
 	Result recorded
@@ -186,7 +186,7 @@ func (c *statistics) run(ctx context.Context) (any, error) {
 	all := p.ExecutorStatistics()
 	s, ok := all["__Uniform_0"]
 	if !ok || len(all) != 1 {
-		return nil, fmt.Errorf("statistics of %v, want those of __Uniform_0", slices.Collect(maps.Keys(all)))
+		return nil, fmt.Errorf("statistics of %v, want statistics of __Uniform_0", slices.Collect(maps.Keys(all)))
 	}
 	for _, f := range []struct {
 		name     string

@@ -129,7 +129,7 @@ func (c *orderCase) run(ctx context.Context) error {
 	return nil
 }
 
-// fileIndex is the number in a file of fileTree; -1 where there is none.
+// fileIndex returns the number in a file of fileTree, or -1 for a file without a number.
 func fileIndex(content []byte) (int64, error) {
 	if len(content) == 0 {
 		return -1, nil

@@ -14,8 +14,8 @@ import (
 	"github.com/bivouac-ml/bivouac/tensor"
 )
 
-// daliOptions are those of a pipeline of the vectors: in DALI's mode, one thread,
-// seed 1 where the section gives none.
+// daliOptions returns the options of a pipeline of the vectors: in DALI's mode, one thread, and
+// seed 1 if the section gives no seed.
 func daliOptions(batch int, seed *int64) dali.PipelineOptions {
 	o := dali.PipelineOptions{Options: pipeline.Options{BatchSize: batch, Workers: 1, Seed: 1}, Log: silent()}
 	if seed != nil {

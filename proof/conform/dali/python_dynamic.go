@@ -17,7 +17,7 @@ import (
 
 type batch = *dynamic.Batch
 
-// The operators of the AST and the functions of math, as those of package dynamic.
+// The functions of package dynamic for the operators of the AST and the functions of math.
 var (
 	monadicCalls = map[string]func(ctx context.Context, x batch) batch{
 		"unary -": fn.Neg[batch], "unary ~": fn.Invert[batch],

@@ -60,7 +60,7 @@ func (g *grapher) operate(operator string, operands ...any) (any, error) {
 	return nil, fmt.Errorf("unknown operator %q with %d operands", operator, len(operands))
 }
 
-// made is a node, or the mistake that there is none.
+// made returns a node, or the error for which there is no node.
 func (g *grapher) made(n pipeline.Node) (any, error) { return n, g.b.Err() }
 
 // op appends an operator: its output, or a list when there are several.

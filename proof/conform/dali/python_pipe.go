@@ -235,7 +235,8 @@ func throughYAML(def *dali.Definition, lines []string) (*dali.Definition, error)
 	return dali.FromProto(p, nil)
 }
 
-// restore is ckpt(outs1, outs2, it=1): a checkpoint of one pipeline after it runs, restored into another.
+// restore is ckpt(outs1, outs2, it=1): a checkpoint of one pipeline after it runs, restored into
+// another.
 func (h *programmer) restore(m *machine, args []any) (any, error) {
 	runs := 1
 	if len(args) > 2 {
@@ -252,7 +253,8 @@ func (h *programmer) restore(m *machine, args []any) (any, error) {
 	return h.pipe(m, args[1], map[string]any{"enable_checkpointing": true, "checkpoint": checkpoint})
 }
 
-// deserialize is Pipeline.deserialize(bytes). Go has no call without the bytes: it is one with none.
+// deserialize is Pipeline.deserialize(bytes). Go has no call without the bytes: it is one with
+// none.
 func (h *programmer) deserialize(args []any) (any, error) {
 	var b []byte
 	if len(args) > 0 {

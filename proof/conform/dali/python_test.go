@@ -191,7 +191,8 @@ func TestMistakesComeFromTheEngine(t *testing.T) {
 	}
 }
 
-// TestPipelinesPutTogether reads programs that name outputs by set_outputs, and feed a static executor.
+// TestPipelinesPutTogether reads programs that name outputs by set_outputs, and feed a static
+// executor.
 func TestPipelinesPutTogether(t *testing.T) {
 	for _, c := range []struct {
 		ast   string

@@ -64,7 +64,7 @@ func printed(state any) string {
 	return fmt.Sprint(state)
 }
 
-// describedState is a state by its class and text, nil where there is none.
+// describedState returns the class and text of a state, or nil without a state.
 func describedState(s any) any {
 	switch s.(type) {
 	case nil:

@@ -1,4 +1,5 @@
-// Package grain is the suite of cases that Grain recorded: shuffles, samplers, pipelines and states.
+// Package grain is the suite of cases that Grain recorded: shuffles, samplers, pipelines and
+// states.
 package grain
 
 import (
@@ -112,8 +113,8 @@ func comparePermutation(r *suite.Report, o *suite.Object, p *grain.Permutation, 
 	}
 }
 
-// bijectionCases are the two claims of a file about where index_shuffle is a
-// bijection. There are none where the file is not.
+// bijectionCases returns the two claims of a file about where index_shuffle is a bijection, or no
+// cases if the file does not exist.
 func bijectionCases(file string) ([]suite.Case, error) {
 	r := &suite.Report{}
 	top, err := suite.Expectation(r, file)

@@ -11,8 +11,8 @@ import (
 	"github.com/bivouac-ml/bivouac/proof/conform/suite"
 )
 
-// comparePipeline judges a pipeline: its length, its elements by index, those of an
-// iterator with the states between them, and what follows each state.
+// comparePipeline judges a pipeline: its length, its elements by index, the elements of an iterator
+// with the states between them, and what follows each state.
 func comparePipeline(r *suite.Report, o *suite.Object) {
 	b := &builder{}
 	d, err := b.build(o.Get("ast"))
@@ -137,7 +137,8 @@ func (p recording) from(r *suite.Report, k int, state json.RawMessage) {
 	}
 }
 
-// reopened returns a state of Grain in which those iterators have not ended that are in use by another.
+// reopened returns a state of Grain in which those iterators have not ended that are in use by
+// another.
 func reopened(state, ours any) any {
 	switch s := state.(type) {
 	case map[string]any:

@@ -218,7 +218,7 @@ func (b *builder) transform(d dataset, s *step) (dataset, error) {
 	return d, nil
 }
 
-// over makes iterators that wrap those of a parent.
+// over makes iterators that wrap the iterators of a parent.
 func over(parent func(share) (grain.Iter[any], error), wrap func(grain.Iter[any]) (grain.Iter[any], error)) func(share) (grain.Iter[any], error) {
 	return func(p share) (grain.Iter[any], error) {
 		it, err := parent(p)

@@ -27,8 +27,8 @@ func comparePartial(ctx context.Context, r *suite.Report, o *suite.Object, folde
 	replayParts(ctx, r, o, filepath.Join(folder, "checkpoint"))
 }
 
-// compareFailedFinalize compares what our Finalize makes of the session where that
-// of Orbax fails, before and after it failed.
+// compareFailedFinalize compares what our Finalize makes of a session that Orbax fails to finalize,
+// before and after Orbax failed.
 func compareFailedFinalize(ctx context.Context, r *suite.Report, o *suite.Object, folder string) {
 	if o.Str("layout") != "orbax_v1_partial" || o.Str("finalize") == "ok" || !o.Boolean("expected_of_a_correct_finalize") {
 		r.Fail("want a session that Orbax could not finalize")

@@ -16,7 +16,7 @@ func compareChunks(r *suite.Report, o *suite.Object) {
 	opts := zarr.ChunkOptions{Axes: o.Ints("shard_axes")}
 	if o.Get("target_byte_size") != nil {
 		if opts.Bytes = int(o.Integer("target_byte_size")); opts.Bytes == 0 {
-			opts.Bytes = -1 // the zero of the option is no bound, that of the case one of nothing
+			opts.Bytes = -1 // zero means no bound in the option, and a bound of 0 bytes in the case
 		}
 	}
 	var chunk tensor.Shape

@@ -60,8 +60,8 @@ func compareShuffle(r *suite.Report, o *suite.Object) {
 	}
 }
 
-// comparePartition judges get_partitions, and that the orders of all ranks, and that
-// of them together, are the array that it returns.
+// comparePartition judges get_partitions. The orders of all ranks, and the order of the ranks
+// together, must equal the array that it returns.
 func comparePartition(r *suite.Report, o *suite.Object) {
 	s := streaming.Split{
 		Samples: o.Integer("num_samples"), CanonicalNodes: o.Integer("num_canonical_nodes"), Nodes: o.Integer("physical_nodes"),

@@ -173,8 +173,8 @@ func (j *tdJudge) failsToBegin() bool {
 	return j.scenario.Dataset != nil && j.data().FailInit || textOf(j.scenario.Loader["worker_init_fn"]) == "fail"
 }
 
-// sameError reports how an error differs from one that was recorded; with anyWorker,
-// it may be that of another worker.
+// sameError reports how an error differs from a recorded error; with anyWorker, it may be the error
+// of another worker.
 func sameError(got error, want any, anyWorker bool) string {
 	w, _ := want.(map[string]any)
 	switch {

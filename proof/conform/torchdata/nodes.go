@@ -32,7 +32,7 @@ func (l *tdNodes) start(ctx context.Context) error {
 func (l *tdNodes) next(ctx context.Context) (any, error) { return l.Next(ctx) }
 func (l *tdNodes) close() error                          { return l.Close() }
 
-// state begins an epoch where there is none, as torchdata's does.
+// state begins an epoch if no epoch has begun, as torchdata does.
 func (l *tdNodes) state() ([]byte, error) {
 	if !l.begun {
 		l.begun = true
@@ -211,7 +211,7 @@ func (d *tdNode) over(source nodes.Node[any]) (nodes.Node[any], error) {
 	return nil, fmt.Errorf("unknown node %q", d.Node)
 }
 
-// tdFunctions are those of mappers.
+// tdFunctions are the functions of mappers.
 var tdFunctions = map[string]func(ctx context.Context, v any) (any, error){
 	"double": func(_ context.Context, v any) (any, error) { return 2 * v.(int64), nil },
 	"double_list": func(_ context.Context, v any) (any, error) {

@@ -119,7 +119,7 @@ func (d *tdDecoder) plain(v any) (any, error) {
 	return v, nil
 }
 
-// fields are those of a namedtuple, under the names that a struct has.
+// fields returns the fields of a namedtuple, under the names that a struct has.
 func (d *tdDecoder) fields(v any) (any, error) {
 	m, _ := v.(map[string]any)
 	out := map[string]any{}
