@@ -73,7 +73,8 @@ func TestDaliCountsHold(t *testing.T) {
 		t.Errorf("%s has %d rows of counts", daliDocument, len(claimed))
 	}
 	for row, c := range claimed {
-		if n := counted[row]; c[suite.Passed] > n[suite.Passed] || c[suite.Failed] > 0 || c[suite.Divergent] < n[suite.Divergent] {
+		if n := counted[row]; c[suite.Passed] > n[suite.Passed] || c[suite.Failed] > 0 ||
+			c[suite.Divergent] < n[suite.Divergent] {
 			t.Errorf("%s: %s %v, a run shows %v; the command that writes the counts stands there", daliDocument, row, c, n)
 		}
 	}

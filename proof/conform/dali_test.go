@@ -135,7 +135,8 @@ const daliDocument = "../../docs/compat/dali.md"
 func TestStatusNeedsItsPlace(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "other.md")
 	writeFile(t, file, []byte("# Other\n"))
-	if code, out := conform("-suite", "dali", "-only", "ops/crop/0501", "-status", file, committedDali); code != 1 || !strings.Contains(out, "has no lines") {
+	if code, out := conform("-suite", "dali", "-only", "ops/crop/0501", "-status", file, committedDali); code != 1 ||
+		!strings.Contains(out, "has no lines") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 }

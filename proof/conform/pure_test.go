@@ -22,7 +22,8 @@ func TestAllPureCases(t *testing.T) {
 	if _, err := os.Stat(all); err != nil {
 		t.Skip("the full set of cases is not beside this checkout")
 	}
-	if code, out := conform("-suite", "orbax-pure", all); code != 0 || lastLine(out) != "1500 passed, 0 failed, 0 skipped" {
+	if code, out := conform("-suite", "orbax-pure", all); code != 0 ||
+		lastLine(out) != "1500 passed, 0 failed, 0 skipped" {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 }

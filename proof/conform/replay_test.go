@@ -26,7 +26,8 @@ func TestReplayOfNewest(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &suite.Report{Kinds: orbax.Divergences}
-		orbax.Replay(t.Context(), r, suite.NewObject(r, "", m), training.Options{Save: training.FixedInterval{Steps: 1}, Preserve: training.BestN{Metric: "loss", N: 1}})
+		orbax.Replay(t.Context(), r, suite.NewObject(r, "", m),
+			training.Options{Save: training.FixedInterval{Steps: 1}, Preserve: training.BestN{Metric: "loss", N: 1}})
 		if got := strings.Join(r.Failures, "\n"); (got == "") != (c.failure == "") || !strings.Contains(got, c.failure) {
 			t.Errorf("%s: failures %q, want %q", steps, got, c.failure)
 		}

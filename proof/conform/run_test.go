@@ -143,7 +143,8 @@ func TestAlterationsAreSeen(t *testing.T) {
 		}, "succeeded"},
 	} {
 		code, out := conform("-suite", "orbax", altered(t, c.base, c.change))
-		if code != 1 || !strings.Contains(out, "FAIL") || !strings.Contains(out, c.want) || !strings.HasPrefix(lastLine(out), "0 passed, 1 failed") {
+		if code != 1 || !strings.Contains(out, "FAIL") || !strings.Contains(out, c.want) ||
+			!strings.HasPrefix(lastLine(out), "0 passed, 1 failed") {
 			t.Errorf("%s: exit %d, want a failure that says %q\n%s", name, code, c.want, out)
 		}
 	}
@@ -155,18 +156,19 @@ func first(e map[string]any) map[string]any { return e["checkpoints"].([]any)[0]
 func TestDamageIsSeen(t *testing.T) {
 	dir := altered(t, "v1-bare-array", func(map[string]any) {})
 	n := 0
-	err := filepath.WalkDir(filepath.Join(dir, "v1-bare-array", "checkpoint", "state", "d"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		n++
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		b[len(b)/2] ^= 1
-		return os.WriteFile(path, b, 0o666)
-	})
+	err := filepath.WalkDir(filepath.Join(dir, "v1-bare-array", "checkpoint", "state", "d"),
+		func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			n++
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			b[len(b)/2] ^= 1
+			return os.WriteFile(path, b, 0o666)
+		})
 	if err != nil || n == 0 {
 		t.Fatal(n, err)
 	}
@@ -176,19 +178,23 @@ func TestDamageIsSeen(t *testing.T) {
 }
 
 func TestSelection(t *testing.T) {
-	if code, out := conform("-suite", "orbax", "-only", "v1-bare,trainer-names", committed); code != 0 || lastLine(out) != "3 passed, 0 failed, 0 skipped" {
+	if code, out := conform("-suite", "orbax", "-only", "v1-bare,trainer-names", committed); code != 0 ||
+		lastLine(out) != "3 passed, 0 failed, 0 skipped" {
 		t.Errorf("by name: exit %d\n%s", code, out)
 	}
-	if code, out := conform("-suite", "orbax", "-only", "v1_trainer", committed); code != 0 || lastLine(out) != "8 passed, 0 failed, 0 skipped" {
+	if code, out := conform("-suite", "orbax", "-only", "v1_trainer", committed); code != 0 ||
+		lastLine(out) != "8 passed, 0 failed, 0 skipped" {
 		t.Errorf("by family: exit %d\n%s", code, out)
 	}
-	if code, out := conform("-suite", "orbax", "-only", "nothing", committed); code != 1 || lastLine(out) != "0 passed, 0 failed, 0 skipped" {
+	if code, out := conform("-suite", "orbax", "-only", "nothing", committed); code != 1 ||
+		lastLine(out) != "0 passed, 0 failed, 0 skipped" {
 		t.Errorf("nothing passed: exit %d\n%s", code, out)
 	}
 	if code, _ := conform("-suite", "none", committed); code != 2 {
 		t.Errorf("unknown suite: exit %d", code)
 	}
-	if code, out := conform("-suite", "orbax", "-json", "-only", "v1-bare-array", committed); code != 0 || !strings.HasPrefix(out, `{"case":"v1-bare-array"`) {
+	if code, out := conform("-suite", "orbax", "-json", "-only", "v1-bare-array", committed); code != 0 ||
+		!strings.HasPrefix(out, `{"case":"v1-bare-array"`) {
 		t.Errorf("json: exit %d\n%s", code, out)
 	}
 }

@@ -94,7 +94,8 @@ func TestQuotedNamesAreDeclared(t *testing.T) {
 		}
 		for _, m := range identifier.FindAllStringSubmatch(text, -1) {
 			err := names.Check(m[1])
-			if member := m[1][strings.LastIndex(m[1], ".")+1:]; err != nil && strings.Count(m[1], ".") == 2 && strings.Contains(m[1], "Options.") {
+			if member := m[1][strings.LastIndex(m[1], ".")+1:]; err != nil && strings.Count(m[1], ".") == 2 &&
+				strings.Contains(m[1], "Options.") {
 				if names.Check("options.Options."+member) == nil || names.Check("options.Bivouac."+member) == nil {
 					continue
 				}

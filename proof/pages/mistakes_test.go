@@ -70,7 +70,8 @@ func TestMistakesDocument(t *testing.T) {
 	var d strings.Builder
 	d.WriteString(mistakesHead)
 	for _, table := range mistakeTables {
-		fmt.Fprintf(&d, "\n## %s\n\nHeld by %s.\n\n| no. | mistake | Orbax | Bivouac | |\n|---|---|---|---|---|\n", table.title, table.test)
+		fmt.Fprintf(&d, "\n## %s\n\nHeld by %s.\n\n| no. | mistake | Orbax | Bivouac | |\n|---|---|---|---|---|\n",
+			table.title, table.test)
 		for _, r := range mistakesOf(t, table.file) {
 			fmt.Fprintf(&d, "| %s | %s | %s | %s | %s |\n", r.ID, cell(r.Mistake), cell(r.Orbax), r.Bivouac, cell(r.Why))
 		}

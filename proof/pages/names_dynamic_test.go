@@ -19,7 +19,8 @@ var part = regexp.MustCompile(`(^|[._])(\w)`)
 // goName is how an operator is called in package fn, or random.
 func goName(operator string) string {
 	operator, found := strings.CutPrefix(operator, "random.")
-	name := part.ReplaceAllStringFunc(operator, func(s string) string { return strings.ToUpper(strings.TrimLeft(s, "._")) })
+	name := part.ReplaceAllStringFunc(operator,
+		func(s string) string { return strings.ToUpper(strings.TrimLeft(s, "._")) })
 	if found {
 		return "random." + name
 	}

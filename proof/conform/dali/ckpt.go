@@ -398,7 +398,8 @@ func imageInputs(g *grapher, name any, args map[string]any) []any {
 	case "noise_sp":
 		return corner(node, 6)
 	case "roi_random_crop":
-		args["crop_shape"], args["roi_start"], args["roi_shape"], args["in_shape"] = []int{4, 5}, []int{2, 3}, []int{8, 9}, []int{20, 30}
+		args["crop_shape"], args["roi_start"] = []int{4, 5}, []int{2, 3}
+		args["roi_shape"], args["in_shape"] = []int{8, 9}, []int{20, 30}
 		return nil
 	}
 	return []any{tensor.FromSlice([]int64{20, 30, 3}, 3)}

@@ -144,7 +144,8 @@ func (s *generatorStep) draw(ctx context.Context, set *dalivec.Set, g *random.RN
 	if err != nil {
 		return err
 	}
-	return compareBatch(set, [][]tensor.Tensor{got}, [][]dalivec.Value{want}, dalivec.Subject{Section: "ckpt", Op: "random." + s.Op})
+	return compareBatch(set, [][]tensor.Tensor{got}, [][]dalivec.Value{want},
+		dalivec.Subject{Section: "ckpt", Op: "random." + s.Op})
 }
 
 // samplesOfValue waits for the samples of a value of dynamic mode: of a Tensor there is one.

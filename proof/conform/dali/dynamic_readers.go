@@ -167,7 +167,8 @@ func indicesOfAll(samples []tensor.Tensor, err error) (list []int64, _ error) {
 // run holds the case against a reader: batches and states, and what comes after each state
 // that was tried, here as in DALI, and to the end of the epoch.
 func (c *dynamicReader) run(ctx context.Context) error {
-	d, err := c.objects(ctx, [2]uint64{c.Params.RNGSeed, c.Params.RNGSeed + 1}, readers.Options{EnableCheckpointing: true}, "")
+	d, err := c.objects(ctx, [2]uint64{c.Params.RNGSeed, c.Params.RNGSeed + 1}, readers.Options{EnableCheckpointing: true},
+		"")
 	if err != nil {
 		return err
 	}
@@ -196,8 +197,10 @@ func (c *dynamicReader) run(ctx context.Context) error {
 		return err
 	}
 	want := readers.Metadata{
-		EpochSize: c.Metadata.EpochSize, EpochSizePadded: c.Metadata.EpochSizePadded, NumberOfShards: int64(c.Metadata.NumberOfShards),
-		ShardID: int64(c.Metadata.ShardID), PadLastBatch: c.Metadata.PadLastBatch == 1, StickToShard: c.Metadata.StickToShard == 1,
+		EpochSize: c.Metadata.EpochSize, EpochSizePadded: c.Metadata.EpochSizePadded,
+		NumberOfShards: int64(c.Metadata.NumberOfShards),
+		ShardID:        int64(c.Metadata.ShardID), PadLastBatch: c.Metadata.PadLastBatch == 1,
+		StickToShard: c.Metadata.StickToShard == 1,
 	}
 	if m != want {
 		return fmt.Errorf("metadata: got %+v, want %+v", m, want)
@@ -293,7 +296,8 @@ func (c *dynamicReader) uniform(ctx context.Context, g *random.RNG, want json.Ra
 // restored goes on from a state as DALI does: with whole epochs.
 func (c *dynamicReader) restored(ctx context.Context, i int) error {
 	r := &c.Restored[i]
-	d, err := c.objects(ctx, [2]uint64{}, readers.Options{Restore: readers.Restore{Compat: dali.Dynamic{}}}, c.Epochs[r.AfterEpoch][r.AfterBatch].JSON)
+	d, err := c.objects(ctx, [2]uint64{}, readers.Options{Restore: readers.Restore{Compat: dali.Dynamic{}}},
+		c.Epochs[r.AfterEpoch][r.AfterBatch].JSON)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,8 @@ func execCases(set *dalivec.Set) ([]suite.Case, error) {
 	var all []suite.Case
 	add := func(section string, i int, c execCase) {
 		name := path.Join("exec", section, fmt.Sprintf("%03d", i))
-		all = append(all, suite.Case{Name: name, Family: "exec", Path: name, Run: func(ctx context.Context, r *suite.Report) { runExec(ctx, r, c) }})
+		all = append(all, suite.Case{Name: name, Family: "exec", Path: name,
+			Run: func(ctx context.Context, r *suite.Report) { runExec(ctx, r, c) }})
 	}
 	addAll("iterator_policy", f.IteratorPolicy, add)
 	addAll("iterator_without_reader", f.Sized, add)
@@ -135,15 +136,17 @@ func (c *iteratorPolicy) run(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	pipes, closeAll, err := severalPipelines(ctx, c.Shards, daliOptions(c.Batch, nil), func(b *pipeline.Builder, shard int) []pipeline.Node {
-		return b.Op("readers.file", op.Args{"name": "r", "file_root": root, "shard_id": shard, "num_shards": c.Shards,
-			"pad_last_batch": c.PadLastBatch, "stick_to_shard": c.StickToShard})
-	})
+	pipes, closeAll, err := severalPipelines(ctx, c.Shards, daliOptions(c.Batch, nil),
+		func(b *pipeline.Builder, shard int) []pipeline.Node {
+			return b.Op("readers.file", op.Args{"name": "r", "file_root": root, "shard_id": shard, "num_shards": c.Shards,
+				"pad_last_batch": c.PadLastBatch, "stick_to_shard": c.StickToShard})
+		})
 	if err != nil {
 		return nil, err
 	}
 	defer closeAll()
-	return iterate(ctx, pipes, dali.IteratorOptions{ReaderName: "r", LastBatch: last, AutoReset: c.AutoReset, Lazy: !c.PrepareFirstBatch},
+	return iterate(ctx, pipes, dali.IteratorOptions{ReaderName: "r", LastBatch: last, AutoReset: c.AutoReset,
+		Lazy: !c.PrepareFirstBatch},
 		func(t tensor.Tensor) (int64, error) { return fileIndex(t.Data) })
 }
 
@@ -163,23 +166,25 @@ func (c *iteratorOfSize) run(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	pipes, closeAll, err := severalPipelines(ctx, c.Pipelines, daliOptions(c.Batch, nil), func(b *pipeline.Builder, s int) []pipeline.Node {
-		return pipeline.ExternalSource(b, pipeline.BatchFunc(func(_ context.Context, i pipeline.BatchInfo) ([]pipeline.Data, error) {
-			if c.Size < 0 && i.Iteration >= 3 {
-				return nil, io.EOF
-			}
-			var samples []tensor.Tensor
-			for j := range c.Batch {
-				samples = append(samples, number32(1000*int64(s)+i.Iteration*int64(c.Batch)+int64(j)))
-			}
-			return []pipeline.Data{samples}, nil
-		}), pipeline.SourceOptions{})
-	})
+	pipes, closeAll, err := severalPipelines(ctx, c.Pipelines, daliOptions(c.Batch, nil),
+		func(b *pipeline.Builder, s int) []pipeline.Node {
+			return pipeline.ExternalSource(b, pipeline.BatchFunc(func(_ context.Context, i pipeline.BatchInfo) ([]pipeline.Data, error) {
+				if c.Size < 0 && i.Iteration >= 3 {
+					return nil, io.EOF
+				}
+				var samples []tensor.Tensor
+				for j := range c.Batch {
+					samples = append(samples, number32(1000*int64(s)+i.Iteration*int64(c.Batch)+int64(j)))
+				}
+				return []pipeline.Data{samples}, nil
+			}), pipeline.SourceOptions{})
+		})
 	if err != nil {
 		return nil, err
 	}
 	defer closeAll()
-	return iterate(ctx, pipes, dali.IteratorOptions{Size: max(0, c.Size), LastBatch: last, AutoReset: c.AutoReset}, firstNumber)
+	return iterate(ctx, pipes, dali.IteratorOptions{Size: max(0, c.Size), LastBatch: last, AutoReset: c.AutoReset},
+		firstNumber)
 }
 
 func lastBatch(policy string) (pipeline.LastBatch, error) {

@@ -35,13 +35,14 @@ func dynamicCases(set *dalivec.Set) ([]suite.Case, error) {
 				continue
 			}
 			name := path.Join("dynamic", g, c.Name)
-			all = append(all, suite.Case{Name: name, Family: "dynamic", Path: name, Run: func(ctx context.Context, r *suite.Report) {
-				if !skipOperator(r, OperatorsOf(c)...) {
-					settle(r, judgeFiles(ctx, c, func() dalivec.Verdict {
-						return set.Judge(c, func() (dalivec.Results, error) { return callOps(ctx, set, c) })
-					}))
-				}
-			}})
+			all = append(all, suite.Case{Name: name, Family: "dynamic", Path: name,
+				Run: func(ctx context.Context, r *suite.Report) {
+					if !skipOperator(r, OperatorsOf(c)...) {
+						settle(r, judgeFiles(ctx, c, func() dalivec.Verdict {
+							return set.Judge(c, func() (dalivec.Results, error) { return callOps(ctx, set, c) })
+						}))
+					}
+				}})
 		}
 	}
 	return all, nil

@@ -175,7 +175,8 @@ func (a daliArg) value() any {
 
 // dtypeOf is the type with DALI's number.
 func dtypeOf(n int) any {
-	all := []tensor.DType{tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16, tensor.Int32,
+	all := []tensor.DType{tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64, tensor.Int8, tensor.Int16,
+		tensor.Int32,
 		tensor.Int64, tensor.Float16, tensor.Float32, tensor.Float64, tensor.Bool}
 	if n < 0 || n >= len(all) {
 		return nil

@@ -30,7 +30,8 @@ func setOptions(o *dali.PipelineOptions, opts map[string]any) error {
 // setOption sets an option by DALI's name. A value that Go's types do not let in is an exception.
 func setOption(o *dali.PipelineOptions, name string, v any) error {
 	onOff := map[any]dali.Toggle{true: dali.On, false: dali.Off}
-	switches := map[string]*dali.Toggle{"exec_pipelined": &o.ExecPipelined, "exec_async": &o.ExecAsync, "exec_dynamic": &o.ExecDynamic}
+	switches := map[string]*dali.Toggle{"exec_pipelined": &o.ExecPipelined, "exec_async": &o.ExecAsync,
+		"exec_dynamic": &o.ExecDynamic}
 	bools := map[string]*bool{
 		"enable_checkpointing": &o.EnableCheckpointing, "enable_memory_stats": &o.EnableMemoryStats, "set_affinity": &o.SetAffinity,
 	}

@@ -103,7 +103,8 @@ func TestMachine(t *testing.T) {
 	} {
 		l := &listener{}
 		m := &machine{host: l, names: map[string]any{"x": "node"}}
-		m.names["twice"] = &lambda{params: []string{"v"}, body: parseAST(t, `["bin", "*", ["name", "v"], ["const", 2]]`), names: m.names}
+		m.names["twice"] = &lambda{params: []string{"v"}, body: parseAST(t, `["bin", "*", ["name", "v"], ["const", 2]]`),
+			names: m.names}
 		got, err := m.eval(parseAST(t, text))
 		switch {
 		case c.fails != "":
@@ -146,8 +147,9 @@ func TestOptionsByDALIsNames(t *testing.T) {
 		"exec_async": false, "enable_checkpointing": true, "num_threads": json.Number("3"), "seed": json.Number("7"), "output_ndim": json.Number("2"),
 		"prefetch_queue_depth": map[string]any{"cpu_size": json.Number("3"), "gpu_size": json.Number("4")},
 	})
-	want := dali.PipelineOptions{Options: pipeline.Options{Workers: 3, Seed: 7, OutputNDim: []int{2}}, ExecAsync: dali.Off, EnableCheckpointing: true,
-		CPUQueueSize: 3, GPUQueueSize: 4}
+	want := dali.PipelineOptions{Options: pipeline.Options{Workers: 3, Seed: 7, OutputNDim: []int{2}}, ExecAsync: dali.Off,
+		EnableCheckpointing: true,
+		CPUQueueSize:        3, GPUQueueSize: 4}
 	if d := cmp.Diff(want, o); err != nil || d != "" {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
@@ -186,7 +188,8 @@ func TestMistakesComeFromTheEngine(t *testing.T) {
 	if err := program.judge(r, "checkpoint_other_seed", nil); err == nil || r.Divergence != "" {
 		t.Errorf("a restored state of another seed: %v, %q", err, r.Divergence)
 	}
-	if err := program.judge(r, "checkpoint_other_seed", &errs.Error{Kind: errs.Mismatch}); err != nil || !strings.HasPrefix(r.Divergence, "restore_checked: ") {
+	if err := program.judge(r, "checkpoint_other_seed", &errs.Error{Kind: errs.Mismatch}); err != nil ||
+		!strings.HasPrefix(r.Divergence, "restore_checked: ") {
 		t.Errorf("a refused state of another seed: %v, %q", err, r.Divergence)
 	}
 }

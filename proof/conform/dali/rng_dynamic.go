@@ -26,11 +26,12 @@ func dynamicRngCases(set *dalivec.Set) ([]suite.Case, error) {
 			return nil, err
 		}
 		name := path.Join("dynamic/rng", c.Name)
-		all = append(all, suite.Case{Name: name, Family: "dynamic", Path: name, Run: func(ctx context.Context, r *suite.Report) {
-			if !skipOperator(r, c.Params.Op) {
-				settle(r, dalivec.JudgeRun(c.Error, func() error { return c.draw(ctx, set) }))
-			}
-		}})
+		all = append(all, suite.Case{Name: name, Family: "dynamic", Path: name,
+			Run: func(ctx context.Context, r *suite.Report) {
+				if !skipOperator(r, c.Params.Op) {
+					settle(r, dalivec.JudgeRun(c.Error, func() error { return c.draw(ctx, set) }))
+				}
+			}})
 	}
 	return all, nil
 }

@@ -113,7 +113,8 @@ func (p *rule) run(ctx context.Context, r *suite.Report) error {
 func isRaised(err error, verb, exception string) bool {
 	switch {
 	case (verb == "next" || verb == "epoch") && exception == "RuntimeError": // of DALI's core, where readers are made
-		return errors.Is(err, errs.Invalid) || errors.Is(err, errs.Mismatch) || errors.Is(err, errs.Sequence) || errors.Is(err, errs.Corrupt)
+		return errors.Is(err, errs.Invalid) || errors.Is(err, errs.Mismatch) || errors.Is(err, errs.Sequence) ||
+			errors.Is(err, errs.Corrupt)
 	case verb == "file" && exception == "TypeError": // an argument that does not exist
 		return errors.Is(err, errs.Invalid)
 	case verb == "restore" && exception != "RuntimeError":

@@ -28,7 +28,8 @@ func WriteStatus(file string, outcomes []suite.Outcome) error {
 	if !ok1 || !ok2 {
 		return fmt.Errorf("%s has no lines %q and %q", file, StatusBegin, StatusEnd)
 	}
-	return os.WriteFile(file, slices.Concat(head, []byte(StatusBegin), []byte(statusTables(outcomes)), []byte(StatusEnd), tail), 0o666)
+	return os.WriteFile(file, slices.Concat(head, []byte(StatusBegin), []byte(statusTables(outcomes)), []byte(StatusEnd),
+		tail), 0o666)
 }
 
 func statusTables(outcomes []suite.Outcome) string {
@@ -67,6 +68,7 @@ func table(w *strings.Builder, title string, outcomes []suite.Outcome, keys func
 	fmt.Fprintf(w, "| %s | Passed | Failed | Skipped | Divergent |\n|---|--:|--:|--:|--:|\n", title)
 	for _, k := range slices.Sorted(maps.Keys(rows)) {
 		n := suite.Count(rows[k])
-		fmt.Fprintf(w, "| %s | %d | %d | %d | %d |\n", k, n[suite.Passed], n[suite.Failed], n[suite.Skipped], n[suite.Divergent])
+		fmt.Fprintf(w, "| %s | %d | %d | %d | %d |\n", k, n[suite.Passed], n[suite.Failed], n[suite.Skipped],
+			n[suite.Divergent])
 	}
 }

@@ -75,7 +75,8 @@ func formatCases(dir string) ([]suite.Case, error) {
 
 // absentFormat is the case that the family of such a format becomes.
 func absentFormat(family string) suite.Case {
-	return suite.Case{Name: family, Family: family, Path: family, Run: func(_ context.Context, r *suite.Report) { r.Skip = "format:" + family + ": is not there" }}
+	return suite.Case{Name: family, Family: family, Path: family,
+		Run: func(_ context.Context, r *suite.Report) { r.Skip = "format:" + family + ": is not there" }}
 }
 
 func familyCases(family, folder string, document map[string]any, compare func(context.Context, *suite.Report, *suite.Object, []byte)) ([]suite.Case, error) {

@@ -148,11 +148,12 @@ func bijectionCases(file string) ([]suite.Case, error) {
 		}
 	}
 	one := func(name string, run func(r *suite.Report, o *suite.Object)) suite.Case {
-		return suite.Case{Name: "bijection/" + name, Family: "bijection", Path: "bijection.json", Run: func(_ context.Context, r *suite.Report) {
-			o := suite.NewObject(r, name+".", top.Members[name])
-			run(r, o)
-			o.Done()
-		}}
+		return suite.Case{Name: "bijection/" + name, Family: "bijection", Path: "bijection.json",
+			Run: func(_ context.Context, r *suite.Report) {
+				o := suite.NewObject(r, name+".", top.Members[name])
+				run(r, o)
+				o.Done()
+			}}
 	}
 	return []suite.Case{
 		one("n_1_to_5000", func(r *suite.Report, o *suite.Object) {

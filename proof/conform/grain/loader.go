@@ -69,7 +69,8 @@ func compareSampler(r *suite.Report, o *suite.Object) {
 func samplerOf(o *suite.Object) (*grain.Sampler, error) {
 	a := grain.SamplerOptions{Records: o.Integer("num_records"), Shuffle: o.Boolean("shuffle")}
 	if o.Has("shard_count") {
-		a.Shard = grain.Shard{Index: o.Integer("shard_index"), Count: o.Integer("shard_count"), Drop: o.Boolean("drop_remainder")}
+		a.Shard = grain.Shard{Index: o.Integer("shard_index"), Count: o.Integer("shard_count"),
+			Drop: o.Boolean("drop_remainder")}
 	}
 	if o.Get("num_epochs") != nil {
 		if a.Epochs = o.Integer("num_epochs"); a.Epochs == 0 {

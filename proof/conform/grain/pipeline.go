@@ -127,7 +127,9 @@ func (p recording) from(r *suite.Report, k int, state json.RawMessage) {
 	for i, got := range states {
 		v, err := suite.ParseJSON(got)
 		want := p.states[k+i]
-		if err == nil && !suite.SameJSON(v, want) && suite.SameJSON(v, reopened(want, v)) { // InterleaveMended goes on from both
+		// InterleaveMended goes on from both.
+		if err == nil && !suite.SameJSON(v, want) &&
+			suite.SameJSON(v, reopened(want, v)) {
 			r.Diverge("interleave_epoch", "from state %d, Grain says in state %d of iterators in use that they have ended", k, i)
 			continue
 		}

@@ -146,7 +146,8 @@ func compareManifest(r *suite.Report, m *suite.Object, db *ocdbt.DB) {
 		z.Done()
 	}
 	if got.Config.Compression != compression || int64(got.Config.ZstdLevel) != level {
-		r.Fail("config.compression: got %v level %d, want %v level %d", got.Config.Compression, got.Config.ZstdLevel, compression, level)
+		r.Fail("config.compression: got %v level %d, want %v level %d", got.Config.Compression, got.Config.ZstdLevel,
+			compression, level)
 	}
 	c.Done()
 	m.Done()
@@ -184,7 +185,8 @@ func compareEntries(ctx context.Context, r *suite.Report, where string, want []a
 		}
 		sum := sha256.Sum256(got[i].value)
 		if int64(len(got[i].value)) != w.Integer("len") || hex.EncodeToString(sum[:]) != w.Str("sha256") {
-			r.Fail("%s %q: got %d bytes with hash %x, want %v, %v", where, key, len(got[i].value), sum, w.Members["len"], w.Members["sha256"])
+			r.Fail("%s %q: got %d bytes with hash %x, want %v, %v", where, key, len(got[i].value), sum, w.Members["len"],
+				w.Members["sha256"])
 		}
 		if w.Has("hex") && hex.EncodeToString(got[i].value) != w.Str("hex") {
 			r.Fail("%s %q: got %x, want %s", where, key, got[i].value, w.Str("hex"))

@@ -54,7 +54,8 @@ func asNumPy(r *suite.Report, o *suite.Object) *suite.Object {
 			}
 		}
 	}
-	return suite.NewObject(r, "replay of parts: ", map[string]any{"items": items, "custom_metadata": o.Get("custom_metadata")})
+	return suite.NewObject(r, "replay of parts: ", map[string]any{"items": items,
+		"custom_metadata": o.Get("custom_metadata")})
 }
 
 // saveParts saves each part; the custom metadata is dealt out to them by member.

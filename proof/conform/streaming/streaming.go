@@ -43,8 +43,9 @@ func streamingCases(dir string) ([]suite.Case, error) {
 
 func shuffleOf(o *suite.Object) streaming.Shuffle {
 	return streaming.Shuffle{
-		Algorithm: streaming.Algorithm(o.Str("algo")), Shards: o.Numbers("shard_sizes"), CanonicalNodes: o.Integer("num_canonical_nodes"),
-		Seed: o.Integer("seed"), Epoch: o.Integer("epoch"), Block: o.Integer("block_size"),
+		Algorithm: streaming.Algorithm(o.Str("algo")), Shards: o.Numbers("shard_sizes"),
+		CanonicalNodes: o.Integer("num_canonical_nodes"),
+		Seed:           o.Integer("seed"), Epoch: o.Integer("epoch"), Block: o.Integer("block_size"),
 	}
 }
 
@@ -64,8 +65,10 @@ func compareShuffle(r *suite.Report, o *suite.Object) {
 // together, must equal the array that it returns.
 func comparePartition(r *suite.Report, o *suite.Object) {
 	s := streaming.Split{
-		Samples: o.Integer("num_samples"), CanonicalNodes: o.Integer("num_canonical_nodes"), Nodes: o.Integer("physical_nodes"),
-		Ranks: o.Integer("ranks_per_node"), Workers: max(o.Integer("workers_per_rank"), 1), Batch: o.Integer("batch_size"), Drop: o.Integer("drop_first"),
+		Samples: o.Integer("num_samples"), CanonicalNodes: o.Integer("num_canonical_nodes"),
+		Nodes: o.Integer("physical_nodes"),
+		Ranks: o.Integer("ranks_per_node"), Workers: max(o.Integer("workers_per_rank"), 1), Batch: o.Integer("batch_size"),
+		Drop: o.Integer("drop_first"),
 	}
 	initial := o.Integer("initial_physical_nodes")
 	switch algorithm := o.Str("algo"); algorithm {
@@ -136,8 +139,10 @@ func compareGlobalBatches(r *suite.Report, o *suite.Object) {
 		return
 	}
 	order, err := epoch.Global(streaming.Split{
-		CanonicalNodes: o.Integer("num_canonical_nodes"), Nodes: o.Integer("physical_nodes"), Ranks: o.Integer("ranks_per_node"),
-		Workers: 1, Batch: o.Integer("batch_size"), Drop: o.Integer("drop_first"), InitialNodes: o.Integer("initial_physical_nodes"),
+		CanonicalNodes: o.Integer("num_canonical_nodes"), Nodes: o.Integer("physical_nodes"),
+		Ranks:   o.Integer("ranks_per_node"),
+		Workers: 1, Batch: o.Integer("batch_size"), Drop: o.Integer("drop_first"),
+		InitialNodes: o.Integer("initial_physical_nodes"),
 	})
 	if err != nil {
 		r.Fail("%v", err)

@@ -67,7 +67,8 @@ func (j *tdJudge) twin(i int, op, name string, got *tdOutcome) {
 // over judges an iterator that says in the midst that it ends: the epoch is over,
 // and stays so, and the state says it.
 func (j *tdJudge) over(i int, op, name string, got *tdOutcome, want map[string]any) {
-	if state, ok := j.outcomes[i].plain["state"].(map[string]any); ok && j.ended[name] && state["_iterator_finished"] != true {
+	if state, ok := j.outcomes[i].plain["state"].(map[string]any); ok && j.ended[name] &&
+		state["_iterator_finished"] != true {
 		j.r.Fail("step %d, %s %s: a state that is not finished behind the end", i, op, name)
 	}
 	if batches, _ := got.plain["batches"].([]any); j.ended[name] && len(batches) > 0 {

@@ -186,7 +186,8 @@ func sameError(got error, want any, anyWorker bool) string {
 		return fmt.Sprintf("no error, want %v", w)
 	}
 	kind, _ := w["type"].(string)
-	if m := caught.FindStringSubmatch(fmt.Sprint(w["first_line"])); m != nil && !anyWorker && !strings.Contains(got.Error(), "worker "+m[1]) {
+	if m := caught.FindStringSubmatch(fmt.Sprint(w["first_line"])); m != nil && !anyWorker &&
+		!strings.Contains(got.Error(), "worker "+m[1]) {
 		return fmt.Sprintf("%v does not name worker %s", got, m[1])
 	}
 	var asked *tdError

@@ -46,11 +46,12 @@ func tdRandomCases(set *tdSet) ([]suite.Case, error) {
 	for section, judge := range tdRandom {
 		for i, entry := range top.List(section) {
 			name := fmt.Sprintf("rng/%s/%03d", section, i)
-			cases = append(cases, suite.Case{Name: name, Family: "rng", Path: name, Run: func(_ context.Context, r *suite.Report) {
-				o := suite.NewObject(r, "", entry)
-				judge(set, r, o)
-				o.Done()
-			}})
+			cases = append(cases, suite.Case{Name: name, Family: "rng", Path: name,
+				Run: func(_ context.Context, r *suite.Report) {
+					o := suite.NewObject(r, "", entry)
+					judge(set, r, o)
+					o.Done()
+				}})
 		}
 	}
 	top.Done()
@@ -212,7 +213,8 @@ func allOf(c order.Cursor[int64]) ([]int64, error) {
 }
 
 func compareTdDistributed(_ *tdSet, r *suite.Report, o *suite.Object) {
-	d := torchdata.DistributedOptions{Replicas: o.Integer("num_replicas"), Sequential: !o.Boolean("shuffle"), Seed: int64(o.Seed("seed")), DropLast: o.Boolean("drop_last")}
+	d := torchdata.DistributedOptions{Replicas: o.Integer("num_replicas"), Sequential: !o.Boolean("shuffle"),
+		Seed: int64(o.Seed("seed")), DropLast: o.Boolean("drop_last")}
 	n, epoch := torchdata.Range(o.Integer("n")), o.Integer("epoch")
 	for rank, want := range o.List("by_rank") {
 		d.Rank = int64(rank)

@@ -54,8 +54,10 @@ func tdSamplerOf(raw json.RawMessage, data torchdata.Samples, global *torchdata.
 		return nil, err
 	}
 	own := tdGeneratorOf(s.Seed)
-	random := torchdata.RandomSamplerOptions{Replacement: s.Replacement != nil && *s.Replacement, NumSamples: s.NumSamples, Generator: own, Global: global}
-	ranks := torchdata.DistributedOptions{Replicas: s.NumReplicas, Rank: s.Rank, Sequential: s.Shuffle != nil && !*s.Shuffle, Seed: s.DSeed, DropLast: s.DropLast}
+	random := torchdata.RandomSamplerOptions{Replacement: s.Replacement != nil && *s.Replacement, NumSamples: s.NumSamples,
+		Generator: own, Global: global}
+	ranks := torchdata.DistributedOptions{Replicas: s.NumReplicas, Rank: s.Rank,
+		Sequential: s.Shuffle != nil && !*s.Shuffle, Seed: s.DSeed, DropLast: s.DropLast}
 	if own == nil {
 		own = global
 	}
@@ -69,7 +71,8 @@ func tdSamplerOf(raw json.RawMessage, data torchdata.Samples, global *torchdata.
 	case "subset_random":
 		return torchdata.NewSubsetRandomSampler(s.Indices, own), nil
 	case "weighted":
-		o := torchdata.WeightedOptions{Weights: s.Weights, WithoutReplacement: s.Replacement != nil && !*s.Replacement, Generator: own}
+		o := torchdata.WeightedOptions{Weights: s.Weights, WithoutReplacement: s.Replacement != nil && !*s.Replacement,
+			Generator: own}
 		if s.NumSamples != nil {
 			o.NumSamples = *s.NumSamples
 		}

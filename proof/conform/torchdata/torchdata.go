@@ -39,11 +39,12 @@ func torchdataCases(dir string) ([]suite.Case, error) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		family, _, _ := strings.Cut(name, "-")
-		cases = append(cases, suite.Case{Name: name, Family: family, Path: name, Run: func(ctx context.Context, r *suite.Report) {
-			if err := set.run(ctx, r, name); err != nil {
-				r.Fail("%v", err)
-			}
-		}})
+		cases = append(cases, suite.Case{Name: name, Family: family, Path: name,
+			Run: func(ctx context.Context, r *suite.Report) {
+				if err := set.run(ctx, r, name); err != nil {
+					r.Fail("%v", err)
+				}
+			}})
 	}
 	own, err := tdRandomCases(set)
 	return append(cases, own...), err
@@ -107,7 +108,8 @@ func (s *tdSet) run(ctx context.Context, r *suite.Report, name string) error {
 	if err != nil {
 		return err
 	}
-	j := &tdJudge{set: s, scenario: sc, r: r, books: map[string]*tdBook{}, states: map[string]*tdSaved{}, ended: map[string]bool{}}
+	j := &tdJudge{set: s, scenario: sc, r: r, books: map[string]*tdBook{}, states: map[string]*tdSaved{},
+		ended: map[string]bool{}}
 	if err := j.rule(); err != nil {
 		return err
 	}
