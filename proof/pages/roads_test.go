@@ -70,7 +70,8 @@ func receiver(fn *ast.FuncDecl) (name string) {
 	return name
 }
 
-// step is a function on a road: `package.Function`, `package.(*Type).Method`, `Type.Method`, or a name.
+// step is a function on a road: `package.Function`, `package.(*Type).Method`, `Type.Method`, or a
+// name.
 var step = regexp.MustCompile("`([\\w.()*]+)`")
 
 // undeclared returns the functions in the tables "function | what happens there" of a page that are
