@@ -1,6 +1,6 @@
 package order
 
-// Sampler gives ids in an order of its own, like those of torch.utils.data: each
+// Sampler gives ids in an order of its own, like the samplers of torch.utils.data: each
 // Open begins an iteration, that is an epoch. A Sampler or its Cursor that is a
 // state.Stateful goes on from its state; any other is made to give again what it
 // gave before, and must give the same.

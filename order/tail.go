@@ -52,7 +52,7 @@ const (
 	// the same random numbers. All ranks have the same number of steps. The state counts
 	// repeated samples apart; they are in neither position, digest nor coverage.
 	RepeatSample Uneven = iota
-	// EndEarly ends the epoch of such a rank a step before that of the others: nothing is
+	// EndEarly ends the epoch of such a rank a step before the others: nothing is
 	// repeated, and a collective call in that step waits for ever.
 	EndEarly
 )
